@@ -1,0 +1,16 @@
+/*
+ * The one selector for the processor: stk_arch_syscall6().
+ * Returns the kernel's own answer: 0 or positive, or -errno. Touches no errno.
+ */
+#ifndef STK_ARCH_SYSCALL_H
+#define STK_ARCH_SYSCALL_H
+
+#if defined(__x86_64__)
+#include "base/arch/x86_64.h"
+#elif defined(__aarch64__)
+#include "base/arch/aarch64.h"
+#else
+#error "Stoker runs on x86-64 and arm64 Linux"
+#endif
+
+#endif

@@ -1,0 +1,18 @@
+/* One Linux system call on x86-64, without errno and without libc. */
+#ifndef STK_ARCH_SYSCALL_IMPL_H
+#define STK_ARCH_SYSCALL_IMPL_H
+
+static inline long stk_arch_syscall6(long number, long a, long b, long c, long d, long e, long f)
+{
+    long result;
+    register long r10 __asm__("r10") = d;
+    register long r8 __asm__("r8") = e;
+    register long r9 __asm__("r9") = f;
+    __asm__ volatile("syscall"
+                     : "=a"(result)
+                     : "0"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+                     : "rcx", "r11", "memory");
+    return result;
+}
+
+#endif

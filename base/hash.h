@@ -1,0 +1,18 @@
+/*
+ * Hashes: XXH3 of xxHash (https://github.com/Cyan4973/xxHash), compiled in and kept to one file.
+ * Not for secrets. Safe in threads, after fork and in signal handlers; allocates nothing.
+ */
+#ifndef STK_BASE_HASH_H
+#define STK_BASE_HASH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct stk_hash128 {
+    uint64_t low, high;
+};
+
+uint64_t stk_hash_64(const void *data, size_t bytes, uint64_t seed);
+struct stk_hash128 stk_hash_128(const void *data, size_t bytes, uint64_t seed);
+
+#endif

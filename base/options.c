@@ -1,0 +1,105 @@
+/* The one options table. See base/options.h. */
+#include "base/options.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+const struct stk_option_row stk_option_table[STK_OPTION_COUNT] = {
+    [STK_OPTION_PATHS] =
+        {"STOKER_PATHS", "--path", "PATH[:PATH]...", "",
+         "The directories (or single files) to serve from the cache. In the variable they are "
+         "separated by colons; a colon or a backslash within a path is written behind a backslash. "
+         "The flag is given once for each path. Without any, nothing is cached; `stoker run` then "
+         "covers the directories named among the command's arguments."},
+    [STK_OPTION_TIERS] =
+        {"STOKER_TIERS", "--tier", "DIR[:SIZE]", "/dev/shm",
+         "The directory that holds the cache, on a local file system, and its budget: a number "
+         "with K, M, G or T. Without SIZE the budget is what the file system, the machine's free "
+         "memory and the control group leave, less a reserve for the job itself: the larger of "
+         "8 GiB and 20%, at most half."},
+    [STK_OPTION_FRESH] =
+        {"STOKER_FRESH", "--fresh", "run|open|never", "run",
+         "When a file's identity is asked of the origin again: once in each run (a run never sees "
+         "a version older than its start), at every open, or never."},
+    [STK_OPTION_MIN_AGE] =
+        {"STOKER_MIN_AGE", NULL, "SECONDS", "2",
+         "Files whose mtime or ctime is younger than this are not cached, since somebody may "
+         "still be writing them."},
+    [STK_OPTION_MAX_FILE] =
+        {"STOKER_MAX_FILE", NULL, "SIZE", "64M",
+         "Files above this size are read from the origin, and counted as bypassed (large)."},
+    [STK_OPTION_RUN] =
+        {"STOKER_RUN", NULL, "NAME", "",
+         "Set by `stoker run` for everything that it starts: the name of the run, by which its "
+         "processes find its start and its counters. Not for setting by hand."},
+};
+
+static const char *value_of(enum stk_option option)
+{
+    const char *value = getenv(stk_option_table[option].variable);
+    return value != NULL && *value != '\0' ? value : stk_option_table[option].otherwise;
+}
+
+static int parse_fresh(const char *value, enum stk_fresh *out)
+{
+    static const char *const names[] = {"run", "open", "never"};
+    for (int i = 0; i < 3; i++) {
+        if (strcmp(value, names[i]) == 0) {
+            *out = (enum stk_fresh)i;
+            return 0;
+        }
+    }
+    return -1;
+}
+
+void stk_options_read(struct stk_options *out)
+{
+    *out = (struct stk_options){.fresh = STK_FRESH_RUN};
+    out->paths = value_of(STK_OPTION_PATHS);
+    stk_text_copy(out->tiers, sizeof out->tiers, value_of(STK_OPTION_TIERS));
+    stk_text_copy(out->run, sizeof out->run, value_of(STK_OPTION_RUN));
+    parse_fresh(value_of(STK_OPTION_FRESH), &out->fresh);
+    if (stk_text_parse_seconds(value_of(STK_OPTION_MIN_AGE), &out->min_age_ns) != 0) {
+        stk_text_parse_seconds(stk_option_table[STK_OPTION_MIN_AGE].otherwise, &out->min_age_ns);
+    }
+    if (stk_text_parse_size(value_of(STK_OPTION_MAX_FILE), &out->max_file_bytes) != 0) {
+        stk_text_parse_size(stk_option_table[STK_OPTION_MAX_FILE].otherwise, &out->max_file_bytes);
+    }
+}
+
+const char *stk_option_complaint(enum stk_option option, const char *value)
+{
+    enum stk_fresh fresh;
+    int64_t number;
+    switch (option) {
+    case STK_OPTION_FRESH:
+        return parse_fresh(value, &fresh) == 0 ? NULL : "write run, open or never";
+    case STK_OPTION_MIN_AGE:
+        return stk_text_parse_seconds(value, &number) == 0 ? NULL
+                                                           : "write seconds, such as 2 or 0.05";
+    case STK_OPTION_MAX_FILE:
+        return stk_text_parse_size(value, &number) == 0 ? NULL : "write a size, such as 64M";
+    default:
+        return NULL;
+    }
+}
+
+bool stk_options_next_path(const char **list, char *out, unsigned long bytes)
+{
+    while (**list != '\0') {
+        struct stk_text path = stk_text_in(out, bytes);
+        for (; **list != '\0' && **list != ':'; (*list)++) {
+            if (**list == '\\' && (*list)[1] != '\0') {
+                (*list)++;
+            }
+            stk_text_add_char(&path, **list);
+        }
+        *list += **list == ':';
+        if (path.used > 0 && !path.cut) {
+            return true;
+        }
+    }
+    return false;
+}

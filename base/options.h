@@ -1,0 +1,60 @@
+/*
+ * The one options table. Each option is an environment variable, most also a flag of the command;
+ * docs/environment.md is generated from here (`stoker env --markdown`) and checked by a test.
+ */
+#ifndef STK_BASE_OPTIONS_H
+#define STK_BASE_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum stk_option {
+    STK_OPTION_PATHS,
+    STK_OPTION_TIERS,
+    STK_OPTION_FRESH,
+    STK_OPTION_MIN_AGE,
+    STK_OPTION_MAX_FILE,
+    STK_OPTION_RUN,
+    STK_OPTION_COUNT
+};
+
+struct stk_option_row {
+    const char *variable;  /* STOKER_... */
+    const char *flag;      /* of `stoker run` and `stoker env`, or NULL */
+    const char *argument;  /* how its value is written */
+    const char *otherwise; /* the default, as a value; "" when it is computed or empty */
+    const char *meaning;   /* one paragraph, for people */
+};
+
+extern const struct stk_option_row stk_option_table[STK_OPTION_COUNT];
+
+enum stk_fresh { STK_FRESH_RUN, STK_FRESH_OPEN, STK_FRESH_NEVER };
+
+#define STK_OPTION_BYTES 512
+
+/* The parsed values. `paths` belongs to the environment, which the program may change: use it at
+ * once. The other strings are copies, "" where unset or too long. */
+struct stk_options {
+    const char *paths; /* colon-separated, a colon or backslash in a path behind a backslash */
+    char tiers[STK_OPTION_BYTES]; /* DIR[:SIZE], the first of a comma-separated list is used */
+    char run[STK_OPTION_BYTES];   /* path of the run's file, "" outside `stoker run` */
+    enum stk_fresh fresh;
+    int64_t min_age_ns;
+    int64_t max_file_bytes;
+};
+
+/* Reads the environment. A value that cannot be understood counts as unset: a guest does not
+ * complain, the command has checked it before. Not safe beside setenv in another thread, as getenv.
+ */
+void stk_options_read(struct stk_options *out);
+
+/* Checks one value; NULL when it is good, else what is wrong and what to write instead. */
+const char *stk_option_complaint(enum stk_option option, const char *value);
+
+/*
+ * Takes the next path off a STOKER_PATHS list into `out` (bytes large), undoing the backslashes.
+ * False at the end of the list. A path that does not fit is skipped.
+ */
+bool stk_options_next_path(const char **list, char *out, unsigned long bytes);
+
+#endif

@@ -1,0 +1,78 @@
+/* Lexical path handling. See base/path.h. */
+#include "base/path.h"
+
+#include <string.h>
+
+/* Skips slashes and "." components; `path` points at a slash or at the start of a component. */
+static const char *skip_nothing(const char *path)
+{
+    for (;;) {
+        if (*path == '/') {
+            path++;
+        } else if (path[0] == '.' && (path[1] == '/' || path[1] == '\0')) {
+            path++;
+        } else {
+            return path;
+        }
+    }
+}
+
+const char *stk_path_below(const char *path, const char *root)
+{
+    if (*path != '/') {
+        return NULL;
+    }
+    while (*root == '/') {
+        path = skip_nothing(path);
+        root++;
+        while (*root != '/' && *root != '\0') {
+            if (*path++ != *root++) {
+                return NULL;
+            }
+        }
+        if (*path != '/' && *path != '\0') {
+            return NULL;
+        }
+    }
+    return skip_nothing(path);
+}
+
+static bool is_parent_component(const char *component)
+{
+    return component[0] == '.' && component[1] == '.' &&
+           (component[2] == '/' || component[2] == '\0');
+}
+
+long stk_path_fold(const char *path, char *out, size_t bytes)
+{
+    size_t used = 0;
+    path = skip_nothing(path);
+    while (*path != '\0') {
+        size_t length = strcspn(path, "/");
+        if (is_parent_component(path) || used + length + 2 > bytes) {
+            return -1;
+        }
+        memcpy(out + used, path, length);
+        used += length;
+        path += length;
+        const char *next = skip_nothing(path);
+        if (*path == '/' && *next == '\0') {
+            return -1; /* "x/" and "x/." ask for a directory */
+        }
+        if (*next != '\0') {
+            out[used++] = '/';
+        }
+        path = next;
+    }
+    if (used == 0) {
+        return -1;
+    }
+    out[used] = '\0';
+    return (long)used;
+}
+
+const char *stk_path_leaf(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}

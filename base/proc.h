@@ -1,0 +1,35 @@
+/*
+ * What /proc tells about this process and its ancestors.
+ * Only raw system calls; no allocation; safe in threads, after fork and in signal handlers.
+ */
+#ifndef STK_BASE_PROC_H
+#define STK_BASE_PROC_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Reads the start of a file as text into `buffer`, zero-terminated; the length, or -errno. */
+long stk_proc_read_text(const char *path, char *buffer, size_t bytes);
+
+/*
+ * When the run began that this process belongs to, on CLOCK_BOOTTIME: the start, rounded up by one
+ * clock tick, of the topmost ancestor that runs the same executable in an unbroken chain. So a
+ * script, torchrun and all their fork, spawn and forkserver workers are one run, and the stages of
+ * a shell script are several. With a /proc that does not know us: now.
+ */
+int64_t stk_proc_run_start_ns(void);
+
+/* When process `pid` started, rounded up by one clock tick, and its parent; 0 or -errno. */
+int stk_proc_start(pid_t pid, int64_t *start_ns, pid_t *parent);
+
+/*
+ * A number for the view of the file system that this process has (its mount namespace and its
+ * root directory): equal views resolve equal paths to equal files. 0 when it cannot be told.
+ */
+uint64_t stk_proc_view(void);
+
+/* Writes "/proc/self/fd/N". */
+void stk_proc_fd_path(char out[32], int fd);
+
+#endif

@@ -1,0 +1,278 @@
+/* The real-call table, by raw system calls. See base/sys.h. */
+#include "base/sys.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <time.h>
+
+#include "base/arch/syscall.h"
+
+#define CALL0(n)          stk_arch_syscall6(SYS_##n, 0, 0, 0, 0, 0, 0)
+#define CALL1(n, a)       stk_arch_syscall6(SYS_##n, (long)(a), 0, 0, 0, 0, 0)
+#define CALL2(n, a, b)    stk_arch_syscall6(SYS_##n, (long)(a), (long)(b), 0, 0, 0, 0)
+#define CALL3(n, a, b, c) stk_arch_syscall6(SYS_##n, (long)(a), (long)(b), (long)(c), 0, 0, 0)
+#define CALL4(n, a, b, c, d)                                                                       \
+    stk_arch_syscall6(SYS_##n, (long)(a), (long)(b), (long)(c), (long)(d), 0, 0)
+#define CALL5(n, a, b, c, d, e)                                                                    \
+    stk_arch_syscall6(SYS_##n, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), 0)
+#define CALL6(n, a, b, c, d, e, f)                                                                 \
+    stk_arch_syscall6(SYS_##n, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
+
+/* Numbers and structures that the headers of an old system lack. */
+#ifndef SYS_openat2
+#define SYS_openat2 437
+#endif
+#define RESOLVE_NO_SYMLINKS_BIT 0x04u
+#define RENAME_NOREPLACE_BIT    1u
+struct open_how_v0 {
+    uint64_t flags, mode, resolve;
+};
+
+/* Old kernels say ENOSYS; old container runtimes say EPERM for calls they have never heard of. */
+static bool is_unsupported(long result)
+{
+    return result == -ENOSYS || result == -EPERM;
+}
+
+int stk_sys_openat(int dirfd, const char *path, int flags, mode_t mode)
+{
+    return (int)CALL4(openat, dirfd, path, flags, mode);
+}
+
+int stk_sys_open_nolinks(const char *path, int flags)
+{
+    struct open_how_v0 how = {.flags = (uint64_t)(unsigned)flags,
+                              .resolve = RESOLVE_NO_SYMLINKS_BIT};
+    long result = CALL4(openat2, AT_FDCWD, path, &how, sizeof how);
+    /* openat2 refuses flags that openat ignores: for those the plain call, too. */
+    if (is_unsupported(result) || result == -EINVAL) {
+        result = CALL4(openat, AT_FDCWD, path, flags, 0);
+    }
+    return (int)result;
+}
+
+int stk_sys_close(int fd)
+{
+    return (int)CALL1(close, fd);
+}
+
+int stk_sys_dup3(int from, int to, int flags)
+{
+    return (int)CALL3(dup3, from, to, flags);
+}
+
+ssize_t stk_sys_read(int fd, void *buffer, size_t bytes)
+{
+    return CALL3(read, fd, buffer, bytes);
+}
+
+ssize_t stk_sys_pread(int fd, void *buffer, size_t bytes, off_t offset)
+{
+    return CALL4(pread64, fd, buffer, bytes, offset);
+}
+
+ssize_t stk_sys_pwrite(int fd, const void *buffer, size_t bytes, off_t offset)
+{
+    return CALL4(pwrite64, fd, buffer, bytes, offset);
+}
+
+int stk_sys_ftruncate(int fd, off_t bytes)
+{
+    return (int)CALL2(ftruncate, fd, bytes);
+}
+
+int stk_sys_fallocate(int fd, off_t offset, off_t bytes)
+{
+    return (int)CALL4(fallocate, fd, 0, offset, bytes);
+}
+
+int stk_sys_fadvise(int fd, off_t offset, off_t bytes, int advice)
+{
+    return (int)CALL4(fadvise64, fd, offset, bytes, advice);
+}
+
+int stk_sys_fstat(int fd, struct stat *out)
+{
+    return (int)CALL2(fstat, fd, out);
+}
+
+int stk_sys_fstatat(int dirfd, const char *path, struct stat *out, int flags)
+{
+    return (int)CALL4(newfstatat, dirfd, path, out, flags);
+}
+
+static struct statx_timestamp timestamp_of(struct timespec time)
+{
+    return (struct statx_timestamp){.tv_sec = time.tv_sec, .tv_nsec = (uint32_t)time.tv_nsec};
+}
+
+static void statx_from_stat(struct statx *out, const struct stat *in)
+{
+    *out = (struct statx){
+        .stx_mask = STATX_BASIC_STATS,
+        .stx_blksize = (uint32_t)in->st_blksize,
+        .stx_nlink = (uint32_t)in->st_nlink,
+        .stx_uid = in->st_uid,
+        .stx_gid = in->st_gid,
+        .stx_mode = (uint16_t)in->st_mode,
+        .stx_ino = in->st_ino,
+        .stx_size = (uint64_t)in->st_size,
+        .stx_blocks = (uint64_t)in->st_blocks,
+        .stx_atime = timestamp_of(in->st_atim),
+        .stx_ctime = timestamp_of(in->st_ctim),
+        .stx_mtime = timestamp_of(in->st_mtim),
+        .stx_dev_major = major(in->st_dev),
+        .stx_dev_minor = minor(in->st_dev),
+    };
+}
+
+int stk_sys_statx(int dirfd, const char *path, int flags, unsigned mask, struct statx *out)
+{
+    long result = CALL5(statx, dirfd, path, flags, mask, out);
+    if (!is_unsupported(result)) {
+        return (int)result;
+    }
+    struct stat old;
+    const int known = AT_EMPTY_PATH | AT_NO_AUTOMOUNT | AT_SYMLINK_NOFOLLOW;
+    result = CALL4(newfstatat, dirfd, path, &old, flags & known);
+    if (result == 0) {
+        statx_from_stat(out, &old);
+    }
+    return (int)result;
+}
+
+int stk_sys_statfs(const char *path, struct statfs *out)
+{
+    return (int)CALL2(statfs, path, out);
+}
+
+int stk_sys_fstatfs(int fd, struct statfs *out)
+{
+    return (int)CALL2(fstatfs, fd, out);
+}
+
+int stk_sys_faccessat(int dirfd, const char *path, int mode)
+{
+    return (int)CALL3(faccessat, dirfd, path, mode);
+}
+
+ssize_t stk_sys_readlinkat(int dirfd, const char *path, char *buffer, size_t bytes)
+{
+    return CALL4(readlinkat, dirfd, path, buffer, bytes);
+}
+
+ssize_t stk_sys_getcwd(char *buffer, size_t bytes)
+{
+    return CALL2(getcwd, buffer, bytes);
+}
+
+int stk_sys_mkdirat(int dirfd, const char *path, mode_t mode)
+{
+    return (int)CALL3(mkdirat, dirfd, path, mode);
+}
+
+int stk_sys_unlinkat(int dirfd, const char *path, int flags)
+{
+    return (int)CALL3(unlinkat, dirfd, path, flags);
+}
+
+int stk_sys_rename(const char *from, const char *to)
+{
+    return (int)CALL5(renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
+}
+
+int stk_sys_rename_noreplace(const char *from, const char *to)
+{
+    long result = CALL5(renameat2, AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE_BIT);
+    if (!is_unsupported(result) && result != -EINVAL) {
+        return (int)result;
+    }
+    result = CALL5(linkat, AT_FDCWD, from, AT_FDCWD, to, 0);
+    if (result == 0) {
+        result = CALL3(unlinkat, AT_FDCWD, from, 0);
+    }
+    return (int)result;
+}
+
+int stk_sys_fchmod(int fd, mode_t mode)
+{
+    return (int)CALL2(fchmod, fd, mode);
+}
+
+ssize_t stk_sys_getdents(int fd, void *buffer, size_t bytes)
+{
+    return CALL3(getdents64, fd, buffer, bytes);
+}
+
+void *stk_sys_mmap(size_t bytes, int protection, int flags, int fd, off_t offset)
+{
+    long result = CALL6(mmap, 0, bytes, protection, flags, fd, offset);
+    if (result < 0 && result > -4096) {
+        return NULL;
+    }
+    return (void *)result;
+}
+
+void stk_sys_munmap(void *address, size_t bytes)
+{
+    CALL2(munmap, address, bytes);
+}
+
+int stk_sys_madvise(void *address, size_t bytes, int advice)
+{
+    return (int)CALL3(madvise, address, bytes, advice);
+}
+
+pid_t stk_sys_getpid(void)
+{
+    return (pid_t)CALL0(getpid);
+}
+
+pid_t stk_sys_getppid(void)
+{
+    return (pid_t)CALL0(getppid);
+}
+
+uid_t stk_sys_getuid(void)
+{
+    return (uid_t)CALL0(getuid);
+}
+
+uid_t stk_sys_geteuid(void)
+{
+    return (uid_t)CALL0(geteuid);
+}
+
+bool stk_sys_process_exists(pid_t pid)
+{
+    return CALL2(kill, pid, 0) != -ESRCH;
+}
+
+int stk_sys_flock(int fd, int operation)
+{
+    return (int)CALL2(flock, fd, operation);
+}
+
+void stk_sys_futex_wait(void *word, uint32_t expected, int64_t timeout_ns)
+{
+    struct timespec timeout = {.tv_sec = timeout_ns / 1000000000,
+                               .tv_nsec = timeout_ns % 1000000000};
+    CALL4(futex, word, FUTEX_WAIT, expected, &timeout);
+}
+
+void stk_sys_futex_wake_all(void *word)
+{
+    CALL3(futex, word, FUTEX_WAKE, INT32_MAX);
+}
+
+int64_t stk_sys_clock_ns(int clock)
+{
+    struct timespec now = {0, 0};
+    CALL2(clock_gettime, clock, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}

@@ -1,0 +1,73 @@
+/*
+ * The real-call table: every system call that Stoker makes for itself, in one place.
+ *
+ * They are raw on purpose. Our own calls must not come back through our own symbols, must not be
+ * seen by other preloads, must not depend on the glibc of the day, and must not touch errno, which
+ * belongs to the program we are guests in. A program's own calls go to the next library instead
+ * (preload/next.h).
+ *
+ * Every function returns 0 or positive, or -errno; each is safe in threads, after fork and vfork
+ * and in signal handlers, and allocates nothing. Paths, buffers and fds stay the caller's.
+ * A test build replaces this file's implementation to make the n-th call fail.
+ */
+#ifndef STK_BASE_SYS_H
+#define STK_BASE_SYS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/types.h>
+
+/* Opens; O_CLOEXEC is the caller's to give. */
+int stk_sys_openat(int dirfd, const char *path, int flags, mode_t mode);
+/* Opens without following any symbolic link, where the kernel can (5.6); else a plain openat. */
+int stk_sys_open_nolinks(const char *path, int flags);
+int stk_sys_close(int fd);
+int stk_sys_dup3(int from, int to, int flags);
+
+ssize_t stk_sys_read(int fd, void *buffer, size_t bytes);
+ssize_t stk_sys_pread(int fd, void *buffer, size_t bytes, off_t offset);
+ssize_t stk_sys_pwrite(int fd, const void *buffer, size_t bytes, off_t offset);
+int stk_sys_ftruncate(int fd, off_t bytes);
+int stk_sys_fallocate(int fd, off_t offset, off_t bytes);
+int stk_sys_fadvise(int fd, off_t offset, off_t bytes, int advice);
+
+int stk_sys_fstat(int fd, struct stat *out);
+int stk_sys_fstatat(int dirfd, const char *path, struct stat *out, int flags);
+/* statx; where the kernel has none (before 4.11) fstatat fills the basic fields. */
+int stk_sys_statx(int dirfd, const char *path, int flags, unsigned mask, struct statx *out);
+int stk_sys_statfs(const char *path, struct statfs *out);
+int stk_sys_fstatfs(int fd, struct statfs *out);
+int stk_sys_faccessat(int dirfd, const char *path, int mode);
+
+/* The length of the link's text, not terminated; equal to bytes when it may have been cut. */
+ssize_t stk_sys_readlinkat(int dirfd, const char *path, char *buffer, size_t bytes);
+/* The length of the absolute path including its terminating zero. */
+ssize_t stk_sys_getcwd(char *buffer, size_t bytes);
+int stk_sys_mkdirat(int dirfd, const char *path, mode_t mode);
+int stk_sys_unlinkat(int dirfd, const char *path, int flags);
+/* Renames; -EEXIST when `to` exists. Falls back to link and unlink without RENAME_NOREPLACE. */
+int stk_sys_rename_noreplace(const char *from, const char *to);
+int stk_sys_rename(const char *from, const char *to);
+int stk_sys_fchmod(int fd, mode_t mode);
+ssize_t stk_sys_getdents(int fd, void *buffer, size_t bytes);
+
+/* The mapping, or NULL (the reason does not matter to any caller). */
+void *stk_sys_mmap(size_t bytes, int protection, int flags, int fd, off_t offset);
+void stk_sys_munmap(void *address, size_t bytes);
+int stk_sys_madvise(void *address, size_t bytes, int advice);
+
+pid_t stk_sys_getpid(void);
+pid_t stk_sys_getppid(void);
+uid_t stk_sys_getuid(void);
+uid_t stk_sys_geteuid(void);
+/* True unless the kernel says that no such process exists (one of another user does). */
+bool stk_sys_process_exists(pid_t pid);
+int stk_sys_flock(int fd, int operation);
+void stk_sys_futex_wait(void *word, uint32_t expected, int64_t timeout_ns);
+void stk_sys_futex_wake_all(void *word);
+int64_t stk_sys_clock_ns(int clock);
+
+#endif

@@ -1,0 +1,174 @@
+/* A bounded text builder and small parsers. See base/text.h. */
+#include "base/text.h"
+
+#include <errno.h>
+#include <string.h>
+
+struct stk_text stk_text_in(char *buffer, size_t bytes)
+{
+    buffer[0] = '\0';
+    return (struct stk_text){.start = buffer, .used = 0, .room = bytes, .cut = false};
+}
+
+void stk_text_add_bytes(struct stk_text *text, const char *bytes, size_t count)
+{
+    size_t left = text->room - text->used - 1;
+    if (count > left) {
+        text->cut = true;
+        count = left;
+    }
+    memcpy(text->start + text->used, bytes, count);
+    text->used += count;
+    text->start[text->used] = '\0';
+}
+
+void stk_text_add(struct stk_text *text, const char *string)
+{
+    stk_text_add_bytes(text, string, strlen(string));
+}
+
+void stk_text_add_char(struct stk_text *text, char c)
+{
+    stk_text_add_bytes(text, &c, 1);
+}
+
+void stk_text_add_number(struct stk_text *text, uint64_t number)
+{
+    char digits[20];
+    size_t at = sizeof digits;
+    do {
+        digits[--at] = (char)('0' + number % 10);
+        number /= 10;
+    } while (number != 0);
+    stk_text_add_bytes(text, digits + at, sizeof digits - at);
+}
+
+void stk_text_add_hex(struct stk_text *text, uint64_t number, unsigned digits)
+{
+    char out[16];
+    for (unsigned i = 0; i < digits; i++) {
+        out[i] = "0123456789abcdef"[(number >> (4 * (digits - 1 - i))) & 15];
+    }
+    stk_text_add_bytes(text, out, digits);
+}
+
+bool stk_text_copy(char *to, size_t bytes, const char *from)
+{
+    struct stk_text text = stk_text_in(to, bytes);
+    stk_text_add(&text, from);
+    if (text.cut) {
+        to[0] = '\0';
+    }
+    return !text.cut;
+}
+
+bool stk_text_take_number(const char **cursor, uint64_t *out)
+{
+    const char *at = *cursor;
+    uint64_t value = 0;
+    for (; *at >= '0' && *at <= '9'; at++) {
+        unsigned digit = (unsigned)(*at - '0');
+        if (value > (UINT64_MAX - digit) / 10) {
+            return false;
+        }
+        value = value * 10 + digit;
+    }
+    bool any = at != *cursor;
+    *cursor = at;
+    *out = value;
+    return any;
+}
+
+static int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9') {
+        return c - '0';
+    }
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+bool stk_text_take_hex(const char **cursor, unsigned digits, uint64_t *out)
+{
+    uint64_t value = 0;
+    for (unsigned i = 0; i < digits; i++) {
+        int digit = hex_digit((*cursor)[i]);
+        if (digit < 0) {
+            return false;
+        }
+        value = value << 4 | (unsigned)digit;
+    }
+    *cursor += digits;
+    *out = value;
+    return true;
+}
+
+/* The digits after a decimal point, as a fraction of 10^9. Digits beyond the ninth do not count. */
+static uint64_t take_fraction(const char **cursor)
+{
+    uint64_t value = 0;
+    uint64_t weight = 100000000;
+    for (; **cursor >= '0' && **cursor <= '9'; (*cursor)++) {
+        value += weight * (unsigned)(**cursor - '0');
+        weight /= 10;
+    }
+    return value;
+}
+
+/* "12.34" as a whole number and a fraction of 10^9. */
+static bool take_decimal(const char **cursor, uint64_t *whole, uint64_t *fraction)
+{
+    *fraction = 0;
+    if (!stk_text_take_number(cursor, whole)) {
+        return false;
+    }
+    if (**cursor == '.') {
+        (*cursor)++;
+        *fraction = take_fraction(cursor);
+    }
+    return true;
+}
+
+/* The power of two that a unit letter stands for, 0 for none; moves behind the unit. */
+static unsigned take_unit(const char **cursor)
+{
+    static const char units[] = "KMGTP";
+    char letter = **cursor;
+    if (letter >= 'a' && letter <= 'z') {
+        letter = (char)(letter - 'a' + 'A');
+    }
+    const char *found = letter != '\0' ? strchr(units, letter) : NULL;
+    if (found != NULL) {
+        (*cursor)++;
+        *cursor += **cursor == 'i';
+    }
+    *cursor += **cursor == 'B';
+    return found != NULL ? 10u * (unsigned)(found - units + 1) : 0;
+}
+
+int stk_text_parse_size(const char *string, int64_t *out_bytes)
+{
+    uint64_t whole, fraction;
+    if (!take_decimal(&string, &whole, &fraction)) {
+        return -EINVAL;
+    }
+    unsigned shift = take_unit(&string);
+    if (*string != '\0') {
+        return -EINVAL;
+    }
+    if (whole >= (UINT64_C(1) << 62) >> shift) {
+        return -ERANGE;
+    }
+    double part = (double)fraction / 1e9 * (double)(UINT64_C(1) << shift);
+    *out_bytes = (int64_t)((whole << shift) + (uint64_t)part);
+    return 0;
+}
+
+int stk_text_parse_seconds(const char *string, int64_t *out_ns)
+{
+    uint64_t whole, fraction;
+    if (!take_decimal(&string, &whole, &fraction) || *string != '\0' || whole > 1000000000) {
+        return -EINVAL;
+    }
+    *out_ns = (int64_t)(whole * 1000000000u + fraction);
+    return 0;
+}

@@ -1,0 +1,42 @@
+/*
+ * Text without printf and without malloc: a bounded builder, and parsers for numbers and sizes.
+ * All functions are safe in threads, after fork and in signal handlers.
+ */
+#ifndef STK_BASE_TEXT_H
+#define STK_BASE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A builder over the caller's buffer. What does not fit is dropped and remembered in `cut`. */
+struct stk_text {
+    char *start;
+    size_t used, room; /* bytes, `room` including the terminating zero */
+    bool cut;
+};
+
+/* Starts an empty text in `buffer` of `bytes` > 0. */
+struct stk_text stk_text_in(char *buffer, size_t bytes);
+/* Each of these appends, and keeps the text zero-terminated. */
+void stk_text_add_bytes(struct stk_text *text, const char *bytes, size_t count);
+void stk_text_add(struct stk_text *text, const char *string);
+void stk_text_add_char(struct stk_text *text, char c);
+void stk_text_add_number(struct stk_text *text, uint64_t number);
+/* `digits` lower-case hexadecimal digits, leading zeros included. */
+void stk_text_add_hex(struct stk_text *text, uint64_t number, unsigned digits);
+
+/* Copies a string that must fit whole; false (and an empty string) when it does not. */
+bool stk_text_copy(char *to, size_t bytes, const char *from);
+
+/* Reads decimal digits from *cursor and moves it behind them; false on none or on overflow. */
+bool stk_text_take_number(const char **cursor, uint64_t *out);
+/* Reads `digits` hexadecimal digits; false when one is missing. */
+bool stk_text_take_hex(const char **cursor, unsigned digits, uint64_t *out);
+/* "60G", "1.5T", "200M", "4096": bytes, with K M G T P as powers of 1024 (an iB or B may follow).
+ * 0, or -EINVAL for anything else, or -ERANGE for a size above 2^62. */
+int stk_text_parse_size(const char *string, int64_t *out_bytes);
+/* "2", "0.05": seconds, as nanoseconds. 0 or -EINVAL. */
+int stk_text_parse_seconds(const char *string, int64_t *out_ns);
+
+#endif

@@ -1,0 +1,116 @@
+/* Walking directory trees. See base/walk.h. */
+#include "base/walk.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <sys/mman.h>
+
+#include "base/sys.h"
+
+#define BUFFER_BYTES (16u << 10)
+#define MAX_DEPTH    256
+
+struct walk {
+    stk_walk_visitor *visit;
+    void *context;
+};
+
+/* As the kernel writes it (getdents64). */
+struct entry {
+    uint64_t ino;
+    int64_t next;
+    uint16_t bytes;
+    uint8_t type;
+    char name[];
+};
+
+static int walk_directory(const struct walk *walk, int dirfd, unsigned depth);
+
+static int open_directory(int dirfd, const char *name)
+{
+    return stk_sys_openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW, 0);
+}
+
+static int walk_entry(const struct walk *walk, int dirfd, const char *name, unsigned depth)
+{
+    struct stat stat;
+    if (stk_sys_fstatat(dirfd, name, &stat, AT_SYMLINK_NOFOLLOW) != 0) {
+        return 0;
+    }
+    if (S_ISDIR(stat.st_mode) && depth < MAX_DEPTH) {
+        int fd = open_directory(dirfd, name);
+        if (fd >= 0) {
+            int result = walk_directory(walk, fd, depth + 1);
+            stk_sys_close(fd);
+            if (result != 0) {
+                return result;
+            }
+        }
+    }
+    return walk->visit(walk->context, dirfd, name, depth, &stat);
+}
+
+static int walk_names(const struct walk *walk, int dirfd, const char *buffer, ssize_t bytes,
+                      unsigned depth)
+{
+    for (ssize_t at = 0; at < bytes;) {
+        const struct entry *entry = (const struct entry *)(const void *)(buffer + at);
+        const char *name = entry->name;
+        int is_dots = name[0] == '.' && (name[1] == '\0' || (name[1] == '.' && name[2] == '\0'));
+        int result = is_dots ? 0 : walk_entry(walk, dirfd, name, depth);
+        if (result != 0) {
+            return result;
+        }
+        at += entry->bytes;
+    }
+    return 0;
+}
+
+static int walk_directory(const struct walk *walk, int dirfd, unsigned depth)
+{
+    int result = 0;
+    ssize_t got;
+    char *buffer =
+        stk_sys_mmap(BUFFER_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (buffer == NULL) {
+        return -ENOMEM;
+    }
+    do {
+        got = stk_sys_getdents(dirfd, buffer, BUFFER_BYTES);
+        result = walk_names(walk, dirfd, buffer, got, depth);
+    } while (got > 0 && result == 0);
+    stk_sys_munmap(buffer, BUFFER_BYTES);
+    return result;
+}
+
+int stk_walk(const char *top, stk_walk_visitor *visit, void *context)
+{
+    struct walk walk = {visit, context};
+    int fd = open_directory(AT_FDCWD, top);
+    if (fd < 0) {
+        return fd;
+    }
+    int result = walk_directory(&walk, fd, 1);
+    stk_sys_close(fd);
+    return result;
+}
+
+static int remove_one(void *context, int dirfd, const char *name, unsigned depth,
+                      const struct stat *stat)
+{
+    (void)context;
+    (void)depth;
+    stk_sys_unlinkat(dirfd, name, S_ISDIR(stat->st_mode) ? AT_REMOVEDIR : 0);
+    return 0;
+}
+
+int stk_walk_remove(const char *top)
+{
+    int error = stk_walk(top, remove_one, NULL);
+    if (error == -ENOENT) {
+        return 0;
+    }
+    int removed = stk_sys_unlinkat(AT_FDCWD, top, AT_REMOVEDIR);
+    return removed == -ENOENT ? 0 : removed;
+}
