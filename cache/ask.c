@@ -1,0 +1,263 @@
+/* What may be done for an open, and what stat says: the readers' side. See cache/cache.h. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/sys.h"
+#include "base/text.h"
+#include "cache/cache.h"
+#include "cache/claim.h"
+#include "cache/drop.h"
+#include "cache/entry.h"
+#include "cache/trust.h"
+#include "cache/written.h"
+
+#define ATTEMPTS 8
+
+bool stk_cache_place(const struct stk_cache *cache, const char *absolute, int dirfd,
+                     const char *path, struct stk_place *place)
+{
+    const char *rest;
+    place->root = stk_roots_match(&cache->roots, absolute, &rest);
+    if (place->root == NULL || !place->root->usable) {
+        return false;
+    }
+    long length = stk_path_fold(rest, place->below, sizeof place->below);
+    if (length < 0) {
+        return false;
+    }
+    place->dirfd = dirfd;
+    place->path = path;
+    place->key = stk_hash_128(place->below, (size_t)length, place->root->key);
+    return true;
+}
+
+/* Whether the file was opened for writing in this run, by this name or another. */
+static bool is_written(const struct stk_cache *cache, const struct stk_record *record, bool sealed)
+{
+    if (stk_written_has_record(record, cache->run_start_ns)) {
+        return true;
+    }
+    struct stk_identity identity;
+    if (!sealed) {
+        return false;
+    }
+    stk_record_get_identity(record, &identity);
+    return stk_written_has_inode(cache->catalogue.header, identity.dev, identity.ino,
+                                 cache->run_start_ns);
+}
+
+static bool is_refused(const struct stk_cache *cache, struct stk_claim claim)
+{
+    return claim.state == STK_REFUSED && cache->tier.shared != NULL &&
+           claim.tier == cache->tier.index &&
+           claim.detail == atomic_load(&cache->tier.shared->budget.generation);
+}
+
+/* Reasons that hold whatever the origin would say now: going there is always right. */
+static enum stk_bypass standing_reason(const struct stk_cache *cache,
+                                       const struct stk_record *record, struct stk_claim claim)
+{
+    if (is_written(cache, record, claim.sealed)) {
+        return STK_BYPASS_WRITTEN;
+    }
+    if (!claim.sealed) {
+        return STK_BYPASS_NONE;
+    }
+    if (record->size == 0) {
+        return STK_BYPASS_EMPTY;
+    }
+    if (record->size > (uint64_t)cache->options.max_file_bytes) {
+        return STK_BYPASS_LARGE;
+    }
+    return is_refused(cache, claim) ? STK_BYPASS_BUDGET : STK_BYPASS_NONE;
+}
+
+static enum stk_answer answer_present(struct stk_cache *cache, const struct stk_place *place,
+                                      const struct stk_record *record, struct stk_claim claim,
+                                      struct stk_ask *ask)
+{
+    struct stk_tier tier;
+    ask->plain_leaf = claim.leaf == STK_LEAF_PLAIN;
+    bool mine = cache->tier.shared != NULL && claim.tier == cache->tier.index;
+    if (!mine && !stk_tier_by_index(&cache->catalogue, claim.tier, &tier)) {
+        return STK_ANSWER_FILL;
+    }
+    const char *home = mine ? cache->tier.home : tier.home;
+    return stk_entry_path(ask->entry, home, place->root, place->below, record->name)
+               ? STK_ANSWER_HIT
+               : STK_ANSWER_FILL;
+}
+
+enum stk_answer stk_cache_ask(struct stk_cache *cache, const struct stk_place *place,
+                              struct stk_ask *ask)
+{
+    bool asked = false;
+    ask->why = STK_BYPASS_CATALOGUE;
+    ask->record = 0;
+    ask->size = 0;
+    ask->began_ns = 0;
+    for (int i = 0; i < ATTEMPTS && cache->catalogue.header != NULL; i++) {
+        ask->record = stk_catalogue_find(&cache->catalogue, place->key);
+        struct stk_record *record = stk_catalogue_record(&cache->catalogue, ask->record);
+        if (record == NULL) {
+            return STK_ANSWER_FILL;
+        }
+        struct stk_claim claim = stk_claim_load(&record->claim);
+        ask->size = claim.sealed ? record->size : 0;
+        ask->why = standing_reason(cache, record, claim);
+        if (ask->why != STK_BYPASS_NONE) {
+            return STK_ANSWER_ORIGIN;
+        }
+        if (!claim.sealed || claim.state == STK_ABSENT || claim.state == STK_REFUSED) {
+            return STK_ANSWER_FILL;
+        }
+        bool trusted = asked || stk_trust_has(cache, place->root, record);
+        if (claim.state == STK_PRESENT && trusted) {
+            return answer_present(cache, place, record, claim, ask);
+        }
+        ask->began_ns = ask->began_ns != 0 ? ask->began_ns : stk_clock_boottime_ns();
+        if (claim.state == STK_FILLING) {
+            if (!stk_claim_wait(&record->claim)) {
+                return STK_ANSWER_FILL;
+            }
+        } else {
+            asked = stk_trust_validate(cache, place) != 0;
+            if (!asked) {
+                return STK_ANSWER_FILL; /* gone, or no file any more: the real open will tell */
+            }
+        }
+    }
+    return STK_ANSWER_ORIGIN;
+}
+
+void stk_cache_lost(struct stk_cache *cache, const struct stk_ask *ask)
+{
+    stk_drop_entry(cache, ask->record, ask->entry);
+}
+
+void stk_cache_count(struct stk_cache *cache, const struct stk_outcome *outcome)
+{
+    struct stk_run *run = &cache->run;
+    if (outcome->kind == STK_COUNT_OPENS && outcome->why == STK_BYPASS_NONE) {
+        return;
+    }
+    unsigned epoch = stk_run_count_open(run, outcome->record);
+    bool hit = outcome->kind == STK_COUNT_HITS;
+    stk_run_add(run, epoch, hit ? STK_COUNT_BYTES_CACHE : STK_COUNT_BYTES_ORIGIN, outcome->size);
+    if (outcome->kind == STK_COUNT_OPENS) {
+        stk_run_count_bypass(run, outcome->why);
+    } else {
+        stk_run_add(run, epoch, outcome->kind, 1);
+    }
+    if (outcome->wait_ns > 0) {
+        stk_run_add(run, epoch, STK_COUNT_WAIT_NS, (uint64_t)outcome->wait_ns);
+    }
+}
+
+/* ---- metadata ---- */
+
+/* The current record of a place if it is sealed and nothing speaks against believing it. */
+static struct stk_record *believable(struct stk_cache *cache, const struct stk_place *place,
+                                     struct stk_claim *claim)
+{
+    if (cache->catalogue.header == NULL) {
+        return NULL;
+    }
+    uint32_t number = stk_catalogue_find(&cache->catalogue, place->key);
+    struct stk_record *record = stk_catalogue_record(&cache->catalogue, number);
+    if (record == NULL) {
+        return NULL;
+    }
+    *claim = stk_claim_load(&record->claim);
+    bool good = claim->sealed && stk_trust_has(cache, place->root, record) &&
+                !is_written(cache, record, true);
+    return good ? record : NULL;
+}
+
+bool stk_cache_stat(struct stk_cache *cache, const struct stk_place *place, bool nofollow,
+                    struct stk_identity *out)
+{
+    struct stk_claim claim;
+    const struct stk_record *record = believable(cache, place, &claim);
+    if (record == NULL || (nofollow && claim.leaf != STK_LEAF_PLAIN)) {
+        return false;
+    }
+    stk_record_get_identity(record, out);
+    stk_run_count_stat(&cache->run, true);
+    return true;
+}
+
+void stk_cache_learn(struct stk_cache *cache, const struct stk_place *place)
+{
+    if (cache->catalogue.header != NULL && cache->options.fresh != STK_FRESH_OPEN) {
+        stk_trust_validate(cache, place);
+    }
+}
+
+bool stk_cache_is_readable(struct stk_cache *cache, const struct stk_place *place)
+{
+    struct stk_claim claim;
+    return believable(cache, place, &claim) != NULL && claim.state == STK_PRESENT;
+}
+
+bool stk_cache_stat_entry(struct stk_cache *cache, uint32_t number, uint64_t entry_ino,
+                          struct stk_identity *out)
+{
+    const struct stk_record *record = stk_catalogue_record(&cache->catalogue, number);
+    if (record == NULL || !stk_claim_load(&record->claim).sealed ||
+        atomic_load(&record->entry_ino) != entry_ino || atomic_load(&record->validated_ns) == 0) {
+        return false;
+    }
+    stk_record_get_identity(record, out);
+    return true;
+}
+
+/* The record of this version: the current one of the place, or one before it. */
+static uint32_t find_version(struct stk_cache *cache, struct stk_hash128 key, uint64_t name)
+{
+    uint32_t number = stk_catalogue_find(&cache->catalogue, key);
+    for (int i = 0; i < 64; i++) {
+        const struct stk_record *record = stk_catalogue_record(&cache->catalogue, number);
+        if (record == NULL) {
+            return 0;
+        }
+        if (stk_claim_load(&record->claim).sealed && record->name == name) {
+            return number;
+        }
+        number = record->previous;
+    }
+    return 0;
+}
+
+static bool parse_entry(struct stk_cache *cache, const char *entry, struct stk_entry_parts *parts)
+{
+    struct stk_tier tier;
+    for (unsigned i = 0; i < STK_TIERS; i++) {
+        if (stk_tier_by_index(&cache->catalogue, i, &tier) &&
+            stk_entry_parse(entry, tier.home, parts)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool stk_cache_find_entry(struct stk_cache *cache, const char *entry, char origin[STK_PATH_BYTES],
+                          uint32_t *record)
+{
+    struct stk_entry_parts parts;
+    if (cache->catalogue.header == NULL || !parse_entry(cache, entry, &parts)) {
+        return false;
+    }
+    const struct stk_root *root = stk_roots_by_name(&cache->roots, parts.root, parts.root_length);
+    if (root == NULL) {
+        return false;
+    }
+    struct stk_text path = stk_text_in(origin, STK_PATH_BYTES);
+    stk_text_add(&path, root->prefix);
+    stk_text_add_char(&path, '/');
+    stk_text_add(&path, parts.below);
+    struct stk_hash128 key = stk_hash_128(parts.below, strlen(parts.below), root->key);
+    *record = find_version(cache, key, parts.name);
+    return !path.cut;
+}

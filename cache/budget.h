@@ -1,0 +1,37 @@
+/*
+ * A budget in shared memory: blocks of 512 bytes and inodes, reserved before they are used, so that
+ * what is used never exceeds it. Lock-free; safe in threads, after fork and in signal handlers.
+ */
+#ifndef STK_CACHE_BUDGET_H
+#define STK_CACHE_BUDGET_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define STK_BLOCK_BYTES 512
+
+struct stk_budget {
+    _Atomic int64_t blocks, inodes;           /* allowed */
+    _Atomic int64_t used_blocks, used_inodes; /* reserved or used */
+    _Atomic int64_t full_ns;                  /* when the file system itself last said ENOSPC */
+    _Atomic uint32_t generation;              /* counted up whenever more may fit than before */
+};
+
+/* Takes both or nothing. False: it does not fit. */
+bool stk_budget_reserve(struct stk_budget *budget, int64_t blocks, int64_t inodes);
+void stk_budget_release(struct stk_budget *budget, int64_t blocks, int64_t inodes);
+/* Gives back what an entry took that is gone; files refused before are then tried again. */
+void stk_budget_free(struct stk_budget *budget, int64_t blocks, int64_t inodes);
+/* Sets what is allowed; files refused before are then tried again. */
+void stk_budget_set(struct stk_budget *budget, int64_t blocks, int64_t inodes);
+/* The blocks that a file of this size takes in a file system with such blocks. */
+int64_t stk_budget_blocks_of(uint64_t bytes, uint32_t fs_block_bytes);
+
+/*
+ * The default: what of `available` remains when a reserve is left for the job and for PyTorch's own
+ * shared memory: the larger of `least_reserve` and 20%, at most half.
+ */
+int64_t stk_budget_less_reserve(int64_t available, int64_t least_reserve);
+
+#endif

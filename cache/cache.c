@@ -1,0 +1,78 @@
+/* Setting up a process's view of the cache. See cache/cache.h. */
+#include "cache/cache.h"
+
+#include <string.h>
+
+#include "base/proc.h"
+#include "base/sys.h"
+#include "base/text.h"
+
+/* HOME of the file HOME/runs/NAME; false when the path is none of that kind. */
+static bool home_of_run(char home[STK_HOME_BYTES], const char *run)
+{
+    if (run[0] != '/' || !stk_text_copy(home, STK_HOME_BYTES, run)) {
+        return false;
+    }
+    for (int i = 0; i < 2; i++) {
+        char *slash = strrchr(home, '/');
+        if (slash == NULL || slash == home) {
+            return false;
+        }
+        *slash = '\0';
+    }
+    return stk_home_check(home) == 0;
+}
+
+/* Joins the run that STOKER_RUN names. A name from another node or a finished run does not count.
+ */
+static bool join_named_run(struct stk_cache *cache, char home[STK_HOME_BYTES])
+{
+    if (!home_of_run(home, cache->options.run) ||
+        stk_run_open(&cache->run, cache->options.run) != 0) {
+        return false;
+    }
+    if (stk_catalogue_open(&cache->catalogue, home, false) != 0) {
+        return false;
+    }
+    cache->run_start_ns = stk_run_start_ns(&cache->run);
+    return true;
+}
+
+/* Outside of any run: a catalogue that stays, and counters of everything that has no run. */
+static void join_outside(struct stk_cache *cache)
+{
+    char home[STK_HOME_BYTES], path[STK_HOME_BYTES];
+    cache->run_start_ns = stk_proc_run_start_ns();
+    if (stk_home_find(home) != 0 || stk_home_ensure_room(home, "runs") != 0 ||
+        stk_catalogue_open(&cache->catalogue, home, true) != 0) {
+        return;
+    }
+    atomic_store(&cache->catalogue.header->kept, 1);
+    if (stk_run_path(path, home, STK_RUN_OUTSIDE) && stk_run_open(&cache->run, path) != 0 &&
+        stk_run_create(&cache->run, home, STK_RUN_OUTSIDE) != 0) {
+        stk_run_open(&cache->run, path); /* another process may have made it in between */
+    }
+}
+
+static void attach_tier(struct stk_cache *cache)
+{
+    char dir[STK_HOME_BYTES];
+    int64_t budget_bytes;
+    if (cache->catalogue.header != NULL &&
+        stk_tier_parse(cache->options.tiers, dir, &budget_bytes) == 0) {
+        stk_tier_attach(&cache->catalogue, dir, budget_bytes, false, &cache->tier);
+    }
+}
+
+void stk_cache_open(struct stk_cache *cache, const struct stk_options *options,
+                    const struct stk_roots *spelling)
+{
+    char home[STK_HOME_BYTES];
+    cache->options = *options;
+    cache->roots = *spelling;
+    stk_roots_resolve(&cache->roots);
+    if (!join_named_run(cache, home)) {
+        join_outside(cache);
+    }
+    attach_tier(cache);
+}

@@ -1,0 +1,140 @@
+/*
+ * The cache as the preload sees it: whole files of covered roots, in one tier. It knows nothing of
+ * interposition; the caller opens the origin by whatever means it has and hands the descriptor in.
+ *
+ *   stk_cache_place   is this path covered, and which file is it?
+ *   stk_cache_ask     may an open be served?  -> open the entry, or open the origin and
+ *   stk_cache_fill    -> put it into the cache, if it may
+ *   stk_cache_stat    what does stat say?     -> answer, or ask the origin and
+ *   stk_cache_learn   -> remember it
+ *   stk_cache_mark_*, stk_cache_distrust*     what the program does to its files
+ *
+ * Doubt is a miss: every failure ends in an answer that sends the caller to the origin. Nothing
+ * here uses the heap, prints, or touches errno; after stk_cache_open everything is safe in threads,
+ * after fork and vfork and in signal handlers. Nothing blocks without bound: a wait for another
+ * process's fill lasts while that makes progress, and 2 s beyond.
+ */
+#ifndef STK_CACHE_CACHE_H
+#define STK_CACHE_CACHE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/options.h"
+#include "base/path.h"
+#include "cache/catalogue.h"
+#include "cache/root.h"
+#include "cache/run.h"
+#include "cache/tier.h"
+
+struct stk_cache {
+    struct stk_options options;
+    struct stk_roots roots;
+    struct stk_catalogue catalogue; /* header NULL: nothing is served */
+    struct stk_tier tier;           /* shared NULL: nothing is filled */
+    struct stk_run run;
+    int64_t run_start_ns;
+};
+
+/* One covered path. `dirfd` and `path` are the program's own and reach the origin. */
+struct stk_place {
+    const struct stk_root *root;
+    int dirfd;
+    const char *path;
+    struct stk_hash128 key;
+    char below[STK_PATH_BYTES]; /* folded, relative to the root */
+};
+
+/* Sets up from parsed options and spelled roots, whose text must stay; once per process, by one
+ * thread. Always succeeds: what is missing (no tmpfs, no tier) only means that less is served. The
+ * cache may live in zeroed static memory. */
+void stk_cache_open(struct stk_cache *cache, const struct stk_options *options,
+                    const struct stk_roots *spelling);
+
+/* Whether `absolute` lies in a usable root and can be answered for; fills `place`. */
+bool stk_cache_place(const struct stk_cache *cache, const char *absolute, int dirfd,
+                     const char *path, struct stk_place *place);
+
+/* ---- opening ---- */
+
+enum stk_answer {
+    STK_ANSWER_HIT,   /* open ask.entry */
+    STK_ANSWER_FILL,  /* open the origin, then stk_cache_fill */
+    STK_ANSWER_ORIGIN /* open the origin; ask.why says why */
+};
+
+struct stk_ask {
+    enum stk_bypass why; /* of an answer ORIGIN */
+    uint32_t record;     /* 0: not known */
+    uint64_t size;       /* bytes, where the record is known */
+    bool plain_leaf;     /* the path is known not to end in a symbolic link */
+    int64_t began_ns; /* when it began to wait for the origin or another process; 0: it did not */
+    char entry[STK_PATH_BYTES];
+};
+
+/* What may be done for a read-only open of this place. May ask the origin for its identity, and may
+ * wait for another process's fill. */
+enum stk_answer stk_cache_ask(struct stk_cache *cache, const struct stk_place *place,
+                              struct stk_ask *ask);
+/* Tells that the entry of a hit was not there: the next ask will say FILL. */
+void stk_cache_lost(struct stk_cache *cache, const struct stk_ask *ask);
+
+/* How one open ended; for the counters. */
+struct stk_outcome {
+    enum stk_count kind; /* STK_COUNT_HITS, STK_COUNT_FILLS, or STK_COUNT_OPENS for a bypass */
+    enum stk_bypass why; /* of a bypass; NONE: not to be counted (not a regular file) */
+    uint32_t record;
+    uint64_t size;
+    int64_t wait_ns;
+};
+
+/*
+ * Takes the open origin of an answer FILL and tries to put it into the cache, or finds that another
+ * process has. True: `entry` names the entry to use instead. The origin's descriptor stays open,
+ * its offset untouched, the caller's. `outcome` is filled but for wait_ns.
+ */
+bool stk_cache_fill(struct stk_cache *cache, const struct stk_place *place, int origin_fd,
+                    char entry[STK_PATH_BYTES], struct stk_outcome *outcome);
+
+/* Counts an open. */
+void stk_cache_count(struct stk_cache *cache, const struct stk_outcome *outcome);
+
+/* ---- metadata ---- */
+
+/* The origin's identity if it is known and trusted; `nofollow` as lstat. No system call. */
+bool stk_cache_stat(struct stk_cache *cache, const struct stk_place *place, bool nofollow,
+                    struct stk_identity *out);
+/* After the origin has answered a stat of a regular file: asks it for the identity, to remember. */
+void stk_cache_learn(struct stk_cache *cache, const struct stk_place *place);
+/* Whether this user is known to be able to read the file: its entry is there. */
+bool stk_cache_is_readable(struct stk_cache *cache, const struct stk_place *place);
+
+/* What is known of the file whose entry has this inode number; `record` as the hit or fill told. */
+bool stk_cache_stat_entry(struct stk_cache *cache, uint32_t record, uint64_t entry_ino,
+                          struct stk_identity *out);
+/*
+ * The same from the entry's path (of /proc/self/fd/N): writes the origin's path, and gives the
+ * record's number if the catalogue knows the version, else 0. False: not an entry of ours.
+ */
+bool stk_cache_find_entry(struct stk_cache *cache, const char *entry, char origin[STK_PATH_BYTES],
+                          uint32_t *record);
+
+/* ---- writes through the program ---- */
+
+/* A mark that can be taken back, when the call it was made for fails. */
+struct stk_mark {
+    uint32_t record;
+    uint32_t before, now;
+};
+/* Before a call that opens for writing, creates or truncates: not cached again in this run. */
+void stk_cache_mark_written(struct stk_cache *cache, const struct stk_place *place,
+                            struct stk_mark *mark);
+void stk_cache_unmark_written(struct stk_cache *cache, const struct stk_mark *mark);
+/* After such a call: marks the file by its inode, for its other names. */
+void stk_cache_mark_inode(struct stk_cache *cache, const struct stat *stat);
+/* Before and after a call that changes a name or metadata: the origin is asked again. */
+void stk_cache_distrust(struct stk_cache *cache, const struct stk_place *place);
+/* The same for everything below a root: a directory or symbolic link was renamed or replaced. */
+void stk_cache_distrust_root(struct stk_cache *cache, const struct stk_root *root);
+
+#endif

@@ -1,0 +1,434 @@
+/*
+ * The catalogue: its file, its segments, its index. See cache/catalogue.h.
+ * Layout of the file: header, index levels, segments of records; offsets are computed, not stored.
+ */
+#include "cache/catalogue.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/clock.h"
+#include "base/sys.h"
+#include "base/text.h"
+
+#define MAGIC             UINT64_C(0x31302d72656b6f74) /* changes with the layout */
+#define FILE_LEAF         "/catalogue"
+#define BUCKET_SLOTS      16
+#define FIRST_LEVEL_BYTES (512u << 10)
+#define HEADER_BYTES      (128u << 10)
+#define SEGMENT_BYTES     (STK_SEGMENT_RECORDS * sizeof(struct stk_record))
+
+_Static_assert(sizeof(struct stk_catalogue_header) <= HEADER_BYTES, "the header has its room");
+
+/* A range of the file. */
+struct extent {
+    off_t offset;
+    size_t bytes;
+};
+
+static struct extent level_extent(unsigned level)
+{
+    struct extent at = {.offset = HEADER_BYTES, .bytes = FIRST_LEVEL_BYTES};
+    for (; level > 0; level--) {
+        at.offset += (off_t)at.bytes;
+        at.bytes *= 8;
+    }
+    return at;
+}
+
+static struct extent segment_extent(uint32_t segment)
+{
+    struct extent at = level_extent(STK_CATALOGUE_LEVELS);
+    at.offset += (off_t)segment * (off_t)SEGMENT_BYTES;
+    at.bytes = SEGMENT_BYTES;
+    return at;
+}
+
+/* ---- the file ---- */
+
+static int check_file(int fd, struct stat *stat)
+{
+    int error = stk_sys_fstat(fd, stat);
+    if (error != 0) {
+        return error;
+    }
+    bool ours =
+        S_ISREG(stat->st_mode) && stat->st_uid == stk_sys_geteuid() && (stat->st_mode & 077) == 0;
+    return ours ? 0 : -EPERM;
+}
+
+/* Opens the file if it still is the one we know; the fd, or -errno. */
+static int reopen(const struct stk_catalogue *catalogue)
+{
+    struct stat stat;
+    int fd = stk_sys_openat(AT_FDCWD, catalogue->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0);
+    if (fd < 0) {
+        return fd;
+    }
+    int error = check_file(fd, &stat);
+    if (error == 0 && (stat.st_dev != catalogue->dev || stat.st_ino != catalogue->ino)) {
+        error = -ESTALE;
+    }
+    if (error != 0) {
+        stk_sys_close(fd);
+        return error;
+    }
+    return fd;
+}
+
+static void *map_fd(int fd, struct extent extent)
+{
+    struct stat stat;
+    if (stk_sys_fstat(fd, &stat) != 0 || stat.st_size < extent.offset + (off_t)extent.bytes) {
+        return NULL; /* to touch what lies behind the end of a file would be SIGBUS */
+    }
+    return stk_sys_mmap(extent.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, extent.offset);
+}
+
+/* Maps an extent once per process; `slot` remembers it. NULL when it cannot be mapped. */
+static void *map_extent(struct stk_catalogue *catalogue, _Atomic(void *) *slot,
+                        struct extent extent)
+{
+    void *known = atomic_load_explicit(slot, memory_order_acquire);
+    if (known != NULL) {
+        return known;
+    }
+    int fd = reopen(catalogue);
+    if (fd < 0) {
+        return NULL;
+    }
+    void *mapped = map_fd(fd, extent);
+    stk_sys_close(fd);
+    if (mapped != NULL && !atomic_compare_exchange_strong(slot, &known, mapped)) {
+        stk_sys_munmap(mapped, extent.bytes);
+        return known;
+    }
+    return mapped;
+}
+
+/* The tier that shares a file system with the catalogue pays for it. NULL: none does. */
+static struct stk_budget *payer(struct stk_catalogue *catalogue)
+{
+    for (int i = 0; i < STK_TIERS; i++) {
+        struct stk_tier_shared *tier = &catalogue->header->tiers[i];
+        if (atomic_load(&tier->setup) == STK_TIER_READY && tier->dev == catalogue->dev) {
+            return &tier->budget;
+        }
+    }
+    return NULL;
+}
+
+static int allocate_extent(const struct stk_catalogue *catalogue, struct extent extent)
+{
+    int fd = reopen(catalogue);
+    if (fd < 0) {
+        return fd;
+    }
+    int error = stk_sys_fallocate(fd, extent.offset, (off_t)extent.bytes);
+    stk_sys_close(fd);
+    return error;
+}
+
+/*
+ * Allocates the extent that follows `count` allocated ones and counts it. Two processes may
+ * allocate the same one, which does no harm; one of them counts and pays.
+ */
+static bool grow(struct stk_catalogue *catalogue, _Atomic uint32_t *count, uint32_t seen,
+                 struct extent extent)
+{
+    struct stk_budget *budget = payer(catalogue);
+    int64_t blocks = stk_budget_blocks_of(extent.bytes, STK_BLOCK_BYTES);
+    if (budget != NULL && !stk_budget_reserve(budget, blocks, 0)) {
+        return false;
+    }
+    bool allocated = allocate_extent(catalogue, extent) == 0;
+    bool counted = allocated && atomic_compare_exchange_strong(count, &seen, seen + 1);
+    if (!counted && budget != NULL) {
+        stk_budget_release(budget, blocks, 0);
+    }
+    return allocated;
+}
+
+/* ---- opening ---- */
+
+static int initialise(int fd)
+{
+    struct extent first = level_extent(0);
+    size_t bytes = (size_t)first.offset + first.bytes;
+    int error = stk_sys_fallocate(fd, 0, (off_t)bytes);
+    if (error != 0) {
+        return error;
+    }
+    struct stk_catalogue_header *header =
+        stk_sys_mmap(HEADER_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (header == NULL) {
+        return -ENOMEM;
+    }
+    header->magic = MAGIC;
+    header->bytes = sizeof *header;
+    atomic_store(&header->levels, 1);
+    atomic_store(&header->next_record, 1);
+    stk_sys_munmap(header, HEADER_BYTES);
+    return 0;
+}
+
+/* Makes a whole catalogue aside and links it into place, so that nobody ever sees half of one. */
+static int create_file(const char *path)
+{
+    char aside[STK_TIER_PATH_BYTES + 64];
+    struct stk_text name = stk_text_in(aside, sizeof aside);
+    stk_text_add(&name, path);
+    stk_text_add_char(&name, '.');
+    stk_text_add_hex(&name, (uint64_t)stk_clock_boottime_ns() ^ (uint64_t)stk_sys_getpid() << 40,
+                     16);
+    int fd =
+        stk_sys_openat(AT_FDCWD, aside, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0) {
+        return fd;
+    }
+    int error = initialise(fd);
+    stk_sys_close(fd);
+    if (error == 0) {
+        error = stk_sys_rename_noreplace(aside, path);
+    }
+    if (error != 0) {
+        stk_sys_unlinkat(AT_FDCWD, aside, 0);
+    }
+    return error == -EEXIST ? 0 : error;
+}
+
+static int map_header(struct stk_catalogue *catalogue, int fd)
+{
+    struct stat stat;
+    struct extent extent = {.offset = 0, .bytes = HEADER_BYTES};
+    int error = check_file(fd, &stat);
+    if (error != 0) {
+        return error;
+    }
+    struct stk_catalogue_header *header = map_fd(fd, extent);
+    if (header == NULL) {
+        return -EPROTO;
+    }
+    if (header->magic != MAGIC || header->bytes != sizeof *header) {
+        stk_sys_munmap(header, HEADER_BYTES);
+        return -EPROTO;
+    }
+    catalogue->dev = stat.st_dev;
+    catalogue->ino = stat.st_ino;
+    catalogue->header = header;
+    return 0;
+}
+
+static bool is_tmpfs(const char *path)
+{
+    struct statfs fs;
+    return stk_sys_statfs(path, &fs) == 0 && fs.f_type == TMPFS_MAGIC;
+}
+
+int stk_catalogue_open(struct stk_catalogue *catalogue, const char *home, bool create)
+{
+    struct stk_text path = stk_text_in(catalogue->path, sizeof catalogue->path);
+    stk_text_add(&path, home);
+    stk_text_add(&path, FILE_LEAF);
+    if (path.cut) {
+        return -ENAMETOOLONG;
+    }
+    if (!is_tmpfs(home)) {
+        return -EMEDIUMTYPE; /* a shared map of a disk file is a SIGBUS when the disk fails */
+    }
+    int fd = stk_sys_openat(AT_FDCWD, catalogue->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0);
+    if (fd == -ENOENT && create) {
+        int error = create_file(catalogue->path);
+        if (error != 0) {
+            return error;
+        }
+        fd = stk_sys_openat(AT_FDCWD, catalogue->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0);
+    }
+    if (fd < 0) {
+        return fd;
+    }
+    int error = map_header(catalogue, fd);
+    stk_sys_close(fd);
+    return error;
+}
+
+void stk_catalogue_close(struct stk_catalogue *catalogue)
+{
+    for (unsigned i = 0; i < STK_CATALOGUE_LEVELS; i++) {
+        if (catalogue->levels[i] != NULL) {
+            stk_sys_munmap(catalogue->levels[i], level_extent(i).bytes);
+        }
+    }
+    for (unsigned i = 0; i < STK_CATALOGUE_SEGMENTS; i++) {
+        if (catalogue->records[i] != NULL) {
+            stk_sys_munmap(catalogue->records[i], SEGMENT_BYTES);
+        }
+    }
+    if (catalogue->header != NULL) {
+        stk_sys_munmap(catalogue->header, HEADER_BYTES);
+    }
+    memset(catalogue, 0, sizeof *catalogue);
+}
+
+bool stk_catalogue_is_current(const struct stk_catalogue *catalogue)
+{
+    struct stat stat;
+    return atomic_load(&catalogue->header->closed) == 0 &&
+           stk_sys_fstatat(AT_FDCWD, catalogue->path, &stat, AT_SYMLINK_NOFOLLOW) == 0 &&
+           stat.st_dev == catalogue->dev && stat.st_ino == catalogue->ino;
+}
+
+/* ---- records ---- */
+
+struct stk_record *stk_catalogue_record(struct stk_catalogue *catalogue, uint32_t number)
+{
+    uint32_t segment = (number - 1) / STK_SEGMENT_RECORDS;
+    if (number == 0 || segment >= STK_CATALOGUE_SEGMENTS) {
+        return NULL;
+    }
+    struct stk_record *records =
+        atomic_load_explicit(&catalogue->records[segment], memory_order_acquire);
+    if (records == NULL) {
+        if (segment >= atomic_load(&catalogue->header->segments)) {
+            return NULL;
+        }
+        records = map_extent(catalogue, &catalogue->records[segment], segment_extent(segment));
+    }
+    return records != NULL ? records + (number - 1) % STK_SEGMENT_RECORDS : NULL;
+}
+
+/* Makes sure that the record of this number may be touched. */
+static bool ensure_segment(struct stk_catalogue *catalogue, uint32_t number)
+{
+    uint32_t segment = (number - 1) / STK_SEGMENT_RECORDS;
+    uint32_t allocated = atomic_load(&catalogue->header->segments);
+    if (segment >= STK_CATALOGUE_SEGMENTS) {
+        return false;
+    }
+    if (segment < allocated) {
+        return true;
+    }
+    return grow(catalogue, &catalogue->header->segments, segment, segment_extent(segment));
+}
+
+uint32_t stk_catalogue_allocate(struct stk_catalogue *catalogue, struct stk_hash128 key)
+{
+    _Atomic uint32_t *next = &catalogue->header->next_record;
+    uint32_t number = atomic_load(next);
+    do {
+        if (!ensure_segment(catalogue, number)) {
+            return 0;
+        }
+    } while (!atomic_compare_exchange_weak(next, &number, number + 1));
+    struct stk_record *record = stk_catalogue_record(catalogue, number);
+    if (record == NULL) {
+        return 0; /* the number is lost, which costs 128 bytes */
+    }
+    record->key = key.low;
+    return number;
+}
+
+/* ---- index ---- */
+
+typedef _Atomic uint64_t slot;
+
+static slot *bucket_at(struct stk_catalogue *catalogue, unsigned level, struct stk_hash128 key)
+{
+    struct extent extent = level_extent(level);
+    slot *slots = atomic_load_explicit(&catalogue->levels[level], memory_order_acquire);
+    if (slots == NULL) {
+        if (level >= atomic_load(&catalogue->header->levels)) {
+            return NULL;
+        }
+        slots = map_extent(catalogue, &catalogue->levels[level], extent);
+        if (slots == NULL) {
+            return NULL;
+        }
+    }
+    uint64_t buckets = extent.bytes / (BUCKET_SLOTS * sizeof(slot));
+    return slots + (key.high & (buckets - 1)) * BUCKET_SLOTS;
+}
+
+static uint64_t slot_value(struct stk_hash128 key, uint32_t number)
+{
+    return (key.high >> 32) << 32 | number;
+}
+
+static bool slot_matches(struct stk_catalogue *catalogue, uint64_t value, struct stk_hash128 key)
+{
+    if (value >> 32 != key.high >> 32) {
+        return false;
+    }
+    const struct stk_record *record = stk_catalogue_record(catalogue, (uint32_t)value);
+    return record != NULL && record->key == key.low;
+}
+
+/* The slot that holds this key, or NULL; its value goes to `found`. */
+static slot *find_slot(struct stk_catalogue *catalogue, struct stk_hash128 key, uint64_t *found)
+{
+    for (unsigned level = 0; level < STK_CATALOGUE_LEVELS; level++) {
+        slot *bucket = bucket_at(catalogue, level, key);
+        for (unsigned i = 0; bucket != NULL && i < BUCKET_SLOTS; i++) {
+            *found = atomic_load_explicit(&bucket[i], memory_order_acquire);
+            if (*found == 0) {
+                return NULL;
+            }
+            if (slot_matches(catalogue, *found, key)) {
+                return &bucket[i];
+            }
+        }
+        if (bucket == NULL) {
+            return NULL;
+        }
+    }
+    return NULL;
+}
+
+uint32_t stk_catalogue_find(struct stk_catalogue *catalogue, struct stk_hash128 key)
+{
+    uint64_t value;
+    return find_slot(catalogue, key, &value) != NULL ? (uint32_t)value : 0;
+}
+
+static slot *bucket_to_fill(struct stk_catalogue *catalogue, unsigned level, struct stk_hash128 key)
+{
+    uint32_t levels = atomic_load(&catalogue->header->levels);
+    if (level >= levels &&
+        !grow(catalogue, &catalogue->header->levels, level, level_extent(level))) {
+        return NULL;
+    }
+    return bucket_at(catalogue, level, key);
+}
+
+uint32_t stk_catalogue_insert(struct stk_catalogue *catalogue, struct stk_hash128 key,
+                              uint32_t number)
+{
+    for (unsigned level = 0; level < STK_CATALOGUE_LEVELS; level++) {
+        slot *bucket = bucket_to_fill(catalogue, level, key);
+        for (unsigned i = 0; bucket != NULL && i < BUCKET_SLOTS; i++) {
+            uint64_t seen = 0;
+            if (atomic_compare_exchange_strong(&bucket[i], &seen, slot_value(key, number))) {
+                return number;
+            }
+            if (slot_matches(catalogue, seen, key)) {
+                return (uint32_t)seen;
+            }
+        }
+        if (bucket == NULL) {
+            return 0;
+        }
+    }
+    return 0;
+}
+
+bool stk_catalogue_replace(struct stk_catalogue *catalogue, struct stk_hash128 key, uint32_t older,
+                           uint32_t newer)
+{
+    uint64_t seen;
+    slot *at = find_slot(catalogue, key, &seen);
+    return at != NULL && (uint32_t)seen == older &&
+           atomic_compare_exchange_strong(at, &seen, slot_value(key, newer));
+}

@@ -1,0 +1,97 @@
+/*
+ * The catalogue: which versions of covered files are known, and where their entries are. One file
+ * per user and node on a tmpfs, mapped and shared by all processes, lock-free to read.
+ *
+ * An index of levels, each eight times larger than the one before (0.5, 4, 32, 256 MiB), in buckets
+ * of 16 slots of (32-bit tag, 32-bit record number). Slots fill in order and are never emptied, so
+ * two inserters of one key meet in the same slot, and the first empty slot ends a search. Behind it
+ * lie the records (cache/record.h), numbered from 1.
+ *
+ * The file grows by whole segments, which are allocated before they are touched: a full tmpfs is an
+ * error code, never a SIGBUS. A process maps a segment when it first needs it; no descriptor is
+ * kept. It is only a memory: whatever cannot be answered is asked of the origin again.
+ *
+ * Threads, fork, vfork and signal handlers: everything but stk_catalogue_open is safe in all of
+ * them. Errors are -errno. Nothing here allocates from the heap.
+ */
+#ifndef STK_CACHE_CATALOGUE_H
+#define STK_CACHE_CATALOGUE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/hash.h"
+#include "cache/budget.h"
+#include "cache/record.h"
+
+#define STK_CATALOGUE_LEVELS   4
+#define STK_CATALOGUE_SEGMENTS 4096 /* of records */
+#define STK_SEGMENT_RECORDS    8192
+#define STK_TIERS              8
+#define STK_TIER_PATH_BYTES    512
+#define STK_DISTRUST_SLOTS     256
+#define STK_WRITTEN_BUCKETS    1024
+#define STK_WRITTEN_SLOTS      8
+
+/* A tier as all processes see it. Slots are taken in order and never freed. */
+struct stk_tier_shared {
+    _Atomic uint64_t path_hash;     /* 0: slot free */
+    _Atomic uint64_t setup;         /* pid that sets it up, or STK_TIER_READY */
+    uint64_t dev;                   /* st_dev of the tier's directory */
+    uint32_t block_bytes;           /* of the file system */
+    uint32_t memory;                /* 1: a tmpfs, gone with the last run */
+    char home[STK_TIER_PATH_BYTES]; /* DIR/stoker-UID, without symbolic links */
+    struct stk_budget budget;
+};
+#define STK_TIER_READY UINT64_MAX
+
+struct stk_catalogue_header {
+    uint64_t magic;
+    uint64_t bytes;               /* of this header */
+    _Atomic uint32_t closed;      /* 1: about to be removed; nothing may be added */
+    _Atomic uint32_t kept;        /* 1: stays when the last run ends */
+    _Atomic uint32_t levels;      /* of the index that are allocated */
+    _Atomic uint32_t segments;    /* of records that are allocated */
+    _Atomic uint32_t next_record; /* the first number not given out */
+    struct stk_tier_shared tiers[STK_TIERS];
+    /* cache/freshness.h: when all records of a root became untrusted, by a hash of the root. */
+    _Atomic int64_t distrusted_ns[STK_DISTRUST_SLOTS];
+    /* cache/written.h: inodes opened for writing. */
+    _Atomic uint64_t written[STK_WRITTEN_BUCKETS][STK_WRITTEN_SLOTS];
+};
+
+/* One process's view. Zero it before opening; it may live in static memory. */
+struct stk_catalogue {
+    struct stk_catalogue_header *header; /* NULL: not open */
+    _Atomic(void *) levels[STK_CATALOGUE_LEVELS];
+    _Atomic(void *) records[STK_CATALOGUE_SEGMENTS];
+    uint64_t dev, ino; /* of the file, to notice when another took its name */
+    char path[STK_TIER_PATH_BYTES];
+};
+
+/*
+ * Opens the catalogue in directory `home`, which is the user's own (cache/home.h) and on a tmpfs;
+ * `create` makes one when there is none. 0; -ENOENT; -ENOSPC; -EPERM when the file is not ours
+ * alone; -EPROTO when it is not a catalogue of this version; or another -errno.
+ */
+int stk_catalogue_open(struct stk_catalogue *catalogue, const char *home, bool create);
+/* Unmaps everything. No other thread may use it. */
+void stk_catalogue_close(struct stk_catalogue *catalogue);
+/* Whether the file of that name still is the one we mapped, and not closed: two system calls. */
+bool stk_catalogue_is_current(const struct stk_catalogue *catalogue);
+
+/* The number of the record with this key, or 0. */
+uint32_t stk_catalogue_find(struct stk_catalogue *catalogue, struct stk_hash128 key);
+/* The record with this number, or NULL when the number is none. */
+struct stk_record *stk_catalogue_record(struct stk_catalogue *catalogue, uint32_t number);
+/* A new record, all zero but for its key; 0 when there is no room. Not yet to be found. */
+uint32_t stk_catalogue_allocate(struct stk_catalogue *catalogue, struct stk_hash128 key);
+/* Makes it findable. Returns its number, or that of the one that was there first, or 0: no room. */
+uint32_t stk_catalogue_insert(struct stk_catalogue *catalogue, struct stk_hash128 key,
+                              uint32_t number);
+/* Puts the newer record in the place of the older; false when another process was faster. */
+bool stk_catalogue_replace(struct stk_catalogue *catalogue, struct stk_hash128 key, uint32_t older,
+                           uint32_t newer);
+
+#endif

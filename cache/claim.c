@@ -1,0 +1,115 @@
+/* The claim word. See cache/claim.h. */
+#include "cache/claim.h"
+
+#include "base/sys.h"
+
+#define LOOK_NS (50 * 1000000LL) /* how often a waiter looks whether the filler lives */
+
+uint64_t stk_claim_pack(struct stk_claim claim)
+{
+    return (uint64_t)claim.state | (uint64_t)claim.sealed << 2 | (uint64_t)claim.leaf << 3 |
+           (uint64_t)(claim.tier & 7) << 5 | ((uint64_t)claim.pid & 0xffffff) << 8 |
+           (uint64_t)claim.detail << 32;
+}
+
+struct stk_claim stk_claim_unpack(uint64_t word)
+{
+    return (struct stk_claim){
+        .state = (enum stk_state)(word & 3),
+        .sealed = (word >> 2 & 1) != 0,
+        .leaf = (enum stk_leaf)(word >> 3 & 3),
+        .tier = (unsigned)(word >> 5 & 7),
+        .pid = (pid_t)(word >> 8 & 0xffffff),
+        .detail = (uint32_t)(word >> 32),
+    };
+}
+
+bool stk_claim_change(_Atomic uint64_t *word, struct stk_claim seen, struct stk_claim wanted)
+{
+    uint64_t expected = stk_claim_pack(seen);
+    if (!atomic_compare_exchange_strong_explicit(word, &expected, stk_claim_pack(wanted),
+                                                 memory_order_acq_rel, memory_order_relaxed)) {
+        return false;
+    }
+    if (seen.state == STK_FILLING && wanted.state != STK_FILLING) {
+        stk_sys_futex_wake_all(word);
+    }
+    return true;
+}
+
+bool stk_claim_take(_Atomic uint64_t *word, struct stk_claim seen)
+{
+    struct stk_claim mine = seen;
+    mine.state = STK_FILLING;
+    mine.pid = stk_sys_getpid();
+    mine.detail = 0;
+    return stk_claim_change(word, seen, mine);
+}
+
+static bool is_mine(struct stk_claim claim)
+{
+    return claim.state == STK_FILLING && claim.pid == stk_sys_getpid();
+}
+
+bool stk_claim_advance(_Atomic uint64_t *word)
+{
+    struct stk_claim seen = stk_claim_load(word);
+    struct stk_claim next = seen;
+    next.detail++;
+    return is_mine(seen) && stk_claim_change(word, seen, next);
+}
+
+bool stk_claim_finish(_Atomic uint64_t *word, enum stk_state state, unsigned tier, uint32_t detail)
+{
+    for (;;) {
+        struct stk_claim seen = stk_claim_load(word);
+        if (!is_mine(seen)) {
+            return false;
+        }
+        struct stk_claim ended = seen;
+        ended.state = state;
+        ended.tier = tier;
+        ended.pid = 0;
+        ended.detail = detail;
+        if (stk_claim_change(word, seen, ended)) {
+            return true;
+        }
+    }
+}
+
+void stk_claim_set_leaf(_Atomic uint64_t *word, enum stk_leaf leaf)
+{
+    for (;;) {
+        struct stk_claim seen = stk_claim_load(word);
+        struct stk_claim known = seen;
+        known.leaf = leaf;
+        if (seen.leaf == leaf || stk_claim_change(word, seen, known)) {
+            return;
+        }
+    }
+}
+
+bool stk_claim_wait(_Atomic uint64_t *word)
+{
+    uint64_t last = atomic_load_explicit(word, memory_order_acquire);
+    int64_t moved_ns = stk_clock_boottime_ns();
+    for (;;) {
+        struct stk_claim claim = stk_claim_unpack(last);
+        if (claim.state != STK_FILLING) {
+            return true;
+        }
+        if (!stk_sys_process_exists(claim.pid)) {
+            return false;
+        }
+        /* The low half, which the kernel compares, holds everything but the progress. */
+        stk_sys_futex_wait(word, (uint32_t)last, LOOK_NS);
+        uint64_t now = atomic_load_explicit(word, memory_order_acquire);
+        int64_t now_ns = stk_clock_boottime_ns();
+        if (now != last) {
+            moved_ns = now_ns;
+        } else if (now_ns - moved_ns > STK_CLAIM_PATIENCE_NS) {
+            return false;
+        }
+        last = now;
+    }
+}

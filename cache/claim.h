@@ -1,0 +1,66 @@
+/*
+ * The claim word of a record: its state, and who is filling it, in one atomic word.
+ *
+ *   bits 0-1   state: absent, filling, present, refused
+ *   bit  2     sealed: the identity is complete
+ *   bits 3-4   the path's last component is a symbolic link: unknown, no, yes
+ *   bits 5-7   tier of a present entry, or the tier that refused
+ *   bits 8-31  pid of the filler
+ *   bits 32-63 filling: progress, counted up; refused: the budget's generation
+ *
+ * A claim is advice: a dead filler is overtaken at once, one without progress after
+ * STK_CLAIM_PATIENCE_NS. Two fillers at worst do the same work twice, since entries are published
+ * whole and by name. All functions are lock-free and safe everywhere.
+ */
+#ifndef STK_CACHE_CLAIM_H
+#define STK_CACHE_CLAIM_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/clock.h"
+
+#define STK_CLAIM_PATIENCE_NS (2 * STK_NS_PER_S)
+
+enum stk_state { STK_ABSENT, STK_FILLING, STK_PRESENT, STK_REFUSED };
+enum stk_leaf { STK_LEAF_UNKNOWN, STK_LEAF_PLAIN, STK_LEAF_LINK };
+
+struct stk_claim {
+    enum stk_state state;
+    bool sealed;
+    enum stk_leaf leaf;
+    unsigned tier;
+    pid_t pid;
+    uint32_t detail; /* progress, or the budget's generation */
+};
+
+uint64_t stk_claim_pack(struct stk_claim claim);
+struct stk_claim stk_claim_unpack(uint64_t word);
+
+/* The word as it is now, with acquire: a sealed record's identity may be read after it. */
+static inline struct stk_claim stk_claim_load(const _Atomic uint64_t *word)
+{
+    return stk_claim_unpack(atomic_load_explicit(word, memory_order_acquire));
+}
+
+/* Replaces `seen` by `wanted`; false when somebody else was faster. Wakes those who wait. */
+bool stk_claim_change(_Atomic uint64_t *word, struct stk_claim seen, struct stk_claim wanted);
+
+/* Takes an absent, refused or abandoned record for filling by this process; false: not now. */
+bool stk_claim_take(_Atomic uint64_t *word, struct stk_claim seen);
+/* One step forward; false when the claim is no longer this process's. */
+bool stk_claim_advance(_Atomic uint64_t *word);
+/* Ends this process's filling with a new state (`detail` as above); false when it was overtaken. */
+bool stk_claim_finish(_Atomic uint64_t *word, enum stk_state state, unsigned tier, uint32_t detail);
+/* Notes what is known of the leaf. */
+void stk_claim_set_leaf(_Atomic uint64_t *word, enum stk_leaf leaf);
+
+/*
+ * Waits while another process fills and makes progress. Returns true when the word says anything
+ * else than filling, false when the filler is dead or stuck (the caller may overtake it).
+ */
+bool stk_claim_wait(_Atomic uint64_t *word);
+
+#endif

@@ -1,0 +1,44 @@
+/* Dropping entries. See cache/drop.h. */
+#include "cache/drop.h"
+
+#include <fcntl.h>
+
+#include "base/sys.h"
+#include "cache/claim.h"
+#include "cache/entry.h"
+
+void stk_drop_entry(struct stk_cache *cache, uint32_t number, const char *entry)
+{
+    struct stk_tier tier;
+    struct stk_record *record = stk_catalogue_record(&cache->catalogue, number);
+    if (record == NULL) {
+        return;
+    }
+    struct stk_claim seen = stk_claim_load(&record->claim);
+    struct stk_claim absent = seen;
+    absent.state = STK_ABSENT;
+    if (seen.state != STK_PRESENT || !stk_tier_by_index(&cache->catalogue, seen.tier, &tier) ||
+        !stk_claim_change(&record->claim, seen, absent)) {
+        return;
+    }
+    atomic_store(&record->entry_ino, 0);
+    stk_sys_unlinkat(AT_FDCWD, entry, 0);
+    stk_budget_free(&tier.shared->budget,
+                    stk_budget_blocks_of(record->size, tier.shared->block_bytes), 1);
+}
+
+void stk_drop_version(struct stk_cache *cache, const struct stk_place *place, uint32_t number)
+{
+    char entry[STK_PATH_BYTES];
+    struct stk_tier tier;
+    const struct stk_record *record = stk_catalogue_record(&cache->catalogue, number);
+    if (record == NULL) {
+        return;
+    }
+    struct stk_claim claim = stk_claim_load(&record->claim);
+    if (claim.sealed && claim.state == STK_PRESENT &&
+        stk_tier_by_index(&cache->catalogue, claim.tier, &tier) &&
+        stk_entry_path(entry, tier.home, place->root, place->below, record->name)) {
+        stk_drop_entry(cache, number, entry);
+    }
+}

@@ -1,0 +1,16 @@
+/*
+ * Dropping entries, which is always safe on a local tier: whoever holds one open keeps reading.
+ * The record forgets the entry first, so that its inode number, which the file system will use
+ * again, is never taken for it. Lock-free, no heap, safe everywhere.
+ */
+#ifndef STK_CACHE_DROP_H
+#define STK_CACHE_DROP_H
+
+#include "cache/cache.h"
+
+/* Marks a present record absent, unlinks its entry and gives its budget back. */
+void stk_drop_entry(struct stk_cache *cache, uint32_t record, const char *entry);
+/* The same for a version of this place that has been superseded. */
+void stk_drop_version(struct stk_cache *cache, const struct stk_place *place, uint32_t record);
+
+#endif

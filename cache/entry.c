@@ -1,0 +1,164 @@
+/* Entries. See cache/entry.h. */
+#include "cache/entry.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/sys.h"
+#include "base/text.h"
+
+#define TREE        "/tree/"
+#define ORIGIN_NOTE ";origin" /* in a root's directory: the path of the origin, for people */
+#define ENTRY_MODE  0400
+
+bool stk_entry_path(char out[STK_PATH_BYTES], const char *home, const struct stk_root *root,
+                    const char *below, uint64_t name)
+{
+    const char *leaf = stk_path_leaf(below);
+    struct stk_text path = stk_text_in(out, STK_PATH_BYTES);
+    stk_text_add(&path, home);
+    stk_text_add(&path, TREE);
+    stk_text_add(&path, root->name);
+    stk_text_add_char(&path, '/');
+    stk_text_add_bytes(&path, below, (size_t)(leaf - below));
+    stk_text_add_hex(&path, name, STK_ENTRY_DIGITS);
+    stk_text_add_char(&path, ';');
+    stk_text_add(&path, leaf);
+    return !path.cut;
+}
+
+bool stk_entry_parse(const char *path, const char *home, struct stk_entry_parts *out)
+{
+    size_t home_length = strlen(home);
+    const char *leaf = stk_path_leaf(path);
+    const char *digits = leaf;
+    if (strncmp(path, home, home_length) != 0 ||
+        strncmp(path + home_length, TREE, sizeof TREE - 1) != 0 ||
+        !stk_text_take_hex(&digits, STK_ENTRY_DIGITS, &out->name) || *digits != ';') {
+        return false;
+    }
+    out->root = path + home_length + sizeof TREE - 1;
+    out->root_length = strcspn(out->root, "/");
+    const char *directory = out->root + out->root_length + 1;
+    if (directory > leaf) {
+        return false;
+    }
+    struct stk_text below = stk_text_in(out->below, sizeof out->below);
+    stk_text_add_bytes(&below, directory, (size_t)(leaf - directory));
+    stk_text_add(&below, digits + 1);
+    return !below.cut;
+}
+
+/* ---- drafts ---- */
+
+int stk_entry_begin(struct stk_entry_draft *draft, const char *home, uint64_t bytes)
+{
+    struct stk_text path = stk_text_in(draft->path, sizeof draft->path);
+    stk_text_add(&path, home);
+    stk_text_add(&path, "/fill/");
+    stk_text_add_number(&path, (uint64_t)stk_sys_getpid());
+    stk_text_add_char(&path, '.');
+    stk_text_add_hex(&path, (uint64_t)stk_clock_boottime_ns() ^ (uint64_t)(uintptr_t)draft, 16);
+    draft->fd = stk_sys_openat(AT_FDCWD, draft->path,
+                               O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, ENTRY_MODE);
+    if (draft->fd < 0) {
+        return draft->fd;
+    }
+    /* Room for all of it at once: the error comes here, and the file lies in one piece. */
+    int error = stk_sys_fallocate(draft->fd, 0, (off_t)bytes);
+    if (error == 0 || error == -EOPNOTSUPP) {
+        error = stk_sys_fchmod(draft->fd, ENTRY_MODE); /* whatever the umask is */
+    }
+    if (error != 0) {
+        stk_entry_discard(draft);
+    }
+    return error;
+}
+
+void stk_entry_discard(struct stk_entry_draft *draft)
+{
+    if (draft->fd >= 0) {
+        stk_sys_close(draft->fd);
+        draft->fd = -1;
+    }
+    stk_sys_unlinkat(AT_FDCWD, draft->path, 0);
+}
+
+/* ---- publishing ---- */
+
+static int make_directory(const struct stk_tier *tier, const char *path)
+{
+    int64_t blocks = tier->shared->memory ? 0 : stk_budget_blocks_of(1, tier->shared->block_bytes);
+    if (!stk_budget_reserve(&tier->shared->budget, blocks, 1)) {
+        return -EDQUOT;
+    }
+    int error = stk_sys_mkdirat(AT_FDCWD, path, 0700);
+    if (error != 0) {
+        stk_budget_release(&tier->shared->budget, blocks, 1);
+    }
+    return error == -EEXIST ? 0 : error;
+}
+
+/* Notes for people where a root's entries come from. Its failure does not matter. */
+static void note_origin(const struct stk_tier *tier, const struct stk_root *root,
+                        const char *directory)
+{
+    char path[STK_PATH_BYTES];
+    struct stk_text text = stk_text_in(path, sizeof path);
+    stk_text_add(&text, directory);
+    stk_text_add(&text, "/" ORIGIN_NOTE);
+    int64_t blocks = stk_budget_blocks_of(1, tier->shared->block_bytes);
+    if (text.cut || !stk_budget_reserve(&tier->shared->budget, blocks, 1)) {
+        return;
+    }
+    int fd = stk_sys_openat(AT_FDCWD, path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, ENTRY_MODE);
+    if (fd < 0) {
+        stk_budget_release(&tier->shared->budget, blocks, 1);
+        return;
+    }
+    stk_sys_pwrite(fd, root->canonical, strlen(root->canonical), 0);
+    stk_sys_close(fd);
+}
+
+/* Makes the directories above an entry, from the root's own downwards. */
+static int make_directories(const struct stk_tier *tier, const struct stk_root *root,
+                            const char *entry)
+{
+    char path[STK_PATH_BYTES];
+    size_t start = strlen(tier->home) + sizeof TREE - 1;
+    bool first = true;
+    if (!stk_text_copy(path, sizeof path, entry)) {
+        return -ENAMETOOLONG;
+    }
+    for (char *slash = strchr(path + start, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        int error = make_directory(tier, path);
+        if (error != 0) {
+            return error;
+        }
+        if (first) {
+            note_origin(tier, root, path);
+            first = false;
+        }
+        *slash = '/';
+    }
+    return 0;
+}
+
+int stk_entry_publish(struct stk_entry_draft *draft, const struct stk_tier *tier,
+                      const struct stk_root *root, const char *path)
+{
+    int error = stk_sys_rename_noreplace(draft->path, path);
+    if (error == -ENOENT) {
+        error = make_directories(tier, root, path);
+        if (error == 0) {
+            error = stk_sys_rename_noreplace(draft->path, path);
+        }
+    }
+    if (error != 0) {
+        stk_entry_discard(draft);
+    }
+    return error;
+}

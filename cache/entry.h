@@ -1,0 +1,54 @@
+/*
+ * Entries: where they lie, and how they are opened, published and found again from a descriptor.
+ *
+ *   HOME/tree/ROOT/dir/3f2a91c07bd4;leaf       origin: ROOT's directory + /dir/leaf
+ *
+ * 12 hexadecimal digits name the version (cache/identity.h). No heap; safe everywhere.
+ */
+#ifndef STK_CACHE_ENTRY_H
+#define STK_CACHE_ENTRY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/path.h"
+#include "cache/root.h"
+#include "cache/tier.h"
+
+#define STK_ENTRY_DIGITS     12
+#define STK_ENTRY_LEAF_LIMIT 242 /* longer names do not fit with the digits: 255 bytes */
+
+/* Writes the entry's path; false when it does not fit. `below` is folded, without leading slash. */
+bool stk_entry_path(char out[STK_PATH_BYTES], const char *home, const struct stk_root *root,
+                    const char *below, uint64_t name);
+
+/* Takes an entry's path apart again: the root's name, the path below it, the version. `path` is
+ * changed. False: not an entry of this home. */
+struct stk_entry_parts {
+    const char *root;
+    size_t root_length;
+    char below[STK_PATH_BYTES];
+    uint64_t name;
+};
+bool stk_entry_parse(const char *path, const char *home, struct stk_entry_parts *out);
+
+/* A file in the making. */
+struct stk_entry_draft {
+    int fd;
+    char path[STK_HOME_BYTES + 64];
+};
+/* Starts a draft of so many bytes. 0 or -errno; nothing is left behind on an error. */
+int stk_entry_begin(struct stk_entry_draft *draft, const char *home, uint64_t bytes);
+/* Gives up a draft. */
+void stk_entry_discard(struct stk_entry_draft *draft);
+/*
+ * Puts a complete draft at its place, making the directories that are missing and counting them
+ * against the tier's budget. 0, -EEXIST when an entry is there (the draft is discarded, the entry
+ * is as good), or another -errno (the draft is discarded). `root_path` is noted beside the root's
+ * tree.
+ */
+int stk_entry_publish(struct stk_entry_draft *draft, const struct stk_tier *tier,
+                      const struct stk_root *root, const char *path);
+
+#endif

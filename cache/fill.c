@@ -1,0 +1,396 @@
+/*
+ * Filling: one process copies the origin aside, checks that it got exactly the version it asked
+ * for, and renames it into place; the others wait. See cache/cache.h.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/clock.h"
+#include "base/sys.h"
+#include "base/text.h"
+#include "cache/cache.h"
+#include "cache/claim.h"
+#include "cache/entry.h"
+#include "cache/remember.h"
+#include "cache/trust.h"
+#include "cache/written.h"
+
+#define ATTEMPTS      8
+#define CHUNK_BYTES   (256u << 10)
+#define INTERRUPTIONS 1000 /* a profiling timer interrupts reads of FUSE files all the time */
+#define FULL_PAUSE_NS (5 * STK_NS_PER_S)
+#define SQLITE_MAGIC  "SQLite format 3" /* with its terminating zero: the first 16 bytes */
+
+/* What one fill works on. */
+struct fill {
+    struct stk_cache *cache;
+    const struct stk_place *place;
+    struct stk_record *record;
+    int origin_fd;
+    const char *entry;
+    int64_t blocks;     /* reserved */
+    uint64_t entry_ino; /* of the entry made or found */
+};
+
+/* ---- copying ---- */
+
+static ssize_t read_patiently(int fd, void *buffer, size_t bytes, off_t offset)
+{
+    ssize_t got = -EINTR;
+    for (int i = 0; i < INTERRUPTIONS && got == -EINTR; i++) {
+        got = stk_sys_pread(fd, buffer, bytes, offset);
+    }
+    return got;
+}
+
+static int write_whole(int fd, const char *buffer, size_t bytes, off_t offset)
+{
+    while (bytes > 0) {
+        ssize_t put = stk_sys_pwrite(fd, buffer, bytes, offset);
+        if (put <= 0) {
+            return put == 0 ? -ENOSPC : (int)put;
+        }
+        buffer += put;
+        offset += put;
+        bytes -= (size_t)put;
+    }
+    return 0;
+}
+
+static enum stk_bypass check_head(const char *buffer, ssize_t bytes)
+{
+    bool database = bytes >= (ssize_t)sizeof SQLITE_MAGIC &&
+                    memcmp(buffer, SQLITE_MAGIC, sizeof SQLITE_MAGIC) == 0;
+    return database ? STK_BYPASS_DATABASE : STK_BYPASS_NONE;
+}
+
+/* Copies until the end of the origin, which must be exactly where its identity says. */
+static enum stk_bypass copy_chunks(const struct fill *fill, int draft_fd, char *buffer,
+                                   size_t chunk)
+{
+    for (off_t offset = 0;;) {
+        ssize_t got = read_patiently(fill->origin_fd, buffer, chunk, offset);
+        if (got == 0) {
+            return (uint64_t)offset == fill->record->size ? STK_BYPASS_NONE : STK_BYPASS_CHANGED;
+        }
+        if (got < 0 || (uint64_t)offset + (uint64_t)got > fill->record->size) {
+            return STK_BYPASS_CHANGED;
+        }
+        enum stk_bypass why = offset == 0 ? check_head(buffer, got) : STK_BYPASS_NONE;
+        if (why != STK_BYPASS_NONE) {
+            return why;
+        }
+        if (write_whole(draft_fd, buffer, (size_t)got, offset) != 0) {
+            return STK_BYPASS_TIER;
+        }
+        offset += got;
+        if (!stk_claim_advance(&fill->record->claim)) {
+            return STK_BYPASS_STUCK; /* somebody thought us dead, and fills it now */
+        }
+    }
+}
+
+static enum stk_bypass copy(const struct fill *fill, int draft_fd)
+{
+    size_t chunk = (size_t)((fill->record->size + 4096) & ~UINT64_C(4095));
+    chunk = chunk < CHUNK_BYTES ? chunk : CHUNK_BYTES;
+    char *buffer = stk_sys_mmap(chunk, PROT_READ | PROT_WRITE,
+                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    if (buffer == NULL) {
+        return STK_BYPASS_TIER;
+    }
+    enum stk_bypass why = copy_chunks(fill, draft_fd, buffer, chunk);
+    stk_sys_munmap(buffer, chunk);
+    return why;
+}
+
+/* ---- the budget ---- */
+
+static enum stk_bypass reserve(struct fill *fill)
+{
+    const struct stk_tier *tier = &fill->cache->tier;
+    struct stk_budget *budget = &tier->shared->budget;
+    int64_t full_ns = atomic_load(&budget->full_ns);
+    if (full_ns != 0 && stk_clock_boottime_ns() - full_ns < FULL_PAUSE_NS) {
+        return STK_BYPASS_TIER;
+    }
+    fill->blocks = stk_budget_blocks_of(fill->record->size, tier->shared->block_bytes);
+    return stk_budget_reserve(budget, fill->blocks, 1) ? STK_BYPASS_NONE : STK_BYPASS_BUDGET;
+}
+
+/* File systems may take more blocks than the size says (huge pages, preallocation). */
+static enum stk_bypass reserve_excess(struct fill *fill, int draft_fd)
+{
+    struct stat stat;
+    if (stk_sys_fstat(draft_fd, &stat) != 0) {
+        return STK_BYPASS_TIER;
+    }
+    int64_t excess = stat.st_blocks - fill->blocks;
+    if (excess > 0) {
+        if (!stk_budget_reserve(&fill->cache->tier.shared->budget, excess, 0)) {
+            return STK_BYPASS_BUDGET;
+        }
+        fill->blocks += excess;
+    }
+    fill->entry_ino = stat.st_ino;
+    return STK_BYPASS_NONE;
+}
+
+static void note_tier_error(struct stk_cache *cache, int error)
+{
+    if (error == -ENOSPC || error == -EDQUOT) {
+        atomic_store(&cache->tier.shared->budget.full_ns, stk_clock_boottime_ns());
+    }
+}
+
+/* ---- one fill ---- */
+
+static enum stk_bypass complete_draft(struct fill *fill, int draft_fd)
+{
+    enum stk_bypass why = copy(fill, draft_fd);
+    if (why == STK_BYPASS_TIER) {
+        note_tier_error(fill->cache, -ENOSPC);
+    }
+    if (why == STK_BYPASS_NONE) {
+        why = reserve_excess(fill, draft_fd);
+    }
+    if (why == STK_BYPASS_NONE &&
+        !stk_trust_validate_fd(fill->cache, fill->record, fill->origin_fd)) {
+        why = STK_BYPASS_CHANGED;
+    }
+    return why;
+}
+
+static enum stk_bypass write_entry(struct fill *fill)
+{
+    struct stk_entry_draft draft;
+    const struct stk_tier *tier = &fill->cache->tier;
+    int error = stk_entry_begin(&draft, tier->home, fill->record->size);
+    if (error != 0) {
+        note_tier_error(fill->cache, error);
+        return STK_BYPASS_TIER;
+    }
+    enum stk_bypass why = complete_draft(fill, draft.fd);
+    if (why != STK_BYPASS_NONE) {
+        stk_entry_discard(&draft);
+        return why;
+    }
+    error = stk_entry_publish(&draft, tier, fill->place->root, fill->entry);
+    if (draft.fd >= 0) {
+        stk_sys_close(draft.fd);
+    }
+    note_tier_error(fill->cache, error);
+    if (error == -EDQUOT) {
+        return STK_BYPASS_BUDGET;
+    }
+    return error == 0 ? STK_BYPASS_NONE : STK_BYPASS_TIER;
+}
+
+static enum stk_bypass reserve_and_write(struct fill *fill)
+{
+    enum stk_bypass why = reserve(fill);
+    if (why != STK_BYPASS_NONE) {
+        return why;
+    }
+    why = write_entry(fill);
+    if (why != STK_BYPASS_NONE) {
+        stk_budget_release(&fill->cache->tier.shared->budget, fill->blocks, 1);
+    }
+    return why;
+}
+
+/* An entry that is there already: published by a filler that was killed before it could say so, or
+ * before the catalogue was lost. The length is checked, since a disk may have lost its end. */
+static bool adopt(struct fill *fill)
+{
+    struct stat stat;
+    int fd = stk_sys_open_nolinks(fill->entry, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return false;
+    }
+    bool whole = stk_sys_fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode) &&
+                 (uint64_t)stat.st_size == fill->record->size && stat.st_uid == stk_sys_geteuid();
+    stk_sys_close(fd);
+    if (!whole) {
+        stk_sys_unlinkat(AT_FDCWD, fill->entry, 0);
+        return false;
+    }
+    if (!stk_trust_validate_fd(fill->cache, fill->record, fill->origin_fd)) {
+        return false;
+    }
+    fill->entry_ino = stat.st_ino;
+    return true;
+}
+
+/* Ends the claim with what became of it. */
+static void finish(const struct fill *fill, enum stk_bypass why)
+{
+    const struct stk_tier *tier = &fill->cache->tier;
+    _Atomic uint64_t *claim = &fill->record->claim;
+    if (why == STK_BYPASS_NONE) {
+        atomic_store(&fill->record->entry_ino, fill->entry_ino);
+        stk_claim_finish(claim, STK_PRESENT, tier->index, 0);
+    } else if (why == STK_BYPASS_BUDGET) {
+        stk_claim_finish(claim, STK_REFUSED, tier->index,
+                         atomic_load(&tier->shared->budget.generation));
+    } else {
+        stk_claim_finish(claim, STK_ABSENT, 0, 0);
+    }
+}
+
+/* Runs a claimed fill to its end. */
+static void run_fill(struct fill *fill, struct stk_outcome *outcome)
+{
+    if (adopt(fill)) {
+        outcome->why = STK_BYPASS_NONE;
+        outcome->kind = STK_COUNT_HITS;
+    } else {
+        outcome->why = reserve_and_write(fill);
+        outcome->kind = outcome->why == STK_BYPASS_NONE ? STK_COUNT_FILLS : STK_COUNT_OPENS;
+    }
+    finish(fill, outcome->why);
+    if (outcome->kind == STK_COUNT_FILLS) {
+        /* Its pages are in the tier now: memory is not to be spent twice. */
+        stk_sys_fadvise(fill->origin_fd, 0, 0, POSIX_FADV_DONTNEED);
+    }
+}
+
+/* ---- before the fill ---- */
+
+static bool has_database_name(const char *leaf)
+{
+    static const char *const ends[] = {".sqlite", ".sqlite3", ".db-wal", ".db-shm", ".db-journal"};
+    size_t length = strlen(leaf);
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        size_t end = strlen(ends[i]);
+        if (length > end && strcmp(leaf + length - end, ends[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Why this version is not to be cached, whoever asks. */
+static enum stk_bypass reason_against(const struct stk_cache *cache, const struct stk_place *place,
+                                      const struct stk_identity *identity)
+{
+    const char *leaf = stk_path_leaf(place->below);
+    if (identity->size == 0) {
+        return STK_BYPASS_EMPTY;
+    }
+    if (identity->size > (uint64_t)cache->options.max_file_bytes) {
+        return STK_BYPASS_LARGE;
+    }
+    if (strlen(leaf) > STK_ENTRY_LEAF_LIMIT) {
+        return STK_BYPASS_NAME;
+    }
+    if (has_database_name(leaf)) {
+        return STK_BYPASS_DATABASE;
+    }
+    if (stk_written_has_inode(cache->catalogue.header, identity->dev, identity->ino,
+                              cache->run_start_ns)) {
+        return STK_BYPASS_WRITTEN;
+    }
+    if (stk_trust_is_young(cache, identity)) {
+        return STK_BYPASS_YOUNG;
+    }
+    return cache->tier.shared == NULL ? STK_BYPASS_TIER : STK_BYPASS_NONE;
+}
+
+static bool look_at_origin(int fd, struct stk_identity *out)
+{
+    struct statx answer;
+    return stk_sys_statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS | STATX_BTIME, &answer) == 0 &&
+           S_ISREG(answer.stx_mode) && stk_identity_from_statx(out, &answer);
+}
+
+/* Whether a record that is present may be used for this open. */
+static bool is_usable(struct fill *fill)
+{
+    return stk_trust_has(fill->cache, fill->place->root, fill->record) ||
+           stk_trust_validate_fd(fill->cache, fill->record, fill->origin_fd);
+}
+
+/*
+ * Gets this process the claim on the record, or the right to use what another has filled: FILLS for
+ * the one, HITS for the other, OPENS (with a reason) for neither.
+ */
+static enum stk_count acquire(struct fill *fill, enum stk_bypass *why)
+{
+    for (int i = 0; i < ATTEMPTS; i++) {
+        struct stk_claim claim = stk_claim_load(&fill->record->claim);
+        if (claim.state == STK_PRESENT) {
+            *why = STK_BYPASS_CHANGED;
+            return is_usable(fill) ? STK_COUNT_HITS : STK_COUNT_OPENS;
+        }
+        if (claim.state == STK_FILLING && stk_claim_wait(&fill->record->claim)) {
+            continue;
+        }
+        claim = stk_claim_load(&fill->record->claim);
+        if (claim.state != STK_PRESENT && stk_claim_take(&fill->record->claim, claim)) {
+            return STK_COUNT_FILLS;
+        }
+    }
+    *why = STK_BYPASS_STUCK;
+    return STK_COUNT_OPENS;
+}
+
+static bool fill_record(struct fill *fill, struct stk_outcome *outcome)
+{
+    struct stk_cache *cache = fill->cache;
+    if (stk_written_has_record(fill->record, cache->run_start_ns)) {
+        outcome->why = STK_BYPASS_WRITTEN;
+        return false;
+    }
+    if (!stk_catalogue_is_current(&cache->catalogue)) {
+        outcome->why = STK_BYPASS_CATALOGUE;
+        return false;
+    }
+    outcome->kind = acquire(fill, &outcome->why);
+    if (outcome->kind == STK_COUNT_FILLS) {
+        run_fill(fill, outcome);
+    }
+    return outcome->kind != STK_COUNT_OPENS;
+}
+
+/* The entry's path in the tier that the record names, which may be another run's. */
+static bool name_entry(struct fill *fill, char entry[STK_PATH_BYTES])
+{
+    struct stk_tier tier;
+    unsigned index = stk_claim_load(&fill->record->claim).tier;
+    return stk_tier_by_index(&fill->cache->catalogue, index, &tier) &&
+           stk_entry_path(entry, tier.home, fill->place->root, fill->place->below,
+                          fill->record->name);
+}
+
+bool stk_cache_fill(struct stk_cache *cache, const struct stk_place *place, int origin_fd,
+                    char entry[STK_PATH_BYTES], struct stk_outcome *outcome)
+{
+    struct stk_identity identity;
+    *outcome = (struct stk_outcome){.kind = STK_COUNT_OPENS, .why = STK_BYPASS_NONE};
+    if (!look_at_origin(origin_fd, &identity)) {
+        return false;
+    }
+    outcome->size = identity.size;
+    outcome->why = STK_BYPASS_CATALOGUE;
+    if (cache->catalogue.header == NULL) {
+        return false;
+    }
+    outcome->record = stk_remember(cache, place, &identity);
+    struct fill fill = {.cache = cache, .place = place, .origin_fd = origin_fd, .entry = entry};
+    fill.record = stk_catalogue_record(&cache->catalogue, outcome->record);
+    if (fill.record == NULL) {
+        return false;
+    }
+    outcome->why = reason_against(cache, place, &identity);
+    if (outcome->why != STK_BYPASS_NONE) {
+        return false;
+    }
+    if (!stk_entry_path(entry, cache->tier.home, place->root, place->below, fill.record->name)) {
+        outcome->why = STK_BYPASS_NAME;
+        return false;
+    }
+    return fill_record(&fill, outcome) && name_entry(&fill, entry);
+}

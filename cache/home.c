@@ -1,0 +1,145 @@
+/* The user's own directories. See cache/home.h. */
+#include "cache/home.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdlib.h>
+
+#include "base/sys.h"
+#include "base/text.h"
+
+#define CANDIDATES       4
+#define LEAST_ROOM_BYTES (1 << 20)
+
+bool stk_home_path(char out[STK_HOME_BYTES], const char *dir)
+{
+    struct stk_text path = stk_text_in(out, STK_HOME_BYTES);
+    stk_text_add(&path, dir);
+    stk_text_add(&path, "/stoker-");
+    stk_text_add_number(&path, stk_sys_geteuid());
+    return !path.cut;
+}
+
+int stk_home_check(const char *home)
+{
+    struct stat stat;
+    int error = stk_sys_fstatat(AT_FDCWD, home, &stat, AT_SYMLINK_NOFOLLOW);
+    if (error != 0) {
+        return error;
+    }
+    if (S_ISLNK(stat.st_mode)) {
+        return -ELOOP;
+    }
+    if (!S_ISDIR(stat.st_mode)) {
+        return -ENOTDIR;
+    }
+    if (stat.st_uid != stk_sys_geteuid()) {
+        return -EPERM;
+    }
+    return (stat.st_mode & 022) != 0 ? -EACCES : 0;
+}
+
+int stk_home_ensure(const char *home)
+{
+    int error = stk_sys_mkdirat(AT_FDCWD, home, 0700);
+    return error == 0 || error == -EEXIST ? stk_home_check(home) : error;
+}
+
+int stk_home_ensure_room(const char *home, const char *room)
+{
+    char path[STK_HOME_BYTES];
+    struct stk_text text = stk_text_in(path, sizeof path);
+    stk_text_add(&text, home);
+    stk_text_add_char(&text, '/');
+    stk_text_add(&text, room);
+    return text.cut ? -ENAMETOOLONG : stk_home_ensure(path);
+}
+
+int stk_home_check_parent(const char *dir)
+{
+    struct stat stat;
+    int error = stk_sys_fstatat(AT_FDCWD, dir, &stat, AT_SYMLINK_NOFOLLOW);
+    if (error != 0) {
+        return error;
+    }
+    if (S_ISLNK(stat.st_mode)) {
+        return -ELOOP;
+    }
+    if (!S_ISDIR(stat.st_mode)) {
+        return -ENOTDIR;
+    }
+    if (stat.st_uid != 0 && stat.st_uid != stk_sys_geteuid()) {
+        return -EPERM;
+    }
+    return (stat.st_mode & 022) != 0 && (stat.st_mode & S_ISVTX) == 0 ? -EACCES : 0;
+}
+
+/* The directories that may hold a home with the catalogue, best first. */
+static int list_candidates(const char *out[CANDIDATES], char user[64])
+{
+    int count = 0;
+    const char *runtime = getenv("XDG_RUNTIME_DIR");
+    struct stk_text text = stk_text_in(user, 64);
+    stk_text_add(&text, "/run/user/");
+    stk_text_add_number(&text, stk_sys_geteuid());
+    out[count++] = "/dev/shm";
+    if (runtime != NULL && runtime[0] == '/') {
+        out[count++] = runtime;
+    }
+    out[count++] = user;
+    out[count++] = "/tmp";
+    return count;
+}
+
+static bool has_room(const char *dir)
+{
+    struct statfs fs;
+    return stk_sys_statfs(dir, &fs) == 0 && fs.f_type == TMPFS_MAGIC &&
+           (fs.f_files == 0 || fs.f_ffree >= 8) &&
+           (int64_t)fs.f_bavail * fs.f_bsize >= LEAST_ROOM_BYTES;
+}
+
+static bool has_catalogue(const char *home)
+{
+    char path[STK_HOME_BYTES + 16];
+    struct stk_text text = stk_text_in(path, sizeof path);
+    stk_text_add(&text, home);
+    stk_text_add(&text, "/catalogue");
+    return stk_home_check(home) == 0 && stk_sys_faccessat(AT_FDCWD, path, 0) == 0;
+}
+
+int stk_home_find_existing(char out[STK_HOME_BYTES])
+{
+    const char *candidates[CANDIDATES];
+    char user[64];
+    int count = list_candidates(candidates, user);
+    for (int i = 0; i < count; i++) {
+        if (stk_home_path(out, candidates[i]) && has_catalogue(out)) {
+            return 0;
+        }
+    }
+    return -ENOENT;
+}
+
+int stk_home_find(char out[STK_HOME_BYTES])
+{
+    const char *candidates[CANDIDATES];
+    char user[64];
+    int first_error = 0;
+    if (stk_home_find_existing(out) == 0) {
+        return 0;
+    }
+    int count = list_candidates(candidates, user);
+    for (int i = 0; i < count; i++) {
+        int error = -ENOSPC;
+        if (has_room(candidates[i]) && stk_home_path(out, candidates[i])) {
+            error = stk_home_ensure(out);
+        }
+        if (error == 0) {
+            return 0;
+        }
+        first_error = first_error != 0 ? first_error : error;
+    }
+    return first_error;
+}

@@ -1,0 +1,42 @@
+/*
+ * The user's own directory below a tier or a tmpfs: DIR/stoker-UID, mode 0700. Everything that
+ * Stoker keeps lies in such directories:
+ *
+ *   catalogue     cache/catalogue.h   (in the first tmpfs that has room)
+ *   runs/NAME     cache/run.h         (beside the catalogue)
+ *   tree/         the entries         (in each tier)
+ *   fill/         entries in the making
+ *   lock          held while a run begins or ends
+ *
+ * Errors are -errno with one meaning each: -ENOTDIR not a directory, -ELOOP a symbolic link, -EPERM
+ * of another user, -EACCES writable by others, or what mkdir said. No heap; safe everywhere.
+ */
+#ifndef STK_CACHE_HOME_H
+#define STK_CACHE_HOME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define STK_HOME_BYTES 512
+
+/* Writes "DIR/stoker-UID" for the effective user; false when it does not fit. */
+bool stk_home_path(char out[STK_HOME_BYTES], const char *dir);
+/* Makes the directory, or checks the one that is there. */
+int stk_home_ensure(const char *home);
+/* Checks that only this user can have put things in it. */
+int stk_home_check(const char *home);
+/* Makes a directory 0700 in a home if it is missing. */
+int stk_home_ensure_room(const char *home, const char *room);
+/* Checks that nobody else could swap a home away: DIR is ours or root's, and sticky if writable. */
+int stk_home_check_parent(const char *dir);
+
+/*
+ * The home that holds (or shall hold) the catalogue: the first of /dev/shm, XDG_RUNTIME_DIR,
+ * /run/user/UID, /tmp that is a tmpfs, has a home with a catalogue, or, if none has, room for one.
+ * Makes the directory. 0, or the first candidate's -errno.
+ */
+int stk_home_find(char out[STK_HOME_BYTES]);
+/* The same without making anything: 0, or -ENOENT. */
+int stk_home_find_existing(char out[STK_HOME_BYTES]);
+
+#endif

@@ -1,0 +1,47 @@
+/*
+ * One record of the catalogue: one version of one covered file, in two cache lines. The first is
+ * what an open needs, the second what a stat needs beside it.
+ *
+ * Life: allocated zeroed; `key` and the claim are set by its creator before the index shows it; the
+ * identity (everything not atomic) is written once by the creator and then sealed; it never changes
+ * again. A new version of the file is a new record. What changes is single atomic words, so that a
+ * process killed at any instruction leaves nothing half done. Records are never freed.
+ */
+#ifndef STK_CACHE_RECORD_H
+#define STK_CACHE_RECORD_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cache/identity.h"
+
+struct stk_record {
+    uint64_t key;                 /* of root and path below it: the half that the index lacks */
+    uint64_t name;                /* stk_identity_name() */
+    _Atomic uint64_t claim;       /* state, seal, leaf, tier, filler, progress: cache/claim.h */
+    _Atomic int64_t validated_ns; /* when the origin was last asked; 0: not to be trusted */
+    uint64_t size;                /* bytes */
+    _Atomic uint64_t entry_ino;   /* inode number of the entry in its tier; 0: unknown */
+    _Atomic uint32_t written_s;   /* when last opened for writing (boot time, s, from 1); 0 */
+    uint32_t previous;            /* record of the version before this one; 0: none */
+    uint32_t blksize, nlink;
+    /* second line */
+    int64_t mtime_ns, ctime_ns, atime_ns, btime_ns;
+    uint64_t ino, blocks;
+    uint32_t uid, gid;
+    uint32_t dev; /* as the kernel counts: 12 bits of major, 20 of minor */
+    uint32_t mode;
+};
+
+_Static_assert(sizeof(struct stk_record) == 128, "a record is two cache lines");
+
+/* Writes the identity; the creator only, before sealing. */
+void stk_record_set_identity(struct stk_record *record, const struct stk_identity *identity,
+                             uint64_t name);
+/* Reads the identity of a sealed record. */
+void stk_record_get_identity(const struct stk_record *record, struct stk_identity *out);
+/* Whether a sealed record describes exactly this version, and equal mode, owner and links. */
+bool stk_record_describes(const struct stk_record *record, const struct stk_identity *identity);
+
+#endif

@@ -1,0 +1,265 @@
+/* Covered roots. See cache/root.h. */
+#include "cache/root.h"
+
+#include <fcntl.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/options.h"
+#include "base/proc.h"
+#include "base/sys.h"
+#include "base/text.h"
+#include "cache/mounts.h"
+
+/* ---- spelling ---- */
+
+static const char *keep_text(struct stk_roots *roots, const char *text)
+{
+    size_t bytes = strlen(text) + 1;
+    if (bytes > sizeof roots->text - roots->text_used) {
+        return NULL;
+    }
+    char *kept = roots->text + roots->text_used;
+    memcpy(kept, text, bytes);
+    roots->text_used += bytes;
+    return kept;
+}
+
+static struct stk_root *add_root(struct stk_roots *roots, const char *prefix)
+{
+    const char *kept = roots->count < STK_ROOTS ? keep_text(roots, prefix) : NULL;
+    if (kept == NULL) {
+        return NULL;
+    }
+    struct stk_root *root = &roots->roots[roots->count++];
+    *root = (struct stk_root){.prefix = kept, .canonical = kept};
+    return root;
+}
+
+void stk_roots_spell(struct stk_roots *roots, const char *paths)
+{
+    char path[STK_PATH_BYTES], folded[STK_PATH_BYTES];
+    folded[0] = '/';
+    while (stk_options_next_path(&paths, path, sizeof path)) {
+        size_t length = strlen(path);
+        while (length > 1 && path[length - 1] == '/') {
+            path[--length] = '\0';
+        }
+        if (path[0] == '/' && stk_path_fold(path, folded + 1, sizeof folded - 1) > 0) {
+            add_root(roots, folded);
+        }
+    }
+}
+
+/* ---- what a root is ---- */
+
+/* Mounts whose inode numbers are not kept by anybody: a look at another time shows another. */
+static bool type_keeps_inodes(const char *type)
+{
+    static const char *const keepers[] = {"fuse.glusterfs", "fuse.ceph-fuse", "fuse.juicefs",
+                                          "fuse.mfs",       "fuse.mfsmount",  "fuse.lizardfs",
+                                          "fuse.beegfs",    "fuse.dfuse"};
+    if (strncmp(type, "fuse", 4) != 0 || strncmp(type, "fuseblk", 7) == 0) {
+        return strcmp(type, "cifs") != 0 && strcmp(type, "smb3") != 0;
+    }
+    for (size_t i = 0; i < sizeof keepers / sizeof *keepers; i++) {
+        if (strcmp(type, keepers[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+struct mount_search {
+    struct stk_root *root;
+    size_t best; /* length of the longest mount point above the root so far */
+    uint64_t hash;
+};
+
+static uint64_t hash_mount(const struct stk_mount *mount, uint64_t seed)
+{
+    uint64_t hash = stk_hash_64(mount->type, strlen(mount->type), seed);
+    hash = stk_hash_64(mount->source, strlen(mount->source), hash);
+    return stk_hash_64(mount->root, strlen(mount->root), hash);
+}
+
+static bool is_at_or_above(const char *point, const char *path)
+{
+    return strcmp(point, "/") == 0 || stk_path_below(path, point) != NULL;
+}
+
+static void consider_mount(void *context, const struct stk_mount *mount)
+{
+    struct mount_search *search = context;
+    size_t length = strlen(mount->point);
+    if (length >= search->best && is_at_or_above(mount->point, search->root->canonical)) {
+        search->best = length;
+        search->hash = hash_mount(mount, 0);
+        search->root->inode_counts = type_keeps_inodes(mount->type);
+    }
+}
+
+static void name_root(struct stk_root *root, uint64_t mount_hash)
+{
+    uint64_t hash = stk_hash_64(root->canonical, strlen(root->canonical), mount_hash);
+    const char *leaf = stk_path_leaf(root->canonical);
+    struct stk_text name = stk_text_in(root->name, sizeof root->name - 18);
+    stk_text_add(&name, leaf);
+    name.room = sizeof root->name;
+    stk_text_add_char(&name, '-');
+    stk_text_add_hex(&name, hash, 16);
+}
+
+/* The path of an open directory as the kernel spells it, kept; NULL when there is no room. */
+static const char *path_of_fd(struct stk_roots *roots, int fd)
+{
+    char link[32], path[STK_PATH_BYTES];
+    stk_proc_fd_path(link, fd);
+    ssize_t length = stk_sys_readlinkat(AT_FDCWD, link, path, sizeof path - 1);
+    if (length <= 0) {
+        return NULL;
+    }
+    path[length] = '\0';
+    return keep_text(roots, path);
+}
+
+static bool identify_fd(struct stk_roots *roots, struct stk_root *root, int fd)
+{
+    struct stat stat;
+    if (stk_sys_fstat(fd, &stat) != 0 || !S_ISDIR(stat.st_mode)) {
+        return false;
+    }
+    root->dev = stat.st_dev;
+    root->ino = stat.st_ino;
+    root->canonical = path_of_fd(roots, fd);
+    return root->canonical != NULL;
+}
+
+static bool identify(struct stk_roots *roots, struct stk_root *root)
+{
+    int fd = stk_sys_openat(AT_FDCWD, root->prefix, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+    if (fd < 0) {
+        return false;
+    }
+    bool known = identify_fd(roots, root, fd);
+    stk_sys_close(fd);
+    return known;
+}
+
+/* A root that is a file becomes its directory, with only that name covered. */
+static void split_file_root(struct stk_roots *roots, struct stk_root *root)
+{
+    struct stat stat;
+    char directory[STK_PATH_BYTES];
+    if (stk_sys_fstatat(AT_FDCWD, root->prefix, &stat, 0) != 0 || !S_ISREG(stat.st_mode)) {
+        return;
+    }
+    const char *leaf = stk_path_leaf(root->prefix);
+    struct stk_text text = stk_text_in(directory, sizeof directory);
+    stk_text_add_bytes(&text, root->prefix, (size_t)(leaf - root->prefix) - 1);
+    const char *kept = keep_text(roots, directory);
+    if (text.used > 0 && kept != NULL) {
+        root->only = leaf;
+        root->prefix = kept;
+    }
+}
+
+static void resolve_one(struct stk_roots *roots, struct stk_root *root, uint64_t view)
+{
+    split_file_root(roots, root);
+    if (!identify(roots, root)) {
+        return;
+    }
+    struct mount_search search = {.root = root, .best = 0, .hash = 0};
+    if (!stk_mounts_visit(consider_mount, &search)) {
+        return;
+    }
+    const uint64_t parts[] = {view, root->dev, root->ino};
+    root->key = stk_hash_64(parts, sizeof parts, 0);
+    name_root(root, search.hash);
+    root->usable = true;
+}
+
+/* ---- mounts below a root ---- */
+
+struct mount_below {
+    struct stk_roots *roots;
+    unsigned count; /* of the roots that were asked for */
+};
+
+/* Adds "prefix + what the mount point has behind the root's canonical path". */
+static void add_mount_below(struct stk_roots *roots, const struct stk_root *above,
+                            const char *behind)
+{
+    char prefix[STK_PATH_BYTES];
+    struct stk_text text = stk_text_in(prefix, sizeof prefix);
+    stk_text_add(&text, above->prefix);
+    stk_text_add_char(&text, '/');
+    stk_text_add(&text, behind);
+    if (!text.cut) {
+        add_root(roots, prefix);
+    }
+}
+
+static void consider_below(void *context, const struct stk_mount *mount)
+{
+    struct mount_below *below = context;
+    for (unsigned i = 0; i < below->count; i++) {
+        const struct stk_root *root = &below->roots->roots[i];
+        const char *behind = root->usable && root->only == NULL
+                                 ? stk_path_below(mount->point, root->canonical)
+                                 : NULL;
+        if (behind != NULL && *behind != '\0') {
+            add_mount_below(below->roots, root, behind);
+        }
+    }
+}
+
+void stk_roots_resolve(struct stk_roots *roots)
+{
+    uint64_t view = stk_proc_view();
+    struct mount_below below = {roots, roots->count};
+    for (unsigned i = 0; i < below.count; i++) {
+        resolve_one(roots, &roots->roots[i], view);
+    }
+    stk_mounts_visit(consider_below, &below);
+    for (unsigned i = below.count; i < roots->count; i++) {
+        resolve_one(roots, &roots->roots[i], view);
+    }
+}
+
+/* ---- matching ---- */
+
+/* Before it is resolved a file root still has the file's own path as its prefix. */
+const struct stk_root *stk_roots_match(const struct stk_roots *roots, const char *path,
+                                       const char **rest)
+{
+    const struct stk_root *best = NULL;
+    size_t best_length = 0;
+    for (unsigned i = 0; i < roots->count; i++) {
+        const struct stk_root *root = &roots->roots[i];
+        const char *behind = stk_path_below(path, root->prefix);
+        if (behind == NULL || (root->only != NULL && strcmp(root->only, behind) != 0)) {
+            continue;
+        }
+        size_t length = strlen(root->prefix);
+        if (best == NULL || length > best_length) {
+            best = root;
+            best_length = length;
+            *rest = behind;
+        }
+    }
+    return best;
+}
+
+const struct stk_root *stk_roots_by_name(const struct stk_roots *roots, const char *name,
+                                         size_t length)
+{
+    for (unsigned i = 0; i < roots->count; i++) {
+        const struct stk_root *root = &roots->roots[i];
+        if (root->usable && strlen(root->name) == length && memcmp(root->name, name, length) == 0) {
+            return root;
+        }
+    }
+    return NULL;
+}

@@ -1,0 +1,61 @@
+/*
+ * Covered roots: the directories whose files are served. A root has a spelling by which paths match
+ * it (lexically), and an identity by which its files are known:
+ *
+ *   key    hash of the view (mount namespace and root directory), device and inode: for the
+ *          catalogue, so that two containers with different volumes on one path never mix;
+ *   name   its last component and a hash of file-system type, source, mounted directory and path:
+ *          the directory of its entries in a tier, equal after a reboot.
+ *
+ * A mount below a root is a root of its own. A single file is its directory with only one name.
+ * Everything here is for setting up, once per process; matching is in stk_roots_match.
+ */
+#ifndef STK_CACHE_ROOT_H
+#define STK_CACHE_ROOT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/path.h"
+
+#define STK_ROOTS           32
+#define STK_ROOT_NAME_BYTES 96
+#define STK_ROOT_TEXT_BYTES (16u << 10)
+
+struct stk_root {
+    const char *prefix;    /* as paths spell it: absolute, folded, no trailing slash */
+    const char *only;      /* the one name below it that is covered, or NULL for all */
+    const char *canonical; /* without symbolic links */
+    uint64_t dev, ino;
+    uint64_t key;
+    bool usable;       /* false: not there, or not a directory: matches nothing */
+    bool inode_counts; /* false: the mount makes inode numbers up */
+    char name[STK_ROOT_NAME_BYTES];
+};
+
+/* All roots of a process, and the text of their paths. Zero before use; may be static. */
+struct stk_roots {
+    unsigned count;
+    size_t text_used;
+    struct stk_root roots[STK_ROOTS];
+    char text[STK_ROOT_TEXT_BYTES];
+};
+
+/* Takes the spellings from a STOKER_PATHS list: no system call. Too many or too long: left out. */
+void stk_roots_spell(struct stk_roots *roots, const char *paths);
+/* Finds out what they are, and adds the mounts below them; some twenty system calls. */
+void stk_roots_resolve(struct stk_roots *roots);
+
+/*
+ * The root that `path` (absolute) lies under, and in `rest` what is left of the path, unfolded; the
+ * innermost where roots are nested. NULL: not covered. No system call, little stack: this runs for
+ * every path that the program names.
+ */
+const struct stk_root *stk_roots_match(const struct stk_roots *roots, const char *path,
+                                       const char **rest);
+/* The resolved root with this name, or NULL. */
+const struct stk_root *stk_roots_by_name(const struct stk_roots *roots, const char *name,
+                                         size_t length);
+
+#endif

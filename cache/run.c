@@ -1,0 +1,285 @@
+/* Runs and their counters. See cache/run.h. */
+#include "cache/run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/clock.h"
+#include "base/sys.h"
+#include "base/text.h"
+
+#define MAGIC          UINT64_C(0x31302d6e75726b74) /* changes with the layout */
+#define COUNTERS_BYTES (64u << 10)
+#define EPOCH_LIMIT    250 /* of the one byte that counts the opens of a file */
+
+#ifndef MADV_WIPEONFORK
+#define MADV_WIPEONFORK 18
+#endif
+
+struct stripe {
+    _Alignas(64) _Atomic uint64_t epochs[STK_RUN_EPOCHS][STK_COUNT_KINDS];
+    _Atomic uint64_t bypassed[STK_BYPASS_KINDS];
+    _Atomic uint64_t stats[2];
+};
+
+/* The file: this, then one byte for each record of the catalogue, by segments. */
+struct stk_run_file {
+    uint64_t magic, bytes;
+    int64_t start_ns;
+    struct stripe stripes[STK_RUN_STRIPES];
+};
+
+_Static_assert(sizeof(struct stk_run_file) <= COUNTERS_BYTES, "the counters have their room");
+
+bool stk_run_path(char out[STK_HOME_BYTES], const char *home, const char *name)
+{
+    struct stk_text path = stk_text_in(out, STK_HOME_BYTES);
+    stk_text_add(&path, home);
+    stk_text_add(&path, "/runs/");
+    stk_text_add(&path, name);
+    return !path.cut;
+}
+
+/* ---- opening ---- */
+
+static int check_file(int fd, struct stat *stat)
+{
+    int error = stk_sys_fstat(fd, stat);
+    if (error != 0) {
+        return error;
+    }
+    bool ours = S_ISREG(stat->st_mode) && stat->st_uid == stk_sys_geteuid() &&
+                (stat->st_mode & 077) == 0 && stat->st_size >= (off_t)COUNTERS_BYTES;
+    return ours ? 0 : -EPROTO;
+}
+
+static int map_file(struct stk_run *run, int fd)
+{
+    struct stat stat;
+    int error = check_file(fd, &stat);
+    if (error != 0) {
+        return error;
+    }
+    struct stk_run_file *file =
+        stk_sys_mmap(COUNTERS_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (file == NULL) {
+        return -ENOMEM;
+    }
+    if (file->magic != MAGIC || file->bytes != sizeof *file) {
+        stk_sys_munmap(file, COUNTERS_BYTES);
+        return -EPROTO;
+    }
+    run->dev = stat.st_dev;
+    run->ino = stat.st_ino;
+    run->file = file;
+    return 0;
+}
+
+int stk_run_open(struct stk_run *run, const char *path)
+{
+    if (!stk_text_copy(run->path, sizeof run->path, path)) {
+        return -ENAMETOOLONG;
+    }
+    int fd = stk_sys_openat(AT_FDCWD, path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0);
+    if (fd < 0) {
+        return fd;
+    }
+    int error = map_file(run, fd);
+    stk_sys_close(fd);
+    return error;
+}
+
+static int initialise(int fd)
+{
+    int error = stk_sys_fallocate(fd, 0, COUNTERS_BYTES);
+    if (error != 0) {
+        return error;
+    }
+    struct stk_run_file *file =
+        stk_sys_mmap(COUNTERS_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (file == NULL) {
+        return -ENOMEM;
+    }
+    file->magic = MAGIC;
+    file->bytes = sizeof *file;
+    file->start_ns = stk_clock_boottime_ns();
+    stk_sys_munmap(file, COUNTERS_BYTES);
+    return 0;
+}
+
+int stk_run_create(struct stk_run *run, const char *home, const char *name)
+{
+    char path[STK_HOME_BYTES], aside[STK_HOME_BYTES + 32];
+    if (!stk_run_path(path, home, name)) {
+        return -ENAMETOOLONG;
+    }
+    struct stk_text text = stk_text_in(aside, sizeof aside);
+    stk_text_add(&text, path);
+    stk_text_add_char(&text, '.');
+    stk_text_add_number(&text, (uint64_t)stk_sys_getpid());
+    int fd =
+        stk_sys_openat(AT_FDCWD, aside, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0) {
+        return fd;
+    }
+    int error = initialise(fd);
+    stk_sys_close(fd);
+    if (error == 0) {
+        error = stk_sys_rename_noreplace(aside, path);
+    }
+    if (error != 0) {
+        stk_sys_unlinkat(AT_FDCWD, aside, 0);
+        return error;
+    }
+    return stk_run_open(run, path);
+}
+
+int64_t stk_run_start_ns(const struct stk_run *run)
+{
+    return run->file->start_ns;
+}
+
+/* ---- counting ---- */
+
+/* This process's stripe, on a page that a child of fork finds zeroed, so that it picks its own. */
+static struct stripe *my_stripe(struct stk_run_file *file)
+{
+    static _Atomic(_Atomic uint32_t *) page;
+    _Atomic uint32_t *mine = atomic_load_explicit(&page, memory_order_acquire);
+    if (mine == NULL) {
+        mine = stk_sys_mmap(4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (mine == NULL) {
+            return &file->stripes[0];
+        }
+        stk_sys_madvise(mine, 4096, MADV_WIPEONFORK);
+        atomic_store_explicit(&page, mine, memory_order_release);
+    }
+    uint32_t number = atomic_load_explicit(mine, memory_order_relaxed);
+    if (number == 0) {
+        number = (uint32_t)stk_sys_getpid() % STK_RUN_STRIPES + 1;
+        atomic_store_explicit(mine, number, memory_order_relaxed);
+    }
+    return &file->stripes[number - 1];
+}
+
+static void add(_Atomic uint64_t *counter, uint64_t amount)
+{
+    atomic_fetch_add_explicit(counter, amount, memory_order_relaxed);
+}
+
+static void *map_segment(struct stk_run *run, uint32_t segment)
+{
+    struct stat stat;
+    void *mapped = NULL;
+    off_t offset = COUNTERS_BYTES + (off_t)segment * STK_RUN_SEGMENT_FILES;
+    int fd = stk_sys_openat(AT_FDCWD, run->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0);
+    if (fd < 0) {
+        return NULL;
+    }
+    if (check_file(fd, &stat) == 0 && stat.st_ino == run->ino && stat.st_dev == run->dev &&
+        stk_sys_fallocate(fd, offset, STK_RUN_SEGMENT_FILES) == 0) {
+        mapped =
+            stk_sys_mmap(STK_RUN_SEGMENT_FILES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
+    }
+    stk_sys_close(fd);
+    return mapped;
+}
+
+/* The byte that counts the opens of this record's file, or NULL. */
+static _Atomic uint8_t *opens_of(struct stk_run *run, uint32_t record)
+{
+    uint32_t segment = (record - 1) / STK_RUN_SEGMENT_FILES;
+    if (record == 0 || segment >= STK_RUN_SEGMENTS) {
+        return NULL;
+    }
+    void *bytes = atomic_load_explicit(&run->opens[segment], memory_order_acquire);
+    if (bytes == NULL) {
+        void *mapped = map_segment(run, segment);
+        if (mapped == NULL) {
+            return NULL;
+        }
+        if (atomic_compare_exchange_strong(&run->opens[segment], &bytes, mapped)) {
+            bytes = mapped;
+        } else {
+            stk_sys_munmap(mapped, STK_RUN_SEGMENT_FILES);
+        }
+    }
+    return (_Atomic uint8_t *)bytes + (record - 1) % STK_RUN_SEGMENT_FILES;
+}
+
+unsigned stk_run_count_open(struct stk_run *run, uint32_t record)
+{
+    unsigned epoch = 0;
+    if (run->file == NULL) {
+        return 0;
+    }
+    _Atomic uint8_t *opens = opens_of(run, record);
+    if (opens != NULL) {
+        epoch = atomic_load_explicit(opens, memory_order_relaxed);
+        if (epoch < EPOCH_LIMIT) {
+            epoch = atomic_fetch_add_explicit(opens, 1, memory_order_relaxed);
+        }
+    }
+    epoch = epoch < STK_RUN_EPOCHS ? epoch : STK_RUN_EPOCHS - 1;
+    stk_run_add(run, epoch, STK_COUNT_OPENS, 1);
+    return epoch;
+}
+
+void stk_run_add(struct stk_run *run, unsigned epoch, enum stk_count kind, uint64_t amount)
+{
+    if (run->file != NULL) {
+        add(&my_stripe(run->file)->epochs[epoch][kind], amount);
+    }
+}
+
+void stk_run_count_bypass(struct stk_run *run, enum stk_bypass why)
+{
+    if (run->file != NULL) {
+        add(&my_stripe(run->file)->bypassed[why], 1);
+    }
+}
+
+void stk_run_count_stat(struct stk_run *run, bool served)
+{
+    if (run->file != NULL) {
+        add(&my_stripe(run->file)->stats[served], 1);
+    }
+}
+
+static void add_stripe(const struct stripe *stripe, struct stk_run_counts *out)
+{
+    for (int epoch = 0; epoch < STK_RUN_EPOCHS; epoch++) {
+        for (int kind = 0; kind < STK_COUNT_KINDS; kind++) {
+            out->epochs[epoch][kind] += atomic_load(&stripe->epochs[epoch][kind]);
+        }
+    }
+    for (int why = 0; why < STK_BYPASS_KINDS; why++) {
+        out->bypassed[why] += atomic_load(&stripe->bypassed[why]);
+    }
+    out->stats_asked += atomic_load(&stripe->stats[0]);
+    out->stats_served += atomic_load(&stripe->stats[1]);
+}
+
+void stk_run_read(const struct stk_run *run, struct stk_run_counts *out)
+{
+    memset(out, 0, sizeof *out);
+    for (int i = 0; run->file != NULL && i < STK_RUN_STRIPES; i++) {
+        add_stripe(&run->file->stripes[i], out);
+    }
+}
+
+const char *stk_bypass_name(enum stk_bypass why)
+{
+    static const char *const names[STK_BYPASS_KINDS] = {
+        [STK_BYPASS_NONE] = "none",       [STK_BYPASS_LARGE] = "large",
+        [STK_BYPASS_EMPTY] = "empty",     [STK_BYPASS_YOUNG] = "young",
+        [STK_BYPASS_WRITTEN] = "written", [STK_BYPASS_CHANGED] = "changed",
+        [STK_BYPASS_BUDGET] = "budget",   [STK_BYPASS_DATABASE] = "database",
+        [STK_BYPASS_NAME] = "name",       [STK_BYPASS_FLAGS] = "flags",
+        [STK_BYPASS_TIER] = "tier",       [STK_BYPASS_CATALOGUE] = "catalogue",
+        [STK_BYPASS_STUCK] = "stuck",
+    };
+    return names[why];
+}

@@ -1,0 +1,92 @@
+/*
+ * A run: everything under one `stoker run`, or, outside of any, everything of the user together
+ * (the run named "outside"). Its file, HOME/runs/NAME, tells when it began, shows by a lock that it
+ * lives, and holds its counters, mapped by all its processes.
+ *
+ * Counters are kept per epoch: the n-th open of a file in a run belongs to epoch n, so the opens of
+ * epoch 1 count the distinct files. They are striped, so that processes do not fight for a cache
+ * line; a reader adds the stripes up.
+ *
+ * Counting is lock-free, allocates nothing from the heap, and is safe in threads, after fork and in
+ * signal handlers. Counters that cannot be mapped are not counted, and nothing else happens.
+ */
+#ifndef STK_CACHE_RUN_H
+#define STK_CACHE_RUN_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cache/home.h"
+
+#define STK_RUN_EPOCHS        32 /* what comes later is counted in the last */
+#define STK_RUN_STRIPES       32
+#define STK_RUN_SEGMENTS      512
+#define STK_RUN_SEGMENT_FILES 65536
+#define STK_RUN_OUTSIDE       "outside"
+
+enum stk_count {
+    STK_COUNT_OPENS, /* of covered regular files, for reading only */
+    STK_COUNT_HITS,
+    STK_COUNT_FILLS,
+    STK_COUNT_BYTES_CACHE,  /* sizes of the files served */
+    STK_COUNT_BYTES_ORIGIN, /* sizes of the files filled or left to the origin */
+    STK_COUNT_WAIT_NS,      /* in opens that were no hits */
+    STK_COUNT_KINDS
+};
+
+/* Why an open was left to the origin. Names for people: stk_bypass_name(). */
+enum stk_bypass {
+    STK_BYPASS_NONE,
+    STK_BYPASS_LARGE,     /* above STOKER_MAX_FILE */
+    STK_BYPASS_EMPTY,     /* size 0: some file systems say so of files with content */
+    STK_BYPASS_YOUNG,     /* changed less than STOKER_MIN_AGE ago */
+    STK_BYPASS_WRITTEN,   /* opened for writing in this run */
+    STK_BYPASS_CHANGED,   /* changed while it was read */
+    STK_BYPASS_BUDGET,    /* does not fit */
+    STK_BYPASS_DATABASE,  /* SQLite keeps locks and journals beside the file */
+    STK_BYPASS_NAME,      /* too long for an entry */
+    STK_BYPASS_FLAGS,     /* O_DIRECT and other opens that want the origin itself */
+    STK_BYPASS_TIER,      /* no tier, or the tier failed or is gone */
+    STK_BYPASS_CATALOGUE, /* no catalogue, or no room in it */
+    STK_BYPASS_STUCK,     /* another process fills it and makes no progress */
+    STK_BYPASS_KINDS
+};
+
+struct stk_run_counts {
+    uint64_t epochs[STK_RUN_EPOCHS][STK_COUNT_KINDS];
+    uint64_t bypassed[STK_BYPASS_KINDS];
+    uint64_t stats_served; /* path stats answered without the origin */
+    uint64_t stats_asked;  /* identities asked of the origin */
+};
+
+struct stk_run_file;
+
+/* One process's view of a run. Zero it before opening; it may be static. */
+struct stk_run {
+    struct stk_run_file *file; /* NULL: nothing is counted */
+    _Atomic(void *) opens[STK_RUN_SEGMENTS];
+    uint64_t dev, ino;
+    char path[STK_HOME_BYTES];
+};
+
+/* Makes the file of a new run that begins now, and opens it. 0 or -errno (-EEXIST: name taken). */
+int stk_run_create(struct stk_run *run, const char *home, const char *name);
+/* Opens a run's file by its path; 0 or -errno (-EPROTO: not such a file). */
+int stk_run_open(struct stk_run *run, const char *path);
+/* The path of a run's file. */
+bool stk_run_path(char out[STK_HOME_BYTES], const char *home, const char *name);
+/* When it began, on CLOCK_BOOTTIME. */
+int64_t stk_run_start_ns(const struct stk_run *run);
+
+/* Counts one open of the file with this record (0: unknown) and returns its epoch, from 0. */
+unsigned stk_run_count_open(struct stk_run *run, uint32_t record);
+void stk_run_add(struct stk_run *run, unsigned epoch, enum stk_count kind, uint64_t amount);
+void stk_run_count_bypass(struct stk_run *run, enum stk_bypass why);
+void stk_run_count_stat(struct stk_run *run, bool served);
+/* Adds everything up. */
+void stk_run_read(const struct stk_run *run, struct stk_run_counts *out);
+
+const char *stk_bypass_name(enum stk_bypass why);
+
+#endif

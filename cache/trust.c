@@ -1,0 +1,102 @@
+/* Freshness. See cache/trust.h. */
+#include "cache/trust.h"
+
+#include <fcntl.h>
+
+#include "base/clock.h"
+#include "base/sys.h"
+#include "cache/remember.h"
+
+#define WANTED (STATX_BASIC_STATS | STATX_BTIME)
+
+bool stk_trust_is_unmarked(const struct stk_cache *cache, const struct stk_root *root,
+                           const struct stk_record *record)
+{
+    int64_t validated = atomic_load_explicit(&record->validated_ns, memory_order_acquire);
+    const _Atomic int64_t *distrusted =
+        &cache->catalogue.header->distrusted_ns[root->key % STK_DISTRUST_SLOTS];
+    return validated != 0 && validated > atomic_load_explicit(distrusted, memory_order_acquire);
+}
+
+bool stk_trust_has(const struct stk_cache *cache, const struct stk_root *root,
+                   const struct stk_record *record)
+{
+    switch (cache->options.fresh) {
+    case STK_FRESH_OPEN:
+        return false;
+    case STK_FRESH_NEVER:
+        return stk_trust_is_unmarked(cache, root, record);
+    default:
+        return atomic_load_explicit(&record->validated_ns, memory_order_acquire) >=
+                   cache->run_start_ns &&
+               stk_trust_is_unmarked(cache, root, record);
+    }
+}
+
+bool stk_trust_is_young(const struct stk_cache *cache, const struct stk_identity *identity)
+{
+    int64_t oldest_young = stk_clock_realtime_ns() - cache->options.min_age_ns;
+    return identity->mtime_ns > oldest_young || identity->ctime_ns > oldest_young;
+}
+
+/* The identity behind the path, and whether the path ends in a link: one question, or two. */
+static bool ask_origin(const struct stk_place *place, struct stk_identity *out, enum stk_leaf *leaf)
+{
+    struct statx answer;
+    int flags = AT_STATX_FORCE_SYNC | AT_SYMLINK_NOFOLLOW;
+    *leaf = STK_LEAF_PLAIN;
+    if (stk_sys_statx(place->dirfd, place->path, flags, WANTED, &answer) != 0) {
+        return false;
+    }
+    if (S_ISLNK(answer.stx_mode)) {
+        *leaf = STK_LEAF_LINK;
+        flags = AT_STATX_FORCE_SYNC;
+        if (stk_sys_statx(place->dirfd, place->path, flags, WANTED, &answer) != 0) {
+            return false;
+        }
+    }
+    return S_ISREG(answer.stx_mode) && stk_identity_from_statx(out, &answer);
+}
+
+static void set_validated(const struct stk_cache *cache, struct stk_record *record,
+                          const struct stk_identity *identity, int64_t asked_ns)
+{
+    int64_t time = stk_trust_is_young(cache, identity) ? 0 : asked_ns;
+    atomic_store_explicit(&record->validated_ns, time, memory_order_release);
+}
+
+uint32_t stk_trust_validate(struct stk_cache *cache, const struct stk_place *place)
+{
+    struct stk_identity identity;
+    enum stk_leaf leaf;
+    int64_t asked_ns = stk_clock_boottime_ns();
+    stk_run_count_stat(&cache->run, false);
+    if (!ask_origin(place, &identity, &leaf)) {
+        return 0;
+    }
+    uint32_t number = stk_remember(cache, place, &identity);
+    struct stk_record *record = stk_catalogue_record(&cache->catalogue, number);
+    if (record == NULL) {
+        return 0;
+    }
+    stk_claim_set_leaf(&record->claim, leaf);
+    set_validated(cache, record, &identity, asked_ns);
+    return number;
+}
+
+bool stk_trust_validate_fd(struct stk_cache *cache, struct stk_record *record, int origin_fd)
+{
+    struct statx answer;
+    struct stk_identity identity, known;
+    int64_t asked_ns = stk_clock_boottime_ns();
+    int flags = AT_EMPTY_PATH | AT_STATX_FORCE_SYNC;
+    stk_run_count_stat(&cache->run, false);
+    stk_record_get_identity(record, &known);
+    if (stk_sys_statx(origin_fd, "", flags, WANTED, &answer) != 0 ||
+        !stk_identity_from_statx(&identity, &answer) ||
+        !stk_identity_same_version(&known, &identity)) {
+        return false;
+    }
+    set_validated(cache, record, &identity, asked_ns);
+    return true;
+}
