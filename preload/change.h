@@ -1,0 +1,30 @@
+/*
+ * What the cache must know of the calls by which a program changes its files. Each is told before
+ * the call, since a process may be killed right after it, and again when it has succeeded.
+ * All keep errno and do nothing for paths that are not covered.
+ */
+#ifndef STK_PRELOAD_CHANGE_H
+#define STK_PRELOAD_CHANGE_H
+
+#include <stdbool.h>
+
+#include "cache/cache.h"
+
+/* A write to the content: open for writing, creat, truncate. Small, since it lives across the call.
+ */
+struct stk_write {
+    struct stk_cache *cache; /* NULL: not covered */
+    struct stk_mark mark;
+};
+void stk_write_before(struct stk_write *write, int dirfd, const char *path);
+/* `fd`: what an open returned; or -1 and `path` for calls that return none. */
+void stk_write_done(const struct stk_write *write, int fd, int dirfd, const char *path);
+void stk_write_failed(const struct stk_write *write);
+
+/* A change of a name or of metadata at this path. Call it before, and after success. */
+void stk_change_name(int dirfd, const char *path);
+void stk_change_metadata(int dirfd, const char *path);
+/* A change of metadata through a descriptor of the origin. After success. */
+void stk_change_metadata_fd(int fd);
+
+#endif

@@ -1,0 +1,77 @@
+/* Coverage. See preload/cover.h. */
+#include "preload/cover.h"
+
+#include <fcntl.h>
+#include <string.h>
+
+#include "base/proc.h"
+#include "base/sys.h"
+#include "base/text.h"
+#include "preload/process.h"
+
+bool stk_cover_may(const char *path)
+{
+    const char *rest;
+    if (path == NULL || !stk_process_is_on()) {
+        return false;
+    }
+    if (path[0] != '/') {
+        return path[0] != '\0';
+    }
+    struct stk_cache *cache = stk_process_cache_if_ready();
+    const struct stk_roots *roots = cache != NULL ? &cache->roots : stk_process_spelling();
+    return stk_roots_match(roots, path, &rest) != NULL;
+}
+
+bool stk_cover_fd_path(int fd, char out[STK_PATH_BYTES])
+{
+    char link[32];
+    stk_proc_fd_path(link, fd);
+    ssize_t length = stk_sys_readlinkat(AT_FDCWD, link, out, STK_PATH_BYTES - 1);
+    if (length <= 0 || out[0] != '/') {
+        return false;
+    }
+    out[length] = '\0';
+    return true;
+}
+
+static bool directory_path(int dirfd, char out[STK_PATH_BYTES])
+{
+    if (dirfd != AT_FDCWD) {
+        return stk_cover_fd_path(dirfd, out);
+    }
+    return stk_sys_getcwd(out, STK_PATH_BYTES) > 0 && out[0] == '/';
+}
+
+static struct stk_cache *cover_absolute(const char *absolute, int dirfd, const char *path,
+                                        struct stk_place *place)
+{
+    const char *rest;
+    /* Look at the spelling first: a relative path far from any root needs no cache set up. */
+    struct stk_cache *cache = stk_process_cache_if_ready();
+    if (cache == NULL) {
+        if (stk_roots_match(stk_process_spelling(), absolute, &rest) == NULL) {
+            return NULL;
+        }
+        cache = stk_process_cache();
+    }
+    return cache != NULL && stk_cache_place(cache, absolute, dirfd, path, place) ? cache : NULL;
+}
+
+static struct stk_cache *cover_relative(int dirfd, const char *path, struct stk_place *place)
+{
+    char absolute[STK_PATH_BYTES];
+    if (!directory_path(dirfd, absolute)) {
+        return NULL;
+    }
+    struct stk_text text = {.start = absolute, .used = strlen(absolute), .room = STK_PATH_BYTES};
+    stk_text_add_char(&text, '/');
+    stk_text_add(&text, path);
+    return text.cut ? NULL : cover_absolute(absolute, dirfd, path, place);
+}
+
+struct stk_cache *stk_cover(int dirfd, const char *path, struct stk_place *place)
+{
+    return path[0] == '/' ? cover_absolute(path, dirfd, path, place)
+                          : cover_relative(dirfd, path, place);
+}

@@ -1,0 +1,140 @@
+/* Descriptors of entries. See preload/entryfd.h. */
+#include "preload/entryfd.h"
+
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/sys.h"
+#include "preload/cover.h"
+#include "preload/process.h"
+
+#define TABLE_SLOTS 4096
+#define ENTRY_MODE  (S_IFREG | 0400)
+#define DELETED     " (deleted)" /* how the kernel marks the path of an unlinked file */
+
+/* Records by the inode numbers of their entries; a slot is overwritten by the next that hashes to
+ * it. What it says is checked against the record, so a stale slot does no harm. */
+static _Atomic uint32_t table[TABLE_SLOTS];
+
+static _Atomic uint32_t *slot_of(uint64_t entry_ino)
+{
+    return &table[(entry_ino * UINT64_C(0x9e3779b97f4a7c15) >> 40) % TABLE_SLOTS];
+}
+
+void stk_entryfd_note(struct stk_cache *cache, uint32_t number)
+{
+    const struct stk_record *record = stk_catalogue_record(&cache->catalogue, number);
+    if (record != NULL) {
+        uint64_t ino = atomic_load_explicit(&record->entry_ino, memory_order_relaxed);
+        atomic_store_explicit(slot_of(ino), number, memory_order_relaxed);
+    }
+}
+
+bool stk_entryfd_may_be(const struct stat *stat)
+{
+    return stat->st_mode == ENTRY_MODE && stat->st_nlink <= 1 && stk_process_is_on() &&
+           stat->st_uid == stk_sys_geteuid();
+}
+
+static bool is_tier_device(struct stk_cache *cache, dev_t dev)
+{
+    struct stk_tier tier;
+    if (cache == NULL || cache->catalogue.header == NULL) {
+        return false;
+    }
+    for (unsigned i = 0; i < STK_TIERS; i++) {
+        if (stk_tier_by_index(&cache->catalogue, i, &tier) && tier.dev == dev) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void strip_deleted(char *path)
+{
+    size_t length = strlen(path), mark = sizeof DELETED - 1;
+    if (length > mark && strcmp(path + length - mark, DELETED) == 0) {
+        path[length - mark] = '\0';
+    }
+}
+
+/* The origin of the entry open as fd, by its name; `record` 0 when the version is not known. */
+static bool find_by_name(struct stk_cache *cache, int fd, char origin[STK_PATH_BYTES],
+                         uint32_t *record)
+{
+    char entry[STK_PATH_BYTES];
+    if (!stk_cover_fd_path(fd, entry)) {
+        return false;
+    }
+    strip_deleted(entry);
+    return stk_cache_find_entry(cache, entry, origin, record);
+}
+
+/* The origin's own word, if its path still leads to the same file. */
+static bool ask_origin(const char *origin, const struct stk_identity *known,
+                       struct stk_identity *out)
+{
+    struct statx answer;
+    return stk_sys_statx(AT_FDCWD, origin, 0, STATX_BASIC_STATS | STATX_BTIME, &answer) == 0 &&
+           stk_identity_from_statx(out, &answer) &&
+           (known == NULL || (out->ino == known->ino && out->dev == known->dev));
+}
+
+static bool identify_by_name(struct stk_cache *cache, int fd, struct stk_identity *out)
+{
+    char origin[STK_PATH_BYTES];
+    uint32_t number;
+    if (!find_by_name(cache, fd, origin, &number)) {
+        return false;
+    }
+    const struct stk_record *record = stk_catalogue_record(&cache->catalogue, number);
+    if (record == NULL) {
+        return ask_origin(origin, NULL, out);
+    }
+    struct stk_identity known;
+    stk_record_get_identity(record, &known);
+    bool marked = atomic_load(&record->validated_ns) == 0;
+    if (!marked || !ask_origin(origin, &known, out)) {
+        *out = known;
+    }
+    return true;
+}
+
+bool stk_entryfd_identify(int fd, const struct stat *stat, struct stk_identity *out)
+{
+    struct stk_cache *cache = stk_process_cache();
+    if (!is_tier_device(cache, stat->st_dev)) {
+        return false;
+    }
+    uint32_t number = atomic_load_explicit(slot_of(stat->st_ino), memory_order_relaxed);
+    return stk_cache_stat_entry(cache, number, stat->st_ino, out) ||
+           identify_by_name(cache, fd, out);
+}
+
+bool stk_entryfd_identify_path(int dirfd, const char *path, const struct stat *stat,
+                               struct stk_identity *out)
+{
+    struct stk_cache *cache = stk_process_cache();
+    if (!is_tier_device(cache, stat->st_dev)) {
+        return false;
+    }
+    int fd = stk_sys_openat(dirfd, path, O_PATH | O_CLOEXEC, 0);
+    if (fd < 0) {
+        return false;
+    }
+    bool known = stk_entryfd_identify(fd, stat, out);
+    stk_sys_close(fd);
+    return known;
+}
+
+bool stk_entryfd_origin(int fd, char origin[STK_PATH_BYTES])
+{
+    struct stat stat;
+    uint32_t record;
+    if (stk_sys_fstat(fd, &stat) != 0 || !stk_entryfd_may_be(&stat)) {
+        return false;
+    }
+    struct stk_cache *cache = stk_process_cache();
+    return is_tier_device(cache, stat.st_dev) && find_by_name(cache, fd, origin, &record);
+}

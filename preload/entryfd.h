@@ -1,0 +1,34 @@
+/*
+ * Descriptors of entries: which of a program's descriptors are ours, and which origin they stand
+ * for. A stat result of a tier's file is recognised by its looks (regular, 0400, ours) before its
+ * device is compared, so that everybody else's fstat costs nothing more. Then a small table of
+ * this process, by inode number; else the entry's name, through /proc/self/fd.
+ */
+#ifndef STK_PRELOAD_ENTRYFD_H
+#define STK_PRELOAD_ENTRYFD_H
+
+#include <stdbool.h>
+#include <sys/stat.h>
+
+#include "cache/cache.h"
+
+/* Remembers that the entry just opened belongs to this record. Lock-free. */
+void stk_entryfd_note(struct stk_cache *cache, uint32_t record);
+
+/* Whether a stat result may be that of an entry. Cheap; false is certain. */
+bool stk_entryfd_may_be(const struct stat *stat);
+
+/*
+ * If `stat` is that of an entry open as `fd`, finds the identity of its origin, asking the origin
+ * when the catalogue is not sure. Inside the guard.
+ */
+bool stk_entryfd_identify(int fd, const struct stat *stat, struct stk_identity *out);
+
+/* The same for a path that leads to an entry (/dev/stdin, /proc/self/fd/N). */
+bool stk_entryfd_identify_path(int dirfd, const char *path, const struct stat *stat,
+                               struct stk_identity *out);
+
+/* The path of the origin that the entry open as `fd` stands for. Inside the guard. */
+bool stk_entryfd_origin(int fd, char origin[STK_PATH_BYTES]);
+
+#endif

@@ -1,0 +1,27 @@
+/*
+ * The next symbols: what a call would have reached without us, usually libc's, or another
+ * preload's. Looked up when first needed, since constructors of other libraries call open before
+ * ours could run.
+ */
+#ifndef STK_PRELOAD_NEXT_H
+#define STK_PRELOAD_NEXT_H
+
+enum stk_symbol {
+#define X(name) STK_SYM_##name,
+#include "preload/symbols.def"
+#undef X
+    STK_SYM_COUNT
+};
+
+/*
+ * The next definition of this symbol, or NULL: this libc has none (stat before glibc 2.33), or the
+ * look-up itself has led back here (dlsym may allocate, and an allocator may open). The caller then
+ * makes the system call itself. Safe in threads and after fork; in a signal handler as safe as
+ * dlsym, which runs once for each symbol. Leaves errno alone.
+ */
+void *stk_next(enum stk_symbol symbol);
+
+/* The next definition as a function of the given type. */
+#define STK_NEXT(symbol, type) ((type)stk_next(STK_SYM_##symbol))
+
+#endif

@@ -1,0 +1,76 @@
+/* Once per process, without locks. See preload/once.h. */
+#include "preload/once.h"
+
+#include <stddef.h>
+#include <sys/mman.h>
+
+#include "base/clock.h"
+#include "base/sys.h"
+
+#define PATIENCE_NS (STK_NS_PER_S / 2)
+#define NAP_NS      (STK_NS_PER_S / 10000)
+#define MARK_BYTES  4096
+
+#ifndef MADV_WIPEONFORK
+#define MADV_WIPEONFORK 18
+#endif
+
+enum { NOT_YET, UNDER_WAY, DONE };
+
+/* A word that is 1 in the process that began, and 0 in a child forked from it. */
+static _Atomic(_Atomic uint32_t *) fork_mark;
+
+static void set_fork_mark(void)
+{
+    _Atomic uint32_t *mark = atomic_load(&fork_mark);
+    if (mark == NULL) {
+        mark = stk_sys_mmap(MARK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (mark == NULL) {
+            return;
+        }
+        stk_sys_madvise(mark, MARK_BYTES, MADV_WIPEONFORK);
+        atomic_store(&fork_mark, mark);
+    }
+    atomic_store(mark, 1);
+}
+
+/* Whether what is under way was begun by a thread that this process does not have. */
+static bool is_orphaned(void)
+{
+    _Atomic uint32_t *mark = atomic_load(&fork_mark);
+    uint32_t wiped = 0;
+    return mark != NULL && atomic_compare_exchange_strong(mark, &wiped, 1);
+}
+
+enum stk_once_turn stk_once_begin(struct stk_once *once)
+{
+    uint32_t seen = NOT_YET;
+    int64_t give_up_ns = 0;
+    if (stk_once_is_done(once)) {
+        return STK_ONCE_DONE;
+    }
+    if (atomic_load(&once->stage) == NOT_YET) {
+        set_fork_mark(); /* only here: in a child it would hide that the mark was wiped */
+    }
+    if (atomic_compare_exchange_strong(&once->stage, &seen, UNDER_WAY)) {
+        return STK_ONCE_MINE;
+    }
+    while (!stk_once_is_done(once)) {
+        if (is_orphaned()) {
+            return STK_ONCE_MINE;
+        }
+        int64_t now_ns = stk_clock_boottime_ns();
+        give_up_ns = give_up_ns != 0 ? give_up_ns : now_ns + PATIENCE_NS;
+        if (now_ns > give_up_ns) {
+            return STK_ONCE_BUSY;
+        }
+        stk_sys_futex_wait(&once->stage, UNDER_WAY, NAP_NS);
+    }
+    return STK_ONCE_DONE;
+}
+
+void stk_once_finish(struct stk_once *once)
+{
+    atomic_store_explicit(&once->stage, DONE, memory_order_release);
+    stk_sys_futex_wake_all(&once->stage);
+}

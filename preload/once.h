@@ -1,0 +1,28 @@
+/*
+ * Something done once per process by whichever thread comes first, without locks: the others wait a
+ * bounded time. Survives a fork in the middle: the child's copy is nobody's, so the child does it
+ * again. (A vfork child is its parent in this, and waits.)
+ */
+#ifndef STK_PRELOAD_ONCE_H
+#define STK_PRELOAD_ONCE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct stk_once {
+    _Atomic uint32_t stage;
+};
+
+static inline bool stk_once_is_done(struct stk_once *once)
+{
+    return atomic_load_explicit(&once->stage, memory_order_acquire) == 2;
+}
+
+enum stk_once_turn { STK_ONCE_MINE, STK_ONCE_DONE, STK_ONCE_BUSY };
+
+/* MINE: do it, then stk_once_finish. DONE: it is done. BUSY: another thread takes too long. */
+enum stk_once_turn stk_once_begin(struct stk_once *once);
+void stk_once_finish(struct stk_once *once);
+
+#endif

@@ -1,0 +1,127 @@
+/* The shared part of the open family. See preload/serve_open.h. */
+#include "preload/serve_open.h"
+
+#include <fcntl.h>
+
+#include "base/clock.h"
+#include "base/sys.h"
+#include "preload/entryfd.h"
+#include "preload/guard.h"
+
+enum stk_open_kind stk_open_kind_of(int flags)
+{
+    const int changing = O_CREAT | O_TRUNC | (O_TMPFILE & ~O_DIRECTORY);
+    const int foreign = O_PATH | O_DIRECTORY | O_DIRECT | O_ASYNC;
+    if ((flags & O_PATH) != 0) {
+        return STK_OPEN_OTHER; /* the kernel ignores the other flags then */
+    }
+    if ((flags & O_ACCMODE) != O_RDONLY || (flags & changing) != 0) {
+        return STK_OPEN_WRITE;
+    }
+    return (flags & foreign) != 0 ? STK_OPEN_OTHER : STK_OPEN_READ;
+}
+
+static void begin_waiting(struct stk_serve *serve)
+{
+    if (serve->ask.began_ns == 0) {
+        serve->ask.began_ns = stk_clock_boottime_ns();
+    }
+}
+
+static int64_t waited_ns(const struct stk_serve *serve)
+{
+    return serve->ask.began_ns != 0 ? stk_clock_boottime_ns() - serve->ask.began_ns : 0;
+}
+
+enum stk_answer stk_serve_begin(struct stk_serve *serve, struct stk_cache *cache,
+                                const struct stk_place *place, bool nofollow)
+{
+    struct stk_guard guard;
+    serve->cache = cache;
+    serve->place = place;
+    serve->ask.began_ns = 0;
+    serve->ask.record = 0;
+    serve->answer = STK_ANSWER_ORIGIN;
+    serve->ask.why = STK_BYPASS_NONE;
+    if (!stk_guard_enter(&guard)) {
+        return STK_ANSWER_ORIGIN;
+    }
+    serve->answer = stk_cache_ask(cache, place, &serve->ask);
+    if (serve->answer == STK_ANSWER_HIT && nofollow && !serve->ask.plain_leaf) {
+        serve->answer = STK_ANSWER_ORIGIN;
+        serve->ask.why = STK_BYPASS_FLAGS;
+    }
+    if (serve->answer != STK_ANSWER_HIT) {
+        begin_waiting(serve);
+    }
+    stk_guard_leave(&guard);
+    return serve->answer;
+}
+
+void stk_serve_hit(struct stk_serve *serve)
+{
+    struct stk_guard guard;
+    struct stk_outcome outcome = {.kind = STK_COUNT_HITS,
+                                  .record = serve->ask.record,
+                                  .size = serve->ask.size,
+                                  .wait_ns = waited_ns(serve)};
+    if (stk_guard_enter(&guard)) {
+        stk_entryfd_note(serve->cache, outcome.record);
+        stk_cache_count(serve->cache, &outcome);
+        stk_guard_leave(&guard);
+    }
+}
+
+void stk_serve_hit_failed(struct stk_serve *serve, int error)
+{
+    struct stk_guard guard;
+    serve->answer = STK_ANSWER_ORIGIN;
+    serve->ask.why = STK_BYPASS_TIER;
+    if (!stk_guard_enter(&guard)) {
+        return;
+    }
+    if (error == ENOENT) {
+        stk_cache_lost(serve->cache, &serve->ask);
+        serve->answer = STK_ANSWER_FILL;
+    }
+    begin_waiting(serve);
+    stk_guard_leave(&guard);
+}
+
+/* Puts the entry on the number that the origin's descriptor has, so that the program gets the
+ * lowest free one, as POSIX says, and other preloads see one open. */
+static bool swap(const char *entry, int origin_fd, int flags)
+{
+    int fd = stk_sys_open_nolinks(entry, flags);
+    if (fd < 0) {
+        return false;
+    }
+    bool swapped = stk_sys_dup3(fd, origin_fd, flags & O_CLOEXEC) >= 0;
+    stk_sys_close(fd);
+    return swapped;
+}
+
+void stk_serve_end(struct stk_serve *serve, int origin_fd, int flags)
+{
+    struct stk_guard guard;
+    char entry[STK_PATH_BYTES];
+    struct stk_outcome outcome = {.kind = STK_COUNT_OPENS,
+                                  .why = serve->ask.why,
+                                  .record = serve->ask.record,
+                                  .size = serve->ask.size};
+    if (!stk_guard_enter(&guard)) {
+        return;
+    }
+    if (serve->answer == STK_ANSWER_FILL &&
+        stk_cache_fill(serve->cache, serve->place, origin_fd, entry, &outcome)) {
+        if (swap(entry, origin_fd, flags)) {
+            stk_entryfd_note(serve->cache, outcome.record);
+        } else if (outcome.kind == STK_COUNT_HITS) {
+            outcome.kind = STK_COUNT_OPENS;
+            outcome.why = STK_BYPASS_TIER;
+        }
+    }
+    outcome.wait_ns = waited_ns(serve);
+    stk_cache_count(serve->cache, &outcome);
+    stk_guard_leave(&guard);
+}

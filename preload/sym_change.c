@@ -1,0 +1,143 @@
+/* Calls that change names and contents: truncate, rename, unlink, link. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "preload/change.h"
+#include "preload/export.h"
+#include "preload/next.h"
+
+static int unsupported(void)
+{
+    errno = ENOSYS;
+    return -1;
+}
+
+/* ---- truncate ---- */
+
+static int serve_truncate(enum stk_symbol symbol, const char *path, off_t bytes)
+{
+    struct stk_write write;
+    int (*next)(const char *, off_t) = (int (*)(const char *, off_t))stk_next(symbol);
+    stk_write_before(&write, AT_FDCWD, path);
+    int result = next != NULL ? next(path, bytes) : unsupported();
+    if (result == 0) {
+        stk_write_done(&write, -1, AT_FDCWD, path);
+    } else {
+        stk_write_failed(&write);
+    }
+    return result;
+}
+
+STK_EXPORT(int, truncate, const char *path, off_t bytes)
+{
+    return serve_truncate(STK_SYM_truncate, path, bytes);
+}
+
+STK_EXPORT(int, truncate64, const char *path, off_t bytes)
+{
+    return serve_truncate(STK_SYM_truncate64, path, bytes);
+}
+
+/* ---- one name ---- */
+
+static int after_name(int result, int dirfd, const char *path)
+{
+    if (result == 0) {
+        stk_change_name(dirfd, path);
+    }
+    return result;
+}
+
+#define NAME_SYMBOL(name)                                                                          \
+    STK_EXPORT(int, name, const char *path)                                                        \
+    {                                                                                              \
+        int (*next)(const char *) = (int (*)(const char *))stk_next(STK_SYM_##name);               \
+        stk_change_name(AT_FDCWD, path);                                                           \
+        int result = next != NULL ? next(path) : unsupported();                                    \
+        return after_name(result, AT_FDCWD, path);                                                 \
+    }
+
+NAME_SYMBOL(unlink)
+NAME_SYMBOL(remove)
+NAME_SYMBOL(rmdir)
+
+STK_EXPORT(int, unlinkat, int dirfd, const char *path, int flags)
+{
+    int (*next)(int, const char *, int) =
+        (int (*)(int, const char *, int))stk_next(STK_SYM_unlinkat);
+    stk_change_name(dirfd, path);
+    int result = next != NULL ? next(dirfd, path, flags) : unsupported();
+    return after_name(result, dirfd, path);
+}
+
+/* ---- two names ---- */
+
+/* One call, whichever symbol it came by. */
+struct call {
+    enum stk_symbol symbol;
+    enum { TWO_PATHS, TWO_DIRS, TWO_DIRS_FLAGS } shape;
+    int from_dir;
+    const char *from;
+    int to_dir;
+    const char *to;
+    unsigned flags;
+};
+
+static int next_two(const struct call *c)
+{
+    void *next = stk_next(c->symbol);
+    if (next == NULL) {
+        return unsupported();
+    }
+    switch (c->shape) {
+    case TWO_PATHS:
+        return ((int (*)(const char *, const char *))next)(c->from, c->to);
+    case TWO_DIRS:
+        return ((int (*)(int, const char *, int, const char *))next)(c->from_dir, c->from,
+                                                                     c->to_dir, c->to);
+    default:
+        return ((int (*)(int, const char *, int, const char *, unsigned))next)(
+            c->from_dir, c->from, c->to_dir, c->to, c->flags);
+    }
+}
+
+static int serve_two(const struct call *call)
+{
+    stk_change_name(call->from_dir, call->from);
+    stk_change_name(call->to_dir, call->to);
+    int result = next_two(call);
+    after_name(result, call->from_dir, call->from);
+    return after_name(result, call->to_dir, call->to);
+}
+
+#define TWO_PATHS_SYMBOL(name)                                                                     \
+    STK_EXPORT(int, name, const char *from, const char *to)                                        \
+    {                                                                                              \
+        struct call call = {STK_SYM_##name, TWO_PATHS, AT_FDCWD, from, AT_FDCWD, to, 0};           \
+        return serve_two(&call);                                                                   \
+    }
+
+TWO_PATHS_SYMBOL(rename)
+TWO_PATHS_SYMBOL(link)
+
+STK_EXPORT(int, renameat, int from_dir, const char *from, int to_dir, const char *to)
+{
+    struct call call = {STK_SYM_renameat, TWO_DIRS, from_dir, from, to_dir, to, 0};
+    return serve_two(&call);
+}
+
+STK_EXPORT(int, renameat2, int from_dir, const char *from, int to_dir, const char *to,
+           unsigned flags)
+{
+    struct call call = {STK_SYM_renameat2, TWO_DIRS_FLAGS, from_dir, from, to_dir, to, flags};
+    return serve_two(&call);
+}
+
+STK_EXPORT(int, linkat, int from_dir, const char *from, int to_dir, const char *to, int flags)
+{
+    struct call call = {STK_SYM_linkat, TWO_DIRS_FLAGS, from_dir, from, to_dir, to,
+                        (unsigned)flags};
+    return serve_two(&call);
+}

@@ -1,0 +1,81 @@
+/*
+ * Metadata through a descriptor. If it is an entry's, the call is made by path on the origin, for
+ * whom the descriptor stands; if not, it goes on, and the file it belongs to is asked again.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/types.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "preload/change.h"
+#include "preload/entryfd.h"
+#include "preload/export.h"
+#include "preload/guard.h"
+#include "preload/next.h"
+#include "preload/process.h"
+
+/* Writes the path of the origin if fd is an entry's. */
+static bool is_entry(int fd, char origin[STK_PATH_BYTES])
+{
+    struct stk_guard guard;
+    if (!stk_process_is_on() || !stk_guard_enter(&guard)) {
+        return false;
+    }
+    bool ours = stk_entryfd_origin(fd, origin);
+    stk_guard_leave(&guard);
+    return ours;
+}
+
+static int after(int result, int fd)
+{
+    if (result == 0 && stk_process_is_on()) {
+        stk_change_metadata_fd(fd);
+    }
+    return result;
+}
+
+static int unsupported(void)
+{
+    errno = ENOSYS;
+    return -1;
+}
+
+/*
+ * Defines a symbol. On an entry BY_PATH is called, which is a symbol of libc that comes through our
+ * own definition of it and so does the rest. PARAMETERS and ARGUMENTS are bracketed lists.
+ */
+#define FD_SYMBOL(type, name, PARAMETERS, ARGUMENTS, BY_PATH, AFTER)                               \
+    type stk_export_##name PARAMETERS __asm__(#name) __attribute__((visibility("default")));       \
+    type stk_export_##name PARAMETERS                                                              \
+    {                                                                                              \
+        char origin[STK_PATH_BYTES];                                                               \
+        type(*next) PARAMETERS = (type(*) PARAMETERS)stk_next(STK_SYM_##name);                     \
+        if (is_entry(fd, origin)) {                                                                \
+            return BY_PATH;                                                                        \
+        }                                                                                          \
+        return AFTER(next != NULL ? next ARGUMENTS : unsupported());                               \
+    }
+
+#define CHANGES(result) after(result, fd)
+#define READS(result)   result
+
+FD_SYMBOL(int, fchmod, (int fd, mode_t mode), (fd, mode), chmod(origin, mode), CHANGES)
+FD_SYMBOL(int, fchown, (int fd, uid_t uid, gid_t gid), (fd, uid, gid), chown(origin, uid, gid),
+          CHANGES)
+FD_SYMBOL(int, futimens, (int fd, const struct timespec times[2]), (fd, times),
+          utimensat(AT_FDCWD, origin, times, 0), CHANGES)
+FD_SYMBOL(int, futimes, (int fd, const struct timeval times[2]), (fd, times), utimes(origin, times),
+          CHANGES)
+FD_SYMBOL(int, fsetxattr, (int fd, const char *name, const void *value, size_t bytes, int flags),
+          (fd, name, value, bytes, flags), setxattr(origin, name, value, bytes, flags), CHANGES)
+FD_SYMBOL(int, fremovexattr, (int fd, const char *name), (fd, name), removexattr(origin, name),
+          CHANGES)
+FD_SYMBOL(ssize_t, fgetxattr, (int fd, const char *name, void *value, size_t bytes),
+          (fd, name, value, bytes), getxattr(origin, name, value, bytes), READS)
+FD_SYMBOL(ssize_t, flistxattr, (int fd, char *list, size_t bytes), (fd, list, bytes),
+          listxattr(origin, list, bytes), READS)

@@ -1,0 +1,178 @@
+/* open, openat, their fortified and 64-bit names, and creat. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdbool.h>
+
+#include "base/sys.h"
+#include "preload/change.h"
+#include "preload/cover.h"
+#include "preload/export.h"
+#include "preload/guard.h"
+#include "preload/next.h"
+#include "preload/serve_open.h"
+
+/* One call, whichever symbol it came by. */
+struct call {
+    enum stk_symbol symbol;
+    enum { OPEN, OPENAT, OPEN_2, OPENAT_2, CREAT } shape;
+    int dirfd;
+    const char *path;
+    int flags;
+    mode_t mode;
+};
+
+static int raw_open(const struct call *call)
+{
+    int fd = stk_sys_openat(call->dirfd, call->path, call->flags, call->mode);
+    if (fd < 0) {
+        errno = -fd;
+        return -1;
+    }
+    return fd;
+}
+
+/* The next definition of the very symbol that the program called. */
+static int next_open(const struct call *call)
+{
+    void *next = stk_next(call->symbol);
+    if (next == NULL) {
+        return raw_open(call);
+    }
+    switch (call->shape) {
+    case OPEN:
+        return ((int (*)(const char *, int, ...))next)(call->path, call->flags, call->mode);
+    case OPENAT:
+        return ((int (*)(int, const char *, int, ...))next)(call->dirfd, call->path, call->flags,
+                                                            call->mode);
+    case OPEN_2:
+        return ((int (*)(const char *, int))next)(call->path, call->flags);
+    case OPENAT_2:
+        return ((int (*)(int, const char *, int))next)(call->dirfd, call->path, call->flags);
+    default:
+        return ((int (*)(const char *, mode_t))next)(call->path, call->mode);
+    }
+}
+
+static int open_for_writing(const struct call *call)
+{
+    struct stk_write write;
+    stk_write_before(&write, call->dirfd, call->path);
+    int fd = next_open(call);
+    if (fd >= 0) {
+        stk_write_done(&write, fd, call->dirfd, call->path);
+    } else {
+        stk_write_failed(&write);
+    }
+    return fd;
+}
+
+static int open_for_reading(const struct call *call, struct stk_cache *cache,
+                            const struct stk_place *place)
+{
+    struct stk_serve serve;
+    bool nofollow = (call->flags & O_NOFOLLOW) != 0;
+    if (stk_serve_begin(&serve, cache, place, nofollow) == STK_ANSWER_HIT) {
+        int fd = stk_sys_open_nolinks(serve.ask.entry, call->flags);
+        if (fd >= 0) {
+            stk_serve_hit(&serve);
+            return fd;
+        }
+        stk_serve_hit_failed(&serve, -fd);
+    }
+    int fd = next_open(call);
+    if (fd >= 0) {
+        stk_serve_end(&serve, fd, call->flags);
+    }
+    return fd;
+}
+
+/* Apart, so that a call that has nothing to do with us does not need this much stack. */
+static __attribute__((noinline)) int open_perhaps(const struct call *call)
+{
+    struct stk_guard guard;
+    struct stk_place place;
+    if (!stk_guard_enter(&guard)) {
+        return next_open(call);
+    }
+    struct stk_cache *cache = stk_cover(call->dirfd, call->path, &place);
+    stk_guard_leave(&guard);
+    return cache != NULL ? open_for_reading(call, cache, &place) : next_open(call);
+}
+
+static int serve(const struct call *call)
+{
+    if (!stk_cover_may(call->path)) {
+        return next_open(call);
+    }
+    switch (stk_open_kind_of(call->flags)) {
+    case STK_OPEN_READ:
+        return open_perhaps(call);
+    case STK_OPEN_WRITE:
+        return open_for_writing(call);
+    default:
+        return next_open(call);
+    }
+}
+
+/* The mode is only there when the flags say so. */
+static mode_t take_mode(int flags, va_list *arguments)
+{
+    bool given = (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE;
+    return given ? va_arg(*arguments, mode_t) : 0;
+}
+
+#define OPEN_SYMBOL(name)                                                                          \
+    STK_EXPORT(int, name, const char *path, int flags, ...)                                        \
+    {                                                                                              \
+        va_list arguments;                                                                         \
+        va_start(arguments, flags);                                                                \
+        struct call call = {STK_SYM_##name, OPEN,  AT_FDCWD,                                       \
+                            path,           flags, take_mode(flags, &arguments)};                  \
+        va_end(arguments);                                                                         \
+        return serve(&call);                                                                       \
+    }
+
+#define OPENAT_SYMBOL(name)                                                                        \
+    STK_EXPORT(int, name, int dirfd, const char *path, int flags, ...)                             \
+    {                                                                                              \
+        va_list arguments;                                                                         \
+        va_start(arguments, flags);                                                                \
+        struct call call = {STK_SYM_##name, OPENAT, dirfd,                                         \
+                            path,           flags,  take_mode(flags, &arguments)};                 \
+        va_end(arguments);                                                                         \
+        return serve(&call);                                                                       \
+    }
+
+#define OPEN_2_SYMBOL(name)                                                                        \
+    STK_EXPORT(int, name, const char *path, int flags)                                             \
+    {                                                                                              \
+        struct call call = {STK_SYM_##name, OPEN_2, AT_FDCWD, path, flags, 0};                     \
+        return serve(&call);                                                                       \
+    }
+
+#define OPENAT_2_SYMBOL(name)                                                                      \
+    STK_EXPORT(int, name, int dirfd, const char *path, int flags)                                  \
+    {                                                                                              \
+        struct call call = {STK_SYM_##name, OPENAT_2, dirfd, path, flags, 0};                      \
+        return serve(&call);                                                                       \
+    }
+
+#define CREAT_SYMBOL(name)                                                                         \
+    STK_EXPORT(int, name, const char *path, mode_t mode)                                           \
+    {                                                                                              \
+        struct call call = {                                                                       \
+            STK_SYM_##name, CREAT, AT_FDCWD, path, O_CREAT | O_WRONLY | O_TRUNC, mode};            \
+        return serve(&call);                                                                       \
+    }
+
+OPEN_SYMBOL(open)
+OPEN_SYMBOL(open64)
+OPENAT_SYMBOL(openat)
+OPENAT_SYMBOL(openat64)
+OPEN_2_SYMBOL(__open_2)
+OPEN_2_SYMBOL(__open64_2)
+OPENAT_2_SYMBOL(__openat_2)
+OPENAT_2_SYMBOL(__openat64_2)
+CREAT_SYMBOL(creat)
+CREAT_SYMBOL(creat64)

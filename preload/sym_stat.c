@@ -1,0 +1,339 @@
+/*
+ * The stat family: always the origin's identity. A known path is answered from the catalogue; what
+ * libc answers about an entry (through a descriptor, /dev/stdin, /proc/self/fd/N) is translated.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/sys.h"
+#include "preload/cover.h"
+#include "preload/entryfd.h"
+#include "preload/export.h"
+#include "preload/guard.h"
+#include "preload/next.h"
+#include "preload/process.h"
+
+#if defined(__x86_64__)
+#define KNOWN_VERSION(version) ((version) == 0 || (version) == 1)
+#else
+#define KNOWN_VERSION(version) ((version) == 0)
+#endif
+
+/* One call, whichever symbol it came by. `path` NULL: of the descriptor `fd`. */
+struct call {
+    enum stk_symbol symbol;
+    enum { STAT, FSTAT, FSTATAT, XSTAT, FXSTAT, FXSTATAT } shape;
+    int version;
+    int fd; /* or the directory's */
+    const char *path;
+    int flags; /* AT_ */
+    struct stat *out;
+};
+
+static int raw_stat(const struct call *call)
+{
+    int error = call->path == NULL ? stk_sys_fstat(call->fd, call->out)
+                                   : stk_sys_fstatat(call->fd, call->path, call->out, call->flags);
+    if (error != 0) {
+        errno = -error;
+        return -1;
+    }
+    return 0;
+}
+
+static int next_stat(const struct call *c)
+{
+    void *next = stk_next(c->symbol);
+    if (next == NULL) {
+        return raw_stat(c);
+    }
+    switch (c->shape) {
+    case STAT:
+        return ((int (*)(const char *, struct stat *))next)(c->path, c->out);
+    case FSTAT:
+        return ((int (*)(int, struct stat *))next)(c->fd, c->out);
+    case FSTATAT:
+        return ((int (*)(int, const char *, struct stat *, int))next)(c->fd, c->path, c->out,
+                                                                      c->flags);
+    case XSTAT:
+        return ((int (*)(int, const char *, struct stat *))next)(c->version, c->path, c->out);
+    case FXSTAT:
+        return ((int (*)(int, int, struct stat *))next)(c->version, c->fd, c->out);
+    default:
+        return ((int (*)(int, int, const char *, struct stat *, int))next)(
+            c->version, c->fd, c->path, c->out, c->flags);
+    }
+}
+
+/* ---- what the catalogue knows ---- */
+
+static bool answer(int dirfd, const char *path, bool nofollow, struct stk_identity *out)
+{
+    struct stk_guard guard;
+    struct stk_place place;
+    if (!stk_guard_enter(&guard)) {
+        return false;
+    }
+    struct stk_cache *cache = stk_cover(dirfd, path, &place);
+    bool known = cache != NULL && stk_cache_stat(cache, &place, nofollow, out);
+    stk_guard_leave(&guard);
+    return known;
+}
+
+static void learn(int dirfd, const char *path)
+{
+    struct stk_guard guard;
+    struct stk_place place;
+    if (stk_guard_enter(&guard)) {
+        struct stk_cache *cache = stk_cover(dirfd, path, &place);
+        if (cache != NULL) {
+            stk_cache_learn(cache, &place);
+        }
+        stk_guard_leave(&guard);
+    }
+}
+
+/* ---- what libc said of an entry ---- */
+
+static bool translate_fd(int fd, const struct stat *stat, struct stk_identity *out)
+{
+    struct stk_guard guard;
+    if (!stk_entryfd_may_be(stat) || !stk_guard_enter(&guard)) {
+        return false;
+    }
+    bool known = stk_entryfd_identify(fd, stat, out);
+    stk_guard_leave(&guard);
+    return known;
+}
+
+static bool translate_path(int dirfd, const char *path, const struct stat *stat,
+                           struct stk_identity *out)
+{
+    struct stk_guard guard;
+    if (!stk_entryfd_may_be(stat) || !stk_guard_enter(&guard)) {
+        return false;
+    }
+    bool known = stk_entryfd_identify_path(dirfd, path, stat, out);
+    stk_guard_leave(&guard);
+    return known;
+}
+
+/* ---- struct stat ---- */
+
+static int serve_fd(const struct call *call, int fd)
+{
+    struct stk_identity identity;
+    int result = next_stat(call);
+    if (result == 0 && translate_fd(fd, call->out, &identity)) {
+        stk_identity_to_stat(&identity, call->out);
+    }
+    return result;
+}
+
+static __attribute__((noinline)) int stat_perhaps(const struct call *call)
+{
+    struct stk_identity identity;
+    if (answer(call->fd, call->path, (call->flags & AT_SYMLINK_NOFOLLOW) != 0, &identity)) {
+        stk_identity_to_stat(&identity, call->out);
+        return 0;
+    }
+    int result = next_stat(call);
+    if (result == 0 && S_ISREG(call->out->st_mode)) {
+        learn(call->fd, call->path);
+    }
+    return result;
+}
+
+static int serve(const struct call *call)
+{
+    struct stk_identity identity;
+    const int known_flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_EMPTY_PATH;
+    if (!KNOWN_VERSION(call->version) || (call->flags & ~known_flags) != 0) {
+        return next_stat(call);
+    }
+    bool of_fd = (call->flags & AT_EMPTY_PATH) != 0 && (call->path == NULL || *call->path == '\0');
+    if (of_fd) {
+        return serve_fd(call, call->fd);
+    }
+    if (stk_cover_may(call->path)) {
+        return stat_perhaps(call);
+    }
+    int result = next_stat(call);
+    if (result == 0 && translate_path(call->fd, call->path, call->out, &identity)) {
+        stk_identity_to_stat(&identity, call->out);
+    }
+    return result;
+}
+
+#define STAT_SYMBOL(name, flags)                                                                   \
+    STK_EXPORT(int, name, const char *path, struct stat *out)                                      \
+    {                                                                                              \
+        struct call call = {STK_SYM_##name, STAT, 0, AT_FDCWD, path, flags, out};                  \
+        return serve(&call);                                                                       \
+    }
+
+#define FSTAT_SYMBOL(name)                                                                         \
+    STK_EXPORT(int, name, int fd, struct stat *out)                                                \
+    {                                                                                              \
+        struct call call = {STK_SYM_##name, FSTAT, 0, fd, NULL, 0, out};                           \
+        return serve_fd(&call, fd);                                                                \
+    }
+
+#define FSTATAT_SYMBOL(name)                                                                       \
+    STK_EXPORT(int, name, int dirfd, const char *path, struct stat *out, int flags)                \
+    {                                                                                              \
+        struct call call = {STK_SYM_##name, FSTATAT, 0, dirfd, path, flags, out};                  \
+        return serve(&call);                                                                       \
+    }
+
+#define XSTAT_SYMBOL(name, flags)                                                                  \
+    STK_EXPORT(int, name, int version, const char *path, struct stat *out)                         \
+    {                                                                                              \
+        struct call call = {STK_SYM_##name, XSTAT, version, AT_FDCWD, path, flags, out};           \
+        return serve(&call);                                                                       \
+    }
+
+#define FXSTAT_SYMBOL(name)                                                                        \
+    STK_EXPORT(int, name, int version, int fd, struct stat *out)                                   \
+    {                                                                                              \
+        struct call call = {STK_SYM_##name, FXSTAT, version, fd, NULL, 0, out};                    \
+        return KNOWN_VERSION(version) ? serve_fd(&call, fd) : next_stat(&call);                    \
+    }
+
+#define FXSTATAT_SYMBOL(name)                                                                      \
+    STK_EXPORT(int, name, int version, int dirfd, const char *path, struct stat *out, int flags)   \
+    {                                                                                              \
+        struct call call = {STK_SYM_##name, FXSTATAT, version, dirfd, path, flags, out};           \
+        return serve(&call);                                                                       \
+    }
+
+STAT_SYMBOL(stat, 0)
+STAT_SYMBOL(stat64, 0)
+STAT_SYMBOL(lstat, AT_SYMLINK_NOFOLLOW)
+STAT_SYMBOL(lstat64, AT_SYMLINK_NOFOLLOW)
+FSTAT_SYMBOL(fstat)
+FSTAT_SYMBOL(fstat64)
+FSTATAT_SYMBOL(fstatat)
+FSTATAT_SYMBOL(fstatat64)
+XSTAT_SYMBOL(__xstat, 0)
+XSTAT_SYMBOL(__xstat64, 0)
+XSTAT_SYMBOL(__lxstat, AT_SYMLINK_NOFOLLOW)
+XSTAT_SYMBOL(__lxstat64, AT_SYMLINK_NOFOLLOW)
+FXSTAT_SYMBOL(__fxstat)
+FXSTAT_SYMBOL(__fxstat64)
+FXSTATAT_SYMBOL(__fxstatat)
+FXSTATAT_SYMBOL(__fxstatat64)
+
+/* ---- struct statx ---- */
+
+struct statx_call {
+    int dirfd;
+    const char *path;
+    int flags;
+    unsigned mask;
+    struct statx *out;
+};
+
+/* The raw call where libc has none: Rust's weak reference finds ours and expects it to work. */
+static int next_statx(const struct statx_call *call)
+{
+    int (*next)(int, const char *, int, unsigned, struct statx *) =
+        (int (*)(int, const char *, int, unsigned, struct statx *))stk_next(STK_SYM_statx);
+    if (next != NULL) {
+        return next(call->dirfd, call->path, call->flags, call->mask, call->out);
+    }
+    int error = stk_sys_statx(call->dirfd, call->path, call->flags, call->mask, call->out);
+    if (error != 0) {
+        errno = -error;
+        return -1;
+    }
+    return 0;
+}
+
+/* The origin's identity, with what an identity does not hold left as libc said it. */
+static void overlay(const struct stk_identity *identity, struct statx *out)
+{
+    struct statx origin;
+    stk_identity_to_statx(identity, &origin);
+    origin.stx_attributes = out->stx_attributes;
+    origin.stx_attributes_mask = out->stx_attributes_mask;
+    *out = origin;
+}
+
+/* What the translation needs to see of a statx answer. */
+static struct stat looks_of(const struct statx *in)
+{
+    struct stk_identity identity;
+    struct stat stat = {.st_mode = 0};
+    if (stk_identity_from_statx(&identity, in)) {
+        stk_identity_to_stat(&identity, &stat);
+    }
+    return stat;
+}
+
+static int statx_fd(const struct statx_call *call)
+{
+    struct stk_identity identity;
+    int result = next_statx(call);
+    if (result == 0) {
+        struct stat stat = looks_of(call->out);
+        if (translate_fd(call->dirfd, &stat, &identity)) {
+            overlay(&identity, call->out);
+        }
+    }
+    return result;
+}
+
+static int statx_elsewhere(const struct statx_call *call)
+{
+    struct stk_identity identity;
+    int result = next_statx(call);
+    if (result == 0 && stk_process_is_on()) {
+        struct stat stat = looks_of(call->out);
+        if (translate_path(call->dirfd, call->path, &stat, &identity)) {
+            overlay(&identity, call->out);
+        }
+    }
+    return result;
+}
+
+static __attribute__((noinline)) int statx_perhaps(const struct statx_call *call)
+{
+    struct stk_identity identity;
+    if (answer(call->dirfd, call->path, (call->flags & AT_SYMLINK_NOFOLLOW) != 0, &identity)) {
+        stk_identity_to_statx(&identity, call->out);
+        return 0;
+    }
+    int result = next_statx(call);
+    if (result == 0 && S_ISREG(call->out->stx_mode)) {
+        learn(call->dirfd, call->path);
+    }
+    return result;
+}
+
+/* Questions that a record can answer: the basic fields and the birth time, with no wish about how
+ * the origin is to be asked. */
+static bool is_answerable(int flags, unsigned mask)
+{
+    const int known_flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_EMPTY_PATH;
+    return (flags & ~known_flags) == 0 &&
+           (mask & ~(unsigned)(STATX_BASIC_STATS | STATX_BTIME)) == 0;
+}
+
+STK_EXPORT(int, statx, int dirfd, const char *path, int flags, unsigned mask, struct statx *out)
+{
+    const struct statx_call call = {dirfd, path, flags, mask, out};
+    if (!stk_process_is_on() || out == NULL) {
+        return next_statx(&call);
+    }
+    if (path == NULL || *path == '\0') {
+        return (flags & AT_EMPTY_PATH) != 0 ? statx_fd(&call) : next_statx(&call);
+    }
+    if (!stk_cover_may(path)) {
+        return statx_elsewhere(&call);
+    }
+    return is_answerable(flags, mask) ? statx_perhaps(&call) : next_statx(&call);
+}

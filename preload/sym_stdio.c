@@ -1,0 +1,119 @@
+/*
+ * fopen and freopen. The stream is always libc's: on a hit it opens the entry's path; after a fill
+ * the entry takes the place of the descriptor under the fresh stream, which has read nothing yet.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/sys.h"
+#include "preload/change.h"
+#include "preload/cover.h"
+#include "preload/export.h"
+#include "preload/guard.h"
+#include "preload/next.h"
+#include "preload/serve_open.h"
+
+struct call {
+    enum stk_symbol symbol;
+    const char *path;
+    const char *mode;
+    FILE *stream; /* of freopen, or NULL */
+};
+
+static FILE *next_fopen(const struct call *call, const char *path)
+{
+    void *next = stk_next(call->symbol);
+    if (next == NULL) {
+        errno = ENOSYS;
+        return NULL;
+    }
+    if (call->stream != NULL) {
+        return ((FILE * (*)(const char *, const char *, FILE *)) next)(path, call->mode,
+                                                                       call->stream);
+    }
+    return ((FILE * (*)(const char *, const char *)) next)(path, call->mode);
+}
+
+static FILE *fopen_for_writing(const struct call *call)
+{
+    struct stk_write write;
+    stk_write_before(&write, AT_FDCWD, call->path);
+    FILE *file = next_fopen(call, call->path);
+    if (file != NULL) {
+        stk_write_done(&write, fileno(file), AT_FDCWD, call->path);
+    } else {
+        stk_write_failed(&write);
+    }
+    return file;
+}
+
+/* freopen closes its stream even when it fails, so the entry must not be tried in vain. */
+static bool entry_exists(const struct call *call, const char *entry)
+{
+    return call->stream == NULL || stk_sys_faccessat(AT_FDCWD, entry, 0) == 0;
+}
+
+static FILE *fopen_for_reading(const struct call *call, struct stk_cache *cache,
+                               const struct stk_place *place)
+{
+    struct stk_serve serve;
+    if (stk_serve_begin(&serve, cache, place, false) == STK_ANSWER_HIT) {
+        int saved = errno;
+        bool there = entry_exists(call, serve.ask.entry);
+        FILE *file = there ? next_fopen(call, serve.ask.entry) : NULL;
+        if (file != NULL || (there && call->stream != NULL)) {
+            stk_serve_hit(&serve);
+            return file;
+        }
+        stk_serve_hit_failed(&serve, there ? errno : ENOENT);
+        errno = saved;
+    }
+    FILE *file = next_fopen(call, call->path);
+    if (file != NULL) {
+        stk_serve_end(&serve, fileno(file), O_RDONLY | (strchr(call->mode, 'e') ? O_CLOEXEC : 0));
+    }
+    return file;
+}
+
+static __attribute__((noinline)) FILE *fopen_perhaps(const struct call *call)
+{
+    struct stk_guard guard;
+    struct stk_place place;
+    if (!stk_guard_enter(&guard)) {
+        return next_fopen(call, call->path);
+    }
+    struct stk_cache *cache = stk_cover(AT_FDCWD, call->path, &place);
+    stk_guard_leave(&guard);
+    return cache != NULL ? fopen_for_reading(call, cache, &place) : next_fopen(call, call->path);
+}
+
+static FILE *serve(const struct call *call)
+{
+    if (!stk_cover_may(call->path) || call->mode == NULL) {
+        return next_fopen(call, call->path);
+    }
+    bool reads = call->mode[0] == 'r' && strchr(call->mode, '+') == NULL;
+    return reads ? fopen_perhaps(call) : fopen_for_writing(call);
+}
+
+#define FOPEN_SYMBOL(name)                                                                         \
+    STK_EXPORT(FILE *, name, const char *path, const char *mode)                                   \
+    {                                                                                              \
+        struct call call = {STK_SYM_##name, path, mode, NULL};                                     \
+        return serve(&call);                                                                       \
+    }
+
+#define FREOPEN_SYMBOL(name)                                                                       \
+    STK_EXPORT(FILE *, name, const char *path, const char *mode, FILE *stream)                     \
+    {                                                                                              \
+        struct call call = {STK_SYM_##name, path, mode, stream};                                   \
+        return serve(&call);                                                                       \
+    }
+
+FOPEN_SYMBOL(fopen)
+FOPEN_SYMBOL(fopen64)
+FREOPEN_SYMBOL(freopen)
+FREOPEN_SYMBOL(freopen64)
