@@ -60,7 +60,7 @@ static void attach_tier(struct stk_cache *cache)
     int64_t budget_bytes;
     if (cache->catalogue.header != NULL &&
         stk_tier_parse(cache->options.tiers, dir, &budget_bytes) == 0) {
-        stk_tier_attach(&cache->catalogue, dir, budget_bytes, false, &cache->tier);
+        stk_tier_attach(&cache->catalogue, dir, budget_bytes, &cache->tier);
     }
 }
 

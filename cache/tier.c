@@ -241,7 +241,7 @@ static int prepare_home(const char *dir, char home[STK_HOME_BYTES], struct statf
 }
 
 int stk_tier_attach(struct stk_catalogue *catalogue, const char *dir, int64_t budget_bytes,
-                    bool set, struct stk_tier *out)
+                    struct stk_tier *out)
 {
     char home[STK_HOME_BYTES];
     struct statfs fs;
@@ -256,8 +256,6 @@ int stk_tier_attach(struct stk_catalogue *catalogue, const char *dir, int64_t bu
     struct stk_tier_shared *shared = &catalogue->header->tiers[index];
     if (take_setup(shared)) {
         error = set_up(shared, home, &fs, budget_bytes);
-    } else if (set) {
-        error = set_budget(shared, &fs, budget_bytes);
     }
     fill_view(out, shared, (unsigned)index);
     return error;
@@ -271,4 +269,22 @@ bool stk_tier_by_index(struct stk_catalogue *catalogue, unsigned index, struct s
     }
     fill_view(out, shared, index % STK_TIERS);
     return true;
+}
+
+int stk_tier_recount(struct stk_tier *tier)
+{
+    int64_t blocks, inodes;
+    int error = stk_tier_count(tier->home, 0, &blocks, &inodes);
+    if (error == 0) {
+        atomic_store(&tier->shared->budget.used_blocks, blocks);
+        atomic_store(&tier->shared->budget.used_inodes, inodes);
+    }
+    return error;
+}
+
+int stk_tier_set_budget(struct stk_tier *tier, int64_t budget_bytes)
+{
+    struct statfs fs;
+    int error = stk_sys_statfs(tier->home, &fs);
+    return error != 0 ? error : set_budget(tier->shared, &fs, budget_bytes);
 }

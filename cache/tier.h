@@ -32,10 +32,13 @@ int stk_tier_parse(const char *value, char dir[STK_HOME_BYTES], int64_t *budget_
 
 /*
  * Finds the tier at `dir` in the catalogue, or adds it, with what is used counted and the budget
- * given or computed. A budget that another run has set stays unless `set` is true.
+ * given or computed. A tier that is there already keeps its budget.
  */
 int stk_tier_attach(struct stk_catalogue *catalogue, const char *dir, int64_t budget_bytes,
-                    bool set, struct stk_tier *out);
+                    struct stk_tier *out);
+
+/* Sets the budget: given, or computed from what the file system and the memory leave now. */
+int stk_tier_set_budget(struct stk_tier *tier, int64_t budget_bytes);
 
 /* The tier with this number that some run has added, e.g. to serve what another run filled. */
 bool stk_tier_by_index(struct stk_catalogue *catalogue, unsigned index, struct stk_tier *out);
@@ -43,5 +46,8 @@ bool stk_tier_by_index(struct stk_catalogue *catalogue, unsigned index, struct s
 /* Counts what `home` really uses, everything included. 0, or -ETIME when `limit_ns` (0: none) ran
  * out first, or -errno. */
 int stk_tier_count(const char *home, int64_t limit_ns, int64_t *blocks, int64_t *inodes);
+
+/* Counts again what the tier really uses, for a time when nobody fills. 0 or -errno. */
+int stk_tier_recount(struct stk_tier *tier);
 
 #endif

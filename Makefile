@@ -1,0 +1,109 @@
+# Stoker. `make help` lists what there is to do.
+#
+# Variables: SAN=address|undefined|thread builds with a sanitizer (in its own directory);
+# T=name runs one test; PREFIX and DESTDIR say where to install; CC=clang compiles with clang.
+
+PREFIX ?= /usr/local
+CFLAGS ?= -O2 -g
+SAN ?=
+T ?=
+# CI and lint say WERROR=-Werror; a user with a newer compiler shall not be stopped by a new warning.
+WERROR ?=
+# V=1 shows the commands.
+Q := $(if $(V),,@)
+PYTHON ?= /usr/bin/python3
+
+B := build$(if $(SAN),/$(SAN))
+WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wconversion \
+	-Wpointer-arith -Wcast-qual -Wwrite-strings -Wundef -Wvla $(WERROR)
+# No fortify and no stack protector: their helpers are symbols that other libcs lack, and one such
+# import makes a musl program refuse to start with us in LD_PRELOAD.
+GUEST := -fPIC -fvisibility=hidden -fno-stack-protector -U_FORTIFY_SOURCE -fno-math-errno
+ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE -I. $(WARNINGS) $(GUEST) $(CFLAGS) \
+	$(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer)
+LINK_SAN := $(if $(SAN),-fsanitize=$(SAN))
+
+BASE := $(wildcard base/*.c)
+CACHE := $(wildcard cache/*.c)
+PRELOAD := $(wildcard preload/*.c)
+CLI := $(wildcard cli/*.c)
+objects = $(patsubst %.c,$(B)/obj/%.o,$(1))
+
+.PHONY: all demo test test-newest bench format lint install uninstall clean help arrows
+.DELETE_ON_ERROR:
+
+all: arrows $(B)/stoker $(B)/libstoker.so ## build the library and the command (into build/)
+
+# ---- the library ----
+
+$(B)/exports.map: preload/symbols.def | $(B)/obj
+	$(Q){ echo '{ global:'; $(CC) -E -P -x c -D'X(name)=name;' $<; echo 'local: *; };'; } >$@
+
+# libdl by its file name: since glibc 2.34 it is an empty shell without a development link, and on
+# older systems dlsym lives there.
+$(B)/libstoker.so: $(call objects,$(BASE) $(CACHE) $(PRELOAD)) $(B)/exports.map
+	$(if $(V),,@echo "  LINK  $@")
+	$(Q)$(CC) -shared -o $@ $(filter %.o,$^) $(LDFLAGS) $(LINK_SAN) -Wl,-z,now -Wl,-z,relro \
+		-Wl,-z,noexecstack $(if $(SAN),,-Wl,--no-undefined) -Wl,--no-as-needed -l:libdl.so.2 \
+		-Wl,--version-script=$(B)/exports.map
+
+# ---- the command ----
+
+$(B)/stoker: $(call objects,$(BASE) $(CACHE) $(CLI))
+	$(if $(V),,@echo "  LINK  $@")
+	$(Q)$(CC) -o $@ $^ $(LDFLAGS) $(LINK_SAN)
+
+# ---- the test file system and the tests' programs ----
+
+include tests/tests.mk
+
+# ---- house-keeping ----
+
+$(B)/obj/%.o: %.c Makefile | $(B)/obj
+	@mkdir -p $(@D)
+	$(if $(V),,@echo "  CC    $<")
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
+
+$(B)/obj:
+	@mkdir -p $@
+
+-include $(shell find $(B)/obj -name '*.d' 2>/dev/null)
+
+arrows: ## check that the rooms include each other only downwards
+	@scripts/arrows.sh
+
+demo: ## show what it does: a training run on real photographs, without and with Stoker
+	@scripts/deps.sh demo
+	@examples/demo/demo.sh
+
+bench: all ## measure hit costs and epoch throughput against their peers
+	@bench/run.sh $(T)
+
+SOURCES := $(shell find base cache preload cli tests bench -name '*.[ch]' 2>/dev/null)
+
+format: ## format the C sources
+	clang-format -i $(SOURCES)
+
+lint: all ## format check, clang build, clang-tidy, cppcheck, shellcheck
+	@scripts/deps.sh lint
+	@scripts/lint.sh $(SOURCES)
+
+# The one list of what is installed: mode, file, destination below PREFIX.
+define MANIFEST
+755 build/stoker bin/stoker
+755 build/libstoker.so lib/libstoker.so
+endef
+export MANIFEST
+
+install: all ## install under $(DESTDIR)$(PREFIX)
+	@echo "$$MANIFEST" | while read -r mode file to; do \
+		install -D -m $$mode $$file "$(DESTDIR)$(PREFIX)/$$to" || exit 1; done
+
+uninstall: ## remove what install put there
+	@echo "$$MANIFEST" | while read -r mode file to; do rm -f "$(DESTDIR)$(PREFIX)/$$to"; done
+
+clean: ## remove build/
+	rm -rf build
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22

@@ -1,0 +1,22 @@
+/* The user's command: finding it, starting it, waiting for it, and ending as it ended. */
+#ifndef STK_CLI_COMMAND_H
+#define STK_CLI_COMMAND_H
+
+#include <sys/types.h>
+
+/* Ends with status 127 when there is no such command, 126 when it cannot be executed. */
+void command_check(const char *name);
+/* Why LD_PRELOAD cannot work on it ("static program", "setuid program"), or NULL. */
+const char *command_cannot_preload(const char *name);
+/*
+ * Starts the command with the environment as it is and waits for it; the status as of waitpid.
+ * Meanwhile signals sent to us alone are passed on; those of the terminal reach the command by
+ * themselves, since it is in our process group.
+ */
+int command_run(char **command);
+/* The shell's number for a waitpid status. */
+int command_exit_status(int status);
+/* Ends this process just as the command ended: the same status, or the same signal. */
+void command_end_like(int status) __attribute__((noreturn));
+
+#endif

@@ -1,0 +1,55 @@
+/* Writing JSON strings. See cli/json.h. */
+#include "cli/json.h"
+
+/* The length of the UTF-8 sequence at `at`, 0 when there is none. */
+static int sequence_length(const unsigned char *at)
+{
+    int length = *at < 0x80                  ? 1
+                 : *at >= 0xc2 && *at < 0xe0 ? 2
+                 : *at >= 0xe0 && *at < 0xf0 ? 3
+                 : *at >= 0xf0 && *at < 0xf5 ? 4
+                                             : 0;
+    for (int i = 1; i < length; i++) {
+        if ((at[i] & 0xc0) != 0x80) {
+            return 0;
+        }
+    }
+    return length;
+}
+
+void json_string(FILE *out, const char *text)
+{
+    const unsigned char *at = (const unsigned char *)text;
+    fputc('"', out);
+    while (*at != '\0') {
+        int length = sequence_length(at);
+        if (*at < 0x20 || length == 0 || *at == 0x7f) {
+            fprintf(out, "\\u%04x", *at++);
+        } else if (*at == '"' || *at == '\\') {
+            fprintf(out, "\\%c", *at++);
+        } else {
+            fwrite(at, 1, (size_t)length, out);
+            at += length;
+        }
+    }
+    fputc('"', out);
+}
+
+void json_strings(FILE *out, char *const *texts, unsigned count)
+{
+    fputc('[', out);
+    for (unsigned i = 0; i < count; i++) {
+        fputs(i > 0 ? ", " : "", out);
+        json_string(out, texts[i]);
+    }
+    fputc(']', out);
+}
+
+unsigned json_count(char *const *texts)
+{
+    unsigned count = 0;
+    while (texts[count] != NULL) {
+        count++;
+    }
+    return count;
+}

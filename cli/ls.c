@@ -1,0 +1,57 @@
+/* `stoker ls`: what is cached, where, and who is running. */
+#include <dirent.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/walk.h"
+#include "cli/say.h"
+#include "cli/session.h"
+#include "cli/tree.h"
+#include "cli/verbs.h"
+
+static void print_root(const char *tier_home, const char *root, void *context)
+{
+    char size[STK_SIZE_TEXT], origin[4096];
+    struct tree_content content;
+    (void)context;
+    tree_measure(tier_home, root, &content);
+    tree_origin(tier_home, root, origin, sizeof origin);
+    printf("  %10" PRIu64 " files %11s  %s\n", content.files, size_text(size, content.bytes),
+           *origin != '\0' ? origin : root);
+}
+
+static void print_tier(const struct stk_tier *tier)
+{
+    char used[STK_SIZE_TEXT], allowed[STK_SIZE_TEXT];
+    const struct stk_budget *budget = &tier->shared->budget;
+    printf("%s: %s of %s used, %" PRId64 " of %" PRId64 " inodes\n", tier->home,
+           size_text(used, (uint64_t)(budget->used_blocks * STK_BLOCK_BYTES)),
+           size_text(allowed, (uint64_t)(budget->blocks * STK_BLOCK_BYTES)), budget->used_inodes,
+           budget->inodes);
+    tree_each_root(tier->home, print_root, NULL);
+}
+
+int verb_ls(char **arguments)
+{
+    static struct session session;
+    struct stk_tier tier;
+    if (arguments[0] != NULL) {
+        die("ls takes no arguments; unexpected: %s", arguments[0]);
+    }
+    if (!session_look(&session)) {
+        printf("nothing is cached\n");
+        return 0;
+    }
+    for (unsigned i = 0; i < STK_TIERS; i++) {
+        if (stk_tier_by_index(&session.catalogue, i, &tier)) {
+            print_tier(&tier);
+        }
+    }
+    printf("%u live runs%s\n", session_count_live(session.home),
+           session.catalogue.header->kept ? "; stays when the last ends (stoker clear removes it)"
+                                          : "");
+    return 0;
+}

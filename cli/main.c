@@ -1,0 +1,59 @@
+/* The `stoker` command: its verbs and its help. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/say.h"
+#include "cli/verbs.h"
+
+#define VERSION "0.1.0"
+
+static const struct verb {
+    const char *name;
+    int (*run)(char **arguments);
+} verbs[] = {
+    {"run", verb_run},
+    {"ls", verb_ls},
+    {"clear", verb_clear},
+    {"env", verb_env},
+};
+
+static const char help[] =
+    "Stoker " VERSION ": the second epoch at local speed, without changing the script.\n"
+    "\n"
+    "  stoker run [--path P]... [--tier DIR[:SIZE]] [--fresh run|open|never] [--keep]\n"
+    "             [--json FILE] -- COMMAND...\n"
+    "      runs COMMAND with the files below P served from a cache on this node, filled as they\n"
+    "      are first read. Without --path: the directories among COMMAND's arguments.\n"
+    "      --tier   where the cache lies, and its budget (default: /dev/shm, computed)\n"
+    "      --fresh  ask the origin whether a file changed once in a run, at each open, or never\n"
+    "      --keep   keep a cache in memory when the last run ends\n"
+    "      --json   write the summary to FILE, for programs\n"
+    "  stoker env [--path P]... [--tier DIR[:SIZE]] [--fresh ...]\n"
+    "      prints exports that do the same in a job script: eval \"$(stoker env --path P)\"\n"
+    "  stoker ls\n"
+    "      shows what is cached and which runs live\n"
+    "  stoker clear [PATH] [--dead]\n"
+    "      removes the cache, or what it holds of PATH, or what killed runs left\n";
+
+int main(int count, char **arguments)
+{
+    if (count < 2) {
+        fputs(help, stderr);
+        return STK_EXIT_USAGE;
+    }
+    if (strcmp(arguments[1], "--help") == 0 || strcmp(arguments[1], "-h") == 0 ||
+        strcmp(arguments[1], "help") == 0) {
+        fputs(help, stdout);
+        return 0;
+    }
+    if (strcmp(arguments[1], "--version") == 0) {
+        puts("stoker " VERSION);
+        return 0;
+    }
+    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
+        if (strcmp(arguments[1], verbs[i].name) == 0) {
+            return verbs[i].run(arguments + 2);
+        }
+    }
+    die("unknown verb %s: see `stoker --help`", arguments[1]);
+}

@@ -1,0 +1,174 @@
+/* Covered paths. See cli/paths.h. */
+#include "cli/paths.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/magic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "base/path.h"
+#include "cli/say.h"
+
+bool paths_is_below(const char *path, const char *above)
+{
+    return strcmp(above, "/") == 0 || stk_path_below(path, above) != NULL;
+}
+
+/* The path made absolute as the user spells it, "//" and "/./" folded; NULL for one with "..",
+ * whose meaning only the kernel knows. The caller frees. */
+static char *spell(const char *path)
+{
+    char folded[PATH_MAX], *cwd = NULL, *joined;
+    if (path[0] == '/') {
+        joined = must_copy(path);
+    } else {
+        cwd = getcwd(NULL, 0);
+        joined = must_format("%s/%s", cwd != NULL ? cwd : "", path);
+    }
+    size_t length = strlen(joined);
+    while (length > 1 && joined[length - 1] == '/') {
+        joined[--length] = '\0';
+    }
+    bool folds = stk_path_fold(joined, folded, sizeof folded) > 0;
+    free(cwd);
+    free(joined);
+    return folds ? must_format("/%s", folded) : NULL;
+}
+
+static bool is_pseudo(const char *canonical)
+{
+    struct statfs fs;
+    if (statfs(canonical, &fs) != 0) {
+        return false;
+    }
+    return fs.f_type == PROC_SUPER_MAGIC || fs.f_type == SYSFS_MAGIC ||
+           fs.f_type == DEVPTS_SUPER_MAGIC || paths_is_below("/dev", canonical) ||
+           strcmp(canonical, "/dev") == 0;
+}
+
+static bool is_known(const struct request *request, const char *canonical)
+{
+    for (unsigned i = 0; i < request->count; i++) {
+        if (strcmp(request->canonical[i], canonical) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void keep(struct request *request, const char *path, char *canonical)
+{
+    char *spelled = spell(path);
+    request->spelled[request->count] = spelled != NULL ? spelled : must_copy(canonical);
+    request->canonical[request->count++] = canonical;
+}
+
+void paths_add(struct request *request, const char *path)
+{
+    struct stat stat_;
+    char *canonical = realpath(path, NULL);
+    if (*path == '\0' || canonical == NULL) {
+        die("--path %s: %s: name a directory or file that is there", path,
+            *path == '\0' ? "empty" : strerror(errno));
+    }
+    if (strcmp(canonical, "/") == 0) {
+        die("--path %s: the whole file system cannot be covered: name the data set's directory",
+            path);
+    }
+    if (is_pseudo(canonical)) {
+        die("--path %s: a file system of the kernel's holds no data set: name the data set's "
+            "directory",
+            path);
+    }
+    if (stat(canonical, &stat_) != 0 || (!S_ISDIR(stat_.st_mode) && !S_ISREG(stat_.st_mode))) {
+        die("--path %s: neither a directory nor a regular file", path);
+    }
+    if (is_known(request, canonical)) {
+        free(canonical);
+        return;
+    }
+    if (request->count == STK_REQUEST_PATHS) {
+        die("--path %s: more than %d paths: name a directory above them", path, STK_REQUEST_PATHS);
+    }
+    keep(request, path, canonical);
+}
+
+/* ---- detection ---- */
+
+/* Whether this argument is a regular file in (or below) the directory. */
+static bool is_file_below(const char *argument, const char *canonical, bool *is_file)
+{
+    struct stat stat_;
+    char *file = realpath(argument, NULL);
+    *is_file = file != NULL && stat(file, &stat_) == 0 && S_ISREG(stat_.st_mode);
+    bool below = *is_file && paths_is_below(file, canonical);
+    free(file);
+    return below;
+}
+
+/* Whether the program lies in this directory: then the directory is the user's code, not the data.
+ * The program is the command itself, and the first file among its arguments (the script). */
+static bool holds_program(const struct request *request, const char *canonical)
+{
+    bool is_file = false;
+    if (strchr(request->command[0], '/') != NULL &&
+        is_file_below(request->command[0], canonical, &is_file)) {
+        return true;
+    }
+    is_file = false;
+    for (char **argument = request->command + 1; *argument != NULL && !is_file; argument++) {
+        if (is_file_below(*argument, canonical, &is_file)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether `canonical` is, or lies above, a directory that is never a data set. */
+static bool is_too_high(const char *canonical)
+{
+    char *cwd = getcwd(NULL, 0);
+    const char *home = getenv("HOME");
+    char *home_path = home != NULL && *home != '\0' ? realpath(home, NULL) : NULL;
+    bool high = (cwd != NULL && paths_is_below(cwd, canonical)) ||
+                (home_path != NULL && paths_is_below(home_path, canonical)) ||
+                strcmp(canonical, "/tmp") == 0 || strcmp(canonical, "/usr") == 0;
+    free(cwd);
+    free(home_path);
+    return high;
+}
+
+static void detect_one(struct request *request, const char *candidate)
+{
+    struct stat stat_;
+    char *canonical = realpath(candidate, NULL);
+    if (canonical == NULL) {
+        return;
+    }
+    bool good = stat(canonical, &stat_) == 0 && S_ISDIR(stat_.st_mode) && !is_too_high(canonical) &&
+                !is_pseudo(canonical) && !holds_program(request, canonical) &&
+                !is_known(request, canonical) && request->count < STK_REQUEST_PATHS;
+    if (good) {
+        keep(request, candidate, canonical);
+        request->detected = true;
+    } else {
+        free(canonical);
+    }
+}
+
+void paths_detect(struct request *request)
+{
+    for (char **argument = request->command + 1; *argument != NULL; argument++) {
+        const char *equals = strchr(*argument, '=');
+        if (**argument != '-' && **argument != '\0') {
+            detect_one(request, *argument);
+        }
+        if (equals != NULL && equals[1] != '\0') {
+            detect_one(request, equals + 1);
+        }
+    }
+}

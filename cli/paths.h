@@ -1,0 +1,16 @@
+/* Which paths may be covered, and finding them among a command's arguments. */
+#ifndef STK_CLI_PATHS_H
+#define STK_CLI_PATHS_H
+
+#include <stdbool.h>
+
+#include "cli/request.h"
+
+/* Adds a path that the user named; ends with a message when it cannot be covered. */
+void paths_add(struct request *request, const char *path);
+/* Adds the directories named among the command's arguments: DIR, --x=DIR, key=DIR. */
+void paths_detect(struct request *request);
+/* Whether `path` is `above` or lies below it; both canonical. */
+bool paths_is_below(const char *path, const char *above);
+
+#endif

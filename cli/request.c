@@ -1,0 +1,243 @@
+/* The flags of `stoker run` and `stoker env`. See cli/request.h. */
+#include "cli/request.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/options.h"
+#include "base/text.h"
+#include "cache/tier.h"
+#include "cli/paths.h"
+#include "cli/say.h"
+
+/* ---- the tier ---- */
+
+static void check_tier_place(struct request *request)
+{
+    char *canonical = realpath(request->tier, NULL);
+    for (unsigned i = 0; canonical != NULL && i < request->count; i++) {
+        if (paths_is_below(canonical, request->canonical[i])) {
+            die("--tier %s lies inside the covered path %s: name a directory outside of it",
+                request->tier, request->canonical[i]);
+        }
+        char *home = must_format("%s/stoker-", canonical);
+        bool inside = strncmp(request->canonical[i], home, strlen(home)) == 0;
+        free(home);
+        if (inside) {
+            die("--path %s lies inside the tier %s: cover the origin, not the cache",
+                request->canonical[i], request->tier);
+        }
+    }
+    free(canonical);
+}
+
+/* What is wrong with the tier's directory itself, before anything is made in it. */
+static void check_tier_directory(const char *tier)
+{
+    struct stat stat_;
+    if (lstat(tier, &stat_) != 0) {
+        die("--tier %s: %s: name a directory that is there", tier, strerror(errno));
+    }
+    if (S_ISLNK(stat_.st_mode)) {
+        char *target = realpath(tier, NULL);
+        die("--tier %s is a symbolic link: name the directory itself%s%s", tier,
+            target != NULL ? ", " : "", target != NULL ? target : "");
+    }
+    if (!S_ISDIR(stat_.st_mode)) {
+        die("--tier %s is not a directory: name one", tier);
+    }
+}
+
+static void parse_tier(struct request *request, const char *value)
+{
+    int error = stk_tier_parse(value, request->tier, &request->budget_bytes);
+    if (error == -ENAMETOOLONG) {
+        die("--tier %s: too long: name a directory of at most %d bytes", value, STK_HOME_BYTES);
+    }
+    if (request->tier[0] == '\0') {
+        die("--tier %s: no directory: write DIR or DIR:SIZE", value);
+    }
+    if (error != 0) {
+        die("--tier %s: the budget must be a size above zero, such as 60G or 500M", value);
+    }
+    if (strchr(value, ',') != NULL) {
+        die("--tier %s: one tier only: write DIR or DIR:SIZE", value);
+    }
+}
+
+static void settle_tier(struct request *request, const char *given)
+{
+    const char *variable = getenv(stk_option_table[STK_OPTION_TIERS].variable);
+    const char *value = given != NULL ? given : variable;
+    request->tier_given = value != NULL && *value != '\0';
+    parse_tier(request, request->tier_given ? value : stk_option_table[STK_OPTION_TIERS].otherwise);
+    size_t length = strlen(request->tier);
+    while (length > 1 && request->tier[length - 1] == '/') {
+        request->tier[--length] = '\0';
+    }
+    check_tier_directory(request->tier);
+    char *canonical = realpath(request->tier, NULL);
+    if (canonical == NULL || !stk_text_copy(request->tier, sizeof request->tier, canonical)) {
+        die("--tier %s: %s", request->tier, strerror(errno));
+    }
+    free(canonical);
+    check_tier_place(request);
+}
+
+/* ---- flags ---- */
+
+/* Where parsing stands. */
+struct cursor {
+    char **at;
+    const char *tier;
+};
+
+/* If the argument is this flag, its value: "--flag VALUE" or "--flag=VALUE"; else NULL. */
+static const char *take_value(struct cursor *cursor, const char *flag)
+{
+    const char *argument = *cursor->at;
+    size_t length = strlen(flag);
+    if (strncmp(argument, flag, length) != 0) {
+        return NULL;
+    }
+    if (argument[length] == '=') {
+        return argument + length + 1;
+    }
+    if (argument[length] != '\0') {
+        return NULL;
+    }
+    if (cursor->at[1] == NULL || strcmp(cursor->at[1], "--") == 0) {
+        die("%s needs a value: see `stoker --help`", flag);
+    }
+    return *++cursor->at;
+}
+
+static void take_fresh(struct request *request, const char *value)
+{
+    const char *complaint = stk_option_complaint(STK_OPTION_FRESH, value);
+    if (complaint != NULL) {
+        die("--fresh %s: %s", value, complaint);
+    }
+    request->fresh = value;
+}
+
+static bool take_flag(struct request *request, struct cursor *cursor)
+{
+    const char *value;
+    if ((value = take_value(cursor, "--path")) != NULL) {
+        paths_add(request, value);
+    } else if ((value = take_value(cursor, "--tier")) != NULL) {
+        cursor->tier = value;
+    } else if ((value = take_value(cursor, "--fresh")) != NULL) {
+        take_fresh(request, value);
+    } else if ((value = take_value(cursor, "--json")) != NULL) {
+        request->json = value;
+    } else if (strcmp(*cursor->at, "--keep") == 0) {
+        request->keep = true;
+    } else {
+        return false;
+    }
+    return true;
+}
+
+/* Values that come by the environment are checked as flags are, before a guest would ignore them.
+ */
+static void check_environment(void)
+{
+    for (int i = 0; i < STK_OPTION_COUNT; i++) {
+        const struct stk_option_row *row = &stk_option_table[i];
+        const char *value = getenv(row->variable);
+        const char *complaint = value != NULL && *value != '\0'
+                                    ? stk_option_complaint((enum stk_option)i, value)
+                                    : NULL;
+        if (complaint != NULL) {
+            die("%s=%s: %s", row->variable, value, complaint);
+        }
+    }
+}
+
+static void add_paths_of_environment(struct request *request)
+{
+    char path[4096];
+    const char *list = getenv(stk_option_table[STK_OPTION_PATHS].variable);
+    while (list != NULL && stk_options_next_path(&list, path, sizeof path)) {
+        paths_add(request, path);
+    }
+}
+
+static void settle_paths(struct request *request)
+{
+    if (request->count == 0) {
+        add_paths_of_environment(request);
+    }
+    if (request->count == 0 && request->command != NULL) {
+        paths_detect(request);
+    }
+    if (request->count == 0) {
+        die("nothing to cover: name the data set with --path DIR%s",
+            request->command != NULL ? " (none of the command's arguments is one)" : "");
+    }
+}
+
+void request_parse(struct request *request, char **arguments, bool needs_command)
+{
+    struct cursor cursor = {.at = arguments, .tier = NULL};
+    *request = (struct request){.budget_bytes = STK_TIER_DEFAULT_BUDGET};
+    for (; *cursor.at != NULL && (*cursor.at)[0] == '-'; cursor.at++) {
+        if (strcmp(*cursor.at, "--") == 0) {
+            cursor.at++;
+            break;
+        }
+        if (!take_flag(request, &cursor)) {
+            die("unknown option %s: see `stoker --help`; the command goes behind --", *cursor.at);
+        }
+    }
+    request->command = *cursor.at != NULL ? cursor.at : NULL;
+    if (needs_command && request->command == NULL) {
+        die("no command: write `stoker run --path DIR -- COMMAND...`");
+    }
+    if (!needs_command && request->command != NULL) {
+        die("unexpected argument %s: see `stoker --help`", *request->command);
+    }
+    check_environment();
+    settle_paths(request);
+    settle_tier(request, cursor.tier);
+}
+
+/* ---- as variables ---- */
+
+static void append_path(char **list, const char *path)
+{
+    char *escaped = must_allocate(2 * strlen(path) + 1), *to = escaped;
+    for (const char *from = path; *from != '\0'; from++) {
+        if (*from == ':' || *from == '\\') {
+            *to++ = '\\';
+        }
+        *to++ = *from;
+    }
+    char *longer = must_format("%s%s%s", *list, **list != '\0' ? ":" : "", escaped);
+    free(escaped);
+    free(*list);
+    *list = longer;
+}
+
+char *request_paths(const struct request *request)
+{
+    char *list = must_copy("");
+    for (unsigned i = 0; i < request->count; i++) {
+        append_path(&list, request->spelled[i]);
+        if (strcmp(request->spelled[i], request->canonical[i]) != 0) {
+            append_path(&list, request->canonical[i]);
+        }
+    }
+    return list;
+}
+
+char *request_tiers(const struct request *request)
+{
+    return request->budget_bytes >= 0
+               ? must_format("%s:%lld", request->tier, (long long)request->budget_bytes)
+               : must_copy(request->tier);
+}

@@ -1,0 +1,40 @@
+/*
+ * What the user asks of `stoker run` and `stoker env`: the flags, and what follows from them and
+ * from the environment. Everything is checked here; what is wrong ends in one line and status 2.
+ */
+#ifndef STK_CLI_REQUEST_H
+#define STK_CLI_REQUEST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cache/home.h"
+
+#define STK_REQUEST_PATHS 16
+
+struct request {
+    /* Covered paths: as the user spells them, absolute, and canonical. */
+    unsigned count;
+    char *spelled[STK_REQUEST_PATHS];
+    char *canonical[STK_REQUEST_PATHS];
+    bool detected; /* found among the command's arguments */
+
+    char tier[STK_HOME_BYTES]; /* canonical directory */
+    bool tier_given;
+    int64_t budget_bytes; /* or STK_TIER_DEFAULT_BUDGET */
+
+    const char *fresh; /* NULL: not given */
+    bool keep;
+    const char *json; /* file, or NULL */
+    char **command;   /* NULL-terminated; NULL: none */
+};
+
+/* Parses and checks the arguments behind the verb. `needs_command` for run. */
+void request_parse(struct request *request, char **arguments, bool needs_command);
+
+/* The value of STOKER_PATHS for this request; the caller frees. */
+char *request_paths(const struct request *request);
+/* The value of STOKER_TIERS; the caller frees. */
+char *request_tiers(const struct request *request);
+
+#endif

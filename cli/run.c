@@ -1,0 +1,78 @@
+/* `stoker run`: a run begins, the command runs in it, the run ends, and we end as the command did.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/options.h"
+#include "cli/command.h"
+#include "cli/library.h"
+#include "cli/say.h"
+#include "cli/session.h"
+#include "cli/summary.h"
+#include "cli/verbs.h"
+
+static void set(enum stk_option option, const char *value)
+{
+    if (setenv(stk_option_table[option].variable, value, 1) != 0) {
+        die("out of memory");
+    }
+}
+
+static void set_environment(const struct request *request, const struct session *session)
+{
+    char *paths = request_paths(request);
+    char *tiers = request_tiers(request);
+    char *library = library_path(session->home);
+    char *preload = library_preload(library);
+    set(STK_OPTION_PATHS, paths);
+    set(STK_OPTION_TIERS, tiers);
+    set(STK_OPTION_RUN, session->run.path);
+    if (request->fresh != NULL) {
+        set(STK_OPTION_FRESH, request->fresh);
+    }
+    if (setenv("LD_PRELOAD", preload, 1) != 0) {
+        die("out of memory");
+    }
+    free(paths);
+    free(tiers);
+    free(library);
+    free(preload);
+}
+
+/* Opened before the start, so that a wrong name is an error then, and not after hours. */
+static int open_json(const char *path)
+{
+    int fd = path != NULL ? open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666) : -1;
+    if (path != NULL && fd < 0) {
+        die("--json %s: %s: name a file that can be written", path, strerror(errno));
+    }
+    return fd;
+}
+
+int verb_run(char **arguments)
+{
+    static struct session session;
+    static struct stk_run_counts counts;
+    struct request request;
+    request_parse(&request, arguments, true);
+    command_check(request.command[0]);
+    int json = open_json(request.json);
+    session_begin(&session, &request);
+    summary_announce(&request, &session);
+    set_environment(&request, &session);
+    int64_t began_ns = stk_clock_boottime_ns();
+    int status = command_run(request.command);
+    double seconds = (double)(stk_clock_boottime_ns() - began_ns) / 1e9;
+    stk_run_read(&session.run, &counts);
+    summary_print(&request, &counts);
+    if (json >= 0) {
+        summary_write_json(json, &request, &session, &counts, status, seconds);
+    }
+    session_end(&session);
+    command_end_like(status);
+}

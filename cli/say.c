@@ -1,0 +1,87 @@
+/* Messages to people. See cli/say.h. */
+#include "cli/say.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void print(const char *format, va_list arguments)
+{
+    /* One write, so that lines of several processes do not mix. */
+    char line[8192];
+    int used = snprintf(line, sizeof line, "stoker: ");
+    vsnprintf(line + used, sizeof line - (size_t)used - 1, format, arguments);
+    strcat(line, "\n");
+    fputs(line, stderr);
+}
+
+void say(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    print(format, arguments);
+    va_end(arguments);
+}
+
+void die(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    print(format, arguments);
+    va_end(arguments);
+    exit(STK_EXIT_USAGE);
+}
+
+void die_with(int status, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    print(format, arguments);
+    va_end(arguments);
+    exit(status);
+}
+
+const char *size_text(char out[STK_SIZE_TEXT], uint64_t bytes)
+{
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+    double value = (double)bytes;
+    unsigned unit = 0;
+    while (value >= 1024 && unit < 5) {
+        value /= 1024;
+        unit++;
+    }
+    snprintf(out, STK_SIZE_TEXT, unit == 0 || value >= 100 ? "%.0f %s" : "%.1f %s", value,
+             units[unit]);
+    return out;
+}
+
+char *must_copy(const char *text)
+{
+    char *copy = strdup(text);
+    if (copy == NULL) {
+        die("out of memory");
+    }
+    return copy;
+}
+
+void *must_allocate(size_t bytes)
+{
+    void *memory = calloc(1, bytes);
+    if (memory == NULL) {
+        die("out of memory");
+    }
+    return memory;
+}
+
+char *must_format(const char *format, ...)
+{
+    char *text = NULL;
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vasprintf(&text, format, arguments);
+    va_end(arguments);
+    if (length < 0) {
+        die("out of memory");
+    }
+    return text;
+}

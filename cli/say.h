@@ -1,0 +1,28 @@
+/* Messages to people, all on stderr, all beginning with "stoker: ". Only here does the project
+ * print or exit. */
+#ifndef STK_CLI_SAY_H
+#define STK_CLI_SAY_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#define STK_EXIT_USAGE 2
+
+void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Says it and exits with status 2: what was asked cannot be done, and nothing was started. */
+void die(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
+/* The same with another status. */
+void die_with(int status, const char *format, ...) __attribute__((format(printf, 2, 3), noreturn));
+
+/* "1.5 GiB", into a buffer of the caller's, which is returned. */
+#define STK_SIZE_TEXT 32
+const char *size_text(char out[STK_SIZE_TEXT], uint64_t bytes);
+
+/* A copy of a string, or a message and exit when there is no memory. The caller frees. */
+char *must_copy(const char *text);
+/* malloc that never fails. */
+void *must_allocate(size_t bytes);
+/* asprintf that never fails. */
+char *must_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#endif

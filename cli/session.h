@@ -1,0 +1,41 @@
+/*
+ * Beginning and ending runs: who lives, what is left over, what is removed. Every step that decides
+ * about others is made under HOME/lock. A run lives as long as somebody holds the lock on its file,
+ * which the kernel lets go of when `stoker run` ends in whatever way.
+ */
+#ifndef STK_CLI_SESSION_H
+#define STK_CLI_SESSION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cache/catalogue.h"
+#include "cache/run.h"
+#include "cache/tier.h"
+#include "cli/request.h"
+
+struct session {
+    char home[STK_HOME_BYTES]; /* of the catalogue */
+    struct stk_catalogue catalogue;
+    struct stk_tier tier;
+    struct stk_run run;
+    int run_lock; /* keeps the run alive */
+};
+
+/* Begins a run: removes what dead runs left, attaches catalogue and tier, makes the run's file.
+ * What goes wrong ends in one line and status 2. */
+void session_begin(struct session *session, const struct request *request);
+/* Ends it. If it was the last one and nothing is to be kept, what lies in memory is removed. */
+void session_end(struct session *session);
+
+/* Opens what is there without beginning a run, for ls and clear. False: nothing is. */
+bool session_look(struct session *session);
+/* Removes the leftovers of dead runs; true if there were any. */
+bool session_sweep(void);
+/* Removes everything in memory and in the tiers that the catalogue knows, unless runs live. Returns
+ * the number of live runs (nothing is removed then). */
+unsigned session_remove_all(void);
+/* The number of runs that live. */
+unsigned session_count_live(const char *home);
+
+#endif

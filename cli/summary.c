@@ -1,0 +1,227 @@
+/* What a run did. See cli/summary.h. */
+#include "cli/summary.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "cli/json.h"
+#include "cli/say.h"
+
+typedef const uint64_t epoch_counts[STK_COUNT_KINDS];
+
+/* The epochs that anything was opened in. */
+static int count_epochs(const struct stk_run_counts *counts)
+{
+    int epochs = 0;
+    while (epochs < STK_RUN_EPOCHS && counts->epochs[epochs][STK_COUNT_OPENS] > 0) {
+        epochs++;
+    }
+    return epochs;
+}
+
+static void add_up(const struct stk_run_counts *counts, uint64_t total[STK_COUNT_KINDS])
+{
+    memset(total, 0, STK_COUNT_KINDS * sizeof *total);
+    for (int epoch = 0; epoch < STK_RUN_EPOCHS; epoch++) {
+        for (int kind = 0; kind < STK_COUNT_KINDS; kind++) {
+            total[kind] += counts->epochs[epoch][kind];
+        }
+    }
+}
+
+/* ---- the line at the start ---- */
+
+void summary_announce(const struct request *request, const struct session *session)
+{
+    char size[STK_SIZE_TEXT];
+    const struct stk_budget *budget = &session->tier.shared->budget;
+    char *paths = must_copy(request->spelled[0]);
+    for (unsigned i = 1; i < request->count; i++) {
+        char *longer = must_format("%s, %s", paths, request->spelled[i]);
+        free(paths);
+        paths = longer;
+    }
+    say("caching %s%s in %s, at most %s in %" PRId64 " files", paths,
+        request->detected ? " (from the command's arguments)" : "", session->tier.home,
+        size_text(size, (uint64_t)(budget->blocks * STK_BLOCK_BYTES)), budget->inodes);
+    free(paths);
+}
+
+/* ---- the table at the end ---- */
+
+static double percent(uint64_t part, uint64_t whole)
+{
+    return whole == 0 ? 0.0 : 100.0 * (double)part / (double)whole;
+}
+
+static void print_row(const char *name, const uint64_t row[STK_COUNT_KINDS])
+{
+    char cache[STK_SIZE_TEXT], origin[STK_SIZE_TEXT];
+    uint64_t bypassed = row[STK_COUNT_OPENS] - row[STK_COUNT_HITS] - row[STK_COUNT_FILLS];
+    fprintf(stderr,
+            "  %-7s %10" PRIu64 " %10" PRIu64 " %10" PRIu64 " %10" PRIu64 " %11s %11s %8.1f s\n",
+            name, row[STK_COUNT_OPENS], row[STK_COUNT_HITS], row[STK_COUNT_FILLS], bypassed,
+            size_text(cache, row[STK_COUNT_BYTES_CACHE]),
+            size_text(origin, row[STK_COUNT_BYTES_ORIGIN]), (double)row[STK_COUNT_WAIT_NS] / 1e9);
+}
+
+static void print_bypassed(const struct stk_run_counts *counts)
+{
+    static const char *const meanings[STK_BYPASS_KINDS] = {
+        [STK_BYPASS_LARGE] = "above STOKER_MAX_FILE",
+        [STK_BYPASS_EMPTY] = "of size 0",
+        [STK_BYPASS_YOUNG] = "changed less than STOKER_MIN_AGE ago",
+        [STK_BYPASS_WRITTEN] = "opened for writing in this run",
+        [STK_BYPASS_CHANGED] = "changed while being read",
+        [STK_BYPASS_BUDGET] = "beyond the tier's budget",
+        [STK_BYPASS_DATABASE] = "SQLite databases",
+        [STK_BYPASS_NAME] = "names too long",
+        [STK_BYPASS_FLAGS] = "opened with flags that want the origin itself",
+        [STK_BYPASS_TIER] = "the tier was full or failed",
+        [STK_BYPASS_CATALOGUE] = "no room in the catalogue, or it was removed",
+        [STK_BYPASS_STUCK] = "another process was stuck filling it",
+    };
+    for (int why = 1; why < STK_BYPASS_KINDS; why++) {
+        if (counts->bypassed[why] > 0) {
+            fprintf(stderr, "  bypassed: %" PRIu64 " %s (%s)\n", counts->bypassed[why],
+                    stk_bypass_name((enum stk_bypass)why), meanings[why]);
+        }
+    }
+}
+
+static void print_table(const struct stk_run_counts *counts, const uint64_t total[STK_COUNT_KINDS])
+{
+    int epochs = count_epochs(counts);
+    say("%" PRIu64 " opens of %" PRIu64 " files, %.1f%% from the cache", total[STK_COUNT_OPENS],
+        counts->epochs[0][STK_COUNT_OPENS], percent(total[STK_COUNT_HITS], total[STK_COUNT_OPENS]));
+    fprintf(stderr, "  %-7s %10s %10s %10s %10s %11s %11s %10s\n", "epoch", "opens", "hits",
+            "fills", "bypassed", "from cache", "from origin", "waited");
+    for (int epoch = 0; epoch < epochs; epoch++) {
+        char name[16];
+        snprintf(name, sizeof name, "%d%s", epoch + 1, epoch == STK_RUN_EPOCHS - 1 ? "..." : "");
+        print_row(name, counts->epochs[epoch]);
+    }
+    if (epochs > 1) {
+        print_row("all", total);
+    }
+    print_bypassed(counts);
+}
+
+static void explain_nothing(const struct request *request)
+{
+    const char *reason = command_cannot_preload(request->command[0]);
+    say("NOTHING WAS SERVED: no process opened a file below %s%s for reading", request->spelled[0],
+        request->count > 1 ? " (or the other paths)" : "");
+    if (reason != NULL) {
+        fprintf(stderr, "  the command is a %s: the library cannot be loaded into it\n", reason);
+        return;
+    }
+    fprintf(stderr,
+            "  Is the path right? Paths are compared as they are spelled, links not followed.\n"
+            "  Programs that are static, setuid or written in Go do not load the library, and\n"
+            "  launchers such as srun, ssh, docker and sudo lose LD_PRELOAD: run stoker inside "
+            "them,\n"
+            "  as in: srun stoker run --path %s -- COMMAND\n",
+            request->spelled[0]);
+}
+
+void summary_print(const struct request *request, const struct stk_run_counts *counts)
+{
+    uint64_t total[STK_COUNT_KINDS];
+    add_up(counts, total);
+    if (total[STK_COUNT_OPENS] == 0) {
+        explain_nothing(request);
+    } else {
+        print_table(counts, total);
+    }
+    if (total[STK_COUNT_OPENS] == 0 && counts->stats_served + counts->stats_asked > 0) {
+        fprintf(stderr, "  (%" PRIu64 " stats were seen.)\n",
+                counts->stats_served + counts->stats_asked);
+    }
+}
+
+/* ---- JSON ---- */
+
+static void write_counts(FILE *out, const uint64_t row[STK_COUNT_KINDS])
+{
+    fprintf(
+        out,
+        "\"opens\": %" PRIu64 ", \"hits\": %" PRIu64 ", \"fills\": %" PRIu64
+        ", \"bytes_cache\": %" PRIu64 ", \"bytes_origin\": %" PRIu64 ", \"origin_wait_s\": %.6f",
+        row[STK_COUNT_OPENS], row[STK_COUNT_HITS], row[STK_COUNT_FILLS], row[STK_COUNT_BYTES_CACHE],
+        row[STK_COUNT_BYTES_ORIGIN], (double)row[STK_COUNT_WAIT_NS] / 1e9);
+}
+
+static void write_bypassed(FILE *out, const struct stk_run_counts *counts)
+{
+    const char *comma = "";
+    fprintf(out, "  \"bypassed\": {");
+    for (int why = 1; why < STK_BYPASS_KINDS; why++) {
+        if (counts->bypassed[why] > 0) {
+            fprintf(out, "%s\"%s\": %" PRIu64, comma, stk_bypass_name((enum stk_bypass)why),
+                    counts->bypassed[why]);
+            comma = ", ";
+        }
+    }
+    fprintf(out, "},\n");
+}
+
+static void write_epochs(FILE *out, const struct stk_run_counts *counts)
+{
+    int epochs = count_epochs(counts);
+    fprintf(out, "  \"epochs\": [");
+    for (int epoch = 0; epoch < epochs; epoch++) {
+        fprintf(out, "%s\n    {\"epoch\": %d, ", epoch > 0 ? "," : "", epoch + 1);
+        write_counts(out, counts->epochs[epoch]);
+        fprintf(out, "}");
+    }
+    fprintf(out, "%s]\n", epochs > 0 ? "\n  " : "");
+}
+
+static void write_tier(FILE *out, const struct session *session)
+{
+    const struct stk_budget *budget = &session->tier.shared->budget;
+    fprintf(out, "  \"tier\": {\"path\": ");
+    json_string(out, session->tier.home);
+    fprintf(out,
+            ", \"budget_bytes\": %" PRId64 ", \"budget_inodes\": %" PRId64
+            ", \"used_bytes\": %" PRId64 ", \"used_inodes\": %" PRId64 "},\n",
+            budget->blocks * STK_BLOCK_BYTES, budget->inodes, budget->used_blocks * STK_BLOCK_BYTES,
+            budget->used_inodes);
+}
+
+void summary_write_json(int fd, const struct request *request, const struct session *session,
+                        const struct stk_run_counts *counts, int status, double seconds)
+{
+    uint64_t total[STK_COUNT_KINDS];
+    FILE *out = fdopen(fd, "w");
+    if (out == NULL) {
+        return;
+    }
+    add_up(counts, total);
+    fprintf(out, "{\n  \"version\": 1,\n  \"paths\": ");
+    json_strings(out, request->spelled, request->count);
+    fprintf(out, ",\n  \"command\": ");
+    json_strings(out, request->command, json_count(request->command));
+    fprintf(out, ",\n  \"status\": %d,\n  \"seconds\": %.3f,\n  ", command_exit_status(status),
+            seconds);
+    write_counts(out, total);
+    fprintf(out, ",\n  \"files\": %" PRIu64 ",\n", counts->epochs[0][STK_COUNT_OPENS]);
+    fprintf(out, "  \"stats_served\": %" PRIu64 ", \"stats_asked\": %" PRIu64 ",\n",
+            counts->stats_served, counts->stats_asked);
+    write_bypassed(out, counts);
+    write_tier(out, session);
+    write_epochs(out, counts);
+    fprintf(out, "}\n");
+    if (fflush(out) != 0) {
+        say("--json %s: could not be written", request->json);
+    }
+    fclose(out);
+}

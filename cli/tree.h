@@ -1,0 +1,24 @@
+/* Looking at, and removing from, the entries of a tier. */
+#ifndef STK_CLI_TREE_H
+#define STK_CLI_TREE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct tree_content {
+    uint64_t files, bytes; /* of entries */
+};
+
+/* Calls `visit` for the directory of each root in a tier. */
+void tree_each_root(const char *tier_home,
+                    void (*visit)(const char *tier_home, const char *root, void *context),
+                    void *context);
+/* Counts the entries of a root. */
+void tree_measure(const char *tier_home, const char *root, struct tree_content *out);
+/* Reads which directory a root's entries come from; "" when it is not noted. */
+void tree_origin(const char *tier_home, const char *root, char *out, size_t bytes);
+/* Removes the entries of `path`'s (canonical) files from a root that holds or lies in it; returns
+ * how many files went. */
+uint64_t tree_remove(const char *tier_home, const char *root, const char *path);
+
+#endif

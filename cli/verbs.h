@@ -1,0 +1,10 @@
+/* The verbs of the command. Each gets the arguments behind it and returns the exit status. */
+#ifndef STK_CLI_VERBS_H
+#define STK_CLI_VERBS_H
+
+int verb_run(char **arguments);
+int verb_env(char **arguments);
+int verb_ls(char **arguments);
+int verb_clear(char **arguments);
+
+#endif

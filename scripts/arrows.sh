@@ -1,0 +1,29 @@
+#!/bin/sh
+# Checks the dependency law: arrows between rooms point down, and siblings do not know each other.
+#   base <- cache <- preload, cli
+set -eu
+cd "$(dirname "$0")/.."
+failed=0
+
+# check ROOM ALLOWED...: ROOM's files may include only from the allowed rooms.
+check() {
+    room=$1
+    shift
+    allowed=$(echo "$room $*" | tr ' ' '|')
+    bad=$(grep -rnE '^#include "' "$room" --include='*.[ch]' | grep -vE "#include \"($allowed)/" || true)
+    if [ -n "$bad" ]; then
+        echo "arrows: $room may include only from: $room $*" >&2
+        echo "$bad" >&2
+        failed=1
+    fi
+}
+
+check base
+check cache base
+check preload cache base
+check cli cache base
+if grep -rln '<xxhash.h>' base cache preload cli | grep -v '^base/hash.c$'; then
+    echo "arrows: only base/hash.c may include xxhash.h" >&2
+    failed=1
+fi
+exit $failed
