@@ -6,15 +6,10 @@
 /* Skips slashes and "." components; `path` points at a slash or at the start of a component. */
 static const char *skip_nothing(const char *path)
 {
-    for (;;) {
-        if (*path == '/') {
-            path++;
-        } else if (path[0] == '.' && (path[1] == '/' || path[1] == '\0')) {
-            path++;
-        } else {
-            return path;
-        }
+    while (*path == '/' || (path[0] == '.' && (path[1] == '/' || path[1] == '\0'))) {
+        path++;
     }
+    return path;
 }
 
 const char *stk_path_below(const char *path, const char *root)

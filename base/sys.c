@@ -137,7 +137,7 @@ int stk_sys_statx(int dirfd, const char *path, int flags, unsigned mask, struct 
     if (!is_unsupported(result)) {
         return (int)result;
     }
-    struct stat old;
+    struct stat old = {.st_mode = 0};
     const int known = AT_EMPTY_PATH | AT_NO_AUTOMOUNT | AT_SYMLINK_NOFOLLOW;
     result = CALL4(newfstatat, dirfd, path, &old, flags & known);
     if (result == 0) {

@@ -1,0 +1,36 @@
+#!/bin/bash
+# All that can be checked without running: format, two compilers, clang-tidy, cppcheck, shellcheck.
+#     scripts/lint.sh SOURCE...      (make lint gives all C sources)
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+step() {
+    echo "lint: $1" >&2
+}
+
+own=()
+for source in "$@"; do
+    case $source in base/* | cache/* | preload/* | cli/*.c | cli/*.h) own+=("$source") ;; esac
+done
+mapfile -t units < <(printf '%s\n' "${own[@]}" | grep '\.c$')
+
+step "format (clang-format)"
+clang-format --dry-run -Werror "$@"
+
+step "warnings (gcc, clang)"
+make -s B=build/lint-gcc CC=gcc WERROR=-Werror >/dev/null
+make -s B=build/lint-clang CC=clang WERROR=-Werror >/dev/null
+
+step "clang-tidy"
+printf '%s\0' "${units[@]}" |
+    xargs -0 -n 8 -P "$(nproc)" clang-tidy --quiet 2>/dev/null -- -std=gnu11 -D_GNU_SOURCE -I.
+
+step "cppcheck"
+cppcheck --quiet --error-exitcode=1 --std=c11 -D_GNU_SOURCE -D__x86_64__ -I. --inline-suppr \
+    --enable=warning,portability --suppress=missingIncludeSystem \
+    --suppress=unmatchedSuppression -j "$(nproc)" base cache preload cli
+
+step "shellcheck"
+mapfile -t scripts < <(git ls-files '*.sh' .ci/run)
+shellcheck "${scripts[@]}"
+echo "lint: clean" >&2
