@@ -43,13 +43,23 @@ void stk_text_add_number(struct stk_text *text, uint64_t number)
     stk_text_add_bytes(text, digits + at, sizeof digits - at);
 }
 
+/* The eight digits of a number as the bytes of a word, all at once: each nibble in a byte of its
+ * own, then '0' added, and the distance to 'a' where it is above 9. Little-endian, as we are. */
+static uint64_t spread_hex(uint32_t number)
+{
+    uint64_t nibbles = __builtin_bswap32(number);
+    nibbles = (nibbles | nibbles << 16) & UINT64_C(0x0000ffff0000ffff);
+    nibbles = (nibbles | nibbles << 8) & UINT64_C(0x00ff00ff00ff00ff);
+    nibbles = (nibbles >> 4 | nibbles << 8) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+    uint64_t above_nine =
+        (nibbles + UINT64_C(0x0606060606060606)) >> 4 & UINT64_C(0x0101010101010101);
+    return nibbles + UINT64_C(0x3030303030303030) + above_nine * ('a' - '0' - 10);
+}
+
 void stk_text_add_hex(struct stk_text *text, uint64_t number, unsigned digits)
 {
-    char out[16];
-    for (unsigned i = 0; i < digits; i++) {
-        out[i] = "0123456789abcdef"[(number >> (4 * (digits - 1 - i))) & 15];
-    }
-    stk_text_add_bytes(text, out, digits);
+    uint64_t all[2] = {spread_hex((uint32_t)(number >> 32)), spread_hex((uint32_t)number)};
+    stk_text_add_bytes(text, (const char *)all + 16 - digits, digits);
 }
 
 bool stk_text_copy(char *to, size_t bytes, const char *from)

@@ -35,16 +35,9 @@ bool stk_cache_place(const struct stk_cache *cache, const char *absolute, int di
 /* Whether the file was opened for writing in this run, by this name or another. */
 static bool is_written(const struct stk_cache *cache, const struct stk_record *record, bool sealed)
 {
-    if (stk_written_has_record(record, cache->run_start_ns)) {
-        return true;
-    }
-    struct stk_identity identity;
-    if (!sealed) {
-        return false;
-    }
-    stk_record_get_identity(record, &identity);
-    return stk_written_has_inode(cache->catalogue.header, identity.dev, identity.ino,
-                                 cache->run_start_ns);
+    return stk_written_has_record(record, cache->run_start_ns) ||
+           (sealed && stk_written_has_inode(cache->catalogue.header, stk_record_dev(record),
+                                            record->ino, cache->run_start_ns));
 }
 
 static bool is_refused(const struct stk_cache *cache, struct stk_claim claim)
@@ -73,20 +66,25 @@ static enum stk_bypass standing_reason(const struct stk_cache *cache,
     return is_refused(cache, claim) ? STK_BYPASS_BUDGET : STK_BYPASS_NONE;
 }
 
+static bool name_entry(struct stk_cache *cache, const struct stk_place *place,
+                       const struct stk_record *record, unsigned index, char *entry)
+{
+    struct stk_tier tier;
+    const struct stk_root *root = place->root;
+    if (index == cache->tier.index && cache->tier.shared != NULL && root->tree != NULL) {
+        return stk_entry_path_in(entry, root->tree, root->tree_length, place->below, record->name);
+    }
+    return stk_tier_by_index(&cache->catalogue, index, &tier) &&
+           stk_entry_path(entry, tier.home, root, place->below, record->name);
+}
+
 static enum stk_answer answer_present(struct stk_cache *cache, const struct stk_place *place,
                                       const struct stk_record *record, struct stk_claim claim,
                                       struct stk_ask *ask)
 {
-    struct stk_tier tier;
     ask->plain_leaf = claim.leaf == STK_LEAF_PLAIN;
-    bool mine = cache->tier.shared != NULL && claim.tier == cache->tier.index;
-    if (!mine && !stk_tier_by_index(&cache->catalogue, claim.tier, &tier)) {
-        return STK_ANSWER_FILL;
-    }
-    const char *home = mine ? cache->tier.home : tier.home;
-    return stk_entry_path(ask->entry, home, place->root, place->below, record->name)
-               ? STK_ANSWER_HIT
-               : STK_ANSWER_FILL;
+    return name_entry(cache, place, record, claim.tier, ask->entry) ? STK_ANSWER_HIT
+                                                                    : STK_ANSWER_FILL;
 }
 
 enum stk_answer stk_cache_ask(struct stk_cache *cache, const struct stk_place *place,
@@ -138,20 +136,18 @@ void stk_cache_lost(struct stk_cache *cache, const struct stk_ask *ask)
 
 void stk_cache_count(struct stk_cache *cache, const struct stk_outcome *outcome)
 {
-    struct stk_run *run = &cache->run;
-    if (outcome->kind == STK_COUNT_OPENS && outcome->why == STK_BYPASS_NONE) {
+    bool bypassed = outcome->kind == STK_COUNT_OPENS;
+    if (bypassed && outcome->why == STK_BYPASS_NONE) {
         return;
     }
-    unsigned epoch = stk_run_count_open(run, outcome->record);
-    bool hit = outcome->kind == STK_COUNT_HITS;
-    stk_run_add(run, epoch, hit ? STK_COUNT_BYTES_CACHE : STK_COUNT_BYTES_ORIGIN, outcome->size);
-    if (outcome->kind == STK_COUNT_OPENS) {
-        stk_run_count_bypass(run, outcome->why);
-    } else {
-        stk_run_add(run, epoch, outcome->kind, 1);
-    }
-    if (outcome->wait_ns > 0) {
-        stk_run_add(run, epoch, STK_COUNT_WAIT_NS, (uint64_t)outcome->wait_ns);
+    stk_run_count_open(&cache->run, &(struct stk_run_open_counts){
+                                        .record = outcome->record,
+                                        .kind = outcome->kind,
+                                        .bytes = outcome->size,
+                                        .wait_ns = outcome->wait_ns,
+                                    });
+    if (bypassed) {
+        stk_run_count_bypass(&cache->run, outcome->why);
     }
 }
 

@@ -6,6 +6,7 @@
 #include "base/proc.h"
 #include "base/sys.h"
 #include "base/text.h"
+#include "cache/entry.h"
 
 /* HOME of the file HOME/runs/NAME; false when the path is none of that kind. */
 static bool home_of_run(char home[STK_HOME_BYTES], const char *run)
@@ -64,6 +65,19 @@ static void attach_tier(struct stk_cache *cache)
     }
 }
 
+/* Writes the fixed part of the entries' paths once, for the hits. */
+static void name_trees(struct stk_cache *cache)
+{
+    char tree[STK_HOME_BYTES + STK_ROOT_NAME_BYTES + 8];
+    for (unsigned i = 0; i < cache->roots.count; i++) {
+        struct stk_root *root = &cache->roots.roots[i];
+        if (root->usable) {
+            root->tree_length = stk_entry_tree(tree, sizeof tree, cache->tier.home, root);
+            root->tree = root->tree_length > 0 ? stk_roots_keep(&cache->roots, tree) : NULL;
+        }
+    }
+}
+
 void stk_cache_open(struct stk_cache *cache, const struct stk_options *options,
                     const struct stk_roots *spelling)
 {
@@ -75,4 +89,5 @@ void stk_cache_open(struct stk_cache *cache, const struct stk_options *options,
         join_outside(cache);
     }
     attach_tier(cache);
+    name_trees(cache);
 }

@@ -58,6 +58,7 @@ struct stk_catalogue_header {
     /* cache/freshness.h: when all records of a root became untrusted, by a hash of the root. */
     _Atomic int64_t distrusted_ns[STK_DISTRUST_SLOTS];
     /* cache/written.h: inodes opened for writing. */
+    _Atomic uint32_t any_written; /* 0: the table is empty */
     _Atomic uint64_t written[STK_WRITTEN_BUCKETS][STK_WRITTEN_SLOTS];
 };
 

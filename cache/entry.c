@@ -13,20 +13,35 @@
 #define ORIGIN_NOTE ";origin" /* in a root's directory: the path of the origin, for people */
 #define ENTRY_MODE  0400
 
+size_t stk_entry_tree(char *out, size_t bytes, const char *home, const struct stk_root *root)
+{
+    struct stk_text tree = stk_text_in(out, bytes);
+    stk_text_add(&tree, home);
+    stk_text_add(&tree, TREE);
+    stk_text_add(&tree, root->name);
+    stk_text_add_char(&tree, '/');
+    return tree.cut ? 0 : tree.used;
+}
+
+bool stk_entry_path_in(char out[STK_PATH_BYTES], const char *tree, size_t tree_length,
+                       const char *below, uint64_t name)
+{
+    const char *leaf = stk_path_leaf(below);
+    struct stk_text path = {.start = out, .used = 0, .room = STK_PATH_BYTES, .cut = false};
+    stk_text_add_bytes(&path, tree, tree_length);
+    stk_text_add_bytes(&path, below, (size_t)(leaf - below));
+    stk_text_add_hex(&path, name, STK_ENTRY_DIGITS);
+    stk_text_add_bytes(&path, ";", 1);
+    stk_text_add(&path, leaf);
+    return !path.cut;
+}
+
 bool stk_entry_path(char out[STK_PATH_BYTES], const char *home, const struct stk_root *root,
                     const char *below, uint64_t name)
 {
-    const char *leaf = stk_path_leaf(below);
-    struct stk_text path = stk_text_in(out, STK_PATH_BYTES);
-    stk_text_add(&path, home);
-    stk_text_add(&path, TREE);
-    stk_text_add(&path, root->name);
-    stk_text_add_char(&path, '/');
-    stk_text_add_bytes(&path, below, (size_t)(leaf - below));
-    stk_text_add_hex(&path, name, STK_ENTRY_DIGITS);
-    stk_text_add_char(&path, ';');
-    stk_text_add(&path, leaf);
-    return !path.cut;
+    char tree[STK_HOME_BYTES + STK_ROOT_NAME_BYTES + 8];
+    size_t length = stk_entry_tree(tree, sizeof tree, home, root);
+    return length > 0 && stk_entry_path_in(out, tree, length, below, name);
 }
 
 bool stk_entry_parse(const char *path, const char *home, struct stk_entry_parts *out)

@@ -19,9 +19,15 @@
 #define STK_ENTRY_DIGITS     12
 #define STK_ENTRY_LEAF_LIMIT 242 /* longer names do not fit with the digits: 255 bytes */
 
-/* Writes the entry's path; false when it does not fit. `below` is folded, without leading slash. */
+/* Writes the entry's path; false when it does not fit. `below` is folded, without leading slash.
+ * Part of every hit. */
 bool stk_entry_path(char out[STK_PATH_BYTES], const char *home, const struct stk_root *root,
                     const char *below, uint64_t name);
+/* The same with "HOME/tree/ROOT/" ready made. */
+bool stk_entry_path_in(char out[STK_PATH_BYTES], const char *tree, size_t tree_length,
+                       const char *below, uint64_t name);
+/* Writes "HOME/tree/ROOT/"; its length, or 0 when it does not fit. */
+size_t stk_entry_tree(char *out, size_t bytes, const char *home, const struct stk_root *root);
 
 /* Takes an entry's path apart again: the root's name, the path below it, the version. `path` is
  * changed. False: not an entry of this home. */

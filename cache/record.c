@@ -13,6 +13,11 @@ static uint64_t unpack_dev(uint32_t dev)
     return makedev(dev >> 20, dev & 0xfffff);
 }
 
+uint64_t stk_record_dev(const struct stk_record *record)
+{
+    return unpack_dev(record->dev);
+}
+
 void stk_record_set_identity(struct stk_record *record, const struct stk_identity *identity,
                              uint64_t name)
 {

@@ -41,6 +41,8 @@ void stk_record_set_identity(struct stk_record *record, const struct stk_identit
                              uint64_t name);
 /* Reads the identity of a sealed record. */
 void stk_record_get_identity(const struct stk_record *record, struct stk_identity *out);
+/* The device of a sealed record, as st_dev. */
+uint64_t stk_record_dev(const struct stk_record *record);
 /* Whether a sealed record describes exactly this version, and equal mode, owner and links. */
 bool stk_record_describes(const struct stk_record *record, const struct stk_identity *identity);
 

@@ -13,7 +13,7 @@
 
 /* ---- spelling ---- */
 
-static const char *keep_text(struct stk_roots *roots, const char *text)
+const char *stk_roots_keep(struct stk_roots *roots, const char *text)
 {
     size_t bytes = strlen(text) + 1;
     if (bytes > sizeof roots->text - roots->text_used) {
@@ -27,12 +27,12 @@ static const char *keep_text(struct stk_roots *roots, const char *text)
 
 static struct stk_root *add_root(struct stk_roots *roots, const char *prefix)
 {
-    const char *kept = roots->count < STK_ROOTS ? keep_text(roots, prefix) : NULL;
+    const char *kept = roots->count < STK_ROOTS ? stk_roots_keep(roots, prefix) : NULL;
     if (kept == NULL) {
         return NULL;
     }
     struct stk_root *root = &roots->roots[roots->count++];
-    *root = (struct stk_root){.prefix = kept, .canonical = kept};
+    *root = (struct stk_root){.prefix = kept, .prefix_length = strlen(kept), .canonical = kept};
     return root;
 }
 
@@ -120,7 +120,7 @@ static const char *path_of_fd(struct stk_roots *roots, int fd)
         return NULL;
     }
     path[length] = '\0';
-    return keep_text(roots, path);
+    return stk_roots_keep(roots, path);
 }
 
 static bool identify_fd(struct stk_roots *roots, struct stk_root *root, int fd)
@@ -157,10 +157,11 @@ static void split_file_root(struct stk_roots *roots, struct stk_root *root)
     const char *leaf = stk_path_leaf(root->prefix);
     struct stk_text text = stk_text_in(directory, sizeof directory);
     stk_text_add_bytes(&text, root->prefix, (size_t)(leaf - root->prefix) - 1);
-    const char *kept = keep_text(roots, directory);
+    const char *kept = stk_roots_keep(roots, directory);
     if (text.used > 0 && kept != NULL) {
         root->only = leaf;
         root->prefix = kept;
+        root->prefix_length = strlen(kept);
     }
 }
 
@@ -230,22 +231,32 @@ void stk_roots_resolve(struct stk_roots *roots)
 
 /* ---- matching ---- */
 
+/* What is left of a path behind the root. Most paths are spelled as the root is: one comparison;
+ * the others are walked component by component. */
+static const char *below(const struct stk_root *root, const char *path)
+{
+    if (strncmp(path, root->prefix, root->prefix_length) == 0) {
+        const char *rest = path + root->prefix_length;
+        if (rest[0] == '/' && rest[1] != '/' && rest[1] != '.') {
+            return rest + 1;
+        }
+    }
+    return stk_path_below(path, root->prefix);
+}
+
 /* Before it is resolved a file root still has the file's own path as its prefix. */
 const struct stk_root *stk_roots_match(const struct stk_roots *roots, const char *path,
                                        const char **rest)
 {
     const struct stk_root *best = NULL;
-    size_t best_length = 0;
     for (unsigned i = 0; i < roots->count; i++) {
         const struct stk_root *root = &roots->roots[i];
-        const char *behind = stk_path_below(path, root->prefix);
+        const char *behind = below(root, path);
         if (behind == NULL || (root->only != NULL && strcmp(root->only, behind) != 0)) {
             continue;
         }
-        size_t length = strlen(root->prefix);
-        if (best == NULL || length > best_length) {
+        if (best == NULL || root->prefix_length > best->prefix_length) {
             best = root;
-            best_length = length;
             *rest = behind;
         }
     }

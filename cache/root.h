@@ -24,7 +24,8 @@
 #define STK_ROOT_TEXT_BYTES (16u << 10)
 
 struct stk_root {
-    const char *prefix;    /* as paths spell it: absolute, folded, no trailing slash */
+    const char *prefix; /* as paths spell it: absolute, folded, no trailing slash */
+    size_t prefix_length;
     const char *only;      /* the one name below it that is covered, or NULL for all */
     const char *canonical; /* without symbolic links */
     uint64_t dev, ino;
@@ -32,6 +33,8 @@ struct stk_root {
     bool usable;       /* false: not there, or not a directory: matches nothing */
     bool inode_counts; /* false: the mount makes inode numbers up */
     char name[STK_ROOT_NAME_BYTES];
+    const char *tree; /* the directory of its entries in this process's tier, or NULL */
+    size_t tree_length;
 };
 
 /* All roots of a process, and the text of their paths. Zero before use; may be static. */
@@ -46,6 +49,9 @@ struct stk_roots {
 void stk_roots_spell(struct stk_roots *roots, const char *paths);
 /* Finds out what they are, and adds the mounts below them; some twenty system calls. */
 void stk_roots_resolve(struct stk_roots *roots);
+
+/* Keeps a text as long as the roots; NULL when there is no room. */
+const char *stk_roots_keep(struct stk_roots *roots, const char *text);
 
 /*
  * The root that `path` (absolute) lies under, and in `rest` what is left of the path, unfolded; the

@@ -209,12 +209,10 @@ static _Atomic uint8_t *opens_of(struct stk_run *run, uint32_t record)
     return (_Atomic uint8_t *)bytes + (record - 1) % STK_RUN_SEGMENT_FILES;
 }
 
-unsigned stk_run_count_open(struct stk_run *run, uint32_t record)
+/* Which open of this file in the run this is, from 0. */
+static unsigned count_epoch(struct stk_run *run, uint32_t record)
 {
     unsigned epoch = 0;
-    if (run->file == NULL) {
-        return 0;
-    }
     _Atomic uint8_t *opens = opens_of(run, record);
     if (opens != NULL) {
         epoch = atomic_load_explicit(opens, memory_order_relaxed);
@@ -222,16 +220,26 @@ unsigned stk_run_count_open(struct stk_run *run, uint32_t record)
             epoch = atomic_fetch_add_explicit(opens, 1, memory_order_relaxed);
         }
     }
-    epoch = epoch < STK_RUN_EPOCHS ? epoch : STK_RUN_EPOCHS - 1;
-    stk_run_add(run, epoch, STK_COUNT_OPENS, 1);
-    return epoch;
+    return epoch < STK_RUN_EPOCHS ? epoch : STK_RUN_EPOCHS - 1;
 }
 
-void stk_run_add(struct stk_run *run, unsigned epoch, enum stk_count kind, uint64_t amount)
+unsigned stk_run_count_open(struct stk_run *run, const struct stk_run_open_counts *open)
 {
-    if (run->file != NULL) {
-        add(&my_stripe(run->file)->epochs[epoch][kind], amount);
+    if (run->file == NULL) {
+        return 0;
     }
+    unsigned epoch = count_epoch(run, open->record);
+    _Atomic uint64_t *counters = my_stripe(run->file)->epochs[epoch];
+    bool hit = open->kind == STK_COUNT_HITS;
+    add(&counters[STK_COUNT_OPENS], 1);
+    add(&counters[hit ? STK_COUNT_BYTES_CACHE : STK_COUNT_BYTES_ORIGIN], open->bytes);
+    if (open->kind != STK_COUNT_OPENS) {
+        add(&counters[open->kind], 1);
+    }
+    if (open->wait_ns > 0) {
+        add(&counters[STK_COUNT_WAIT_NS], (uint64_t)open->wait_ns);
+    }
+    return epoch;
 }
 
 void stk_run_count_bypass(struct stk_run *run, enum stk_bypass why)

@@ -79,9 +79,15 @@ bool stk_run_path(char out[STK_HOME_BYTES], const char *home, const char *name);
 /* When it began, on CLOCK_BOOTTIME. */
 int64_t stk_run_start_ns(const struct stk_run *run);
 
-/* Counts one open of the file with this record (0: unknown) and returns its epoch, from 0. */
-unsigned stk_run_count_open(struct stk_run *run, uint32_t record);
-void stk_run_add(struct stk_run *run, unsigned epoch, enum stk_count kind, uint64_t amount);
+/* One open, as it is counted. */
+struct stk_run_open_counts {
+    uint32_t record;     /* of the file; 0: unknown, which counts as the first open of it */
+    enum stk_count kind; /* hit or fill; OPENS for neither */
+    uint64_t bytes;      /* of the file */
+    int64_t wait_ns;
+};
+/* Counts it in the epoch that it belongs to, and returns that, from 0. */
+unsigned stk_run_count_open(struct stk_run *run, const struct stk_run_open_counts *open);
 void stk_run_count_bypass(struct stk_run *run, enum stk_bypass why);
 void stk_run_count_stat(struct stk_run *run, bool served);
 /* Adds everything up. */

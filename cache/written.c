@@ -33,7 +33,7 @@ static bool same_inode(uint64_t slot, uint64_t hash)
     return (slot ^ hash) >> 24 == 0;
 }
 
-void stk_written_mark_inode(struct stk_catalogue_header *header, uint64_t dev, uint64_t ino)
+static void mark(struct stk_catalogue_header *header, uint64_t dev, uint64_t ino)
 {
     uint64_t hash = hash_inode(dev, ino);
     uint64_t now = stk_written_seconds(stk_clock_boottime_ns()) & SECONDS_MASK;
@@ -51,9 +51,18 @@ void stk_written_mark_inode(struct stk_catalogue_header *header, uint64_t dev, u
     atomic_store(&bucket[KEYED_SLOTS], now);
 }
 
+void stk_written_mark_inode(struct stk_catalogue_header *header, uint64_t dev, uint64_t ino)
+{
+    atomic_store(&header->any_written, 1);
+    mark(header, dev, ino);
+}
+
 bool stk_written_has_inode(const struct stk_catalogue_header *header, uint64_t dev, uint64_t ino,
                            int64_t since_ns)
 {
+    if (atomic_load_explicit(&header->any_written, memory_order_acquire) == 0) {
+        return false;
+    }
     uint64_t hash = hash_inode(dev, ino);
     uint64_t since = stk_written_seconds(since_ns);
     const _Atomic uint64_t *bucket = header->written[hash % STK_WRITTEN_BUCKETS];

@@ -92,7 +92,8 @@ void stk_serve_hit_failed(struct stk_serve *serve, int error)
  * lowest free one, as POSIX says, and other preloads see one open. */
 static bool swap(const char *entry, int origin_fd, int flags)
 {
-    int fd = stk_sys_open_nolinks(entry, flags);
+    /* Close-on-exec until it has its number: another thread may be starting a program. */
+    int fd = stk_sys_open_nolinks(entry, flags | O_CLOEXEC);
     if (fd < 0) {
         return false;
     }
