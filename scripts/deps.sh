@@ -1,0 +1,98 @@
+#!/bin/bash
+# Installs the Debian packages of one or more lists, those that are missing.
+#
+#     scripts/deps.sh LIST...      a list is a file scripts/packages/LIST.txt
+#
+# With STOKER_NO_DEPS=1 it does nothing: for other systems, where the same things have other names.
+set -euo pipefail
+
+here=$(cd "$(dirname "$0")" && pwd)
+log=
+
+fail() {
+    printf '%s\n' "$@" >&2
+    exit 1
+}
+
+usage() {
+    local lists
+    lists=$(cd "$here/packages" && printf ' %s' *.txt)
+    echo "usage: scripts/deps.sh LIST...   with LIST out of:${lists//.txt/}" >&2
+    exit 2
+}
+
+# The packages of the lists, one a line, without comments.
+wanted() {
+    local name
+    for name in "$@"; do
+        sed 's/#.*//' "$here/packages/$name.txt"
+    done | awk 'NF { print $1 }' | sort -u
+}
+
+missing() {
+    local package state
+    for package in $(wanted "$@"); do
+        state=$(dpkg-query -W -f='${Status}' "$package" 2>/dev/null) || true
+        [ "$state" = 'install ok installed' ] || echo "$package"
+    done
+}
+
+# Turns apt's status lines into one line that says how far it is.
+show_progress() {
+    local kind percent count=$1 phase
+    while IFS=: read -r kind _ percent _; do
+        case $kind in
+        dlstatus) phase=downloading ;;
+        pmstatus) phase=installing ;;
+        *) continue ;;
+        esac
+        [ -t 2 ] && printf '\r\033[K%s %s packages: %.0f%%' "$phase" "$count" "${percent:-0}" >&2
+    done
+    return 0
+}
+
+apt() {
+    DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 apt-get -y -qq --no-install-recommends \
+        -o Dpkg::Use-Pty=0 -o DPkg::Lock::Timeout=300 "$@"
+}
+
+failed() {
+    tail -n 20 "$log" >&2
+    fail "deps.sh: $1 failed"
+}
+
+# apt's status lines come on descriptor 3, which becomes the pipe; what it says goes to the log.
+install() {
+    local count
+    echo "deps: installing with apt-get: $*" >&2
+    apt update >>"$log" 2>&1 || failed 'apt-get update'
+    count=$(apt -s install "$@" 2>>"$log" | grep -c '^Inst ') || failed 'apt-get install'
+    apt -o APT::Status-Fd=3 install "$@" 3>&1 >>"$log" 2>&1 | show_progress "$count" ||
+        failed 'apt-get install'
+    if [ -t 2 ]; then printf '\r\033[K' >&2; fi
+    echo "deps: $count packages installed" >&2
+}
+
+main() {
+    [ $# -gt 0 ] || usage
+    local name packages
+    for name in "$@"; do
+        [ -f "$here/packages/$name.txt" ] || usage
+    done
+    [ -z "${STOKER_NO_DEPS:-}" ] || return 0
+    if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
+        fail 'deps.sh: this is no Debian. Install what corresponds to these packages:' \
+            "    $(wanted "$@" | xargs)" \
+            'and run this again with STOKER_NO_DEPS=1 in the environment.'
+    fi
+    packages=$(missing "$@")
+    [ -n "$packages" ] || return 0
+    [ "$(id -u)" = 0 ] || fail 'deps.sh: packages are missing, and only root can install them:' \
+        "    sudo apt-get install --no-install-recommends $(xargs <<<"$packages")"
+    log=$(mktemp)
+    trap 'rm -f "$log"' EXIT
+    # shellcheck disable=SC2086  # one word per package
+    install $packages
+}
+
+main "$@"
