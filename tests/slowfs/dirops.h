@@ -1,0 +1,13 @@
+/* Look-ups side by side within one directory, which the kernel allows only when asked. */
+#ifndef SLOWFS_DIROPS_H
+#define SLOWFS_DIROPS_H
+
+#define FUSE_USE_VERSION 312
+#include <fuse_lowlevel.h>
+
+/* In the init operation: asks libfuse. */
+void slow_dirops_want(struct fuse_conn_info *connection);
+/* Between mount and loop: sees to it that the kernel is told. 0 or -errno. */
+int slow_dirops_tell(struct fuse_session *session);
+
+#endif

@@ -1,0 +1,21 @@
+/* The command line of slowfs. */
+#ifndef SLOWFS_OPTIONS_H
+#define SLOWFS_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct slow_options {
+    const char *source, *mountpoint;
+    const char *control; /* or NULL */
+    uint64_t latency_ns;
+    double attr_timeout, entry_timeout; /* seconds */
+    unsigned threads;
+    bool daemon, readonly, allow_other, exit_with_stdin;
+};
+
+/* Reads the command line. On a mistake, or when only help was asked for, it prints and exits:
+ * a program's main may do so. The strings stay the caller's argv. */
+void slow_options_read(int argc, char **argv, struct slow_options *options);
+
+#endif
