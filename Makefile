@@ -73,7 +73,6 @@ arrows: ## check that the rooms include each other only downwards
 	@scripts/arrows.sh
 
 demo: ## show what it does: a training run on real photographs, without and with Stoker
-	@scripts/deps.sh demo
 	@examples/demo/demo.sh
 
 bench: all ## measure hit costs and epoch throughput against their peers
