@@ -71,6 +71,7 @@ static int64_t group_headroom(const char *group, const char *limit_leaf, const c
     }
     if (read_group_file(group, "/memory.stat", stat, sizeof stat) > 0) {
         usage -= number_after(stat, "inactive_file", 0) + number_after(stat, "active_file", 0);
+        usage = usage > 0 ? usage : 0;
     }
     return limit > usage ? limit - usage : 0;
 }

@@ -48,7 +48,7 @@ static bool is_refused(const struct stk_cache *cache, struct stk_claim claim)
 }
 
 /* Reasons that hold whatever the origin would say now: going there is always right. */
-static enum stk_bypass standing_reason(const struct stk_cache *cache,
+static enum stk_bypass standing_reason(const struct stk_cache *cache, const struct stk_root *root,
                                        const struct stk_record *record, struct stk_claim claim)
 {
     if (is_written(cache, record, claim.sealed)) {
@@ -57,11 +57,9 @@ static enum stk_bypass standing_reason(const struct stk_cache *cache,
     if (!claim.sealed) {
         return STK_BYPASS_NONE;
     }
-    if (record->size == 0) {
-        return STK_BYPASS_EMPTY;
-    }
-    if (record->size > (uint64_t)cache->options.max_file_bytes) {
-        return STK_BYPASS_LARGE;
+    bool large = record->size > (uint64_t)cache->options.max_file_bytes;
+    if ((record->size == 0 || large) && stk_trust_has(cache, root, record)) {
+        return large ? STK_BYPASS_LARGE : STK_BYPASS_EMPTY; /* else it may have become another */
     }
     return is_refused(cache, claim) ? STK_BYPASS_BUDGET : STK_BYPASS_NONE;
 }
@@ -103,7 +101,7 @@ enum stk_answer stk_cache_ask(struct stk_cache *cache, const struct stk_place *p
         }
         struct stk_claim claim = stk_claim_load(&record->claim);
         ask->size = claim.sealed ? record->size : 0;
-        ask->why = standing_reason(cache, record, claim);
+        ask->why = standing_reason(cache, place->root, record, claim);
         if (ask->why != STK_BYPASS_NONE) {
             return STK_ANSWER_ORIGIN;
         }

@@ -31,6 +31,7 @@
 #define STK_TIERS              8
 #define STK_TIER_PATH_BYTES    512
 #define STK_DISTRUST_SLOTS     256
+#define STK_CHANGED_SLOTS      4096
 #define STK_WRITTEN_BUCKETS    1024
 #define STK_WRITTEN_SLOTS      8
 
@@ -55,8 +56,10 @@ struct stk_catalogue_header {
     _Atomic uint32_t segments;    /* of records that are allocated */
     _Atomic uint32_t next_record; /* the first number not given out */
     struct stk_tier_shared tiers[STK_TIERS];
-    /* cache/freshness.h: when all records of a root became untrusted, by a hash of the root. */
+    /* cache/trust.h: when all records of a root became untrusted, by a hash of the root. */
     _Atomic int64_t distrusted_ns[STK_DISTRUST_SLOTS];
+    /* cache/trust.h: when a single file was last distrusted, by its key. */
+    _Atomic int64_t changed_ns[STK_CHANGED_SLOTS];
     /* cache/written.h: inodes opened for writing. */
     _Atomic uint32_t any_written; /* 0: the table is empty */
     _Atomic uint64_t written[STK_WRITTEN_BUCKETS][STK_WRITTEN_SLOTS];

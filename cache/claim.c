@@ -53,10 +53,17 @@ static bool is_mine(struct stk_claim claim)
 
 bool stk_claim_advance(_Atomic uint64_t *word)
 {
-    struct stk_claim seen = stk_claim_load(word);
-    struct stk_claim next = seen;
-    next.detail++;
-    return is_mine(seen) && stk_claim_change(word, seen, next);
+    for (;;) {
+        struct stk_claim seen = stk_claim_load(word);
+        struct stk_claim next = seen;
+        next.detail++;
+        if (!is_mine(seen)) {
+            return false;
+        }
+        if (stk_claim_change(word, seen, next)) {
+            return true;
+        }
+    }
 }
 
 bool stk_claim_finish(_Atomic uint64_t *word, enum stk_state state, unsigned tier, uint32_t detail)
@@ -89,6 +96,16 @@ void stk_claim_set_leaf(_Atomic uint64_t *word, enum stk_leaf leaf)
     }
 }
 
+/* Takes a claim away from its filler. Of all who find it dead or stuck one succeeds. */
+static bool abandon(_Atomic uint64_t *word, struct stk_claim claim)
+{
+    struct stk_claim absent = claim;
+    absent.state = STK_ABSENT;
+    absent.pid = 0;
+    absent.detail = 0;
+    return stk_claim_change(word, claim, absent);
+}
+
 bool stk_claim_wait(_Atomic uint64_t *word)
 {
     uint64_t last = atomic_load_explicit(word, memory_order_acquire);
@@ -98,18 +115,17 @@ bool stk_claim_wait(_Atomic uint64_t *word)
         if (claim.state != STK_FILLING) {
             return true;
         }
-        if (!stk_sys_process_exists(claim.pid)) {
-            return false;
+        bool stuck = stk_clock_boottime_ns() - moved_ns > STK_CLAIM_PATIENCE_NS;
+        if (stuck || !stk_sys_process_exists(claim.pid)) {
+            if (abandon(word, claim)) {
+                return false;
+            }
+        } else {
+            /* The low half, which the kernel compares, holds everything but the progress. */
+            stk_sys_futex_wait(word, (uint32_t)last, LOOK_NS);
         }
-        /* The low half, which the kernel compares, holds everything but the progress. */
-        stk_sys_futex_wait(word, (uint32_t)last, LOOK_NS);
         uint64_t now = atomic_load_explicit(word, memory_order_acquire);
-        int64_t now_ns = stk_clock_boottime_ns();
-        if (now != last) {
-            moved_ns = now_ns;
-        } else if (now_ns - moved_ns > STK_CLAIM_PATIENCE_NS) {
-            return false;
-        }
+        moved_ns = now != last ? stk_clock_boottime_ns() : moved_ns;
         last = now;
     }
 }

@@ -48,7 +48,7 @@ static inline struct stk_claim stk_claim_load(const _Atomic uint64_t *word)
 /* Replaces `seen` by `wanted`; false when somebody else was faster. Wakes those who wait. */
 bool stk_claim_change(_Atomic uint64_t *word, struct stk_claim seen, struct stk_claim wanted);
 
-/* Takes an absent, refused or abandoned record for filling by this process; false: not now. */
+/* Takes a record that nobody fills, for filling (or dropping) by this process; false: not now. */
 bool stk_claim_take(_Atomic uint64_t *word, struct stk_claim seen);
 /* One step forward; false when the claim is no longer this process's. */
 bool stk_claim_advance(_Atomic uint64_t *word);
@@ -59,7 +59,8 @@ void stk_claim_set_leaf(_Atomic uint64_t *word, enum stk_leaf leaf);
 
 /*
  * Waits while another process fills and makes progress. Returns true when the word says anything
- * else than filling, false when the filler is dead or stuck (the caller may overtake it).
+ * else than filling. A filler that is dead or stuck loses its claim, so that all who wait for it go
+ * on, and one of them takes its place; false to the one that did this.
  */
 bool stk_claim_wait(_Atomic uint64_t *word);
 

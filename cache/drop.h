@@ -8,9 +8,11 @@
 
 #include "cache/cache.h"
 
-/* Marks a present record absent, unlinks its entry and gives its budget back. */
+/* Unlinks the entry of a present record, gives its budget back, and marks the record absent. */
 void stk_drop_entry(struct stk_cache *cache, uint32_t record, const char *entry);
 /* The same for a version of this place that has been superseded. */
 void stk_drop_version(struct stk_cache *cache, const struct stk_place *place, uint32_t record);
+/* Marks a present record absent, but leaves the entry, to be adopted by another record. */
+void stk_drop_claim(struct stk_record *record);
 
 #endif

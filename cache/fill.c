@@ -243,12 +243,16 @@ static void finish(const struct fill *fill, enum stk_bypass why)
 /* Runs a claimed fill to its end. */
 static void run_fill(struct fill *fill, struct stk_outcome *outcome)
 {
-    if (adopt(fill)) {
-        outcome->why = STK_BYPASS_NONE;
-        outcome->kind = STK_COUNT_HITS;
-    } else {
+    outcome->why = STK_BYPASS_NONE;
+    outcome->kind = STK_COUNT_HITS;
+    if (!adopt(fill)) {
         outcome->why = reserve_and_write(fill);
         outcome->kind = outcome->why == STK_BYPASS_NONE ? STK_COUNT_FILLS : STK_COUNT_OPENS;
+    }
+    if (outcome->why == STK_BYPASS_TIER && adopt(fill)) {
+        /* A filler that had been thought dead has published it in the meantime. */
+        outcome->why = STK_BYPASS_NONE;
+        outcome->kind = STK_COUNT_HITS;
     }
     finish(fill, outcome->why);
     if (outcome->kind == STK_COUNT_FILLS) {
@@ -325,11 +329,9 @@ static enum stk_count acquire(struct fill *fill, enum stk_bypass *why)
             *why = STK_BYPASS_CHANGED;
             return is_usable(fill) ? STK_COUNT_HITS : STK_COUNT_OPENS;
         }
-        if (claim.state == STK_FILLING && stk_claim_wait(&fill->record->claim)) {
-            continue;
-        }
-        claim = stk_claim_load(&fill->record->claim);
-        if (claim.state != STK_PRESENT && stk_claim_take(&fill->record->claim, claim)) {
+        if (claim.state == STK_FILLING) {
+            stk_claim_wait(&fill->record->claim);
+        } else if (stk_claim_take(&fill->record->claim, claim)) {
             return STK_COUNT_FILLS;
         }
     }
@@ -337,7 +339,17 @@ static enum stk_count acquire(struct fill *fill, enum stk_bypass *why)
     return STK_COUNT_OPENS;
 }
 
-static bool fill_record(struct fill *fill, struct stk_outcome *outcome)
+/* The entry's path in the tier that the record names, which may be another run's. */
+static bool name_entry(const struct fill *fill, char entry[STK_PATH_BYTES])
+{
+    struct stk_tier tier;
+    unsigned index = stk_claim_load(&fill->record->claim).tier;
+    return stk_tier_by_index(&fill->cache->catalogue, index, &tier) &&
+           stk_entry_path(entry, tier.home, fill->place->root, fill->place->below,
+                          fill->record->name);
+}
+
+static bool fill_record(struct fill *fill, char entry[STK_PATH_BYTES], struct stk_outcome *outcome)
 {
     struct stk_cache *cache = fill->cache;
     if (stk_written_has_record(fill->record, cache->run_start_ns)) {
@@ -351,18 +363,11 @@ static bool fill_record(struct fill *fill, struct stk_outcome *outcome)
     outcome->kind = acquire(fill, &outcome->why);
     if (outcome->kind == STK_COUNT_FILLS) {
         run_fill(fill, outcome);
+    } else if (outcome->kind == STK_COUNT_HITS && !name_entry(fill, entry)) {
+        outcome->kind = STK_COUNT_OPENS;
+        outcome->why = STK_BYPASS_TIER;
     }
     return outcome->kind != STK_COUNT_OPENS;
-}
-
-/* The entry's path in the tier that the record names, which may be another run's. */
-static bool name_entry(struct fill *fill, char entry[STK_PATH_BYTES])
-{
-    struct stk_tier tier;
-    unsigned index = stk_claim_load(&fill->record->claim).tier;
-    return stk_tier_by_index(&fill->cache->catalogue, index, &tier) &&
-           stk_entry_path(entry, tier.home, fill->place->root, fill->place->below,
-                          fill->record->name);
 }
 
 bool stk_cache_fill(struct stk_cache *cache, const struct stk_place *place, int origin_fd,
@@ -392,5 +397,5 @@ bool stk_cache_fill(struct stk_cache *cache, const struct stk_place *place, int 
         outcome->why = STK_BYPASS_NAME;
         return false;
     }
-    return fill_record(&fill, outcome) && name_entry(&fill, entry);
+    return fill_record(&fill, entry, outcome);
 }

@@ -1,7 +1,7 @@
 /* What the program does to its files: marks and distrust. See cache/cache.h. */
 #include "base/clock.h"
 #include "cache/cache.h"
-#include "cache/claim.h"
+#include "cache/trust.h"
 #include "cache/written.h"
 
 /* The record of a place, made without an identity if there is none: only to carry the mark. */
@@ -66,13 +66,8 @@ void stk_cache_mark_inode(struct stk_cache *cache, const struct stat *stat)
 
 void stk_cache_distrust(struct stk_cache *cache, const struct stk_place *place)
 {
-    if (cache->catalogue.header == NULL) {
-        return;
-    }
-    uint32_t number = stk_catalogue_find(&cache->catalogue, place->key);
-    struct stk_record *record = stk_catalogue_record(&cache->catalogue, number);
-    if (record != NULL) {
-        atomic_store_explicit(&record->validated_ns, 0, memory_order_release);
+    if (cache->catalogue.header != NULL) {
+        stk_trust_end(cache, place->key);
     }
 }
 

@@ -43,7 +43,11 @@ static bool supersede(struct stk_cache *cache, const struct stk_place *place, ui
         return false;
     }
     carry_written(to, from);
-    stk_drop_version(cache, place, older);
+    if (from->name == to->name) {
+        stk_drop_claim(from); /* only blocks or links are new: it is the new record's entry now */
+    } else {
+        stk_drop_version(cache, place, older);
+    }
     return true;
 }
 

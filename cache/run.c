@@ -12,7 +12,8 @@
 
 #define MAGIC          UINT64_C(0x31302d6e75726b74) /* changes with the layout */
 #define COUNTERS_BYTES (64u << 10)
-#define EPOCH_LIMIT    250 /* of the one byte that counts the opens of a file */
+/* Of the one byte that counts the opens of a file; far below 255, as many may count it at once. */
+#define EPOCH_LIMIT 100
 
 #ifndef MADV_WIPEONFORK
 #define MADV_WIPEONFORK 18

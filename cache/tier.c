@@ -102,6 +102,7 @@ static void compute_budget(const struct statfs *fs, int64_t used_blocks, int64_t
         int64_t memory = stk_memory_available_bytes();
         free_bytes = free_bytes < memory ? free_bytes : memory;
     }
+    used_blocks = used_blocks < UNLIMITED ? used_blocks : 0; /* not counted yet */
     int64_t whole = free_bytes + used_blocks * STK_BLOCK_BYTES;
     *blocks = stk_budget_less_reserve(whole, LEAST_RESERVE_BYTES) / STK_BLOCK_BYTES;
     *inodes = fs->f_files == 0 ? UNLIMITED
@@ -168,6 +169,7 @@ static int set_up(struct stk_tier_shared *shared, const char *home, const struct
     int64_t blocks, inodes;
     int error = stk_sys_fstatat(AT_FDCWD, home, &stat, AT_SYMLINK_NOFOLLOW);
     if (error != 0) {
+        atomic_store(&shared->setup, 0);
         return error;
     }
     shared->dev = stat.st_dev;
@@ -258,6 +260,7 @@ int stk_tier_attach(struct stk_catalogue *catalogue, const char *dir, int64_t bu
         error = set_up(shared, home, &fs, budget_bytes);
     }
     fill_view(out, shared, (unsigned)index);
+    memcpy(out->home, home, sizeof out->home); /* should the setup not be ready */
     return error;
 }
 

@@ -58,11 +58,36 @@ static bool ask_origin(const struct stk_place *place, struct stk_identity *out, 
     return S_ISREG(answer.stx_mode) && stk_identity_from_statx(out, &answer);
 }
 
+static _Atomic int64_t *changed_slot(const struct stk_cache *cache, uint64_t key)
+{
+    return &cache->catalogue.header->changed_ns[key % STK_CHANGED_SLOTS];
+}
+
+/* What was asked before a distrust and is noted only now must not undo it. The distrust leaves its
+ * time first and clears the record then, so one of the two sees the other. */
 static void set_validated(const struct stk_cache *cache, struct stk_record *record,
                           const struct stk_identity *identity, int64_t asked_ns)
 {
-    int64_t time = stk_trust_is_young(cache, identity) ? 0 : asked_ns;
-    atomic_store_explicit(&record->validated_ns, time, memory_order_release);
+    const _Atomic int64_t *changed = changed_slot(cache, record->key);
+    bool stays = !stk_trust_is_young(cache, identity) && atomic_load(changed) < asked_ns;
+    atomic_store(&record->validated_ns, stays ? asked_ns : 0);
+    if (stays && atomic_load(changed) >= asked_ns) {
+        atomic_store(&record->validated_ns, 0);
+    }
+}
+
+void stk_trust_end(struct stk_cache *cache, struct stk_hash128 key)
+{
+    _Atomic int64_t *slot = changed_slot(cache, key.low);
+    int64_t now = stk_clock_boottime_ns();
+    int64_t seen = atomic_load(slot);
+    while (seen < now && !atomic_compare_exchange_weak(slot, &seen, now)) {
+    }
+    uint32_t number = stk_catalogue_find(&cache->catalogue, key);
+    struct stk_record *record = stk_catalogue_record(&cache->catalogue, number);
+    if (record != NULL) {
+        atomic_store(&record->validated_ns, 0);
+    }
 }
 
 uint32_t stk_trust_validate(struct stk_cache *cache, const struct stk_place *place)

@@ -24,11 +24,14 @@ bool stk_trust_is_young(const struct stk_cache *cache, const struct stk_identity
 /*
  * Asks the origin for the identity of a place, past its client's caches, and remembers it: the
  * record is then sealed, current and, unless the file is young, trusted. Returns its number, or 0
- * (not a regular file, no such file, no room). `size` may be NULL.
+ * (not a regular file, no such file, no room).
  */
 uint32_t stk_trust_validate(struct stk_cache *cache, const struct stk_place *place);
 
 /* As validate, but of an open file: true if it still is the version of this record. */
 bool stk_trust_validate_fd(struct stk_cache *cache, struct stk_record *record, int origin_fd);
+
+/* Distrusts the file with this key, and what is being asked of the origin about it just now. */
+void stk_trust_end(struct stk_cache *cache, struct stk_hash128 key);
 
 #endif

@@ -28,6 +28,13 @@ static bool is_since(uint64_t seconds, uint64_t since)
     return ((seconds - since) & SECONDS_MASK) <= SECONDS_MASK / 2;
 }
 
+/* Of a slot that may be empty. A later time is never replaced by the earlier one of a slow marker.
+ */
+static bool is_marked_since(uint64_t slot, uint64_t since)
+{
+    return slot != 0 && is_since(slot, since);
+}
+
 static bool same_inode(uint64_t slot, uint64_t hash)
 {
     return (slot ^ hash) >> 24 == 0;
@@ -43,12 +50,16 @@ static void mark(struct stk_catalogue_header *header, uint64_t dev, uint64_t ino
     for (int i = 0; i < KEYED_SLOTS; i++) {
         uint64_t seen = atomic_load(&bucket[i]);
         while (seen == 0 || same_inode(seen, hash)) {
-            if (atomic_compare_exchange_weak(&bucket[i], &seen, wanted)) {
+            if (is_marked_since(seen, now) ||
+                atomic_compare_exchange_weak(&bucket[i], &seen, wanted)) {
                 return;
             }
         }
     }
-    atomic_store(&bucket[KEYED_SLOTS], now);
+    uint64_t seen = atomic_load(&bucket[KEYED_SLOTS]);
+    while (!is_marked_since(seen, now) &&
+           !atomic_compare_exchange_weak(&bucket[KEYED_SLOTS], &seen, now)) {
+    }
 }
 
 void stk_written_mark_inode(struct stk_catalogue_header *header, uint64_t dev, uint64_t ino)
@@ -67,7 +78,7 @@ bool stk_written_has_inode(const struct stk_catalogue_header *header, uint64_t d
     uint64_t since = stk_written_seconds(since_ns);
     const _Atomic uint64_t *bucket = header->written[hash % STK_WRITTEN_BUCKETS];
     uint64_t overflow = atomic_load_explicit(&bucket[KEYED_SLOTS], memory_order_relaxed);
-    if (overflow != 0 && is_since(overflow, since)) {
+    if (is_marked_since(overflow, since)) {
         return true;
     }
     for (int i = 0; i < KEYED_SLOTS; i++) {
