@@ -1,0 +1,452 @@
+/* cache/catalogue.c */
+#include "tests/unit/unit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/hash.h"
+#include "cache/catalogue.h"
+
+#define MANY 300000
+
+static struct stk_catalogue catalogue;
+
+static struct stk_hash128 key_of(uint64_t number)
+{
+    return stk_hash_128(&number, sizeof number, 1);
+}
+
+/* A record with this key, findable; its number, or 0. */
+static uint32_t put(struct stk_catalogue *into, struct stk_hash128 key, uint64_t size)
+{
+    uint32_t number = stk_catalogue_allocate(into, key);
+    if (number == 0) {
+        return 0;
+    }
+    stk_catalogue_record(into, number)->size = size;
+    return stk_catalogue_insert(into, key, number);
+}
+
+static uint64_t size_of(struct stk_hash128 key)
+{
+    const struct stk_record *record =
+        stk_catalogue_record(&catalogue, stk_catalogue_find(&catalogue, key));
+    return record != NULL ? record->size : UINT64_MAX;
+}
+
+static void open_new(void)
+{
+    ck_assert_int_eq(stk_catalogue_open(&catalogue, unit_path(""), true), 0);
+}
+
+static const char *file(void)
+{
+    return unit_path("/catalogue");
+}
+
+START_TEST(opens_and_reopens)
+{
+    UNIT_NEEDS_PRIVATE();
+    ck_assert_int_eq(stk_catalogue_open(&catalogue, unit_path(""), false), -ENOENT);
+    ck_assert_ptr_null(catalogue.header);
+    open_new();
+    ck_assert_uint_eq(unit_stat(file()).st_mode, S_IFREG | 0600);
+    uint32_t number = put(&catalogue, key_of(1), 11);
+    ck_assert_uint_eq(number, 1);
+    stk_catalogue_close(&catalogue);
+    ck_assert_ptr_null(catalogue.header);
+    ck_assert_int_eq(stk_catalogue_open(&catalogue, unit_path(""), false), 0);
+    ck_assert_uint_eq(stk_catalogue_find(&catalogue, key_of(1)), number);
+    ck_assert_uint_eq(size_of(key_of(1)), 11);
+    ck_assert_uint_eq(stk_catalogue_find(&catalogue, key_of(2)), 0);
+}
+END_TEST
+
+START_TEST(numbers_that_are_none)
+{
+    UNIT_NEEDS_PRIVATE();
+    open_new();
+    ck_assert_ptr_null(stk_catalogue_record(&catalogue, 0));
+    ck_assert_ptr_null(stk_catalogue_record(&catalogue, 1));
+    ck_assert_ptr_null(stk_catalogue_record(&catalogue, UINT32_MAX));
+    ck_assert_uint_eq(put(&catalogue, key_of(1), 1), 1);
+    ck_assert_ptr_nonnull(stk_catalogue_record(&catalogue, 1));
+    ck_assert_ptr_null(stk_catalogue_record(&catalogue, STK_SEGMENT_RECORDS + 1));
+}
+END_TEST
+
+START_TEST(many_keys_over_several_levels)
+{
+    UNIT_NEEDS_PRIVATE();
+    open_new();
+    for (uint64_t i = 0; i < MANY; i++) {
+        ck_assert_uint_eq(put(&catalogue, key_of(i), i), i + 1);
+    }
+    ck_assert_uint_ge(atomic_load(&catalogue.header->levels), 3);
+    ck_assert_uint_eq(atomic_load(&catalogue.header->segments), MANY / STK_SEGMENT_RECORDS + 1);
+    stk_catalogue_close(&catalogue);
+    open_new();
+    for (uint64_t i = 0; i < MANY; i++) {
+        ck_assert_uint_eq(size_of(key_of(i)), i);
+        ck_assert_uint_eq(stk_catalogue_find(&catalogue, key_of(MANY + i)), 0);
+    }
+}
+END_TEST
+
+START_TEST(replaces)
+{
+    UNIT_NEEDS_PRIVATE();
+    open_new();
+    for (uint64_t i = 0; i < MANY / 3; i++) {
+        ck_assert_uint_ne(put(&catalogue, key_of(i), 1), 0);
+    }
+    for (uint64_t i = 0; i < MANY / 3; i += 7) {
+        uint32_t older = stk_catalogue_find(&catalogue, key_of(i));
+        uint32_t newer = stk_catalogue_allocate(&catalogue, key_of(i));
+        stk_catalogue_record(&catalogue, newer)->size = 2;
+        ck_assert(!stk_catalogue_replace(&catalogue, key_of(i), newer, older));
+        ck_assert(stk_catalogue_replace(&catalogue, key_of(i), older, newer));
+        ck_assert(!stk_catalogue_replace(&catalogue, key_of(i), older, newer));
+        ck_assert_uint_eq(stk_catalogue_find(&catalogue, key_of(i)), newer);
+    }
+    for (uint64_t i = 0; i < MANY / 3; i++) {
+        ck_assert_uint_eq(size_of(key_of(i)), i % 7 == 0 ? 2 : 1);
+    }
+    ck_assert(!stk_catalogue_replace(&catalogue, key_of(MANY), 1, 2));
+}
+END_TEST
+
+/* Keys that agree in what the index keeps of them are told apart by the records. */
+START_TEST(equal_tags)
+{
+    UNIT_NEEDS_PRIVATE();
+    open_new();
+    for (uint64_t i = 0; i < 48; i++) { /* one bucket in three levels */
+        struct stk_hash128 key = {.low = i, .high = UINT64_C(0x1234567800000001)};
+        ck_assert_uint_eq(put(&catalogue, key, i), i + 1);
+    }
+    for (uint64_t i = 0; i < 48; i++) {
+        struct stk_hash128 key = {.low = i, .high = UINT64_C(0x1234567800000001)};
+        ck_assert_uint_eq(size_of(key), i);
+        ck_assert_uint_eq(put(&catalogue, key, i), i + 1);
+        key.high++;
+        ck_assert_uint_eq(stk_catalogue_find(&catalogue, key), 0);
+    }
+    ck_assert_uint_eq(atomic_load(&catalogue.header->levels), 3);
+}
+END_TEST
+
+struct inserter {
+    struct stk_catalogue *catalogue;
+    uint32_t numbers[20000];
+};
+
+static void *insert_all(void *context)
+{
+    struct inserter *inserter = context;
+    for (uint64_t i = 0; i < 20000; i++) {
+        inserter->numbers[i] = put(inserter->catalogue, key_of(i), i);
+    }
+    return NULL;
+}
+
+START_TEST(inserters_of_one_key_agree_in_threads)
+{
+    UNIT_NEEDS_PRIVATE();
+    static struct inserter inserters[4];
+    pthread_t threads[4];
+    open_new();
+    for (int i = 0; i < 4; i++) {
+        inserters[i].catalogue = &catalogue;
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, insert_all, &inserters[i]), 0);
+    }
+    for (int i = 0; i < 4; i++) {
+        ck_assert_int_eq(pthread_join(threads[i], NULL), 0);
+    }
+    for (uint64_t key = 0; key < 20000; key++) {
+        uint32_t number = stk_catalogue_find(&catalogue, key_of(key));
+        ck_assert_uint_ne(number, 0);
+        for (int i = 0; i < 4; i++) {
+            ck_assert_uint_eq(inserters[i].numbers[key], number);
+        }
+    }
+}
+END_TEST
+
+static void insert_in_child(struct inserter *inserter)
+{
+    static struct stk_catalogue mine;
+    inserter->catalogue = &mine;
+    if (stk_catalogue_open(&mine, unit_path(""), true) != 0) {
+        _exit(1);
+    }
+    insert_all(inserter);
+    _exit(0);
+}
+
+/* Also of the file itself: all of them make it if it is not there. */
+START_TEST(inserters_of_one_key_agree_in_processes)
+{
+    UNIT_NEEDS_PRIVATE();
+    int status;
+    struct inserter *inserters = mmap(NULL, 4 * sizeof *inserters, PROT_READ | PROT_WRITE,
+                                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    ck_assert_ptr_ne(inserters, MAP_FAILED);
+    for (int i = 0; i < 4; i++) {
+        pid_t pid = fork();
+        ck_assert_int_ge(pid, 0);
+        if (pid == 0) {
+            insert_in_child(&inserters[i]);
+        }
+    }
+    for (int i = 0; i < 4; i++) {
+        ck_assert_int_gt(wait(&status), 0);
+        ck_assert_int_eq(status, 0);
+    }
+    open_new();
+    for (uint64_t key = 0; key < 20000; key++) {
+        uint32_t number = stk_catalogue_find(&catalogue, key_of(key));
+        ck_assert_uint_ne(number, 0);
+        for (int i = 0; i < 4; i++) {
+            ck_assert_uint_eq(inserters[i].numbers[key], number);
+        }
+    }
+}
+END_TEST
+
+/* ---- no room ---- */
+
+START_TEST(no_room_for_the_file)
+{
+    UNIT_NEEDS_PRIVATE();
+    const char *small = unit_directory("small");
+    unit_mount_tmpfs(small, "size=256k");
+    ck_assert_int_eq(stk_catalogue_open(&catalogue, small, true), -ENOSPC);
+    ck_assert_ptr_null(catalogue.header);
+    ck_assert_int_eq(stk_catalogue_open(&catalogue, small, false), -ENOENT);
+}
+END_TEST
+
+/* A full tmpfs is an error code, and what is known stays known. */
+START_TEST(no_room_to_grow)
+{
+    UNIT_NEEDS_PRIVATE();
+    const char *small = unit_directory("small");
+    unit_mount_tmpfs(small, "size=3m");
+    ck_assert_int_eq(stk_catalogue_open(&catalogue, small, true), 0);
+    uint64_t known = 0;
+    while (put(&catalogue, key_of(known), known) != 0) {
+        known++;
+        ck_assert_uint_lt(known, MANY);
+    }
+    ck_assert_uint_ge(known, STK_SEGMENT_RECORDS);
+    for (uint64_t i = 0; i < known; i++) {
+        ck_assert_uint_eq(size_of(key_of(i)), i);
+    }
+    ck_assert_uint_eq(put(&catalogue, key_of(known), 0), 0);
+    ck_assert_uint_eq(stk_catalogue_find(&catalogue, key_of(known)), 0);
+}
+END_TEST
+
+/* The tier on the same file system pays, and does not pay more than it has. */
+START_TEST(growth_is_charged)
+{
+    UNIT_NEEDS_PRIVATE();
+    open_new();
+    struct stk_tier_shared *tier = &catalogue.header->tiers[0];
+    tier->dev = catalogue.dev;
+    stk_budget_set(&tier->budget, 2048 + 100, 10);
+    atomic_store(&tier->setup, STK_TIER_READY);
+    ck_assert_uint_ne(put(&catalogue, key_of(0), 0), 0);
+    ck_assert_int_eq(atomic_load(&tier->budget.used_blocks), 2048);
+    uint64_t known = 1;
+    while (put(&catalogue, key_of(known), known) != 0) {
+        known++;
+    }
+    ck_assert_uint_eq(known, STK_SEGMENT_RECORDS);
+    ck_assert_int_eq(atomic_load(&tier->budget.used_blocks), 2048);
+    ck_assert_int_eq(atomic_load(&tier->budget.used_inodes), 0);
+}
+END_TEST
+
+/* ---- files that are not ours to trust ---- */
+
+START_TEST(only_on_a_tmpfs)
+{
+    char name[] = "/var/tmp/stoker-unit-XXXXXX";
+    ck_assert_ptr_nonnull(mkdtemp(name));
+    int error = stk_catalogue_open(&catalogue, name, true);
+    rmdir(name);
+    ck_assert_int_eq(error, -EMEDIUMTYPE);
+}
+END_TEST
+
+START_TEST(foreign_files)
+{
+    UNIT_NEEDS_PRIVATE();
+    open_new();
+    stk_catalogue_close(&catalogue);
+    ck_assert_int_eq(chmod(file(), 0640), 0);
+    ck_assert_int_eq(stk_catalogue_open(&catalogue, unit_path(""), true), -EPERM);
+    ck_assert_int_eq(chmod(file(), 0600), 0);
+    ck_assert_int_eq(rename(file(), unit_path("elsewhere")), 0);
+    ck_assert_int_eq(symlink("elsewhere", file()), 0);
+    ck_assert_int_eq(stk_catalogue_open(&catalogue, unit_path(""), true), -ELOOP);
+    ck_assert_int_eq(unlink(file()), 0);
+    ck_assert_int_eq(mkfifo(file(), 0600), 0);
+    ck_assert_int_eq(stk_catalogue_open(&catalogue, unit_path(""), true), -EPERM);
+    ck_assert_int_eq(unlink(file()), 0);
+    ck_assert_int_eq(mkdir(file(), 0700), 0);
+    ck_assert_int_eq(stk_catalogue_open(&catalogue, unit_path(""), true), -EISDIR);
+    ck_assert_ptr_null(catalogue.header);
+}
+END_TEST
+
+START_TEST(file_of_another_user)
+{
+    UNIT_NEEDS_ROOT();
+    open_new();
+    stk_catalogue_close(&catalogue);
+    ck_assert_int_eq(chown(file(), 1234, 1234), 0);
+    ck_assert_int_eq(stk_catalogue_open(&catalogue, unit_path(""), true), -EPERM);
+}
+END_TEST
+
+static void spoil(off_t offset, uint64_t with)
+{
+    int fd = open(file(), O_WRONLY);
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(pwrite(fd, &with, sizeof with, offset), sizeof with);
+    close(fd);
+}
+
+START_TEST(torn_files)
+{
+    UNIT_NEEDS_PRIVATE();
+    open_new();
+    uint64_t magic = catalogue.header->magic;
+    stk_catalogue_close(&catalogue);
+    spoil(0, magic + 1); /* another version */
+    ck_assert_int_eq(stk_catalogue_open(&catalogue, unit_path(""), true), -EPROTO);
+    spoil(0, magic);
+    spoil(8, 1); /* another layout */
+    ck_assert_int_eq(stk_catalogue_open(&catalogue, unit_path(""), true), -EPROTO);
+    ck_assert_ptr_null(catalogue.header);
+    ck_assert_int_eq(truncate(file(), 100), 0);
+    ck_assert_int_eq(stk_catalogue_open(&catalogue, unit_path(""), true), -EPROTO);
+    ck_assert_int_eq(truncate(file(), 0), 0);
+    ck_assert_int_eq(stk_catalogue_open(&catalogue, unit_path(""), true), -EPROTO);
+    ck_assert_ptr_null(catalogue.header);
+}
+END_TEST
+
+/* What the header promises is behind the end of the file: nothing is known, nothing is touched. */
+START_TEST(truncated_files)
+{
+    UNIT_NEEDS_PRIVATE();
+    open_new();
+    ck_assert_uint_eq(put(&catalogue, key_of(1), 1), 1);
+    stk_catalogue_close(&catalogue);
+    ck_assert_int_eq(truncate(file(), 640 << 10), 0); /* header and first level only */
+    open_new();
+    ck_assert_uint_eq(stk_catalogue_find(&catalogue, key_of(1)), 0);
+    ck_assert_ptr_null(stk_catalogue_record(&catalogue, 1));
+    ck_assert_uint_eq(stk_catalogue_allocate(&catalogue, key_of(2)), 0);
+    stk_catalogue_close(&catalogue);
+    ck_assert_int_eq(truncate(file(), 128 << 10), 0); /* header only */
+    open_new();
+    ck_assert_uint_eq(stk_catalogue_find(&catalogue, key_of(1)), 0);
+    ck_assert_uint_eq(stk_catalogue_insert(&catalogue, key_of(1), 1), 0);
+}
+END_TEST
+
+START_TEST(unlinked_and_replaced_while_mapped)
+{
+    UNIT_NEEDS_PRIVATE();
+    static struct stk_catalogue newer;
+    open_new();
+    ck_assert_uint_eq(put(&catalogue, key_of(1), 1), 1);
+    ck_assert(stk_catalogue_is_current(&catalogue));
+    ck_assert_int_eq(unlink(file()), 0);
+    ck_assert(!stk_catalogue_is_current(&catalogue));
+    ck_assert_int_eq(stk_catalogue_open(&newer, unit_path(""), true), 0);
+    ck_assert(!stk_catalogue_is_current(&catalogue));
+    ck_assert(stk_catalogue_is_current(&newer));
+    /* The old one is still there to be read, and grows no more: least of all in the new file. */
+    ck_assert_uint_eq(stk_catalogue_find(&catalogue, key_of(1)), 1);
+    uint64_t known = 1;
+    while (put(&catalogue, key_of(known + 1), 0) != 0) {
+        known++;
+    }
+    ck_assert_uint_eq(known, STK_SEGMENT_RECORDS);
+    ck_assert_uint_eq(stk_catalogue_find(&newer, key_of(1)), 0);
+    ck_assert_uint_eq(atomic_load(&newer.header->segments), 0);
+}
+END_TEST
+
+START_TEST(closed)
+{
+    UNIT_NEEDS_PRIVATE();
+    open_new();
+    atomic_store(&catalogue.header->closed, 1);
+    ck_assert(!stk_catalogue_is_current(&catalogue));
+}
+END_TEST
+
+static int find_without_descriptors(void *context)
+{
+    struct rlimit none = {0, 0};
+    (void)context;
+    if (setrlimit(RLIMIT_NOFILE, &none) != 0 || stk_catalogue_find(&catalogue, key_of(1)) != 0) {
+        return 1;
+    }
+    return put(&catalogue, key_of(2), 2) == 0 ? 0 : 2;
+}
+
+/* A program that has used up its descriptors gets no answers, and nothing else. */
+START_TEST(no_descriptors)
+{
+    UNIT_NEEDS_PRIVATE();
+    open_new();
+    ck_assert_uint_eq(put(&catalogue, key_of(1), 1), 1);
+    stk_catalogue_close(&catalogue);
+    open_new();
+    ck_assert_int_eq(unit_in_child(find_without_descriptors, NULL), 0);
+    ck_assert_uint_eq(stk_catalogue_find(&catalogue, key_of(1)), 1);
+}
+END_TEST
+
+Suite *suite_catalogue(void)
+{
+    Suite *suite = suite_create("catalogue");
+    TCase *keys = unit_case(suite, "catalogue_keys");
+    tcase_add_test(keys, opens_and_reopens);
+    tcase_add_test(keys, numbers_that_are_none);
+    tcase_add_test(keys, many_keys_over_several_levels);
+    tcase_add_test(keys, replaces);
+    tcase_add_test(keys, equal_tags);
+    TCase *race = unit_case(suite, "catalogue_race");
+    tcase_add_test(race, inserters_of_one_key_agree_in_threads);
+    tcase_add_test(race, inserters_of_one_key_agree_in_processes);
+    TCase *room = unit_case(suite, "catalogue_room");
+    tcase_add_test(room, no_room_for_the_file);
+    tcase_add_test(room, no_room_to_grow);
+    tcase_add_test(room, growth_is_charged);
+    TCase *trust = unit_case(suite, "catalogue_file");
+    tcase_add_test(trust, only_on_a_tmpfs);
+    tcase_add_test(trust, foreign_files);
+    tcase_add_test(trust, file_of_another_user);
+    tcase_add_test(trust, torn_files);
+    tcase_add_test(trust, truncated_files);
+    tcase_add_test(trust, unlinked_and_replaced_while_mapped);
+    tcase_add_test(trust, closed);
+    tcase_add_test(trust, no_descriptors);
+    return suite;
+}

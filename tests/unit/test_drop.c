@@ -1,0 +1,89 @@
+/* cache/drop.c */
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cache/claim.h"
+#include "cache/drop.h"
+#include "tests/unit/box.h"
+
+START_TEST(drops)
+{
+    UNIT_NEEDS_PRIVATE();
+    box_open();
+    box_write("first", "x"); /* pays for the directories and the catalogue */
+    ck_assert(box_open_file("first"));
+    int64_t used = box_used_blocks();
+    struct stk_budget *budget = &box.cache.tier.shared->budget;
+    int64_t inodes = atomic_load(&budget->used_inodes);
+    box_write("file", "hello");
+    ck_assert(box_open_file("file"));
+    uint32_t generation = atomic_load(&budget->generation);
+    int fd = open(box.entry, O_RDONLY);
+    stk_drop_entry(&box.cache, box.outcome.record, box.entry);
+    ck_assert(!unit_exists(box.entry));
+    char text[8];
+    ck_assert_int_eq(read(fd, text, sizeof text), 5); /* whoever holds it keeps reading */
+    ck_assert_int_eq(box_used_blocks(), used);
+    ck_assert_int_eq(atomic_load(&budget->used_inodes), inodes);
+    ck_assert_uint_ne(atomic_load(&budget->generation), generation);
+    const struct stk_record *record = box_record("file");
+    ck_assert_int_eq(stk_claim_load(&record->claim).state, STK_ABSENT);
+    ck_assert(stk_claim_load(&record->claim).sealed);
+    ck_assert_uint_eq(atomic_load(&record->entry_ino), 0);
+    /* A second time there is nothing to give back. */
+    stk_drop_entry(&box.cache, box.outcome.record, box.entry);
+    ck_assert_int_eq(box_used_blocks(), used);
+    stk_drop_entry(&box.cache, 0, box.entry);
+    stk_drop_version(&box.cache, box_place("file"), 0);
+}
+END_TEST
+
+/* What the file system really took is given back. */
+START_TEST(gives_back_the_excess)
+{
+    UNIT_NEEDS_PRIVATE();
+    static char data[3 * 4096];
+    box_open();
+    box_write("first", "x");
+    ck_assert(box_open_file("first"));
+    int64_t used = box_used_blocks();
+    box_write("file", "hello");
+    ck_assert(box_open_file("file"));
+    /* As if the file had been made with huge pages. */
+    ck_assert_int_eq(chmod(box.entry, 0600), 0);
+    int fd = open(box.entry, O_RDWR);
+    ck_assert_int_eq(write(fd, data, sizeof data), sizeof data);
+    ck_assert(stk_budget_reserve(&box.cache.tier.shared->budget, 2 * 8, 0));
+    close(fd);
+    stk_drop_version(&box.cache, box_place("file"), box.outcome.record);
+    ck_assert(!unit_exists(box.entry));
+    ck_assert_int_eq(box_used_blocks(), used);
+}
+END_TEST
+
+START_TEST(not_while_it_is_filled)
+{
+    UNIT_NEEDS_PRIVATE();
+    box_open();
+    box_write("file", "hello");
+    ck_assert(box_open_file("file"));
+    struct stk_record *record = box_record("file");
+    int64_t used = box_used_blocks();
+    ck_assert(stk_claim_take(&record->claim, stk_claim_load(&record->claim)));
+    stk_drop_version(&box.cache, box_place("file"), box.outcome.record);
+    ck_assert(unit_exists(box.entry));
+    ck_assert_int_eq(box_used_blocks(), used);
+    ck_assert_int_eq(stk_claim_load(&record->claim).state, STK_FILLING);
+}
+END_TEST
+
+Suite *suite_drop(void)
+{
+    Suite *suite = suite_create("drop");
+    TCase *all = unit_case(suite, "drop_entries");
+    tcase_add_test(all, drops);
+    tcase_add_test(all, gives_back_the_excess);
+    tcase_add_test(all, not_while_it_is_filled);
+    return suite;
+}

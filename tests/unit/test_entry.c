@@ -1,0 +1,210 @@
+/* cache/entry.c */
+#include "tests/unit/unit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cache/entry.h"
+
+static const struct stk_root root = {.prefix = "/data/set",
+                                     .canonical = "/data/set",
+                                     .usable = true,
+                                     .name = "set-0123456789abcdef"};
+
+START_TEST(paths)
+{
+    char path[STK_PATH_BYTES];
+    ck_assert(stk_entry_path(path, "/t/stoker-0", &root, "a/b/x.JPEG", 0x3f2a91c07bd4));
+    ck_assert_str_eq(path, "/t/stoker-0/tree/set-0123456789abcdef/a/b/3f2a91c07bd4;x.JPEG");
+    ck_assert(stk_entry_path(path, "/t/stoker-0", &root, "x", 1));
+    ck_assert_str_eq(path, "/t/stoker-0/tree/set-0123456789abcdef/000000000001;x");
+    static char below[STK_PATH_BYTES];
+    memset(below, 'x', sizeof below - 1);
+    ck_assert(!stk_entry_path(path, "/t/stoker-0", &root, below, 1));
+}
+END_TEST
+
+START_TEST(there_and_back)
+{
+    static const char *const belows[] = {"x", "a/b/x.JPEG", "a/;x",
+                                         ";", "a b/ü\n",    "000000000001;x"};
+    char path[STK_PATH_BYTES];
+    struct stk_entry_parts parts;
+    for (size_t i = 0; i < sizeof belows / sizeof *belows; i++) {
+        ck_assert(stk_entry_path(path, "/t/stoker-0", &root, belows[i], 0xffffffffffff));
+        ck_assert(stk_entry_parse(path, "/t/stoker-0", &parts));
+        ck_assert_str_eq(parts.below, belows[i]);
+        ck_assert_uint_eq(parts.name, 0xffffffffffff);
+        ck_assert_uint_eq(parts.root_length, strlen(root.name));
+        ck_assert_mem_eq(parts.root, root.name, parts.root_length);
+        ck_assert(!stk_entry_parse(path, "/t/stoker-1", &parts));
+        ck_assert(!stk_entry_parse(path, "/t/stoker", &parts));
+    }
+}
+END_TEST
+
+START_TEST(no_entries)
+{
+    static const char *const bad[] = {
+        "/t/stoker-0",
+        "/t/stoker-0/tree",
+        "/t/stoker-0/tree/",
+        "/t/stoker-0/tree/123456789abc;x",
+        "/t/stoker-0/tree/set/x",
+        "/t/stoker-0/tree/set/;origin",
+        "/t/stoker-0/tree/set/123456789ab;x",
+        "/t/stoker-0/tree/set/123456789ABC;x",
+        "/t/stoker-0/tree/set/123456789abcx",
+        "/t/stoker-0/fill/set/123456789abc;x",
+        "/t/stoker-00/tree/set/123456789abc;x",
+        "",
+    };
+    struct stk_entry_parts parts;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        ck_assert_msg(!stk_entry_parse(bad[i], "/t/stoker-0", &parts), "%s", bad[i]);
+    }
+}
+END_TEST
+
+/* ---- publishing ---- */
+
+static struct stk_tier_shared shared;
+static struct stk_tier tier;
+
+static void make_tier(int64_t blocks, int64_t inodes, bool memory)
+{
+    tier.shared = &shared;
+    shared.memory = memory;
+    shared.block_bytes = 4096;
+    stk_budget_set(&shared.budget, blocks, inodes);
+    strcpy(tier.home, unit_directory("home"));
+    unit_directory("home/tree");
+    unit_directory("home/fill");
+}
+
+static struct stk_entry_draft begin(const char *text)
+{
+    struct stk_entry_draft draft;
+    umask(077);
+    ck_assert_int_eq(stk_entry_begin(&draft, tier.home, strlen(text)), 0);
+    ck_assert_int_eq(pwrite(draft.fd, text, strlen(text), 0), (ssize_t)strlen(text));
+    return draft;
+}
+
+static const char *entry_of(const char *below)
+{
+    static char path[STK_PATH_BYTES];
+    ck_assert(stk_entry_path(path, tier.home, &root, below, 7));
+    return path;
+}
+
+START_TEST(publishes)
+{
+    make_tier(1000, 1000, true);
+    struct stk_entry_draft draft = begin("hello");
+    ck_assert_uint_eq(unit_stat(draft.path).st_mode, S_IFREG | 0400);
+    ck_assert_int_eq(fcntl(draft.fd, F_GETFD), FD_CLOEXEC);
+    ck_assert_int_eq(stk_entry_publish(&draft, &tier, &root, entry_of("a/b/x")), 0);
+    ck_assert(unit_has_text(entry_of("a/b/x"), "hello"));
+    ck_assert_uint_eq(unit_stat(entry_of("a/b/x")).st_mode, S_IFREG | 0400);
+    ck_assert(!unit_exists(draft.path));
+    ck_assert(unit_has_text(unit_path("home/tree/set-0123456789abcdef/;origin"), "/data/set"));
+    ck_assert_uint_eq(unit_stat(unit_path("home/tree/set-0123456789abcdef/a")).st_mode,
+                      S_IFDIR | 0700);
+}
+END_TEST
+
+START_TEST(directories_are_charged)
+{
+    make_tier(1000, 1000, true);
+    struct stk_entry_draft draft = begin("hello");
+    ck_assert_int_eq(stk_entry_publish(&draft, &tier, &root, entry_of("a/b/x")), 0);
+    ck_assert_int_eq(atomic_load(&shared.budget.used_inodes), 4); /* root, a, b; the note */
+    ck_assert_int_eq(atomic_load(&shared.budget.used_blocks), 8); /* the note; tmpfs: no more */
+    draft = begin("hello");
+    ck_assert_int_eq(stk_entry_publish(&draft, &tier, &root, entry_of("a/b/y")), 0);
+    ck_assert_int_eq(atomic_load(&shared.budget.used_inodes), 4);
+    draft = begin("hello");
+    ck_assert_int_eq(stk_entry_publish(&draft, &tier, &root, entry_of("a/c/y")), 0);
+    ck_assert_int_eq(atomic_load(&shared.budget.used_inodes), 5);
+    ck_assert_int_eq(atomic_load(&shared.budget.used_blocks), 8);
+}
+END_TEST
+
+START_TEST(directories_take_blocks_on_disks)
+{
+    make_tier(1000, 1000, false);
+    struct stk_entry_draft draft = begin("hello");
+    ck_assert_int_eq(stk_entry_publish(&draft, &tier, &root, entry_of("a/b/x")), 0);
+    ck_assert_int_eq(atomic_load(&shared.budget.used_blocks), 4 * 8);
+}
+END_TEST
+
+START_TEST(no_budget_for_directories)
+{
+    make_tier(1000, 2, true);
+    struct stk_entry_draft draft = begin("hello");
+    ck_assert_int_eq(stk_entry_publish(&draft, &tier, &root, entry_of("a/b/x")), -EDQUOT);
+    ck_assert(!unit_exists(draft.path));
+    ck_assert_int_eq(draft.fd, -1);
+    ck_assert(!unit_exists(entry_of("a/b/x")));
+    ck_assert_int_le(atomic_load(&shared.budget.used_inodes), 2);
+}
+END_TEST
+
+START_TEST(what_is_there_stays)
+{
+    make_tier(1000, 1000, true);
+    struct stk_entry_draft first = begin("first"), second = begin("second");
+    ck_assert_str_ne(first.path, second.path);
+    ck_assert_int_eq(stk_entry_publish(&first, &tier, &root, entry_of("x")), 0);
+    ck_assert_int_eq(stk_entry_publish(&second, &tier, &root, entry_of("x")), -EEXIST);
+    ck_assert(unit_has_text(entry_of("x"), "first"));
+    ck_assert(!unit_exists(second.path));
+    ck_assert_int_eq(second.fd, -1);
+}
+END_TEST
+
+START_TEST(discards)
+{
+    make_tier(1000, 1000, true);
+    struct stk_entry_draft draft = begin("hello");
+    stk_entry_discard(&draft);
+    ck_assert(!unit_exists(draft.path));
+    ck_assert_int_eq(draft.fd, -1);
+}
+END_TEST
+
+START_TEST(no_room_for_a_draft)
+{
+    UNIT_NEEDS_PRIVATE();
+    struct stk_entry_draft draft;
+    make_tier(1000, 1000, true);
+    unit_mount_tmpfs(tier.home, "size=64k");
+    unit_mount_tmpfs(unit_directory("home/fill"), "size=64k");
+    ck_assert_int_eq(stk_entry_begin(&draft, tier.home, 1 << 20), -ENOSPC);
+    ck_assert_int_eq(stk_entry_begin(&draft, tier.home, 4096), 0);
+    ck_assert_int_eq(stk_entry_begin(&draft, unit_path("none"), 4096), -ENOENT);
+}
+END_TEST
+
+Suite *suite_entry(void)
+{
+    Suite *suite = suite_create("entry");
+    TCase *names = unit_case(suite, "entry_names");
+    tcase_add_test(names, paths);
+    tcase_add_test(names, there_and_back);
+    tcase_add_test(names, no_entries);
+    TCase *publish = unit_case(suite, "entry_publish");
+    tcase_add_test(publish, publishes);
+    tcase_add_test(publish, directories_are_charged);
+    tcase_add_test(publish, directories_take_blocks_on_disks);
+    tcase_add_test(publish, no_budget_for_directories);
+    tcase_add_test(publish, what_is_there_stays);
+    tcase_add_test(publish, discards);
+    tcase_add_test(publish, no_room_for_a_draft);
+    return suite;
+}

@@ -1,0 +1,147 @@
+/* cache/home.c */
+#include "tests/unit/unit.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cache/home.h"
+
+START_TEST(path)
+{
+    char out[STK_HOME_BYTES], wanted[64], dir[STK_HOME_BYTES];
+    snprintf(wanted, sizeof wanted, "/x/stoker-%u", (unsigned)geteuid());
+    ck_assert(stk_home_path(out, "/x"));
+    ck_assert_str_eq(out, wanted);
+    memset(dir, 'x', sizeof dir);
+    dir[sizeof dir - 4] = '\0';
+    ck_assert(!stk_home_path(out, dir));
+}
+END_TEST
+
+START_TEST(makes_and_checks)
+{
+    const char *home = unit_path("home");
+    ck_assert_int_eq(stk_home_check(home), -ENOENT);
+    umask(0);
+    ck_assert_int_eq(stk_home_ensure(home), 0);
+    ck_assert_uint_eq(unit_stat(home).st_mode, S_IFDIR | 0700);
+    ck_assert_int_eq(stk_home_ensure(home), 0);
+    ck_assert_int_eq(stk_home_ensure_room(home, "runs"), 0);
+    ck_assert_uint_eq(unit_stat(unit_path("home/runs")).st_mode, S_IFDIR | 0700);
+    ck_assert_int_eq(stk_home_ensure(unit_path("no/home")), -ENOENT);
+}
+END_TEST
+
+START_TEST(refuses)
+{
+    ck_assert_int_eq(symlink("/", unit_path("link")), 0);
+    ck_assert_int_eq(stk_home_ensure(unit_path("link")), -ELOOP);
+    ck_assert_int_eq(symlink("nowhere", unit_path("dangling")), 0);
+    ck_assert_int_eq(stk_home_ensure(unit_path("dangling")), -ELOOP);
+    unit_write_text(unit_path("file"), "");
+    ck_assert_int_eq(stk_home_ensure(unit_path("file")), -ENOTDIR);
+    const char *home = unit_directory("home");
+    static const mode_t bad[] = {0720, 0702, 0777, 01777};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        ck_assert_int_eq(chmod(home, bad[i]), 0);
+        ck_assert_int_eq(stk_home_ensure(home), -EACCES);
+    }
+    ck_assert_int_eq(chmod(home, 0755), 0);
+    ck_assert_int_eq(stk_home_ensure(home), 0);
+}
+END_TEST
+
+START_TEST(refuses_another_users)
+{
+    UNIT_NEEDS_ROOT();
+    const char *home = unit_directory("home");
+    ck_assert_int_eq(chown(home, 1234, 1234), 0);
+    ck_assert_int_eq(stk_home_ensure(home), -EPERM);
+    ck_assert_int_eq(stk_home_check_parent(home), -EPERM);
+}
+END_TEST
+
+START_TEST(parents)
+{
+    const char *dir = unit_directory("dir");
+    ck_assert_int_eq(stk_home_check_parent(dir), 0);
+    ck_assert_int_eq(chmod(dir, 0777), 0);
+    ck_assert_int_eq(stk_home_check_parent(dir), -EACCES);
+    ck_assert_int_eq(chmod(dir, 0775), 0);
+    ck_assert_int_eq(stk_home_check_parent(dir), -EACCES);
+    ck_assert_int_eq(chmod(dir, 01777), 0);
+    ck_assert_int_eq(stk_home_check_parent(dir), 0);
+    ck_assert_int_eq(symlink("dir", unit_path("link")), 0);
+    ck_assert_int_eq(stk_home_check_parent(unit_path("link")), -ELOOP);
+    unit_write_text(unit_path("file"), "");
+    ck_assert_int_eq(stk_home_check_parent(unit_path("file")), -ENOTDIR);
+    ck_assert_int_eq(stk_home_check_parent(unit_path("none")), -ENOENT);
+}
+END_TEST
+
+static void assert_found(int (*find)(char out[STK_HOME_BYTES]), const char *dir)
+{
+    char out[STK_HOME_BYTES], wanted[STK_HOME_BYTES];
+    ck_assert(stk_home_path(wanted, dir));
+    ck_assert_int_eq(find(out), 0);
+    ck_assert_str_eq(out, wanted);
+}
+
+START_TEST(finds_dev_shm_first)
+{
+    UNIT_NEEDS_PRIVATE();
+    char out[STK_HOME_BYTES];
+    ck_assert_int_eq(stk_home_find_existing(out), -ENOENT);
+    assert_found(stk_home_find, "/dev/shm");
+    ck_assert_int_eq(stk_home_find_existing(out), -ENOENT); /* no catalogue yet */
+}
+END_TEST
+
+START_TEST(finds_where_the_catalogue_is)
+{
+    UNIT_NEEDS_PRIVATE();
+    char home[STK_HOME_BYTES], file[STK_HOME_BYTES + 16];
+    const char *runtime = unit_directory("runtime");
+    ck_assert_int_eq(setenv("XDG_RUNTIME_DIR", runtime, 1), 0);
+    ck_assert(stk_home_path(home, runtime));
+    ck_assert_int_eq(stk_home_ensure(home), 0);
+    snprintf(file, sizeof file, "%s/catalogue", home);
+    unit_write_text(file, "");
+    assert_found(stk_home_find_existing, runtime);
+    assert_found(stk_home_find, runtime);
+    ck_assert_int_eq(chmod(home, 0777), 0); /* not to be trusted any more */
+    assert_found(stk_home_find, "/dev/shm");
+}
+END_TEST
+
+START_TEST(passes_over_what_has_no_room)
+{
+    UNIT_NEEDS_PRIVATE();
+    unit_mount_tmpfs("/dev/shm", "size=64k");
+    const char *runtime = unit_directory("runtime");
+    ck_assert_int_eq(setenv("XDG_RUNTIME_DIR", runtime, 1), 0);
+    assert_found(stk_home_find, runtime);
+    ck_assert_int_eq(setenv("XDG_RUNTIME_DIR", "relative", 1), 0);
+    unit_mount_tmpfs("/dev/shm", "size=64m");
+    assert_found(stk_home_find, "/dev/shm");
+}
+END_TEST
+
+Suite *suite_home(void)
+{
+    Suite *suite = suite_create("home");
+    TCase *check = unit_case(suite, "home_check");
+    tcase_add_test(check, path);
+    tcase_add_test(check, makes_and_checks);
+    tcase_add_test(check, refuses);
+    tcase_add_test(check, refuses_another_users);
+    tcase_add_test(check, parents);
+    TCase *find = unit_case(suite, "home_find");
+    tcase_add_test(find, finds_dev_shm_first);
+    tcase_add_test(find, finds_where_the_catalogue_is);
+    tcase_add_test(find, passes_over_what_has_no_room);
+    return suite;
+}

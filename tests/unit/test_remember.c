@@ -1,0 +1,114 @@
+/* cache/remember.c */
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cache/claim.h"
+#include "cache/remember.h"
+#include "tests/unit/box.h"
+
+static struct stk_identity sample(void)
+{
+    return (struct stk_identity){.dev = box.cache.roots.roots[0].dev,
+                                 .ino = 5,
+                                 .size = 6,
+                                 .blocks = 8,
+                                 .mode = S_IFREG | 0644,
+                                 .nlink = 1,
+                                 .mtime_ns = 7,
+                                 .ctime_ns = 8,
+                                 .btime_ns = STK_NO_TIME};
+}
+
+START_TEST(one_record_for_one_identity)
+{
+    UNIT_NEEDS_PRIVATE();
+    box_open();
+    struct stk_identity identity = sample(), known;
+    uint32_t number = stk_remember(&box.cache, box_place("file"), &identity);
+    ck_assert_uint_ne(number, 0);
+    struct stk_record *record = stk_catalogue_record(&box.cache.catalogue, number);
+    ck_assert_ptr_eq(record, box_record("file"));
+    struct stk_claim claim = stk_claim_load(&record->claim);
+    ck_assert(claim.sealed && claim.state == STK_ABSENT);
+    ck_assert_int_eq(atomic_load(&record->validated_ns), 0);
+    ck_assert_uint_eq(record->name, stk_identity_name(&identity, true, identity.dev));
+    stk_record_get_identity(record, &known);
+    unit_assert_same(&known, &identity);
+    identity.atime_ns++;
+    ck_assert_uint_eq(stk_remember(&box.cache, box_place("file"), &identity), number);
+    ck_assert_uint_ne(stk_remember(&box.cache, box_place("other"), &identity), number);
+}
+END_TEST
+
+START_TEST(new_versions_point_to_old_ones)
+{
+    UNIT_NEEDS_PRIVATE();
+    box_open();
+    struct stk_identity identity = sample();
+    uint32_t first = stk_remember(&box.cache, box_place("file"), &identity);
+    atomic_store(&box_record("file")->written_s, 77);
+    identity.mtime_ns++;
+    uint32_t second = stk_remember(&box.cache, box_place("file"), &identity);
+    ck_assert_uint_ne(second, first);
+    ck_assert_uint_eq(box_record("file")->previous, first);
+    ck_assert_uint_eq(atomic_load(&box_record("file")->written_s), 77);
+    identity.mtime_ns--;
+    uint32_t third = stk_remember(&box.cache, box_place("file"), &identity);
+    ck_assert_uint_ne(third, first);
+    ck_assert_uint_eq(box_record("file")->previous, second);
+}
+END_TEST
+
+/* The blocks of a file that was just written are counted late by some file systems: that is no new
+ * version, and its entry stays. */
+START_TEST(the_same_version_keeps_its_entry)
+{
+    UNIT_NEEDS_PRIVATE();
+    box_open();
+    box_write("file", "hello");
+    ck_assert(box_open_file("file"));
+    char entry[STK_PATH_BYTES];
+    strcpy(entry, box.entry);
+    int64_t used = box_used_blocks();
+    struct stk_identity identity;
+    stk_record_get_identity(box_record("file"), &identity);
+    identity.blocks += 8;
+    ck_assert_uint_ne(stk_remember(&box.cache, box_place("file"), &identity), 0);
+    ck_assert(unit_exists(entry));
+    ck_assert_int_eq(box_used_blocks(), used);
+    ck_assert(box_open_file("file"));
+    ck_assert_str_eq(box.entry, entry);
+    ck_assert_int_eq(box_used_blocks(), used);
+    box_write("file", "other");
+    box_begin_run();
+    ck_assert(box_open_file("file"));
+    ck_assert(!unit_exists(entry));
+    ck_assert_int_eq(box_used_blocks(), used);
+}
+END_TEST
+
+START_TEST(no_room)
+{
+    UNIT_NEEDS_PRIVATE();
+    struct stk_identity identity;
+    box_open();
+    box_write("file", "hello");
+    stk_budget_set(&box.cache.tier.shared->budget, 0, 0); /* pays for the catalogue, too */
+    identity = sample();
+    ck_assert_uint_eq(stk_remember(&box.cache, box_place("file"), &identity), 0);
+    ck_assert(!box_open_file("file"));
+    ck_assert_int_eq(box.outcome.why, STK_BYPASS_CATALOGUE);
+}
+END_TEST
+
+Suite *suite_remember(void)
+{
+    Suite *suite = suite_create("remember");
+    TCase *all = unit_case(suite, "remember_versions");
+    tcase_add_test(all, one_record_for_one_identity);
+    tcase_add_test(all, new_versions_point_to_old_ones);
+    tcase_add_test(all, the_same_version_keeps_its_entry);
+    tcase_add_test(all, no_room);
+    return suite;
+}

@@ -1,0 +1,92 @@
+/* base/sys.c */
+#include "tests/unit/unit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/sys.h"
+
+START_TEST(errors_are_negative_and_errno_stays)
+{
+    struct stat stat;
+    errno = EXDEV;
+    ck_assert_int_eq(stk_sys_openat(AT_FDCWD, unit_path("none"), O_RDONLY, 0), -ENOENT);
+    ck_assert_int_eq(stk_sys_close(-1), -EBADF);
+    ck_assert_int_eq(stk_sys_fstatat(AT_FDCWD, unit_path("none"), &stat, 0), -ENOENT);
+    ck_assert_ptr_null(stk_sys_mmap(4096, PROT_READ, MAP_SHARED, -1, 0));
+    ck_assert_int_eq(errno, EXDEV);
+}
+END_TEST
+
+START_TEST(open_nolinks_refuses_links_anywhere)
+{
+    unit_directory("d");
+    unit_write_text(unit_path("d/file"), "x");
+    ck_assert_int_eq(symlink("file", unit_path("d/link")), 0);
+    ck_assert_int_eq(symlink("d", unit_path("linked")), 0);
+    int fd = stk_sys_open_nolinks(unit_path("d/file"), O_RDONLY | O_CLOEXEC);
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(fcntl(fd, F_GETFD), FD_CLOEXEC);
+    ck_assert_int_eq(stk_sys_open_nolinks(unit_path("d/link"), O_RDONLY), -ELOOP);
+    ck_assert_int_eq(stk_sys_open_nolinks(unit_path("linked/file"), O_RDONLY), -ELOOP);
+}
+END_TEST
+
+START_TEST(rename_noreplace_does_not_replace)
+{
+    unit_write_text(unit_path("a"), "a");
+    unit_write_text(unit_path("b"), "b");
+    ck_assert_int_eq(stk_sys_rename_noreplace(unit_path("a"), unit_path("b")), -EEXIST);
+    ck_assert(unit_has_text(unit_path("a"), "a"));
+    ck_assert(unit_has_text(unit_path("b"), "b"));
+    ck_assert_int_eq(stk_sys_rename_noreplace(unit_path("a"), unit_path("c")), 0);
+    ck_assert(!unit_exists(unit_path("a")));
+    ck_assert(unit_has_text(unit_path("c"), "a"));
+    ck_assert_int_eq(stk_sys_rename_noreplace(unit_path("a"), unit_path("x/y")), -ENOENT);
+}
+END_TEST
+
+START_TEST(statx_agrees_with_stat)
+{
+    struct statx got;
+    unit_write_text(unit_path("file"), "hello");
+    struct stat known = unit_stat(unit_path("file"));
+    ck_assert_int_eq(stk_sys_statx(AT_FDCWD, unit_path("file"), 0, STATX_BASIC_STATS, &got), 0);
+    ck_assert_uint_eq(got.stx_size, 5);
+    ck_assert_uint_eq(got.stx_ino, known.st_ino);
+    ck_assert_uint_eq(makedev(got.stx_dev_major, got.stx_dev_minor), known.st_dev);
+    ck_assert_int_eq(got.stx_mtime.tv_nsec, known.st_mtim.tv_nsec);
+}
+END_TEST
+
+START_TEST(processes_and_clocks)
+{
+    ck_assert(stk_sys_process_exists(getpid()));
+    ck_assert(stk_sys_process_exists(1));
+    ck_assert(!stk_sys_process_exists(unit_dead_pid()));
+    int64_t before = stk_clock_boottime_ns();
+    uint32_t word = 1;
+    stk_sys_futex_wait(&word, 2, STK_NS_PER_S); /* another value: no waiting */
+    ck_assert_int_lt(stk_clock_boottime_ns() - before, STK_NS_PER_S / 2);
+    before = stk_clock_boottime_ns();
+    stk_sys_futex_wait(&word, 1, 20000000);
+    ck_assert_int_ge(stk_clock_boottime_ns() - before, 15000000);
+    ck_assert_int_gt(stk_clock_realtime_ns(), INT64_C(1600000000) * STK_NS_PER_S);
+}
+END_TEST
+
+Suite *suite_sys(void)
+{
+    Suite *suite = suite_create("sys");
+    TCase *all = unit_case(suite, "sys_calls");
+    tcase_add_test(all, errors_are_negative_and_errno_stays);
+    tcase_add_test(all, open_nolinks_refuses_links_anywhere);
+    tcase_add_test(all, rename_noreplace_does_not_replace);
+    tcase_add_test(all, statx_agrees_with_stat);
+    tcase_add_test(all, processes_and_clocks);
+    return suite;
+}

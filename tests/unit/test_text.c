@@ -1,0 +1,182 @@
+/* base/text.c */
+#include "tests/unit/unit.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/text.h"
+
+START_TEST(builds)
+{
+    char buffer[32];
+    struct stk_text text = stk_text_in(buffer, sizeof buffer);
+    stk_text_add(&text, "a/");
+    stk_text_add_number(&text, 0);
+    stk_text_add_char(&text, '-');
+    stk_text_add_hex(&text, 0x2a, 4);
+    stk_text_add_bytes(&text, "xyz", 2);
+    ck_assert_str_eq(buffer, "a/0-002axy");
+    ck_assert_uint_eq(text.used, 10);
+    ck_assert(!text.cut);
+}
+END_TEST
+
+START_TEST(numbers_at_their_limits)
+{
+    char buffer[64];
+    struct stk_text text = stk_text_in(buffer, sizeof buffer);
+    stk_text_add_number(&text, UINT64_MAX);
+    stk_text_add_char(&text, ' ');
+    stk_text_add_hex(&text, UINT64_MAX, 16);
+    ck_assert_str_eq(buffer, "18446744073709551615 ffffffffffffffff");
+}
+END_TEST
+
+START_TEST(cuts)
+{
+    char buffer[8] = "ZZZZZZZ";
+    struct stk_text text = stk_text_in(buffer, 5);
+    stk_text_add(&text, "abcd");
+    ck_assert(!text.cut);
+    stk_text_add(&text, "");
+    ck_assert(!text.cut);
+    stk_text_add(&text, "e");
+    ck_assert(text.cut);
+    ck_assert_str_eq(buffer, "abcd");
+    stk_text_add_number(&text, 7);
+    ck_assert_str_eq(buffer, "abcd");
+    ck_assert_int_eq(buffer[5], 'Z');
+}
+END_TEST
+
+START_TEST(copies_whole_or_not_at_all)
+{
+    char buffer[4];
+    ck_assert(stk_text_copy(buffer, sizeof buffer, "abc"));
+    ck_assert_str_eq(buffer, "abc");
+    ck_assert(!stk_text_copy(buffer, sizeof buffer, "abcd"));
+    ck_assert_str_eq(buffer, "");
+}
+END_TEST
+
+START_TEST(takes_numbers)
+{
+    uint64_t number = 1;
+    const char *at = "007x";
+    ck_assert(stk_text_take_number(&at, &number));
+    ck_assert_uint_eq(number, 7);
+    ck_assert_str_eq(at, "x");
+    ck_assert(!stk_text_take_number(&at, &number));
+    at = "18446744073709551615";
+    ck_assert(stk_text_take_number(&at, &number));
+    ck_assert_uint_eq(number, UINT64_MAX);
+    at = "18446744073709551616";
+    ck_assert(!stk_text_take_number(&at, &number));
+    at = "-1";
+    ck_assert(!stk_text_take_number(&at, &number));
+}
+END_TEST
+
+START_TEST(takes_hex)
+{
+    uint64_t number;
+    const char *at = "00ff;x";
+    ck_assert(stk_text_take_hex(&at, 4, &number));
+    ck_assert_uint_eq(number, 255);
+    ck_assert_str_eq(at, ";x");
+    at = "00f";
+    ck_assert(!stk_text_take_hex(&at, 4, &number));
+    ck_assert_str_eq(at, "00f");
+    at = "00FF";
+    ck_assert(!stk_text_take_hex(&at, 4, &number));
+}
+END_TEST
+
+static const struct {
+    const char *text;
+    int error;
+    int64_t bytes;
+} sizes[] = {
+    {"0", 0, 0},
+    {"4096", 0, 4096},
+    {"1K", 0, 1024},
+    {"1k", 0, 1024},
+    {"60G", 0, 60LL << 30},
+    {"1.5T", 0, 3LL << 39},
+    {"200M", 0, 200LL << 20},
+    {"200MB", 0, 200LL << 20},
+    {"200MiB", 0, 200LL << 20},
+    {"2P", 0, 2LL << 50},
+    {"7B", 0, 7},
+    {"0.5K", 0, 512},
+    {"4095P", 0, 4095LL << 50},
+    {"4096P", -ERANGE, 0},
+    {"4611686018427387904", -ERANGE, 0},
+    {"99999999999999999999", -EINVAL, 0},
+    {"", -EINVAL, 0},
+    {"G", -EINVAL, 0},
+    {"-1G", -EINVAL, 0},
+    {"1X", -EINVAL, 0},
+    {"1 G", -EINVAL, 0},
+    {"1GG", -EINVAL, 0},
+    {"1iB", -EINVAL, 0},
+    {".5G", -EINVAL, 0},
+    {"1,5G", -EINVAL, 0},
+    {"0x10", -EINVAL, 0},
+};
+
+START_TEST(parses_sizes)
+{
+    int64_t bytes = 0;
+    int error = stk_text_parse_size(sizes[_i].text, &bytes);
+    ck_assert_msg(error == sizes[_i].error && (error != 0 || bytes == sizes[_i].bytes),
+                  "\"%s\": %d, %lld", sizes[_i].text, error, (long long)bytes);
+}
+END_TEST
+
+static const struct {
+    const char *text;
+    int error;
+    int64_t ns;
+} durations[] = {
+    {"2", 0, 2000000000},
+    {"0.05", 0, 50000000},
+    {"0", 0, 0},
+    {"1.", 0, 1000000000},
+    {"0.123456789", 0, 123456789},
+    {"0.1234567899", 0, 123456789},
+    {"1000000000", 0, 1000000000000000000},
+    {"1000000001", -EINVAL, 0},
+    {"", -EINVAL, 0},
+    {"2s", -EINVAL, 0},
+    {"-1", -EINVAL, 0},
+    {".5", -EINVAL, 0},
+    {"1e3", -EINVAL, 0},
+    {"nan", -EINVAL, 0},
+};
+
+START_TEST(parses_seconds)
+{
+    int64_t ns = 0;
+    int error = stk_text_parse_seconds(durations[_i].text, &ns);
+    ck_assert_msg(error == durations[_i].error && (error != 0 || ns == durations[_i].ns),
+                  "\"%s\": %d, %lld", durations[_i].text, error, (long long)ns);
+}
+END_TEST
+
+Suite *suite_text(void)
+{
+    Suite *suite = suite_create("text");
+    TCase *build = unit_case(suite, "text_build");
+    tcase_add_test(build, builds);
+    tcase_add_test(build, numbers_at_their_limits);
+    tcase_add_test(build, cuts);
+    tcase_add_test(build, copies_whole_or_not_at_all);
+    TCase *take = unit_case(suite, "text_take");
+    tcase_add_test(take, takes_numbers);
+    tcase_add_test(take, takes_hex);
+    TCase *parse = unit_case(suite, "text_parse");
+    tcase_add_loop_test(parse, parses_sizes, 0, sizeof sizes / sizeof *sizes);
+    tcase_add_loop_test(parse, parses_seconds, 0, sizeof durations / sizeof *durations);
+    return suite;
+}

@@ -1,0 +1,297 @@
+/* cache/tier.c */
+#include "tests/unit/unit.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "cache/tier.h"
+
+#define MIB (INT64_C(1) << 20)
+
+static const struct {
+    const char *value;
+    int error;
+    const char *dir;
+    int64_t bytes;
+} values[] = {
+    {"/dev/shm", 0, "/dev/shm", STK_TIER_DEFAULT_BUDGET},
+    {"/dev/shm:60G", 0, "/dev/shm", 60LL << 30},
+    {"/dev/shm:1.5G,/nvme:2T", 0, "/dev/shm", 3LL << 29},
+    {"/dev/shm,/nvme:2T", 0, "/dev/shm", STK_TIER_DEFAULT_BUDGET},
+    {"", -EINVAL, NULL, 0},
+    {":5G", -EINVAL, NULL, 0},
+    {",/nvme", -EINVAL, NULL, 0},
+    {"/dev/shm:", -EINVAL, NULL, 0},
+    {"/dev/shm:0", -EINVAL, NULL, 0},
+    {"/dev/shm:lots", -EINVAL, NULL, 0},
+    {"/dev/shm:-5G", -EINVAL, NULL, 0},
+    {"/dev/shm:5G:6G", -EINVAL, NULL, 0},
+    {"/dev/shm:00000000000000000000000000000000005G", -EINVAL, NULL, 0},
+};
+
+START_TEST(parses)
+{
+    char dir[STK_HOME_BYTES];
+    int64_t bytes;
+    int error = stk_tier_parse(values[_i].value, dir, &bytes);
+    ck_assert_msg(error == values[_i].error, "\"%s\": %d", values[_i].value, error);
+    if (error == 0) {
+        ck_assert_str_eq(dir, values[_i].dir);
+        ck_assert_int_eq(bytes, values[_i].bytes);
+    }
+}
+END_TEST
+
+START_TEST(too_long_a_directory)
+{
+    char value[2 * STK_HOME_BYTES], dir[STK_HOME_BYTES];
+    int64_t bytes;
+    memset(value, 'x', sizeof value);
+    value[sizeof value - 1] = '\0';
+    ck_assert_int_eq(stk_tier_parse(value, dir, &bytes), -ENAMETOOLONG);
+}
+END_TEST
+
+/* ---- attaching ---- */
+
+static struct stk_catalogue catalogue;
+
+static int attach(const char *dir, int64_t bytes, struct stk_tier *tier)
+{
+    if (catalogue.header == NULL) {
+        ck_assert_int_eq(stk_catalogue_open(&catalogue, unit_directory("catalogue"), true), 0);
+    }
+    memset(tier, 0, sizeof *tier);
+    return stk_tier_attach(&catalogue, dir, bytes, tier);
+}
+
+START_TEST(attaches)
+{
+    UNIT_NEEDS_PRIVATE();
+    struct stk_tier tier, again;
+    char home[STK_HOME_BYTES];
+    ck_assert_int_eq(attach("/dev/shm", 5 * MIB, &tier), 0);
+    ck_assert(stk_home_path(home, "/dev/shm"));
+    ck_assert_str_eq(tier.home, home);
+    ck_assert_uint_eq(tier.index, 0);
+    ck_assert_uint_eq(tier.dev, unit_stat("/dev/shm").st_dev);
+    ck_assert_uint_eq(tier.shared->memory, 1);
+    ck_assert_uint_eq(tier.shared->block_bytes, 4096);
+    ck_assert_int_eq(atomic_load(&tier.shared->budget.blocks), 5 * MIB / 512);
+    ck_assert_uint_eq(unit_stat(unit_join(home, "tree")).st_mode, S_IFDIR | 0700);
+    ck_assert_uint_eq(unit_stat(unit_join(home, "fill")).st_mode, S_IFDIR | 0700);
+    /* What another has set stays, until it is set anew. */
+    ck_assert_int_eq(attach("/dev/shm", 9 * MIB, &again), 0);
+    ck_assert_ptr_eq(again.shared, tier.shared);
+    ck_assert_int_eq(atomic_load(&tier.shared->budget.blocks), 5 * MIB / 512);
+    uint32_t generation = atomic_load(&tier.shared->budget.generation);
+    ck_assert_int_eq(stk_tier_set_budget(&again, 9 * MIB), 0);
+    ck_assert_int_eq(atomic_load(&tier.shared->budget.blocks), 9 * MIB / 512);
+    ck_assert_uint_ne(atomic_load(&tier.shared->budget.generation), generation);
+}
+END_TEST
+
+START_TEST(spelled_differently)
+{
+    UNIT_NEEDS_PRIVATE();
+    struct stk_tier tier, again;
+    ck_assert_int_eq(attach("/dev/shm", 5 * MIB, &tier), 0);
+    ck_assert_int_eq(symlink("/dev/shm", unit_path("link")), 0);
+    ck_assert_int_eq(attach(unit_path("link"), 5 * MIB, &again), 0);
+    ck_assert_str_eq(again.home, tier.home);
+    ck_assert_int_eq(attach("/dev/../dev//shm/.", 5 * MIB, &again), 0);
+    ck_assert_ptr_eq(again.shared, tier.shared);
+}
+END_TEST
+
+START_TEST(errors)
+{
+    UNIT_NEEDS_PRIVATE();
+    struct stk_tier tier;
+    char home[STK_HOME_BYTES];
+    unit_write_text(unit_path("file"), "");
+    ck_assert_int_eq(attach(unit_path("file"), MIB, &tier), -ENOTDIR);
+    ck_assert_ptr_null(tier.shared);
+    ck_assert_int_eq(attach(unit_path("none"), MIB, &tier), -ENOENT);
+    ck_assert_int_eq(attach("/proc", MIB, &tier), unit_is_root() ? -EMEDIUMTYPE : -EPERM);
+    const char *dir = unit_directory("dir");
+    ck_assert_int_eq(chmod(dir, 0777), 0);
+    ck_assert_int_eq(attach(dir, MIB, &tier), -EACCES);
+    ck_assert_int_eq(chmod(dir, 0755), 0);
+    ck_assert(stk_home_path(home, dir));
+    ck_assert_int_eq(symlink("/dev/shm", home), 0);
+    ck_assert_int_eq(attach(dir, MIB, &tier), -ELOOP);
+    ck_assert_int_eq(unlink(home), 0);
+    unit_write_text(home, "");
+    ck_assert_int_eq(attach(dir, MIB, &tier), -ENOTDIR);
+    ck_assert_int_eq(unlink(home), 0);
+    ck_assert_int_eq(attach(dir, INT64_C(1) << 50, &tier), -ERANGE);
+    ck_assert_int_eq(attach("/dev/shm", 4096, &tier), -ENOSPC);
+    ck_assert_int_eq(stk_tier_set_budget(&tier, 4096), -ENOSPC);
+    ck_assert_int_eq(stk_tier_set_budget(&tier, INT64_C(1) << 50), -ERANGE);
+    ck_assert_int_eq(stk_tier_set_budget(&tier, 2 * MIB), 0);
+}
+END_TEST
+
+START_TEST(anothers)
+{
+    UNIT_NEEDS_ROOT();
+    struct stk_tier tier;
+    char home[STK_HOME_BYTES];
+    const char *dir = unit_directory("dir");
+    ck_assert_int_eq(chown(dir, 1234, 1234), 0);
+    ck_assert_int_eq(attach(dir, MIB, &tier), -EPERM);
+    ck_assert_int_eq(chown(dir, 0, 0), 0);
+    ck_assert(stk_home_path(home, dir));
+    ck_assert_int_eq(mkdir(home, 0700), 0);
+    ck_assert_int_eq(chown(home, 1234, 1234), 0);
+    ck_assert_int_eq(attach(dir, MIB, &tier), -EPERM);
+}
+END_TEST
+
+START_TEST(no_room)
+{
+    UNIT_NEEDS_PRIVATE();
+    struct stk_tier tier;
+    const char *small = unit_directory("small");
+    unit_mount_tmpfs(small, "size=512k,mode=0755");
+    ck_assert_int_eq(attach(small, STK_TIER_DEFAULT_BUDGET, &tier), -ENOSPC);
+    const char *few = unit_directory("few");
+    unit_mount_tmpfs(few, "nr_inodes=12,mode=0755");
+    ck_assert_int_eq(attach(few, STK_TIER_DEFAULT_BUDGET, &tier), -ENOSPC);
+}
+END_TEST
+
+START_TEST(default_budget_leaves_a_reserve)
+{
+    UNIT_NEEDS_PRIVATE();
+    struct stk_tier tier;
+    ck_assert_int_eq(attach("/dev/shm", STK_TIER_DEFAULT_BUDGET, &tier), 0);
+    struct statvfs fs;
+    ck_assert_int_eq(statvfs("/dev/shm", &fs), 0);
+    int64_t free_bytes = (int64_t)(fs.f_bavail * fs.f_bsize);
+    int64_t allowed = atomic_load(&tier.shared->budget.blocks) * 512;
+    /* 512 MiB at most: half of what is free, and of memory, too. */
+    ck_assert_int_gt(allowed, MIB);
+    ck_assert_int_le(allowed, free_bytes / 2 + MIB);
+    ck_assert_int_le(atomic_load(&tier.shared->budget.inodes), (int64_t)fs.f_ffree);
+    ck_assert_int_gt(atomic_load(&tier.shared->budget.inodes), 16);
+}
+END_TEST
+
+START_TEST(counts_what_is_there)
+{
+    UNIT_NEEDS_PRIVATE();
+    struct stk_tier tier;
+    static char data[10000];
+    int64_t blocks, inodes;
+    ck_assert_int_eq(attach("/dev/shm", 5 * MIB, &tier), 0);
+    int64_t empty_inodes = atomic_load(&tier.shared->budget.used_inodes);
+    ck_assert_int_eq(empty_inodes, 3); /* itself, tree, fill */
+    unit_write(unit_join(tier.home, "tree/a"), data, sizeof data);
+    ck_assert_int_eq(mkdir(unit_join(tier.home, "tree/d"), 0700), 0);
+    unit_write(unit_join(tier.home, "tree/d/b"), data, 1);
+    ck_assert_int_eq(stk_tier_count(tier.home, 0, &blocks, &inodes), 0);
+    ck_assert_int_eq(inodes, empty_inodes + 3);
+    ck_assert_int_eq(blocks, 3 * 8 + 8);
+    /* A new catalogue counts anew. */
+    stk_catalogue_close(&catalogue);
+    ck_assert_int_eq(unlink(unit_path("catalogue/catalogue")), 0);
+    ck_assert_int_eq(stk_catalogue_open(&catalogue, unit_path("catalogue"), true), 0);
+    ck_assert_int_eq(attach("/dev/shm", 5 * MIB, &tier), 0);
+    ck_assert_int_eq(atomic_load(&tier.shared->budget.used_blocks), 32);
+    ck_assert_int_eq(atomic_load(&tier.shared->budget.used_inodes), inodes);
+    ck_assert_int_eq(stk_tier_count(unit_path("none"), 0, &blocks, &inodes), -ENOENT);
+}
+END_TEST
+
+START_TEST(counting_has_a_limit)
+{
+    char name[64];
+    int64_t blocks, inodes;
+    unit_directory("home");
+    for (int i = 0; i < 600; i++) {
+        snprintf(name, sizeof name, "home/%d", i);
+        unit_write_text(unit_path(name), "");
+    }
+    ck_assert_int_eq(stk_tier_count(unit_path("home"), 1, &blocks, &inodes), -ETIME);
+    ck_assert_int_eq(stk_tier_count(unit_path("home"), 60 * STK_NS_PER_S, &blocks, &inodes), 0);
+}
+END_TEST
+
+/* A process was killed while it set the tier up: the next one does it. */
+START_TEST(setup_is_overtaken)
+{
+    UNIT_NEEDS_PRIVATE();
+    struct stk_tier tier;
+    ck_assert_int_eq(attach("/dev/shm", 5 * MIB, &tier), 0);
+    atomic_store(&tier.shared->setup, (uint64_t)unit_dead_pid());
+    stk_budget_set(&tier.shared->budget, 0, 0);
+    struct stk_tier again;
+    ck_assert(!stk_tier_by_index(&catalogue, 0, &again));
+    ck_assert_int_eq(attach("/dev/shm", 5 * MIB, &again), 0);
+    ck_assert_ptr_eq(again.shared, tier.shared);
+    ck_assert_int_eq(atomic_load(&tier.shared->budget.blocks), 5 * MIB / 512);
+}
+END_TEST
+
+START_TEST(eight_tiers)
+{
+    UNIT_NEEDS_PRIVATE();
+    struct stk_tier tier;
+    char name[16];
+    for (unsigned i = 0; i < STK_TIERS; i++) {
+        snprintf(name, sizeof name, "dir%u", i);
+        ck_assert_int_eq(attach(unit_directory(name), 2 * MIB, &tier), 0);
+        ck_assert_uint_eq(tier.index, i);
+    }
+    ck_assert_int_eq(attach("/dev/shm", 2 * MIB, &tier), -EMFILE);
+    ck_assert(stk_tier_by_index(&catalogue, 7, &tier));
+    ck_assert_ptr_nonnull(strstr(tier.home, "/dir7/stoker-"));
+}
+END_TEST
+
+/* Too much to count in a guest's time: nothing fits until it has been counted. */
+START_TEST(counting_is_made_up_for)
+{
+    UNIT_NEEDS_PRIVATE();
+    struct stk_tier tier;
+    ck_assert_int_eq(attach("/dev/shm", 5 * MIB, &tier), 0);
+    struct stk_budget *budget = &tier.shared->budget;
+    atomic_store(&budget->used_blocks, INT64_MAX / 4);
+    ck_assert(!stk_budget_reserve(budget, 1, 0));
+    ck_assert_int_eq(stk_tier_set_budget(&tier, STK_TIER_DEFAULT_BUDGET), 0);
+    ck_assert_int_ge(atomic_load(&budget->blocks), 0);
+    ck_assert_int_le(atomic_load(&budget->blocks), 512 * MIB / 512);
+    ck_assert(!stk_budget_reserve(budget, 1, 0));
+    ck_assert_int_eq(stk_tier_recount(&tier), 0);
+    ck_assert_int_eq(atomic_load(&budget->used_inodes), 3);
+    ck_assert(stk_budget_reserve(budget, 1, 0));
+}
+END_TEST
+
+Suite *suite_tier(void)
+{
+    Suite *suite = suite_create("tier");
+    TCase *parse = unit_case(suite, "tier_parse");
+    tcase_add_loop_test(parse, parses, 0, sizeof values / sizeof *values);
+    tcase_add_test(parse, too_long_a_directory);
+    TCase *all = unit_case(suite, "tier_attach");
+    tcase_add_test(all, attaches);
+    tcase_add_test(all, spelled_differently);
+    tcase_add_test(all, errors);
+    tcase_add_test(all, anothers);
+    tcase_add_test(all, no_room);
+    tcase_add_test(all, setup_is_overtaken);
+    tcase_add_test(all, eight_tiers);
+    TCase *budget = unit_case(suite, "tier_budget");
+    tcase_add_test(budget, default_budget_leaves_a_reserve);
+    tcase_add_test(budget, counts_what_is_there);
+    tcase_add_test(budget, counting_has_a_limit);
+    tcase_add_test(budget, counting_is_made_up_for);
+    return suite;
+}

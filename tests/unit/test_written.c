@@ -1,0 +1,119 @@
+/* cache/written.c */
+#include "tests/unit/unit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "cache/written.h"
+
+static struct stk_catalogue_header header;
+
+START_TEST(seconds_round_down_from_one)
+{
+    ck_assert_uint_eq(stk_written_seconds(0), 1);
+    ck_assert_uint_eq(stk_written_seconds(STK_NS_PER_S - 1), 1);
+    ck_assert_uint_eq(stk_written_seconds(STK_NS_PER_S), 2);
+}
+END_TEST
+
+START_TEST(marks_inodes)
+{
+    int64_t now = stk_clock_boottime_ns();
+    memset(&header, 0, sizeof header);
+    ck_assert(!stk_written_has_inode(&header, 5, 7, 0));
+    stk_written_mark_inode(&header, 5, 7);
+    stk_written_mark_inode(&header, 5, 7);
+    ck_assert(stk_written_has_inode(&header, 5, 7, now));
+    ck_assert(stk_written_has_inode(&header, 5, 7, 0));
+    ck_assert(!stk_written_has_inode(&header, 7, 5, 0));
+    ck_assert(!stk_written_has_inode(&header, 5, 8, 0));
+}
+END_TEST
+
+START_TEST(marks_before_the_run_do_not_count)
+{
+    memset(&header, 0, sizeof header);
+    stk_written_mark_inode(&header, 5, 7);
+    int64_t now = stk_clock_boottime_ns();
+    /* In the run's first second a mark may be of before or after its start: it counts. */
+    ck_assert(stk_written_has_inode(&header, 5, 7, now));
+    ck_assert(!stk_written_has_inode(&header, 5, 7, now + 2 * STK_NS_PER_S));
+    ck_assert(!stk_written_has_inode(&header, 5, 7, now + 1000 * STK_NS_PER_S));
+}
+END_TEST
+
+/* However many inodes are marked, each one counts as marked; others seldom do. */
+START_TEST(overflow_errs_on_the_safe_side)
+{
+    int64_t now = stk_clock_boottime_ns();
+    memset(&header, 0, sizeof header);
+    for (uint64_t ino = 1; ino <= 2000; ino++) {
+        stk_written_mark_inode(&header, 1, ino);
+    }
+    int wrong = 0;
+    for (uint64_t ino = 1; ino <= 2000; ino++) {
+        ck_assert(stk_written_has_inode(&header, 1, ino, now));
+        wrong += stk_written_has_inode(&header, 2, ino, now);
+    }
+    ck_assert_int_lt(wrong, 20);
+    for (uint64_t ino = 2001; ino <= 40000; ino++) {
+        stk_written_mark_inode(&header, 1, ino);
+    }
+    for (uint64_t ino = 1; ino <= 40000; ino++) {
+        ck_assert(stk_written_has_inode(&header, 1, ino, now));
+    }
+    ck_assert(!stk_written_has_inode(&header, 1, 1, now + 2 * STK_NS_PER_S));
+    ck_assert(!stk_written_has_inode(&header, 2, 1, now + 2 * STK_NS_PER_S));
+}
+END_TEST
+
+/* A marker that was slow must not put its earlier time over a later one. */
+START_TEST(later_marks_stay)
+{
+    memset(&header, 0, sizeof header);
+    stk_written_mark_inode(&header, 5, 7);
+    for (size_t i = 0; i < STK_WRITTEN_BUCKETS; i++) {
+        if (atomic_load(&header.written[i][0]) != 0) {
+            atomic_fetch_add(&header.written[i][0], 10); /* ten seconds from now */
+            atomic_store(&header.written[i][STK_WRITTEN_SLOTS - 1],
+                         stk_written_seconds(stk_clock_boottime_ns()) + 10);
+            for (int slot = 1; slot < STK_WRITTEN_SLOTS - 1; slot++) {
+                atomic_store(&header.written[i][slot], UINT64_MAX);
+            }
+        }
+    }
+    int64_t later = stk_clock_boottime_ns() + 5 * STK_NS_PER_S;
+    stk_written_mark_inode(&header, 5, 7);
+    ck_assert(stk_written_has_inode(&header, 5, 7, later));
+    for (uint64_t ino = 1; ino < 40000; ino++) { /* some fall into the full bucket */
+        stk_written_mark_inode(&header, 6, ino);
+    }
+    ck_assert(stk_written_has_inode(&header, 5, 7, later));
+}
+END_TEST
+
+START_TEST(marks_of_records)
+{
+    struct stk_record record = {0};
+    ck_assert(!stk_written_has_record(&record, 0));
+    atomic_store(&record.written_s, stk_written_seconds(100 * STK_NS_PER_S));
+    ck_assert(stk_written_has_record(&record, 0));
+    ck_assert(stk_written_has_record(&record, 100 * STK_NS_PER_S));
+    ck_assert(stk_written_has_record(&record, 101 * STK_NS_PER_S - 1));
+    ck_assert(!stk_written_has_record(&record, 101 * STK_NS_PER_S));
+}
+END_TEST
+
+Suite *suite_written(void)
+{
+    Suite *suite = suite_create("written");
+    TCase *all = unit_case(suite, "written_marks");
+    tcase_add_test(all, seconds_round_down_from_one);
+    tcase_add_test(all, marks_inodes);
+    tcase_add_test(all, marks_before_the_run_do_not_count);
+    tcase_add_test(all, overflow_errs_on_the_safe_side);
+    tcase_add_test(all, later_marks_stay);
+    tcase_add_test(all, marks_of_records);
+    return suite;
+}

@@ -1,0 +1,234 @@
+/* The unit tests' main program, and what all of them use. See tests/unit/unit.h. */
+#include "tests/unit/unit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/proc.h"
+#include "tests/unit/private.h"
+
+#define SECONDS_PER_TEST 30
+#define PATHS            16
+#define PATH_BYTES       4608
+
+static char scratch[64];
+static bool may_mount, is_root;
+
+void unit_skip(const char *test, const char *reason)
+{
+    int length = (int)(strlen(test) - strlen("_fn")); /* Check adds it */
+    fprintf(stderr, "skipped: %.*s: %s\n", length, test, reason);
+}
+
+bool unit_is_private(void)
+{
+    return may_mount;
+}
+
+bool unit_is_root(void)
+{
+    return is_root && may_mount;
+}
+
+/* ---- paths and files ---- */
+
+static char *next_path(void)
+{
+    static char paths[PATHS][PATH_BYTES];
+    static unsigned turn;
+    return paths[turn++ % PATHS];
+}
+
+const char *unit_join(const char *a, const char *b)
+{
+    char *path = next_path();
+    ck_assert_int_lt(snprintf(path, PATH_BYTES, "%s/%s", a, b), PATH_BYTES);
+    return path;
+}
+
+const char *unit_path(const char *leaf)
+{
+    return unit_join(scratch, leaf);
+}
+
+const char *unit_directory(const char *leaf)
+{
+    const char *path = unit_path(leaf);
+    ck_assert_msg(mkdir(path, 0755) == 0, "mkdir %s: %s", path, strerror(errno));
+    return path;
+}
+
+void unit_write(const char *path, const void *data, size_t bytes)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    ck_assert_msg(fd >= 0, "%s: %s", path, strerror(errno));
+    ck_assert_int_eq(write(fd, data, bytes), (ssize_t)bytes);
+    ck_assert_int_eq(close(fd), 0);
+}
+
+void unit_write_text(const char *path, const char *text)
+{
+    unit_write(path, text, strlen(text));
+}
+
+bool unit_has_text(const char *path, const char *text)
+{
+    char buffer[4096];
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return false;
+    }
+    ssize_t got = read(fd, buffer, sizeof buffer);
+    close(fd);
+    return got == (ssize_t)strlen(text) && memcmp(buffer, text, (size_t)got) == 0;
+}
+
+bool unit_exists(const char *path)
+{
+    return access(path, F_OK) == 0;
+}
+
+struct stat unit_stat(const char *path)
+{
+    struct stat out;
+    ck_assert_msg(stat(path, &out) == 0, "%s: %s", path, strerror(errno));
+    return out;
+}
+
+void unit_assert_same(const struct stk_identity *a, const struct stk_identity *b)
+{
+    struct statx first, second;
+    stk_identity_to_statx(a, &first);
+    stk_identity_to_statx(b, &second);
+    ck_assert_mem_eq(&first, &second, sizeof first);
+}
+
+void unit_tick(void)
+{
+    usleep(12000); /* the coarse clock's tick is 10 ms at most */
+}
+
+void unit_mount_tmpfs(const char *path, const char *options)
+{
+    ck_assert_msg(mount("tmpfs", path, "tmpfs", 0, options) == 0, "%s: %s", path, strerror(errno));
+}
+
+/* ---- processes ---- */
+
+int unit_in_child(int (*work)(void *context), void *context)
+{
+    int status;
+    pid_t pid = fork();
+    ck_assert_int_ge(pid, 0);
+    if (pid == 0) {
+        _exit(work(context));
+    }
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+pid_t unit_dead_pid(void)
+{
+    pid_t pid = fork();
+    ck_assert_int_ge(pid, 0);
+    if (pid == 0) {
+        _exit(0);
+    }
+    ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+    return pid;
+}
+
+/* ---- a place for each test ---- */
+
+static void enter(void)
+{
+    if (may_mount) {
+        ck_assert_int_eq(unshare(CLONE_NEWNS), 0);
+        unit_mount_tmpfs("/dev/shm", "size=512m,mode=1777");
+        unit_mount_tmpfs(scratch, "size=256m,mode=0755");
+    }
+    ck_assert_int_eq(unsetenv("XDG_RUNTIME_DIR"), 0);
+}
+
+static void leave(void)
+{
+}
+
+TCase *unit_case(Suite *suite, const char *name)
+{
+    TCase *made = tcase_create(name);
+    tcase_add_checked_fixture(made, enter, leave);
+    tcase_set_timeout(made, SECONDS_PER_TEST);
+    suite_add_tcase(suite, made);
+    return made;
+}
+
+static SRunner *make_runner(void)
+{
+    static Suite *(*const suites[])(void) = {
+        suite_text,    suite_path,      suite_options,  suite_proc,   suite_memory, suite_walk,
+        suite_hash,    suite_sys,       suite_identity, suite_record, suite_claim,  suite_budget,
+        suite_home,    suite_catalogue, suite_tier,     suite_mounts, suite_root,   suite_entry,
+        suite_written, suite_run,       suite_remember, suite_trust,  suite_ask,    suite_fill,
+        suite_marks,   suite_drop,
+    };
+    SRunner *runner = srunner_create(NULL);
+    for (size_t i = 0; i < sizeof suites / sizeof *suites; i++) {
+        srunner_add_suite(runner, suites[i]());
+    }
+    return runner;
+}
+
+/* `name` is a suite, else a case of any suite, else nothing; NULL and "" are everything. */
+static void run(SRunner *runner, const char *name)
+{
+    if (name == NULL || *name == '\0') {
+        srunner_run_all(runner, CK_ENV);
+        return;
+    }
+    char path[64];
+    snprintf(path, sizeof path, "tests/unit/test_%s.c", name);
+    if (access(path, F_OK) == 0) {
+        srunner_run(runner, name, NULL, CK_ENV);
+    } else {
+        srunner_run(runner, NULL, name, CK_ENV);
+    }
+}
+
+/* What a copy of this program does, for test_proc.c. */
+static int print_run_start(const char *path)
+{
+    FILE *out = fopen(path, "w");
+    if (out == NULL) {
+        return 1;
+    }
+    fprintf(out, "%lld", (long long)stk_proc_run_start_ns());
+    return fclose(out) == 0 ? 0 : 1;
+}
+
+int main(int argc, char **argv)
+{
+    if (getenv("UNIT_PRINT_RUN_START") != NULL) {
+        return print_run_start(getenv("UNIT_PRINT_RUN_START"));
+    }
+    strcpy(scratch, "/tmp/stoker-unit-XXXXXX");
+    if (mkdtemp(scratch) == NULL) {
+        perror(scratch);
+        return 1;
+    }
+    is_root = geteuid() == 0;
+    may_mount = private_enter("mode=1777");
+    SRunner *runner = make_runner();
+    run(runner, argc > 1 ? argv[1] : NULL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    rmdir(scratch);
+    return failed == 0 ? 0 : 1;
+}

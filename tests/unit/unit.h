@@ -1,0 +1,89 @@
+/*
+ * The unit tests' common ground. Each test runs in a process of its own (Check forks), and that in
+ * a mount namespace of its own with an empty tmpfs on /dev/shm, so that nothing of the user's is
+ * seen or touched and nothing is left behind.
+ */
+#ifndef STK_TESTS_UNIT_H
+#define STK_TESTS_UNIT_H
+
+#include <check.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+
+#include "cache/identity.h"
+
+/* One suite for each source. */
+Suite *suite_ask(void);
+Suite *suite_budget(void);
+Suite *suite_catalogue(void);
+Suite *suite_claim(void);
+Suite *suite_drop(void);
+Suite *suite_entry(void);
+Suite *suite_fill(void);
+Suite *suite_hash(void);
+Suite *suite_home(void);
+Suite *suite_identity(void);
+Suite *suite_marks(void);
+Suite *suite_memory(void);
+Suite *suite_mounts(void);
+Suite *suite_options(void);
+Suite *suite_path(void);
+Suite *suite_proc(void);
+Suite *suite_record(void);
+Suite *suite_remember(void);
+Suite *suite_root(void);
+Suite *suite_run(void);
+Suite *suite_sys(void);
+Suite *suite_text(void);
+Suite *suite_tier(void);
+Suite *suite_trust(void);
+Suite *suite_walk(void);
+Suite *suite_written(void);
+
+/* A case of a suite, named for `T=name`, whose tests each get a fresh place. */
+TCase *unit_case(Suite *suite, const char *name);
+
+/* Ends a test that cannot run here, and says so. */
+#define UNIT_NEEDS(condition, reason)                                                              \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            unit_skip(__func__, reason);                                                           \
+            return;                                                                                \
+        }                                                                                          \
+    } while (0)
+#define UNIT_NEEDS_PRIVATE() UNIT_NEEDS(unit_is_private(), "needs a private mount namespace")
+#define UNIT_NEEDS_ROOT()    UNIT_NEEDS(unit_is_root(), "needs to be root")
+void unit_skip(const char *test, const char *reason);
+/* Whether this test has its own /dev/shm and may mount. */
+bool unit_is_private(void);
+/* Whether files may be given to other users. */
+bool unit_is_root(void);
+
+/* "SCRATCH/leaf", where SCRATCH is empty when a test begins; one of 16 buffers in turn. */
+const char *unit_path(const char *leaf);
+/* "a/b", in the same buffers. */
+const char *unit_join(const char *a, const char *b);
+/* Makes a directory of that name below SCRATCH and returns its path. */
+const char *unit_directory(const char *leaf);
+/* Writes a file anew (in place if it is there). */
+void unit_write(const char *path, const void *data, size_t bytes);
+void unit_write_text(const char *path, const char *text);
+/* Whether the file has exactly this text. */
+bool unit_has_text(const char *path, const char *text);
+bool unit_exists(const char *path);
+struct stat unit_stat(const char *path);
+/* Fails the test unless all that two identities say is equal. */
+void unit_assert_same(const struct stk_identity *a, const struct stk_identity *b);
+/* Lets the file systems' clock go on, so that the next change gets another time stamp. */
+void unit_tick(void);
+void unit_mount_tmpfs(const char *path, const char *options);
+
+/* Runs `work` in a child, which must end by itself; its exit status, or -signal. */
+int unit_in_child(int (*work)(void *context), void *context);
+/* A pid that no process has. */
+pid_t unit_dead_pid(void);
+
+#endif
