@@ -1,4 +1,5 @@
 /* The `stoker` command: its verbs and its help. */
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -35,14 +36,18 @@ static const char help[] =
     "  stoker clear [PATH] [--dead]\n"
     "      removes the cache, or what it holds of PATH, or what killed runs left\n";
 
+static bool is_help(const char *argument)
+{
+    return strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0;
+}
+
 int main(int count, char **arguments)
 {
     if (count < 2) {
         fputs(help, stderr);
         return STK_EXIT_USAGE;
     }
-    if (strcmp(arguments[1], "--help") == 0 || strcmp(arguments[1], "-h") == 0 ||
-        strcmp(arguments[1], "help") == 0) {
+    if (is_help(arguments[1]) || strcmp(arguments[1], "help") == 0) {
         fputs(help, stdout);
         return 0;
     }
@@ -52,6 +57,10 @@ int main(int count, char **arguments)
     }
     for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
         if (strcmp(arguments[1], verbs[i].name) == 0) {
+            if (count > 2 && is_help(arguments[2])) {
+                fputs(help, stdout);
+                return 0;
+            }
             return verbs[i].run(arguments + 2);
         }
     }

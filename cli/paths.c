@@ -85,7 +85,7 @@ void paths_add(struct request *request, const char *path)
             path);
     }
     if (stat(canonical, &stat_) != 0 || (!S_ISDIR(stat_.st_mode) && !S_ISREG(stat_.st_mode))) {
-        die("--path %s: neither a directory nor a regular file", path);
+        die("--path %s: neither a directory nor a regular file: name one", path);
     }
     if (is_known(request, canonical)) {
         free(canonical);
@@ -151,6 +151,7 @@ static void detect_one(struct request *request, const char *candidate)
     }
     bool good = stat(canonical, &stat_) == 0 && S_ISDIR(stat_.st_mode) && !is_too_high(canonical) &&
                 !is_pseudo(canonical) && !holds_program(request, canonical) &&
+                !paths_is_below(request->tier, canonical) &&
                 !is_known(request, canonical) && request->count < STK_REQUEST_PATHS;
     if (good) {
         keep(request, candidate, canonical);

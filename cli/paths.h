@@ -8,7 +8,8 @@
 
 /* Adds a path that the user named; ends with a message when it cannot be covered. */
 void paths_add(struct request *request, const char *path);
-/* Adds the directories named among the command's arguments: DIR, --x=DIR, key=DIR. */
+/* Adds the directories named among the command's arguments: DIR, --x=DIR, key=DIR; not those that
+ * hold the tier. */
 void paths_detect(struct request *request);
 /* Whether `path` is `above` or lies below it; both canonical. */
 bool paths_is_below(const char *path, const char *above);

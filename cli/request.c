@@ -71,7 +71,7 @@ static void settle_tier(struct request *request, const char *given)
 {
     const char *variable = getenv(stk_option_table[STK_OPTION_TIERS].variable);
     const char *value = given != NULL ? given : variable;
-    request->tier_given = value != NULL && *value != '\0';
+    request->tier_given = given != NULL || (value != NULL && *value != '\0');
     parse_tier(request, request->tier_given ? value : stk_option_table[STK_OPTION_TIERS].otherwise);
     size_t length = strlen(request->tier);
     while (length > 1 && request->tier[length - 1] == '/') {
@@ -83,7 +83,6 @@ static void settle_tier(struct request *request, const char *given)
         die("--tier %s: %s", request->tier, strerror(errno));
     }
     free(canonical);
-    check_tier_place(request);
 }
 
 /* ---- flags ---- */
@@ -202,8 +201,9 @@ void request_parse(struct request *request, char **arguments, bool needs_command
         die("unexpected argument %s: see `stoker --help`", *request->command);
     }
     check_environment();
-    settle_paths(request);
     settle_tier(request, cursor.tier);
+    settle_paths(request);
+    check_tier_place(request);
 }
 
 /* ---- as variables ---- */

@@ -243,7 +243,8 @@ static void attach_tier(struct session *session, const struct request *request, 
 {
     int error =
         stk_tier_attach(&session->catalogue, request->tier, request->budget_bytes, &session->tier);
-    if (error == 0 || error == -ENOSPC) {
+    /* A full tier may have room after a recount; but not one where no home could be made. */
+    if (error == 0 || (error == -ENOSPC && session->tier.shared != NULL)) {
         error = settle_budget(session, request, alone);
     }
     if (error != 0) {
