@@ -200,7 +200,7 @@ bool stk_cache_stat_entry(struct stk_cache *cache, uint32_t number, uint64_t ent
 {
     const struct stk_record *record = stk_catalogue_record(&cache->catalogue, number);
     if (record == NULL || !stk_claim_load(&record->claim).sealed ||
-        atomic_load(&record->entry_ino) != entry_ino || atomic_load(&record->validated_ns) == 0) {
+        atomic_load(&record->entry_ino) != entry_ino || !stk_trust_is_untouched(cache, record)) {
         return false;
     }
     stk_record_get_identity(record, out);

@@ -134,6 +134,8 @@ void stk_cache_unmark_written(struct stk_cache *cache, const struct stk_mark *ma
 void stk_cache_mark_inode(struct stk_cache *cache, const struct stat *stat);
 /* Before and after a call that changes a name or metadata: the origin is asked again. */
 void stk_cache_distrust(struct stk_cache *cache, const struct stk_place *place);
+/* The same for a file by its inode, whatever names lead to it. */
+void stk_cache_distrust_inode(struct stk_cache *cache, const struct stat *stat);
 /* The same for everything below a root: a directory or symbolic link was renamed or replaced. */
 void stk_cache_distrust_root(struct stk_cache *cache, const struct stk_root *root);
 

@@ -32,6 +32,7 @@
 #define STK_TIER_PATH_BYTES    512
 #define STK_DISTRUST_SLOTS     256
 #define STK_CHANGED_SLOTS      4096
+#define STK_CHANGED_INODES     2048
 #define STK_WRITTEN_BUCKETS    1024
 #define STK_WRITTEN_SLOTS      8
 
@@ -60,6 +61,9 @@ struct stk_catalogue_header {
     _Atomic int64_t distrusted_ns[STK_DISTRUST_SLOTS];
     /* cache/trust.h: when a single file was last distrusted, by its key. */
     _Atomic int64_t changed_ns[STK_CHANGED_SLOTS];
+    /* The same by its inode, for its other names. */
+    _Atomic uint32_t any_inode_changed; /* 0: none was */
+    _Atomic int64_t inode_changed_ns[STK_CHANGED_INODES];
     /* cache/written.h: inodes opened for writing. */
     _Atomic uint32_t any_written; /* 0: the table is empty */
     _Atomic uint64_t written[STK_WRITTEN_BUCKETS][STK_WRITTEN_SLOTS];

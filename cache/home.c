@@ -92,21 +92,27 @@ static int list_candidates(const char *out[CANDIDATES], char user[64])
     return count;
 }
 
+static bool is_tmpfs(const char *dir, struct statfs *fs)
+{
+    return stk_sys_statfs(dir, fs) == 0 && fs->f_type == TMPFS_MAGIC;
+}
+
 static bool has_room(const char *dir)
 {
     struct statfs fs;
-    return stk_sys_statfs(dir, &fs) == 0 && fs.f_type == TMPFS_MAGIC &&
-           (fs.f_files == 0 || fs.f_ffree >= 8) &&
+    return is_tmpfs(dir, &fs) && (fs.f_files == 0 || fs.f_ffree >= 8) &&
            (int64_t)fs.f_bavail * fs.f_bsize >= LEAST_ROOM_BYTES;
 }
 
 static bool has_catalogue(const char *home)
 {
     char path[STK_HOME_BYTES + 16];
+    struct statfs fs;
     struct stk_text text = stk_text_in(path, sizeof path);
     stk_text_add(&text, home);
     stk_text_add(&text, "/catalogue");
-    return stk_home_check(home) == 0 && stk_sys_faccessat(AT_FDCWD, path, 0) == 0;
+    return is_tmpfs(home, &fs) && stk_home_check(home) == 0 &&
+           stk_sys_faccessat(AT_FDCWD, path, 0) == 0;
 }
 
 int stk_home_find_existing(char out[STK_HOME_BYTES])

@@ -71,6 +71,13 @@ void stk_cache_distrust(struct stk_cache *cache, const struct stk_place *place)
     }
 }
 
+void stk_cache_distrust_inode(struct stk_cache *cache, const struct stat *stat)
+{
+    if (cache->catalogue.header != NULL) {
+        stk_trust_end_inode(cache, stat->st_dev, stat->st_ino);
+    }
+}
+
 void stk_cache_distrust_root(struct stk_cache *cache, const struct stk_root *root)
 {
     if (cache->catalogue.header == NULL) {

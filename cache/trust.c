@@ -9,13 +9,36 @@
 
 #define WANTED (STATX_BASIC_STATS | STATX_BTIME)
 
+/* By a hash: two inodes may share a slot, and are then asked about once too often. */
+static _Atomic int64_t *inode_slot(const struct stk_cache *cache, uint64_t dev, uint64_t ino)
+{
+    uint64_t mixed = (ino ^ dev << 40) * UINT64_C(0x9e3779b97f4a7c15);
+    return &cache->catalogue.header->inode_changed_ns[(mixed >> 32) % STK_CHANGED_INODES];
+}
+
+static bool has_inode_changed(const struct stk_cache *cache, const struct stk_record *record,
+                              int64_t since_ns)
+{
+    return atomic_load_explicit(&cache->catalogue.header->any_inode_changed,
+                                memory_order_acquire) != 0 &&
+           atomic_load_explicit(inode_slot(cache, stk_record_dev(record), record->ino),
+                                memory_order_acquire) >= since_ns;
+}
+
+bool stk_trust_is_untouched(const struct stk_cache *cache, const struct stk_record *record)
+{
+    int64_t validated = atomic_load_explicit(&record->validated_ns, memory_order_acquire);
+    return validated != 0 && !has_inode_changed(cache, record, validated);
+}
+
 bool stk_trust_is_unmarked(const struct stk_cache *cache, const struct stk_root *root,
                            const struct stk_record *record)
 {
     int64_t validated = atomic_load_explicit(&record->validated_ns, memory_order_acquire);
     const _Atomic int64_t *distrusted =
         &cache->catalogue.header->distrusted_ns[root->key % STK_DISTRUST_SLOTS];
-    return validated != 0 && validated > atomic_load_explicit(distrusted, memory_order_acquire);
+    return stk_trust_is_untouched(cache, record) &&
+           validated > atomic_load_explicit(distrusted, memory_order_acquire);
 }
 
 bool stk_trust_has(const struct stk_cache *cache, const struct stk_root *root,
@@ -76,18 +99,29 @@ static void set_validated(const struct stk_cache *cache, struct stk_record *reco
     }
 }
 
-void stk_trust_end(struct stk_cache *cache, struct stk_hash128 key)
+/* Moves a time forward to now; never back. */
+static void set_now(_Atomic int64_t *slot)
 {
-    _Atomic int64_t *slot = changed_slot(cache, key.low);
     int64_t now = stk_clock_boottime_ns();
     int64_t seen = atomic_load(slot);
     while (seen < now && !atomic_compare_exchange_weak(slot, &seen, now)) {
     }
+}
+
+void stk_trust_end(struct stk_cache *cache, struct stk_hash128 key)
+{
+    set_now(changed_slot(cache, key.low));
     uint32_t number = stk_catalogue_find(&cache->catalogue, key);
     struct stk_record *record = stk_catalogue_record(&cache->catalogue, number);
     if (record != NULL) {
         atomic_store(&record->validated_ns, 0);
     }
+}
+
+void stk_trust_end_inode(struct stk_cache *cache, uint64_t dev, uint64_t ino)
+{
+    set_now(inode_slot(cache, dev, ino));
+    atomic_store(&cache->catalogue.header->any_inode_changed, 1);
 }
 
 uint32_t stk_trust_validate(struct stk_cache *cache, const struct stk_place *place)

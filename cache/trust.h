@@ -28,6 +28,11 @@ bool stk_trust_is_young(const struct stk_cache *cache, const struct stk_identity
  */
 uint32_t stk_trust_validate(struct stk_cache *cache, const struct stk_place *place);
 
+/* The same for an inode, whatever names lead to it. */
+void stk_trust_end_inode(struct stk_cache *cache, uint64_t dev, uint64_t ino);
+/* Whether a sealed record was validated, and its file not distrusted since. */
+bool stk_trust_is_untouched(const struct stk_cache *cache, const struct stk_record *record);
+
 /* As validate, but of an open file: true if it still is the version of this record. */
 bool stk_trust_validate_fd(struct stk_cache *cache, struct stk_record *record, int origin_fd);
 

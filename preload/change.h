@@ -13,7 +13,8 @@
 /* A write to the content: open for writing, creat, truncate. Small, since it lives across the call.
  */
 struct stk_write {
-    struct stk_cache *cache; /* NULL: not covered */
+    struct stk_cache *cache; /* NULL: nothing can be concerned */
+    bool placed;             /* by a covered name */
     struct stk_mark mark;
 };
 void stk_write_before(struct stk_write *write, int dirfd, const char *path);
@@ -21,7 +22,8 @@ void stk_write_before(struct stk_write *write, int dirfd, const char *path);
 void stk_write_done(const struct stk_write *write, int fd, int dirfd, const char *path);
 void stk_write_failed(const struct stk_write *write);
 
-/* A change of a name or of metadata at this path. Call it before, and after success. */
+/* A change of a name or of metadata at this path. Call it before, and after success. An empty path,
+ * or none, means dirfd itself. */
 void stk_change_name(int dirfd, const char *path);
 void stk_change_metadata(int dirfd, const char *path);
 /* A change of metadata through a descriptor of the origin. After success. */

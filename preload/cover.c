@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "base/path.h"
 #include "base/proc.h"
 #include "base/sys.h"
 #include "base/text.h"
@@ -21,6 +22,22 @@ bool stk_cover_may(const char *path)
     struct stk_cache *cache = stk_process_cache_if_ready();
     const struct stk_roots *roots = cache != NULL ? &cache->roots : stk_process_spelling();
     return stk_roots_match(roots, path, &rest) != NULL;
+}
+
+static bool has_parent_component(const char *path)
+{
+    for (const char *at = path; (at = strstr(at, "..")) != NULL; at += 2) {
+        if ((at == path || at[-1] == '/') && (at[2] == '/' || at[2] == '\0')) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool stk_cover_may_change(const char *path)
+{
+    return stk_cover_may(path) ||
+           (path != NULL && stk_process_is_on() && has_parent_component(path));
 }
 
 bool stk_cover_fd_path(int fd, char out[STK_PATH_BYTES])
@@ -74,4 +91,64 @@ struct stk_cache *stk_cover(int dirfd, const char *path, struct stk_place *place
 {
     return path[0] == '/' ? cover_absolute(path, dirfd, path, place)
                           : cover_relative(dirfd, path, place);
+}
+
+/* ---- changes ---- */
+
+/* The path of the directory that holds the file, as the kernel knows it; "" stands for dirfd. */
+static bool real_directory(int dirfd, const char *path, size_t length, char out[STK_PATH_BYTES])
+{
+    if (length == 0) {
+        return directory_path(dirfd, out);
+    }
+    struct stk_text text = stk_text_in(out, STK_PATH_BYTES);
+    stk_text_add_bytes(&text, path, length);
+    int fd = text.cut ? -1 : stk_sys_openat(dirfd, out, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+    if (fd < 0) {
+        return false;
+    }
+    bool known = stk_cover_fd_path(fd, out);
+    stk_sys_close(fd);
+    return known;
+}
+
+struct stk_cache *stk_cover_change(int dirfd, const char *path, struct stk_place *place)
+{
+    char absolute[STK_PATH_BYTES];
+    const char *leaf = stk_path_leaf(path);
+    if (!has_parent_component(path)) {
+        return stk_cover(dirfd, path, place);
+    }
+    if (!real_directory(dirfd, path, (size_t)(leaf - path), absolute)) {
+        return NULL;
+    }
+    struct stk_text text = {.start = absolute, .used = strlen(absolute), .room = STK_PATH_BYTES};
+    stk_text_add_char(&text, '/');
+    stk_text_add(&text, leaf);
+    return text.cut ? NULL : cover_absolute(absolute, dirfd, path, place);
+}
+
+static bool is_root_device(const struct stk_cache *cache, dev_t dev)
+{
+    for (unsigned i = 0; i < cache->roots.count; i++) {
+        if (cache->roots.roots[i].usable && cache->roots.roots[i].dev == dev) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool stk_cover_has_fd(struct stk_cache *cache, int fd, const struct stat *stat)
+{
+    char path[STK_PATH_BYTES];
+    if (!is_root_device(cache, stat->st_dev) || !stk_cover_fd_path(fd, path)) {
+        return false;
+    }
+    for (unsigned i = 0; i < cache->roots.count; i++) {
+        const struct stk_root *root = &cache->roots.roots[i];
+        if (root->usable && stk_path_below(path, root->canonical) != NULL) {
+            return true;
+        }
+    }
+    return false;
 }

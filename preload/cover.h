@@ -7,6 +7,7 @@
 #define STK_PRELOAD_COVER_H
 
 #include <stdbool.h>
+#include <sys/stat.h>
 
 #include "cache/cache.h"
 
@@ -16,8 +17,21 @@
  */
 bool stk_cover_may(const char *path);
 
+/* The same for a call that changes something: ".." may lead below a root from anywhere. */
+bool stk_cover_may_change(const char *path);
+
 /* Whether it is; sets up the cache if need be. Inside the guard. */
 struct stk_cache *stk_cover(int dirfd, const char *path, struct stk_place *place);
+
+/*
+ * The same for a call that changes something: there ".." is not left to the origin but resolved, as
+ * the change must be known under the file's plain name. A few more system calls, then.
+ */
+struct stk_cache *stk_cover_change(int dirfd, const char *path, struct stk_place *place);
+
+/* Whether an open file lies below a root, whatever name it was reached by. Only if the cache is set
+ * up. Inside the guard. */
+bool stk_cover_has_fd(struct stk_cache *cache, int fd, const struct stat *stat);
 
 /* The path of an open descriptor as the kernel knows it; false when it has none. */
 bool stk_cover_fd_path(int fd, char out[STK_PATH_BYTES]);

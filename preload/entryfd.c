@@ -6,7 +6,10 @@
 #include <string.h>
 
 #include "base/sys.h"
+#include "cache/claim.h"
+#include "cache/trust.h"
 #include "preload/cover.h"
+#include "preload/guard.h"
 #include "preload/process.h"
 
 #define TABLE_SLOTS 4096
@@ -45,6 +48,25 @@ static bool is_tier_device(struct stk_cache *cache, dev_t dev)
     }
     for (unsigned i = 0; i < STK_TIERS; i++) {
         if (stk_tier_by_index(&cache->catalogue, i, &tier) && tier.dev == dev) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether this record's entry is on the device. Inode numbers mean nothing across tiers. */
+static bool is_on_device(struct stk_cache *cache, const struct stk_record *record, dev_t dev)
+{
+    struct stk_tier tier;
+    unsigned index = stk_claim_load(&record->claim).tier;
+    return stk_tier_by_index(&cache->catalogue, index, &tier) && tier.dev == dev;
+}
+
+/* Whether something was done to the file, or may have been by another name, since it was asked. */
+static bool is_doubtful(const struct stk_cache *cache, const struct stk_record *record)
+{
+    for (unsigned i = 0; i < cache->roots.count; i++) {
+        if (!stk_trust_is_unmarked(cache, &cache->roots.roots[i], record)) {
             return true;
         }
     }
@@ -94,8 +116,7 @@ static bool identify_by_name(struct stk_cache *cache, int fd, struct stk_identit
     }
     struct stk_identity known;
     stk_record_get_identity(record, &known);
-    bool marked = atomic_load(&record->validated_ns) == 0;
-    if (!marked || !ask_origin(origin, &known, out)) {
+    if (!is_doubtful(cache, record) || !ask_origin(origin, &known, out)) {
         *out = known;
     }
     return true;
@@ -108,8 +129,11 @@ bool stk_entryfd_identify(int fd, const struct stat *stat, struct stk_identity *
         return false;
     }
     uint32_t number = atomic_load_explicit(slot_of(stat->st_ino), memory_order_relaxed);
-    return stk_cache_stat_entry(cache, number, stat->st_ino, out) ||
-           identify_by_name(cache, fd, out);
+    const struct stk_record *record = stk_catalogue_record(&cache->catalogue, number);
+    bool known = record != NULL && is_on_device(cache, record, stat->st_dev) &&
+                 !is_doubtful(cache, record) &&
+                 stk_cache_stat_entry(cache, number, stat->st_ino, out);
+    return known || identify_by_name(cache, fd, out);
 }
 
 bool stk_entryfd_identify_path(int dirfd, const char *path, const struct stat *stat,
@@ -137,4 +161,41 @@ bool stk_entryfd_origin(int fd, char origin[STK_PATH_BYTES])
     }
     struct stk_cache *cache = stk_process_cache();
     return is_tier_device(cache, stat.st_dev) && find_by_name(cache, fd, origin, &record);
+}
+
+bool stk_entryfd_may_name_fd(const char *path)
+{
+    return path != NULL && (strncmp(path, "/proc/", 6) == 0 || strncmp(path, "/dev/", 5) == 0);
+}
+
+/* The same as stk_entryfd_origin, by a name of the descriptor. */
+static bool origin_by_path(const char *path, char origin[STK_PATH_BYTES])
+{
+    struct stat stat;
+    if (stk_sys_fstatat(AT_FDCWD, path, &stat, 0) != 0 || !stk_entryfd_may_be(&stat)) {
+        return false;
+    }
+    int fd = stk_sys_openat(AT_FDCWD, path, O_PATH | O_CLOEXEC, 0);
+    if (fd < 0) {
+        return false;
+    }
+    bool known = stk_entryfd_origin(fd, origin);
+    stk_sys_close(fd);
+    return known;
+}
+
+const char *stk_entryfd_subject(int dirfd, const char *path, int flags, char origin[STK_PATH_BYTES])
+{
+    struct stk_guard guard;
+    if (!stk_process_is_on() || !stk_guard_enter(&guard)) {
+        return path;
+    }
+    bool known = false;
+    if (path == NULL || *path == '\0') {
+        known = (flags & AT_EMPTY_PATH) != 0 && stk_entryfd_origin(dirfd, origin);
+    } else if ((flags & AT_SYMLINK_NOFOLLOW) == 0 && stk_entryfd_may_name_fd(path)) {
+        known = origin_by_path(path, origin);
+    }
+    stk_guard_leave(&guard);
+    return known ? origin : path;
 }

@@ -31,4 +31,16 @@ bool stk_entryfd_identify_path(int dirfd, const char *path, const struct stat *s
 /* The path of the origin that the entry open as `fd` stands for. Inside the guard. */
 bool stk_entryfd_origin(int fd, char origin[STK_PATH_BYTES]);
 
+/* Whether this path may be another name for a descriptor. Cheap; false is certain. */
+bool stk_entryfd_may_name_fd(const char *path);
+
+/*
+ * What a call that changes a file is to be made on: `path` itself, or, where that is another name
+ * for an entry's descriptor (/proc/self/fd/N, /dev/stdin, or "" or NULL with AT_EMPTY_PATH in
+ * `flags`), its origin, written to `origin`. An entry must never be changed; to root its mode is no
+ * obstacle.
+ */
+const char *stk_entryfd_subject(int dirfd, const char *path, int flags,
+                                char origin[STK_PATH_BYTES]);
+
 #endif

@@ -7,15 +7,16 @@
 #include "base/clock.h"
 #include "base/sys.h"
 
-#define PATIENCE_NS (STK_NS_PER_S / 2)
-#define NAP_NS      (STK_NS_PER_S / 10000)
-#define MARK_BYTES  4096
+#define PATIENCE_NS       (STK_NS_PER_S / 2)
+#define BRIEF_PATIENCE_NS (STK_NS_PER_S / 50)
+#define NAP_NS            (STK_NS_PER_S / 10000)
+#define MARK_BYTES        4096
 
 #ifndef MADV_WIPEONFORK
 #define MADV_WIPEONFORK 18
 #endif
 
-enum { NOT_YET, UNDER_WAY, DONE };
+enum { NOT_YET, UNDER_WAY, DONE, AWAITED /* under way, with somebody waiting for it */ };
 
 /* A word that is 1 in the process that began, and 0 in a child forked from it. */
 static _Atomic(_Atomic uint32_t *) fork_mark;
@@ -28,8 +29,14 @@ static void set_fork_mark(void)
         if (mark == NULL) {
             return;
         }
+        _Atomic uint32_t *first = NULL;
         stk_sys_madvise(mark, MARK_BYTES, MADV_WIPEONFORK);
-        atomic_store(&fork_mark, mark);
+        atomic_store(mark, 1); /* before others see it: at 0 they would think it wiped by a fork */
+        if (atomic_compare_exchange_strong(&fork_mark, &first, mark)) {
+            return;
+        }
+        stk_sys_munmap(mark, MARK_BYTES);
+        mark = first;
     }
     atomic_store(mark, 1);
 }
@@ -40,6 +47,20 @@ static bool is_orphaned(void)
     _Atomic uint32_t *mark = atomic_load(&fork_mark);
     uint32_t wiped = 0;
     return mark != NULL && atomic_compare_exchange_strong(mark, &wiped, 1);
+}
+
+/* Waits a little for the end of what is under way; false when that took too long already. */
+static bool wait_for(struct stk_once *once, int64_t *give_up_ns, int64_t patience_ns)
+{
+    uint32_t seen = UNDER_WAY;
+    int64_t now_ns = stk_clock_boottime_ns();
+    *give_up_ns = *give_up_ns != 0 ? *give_up_ns : now_ns + patience_ns;
+    if (now_ns > *give_up_ns) {
+        return false;
+    }
+    atomic_compare_exchange_strong(&once->stage, &seen, AWAITED);
+    stk_sys_futex_wait(&once->stage, AWAITED, NAP_NS);
+    return true;
 }
 
 enum stk_once_turn stk_once_begin(struct stk_once *once)
@@ -59,18 +80,31 @@ enum stk_once_turn stk_once_begin(struct stk_once *once)
         if (is_orphaned()) {
             return STK_ONCE_MINE;
         }
-        int64_t now_ns = stk_clock_boottime_ns();
-        give_up_ns = give_up_ns != 0 ? give_up_ns : now_ns + PATIENCE_NS;
-        if (now_ns > give_up_ns) {
+        if (!wait_for(once, &give_up_ns, PATIENCE_NS)) {
             return STK_ONCE_BUSY;
         }
-        stk_sys_futex_wait(&once->stage, UNDER_WAY, NAP_NS);
+    }
+    return STK_ONCE_DONE;
+}
+
+enum stk_once_turn stk_once_begin_brief(struct stk_once *once)
+{
+    uint32_t seen = NOT_YET;
+    int64_t give_up_ns = 0;
+    if (atomic_compare_exchange_strong(&once->stage, &seen, UNDER_WAY)) {
+        return STK_ONCE_MINE;
+    }
+    while (!stk_once_is_done(once)) {
+        if (!wait_for(once, &give_up_ns, BRIEF_PATIENCE_NS)) {
+            return STK_ONCE_MINE;
+        }
     }
     return STK_ONCE_DONE;
 }
 
 void stk_once_finish(struct stk_once *once)
 {
-    atomic_store_explicit(&once->stage, DONE, memory_order_release);
-    stk_sys_futex_wake_all(&once->stage);
+    if (atomic_exchange(&once->stage, DONE) == AWAITED) {
+        stk_sys_futex_wake_all(&once->stage);
+    }
 }

@@ -23,6 +23,11 @@ enum stk_once_turn { STK_ONCE_MINE, STK_ONCE_DONE, STK_ONCE_BUSY };
 
 /* MINE: do it, then stk_once_finish. DONE: it is done. BUSY: another thread takes too long. */
 enum stk_once_turn stk_once_begin(struct stk_once *once);
+/*
+ * The same for something so short that whoever waits in vain for it (after a fork in the middle)
+ * may just do it again. Never BUSY, and no system call unless two threads meet.
+ */
+enum stk_once_turn stk_once_begin_brief(struct stk_once *once);
 void stk_once_finish(struct stk_once *once);
 
 #endif

@@ -16,7 +16,7 @@ static struct stk_cache cache;
 
 static bool read_spelling(void)
 {
-    if (stk_once_begin(&spelling_once) == STK_ONCE_MINE) {
+    if (stk_once_begin_brief(&spelling_once) == STK_ONCE_MINE) {
         spelling.count = 0;
         spelling.text_used = 0;
         stk_options_read(&options);

@@ -11,7 +11,7 @@
 enum stk_open_kind stk_open_kind_of(int flags)
 {
     const int changing = O_CREAT | O_TRUNC | (O_TMPFILE & ~O_DIRECTORY);
-    const int foreign = O_PATH | O_DIRECTORY | O_DIRECT | O_ASYNC;
+    const int foreign = O_PATH | O_DIRECTORY | O_DIRECT | O_ASYNC | O_NOATIME;
     if ((flags & O_PATH) != 0) {
         return STK_OPEN_OTHER; /* the kernel ignores the other flags then */
     }

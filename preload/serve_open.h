@@ -14,7 +14,8 @@
 enum stk_open_kind {
     STK_OPEN_READ,  /* a plain read-only open of a file: may be served */
     STK_OPEN_WRITE, /* opens for writing, creates or truncates */
-    STK_OPEN_OTHER  /* directories, O_PATH, O_DIRECT: the origin's own business */
+    STK_OPEN_OTHER  /* directories, O_PATH, O_DIRECT, O_NOATIME (owners only): the origin's own
+                       business */
 };
 enum stk_open_kind stk_open_kind_of(int flags);
 

@@ -7,6 +7,7 @@
 #include <utime.h>
 
 #include "preload/change.h"
+#include "preload/entryfd.h"
 #include "preload/export.h"
 #include "preload/next.h"
 
@@ -18,45 +19,49 @@ static int unsupported(void)
 
 /*
  * Defines a symbol that makes its next call between two looks at the change. PARAMETERS and
- * ARGUMENTS are bracketed lists; DIRFD and PATH say which of them name the file.
+ * ARGUMENTS are bracketed lists; DIRFD, the parameter `path` and FLAGS say which file is meant.
  */
-#define METADATA_SYMBOL(name, DIRFD, PATH, PARAMETERS, ARGUMENTS)                                  \
+#define METADATA_SYMBOL(name, DIRFD, FLAGS, PARAMETERS, ARGUMENTS)                                 \
     int stk_export_##name PARAMETERS __asm__(#name) __attribute__((visibility("default")));        \
     int stk_export_##name PARAMETERS                                                               \
     {                                                                                              \
+        char origin[STK_PATH_BYTES];                                                               \
         int(*next) PARAMETERS = (int(*) PARAMETERS)stk_next(STK_SYM_##name);                       \
-        stk_change_metadata(DIRFD, PATH);                                                          \
+        path = stk_entryfd_subject(DIRFD, path, FLAGS, origin);                                    \
+        stk_change_metadata(DIRFD, path);                                                          \
         int result = next != NULL ? next ARGUMENTS : unsupported();                                \
         if (result == 0) {                                                                         \
-            stk_change_metadata(DIRFD, PATH);                                                      \
+            stk_change_metadata(DIRFD, path);                                                      \
         }                                                                                          \
         return result;                                                                             \
     }
 
-METADATA_SYMBOL(chmod, AT_FDCWD, path, (const char *path, mode_t mode), (path, mode))
-METADATA_SYMBOL(fchmodat, dirfd, path, (int dirfd, const char *path, mode_t mode, int flags),
+METADATA_SYMBOL(chmod, AT_FDCWD, 0, (const char *path, mode_t mode), (path, mode))
+METADATA_SYMBOL(fchmodat, dirfd, flags, (int dirfd, const char *path, mode_t mode, int flags),
                 (dirfd, path, mode, flags))
-METADATA_SYMBOL(chown, AT_FDCWD, path, (const char *path, uid_t uid, gid_t gid), (path, uid, gid))
-METADATA_SYMBOL(lchown, AT_FDCWD, path, (const char *path, uid_t uid, gid_t gid), (path, uid, gid))
-METADATA_SYMBOL(fchownat, dirfd, path,
+METADATA_SYMBOL(chown, AT_FDCWD, 0, (const char *path, uid_t uid, gid_t gid), (path, uid, gid))
+METADATA_SYMBOL(lchown, AT_FDCWD, AT_SYMLINK_NOFOLLOW, (const char *path, uid_t uid, gid_t gid),
+                (path, uid, gid))
+METADATA_SYMBOL(fchownat, dirfd, flags,
                 (int dirfd, const char *path, uid_t uid, gid_t gid, int flags),
                 (dirfd, path, uid, gid, flags))
-METADATA_SYMBOL(utime, AT_FDCWD, path, (const char *path, const struct utimbuf *times),
+METADATA_SYMBOL(utime, AT_FDCWD, 0, (const char *path, const struct utimbuf *times), (path, times))
+METADATA_SYMBOL(utimes, AT_FDCWD, 0, (const char *path, const struct timeval times[2]),
                 (path, times))
-METADATA_SYMBOL(utimes, AT_FDCWD, path, (const char *path, const struct timeval times[2]),
-                (path, times))
-METADATA_SYMBOL(lutimes, AT_FDCWD, path, (const char *path, const struct timeval times[2]),
-                (path, times))
-METADATA_SYMBOL(futimesat, dirfd, path,
+METADATA_SYMBOL(lutimes, AT_FDCWD, AT_SYMLINK_NOFOLLOW,
+                (const char *path, const struct timeval times[2]), (path, times))
+/* Without a path it is futimes. */
+METADATA_SYMBOL(futimesat, dirfd, path == NULL ? AT_EMPTY_PATH : 0,
                 (int dirfd, const char *path, const struct timeval times[2]), (dirfd, path, times))
-METADATA_SYMBOL(utimensat, dirfd, path,
+METADATA_SYMBOL(utimensat, dirfd, path == NULL ? 0 : flags,
                 (int dirfd, const char *path, const struct timespec times[2], int flags),
                 (dirfd, path, times, flags))
-METADATA_SYMBOL(setxattr, AT_FDCWD, path,
+METADATA_SYMBOL(setxattr, AT_FDCWD, 0,
                 (const char *path, const char *name, const void *value, size_t bytes, int flags),
                 (path, name, value, bytes, flags))
-METADATA_SYMBOL(lsetxattr, AT_FDCWD, path,
+METADATA_SYMBOL(lsetxattr, AT_FDCWD, AT_SYMLINK_NOFOLLOW,
                 (const char *path, const char *name, const void *value, size_t bytes, int flags),
                 (path, name, value, bytes, flags))
-METADATA_SYMBOL(removexattr, AT_FDCWD, path, (const char *path, const char *name), (path, name))
-METADATA_SYMBOL(lremovexattr, AT_FDCWD, path, (const char *path, const char *name), (path, name))
+METADATA_SYMBOL(removexattr, AT_FDCWD, 0, (const char *path, const char *name), (path, name))
+METADATA_SYMBOL(lremovexattr, AT_FDCWD, AT_SYMLINK_NOFOLLOW, (const char *path, const char *name),
+                (path, name))

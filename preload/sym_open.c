@@ -7,9 +7,11 @@
 #include "base/sys.h"
 #include "preload/change.h"
 #include "preload/cover.h"
+#include "preload/entryfd.h"
 #include "preload/export.h"
 #include "preload/guard.h"
 #include "preload/next.h"
+#include "preload/process.h"
 #include "preload/serve_open.h"
 
 /* One call, whichever symbol it came by. */
@@ -67,6 +69,16 @@ static int open_for_writing(const struct call *call)
     return fd;
 }
 
+/* By a name that may be that of a descriptor we gave out. */
+static __attribute__((noinline)) int open_fd_for_writing(const struct call *call)
+{
+    char origin[STK_PATH_BYTES];
+    struct call real = *call;
+    int follow = (call->flags & O_NOFOLLOW) != 0 ? AT_SYMLINK_NOFOLLOW : 0;
+    real.path = stk_entryfd_subject(call->dirfd, call->path, follow, origin);
+    return open_for_writing(&real);
+}
+
 static int open_for_reading(const struct call *call, struct stk_cache *cache,
                             const struct stk_place *place)
 {
@@ -103,7 +115,11 @@ static __attribute__((noinline)) int open_perhaps(const struct call *call)
 static int serve(const struct call *call)
 {
     if (!stk_cover_may(call->path)) {
-        return next_open(call);
+        if (!stk_process_is_on() || stk_open_kind_of(call->flags) != STK_OPEN_WRITE) {
+            return next_open(call);
+        }
+        return stk_entryfd_may_name_fd(call->path) ? open_fd_for_writing(call)
+                                                   : open_for_writing(call);
     }
     switch (stk_open_kind_of(call->flags)) {
     case STK_OPEN_READ:

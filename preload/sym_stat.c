@@ -141,7 +141,9 @@ static __attribute__((noinline)) int stat_perhaps(const struct call *call)
         return 0;
     }
     int result = next_stat(call);
-    if (result == 0 && S_ISREG(call->out->st_mode)) {
+    if (result == 0 && translate_path(call->fd, call->path, call->out, &identity)) {
+        stk_identity_to_stat(&identity, call->out); /* relative, below /proc */
+    } else if (result == 0 && S_ISREG(call->out->st_mode)) {
         learn(call->fd, call->path);
     }
     return result;
@@ -151,7 +153,7 @@ static int serve(const struct call *call)
 {
     struct stk_identity identity;
     const int known_flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_EMPTY_PATH;
-    if (!KNOWN_VERSION(call->version) || (call->flags & ~known_flags) != 0) {
+    if (!KNOWN_VERSION(call->version) || (call->flags & ~known_flags) != 0 || call->out == NULL) {
         return next_stat(call);
     }
     bool of_fd = (call->flags & AT_EMPTY_PATH) != 0 && (call->path == NULL || *call->path == '\0');
@@ -300,20 +302,6 @@ static int statx_elsewhere(const struct statx_call *call)
     return result;
 }
 
-static __attribute__((noinline)) int statx_perhaps(const struct statx_call *call)
-{
-    struct stk_identity identity;
-    if (answer(call->dirfd, call->path, (call->flags & AT_SYMLINK_NOFOLLOW) != 0, &identity)) {
-        stk_identity_to_statx(&identity, call->out);
-        return 0;
-    }
-    int result = next_statx(call);
-    if (result == 0 && S_ISREG(call->out->stx_mode)) {
-        learn(call->dirfd, call->path);
-    }
-    return result;
-}
-
 /* Questions that a record can answer: the basic fields and the birth time, with no wish about how
  * the origin is to be asked. */
 static bool is_answerable(int flags, unsigned mask)
@@ -321,6 +309,21 @@ static bool is_answerable(int flags, unsigned mask)
     const int known_flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_EMPTY_PATH;
     return (flags & ~known_flags) == 0 &&
            (mask & ~(unsigned)(STATX_BASIC_STATS | STATX_BTIME)) == 0;
+}
+
+static __attribute__((noinline)) int statx_perhaps(const struct statx_call *call)
+{
+    struct stk_identity identity;
+    if (is_answerable(call->flags, call->mask) &&
+        answer(call->dirfd, call->path, (call->flags & AT_SYMLINK_NOFOLLOW) != 0, &identity)) {
+        stk_identity_to_statx(&identity, call->out);
+        return 0;
+    }
+    int result = statx_elsewhere(call);
+    if (result == 0 && S_ISREG(call->out->stx_mode)) {
+        learn(call->dirfd, call->path);
+    }
+    return result;
 }
 
 STK_EXPORT(int, statx, int dirfd, const char *path, int flags, unsigned mask, struct statx *out)
@@ -335,5 +338,5 @@ STK_EXPORT(int, statx, int dirfd, const char *path, int flags, unsigned mask, st
     if (!stk_cover_may(path)) {
         return statx_elsewhere(&call);
     }
-    return is_answerable(flags, mask) ? statx_perhaps(&call) : next_statx(&call);
+    return statx_perhaps(&call);
 }

@@ -11,9 +11,11 @@
 #include "base/sys.h"
 #include "preload/change.h"
 #include "preload/cover.h"
+#include "preload/entryfd.h"
 #include "preload/export.h"
 #include "preload/guard.h"
 #include "preload/next.h"
+#include "preload/process.h"
 #include "preload/serve_open.h"
 
 struct call {
@@ -90,12 +92,38 @@ static __attribute__((noinline)) FILE *fopen_perhaps(const struct call *call)
     return cache != NULL ? fopen_for_reading(call, cache, &place) : next_fopen(call, call->path);
 }
 
+/* freopen without a path opens what the stream has open once more. */
+static const char *path_of_stream(FILE *stream, char origin[STK_PATH_BYTES])
+{
+    int saved = errno;
+    int fd = fileno(stream);
+    errno = saved;
+    const char *path = stk_entryfd_subject(fd, "", AT_EMPTY_PATH, origin);
+    return path == origin ? origin : NULL;
+}
+
+/* By a name that is not covered: it may be that of a descriptor we gave out. */
+static __attribute__((noinline)) FILE *fopen_elsewhere_for_writing(const struct call *call)
+{
+    char origin[STK_PATH_BYTES];
+    struct call real = *call;
+    if (call->path != NULL) {
+        real.path = stk_entryfd_subject(AT_FDCWD, call->path, 0, origin);
+    } else if (call->stream != NULL) {
+        real.path = path_of_stream(call->stream, origin);
+    }
+    return fopen_for_writing(&real);
+}
+
 static FILE *serve(const struct call *call)
 {
-    if (!stk_cover_may(call->path) || call->mode == NULL) {
+    if (!stk_process_is_on() || call->mode == NULL) {
         return next_fopen(call, call->path);
     }
     bool reads = call->mode[0] == 'r' && strchr(call->mode, '+') == NULL;
+    if (!stk_cover_may(call->path)) {
+        return reads ? next_fopen(call, call->path) : fopen_elsewhere_for_writing(call);
+    }
     return reads ? fopen_perhaps(call) : fopen_for_writing(call);
 }
 
