@@ -44,7 +44,7 @@ $(B)/exports.map: preload/symbols.def | $(B)/obj
 $(B)/libstoker.so: $(call objects,$(BASE) $(CACHE) $(PRELOAD)) $(B)/exports.map
 	$(if $(V),,@echo "  LINK  $@")
 	$(Q)$(CC) -shared -o $@ $(filter %.o,$^) $(LDFLAGS) $(LINK_SAN) -Wl,-z,now -Wl,-z,relro \
-		-Wl,-z,noexecstack $(if $(SAN),,-Wl,--no-undefined) -Wl,--no-as-needed -l:libdl.so.2 \
+		-Wl,-z,noexecstack -Wl,-z,noseparate-code $(if $(SAN),,-Wl,--no-undefined) -Wl,--no-as-needed -l:libdl.so.2 \
 		-Wl,--version-script=$(B)/exports.map
 
 # ---- the command ----
@@ -56,6 +56,13 @@ $(B)/stoker: $(call objects,$(BASE) $(CACHE) $(CLI))
 # ---- the test file system and the tests' programs ----
 
 include tests/tests.mk
+
+# The README's second command: installs what is missing, then everything but the newest PyPI world.
+# T=name runs the tests whose name holds it, of whatever kind.
+test: ## run all tests (T=name: those with that name)
+	@scripts/deps.sh build test
+	@$(MAKE) --no-print-directory all $(B)/slowfs
+	@scripts/test.sh $(T)
 
 # ---- house-keeping ----
 

@@ -67,11 +67,10 @@ static enum stk_bypass check_head(const char *buffer, ssize_t bytes)
 }
 
 /* Copies until the end of the origin, which must be exactly where its identity says. */
-static enum stk_bypass copy_chunks(const struct fill *fill, int draft_fd, char *buffer,
-                                   size_t chunk)
+static enum stk_bypass copy_chunks(const struct fill *fill, int draft_fd, char *buffer)
 {
     for (off_t offset = 0;;) {
-        ssize_t got = read_patiently(fill->origin_fd, buffer, chunk, offset);
+        ssize_t got = read_patiently(fill->origin_fd, buffer, CHUNK_BYTES, offset);
         if (got == 0) {
             return (uint64_t)offset == fill->record->size ? STK_BYPASS_NONE : STK_BYPASS_CHANGED;
         }
@@ -92,17 +91,34 @@ static enum stk_bypass copy_chunks(const struct fill *fill, int draft_fd, char *
     }
 }
 
+/* One buffer stays with the process, since mapping one for each file costs a quarter of a fill.
+ * Whoever finds it taken (another thread, or a fork in the middle) maps its own. */
+static _Atomic(char *) spare_buffer;
+
+static char *take_buffer(void)
+{
+    char *spare = atomic_exchange(&spare_buffer, NULL);
+    return spare != NULL ? spare
+                         : stk_sys_mmap(CHUNK_BYTES, PROT_READ | PROT_WRITE,
+                                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
+static void put_buffer(char *buffer)
+{
+    char *none = NULL;
+    if (!atomic_compare_exchange_strong(&spare_buffer, &none, buffer)) {
+        stk_sys_munmap(buffer, CHUNK_BYTES);
+    }
+}
+
 static enum stk_bypass copy(const struct fill *fill, int draft_fd)
 {
-    size_t chunk = (size_t)((fill->record->size + 4096) & ~UINT64_C(4095));
-    chunk = chunk < CHUNK_BYTES ? chunk : CHUNK_BYTES;
-    char *buffer = stk_sys_mmap(chunk, PROT_READ | PROT_WRITE,
-                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    char *buffer = take_buffer();
     if (buffer == NULL) {
         return STK_BYPASS_TIER;
     }
-    enum stk_bypass why = copy_chunks(fill, draft_fd, buffer, chunk);
-    stk_sys_munmap(buffer, chunk);
+    enum stk_bypass why = copy_chunks(fill, draft_fd, buffer);
+    put_buffer(buffer);
     return why;
 }
 

@@ -51,7 +51,12 @@ static int open_json(const char *path)
     if (path != NULL && fd < 0) {
         die("--json %s: %s: name a file that can be written", path, strerror(errno));
     }
-    return fd;
+    /* Not on the number of a standard stream that is closed: what is said would go into it. */
+    int high = fd >= 0 && fd <= STDERR_FILENO ? fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1) : fd;
+    if (high != fd) {
+        close(fd);
+    }
+    return high;
 }
 
 int verb_run(char **arguments)

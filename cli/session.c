@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/proc.h"
 #include "base/walk.h"
 #include "cli/lock.h"
 #include "cli/say.h"
@@ -57,6 +58,18 @@ static void remove_if_dead(const char *path, void *context)
     }
 }
 
+/* Whether a process does not run any more: unknown, or a zombie that nobody has waited for. */
+static bool is_gone(pid_t pid)
+{
+    char path[32], stat[512];
+    if (kill(pid, 0) != 0) {
+        return errno == ESRCH;
+    }
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    const char *state = stk_proc_read_text(path, stat, sizeof stat) > 0 ? strrchr(stat, ')') : NULL;
+    return state != NULL && strncmp(state, ") Z", 3) == 0;
+}
+
 /* Unlinks the drafts of fillers that are gone. Without live runs all are, but those of processes
  * outside of any run, which still exist. */
 static void remove_dead_drafts(const char *tier_home)
@@ -67,7 +80,7 @@ static void remove_dead_drafts(const char *tier_home)
     struct dirent *entry;
     while (drafts != NULL && (entry = readdir(drafts)) != NULL) {
         pid_t pid = (pid_t)atol(entry->d_name);
-        if (pid > 0 && kill(pid, 0) != 0 && errno == ESRCH) {
+        if (pid > 0 && is_gone(pid)) {
             snprintf(path, sizeof path, "%s/fill/%s", tier_home, entry->d_name);
             unlink(path);
         }
@@ -137,9 +150,12 @@ unsigned session_remove_all(void)
         return 0;
     }
     unsigned live = session_count_live(home);
-    if (live == 0 && stk_catalogue_open(&catalogue, home, false) == 0) {
+    int error = live == 0 ? stk_catalogue_open(&catalogue, home, false) : 0;
+    if (live == 0 && error == 0) {
         remove_homes(&catalogue, home, true);
         stk_catalogue_close(&catalogue);
+    } else if (error == -EPROTO) {
+        stk_walk_remove(home); /* of another version, or damaged: which tiers it had, nobody knows */
     }
     lock_release(lock);
     return live;

@@ -8,6 +8,7 @@
 #include "base/proc.h"
 #include "base/sys.h"
 #include "base/text.h"
+#include "preload/far.h"
 #include "preload/process.h"
 
 bool stk_cover_may(const char *path)
@@ -75,22 +76,34 @@ static struct stk_cache *cover_absolute(const char *absolute, int dirfd, const c
     return cache != NULL && stk_cache_place(cache, absolute, dirfd, path, place) ? cache : NULL;
 }
 
-static struct stk_cache *cover_relative(int dirfd, const char *path, struct stk_place *place)
+/* `directory` holds the directory's path, and gets the rest appended. */
+static struct stk_cache *cover_below(char directory[STK_PATH_BYTES], int dirfd, const char *path,
+                                     struct stk_place *place)
 {
-    char absolute[STK_PATH_BYTES];
-    if (!directory_path(dirfd, absolute)) {
-        return NULL;
-    }
-    struct stk_text text = {.start = absolute, .used = strlen(absolute), .room = STK_PATH_BYTES};
+    struct stk_text text = {.start = directory, .used = strlen(directory), .room = STK_PATH_BYTES};
     stk_text_add_char(&text, '/');
     stk_text_add(&text, path);
-    return text.cut ? NULL : cover_absolute(absolute, dirfd, path, place);
+    return text.cut ? NULL : cover_absolute(directory, dirfd, path, place);
+}
+
+/* Apart for its stack, which most relative paths do not need. */
+static __attribute__((noinline)) struct stk_cache *
+cover_relative(int dirfd, const char *path, const struct stk_far_key *key, struct stk_place *place)
+{
+    char directory[STK_PATH_BYTES];
+    if (!directory_path(dirfd, directory) || stk_far_learn(key, directory)) {
+        return NULL;
+    }
+    return cover_below(directory, dirfd, path, place);
 }
 
 struct stk_cache *stk_cover(int dirfd, const char *path, struct stk_place *place)
 {
-    return path[0] == '/' ? cover_absolute(path, dirfd, path, place)
-                          : cover_relative(dirfd, path, place);
+    struct stk_far_key key;
+    if (path[0] == '/') {
+        return cover_absolute(path, dirfd, path, place);
+    }
+    return stk_far_is_known(dirfd, &key) ? NULL : cover_relative(dirfd, path, &key, place);
 }
 
 /* ---- changes ---- */
@@ -114,18 +127,15 @@ static bool real_directory(int dirfd, const char *path, size_t length, char out[
 
 struct stk_cache *stk_cover_change(int dirfd, const char *path, struct stk_place *place)
 {
-    char absolute[STK_PATH_BYTES];
-    const char *leaf = stk_path_leaf(path);
-    if (!has_parent_component(path)) {
-        return stk_cover(dirfd, path, place);
+    char directory[STK_PATH_BYTES];
+    bool has_parent = has_parent_component(path);
+    const char *leaf = has_parent ? stk_path_leaf(path) : path;
+    if (path[0] == '/' && !has_parent) {
+        return cover_absolute(path, dirfd, path, place);
     }
-    if (!real_directory(dirfd, path, (size_t)(leaf - path), absolute)) {
-        return NULL;
-    }
-    struct stk_text text = {.start = absolute, .used = strlen(absolute), .room = STK_PATH_BYTES};
-    stk_text_add_char(&text, '/');
-    stk_text_add(&text, leaf);
-    return text.cut ? NULL : cover_absolute(absolute, dirfd, path, place);
+    return real_directory(dirfd, path, (size_t)(leaf - path), directory)
+               ? cover_below(directory, dirfd, leaf, place)
+               : NULL;
 }
 
 static bool is_root_device(const struct stk_cache *cache, dev_t dev)

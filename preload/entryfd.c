@@ -36,30 +36,42 @@ void stk_entryfd_note(struct stk_cache *cache, uint32_t number)
 
 bool stk_entryfd_may_be(const struct stat *stat)
 {
-    return stat->st_mode == ENTRY_MODE && stat->st_nlink <= 1 && stk_process_is_on() &&
-           stat->st_uid == stk_sys_geteuid();
+    return stat->st_mode == ENTRY_MODE && stat->st_nlink <= 1 && stk_process_is_on();
 }
 
 static bool is_tier_device(struct stk_cache *cache, dev_t dev)
 {
-    struct stk_tier tier;
-    if (cache == NULL || cache->catalogue.header == NULL) {
+    if (cache->catalogue.header == NULL) {
         return false;
     }
+    if (cache->tier.shared != NULL && cache->tier.dev == dev) {
+        return true;
+    }
     for (unsigned i = 0; i < STK_TIERS; i++) {
-        if (stk_tier_by_index(&cache->catalogue, i, &tier) && tier.dev == dev) {
+        const struct stk_tier_shared *shared = &cache->catalogue.header->tiers[i];
+        if (atomic_load(&shared->setup) == STK_TIER_READY && shared->dev == dev) {
             return true;
         }
     }
     return false;
 }
 
-/* Whether this record's entry is on the device. Inode numbers mean nothing across tiers. */
-static bool is_on_device(struct stk_cache *cache, const struct stk_record *record, dev_t dev)
+/* The cache if the file is on one of its tiers. It is not set up for a file of somebody else's that
+ * only looks like an entry. */
+static struct stk_cache *cache_with_device(const struct stat *stat)
 {
-    struct stk_tier tier;
+    struct stk_cache *cache = stk_process_cache_if_ready();
+    if (cache == NULL && stat->st_uid == stk_sys_geteuid()) {
+        cache = stk_process_cache();
+    }
+    return cache != NULL && is_tier_device(cache, stat->st_dev) ? cache : NULL;
+}
+
+/* Whether this record's entry is on the device. Inode numbers mean nothing across tiers. */
+static bool is_on_device(const struct stk_cache *cache, const struct stk_record *record, dev_t dev)
+{
     unsigned index = stk_claim_load(&record->claim).tier;
-    return stk_tier_by_index(&cache->catalogue, index, &tier) && tier.dev == dev;
+    return cache->catalogue.header->tiers[index].dev == dev;
 }
 
 /* Whether something was done to the file, or may have been by another name, since it was asked. */
@@ -124,8 +136,8 @@ static bool identify_by_name(struct stk_cache *cache, int fd, struct stk_identit
 
 bool stk_entryfd_identify(int fd, const struct stat *stat, struct stk_identity *out)
 {
-    struct stk_cache *cache = stk_process_cache();
-    if (!is_tier_device(cache, stat->st_dev)) {
+    struct stk_cache *cache = cache_with_device(stat);
+    if (cache == NULL) {
         return false;
     }
     uint32_t number = atomic_load_explicit(slot_of(stat->st_ino), memory_order_relaxed);
@@ -139,8 +151,7 @@ bool stk_entryfd_identify(int fd, const struct stat *stat, struct stk_identity *
 bool stk_entryfd_identify_path(int dirfd, const char *path, const struct stat *stat,
                                struct stk_identity *out)
 {
-    struct stk_cache *cache = stk_process_cache();
-    if (!is_tier_device(cache, stat->st_dev)) {
+    if (cache_with_device(stat) == NULL) {
         return false;
     }
     int fd = stk_sys_openat(dirfd, path, O_PATH | O_CLOEXEC, 0);
@@ -159,8 +170,8 @@ bool stk_entryfd_origin(int fd, char origin[STK_PATH_BYTES])
     if (stk_sys_fstat(fd, &stat) != 0 || !stk_entryfd_may_be(&stat)) {
         return false;
     }
-    struct stk_cache *cache = stk_process_cache();
-    return is_tier_device(cache, stat.st_dev) && find_by_name(cache, fd, origin, &record);
+    struct stk_cache *cache = cache_with_device(&stat);
+    return cache != NULL && find_by_name(cache, fd, origin, &record);
 }
 
 bool stk_entryfd_may_name_fd(const char *path)

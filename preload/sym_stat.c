@@ -70,17 +70,19 @@ static int next_stat(const struct call *c)
 
 /* ---- what the catalogue knows ---- */
 
-static bool answer(int dirfd, const char *path, bool nofollow, struct stk_identity *out)
+enum answer { UNCOVERED, UNKNOWN, KNOWN };
+
+static enum answer answer(int dirfd, const char *path, bool nofollow, struct stk_identity *out)
 {
     struct stk_guard guard;
     struct stk_place place;
     if (!stk_guard_enter(&guard)) {
-        return false;
+        return UNCOVERED;
     }
     struct stk_cache *cache = stk_cover(dirfd, path, &place);
     bool known = cache != NULL && stk_cache_stat(cache, &place, nofollow, out);
     stk_guard_leave(&guard);
-    return known;
+    return known ? KNOWN : cache != NULL ? UNKNOWN : UNCOVERED;
 }
 
 static void learn(int dirfd, const char *path)
@@ -136,14 +138,16 @@ static int serve_fd(const struct call *call, int fd)
 static __attribute__((noinline)) int stat_perhaps(const struct call *call)
 {
     struct stk_identity identity;
-    if (answer(call->fd, call->path, (call->flags & AT_SYMLINK_NOFOLLOW) != 0, &identity)) {
+    bool nofollow = (call->flags & AT_SYMLINK_NOFOLLOW) != 0;
+    enum answer known = answer(call->fd, call->path, nofollow, &identity);
+    if (known == KNOWN) {
         stk_identity_to_stat(&identity, call->out);
         return 0;
     }
     int result = next_stat(call);
     if (result == 0 && translate_path(call->fd, call->path, call->out, &identity)) {
         stk_identity_to_stat(&identity, call->out); /* relative, below /proc */
-    } else if (result == 0 && S_ISREG(call->out->st_mode)) {
+    } else if (result == 0 && known == UNKNOWN && S_ISREG(call->out->st_mode)) {
         learn(call->fd, call->path);
     }
     return result;
@@ -314,13 +318,16 @@ static bool is_answerable(int flags, unsigned mask)
 static __attribute__((noinline)) int statx_perhaps(const struct statx_call *call)
 {
     struct stk_identity identity;
-    if (is_answerable(call->flags, call->mask) &&
-        answer(call->dirfd, call->path, (call->flags & AT_SYMLINK_NOFOLLOW) != 0, &identity)) {
+    bool nofollow = (call->flags & AT_SYMLINK_NOFOLLOW) != 0;
+    enum answer known = is_answerable(call->flags, call->mask)
+                            ? answer(call->dirfd, call->path, nofollow, &identity)
+                            : UNCOVERED;
+    if (known == KNOWN) {
         stk_identity_to_statx(&identity, call->out);
         return 0;
     }
     int result = statx_elsewhere(call);
-    if (result == 0 && S_ISREG(call->out->stx_mode)) {
+    if (result == 0 && known == UNKNOWN && S_ISREG(call->out->stx_mode)) {
         learn(call->dirfd, call->path);
     }
     return result;

@@ -88,8 +88,9 @@ static void make_tier(int64_t blocks, int64_t inodes, bool memory)
 static struct stk_entry_draft begin(const char *text)
 {
     struct stk_entry_draft draft;
-    umask(077);
+    mode_t mask = umask(0777);
     ck_assert_int_eq(stk_entry_begin(&draft, tier.home, strlen(text)), 0);
+    umask(mask);
     ck_assert_int_eq(pwrite(draft.fd, text, strlen(text), 0), (ssize_t)strlen(text));
     return draft;
 }

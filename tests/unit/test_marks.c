@@ -57,6 +57,26 @@ START_TEST(taken_back)
 }
 END_TEST
 
+START_TEST(only_this_mark_is_taken_back)
+{
+    UNIT_NEEDS_PRIVATE();
+    struct stk_mark mark;
+    box_open();
+    box_write("file", "hello");
+    ck_assert(box_open_file("file"));
+    _Atomic uint32_t *written = &box_record("file")->written_s;
+    atomic_store(written, 1); /* of a run long ago */
+    stk_cache_mark_written(&box.cache, box_place("file"), &mark);
+    ck_assert_uint_gt(atomic_load(written), 1);
+    stk_cache_unmark_written(&box.cache, &mark);
+    ck_assert_uint_eq(atomic_load(written), 1);
+    stk_cache_mark_written(&box.cache, box_place("file"), &mark);
+    uint32_t later = atomic_fetch_add(written, 5) + 5; /* somebody marks it after us */
+    stk_cache_unmark_written(&box.cache, &mark);
+    ck_assert_uint_eq(atomic_load(written), later);
+}
+END_TEST
+
 START_TEST(before_it_is_known)
 {
     UNIT_NEEDS_PRIVATE();
@@ -176,6 +196,7 @@ Suite *suite_marks(void)
     TCase *written = unit_case(suite, "marks_written");
     tcase_add_test(written, written_by_path);
     tcase_add_test(written, taken_back);
+    tcase_add_test(written, only_this_mark_is_taken_back);
     tcase_add_test(written, before_it_is_known);
     tcase_add_test(written, goes_over_to_new_versions);
     tcase_add_test(written, written_by_inode);

@@ -68,28 +68,46 @@ START_TEST(overflow_errs_on_the_safe_side)
 }
 END_TEST
 
+/* The bucket of the one inode that is marked. */
+static _Atomic uint64_t *only_bucket(void)
+{
+    for (size_t i = 0; i < STK_WRITTEN_BUCKETS; i++) {
+        if (atomic_load(&header.written[i][0]) != 0) {
+            return header.written[i];
+        }
+    }
+    ck_abort_msg("no inode is marked");
+    return NULL;
+}
+
 /* A marker that was slow must not put its earlier time over a later one. */
 START_TEST(later_marks_stay)
 {
     memset(&header, 0, sizeof header);
     stk_written_mark_inode(&header, 5, 7);
-    for (size_t i = 0; i < STK_WRITTEN_BUCKETS; i++) {
-        if (atomic_load(&header.written[i][0]) != 0) {
-            atomic_fetch_add(&header.written[i][0], 10); /* ten seconds from now */
-            atomic_store(&header.written[i][STK_WRITTEN_SLOTS - 1],
-                         stk_written_seconds(stk_clock_boottime_ns()) + 10);
-            for (int slot = 1; slot < STK_WRITTEN_SLOTS - 1; slot++) {
-                atomic_store(&header.written[i][slot], UINT64_MAX);
-            }
-        }
-    }
+    atomic_fetch_add(&only_bucket()[0], 10); /* ten seconds from now */
     int64_t later = stk_clock_boottime_ns() + 5 * STK_NS_PER_S;
     stk_written_mark_inode(&header, 5, 7);
     ck_assert(stk_written_has_inode(&header, 5, 7, later));
-    for (uint64_t ino = 1; ino < 40000; ino++) { /* some fall into the full bucket */
-        stk_written_mark_inode(&header, 6, ino);
+    ck_assert(!stk_written_has_inode(&header, 5, 7, later + 10 * STK_NS_PER_S));
+}
+END_TEST
+
+START_TEST(later_overflows_stay)
+{
+    memset(&header, 0, sizeof header);
+    stk_written_mark_inode(&header, 5, 7);
+    _Atomic uint64_t *bucket = only_bucket();
+    for (int slot = 0; slot < STK_WRITTEN_SLOTS - 1; slot++) {
+        atomic_store(&bucket[slot], UINT64_MAX); /* of others */
     }
+    int64_t later = stk_clock_boottime_ns() + 5 * STK_NS_PER_S;
+    atomic_store(&bucket[STK_WRITTEN_SLOTS - 1], stk_written_seconds(later) + 5);
+    stk_written_mark_inode(&header, 5, 7);
     ck_assert(stk_written_has_inode(&header, 5, 7, later));
+    atomic_store(&bucket[STK_WRITTEN_SLOTS - 1], 1); /* long ago */
+    stk_written_mark_inode(&header, 5, 7);
+    ck_assert(stk_written_has_inode(&header, 5, 7, later - 6 * STK_NS_PER_S));
 }
 END_TEST
 
@@ -114,6 +132,7 @@ Suite *suite_written(void)
     tcase_add_test(all, marks_before_the_run_do_not_count);
     tcase_add_test(all, overflow_errs_on_the_safe_side);
     tcase_add_test(all, later_marks_stay);
+    tcase_add_test(all, later_overflows_stay);
     tcase_add_test(all, marks_of_records);
     return suite;
 }

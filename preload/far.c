@@ -1,0 +1,95 @@
+/* Directories that are far from every root. See preload/far.h. */
+#include "preload/far.h"
+
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+
+#include "base/hash.h"
+#include "base/path.h"
+#include "base/sys.h"
+#include "preload/process.h"
+
+#define SLOTS 256
+
+#ifndef MADV_WIPEONFORK
+#define MADV_WIPEONFORK 18
+#endif
+
+static _Atomic uint64_t cwd_number = 1; /* counted up by every change */
+static _Atomic uint64_t far_cwd;        /* the number at which it was found far */
+static _Atomic uint64_t far_directories[SLOTS];
+
+/* On a page that a child of fork finds zeroed, but a child of vfork does not. */
+static _Atomic(_Atomic uint32_t *) owner;
+
+static bool is_vfork_child(void)
+{
+    _Atomic uint32_t *page = atomic_load(&owner), *none = NULL;
+    uint32_t seen = 0, pid = (uint32_t)stk_sys_getpid();
+    if (page == NULL) {
+        page = stk_sys_mmap(4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (page == NULL || stk_sys_madvise(page, 4096, MADV_WIPEONFORK) != 0) {
+            return true; /* cannot be told: remember nothing */
+        }
+        page = atomic_compare_exchange_strong(&owner, &none, page) ? page : none;
+    }
+    return !atomic_compare_exchange_strong(page, &seen, pid) && seen != pid;
+}
+
+static uint64_t hash_directory(int dirfd)
+{
+    struct stat stat;
+    if (stk_sys_fstat(dirfd, &stat) != 0 || !S_ISDIR(stat.st_mode)) {
+        return 0;
+    }
+    const uint64_t parts[] = {stat.st_dev, stat.st_ino};
+    return stk_hash_64(parts, sizeof parts, 0);
+}
+
+bool stk_far_is_known(int dirfd, struct stk_far_key *key)
+{
+    key->is_cwd = dirfd == AT_FDCWD;
+    if (key->is_cwd) {
+        key->value = atomic_load_explicit(&cwd_number, memory_order_acquire);
+        return atomic_load_explicit(&far_cwd, memory_order_acquire) == key->value;
+    }
+    key->value = hash_directory(dirfd);
+    return key->value != 0 && atomic_load_explicit(&far_directories[key->value % SLOTS],
+                                                   memory_order_relaxed) == key->value;
+}
+
+static bool is_far(const char *directory)
+{
+    const struct stk_roots *roots = stk_process_spelling();
+    if (directory[1] == '\0') {
+        return false; /* "/" is above everything */
+    }
+    for (unsigned i = 0; i < roots->count; i++) {
+        const char *prefix = roots->roots[i].prefix;
+        if (stk_path_below(directory, prefix) != NULL ||
+            stk_path_below(prefix, directory) != NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool stk_far_learn(const struct stk_far_key *key, const char *directory)
+{
+    if (!is_far(directory)) {
+        return false;
+    }
+    if (!key->is_cwd) {
+        atomic_store_explicit(&far_directories[key->value % SLOTS], key->value,
+                              memory_order_relaxed);
+    } else if (!is_vfork_child()) {
+        atomic_store_explicit(&far_cwd, key->value, memory_order_release);
+    }
+    return true;
+}
+
+void stk_far_moved(void)
+{
+    atomic_fetch_add(&cwd_number, 1);
+}

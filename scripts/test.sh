@@ -1,0 +1,40 @@
+#!/bin/bash
+# Runs the tests, small ones first, and says at the end what passed: `make test`, `make test T=name`.
+#     scripts/test.sh [NAME]
+set -uo pipefail
+cd "$(dirname "$0")/.."
+make=("${MAKE:-make}" --no-print-directory)
+name=${1:-}
+failed=()
+
+part() {
+    echo "== $*"
+    "${make[@]}" "$@" || failed+=("$1")
+}
+
+# One test by name: a unit suite or case if there is one of that name, else what pytest finds.
+one() {
+    if grep -rqE "(suite_create|tcase_create|START_TEST|UNIT|SUITE|CASE)[( \"]+$name\b" tests/unit ||
+        [ -f "tests/unit/test_$name.c" ]; then
+        part test-unit "T=$name"
+        return
+    fi
+    "${make[@]}" test-programs
+    STOKER_BUILD=build "${PYTHON:-/usr/bin/python3}" -m pytest -q --tb=short tests/preload \
+        tests/python -k "$name" || failed+=("$name")
+}
+
+all() {
+    part test-slowfs
+    part test-unit
+    part test-stress
+    part test-preload
+    part test-python
+}
+
+if [ -n "$name" ]; then one; else all; fi
+if [ ${#failed[@]} -gt 0 ]; then
+    echo "test: failed: ${failed[*]}" >&2
+    exit 1
+fi
+echo "test: all passed"
