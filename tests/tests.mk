@@ -5,3 +5,90 @@ $(B)/slowfs: $(wildcard tests/slowfs/*.c) $(wildcard tests/slowfs/*.h)
 	$(if $(V),,@echo "  LINK  $@")
 	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE $(CFLAGS) $(WARNINGS) $(filter %.c,$^) \
 		$$(pkg-config --cflags --libs fuse3) -o $@
+
+# ---- tests/preload: programs whose output must not depend on the library ----
+
+PRELOAD_FRAMES := open stdio stat access async create change chdir metadata fdmeta
+PRELOAD_SHARED := $(addprefix tests/preload/frames/,frame.c show.c paths.c pool.c)
+PRELOAD_BIN := $(B)/tests/preload
+PRELOAD_CC = $(CC) -std=gnu11 -D_GNU_SOURCE -I. $(WARNINGS) $(CFLAGS)
+PRELOAD_PROGRAMS := $(addprefix $(PRELOAD_BIN)/,$(PRELOAD_FRAMES) warm counters)
+
+# The body is in a library, whose constructor is one of the frames.
+$(PRELOAD_BIN)/lib%-frame.so: tests/preload/frames/%.c $(PRELOAD_SHARED) \
+		$(wildcard tests/preload/frames/*.h)
+	@mkdir -p $(@D)
+	$(if $(V),,@echo "  LINK  $@")
+	$(Q)$(PRELOAD_CC) -fPIC -shared -pthread -Wl,-soname,$(@F) $(filter %.c,$^) -ldl -o $@
+
+$(addprefix $(PRELOAD_BIN)/,$(PRELOAD_FRAMES)): $(PRELOAD_BIN)/%: tests/preload/frames/main.c \
+		$(PRELOAD_BIN)/lib%-frame.so
+	$(if $(V),,@echo "  LINK  $@")
+	$(Q)$(PRELOAD_CC) $^ -Wl,-rpath,'$$ORIGIN' -o $@
+
+$(PRELOAD_BIN)/warm: tests/preload/frames/warm.c
+	@mkdir -p $(@D)
+	$(if $(V),,@echo "  LINK  $@")
+	$(Q)$(PRELOAD_CC) $^ -o $@
+
+$(PRELOAD_BIN)/counters: tests/preload/counters.c $(call objects,$(BASE) $(CACHE))
+	@mkdir -p $(@D)
+	$(if $(V),,@echo "  LINK  $@")
+	$(Q)$(PRELOAD_CC) $^ $(LINK_SAN) -o $@
+
+.PHONY: test-preload
+test-preload: $(B)/libstoker.so $(B)/stoker $(PRELOAD_PROGRAMS) ## tests of the interposed symbols and the ABI
+	@STOKER_BUILD=$(B) $(PYTHON) -m pytest -q --tb=short tests/preload $(if $(T),-k '$(T)')
+
+# ---- tests/unit and tests/stress: the rooms base and cache, from within ----
+
+UNIT_SOURCES := $(wildcard tests/unit/*.c)
+
+$(B)/tests/unit: $(call objects,$(UNIT_SOURCES) $(BASE) $(CACHE))
+	@mkdir -p $(@D)
+	$(if $(V),,@echo "  LINK  $@")
+	$(Q)$(CC) -o $@ $^ $(LDFLAGS) $(LINK_SAN) $$(pkg-config --libs check)
+
+$(B)/tests/hammer: $(call objects,tests/stress/hammer.c tests/unit/private.c $(BASE) $(CACHE))
+	@mkdir -p $(@D)
+	$(if $(V),,@echo "  LINK  $@")
+	$(Q)$(CC) -o $@ $^ $(LDFLAGS) $(LINK_SAN) -pthread
+
+.PHONY: test-unit test-stress test-tsan
+test-unit: $(B)/tests/unit ## unit tests of base and cache; T names a suite or a case
+	@$(B)/tests/unit $(T)
+
+# The hammer says 77 where it may not have a mount namespace.
+test-stress: $(B)/tests/hammer ## processes and threads against one catalogue, some of them killed
+	@$(B)/tests/hammer 5 || [ $$? = 77 ]
+	@$(B)/tests/hammer 2 threads || [ $$? = 77 ]
+
+test-tsan: ## the same threads under the thread sanitizer
+	@$(MAKE) --no-print-directory SAN=thread test-stress
+
+# ---- tests/python: the command, and whole jobs on a slow origin ----
+
+VENV := build/venv
+
+.PHONY: test-python test-newest
+test-python: all $(B)/slowfs ## tests of the command and of whole jobs; T is an expression for -k
+	@STOKER_BUILD=$(B) $(PYTHON) -m pytest -q --tb=short tests/python $(if $(T),-k '$(T)')
+
+# Gigabytes, of which a processor needs little: so only when asked for.
+$(VENV)/ready:
+	$(PYTHON) -m venv $(VENV)
+	$(VENV)/bin/pip install --quiet torch torchvision numpy pillow pytest
+	@touch $@
+
+test-newest: all $(B)/slowfs $(VENV)/ready ## the tests that use PyTorch, with the newest from PyPI
+	@STOKER_BUILD=$(B) $(VENV)/bin/python -m pytest -q --tb=short -m torch tests/python $(if $(T),-k '$(T)')
+
+# ---- all of it ----
+
+# In order of growing size, so that what is simple fails first.
+.PHONY: test-slowfs
+test-slowfs: $(B)/slowfs ## tests of the test file system itself
+	@$(PYTHON) -B tests/slowfs/test_slowfs.py
+
+.PHONY: test-programs
+test-programs: $(B)/slowfs $(PRELOAD_PROGRAMS)

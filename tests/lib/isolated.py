@@ -1,0 +1,72 @@
+"""A place for tests that nobody else shares: a mount namespace with a /dev/shm of its own.
+
+    with Isolated() as place:
+        place.run(["prog", "argument"], env={"STOKER_PATHS": "/data"})
+
+Everything run in one place shares the cache that lies there; the user's own is never touched, and
+the place vanishes with the `with` block. Root makes one directly, others through a user namespace;
+where neither is allowed, Isolated.obstacle() says so and a test should skip.
+"""
+
+import functools
+import os
+import subprocess
+
+SHM_SIZE = "256m"
+CLEAN = {"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "LANG": "C", "HOME": "/nonexistent"}
+
+
+class Isolated:
+    def __init__(self):
+        self._user = [] if os.geteuid() == 0 else ["-U", "-r"]
+        self._holder = None
+
+    @staticmethod
+    @functools.lru_cache(maxsize=None)
+    def obstacle():
+        """Why no such place can be made here, or None."""
+        try:
+            with Isolated() as place:
+                place.run(["true"])
+        except (OSError, AssertionError, subprocess.SubprocessError) as error:
+            return f"no private mount namespace: {error}"
+        return None
+
+    def __enter__(self):
+        mount = (f"mount -t tmpfs -o mode=1777,size={SHM_SIZE} isolated /dev/shm"
+                 " && echo ready && exec cat")
+        self._holder = subprocess.Popen(
+            ["unshare", *self._user, "-m", "sh", "-c", mount],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=CLEAN)
+        if self._holder.stdout.readline() != b"ready\n":
+            self.__exit__()
+            raise OSError("unshare and mount of a tmpfs failed")
+        return self
+
+    def __exit__(self, *_):
+        self._holder.stdin.close()
+        self._holder.stdout.close()
+        self._holder.wait()
+
+    def path(self, path):
+        """The path by which a process outside reaches one inside."""
+        return f"/proc/{self._holder.pid}/root{path}"
+
+    def command(self, argv, env=None):
+        """The command line that runs argv inside, in an environment of nothing but env."""
+        enter = ["nsenter", "-t", str(self._holder.pid), "-m"]
+        if self._user:
+            enter += ["-U", "--preserve-credentials"]
+        variables = [f"{key}={value}" for key, value in {**CLEAN, **(env or {})}.items()]
+        return [*enter, "--", "env", "-i", *variables, *map(str, argv)]
+
+    def run(self, argv, env=None, check=True, timeout=60, **more):
+        """Runs argv inside and returns subprocess.CompletedProcess with text output."""
+        more.setdefault("stdin", subprocess.DEVNULL)
+        done = subprocess.run(self.command(argv, env), timeout=timeout, text=True,
+                              errors="backslashreplace", stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, **more)
+        if check and done.returncode != 0:
+            raise AssertionError(f"{list(map(str, argv))} ended with {done.returncode}: "
+                                 f"{done.stdout[-2000:]} {done.stderr[-2000:]}")
+        return done

@@ -1,0 +1,134 @@
+"""Runs programs under `stoker run`, or with nothing but LD_PRELOAD, in an isolated place.
+
+    jobs = Jobs(place, build, scratch)
+    ran = jobs.run(["cat", file], path=directory)
+    assert ran.hits == 1 and ran.stdout == content
+
+A Ran knows how the program ended, what it and stoker said, and the numbers of --json.
+"""
+
+import contextlib
+import itertools
+import json
+import os
+import re
+import select
+import signal
+import subprocess
+import time
+
+# Files made by a test are a moment old: without this nothing would be cached for two seconds.
+YOUNG = {"STOKER_MIN_AGE": "0.05"}
+AGE = 0.08  # seconds until a file just made is older than that, and a kernel tick
+
+
+class Ran:
+    """How one `stoker run` went."""
+
+    def __init__(self, done, json_path):
+        self.status, self.stdout, self.stderr = done.returncode, done.stdout, done.stderr
+        self.json = json.loads(json_path.read_text()) if json_path.exists() else None
+
+    def __getattr__(self, name):
+        """The numbers of the summary: opens, hits, fills, files, bytes_origin, ..."""
+        if self.json is None or name not in self.json:
+            raise AttributeError(f"no {name} in the summary of: {self.stderr}")
+        return self.json[name]
+
+    def epoch(self, number):
+        return self.json["epochs"][number - 1]
+
+
+class Jobs:
+    def __init__(self, place, build, scratch):
+        self.place, self.build, self._scratch = place, build, scratch
+        self._numbers = itertools.count()
+
+    def command_line(self, argv, path=(), tier=None, flags=(), cwd="/"):
+        """`stoker run ... -- argv`, not yet in the place, which one enters at "/"."""
+        paths = [path] if isinstance(path, (str, os.PathLike)) else path
+        line = ["env", "-C", cwd, self.build / "stoker", "run"]
+        line += [f"--path={one}" for one in paths]
+        line += [f"--tier={tier}"] if tier else []
+        return [*line, *flags, "--", *argv]
+
+    def run(self, argv, path=(), tier=None, flags=(), env=None, check=True, cwd="/", **more):
+        """Runs argv under stoker, and waits."""
+        json_path = self._scratch / f"summary-{next(self._numbers)}.json"
+        line = self.command_line(argv, path, tier, [*flags, f"--json={json_path}"], cwd)
+        done = self.place.run(line, env={**YOUNG, **(env or {})}, check=False, **more)
+        assert not check or done.returncode == 0, f"{done.returncode}: {done.stdout} {done.stderr}"
+        return Ran(done, json_path)
+
+    def stoker(self, *arguments, env=None, **more):
+        """Any verb, as it is; the caller looks at returncode, stdout, stderr."""
+        return self.place.run([self.build / "stoker", *arguments], env={**YOUNG, **(env or {})},
+                              check=False, **more)
+
+    def preload_env(self, path, tier=None):
+        """The environment that does without the command."""
+        env = {**YOUNG, "LD_PRELOAD": self.build / "libstoker.so", "STOKER_PATHS": path}
+        return {**env, **({"STOKER_TIERS": tier} if tier else {})}
+
+    def preloaded(self, argv, path, tier=None, env=None, **more):
+        """Runs argv with LD_PRELOAD and STOKER_PATHS alone."""
+        return self.place.run(argv, env={**self.preload_env(path, tier), **(env or {})}, **more)
+
+    @contextlib.contextmanager
+    def started(self, line, env=None, **more):
+        """A command line running in the place; the process is `line` itself. Killed at the end."""
+        process = subprocess.Popen(self.place.command(line, {**YOUNG, **(env or {})}), text=True,
+                                   **{"stdin": subprocess.PIPE, "stdout": subprocess.PIPE,
+                                      "stderr": subprocess.PIPE, **more})
+        try:
+            yield process
+        finally:
+            if process.poll() is None:
+                process.kill()
+            process.communicate()
+
+    def used(self, tier="/dev/shm"):
+        """What `stoker ls` says a tier uses: (used bytes, of, used inodes, of), sizes rounded."""
+        said = self.stoker("ls").stdout
+        row = re.search(rf"^{re.escape(tier)}/stoker-\d+: (.*) of (.*) used, (\d+) of (\d+) inodes",
+                        said, re.M)
+        return (in_bytes(row[1]), in_bytes(row[2]), int(row[3]), int(row[4])) if row else None
+
+
+def in_bytes(text):
+    """1.5 GiB as a number."""
+    number, unit = text.split()
+    return float(number) * 1024 ** ["B", "KiB", "MiB", "GiB", "TiB"].index(unit)
+
+
+def wait_for(condition, patience_s=20.0):
+    """Waits until condition() is true, and returns what it said."""
+    deadline = time.monotonic() + patience_s
+    while True:
+        value = condition()
+        if value:
+            return value
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.01)
+
+
+def read_line(process, patience_s=20.0):
+    """The next line that a started process prints, without the end; nothing behind it is taken."""
+    line = b""
+    while not line.endswith(b"\n"):
+        assert select.select([process.stdout], [], [], patience_s)[0], f"printed only {line}"
+        byte = os.read(process.stdout.fileno(), 1)
+        assert byte, f"ended with {line}"
+        line += byte
+    return line.decode().rstrip("\n")
+
+
+def signal_of(status):
+    """The signal that subprocess's return code tells of, or None."""
+    return signal.Signals(-status) if status < 0 else None
+
+
+def reading(files, epochs):
+    """A command that reads all the files, in their order, so many times."""
+    loop = f'for epoch in $(seq {epochs}); do cat -- "$@" || exit 1; done >/dev/null'
+    return ["sh", "-c", loop, "sh", *files]

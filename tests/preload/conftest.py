@@ -1,0 +1,54 @@
+"""Where the tests find what the Makefile has built, and the files they work on."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import pytest
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+sys.path[:0] = [str(HERE), str(HERE.parent / "lib")]
+
+import dataset  # noqa: E402
+
+
+@pytest.fixture(scope="session")
+def build():
+    """The build directory."""
+    return ROOT / os.environ.get("STOKER_BUILD", "build")
+
+
+@pytest.fixture(scope="session")
+def library(build):
+    return build / "libstoker.so"
+
+
+@pytest.fixture(scope="session")
+def symbols():
+    """The names in preload/symbols.def."""
+    import re
+
+    return re.findall(r"\bX\((\w+)\)", (ROOT / "preload" / "symbols.def").read_text())
+
+
+@pytest.fixture(scope="session")
+def scratch():
+    """A directory that other users may enter, on the disk."""
+    path = pathlib.Path(tempfile.mkdtemp(prefix="stoker-preload-"))
+    path.chmod(0o755)
+    yield path
+    subprocess.run(["chmod", "-R", "u+rwX", path], check=True)
+    shutil.rmtree(path)
+
+
+@pytest.fixture(scope="session")
+def master(scratch):
+    """The files in their original state."""
+    path = scratch / "master"
+    path.mkdir()
+    dataset.make(path)
+    return path

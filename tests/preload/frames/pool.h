@@ -1,0 +1,20 @@
+/*
+ * Files to be changed: BASE/data/pool/N, each also reachable as poollink/N (a linked directory),
+ * sym/N (a symbolic link) and, for even N, hard/N (a hard link). A change by one name must be seen
+ * at once by all.
+ */
+#ifndef STK_TESTS_POOL_H
+#define STK_TESTS_POOL_H
+
+/* Looks at the next unused file by all its names, so that all is known of it; returns its number.
+ */
+unsigned pool_next(void);
+/* Looks again. */
+void pool_look(unsigned number);
+/* Keeps a file's inode from being freed, and its number from being given to another, however the
+ * file ends: files are told apart by it. */
+void pool_pin(const char *path);
+/* "BASE/data/DIRECTORY/N", good until the eighth call after this. */
+const char *pool_path(const char *directory, unsigned number);
+
+#endif
