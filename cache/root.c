@@ -216,13 +216,32 @@ static void consider_below(void *context, const struct stk_mount *mount)
     }
 }
 
+/* A root that is spelled through symbolic links is covered by its real path, too: programs get
+ * there by getcwd and realpath. */
+static void add_canonical(struct stk_roots *roots, const struct stk_root *root)
+{
+    struct stk_root *real = add_root(roots, root->canonical);
+    if (real != NULL) {
+        const char *prefix = real->prefix;
+        size_t length = real->prefix_length;
+        *real = *root;
+        real->prefix = prefix;
+        real->prefix_length = length;
+    }
+}
+
 void stk_roots_resolve(struct stk_roots *roots)
 {
     uint64_t view = stk_proc_view();
-    struct mount_below below = {roots, roots->count};
-    for (unsigned i = 0; i < below.count; i++) {
-        resolve_one(roots, &roots->roots[i], view);
+    unsigned spelled = roots->count;
+    for (unsigned i = 0; i < spelled; i++) {
+        struct stk_root *root = &roots->roots[i];
+        resolve_one(roots, root, view);
+        if (root->usable && strcmp(root->prefix, root->canonical) != 0) {
+            add_canonical(roots, root);
+        }
     }
+    struct mount_below below = {roots, roots->count};
     stk_mounts_visit(consider_below, &below);
     for (unsigned i = below.count; i < roots->count; i++) {
         resolve_one(roots, &roots->roots[i], view);

@@ -37,6 +37,13 @@ static bool is_vfork_child(void)
     return !atomic_compare_exchange_strong(page, &seen, pid) && seen != pid;
 }
 
+/* With the cache set up more paths are covered (real ones, beside those spelled through links):
+ * what was far before need not be far then. */
+static uint64_t knowledge(void)
+{
+    return stk_process_cache_if_ready() != NULL ? 1 : 0;
+}
+
 static uint64_t hash_directory(int dirfd)
 {
     struct stat stat;
@@ -44,14 +51,14 @@ static uint64_t hash_directory(int dirfd)
         return 0;
     }
     const uint64_t parts[] = {stat.st_dev, stat.st_ino};
-    return stk_hash_64(parts, sizeof parts, 0);
+    return stk_hash_64(parts, sizeof parts, knowledge());
 }
 
 bool stk_far_is_known(int dirfd, struct stk_far_key *key)
 {
     key->is_cwd = dirfd == AT_FDCWD;
     if (key->is_cwd) {
-        key->value = atomic_load_explicit(&cwd_number, memory_order_acquire);
+        key->value = atomic_load_explicit(&cwd_number, memory_order_acquire) << 1 | knowledge();
         return atomic_load_explicit(&far_cwd, memory_order_acquire) == key->value;
     }
     key->value = hash_directory(dirfd);
@@ -61,7 +68,8 @@ bool stk_far_is_known(int dirfd, struct stk_far_key *key)
 
 static bool is_far(const char *directory)
 {
-    const struct stk_roots *roots = stk_process_spelling();
+    struct stk_cache *cache = stk_process_cache_if_ready();
+    const struct stk_roots *roots = cache != NULL ? &cache->roots : stk_process_spelling();
     if (directory[1] == '\0') {
         return false; /* "/" is above everything */
     }
