@@ -182,9 +182,28 @@ START_TEST(a_mount_below_a_linked_root)
     unit_mount_tmpfs(unit_directory("data/mount"), NULL);
     ck_assert_int_eq(symlink("data", unit_path("link")), 0);
     resolve(unit_path("link"));
-    ck_assert_uint_eq(roots.count, 2);
-    ck_assert_str_eq(roots.roots[1].prefix, unit_path("link/mount"));
-    ck_assert_str_eq(roots.roots[1].canonical, unit_path("data/mount"));
+    const char *rest;
+    const struct stk_root *linked = stk_roots_match(&roots, unit_path("link/mount/x"), &rest);
+    const struct stk_root *real = stk_roots_match(&roots, unit_path("data/mount/x"), &rest);
+    ck_assert_str_eq(linked->prefix, unit_path("link/mount"));
+    ck_assert_str_eq(linked->canonical, unit_path("data/mount"));
+    ck_assert_str_eq(real->prefix, unit_path("data/mount"));
+    ck_assert_uint_eq(real->key, linked->key);
+    ck_assert_uint_ne(real->key, roots.roots[0].key);
+}
+END_TEST
+
+START_TEST(a_linked_root_is_known_by_its_real_path)
+{
+    unit_directory("data");
+    ck_assert_int_eq(symlink("data", unit_path("link")), 0);
+    resolve(unit_path("link"));
+    const char *rest;
+    const struct stk_root *linked = stk_roots_match(&roots, unit_path("link/x"), &rest);
+    const struct stk_root *real = stk_roots_match(&roots, unit_path("data/x"), &rest);
+    ck_assert_ptr_ne(real, NULL);
+    ck_assert_uint_eq(real->key, linked->key);
+    ck_assert_str_eq(real->name, linked->name);
 }
 END_TEST
 
@@ -265,6 +284,7 @@ Suite *suite_root(void)
     tcase_add_test(what, resolves_a_directory);
     tcase_add_test(what, not_there);
     tcase_add_test(what, symlinked_root);
+    tcase_add_test(what, a_linked_root_is_known_by_its_real_path);
     tcase_add_test(what, a_single_file);
     tcase_add_test(what, a_file_beside_its_directory);
     tcase_add_test(what, long_names_are_cut);
