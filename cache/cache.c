@@ -89,5 +89,8 @@ void stk_cache_open(struct stk_cache *cache, const struct stk_options *options,
         join_outside(cache);
     }
     attach_tier(cache);
+    if (cache->tier.shared != NULL && cache->tier.dev == cache->run.dev) {
+        cache->run.payer = &cache->tier.shared->budget;
+    }
     name_trees(cache);
 }

@@ -170,6 +170,24 @@ static void add(_Atomic uint64_t *counter, uint64_t amount)
     atomic_fetch_add_explicit(counter, amount, memory_order_relaxed);
 }
 
+/* Makes sure that the segment may be touched, and that the tier has paid for it. Two processes that
+ * meet here may both pay, which errs in the safe direction. */
+static bool ensure_segment(struct stk_run *run, int fd, off_t offset, off_t file_bytes)
+{
+    int64_t blocks = STK_RUN_SEGMENT_FILES / STK_BLOCK_BYTES;
+    bool grows = file_bytes < offset + STK_RUN_SEGMENT_FILES;
+    if (grows && run->payer != NULL && !stk_budget_reserve(run->payer, blocks, 0)) {
+        return false;
+    }
+    if (stk_sys_fallocate(fd, offset, STK_RUN_SEGMENT_FILES) == 0) {
+        return true;
+    }
+    if (grows && run->payer != NULL) {
+        stk_budget_release(run->payer, blocks, 0);
+    }
+    return false;
+}
+
 static void *map_segment(struct stk_run *run, uint32_t segment)
 {
     struct stat stat;
@@ -180,7 +198,7 @@ static void *map_segment(struct stk_run *run, uint32_t segment)
         return NULL;
     }
     if (check_file(fd, &stat) == 0 && stat.st_ino == run->ino && stat.st_dev == run->dev &&
-        stk_sys_fallocate(fd, offset, STK_RUN_SEGMENT_FILES) == 0) {
+        ensure_segment(run, fd, offset, stat.st_size)) {
         mapped =
             stk_sys_mmap(STK_RUN_SEGMENT_FILES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
     }

@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cache/budget.h"
 #include "cache/home.h"
 
 #define STK_RUN_EPOCHS        32 /* what comes later is counted in the last */
@@ -67,6 +68,7 @@ struct stk_run {
     struct stk_run_file *file; /* NULL: nothing is counted */
     _Atomic(void *) opens[STK_RUN_SEGMENTS];
     uint64_t dev, ino;
+    struct stk_budget *payer; /* of the tier on the same file system, or NULL */
     char path[STK_HOME_BYTES];
 };
 

@@ -155,7 +155,8 @@ unsigned session_remove_all(void)
         remove_homes(&catalogue, home, true);
         stk_catalogue_close(&catalogue);
     } else if (error == -EPROTO) {
-        stk_walk_remove(home); /* of another version, or damaged: which tiers it had, nobody knows */
+        stk_walk_remove(
+            home); /* of another version, or damaged: which tiers it had, nobody knows */
     }
     lock_release(lock);
     return live;
@@ -281,11 +282,11 @@ static void begin_locked(struct session *session, const struct request *request)
     if (error != 0) {
         die_for_home(session->home, error);
     }
+    make_run_file(session); /* before the tier counts what is used */
     attach_tier(session, request, alone);
     if (request->keep) {
         atomic_store(&session->catalogue.header->kept, 1);
     }
-    make_run_file(session);
 }
 
 void session_begin(struct session *session, const struct request *request)
