@@ -1,0 +1,269 @@
+"""What is wrong with a request is said in one line, with what to do, before anything starts."""
+
+import os
+import re
+
+import pytest
+
+from conftest import settle
+
+
+@pytest.fixture(scope="module")
+def data(session_origin):
+    return session_origin.files("bad", 2, 1000)[1]
+
+
+@pytest.fixture
+def refused(jobs, scratch):
+    """Checks that a request ends with one line, a status, and no start of the command."""
+    marker = scratch / "started"
+
+    def check(arguments, *words, status=2, env=None, command=("touch", marker), verb="run"):
+        behind = ["--", *command] if verb == "run" else []
+        done = jobs.stoker(verb, *arguments, *behind, env=env)
+        assert done.returncode == status, done.stderr
+        assert not marker.exists()
+        assert re.fullmatch(r"stoker: [^\n]+\n", done.stderr), done.stderr
+        assert done.stdout == ""
+        for word in words:
+            assert str(word) in done.stderr
+        # More than a complaint: what is wrong, and behind it what to do.
+        assert re.search(r": .*(name|write|see|give|remove|chmod|free|cover|use|such as|takes|meaning)",
+                         done.stderr), done.stderr
+        return done.stderr
+
+    return check
+
+
+# ---- the command ----
+
+def test_no_command(refused, data):
+    refused([f"--path={data}"], "no command", "-- COMMAND", command=())
+
+
+def test_command_not_found(refused, data):
+    refused([f"--path={data}"], "no-such-program", "not found", command=["no-such-program"],
+            status=127)
+    refused([f"--path={data}"], "/no/such/program", "not found", command=["/no/such/program"],
+            status=127)
+    refused([f"--path={data}"], "not found", command=[""], status=127)
+
+
+def test_command_that_cannot_be_executed(refused, data, scratch):
+    (scratch / "plain").write_text("#!/bin/sh\n")
+    for command in (scratch / "plain", scratch):
+        refused([f"--path={data}"], command, "not an executable", "chmod", command=[command],
+                status=126)
+
+
+def test_command_with_a_missing_interpreter(jobs, data, scratch):
+    (scratch / "script").write_text("#!/no/such/interpreter\n")
+    (scratch / "script").chmod(0o755)
+    ran = jobs.run([scratch / "script"], path=data, check=False)
+    assert ran.status in (126, 127)
+    assert "/script: " in ran.stderr
+
+
+# ---- options and verbs ----
+
+@pytest.mark.parametrize("arguments, words", [
+    (["--nonsense"], ["--nonsense", "--help"]),
+    (["-p"], ["-p", "--help"]),
+    (["--path"], ["--path needs a value"]),
+    (["--fresh"], ["--fresh needs a value"]),
+    (["--fresh=sometimes"], ["sometimes", "run, open or never"]),
+    (["--keep=yes"], ["--keep=yes"]),
+    (["--json=/no/such/directory/file"], ["/no/such/directory/file"]),
+    (["--json=/"], ["--json /"]),
+    (["--json="], ["--json"]),
+    (["--pathology=/x"], ["--pathology"]),
+])
+def test_wrong_options(refused, data, arguments, words):
+    refused([f"--path={data}", *arguments], *words)
+
+
+def test_wrong_verbs(refused, data):
+    refused([], "nonsense", "--help", verb="nonsense")
+    refused(["/x", "/y"], "unexpected", verb="clear")
+    refused(["--alive"], "--alive", "--help", verb="clear")
+    refused(["x"], "unexpected", verb="ls")
+    refused([f"--path={data}", "x"], "unexpected", verb="env")
+    refused([f"--path={data}", "--keep"], "--keep", verb="env")
+    refused([f"--path={data}", "--json=x"], "--json", verb="env")
+
+
+def test_no_verb_shows_the_help(jobs):
+    done = jobs.stoker()
+    assert done.returncode == 2 and "stoker run" in done.stderr and done.stdout == ""
+    for way in ("--help", "-h", "help"):
+        done = jobs.stoker(way)
+        assert done.returncode == 0 and "stoker run" in done.stdout and done.stderr == ""
+    assert jobs.stoker("run", "--help").stdout == done.stdout
+    assert re.fullmatch(r"stoker \d+\.\d+\.\d+\n", jobs.stoker("--version").stdout)
+
+
+@pytest.mark.parametrize("variable, value, words", [
+    ("STOKER_FRESH", "always", ["run, open or never"]),
+    ("STOKER_MIN_AGE", "soon", ["seconds"]),
+    ("STOKER_MIN_AGE", "-1", ["seconds"]),
+    ("STOKER_MAX_FILE", "much", ["a size"]),
+    ("STOKER_TIERS", "/dev/shm:lots", ["60G"]),
+    ("STOKER_TIERS", "/no/such/tier", ["/no/such/tier"]),
+    ("STOKER_PATHS", "/no/such/path", ["/no/such/path"]),
+])
+def test_wrong_variables(refused, data, variable, value, words):
+    path = [] if variable == "STOKER_PATHS" else [f"--path={data}"]
+    refused(path, *words, env={variable: value})
+
+
+# ---- paths ----
+
+@pytest.mark.parametrize("path, words", [
+    ("/no/such/path", ["No such file", "name a directory or file"]),
+    ("", ["empty"]),
+    ("/", ["whole file system", "name the data set"]),
+    ("/..", ["whole file system"]),
+    ("/proc", ["kernel", "name the data set"]),
+    ("/proc/self", ["kernel"]),
+    ("/sys", ["kernel"]),
+    ("/dev", ["kernel"]),
+    ("/dev/null", ["neither"]),
+    ("/dev/shm", ["--tier /dev/shm lies inside"]),
+])
+def test_paths_that_cannot_be_covered(refused, path, words):
+    refused(["--path", path], *words)
+
+
+def test_nothing_to_cover(refused):
+    refused([], "nothing to cover", "--path")
+
+
+def test_too_many_paths(refused, scratch):
+    for number in range(17):
+        (scratch / f"d{number}").mkdir()
+    refused([f"--path={scratch}/d{number}" for number in range(17)], "more than 16", "above")
+
+
+def test_a_path_twice_is_one(jobs, data):
+    ran = jobs.run(["cat", f"{data}/file0000"], path=[data, data, f"{data}/", f"{data}/./"])
+    assert ran.paths == [str(data)]
+
+
+def test_a_loop_of_links(refused, scratch):
+    (scratch / "loop").symlink_to("loop")
+    refused([f"--path={scratch}/loop"], "loop")
+
+
+# ---- tiers ----
+
+def test_tier_inside_a_covered_path(refused, data, scratch):
+    (scratch / "tier").mkdir()
+    refused([f"--path={scratch}", f"--tier={scratch}/tier"], "inside the covered path", "outside")
+    refused([f"--path={scratch}/tier", f"--tier={scratch}/tier"], "inside the covered path")
+    (scratch / "link").symlink_to(scratch / "tier")
+    refused([f"--path={scratch}/link", f"--tier={scratch}/tier"], "inside the covered path")
+
+
+def test_path_inside_a_tier(refused, scratch):
+    inside = scratch / f"stoker-{os.geteuid()}" / "tree" / "data"
+    inside.mkdir(parents=True)
+    refused([f"--path={inside}", f"--tier={scratch}"], "lies inside the tier")
+    refused([f"--path={inside.parents[1]}", f"--tier={scratch}"], "lies inside the tier")
+
+
+def test_data_beside_the_tier_is_fine(jobs, scratch):
+    (scratch / "data").mkdir()
+    (scratch / "data" / "file").write_text("content")
+    settle()
+    ran = jobs.run(["cat", scratch / "data" / "file"], path=scratch / "data", tier=scratch)
+    assert (ran.stdout, ran.fills) == ("content", 1)
+
+
+def test_tiers_that_are_no_directories(refused, data, scratch):
+    (scratch / "file").touch()
+    (scratch / "link").symlink_to(scratch)
+    (scratch / "dangling").symlink_to("nowhere")
+    refused([f"--path={data}", "--tier=/no/such/tier"], "No such file", "is there")
+    refused([f"--path={data}", f"--tier={scratch}/file"], "not a directory")
+    refused([f"--path={data}", f"--tier={scratch}/link"], "symbolic link", scratch)
+    refused([f"--path={data}", f"--tier={scratch}/link/"], "symbolic link", scratch)
+    refused([f"--path={data}", f"--tier={scratch}/dangling"], "symbolic link")
+    refused([f"--path={data}", "--tier=/proc"], "local file system")
+    refused([f"--path={data}", "--tier="], "--tier")
+
+
+def test_a_tier_on_a_file_system_that_is_not_local(refused, data, origin):
+    _, mount = origin.directory("tier")
+    refused([f"--path={data}", f"--tier={mount}"], "not on a local file system", "ext4")
+
+
+def test_tiers_of_others(refused, data, scratch, as_root):
+    for name in ("theirs", "open", "home"):
+        (scratch / name).mkdir()
+    os.chown(scratch / "theirs", 1, 1)
+    refused([f"--path={data}", f"--tier={scratch}/theirs"], "another user", "of your own")
+    (scratch / "open").chmod(0o777)
+    refused([f"--path={data}", f"--tier={scratch}/open"], "writable by others", "chmod")
+    (scratch / "open").chmod(0o1777)
+    home = scratch / "open" / "stoker-0"
+    home.mkdir()
+    os.chown(home, 1, 1)
+    refused([f"--path={data}", f"--tier={scratch}/open"], "another user", home)
+    os.chown(home, 0, 0)
+    home.chmod(0o770)
+    refused([f"--path={data}", f"--tier={scratch}/open"], "writable by others", home)
+    home.rmdir()
+    home.symlink_to(scratch / "home")
+    refused([f"--path={data}", f"--tier={scratch}/open"], "symbolic link", home)
+    home.unlink()
+    home.touch()
+    refused([f"--path={data}", f"--tier={scratch}/open"], "not a directory", home)
+
+
+def test_a_catalogue_of_others(refused, data, place, as_root):
+    """The same where the home of the catalogue is concerned, in /dev/shm."""
+    home = "/dev/shm/stoker-0"
+    for spoil, word in ((f"mkdir {home} && chown 1 {home}", "another user"),
+                        (f"mkdir {home} && chmod 777 {home}", "writable by others"),
+                        (f"ln -s /tmp {home}", "symbolic link"), (f"touch {home}", "directory")):
+        place.run(["sh", "-c", spoil])
+        refused([f"--path={data}", "--tier=/dev/shm"], word, home)
+        place.run(["rm", "-rf", home])
+
+
+@pytest.mark.parametrize("size", ["lots", "0", "-5", "-1G", "1Q", "G", "", "1G1", "0x10", "1e9",
+                                  "99999999999999999999", "1 G"])
+def test_budgets_that_are_none(refused, data, size):
+    refused([f"--path={data}", f"--tier=/dev/shm:{size}"], "--tier", "60G")
+
+
+def test_a_budget_larger_than_the_tier(refused, data):
+    refused([f"--path={data}", "--tier=/dev/shm:500G"], "larger than the file system", "smaller")
+
+
+def test_a_budget_too_small_to_hold_anything(refused, data):
+    refused([f"--path={data}", "--tier=/dev/shm:1K"], "--tier", "budget")
+
+
+def test_a_list_of_tiers(refused, data, scratch):
+    refused([f"--path={data}", f"--tier=/dev/shm,{scratch}"], "one tier only")
+    refused([f"--path={data}", f"--tier=/dev/shm:10M,{scratch}"], "one tier only")
+
+
+def test_a_full_tier(refused, data, place, scratch):
+    place.run(["mount", "-t", "tmpfs", "-o", "size=4m,nr_inodes=50", "small", scratch])
+    place.run(["sh", "-c", "cat /dev/zero >$0/zeroes; true", scratch])
+    refused([f"--path={data}", f"--tier={scratch}"], "full", "free")
+
+
+def test_a_tier_without_inodes(refused, data, place, scratch):
+    place.run(["mount", "-t", "tmpfs", "-o", "size=4m,nr_inodes=10", "small", scratch])
+    place.run(["sh", "-c", "i=0; while mkdir $0/$i; do i=$((i + 1)); done; true", scratch])
+    refused([f"--path={data}", f"--tier={scratch}"], "full", "free")
+
+
+def test_a_full_shared_memory(refused, data, place, scratch):
+    place.run(["mount", "-t", "tmpfs", "-o", "size=4m", "small", "/dev/shm"])
+    place.run(["sh", "-c", "cat /dev/zero >/dev/shm/zeroes; true"])
+    refused([f"--path={data}"], "no tmpfs has room", "free")
+    refused([f"--path={data}", f"--tier={scratch}"], "no tmpfs has room", "free")

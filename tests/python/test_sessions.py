@@ -1,0 +1,200 @@
+"""Runs begin and end, one after the other, beside each other, and by a kill; what stays of them."""
+
+import os
+import signal
+
+import pytest
+
+from conftest import settle
+from jobs import YOUNG, read_line, reading, wait_for
+
+
+@pytest.fixture
+def data(origin):
+    return origin.files("sessions", 5, 2000)[1]
+
+
+def files(data):
+    return [data / f"file000{number}" for number in range(5)]
+
+
+@pytest.fixture
+def home(place):
+    """The home of tier and catalogue, seen from outside of the place."""
+    return place.path(f"/dev/shm/stoker-{os.geteuid()}")
+
+
+@pytest.fixture
+def disk(scratch):
+    path = scratch / "disk"
+    path.mkdir()
+    return path
+
+
+def waiting(jobs, data, *, path=None, flags=(), **more):
+    """A run that reads all files, prints "ready", waits for a line, and reads them again."""
+    script = 'cat "$0"/* >/dev/null; echo ready; read line; cat "$0"/* >/dev/null'
+    return jobs.started(jobs.command_line(["sh", "-c", script, data], path=path or data,
+                                          flags=flags, **more))
+
+
+def test_a_run_leaves_nothing_in_memory(jobs, data, home):
+    ran = jobs.run(reading(files(data), 2), path=data)
+    assert ran.fills == 5
+    assert not os.path.exists(home)
+    assert os.listdir(jobs.place.path("/dev/shm")) == []
+    assert jobs.stoker("ls").stdout == "nothing is cached\n"
+
+
+def test_keep(jobs, origin, data, home):
+    jobs.run(reading(files(data), 1), path=data, flags=["--keep"])
+    assert "stays when the last ends" in jobs.stoker("ls").stdout
+    with origin.fs.counting() as counted:
+        ran = jobs.run(reading(files(data), 1), path=data)
+    assert (ran.hits, ran.fills, counted["read_bytes"], counted["open"]) == (5, 0, 0, 0)
+    assert os.path.exists(home)
+    assert jobs.stoker("clear").stdout == "removed\n"
+    assert not os.path.exists(home)
+
+
+def test_a_disk_tier_stays_and_serves_the_next_run(jobs, origin, data, disk, home):
+    ran = jobs.run(reading(files(data), 1), path=data, tier=disk)
+    assert ran.fills == 5
+    assert not os.path.exists(home)
+    with origin.fs.counting() as counted:
+        ran = jobs.run(reading(files(data), 2), path=data, tier=disk)
+    assert (ran.epoch(1)["hits"], ran.epoch(2)["hits"], ran.fills) == (5, 5, 0)
+    assert (counted["read"], counted["read_bytes"]) == (0, 0)
+
+
+def test_an_entry_on_disk_that_lost_its_end_is_made_anew(jobs, origin, data, disk):
+    jobs.run(reading(files(data), 1), path=data, tier=disk)
+    for directory, _, names in os.walk(disk):
+        for name in names:
+            if name.endswith(";file0002"):
+                os.truncate(os.path.join(directory, name), 100)
+    ran = jobs.run(["cmp", data / "file0002", origin.source / data.name / "file0002"], path=data,
+                   tier=disk)
+    assert (ran.hits, ran.fills) == (0, 1)
+
+
+def test_two_runs_share_a_tier_and_the_first_to_end_leaves_it(jobs, origin, data, home):
+    with waiting(jobs, data) as first:
+        assert read_line(first) == "ready"
+        with origin.fs.counting() as counted:
+            second = jobs.run(reading(files(data), 1), path=data)
+        assert counted["read_bytes"] == 0
+        assert (second.hits, second.fills) == (5, 0)
+        assert "1 live runs" in jobs.stoker("ls").stdout
+        done = jobs.stoker("clear")
+        assert done.returncode == 2 and "1 runs are using the cache" in done.stderr
+        assert os.path.exists(home)
+        with origin.fs.counting() as counted:
+            out, err = first.communicate("go\n", timeout=20)
+        assert counted["read_bytes"] == 0
+        assert "10 opens of 5 files, 50.0% from the cache" in err
+    assert not os.path.exists(home)
+
+
+def test_many_runs_that_begin_and_end_at_once(jobs, data, home):
+    script = '"$@" & ' * 12 + "wait"
+    line = jobs.command_line(["cat", data / "file0001", data / "file0001"], path=data)
+    done = jobs.place.run(["sh", "-c", f"({script}) >/dev/null", "sh", *line], env=YOUNG)
+    assert done.stderr.count("stoker: caching") == 12
+    assert done.stderr.count("stoker: 2 opens of 1 files") == 12, done.stderr
+    assert not os.path.exists(home)
+
+
+def kill_run(jobs, data):
+    """A run whose stoker is killed; its command is gone, too."""
+    with waiting(jobs, data) as process:
+        assert read_line(process) == "ready"
+        process.kill()
+        process.wait(20)
+
+
+def test_what_a_killed_run_left_is_removed_at_the_next_start(jobs, data, home):
+    kill_run(jobs, data)
+    wait_for(lambda: len(os.listdir(f"{home}/runs")) == 1)
+    ran = jobs.run(reading(files(data), 1), path=data)
+    assert (ran.fills, ran.hits) == (5, 0)
+    assert not os.path.exists(home)
+
+
+def test_what_a_killed_run_left_is_removed_by_clear_dead(jobs, data, home):
+    assert jobs.stoker("clear", "--dead").stdout == "no dead runs\n"
+    kill_run(jobs, data)
+    assert jobs.stoker("clear", "--dead").stdout == "removed what dead runs left\n"
+    assert not os.path.exists(home)
+    assert jobs.stoker("clear", "--dead").stdout == "no dead runs\n"
+
+
+def test_what_a_killed_run_left_beside_a_live_one(jobs, data, home):
+    with waiting(jobs, data) as live:
+        assert read_line(live) == "ready"
+        kill_run(jobs, data)
+        assert len(os.listdir(f"{home}/runs")) == 2
+        assert jobs.stoker("clear", "--dead").stdout == "removed what dead runs left\n"
+        assert len(os.listdir(f"{home}/runs")) == 1
+        err = live.communicate("go\n", timeout=20)[1]
+    assert "10 opens of 5 files, 50.0% from the cache" in err
+
+
+def test_a_kept_cache_outlives_a_killed_run(jobs, data, home):
+    jobs.run(reading(files(data), 1), path=data, flags=["--keep"])
+    kill_run(jobs, data)
+    assert jobs.run(reading(files(data), 1), path=data).hits == 5
+    assert os.path.exists(home)
+
+
+def test_a_filler_that_is_killed(jobs, origin, scratch):
+    """In the middle of a fill: others take over at once, and its draft goes with the next run."""
+    source, mount = origin.directory("killed")
+    (source / "file").write_bytes(os.urandom(5 << 20))
+    settle()
+    origin.fs.latency_ms = 20
+    script = """
+        cat "$1" >/dev/null & victim=$!
+        while [ -z "$(ls "$3"/stoker-*/fill)" ]; do sleep 0.01; done
+        kill -9 $victim; ls "$3"/stoker-*/fill | wc -l; exec cmp "$1" "$2" """
+    (scratch / "tier").mkdir()
+    command = ["sh", "-c", script, "sh", mount / "file", source / "file", scratch / "tier"]
+    ran = jobs.run(command, path=mount, tier=scratch / "tier")
+    assert ran.stdout == "1\n"
+    assert ran.fills == 1
+    assert ran.origin_wait_s < 6
+    origin.fs.latency_ms = 0
+    again = jobs.run(["cmp", mount / "file", source / "file"], path=mount, tier=scratch / "tier")
+    assert again.hits == 1
+    assert os.listdir(scratch / "tier" / f"stoker-{os.geteuid()}" / "fill") == []
+    assert again.tier["used_inodes"] <= 6
+
+
+def test_the_command_is_killed_with_its_workers_while_filling(jobs, origin, home):
+    """kill -9 of the whole group at any moment leaves whole entries and nothing else that counts."""
+    source, mount = origin.files("group", 40, 50000)
+    origin.fs.latency_ms = 1
+    for moment in (0.02, 0.05, 0.11):
+        line = jobs.command_line(reading([mount / f"file{i:04}" for i in range(40)], 1), path=mount)
+        with jobs.started(line, start_new_session=True) as process:
+            wait_for(lambda: os.path.exists(f"{home}/tree"))
+            try:
+                process.wait(moment)
+            except Exception:
+                pass
+            try:
+                os.killpg(process.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+            process.wait(20)
+        ran = jobs.preloaded(["diff", "-r", mount, source], mount)
+        assert ran.stdout == ""
+        jobs.stoker("clear", "--dead")
+
+
+def test_a_run_in_a_run(jobs, data, home):
+    inner = jobs.command_line(reading(files(data), 1), path=data)
+    ran = jobs.run(["sh", "-c", '"$@"; cat "$0"/* >/dev/null', data, *inner], path=data)
+    assert ran.stderr.count("stoker: caching") == 2
+    assert ran.opens == 5 and ran.hits == 5
+    assert not os.path.exists(home)

@@ -1,0 +1,176 @@
+"""What stoker says at the end, to people and to programs."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+
+import pytest
+
+from conftest import settle
+from jobs import read_line, reading
+
+
+@pytest.fixture(scope="module")
+def data(session_origin):
+    return session_origin.files("summary", 4, 1000)[1]
+
+
+def test_the_json_object(jobs, data):
+    files = [data / f"file000{number}" for number in range(4)]
+    ran = jobs.run(reading(files, 3), path=data)
+    told = ran.json
+    assert told["version"] == 1
+    assert told["paths"] == [str(data)]
+    assert told["command"] == [str(word) for word in reading(files, 3)]
+    assert told["status"] == 0 and 0 < told["seconds"] < 20
+    assert (told["opens"], told["files"], told["hits"], told["fills"]) == (12, 4, 8, 4)
+    assert (told["bytes_cache"], told["bytes_origin"]) == (8000, 4000)
+    assert told["origin_wait_s"] > 0
+    assert told["bypassed"] == {}
+    assert [epoch["epoch"] for epoch in told["epochs"]] == [1, 2, 3]
+    assert [epoch["hits"] for epoch in told["epochs"]] == [0, 4, 4]
+    assert [epoch["bytes_origin"] for epoch in told["epochs"]] == [4000, 0, 0]
+    assert told["tier"]["path"] == f"/dev/shm/stoker-{os.geteuid()}"
+    assert 0 < told["tier"]["used_bytes"] <= told["tier"]["budget_bytes"]
+
+
+def test_the_table(jobs, data):
+    files = [data / f"file000{number}" for number in range(4)]
+    lines = jobs.run(reading(files, 2), path=data).stderr.splitlines()
+    assert lines[0].startswith(f"stoker: caching {data} in /dev/shm/stoker-")
+    assert lines[1] == "stoker: 8 opens of 4 files, 50.0% from the cache"
+    assert lines[2].split() == ["epoch", "opens", "hits", "fills", "bypassed", "from", "cache",
+                                "from", "origin", "waited"]
+    assert [line.split()[:5] for line in lines[3:]] == [
+        ["1", "4", "0", "4", "0"], ["2", "4", "4", "0", "0"], ["all", "8", "4", "4", "0"]]
+
+
+def test_why_opens_were_bypassed(jobs, origin):
+    source, mount = origin.directory("why")
+    (source / "empty").touch()
+    (source / "big").write_bytes(bytes(3000))
+    (source / "database").write_bytes(b"SQLite format 3\0" + bytes(100))
+    (source / "x.sqlite").write_bytes(b"x")
+    (source / "written").write_bytes(b"x")
+    settle()
+    (source / "young").write_bytes(b"x")
+    script = 'cd $0; echo y >>written; cat empty big database x.sqlite written young >/dev/null'
+    ran = jobs.run(["sh", "-c", script, mount], path=mount,
+                   env={"STOKER_MAX_FILE": "2000", "STOKER_MIN_AGE": "100"})
+    assert ran.bypassed == {"empty": 1, "large": 1, "database": 1, "written": 1, "young": 2}
+    for line in ("1 large (above STOKER_MAX_FILE)", "1 empty (of size 0)", "1 written (",
+                 "1 database (SQLite", "2 young (changed less than STOKER_MIN_AGE ago)"):
+        assert f"  bypassed: {line}" in ran.stderr
+
+
+# ---- when nothing was served ----
+
+def test_it_is_said_loudly_when_nothing_matched(jobs, data):
+    ran = jobs.run(["cat", "/etc/passwd"], path=data)
+    assert f"stoker: NOTHING WAS SERVED: no process opened a file below {data}" in ran.stderr
+    assert "Is the path right?" in ran.stderr and "srun stoker run" in ran.stderr
+    assert (ran.opens, ran.epochs) == (0, [])
+
+
+def test_it_is_said_how_many_stats_were_seen(jobs, data):
+    ran = jobs.run(["stat", data / "file0000"], path=data)
+    assert "NOTHING WAS SERVED" in ran.stderr and "1 stats were seen" in ran.stderr
+
+
+def test_a_path_through_a_link_that_is_not_covered(jobs, data, scratch):
+    """Covered as it lies; the job goes by a link: the hint says what to look at. As spelled and as
+    it lies are both covered when the link is what was named."""
+    (scratch / "link").symlink_to(data)
+    ran = jobs.run(["cat", scratch / "link" / "file0000"], path=data, stdin=None)
+    assert "as they are spelled, links not followed" in ran.stderr
+    ran = jobs.run(["cmp", scratch / "link" / "file0000", data / "file0000"],
+                   path=scratch / "link")
+    assert ran.opens == 2 and ran.bypassed == {}
+
+
+@pytest.fixture
+def static_program(scratch):
+    (scratch / "static.c").write_text("int main(void) { return 0; }")
+    subprocess.run(["cc", "-static", scratch / "static.c", "-o", scratch / "static"], check=True)
+    return scratch / "static"
+
+
+def test_a_static_program_is_named_as_such(jobs, data, static_program):
+    ran = jobs.run([static_program], path=data)
+    assert "NOTHING WAS SERVED" in ran.stderr
+    assert "the command is a static program: the library cannot be loaded into it" in ran.stderr
+
+
+def test_a_setuid_program_is_named_as_such(jobs, data, scratch, as_root):
+    """As another user than root, who has no need of the bit."""
+    shutil.copy(shutil.which("true"), scratch / "setuid")
+    (scratch / "setuid").chmod(0o4755)
+    (scratch / "data").mkdir()
+    line = ["setpriv", "--reuid=65534", "--clear-groups", jobs.build / "stoker", "run",
+            f"--path={scratch}/data", "--", scratch / "setuid"]
+    scratch.chmod(0o755)
+    if not os.access(jobs.build, os.X_OK) or jobs.place.run(
+            ["setpriv", "--reuid=65534", "--clear-groups", jobs.build / "stoker", "--version"],
+            check=False).returncode:
+        pytest.skip("other users cannot reach the build directory")
+    assert "the command is a setuid program" in jobs.place.run(line).stderr
+
+
+# ---- JSON in all cases ----
+
+def test_json_of_a_killed_command(jobs, data):
+    ran = jobs.run(["sh", "-c", "cat $0/*; kill -9 $$", data], path=data, check=False,
+                   stdin=None)
+    assert (ran.status, ran.json["status"], ran.fills) == (-signal.SIGKILL, 137, 4)
+
+
+def test_json_of_strange_words(jobs, scratch):
+    data = scratch / 'da"ta\\ \té\udcff\n'
+    data.mkdir()
+    (data / "file").write_text("x")
+    settle()
+    ran = jobs.run(["cat", data / "file"], path=data)
+    assert ran.fills == 1
+    assert ran.paths == [str(data).replace("\udcff", "\u00ff")]
+
+
+def test_json_to_a_device_and_over_an_old_file(jobs, data, scratch):
+    line = jobs.command_line(["true"], path=data, flags=["--json=/dev/stdout"])
+    assert json.loads(jobs.place.run(line).stdout)["status"] == 0
+    (scratch / "old").write_text("x" * 100000)
+    line = jobs.command_line(["true"], path=data, flags=["--json", scratch / "old"])
+    jobs.place.run(line)
+    assert json.loads((scratch / "old").read_text())["opens"] == 0
+
+
+def test_json_that_cannot_be_written_is_said(jobs, data):
+    done = jobs.place.run(jobs.command_line(["true"], path=data, flags=["--json=/dev/full"]))
+    assert "--json /dev/full: could not be written" in done.stderr
+
+
+def test_json_when_stderr_is_closed(jobs, data, scratch):
+    line = jobs.command_line(["sh", "-c", "exit 3"], path=data, flags=[f"--json={scratch}/json"])
+    done = jobs.place.run(["sh", "-c", '"$@" 2>&-', "sh", *line], check=False)
+    assert done.returncode == 3
+    assert json.loads((scratch / "json").read_text())["status"] == 3
+
+
+def test_the_summary_does_not_wait_for_what_the_command_left_running(jobs, data):
+    """A daemon goes on with the origin, and the run ends with its command."""
+    script = 'exec 3<&0; (read line <&3; cmp "$0/file0000" "$0/file0001"; echo end) & echo ready'
+    line = jobs.command_line(["sh", "-c", script, data], path=data)
+    with jobs.started(line) as process:
+        assert read_line(process) == "ready"
+        process.wait(20)
+        out = process.communicate("go\n", timeout=20)[0]
+    assert process.returncode == 0
+    assert out.endswith("end\n")
+
+
+def test_epochs_beyond_those_counted(jobs, data):
+    ran = jobs.run(reading([data / "file0000"], 300), path=data)
+    assert ran.opens == 300 and ran.hits == 299
+    assert len(ran.epochs) == 32 and ran.epoch(32)["opens"] == 300 - 31
+    assert "32..." in ran.stderr

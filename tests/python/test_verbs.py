@@ -1,0 +1,211 @@
+"""env, ls, clear, and what may be covered; the library wherever it lies."""
+
+import os
+import shutil
+import subprocess
+
+import pytest
+
+from conftest import ROOT, settle
+from jobs import Jobs, reading
+
+
+@pytest.fixture
+def data(origin):
+    return origin.files("verbs", 3, 2000)[1]
+
+
+def files(data):
+    return [data / f"file000{number}" for number in range(3)]
+
+
+# ---- env ----
+
+def test_env_does_what_run_does(jobs, origin, data):
+    stoker = jobs.build / "stoker"
+    script = f'eval "$({stoker} env --path "$1" --fresh never)"; shift; exec "$@"'
+    with origin.fs.counting() as counted:
+        done = jobs.place.run(["sh", "-c", script, "sh", data, *reading(files(data), 3)],
+                              env={"STOKER_MIN_AGE": "0.05"})
+    assert (done.stdout, done.stderr) == ("", "")
+    assert counted["read_bytes"] == 6000
+    assert "stays when the last ends" in jobs.stoker("ls").stdout
+
+
+def test_env_quotes_and_keeps_an_earlier_preload(jobs, scratch):
+    strange = scratch / "it's $(a) \"b\" c:d\\e"
+    strange.mkdir()
+    (strange / "file").write_text("x")
+    settle()
+    other = jobs.build / "libstoker.so"
+    script = 'eval "$("$0" env --path "$1")"; echo "$LD_PRELOAD"; cat "$1/file"; "$0" ls'
+    done = jobs.place.run(["sh", "-c", script, jobs.build / "stoker", strange],
+                          env={"STOKER_MIN_AGE": "0.05", "LD_PRELOAD": "libm.so.6"})
+    assert done.stdout.startswith(f"libm.so.6:{other}\nx")
+    assert f" 1 files         1 B  {strange}\n" in done.stdout
+    done = jobs.place.run(["sh", "-c", script, jobs.build / "stoker", strange])
+    assert done.stdout.startswith(f"{other}\nx")
+
+
+def test_env_prints_what_was_asked(jobs, data):
+    done = jobs.stoker("env", "--path", data, "--tier=/dev/shm:64M", "--fresh=open")
+    assert done.stdout.splitlines() == [
+        f"export STOKER_PATHS='{data}'", f"export STOKER_TIERS='/dev/shm:{64 << 20}'",
+        "export STOKER_FRESH='open'",
+        f"export LD_PRELOAD=\"${{LD_PRELOAD:+$LD_PRELOAD:}}\"'{jobs.build}/libstoker.so'"]
+
+
+def test_the_options_page_is_the_table(jobs):
+    page = ROOT / "docs" / "environment.md"
+    if not page.exists():
+        pytest.skip("docs/environment.md is not written yet: stoker env --markdown >it")
+    assert page.read_text() == jobs.stoker("env", "--markdown").stdout
+
+
+def test_the_options_page_names_every_variable(jobs):
+    page = jobs.stoker("env", "--markdown").stdout
+    for name in ("PATHS", "TIERS", "FRESH", "MIN_AGE", "MAX_FILE", "RUN"):
+        assert f"\n## STOKER_{name}\n" in page
+
+
+# ---- ls and clear ----
+
+def test_ls(jobs, data):
+    assert jobs.stoker("ls").stdout == "nothing is cached\n"
+    jobs.run(reading(files(data), 1), path=data, flags=["--keep"], tier="/dev/shm:64M")
+    lines = jobs.stoker("ls").stdout.splitlines()
+    assert lines[0].startswith(f"/dev/shm/stoker-{os.geteuid()}: ")
+    assert " of 64.0 MiB used, " in lines[0]
+    assert lines[1].split() == ["3", "files", "5.9", "KiB", str(data)]
+    assert lines[2] == "0 live runs; stays when the last ends (stoker clear removes it)"
+
+
+def test_clear_of_a_path(jobs, origin, data):
+    _, other = origin.files("other", 3, 2000)
+    both = [data, other]
+    command = reading(files(data) + files(other), 1)
+    jobs.run(command, path=both, flags=["--keep"])
+    assert jobs.stoker("clear", data).stdout == f"removed 3 cached files of {data}\n"
+    assert jobs.stoker("clear", data).stdout == f"removed 0 cached files of {data}\n"
+    assert str(other) in jobs.stoker("ls").stdout
+    ran = jobs.run(command, path=both, flags=["--keep"])
+    assert (ran.hits, ran.fills) == (3, 3)
+    assert jobs.stoker("clear", data / "file0001").stdout == \
+        f"removed 1 cached files of {data}/file0001\n"
+    ran = jobs.run(command, path=both, flags=["--keep"])
+    assert (ran.hits, ran.fills) == (5, 1)
+    assert jobs.stoker("clear", data.parent).stdout == f"removed 6 cached files of {data.parent}\n"
+
+
+def test_clear_of_a_directory_below(jobs, origin):
+    source, mount = origin.directory("below")
+    for name in ("a/x", "a/y", "a/b/z", "ab/x"):
+        (source / name).parent.mkdir(parents=True, exist_ok=True)
+        (source / name).write_text(name)
+    settle()
+    read = ["sh", "-c", 'find "$0" -type f -exec cat {} +', mount]
+    jobs.run(read, path=mount, flags=["--keep"])
+    assert jobs.stoker("clear", mount / "a").stdout == f"removed 3 cached files of {mount}/a\n"
+    ran = jobs.run(read, path=mount)
+    assert (ran.hits, ran.fills) == (1, 3)
+
+
+def test_clear_of_a_path_that_is_gone(jobs, origin, data):
+    jobs.run(reading(files(data), 1), path=data, flags=["--keep"])
+    shutil.rmtree(origin.source / data.name)
+    assert jobs.stoker("clear", data).stdout == f"removed 3 cached files of {data}\n"
+    done = jobs.stoker("clear", "no/such")
+    assert done.returncode == 2 and "name a data set's path" in done.stderr
+
+
+def test_clear_of_nothing(jobs):
+    assert jobs.stoker("clear").returncode == 0
+    assert jobs.stoker("clear", "/no/such").stdout == "removed 0 cached files of /no/such\n"
+
+
+def test_clear_removes_disk_tiers_that_are_known(jobs, data, scratch):
+    (scratch / "disk").mkdir()
+    home = scratch / "disk" / f"stoker-{os.geteuid()}"
+    jobs.run(reading(files(data), 1), path=data, tier=scratch / "disk", flags=["--keep"])
+    assert home.exists()
+    jobs.stoker("clear")
+    assert not home.exists()
+    jobs.run(reading(files(data), 1), path=data, tier=scratch / "disk")
+    assert home.exists()
+
+
+# ---- where things lie ----
+
+@pytest.mark.parametrize("name", ["a space", "a:colon", "both: of", "back\\slash", "tab\t", "é"])
+def test_a_library_in_a_strange_place(place, build, scratch, data, name):
+    (scratch / name).mkdir()
+    for file in ("stoker", "libstoker.so"):
+        shutil.copy2(build / file, scratch / name)
+    jobs = Jobs(place, scratch / name, scratch)
+    ran = jobs.run(reading(files(data), 2), path=data)
+    assert (ran.fills, ran.hits) == (3, 3)
+    assert "ERROR" not in ran.stderr
+    script = 'eval "$("$0" env --path "$1")"; shift; exec "$@"'
+    done = place.run(["sh", "-c", script, scratch / name / "stoker", data,
+                      *reading(files(data), 2)], env={"STOKER_MIN_AGE": "0.05"})
+    assert done.stderr == ""
+    assert str(data) in jobs.stoker("ls").stdout
+
+
+def test_installed_beside_bin(place, build, scratch, data):
+    subprocess.run(["make", "-s", "-C", ROOT, "install", f"DESTDIR={scratch}", "PREFIX=/usr"],
+                   check=True, stdout=subprocess.DEVNULL)
+    jobs = Jobs(place, scratch / "usr" / "bin", scratch)
+    assert jobs.run(reading(files(data), 2), path=data).hits == 3
+
+
+def test_without_a_library(place, build, scratch, data):
+    shutil.copy2(build / "stoker", scratch)
+    done = Jobs(place, scratch, scratch).stoker("run", "--path", data, "--", "true")
+    assert done.returncode == 2
+    assert "libstoker.so is neither in" in done.stderr and "install it again" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["a space", "a:colon", "back\\slash", "end\\", "\\:both", "new\nline",
+                                  "quote'\"", "é", "-dash", "a=b"])
+def test_covered_paths_with_strange_names(jobs, scratch, name):
+    (scratch / name).mkdir()
+    (scratch / name / name).write_text("content")
+    (scratch / "plain").mkdir()
+    (scratch / "plain" / "file").write_text("plain")
+    settle()
+    command = ["sh", "-c", 'cat "$0" "$0" "$1"', scratch / name / name, scratch / "plain" / "file"]
+    ran = jobs.run(command, path=[scratch / name, scratch / "plain"])
+    assert ran.stdout == "contentcontentplain"
+    assert (ran.fills, ran.hits, ran.paths) == (2, 1, [f"{scratch}/{name}", f"{scratch}/plain"])
+
+
+def test_a_single_file_as_the_path(jobs, data):
+    command = reading(files(data), 2)
+    ran = jobs.run(command, path=data / "file0001")
+    assert (ran.opens, ran.fills, ran.hits) == (2, 1, 1)
+    ran = jobs.run(command, path=[data / "file0001", data / "file0002"])
+    assert (ran.opens, ran.fills, ran.hits) == (4, 2, 2)
+    done = jobs.preloaded(command, data / "file0000")
+    assert done.stderr == ""
+
+
+def test_a_relative_path(jobs, data):
+    ran = jobs.run(["sh", "-c", "md5sum file0000; md5sum ./file0000"], path=".", cwd=data)
+    assert (ran.paths, ran.fills, ran.hits) == ([str(data)], 1, 1)
+
+
+def test_nested_paths(jobs, origin):
+    source, mount = origin.directory("nested")
+    (source / "inner").mkdir()
+    for name in ("outer", "inner/file"):
+        (source / name).write_text(name)
+    settle()
+    command = ["sh", "-c", 'for i in 1 2; do cat "$0/outer" "$0/inner/file"; done', mount]
+    ran = jobs.run(command, path=[mount, mount / "inner"])
+    assert (ran.opens, ran.fills, ran.hits) == (4, 2, 2)
+
+
+def test_an_earlier_preload_stays(jobs, data):
+    ran = jobs.run(["sh", "-c", "echo $LD_PRELOAD"], path=data, env={"LD_PRELOAD": "libm.so.6"})
+    assert ran.stdout == f"libm.so.6:{jobs.build}/libstoker.so\n"
