@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+"""The table of the figures in build/bench/*.json: printed, or written into docs/performance.md.
+
+    bench/report.py            prints it
+    bench/report.py --docs     replaces what is between the markers in docs/performance.md
+"""
+
+import json
+import os
+import sys
+
+REPOSITORY = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+OUT = os.path.join(REPOSITORY, "build", "bench")
+DOCUMENT = os.path.join(REPOSITORY, "docs", "performance.md")
+BEGIN, END = "<!-- figures: written by bench/report.py -->", "<!-- end of the figures -->"
+ORDER = ("hit", "stat", "uncovered", "miss", "outside", "epochs", "first")
+HEADS = ("what", "Stoker", "peer", "compared (quartiles)", "goal", "met")
+
+
+def read_figures(directory, wanted=ORDER):
+    figures = []
+    for part in wanted:
+        path = os.path.join(directory, part + ".json")
+        if os.path.exists(path):
+            with open(path) as file:
+                figures.append(json.load(file))
+    return figures
+
+
+# ---- cells ----
+
+def figure(spread, unit, decimals):
+    return "%.*f %s" % (decimals, spread["median"], unit)
+
+
+def compared(row):
+    spread, decimals = row["compared"], max(row["decimals"], 2)
+    if spread is None:
+        return "%.*f..%.*f %s" % (row["decimals"], row["ours"]["low"], row["decimals"],
+                                  row["ours"]["high"], row["unit"])
+    sign, tail = ("", "x") if row["kind"] == "ratio" else ("+", " " + row["unit"])
+    low, middle, high = ("%.*f" % (decimals, spread[each]) for each in ("low", "median", "high"))
+    if row["kind"] != "ratio" and spread["median"] < 0:
+        sign = ""
+    return "%s%s%s (%s..%s)" % (sign, middle, tail, low, high)
+
+
+def goal(row):
+    if row["goal"] is None:
+        return ""
+    tail = "x" if row["kind"] == "ratio" else " " + row["unit"]
+    return "%s %g%s" % ("at least" if row["at_least"] else "at most", row["goal"], tail)
+
+
+def cells(row):
+    peer = ""
+    if row["peer"] is not None:
+        peer = "%s, %s" % (figure(row["peer"], row["unit"], row["decimals"]), row["peer_name"])
+    met = {True: "yes", False: "no", None: ""}[row["met"]]
+    return (row["what"], figure(row["ours"], row["unit"], row["decimals"]), peer, compared(row),
+            goal(row), met)
+
+
+# ---- for people at a terminal ----
+
+def print_table(directory=OUT, wanted=ORDER):
+    rows = [cells(row) for part in read_figures(directory, wanted) for row in part["rows"]]
+    widths = [max(len(row[i]) for row in rows + [HEADS]) for i in range(len(HEADS))]
+    for row in [HEADS] + rows:
+        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip())
+    for part in read_figures(directory, wanted):
+        for note in part["notes"]:
+            print("%s: %s" % (part["part"], note))
+
+
+# ---- for the document ----
+
+def describe_machine(figures):
+    machine = figures[0]["machine"]
+    lines = ["Measured on: %s, %d cores, Linux %s, %s, Python %s." % (
+        machine["processor"], machine["cores"], machine["kernel"], machine["libc"],
+        machine["python"])]
+    if any(part["quick"] for part in figures):
+        lines.append("**With BENCH_QUICK: these are no results.**")
+    return lines
+
+
+def part_lines(part):
+    lines = ["", "### " + part["part"], "", "| " + " | ".join(HEADS) + " |",
+             "|" + " --- |" * len(HEADS)]
+    lines += ["| " + " | ".join(cells(row)) + " |" for row in part["rows"]]
+    lines += ["", *part["notes"]] if part["notes"] else []
+    if part.get("steps"):
+        lines += ["", "| step of a hit, alone and warm | ns (quartiles) |", "| --- | --- |"]
+        lines += ["| %s | %.0f (%.0f..%.0f) |" % (name, each["median"], each["low"], each["high"])
+                  for name, each in part["steps"].items()]
+    return lines
+
+
+def write_document():
+    figures = read_figures(OUT)
+    if not figures:
+        sys.exit("report.py: no figures in build/bench: run `make bench`")
+    with open(DOCUMENT) as file:
+        text = file.read()
+    before, rest = text.split(BEGIN)
+    after = rest.split(END)[1]
+    lines = describe_machine(figures)
+    for part in figures:
+        lines += part_lines(part)
+    with open(DOCUMENT, "w") as file:
+        file.write(before + BEGIN + "\n\n" + "\n".join(lines) + "\n\n" + END + after)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["--docs"]:
+        write_document()
+    elif sys.argv[1:]:
+        sys.exit(__doc__.strip())
+    else:
+        print_table()
