@@ -22,8 +22,8 @@ make -s B=build/lint-gcc CC=gcc WERROR=-Werror >/dev/null
 make -s B=build/lint-clang CC=clang WERROR=-Werror >/dev/null
 
 step "clang-tidy"
-printf '%s\0' "${units[@]}" |
-    xargs -0 -n 8 -P "$(nproc)" clang-tidy --quiet 2>/dev/null -- -std=gnu11 -D_GNU_SOURCE -I.
+printf '%s\0' "${units[@]}" | xargs -0 -n 8 -P "$(nproc)" \
+    sh -c 'clang-tidy --quiet "$@" -- -std=gnu11 -D_GNU_SOURCE -I. 2>/dev/null' sh
 
 step "cppcheck"
 cppcheck --quiet --error-exitcode=1 --std=c11 -D_GNU_SOURCE -D__x86_64__ -I. --inline-suppr \

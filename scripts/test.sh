@@ -2,7 +2,7 @@
 # Runs the tests, small ones first, and says at the end what passed: `make test`, `make test T=name`.
 #     scripts/test.sh [NAME]
 set -uo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit
 make=("${MAKE:-make}" --no-print-directory)
 name=${1:-}
 failed=()
