@@ -54,7 +54,8 @@ class Isolated:
 
     def command(self, argv, env=None):
         """The command line that runs argv inside, in an environment of nothing but env."""
-        enter = ["nsenter", "-t", str(self._holder.pid), "-m"]
+        # With its root directory, too: entering a mount namespace alone leaves a chroot.
+        enter = ["nsenter", "-t", str(self._holder.pid), "-m", "-r"]
         if self._user:
             enter += ["-U", "--preserve-credentials"]
         variables = [f"{key}={value}" for key, value in {**CLEAN, **(env or {})}.items()]

@@ -2,21 +2,20 @@
 
 import os
 import pathlib
-import random
 import shutil
 import sys
 import tempfile
-import time
 
 import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-sys.path[:0] = [str(HERE), str(HERE.parent / "lib"), str(HERE.parent / "slowfs")]
+sys.path[:0] = [str(HERE.parent / name) for name in ("lib", "slowfs", "preload")]
 
-import jobs as jobs_module  # noqa: E402
 import slowfs  # noqa: E402
 from isolated import Isolated  # noqa: E402
+from jobs import Jobs  # noqa: E402
+from origin import Origin  # noqa: E402
 
 
 def pytest_configure(config):
@@ -27,6 +26,11 @@ def pytest_configure(config):
 @pytest.fixture(scope="session")
 def build():
     return ROOT / os.environ.get("STOKER_BUILD", "build")
+
+
+@pytest.fixture(scope="session")
+def repository():
+    return ROOT
 
 
 @pytest.fixture(scope="session")
@@ -47,33 +51,6 @@ def session_scratch():
 def scratch(session_scratch):
     """A directory of this test's own, on the disk."""
     return pathlib.Path(tempfile.mkdtemp(dir=session_scratch))
-
-
-class Origin:
-    """The slow file system: `source` is behind it, and changing that is not counted."""
-
-    def __init__(self, fs):
-        self.fs, self.source, self.mount = fs, pathlib.Path(fs.source), pathlib.Path(fs.mountpoint)
-        self.control_path = os.path.join(fs._directory, "control")
-
-    def directory(self, prefix):
-        """A new directory: (its path behind the origin, its path at the origin)."""
-        path = pathlib.Path(tempfile.mkdtemp(prefix=prefix + "-", dir=self.source))
-        path.chmod(0o755)
-        return path, self.mount / path.name
-
-    def files(self, prefix, count, size):
-        """A new directory with that many files of random bytes, old enough to be cached."""
-        source, mount = self.directory(prefix)
-        for number in range(count):
-            (source / f"file{number:04}").write_bytes(random.Random(number).randbytes(size))
-        settle()
-        return source, mount
-
-
-def settle():
-    """Waits until what was just written is old enough to be cached."""
-    time.sleep(jobs_module.AGE)
 
 
 @pytest.fixture(scope="session")
@@ -104,7 +81,7 @@ def place(session_origin):
 
 @pytest.fixture
 def jobs(place, build, scratch):
-    return jobs_module.Jobs(place, build, scratch)
+    return Jobs(place, build, scratch)
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from conftest import settle
+from origin import settle
 
 
 @pytest.fixture(scope="module")
@@ -28,8 +28,8 @@ def refused(jobs, scratch):
         for word in words:
             assert str(word) in done.stderr
         # More than a complaint: what is wrong, and behind it what to do.
-        assert re.search(r": .*(name|write|see|give|remove|chmod|free|cover|use|such as|takes|meaning)",
-                         done.stderr), done.stderr
+        advice = "name|write|see|give|remove|chmod|free|cover|use|such as|takes|meaning"
+        assert re.search(f": .*({advice})", done.stderr), done.stderr
         return done.stderr
 
     return check

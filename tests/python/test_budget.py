@@ -8,8 +8,8 @@ import threading
 
 import pytest
 
-from conftest import settle
 from jobs import reading
+from origin import settle
 
 KIB, MIB = 1 << 10, 1 << 20
 BLOCK = 512

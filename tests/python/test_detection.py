@@ -2,7 +2,7 @@
 
 import pytest
 
-from conftest import settle
+from origin import settle
 
 
 @pytest.fixture
@@ -57,8 +57,9 @@ def test_what_is_found_is_served(jobs, folders):
     assert (ran.fills, ran.hits) == (2, 2)
 
 
-@pytest.mark.parametrize("never", [".", "..", "/", "/proc", "/dev", "/dev/shm", "/dev/shm/", "/usr", "/tmp",
-                                   "code", "code/../code", "home", "", "--", "-", "=", "--x=",
+@pytest.mark.parametrize("never", [".", "..", "/", "/proc", "/dev", "/dev/shm", "/dev/shm/",
+                                   "/usr", "/tmp", "code", "code/../code", "home", "", "--",
+                                   "-", "=", "--x=",
                                    "missing"])
 def test_what_is_never_covered(covered, never):
     assert covered(["code/train.sh", never]) == []

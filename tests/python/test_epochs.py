@@ -9,7 +9,7 @@ from importlib import metadata
 import pytest
 from PIL import Image
 
-from conftest import settle
+from origin import settle
 
 pytestmark = pytest.mark.torch
 

@@ -5,8 +5,8 @@ import re
 
 import pytest
 
-from conftest import settle
 from jobs import read_line
+from origin import settle
 
 
 @pytest.fixture

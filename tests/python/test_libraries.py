@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from conftest import settle
+from origin import settle
 
 pytestmark = pytest.mark.torch
 

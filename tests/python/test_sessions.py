@@ -5,8 +5,8 @@ import signal
 
 import pytest
 
-from conftest import settle
 from jobs import YOUNG, read_line, reading, wait_for
+from origin import settle
 
 
 @pytest.fixture
@@ -171,7 +171,7 @@ def test_a_filler_that_is_killed(jobs, origin, scratch):
 
 
 def test_the_command_is_killed_with_its_workers_while_filling(jobs, origin, home):
-    """kill -9 of the whole group at any moment leaves whole entries and nothing else that counts."""
+    """kill -9 of the whole group at any moment leaves whole entries and nothing that counts."""
     source, mount = origin.files("group", 40, 50000)
     origin.fs.latency_ms = 1
     for moment in (0.02, 0.05, 0.11):

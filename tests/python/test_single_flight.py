@@ -2,7 +2,7 @@
 
 import pytest
 
-from conftest import settle
+from origin import settle
 
 PROCESSES = 32
 READAHEAD = 256 << 10

@@ -8,8 +8,8 @@ import subprocess
 
 import pytest
 
-from conftest import settle
 from jobs import read_line, reading
+from origin import settle
 
 
 @pytest.fixture(scope="module")

@@ -13,10 +13,8 @@ import sys
 
 import pytest
 
-from conftest import HERE, settle
-
-sys.path.append(str(HERE.parent / "preload"))
-import dataset  # noqa: E402
+import dataset
+from origin import settle
 
 KINDS = ("without", "cold", "warm")
 Paths = collections.namedtuple("Paths", "data link bind plain")

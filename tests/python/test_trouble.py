@@ -41,7 +41,7 @@ HARMS = {
     "tier": f'rm -rf "$3/{HOME}"',
     "tree": f'rm -rf "$3/{HOME}/tree"',
     "fill": f'rm -rf "$3/{HOME}/fill"',
-    "entries": f'find "$3" -name "*;file*" -delete',
+    "entries": 'find "$3" -name "*;file*" -delete',
     "tier-replaced-by-file": f'rm -rf "$3/{HOME}"; touch "$3/{HOME}"',
     "tier-moved": f'mv "$3/{HOME}" "$3/elsewhere"',
     "tier-replaced-by-link": f'mv "$3/{HOME}" "$3/elsewhere"; ln -s elsewhere "$3/{HOME}"',

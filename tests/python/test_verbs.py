@@ -6,8 +6,8 @@ import subprocess
 
 import pytest
 
-from conftest import ROOT, settle
 from jobs import Jobs, reading
+from origin import settle
 
 
 @pytest.fixture
@@ -55,8 +55,8 @@ def test_env_prints_what_was_asked(jobs, data):
         f"export LD_PRELOAD=\"${{LD_PRELOAD:+$LD_PRELOAD:}}\"'{jobs.build}/libstoker.so'"]
 
 
-def test_the_options_page_is_the_table(jobs):
-    page = ROOT / "docs" / "environment.md"
+def test_the_options_page_is_the_table(jobs, repository):
+    page = repository / "docs" / "environment.md"
     if not page.exists():
         pytest.skip("docs/environment.md is not written yet: stoker env --markdown >it")
     assert page.read_text() == jobs.stoker("env", "--markdown").stdout
@@ -152,9 +152,9 @@ def test_a_library_in_a_strange_place(place, build, scratch, data, name):
     assert str(data) in jobs.stoker("ls").stdout
 
 
-def test_installed_beside_bin(place, build, scratch, data):
-    subprocess.run(["make", "-s", "-C", ROOT, "install", f"DESTDIR={scratch}", "PREFIX=/usr"],
-                   check=True, stdout=subprocess.DEVNULL)
+def test_installed_beside_bin(place, repository, scratch, data):
+    subprocess.run(["make", "-s", "-C", repository, "install", f"DESTDIR={scratch}",
+                    "PREFIX=/usr"], check=True, stdout=subprocess.DEVNULL)
     jobs = Jobs(place, scratch / "usr" / "bin", scratch)
     assert jobs.run(reading(files(data), 2), path=data).hits == 3
 
@@ -166,8 +166,8 @@ def test_without_a_library(place, build, scratch, data):
     assert "libstoker.so is neither in" in done.stderr and "install it again" in done.stderr
 
 
-@pytest.mark.parametrize("name", ["a space", "a:colon", "back\\slash", "end\\", "\\:both", "new\nline",
-                                  "quote'\"", "é", "-dash", "a=b"])
+@pytest.mark.parametrize("name", ["a space", "a:colon", "back\\slash", "end\\", "\\:both",
+                                  "new\nline", "quote'\"", "é", "-dash", "a=b"])
 def test_covered_paths_with_strange_names(jobs, scratch, name):
     (scratch / name).mkdir()
     (scratch / name / name).write_text("content")
