@@ -151,8 +151,8 @@ static void detect_one(struct request *request, const char *candidate)
     }
     bool good = stat(canonical, &stat_) == 0 && S_ISDIR(stat_.st_mode) && !is_too_high(canonical) &&
                 !is_pseudo(canonical) && !holds_program(request, canonical) &&
-                !paths_is_below(request->tier, canonical) &&
-                !is_known(request, canonical) && request->count < STK_REQUEST_PATHS;
+                !paths_is_below(request->tier, canonical) && !is_known(request, canonical) &&
+                request->count < STK_REQUEST_PATHS;
     if (good) {
         keep(request, candidate, canonical);
         request->detected = true;

@@ -3,6 +3,7 @@
 import os
 import pathlib
 import shutil
+import signal
 import sys
 import tempfile
 
@@ -19,6 +20,9 @@ from origin import Origin  # noqa: E402
 
 
 def pytest_configure(config):
+    # A job in the background of a shell ignores these, and a shell started so cannot trap them.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
     config.addinivalue_line("markers", "torch: uses torch, torchvision, numpy or PIL; "
                             "`make test-newest` repeats these with the newest")
 
