@@ -14,7 +14,7 @@
 #include "cli/json.h"
 #include "cli/say.h"
 
-typedef const uint64_t epoch_counts[STK_COUNT_KINDS];
+#define ROWS 6 /* of the table, for the first epochs; the later ones share one */
 
 /* The epochs that anything was opened in. */
 static int count_epochs(const struct stk_run_counts *counts)
@@ -26,10 +26,11 @@ static int count_epochs(const struct stk_run_counts *counts)
     return epochs;
 }
 
-static void add_up(const struct stk_run_counts *counts, uint64_t total[STK_COUNT_KINDS])
+/* The sum of all epochs from `first`, which counts from 0. */
+static void add_up(const struct stk_run_counts *counts, int first, uint64_t total[STK_COUNT_KINDS])
 {
     memset(total, 0, STK_COUNT_KINDS * sizeof *total);
-    for (int epoch = 0; epoch < STK_RUN_EPOCHS; epoch++) {
+    for (int epoch = first; epoch < STK_RUN_EPOCHS; epoch++) {
         for (int kind = 0; kind < STK_COUNT_KINDS; kind++) {
             total[kind] += counts->epochs[epoch][kind];
         }
@@ -103,10 +104,15 @@ static void print_table(const struct stk_run_counts *counts, const uint64_t tota
         counts->epochs[0][STK_COUNT_OPENS], percent(total[STK_COUNT_HITS], total[STK_COUNT_OPENS]));
     fprintf(stderr, "  %-7s %10s %10s %10s %10s %11s %11s %10s\n", "epoch", "opens", "hits",
             "fills", "bypassed", "from cache", "from origin", "waited");
-    for (int epoch = 0; epoch < epochs; epoch++) {
+    for (int epoch = 0; epoch < epochs && epoch < ROWS; epoch++) {
         char name[16];
-        snprintf(name, sizeof name, "%d%s", epoch + 1, epoch == STK_RUN_EPOCHS - 1 ? "..." : "");
+        snprintf(name, sizeof name, "%d", epoch + 1);
         print_row(name, counts->epochs[epoch]);
+    }
+    if (epochs > ROWS) {
+        uint64_t later[STK_COUNT_KINDS];
+        add_up(counts, ROWS, later);
+        print_row("later", later);
     }
     if (epochs > 1) {
         print_row("all", total);
@@ -135,7 +141,7 @@ static void explain_nothing(const struct request *request)
 void summary_print(const struct request *request, const struct stk_run_counts *counts)
 {
     uint64_t total[STK_COUNT_KINDS];
-    add_up(counts, total);
+    add_up(counts, 0, total);
     if (total[STK_COUNT_OPENS] == 0) {
         explain_nothing(request);
     } else {
@@ -205,7 +211,7 @@ void summary_write_json(int fd, const struct request *request, const struct sess
     if (out == NULL) {
         return;
     }
-    add_up(counts, total);
+    add_up(counts, 0, total);
     fprintf(out, "{\n  \"version\": 1,\n  \"paths\": ");
     json_strings(out, request->spelled, request->count);
     fprintf(out, ",\n  \"command\": ");

@@ -179,7 +179,8 @@ def test_ctrl_c_reaches_the_command_once(jobs, data):
 
 
 def test_ctrl_c_ends_a_command_that_does_not_catch_it(jobs, data):
-    terminal = Terminal(jobs.place, jobs.command_line(["sh", "-c", "echo ready; sleep 100"],
+    # exec: a dash that is interrupted while it starts a program waits for that to end.
+    terminal = Terminal(jobs.place, jobs.command_line(["sh", "-c", "echo ready; exec sleep 100"],
                                                       path=data))
     terminal.wait_for("ready")
     terminal.type("\x03")
