@@ -59,7 +59,7 @@ class Isolated:
         if self._user:
             enter += ["-U", "--preserve-credentials"]
         variables = [f"{key}={value}" for key, value in {**CLEAN, **(env or {})}.items()]
-        return [*enter, "--", "env", "-i", *variables, *map(str, argv)]
+        return [*enter, "--", "env", "-C", "/", "-i", *variables, *map(str, argv)]
 
     def run(self, argv, env=None, check=True, timeout=60, **more):
         """Runs argv inside and returns subprocess.CompletedProcess with text output."""

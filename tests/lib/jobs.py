@@ -19,6 +19,7 @@ import time
 
 # Files made by a test are a moment old: without this nothing would be cached for two seconds.
 YOUNG = {"STOKER_MIN_AGE": "0.05"}
+HOME = "stoker-0"  # Stoker's directory in a tier: in the place everybody is root
 AGE = 0.08  # seconds until a file just made is older than that, and a kernel tick
 
 

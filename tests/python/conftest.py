@@ -60,6 +60,8 @@ def scratch(session_scratch):
 @pytest.fixture(scope="session")
 def session_origin(session_scratch, build):
     """Without the kernel's caches of names and attributes: each look at a file is counted."""
+    if not os.access("/dev/fuse", os.R_OK | os.W_OK):
+        pytest.skip("/dev/fuse cannot be opened: no slow origin")
     source = session_scratch / "source"
     source.mkdir()
     with slowfs.SlowFS(source, binary=str(build / "slowfs"), attr_timeout=0,

@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from jobs import HOME
 from origin import settle
 
 
@@ -165,7 +166,7 @@ def test_tier_inside_a_covered_path(refused, data, scratch):
 
 
 def test_path_inside_a_tier(refused, scratch):
-    inside = scratch / f"stoker-{os.geteuid()}" / "tree" / "data"
+    inside = scratch / HOME / "tree" / "data"
     inside.mkdir(parents=True)
     refused([f"--path={inside}", f"--tier={scratch}"], "lies inside the tier")
     refused([f"--path={inside.parents[1]}", f"--tier={scratch}"], "lies inside the tier")

@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from jobs import reading
+from jobs import HOME, reading
 from origin import settle
 
 KIB, MIB = 1 << 10, 1 << 20
@@ -84,7 +84,7 @@ def names_of(mount, count):
 
 
 def home_in(place, directory):
-    return place.path(f"{directory}/stoker-{os.geteuid()}")
+    return place.path(f"{directory}/{HOME}")
 
 
 def test_used_never_exceeds_the_budget_and_the_hit_rate_is_its_share(jobs, place, origin, tier):

@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from jobs import YOUNG, read_line, reading, wait_for
+from jobs import HOME, YOUNG, read_line, reading, wait_for
 from origin import settle
 
 
@@ -21,7 +21,7 @@ def files(data):
 @pytest.fixture
 def home(place):
     """The home of tier and catalogue, seen from outside of the place."""
-    return place.path(f"/dev/shm/stoker-{os.geteuid()}")
+    return place.path(f"/dev/shm/{HOME}")
 
 
 @pytest.fixture
@@ -166,7 +166,7 @@ def test_a_filler_that_is_killed(jobs, origin, scratch):
     origin.fs.latency_ms = 0
     again = jobs.run(["cmp", mount / "file", source / "file"], path=mount, tier=scratch / "tier")
     assert again.hits == 1
-    assert os.listdir(scratch / "tier" / f"stoker-{os.geteuid()}" / "fill") == []
+    assert os.listdir(scratch / "tier" / HOME / "fill") == []
     assert again.tier["used_inodes"] <= 6
 
 

@@ -148,7 +148,7 @@ def test_shutil(thrice, programs):
     thrice.assert_same_trees(times=False)
 
 
-def test_attributes_and_acls_are_copied(thrice, world):
+def test_attributes_and_acls_are_copied(thrice, world, as_root):
     # slowfs shows extended attributes of its source; the list is the source's own.
     os.setxattr(world.plain / "a.bin", "user.note", b"kept")
     subprocess.run(["setfacl", "-m", "u:1:r", world.plain / "sub" / "b.bin"], check=True)

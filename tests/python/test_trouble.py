@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from jobs import YOUNG
+from jobs import HOME, YOUNG
 
 FILES = 30
 
@@ -36,7 +36,6 @@ def broken(jobs, origin, tier):
     return run
 
 
-HOME = f"stoker-{os.geteuid()}"
 HARMS = {
     "tier": f'rm -rf "$3/{HOME}"',
     "tree": f'rm -rf "$3/{HOME}/tree"',

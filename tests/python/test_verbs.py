@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from jobs import Jobs, reading
+from jobs import HOME, Jobs, reading
 from origin import settle
 
 
@@ -74,7 +74,7 @@ def test_ls(jobs, data):
     assert jobs.stoker("ls").stdout == "nothing is cached\n"
     jobs.run(reading(files(data), 1), path=data, flags=["--keep"], tier="/dev/shm:64M")
     lines = jobs.stoker("ls").stdout.splitlines()
-    assert lines[0].startswith(f"/dev/shm/stoker-{os.geteuid()}: ")
+    assert lines[0].startswith(f"/dev/shm/{HOME}: ")
     assert " of 64.0 MiB used, " in lines[0]
     assert lines[1].split() == ["3", "files", "5.9", "KiB", str(data)]
     assert lines[2] == "0 live runs; stays when the last ends (stoker clear removes it)"
@@ -125,7 +125,7 @@ def test_clear_of_nothing(jobs):
 
 def test_clear_removes_disk_tiers_that_are_known(jobs, data, scratch):
     (scratch / "disk").mkdir()
-    home = scratch / "disk" / f"stoker-{os.geteuid()}"
+    home = scratch / "disk" / HOME
     jobs.run(reading(files(data), 1), path=data, tier=scratch / "disk", flags=["--keep"])
     assert home.exists()
     jobs.stoker("clear")
