@@ -51,7 +51,8 @@ static char *find(const char *name)
             free(list);
             return path;
         }
-        error = found == EACCES ? EACCES : error;
+        /* A directory that may not be entered holds no command, as shells see it. */
+        error = found == EACCES && access(path, F_OK) == 0 ? EACCES : error;
         free(path);
     }
     free(list);

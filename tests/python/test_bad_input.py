@@ -189,7 +189,7 @@ def test_tiers_that_are_no_directories(refused, data, scratch):
     refused([f"--path={data}", f"--tier={scratch}/link"], "symbolic link", scratch)
     refused([f"--path={data}", f"--tier={scratch}/link/"], "symbolic link", scratch)
     refused([f"--path={data}", f"--tier={scratch}/dangling"], "symbolic link")
-    refused([f"--path={data}", "--tier=/proc"], "local file system")
+    refused([f"--path={data}", "--tier=/proc"], "--tier /proc")
     refused([f"--path={data}", "--tier="], "--tier")
 
 

@@ -72,6 +72,7 @@ def test_an_entry_on_disk_that_lost_its_end_is_made_anew(jobs, origin, data, dis
     for directory, _, names in os.walk(disk):
         for name in names:
             if name.endswith(";file0002"):
+                os.chmod(os.path.join(directory, name), 0o600)
                 os.truncate(os.path.join(directory, name), 100)
     ran = jobs.run(["cmp", data / "file0002", origin.source / data.name / "file0002"], path=data,
                    tier=disk)

@@ -1,6 +1,5 @@
 """What goes wrong during a run costs speed, never a byte: the job goes on from the origin."""
 
-import os
 import shutil
 
 import pytest

@@ -1,6 +1,5 @@
 """env, ls, clear, and what may be covered; the library wherever it lies."""
 
-import os
 import shutil
 import subprocess
 
