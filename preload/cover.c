@@ -25,6 +25,14 @@ bool stk_cover_may(const char *path)
     return stk_roots_match(roots, path, &rest) != NULL;
 }
 
+bool stk_cover_may_at(int dirfd, const char *path)
+{
+    if (path != NULL && path[0] != '/' && dirfd == AT_FDCWD && stk_far_is_cwd_known()) {
+        return false;
+    }
+    return stk_cover_may(path);
+}
+
 static bool has_parent_component(const char *path)
 {
     for (const char *at = path; (at = strstr(at, "..")) != NULL; at += 2) {

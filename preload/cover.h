@@ -17,6 +17,9 @@
  */
 bool stk_cover_may(const char *path);
 
+/* The same for a call that only looks, by a path relative to dirfd. */
+bool stk_cover_may_at(int dirfd, const char *path);
+
 /* The same for a call that changes something: ".." may lead below a root from anywhere. */
 bool stk_cover_may_change(const char *path);
 

@@ -54,6 +54,12 @@ static uint64_t hash_directory(int dirfd)
     return stk_hash_64(parts, sizeof parts, knowledge());
 }
 
+bool stk_far_is_cwd_known(void)
+{
+    uint64_t number = atomic_load_explicit(&cwd_number, memory_order_acquire) << 1 | knowledge();
+    return atomic_load_explicit(&far_cwd, memory_order_acquire) == number;
+}
+
 bool stk_far_is_known(int dirfd, struct stk_far_key *key)
 {
     key->is_cwd = dirfd == AT_FDCWD;

@@ -23,6 +23,8 @@ struct stk_far_key {
 
 /* Whether the directory (AT_FDCWD or a descriptor) is known to be far; fills the key if not. */
 bool stk_far_is_known(int dirfd, struct stk_far_key *key);
+/* Whether the working directory is known to be far: a few loads. */
+bool stk_far_is_cwd_known(void);
 /* Looks at the directory's path; true, and remembered, if it is far. */
 bool stk_far_learn(const struct stk_far_key *key, const char *directory);
 /* The working directory was changed, or may have been. */

@@ -164,7 +164,7 @@ static int serve(const struct call *call)
     if (of_fd) {
         return serve_fd(call, call->fd);
     }
-    if (stk_cover_may(call->path)) {
+    if (stk_cover_may_at(call->fd, call->path)) {
         return stat_perhaps(call);
     }
     int result = next_stat(call);
@@ -342,7 +342,7 @@ STK_EXPORT(int, statx, int dirfd, const char *path, int flags, unsigned mask, st
     if (path == NULL || *path == '\0') {
         return (flags & AT_EMPTY_PATH) != 0 ? statx_fd(&call) : next_statx(&call);
     }
-    if (!stk_cover_may(path)) {
+    if (!stk_cover_may_at(dirfd, path)) {
         return statx_elsewhere(&call);
     }
     return statx_perhaps(&call);
