@@ -39,12 +39,10 @@ all: arrows $(B)/stoker $(B)/libstoker.so ## build the library and the command (
 $(B)/exports.map: preload/symbols.def | $(B)/obj
 	$(Q){ echo '{ global:'; $(CC) -E -P -x c -D'X(name)=name;' $<; echo 'local: *; };'; } >$@
 
-# libdl by its file name: since glibc 2.34 it is an empty shell without a development link, and on
-# older systems dlsym lives there.
 $(B)/libstoker.so: $(call objects,$(BASE) $(CACHE) $(PRELOAD)) $(B)/exports.map
 	$(if $(V),,@echo "  LINK  $@")
 	$(Q)$(CC) -shared -o $@ $(filter %.o,$^) $(LDFLAGS) $(LINK_SAN) -Wl,-z,now -Wl,-z,relro \
-		-Wl,-z,noexecstack -Wl,-z,noseparate-code $(if $(SAN),,-Wl,--no-undefined) -Wl,--no-as-needed -l:libdl.so.2 \
+		-Wl,-z,noexecstack -Wl,-z,noseparate-code $(if $(SAN),,-Wl,--no-undefined) \
 		-Wl,--version-script=$(B)/exports.map
 
 # ---- the command ----

@@ -1,19 +1,12 @@
 /* The next symbols. See preload/next.h. */
 #include "preload/next.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <stdatomic.h>
 #include <stddef.h>
 
+#include "preload/definition.h"
 #include "preload/guard.h"
-
-/* The oldest version, so that the library loads wherever one with a newer glibc's would not. */
-#if defined(__x86_64__)
-__asm__(".symver dlsym,dlsym@GLIBC_2.2.5");
-#elif defined(__aarch64__)
-__asm__(".symver dlsym,dlsym@GLIBC_2.17");
-#endif
 
 static const char *const names[STK_SYM_COUNT] = {
 #define X(name) #name,
@@ -31,7 +24,7 @@ void *stk_next(enum stk_symbol symbol)
     if (next == NULL && looking == 0) {
         int saved = errno;
         looking++;
-        next = dlsym(RTLD_NEXT, names[symbol]);
+        next = stk_definition_next(names[symbol]);
         looking--;
         errno = saved;
         next = next != NULL ? next : &missing;

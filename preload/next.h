@@ -15,9 +15,9 @@ enum stk_symbol {
 
 /*
  * The next definition of this symbol, or NULL: this libc has none (stat before glibc 2.33), or the
- * look-up itself has led back here (dlsym may allocate, and an allocator may open). The caller then
+ * look-up itself has led back here (some programs replace what it uses). The caller then
  * makes the system call itself. Safe in threads and after fork; in a signal handler as safe as
- * dlsym, which runs once for each symbol. Leaves errno alone.
+ * dlsym, since the look-up, once for each symbol, takes the loader's lock. Leaves errno alone.
  */
 void *stk_next(enum stk_symbol symbol);
 

@@ -1,0 +1,178 @@
+/* Finding the next definition. See preload/definition.h. */
+#include "preload/definition.h"
+
+#include <link.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#define VERSION_IS_HIDDEN 0x8000
+
+/* What is needed of an object's dynamic section. */
+struct object {
+    const char *strings;
+    const ElfW(Sym) * symbols;
+    const ElfW(Half) * versions;
+    const uint32_t *gnu_hash;
+    const uint32_t *sysv_hash;
+    ElfW(Addr) base;
+};
+
+struct search {
+    const char *name;
+    bool past_us; /* set from the start: everywhere but in us */
+    void *found;
+};
+
+/* glibc turns these into addresses when it loads an object; others, and the vDSO, do not. */
+static const void *address(const struct object *object, const ElfW(Dyn) * entry)
+{
+    ElfW(Addr) at = entry->d_un.d_ptr;
+    return (const void *)(at < object->base ? at + object->base : at);
+}
+
+static bool read_dynamic(struct object *object, const struct dl_phdr_info *info)
+{
+    const ElfW(Dyn) *entry = NULL;
+    *object = (struct object){.base = info->dlpi_addr};
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        if (info->dlpi_phdr[i].p_type == PT_DYNAMIC) {
+            entry = (const ElfW(Dyn) *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+        }
+    }
+    for (; entry != NULL && entry->d_tag != DT_NULL; entry++) {
+        switch (entry->d_tag) {
+        case DT_STRTAB:
+            object->strings = address(object, entry);
+            break;
+        case DT_SYMTAB:
+            object->symbols = address(object, entry);
+            break;
+        case DT_VERSYM:
+            object->versions = address(object, entry);
+            break;
+        case DT_GNU_HASH:
+            object->gnu_hash = address(object, entry);
+            break;
+        case DT_HASH:
+            object->sysv_hash = address(object, entry);
+            break;
+        default:
+            break;
+        }
+    }
+    return object->strings != NULL && object->symbols != NULL;
+}
+
+static bool defines(const struct object *object, uint32_t index, const char *name)
+{
+    const ElfW(Sym) *symbol = &object->symbols[index];
+    /* The fields are the same for both sizes of ELF. */
+    return ELF64_ST_TYPE(symbol->st_info) == STT_FUNC && symbol->st_shndx != SHN_UNDEF &&
+           (object->versions == NULL || (object->versions[index] & VERSION_IS_HIDDEN) == 0) &&
+           strcmp(object->strings + symbol->st_name, name) == 0;
+}
+
+static uint32_t gnu_hash_of(const char *name)
+{
+    uint32_t hash = 5381;
+    for (; *name != '\0'; name++) {
+        hash = hash * 33 + (unsigned char)*name;
+    }
+    return hash;
+}
+
+/* Header, Bloom filter, buckets, and for each symbol its hash, the lowest bit set at a chain's end.
+ */
+static uint32_t find_gnu(const struct object *object, const char *name)
+{
+    const uint32_t *table = object->gnu_hash;
+    uint32_t buckets = table[0], first = table[1], bloom_words = table[2];
+    const uint32_t *bucket = table + 4 + bloom_words * (sizeof(ElfW(Addr)) / sizeof *table);
+    const uint32_t *hashes = bucket + buckets;
+    uint32_t hash = gnu_hash_of(name);
+    uint32_t index = buckets > 0 ? bucket[hash % buckets] : 0;
+    if (index < first || index == 0) {
+        return 0;
+    }
+    for (;; index++) {
+        uint32_t has = hashes[index - first];
+        if ((has | 1) == (hash | 1) && defines(object, index, name)) {
+            return index;
+        }
+        if ((has & 1) != 0) {
+            return 0;
+        }
+    }
+}
+
+static uint32_t sysv_hash_of(const char *name)
+{
+    uint32_t hash = 0;
+    for (; *name != '\0'; name++) {
+        hash = (hash << 4) + (unsigned char)*name;
+        uint32_t high = hash & 0xf0000000;
+        hash = (hash ^ high >> 24) & ~high;
+    }
+    return hash;
+}
+
+static uint32_t find_sysv(const struct object *object, const char *name)
+{
+    const uint32_t *table = object->sysv_hash;
+    uint32_t buckets = table[0];
+    const uint32_t *bucket = table + 2, *chain = bucket + buckets;
+    uint32_t index = buckets > 0 ? bucket[sysv_hash_of(name) % buckets] : 0;
+    while (index != 0 && !defines(object, index, name)) {
+        index = chain[index];
+    }
+    return index;
+}
+
+static bool is_ours(const struct dl_phdr_info *info)
+{
+    const uintptr_t here = (uintptr_t)stk_definition_next;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+        if (part->p_type == PT_LOAD && here - info->dlpi_addr - part->p_vaddr < part->p_memsz) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int look_in(struct dl_phdr_info *info, size_t size, void *cookie)
+{
+    struct search *search = cookie;
+    struct object object;
+    uint32_t index = 0;
+    (void)size;
+    if (is_ours(info)) {
+        search->past_us = true;
+        return 0;
+    }
+    if (!search->past_us || !read_dynamic(&object, info)) {
+        return 0;
+    }
+    if (object.gnu_hash != NULL) {
+        index = find_gnu(&object, search->name);
+    } else if (object.sysv_hash != NULL) {
+        index = find_sysv(&object, search->name);
+    }
+    if (index != 0) {
+        search->found = (void *)(object.base + object.symbols[index].st_value);
+    }
+    return search->found != NULL;
+}
+
+void *stk_definition_next(const char *name)
+{
+    struct search search = {.name = name};
+    dl_iterate_phdr(look_in, &search);
+    if (search.found == NULL) {
+        search.past_us = true; /* we were opened with dlopen, after libc */
+        dl_iterate_phdr(look_in, &search);
+    }
+    return search.found;
+}
