@@ -36,16 +36,8 @@ static int64_t waited_ns(const struct stk_serve *serve)
 enum stk_answer stk_serve_begin(struct stk_serve *serve, struct stk_cache *cache,
                                 const struct stk_place *place, bool nofollow)
 {
-    struct stk_guard guard;
     serve->cache = cache;
     serve->place = place;
-    serve->ask.began_ns = 0;
-    serve->ask.record = 0;
-    serve->answer = STK_ANSWER_ORIGIN;
-    serve->ask.why = STK_BYPASS_NONE;
-    if (!stk_guard_enter(&guard)) {
-        return STK_ANSWER_ORIGIN;
-    }
     serve->answer = stk_cache_ask(cache, place, &serve->ask);
     if (serve->answer == STK_ANSWER_HIT && nofollow && !serve->ask.plain_leaf) {
         serve->answer = STK_ANSWER_ORIGIN;
@@ -54,38 +46,28 @@ enum stk_answer stk_serve_begin(struct stk_serve *serve, struct stk_cache *cache
     if (serve->answer != STK_ANSWER_HIT) {
         begin_waiting(serve);
     }
-    stk_guard_leave(&guard);
     return serve->answer;
 }
 
 void stk_serve_hit(struct stk_serve *serve)
 {
-    struct stk_guard guard;
     struct stk_outcome outcome = {.kind = STK_COUNT_HITS,
                                   .record = serve->ask.record,
                                   .size = serve->ask.size,
                                   .wait_ns = waited_ns(serve)};
-    if (stk_guard_enter(&guard)) {
-        stk_entryfd_note(serve->cache, outcome.record);
-        stk_cache_count(serve->cache, &outcome);
-        stk_guard_leave(&guard);
-    }
+    stk_entryfd_note(serve->cache, outcome.record);
+    stk_cache_count(serve->cache, &outcome);
 }
 
 void stk_serve_hit_failed(struct stk_serve *serve, int error)
 {
-    struct stk_guard guard;
     serve->answer = STK_ANSWER_ORIGIN;
     serve->ask.why = STK_BYPASS_TIER;
-    if (!stk_guard_enter(&guard)) {
-        return;
-    }
     if (error == ENOENT) {
         stk_cache_lost(serve->cache, &serve->ask);
         serve->answer = STK_ANSWER_FILL;
     }
     begin_waiting(serve);
-    stk_guard_leave(&guard);
 }
 
 /* Puts the entry on the number that the origin's descriptor has, so that the program gets the

@@ -20,9 +20,10 @@ enum stk_open_kind {
 enum stk_open_kind stk_open_kind_of(int flags);
 
 /*
- * One read-only open under way. Use: stk_serve_begin; if it says HIT, open hit.entry (and if that
- * fails tell stk_serve_hit_failed); if not, make the real call and tell stk_serve_end its fd.
- * All of them keep errno.
+ * One read-only open under way. Use: stk_serve_begin; if it says HIT, open ask.entry and tell
+ * stk_serve_hit or stk_serve_hit_failed, all that inside one guard, since each costs a hit time.
+ * If it was no hit, leave the guard, make the real call and tell stk_serve_end its fd; that has a
+ * guard of its own, so that the real call is made outside of any.
  */
 struct stk_serve {
     struct stk_cache *cache;

@@ -79,23 +79,15 @@ static __attribute__((noinline)) int open_fd_for_writing(const struct call *call
     return open_for_writing(&real);
 }
 
-static int open_for_reading(const struct call *call, struct stk_cache *cache,
-                            const struct stk_place *place)
+/* Inside the guard: the entry's descriptor, or -1 when the origin has to be opened. */
+static int open_entry(const struct call *call, struct stk_serve *serve)
 {
-    struct stk_serve serve;
-    bool nofollow = (call->flags & O_NOFOLLOW) != 0;
-    if (stk_serve_begin(&serve, cache, place, nofollow) == STK_ANSWER_HIT) {
-        int fd = stk_sys_open_nolinks(serve.ask.entry, call->flags);
-        if (fd >= 0) {
-            stk_serve_hit(&serve);
-            return fd;
-        }
-        stk_serve_hit_failed(&serve, -fd);
+    int fd = stk_sys_open_nolinks(serve->ask.entry, call->flags);
+    if (fd < 0) {
+        stk_serve_hit_failed(serve, -fd);
+        return -1;
     }
-    int fd = next_open(call);
-    if (fd >= 0) {
-        stk_serve_end(&serve, fd, call->flags);
-    }
+    stk_serve_hit(serve);
     return fd;
 }
 
@@ -104,12 +96,24 @@ static __attribute__((noinline)) int open_perhaps(const struct call *call)
 {
     struct stk_guard guard;
     struct stk_place place;
+    struct stk_serve serve;
+    bool nofollow = (call->flags & O_NOFOLLOW) != 0;
+    int fd = -1;
     if (!stk_guard_enter(&guard)) {
         return next_open(call);
     }
     struct stk_cache *cache = stk_cover(call->dirfd, call->path, &place);
+    if (cache != NULL && stk_serve_begin(&serve, cache, &place, nofollow) == STK_ANSWER_HIT) {
+        fd = open_entry(call, &serve);
+    }
     stk_guard_leave(&guard);
-    return cache != NULL ? open_for_reading(call, cache, &place) : next_open(call);
+    if (fd < 0) {
+        fd = next_open(call);
+        if (fd >= 0 && cache != NULL) {
+            stk_serve_end(&serve, fd, call->flags);
+        }
+    }
+    return fd;
 }
 
 static int serve(const struct call *call)

@@ -58,24 +58,25 @@ static bool entry_exists(const struct call *call, const char *entry)
     return call->stream == NULL || stk_sys_faccessat(AT_FDCWD, entry, 0) == 0;
 }
 
-static FILE *fopen_for_reading(const struct call *call, struct stk_cache *cache,
-                               const struct stk_place *place)
+/* Inside the guard. True: this is the result, a stream or a failure of the program's own. */
+static bool fopen_entry(const struct call *call, struct stk_serve *serve, FILE **file, int *error)
 {
-    struct stk_serve serve;
-    if (stk_serve_begin(&serve, cache, place, false) == STK_ANSWER_HIT) {
-        int saved = errno;
-        bool there = entry_exists(call, serve.ask.entry);
-        FILE *file = there ? next_fopen(call, serve.ask.entry) : NULL;
-        if (file != NULL || (there && call->stream != NULL)) {
-            stk_serve_hit(&serve);
-            return file;
-        }
-        stk_serve_hit_failed(&serve, there ? errno : ENOENT);
-        errno = saved;
+    bool there = entry_exists(call, serve->ask.entry);
+    *file = there ? next_fopen(call, serve->ask.entry) : NULL;
+    *error = there ? errno : ENOENT;
+    if (*file != NULL || (there && call->stream != NULL)) {
+        stk_serve_hit(serve);
+        return true;
     }
+    stk_serve_hit_failed(serve, *error);
+    return false;
+}
+
+static FILE *fopen_origin(const struct call *call, struct stk_serve *serve)
+{
     FILE *file = next_fopen(call, call->path);
-    if (file != NULL) {
-        stk_serve_end(&serve, fileno(file), O_RDONLY | (strchr(call->mode, 'e') ? O_CLOEXEC : 0));
+    if (file != NULL && serve->cache != NULL) {
+        stk_serve_end(serve, fileno(file), O_RDONLY | (strchr(call->mode, 'e') ? O_CLOEXEC : 0));
     }
     return file;
 }
@@ -84,12 +85,26 @@ static __attribute__((noinline)) FILE *fopen_perhaps(const struct call *call)
 {
     struct stk_guard guard;
     struct stk_place place;
+    struct stk_serve serve;
+    FILE *file = NULL;
+    int error = 0;
+    bool done = false;
     if (!stk_guard_enter(&guard)) {
         return next_fopen(call, call->path);
     }
-    struct stk_cache *cache = stk_cover(AT_FDCWD, call->path, &place);
+    serve.cache = stk_cover(AT_FDCWD, call->path, &place);
+    if (serve.cache != NULL &&
+        stk_serve_begin(&serve, serve.cache, &place, false) == STK_ANSWER_HIT) {
+        done = fopen_entry(call, &serve, &file, &error);
+    }
     stk_guard_leave(&guard);
-    return cache != NULL ? fopen_for_reading(call, cache, &place) : next_fopen(call, call->path);
+    if (!done) {
+        return fopen_origin(call, &serve);
+    }
+    if (file == NULL) {
+        errno = error;
+    }
+    return file;
 }
 
 /* freopen without a path opens what the stream has open once more. */
