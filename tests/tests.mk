@@ -47,12 +47,12 @@ UNIT_SOURCES := $(wildcard tests/unit/*.c)
 $(B)/tests/unit: $(call objects,$(UNIT_SOURCES) $(BASE) $(CACHE))
 	@mkdir -p $(@D)
 	$(if $(V),,@echo "  LINK  $@")
-	$(Q)$(CC) -o $@ $^ $(LDFLAGS) $(LINK_SAN) $$(pkg-config --libs check)
+	$(Q)$(CC) -fno-lto -o $@ $^ $(LDFLAGS) $(LINK_SAN) $$(pkg-config --libs check)
 
 $(B)/tests/hammer: $(call objects,tests/stress/hammer.c tests/unit/private.c $(BASE) $(CACHE))
 	@mkdir -p $(@D)
 	$(if $(V),,@echo "  LINK  $@")
-	$(Q)$(CC) -o $@ $^ $(LDFLAGS) $(LINK_SAN) -pthread
+	$(Q)$(CC) -fno-lto -o $@ $^ $(LDFLAGS) $(LINK_SAN) -pthread
 
 .PHONY: test-unit test-stress test-tsan
 test-unit: $(B)/tests/unit ## unit tests of base and cache; T names a suite or a case
