@@ -195,6 +195,15 @@ static bool origin_by_path(const char *path, char origin[STK_PATH_BYTES])
     return known;
 }
 
+bool stk_entryfd_may_be_meant(const char *path, int flags)
+{
+    if (path == NULL || *path == '\0') {
+        return (flags & AT_EMPTY_PATH) != 0 && stk_process_is_on();
+    }
+    return (flags & AT_SYMLINK_NOFOLLOW) == 0 && stk_entryfd_may_name_fd(path) &&
+           stk_process_is_on();
+}
+
 const char *stk_entryfd_subject(int dirfd, const char *path, int flags, char origin[STK_PATH_BYTES])
 {
     struct stk_guard guard;
@@ -202,10 +211,9 @@ const char *stk_entryfd_subject(int dirfd, const char *path, int flags, char ori
         return path;
     }
     bool known = false;
-    if (path == NULL || *path == '\0') {
-        known = (flags & AT_EMPTY_PATH) != 0 && stk_entryfd_origin(dirfd, origin);
-    } else if ((flags & AT_SYMLINK_NOFOLLOW) == 0 && stk_entryfd_may_name_fd(path)) {
-        known = origin_by_path(path, origin);
+    if (stk_entryfd_may_be_meant(path, flags)) {
+        bool is_fd = path == NULL || *path == '\0';
+        known = is_fd ? stk_entryfd_origin(dirfd, origin) : origin_by_path(path, origin);
     }
     stk_guard_leave(&guard);
     return known ? origin : path;

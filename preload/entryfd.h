@@ -34,6 +34,9 @@ bool stk_entryfd_origin(int fd, char origin[STK_PATH_BYTES]);
 /* Whether this path may be another name for a descriptor. Cheap; false is certain. */
 bool stk_entryfd_may_name_fd(const char *path);
 
+/* Whether the next function may say something else than `path`. Cheap; false is certain. */
+bool stk_entryfd_may_be_meant(const char *path, int flags);
+
 /*
  * What a call that changes a file is to be made on: `path` itself, or, where that is another name
  * for an entry's descriptor (/proc/self/fd/N, /dev/stdin, or "" or NULL with AT_EMPTY_PATH in

@@ -12,6 +12,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "base/sys.h"
 #include "preload/change.h"
 #include "preload/entryfd.h"
 #include "preload/export.h"
@@ -45,20 +46,32 @@ static int unsupported(void)
     return -1;
 }
 
+/* Whether fd looks like an entry, by no more than a small stack. */
+static bool may_be_entry(int fd)
+{
+    struct stat stat;
+    return stk_process_is_on() && stk_sys_fstat(fd, &stat) == 0 && stk_entryfd_may_be(&stat);
+}
+
 /*
  * Defines a symbol. On an entry BY_PATH is called, which is a symbol of libc that comes through our
  * own definition of it and so does the rest. PARAMETERS and ARGUMENTS are bracketed lists.
  */
 #define FD_SYMBOL(type, name, PARAMETERS, ARGUMENTS, BY_PATH, AFTER)                               \
     type stk_export_##name PARAMETERS __asm__(#name) __attribute__((visibility("default")));       \
-    type stk_export_##name PARAMETERS                                                              \
+    static type name##_next PARAMETERS                                                             \
+    {                                                                                              \
+        type(*next) PARAMETERS = (type(*) PARAMETERS)stk_next(STK_SYM_##name);                     \
+        return AFTER(next != NULL ? next ARGUMENTS : unsupported());                               \
+    }                                                                                              \
+    static __attribute__((noinline)) type name##_perhaps PARAMETERS                                \
     {                                                                                              \
         char origin[STK_PATH_BYTES];                                                               \
-        type(*next) PARAMETERS = (type(*) PARAMETERS)stk_next(STK_SYM_##name);                     \
-        if (is_entry(fd, origin)) {                                                                \
-            return BY_PATH;                                                                        \
-        }                                                                                          \
-        return AFTER(next != NULL ? next ARGUMENTS : unsupported());                               \
+        return is_entry(fd, origin) ? BY_PATH : name##_next ARGUMENTS;                             \
+    }                                                                                              \
+    type stk_export_##name PARAMETERS                                                              \
+    {                                                                                              \
+        return may_be_entry(fd) ? name##_perhaps ARGUMENTS : name##_next ARGUMENTS;                \
     }
 
 #define CHANGES(result) after(result, fd)

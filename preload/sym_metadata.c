@@ -18,22 +18,32 @@ static int unsupported(void)
 }
 
 /*
- * Defines a symbol that makes its next call between two looks at the change. PARAMETERS and
+ * Defines a symbol that makes its next call between two looks at the change; the one with the large
+ * stack stands apart, as most paths name no descriptor. PARAMETERS and
  * ARGUMENTS are bracketed lists; DIRFD, the parameter `path` and FLAGS say which file is meant.
  */
 #define METADATA_SYMBOL(name, DIRFD, FLAGS, PARAMETERS, ARGUMENTS)                                 \
     int stk_export_##name PARAMETERS __asm__(#name) __attribute__((visibility("default")));        \
-    int stk_export_##name PARAMETERS                                                               \
+    static int name##_subject PARAMETERS                                                           \
     {                                                                                              \
-        char origin[STK_PATH_BYTES];                                                               \
         int(*next) PARAMETERS = (int(*) PARAMETERS)stk_next(STK_SYM_##name);                       \
-        path = stk_entryfd_subject(DIRFD, path, FLAGS, origin);                                    \
         stk_change_metadata(DIRFD, path);                                                          \
         int result = next != NULL ? next ARGUMENTS : unsupported();                                \
         if (result == 0) {                                                                         \
             stk_change_metadata(DIRFD, path);                                                      \
         }                                                                                          \
         return result;                                                                             \
+    }                                                                                              \
+    static __attribute__((noinline)) int name##_perhaps PARAMETERS                                 \
+    {                                                                                              \
+        char origin[STK_PATH_BYTES];                                                               \
+        path = stk_entryfd_subject(DIRFD, path, FLAGS, origin);                                    \
+        return name##_subject ARGUMENTS;                                                           \
+    }                                                                                              \
+    int stk_export_##name PARAMETERS                                                               \
+    {                                                                                              \
+        return stk_entryfd_may_be_meant(path, FLAGS) ? name##_perhaps ARGUMENTS                    \
+                                                     : name##_subject ARGUMENTS;                   \
     }
 
 METADATA_SYMBOL(chmod, AT_FDCWD, 0, (const char *path, mode_t mode), (path, mode))

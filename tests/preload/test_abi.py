@@ -196,3 +196,14 @@ def test_costs_no_system_call(tmp_path, library, argv, paths):
 def test_is_for_this_machine(library):
     machine = {"x86_64": "X86-64", "aarch64": "AArch64"}[platform.machine()]
     assert machine in output_of("readelf", "-h", library)
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="reads x86-64 instructions")
+def test_a_symbol_itself_needs_little_stack(library, symbols):
+    """What a call costs that has nothing to do with us, in a thread with a small stack."""
+    listing = output_of("objdump", "-d", "--no-show-raw-insn", library)
+    bodies = dict(re.findall(r"^[0-9a-f]+ <(\w+)>:\n((?:.+\n)+)", listing, re.M))
+    taken = {name: sum(int(size, 16) for size in re.findall(r"sub +\$0x(\w+),%rsp", bodies[name]))
+             for name in symbols}
+    assert {name: size for name, size in taken.items() if size > 1024} == {}
+    assert max(taken.values()) > 100  # the pattern still fits what the compiler writes
