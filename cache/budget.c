@@ -1,11 +1,16 @@
 /* A budget in shared memory. See cache/budget.h. */
 #include "cache/budget.h"
 
-static bool reserve_one(_Atomic int64_t *used, const _Atomic int64_t *allowed, int64_t count)
+/* One in 64: 160 bytes a file, which is enough for entries of 10 KB on average; at most 512 MiB,
+ * enough for three million files. */
+#define ASIDE_SHARE       64
+#define ASIDE_MOST_BLOCKS (INT64_C(512) << 20) / STK_BLOCK_BYTES
+
+static bool reserve_one(_Atomic int64_t *used, int64_t allowed, int64_t count)
 {
     int64_t now = atomic_load_explicit(used, memory_order_relaxed);
     do {
-        if (count > atomic_load_explicit(allowed, memory_order_relaxed) - now) {
+        if (count > allowed - now) {
             return false;
         }
     } while (!atomic_compare_exchange_weak(used, &now, now + count));
@@ -22,12 +27,19 @@ static void release_one(_Atomic int64_t *used, int64_t count)
     } while (!atomic_compare_exchange_weak(used, &now, left));
 }
 
+static int64_t aside_left(const struct stk_budget *budget)
+{
+    int64_t left = atomic_load(&budget->aside_blocks) - atomic_load(&budget->aside_used_blocks);
+    return left > 0 ? left : 0;
+}
+
 bool stk_budget_reserve(struct stk_budget *budget, int64_t blocks, int64_t inodes)
 {
-    if (!reserve_one(&budget->used_blocks, &budget->blocks, blocks)) {
+    int64_t allowed = atomic_load(&budget->blocks) - aside_left(budget);
+    if (!reserve_one(&budget->used_blocks, allowed, blocks)) {
         return false;
     }
-    if (!reserve_one(&budget->used_inodes, &budget->inodes, inodes)) {
+    if (!reserve_one(&budget->used_inodes, atomic_load(&budget->inodes), inodes)) {
         release_one(&budget->used_blocks, blocks);
         return false;
     }
@@ -38,6 +50,28 @@ void stk_budget_release(struct stk_budget *budget, int64_t blocks, int64_t inode
 {
     release_one(&budget->used_blocks, blocks);
     release_one(&budget->used_inodes, inodes);
+}
+
+bool stk_budget_reserve_aside(struct stk_budget *budget, int64_t blocks)
+{
+    /* First what is used, then what is aside: an entry between the two is refused, not let in. */
+    if (!reserve_one(&budget->used_blocks, atomic_load(&budget->blocks), blocks)) {
+        return false;
+    }
+    atomic_fetch_add(&budget->aside_used_blocks, blocks);
+    return true;
+}
+
+void stk_budget_release_aside(struct stk_budget *budget, int64_t blocks)
+{
+    release_one(&budget->aside_used_blocks, blocks);
+    release_one(&budget->used_blocks, blocks);
+}
+
+int64_t stk_budget_aside_of(int64_t blocks)
+{
+    int64_t share = blocks / ASIDE_SHARE;
+    return share < ASIDE_MOST_BLOCKS ? share : ASIDE_MOST_BLOCKS;
 }
 
 void stk_budget_free(struct stk_budget *budget, int64_t blocks, int64_t inodes)

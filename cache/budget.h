@@ -13,16 +13,29 @@
 
 struct stk_budget {
     _Atomic int64_t blocks, inodes;           /* allowed */
+    _Atomic int64_t aside_blocks;             /* of those, kept for what is not an entry */
+    _Atomic int64_t aside_used_blocks;        /* taken of them, or beyond them */
     _Atomic int64_t used_blocks, used_inodes; /* reserved or used */
     _Atomic int64_t full_ns;                  /* when the file system itself last said ENOSPC */
     _Atomic uint32_t generation;              /* counted up whenever more may fit than before */
 };
 
-/* Takes both or nothing. False: it does not fit. */
+/* For an entry: takes both or nothing. False: it does not fit beside what is kept aside. */
 bool stk_budget_reserve(struct stk_budget *budget, int64_t blocks, int64_t inodes);
 void stk_budget_release(struct stk_budget *budget, int64_t blocks, int64_t inodes);
 /* Gives back what an entry took that is gone; files refused before are then tried again. */
 void stk_budget_free(struct stk_budget *budget, int64_t blocks, int64_t inodes);
+
+/*
+ * For the catalogue, which must go on growing when entries have filled the budget: a file that is
+ * not known costs the origin a question at each open. Reserves from what is kept aside, and beyond
+ * that from the rest.
+ */
+bool stk_budget_reserve_aside(struct stk_budget *budget, int64_t blocks);
+void stk_budget_release_aside(struct stk_budget *budget, int64_t blocks);
+/* How much to keep aside in a budget of so many blocks. */
+int64_t stk_budget_aside_of(int64_t blocks);
+
 /* Sets what is allowed; files refused before are then tried again. */
 void stk_budget_set(struct stk_budget *budget, int64_t blocks, int64_t inodes);
 /* The blocks that a file of this size takes in a file system with such blocks. */

@@ -132,6 +132,22 @@ static int allocate_extent(const struct stk_catalogue *catalogue, struct extent 
     return error;
 }
 
+/* The first records come before any entry: what is kept aside is for later ones. */
+static bool pay(struct stk_budget *budget, int64_t blocks, bool first)
+{
+    return budget == NULL || (first ? stk_budget_reserve(budget, blocks, 0)
+                                    : stk_budget_reserve_aside(budget, blocks));
+}
+
+static void pay_back(struct stk_budget *budget, int64_t blocks, bool first)
+{
+    if (budget != NULL && first) {
+        stk_budget_release(budget, blocks, 0);
+    } else if (budget != NULL) {
+        stk_budget_release_aside(budget, blocks);
+    }
+}
+
 /*
  * Allocates the extent that follows `count` allocated ones and counts it. Two processes may
  * allocate the same one, which does no harm; one of them counts and pays.
@@ -141,13 +157,14 @@ static bool grow(struct stk_catalogue *catalogue, _Atomic uint32_t *count, uint3
 {
     struct stk_budget *budget = payer(catalogue);
     int64_t blocks = stk_budget_blocks_of(extent.bytes, STK_BLOCK_BYTES);
-    if (budget != NULL && !stk_budget_reserve(budget, blocks, 0)) {
+    bool first = seen == 0;
+    if (!pay(budget, blocks, first)) {
         return false;
     }
     bool allocated = allocate_extent(catalogue, extent) == 0;
     bool counted = allocated && atomic_compare_exchange_strong(count, &seen, seen + 1);
-    if (!counted && budget != NULL) {
-        stk_budget_release(budget, blocks, 0);
+    if (!counted) {
+        pay_back(budget, blocks, first);
     }
     return allocated;
 }

@@ -43,6 +43,7 @@ struct stk_tier_shared {
     uint64_t dev;                   /* st_dev of the tier's directory */
     uint32_t block_bytes;           /* of the file system */
     uint32_t memory;                /* 1: a tmpfs, gone with the last run */
+    uint32_t pays;                  /* 1: for the catalogue, which is in the same file system */
     char home[STK_TIER_PATH_BYTES]; /* DIR/stoker-UID, without symbolic links */
     struct stk_budget budget;
 };

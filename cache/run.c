@@ -176,14 +176,14 @@ static bool ensure_segment(struct stk_run *run, int fd, off_t offset, off_t file
 {
     int64_t blocks = STK_RUN_SEGMENT_FILES / STK_BLOCK_BYTES;
     bool grows = file_bytes < offset + STK_RUN_SEGMENT_FILES;
-    if (grows && run->payer != NULL && !stk_budget_reserve(run->payer, blocks, 0)) {
+    if (grows && run->payer != NULL && !stk_budget_reserve_aside(run->payer, blocks)) {
         return false;
     }
     if (stk_sys_fallocate(fd, offset, STK_RUN_SEGMENT_FILES) == 0) {
         return true;
     }
     if (grows && run->payer != NULL) {
-        stk_budget_release(run->payer, blocks, 0);
+        stk_budget_release_aside(run->payer, blocks);
     }
     return false;
 }

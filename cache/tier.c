@@ -122,6 +122,7 @@ static int set_budget(struct stk_tier_shared *shared, const struct statfs *fs, i
             return -ERANGE;
         }
     }
+    atomic_store(&shared->budget.aside_blocks, shared->pays ? stk_budget_aside_of(blocks) : 0);
     stk_budget_set(&shared->budget, blocks, inodes);
     bool room = blocks * STK_BLOCK_BYTES >= LEAST_BUDGET_BYTES && inodes >= LEAST_BUDGET_INODES;
     bool space = fs->f_bavail > 0 || used_blocks > 0;
@@ -162,8 +163,8 @@ static bool take_setup(struct stk_tier_shared *shared)
     return false;
 }
 
-static int set_up(struct stk_tier_shared *shared, const char *home, const struct statfs *fs,
-                  int64_t wanted_bytes)
+static int set_up(const struct stk_catalogue *catalogue, struct stk_tier_shared *shared,
+                  const char *home, const struct statfs *fs, int64_t wanted_bytes)
 {
     struct stat stat;
     int64_t blocks, inodes;
@@ -175,6 +176,7 @@ static int set_up(struct stk_tier_shared *shared, const char *home, const struct
     shared->dev = stat.st_dev;
     shared->block_bytes = (uint32_t)fs->f_bsize;
     shared->memory = fs->f_type == TMPFS_MAGIC;
+    shared->pays = stat.st_dev == catalogue->dev;
     stk_text_copy(shared->home, sizeof shared->home, home);
     bool counted = stk_tier_count(home, SETUP_COUNT_LIMIT_NS, &blocks, &inodes) == 0;
     atomic_store(&shared->budget.used_blocks, blocks);
@@ -257,7 +259,7 @@ int stk_tier_attach(struct stk_catalogue *catalogue, const char *dir, int64_t bu
     }
     struct stk_tier_shared *shared = &catalogue->header->tiers[index];
     if (take_setup(shared)) {
-        error = set_up(shared, home, &fs, budget_bytes);
+        error = set_up(catalogue, shared, home, &fs, budget_bytes);
     }
     fill_view(out, shared, (unsigned)index);
     memcpy(out->home, home, sizeof out->home); /* should the setup not be ready */

@@ -120,6 +120,23 @@ def test_the_catalogue_s_growth_is_within_the_budget(jobs, place, scratch):
     assert ran.bypassed["budget"] > 0
 
 
+def test_the_catalogue_grows_on_when_entries_have_filled_the_budget(jobs, scratch):
+    """A file that is not known would cost the origin a question at each open."""
+    data = scratch / "more"
+    data.mkdir()
+    for number in range(150):
+        (data / f"large{number}").write_bytes(bytes(512 * KIB))
+    for number in range(9000):
+        (data / f"small{number}").write_bytes(b"x")
+    settle()
+    script = 'cd "$0" && ls | grep large | xargs cat >/dev/null; ls | xargs cat >/dev/null'
+    ran = jobs.run(["sh", "-c", script, data], path=data, tier=f"/dev/shm:{70 * MIB}")
+    assert ran.opens == 150 + 9150
+    assert ran.hits > 100
+    assert ran.bypassed.get("catalogue", 0) == 0
+    assert ran.bypassed["budget"] == 9000 + 300 - ran.hits - ran.fills
+
+
 def test_inodes_are_a_budget_too(jobs, place, origin, scratch):
     tier = scratch / "tier"
     tier.mkdir()
