@@ -131,10 +131,15 @@ static int set_budget(struct stk_tier_shared *shared, const struct statfs *fs, i
 
 /* ---- the list in the catalogue ---- */
 
+uint64_t stk_tier_hash(const char *home)
+{
+    return stk_hash_64(home, strlen(home), 0) | 1;
+}
+
 /* The slot of this home, taken if need be; -1 when all are taken by others. */
 static int find_slot(struct stk_catalogue *catalogue, const char *home)
 {
-    uint64_t hash = stk_hash_64(home, strlen(home), 0) | 1;
+    uint64_t hash = stk_tier_hash(home);
     for (int i = 0; i < STK_TIERS; i++) {
         _Atomic uint64_t *slot = &catalogue->header->tiers[i].path_hash;
         uint64_t seen = 0;
@@ -273,7 +278,7 @@ bool stk_tier_by_index(struct stk_catalogue *catalogue, unsigned index, struct s
         return false;
     }
     fill_view(out, shared, index % STK_TIERS);
-    return true;
+    return stk_tier_hash(out->home) == atomic_load(&shared->path_hash);
 }
 
 int stk_tier_recount(struct stk_tier *tier)

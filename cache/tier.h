@@ -40,8 +40,15 @@ int stk_tier_attach(struct stk_catalogue *catalogue, const char *dir, int64_t bu
 /* Sets the budget: given, or computed from what the file system and the memory leave now. */
 int stk_tier_set_budget(struct stk_tier *tier, int64_t budget_bytes);
 
-/* The tier with this number that some run has added, e.g. to serve what another run filled. */
+/*
+ * The tier with this number that some run has added, e.g. to serve what another run filled. False
+ * also when the catalogue is damaged there: the command removes what it finds in a tier's home, so
+ * a home must be the one that was attached, to the last byte.
+ */
 bool stk_tier_by_index(struct stk_catalogue *catalogue, unsigned index, struct stk_tier *out);
+
+/* What a tier's path_hash is for this home; never 0. */
+uint64_t stk_tier_hash(const char *home);
 
 /* Counts what `home` really uses, everything included. 0, or -ETIME when `limit_ns` (0: none) ran
  * out first, or -errno. */

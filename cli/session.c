@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/path.h"
 #include "base/proc.h"
 #include "base/walk.h"
 #include "cli/lock.h"
@@ -92,6 +93,14 @@ static void remove_dead_drafts(const char *tier_home)
 
 /* ---- removing ---- */
 
+/* Whether this may be removed with all that is in it: as every home it is named for its user, which
+ * is the leaf of the catalogue's own, and nobody else can have put things there. */
+static bool is_removable(const char *tier_home, const char *home)
+{
+    return strcmp(stk_path_leaf(tier_home), stk_path_leaf(home)) == 0 &&
+           stk_home_check(tier_home) == 0;
+}
+
 /* Removes the homes of the tiers in memory (`disks`: and of the others), and the catalogue. */
 static void remove_homes(struct stk_catalogue *catalogue, const char *home, bool disks)
 {
@@ -99,7 +108,8 @@ static void remove_homes(struct stk_catalogue *catalogue, const char *home, bool
     atomic_store(&catalogue->header->closed, 1);
     for (unsigned i = 0; i < STK_TIERS; i++) {
         bool known = stk_tier_by_index(catalogue, i, &tier);
-        if (known && (tier.shared->memory || disks) && strcmp(tier.home, home) != 0) {
+        if (known && (tier.shared->memory || disks) && strcmp(tier.home, home) != 0 &&
+            is_removable(tier.home, home)) {
             stk_walk_remove(tier.home);
         }
     }

@@ -122,6 +122,22 @@ def test_clear_of_nothing(jobs):
     assert jobs.stoker("clear", "/no/such").stdout == "removed 0 cached files of /no/such\n"
 
 
+def test_clear_removes_nothing_that_was_never_a_tier(jobs, data, scratch):
+    """One wrong byte in the catalogue makes the directory above it out of a tier's home."""
+    precious = scratch / "tier/precious"
+    precious.parent.mkdir()
+    precious.write_text("x")
+    jobs.run(reading(files(data), 1), path=data, flags=["--keep"], tier=f"{precious.parent}:64M")
+    home = bytes(precious.parent / HOME)
+    with open(jobs.place.path(f"/dev/shm/{HOME}/catalogue"), "r+b") as catalogue:
+        at = catalogue.read(1 << 17).index(home)
+        catalogue.seek(at + len(bytes(precious.parent)))
+        catalogue.write(b"\0")
+    assert jobs.stoker("clear").stdout == "removed\n"
+    assert precious.read_text() == "x"
+    assert jobs.stoker("ls").stdout == "nothing is cached\n"
+
+
 def test_clear_removes_disk_tiers_that_are_known(jobs, data, scratch):
     (scratch / "disk").mkdir()
     home = scratch / "disk" / HOME

@@ -383,6 +383,7 @@ static bool set_up(void)
     /* Ready, so that new versions drop the entries of old ones, which are not there to unlink. */
     tier->block_bytes = BLOCK_BYTES;
     strcpy(tier->home, "/dev/shm/none");
+    atomic_store(&tier->path_hash, stk_tier_hash(tier->home));
     stk_budget_set(&tier->budget, BUDGET, BUDGET);
     atomic_store(&tier->setup, STK_TIER_READY);
     stk_catalogue_close(&cache.catalogue);

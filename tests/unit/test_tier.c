@@ -255,6 +255,20 @@ START_TEST(eight_tiers)
 }
 END_TEST
 
+/* One byte of zero makes a directory above it out of a home. */
+START_TEST(a_damaged_home_is_no_tier)
+{
+    UNIT_NEEDS_PRIVATE();
+    struct stk_tier tier, again;
+    ck_assert_int_eq(attach("/dev/shm", 5 * MIB, &tier), 0);
+    ck_assert(stk_tier_by_index(&catalogue, 0, &again));
+    *strrchr(tier.shared->home, '/') = '\0';
+    ck_assert(!stk_tier_by_index(&catalogue, 0, &again));
+    memset(tier.shared->home, 'x', sizeof tier.shared->home);
+    ck_assert(!stk_tier_by_index(&catalogue, 0, &again));
+}
+END_TEST
+
 /* Too much to count in a guest's time: nothing fits until it has been counted. */
 START_TEST(counting_is_made_up_for)
 {
@@ -288,6 +302,7 @@ Suite *suite_tier(void)
     tcase_add_test(all, no_room);
     tcase_add_test(all, setup_is_overtaken);
     tcase_add_test(all, eight_tiers);
+    tcase_add_test(all, a_damaged_home_is_no_tier);
     TCase *budget = unit_case(suite, "tier_budget");
     tcase_add_test(budget, default_budget_leaves_a_reserve);
     tcase_add_test(budget, counts_what_is_there);
