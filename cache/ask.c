@@ -33,11 +33,11 @@ bool stk_cache_place(const struct stk_cache *cache, const char *absolute, int di
 }
 
 /* Whether the file was opened for writing in this run, by this name or another. */
-static bool is_written(const struct stk_cache *cache, const struct stk_record *record, bool sealed)
+static bool is_written(struct stk_cache *cache, const struct stk_record *record, bool sealed)
 {
     return stk_written_has_record(record, cache->run_start_ns) ||
-           (sealed && stk_written_has_inode(cache->catalogue.header, stk_record_dev(record),
-                                            record->ino, cache->run_start_ns));
+           (sealed && stk_written_has_inode(&cache->catalogue, stk_record_dev(record), record->ino,
+                                            cache->run_start_ns));
 }
 
 static bool is_refused(const struct stk_cache *cache, struct stk_claim claim)
@@ -48,7 +48,7 @@ static bool is_refused(const struct stk_cache *cache, struct stk_claim claim)
 }
 
 /* Reasons that hold whatever the origin would say now: going there is always right. */
-static enum stk_bypass standing_reason(const struct stk_cache *cache, const struct stk_root *root,
+static enum stk_bypass standing_reason(struct stk_cache *cache, const struct stk_root *root,
                                        const struct stk_record *record, struct stk_claim claim)
 {
     if (is_written(cache, record, claim.sealed)) {

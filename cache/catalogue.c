@@ -1,6 +1,7 @@
 /*
  * The catalogue: its file, its segments, its index. See cache/catalogue.h.
- * Layout of the file: header, index levels, segments of records; offsets are computed, not stored.
+ * Layout of the file: header, further tables of written inodes, index levels, segments of records;
+ * offsets are computed, not stored, and what is not allocated yet is a hole.
  */
 #include "cache/catalogue.h"
 
@@ -14,12 +15,13 @@
 #include "base/sys.h"
 #include "base/text.h"
 
-#define MAGIC             UINT64_C(0x31302d72656b6f74) /* changes with the layout */
-#define FILE_LEAF         "/catalogue"
-#define BUCKET_SLOTS      16
-#define FIRST_LEVEL_BYTES (512u << 10)
-#define HEADER_BYTES      (128u << 10)
-#define SEGMENT_BYTES     (STK_SEGMENT_RECORDS * sizeof(struct stk_record))
+#define MAGIC               UINT64_C(0x31302d72656b6f74) /* changes with the layout */
+#define FILE_LEAF           "/catalogue"
+#define BUCKET_SLOTS        16
+#define FIRST_LEVEL_BYTES   (512u << 10)
+#define FIRST_WRITTEN_BYTES (1u << 20)
+#define HEADER_BYTES        (128u << 10)
+#define SEGMENT_BYTES       (STK_SEGMENT_RECORDS * sizeof(struct stk_record))
 
 _Static_assert(sizeof(struct stk_catalogue_header) <= HEADER_BYTES, "the header has its room");
 
@@ -29,9 +31,21 @@ struct extent {
     size_t bytes;
 };
 
+/* Level 1 is sixteen times the table in the header, level 2 sixteen times that. */
+static struct extent written_extent(unsigned level)
+{
+    struct extent at = {.offset = HEADER_BYTES, .bytes = FIRST_WRITTEN_BYTES};
+    for (; level > 1; level--) {
+        at.offset += (off_t)at.bytes;
+        at.bytes *= 16;
+    }
+    return at;
+}
+
 static struct extent level_extent(unsigned level)
 {
-    struct extent at = {.offset = HEADER_BYTES, .bytes = FIRST_LEVEL_BYTES};
+    struct extent at = {.offset = written_extent(STK_WRITTEN_LEVELS + 1).offset,
+                        .bytes = FIRST_LEVEL_BYTES};
     for (; level > 0; level--) {
         at.offset += (off_t)at.bytes;
         at.bytes *= 8;
@@ -157,7 +171,7 @@ static bool grow(struct stk_catalogue *catalogue, _Atomic uint32_t *count, uint3
 {
     struct stk_budget *budget = payer(catalogue);
     int64_t blocks = stk_budget_blocks_of(extent.bytes, STK_BLOCK_BYTES);
-    bool first = seen == 0;
+    bool first = count == &catalogue->header->segments && seen == 0;
     if (!pay(budget, blocks, first)) {
         return false;
     }
@@ -174,8 +188,10 @@ static bool grow(struct stk_catalogue *catalogue, _Atomic uint32_t *count, uint3
 static int initialise(int fd)
 {
     struct extent first = level_extent(0);
-    size_t bytes = (size_t)first.offset + first.bytes;
-    int error = stk_sys_fallocate(fd, 0, (off_t)bytes);
+    int error = stk_sys_fallocate(fd, 0, HEADER_BYTES);
+    if (error == 0) {
+        error = stk_sys_fallocate(fd, first.offset, (off_t)first.bytes);
+    }
     if (error != 0) {
         return error;
     }
@@ -282,6 +298,11 @@ void stk_catalogue_close(struct stk_catalogue *catalogue)
     for (unsigned i = 0; i < STK_CATALOGUE_SEGMENTS; i++) {
         if (catalogue->records[i] != NULL) {
             stk_sys_munmap(catalogue->records[i], SEGMENT_BYTES);
+        }
+    }
+    for (unsigned i = 0; i < STK_WRITTEN_LEVELS; i++) {
+        if (catalogue->written[i] != NULL) {
+            stk_sys_munmap(catalogue->written[i], written_extent(i + 1).bytes);
         }
     }
     if (catalogue->header != NULL) {
@@ -448,4 +469,21 @@ bool stk_catalogue_replace(struct stk_catalogue *catalogue, struct stk_hash128 k
     slot *at = find_slot(catalogue, key, &seen);
     return at != NULL && (uint32_t)seen == older &&
            atomic_compare_exchange_strong(at, &seen, slot_value(key, newer));
+}
+
+/* ---- written inodes ---- */
+
+_Atomic uint64_t *stk_catalogue_written(struct stk_catalogue *catalogue, unsigned level,
+                                        size_t *buckets, bool create)
+{
+    _Atomic uint32_t *count = &catalogue->header->written_levels;
+    if (level == 0 || level > STK_WRITTEN_LEVELS) {
+        return NULL;
+    }
+    struct extent extent = written_extent(level);
+    *buckets = extent.bytes / (STK_WRITTEN_SLOTS * sizeof(uint64_t));
+    uint32_t there = atomic_load(count);
+    bool allocated =
+        there >= level || (create && there == level - 1 && grow(catalogue, count, there, extent));
+    return allocated ? map_extent(catalogue, &catalogue->written[level - 1], extent) : NULL;
 }

@@ -35,6 +35,7 @@
 #define STK_CHANGED_INODES     2048
 #define STK_WRITTEN_BUCKETS    1024
 #define STK_WRITTEN_SLOTS      8
+#define STK_WRITTEN_LEVELS     2 /* beyond the one in the header */
 
 /* A tier as all processes see it. Slots are taken in order and never freed. */
 struct stk_tier_shared {
@@ -66,7 +67,9 @@ struct stk_catalogue_header {
     _Atomic uint32_t any_inode_changed; /* 0: none was */
     _Atomic int64_t inode_changed_ns[STK_CHANGED_INODES];
     /* cache/written.h: inodes opened for writing. */
-    _Atomic uint32_t any_written; /* 0: the table is empty */
+    _Atomic uint32_t any_written;    /* 0: the table is empty */
+    _Atomic uint32_t written_levels; /* of those beyond the header that are allocated */
+    _Atomic uint64_t written_lost_s; /* when a mark found no room, for want of memory */
     _Atomic uint64_t written[STK_WRITTEN_BUCKETS][STK_WRITTEN_SLOTS];
 };
 
@@ -75,6 +78,7 @@ struct stk_catalogue {
     struct stk_catalogue_header *header; /* NULL: not open */
     _Atomic(void *) levels[STK_CATALOGUE_LEVELS];
     _Atomic(void *) records[STK_CATALOGUE_SEGMENTS];
+    _Atomic(void *) written[STK_WRITTEN_LEVELS];
     uint64_t dev, ino; /* of the file, to notice when another took its name */
     char path[STK_TIER_PATH_BYTES];
 };
@@ -102,5 +106,12 @@ uint32_t stk_catalogue_insert(struct stk_catalogue *catalogue, struct stk_hash12
 /* Puts the newer record in the place of the older; false when another process was faster. */
 bool stk_catalogue_replace(struct stk_catalogue *catalogue, struct stk_hash128 key, uint32_t older,
                            uint32_t newer);
+
+/*
+ * Level 1.. of the table of written inodes (cache/written.h), and its number of buckets; NULL when
+ * it is not there. `create` allocates it, if the ones before it are there.
+ */
+_Atomic uint64_t *stk_catalogue_written(struct stk_catalogue *catalogue, unsigned level,
+                                        size_t *buckets, bool create);
 
 #endif

@@ -293,7 +293,7 @@ static bool has_database_name(const char *leaf)
 }
 
 /* Why this version is not to be cached, whoever asks. */
-static enum stk_bypass reason_against(const struct stk_cache *cache, const struct stk_place *place,
+static enum stk_bypass reason_against(struct stk_cache *cache, const struct stk_place *place,
                                       const struct stk_identity *identity)
 {
     const char *leaf = stk_path_leaf(place->below);
@@ -309,7 +309,7 @@ static enum stk_bypass reason_against(const struct stk_cache *cache, const struc
     if (has_database_name(leaf)) {
         return STK_BYPASS_DATABASE;
     }
-    if (stk_written_has_inode(cache->catalogue.header, identity->dev, identity->ino,
+    if (stk_written_has_inode(&cache->catalogue, identity->dev, identity->ino,
                               cache->run_start_ns)) {
         return STK_BYPASS_WRITTEN;
     }

@@ -60,7 +60,7 @@ void stk_cache_unmark_written(struct stk_cache *cache, const struct stk_mark *ma
 void stk_cache_mark_inode(struct stk_cache *cache, const struct stat *stat)
 {
     if (cache->catalogue.header != NULL && S_ISREG(stat->st_mode)) {
-        stk_written_mark_inode(cache->catalogue.header, stat->st_dev, stat->st_ino);
+        stk_written_mark_inode(&cache->catalogue, stat->st_dev, stat->st_ino);
     }
 }
 

@@ -1,7 +1,7 @@
 /*
  * Files opened for writing. See cache/written.h.
- * A bucket is one cache line: seven slots of (40 bits of hash, 24 bits of seconds), and the time of
- * the last overflow in the eighth.
+ * A bucket is one cache line: seven slots of (40 bits of hash, 24 bits of seconds), and in the
+ * eighth the last time that one more went on to the next level.
  */
 #include "cache/written.h"
 
@@ -40,57 +40,100 @@ static bool same_inode(uint64_t slot, uint64_t hash)
     return (slot ^ hash) >> 24 == 0;
 }
 
-static void mark(struct stk_catalogue_header *header, uint64_t dev, uint64_t ino)
+/* Moves a slot that holds a bare time forward; never back. */
+static void set_since(_Atomic uint64_t *slot, uint64_t now)
 {
-    uint64_t hash = hash_inode(dev, ino);
-    uint64_t now = stk_written_seconds(stk_clock_boottime_ns()) & SECONDS_MASK;
-    now += now == 0; /* 0 means never */
+    uint64_t seen = atomic_load(slot);
+    while (!is_marked_since(seen, now) && !atomic_compare_exchange_weak(slot, &seen, now)) {
+    }
+}
+
+/* The inode's bucket in one level of the table; NULL when there is no such level. */
+static _Atomic uint64_t *bucket_in(struct stk_catalogue *catalogue, unsigned level, uint64_t hash,
+                                   bool create)
+{
+    size_t buckets = STK_WRITTEN_BUCKETS;
+    _Atomic uint64_t *table = level == 0
+                                  ? &catalogue->header->written[0][0]
+                                  : stk_catalogue_written(catalogue, level, &buckets, create);
+    return table != NULL ? table + hash % buckets * STK_WRITTEN_SLOTS : NULL;
+}
+
+/* False: the bucket is full, and says so. */
+static bool mark_in(_Atomic uint64_t *bucket, uint64_t hash, uint64_t now)
+{
     uint64_t wanted = (hash & ~(uint64_t)SECONDS_MASK) | now;
-    _Atomic uint64_t *bucket = header->written[hash % STK_WRITTEN_BUCKETS];
     for (int i = 0; i < KEYED_SLOTS; i++) {
         uint64_t seen = atomic_load(&bucket[i]);
         while (seen == 0 || same_inode(seen, hash)) {
             if (is_marked_since(seen, now) ||
                 atomic_compare_exchange_weak(&bucket[i], &seen, wanted)) {
-                return;
+                return true;
             }
         }
     }
-    uint64_t seen = atomic_load(&bucket[KEYED_SLOTS]);
-    while (!is_marked_since(seen, now) &&
-           !atomic_compare_exchange_weak(&bucket[KEYED_SLOTS], &seen, now)) {
-    }
+    set_since(&bucket[KEYED_SLOTS], now);
+    return false;
 }
 
-void stk_written_mark_inode(struct stk_catalogue_header *header, uint64_t dev, uint64_t ino)
+void stk_written_mark_inode(struct stk_catalogue *catalogue, uint64_t dev, uint64_t ino)
 {
-    atomic_store(&header->any_written, 1);
-    mark(header, dev, ino);
+    uint64_t hash = hash_inode(dev, ino);
+    uint64_t now = stk_written_seconds(stk_clock_boottime_ns()) & SECONDS_MASK;
+    now += now == 0; /* 0 means never */
+    atomic_store(&catalogue->header->any_written, 1);
+    for (unsigned level = 0; level <= STK_WRITTEN_LEVELS; level++) {
+        _Atomic uint64_t *bucket = bucket_in(catalogue, level, hash, true);
+        if (bucket == NULL) {
+            break;
+        }
+        if (mark_in(bucket, hash, now)) {
+            return;
+        }
+    }
+    set_since(&catalogue->header->written_lost_s, now);
 }
 
-bool stk_written_has_inode(const struct stk_catalogue_header *header, uint64_t dev, uint64_t ino,
+enum found { NO, YES, FURTHER /* in the next level, if anywhere */ };
+
+static enum found find_in(const _Atomic uint64_t *bucket, uint64_t hash, uint64_t since)
+{
+    for (int i = 0; i < KEYED_SLOTS; i++) {
+        uint64_t slot = atomic_load_explicit(&bucket[i], memory_order_relaxed);
+        if (slot == 0) {
+            return NO;
+        }
+        if (same_inode(slot, hash)) {
+            return is_since(slot, since) ? YES : NO;
+        }
+    }
+    uint64_t overflow = atomic_load_explicit(&bucket[KEYED_SLOTS], memory_order_relaxed);
+    return is_marked_since(overflow, since) ? FURTHER : NO;
+}
+
+bool stk_written_has_inode(struct stk_catalogue *catalogue, uint64_t dev, uint64_t ino,
                            int64_t since_ns)
 {
+    const struct stk_catalogue_header *header = catalogue->header;
     if (atomic_load_explicit(&header->any_written, memory_order_acquire) == 0) {
         return false;
     }
     uint64_t hash = hash_inode(dev, ino);
     uint64_t since = stk_written_seconds(since_ns);
-    const _Atomic uint64_t *bucket = header->written[hash % STK_WRITTEN_BUCKETS];
-    uint64_t overflow = atomic_load_explicit(&bucket[KEYED_SLOTS], memory_order_relaxed);
-    if (is_marked_since(overflow, since)) {
-        return true;
-    }
-    for (int i = 0; i < KEYED_SLOTS; i++) {
-        uint64_t slot = atomic_load_explicit(&bucket[i], memory_order_relaxed);
-        if (slot == 0) {
-            return false;
+    for (unsigned level = 0; level <= STK_WRITTEN_LEVELS; level++) {
+        const _Atomic uint64_t *bucket = bucket_in(catalogue, level, hash, false);
+        if (bucket == NULL) {
+            return true;
         }
-        if (same_inode(slot, hash)) {
-            return is_since(slot, since);
+        enum found found = find_in(bucket, hash, since);
+        if (found != FURTHER) {
+            return found == YES;
+        }
+        if (is_marked_since(atomic_load(&header->written_lost_s), since)) {
+            return true; /* it may have been this one */
         }
     }
-    return false;
+    return true;
 }
 
 bool stk_written_has_record(const struct stk_record *record, int64_t since_ns)

@@ -184,14 +184,14 @@ static void fill(uint32_t key)
 
 static void mark(uint32_t key)
 {
-    stk_written_mark_inode(cache.catalogue.header, DEVICE, key + 1);
+    stk_written_mark_inode(&cache.catalogue, DEVICE, key + 1);
     atomic_store(&common->marked[key], 1);
 }
 
 static void check_marks(uint32_t key)
 {
     bool marked = atomic_load(&common->marked[key]) != 0;
-    if (marked && !stk_written_has_inode(cache.catalogue.header, DEVICE, key + 1, began_ns)) {
+    if (marked && !stk_written_has_inode(&cache.catalogue, DEVICE, key + 1, began_ns)) {
         complain("key %u: the mark is lost\n", key);
     }
 }
