@@ -6,6 +6,7 @@
 #include <linux/futex.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <time.h>
@@ -88,6 +89,11 @@ int stk_sys_ftruncate(int fd, off_t bytes)
 
 int stk_sys_fallocate(int fd, off_t offset, off_t bytes)
 {
+    struct rlimit64 limit;
+    if (CALL4(prlimit64, 0, RLIMIT_FSIZE, NULL, &limit) == 0 &&
+        limit.rlim_cur < (uint64_t)(offset + bytes)) {
+        return -EFBIG;
+    }
     return (int)CALL4(fallocate, fd, 0, offset, bytes);
 }
 

@@ -31,6 +31,9 @@ ssize_t stk_sys_read(int fd, void *buffer, size_t bytes);
 ssize_t stk_sys_pread(int fd, void *buffer, size_t bytes, off_t offset);
 ssize_t stk_sys_pwrite(int fd, const void *buffer, size_t bytes, off_t offset);
 int stk_sys_ftruncate(int fd, off_t bytes);
+/* Comes before every write that makes a file longer: beyond the limit on the size of files, which a
+ * batch system may set, the kernel would send a signal that ends the program; this says -EFBIG.
+ * -EOPNOTSUPP comes only where that limit allows the length. */
 int stk_sys_fallocate(int fd, off_t offset, off_t bytes);
 int stk_sys_fadvise(int fd, off_t offset, off_t bytes, int advice);
 

@@ -133,7 +133,10 @@ static void note_origin(const struct stk_tier *tier, const struct stk_root *root
         stk_budget_release(&tier->shared->budget, blocks, 1);
         return;
     }
-    stk_sys_pwrite(fd, root->canonical, strlen(root->canonical), 0);
+    size_t length = strlen(root->canonical);
+    if (stk_sys_fallocate(fd, 0, (off_t)length) != -EFBIG) {
+        stk_sys_pwrite(fd, root->canonical, length, 0);
+    }
     stk_sys_close(fd);
 }
 

@@ -127,3 +127,19 @@ def test_a_catalogue_full_of_nonsense(jobs, place, origin):
         assert refused.returncode == 2 and "catalogue of another version" in refused.stderr
         assert jobs.stoker("clear").returncode == 0
         jobs.run(["diff", "-r", mount, source], path=mount)
+
+
+@pytest.mark.parametrize("kib", [0, 10, 30000])
+@pytest.mark.parametrize("alone", [False, True])
+def test_a_limit_on_the_size_of_files_ends_no_program(jobs, origin, tier, kib, alone):
+    """Batch systems set it. Beyond it the kernel ends a program that makes a file longer."""
+    source, mount = origin.files("limited", FILES, 20000)
+    script = f'ulimit -f {kib}; diff -r "$1" "$2" && diff -r "$1" "$2"'
+    command = ["bash", "-c", script, "sh", mount, source]
+    if alone:
+        done = jobs.preloaded(command, mount, tier=str(tier))
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    else:
+        ran = jobs.run(command, path=mount, tier=tier)
+        assert ran.stdout == ""
+        assert (ran.hits > 0) == (kib == 30000)

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/sysmacros.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -63,6 +64,20 @@ START_TEST(statx_agrees_with_stat)
 }
 END_TEST
 
+/* Without the check the kernel would end this process with SIGXFSZ. */
+START_TEST(the_limit_on_file_sizes_is_an_error)
+{
+    struct rlimit limit = {1000, 1000};
+    int fd = open(unit_path("limited"), O_RDWR | O_CREAT, 0600);
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    ck_assert_int_eq(stk_sys_fallocate(fd, 0, 1000), 0);
+    ck_assert_int_eq(stk_sys_fallocate(fd, 0, 1001), -EFBIG);
+    ck_assert_int_eq(stk_sys_fallocate(fd, 900, 101), -EFBIG);
+    close(fd);
+}
+END_TEST
+
 START_TEST(processes_and_clocks)
 {
     ck_assert(stk_sys_process_exists(getpid()));
@@ -87,6 +102,7 @@ Suite *suite_sys(void)
     tcase_add_test(all, open_nolinks_refuses_links_anywhere);
     tcase_add_test(all, rename_noreplace_does_not_replace);
     tcase_add_test(all, statx_agrees_with_stat);
+    tcase_add_test(all, the_limit_on_file_sizes_is_an_error);
     tcase_add_test(all, processes_and_clocks);
     return suite;
 }
