@@ -83,6 +83,15 @@ $(VENV)/ready:
 test-newest: all $(B)/slowfs $(VENV)/ready ## the tests that use PyTorch, with the newest from PyPI
 	@STOKER_BUILD=$(B) $(VENV)/bin/python -m pytest -q --tb=short -m torch tests/python $(if $(T),-k '$(T)')
 
+# ---- tests/paths and tests/versions: every road to a file, every change of one ----
+
+.PHONY: test-paths test-versions
+test-paths: all ## tests of links, odd names, descriptors, roots and views
+	@STOKER_BUILD=$(B) $(PYTHON) -m pytest -q --tb=short tests/paths $(if $(T),-k '$(T)')
+
+test-versions: all ## tests of which version of a file is seen, whoever changes it
+	@STOKER_BUILD=$(B) $(PYTHON) -m pytest -q --tb=short tests/versions $(if $(T),-k '$(T)')
+
 # ---- all of it ----
 
 # In order of growing size, so that what is simple fails first.

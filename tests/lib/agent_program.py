@@ -1,0 +1,227 @@
+"""The process at the other end of tests/lib/agent.py: makes the calls it is told of, one a line, and
+prints what became of each. A line is the repr of (name, arguments); the answer is the repr of
+("ok", value) or ("errno", number). Paths are bytes."""
+
+import ast
+import ctypes
+import hashlib
+import mmap
+import os
+import select
+import shutil
+import signal
+import socket
+import stat
+import subprocess
+import sys
+
+STAT_FIELDS = ("mode", "ino", "dev", "nlink", "uid", "gid", "size", "mtime_ns", "ctime_ns",
+               "blocks", "blksize", "rdev")
+libc_functions = ctypes.CDLL(None, use_errno=True)
+mappings = {}
+
+
+def facts(found):
+    """A stat result without the access time, which reading changes."""
+    return tuple(getattr(found, "st_" + field) for field in STAT_FIELDS)
+
+
+def outcome(call, *arguments, **named):
+    try:
+        return call(*arguments, **named)
+    except OSError as error:
+        return ("errno", error.errno)
+
+
+def content(fd):
+    """What a descriptor has to give: a digest of the bytes, or the names in a directory."""
+    if stat.S_ISDIR(os.fstat(fd).st_mode):
+        return ("directory", tuple(sorted(map(os.fsencode, os.listdir(fd)))))
+    digest, size = hashlib.md5(), 0
+    while chunk := os.read(fd, 1 << 20):
+        digest.update(chunk)
+        size += len(chunk)
+    return ("file", size, digest.hexdigest())
+
+
+def is_served(fd):
+    """Whether the descriptor is that of an entry."""
+    return b"/tree/" in os.readlink(b"/proc/self/fd/%d" % fd)
+
+
+def read(path, at=None, flags=0):
+    """Opens it and reads it all: content, fstat, flags, and whether it came from the cache."""
+    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | flags, dir_fd=at)
+    try:
+        return (content(fd), facts(os.fstat(fd)), is_served(fd))
+    finally:
+        os.close(fd)
+
+
+def text(path, at=None):
+    """The bytes of a small file."""
+    fd = os.open(path, os.O_RDONLY, dir_fd=at)
+    try:
+        return os.read(fd, 1 << 16)
+    finally:
+        os.close(fd)
+
+
+def look_opening(path, at):
+    return {"open": outcome(read, path, at),
+            "nofollow": outcome(read, path, at, os.O_NOFOLLOW),
+            "directory": outcome(read, path, at, os.O_DIRECTORY)}
+
+
+def look_asking(path, at):
+    said = {"stat": outcome(lambda: facts(os.stat(path, dir_fd=at))),
+            "lstat": outcome(lambda: facts(os.stat(path, dir_fd=at, follow_symlinks=False))),
+            "readlink": outcome(os.readlink, path, dir_fd=at)}
+    for name, mode in ("exists", os.F_OK), ("readable", os.R_OK), ("writable", os.W_OK):
+        said[name] = os.access(path, mode, dir_fd=at)
+    return said
+
+
+def look(path, at=None, asking_first=False):
+    """Everything there is to see of a path, in two orders: an open fills, a stat only learns."""
+    parts = [look_opening, look_asking]
+    said = {}
+    for part in reversed(parts) if asking_first else parts:
+        said.update(part(path, at))
+    return said
+
+
+def look_all(paths):
+    return [look(path) for path in paths]
+
+
+def write(path, data, flags=os.O_WRONLY | os.O_CREAT | os.O_TRUNC, at=None):
+    fd = os.open(path, flags, 0o644, dir_fd=at)
+    try:
+        os.write(fd, data)
+    finally:
+        os.close(fd)
+
+
+def libc(name, *arguments):
+    """Calls a function of libc, as a program linked with it does."""
+    result = getattr(libc_functions, name)(*arguments)
+    if result == -1:
+        raise OSError(ctypes.get_errno(), name)
+    return result
+
+
+def statx(at, path, flags, mask):
+    """(mask, attributes, attributes_mask, mode, size) of a statx."""
+    out = (ctypes.c_uint64 * 32)()
+    libc("statx", at, path, flags, mask, ctypes.byref(out))
+    words = bytes(out)
+
+    def number(offset, size):
+        return int.from_bytes(words[offset:offset + size], "little")
+
+    return (number(0, 4), number(8, 8), number(56, 8), number(28, 2), number(40, 8))
+
+
+def fopen_text(path):
+    """The start of a file through stdio."""
+    libc_functions.fopen.restype = ctypes.c_void_p
+    stream = libc_functions.fopen(path, b"r")
+    if not stream:
+        raise OSError(ctypes.get_errno(), "fopen")
+    buffer = ctypes.create_string_buffer(1 << 16)
+    got = libc_functions.fread(buffer, 1, 1 << 16, ctypes.c_void_p(stream))
+    libc_functions.fclose(ctypes.c_void_p(stream))
+    return buffer.raw[:got]
+
+
+def map_file(fd):
+    """Maps a file opened for reading and writing, and keeps the map."""
+    mappings[fd] = mmap.mmap(fd, 0)
+
+
+def change_map(fd, offset, data):
+    mappings[fd][offset:offset + len(data)] = data
+
+
+def served(fd):
+    return is_served(fd)
+
+
+def fd_facts(fd):
+    return facts(os.fstat(fd))
+
+
+def names(path):
+    return tuple(sorted(os.listdir(path)))
+
+
+def walk(path):
+    return tuple((top, tuple(sorted(directories)), tuple(sorted(files)))
+                 for top, directories, files in sorted(os.walk(path)))
+
+
+def rmtree(path):
+    shutil.rmtree(path)
+
+
+def copytree(source, target):
+    shutil.copytree(source, target, symlinks=True)
+
+
+def sendfile_whole(to, fd, count):
+    return os.sendfile(to, fd, 0, count)
+
+
+def spawn(argv):
+    """Runs a program to its end: its output."""
+    return subprocess.run(argv, check=True, stdout=subprocess.PIPE).stdout
+
+
+def in_child(name, *arguments):
+    """Makes a call in a forked child."""
+    reader, writer = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        os.write(writer, answer(name, arguments).encode())
+        os._exit(0)
+    os.close(writer)
+    with open(reader, "rb") as pipe:
+        said = ast.literal_eval(pipe.read().decode())
+    os.waitpid(pid, 0)
+    if said[0] == "errno":
+        raise OSError(said[1], name)
+    return said[1]
+
+
+def pass_fd(fd):
+    """The descriptor after a trip over a socket."""
+    left, right = socket.socketpair()
+    socket.send_fds(left, [b"x"], [fd])
+    _, fds, _, _ = socket.recv_fds(right, 1, 1)
+    left.close()
+    right.close()
+    return fds[0]
+
+
+def find(name):
+    return globals().get(name) or getattr(os, name)
+
+
+def answer(name, arguments):
+    try:
+        return repr(("ok", find(name)(*arguments)))
+    except OSError as error:
+        return repr(("errno", error.errno))
+
+
+def main():
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    print(repr(("ok", "ready")), flush=True)
+    while select.select([0], [], []) and (line := sys.stdin.readline()):
+        name, arguments = ast.literal_eval(line)
+        print(answer(name, arguments), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,60 @@
+"""The fixtures that tests of paths and of versions share: a place, agents in it, a directory.
+
+A conftest imports them by name."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+
+import pytest
+
+from agent import Agents
+from isolated import Isolated
+from jobs import Jobs
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="session")
+def build():
+    return ROOT / os.environ.get("STOKER_BUILD", "build")
+
+
+@pytest.fixture(scope="session")
+def session_scratch():
+    """A directory on the disk that others may enter."""
+    path = pathlib.Path(tempfile.mkdtemp(prefix="stoker-covered-"))
+    path.chmod(0o755)
+    yield path
+    subprocess.run(["chmod", "-R", "u+rwX", path], check=False)
+    shutil.rmtree(path, ignore_errors=True)
+
+
+@pytest.fixture
+def scratch(session_scratch):
+    """A directory of this test's own."""
+    path = pathlib.Path(tempfile.mkdtemp(dir=session_scratch))
+    path.chmod(0o755)
+    return path
+
+
+@pytest.fixture
+def place():
+    """A mount namespace with a /dev/shm of its own."""
+    obstacle = Isolated.obstacle()
+    if obstacle:
+        pytest.skip(obstacle)
+    with Isolated() as isolated:
+        yield isolated
+
+
+@pytest.fixture
+def jobs(place, build, scratch):
+    return Jobs(place, build, scratch)
+
+
+@pytest.fixture
+def agents(jobs, scratch):
+    return Agents(jobs, scratch)
