@@ -35,22 +35,31 @@ void stk_write_before(struct stk_write *write, int dirfd, const char *path)
     stk_guard_leave(&guard);
 }
 
-/* A name that is not covered may lead to a covered file all the same, through links. */
-static bool is_concerned(const struct stk_write *write, int fd, const struct stat *stat)
+/* Whether the file may be known by covered names, through links, though it was opened by another. A
+ * file that is outside of the roots and has no other name can only be reached by a link that leads
+ * out of them: it is asked again, but not held to be written for the rest of the run. */
+static bool is_concerned(const struct stk_write *write, struct stk_cache *cache, int fd,
+                         const struct stat *stat)
 {
-    return write->placed || (fd >= 0 && stk_cover_has_fd(write->cache, fd, stat));
+    return write->placed || fd < 0 || stat->st_nlink > 1 || stk_cover_has_fd(cache, fd, stat);
 }
 
 void stk_write_done(const struct stk_write *write, int fd, int dirfd, const char *path)
 {
     struct stk_guard guard;
     struct stat stat;
-    if (write->cache == NULL || !stk_guard_enter(&guard)) {
+    if (!stk_process_is_on() || !stk_guard_enter(&guard)) {
         return;
     }
     int error = fd >= 0 ? stk_sys_fstat(fd, &stat) : stk_sys_fstatat(dirfd, path, &stat, 0);
-    if (error == 0 && S_ISREG(stat.st_mode) && is_concerned(write, fd, &stat)) {
-        stk_cache_mark_inode(write->cache, &stat);
+    struct stk_cache *cache = write->cache;
+    if (error == 0 && S_ISREG(stat.st_mode)) {
+        cache = cache != NULL ? cache : stk_cover_elsewhere(stat.st_dev);
+        if (cache != NULL && is_concerned(write, cache, fd, &stat)) {
+            stk_cache_mark_inode(cache, &stat);
+        } else if (cache != NULL) {
+            stk_cache_distrust_inode(cache, &stat);
+        }
     }
     stk_guard_leave(&guard);
 }
@@ -86,17 +95,45 @@ static void distrust_others(struct stk_cache *cache, int dirfd, const char *path
     }
 }
 
-static void change(int dirfd, const char *path, bool is_name)
+/* The same for a name that is not covered itself. */
+static void distrust_elsewhere(int dirfd, const char *path, bool is_name)
 {
-    struct stk_guard guard;
-    struct stk_place place;
-    if (!stk_cover_may_change(path) || !stk_guard_enter(&guard)) {
+    struct stat stat;
+    if (stk_sys_fstatat(dirfd, path, &stat, is_name ? AT_SYMLINK_NOFOLLOW : 0) != 0) {
         return;
     }
+    struct stk_cache *cache = stk_cover_elsewhere(stat.st_dev);
+    if (cache == NULL) {
+        return;
+    }
+    if (S_ISREG(stat.st_mode)) {
+        stk_cache_distrust_inode(cache, &stat);
+    } else if (is_name && (S_ISLNK(stat.st_mode) || S_ISDIR(stat.st_mode)) &&
+               stk_cover_leads_near(cache, dirfd, path)) {
+        distrust_all(cache);
+    }
+}
+
+/* Apart, so that a call that has nothing to do with us does not need this much stack. */
+static __attribute__((noinline)) bool distrust_place(int dirfd, const char *path, bool is_name)
+{
+    struct stk_place place;
     struct stk_cache *cache = stk_cover_change(dirfd, path, &place);
     if (cache != NULL) {
         stk_cache_distrust(cache, &place);
         distrust_others(cache, dirfd, path, is_name);
+    }
+    return cache != NULL;
+}
+
+static void change(int dirfd, const char *path, bool is_name)
+{
+    struct stk_guard guard;
+    if (path == NULL || !stk_process_is_on() || !stk_guard_enter(&guard)) {
+        return;
+    }
+    if (!stk_cover_may_change(path) || !distrust_place(dirfd, path, is_name)) {
+        distrust_elsewhere(dirfd, path, is_name);
     }
     stk_guard_leave(&guard);
 }

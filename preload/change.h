@@ -1,7 +1,9 @@
 /*
  * What the cache must know of the calls by which a program changes its files. Each is told before
  * the call, since a process may be killed right after it, and again when it has succeeded.
- * All keep errno and do nothing for paths that are not covered.
+ * A name that is not covered may mean a covered file all the same: by a hard link, or by links that
+ * lead below a root or out of one. So these calls look at every file that is changed, as long as
+ * the process has used the cache or the file is on a root's device. All keep errno.
  */
 #ifndef STK_PRELOAD_CHANGE_H
 #define STK_PRELOAD_CHANGE_H

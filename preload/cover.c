@@ -2,6 +2,7 @@
 #include "preload/cover.h"
 
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/path.h"
@@ -156,7 +157,9 @@ static bool is_root_device(const struct stk_cache *cache, dev_t dev)
     return false;
 }
 
-bool stk_cover_has_fd(struct stk_cache *cache, int fd, const struct stat *stat)
+/* Apart for its stack. */
+__attribute__((noinline)) bool stk_cover_has_fd(struct stk_cache *cache, int fd,
+                                                const struct stat *stat)
 {
     char path[STK_PATH_BYTES];
     if (!is_root_device(cache, stat->st_dev) || !stk_cover_fd_path(fd, path)) {
@@ -165,6 +168,69 @@ bool stk_cover_has_fd(struct stk_cache *cache, int fd, const struct stat *stat)
     for (unsigned i = 0; i < cache->roots.count; i++) {
         const struct stk_root *root = &cache->roots.roots[i];
         if (root->usable && stk_path_below(path, root->canonical) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- names that are not covered ---- */
+
+/* The devices of the roots as they are spelled, plus one; 0 where nobody has asked yet. */
+static _Atomic uint64_t spelled_devices[STK_ROOTS];
+
+static bool is_spelled_device(dev_t dev)
+{
+    const struct stk_roots *roots = stk_process_spelling();
+    for (unsigned i = 0; i < roots->count; i++) {
+        struct stat stat;
+        uint64_t known = atomic_load_explicit(&spelled_devices[i], memory_order_relaxed);
+        if (known == 0) {
+            int error = stk_sys_fstatat(AT_FDCWD, roots->roots[i].prefix, &stat, 0);
+            known = error == 0 ? (uint64_t)stat.st_dev + 1 : UINT64_MAX;
+            atomic_store_explicit(&spelled_devices[i], known, memory_order_relaxed);
+        }
+        if (known == (uint64_t)dev + 1) {
+            return true;
+        }
+    }
+    return false;
+}
+
+struct stk_cache *stk_cover_elsewhere(dev_t dev)
+{
+    struct stk_cache *cache = stk_process_cache_if_ready();
+    return cache != NULL || !is_spelled_device(dev) ? cache : stk_process_cache();
+}
+
+/* The real path of a name, in which only the leaf may be a link. */
+static bool real_path(int dirfd, const char *path, char out[STK_PATH_BYTES])
+{
+    int fd = stk_sys_openat(dirfd, path, O_PATH | O_NOFOLLOW | O_CLOEXEC, 0);
+    if (fd < 0) {
+        return false;
+    }
+    bool known = stk_cover_fd_path(fd, out);
+    stk_sys_close(fd);
+    return known;
+}
+
+static bool is_near(const char *path, const char *root)
+{
+    return stk_path_below(path, root) != NULL || stk_path_below(root, path) != NULL;
+}
+
+/* Apart for its stack, which most changes do not need. */
+__attribute__((noinline)) bool stk_cover_leads_near(const struct stk_cache *cache, int dirfd,
+                                                    const char *path)
+{
+    char real[STK_PATH_BYTES];
+    if (!real_path(dirfd, path, real)) {
+        return false;
+    }
+    for (unsigned i = 0; i < cache->roots.count; i++) {
+        const struct stk_root *root = &cache->roots.roots[i];
+        if (is_near(real, root->prefix) || is_near(real, root->canonical)) {
             return true;
         }
     }

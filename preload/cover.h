@@ -36,6 +36,17 @@ struct stk_cache *stk_cover_change(int dirfd, const char *path, struct stk_place
  * up. Inside the guard. */
 bool stk_cover_has_fd(struct stk_cache *cache, int fd, const struct stat *stat);
 
+/*
+ * The cache, for a change by a name that is not covered: a covered name may lead to the same file
+ * all the same. NULL while nothing covered was touched in this process, unless a root is on this
+ * device. Inside the guard.
+ */
+struct stk_cache *stk_cover_elsewhere(dev_t dev);
+
+/* Whether this directory or link, which is not followed, is really below a root or above one.
+ * Inside the guard. */
+bool stk_cover_leads_near(const struct stk_cache *cache, int dirfd, const char *path);
+
 /* The path of an open descriptor as the kernel knows it; false when it has none. */
 bool stk_cover_fd_path(int fd, char out[STK_PATH_BYTES]);
 

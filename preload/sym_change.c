@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include "preload/change.h"
+#include "preload/entryfd.h"
 #include "preload/export.h"
 #include "preload/next.h"
 
@@ -30,15 +31,23 @@ static int serve_truncate(enum stk_symbol symbol, const char *path, off_t bytes)
     return result;
 }
 
-STK_EXPORT(int, truncate, const char *path, off_t bytes)
+/* By a name that may be that of a descriptor we gave out. */
+static __attribute__((noinline)) int truncate_fd(enum stk_symbol symbol, const char *path,
+                                                 off_t bytes)
 {
-    return serve_truncate(STK_SYM_truncate, path, bytes);
+    char origin[STK_PATH_BYTES];
+    return serve_truncate(symbol, stk_entryfd_subject(AT_FDCWD, path, 0, origin), bytes);
 }
 
-STK_EXPORT(int, truncate64, const char *path, off_t bytes)
-{
-    return serve_truncate(STK_SYM_truncate64, path, bytes);
-}
+#define TRUNCATE_SYMBOL(name)                                                                      \
+    STK_EXPORT(int, name, const char *path, off_t bytes)                                           \
+    {                                                                                              \
+        return stk_entryfd_may_be_meant(path, 0) ? truncate_fd(STK_SYM_##name, path, bytes)        \
+                                                 : serve_truncate(STK_SYM_##name, path, bytes);    \
+    }
+
+TRUNCATE_SYMBOL(truncate)
+TRUNCATE_SYMBOL(truncate64)
 
 /* ---- one name ---- */
 
@@ -135,9 +144,19 @@ STK_EXPORT(int, renameat2, int from_dir, const char *from, int to_dir, const cha
     return serve_two(&call);
 }
 
+/* From a name that may be that of a descriptor we gave out: an entry gets no second name. */
+static __attribute__((noinline)) int link_fd(struct call *call)
+{
+    char origin[STK_PATH_BYTES];
+    int flags = (int)call->flags & AT_EMPTY_PATH;
+    flags |= (call->flags & AT_SYMLINK_FOLLOW) != 0 ? 0 : AT_SYMLINK_NOFOLLOW;
+    call->from = stk_entryfd_subject(call->from_dir, call->from, flags, origin);
+    return serve_two(call);
+}
+
 STK_EXPORT(int, linkat, int from_dir, const char *from, int to_dir, const char *to, int flags)
 {
     struct call call = {STK_SYM_linkat, TWO_DIRS_FLAGS, from_dir, from, to_dir, to,
                         (unsigned)flags};
-    return serve_two(&call);
+    return stk_entryfd_may_be_meant(from, flags) ? link_fd(&call) : serve_two(&call);
 }

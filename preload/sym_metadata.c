@@ -47,6 +47,8 @@ static int unsupported(void)
     }
 
 METADATA_SYMBOL(chmod, AT_FDCWD, 0, (const char *path, mode_t mode), (path, mode))
+METADATA_SYMBOL(lchmod, AT_FDCWD, AT_SYMLINK_NOFOLLOW, (const char *path, mode_t mode),
+                (path, mode))
 METADATA_SYMBOL(fchmodat, dirfd, flags, (int dirfd, const char *path, mode_t mode, int flags),
                 (dirfd, path, mode, flags))
 METADATA_SYMBOL(chown, AT_FDCWD, 0, (const char *path, uid_t uid, gid_t gid), (path, uid, gid))

@@ -62,6 +62,7 @@ static void modes_and_owners(void)
     uid_t me = getuid();
     gid_t group = getgid();
     EVERY_WAY("chmod", chmod_call, path, 0611);
+    EVERY_WAY("lchmod", chmod_call, path, 0644);
     EVERY_WAY("fchmodat", fchmodat_call, AT_FDCWD, path, 0622, 0);
     EVERY_WAY("fchmodat", fchmodat_call, AT_FDCWD, path, 0633, AT_SYMLINK_NOFOLLOW);
     EVERY_WAY("chown", chown_call, path, me, me == 0 ? 12 : group);
