@@ -54,7 +54,7 @@ $(B)/libstoker.so: $(call objects,$(BASE) $(CACHE) $(PRELOAD)) $(B)/exports.map
 
 $(B)/stoker: $(call objects,$(BASE) $(CACHE) $(CLI))
 	$(if $(V),,@echo "  LINK  $@")
-	$(Q)$(CC) -fno-lto -o $@ $^ $(LDFLAGS) $(LINK_SAN)
+	$(Q)$(CC) -fno-lto -o $@ $^ $(LDFLAGS) $(LINK_SAN) -pthread
 
 # ---- the test file system and the tests' programs ----
 

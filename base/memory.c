@@ -29,13 +29,14 @@ static int64_t number_after(const char *text, const char *name, int64_t otherwis
     return otherwise;
 }
 
-static int64_t meminfo_available(void)
+/* `name` is the start of a line of /proc/meminfo; in bytes. */
+static int64_t meminfo(const char *name)
 {
     char text[2048];
     if (stk_proc_read_text("/proc/meminfo", text, sizeof text) < 0) {
         return INT64_MAX;
     }
-    int64_t kib = number_after(text, "MemAvailable:", INT64_MAX);
+    int64_t kib = number_after(text, name, INT64_MAX);
     return kib < INT64_MAX / 1024 ? kib * 1024 : INT64_MAX;
 }
 
@@ -60,11 +61,15 @@ static int64_t group_number(const char *group, const char *leaf)
     return (int64_t)number;
 }
 
-/* What one group leaves: its limit, less what it uses and could not give back by dropping files. */
+/* What one group leaves: its limit, less what it uses and could not give back by dropping files;
+ * without `usage_leaf` the limit itself. */
 static int64_t group_headroom(const char *group, const char *limit_leaf, const char *usage_leaf)
 {
     char stat[4096];
     int64_t limit = group_number(group, limit_leaf);
+    if (usage_leaf == NULL) {
+        return limit;
+    }
     int64_t usage = group_number(group, usage_leaf);
     if (limit == INT64_MAX || usage == INT64_MAX) {
         return INT64_MAX;
@@ -107,16 +112,24 @@ static int64_t hierarchy_headroom(const char *groups, const char *prefix, const 
     return path.cut ? INT64_MAX : chain_headroom(group, strlen(mount), limit_leaf, usage_leaf);
 }
 
-int64_t stk_memory_available_bytes(void)
+static int64_t smallest(int64_t machine, const char *v2_usage, const char *v1_usage)
 {
     char groups[4096];
-    int64_t available = meminfo_available();
     if (stk_proc_read_text("/proc/self/cgroup", groups, sizeof groups) < 0) {
-        return available;
+        return machine;
     }
-    int64_t v2 =
-        hierarchy_headroom(groups, "0::", "/sys/fs/cgroup", "/memory.max", "/memory.current");
+    int64_t v2 = hierarchy_headroom(groups, "0::", "/sys/fs/cgroup", "/memory.max", v2_usage);
     int64_t v1 = hierarchy_headroom(groups, ":memory:", "/sys/fs/cgroup/memory",
-                                    "/memory.limit_in_bytes", "/memory.usage_in_bytes");
-    return smaller(available, smaller(v1, v2));
+                                    "/memory.limit_in_bytes", v1_usage);
+    return smaller(machine, smaller(v1, v2));
+}
+
+int64_t stk_memory_available_bytes(void)
+{
+    return smallest(meminfo("MemAvailable:"), "/memory.current", "/memory.usage_in_bytes");
+}
+
+int64_t stk_memory_total_bytes(void)
+{
+    return smallest(meminfo("MemTotal:"), NULL, NULL);
 }

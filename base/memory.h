@@ -9,5 +9,7 @@
 
 /* Bytes; INT64_MAX when nothing can be told. */
 int64_t stk_memory_available_bytes(void);
+/* What there is in all: the machine's memory, or the smallest limit of the groups. */
+int64_t stk_memory_total_bytes(void);
 
 #endif

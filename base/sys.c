@@ -89,7 +89,7 @@ int stk_sys_ftruncate(int fd, off_t bytes)
 
 int stk_sys_fallocate(int fd, off_t offset, off_t bytes)
 {
-    struct rlimit64 limit;
+    struct rlimit64 limit = {0};
     if (CALL4(prlimit64, 0, RLIMIT_FSIZE, NULL, &limit) == 0 &&
         limit.rlim_cur < (uint64_t)(offset + bytes)) {
         return -EFBIG;

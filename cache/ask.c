@@ -9,6 +9,7 @@
 #include "cache/claim.h"
 #include "cache/drop.h"
 #include "cache/entry.h"
+#include "cache/pressure.h"
 #include "cache/trust.h"
 #include "cache/written.h"
 
@@ -61,7 +62,12 @@ static enum stk_bypass standing_reason(struct stk_cache *cache, const struct stk
     if ((record->size == 0 || large) && stk_trust_has(cache, root, record)) {
         return large ? STK_BYPASS_LARGE : STK_BYPASS_EMPTY; /* else it may have become another */
     }
-    return is_refused(cache, claim) ? STK_BYPASS_BUDGET : STK_BYPASS_NONE;
+    if (!is_refused(cache, claim)) {
+        return STK_BYPASS_NONE;
+    }
+    struct stk_tier_shared *tier = cache->tier.shared;
+    bool pressed = atomic_load(&tier->pressed) != 0 && !stk_pressure_admits(tier);
+    return pressed ? STK_BYPASS_MEMORY : STK_BYPASS_BUDGET;
 }
 
 static bool name_entry(struct stk_cache *cache, const struct stk_place *place,

@@ -39,12 +39,14 @@
 
 /* A tier as all processes see it. Slots are taken in order and never freed. */
 struct stk_tier_shared {
-    _Atomic uint64_t path_hash;     /* 0: slot free */
-    _Atomic uint64_t setup;         /* pid that sets it up, or STK_TIER_READY */
-    uint64_t dev;                   /* st_dev of the tier's directory */
-    uint32_t block_bytes;           /* of the file system */
-    uint32_t memory;                /* 1: a tmpfs, gone with the last run */
-    uint32_t pays;                  /* 1: for the catalogue, which is in the same file system */
+    _Atomic uint64_t path_hash; /* 0: slot free */
+    _Atomic uint64_t setup;     /* pid that sets it up, or STK_TIER_READY */
+    uint64_t dev;               /* st_dev of the tier's directory */
+    uint32_t block_bytes;       /* of the file system */
+    uint32_t memory;            /* 1: a tmpfs, gone with the last run */
+    uint32_t pays;              /* 1: for the catalogue, which is in the same file system */
+    _Atomic uint32_t pressed;   /* 1: memory is short, see cache/pressure.h */
+    _Atomic int64_t pressure_looked_ns;
     char home[STK_TIER_PATH_BYTES]; /* DIR/stoker-UID, without symbolic links */
     struct stk_budget budget;
 };

@@ -13,6 +13,7 @@
 #include "cache/cache.h"
 #include "cache/claim.h"
 #include "cache/entry.h"
+#include "cache/pressure.h"
 #include "cache/remember.h"
 #include "cache/trust.h"
 #include "cache/written.h"
@@ -132,6 +133,9 @@ static enum stk_bypass reserve(struct fill *fill)
     if (full_ns != 0 && stk_clock_boottime_ns() - full_ns < FULL_PAUSE_NS) {
         return STK_BYPASS_TIER;
     }
+    if (!stk_pressure_admits(tier->shared)) {
+        return STK_BYPASS_MEMORY;
+    }
     fill->blocks = stk_budget_blocks_of(fill->record->size, tier->shared->block_bytes);
     return stk_budget_reserve(budget, fill->blocks, 1) ? STK_BYPASS_NONE : STK_BYPASS_BUDGET;
 }
@@ -248,7 +252,7 @@ static void finish(const struct fill *fill, enum stk_bypass why)
     if (why == STK_BYPASS_NONE) {
         atomic_store(&fill->record->entry_ino, fill->entry_ino);
         stk_claim_finish(claim, STK_PRESENT, tier->index, 0);
-    } else if (why == STK_BYPASS_BUDGET) {
+    } else if (why == STK_BYPASS_BUDGET || why == STK_BYPASS_MEMORY) {
         stk_claim_finish(claim, STK_REFUSED, tier->index,
                          atomic_load(&tier->shared->budget.generation));
     } else {

@@ -45,6 +45,7 @@ enum stk_bypass {
     STK_BYPASS_WRITTEN,   /* opened for writing in this run */
     STK_BYPASS_CHANGED,   /* changed while it was read */
     STK_BYPASS_BUDGET,    /* does not fit */
+    STK_BYPASS_MEMORY,    /* the machine or the control group is short of memory */
     STK_BYPASS_DATABASE,  /* SQLite keeps locks and journals beside the file */
     STK_BYPASS_NAME,      /* too long for an entry */
     STK_BYPASS_FLAGS,     /* O_DIRECT and other opens that want the origin itself */

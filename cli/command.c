@@ -156,10 +156,9 @@ static void execute(char **command, const sigset_t *mask)
     _exit(error == ENOENT ? NOT_FOUND : NOT_EXECUTABLE);
 }
 
-int command_run(char **command)
+void command_start(char **command)
 {
     sigset_t all, before;
-    int status = 0;
     /* No signal may come between starting the command and being able to pass it on. */
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, &before);
@@ -173,7 +172,12 @@ int command_run(char **command)
     child = pid;
     pass_signals_on();
     sigprocmask(SIG_SETMASK, &before, NULL);
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+}
+
+int command_wait(void)
+{
+    int status = 0;
+    while (waitpid((pid_t)child, &status, 0) < 0 && errno == EINTR) {
     }
     child = 0;
     return status;

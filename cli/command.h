@@ -9,11 +9,13 @@ void command_check(const char *name);
 /* Why LD_PRELOAD cannot work on it ("static program", "setuid program"), or NULL. */
 const char *command_cannot_preload(const char *name);
 /*
- * Starts the command with the environment as it is and waits for it; the status as of waitpid.
- * Meanwhile signals sent to us alone are passed on; those of the terminal reach the command by
- * themselves, since it is in our process group.
+ * Starts the command with the environment as it is. From then on signals sent to us alone are
+ * passed on to it; those of the terminal reach it by themselves, since it is in our process group.
+ * No thread may have been started before: it changes signals that the command would inherit.
  */
-int command_run(char **command);
+void command_start(char **command);
+/* Waits for it; the status as of waitpid. */
+int command_wait(void);
 /* The shell's number for a waitpid status. */
 int command_exit_status(int status);
 /* Ends this process just as the command ended: the same status, or the same signal. */

@@ -15,6 +15,7 @@
 #include "cli/session.h"
 #include "cli/summary.h"
 #include "cli/verbs.h"
+#include "cli/watch.h"
 
 static void set(enum stk_option option, const char *value)
 {
@@ -71,10 +72,13 @@ int verb_run(char **arguments)
     summary_announce(&request, &session);
     set_environment(&request, &session);
     int64_t began_ns = stk_clock_boottime_ns();
-    int status = command_run(request.command);
+    command_start(request.command);
+    watch_begin(&session.tier);
+    int status = command_wait();
+    session.given_back_bytes = watch_end();
     double seconds = (double)(stk_clock_boottime_ns() - began_ns) / 1e9;
     stk_run_read(&session.run, &counts);
-    summary_print(&request, &counts);
+    summary_print(&request, &session, &counts);
     if (json >= 0) {
         summary_write_json(json, &request, &session, &counts, status, seconds);
     }

@@ -19,7 +19,8 @@ struct session {
     struct stk_catalogue catalogue;
     struct stk_tier tier;
     struct stk_run run;
-    int run_lock; /* keeps the run alive */
+    int run_lock;              /* keeps the run alive */
+    uint64_t given_back_bytes; /* of entries, while memory was short */
 };
 
 /* Begins a run: removes what dead runs left, attaches catalogue and tier, makes the run's file.

@@ -82,6 +82,7 @@ static void print_bypassed(const struct stk_run_counts *counts)
         [STK_BYPASS_WRITTEN] = "opened for writing in this run",
         [STK_BYPASS_CHANGED] = "changed while being read",
         [STK_BYPASS_BUDGET] = "beyond the tier's budget",
+        [STK_BYPASS_MEMORY] = "memory was short",
         [STK_BYPASS_DATABASE] = "SQLite databases",
         [STK_BYPASS_NAME] = "names too long",
         [STK_BYPASS_FLAGS] = "opened with flags that want the origin itself",
@@ -138,8 +139,10 @@ static void explain_nothing(const struct request *request)
             request->spelled[0]);
 }
 
-void summary_print(const struct request *request, const struct stk_run_counts *counts)
+void summary_print(const struct request *request, const struct session *session,
+                   const struct stk_run_counts *counts)
 {
+    char size[STK_SIZE_TEXT];
     uint64_t total[STK_COUNT_KINDS];
     add_up(counts, 0, total);
     if (total[STK_COUNT_OPENS] == 0) {
@@ -150,6 +153,10 @@ void summary_print(const struct request *request, const struct stk_run_counts *c
     if (total[STK_COUNT_OPENS] == 0 && counts->stats_served + counts->stats_asked > 0) {
         fprintf(stderr, "  (%" PRIu64 " stats were seen.)\n",
                 counts->stats_served + counts->stats_asked);
+    }
+    if (session->given_back_bytes > 0) {
+        fprintf(stderr, "  Memory was short: %s of cached files were removed for the job's sake.\n",
+                size_text(size, session->given_back_bytes));
     }
 }
 
@@ -198,9 +205,10 @@ static void write_tier(FILE *out, const struct session *session)
     json_string(out, session->tier.home);
     fprintf(out,
             ", \"budget_bytes\": %" PRId64 ", \"budget_inodes\": %" PRId64
-            ", \"used_bytes\": %" PRId64 ", \"used_inodes\": %" PRId64 "},\n",
+            ", \"used_bytes\": %" PRId64 ", \"used_inodes\": %" PRId64
+            ", \"given_back_bytes\": %" PRIu64 "},\n",
             budget->blocks * STK_BLOCK_BYTES, budget->inodes, budget->used_blocks * STK_BLOCK_BYTES,
-            budget->used_inodes);
+            budget->used_inodes, session->given_back_bytes);
 }
 
 void summary_write_json(int fd, const struct request *request, const struct session *session,

@@ -9,7 +9,8 @@
 /* The one line at the start. */
 void summary_announce(const struct request *request, const struct session *session);
 /* The table at the end, on stderr; loud when nothing was served. */
-void summary_print(const struct request *request, const struct stk_run_counts *counts);
+void summary_print(const struct request *request, const struct session *session,
+                   const struct stk_run_counts *counts);
 /* The same for programs; status as waitpid gave it. Written to an open file. */
 void summary_write_json(int fd, const struct request *request, const struct session *session,
                         const struct stk_run_counts *counts, int status, double seconds);

@@ -135,3 +135,27 @@ uint64_t tree_remove(const char *tier_home, const char *root, const char *path)
     const char *below = stk_path_below(path, origin);
     return below != NULL ? remove_below(directory, below) : 0;
 }
+
+struct giving {
+    uint64_t bytes, wanted;
+};
+
+static int give_one(void *context, int dirfd, const char *name, unsigned depth,
+                    const struct stat *stat)
+{
+    struct giving *giving = context;
+    (void)depth;
+    if (is_entry(name, stat) && unlinkat(dirfd, name, 0) == 0) {
+        giving->bytes += (uint64_t)stat->st_blocks * STK_BLOCK_BYTES;
+    }
+    return giving->bytes >= giving->wanted;
+}
+
+uint64_t tree_give_back(const char *tier_home, uint64_t bytes)
+{
+    char path[4096];
+    struct giving giving = {.bytes = 0, .wanted = bytes};
+    snprintf(path, sizeof path, "%s/tree", tier_home);
+    stk_walk(path, give_one, &giving);
+    return giving.bytes;
+}

@@ -1,0 +1,41 @@
+/* Giving way under memory pressure. See cache/pressure.h. */
+#include "cache/pressure.h"
+
+#include "base/clock.h"
+#include "base/memory.h"
+
+#define SHARE       20
+#define LEAST_BYTES (INT64_C(64) << 20)
+#define MOST_BYTES  (INT64_C(2) << 30)
+#define PAUSE_NS    (STK_NS_PER_S / 10)
+
+int64_t stk_pressure_little(int64_t total_bytes)
+{
+    int64_t little = total_bytes / SHARE;
+    little = little > LEAST_BYTES ? little : LEAST_BYTES;
+    return little < MOST_BYTES ? little : MOST_BYTES;
+}
+
+bool stk_pressure_admits(struct stk_tier_shared *tier)
+{
+    if (tier->memory == 0) {
+        return true;
+    }
+    int64_t now = stk_clock_boottime_ns();
+    int64_t looked = atomic_load(&tier->pressure_looked_ns);
+    if (now - looked > PAUSE_NS &&
+        atomic_compare_exchange_strong(&tier->pressure_looked_ns, &looked, now)) {
+        bool pressed = stk_memory_available_bytes() < stk_pressure_little(stk_memory_total_bytes());
+        if (atomic_exchange(&tier->pressed, pressed) != 0 && !pressed) {
+            stk_budget_free(&tier->budget, 0, 0);
+        }
+    }
+    return atomic_load(&tier->pressed) == 0;
+}
+
+int64_t stk_pressure_excess(void)
+{
+    int64_t little = stk_pressure_little(stk_memory_total_bytes());
+    int64_t available = stk_memory_available_bytes();
+    return available < little / 2 ? little - available : 0;
+}

@@ -1,0 +1,18 @@
+/*
+ * Watching the memory while the command runs: when very little is left, entries of a tier in memory
+ * are removed (cache/pressure.h). Removing one is always safe: whoever has it open keeps reading.
+ */
+#ifndef STK_CLI_WATCH_H
+#define STK_CLI_WATCH_H
+
+#include <stdint.h>
+
+#include "cache/tier.h"
+
+/* Starts a thread that watches, five times a second, for as long as this process lives or until
+ * watch_end; none for a tier on a disk. */
+void watch_begin(const struct stk_tier *tier);
+/* Stops it. Returns how many bytes of entries it removed. */
+uint64_t watch_end(void);
+
+#endif
