@@ -15,14 +15,33 @@
 
 #define ATTEMPTS 8
 
-bool stk_cache_place(const struct stk_cache *cache, const char *absolute, int dirfd,
-                     const char *path, struct stk_place *place)
+/* A root that is spelled through links is looked at again after links or directories have changed:
+ * what lies behind its spelling may be another directory now, whose files are not this root's. */
+static bool is_astray(const struct stk_cache *cache, struct stk_root *root)
 {
-    const char *rest;
-    place->root = stk_roots_match(&cache->roots, absolute, &rest);
-    if (place->root == NULL || !place->root->usable) {
+    if (!root->linked || cache->catalogue.header == NULL) {
         return false;
     }
+    const _Atomic int64_t *distrusted =
+        &cache->catalogue.header->distrusted_ns[root->key % STK_DISTRUST_SLOTS];
+    if (atomic_load(distrusted) >= atomic_load(&root->seen_ns)) {
+        int64_t now_ns = stk_clock_boottime_ns();
+        atomic_store(&root->astray, !stk_root_is_there(root));
+        atomic_store(&root->seen_ns, now_ns);
+    }
+    return atomic_load(&root->astray);
+}
+
+bool stk_cache_place(struct stk_cache *cache, const char *absolute, int dirfd, const char *path,
+                     struct stk_place *place)
+{
+    const char *rest;
+    const struct stk_root *root = stk_roots_match(&cache->roots, absolute, &rest);
+    if (root == NULL || !root->usable ||
+        is_astray(cache, &cache->roots.roots[root - cache->roots.roots])) {
+        return false;
+    }
+    place->root = root;
     long length = stk_path_fold(rest, place->below, sizeof place->below);
     if (length < 0) {
         return false;

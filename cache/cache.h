@@ -52,8 +52,8 @@ void stk_cache_open(struct stk_cache *cache, const struct stk_options *options,
                     const struct stk_roots *spelling);
 
 /* Whether `absolute` lies in a usable root and can be answered for; fills `place`. */
-bool stk_cache_place(const struct stk_cache *cache, const char *absolute, int dirfd,
-                     const char *path, struct stk_place *place);
+bool stk_cache_place(struct stk_cache *cache, const char *absolute, int dirfd, const char *path,
+                     struct stk_place *place);
 
 /* ---- opening ---- */
 

@@ -403,6 +403,10 @@ bool stk_cache_fill(struct stk_cache *cache, const struct stk_place *place, int 
     if (cache->catalogue.header == NULL) {
         return false;
     }
+    if (!stk_root_is_there(place->root)) {
+        outcome->why = STK_BYPASS_CHANGED; /* it is another directory's file */
+        return false;
+    }
     outcome->record = stk_remember(cache, place, &identity);
     struct fill fill = {.cache = cache, .place = place, .origin_fd = origin_fd, .entry = entry};
     fill.record = stk_catalogue_record(&cache->catalogue, outcome->record);

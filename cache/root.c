@@ -36,15 +36,22 @@ static struct stk_root *add_root(struct stk_roots *roots, const char *prefix)
     return root;
 }
 
+/* "/data/" and "/data/." are "/data". */
+static void strip_end(char *path)
+{
+    size_t length = strlen(path);
+    while (length > 1 &&
+           (path[length - 1] == '/' || (path[length - 1] == '.' && path[length - 2] == '/'))) {
+        path[--length] = '\0';
+    }
+}
+
 void stk_roots_spell(struct stk_roots *roots, const char *paths)
 {
     char path[STK_PATH_BYTES], folded[STK_PATH_BYTES];
     folded[0] = '/';
     while (stk_options_next_path(&paths, path, sizeof path)) {
-        size_t length = strlen(path);
-        while (length > 1 && path[length - 1] == '/') {
-            path[--length] = '\0';
-        }
+        strip_end(path);
         if (path[0] == '/' && stk_path_fold(path, folded + 1, sizeof folded - 1) > 0) {
             add_root(roots, folded);
         }
@@ -178,7 +185,15 @@ static void resolve_one(struct stk_roots *roots, struct stk_root *root, uint64_t
     const uint64_t parts[] = {view, root->dev, root->ino};
     root->key = stk_hash_64(parts, sizeof parts, 0);
     name_root(root, search.hash);
+    root->linked = strcmp(root->prefix, root->canonical) != 0;
     root->usable = true;
+}
+
+bool stk_root_is_there(const struct stk_root *root)
+{
+    struct stat stat;
+    return !root->linked || (stk_sys_fstatat(AT_FDCWD, root->prefix, &stat, 0) == 0 &&
+                             stat.st_dev == root->dev && stat.st_ino == root->ino);
 }
 
 /* ---- mounts below a root ---- */
@@ -227,6 +242,7 @@ static void add_canonical(struct stk_roots *roots, const struct stk_root *root)
         *real = *root;
         real->prefix = prefix;
         real->prefix_length = length;
+        real->linked = false;
     }
 }
 
@@ -237,7 +253,7 @@ void stk_roots_resolve(struct stk_roots *roots)
     for (unsigned i = 0; i < spelled; i++) {
         struct stk_root *root = &roots->roots[i];
         resolve_one(roots, root, view);
-        if (root->usable && strcmp(root->prefix, root->canonical) != 0) {
+        if (root->usable && root->linked) {
             add_canonical(roots, root);
         }
     }
@@ -285,11 +301,13 @@ const struct stk_root *stk_roots_match(const struct stk_roots *roots, const char
 const struct stk_root *stk_roots_by_name(const struct stk_roots *roots, const char *name,
                                          size_t length)
 {
-    for (unsigned i = 0; i < roots->count; i++) {
+    const struct stk_root *found = NULL;
+    for (unsigned i = 0; i < roots->count && (found == NULL || found->linked); i++) {
         const struct stk_root *root = &roots->roots[i];
-        if (root->usable && strlen(root->name) == length && memcmp(root->name, name, length) == 0) {
-            return root;
+        if (root->usable && strlen(root->name) == length && memcmp(root->name, name, length) == 0 &&
+            (found == NULL || !root->linked)) {
+            found = root;
         }
     }
-    return NULL;
+    return found;
 }

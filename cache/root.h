@@ -13,6 +13,7 @@
 #ifndef STK_CACHE_ROOT_H
 #define STK_CACHE_ROOT_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -30,8 +31,11 @@ struct stk_root {
     const char *canonical; /* without symbolic links */
     uint64_t dev, ino;
     uint64_t key;
-    bool usable;       /* false: not there, or not a directory: matches nothing */
-    bool inode_counts; /* false: the mount makes inode numbers up */
+    bool usable;             /* false: not there, or not a directory: matches nothing */
+    bool linked;             /* spelled through symbolic links, which may come to lead elsewhere */
+    _Atomic bool astray;     /* they do, as far as this process knows */
+    _Atomic int64_t seen_ns; /* when that was looked at */
+    bool inode_counts;       /* false: the mount makes inode numbers up */
     char name[STK_ROOT_NAME_BYTES];
     const char *tree; /* the directory of its entries in this process's tier, or NULL */
     size_t tree_length;
@@ -50,6 +54,10 @@ void stk_roots_spell(struct stk_roots *roots, const char *paths);
 /* Finds out what they are, and adds the mounts below them; some twenty system calls. */
 void stk_roots_resolve(struct stk_roots *roots);
 
+/* Whether its spelling still leads to the directory that it led to when it was resolved. No system
+ * call for a root that is spelled without links. */
+bool stk_root_is_there(const struct stk_root *root);
+
 /* Keeps a text as long as the roots; NULL when there is no room. */
 const char *stk_roots_keep(struct stk_roots *roots, const char *text);
 
@@ -60,7 +68,7 @@ const char *stk_roots_keep(struct stk_roots *roots, const char *text);
  */
 const struct stk_root *stk_roots_match(const struct stk_roots *roots, const char *path,
                                        const char **rest);
-/* The resolved root with this name, or NULL. */
+/* The resolved root with this name, or NULL; rather the one that is spelled without links. */
 const struct stk_root *stk_roots_by_name(const struct stk_roots *roots, const char *name,
                                          size_t length);
 

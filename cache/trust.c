@@ -78,7 +78,8 @@ static bool ask_origin(const struct stk_place *place, struct stk_identity *out, 
             return false;
         }
     }
-    return S_ISREG(answer.stx_mode) && stk_identity_from_statx(out, &answer);
+    return S_ISREG(answer.stx_mode) && stk_identity_from_statx(out, &answer) &&
+           stk_root_is_there(place->root);
 }
 
 static _Atomic int64_t *changed_slot(const struct stk_cache *cache, uint64_t key)
