@@ -20,7 +20,7 @@
 #define BUCKET_SLOTS        16
 #define FIRST_LEVEL_BYTES   (512u << 10)
 #define FIRST_WRITTEN_BYTES (1u << 20)
-#define HEADER_BYTES        (128u << 10)
+#define HEADER_BYTES        (256u << 10)
 #define SEGMENT_BYTES       (STK_SEGMENT_RECORDS * sizeof(struct stk_record))
 
 _Static_assert(sizeof(struct stk_catalogue_header) <= HEADER_BYTES, "the header has its room");

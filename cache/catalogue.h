@@ -32,7 +32,7 @@
 #define STK_TIER_PATH_BYTES    512
 #define STK_DISTRUST_SLOTS     256
 #define STK_CHANGED_SLOTS      4096
-#define STK_CHANGED_INODES     2048
+#define STK_CHANGED_INODES     16384
 #define STK_WRITTEN_BUCKETS    1024
 #define STK_WRITTEN_SLOTS      8
 #define STK_WRITTEN_LEVELS     2 /* beyond the one in the header */
