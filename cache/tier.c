@@ -150,8 +150,7 @@ static int find_slot(struct stk_catalogue *catalogue, const char *home)
     return -1;
 }
 
-/* True if this process shall set the tier up; false when it is ready (or its setup takes too long:
- * then nothing is admitted yet, and entries are served all the same). */
+/* True if this process shall set the tier up; false when it is ready, or its setup takes too long. */
 static bool take_setup(struct stk_tier_shared *shared)
 {
     int64_t give_up_ns = stk_clock_boottime_ns() + SETUP_PATIENCE_NS;
@@ -266,8 +265,10 @@ int stk_tier_attach(struct stk_catalogue *catalogue, const char *dir, int64_t bu
     if (take_setup(shared)) {
         error = set_up(catalogue, shared, home, &fs, budget_bytes);
     }
+    if (atomic_load(&shared->setup) != STK_TIER_READY) {
+        return error != 0 ? error : -EAGAIN;
+    }
     fill_view(out, shared, (unsigned)index);
-    memcpy(out->home, home, sizeof out->home); /* should the setup not be ready */
     return error;
 }
 

@@ -4,7 +4,8 @@
  *
  * Errors of attaching are -errno, each with one meaning for the command's message: those of
  * cache/home.h; -EMEDIUMTYPE the file system is not a local one; -ENOSPC no room for even one file;
- * -ERANGE the wanted budget is larger than the file system; -EMFILE too many tiers.
+ * -ERANGE the wanted budget is larger than the file system; -EMFILE too many tiers;
+ * -EAGAIN another process takes too long to set it up.
  * Safe in threads, after fork and in signal handlers; no heap.
  */
 #ifndef STK_CACHE_TIER_H
@@ -32,7 +33,9 @@ int stk_tier_parse(const char *value, char dir[STK_HOME_BYTES], int64_t *budget_
 
 /*
  * Finds the tier at `dir` in the catalogue, or adds it, with what is used counted and the budget
- * given or computed. A tier that is there already keeps its budget.
+ * given or computed. A tier that is there already keeps its budget. One that cannot be set up, or
+ * that another process is setting up for too long, is none (out->shared stays as it was): its
+ * device is not known yet, by which descriptors of entries are told from others.
  */
 int stk_tier_attach(struct stk_catalogue *catalogue, const char *dir, int64_t budget_bytes,
                     struct stk_tier *out);

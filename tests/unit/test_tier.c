@@ -239,6 +239,19 @@ START_TEST(setup_is_overtaken)
 }
 END_TEST
 
+/* Another process takes its time: there is no tier until it is ready, since its device is not known,
+ * by which descriptors of entries are told from others. */
+START_TEST(setup_is_not_waited_for_without_end)
+{
+    UNIT_NEEDS_PRIVATE();
+    struct stk_tier tier, other = {.shared = NULL};
+    ck_assert_int_eq(attach("/dev/shm", 5 * MIB, &tier), 0);
+    atomic_store(&tier.shared->setup, (uint64_t)getppid());
+    ck_assert_int_eq(attach("/dev/shm", 5 * MIB, &other), -EAGAIN);
+    ck_assert_ptr_null(other.shared);
+}
+END_TEST
+
 START_TEST(eight_tiers)
 {
     UNIT_NEEDS_PRIVATE();
@@ -301,6 +314,7 @@ Suite *suite_tier(void)
     tcase_add_test(all, anothers);
     tcase_add_test(all, no_room);
     tcase_add_test(all, setup_is_overtaken);
+    tcase_add_test(all, setup_is_not_waited_for_without_end);
     tcase_add_test(all, eight_tiers);
     tcase_add_test(all, a_damaged_home_is_no_tier);
     TCase *budget = unit_case(suite, "tier_budget");
