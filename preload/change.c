@@ -17,7 +17,9 @@ static __attribute__((noinline)) void mark_place(struct stk_write *write, int di
     if (cache != NULL) {
         write->cache = cache;
         write->placed = true;
-        stk_cache_mark_written(cache, &place, &write->mark);
+        if (place.root != NULL) {
+            stk_cache_mark_written(cache, &place, &write->mark);
+        }
     }
 }
 
@@ -33,6 +35,14 @@ void stk_write_before(struct stk_write *write, int dirfd, const char *path)
     }
     write->cache = write->placed ? write->cache : stk_process_cache_if_ready();
     stk_guard_leave(&guard);
+}
+
+/* All roots; none if nothing is known yet. */
+static void distrust_all(struct stk_cache *cache)
+{
+    for (unsigned i = 0; cache != NULL && i < cache->roots.count; i++) {
+        stk_cache_distrust_root(cache, &cache->roots.roots[i]);
+    }
 }
 
 /* Whether the file may be known by covered names, through links, though it was opened by another. A
@@ -53,7 +63,9 @@ void stk_write_done(const struct stk_write *write, int fd, int dirfd, const char
     }
     int error = fd >= 0 ? stk_sys_fstat(fd, &stat) : stk_sys_fstatat(dirfd, path, &stat, 0);
     struct stk_cache *cache = write->cache;
-    if (error == 0 && S_ISREG(stat.st_mode)) {
+    if (error != 0) {
+        distrust_all(cache); /* nobody knows which names are concerned */
+    } else if (S_ISREG(stat.st_mode)) {
         cache = cache != NULL ? cache : stk_cover_elsewhere(stat.st_dev);
         if (cache != NULL && is_concerned(write, cache, fd, &stat)) {
             stk_cache_mark_inode(cache, &stat);
@@ -73,22 +85,17 @@ void stk_write_failed(const struct stk_write *write)
     }
 }
 
-static void distrust_all(struct stk_cache *cache)
-{
-    for (unsigned i = 0; i < cache->roots.count; i++) {
-        stk_cache_distrust_root(cache, &cache->roots.roots[i]);
-    }
-}
-
 /* What happens to this name may change what other names mean: a directory or link leads to many
  * files, and a file may be known by hard links, and by paths through links. */
 static void distrust_others(struct stk_cache *cache, int dirfd, const char *path, bool is_name)
 {
     struct stat stat;
-    if (stk_sys_fstatat(dirfd, path, &stat, AT_SYMLINK_NOFOLLOW) != 0) {
-        return;
-    }
-    if (S_ISREG(stat.st_mode)) {
+    int error = stk_sys_fstatat(dirfd, path, &stat, AT_SYMLINK_NOFOLLOW);
+    if (error != 0) {
+        if (!stk_cover_no_change(error)) {
+            distrust_all(cache);
+        }
+    } else if (S_ISREG(stat.st_mode)) {
         stk_cache_distrust_inode(cache, &stat);
     } else if (S_ISLNK(stat.st_mode) || (is_name && S_ISDIR(stat.st_mode))) {
         distrust_all(cache);
@@ -99,7 +106,11 @@ static void distrust_others(struct stk_cache *cache, int dirfd, const char *path
 static void distrust_elsewhere(int dirfd, const char *path, bool is_name)
 {
     struct stat stat;
-    if (stk_sys_fstatat(dirfd, path, &stat, is_name ? AT_SYMLINK_NOFOLLOW : 0) != 0) {
+    int error = stk_sys_fstatat(dirfd, path, &stat, is_name ? AT_SYMLINK_NOFOLLOW : 0);
+    if (error != 0) {
+        if (!stk_cover_no_change(error)) {
+            distrust_all(stk_process_cache_if_ready());
+        }
         return;
     }
     struct stk_cache *cache = stk_cover_elsewhere(stat.st_dev);
@@ -119,7 +130,9 @@ static __attribute__((noinline)) bool distrust_place(int dirfd, const char *path
 {
     struct stk_place place;
     struct stk_cache *cache = stk_cover_change(dirfd, path, &place);
-    if (cache != NULL) {
+    if (cache != NULL && place.root == NULL) {
+        distrust_all(cache);
+    } else if (cache != NULL) {
         stk_cache_distrust(cache, &place);
         distrust_others(cache, dirfd, path, is_name);
     }

@@ -1,6 +1,7 @@
 /* Coverage. See preload/cover.h. */
 #include "preload/cover.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -117,21 +118,31 @@ struct stk_cache *stk_cover(int dirfd, const char *path, struct stk_place *place
 
 /* ---- changes ---- */
 
+bool stk_cover_no_change(int error)
+{
+    return error == -ENOENT || error == -ENOTDIR || error == -ELOOP || error == -ENAMETOOLONG ||
+           error == -EBADF || error == -EFAULT;
+}
+
+enum found { NOWHERE, HERE, UNKNOWN };
+
 /* The path of the directory that holds the file, as the kernel knows it; "" stands for dirfd. */
-static bool real_directory(int dirfd, const char *path, size_t length, char out[STK_PATH_BYTES])
+static enum found real_directory(int dirfd, const char *path, size_t length,
+                                 char out[STK_PATH_BYTES])
 {
     if (length == 0) {
-        return directory_path(dirfd, out);
+        return directory_path(dirfd, out) ? HERE : UNKNOWN;
     }
     struct stk_text text = stk_text_in(out, STK_PATH_BYTES);
     stk_text_add_bytes(&text, path, length);
-    int fd = text.cut ? -1 : stk_sys_openat(dirfd, out, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+    int fd =
+        text.cut ? -ENAMETOOLONG : stk_sys_openat(dirfd, out, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
     if (fd < 0) {
-        return false;
+        return stk_cover_no_change(fd) ? NOWHERE : UNKNOWN;
     }
     bool known = stk_cover_fd_path(fd, out);
     stk_sys_close(fd);
-    return known;
+    return known ? HERE : UNKNOWN;
 }
 
 struct stk_cache *stk_cover_change(int dirfd, const char *path, struct stk_place *place)
@@ -142,9 +153,15 @@ struct stk_cache *stk_cover_change(int dirfd, const char *path, struct stk_place
     if (path[0] == '/' && !has_parent) {
         return cover_absolute(path, dirfd, path, place);
     }
-    return real_directory(dirfd, path, (size_t)(leaf - path), directory)
-               ? cover_below(directory, dirfd, leaf, place)
-               : NULL;
+    switch (real_directory(dirfd, path, (size_t)(leaf - path), directory)) {
+    case HERE:
+        return cover_below(directory, dirfd, leaf, place);
+    case UNKNOWN:
+        place->root = NULL;
+        return stk_process_cache_if_ready();
+    default:
+        return NULL;
+    }
 }
 
 static bool is_root_device(const struct stk_cache *cache, dev_t dev)
@@ -162,8 +179,11 @@ __attribute__((noinline)) bool stk_cover_has_fd(struct stk_cache *cache, int fd,
                                                 const struct stat *stat)
 {
     char path[STK_PATH_BYTES];
-    if (!is_root_device(cache, stat->st_dev) || !stk_cover_fd_path(fd, path)) {
+    if (!is_root_device(cache, stat->st_dev)) {
         return false;
+    }
+    if (!stk_cover_fd_path(fd, path)) {
+        return true; /* perhaps */
     }
     for (unsigned i = 0; i < cache->roots.count; i++) {
         const struct stk_root *root = &cache->roots.roots[i];
@@ -226,7 +246,7 @@ __attribute__((noinline)) bool stk_cover_leads_near(const struct stk_cache *cach
 {
     char real[STK_PATH_BYTES];
     if (!real_path(dirfd, path, real)) {
-        return false;
+        return true; /* perhaps */
     }
     for (unsigned i = 0; i < cache->roots.count; i++) {
         const struct stk_root *root = &cache->roots.roots[i];

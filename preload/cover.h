@@ -28,12 +28,14 @@ struct stk_cache *stk_cover(int dirfd, const char *path, struct stk_place *place
 
 /*
  * The same for a call that changes something: there ".." is not left to the origin but resolved, as
- * the change must be known under the file's plain name. A few more system calls, then.
+ * the change must be known under the file's plain name. A few more system calls, then. Where these
+ * fail for want of something (descriptors, memory), nobody knows what is changed: then the cache is
+ * returned, if it is set up, and place->root is NULL.
  */
 struct stk_cache *stk_cover_change(int dirfd, const char *path, struct stk_place *place);
 
-/* Whether an open file lies below a root, whatever name it was reached by. Only if the cache is set
- * up. Inside the guard. */
+/* Whether an open file lies below a root, or may, whatever name it was reached by. Only if the
+ * cache is set up. Inside the guard. */
 bool stk_cover_has_fd(struct stk_cache *cache, int fd, const struct stat *stat);
 
 /*
@@ -43,9 +45,14 @@ bool stk_cover_has_fd(struct stk_cache *cache, int fd, const struct stat *stat);
  */
 struct stk_cache *stk_cover_elsewhere(dev_t dev);
 
-/* Whether this directory or link, which is not followed, is really below a root or above one.
+/* Whether this directory or link, which is not followed, is really below a root or above one,
+ * or may be.
  * Inside the guard. */
 bool stk_cover_leads_near(const struct stk_cache *cache, int dirfd, const char *path);
+
+/* Whether a look that failed with this error says that a change would fail, too, and so nothing
+ * need be known of it. Other errors are our own trouble. */
+bool stk_cover_no_change(int error);
 
 /* The path of an open descriptor as the kernel knows it; false when it has none. */
 bool stk_cover_fd_path(int fd, char out[STK_PATH_BYTES]);
