@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/sys.h"
+#include "base/text.h"
 #include "cache/claim.h"
 #include "cache/trust.h"
 #include "preload/cover.h"
@@ -93,16 +94,21 @@ static void strip_deleted(char *path)
     }
 }
 
+static bool name_of_fd(int fd, char entry[STK_PATH_BYTES])
+{
+    if (!stk_cover_fd_path(fd, entry)) {
+        return false;
+    }
+    strip_deleted(entry);
+    return true;
+}
+
 /* The origin of the entry open as fd, by its name; `record` 0 when the version is not known. */
 static bool find_by_name(struct stk_cache *cache, int fd, char origin[STK_PATH_BYTES],
                          uint32_t *record)
 {
     char entry[STK_PATH_BYTES];
-    if (!stk_cover_fd_path(fd, entry)) {
-        return false;
-    }
-    strip_deleted(entry);
-    return stk_cache_find_entry(cache, entry, origin, record);
+    return name_of_fd(fd, entry) && stk_cache_find_entry(cache, entry, origin, record);
 }
 
 /* The origin's own word, if its path still leads to the same file. */
@@ -134,6 +140,16 @@ static bool identify_by_name(struct stk_cache *cache, int fd, struct stk_identit
     return true;
 }
 
+/* What was known when the entry was opened: old perhaps, but the origin's. */
+static bool recall(const struct stk_record *record, uint64_t entry_ino, struct stk_identity *out)
+{
+    if (atomic_load(&record->entry_ino) != entry_ino) {
+        return false;
+    }
+    stk_record_get_identity(record, out);
+    return true;
+}
+
 bool stk_entryfd_identify(int fd, const struct stat *stat, struct stk_identity *out)
 {
     struct stk_cache *cache = cache_with_device(stat);
@@ -142,10 +158,12 @@ bool stk_entryfd_identify(int fd, const struct stat *stat, struct stk_identity *
     }
     uint32_t number = atomic_load_explicit(slot_of(stat->st_ino), memory_order_relaxed);
     const struct stk_record *record = stk_catalogue_record(&cache->catalogue, number);
-    bool known = record != NULL && is_on_device(cache, record, stat->st_dev) &&
-                 !is_doubtful(cache, record) &&
-                 stk_cache_stat_entry(cache, number, stat->st_ino, out);
-    return known || identify_by_name(cache, fd, out);
+    if (record == NULL || !is_on_device(cache, record, stat->st_dev)) {
+        return identify_by_name(cache, fd, out);
+    }
+    return (!is_doubtful(cache, record) &&
+            stk_cache_stat_entry(cache, number, stat->st_ino, out)) ||
+           identify_by_name(cache, fd, out) || recall(record, stat->st_ino, out);
 }
 
 bool stk_entryfd_identify_path(int dirfd, const char *path, const struct stat *stat,
@@ -155,23 +173,37 @@ bool stk_entryfd_identify_path(int dirfd, const char *path, const struct stat *s
         return false;
     }
     int fd = stk_sys_openat(dirfd, path, O_PATH | O_CLOEXEC, 0);
-    if (fd < 0) {
-        return false;
+    bool known = stk_entryfd_identify(fd, stat, out); /* without one: as far as is remembered */
+    if (fd >= 0) {
+        stk_sys_close(fd);
     }
-    bool known = stk_entryfd_identify(fd, stat, out);
-    stk_sys_close(fd);
     return known;
+}
+
+/* Where a descriptor has no name that can be read, nobody knows what it stands for: then a name
+ * that leads nowhere, as /proc/self/fd/N does then. Better a call that fails than an entry changed.
+ */
+static bool name_nowhere(char origin[STK_PATH_BYTES])
+{
+    return stk_text_copy(origin, STK_PATH_BYTES, "/proc/self/fd/none");
 }
 
 bool stk_entryfd_origin(int fd, char origin[STK_PATH_BYTES])
 {
+    char entry[STK_PATH_BYTES];
     struct stat stat;
     uint32_t record;
     if (stk_sys_fstat(fd, &stat) != 0 || !stk_entryfd_may_be(&stat)) {
         return false;
     }
     struct stk_cache *cache = cache_with_device(&stat);
-    return cache != NULL && find_by_name(cache, fd, origin, &record);
+    if (cache == NULL) {
+        return false;
+    }
+    if (!name_of_fd(fd, entry)) {
+        return name_nowhere(origin);
+    }
+    return stk_cache_find_entry(cache, entry, origin, &record);
 }
 
 bool stk_entryfd_may_name_fd(const char *path)
@@ -183,12 +215,13 @@ bool stk_entryfd_may_name_fd(const char *path)
 static bool origin_by_path(const char *path, char origin[STK_PATH_BYTES])
 {
     struct stat stat;
-    if (stk_sys_fstatat(AT_FDCWD, path, &stat, 0) != 0 || !stk_entryfd_may_be(&stat)) {
+    if (stk_sys_fstatat(AT_FDCWD, path, &stat, 0) != 0 || !stk_entryfd_may_be(&stat) ||
+        cache_with_device(&stat) == NULL) {
         return false;
     }
     int fd = stk_sys_openat(AT_FDCWD, path, O_PATH | O_CLOEXEC, 0);
     if (fd < 0) {
-        return false;
+        return name_nowhere(origin);
     }
     bool known = stk_entryfd_origin(fd, origin);
     stk_sys_close(fd);

@@ -28,7 +28,8 @@ bool stk_entryfd_identify(int fd, const struct stat *stat, struct stk_identity *
 bool stk_entryfd_identify_path(int dirfd, const char *path, const struct stat *stat,
                                struct stk_identity *out);
 
-/* The path of the origin that the entry open as `fd` stands for. Inside the guard. */
+/* The path of the origin that the entry open as `fd` stands for; of nothing, where that cannot be
+ * told. Inside the guard. */
 bool stk_entryfd_origin(int fd, char origin[STK_PATH_BYTES]);
 
 /* Whether this path may be another name for a descriptor. Cheap; false is certain. */
