@@ -104,7 +104,11 @@ int stk_sys_fadvise(int fd, off_t offset, off_t bytes, int advice)
 
 int stk_sys_fstat(int fd, struct stat *out)
 {
-    return (int)CALL2(fstat, fd, out);
+    long result = CALL2(fstat, fd, out);
+    if (is_unsupported(result)) { /* a sandbox may know only what today's libc calls */
+        result = CALL4(newfstatat, fd, "", out, AT_EMPTY_PATH);
+    }
+    return (int)result;
 }
 
 int stk_sys_fstatat(int dirfd, const char *path, struct stat *out, int flags)

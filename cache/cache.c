@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/proc.h"
 #include "base/sys.h"
 #include "base/text.h"
@@ -85,6 +86,10 @@ void stk_cache_open(struct stk_cache *cache, const struct stk_options *options,
     cache->options = *options;
     cache->roots = *spelling;
     stk_roots_resolve(&cache->roots);
+    if (stk_clock_boottime_ns() <= 0) {
+        return; /* a sandbox forbids the call, which libc makes without the kernel: nothing is sure
+                 */
+    }
     if (!join_named_run(cache, home)) {
         join_outside(cache);
     }
