@@ -150,7 +150,8 @@ static int find_slot(struct stk_catalogue *catalogue, const char *home)
     return -1;
 }
 
-/* True if this process shall set the tier up; false when it is ready, or its setup takes too long. */
+/* True if this process shall set the tier up; false when it is ready, or its setup takes too long.
+ */
 static bool take_setup(struct stk_tier_shared *shared)
 {
     int64_t give_up_ns = stk_clock_boottime_ns() + SETUP_PATIENCE_NS;

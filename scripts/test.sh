@@ -21,7 +21,7 @@ one() {
     fi
     "${make[@]}" test-programs
     STOKER_BUILD=build "${PYTHON:-/usr/bin/python3}" -m pytest -q --tb=short tests/preload \
-        tests/python tests/paths tests/versions -k "$name" || failed+=("$name")
+        tests/python tests/paths tests/versions tests/faults -k "$name" || failed+=("$name")
 }
 
 all() {
@@ -31,6 +31,7 @@ all() {
     part test-preload
     part test-python
     part test-paths
+    part test-faults
 }
 
 if [ -n "$name" ]; then one; else all; fi

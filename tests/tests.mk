@@ -92,6 +92,25 @@ test-paths: all ## tests of links, odd names, descriptors, roots and views
 test-versions: all ## tests of which version of a file is seen, whoever changes it
 	@STOKER_BUILD=$(B) $(PYTHON) -m pytest -q --tb=short tests/versions $(if $(T),-k '$(T)')
 
+# ---- tests/faults: what fails in the library's own calls ----
+
+FAULTS_PROGRAMS := $(addprefix $(B)/tests/faults/,subject meddle) $(PRELOAD_BIN)/counters
+
+$(B)/tests/faults/subject: tests/faults/subject.c tests/preload/frames/show.c \
+		tests/preload/frames/show.h
+	@mkdir -p $(@D)
+	$(if $(V),,@echo "  LINK  $@")
+	$(Q)$(PRELOAD_CC) $(filter %.c,$^) -ldl -pthread -o $@
+
+$(B)/tests/faults/meddle: tests/faults/meddle.c
+	@mkdir -p $(@D)
+	$(if $(V),,@echo "  LINK  $@")
+	$(Q)$(PRELOAD_CC) $^ -o $@
+
+.PHONY: test-faults
+test-faults: all $(FAULTS_PROGRAMS) ## tests in which the library's system calls fail, one by one
+	@STOKER_BUILD=$(B) $(PYTHON) -m pytest -q --tb=short tests/faults $(if $(T),-k '$(T)')
+
 # ---- all of it ----
 
 # In order of growing size, so that what is simple fails first.
@@ -100,4 +119,4 @@ test-slowfs: $(B)/slowfs ## tests of the test file system itself
 	@$(PYTHON) -B tests/slowfs/test_slowfs.py
 
 .PHONY: test-programs
-test-programs: $(B)/slowfs $(PRELOAD_PROGRAMS)
+test-programs: $(B)/slowfs $(PRELOAD_PROGRAMS) $(FAULTS_PROGRAMS)

@@ -239,8 +239,8 @@ START_TEST(setup_is_overtaken)
 }
 END_TEST
 
-/* Another process takes its time: there is no tier until it is ready, since its device is not known,
- * by which descriptors of entries are told from others. */
+/* Another process takes its time: there is no tier until it is ready, since its device is not
+ * known, by which descriptors of entries are told from others. */
 START_TEST(setup_is_not_waited_for_without_end)
 {
     UNIT_NEEDS_PRIVATE();
