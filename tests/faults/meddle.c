@@ -57,6 +57,7 @@
     X(ftruncate)                                                                                   \
     X(fallocate)                                                                                   \
     X(fadvise64)                                                                                   \
+    X(prlimit64)                                                                                   \
     X(fstat)                                                                                       \
     X(newfstatat)                                                                                  \
     X(statx)                                                                                       \
