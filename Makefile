@@ -34,7 +34,7 @@ PRELOAD := $(wildcard preload/*.c)
 CLI := $(wildcard cli/*.c)
 objects = $(patsubst %.c,$(B)/obj/%.o,$(1))
 
-.PHONY: all demo test test-newest bench format lint install uninstall clean help arrows
+.PHONY: all demo test test-all test-newest compatibility bench format lint install uninstall clean help arrows
 .DELETE_ON_ERROR:
 
 all: arrows $(B)/stoker $(B)/libstoker.so ## build the library and the command (into build/)
@@ -66,6 +66,22 @@ test: ## run all tests (T=name: those with that name)
 	@scripts/deps.sh build test
 	@$(MAKE) --no-print-directory all $(B)/slowfs
 	@scripts/test.sh $(T)
+
+# What `make test` takes a slice of, because it takes long, or needs much to be installed.
+test-all: ## run all cases of all tests, of which `test` runs a slice
+	@scripts/deps.sh build test test-all
+	@$(MAKE) --no-print-directory all $(B)/slowfs
+	@STOKER_ALL=1 scripts/test.sh
+
+# The tests record what they ran in MATRIX; an existing file is only made a page of.
+MATRIX ?= build/matrix.jsonl
+compatibility: ## write docs/compatibility.md from a run of test-all (or from MATRIX=file)
+ifeq ($(origin MATRIX),file)
+	@mkdir -p build && rm -f $(MATRIX)
+	@STOKER_MATRIX=$(CURDIR)/$(MATRIX) $(MAKE) --no-print-directory test-all
+endif
+	@scripts/compatibility.py $(MATRIX) >build/compatibility.md
+	@mv build/compatibility.md docs/compatibility.md
 
 # ---- house-keeping ----
 

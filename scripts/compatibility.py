@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+"""Makes docs/compatibility.md out of what the tests have recorded (tests/lib/matrix.py).
+
+    scripts/compatibility.py ROWS >docs/compatibility.md
+
+ROWS is the file of JSON lines that STOKER_MATRIX named while the tests ran. The same rows, in any
+order and however often, make the same page.
+"""
+
+import collections
+import json
+import os
+import platform
+import sys
+
+HEAD = """\
+# What runs under Stoker as it runs without
+
+Made by `make compatibility` from what the tests recorded; not edited by hand. Each row is a
+subject that was run without the library and under it, and compared: what it read, the errors it
+met, what `stat` told it. *Same* means that nothing differed, and that the cache had its part in it;
+of a program that the library cannot see (static, or with system calls of its own), that it read
+the origin. Any other result is a difference that is known, and what it is.
+
+Made on {system}, kernel {kernel}, {libc}, {machine}.
+"""
+
+
+def system():
+    try:
+        return platform.freedesktop_os_release()["PRETTY_NAME"]
+    except OSError:
+        return platform.system()
+
+
+def kernel():
+    return ".".join(platform.release().split(".")[:2])
+
+
+def read(path):
+    """The rows: {group: {(name, version, cases): set of results}}."""
+    groups = collections.defaultdict(lambda: collections.defaultdict(set))
+    with open(path) as file:
+        for line in file:
+            row = json.loads(line)
+            key = (row["name"], row["version"], row["cases"])
+            groups[row["group"]][key].add(row["result"])
+    return groups
+
+
+def result(found):
+    """Several results of one row: a difference anywhere is the result."""
+    return "; ".join(sorted(found - {"same"})) or "same"
+
+
+def cell(text):
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def by_name(key):
+    return [(part.lower(), part) for part in key]
+
+
+def table(rows):
+    versions = any(version for _, version, _ in rows)
+    titles = ["What", *(["Version"] if versions else []), "Cases", "Result"]
+    yield "| " + " | ".join(titles) + " |"
+    yield "|" + "---|" * len(titles)
+    for name, version, cases in sorted(rows, key=by_name):
+        cells = [name, *([version] if versions else []), cases, result(rows[name, version, cases])]
+        yield "| " + " | ".join(map(cell, cells)) + " |"
+
+
+def page(groups):
+    yield HEAD.format(system=system(), kernel=kernel(), libc=" ".join(platform.libc_ver()),
+                      machine=platform.machine())
+    for group in sorted(groups, key=str.lower):
+        yield f"## {group}\n"
+        yield from table(groups[group])
+        yield ""
+
+
+def main():
+    if len(sys.argv) != 2 or not os.path.exists(sys.argv[1]):
+        sys.exit(__doc__)
+    groups = read(sys.argv[1])
+    if not groups:
+        sys.exit(f"{sys.argv[1]}: no test has recorded anything")
+    print("\n".join(page(groups)).rstrip("\n"))
+
+
+if __name__ == "__main__":
+    main()
