@@ -37,7 +37,7 @@ bool stk_cache_place(struct stk_cache *cache, const char *absolute, int dirfd, c
 {
     const char *rest;
     const struct stk_root *root = stk_roots_match(&cache->roots, absolute, &rest);
-    if (root == NULL || !root->usable ||
+    if (root == NULL || !root->usable || atomic_load(&cache->roots.lost) ||
         is_astray(cache, &cache->roots.roots[root - cache->roots.roots])) {
         return false;
     }

@@ -83,9 +83,20 @@ struct mount_search {
     uint64_t hash;
 };
 
-static uint64_t hash_mount(const struct stk_mount *mount, uint64_t seed)
+/* Volumes come and go on one device (a loop device, a detachable disk). Their numbers tell them
+ * apart; other sources name their volume, and are not to be asked over a network. */
+static uint64_t hash_volume(const struct stk_mount *mount)
 {
-    uint64_t hash = stk_hash_64(mount->type, strlen(mount->type), seed);
+    struct statfs fs;
+    if (strncmp(mount->source, "/dev/", 5) != 0 || stk_sys_statfs(mount->point, &fs) != 0) {
+        return 0;
+    }
+    return stk_hash_64(&fs.f_fsid, sizeof fs.f_fsid, 0);
+}
+
+static uint64_t hash_mount(const struct stk_mount *mount)
+{
+    uint64_t hash = stk_hash_64(mount->type, strlen(mount->type), hash_volume(mount));
     hash = stk_hash_64(mount->source, strlen(mount->source), hash);
     return stk_hash_64(mount->root, strlen(mount->root), hash);
 }
@@ -101,14 +112,13 @@ static void consider_mount(void *context, const struct stk_mount *mount)
     size_t length = strlen(mount->point);
     if (length >= search->best && is_at_or_above(mount->point, search->root->canonical)) {
         search->best = length;
-        search->hash = hash_mount(mount, 0);
+        search->hash = hash_mount(mount);
         search->root->inode_counts = type_keeps_inodes(mount->type);
     }
 }
 
-static void name_root(struct stk_root *root, uint64_t mount_hash)
+static void name_root(struct stk_root *root, uint64_t hash)
 {
-    uint64_t hash = stk_hash_64(root->canonical, strlen(root->canonical), mount_hash);
     const char *leaf = stk_path_leaf(root->canonical);
     struct stk_text name = stk_text_in(root->name, sizeof root->name - 18);
     stk_text_add(&name, leaf);
@@ -182,9 +192,10 @@ static void resolve_one(struct stk_roots *roots, struct stk_root *root, uint64_t
     if (!stk_mounts_visit(consider_mount, &search)) {
         return;
     }
-    const uint64_t parts[] = {view, root->dev, root->ino};
+    uint64_t hash = stk_hash_64(root->canonical, strlen(root->canonical), search.hash);
+    const uint64_t parts[] = {view, root->dev, root->ino, hash};
     root->key = stk_hash_64(parts, sizeof parts, 0);
-    name_root(root, search.hash);
+    name_root(root, hash);
     root->linked = strcmp(root->prefix, root->canonical) != 0;
     root->usable = true;
 }
@@ -298,11 +309,17 @@ const struct stk_root *stk_roots_match(const struct stk_roots *roots, const char
     return best;
 }
 
+void stk_roots_lose(struct stk_roots *roots)
+{
+    atomic_store(&roots->lost, true);
+}
+
 const struct stk_root *stk_roots_by_name(const struct stk_roots *roots, const char *name,
                                          size_t length)
 {
     const struct stk_root *found = NULL;
-    for (unsigned i = 0; i < roots->count && (found == NULL || found->linked); i++) {
+    unsigned count = atomic_load(&roots->lost) ? 0 : roots->count;
+    for (unsigned i = 0; i < count && (found == NULL || found->linked); i++) {
         const struct stk_root *root = &roots->roots[i];
         if (root->usable && strlen(root->name) == length && memcmp(root->name, name, length) == 0 &&
             (found == NULL || !root->linked)) {

@@ -44,6 +44,7 @@ struct stk_root {
 /* All roots of a process, and the text of their paths. Zero before use; may be static. */
 struct stk_roots {
     unsigned count;
+    _Atomic bool lost; /* the process sees other files now than when they were resolved */
     size_t text_used;
     struct stk_root roots[STK_ROOTS];
     char text[STK_ROOT_TEXT_BYTES];
@@ -68,6 +69,9 @@ const char *stk_roots_keep(struct stk_roots *roots, const char *text);
  */
 const struct stk_root *stk_roots_match(const struct stk_roots *roots, const char *path,
                                        const char **rest);
+/* The process has another view of the file system from now on: what was resolved is not true of it,
+ * and nothing is covered any more. */
+void stk_roots_lose(struct stk_roots *roots);
 /* The resolved root with this name, or NULL; rather the one that is spelled without links. */
 const struct stk_root *stk_roots_by_name(const struct stk_roots *roots, const char *name,
                                          size_t length);

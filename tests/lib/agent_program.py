@@ -4,6 +4,7 @@ prints what became of each. A line is the repr of (name, arguments); the answer 
 
 import ast
 import ctypes
+import fcntl
 import hashlib
 import mmap
 import os
@@ -151,6 +152,19 @@ def served(fd):
 
 def fd_facts(fd):
     return facts(os.fstat(fd))
+
+
+def lock(fd, kind):
+    """A POSIX lock on the whole file."""
+    fcntl.lockf(fd, fcntl.LOCK_EX if kind == "exclusive" else fcntl.LOCK_SH)
+
+
+def read_some(fd, count):
+    return os.read(fd, count)
+
+
+def write_some(fd, data):
+    return os.write(fd, data)
 
 
 def names(path):

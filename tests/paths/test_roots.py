@@ -116,8 +116,11 @@ def test_a_bind_mount_as_root(agents, place, base):
     place.run(["mount", "--bind", base / "data", base / "bound"])
     with agents.plain() as plain:
         check(agents, plain, base / "bound", [base / "bound" / name for name in BELOW])
-        check(agents, plain, [base / "bound", base / "data"],
-              [base / directory / name for name in BELOW for directory in ("bound", "data")])
+        both = [base / directory / name for name in BELOW for directory in ("bound", "data")]
+        check(agents, plain, [base / "bound", base / "data"], both)
+        with agents.shim([base / "bound", base / "data"]) as shim:
+            assert all(sight.served["open"] for sight in shim.see_all(both).values())
+        assert shim.summary["fills"] == 0
         place.run(["mount", "--bind", base / "data/hard1", base / "data/a.bin"])
         check(agents, plain, base / "data", [base / "data/a.bin", base / "data/hard1"])
     matrix.record("Paths", "bind mounts of directories and files", "", "root and file", "same")

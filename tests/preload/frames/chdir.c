@@ -73,6 +73,20 @@ static void by_system_call(int home)
     look();
 }
 
+/* Into a view of the file system that does not exist. (Into others: tests/paths.) */
+static void views(void)
+{
+    int (*root)(const char *) = (int (*)(const char *))symbol("chroot");
+    int (*leave)(int) = (int (*)(int))symbol("unshare");
+    int (*enter)(int, int) = (int (*)(int, int))symbol("setns");
+    SHOW("chroot", root("missing"));
+    SHOW("chroot", root("a.bin"));
+    SHOW("unshare", leave(0));
+    SHOW("unshare", leave(1));
+    SHOW("setns", enter(-1, 0));
+    look();
+}
+
 /* A directory that moves takes those along that are in it. */
 static void moved(int home)
 {
@@ -155,6 +169,7 @@ void body(void)
     by_path(home);
     by_descriptor(home);
     by_system_call(home);
+    views();
     moved(home);
     in_others(home);
     written_from_afar(home);

@@ -1,0 +1,51 @@
+/*
+ * chroot, unshare and setns: the same paths mean other files afterwards. What the cache has
+ * resolved is not true of them, so this process reads the origin from then on; a program that it
+ * executes begins anew. Before the cache is set up nothing is resolved, and nothing lost.
+ */
+#include <errno.h>
+#include <sched.h>
+#include <stddef.h>
+
+#include "preload/export.h"
+#include "preload/far.h"
+#include "preload/next.h"
+#include "preload/process.h"
+
+static int unsupported(void)
+{
+    errno = ENOSYS;
+    return -1;
+}
+
+/* The working directory may be another, too: of a mount namespace that is entered, its root. */
+static int after(int result)
+{
+    struct stk_cache *cache = stk_process_cache_if_ready();
+    if (result == 0) {
+        stk_far_moved();
+        if (cache != NULL) {
+            stk_roots_lose(&cache->roots);
+        }
+    }
+    return result;
+}
+
+STK_EXPORT(int, chroot, const char *path)
+{
+    int (*next)(const char *) = (int (*)(const char *))stk_next(STK_SYM_chroot);
+    return after(next != NULL ? next(path) : unsupported());
+}
+
+STK_EXPORT(int, unshare, int flags)
+{
+    int (*next)(int) = (int (*)(int))stk_next(STK_SYM_unshare);
+    int result = next != NULL ? next(flags) : unsupported();
+    return (flags & CLONE_NEWNS) != 0 ? after(result) : result;
+}
+
+STK_EXPORT(int, setns, int fd, int kind)
+{
+    int (*next)(int, int) = (int (*)(int, int))stk_next(STK_SYM_setns);
+    return after(next != NULL ? next(fd, kind) : unsupported());
+}

@@ -1,0 +1,287 @@
+"""Descriptors that came from the cache, by all their other names, in other processes, and after
+their file is gone. And trees of links as model hubs and data versioning tools lay them out."""
+
+import os
+
+import pytest
+
+import matrix
+import tree
+from origin import settle
+
+SIZE, CTIME, NLINK = 6, 8, 3  # of the agents' stat results
+
+
+@pytest.fixture
+def base(scratch):
+    tree.make(scratch / "base")
+    return scratch / "base"
+
+
+@pytest.fixture
+def duo(agents, base):
+    with agents.shim(base / "data") as shim, agents.plain() as plain:
+        yield shim, plain
+    assert shim.summary["hits"] + shim.summary["fills"] > 0
+
+
+def open_both(duo, path, flags=os.O_RDONLY):
+    fds = [agent.open(path, flags) for agent in duo]
+    assert duo[0].served(fds[0]) and not duo[1].served(fds[1])
+    return fds
+
+
+FD_NAMES = ["/proc/self/fd/{fd}", "/dev/fd/{fd}", "/proc/thread-self/fd/{fd}",
+            "/proc/self/../self/fd/{fd}", "/proc//self/./fd/{fd}", "/proc/{pid}/fd/{fd}"]
+
+
+@pytest.mark.parametrize("name", FD_NAMES)
+def test_names_of_a_descriptor(duo, base, name):
+    """They can be read and stat'ed as ever; only readlink tells where the bytes lie."""
+    fds = open_both(duo, base / "data/a.bin")
+    shim, plain = [agent.see(name.format(fd=fd, pid=agent.getpid()))
+                   for agent, fd in zip(duo, fds)]
+    for key in "open", "stat", "exists", "readable":
+        assert shim[key] == plain[key], key
+    assert shim["readlink"] != plain["readlink"]
+    matrix.record("Paths", name.format(fd="N", pid="PID"), "", "read, stat, access, readlink",
+                  "readlink names the entry")
+
+
+def test_a_descriptor_below_its_own_directory(duo, base):
+    """openat(open("/proc/self/fd"), "N")."""
+    fds = open_both(duo, base / "data/a.bin")
+    seen = []
+    for agent, fd in zip(duo, fds):
+        at = agent.open("/proc/self/fd", os.O_RDONLY | os.O_DIRECTORY)
+        seen.append(agent.see(b"%d" % fd, at))
+        agent.chdir("/proc/self/fd")
+        seen[-1].by_cwd = agent.see(b"%d" % fd)
+        agent.chdir("/")
+    assert seen[0]["open"] == seen[1]["open"] and seen[0]["stat"] == seen[1]["stat"]
+    assert seen[0].by_cwd["open"] == seen[1].by_cwd["open"]
+    assert seen[0].by_cwd["stat"] == seen[1].by_cwd["stat"]
+
+
+def test_a_descriptor_of_a_directory_by_name(duo, base):
+    """/proc/self/fd/N/x is a file below the root, whatever it is called."""
+    seen = []
+    for agent in duo:
+        fd = agent.open(base / "data/sub", os.O_RDONLY | os.O_DIRECTORY)
+        seen.append([agent.see(f"/proc/self/fd/{fd}/b.bin"), agent.see(b"b.bin", fd)])
+    assert seen[0] == seen[1] and seen[0][1].served["open"]
+
+
+@pytest.mark.parametrize("program", ["cat /dev/stdin", "cat /dev/fd/0", "cat /proc/self/fd/0",
+                                     "cat <&0", "stat -L -c '%s %i %d %Y' /dev/stdin", "wc -c",
+                                     "md5sum /dev/stdin"])
+def test_the_standard_input_of_a_program(agents, jobs, place, base, program):
+    """A shell opens it through the library, the program looks at it by its names."""
+    script = f'{program} <"$0"; {program} <"$0"'
+    argv = ["sh", "-c", script, base / "data/a.bin"]
+    ran = jobs.run(argv, path=base / "data")
+    assert ran.stdout == place.run(argv).stdout and ran.hits >= 1
+
+
+def test_in_a_child_and_over_a_socket(duo, base):
+    fds = open_both(duo, base / "data/a.bin")
+    seen = []
+    for agent, fd in zip(duo, fds):
+        passed = agent.pass_fd(agent.dup(fd))
+        seen.append([agent.in_child("fd_facts", fd), agent.fd_facts(passed),
+                     agent.in_child("pread", fd, 1 << 16, 100), agent.pread(passed, 1 << 16, 0)])
+    assert seen[0] == seen[1]
+
+
+def test_the_offset_is_shared_with_a_child(duo, base):
+    fds = open_both(duo, base / "data/a.bin")
+    seen = []
+    for agent, fd in zip(duo, fds):
+        agent.lseek(fd, 1000, os.SEEK_SET)
+        seen.append([agent.in_child("read_some", fd, 500), agent.lseek(fd, 0, os.SEEK_CUR),
+                     agent.in_child("read_some", fd, 10000), agent.lseek(fd, 0, os.SEEK_CUR)])
+    assert seen[0] == seen[1] and seen[0][3] == 5000
+
+
+def test_a_file_that_is_gone_can_still_be_read(duo, base):
+    fds = open_both(duo, base / "data/hard1")
+    duo[0].unlink(base / "data/hard1")
+    seen = [(agent.pread(fd, 1 << 16, 0), agent.fd_facts(fd)[SIZE]) for agent, fd in zip(duo, fds)]
+    assert seen[0] == seen[1]
+    matrix.record("Paths", "a file unlinked while it is open", "", "read, fstat",
+                  "fstat has the links and ctime of before")
+
+
+def test_an_entry_cannot_be_written_through_its_descriptor(duo, base):
+    """Not even by root, by whatever name it is opened again: the origin is."""
+    path = base / "data/a.bin"
+    fds = open_both(duo, path)
+    before = duo[1].text(path)
+    entry = duo[0].readlink(f"/proc/self/fd/{fds[0]}")
+    writer = duo[0].open(f"/proc/self/fd/{fds[0]}", os.O_RDWR)
+    duo[0].pwrite(writer, b"changed", 0)
+    assert duo[1].text(entry) == before
+    assert duo[1].text(path) == b"changed" + before[7:] == duo[0].text(path)
+    assert [agent.errno_of("write_some", fd, b"x") for agent, fd in zip(duo, fds)] == [9, 9]
+
+
+def test_the_attributes_of_statx(agents, base):
+    """A known file is answered from memory, with the attributes left out, as the mask says."""
+    path = os.fsencode(base / "data/a.bin")
+    everything = 0x7ff | 0x800
+    with agents.shim(base / "data") as shim, agents.plain() as plain:
+        for _ in range(3):
+            shim.text(base / "data/a.bin")
+            seen, expected = (agent.statx(-100, path, 0, everything) for agent in (shim, plain))
+            assert seen[3:] == expected[3:]  # mode and size
+            assert seen[0] & 0xfff == expected[0] & 0xfff
+            assert (seen[1], seen[2]) in [(expected[1], expected[2]), (0, 0)]
+
+
+TRY_LOCK = """
+import fcntl, os, sys
+fd = os.open(sys.argv[1], os.O_RDWR)
+try:
+    fcntl.lockf(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    print("free")
+except OSError:
+    print("locked")
+"""
+
+
+def is_locked(agent, path):
+    """Whether another process, without the library, finds a lock on the file."""
+    argv = [b"env", b"-u", b"LD_PRELOAD", b"/usr/bin/python3", b"-c", TRY_LOCK.encode(),
+            os.fsencode(path)]
+    return agent.spawn(argv) == b"locked\n"
+
+
+def test_a_lock_of_a_writer_holds(duo, base):
+    """A file that is open for writing is not cached, so its locks are the origin's."""
+    path = base / "data/a.bin"
+    fd = duo[0].open(path, os.O_RDWR)
+    duo[0].lock(fd, "exclusive")
+    duo[0].open(path, os.O_RDONLY)
+    assert is_locked(duo[0], path)
+    matrix.record("Paths", "locks of a process that has the file open for writing", "",
+                  "seen by another process", "same")
+    duo[0].see(base / "data/hard1")
+
+
+@pytest.mark.xfail(strict=True, reason="a descriptor of an entry locks the entry: processes that "
+                   "only read exclude each other, but not one that opens the file for writing")
+def test_a_lock_of_a_reader_holds(duo, base):
+    path = base / "data/a.bin"
+    fd = duo[0].open(path, os.O_RDONLY)
+    duo[0].lock(fd, "shared")
+    assert is_locked(duo[0], path)
+
+
+@pytest.mark.xfail(strict=True, reason="a fill closes its descriptor of the origin, which ends the "
+                   "POSIX locks that this process has on the file by another one")
+def test_a_lock_outlives_a_fill(duo, base):
+    path = base / "data/young"
+    duo[1].write(path, b"x" * 1000)
+    fd = duo[0].open(path, os.O_RDONLY)
+    assert not duo[0].served(fd)
+    duo[0].lock(fd, "shared")
+    assert is_locked(duo[0], path)
+    settle()
+    again = duo[0].open(path, os.O_RDONLY)
+    assert duo[0].served(again)
+    assert is_locked(duo[0], path)
+
+
+# ---- trees of links ----
+
+
+def make_hub(hub):
+    """Blobs named by their hashes, revisions that link to them, references to revisions."""
+    for number in range(12):
+        tree.write(hub / f"models--a--b/blobs/{number:040x}", 4000 + number)
+    for revision in "r1", "r2":
+        for number in range(8):
+            name = hub / "models--a--b/snapshots" / revision / f"part{number % 2}/file{number}.bin"
+            name.parent.mkdir(parents=True, exist_ok=True)
+            blob = number if revision == "r1" or number < 4 else number + 4
+            name.symlink_to(f"../../../blobs/{blob:040x}")
+    tree.write(hub / "models--a--b/refs/main", 40)
+    (hub / "latest").symlink_to("models--a--b/snapshots/r1")
+    tree.on_disk()
+
+
+def hub_files(hub):
+    for revision in "models--a--b/snapshots/r1", "models--a--b/snapshots/r2", "latest":
+        for number in range(8):
+            yield hub / revision / f"part{number % 2}/file{number}.bin"
+    yield hub / "models--a--b/refs/main"
+    yield hub / "latest"
+
+
+@pytest.mark.parametrize("root", ["", "models--a--b/snapshots", "models--a--b/snapshots/r1"])
+def test_a_hub_of_links(agents, scratch, root):
+    """The root may hold the blobs, or only the links to them."""
+    hub = scratch / "hub"
+    make_hub(hub)
+    looked_at = list(hub_files(hub))
+    covered = [path for path in looked_at if (hub / root) in path.parents and path.name != "latest"]
+    for visit in range(2):
+        with agents.shim(hub / root) as shim, agents.plain() as plain:
+            for _ in range(2):
+                seen, expected = shim.see_all(looked_at), plain.see_all(looked_at)
+                assert seen == expected
+                assert [path for path in looked_at if seen[path].served["open"]] == covered
+            assert shim.walk(str(hub)) == plain.walk(str(hub))
+            if visit == 1:
+                change_hub(shim, plain, hub, looked_at)
+    assert shim.summary["hits"] >= len(covered)
+    matrix.record("Paths", f"a model hub's tree of links, root at hub/{root}", "",
+                  "read, walked, a new revision, a blob replaced, everything removed", "same")
+
+
+def change_hub(shim, plain, hub, looked_at):
+    """What a hub's client does: a reference moves on, a blob is fetched anew, a revision goes."""
+    revisions = hub / "models--a--b/snapshots"
+
+    def check():
+        assert shim.see_all(looked_at) == plain.see_all(looked_at)
+
+    shim.symlink("models--a--b/snapshots/r2", str(hub / "next"))
+    shim.rename(hub / "next", hub / "latest")
+    check()
+    blob = os.path.realpath(revisions / "r1/part0/file0.bin")
+    shim.write(blob + ".incomplete", b"new" * 1000)
+    shim.rename(blob + ".incomplete", blob)
+    check()
+    shim.unlink(revisions / "r1/part1/file1.bin")
+    shim.symlink(f"../../../blobs/{9:040x}", str(revisions / "r1/part1/file1.bin"))
+    check()
+    settle()
+    check()
+    shim.rmtree(revisions / "r2")
+    check()
+    shim.rmtree(hub / "models--a--b")
+    check()
+
+
+def test_an_annex_of_links(agents, scratch):
+    """Links to read-only files in read-only directories, which are replaced by files and back."""
+    annex = scratch / "annex"
+    for number in range(6):
+        stored = annex / f".git/annex/objects/{number}/KEY{number}/KEY{number}"
+        tree.write(stored, 3000 + number)
+        stored.chmod(0o444)
+        stored.parent.chmod(0o555)
+        (annex / f"file{number}").symlink_to(os.path.relpath(stored, annex))
+    tree.on_disk()
+    looked_at = [annex / f"file{number}" for number in range(6)]
+    with agents.shim(annex) as shim, agents.plain() as plain:
+        for _ in range(2):
+            assert shim.see_all(looked_at) == plain.see_all(looked_at)
+        assert all(sight.served["open"] for sight in shim.see_all(looked_at).values())
+        shim.spawn([b"sh", b"-c", b'cd "$0" && cp file0 aside && chmod 644 aside && mv aside file0'
+                    b' && echo more >>file0', os.fsencode(annex)])
+        assert shim.see_all(looked_at) == plain.see_all(looked_at)
+        shim.unlink(annex / "file0")
+        shim.symlink(".git/annex/objects/1/KEY1/KEY1", str(annex / "file0"))
+        assert shim.see_all(looked_at) == plain.see_all(looked_at)
