@@ -1,6 +1,6 @@
 # Stoker. `make help` lists what there is to do.
 #
-# Variables: SAN=address|undefined|thread builds with a sanitizer (in its own directory);
+# Variables: SAN=address,undefined|thread|... builds with sanitizers (in a directory of their own);
 # T=name runs one test; PREFIX and DESTDIR say where to install; CC=clang compiles with clang.
 
 PREFIX ?= /usr/local
@@ -13,7 +13,9 @@ WERROR ?=
 Q := $(if $(V),,@)
 PYTHON ?= /usr/bin/python3
 
-B := build$(if $(SAN),/$(SAN))
+# With "+" for the commas, which mean something else to the linker.
+comma := ,
+B := build$(if $(SAN),/$(subst $(comma),+,$(SAN)))
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wconversion \
 	-Wpointer-arith -Wcast-qual -Wwrite-strings -Wundef -Wvla $(WERROR)
 # No fortify and no stack protector: their helpers are symbols that other libcs lack, and one such
@@ -25,7 +27,8 @@ GUEST := -fPIC -fvisibility=hidden -fno-stack-protector -U_FORTIFY_SOURCE -fno-m
 LTO := $(if $(SAN),,$(if $(findstring Free Software,$(shell $(CC) --version)),-flto=auto))
 ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE -I. $(WARNINGS) $(GUEST) $(CFLAGS) \
 	$(if $(LTO),$(LTO) -ffat-lto-objects) \
-	$(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer)
+	$(COMPILE_SAN)
+COMPILE_SAN := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer)
 LINK_SAN := $(if $(SAN),-fsanitize=$(SAN))
 
 BASE := $(wildcard base/*.c)

@@ -29,6 +29,7 @@ all() {
     part test-unit
     part test-stress
     part test-preload
+    part test-san
     part test-python
     part test-paths
     part test-faults

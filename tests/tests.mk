@@ -11,7 +11,7 @@ $(B)/slowfs: $(wildcard tests/slowfs/*.c) $(wildcard tests/slowfs/*.h)
 PRELOAD_FRAMES := open stdio stat access async create change chdir metadata fdmeta
 PRELOAD_SHARED := $(addprefix tests/preload/frames/,frame.c show.c paths.c pool.c)
 PRELOAD_BIN := $(B)/tests/preload
-PRELOAD_CC = $(CC) -std=gnu11 -D_GNU_SOURCE -I. $(WARNINGS) $(CFLAGS)
+PRELOAD_CC = $(CC) -std=gnu11 -D_GNU_SOURCE -I. $(WARNINGS) $(CFLAGS) $(COMPILE_SAN)
 PRELOAD_PROGRAMS := $(addprefix $(PRELOAD_BIN)/,$(PRELOAD_FRAMES) warm counters)
 
 # The body is in a library, whose constructor is one of the frames.
@@ -54,7 +54,7 @@ $(B)/tests/hammer: $(call objects,tests/stress/hammer.c tests/unit/private.c $(B
 	$(if $(V),,@echo "  LINK  $@")
 	$(Q)$(CC) -fno-lto -o $@ $^ $(LDFLAGS) $(LINK_SAN) -pthread
 
-.PHONY: test-unit test-stress test-tsan
+.PHONY: test-unit test-stress
 test-unit: $(B)/tests/unit ## unit tests of base and cache; T names a suite or a case
 	@$(B)/tests/unit $(T)
 
@@ -63,21 +63,39 @@ test-stress: $(B)/tests/hammer ## processes and threads against one catalogue, s
 	@$(B)/tests/hammer 5 || [ $$? = 77 ]
 	@$(B)/tests/hammer 2 threads || [ $$? = 77 ]
 
-test-tsan: ## the same threads under the thread sanitizer
-	@$(MAKE) --no-print-directory SAN=thread test-stress
+# ---- all of that under the sanitizers ----
+
+# The runtime comes first, as it demands, then the library. Library and programs are built with it,
+# or the thread sanitizer would not see what the one does for the other.
+SAN_RUNTIME = $(shell $(CC) -print-file-name=lib$(if $(findstring thread,$(SAN)),t,a)san.so)
+# What `make test` runs: all programs at their first look and when all is known, one in threads.
+SAN_SLICE := -k '(main and (cold or known)) or (thread and known and not in_a_run)'
+
+.PHONY: test-san test-frames
+test-frames: $(B)/libstoker.so $(B)/stoker $(PRELOAD_PROGRAMS)
+	@STOKER_BUILD='$(B)' STOKER_SANITIZER=$(if $(SAN),$(SAN_RUNTIME)) $(PYTHON) -m pytest -q \
+		--tb=short tests/preload/test_frames.py $(if $(filter 1,$(STOKER_ALL)),,$(SAN_SLICE))
+
+test-san: ## unit tests, stress and the interposed symbols under the sanitizers
+	@$(MAKE) --no-print-directory SAN=address,undefined test-unit test-frames \
+		$(if $(filter 1,$(STOKER_ALL)),test-stress)
+	@$(MAKE) --no-print-directory SAN=thread test-stress test-frames \
+		$(if $(filter 1,$(STOKER_ALL)),test-unit)
 
 # ---- tests/python: the command, and whole jobs on a slow origin ----
 
-VENV := build/venv
+VENV ?= build/venv
 
 .PHONY: test-python test-newest
 test-python: all $(B)/slowfs ## tests of the command and of whole jobs; T is an expression for -k
 	@STOKER_BUILD=$(B) $(PYTHON) -m pytest -q --tb=short tests/python $(if $(T),-k '$(T)')
 
-# Gigabytes, of which a processor needs little: so only when asked for.
-$(VENV)/ready:
+# 5.6 GB, of which a processor needs little: so only when asked for. It goes with `make clean`, as
+# everything built does; VENV=DIRECTORY puts it where it stays.
+VENV_LISTS := $(wildcard tests/*/requirements.txt)
+$(VENV)/ready: $(VENV_LISTS)
 	$(PYTHON) -m venv $(VENV)
-	$(VENV)/bin/pip install --quiet torch torchvision numpy pillow pytest
+	$(VENV)/bin/pip install --quiet torch torchvision numpy pillow pytest $(VENV_LISTS:%=-r %)
 	@touch $@
 
 test-newest: all $(B)/slowfs $(VENV)/ready ## the tests that use PyTorch, with the newest from PyPI

@@ -10,6 +10,7 @@ import sys
 import pytest
 
 import dataset
+import sanitizer
 from isolated import Isolated
 
 READERS = ["open", "stdio", "stat", "access", "async"]  # these change nothing
@@ -27,7 +28,7 @@ class Cache:
     def __init__(self, place, build, base, user):
         self.place, self.build, self.base, self.user = place, build, base, user
         self.home = f"/dev/shm/stoker-{user}"
-        self.env = {"LD_PRELOAD": build / "libstoker.so", "STOKER_PATHS": base / "data",
+        self.env = {**sanitizer.environment(build / "libstoker.so"), "STOKER_PATHS": base / "data",
                     "STOKER_TIERS": "/dev/shm:128M", "STOKER_MIN_AGE": dataset.MIN_AGE}
 
     def run(self, argv, **env):
@@ -104,7 +105,7 @@ def in_a_run(cache, argv):
         pytest.skip("the command is not built")
     warm_up = f"{cache.build}/tests/preload/warm {cache.base}/data; exec \"$@\""
     return cache.run([stoker, "run", "--path", cache.base / "data", "--", "sh", "-c", warm_up,
-                      "sh", *argv], LD_PRELOAD="")
+                      "sh", *argv], **sanitizer.environment())
 
 
 STATES = [cold, warm, known, fresh, dropped, forgotten, ageless, full, in_a_run]
@@ -149,7 +150,7 @@ def plain_runs():
 def plain_run(runs, place, name, argv, user, env):
     key = (name, argv[1], user)
     if key not in runs:
-        runs[key] = run_as(user, place, argv, env)
+        runs[key] = run_as(user, place, argv, {**sanitizer.environment(), **env})
     return runs[key]
 
 
