@@ -67,6 +67,11 @@ int stk_sys_dup3(int from, int to, int flags)
     return (int)CALL3(dup3, from, to, flags);
 }
 
+off_t stk_sys_lseek(int fd, off_t offset, int whence)
+{
+    return CALL3(lseek, fd, offset, whence);
+}
+
 ssize_t stk_sys_read(int fd, void *buffer, size_t bytes)
 {
     return CALL3(read, fd, buffer, bytes);

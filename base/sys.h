@@ -26,6 +26,7 @@ int stk_sys_openat(int dirfd, const char *path, int flags, mode_t mode);
 int stk_sys_open_nolinks(const char *path, int flags);
 int stk_sys_close(int fd);
 int stk_sys_dup3(int from, int to, int flags);
+off_t stk_sys_lseek(int fd, off_t offset, int whence);
 
 ssize_t stk_sys_read(int fd, void *buffer, size_t bytes);
 ssize_t stk_sys_pread(int fd, void *buffer, size_t bytes, off_t offset);

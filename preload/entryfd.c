@@ -1,6 +1,7 @@
 /* Descriptors of entries. See preload/entryfd.h. */
 #include "preload/entryfd.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -204,6 +205,39 @@ bool stk_entryfd_origin(int fd, char origin[STK_PATH_BYTES])
         return name_nowhere(origin);
     }
     return stk_cache_find_entry(cache, entry, origin, &record);
+}
+
+/* Whether what is open as `fd` is the version that the record tells of. */
+static bool is_version(struct stk_cache *cache, int fd, uint32_t number)
+{
+    struct statx answer;
+    struct stk_identity known, found;
+    const struct stk_record *record = stk_catalogue_record(&cache->catalogue, number);
+    if (record == NULL || stk_sys_statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &answer) != 0) {
+        return false;
+    }
+    stk_record_get_identity(record, &known);
+    return stk_identity_from_statx(&found, &answer) && stk_identity_same_version(&found, &known);
+}
+
+int stk_entryfd_open_origin(int fd)
+{
+    struct stat stat;
+    char path[STK_PATH_BYTES];
+    uint32_t record;
+    struct stk_cache *cache = NULL;
+    if (stk_sys_fstat(fd, &stat) == 0 && stk_entryfd_may_be(&stat)) {
+        cache = cache_with_device(&stat);
+    }
+    if (cache == NULL || !find_by_name(cache, fd, path, &record)) {
+        return -ENOENT;
+    }
+    int origin = stk_sys_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+    if (origin >= 0 && !is_version(cache, origin, record)) {
+        stk_sys_close(origin);
+        return -ENOENT;
+    }
+    return origin;
 }
 
 bool stk_entryfd_may_name_fd(const char *path)

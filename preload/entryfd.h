@@ -32,6 +32,12 @@ bool stk_entryfd_identify_path(int dirfd, const char *path, const struct stat *s
  * told. Inside the guard. */
 bool stk_entryfd_origin(int fd, char origin[STK_PATH_BYTES]);
 
+/*
+ * Opens that origin for reading, if its path still leads to the version that the entry has; -errno
+ * or -ENOENT. The caller closes it. Inside the guard.
+ */
+int stk_entryfd_open_origin(int fd);
+
 /* Whether this path may be another name for a descriptor. Cheap; false is certain. */
 bool stk_entryfd_may_name_fd(const char *path);
 

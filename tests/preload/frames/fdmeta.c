@@ -98,6 +98,37 @@ static void after_rename(void)
     close(fd);
 }
 
+static void show_copy(int from, off_t *offset, size_t bytes)
+{
+    typedef ssize_t copy_call(int, off_t *, int, off_t *, size_t, unsigned);
+    copy_call *copy = (copy_call *)symbol("copy_file_range");
+    int to = open(".", O_TMPFILE | O_RDWR, 0600);
+    SHOW("copy_file_range", copy(from, offset, to, NULL, bytes, 0));
+    SHOW("  at the source", lseek(from, 0, SEEK_CUR));
+    SHOW("  at the target", lseek(to, 0, SEEK_CUR));
+    SHOW("  offset", offset != NULL ? *offset : -1);
+    SHOW("  flags", copy(from, offset, to, NULL, bytes, 77));
+    lseek(to, 0, SEEK_SET);
+    show_content(to);
+    close(to);
+}
+
+/* The kernel copies within one file system; an entry is on another than its origin. */
+static void copy_ranges(void)
+{
+    unsigned number = pool_next();
+    off_t offset = 500;
+    int fds[] = {open(pool_path("pool", number), O_RDONLY), open("sub", O_RDONLY), -1};
+    for (unsigned i = 0; i < COUNT(fds); i++) {
+        show_copy(fds[i], NULL, 1000);
+        show_copy(fds[i], &offset, 700);
+        show_copy(fds[i], NULL, 1 << 20);
+        show_copy(fds[i], NULL, 1);
+    }
+    close(fds[0]);
+    close(fds[1]);
+}
+
 void body(void)
 {
     uid_t me = getuid();
@@ -114,4 +145,5 @@ void body(void)
     EVERY_FD("fsetxattr", fsetxattr_call, fd, "user.one", "value", 5, XATTR_REPLACE);
     EVERY_FD("fremovexattr", fremovexattr_call, fd, "user.one");
     after_rename();
+    copy_ranges();
 }

@@ -1,0 +1,87 @@
+/*
+ * copy_file_range. Some file systems refuse it across their borders, and a descriptor of an entry
+ * lies beyond one that the program does not know of: there the origin is copied from. Only after
+ * the refusal, so that nobody pays for it who does not need it.
+ */
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <unistd.h>
+
+#include "base/sys.h"
+#include "preload/entryfd.h"
+#include "preload/export.h"
+#include "preload/guard.h"
+#include "preload/next.h"
+#include "preload/process.h"
+
+struct call {
+    int fd_in;
+    off64_t *offset_in;
+    int fd_out;
+    off64_t *offset_out;
+    size_t bytes;
+    unsigned flags;
+};
+
+typedef ssize_t copy_function(int, off64_t *, int, off64_t *, size_t, unsigned);
+
+static ssize_t copy_next(const struct call *call)
+{
+    copy_function *next = STK_NEXT(copy_file_range, copy_function *);
+    if (next == NULL) {
+        errno = ENOSYS;
+        return -1;
+    }
+    return next(call->fd_in, call->offset_in, call->fd_out, call->offset_out, call->bytes,
+                call->flags);
+}
+
+static int open_origin(int fd)
+{
+    struct stk_guard guard;
+    int origin = -1;
+    if (stk_process_is_on() && stk_guard_enter(&guard)) {
+        origin = stk_entryfd_open_origin(fd);
+        stk_guard_leave(&guard);
+    }
+    return origin;
+}
+
+/* From the origin, at the offset that the entry's descriptor has, which moves on instead. */
+static ssize_t copy_from(int origin, const struct call *call)
+{
+    struct call real = *call;
+    off64_t offset = 0;
+    real.fd_in = origin;
+    if (call->offset_in == NULL) {
+        offset = stk_sys_lseek(call->fd_in, 0, SEEK_CUR);
+        real.offset_in = &offset;
+    }
+    ssize_t copied = copy_next(&real);
+    if (copied > 0 && call->offset_in == NULL) {
+        stk_sys_lseek(call->fd_in, offset, SEEK_SET);
+    }
+    return copied;
+}
+
+static __attribute__((noinline)) ssize_t copy_perhaps(const struct call *call, int before)
+{
+    int origin = open_origin(call->fd_in);
+    if (origin < 0) {
+        return -1;
+    }
+    errno = before;
+    ssize_t copied = copy_from(origin, call);
+    stk_sys_close(origin);
+    return copied;
+}
+
+STK_EXPORT(ssize_t, copy_file_range, int fd_in, off64_t *offset_in, int fd_out, off64_t *offset_out,
+           size_t bytes, unsigned flags)
+{
+    struct call call = {fd_in, offset_in, fd_out, offset_out, bytes, flags};
+    int before = errno;
+    ssize_t copied = copy_next(&call);
+    return copied < 0 && errno == EXDEV ? copy_perhaps(&call, before) : copied;
+}
