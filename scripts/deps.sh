@@ -3,6 +3,8 @@
 #
 #     scripts/deps.sh LIST...      a list is a file scripts/packages/LIST.txt
 #
+# One with a ? behind its name may be unknown here: what needs it is skipped then.
+#
 # With STOKER_NO_DEPS=1 it does nothing: for other systems, where the same things have other names.
 set -euo pipefail
 
@@ -23,6 +25,10 @@ usage() {
 
 # The packages of the lists, one a line, without comments.
 wanted() {
+    listed "$@" | sed 's/?$//'
+}
+
+listed() {
     local name
     for name in "$@"; do
         sed 's/#.*//' "$here/packages/$name.txt"
@@ -31,9 +37,20 @@ wanted() {
 
 missing() {
     local package state
-    for package in $(wanted "$@"); do
-        state=$(dpkg-query -W -f='${Status}' "$package" 2>/dev/null) || true
+    for package in $(listed "$@"); do
+        state=$(dpkg-query -W -f='${Status}' "${package%\?}" 2>/dev/null) || true
         [ "$state" = 'install ok installed' ] || echo "$package"
+    done
+}
+
+# Those of the missing packages that must be installed or can be.
+known() {
+    local package
+    for package in "$@"; do
+        case $package in
+        *\?) apt-cache show "${package%\?}" >/dev/null 2>&1 && echo "${package%\?}" ;;
+        *) echo "$package" ;;
+        esac
     done
 }
 
@@ -64,8 +81,11 @@ failed() {
 # apt's status lines come on descriptor 3, which becomes the pipe; what it says goes to the log.
 install() {
     local count
-    echo "deps: installing with apt-get: $*" >&2
     apt update >>"$log" 2>&1 || failed 'apt-get update'
+    # shellcheck disable=SC2046  # one word per package
+    set -- $(known "$@")
+    [ $# -gt 0 ] || return 0
+    echo "deps: installing with apt-get: $*" >&2
     count=$(apt -s install "$@" 2>>"$log" | grep -c '^Inst ') || failed 'apt-get install'
     apt -o APT::Status-Fd=3 install "$@" 3>&1 >>"$log" 2>&1 | show_progress "$count" ||
         failed 'apt-get install'
@@ -87,8 +107,12 @@ main() {
     fi
     packages=$(missing "$@")
     [ -n "$packages" ] || return 0
-    [ "$(id -u)" = 0 ] || fail 'deps.sh: packages are missing, and only root can install them:' \
-        "    sudo apt-get install --no-install-recommends $(xargs <<<"$packages")"
+    if [ "$(id -u)" != 0 ]; then
+        packages=$(printf '%s\n' "$packages" | sed '/?$/d')
+        [ -n "$packages" ] || return 0
+        fail 'deps.sh: packages are missing, and only root can install them:' \
+            "    sudo apt-get install --no-install-recommends $(xargs <<<"$packages")"
+    fi
     log=$(mktemp)
     trap 'rm -f "$log"' EXIT
     # shellcheck disable=SC2086  # one word per package
