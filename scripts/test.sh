@@ -21,7 +21,8 @@ one() {
     fi
     "${make[@]}" test-programs
     STOKER_BUILD=build "${PYTHON:-/usr/bin/python3}" -m pytest -q --tb=short tests/preload \
-        tests/python tests/paths tests/versions tests/faults -k "$name" || failed+=("$name")
+        tests/python tests/paths tests/versions tests/faults tests/cpython -k "$name" ||
+        failed+=("$name")
 }
 
 all() {
@@ -33,6 +34,7 @@ all() {
     part test-python
     part test-paths
     part test-faults
+    part test-cpython
 }
 
 if [ -n "$name" ]; then one; else all; fi

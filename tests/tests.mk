@@ -130,6 +130,19 @@ $(B)/tests/faults/meddle: tests/faults/meddle.c
 test-faults: all $(FAULTS_PROGRAMS) ## tests in which the library's system calls fail, one by one
 	@STOKER_BUILD=$(B) $(PYTHON) -m pytest -q --tb=short tests/faults $(if $(T),-k '$(T)')
 
+# ---- tests/cpython: CPython's own tests ----
+
+CPYTHON_PROGRAMS := $(B)/tests/cpython/unseen.so
+
+$(B)/tests/cpython/%.so: tests/cpython/%.c
+	@mkdir -p $(@D)
+	$(if $(V),,@echo "  LINK  $@")
+	$(Q)$(PRELOAD_CC) -Wno-missing-prototypes -fPIC -shared $< -ldl -o $@
+
+.PHONY: test-cpython
+test-cpython: all $(CPYTHON_PROGRAMS) ## CPython's own tests, each case as without
+	@STOKER_BUILD=$(B) $(PYTHON) -m pytest -q --tb=short tests/cpython $(if $(T),-k '$(T)')
+
 # ---- all of it ----
 
 # In order of growing size, so that what is simple fails first.
@@ -138,4 +151,4 @@ test-slowfs: $(B)/slowfs ## tests of the test file system itself
 	@$(PYTHON) -B tests/slowfs/test_slowfs.py
 
 .PHONY: test-programs
-test-programs: $(B)/slowfs $(PRELOAD_PROGRAMS) $(FAULTS_PROGRAMS)
+test-programs: $(B)/slowfs $(PRELOAD_PROGRAMS) $(FAULTS_PROGRAMS) $(CPYTHON_PROGRAMS)

@@ -1,0 +1,88 @@
+"""CPython's own tests of whatever touches files: under the library every single case ends as
+without.
+
+Their temporary files are covered, and so is the standard library, with the files that the tests
+bring along: what a process wrote itself is not cached in its run, so that hits come from there.
+In a second round the writes are hidden from the library (unseen.c), each open asks the origin, and
+hits come from the tests' own files."""
+
+import os
+import pathlib
+import shutil
+
+import pytest
+
+from jobs import Jobs
+from matrix import record
+from regrtest import PYTHON, Regrtest, ask, differences
+from slices import ALL
+
+LIBRARY = pathlib.Path(ask('sysconfig.get_path("stdlib")'))
+QUICK = ["test_fileio", "test_stat", "test_glob", "test_mmap", "test_tempfile", "test_shutil",
+         "test_pathlib", "test_posix", "test_os", "test_dbm", "test_fcntl", "test_sqlite3"]
+LONG = ["test_io", "test_zipfile", "test_tarfile", "test_subprocess", "test_multiprocessing_fork",
+        "test_multiprocessing_spawn", "test_multiprocessing_forkserver"]
+MODULES = QUICK + LONG if ALL else QUICK
+# Each open of a young file waits until that is old enough.
+UNSEEN = MODULES if ALL else ["test_fileio", "test_mmap", "test_tempfile", "test_shutil", "test_dbm"]
+# Those which read a file of theirs at least twice: elsewhere there is nothing to hit.
+REREAD = {"test_tarfile", "test_zipfile", "test_shutil", "test_io", "test_os"}
+NOBODY = 65534
+
+
+@pytest.fixture(autouse=True)
+def need_the_module(module):
+    """Debian's package of the tests, libpython3.11-testsuite, is without those of sqlite3."""
+    if not any((LIBRARY / "test" / name).exists() for name in (f"{module}.py", module)):
+        pytest.skip(f"{PYTHON} comes without {module}; STOKER_CPYTHON may name another")
+
+
+def same(regrtest, module, shim, plain):
+    """The differences, after as many plain runs as tell which cases are unsteady by themselves."""
+    runs = [plain]
+    while found := differences(runs, shim):
+        if len(runs) == 3:
+            return found
+        runs.append(regrtest.plain(module))
+    return found
+
+
+def check(module, what, regrtest, shim):
+    plain = regrtest.plain(module)
+    assert len(plain.verdicts) > 10
+    found = same(regrtest, module, shim, plain)
+    assert not found, f"{found}\n{shim.said}"
+    assert shim.status == plain.status, shim.said
+    record("CPython's own tests", module, ask("platform.python_version()"),
+           f"{len(plain.verdicts)} cases, {what}", "same")
+
+
+def covered_with_the_library(regrtest, module, what):
+    regrtest.warm(LIBRARY)
+    shim = regrtest.shim(module, also=[LIBRARY])
+    assert shim.summary["hits"] > 0
+    check(module, what, regrtest, shim)
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_files_and_the_standard_library_covered(jobs, scratch, module):
+    covered_with_the_library(Regrtest(jobs, scratch), module, "files and standard library covered")
+
+
+@pytest.mark.parametrize("module", UNSEEN)
+def test_files_written_behind_our_back(jobs, build, scratch, module):
+    regrtest = Regrtest(jobs, scratch)
+    shim = regrtest.shim(module, flags=["--fresh=open"],
+                         env={"LD_PRELOAD": build / "tests/cpython/unseen.so"})
+    assert module not in REREAD or shim.summary["hits"] > 0
+    check(module, "own files cached, their writes unseen", regrtest, shim)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become somebody else")
+@pytest.mark.parametrize("module", QUICK if ALL else ["test_fileio"])
+def test_as_another_user(place, build, scratch, module):
+    # Where others may read them: the checkout may lie below a closed directory.
+    for name in "stoker", "libstoker.so":
+        shutil.copy(build / name, scratch)
+    regrtest = Regrtest(Jobs(place, scratch, scratch), scratch, NOBODY)
+    covered_with_the_library(regrtest, module, "as another user")
