@@ -35,12 +35,15 @@ BASE := $(wildcard base/*.c)
 CACHE := $(wildcard cache/*.c)
 PRELOAD := $(wildcard preload/*.c)
 CLI := $(wildcard cli/*.c)
+# The kernels of this processor only; kernels/select.c knows which ones there are.
+MACHINE := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
+DECODE := $(wildcard decode/*.c decode/kernels/*.c decode/kernels/$(MACHINE)/*.c)
 objects = $(patsubst %.c,$(B)/obj/%.o,$(1))
 
 .PHONY: all demo test test-all test-newest compatibility bench format lint install uninstall clean help arrows
 .DELETE_ON_ERROR:
 
-all: arrows $(B)/stoker $(B)/libstoker.so ## build the library and the command (into build/)
+all: arrows $(B)/stoker $(B)/libstoker.so $(B)/libstokerdecode.a ## build the library and the command (into build/)
 
 # ---- the library ----
 
@@ -58,6 +61,28 @@ $(B)/libstoker.so: $(call objects,$(BASE) $(CACHE) $(PRELOAD)) $(B)/exports.map
 $(B)/stoker: $(call objects,$(BASE) $(CACHE) $(CLI))
 	$(if $(V),,@echo "  LINK  $@")
 	$(Q)$(CC) -fno-lto -o $@ $^ $(LDFLAGS) $(LINK_SAN) -pthread
+
+# ---- decoding ----
+
+# Linked with libjpeg-turbo's libjpeg.a by those who use it. Its code can be part of a shared library
+# only if its symbols stay inside.
+JPEG_LIBS ?= -l:libjpeg.a -lm -Wl,--exclude-libs,ALL
+DECODE_OBJECTS := $(call objects,$(DECODE))
+
+$(B)/libstokerdecode.a: $(DECODE_OBJECTS)
+	$(if $(V),,@echo "  AR    $@")
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+# Each rounding counts, as in the reference: no fused multiplications.
+$(DECODE_OBJECTS): CFLAGS += -ffp-contract=off
+$(DECODE_OBJECTS): LTO :=
+$(DECODE_OBJECTS): | jpeg-is-there
+
+.PHONY: jpeg-is-there
+jpeg-is-there:
+	@printf '#include <stdio.h>\n#include <jpeglib.h>\n#ifndef LIBJPEG_TURBO_VERSION\n#error\n#endif\n' | \
+		$(CC) $(CFLAGS) -E -x c - >/dev/null 2>&1 || { echo "make: decode/ is built on libjpeg-turbo," \
+		"whose headers are missing: apt-get install libjpeg62-turbo-dev" >&2; exit 1; }
 
 # ---- the test file system and the tests' programs ----
 
@@ -107,7 +132,7 @@ demo: ## show what it does: a training run on real photographs, without and with
 bench: all ## measure hit costs and epoch throughput against their peers
 	@bench/run.sh $(T)
 
-SOURCES := $(shell find base cache preload cli tests bench -name '*.[ch]' 2>/dev/null)
+SOURCES := $(shell find base cache preload cli decode tests bench -name '*.[ch]' 2>/dev/null)
 
 format: ## format the C sources
 	clang-format -i $(SOURCES)

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Checks the dependency law: arrows between rooms point down, and siblings do not know each other.
 #   base <- cache <- preload, cli
+#   base <- decode
 set -eu
 cd "$(dirname "$0")/.."
 failed=0
@@ -22,7 +23,8 @@ check base
 check cache base
 check preload cache base
 check cli cache base
-if grep -rln '<xxhash.h>' base cache preload cli | grep -v '^base/hash.c$'; then
+check decode base
+if grep -rln '<xxhash.h>' base cache preload cli decode | grep -v '^base/hash.c$'; then
     echo "arrows: only base/hash.c may include xxhash.h" >&2
     failed=1
 fi

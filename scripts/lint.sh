@@ -10,7 +10,7 @@ step() {
 
 own=()
 for source in "$@"; do
-    case $source in base/* | cache/* | preload/* | cli/*.c | cli/*.h) own+=("$source") ;; esac
+    case $source in base/* | cache/* | preload/* | cli/*.c | cli/*.h | decode/*) own+=("$source") ;; esac
 done
 mapfile -t units < <(printf '%s\n' "${own[@]}" | grep '\.c$')
 
@@ -28,7 +28,7 @@ printf '%s\0' "${units[@]}" | xargs -0 -n 8 -P "$(nproc)" \
 step "cppcheck"
 cppcheck --quiet --error-exitcode=1 --std=c11 -D_GNU_SOURCE -D__x86_64__ -I. --inline-suppr \
     --enable=warning,portability --suppress=missingIncludeSystem \
-    --suppress=unmatchedSuppression -j "$(nproc)" base cache preload cli
+    --suppress=unmatchedSuppression -j "$(nproc)" base cache preload cli decode
 
 step "shellcheck"
 mapfile -t scripts < <(git ls-files '*.sh' .ci/run)

@@ -1,0 +1,100 @@
+/* The entry points: a JPEG or an image through the passes to the target. */
+#include "decode/decode.h"
+
+#include "decode/emit.h"
+#include "decode/geometry.h"
+#include "decode/limits.h"
+#include "decode/passes.h"
+#include "decode/rows.h"
+
+static int read_header(struct stk_decoder *decoder, const void *bytes, size_t size,
+                       struct stk_jpeg_info *info)
+{
+    if (!decoder->jpeg) {
+        decoder->jpeg = stk_jpeg_new();
+    }
+    return decoder->jpeg ? stk_jpeg_header(decoder->jpeg, bytes, size, info) : STK_DECODE_MEMORY;
+}
+
+int stk_decode_probe(struct stk_decoder *decoder, const void *bytes, size_t size,
+                     struct stk_jpeg_info *out)
+{
+    int result = read_header(decoder, bytes, size, out);
+    if (decoder->jpeg) {
+        stk_jpeg_stop(decoder->jpeg);
+    }
+    return result;
+}
+
+static int check_file(const struct stk_jpeg_info *info, uint32_t channels)
+{
+    bool grey = info->color == STK_COLOR_GREY && info->components == 1;
+    bool colors = (info->color == STK_COLOR_YCBCR || info->color == STK_COLOR_RGB) &&
+                  info->components == 3 && channels != 1;
+    if (info->precision != 8 || !(grey || colors)) {
+        return STK_DECODE_UNSUPPORTED;
+    }
+    return info->end ? STK_DECODE_OK : STK_DECODE_CORRUPT;
+}
+
+static struct stk_emit emit_to(const struct stk_decoder *decoder, const struct stk_plan *plan,
+                               const struct stk_target *target)
+{
+    return (struct stk_emit){.kernels = decoder->kernels, .plan = plan, .target = target};
+}
+
+/* The header has been read. */
+static int decode(struct stk_decoder *decoder, const struct stk_jpeg_info *info,
+                  const struct stk_plan *plan, const struct stk_target *target)
+{
+    struct stk_geometry geometry;
+    struct stk_passes passes;
+    struct stk_rows rows;
+    struct stk_emit emit = emit_to(decoder, plan, target);
+    int result = stk_geometry_make(plan, target, info->width, info->height, &geometry);
+    result = result ? result : check_file(info, plan->channels);
+    result = result ? result : stk_passes_prepare(&passes, decoder, &geometry);
+    result = result ? result : stk_rows_open_jpeg(&rows, decoder, passes.region, passes.slack);
+    emit.clear_fourth = geometry.resized;
+    return result ? result : stk_passes_run(&passes, &rows, &emit);
+}
+
+int stk_decode(struct stk_decoder *decoder, const void *bytes, size_t size,
+               const struct stk_plan *plan, const struct stk_target *target)
+{
+    struct stk_jpeg_info info;
+    int result = read_header(decoder, bytes, size, &info);
+    if (!result) {
+        result = decode(decoder, &info, plan, target);
+    }
+    if (decoder->jpeg) {
+        stk_jpeg_stop(decoder->jpeg);
+    }
+    return result;
+}
+
+static bool image_is_sound(const struct stk_image *image, uint32_t channels)
+{
+    uint32_t own = image->channels;
+    bool fits = own == channels || (own == 1 && channels > 1) || (own == 3 && channels == 4) ||
+                (own == 4 && channels == 3);
+    return image->data && (own == 1 || own == 3 || own == 4) && fits &&
+           image->width <= STK_LIMIT_OUTPUT && image->row_bytes >= (size_t)image->width * own;
+}
+
+int stk_transform(struct stk_decoder *decoder, const struct stk_image *image,
+                  const struct stk_plan *plan, const struct stk_target *target)
+{
+    struct stk_geometry geometry;
+    struct stk_passes passes;
+    struct stk_rows rows;
+    struct stk_emit emit = emit_to(decoder, plan, target);
+    int result = image_is_sound(image, plan->channels) ? STK_DECODE_OK : STK_DECODE_ARGUMENT;
+    result =
+        result ? result : stk_geometry_make(plan, target, image->width, image->height, &geometry);
+    result = result ? result : stk_passes_prepare(&passes, decoder, &geometry);
+    result =
+        result ? result : stk_rows_open_image(&rows, decoder, image, passes.region, passes.slack);
+    emit.clear_fourth = geometry.resized && image->channels != 4;
+    return result ? result : stk_passes_run(&passes, &rows, &emit);
+}

@@ -1,0 +1,20 @@
+/* The last step: lines of four bytes a pixel go to the caller's memory in the layout he wants. */
+#ifndef STK_DECODE_EMIT_H
+#define STK_DECODE_EMIT_H
+
+#include <stdbool.h>
+
+#include "decode/decode.h"
+#include "decode/kernels/kernels.h"
+
+struct stk_emit {
+    const struct stk_kernels *kernels;
+    const struct stk_plan *plan;
+    const struct stk_target *target;
+    bool clear_fourth; /* the fourth byte becomes 0 */
+};
+
+/* Writes the result's row `y` (before a flip). */
+void stk_emit_line(const struct stk_emit *emit, const uint8_t *line, uint32_t y);
+
+#endif

@@ -1,0 +1,15 @@
+/* The resize filters: their weight at a distance, and how far they reach. */
+#ifndef STK_DECODE_FILTER_H
+#define STK_DECODE_FILTER_H
+
+#include "decode/decode.h"
+
+struct stk_filter_curve {
+    double (*weight)(double distance); /* in units of input pixels, or of output ones if larger */
+    double support;
+};
+
+/* NULL for the nearest, which has no curve, and for what is no filter. */
+const struct stk_filter_curve *stk_filter_curve_get(enum stk_filter filter);
+
+#endif

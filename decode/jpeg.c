@@ -1,0 +1,320 @@
+/*
+ * Decoding by libjpeg-turbo as Pillow does it: the library's default IDCT and upsampling, output as
+ * four bytes a pixel. Every function that calls the library sets `out` first; the library's errors
+ * come back there.
+ */
+#include "decode/jpeg.h"
+
+#include <setjmp.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jpeglib.h>
+#include <jerror.h>
+
+#include "decode/limits.h"
+
+struct stk_jpeg {
+    struct jpeg_decompress_struct cinfo;
+    struct jpeg_error_mgr errors;
+    struct jpeg_progress_mgr progress;
+    jmp_buf out;
+    int result; /* what the jump to `out` says */
+};
+
+_Noreturn static void leave(j_common_ptr cinfo, int result)
+{
+    struct stk_jpeg *jpeg = cinfo->client_data;
+    jpeg->result = result;
+    longjmp(jpeg->out, 1);
+}
+
+static int result_of(int message)
+{
+    switch (message) {
+    case JERR_OUT_OF_MEMORY:
+    case JERR_NO_BACKING_STORE:
+        return STK_DECODE_MEMORY;
+    case JERR_BAD_PRECISION:
+    case JERR_SOF_UNSUPPORTED:
+    case JERR_ARITH_NOTIMPL:
+    case JERR_NOT_COMPILED:
+    case JERR_NOTIMPL:
+    case JERR_CONVERSION_NOTIMPL:
+    case JERR_COMPONENT_COUNT:
+    case JERR_CCIR601_NOTIMPL:
+    case JERR_FRACT_SAMPLE_NOTIMPL:
+        return STK_DECODE_UNSUPPORTED;
+    default:
+        return STK_DECODE_CORRUPT;
+    }
+}
+
+static void on_error(j_common_ptr cinfo)
+{
+    leave(cinfo, result_of(cinfo->err->msg_code));
+}
+
+/* A warning: the pixels behind it are libjpeg's guess, which is the reference's to make. */
+static void on_message(j_common_ptr cinfo, int level)
+{
+    if (level < 0) {
+        leave(cinfo, STK_DECODE_CORRUPT);
+    }
+}
+
+static void on_output(j_common_ptr cinfo)
+{
+    (void)cinfo;
+}
+
+static void on_reset(j_common_ptr cinfo)
+{
+    cinfo->err->num_warnings = 0;
+    cinfo->err->msg_code = 0;
+}
+
+/* Called for each row of units of each scan: a small file may hold any number of scans. */
+static void on_progress(j_common_ptr common)
+{
+    j_decompress_ptr cinfo = (j_decompress_ptr)common;
+    if (cinfo->input_scan_number > STK_LIMIT_SCANS) {
+        leave(common, STK_DECODE_UNSUPPORTED);
+    }
+}
+
+static void set_callbacks(struct stk_jpeg *jpeg)
+{
+    jpeg->errors = (struct jpeg_error_mgr){
+        .error_exit = on_error,
+        .emit_message = on_message,
+        .output_message = on_output,
+        .reset_error_mgr = on_reset,
+    };
+    jpeg->progress.progress_monitor = on_progress;
+    jpeg->cinfo.err = &jpeg->errors;
+    jpeg->cinfo.client_data = jpeg;
+}
+
+static bool create(struct stk_jpeg *jpeg)
+{
+    if (setjmp(jpeg->out)) {
+        return false;
+    }
+    jpeg_create_decompress(&jpeg->cinfo);
+    jpeg->cinfo.progress = &jpeg->progress;
+    jpeg->cinfo.mem->max_memory_to_use = STK_LIMIT_MEMORY;
+    return true;
+}
+
+struct stk_jpeg *stk_jpeg_new(void)
+{
+    struct stk_jpeg *jpeg = calloc(1, sizeof *jpeg);
+    if (!jpeg) {
+        return NULL;
+    }
+    set_callbacks(jpeg);
+    if (!create(jpeg)) {
+        stk_jpeg_free(jpeg);
+        return NULL;
+    }
+    return jpeg;
+}
+
+void stk_jpeg_free(struct stk_jpeg *jpeg)
+{
+    if (jpeg) {
+        jpeg_destroy_decompress(&jpeg->cinfo);
+        free(jpeg);
+    }
+}
+
+void stk_jpeg_stop(struct stk_jpeg *jpeg)
+{
+    if (setjmp(jpeg->out) == 0) {
+        jpeg_abort_decompress(&jpeg->cinfo);
+    }
+}
+
+/* ---- the header ---- */
+
+static enum stk_color color_of(J_COLOR_SPACE space)
+{
+    switch (space) {
+    case JCS_GRAYSCALE:
+        return STK_COLOR_GREY;
+    case JCS_YCbCr:
+        return STK_COLOR_YCBCR;
+    case JCS_RGB:
+        return STK_COLOR_RGB;
+    case JCS_CMYK:
+        return STK_COLOR_CMYK;
+    case JCS_YCCK:
+        return STK_COLOR_YCCK;
+    default:
+        return STK_COLOR_OTHER;
+    }
+}
+
+static bool is_data(uint8_t second)
+{
+    return second == 0 || (second >= 0xd0 && second <= 0xd7);
+}
+
+/*
+ * Where the EOI marker ends, from the first scan's data on; NULL if the data do not lead there. The
+ * data of a file's only scan have to: what else follows them is read by the reference after the
+ * last row, and may be an error then.
+ */
+static const uint8_t *find_end(const uint8_t *at, const uint8_t *end, bool multiscan)
+{
+    while (end - at >= 2 && (at = memchr(at, 0xff, (size_t)(end - at) - 1)) != NULL) {
+        if (at[1] == 0xd9) {
+            return at + 2;
+        }
+        if (is_data(at[1])) {
+            at += 2;
+        } else if (at[1] == 0xff) {
+            at += 1;
+        } else if (multiscan && end - at >= 4) {
+            size_t length = 2 + (size_t)(at[2] << 8 | at[3]);
+            at = length < (size_t)(end - at) ? at + length : end;
+        } else {
+            return NULL;
+        }
+    }
+    return NULL;
+}
+
+static void describe(const struct jpeg_decompress_struct *cinfo, bool multiscan,
+                     struct stk_jpeg_info *info)
+{
+    *info = (struct stk_jpeg_info){
+        .width = cinfo->image_width,
+        .height = cinfo->image_height,
+        .components = (uint32_t)cinfo->num_components,
+        .color = color_of(cinfo->jpeg_color_space),
+        .precision = (uint8_t)cinfo->data_precision,
+        .progressive = cinfo->progressive_mode != 0,
+        .arithmetic = cinfo->arith_code != 0,
+        .multiscan = multiscan,
+    };
+}
+
+int stk_jpeg_header(struct stk_jpeg *jpeg, const void *bytes, size_t size,
+                    struct stk_jpeg_info *info)
+{
+    struct jpeg_decompress_struct *cinfo = &jpeg->cinfo;
+    if (size == 0) {
+        return STK_DECODE_CORRUPT;
+    }
+    if (setjmp(jpeg->out)) {
+        return jpeg->result;
+    }
+    jpeg_mem_src(cinfo, bytes, size);
+    if (jpeg_read_header(cinfo, TRUE) != JPEG_HEADER_OK) {
+        return STK_DECODE_CORRUPT;
+    }
+    describe(cinfo, jpeg_has_multiple_scans(cinfo), info);
+    const uint8_t *end =
+        find_end(cinfo->src->next_input_byte, (const uint8_t *)bytes + size, info->multiscan);
+    info->end = end ? (size_t)(end - (const uint8_t *)bytes) : 0;
+    return STK_DECODE_OK;
+}
+
+/* ---- rows ---- */
+
+/* Blocks of all components: known as soon as the header is. */
+static uint64_t count_blocks(const struct jpeg_decompress_struct *cinfo)
+{
+    uint64_t blocks = 0;
+    for (int c = 0; c < cinfo->num_components; c++) {
+        const jpeg_component_info *component = &cinfo->comp_info[c];
+        blocks += (uint64_t)component->width_in_blocks * component->height_in_blocks;
+    }
+    return blocks;
+}
+
+/* Turns away what claims to be far larger than its bytes can tell, before it costs anything. */
+static int check_size(const struct jpeg_decompress_struct *cinfo)
+{
+    uint64_t blocks = count_blocks(cinfo), bits = 8 * (uint64_t)cinfo->src->bytes_in_buffer;
+    if ((uint64_t)cinfo->image_width * cinfo->image_height > STK_LIMIT_PIXELS) {
+        return STK_DECODE_MEMORY;
+    }
+    if (cinfo->arith_code) {
+        return blocks > bits * STK_LIMIT_ARITHMETIC ? STK_DECODE_UNSUPPORTED : STK_DECODE_OK;
+    }
+    uint64_t least = cinfo->progressive_mode ? 1 : 2; /* bits a block: DC; DC and end of block */
+    return blocks * least > bits ? STK_DECODE_CORRUPT : STK_DECODE_OK;
+}
+
+/*
+ * Coefficients that never became exact: libjpeg smooths such images, from neighbours that a region
+ * does not have, and differently in each version.
+ */
+static bool is_incomplete(const struct jpeg_decompress_struct *cinfo)
+{
+    for (int c = 0; cinfo->coef_bits && c < cinfo->num_components; c++) {
+        for (int i = 0; i < DCTSIZE2; i++) {
+            if (cinfo->coef_bits[c][i] != 0) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/*
+ * Fewer columns, if that is worth it. At the edge of what libjpeg decodes, upsampling lacks a
+ * neighbour: so a pixel more is asked for on each side.
+ */
+static void crop_columns(struct jpeg_decompress_struct *cinfo, struct stk_region region,
+                         uint32_t *indent)
+{
+    JDIMENSION left = region.left > 0 ? region.left - 1 : 0;
+    JDIMENSION right = region.left + region.width + 1;
+    right = right < cinfo->output_width ? right : cinfo->output_width;
+    JDIMENSION width = right - left;
+    if (width < cinfo->output_width) {
+        jpeg_crop_scanline(cinfo, &left, &width);
+    } else {
+        left = 0;
+    }
+    *indent = region.left - left;
+}
+
+int stk_jpeg_start(struct stk_jpeg *jpeg, struct stk_region region, uint32_t *indent,
+                   uint32_t *row_pixels)
+{
+    struct jpeg_decompress_struct *cinfo = &jpeg->cinfo;
+    int result = check_size(cinfo);
+    if (result) {
+        return result;
+    }
+    if (setjmp(jpeg->out)) {
+        return jpeg->result;
+    }
+    cinfo->out_color_space = JCS_EXT_RGBX;
+    jpeg_start_decompress(cinfo);
+    if (is_incomplete(cinfo)) {
+        return STK_DECODE_UNSUPPORTED;
+    }
+    crop_columns(cinfo, region, indent);
+    *row_pixels = cinfo->output_width;
+    if (region.top > 0 && jpeg_skip_scanlines(cinfo, region.top) != region.top) {
+        return STK_DECODE_CORRUPT;
+    }
+    return STK_DECODE_OK;
+}
+
+int stk_jpeg_read(struct stk_jpeg *jpeg, uint8_t **rows, uint32_t count)
+{
+    if (setjmp(jpeg->out)) {
+        return jpeg->result;
+    }
+    JDIMENSION read = jpeg_read_scanlines(&jpeg->cinfo, rows, count);
+    return read > 0 ? (int)read : STK_DECODE_CORRUPT;
+}

@@ -1,0 +1,35 @@
+/*
+ * libjpeg-turbo, kept to itself: its errors become results, its warnings too.
+ *
+ * A file is decoded by stk_jpeg_header, stk_jpeg_start, stk_jpeg_read until all rows are there, and
+ * stk_jpeg_stop, which also follows an error. Between the bytes and the pixels lie the
+ * coefficients: stk_jpeg_start is where another producer of them than libjpeg's takes over, by way
+ * of `entropy->decode_mcu`.
+ */
+#ifndef STK_DECODE_JPEG_H
+#define STK_DECODE_JPEG_H
+
+#include "decode/decode.h"
+
+struct stk_jpeg;
+
+struct stk_region {
+    uint32_t left, top, width, height;
+};
+
+struct stk_jpeg *stk_jpeg_new(void);
+void stk_jpeg_free(struct stk_jpeg *jpeg);
+
+int stk_jpeg_header(struct stk_jpeg *jpeg, const void *bytes, size_t size,
+                    struct stk_jpeg_info *info);
+/*
+ * Prepares rows of RGBX. They begin at column region.left - *indent and are *row_pixels wide, as
+ * libjpeg decodes whole units only.
+ */
+int stk_jpeg_start(struct stk_jpeg *jpeg, struct stk_region region, uint32_t *indent,
+                   uint32_t *row_pixels);
+/* Fills some of `count` rows, from above; returns how many (at least one), or an error. */
+int stk_jpeg_read(struct stk_jpeg *jpeg, uint8_t **rows, uint32_t count);
+void stk_jpeg_stop(struct stk_jpeg *jpeg);
+
+#endif

@@ -1,0 +1,37 @@
+/* Which kernels this machine gets. */
+#include "decode/kernels/kernels.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct choice {
+    const struct stk_kernels *kernels;
+    bool possible;
+};
+
+/* The best one first; returns how many. */
+static int choices(struct choice out[4])
+{
+    int count = 0;
+    out[count++] = (struct choice){&stk_kernels_c, true};
+    return count;
+}
+
+const struct stk_kernels *stk_kernels_select(void)
+{
+    struct choice list[4];
+    int count = choices(list);
+    const char *wish = getenv("STOKER_SIMD");
+    const struct stk_kernels *best = NULL;
+    for (int i = 0; i < count; i++) {
+        if (!list[i].possible) {
+            continue;
+        }
+        if (wish && strcmp(wish, list[i].kernels->name) == 0) {
+            return list[i].kernels;
+        }
+        best = best ? best : list[i].kernels;
+    }
+    return best;
+}

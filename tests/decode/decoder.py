@@ -1,0 +1,102 @@
+"""decode/ from Python, by ctypes: for the tests of pixels, without the wrapper."""
+import ctypes as c
+import os
+
+FILTERS = ["nearest", "box", "bilinear", "hamming", "bicubic", "lanczos"]
+OK, CORRUPT, UNSUPPORTED, MEMORY, ARGUMENT = 0, -1, -2, -3, -4
+HORIZONTAL, TALL_VERTICAL, SHRINK_VERTICAL = range(3)
+
+
+class Info(c.Structure):
+    _fields_ = [("width", c.c_uint32), ("height", c.c_uint32), ("components", c.c_uint32),
+                ("color", c.c_int), ("precision", c.c_uint8), ("progressive", c.c_uint8),
+                ("arithmetic", c.c_uint8), ("multiscan", c.c_uint8), ("end", c.c_size_t)]
+
+
+class Plan(c.Structure):
+    _fields_ = [("crop", c.c_int32 * 4), ("width", c.c_uint32), ("height", c.c_uint32),
+                ("box", c.c_float * 4), ("filter", c.c_int), ("order", c.c_int),
+                ("flip", c.c_uint), ("channels", c.c_uint32), ("layout", c.c_int),
+                ("type", c.c_int), ("table", c.POINTER(c.c_float))]
+
+
+class Target(c.Structure):
+    _fields_ = [("data", c.c_void_p), ("row_bytes", c.c_size_t), ("plane_bytes", c.c_size_t),
+                ("bytes", c.c_size_t)]
+
+
+class Source(c.Structure):
+    _fields_ = [("data", c.c_char_p), ("width", c.c_uint32), ("height", c.c_uint32),
+                ("channels", c.c_uint32), ("row_bytes", c.c_size_t)]
+
+
+def load():
+    path = os.path.join(os.environ.get("STOKER_BUILD", "build"), "tests", "libdecode.so")
+    library = c.CDLL(os.path.abspath(path))
+    library.test_new.restype = c.c_void_p
+    library.test_simd.restype = c.c_char_p
+    library.test_free.argtypes = [c.c_void_p]
+    sized = [c.c_void_p, c.c_char_p, c.c_size_t]
+    library.test_probe.argtypes = sized + [c.POINTER(Info)]
+    library.test_decode.argtypes = sized + [c.POINTER(Plan), c.POINTER(Target)]
+    library.test_transform.argtypes = [c.c_void_p, c.POINTER(Source), c.POINTER(Plan),
+                                       c.POINTER(Target)]
+    return library
+
+
+LIBRARY = load()
+
+
+class Decoder:
+    """One decoder; `simd` names the kernels, which must be the ones that it gets."""
+
+    def __init__(self, simd=None):
+        if simd:
+            os.environ["STOKER_SIMD"] = simd
+        self.simd = LIBRARY.test_simd().decode()
+        self.handle = LIBRARY.test_new()
+        os.environ.pop("STOKER_SIMD", None)
+
+    def __del__(self):
+        LIBRARY.test_free(self.handle)
+
+    def probe(self, data):
+        """(result, Info)"""
+        info = Info()
+        return LIBRARY.test_probe(self.handle, data, len(data), info), info
+
+    def decode(self, data, plan):
+        """(result, the target's bytes)"""
+        return self._into(plan, lambda target: LIBRARY.test_decode(
+            self.handle, data, len(data), plan, target))
+
+    def transform(self, pixels, size, channels, plan):
+        source = Source(pixels, size[0], size[1], channels, size[0] * channels)
+        return self._into(plan, lambda target: LIBRARY.test_transform(
+            self.handle, source, plan, target))
+
+    @staticmethod
+    def _into(plan, call):
+        sample = 4 if plan.type else 1
+        planes = plan.layout == 1
+        row = plan.width * sample * (1 if planes else plan.channels)
+        size = plan.width * plan.height * plan.channels * sample
+        # A guard behind the pixels shows what is written too far.
+        memory = c.create_string_buffer(b"\xa5" * (size + 64), size + 64)
+        target = Target(c.addressof(memory), row, row * plan.height, size)
+        result = call(target)
+        assert memory.raw[size:] == b"\xa5" * 64, "written behind the target"
+        return result, memory.raw[:size]
+
+
+def plan_for(size, crop=None, out=None, box=None, filter="bilinear", order=HORIZONTAL, flip=0,
+             channels=3, layout=0, table=None):
+    """A plan for an image of that size; what is left out is what changes nothing."""
+    crop = crop or (0, 0) + tuple(size)
+    inner = (crop[2] - crop[0], crop[3] - crop[1])
+    out = out or inner
+    plan = Plan(crop, out[0], out[1], box or (0, 0) + inner, FILTERS.index(filter), order, flip,
+                channels, layout, 1 if table is not None else 0)
+    if table is not None:
+        plan.table = c.cast(table, c.POINTER(c.c_float))
+    return plan

@@ -1,0 +1,53 @@
+/* The decoder as a shared library, for tests that call it from Python (tests/decode/decoder.py). */
+#include "decode/decode.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+EXPORT struct stk_decoder *test_new(void);
+EXPORT void test_free(struct stk_decoder *decoder);
+EXPORT int test_probe(struct stk_decoder *decoder, const void *bytes, size_t size,
+                      struct stk_jpeg_info *out);
+EXPORT int test_decode(struct stk_decoder *decoder, const void *bytes, size_t size,
+                       const struct stk_plan *plan, const struct stk_target *target);
+EXPORT int test_transform(struct stk_decoder *decoder, const struct stk_image *image,
+                          const struct stk_plan *plan, const struct stk_target *target);
+EXPORT void test_table(float table[256], const float *mean, const float *std);
+EXPORT const char *test_simd(void);
+
+struct stk_decoder *test_new(void)
+{
+    return stk_decoder_new();
+}
+
+void test_free(struct stk_decoder *decoder)
+{
+    stk_decoder_free(decoder);
+}
+
+int test_probe(struct stk_decoder *decoder, const void *bytes, size_t size,
+               struct stk_jpeg_info *out)
+{
+    return stk_decode_probe(decoder, bytes, size, out);
+}
+
+int test_decode(struct stk_decoder *decoder, const void *bytes, size_t size,
+                const struct stk_plan *plan, const struct stk_target *target)
+{
+    return stk_decode(decoder, bytes, size, plan, target);
+}
+
+int test_transform(struct stk_decoder *decoder, const struct stk_image *image,
+                   const struct stk_plan *plan, const struct stk_target *target)
+{
+    return stk_transform(decoder, image, plan, target);
+}
+
+void test_table(float table[256], const float *mean, const float *std)
+{
+    stk_decode_table(table, mean, std);
+}
+
+const char *test_simd(void)
+{
+    return stk_decode_simd();
+}
