@@ -18,6 +18,7 @@ struct stk_budget {
     _Atomic int64_t used_blocks, used_inodes; /* reserved or used */
     _Atomic int64_t full_ns;                  /* when the file system itself last said ENOSPC */
     _Atomic uint32_t generation;              /* counted up whenever more may fit than before */
+    _Atomic uint32_t recounts;                /* how often what is used was counted anew */
 };
 
 /* For an entry: takes both or nothing. False: it does not fit beside what is kept aside. */

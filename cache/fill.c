@@ -251,7 +251,8 @@ static void finish(const struct fill *fill, enum stk_bypass why)
     _Atomic uint64_t *claim = &fill->record->claim;
     if (why == STK_BYPASS_NONE) {
         atomic_store(&fill->record->entry_ino, fill->entry_ino);
-        stk_claim_finish(claim, STK_PRESENT, tier->index, 0);
+        stk_claim_finish(claim, STK_PRESENT, tier->index,
+                         atomic_load(&tier->shared->budget.recounts));
     } else if (why == STK_BYPASS_BUDGET || why == STK_BYPASS_MEMORY) {
         stk_claim_finish(claim, STK_REFUSED, tier->index,
                          atomic_load(&tier->shared->budget.generation));

@@ -290,6 +290,7 @@ int stk_tier_recount(struct stk_tier *tier)
     if (error == 0) {
         atomic_store(&tier->shared->budget.used_blocks, blocks);
         atomic_store(&tier->shared->budget.used_inodes, inodes);
+        atomic_fetch_add(&tier->shared->budget.recounts, 1);
     }
     return error;
 }
