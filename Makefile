@@ -43,7 +43,7 @@ objects = $(patsubst %.c,$(B)/obj/%.o,$(1))
 .PHONY: all demo test test-all test-newest compatibility bench format lint install uninstall clean help arrows
 .DELETE_ON_ERROR:
 
-all: arrows $(B)/stoker $(B)/libstoker.so $(B)/libstokerdecode.a ## build the library and the command (into build/)
+all: arrows $(B)/stoker $(B)/libstoker.so $(B)/libstokerdecode.a python ## build the library and the command (into build/)
 
 # ---- the library ----
 
@@ -83,6 +83,10 @@ jpeg-is-there:
 	@printf '#include <stdio.h>\n#include <jpeglib.h>\n#ifndef LIBJPEG_TURBO_VERSION\n#error\n#endif\n' | \
 		$(CC) $(CFLAGS) -E -x c - >/dev/null 2>&1 || { echo "make: decode/ is built on libjpeg-turbo," \
 		"whose headers are missing: apt-get install libjpeg62-turbo-dev" >&2; exit 1; }
+
+# ---- the Python package ----
+
+include wrappers/python/python.mk
 
 # ---- the test file system and the tests' programs ----
 
@@ -132,7 +136,7 @@ demo: ## show what it does: a training run on real photographs, without and with
 bench: all ## measure hit costs and epoch throughput against their peers
 	@bench/run.sh $(T)
 
-SOURCES := $(shell find base cache preload cli decode tests bench -name '*.[ch]' 2>/dev/null)
+SOURCES := $(shell find base cache preload cli decode wrappers tests bench -name '*.[ch]' 2>/dev/null)
 
 format: ## format the C sources
 	clang-format -i $(SOURCES)

@@ -2,6 +2,7 @@
 # Checks the dependency law: arrows between rooms point down, and siblings do not know each other.
 #   base <- cache <- preload, cli
 #   base <- decode
+#   base, decode <- wrappers
 set -eu
 cd "$(dirname "$0")/.."
 failed=0
@@ -24,8 +25,13 @@ check cache base
 check preload cache base
 check cli cache base
 check decode base
+check wrappers decode base
 if grep -rln '<xxhash.h>' base cache preload cli decode | grep -v '^base/hash.c$'; then
     echo "arrows: only base/hash.c may include xxhash.h" >&2
+    failed=1
+fi
+if grep -rln '<Python.h>' base cache preload cli decode wrappers | grep -v '^wrappers/python/core.h$'; then
+    echo "arrows: only wrappers/python/core.h may include Python.h" >&2
     failed=1
 fi
 exit $failed

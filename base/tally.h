@@ -1,0 +1,45 @@
+/*
+ * Counters of the images that a run's Python processes decode: a small file beside the run's own,
+ * made and read by the command, and mapped by the wrappers, which know nothing of the cache.
+ *
+ * Counting is one atomic addition in shared memory: safe in threads, after fork and in signal
+ * handlers. A tally that cannot be mapped is not counted in, and nothing else happens.
+ */
+#ifndef STK_BASE_TALLY_H
+#define STK_BASE_TALLY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What is counted: images decoded by us; then those left to Pillow, by reason. */
+enum stk_tally_slot {
+    STK_TALLY_IMAGES,
+    STK_TALLY_MODE,       /* grey, CMYK: not three colours */
+    STK_TALLY_SCANS,      /* progressive, or several scans */
+    STK_TALLY_DRAFT,      /* a smaller version was asked for */
+    STK_TALLY_LENIENT,    /* LOAD_TRUNCATED_IMAGES is on */
+    STK_TALLY_STREAM,     /* what it is read from is no plain file */
+    STK_TALLY_DAMAGED,    /* damaged or cut short */
+    STK_TALLY_UNPROVEN,   /* this Pillow's pixels are not known to be the same */
+    STK_TALLY_CUSTOMISED, /* the program changed how the image is loaded */
+    STK_TALLY_SLOTS
+};
+
+struct stk_tally;
+
+/* The path of the tally that belongs to a run's file; false when it does not fit. */
+bool stk_tally_path(char *out, size_t bytes, const char *run);
+/* Makes an empty one, for this user alone; 0 or -errno. */
+int stk_tally_create(const char *path);
+/* Maps it for good; NULL when it is not there, or not one of ours. */
+struct stk_tally *stk_tally_open(const char *path);
+
+void stk_tally_add(struct stk_tally *tally, enum stk_tally_slot slot, uint64_t count);
+uint64_t stk_tally_read(const struct stk_tally *tally, enum stk_tally_slot slot);
+
+/* The slot's name in the summary and in --json; and the same for people. */
+const char *stk_tally_name(enum stk_tally_slot slot);
+const char *stk_tally_meaning(enum stk_tally_slot slot);
+
+#endif

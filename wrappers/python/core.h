@@ -1,0 +1,42 @@
+/*
+ * What the sources of stoker._core share. Only this directory includes Python.h, and of it only
+ * what every Python from 3.11 on has (the limited API).
+ */
+#ifndef STK_PYTHON_CORE_H
+#define STK_PYTHON_CORE_H
+
+#define PY_SSIZE_T_CLEAN
+#ifndef Py_LIMITED_API
+#define Py_LIMITED_API 0x030b0000
+#endif
+#include <Python.h>
+
+#include "decode/decode.h"
+
+/* This thread's decoder, made at the first call and freed when the thread ends. NULL: no memory. */
+struct stk_decoder *thread_decoder(void);
+
+/* A plan as Python passes it, and the buffers that must be held while it is carried out. */
+struct request {
+    struct stk_plan plan;
+    Py_buffer table;
+    int has_table;
+    PyObject *result; /* what the call returns: the caller's buffer, or new bytes */
+    Py_buffer out;
+    int has_out;
+    struct stk_target target;
+};
+
+/* Fills a request from a plan (a tuple, see PLAN in core.pyi) and the buffer `out`, or None. 0, or
+ * -1 with an exception set and nothing held. */
+int request_begin(struct request *request, PyObject *plan, PyObject *out);
+/* Lets go of everything. Returns the call's value: the result for STK_DECODE_OK, else the status as
+ * an int. */
+PyObject *request_end(struct request *request, int status);
+
+/* Counting (counts.c). */
+PyObject *core_count(PyObject *module, PyObject *arguments);
+PyObject *core_counts(PyObject *module, PyObject *unused);
+PyObject *core_join(PyObject *module, PyObject *run);
+
+#endif

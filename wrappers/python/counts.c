@@ -1,0 +1,65 @@
+/*
+ * What this process decoded, and what the run did: the first in plain memory (a child of fork goes
+ * on counting from what its parent had), the second in the run's tally, where there is one.
+ */
+#include <stdatomic.h>
+
+#include "base/tally.h"
+#include "wrappers/python/core.h"
+
+static _Atomic uint64_t own[STK_TALLY_SLOTS];
+static _Atomic(struct stk_tally *) shared;
+
+/* join(run): counts in the tally of that run's file, too. Whether it is there. */
+PyObject *core_join(PyObject *module, PyObject *run)
+{
+    (void)module;
+    char path[4096];
+    PyObject *bytes = NULL;
+    if (!PyUnicode_FSConverter(run, &bytes)) {
+        return NULL;
+    }
+    struct stk_tally *tally = NULL;
+    if (stk_tally_path(path, sizeof path, PyBytes_AsString(bytes))) {
+        tally = stk_tally_open(path);
+    }
+    Py_DECREF(bytes);
+    atomic_store(&shared, tally); /* one of before stays mapped: another thread may be counting */
+    return PyBool_FromLong(tally != NULL);
+}
+
+/* count(slot) */
+PyObject *core_count(PyObject *module, PyObject *arguments)
+{
+    (void)module;
+    unsigned slot;
+    if (!PyArg_ParseTuple(arguments, "I", &slot)) {
+        return NULL;
+    }
+    if (slot >= STK_TALLY_SLOTS) {
+        PyErr_SetString(PyExc_ValueError, "no such slot");
+        return NULL;
+    }
+    struct stk_tally *tally = atomic_load(&shared);
+    atomic_fetch_add(&own[slot], 1);
+    if (tally != NULL) {
+        stk_tally_add(tally, slot, 1);
+    }
+    Py_RETURN_NONE;
+}
+
+/* counts(): {name: this process's count}, in the order of the slots. */
+PyObject *core_counts(PyObject *module, PyObject *unused)
+{
+    (void)module;
+    (void)unused;
+    PyObject *all = PyDict_New();
+    for (unsigned slot = 0; all != NULL && slot < STK_TALLY_SLOTS; slot++) {
+        PyObject *count = PyLong_FromUnsignedLongLong(atomic_load(&own[slot]));
+        if (count == NULL || PyDict_SetItemString(all, stk_tally_name(slot), count) != 0) {
+            Py_CLEAR(all);
+        }
+        Py_XDECREF(count);
+    }
+    return all;
+}

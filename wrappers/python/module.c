@@ -1,0 +1,185 @@
+/*
+ * stoker._core: the decoder for Python. Bytes and plans come from Python objects, the pixels are
+ * made without the GIL. Nothing is decided here: which images are decoded is stoker/hook.py's
+ * matter.
+ */
+#include <stdbool.h>
+
+#include "wrappers/python/core.h"
+#include "wrappers/python/tables.h"
+
+/* probe(bytes): what the header says, see core.pyi; None for what is no JPEG. */
+static PyObject *core_probe(PyObject *module, PyObject *bytes)
+{
+    (void)module;
+    Py_buffer in;
+    struct stk_jpeg_info info;
+    if (PyObject_GetBuffer(bytes, &in, PyBUF_SIMPLE) != 0) {
+        return NULL;
+    }
+    struct stk_decoder *decoder = thread_decoder();
+    int status = decoder == NULL ? STK_DECODE_MEMORY
+                                 : stk_decode_probe(decoder, in.buf, (size_t)in.len, &info);
+    bool sound = status == STK_DECODE_OK && !info.progressive && !info.multiscan &&
+                 tables_are_sound(in.buf, (size_t)in.len);
+    PyBuffer_Release(&in);
+    if (status == STK_DECODE_MEMORY) {
+        return PyErr_NoMemory();
+    }
+    if (status != STK_DECODE_OK) {
+        Py_RETURN_NONE;
+    }
+    return Py_BuildValue("IIIiiiiini", info.width, info.height, info.components, (int)info.color,
+                         (int)info.precision, (int)info.progressive, (int)info.arithmetic,
+                         (int)info.multiscan, (Py_ssize_t)info.end, (int)sound);
+}
+
+/* decode(bytes, plan, out): the pixels in `out`, or as new bytes for None; an int where it failed.
+ */
+static PyObject *core_decode(PyObject *module, PyObject *arguments)
+{
+    (void)module;
+    Py_buffer in;
+    PyObject *plan, *out;
+    struct request request;
+    if (!PyArg_ParseTuple(arguments, "y*O!O", &in, &PyTuple_Type, &plan, &out)) {
+        return NULL;
+    }
+    struct stk_decoder *decoder = thread_decoder();
+    if (request_begin(&request, plan, out) != 0) {
+        PyBuffer_Release(&in);
+        return NULL;
+    }
+    int status = STK_DECODE_MEMORY;
+    if (decoder != NULL) {
+        Py_BEGIN_ALLOW_THREADS;
+        status = stk_decode(decoder, in.buf, (size_t)in.len, &request.plan, &request.target);
+        Py_END_ALLOW_THREADS;
+    }
+    PyBuffer_Release(&in);
+    return request_end(&request, status);
+}
+
+static int take_image(struct stk_image *image, PyObject *shape, const Py_buffer *in)
+{
+    if (!PyArg_ParseTuple(shape, "III;not (width, height, channels)", &image->width, &image->height,
+                          &image->channels)) {
+        return -1;
+    }
+    image->data = in->buf;
+    image->row_bytes = (size_t)image->width * image->channels;
+    if (image->channels > 4 || image->row_bytes * image->height != (size_t)in->len) {
+        PyErr_SetString(PyExc_ValueError, "the pixels are not of this shape");
+        return -1;
+    }
+    return 0;
+}
+
+/* transform(pixels, (width, height, channels), plan, out): as decode(), from pixels. */
+static PyObject *core_transform(PyObject *module, PyObject *arguments)
+{
+    (void)module;
+    Py_buffer in;
+    PyObject *plan, *out, *shape;
+    struct stk_image image;
+    struct request request;
+    if (!PyArg_ParseTuple(arguments, "y*O!O!O", &in, &PyTuple_Type, &shape, &PyTuple_Type, &plan,
+                          &out)) {
+        return NULL;
+    }
+    struct stk_decoder *decoder = thread_decoder();
+    if (take_image(&image, shape, &in) != 0 || request_begin(&request, plan, out) != 0) {
+        PyBuffer_Release(&in);
+        return NULL;
+    }
+    int status = STK_DECODE_MEMORY;
+    if (decoder != NULL) {
+        Py_BEGIN_ALLOW_THREADS;
+        status = stk_transform(decoder, &image, &request.plan, &request.target);
+        Py_END_ALLOW_THREADS;
+    }
+    PyBuffer_Release(&in);
+    return request_end(&request, status);
+}
+
+static int take_float(PyObject *object, float *value, const float **out)
+{
+    if (object == Py_None) {
+        *out = NULL;
+        return 0;
+    }
+    double number = PyFloat_AsDouble(object);
+    *value = (float)number;
+    *out = value;
+    return PyErr_Occurred() != NULL ? -1 : 0;
+}
+
+/* table(mean, std): one channel's 256 normalised values, as the bytes of floats. */
+static PyObject *core_table(PyObject *module, PyObject *arguments)
+{
+    (void)module;
+    PyObject *mean, *std;
+    float values[2], table[256];
+    const float *given[2];
+    if (!PyArg_ParseTuple(arguments, "OO", &mean, &std) ||
+        take_float(mean, &values[0], &given[0]) != 0 ||
+        take_float(std, &values[1], &given[1]) != 0) {
+        return NULL;
+    }
+    stk_decode_table(table, given[0], given[1]);
+    return PyBytes_FromStringAndSize((const char *)table, sizeof table);
+}
+
+/*
+ * publish(dictionary, key, expected, value): puts the value in, if what is there is still the
+ * expected object. Nothing of Python's runs between the look and the change, so that of two threads
+ * one wins. Whether it was put in.
+ */
+static PyObject *core_publish(PyObject *module, PyObject *arguments)
+{
+    (void)module;
+    PyObject *dictionary, *key, *expected, *value;
+    if (!PyArg_ParseTuple(arguments, "O!UOO", &PyDict_Type, &dictionary, &key, &expected, &value)) {
+        return NULL;
+    }
+    PyObject *there = PyDict_GetItemWithError(dictionary, key);
+    if (there != expected) {
+        return PyErr_Occurred() != NULL ? NULL : PyBool_FromLong(0);
+    }
+    return PyDict_SetItem(dictionary, key, value) == 0 ? PyBool_FromLong(1) : NULL;
+}
+
+/* simd(): the name of the code that resizes. */
+static PyObject *core_simd(PyObject *module, PyObject *unused)
+{
+    (void)module;
+    (void)unused;
+    return PyUnicode_FromString(stk_decode_simd());
+}
+
+static PyMethodDef methods[] = {
+    {"probe", core_probe, METH_O, NULL},
+    {"decode", core_decode, METH_VARARGS, NULL},
+    {"transform", core_transform, METH_VARARGS, NULL},
+    {"table", core_table, METH_VARARGS, NULL},
+    {"publish", core_publish, METH_VARARGS, NULL},
+    {"simd", core_simd, METH_NOARGS, NULL},
+    {"join", core_join, METH_O, NULL},
+    {"count", core_count, METH_VARARGS, NULL},
+    {"counts", core_counts, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyModuleDef_Slot slots[] = {{0, NULL}};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, "_core", NULL, 0, methods, slots, NULL, NULL, NULL,
+};
+
+PyMODINIT_FUNC PyInit__core(void);
+
+/* In several phases: each subinterpreter that allows it gets a module of its own. */
+PyMODINIT_FUNC PyInit__core(void)
+{
+    return PyModuleDef_Init(&definition);
+}

@@ -1,0 +1,40 @@
+# The package `stoker`, in $(B)/python: works with PYTHONPATH=build/python. Part of the Makefile.
+
+PY_SOURCES := $(wildcard wrappers/python/*.c)
+PY_OBJECTS := $(call objects,$(PY_SOURCES))
+PY_INCLUDE := $(shell $(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("include"))' 2>/dev/null)
+PY_TO := $(B)/python/stoker
+PY_FILES := $(patsubst wrappers/python/stoker/%,%,$(wildcard wrappers/python/stoker/*.py \
+	wrappers/python/stoker/*.pyi wrappers/python/stoker/py.typed wrappers/python/stoker/check.bin \
+	wrappers/python/stoker/waiting/*.py)) site.zip _core.abi3.so
+
+.PHONY: python
+ifeq ($(wildcard $(PY_INCLUDE)/Python.h),)
+python:
+	@echo "  (no Python.h for $(PYTHON): the package stoker is not built; install python3-dev)"
+PY_INSTALLED :=
+else
+python: $(addprefix $(PY_TO)/,$(PY_FILES)) ## build the Python package (into build/python/)
+PY_INSTALLED := $(PY_FILES)
+endif
+
+# One binary for all versions from 3.11 on.
+$(PY_OBJECTS): CFLAGS += -DPy_LIMITED_API=0x030b0000 -isystem $(PY_INCLUDE)
+$(PY_OBJECTS): LTO :=
+$(PY_OBJECTS): | jpeg-is-there
+
+# Symbols stay inside: Pillow, OpenCV and torchvision bring a libjpeg of their own.
+$(PY_TO)/_core.abi3.so: $(PY_OBJECTS) $(call objects,$(BASE)) $(B)/libstokerdecode.a
+	@mkdir -p $(@D)
+	$(if $(V),,@echo "  LINK  $@")
+	$(Q)$(CC) -fno-lto -shared -o $@ $^ $(LDFLAGS) $(LINK_SAN) $(JPEG_LIBS) -pthread -Wl,-z,now \
+		-Wl,-z,relro -Wl,-z,noexecstack
+
+# In a zip file, so that no Python writes bytecode beside it.
+$(PY_TO)/site.zip: wrappers/python/sitecustomize.py
+	@mkdir -p $(@D)
+	$(Q)rm -f $@ && $(PYTHON) -m zipfile -c $@ $<
+
+$(PY_TO)/%: wrappers/python/stoker/%
+	@mkdir -p $(@D)
+	$(Q)cp $< $@

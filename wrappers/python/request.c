@@ -1,0 +1,125 @@
+/* Plans and targets as Python passes them. See core.h. */
+#include <limits.h>
+#include <string.h>
+
+#include "wrappers/python/core.h"
+
+/* The size of a value of the result. */
+static size_t value_bytes(const struct stk_plan *plan)
+{
+    return plan->type == STK_TYPE_F32 ? sizeof(float) : 1;
+}
+
+/* Lays the result out without gaps. -1 when it is too large for an object. */
+static int lay_out(struct request *request)
+{
+    const struct stk_plan *plan = &request->plan;
+    struct stk_target *target = &request->target;
+    size_t row = plan->width * value_bytes(plan);
+    if (plan->layout == STK_LAYOUT_HWC) {
+        row *= plan->channels;
+    }
+    target->row_bytes = row;
+    target->plane_bytes = row * plan->height;
+    target->bytes = target->plane_bytes;
+    if (plan->layout == STK_LAYOUT_CHW) {
+        target->bytes *= plan->channels;
+    }
+    return plan->height > 0 && row > (size_t)PY_SSIZE_T_MAX / 4 / plan->height ? -1 : 0;
+}
+
+static int take_table(struct request *request, PyObject *table)
+{
+    if (table == Py_None) {
+        return 0;
+    }
+    if (PyObject_GetBuffer(table, &request->table, PyBUF_SIMPLE) != 0) {
+        return -1;
+    }
+    request->has_table = 1;
+    if (request->table.len != (Py_ssize_t)(request->plan.channels * 256 * sizeof(float))) {
+        PyErr_SetString(PyExc_ValueError, "a table has 256 floats for each channel");
+        return -1;
+    }
+    request->plan.table = request->table.buf;
+    return 0;
+}
+
+static int take_plan(struct request *request, PyObject *tuple)
+{
+    struct stk_plan *plan = &request->plan;
+    int filter, order, layout, type;
+    PyObject *table;
+    if (!PyArg_ParseTuple(tuple, "(iiii)(II)(ffff)iiIIiiO;not a plan", &plan->crop[0],
+                          &plan->crop[1], &plan->crop[2], &plan->crop[3], &plan->width,
+                          &plan->height, &plan->box[0], &plan->box[1], &plan->box[2], &plan->box[3],
+                          &filter, &order, &plan->flip, &plan->channels, &layout, &type, &table)) {
+        return -1;
+    }
+    if (plan->channels == 0 || plan->channels > 4 || plan->width > INT_MAX ||
+        plan->height > INT_MAX) {
+        PyErr_SetString(PyExc_ValueError, "no such image");
+        return -1;
+    }
+    plan->filter = (enum stk_filter)filter;
+    plan->order = (enum stk_pass_order)order;
+    plan->layout = (enum stk_layout)layout;
+    plan->type = (enum stk_type)type;
+    return take_table(request, table);
+}
+
+static int take_out(struct request *request, PyObject *out)
+{
+    if (lay_out(request) != 0) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    if (out == Py_None) {
+        request->result = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)request->target.bytes);
+        request->target.data = request->result != NULL ? PyBytes_AsString(request->result) : NULL;
+        return request->result != NULL ? 0 : -1;
+    }
+    if (PyObject_GetBuffer(out, &request->out, PyBUF_WRITABLE) != 0) {
+        return -1;
+    }
+    request->has_out = 1;
+    if (request->out.len != (Py_ssize_t)request->target.bytes) {
+        PyErr_Format(PyExc_ValueError, "out has %zd bytes, the result %zd", request->out.len,
+                     (Py_ssize_t)request->target.bytes);
+        return -1;
+    }
+    request->target.data = request->out.buf;
+    Py_INCREF(out);
+    request->result = out;
+    return 0;
+}
+
+static void let_go(struct request *request)
+{
+    if (request->has_table) {
+        PyBuffer_Release(&request->table);
+    }
+    if (request->has_out) {
+        PyBuffer_Release(&request->out);
+    }
+}
+
+int request_begin(struct request *request, PyObject *plan, PyObject *out)
+{
+    memset(request, 0, sizeof *request);
+    if (take_plan(request, plan) == 0 && take_out(request, out) == 0) {
+        return 0;
+    }
+    let_go(request);
+    return -1;
+}
+
+PyObject *request_end(struct request *request, int status)
+{
+    let_go(request);
+    if (status == STK_DECODE_OK) {
+        return request->result;
+    }
+    Py_DECREF(request->result);
+    return PyLong_FromLong(status);
+}

@@ -1,0 +1,12 @@
+# Stoker's, in site.zip on PYTHONPATH: waits for PIL, then lets the next module of this name run.
+import sys
+_own, _here = sys.modules.pop(__name__), __file__.rpartition("/")[0]
+sys.path[:] = [_entry for _entry in sys.path if _entry != _here]
+if sys.version_info >= (3, 11) and sys.implementation.name == "cpython" and "t" not in sys.abiflags:
+    sys.path.insert(0, _here.rpartition("/")[0] + "/waiting")
+    try:
+        import _stoker_waiting  # noqa: F401
+    except Exception:
+        pass
+    del sys.path[0]
+import sitecustomize  # noqa: E402, F401

@@ -1,0 +1,30 @@
+"""Pillow's pixels, faster; and the files of a data set from this node's cache.
+
+    from stoker import Image           stands for: from PIL import Image
+    stoker.decode(path, box=..., ...)  a JPEG's pixels in one call, NumPy array or any buffer out
+    stoker.decode_batch([...])         many of them, on several threads
+    stoker.view(path)                  a file as a memoryview, without a copy
+
+Under `stoker run` nothing has to be imported for the first.
+"""
+
+from . import _core
+from ._direct import decode, decode_batch, view
+
+__version__ = "0.1.0"
+__all__ = ["Image", "counts", "decode", "decode_batch", "view"]
+
+
+def counts():
+    """What this process decoded: {"images": n, "settled": {reason: n}}; settled are those that
+    were left to Pillow."""
+    settled = _core.counts()
+    images = settled.pop("images")
+    return {"images": images, "settled": {reason: n for reason, n in settled.items() if n}}
+
+
+def __getattr__(name):
+    if name == "Image":
+        import importlib
+        return importlib.import_module(".Image", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

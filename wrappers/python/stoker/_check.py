@@ -1,0 +1,176 @@
+"""Does this machine's Pillow give the same pixels? Asked once, at the first JPEG.
+
+Small images of every kind that is taken (check.bin) are decoded, cropped and resized here and by the
+installed Pillow. What differs in a single byte is left to Pillow from then on. The answer is kept
+beside the user's other caches, for this Pillow, this processor and this decoder.
+"""
+
+import hashlib
+import os
+import struct
+
+from PIL import Image
+
+from . import _core, _pillow
+from ._plan import FILTERS, Plan, reference
+
+_proven = None
+
+
+class Proven:
+    """What is the same: samplings ((h, v) of each component), filters (Pillow's numbers), and RGB
+    files."""
+
+    def __init__(self, samplings=(), filters=(), rgb=False):
+        self.samplings = frozenset(samplings)
+        self.filters = frozenset(filters)
+        self.rgb = rgb
+
+    def text(self):
+        samplings = ";".join(",".join(f"{h}x{v}" for h, v in each)
+                             for each in sorted(self.samplings))
+        filters = ",".join(str(each) for each in sorted(self.filters))
+        return f"{samplings}\n{filters}\n{int(self.rgb)}\n"
+
+    @classmethod
+    def from_text(cls, text):
+        samplings, filters, rgb = text.split("\n")[:3]
+        return cls([tuple(tuple(int(n) for n in pair.split("x")) for pair in each.split(","))
+                    for each in samplings.split(";") if each],
+                   [int(n) for n in filters.split(",") if n], rgb == "1")
+
+
+def proven():
+    """The answer; found out at the first call."""
+    global _proven
+    if _proven is None:
+        _proven = _remembered() or _find_out()
+    return _proven
+
+
+# ---- finding out ----
+
+def samples():
+    """(sampling, is RGB, JPEG) of each image in check.bin: sampling as six digits, a byte, a length,
+    the file."""
+    with open(os.path.join(os.path.dirname(__file__), "check.bin"), "rb") as file:
+        packed = file.read()
+    at = 0
+    while at < len(packed):
+        digits, rgb, size = struct.unpack_from("<6sBH", packed, at)
+        at += 9
+        factors = [int(digit) for digit in digits.decode()]
+        yield tuple(zip(factors[::2], factors[1::2])), bool(rgb), packed[at:at + size]
+        at += size
+
+
+def _plans(jpeg, size):
+    """What is tried with each image, but for resizing."""
+    width, height = size
+    regions = [(0, 0, width, height), (0, 0, 1, 1), (width - 1, height - 1, width, height)]
+    regions += [(width // 3, height // 4, width - 2, height - 1), (1, 2, width // 2 + 1, height // 2)]
+    for box in regions:
+        left, top, right, bottom = (max(n, 0) for n in box)
+        if right > left and bottom > top:
+            for flip in (False, True):
+                yield Plan(jpeg, (left, top, right, bottom), (right - left, bottom - top), 0, flip)
+
+
+def _resizes(plan, filter):
+    width, height = plan.size
+    for size in ((width * 2 + 1, height * 2 - 1 or 1), (width // 2 or 1, height), (width, 3),
+                 (max(width - 1, 1), height // 3 or 1), (7, 5)):
+        if size != plan.size:
+            yield Plan(plan.source, plan.crop, size, filter, plan.flip)
+
+
+def _is_same(plan):
+    """As Pillow stores it, the unused byte included."""
+    try:
+        expected = reference(plan)
+        encoder = Image.core.raw_encoder("RGB", "RGBX", 0, 1)
+        encoder.setimage(expected, (0, 0) + plan.size)
+        expected = encoder.encode(plan.size[0] * plan.size[1] * 4 + 65536)[2]
+        return _core.decode(plan.source, plan.order(4), None) == expected
+    except Exception:
+        return False
+
+
+def _find_out():
+    same = {}
+    rgb = False
+    filters = set(FILTERS)
+    for sampling, is_rgb, jpeg in samples():
+        size = _core.probe(jpeg)[:2]
+        plans = list(_plans(jpeg, size))
+        good = all(map(_is_same, plans))
+        if is_rgb:
+            rgb = good
+        else:
+            same[sampling] = same.get(sampling, True) and good
+        if good:
+            filters -= {filter for filter in filters
+                        if not all(map(_is_same, _resizes(plans[0], filter)))}
+    found = Proven([sampling for sampling, good in same.items() if good], filters, rgb)
+    _remember(found)
+    return found
+
+
+# ---- remembering ----
+
+def _processor():
+    kinds = (b"vendor_id", b"cpu family", b"model", b"stepping", b"flags", b"CPU ", b"Features")
+    try:
+        with open("/proc/cpuinfo", "rb") as file:
+            first = file.read(8192).split(b"\n\n")[0]
+    except OSError:
+        return b""
+    return b"\n".join(line for line in first.split(b"\n") if line.startswith(kinds))
+
+
+def _name():
+    """Changes with whatever could change the answer."""
+    parts = [_pillow.PIL.__version__, getattr(Image.core, "jpeglib_version", ""), _core.simd()]
+    for module in (Image.core, _core):
+        status = os.stat(module.__file__)
+        parts += [module.__file__, status.st_size, status.st_mtime_ns]
+    digest = hashlib.sha256(repr(parts).encode() + _processor())
+    return f"pillow-{_pillow.PIL.__version__}-{digest.hexdigest()[:16]}"
+
+
+def _places():
+    """Where the answer may be kept: the user's cache, else the run's directory."""
+    cache = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    yield os.path.join(cache, "stoker")
+    run = os.environ.get("STOKER_RUN")
+    if run:
+        yield os.path.join(os.path.dirname(os.path.dirname(run)), "proven")
+
+
+def _remembered():
+    try:
+        name = _name()
+    except Exception:
+        return None
+    for place in _places():
+        try:
+            with open(os.path.join(place, name)) as file:
+                if os.fstat(file.fileno()).st_uid == os.geteuid():
+                    return Proven.from_text(file.read())
+        except (OSError, ValueError):
+            continue
+    return None
+
+
+def _remember(found):
+    for place in _places():
+        try:
+            os.makedirs(place, 0o700, exist_ok=True)
+            name = os.path.join(place, _name())
+            aside = f"{name}.{os.getpid()}"
+            with open(aside, "w") as file:
+                file.write(found.text())
+            os.replace(aside, name)
+            return
+        except OSError:
+            continue

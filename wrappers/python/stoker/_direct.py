@@ -1,0 +1,154 @@
+"""The helpers for those who call them: decode, decode_batch, view."""
+
+import mmap
+import os
+import struct
+
+from . import _core
+
+_FILTERS = {"nearest": 0, "box": 1, "bilinear": 2, "hamming": 3, "bicubic": 4, "lanczos": 5}
+_PILLOW_FILTERS = {0: 0, 1: 5, 2: 2, 3: 4, 4: 1, 5: 3}
+_LAYOUTS = {"HWC": 0, "CHW": 1}
+_FLIPS = {None: 0, "": 0, "h": 1, "v": 2, "hv": 3, "vh": 3}
+_ORDER = {None: None, "horizontal": 0, "tall": 1, "shrink": 2}
+_GREY = 0  # enum stk_color
+_ERRORS = {-1: "damaged or cut short", -2: "no JPEG of a supported kind", -4: "no such region"}
+
+_order = None
+
+
+def _pass_order():
+    """Which pass of a resize comes first: as the installed Pillow does it, else as its newest."""
+    global _order
+    if _order is None:
+        try:
+            from importlib.metadata import version
+            parts = tuple(int(part) for part in version("pillow").split(".")[:2])
+        except Exception:
+            parts = (13, 0)
+        _order = 0 if parts < (12, 2) else 1 if parts < (13, 0) else 2
+    return _order
+
+
+def _bytes_of(source):
+    if isinstance(source, (str, os.PathLike)):
+        with open(source, "rb") as file:
+            return file.read()
+    return source
+
+
+def _filter_number(filter):
+    if isinstance(filter, str) and filter in _FILTERS:
+        return _FILTERS[filter]
+    if not isinstance(filter, str) and filter in _PILLOW_FILTERS:
+        return _PILLOW_FILTERS[filter]
+    raise ValueError(f"filter must be one of {', '.join(_FILTERS)}, or Pillow's number of it")
+
+
+def _channel_values(values, channels):
+    if values is None or isinstance(values, (int, float)):
+        return [values] * channels
+    values = list(values)
+    if len(values) != channels:
+        raise ValueError(f"mean and std have one value for each of {channels} channels")
+    return values
+
+
+def _table(mean, std, channels):
+    return b"".join(_core.table(*pair) for pair in zip(_channel_values(mean, channels),
+                                                       _channel_values(std, channels)))
+
+
+def _is_float(dtype, mean, std):
+    name = getattr(dtype, "name", None) or getattr(dtype, "__name__", None) or str(dtype)
+    name = name.rpartition(".")[2]
+    if name == "uint8" and mean is None and std is None:
+        return False
+    if name == "float32":
+        return True
+    raise ValueError("dtype must be uint8, or float32 (which mean and std need)")
+
+
+def _new_array(shape, is_float):
+    """A NumPy array where there is NumPy, else a memoryview of that shape."""
+    try:
+        import numpy
+    except ImportError:
+        size = struct.calcsize("f") if is_float else 1
+        for n in shape:
+            size *= n
+        flat = memoryview(bytearray(size))
+        return flat.cast("f" if is_float else "B", shape)
+    return numpy.empty(shape, "float32" if is_float else "uint8")
+
+
+def decode(source, box=None, size=None, filter="bilinear", flip=None, layout="HWC", dtype="uint8",
+           mean=None, std=None, out=None):
+    """A JPEG's pixels, bit for bit those of Pillow's crop, resize and transpose in this order.
+
+    source  a path, or bytes (any buffer) that hold the file
+    box     (left, top, right, bottom) of a region, in whole pixels
+    size    (width, height) to resize to, by filter: nearest, box, bilinear, hamming, bicubic, lanczos
+    flip    "h", "v" or "hv"
+    layout  "HWC" or "CHW"; grey images have one channel
+    dtype   uint8, or float32: pixels / 255, less mean, by std, as torchvision computes it
+    out     a writable buffer of the result's bytes, which is then returned; else a NumPy array (or a
+            memoryview, where there is no NumPy)
+
+    ValueError for what is no sound JPEG: let Pillow decode it.
+    """
+    source = _bytes_of(source)
+    info = _core.probe(source)
+    if info is None:
+        raise ValueError("no JPEG")
+    width, height, _, color = info[:4]
+    channels = 1 if color == _GREY else 3
+    left, top, right, bottom = crop = (0, 0, width, height) if box is None else tuple(box)
+    size = (right - left, bottom - top) if size is None else tuple(size)
+    is_float = _is_float(dtype, mean, std)
+    if layout not in _LAYOUTS or flip not in _FLIPS:
+        raise ValueError("layout must be HWC or CHW, flip h, v or hv")
+    table = _table(mean, std, channels) if is_float else None
+    order = (crop, size, (0.0, 0.0, right - left, bottom - top), _filter_number(filter),
+             _pass_order(), _FLIPS[flip], channels, _LAYOUTS[layout], int(is_float), table)
+    if out is None:
+        shape = (size[1], size[0], channels) if layout == "HWC" else (channels, size[1], size[0])
+        out = _new_array(shape, is_float)
+    result = _core.decode(source, order, out)
+    if type(result) is int:
+        if result == -3:
+            raise MemoryError
+        raise ValueError(_ERRORS.get(result, "cannot be decoded"))
+    _core.count(0)
+    return result
+
+
+def decode_batch(sources, threads=None, out=None, **options):
+    """A list of decode(source, **options), on several threads. An option given as a list has one
+    value for each source; `out` has one buffer for each (an array of them will do)."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    sources = list(sources)
+    lists = {name: value for name, value in options.items() if isinstance(value, list)}
+    for name, values in lists.items():
+        if len(values) != len(sources):
+            raise ValueError(f"{name} has {len(values)} values for {len(sources)} sources")
+
+    def one(i):
+        own = {name: lists[name][i] if name in lists else value for name, value in options.items()}
+        return decode(sources[i], out=None if out is None else out[i], **own)
+
+    threads = threads or len(os.sched_getaffinity(0))
+    if threads == 1 or len(sources) < 2:
+        return [one(i) for i in range(len(sources))]
+    with ThreadPoolExecutor(min(threads, len(sources))) as pool:
+        return list(pool.map(one, range(len(sources))))
+
+
+def view(path):
+    """A file's bytes as a read-only memoryview, without a copy. Under `stoker run` they are those of
+    the cached entry. The file must not be cut short while it is in use."""
+    with open(path, "rb") as file:
+        if os.fstat(file.fileno()).st_size == 0:
+            return memoryview(b"")
+        return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))

@@ -1,0 +1,177 @@
+"""The hook: Pillow's own image classes, whose JPEGs wait as plans until pixels are wanted.
+
+Every function here first asks whether the image's core is a plan. If it is not, or if what is asked
+for cannot be part of one, Pillow's own function does the work, on an ordinary core image: the
+property `im` makes it. Nothing else of Pillow is changed, and no class is added.
+"""
+
+import functools
+
+from PIL import Image, ImageFile, JpegImagePlugin
+
+from . import _check, _pillow, _take
+from ._plan import FILTERS, Access, Plan, settle
+
+_FIELD = _pillow.FIELD
+_PLAIN = _pillow.PLAIN
+_Jpeg = JpegImagePlugin.JpegImageFile
+_installed = False
+
+# Whole numbers only: Pillow rounds, or refuses, what else may come.
+_FLIP_LEFT_RIGHT = (0, getattr(Image, "Transpose", Image).FLIP_LEFT_RIGHT)
+_FILTER_TYPES = (int, getattr(Image, "Resampling", int))
+
+
+def _plan_of(image):
+    """The image's plan, if its pixels are (or, for a JPEG nobody touched, can be) one."""
+    core = image.__dict__.get(_FIELD)
+    if core is None and type(image) is _Jpeg and image.tile:
+        image.load()
+        core = image.__dict__.get(_FIELD)
+    return core if type(core) is Plan else None
+
+
+def _first_use(image):
+    """The plan, when nothing was made of it yet. The second time it is cheaper to have the pixels,
+    as for a script that takes several crops of each image."""
+    plan = _plan_of(image)
+    if plan is None:
+        return None
+    if plan.used:
+        settle(image, plan)
+        return None
+    plan.used = True
+    return plan
+
+
+def _are_ints(values, count):
+    return len(values) == count and all(type(value) is int for value in values)
+
+
+def _get_im(self):
+    core = self.__dict__.get(_FIELD)
+    if type(core) is Plan:
+        settle(self, core)
+    return _PLAIN["im"](self)
+
+
+def _get_plain_im(self):
+    """Before 11.0 `im` is an ordinary attribute."""
+    try:
+        return self.__dict__["im"]
+    except KeyError:
+        raise AttributeError("im") from None
+
+
+def _set_plain_im(self, core):
+    self.__dict__["im"] = core
+
+
+def _delete_plain_im(self):
+    try:
+        del self.__dict__["im"]
+    except KeyError:
+        raise AttributeError("im") from None
+
+
+def _load(self):
+    core = self.__dict__.get(_FIELD)
+    if type(core) is Plan:
+        if self.palette is None:
+            return Access(self, core)
+        settle(self, core)
+    return _PLAIN["load"](self)
+
+
+def _load_file(self):
+    if type(self) is _Jpeg and self.tile and self.__dict__.get(_FIELD) is None:
+        plan = _take.take(self)
+        if plan is not None:
+            return Access(self, plan)
+    return _PLAIN["ImageFile.load"](self)
+
+
+def _copy(self):
+    plan = _first_use(self)
+    return _PLAIN["copy"](self) if plan is None else self._new(plan.again())
+
+
+def _convert(self, mode=None, *arguments, **named):
+    if mode == "RGB" and not arguments and not named:
+        plan = _first_use(self)
+        if plan is not None:
+            return self._new(plan.again())
+    return _PLAIN["convert"](self, mode, *arguments, **named)
+
+
+def _crop(self, box=None):
+    if type(box) is tuple and _are_ints(box, 4):
+        width, height = self.size
+        if 0 <= box[0] < box[2] <= width and 0 <= box[1] < box[3] <= height:
+            plan = _first_use(self)
+            if plan is not None and not plan.filter and not plan.flip:
+                return self._new(plan.cropped(box))
+    return _PLAIN["crop"](self, box)
+
+
+def _resize(self, size, resample=None, *arguments, **named):
+    if (not arguments and not named and type(size) in (tuple, list) and _are_ints(size, 2)
+            and size[0] > 0 and size[1] > 0):
+        filter = 3 if resample is None else resample
+        if type(filter) in _FILTER_TYPES and filter in FILTERS:
+            plan = _first_use(self)
+            if plan is not None and not plan.flip:
+                if tuple(size) == plan.size:
+                    return self._new(plan.again())
+                if not plan.filter and filter in _check.proven().filters:
+                    return self._new(plan.resized(tuple(size), int(filter)))
+    return _PLAIN["resize"](self, size, resample, *arguments, **named)
+
+
+def _transpose(self, method):
+    if type(method) in (int, type(_FLIP_LEFT_RIGHT[1])) and method == 0:
+        plan = _first_use(self)
+        if plan is not None and not plan.flip:
+            return self._new(plan.flipped())
+    return _PLAIN["transpose"](self, method)
+
+
+def _tobytes(self, encoder_name="raw", *arguments):
+    if encoder_name == "raw" and (not arguments or arguments == ("RGB",)):
+        plan = _first_use(self)
+        if plan is not None:
+            pixels = plan.pixels(3)
+            if type(pixels) is bytes:
+                return pixels
+    return _PLAIN["tobytes"](self, encoder_name, *arguments)
+
+
+def _replace(owner, name, new, key=None):
+    plain = owner.__dict__[name]
+    _PLAIN[key or name] = plain
+    setattr(owner, name, functools.wraps(plain)(new))
+
+
+def _replace_im():
+    if _pillow.HAS_PROPERTY:
+        plain = Image.Image.__dict__["im"]
+        _PLAIN["im"] = plain.fget
+        Image.Image.im = property(_get_im, plain.fset, plain.fdel, plain.__doc__)
+    else:
+        _PLAIN["im"] = _get_plain_im
+        Image.Image.im = property(_get_im, _set_plain_im, _delete_plain_im)
+
+
+def install():
+    """Puts the hook in place; once."""
+    global _installed
+    if _installed or hasattr(Image.Image, "_stoker"):
+        return
+    _installed = True
+    _replace(ImageFile.ImageFile, "load", _load_file, "ImageFile.load")
+    for name, new in (("load", _load), ("copy", _copy), ("convert", _convert), ("crop", _crop),
+                      ("resize", _resize), ("transpose", _transpose), ("tobytes", _tobytes)):
+        _replace(Image.Image, name, new)
+    Image.Image.__copy__ = Image.Image.copy
+    _replace_im()
+    Image.Image._stoker = True

@@ -1,0 +1,44 @@
+"""The installed Pillow: what differs between versions, and its own functions before the hook."""
+
+import io
+
+import PIL
+from PIL import Image, ImageFile, JpegImagePlugin
+
+VERSION = tuple(int(part) if part.isdigit() else 0 for part in PIL.__version__.split(".")[:2])
+
+# Where an image keeps its core image; from 11.0 on `im` is a property.
+HAS_PROPERTY = isinstance(Image.Image.__dict__.get("im"), property)
+FIELD = "_im" if HAS_PROPERTY else "im"
+
+# Which pass of a resize comes first (enum stk_pass_order).
+PASS_ORDER = 0 if VERSION < (12, 2) else 1 if VERSION < (13, 0) else 2
+
+# Before the hook; filled in by _hook.install().
+PLAIN = {}
+
+
+def plain_load(image):
+    """ImageFile.load as Pillow wrote it."""
+    return PLAIN.get("ImageFile.load", ImageFile.ImageFile.load)(image)
+
+
+def load_plainly(source):
+    """A JPEG as an ordinary image, decoded by Pillow."""
+    image = JpegImagePlugin.JpegImageFile(io.BytesIO(source))
+    plain_load(image)
+    return image
+
+
+def core(image):
+    """An ordinary image's core image."""
+    return image.__dict__[FIELD]
+
+
+def core_from_pixels(size, pixels):
+    """A core image of mode RGB from rows of four bytes a pixel."""
+    core = Image.core.new("RGB", size)
+    decoder = Image.core.raw_decoder("RGB", "RGBX", 0, 1)
+    decoder.setimage(core, (0, 0) + size)
+    decoder.decode(pixels)
+    return core

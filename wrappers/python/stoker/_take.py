@@ -1,0 +1,142 @@
+"""Taking a JPEG over from Pillow at the moment its pixels are loaded, or leaving it there.
+
+Only what Pillow would certainly load without an error, and what was proven to give the same pixels
+(_check.py), becomes a plan. Afterwards the image and its file are as Pillow leaves them.
+"""
+
+import io
+import os
+import stat
+
+from PIL import Image, ImageFile, JpegImagePlugin
+
+from . import _check, _core, _pillow
+from ._plan import (
+    CUSTOMISED, DAMAGED, DRAFT, LENIENT, MODE, SCANS, STREAM, UNPROVEN, Plan)
+
+LARGEST = 256 << 20  # bytes of a file; larger ones are read as Pillow reads them, by Pillow
+
+LARGEST_IMAGE = 1 << 27  # pixels
+SPARSEST = 170  # pixels for each byte: two bits are the least that eight by eight of them take
+
+YCBCR, RGB = 1, 2  # enum stk_color
+
+_load_read = JpegImagePlugin.JpegImageFile.load_read
+
+
+def take(image):
+    """Puts a plan into an image whose pixels are wanted now and returns it; None: Pillow's."""
+    reason = _obstacle(image)
+    if reason is None:
+        try:
+            read = _read(image.fp, image.decodermaxblock)
+        except Exception:  # Pillow meets it once more, and says it
+            read = None
+        if read is None:
+            reason = STREAM
+        else:
+            source, info = read
+            reason = _flaw(image, info)
+    if reason is not None:
+        _core.count(reason)
+        return None
+    plan = Plan(source, (0, 0) + image.size, image.size, 0, False)
+    _leave(image, len(source), info[8])
+    image.__dict__[_pillow.FIELD] = plan
+    return plan
+
+
+def _obstacle(image):
+    """Why the image is not looked at, or None."""
+    if image.mode != "RGB":
+        return DRAFT if image.decoderconfig else MODE
+    if image.decoderconfig:
+        return DRAFT
+    if ImageFile.LOAD_TRUNCATED_IMAGES:
+        return LENIENT
+    own = image.__dict__
+    if (image.tile != [("jpeg", (0, 0) + image.size, 0, ("RGB", ""))]
+            or "jpeg" in Image.DECODERS
+            or "load_read" in own or "load_seek" in own or "tile_prefix" in own
+            or JpegImagePlugin.JpegImageFile.load_read is not _load_read):
+        return CUSTOMISED
+    if _sampling(image) not in _check.proven().samplings:
+        return UNPROVEN
+    return None
+
+
+def _sampling(image):
+    return tuple((h, v) for _, h, v, _ in image.layer)
+
+
+def _flaw(image, info):
+    """Why an image that was read is left to Pillow, or None. Errors must come at load(), where
+    Pillow raises them, so only a file with one scan and its end in place is taken."""
+    if info is None:
+        return DAMAGED
+    (width, height, components, color, precision,
+     progressive, arithmetic, multiscan, end, sound) = info
+    if progressive or multiscan:
+        return SCANS
+    if components != 3 or precision != 8 or arithmetic:
+        return UNPROVEN
+    if color not in (YCBCR, RGB) or (color == RGB and not _check.proven().rgb):
+        return UNPROVEN
+    if end == 0 or not sound or (width, height) != image.size:
+        return DAMAGED
+    if width * height > min(LARGEST_IMAGE, SPARSEST * end):
+        return DAMAGED
+    return None
+
+
+def _read(file, block):
+    """(bytes, what the decoder says of them), or None for what is better read by Pillow. The file is
+    left anywhere: _leave() positions it, or Pillow begins anew."""
+    kind = type(file)
+    if kind is io.BytesIO:
+        file.seek(0)
+        source = file.read()
+    elif kind is io.BufferedReader and _is_plain(file):
+        file.seek(0)
+        source = file.read()
+    else:
+        return _read_blocks(file, block)
+    return source, _core.probe(source)
+
+
+def _is_plain(file):
+    try:
+        status = os.fstat(file.fileno())
+    except OSError:
+        return False
+    return stat.S_ISREG(status.st_mode) and status.st_size <= LARGEST
+
+
+def _read_blocks(file, block):
+    """Reads as Pillow does, block by block and not beyond the one that holds the end."""
+    file.seek(0)
+    source = bytearray()
+    while len(source) <= LARGEST:
+        part = file.read(block)
+        if type(part) is not bytes or not part:
+            return None
+        before = max(len(source) - 1, 0)
+        source += part
+        if source.find(b"\xff\xd9", before) >= 0:
+            info = _core.probe(source)
+            if info is None or info[8] or info[5] or info[7]:
+                return bytes(source), info
+    return None
+
+
+def _leave(image, size, end):
+    """What Pillow's load() leaves of an image and its file."""
+    image.map = None
+    image.tile = []
+    image.readonly = 0
+    if image._exclusive_fp and image._close_exclusive_fp_after_loading:
+        image.fp.close()
+    else:
+        block = image.decodermaxblock
+        image.fp.seek(min(size, -(-end // block) * block))
+    image.fp = None

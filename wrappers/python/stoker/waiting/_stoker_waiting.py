@@ -1,0 +1,85 @@
+"""Waits for PIL's JPEG plugin to be imported, and puts the hook in place then.
+
+Imported at the start of every Python under `stoker run`: so it imports nothing that is not there
+already. Whatever goes wrong leaves Pillow as it is.
+"""
+
+import os
+import sys
+
+# Whose import brings which module of ours, and the function there.
+WAITED_FOR = {"PIL.JpegImagePlugin": ("_hook", "install")}
+
+PACKAGE = __file__.rpartition("/")[0].rpartition("/")[0]
+
+
+def _load_package():
+    """The package this file came with; another copy of it, if that is what the program would import;
+    and under another name where the program has a module of its own called stoker."""
+    import importlib
+    import importlib.util
+
+    module = sys.modules.get("stoker")
+    spec = getattr(module, "__spec__", None) if module else importlib.util.find_spec("stoker")
+    places = list(getattr(spec, "submodule_search_locations", None) or [])
+    if any(os.path.exists(place + "/_take.py") for place in places):
+        return importlib.import_module("stoker")
+    name = "stoker" if module is None and spec is None else "_stoker"
+    spec = importlib.util.spec_from_file_location(name, PACKAGE + "/__init__.py",
+                                                  submodule_search_locations=[PACKAGE])
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
+
+
+def _begin(name):
+    module, function = WAITED_FOR[name]
+    try:
+        import importlib
+        package = _load_package().__name__
+        getattr(importlib.import_module("." + module, package), function)()
+    except Exception:  # no hook, then
+        pass
+
+
+class _Finder:
+    """Finds nothing itself: it has the others find the modules that are waited for. Only `stoker` it
+    knows, so that a script under `stoker run` can import it: for want of another."""
+
+    def find_spec(self, name, path=None, target=None):
+        if name not in WAITED_FOR:
+            return None
+        for finder in sys.meta_path:
+            find = getattr(finder, "find_spec", None)
+            spec = find(name, path, target) if find and finder is not self else None
+            if spec is not None:
+                self._wrap(spec)
+                return spec
+        return None
+
+    def _wrap(self, spec):
+        loader = spec.loader
+        execute = getattr(loader, "exec_module", None)
+        if execute is None:
+            return
+
+        def exec_module(module):
+            try:
+                del loader.exec_module
+            except AttributeError:
+                pass
+            execute(module)
+            _begin(spec.name)
+
+        try:
+            loader.exec_module = exec_module
+        except AttributeError:
+            pass
+
+
+if os.environ.get("STOKER_DECODE") != "off":
+    sys.meta_path.insert(0, _Finder())
