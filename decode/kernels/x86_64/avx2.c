@@ -1,0 +1,148 @@
+/*
+ * The kernels in AVX2. A weight is split in a high part and a low one of 8 bits, each of which fits
+ * a multiplication of 16 bits that adds pairs; (high << 8) + low is exactly the sum of 32 bits.
+ */
+#include "decode/kernels/kernels.h"
+
+#include <immintrin.h>
+#include <string.h>
+
+#define TARGET       __attribute__((target("avx2")))
+#define INLINE       static inline __attribute__((target("avx2"), always_inline))
+#define ALL_OF(word) ((word)*0x55) /* a shuffle that repeats one word in its 128 bits */
+
+/* Into pairs of 16 bits: high parts of 0 and 1, of 2 and 3; then the low ones. */
+static void pack(struct stk_weights *weights)
+{
+    int16_t out[8];
+    for (int i = 0; i < 4; i++) {
+        out[i] = (int16_t)(weights->word[i] >> 8);
+        out[4 + i] = (int16_t)(weights->word[i] & 0xff);
+    }
+    memcpy(weights, out, sizeof out);
+}
+
+INLINE __m256i load(const void *from)
+{
+    return _mm256_loadu_si256(from);
+}
+
+/* high and low sums -> values that still have to be cut to bytes */
+INLINE __m256i finish(__m256i high, __m256i low)
+{
+    const __m256i half = _mm256_set1_epi32(1 << (STK_WEIGHT_BITS - 1));
+    __m256i sum = _mm256_add_epi32(_mm256_slli_epi32(high, 8), _mm256_add_epi32(low, half));
+    return _mm256_srai_epi32(sum, STK_WEIGHT_BITS);
+}
+
+/* Two outputs at once, one in each half. */
+INLINE __m128i horizontal_pair(const uint8_t *in0, const uint8_t *in1,
+                               const struct stk_weights *weights, uint32_t groups)
+{
+    const __m256i first = _mm256_broadcastsi128_si256(
+        _mm_setr_epi8(0, -1, 4, -1, 1, -1, 5, -1, 2, -1, 6, -1, 3, -1, 7, -1));
+    const __m256i second = _mm256_broadcastsi128_si256(
+        _mm_setr_epi8(8, -1, 12, -1, 9, -1, 13, -1, 10, -1, 14, -1, 11, -1, 15, -1));
+    __m256i high = _mm256_setzero_si256(), low = high;
+    for (uint32_t g = 0; g < groups; g++) {
+        __m256i pixels = _mm256_loadu2_m128i((const void *)(in1 + 16 * (size_t)g),
+                                             (const void *)(in0 + 16 * (size_t)g));
+        __m256i w = load(weights + 2 * (size_t)g);
+        __m256i a = _mm256_shuffle_epi8(pixels, first), b = _mm256_shuffle_epi8(pixels, second);
+        high = _mm256_add_epi32(high, _mm256_madd_epi16(a, _mm256_shuffle_epi32(w, ALL_OF(0))));
+        high = _mm256_add_epi32(high, _mm256_madd_epi16(b, _mm256_shuffle_epi32(w, ALL_OF(1))));
+        low = _mm256_add_epi32(low, _mm256_madd_epi16(a, _mm256_shuffle_epi32(w, ALL_OF(2))));
+        low = _mm256_add_epi32(low, _mm256_madd_epi16(b, _mm256_shuffle_epi32(w, ALL_OF(3))));
+    }
+    __m256i value = finish(high, low);
+    __m256i bytes = _mm256_packus_epi16(_mm256_packs_epi32(value, value), value);
+    return _mm_unpacklo_epi32(_mm256_castsi256_si128(bytes), _mm256_extracti128_si256(bytes, 1));
+}
+
+TARGET static void horizontal(uint8_t *out, const uint8_t *in, const struct stk_taps *taps)
+{
+    for (size_t o = 0; o < taps->outputs; o += 2) {
+        __m128i pair =
+            horizontal_pair(in + 4 * (size_t)taps->first[o], in + 4 * (size_t)taps->first[o + 1],
+                            taps->weights + o * taps->groups, taps->groups);
+        _mm_storel_epi64((void *)(out + 4 * o), pair);
+    }
+}
+
+/* Adds two rows, interleaved to 16 bits, to high and low sums. */
+INLINE void add_pair(__m256i sums[8], __m256i row0, __m256i row1, int32_t high, int32_t low)
+{
+    const __m256i zero = _mm256_setzero_si256();
+    __m256i a = _mm256_unpacklo_epi8(row0, row1), b = _mm256_unpackhi_epi8(row0, row1);
+    const __m256i parts[4] = {_mm256_unpacklo_epi8(a, zero), _mm256_unpackhi_epi8(a, zero),
+                              _mm256_unpacklo_epi8(b, zero), _mm256_unpackhi_epi8(b, zero)};
+    __m256i h = _mm256_set1_epi32(high), l = _mm256_set1_epi32(low);
+    for (int i = 0; i < 4; i++) {
+        sums[i] = _mm256_add_epi32(sums[i], _mm256_madd_epi16(parts[i], h));
+        sums[4 + i] = _mm256_add_epi32(sums[4 + i], _mm256_madd_epi16(parts[i], l));
+    }
+}
+
+TARGET static void vertical(uint8_t *out, const uint8_t *const *rows,
+                            const struct stk_weights *weights, uint32_t groups, size_t pixels)
+{
+    for (size_t at = 0; at < 4 * pixels; at += 32) {
+        __m256i sums[8];
+        for (int i = 0; i < 8; i++) {
+            sums[i] = _mm256_setzero_si256();
+        }
+        for (uint32_t g = 0; g < groups; g++) {
+            const uint8_t *const *row = rows + 4 * (size_t)g;
+            const int32_t *w = weights[g].word;
+            add_pair(sums, load(row[0] + at), load(row[1] + at), w[0], w[2]);
+            add_pair(sums, load(row[2] + at), load(row[3] + at), w[1], w[3]);
+        }
+        __m256i a = _mm256_packs_epi32(finish(sums[0], sums[4]), finish(sums[1], sums[5]));
+        __m256i b = _mm256_packs_epi32(finish(sums[2], sums[6]), finish(sums[3], sums[7]));
+        _mm256_storeu_si256((void *)(out + at), _mm256_packus_epi16(a, b));
+    }
+}
+
+/* Eight pixels a step; 24 bytes of the 32 that are written count. */
+TARGET static void rgb(uint8_t *out, const uint8_t *line, size_t pixels)
+{
+    const __m256i drop = _mm256_broadcastsi128_si256(
+        _mm_setr_epi8(0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, -1, -1, -1, -1));
+    const __m256i close = _mm256_setr_epi32(0, 1, 2, 4, 5, 6, 7, 7);
+    size_t p = 0;
+    for (; p + 11 <= pixels; p += 8) {
+        __m256i packed = _mm256_shuffle_epi8(load(line + 4 * p), drop);
+        _mm256_storeu_si256((void *)(out + 3 * p), _mm256_permutevar8x32_epi32(packed, close));
+    }
+    stk_plain_rgb(out + 3 * p, line + 4 * p, pixels - p);
+}
+
+TARGET static void planes(uint8_t *const out[3], const uint8_t *line, size_t pixels)
+{
+    const __m256i sort = _mm256_broadcastsi128_si256(
+        _mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15));
+    const __m256i join = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+    size_t p = 0;
+    for (; p + 8 <= pixels; p += 8) {
+        __m256i sorted = _mm256_shuffle_epi8(load(line + 4 * p), sort);
+        sorted = _mm256_permutevar8x32_epi32(sorted, join);
+        __m128i low = _mm256_castsi256_si128(sorted);
+        _mm_storel_epi64((void *)(out[0] + p), low);
+        _mm_storel_epi64((void *)(out[1] + p), _mm_unpackhi_epi64(low, low));
+        _mm_storel_epi64((void *)(out[2] + p), _mm256_extracti128_si256(sorted, 1));
+    }
+    uint8_t *const rest[3] = {out[0] + p, out[1] + p, out[2] + p};
+    stk_plain_planes(rest, line + 4 * p, pixels - p);
+}
+
+const struct stk_kernels stk_kernels_avx2 = {
+    .name = "avx2",
+    .block = 2,
+    .pack = pack,
+    .horizontal = horizontal,
+    .vertical = vertical,
+    .rgb = rgb,
+    .planes = planes,
+    .float_rgb = stk_plain_float_rgb,
+    .float_planes = stk_plain_float_planes,
+};

@@ -1,0 +1,183 @@
+/*
+ * The kernels in AVX-512 with VNNI and VBMI. A weight is split in three signed bytes, and each part
+ * of four taps is one instruction: four products of bytes, added to a sum of 32 bits.
+ */
+#include "decode/kernels/kernels.h"
+
+#include <immintrin.h>
+#include <string.h>
+
+#define FEATURES     "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vnni"
+#define TARGET       __attribute__((target(FEATURES)))
+#define INLINE       static inline __attribute__((target(FEATURES), always_inline))
+#define ALL_OF(word) ((_MM_PERM_ENUM)((word)*0x55)) /* repeats one word in its 128 bits */
+
+/* Four bytes of the parts worth 1 << 16, then 1 << 8, then 1. */
+static void pack(struct stk_weights *weights)
+{
+    int8_t out[16] = {0};
+    for (int i = 0; i < 4; i++) {
+        int32_t rest = weights->word[i];
+        out[8 + i] = (int8_t)rest;
+        rest = (rest - out[8 + i]) >> 8;
+        out[4 + i] = (int8_t)rest;
+        out[i] = (int8_t)((rest - out[4 + i]) >> 8);
+    }
+    memcpy(weights, out, sizeof out);
+}
+
+struct sums {
+    __m512i high, middle, low;
+};
+
+INLINE void add(struct sums *sums, __m512i pixels, __m512i high, __m512i middle, __m512i low)
+{
+    sums->high = _mm512_dpbusd_epi32(sums->high, pixels, high);
+    sums->middle = _mm512_dpbusd_epi32(sums->middle, pixels, middle);
+    sums->low = _mm512_dpbusd_epi32(sums->low, pixels, low);
+}
+
+/* Values that still have to be cut to bytes. */
+INLINE __m512i finish(const struct sums *sums)
+{
+    const __m512i half = _mm512_set1_epi32(1 << (STK_WEIGHT_BITS - 1));
+    __m512i sum = _mm512_add_epi32(_mm512_slli_epi32(sums->high, 8), sums->middle);
+    sum = _mm512_add_epi32(_mm512_slli_epi32(sum, 8), sums->low);
+    return _mm512_srai_epi32(_mm512_add_epi32(sum, half), STK_WEIGHT_BITS);
+}
+
+/* Four pixels of each of four outputs, by channel: four bytes of red, four of green... */
+INLINE __m512i gather(const uint8_t *in, const uint32_t *first)
+{
+    const __m512i sort =
+        _mm512_broadcast_i32x4(_mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15));
+    __m512i pixels = _mm512_castsi128_si512(_mm_loadu_si128((const void *)(in + 4 * first[0])));
+    pixels = _mm512_inserti32x4(pixels, _mm_loadu_si128((const void *)(in + 4 * first[1])), 1);
+    pixels = _mm512_inserti32x4(pixels, _mm_loadu_si128((const void *)(in + 4 * first[2])), 2);
+    pixels = _mm512_inserti32x4(pixels, _mm_loadu_si128((const void *)(in + 4 * first[3])), 3);
+    return _mm512_shuffle_epi8(pixels, sort);
+}
+
+TARGET static void horizontal(uint8_t *out, const uint8_t *in, const struct stk_taps *taps)
+{
+    const __m512i zero = _mm512_setzero_si512();
+    const struct stk_weights *weights = taps->weights;
+    for (size_t o = 0; o < taps->outputs; o += 4) {
+        struct sums sums = {zero, zero, zero};
+        for (size_t g = 0; g < taps->groups; g++, weights += 4) {
+            __m512i w = _mm512_load_si512(weights);
+            add(&sums, gather(in + 16 * g, taps->first + o), _mm512_shuffle_epi32(w, ALL_OF(0)),
+                _mm512_shuffle_epi32(w, ALL_OF(1)), _mm512_shuffle_epi32(w, ALL_OF(2)));
+        }
+        __m512i value = _mm512_max_epi32(finish(&sums), zero);
+        _mm_storeu_si128((void *)(out + 4 * o), _mm512_cvtusepi32_epi8(value));
+    }
+}
+
+/* Adds 64 bytes of each of four rows. */
+INLINE void add_rows(struct sums sums[4], const uint8_t *const *row, size_t at, const int32_t *w)
+{
+    __m512i r0 = _mm512_loadu_si512(row[0] + at), r1 = _mm512_loadu_si512(row[1] + at);
+    __m512i r2 = _mm512_loadu_si512(row[2] + at), r3 = _mm512_loadu_si512(row[3] + at);
+    __m512i a = _mm512_unpacklo_epi8(r0, r1), b = _mm512_unpackhi_epi8(r0, r1);
+    __m512i c = _mm512_unpacklo_epi8(r2, r3), d = _mm512_unpackhi_epi8(r2, r3);
+    __m512i high = _mm512_set1_epi32(w[0]), middle = _mm512_set1_epi32(w[1]);
+    __m512i low = _mm512_set1_epi32(w[2]);
+    add(&sums[0], _mm512_unpacklo_epi16(a, c), high, middle, low);
+    add(&sums[1], _mm512_unpackhi_epi16(a, c), high, middle, low);
+    add(&sums[2], _mm512_unpacklo_epi16(b, d), high, middle, low);
+    add(&sums[3], _mm512_unpackhi_epi16(b, d), high, middle, low);
+}
+
+TARGET static void vertical(uint8_t *out, const uint8_t *const *rows,
+                            const struct stk_weights *weights, uint32_t groups, size_t pixels)
+{
+    const __m512i zero = _mm512_setzero_si512();
+    for (size_t at = 0; at < 4 * pixels; at += 64) {
+        struct sums sums[4] = {
+            {zero, zero, zero}, {zero, zero, zero}, {zero, zero, zero}, {zero, zero, zero}};
+        for (uint32_t g = 0; g < groups; g++) {
+            add_rows(sums, rows + 4 * (size_t)g, at, weights[g].word);
+        }
+        __m512i a = _mm512_packs_epi32(finish(&sums[0]), finish(&sums[1]));
+        __m512i b = _mm512_packs_epi32(finish(&sums[2]), finish(&sums[3]));
+        _mm512_storeu_si512(out + at, _mm512_packus_epi16(a, b));
+    }
+}
+
+/* The first `count` bits, of at most 64. */
+INLINE __mmask64 first_bits(size_t count)
+{
+    return count >= 64 ? ~0ull : (1ull << count) - 1;
+}
+
+INLINE size_t at_most(size_t count, size_t limit)
+{
+    return count < limit ? count : limit;
+}
+
+TARGET static void rgb(uint8_t *out, const uint8_t *line, size_t pixels)
+{
+    const __m512i drop = _mm512_broadcast_i32x4(
+        _mm_setr_epi8(0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, -1, -1, -1, -1));
+    const __m512i close = _mm512_setr_epi32(0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, 15, 15, 15, 15);
+    for (size_t p = 0; p < pixels; p += 16) {
+        size_t count = at_most(pixels - p, 16);
+        __m512i four = _mm512_maskz_loadu_epi8(first_bits(4 * count), line + 4 * p);
+        __m512i three = _mm512_permutexvar_epi32(close, _mm512_shuffle_epi8(four, drop));
+        _mm512_mask_storeu_epi8(out + 3 * p, first_bits(3 * count), three);
+    }
+}
+
+/* 64 pixels, loaded as far as there are any. */
+struct chunk {
+    __m512i part[4];
+};
+
+INLINE struct chunk load_chunk(const uint8_t *line, size_t count)
+{
+    struct chunk chunk;
+    for (size_t i = 0; i < 4; i++) {
+        size_t here = count > 16 * i ? at_most(count - 16 * i, 16) : 0;
+        chunk.part[i] = _mm512_maskz_loadu_epi8(first_bits(4 * here), line + 64 * i);
+    }
+    return chunk;
+}
+
+/* One channel of a chunk, as 64 bytes. */
+INLINE __m512i channel_of(const struct chunk *chunk, int channel)
+{
+    const __m512i step = _mm512_set1_epi32(0x0c080400);
+    const __m512i row =
+        _mm512_slli_epi32(_mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7), 4);
+    __m512i index = _mm512_add_epi8(
+        step, _mm512_shuffle_epi8(row, _mm512_broadcast_i32x4(_mm_setr_epi8(
+                                           0, 0, 0, 0, 4, 4, 4, 4, 8, 8, 8, 8, 12, 12, 12, 12))));
+    index = _mm512_add_epi8(index, _mm512_set1_epi8((char)channel));
+    __m512i a = _mm512_permutex2var_epi8(chunk->part[0], index, chunk->part[1]);
+    __m512i b = _mm512_permutex2var_epi8(chunk->part[2], index, chunk->part[3]);
+    return _mm512_inserti64x4(a, _mm512_castsi512_si256(b), 1);
+}
+
+TARGET static void planes(uint8_t *const out[3], const uint8_t *line, size_t pixels)
+{
+    for (size_t p = 0; p < pixels; p += 64) {
+        size_t count = at_most(pixels - p, 64);
+        struct chunk chunk = load_chunk(line + 4 * p, count);
+        for (int c = 0; c < 3; c++) {
+            _mm512_mask_storeu_epi8(out[c] + p, first_bits(count), channel_of(&chunk, c));
+        }
+    }
+}
+
+const struct stk_kernels stk_kernels_avx512 = {
+    .name = "avx512",
+    .block = 4,
+    .pack = pack,
+    .horizontal = horizontal,
+    .vertical = vertical,
+    .rgb = rgb,
+    .planes = planes,
+    .float_rgb = stk_plain_float_rgb,
+    .float_planes = stk_plain_float_planes,
+};
