@@ -21,7 +21,7 @@ one() {
     fi
     "${make[@]}" test-programs
     STOKER_BUILD=build "${PYTHON:-/usr/bin/python3}" -m pytest -q --tb=short tests/preload \
-        tests/python tests/paths tests/versions tests/faults tests/cpython -k "$name" ||
+        tests/python tests/paths tests/versions tests/faults tests/kills tests/cpython -k "$name" ||
         failed+=("$name")
 }
 
@@ -34,6 +34,7 @@ all() {
     part test-python
     part test-paths
     part test-faults
+    part test-kills
     part test-cpython
 }
 

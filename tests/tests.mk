@@ -127,7 +127,7 @@ $(B)/tests/faults/meddle: tests/faults/meddle.c
 	$(Q)$(PRELOAD_CC) $^ -o $@
 
 .PHONY: test-faults
-test-faults: all $(FAULTS_PROGRAMS) ## tests in which the library's system calls fail, one by one
+test-faults: all $(B)/slowfs $(FAULTS_PROGRAMS) ## tests in which system calls of ours fail, and the origin
 	@STOKER_BUILD=$(B) $(PYTHON) -m pytest -q --tb=short tests/faults $(if $(T),-k '$(T)')
 
 # ---- tests/cpython: CPython's own tests ----
@@ -154,6 +154,24 @@ $(B)/tests/libdecode.so: $(call objects,tests/decode/library.c) $(B)/libstokerde
 test-decode: $(B)/tests/libdecode.so ## tests of decoding and resizing against Pillow
 	@STOKER_BUILD=$(B) $(PYTHON) -m pytest -q --tb=short tests/decode $(if $(T),-k '$(T)')
 
+# ---- tests/kills: processes that are killed or stopped while they fill ----
+
+KILLS_PROGRAMS := $(addprefix $(B)/tests/kills/,filler accounts)
+
+$(B)/tests/kills/filler: tests/kills/filler.c
+	@mkdir -p $(@D)
+	$(if $(V),,@echo "  LINK  $@")
+	$(Q)$(PRELOAD_CC) $^ -pthread -o $@
+
+$(B)/tests/kills/accounts: tests/kills/accounts.c $(call objects,$(BASE) $(CACHE))
+	@mkdir -p $(@D)
+	$(if $(V),,@echo "  LINK  $@")
+	$(Q)$(PRELOAD_CC) $^ $(LINK_SAN) -o $@
+
+.PHONY: test-kills
+test-kills: all $(B)/slowfs $(KILLS_PROGRAMS) ## tests in which processes are killed while they fill
+	@STOKER_BUILD=$(B) $(PYTHON) -m pytest -q --tb=short tests/kills $(if $(T),-k '$(T)')
+
 # ---- all of it ----
 
 # In order of growing size, so that what is simple fails first.
@@ -162,4 +180,4 @@ test-slowfs: $(B)/slowfs ## tests of the test file system itself
 	@$(PYTHON) -B tests/slowfs/test_slowfs.py
 
 .PHONY: test-programs
-test-programs: $(B)/slowfs $(PRELOAD_PROGRAMS) $(FAULTS_PROGRAMS) $(CPYTHON_PROGRAMS)
+test-programs: $(B)/slowfs $(PRELOAD_PROGRAMS) $(FAULTS_PROGRAMS) $(CPYTHON_PROGRAMS) $(KILLS_PROGRAMS)

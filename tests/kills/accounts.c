@@ -1,0 +1,48 @@
+/* Prints, as JSON, what the catalogue in DIRECTORY says that its first tier uses, what is really
+ * there, and in which state the records are. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cache/catalogue.h"
+#include "cache/claim.h"
+#include "cache/tier.h"
+
+static struct stk_catalogue catalogue;
+
+static void count_states(unsigned states[4])
+{
+    uint32_t end = atomic_load(&catalogue.header->next_record);
+    for (uint32_t number = 1; number < end; number++) {
+        const struct stk_record *record = stk_catalogue_record(&catalogue, number);
+        if (record != NULL) {
+            states[stk_claim_load(&record->claim).state]++;
+        }
+    }
+}
+
+int main(int argc, char **argv)
+{
+    unsigned states[4] = {0};
+    struct stk_tier tier;
+    int64_t blocks, inodes;
+    int error = argc == 2 ? stk_catalogue_open(&catalogue, argv[1], false) : -EINVAL;
+    if (error == 0 && !stk_tier_by_index(&catalogue, 0, &tier)) {
+        error = -ENODEV;
+    }
+    if (error == 0) {
+        error = stk_tier_count(tier.home, 0, &blocks, &inodes);
+    }
+    if (error != 0) {
+        fprintf(stderr, "accounts: %s\n", strerror(-error));
+        return 1;
+    }
+    count_states(states);
+    const struct stk_budget *budget = &tier.shared->budget;
+    printf("{\"used\": [%lld, %lld], \"there\": [%lld, %lld], \"absent\": %u, \"filling\": %u, "
+           "\"present\": %u, \"refused\": %u}\n",
+           (long long)atomic_load(&budget->used_blocks),
+           (long long)atomic_load(&budget->used_inodes), (long long)blocks, (long long)inodes,
+           states[STK_ABSENT], states[STK_FILLING], states[STK_PRESENT], states[STK_REFUSED]);
+    return 0;
+}
