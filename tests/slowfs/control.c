@@ -65,6 +65,11 @@ const char *slow_control_name(enum slow_counter counter)
     return names[counter];
 }
 
+_Atomic uint64_t *slow_control_word(unsigned number)
+{
+    return &words[number];
+}
+
 void slow_count_add(enum slow_counter counter, uint64_t amount)
 {
     atomic_fetch_add_explicit(&words[SLOW_FIRST_COUNTER + (int)counter], amount,

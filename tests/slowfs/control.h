@@ -7,11 +7,13 @@
  *   word 1  version, 1
  *   word 2  latency in ns: read before each delayed operation, so others may write it at any time
  *   word 3  the first counter; the others follow in the order of SLOW_COUNTERS
+ *   word 64 what shall go wrong; layout in faults.h
  * Counters only rise while slowfs runs: readers take differences instead of writing zeros.
  */
 #ifndef SLOWFS_CONTROL_H
 #define SLOWFS_CONTROL_H
 
+#include <stdatomic.h>
 #include <stdint.h>
 
 #define SLOW_CONTROL_BYTES 4096
@@ -57,6 +59,9 @@ int slow_control_open(const char *path, uint64_t latency_ns);
 
 /* The name of a counter, as above. */
 const char *slow_control_name(enum slow_counter counter);
+
+/* A word of the control file. */
+_Atomic uint64_t *slow_control_word(unsigned number);
 
 void slow_count(enum slow_counter counter);
 void slow_count_add(enum slow_counter counter, uint64_t amount);

@@ -10,6 +10,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "faults.h"
 #include "ops.h"
 
 void slow_reply_result(fuse_req_t request, int result)
@@ -27,7 +28,15 @@ static void do_lookup(fuse_req_t request, fuse_ino_t parent, const char *name)
         fuse_reply_err(request, -result);
         return;
     }
-    slow_count(S_ISREG(entry.attr.st_mode) ? SLOW_lookup_file : SLOW_lookup_other);
+    bool is_file = S_ISREG(entry.attr.st_mode);
+    slow_count(is_file ? SLOW_lookup_file : SLOW_lookup_other);
+    int fault = is_file ? slow_fault(SLOW_FAULT_LOOKUP) : 0;
+    if (fault != 0) {
+        slow_inode_forget(entry.ino, 1);
+        fuse_reply_err(request, fault);
+        return;
+    }
+    slow_fault_attr(&entry.attr);
     fuse_reply_entry(request, &entry);
 }
 
@@ -51,11 +60,12 @@ static int read_attr(int fd, struct stat *attr)
     return fd < 0 ? -1 : fstatat(fd, "", attr, AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW);
 }
 
-static void reply_attr(fuse_req_t request, int result, const struct stat *attr)
+static void reply_attr(fuse_req_t request, int result, struct stat *attr)
 {
     if (result != 0) {
         fuse_reply_err(request, errno);
     } else {
+        slow_fault_attr(attr);
         fuse_reply_attr(request, attr, slow_timeouts.attr);
     }
 }
@@ -67,7 +77,13 @@ static void do_getattr(fuse_req_t request, fuse_ino_t node, struct fuse_file_inf
     struct stat attr = {0};
     SLOW_FD int fd = slow_inode_open(node);
     read_attr(fd, &attr);
-    slow_begin(S_ISREG(attr.st_mode) ? SLOW_getattr_file : SLOW_getattr_other);
+    bool is_file = S_ISREG(attr.st_mode);
+    slow_begin(is_file ? SLOW_getattr_file : SLOW_getattr_other);
+    int fault = is_file ? slow_fault(SLOW_FAULT_GETATTR) : 0;
+    if (fault != 0) {
+        fuse_reply_err(request, fault);
+        return;
+    }
     reply_attr(request, read_attr(fd, &attr), &attr);
 }
 

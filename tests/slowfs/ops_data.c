@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "faults.h"
 #include "ops.h"
 
 /* The kernel has resolved links already, and its O_DIRECT does not align our buffers. */
@@ -17,6 +18,11 @@ static void do_open(fuse_req_t request, fuse_ino_t node, struct fuse_file_info *
 {
     char path[SLOW_PATH_BYTES];
     slow_begin(SLOW_open);
+    int fault = slow_fault(SLOW_FAULT_OPEN);
+    if (fault != 0) {
+        fuse_reply_err(request, fault);
+        return;
+    }
     SLOW_FD int named = slow_inode_open(node);
     slow_fd_path(named, path);
     int fd = named < 0 ? -1 : open(path, source_flags(info->flags));
@@ -87,6 +93,11 @@ static void do_read(fuse_req_t request, fuse_ino_t node, size_t size, off_t offs
 {
     (void)node;
     slow_begin(SLOW_read);
+    int fault = slow_fault_read(&size, offset);
+    if (fault != 0) {
+        fuse_reply_err(request, fault);
+        return;
+    }
     char *buffer = malloc(size);
     if (buffer == NULL) {
         fuse_reply_err(request, ENOMEM);

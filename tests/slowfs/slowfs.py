@@ -15,6 +15,7 @@ On the command line, for a slowfs that runs already:
 The layout of the control file is described in control.h. Only the standard library; Python 3.8.
 """
 
+import contextlib
 import ctypes
 import errno
 import mmap
@@ -36,6 +37,8 @@ VERSION = 1
 CONTROL_BYTES = 4096
 WORD_LATENCY = 2
 FIRST_COUNTER = 3
+FIRST_FAULT = 64
+FAULTS = ("open", "getattr", "lookup", "read", "read_from", "read_most", "size", "spared")
 NS_PER_MS = 1e6
 
 REPOSITORY = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -79,6 +82,12 @@ class Control:
     @latency_ms.setter
     def latency_ms(self, value):
         self._words[WORD_LATENCY] = round(value * NS_PER_MS)
+
+    def set_faults(self, **faults):
+        """What shall go wrong from now on, by the names of FAULTS; without any, nothing."""
+        for number, name in enumerate(FAULTS):
+            self._words[FIRST_FAULT + number] = faults.pop(name, 0) % (1 << 64)
+        assert not faults, faults
 
     def counts(self):
         """All counters since slowfs started."""
@@ -212,6 +221,15 @@ class SlowFS:
         if self._control:
             self._control.latency_ms = value
         self._latency_ms = value
+
+    @contextlib.contextmanager
+    def faults(self, **faults):
+        """`with fs.faults(read=errno.EIO, read_from=4096):` lets reads fail; see faults.h."""
+        self._control.set_faults(**faults)
+        try:
+            yield
+        finally:
+            self._control.set_faults()
 
     def counts(self):
         """Counters since the mount or the last reset()."""

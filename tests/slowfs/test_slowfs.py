@@ -6,6 +6,7 @@
 
 import concurrent.futures
 import ctypes
+import errno
 import filecmp
 import mmap
 import os
@@ -36,6 +37,14 @@ def write(path, content=b"content"):
 def read(path):
     with open(path, "rb") as file:
         return file.read()
+
+
+def errno_of(call, *arguments):
+    try:
+        call(*arguments)
+    except OSError as error:
+        return error.errno
+    return 0
 
 
 class Case(unittest.TestCase):
@@ -313,6 +322,24 @@ class Ended(Case):
         self.assertEqual(read(os.path.join(mountpoint, "a")), b"content")
         slowfs.unmount(mountpoint)
         self.assertEqual(os.listdir(mountpoint), [])
+
+    def test_what_shall_go_wrong(self):
+        write(self.in_source("a"), bytes(300000))
+        fs = self.mount(attr_timeout=0, entry_timeout=0)
+        path = os.path.join(fs.mountpoint, "a")
+        for faults, call in [({"open": errno.ESTALE}, read), ({"read": errno.EIO}, read),
+                             ({"getattr": errno.EPERM, "lookup": errno.EPERM}, os.stat)]:
+            with fs.faults(**faults):
+                self.assertIn(errno_of(call, path), faults.values())
+            self.assertEqual(errno_of(call, path), 0)
+        with fs.faults(open=errno.EIO, spared=1):
+            self.assertEqual([errno_of(read, path) for _ in range(2)], [0, errno.EIO])
+        with fs.faults(size=-1000), open(path, "rb") as file:
+            self.assertEqual((os.fstat(file.fileno()).st_size, len(file.read())), (299000, 299000))
+        with fs.faults(read=errno.EIO, read_from=200000), open(path, "rb", 0) as file:
+            self.assertEqual(len(file.read(4096)), 4096)
+            file.seek(250000)
+            self.assertEqual(errno_of(file.read, 4096), errno.EIO)
 
     def test_a_source_that_is_not_there(self):
         with self.assertRaisesRegex(slowfs.SlowFSError, "No such file"):
