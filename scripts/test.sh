@@ -21,8 +21,8 @@ one() {
     fi
     "${make[@]}" test-programs
     STOKER_BUILD=build "${PYTHON:-/usr/bin/python3}" -m pytest -q --tb=short tests/preload \
-        tests/python tests/paths tests/versions tests/faults tests/kills tests/cpython -k "$name" ||
-        failed+=("$name")
+        tests/python tests/paths tests/versions tests/faults tests/kills tests/cpython \
+        tests/neighbours -k "$name" || failed+=("$name")
 }
 
 all() {
@@ -36,6 +36,7 @@ all() {
     part test-faults
     part test-kills
     part test-cpython
+    part test-neighbours
 }
 
 if [ -n "$name" ]; then one; else all; fi

@@ -172,6 +172,28 @@ $(B)/tests/kills/accounts: tests/kills/accounts.c $(call objects,$(BASE) $(CACHE
 test-kills: all $(B)/slowfs $(KILLS_PROGRAMS) ## tests in which processes are killed while they fill
 	@STOKER_BUILD=$(B) $(PYTHON) -m pytest -q --tb=short tests/kills $(if $(T),-k '$(T)')
 
+# ---- tests/neighbours: other libraries, and programs that make it hard ----
+
+NEIGHBOURS := reader vfork signals stacks limits sandbox
+NEIGHBOURS_BIN := $(B)/tests/neighbours
+NEIGHBOURS_PROGRAMS := $(addprefix $(NEIGHBOURS_BIN)/,$(NEIGHBOURS) libtracer.so)
+NEIGHBOURS_SHARED := tests/neighbours/files.c
+
+$(NEIGHBOURS_BIN)/lib%.so: tests/neighbours/%.c preload/symbols.def
+	@mkdir -p $(@D)
+	$(if $(V),,@echo "  LINK  $@")
+	$(Q)$(PRELOAD_CC) -fPIC -shared $< -ldl -o $@
+
+$(addprefix $(NEIGHBOURS_BIN)/,$(NEIGHBOURS)): $(NEIGHBOURS_BIN)/%: tests/neighbours/%.c \
+		$(NEIGHBOURS_SHARED) tests/neighbours/files.h
+	@mkdir -p $(@D)
+	$(if $(V),,@echo "  LINK  $@")
+	$(Q)$(PRELOAD_CC) $< $(NEIGHBOURS_SHARED) -pthread -o $@
+
+.PHONY: test-neighbours
+test-neighbours: all $(NEIGHBOURS_PROGRAMS) ## tests beside other preloads, in sandboxes, with small stacks
+	@STOKER_BUILD=$(B) $(PYTHON) -m pytest -q --tb=short tests/neighbours $(if $(T),-k '$(T)')
+
 # ---- all of it ----
 
 # In order of growing size, so that what is simple fails first.
@@ -180,4 +202,5 @@ test-slowfs: $(B)/slowfs ## tests of the test file system itself
 	@$(PYTHON) -B tests/slowfs/test_slowfs.py
 
 .PHONY: test-programs
-test-programs: $(B)/slowfs $(PRELOAD_PROGRAMS) $(FAULTS_PROGRAMS) $(CPYTHON_PROGRAMS) $(KILLS_PROGRAMS)
+test-programs: $(B)/slowfs $(PRELOAD_PROGRAMS) $(FAULTS_PROGRAMS) $(CPYTHON_PROGRAMS) \
+	$(KILLS_PROGRAMS) $(NEIGHBOURS_PROGRAMS)

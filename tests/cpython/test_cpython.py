@@ -24,7 +24,8 @@ LONG = ["test_io", "test_zipfile", "test_tarfile", "test_subprocess", "test_mult
         "test_multiprocessing_spawn", "test_multiprocessing_forkserver"]
 MODULES = QUICK + LONG if ALL else QUICK
 # Each open of a young file waits until that is old enough.
-UNSEEN = MODULES if ALL else ["test_fileio", "test_mmap", "test_tempfile", "test_shutil", "test_dbm"]
+SLICE = ["test_fileio", "test_mmap", "test_tempfile", "test_shutil", "test_dbm"]
+UNSEEN = MODULES if ALL else SLICE
 # Those which read a file of theirs at least twice: elsewhere there is nothing to hit.
 REREAD = {"test_tarfile", "test_zipfile", "test_shutil", "test_io", "test_os"}
 NOBODY = 65534

@@ -1,0 +1,84 @@
+/*
+ * Threads with little stack: stacks DIR COUNT ROUNDS BYTES. Each of a few threads reads all the
+ * files; in DIR/../beside with the least that a thread may have, since they are not covered.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "tests/neighbours/files.h"
+
+#define MARK 0xa5
+
+static const char *dir;
+static unsigned count, rounds;
+
+static void *read_all(void *unused)
+{
+    uintptr_t wrong = 0;
+    (void)unused;
+    for (unsigned i = 0; i < rounds * count; i++) {
+        wrong += files_check(dir, i % count, i / count % 2 == 0 ? WAY_OPEN : WAY_OPENAT) != 0;
+    }
+    wrong += access(dir, R_OK) != 0;
+    return (void *)wrong;
+}
+
+/* How much of a stack was used, in bytes: the rest still has its marks. */
+static size_t used_of(const unsigned char *stack, size_t bytes)
+{
+    size_t untouched = 0;
+    while (untouched < bytes && stack[untouched] == MARK) {
+        untouched++;
+    }
+    return bytes - untouched;
+}
+
+static size_t in_thread(size_t bytes, unsigned *wrong)
+{
+    void *result = NULL;
+    pthread_t thread;
+    pthread_attr_t attributes;
+    unsigned char *stack =
+        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    memset(stack, MARK, bytes);
+    pthread_attr_init(&attributes);
+    *wrong += pthread_attr_setstack(&attributes, stack, bytes) != 0;
+    *wrong += pthread_create(&thread, &attributes, read_all, NULL) != 0;
+    pthread_join(thread, &result);
+    *wrong += (unsigned)(uintptr_t)result;
+    size_t used = used_of(stack, bytes);
+    munmap(stack, bytes);
+    return used;
+}
+
+int main(int argc, char **argv)
+{
+    char beside[512];
+    unsigned wrong = 0;
+    if (argc < 5) {
+        return 2;
+    }
+    size_t bytes = (size_t)atol(argv[4]);
+    snprintf(beside, sizeof beside, "%s/../beside", argv[1]);
+    count = (unsigned)atoi(argv[2]);
+    rounds = (unsigned)atoi(argv[3]);
+    dir = beside;
+    in_thread((size_t)sysconf(_SC_THREAD_STACK_MIN), &wrong);
+    dir = argv[1];
+    size_t used = 0;
+    for (int i = 0; i < 4; i++) {
+        size_t now = in_thread(bytes, &wrong);
+        used = now > used ? now : used;
+    }
+    printf("wrong %u\n", wrong);
+    fprintf(stderr, "used %zu\n", used);
+    return wrong > 0;
+}

@@ -1,0 +1,67 @@
+"""Programs that make it hard: children in our memory, handlers in our middle, little stack, few
+descriptors. Each checks all it reads by itself, and says the same as without the library."""
+
+import re
+
+import pytest
+
+from matrix import record
+from pair import COUNT
+from slices import ALL
+
+ROUNDS = 60 if ALL else 10
+
+
+def note(name, cases):
+    record("Neighbours", name, "", cases, "same")
+
+
+def test_children_that_share_our_memory(pair, programs):
+    said = pair.check([programs / "vfork", pair.data, COUNT, ROUNDS], hits=COUNT)
+    assert said == (0, "wrong 0\n")
+    note("vfork", "opens in a vfork child that executes, fails to, or ends; posix_spawn; beside "
+         "threads; cold, warm")
+
+
+@pytest.fixture
+def quiet_line():
+    """Without stderr, where the programs say what differs from run to run."""
+    return lambda *argv: ["sh", "-c", '"$@" 2>/dev/null', "sh", *argv]
+
+
+@pytest.mark.parametrize("threads", [0, 3])
+def test_handlers_that_open_files(pair, programs, quiet_line, threads):
+    line = quiet_line(programs / "signals", pair.data, COUNT, 20 * ROUNDS, threads)
+    for _ in range(5 if ALL else 2):
+        pair.forget()
+        assert pair.check(line, hits=COUNT) == (0, "wrong 0\n")
+    note("signal handlers", "a timer's handler opens files in the middle of fills and hits, 1 and "
+         "4 threads")
+
+
+def test_a_handler_that_jumps_out(pair, programs, quiet_line):
+    """If that was in our middle, its thread reads the origin from then on; nobody else is hurt."""
+    line = quiet_line(programs / "signals", pair.data, COUNT, 30 * ROUNDS, "jump")
+    for _ in range(5 if ALL else 2):
+        pair.forget()
+        for _ in range(2):
+            ran = pair.shim(line)
+            assert (ran.status, ran.stdout) == (0, "wrong 0\n")
+        pair.check([programs / "reader", pair.data, COUNT, 2], hits=2 * COUNT, fills=0)
+    record("Neighbours", "siglongjmp", "", "out of a handler in the middle of fills and hits",
+           "same bytes; a thread that left us so reads the origin from then on")
+
+
+def test_threads_with_little_stack(pair, programs, quiet_line):
+    line = [programs / "stacks", pair.data, COUNT, 4, 65536]
+    assert pair.check(quiet_line(*line), hits=COUNT) == (0, "wrong 0\n")
+    pair.forget()
+    used = re.search(r"used (\d+)", pair.shim(line).stdout)
+    assert int(used[1]) < 48 << 10
+    note("small stacks", "64 KiB, cold and warm; PTHREAD_STACK_MIN where nothing is covered")
+
+
+def test_few_descriptors(pair, programs):
+    said = pair.check([programs / "limits", pair.data, COUNT], hits=COUNT)
+    assert said[1].count("open -1 errno 24") == 3
+    note("RLIMIT_NOFILE", "20 descriptors, opened until there are no more")
