@@ -16,6 +16,9 @@
 
 #include "decode/limits.h"
 
+/* Columns that hold three of each component's, which may have a quarter of the image's. */
+#define NARROWEST 12
+
 struct stk_jpeg {
     struct jpeg_decompress_struct cinfo;
     struct jpeg_error_mgr errors;
@@ -269,16 +272,20 @@ static bool is_incomplete(const struct jpeg_decompress_struct *cinfo)
 
 /*
  * Fewer columns, if that is worth it. At the edge of what libjpeg decodes, upsampling lacks a
- * neighbour: so a pixel more is asked for on each side.
+ * neighbour, so a pixel more is asked for on each side; and where a component has only one or two
+ * columns it upsamples in another way, so there are always more of them.
  */
 static void crop_columns(struct jpeg_decompress_struct *cinfo, struct stk_region region,
                          uint32_t *indent)
 {
+    JDIMENSION whole = cinfo->output_width;
     JDIMENSION left = region.left > 0 ? region.left - 1 : 0;
     JDIMENSION right = region.left + region.width + 1;
-    right = right < cinfo->output_width ? right : cinfo->output_width;
+    right = right < left + NARROWEST ? left + NARROWEST : right;
+    right = right < whole ? right : whole;
+    left = right > NARROWEST && right - left < NARROWEST ? right - NARROWEST : left;
     JDIMENSION width = right - left;
-    if (width < cinfo->output_width) {
+    if (width >= NARROWEST && width < whole) {
         jpeg_crop_scanline(cinfo, &left, &width);
     } else {
         left = 0;

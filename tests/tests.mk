@@ -143,16 +143,7 @@ $(B)/tests/cpython/%.so: tests/cpython/%.c
 test-cpython: all $(CPYTHON_PROGRAMS) ## CPython's own tests, each case as without
 	@STOKER_BUILD=$(B) $(PYTHON) -m pytest -q --tb=short tests/cpython $(if $(T),-k '$(T)')
 
-# ---- tests/decode: pixels, against Pillow's ----
-
-$(B)/tests/libdecode.so: $(call objects,tests/decode/library.c) $(B)/libstokerdecode.a
-	@mkdir -p $(@D)
-	$(if $(V),,@echo "  LINK  $@")
-	$(Q)$(CC) -shared -fno-lto -o $@ $^ $(LDFLAGS) $(LINK_SAN) $(JPEG_LIBS) -Wl,--no-undefined
-
-.PHONY: test-decode
-test-decode: $(B)/tests/libdecode.so ## tests of decoding and resizing against Pillow
-	@STOKER_BUILD=$(B) $(PYTHON) -m pytest -q --tb=short tests/decode $(if $(T),-k '$(T)')
+include tests/decode/decode.mk
 
 # ---- tests/kills: processes that are killed or stopped while they fill ----
 

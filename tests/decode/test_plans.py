@@ -1,0 +1,102 @@
+"""Plans and targets that make no sense, and the parts that are no pixels."""
+import ctypes
+import io
+
+import numpy
+import pytest
+from PIL import Image
+
+import decoder
+import exact
+
+ONE = next(iter(exact.DECODERS.values()))
+PIXELS = numpy.random.default_rng(7).integers(0, 256, (30, 40, 3), dtype=numpy.uint8)
+
+
+def jpeg():
+    out = io.BytesIO()
+    Image.fromarray(PIXELS).save(out, "JPEG")
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("crop", ((0, 0, 41, 30), (0, 0, 40, 31), (-1, 0, 4, 4), (4, 4, 4, 8),
+                                  (8, 4, 4, 8), (0, 0, 2**31 - 1, 4)))
+def test_crops_outside_of_the_image(crop):
+    plan = decoder.plan_for((40, 30), out=(4, 4))
+    plan.crop = crop
+    assert ONE.decode(jpeg(), plan)[0] == decoder.ARGUMENT
+
+
+@pytest.mark.parametrize("box", ((-0.5, 0, 4, 4), (0, 0, 40.5, 30), (5, 0, 4, 4),
+                                 (float("nan"), 0, 4, 4), (0, 0, float("inf"), 4)))
+def test_boxes_outside_of_the_crop(box):
+    plan = decoder.plan_for((40, 30), out=(7, 7))
+    plan.box = box
+    assert ONE.decode(jpeg(), plan)[0] == decoder.ARGUMENT
+
+
+@pytest.mark.parametrize("field, value", (
+    ("width", 0), ("height", 0), ("channels", 0), ("channels", 2), ("channels", 5), ("filter", 6),
+    ("order", 3), ("flip", 4), ("layout", 2), ("type", 2), ("type", 1)))
+def test_fields_that_have_no_such_value(field, value):
+    plan = decoder.plan_for((40, 30), out=(4, 4))
+    setattr(plan, field, value)
+    assert ONE.decode(jpeg(), plan)[0] == decoder.ARGUMENT
+
+
+@pytest.mark.parametrize("layout, channels, row, plane, size, fits", (
+    (0, 3, 12, 0, 48, True), (0, 3, 12, 0, 47, False), (0, 3, 11, 0, 480, False),
+    (0, 3, 20, 0, 72, True), (0, 3, 20, 0, 71, False), (0, 3, 2**63, 0, 4800, False),
+    (1, 3, 4, 16, 48, True), (1, 3, 4, 16, 47, False), (1, 3, 4, 2**63, 48, False)))
+def test_targets_that_are_too_small(layout, channels, row, plane, size, fits):
+    plan = decoder.plan_for((40, 30), out=(4, 4), layout=layout, channels=channels)
+    memory = ctypes.create_string_buffer(5000)
+    target = decoder.Target(ctypes.addressof(memory), row, plane, size)
+    data = jpeg()
+    result = decoder.LIBRARY.test_decode(ONE.handle, data, len(data), plan, target)
+    assert result == (decoder.OK if fits else decoder.ARGUMENT)
+
+
+def test_rows_further_apart_than_they_are_long():
+    plan = decoder.plan_for((40, 30))
+    memory = ctypes.create_string_buffer(b"\x11" * (200 * 30), 200 * 30)
+    target = decoder.Target(ctypes.addressof(memory), 200, 0, 200 * 30)
+    data = jpeg()
+    assert decoder.LIBRARY.test_decode(ONE.handle, data, len(data), plan, target) == 0
+    rows = numpy.frombuffer(memory.raw, numpy.uint8).reshape(30, 200)
+    assert (rows[:, 120:] == 0x11).all()
+    expected = numpy.asarray(Image.open(io.BytesIO(data)))
+    assert (rows[:, :120].reshape(30, 40, 3) == expected).all()
+
+
+def test_four_real_channels_are_all_resized():
+    pixels = numpy.random.default_rng(8).integers(0, 256, (31, 45, 4), dtype=numpy.uint8)
+    reference = Image.fromarray(pixels, "CMYK").resize((20, 17), Image.BICUBIC)
+    plan = decoder.plan_for((45, 31), out=(20, 17), filter="bicubic", order=exact.ORDER, channels=4)
+    for one in exact.DECODERS.values():
+        assert one.transform(pixels.tobytes(), (45, 31), 4, plan) == (0, reference.tobytes())
+
+
+@pytest.mark.parametrize("own, wanted, result", ((1, 3, 0), (1, 4, 0), (3, 4, 0), (4, 3, 0),
+                                                 (3, 1, -4), (4, 1, -4), (2, 3, -4), (0, 3, -4)))
+def test_channels_of_an_image_and_of_a_plan(own, wanted, result):
+    plan = decoder.plan_for((8, 8), channels=wanted)
+    assert ONE.transform(bytes(8 * 8 * 4), (8, 8), own, plan)[0] == result
+
+
+def test_tables_are_rounded_step_by_step():
+    table = (ctypes.c_float * 256)()
+    mean, std = numpy.float32(0.485), numpy.float32(0.229)
+    decoder.LIBRARY.test_table(table, ctypes.byref(ctypes.c_float(mean)),
+                               ctypes.byref(ctypes.c_float(std)))
+    steps = (numpy.arange(256, dtype=numpy.float32) / numpy.float32(255) - mean) / std
+    assert (numpy.frombuffer(table, numpy.float32) == steps).all()
+    decoder.LIBRARY.test_table(table, None, None)
+    assert table[255] == 1.0 and table[0] == 0.0
+
+
+def test_the_header_says_what_the_file_is():
+    result, info = ONE.probe(jpeg())
+    assert (result, info.width, info.height, info.components) == (0, 40, 30, 3)
+    assert (info.color, info.precision, info.progressive, info.multiscan) == (1, 8, 0, 0)
+    assert info.end == len(jpeg())
