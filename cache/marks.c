@@ -30,6 +30,7 @@ void stk_cache_mark_written(struct stk_cache *cache, const struct stk_place *pla
     if (cache->catalogue.header == NULL) {
         return;
     }
+    stk_trust_end(cache, place->key); /* later runs are not held back by the mark */
     /* A new version may replace the record between finding and marking: then mark that, too. */
     uint32_t number = find_or_make(cache, place);
     for (int i = 0; i < 8 && number != 0; i++) {
@@ -61,6 +62,7 @@ void stk_cache_mark_inode(struct stk_cache *cache, const struct stat *stat)
 {
     if (cache->catalogue.header != NULL && S_ISREG(stat->st_mode)) {
         stk_written_mark_inode(&cache->catalogue, stat->st_dev, stat->st_ino);
+        stk_trust_end_inode(cache, stat->st_dev, stat->st_ino);
     }
 }
 

@@ -87,7 +87,8 @@ void stk_write_failed(const struct stk_write *write)
 
 /* What happens to this name may change what other names mean: a directory or link leads to many
  * files, and a file may be known by hard links, and by paths through links. */
-static void distrust_others(struct stk_cache *cache, int dirfd, const char *path, bool is_name)
+static void distrust_others(struct stk_cache *cache, enum stk_change kind, int dirfd,
+                            const char *path)
 {
     struct stat stat;
     int error = stk_sys_fstatat(dirfd, path, &stat, AT_SYMLINK_NOFOLLOW);
@@ -97,16 +98,17 @@ static void distrust_others(struct stk_cache *cache, int dirfd, const char *path
         }
     } else if (S_ISREG(stat.st_mode)) {
         stk_cache_distrust_inode(cache, &stat);
-    } else if (S_ISLNK(stat.st_mode) || (is_name && S_ISDIR(stat.st_mode))) {
+    } else if (S_ISLNK(stat.st_mode) || (kind != STK_CHANGE_TIMES && S_ISDIR(stat.st_mode))) {
         distrust_all(cache);
     }
 }
 
 /* The same for a name that is not covered itself. */
-static void distrust_elsewhere(int dirfd, const char *path, bool is_name)
+static void distrust_elsewhere(enum stk_change kind, int dirfd, const char *path)
 {
     struct stat stat;
-    int error = stk_sys_fstatat(dirfd, path, &stat, is_name ? AT_SYMLINK_NOFOLLOW : 0);
+    int flags = kind == STK_CHANGE_NAME ? AT_SYMLINK_NOFOLLOW : 0;
+    int error = stk_sys_fstatat(dirfd, path, &stat, flags);
     if (error != 0) {
         if (!stk_cover_no_change(error)) {
             distrust_all(stk_process_cache_if_ready());
@@ -119,14 +121,15 @@ static void distrust_elsewhere(int dirfd, const char *path, bool is_name)
     }
     if (S_ISREG(stat.st_mode)) {
         stk_cache_distrust_inode(cache, &stat);
-    } else if (is_name && (S_ISLNK(stat.st_mode) || S_ISDIR(stat.st_mode)) &&
-               stk_cover_leads_near(cache, dirfd, path)) {
+    } else if ((S_ISLNK(stat.st_mode) || S_ISDIR(stat.st_mode)) && kind != STK_CHANGE_TIMES &&
+               stk_cover_leads_near(cache, dirfd, path, flags)) {
         distrust_all(cache);
     }
 }
 
 /* Apart, so that a call that has nothing to do with us does not need this much stack. */
-static __attribute__((noinline)) bool distrust_place(int dirfd, const char *path, bool is_name)
+static __attribute__((noinline)) bool distrust_place(enum stk_change kind, int dirfd,
+                                                     const char *path)
 {
     struct stk_place place;
     struct stk_cache *cache = stk_cover_change(dirfd, path, &place);
@@ -134,41 +137,37 @@ static __attribute__((noinline)) bool distrust_place(int dirfd, const char *path
         distrust_all(cache);
     } else if (cache != NULL) {
         stk_cache_distrust(cache, &place);
-        distrust_others(cache, dirfd, path, is_name);
+        distrust_others(cache, kind, dirfd, path);
     }
     return cache != NULL;
 }
 
-static void change(int dirfd, const char *path, bool is_name)
+static void change(enum stk_change kind, int dirfd, const char *path)
 {
     struct stk_guard guard;
     if (path == NULL || !stk_process_is_on() || !stk_guard_enter(&guard)) {
         return;
     }
-    if (!stk_cover_may_change(path) || !distrust_place(dirfd, path, is_name)) {
-        distrust_elsewhere(dirfd, path, is_name);
+    if (!stk_cover_may_change(path) || !distrust_place(kind, dirfd, path)) {
+        distrust_elsewhere(kind, dirfd, path);
     }
     stk_guard_leave(&guard);
 }
 
-void stk_change_name(int dirfd, const char *path)
+void stk_change(enum stk_change kind, int dirfd, const char *path)
 {
-    change(dirfd, path, true);
-}
-
-void stk_change_metadata(int dirfd, const char *path)
-{
-    if ((path == NULL || *path == '\0') && dirfd >= 0) {
-        stk_change_metadata_fd(dirfd);
+    bool of_fd = kind != STK_CHANGE_NAME && (path == NULL || *path == '\0');
+    if (of_fd && dirfd >= 0) {
+        stk_change_fd(kind, dirfd);
     } else {
-        change(dirfd, path, false);
+        change(kind, dirfd, path);
     }
 }
 
-void stk_change_metadata_fd(int fd)
+void stk_change_fd(enum stk_change kind, int fd)
 {
     char path[STK_PATH_BYTES];
     if (stk_cover_may("?") && stk_cover_fd_path(fd, path)) {
-        stk_change_metadata(AT_FDCWD, path);
+        change(kind, AT_FDCWD, path);
     }
 }

@@ -24,11 +24,15 @@ void stk_write_before(struct stk_write *write, int dirfd, const char *path);
 void stk_write_done(const struct stk_write *write, int fd, int dirfd, const char *path);
 void stk_write_failed(const struct stk_write *write);
 
+enum stk_change {
+    STK_CHANGE_NAME,   /* made, removed, renamed */
+    STK_CHANGE_ACCESS, /* mode, owner, attributes: of a directory, they may close all below it */
+    STK_CHANGE_TIMES
+};
 /* A change of a name or of metadata at this path. Call it before, and after success. An empty path,
- * or none, means dirfd itself. */
-void stk_change_name(int dirfd, const char *path);
-void stk_change_metadata(int dirfd, const char *path);
+ * or none, means dirfd itself, where metadata is changed. */
+void stk_change(enum stk_change kind, int dirfd, const char *path);
 /* A change of metadata through a descriptor of the origin. After success. */
-void stk_change_metadata_fd(int fd);
+void stk_change_fd(enum stk_change kind, int fd);
 
 #endif

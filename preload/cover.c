@@ -223,10 +223,11 @@ struct stk_cache *stk_cover_elsewhere(dev_t dev)
     return cache != NULL || !is_spelled_device(dev) ? cache : stk_process_cache();
 }
 
-/* The real path of a name, in which only the leaf may be a link. */
-static bool real_path(int dirfd, const char *path, char out[STK_PATH_BYTES])
+/* The real path of a name, of which with AT_SYMLINK_NOFOLLOW the leaf may be a link. */
+static bool real_path(int dirfd, const char *path, int flags, char out[STK_PATH_BYTES])
 {
-    int fd = stk_sys_openat(dirfd, path, O_PATH | O_NOFOLLOW | O_CLOEXEC, 0);
+    int follow = (flags & AT_SYMLINK_NOFOLLOW) != 0 ? O_NOFOLLOW : 0;
+    int fd = stk_sys_openat(dirfd, path, O_PATH | O_CLOEXEC | follow, 0);
     if (fd < 0) {
         return false;
     }
@@ -242,10 +243,10 @@ static bool is_near(const char *path, const char *root)
 
 /* Apart for its stack, which most changes do not need. */
 __attribute__((noinline)) bool stk_cover_leads_near(const struct stk_cache *cache, int dirfd,
-                                                    const char *path)
+                                                    const char *path, int flags)
 {
     char real[STK_PATH_BYTES];
-    if (!real_path(dirfd, path, real)) {
+    if (!real_path(dirfd, path, flags, real)) {
         return true; /* perhaps */
     }
     for (unsigned i = 0; i < cache->roots.count; i++) {

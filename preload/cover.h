@@ -45,10 +45,9 @@ bool stk_cover_has_fd(struct stk_cache *cache, int fd, const struct stat *stat);
  */
 struct stk_cache *stk_cover_elsewhere(dev_t dev);
 
-/* Whether this directory or link, which is not followed, is really below a root or above one,
- * or may be.
- * Inside the guard. */
-bool stk_cover_leads_near(const struct stk_cache *cache, int dirfd, const char *path);
+/* Whether this directory or link is really below a root or above one, or may be. `flags` may be
+ * AT_SYMLINK_NOFOLLOW. Inside the guard. */
+bool stk_cover_leads_near(const struct stk_cache *cache, int dirfd, const char *path, int flags);
 
 /* Whether a look that failed with this error says that a change would fail, too, and so nothing
  * need be known of it. Other errors are our own trouble. */

@@ -54,7 +54,7 @@ TRUNCATE_SYMBOL(truncate64)
 static int after_name(int result, int dirfd, const char *path)
 {
     if (result == 0) {
-        stk_change_name(dirfd, path);
+        stk_change(STK_CHANGE_NAME, dirfd, path);
     }
     return result;
 }
@@ -63,7 +63,7 @@ static int after_name(int result, int dirfd, const char *path)
     STK_EXPORT(int, name, const char *path)                                                        \
     {                                                                                              \
         int (*next)(const char *) = (int (*)(const char *))stk_next(STK_SYM_##name);               \
-        stk_change_name(AT_FDCWD, path);                                                           \
+        stk_change(STK_CHANGE_NAME, AT_FDCWD, path);                                               \
         int result = next != NULL ? next(path) : unsupported();                                    \
         return after_name(result, AT_FDCWD, path);                                                 \
     }
@@ -76,7 +76,7 @@ STK_EXPORT(int, unlinkat, int dirfd, const char *path, int flags)
 {
     int (*next)(int, const char *, int) =
         (int (*)(int, const char *, int))stk_next(STK_SYM_unlinkat);
-    stk_change_name(dirfd, path);
+    stk_change(STK_CHANGE_NAME, dirfd, path);
     int result = next != NULL ? next(dirfd, path, flags) : unsupported();
     return after_name(result, dirfd, path);
 }
@@ -114,8 +114,8 @@ static int next_two(const struct call *c)
 
 static int serve_two(const struct call *call)
 {
-    stk_change_name(call->from_dir, call->from);
-    stk_change_name(call->to_dir, call->to);
+    stk_change(STK_CHANGE_NAME, call->from_dir, call->from);
+    stk_change(STK_CHANGE_NAME, call->to_dir, call->to);
     int result = next_two(call);
     after_name(result, call->from_dir, call->from);
     return after_name(result, call->to_dir, call->to);

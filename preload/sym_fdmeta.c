@@ -32,10 +32,10 @@ static bool is_entry(int fd, char origin[STK_PATH_BYTES])
     return ours;
 }
 
-static int after(int result, int fd)
+static int after(int result, enum stk_change kind, int fd)
 {
     if (result == 0 && stk_process_is_on()) {
-        stk_change_metadata_fd(fd);
+        stk_change_fd(kind, fd);
     }
     return result;
 }
@@ -74,16 +74,17 @@ static bool may_be_entry(int fd)
         return may_be_entry(fd) ? name##_perhaps ARGUMENTS : name##_next ARGUMENTS;                \
     }
 
-#define CHANGES(result) after(result, fd)
+#define CHANGES(result) after(result, STK_CHANGE_ACCESS, fd)
+#define DATES(result)   after(result, STK_CHANGE_TIMES, fd)
 #define READS(result)   result
 
 FD_SYMBOL(int, fchmod, (int fd, mode_t mode), (fd, mode), chmod(origin, mode), CHANGES)
 FD_SYMBOL(int, fchown, (int fd, uid_t uid, gid_t gid), (fd, uid, gid), chown(origin, uid, gid),
           CHANGES)
 FD_SYMBOL(int, futimens, (int fd, const struct timespec times[2]), (fd, times),
-          utimensat(AT_FDCWD, origin, times, 0), CHANGES)
+          utimensat(AT_FDCWD, origin, times, 0), DATES)
 FD_SYMBOL(int, futimes, (int fd, const struct timeval times[2]), (fd, times), utimes(origin, times),
-          CHANGES)
+          DATES)
 FD_SYMBOL(int, fsetxattr, (int fd, const char *name, const void *value, size_t bytes, int flags),
           (fd, name, value, bytes, flags), setxattr(origin, name, value, bytes, flags), CHANGES)
 FD_SYMBOL(int, fremovexattr, (int fd, const char *name), (fd, name), removexattr(origin, name),

@@ -20,17 +20,18 @@ static int unsupported(void)
 /*
  * Defines a symbol that makes its next call between two looks at the change; the one with the large
  * stack stands apart, as most paths name no descriptor. PARAMETERS and
- * ARGUMENTS are bracketed lists; DIRFD, the parameter `path` and FLAGS say which file is meant.
+ * ARGUMENTS are bracketed lists; KIND is what changes; DIRFD, the parameter `path` and FLAGS say
+ * which file is meant.
  */
-#define METADATA_SYMBOL(name, DIRFD, FLAGS, PARAMETERS, ARGUMENTS)                                 \
+#define METADATA_SYMBOL(name, KIND, DIRFD, FLAGS, PARAMETERS, ARGUMENTS)                           \
     int stk_export_##name PARAMETERS __asm__(#name) __attribute__((visibility("default")));        \
     static int name##_subject PARAMETERS                                                           \
     {                                                                                              \
         int(*next) PARAMETERS = (int(*) PARAMETERS)stk_next(STK_SYM_##name);                       \
-        stk_change_metadata(DIRFD, path);                                                          \
+        stk_change(KIND, DIRFD, path);                                                             \
         int result = next != NULL ? next ARGUMENTS : unsupported();                                \
         if (result == 0) {                                                                         \
-            stk_change_metadata(DIRFD, path);                                                      \
+            stk_change(KIND, DIRFD, path);                                                         \
         }                                                                                          \
         return result;                                                                             \
     }                                                                                              \
@@ -46,34 +47,38 @@ static int unsupported(void)
                                                      : name##_subject ARGUMENTS;                   \
     }
 
-METADATA_SYMBOL(chmod, AT_FDCWD, 0, (const char *path, mode_t mode), (path, mode))
-METADATA_SYMBOL(lchmod, AT_FDCWD, AT_SYMLINK_NOFOLLOW, (const char *path, mode_t mode),
+METADATA_SYMBOL(chmod, STK_CHANGE_ACCESS, AT_FDCWD, 0, (const char *path, mode_t mode),
                 (path, mode))
-METADATA_SYMBOL(fchmodat, dirfd, flags, (int dirfd, const char *path, mode_t mode, int flags),
-                (dirfd, path, mode, flags))
-METADATA_SYMBOL(chown, AT_FDCWD, 0, (const char *path, uid_t uid, gid_t gid), (path, uid, gid))
-METADATA_SYMBOL(lchown, AT_FDCWD, AT_SYMLINK_NOFOLLOW, (const char *path, uid_t uid, gid_t gid),
+METADATA_SYMBOL(lchmod, STK_CHANGE_ACCESS, AT_FDCWD, AT_SYMLINK_NOFOLLOW,
+                (const char *path, mode_t mode), (path, mode))
+METADATA_SYMBOL(fchmodat, STK_CHANGE_ACCESS, dirfd, flags,
+                (int dirfd, const char *path, mode_t mode, int flags), (dirfd, path, mode, flags))
+METADATA_SYMBOL(chown, STK_CHANGE_ACCESS, AT_FDCWD, 0, (const char *path, uid_t uid, gid_t gid),
                 (path, uid, gid))
-METADATA_SYMBOL(fchownat, dirfd, flags,
+METADATA_SYMBOL(lchown, STK_CHANGE_ACCESS, AT_FDCWD, AT_SYMLINK_NOFOLLOW,
+                (const char *path, uid_t uid, gid_t gid), (path, uid, gid))
+METADATA_SYMBOL(fchownat, STK_CHANGE_ACCESS, dirfd, flags,
                 (int dirfd, const char *path, uid_t uid, gid_t gid, int flags),
                 (dirfd, path, uid, gid, flags))
-METADATA_SYMBOL(utime, AT_FDCWD, 0, (const char *path, const struct utimbuf *times), (path, times))
-METADATA_SYMBOL(utimes, AT_FDCWD, 0, (const char *path, const struct timeval times[2]),
-                (path, times))
-METADATA_SYMBOL(lutimes, AT_FDCWD, AT_SYMLINK_NOFOLLOW,
+METADATA_SYMBOL(utime, STK_CHANGE_TIMES, AT_FDCWD, 0,
+                (const char *path, const struct utimbuf *times), (path, times))
+METADATA_SYMBOL(utimes, STK_CHANGE_TIMES, AT_FDCWD, 0,
+                (const char *path, const struct timeval times[2]), (path, times))
+METADATA_SYMBOL(lutimes, STK_CHANGE_TIMES, AT_FDCWD, AT_SYMLINK_NOFOLLOW,
                 (const char *path, const struct timeval times[2]), (path, times))
 /* Without a path it is futimes. */
-METADATA_SYMBOL(futimesat, dirfd, path == NULL ? AT_EMPTY_PATH : 0,
+METADATA_SYMBOL(futimesat, STK_CHANGE_TIMES, dirfd, path == NULL ? AT_EMPTY_PATH : 0,
                 (int dirfd, const char *path, const struct timeval times[2]), (dirfd, path, times))
-METADATA_SYMBOL(utimensat, dirfd, path == NULL ? 0 : flags,
+METADATA_SYMBOL(utimensat, STK_CHANGE_TIMES, dirfd, path == NULL ? 0 : flags,
                 (int dirfd, const char *path, const struct timespec times[2], int flags),
                 (dirfd, path, times, flags))
-METADATA_SYMBOL(setxattr, AT_FDCWD, 0,
+METADATA_SYMBOL(setxattr, STK_CHANGE_ACCESS, AT_FDCWD, 0,
                 (const char *path, const char *name, const void *value, size_t bytes, int flags),
                 (path, name, value, bytes, flags))
-METADATA_SYMBOL(lsetxattr, AT_FDCWD, AT_SYMLINK_NOFOLLOW,
+METADATA_SYMBOL(lsetxattr, STK_CHANGE_ACCESS, AT_FDCWD, AT_SYMLINK_NOFOLLOW,
                 (const char *path, const char *name, const void *value, size_t bytes, int flags),
                 (path, name, value, bytes, flags))
-METADATA_SYMBOL(removexattr, AT_FDCWD, 0, (const char *path, const char *name), (path, name))
-METADATA_SYMBOL(lremovexattr, AT_FDCWD, AT_SYMLINK_NOFOLLOW, (const char *path, const char *name),
+METADATA_SYMBOL(removexattr, STK_CHANGE_ACCESS, AT_FDCWD, 0, (const char *path, const char *name),
                 (path, name))
+METADATA_SYMBOL(lremovexattr, STK_CHANGE_ACCESS, AT_FDCWD, AT_SYMLINK_NOFOLLOW,
+                (const char *path, const char *name), (path, name))
