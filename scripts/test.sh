@@ -33,6 +33,7 @@ all() {
     part test-san
     part test-python
     part test-paths
+    part test-versions
     part test-faults
     part test-kills
     part test-cpython

@@ -1,5 +1,5 @@
-"""The process at the other end of tests/lib/agent.py: makes the calls it is told of, one a line, and
-prints what became of each. A line is the repr of (name, arguments); the answer is the repr of
+"""The process at the other end of tests/lib/agent.py: makes the calls it is told of, one a line,
+and prints what became of each. A line is the repr of (name, arguments); the answer is the repr of
 ("ok", value) or ("errno", number). Paths are bytes."""
 
 import ast
@@ -17,13 +17,14 @@ import subprocess
 import sys
 
 STAT_FIELDS = ("mode", "ino", "dev", "nlink", "uid", "gid", "size", "mtime_ns", "ctime_ns",
-               "blocks", "blksize", "rdev")
+               "blksize", "rdev")
 libc_functions = ctypes.CDLL(None, use_errno=True)
 mappings = {}
 
 
 def facts(found):
-    """A stat result without the access time, which reading changes."""
+    """A stat result without the access time, which reading changes, and the blocks, which a disk
+    allocates some time after the writing."""
     return tuple(getattr(found, "st_" + field) for field in STAT_FIELDS)
 
 
@@ -152,6 +153,16 @@ def served(fd):
 
 def fd_facts(fd):
     return facts(os.fstat(fd))
+
+
+def times_of(path):
+    """The times of a file, for utime_ns."""
+    found = os.stat(path)
+    return (found.st_atime_ns, found.st_mtime_ns)
+
+
+def utime_ns(path, times):
+    os.utime(path, ns=times)
 
 
 def lock(fd, kind):

@@ -1,5 +1,5 @@
-"""What a program does to names and files, by every road that leads to them, is seen by its next look
-at any name: what the process under the library sees is what a process without it sees."""
+"""What a program does to names and files, by every road that leads to them, is seen by its next
+look at any name: what the process under the library sees is what a process without it sees."""
 
 import itertools
 import os
@@ -17,7 +17,7 @@ RENAME_NOREPLACE, RENAME_EXCHANGE = 1, 2
 FALLOC_FL_KEEP_SIZE, FALLOC_FL_PUNCH_HOLE = 1, 2
 
 WATCHED = ["file", "hard", "link", "dir", "dir/x", "dir/sub/y", "dirlink", "dirlink/x",
-            "dirlink/sub/y", "dir2/x", "dir2", "new", "moved/x", "moved/sub/y", "link2", "outlink",
+           "dirlink/sub/y", "dir2/x", "dir2", "new", "moved/x", "moved/sub/y", "link2", "outlink",
            "outdir/x", "outdir/sub/y"]
 CACHED = ["file", "hard", "link", "dir/x", "dir/sub/y", "dirlink/x", "dirlink/sub/y", "dir2/x",
           "link2", "outlink", "outdir/x", "outdir/sub/y"]
@@ -39,7 +39,8 @@ class Spot:
         for path, target in {self.inside / "link": "file", self.inside / "link2": "dir2/x",
                              self.inside / "dirlink": "dir",
                              self.inside / "outlink": self.outside / "o",
-                             self.inside / "outdir": self.outside / "dir", self.outside / "in": self.inside,
+                             self.inside / "outdir": self.outside / "dir",
+                             self.outside / "in": self.inside,
                              self.outside / "infile": self.inside / "file",
                              self.outside / "indir": self.inside / "dir"}.items():
             path.symlink_to(target)
@@ -392,7 +393,7 @@ def test_changes_by_the_program_are_seen_at_once(agents, scratch, mode):
     spots = {name: (Spot(base, name), Spot(base, name + "-twin")) for name in CHANGES}
     for spot in itertools.chain(*spots.values()):
         spot.make()
-    tree.on_disk()
+    settle()
     failures = {}
     with agents.shim(base / "data", env=MODES[mode]) as shim, agents.plain() as plain:
         for name, (spot, twin) in spots.items():

@@ -5,7 +5,6 @@ import os
 import pytest
 
 import matrix
-import tree
 from origin import settle
 
 PATH_MAX = 4096  # with the zero at the end
@@ -13,7 +12,7 @@ ENAMETOOLONG = 36
 
 
 def lengthen(path, length):
-    """The path of exactly so many bytes below `path`: directories of 200, and a leaf of the rest."""
+    """The path of exactly so many bytes below `path`: directories of 200, a leaf of the rest."""
     left = length - len(path)
     while left > 255:
         step = 201 if left - 201 > 1 else 101

@@ -7,6 +7,7 @@ import pytest
 
 import matrix
 import tree
+from origin import settle
 
 BELOW = ["a.bin", "sub/b.bin", "link", "dirlink/b.bin", "sub/deep/c.bin", "hard1"]
 
@@ -89,7 +90,7 @@ def test_a_file_as_root(agents, base):
 def test_roots_within_each_other(agents, base):
     """Twice the same, one in another, and one beside whose name begins alike."""
     tree.write(base / "data.old/a.bin")
-    tree.on_disk()
+    settle()
     roots = [base / "data", base / "data/sub", base / "data/sub/deep", f"{base}/data/",
              base / "alias", base / "data.old"]
     looked_at = [base / "data" / name for name in BELOW] + [base / "data.old/a.bin"]
@@ -130,7 +131,7 @@ def test_a_mount_below_a_root(agents, place, base):
     inner = base / "data/emptydir"
     place.run(["mount", "-t", "tmpfs", "inner", inner])
     place.run(["cp", "-a", base / "data/sub", base / "data/a.bin", inner])
-    tree.on_disk()
+    settle()
     with agents.plain() as plain:
         looked_at = [inner / "a.bin", inner / "sub/b.bin", base / "data/a.bin"]
         check(agents, plain, base / "data", looked_at)
@@ -166,7 +167,7 @@ MOVES = {
 def test_a_root_that_the_program_moves(agents, base, move, env):
     for name in BELOW:
         tree.write(base / "outside/twin" / name, 4000)
-    tree.on_disk()
+    settle()
     spellings = ["data", "alias"] if move == "link-flipped" else ["data"]
     looked_at = [base / spelling / name for spelling in spellings for name in BELOW]
     path = base / "alias" if move == "link-flipped" else base / "data"

@@ -1,6 +1,6 @@
-"""One file by all the paths that lead to it: the same bytes, errno and stat as without the library,
-when it is opened for the first time, again, and in the next run; and from the cache where that knows
-the spelling."""
+"""One file by all the paths that lead to it: the same bytes, errno and stat as without the
+library, when it is opened for the first time, again, and in the next run; and from the cache where
+that knows the spelling."""
 
 import os
 

@@ -119,9 +119,9 @@ def test_one_volume_after_another(agents, scratch, image):
                   f"{FILES} files of equal size, mtime and inode number", "same")
 
 
-@pytest.mark.xfail(strict=True, reason="volumes with the same source and number, and files with the "
-                   "same size, times and inode number, are one to the design: a block-level copy "
-                   "that was changed with all its times kept")
+@pytest.mark.xfail(strict=True, reason="volumes with the same source and number whose files "
+                   "have the same size, times and inode number are one to the design: a "
+                   "block-level copy that was changed with all its times kept")
 def test_one_volume_after_its_copy(agents, scratch, images):
     check_one_after_another(agents, scratch / "data", images)
 
@@ -130,7 +130,7 @@ def test_one_namespace_seen_twice_shares_its_entries(agents, place, scratch):
     """The same directory, by two namespaces: what the one has filled the other does not copy."""
     path = scratch / "data"
     tree.write(path / "file", 5000)
-    tree.on_disk()
+    settle()
     for visit in range(2):
         with agents.shim(path, wrapper=["unshare", "-m"]) as shim:
             assert shim.see(path / "file").served["open"]
@@ -155,7 +155,7 @@ def jails(place, scratch, as_root):
         place.run(["mount", "--rbind", "/", jail])
         place.run(["mount", "--bind", srv, jail / "srv"])
         found.append(jail)
-    tree.on_disk()
+    settle()
     return found
 
 

@@ -45,12 +45,6 @@ def make(base):
         listener.bind("socket")
         os.chdir("/")
     make_links(base, data, outside)
-    on_disk()
-
-
-def on_disk():
-    """Waits until st_blocks of what was written stays what it is, and it is old enough."""
-    os.sync()
     settle()
 
 
