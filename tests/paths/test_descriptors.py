@@ -9,8 +9,6 @@ import matrix
 import tree
 from origin import settle
 
-SIZE = 6  # of the agents' stat results
-
 
 @pytest.fixture
 def base(scratch):
@@ -103,12 +101,22 @@ def test_the_offset_is_shared_with_a_child(duo, base):
     assert seen[0] == seen[1] and seen[0][3] == 5000
 
 
-def test_a_file_that_is_gone_can_still_be_read(duo, base):
-    fds = open_both(duo, base / "data/hard1")
-    duo[0].unlink(base / "data/hard1")
-    seen = [(agent.pread(fd, 1 << 16, 0), agent.fd_facts(fd)[SIZE]) for agent, fd in zip(duo, fds)]
-    assert seen[0] == seen[1]
-    matrix.record("Paths", "a file unlinked while it is open", "", "read, fstat",
+@pytest.mark.parametrize("change", ["unlink", "rename"])
+def test_a_file_that_is_gone_can_still_be_read(duo, base, change):
+    """What it was is remembered, not what became of it: that its path does not tell any more."""
+    path = base / "data/hard1"
+    fds = open_both(duo, path)
+    before = duo[0].fd_facts(fds[0])
+    assert before == duo[1].fd_facts(fds[1])
+    if change == "unlink":
+        duo[0].unlink(path)
+    else:
+        duo[0].rename(path, base / "data/elsewhere")
+    texts = [agent.pread(fd, 1 << 16, 0) for agent, fd in zip(duo, fds)]
+    assert texts[0] == texts[1]
+    known, true = (agent.fd_facts(fd) for agent, fd in zip(duo, fds))
+    assert known == before != true
+    matrix.record("Paths", f"a file open while it is gone by {change}", "", "read, fstat",
                   "fstat has the links and ctime of before")
 
 
