@@ -6,14 +6,21 @@
 #define ASIDE_SHARE       64
 #define ASIDE_MOST_BLOCKS (INT64_C(512) << 20) / STK_BLOCK_BYTES
 
+/* A damaged catalogue may hold any number: within these bounds, sums of two are numbers, too. */
+static int64_t bounded(int64_t number)
+{
+    const int64_t most = INT64_MAX / 4;
+    return number < 0 ? 0 : number < most ? number : most;
+}
+
 static bool reserve_one(_Atomic int64_t *used, int64_t allowed, int64_t count)
 {
     int64_t now = atomic_load_explicit(used, memory_order_relaxed);
     do {
-        if (count > allowed - now) {
+        if (count > bounded(allowed) - bounded(now)) {
             return false;
         }
-    } while (!atomic_compare_exchange_weak(used, &now, now + count));
+    } while (!atomic_compare_exchange_weak(used, &now, bounded(now) + count));
     return true;
 }
 
@@ -29,13 +36,14 @@ static void release_one(_Atomic int64_t *used, int64_t count)
 
 static int64_t aside_left(const struct stk_budget *budget)
 {
-    int64_t left = atomic_load(&budget->aside_blocks) - atomic_load(&budget->aside_used_blocks);
+    int64_t left = bounded(atomic_load(&budget->aside_blocks)) -
+                   bounded(atomic_load(&budget->aside_used_blocks));
     return left > 0 ? left : 0;
 }
 
 bool stk_budget_reserve(struct stk_budget *budget, int64_t blocks, int64_t inodes)
 {
-    int64_t allowed = atomic_load(&budget->blocks) - aside_left(budget);
+    int64_t allowed = bounded(atomic_load(&budget->blocks)) - aside_left(budget);
     if (!reserve_one(&budget->used_blocks, allowed, blocks)) {
         return false;
     }

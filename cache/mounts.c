@@ -10,13 +10,18 @@
 #define BUFFER_BYTES       (64u << 10)
 #define FIELDS_BEFORE_TYPE 5
 
+static bool is_octal(char c, char largest)
+{
+    return c >= '0' && c <= largest;
+}
+
 /* Undoes "\040" and its like in place. */
 static void unescape(char *text)
 {
     char *to = text;
     for (const char *from = text; *from != '\0'; to++) {
-        if (from[0] == '\\' && from[1] >= '0' && from[1] <= '3' && from[2] != '\0' &&
-            from[3] != '\0') {
+        if (from[0] == '\\' && is_octal(from[1], '3') && is_octal(from[2], '7') &&
+            is_octal(from[3], '7')) {
             *to = (char)((from[1] - '0') << 6 | (from[2] - '0') << 3 | (from[3] - '0'));
             from += 4;
         } else {

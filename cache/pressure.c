@@ -23,7 +23,7 @@ bool stk_pressure_admits(struct stk_tier_shared *tier)
     }
     int64_t now = stk_clock_boottime_ns();
     int64_t looked = atomic_load(&tier->pressure_looked_ns);
-    if (now - looked > PAUSE_NS &&
+    if ((uint64_t)now - (uint64_t)looked > PAUSE_NS && /* or it is to come */
         atomic_compare_exchange_strong(&tier->pressure_looked_ns, &looked, now)) {
         bool pressed = stk_memory_available_bytes() < stk_pressure_little(stk_memory_total_bytes());
         if (atomic_exchange(&tier->pressed, pressed) != 0 && !pressed) {

@@ -68,7 +68,8 @@ static int map_file(struct stk_run *run, int fd)
     if (file == NULL) {
         return -ENOMEM;
     }
-    if (file->magic != MAGIC || file->bytes != sizeof *file) {
+    bool begun = file->start_ns > 0 && file->start_ns <= stk_clock_boottime_ns();
+    if (file->magic != MAGIC || file->bytes != sizeof *file || !begun) {
         stk_sys_munmap(file, COUNTERS_BYTES);
         return -EPROTO;
     }

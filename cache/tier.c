@@ -102,7 +102,13 @@ static void compute_budget(const struct statfs *fs, int64_t used_blocks, int64_t
         int64_t memory = stk_memory_available_bytes();
         free_bytes = free_bytes < memory ? free_bytes : memory;
     }
-    used_blocks = used_blocks < UNLIMITED ? used_blocks : 0; /* not counted yet */
+    int64_t most_blocks = (int64_t)fs->f_blocks * (fs->f_bsize / STK_BLOCK_BYTES);
+    if (used_blocks < 0 || used_blocks > most_blocks) {
+        used_blocks = 0; /* not counted yet, or damaged */
+    }
+    if (used_inodes < 0 || used_inodes > (int64_t)fs->f_files) {
+        used_inodes = 0;
+    }
     int64_t whole = free_bytes + used_blocks * STK_BLOCK_BYTES;
     *blocks = stk_budget_less_reserve(whole, LEAST_RESERVE_BYTES) / STK_BLOCK_BYTES;
     *inodes = fs->f_files == 0 ? UNLIMITED
