@@ -95,10 +95,11 @@ static bool name_entry(struct stk_cache *cache, const struct stk_place *place,
     struct stk_tier tier;
     const struct stk_root *root = place->root;
     if (index == cache->tier.index && cache->tier.shared != NULL && root->tree != NULL) {
-        return stk_entry_path_in(entry, root->tree, root->tree_length, place->below, record->name);
+        return stk_entry_path_in(entry, root->tree, root->tree_length, place->below,
+                                 stk_record_name(record));
     }
     return stk_tier_by_index(&cache->catalogue, index, &tier) &&
-           stk_entry_path(entry, tier.home, root, place->below, record->name);
+           stk_entry_path(entry, tier.home, root, place->below, stk_record_name(record));
 }
 
 static enum stk_answer answer_present(struct stk_cache *cache, const struct stk_place *place,
@@ -199,10 +200,10 @@ bool stk_cache_stat(struct stk_cache *cache, const struct stk_place *place, bool
 {
     struct stk_claim claim;
     const struct stk_record *record = believable(cache, place, &claim);
-    if (record == NULL || (nofollow && claim.leaf != STK_LEAF_PLAIN)) {
+    if (record == NULL || (nofollow && claim.leaf != STK_LEAF_PLAIN) ||
+        !stk_record_get_identity(record, out)) {
         return false;
     }
-    stk_record_get_identity(record, out);
     stk_run_count_stat(&cache->run, true);
     return true;
 }
@@ -224,12 +225,9 @@ bool stk_cache_stat_entry(struct stk_cache *cache, uint32_t number, uint64_t ent
                           struct stk_identity *out)
 {
     const struct stk_record *record = stk_catalogue_record(&cache->catalogue, number);
-    if (record == NULL || !stk_claim_load(&record->claim).sealed ||
-        atomic_load(&record->entry_ino) != entry_ino || !stk_trust_is_untouched(cache, record)) {
-        return false;
-    }
-    stk_record_get_identity(record, out);
-    return true;
+    return record != NULL && stk_claim_load(&record->claim).sealed &&
+           atomic_load(&record->entry_ino) == entry_ino && stk_trust_is_untouched(cache, record) &&
+           stk_record_get_identity(record, out);
 }
 
 /* The record of this version: the current one of the place, or one before it. */
@@ -241,7 +239,7 @@ static uint32_t find_version(struct stk_cache *cache, struct stk_hash128 key, ui
         if (record == NULL) {
             return 0;
         }
-        if (stk_claim_load(&record->claim).sealed && record->name == name) {
+        if (stk_claim_load(&record->claim).sealed && stk_record_name(record) == name) {
             return number;
         }
         number = record->previous;

@@ -129,8 +129,8 @@ static enum stk_bypass reserve(struct fill *fill)
 {
     const struct stk_tier *tier = &fill->cache->tier;
     struct stk_budget *budget = &tier->shared->budget;
-    int64_t full_ns = atomic_load(&budget->full_ns);
-    if (full_ns != 0 && stk_clock_boottime_ns() - full_ns < FULL_PAUSE_NS) {
+    uint64_t full_ns = (uint64_t)atomic_load(&budget->full_ns); /* a time to come is none */
+    if (full_ns != 0 && (uint64_t)stk_clock_boottime_ns() - full_ns < FULL_PAUSE_NS) {
         return STK_BYPASS_TIER;
     }
     if (!stk_pressure_admits(tier->shared)) {
@@ -367,7 +367,7 @@ static bool name_entry(const struct fill *fill, char entry[STK_PATH_BYTES])
     unsigned index = stk_claim_load(&fill->record->claim).tier;
     return stk_tier_by_index(&fill->cache->catalogue, index, &tier) &&
            stk_entry_path(entry, tier.home, fill->place->root, fill->place->below,
-                          fill->record->name);
+                          stk_record_name(fill->record));
 }
 
 static bool fill_record(struct fill *fill, char entry[STK_PATH_BYTES], struct stk_outcome *outcome)
@@ -418,7 +418,8 @@ bool stk_cache_fill(struct stk_cache *cache, const struct stk_place *place, int 
     if (outcome->why != STK_BYPASS_NONE) {
         return false;
     }
-    if (!stk_entry_path(entry, cache->tier.home, place->root, place->below, fill.record->name)) {
+    if (!stk_entry_path(entry, cache->tier.home, place->root, place->below,
+                        stk_record_name(fill.record))) {
         outcome->why = STK_BYPASS_NAME;
         return false;
     }

@@ -18,6 +18,25 @@ uint64_t stk_record_dev(const struct stk_record *record)
     return unpack_dev(record->dev);
 }
 
+/* Of all that is written once, in the bits that the name leaves: one multiplication a word, which
+ * do not wait for each other, since every stat makes them. The factors are odd and random. */
+static uint64_t check_of(const struct stk_record *record)
+{
+    uint64_t sum = record->key * UINT64_C(0xd1b54a32d192ed03) +
+                   stk_record_name(record) * UINT64_C(0xaef17502108ef2d9) +
+                   record->size * UINT64_C(0x9fb21c651e98df25) +
+                   (uint64_t)record->mtime_ns * UINT64_C(0xe7037ed1a0b428db) +
+                   (uint64_t)record->ctime_ns * UINT64_C(0x8ebc6af09c88c6e3) +
+                   (uint64_t)record->atime_ns * UINT64_C(0x589965cc75374cc3) +
+                   (uint64_t)record->btime_ns * UINT64_C(0x1d8e4e27c47d124f) +
+                   record->ino * UINT64_C(0xeb44accab455d165) +
+                   record->blocks * UINT64_C(0xc2b2ae3d27d4eb4f);
+    sum += (record->blksize | (uint64_t)record->nlink << 32) * UINT64_C(0x165667b19e3779f9) +
+           (record->uid | (uint64_t)record->gid << 32) * UINT64_C(0x94d049bb133111eb) +
+           (record->dev | (uint64_t)record->mode << 32) * UINT64_C(0xbf58476d1ce4e5b9);
+    return sum >> STK_NAME_BITS;
+}
+
 void stk_record_set_identity(struct stk_record *record, const struct stk_identity *identity,
                              uint64_t name)
 {
@@ -35,9 +54,10 @@ void stk_record_set_identity(struct stk_record *record, const struct stk_identit
     record->gid = identity->gid;
     record->dev = pack_dev(identity->dev);
     record->mode = identity->mode;
+    record->name |= check_of(record) << STK_NAME_BITS;
 }
 
-void stk_record_get_identity(const struct stk_record *record, struct stk_identity *out)
+bool stk_record_get_identity(const struct stk_record *record, struct stk_identity *out)
 {
     *out = (struct stk_identity){
         .dev = unpack_dev(record->dev),
@@ -54,14 +74,14 @@ void stk_record_get_identity(const struct stk_record *record, struct stk_identit
         .atime_ns = record->atime_ns,
         .btime_ns = record->btime_ns,
     };
+    return record->name >> STK_NAME_BITS == check_of(record);
 }
 
 bool stk_record_describes(const struct stk_record *record, const struct stk_identity *identity)
 {
     struct stk_identity known;
-    stk_record_get_identity(record, &known);
-    return stk_identity_same_version(&known, identity) && known.mode == identity->mode &&
-           known.uid == identity->uid && known.gid == identity->gid &&
-           known.nlink == identity->nlink && known.blocks == identity->blocks &&
-           known.blksize == identity->blksize;
+    return stk_record_get_identity(record, &known) && stk_identity_same_version(&known, identity) &&
+           known.mode == identity->mode && known.uid == identity->uid &&
+           known.gid == identity->gid && known.nlink == identity->nlink &&
+           known.blocks == identity->blocks && known.blksize == identity->blksize;
 }

@@ -18,7 +18,7 @@
 
 struct stk_record {
     uint64_t key;                 /* of root and path below it: the half that the index lacks */
-    uint64_t name;                /* stk_identity_name() */
+    uint64_t name;                /* stk_identity_name(), with the record's check sum above it */
     _Atomic uint64_t claim;       /* state, seal, leaf, tier, filler, progress: cache/claim.h */
     _Atomic int64_t validated_ns; /* when the origin was last asked; 0: not to be trusted */
     uint64_t size;                /* bytes */
@@ -36,14 +36,20 @@ struct stk_record {
 
 _Static_assert(sizeof(struct stk_record) == 128, "a record is two cache lines");
 
-/* Writes the identity; the creator only, before sealing. */
+/* Writes the identity; the creator only, before sealing, when the key is there. */
 void stk_record_set_identity(struct stk_record *record, const struct stk_identity *identity,
                              uint64_t name);
-/* Reads the identity of a sealed record. */
-void stk_record_get_identity(const struct stk_record *record, struct stk_identity *out);
+/* The name of a sealed record's version. Not checked: it leads to an entry of that name or none. */
+static inline uint64_t stk_record_name(const struct stk_record *record)
+{
+    return record->name & ((UINT64_C(1) << STK_NAME_BITS) - 1);
+}
+/* Reads the identity of a sealed record. False when the record is damaged: the catalogue is a file
+ * that others of this user can write to, and what stat says is never looked at again. */
+bool stk_record_get_identity(const struct stk_record *record, struct stk_identity *out);
 /* The device of a sealed record, as st_dev. */
 uint64_t stk_record_dev(const struct stk_record *record);
-/* Whether a sealed record describes exactly this version, and equal mode, owner and links. */
+/* Whether a sealed record is whole and describes exactly this version, and equal mode, owner and links. */
 bool stk_record_describes(const struct stk_record *record, const struct stk_identity *identity);
 
 #endif

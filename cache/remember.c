@@ -43,7 +43,7 @@ static bool supersede(struct stk_cache *cache, const struct stk_place *place, ui
         return false;
     }
     carry_written(to, from);
-    if (from->name == to->name) {
+    if (stk_record_name(from) == stk_record_name(to)) {
         stk_drop_claim(from); /* only blocks or links are new: it is the new record's entry now */
     } else {
         stk_drop_version(cache, place, older);

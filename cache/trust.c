@@ -151,8 +151,8 @@ bool stk_trust_validate_fd(struct stk_cache *cache, struct stk_record *record, i
     int64_t asked_ns = stk_clock_boottime_ns();
     int flags = AT_EMPTY_PATH | AT_STATX_FORCE_SYNC;
     stk_run_count_stat(&cache->run, false);
-    stk_record_get_identity(record, &known);
-    if (stk_sys_statx(origin_fd, "", flags, WANTED, &answer) != 0 ||
+    if (!stk_record_get_identity(record, &known) ||
+        stk_sys_statx(origin_fd, "", flags, WANTED, &answer) != 0 ||
         !stk_identity_from_statx(&identity, &answer) ||
         !stk_identity_same_version(&known, &identity)) {
         return false;

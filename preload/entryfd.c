@@ -130,11 +130,10 @@ static bool identify_by_name(struct stk_cache *cache, int fd, struct stk_identit
         return false;
     }
     const struct stk_record *record = stk_catalogue_record(&cache->catalogue, number);
-    if (record == NULL) {
+    struct stk_identity known;
+    if (record == NULL || !stk_record_get_identity(record, &known)) {
         return ask_origin(origin, NULL, out);
     }
-    struct stk_identity known;
-    stk_record_get_identity(record, &known);
     if (!is_doubtful(cache, record) || !ask_origin(origin, &known, out)) {
         *out = known;
     }
@@ -144,11 +143,7 @@ static bool identify_by_name(struct stk_cache *cache, int fd, struct stk_identit
 /* What was known when the entry was opened: old perhaps, but the origin's. */
 static bool recall(const struct stk_record *record, uint64_t entry_ino, struct stk_identity *out)
 {
-    if (atomic_load(&record->entry_ino) != entry_ino) {
-        return false;
-    }
-    stk_record_get_identity(record, out);
-    return true;
+    return atomic_load(&record->entry_ino) == entry_ino && stk_record_get_identity(record, out);
 }
 
 bool stk_entryfd_identify(int fd, const struct stat *stat, struct stk_identity *out)
@@ -216,8 +211,8 @@ static bool is_version(struct stk_cache *cache, int fd, uint32_t number)
     if (record == NULL || stk_sys_statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &answer) != 0) {
         return false;
     }
-    stk_record_get_identity(record, &known);
-    return stk_identity_from_statx(&found, &answer) && stk_identity_same_version(&found, &known);
+    return stk_record_get_identity(record, &known) && stk_identity_from_statx(&found, &answer) &&
+           stk_identity_same_version(&found, &known);
 }
 
 int stk_entryfd_open_origin(int fd)

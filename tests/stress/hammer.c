@@ -104,13 +104,15 @@ static void check_record(uint32_t key, struct stk_record *record)
         complain("key %u: a record that is not sealed\n", key);
         return;
     }
-    stk_record_get_identity(record, &found);
+    if (!stk_record_get_identity(record, &found)) {
+        complain("key %u: a damaged record\n", key);
+    }
     struct stk_identity wanted = identity_of(key, found.gid);
     if (!stk_record_describes(record, &wanted) || found.btime_ns != STK_NO_TIME) {
         complain("key %u: another file's identity (uid %u, version %u)\n", key, found.uid,
                  found.gid);
     }
-    if (record->name != stk_identity_name(&wanted, true, DEVICE)) {
+    if (stk_record_name(record) != stk_identity_name(&wanted, true, DEVICE)) {
         complain("key %u: the name of another version\n", key);
     }
     uint64_t entry_ino = atomic_load(&record->entry_ino);

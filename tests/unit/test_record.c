@@ -30,9 +30,9 @@ START_TEST(there_and_back)
         struct stk_identity in = sample, out;
         in.dev = makedev(devices[i][0], devices[i][1]);
         stk_record_set_identity(&record, &in, 77);
-        stk_record_get_identity(&record, &out);
+        ck_assert(stk_record_get_identity(&record, &out));
         unit_assert_same(&in, &out);
-        ck_assert_uint_eq(record.name, 77);
+        ck_assert_uint_eq(stk_record_name(&record), 77);
         ck_assert_uint_eq(atomic_load(&record.claim), 0);
         ck_assert_uint_eq(record.key, 0);
     }
@@ -64,11 +64,42 @@ START_TEST(describes)
 }
 END_TEST
 
+/* Whether this byte of a record may change in its life. */
+static bool is_changing(size_t byte)
+{
+#define WITHIN(field)                                                                              \
+    (byte >= offsetof(struct stk_record, field) &&                                                 \
+     byte < offsetof(struct stk_record, field) + sizeof((struct stk_record *)0)->field)
+    return WITHIN(claim) || WITHIN(validated_ns) || WITHIN(entry_ino) || WITHIN(written_s) ||
+           WITHIN(previous);
+#undef WITHIN
+}
+
+/* Each bit of what is written once counts; nothing else does. */
+START_TEST(damage_is_noticed)
+{
+    struct stk_record record = {.key = 1234567};
+    struct stk_identity out;
+    stk_record_set_identity(&record, &sample, 1);
+    for (size_t bit = 0; bit < 8 * sizeof record; bit++) {
+        struct stk_record damaged = record;
+        ((unsigned char *)&damaged)[bit / 8] ^= (unsigned char)(1u << bit % 8);
+        ck_assert_msg(stk_record_get_identity(&damaged, &out) == is_changing(bit / 8), "bit %zu",
+                      bit);
+        ck_assert(!stk_record_describes(&damaged, &sample) || is_changing(bit / 8));
+    }
+    memset(&record, 0, sizeof record);
+    record.key = 1234567;
+    ck_assert(!stk_record_get_identity(&record, &out));
+}
+END_TEST
+
 Suite *suite_record(void)
 {
     Suite *suite = suite_create("record");
     TCase *all = unit_case(suite, "record_identity");
     tcase_add_test(all, there_and_back);
     tcase_add_test(all, describes);
+    tcase_add_test(all, damage_is_noticed);
     return suite;
 }
