@@ -12,10 +12,11 @@
  * kept. It is only a memory: whatever cannot be answered is asked of the origin again.
  *
  * Nothing in it is believed to be well formed: others of this user can write to it. Whatever it
- * holds, nothing crashes, loops or waits without bound; an open gets the origin, or an entry of that
- * very path and of a version that it had, since the entry's name is made from both; and what stat
- * says was true of that path (a check sum, 16 bits). What a lie can do is to cost time, or to have an
- * old version believed. Only to cut the file short under those who have it mapped is SIGBUS.
+ * holds, nothing crashes, loops or waits without bound; an open gets the origin, or an entry of
+ * that very path and of a version that it had, since the entry's name is made from both; and what
+ * stat says was true of that path (a check sum, 16 bits). What a lie can do is to cost time, or to
+ * have an old version believed. Only to cut the file short under those who have it mapped is
+ * SIGBUS.
  *
  * Threads, fork, vfork and signal handlers: everything but stk_catalogue_open is safe in all of
  * them. Errors are -errno. Nothing here allocates from the heap.

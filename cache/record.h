@@ -49,7 +49,8 @@ static inline uint64_t stk_record_name(const struct stk_record *record)
 bool stk_record_get_identity(const struct stk_record *record, struct stk_identity *out);
 /* The device of a sealed record, as st_dev. */
 uint64_t stk_record_dev(const struct stk_record *record);
-/* Whether a sealed record is whole and describes exactly this version, and equal mode, owner and links. */
+/* Whether a sealed record is whole and describes exactly this version, and equal mode, owner and
+ * links. */
 bool stk_record_describes(const struct stk_record *record, const struct stk_identity *identity);
 
 #endif

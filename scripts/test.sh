@@ -31,6 +31,7 @@ all() {
     part test-stress
     part test-preload
     part test-san
+    part test-fuzz
     part test-python
     part test-paths
     part test-versions

@@ -83,6 +83,54 @@ test-san: ## unit tests, stress and the interposed symbols under the sanitizers
 	@$(MAKE) --no-print-directory SAN=thread test-stress test-frames \
 		$(if $(filter 1,$(STOKER_ALL)),test-unit)
 
+# ---- tests/fuzz: what reads what it cannot trust ----
+
+FUZZ_TARGETS := path options mounts catalogue
+FUZZ_SHARED := tests/fuzz/fuzz.c
+$(B)/tests/fuzz-catalogue: $(call objects,tests/fuzz/world.c tests/unit/private.c)
+# Functions of ours whose place the target takes.
+FUZZ_WRAP_mounts := stk_sys_openat stk_sys_read
+FUZZ_WRAP_catalogue := stk_sys_clock_ns stk_sys_futex_wait
+# libFuzzer brings a driver of its own.
+LIBFUZZER := $(findstring fuzzer,$(SAN))
+FUZZ_PROGRAMS := $(addprefix $(B)/tests/fuzz-,$(FUZZ_TARGETS))
+
+$(FUZZ_PROGRAMS): $(B)/tests/fuzz-%: $(B)/obj/tests/fuzz/%.o \
+		$(call objects,$(if $(LIBFUZZER),,tests/fuzz/driver.c) $(FUZZ_SHARED) $(BASE) $(CACHE))
+	@mkdir -p $(@D)
+	$(if $(V),,@echo "  LINK  $@")
+	$(Q)$(CC) -fno-lto -o $@ $(filter %.o,$^) $(LDFLAGS) -lm \
+		$(subst fuzzer-no-link,fuzzer,$(LINK_SAN)) \
+		$(foreach one,$(FUZZ_WRAP_$*),-Wl,--wrap=$(one))
+
+.PHONY: test-fuzz run-fuzz fuzz
+# The same inputs each time, and a limit for slow machines; with STOKER_ALL=1 ten times as many.
+FUZZ_RUNS_path := 100000
+FUZZ_RUNS_options := 100000
+FUZZ_RUNS_mounts := 50000
+FUZZ_RUNS_catalogue := 4000
+run-fuzz: $(FUZZ_PROGRAMS)
+	@$(foreach one,$(FUZZ_TARGETS),$(B)/tests/fuzz-$(one) --seconds $(FUZZ_LIMIT_S) \
+		--runs $(FUZZ_RUNS_$(one))$(if $(filter 1,$(STOKER_ALL)),0) || [ $$? = 77 ] || exit 1;)
+
+FUZZ_LIMIT_S = $(if $(filter 1,$(STOKER_ALL)),600,60)
+test-fuzz: ## torn, random and foreign files and text for what reads them
+	@$(MAKE) --no-print-directory SAN=address,undefined run-fuzz
+
+# By hand. With clang its libFuzzer looks for new ways, and keeps what it found for the next time.
+SECONDS ?= 600
+CLANG_FUZZER := $(wildcard $(shell clang -print-resource-dir 2>/dev/null)/lib/linux/libclang_rt.fuzzer-*)
+FUZZ_BY_HAND := $(if $(CLANG_FUZZER),CC=clang SAN=fuzzer-no-link$(comma)address$(comma)undefined,\
+	SAN=address$(comma)undefined)
+fuzz: ## one fuzzer by hand: make fuzz T=catalogue SECONDS=600
+	@$(MAKE) --no-print-directory $(FUZZ_BY_HAND) T=$(or $(T),catalogue) fuzz-by-hand
+
+.PHONY: fuzz-by-hand
+fuzz-by-hand: $(B)/tests/fuzz-$(T)
+	@mkdir -p build/fuzz/$(T)
+	@$(if $(LIBFUZZER),$< -max_total_time=$(SECONDS) -timeout=60 -artifact_prefix=build/fuzz/ \
+		build/fuzz/$(T),$< --seconds $(SECONDS) --seed $$(date +%s))
+
 # ---- tests/python: the command, and whole jobs on a slow origin ----
 
 VENV ?= build/venv
