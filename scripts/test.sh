@@ -22,7 +22,7 @@ one() {
     "${make[@]}" test-programs
     STOKER_BUILD=build "${PYTHON:-/usr/bin/python3}" -m pytest -q --tb=short tests/preload \
         tests/python tests/paths tests/versions tests/faults tests/kills tests/cpython \
-        tests/neighbours tests/decode -k "$name" || failed+=("$name")
+        tests/neighbours tests/decode tests/wrappers -k "$name" || failed+=("$name")
 }
 
 all() {
@@ -40,6 +40,7 @@ all() {
     part test-cpython
     part test-neighbours
     part test-decode
+    part test-wrappers
 }
 
 if [ -n "$name" ]; then one; else all; fi

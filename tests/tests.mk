@@ -233,6 +233,12 @@ $(addprefix $(NEIGHBOURS_BIN)/,$(NEIGHBOURS)): $(NEIGHBOURS_BIN)/%: tests/neighb
 test-neighbours: all $(NEIGHBOURS_PROGRAMS) ## tests beside other preloads, in sandboxes, with small stacks
 	@STOKER_BUILD=$(B) $(PYTHON) -m pytest -q --tb=short tests/neighbours $(if $(T),-k '$(T)')
 
+# ---- tests/wrappers: the Python package and the hook ----
+
+.PHONY: test-wrappers
+test-wrappers: all ## tests of the Python package, and of Pillow under its hook
+	@STOKER_BUILD=$(B) $(PYTHON) -m pytest -q --tb=short tests/wrappers $(if $(T),-k '$(T)')
+
 # ---- all of it ----
 
 # In order of growing size, so that what is simple fails first.

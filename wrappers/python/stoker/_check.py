@@ -67,7 +67,7 @@ def samples():
 def _plans(jpeg, size):
     """What is tried with each image, but for resizing."""
     width, height = size
-    regions = [(0, 0, width, height), (0, 0, 1, 1), (width - 1, height - 1, width, height)]
+    regions = [(0, 0, width, height), (0, 0, 1, height), (width - 1, 0, width, height), (0, 0, 1, 1)]
     regions += [(width // 3, height // 4, width - 2, height - 1), (1, 2, width // 2 + 1, height // 2)]
     for box in regions:
         left, top, right, bottom = (max(n, 0) for n in box)

@@ -1,0 +1,90 @@
+"""What the tests of the Python package share.
+
+They run by any Python with Pillow (Debian's in `make test`, PyPI's newest in `make test-newest`): a
+program runs twice with the interpreter that runs the tests, with the hook and without, and says what
+it saw, line by line.
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+sys.path[:0] = [str(HERE), str(HERE.parent / "lib")]
+
+import images  # noqa: E402
+
+BUILD = ROOT / os.environ.get("STOKER_BUILD", "build")
+
+
+def pytest_collection_modifyitems(items):
+    if not (BUILD / "python/stoker/_core.abi3.so").exists():
+        for item in items:
+            item.add_marker(pytest.mark.skip(reason="the package is not built: python3-dev"))
+
+
+@pytest.fixture(scope="session")
+def build():
+    return BUILD
+
+
+@pytest.fixture(scope="session")
+def jpegs(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("jpegs")
+    images.write(directory)
+    return directory
+
+
+@pytest.fixture(scope="session")
+def environment(tmp_path_factory):
+    """Of a process with the package: a home of its own, so that the self-test runs here."""
+    home = tmp_path_factory.mktemp("home")
+    clean = {key: value for key, value in os.environ.items()
+             if not key.startswith("STOKER_") and key not in ("PYTHONPATH", "LD_PRELOAD")}
+    return {**clean, "HOME": str(home), "XDG_CACHE_HOME": str(home / ".cache"),
+            "PYTHONPATH": str(BUILD / "python")}
+
+
+@pytest.fixture(scope="session")
+def ask(environment):
+    """ask(program, argument...): [[name, outcome]...] and the counts, with and without the hook."""
+    def run(hooked, program, *arguments, timeout=600):
+        done = subprocess.run(
+            [sys.executable, "-B", str(HERE / "programs" / program), *map(str, arguments)],
+            env={**environment, "HOOK": "1" if hooked else "0"}, text=True, timeout=timeout,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        assert done.returncode == 0, done.stderr[-4000:]
+        lines = [json.loads(line) for line in done.stdout.splitlines()]
+        assert lines and lines[-1][0] == "counts", done.stdout[-1000:]
+        return dict(lines[:-1]), lines[-1][1]
+    return run
+
+
+def differences(plain, hooked, where=""):
+    """Where two outcomes differ, as text."""
+    if type(plain) is type(hooked) and isinstance(plain, dict) and plain.keys() == hooked.keys():
+        for key in plain:
+            yield from differences(plain[key], hooked[key], f"{where}.{key}")
+    elif isinstance(plain, list) and isinstance(hooked, list) and len(plain) == len(hooked):
+        for i, pair in enumerate(zip(plain, hooked)):
+            yield from differences(*pair, f"{where}[{i}]")
+    elif plain != hooked:
+        yield f"{where}: plain {str(plain)[:300]}, hooked {str(hooked)[:300]}"
+
+
+@pytest.fixture(scope="session")
+def compare(ask):
+    """Asserts that a program sees the same with the hook; returns the outcomes and the counts."""
+    def run(program, *arguments, **options):
+        plain, _ = ask(False, program, *arguments, **options)
+        hooked, counts = ask(True, program, *arguments, **options)
+        assert list(plain) == list(hooked)
+        different = list(differences(plain, hooked))
+        assert not different, "\n".join(different[:20]) + f"\n{len(different)} differences"
+        return hooked, counts
+    return run

@@ -1,0 +1,55 @@
+"""JPEGs of every kind that Pillow can write, made by the Pillow at hand."""
+
+import io
+import random
+
+from PIL import Image
+
+
+def picture(width, height, seed=1):
+    """Soft colours with noise and edges."""
+    dice = random.Random(seed)
+    small = Image.new("RGB", (max(width // 12, 2), max(height // 12, 2)))
+    small.putdata([tuple(dice.randrange(256) for _ in range(3))
+                   for _ in range(small.width * small.height)])
+    image = small.resize((width, height), 3)
+    noise = Image.new("RGB", (width, height))
+    noise.frombytes(bytes(dice.getrandbits(8) for _ in range(width * height * 3)))
+    return Image.blend(image, noise, 0.08)
+
+
+def jpeg(image, **options):
+    stream = io.BytesIO()
+    image.save(stream, "JPEG", **options)
+    return stream.getvalue()
+
+
+def exif(orientation):
+    data = Image.Exif()
+    data[0x0112] = orientation
+    data[0x010e] = "a description"
+    return data.tobytes()
+
+
+def kinds():
+    """{name: bytes}"""
+    image = picture(123, 97)
+    return {
+        "color.jpg": jpeg(image, quality=85),
+        "444.jpg": jpeg(image, quality=92, subsampling=0, dpi=(72, 72)),
+        "422.jpg": jpeg(image, quality=70, subsampling=1),
+        "grey.jpg": jpeg(image.convert("L"), quality=80),
+        "cmyk.jpg": jpeg(image.convert("CMYK")),
+        "progressive.jpg": jpeg(image, progressive=True),
+        "optimized.jpg": jpeg(image, optimize=True, quality=30, icc_profile=b"\1" * 600),
+        "exif.jpg": jpeg(image, exif=exif(6)),
+        "small.jpg": jpeg(picture(7, 5)),
+        "one.jpg": jpeg(picture(1, 1)),
+        "tall.jpg": jpeg(picture(3, 330)),
+        "large.jpg": jpeg(picture(640, 480), quality=97, subsampling=0),
+    }
+
+
+def write(directory):
+    for name, data in kinds().items():
+        (directory / name).write_bytes(data)

@@ -1,0 +1,100 @@
+"""Cases whose outcome is told in full, so that two runs can be compared: with the hook, without.
+
+    @case
+    def name(): return anything
+    tell()                     one JSON line for each case; last what was decoded by Stoker
+
+With HOOK=1 in the environment the hook is in place before anything else happens.
+"""
+
+import hashlib
+import io
+import json
+import os
+import re
+import sys
+import warnings
+
+HOOKED = os.environ.get("HOOK") == "1"
+if HOOKED:
+    import stoker
+    from stoker import Image
+else:
+    from PIL import Image
+
+CASES = {}
+
+
+def case(function):
+    CASES[function.__name__] = function
+    return function
+
+
+def digest(data):
+    return hashlib.sha1(data).hexdigest()[:16]
+
+
+def file_state(file):
+    if file is None:
+        return None
+    closed = getattr(file, "closed", "?")
+    return [type(file).__name__, closed, None if closed else file.tell()]
+
+
+def show_image(image):
+    """Everything that can be seen of an image. Attributes come first: looking must not settle it."""
+    attributes = {name: show(value) for name, value in sorted(vars(image).items())
+                  if name not in ("im", "_im", "fp", "_fp", "info", "filename", "map", "_exif")}
+    state = {"type": type(image).__name__, "mode": image.mode, "size": list(image.size),
+             "format": image.format, "info": show(image.info), "attributes": attributes,
+             "keys": sorted(vars(image)), "fp": file_state(getattr(image, "fp", None)),
+             "tile": show(getattr(image, "tile", None)), "readonly": int(image.readonly or 0)}
+    state["pixels"] = digest(image.tobytes())
+    if image.mode == "RGB":
+        state["stored"] = digest(image.tobytes("raw", "RGBX"))
+    return state
+
+
+def show(value):
+    """A value in JSON's terms."""
+    if isinstance(value, Image.Image):
+        return show_image(value)
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return f"{len(value)} bytes {digest(bytes(value))}"
+    if isinstance(value, dict):
+        return {str(key): show(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [type(value).__name__, [show(each) for each in value]]
+    if hasattr(value, "__array_interface__") and hasattr(value, "dtype"):
+        return [str(value.dtype), list(value.shape), digest(value.tobytes()),
+                bool(value.flags.writeable)]
+    if type(value).__module__.startswith("torch"):
+        return [str(value.dtype), list(value.shape), digest(value.numpy().tobytes())]
+    if isinstance(value, (int, float, type(None))):
+        return value if not hasattr(value, "name") else int(value)
+    return re.sub(r"0x[0-9a-fA-F]+", "0x", value if isinstance(value, str) else repr(value))
+
+
+def outcome(function):
+    """What a function returned, or raised, and what it warned of."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            result = ["returned", show(function())]
+        except Exception as error:
+            result = ["raised", type(error).__name__, re.sub(r"0x[0-9a-f]+", "0x", str(error))]
+    messages = sorted({re.sub(r"/[^ ']*", "/", str(warning.message)) for warning in caught})
+    return result + [messages]
+
+
+def tell():
+    only = sys.argv[2:] if len(sys.argv) > 2 else None
+    for name, function in CASES.items():
+        if only is None or name in only:
+            print(json.dumps([name, outcome(function)]))
+    counts = stoker.counts() if HOOKED else {}
+    print(json.dumps(["counts", counts]))
+
+
+def reopened(data):
+    return Image.open(io.BytesIO(data))

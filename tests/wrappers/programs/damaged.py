@@ -1,0 +1,152 @@
+"""Files that are not as they should be: what comes of each, at which step. Arguments: a directory of
+JPEGs, and how many of the flipped bytes to try."""
+
+import io
+import os
+import random
+import struct
+import sys
+import tempfile
+
+import cases
+from cases import CASES, Image, outcome
+from PIL import ImageFile
+
+DIRECTORY, FLIPS = sys.argv[1], int(sys.argv[2])
+del sys.argv[2]
+
+NAMES = ["color.jpg", "444.jpg", "422.jpg", "grey.jpg", "progressive.jpg", "optimized.jpg",
+         "exif.jpg"]
+
+
+def content(name):
+    with open(os.path.join(DIRECTORY, name), "rb") as file:
+        return file.read()
+
+
+def steps(data, as_file=False):
+    """The outcome of each step that a script takes; the first error stays where it arises."""
+    results = []
+    with tempfile.NamedTemporaryFile(suffix=".jpg") as file:
+        file.write(data)
+        file.flush()
+
+        def fresh():
+            return Image.open(file.name if as_file else io.BytesIO(data))
+
+        results.append(outcome(fresh)[:2])
+        if results[0][0] == "raised":
+            return results
+        results.append(outcome(lambda: bool(fresh().load()))[:3])
+        results.append(outcome(lambda: fresh().convert("RGB").tobytes())[:3])
+
+        def region():
+            image = fresh().convert("RGB")
+            width, height = image.size
+            image = image.crop((width // 3, height // 3, width // 3 * 2 + 1, height // 3 * 2 + 1))
+            return image.resize((20, 20), 2).transpose(0)
+
+        results.append(outcome(region)[:3])
+        stream = io.BytesIO(data)
+
+        def position():
+            image = Image.open(stream)
+            try:
+                image.load()
+            finally:
+                state = (stream.closed, stream.tell(), len(image.tile), image.fp is None)
+            return state
+
+        results.append(outcome(position)[:3])
+    return results
+
+
+def add(name, data, **options):
+    CASES[name] = lambda: steps(data, **options)
+
+
+def patched(data, at, new):
+    return data[:at] + new + data[at + len(new):]
+
+
+def with_size(data, width, height):
+    at = max(data.find(b"\xff\xc0"), data.find(b"\xff\xc2"))
+    return patched(data, at + 5, struct.pack(">HH", height, width))
+
+
+for name in NAMES:
+    data = content(name)
+    for part in range(50):
+        add(f"{name} cut at {part}/50", data[:len(data) * part // 50], as_file=part % 2 == 1)
+    dice = random.Random(name)
+    for number in range(FLIPS):
+        at = dice.randrange(2, len(data)) if number % 2 else dice.randrange(2, min(640, len(data)))
+        add(f"{name} byte {at} flipped by {number % 255 + 1}",
+            patched(data, at, bytes([data[at] ^ (dice.randrange(255) + 1)])))
+    end = len(data) - 2
+    for marker in (0xD0, 0xD8, 0xC4, 0xDA, 0xE0, 0x01, 0xFF, 0x00):
+        add(f"{name} ends with {marker:x}", patched(data, end, bytes([0xFF, marker])))
+        middle = len(data) * 2 // 3
+        add(f"{name} has {marker:x} within", patched(data, middle, bytes([0xFF, marker])))
+    add(f"{name} with zeros", patched(data, len(data) // 2, bytes(200)))
+    add(f"{name} ends in zeros", data[:-600] + bytes(600))
+    add(f"{name} twice", data + data)
+    add(f"{name} with junk behind", data + b"junk" * 100)
+    add(f"{name} without its end", data[:-2])
+    add(f"{name} claims to be huge", with_size(data, 65000, 65000))
+    add(f"{name} claims to be large", with_size(data, 1200, 900))
+    add(f"{name} claims to be tall", with_size(data, 123, 3000))
+    add(f"{name} claims another size", with_size(data, 200, 100))
+    add(f"{name} claims nothing", with_size(data, 0, 10))
+    for table in (b"\xff\xdb", b"\xff\xc4"):
+        at = data.find(table)
+        size = struct.unpack(">H", data[at + 2:at + 4])[0] + 2
+        add(f"{name} without {table.hex()}", data[:at] + data[at + size:])
+        for bad in (b"\xff", b"\x00", b"\x7f"):
+            add(f"{name} {table.hex()} of {bad.hex()}", patched(data, at + 5, bad * 9))
+
+add("empty", b"")
+add("zeros", bytes(3000))
+add("only SOI", b"\xff\xd8\xff")
+png = io.BytesIO()
+Image.open(os.path.join(DIRECTORY, "color.jpg")).save(png, "PNG")
+add("a PNG named .jpg", png.getvalue(), as_file=True)
+add("CMYK", content("cmyk.jpg"))
+mpo = io.BytesIO()
+Image.open(os.path.join(DIRECTORY, "444.jpg")).save(
+    mpo, "MPO", save_all=True, append_images=[Image.open(os.path.join(DIRECTORY, "color.jpg"))])
+add("MPO", mpo.getvalue(), as_file=True)
+
+
+def mpo_frames():
+    image = Image.open(io.BytesIO(mpo.getvalue()))
+    image.load()
+    image.seek(1)
+    return type(image).__name__, image.n_frames, image.tobytes()
+
+
+CASES["MPO frames"] = mpo_frames
+
+
+def lenient():
+    ImageFile.LOAD_TRUNCATED_IMAGES = True
+    try:
+        return [steps(content(name)[:len(content(name)) * part // 7])
+                for name in NAMES for part in range(2, 7)]
+    finally:
+        ImageFile.LOAD_TRUNCATED_IMAGES = False
+
+
+CASES["LOAD_TRUNCATED_IMAGES"] = lenient
+
+
+def bomb_check():
+    Image.MAX_IMAGE_PIXELS, before = 1000, Image.MAX_IMAGE_PIXELS
+    try:
+        return steps(with_size(content("color.jpg"), 3000, 2000))
+    finally:
+        Image.MAX_IMAGE_PIXELS = before
+
+
+CASES["an error by the bomb check"] = bomb_check
+cases.tell()
