@@ -214,9 +214,9 @@ int stk_sys_rename_noreplace(const char *from, const char *to)
     return (int)result;
 }
 
-int stk_sys_fchmod(int fd, mode_t mode)
+int stk_sys_chmod(const char *path, mode_t mode)
 {
-    return (int)CALL2(fchmod, fd, mode);
+    return (int)CALL3(fchmodat, AT_FDCWD, path, mode);
 }
 
 ssize_t stk_sys_getdents(int fd, void *buffer, size_t bytes)

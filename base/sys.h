@@ -55,7 +55,7 @@ int stk_sys_unlinkat(int dirfd, const char *path, int flags);
 /* Renames; -EEXIST when `to` exists. Falls back to link and unlink without RENAME_NOREPLACE. */
 int stk_sys_rename_noreplace(const char *from, const char *to);
 int stk_sys_rename(const char *from, const char *to);
-int stk_sys_fchmod(int fd, mode_t mode);
+int stk_sys_chmod(const char *path, mode_t mode);
 ssize_t stk_sys_getdents(int fd, void *buffer, size_t bytes);
 
 /* The mapping, or NULL (the reason does not matter to any caller). */

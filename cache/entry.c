@@ -68,6 +68,49 @@ bool stk_entry_parse(const char *path, const char *home, struct stk_entry_parts 
 
 /* ---- drafts ---- */
 
+enum whose { OURS, SOMEBODY_ELSES, UNKNOWN };
+
+static enum whose whose_is(const struct stk_entry_draft *draft)
+{
+    struct stat stat;
+    if (stk_sys_fstat(draft->fd, &stat) != 0) {
+        return UNKNOWN;
+    }
+    return stat.st_ino == draft->ino && stat.st_dev == draft->dev ? OURS : SOMEBODY_ELSES;
+}
+
+bool stk_entry_holds(const struct stk_entry_draft *draft)
+{
+    return whose_is(draft) == OURS;
+}
+
+void stk_entry_close(struct stk_entry_draft *draft)
+{
+    if (draft->fd >= 0 && whose_is(draft) != SOMEBODY_ELSES) {
+        stk_sys_close(draft->fd);
+    }
+    draft->fd = -1;
+}
+
+/* By its name, which is nobody else's; the number may be already: a chmod of it would be one of
+ * whatever file has it now. */
+static int identify(struct stk_entry_draft *draft)
+{
+    struct stat stat;
+    int error = stk_sys_fstatat(AT_FDCWD, draft->path, &stat, AT_SYMLINK_NOFOLLOW);
+    if (error != 0) {
+        stk_sys_close(draft->fd);
+        draft->fd = -1;
+        return error;
+    }
+    draft->dev = stat.st_dev;
+    draft->ino = stat.st_ino;
+    if ((stat.st_mode & 07777) != ENTRY_MODE) { /* an odd umask */
+        error = stk_sys_chmod(draft->path, ENTRY_MODE);
+    }
+    return error == 0 && !stk_entry_holds(draft) ? -EBADF : error;
+}
+
 int stk_entry_begin(struct stk_entry_draft *draft, const char *home, uint64_t bytes)
 {
     struct stk_text path = stk_text_in(draft->path, sizeof draft->path);
@@ -81,10 +124,11 @@ int stk_entry_begin(struct stk_entry_draft *draft, const char *home, uint64_t by
     if (draft->fd < 0) {
         return draft->fd;
     }
-    /* Room for all of it at once: the error comes here, and the file lies in one piece. */
-    int error = stk_sys_fallocate(draft->fd, 0, (off_t)bytes);
-    if (error == 0 || error == -EOPNOTSUPP) {
-        error = stk_sys_fchmod(draft->fd, ENTRY_MODE); /* whatever the umask is */
+    int error = identify(draft);
+    if (error == 0) {
+        /* Room for all of it at once: the error comes here, and the file lies in one piece. */
+        error = stk_sys_fallocate(draft->fd, 0, (off_t)bytes);
+        error = error == -EOPNOTSUPP ? 0 : error;
     }
     if (error != 0) {
         stk_entry_discard(draft);
@@ -94,10 +138,7 @@ int stk_entry_begin(struct stk_entry_draft *draft, const char *home, uint64_t by
 
 void stk_entry_discard(struct stk_entry_draft *draft)
 {
-    if (draft->fd >= 0) {
-        stk_sys_close(draft->fd);
-        draft->fd = -1;
-    }
+    stk_entry_close(draft);
     stk_sys_unlinkat(AT_FDCWD, draft->path, 0);
 }
 

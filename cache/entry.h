@@ -42,10 +42,18 @@ bool stk_entry_parse(const char *path, const char *home, struct stk_entry_parts 
 /* A file in the making. */
 struct stk_entry_draft {
     int fd;
+    uint64_t dev, ino;
     char path[STK_HOME_BYTES + 64];
 };
 /* Starts a draft of so many bytes. 0 or -errno; nothing is left behind on an error. */
 int stk_entry_begin(struct stk_entry_draft *draft, const char *home, uint64_t bytes);
+/*
+ * Whether the descriptor still is the draft's. Another thread may close whatever numbers it likes;
+ * the number then belongs to the next file that is opened, which must not be written, nor closed.
+ */
+bool stk_entry_holds(const struct stk_entry_draft *draft);
+/* Closes a draft, if it is still open. */
+void stk_entry_close(struct stk_entry_draft *draft);
 /* Gives up a draft. */
 void stk_entry_discard(struct stk_entry_draft *draft);
 /*

@@ -68,7 +68,8 @@ static enum stk_bypass check_head(const char *buffer, ssize_t bytes)
 }
 
 /* Copies until the end of the origin, which must be exactly where its identity says. */
-static enum stk_bypass copy_chunks(const struct fill *fill, int draft_fd, char *buffer)
+static enum stk_bypass copy_chunks(const struct fill *fill, const struct stk_entry_draft *draft,
+                                   char *buffer)
 {
     for (off_t offset = 0;;) {
         ssize_t got = read_patiently(fill->origin_fd, buffer, CHUNK_BYTES, offset);
@@ -82,7 +83,7 @@ static enum stk_bypass copy_chunks(const struct fill *fill, int draft_fd, char *
         if (why != STK_BYPASS_NONE) {
             return why;
         }
-        if (write_whole(draft_fd, buffer, (size_t)got, offset) != 0) {
+        if (!stk_entry_holds(draft) || write_whole(draft->fd, buffer, (size_t)got, offset) != 0) {
             return STK_BYPASS_TIER;
         }
         offset += got;
@@ -112,13 +113,13 @@ static void put_buffer(char *buffer)
     }
 }
 
-static enum stk_bypass copy(const struct fill *fill, int draft_fd)
+static enum stk_bypass copy(const struct fill *fill, const struct stk_entry_draft *draft)
 {
     char *buffer = take_buffer();
     if (buffer == NULL) {
         return STK_BYPASS_TIER;
     }
-    enum stk_bypass why = copy_chunks(fill, draft_fd, buffer);
+    enum stk_bypass why = copy_chunks(fill, draft, buffer);
     put_buffer(buffer);
     return why;
 }
@@ -141,10 +142,10 @@ static enum stk_bypass reserve(struct fill *fill)
 }
 
 /* File systems may take more blocks than the size says (huge pages, preallocation). */
-static enum stk_bypass reserve_excess(struct fill *fill, int draft_fd)
+static enum stk_bypass reserve_excess(struct fill *fill, const struct stk_entry_draft *draft)
 {
     struct stat stat;
-    if (stk_sys_fstat(draft_fd, &stat) != 0) {
+    if (stk_sys_fstat(draft->fd, &stat) != 0 || stat.st_ino != draft->ino) {
         return STK_BYPASS_TIER;
     }
     int64_t excess = stat.st_blocks - fill->blocks;
@@ -167,14 +168,14 @@ static void note_tier_error(struct stk_cache *cache, int error)
 
 /* ---- one fill ---- */
 
-static enum stk_bypass complete_draft(struct fill *fill, int draft_fd)
+static enum stk_bypass complete_draft(struct fill *fill, const struct stk_entry_draft *draft)
 {
-    enum stk_bypass why = copy(fill, draft_fd);
-    if (why == STK_BYPASS_TIER) {
+    enum stk_bypass why = copy(fill, draft);
+    if (why == STK_BYPASS_TIER && stk_entry_holds(draft)) {
         note_tier_error(fill->cache, -ENOSPC);
     }
     if (why == STK_BYPASS_NONE) {
-        why = reserve_excess(fill, draft_fd);
+        why = reserve_excess(fill, draft);
     }
     if (why == STK_BYPASS_NONE &&
         !stk_trust_validate_fd(fill->cache, fill->record, fill->origin_fd)) {
@@ -192,15 +193,13 @@ static enum stk_bypass write_entry(struct fill *fill)
         note_tier_error(fill->cache, error);
         return STK_BYPASS_TIER;
     }
-    enum stk_bypass why = complete_draft(fill, draft.fd);
+    enum stk_bypass why = complete_draft(fill, &draft);
     if (why != STK_BYPASS_NONE) {
         stk_entry_discard(&draft);
         return why;
     }
     error = stk_entry_publish(&draft, tier, fill->place->root, fill->entry);
-    if (draft.fd >= 0) {
-        stk_sys_close(draft.fd);
-    }
+    stk_entry_close(&draft);
     note_tier_error(fill->cache, error);
     if (error == -EDQUOT) {
         return STK_BYPASS_BUDGET;
