@@ -161,7 +161,8 @@ test-versions: all ## tests of which version of a file is seen, whoever changes 
 
 # ---- tests/faults: what fails in the library's own calls ----
 
-FAULTS_PROGRAMS := $(addprefix $(B)/tests/faults/,subject meddle) $(PRELOAD_BIN)/counters
+FAULTS_PROGRAMS := $(addprefix $(B)/tests/faults/,subject meddle closer) $(PRELOAD_BIN)/counters \
+	$(B)/tests/kills/filler
 
 $(B)/tests/faults/subject: tests/faults/subject.c tests/preload/frames/show.c \
 		tests/preload/frames/show.h
@@ -169,10 +170,10 @@ $(B)/tests/faults/subject: tests/faults/subject.c tests/preload/frames/show.c \
 	$(if $(V),,@echo "  LINK  $@")
 	$(Q)$(PRELOAD_CC) $(filter %.c,$^) -ldl -pthread -o $@
 
-$(B)/tests/faults/meddle: tests/faults/meddle.c
+$(B)/tests/faults/meddle $(B)/tests/faults/closer: $(B)/tests/faults/%: tests/faults/%.c
 	@mkdir -p $(@D)
 	$(if $(V),,@echo "  LINK  $@")
-	$(Q)$(PRELOAD_CC) $^ -o $@
+	$(Q)$(PRELOAD_CC) $^ -pthread -o $@
 
 .PHONY: test-faults
 test-faults: all $(B)/slowfs $(FAULTS_PROGRAMS) ## tests in which system calls of ours fail, and the origin

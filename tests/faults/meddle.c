@@ -70,7 +70,7 @@
     X(unlinkat)                                                                                    \
     X(renameat2)                                                                                   \
     X(linkat)                                                                                      \
-    X(fchmod)                                                                                      \
+    X(fchmodat)                                                                                    \
     X(getdents64)                                                                                  \
     X(mmap)                                                                                        \
     X(munmap)                                                                                      \

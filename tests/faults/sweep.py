@@ -37,7 +37,7 @@ ERRORS = ["EIO", "ENOSPC", "EDQUOT", "EMFILE", "ENFILE", "EACCES", "EINTR", "EST
 LASTING = ["EMFILE", "ENOSPC", "EIO", "ENOMEM", "EACCES"]
 DENIED = ["ENOSYS", "EPERM", "EINTR", "EIO"]  # as a seccomp filter does, an interval timer, a disk
 SHORTENED = {"read", "pread64", "pwrite64"}
-LOSABLE = {"mkdirat", "renameat2", "linkat", "unlinkat", "fchmod", "fallocate", "pwrite64",
+LOSABLE = {"mkdirat", "renameat2", "linkat", "unlinkat", "fchmodat", "fallocate", "pwrite64",
            "ftruncate"}
 
 # What says that a descriptor is an entry's: a file in memory cannot fail to say so, and one on a

@@ -1,0 +1,92 @@
+"""Programs that close descriptors that are not theirs: daemons, and os.closerange in the middle of
+a run. What is being filled then is given up; nothing wrong is published."""
+
+import hashlib
+import json
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+from jobs import HOME, wait_for
+from matrix import record
+from origin import settle
+from slices import ALL
+
+FILES = 60
+ROUNDS = 60 if ALL else 4
+
+
+@pytest.fixture(scope="module")
+def files(build, tmp_path_factory):
+    """What tests/kills/filler makes: 20 MB that can be checked."""
+    path = tmp_path_factory.mktemp("closing")
+    subprocess.run([build / "tests/kills/filler", "make", path, str(FILES)], check=True)
+    settle()
+    return path
+
+
+def entries(place, files):
+    """(entry, its origin) for each entry there is."""
+    tree = pathlib.Path(place.path(f"/dev/shm/{HOME}/tree"))
+    for entry in tree.glob("*/**/*;f*"):
+        yield entry, files / entry.parent.name / entry.name.split(";", 1)[1]
+
+
+def test_closing_while_others_open(place, jobs, build, files, scratch):
+    opens = seen = 0
+    for number in range(ROUNDS):
+        logs = scratch / f"logs{number}"
+        logs.mkdir()
+        env = jobs.preload_env(files, "/dev/shm:120M")
+        done = place.run([build / "tests/faults/closer", files, FILES, 0.3, logs], env)
+        opens += int(done.stdout.split()[0])
+        for entry, origin in entries(place, files):
+            assert entry.read_bytes() == origin.read_bytes(), (number, entry)
+            seen += 1
+        ran = jobs.run([build / "tests/kills/filler", "plain", files, FILES, number], path=files,
+                       tier="/dev/shm:120M")
+        assert ran.opens == FILES and ran.hits + ran.fills > FILES // 2, ran.json
+        jobs.stoker("clear")
+    assert seen > ROUNDS, "hardly anything was filled"
+    record("Faults", "close_range(3, ~0) while threads open", "",
+           f"{ROUNDS} rounds, {opens} opens, {seen} entries compared", "same")
+
+
+DAEMON = """
+import hashlib, json, os, sys
+out, *paths = sys.argv[1:]
+def digests():
+    return [hashlib.md5(open(path, "rb").read()).hexdigest() for path in paths]
+before = digests()
+held = [open(path, "rb") for path in paths]
+if os.fork():
+    sys.exit()
+os.setsid()
+if os.fork():
+    os._exit(0)
+os.closerange(0, 4096)
+for _ in range(3):
+    os.open(os.devnull, os.O_RDWR)
+after = [digests() for _ in range(3)]
+with open(out + ".new", "w") as file:
+    json.dump([before, *after, sorted(map(int, os.listdir("/proc/self/fd")))], file)
+os.rename(out + ".new", out)
+"""
+
+
+def test_a_daemon(place, jobs, build, files, scratch):
+    out = scratch / "out"
+    paths = [files / str(number % 4) / f"f{number:04}" for number in range(FILES)]
+    env = jobs.preload_env(files, "/dev/shm:120M")
+    place.run([sys.executable, "-c", DAEMON, out, *paths], env)
+    wait_for(out.exists)
+    *digests, descriptors = json.loads(out.read_text())
+    truth = [hashlib.md5(path.read_bytes()).hexdigest() for path in paths]
+    assert digests == [truth] * 4
+    assert len(descriptors) <= 6, "0 to 2, the file it writes, the directory: none of ours"
+    counters = place.run([build / "tests/preload/counters", f"/dev/shm/{HOME}/runs/outside"])
+    assert json.loads(counters.stdout)["hits"] >= 3 * FILES
+    record("Faults", "daemon: double fork, closerange(0, 4096)", "", f"{FILES} files, four times",
+           "same")
