@@ -47,7 +47,7 @@ long stk_path_fold(const char *path, char *out, size_t bytes)
         if (is_parent_component(path) || used + length + 2 > bytes) {
             return -1;
         }
-        memcpy(out + used, path, length);
+        memmove(out + used, path, length);
         used += length;
         path += length;
         const char *next = skip_nothing(path);

@@ -21,7 +21,7 @@ const char *stk_path_below(const char *path, const char *root);
 /*
  * Copies `path` with "//" and "/./" folded and no leading slash into `out`; returns its length.
  * Returns -1 for what only the origin can answer: a ".." component, a trailing "/" or "/.",
- * nothing left, or not enough room.
+ * nothing left, or not enough room. `path` may lie in `out`, where it is folded in place.
  */
 long stk_path_fold(const char *path, char *out, size_t bytes);
 

@@ -51,7 +51,8 @@ struct stk_place {
 void stk_cache_open(struct stk_cache *cache, const struct stk_options *options,
                     const struct stk_roots *spelling);
 
-/* Whether `absolute` lies in a usable root and can be answered for; fills `place`. */
+/* Whether `absolute` lies in a usable root and can be answered for; fills `place`, in whose `below`
+ * `absolute` may lie, to save a buffer. */
 bool stk_cache_place(struct stk_cache *cache, const char *absolute, int dirfd, const char *path,
                      struct stk_place *place);
 

@@ -86,25 +86,24 @@ static struct stk_cache *cover_absolute(const char *absolute, int dirfd, const c
     return cache != NULL && stk_cache_place(cache, absolute, dirfd, path, place) ? cache : NULL;
 }
 
-/* `directory` holds the directory's path, and gets the rest appended. */
-static struct stk_cache *cover_below(char directory[STK_PATH_BYTES], int dirfd, const char *path,
-                                     struct stk_place *place)
+/* place->below holds the directory's path, and gets the rest appended, before it becomes what its
+ * name says: a thread may have too little stack for a buffer more. */
+static struct stk_cache *cover_below(int dirfd, const char *path, struct stk_place *place)
 {
-    struct stk_text text = {.start = directory, .used = strlen(directory), .room = STK_PATH_BYTES};
+    char *absolute = place->below;
+    struct stk_text text = {.start = absolute, .used = strlen(absolute), .room = STK_PATH_BYTES};
     stk_text_add_char(&text, '/');
     stk_text_add(&text, path);
-    return text.cut ? NULL : cover_absolute(directory, dirfd, path, place);
+    return text.cut ? NULL : cover_absolute(absolute, dirfd, path, place);
 }
 
-/* Apart for its stack, which most relative paths do not need. */
-static __attribute__((noinline)) struct stk_cache *
-cover_relative(int dirfd, const char *path, const struct stk_far_key *key, struct stk_place *place)
+static struct stk_cache *cover_relative(int dirfd, const char *path, const struct stk_far_key *key,
+                                        struct stk_place *place)
 {
-    char directory[STK_PATH_BYTES];
-    if (!directory_path(dirfd, directory) || stk_far_learn(key, directory)) {
+    if (!directory_path(dirfd, place->below) || stk_far_learn(key, place->below)) {
         return NULL;
     }
-    return cover_below(directory, dirfd, path, place);
+    return cover_below(dirfd, path, place);
 }
 
 struct stk_cache *stk_cover(int dirfd, const char *path, struct stk_place *place)
@@ -147,15 +146,14 @@ static enum found real_directory(int dirfd, const char *path, size_t length,
 
 struct stk_cache *stk_cover_change(int dirfd, const char *path, struct stk_place *place)
 {
-    char directory[STK_PATH_BYTES];
     bool has_parent = has_parent_component(path);
     const char *leaf = has_parent ? stk_path_leaf(path) : path;
     if (path[0] == '/' && !has_parent) {
         return cover_absolute(path, dirfd, path, place);
     }
-    switch (real_directory(dirfd, path, (size_t)(leaf - path), directory)) {
+    switch (real_directory(dirfd, path, (size_t)(leaf - path), place->below)) {
     case HERE:
-        return cover_below(directory, dirfd, leaf, place);
+        return cover_below(dirfd, leaf, place);
     case UNKNOWN:
         place->root = NULL;
         return stk_process_cache_if_ready();

@@ -87,7 +87,7 @@ static bool swap(const char *entry, int origin_fd, int flags)
 void stk_serve_end(struct stk_serve *serve, int origin_fd, int flags)
 {
     struct stk_guard guard;
-    char entry[STK_PATH_BYTES];
+    char *entry = serve->ask.entry; /* that of a hit, which this was not */
     struct stk_outcome outcome = {.kind = STK_COUNT_OPENS,
                                   .why = serve->ask.why,
                                   .record = serve->ask.record,

@@ -91,29 +91,41 @@ static int open_entry(const struct call *call, struct stk_serve *serve)
     return fd;
 }
 
+/* Inside the guard, which it leaves. Apart, so that only a covered call needs this much stack. */
+static __attribute__((noinline)) int open_covered(const struct call *call, struct stk_cache *cache,
+                                                  const struct stk_place *place,
+                                                  const struct stk_guard *guard)
+{
+    struct stk_serve serve;
+    bool nofollow = (call->flags & O_NOFOLLOW) != 0;
+    int fd = -1;
+    if (stk_serve_begin(&serve, cache, place, nofollow) == STK_ANSWER_HIT) {
+        fd = open_entry(call, &serve);
+    }
+    stk_guard_leave(guard);
+    if (fd < 0) {
+        fd = next_open(call);
+        if (fd >= 0) {
+            stk_serve_end(&serve, fd, call->flags);
+        }
+    }
+    return fd;
+}
+
 /* Apart, so that a call that has nothing to do with us does not need this much stack. */
 static __attribute__((noinline)) int open_perhaps(const struct call *call)
 {
     struct stk_guard guard;
     struct stk_place place;
-    struct stk_serve serve;
-    bool nofollow = (call->flags & O_NOFOLLOW) != 0;
-    int fd = -1;
     if (!stk_guard_enter(&guard)) {
         return next_open(call);
     }
     struct stk_cache *cache = stk_cover(call->dirfd, call->path, &place);
-    if (cache != NULL && stk_serve_begin(&serve, cache, &place, nofollow) == STK_ANSWER_HIT) {
-        fd = open_entry(call, &serve);
+    if (cache != NULL) {
+        return open_covered(call, cache, &place, &guard);
     }
     stk_guard_leave(&guard);
-    if (fd < 0) {
-        fd = next_open(call);
-        if (fd >= 0 && cache != NULL) {
-            stk_serve_end(&serve, fd, call->flags);
-        }
-    }
-    return fd;
+    return next_open(call);
 }
 
 static int serve(const struct call *call)

@@ -75,8 +75,31 @@ static bool fopen_entry(const struct call *call, struct stk_serve *serve, FILE *
 static FILE *fopen_origin(const struct call *call, struct stk_serve *serve)
 {
     FILE *file = next_fopen(call, call->path);
-    if (file != NULL && serve->cache != NULL) {
+    if (file != NULL) {
         stk_serve_end(serve, fileno(file), O_RDONLY | (strchr(call->mode, 'e') ? O_CLOEXEC : 0));
+    }
+    return file;
+}
+
+/* Inside the guard, which it leaves. Apart, so that only a covered call needs this much stack. */
+static __attribute__((noinline)) FILE *fopen_covered(const struct call *call,
+                                                     struct stk_cache *cache,
+                                                     const struct stk_place *place,
+                                                     const struct stk_guard *guard)
+{
+    struct stk_serve serve;
+    FILE *file = NULL;
+    int error = 0;
+    bool done = false;
+    if (stk_serve_begin(&serve, cache, place, false) == STK_ANSWER_HIT) {
+        done = fopen_entry(call, &serve, &file, &error);
+    }
+    stk_guard_leave(guard);
+    if (!done) {
+        return fopen_origin(call, &serve);
+    }
+    if (file == NULL) {
+        errno = error;
     }
     return file;
 }
@@ -85,26 +108,15 @@ static __attribute__((noinline)) FILE *fopen_perhaps(const struct call *call)
 {
     struct stk_guard guard;
     struct stk_place place;
-    struct stk_serve serve;
-    FILE *file = NULL;
-    int error = 0;
-    bool done = false;
     if (!stk_guard_enter(&guard)) {
         return next_fopen(call, call->path);
     }
-    serve.cache = stk_cover(AT_FDCWD, call->path, &place);
-    if (serve.cache != NULL &&
-        stk_serve_begin(&serve, serve.cache, &place, false) == STK_ANSWER_HIT) {
-        done = fopen_entry(call, &serve, &file, &error);
+    struct stk_cache *cache = stk_cover(AT_FDCWD, call->path, &place);
+    if (cache != NULL) {
+        return fopen_covered(call, cache, &place, &guard);
     }
     stk_guard_leave(&guard);
-    if (!done) {
-        return fopen_origin(call, &serve);
-    }
-    if (file == NULL) {
-        errno = error;
-    }
-    return file;
+    return next_fopen(call, call->path);
 }
 
 /* freopen without a path opens what the stream has open once more. */

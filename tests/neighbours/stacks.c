@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tests/neighbours/files.h"
@@ -41,7 +42,28 @@ static size_t used_of(const unsigned char *stack, size_t bytes)
     return bytes - untouched;
 }
 
-static size_t in_thread(size_t bytes, unsigned *wrong)
+/* All that names files that are not covered, by relative names, which may lead anywhere. */
+static void *work_beside(void *unused)
+{
+    struct stat found;
+    uintptr_t wrong = 0;
+    (void)unused;
+    for (unsigned i = 0; i < rounds; i++) {
+        int fd = open("small", O_CREAT | O_RDWR | O_TRUNC, 0600);
+        wrong += fd < 0 || fstat(fd, &found) != 0 || close(fd) != 0;
+        wrong += stat("small", &found) != 0 || lstat("small", &found) != 0;
+        wrong += access("small", W_OK) != 0 || access("small", F_OK) != 0;
+        wrong += chmod("small", 0644) != 0 || truncate("small", 5) != 0;
+        wrong += rename("small", "other") != 0 || link("other", "third") != 0;
+        wrong += unlink("other") != 0 || unlinkat(AT_FDCWD, "third", 0) != 0;
+        for (enum files_way way = 0; way < WAY_COUNT; way++) {
+            wrong += files_check(".", i % count, way) != 0;
+        }
+    }
+    return (void *)wrong;
+}
+
+static size_t in_thread(void *work(void *), size_t bytes, unsigned *wrong)
 {
     void *result = NULL;
     pthread_t thread;
@@ -51,7 +73,7 @@ static size_t in_thread(size_t bytes, unsigned *wrong)
     memset(stack, MARK, bytes);
     pthread_attr_init(&attributes);
     *wrong += pthread_attr_setstack(&attributes, stack, bytes) != 0;
-    *wrong += pthread_create(&thread, &attributes, read_all, NULL) != 0;
+    *wrong += pthread_create(&thread, &attributes, work, NULL) != 0;
     pthread_join(thread, &result);
     *wrong += (unsigned)(uintptr_t)result;
     size_t used = used_of(stack, bytes);
@@ -66,19 +88,23 @@ int main(int argc, char **argv)
     if (argc < 5) {
         return 2;
     }
-    size_t bytes = (size_t)atol(argv[4]);
+    size_t bytes = (size_t)atol(argv[4]), least = (size_t)sysconf(_SC_THREAD_STACK_MIN);
     snprintf(beside, sizeof beside, "%s/../beside", argv[1]);
     count = (unsigned)atoi(argv[2]);
     rounds = (unsigned)atoi(argv[3]);
-    dir = beside;
-    in_thread((size_t)sysconf(_SC_THREAD_STACK_MIN), &wrong);
+    wrong += chdir(beside) != 0;
+    size_t used_beside = in_thread(work_beside, bytes, &wrong);
+    in_thread(work_beside, least, &wrong);
     dir = argv[1];
     size_t used = 0;
     for (int i = 0; i < 4; i++) {
-        size_t now = in_thread(bytes, &wrong);
+        size_t now = in_thread(read_all, bytes, &wrong);
         used = now > used ? now : used;
     }
+    size_t now = in_thread(work_beside, bytes, &wrong); /* the cache is set up by now */
+    used_beside = now > used_beside ? now : used_beside;
+    in_thread(work_beside, least, &wrong);
     printf("wrong %u\n", wrong);
-    fprintf(stderr, "used %zu\n", used);
+    fprintf(stderr, "used %zu, beside %zu\n", used, used_beside);
     return wrong > 0;
 }

@@ -94,6 +94,20 @@ START_TEST(fold)
 }
 END_TEST
 
+/* As the rest of a path behind its root, in one buffer. */
+START_TEST(fold_in_place)
+{
+    char buffer[256] = "/";
+    const char *wanted = folds[_i].folded;
+    strcpy(buffer + 1, folds[_i].path);
+    long length = stk_path_fold(buffer + 1, buffer, sizeof buffer);
+    ck_assert_int_eq(length, wanted == NULL ? -1 : (long)strlen(wanted));
+    if (wanted != NULL) {
+        ck_assert_str_eq(buffer, wanted);
+    }
+}
+END_TEST
+
 START_TEST(fold_keeps_to_its_room)
 {
     char out[9] = "ZZZZZZZZ";
@@ -133,6 +147,7 @@ Suite *suite_path(void)
     tcase_add_loop_test(first, below, 0, sizeof belows / sizeof *belows);
     TCase *second = unit_case(suite, "path_fold");
     tcase_add_loop_test(second, fold, 0, sizeof folds / sizeof *folds);
+    tcase_add_loop_test(second, fold_in_place, 0, sizeof folds / sizeof *folds);
     tcase_add_test(second, fold_keeps_to_its_room);
     tcase_add_test(second, fold_at_the_kernels_limit);
     tcase_add_test(second, leaf);
