@@ -37,12 +37,6 @@ static int check_file(const struct stk_jpeg_info *info, uint32_t channels)
     return info->end ? STK_DECODE_OK : STK_DECODE_CORRUPT;
 }
 
-static struct stk_emit emit_to(const struct stk_decoder *decoder, const struct stk_plan *plan,
-                               const struct stk_target *target)
-{
-    return (struct stk_emit){.kernels = decoder->kernels, .plan = plan, .target = target};
-}
-
 /* The header has been read. */
 static int decode(struct stk_decoder *decoder, const struct stk_jpeg_info *info,
                   const struct stk_plan *plan, const struct stk_target *target)
@@ -50,13 +44,17 @@ static int decode(struct stk_decoder *decoder, const struct stk_jpeg_info *info,
     struct stk_geometry geometry;
     struct stk_passes passes;
     struct stk_rows rows;
-    struct stk_emit emit = emit_to(decoder, plan, target);
+    struct stk_emit emit;
     int result = stk_geometry_make(plan, target, info->width, info->height, &geometry);
     result = result ? result : check_file(info, plan->channels);
     result = result ? result : stk_passes_prepare(&passes, decoder, &geometry);
     result = result ? result : stk_rows_open_jpeg(&rows, decoder, passes.region, passes.slack);
+    if (result) {
+        return result;
+    }
+    stk_emit_open(&emit, decoder->kernels, plan, target);
     emit.clear_fourth = geometry.resized;
-    return result ? result : stk_passes_run(&passes, &rows, &emit);
+    return stk_passes_run(&passes, &rows, &emit);
 }
 
 int stk_decode(struct stk_decoder *decoder, const void *bytes, size_t size,
@@ -88,13 +86,17 @@ int stk_transform(struct stk_decoder *decoder, const struct stk_image *image,
     struct stk_geometry geometry;
     struct stk_passes passes;
     struct stk_rows rows;
-    struct stk_emit emit = emit_to(decoder, plan, target);
+    struct stk_emit emit;
     int result = image_is_sound(image, plan->channels) ? STK_DECODE_OK : STK_DECODE_ARGUMENT;
     result =
         result ? result : stk_geometry_make(plan, target, image->width, image->height, &geometry);
     result = result ? result : stk_passes_prepare(&passes, decoder, &geometry);
     result =
         result ? result : stk_rows_open_image(&rows, decoder, image, passes.region, passes.slack);
+    if (result) {
+        return result;
+    }
+    stk_emit_open(&emit, decoder->kernels, plan, target);
     emit.clear_fourth = geometry.resized && image->channels != 4;
-    return result ? result : stk_passes_run(&passes, &rows, &emit);
+    return stk_passes_run(&passes, &rows, &emit);
 }

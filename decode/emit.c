@@ -3,6 +3,30 @@
 
 #include <string.h>
 
+static void split_table(struct stk_tables *tables)
+{
+    for (size_t i = 0; i < 3 * 256; i++) {
+        uint8_t bytes[4];
+        memcpy(bytes, &tables->floats[i], sizeof bytes);
+        for (size_t b = 0; b < 4; b++) {
+            tables->bytes[i / 256][b][i % 256] = bytes[b];
+        }
+    }
+}
+
+void stk_emit_open(struct stk_emit *emit, const struct stk_kernels *kernels,
+                   const struct stk_plan *plan, const struct stk_target *target)
+{
+    emit->kernels = kernels;
+    emit->plan = plan;
+    emit->target = target;
+    emit->clear_fourth = false;
+    emit->tables.floats = plan->table;
+    if (kernels->needs_bytes && plan->type == STK_TYPE_F32 && plan->channels == 3) {
+        split_table(&emit->tables);
+    }
+}
+
 static void four_bytes(uint8_t *out, const uint8_t *line, size_t pixels, bool clear_fourth)
 {
     memcpy(out, line, 4 * pixels);
@@ -41,7 +65,7 @@ static void three_planes(const struct stk_emit *emit, uint8_t *const *out, const
     float *const floats[3] = {(float *)(void *)out[0], (float *)(void *)out[1],
                               (float *)(void *)out[2]};
     if (plan->type == STK_TYPE_F32) {
-        emit->kernels->float_planes(floats, line, plan->width, plan->table);
+        emit->kernels->float_planes(floats, line, plan->width, &emit->tables);
     } else {
         emit->kernels->planes(out, line, plan->width);
     }
@@ -68,7 +92,7 @@ static void emit_pixels(const struct stk_emit *emit, uint8_t *row, const uint8_t
     if (plan->channels == 4 && !floats) {
         four_bytes(row, line, plan->width, emit->clear_fourth);
     } else if (plan->channels == 3 && floats) {
-        emit->kernels->float_rgb((float *)(void *)row, line, plan->width, plan->table);
+        emit->kernels->float_rgb((float *)(void *)row, line, plan->width, &emit->tables);
     } else if (plan->channels == 3) {
         emit->kernels->rgb(row, line, plan->width);
     } else {

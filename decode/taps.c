@@ -178,8 +178,14 @@ int stk_taps_make(struct stk_decoder *decoder, enum stk_scratch where, uint32_t 
     }
     find_windows(&work);
     set_origin(&work, out);
-    out->taps =
-        (struct stk_taps){axis->outputs, (out->longest + 3) / 4, block, work.first, work.weights};
+    out->taps = (struct stk_taps){
+        .outputs = axis->outputs,
+        .groups = (out->longest + 3) / 4,
+        .last = (out->longest - 1) % 4 + 1,
+        .block = block,
+        .first = work.first,
+        .weights = work.weights,
+    };
     out->lengths = work.lengths;
     memset(work.weights, 0,
            padded(axis->outputs, block) * out->taps.groups * sizeof(struct stk_weights));

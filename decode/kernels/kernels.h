@@ -27,6 +27,7 @@ struct stk_weights {
  */
 struct stk_taps {
     uint32_t outputs, groups;
+    uint32_t last;  /* weights of the last group that are not all padding: 1 to 4 */
     uint32_t block; /* outputs whose weights stand together; the last block is padded */
     const uint32_t *first;
     const struct stk_weights *weights;
@@ -38,6 +39,12 @@ static inline size_t stk_weights_index(const struct stk_taps *taps, size_t outpu
     return (block * taps->groups + group) * taps->block + lane;
 }
 
+/* What a byte becomes, for each of three channels: as floats, and those floats byte by byte. */
+struct stk_tables {
+    const float *floats;                   /* 3 x 256 */
+    _Alignas(64) uint8_t bytes[3][4][256]; /* only for kernels that say so */
+};
+
 struct stk_kernels {
     const char *name;
     uint32_t block; /* of horizontal taps; for vertical ones it is 1 */
@@ -48,12 +55,13 @@ struct stk_kernels {
     /* One row of `pixels` (padded to 16) out of 4 x `groups` rows. */
     void (*vertical)(uint8_t *out, const uint8_t *const *rows, const struct stk_weights *weights,
                      uint32_t groups, size_t pixels);
-    /* Lays out: three bytes a pixel; three planes of bytes; the same as floats out of 3 x 256. */
+    /* Lays out: three bytes a pixel; three planes of bytes; the same as floats. */
     void (*rgb)(uint8_t *out, const uint8_t *line, size_t pixels);
     void (*planes)(uint8_t *const out[3], const uint8_t *line, size_t pixels);
-    void (*float_rgb)(float *out, const uint8_t *line, size_t pixels, const float *table);
+    void (*float_rgb)(float *out, const uint8_t *line, size_t pixels, const struct stk_tables *);
     void (*float_planes)(float *const out[3], const uint8_t *line, size_t pixels,
-                         const float *table);
+                         const struct stk_tables *);
+    int needs_bytes; /* of the tables */
 };
 
 /* The best table for this machine, or the one that STOKER_SIMD names. */
@@ -69,8 +77,9 @@ extern const struct stk_kernels stk_kernels_neon;
 /* The plain layouts, which other tables use for what is left of a row. */
 void stk_plain_rgb(uint8_t *out, const uint8_t *line, size_t pixels);
 void stk_plain_planes(uint8_t *const out[3], const uint8_t *line, size_t pixels);
-void stk_plain_float_rgb(float *out, const uint8_t *line, size_t pixels, const float *table);
+void stk_plain_float_rgb(float *out, const uint8_t *line, size_t pixels,
+                         const struct stk_tables *tables);
 void stk_plain_float_planes(float *const out[3], const uint8_t *line, size_t pixels,
-                            const float *table);
+                            const struct stk_tables *tables);
 
 #endif

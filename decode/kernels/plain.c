@@ -1,7 +1,10 @@
 /* The kernels in plain C: the reference for all others. */
 #include "decode/kernels/kernels.h"
 
-#define HALF (1u << (STK_WEIGHT_BITS - 1))
+#include <string.h>
+
+#define HALF  (1u << (STK_WEIGHT_BITS - 1))
+#define STRIP ((size_t)64) /* bytes: 16 pixels, to which lines are padded */
 
 static void pack(struct stk_weights *weights)
 {
@@ -15,42 +18,73 @@ static uint8_t byte_of(uint32_t sum)
     return (uint8_t)(value < 0 ? 0 : value > 255 ? 255 : value);
 }
 
-static void add_pixel(uint32_t sum[4], const uint8_t *pixel, int32_t weight)
+/*
+ * Two samples in one word of 64 bits, so that one multiplication makes two products. The lower sum
+ * may be negative: then it has borrowed from the upper one.
+ */
+static uint64_t two_samples(uint32_t pixel)
 {
-    for (int c = 0; c < 4; c++) {
-        sum[c] += pixel[c] * (uint32_t)weight;
-    }
+    return (pixel & 0xff) | (uint64_t)(pixel & 0xff0000) << 16;
 }
 
-static void store_pixel(uint8_t *out, const uint32_t sum[4])
+static uint32_t lower(uint64_t sums)
 {
-    for (int c = 0; c < 4; c++) {
-        out[c] = byte_of(sum[c]);
+    return (uint32_t)sums;
+}
+
+static uint32_t upper(uint64_t sums)
+{
+    return (uint32_t)((sums - (uint64_t)(int64_t)(int32_t)sums) >> 32);
+}
+
+static void weigh(uint8_t out[4], const uint8_t *pixels, const int32_t *weights, uint32_t count)
+{
+    uint64_t even = HALF | (uint64_t)HALF << 32, odd = even;
+    for (uint32_t t = 0; t < count; t++) {
+        uint32_t pixel;
+        memcpy(&pixel, pixels + 4 * (size_t)t, sizeof pixel);
+        even += two_samples(pixel) * (uint64_t)weights[t];
+        odd += two_samples(pixel >> 8) * (uint64_t)weights[t];
     }
+    out[0] = byte_of(lower(even));
+    out[1] = byte_of(lower(odd));
+    out[2] = byte_of(upper(even));
+    out[3] = byte_of(upper(odd));
 }
 
 static void horizontal(uint8_t *out, const uint8_t *in, const struct stk_taps *taps)
 {
-    for (uint32_t o = 0; o < taps->outputs; o++) {
-        const struct stk_weights *weights = taps->weights + (size_t)o * taps->groups;
-        const uint8_t *pixel = in + 4 * (size_t)taps->first[o];
-        uint32_t sum[4] = {HALF, HALF, HALF, HALF};
-        for (uint32_t t = 0; t < 4 * taps->groups; t++) {
-            add_pixel(sum, pixel + 4 * (size_t)t, weights[t / 4].word[t % 4]);
-        }
-        store_pixel(out + 4 * (size_t)o, sum);
+    uint32_t count = 4 * (taps->groups - 1) + taps->last;
+    for (size_t o = 0; o < taps->outputs; o++) {
+        weigh(out + 4 * o, in + 4 * (size_t)taps->first[o], taps->weights[o * taps->groups].word,
+              count);
     }
 }
 
+static void add_row(uint32_t sums[STRIP], const uint8_t *row, int32_t weight)
+{
+    for (size_t i = 0; i < STRIP; i++) {
+        sums[i] += row[i] * (uint32_t)weight;
+    }
+}
+
+/* A strip of bytes at a time, whose sums stay in the cache. */
 static void vertical(uint8_t *out, const uint8_t *const *rows, const struct stk_weights *weights,
                      uint32_t groups, size_t pixels)
 {
-    for (size_t p = 0; p < pixels; p++) {
-        uint32_t sum[4] = {HALF, HALF, HALF, HALF};
-        for (uint32_t t = 0; t < 4 * groups; t++) {
-            add_pixel(sum, rows[t] + 4 * p, weights[t / 4].word[t % 4]);
+    for (size_t at = 0; at < 4 * pixels; at += STRIP) {
+        uint32_t sums[STRIP];
+        for (size_t i = 0; i < STRIP; i++) {
+            sums[i] = HALF;
         }
-        store_pixel(out + 4 * p, sum);
+        for (size_t t = 0; t < 4 * (size_t)groups; t++) {
+            if (weights[t / 4].word[t % 4]) {
+                add_row(sums, rows[t] + at, weights[t / 4].word[t % 4]);
+            }
+        }
+        for (size_t i = 0; i < STRIP; i++) {
+            out[at + i] = byte_of(sums[i]);
+        }
     }
 }
 
@@ -72,8 +106,10 @@ void stk_plain_planes(uint8_t *const out[3], const uint8_t *line, size_t pixels)
     }
 }
 
-void stk_plain_float_rgb(float *out, const uint8_t *line, size_t pixels, const float *table)
+void stk_plain_float_rgb(float *out, const uint8_t *line, size_t pixels,
+                         const struct stk_tables *tables)
 {
+    const float *table = tables->floats;
     for (size_t p = 0; p < pixels; p++) {
         out[3 * p] = table[line[4 * p]];
         out[3 * p + 1] = table[256 + line[4 * p + 1]];
@@ -82,8 +118,9 @@ void stk_plain_float_rgb(float *out, const uint8_t *line, size_t pixels, const f
 }
 
 void stk_plain_float_planes(float *const out[3], const uint8_t *line, size_t pixels,
-                            const float *table)
+                            const struct stk_tables *tables)
 {
+    const float *table = tables->floats;
     for (size_t p = 0; p < pixels; p++) {
         out[0][p] = table[line[4 * p]];
         out[1][p] = table[256 + line[4 * p + 1]];

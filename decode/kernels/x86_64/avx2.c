@@ -5,6 +5,7 @@
 #include "decode/kernels/kernels.h"
 
 #include <immintrin.h>
+#include <stdbool.h>
 #include <string.h>
 
 #define TARGET       __attribute__((target("avx2")))
@@ -35,37 +36,75 @@ INLINE __m256i finish(__m256i high, __m256i low)
     return _mm256_srai_epi32(sum, STK_WEIGHT_BITS);
 }
 
-/* Two outputs at once, one in each half. */
-INLINE __m128i horizontal_pair(const uint8_t *in0, const uint8_t *in1,
-                               const struct stk_weights *weights, uint32_t groups)
+struct sums {
+    __m256i high, low;
+};
+
+/* Adds two taps: `pixels` by channel, in pairs of 16 bits. */
+INLINE void add(struct sums *sums, __m256i pixels, __m256i high, __m256i low)
 {
-    const __m256i first = _mm256_broadcastsi128_si256(
+    sums->high = _mm256_add_epi32(sums->high, _mm256_madd_epi16(pixels, high));
+    sums->low = _mm256_add_epi32(sums->low, _mm256_madd_epi16(pixels, low));
+}
+
+/* The first two taps of a group of two outputs, one in each half. */
+INLINE void add_first(struct sums *sums, __m256i pixels, __m256i weights)
+{
+    const __m256i sort = _mm256_broadcastsi128_si256(
         _mm_setr_epi8(0, -1, 4, -1, 1, -1, 5, -1, 2, -1, 6, -1, 3, -1, 7, -1));
-    const __m256i second = _mm256_broadcastsi128_si256(
+    add(sums, _mm256_shuffle_epi8(pixels, sort), _mm256_shuffle_epi32(weights, ALL_OF(0)),
+        _mm256_shuffle_epi32(weights, ALL_OF(2)));
+}
+
+INLINE void add_second(struct sums *sums, __m256i pixels, __m256i weights)
+{
+    const __m256i sort = _mm256_broadcastsi128_si256(
         _mm_setr_epi8(8, -1, 12, -1, 9, -1, 13, -1, 10, -1, 14, -1, 11, -1, 15, -1));
-    __m256i high = _mm256_setzero_si256(), low = high;
-    for (uint32_t g = 0; g < groups; g++) {
-        __m256i pixels = _mm256_loadu2_m128i((const void *)(in1 + 16 * (size_t)g),
-                                             (const void *)(in0 + 16 * (size_t)g));
-        __m256i w = load(weights + 2 * (size_t)g);
-        __m256i a = _mm256_shuffle_epi8(pixels, first), b = _mm256_shuffle_epi8(pixels, second);
-        high = _mm256_add_epi32(high, _mm256_madd_epi16(a, _mm256_shuffle_epi32(w, ALL_OF(0))));
-        high = _mm256_add_epi32(high, _mm256_madd_epi16(b, _mm256_shuffle_epi32(w, ALL_OF(1))));
-        low = _mm256_add_epi32(low, _mm256_madd_epi16(a, _mm256_shuffle_epi32(w, ALL_OF(2))));
-        low = _mm256_add_epi32(low, _mm256_madd_epi16(b, _mm256_shuffle_epi32(w, ALL_OF(3))));
+    add(sums, _mm256_shuffle_epi8(pixels, sort), _mm256_shuffle_epi32(weights, ALL_OF(1)),
+        _mm256_shuffle_epi32(weights, ALL_OF(3)));
+}
+
+INLINE __m128i horizontal_pair(const uint8_t *in0, const uint8_t *in1,
+                               const struct stk_weights *weights, size_t groups, bool short_end)
+{
+    struct sums sums = {_mm256_setzero_si256(), _mm256_setzero_si256()};
+    for (size_t g = 0; g < groups; g++) {
+        __m256i pixels =
+            _mm256_loadu2_m128i((const void *)(in1 + 16 * g), (const void *)(in0 + 16 * g));
+        __m256i w = load(weights + 2 * g);
+        add_first(&sums, pixels, w);
+        if (!short_end || g + 1 < groups) {
+            add_second(&sums, pixels, w);
+        }
     }
-    __m256i value = finish(high, low);
+    __m256i value = finish(sums.high, sums.low);
     __m256i bytes = _mm256_packus_epi16(_mm256_packs_epi32(value, value), value);
     return _mm_unpacklo_epi32(_mm256_castsi256_si128(bytes), _mm256_extracti128_si256(bytes, 1));
 }
 
-TARGET static void horizontal(uint8_t *out, const uint8_t *in, const struct stk_taps *taps)
+/* With `groups` and `short_end` known to the compiler where that pays. */
+INLINE void horizontal_row(uint8_t *out, const uint8_t *in, const struct stk_taps *taps,
+                           size_t groups, bool short_end)
 {
     for (size_t o = 0; o < taps->outputs; o += 2) {
         __m128i pair =
             horizontal_pair(in + 4 * (size_t)taps->first[o], in + 4 * (size_t)taps->first[o + 1],
-                            taps->weights + o * taps->groups, taps->groups);
+                            taps->weights + o * groups, groups, short_end);
         _mm_storel_epi64((void *)(out + 4 * o), pair);
+    }
+}
+
+TARGET static void horizontal(uint8_t *out, const uint8_t *in, const struct stk_taps *taps)
+{
+    bool short_end = taps->last <= 2;
+    if (taps->groups == 1) {
+        horizontal_row(out, in, taps, 1, false);
+    } else if (taps->groups == 2 && short_end) {
+        horizontal_row(out, in, taps, 2, true);
+    } else if (taps->groups == 2) {
+        horizontal_row(out, in, taps, 2, false);
+    } else {
+        horizontal_row(out, in, taps, taps->groups, short_end);
     }
 }
 

@@ -58,19 +58,32 @@ INLINE __m512i gather(const uint8_t *in, const uint32_t *first)
     return _mm512_shuffle_epi8(pixels, sort);
 }
 
-TARGET static void horizontal(uint8_t *out, const uint8_t *in, const struct stk_taps *taps)
+INLINE void horizontal_row(uint8_t *out, const uint8_t *in, const struct stk_taps *taps,
+                           size_t groups)
 {
     const __m512i zero = _mm512_setzero_si512();
     const struct stk_weights *weights = taps->weights;
     for (size_t o = 0; o < taps->outputs; o += 4) {
         struct sums sums = {zero, zero, zero};
-        for (size_t g = 0; g < taps->groups; g++, weights += 4) {
+        for (size_t g = 0; g < groups; g++, weights += 4) {
             __m512i w = _mm512_load_si512(weights);
             add(&sums, gather(in + 16 * g, taps->first + o), _mm512_shuffle_epi32(w, ALL_OF(0)),
                 _mm512_shuffle_epi32(w, ALL_OF(1)), _mm512_shuffle_epi32(w, ALL_OF(2)));
         }
         __m512i value = _mm512_max_epi32(finish(&sums), zero);
         _mm_storeu_si128((void *)(out + 4 * o), _mm512_cvtusepi32_epi8(value));
+    }
+}
+
+/* With the number of groups known to the compiler where that pays. */
+TARGET static void horizontal(uint8_t *out, const uint8_t *in, const struct stk_taps *taps)
+{
+    if (taps->groups == 1) {
+        horizontal_row(out, in, taps, 1);
+    } else if (taps->groups == 2) {
+        horizontal_row(out, in, taps, 2);
+    } else {
+        horizontal_row(out, in, taps, taps->groups);
     }
 }
 
@@ -170,6 +183,69 @@ TARGET static void planes(uint8_t *const out[3], const uint8_t *line, size_t pix
     }
 }
 
+/* 256 bytes in four registers; and one look-up of 64 bytes in them. */
+struct table {
+    __m512i part[4];
+};
+
+INLINE struct table load_table(const uint8_t bytes[256])
+{
+    struct table table;
+    for (size_t i = 0; i < 4; i++) {
+        table.part[i] = _mm512_load_si512(bytes + 64 * i);
+    }
+    return table;
+}
+
+INLINE __m512i look_up(const struct table *table, __m512i index)
+{
+    __m512i low = _mm512_permutex2var_epi8(table->part[0], index, table->part[1]);
+    __m512i high = _mm512_permutex2var_epi8(table->part[2], index, table->part[3]);
+    return _mm512_mask_blend_epi8(_mm512_movepi8_mask(index), low, high);
+}
+
+INLINE void store_floats(float *out, __m512i floats, size_t from, size_t count)
+{
+    if (from < count) {
+        __mmask16 mask = (__mmask16)first_bits(at_most(count - from, 16));
+        _mm512_mask_storeu_epi32(out + from, mask, floats);
+    }
+}
+
+/*
+ * 64 bytes to floats. The four bytes of each float are looked up apart and interleaved, which works
+ * in quarters of a register: so the bytes are brought into that order first.
+ */
+INLINE void to_floats(float *out, __m512i bytes, size_t count, const struct table tables[4])
+{
+    const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    __m512i index = _mm512_permutexvar_epi32(order, bytes);
+    __m512i b0 = look_up(&tables[0], index), b1 = look_up(&tables[1], index);
+    __m512i b2 = look_up(&tables[2], index), b3 = look_up(&tables[3], index);
+    __m512i low01 = _mm512_unpacklo_epi8(b0, b1), high01 = _mm512_unpackhi_epi8(b0, b1);
+    __m512i low23 = _mm512_unpacklo_epi8(b2, b3), high23 = _mm512_unpackhi_epi8(b2, b3);
+    store_floats(out, _mm512_unpacklo_epi16(low01, low23), 0, count);
+    store_floats(out, _mm512_unpackhi_epi16(low01, low23), 16, count);
+    store_floats(out, _mm512_unpacklo_epi16(high01, high23), 32, count);
+    store_floats(out, _mm512_unpackhi_epi16(high01, high23), 48, count);
+}
+
+TARGET static void float_planes(float *const out[3], const uint8_t *line, size_t pixels,
+                                const struct stk_tables *tables)
+{
+    for (int c = 0; c < 3; c++) {
+        struct table four[4];
+        for (int b = 0; b < 4; b++) {
+            four[b] = load_table(tables->bytes[c][b]);
+        }
+        for (size_t p = 0; p < pixels; p += 64) {
+            size_t count = at_most(pixels - p, 64);
+            struct chunk chunk = load_chunk(line + 4 * p, count);
+            to_floats(out[c] + p, channel_of(&chunk, c), count, four);
+        }
+    }
+}
+
 const struct stk_kernels stk_kernels_avx512 = {
     .name = "avx512",
     .block = 4,
@@ -179,5 +255,6 @@ const struct stk_kernels stk_kernels_avx512 = {
     .rgb = rgb,
     .planes = planes,
     .float_rgb = stk_plain_float_rgb,
-    .float_planes = stk_plain_float_planes,
+    .float_planes = float_planes,
+    .needs_bytes = 1,
 };
