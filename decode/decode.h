@@ -88,7 +88,7 @@ struct stk_plan {
         *table; /* STK_TYPE_F32: channels x 256 values, see stk_decode_table(); else unused */
 };
 
-/* Where the pixels go: the caller's memory, of any alignment (floats: theirs). Strides in bytes. */
+/* Where the pixels go: the caller's memory. Strides in bytes; for floats all are multiples of 4. */
 struct stk_target {
     void *data;
     size_t row_bytes;   /* from a row to the next */

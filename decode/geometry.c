@@ -28,6 +28,14 @@ static bool plan_is_sound(const struct stk_plan *plan)
            !(plan->flip & ~(unsigned)(STK_FLIP_HORIZONTAL | STK_FLIP_VERTICAL));
 }
 
+/* Floats stand where floats may stand. */
+static bool target_is_aligned(const struct stk_plan *plan, const struct stk_target *target)
+{
+    size_t all = (uintptr_t)target->data | target->row_bytes |
+                 (plan->layout == STK_LAYOUT_CHW ? target->plane_bytes : 0);
+    return plan->type == STK_TYPE_U8 || all % _Alignof(float) == 0;
+}
+
 /* The last byte that is written lies inside; no sum wraps. */
 static bool target_fits(const struct stk_plan *plan, const struct stk_target *target)
 {
@@ -102,7 +110,8 @@ int stk_geometry_make(const struct stk_plan *plan, const struct stk_target *targ
 {
     const int32_t *crop = plan->crop;
     *out = (struct stk_geometry){0};
-    if (!plan_is_sound(plan) || !target_fits(plan, target) || !crop_fits(crop, width, height)) {
+    if (!plan_is_sound(plan) || !target_fits(plan, target) || !target_is_aligned(plan, target) ||
+        !crop_fits(crop, width, height)) {
         return STK_DECODE_ARGUMENT;
     }
     out->crop = (struct stk_region){(uint32_t)crop[0], (uint32_t)crop[1],

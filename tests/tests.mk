@@ -85,9 +85,11 @@ test-san: ## unit tests, stress and the interposed symbols under the sanitizers
 
 # ---- tests/fuzz: what reads what it cannot trust ----
 
-FUZZ_TARGETS := path options mounts catalogue
+FUZZ_TARGETS := path options mounts catalogue decode
 FUZZ_SHARED := tests/fuzz/fuzz.c
 $(B)/tests/fuzz-catalogue: $(call objects,tests/fuzz/world.c tests/unit/private.c)
+$(B)/tests/fuzz-decode: $(DECODE_OBJECTS)
+FUZZ_LIBS_decode = $(JPEG_LIBS)
 # Functions of ours whose place the target takes.
 FUZZ_WRAP_mounts := stk_sys_openat stk_sys_read
 FUZZ_WRAP_catalogue := stk_sys_clock_ns stk_sys_futex_wait
@@ -99,7 +101,7 @@ $(FUZZ_PROGRAMS): $(B)/tests/fuzz-%: $(B)/obj/tests/fuzz/%.o \
 		$(call objects,$(if $(LIBFUZZER),,tests/fuzz/driver.c) $(FUZZ_SHARED) $(BASE) $(CACHE))
 	@mkdir -p $(@D)
 	$(if $(V),,@echo "  LINK  $@")
-	$(Q)$(CC) -fno-lto -o $@ $(filter %.o,$^) $(LDFLAGS) -lm \
+	$(Q)$(CC) -fno-lto -o $@ $(filter %.o,$^) $(LDFLAGS) $(FUZZ_LIBS_$*) -lm \
 		$(subst fuzzer-no-link,fuzzer,$(LINK_SAN)) \
 		$(foreach one,$(FUZZ_WRAP_$*),-Wl,--wrap=$(one))
 
@@ -109,6 +111,7 @@ FUZZ_RUNS_path := 100000
 FUZZ_RUNS_options := 100000
 FUZZ_RUNS_mounts := 50000
 FUZZ_RUNS_catalogue := 4000
+FUZZ_RUNS_decode := 2000
 run-fuzz: $(FUZZ_PROGRAMS)
 	@$(foreach one,$(FUZZ_TARGETS),$(B)/tests/fuzz-$(one) --seconds $(FUZZ_LIMIT_S) \
 		--runs $(FUZZ_RUNS_$(one))$(if $(filter 1,$(STOKER_ALL)),0) || [ $$? = 77 ] || exit 1;)
@@ -129,7 +132,7 @@ fuzz: ## one fuzzer by hand: make fuzz T=catalogue SECONDS=600
 fuzz-by-hand: $(B)/tests/fuzz-$(T)
 	@mkdir -p build/fuzz/$(T)
 	@$(if $(LIBFUZZER),$< -max_total_time=$(SECONDS) -timeout=60 -artifact_prefix=build/fuzz/ \
-		build/fuzz/$(T),$< --seconds $(SECONDS) --seed $$(date +%s))
+		build/fuzz/$(T) $(wildcard tests/fuzz/corpus/$(T)),$< --seconds $(SECONDS) --seed $$(date +%s))
 
 # ---- tests/python: the command, and whole jobs on a slow origin ----
 
