@@ -30,6 +30,12 @@ const struct stk_option_row stk_option_table[STK_OPTION_COUNT] = {
     [STK_OPTION_MAX_FILE] =
         {"STOKER_MAX_FILE", NULL, "SIZE", "64M",
          "Files above this size are read from the origin, and counted as bypassed (large)."},
+    [STK_OPTION_DECODE] =
+        {"STOKER_DECODE", "--no-decode", "on|off", "on",
+         "Whether the Pythons under `stoker run` decode JPEGs for Pillow, with the same pixels. "
+         "The "
+         "flag takes no value and says off. Without the command: put the directory that holds the "
+         "package `stoker` on PYTHONPATH and import Image from it."},
     [STK_OPTION_RUN] =
         {"STOKER_RUN", NULL, "NAME", "",
          "Set by `stoker run` for everything that it starts: the name of the run, by which its "
@@ -81,6 +87,8 @@ const char *stk_option_complaint(enum stk_option option, const char *value)
                                                            : "write seconds, such as 2 or 0.05";
     case STK_OPTION_MAX_FILE:
         return stk_text_parse_size(value, &number) == 0 ? NULL : "write a size, such as 64M";
+    case STK_OPTION_DECODE:
+        return strcmp(value, "on") == 0 || strcmp(value, "off") == 0 ? NULL : "write on or off";
     default:
         return NULL;
     }

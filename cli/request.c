@@ -135,6 +135,8 @@ static bool take_flag(struct request *request, struct cursor *cursor)
         request->json = value;
     } else if (strcmp(*cursor->at, "--keep") == 0) {
         request->keep = true;
+    } else if (strcmp(*cursor->at, "--no-decode") == 0) {
+        request->no_decode = true;
     } else {
         return false;
     }
@@ -155,6 +157,12 @@ static void check_environment(void)
             die("%s=%s: %s", row->variable, value, complaint);
         }
     }
+}
+
+static void settle_decode(struct request *request)
+{
+    const char *value = getenv(stk_option_table[STK_OPTION_DECODE].variable);
+    request->no_decode = request->no_decode || (value != NULL && strcmp(value, "off") == 0);
 }
 
 static void add_paths_of_environment(struct request *request)
@@ -201,6 +209,7 @@ void request_parse(struct request *request, char **arguments, bool needs_command
         die("unexpected argument %s: see `stoker --help`", *request->command);
     }
     check_environment();
+    settle_decode(request);
     settle_tier(request, cursor.tier);
     settle_paths(request);
     check_tier_place(request);

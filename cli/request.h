@@ -25,6 +25,7 @@ struct request {
 
     const char *fresh; /* NULL: not given */
     bool keep;
+    bool no_decode;   /* by the flag or by the environment */
     const char *json; /* file, or NULL */
     char **command;   /* NULL-terminated; NULL: none */
 };

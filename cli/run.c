@@ -11,6 +11,7 @@
 #include "base/options.h"
 #include "cli/command.h"
 #include "cli/library.h"
+#include "cli/python.h"
 #include "cli/say.h"
 #include "cli/session.h"
 #include "cli/summary.h"
@@ -22,6 +23,16 @@ static void set(enum stk_option option, const char *value)
     if (setenv(stk_option_table[option].variable, value, 1) != 0) {
         die("out of memory");
     }
+}
+
+static void set_python(const struct request *request)
+{
+    char *path = request->no_decode ? NULL : python_path();
+    set(STK_OPTION_DECODE, path != NULL ? "on" : "off");
+    if (path != NULL && setenv("PYTHONPATH", path, 1) != 0) {
+        die("out of memory");
+    }
+    free(path);
 }
 
 static void set_environment(const struct request *request, const struct session *session)
@@ -39,6 +50,7 @@ static void set_environment(const struct request *request, const struct session 
     if (setenv("LD_PRELOAD", preload, 1) != 0) {
         die("out of memory");
     }
+    set_python(request);
     free(paths);
     free(tiers);
     free(library);

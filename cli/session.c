@@ -51,10 +51,19 @@ unsigned session_count_live(const char *home)
     return live;
 }
 
+static void unlink_run(const char *path)
+{
+    char tally[STK_HOME_BYTES + 300];
+    if (stk_tally_path(tally, sizeof tally, path)) {
+        unlink(tally);
+    }
+    unlink(path);
+}
+
 static void remove_if_dead(const char *path, void *context)
 {
     if (!lock_is_held(path)) {
-        unlink(path);
+        unlink_run(path);
         *(bool *)context = true;
     }
 }
@@ -251,6 +260,15 @@ static void make_run_file(struct session *session)
     }
 }
 
+/* For want of one, images are decoded and not counted. */
+static void make_tally(struct session *session)
+{
+    char path[STK_HOME_BYTES + 300];
+    if (stk_tally_path(path, sizeof path, session->run.path) && stk_tally_create(path) == 0) {
+        session->tally = stk_tally_open(path);
+    }
+}
+
 /* With nobody else at work, what is used is counted anew, since fillers may have been killed, and
  * the budget follows from it. Beside other runs only a budget that the user names is set. */
 static int settle_budget(struct session *session, const struct request *request, bool alone)
@@ -293,6 +311,7 @@ static void begin_locked(struct session *session, const struct request *request)
         die_for_home(session->home, error);
     }
     make_run_file(session); /* before the tier counts what is used */
+    make_tally(session);
     attach_tier(session, request, alone);
     if (request->keep) {
         atomic_store(&session->catalogue.header->kept, 1);
@@ -328,7 +347,7 @@ void session_end(struct session *session)
     if (lock < 0) {
         return; /* the home is gone: somebody removed it */
     }
-    unlink(session->run.path);
+    unlink_run(session->run.path);
     close(session->run_lock);
     if (session_count_live(session->home) == 0 &&
         atomic_load(&session->catalogue.header->kept) == 0 &&

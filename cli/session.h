@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/tally.h"
 #include "cache/catalogue.h"
 #include "cache/run.h"
 #include "cache/tier.h"
@@ -19,6 +20,7 @@ struct session {
     struct stk_catalogue catalogue;
     struct stk_tier tier;
     struct stk_run run;
+    struct stk_tally *tally;   /* of decoded images, or NULL */
     int run_lock;              /* keeps the run alive */
     uint64_t given_back_bytes; /* of entries, while memory was short */
 };

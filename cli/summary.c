@@ -139,6 +139,31 @@ static void explain_nothing(const struct request *request)
             request->spelled[0]);
 }
 
+static uint64_t decoded(const struct session *session, enum stk_tally_slot slot)
+{
+    return session->tally != NULL ? stk_tally_read(session->tally, slot) : 0;
+}
+
+static void print_decoded(const struct session *session)
+{
+    uint64_t left = 0;
+    for (int slot = STK_TALLY_IMAGES + 1; slot < STK_TALLY_SLOTS; slot++) {
+        left += decoded(session, (enum stk_tally_slot)slot);
+    }
+    if (left + decoded(session, STK_TALLY_IMAGES) == 0) {
+        return;
+    }
+    say("%" PRIu64 " images decoded, %" PRIu64 " left to Pillow",
+        decoded(session, STK_TALLY_IMAGES), left);
+    for (int slot = STK_TALLY_IMAGES + 1; slot < STK_TALLY_SLOTS; slot++) {
+        enum stk_tally_slot why = (enum stk_tally_slot)slot;
+        if (decoded(session, why) > 0) {
+            fprintf(stderr, "  left: %" PRIu64 " %s (%s)\n", decoded(session, why),
+                    stk_tally_name(why), stk_tally_meaning(why));
+        }
+    }
+}
+
 void summary_print(const struct request *request, const struct session *session,
                    const struct stk_run_counts *counts)
 {
@@ -154,6 +179,7 @@ void summary_print(const struct request *request, const struct session *session,
         fprintf(stderr, "  (%" PRIu64 " stats were seen.)\n",
                 counts->stats_served + counts->stats_asked);
     }
+    print_decoded(session);
     if (session->given_back_bytes > 0) {
         fprintf(stderr, "  Memory was short: %s of cached files were removed for the job's sake.\n",
                 size_text(size, session->given_back_bytes));
@@ -184,6 +210,21 @@ static void write_bypassed(FILE *out, const struct stk_run_counts *counts)
         }
     }
     fprintf(out, "},\n");
+}
+
+static void write_decoded(FILE *out, const struct session *session)
+{
+    const char *comma = "";
+    fprintf(out, "  \"decode\": {\"images\": %" PRIu64 ", \"settled\": {",
+            decoded(session, STK_TALLY_IMAGES));
+    for (int slot = STK_TALLY_IMAGES + 1; slot < STK_TALLY_SLOTS; slot++) {
+        enum stk_tally_slot why = (enum stk_tally_slot)slot;
+        if (decoded(session, why) > 0) {
+            fprintf(out, "%s\"%s\": %" PRIu64, comma, stk_tally_name(why), decoded(session, why));
+            comma = ", ";
+        }
+    }
+    fprintf(out, "}},\n");
 }
 
 static void write_epochs(FILE *out, const struct stk_run_counts *counts)
@@ -231,6 +272,7 @@ void summary_write_json(int fd, const struct request *request, const struct sess
     fprintf(out, "  \"stats_served\": %" PRIu64 ", \"stats_asked\": %" PRIu64 ",\n",
             counts->stats_served, counts->stats_asked);
     write_bypassed(out, counts);
+    write_decoded(out, session);
     write_tier(out, session);
     write_epochs(out, counts);
     fprintf(out, "}\n");

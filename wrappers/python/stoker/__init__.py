@@ -8,11 +8,16 @@
 Under `stoker run` nothing has to be imported for the first.
 """
 
+import os
+
 from . import _core
 from ._direct import decode, decode_batch, view
 
 __version__ = "0.1.0"
 __all__ = ["Image", "counts", "decode", "decode_batch", "view"]
+
+if os.environ.get("STOKER_RUN"):
+    _core.join(os.environ["STOKER_RUN"])
 
 
 def counts():

@@ -1,0 +1,54 @@
+/* Where the package `stoker` is. See cli/python.h. */
+#include "cli/python.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/say.h"
+
+#define SITE "site.zip"
+
+static char *find(void)
+{
+    /* Where it was built; where `make install` puts it; in a Python wheel, which has us in bin/. */
+    static const char *const places[] = {"%s/python/stoker/" SITE,
+                                         "%s/../lib/stoker/python/stoker/" SITE, "%s/../" SITE};
+    char program[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    if (length <= 0) {
+        return NULL;
+    }
+    program[length] = '\0';
+    *strrchr(program, '/') = '\0';
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        char path[PATH_MAX + 64];
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+        snprintf(path, sizeof path, places[i], program);
+#pragma GCC diagnostic pop
+        char *found = realpath(path, NULL);
+        if (found != NULL) {
+            return found;
+        }
+    }
+    return NULL;
+}
+
+char *python_path(void)
+{
+    const char *before = getenv("PYTHONPATH");
+    char *site = find();
+    if (site == NULL || strchr(site, ':') != NULL) {
+        free(site);
+        return NULL;
+    }
+    if (before == NULL || *before == '\0') {
+        return site;
+    }
+    char *both = must_format("%s:%s", site, before);
+    free(site);
+    return both;
+}

@@ -1,0 +1,10 @@
+/* What lets the Pythons of a run find the package `stoker`. */
+#ifndef STK_CLI_PYTHON_H
+#define STK_CLI_PYTHON_H
+
+/* The value of PYTHONPATH with our site.zip in front of what is there already; NULL when the
+ * package is not installed beside this program, or lies where PYTHONPATH cannot name it. The caller
+ * frees. */
+char *python_path(void);
+
+#endif
