@@ -10,7 +10,7 @@ step() {
 
 own=()
 for source in "$@"; do
-    case $source in base/* | cache/* | preload/* | cli/*.c | cli/*.h | decode/*) own+=("$source") ;; esac
+    case $source in base/* | cache/* | preload/* | cli/*.c | cli/*.h | decode/* | wrappers/*) own+=("$source") ;; esac
 done
 # Kernels of other processors cannot be read with this one's headers.
 machine=$(gcc -dumpmachine)
@@ -26,13 +26,15 @@ make -s B=build/lint-gcc CC=gcc WERROR=-Werror >/dev/null
 make -s B=build/lint-clang CC=clang WERROR=-Werror >/dev/null
 
 step "clang-tidy"
+python_h=$("${PYTHON:-/usr/bin/python3}" -c 'import sysconfig; print(sysconfig.get_path("include"))')
 printf '%s\0' "${units[@]}" | xargs -0 -n 8 -P "$(nproc)" \
-    sh -c 'clang-tidy --quiet "$@" -- -std=gnu11 -D_GNU_SOURCE -I. 2>/dev/null' sh
+    sh -c 'clang-tidy --quiet "$@" -- -std=gnu11 -D_GNU_SOURCE -I. -isystem '"$python_h"' 2>/dev/null' sh
 
 step "cppcheck"
 cppcheck --quiet --error-exitcode=1 --std=c11 -D_GNU_SOURCE -D__x86_64__ -I. --inline-suppr \
     --enable=warning,portability --suppress=missingIncludeSystem \
-    --suppress=unmatchedSuppression -j "$(nproc)" base cache preload cli decode
+    --suppress=unmatchedSuppression -j "$(nproc)" '-DPy_RETURN_NONE=return Py_None' \
+    base cache preload cli decode wrappers
 
 step "shellcheck"
 mapfile -t scripts < <(git ls-files '*.sh' .ci/run)

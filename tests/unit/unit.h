@@ -37,6 +37,7 @@ Suite *suite_remember(void);
 Suite *suite_root(void);
 Suite *suite_run(void);
 Suite *suite_sys(void);
+Suite *suite_tally(void);
 Suite *suite_text(void);
 Suite *suite_tier(void);
 Suite *suite_trust(void);

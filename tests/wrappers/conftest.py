@@ -1,8 +1,8 @@
 """What the tests of the Python package share.
 
-They run by any Python with Pillow (Debian's in `make test`, PyPI's newest in `make test-newest`): a
-program runs twice with the interpreter that runs the tests, with the hook and without, and says what
-it saw, line by line.
+They run by any Python with Pillow (Debian's in `make test`, PyPI's newest in `make test-newest`). A
+program runs twice with the interpreter that runs the tests, with the hook and without, and says
+what it saw, line by line.
 """
 
 import json

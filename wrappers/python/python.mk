@@ -30,10 +30,11 @@ $(PY_TO)/_core.abi3.so: $(PY_OBJECTS) $(call objects,$(BASE)) $(B)/libstokerdeco
 	$(Q)$(CC) -fno-lto -shared -o $@ $^ $(LDFLAGS) $(LINK_SAN) $(JPEG_LIBS) -pthread -Wl,-z,now \
 		-Wl,-z,relro -Wl,-z,noexecstack
 
-# In a zip file, so that no Python writes bytecode beside it.
+# In a zip file, so that no Python writes bytecode beside it; not compressed, since that takes zlib.
 $(PY_TO)/site.zip: wrappers/python/sitecustomize.py
 	@mkdir -p $(@D)
-	$(Q)rm -f $@ && $(PYTHON) -m zipfile -c $@ $<
+	$(Q)$(PYTHON) -c 'import sys, zipfile; \
+		zipfile.ZipFile(sys.argv[1], "w").write(sys.argv[2], "sitecustomize.py")' $@ $<
 
 $(PY_TO)/%: wrappers/python/stoker/%
 	@mkdir -p $(@D)

@@ -9,4 +9,7 @@ if sys.version_info >= (3, 11) and sys.implementation.name == "cpython" and "t" 
     except Exception:
         pass
     del sys.path[0]
-import sitecustomize  # noqa: E402, F401
+try:
+    import sitecustomize  # noqa: F401
+finally:
+    sys.modules.setdefault(__name__, _own)  # what there is to be removed, if that failed

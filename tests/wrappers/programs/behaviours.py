@@ -526,7 +526,8 @@ def pasting_a_plan():
 def pixels():
     image = opened().resize((30, 20), 3)
     return (image.getpixel((2, 2)), list(image.getdata())[:9], image.getbbox(), image.histogram(),
-            image.getextrema(), image.getcolors(10000) is None, image.getbands(), image.getprojection())
+            image.getextrema(), image.getcolors(10000) is None, image.getbands(),
+            image.getprojection())
 
 
 @case
@@ -535,7 +536,8 @@ def byte_forms():
     return (image.tobytes(), image.tobytes("raw"), image.tobytes("raw", "BGR"),
             image.tobytes("raw", "RGB", 0, -1), opened().tobytes("raw", "RGB"),
             opened().tobytes("raw", ("RGB",)), attempt(lambda: image.tobytes("nothing")),
-            attempt(lambda: opened().tobytes("jpeg", "RGB", "")), attempt(lambda: opened().tobytes("raw", "XXX")))
+            attempt(lambda: opened().tobytes("jpeg", "RGB", "")),
+            attempt(lambda: opened().tobytes("raw", "XXX")))
 
 
 @case

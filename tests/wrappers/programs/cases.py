@@ -42,7 +42,7 @@ def file_state(file):
 
 
 def show_image(image):
-    """Everything that can be seen of an image. Attributes come first: looking must not settle it."""
+    """All that can be seen of an image. Attributes come first: looking must not settle it."""
     attributes = {name: show(value) for name, value in sorted(vars(image).items())
                   if name not in ("im", "_im", "fp", "_fp", "info", "filename", "map", "_exif")}
     state = {"type": type(image).__name__, "mode": image.mode, "size": list(image.size),

@@ -1,5 +1,5 @@
-"""Files that are not as they should be: what comes of each, at which step. Arguments: a directory of
-JPEGs, and how many of the flipped bytes to try."""
+"""Files that are not as they should be: what comes of each, at which step. Arguments: a directory
+of JPEGs, and how many of the flipped bytes to try."""
 
 import io
 import os

@@ -1,8 +1,8 @@
 """Does this machine's Pillow give the same pixels? Asked once, at the first JPEG.
 
-Small images of every kind that is taken (check.bin) are decoded, cropped and resized here and by the
-installed Pillow. What differs in a single byte is left to Pillow from then on. The answer is kept
-beside the user's other caches, for this Pillow, this processor and this decoder.
+Small images of every kind that is taken (check.bin) are decoded, cropped and resized here and by
+the installed Pillow. What differs in a single byte is left to Pillow from then on. The answer is
+kept beside the user's other caches, for this Pillow, this processor and this decoder.
 """
 
 import hashlib
@@ -51,8 +51,8 @@ def proven():
 # ---- finding out ----
 
 def samples():
-    """(sampling, is RGB, JPEG) of each image in check.bin: sampling as six digits, a byte, a length,
-    the file."""
+    """(sampling, is RGB, JPEG) of each image in check.bin, which holds six digits of sampling, a
+    byte, a length, the file."""
     with open(os.path.join(os.path.dirname(__file__), "check.bin"), "rb") as file:
         packed = file.read()
     at = 0
@@ -67,8 +67,9 @@ def samples():
 def _plans(jpeg, size):
     """What is tried with each image, but for resizing."""
     width, height = size
-    regions = [(0, 0, width, height), (0, 0, 1, height), (width - 1, 0, width, height), (0, 0, 1, 1)]
-    regions += [(width // 3, height // 4, width - 2, height - 1), (1, 2, width // 2 + 1, height // 2)]
+    regions = [(0, 0, width, height), (0, 0, 1, height), (width - 1, 0, width, height),
+               (0, 0, 1, 1), (width // 3, height // 4, width - 2, height - 1),
+               (1, 2, width // 2 + 1, height // 2)]
     for box in regions:
         left, top, right, bottom = (max(n, 0) for n in box)
         if right > left and bottom > top:

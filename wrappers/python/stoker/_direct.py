@@ -88,12 +88,13 @@ def decode(source, box=None, size=None, filter="bilinear", flip=None, layout="HW
 
     source  a path, or bytes (any buffer) that hold the file
     box     (left, top, right, bottom) of a region, in whole pixels
-    size    (width, height) to resize to, by filter: nearest, box, bilinear, hamming, bicubic, lanczos
+    size    (width, height) to resize to
+    filter  nearest, box, bilinear, hamming, bicubic, lanczos, or Pillow's number of it
     flip    "h", "v" or "hv"
     layout  "HWC" or "CHW"; grey images have one channel
     dtype   uint8, or float32: pixels / 255, less mean, by std, as torchvision computes it
-    out     a writable buffer of the result's bytes, which is then returned; else a NumPy array (or a
-            memoryview, where there is no NumPy)
+    out     a writable buffer of as many bytes as the result, which is then returned; else a NumPy
+            array (or a memoryview, where there is no NumPy)
 
     ValueError for what is no sound JPEG: let Pillow decode it.
     """
@@ -146,8 +147,8 @@ def decode_batch(sources, threads=None, out=None, **options):
 
 
 def view(path):
-    """A file's bytes as a read-only memoryview, without a copy. Under `stoker run` they are those of
-    the cached entry. The file must not be cut short while it is in use."""
+    """A file's bytes as a read-only memoryview, without a copy. Under `stoker run` they are those
+    of the cached entry. The file must not be cut short while it is in use."""
     with open(path, "rb") as file:
         if os.fstat(file.fileno()).st_size == 0:
             return memoryview(b"")

@@ -90,8 +90,8 @@ def _flaw(image, info):
 
 
 def _read(file, block):
-    """(bytes, what the decoder says of them), or None for what is better read by Pillow. The file is
-    left anywhere: _leave() positions it, or Pillow begins anew."""
+    """(bytes, what the decoder says of them), or None for what is better read by Pillow. The file
+    is left anywhere: _leave() positions it, or Pillow begins anew."""
     kind = type(file)
     if kind is io.BytesIO:
         file.seek(0)

@@ -13,10 +13,17 @@ WAITED_FOR = {"PIL.JpegImagePlugin": ("_hook", "install")}
 PACKAGE = __file__.rpartition("/")[0].rpartition("/")[0]
 
 
+def _spec(name):
+    """Of the package this file came with."""
+    import importlib.util
+
+    return importlib.util.spec_from_file_location(name, PACKAGE + "/__init__.py",
+                                                  submodule_search_locations=[PACKAGE])
+
+
 def _load_package():
-    """The package this file came with; another copy of it, if that is what the program would import;
-    and under another name where the program has a module of its own called stoker."""
-    import importlib
+    """The package: the copy that the program would import, or under another name where it has a
+    module of its own called stoker."""
     import importlib.util
 
     module = sys.modules.get("stoker")
@@ -24,9 +31,10 @@ def _load_package():
     places = list(getattr(spec, "submodule_search_locations", None) or [])
     if any(os.path.exists(place + "/_take.py") for place in places):
         return importlib.import_module("stoker")
-    name = "stoker" if module is None and spec is None else "_stoker"
-    spec = importlib.util.spec_from_file_location(name, PACKAGE + "/__init__.py",
-                                                  submodule_search_locations=[PACKAGE])
+    name = "_stoker"
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = _spec(name)
     module = sys.modules[name] = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
@@ -46,9 +54,15 @@ def _begin(name):
         pass
 
 
+class _Last:
+    """Finds `stoker` for scripts that import it, where nobody else does."""
+
+    def find_spec(self, name, path=None, target=None):
+        return _spec(name) if name == "stoker" else None
+
+
 class _Finder:
-    """Finds nothing itself: it has the others find the modules that are waited for. Only `stoker` it
-    knows, so that a script under `stoker run` can import it: for want of another."""
+    """Finds nothing itself: it has the others find the modules that are waited for."""
 
     def find_spec(self, name, path=None, target=None):
         if name not in WAITED_FOR:
@@ -81,5 +95,6 @@ class _Finder:
             pass
 
 
+sys.meta_path.append(_Last())
 if os.environ.get("STOKER_DECODE") != "off":
     sys.meta_path.insert(0, _Finder())

@@ -1,0 +1,250 @@
+"""`stoker run` switches the hook on in every Python that may have it, and disturbs none."""
+
+import glob
+import json
+import os
+import subprocess
+import sys
+import zipfile
+
+import pytest
+from conftest import BUILD
+from covered import jobs, place, scratch, session_scratch  # noqa: F401
+from matrix import record
+
+PYTHON = sys.executable
+SITE = BUILD / "python/stoker/site.zip"
+SCRIPT = """
+import sys
+from PIL import Image
+image = Image.open(sys.argv[1]).convert("RGB").crop((1, 2, 50, 60)).resize((20, 20), 2)
+print(sum(image.tobytes()), "_stoker_waiting" in sys.modules)
+"""
+
+
+def pythons():
+    """Every Python of this machine, by version."""
+    roots = os.environ.get("PATH", "").split(":")
+    roots += glob.glob(os.path.join(os.environ.get("PYENV_ROOT", os.path.expanduser("~/.pyenv")),
+                                    "versions/*/bin"))
+    found = {}
+    for root in roots:
+        for path in glob.glob(os.path.join(root, "python[23].[0-9]*")):
+            name = os.path.basename(path)[len("python"):]
+            if name.replace(".", "").isdigit() and name not in found and works(path):
+                found[name] = path
+    return found
+
+
+def works(python):
+    return subprocess.run([python, "-c", ""], capture_output=True).returncode == 0
+
+
+@pytest.fixture
+def photo(jpegs):
+    return jpegs / "color.jpg"
+
+
+def decoded(ran):
+    return ran.json["decode"]["images"]
+
+
+def test_script_as_it_is(jobs, scratch, photo):  # noqa: F811
+    script = scratch / "script.py"
+    script.write_text(SCRIPT)
+    plain = jobs.run([PYTHON, script, photo], path=photo.parent, flags=["--no-decode"])
+    hooked = jobs.run([PYTHON, script, photo], path=photo.parent)
+    assert plain.stdout.split()[0] == hooked.stdout.split()[0]
+    assert plain.stdout.split()[1] == "False" and hooked.stdout.split()[1] == "True"
+    assert decoded(plain) == 0 and decoded(hooked) == 1
+    assert "1 images decoded" in hooked.stderr and "decoded" not in plain.stderr
+    off = jobs.run([PYTHON, script, photo], path=photo.parent, env={"STOKER_DECODE": "off"})
+    assert decoded(off) == 0
+    record("Switching on", "stoker run", sys.version.split()[0], "script, --no-decode", "same")
+
+
+def test_left_to_pillow(jobs, scratch, jpegs):  # noqa: F811
+    script = "import sys; from PIL import Image; [Image.open(x).load() for x in sys.argv[1:]]"
+    names = ["grey.jpg", "progressive.jpg", "cmyk.jpg", "color.jpg"]
+    ran = jobs.run([PYTHON, "-c", script, *[jpegs / name for name in names]], path=jpegs)
+    assert ran.json["decode"] == {"images": 0, "settled": {"mode": 2, "scans": 1}}
+    assert "2 mode" in ran.stderr and "1 scans" in ran.stderr
+
+
+def test_processes_count_together(jobs, scratch, photo):  # noqa: F811
+    script = scratch / "many.py"
+    script.write_text("""
+import multiprocessing, sys
+from PIL import Image
+
+def work(path):
+    return sum(Image.open(path).convert("RGB").tobytes())
+
+if __name__ == "__main__":
+    results = [work(sys.argv[1])]
+    for method in ("fork", "spawn", "forkserver"):
+        with multiprocessing.get_context(method).Pool(2) as pool:
+            results += pool.map(work, sys.argv[1:] * 5)
+    print(len(set(results)))
+""")
+    ran = jobs.run([PYTHON, script, photo], path=photo.parent, timeout=120)
+    assert ran.stdout == "1\n"
+    assert decoded(ran) == 16
+
+
+@pytest.mark.parametrize("flag", ["-S", "-I", "-E"])
+def test_flags_that_stand_in_the_way(jobs, scratch, photo, flag):  # noqa: F811
+    """Without the hook, then, and without harm."""
+    script = scratch / "script.py"
+    script.write_text("import sys; print(sys.flags.isolated, '_stoker_waiting' in sys.modules)")
+    ran = jobs.run([PYTHON, flag, script], path=photo.parent)
+    assert ran.stdout == f"{int(flag == '-I')} False\n" and decoded(ran) == 0
+
+
+def test_venv(jobs, scratch, photo):  # noqa: F811
+    venv = scratch / "venv"
+    subprocess.run([PYTHON, "-m", "venv", "--without-pip", "--system-site-packages", venv],
+                   check=True)
+    try:
+        subprocess.run([venv / "bin/python", "-c", "import PIL"], check=True, capture_output=True)
+    except subprocess.CalledProcessError:
+        pytest.skip("a venv of a venv does not see Pillow")
+    script = scratch / "script.py"
+    script.write_text(SCRIPT)
+    ran = jobs.run([venv / "bin/python", script, photo], path=photo.parent)
+    assert decoded(ran) == 1
+
+
+def run_site(python, code, *more, path=()):
+    """A Python with site.zip in front, in a bare environment."""
+    env = {"PATH": os.environ["PATH"], "PYTHONPATH": ":".join(map(str, [SITE, *path]))}
+    return subprocess.run([python, *more, "-c", code], env=env, text=True, capture_output=True)
+
+
+def test_chains_to_the_users_own(scratch):  # noqa: F811
+    own = scratch / "own"
+    own.mkdir()
+    (own / "sitecustomize.py").write_text("import sys; sys.mine = __file__, __name__\n")
+    code = ("import sys; print(sys.mine[1], sys.modules['sitecustomize'].__file__, "
+            "'_stoker_waiting' in sys.modules, [x for x in sys.path if 'stoker' in x])")
+    for python in (PYTHON, *pythons().values()):
+        done = run_site(python, code, path=[own])
+        assert done.returncode == 0 and done.stderr == "", (python, done.stderr)
+        module, path = done.stdout.split("sitecustomize.py")
+        assert str(own) in module and "build" not in path, done.stdout
+
+
+def test_the_users_own_may_fail(scratch):  # noqa: F811
+    """What Python says of it, it says without us, too."""
+    own = scratch / "own"
+    own.mkdir()
+    (own / "sitecustomize.py").write_text("import nothing_of_this_name\n")
+    env = {"PATH": os.environ["PATH"], "PYTHONPATH": str(own)}
+    plain = subprocess.run([PYTHON, "-c", "print(1)"], env=env, text=True, capture_output=True)
+    hooked = run_site(PYTHON, "print(1)", path=[own])
+    assert plain.stderr and plain.stderr == hooked.stderr and hooked.stdout == "1\n"
+
+
+def test_without_one_of_the_users_own():
+    """As if nothing were there: no module, no path entry, no message."""
+    code = ("import sys; print('sitecustomize' in sys.modules, "
+            "[x for x in sys.path if 'site.zip' in x or 'waiting' in x])")
+    env = {"PATH": os.environ["PATH"]}
+    for python in (PYTHON, *pythons().values()):
+        plain = subprocess.run([python, "-c", code], env=env, text=True, capture_output=True)
+        hooked = run_site(python, code)
+        assert hooked.stderr == "" and hooked.stdout == plain.stdout, (python, hooked)
+
+
+def test_every_version_starts():
+    """Below 3.11 nothing of ours is imported; and no bytecode is written beside."""
+    found = pythons()
+    assert found
+    before = sorted(os.listdir(SITE.parent))
+    for version, python in found.items():
+        done = run_site(python, "import sys; print('_stoker_waiting' in sys.modules)")
+        expected = tuple(map(int, version.split("."))) >= (3, 11)
+        assert done.stdout == f"{expected}\n" and done.stderr == "", (version, done.stderr)
+        record("Switching on", "site.zip", version, "starts without a message", "same")
+    assert sorted(os.listdir(SITE.parent)) == before
+
+
+def test_costs_nothing_without_pil():
+    """Nothing but the finder is imported until PIL is."""
+    code = "import sys, json; print(json.dumps(sorted(sys.modules)))"
+    env = {"PATH": os.environ["PATH"]}
+    plain = subprocess.run([PYTHON, "-c", code], env=env, text=True, capture_output=True)
+    hooked = run_site(PYTHON, code)
+    more = set(json.loads(hooked.stdout)) - set(json.loads(plain.stdout))
+    assert more <= {"_stoker_waiting", "zipimport"}
+
+
+def test_ten_lines():
+    with zipfile.ZipFile(SITE) as zipped:
+        assert zipped.namelist() == ["sitecustomize.py"]
+        lines = zipped.read("sitecustomize.py").decode().splitlines()
+    assert len(lines) <= 15 and max(map(len, lines)) <= 100
+
+
+def test_a_module_called_stoker(jobs, scratch, photo):  # noqa: F811
+    """A script's own module of that name is the script's; the hook works all the same."""
+    (scratch / "stoker.py").write_text("mine = True\n")
+    script = scratch / "script.py"
+    script.write_text("import stoker\nassert stoker.mine\n" + SCRIPT)
+    ran = jobs.run([PYTHON, script, photo], path=photo.parent)
+    assert decoded(ran) == 1
+
+
+def test_the_package_can_be_imported(jobs, scratch, photo):  # noqa: F811
+    script = scratch / "script.py"
+    script.write_text("import sys, stoker\nstoker.decode(sys.argv[1])\n"
+                      "from stoker import Image\nimport PIL.Image\nassert Image is PIL.Image\n"
+                      "Image.open(sys.argv[1]).tobytes()\n")
+    ran = jobs.run([PYTHON, script, photo], path=photo.parent)
+    assert decoded(ran) == 2
+
+
+def test_a_loader_is_left_as_it_was(jobs, photo):  # noqa: F811
+    code = ("import PIL.JpegImagePlugin as m; print(m.__loader__ is m.__spec__.loader, "
+            "'exec_module' in vars(m.__loader__), type(m.__loader__).__name__)")
+    ran = jobs.run([PYTHON, "-c", code], path=photo.parent)
+    assert ran.stdout == "True False SourceFileLoader\n"
+
+
+def test_no_pillow(jobs, scratch, photo):  # noqa: F811
+    script = scratch / "script.py"
+    script.write_text("import sys\nsys.modules['PIL'] = None\n"
+                      "try:\n    import PIL.JpegImagePlugin\n"
+                      "except ImportError:\n    print('none')\n")
+    ran = jobs.run([PYTHON, script], path=photo.parent)
+    assert ran.stdout == "none\n"
+
+
+def test_subinterpreters(photo, environment):
+    """They get a hook of their own, or none; nothing breaks."""
+    code = f"""
+import sys
+try:
+    import _xxsubinterpreters as subs
+except ImportError:
+    try:
+        import _interpreters as subs
+    except ImportError:
+        sys.exit(0)
+other = subs.create()
+subs.run_string(other, '''
+try:
+    from stoker import Image
+    Image.open({str(photo)!r}).tobytes()
+except ImportError:
+    pass
+''')
+subs.destroy(other)
+from stoker import Image
+Image.open({str(photo)!r}).tobytes()
+import stoker
+print(stoker.counts()["images"] > 0)
+"""
+    done = subprocess.run([PYTHON, "-c", code], env=environment, text=True, capture_output=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout in ("True\n", "")
