@@ -7,8 +7,22 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #define STK_PATH_BYTES 4096 /* with the terminating zero, as the kernel's PATH_MAX */
+
+/* NULL, or so near to it, or to the end of memory, that it is no path: the real call says EFAULT.
+ * Other pointers that lead nowhere cannot be told without going there. */
+static inline bool stk_path_is_missing(const char *path)
+{
+    return (uintptr_t)path - 4096 >= (uintptr_t)-8192;
+}
+
+/* What means the descriptor itself to calls with AT_EMPTY_PATH. */
+static inline bool stk_path_is_empty(const char *path)
+{
+    return path == NULL || (!stk_path_is_missing(path) && *path == '\0');
+}
 
 /*
  * If `path` (absolute) lies below `root` (absolute, folded, no trailing slash) or is `root` itself,

@@ -145,7 +145,7 @@ static __attribute__((noinline)) bool distrust_place(enum stk_change kind, int d
 static void change(enum stk_change kind, int dirfd, const char *path)
 {
     struct stk_guard guard;
-    if (path == NULL || !stk_process_is_on() || !stk_guard_enter(&guard)) {
+    if (stk_path_is_missing(path) || !stk_process_is_on() || !stk_guard_enter(&guard)) {
         return;
     }
     if (!stk_cover_may_change(path) || !distrust_place(kind, dirfd, path)) {
@@ -156,7 +156,7 @@ static void change(enum stk_change kind, int dirfd, const char *path)
 
 void stk_change(enum stk_change kind, int dirfd, const char *path)
 {
-    bool of_fd = kind != STK_CHANGE_NAME && (path == NULL || *path == '\0');
+    bool of_fd = kind != STK_CHANGE_NAME && stk_path_is_empty(path);
     if (of_fd && dirfd >= 0) {
         stk_change_fd(kind, dirfd);
     } else {

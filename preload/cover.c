@@ -16,7 +16,7 @@
 bool stk_cover_may(const char *path)
 {
     const char *rest;
-    if (path == NULL || !stk_process_is_on()) {
+    if (stk_path_is_missing(path) || !stk_process_is_on()) {
         return false;
     }
     if (path[0] != '/') {
@@ -29,7 +29,8 @@ bool stk_cover_may(const char *path)
 
 bool stk_cover_may_at(int dirfd, const char *path)
 {
-    if (path != NULL && path[0] != '/' && dirfd == AT_FDCWD && stk_far_is_cwd_known()) {
+    if (!stk_path_is_missing(path) && path[0] != '/' && dirfd == AT_FDCWD &&
+        stk_far_is_cwd_known()) {
         return false;
     }
     return stk_cover_may(path);
@@ -48,7 +49,7 @@ static bool has_parent_component(const char *path)
 bool stk_cover_may_change(const char *path)
 {
     return stk_cover_may(path) ||
-           (path != NULL && stk_process_is_on() && has_parent_component(path));
+           (!stk_path_is_missing(path) && stk_process_is_on() && has_parent_component(path));
 }
 
 bool stk_cover_fd_path(int fd, char out[STK_PATH_BYTES])

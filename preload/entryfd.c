@@ -237,7 +237,8 @@ int stk_entryfd_open_origin(int fd)
 
 bool stk_entryfd_may_name_fd(const char *path)
 {
-    return path != NULL && (strncmp(path, "/proc/", 6) == 0 || strncmp(path, "/dev/", 5) == 0);
+    return !stk_path_is_missing(path) &&
+           (strncmp(path, "/proc/", 6) == 0 || strncmp(path, "/dev/", 5) == 0);
 }
 
 /* The same as stk_entryfd_origin, by a name of the descriptor. */
@@ -259,7 +260,7 @@ static bool origin_by_path(const char *path, char origin[STK_PATH_BYTES])
 
 bool stk_entryfd_may_be_meant(const char *path, int flags)
 {
-    if (path == NULL || *path == '\0') {
+    if (stk_path_is_empty(path)) {
         return (flags & AT_EMPTY_PATH) != 0 && stk_process_is_on();
     }
     return (flags & AT_SYMLINK_NOFOLLOW) == 0 && stk_entryfd_may_name_fd(path) &&
@@ -274,7 +275,7 @@ const char *stk_entryfd_subject(int dirfd, const char *path, int flags, char ori
     }
     bool known = false;
     if (stk_entryfd_may_be_meant(path, flags)) {
-        bool is_fd = path == NULL || *path == '\0';
+        bool is_fd = stk_path_is_empty(path);
         known = is_fd ? stk_entryfd_origin(dirfd, origin) : origin_by_path(path, origin);
     }
     stk_guard_leave(&guard);

@@ -160,7 +160,7 @@ static int serve(const struct call *call)
     if (!KNOWN_VERSION(call->version) || (call->flags & ~known_flags) != 0 || call->out == NULL) {
         return next_stat(call);
     }
-    bool of_fd = (call->flags & AT_EMPTY_PATH) != 0 && (call->path == NULL || *call->path == '\0');
+    bool of_fd = (call->flags & AT_EMPTY_PATH) != 0 && stk_path_is_empty(call->path);
     if (of_fd) {
         return serve_fd(call, call->fd);
     }
@@ -339,7 +339,7 @@ STK_EXPORT(int, statx, int dirfd, const char *path, int flags, unsigned mask, st
     if (!stk_process_is_on() || out == NULL) {
         return next_statx(&call);
     }
-    if (path == NULL || *path == '\0') {
+    if (stk_path_is_empty(path)) {
         return (flags & AT_EMPTY_PATH) != 0 ? statx_fd(&call) : next_statx(&call);
     }
     if (!stk_cover_may_at(dirfd, path)) {
