@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -236,6 +237,38 @@ static void part_metadata(void)
     SHOW("truncate directory", truncate(in_data("sub"), 1));
 }
 
+/* ---- pointers ---- */
+
+/* Pointers that lead nowhere: the kernel says EFAULT, and so it must stay. */
+static void part_pointers(void)
+{
+    struct stat stat_;
+    struct statx statx_;
+    const uintptr_t values[] = {0, 8, 4095, UINTPTR_MAX, UINTPTR_MAX - 4095 + 1};
+    look(in_data("small"));
+    for (unsigned i = 0; i < sizeof values / sizeof *values; i++) {
+        const char *path;
+        memcpy(&path, &values[i], sizeof path); /* the compiler need not know */
+        SHOW("open", open(path, O_RDONLY));
+        SHOW("open for writing", open(path, O_WRONLY | O_CREAT, 0600));
+        SHOW("openat", openat(AT_FDCWD, path, O_RDONLY));
+        SHOW("fopen", fopen(path, "r") != NULL);
+        SHOW("fopen for writing", fopen(path, "w") != NULL);
+        SHOW("stat", stat(path, &stat_));
+        SHOW("lstat", lstat(path, &stat_));
+        SHOW("fstatat", fstatat(AT_FDCWD, path, &stat_, AT_EMPTY_PATH) == 0);
+        SHOW("statx", statx(AT_FDCWD, path, 0, STATX_BASIC_STATS, &statx_));
+        SHOW("access", access(path, R_OK));
+        SHOW("rename", rename(path, in_data("x")));
+        SHOW("rename to", rename(in_data("small"), path));
+        SHOW("unlink", unlink(path));
+        SHOW("truncate", truncate(path, 0));
+        SHOW("chmod", chmod(path, 0600));
+        SHOW("utimensat", i == 0 ? 0 : utimensat(AT_FDCWD, path, NULL, AT_SYMLINK_NOFOLLOW));
+    }
+    look(in_data("small"));
+}
+
 /* ---- children ---- */
 
 static void wait_for(pid_t child)
@@ -290,6 +323,7 @@ static const struct {
     {"streams", part_streams},
     {"names", part_names},
     {"metadata", part_metadata},
+    {"pointers", part_pointers},
     {"children", part_children},
 };
 

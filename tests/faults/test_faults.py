@@ -16,7 +16,8 @@ import sweep
 from matrix import record
 from slices import ALL
 
-PARTS = ["open", "stdio", "stat", "descriptor", "write", "streams", "names", "metadata", "children"]
+PARTS = ["open", "stdio", "stat", "descriptor", "write", "streams", "names", "metadata", "children",
+         "pointers"]
 STATES = ["cold", "warm", "known", "dropped", "forgotten", "replaced", "run", "full"]
 LIMIT = 150 if ALL else 40  # cases of each pair
 SHIFT = int(os.environ.get("STOKER_SHIFT", "0"))  # other cases with another number
