@@ -126,6 +126,31 @@ def test_one_volume_after_its_copy(agents, scratch, images):
     check_one_after_another(agents, scratch / "data", images)
 
 
+def test_a_link_out_of_a_root_that_two_namespaces_share(agents, scratch, as_root):
+    """The root is one and the same; what a link in it leads to is mounted differently."""
+    path, beyond = scratch / "data", scratch / "beyond"
+    path.mkdir()
+    beyond.mkdir()
+    (path / "link").symlink_to(beyond / "file")
+    (path / "directory").symlink_to(beyond)
+    for letter in "AB":
+        tree.write(scratch / letter / "file", 5000)
+    settle()
+    with contextlib.ExitStack() as stack:
+        def both(make, *arguments):
+            return [stack.enter_context(make(*arguments, wrapper=[
+                "unshare", "-m", "sh", "-c", f'mount --bind {scratch}/{letter} {beyond}; exec "$@"',
+                "sh"])) for letter in "AB"]
+
+        shims, plains = both(agents.preloaded, path), both(agents.plain)
+        for _ in range(3):
+            for shim, plain in zip(shims, plains):
+                for name in "link", "directory/file":
+                    assert shim.see(path / name) == plain.see(path / name)
+                    assert shim.see(path / name).served["open"]
+        assert shims[0].see(path / "link") != shims[1].see(path / "link")
+
+
 def test_one_namespace_seen_twice_shares_its_entries(agents, place, scratch):
     """The same directory, by two namespaces: what the one has filled the other does not copy."""
     path = scratch / "data"
