@@ -22,7 +22,7 @@ one() {
     "${make[@]}" test-programs
     STOKER_BUILD=build "${PYTHON:-/usr/bin/python3}" -m pytest -q --tb=short tests/preload \
         tests/python tests/paths tests/versions tests/faults tests/kills tests/cpython \
-        tests/neighbours tests/decode tests/wrappers -k "$name" || failed+=("$name")
+        tests/neighbours tests/wild tests/decode tests/wrappers -k "$name" || failed+=("$name")
 }
 
 all() {
@@ -39,6 +39,7 @@ all() {
     part test-kills
     part test-cpython
     part test-neighbours
+    part test-wild
     part test-decode
     part test-wrappers
 }

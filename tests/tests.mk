@@ -150,8 +150,10 @@ $(VENV)/ready: $(VENV_LISTS)
 	$(VENV)/bin/pip install --quiet torch torchvision numpy pillow pytest $(VENV_LISTS:%=-r %)
 	@touch $@
 
-test-newest: all $(B)/slowfs $(VENV)/ready ## the tests that use PyTorch, with the newest from PyPI
+test-newest: all $(B)/slowfs $(PRELOAD_BIN)/counters $(VENV)/ready ## the tests of Python libraries, with the newest from PyPI
 	@STOKER_BUILD=$(B) $(VENV)/bin/python -m pytest -q --tb=short -m torch tests/python $(if $(T),-k '$(T)')
+	@STOKER_BUILD=$(B) STOKER_ALL=1 $(VENV)/bin/python -m pytest -q -rs --tb=short -m newest tests/wild \
+		$(if $(T),-k '$(T)')
 
 # ---- tests/paths and tests/versions: every road to a file, every change of one ----
 
@@ -236,6 +238,14 @@ $(addprefix $(NEIGHBOURS_BIN)/,$(NEIGHBOURS)): $(NEIGHBOURS_BIN)/%: tests/neighb
 .PHONY: test-neighbours
 test-neighbours: all $(NEIGHBOURS_PROGRAMS) ## tests beside other preloads, in sandboxes, with small stacks
 	@STOKER_BUILD=$(B) $(PYTHON) -m pytest -q --tb=short tests/neighbours $(if $(T),-k '$(T)')
+
+# ---- tests/wild: the libraries, tools and languages that people read data sets with ----
+
+WILD_PROGRAMS := $(PRELOAD_BIN)/counters
+
+.PHONY: test-wild
+test-wild: all $(WILD_PROGRAMS) ## tests of Python loaders, command-line tools and languages
+	@STOKER_BUILD=$(B) $(PYTHON) -m pytest -q -rs --tb=short tests/wild $(if $(T),-k '$(T)')
 
 # ---- tests/wrappers: the Python package and the hook ----
 

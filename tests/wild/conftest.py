@@ -1,0 +1,89 @@
+"""Where programs of the wild are run: a copy of the build that anybody may read, a data set for
+each user, a place for each test."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import pytest
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+sys.path[:0] = [str(HERE), str(HERE.parent / "lib")]
+
+from isolated import Isolated  # noqa: E402
+from jobs import Jobs  # noqa: E402
+from slices import ALL  # noqa: E402
+from users import USERS  # noqa: E402
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "newest: reads with Python libraries; "
+                            "`make test-newest` repeats these with the newest")
+
+
+@pytest.fixture(scope="session")
+def session_scratch():
+    """A directory on the disk that others may enter."""
+    path = pathlib.Path(tempfile.mkdtemp(prefix="stoker-wild-"))
+    path.chmod(0o755)
+    (path / "reports").mkdir()
+    (path / "reports").chmod(0o777)
+    yield path
+    subprocess.run(["chmod", "-R", "u+rwX", path], check=False)
+    shutil.rmtree(path, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def build(session_scratch):
+    """The build, where other users may read it: the checkout may lie below a closed directory."""
+    source = ROOT / os.environ.get("STOKER_BUILD", "build")
+    path = session_scratch / "build"
+    path.mkdir()
+    for name in ("stoker", "libstoker.so", "tests/preload/counters"):
+        shutil.copy(source / name, path)
+    return path
+
+
+@pytest.fixture
+def scratch(session_scratch):
+    """A directory of this test's own, that anybody may write to."""
+    path = pathlib.Path(tempfile.mkdtemp(dir=session_scratch))
+    path.chmod(0o777)
+    return path
+
+
+@pytest.fixture
+def place():
+    """A mount namespace with a /dev/shm of its own."""
+    obstacle = Isolated.obstacle()
+    if obstacle:
+        pytest.skip(obstacle)
+    with Isolated() as isolated:
+        yield isolated
+
+
+@pytest.fixture
+def jobs(place, build, scratch):
+    return Jobs(place, build, scratch)
+
+
+def allowed(user):
+    if user.number and os.geteuid() != 0:
+        pytest.skip("only root can become somebody else")
+    return user
+
+
+@pytest.fixture(params=USERS, ids=lambda user: user.name)
+def user(request):
+    """Who runs the programs: whoever runs the tests, and somebody without privileges."""
+    return allowed(request.param)
+
+
+@pytest.fixture(params=USERS if ALL else USERS[:1], ids=lambda user: user.name)
+def slice_user(request):
+    """The same, where the slice makes do with one of them."""
+    return allowed(request.param)

@@ -1,0 +1,197 @@
+"""The loader matrix: what Python's libraries read, in every kind of process and state of the cache,
+is what they read without Stoker; so are their exceptions, and what stat says."""
+
+import json
+import os
+import re
+import shutil
+import sys
+
+import pytest
+
+from loaders.case import HITS, NEVER, OPENS, STATS
+from loaders import cases
+from matrix import record
+from slices import ALL
+from users import ROOT
+
+PYTHON = os.environ.get("STOKER_WILD_PYTHON", sys.executable)
+HERE = os.path.dirname(os.path.abspath(__file__))
+PATIENCE_S = 1200
+GROUP = "Python loaders"
+
+pytestmark = pytest.mark.newest
+
+
+class Guest:
+    """An interpreter with the libraries, and the files that they read."""
+
+    def __init__(self, place, top, program, user):
+        self.place, self.top, self.program, self.user = place, top, program, user
+        self.ran = set()
+
+    def line(self, *arguments):
+        return ["env", f"PYTHONPATH={self.program}", PYTHON, "-B", "-m", "loaders", *arguments]
+
+    def run(self, *arguments):
+        """Without Stoker."""
+        line = [*self.user.become(), *self.line(*arguments)]
+        return json.loads(self.place.run(line, timeout=PATIENCE_S).stdout)
+
+    def make(self):
+        return self.run("make", self.top)
+
+    def plan(self, names, how, passes, counters=""):
+        return json.dumps({"cases": names, "how": how, "passes": passes,
+                           "counters": str(counters)})
+
+    def plain(self, names, how="main"):
+        """What is said without Stoker; twice the same, or it proves nothing."""
+        one, two = self.run("read", self.top, self.plan(names, how, ["read", "read"]))
+        assert_same(one["said"], two["said"], "itself, without Stoker")
+        assert_good(one["said"])
+        return one["said"]
+
+    def cached(self, jobs, names, how, passes):
+        plan = self.plan(names, how, passes, jobs.build / "counters")
+        ran = self.user.run(jobs, self.line("read", self.top, plan), self.top, timeout=PATIENCE_S)
+        return json.loads(ran.stdout), ran
+
+
+def differences(one, other):
+    """What two reports of one file differ in: the outcome, or metadata."""
+    if one[0] != other[0]:
+        yield f"{one[0]} became {other[0]}"
+    if one[1:] != other[1:]:
+        yield from (f"{key}: {value} became {other[1][key]}" for key, value in one[1].items()
+                    if value != other[1][key])
+
+
+def assert_same(plain, cached, what):
+    lines = [f"{name}, {kind}: {line}" for name in plain for kind in plain[name]
+             for line in differences(plain[name][kind], cached[name][kind])]
+    if lines:
+        pytest.fail("\n".join([f"differs from {what}:", *lines]), pytrace=False)
+
+
+def assert_good(said):
+    """A good file is read: outcomes that are no digests are exceptions."""
+    wrong = [f"{name}: {found['good'][0]}" for name, found in said.items()
+             if not re.fullmatch("[0-9a-f]{32}", found["good"][0])]
+    if wrong:
+        pytest.fail("\n".join(wrong), pytrace=False)
+
+
+@pytest.fixture(scope="module")
+def program(session_scratch):
+    """The loaders, where anybody may read them."""
+    path = session_scratch / "program"
+    shutil.copytree(f"{HERE}/loaders", path / "loaders",
+                    ignore=shutil.ignore_patterns("__pycache__"))
+    return path
+
+
+@pytest.fixture(scope="module")
+def guests(session_scratch, program):
+    """Guests by user, with their files made when first asked for."""
+    made = {}
+
+    def guest(place, user):
+        if user.name not in made:
+            made[user.name] = new_guest(place, session_scratch, program, user)
+        made[user.name].place = place
+        return made[user.name]
+    return guest
+
+
+def new_guest(place, session_scratch, program, user):
+    top = session_scratch / f"files of {user.name}"
+    top.mkdir()
+    os.chown(top, user.number, user.number)
+    guest = Guest(place, top, program, user)
+    if place.run([*user.become(), PYTHON, "-c", "pass"], check=False).returncode:
+        pytest.skip(f"{user.name} may not run {PYTHON}")
+    guest.found = guest.make()
+    return guest
+
+
+def names_for(guest, wanted=lambda case: True):
+    """The cases that can be run here and belong to the slice."""
+    return [name for name, about in guest.found.items()
+            if "missing" not in about and wanted(cases[name]) and (ALL or cases[name].main)]
+
+
+def has_part(case, counts):
+    """Whether a file that has been read before came from where it should."""
+    return {HITS: counts["hits"] > 0 and counts["fills"] == 0,
+            STATS: counts["stats_served"] > 0,
+            OPENS: counts["opens"] > 0 and counts["hits"] == 0,
+            NEVER: counts["hits"] == counts["fills"] == 0}[case.sees]
+
+
+def assert_counts(counts):
+    """Each case, when its file had been read before."""
+    wrong = [f"{name}: {cases[name].sees} wanted, but {counts[name]}" for name in counts
+             if not has_part(cases[name], counts[name])]
+    if wrong:
+        pytest.fail("\n".join(wrong), pytrace=False)
+
+
+def hits_wanted(names):
+    return sum(cases[name].sees == HITS for name in names)
+
+
+def record_all(guest, names, text):
+    guest.ran.update(names)
+    for name in names:
+        unserved = "; reads the origin" if cases[name].sees in (NEVER, OPENS) else ""
+        record(GROUP, name, guest.found[name]["version"], text + unserved, "same")
+
+
+def test_in_one_process(guests, jobs, user):
+    """Cold, warm, with every second entry gone, with entries vanishing all the time."""
+    guest = guests(jobs.place, user)
+    names = names_for(guest)
+    plain = guest.plain(names)
+    passes = ["read", "read", "drop", "read", "rain"]
+    (cold, warm, dropped, rained), ran = guest.cached(jobs, names, "main", passes)
+    for name, found in ("cold", cold), ("warm", warm), ("dropped", dropped), ("rain", rained):
+        assert_same(plain, found["said"], f"plain when {name}")
+    assert_counts(warm["counts"])
+    assert ran.fills > hits_wanted(names)
+    record_all(guest, names, f"cold, warm, dropped, as {user.name}")
+
+
+# Workers that import everything anew take their time: in the slice, few cases and one user.
+WAYS = ["threads", "fork", "spawn", "forkserver"]
+
+
+def wanted_for(how):
+    def wanted(case):
+        if how == "threads":
+            return case.threads
+        return ALL or how == "fork" or not case.needs
+    return wanted
+
+
+@pytest.mark.parametrize("how", WAYS)
+def test_in_workers(guests, jobs, slice_user, how):
+    """Several at a time, of whom any may be the one that fills."""
+    guest = guests(jobs.place, slice_user)
+    names = names_for(guest, wanted_for(how))
+    plain = guest.plain(names, how)
+    (cold, warm, rained), ran = guest.cached(jobs, names, how, ["read", "read", "rain"])
+    for name, found in ("cold", cold), ("warm", warm), ("rain", rained):
+        assert_same(plain, found["said"], f"plain when {name}, {how}")
+    assert warm["counts"][""]["hits"] >= hits_wanted(names)
+    assert warm["counts"][""]["fills"] == 0
+    record_all(guest, names, f"{how}: cold, warm, dropped, as {slice_user.name}")
+
+
+@pytest.mark.parametrize("name", [name for name in cases if ALL or cases[name].main])
+def test_was_run(guests, place, name):
+    """Each loader was among those above, or its library is not installed."""
+    guest = guests(place, ROOT)
+    if "missing" in guest.found[name]:
+        pytest.skip(guest.found[name]["missing"])
+    assert name in guest.ran
