@@ -149,15 +149,17 @@ lint: all ## format check, clang build, clang-tidy, cppcheck, shellcheck
 define MANIFEST
 755 build/stoker bin/stoker
 755 build/libstoker.so lib/libstoker.so
+$(PY_MANIFEST)
 endef
 export MANIFEST
 
 install: all ## install under $(DESTDIR)$(PREFIX)
-	@echo "$$MANIFEST" | while read -r mode file to; do \
+	@echo "$$MANIFEST" | grep . | while read -r mode file to; do \
 		install -D -m $$mode $$file "$(DESTDIR)$(PREFIX)/$$to" || exit 1; done
 
 uninstall: ## remove what install put there
-	@echo "$$MANIFEST" | while read -r mode file to; do rm -f "$(DESTDIR)$(PREFIX)/$$to"; done
+	@echo "$$MANIFEST" | grep . | while read -r mode file to; do rm -f "$(DESTDIR)$(PREFIX)/$$to"; done
+	@rm -rf "$(DESTDIR)$(PREFIX)/lib/stoker/python"
 
 clean: ## remove build/
 	rm -rf build

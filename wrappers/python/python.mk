@@ -18,6 +18,14 @@ python: $(addprefix $(PY_TO)/,$(PY_FILES)) ## build the Python package (into bui
 PY_INSTALLED := $(PY_FILES)
 endif
 
+# What `make install` installs of it: where the command looks for it.
+define PY_NEWLINE
+
+
+endef
+PY_MANIFEST = $(subst @,$(PY_NEWLINE),$(foreach file,$(PY_INSTALLED),@644 build/python/stoker/$(file) \
+	lib/stoker/python/stoker/$(file)))
+
 # One binary for all versions from 3.11 on.
 $(PY_OBJECTS): CFLAGS += -DPy_LIMITED_API=0x030b0000 -isystem $(PY_INCLUDE)
 $(PY_OBJECTS): LTO :=
