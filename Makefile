@@ -66,7 +66,7 @@ $(B)/stoker: $(call objects,$(BASE) $(CACHE) $(CLI))
 
 # Linked with libjpeg-turbo's libjpeg.a by those who use it. Its code can be part of a shared library
 # only if its symbols stay inside.
-JPEG_LIBS ?= -l:libjpeg.a -lm -Wl,--exclude-libs,ALL
+JPEG_LIBS ?= -l:libjpeg.a -lm -Wl,--exclude-libs,libjpeg.a
 DECODE_OBJECTS := $(call objects,$(DECODE))
 
 $(B)/libstokerdecode.a: $(DECODE_OBJECTS)

@@ -101,27 +101,11 @@ static void set_callbacks(struct stk_jpeg *jpeg)
     jpeg->cinfo.client_data = jpeg;
 }
 
-static bool create(struct stk_jpeg *jpeg)
-{
-    if (setjmp(jpeg->out)) {
-        return false;
-    }
-    jpeg_create_decompress(&jpeg->cinfo);
-    jpeg->cinfo.progress = &jpeg->progress;
-    jpeg->cinfo.mem->max_memory_to_use = STK_LIMIT_MEMORY;
-    return true;
-}
-
 struct stk_jpeg *stk_jpeg_new(void)
 {
     struct stk_jpeg *jpeg = calloc(1, sizeof *jpeg);
-    if (!jpeg) {
-        return NULL;
-    }
-    set_callbacks(jpeg);
-    if (!create(jpeg)) {
-        stk_jpeg_free(jpeg);
-        return NULL;
+    if (jpeg) {
+        set_callbacks(jpeg);
     }
     return jpeg;
 }
@@ -129,15 +113,26 @@ struct stk_jpeg *stk_jpeg_new(void)
 void stk_jpeg_free(struct stk_jpeg *jpeg)
 {
     if (jpeg) {
-        jpeg_destroy_decompress(&jpeg->cinfo);
+        stk_jpeg_stop(jpeg);
         free(jpeg);
     }
+}
+
+/*
+ * Made anew for each image: libjpeg keeps quantisation and Huffman tables from one to the next, and a
+ * file without its own would be decoded by another one's.
+ */
+static void create(struct stk_jpeg *jpeg)
+{
+    jpeg_create_decompress(&jpeg->cinfo);
+    jpeg->cinfo.progress = &jpeg->progress;
+    jpeg->cinfo.mem->max_memory_to_use = STK_LIMIT_MEMORY;
 }
 
 void stk_jpeg_stop(struct stk_jpeg *jpeg)
 {
     if (setjmp(jpeg->out) == 0) {
-        jpeg_abort_decompress(&jpeg->cinfo);
+        jpeg_destroy_decompress(&jpeg->cinfo);
     }
 }
 
@@ -216,6 +211,7 @@ int stk_jpeg_header(struct stk_jpeg *jpeg, const void *bytes, size_t size,
     if (setjmp(jpeg->out)) {
         return jpeg->result;
     }
+    create(jpeg);
     jpeg_mem_src(cinfo, bytes, size);
     if (jpeg_read_header(cinfo, TRUE) != JPEG_HEADER_OK) {
         return STK_DECODE_CORRUPT;

@@ -159,6 +159,27 @@ def test_a_decoder_works_on_after_each_error():
         assert agrees(case, data)
 
 
+def without_segments(data, marker):
+    """The file without its segments of that kind, all of which stand before the scan."""
+    out, at = data[:2], 2
+    while data[at + 1] != 0xDA:
+        length = 2 + int.from_bytes(data[at + 2:at + 4], "big")
+        out += b"" if data[at + 1] == marker else data[at:at + length]
+        at += length
+    return out + data[at:]
+
+
+@pytest.mark.parametrize("marker", (0xDB, 0xC4))
+def test_tables_of_one_file_do_not_serve_the_next(marker):
+    whole = jpeg_of("RGB", quality=33, optimize=True)
+    plan = decoder.plan_for((40, 30))
+    bare = without_segments(whole, marker)
+    alone = decoder.Decoder().decode(bare, plan)
+    assert ONE.decode(whole, plan)[0] == decoder.OK
+    assert ONE.decode(bare, plan) == alone
+    assert alone[0] != decoder.OK
+
+
 @pytest.fixture(autouse=True)
 def strict_pillow(monkeypatch):
     monkeypatch.setattr(ImageFile, "LOAD_TRUNCATED_IMAGES", False)
