@@ -22,3 +22,35 @@ build/venv-pillow-%/ready:
 test-exact: $(B)/tests/libdecode.so $(PILLOWS:%=build/venv-pillow-%/ready) ## 10,000 random images against each of four Pillows
 	@for python in $(PYTHON) $(PILLOWS:%=build/venv-pillow-%/bin/python); do \
 		STOKER_BUILD=$(B) $$python tests/decode/exact.py --cases $(EXACT_CASES) || exit 1; done
+
+# ---- the kernels against each other; those of arm64 in an emulated processor ----
+
+CORPUS := $(wildcard tests/fuzz/corpus/decode/*)
+KERNEL_CASES ?= $(if $(filter 1,$(STOKER_ALL)),50000,3000)
+
+$(B)/tests/kernels: $(call objects,tests/decode/kernels.c) $(B)/libstokerdecode.a
+	@mkdir -p $(@D)
+	$(if $(V),,@echo "  LINK  $@")
+	$(Q)$(CC) -fno-lto -o $@ $^ $(LDFLAGS) $(LINK_SAN) $(JPEG_LIBS)
+
+.PHONY: test-kernels test-arm64
+test-kernels: $(B)/tests/kernels ## all kernels of this processor against the plain ones
+	@$(B)/tests/kernels $(KERNEL_CASES) $(CORPUS) >/dev/null
+
+ARM64 := build/arm64
+ARM64_JPEG := $(ARM64)/packages/usr
+ARM64_MAKE = $(MAKE) --no-print-directory B=$(ARM64) CC=aarch64-linux-gnu-gcc AR=aarch64-linux-gnu-ar \
+	CFLAGS='-O2 -g -isystem $(ARM64_JPEG)/include -isystem $(ARM64_JPEG)/include/aarch64-linux-gnu' \
+	LDFLAGS='-static -L$(ARM64_JPEG)/lib/aarch64-linux-gnu'
+
+$(ARM64_JPEG)/include/jpeglib.h:
+	@scripts/arm64-package.sh libjpeg62-turbo-dev $(ARM64)/packages
+	@touch $@
+
+test-arm64: $(B)/tests/kernels ## the kernels of arm64 under qemu: they agree, also with this processor
+	@scripts/deps.sh arm64
+	@$(MAKE) --no-print-directory $(ARM64_JPEG)/include/jpeglib.h
+	@$(ARM64_MAKE) $(ARM64)/tests/kernels
+	@here=$$($(B)/tests/kernels $(KERNEL_CASES) $(CORPUS)) && \
+		there=$$(qemu-aarch64 $(ARM64)/tests/kernels $(KERNEL_CASES) $(CORPUS)) && \
+		{ [ "$$here" = "$$there" ] || { echo "arm64 makes $$there of what is $$here here" >&2; exit 1; }; }

@@ -1,0 +1,170 @@
+/*
+ * All kernels of this processor against the plain ones, over random images and plans, and over the
+ * JPEGs of the fuzzer's corpus:
+ *
+ *     kernels CASES FILE...
+ *
+ * Prints a digest of what the plain kernels made: two processors must print the same.
+ */
+#include "decode/decode.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SIDE       150
+#define OUT_SIDE   180
+#define PLAN_BYTES 32 /* before each file of the corpus */
+
+static const char *const names[] = {"c", "avx2", "avx512", "neon"};
+static struct stk_decoder *decoders[4]; /* NULL: not on this processor */
+static uint8_t pixels[SIDE * SIDE * 4];
+static float table[4 * 256];
+static float wanted[OUT_SIDE * OUT_SIDE * 4], got[OUT_SIDE * OUT_SIDE * 4];
+static uint64_t state = 1, digest = UINT64_C(0xcbf29ce484222325);
+
+static uint32_t below(uint32_t limit)
+{
+    state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (uint32_t)(state >> 33) % limit;
+}
+
+static void fail(const char *what, const char *kernels, unsigned number)
+{
+    fprintf(stderr, "kernels: %s: %s differs from c in case %u\n", what, kernels, number);
+    exit(1);
+}
+
+static void set_up(void)
+{
+    for (size_t i = 0; i < 4; i++) {
+        setenv("STOKER_SIMD", names[i], 1);
+        if (strcmp(stk_decode_simd(), names[i]) == 0) {
+            decoders[i] = stk_decoder_new();
+        }
+    }
+    for (size_t i = 0; i < sizeof pixels; i++) {
+        pixels[i] = (uint8_t)(below(3) ? below(256) : below(2) * 255);
+    }
+    for (size_t i = 0; i < 4; i++) {
+        float mean = 0.4f + 0.02f * (float)i, std = 0.22f;
+        stk_decode_table(table + 256 * i, &mean, &std);
+    }
+}
+
+/* Sorted, so that the first is not above the second. */
+static void two_below(uint32_t limit, float *first, float *second)
+{
+    float a = (float)below(limit * 16 + 1) / 16, b = (float)below(limit * 16 + 1) / 16;
+    *first = a < b ? a : b;
+    *second = a < b ? b : a;
+}
+
+static struct stk_plan random_plan(uint32_t width, uint32_t height)
+{
+    struct stk_plan plan = {.table = table};
+    plan.crop[0] = (int32_t)below(width);
+    plan.crop[1] = (int32_t)below(height);
+    plan.crop[2] = plan.crop[0] + 1 + (int32_t)below(width - (uint32_t)plan.crop[0]);
+    plan.crop[3] = plan.crop[1] + 1 + (int32_t)below(height - (uint32_t)plan.crop[1]);
+    uint32_t inner[2] = {(uint32_t)(plan.crop[2] - plan.crop[0]),
+                         (uint32_t)(plan.crop[3] - plan.crop[1])};
+    plan.box[2] = (float)inner[0];
+    plan.box[3] = (float)inner[1];
+    plan.width = inner[0];
+    plan.height = inner[1];
+    if (below(8)) {
+        plan.width = 1 + below(OUT_SIDE);
+        plan.height = 1 + below(OUT_SIDE);
+    }
+    if (below(4) == 0) {
+        two_below(inner[0], &plan.box[0], &plan.box[2]);
+        two_below(inner[1], &plan.box[1], &plan.box[3]);
+    }
+    plan.filter = (enum stk_filter)below(6);
+    plan.order = (enum stk_pass_order)below(3);
+    plan.flip = below(4);
+    plan.channels = 3 + below(2);
+    plan.layout = (enum stk_layout)below(2);
+    plan.type = (enum stk_type)below(2);
+    return plan;
+}
+
+static struct stk_target target_of(const struct stk_plan *plan, void *data)
+{
+    size_t sample = plan->type == STK_TYPE_F32 ? sizeof(float) : 1;
+    size_t row = plan->width * sample * (plan->layout == STK_LAYOUT_CHW ? 1 : plan->channels);
+    size_t bytes = (size_t)plan->width * plan->height * plan->channels * sample;
+    return (struct stk_target){data, row, row * plan->height, bytes};
+}
+
+static void add_to_digest(const void *data, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++) {
+        digest = (digest ^ ((const uint8_t *)data)[i]) * UINT64_C(0x100000001b3);
+    }
+}
+
+/* One plan by all kernels: of the image, or of a file if there is one. */
+static void run_case(unsigned number, const struct stk_image *image, const uint8_t *file,
+                     size_t size, const struct stk_plan *plan)
+{
+    for (size_t i = 0; i < 4; i++) {
+        struct stk_target target = target_of(plan, i ? got : wanted);
+        memset(target.data, 0x5a, sizeof got);
+        if (!decoders[i]) {
+            continue;
+        }
+        int result = file ? stk_decode(decoders[i], file, size, plan, &target)
+                          : stk_transform(decoders[i], image, plan, &target);
+        if (result != STK_DECODE_OK || (i > 0 && memcmp(got, wanted, sizeof got) != 0)) {
+            fail(file ? "file" : "image", names[i], number);
+        }
+    }
+    add_to_digest(wanted, target_of(plan, wanted).bytes);
+}
+
+static void run_images(unsigned cases)
+{
+    for (unsigned i = 0; i < cases; i++) {
+        uint32_t channels = below(2) ? 4 : 3, width = 1 + below(SIDE), height = 1 + below(SIDE);
+        struct stk_image image = {pixels, width, height, channels, (size_t)width * channels};
+        struct stk_plan plan = random_plan(width, height);
+        run_case(i, &image, NULL, 0, &plan);
+    }
+}
+
+static void run_file(const char *path)
+{
+    static uint8_t bytes[1 << 16];
+    FILE *stream = fopen(path, "rb");
+    size_t length = stream ? fread(bytes, 1, sizeof bytes, stream) : 0;
+    struct stk_jpeg_info info;
+    if (!stream || length <= PLAN_BYTES ||
+        stk_decode_probe(decoders[0], bytes + PLAN_BYTES, length - PLAN_BYTES, &info) != 0) {
+        fail("cannot read", path, 0);
+    }
+    fclose(stream);
+    for (unsigned i = 0; i < 20; i++) {
+        struct stk_plan plan = random_plan(info.width, info.height);
+        run_case(i, NULL, bytes + PLAN_BYTES, length - PLAN_BYTES, &plan);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    unsigned cases = argc > 1 ? (unsigned)atoi(argv[1]) : 1000;
+    set_up();
+    run_images(cases);
+    for (int i = 2; i < argc; i++) {
+        run_file(argv[i]);
+    }
+    for (size_t i = 0; i < 4; i++) {
+        fprintf(stderr, "%s%s", decoders[i] ? names[i] : "", decoders[i] ? " " : "");
+        stk_decoder_free(decoders[i]);
+    }
+    fprintf(stderr, "agree\n");
+    printf("%016llx\n", (unsigned long long)digest);
+    return 0;
+}
