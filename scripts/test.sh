@@ -40,8 +40,13 @@ all() {
     part test-cpython
     part test-neighbours
     part test-wild
+    part test-kernels
     part test-decode
     part test-wrappers
+    if [ "${STOKER_ALL:-}" = 1 ]; then
+        part test-exact
+        part test-arm64
+    fi
 }
 
 if [ -n "$name" ]; then one; else all; fi

@@ -1,15 +1,11 @@
-"""A slice of the random cases of exact.py; all of them with STOKER_ALL=1 or `make test-exact`."""
+"""A slice of the random cases of exact.py, of which `make test-exact` runs all."""
 import os
-import sys
 
 import pytest
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+import exact
 
-import exact  # noqa: E402
-import slices  # noqa: E402
-
-CASES, CHUNK = (10000 if slices.ALL else 600), 50
+CASES, CHUNK = 600, 50
 
 
 @pytest.mark.parametrize("first", range(1, CASES, CHUNK))
