@@ -22,7 +22,8 @@ one() {
     "${make[@]}" test-programs
     STOKER_BUILD=build "${PYTHON:-/usr/bin/python3}" -m pytest -q --tb=short tests/preload \
         tests/python tests/paths tests/versions tests/faults tests/kills tests/cpython \
-        tests/neighbours tests/wild tests/decode tests/wrappers -k "$name" || failed+=("$name")
+        tests/neighbours tests/wild tests/decode tests/wrappers tests/transforms -k "$name" ||
+        failed+=("$name")
 }
 
 all() {
@@ -43,6 +44,7 @@ all() {
     part test-kernels
     part test-decode
     part test-wrappers
+    part test-transforms
     if [ "${STOKER_ALL:-}" = 1 ]; then
         part test-exact
         part test-arm64

@@ -154,6 +154,7 @@ test-newest: all $(B)/slowfs $(PRELOAD_BIN)/counters $(VENV)/ready ## the tests 
 	@STOKER_BUILD=$(B) $(VENV)/bin/python -m pytest -q --tb=short -m torch tests/python $(if $(T),-k '$(T)')
 	@STOKER_BUILD=$(B) STOKER_ALL=1 $(VENV)/bin/python -m pytest -q -rs --tb=short -m newest tests/wild \
 		$(if $(T),-k '$(T)')
+	@STOKER_BUILD=$(B) $(VENV)/bin/python -m pytest -q --tb=short tests/transforms $(if $(T),-k '$(T)')
 
 # ---- tests/paths and tests/versions: every road to a file, every change of one ----
 
@@ -252,6 +253,12 @@ test-wild: all $(WILD_PROGRAMS) ## tests of Python loaders, command-line tools a
 .PHONY: test-wrappers
 test-wrappers: all ## tests of the Python package, and of Pillow under its hook
 	@STOKER_BUILD=$(B) $(PYTHON) -m pytest -q --tb=short tests/wrappers $(if $(T),-k '$(T)')
+
+# ---- tests/transforms: the torchvision side of it ----
+
+.PHONY: test-transforms
+test-transforms: all ## tests of stoker.transforms, and of torchvision under the hook
+	@STOKER_BUILD=$(B) $(PYTHON) -m pytest -q --tb=short tests/transforms $(if $(T),-k '$(T)')
 
 # ---- all of it ----
 

@@ -1,0 +1,64 @@
+"""What the tests of the torchvision side share.
+
+They run by any Python with torchvision: Debian's in `make test`, PyPI's newest in
+`make test-newest`.
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+BUILD = ROOT / os.environ.get("STOKER_BUILD", "build")
+PACKAGE = BUILD / "python" / "stoker"
+sys.path[:0] = [str(HERE), str(HERE.parent / "lib"), str(BUILD / "python")]
+
+import torchvision  # noqa: E402
+
+import pictures  # noqa: E402
+
+
+def pytest_collection_modifyitems(items):
+    if not (PACKAGE / "_core.abi3.so").exists():
+        for item in items:
+            item.add_marker(pytest.mark.skip(reason="the package is not built: python3-dev"))
+
+
+@pytest.fixture(scope="session")
+def version():
+    return torchvision.__version__
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory):
+    """A folder of classes of images, as ImageFolder wants it."""
+    directory = tmp_path_factory.mktemp("images")
+    pictures.write(directory)
+    return directory
+
+
+@pytest.fixture(scope="session")
+def tell(tmp_path_factory):
+    """tell(how, program, argument...): what a program says, a dictionary, run "plainly", "hooked"
+    (as `stoker run` would) or "decoding" (hooked, but with torchvision's own functions)."""
+    home = str(tmp_path_factory.mktemp("home"))  # so that Pillow is examined here
+    clean = {key: value for key, value in os.environ.items()
+             if not key.startswith("STOKER_") and key not in ("PYTHONPATH", "LD_PRELOAD")}
+    clean.update(HOME=home, XDG_CACHE_HOME=home + "/.cache", OMP_NUM_THREADS="1")
+
+    def run(how, program, *arguments):
+        more = {} if how == "plainly" else {"PYTHONPATH": str(PACKAGE / "site.zip")}
+        if how == "decoding":
+            more["STOKER_TORCHVISION"] = "off"
+        done = subprocess.run(
+            [sys.executable, "-B", str(HERE / "programs" / program), *map(str, arguments)],
+            env={**clean, **more}, text=True, timeout=1200, stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        assert done.returncode == 0, done.stderr[-4000:]
+        return json.loads(done.stdout)
+    return run

@@ -1,0 +1,185 @@
+"""A picture that waits: what is to be done to it is noted, and done in one call when it is wanted.
+
+It stands for a Pillow image of mode RGB or L. Its pixels come from a JPEG's bytes, a Pillow image
+or an array; crops, one resize and flips are noted in that order, and whatever does not fit into the
+order is preceded by doing what was noted so far.
+"""
+
+import io
+
+import numpy
+import torch
+from PIL import Image
+
+from . import _core, _pillow, _tail
+from ._plan import DAMAGED, FILTERS, HWC, IMAGES, U8
+
+
+class Picture:
+    __slots__ = ("channels", "size", "_source", "_pixels", "_image", "_crop", "_filter", "_flip",
+                 "_original")
+
+    def __init__(self, channels, size, source=None, pixels=None, image=None, original=None):
+        self.channels = channels
+        self.size = size  # (width, height) of the result so far
+        self._source = source  # one of these three: a JPEG's bytes,
+        self._pixels = pixels  # rows of pixels, contiguous,
+        self._image = image  # an image of Pillow's
+        self._original = original  # what to return while nothing was noted
+        self._begin()
+
+    def _begin(self):
+        self._crop = (0, 0) + self.size
+        self._filter = 0
+        self._flip = 0
+
+    @classmethod
+    def of_plan(cls, plan, original):
+        picture = cls(3, plan.size, source=plan.source, original=original)
+        picture._crop, picture._filter, picture._flip = plan.crop, plan.filter, int(plan.flip)
+        return picture
+
+    # ---- noting ----
+
+    def crop(self, left, top, right, bottom):
+        """The box may reach beyond the picture: it is black there."""
+        box = (left, top, right, bottom)
+        if self._filter or self._flip:
+            self.settle()
+        self._original = None
+        if left < 0 or top < 0 or right > self.size[0] or bottom > self.size[1]:
+            self._become(_padded(self.pixels(), box, 0))
+            return
+        left, top = self._crop[:2]
+        self._crop = (left + box[0], top + box[1], left + box[2], top + box[3])
+        self.size = (box[2] - box[0], box[3] - box[1])
+
+    def crop_padded(self, left, top, right, bottom, fill):
+        """As crop(), with another colour beyond the picture."""
+        self._become(_padded(self.pixels(), (left, top, right, bottom), fill))
+
+    def resize(self, size, filter):
+        """By a filter of Pillow's numbers that is known to give the same."""
+        if size == self.size:
+            return
+        if self._filter or self._flip:
+            self.settle()
+        self._original = None
+        self.size, self._filter = size, filter
+
+    def flip(self, direction):
+        """1: left to right, 2: top to bottom."""
+        self._original = None
+        self._flip ^= direction
+
+    # ---- doing ----
+
+    def settle(self):
+        """Does what was noted."""
+        self._become(self.pixels())
+
+    def _become(self, pixels):
+        self._source = self._image = self._original = None
+        self._pixels = pixels
+        self.size = (pixels.shape[1], pixels.shape[0])
+        self._begin()
+
+    def pixels(self):
+        """The result as an array of height x width x channels bytes; not to be written to."""
+        if self._pixels is not None and self._crop == (0, 0) + self.size and not (
+                self._filter or self._flip):
+            return self._pixels
+        out = numpy.empty((self.size[1], self.size[0], self.channels), numpy.uint8)
+        self._make((self.channels, HWC, U8, None), out)
+        return out
+
+    def image(self):
+        """The result as an image of Pillow's."""
+        if self._original is not None:
+            return self._original
+        pixels = self.pixels()
+        return Image.frombuffer("RGB" if self.channels == 3 else "L", self.size, pixels.tobytes(),
+                                "raw", "RGB" if self.channels == 3 else "L", 0, 1).copy()
+
+    def tensor(self, tail):
+        """What a chain of transforms (_tail.py) makes of the result."""
+        tensor, memory = tail.tensor(self.size)
+        self._make(tail.order(), memory)
+        return tail.finished(tensor)
+
+    def _order(self, crop, end):
+        whole = (0.0, 0.0, crop[2] - crop[0], crop[3] - crop[1])
+        return (crop, self.size, whole, FILTERS.get(self._filter, 0), _pillow.PASS_ORDER,
+                self._flip) + end
+
+    def _make(self, end, out):
+        if self._source is not None:
+            status = _core.decode(self._source, self._order(self._crop, end), out)
+            _core.count(DAMAGED if type(status) is int else IMAGES)
+            if type(status) is not int:
+                return
+            self._leave_to_pillow()
+        pixels, crop = self._cut()
+        shape = (pixels.shape[1], pixels.shape[0], self.channels)
+        if type(_core.transform(pixels, shape, self._order(crop, end), out)) is int:
+            raise MemoryError
+
+    def _leave_to_pillow(self):
+        """The JPEG is not what its header says: Pillow's pixels, errors and warnings."""
+        image = Image.open(io.BytesIO(self._source))
+        _pillow.plain_load(image)
+        self._source, self._image = None, image.convert("RGB")
+
+    def _cut(self):
+        """(pixels, the crop in them): of an image no more than the crop is converted."""
+        if self._image is None:
+            return self._pixels, self._crop
+        left, top, right, bottom = self._crop
+        width, height = right - left, bottom - top
+        image = self._image
+        if (width, height) != image.size:
+            image = image.crop(self._crop)
+        pixels = numpy.frombuffer(image.tobytes(), numpy.uint8)
+        return pixels.reshape(height, width, self.channels), (0, 0, width, height)
+
+
+def _padded(pixels, box, fill):
+    """A box of an array that may reach beyond it."""
+    height, width, channels = pixels.shape
+    left, top, right, bottom = box
+    out = numpy.empty((bottom - top, right - left, channels), numpy.uint8)
+    out[:] = fill
+    x, y = max(left, 0), max(top, 0)
+    right, bottom = min(right, width), min(bottom, height)
+    if x < right and y < bottom:
+        out[y - top:bottom - top, x - left:right - left] = pixels[y:bottom, x:right]
+    return out
+
+
+# ---- where pictures come from ----
+
+def of_image(image):
+    """A picture of a Pillow image; None if it has another mode, or a class that is not Pillow's."""
+    if not _tail.is_pillows(image) or image.mode not in ("RGB", "L") or 0 in image.size:
+        return None
+    from . import _hook
+    plan = _hook._first_use(image) if image.mode == "RGB" else None
+    if plan is not None:
+        return Picture.of_plan(plan, image)
+    return Picture(3 if image.mode == "RGB" else 1, image.size, image=image, original=image)
+
+
+def of_array(array):
+    """A picture of an array of bytes, height x width x 3 or height x width, or None."""
+    if type(array) is not numpy.ndarray or array.dtype != numpy.uint8 or 0 in array.shape:
+        return None
+    if array.ndim == 2:
+        array = array[:, :, None]
+    if array.ndim != 3 or array.shape[2] not in (1, 3):
+        return None
+    pixels = numpy.ascontiguousarray(array)
+    return Picture(pixels.shape[2], (pixels.shape[1], pixels.shape[0]), pixels=pixels)
+
+
+def is_float32():
+    return torch.get_default_dtype() is torch.float32

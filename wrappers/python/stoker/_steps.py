@@ -1,0 +1,209 @@
+"""torchvision's geometric transforms, noted in a picture (_picture.py).
+
+A step draws exactly what the transform would have drawn. It either notes the whole transform, or
+draws nothing and leaves the picture to the transform itself.
+"""
+
+import torch
+
+from . import _check, _draws, _exact
+from ._exact import F, T
+from ._plan import FILTERS
+
+_known = {}
+
+
+def note(picture, transform):
+    """Whether the transform was noted."""
+    step = _known.get(type(transform))
+    if step is None:
+        step = _find(type(transform))
+    return step is not _unknown and _exact.is_bare(transform) and step(picture, transform)
+
+
+def _unknown(picture, transform):
+    return False
+
+
+# ---- what the transforms have in common ----
+
+def _is_pair(values):
+    return (type(values) in (tuple, list) and len(values) == 2
+            and type(values[0]) in (float, int) and type(values[1]) in (float, int))
+
+
+def _height_width(size):
+    """Of a size of two numbers, or None."""
+    if type(size) in (tuple, list) and len(size) == 2 and all(
+            type(each) is int and each > 0 for each in size):
+        return size
+    return None
+
+
+def _filter(transform):
+    """Pillow's number of the interpolation, if that resize is known to give the same, else 0."""
+    if getattr(transform, "antialias", None) is False:  # torchvision warns
+        return 0
+    mode = transform.interpolation
+    if type(mode) is str:
+        mode = next((each for each in T.InterpolationMode if each.value == mode), None)
+    number = F.pil_modes_mapping.get(mode, 0) if type(mode) is T.InterpolationMode else 0
+    return int(number) if number in FILTERS and number in _check.proven().filters else 0
+
+
+def _resized(size, width, height):
+    """(height, width) of the result, or None."""
+    if type(size) in (tuple, list) and len(size) == 1:
+        size = size[0]
+    if type(size) is not int:
+        return _height_width(size)
+    if size <= 0:
+        return None
+    short, long = min(width, height), max(width, height)
+    long = int(size * long / short)
+    return (long, size) if width <= height else (size, long)
+
+
+# ---- steps ----
+
+def _resize(picture, transform):
+    filter = _filter(transform)
+    size = _resized(transform.size, *picture.size)
+    if not filter or size is None or transform.max_size is not None:
+        return False
+    picture.resize((size[1], size[0]), filter)
+    return True
+
+
+def _center_crop(picture, transform):
+    size = _height_width(transform.size)
+    if size is None:
+        return False
+    edges = [_center(now, wanted) for now, wanted in zip(picture.size, (size[1], size[0]))]
+    (left, right), (top, bottom) = edges
+    picture.crop(left, top, right, bottom)
+    return True
+
+
+def _center(now, wanted):
+    """Where the middle begins and ends; below 0 where the picture is smaller."""
+    if wanted > now:
+        begin = -((wanted - now) // 2)
+    else:
+        begin = int(round((now - wanted) / 2.0))
+    return begin, begin + wanted
+
+
+def _random_resized_crop(picture, transform, log_ratio=None):
+    filter = _filter(transform)
+    size = _height_width(transform.size)
+    if not filter or size is None or not _is_pair(transform.scale) or not _is_pair(transform.ratio):
+        return False
+    if log_ratio is None:
+        log_ratio = _draws.log_ratio(transform.ratio)
+    top, left, height, width = _draws.region(*picture.size, transform.scale, transform.ratio,
+                                             log_ratio)
+    picture.crop(left, top, left + width, top + height)
+    picture.resize((size[1], size[0]), filter)
+    return True
+
+
+def _random_resized_crop_v2(picture, transform):
+    return _random_resized_crop(picture, transform, transform._log_ratio.tolist())
+
+
+def _flip(direction):
+    def step(picture, transform):
+        if type(transform.p) not in (float, int):
+            return False
+        if _draws.chance(transform.p):
+            picture.flip(direction)
+        return True
+    return step
+
+
+# ---- RandomCrop ----
+
+def _fill(fill, channels):
+    """Bytes of each channel, or None."""
+    if type(fill) is int:
+        fill = (fill,) * channels
+    if type(fill) is tuple and len(fill) == channels and all(
+            type(each) is int and 0 <= each <= 255 for each in fill):
+        return fill
+    return None
+
+
+def _edges(padding):
+    """(left, top, right, bottom) of torchvision's padding, or None."""
+    if type(padding) is int:
+        padding = (padding,)
+    if type(padding) not in (tuple, list) or len(padding) not in (1, 2, 4):
+        return None
+    if any(type(each) is not int or each < 0 for each in padding):
+        return None
+    return tuple(padding) * (4 // len(padding))
+
+
+def _random_crop(picture, transform):
+    edges = (0, 0, 0, 0) if transform.padding is None else _edges(transform.padding)
+    return _crop_padded(picture, transform, edges, transform.fill, _both)
+
+
+def _random_crop_v2(picture, transform):
+    edges = (0, 0, 0, 0)
+    if transform.padding is not None:
+        left, right, top, bottom = transform.padding
+        edges = _edges((left, top, right, bottom))
+    return _crop_padded(picture, transform, edges, transform.fill, _each)
+
+
+def _crop_padded(picture, transform, edges, fill, draw):
+    size = _height_width(transform.size)
+    fill = _fill(fill, picture.channels)
+    if (size is None or edges is None or fill is None or transform.pad_if_needed
+            or (any(edges) and transform.padding_mode != "constant")):
+        return False
+    more_height = picture.size[1] + edges[1] + edges[3] - size[0]
+    more_width = picture.size[0] + edges[0] + edges[2] - size[1]
+    if more_height < 0 or more_width < 0:
+        return False
+    top, left = draw(more_height, more_width)
+    left, top = left - edges[0], top - edges[1]
+    box = (left, top, left + size[1], top + size[0])
+    if any(edges) and any(fill):
+        picture.crop_padded(*box, fill)
+    else:
+        picture.crop(*box)
+    return True
+
+
+def _both(more_height, more_width):
+    """v1 draws both places unless there is but one."""
+    if not more_height and not more_width:
+        return 0, 0
+    top = _draws.below(more_height + 1)
+    return top, _draws.below(more_width + 1)
+
+
+def _each(more_height, more_width):
+    """v2 draws a place only where there is more than one."""
+    top = int(torch.randint(0, more_height + 1, size=())) if more_height else 0
+    return top, int(torch.randint(0, more_width + 1, size=())) if more_width else 0
+
+
+# ---- which step is whose ----
+
+_V1 = {"Resize": _resize, "CenterCrop": _center_crop, "RandomResizedCrop": _random_resized_crop,
+       "RandomCrop": _random_crop, "RandomHorizontalFlip": _flip(1), "RandomVerticalFlip": _flip(2)}
+_V2 = {**_V1, "RandomResizedCrop": _random_resized_crop_v2, "RandomCrop": _random_crop_v2}
+
+
+def _find(kind):
+    """The step of a class that is met for the first time."""
+    step = _unknown
+    for module, steps in ((T, _V1), (_exact.v2(), _V2)):
+        if module is not None and getattr(module, kind.__name__, None) is kind:
+            step = steps.get(kind.__name__, _unknown)
+    _known[kind] = step
+    return step

@@ -1,0 +1,230 @@
+"""The end of a pipeline: from a Pillow image to a tensor, normalised or not, in one pass.
+
+ToTensor, Normalize and their like treat every value by itself, so a chain of them is a table of 256
+values for each channel. The table is found by letting torchvision's own transforms work on an image
+that holds each value once, which also shows the type and the strides of what they return: whatever
+the version computes, it is that.
+"""
+
+import torch
+from PIL import Image
+
+from . import _core, _exact, _hook, _pillow
+from ._exact import F, T
+from ._plan import CHW, DAMAGED, F32, HWC, IMAGES, U8
+
+_CHANNELS = {"RGB": 3, "L": 1}
+_MOST = 64  # chains that are remembered
+
+
+class _Ramp(Image.Image):
+    """Not exactly Pillow's class: so no replacement of ours takes it."""
+
+
+class Tail:
+    """What a chain of transforms makes of an image of one mode."""
+
+    __slots__ = ("channels", "layout", "type", "table", "like")
+
+    def __init__(self, channels, layout, type, table, like):
+        self.channels = channels
+        self.layout = layout
+        self.type = type  # U8 or F32
+        self.table = table  # the bytes of channels x 256 floats
+        self.like = like  # the class of tensor, if it is not torch's own
+
+    def tensor(self, size):
+        """(the tensor to return, the array that shares its memory)."""
+        width, height = size
+        shape = (self.channels, height, width)
+        if self.layout == CHW:
+            strides = (height * width, width, 1)
+        else:
+            strides = (1, self.channels * width, self.channels)
+        tensor = torch.empty_strided(shape, strides, device="cpu",
+                                     dtype=torch.float32 if self.type else torch.uint8)
+        memory = tensor.numpy() if self.layout == CHW else tensor.permute(1, 2, 0).numpy()
+        return tensor, memory
+
+    def order(self):
+        """The end of a plan as the decoder takes it: how the pixels are laid out."""
+        return self.channels, self.layout, self.type, self.table
+
+    def finished(self, tensor):
+        return tensor if self.like is None else tensor.as_subclass(self.like)
+
+
+# ---- which transforms belong to a chain, and what tells two of a class apart ----
+
+def _numbers(values):
+    if type(values) not in (list, tuple):
+        return None
+    for value in values:
+        if type(value) is not float and type(value) is not int:
+            return None
+    return tuple(values)
+
+
+def _normalize_key(transform):
+    mean, std = _numbers(transform.mean), _numbers(transform.std)
+    return None if mean is None or std is None else (mean, std)
+
+
+def _dtype_key(transform):
+    dtype = transform.dtype
+    return (dtype, getattr(transform, "scale", True)) if type(dtype) is torch.dtype else None
+
+
+def _no_key(transform):
+    return ()
+
+
+# A chain begins with one of the first; the second are its other links.
+_starts = {T.ToTensor: _no_key, T.PILToTensor: _no_key}
+_links = {T.Normalize: _normalize_key, T.ConvertImageDtype: _dtype_key}
+
+
+def _add(kinds, module, names, key):
+    for name in names:
+        kind = getattr(module, name, None)
+        if kind is not None:
+            kinds[kind] = key
+
+
+def know_v2():
+    """Takes the classes of torchvision.transforms.v2 into account, if the program has them."""
+    module = _exact.v2()
+    if module is not None:
+        _add(_starts, module, ("ToTensor", "PILToTensor", "ToImage"), _no_key)
+        _add(_links, module, ("ToPureTensor",), _no_key)
+        _add(_links, module, ("Normalize",), _normalize_key)
+        _add(_links, module, ("ConvertImageDtype", "ToDtype"), _dtype_key)
+
+
+def begins_with(transform):
+    return type(transform) in _starts
+
+
+def chain(transforms, at):
+    """The key of the longest chain that begins at transforms[at]: a tuple with an element for each
+    transform of it."""
+    keys = []
+    key_of = _starts.get(type(transforms[at]))
+    while key_of is not None and _exact.is_bare(transforms[at]):
+        key = key_of(transforms[at])
+        if key is None:
+            break
+        keys.append((type(transforms[at]),) + key)
+        at += 1
+        key_of = _links.get(type(transforms[at])) if at < len(transforms) else None
+    return tuple(keys)
+
+
+# ---- what a chain does ----
+
+_tails = {}
+
+
+def tail_of(transforms, at, key, mode):
+    """The Tail of the chain with this key; None: it is none that can be had in one pass."""
+    if mode not in _CHANNELS or torch.get_default_dtype() is not torch.float32:
+        return None
+    try:
+        return _tails[key, mode]
+    except KeyError:
+        pass
+    if len(_tails) >= _MOST:
+        _tails.clear()
+    try:
+        tail = _find_tail(transforms[at:at + len(key)], mode)
+    except Exception:  # torchvision will raise it where it belongs
+        tail = None
+    _tails[key, mode] = tail
+    return tail
+
+
+def _ramp(mode):
+    channels = _CHANNELS[mode]
+    values = bytes(value for value in range(256) for _ in range(channels))
+    image = Image.frombytes(mode, (16, 16), values)
+    image.__class__ = _Ramp
+    return image
+
+
+def _find_tail(transforms, mode):
+    """Lets the transforms themselves work on each value once."""
+    image = _ramp(mode)
+    with torch.inference_mode(False), torch.no_grad():
+        for transform in transforms:
+            image = transform(image)
+    channels = _CHANNELS[mode]
+    if image.shape != (channels, 16, 16) or image.device.type != "cpu" or image.requires_grad:
+        return None
+    layout = {(256, 16, 1): CHW, (1, 16 * channels, channels): HWC}.get(image.stride())
+    type_ = {torch.uint8: U8, torch.float32: F32}.get(image.dtype)
+    if layout is None or type_ is None:
+        return None
+    like = None if type(image) is torch.Tensor else type(image)
+    values = image.as_subclass(torch.Tensor).reshape(channels, 256).contiguous()
+    if type_ == U8:
+        if not torch.equal(values, torch.arange(256, dtype=torch.uint8).repeat(channels, 1)):
+            return None
+        return Tail(channels, layout, U8, None, like)
+    return Tail(channels, layout, F32, values.numpy().tobytes(), like)
+
+
+# ---- doing it ----
+
+def is_pillows(image):
+    """An image of one of Pillow's own classes."""
+    kind = type(image)
+    return kind is Image.Image or (kind.__module__.startswith("PIL.")
+                                   and isinstance(image, Image.Image))
+
+
+def of_image(image, tail):
+    """The chain's result for a Pillow image of the tail's mode; None where torchvision shall do it.
+    Either way the image is as it was."""
+    width, height = image.size
+    if width < 2 or height < 2:  # their strides have rules of their own
+        return None
+    tensor, memory = tail.tensor(image.size)
+    plan = _hook._first_use(image) if tail.channels == 3 else None
+    if plan is not None:
+        status = _core.decode(plan.source, plan.order(3)[:6] + tail.order(), memory)
+        _core.count(DAMAGED if type(status) is int else IMAGES)
+    else:
+        status = _core.transform(image.tobytes(), (width, height, tail.channels),
+                                 _whole(width, height, tail), memory)
+    return None if type(status) is int else tail.finished(tensor)
+
+
+def _whole(width, height, tail):
+    return ((0, 0, width, height), (width, height), (0.0, 0.0, width, height), 0,
+            _pillow.PASS_ORDER, 0) + tail.order()
+
+
+def of_to_tensor(image):
+    """The Tail of ToTensor alone for this image, or None."""
+    if not is_pillows(image) or not _exact.functions_are_own():
+        return None
+    return tail_of(_TO_TENSOR, 0, _TO_TENSOR_KEY, image.mode)
+
+
+def apply(transforms, at, image):
+    """(the result, the place of the first transform that is still to be called), or None."""
+    if not is_pillows(image) or not _exact.functions_are_own():
+        return None
+    key = chain(transforms, at)
+    if not key:
+        return None
+    tail = tail_of(transforms, at, key, image.mode)
+    result = None if tail is None else of_image(image, tail)
+    return None if result is None else (result, at + len(key))
+
+
+_TO_TENSOR = (T.ToTensor(),)
+_TO_TENSOR_KEY = ((T.ToTensor,),)
+
+__all__ = ["F", "Tail", "apply", "begins_with", "chain", "is_pillows", "know_v2", "of_image",
+           "tail_of"]

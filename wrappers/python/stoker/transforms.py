@@ -1,0 +1,142 @@
+"""torchvision's pipelines in one call: from a file's bytes to a normalised tensor.
+
+    from stoker import transforms
+    transform = transforms.RandomResizedCropFlip(224)           # as it is most often written
+    transform = transforms.Compose([T.RandomResizedCrop(224), T.RandomHorizontalFlip(),
+                                    T.ToTensor(), T.Normalize(mean, std)])      # or one's own
+
+The tensors are bit for bit those of torchvision's own Compose, and torch's generator gives the same
+numbers and is left the same. What is fused is found out at each call, for transforms of exactly
+torchvision's classes, v1 and v2; any other transform is called as it is, with an image of Pillow's.
+
+A pipeline takes the path of a file, a file's bytes, an image of Pillow's, or an array of bytes
+(height x width x 3, or height x width). A path or bytes stand for Image.open(...).convert("RGB"),
+an array for Image.fromarray(array).
+"""
+
+import io
+import os
+
+import PIL.JpegImagePlugin  # noqa: F401  (before our own modules: see _torchvision.py)
+import torchvision.transforms  # noqa: F401
+from PIL import Image
+
+from . import _jpeg, _picture, _steps, _tail
+from ._exact import T, functions_are_own
+
+__all__ = ["CIFAR10_MEAN", "CIFAR10_STD", "Compose", "IMAGENET_MEAN", "IMAGENET_STD",
+           "PadRandomCropFlip", "RandomResizedCropFlip", "ResizeCenterCrop", "ResizeRandomCropFlip"]
+
+IMAGENET_MEAN = (0.485, 0.456, 0.406)
+IMAGENET_STD = (0.229, 0.224, 0.225)
+CIFAR10_MEAN = (0.4914, 0.4822, 0.4465)
+CIFAR10_STD = (0.2470, 0.2435, 0.2616)
+
+
+class Compose:
+    """Transforms one after the other, with as many of them as possible done at once."""
+
+    def __init__(self, transforms):
+        """transforms: a list of callables, or a Compose of torchvision's."""
+        self.transforms = list(getattr(transforms, "transforms", transforms))
+
+    def __call__(self, image):
+        image = _opened(image)
+        picture = _picture_of(image) if _picture.is_float32() else None
+        return _run(self.transforms, image if picture is None else picture)
+
+    def __repr__(self):
+        lines = "".join(f"\n    {transform}" for transform in self.transforms)
+        return f"{type(self).__name__}({lines}\n)"
+
+
+def _opened(source):
+    """A path or bytes: a picture, or an image of Pillow's; anything else as it is."""
+    if isinstance(source, (str, os.PathLike)):
+        with open(source, "rb") as file:
+            source = file.read()
+    elif isinstance(source, (bytearray, memoryview)):
+        source = bytes(source)
+    if type(source) is not bytes:
+        return source
+    size = _jpeg.picture_size(source)
+    if size is not None:
+        return _picture.Picture(3, size, source=source)
+    return Image.open(io.BytesIO(source)).convert("RGB")
+
+
+def _picture_of(image):
+    if type(image) is _picture.Picture:
+        return image
+    return _picture.of_image(image) or _picture.of_array(image)
+
+
+def _run(transforms, image):
+    _tail.know_v2()
+    fusing = functions_are_own()
+    at = 0
+    while at < len(transforms):
+        if type(image) is _picture.Picture:
+            if fusing and _steps.note(image, transforms[at]):
+                at += 1
+                continue
+            done = _end(transforms, at, image) if fusing else None
+            if done is not None:
+                image, at = done
+                continue
+            image = image.image()
+        image = transforms[at](image)
+        at += 1
+    return image.image() if type(image) is _picture.Picture else image
+
+
+def _end(transforms, at, picture):
+    """(tensor, the next transform's place) if what makes a tensor begins here, else None."""
+    if not _tail.begins_with(transforms[at]) or min(picture.size) < 2:
+        return None
+    key = _tail.chain(transforms, at)
+    mode = "RGB" if picture.channels == 3 else "L"
+    tail = _tail.tail_of(transforms, at, key, mode) if key else None
+    return None if tail is None else (picture.tensor(tail), at + len(key))
+
+
+# ---- pipelines as they are most often written ----
+
+def _end_of(mean, std):
+    return [T.ToTensor()] + ([] if mean is None else [T.Normalize(mean, std)])
+
+
+class RandomResizedCropFlip(Compose):
+    """RandomResizedCrop, RandomHorizontalFlip, ToTensor, Normalize (mean=None: without)."""
+
+    def __init__(self, size=224, scale=(0.08, 1.0), ratio=(3 / 4, 4 / 3),
+                 interpolation=T.InterpolationMode.BILINEAR, flip=0.5,
+                 mean=IMAGENET_MEAN, std=IMAGENET_STD):
+        super().__init__([T.RandomResizedCrop(size, scale, ratio, interpolation),
+                          T.RandomHorizontalFlip(flip)] + _end_of(mean, std))
+
+
+class ResizeCenterCrop(Compose):
+    """Resize, CenterCrop, ToTensor, Normalize (mean=None: without)."""
+
+    def __init__(self, resize=256, size=224, interpolation=T.InterpolationMode.BILINEAR,
+                 mean=IMAGENET_MEAN, std=IMAGENET_STD):
+        super().__init__([T.Resize(resize, interpolation), T.CenterCrop(size)] + _end_of(mean, std))
+
+
+class ResizeRandomCropFlip(Compose):
+    """Resize, RandomCrop, RandomHorizontalFlip, ToTensor, Normalize (mean=None: without)."""
+
+    def __init__(self, resize=(256, 256), size=224, interpolation=T.InterpolationMode.BILINEAR,
+                 flip=0.5, mean=IMAGENET_MEAN, std=IMAGENET_STD):
+        super().__init__([T.Resize(resize, interpolation), T.RandomCrop(size),
+                          T.RandomHorizontalFlip(flip)] + _end_of(mean, std))
+
+
+class PadRandomCropFlip(Compose):
+    """RandomCrop of the padded image, RandomHorizontalFlip, ToTensor, Normalize (mean=None:
+    without)."""
+
+    def __init__(self, size=32, padding=4, fill=0, flip=0.5, mean=CIFAR10_MEAN, std=CIFAR10_STD):
+        super().__init__([T.RandomCrop(size, padding, fill=fill), T.RandomHorizontalFlip(flip)]
+                         + _end_of(mean, std))
