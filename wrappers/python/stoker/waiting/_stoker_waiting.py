@@ -8,7 +8,9 @@ import os
 import sys
 
 # Whose import brings which module of ours, and the function there.
-WAITED_FOR = {"PIL.JpegImagePlugin": ("_hook", "install")}
+WAITED_FOR = {"PIL.JpegImagePlugin": ("_hook", "install"),
+              "torchvision.transforms.transforms": ("_torchvision", "install"),
+              "torchvision.transforms.v2": ("_torchvision", "install_v2")}
 
 PACKAGE = __file__.rpartition("/")[0].rpartition("/")[0]
 

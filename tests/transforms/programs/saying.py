@@ -1,0 +1,81 @@
+"""How the programs tell of tensors and images, so that two runs can be compared."""
+
+import hashlib
+import random
+import re
+import sys
+import warnings
+
+import numpy
+import torch
+from PIL import Image
+
+
+def digest(data):
+    return hashlib.sha1(data).hexdigest()[:16]
+
+
+def show(value):
+    if isinstance(value, torch.Tensor):
+        plain = value.detach().as_subclass(torch.Tensor).contiguous()
+        return [type(value).__name__, str(value.dtype), list(value.shape), list(value.stride()),
+                digest(plain.numpy().tobytes())]
+    if isinstance(value, Image.Image):
+        return [type(value).__name__, value.mode, value.size, digest(value.tobytes())]
+    if isinstance(value, (list, tuple)):
+        return [show(each) for each in value]
+    if isinstance(value, dict):
+        return {str(key): show(each) for key, each in value.items()}
+    if isinstance(value, (int, float, str, type(None))):
+        return value
+    return type(value).__name__
+
+
+def seed(number):
+    random.seed(number)
+    numpy.random.seed(number)
+    torch.manual_seed(number)
+
+
+def state():
+    """Of every generator."""
+    return digest(repr(random.getstate()).encode() + repr(numpy.random.get_state()).encode()
+                  + torch.get_rng_state().numpy().tobytes())
+
+
+def outcome(function):
+    """What came of it: the value or the error, the warnings, the generators."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            result = ["returned", show(function())]
+        except Exception as error:
+            result = ["raised", type(error).__name__, re.sub(r"0x[0-9a-fA-F]+", "0x", str(error))]
+    return result + [sorted({str(each.message) for each in caught}), state()]
+
+
+def package():
+    """Stoker's, by the name that the hook gave it, if it is here."""
+    return next((sys.modules[name] for name in ("stoker", "_stoker") if name in sys.modules), None)
+
+
+def counts():
+    """What Stoker did in this process; how many tensors it made of images."""
+    package_ = package()
+    return {**package_.counts(), "tensors": made["tensors"]} if package_ else None
+
+
+made = {"tensors": 0}
+
+
+def count_tensors():
+    """To be called when torchvision has been imported."""
+    tail = package() and sys.modules.get(package().__name__ + "._tail")
+    if tail is not None:
+        of_image = tail.of_image
+
+        def counting(image, of):
+            result = of_image(image, of)
+            made["tensors"] += result is not None
+            return result
+        tail.of_image = counting

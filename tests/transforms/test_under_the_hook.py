@@ -1,0 +1,66 @@
+"""torchvision's pipelines give the same under the hook and with some of its functions replaced."""
+
+import pytest
+import torchvision
+
+import pictures
+from matrix import record
+
+HAS_V2 = hasattr(__import__("torchvision.transforms", fromlist=["v2"]), "v2") or (
+    int(torchvision.__version__.split(".")[1]) >= 15)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """A JPEG, a grey one, a PNG."""
+    directory = tmp_path_factory.mktemp("files")
+    picture = pictures.image(83, 71)
+    picture.save(directory / "a.jpg", quality=90)
+    picture.convert("L").save(directory / "grey.jpg")
+    picture.save(directory / "b.png")
+    return [directory / name for name in ("a.jpg", "grey.jpg", "b.png")]
+
+
+def assert_no_difference(plain, other):
+    assert list(plain) == list(other)
+    different = [f"{case}: {plain[case]} / {other[case]}" for case in plain
+                 if plain[case] != other[case]]
+    assert not different, "\n".join(different[:20]) + f"\n{len(different)} differences"
+
+
+def test_every_transform(tell, files, version):
+    plain = tell("plainly", "every.py", *files)
+    hooked = tell("hooked", "every.py", *files)
+    assert plain["counts"] is None
+    assert_no_difference(plain["outcomes"], hooked["outcomes"])
+    returned = [case for case, each in plain["outcomes"].items() if each[0] == "returned"]
+    assert len(returned) > (400 if HAS_V2 else 200)
+    assert hooked["counts"]["images"] > (150 if HAS_V2 else 50)
+    assert hooked["counts"]["tensors"] > (250 if HAS_V2 else 70)
+    record("torchvision", "every transform under the hook", version,
+           f"{len(plain['outcomes'])} cases", "same")
+
+
+def test_every_transform_decoding_only(tell, files):
+    """--no-torchvision: the hook alone."""
+    plain = tell("plainly", "every.py", *files)
+    hooked = tell("decoding", "every.py", *files)
+    assert_no_difference(plain["outcomes"], hooked["outcomes"])
+    assert hooked["counts"]["images"] > 50
+    assert hooked["counts"]["tensors"] == 0
+
+
+@pytest.mark.parametrize("kind", ["v1", pytest.param("v2", marks=pytest.mark.skipif(
+    not HAS_V2, reason="this torchvision has no transforms.v2"))])
+@pytest.mark.parametrize("workers", [0, 2])
+def test_epochs(tell, folder, workers, kind, version):
+    plain = tell("plainly", "epoch.py", folder, workers, kind)
+    hooked = tell("hooked", "epoch.py", folder, workers, kind)
+    assert plain["most"] == -1
+    assert len(plain["batches"]) == 10
+    assert plain["batches"] == hooked["batches"]
+    assert plain["state"] == hooked["state"]
+    assert hooked["most"] > 10  # in one of the processes
+    if not workers:
+        assert hooked["tensors"] == 60
+    record("torchvision", f"ImageFolder, {kind}, {workers} workers", version, "two epochs", "same")

@@ -1,0 +1,120 @@
+"""What `stoker run` puts in the place of some of torchvision's functions.
+
+Each gives the same bits and leaves the generator the same, does so only for what it knows exactly
+(Pillow's and torch's own classes, torchvision's own transforms), and calls torchvision's own
+function for everything else. `stoker run --no-torchvision` does without them.
+"""
+
+import functools
+import os
+import sys
+
+import PIL.JpegImagePlugin  # noqa: F401  (the hook waits for it, and must not meet itself half-way)
+
+from . import _draws, _exact, _normalize, _tail
+from ._exact import F, T
+
+SWITCH = "STOKER_TORCHVISION"
+PLAIN = {}  # torchvision's own functions
+
+
+def is_wanted():
+    return os.environ.get(SWITCH, "") != "off"
+
+
+def install():
+    """To be called once torchvision.transforms.transforms has been imported."""
+    if is_wanted() and "compose" not in PLAIN:
+        _replace(F, "to_tensor", _to_tensor)
+        _replace(F, "normalize", _normalize_tensor)
+        _replace(T.RandomResizedCrop, "get_params", _get_params)
+        _replace(T.Compose, "__call__", _compose, "compose")
+
+
+def install_v2():
+    """To be called once torchvision.transforms.v2 has been imported."""
+    install()
+    if is_wanted() and "compose_v2" not in PLAIN:
+        v2 = sys.modules["torchvision.transforms.v2"]
+        _tail.know_v2()
+        for name in ("make_params", "_get_params"):
+            if name in v2.RandomResizedCrop.__dict__:
+                _replace(v2.RandomResizedCrop, name, _make_params, "make_params")
+        _replace(v2.Compose, "forward", _compose_v2, "compose_v2")
+
+
+def _replace(owner, name, new, key=None):
+    plain = owner.__dict__[name]
+    function = getattr(plain, "__func__", plain)
+    if not _exact.is_own(plain):
+        return
+    PLAIN[key or name] = function
+    new = functools.wraps(function)(new)
+    # What torch.jit.script is to compile instead.
+    new.__script_if_tracing_wrapper = True
+    new.__original_fn = function
+    setattr(owner, name, staticmethod(new) if isinstance(plain, staticmethod) else new)
+    _exact.expect_again(owner, name)
+
+
+# ---- functions ----
+
+def _to_tensor(pic):
+    tail = _tail.of_to_tensor(pic)
+    result = None if tail is None else _tail.of_image(pic, tail)
+    return PLAIN["to_tensor"](pic) if result is None else result
+
+
+def _normalize_tensor(tensor, mean, std, inplace=False):
+    result = None if inplace else _normalize.normalized(tensor, mean, std)
+    return PLAIN["normalize"](tensor, mean, std, inplace) if result is None else result
+
+
+# ---- RandomResizedCrop ----
+
+def _is_pair(values):
+    return (type(values) in (tuple, list) and len(values) == 2
+            and type(values[0]) in (float, int) and type(values[1]) in (float, int))
+
+
+def _get_params(img, scale, ratio):
+    if not _tail.is_pillows(img) or not _is_pair(scale) or not _is_pair(ratio):
+        return PLAIN["get_params"](img, scale, ratio)
+    return _draws.region(*img.size, scale, ratio, _draws.log_ratio(ratio))
+
+
+def _make_params(self, flat_inputs):
+    if (len(flat_inputs) != 1 or not _tail.is_pillows(flat_inputs[0])
+            or not _is_pair(self.scale) or not _is_pair(self.ratio)):
+        return PLAIN["make_params"](self, flat_inputs)
+    top, left, height, width = _draws.region(*flat_inputs[0].size, self.scale, self.ratio,
+                                             self._log_ratio.tolist())
+    return dict(top=top, left=left, height=height, width=width)
+
+
+# ---- Compose ----
+
+def _run(transforms, image):
+    """Calls one after the other, and what ends a pipeline at once."""
+    at = 0
+    while at < len(transforms):
+        done = _tail.apply(transforms, at, image) if _tail.begins_with(transforms[at]) else None
+        if done is None:
+            image = transforms[at](image)
+            at += 1
+        else:
+            image, at = done
+    return image
+
+
+def _compose(self, img):
+    if type(self) is not T.Compose or type(self.transforms) not in (list, tuple):
+        return PLAIN["compose"](self, img)
+    return _run(self.transforms, img)
+
+
+def _compose_v2(self, *inputs):
+    if (type(self) is not _exact.v2().Compose or type(self.transforms) not in (list, tuple)
+            or len(inputs) != 1 or not self.transforms):
+        return PLAIN["compose_v2"](self, *inputs)
+    return _run(self.transforms, inputs[0])
