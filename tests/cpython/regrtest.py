@@ -10,7 +10,7 @@ import xml.etree.ElementTree
 # An interpreter that has its tests beside it.
 PYTHON = os.environ.get("STOKER_CPYTHON", "/usr/bin/python3")
 RESOURCES = "all,-network,-urlfetch,-largefile,-gui,-audio"  # what -u says
-PATIENCE_S = 580
+PATIENCE_S = 1500
 
 
 def ask(expression):
