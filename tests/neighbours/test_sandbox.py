@@ -18,8 +18,12 @@ def is_right(said):
 @pytest.mark.parametrize("when", ["first", "later"])
 @pytest.mark.parametrize("refusal", [errno.EPERM, errno.ENOSYS, errno.EACCES])
 def test_calls_that_are_refused(pair, programs, refusal, when):
-    said = pair.check([programs / "sandbox", pair.data, COUNT, refusal, when, "all"])
-    assert is_right(said[1])
+    line = [programs / "sandbox", pair.data, COUNT, refusal, when, "all"]
+    assert is_right(pair.check(line)[1])
+    if when == "later" and refusal != errno.EACCES:
+        # Served in the sandbox, too, but for names below a descriptor, of which nobody tells us
+        # where they lead.
+        assert pair.shim(line).hits == 4 * ALL_RIGHT - 2 * COUNT
     record("Neighbours", "seccomp", "", "all but open, read, stat and the like refused with EPERM, "
            "ENOSYS, EACCES, before and after the first file", "same")
 
