@@ -1,7 +1,12 @@
 """Many processes that want the same cold file cost the origin one read of it."""
 
+import json
+import os
+import pathlib
+
 import pytest
 
+from jobs import HOME, wait_for
 from origin import settle
 
 PROCESSES = 32
@@ -15,13 +20,21 @@ wait
 """
 
 
+def write(path, size):
+    """A file whose blocks are allocated, or stat would soon tell another number of them: that is
+    another record of the catalogue, and may be another fill."""
+    with open(path, "wb") as file:
+        file.write(os.urandom(size))
+        file.flush()
+        os.fsync(file.fileno())
+    settle()
+
+
 @pytest.mark.parametrize("size, latency_ms", [(100_000, 20), (60_000_000, 2)])
 @pytest.mark.parametrize("preload_alone", [False, True])
 def test_the_origin_is_read_once(jobs, origin, scratch, size, latency_ms, preload_alone):
     source, mount = origin.directory("single")
-    with open("/dev/urandom", "rb") as dice:
-        (source / "file").write_bytes(dice.read(size))
-    settle()
+    write(source / "file", size)
     origin.fs.latency_ms = latency_ms
     command = ["sh", "-c", ALL_AT_ONCE, "sh", mount / "file", source / "file"]
     with origin.fs.counting() as counted:
@@ -30,6 +43,62 @@ def test_the_origin_is_read_once(jobs, origin, scratch, size, latency_ms, preloa
         else:
             ran = jobs.run(command, path=mount)
     assert ran.stdout == ""
-    assert size <= counted["read_bytes"] <= size + READAHEAD
+    # Every open makes the kernel forget what it has of the file, and read anew what is being read.
+    assert size <= counted["read_bytes"] <= size + PROCESSES * min(size, READAHEAD)
     if not preload_alone:
         assert (ran.opens, ran.fills, ran.hits) == (PROCESSES, 1, PROCESSES - 1)
+
+
+# The first fills; the others start at a word, when it is known to be at it.
+ONE_FIRST = f"""
+cmp "$1" "$2" || echo wrong &
+read -r go
+for i in $(seq {PROCESSES - 1}); do
+    cmp "$1" "$2" || echo wrong &
+done
+wait
+"""
+
+
+def sleepers(path):
+    """The processes that compare this file and sleep on a futex, which cmp itself never does."""
+    found = set()
+    for process in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            argv = (process / "cmdline").read_bytes().split(b"\0")
+            if argv[0] == b"cmp" and bytes(path) in argv and \
+                    "futex" in (process / "wchan").read_text():
+                found.add(process.name)
+        except OSError:
+            pass  # it has ended
+    return found
+
+
+def test_those_who_come_during_a_fill_wait_for_it(jobs, origin, scratch, as_root):
+    """Not one of them reads the origin, though the fill takes longer than anybody's patience. (What
+    a process sleeps in is for root to see.)"""
+    source, mount = origin.directory("during")
+    write(source / "file", 60_000_000)
+    origin.fs.latency_ms = 150  # the fill would take a minute
+    summary = scratch / "during.json"
+    line = jobs.command_line(["sh", "-c", ONE_FIRST, "sh", mount / "file", source / "file"],
+                             path=mount, flags=[f"--json={summary}"])
+    drafts = jobs.place.path(f"/dev/shm/{HOME}/fill")
+    seen = set()
+
+    def all_were_seen_waiting():
+        seen.update(sleepers(mount / "file"))
+        return len(seen) == PROCESSES - 1
+
+    with origin.fs.counting() as counted, jobs.started(line) as process:
+        wait_for(lambda: os.path.isdir(drafts) and os.listdir(drafts))
+        process.stdin.write("go\n")
+        process.stdin.flush()
+        wait_for(all_were_seen_waiting, patience_s=60)
+        assert os.listdir(drafts), "the fill had ended already"
+        origin.fs.latency_ms = 0
+        stdout, _ = process.communicate(timeout=120)
+    assert (process.returncode, stdout) == (0, "")
+    assert counted["read_bytes"] <= 60_000_000 + READAHEAD
+    counts = json.loads(summary.read_text())
+    assert (counts["opens"], counts["fills"], counts["hits"]) == (PROCESSES, 1, PROCESSES - 1)
