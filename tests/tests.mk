@@ -250,9 +250,13 @@ test-wild: all $(WILD_PROGRAMS) ## tests of Python loaders, command-line tools a
 
 # ---- tests/wrappers: the Python package and the hook ----
 
-.PHONY: test-wrappers
+.PHONY: test-wrappers test-pillow
 test-wrappers: all ## tests of the Python package, and of Pillow under its hook
 	@STOKER_BUILD=$(B) $(PYTHON) -m pytest -q --tb=short tests/wrappers $(if $(T),-k '$(T)')
+
+# PYTHON names an interpreter that has the Pillow in question, and pytest.
+test-pillow: all ## Pillow's own tests, with the hook and without (fetches its sources from PyPI)
+	@STOKER_BUILD=$(B) $(PYTHON) tests/wrappers/pillow_suite.py $(T)
 
 # ---- tests/transforms: the torchvision side of it ----
 

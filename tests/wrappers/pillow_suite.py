@@ -1,0 +1,78 @@
+"""Pillow's own tests, with the hook and without: the same ones pass and fail.
+
+    python3 tests/wrappers/pillow_suite.py [NAME]...
+
+runs the tests of the version that this interpreter has (from its source distribution, which pip
+fetches into build/pillow-tests), or those of some files, such as test_image_resize.
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tarfile
+import xml.etree.ElementTree as xml
+
+import PIL
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+BUILD = ROOT / os.environ.get("STOKER_BUILD", "build")
+SOURCES = BUILD / "pillow-tests"
+
+sys.path.insert(0, str(HERE.parent / "lib"))
+
+from matrix import record  # noqa: E402
+
+
+def fetch(version):
+    """The source tree of this version of Pillow."""
+    tree = SOURCES / version
+    if not tree.exists():
+        subprocess.run([sys.executable, "-m", "pip", "download", "-q", "--no-binary", ":all:",
+                        "--no-deps", "-d", SOURCES, f"pillow=={version}"], check=True)
+        archive, = (path for path in SOURCES.iterdir() if path.name.lower() in
+                    (f"pillow-{version}.tar.gz".lower(),))
+        with tarfile.open(archive) as packed:
+            packed.extractall(SOURCES)
+        next(path for path in SOURCES.iterdir() if path.is_dir() and
+             path.name.lower() == f"pillow-{version}").rename(tree)
+    return tree
+
+
+def outcomes(tree, hooked, names):
+    """{test: passed, failed, error or skipped}, and what was decoded."""
+    report, counts = tree / f"report-{hooked}.xml", tree / f"counts-{hooked}.json"
+    env = {**os.environ, "STOKER_COUNTS": str(counts), "PYTHONHASHSEED": "0"}
+    env["PYTHONPATH"] = f"{BUILD / 'python'}:{HERE / 'plugins'}"
+    files = [f"Tests/{name}.py" for name in names] or ["Tests"]
+    plugin = ["-p", "stoker_hooked"] if hooked else []
+    subprocess.run([sys.executable, "-m", "pytest", "-q", "-x", "--maxfail=100000", "--tb=no",
+                    "-p", "no:cacheprovider", *plugin, f"--junitxml={report}", *files],
+                   cwd=tree, env=env, stdout=subprocess.DEVNULL)
+    found = {}
+    for case in xml.parse(report).iter("testcase"):
+        kinds = [child.tag for child in case if child.tag in ("failure", "error", "skipped")]
+        found[f"{case.get('classname')}::{case.get('name')}"] = kinds[0] if kinds else "passed"
+    return found, json.loads(counts.read_text()) if hooked else {}
+
+
+def main():
+    tree = fetch(PIL.__version__)
+    plain, _ = outcomes(tree, False, sys.argv[1:])
+    hooked, counts = outcomes(tree, True, sys.argv[1:])
+    different = {name: (plain.get(name), hooked.get(name)) for name in plain.keys() | hooked.keys()
+                 if plain.get(name) != hooked.get(name)}
+    for name, (before, after) in sorted(different.items()):
+        print(f"{name}: {before} without, {after} with the hook")
+    passed = sum(outcome == "passed" for outcome in plain.values())
+    print(f"Pillow {PIL.__version__}: {len(plain)} tests, {passed} pass without the hook; "
+          f"{len(different)} differ; {counts['images']} images decoded")
+    record("Pillow under the hook", "its own tests", PIL.__version__, f"{len(plain)} tests",
+           "same" if not different else f"{len(different)} differ")
+    sys.exit(bool(different) or counts["images"] == 0)
+
+
+if __name__ == "__main__":
+    main()

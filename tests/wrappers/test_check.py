@@ -1,0 +1,90 @@
+"""The self-test: what is proven, how it is remembered, and that what differs is left to Pillow."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from conftest import BUILD
+
+REPORT = """
+import json, sys, io
+import stoker
+from stoker import Image
+found = stoker.Image.open(sys.argv[1]).convert("RGB").resize((20, 20), 2).tobytes()
+from stoker import _check
+p = _check.proven()
+print(json.dumps([len(p.samplings), sorted(p.filters), p.rgb, stoker.counts(), sum(found)]))
+"""
+
+
+@pytest.fixture
+def report(jpegs, environment, tmp_path):
+    def run(code=REPORT, before="", home=tmp_path, **more):
+        env = {**environment, "XDG_CACHE_HOME": str(home), **more}
+        done = subprocess.run([sys.executable, "-B", "-c", before + code, jpegs / "color.jpg"],
+                              env=env, text=True, capture_output=True)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+    return run
+
+
+def test_everything_is_proven(report):
+    samplings, filters, rgb, counts, _ = report()
+    assert samplings == 6 and filters == [1, 2, 3, 4, 5] and rgb is True
+    assert counts == {"images": 1, "settled": {}}
+
+
+@pytest.mark.parametrize("simd", ["c", "avx2", "avx512", "neon"])
+def test_by_every_kernel(report, simd):
+    assert report(STOKER_SIMD=simd)[:3] == report()[:3]
+
+
+def test_the_answer_is_remembered(report, tmp_path):
+    first = report()
+    kept, = (tmp_path / "stoker").iterdir()
+    assert kept.name.startswith("pillow-") and kept.stat().st_mode & 0o077 in (0, 0o044)
+    forbidden = "from stoker import _check\ndef no():\n    raise SystemExit('asked again')\n"
+    assert report(before=forbidden + "_check._find_out = no\n") == first
+    kept.write_text("nonsense")
+    assert report() == first
+    kept.write_text("\n\n0\n")
+    assert report()[3] == {"images": 0, "settled": {"unproven": 1}}
+
+
+def test_nowhere_to_remember(report, tmp_path):
+    (tmp_path / "file").write_text("")
+    assert report(home=tmp_path / "file")[3]["images"] == 1
+
+
+def wrong(condition):
+    """Code that has the decoder err, where the condition holds of `plan`."""
+    return f"""
+from stoker import _core, _check
+plain = _core.decode
+def decode(data, plan, out):
+    pixels = plain(data, plan, out)
+    if {condition} and type(pixels) is bytes:
+        pixels = bytes([pixels[0] ^ 1]) + pixels[1:]
+    return pixels
+class Core:
+    def __getattr__(self, name):
+        return decode if name == "decode" else getattr(_core, name)
+_check._core = Core()
+"""
+
+
+def test_what_differs_is_left_to_pillow(report, tmp_path):
+    """The sum of the pixels is Pillow's in every case."""
+    good = report(home=tmp_path / "a")
+    none = report(before=wrong("True"), home=tmp_path / "b")
+    assert none[:3] == [0, [], False] or none[0] == 0 and none[2] is False
+    assert none[3] == {"images": 0, "settled": {"unproven": 1}} and none[4] == good[4]
+    resize = report(before=wrong("plan[3] == 2"), home=tmp_path / "c")
+    assert resize[:3] == [6, [1, 3, 4, 5], True]
+    assert resize[3] == {"images": 1, "settled": {}} and resize[4] == good[4]
+
+
+def test_the_check_is_quick():
+    """Few and small: it is made at the start of a job."""
+    assert (BUILD / "python/stoker/check.bin").stat().st_size < 20_000
