@@ -412,8 +412,9 @@ def representations():
 def crops():
     image = opened().convert("RGB")
     width, height = image.size
-    boxes = [None, (0, 0, width, height), (5, 6, 20, 30), [5, 6, 20, 30], (-4, 4, 10, 10), (4, -4, 10, 10),
-             (0, 0, width + 5, 5), (0, 0, 5, height + 5), (3, 3, 3, 9), (2.5, 1.5, 10.2, 11.7), (9, 9, 3, 3),
+    boxes = [None, (0, 0, width, height), (5, 6, 20, 30), [5, 6, 20, 30], (-4, 4, 10, 10),
+             (4, -4, 10, 10), (0, 0, width + 5, 5), (0, 0, 5, height + 5), (3, 3, 3, 9),
+             (2.5, 1.5, 10.2, 11.7), (9, 9, 3, 3),
              (True, 0, 5, 5), (0, 0, 5), "abcd", (width, 0, width + 1, 2)]
     return [attempt(lambda box=box: opened().crop(box)) for box in boxes] + [
         attempt(lambda box=box: image.crop(box)) for box in boxes]
