@@ -1,6 +1,7 @@
 """The files of tests/neighbours/files.h, and runs of a program with and without the library."""
 
 import shutil
+import subprocess
 
 from origin import settle
 
@@ -24,6 +25,15 @@ def make(base, count=COUNT):
             (base / name / str(number)).write_bytes(content(number))
     settle()
     return base / "data"
+
+
+def version_of(package):
+    """Of a Debian package; "" elsewhere."""
+    if shutil.which("dpkg-query") is None:
+        return ""
+    done = subprocess.run(["dpkg-query", "-W", "-f=${Version}", package], stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL, text=True, check=False)
+    return done.stdout
 
 
 class Pair:

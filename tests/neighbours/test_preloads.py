@@ -3,12 +3,11 @@ for those that are answered from the cache when they stand behind."""
 
 import glob
 import os
-import subprocess
 
 import pytest
 
 from matrix import record
-from pair import COUNT
+from pair import COUNT, version_of
 
 STATS = ("stat", "lstat", "fstat", "fstatat", "access")
 FAKETIME = "-400d"
@@ -104,12 +103,6 @@ def library_file(pattern):
     if not found:
         pytest.skip(f"no {pattern}")
     return found[0]
-
-
-def version_of(package):
-    done = subprocess.run(["dpkg-query", "-W", "-f=${Version}", package], stdout=subprocess.PIPE,
-                          stderr=subprocess.DEVNULL, text=True, check=False)
-    return done.stdout
 
 
 @pytest.mark.parametrize("order", ["before", "behind"])
