@@ -91,13 +91,13 @@ class Trial:
         self.work.fresh()
         done = self.jobs.place.run([*self.user.become(), *self.script()], check=False,
                                    timeout=PATIENCE_S)
-        return outcome(self.command, done.returncode, done.stdout, self.work)
+        return outcome(done.returncode, done.stdout, self.work)
 
     def cached(self, twice=False):
         self.work.fresh()
         ran = self.user.run(self.jobs, self.script(twice), self.data, check=False,
                             flags=["--keep"], timeout=PATIENCE_S)
-        return outcome(self.command, ran.status, ran.stdout, self.work), ran
+        return outcome(ran.status, ran.stdout, self.work), ran
 
     def drop(self):
         """Every second entry is gone."""

@@ -137,6 +137,10 @@ def assert_counts(counts):
         pytest.fail("\n".join(wrong), pytrace=False)
 
 
+def total(found, key):
+    return sum(counts[key] for counts in found["counts"].values())
+
+
 def hits_wanted(names):
     return sum(cases[name].sees == HITS for name in names)
 
@@ -158,6 +162,8 @@ def test_in_one_process(guests, jobs, user):
     for name, found in ("cold", cold), ("warm", warm), ("dropped", dropped), ("rain", rained):
         assert_same(plain, found["said"], f"plain when {name}")
     assert_counts(warm["counts"])
+    assert total(dropped, "fills") > 0 < total(dropped, "hits")
+    assert total(rained, "fills") > 0
     assert ran.fills > hits_wanted(names)
     record_all(guest, names, f"cold, warm, dropped, as {user.name}")
 

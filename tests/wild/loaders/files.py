@@ -45,6 +45,8 @@ def make_case(top, case):
         (spoil_directory if good.is_dir() else spoil_file)(good, path, kind)
         if kind == "closed":
             path.chmod(0)
+    if case.facts and not good.is_dir():
+        good.chmod(0o444)  # so that there is something that its owner may not do
 
 
 def make_all(top, wanted):
