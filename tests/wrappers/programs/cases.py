@@ -75,6 +75,11 @@ def show(value):
     return re.sub(r"0x[0-9a-fA-F]+", "0x", value if isinstance(value, str) else repr(value))
 
 
+def without_places(text):
+    """Addresses and the names of temporary files differ from process to process."""
+    return re.sub(r"/[^ ']*", "/", re.sub(r"0x[0-9a-fA-F]+", "0x", text))
+
+
 def outcome(function):
     """What a function returned, or raised, and what it warned of."""
     with warnings.catch_warnings(record=True) as caught:
@@ -82,8 +87,8 @@ def outcome(function):
         try:
             result = ["returned", show(function())]
         except Exception as error:
-            result = ["raised", type(error).__name__, re.sub(r"0x[0-9a-f]+", "0x", str(error))]
-    messages = sorted({re.sub(r"/[^ ']*", "/", str(warning.message)) for warning in caught})
+            result = ["raised", type(error).__name__, without_places(str(error))]
+    messages = sorted({without_places(str(warning.message)) for warning in caught})
     return result + [messages]
 
 
