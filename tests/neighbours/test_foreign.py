@@ -53,6 +53,17 @@ def test_a_program_of_musl(pair, compiled):
     note("dynamic musl programs", "cold and warm", "same, and cached", version_of("musl"))
 
 
+def test_what_one_import_of_glibc_would_do_to_musl(pair, compiled, scratch):
+    """Why tests/preload/test_abi.py counts our imports: a program of musl would not start."""
+    source, library = scratch / "one.c", scratch / "one.so"
+    source.write_text("const char *gnu_get_libc_version(void);"
+                      "const char *one(void) { return gnu_get_libc_version(); }")
+    subprocess.run(["cc", "-shared", "-fPIC", source, "-o", library], check=True)
+    program = compiled("musl-gcc")
+    status, said = pair.plain(["env", f"LD_PRELOAD={library}", program, pair.data, COUNT])
+    assert (status, "gnu_get_libc_version: symbol not found" in said) == (127, True)
+
+
 @pytest.mark.parametrize("sanitizer", ["undefined", "address", "thread", "leak"])
 def test_a_sanitised_program(pair, compiled, sanitizer):
     """As with any preload: the runtime of the address sanitizer wants to be the first."""
