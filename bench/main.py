@@ -9,7 +9,7 @@ import time
 import ground
 import report
 
-PARTS = ("hit", "stat", "uncovered", "miss", "outside", "epochs", "first")
+PARTS = ("hit", "stat", "uncovered", "miss", "outside", "epochs", "first", "decode")
 
 
 def measure(part):

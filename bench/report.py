@@ -13,7 +13,7 @@ REPOSITORY = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 OUT = os.path.join(REPOSITORY, "build", "bench")
 DOCUMENT = os.path.join(REPOSITORY, "docs", "performance.md")
 BEGIN, END = "<!-- figures: written by bench/report.py -->", "<!-- end of the figures -->"
-ORDER = ("hit", "stat", "uncovered", "miss", "outside", "epochs", "first")
+ORDER = ("hit", "stat", "uncovered", "miss", "outside", "epochs", "first", "decode")
 HEADS = ("what", "Stoker", "peer", "compared (quartiles)", "goal", "met")
 
 

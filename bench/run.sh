@@ -1,7 +1,7 @@
 #!/bin/bash
 # Measures Stoker against its peers, and prints a table. `make bench` calls it.
 #
-#     bench/run.sh [PART...]      hit, stat, uncovered, miss, outside, epochs, first; all without
+#     bench/run.sh [PART...]      hit, stat, uncovered, miss, outside, epochs, first, decode; all without
 #
 # As root it works in a mount namespace of its own, with an empty /dev/shm, so that no other cache is
 # touched and nothing is left behind. Figures go to build/bench/PART.json, data sets stay there for
@@ -32,8 +32,16 @@ prepare_epochs() {
         echo "bench: no slow file system: the epochs will be left out" >&2
 }
 
+# The decoder as a library, and photographs.
+prepare_decode() {
+    case " $* " in "  " | *" decode "*) ;; *) return ;; esac
+    { scripts/deps.sh demo && ${MAKE:-make} --no-print-directory build/tests/libdecode.so; } ||
+        echo "bench: no decoder: that part will be left out" >&2
+}
+
 if [ "${1:-}" != --inside ]; then
     build
+    prepare_decode "$*"
     prepare_epochs "$*"
     if [ "$(id -u)" = 0 ] && unshare --mount true 2>/dev/null; then
         exec unshare --mount --propagation private "$0" --inside "$@"

@@ -52,8 +52,7 @@ static int decode(struct stk_decoder *decoder, const struct stk_jpeg_info *info,
     if (result) {
         return result;
     }
-    stk_emit_open(&emit, decoder->kernels, plan, target);
-    emit.clear_fourth = geometry.resized;
+    stk_emit_open(&emit, decoder->kernels, plan, &geometry, target);
     return stk_passes_run(&passes, &rows, &emit);
 }
 
@@ -96,7 +95,7 @@ int stk_transform(struct stk_decoder *decoder, const struct stk_image *image,
     if (result) {
         return result;
     }
-    stk_emit_open(&emit, decoder->kernels, plan, target);
+    stk_emit_open(&emit, decoder->kernels, plan, &geometry, target);
     emit.clear_fourth = geometry.resized && image->channels != 4;
     return stk_passes_run(&passes, &rows, &emit);
 }

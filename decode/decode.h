@@ -69,10 +69,10 @@ struct stk_jpeg_info {
     size_t end;        /* offset behind the EOI marker; 0: there is none where it has to be */
 };
 
-/* What is done, in this order: decode, crop, resize, flip, lay out. */
+/* What is done, in this order: decode, crop, resize, take the window, flip, lay out. */
 struct stk_plan {
     int32_t crop[4];        /* left, top, right, bottom in the image: inside of it, not empty */
-    uint32_t width, height; /* of the result; a size that is the box's copies instead of resizing */
+    uint32_t width, height; /* to resize to; a size that is the box's copies instead */
     float box[4];           /* what is resized, in the crop's coordinates: {0, 0, cw, ch} for all */
     enum stk_filter filter;
     enum stk_pass_order order;
@@ -84,8 +84,13 @@ struct stk_plan {
     uint32_t channels;
     enum stk_layout layout;
     enum stk_type type;
-    const float
-        *table; /* STK_TYPE_F32: channels x 256 values, see stk_decode_table(); else unused */
+    /* STK_TYPE_F32: channels x 256 values, see stk_decode_table(); else unused */
+    const float *table;
+    /*
+     * Left, top, right, bottom of what is wanted of the resized image; that is then the result, and
+     * only what it needs is decoded and resized. All zero: the whole.
+     */
+    uint32_t window[4];
 };
 
 /* Where the pixels go: the caller's memory. Strides in bytes; for floats all are multiples of 4. */

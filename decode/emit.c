@@ -15,12 +15,15 @@ static void split_table(struct stk_tables *tables)
 }
 
 void stk_emit_open(struct stk_emit *emit, const struct stk_kernels *kernels,
-                   const struct stk_plan *plan, const struct stk_target *target)
+                   const struct stk_plan *plan, const struct stk_geometry *geometry,
+                   const struct stk_target *target)
 {
+    emit->width = geometry->width;
+    emit->height = geometry->height;
     emit->kernels = kernels;
     emit->plan = plan;
     emit->target = target;
-    emit->clear_fourth = false;
+    emit->clear_fourth = geometry->resized;
     emit->tables.floats = plan->table;
     if (kernels->needs_bytes && plan->type == STK_TYPE_F32 && plan->channels == 3) {
         split_table(&emit->tables);
@@ -48,7 +51,7 @@ static void spread(const struct stk_emit *emit, uint8_t *const *out, const uint8
     const struct stk_plan *plan = emit->plan;
     for (uint32_t c = 0; c < plan->channels; c++) {
         float *floats = (float *)(void *)out[c];
-        for (size_t p = 0; p < plan->width; p++) {
+        for (size_t p = 0; p < emit->width; p++) {
             uint8_t value = sample(emit, line, p, c);
             if (plan->type == STK_TYPE_F32) {
                 floats[p * step] = plan->table[256 * (size_t)c + value];
@@ -65,9 +68,9 @@ static void three_planes(const struct stk_emit *emit, uint8_t *const *out, const
     float *const floats[3] = {(float *)(void *)out[0], (float *)(void *)out[1],
                               (float *)(void *)out[2]};
     if (plan->type == STK_TYPE_F32) {
-        emit->kernels->float_planes(floats, line, plan->width, &emit->tables);
+        emit->kernels->float_planes(floats, line, emit->width, &emit->tables);
     } else {
-        emit->kernels->planes(out, line, plan->width);
+        emit->kernels->planes(out, line, emit->width);
     }
 }
 
@@ -90,11 +93,11 @@ static void emit_pixels(const struct stk_emit *emit, uint8_t *row, const uint8_t
     bool floats = plan->type == STK_TYPE_F32;
     uint8_t *out[4];
     if (plan->channels == 4 && !floats) {
-        four_bytes(row, line, plan->width, emit->clear_fourth);
+        four_bytes(row, line, emit->width, emit->clear_fourth);
     } else if (plan->channels == 3 && floats) {
-        emit->kernels->float_rgb((float *)(void *)row, line, plan->width, &emit->tables);
+        emit->kernels->float_rgb((float *)(void *)row, line, emit->width, &emit->tables);
     } else if (plan->channels == 3) {
-        emit->kernels->rgb(row, line, plan->width);
+        emit->kernels->rgb(row, line, emit->width);
     } else {
         for (uint32_t c = 0; c < plan->channels; c++) {
             out[c] = row + c * (floats ? sizeof(float) : 1);
@@ -106,7 +109,7 @@ static void emit_pixels(const struct stk_emit *emit, uint8_t *row, const uint8_t
 void stk_emit_line(const struct stk_emit *emit, const uint8_t *line, uint32_t y)
 {
     const struct stk_plan *plan = emit->plan;
-    size_t at = plan->flip & STK_FLIP_VERTICAL ? plan->height - 1 - y : y;
+    size_t at = plan->flip & STK_FLIP_VERTICAL ? emit->height - 1 - y : y;
     uint8_t *row = (uint8_t *)emit->target->data + at * emit->target->row_bytes;
     if (plan->layout == STK_LAYOUT_CHW) {
         emit_planes(emit, row, line);

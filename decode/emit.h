@@ -4,20 +4,22 @@
 
 #include <stdbool.h>
 
-#include "decode/decode.h"
+#include "decode/geometry.h"
 #include "decode/kernels/kernels.h"
 
 struct stk_emit {
     const struct stk_kernels *kernels;
     const struct stk_plan *plan;
     const struct stk_target *target;
-    bool clear_fourth; /* the fourth byte becomes 0 */
+    uint32_t width, height; /* of the result */
+    bool clear_fourth;      /* the fourth byte becomes 0 */
     struct stk_tables tables;
 };
 
-/* Fills everything in; the fourth byte stays. Plan and target must outlive it. */
+/* Fills everything in. Plan and target must outlive it. */
 void stk_emit_open(struct stk_emit *emit, const struct stk_kernels *kernels,
-                   const struct stk_plan *plan, const struct stk_target *target);
+                   const struct stk_plan *plan, const struct stk_geometry *geometry,
+                   const struct stk_target *target);
 
 /* Writes the result's row `y` (before a flip). */
 void stk_emit_line(const struct stk_emit *emit, const uint8_t *line, uint32_t y);

@@ -37,17 +37,34 @@ static bool target_is_aligned(const struct stk_plan *plan, const struct stk_targ
 }
 
 /* The last byte that is written lies inside; no sum wraps. */
-static bool target_fits(const struct stk_plan *plan, const struct stk_target *target)
+static bool target_fits(const struct stk_plan *plan, const struct stk_geometry *size,
+                        const struct stk_target *target)
 {
     size_t sample = plan->type == STK_TYPE_F32 ? sizeof(float) : 1;
     bool planes = plan->layout == STK_LAYOUT_CHW;
-    size_t row = plan->width * sample * (planes ? 1 : plan->channels), last, before = 0;
-    if (!target->data || __builtin_mul_overflow(target->row_bytes, plan->height - 1, &last) ||
+    size_t row = size->width * sample * (planes ? 1 : plan->channels), last, before = 0;
+    if (!target->data || __builtin_mul_overflow(target->row_bytes, size->height - 1, &last) ||
         (planes && __builtin_mul_overflow(target->plane_bytes, plan->channels - 1, &before)) ||
         __builtin_add_overflow(last, row, &last) || __builtin_add_overflow(last, before, &last)) {
         return false;
     }
-    return last <= target->bytes && (plan->height == 1 || target->row_bytes >= row);
+    return last <= target->bytes && (size->height == 1 || target->row_bytes >= row);
+}
+
+/* The window of the resized image: all of it if it is all zero. False: it is no part of it. */
+static bool window_of(const struct stk_plan *plan, struct stk_region *out)
+{
+    const uint32_t *window = plan->window;
+    *out = (struct stk_region){0, 0, plan->width, plan->height};
+    if ((window[0] | window[1] | window[2] | window[3]) == 0) {
+        return true;
+    }
+    if (window[0] >= window[2] || window[1] >= window[3] || window[2] > plan->width ||
+        window[3] > plan->height) {
+        return false;
+    }
+    *out = (struct stk_region){window[0], window[1], window[2] - window[0], window[3] - window[1]};
+    return true;
 }
 
 static bool vertical_goes_first(enum stk_pass_order order, int64_t w, int64_t h, int64_t ow,
@@ -71,26 +88,48 @@ static bool box_is_crop(const struct stk_plan *plan)
            box[2] - box[0] == (float)plan->width && box[3] - box[1] == (float)plan->height;
 }
 
-static void narrow(struct stk_geometry *out, const struct stk_plan *plan)
+static void narrow(struct stk_geometry *out, const struct stk_plan *plan, struct stk_region window)
 {
-    out->crop.left += (uint32_t)plan->box[0];
-    out->crop.top += (uint32_t)plan->box[1];
-    out->crop.width = plan->width;
-    out->crop.height = plan->height;
+    out->crop.left += (uint32_t)plan->box[0] + window.left;
+    out->crop.top += (uint32_t)plan->box[1] + window.top;
+    out->crop.width = window.width;
+    out->crop.height = window.height;
+}
+
+static struct stk_axis axis_of(uint32_t size, float from, float to, uint32_t total,
+                               enum stk_filter filter)
+{
+    return (struct stk_axis){
+        .size = size, .from = from, .to = to, .total = total, .outputs = total, .filter = filter};
+}
+
+/* An axis without a pass takes its window out of the crop, the others out of their outputs. */
+static void set_window(struct stk_geometry *out, struct stk_region window)
+{
+    out->x.skipped = window.left;
+    out->x.outputs = window.width;
+    out->y.skipped = window.top;
+    out->y.outputs = window.height;
+    if (!out->pass_x) {
+        out->crop.left += window.left;
+        out->crop.width = window.width;
+    }
+    if (!out->pass_y) {
+        out->crop.top += window.top;
+        out->crop.height = window.height;
+    }
 }
 
 static void set_passes(struct stk_geometry *out, const struct stk_plan *plan)
 {
     const float *box = plan->box;
-    struct stk_region crop = out->crop;
+    uint32_t w = out->crop.width, h = out->crop.height;
     bool nearest = plan->filter == STK_FILTER_NEAREST;
-    out->x = (struct stk_axis){crop.width, box[0], box[2], plan->width, plan->filter, false};
-    out->y = (struct stk_axis){crop.height, box[1], box[3], plan->height, plan->filter, false};
-    out->pass_x = nearest || plan->width != crop.width || box[0] > 0 || box[2] < (float)crop.width;
-    out->pass_y =
-        nearest || plan->height != crop.height || box[1] > 0 || box[3] < (float)crop.height;
-    out->vertical_first =
-        vertical_goes_first(plan->order, crop.width, crop.height, plan->width, plan->height);
+    out->x = axis_of(w, box[0], box[2], plan->width, plan->filter);
+    out->y = axis_of(h, box[1], box[3], plan->height, plan->filter);
+    out->pass_x = nearest || plan->width != w || box[0] > 0 || box[2] < (float)w;
+    out->pass_y = nearest || plan->height != h || box[1] > 0 || box[3] < (float)h;
+    out->vertical_first = vertical_goes_first(plan->order, w, h, plan->width, plan->height);
     out->resized = !nearest;
 }
 
@@ -99,33 +138,43 @@ static void add_flip(struct stk_geometry *out)
 {
     if (!out->pass_x) {
         uint32_t width = out->crop.width;
-        out->x = (struct stk_axis){width, 0, (float)width, width, STK_FILTER_NEAREST, false};
+        out->x = axis_of(width, 0, (float)width, width, STK_FILTER_NEAREST);
         out->pass_x = true;
     }
     out->x.reversed = true;
+}
+
+static void set_steps(struct stk_geometry *out, const struct stk_plan *plan,
+                      struct stk_region window)
+{
+    if (box_is_crop(plan)) {
+        narrow(out, plan, window);
+    } else {
+        set_passes(out, plan);
+        set_window(out, window);
+    }
+    if (plan->flip & STK_FLIP_HORIZONTAL) {
+        add_flip(out);
+    }
 }
 
 int stk_geometry_make(const struct stk_plan *plan, const struct stk_target *target, uint32_t width,
                       uint32_t height, struct stk_geometry *out)
 {
     const int32_t *crop = plan->crop;
+    struct stk_region window;
     *out = (struct stk_geometry){0};
-    if (!plan_is_sound(plan) || !target_fits(plan, target) || !target_is_aligned(plan, target) ||
-        !crop_fits(crop, width, height)) {
+    if (!plan_is_sound(plan) || !window_of(plan, &window) || !crop_fits(crop, width, height)) {
         return STK_DECODE_ARGUMENT;
     }
+    out->width = window.width;
+    out->height = window.height;
     out->crop = (struct stk_region){(uint32_t)crop[0], (uint32_t)crop[1],
                                     (uint32_t)(crop[2] - crop[0]), (uint32_t)(crop[3] - crop[1])};
-    if (!box_fits(plan->box, out->crop.width, out->crop.height)) {
+    if (!target_fits(plan, out, target) || !target_is_aligned(plan, target) ||
+        !box_fits(plan->box, out->crop.width, out->crop.height)) {
         return STK_DECODE_ARGUMENT;
     }
-    if (box_is_crop(plan)) {
-        narrow(out, plan);
-    } else {
-        set_passes(out, plan);
-    }
-    if (plan->flip & STK_FLIP_HORIZONTAL) {
-        add_flip(out);
-    }
+    set_steps(out, plan, window);
     return STK_DECODE_OK;
 }

@@ -12,7 +12,8 @@ struct stk_geometry {
     struct stk_axis x, y;   /* the passes, if */
     bool pass_x, pass_y;    /* they are made at all */
     bool vertical_first;
-    bool resized; /* by a filter that weighs */
+    bool resized;           /* by a filter that weighs */
+    uint32_t width, height; /* of the result */
 };
 
 /* Checks the plan against an image's size, and the target against the plan. */

@@ -119,8 +119,8 @@ void stk_jpeg_free(struct stk_jpeg *jpeg)
 }
 
 /*
- * Made anew for each image: libjpeg keeps quantisation and Huffman tables from one to the next, and a
- * file without its own would be decoded by another one's.
+ * Made anew for each image: libjpeg keeps quantisation and Huffman tables from one to the next, and
+ * a file without its own would be decoded by another one's.
  */
 static void create(struct stk_jpeg *jpeg)
 {

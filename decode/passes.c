@@ -128,7 +128,7 @@ static int make_plain(struct stk_passes *passes, struct stk_rows *rows, const ui
 int stk_passes_run(struct stk_passes *passes, struct stk_rows *rows, const struct stk_emit *emit)
 {
     int result = STK_DECODE_OK;
-    for (uint32_t y = 0; y < emit->plan->height && !result; y++) {
+    for (uint32_t y = 0; y < emit->height && !result; y++) {
         const uint8_t *line = NULL;
         result = passes->geometry->pass_y ? make_weighed(passes, rows, y, &line)
                                           : make_plain(passes, rows, &line);

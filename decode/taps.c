@@ -30,7 +30,7 @@ static size_t padded(size_t count, size_t unit)
 
 static double center_of(const struct work *work, uint32_t output)
 {
-    return (double)work->axis->from + (output + 0.5) * work->scale;
+    return (double)work->axis->from + (work->axis->skipped + output + 0.5) * work->scale;
 }
 
 /* Cut off towards zero, as the reference's cast does, and then to what exists. */
@@ -54,6 +54,9 @@ static void find_nearest(struct work *work)
 {
     const struct stk_axis *axis = work->axis;
     double position = (double)axis->from + work->scale * 0.5;
+    for (uint32_t o = 0; o < axis->skipped; o++) {
+        position += work->scale;
+    }
     for (uint32_t o = 0; o < axis->outputs; o++) {
         uint32_t slot = axis->reversed ? axis->outputs - 1 - o : o;
         bool inside = position >= 0 && position < axis->size;
@@ -140,7 +143,7 @@ static void start_work(struct work *work, const struct stk_axis *axis)
 {
     work->axis = axis;
     work->curve = stk_filter_curve_get(axis->filter);
-    work->scale = (double)(axis->to - axis->from) / axis->outputs;
+    work->scale = (double)(axis->to - axis->from) / axis->total;
     work->stretch = work->scale < 1.0 ? 1.0 : work->scale;
     work->support = work->curve ? work->curve->support * work->stretch : 0;
 }

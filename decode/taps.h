@@ -10,7 +10,9 @@
 struct stk_axis {
     uint32_t size;    /* of the input */
     float from, to;   /* the part of it that is resized */
-    uint32_t outputs; /* positions of the result */
+    uint32_t total;   /* positions of the whole result */
+    uint32_t skipped; /* of them, those before the first that is wanted; */
+    uint32_t outputs; /* and how many are */
     enum stk_filter filter;
     bool reversed; /* the outputs in reverse order */
 };

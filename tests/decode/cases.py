@@ -35,15 +35,16 @@ class Case:
         self.channels = rng.choice((1, 1, 3, 4) if grey else (3, 3, 4))
         self.planes = rng.random() < 0.4
         self.floats = rng.random() < 0.3
+        self.window = random_crop(rng, self.out or self.inner) if rng.random() < 0.3 else None
 
     def make(self):
         pixels = random_pixels(numpy.random.Generator(numpy.random.PCG64(self.seed)), self.size)
         return encode(pixels, self.kind)
 
     def __str__(self):
-        return ("seed %d: %dx%d %s, crop %s, to %s, box %s, %s, flip %d, %d channels%s%s" % (
-            self.seed, *self.size, self.kind, self.crop, self.out, self.box, self.filter, self.flip,
-            self.channels, ", planes" if self.planes else "", ", floats" if self.floats else ""))
+        return ("seed %d: %dx%d %s, crop %s, to %s, box %s, %s, window %s, flip %d, %d channels%s%s"
+                % (self.seed, *self.size, self.kind, self.crop, self.out, self.box, self.filter,
+                   self.window, self.flip, self.channels, ", planes" if self.planes else "", ", floats" if self.floats else ""))
 
 
 def random_size(rng):

@@ -17,7 +17,8 @@ class Plan(c.Structure):
     _fields_ = [("crop", c.c_int32 * 4), ("width", c.c_uint32), ("height", c.c_uint32),
                 ("box", c.c_float * 4), ("filter", c.c_int), ("order", c.c_int),
                 ("flip", c.c_uint), ("channels", c.c_uint32), ("layout", c.c_int),
-                ("type", c.c_int), ("table", c.POINTER(c.c_float))]
+                ("type", c.c_int), ("table", c.POINTER(c.c_float)),
+                ("window", c.c_uint32 * 4)]
 
 
 class Target(c.Structure):
@@ -79,24 +80,27 @@ class Decoder:
     def _into(plan, call):
         sample = 4 if plan.type else 1
         planes = plan.layout == 1
-        row = plan.width * sample * (1 if planes else plan.channels)
-        size = plan.width * plan.height * plan.channels * sample
+        left, top, right, bottom = plan.window if any(plan.window) else (
+            0, 0, plan.width, plan.height)
+        width, height = max(right - left, 0), max(bottom - top, 0)
+        row = width * sample * (1 if planes else plan.channels)
+        size = width * height * plan.channels * sample
         # A guard behind the pixels shows what is written too far.
         memory = c.create_string_buffer(b"\xa5" * (size + 64), size + 64)
-        target = Target(c.addressof(memory), row, row * plan.height, size)
+        target = Target(c.addressof(memory), row, row * height, size)
         result = call(target)
         assert memory.raw[size:] == b"\xa5" * 64, "written behind the target"
         return result, memory.raw[:size]
 
 
 def plan_for(size, crop=None, out=None, box=None, filter="bilinear", order=HORIZONTAL, flip=0,
-             channels=3, layout=0, table=None):
+             channels=3, layout=0, table=None, window=None):
     """A plan for an image of that size; what is left out is what changes nothing."""
     crop = crop or (0, 0) + tuple(size)
     inner = (crop[2] - crop[0], crop[3] - crop[1])
     out = out or inner
     plan = Plan(crop, out[0], out[1], box or (0, 0) + inner, FILTERS.index(filter), order, flip,
-                channels, layout, 1 if table is not None else 0)
+                channels, layout, 1 if table is not None else 0, None, window or (0, 0, 0, 0))
     if table is not None:
         plan.table = c.cast(table, c.POINTER(c.c_float))
     return plan

@@ -63,6 +63,8 @@ def reference_image(case, image):
     image = image.crop(case.crop)
     if case.out:
         image = image.resize(case.out, NUMBERS[case.filter], box=case.box)
+    if case.window:
+        image = image.crop(case.window)
     if case.flip & 1:
         image = image.transpose(Image.FLIP_LEFT_RIGHT)
     if case.flip & 2:
@@ -92,7 +94,8 @@ def open_image(data):
 
 def plan_of(case):
     return decoder.plan_for(case.size, case.crop, case.out, case.box, case.filter, ORDER, case.flip,
-                            case.channels, case.planes, TABLE if case.floats else None)
+                            case.channels, case.planes, TABLE if case.floats else None,
+                            case.window)
 
 
 def differences(seed):

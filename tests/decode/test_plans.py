@@ -100,3 +100,15 @@ def test_the_header_says_what_the_file_is():
     assert (result, info.width, info.height, info.components) == (0, 40, 30, 3)
     assert (info.color, info.precision, info.progressive, info.multiscan) == (1, 8, 0, 0)
     assert info.end == len(jpeg())
+
+
+@pytest.mark.parametrize("window, result", (
+    ((1, 1, 4, 4), decoder.OK), ((0, 0, 5, 4), decoder.ARGUMENT), ((0, 0, 4, 5), decoder.ARGUMENT),
+    ((2, 0, 2, 4), decoder.ARGUMENT), ((3, 0, 2, 4), decoder.ARGUMENT),
+    ((0, 4, 4, 4), decoder.ARGUMENT), ((0, 0, 2**32 - 1, 4), decoder.ARGUMENT)))
+def test_windows_of_the_result(window, result):
+    plan = decoder.plan_for((40, 30), out=(4, 4), window=window)
+    memory = ctypes.create_string_buffer(5000)
+    target = decoder.Target(ctypes.addressof(memory), 12, 0, 5000)
+    data = jpeg()
+    assert decoder.LIBRARY.test_decode(ONE.handle, data, len(data), plan, target) == result

@@ -48,6 +48,7 @@ static int take_table(struct request *request, PyObject *table)
 static int take_plan(struct request *request, PyObject *tuple)
 {
     struct stk_plan *plan = &request->plan;
+    *plan = (struct stk_plan){0};
     int filter, order, layout, type;
     PyObject *table;
     if (!PyArg_ParseTuple(tuple, "(iiii)(II)(ffff)iiIIiiO;not a plan", &plan->crop[0],
