@@ -36,6 +36,12 @@ const struct stk_option_row stk_option_table[STK_OPTION_COUNT] = {
          "The "
          "flag takes no value and says off. Without the command: put the directory that holds the "
          "package `stoker` on PYTHONPATH and import Image from it."},
+    [STK_OPTION_TORCHVISION] =
+        {"STOKER_TORCHVISION", "--no-torchvision", "on|off", "on",
+         "Whether torchvision's to_tensor, normalize, RandomResizedCrop and Compose are replaced "
+         "by "
+         "ones that give the same bits and draws, where JPEGs are decoded for Pillow. The flag "
+         "takes no value and says off."},
     [STK_OPTION_RUN] =
         {"STOKER_RUN", NULL, "NAME", "",
          "Set by `stoker run` for everything that it starts: the name of the run, by which its "
@@ -88,6 +94,7 @@ const char *stk_option_complaint(enum stk_option option, const char *value)
     case STK_OPTION_MAX_FILE:
         return stk_text_parse_size(value, &number) == 0 ? NULL : "write a size, such as 64M";
     case STK_OPTION_DECODE:
+    case STK_OPTION_TORCHVISION:
         return strcmp(value, "on") == 0 || strcmp(value, "off") == 0 ? NULL : "write on or off";
     default:
         return NULL;

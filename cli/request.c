@@ -137,6 +137,8 @@ static bool take_flag(struct request *request, struct cursor *cursor)
         request->keep = true;
     } else if (strcmp(*cursor->at, "--no-decode") == 0) {
         request->no_decode = true;
+    } else if (strcmp(*cursor->at, "--no-torchvision") == 0) {
+        request->no_torchvision = true;
     } else {
         return false;
     }

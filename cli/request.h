@@ -25,9 +25,10 @@ struct request {
 
     const char *fresh; /* NULL: not given */
     bool keep;
-    bool no_decode;   /* by the flag or by the environment */
-    const char *json; /* file, or NULL */
-    char **command;   /* NULL-terminated; NULL: none */
+    bool no_decode;      /* by the flag or by the environment */
+    bool no_torchvision; /* by the flag */
+    const char *json;    /* file, or NULL */
+    char **command;      /* NULL-terminated; NULL: none */
 };
 
 /* Parses and checks the arguments behind the verb. `needs_command` for run. */

@@ -29,6 +29,9 @@ static void set_python(const struct request *request)
 {
     char *path = request->no_decode ? NULL : python_path();
     set(STK_OPTION_DECODE, path != NULL ? "on" : "off");
+    if (request->no_torchvision) {
+        set(STK_OPTION_TORCHVISION, "off");
+    }
     if (path != NULL && setenv("PYTHONPATH", path, 1) != 0) {
         die("out of memory");
     }

@@ -1,0 +1,200 @@
+"""What a program may do with the functions that are replaced, one case each: what came of it."""
+
+import inspect
+import json
+import pickle
+
+import numpy
+import saying
+import torch
+from PIL import Image
+from torchvision import transforms as T
+from torchvision.transforms import functional as F
+
+CASES = {}
+VALUES = [0.4, 0.5, 0.6], [0.2, 0.3, 0.4]
+
+
+def case(function):
+    CASES[function.__name__] = function
+    return function
+
+
+def image(mode="RGB", size=(30, 20)):
+    pixels = numpy.random.RandomState(3).randint(0, 256, (size[1], size[0], 3)).astype("uint8")
+    return Image.fromarray(pixels).convert(mode)
+
+
+def attempt(function, *arguments, **named):
+    try:
+        return saying.show(function(*arguments, **named))
+    except Exception as error:
+        return [type(error).__name__, str(error)]
+
+
+@case
+def to_tensor():
+    modes = [attempt(F.to_tensor, image(mode)) for mode in ("RGB", "L", "1", "RGBA", "CMYK", "P")]
+    sizes = [attempt(F.to_tensor, image("RGB", size)) for size in ((1, 1), (1, 9), (9, 1), (2, 2))]
+    others = [attempt(F.to_tensor, numpy.asarray(image())), attempt(F.to_tensor, 3)]
+    return modes, sizes, others, attempt(F.to_tensor, pic=image())
+
+
+@case
+def to_tensor_with_another_default():
+    torch.set_default_dtype(torch.float64)
+    try:
+        return F.to_tensor(image()), T.Compose([T.ToTensor(), T.Normalize(*VALUES)])(image())
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
+@case
+def normalize():
+    tensors = [torch.rand(3, 9, 8), torch.rand(1, 9, 8), torch.rand(2, 3, 9, 8), torch.rand(9, 8),
+               torch.rand(3, 9, 8).double(), torch.rand(9, 8, 3).permute(2, 0, 1),
+               torch.rand(3, 1, 1).expand(3, 9, 8), torch.zeros(3, 4, 4, dtype=torch.uint8),
+               torch.rand(3, 0, 8), numpy.zeros((3, 4, 4))]
+    values = [VALUES, ([0.5], [0.25]), (0.5, 0.25), ([0.5] * 2, [0.5] * 2), ([0.5], [0]),
+              (torch.tensor(VALUES[0]), torch.tensor(VALUES[1])), ([1, 2, 3], (4, 5, 6)),
+              ([0.5] * 3, [0.5]), ([], [])]
+    return [attempt(F.normalize, tensor, *pair) for tensor in tensors for pair in values]
+
+
+@case
+def normalize_in_place():
+    tensor = torch.rand(3, 9, 8)
+    result = F.normalize(tensor, *VALUES, inplace=True)
+    kept = torch.rand(3, 9, 8)
+    before = kept.clone()
+    F.normalize(kept, *VALUES)
+    return result is tensor, tensor, torch.equal(kept, before)
+
+
+@case
+def gradients():
+    tensor = torch.rand(3, 4, 4, requires_grad=True)
+    F.normalize(tensor, *VALUES).sum().backward()
+    return tensor.grad
+
+
+@case
+def scripted():
+    normalize = torch.jit.script(T.Normalize(*VALUES))
+    crop = torch.jit.script(T.RandomResizedCrop(10, antialias=True))
+    torch.manual_seed(3)
+    function = torch.jit.script(F.normalize)
+    return (normalize(torch.ones(3, 20, 20)), crop(torch.rand(3, 20, 20)),
+            function(torch.ones(3, 20, 20), *VALUES))
+
+
+@case
+def traced():
+    traced = torch.jit.trace(T.Normalize(*VALUES), torch.rand(3, 5, 5))
+    return traced(torch.ones(3, 7, 7)), [node.kind() for node in traced.graph.nodes()]
+
+
+@case
+def vmapped():
+    functorch = getattr(torch, "func", None)
+    if functorch is None:
+        return None
+    return functorch.vmap(lambda tensor: F.normalize(tensor, *VALUES))(torch.ones(2, 3, 4, 4))
+
+
+@case
+def pickled():
+    return [pickle.loads(pickle.dumps(each)) is each
+            for each in (F.to_tensor, F.normalize, T.Compose, T.RandomResizedCrop.get_params)]
+
+
+@case
+def looked_at():
+    functions = F.to_tensor, F.normalize, T.Compose.__call__, T.RandomResizedCrop.get_params
+    return [[each.__name__, each.__qualname__, each.__module__, str(inspect.signature(each)),
+             (each.__doc__ or "")[:40]] for each in functions]
+
+
+@case
+def get_params():
+    found = []
+    for scale, ratio in (((0.1, 1), (0.5, 2)), ([0.5, 1.0], [1, 1]), ((5, 6), (1, 2)),
+                         (torch.tensor([0.1, 1.0]), (0.5, 2.0)), ((0.5, 0.1), (1, 1)),
+                         ((0.1, 1), (0, 1)), ((0.1,), (1, 1))):
+        for subject in (image(), torch.rand(3, 20, 30), numpy.zeros((3, 3)), image("P")):
+            found.append(attempt(T.RandomResizedCrop.get_params, subject, scale, ratio))
+    return found
+
+
+class OwnCompose(T.Compose):
+    def __call__(self, picture):
+        return super().__call__(picture) + 1
+
+
+class OwnToTensor(T.ToTensor):
+    def __call__(self, picture):
+        return super().__call__(picture) * 2
+
+
+@case
+def classes_of_the_program():
+    chain = [T.ToTensor(), T.Normalize(*VALUES)]
+    return OwnCompose(chain)(image()), T.Compose([OwnToTensor(), chain[1]])(image())
+
+
+@case
+def hooks_of_the_program():
+    normalize = T.Normalize(*VALUES)
+    normalize.register_forward_hook(lambda module, inputs, output: output * 0)
+    return T.Compose([T.ToTensor(), normalize])(image())
+
+
+@case
+def lists_that_change():
+    chain = [T.Resize(10), lambda picture: chain.append(T.Normalize(*VALUES)) or picture,
+             T.ToTensor()]
+    return T.Compose(chain)(image()), T.Compose(iter(chain[2:]))(image()), T.Compose([])(3)
+
+
+@case
+def functions_of_the_program():
+    found = []
+    for name, value in (("to_tensor", lambda picture: torch.ones(3, 2, 2)),
+                        ("normalize", lambda tensor, *_: tensor * 7)):
+        plain = getattr(F, name)
+        setattr(F, name, value)
+        try:
+            found.append(T.Compose([T.ToTensor(), T.Normalize(*VALUES)])(image()))
+        finally:
+            setattr(F, name, plain)
+    return found
+
+
+@case
+def tensors_are_ordinary():
+    tensor = T.Compose([T.ToTensor(), T.Normalize(*VALUES)])(image())
+    state = [tensor._base is None, tensor.requires_grad, tensor.is_leaf, tensor.storage_offset(),
+             tensor.is_inference(), list(vars(tensor))]
+    copy = pickle.loads(pickle.dumps(tensor))
+    return state, tensor.resize_(4, 4, 4).shape == (4, 4, 4), copy.sum()
+
+
+@case
+def inference():
+    with torch.inference_mode():
+        tensor = T.Compose([T.ToTensor(), T.Normalize(*VALUES)])(image())
+    return tensor.is_inference(), tensor
+
+
+def main():
+    saying.count_tensors()
+    outcomes = {}
+    for name, function in CASES.items():
+        saying.seed(1)
+        outcomes[name] = saying.outcome(function)
+    replaced = [hasattr(each, "__wrapped__") for each in (
+        F.to_tensor, F.normalize, T.Compose.__call__, T.RandomResizedCrop.get_params)]
+    print(json.dumps({"outcomes": outcomes, "counts": saying.counts(), "replaced": replaced}))
+
+
+main()

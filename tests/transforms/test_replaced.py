@@ -1,0 +1,49 @@
+"""Whatever a program does with torchvision's functions, it sees what it would without the hook."""
+
+import sys
+
+from covered import build, jobs, place, scratch, session_scratch  # noqa: F401
+from matrix import record
+
+LOOK = """
+import sys
+from torchvision import transforms as T
+from PIL import Image
+image = Image.open(sys.argv[1]).convert("RGB")
+print(hasattr(T.functional.to_tensor, "__wrapped__"), T.ToTensor()(image).sum().item())
+"""
+
+
+def test_replaced_functions(tell, version):
+    plain = tell("plainly", "replaced.py")
+    hooked = tell("hooked", "replaced.py")
+    assert plain["replaced"] == [False] * 4 and hooked["replaced"] == [True] * 4
+    different = [f"{name}: {each} / {hooked['outcomes'][name]}"
+                 for name, each in plain["outcomes"].items() if each != hooked["outcomes"][name]]
+    assert not different, "\n".join(different)
+    raised = [name for name, each in plain["outcomes"].items() if each[0] == "raised"]
+    assert not raised
+    assert hooked["counts"]["tensors"] > 5
+    record("torchvision", "replaced functions", version, f"{len(plain['outcomes'])} cases", "same")
+
+
+def test_switched_off(tell):
+    assert tell("decoding", "replaced.py")["replaced"] == [False] * 4
+
+
+def test_flags(jobs, scratch, folder):  # noqa: F811
+    """In `stoker run`: as it is, without torchvision's replacements, without all."""
+    script = scratch / "look.py"
+    script.write_text(LOOK)
+    photo = next(folder.glob("*/0.jpg"))
+
+    def run(*flags, **options):
+        ran = jobs.run([sys.executable, script, photo], path=folder, flags=flags, **options)
+        replaced, total = ran.stdout.split()
+        return replaced == "True", ran.json["decode"]["images"], total
+
+    replaced, images, total = run()
+    assert (replaced, images) == (True, 1)
+    assert run("--no-torchvision") == (False, 1, total)
+    assert run(env={"STOKER_TORCHVISION": "off"}) == (False, 1, total)
+    assert run("--no-decode") == (False, 0, total)
