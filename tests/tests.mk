@@ -155,6 +155,7 @@ test-newest: all $(B)/slowfs $(PRELOAD_BIN)/counters $(VENV)/ready ## the tests 
 	@STOKER_BUILD=$(B) STOKER_ALL=1 $(VENV)/bin/python -m pytest -q -rs --tb=short -m newest tests/wild \
 		$(if $(T),-k '$(T)')
 	@STOKER_BUILD=$(B) $(VENV)/bin/python -m pytest -q --tb=short tests/transforms $(if $(T),-k '$(T)')
+	@STOKER_BUILD=$(B) $(VENV)/bin/python -m pytest -q --tb=short tests/wrappers $(if $(T),-k '$(T)')
 
 # ---- tests/paths and tests/versions: every road to a file, every change of one ----
 

@@ -30,7 +30,7 @@ def fetch(version):
     """The source tree of this version of Pillow."""
     tree = SOURCES / version
     if not tree.exists():
-        subprocess.run([sys.executable, "-m", "pip", "download", "-q", "--no-binary", ":all:",
+        subprocess.run([sys.executable, "-m", "pip", "download", "-q", "--no-binary", "pillow",
                         "--no-deps", "-d", SOURCES, f"pillow=={version}"], check=True)
         archive, = (path for path in SOURCES.iterdir() if path.name.lower() in
                     (f"pillow-{version}.tar.gz".lower(),))

@@ -61,3 +61,32 @@ def test_pip_install(tmp_path, jpegs, environment):
                          env=clean)
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout == "{'images': 1, 'settled': {}}\n" and "1 images decoded" in ran.stderr
+
+
+WAITING = """
+import sys
+import stoker
+from stoker import Image
+
+def images():
+    return stoker.counts()["images"]
+
+image = Image.open(sys.argv[1])
+image.load()
+other = image.convert("RGB").crop((3, 3, 90, 80)).resize((40, 40), 3).transpose(0)
+assert (type(image), type(other).__name__) == (type(Image.open(sys.argv[1])), "Image")
+assert images() == 0, "something was decoded before it was wanted"
+other.tobytes()
+assert images() == 1
+other.getpixel((0, 0)), other.tobytes(), other.rotate(3), other.copy().tobytes()
+assert images() == 2, "settled once, then ordinary"
+image = Image.open(sys.argv[1]).convert("RGB")
+[image.crop((n, n, n + 9, n + 9)).tobytes() for n in range(10)]
+assert images() == 4, "the second crop makes ordinary pixels of it"
+"""
+
+
+def test_nothing_is_decoded_before_it_is_wanted(jpegs, environment):
+    done = subprocess.run([sys.executable, "-c", WAITING, jpegs / "color.jpg"], env=environment,
+                          text=True, capture_output=True)
+    assert done.returncode == 0, done.stderr
