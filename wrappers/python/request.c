@@ -15,17 +15,20 @@ static int lay_out(struct request *request)
 {
     const struct stk_plan *plan = &request->plan;
     struct stk_target *target = &request->target;
-    size_t row = plan->width * value_bytes(plan);
+    const uint32_t *window = plan->window;
+    size_t width = window[2] > window[0] ? window[2] - window[0] : plan->width;
+    size_t height = window[3] > window[1] ? window[3] - window[1] : plan->height;
+    size_t row = width * value_bytes(plan);
     if (plan->layout == STK_LAYOUT_HWC) {
         row *= plan->channels;
     }
     target->row_bytes = row;
-    target->plane_bytes = row * plan->height;
+    target->plane_bytes = row * height;
     target->bytes = target->plane_bytes;
     if (plan->layout == STK_LAYOUT_CHW) {
         target->bytes *= plan->channels;
     }
-    return plan->height > 0 && row > (size_t)PY_SSIZE_T_MAX / 4 / plan->height ? -1 : 0;
+    return height > 0 && row > (size_t)PY_SSIZE_T_MAX / 4 / height ? -1 : 0;
 }
 
 static int take_table(struct request *request, PyObject *table)
@@ -51,10 +54,11 @@ static int take_plan(struct request *request, PyObject *tuple)
     *plan = (struct stk_plan){0};
     int filter, order, layout, type;
     PyObject *table;
-    if (!PyArg_ParseTuple(tuple, "(iiii)(II)(ffff)iiIIiiO;not a plan", &plan->crop[0],
+    if (!PyArg_ParseTuple(tuple, "(iiii)(II)(ffff)iiIIiiO|(IIII);not a plan", &plan->crop[0],
                           &plan->crop[1], &plan->crop[2], &plan->crop[3], &plan->width,
                           &plan->height, &plan->box[0], &plan->box[1], &plan->box[2], &plan->box[3],
-                          &filter, &order, &plan->flip, &plan->channels, &layout, &type, &table)) {
+                          &filter, &order, &plan->flip, &plan->channels, &layout, &type, &table,
+                          &plan->window[0], &plan->window[1], &plan->window[2], &plan->window[3])) {
         return -1;
     }
     if (plan->channels == 0 || plan->channels > 4 || plan->width > INT_MAX ||

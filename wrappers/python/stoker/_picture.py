@@ -1,8 +1,8 @@
 """A picture that waits: what is to be done to it is noted, and done in one call when it is wanted.
 
 It stands for a Pillow image of mode RGB or L. Its pixels come from a JPEG's bytes, a Pillow image
-or an array; crops, one resize and flips are noted in that order, and whatever does not fit into the
-order is preceded by doing what was noted so far.
+or an array; crops, one resize, crops of that and flips are noted in that order, and whatever does
+not fit into the order is preceded by doing what was noted so far.
 """
 
 import io
@@ -17,7 +17,7 @@ from ._plan import DAMAGED, FILTERS, HWC, IMAGES, U8
 
 class Picture:
     __slots__ = ("channels", "size", "_source", "_pixels", "_image", "_crop", "_filter", "_flip",
-                 "_original")
+                 "_resized", "_window", "_original")
 
     def __init__(self, channels, size, source=None, pixels=None, image=None, original=None):
         self.channels = channels
@@ -30,29 +30,33 @@ class Picture:
 
     def _begin(self):
         self._crop = (0, 0) + self.size
-        self._filter = 0
+        self._filter = 0  # of the resize, in Pillow's numbers; 0: none
+        self._resized = None  # the size that it makes
+        self._window = ()  # what of that is wanted, once it is not all
         self._flip = 0
 
     @classmethod
     def of_plan(cls, plan, original):
         picture = cls(3, plan.size, source=plan.source, original=original)
         picture._crop, picture._filter, picture._flip = plan.crop, plan.filter, int(plan.flip)
+        picture._resized = plan.size
         return picture
 
     # ---- noting ----
 
     def crop(self, left, top, right, bottom):
         """The box may reach beyond the picture: it is black there."""
-        box = (left, top, right, bottom)
-        if self._filter or self._flip:
+        if left < 0 or top < 0 or right > self.size[0] or bottom > self.size[1]:
+            self.crop_padded(left, top, right, bottom, 0)
+            return
+        if self._flip:
             self.settle()
         self._original = None
-        if left < 0 or top < 0 or right > self.size[0] or bottom > self.size[1]:
-            self._become(_padded(self.pixels(), box, 0))
-            return
-        left, top = self._crop[:2]
-        self._crop = (left + box[0], top + box[1], left + box[2], top + box[3])
-        self.size = (box[2] - box[0], box[3] - box[1])
+        if self._filter:
+            self._window = _within(self._window, left, top, right, bottom)
+        else:
+            self._crop = _within(self._crop, left, top, right, bottom)
+        self.size = (right - left, bottom - top)
 
     def crop_padded(self, left, top, right, bottom, fill):
         """As crop(), with another colour beyond the picture."""
@@ -65,7 +69,7 @@ class Picture:
         if self._filter or self._flip:
             self.settle()
         self._original = None
-        self.size, self._filter = size, filter
+        self.size, self._resized, self._filter = size, size, filter
 
     def flip(self, direction):
         """1: left to right, 2: top to bottom."""
@@ -109,8 +113,9 @@ class Picture:
 
     def _order(self, crop, end):
         whole = (0.0, 0.0, crop[2] - crop[0], crop[3] - crop[1])
-        return (crop, self.size, whole, FILTERS.get(self._filter, 0), _pillow.PASS_ORDER,
-                self._flip) + end
+        order = (crop, self._resized if self._filter else self.size, whole,
+                 FILTERS.get(self._filter, 0), _pillow.PASS_ORDER, self._flip) + end
+        return order + (self._window,) if self._window else order
 
     def _make(self, end, out):
         if self._source is not None:
@@ -141,6 +146,12 @@ class Picture:
             image = image.crop(self._crop)
         pixels = numpy.frombuffer(image.tobytes(), numpy.uint8)
         return pixels.reshape(height, width, self.channels), (0, 0, width, height)
+
+
+def _within(outer, left, top, right, bottom):
+    """A box inside of another one, from where that one begins."""
+    x, y = outer[:2] or (0, 0)
+    return x + left, y + top, x + right, y + bottom
 
 
 def _padded(pixels, box, fill):
