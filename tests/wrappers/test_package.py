@@ -7,6 +7,7 @@ import sys
 
 import pytest
 from conftest import BUILD, HERE, ROOT
+from covered import place  # noqa: F401
 from slices import ALL
 
 
@@ -23,12 +24,13 @@ def test_no_leak(jpegs, environment):
 def test_what_it_needs_and_shows():
     """libjpeg stays inside, since others bring their own; and one binary is for all versions."""
     library = BUILD / "python/stoker/_core.abi3.so"
-    dynamic = subprocess.run(["objdump", "-p", library], text=True, capture_output=True, check=True)
+    dynamic = subprocess.run(["objdump", "-p", library], text=True, capture_output=True,
+                             check=True)
     needed = {line.split()[1] for line in dynamic.stdout.splitlines() if "NEEDED" in line}
     assert needed <= {"libc.so.6", "libm.so.6", "libpthread.so.0", "ld-linux-x86-64.so.2",
                       "ld-linux-aarch64.so.1"}
-    symbols = subprocess.run(["nm", "-D", "--defined-only", library], text=True, capture_output=True,
-                             check=True)
+    symbols = subprocess.run(["nm", "-D", "--defined-only", library], text=True,
+                             capture_output=True, check=True)
     assert [line.split()[-1] for line in symbols.stdout.splitlines()] == ["PyInit__core"]
 
 
@@ -43,7 +45,7 @@ def test_stub_names_all():
 
 
 @pytest.mark.skipif(not ALL, reason="builds everything anew: only with STOKER_ALL=1")
-def test_pip_install(tmp_path, jpegs, environment):
+def test_pip_install(tmp_path, jpegs, environment, place):  # noqa: F811
     venv = tmp_path / "venv"
     subprocess.run([sys.executable, "-m", "venv", venv], check=True)
     tree = tmp_path / "tree"
@@ -55,11 +57,8 @@ def test_pip_install(tmp_path, jpegs, environment):
     assert built.returncode == 0, built.stderr
     script = ("import sys; from PIL import Image; Image.open(sys.argv[1]).tobytes();"
               "import stoker; print(stoker.counts())")
-    clean = {**environment, "PYTHONPATH": ""}
-    ran = subprocess.run([venv / "bin/stoker", "run", "--path", jpegs, "--", venv / "bin/python",
-                          "-c", script, jpegs / "color.jpg"], text=True, capture_output=True,
-                         env=clean)
-    assert ran.returncode == 0, ran.stderr
+    ran = place.run([venv / "bin/stoker", "run", "--path", jpegs, "--", venv / "bin/python", "-c",
+                     script, jpegs / "color.jpg"])
     assert ran.stdout == "{'images': 1, 'settled': {}}\n" and "1 images decoded" in ran.stderr
 
 

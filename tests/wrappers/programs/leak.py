@@ -1,4 +1,7 @@
-"""Decodes the same images again and again; says how memory grew. Arguments: a directory, a count."""
+"""Decodes the same images again and again, and says how memory grew.
+
+Arguments: a directory of JPEGs, a count.
+"""
 
 import io
 import os
