@@ -18,7 +18,8 @@ static uint64_t checksum(uint64_t sum, const unsigned char *bytes, size_t count)
     return sum;
 }
 
-/* The flags and the length are not known to the compiler, so that fortify has something to check. */
+/* The flags and the length are not known to the compiler, so that fortify has something to check.
+ */
 static volatile int flags = O_RDONLY | O_CLOEXEC;
 static volatile size_t most = 5000;
 
