@@ -2,13 +2,20 @@ from collections.abc import Buffer
 from typing import Any
 
 # (crop, size, box, filter, pass order, flip, channels, layout, type, table): struct stk_plan, in
-# its order; the numbers are decode.h's.
+# its order; the numbers are decode.h's. A window may follow.
 Plan = tuple[
     tuple[int, int, int, int],
     tuple[int, int],
     tuple[float, float, float, float],
     int, int, int, int, int, int,
     Buffer | None,
+] | tuple[
+    tuple[int, int, int, int],
+    tuple[int, int],
+    tuple[float, float, float, float],
+    int, int, int, int, int, int,
+    Buffer | None,
+    tuple[int, int, int, int],
 ]
 
 # (width, height, components, color, precision, progressive, arithmetic, multiscan, end, sound):
