@@ -1,6 +1,7 @@
 """stoker.transforms against torchvision: the same tensors, of the same classes and strides, and the
 generator left the same."""
 
+import concurrent.futures
 import io
 import random
 
@@ -291,6 +292,21 @@ def test_replaced_functions(monkeypatch, owner, name, value):
     usual = assert_own_ways_are_kept(transforms)
     monkeypatch.setattr(owner, name, value)
     assert not torch.equal(assert_own_ways_are_kept(transforms), usual)
+
+
+def test_threads():
+    """Each with values of its own, so that what is remembered comes and goes."""
+    image = pictures.image(40, 30)
+
+    def work(number):
+        for i in range(60):
+            values = [number + 0.5], [i + 0.25]
+            chain = [T.Resize(20), T.ToTensor(), T.Normalize(*values)]
+            assert_same(T.Compose(chain)(image), S.Compose(chain)(image), values)
+        return number
+
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(work, range(8))) == list(range(8))
 
 
 def test_double_precision():

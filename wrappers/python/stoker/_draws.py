@@ -13,11 +13,12 @@ _MOST = 64
 def log_ratio(ratio):
     """torch.log of the ratio's two numbers."""
     key = (tuple(ratio), torch.get_default_dtype())
-    if key not in _log_ratios:
+    found = _log_ratios.get(key)
+    if found is None:
         if len(_log_ratios) >= _MOST:
             _log_ratios.clear()
-        _log_ratios[key] = torch.log(torch.tensor(ratio)).tolist()
-    return _log_ratios[key]
+        found = _log_ratios[key] = torch.log(torch.tensor(ratio)).tolist()
+    return found
 
 
 def below(limit):

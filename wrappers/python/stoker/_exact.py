@@ -31,6 +31,7 @@ _FUNCTIONS = ("to_tensor", "pil_to_tensor", "convert_image_dtype", "normalize", 
               "resized_crop", "crop", "center_crop", "pad", "hflip", "vflip", "get_dimensions")
 
 _expected = {}  # (an owner's identity, name): (how to get it, name, the function there)
+_watched = ()  # the same, for those that look while another thread adds to it
 _classes = {}  # each class that was looked at: is it as torchvision made it?
 
 
@@ -48,8 +49,10 @@ def is_own(function):
 
 
 def _expect(owner, name):
+    global _watched
     value = owner.__dict__.get(name)
     _expected[id(owner), name] = (owner.__dict__.get, name, value)
+    _watched = tuple(_expected.values())
     return value is None or is_own(value)
 
 
@@ -62,7 +65,7 @@ def _know_class(kind):
 
 def functions_are_own():
     """Nothing that was looked at has been replaced since, and nobody watches all modules."""
-    for get, name, value in _expected.values():
+    for get, name, value in _watched:
         if get(name) is not value:
             return False
     for hooks in _GLOBAL_HOOKS:

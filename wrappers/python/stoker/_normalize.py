@@ -24,12 +24,13 @@ def _constants_for(mean, std):
     if not _is_numbers(mean) or not _is_numbers(std):
         return None
     key = (tuple(mean), tuple(std))
-    if key not in _constants:
+    found = _constants.get(key, _constants)
+    if found is _constants:
         if len(_constants) >= _MOST:
             _constants.clear()
         with torch.inference_mode(False):
-            _constants[key] = _find(mean, std)
-    return _constants[key]
+            found = _constants[key] = _find(mean, std)
+    return found
 
 
 def _is_plain(tensor):
