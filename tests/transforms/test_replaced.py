@@ -38,7 +38,8 @@ def test_flags(jobs, scratch, folder):  # noqa: F811
     photo = next(folder.glob("*/0.jpg"))
 
     def run(*flags, **options):
-        ran = jobs.run([sys.executable, script, photo], path=folder, flags=flags, **options)
+        ran = jobs.run([sys.executable, script, photo], path=folder, flags=flags, timeout=600,
+                       **options)
         replaced, total = ran.stdout.split()
         return replaced == "True", ran.json["decode"]["images"], total
 
