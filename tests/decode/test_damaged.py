@@ -103,16 +103,27 @@ def test_a_small_file_that_claims_a_huge_image_costs_nothing(coding):
     assert ONE.decode(data, decoder.plan_for((5000, 5000), (0, 0, 8, 8)))[0] == decoder.CORRUPT
 
 
+def test_a_size_that_the_bytes_cannot_hold_is_seen_although_the_region_is_there():
+    case = Case(3)
+    case.size, case.kind = (64, 64), dict(case.kind, coding="baseline", mode="color", restart="",
+                                          sampling="4:2:0", multiscan=False)
+    data = case.make()
+    plan = decoder.plan_for((64, 64), (0, 0, 8, 8))
+    assert ONE.decode(data, plan)[0] == ONE.decode(with_size(data, 64, 100), plan)[0] == decoder.OK
+    assert ONE.decode(with_size(data, 64, 60000), plan)[0] == decoder.CORRUPT
+
+
 def test_more_scans_than_any_encoder_makes_are_left_to_pillow():
-    image = Image.new("L", (64, 64), 100)
-    out = io.BytesIO()
-    image.save(out, "JPEG", progressive=True)
-    data = out.getvalue()
-    start = data.rindex(b"\xff\xda")
-    last = data[start:-2]
-    many = data[:-2] + last * 200 + b"\xff\xd9"
-    assert ONE.decode(data, decoder.plan_for((64, 64), channels=1))[0] == decoder.OK
-    assert ONE.decode(many, decoder.plan_for((64, 64), channels=1))[0] != decoder.OK
+    case = Case(3)
+    case.size, case.kind = (64, 64), dict(case.kind, coding="baseline", mode="color", restart="",
+                                          sampling="4:2:0", multiscan=True)
+    data = case.make()
+    plan = decoder.plan_for((64, 64))
+    last = data[data.rindex(b"\xff\xda"):-2]
+    whole = ONE.decode(data, plan)
+    assert whole[0] == decoder.OK
+    assert ONE.decode(data[:-2] + last * 20 + b"\xff\xd9", plan) == whole
+    assert ONE.decode(data[:-2] + last * 200 + b"\xff\xd9", plan)[0] == decoder.UNSUPPORTED
 
 
 def test_a_progressive_file_whose_last_scans_are_missing_is_left_to_pillow():

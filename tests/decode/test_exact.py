@@ -14,6 +14,12 @@ def test_no_byte_differs_from_pillow(first):
     assert not failures, "\n".join(failures + ["alone: tests/decode/exact.py --seed N"])
 
 
+# Seeds outside of the slice that catch what it does not: a constant of hamming in double.
+@pytest.mark.parametrize("seed", (4768,))
+def test_no_byte_differs_in_a_rare_case(seed):
+    assert not exact.differences(seed)
+
+
 def test_every_kind_of_kernel_of_this_processor_takes_part():
     flags = open("/proc/cpuinfo").read()
     assert "c" in exact.DECODERS
