@@ -20,8 +20,10 @@ from origin import Origin  # noqa: E402
 
 
 def pytest_configure(config):
-    # A job in the background of a shell ignores these, and a shell started so cannot trap them.
+    # A job in the background of a shell ignores these, or one under nohup, and a shell started so
+    # cannot trap them.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     signal.signal(signal.SIGQUIT, signal.SIG_DFL)
     config.addinivalue_line("markers", "torch: uses torch, torchvision, numpy or PIL; "
                             "`make test-newest` repeats these with the newest")
