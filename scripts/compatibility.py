@@ -53,6 +53,25 @@ def result(found):
     return "; ".join(sorted(found - {"same"})) or "same"
 
 
+def together(cases):
+    """Several texts as one; what they have in common, up to a colon, is said once."""
+    heads = collections.defaultdict(list)
+    for text in sorted(cases):
+        head, colon, rest = text.partition(": ")
+        heads[head].append(rest if colon else None)
+    return "; ".join(head if rests == [None] else f"{head}: {', '.join(filter(None, rests))}"
+                     for head, rests in heads.items())
+
+
+def merged(rows):
+    """{(name, version, cases): result} with one row for what came out the same."""
+    alike = collections.defaultdict(list)
+    for (name, version, cases), found in rows.items():
+        alike[name, version, result(found)].append(cases)
+    return {(name, version, together(cases)): came
+            for (name, version, came), cases in alike.items()}
+
+
 def cell(text):
     return " ".join(text.split()).replace("|", "\\|")
 
@@ -62,12 +81,13 @@ def by_name(key):
 
 
 def table(rows):
+    rows = merged(rows)
     versions = any(version for _, version, _ in rows)
     titles = ["What", *(["Version"] if versions else []), "Cases", "Result"]
     yield "| " + " | ".join(titles) + " |"
     yield "|" + "---|" * len(titles)
     for name, version, cases in sorted(rows, key=by_name):
-        cells = [name, *([version] if versions else []), cases, result(rows[name, version, cases])]
+        cells = [name, *([version] if versions else []), cases, rows[name, version, cases]]
         yield "| " + " | ".join(map(cell, cells)) + " |"
 
 

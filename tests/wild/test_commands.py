@@ -131,9 +131,9 @@ def check(command, jobs, user, data, work, group):
     twice, ran_twice = trial.cached(twice=True)
     assert twice == plain
     assert_part(command, ran_twice, ran)
-    unserved = "; reads the origin" if command.sees == NEVER else ""
+    served = "from the origin" if command.sees == NEVER else "cold, warm, dropped"
     record(group, command.name, version_of(command, jobs.place),
-           f"cold, warm, dropped, as {user.name}{unserved}", "same")
+           f"{served}: as {user.name}", "same")
 
 
 def version_of(command, place):

@@ -148,8 +148,8 @@ def hits_wanted(names):
 def record_all(guest, names, text):
     guest.ran.update(names)
     for name in names:
-        unserved = "; reads the origin" if cases[name].sees in (NEVER, OPENS) else ""
-        record(GROUP, name, guest.found[name]["version"], text + unserved, "same")
+        served = "from the origin" if cases[name].sees in (NEVER, OPENS) else "cold, warm, dropped"
+        record(GROUP, name, guest.found[name]["version"], f"{served}: {text}", "same")
 
 
 def test_in_one_process(guests, jobs, user):
@@ -165,7 +165,7 @@ def test_in_one_process(guests, jobs, user):
     assert total(dropped, "fills") > 0 < total(dropped, "hits")
     assert total(rained, "fills") > 0
     assert ran.fills > hits_wanted(names)
-    record_all(guest, names, f"cold, warm, dropped, as {user.name}")
+    record_all(guest, names, f"one process as {user.name}")
 
 
 # Workers that import everything anew take their time: in the slice, few cases and one user.
@@ -191,7 +191,7 @@ def test_in_workers(guests, jobs, slice_user, how):
         assert_same(plain, found["said"], f"plain when {name}, {how}")
     assert warm["counts"][""]["hits"] >= hits_wanted(names)
     assert warm["counts"][""]["fills"] == 0
-    record_all(guest, names, f"{how}: cold, warm, dropped, as {slice_user.name}")
+    record_all(guest, names, f"{how} as {slice_user.name}")
 
 
 @pytest.mark.parametrize("name", [name for name in cases if ALL or cases[name].main])
