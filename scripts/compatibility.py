@@ -20,7 +20,8 @@ Made by `make compatibility` from what the tests recorded; not edited by hand. E
 subject that was run without the library and under it, and compared: what it read, the errors it
 met, what `stat` told it. *Same* means that nothing differed, and that the cache had its part in it;
 of a program that the library cannot see (static, or with system calls of its own), that it read
-the origin. Any other result is a difference that is known, and what it is.
+the origin. Any other result is a difference that is known, and what it is. CI runs a slice of this;
+`make test-all` runs every case, and a row is there when it was run for this page.
 
 Made on {system}, kernel {kernel}, {libc}, {machine}.
 """
