@@ -85,7 +85,7 @@ static enum stk_bypass standing_reason(struct stk_cache *cache, const struct stk
         return STK_BYPASS_NONE;
     }
     struct stk_tier_shared *tier = cache->tier.shared;
-    bool pressed = atomic_load(&tier->pressed) != 0 && !stk_pressure_admits(tier);
+    bool pressed = atomic_load(&tier->pressed) != 0 && !stk_pressure_admits(tier, 0);
     return pressed ? STK_BYPASS_MEMORY : STK_BYPASS_BUDGET;
 }
 

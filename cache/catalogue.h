@@ -54,7 +54,8 @@ struct stk_tier_shared {
     uint32_t pays;              /* 1: for the catalogue, which is in the same file system */
     _Atomic uint32_t pressed;   /* 1: memory is short, see cache/pressure.h */
     _Atomic int64_t pressure_looked_ns;
-    char home[STK_TIER_PATH_BYTES]; /* DIR/stoker-UID, without symbolic links */
+    _Atomic int64_t pressure_admitted_bytes; /* since then */
+    char home[STK_TIER_PATH_BYTES];          /* DIR/stoker-UID, without symbolic links */
     struct stk_budget budget;
 };
 #define STK_TIER_READY UINT64_MAX

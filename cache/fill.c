@@ -134,7 +134,7 @@ static enum stk_bypass reserve(struct fill *fill)
     if (full_ns != 0 && (uint64_t)stk_clock_boottime_ns() - full_ns < FULL_PAUSE_NS) {
         return STK_BYPASS_TIER;
     }
-    if (!stk_pressure_admits(tier->shared)) {
+    if (!stk_pressure_admits(tier->shared, (int64_t)fill->record->size)) {
         return STK_BYPASS_MEMORY;
     }
     fill->blocks = stk_budget_blocks_of(fill->record->size, tier->shared->block_bytes);

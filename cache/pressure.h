@@ -17,9 +17,10 @@
 /* What is little where this many bytes are there in all. */
 int64_t stk_pressure_little(int64_t total_bytes);
 
-/* Whether this tier may take one more entry. Looks at the memory itself at most ten times a second
- * in all processes together; when the pressure ends, what it refused is tried again. */
-bool stk_pressure_admits(struct stk_tier_shared *tier);
+/* Whether this tier may take an entry of so many bytes. Looks at the memory itself ten times a
+ * second and after every 16 MiB, for all processes together: a fast disk fills what little there
+ * is within a tenth of a second. When the pressure ends, what it refused is tried again. */
+bool stk_pressure_admits(struct stk_tier_shared *tier, int64_t bytes);
 
 /* How many bytes of entries should go now; 0: none. Costs the reading of a few small files. */
 int64_t stk_pressure_excess(void);

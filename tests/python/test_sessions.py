@@ -114,9 +114,18 @@ def kill_run(jobs, data):
         process.wait(20)
 
 
+def runs_in(home):
+    """The names of the runs there, each of which has its count of decoded images beside it."""
+    names = os.listdir(f"{home}/runs")
+    runs = sorted(name for name in names if not name.startswith("."))
+    tallies = sorted(name for name in names if name.startswith("."))
+    assert tallies in ([], [f".{name}.decode" for name in runs])
+    return runs
+
+
 def test_what_a_killed_run_left_is_removed_at_the_next_start(jobs, data, home):
     kill_run(jobs, data)
-    wait_for(lambda: len(os.listdir(f"{home}/runs")) == 1)
+    assert len(runs_in(home)) == 1
     ran = jobs.run(reading(files(data), 1), path=data)
     assert (ran.fills, ran.hits) == (5, 0)
     assert not os.path.exists(home)
@@ -134,9 +143,9 @@ def test_what_a_killed_run_left_beside_a_live_one(jobs, data, home):
     with waiting(jobs, data) as live:
         assert read_line(live) == "ready"
         kill_run(jobs, data)
-        assert len(os.listdir(f"{home}/runs")) == 2
+        assert len(runs_in(home)) == 2
         assert jobs.stoker("clear", "--dead").stdout == "removed what dead runs left\n"
-        assert len(os.listdir(f"{home}/runs")) == 1
+        assert len(runs_in(home)) == 1
         err = live.communicate("go\n", timeout=20)[1]
     assert "10 opens of 5 files, 50.0% from the cache" in err
 
