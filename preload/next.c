@@ -32,3 +32,9 @@ void *stk_next(enum stk_symbol symbol)
     }
     return next == &missing ? NULL : next;
 }
+
+int stk_next_missing(void)
+{
+    errno = ENOSYS;
+    return -1;
+}

@@ -21,6 +21,9 @@ enum stk_symbol {
  */
 void *stk_next(enum stk_symbol symbol);
 
+/* What a symbol answers that has no next definition and no system call of its own: -1, ENOSYS. */
+int stk_next_missing(void);
+
 /* The next definition as a function of the given type. */
 #define STK_NEXT(symbol, type) ((type)stk_next(STK_SYM_##symbol))
 

@@ -2,7 +2,6 @@
  * access and its kin: a known file exists, and a file whose entry is there was readable to this
  * user. Everything else (writable, executable, not known) is the origin's to say.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <unistd.h>
@@ -42,12 +41,6 @@ static bool is_served(int dirfd, const char *path, int mode)
 }
 
 /* For libcs that lack a symbol, which none do that have the program's own reference to it. */
-static int unsupported(void)
-{
-    errno = ENOSYS;
-    return -1;
-}
-
 typedef int path_call(const char *, int);
 
 static int serve(enum stk_symbol symbol, const char *path, int mode)
@@ -56,7 +49,7 @@ static int serve(enum stk_symbol symbol, const char *path, int mode)
         return 0;
     }
     path_call *next = (path_call *)stk_next(symbol);
-    return next != NULL ? next(path, mode) : unsupported();
+    return next != NULL ? next(path, mode) : stk_next_missing();
 }
 
 #define ACCESS_SYMBOL(name)                                                                        \
@@ -76,5 +69,5 @@ STK_EXPORT(int, faccessat, int dirfd, const char *path, int mode, int flags)
     }
     int (*next)(int, const char *, int, int) =
         (int (*)(int, const char *, int, int))stk_next(STK_SYM_faccessat);
-    return next != NULL ? next(dirfd, path, mode, flags) : unsupported();
+    return next != NULL ? next(dirfd, path, mode, flags) : stk_next_missing();
 }

@@ -1,5 +1,4 @@
 /* Calls that change names and contents: truncate, rename, unlink, link. */
-#include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <sys/types.h>
@@ -9,12 +8,6 @@
 #include "preload/export.h"
 #include "preload/next.h"
 
-static int unsupported(void)
-{
-    errno = ENOSYS;
-    return -1;
-}
-
 /* ---- truncate ---- */
 
 static int serve_truncate(enum stk_symbol symbol, const char *path, off_t bytes)
@@ -22,7 +15,7 @@ static int serve_truncate(enum stk_symbol symbol, const char *path, off_t bytes)
     struct stk_write write;
     int (*next)(const char *, off_t) = (int (*)(const char *, off_t))stk_next(symbol);
     stk_write_before(&write, AT_FDCWD, path);
-    int result = next != NULL ? next(path, bytes) : unsupported();
+    int result = next != NULL ? next(path, bytes) : stk_next_missing();
     if (result == 0) {
         stk_write_done(&write, -1, AT_FDCWD, path);
     } else {
@@ -64,7 +57,7 @@ static int after_name(int result, int dirfd, const char *path)
     {                                                                                              \
         int (*next)(const char *) = (int (*)(const char *))stk_next(STK_SYM_##name);               \
         stk_change(STK_CHANGE_NAME, AT_FDCWD, path);                                               \
-        int result = next != NULL ? next(path) : unsupported();                                    \
+        int result = next != NULL ? next(path) : stk_next_missing();                               \
         return after_name(result, AT_FDCWD, path);                                                 \
     }
 
@@ -77,7 +70,7 @@ STK_EXPORT(int, unlinkat, int dirfd, const char *path, int flags)
     int (*next)(int, const char *, int) =
         (int (*)(int, const char *, int))stk_next(STK_SYM_unlinkat);
     stk_change(STK_CHANGE_NAME, dirfd, path);
-    int result = next != NULL ? next(dirfd, path, flags) : unsupported();
+    int result = next != NULL ? next(dirfd, path, flags) : stk_next_missing();
     return after_name(result, dirfd, path);
 }
 
@@ -98,7 +91,7 @@ static int next_two(const struct call *c)
 {
     void *next = stk_next(c->symbol);
     if (next == NULL) {
-        return unsupported();
+        return stk_next_missing();
     }
     switch (c->shape) {
     case TWO_PATHS:

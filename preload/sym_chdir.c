@@ -1,21 +1,14 @@
 /* chdir and fchdir: the working directory is not what it was (preload/far.h). */
-#include <errno.h>
 #include <stddef.h>
 
 #include "preload/export.h"
 #include "preload/far.h"
 #include "preload/next.h"
 
-static int unsupported(void)
-{
-    errno = ENOSYS;
-    return -1;
-}
-
 STK_EXPORT(int, chdir, const char *path)
 {
     int (*next)(const char *) = (int (*)(const char *))stk_next(STK_SYM_chdir);
-    int result = next != NULL ? next(path) : unsupported();
+    int result = next != NULL ? next(path) : stk_next_missing();
     stk_far_moved();
     return result;
 }
@@ -23,7 +16,7 @@ STK_EXPORT(int, chdir, const char *path)
 STK_EXPORT(int, fchdir, int fd)
 {
     int (*next)(int) = (int (*)(int))stk_next(STK_SYM_fchdir);
-    int result = next != NULL ? next(fd) : unsupported();
+    int result = next != NULL ? next(fd) : stk_next_missing();
     stk_far_moved();
     return result;
 }

@@ -2,7 +2,6 @@
  * Metadata through a descriptor. If it is an entry's, the call is made by path on the origin, for
  * whom the descriptor stands; if not, it goes on, and the file it belongs to is asked again.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,12 +39,6 @@ static int after(int result, enum stk_change kind, int fd)
     return result;
 }
 
-static int unsupported(void)
-{
-    errno = ENOSYS;
-    return -1;
-}
-
 /* Whether fd looks like an entry, by no more than a small stack. */
 static bool may_be_entry(int fd)
 {
@@ -62,7 +55,7 @@ static bool may_be_entry(int fd)
     static type name##_next PARAMETERS                                                             \
     {                                                                                              \
         type(*next) PARAMETERS = (type(*) PARAMETERS)stk_next(STK_SYM_##name);                     \
-        return AFTER(next != NULL ? next ARGUMENTS : unsupported());                               \
+        return AFTER(next != NULL ? next ARGUMENTS : stk_next_missing());                          \
     }                                                                                              \
     static __attribute__((noinline)) type name##_perhaps PARAMETERS                                \
     {                                                                                              \

@@ -1,5 +1,4 @@
 /* Calls that change metadata by path: chmod, chown, utime, setxattr. The origin is asked again. */
-#include <errno.h>
 #include <fcntl.h>
 #include <sys/time.h>
 #include <sys/types.h>
@@ -10,12 +9,6 @@
 #include "preload/entryfd.h"
 #include "preload/export.h"
 #include "preload/next.h"
-
-static int unsupported(void)
-{
-    errno = ENOSYS;
-    return -1;
-}
 
 /*
  * Defines a symbol that makes its next call between two looks at the change; the one with the large
@@ -29,7 +22,7 @@ static int unsupported(void)
     {                                                                                              \
         int(*next) PARAMETERS = (int(*) PARAMETERS)stk_next(STK_SYM_##name);                       \
         stk_change(KIND, DIRFD, path);                                                             \
-        int result = next != NULL ? next ARGUMENTS : unsupported();                                \
+        int result = next != NULL ? next ARGUMENTS : stk_next_missing();                           \
         if (result == 0) {                                                                         \
             stk_change(KIND, DIRFD, path);                                                         \
         }                                                                                          \

@@ -3,7 +3,6 @@
  * resolved is not true of them, so this process reads the origin from then on; a program that it
  * executes begins anew. Before the cache is set up nothing is resolved, and nothing lost.
  */
-#include <errno.h>
 #include <sched.h>
 #include <stddef.h>
 
@@ -11,12 +10,6 @@
 #include "preload/far.h"
 #include "preload/next.h"
 #include "preload/process.h"
-
-static int unsupported(void)
-{
-    errno = ENOSYS;
-    return -1;
-}
 
 /* The working directory may be another, too: of a mount namespace that is entered, its root. */
 static int after(int result)
@@ -34,18 +27,18 @@ static int after(int result)
 STK_EXPORT(int, chroot, const char *path)
 {
     int (*next)(const char *) = (int (*)(const char *))stk_next(STK_SYM_chroot);
-    return after(next != NULL ? next(path) : unsupported());
+    return after(next != NULL ? next(path) : stk_next_missing());
 }
 
 STK_EXPORT(int, unshare, int flags)
 {
     int (*next)(int) = (int (*)(int))stk_next(STK_SYM_unshare);
-    int result = next != NULL ? next(flags) : unsupported();
+    int result = next != NULL ? next(flags) : stk_next_missing();
     return (flags & CLONE_NEWNS) != 0 ? after(result) : result;
 }
 
 STK_EXPORT(int, setns, int fd, int kind)
 {
     int (*next)(int, int) = (int (*)(int, int))stk_next(STK_SYM_setns);
-    return after(next != NULL ? next(fd, kind) : unsupported());
+    return after(next != NULL ? next(fd, kind) : stk_next_missing());
 }
