@@ -67,6 +67,17 @@ int stk_sys_dup3(int from, int to, int flags)
     return (int)CALL3(dup3, from, to, flags);
 }
 
+int stk_sys_dup_above(int fd, int lowest)
+{
+    return (int)CALL3(fcntl, fd, F_DUPFD_CLOEXEC, lowest);
+}
+
+uint64_t stk_sys_descriptor_limit(void)
+{
+    struct rlimit64 limit = {0};
+    return CALL4(prlimit64, 0, RLIMIT_NOFILE, NULL, &limit) == 0 ? limit.rlim_cur : 0;
+}
+
 off_t stk_sys_lseek(int fd, off_t offset, int whence)
 {
     return CALL3(lseek, fd, offset, whence);

@@ -26,6 +26,10 @@ int stk_sys_openat(int dirfd, const char *path, int flags, mode_t mode);
 int stk_sys_open_nolinks(const char *path, int flags);
 int stk_sys_close(int fd);
 int stk_sys_dup3(int from, int to, int flags);
+/* The lowest free number from `lowest` on, close-on-exec; -EINVAL when that is beyond the limit. */
+int stk_sys_dup_above(int fd, int lowest);
+/* How many descriptors this process may have. */
+uint64_t stk_sys_descriptor_limit(void);
 off_t stk_sys_lseek(int fd, off_t offset, int whence);
 
 ssize_t stk_sys_read(int fd, void *buffer, size_t bytes);

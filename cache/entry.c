@@ -13,6 +13,8 @@
 #define ORIGIN_NOTE ";origin" /* in a root's directory: the path of the origin, for people */
 #define ENTRY_MODE  0400
 
+#define HIGH_NUMBERS 512 /* from here on, where the limit allows twice as many */
+
 size_t stk_entry_tree(char *out, size_t bytes, const char *home, const struct stk_root *root)
 {
     struct stk_text tree = stk_text_in(out, bytes);
@@ -111,6 +113,38 @@ static int identify(struct stk_entry_draft *draft)
     return error == 0 && !stk_entry_holds(draft) ? -EBADF : error;
 }
 
+/* A number far above those that programs get, and another one each time. */
+static int high_number(void)
+{
+    static _Atomic unsigned turn;
+    uint64_t limit = stk_sys_descriptor_limit();
+    uint64_t base = limit < 2 * HIGH_NUMBERS ? limit / 2 : HIGH_NUMBERS;
+    uint64_t spread = base / 2 + 1;
+    return (int)(base + atomic_fetch_add(&turn, 1) % spread);
+}
+
+/*
+ * A thread that closes numbers that are not its own makes others go on with numbers that are the
+ * next file's by then: a line of their log would be written into the draft, or what one thread
+ * fills into what another does. New files get the lowest number that is free; a high one is
+ * nobody's before and after. Without room for it the low one has to do.
+ */
+static int move_up(struct stk_entry_draft *draft)
+{
+    struct stk_entry_draft high = *draft;
+    high.fd = stk_sys_dup_above(draft->fd, high_number());
+    if (high.fd < 0) {
+        return 0;
+    }
+    if (!stk_entry_holds(&high)) {
+        stk_sys_close(high.fd); /* of a number that was somebody else's already */
+        return -EBADF;
+    }
+    stk_entry_close(draft);
+    draft->fd = high.fd;
+    return 0;
+}
+
 int stk_entry_begin(struct stk_entry_draft *draft, const char *home, uint64_t bytes)
 {
     struct stk_text path = stk_text_in(draft->path, sizeof draft->path);
@@ -125,6 +159,9 @@ int stk_entry_begin(struct stk_entry_draft *draft, const char *home, uint64_t by
         return draft->fd;
     }
     int error = identify(draft);
+    if (error == 0) {
+        error = move_up(draft);
+    }
     if (error == 0) {
         /* Room for all of it at once: the error comes here, and the file lies in one piece. */
         error = stk_sys_fallocate(draft->fd, 0, (off_t)bytes);

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/sysmacros.h>
 
 #include "base/clock.h"
 #include "base/sys.h"
@@ -29,6 +30,7 @@ struct fill {
     struct stk_cache *cache;
     const struct stk_place *place;
     struct stk_record *record;
+    const struct stk_identity *identity;
     int origin_fd;
     const char *entry;
     int64_t blocks;     /* reserved */
@@ -37,6 +39,16 @@ struct fill {
 
 /* ---- copying ---- */
 
+/* Whether the descriptor still is the origin's (see stk_entry_holds). Asks no server. */
+static bool holds_origin(const struct fill *fill)
+{
+    struct statx answer;
+    return stk_sys_statx(fill->origin_fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO,
+                         &answer) == 0 &&
+           answer.stx_ino == fill->identity->ino &&
+           makedev(answer.stx_dev_major, answer.stx_dev_minor) == fill->identity->dev;
+}
+
 static ssize_t read_patiently(int fd, void *buffer, size_t bytes, off_t offset)
 {
     ssize_t got = -EINTR;
@@ -44,6 +56,16 @@ static ssize_t read_patiently(int fd, void *buffer, size_t bytes, off_t offset)
         got = stk_sys_pread(fd, buffer, bytes, offset);
     }
     return got;
+}
+
+/* Before and after: the number may have been another file's in between, and be ours again. */
+static ssize_t read_origin(const struct fill *fill, char *buffer, off_t offset)
+{
+    if (!holds_origin(fill)) {
+        return -EBADF;
+    }
+    ssize_t got = read_patiently(fill->origin_fd, buffer, CHUNK_BYTES, offset);
+    return got < 0 || holds_origin(fill) ? got : -EBADF;
 }
 
 static int write_whole(int fd, const char *buffer, size_t bytes, off_t offset)
@@ -72,7 +94,7 @@ static enum stk_bypass copy_chunks(const struct fill *fill, const struct stk_ent
                                    char *buffer)
 {
     for (off_t offset = 0;;) {
-        ssize_t got = read_patiently(fill->origin_fd, buffer, CHUNK_BYTES, offset);
+        ssize_t got = read_origin(fill, buffer, offset);
         if (got == 0) {
             return (uint64_t)offset == fill->record->size ? STK_BYPASS_NONE : STK_BYPASS_CHANGED;
         }
@@ -145,7 +167,8 @@ static enum stk_bypass reserve(struct fill *fill)
 static enum stk_bypass reserve_excess(struct fill *fill, const struct stk_entry_draft *draft)
 {
     struct stat stat;
-    if (stk_sys_fstat(draft->fd, &stat) != 0 || stat.st_ino != draft->ino) {
+    if (stk_sys_fstat(draft->fd, &stat) != 0 || stat.st_ino != draft->ino ||
+        (uint64_t)stat.st_size != fill->record->size) {
         return STK_BYPASS_TIER;
     }
     int64_t excess = stat.st_blocks - fill->blocks;
@@ -408,7 +431,11 @@ bool stk_cache_fill(struct stk_cache *cache, const struct stk_place *place, int 
         return false;
     }
     outcome->record = stk_remember(cache, place, &identity);
-    struct fill fill = {.cache = cache, .place = place, .origin_fd = origin_fd, .entry = entry};
+    struct fill fill = {.cache = cache,
+                        .place = place,
+                        .identity = &identity,
+                        .origin_fd = origin_fd,
+                        .entry = entry};
     fill.record = stk_catalogue_record(&cache->catalogue, outcome->record);
     if (fill.record == NULL) {
         return false;

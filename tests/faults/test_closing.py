@@ -15,7 +15,7 @@ from origin import settle
 from slices import ALL
 
 FILES = 60
-ROUNDS = 60 if ALL else 4
+ROUNDS = 60 if ALL else 8
 
 
 @pytest.fixture(scope="module")

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "cache/entry.h"
@@ -179,6 +180,46 @@ START_TEST(discards)
 }
 END_TEST
 
+static rlim_t set_descriptors(rlim_t limit)
+{
+    struct rlimit old, new;
+    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &old), 0);
+    new = old;
+    new.rlim_cur = limit;
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &new), 0);
+    return old.rlim_cur;
+}
+
+/* Nobody gets its number by opening something, nor does the next draft. */
+START_TEST(numbers_are_out_of_the_way)
+{
+    UNIT_NEEDS_PRIVATE();
+    make_tier(1000, 1000, true);
+    rlim_t old = set_descriptors(1024);
+    int lowest = dup(0);
+    close(lowest);
+    struct stk_entry_draft first = begin("hello");
+    ck_assert_int_ge(first.fd, 512);
+    ck_assert_int_eq(fcntl(first.fd, F_GETFD), FD_CLOEXEC);
+    ck_assert_int_eq(dup(0), lowest);
+    int number = first.fd;
+    stk_entry_close(&first);
+    struct stk_entry_draft second = begin("hello");
+    ck_assert_int_eq(second.fd, number + 1);
+    stk_entry_close(&second);
+    set_descriptors(40);
+    struct stk_entry_draft third = begin("hello");
+    ck_assert_int_ge(third.fd, 20);
+    stk_entry_close(&third);
+    set_descriptors((rlim_t)lowest + 2); /* what is left is low */
+    struct stk_entry_draft last = begin("hello");
+    ck_assert_int_ge(last.fd, lowest);
+    ck_assert(stk_entry_holds(&last));
+    stk_entry_close(&last);
+    set_descriptors(old);
+}
+END_TEST
+
 START_TEST(no_room_for_a_draft)
 {
     UNIT_NEEDS_PRIVATE();
@@ -206,6 +247,7 @@ Suite *suite_entry(void)
     tcase_add_test(publish, no_budget_for_directories);
     tcase_add_test(publish, what_is_there_stays);
     tcase_add_test(publish, discards);
+    tcase_add_test(publish, numbers_are_out_of_the_way);
     tcase_add_test(publish, no_room_for_a_draft);
     return suite;
 }

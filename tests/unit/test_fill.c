@@ -604,6 +604,79 @@ START_TEST(published_by_another_meanwhile)
 }
 END_TEST
 
+/* Another thread closes a number under the fill; another file gets it, and then the first again. */
+#define TURNS 100
+
+struct turn {
+    int first, other, number;
+    _Atomic bool over;
+};
+
+static void *turn_number(void *context)
+{
+    struct turn *turn = context;
+    unsigned seed = 1;
+    while (!atomic_load(&turn->over)) {
+        dup2(turn->other, turn->number);
+        usleep(200 + (unsigned)rand_r(&seed) % 300);
+        dup2(turn->first, turn->number);
+        usleep(200 + (unsigned)rand_r(&seed) % 300);
+    }
+    return NULL;
+}
+
+/* A file of so many of the letter. */
+static int open_letters(const char *name, char letter)
+{
+    static char letters[1 << 20];
+    memset(letters, letter, sizeof letters);
+    unit_write(box_origin(name), letters, sizeof letters);
+    return open(box_origin(name), O_RDONLY);
+}
+
+static bool has_only(const char *path, char letter)
+{
+    static char got[1 << 20];
+    int fd = open(path, O_RDONLY);
+    ck_assert_int_eq(read(fd, got, sizeof got), sizeof got);
+    close(fd);
+    return got[0] == letter && memcmp(got, got + 1, sizeof got - 1) == 0;
+}
+
+/* Whose version the last fill took it for. */
+static uint64_t recorded_ino(void)
+{
+    struct stk_identity identity;
+    ck_assert(stk_record_get_identity(
+        stk_catalogue_record(&box.cache.catalogue, box.outcome.record), &identity));
+    return identity.ino;
+}
+
+START_TEST(numbers_that_turn)
+{
+    UNIT_NEEDS_PRIVATE();
+    pthread_t thread;
+    box_open();
+    struct turn turn = {.first = open_letters("first", 'a'), .other = open_letters("other", 'b')};
+    uint64_t first_ino = unit_stat(box_origin("first")).st_ino;
+    turn.number = dup(turn.first);
+    unit_tick();
+    ck_assert_int_eq(pthread_create(&thread, NULL, turn_number, &turn), 0);
+    int filled = 0;
+    for (int i = 0; i < TURNS; i++) {
+        const struct stk_place *place = box_place("first");
+        if (stk_cache_fill(&box.cache, place, turn.number, box.entry, &box.outcome)) {
+            ck_assert(has_only(box.entry, recorded_ino() == first_ino ? 'a' : 'b'));
+            filled++;
+            stk_drop_entry(&box.cache, box.outcome.record, box.entry);
+        }
+    }
+    atomic_store(&turn.over, true);
+    pthread_join(thread, NULL);
+    ck_assert_int_gt(filled, 0);
+}
+END_TEST
+
 /* Eight processes open the same files: each file is filled once. */
 START_TEST(single_flight)
 {
@@ -709,6 +782,7 @@ Suite *suite_fill(void)
     tcase_add_test(several, waits_for_another);
     tcase_add_test(several, filled_by_another_in_between);
     tcase_add_test(several, published_by_another_meanwhile);
+    tcase_add_test(several, numbers_that_turn);
     tcase_add_test(several, single_flight);
     return suite;
 }
