@@ -14,8 +14,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path[:0] = [str(HERE), str(HERE.parent / "lib")]
 
-from isolated import Isolated  # noqa: E402
-from jobs import Jobs  # noqa: E402
+from covered import jobs, place  # noqa: E402, F401
 from slices import ALL  # noqa: E402
 from users import USERS  # noqa: E402
 
@@ -54,21 +53,6 @@ def scratch(session_scratch):
     path = pathlib.Path(tempfile.mkdtemp(dir=session_scratch))
     path.chmod(0o777)
     return path
-
-
-@pytest.fixture
-def place():
-    """A mount namespace with a /dev/shm of its own."""
-    obstacle = Isolated.obstacle()
-    if obstacle:
-        pytest.skip(obstacle)
-    with Isolated() as isolated:
-        yield isolated
-
-
-@pytest.fixture
-def jobs(place, build, scratch):
-    return Jobs(place, build, scratch)
 
 
 def allowed(user):
