@@ -36,7 +36,15 @@ def build():
 @pytest.fixture(scope="session")
 def jpegs(tmp_path_factory):
     directory = tmp_path_factory.mktemp("jpegs")
-    images.write(directory)
+    images.write(directory, images.kinds())
+    return directory
+
+
+@pytest.fixture(scope="session")
+def arithmetic(tmp_path_factory):
+    """JPEGs of arithmetic coding."""
+    directory = tmp_path_factory.mktemp("arithmetic")
+    images.write(directory, images.arithmetic_kinds())
     return directory
 
 

@@ -1,7 +1,8 @@
-"""JPEGs of every kind that Pillow can write, made by the Pillow at hand."""
+"""JPEGs of every kind: those that Pillow can write, by the Pillow at hand, the others by cjpeg."""
 
 import io
 import random
+import subprocess
 
 from PIL import Image
 
@@ -22,6 +23,14 @@ def jpeg(image, **options):
     stream = io.BytesIO()
     image.save(stream, "JPEG", **options)
     return stream.getvalue()
+
+
+def cjpeg(image, *options):
+    """By libjpeg-turbo's own command, which knows more kinds than Pillow asks for."""
+    stream = io.BytesIO()
+    image.save(stream, "PPM")
+    return subprocess.run(["cjpeg", *options], input=stream.getvalue(), capture_output=True,
+                          check=True).stdout
 
 
 def exif(orientation):
@@ -47,9 +56,31 @@ def kinds():
         "one.jpg": jpeg(picture(1, 1)),
         "tall.jpg": jpeg(picture(3, 330)),
         "large.jpg": jpeg(picture(640, 480), quality=97, subsampling=0),
+        "440.jpg": cjpeg(image, "-sample", "1x2,1x1,1x1"),
+        "411.jpg": cjpeg(image, "-sample", "4x1,1x1,1x1"),
+        "410.jpg": cjpeg(image, "-sample", "4x2,1x1,1x1"),
+        "mixed.jpg": cjpeg(image, "-sample", "2x2,1x2,2x1"),
+        "rgb.jpg": cjpeg(image, "-rgb"),
+        "restart.jpg": cjpeg(image, "-restart", "3B"),
     }
 
 
-def write(directory):
-    for name, data in kinds().items():
+def arithmetic_kinds():
+    """{name: bytes}: Pillow decodes these if all of the file is in its first piece of 64 KB, or if
+    it happens to be lucky."""
+    kinds = {}
+    for name, size, options in (
+            ("small", (123, 97), ()), ("large", (640, 480), ()),
+            ("huge", (1200, 900), ("-restart", "1")),
+            ("444", (640, 480), ("-sample", "1x1,1x1,1x1")),
+            ("restart", (640, 480), ("-restart", "7B")),
+            ("grey", (700, 640), ("-grayscale",)), ("rgb", (400, 300), ("-rgb",)),
+            ("progressive", (640, 480), ("-progressive",)),
+            ("small-progressive", (90, 80), ("-progressive",))):
+        kinds[f"{name}.jpg"] = cjpeg(picture(*size), "-arithmetic", "-quality", "95", *options)
+    return kinds
+
+
+def write(directory, kinds):
+    for name, data in kinds.items():
         (directory / name).write_bytes(data)

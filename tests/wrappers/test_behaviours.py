@@ -5,6 +5,15 @@ from matrix import record
 from slices import ALL
 
 
+# In these there is nothing to decode: an error, another decoder's work, or an image that is not
+# looked at.
+IDLE = {"only_opened", "closed_early", "closed_file_early", "context_manager_unloaded", "closed",
+        "closed_unloaded", "verified", "drafted", "drafted_grey", "thumbnail", "hashing", "pipe",
+        "a_decoder_of_the_program", "another_mode_by_hand"}
+# These need what is not everywhere: a newer Pillow, torch.
+OPTIONAL = {"arrow", "torchvision_conversions", "tensors"}
+
+
 def test_behaviours(compare, jpegs):
     outcomes, counts = compare("behaviours.py", jpegs)
     assert len(outcomes) > 60
@@ -12,6 +21,9 @@ def test_behaviours(compare, jpegs):
     assert set(raised) <= {"unseekable", "closed_early", "closed_file_early", "pipe",
                            "a_decoder_of_the_program"}, raised
     assert counts["images"] > 200
+    absent = {name for name in OPTIONAL if outcomes[name][1] is None}
+    idle = {name for name, images in counts["cases"].items() if images == 0}
+    assert idle <= IDLE | absent, "nothing was decoded here"
     assert set(counts["settled"]) >= {"mode", "scans", "draft", "lenient", "customised"}
     record("Pillow under the hook", "behaviours", PIL.__version__, f"{len(outcomes)} cases", "same")
 
@@ -19,6 +31,8 @@ def test_behaviours(compare, jpegs):
 def test_damaged(compare, jpegs):
     outcomes, counts = compare("damaged.py", jpegs, 400 if ALL else 40)
     assert counts["settled"]["damaged"] > 200 and counts["images"] > 50
+    assert counts["cases"]["a JPEG named .png"] > 0 and counts["cases"]["no limit"] > 0
+    assert counts["cases"]["a warning by the bomb check"] > 0
     record("Pillow under the hook", "damaged files", PIL.__version__, f"{len(outcomes)} files",
            "same")
 
@@ -30,3 +44,27 @@ def test_sequences(compare, jpegs):
     assert counts["images"] > count
     record("Pillow under the hook", "random operations", PIL.__version__, f"{count} sequences",
            "same")
+
+
+def test_arithmetic_coding(compare, arithmetic):
+    """Pillow fails at some of these, depending on the size of the pieces it reads: so all are its
+    own."""
+    outcomes, counts = compare("arithmetic.py", arithmetic)
+    assert counts["images"] == 0 and counts["settled"]["unproven"] > 50
+    broken = [name for name, outcome in outcomes.items() if "broken data" in str(outcome)]
+    assert "large.jpg" in broken and "small.jpg" not in broken
+    assert "larger_pieces_of_one_image" not in broken
+    record("Pillow under the hook", "arithmetic coding", PIL.__version__, f"{len(outcomes)} cases",
+           "same")
+
+
+def test_threads_and_forks(ask, jpegs):
+    """For a minute each with STOKER_ALL=1."""
+    plain, _ = ask(False, "threads.py", jpegs, 1)
+    hooked, counts = ask(True, "threads.py", jpegs, 60 if ALL else 4)
+    assert plain["alone"] == hooked["alone"]
+    assert hooked["together"][1] == ["list", []], hooked["together"]
+    assert hooked["forked_while_decoding"][1] == ["tuple", [["list", []], ["list", ["0"]]]], hooked
+    assert counts["cases"]["together"] > 100 and counts["cases"]["forked_while_decoding"] > 20
+    record("Pillow under the hook", "8 threads, and forks beside them", PIL.__version__,
+           "a minute each" if ALL else "4 seconds each", "same")

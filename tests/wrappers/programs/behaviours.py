@@ -328,7 +328,7 @@ def exif_transposed():
 def tables():
     image = opened()
     image.load()
-    return image.quantization, image.layers, image.layer, image.applist, image.app
+    return image.quantization, image.layers, image.layer, image.applist, image.app, image
 
 
 @case
@@ -660,6 +660,19 @@ def arrays():
     return (numpy.asarray(opened()), numpy.array(image), numpy.array(image, copy=True),
             numpy.asarray(image, dtype="float32"), numpy.asarray(image.transpose(0)),
             sorted(image.__array_interface__), Image.fromarray(numpy.array(image)))
+
+
+@case
+def tensors():
+    try:
+        import numpy
+        import torch
+    except ImportError:
+        return None
+    image = opened().convert("RGB").resize((40, 30), 2)
+    return (torch.from_numpy(numpy.array(image)), torch.as_tensor(numpy.array(opened())),
+            torch.tensor(numpy.asarray(opened().transpose(0))),
+            torch.frombuffer(bytearray(opened().tobytes()), dtype=torch.uint8))
 
 
 @case

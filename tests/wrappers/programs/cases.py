@@ -2,7 +2,8 @@
 
     @case
     def name(): return anything
-    tell()                     one JSON line for each case; last what was decoded by Stoker
+    tell()                     one JSON line for each case; last what was decoded by Stoker, and in
+                               which cases
 
 With HOOK=1 in the environment the hook is in place before anything else happens.
 """
@@ -92,13 +93,19 @@ def outcome(function):
     return result + [messages]
 
 
+def counts():
+    return stoker.counts() if HOOKED else {"images": 0, "settled": {}}
+
+
 def tell():
     only = sys.argv[2:] if len(sys.argv) > 2 else None
+    engaged = {}
     for name, function in CASES.items():
         if only is None or name in only:
+            before = counts()["images"]
             print(json.dumps([name, outcome(function)]))
-    counts = stoker.counts() if HOOKED else {}
-    print(json.dumps(["counts", counts]))
+            engaged[name] = counts()["images"] - before
+    print(json.dumps(["counts", {**counts(), "cases": engaged}]))
 
 
 def reopened(data):

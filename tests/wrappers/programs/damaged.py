@@ -6,11 +6,11 @@ import os
 import random
 import struct
 import sys
-import tempfile
 
 import cases
-from cases import CASES, Image, outcome
+from cases import CASES, Image
 from PIL import ImageFile
+from steps import steps
 
 DIRECTORY, FLIPS = sys.argv[1], int(sys.argv[2])
 del sys.argv[2]
@@ -22,43 +22,6 @@ NAMES = ["color.jpg", "444.jpg", "422.jpg", "grey.jpg", "progressive.jpg", "opti
 def content(name):
     with open(os.path.join(DIRECTORY, name), "rb") as file:
         return file.read()
-
-
-def steps(data, as_file=False):
-    """The outcome of each step that a script takes; the first error stays where it arises."""
-    results = []
-    with tempfile.NamedTemporaryFile(suffix=".jpg") as file:
-        file.write(data)
-        file.flush()
-
-        def fresh():
-            return Image.open(file.name if as_file else io.BytesIO(data))
-
-        results.append(outcome(lambda: fresh().size)[:3])
-        if results[0][0] == "raised":
-            return results
-        results.append(outcome(lambda: bool(fresh().load()))[:3])
-        results.append(outcome(lambda: fresh().convert("RGB").tobytes())[:3])
-
-        def region():
-            image = fresh().convert("RGB")
-            width, height = image.size
-            image = image.crop((width // 3, height // 3, width // 3 * 2 + 1, height // 3 * 2 + 1))
-            return image.resize((20, 20), 2).transpose(0)
-
-        results.append(outcome(region)[:3])
-        stream = io.BytesIO(data)
-
-        def position():
-            image = Image.open(stream)
-            try:
-                image.load()
-            finally:
-                state = (stream.closed, stream.tell(), len(image.tile), image.fp is None)
-            return state
-
-        results.append(outcome(position)[:3])
-    return results
 
 
 def add(name, data, **options):
@@ -111,7 +74,10 @@ add("only SOI", b"\xff\xd8\xff")
 png = io.BytesIO()
 Image.open(os.path.join(DIRECTORY, "color.jpg")).save(png, "PNG")
 add("a PNG named .jpg", png.getvalue(), as_file=True)
+add("a JPEG named .png", content("color.jpg"), as_file=True, suffix=".png")
 add("CMYK", content("cmyk.jpg"))
+add("of 12 bits", patched(content("color.jpg"), content("color.jpg").find(b"\xff\xc0") + 4, b"\x0c"))
+add("lossless", patched(content("color.jpg"), content("color.jpg").find(b"\xff\xc0") + 1, b"\xc3"))
 mpo = io.BytesIO()
 Image.open(os.path.join(DIRECTORY, "444.jpg")).save(
     mpo, "MPO", save_all=True, append_images=[Image.open(os.path.join(DIRECTORY, "color.jpg"))])
@@ -140,13 +106,16 @@ def lenient():
 CASES["LOAD_TRUNCATED_IMAGES"] = lenient
 
 
-def bomb_check():
-    Image.MAX_IMAGE_PIXELS, before = 1000, Image.MAX_IMAGE_PIXELS
+def with_limit(pixels, data):
+    Image.MAX_IMAGE_PIXELS, before = pixels, Image.MAX_IMAGE_PIXELS
     try:
-        return steps(with_size(content("color.jpg"), 3000, 2000))
+        return steps(data)
     finally:
         Image.MAX_IMAGE_PIXELS = before
 
 
-CASES["an error by the bomb check"] = bomb_check
+CASES["an error by the bomb check"] = lambda: with_limit(1000, content("color.jpg"))
+CASES["a warning by the bomb check"] = lambda: with_limit(8000, content("color.jpg"))
+CASES["no limit"] = lambda: with_limit(None, content("color.jpg"))
+CASES["more than the limit, cut"] = lambda: with_limit(8000, content("color.jpg")[:1500])
 cases.tell()
