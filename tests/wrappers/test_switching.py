@@ -220,31 +220,86 @@ def test_no_pillow(jobs, scratch, photo):  # noqa: F811
     assert ran.stdout == "none\n"
 
 
-def test_subinterpreters(photo, environment):
-    """They get a hook of their own, or none; nothing breaks."""
-    code = f"""
-import sys
+INTERPRETERS = """
+import json, sys
 try:
-    import _xxsubinterpreters as subs
+    import _interpreters as subs
 except ImportError:
-    try:
-        import _interpreters as subs
-    except ImportError:
-        sys.exit(0)
-other = subs.create()
-subs.run_string(other, '''
+    import _xxsubinterpreters as subs
+
+INSIDE = '''
+import hashlib, json, sys
 try:
-    from stoker import Image
-    Image.open({str(photo)!r}).tobytes()
+    from PIL import Image
+    image = Image.open(sys_argv[1]).convert("RGB").crop((3, 3, 80, 70)).resize((20, 20), 2)
+    waits = type(vars(image).get("_im") or vars(image).get("im")).__name__ == "Plan"
+    said = [waits, hashlib.sha1(image.tobytes()).hexdigest()]
+except ImportError as error:
+    said = [False, str(error)]
+with open(sys_argv[2], "a") as file:
+    print(json.dumps(said), file=file)
+'''
+
+def inside(kind):
+    if kind == "main":
+        exec(INSIDE, {"sys_argv": sys.argv})
+        return
+    if subs.__name__ == "_interpreters":
+        one = subs.create(kind)
+    else:
+        one = subs.create(isolated=kind == "isolated")
+    subs.run_string(one, f"sys_argv = {sys.argv!r}" + INSIDE)
+    subs.destroy(one)
+
+for kind in ("legacy", "main", "legacy", "isolated", "main", "isolated"):
+    inside(kind)
+package = sys.modules.get("stoker") or sys.modules.get("_stoker")
+print(package.counts()["images"] if package else None)
+"""
+
+
+def test_subinterpreters(jpegs, scratch):  # noqa: F811
+    """Those that share the GIL have a hook of their own. Those that do not cannot import us, nor,
+    mostly, Pillow: either way it is as without us."""
+    def run(how, path):
+        said = scratch / how
+        env = {"PATH": os.environ["PATH"], "PYTHONPATH": str(path), "HOME": str(scratch)}
+        done = subprocess.run([PYTHON, "-c", INTERPRETERS,
+                               jpegs / "color.jpg", said], env=env, text=True, capture_output=True)
+        assert done.returncode == 0, done.stderr
+        lines = [json.loads(line) for line in said.read_text().splitlines()]
+        return ([line[0] for line in lines], ([line[1] for line in lines], done.stderr),
+                done.stdout)
+
+    _, plain, _ = run("plain", "")
+    waited, hooked, images = run("hooked", SITE)
+    assert len(plain[0]) == 6 and plain == hooked
+    assert waited[:3] == [True] * 3 and waited[4]
+    assert int(images) == sum(waited)
+
+
+UNSUITABLE = """
+import sys, types
+FREE, IMPLEMENTATION, VERSION = sys.argv[1:]
+sys.abiflags += FREE
+sys.implementation = types.SimpleNamespace(**{**vars(sys.implementation), "name": IMPLEMENTATION})
+sys.version_info = tuple(map(int, VERSION.split("."))) + ("final", 0)
+try:
+    import sitecustomize
 except ImportError:
     pass
-''')
-subs.destroy(other)
-from stoker import Image
-Image.open({str(photo)!r}).tobytes()
-import stoker
-print(stoker.counts()["images"] > 0)
+print("_stoker_waiting" in sys.modules, [path for path in sys.path if "site.zip" in path],
+      "stoker" in sys.modules)
 """
-    done = subprocess.run([PYTHON, "-c", code], env=environment, text=True, capture_output=True)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout in ("True\n", "")
+
+
+@pytest.mark.parametrize("kind,imported", [
+    (("", "cpython", "3.11.2"), True), (("", "cpython", "3.14.0"), True),
+    (("t", "cpython", "3.14.0"), False), (("", "pypy", "3.11.2"), False),
+    (("", "cpython", "3.10.9"), False)])
+def test_stands_aside_where_it_cannot_be(kind, imported):
+    """As a free-threaded build, another implementation or an older version would have it."""
+    env = {"PATH": os.environ["PATH"], "PYTHONPATH": str(SITE)}
+    done = subprocess.run([PYTHON, "-S", "-c", UNSUITABLE, *kind], env=env, text=True,
+                          capture_output=True)
+    assert done.stderr == "" and done.stdout == f"{imported} [] False\n"
