@@ -1,9 +1,12 @@
 """The package itself: memory, what it may be linked to, and `pip install .`."""
 
+import json
 import os
 import shutil
 import subprocess
 import sys
+import tarfile
+import zipfile
 
 import pytest
 from conftest import BUILD, HERE, ROOT
@@ -44,22 +47,99 @@ def test_stub_names_all():
     assert set(done.stdout.split()) == declared
 
 
-@pytest.mark.skipif(not ALL, reason="builds everything anew: only with STOKER_ALL=1")
-def test_pip_install(tmp_path, jpegs, environment, place):  # noqa: F811
-    venv = tmp_path / "venv"
-    subprocess.run([sys.executable, "-m", "venv", venv], check=True)
-    tree = tmp_path / "tree"
-    shutil.copytree(ROOT, tree, ignore=shutil.ignore_patterns("build", ".git", "*.egg-info"))
-    built = subprocess.run([venv / "bin/pip", "install", "-q", "pillow", tree], text=True,
-                           capture_output=True, env={**environment, "PYTHONPATH": ""})
-    if built.returncode != 0 and "No matching distribution" in built.stderr:
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory):
+    """A copy of the sources, without what was built in them."""
+    copy = tmp_path_factory.mktemp("sources") / "tree"
+    shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(
+        "build", ".git", "*.egg-info", "__pycache__", ".pytest_cache"))
+    return copy
+
+
+def new_venv(place):
+    subprocess.run([sys.executable, "-m", "venv", place], check=True)
+    return place / "bin"
+
+
+def pip(programs, environment, *arguments):
+    """Skips where there is no index to take setuptools or Pillow from."""
+    done = subprocess.run([programs / "pip", *arguments], text=True, capture_output=True,
+                          env={**environment, "PYTHONPATH": ""})
+    if done.returncode != 0 and "No matching distribution" in done.stderr:
         pytest.skip("no package index can be reached")
-    assert built.returncode == 0, built.stderr
-    script = ("import sys; from PIL import Image; Image.open(sys.argv[1]).tobytes();"
-              "import stoker; print(stoker.counts())")
-    ran = place.run([venv / "bin/stoker", "run", "--path", jpegs, "--", venv / "bin/python", "-c",
-                     script, jpegs / "color.jpg"])
-    assert ran.stdout == "{'images': 1, 'settled': {}}\n" and "1 images decoded" in ran.stderr
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture(scope="module")
+def sdist(tree, tmp_path_factory, environment):
+    """The source distribution."""
+    programs = new_venv(tmp_path_factory.mktemp("sdist") / "venv")
+    if subprocess.run([programs / "python", "-c", "import setuptools"],
+                      capture_output=True).returncode != 0:
+        pip(programs, environment, "install", "-q", "setuptools")
+    made = programs.parent.parent / "made"
+    subprocess.run([programs / "python", "setup.py", "-q", "sdist", "-d", made], cwd=tree,
+                   check=True, capture_output=True, env={**environment, "PYTHONPATH": ""})
+    archive, = made.iterdir()
+    return archive
+
+
+# What only the repository needs.
+NOT_DISTRIBUTED = {".ci/run", ".editorconfig", ".gitignore"}
+
+
+def test_the_source_distribution_is_complete(sdist):
+    if not (ROOT / ".git").exists():
+        pytest.skip("no checkout: nothing says which files there must be")
+    listed = subprocess.run(["git", "-c", f"safe.directory={ROOT}", "ls-files"], cwd=ROOT,
+                            check=True, capture_output=True, text=True).stdout
+    with tarfile.open(sdist) as packed:
+        names = {member.name.partition("/")[2] for member in packed if member.isfile()}
+    missing = {name for name in listed.splitlines() if (ROOT / name).is_file()} - names
+    assert missing == NOT_DISTRIBUTED & set(listed.splitlines())
+    assert not [name for name in names if "__pycache__" in name or name.startswith("build/")]
+
+
+def make_wheel(source, tmp_path, environment):
+    """By pip, in an environment that has nothing of ours."""
+    pip(new_venv(tmp_path / "maker"), environment, "wheel", "-q", "--no-deps", "-w",
+        tmp_path / "wheels", source)
+    wheel, = (tmp_path / "wheels").iterdir()
+    return wheel
+
+
+WHEEL_HAS = {"_core.abi3.so", "_core.pyi", "__init__.py", "__init__.pyi", "transforms.pyi",
+             "py.typed", "check.bin", "site.zip", "waiting/_stoker_waiting.py", "bin/stoker",
+             "lib/libstoker.so"}
+RUN_BY_WHEEL = """
+import sys
+from PIL import Image
+Image.open(sys.argv[1]).tobytes()
+import stoker
+print(stoker.counts(), stoker.__file__.startswith(sys.prefix))
+"""
+
+
+@pytest.mark.skipif(not ALL, reason="builds everything anew: only with STOKER_ALL=1")
+@pytest.mark.parametrize("source", ["tree", "sdist"])
+def test_wheel(source, request, tmp_path, jpegs, environment, place):  # noqa: F811
+    """`pip install .`, and the same of a source distribution: a wheel with all in it, that serves
+    files and decodes them where nothing else of Stoker's is."""
+    wheel = make_wheel(request.getfixturevalue(source), tmp_path, environment)
+    assert "-cp311-abi3-linux_" in wheel.name
+    with zipfile.ZipFile(wheel) as packed:
+        names = {name.partition("/")[2] for name in packed.namelist()
+                 if name.startswith("stoker/")}
+    assert WHEEL_HAS <= names
+    programs = new_venv(tmp_path / "venv")
+    pip(programs, environment, "install", "-q", "pillow", wheel)
+    shutil.rmtree(tmp_path / "maker")
+    summary = tmp_path / "summary.json"
+    ran = place.run([programs / "stoker", "run", "--path", jpegs, f"--json={summary}", "--",
+                     programs / "python", "-c", RUN_BY_WHEEL, jpegs / "color.jpg"])
+    told = json.loads(summary.read_text())
+    assert ran.stdout == "{'images': 1, 'settled': {}} True\n"
+    assert told["decode"] == {"images": 1, "settled": {}} and told["opens"] > 0
 
 
 WAITING = """
