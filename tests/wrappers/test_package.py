@@ -56,9 +56,9 @@ def tree(tmp_path_factory):
     return copy
 
 
-def new_venv(place):
-    subprocess.run([sys.executable, "-m", "venv", place], check=True)
-    return place / "bin"
+def new_venv(directory):
+    subprocess.run([sys.executable, "-m", "venv", directory], check=True)
+    return directory / "bin"
 
 
 def pip(programs, environment, *arguments):
@@ -100,11 +100,11 @@ def test_the_source_distribution_is_complete(sdist):
     assert not [name for name in names if "__pycache__" in name or name.startswith("build/")]
 
 
-def make_wheel(source, tmp_path, environment):
+def make_wheel(source, directory, environment):
     """By pip, in an environment that has nothing of ours."""
-    pip(new_venv(tmp_path / "maker"), environment, "wheel", "-q", "--no-deps", "-w",
-        tmp_path / "wheels", source)
-    wheel, = (tmp_path / "wheels").iterdir()
+    pip(new_venv(directory / "maker"), environment, "wheel", "-q", "--no-deps", "-w",
+        directory / "wheels", source)
+    wheel, = (directory / "wheels").iterdir()
     return wheel
 
 
