@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from typing import NamedTuple
 
 import ground
 from measure import QUICK, Table, ratio, spread, times
@@ -21,10 +22,30 @@ for each in ("tests/slowfs", "examples/demo"):
 
 SCRIPT = os.path.join(ground.REPOSITORY, "bench", "epoch_script.py")
 CLASSES = 20
-IMAGES = {"decode": 300, "bytes": 1000}
 STARTS = {0: 3, 1: 4, 5: 2}  # by the origin's latency
 PAIRS = {0: 2, 1: 6, 5: 2}  # of later epochs; at 1 ms is what is required
-NAMES = {"decode": "decode and RandomResizedCrop", "bytes": "bytes only"}
+
+
+class Variant(NamedTuple):
+    """What the script does, and what of it Stoker may do."""
+    name: str
+    script: str
+    images: int
+    options: tuple = ()
+    latencies: tuple = tuple(STARTS)
+
+    @property
+    def is_job(self):
+        return self.script == "decode"
+
+
+VARIANTS = (
+    Variant("decode and RandomResizedCrop", "decode", 300, latencies=(1,)),
+    # Pillow decodes on both sides: only where the bytes come from is compared.
+    Variant("the same with --no-decode", "decode", 300, ("--no-decode",)),
+    Variant("bytes only", "bytes", 1000),
+)
+MOST_IMAGES = max(variant.images for variant in VARIANTS)
 
 
 class Script:
@@ -69,8 +90,8 @@ def get_photographs():
     import photos
     directory = os.path.join(ground.OUT, "photos")
     if not os.path.isdir(directory):
-        ground.say("making %d photographs" % max(IMAGES.values()))
-        photos.make_photos(directory, CLASSES, max(IMAGES.values()) // CLASSES)
+        ground.say("making %d photographs" % MOST_IMAGES)
+        photos.make_photos(directory, CLASSES, MOST_IMAGES // CLASSES)
     return os.path.join(directory, "train")
 
 
@@ -86,15 +107,16 @@ def take(photographs, count, directory):
 
 def run_start(variant, slow, local, memory, pairs):
     """One start of both processes: lists of images per second, by lane."""
-    stoker = [ground.STOKER, "run", "--path", slow.mountpoint, "--tier", "/dev/shm", "--"]
+    stoker = [ground.STOKER, "run", *variant.options, "--path", slow.mountpoint, "--tier",
+              "/dev/shm", "--"]
     lanes = {}
 
     def add(lane, script, directory):
         with slow.counting() as counted:
             lanes.setdefault(lane, []).append(script.epoch(directory))
-        lanes.setdefault(lane + " operations", []).append(counted.file_ops / IMAGES[variant])
+        lanes.setdefault(lane + " operations", []).append(counted.file_ops / variant.images)
 
-    with Script(stoker, variant) as ours, Script([], variant) as bare:
+    with Script(stoker, variant.script) as ours, Script([], variant.script) as bare:
         for each in bare, ours:
             each.epoch(local)  # page cache, imports
         add("none", bare, slow.mountpoint)
@@ -132,8 +154,8 @@ def against(ours, peers):
 
 
 def add_rows(table, variant, latency, lanes):
-    prefix = "%s, origin %g ms: " % (NAMES[variant], latency)
-    required = variant == "decode" and latency == 1
+    prefix = "%s, origin %g ms: " % (variant.name, latency)
+    required = variant.is_job and latency == 1
 
     def row(what, ours, peer, name, goal=None):
         table.row(prefix + what, "images/s", ours, peer, peer_name=name, decimals=0, goal=goal,
@@ -146,17 +168,17 @@ def add_rows(table, variant, latency, lanes):
     row("later epochs", lanes["later"], lanes["memory"], "copied to /dev/shm by hand")
     if latency == 1:
         for lane, what in (("first", "epoch 1"), ("later", "later epochs")):
-            table.row("%s, operations on the origin per image, %s" % (NAMES[variant], what), "ops",
+            table.row("%s, operations on the origin per image, %s" % (variant.name, what), "ops",
                       lanes[lane + " operations"], lanes["none operations"], kind="more",
                       peer_name="without the library")
 
 
 def measure_variant(table, slowfs, variant, photographs, directory):
-    local = take(photographs, IMAGES[variant], os.path.join(directory, variant))
+    local = take(photographs, variant.images, os.path.join(directory, variant.name))
     with ground.scratch("/dev/shm") as shm, slowfs.SlowFS(local) as slow:
-        memory = os.path.join(shm, variant)
+        memory = os.path.join(shm, variant.script)
         copy_to_memory(local, memory)
-        for latency in (1,) if QUICK else STARTS:
+        for latency in (1,) if QUICK else variant.latencies:
             slow.latency_ms = latency
             add_rows(table, variant, latency,
                      measure_lanes(variant, slow, local, memory, latency))
@@ -168,7 +190,7 @@ def measure():
     try:
         photographs = get_photographs()
         with ground.scratch() as directory:
-            for variant in IMAGES:
+            for variant in VARIANTS:
                 measure_variant(table, slowfs, variant, photographs, directory)
     except (slowfs.SlowFSError, ImportError) as error:
         raise ground.Skip(str(error)) from error
