@@ -156,6 +156,7 @@ test-newest: all $(B)/slowfs $(PRELOAD_BIN)/counters $(VENV)/ready ## the tests 
 		$(if $(T),-k '$(T)')
 	@STOKER_BUILD=$(B) $(VENV)/bin/python -m pytest -q --tb=short tests/transforms $(if $(T),-k '$(T)')
 	@STOKER_BUILD=$(B) $(VENV)/bin/python -m pytest -q --tb=short tests/wrappers $(if $(T),-k '$(T)')
+	@$(MAKE) --no-print-directory test-pillows
 
 # ---- tests/paths and tests/versions: every road to a file, every change of one ----
 
@@ -255,9 +256,10 @@ test-wild: all $(WILD_PROGRAMS) ## tests of Python loaders, command-line tools a
 test-wrappers: all ## tests of the Python package, and of Pillow under its hook
 	@STOKER_BUILD=$(B) $(PYTHON) -m pytest -q --tb=short tests/wrappers $(if $(T),-k '$(T)')
 
-# PYTHON names an interpreter that has the Pillow in question, and pytest.
-test-pillow: all ## Pillow's own tests, with the hook and without (fetches its sources from PyPI)
-	@STOKER_BUILD=$(B) $(PYTHON) tests/wrappers/pillow_suite.py $(T)
+# Of Debian's version and of three more; T names a file of them, such as test_image_resize.
+test-pillow: all $(PILLOWS_READY) ## Pillow's own tests, with the hook and without (fetches its sources from PyPI)
+	@failed=; for python in $(PYTHON) $(PILLOW_PYTHONS); do \
+		STOKER_BUILD=$(B) $$python tests/wrappers/pillow_suite.py $(T) || failed=1; done; [ -z "$$failed" ]
 
 # ---- tests/transforms: the torchvision side of it ----
 

@@ -9,19 +9,30 @@ $(B)/tests/libdecode.so: $(call objects,tests/decode/library.c) $(B)/libstokerde
 test-decode: $(B)/tests/libdecode.so ## tests of decoding and resizing against Pillow
 	@STOKER_BUILD=$(B) $(PYTHON) -m pytest -q --tb=short tests/decode $(if $(T),-k '$(T)')
 
-# One environment for each order of the passes that Pillow has had, besides Debian's own.
+# One environment for each order of the passes that Pillow has had, besides Debian's own. They go with
+# `make clean`, too; PILLOW_VENVS=DIRECTORY puts them where they stay.
 PILLOWS := 11.3.0 12.3.0 13.0.0
+PILLOW_VENVS ?= build
+PILLOW_PYTHONS := $(PILLOWS:%=$(PILLOW_VENVS)/venv-pillow-%/bin/python)
+PILLOWS_READY := $(PILLOWS:%=$(PILLOW_VENVS)/venv-pillow-%/ready)
 EXACT_CASES ?= 10000
 
-build/venv-pillow-%/ready:
+$(PILLOW_VENVS)/venv-pillow-%/ready: tests/decode/decode.mk
 	$(PYTHON) -m venv $(@D)
-	$(@D)/bin/pip install --quiet pillow==$* numpy
+	$(@D)/bin/pip install --quiet pillow==$* numpy pytest
 	@touch $@
 
-.PHONY: test-exact
-test-exact: $(B)/tests/libdecode.so $(PILLOWS:%=build/venv-pillow-%/ready) ## 10,000 random images against each of four Pillows
-	@for python in $(PYTHON) $(PILLOWS:%=build/venv-pillow-%/bin/python); do \
+.PHONY: test-exact test-pillows
+test-exact: $(B)/tests/libdecode.so $(PILLOWS_READY) ## 10,000 random images against each of four Pillows
+	@for python in $(PYTHON) $(PILLOW_PYTHONS); do \
 		STOKER_BUILD=$(B) $$python tests/decode/exact.py --cases $(EXACT_CASES) || exit 1; done
+
+# The slice that `make test` runs with Debian's Pillow, with each of the others.
+test-pillows: all $(B)/tests/libdecode.so $(PILLOWS_READY) ## tests of pixels and of the hook with three more Pillows
+	@for python in $(PILLOW_PYTHONS); do \
+		STOKER_BUILD=$(B) $$python -m pytest -q --tb=short tests/decode $(if $(T),-k '$(T)') && \
+		STOKER_BUILD=$(B) $$python -m pytest -q --tb=short tests/wrappers $(if $(T),-k '$(T)') || \
+		exit 1; done
 
 # ---- the kernels against each other; those of arm64 in an emulated processor ----
 
