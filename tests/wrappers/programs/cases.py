@@ -77,8 +77,9 @@ def show(value):
 
 
 def without_places(text):
-    """Addresses and the names of temporary files differ from process to process."""
-    return re.sub(r"/[^ ']*", "/", re.sub(r"0x[0-9a-fA-F]+", "0x", text))
+    """Addresses, numbers of processes, names of temporary files differ from process to process."""
+    text = re.sub(r"0x[0-9a-fA-F]+", "0x", re.sub(r"pid=\d+", "pid", text))
+    return re.sub(r"/[^ ']*", "/", text)
 
 
 def outcome(function):
