@@ -17,7 +17,7 @@
 #define PLAN_BYTES  32
 #define CORPUS      "tests/fuzz/corpus/decode"
 #define MOST_FILES  64
-#define SYSTEMATIC  100000 /* variations of the corpus */
+#define SYSTEMATIC  2000000 /* variations of the corpus: a minute of them */
 #define MOST_PIXELS (1u << 20)
 
 static struct stk_decoder *decoders[4];
