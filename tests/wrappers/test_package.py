@@ -162,6 +162,11 @@ assert images() == 2, "settled once, then ordinary"
 image = Image.open(sys.argv[1]).convert("RGB")
 [image.crop((n, n, n + 9, n + 9)).tobytes() for n in range(10)]
 assert images() == 4, "the second crop makes ordinary pixels of it"
+image = Image.open(sys.argv[1]).convert("RGB").resize((64, 50), 2).crop((4, 5, 44, 40))
+image = image.transpose(0).crop((1, 2, 30, 30)).transpose(1).crop((0, 1, 20, 21)).transpose(3)
+assert images() == 4, "what comes behind a resize waits, too"
+image.tobytes()
+assert images() == 5
 """
 
 

@@ -73,7 +73,7 @@ def _plans(jpeg, size):
     for box in regions:
         left, top, right, bottom = (max(n, 0) for n in box)
         if right > left and bottom > top:
-            for flip in (False, True):
+            for flip in range(4):
                 yield Plan(jpeg, (left, top, right, bottom), (right - left, bottom - top), 0, flip)
 
 
@@ -83,6 +83,8 @@ def _resizes(plan, filter):
                  (max(width - 1, 1), height // 3 or 1), (7, 5)):
         if size != plan.size:
             yield Plan(plan.source, plan.crop, size, filter, plan.flip)
+    yield Plan(plan.source, plan.crop, (width + 9, height + 9), filter, 3,
+               (1, 3, width + 5, height // 2 + 4))
 
 
 def _is_same(plan):

@@ -18,7 +18,9 @@ _Jpeg = JpegImagePlugin.JpegImageFile
 _installed = False
 
 # Whole numbers only: Pillow rounds, or refuses, what else may come.
-_FLIP_LEFT_RIGHT = (0, getattr(Image, "Transpose", Image).FLIP_LEFT_RIGHT)
+_FLIP_TYPES = (int, getattr(Image, "Transpose", int))
+# FLIP_LEFT_RIGHT, FLIP_TOP_BOTTOM, ROTATE_180: as the decoder's two directions.
+_FLIPS = {0: 1, 1: 2, 3: 3}
 _FILTER_TYPES = (int, getattr(Image, "Resampling", int))
 
 
@@ -109,7 +111,7 @@ def _crop(self, box=None):
         width, height = self.size
         if 0 <= box[0] < box[2] <= width and 0 <= box[1] < box[3] <= height:
             plan = _first_use(self)
-            if plan is not None and not plan.filter and not plan.flip:
+            if plan is not None:
                 return self._new(plan.cropped(box))
     return _PLAIN["crop"](self, box)
 
@@ -129,10 +131,10 @@ def _resize(self, size, resample=None, *arguments, **named):
 
 
 def _transpose(self, method):
-    if type(method) in (int, type(_FLIP_LEFT_RIGHT[1])) and method == 0:
+    if type(method) in _FLIP_TYPES and method in _FLIPS:
         plan = _first_use(self)
-        if plan is not None and not plan.flip:
-            return self._new(plan.flipped())
+        if plan is not None:
+            return self._new(plan.flipped(_FLIPS[method]))
     return _PLAIN["transpose"](self, method)
 
 

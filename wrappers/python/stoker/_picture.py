@@ -38,8 +38,8 @@ class Picture:
     @classmethod
     def of_plan(cls, plan, original):
         picture = cls(3, plan.size, source=plan.source, original=original)
-        picture._crop, picture._filter, picture._flip = plan.crop, plan.filter, int(plan.flip)
-        picture._resized = plan.size
+        picture._crop, picture._filter, picture._flip = plan.crop, plan.filter, plan.flip
+        picture._resized, picture._window = plan.target, plan.window or ()
         return picture
 
     # ---- noting ----

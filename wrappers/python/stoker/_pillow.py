@@ -23,6 +23,11 @@ def plain_load(image):
     return PLAIN.get("ImageFile.load", ImageFile.ImageFile.load)(image)
 
 
+def plainly(name, image, *arguments):
+    """What a method of Image.Image does as Pillow wrote it."""
+    return PLAIN.get(name, getattr(Image.Image, name))(image, *arguments)
+
+
 def load_plainly(source):
     """A JPEG as an ordinary image, decoded by Pillow."""
     image = JpegImagePlugin.JpegImageFile(io.BytesIO(source))

@@ -15,48 +15,73 @@ IMAGES, MODE, SCANS, DRAFT, LENIENT, STREAM, DAMAGED, UNPROVEN, CUSTOMISED = ran
 
 
 class Plan:
-    __slots__ = ("source", "crop", "size", "filter", "flip", "used", "cell")
+    __slots__ = ("source", "crop", "target", "window", "size", "filter", "flip", "used", "cell")
 
     # What Pillow's own Python code asks a core image for without wanting its pixels.
     mode = "RGB"
     bands = 3
     readonly = 0
 
-    def __init__(self, source, crop, size, filter, flip):
+    def __init__(self, source, crop, target, filter, flip, window=None):
         self.source = source  # the JPEG's bytes
         self.crop = crop
-        self.size = size
+        self.target = target  # the size that the crop is resized to
         self.filter = filter  # of the resize, in Pillow's numbers; 0: none
-        self.flip = flip
+        self.window = window  # what is wanted of the resized image; None: all
+        self.flip = flip  # 1: left to right, 2: top to bottom, 3: both
+        self.size = target if window is None else (window[2] - window[0], window[3] - window[1])
         self.used = False
         self.cell = {"core": None}
 
     def again(self):
-        return Plan(self.source, self.crop, self.size, self.filter, self.flip)
+        return Plan(self.source, self.crop, self.target, self.filter, self.flip, self.window)
 
     def cropped(self, box):
-        left, top = self.crop[0], self.crop[1]
-        crop = (left + box[0], top + box[1], left + box[2], top + box[3])
-        return Plan(self.source, crop, (box[2] - box[0], box[3] - box[1]), 0, False)
+        """A box of what the plan makes. A flip comes last: so the box is that of its mirror."""
+        box = _mirrored(box, self.size, self.flip)
+        if self.filter:
+            return Plan(self.source, self.crop, self.target, self.filter, self.flip,
+                        _within(self.window or (0, 0), box))
+        size = (box[2] - box[0], box[3] - box[1])
+        return Plan(self.source, _within(self.crop, box), size, 0, self.flip)
 
     def resized(self, size, filter):
-        return Plan(self.source, self.crop, size, filter, False)
+        """Of a plan that neither resizes nor flips."""
+        return Plan(self.source, self.crop, size, filter, 0)
 
-    def flipped(self):
-        return Plan(self.source, self.crop, self.size, self.filter, True)
+    def flipped(self, directions):
+        return Plan(self.source, self.crop, self.target, self.filter, self.flip ^ directions,
+                    self.window)
 
-    def order(self, channels):
+    def order(self, channels, layout=HWC, type=U8, table=None):
         """The plan as the decoder takes it."""
         left, top, right, bottom = self.crop
         whole = (0.0, 0.0, right - left, bottom - top)
-        return (self.crop, self.size, whole, FILTERS.get(self.filter, 0), _pillow.PASS_ORDER,
-                1 if self.flip else 0, channels, HWC, U8, None)
+        order = (self.crop, self.target, whole, FILTERS.get(self.filter, 0), _pillow.PASS_ORDER,
+                 self.flip, channels, layout, type, table)
+        return order if self.window is None else order + (self.window,)
 
     def pixels(self, channels):
         """Rows of pixels as bytes; an int when it cannot be decoded."""
         pixels = _core.decode(self.source, self.order(channels), None)
         _core.count(IMAGES if type(pixels) is bytes else DAMAGED)
         return pixels
+
+
+def _within(outer, box):
+    """A box inside of another one, from where that one begins."""
+    x, y = outer[:2]
+    return x + box[0], y + box[1], x + box[2], y + box[3]
+
+
+def _mirrored(box, size, flip):
+    """Where a box of a flipped image was before the flip."""
+    left, top, right, bottom = box
+    if flip & 1:
+        left, right = size[0] - right, size[0] - left
+    if flip & 2:
+        top, bottom = size[1] - bottom, size[1] - top
+    return left, top, right, bottom
 
 
 def core_of(plan):
@@ -80,10 +105,15 @@ def reference(plan):
     """What Pillow makes of it, errors and warnings included."""
     image = _pillow.load_plainly(plan.source)
     if plan.crop != (0, 0) + image.size:
-        image = image.crop(plan.crop)
+        image = _pillow.plainly("crop", image, plan.crop)
     if plan.filter:
-        image = image.resize(plan.size, plan.filter)
-    return _pillow.core(image.transpose(0) if plan.flip else image)
+        image = _pillow.plainly("resize", image, plan.target, plan.filter)
+    if plan.window is not None:
+        image = _pillow.plainly("crop", image, plan.window)
+    for direction in (1, 2):
+        if plan.flip & direction:
+            image = _pillow.plainly("transpose", image, direction - 1)
+    return _pillow.core(image)
 
 
 class Access:

@@ -191,7 +191,7 @@ def of_image(image, tail):
     tensor, memory = tail.tensor(image.size)
     plan = _hook._first_use(image) if tail.channels == 3 else None
     if plan is not None:
-        status = _core.decode(plan.source, plan.order(3)[:6] + tail.order(), memory)
+        status = _core.decode(plan.source, plan.order(*tail.order()), memory)
         _core.count(DAMAGED if type(status) is int else IMAGES)
     else:
         status = _core.transform(image.tobytes(), (width, height, tail.channels),

@@ -40,7 +40,7 @@ def take(image):
     if reason is not None:
         _core.count(reason)
         return None
-    plan = Plan(source, (0, 0) + image.size, image.size, 0, False)
+    plan = Plan(source, (0, 0) + image.size, image.size, 0, 0)
     _leave(image, len(source), info[8])
     image.__dict__[_pillow.FIELD] = plan
     return plan
