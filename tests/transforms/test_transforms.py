@@ -4,6 +4,8 @@ generator left the same."""
 import concurrent.futures
 import io
 import random
+import re
+import subprocess
 
 import numpy
 import pytest
@@ -212,6 +214,48 @@ def test_damaged_files(tmp_path):
         assert str(found.value)[:30] == str(expected.value)[:30]
     with pytest.raises(FileNotFoundError):
         pipeline(tmp_path / "none.jpg")
+
+
+def outcome(function, *arguments):
+    try:
+        return function(*arguments)
+    except Exception as error:
+        return type(error), re.sub("0x[0-9a-f]+", "0x", str(error))
+
+
+def assert_same_outcome(data, pipeline, case):
+    """Pillow's error or its pixels. Whether there were pixels."""
+    expected = outcome(lambda: pipeline(pil(data)))
+    found = outcome(S.Compose(pipeline.transforms), data)
+    if type(expected) is tuple:
+        assert found == expected, case
+        return False
+    assert_same(expected, found, case)
+    return True
+
+
+def test_changed_bytes():
+    data = pictures.jpeg(pictures.image(120, 110))
+    pipeline = T.Compose([T.Resize(50), T.CenterCrop(40), T.ToTensor()])
+    before, outcomes = stoker.counts()["images"], set()
+    for seed in range(2000 if ALL else 200):
+        dice = random.Random(seed)
+        changed = bytearray(data)
+        for _ in range(dice.randint(1, 3)):
+            changed[dice.randrange(2, len(data) if seed % 2 else 640)] = dice.randrange(256)
+        outcomes.add(assert_same_outcome(bytes(changed), pipeline, seed))
+    assert outcomes == {True, False} and stoker.counts()["images"] > before + 20
+
+
+@pytest.mark.parametrize("size,fails", [((90, 80), False), ((640, 480), True)])
+def test_arithmetic_coding(size, fails):
+    """Pillow fails at those that it does not read in one piece, and so do we."""
+    ppm = io.BytesIO()
+    pictures.image(*size).save(ppm, "PPM")
+    data = subprocess.run(["cjpeg", "-arithmetic", "-quality", "98"], input=ppm.getvalue(),
+                          check=True, capture_output=True).stdout
+    pipeline = T.Compose([T.Resize(50), T.ToTensor()])
+    assert assert_same_outcome(data, pipeline, size) != fails
 
 
 def test_every_value_by_many_means():
