@@ -1,11 +1,16 @@
 """What programs do with images, one case each. Argument: a directory of JPEGs (see images.py)."""
 
 import copy
+import gzip
 import io
+import mmap
 import os
 import pickle
 import sys
+import tarfile
+import tempfile
 import threading
+import zipfile
 
 import cases
 from cases import Image, case
@@ -153,6 +158,55 @@ def own_stream():
     image = Image.open(stream)
     image.load()
     return image, stream.tell()
+
+
+class Halting(io.BytesIO):
+    """Gives less than it is asked for."""
+
+    def read(self, size=-1):
+        return super().read(min(size, 999) if size > 999 else size)
+
+
+@case
+def stream_that_gives_little():
+    results = []
+    for name in ("color.jpg", "large.jpg"):
+        stream = Halting(data(name) + b"z" * 5000)
+        image = Image.open(stream)
+        image.load()
+        results.append((image, stream.tell()))
+    return results
+
+
+@case
+def members_of_archives():
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as zipped:
+        for name in ("color.jpg", "large.jpg"):
+            zipped.writestr(name, data(name))
+    tarred = io.BytesIO()
+    with tarfile.open(fileobj=tarred, mode="w") as tar:
+        tar.add(path("color.jpg"), "color.jpg")
+        tar.add(path("large.jpg"), "large.jpg")
+    results = []
+    for name in ("color.jpg", "large.jpg"):
+        with zipfile.ZipFile(packed) as zipped, zipped.open(name) as member:
+            results.append((Image.open(member).convert("RGB"), member.tell()))
+        tarred.seek(0)
+        with tarfile.open(fileobj=tarred) as tar:
+            member = tar.extractfile(name)
+            results.append((Image.open(member).convert("RGB"), member.tell()))
+    return results
+
+
+@case
+def other_files():
+    compressed = gzip.GzipFile(fileobj=io.BytesIO(gzip.compress(data("large.jpg"))))
+    with tempfile.SpooledTemporaryFile() as spooled, open(path(), "rb") as file:
+        spooled.write(data("large.jpg"))
+        mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        return [(Image.open(each).convert("RGB"), each.tell())
+                for each in (compressed, spooled, mapped)]
 
 
 class Unseekable(io.RawIOBase):
@@ -319,9 +373,23 @@ def getexif():
     return dict(image.getexif()), image, dict(image.getexif())
 
 
+def turned(orientation):
+    stream, exif = io.BytesIO(), Image.Exif()
+    exif[0x0112] = orientation
+    opened().save(stream, "JPEG", exif=exif.tobytes())
+    return Image.open(stream)
+
+
 @case
 def exif_transposed():
-    return ImageOps.exif_transpose(opened("exif.jpg")), ImageOps.exif_transpose(opened())
+    return [ImageOps.exif_transpose(image) for image in (opened(), opened("exif.jpg"))] + [
+        ImageOps.exif_transpose(turned(orientation)) for orientation in range(10)]
+
+
+@case
+def exif_transposed_and_more():
+    return [ImageOps.exif_transpose(turned(orientation)).crop((3, 4, 60, 50)).resize((30, 20), 2)
+            for orientation in range(1, 9)]
 
 
 @case
@@ -418,6 +486,22 @@ def crops():
              (True, 0, 5, 5), (0, 0, 5), "abcd", (width, 0, width + 1, 2)]
     return [attempt(lambda box=box: opened().crop(box)) for box in boxes] + [
         attempt(lambda box=box: image.crop(box)) for box in boxes]
+
+
+@case
+def crops_above_the_limit():
+    """Pillow looks at the size of each crop, too."""
+    results, before = [], Image.MAX_IMAGE_PIXELS
+    for limit in (2500, 3000, 5000, 10000):
+        image = opened()
+        image.load()
+        Image.MAX_IMAGE_PIXELS = limit
+        try:
+            results.append(cases.outcome(lambda: image.crop((0, 0, 60, 50)).size))
+            results.append(cases.outcome(lambda: opened().convert("RGB").crop((9, 9, 99, 69))))
+        finally:
+            Image.MAX_IMAGE_PIXELS = before
+    return results
 
 
 @case

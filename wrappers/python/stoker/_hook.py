@@ -112,6 +112,7 @@ def _crop(self, box=None):
         if 0 <= box[0] < box[2] <= width and 0 <= box[1] < box[3] <= height:
             plan = _first_use(self)
             if plan is not None:
+                Image._decompression_bomb_check((box[2] - box[0], box[3] - box[1]))
                 return self._new(plan.cropped(box))
     return _PLAIN["crop"](self, box)
 
