@@ -1,5 +1,7 @@
 """The package itself: memory, what it may be linked to, and `pip install .`."""
 
+import ast
+import importlib
 import json
 import os
 import shutil
@@ -45,6 +47,19 @@ def test_stub_names_all():
     stub = (ROOT / "wrappers/python/stoker/_core.pyi").read_text()
     declared = {line.split("(")[0][4:] for line in stub.splitlines() if line.startswith("def ")}
     assert set(done.stdout.split()) == declared
+
+
+def test_stubs_name_only_what_the_oldest_python_has():
+    """Of the standard library; typing_extensions comes with the checkers."""
+    missing = []
+    for stub in (ROOT / "wrappers/python/stoker").glob("*.pyi"):
+        for node in ast.walk(ast.parse(stub.read_text())):
+            if isinstance(node, ast.ImportFrom) and node.module.partition(".")[0] in (
+                    sys.stdlib_module_names):
+                module = importlib.import_module(node.module)
+                missing += [f"{stub.name}: {node.module}.{each.name}" for each in node.names
+                            if not hasattr(module, each.name)]
+    assert not missing
 
 
 @pytest.fixture(scope="module")

@@ -1,9 +1,10 @@
 import os
-from collections.abc import Buffer, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal, TypeVar, overload
 
 import numpy as np
 from PIL import Image as Image
+from typing_extensions import Buffer
 
 __version__: str
 

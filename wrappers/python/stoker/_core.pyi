@@ -1,5 +1,6 @@
-from collections.abc import Buffer
 from typing import Any
+
+from typing_extensions import Buffer
 
 # (crop, size, box, filter, pass order, flip, channels, layout, type, table): struct stk_plan, in
 # its order; the numbers are decode.h's. A window may follow.
