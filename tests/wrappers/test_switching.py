@@ -71,6 +71,20 @@ def test_left_to_pillow(jobs, scratch, jpegs):  # noqa: F811
     assert "2 mode" in ran.stderr and "1 scans" in ran.stderr
 
 
+def test_what_was_found_to_differ_is_said(jobs, scratch, photo):  # noqa: F811
+    """The self-test's answer is kept; one that proves nothing leaves all to Pillow."""
+    script = scratch / "script.py"
+    script.write_text(SCRIPT)
+    env = {"XDG_CACHE_HOME": scratch / "cache"}
+    first = jobs.run([PYTHON, script, photo], path=photo.parent, env=env)
+    kept, = (scratch / "cache/stoker").iterdir()
+    kept.write_text("\n\n0\n")
+    second = jobs.run([PYTHON, script, photo], path=photo.parent, env=env)
+    assert decoded(first) == 1 and "unproven" not in first.stderr
+    assert second.json["decode"] == {"images": 0, "settled": {"unproven": 1}}
+    assert "left: 1 unproven (" in second.stderr and first.stdout == second.stdout
+
+
 def test_processes_count_together(jobs, scratch, photo):  # noqa: F811
     script = scratch / "many.py"
     script.write_text("""
