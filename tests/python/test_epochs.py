@@ -73,7 +73,7 @@ def test_every_kind_of_loader_under_stoker_run(jobs, origin, images, programs):
     top, folders = copies(origin, images, len(LOADERS))
     configurations = [f"{folder}:{loader}" for folder, loader in zip(folders, LOADERS)]
     ran = jobs.run([sys.executable, *program(programs, origin, 2, configurations)], path=top,
-                   timeout=180)
+                   timeout=900)
     check(json.loads(ran.stdout), len(LOADERS))
     assert_second_epoch_is_all_hits(ran, IMAGES * len(LOADERS))
 
@@ -82,7 +82,7 @@ def test_every_kind_of_loader_under_ld_preload_alone(jobs, origin, images, progr
     top, folders = copies(origin, images, len(LOADERS))
     configurations = [f"{folder}:{loader}" for folder, loader in zip(folders, LOADERS)]
     done = jobs.preloaded([sys.executable, *program(programs, origin, 2, configurations)], top,
-                          timeout=180)
+                          timeout=900)
     check(json.loads(done.stdout), len(LOADERS))
 
 
