@@ -1,59 +1,92 @@
 #!/bin/bash
-# Runs the tests, small ones first, and says at the end what passed: `make test`, `make test T=name`.
+# Runs the tests, two parts at a time, and says at the end what passed: `make test`, `make test T=name`.
 #     scripts/test.sh [NAME]
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
-make=("${MAKE:-make}" --no-print-directory)
 name=${1:-}
-failed=()
+scratch=$(mktemp -d)
+export MAKE=${MAKE:-make} scratch
+trap 'rm -rf "$scratch"' EXIT
 
-part() {
-    echo "== $*"
-    "${make[@]}" "$@" || failed+=("$1")
+# Runs the parts of one line, one after the other. What a part prints is shown when it has ended, in
+# one piece: another line's parts run at the same time.
+parts() {
+    for part; do
+        SECONDS=0
+        "$MAKE" --no-print-directory "$part" >"$scratch/$part" 2>&1 || echo "$part" >>"$scratch/failed"
+        flock "$scratch" cat <(echo "== $part ($SECONDS s)") "$scratch/$part"
+    done
+}
+export -f parts
+
+# The suite or case of the unit tests with that name, or the case that a test of that name is in.
+unit_of() {
+    awk -v name="$name" -F'"' '
+        FNR == 1 { suite = FILENAME; gsub(/.*test_|\.c/, "", suite); if (suite == name) print name }
+        /unit_case\(/ { variable = $1; sub(/ =.*/, "", variable); sub(/.*\*/, "", variable)
+                        of[variable] = $2; if ($2 == name) print name }
+        /tcase_add/ { split($0, word, /[(), ]+/); if (word[4] == name) print of[word[3]] }
+    ' tests/unit/test_*.c | head -n 1
 }
 
-# One test by name: a unit suite or case if there is one of that name, else what pytest finds.
+# One test by name: of the unit tests if there is one of that name, else what pytest finds.
 one() {
-    if grep -rqE "(suite_create|tcase_create|START_TEST|UNIT|SUITE|CASE)[( \"]+$name\b" tests/unit ||
-        [ -f "tests/unit/test_$name.c" ]; then
-        part test-unit "T=$name"
+    local unit
+    unit=$(unit_of)
+    if [ -n "$unit" ]; then
+        "$MAKE" --no-print-directory test-unit "T=$unit" || echo "$name" >>"$scratch/failed"
         return
     fi
-    "${make[@]}" test-programs
-    STOKER_BUILD=build "${PYTHON:-/usr/bin/python3}" -m pytest -q --tb=short tests/preload \
-        tests/python tests/paths tests/versions tests/faults tests/kills tests/cpython \
-        tests/neighbours tests/wild tests/decode tests/wrappers tests/transforms -k "$name" ||
-        failed+=("$name")
+    "$MAKE" --no-print-directory test-programs
+    local found='' status
+    for room in preload python paths versions faults kills cpython neighbours wild decode wrappers \
+        transforms; do
+        STOKER_BUILD=build "${PYTHON:-/usr/bin/python3}" -m pytest -q --tb=short "tests/$room" \
+            -k "$name" >"$scratch/$room" 2>&1
+        status=$?
+        [ "$status" -eq 5 ] && continue # nothing of that name
+        found=1
+        cat "$scratch/$room"
+        [ "$status" -eq 0 ] || echo "$room: $name" >>"$scratch/failed"
+    done
+    [ -n "$found" ] || echo "no test is called $name" >>"$scratch/failed"
 }
 
-all() {
-    part test-slowfs
-    part test-unit
-    part test-stress
-    part test-preload
-    part test-san
-    part test-fuzz
-    part test-python
-    part test-paths
-    part test-versions
-    part test-faults
-    part test-kills
-    part test-cpython
-    part test-neighbours
-    part test-wild
-    part test-kernels
-    part test-decode
-    part test-wrappers
-    part test-transforms
+# In each line what builds in one directory, or disturbs each other.
+lines() {
+    cat <<'END'
+test-slowfs
+test-unit
+test-san test-fuzz
+test-preload
+test-python
+test-stress test-kills
+test-paths
+test-versions
+test-faults
+test-wild
+test-cpython
+test-neighbours
+test-kernels
+test-decode
+test-wrappers
+test-transforms
+END
     if [ "${STOKER_ALL:-}" = 1 ]; then
-        part test-exact
-        part test-arm64
+        echo test-exact
+        echo test-arm64
     fi
+}
+
+# Most parts wait more than they compute.
+all() {
+    "$MAKE" --no-print-directory test-programs || echo test-programs >>"$scratch/failed"
+    lines | xargs -P 2 -I '{}' bash -c 'parts {}'
 }
 
 if [ -n "$name" ]; then one; else all; fi
-if [ ${#failed[@]} -gt 0 ]; then
-    echo "test: failed: ${failed[*]}" >&2
+if [ -s "$scratch/failed" ]; then
+    echo "test: failed: $(tr '\n' ' ' <"$scratch/failed")" >&2
     exit 1
 fi
 echo "test: all passed"

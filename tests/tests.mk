@@ -275,5 +275,5 @@ test-slowfs: $(B)/slowfs ## tests of the test file system itself
 	@$(PYTHON) -B tests/slowfs/test_slowfs.py
 
 .PHONY: test-programs
-test-programs: $(B)/slowfs $(PRELOAD_PROGRAMS) $(FAULTS_PROGRAMS) $(CPYTHON_PROGRAMS) \
-	$(KILLS_PROGRAMS) $(NEIGHBOURS_PROGRAMS)
+test-programs: all $(B)/slowfs $(B)/tests/unit $(B)/tests/hammer $(PRELOAD_PROGRAMS) \
+	$(FAULTS_PROGRAMS) $(CPYTHON_PROGRAMS) $(KILLS_PROGRAMS) $(NEIGHBOURS_PROGRAMS)
