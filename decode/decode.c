@@ -75,8 +75,9 @@ static bool image_is_sound(const struct stk_image *image, uint32_t channels)
     uint32_t own = image->channels;
     bool fits = own == channels || (own == 1 && channels > 1) || (own == 3 && channels == 4) ||
                 (own == 4 && channels == 3);
-    return image->data && (own == 1 || own == 3 || own == 4) && fits &&
-           image->width <= STK_LIMIT_OUTPUT && image->row_bytes >= (size_t)image->width * own;
+    bool there = image->rows || (image->data && image->row_bytes >= (size_t)image->width * own);
+    return there && (own == 1 || own == 3 || own == 4) && fits && image->unused <= (own == 4) &&
+           image->width <= STK_LIMIT_OUTPUT;
 }
 
 int stk_transform(struct stk_decoder *decoder, const struct stk_image *image,
@@ -96,6 +97,6 @@ int stk_transform(struct stk_decoder *decoder, const struct stk_image *image,
         return result;
     }
     stk_emit_open(&emit, decoder->kernels, plan, &geometry, target);
-    emit.clear_fourth = geometry.resized && image->channels != 4;
+    emit.clear_fourth = geometry.resized && (image->channels != 4 || image->unused);
     return stk_passes_run(&passes, &rows, &emit);
 }

@@ -127,6 +127,8 @@ struct stk_image {
     const void *data;
     uint32_t width, height, channels;
     size_t row_bytes;
+    const void *const *rows; /* where each row begins; NULL: at data, and row_bytes further on */
+    uint32_t unused; /* 1: of four channels the last means nothing; a resize makes it 0. Else 0 */
 };
 
 /*

@@ -30,11 +30,30 @@ void stk_emit_open(struct stk_emit *emit, const struct stk_kernels *kernels,
     }
 }
 
+/* Eight pixels a step, which compilers put in few instructions. */
+static void clear_fourth_bytes(uint8_t *out, const uint8_t *line, size_t pixels)
+{
+    size_t p = 0;
+    for (; p + 8 <= pixels; p += 8) {
+        uint32_t words[8];
+        memcpy(words, line + 4 * p, sizeof words);
+        for (size_t i = 0; i < 8; i++) {
+            words[i] &= 0x00ffffff;
+        }
+        memcpy(out + 4 * p, words, sizeof words);
+    }
+    for (; p < pixels; p++) {
+        memcpy(out + 4 * p, line + 4 * p, 3);
+        out[4 * p + 3] = 0;
+    }
+}
+
 static void four_bytes(uint8_t *out, const uint8_t *line, size_t pixels, bool clear_fourth)
 {
-    memcpy(out, line, 4 * pixels);
-    for (size_t p = 0; clear_fourth && p < pixels; p++) {
-        out[4 * p + 3] = 0;
+    if (clear_fourth) {
+        clear_fourth_bytes(out, line, pixels);
+    } else {
+        memcpy(out, line, 4 * pixels);
     }
 }
 

@@ -25,8 +25,8 @@ int stk_rows_open_jpeg(struct stk_rows *rows, struct stk_decoder *decoder, struc
 int stk_rows_open_image(struct stk_rows *rows, struct stk_decoder *decoder,
                         const struct stk_image *image, struct stk_region region, size_t slack)
 {
-    *rows = (struct stk_rows){.image = image, .region = region};
-    return make_band(rows, decoder, region.width + slack);
+    *rows = (struct stk_rows){.image = image, .region = region, .pixels = region.width + slack};
+    return make_band(rows, decoder, rows->pixels);
 }
 
 static void expand(uint8_t *out, const uint8_t *in, uint32_t channels, uint32_t pixels)
@@ -44,14 +44,39 @@ static void expand(uint8_t *out, const uint8_t *in, uint32_t channels, uint32_t 
     }
 }
 
-static int fill_from_image(struct stk_rows *rows)
+static const uint8_t *image_row(const struct stk_image *image, size_t y)
+{
+    return image->rows ? image->rows[y] : (const uint8_t *)image->data + y * image->row_bytes;
+}
+
+/* Whether the row of four bytes a pixel can be used where it is: what may be read behind its end
+ * lies in the rows that follow it. */
+static bool can_stay(const struct stk_rows *rows, size_t y)
 {
     const struct stk_image *image = rows->image;
-    size_t top = rows->region.top + (size_t)rows->done;
-    const uint8_t *row = (const uint8_t *)image->data + top * image->row_bytes +
-                         (size_t)rows->region.left * image->channels;
-    expand(rows->band[0], row, image->channels, rows->region.width);
-    return 1;
+    size_t width = 4 * (size_t)image->width;
+    size_t end = 4 * (rows->region.left + rows->pixels) + STK_ROW_SLACK, more = end / width;
+    if (image->channels != 4 || more >= image->height - y) {
+        return false;
+    }
+    for (size_t i = 1; i <= more; i++) {
+        if (image_row(image, y + i) - image_row(image, y) != (ptrdiff_t)(i * width)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static int next_of_image(struct stk_rows *rows, const uint8_t **row)
+{
+    const struct stk_image *image = rows->image;
+    size_t y = rows->region.top + (size_t)rows->done;
+    *row = image_row(image, y) + (size_t)rows->region.left * image->channels;
+    if (!can_stay(rows, y)) {
+        expand(rows->band[0], *row, image->channels, rows->region.width);
+        *row = rows->band[0];
+    }
+    return STK_DECODE_OK;
 }
 
 static int fill_from_jpeg(struct stk_rows *rows)
@@ -60,10 +85,10 @@ static int fill_from_jpeg(struct stk_rows *rows)
     return stk_jpeg_read(rows->jpeg, rows->band, left < STK_BAND_ROWS ? left : STK_BAND_ROWS);
 }
 
-int stk_rows_next(struct stk_rows *rows, const uint8_t **row)
+static int next_of_jpeg(struct stk_rows *rows, const uint8_t **row)
 {
     if (rows->used == rows->filled) {
-        int filled = rows->jpeg ? fill_from_jpeg(rows) : fill_from_image(rows);
+        int filled = fill_from_jpeg(rows);
         if (filled < 0) {
             return filled;
         }
@@ -71,6 +96,12 @@ int stk_rows_next(struct stk_rows *rows, const uint8_t **row)
         rows->used = 0;
     }
     *row = rows->band[rows->used++] + 4 * (size_t)rows->indent;
-    rows->done++;
     return STK_DECODE_OK;
+}
+
+int stk_rows_next(struct stk_rows *rows, const uint8_t **row)
+{
+    int result = rows->image ? next_of_image(rows, row) : next_of_jpeg(rows, row);
+    rows->done += !result;
+    return result;
 }

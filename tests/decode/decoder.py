@@ -28,7 +28,8 @@ class Target(c.Structure):
 
 class Source(c.Structure):
     _fields_ = [("data", c.c_char_p), ("width", c.c_uint32), ("height", c.c_uint32),
-                ("channels", c.c_uint32), ("row_bytes", c.c_size_t)]
+                ("channels", c.c_uint32), ("row_bytes", c.c_size_t),
+                ("rows", c.POINTER(c.c_void_p)), ("unused", c.c_uint32)]
 
 
 def load():
@@ -71,8 +72,14 @@ class Decoder:
         return self._into(plan, lambda target: LIBRARY.test_decode(
             self.handle, data, len(data), plan, target))
 
-    def transform(self, pixels, size, channels, plan):
-        source = Source(pixels, size[0], size[1], channels, size[0] * channels)
+    def transform(self, pixels, size, channels, plan, unused=0, pieces=None):
+        """`pieces`: that many rows lie together; all of them if it is None."""
+        row = size[0] * channels
+        source = Source(pixels, size[0], size[1], channels, row, None, unused)
+        kept = in_pieces(pixels, row, pieces) if pieces else []
+        if pieces:
+            source.data, source.rows = None, (c.c_void_p * size[1])(*(
+                c.addressof(piece) + at * row for piece, rows in kept for at in range(rows)))
         return self._into(plan, lambda target: LIBRARY.test_transform(
             self.handle, source, plan, target))
 
@@ -91,6 +98,12 @@ class Decoder:
         result = call(target)
         assert memory.raw[size:] == b"\xa5" * 64, "written behind the target"
         return result, memory.raw[:size]
+
+
+def in_pieces(pixels, row, rows):
+    """[(memory of its own, how many rows it has)...]"""
+    parts = [pixels[at:at + row * rows] for at in range(0, len(pixels), row * rows)]
+    return [(c.create_string_buffer(part, len(part)), len(part) // row) for part in parts]
 
 
 def plan_for(size, crop=None, out=None, box=None, filter="bilinear", order=HORIZONTAL, flip=0,

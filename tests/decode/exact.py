@@ -92,6 +92,13 @@ def open_image(data):
     return image
 
 
+def stored(image):
+    """(bytes, size, channels) as Pillow has them in memory."""
+    if image.mode == "L":
+        return image.tobytes(), image.size, 1
+    return image.tobytes("raw", "RGBX"), image.size, 4
+
+
 def plan_of(case):
     return decoder.plan_for(case.size, case.crop, case.out, case.box, case.filter, ORDER, case.flip,
                             case.channels, case.planes, TABLE if case.floats else None,
@@ -108,7 +115,9 @@ def differences(seed):
         for way, (result, pixels) in (
                 ("decode", one.decode(data, plan)),
                 ("transform", one.transform(image.tobytes(), image.size,
-                                            1 if image.mode == "L" else 3, plan))):
+                                            1 if image.mode == "L" else 3, plan)),
+                ("stored", one.transform(*stored(image), plan, image.mode != "L",
+                                         1 + seed % 7 * (seed % 50)))):
             if result != decoder.OK:
                 found.append("%s %s: result %d" % (name, way, result))
             elif pixels != expected:

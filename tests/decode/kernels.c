@@ -129,7 +129,10 @@ static void run_images(unsigned cases)
 {
     for (unsigned i = 0; i < cases; i++) {
         uint32_t channels = below(2) ? 4 : 3, width = 1 + below(SIDE), height = 1 + below(SIDE);
-        struct stk_image image = {pixels, width, height, channels, (size_t)width * channels};
+        struct stk_image image = {
+            .data = pixels, .width = width, .height = height, .channels = channels};
+        image.row_bytes = (size_t)width * channels;
+        image.unused = channels == 4 && below(2);
         struct stk_plan plan = random_plan(width, height);
         run_case(i, &image, NULL, 0, &plan);
     }

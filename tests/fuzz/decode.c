@@ -167,8 +167,11 @@ static void compare(struct stk_decoder *decoder, const uint8_t *bytes, size_t si
                              .channels = plan->channels == 1 ? 1 : 3};
     struct output all = make_output(&whole), wanted = make_output(plan);
     if (stk_decode(decoder, bytes, size, &whole, &all.target) == STK_DECODE_OK) {
-        struct stk_image image = {all.target.data, info->width, info->height, whole.channels,
-                                  all.target.row_bytes};
+        struct stk_image image = {.data = all.target.data,
+                                  .width = info->width,
+                                  .height = info->height,
+                                  .channels = whole.channels,
+                                  .row_bytes = all.target.row_bytes};
         int result = stk_transform(decoder, &image, plan, &wanted.target);
         if (result != STK_DECODE_OK) {
             fuzz_fail("decoded, but the transform says %d", result);
