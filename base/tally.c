@@ -12,7 +12,7 @@
 #include "base/sys.h"
 #include "base/text.h"
 
-#define MAGIC UINT64_C(0x31796c6c61746b73) /* changes with the layout */
+#define MAGIC UINT64_C(0x32796c6c61746b73) /* changes with the layout */
 #define BYTES 4096                         /* of the file */
 
 struct stk_tally {
@@ -34,6 +34,7 @@ static const struct {
     [STK_TALLY_DAMAGED] = {"damaged", "damaged or cut short"},
     [STK_TALLY_UNPROVEN] = {"unproven", "not proven to be the same with this Pillow"},
     [STK_TALLY_CUSTOMISED] = {"customised", "the program changed how images are loaded"},
+    [STK_TALLY_RESIZED] = {"resized", "other images, resized here"},
 };
 
 /* A dot in front keeps it out of the list of runs. */

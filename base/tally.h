@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What is counted: images decoded by us; then those left to Pillow, by reason. */
+/* What is counted: images decoded by us; then those left to Pillow, by reason; then the rest. */
 enum stk_tally_slot {
     STK_TALLY_IMAGES,
     STK_TALLY_MODE,       /* grey, CMYK: not three colours */
@@ -23,7 +23,9 @@ enum stk_tally_slot {
     STK_TALLY_DAMAGED,    /* damaged or cut short */
     STK_TALLY_UNPROVEN,   /* this Pillow's pixels are not known to be the same */
     STK_TALLY_CUSTOMISED, /* the program changed how the image is loaded */
-    STK_TALLY_SLOTS
+    STK_TALLY_RESIZED,    /* no reason: ordinary images, not JPEGs that wait, resized by us */
+    STK_TALLY_SLOTS,
+    STK_TALLY_REASONS = STK_TALLY_RESIZED /* behind the last of them */
 };
 
 struct stk_tally;

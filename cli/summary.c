@@ -144,18 +144,26 @@ static uint64_t decoded(const struct session *session, enum stk_tally_slot slot)
     return session->tally != NULL ? stk_tally_read(session->tally, slot) : 0;
 }
 
-static void print_decoded(const struct session *session)
+static uint64_t left_to_pillow(const struct session *session)
 {
     uint64_t left = 0;
-    for (int slot = STK_TALLY_IMAGES + 1; slot < STK_TALLY_SLOTS; slot++) {
+    for (int slot = STK_TALLY_IMAGES + 1; slot < STK_TALLY_REASONS; slot++) {
         left += decoded(session, (enum stk_tally_slot)slot);
     }
-    if (left + decoded(session, STK_TALLY_IMAGES) == 0) {
-        return;
+    return left;
+}
+
+static void print_decoded(const struct session *session)
+{
+    uint64_t left = left_to_pillow(session), images = decoded(session, STK_TALLY_IMAGES);
+    uint64_t resized = decoded(session, STK_TALLY_RESIZED);
+    if (resized > 0) {
+        say("%" PRIu64 " images decoded, %" PRIu64 " left to Pillow, %" PRIu64 " others resized",
+            images, left, resized);
+    } else if (images + left > 0) {
+        say("%" PRIu64 " images decoded, %" PRIu64 " left to Pillow", images, left);
     }
-    say("%" PRIu64 " images decoded, %" PRIu64 " left to Pillow",
-        decoded(session, STK_TALLY_IMAGES), left);
-    for (int slot = STK_TALLY_IMAGES + 1; slot < STK_TALLY_SLOTS; slot++) {
+    for (int slot = STK_TALLY_IMAGES + 1; slot < STK_TALLY_REASONS; slot++) {
         enum stk_tally_slot why = (enum stk_tally_slot)slot;
         if (decoded(session, why) > 0) {
             fprintf(stderr, "  left: %" PRIu64 " %s (%s)\n", decoded(session, why),
@@ -217,14 +225,14 @@ static void write_decoded(FILE *out, const struct session *session)
     const char *comma = "";
     fprintf(out, "  \"decode\": {\"images\": %" PRIu64 ", \"settled\": {",
             decoded(session, STK_TALLY_IMAGES));
-    for (int slot = STK_TALLY_IMAGES + 1; slot < STK_TALLY_SLOTS; slot++) {
+    for (int slot = STK_TALLY_IMAGES + 1; slot < STK_TALLY_REASONS; slot++) {
         enum stk_tally_slot why = (enum stk_tally_slot)slot;
         if (decoded(session, why) > 0) {
             fprintf(out, "%s\"%s\": %" PRIu64, comma, stk_tally_name(why), decoded(session, why));
             comma = ", ";
         }
     }
-    fprintf(out, "}},\n");
+    fprintf(out, "}, \"resized\": %" PRIu64 "},\n", decoded(session, STK_TALLY_RESIZED));
 }
 
 static void write_epochs(FILE *out, const struct stk_run_counts *counts)

@@ -68,3 +68,14 @@ def test_threads_and_forks(ask, jpegs):
     assert counts["cases"]["together"] > 100 and counts["cases"]["forked_while_decoding"] > 20
     record("Pillow under the hook", "8 threads, and forks beside them", PIL.__version__,
            "a minute each" if ALL else "4 seconds each", "same")
+
+
+def test_resizes(compare, jpegs):
+    count = 20_000 if ALL else 1000
+    outcomes, counts = compare("resizes.py", jpegs, 0, count)
+    assert len(outcomes) == count + 1
+    assert counts["resized"] > count / 3
+    returned = sum(outcome[0] == "returned" for outcome in outcomes.values())
+    assert count / 2 < returned < count, "what Pillow refuses is asked for, too"
+    record("Pillow under the hook", "resizes of other images", PIL.__version__, f"{count} cases",
+           "same")

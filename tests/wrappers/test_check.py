@@ -32,7 +32,7 @@ def report(jpegs, environment, tmp_path):
 def test_everything_is_proven(report):
     samplings, filters, rgb, counts, _ = report()
     assert samplings == 6 and filters == [1, 2, 3, 4, 5] and rgb is True
-    assert counts == {"images": 1, "settled": {}}
+    assert counts == {"images": 1, "settled": {}, "resized": 0}
 
 
 @pytest.mark.parametrize("simd", ["c", "avx2", "avx512", "neon"])
@@ -49,7 +49,7 @@ def test_the_answer_is_remembered(report, tmp_path):
     kept.write_text("nonsense")
     assert report() == first
     kept.write_text("\n\n0\n")
-    assert report()[3] == {"images": 0, "settled": {"unproven": 1}}
+    assert report()[3] == {"images": 0, "settled": {"unproven": 1}, "resized": 0}
 
 
 def test_nowhere_to_remember(report, tmp_path):
@@ -79,10 +79,55 @@ def test_what_differs_is_left_to_pillow(report, tmp_path):
     good = report(home=tmp_path / "a")
     none = report(before=wrong("True"), home=tmp_path / "b")
     assert none[:3] == [0, [], False] or none[0] == 0 and none[2] is False
-    assert none[3] == {"images": 0, "settled": {"unproven": 1}} and none[4] == good[4]
+    assert none[3] == {"images": 0, "settled": {"unproven": 1}, "resized": 1}
+    assert none[4] == good[4]
     resize = report(before=wrong("plan[3] == 2"), home=tmp_path / "c")
     assert resize[:3] == [6, [1, 3, 4, 5], True]
-    assert resize[3] == {"images": 1, "settled": {}} and resize[4] == good[4]
+    assert resize[3] == {"images": 1, "settled": {}, "resized": 0} and resize[4] == good[4]
+
+
+WRONG_RESIZE = """
+from stoker import _core, _pillow
+def resize(source, target, *arguments):
+    status = _core.resize(source, target, *arguments)
+    if {condition}:
+        target.putpixel((0, 0), 77 if target.mode == "L" else (77,) * len(target.getpixel((0, 0))))
+    return status
+class Core:
+    def __getattr__(self, name):
+        return resize if name == "resize" else getattr(_core, name)
+_pillow._core = Core()
+"""
+
+RESIZES = """
+import json
+import stoker
+from stoker import Image, _check
+images = [Image.new(mode, (90, 80), 33 if mode == "L" else (9,) * len(mode)).resize((70, 60), 3)
+          for mode in ("L", "RGB", "CMYK")]
+print(json.dumps([sorted(_check.proven().bands), stoker.counts()["resized"],
+                  [sum(image.tobytes()) for image in images]]))
+"""
+
+
+def test_other_images_are_proven_too(report, tmp_path):
+    bands, resized, sums = report(RESIZES, home=tmp_path / "a")
+    assert (bands, resized) == ([1, 3, 4], 3)
+    for mode, left in (("L", [3, 4]), ("RGB", [1, 4]), ("CMYK", [1, 3])):
+        wrong = WRONG_RESIZE.format(condition=f"target.mode == {mode!r}")
+        assert report(RESIZES, wrong, tmp_path / mode) == [left, 2, sums]
+
+
+def test_memory_that_is_not_what_it_was(report, tmp_path):
+    """Of images whose description cannot be found nothing is believed."""
+    before = """
+from stoker import _core, _pillow
+class Core:
+    def __getattr__(self, name):
+        return (lambda *_: -2) if name == "resize" else getattr(_core, name)
+_pillow._core = Core()
+"""
+    assert report(RESIZES, before, tmp_path / "a")[:2] == [[], 0]
 
 
 def test_the_check_is_quick():

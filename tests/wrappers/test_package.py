@@ -153,8 +153,8 @@ def test_wheel(source, request, tmp_path, jpegs, environment, place):  # noqa: F
     ran = place.run([programs / "stoker", "run", "--path", jpegs, f"--json={summary}", "--",
                      programs / "python", "-c", RUN_BY_WHEEL, jpegs / "color.jpg"])
     told = json.loads(summary.read_text())
-    assert ran.stdout == "{'images': 1, 'settled': {}} True\n"
-    assert told["decode"] == {"images": 1, "settled": {}} and told["opens"] > 0
+    assert ran.stdout == "{'images': 1, 'settled': {}, 'resized': 0} True\n"
+    assert told["decode"] == {"images": 1, "settled": {}, "resized": 0} and told["opens"] > 0
 
 
 WAITING = """

@@ -34,6 +34,9 @@ int request_begin(struct request *request, PyObject *plan, PyObject *out);
  * an int. */
 PyObject *request_end(struct request *request, int status);
 
+/* Resizing Pillow's own images (pillow.c). */
+PyObject *core_resize(PyObject *module, PyObject *arguments);
+
 /* Counting (counts.c). */
 PyObject *core_count(PyObject *module, PyObject *arguments);
 PyObject *core_counts(PyObject *module, PyObject *unused);

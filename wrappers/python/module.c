@@ -62,6 +62,7 @@ static PyObject *core_decode(PyObject *module, PyObject *arguments)
 
 static int take_image(struct stk_image *image, PyObject *shape, const Py_buffer *in)
 {
+    *image = (struct stk_image){0};
     if (!PyArg_ParseTuple(shape, "III;not (width, height, channels)", &image->width, &image->height,
                           &image->channels)) {
         return -1;
@@ -161,6 +162,7 @@ static PyMethodDef methods[] = {
     {"probe", core_probe, METH_O, NULL},
     {"decode", core_decode, METH_VARARGS, NULL},
     {"transform", core_transform, METH_VARARGS, NULL},
+    {"resize", core_resize, METH_VARARGS, NULL},
     {"table", core_table, METH_VARARGS, NULL},
     {"publish", core_publish, METH_VARARGS, NULL},
     {"simd", core_simd, METH_NOARGS, NULL},

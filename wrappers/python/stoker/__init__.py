@@ -21,11 +21,12 @@ if os.environ.get("STOKER_RUN"):
 
 
 def counts():
-    """What this process decoded: {"images": n, "settled": {reason: n}}; settled are those that
-    were left to Pillow."""
+    """What this process decoded: {"images": n, "settled": {reason: n}, "resized": n}; settled are
+    those that were left to Pillow, resized are images other than JPEGs that wait."""
     settled = _core.counts()
-    images = settled.pop("images")
-    return {"images": images, "settled": {reason: n for reason, n in settled.items() if n}}
+    images, resized = settled.pop("images"), settled.pop("resized")
+    return {"images": images, "settled": {reason: n for reason, n in settled.items() if n},
+            "resized": resized}
 
 
 def __getattr__(name):

@@ -18,26 +18,29 @@ _proven = None
 
 
 class Proven:
-    """What is the same: samplings ((h, v) of each component), filters (Pillow's numbers), and RGB
-    files."""
+    """What is the same: samplings ((h, v) of each component), filters (Pillow's numbers), RGB
+    files, and the bands (1, 3, 4) of ordinary images that are resized."""
 
-    def __init__(self, samplings=(), filters=(), rgb=False):
+    def __init__(self, samplings=(), filters=(), rgb=False, bands=()):
         self.samplings = frozenset(samplings)
         self.filters = frozenset(filters)
         self.rgb = rgb
+        self.bands = frozenset(bands)
 
     def text(self):
         samplings = ";".join(",".join(f"{h}x{v}" for h, v in each)
                              for each in sorted(self.samplings))
         filters = ",".join(str(each) for each in sorted(self.filters))
-        return f"{samplings}\n{filters}\n{int(self.rgb)}\n"
+        bands = ",".join(str(each) for each in sorted(self.bands))
+        return f"{samplings}\n{filters}\n{int(self.rgb)}\n{bands}\n"
 
     @classmethod
     def from_text(cls, text):
-        samplings, filters, rgb = text.split("\n")[:3]
+        samplings, filters, rgb, bands = text.split("\n")[:4]
         return cls([tuple(tuple(int(n) for n in pair.split("x")) for pair in each.split(","))
                     for each in samplings.split(";") if each],
-                   [int(n) for n in filters.split(",") if n], rgb == "1")
+                   [int(n) for n in filters.split(",") if n], rgb == "1",
+                   [int(n) for n in bands.split(",") if n])
 
 
 def proven():
@@ -91,12 +94,51 @@ def _is_same(plan):
     """As Pillow stores it, the unused byte included."""
     try:
         expected = reference(plan)
-        encoder = Image.core.raw_encoder("RGB", "RGBX", 0, 1)
-        encoder.setimage(expected, (0, 0) + plan.size)
-        expected = encoder.encode(plan.size[0] * plan.size[1] * 4 + 65536)[2]
-        return _core.decode(plan.source, plan.order(4), None) == expected
+        return _core.decode(plan.source, plan.order(4), None) == _stored(expected)
     except Exception:
         return False
+
+
+def _ordinary():
+    """(bands, image) of pixels that were never in a file."""
+    for mode, bands in (("L", 1), ("RGB", 3), ("CMYK", 4)):
+        for width, height in ((37, 53), (3, 330), (41, 1)):
+            count = width * height * bands
+            values = bytes(n * n * 7 + n // 5 & 255 for n in range(count))
+            yield bands, Image.frombytes(mode, (width, height), values)
+
+
+def _is_resized(image, filter):
+    """Whether an ordinary image's resizes are the same, down, up, of a box, along one axis."""
+    width, height = image.size
+    for size, box in (((19, 7), (0, 0, width, height)), ((width, 31), (0, 0, width, height)),
+                      ((50, height), (0, 0, width, height)),
+                      ((30, 40), (width * 0.1, 0.3, width * 0.9, height * 0.7))):
+        new = _pillow.resized_core(_pillow.core(image), image.mode, image.size, size, box,
+                                   FILTERS[filter])
+        expected = _pillow.core(_pillow.plainly("resize", image, size, filter, box))
+        if new is None or _stored(new) != _stored(expected):
+            return False
+    return True
+
+
+def _stored(core):
+    """All bytes of a core image."""
+    raw = "RGBX" if core.mode == "RGB" else core.mode
+    encoder = Image.core.raw_encoder(core.mode, raw, 0, 1)
+    encoder.setimage(core, (0, 0) + core.size)
+    return encoder.encode(core.size[0] * core.size[1] * 4 + 65536)[2]
+
+
+def _proven_bands(filters):
+    found = {1, 3, 4}
+    for bands, image in _ordinary():
+        try:
+            if not all(_is_resized(image, filter) for filter in filters):
+                found.discard(bands)
+        except Exception:
+            found.discard(bands)
+    return found
 
 
 def _find_out():
@@ -114,7 +156,8 @@ def _find_out():
         if good:
             filters -= {filter for filter in filters
                         if not all(map(_is_same, _resizes(plans[0], filter)))}
-    found = Proven([sampling for sampling, good in same.items() if good], filters, rgb)
+    found = Proven([sampling for sampling, good in same.items() if good], filters, rgb,
+                   _proven_bands(filters))
     _remember(found)
     return found
 

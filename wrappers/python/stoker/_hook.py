@@ -9,7 +9,7 @@ import functools
 
 from PIL import Image, ImageFile, JpegImagePlugin
 
-from . import _check, _pillow, _take
+from . import _check, _ordinary, _pillow, _take
 from ._plan import FILTERS, Access, Plan, settle
 
 _FIELD = _pillow.FIELD
@@ -117,18 +117,26 @@ def _crop(self, box=None):
     return _PLAIN["crop"](self, box)
 
 
-def _resize(self, size, resample=None, *arguments, **named):
-    if (not arguments and not named and type(size) in (tuple, list) and _are_ints(size, 2)
-            and size[0] > 0 and size[1] > 0):
+def _resize(self, size, resample=None, box=None, reducing_gap=None):
+    if (type(size) in (tuple, list) and _are_ints(size, 2) and size[0] > 0 and size[1] > 0):
         filter = 3 if resample is None else resample
         if type(filter) in _FILTER_TYPES and filter in FILTERS:
-            plan = _first_use(self)
-            if plan is not None and not plan.flip:
-                if tuple(size) == plan.size:
-                    return self._new(plan.again())
-                if not plan.filter and filter in _check.proven().filters:
-                    return self._new(plan.resized(tuple(size), int(filter)))
-    return _PLAIN["resize"](self, size, resample, *arguments, **named)
+            new = _resized(self, tuple(size), int(filter), box, reducing_gap)
+            if new is not None:
+                return new
+    return _PLAIN["resize"](self, size, resample, box, reducing_gap)
+
+
+def _resized(image, size, filter, box, reducing_gap):
+    """The new image, or None."""
+    if box is None and reducing_gap is None:
+        plan = _first_use(image)
+        if plan is not None and not plan.flip:
+            if size == plan.size:
+                return image._new(plan.again())
+            if not plan.filter and filter in _check.proven().filters:
+                return image._new(plan.resized(size, filter))
+    return _ordinary.resized(image, size, filter, box, reducing_gap)
 
 
 def _transpose(self, method):

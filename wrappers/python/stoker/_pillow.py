@@ -5,6 +5,8 @@ import io
 import PIL
 from PIL import Image, ImageFile, JpegImagePlugin
 
+from . import _core
+
 VERSION = tuple(int(part) if part.isdigit() else 0 for part in PIL.__version__.split(".")[:2])
 
 # Where an image keeps its core image; from 11.0 on `im` is a property.
@@ -13,6 +15,10 @@ FIELD = "_im" if HAS_PROPERTY else "im"
 
 # Which pass of a resize comes first (enum stk_pass_order).
 PASS_ORDER = 0 if VERSION < (12, 2) else 1 if VERSION < (13, 0) else 2
+
+# How many bytes of a pixel a resize weighs, by mode. With alpha (RGBA, LA) Pillow first converts to
+# a mode that is premultiplied, and resizes that.
+BANDS = {"L": 1, "RGB": 3, "YCbCr": 3, "HSV": 3, "LAB": 3, "RGBX": 4, "CMYK": 4, "RGBa": 4}
 
 # Before the hook; filled in by _hook.install().
 PLAIN = {}
@@ -47,3 +53,19 @@ def core_from_pixels(size, pixels):
     decoder.setimage(core, (0, 0) + size)
     decoder.decode(pixels)
     return core
+
+
+_Core = type(Image.core.new("L", (1, 1)))
+
+
+def resized_core(core, mode, size, to, box, filter):
+    """Of a core image that has this mode and size, by a filter of the decoder's numbers: another
+    one; None where that does not work."""
+    if type(core) is not _Core:
+        return None
+    try:
+        new = Image.core.new(mode, to)
+    except (MemoryError, ValueError):
+        return None
+    status = _core.resize(core, new, BANDS[mode], size, to, box, filter, PASS_ORDER)
+    return None if status else new

@@ -1,0 +1,63 @@
+"""Resizing of ordinary images, whatever they came from, by the decoder's code.
+
+An image is taken only if Pillow would resize it by a filter that was proven to give the same
+(_check.py) and would not fail: everything else, errors included, is Pillow's.
+"""
+
+from PIL import Image, ImageFile
+
+from . import _check, _core, _pillow
+from ._pillow import BANDS
+from ._plan import FILTERS, RESIZED
+
+SMALLEST = 1 << 12  # pixels, of both images together: below, the call costs more than it saves
+LARGEST = 1 << 24  # in each direction
+
+_NUMBERS = (int, float)
+
+_loads = {}  # each class that was looked at: does it load as an image file does?
+
+
+def resized(image, size, filter, box=None, reducing_gap=None):
+    """The new image, or None: Pillow's. `size` are two ints above 0, `filter` is one of FILTERS."""
+    before = image.size
+    if box is None:
+        box = (0, 0) + before
+    if (before[0] * before[1] + size[0] * size[1] < SMALLEST or image.mode not in BANDS
+            or max(size) > LARGEST or not _is_inside(box, before)
+            or not _reduces_nothing(size, box, reducing_gap)
+            or size == before and box == (0, 0) + before
+            or not _loads_plainly(type(image))):
+        return None
+    proven = _check.proven()
+    bands = BANDS[image.mode]
+    if filter not in proven.filters or bands not in proven.bands:
+        return None
+    image.load()
+    if image.size != before or BANDS.get(image.mode) != bands:
+        return None
+    core = _pillow.resized_core(image.im, image.mode, before, size, box, FILTERS[filter])
+    if core is None:
+        return None
+    _core.count(RESIZED)
+    return image._new(core)
+
+
+def _loads_plainly(kind):
+    """A class that does its own loading may change its size there."""
+    known = _loads.get(kind)
+    if known is None:
+        known = _loads[kind] = kind.load in (Image.Image.load, ImageFile.ImageFile.load)
+    return known
+
+
+def _is_inside(box, size):
+    return (type(box) is tuple and len(box) == 4 and all(type(each) in _NUMBERS for each in box)
+            and 0 <= box[0] <= box[2] <= size[0] and 0 <= box[1] <= box[3] <= size[1])
+
+
+def _reduces_nothing(size, box, gap):
+    """Whether Pillow would resize in one step."""
+    return gap is None or (type(gap) in _NUMBERS and gap >= 1
+                           and (box[2] - box[0]) / size[0] / gap < 2
+                           and (box[3] - box[1]) / size[1] / gap < 2)
