@@ -11,6 +11,8 @@ import time
 import ground
 from measure import Table, in_us, times
 
+sys.path += [os.path.join(ground.REPOSITORY, each) for each in ("tests/decode", "examples/demo")]
+
 # Kilobytes, and the size of the image in pixels.
 SIZES = ((40, (500, 375)), (75, (500, 375)), (250, (1000, 750)))
 PHOTOS = 40
@@ -43,8 +45,9 @@ def make_photos(directory, kilobytes, pixels):
     choose, made = random.Random(kilobytes), []
     for turn in range(PHOTOS * 30):
         data = piece_of(photos, paths[turn // 3 % len(paths)], pixels, kilobytes, choose)
-        if data and len(made) < PHOTOS:
-            made.append(data)
+        made += [data] if data else []
+        if len(made) == PHOTOS:
+            break
     os.makedirs(directory, exist_ok=True)
     for number, data in enumerate(made):
         with open(os.path.join(directory, "%d-%03d.jpg" % (kilobytes, number)), "wb") as file:
@@ -78,6 +81,18 @@ def random_resized_crop(size, choose):
     return 0, 0, width, height
 
 
+def geometry(size, what, choose):
+    """What is done with an image of that size: crop, size to resize to, window of that or None."""
+    if what == "RandomResizedCrop(224)":
+        return random_resized_crop(size, choose), (224, 224), None
+    whole = (0, 0) + tuple(size)
+    if what == "Resize(256), CenterCrop(224)":
+        out = tuple(int(256 * side / min(size)) for side in size)
+        left, top = ((side - 224) // 2 for side in out)
+        return whole, out, (left, top, left + 224, top + 224)
+    return whole, tuple(size), None
+
+
 class Job:
     """One photograph and one of the things done with it, by Pillow and by decode/."""
 
@@ -86,15 +101,10 @@ class Job:
         self.data, self.what = data, what
         with Image.open(io.BytesIO(data)) as image:
             self.size = image.size
-        self.crop, self.out, window = (0, 0) + self.size, self.size, (0, 0) + self.size
-        if what == "RandomResizedCrop(224)":
-            self.crop, self.out, window = random_resized_crop(self.size, choose), (224, 224), None
-        elif what == "Resize(256), CenterCrop(224)":
-            self.out = tuple(int(256 * side / min(self.size)) for side in self.size)
-            left, top = ((side - 224) // 2 for side in self.out)
-            window = self.window = (left, top, left + 224, top + 224)
-        self.plan = decoder.plan_for(self.size, self.crop, self.out, order=order, window=window)
-        width, height = self.out if what != "Resize(256), CenterCrop(224)" else (224, 224)
+        self.crop, self.out, self.window = geometry(self.size, what, choose)
+        self.plan = decoder.plan_for(self.size, self.crop, self.out, order=order,
+                                     window=self.window)
+        width, height = (224, 224) if self.window else self.out
         self.memory = ctypes.create_string_buffer(width * height * 3)
         self.target = decoder.Target(ctypes.addressof(self.memory), width * 3, 0,
                                      len(self.memory))
@@ -151,8 +161,6 @@ def add_rows(table, decoder, exact, handles, photos, kilobytes):
 
 def measure():
     try:
-        sys.path += [os.path.join(ground.REPOSITORY, *path) for path in
-                     (("tests", "decode"), ("examples", "demo"))]
         import decoder
         import exact
     except (ImportError, OSError) as error:
