@@ -40,7 +40,7 @@ MACHINE := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
 DECODE := $(wildcard decode/*.c decode/kernels/*.c decode/kernels/$(MACHINE)/*.c)
 objects = $(patsubst %.c,$(B)/obj/%.o,$(1))
 
-.PHONY: all demo test test-all test-newest compatibility bench format lint install uninstall clean help arrows
+.PHONY: all demo test test-all test-newest compatibility bench bench-peers format lint install uninstall clean help arrows
 .DELETE_ON_ERROR:
 
 all: arrows $(B)/stoker $(B)/libstoker.so $(B)/libstokerdecode.a python ## build the library and the command (into build/)
@@ -135,6 +135,12 @@ demo: ## show what it does: a training run on real photographs, without and with
 
 bench: all ## measure hit costs and epoch throughput against their peers
 	@bench/run.sh $(T)
+
+# Some 7 GB from PyPI: so only when asked for. VENV=DIRECTORY puts them where they stay.
+PEERS := $(if $(filter file,$(origin VENV)),build/venv-peers,$(VENV))
+bench-peers: all ## measure decoding against other libraries, which it installs from PyPI
+	@bench/peers/install.sh $(PEERS)
+	@BENCH_PEERS=$(PEERS) bench/run.sh $(or $(T),peers stages)
 
 SOURCES := $(shell find base cache preload cli decode wrappers tests bench -name '*.[ch]' 2>/dev/null)
 

@@ -51,7 +51,8 @@ class Table:
     """The rows of one part.
 
     Of a row: `kind` is "ratio" or "more" (a difference in `unit`), or "figure" when there is no
-    peer. `goal` is a bound of `compared`'s median: at most, or with at_least the other way.
+    peer. With per_us a rate is given as microseconds for each, too. `goal` is a bound of
+    `compared`'s median: at most, or with at_least the other way.
     """
 
     def __init__(self, part):
@@ -59,25 +60,26 @@ class Table:
         self.rows = []
         self.notes = []
         self.steps = {}  # of a hit, where they were measured: spreads in ns
+        self.grids = []  # tables of spreads: heads; rows of a name and a spread for each column
 
     def note(self, text):
         self.notes.append(text)
 
     def row(self, what, unit, ours, peer=None, kind="ratio", peer_name="", goal=None,
-            at_least=False, decimals=2, compared=None):
+            at_least=False, decimals=2, compared=None, per_us=False):
         if compared is None and peer is not None:
             compared = ratio(ours, peer) if kind == "ratio" else excess(ours, peer)
         self.rows.append({
             "what": what, "unit": unit, "kind": kind if peer is not None else "figure",
             "ours": spread(medians(ours)), "peer": spread(medians(peer)) if peer else None,
             "peer_name": peer_name, "compared": compared, "goal": goal, "at_least": at_least,
-            "decimals": decimals,
+            "decimals": decimals, "per_us": per_us,
             "met": is_met(compared, goal, at_least),
         })
 
     def as_json(self):
         return {"part": self.part, "rows": self.rows, "notes": self.notes, "steps": self.steps,
-                "machine": machine(),
+                "grids": self.grids, "machine": machine(),
                 "quick": QUICK}
 
 

@@ -13,7 +13,8 @@ REPOSITORY = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 OUT = os.path.join(REPOSITORY, "build", "bench")
 DOCUMENT = os.path.join(REPOSITORY, "docs", "performance.md")
 BEGIN, END = "<!-- figures: written by bench/report.py -->", "<!-- end of the figures -->"
-ORDER = ("hit", "stat", "uncovered", "miss", "outside", "epochs", "first", "decode")
+ORDER = ("hit", "stat", "uncovered", "miss", "outside", "epochs", "first", "decode",
+         "peers", "stages")
 HEADS = ("what", "Stoker", "peer", "compared (quartiles)", "goal", "met")
 
 
@@ -29,8 +30,9 @@ def read_figures(directory, wanted=ORDER):
 
 # ---- cells ----
 
-def figure(spread, unit, decimals):
-    return "%.*f %s" % (decimals, spread["median"], unit)
+def figure(spread, row):
+    text = "%.*f %s" % (row["decimals"], spread["median"], row["unit"])
+    return text + " (%.0f us)" % (1e6 / spread["median"]) if row.get("per_us") else text
 
 
 def compared(row):
@@ -55,20 +57,35 @@ def goal(row):
 def cells(row):
     peer = ""
     if row["peer"] is not None:
-        peer = "%s, %s" % (figure(row["peer"], row["unit"], row["decimals"]), row["peer_name"])
+        peer = "%s, %s" % (figure(row["peer"], row), row["peer_name"])
     met = {True: "yes", False: "no", None: ""}[row["met"]]
-    return (row["what"], figure(row["ours"], row["unit"], row["decimals"]), peer, compared(row),
+    return (row["what"], figure(row["ours"], row), peer, compared(row),
             goal(row), met)
 
 
 # ---- for people at a terminal ----
 
+def grid_cells(grid):
+    """Of a table of spreads: the medians, with quartiles."""
+    def cell(spread):
+        return "%.1f (%.1f..%.1f)" % (spread["median"], spread["low"], spread["high"]) \
+            if spread else ""
+    return [grid["heads"]] + [[row[0]] + [cell(each) for each in row[1:]] for row in grid["rows"]]
+
+
+def print_rows(rows):
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    for row in rows:
+        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip())
+
+
 def print_table(directory=OUT, wanted=ORDER):
     rows = [cells(row) for part in read_figures(directory, wanted) for row in part["rows"]]
-    widths = [max(len(row[i]) for row in rows + [HEADS]) for i in range(len(HEADS))]
-    for row in [HEADS] + rows:
-        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip())
+    print_rows([HEADS] + rows)
     for part in read_figures(directory, wanted):
+        for grid in part.get("grids", ()):
+            print()
+            print_rows(grid_cells(grid))
         for note in part["notes"]:
             print("%s: %s" % (part["part"], note))
 
@@ -85,15 +102,23 @@ def describe_machine(figures):
     return lines
 
 
+def table_lines(rows):
+    """The first row is the heads."""
+    lines = ["| " + " | ".join(row) + " |" for row in rows]
+    return [lines[0], "|" + " --- |" * len(rows[0])] + lines[1:]
+
+
 def part_lines(part):
-    lines = ["", "### " + part["part"], "", "| " + " | ".join(HEADS) + " |",
-             "|" + " --- |" * len(HEADS)]
-    lines += ["| " + " | ".join(cells(row)) + " |" for row in part["rows"]]
+    lines = ["", "### " + part["part"], ""]
+    if part["rows"]:
+        lines += table_lines([HEADS] + [cells(row) for row in part["rows"]])
     lines += ["", *part["notes"]] if part["notes"] else []
     if part.get("steps"):
-        lines += ["", "| step of a hit, alone and warm | ns (quartiles) |", "| --- | --- |"]
-        lines += ["| %s | %.0f (%.0f..%.0f) |" % (name, each["median"], each["low"], each["high"])
-                  for name, each in part["steps"].items()]
+        lines += [""] + table_lines([("step of a hit, alone and warm", "ns (quartiles)")] + [
+            (name, "%.0f (%.0f..%.0f)" % (each["median"], each["low"], each["high"]))
+            for name, each in part["steps"].items()])
+    for grid in part.get("grids", ()):
+        lines += [""] + table_lines(grid_cells(grid))
     return lines
 
 

@@ -1,7 +1,8 @@
 #!/bin/bash
 # Measures Stoker against its peers, and prints a table. `make bench` calls it.
 #
-#     bench/run.sh [PART...]      hit, stat, uncovered, miss, outside, epochs, first, decode; all without
+#     bench/run.sh [PART...]      hit, stat, uncovered, miss, outside, epochs, first, decode, stages; all
+#                                 of these without; and peers: see make bench-peers
 #
 # As root it works in a mount namespace of its own, with an empty /dev/shm, so that no other cache is
 # touched and nothing is left behind. Figures go to build/bench/PART.json, data sets stay there for
@@ -12,10 +13,10 @@ cd "$(dirname "$0")/.."
 python=${PYTHON:-/usr/bin/python3}
 out=build/bench
 cc=${CC:-gcc}
+flags="-std=gnu11 -D_GNU_SOURCE -O2 -g -Wall -Wextra -I."
 
 build() {
     mkdir -p $out
-    local flags="-std=gnu11 -D_GNU_SOURCE -O2 -g -Wall -Wextra -I."
     # shellcheck disable=SC2086  # one word per flag
     {
         $cc $flags bench/loop.c -o $out/loop
@@ -32,11 +33,22 @@ prepare_epochs() {
         echo "bench: no slow file system: the epochs will be left out" >&2
 }
 
-# The decoder as a library, and photographs.
+# The decoder as a library, and its stages; photographs.
 prepare_decode() {
-    case " $* " in "  " | *" decode "*) ;; *) return ;; esac
-    { scripts/deps.sh demo && ${MAKE:-make} --no-print-directory build/tests/libdecode.so; } ||
-        echo "bench: no decoder: that part will be left out" >&2
+    case " $* " in "  " | *" decode "* | *" stages "* | *" peers "*) ;; *) return ;; esac
+    { scripts/deps.sh demo && ${MAKE:-make} --no-print-directory build/tests/libdecode.so &&
+        build_stages; } || echo "bench: no decoder: that part will be left out" >&2
+}
+
+# Their clocks are put around what is called from one file of decode/ to another, and into libjpeg.
+build_stages() {
+    local each wraps=
+    for each in jpeg_start_decompress stk_jpeg_header stk_jpeg_start stk_jpeg_stop stk_taps_make \
+        stk_emit_line; do
+        wraps="$wraps -Wl,--wrap=$each"
+    done
+    # shellcheck disable=SC2086  # one word per flag
+    $cc $flags bench/stages.c build/libstokerdecode.a $wraps -l:libjpeg.a -lm -o $out/stages
 }
 
 if [ "${1:-}" != --inside ]; then

@@ -1,0 +1,1 @@
+"""Decoding by Stoker and by other libraries (bench/parts/peers.py)."""
