@@ -228,8 +228,9 @@ WRAP(HEADER, int, stk_jpeg_header,
      (struct stk_jpeg * jpeg, const void *bytes, size_t size, struct stk_jpeg_info *info),
      (jpeg, bytes, size, info))
 WRAP(START, int, stk_jpeg_start,
-     (struct stk_jpeg * jpeg, struct stk_region region, uint32_t *indent, uint32_t *pixels),
-     (jpeg, region, indent, pixels))
+     (struct stk_jpeg * jpeg, struct stk_region region, uint32_t bytes, uint32_t *indent,
+      uint32_t *pixels),
+     (jpeg, region, bytes, indent, pixels))
 WRAP(TAPS, int, stk_taps_make,
      (struct stk_decoder * decoder, enum stk_scratch scratch, uint32_t block,
       const struct stk_axis *axis, struct stk_axis_taps *out),

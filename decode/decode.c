@@ -37,6 +37,32 @@ static int check_file(const struct stk_jpeg_info *info, uint32_t channels)
     return info->end ? STK_DECODE_OK : STK_DECODE_CORRUPT;
 }
 
+/* Rows that libjpeg can write where they go: whole ones, in a layout of its own. */
+static bool is_straight(const struct stk_plan *plan, const struct stk_geometry *geometry,
+                        const struct stk_jpeg_info *info)
+{
+    return plan->channels >= 3 && plan->layout == STK_LAYOUT_HWC && plan->type == STK_TYPE_U8 &&
+           !geometry->pass_x && !geometry->pass_y && geometry->crop.width == info->width;
+}
+
+static int decode_straight(struct stk_decoder *decoder, const struct stk_plan *plan,
+                           const struct stk_geometry *geometry, const struct stk_target *target)
+{
+    uint8_t *rows[STK_BAND_ROWS];
+    uint32_t done = 0, indent, pixels, height = geometry->height;
+    int result = stk_jpeg_start(decoder->jpeg, geometry->crop, plan->channels, &indent, &pixels);
+    while (result >= 0 && done < height) {
+        uint32_t count = height - done < STK_BAND_ROWS ? height - done : STK_BAND_ROWS;
+        for (uint32_t i = 0; i < count; i++) {
+            uint32_t y = plan->flip & STK_FLIP_VERTICAL ? height - 1 - done - i : done + i;
+            rows[i] = (uint8_t *)target->data + y * target->row_bytes;
+        }
+        result = stk_jpeg_read(decoder->jpeg, rows, count);
+        done += result > 0 ? (uint32_t)result : 0;
+    }
+    return result < 0 ? result : STK_DECODE_OK;
+}
+
 /* The header has been read. */
 static int decode(struct stk_decoder *decoder, const struct stk_jpeg_info *info,
                   const struct stk_plan *plan, const struct stk_target *target)
@@ -47,6 +73,9 @@ static int decode(struct stk_decoder *decoder, const struct stk_jpeg_info *info,
     struct stk_emit emit;
     int result = stk_geometry_make(plan, target, info->width, info->height, &geometry);
     result = result ? result : check_file(info, plan->channels);
+    if (!result && is_straight(plan, &geometry, info)) {
+        return decode_straight(decoder, plan, &geometry, target);
+    }
     result = result ? result : stk_passes_prepare(&passes, decoder, &geometry);
     result = result ? result : stk_rows_open_jpeg(&rows, decoder, passes.region, passes.slack);
     if (result) {

@@ -1,6 +1,5 @@
 /*
- * Decoding by libjpeg-turbo as Pillow does it: the library's default IDCT and upsampling, output as
- * four bytes a pixel. Every function that calls the library sets `out` first; the library's errors
+ * Decoding by libjpeg-turbo as Pillow does it: the library's default IDCT and upsampling. Every function that calls the library sets `out` first; the library's errors
  * come back there.
  */
 #include "decode/jpeg.h"
@@ -289,8 +288,8 @@ static void crop_columns(struct jpeg_decompress_struct *cinfo, struct stk_region
     *indent = region.left - left;
 }
 
-int stk_jpeg_start(struct stk_jpeg *jpeg, struct stk_region region, uint32_t *indent,
-                   uint32_t *row_pixels)
+int stk_jpeg_start(struct stk_jpeg *jpeg, struct stk_region region, uint32_t bytes,
+                   uint32_t *indent, uint32_t *row_pixels)
 {
     struct jpeg_decompress_struct *cinfo = &jpeg->cinfo;
     int result = check_size(cinfo);
@@ -300,7 +299,7 @@ int stk_jpeg_start(struct stk_jpeg *jpeg, struct stk_region region, uint32_t *in
     if (setjmp(jpeg->out)) {
         return jpeg->result;
     }
-    cinfo->out_color_space = JCS_EXT_RGBX;
+    cinfo->out_color_space = bytes == 3 ? JCS_EXT_RGB : JCS_EXT_RGBX;
     jpeg_start_decompress(cinfo);
     if (is_incomplete(cinfo)) {
         return STK_DECODE_UNSUPPORTED;

@@ -69,6 +69,24 @@ def test_rows_further_apart_than_they_are_long():
     assert (rows[:, :120].reshape(30, 40, 3) == expected).all()
 
 
+@pytest.mark.parametrize("size", ((1, 1), (7, 33), (33, 7), (64, 50), (101, 67)))
+@pytest.mark.parametrize("mode, sampling", (("RGB", 0), ("RGB", 1), ("RGB", 2), ("L", 0)))
+@pytest.mark.parametrize("channels", (3, 4))
+def test_rows_that_libjpeg_writes_where_they_go(size, mode, sampling, channels):
+    """Whole rows, not resized: all of them or some, from above or from below."""
+    out = io.BytesIO()
+    Image.fromarray(PIXELS).convert(mode).resize(size).save(out, "JPEG", subsampling=sampling)
+    reference = Image.open(out).convert("RGB")
+    for top, bottom in ((0, size[1]), (size[1] // 3, size[1] - size[1] // 3)):
+        for flip in (0, 2):
+            crop = (0, top, size[0], bottom)
+            plan = decoder.plan_for(size, crop, channels=channels, flip=flip)
+            image = reference.crop(crop)
+            image = image.transpose(Image.FLIP_TOP_BOTTOM) if flip else image
+            expected = image.tobytes("raw", "RGB" if channels == 3 else "RGBX")
+            assert ONE.decode(out.getvalue(), plan) == (decoder.OK, expected)
+
+
 def test_four_real_channels_are_all_resized():
     pixels = numpy.random.default_rng(8).integers(0, 256, (31, 45, 4), dtype=numpy.uint8)
     reference = Image.fromarray(pixels, "CMYK").resize((20, 17), Image.BICUBIC)
