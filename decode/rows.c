@@ -25,8 +25,11 @@ int stk_rows_open_jpeg(struct stk_rows *rows, struct stk_decoder *decoder, struc
 int stk_rows_open_image(struct stk_rows *rows, struct stk_decoder *decoder,
                         const struct stk_image *image, struct stk_region region, size_t slack)
 {
-    *rows = (struct stk_rows){.image = image, .region = region, .pixels = region.width + slack};
-    return make_band(rows, decoder, rows->pixels);
+    size_t pixels = region.width + slack;
+    size_t end = 4 * (region.left + pixels) + STK_ROW_SLACK;
+    *rows = (struct stk_rows){.image = image, .region = region};
+    rows->below = end / (4 * (size_t)image->width);
+    return make_band(rows, decoder, pixels);
 }
 
 static void expand(uint8_t *out, const uint8_t *in, uint32_t channels, uint32_t pixels)
@@ -54,13 +57,12 @@ static const uint8_t *image_row(const struct stk_image *image, size_t y)
 static bool can_stay(const struct stk_rows *rows, size_t y)
 {
     const struct stk_image *image = rows->image;
-    size_t width = 4 * (size_t)image->width;
-    size_t end = 4 * (rows->region.left + rows->pixels) + STK_ROW_SLACK, more = end / width;
-    if (image->channels != 4 || more >= image->height - y) {
+    ptrdiff_t width = 4 * (ptrdiff_t)image->width;
+    if (image->channels != 4 || rows->below >= image->height - y) {
         return false;
     }
-    for (size_t i = 1; i <= more; i++) {
-        if (image_row(image, y + i) - image_row(image, y) != (ptrdiff_t)(i * width)) {
+    for (size_t i = 1; i <= rows->below; i++) {
+        if (image_row(image, y + i) - image_row(image, y) != (ptrdiff_t)i * width) {
             return false;
         }
     }

@@ -17,7 +17,7 @@ struct stk_rows {
     struct stk_region region;
     uint8_t *band[STK_BAND_ROWS]; /* rows that were read together */
     uint32_t indent;              /* pixels before the region's first in each of them */
-    size_t pixels;                /* of an image's row that may be read */
+    size_t below;                 /* rows of an image that may be read into from the one above */
     uint32_t filled, used;        /* rows of the band */
     uint32_t done;                /* rows of the region that are behind us */
 };

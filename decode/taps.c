@@ -111,15 +111,15 @@ static int store_weights(struct work *work, const struct stk_kernels *kernels,
 {
     uint32_t output = work->axis->reversed ? taps->outputs - 1 - slot : slot;
     uint32_t length = work->lengths[slot];
+    struct stk_weights *groups = work->weights + stk_weights_index(taps, slot, 0);
     weigh(work, output, work->first[slot], length);
     for (uint32_t i = 0; i < length; i++) {
-        struct stk_weights *group = work->weights + stk_weights_index(taps, slot, i / 4);
-        if (!fix(work->row[i], &group->word[i % 4])) {
+        if (!fix(work->row[i], &groups[(size_t)taps->block * (i / 4)].word[i % 4])) {
             return STK_DECODE_UNSUPPORTED;
         }
     }
     for (uint32_t g = 0; g < taps->groups; g++) {
-        kernels->pack(work->weights + stk_weights_index(taps, slot, g));
+        kernels->pack(groups + (size_t)taps->block * g);
     }
     return STK_DECODE_OK;
 }
