@@ -11,7 +11,7 @@ static int read_header(struct stk_decoder *decoder, const void *bytes, size_t si
                        struct stk_jpeg_info *info)
 {
     if (!decoder->jpeg) {
-        decoder->jpeg = stk_jpeg_new();
+        decoder->jpeg = stk_jpeg_new(decoder->kernels);
     }
     return decoder->jpeg ? stk_jpeg_header(decoder->jpeg, bytes, size, info) : STK_DECODE_MEMORY;
 }

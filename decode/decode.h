@@ -146,9 +146,10 @@ int stk_transform(struct stk_decoder *decoder, const struct stk_image *image,
 void stk_decode_table(float table[256], const float *mean, const float *std);
 
 /*
- * Which code resizes: "avx512", "avx2", "neon" or "c", the best of this machine. STOKER_SIMD in the
- * environment names another one (for tests; ignored where the machine cannot do it). A decoder
- * looks at it when it is made.
+ * Which code is at work: "avx512", "avx2", "neon" or "c", the best of this machine. STOKER_SIMD in
+ * the environment names another one (for tests; ignored where the machine cannot do it). A decoder
+ * looks at it when it is made, and at STOKER_ENTROPY and STOKER_CURSORS when it gets its first JPEG
+ * (decode/entropy/entropy.h).
  */
 const char *stk_decode_simd(void);
 

@@ -13,6 +13,7 @@
 #include <jpeglib.h>
 #include <jerror.h>
 
+#include "decode/entropy/entropy.h"
 #include "decode/limits.h"
 
 /* Columns that hold three of each component's, which may have a quarter of the image's. */
@@ -23,7 +24,9 @@ struct stk_jpeg {
     struct jpeg_error_mgr errors;
     struct jpeg_progress_mgr progress;
     jmp_buf out;
-    int result; /* what the jump to `out` says */
+    struct stk_entropy *entropy;
+    bool played; /* the coefficients are not libjpeg's */
+    int result;  /* what the jump to `out` says */
 };
 
 _Noreturn static void leave(j_common_ptr cinfo, int result)
@@ -100,11 +103,17 @@ static void set_callbacks(struct stk_jpeg *jpeg)
     jpeg->cinfo.client_data = jpeg;
 }
 
-struct stk_jpeg *stk_jpeg_new(void)
+struct stk_jpeg *stk_jpeg_new(const struct stk_kernels *kernels)
 {
     struct stk_jpeg *jpeg = calloc(1, sizeof *jpeg);
-    if (jpeg) {
-        set_callbacks(jpeg);
+    if (!jpeg) {
+        return NULL;
+    }
+    set_callbacks(jpeg);
+    jpeg->entropy = stk_entropy_new(kernels);
+    if (!jpeg->entropy) {
+        free(jpeg);
+        return NULL;
     }
     return jpeg;
 }
@@ -113,6 +122,7 @@ void stk_jpeg_free(struct stk_jpeg *jpeg)
 {
     if (jpeg) {
         stk_jpeg_stop(jpeg);
+        stk_entropy_free(jpeg->entropy);
         free(jpeg);
     }
 }
@@ -211,6 +221,7 @@ int stk_jpeg_header(struct stk_jpeg *jpeg, const void *bytes, size_t size,
         return jpeg->result;
     }
     create(jpeg);
+    jpeg->played = false;
     jpeg_mem_src(cinfo, bytes, size);
     if (jpeg_read_header(cinfo, TRUE) != JPEG_HEADER_OK) {
         return STK_DECODE_CORRUPT;
@@ -304,12 +315,21 @@ int stk_jpeg_start(struct stk_jpeg *jpeg, struct stk_region region, uint32_t byt
     if (is_incomplete(cinfo)) {
         return STK_DECODE_UNSUPPORTED;
     }
+    jpeg->played = stk_entropy_parse(jpeg->entropy, cinfo, region.top + region.height);
     crop_columns(cinfo, region, indent);
+    if (jpeg->played) {
+        stk_entropy_play(jpeg->entropy, cinfo);
+    }
     *row_pixels = cinfo->output_width;
     if (region.top > 0 && jpeg_skip_scanlines(cinfo, region.top) != region.top) {
         return STK_DECODE_CORRUPT;
     }
     return STK_DECODE_OK;
+}
+
+bool stk_jpeg_was_played(const struct stk_jpeg *jpeg)
+{
+    return jpeg->played;
 }
 
 int stk_jpeg_read(struct stk_jpeg *jpeg, uint8_t **rows, uint32_t count)

@@ -3,13 +3,16 @@
  *
  * A file is decoded by stk_jpeg_header, stk_jpeg_start, stk_jpeg_read until all rows are there, and
  * stk_jpeg_stop, which also follows an error. Between the bytes and the pixels lie the
- * coefficients: stk_jpeg_start is where another producer of them than libjpeg's takes over, by way
- * of `entropy->decode_mcu`.
+ * coefficients: stk_jpeg_start is where another producer of them than libjpeg's takes over
+ * (decode/entropy).
  */
 #ifndef STK_DECODE_JPEG_H
 #define STK_DECODE_JPEG_H
 
+#include <stdbool.h>
+
 #include "decode/decode.h"
+#include "decode/kernels/kernels.h"
 
 struct stk_jpeg;
 
@@ -17,7 +20,8 @@ struct stk_region {
     uint32_t left, top, width, height;
 };
 
-struct stk_jpeg *stk_jpeg_new(void);
+/* NULL: no memory. */
+struct stk_jpeg *stk_jpeg_new(const struct stk_kernels *kernels);
 void stk_jpeg_free(struct stk_jpeg *jpeg);
 
 int stk_jpeg_header(struct stk_jpeg *jpeg, const void *bytes, size_t size,
@@ -31,5 +35,7 @@ int stk_jpeg_start(struct stk_jpeg *jpeg, struct stk_region region, uint32_t byt
 /* Fills some of `count` rows, from above; returns how many (at least one), or an error. */
 int stk_jpeg_read(struct stk_jpeg *jpeg, uint8_t **rows, uint32_t count);
 void stk_jpeg_stop(struct stk_jpeg *jpeg);
+/* The last image's coefficients did not come from libjpeg. For tests. */
+bool stk_jpeg_was_played(const struct stk_jpeg *jpeg);
 
 #endif

@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "decode/entropy/cursor.h"
+
 #define STK_WEIGHT_BITS 22
 
 /* Rows may be read, and lines written, so far behind their last pixel. */
@@ -62,6 +64,13 @@ struct stk_kernels {
     void (*float_planes)(float *const out[3], const uint8_t *line, size_t pixels,
                          const struct stk_tables *);
     int needs_bytes; /* of the tables */
+    /*
+     * Entropy decoding: cursors in lock-step (decode/entropy/cursor.h); the coefficients of a block
+     * where libjpeg has them, out of a mask by zigzag position and as many values, of which 64 may
+     * be read. The block is all zeros before. Returns how many values there were.
+     */
+    stk_lockstep *lockstep;
+    unsigned (*expand)(int16_t block[64], uint64_t mask, const int8_t *values);
 };
 
 /* The best table for this machine, or the one that STOKER_SIMD names. */
@@ -72,6 +81,13 @@ extern const struct stk_kernels stk_kernels_c;
 extern const struct stk_kernels stk_kernels_avx2, stk_kernels_avx512;
 #elif defined(__aarch64__)
 extern const struct stk_kernels stk_kernels_neon;
+#endif
+
+/* Whatever the processor: these are correct everywhere. */
+stk_lockstep stk_plain_lockstep;
+unsigned stk_plain_expand(int16_t block[64], uint64_t mask, const int8_t *values);
+#if defined(__x86_64__)
+stk_lockstep stk_bmi2_lockstep;
 #endif
 
 /* The plain layouts, which other tables use for what is left of a row. */

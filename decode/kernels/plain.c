@@ -148,4 +148,6 @@ const struct stk_kernels stk_kernels_c = {
     .planes = stk_plain_planes,
     .float_rgb = stk_plain_float_rgb,
     .float_planes = stk_plain_float_planes,
+    .lockstep = stk_plain_lockstep,
+    .expand = stk_plain_expand,
 };

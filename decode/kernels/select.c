@@ -16,10 +16,11 @@ static int choices(struct choice out[4])
     int count = 0;
 #if defined(__x86_64__)
     __builtin_cpu_init();
-    bool avx2 = __builtin_cpu_supports("avx2");
+    bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") &&
+                __builtin_cpu_supports("popcnt");
     bool avx512 = avx2 && __builtin_cpu_supports("avx512bw") &&
                   __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vbmi") &&
-                  __builtin_cpu_supports("avx512vnni");
+                  __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("avx512vnni");
     out[count++] = (struct choice){&stk_kernels_avx512, avx512};
     out[count++] = (struct choice){&stk_kernels_avx2, avx2};
 #elif defined(__aarch64__)

@@ -37,7 +37,7 @@ def load():
     library = c.CDLL(os.path.abspath(path))
     library.test_new.restype = c.c_void_p
     library.test_simd.restype = c.c_char_p
-    library.test_free.argtypes = [c.c_void_p]
+    library.test_free.argtypes = library.test_was_played.argtypes = [c.c_void_p]
     sized = [c.c_void_p, c.c_char_p, c.c_size_t]
     library.test_probe.argtypes = sized + [c.POINTER(Info)]
     library.test_decode.argtypes = sized + [c.POINTER(Plan), c.POINTER(Target)]
@@ -50,14 +50,25 @@ LIBRARY = load()
 
 
 class Decoder:
-    """One decoder; `simd` names the kernels, which must be the ones that it gets."""
+    """
+    One decoder. `simd` names the kernels, which are what it gets if this machine has them; `entropy`
+    may be libjpeg, or the number of cursors.
+    """
 
-    def __init__(self, simd=None):
-        if simd:
-            os.environ["STOKER_SIMD"] = simd
+    def __init__(self, simd=None, entropy=None):
+        wishes = {"STOKER_SIMD": simd, "STOKER_ENTROPY": "libjpeg" if entropy == "libjpeg" else None,
+                  "STOKER_CURSORS": str(entropy) if isinstance(entropy, int) else None}
+        os.environ.update({name: value for name, value in wishes.items() if value})
         self.simd = LIBRARY.test_simd().decode()
+        self.entropy = entropy
         self.handle = LIBRARY.test_new()
-        os.environ.pop("STOKER_SIMD", None)
+        self.probe(b"not a JPEG")  # it looks at the environment now
+        for name in wishes:
+            os.environ.pop(name, None)
+
+    def was_played(self):
+        """The last image's coefficients came from our own parser."""
+        return bool(LIBRARY.test_was_played(self.handle))
 
     def __del__(self):
         LIBRARY.test_free(self.handle)

@@ -41,7 +41,17 @@ def all_decoders():
     return {one.simd: one for one in found}
 
 
+def more_decoders():
+    """Other ways to the coefficients: libjpeg's, and each number of cursors by some kernel."""
+    found = {"libjpeg": decoder.Decoder(entropy="libjpeg")}
+    for cursors, name in zip((1, 2, 3, 4, 4), KERNELS[:3] * 2):
+        one = decoder.Decoder(name, cursors)
+        found["%s with %d cursors" % (one.simd, cursors)] = one
+    return found
+
+
 DECODERS = all_decoders()
+MORE_DECODERS = more_decoders()
 
 
 def tables():
@@ -105,24 +115,43 @@ def plan_of(case):
                             case.window)
 
 
+def can_be_played(case):
+    """Whether our own parser must take it: one scan, sequential, Huffman codes."""
+    return case.kind["coding"] in ("baseline", "optimised") and not (
+        case.kind["multiscan"] and case.kind["mode"] == "color")
+
+
+def decoded_otherwise(name, one, case, data):
+    """What is wrong with how it came to its coefficients; None: nothing."""
+    expected = can_be_played(case) and one.entropy != "libjpeg"
+    result = one.decode(data, plan_of(case))
+    if one.was_played() != expected:
+        return result, "%s: %s" % (name, "not played" if expected else "played")
+    return result, None
+
+
 def differences(seed):
     """What differs, as lines; none is what is wanted."""
     case = Case(seed)
     data = case.make()
     image = open_image(data)
     expected, plan, found = reference_bytes(case, reference_image(case, image)), plan_of(case), []
+    results = []
+    for name, one in {**DECODERS, **MORE_DECODERS}.items():
+        result, wrong = decoded_otherwise(name, one, case, data)
+        results.append((name, "decode", result))
+        found += [wrong] if wrong else []
     for name, one in DECODERS.items():
-        for way, (result, pixels) in (
-                ("decode", one.decode(data, plan)),
-                ("transform", one.transform(image.tobytes(), image.size,
-                                            1 if image.mode == "L" else 3, plan)),
-                ("stored", one.transform(*stored(image), plan, image.mode != "L",
-                                         1 + seed % 7 * (seed % 50)))):
-            if result != decoder.OK:
-                found.append("%s %s: result %d" % (name, way, result))
-            elif pixels != expected:
-                found.append("%s %s: %d bytes differ" % (name, way, sum(
-                    a != b for a, b in zip(pixels, expected))))
+        results.append((name, "transform", one.transform(
+            image.tobytes(), image.size, 1 if image.mode == "L" else 3, plan)))
+        results.append((name, "stored", one.transform(
+            *stored(image), plan, image.mode != "L", 1 + seed % 7 * (seed % 50))))
+    for name, way, (result, pixels) in results:
+        if result != decoder.OK:
+            found.append("%s %s: result %d" % (name, way, result))
+        elif pixels != expected:
+            found.append("%s %s: %d bytes differ" % (name, way, sum(
+                a != b for a, b in zip(pixels, expected))))
     return ["%s\n    %s" % (case, "\n    ".join(found))] if found else []
 
 

@@ -1,5 +1,7 @@
 /* The decoder as a shared library, for tests that call it from Python (tests/decode/decoder.py). */
 #include "decode/decode.h"
+#include "decode/decoder.h"
+#include "decode/jpeg.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -13,6 +15,7 @@ EXPORT int test_transform(struct stk_decoder *decoder, const struct stk_image *i
                           const struct stk_plan *plan, const struct stk_target *target);
 EXPORT void test_table(float table[256], const float *mean, const float *std);
 EXPORT const char *test_simd(void);
+EXPORT int test_was_played(const struct stk_decoder *decoder);
 
 struct stk_decoder *test_new(void)
 {
@@ -50,4 +53,9 @@ void test_table(float table[256], const float *mean, const float *std)
 const char *test_simd(void)
 {
     return stk_decode_simd();
+}
+
+int test_was_played(const struct stk_decoder *decoder)
+{
+    return decoder->jpeg && stk_jpeg_was_played(decoder->jpeg);
 }

@@ -1,6 +1,7 @@
 /*
  * JPEGs and plans. What is decoded by region must be what a region of the whole image is, whichever
- * kernels are at work; what is refused must be refused without harm.
+ * kernels are at work, and whoever decodes the entropy; what is refused must be refused without
+ * harm, and what we decode, libjpeg must decode without a word.
  *
  * An input: PLAN_BYTES of plan, then the file. The corpus is small whole files; the driver changes
  * a few bytes of them.
@@ -20,7 +21,9 @@
 #define SYSTEMATIC  2000000 /* variations of the corpus: a minute of them */
 #define MOST_PIXELS (1u << 20)
 
-static struct stk_decoder *decoders[4];
+#define KERNELS 4
+#define CURSORS 5 /* 0: as many as it likes */
+static struct stk_decoder *decoders[KERNELS * CURSORS], *libjpeg;
 static size_t decoded, refused;
 
 struct file {
@@ -184,15 +187,43 @@ static void compare(struct stk_decoder *decoder, const uint8_t *bytes, size_t si
     free(wanted.target.data);
 }
 
+/* It looks at the environment when it is made and when it gets its first file. */
+static struct stk_decoder *make_decoder(void)
+{
+    struct stk_jpeg_info info;
+    struct stk_decoder *decoder = stk_decoder_new();
+    stk_decode_probe(decoder, "", 0, &info);
+    return decoder;
+}
+
+/* What our own entropy decoder takes is what libjpeg takes without a warning. */
+static void compare_with_libjpeg(const uint8_t *bytes, size_t size, const struct stk_plan *plan,
+                                 int result, const struct output *got)
+{
+    struct output wanted = make_output(plan);
+    int expected = stk_decode(libjpeg, bytes, size, plan, &wanted.target);
+    if (result != expected) {
+        fuzz_fail("%d where libjpeg says %d", result, expected);
+    }
+    if (result == STK_DECODE_OK && memcmp(got->target.data, wanted.target.data, got->bytes) != 0) {
+        fuzz_fail("not the pixels that libjpeg's own entropy decoder leads to");
+    }
+    free(wanted.target.data);
+}
+
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
     static const char *const kernels[] = {"c", "avx2", "avx512", "neon"};
     (void)argc;
     (void)argv;
-    for (size_t i = 0; i < 4; i++) {
-        setenv("STOKER_SIMD", kernels[i], 1);
-        decoders[i] = stk_decoder_new();
+    for (size_t i = 0; i < KERNELS * CURSORS; i++) {
+        const char cursors[] = {(char)('0' + i / KERNELS), 0};
+        setenv("STOKER_SIMD", kernels[i % KERNELS], 1);
+        setenv("STOKER_CURSORS", cursors, 1);
+        decoders[i] = make_decoder();
     }
+    setenv("STOKER_ENTROPY", "libjpeg", 1);
+    libjpeg = make_decoder();
     read_corpus();
     return 0;
 }
@@ -203,8 +234,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     struct stk_jpeg_info info = {0};
     struct fuzz_input input = fuzz_input(data, bytes < PLAN_BYTES ? bytes : PLAN_BYTES);
     size_t size = bytes - (size_t)(input.end - data);
-    struct stk_decoder *decoder = decoders[fuzz_pick(&input, 4)];
-    struct stk_decoder *other = decoders[fuzz_pick(&input, 4)];
+    struct stk_decoder *decoder = decoders[fuzz_pick(&input, KERNELS * CURSORS)];
+    struct stk_decoder *other = decoders[fuzz_pick(&input, KERNELS * CURSORS)];
     /* A copy of its own: one byte read behind it is seen. */
     uint8_t *file = malloc(size > 0 ? size : 1);
     memcpy(file, data + (bytes - size), size);
@@ -218,6 +249,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     if (result == STK_DECODE_OK && (probed != STK_DECODE_OK || info.end == 0)) {
         fuzz_fail("decoded although the probe says %d", probed);
     }
+    compare_with_libjpeg(file, size, &plan, result, &output);
     if (result == STK_DECODE_OK && (uint64_t)info.width * info.height <= MOST_PIXELS) {
         compare(other, file, size, &info, &plan, &output);
     }

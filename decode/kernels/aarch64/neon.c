@@ -97,6 +97,8 @@ static void planes(uint8_t *const out[3], const uint8_t *line, size_t pixels)
 }
 
 const struct stk_kernels stk_kernels_neon = {
+    .lockstep = stk_plain_lockstep,
+    .expand = stk_plain_expand,
     .name = "neon",
     .block = 1,
     .pack = pack,

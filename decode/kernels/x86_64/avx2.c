@@ -175,6 +175,8 @@ TARGET static void planes(uint8_t *const out[3], const uint8_t *line, size_t pix
 }
 
 const struct stk_kernels stk_kernels_avx2 = {
+    .lockstep = stk_bmi2_lockstep,
+    .expand = stk_plain_expand,
     .name = "avx2",
     .block = 2,
     .pack = pack,

@@ -7,7 +7,7 @@
 #include <immintrin.h>
 #include <string.h>
 
-#define FEATURES     "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vnni"
+#define FEATURES     "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,avx512vnni,popcnt"
 #define TARGET       __attribute__((target(FEATURES)))
 #define INLINE       static inline __attribute__((target(FEATURES), always_inline))
 #define ALL_OF(word) ((_MM_PERM_ENUM)((word)*0x55)) /* repeats one word in its 128 bits */
@@ -25,6 +25,12 @@ static void pack(struct stk_weights *weights)
     }
     memcpy(weights, out, sizeof out);
 }
+
+/* The zigzag position of each coefficient in a block. */
+static const uint8_t inverse_zigzag[64] __attribute__((aligned(64))) = {
+    0,  1,  5,  6,  14, 15, 27, 28, 2,  4,  7,  13, 16, 26, 29, 42, 3,  8,  12, 17, 25, 30,
+    41, 43, 9,  11, 18, 24, 31, 40, 44, 53, 10, 19, 23, 32, 39, 45, 52, 54, 20, 22, 33, 38,
+    46, 51, 55, 60, 21, 34, 37, 47, 50, 56, 59, 61, 35, 36, 48, 49, 57, 58, 62, 63};
 
 struct sums {
     __m512i high, middle, low;
@@ -246,6 +252,17 @@ TARGET static void float_planes(float *const out[3], const uint8_t *line, size_t
     }
 }
 
+/* The values to their zigzag places, and from there to their own. */
+TARGET static unsigned expand(int16_t block[64], uint64_t mask, const int8_t *values)
+{
+    const __m512i order = _mm512_load_si512(inverse_zigzag);
+    __m512i bytes = _mm512_maskz_expand_epi8(mask, _mm512_loadu_si512(values));
+    bytes = _mm512_permutexvar_epi8(order, bytes);
+    _mm512_storeu_si512(block, _mm512_cvtepi8_epi16(_mm512_castsi512_si256(bytes)));
+    _mm512_storeu_si512(block + 32, _mm512_cvtepi8_epi16(_mm512_extracti64x4_epi64(bytes, 1)));
+    return (unsigned)_mm_popcnt_u64(mask);
+}
+
 const struct stk_kernels stk_kernels_avx512 = {
     .name = "avx512",
     .block = 4,
@@ -257,4 +274,6 @@ const struct stk_kernels stk_kernels_avx512 = {
     .float_rgb = stk_plain_float_rgb,
     .float_planes = float_planes,
     .needs_bytes = 1,
+    .lockstep = stk_bmi2_lockstep,
+    .expand = expand,
 };

@@ -1,0 +1,99 @@
+/*
+ * A place in a scan where symbols are read, and where what they say is written.
+ *
+ * The bytes of the scan are without stuffing, and STK_SCAN_SLACK more may be read behind them. A
+ * cursor's `slot` is the block of the MCU that it is in; the slots of an MCU form a ring.
+ */
+#ifndef STK_DECODE_ENTROPY_CURSOR_H
+#define STK_DECODE_ENTROPY_CURSOR_H
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "decode/entropy/coefficients.h"
+#include "decode/entropy/table.h"
+
+#define STK_SCAN_SLACK 64
+
+/* How many look-ups the bits of one refill serve: 57 at least, and as many as an entry takes. */
+#define STK_REFILL_STEPS (57 / STK_TABLE_BITS)
+
+struct stk_slot {
+    const uint64_t *ac;      /* the table of this block behind its first symbol */
+    const uint64_t *next_dc; /* the table of the next block's first symbol */
+    const struct stk_slot *next;
+    const struct stk_tables_pair *pair;
+};
+
+struct stk_cursor {
+    const uint8_t *in; /* the byte of the last refill */
+    uint64_t state;    /* bits taken since; then the position in the block; then anything */
+    uint64_t mask;     /* of this block, so far */
+    const struct stk_slot *slot;
+    int8_t *values;
+    uint64_t *masks;
+    struct stk_wide *wide;
+    const int8_t *values_base; /* of the scan */
+    /* The lock-step ends as soon as one of these is reached. */
+    const uint8_t *in_end;
+    const uint64_t *masks_end;
+};
+
+static inline uint64_t stk_load_bits(const uint8_t *from)
+{
+    uint64_t word;
+    memcpy(&word, from, sizeof word);
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    word = __builtin_bswap64(word);
+#endif
+    return word;
+}
+
+static inline unsigned stk_cursor_position(const struct stk_cursor *cursor)
+{
+    return (unsigned)(cursor->state >> 8) & 63;
+}
+
+/* In bits from the beginning of the scan. */
+static inline uint64_t stk_cursor_bit(const struct stk_cursor *cursor, const uint8_t *begin)
+{
+    return 8 * (uint64_t)(cursor->in - begin) + (cursor->state & 0xff);
+}
+
+/* Moves it there, to the beginning of an MCU. */
+static inline void stk_cursor_seek(struct stk_cursor *cursor, const uint8_t *begin, uint64_t bit,
+                                   const struct stk_slot *first)
+{
+    cursor->in = begin + (bit >> 3);
+    cursor->state = bit & 7;
+    cursor->mask = 0;
+    cursor->slot = first;
+}
+
+/* A value that no byte holds, and the place of the byte that it should be. */
+static inline void stk_cursor_note_wide(struct stk_cursor *cursor, const int8_t *place, int value)
+{
+    *cursor->wide++ =
+        (struct stk_wide){.at = (uint32_t)(place - cursor->values_base), .value = value};
+}
+
+/*
+ * Reads one symbol, of whatever kind, and what belongs to it. False: there is none that could stand
+ * here; the cursor is where it was.
+ */
+bool stk_cursor_symbol(struct stk_cursor *cursor);
+
+/*
+ * Reads on by one look-up. It does not go beyond the end of the block, and past in_end by 4 bytes
+ * at most. False as above.
+ */
+bool stk_cursor_step(struct stk_cursor *cursor);
+
+/*
+ * Several cursors in lock-step, until one of them has reached an end of its own or meets what it
+ * cannot read: that one's number is returned then, else -1. A cursor is past its in_end by 32 bytes
+ * at most, and past its masks_end by 5 masks.
+ */
+typedef int stk_lockstep(struct stk_cursor *const *cursors, unsigned count);
+
+#endif

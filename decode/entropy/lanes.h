@@ -1,0 +1,192 @@
+/*
+ * Several cursors in lock-step: a look-up of each in turn, so that the processor works on one while
+ * it waits for another's. Only for the files that make a stk_lockstep of it for a kind of
+ * processor; they have defined stk_pick_block() and stk_count_values() before.
+ *
+ * Nothing here branches on the data but for what is rare, as the end of a block cannot be foreseen:
+ * at each step the mask is written where this block's belongs, and at the block's end that place
+ * moves on by one, the position returns to 0, and the next block's table takes the turn.
+ */
+#ifndef STK_DECODE_ENTROPY_LANES_H
+#define STK_DECODE_ENTROPY_LANES_H
+
+#include "decode/entropy/cursor.h"
+
+#define STK_LANE_INLINE static inline __attribute__((always_inline))
+
+/* A cursor's changing parts, in registers as far as there are enough. */
+struct stk_lane {
+    uint64_t window; /* the next bits, from the highest */
+    uint64_t state, mask;
+    const uint64_t *table;
+    const struct stk_slot *slot;
+    const uint8_t *in;
+    int8_t *values;
+    uint64_t *masks;
+};
+
+STK_LANE_INLINE void stk_lane_refill(struct stk_lane *lane)
+{
+    lane->in += (lane->state & 0xff) >> 3;
+    lane->state &= STK_ENTRY_POSITION | 7;
+    lane->window = stk_load_bits(lane->in) << (lane->state & 63);
+}
+
+STK_LANE_INLINE void stk_lane_enter(struct stk_lane *lane, const struct stk_cursor *cursor)
+{
+    lane->state = cursor->state;
+    lane->mask = cursor->mask;
+    lane->slot = cursor->slot;
+    lane->in = cursor->in;
+    lane->values = cursor->values;
+    lane->masks = cursor->masks;
+    lane->table = stk_cursor_position(cursor) > 0 ? cursor->slot->ac : cursor->slot->pair->dc_table;
+    stk_lane_refill(lane);
+}
+
+STK_LANE_INLINE void stk_lane_leave(const struct stk_lane *lane, struct stk_cursor *cursor)
+{
+    cursor->state = lane->state;
+    cursor->mask = lane->mask;
+    cursor->slot = lane->slot;
+    cursor->in = lane->in;
+    cursor->values = lane->values;
+    cursor->masks = lane->masks;
+}
+
+STK_LANE_INLINE bool stk_lane_symbol(struct stk_lane *lane, struct stk_cursor *cursor)
+{
+    stk_lane_leave(lane, cursor);
+    bool read = stk_cursor_symbol(cursor);
+    stk_lane_enter(lane, cursor);
+    return read;
+}
+
+/* What is not done by a look-up, most of it values that did not fit in the table's bits. */
+STK_LANE_INLINE bool stk_lane_odd(struct stk_lane *lane, struct stk_cursor *cursor, uint64_t entry)
+{
+    unsigned length = stk_open_length(entry), size = stk_open_size(entry);
+    unsigned place = (unsigned)(lane->state >> 8 & 63) + stk_open_run(entry);
+    if (__builtin_expect(!stk_entry_is_open(entry) || place >= STK_BLOCK_SIZE - 1, 0)) {
+        return stk_lane_symbol(lane, cursor);
+    }
+    lane->state += length;
+    stk_lane_refill(lane);
+    int value = stk_value_of((unsigned)(lane->window >> (64 - size)), size);
+    if (size > STK_SMALL_BITS) {
+        stk_cursor_note_wide(cursor, lane->values, value);
+    }
+    *lane->values++ = (int8_t)value;
+    lane->mask |= UINT64_C(1) << place;
+    lane->window <<= size;
+    lane->state = (lane->state & 7) + size + ((uint64_t)(place + 1) << 8);
+    lane->table = lane->slot->ac;
+    return true;
+}
+
+STK_LANE_INLINE bool stk_lane_step(struct stk_lane *lane, struct stk_cursor *cursor)
+{
+    uint64_t entry = lane->table[lane->window >> (64 - STK_TABLE_BITS)];
+    uint64_t state = lane->state + entry;
+    if (__builtin_expect((state & STK_ENTRY_ODD) != 0, 0)) {
+        return stk_lane_odd(lane, cursor, entry);
+    }
+    uint32_t values = (uint32_t)(entry >> 16);
+    memcpy(lane->values, &values, sizeof values);
+    lane->window <<= entry & 63;
+    lane->mask |= stk_entry_mask(entry) << (lane->state >> 8 & 63);
+    lane->values += stk_count_values(entry);
+    *lane->masks = lane->mask;
+    uint64_t ended = state >> 15 & 1, keep = ended - 1;
+    lane->masks += ended;
+    lane->mask &= keep;
+    lane->state = state & (keep | 0xff);
+    stk_pick_block(state, &lane->table, &lane->slot);
+    return true;
+}
+
+STK_LANE_INLINE bool stk_lane_goes_on(const struct stk_lane *lane, const struct stk_cursor *cursor)
+{
+    return (int)(lane->in < cursor->in_end) & (int)(lane->masks < cursor->masks_end);
+}
+
+/*
+ * One step of each. Returns which one met what it cannot read, or -1. Compilers keep lanes in
+ * registers only if each is a variable of its own, so what is done with all is written out for
+ * each; `count` is a constant where this becomes code, and lanes that are not there cost nothing.
+ */
+STK_LANE_INLINE int stk_lanes_step(struct stk_lane *a, struct stk_lane *b, struct stk_lane *c,
+                                   struct stk_lane *d, struct stk_cursor *const *cursors,
+                                   unsigned count)
+{
+    if (!stk_lane_step(a, cursors[0])) {
+        return 0;
+    }
+    if (count > 1 && !stk_lane_step(b, cursors[1])) {
+        return 1;
+    }
+    if (count > 2 && !stk_lane_step(c, cursors[2])) {
+        return 2;
+    }
+    return count > 3 && !stk_lane_step(d, cursors[3]) ? 3 : -1;
+}
+
+#define STK_EACH_LANE(act)                                                                         \
+    do {                                                                                           \
+        act(&a, cursors[0]);                                                                       \
+        if (count > 1) {                                                                           \
+            act(&b, cursors[1]);                                                                   \
+        }                                                                                          \
+        if (count > 2) {                                                                           \
+            act(&c, cursors[2]);                                                                   \
+        }                                                                                          \
+        if (count > 3) {                                                                           \
+            act(&d, cursors[3]);                                                                   \
+        }                                                                                          \
+    } while (0)
+#define STK_REFILL(lane, cursor)    stk_lane_refill(lane)
+#define STK_CAN_GO_ON(lane, cursor) go_on &= stk_lane_goes_on(lane, cursor)
+#define STK_STEP_ALL                                                                               \
+    if ((stopped = stk_lanes_step(&a, &b, &c, &d, cursors, count)) >= 0) {                         \
+        break;                                                                                     \
+    }
+
+STK_LANE_INLINE int stk_lanes_run(struct stk_cursor *const *cursors, const unsigned count)
+{
+    struct stk_lane a, b, c, d;
+    int stopped = -1;
+    bool go_on = true;
+    STK_EACH_LANE(stk_lane_enter);
+    for (;;) {
+        STK_EACH_LANE(STK_CAN_GO_ON);
+        if (!go_on) {
+            break;
+        }
+        STK_EACH_LANE(STK_REFILL);
+        STK_STEP_ALL
+        STK_STEP_ALL
+        STK_STEP_ALL
+        STK_STEP_ALL
+        if (STK_REFILL_STEPS > 4) {
+            STK_STEP_ALL
+        }
+    }
+    STK_EACH_LANE(stk_lane_leave);
+    return stopped;
+}
+
+STK_LANE_INLINE int stk_lanes_lockstep(struct stk_cursor *const *cursors, unsigned count)
+{
+    switch (count) {
+    case 1:
+        return stk_lanes_run(cursors, 1);
+    case 2:
+        return stk_lanes_run(cursors, 2);
+    case 3:
+        return stk_lanes_run(cursors, 3);
+    default:
+        return stk_lanes_run(cursors, 4);
+    }
+}
+
+#endif

@@ -1,0 +1,40 @@
+/*
+ * Takes the place of libjpeg's entropy decoder: hands it MCU after MCU out of coefficients that are
+ * there already. Its IDCT, upsampling and colours do the rest.
+ */
+#ifndef STK_DECODE_ENTROPY_PLAYER_H
+#define STK_DECODE_ENTROPY_PLAYER_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include <jpeglib.h>
+#include <jpegint.h>
+
+#include "decode/entropy/coefficients.h"
+#include "decode/kernels/kernels.h"
+
+struct stk_player {
+    struct jpeg_entropy_decoder pub; /* first: libjpeg knows only this */
+    const struct stk_coefficients *coefficients;
+    const struct stk_kernels *kernels;
+    uint32_t run;    /* that is played */
+    uint32_t blocks; /* that are left of it */
+    const uint64_t *masks;
+    const int8_t *values;
+    const struct stk_wide *wide;
+    uint32_t interval_left; /* MCUs */
+    unsigned last_dc[STK_SCAN_COMPONENTS];
+    /* Columns of MCUs: which one is next, how many a row has, which ones are looked at. */
+    uint32_t column, columns, first_column, last_column;
+};
+
+/*
+ * Behind jpeg_start_decompress and jpeg_crop_scanline, before any line is read or skipped. Player
+ * and coefficients must stay until the image is done; more MCUs than there are is an error of
+ * libjpeg's.
+ */
+void stk_player_start(struct stk_player *player, const struct stk_coefficients *coefficients,
+                      const struct stk_kernels *kernels, struct jpeg_decompress_struct *cinfo);
+
+#endif

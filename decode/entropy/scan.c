@@ -1,0 +1,161 @@
+/* A scan from its bytes to its coefficients: memory, tables, and which way is taken. */
+#include "decode/entropy/scan.h"
+
+#include <stdlib.h>
+
+/* A larger one is nobody's training sample. */
+#define MOST_BYTES (64u << 20)
+/* A code of one bit and a value of one; a block of two symbols of one bit. */
+#define VALUES_A_BYTE 4
+#define BLOCKS_A_BYTE 4
+/* What a cursor writes too far: a round of the lock-step, and up to three MCUs. */
+#define VALUES_TOO_FAR 1024
+#define BLOCKS_TOO_FAR 64
+
+static void *get_room(struct stk_room *room, size_t bytes)
+{
+    if (room->bytes < bytes) {
+        free(room->data);
+        room->data = malloc(bytes);
+        room->bytes = room->data ? bytes : 0;
+    }
+    return room->data;
+}
+
+void stk_scan_free(struct stk_scan *scan)
+{
+    free(scan->bytes_room.data);
+    free(scan->values_room.data);
+    free(scan->masks_room.data);
+    free(scan->wide_room.data);
+    free(scan->intervals_room.data);
+}
+
+static uint32_t least(uint64_t a, uint64_t b)
+{
+    return (uint32_t)(a < b ? a : b);
+}
+
+static uint32_t masks_for(const struct stk_scan *scan, uint32_t bytes)
+{
+    return least((uint64_t)BLOCKS_A_BYTE * bytes, stk_scan_wanted_blocks(scan)) + 1;
+}
+
+struct stk_area stk_scan_take_area(struct stk_scan *scan, uint32_t bytes)
+{
+    struct stk_area area = scan->free_area;
+    area.most_masks = masks_for(scan, bytes);
+    scan->free_area.values += (size_t)VALUES_A_BYTE * bytes + VALUES_TOO_FAR;
+    scan->free_area.masks += area.most_masks + BLOCKS_TOO_FAR;
+    scan->free_area.wide += bytes + VALUES_TOO_FAR;
+    return area;
+}
+
+void stk_scan_put_cursor(const struct stk_scan *scan, struct stk_cursor *cursor, uint64_t bit,
+                         const struct stk_area *area)
+{
+    *cursor = (struct stk_cursor){
+        .values = area->values,
+        .masks = area->masks,
+        .wide = area->wide,
+        .values_base = scan->coefficients.values,
+        .masks_end = area->masks + area->most_masks,
+    };
+    stk_cursor_seek(cursor, scan->bytes, bit, scan->slots);
+}
+
+bool stk_scan_add_run(struct stk_scan *scan, const struct stk_area *from,
+                      const struct stk_cursor *cursor)
+{
+    struct stk_coefficients *out = &scan->coefficients;
+    uint32_t blocks =
+        least((uint64_t)(cursor->masks - from->masks), stk_scan_wanted_blocks(scan) - out->blocks);
+    if (out->run_count == STK_MOST_RUNS) {
+        return false;
+    }
+    cursor->wide->at = STK_WIDE_END;
+    if (blocks > 0) {
+        out->runs[out->run_count++] = (struct stk_run){
+            .masks = from->masks,
+            .blocks = blocks,
+            .first_value = (uint32_t)(from->values - out->values),
+            .wide = from->wide,
+        };
+        out->blocks += blocks;
+    }
+    return true;
+}
+
+/* So much that `areas` areas for all bytes together, and `more` bytes in each, find room. */
+static bool get_areas(struct stk_scan *scan, uint32_t areas, uint32_t more)
+{
+    uint64_t bytes = scan->size + (uint64_t)areas * more;
+    uint64_t masks = least(BLOCKS_A_BYTE * bytes, (uint64_t)areas * stk_scan_wanted_blocks(scan));
+    uint64_t values = VALUES_A_BYTE * bytes + (uint64_t)areas * VALUES_TOO_FAR;
+    masks += (uint64_t)areas * (BLOCKS_TOO_FAR + 1);
+    scan->free_area = (struct stk_area){
+        .values = get_room(&scan->values_room, values + STK_VALUE_SLACK),
+        .masks = get_room(&scan->masks_room, masks * sizeof(uint64_t)),
+        .wide = get_room(&scan->wide_room,
+                         (bytes + (uint64_t)areas * VALUES_TOO_FAR) * sizeof(struct stk_wide)),
+    };
+    scan->coefficients.values = scan->free_area.values;
+    return scan->free_area.values && scan->free_area.masks && scan->free_area.wide;
+}
+
+static bool unstuff(struct stk_scan *scan, const uint8_t *bytes, size_t size)
+{
+    uint32_t interval = scan->coefficients.interval;
+    scan->intervals.count = interval ? (scan->mcus + interval - 1) / interval : 1;
+    scan->intervals.begin =
+        get_room(&scan->intervals_room, ((size_t)scan->intervals.count + 1) * sizeof(uint32_t));
+    uint8_t *out = get_room(&scan->bytes_room, size + STK_SCAN_SLACK);
+    if (!out || !scan->intervals.begin) {
+        return false;
+    }
+    int64_t length = stk_unstuff(out, bytes, size, &scan->intervals);
+    if (length <= 0) {
+        return false;
+    }
+    memset(out + length, 0, STK_SCAN_SLACK);
+    scan->bytes = out;
+    scan->size = (uint32_t)length;
+    return true;
+}
+
+static void make_slots(struct stk_scan *scan)
+{
+    unsigned count = scan->coefficients.mcu_blocks;
+    for (unsigned i = 0; i < count; i++) {
+        unsigned next = i + 1 < count ? i + 1 : 0;
+        scan->slots[i] = (struct stk_slot){
+            .ac = scan->pairs[i]->ac_table,
+            .next_dc = scan->pairs[next]->dc_table,
+            .next = &scan->slots[next],
+            .pair = scan->pairs[i],
+        };
+    }
+}
+
+/* Intervals are parsed as a whole. */
+static void want_intervals(struct stk_scan *scan)
+{
+    uint64_t each = scan->intervals.count > 1 ? scan->coefficients.interval : 1;
+    scan->wanted = least((scan->wanted + each - 1) / each * each, scan->mcus);
+}
+
+bool stk_scan_parse(struct stk_scan *scan, const uint8_t *bytes, size_t size)
+{
+    scan->coefficients.blocks = 0;
+    scan->coefficients.run_count = 0;
+    if (size > MOST_BYTES || scan->mcus > UINT32_MAX / STK_MCU_BLOCKS / 8 ||
+        !unstuff(scan, bytes, size)) {
+        return false;
+    }
+    make_slots(scan);
+    want_intervals(scan);
+    bool freely = scan->intervals.count == 1;
+    return get_areas(scan, STK_MOST_AREAS, STK_JOIN_BYTES) &&
+           (freely ? stk_scan_parse_freely(scan) : stk_scan_parse_intervals(scan)) &&
+           scan->coefficients.blocks == stk_scan_wanted_blocks(scan);
+}

@@ -1,0 +1,90 @@
+/*
+ * Tables that read up to four symbols, with their values, in one look-up: made of a DC and an AC
+ * code, and kept for the next image with the same ones.
+ *
+ * An entry, from the lowest bit: 8 bits how many bits it takes; 8 bits by how much the position in
+ * the block advances, and flags; 4 x 8 bits of values; 3 bits how many values; 13 bits their places
+ * as a mask, relative to the position. The two lowest bytes are made to be added to a cursor's own.
+ */
+#ifndef STK_DECODE_ENTROPY_TABLE_H
+#define STK_DECODE_ENTROPY_TABLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "decode/entropy/code.h"
+
+#ifndef STK_TABLE_BITS
+#define STK_TABLE_BITS 11
+#endif
+#define STK_TABLE_ENTRIES (1u << STK_TABLE_BITS)
+
+/* The block ends. With a position behind its last this makes STK_ENTRY_ODD, too. */
+#define STK_ENTRY_END 0x8000u
+/* Not for a look-up: a longer code, a large value, none at all. Positions above 63 look the same.
+ */
+#define STK_ENTRY_ODD      0x4000u
+#define STK_ENTRY_POSITION 0x3f00u
+
+/* Values that the tables hold; larger ones go to a list. */
+#define STK_SMALL_BITS 7
+
+static inline unsigned stk_entry_values(uint64_t entry)
+{
+    return (unsigned)(entry >> 48) & 7;
+}
+
+static inline uint64_t stk_entry_mask(uint64_t entry)
+{
+    return entry >> 51;
+}
+
+/*
+ * An entry that is odd may still know a symbol's code, but not its value: that is open. Bits 16 to
+ * 20 are the code's length then, 4 bits the value's size, 4 bits the zeros before it.
+ */
+static inline uint64_t stk_open_entry(unsigned length, unsigned size, unsigned run)
+{
+    return STK_ENTRY_ODD | (uint64_t)length << 16 | (uint64_t)size << 21 | (uint64_t)run << 25;
+}
+
+static inline unsigned stk_open_length(uint64_t entry)
+{
+    return (unsigned)(entry >> 16) & 31;
+}
+
+static inline unsigned stk_open_size(uint64_t entry)
+{
+    return (unsigned)(entry >> 21) & 15;
+}
+
+static inline unsigned stk_open_run(uint64_t entry)
+{
+    return (unsigned)(entry >> 25) & 15;
+}
+
+static inline bool stk_entry_is_open(uint64_t entry)
+{
+    return (entry & STK_ENTRY_ODD) != 0 && stk_open_size(entry) > 0;
+}
+
+struct stk_tables_pair {
+    struct stk_code dc, ac;
+    uint64_t used; /* when, by the cache's own clock; 0: never */
+    uint64_t dc_table[STK_TABLE_ENTRIES], ac_table[STK_TABLE_ENTRIES];
+};
+
+/* Belongs to one decoder, as everything else: no locks, nothing to do at a fork. */
+struct stk_table_cache;
+
+struct stk_table_cache *stk_table_cache_new(void);
+void stk_table_cache_free(struct stk_table_cache *cache);
+/*
+ * The tables of two codes; NULL: no memory. They stay valid until five other pairs have been asked
+ * for.
+ */
+const struct stk_tables_pair *stk_table_cache_get(struct stk_table_cache *cache,
+                                                  const struct stk_code *dc,
+                                                  const struct stk_code *ac);
+
+#endif
