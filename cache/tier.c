@@ -8,14 +8,12 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
+#include "base/local.h"
 #include "base/memory.h"
 #include "base/sys.h"
 #include "base/text.h"
 #include "base/walk.h"
 
-#ifndef XFS_SUPER_MAGIC
-#define XFS_SUPER_MAGIC 0x58465342
-#endif
 #define UNLIMITED            (INT64_MAX / 4)
 #define LEAST_RESERVE_BYTES  (8LL << 30)
 #define LEAST_RESERVE_INODES 1024
@@ -77,20 +75,6 @@ int stk_tier_count(const char *home, int64_t limit_ns, int64_t *blocks, int64_t 
 }
 
 /* ---- budgets ---- */
-
-static bool is_local(const struct statfs *fs)
-{
-    switch ((unsigned long)fs->f_type) {
-    case TMPFS_MAGIC:
-    case EXT4_SUPER_MAGIC:
-    case XFS_SUPER_MAGIC:
-    case BTRFS_SUPER_MAGIC:
-    case OVERLAYFS_SUPER_MAGIC:
-        return true;
-    default:
-        return false;
-    }
-}
 
 /* What may be used in all, given what we use already: of the file system and, for a tmpfs, memory.
  */
@@ -240,7 +224,7 @@ static int prepare_home(const char *dir, char home[STK_HOME_BYTES], struct statf
     if (error == 0) {
         error = stk_sys_statfs(canonical, fs);
     }
-    if (error == 0 && !is_local(fs)) {
+    if (error == 0 && !stk_local_is(fs)) {
         error = -EMEDIUMTYPE;
     }
     if (error == 0 && !stk_home_path(home, canonical)) {

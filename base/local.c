@@ -1,0 +1,22 @@
+/* Which file systems are local. See base/local.h. */
+#include "base/local.h"
+
+#include <linux/magic.h>
+
+#ifndef XFS_SUPER_MAGIC
+#define XFS_SUPER_MAGIC 0x58465342
+#endif
+
+bool stk_local_is(const struct statfs *fs)
+{
+    switch ((unsigned long)fs->f_type) {
+    case TMPFS_MAGIC:
+    case EXT4_SUPER_MAGIC:
+    case XFS_SUPER_MAGIC:
+    case BTRFS_SUPER_MAGIC:
+    case OVERLAYFS_SUPER_MAGIC:
+        return true;
+    default:
+        return false;
+    }
+}
