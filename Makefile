@@ -33,6 +33,7 @@ LINK_SAN := $(if $(SAN),-fsanitize=$(SAN))
 
 BASE := $(wildcard base/*.c)
 CACHE := $(wildcard cache/*.c)
+STORE := $(wildcard store/*.c)
 PRELOAD := $(wildcard preload/*.c)
 CLI := $(wildcard cli/*.c)
 # The kernels of this processor only; kernels/select.c knows which ones there are.

@@ -1,8 +1,8 @@
 #!/bin/sh
 # Checks the dependency law: arrows between rooms point down, and siblings do not know each other.
 #   base <- cache <- preload, cli
-#   base <- decode
-#   base, decode <- wrappers
+#   base <- decode, store
+#   base, decode, store <- wrappers
 set -eu
 cd "$(dirname "$0")/.."
 failed=0
@@ -25,13 +25,18 @@ check cache base
 check preload cache base
 check cli cache base
 check decode base
-check wrappers decode base
-if grep -rln '<xxhash.h>' base cache preload cli decode | grep -v '^base/hash.c$'; then
+check store base
+check wrappers decode store base
+if grep -rln '<xxhash.h>' base cache preload cli decode store | grep -v '^base/hash.c$'; then
     echo "arrows: only base/hash.c may include xxhash.h" >&2
     failed=1
 fi
-if grep -rln '<Python.h>' base cache preload cli decode wrappers | grep -v '^wrappers/python/core.h$'; then
+if grep -rln '<Python.h>' base cache preload cli decode store wrappers | grep -v '^wrappers/python/core.h$'; then
     echo "arrows: only wrappers/python/core.h may include Python.h" >&2
+    failed=1
+fi
+if grep -rln '<lmdb.h>' base cache preload cli decode store wrappers | grep -v '^store/env.c$'; then
+    echo "arrows: only store/env.c may include lmdb.h" >&2
     failed=1
 fi
 exit $failed

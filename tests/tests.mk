@@ -44,10 +44,10 @@ test-preload: $(B)/libstoker.so $(B)/stoker $(PRELOAD_PROGRAMS) ## tests of the 
 
 UNIT_SOURCES := $(wildcard tests/unit/*.c)
 
-$(B)/tests/unit: $(call objects,$(UNIT_SOURCES) $(BASE) $(CACHE))
+$(B)/tests/unit: $(call objects,$(UNIT_SOURCES) $(BASE) $(CACHE) $(STORE))
 	@mkdir -p $(@D)
 	$(if $(V),,@echo "  LINK  $@")
-	$(Q)$(CC) -fno-lto -o $@ $^ $(LDFLAGS) $(LINK_SAN) $$(pkg-config --libs check)
+	$(Q)$(CC) -fno-lto -o $@ $^ $(LDFLAGS) $(LINK_SAN) $$(pkg-config --libs check) -llmdb
 
 $(B)/tests/hammer: $(call objects,tests/stress/hammer.c tests/unit/private.c $(BASE) $(CACHE))
 	@mkdir -p $(@D)

@@ -36,6 +36,7 @@ Suite *suite_record(void);
 Suite *suite_remember(void);
 Suite *suite_root(void);
 Suite *suite_run(void);
+Suite *suite_store(void);
 Suite *suite_sys(void);
 Suite *suite_tally(void);
 Suite *suite_text(void);

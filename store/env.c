@@ -1,0 +1,279 @@
+/* One LMDB environment. See store/env.h. */
+#include "store/env.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <lmdb.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SPARE_READERS 64 /* transactions kept for the next reader; more threads at once make their own */
+
+/* The map is larger than any budget, so that it need not grow: another process with a larger one would
+ * write beyond ours. What is not in the file takes no memory. */
+#define LARGEST_MAP (UINT64_C(1) << 40)
+
+#define PAGE_BYTES 4096
+/* LMDB gives a value its own pages when a node with it would fill half of one. */
+#define LEAST_BYTES PAGE_BYTES
+/* What a transaction writes besides its values: a path of the tree for each, and the free list. */
+#define PAGES_BESIDES 16
+
+/* LMDB takes as many readers as the file of its table has room for; these are more than it needs. */
+#define TABLE_READER_BYTES 64
+#define TABLE_HEAD_BYTES   8192
+
+struct stk_env {
+    MDB_env *lmdb;
+    MDB_dbi values;
+    uint64_t budget;
+    dev_t dev;
+    ino_t ino;
+    _Atomic(MDB_txn *) spare[SPARE_READERS];
+    MDB_txn *writing;
+    uint64_t added_pages; /* since begin */
+};
+
+/* ---- opening ---- */
+
+/* Beyond the limit on the size of files the kernel would end the program with a signal. */
+static uint64_t room_in_file(void)
+{
+    struct rlimit limit;
+    return getrlimit(RLIMIT_FSIZE, &limit) == 0 ? limit.rlim_cur : 0;
+}
+
+/* The file that LMDB writes, while its number still is that file's. */
+static bool holds_file(const struct stk_env *env)
+{
+    mdb_filehandle_t fd;
+    struct stat stat;
+    return mdb_env_get_fd(env->lmdb, &fd) == 0 && fstat(fd, &stat) == 0 && stat.st_dev == env->dev &&
+           stat.st_ino == env->ino;
+}
+
+static int note_file(struct stk_env *env)
+{
+    mdb_filehandle_t fd;
+    struct stat stat;
+    if (mdb_env_get_fd(env->lmdb, &fd) != 0 || fstat(fd, &stat) != 0) {
+        return EBADF;
+    }
+    env->dev = stat.st_dev;
+    env->ino = stat.st_ino;
+    return 0;
+}
+
+/* What LMDB says, as errno would. */
+static int errno_of(int error)
+{
+    return error > 0 ? error : error == MDB_VERSION_MISMATCH ? EPROTO : EIO;
+}
+
+/* Takes a place in the table of readers; those of dead processes are given back when it is full. */
+static int begin_reading(MDB_env *lmdb, MDB_txn **txn)
+{
+    int dead, error = mdb_txn_begin(lmdb, NULL, MDB_RDONLY, txn);
+    if (error == MDB_READERS_FULL && mdb_reader_check(lmdb, &dead) == 0 && dead > 0) {
+        error = mdb_txn_begin(lmdb, NULL, MDB_RDONLY, txn);
+    }
+    return error;
+}
+
+static int open_values(struct stk_env *env)
+{
+    MDB_txn *txn;
+    int error = begin_reading(env->lmdb, &txn);
+    if (error == 0) {
+        error = mdb_dbi_open(txn, NULL, 0, &env->values);
+        if (error == 0) {
+            error = mdb_txn_commit(txn);
+        } else {
+            mdb_txn_abort(txn);
+        }
+    }
+    return error;
+}
+
+static int try_open(struct stk_env *env, const char *directory, uint64_t map, unsigned readers)
+{
+    int error = mdb_env_create(&env->lmdb);
+    if (error != 0) {
+        return error;
+    }
+    error = mdb_env_set_mapsize(env->lmdb, map);
+    if (error == 0) {
+        error = mdb_env_set_maxreaders(env->lmdb, readers);
+    }
+    if (error == 0) {
+        /* Not synced: a machine that dies takes a cache with it. Readers come and go with threads. */
+        error = mdb_env_open(env->lmdb, directory, MDB_NOSYNC | MDB_NOTLS | MDB_NORDAHEAD, 0600);
+    }
+    if (error == 0) {
+        error = note_file(env);
+    }
+    if (error == 0) {
+        error = open_values(env);
+    }
+    if (error != 0) {
+        mdb_env_close(env->lmdb);
+    }
+    return error;
+}
+
+/*
+ * Gives the table of readers its full size and room on the file system: LMDB makes it by ftruncate, and on
+ * a full one a new reader's first touch would be a SIGBUS.
+ */
+static int make_table(const char *directory, unsigned readers)
+{
+    char path[512];
+    int length = snprintf(path, sizeof path, "%s/lock.mdb", directory);
+    if (length < 0 || (size_t)length >= sizeof path) {
+        return ENAMETOOLONG;
+    }
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0) {
+        return errno;
+    }
+    off_t bytes = TABLE_HEAD_BYTES + (off_t)readers * TABLE_READER_BYTES;
+    int error = (uint64_t)bytes > room_in_file() ? EFBIG : posix_fallocate(fd, 0, bytes);
+    close(fd);
+    return error;
+}
+
+struct stk_env *stk_env_open(const char *directory, uint64_t budget, unsigned readers)
+{
+    struct stk_env *env = calloc(1, sizeof *env);
+    if (env == NULL) {
+        return NULL;
+    }
+    env->budget = budget;
+    int error = make_table(directory, readers);
+    error = error == 0 ? ENOMEM : error;
+    for (uint64_t map = LARGEST_MAP; error == ENOMEM && map > budget && map > PAGE_BYTES * 64;
+         map /= 4) {
+        error = try_open(env, directory, map, readers); /* address space may be limited */
+    }
+    if (error != 0) {
+        free(env);
+        errno = errno_of(error);
+        return NULL;
+    }
+    return env;
+}
+
+/* ---- reading ---- */
+
+static MDB_txn *take_reader(struct stk_env *env)
+{
+    for (size_t i = 0; i < SPARE_READERS; i++) {
+        if (atomic_load_explicit(&env->spare[i], memory_order_relaxed) != NULL) {
+            MDB_txn *txn = atomic_exchange(&env->spare[i], NULL);
+            if (txn != NULL && mdb_txn_renew(txn) == 0) {
+                return txn;
+            }
+            if (txn != NULL) {
+                mdb_txn_abort(txn);
+            }
+        }
+    }
+    MDB_txn *txn;
+    return begin_reading(env->lmdb, &txn) == 0 ? txn : NULL;
+}
+
+static void put_reader(struct stk_env *env, MDB_txn *txn)
+{
+    mdb_txn_reset(txn);
+    for (size_t i = 0; i < SPARE_READERS; i++) {
+        MDB_txn *none = NULL;
+        if (atomic_compare_exchange_strong(&env->spare[i], &none, txn)) {
+            return;
+        }
+    }
+    mdb_txn_abort(txn);
+}
+
+bool stk_env_find(struct stk_env *env, struct stk_hash128 key, const void **data, size_t *bytes)
+{
+    MDB_val name = {sizeof key, &key}, value;
+    MDB_txn *txn = take_reader(env);
+    if (txn == NULL) {
+        return false;
+    }
+    bool found = mdb_get(txn, env->values, &name, &value) == 0;
+    put_reader(env, txn);
+    if (found) {
+        *data = value.mv_data;
+        *bytes = value.mv_size;
+    }
+    return found;
+}
+
+/* ---- writing ---- */
+
+static uint64_t pages_of(size_t bytes)
+{
+    return (bytes + 16 + PAGE_BYTES - 1) / PAGE_BYTES;
+}
+
+uint64_t stk_env_used_bytes(struct stk_env *env)
+{
+    MDB_envinfo info;
+    mdb_env_info(env->lmdb, &info);
+    return ((uint64_t)info.me_last_pgno + 1) * PAGE_BYTES;
+}
+
+static bool has_room(struct stk_env *env, uint64_t pages)
+{
+    uint64_t wanted = stk_env_used_bytes(env) + (env->added_pages + pages) * PAGE_BYTES;
+    return wanted <= env->budget && wanted <= room_in_file();
+}
+
+bool stk_env_begin(struct stk_env *env)
+{
+    env->added_pages = PAGES_BESIDES;
+    return has_room(env, 0) && mdb_txn_begin(env->lmdb, NULL, 0, &env->writing) == 0;
+}
+
+static void fill_value(void *to, size_t bytes, const struct stk_env_parts *parts)
+{
+    size_t used = parts->head_bytes + parts->body_bytes;
+    memcpy(to, parts->head, parts->head_bytes);
+    memcpy((char *)to + parts->head_bytes, parts->body, parts->body_bytes);
+    memset((char *)to + used, 0, bytes - used);
+}
+
+bool stk_env_add(struct stk_env *env, struct stk_hash128 key, const struct stk_env_parts *parts)
+{
+    size_t bytes = parts->head_bytes + parts->body_bytes;
+    bytes = bytes < LEAST_BYTES ? LEAST_BYTES : bytes;
+    uint64_t pages = pages_of(bytes) + PAGES_BESIDES;
+    if (!has_room(env, pages)) {
+        return false;
+    }
+    MDB_val name = {sizeof key, &key}, value = {bytes, NULL};
+    int error = mdb_put(env->writing, env->values, &name, &value, MDB_NOOVERWRITE | MDB_RESERVE);
+    if (error == 0) {
+        fill_value(value.mv_data, bytes, parts);
+        env->added_pages += pages;
+    }
+    return error == 0 || error == MDB_KEYEXIST;
+}
+
+bool stk_env_end(struct stk_env *env)
+{
+    MDB_txn *txn = env->writing;
+    env->writing = NULL;
+    if (!holds_file(env)) { /* which is written only now */
+        mdb_txn_abort(txn);
+        return false;
+    }
+    return mdb_txn_commit(txn) == 0;
+}

@@ -1,0 +1,47 @@
+/*
+ * One LMDB environment, as store/store.c needs it: the only place that knows LMDB.
+ *
+ * Values are never removed or replaced, and each is so large that LMDB gives it pages of its own (small
+ * ones are padded). Such pages are never used again, so a value stays where it is after the
+ * transaction that found it: reading takes a reader's slot for a microsecond, however long the
+ * value is looked at.
+ *
+ * Not thread-safe but where said; an environment belongs to the process that opened it.
+ */
+#ifndef STK_STORE_ENV_H
+#define STK_STORE_ENV_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/hash.h"
+
+struct stk_env;
+
+/* A value as it is written: a head and a body. */
+struct stk_env_parts {
+    const void *head, *body;
+    size_t head_bytes, body_bytes;
+};
+
+/* Opens or makes the environment's files. NULL with errno. */
+struct stk_env *stk_env_open(const char *directory, uint64_t budget, unsigned readers);
+
+/* Thread-safe. Finds a value: its bytes (with padding), until the process ends. */
+bool stk_env_find(struct stk_env *env, struct stk_hash128 key, const void **data, size_t *bytes);
+
+/*
+ * Writing: begin, add..., end. One thread at a time, of one process at a time: the caller sees to
+ * it, since LMDB would wait for the other without an end. False: nothing is begun, the budget or
+ * the file system is full, the descriptors are not ours any more. Nothing of what was added since
+ * begin is there until `end` has said true; after a false one everything is given up.
+ */
+bool stk_env_begin(struct stk_env *env);
+bool stk_env_add(struct stk_env *env, struct stk_hash128 key, const struct stk_env_parts *parts);
+bool stk_env_end(struct stk_env *env);
+
+/* Thread-safe. Bytes that the environment takes. */
+uint64_t stk_env_used_bytes(struct stk_env *env);
+
+#endif

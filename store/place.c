@@ -1,0 +1,109 @@
+/* Where a store lies. See store/place.h. */
+#include "store/place.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <unistd.h>
+
+#include "base/local.h"
+
+#define BOOT_DIGITS 8
+
+/* The first digits of the boot's identity; "" where there is none. */
+static void read_boot(char out[BOOT_DIGITS + 1])
+{
+    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd >= 0 ? read(fd, out, BOOT_DIGITS) : 0;
+    out[got == BOOT_DIGITS ? got : 0] = '\0';
+    if (fd >= 0) {
+        close(fd);
+    }
+}
+
+static int make_directory(const char *path)
+{
+    struct stat stat;
+    if (mkdir(path, 0700) != 0 && errno != EEXIST) {
+        return errno;
+    }
+    if (lstat(path, &stat) != 0) {
+        return errno;
+    }
+    bool ours = S_ISDIR(stat.st_mode) && stat.st_uid == geteuid() && (stat.st_mode & 022) == 0;
+    return ours ? 0 : EINVAL;
+}
+
+static int check_file_system(const char *path)
+{
+    struct statfs fs;
+    if (statfs(path, &fs) != 0) {
+        return errno;
+    }
+    return stk_local_is(&fs) ? 0 : EINVAL;
+}
+
+/* A store of this namespace and another boot: "pid-NUMBER-", and not `name`. */
+static bool is_old(const char *other, const char *name)
+{
+    size_t same = strlen(name) - BOOT_DIGITS;
+    return strncmp(other, name, same) == 0 && strcmp(other, name) != 0;
+}
+
+static void remove_store(int parent, const char *name)
+{
+    static const char *const files[] = {"data.mdb", "lock.mdb", "gate"};
+    int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0) {
+        return;
+    }
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        unlinkat(fd, files[i], 0);
+    }
+    close(fd);
+    unlinkat(parent, name, AT_REMOVEDIR);
+}
+
+static void remove_old(const char *directory, const char *name)
+{
+    DIR *entries = opendir(directory);
+    if (entries == NULL) {
+        return;
+    }
+    for (struct dirent *entry = readdir(entries); entry != NULL; entry = readdir(entries)) {
+        if (is_old(entry->d_name, name)) {
+            remove_store(dirfd(entries), entry->d_name);
+        }
+    }
+    closedir(entries);
+}
+
+int stk_store_place(char out[STK_STORE_PLACE_BYTES], const char *directory)
+{
+    char boot[BOOT_DIGITS + 1], name[64];
+    struct stat namespace;
+    read_boot(boot);
+    if (*boot == '\0' || stat("/proc/self/ns/pid", &namespace) != 0) {
+        return ENOSYS;
+    }
+    int length = snprintf(name, sizeof name, "pid-%" PRIu64 "-%s", (uint64_t)namespace.st_ino, boot);
+    length += snprintf(out, STK_STORE_PLACE_BYTES, "%s/%s", directory, name);
+    if (length >= STK_STORE_PLACE_BYTES) {
+        return ENAMETOOLONG;
+    }
+    int error = make_directory(directory);
+    if (error == 0) {
+        error = check_file_system(directory);
+    }
+    if (error == 0) {
+        remove_old(directory, name);
+        error = make_directory(out);
+    }
+    return error;
+}

@@ -1,0 +1,312 @@
+/* The sample store. See store/store.h. */
+#include "store/store.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "store/env.h"
+#include "store/gate.h"
+#include "store/place.h"
+
+#ifndef MADV_WIPEONFORK
+#define MADV_WIPEONFORK 18
+#endif
+
+/* Before each value; what follows begins at a multiple of 64 bytes, LMDB's own 16 before it. */
+struct head {
+    uint64_t check; /* of the value, with its key */
+    uint64_t bytes;
+    uint64_t spare[4];
+};
+
+/* A value that waits for its turn. */
+struct aside {
+    struct aside *next;
+    struct stk_hash128 key;
+    struct head head;
+    unsigned char body[];
+};
+
+/* What belongs to one process. Lies in a page that a fork leaves to the child full of zeros: an
+ * unlocked mutex, an environment not opened yet, nothing kept aside. */
+struct mine {
+    pthread_mutex_t lock; /* of everything below but the environment's reading */
+    _Atomic(struct stk_env *) env;
+    bool tried; /* to open it */
+    _Atomic bool full;
+    struct aside *aside;
+    size_t aside_bytes;
+    _Atomic uint64_t gets, hits, puts, bytes, refused, damaged;
+};
+
+struct stk_store {
+    char directory[STK_STORE_PLACE_BYTES];
+    uint64_t budget;
+    struct mine *mine;
+    struct stk_env *latest; /* the one in `mine`: leak checkers do not look into mapped pages */
+};
+
+/* ---- opening ---- */
+
+static struct mine *make_mine(void)
+{
+    void *page = mmap(NULL, sizeof(struct mine), PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED) {
+        return NULL;
+    }
+    if (madvise(page, sizeof(struct mine), MADV_WIPEONFORK) != 0) {
+        munmap(page, sizeof(struct mine)); /* Linux before 4.14 */
+        return NULL;
+    }
+    return page;
+}
+
+static struct stk_env *open_env(struct stk_store *store)
+{
+    struct mine *mine = store->mine;
+    pthread_mutex_lock(&mine->lock);
+    if (!mine->tried) {
+        mine->tried = true;
+        store->latest = stk_env_open(store->directory, store->budget, STK_STORE_READERS);
+        atomic_store(&mine->env, store->latest);
+    }
+    struct stk_env *env = atomic_load(&mine->env);
+    pthread_mutex_unlock(&mine->lock);
+    return env;
+}
+
+static struct stk_env *env_of(struct stk_store *store)
+{
+    struct stk_env *env = atomic_load_explicit(&store->mine->env, memory_order_acquire);
+    return env != NULL ? env : open_env(store);
+}
+
+struct stk_store *stk_store_open(const char *directory, uint64_t budget)
+{
+    struct stk_store *store = calloc(1, sizeof *store);
+    if (store == NULL) {
+        return NULL;
+    }
+    store->budget = budget;
+    int error = stk_store_place(store->directory, directory);
+    if (error == 0 && (store->mine = make_mine()) == NULL) {
+        error = ENOSYS;
+    }
+    if (error == 0 && env_of(store) == NULL) {
+        error = errno;
+        munmap(store->mine, sizeof *store->mine);
+    }
+    if (error != 0) {
+        free(store);
+        errno = error;
+        return NULL;
+    }
+    return store;
+}
+
+/* ---- reading ---- */
+
+static uint64_t check_of(struct stk_hash128 key, const void *data, size_t bytes)
+{
+    return stk_hash_64(data, bytes, key.low ^ bytes);
+}
+
+/* Whether these are the bytes that were put there. */
+static bool is_whole(struct stk_hash128 key, const void *found, size_t found_bytes,
+                     struct stk_store_value *out)
+{
+    struct head head;
+    if (found_bytes < sizeof head) {
+        return false;
+    }
+    memcpy(&head, found, sizeof head);
+    out->data = (const char *)found + sizeof head;
+    out->bytes = head.bytes;
+    return head.bytes <= found_bytes - sizeof head &&
+           head.check == check_of(key, out->data, out->bytes);
+}
+
+bool stk_store_get(struct stk_store *store, struct stk_hash128 key, struct stk_store_value *out)
+{
+    const void *found;
+    size_t found_bytes;
+    struct mine *mine = store->mine;
+    struct stk_env *env = env_of(store);
+    atomic_fetch_add(&mine->gets, 1);
+    if (env == NULL || !stk_env_find(env, key, &found, &found_bytes)) {
+        return false;
+    }
+    if (!is_whole(key, found, found_bytes, out)) {
+        atomic_fetch_add(&mine->damaged, 1);
+        return false;
+    }
+    atomic_fetch_add(&mine->hits, 1);
+    return true;
+}
+
+/* ---- writing, under the lock ---- */
+
+static bool is_aside(const struct mine *mine, struct stk_hash128 key)
+{
+    for (const struct aside *one = mine->aside; one != NULL; one = one->next) {
+        if (one->key.low == key.low && one->key.high == key.high) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool keep_aside(struct mine *mine, struct stk_hash128 key, const void *data, size_t bytes)
+{
+    if (mine->aside_bytes + bytes > STK_STORE_ASIDE_BYTES || mine->aside_bytes + bytes < bytes) {
+        return false;
+    }
+    struct aside *one = malloc(sizeof *one + bytes);
+    if (one == NULL) {
+        return false;
+    }
+    *one = (struct aside){.next = mine->aside, .key = key,
+                          .head = {.check = check_of(key, data, bytes), .bytes = bytes}};
+    memcpy(one->body, data, bytes);
+    mine->aside = one;
+    mine->aside_bytes += bytes;
+    return true;
+}
+
+static void drop_aside(struct mine *mine, _Atomic uint64_t *count)
+{
+    while (mine->aside != NULL) {
+        struct aside *one = mine->aside;
+        mine->aside = one->next;
+        if (count != NULL) {
+            atomic_fetch_add(count, 1);
+        }
+        free(one);
+    }
+    mine->aside_bytes = 0;
+}
+
+static bool add_one(struct stk_env *env, struct stk_hash128 key, const struct head *head,
+                    const void *body)
+{
+    const struct stk_env_parts parts = {.head = head, .body = body, .head_bytes = sizeof *head,
+                                        .body_bytes = head->bytes};
+    return stk_env_add(env, key, &parts);
+}
+
+/* Writes what is aside, and one more if there is one, in one transaction. */
+static bool write_all(struct mine *mine, struct stk_env *env, const struct aside *more,
+                      const void *body)
+{
+    uint64_t values = 0, bytes = 0;
+    bool room = stk_env_begin(env);
+    if (!room) {
+        return false;
+    }
+    for (const struct aside *one = mine->aside; one != NULL && room; one = one->next) {
+        room = add_one(env, one->key, &one->head, one->body);
+        values += room;
+        bytes += room ? one->head.bytes : 0;
+    }
+    if (room && more != NULL) {
+        room = add_one(env, more->key, &more->head, body);
+        values += room;
+        bytes += room ? more->head.bytes : 0;
+    }
+    if (!stk_env_end(env)) {
+        return false;
+    }
+    atomic_fetch_add(&mine->puts, values);
+    atomic_fetch_add(&mine->bytes, bytes);
+    return room;
+}
+
+/* 1: written; 0: somebody else writes; -1: refused, now and from now on. */
+static int write_now(struct stk_store *store, struct stk_env *env, const struct aside *more,
+                     const void *body)
+{
+    struct mine *mine = store->mine;
+    int gate = stk_gate_enter(store->directory);
+    if (gate < 0) {
+        return 0;
+    }
+    bool written = write_all(mine, env, more, body);
+    stk_gate_leave(gate);
+    if (!written) {
+        atomic_store(&mine->full, true);
+    }
+    drop_aside(mine, written ? NULL : &mine->refused);
+    return written ? 1 : -1;
+}
+
+static bool put_locked(struct stk_store *store, struct stk_env *env, struct stk_hash128 key,
+                       const void *data, size_t bytes)
+{
+    struct mine *mine = store->mine;
+    if (is_aside(mine, key)) {
+        return true;
+    }
+    const struct aside one = {.key = key,
+                              .head = {.check = check_of(key, data, bytes), .bytes = bytes}};
+    int written = write_now(store, env, &one, data);
+    return written > 0 || (written == 0 && keep_aside(mine, key, data, bytes));
+}
+
+bool stk_store_put(struct stk_store *store, struct stk_hash128 key, const void *data, size_t bytes)
+{
+    const void *found;
+    size_t found_bytes;
+    struct stk_env *env = env_of(store);
+    struct mine *mine = store->mine;
+    if (env == NULL || store->budget == 0 || atomic_load(&mine->full)) {
+        atomic_fetch_add(&mine->refused, 1);
+        return false;
+    }
+    if (stk_env_find(env, key, &found, &found_bytes)) {
+        return true;
+    }
+    pthread_mutex_lock(&mine->lock);
+    bool kept = put_locked(store, env, key, data, bytes);
+    pthread_mutex_unlock(&mine->lock);
+    if (!kept) {
+        atomic_fetch_add(&mine->refused, 1);
+    }
+    return kept;
+}
+
+bool stk_store_flush(struct stk_store *store)
+{
+    struct stk_env *env = env_of(store);
+    struct mine *mine = store->mine;
+    if (env == NULL) {
+        return true;
+    }
+    pthread_mutex_lock(&mine->lock);
+    bool done = mine->aside == NULL || write_now(store, env, NULL, NULL) != 0;
+    pthread_mutex_unlock(&mine->lock);
+    return done;
+}
+
+/* ---- figures ---- */
+
+uint64_t stk_store_used_bytes(struct stk_store *store)
+{
+    struct stk_env *env = env_of(store);
+    return env != NULL ? stk_env_used_bytes(env) : 0;
+}
+
+void stk_store_read_counts(const struct stk_store *store, struct stk_store_counts *out)
+{
+    const struct mine *mine = store->mine;
+    *out = (struct stk_store_counts){.gets = atomic_load(&mine->gets),
+                                     .hits = atomic_load(&mine->hits),
+                                     .puts = atomic_load(&mine->puts),
+                                     .bytes = atomic_load(&mine->bytes),
+                                     .refused = atomic_load(&mine->refused),
+                                     .damaged = atomic_load(&mine->damaged)};
+}

@@ -1,0 +1,69 @@
+/*
+ * The sample store: what decoding and preprocessing have made, kept for the user's other processes
+ * and for later epochs. Values by a 128-bit key, the hash of what they were made from: they are
+ * never stale, never change and are never removed while the store lives.
+ *
+ * It lies in one directory (an LMDB environment) on a local file system. Everything about it may
+ * fail: what cannot be read is not there, what cannot be written is not kept, and the program goes on
+ * without. Nothing waits for another process: who finds another one writing keeps his values aside
+ * and writes them with the next, up to STK_STORE_ASIDE_BYTES; beyond that they are dropped.
+ *
+ * - Values are admitted until the budget is used up; none goes to make room.
+ * - stk_store_get copies nothing: the bytes lie in a read-only map that stays until the process ends.
+ *   They begin at a multiple of 16 bytes. Every value is checked against its hash when it is got.
+ * - Thread-safe. After a fork the child opens the store again at its first call; values it has got
+ *   before stay valid, what its parent kept aside is the parent's. Not for signal handlers.
+ * - An open store has two descriptors. A program that closes them loses the store, no more.
+ * - Never closed: a store is for as long as the process lives.
+ */
+#ifndef STK_STORE_STORE_H
+#define STK_STORE_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/hash.h"
+
+#define STK_STORE_ASIDE_BYTES (8u << 20)
+#define STK_STORE_READERS     4096
+
+struct stk_store;
+
+struct stk_store_value {
+    const void *data;
+    size_t bytes;
+};
+
+/* Of this process; what happens in its children is counted there. */
+struct stk_store_counts {
+    uint64_t gets, hits;         /* asked for, and found */
+    uint64_t puts, bytes;        /* written, and their bytes */
+    uint64_t refused;            /* not written: budget, file system full, too many aside */
+    uint64_t damaged;            /* found, but not what was written */
+};
+
+/*
+ * Opens the store in `directory` (made if missing, mode 0700, a name no longer than 400 bytes) with
+ * a budget of so many bytes. 0 opens it for reading only. NULL, and why in errno: EINVAL for a
+ * directory on a network file system or one that somebody else could write, ENOMEM for no address
+ * space, or what the system said.
+ */
+struct stk_store *stk_store_open(const char *directory, uint64_t budget);
+
+/* False: not there. */
+bool stk_store_get(struct stk_store *store, struct stk_hash128 key, struct stk_store_value *out);
+
+/* Keeps a copy of the value. True when it is written or will be; one that is there already is kept
+ * as it is. */
+bool stk_store_put(struct stk_store *store, struct stk_hash128 key, const void *data, size_t bytes);
+
+/* Writes what was kept aside, if nobody else writes now. False when something is left. */
+bool stk_store_flush(struct stk_store *store);
+
+/* Bytes of the budget that are used, by all processes. */
+uint64_t stk_store_used_bytes(struct stk_store *store);
+
+void stk_store_read_counts(const struct stk_store *store, struct stk_store_counts *out);
+
+#endif

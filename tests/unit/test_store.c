@@ -1,0 +1,570 @@
+/* store/store.c */
+#include "store/store.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "store/env.h"
+#include "store/gate.h"
+#include "store/place.h"
+#include "tests/unit/unit.h"
+
+#define MB         (1u << 20)
+#define MOST_BYTES (300u << 10)
+
+static struct stk_store *store;
+
+static void open_store(uint64_t budget)
+{
+    store = stk_store_open(unit_path("samples"), budget);
+    ck_assert_msg(store != NULL, "%s", strerror(errno));
+}
+
+/* Where its files are. */
+static const char *place(void)
+{
+    static char path[STK_STORE_PLACE_BYTES];
+    ck_assert_int_eq(stk_store_place(path, unit_path("samples")), 0);
+    return path;
+}
+
+/* ---- values that follow from their number ---- */
+
+static struct stk_hash128 key_of(unsigned number)
+{
+    return stk_hash_128(&number, sizeof number, 0);
+}
+
+static size_t bytes_of(unsigned number)
+{
+    return number % 7 == 0 ? number % 100 : 1 + (size_t)number * 7919 % MOST_BYTES;
+}
+
+static unsigned char *value_of(unsigned number)
+{
+    static unsigned char value[MOST_BYTES];
+    for (size_t i = 0; i < bytes_of(number); i++) {
+        value[i] = (unsigned char)(i * 31 + number + (i >> 8));
+    }
+    return value;
+}
+
+static bool put(unsigned number)
+{
+    return stk_store_put(store, key_of(number), value_of(number), bytes_of(number));
+}
+
+/* False: not there. What is there must be right. */
+static bool has(unsigned number)
+{
+    struct stk_store_value value;
+    if (!stk_store_get(store, key_of(number), &value)) {
+        return false;
+    }
+    ck_assert_uint_eq(value.bytes, bytes_of(number));
+    ck_assert_uint_eq((uintptr_t)value.data % 64, 0);
+    ck_assert_mem_eq(value.data, value_of(number), value.bytes);
+    return true;
+}
+
+static struct stk_store_counts counts(void)
+{
+    struct stk_store_counts now;
+    stk_store_read_counts(store, &now);
+    return now;
+}
+
+/* ---- one process ---- */
+
+START_TEST(keeps_values)
+{
+    open_store(64 * MB);
+    ck_assert(!has(1));
+    for (unsigned i = 0; i < 100; i++) {
+        ck_assert(put(i));
+    }
+    for (unsigned i = 0; i < 100; i++) {
+        ck_assert(has(i));
+    }
+    ck_assert(!has(100));
+    ck_assert_uint_eq(counts().puts, 100);
+    ck_assert_uint_eq(counts().hits, 100);
+    ck_assert_uint_eq(counts().gets, 102);
+    ck_assert_uint_gt(stk_store_used_bytes(store), counts().bytes);
+}
+END_TEST
+
+START_TEST(first_value_stays)
+{
+    open_store(64 * MB);
+    ck_assert(put(5));
+    struct stk_store_value first, second;
+    ck_assert(stk_store_get(store, key_of(5), &first));
+    ck_assert(stk_store_put(store, key_of(5), "other", 5));
+    ck_assert(stk_store_get(store, key_of(5), &second));
+    ck_assert_ptr_eq(first.data, second.data);
+    ck_assert(has(5));
+}
+END_TEST
+
+/* What has been got stays where it is, whatever is written afterwards. */
+START_TEST(values_stay_put)
+{
+    struct stk_store_value held[20];
+    open_store(64 * MB);
+    for (unsigned i = 0; i < 20; i++) {
+        ck_assert(put(i) && stk_store_get(store, key_of(i), &held[i]));
+    }
+    for (unsigned i = 20; i < 300; i++) {
+        put(i);
+    }
+    for (unsigned i = 0; i < 20; i++) {
+        ck_assert_mem_eq(held[i].data, value_of(i), bytes_of(i));
+    }
+}
+END_TEST
+
+START_TEST(budget)
+{
+    open_store(4 * MB);
+    unsigned kept = 0, number = 1;
+    while (put(number)) {
+        number++;
+        kept++;
+        ck_assert_uint_le(stk_store_used_bytes(store), 4 * MB);
+    }
+    ck_assert_uint_gt(kept, 10);
+    ck_assert_int_le(unit_stat(unit_join(place(), "data.mdb")).st_size, 4 * MB);
+    for (unsigned i = 1; i < number; i++) {
+        ck_assert(has(i));
+    }
+    ck_assert(!has(number));
+    ck_assert_uint_eq(counts().refused, 1);
+    ck_assert(!put(number + 1));
+}
+END_TEST
+
+START_TEST(for_reading_only)
+{
+    open_store(0);
+    ck_assert(!put(1));
+    ck_assert(!has(1));
+}
+END_TEST
+
+START_TEST(full_file_system)
+{
+    UNIT_NEEDS_PRIVATE();
+    unit_mount_tmpfs(unit_directory("samples"), "size=2m,mode=0700");
+    open_store(64 * MB);
+    unsigned number = 1;
+    while (put(number)) {
+        number++;
+    }
+    ck_assert_uint_gt(number, 3);
+    for (unsigned i = 1; i < number; i++) {
+        ck_assert(has(i));
+    }
+    ck_assert(!has(number));
+    for (int child = 0; child < 20; child++) { /* new readers find room in their table */
+        if (fork() == 0) {
+            _exit(has(1) ? 0 : 1);
+        }
+        int status;
+        wait(&status);
+        ck_assert_int_eq(status, 0);
+    }
+}
+END_TEST
+
+START_TEST(no_room_at_all)
+{
+    UNIT_NEEDS_PRIVATE();
+    unit_mount_tmpfs(unit_directory("samples"), "size=64k,mode=0700");
+    ck_assert_ptr_null(stk_store_open(unit_path("samples"), MB));
+    ck_assert_int_eq(errno, ENOSPC);
+}
+END_TEST
+
+START_TEST(limit_of_files)
+{
+    open_store(64 * MB);
+    for (unsigned i = 1; i < 10; i++) {
+        ck_assert(put(i));
+    }
+    const rlim_t bytes = (rlim_t)unit_stat(unit_join(place(), "data.mdb")).st_size;
+    const struct rlimit limit = {bytes, RLIM_INFINITY};
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    ck_assert(!put(10));
+    ck_assert(has(9));
+}
+END_TEST
+
+START_TEST(limit_of_addresses)
+{
+    const struct rlimit limit = {8192ull * MB, RLIM_INFINITY};
+    ck_assert_int_eq(setrlimit(RLIMIT_AS, &limit), 0);
+    open_store(64 * MB);
+    ck_assert(put(3) && has(3));
+}
+END_TEST
+
+static void damage_file(const char *path, const void *what, size_t bytes)
+{
+    int fd = open(path, O_RDWR);
+    size_t size = (size_t)unit_stat(path).st_size;
+    unsigned char *map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    unsigned char *found = memmem(map, size, what, bytes);
+    ck_assert_ptr_nonnull(found);
+    found[bytes / 2] ^= 1;
+    munmap(map, size);
+    close(fd);
+}
+
+START_TEST(damaged_values)
+{
+    open_store(64 * MB);
+    ck_assert(put(1) && put(2));
+    damage_file(unit_join(place(), "data.mdb"), value_of(1), bytes_of(1));
+    ck_assert(!has(1));
+    ck_assert(has(2));
+    ck_assert_uint_eq(counts().damaged, 1);
+}
+END_TEST
+
+/* The program closes what is not its own, and opens files of its own: they are left alone. */
+START_TEST(closed_descriptors)
+{
+    int lowest = dup(0);
+    open_store(64 * MB);
+    ck_assert(put(1));
+    ck_assert_int_eq(syscall(SYS_close_range, lowest, ~0U, 0), 0);
+    for (int i = 0; i < 30; i++) {
+        ck_assert_int_ge(open(unit_path("own"), O_RDWR | O_CREAT, 0600), 0);
+    }
+    ck_assert(!put(2));
+    ck_assert(has(1));
+    ck_assert(!has(2));
+    ck_assert_int_eq(unit_stat(unit_path("own")).st_size, 0);
+}
+END_TEST
+
+/* ---- several processes ---- */
+
+static void expect_children(int count)
+{
+    int status;
+    for (int i = 0; i < count; i++) {
+        ck_assert_int_gt(wait(&status), 0);
+        ck_assert_int_eq(status, 0);
+    }
+}
+
+START_TEST(shared_with_children)
+{
+    open_store(64 * MB);
+    ck_assert(put(1));
+    for (unsigned child = 0; child < 8; child++) {
+        if (fork() == 0) {
+            bool good = has(1);
+            for (unsigned i = 10; i < 40; i++) {
+                good = put(child * 100 + i) && good;
+            }
+            _exit(good && stk_store_flush(store) ? 0 : 1);
+        }
+        expect_children(1);
+    }
+    for (unsigned child = 0; child < 8; child++) {
+        for (unsigned i = 10; i < 40; i++) {
+            ck_assert(has(child * 100 + i));
+        }
+    }
+}
+END_TEST
+
+/* A child that is in the gate until it is killed. */
+static pid_t start_writer(int signal)
+{
+    int ready[2];
+    char byte;
+    ck_assert_int_eq(pipe(ready), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        bool in = stk_gate_enter(place()) >= 0;
+        if (write(ready[1], "", in) != 1) {
+            _exit(1);
+        }
+        raise(signal);
+        pause();
+    }
+    close(ready[1]);
+    ck_assert_int_eq(read(ready[0], &byte, 1), 1);
+    close(ready[0]);
+    return pid;
+}
+
+START_TEST(another_one_writes)
+{
+    open_store(64 * MB);
+    ck_assert(put(1));
+    pid_t writer = start_writer(SIGSTOP);
+    unsigned number = 2;
+    ck_assert(put(number) && put(number));
+    ck_assert(!has(number)); /* aside */
+    ck_assert(!stk_store_flush(store));
+    while (put(++number)) {
+    }
+    ck_assert_uint_gt(number, 20);
+    kill(writer, SIGKILL);
+    waitpid(writer, NULL, 0);
+    ck_assert(stk_store_flush(store));
+    for (unsigned i = 1; i < number; i++) {
+        ck_assert(has(i));
+    }
+    ck_assert(put(number) && has(number)); /* too many aside is no reason for ever */
+}
+END_TEST
+
+START_TEST(what_is_aside_is_not_the_childs)
+{
+    open_store(64 * MB);
+    pid_t writer = start_writer(SIGSTOP);
+    ck_assert(put(1));
+    if (fork() == 0) {
+        _exit(stk_store_flush(store) && !has(1) ? 0 : 1);
+    }
+    expect_children(1);
+    kill(writer, SIGKILL);
+    waitpid(writer, NULL, 0);
+    ck_assert(put(2) && has(1) && has(2));
+}
+END_TEST
+
+static void *put_on(void *stop)
+{
+    for (unsigned i = 1000; !atomic_load((_Atomic bool *)stop); i++) {
+        static const char text[3000];
+        stk_store_put(store, key_of(i), text, sizeof text);
+    }
+    return NULL;
+}
+
+START_TEST(forks_while_threads_write)
+{
+    static _Atomic bool stop;
+    pthread_t threads[2];
+    open_store(16 * MB);
+    ck_assert(put(1));
+    for (int i = 0; i < 2; i++) {
+        pthread_create(&threads[i], NULL, put_on, &stop);
+    }
+    for (unsigned child = 0; child < 40; child++) {
+        if (fork() == 0) {
+            alarm(10);
+            put(child + 2);
+            _exit(has(1) ? 0 : 1);
+        }
+        expect_children(1);
+    }
+    atomic_store(&stop, true);
+    for (int i = 0; i < 2; i++) {
+        pthread_join(threads[i], NULL);
+    }
+}
+END_TEST
+
+START_TEST(many_readers)
+{
+    open_store(64 * MB);
+    ck_assert(put(1));
+    for (int child = 0; child < 200; child++) {
+        if (fork() == 0) {
+            usleep(100000);
+            _exit(has(1) && has(1) ? 0 : 1);
+        }
+    }
+    expect_children(200);
+}
+END_TEST
+
+/* Readers that were killed leave their places in the table to others. */
+START_TEST(dead_readers)
+{
+    const void *data;
+    size_t bytes;
+    const char *directory = unit_directory("env");
+    struct stk_env *env = stk_env_open(directory, MB, 2);
+    ck_assert_ptr_nonnull(env);
+    for (int child = 0; child < 300; child++) {
+        pid_t pid = fork();
+        if (pid == 0) {
+            env = stk_env_open(directory, MB, 2);
+            bool there = env != NULL && stk_env_find(env, key_of(1), &data, &bytes);
+            raise(env != NULL && !there ? SIGKILL : SIGABRT);
+        }
+        int status;
+        waitpid(pid, &status, 0);
+        ck_assert_int_eq(WTERMSIG(status), SIGKILL);
+    }
+    const struct stk_env_parts parts = {"a", "b", 1, 1};
+    ck_assert(stk_env_begin(env) && stk_env_add(env, key_of(1), &parts) && stk_env_end(env));
+    ck_assert(stk_env_find(env, key_of(1), &data, &bytes));
+    ck_assert_mem_eq(data, "ab", 2);
+}
+END_TEST
+
+/* ---- killed writers ---- */
+
+#define KILLED_WRITERS 6
+#define KILL_ROUNDS    60
+
+static _Noreturn void write_until_killed(unsigned seed)
+{
+    for (;;) {
+        unsigned number = (unsigned)rand_r(&seed) % 400;
+        put(number);
+        has((unsigned)rand_r(&seed) % 400);
+    }
+}
+
+START_TEST(killed_writers)
+{
+    pid_t pids[KILLED_WRITERS] = {0};
+    unsigned seed = 1;
+    open_store(256 * MB);
+    for (int round = 0; round < KILL_ROUNDS; round++) {
+        int victim = round % KILLED_WRITERS;
+        if (pids[victim] != 0) {
+            int status;
+            kill(pids[victim], SIGKILL);
+            ck_assert_int_eq(waitpid(pids[victim], &status, 0), pids[victim]);
+            ck_assert_int_eq(WTERMSIG(status), SIGKILL); /* not by an assertion */
+        }
+        pids[victim] = fork();
+        if (pids[victim] == 0) {
+            write_until_killed((unsigned)round);
+        }
+        usleep((unsigned)rand_r(&seed) % 30000);
+    }
+    for (int i = 0; i < KILLED_WRITERS; i++) {
+        kill(pids[i], SIGKILL);
+        waitpid(pids[i], NULL, 0);
+    }
+    unsigned there = 0;
+    for (unsigned number = 0; number < 400; number++) {
+        there += has(number);
+    }
+    ck_assert_uint_gt(there, 20);
+    ck_assert(put(1000) && has(1000));
+}
+END_TEST
+
+/* ---- places ---- */
+
+START_TEST(other_boots_go)
+{
+    char name[STK_STORE_PLACE_BYTES];
+    open_store(MB);
+    strcpy(name, place());
+    strcpy(strrchr(name, '-'), "-00000000");
+    ck_assert_int_eq(mkdir(name, 0700), 0);
+    unit_write_text(unit_join(name, "data.mdb"), "old");
+    ck_assert_ptr_nonnull(stk_store_open(unit_path("other"), MB));
+    ck_assert(unit_exists(name));
+    place();
+    ck_assert(!unit_exists(name));
+    ck_assert(unit_exists(place()));
+}
+END_TEST
+
+START_TEST(pid_namespaces)
+{
+    UNIT_NEEDS_ROOT();
+    char here[STK_STORE_PLACE_BYTES];
+    strcpy(here, place());
+    pid_t pid = fork();
+    if (pid == 0) {
+        if (unshare(CLONE_NEWPID | CLONE_NEWNS) != 0) {
+            _exit(2);
+        }
+        pid_t first = fork();
+        if (first == 0) {
+            mount("proc", "/proc", "proc", 0, NULL);
+            _exit(strcmp(here, place()) != 0 ? 0 : 1);
+        }
+        int status;
+        waitpid(first, &status, 0);
+        _exit(status == 0 ? 0 : 1);
+    }
+    expect_children(1);
+}
+END_TEST
+
+START_TEST(not_local)
+{
+    UNIT_NEEDS_PRIVATE();
+    char path[STK_STORE_PLACE_BYTES];
+    const char *directory = unit_directory("ram");
+    if (mount("ramfs", directory, "ramfs", 0, "mode=0700") != 0) {
+        unit_skip(__func__, "no ramfs here");
+        return;
+    }
+    ck_assert_int_eq(stk_store_place(path, directory), EINVAL);
+}
+END_TEST
+
+START_TEST(writable_by_others)
+{
+    const char *directory = unit_directory("open");
+    ck_assert_int_eq(chmod(directory, 0777), 0);
+    ck_assert_ptr_null(stk_store_open(directory, MB));
+    ck_assert_int_eq(errno, EINVAL);
+    ck_assert_ptr_null(stk_store_open(unit_path("no/where"), MB));
+    ck_assert_int_eq(errno, ENOENT);
+}
+END_TEST
+
+Suite *suite_store(void)
+{
+    Suite *suite = suite_create("store");
+    TCase *one = unit_case(suite, "store_one");
+    tcase_add_test(one, keeps_values);
+    tcase_add_test(one, first_value_stays);
+    tcase_add_test(one, values_stay_put);
+    tcase_add_test(one, budget);
+    tcase_add_test(one, for_reading_only);
+    tcase_add_test(one, full_file_system);
+    tcase_add_test(one, no_room_at_all);
+    tcase_add_test(one, limit_of_files);
+    tcase_add_test(one, limit_of_addresses);
+    tcase_add_test(one, damaged_values);
+    tcase_add_test(one, closed_descriptors);
+    TCase *several = unit_case(suite, "store_several");
+    tcase_add_test(several, shared_with_children);
+    tcase_add_test(several, another_one_writes);
+    tcase_add_test(several, what_is_aside_is_not_the_childs);
+    tcase_add_test(several, forks_while_threads_write);
+    tcase_add_test(several, many_readers);
+    tcase_add_test(several, dead_readers);
+    tcase_add_test(several, killed_writers);
+    TCase *places = unit_case(suite, "store_places");
+    tcase_add_test(places, other_boots_go);
+    tcase_add_test(places, pid_namespaces);
+    tcase_add_test(places, not_local);
+    tcase_add_test(places, writable_by_others);
+    return suite;
+}
