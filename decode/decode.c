@@ -3,6 +3,7 @@
 
 #include "decode/emit.h"
 #include "decode/geometry.h"
+#include "decode/grey.h"
 #include "decode/limits.h"
 #include "decode/passes.h"
 #include "decode/rows.h"
@@ -119,6 +120,9 @@ int stk_transform(struct stk_decoder *decoder, const struct stk_image *image,
     int result = image_is_sound(image, plan->channels) ? STK_DECODE_OK : STK_DECODE_ARGUMENT;
     result =
         result ? result : stk_geometry_make(plan, target, image->width, image->height, &geometry);
+    if (!result && stk_grey_fits(image, plan, &geometry)) {
+        return stk_grey_run(decoder, image, plan, &geometry, target);
+    }
     result = result ? result : stk_passes_prepare(&passes, decoder, &geometry);
     result =
         result ? result : stk_rows_open_image(&rows, decoder, image, passes.region, passes.slack);

@@ -8,7 +8,7 @@ static size_t stride_of(size_t pixels)
     return ((pixels + 15) & ~(size_t)15) * 4 + STK_ROW_SLACK;
 }
 
-static int make_taps(struct stk_passes *passes, struct stk_decoder *decoder)
+int stk_passes_make_taps(struct stk_passes *passes, struct stk_decoder *decoder)
 {
     const struct stk_geometry *geometry = passes->geometry;
     struct stk_region *region = &passes->region;
@@ -56,7 +56,7 @@ int stk_passes_prepare(struct stk_passes *passes, struct stk_decoder *decoder,
                        const struct stk_geometry *geometry)
 {
     *passes = (struct stk_passes){.geometry = geometry, .kernels = decoder->kernels};
-    int result = make_taps(passes, decoder);
+    int result = stk_passes_make_taps(passes, decoder);
     return result ? result : make_rows(passes, decoder);
 }
 

@@ -22,7 +22,9 @@ struct stk_passes {
     const uint8_t **pointers; /* to rows of the ring */
 };
 
-/* Computes the taps, and with them the region. */
+/* Computes the taps, and with them the region and the slack: geometry and kernels must be set. */
+int stk_passes_make_taps(struct stk_passes *passes, struct stk_decoder *decoder);
+/* The same, and what is needed to run. */
 int stk_passes_prepare(struct stk_passes *passes, struct stk_decoder *decoder,
                        const struct stk_geometry *geometry);
 int stk_passes_run(struct stk_passes *passes, struct stk_rows *rows, const struct stk_emit *emit);

@@ -128,12 +128,14 @@ static void run_case(unsigned number, const struct stk_image *image, const uint8
 static void run_images(unsigned cases)
 {
     for (unsigned i = 0; i < cases; i++) {
-        uint32_t channels = below(2) ? 4 : 3, width = 1 + below(SIDE), height = 1 + below(SIDE);
+        uint32_t channels = below(4) ? 3 + below(2) : 1, width = 1 + below(SIDE),
+                 height = 1 + below(SIDE);
         struct stk_image image = {
             .data = pixels, .width = width, .height = height, .channels = channels};
         image.row_bytes = (size_t)width * channels;
         image.unused = channels == 4 && below(2);
         struct stk_plan plan = random_plan(width, height);
+        plan.channels = channels == 1 ? 1 : plan.channels;
         run_case(i, &image, NULL, 0, &plan);
     }
 }
