@@ -1,6 +1,6 @@
 /*
- * Decoding by libjpeg-turbo as Pillow does it: the library's default IDCT and upsampling. Every function that calls the library sets `out` first; the library's errors
- * come back there.
+ * Decoding by libjpeg-turbo as Pillow does it: the library's default IDCT and upsampling. Every
+ * function that calls the library sets `out` first; the library's errors come back there.
  */
 #include "decode/jpeg.h"
 

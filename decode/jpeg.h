@@ -27,8 +27,8 @@ void stk_jpeg_free(struct stk_jpeg *jpeg);
 int stk_jpeg_header(struct stk_jpeg *jpeg, const void *bytes, size_t size,
                     struct stk_jpeg_info *info);
 /*
- * Prepares rows of RGB (3 bytes a pixel) or RGBX (4). They begin at column region.left - *indent and
- * are *row_pixels wide, as libjpeg decodes whole units only; the image's whole width as it is.
+ * Prepares rows of RGB (3 bytes a pixel) or RGBX (4). They begin at column region.left - *indent
+ * and are *row_pixels wide, as libjpeg decodes whole units only; the image's whole width as it is.
  */
 int stk_jpeg_start(struct stk_jpeg *jpeg, struct stk_region region, uint32_t bytes,
                    uint32_t *indent, uint32_t *row_pixels);
