@@ -7,6 +7,7 @@
 
 import json
 import os
+import re
 import sys
 
 REPOSITORY = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -109,7 +110,7 @@ def table_lines(rows):
 
 
 def part_lines(part):
-    lines = ["", "### " + part["part"], ""]
+    lines = []
     if part["rows"]:
         lines += table_lines([HEADS] + [cells(row) for row in part["rows"]])
     lines += ["", *part["notes"]] if part["notes"] else []
@@ -122,6 +123,12 @@ def part_lines(part):
     return lines
 
 
+def sections(text):
+    """The parts that a document has already: those that were not measured again stay."""
+    _, *found = re.split(r"^### (\w+)$", text, flags=re.MULTILINE)
+    return {name: body.strip("\n") for name, body in zip(found[::2], found[1::2])}
+
+
 def write_document():
     figures = read_figures(OUT)
     if not figures:
@@ -129,10 +136,12 @@ def write_document():
     with open(DOCUMENT) as file:
         text = file.read()
     before, rest = text.split(BEGIN)
-    after = rest.split(END)[1]
+    there, after = rest.split(END)
+    parts = sections(there)
+    parts.update({part["part"]: "\n".join(part_lines(part)).strip("\n") for part in figures})
     lines = describe_machine(figures)
-    for part in figures:
-        lines += part_lines(part)
+    for name in sorted(parts, key=ORDER.index):
+        lines += ["", "### " + name, "", parts[name]]
     with open(DOCUMENT, "w") as file:
         file.write(before + BEGIN + "\n\n" + "\n".join(lines) + "\n\n" + END + after)
 

@@ -92,7 +92,8 @@ class Worker:
 
     def close(self):
         """Ends it; under the hook, that it was at work is checked."""
-        self.process.stdin.close()
+        with contextlib.suppress(BrokenPipeError):
+            self.process.stdin.close()
         self.process.stdout.close()
         self.process.wait()
         self.errors.close()
@@ -118,7 +119,7 @@ class Company:
         try:
             worker = self.workers[name] = Worker(name, summary)
             worker.version = worker.answer()
-        except Missing as reason:
+        except (Missing, OSError) as reason:
             self.leave_out(name, reason)
 
     def leave_out(self, name, reason):
@@ -134,7 +135,7 @@ class Company:
         worker = self.workers.get(lane.process)
         try:
             return worker and worker.ask(what, kilobytes, lane.job)
-        except (Missing, BrokenPipeError) as reason:
+        except (Missing, OSError) as reason:
             self.leave_out(lane.process, reason)
             return None
 
