@@ -22,6 +22,7 @@
 #include "decode/decode.h"
 #include "decode/decoder.h"
 #include "decode/emit.h"
+#include "decode/entropy/entropy.h"
 #include "decode/jpeg.h"
 #include "decode/taps.h"
 
@@ -33,6 +34,7 @@
     X(HEADER, "header")                                                                            \
     X(START, "tables and buffers")                                                                 \
     X(HUFFMAN, "Huffman")                                                                          \
+    X(COEFFICIENTS, "coefficients")                                                                \
     X(IDCT, "IDCT")                                                                                \
     X(UPSAMPLING, "upsampling")                                                                    \
     X(COLOUR, "colour")                                                                            \
@@ -160,9 +162,12 @@ static struct {
     void (*color_convert)(j_decompress_ptr, JSAMPIMAGE, JDIMENSION, JSAMPARRAY, int);
 } real;
 
+/* By libjpeg, or from what was parsed before. */
+static enum stage mcu_stage;
+
 static boolean decode_mcu(j_decompress_ptr cinfo, JBLOCKROW *blocks)
 {
-    enum stage before = enter(HUFFMAN);
+    enum stage before = enter(mcu_stage);
     boolean result = real.decode_mcu(cinfo, blocks);
     leave(before);
     return result;
@@ -192,6 +197,13 @@ static void color_convert(j_decompress_ptr cinfo, JSAMPIMAGE in, JDIMENSION row,
     leave(before);
 }
 
+static void clock_mcus(j_decompress_ptr cinfo, enum stage stage)
+{
+    real.decode_mcu = cinfo->entropy->decode_mcu;
+    cinfo->entropy->decode_mcu = decode_mcu;
+    mcu_stage = stage;
+}
+
 boolean __real_jpeg_start_decompress(j_decompress_ptr cinfo);
 boolean __wrap_jpeg_start_decompress(j_decompress_ptr cinfo);
 
@@ -199,11 +211,10 @@ boolean __wrap_jpeg_start_decompress(j_decompress_ptr cinfo)
 {
     boolean result = __real_jpeg_start_decompress(cinfo);
     if (clocks.on) {
-        real.decode_mcu = cinfo->entropy->decode_mcu;
+        clock_mcus(cinfo, HUFFMAN);
         real.decompress_data = cinfo->coef->decompress_data;
         real.upsample = cinfo->post->post_process_data; /* which is upsampling */
         real.color_convert = cinfo->cconvert->color_convert;
-        cinfo->entropy->decode_mcu = decode_mcu;
         cinfo->coef->decompress_data = decompress_data;
         cinfo->post->post_process_data = upsample;
         cinfo->cconvert->color_convert = color_convert;
@@ -231,10 +242,24 @@ WRAP(START, int, stk_jpeg_start,
      (struct stk_jpeg * jpeg, struct stk_region region, uint32_t bytes, uint32_t *indent,
       uint32_t *pixels),
      (jpeg, region, bytes, indent, pixels))
+WRAP(HUFFMAN, bool, stk_entropy_parse,
+     (struct stk_entropy * entropy, const struct jpeg_decompress_struct *cinfo, uint32_t lines),
+     (entropy, cinfo, lines))
 WRAP(TAPS, int, stk_taps_make,
      (struct stk_decoder * decoder, enum stk_scratch scratch, uint32_t block,
       const struct stk_axis *axis, struct stk_axis_taps *out),
      (decoder, scratch, block, axis, out))
+
+void __real_stk_entropy_play(struct stk_entropy *entropy, j_decompress_ptr cinfo);
+void __wrap_stk_entropy_play(struct stk_entropy *entropy, j_decompress_ptr cinfo);
+
+void __wrap_stk_entropy_play(struct stk_entropy *entropy, j_decompress_ptr cinfo)
+{
+    __real_stk_entropy_play(entropy, cinfo);
+    if (clocks.on) {
+        clock_mcus(cinfo, COEFFICIENTS);
+    }
+}
 
 void __real_stk_jpeg_stop(struct stk_jpeg *jpeg);
 void __wrap_stk_jpeg_stop(struct stk_jpeg *jpeg);

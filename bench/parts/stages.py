@@ -16,9 +16,12 @@ from peers.company import VENV, python_of_main
 KILOBYTES, PIXELS = 75, (500, 375)
 STARTS = 7
 PROGRAM = os.path.join(ground.OUT, "stages")
-JOBS = (("decode", "decode", 0), ("crop", "RandomResizedCrop(224)", 0),
-        ("center", "Resize(256), CenterCrop(224)", 0),
-        ("tensor", "RandomResizedCrop(224), to normalised float", 1))
+# Name, what is done, are they floats, who parses the entropy-coded data.
+JOBS = (("decode", "decode", 0, ""), ("crop", "RandomResizedCrop(224)", 0, ""),
+        ("center", "Resize(256), CenterCrop(224)", 0, ""),
+        ("tensor", "RandomResizedCrop(224), to normalised float", 1, ""),
+        ("decode-libjpeg", "decode", 0, "libjpeg"),
+        ("crop-libjpeg", "RandomResizedCrop(224)", 0, "libjpeg"))
 
 
 # ---- stages of the library ----
@@ -42,8 +45,9 @@ def measure_stages(lists):
     """For each job: stage -> starts, each of passes of microseconds per photograph."""
     found = {name: {} for name in lists}
     for _ in range(times(STARTS)):
-        for name, path in lists.items():
-            for line in ground.run([PROGRAM, path]).splitlines():
+        for name, (path, entropy) in lists.items():
+            environment = dict(ground.bare_environment(), STOKER_ENTROPY=entropy)
+            for line in ground.run([PROGRAM, path], environment).splitlines():
                 stage, _, values = line.partition(":")
                 found[name].setdefault(stage, []).append(
                     [float(value) / 1e3 for value in values.split()])
@@ -51,8 +55,9 @@ def measure_stages(lists):
 
 
 def stage_table(found):
-    heads = ["stage, us a photograph of %d KB" % KILOBYTES] + [what for _, what, _ in JOBS]
-    rows = [[stage] + [found[name][stage] for name, _, _ in JOBS] for stage in found["decode"]]
+    heads = ["stage, us a photograph of %d KB" % KILOBYTES] + [
+        what + (", Huffman by libjpeg-turbo" if entropy else "") for _, what, _, entropy in JOBS]
+    rows = [[stage] + [found[name][stage] for name, *_ in JOBS] for stage in found["decode"]]
     return {"heads": heads, "rows": rows}
 
 
@@ -101,7 +106,8 @@ def measure():
     ground.one_core()
     table = Table("stages")
     with ground.scratch() as directory:
-        lists = {name: write_list(directory, name, what, floats) for name, what, floats in JOBS}
+        lists = {name: (write_list(directory, name, what, floats), entropy)
+                 for name, what, floats, entropy in JOBS}
         table.grids.append(in_figures(stage_table(measure_stages(lists))))
     if VENV:
         table.grids.append(in_figures(step_table(measure_steps())))

@@ -16,11 +16,13 @@ ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_
                             "NUMBA_NUM_THREADS"), "1")
 
 # A process: the environment whose Python it is, the library's module, what is to be installed for
-# it, and what stands before the command (HOOK: `stoker run`).
-Process = namedtuple("Process", "venv module needs hook", defaults=("",))
+# it, whether `stoker run` stands before the command ("all", or an option of it), and who parses
+# the entropy-coded data ("libjpeg", or we ourselves).
+Process = namedtuple("Process", "venv module needs hook entropy", defaults=("", ""))
 
 PROCESSES = {
     "ours": Process("main", "ours", "torch"),
+    "ours on libjpeg": Process("main", "ours", "torch", entropy="libjpeg"),
     "Pillow": Process("main", "pillow", "torch"),
     "Pillow of this Debian": Process(None, "pillow", None),
     "Pillow-SIMD": Process("simd", "pillow", "simd"),
@@ -31,6 +33,8 @@ PROCESSES = {
     "FFCV": Process("ffcv", "ffcv", "ffcv"),
     "torchvision": Process("main", "torchvision_pillow", "torch"),
     "torchvision, hooked": Process("main", "torchvision_pillow", "torch", "all"),
+    "torchvision, hooked on libjpeg": Process("main", "torchvision_pillow", "torch", "all",
+                                              "libjpeg"),
     "torchvision, only images hooked": Process("main", "torchvision_pillow", "torch",
                                                "--no-torchvision"),
 }
@@ -62,7 +66,8 @@ class Worker:
         command = [python_of(process), WORKER, process.module, ground.OUT]
         environment = ground.bare_environment()
         environment.update(ONE_THREAD)
-        if name == "ours":
+        environment["STOKER_ENTROPY"] = process.entropy
+        if process.module == "ours":
             environment["PYTHONPATH"] = os.path.join(ground.BUILD, "python")
         self.summary = summary if process.hook else None
         if process.hook:
