@@ -102,8 +102,12 @@ def resize(seed):
         return image
     if roll < 0.1:
         image.close()
+    if seed % 2:
+        image.load()
+    made = Image.core.get_stats()["new_count"]
     new = image.resize(wanted, filter, **options)
-    return new, image, attempt(lambda: new.putpixel((0, 0), new.getpixel((0, 0)))), new
+    made = Image.core.get_stats()["new_count"] - made if seed % 2 else None
+    return made, new, image, attempt(lambda: new.putpixel((0, 0), new.getpixel((0, 0)))), new
 
 
 def attempt(function):

@@ -50,7 +50,7 @@ def _is_small(before, size, least):
 def _is_resize(before, size, box, reducing_gap):
     """Whether Pillow would make it in one step that is no copy, and without an error."""
     return (max(size) <= LARGEST and _is_inside(box, before)
-            and (size != before or box != (0, 0) + before)
+            and (size[0] != box[2] - box[0] or size[1] != box[3] - box[1])
             and (reducing_gap is None or _reduces_nothing(size, box, reducing_gap)))
 
 

@@ -67,5 +67,9 @@ def resized_core(core, mode, size, to, box, filter):
         new = Image.core.new(mode, to)
     except (MemoryError, ValueError):
         return None
-    status = _core.resize(core, new, BANDS[mode], size, to, box, filter, PASS_ORDER)
-    return None if status else new
+    if _core.resize(core, new, BANDS[mode], size, to, box, filter, PASS_ORDER):
+        return None
+    if (box[0] or box[2] != to[0] or size[0] != to[0]) and (
+            box[1] or box[3] != to[1] or size[1] != to[1]):
+        Image.core.new("L", (1, 1))  # Pillow's statistics count the image between its passes
+    return new
