@@ -11,7 +11,7 @@ from measure import QUICK, Table, ratio, times
 from parts.decode import SIZES, photographs
 from peers.company import VENV, Company, company
 
-STARTS = 1 if QUICK else 5
+STARTS = 1 if QUICK else 4
 TURNS = 5
 MEASURED = SIZES[1:2] if QUICK else SIZES
 GOALS_AT = 75  # kilobytes

@@ -14,7 +14,7 @@ from parts.decode import geometry, photographs
 from peers.company import VENV, python_of_main
 
 KILOBYTES, PIXELS = 75, (500, 375)
-STARTS = 7
+STARTS = 5
 PROGRAM = os.path.join(ground.OUT, "stages")
 # Name, what is done, are they floats, who parses the entropy-coded data.
 JOBS = (("decode", "decode", 0, ""), ("crop", "RandomResizedCrop(224)", 0, ""),
