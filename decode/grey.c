@@ -171,7 +171,7 @@ static int make_memory(struct grey *grey, struct stk_decoder *decoder)
     uint32_t outputs = passes->geometry->pass_x ? passes->x.taps.outputs : 0;
     size_t x_line = stride_of(outputs), y_line = stride_of(grey->y_width);
     size_t mixed = stride_of(4 * (grey->x_width + passes->slack));
-    passes->ring_rows = passes->geometry->pass_y ? passes->y.longest + 3 : 1;
+    passes->ring_rows = passes->geometry->pass_y ? passes->y.longest : 1;
     passes->ring_stride = y_line;
     passes->ring = stk_scratch_get(decoder, STK_SCRATCH_RING, passes->ring_rows * y_line);
     passes->pointers = stk_scratch_get(decoder, STK_SCRATCH_POINTERS,

@@ -48,6 +48,21 @@ class Own(Image.Image):
     """A class of the program's own."""
 
 
+class Late(Image.Image):
+    """Knows its size only once it is loaded, as some of Pillow's own do."""
+
+    def load(self):
+        self._size = self.im.size
+        return super().load()
+
+
+def late():
+    image = raw(random.Random(2), "RGB", (60, 50))
+    image.__class__ = Late
+    image._size = (90, 80)
+    return attempt(lambda: image.resize((70, 65), 2)), image.size
+
+
 def source(dice):
     roll = dice.random()
     if roll < 0.1:  # a JPEG whose pixels were wanted already
@@ -131,4 +146,5 @@ def large():
 for seed in range(FIRST, FIRST + COUNT):
     CASES[f"seed {seed}"] = lambda seed=seed: resize(seed)
 CASES["large"] = large
+CASES["late"] = late
 cases.tell()
