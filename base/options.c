@@ -42,6 +42,15 @@ const struct stk_option_row stk_option_table[STK_OPTION_COUNT] = {
          "by "
          "ones that give the same bits and draws, where JPEGs are decoded for Pillow. The flag "
          "takes no value and says off."},
+    [STK_OPTION_SAMPLES] =
+        {"STOKER_SAMPLES", NULL, "DIR[:SIZE]", "",
+         "Where `stoker.cached` keeps what functions return, and how much of it: a directory of "
+         "your "
+         "own on a local file system, which is made if it is missing. On a disk it may be larger "
+         "than "
+         "memory. Without a size, a quarter of what is free there. Unset or 0, nothing is kept. "
+         "The "
+         "directory stays when programs end: remove it when it is not wanted any more."},
     [STK_OPTION_RUN] =
         {"STOKER_RUN", NULL, "NAME", "",
          "Set by `stoker run` for everything that it starts: the name of the run, by which its "
@@ -81,6 +90,15 @@ void stk_options_read(struct stk_options *out)
     }
 }
 
+static const char *complaint_of_samples(const char *value)
+{
+    const char *colon = strrchr(value, ':');
+    int64_t bytes;
+    return colon == NULL || stk_text_parse_size(colon + 1, &bytes) == 0
+               ? NULL
+               : "write DIR or DIR:SIZE, such as /mnt/nvme/samples:200G";
+}
+
 const char *stk_option_complaint(enum stk_option option, const char *value)
 {
     enum stk_fresh fresh;
@@ -96,6 +114,8 @@ const char *stk_option_complaint(enum stk_option option, const char *value)
     case STK_OPTION_DECODE:
     case STK_OPTION_TORCHVISION:
         return strcmp(value, "on") == 0 || strcmp(value, "off") == 0 ? NULL : "write on or off";
+    case STK_OPTION_SAMPLES:
+        return complaint_of_samples(value);
     default:
         return NULL;
     }

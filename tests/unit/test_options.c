@@ -78,6 +78,9 @@ START_TEST(complaints)
     ck_assert_ptr_null(stk_option_complaint(STK_OPTION_MIN_AGE, "0.05"));
     ck_assert_ptr_nonnull(stk_option_complaint(STK_OPTION_MIN_AGE, "2s"));
     ck_assert_ptr_null(stk_option_complaint(STK_OPTION_MAX_FILE, "64M"));
+    ck_assert_ptr_null(stk_option_complaint(STK_OPTION_SAMPLES, "/mnt/samples"));
+    ck_assert_ptr_null(stk_option_complaint(STK_OPTION_SAMPLES, "/mnt/samples:20G"));
+    ck_assert_ptr_nonnull(stk_option_complaint(STK_OPTION_SAMPLES, "/mnt/samples:some"));
     ck_assert_ptr_nonnull(stk_option_complaint(STK_OPTION_MAX_FILE, "large"));
     ck_assert_ptr_null(stk_option_complaint(STK_OPTION_RUN, "anything"));
 }

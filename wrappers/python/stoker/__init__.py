@@ -4,6 +4,7 @@
     stoker.decode(path, box=..., ...)  a JPEG's pixels in one call, NumPy array or any buffer out
     stoker.decode_batch([...])         many of them, on several threads
     stoker.view(path)                  a file as a memoryview, without a copy
+    @stoker.cached                     what a function returns, kept for all processes
 
 Under `stoker run` nothing has to be imported for the first.
 """
@@ -14,7 +15,7 @@ from . import _core
 from ._direct import decode, decode_batch, view
 
 __version__ = "0.1.0"
-__all__ = ["Image", "counts", "decode", "decode_batch", "view"]
+__all__ = ["Image", "cached", "counts", "decode", "decode_batch", "view"]
 
 if os.environ.get("STOKER_RUN"):
     _core.join(os.environ["STOKER_RUN"])
@@ -33,4 +34,7 @@ def __getattr__(name):
     if name == "Image":
         import importlib
         return importlib.import_module(".Image", __name__)
+    if name == "cached":
+        from ._cached import cached
+        return cached
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

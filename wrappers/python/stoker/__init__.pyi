@@ -1,6 +1,6 @@
 import os
-from collections.abc import Iterable, Sequence
-from typing import Any, Literal, TypeVar, overload
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Literal, ParamSpec, TypeVar, overload
 
 import numpy as np
 from PIL import Image as Image
@@ -9,6 +9,8 @@ from typing_extensions import Buffer
 __version__: str
 
 _Out = TypeVar("_Out", bound=Buffer)
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 _Source = str | os.PathLike[str] | Buffer
 _Box = tuple[int, int, int, int]
 _Filter = Literal["nearest", "box", "bilinear", "hamming", "bicubic", "lanczos"] | int
@@ -28,3 +30,9 @@ def decode_batch(sources: Iterable[_Source], threads: int | None = ..., out: Any
                  **options: Any) -> list[Any]: ...
 def view(path: str | os.PathLike[str]) -> memoryview: ...
 def counts() -> dict[str, Any]: ...
+@overload
+def cached(function: Callable[_P, _R], *, version: Any = ...,
+           key: Callable[..., Any] | None = ...) -> Callable[_P, _R]: ...
+@overload
+def cached(function: None = ..., *, version: Any = ..., key: Callable[..., Any] | None = ...
+           ) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]: ...

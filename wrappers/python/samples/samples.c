@@ -1,0 +1,162 @@
+/*
+ * stoker._samples_core: the sample store for Python. A module of its own, since it needs liblmdb at
+ * run time: without that, everything else goes on.
+ */
+#define PY_SSIZE_T_CLEAN
+#ifndef Py_LIMITED_API
+#define Py_LIMITED_API 0x030b0000
+#endif
+#include <Python.h>
+
+#include <string.h>
+
+#include "store/store.h"
+
+#define KEY_BYTES 16
+#define CAPSULE   "stoker._samples_core.store"
+
+static struct stk_store *store_of(PyObject *capsule)
+{
+    return PyCapsule_GetPointer(capsule, CAPSULE);
+}
+
+/* 0, or -1 with an exception set. */
+static int take_key(struct stk_hash128 *key, const Py_buffer *bytes)
+{
+    if (bytes->len != KEY_BYTES) {
+        PyErr_SetString(PyExc_ValueError, "a key has 16 bytes");
+        return -1;
+    }
+    memcpy(key, bytes->buf, sizeof *key);
+    return 0;
+}
+
+/* open(directory, budget): the store, for as long as the process lives; OSError. */
+static PyObject *samples_open(PyObject *module, PyObject *arguments)
+{
+    (void)module;
+    PyObject *directory;
+    unsigned long long budget;
+    if (!PyArg_ParseTuple(arguments, "O&K", PyUnicode_FSConverter, &directory, &budget)) {
+        return NULL;
+    }
+    struct stk_store *store = stk_store_open(PyBytes_AsString(directory), budget);
+    if (store == NULL) {
+        PyErr_SetFromErrnoWithFilename(PyExc_OSError, PyBytes_AsString(directory));
+    }
+    Py_DECREF(directory);
+    return store != NULL ? PyCapsule_New(store, CAPSULE, NULL) : NULL;
+}
+
+/* get(store, key): the value, a memoryview that may be kept; None where there is none. */
+static PyObject *samples_get(PyObject *module, PyObject *arguments)
+{
+    (void)module;
+    PyObject *capsule;
+    Py_buffer bytes;
+    struct stk_hash128 key;
+    struct stk_store_value value;
+    if (!PyArg_ParseTuple(arguments, "Oy*", &capsule, &bytes)) {
+        return NULL;
+    }
+    struct stk_store *store = store_of(capsule);
+    int error = store == NULL ? -1 : take_key(&key, &bytes);
+    PyBuffer_Release(&bytes);
+    if (error != 0) {
+        return NULL;
+    }
+    bool found;
+    Py_BEGIN_ALLOW_THREADS;
+    found = stk_store_get(store, key, &value);
+    Py_END_ALLOW_THREADS;
+    if (!found) {
+        Py_RETURN_NONE;
+    }
+    return PyMemoryView_FromMemory((char *)(uintptr_t)value.data, (Py_ssize_t)value.bytes,
+                                   PyBUF_READ);
+}
+
+/* put(store, key, data): whether it is kept. */
+static PyObject *samples_put(PyObject *module, PyObject *arguments)
+{
+    (void)module;
+    PyObject *capsule;
+    Py_buffer bytes, data;
+    struct stk_hash128 key;
+    if (!PyArg_ParseTuple(arguments, "Oy*y*", &capsule, &bytes, &data)) {
+        return NULL;
+    }
+    struct stk_store *store = store_of(capsule);
+    int error = store == NULL ? -1 : take_key(&key, &bytes);
+    bool kept = false;
+    if (error == 0) {
+        Py_BEGIN_ALLOW_THREADS;
+        kept = stk_store_put(store, key, data.buf, (size_t)data.len);
+        Py_END_ALLOW_THREADS;
+    }
+    PyBuffer_Release(&bytes);
+    PyBuffer_Release(&data);
+    return error == 0 ? PyBool_FromLong(kept) : NULL;
+}
+
+/* flush(store): whether nothing is left that waits to be written. */
+static PyObject *samples_flush(PyObject *module, PyObject *capsule)
+{
+    (void)module;
+    struct stk_store *store = store_of(capsule);
+    bool done;
+    if (store == NULL) {
+        return NULL;
+    }
+    Py_BEGIN_ALLOW_THREADS;
+    done = stk_store_flush(store);
+    Py_END_ALLOW_THREADS;
+    return PyBool_FromLong(done);
+}
+
+/* counts(store): (gets, hits, puts, bytes, refused, damaged, used) */
+static PyObject *samples_counts(PyObject *module, PyObject *capsule)
+{
+    (void)module;
+    struct stk_store *store = store_of(capsule);
+    struct stk_store_counts counts;
+    if (store == NULL) {
+        return NULL;
+    }
+    stk_store_read_counts(store, &counts);
+    return Py_BuildValue("KKKKKKK", counts.gets, counts.hits, counts.puts, counts.bytes,
+                         counts.refused, counts.damaged, stk_store_used_bytes(store));
+}
+
+/* key(data): the 16 bytes that stand for it. */
+static PyObject *samples_key(PyObject *module, PyObject *arguments)
+{
+    (void)module;
+    Py_buffer data;
+    if (!PyArg_ParseTuple(arguments, "y*", &data)) {
+        return NULL;
+    }
+    struct stk_hash128 key = stk_hash_128(data.buf, (size_t)data.len, 0);
+    PyBuffer_Release(&data);
+    return PyBytes_FromStringAndSize((const char *)&key, KEY_BYTES);
+}
+
+static PyMethodDef methods[] = {
+    {"open", samples_open, METH_VARARGS, NULL},
+    {"get", samples_get, METH_VARARGS, NULL},
+    {"put", samples_put, METH_VARARGS, NULL},
+    {"flush", samples_flush, METH_O, NULL},
+    {"counts", samples_counts, METH_O, NULL},
+    {"key", samples_key, METH_VARARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, "stoker._samples_core", NULL, -1, methods, NULL, NULL, NULL, NULL,
+};
+
+PyMODINIT_FUNC PyInit__samples_core(void);
+PyMODINIT_FUNC PyInit__samples_core(void)
+{
+    return PyModule_Create(&definition);
+}

@@ -1,0 +1,109 @@
+"""stoker.cached: what a function returned, kept for all processes and epochs."""
+
+import functools
+import os
+import time
+
+from . import _key, _pack, _samples
+from ._claim import Claim
+
+
+_PATIENCE_S = 1
+
+
+def _module_of(function):
+    """Of a script its path, which it has in all its processes, and another script has not."""
+    module = function.__module__
+    if module in ("__main__", "__mp_main__"):
+        file = function.__globals__.get("__file__")
+        return os.path.realpath(file) if file else "__main__"
+    return module
+
+
+def _name_of(function):
+    name = getattr(function, "__qualname__", None)
+    if name is None or "<lambda>" in name:
+        raise TypeError("stoker.cached: a function without a name of its own has no place in the "
+                        "store: define it with def")
+    return f"{_module_of(function)}:{name}"
+
+
+def _put(store, place, packed):
+    """Puts it, and lets the process that is writing go first for a moment: who waits for this value
+    would compute it again."""
+    end = time.monotonic() + _PATIENCE_S
+    if store.put(place, packed):
+        while not store.flush() and time.monotonic() < end:
+            time.sleep(0.001)
+
+
+class _Cached:
+    """One decorated function."""
+
+    def __init__(self, function, version, key):
+        self._function, self._version, self._key = function, version, key
+        self._name = _name_of(function)
+
+    def _place(self, store, arguments, options):
+        said = [self._key(*arguments, **options)] if self._key else [list(arguments), options]
+        try:
+            return store.key(_key.encode([self._name, self._version, *said]))
+        except _key.Unusable as error:
+            raise TypeError(
+                f"stoker.cached: no key can be made of {error}, which {self._name} was called with: "
+                "give cached(key=function), which makes plain values of the arguments") from None
+
+    def _compute(self, arguments, options):
+        return memoryview(_pack.pack(self._function(*arguments, **options)))
+
+    def _fill(self, store, place, arguments, options):
+        """The packed value, by ourselves or by whoever was at it already."""
+        with Claim(store.directory, place, lambda: store.get(place) is not None) as mine:
+            packed = None if mine else store.get(place)
+            if packed is None:
+                packed = self._compute(arguments, options)
+                _put(store, place, packed)
+        return packed
+
+    def call(self, arguments, options):
+        store = _samples.store()
+        if store is None:
+            return _pack.unpack(self._compute(arguments, options))
+        place = self._place(store, arguments, options)
+        packed = store.get(place)
+        if packed is None:
+            packed = self._fill(store, place, arguments, options)
+        return _pack.unpack(packed)
+
+
+def cached(function=None, *, version=0, key=None):
+    """Keeps what the function returns: for this process, the other workers, other jobs of the user
+    on this node, and later epochs.
+
+        @stoker.cached
+        def load(path): ...
+
+        load = stoker.cached(load, version=2)
+
+    The value's key is the function's module (a script's path) and qualified name, `version`, and the
+    arguments: plain values, paths, NumPy arrays, and tuples, lists, sets and dicts of them. `key`, if
+    given, is called with the arguments and makes such values of others. Change `version` when the function changes, or
+    what it reads: a path stands for its name, not for the file.
+
+    Whatever pickle takes may be returned. It always comes back as a copy, arrays of NumPy read-only
+    and where they lie in the store: copy() what is to be changed.
+
+    One process at a time computes a value; others wait for it, up to a minute. Where there is no store
+    (STOKER_SAMPLES), or it is full, the function is called each time. The function's exceptions are
+    the caller's, and nothing is kept then. Thread-safe; works in processes made by fork, spawn and
+    forkserver.
+    """
+    if function is None:
+        return functools.partial(cached, version=version, key=key)
+    kept = _Cached(function, version, key)
+
+    @functools.wraps(function)
+    def wrapper(*arguments, **options):
+        return kept.call(arguments, options)
+
+    return wrapper

@@ -1,0 +1,97 @@
+"""The sample store as this process uses it: one, opened when it is first wanted.
+
+STOKER_SAMPLES says where: DIR[:SIZE], a directory on a local file system (a tmpfs, or a disk, where
+the store may be larger than memory) and what it may use of it. Unset or 0, or where the store cannot
+be opened, there is none, and everything is computed each time.
+"""
+
+import atexit
+import os
+import shutil
+import warnings
+
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+_SHARE = 4  # without a size: this part of what is free
+_COUNTS = "gets", "hits", "puts", "bytes", "refused", "damaged", "used_bytes"
+
+
+class Store:
+    """stoker._samples_core's functions, on one store; see store/store.h."""
+
+    def __init__(self, directory, budget):
+        from . import _samples_core
+        self._core = _samples_core
+        self._handle = _samples_core.open(directory, budget)
+        self.directory = directory
+
+    def key(self, data):
+        return self._core.key(data)
+
+    def get(self, key):
+        """A read-only memoryview that may be kept, or None."""
+        return self._core.get(self._handle, key)
+
+    def put(self, key, data):
+        return self._core.put(self._handle, key, data)
+
+    def flush(self):
+        """Writes what waits for its turn. False when another process was in the way."""
+        return self._core.flush(self._handle)
+
+    def counts(self):
+        return dict(zip(_COUNTS, self._core.counts(self._handle)))
+
+
+def parse_size(text):
+    """Bytes of '512M' and the like; ValueError."""
+    number, unit = text.strip().upper().removesuffix("B").removesuffix("I"), ""
+    if number[-1:] in _UNITS:
+        number, unit = number[:-1], number[-1:]
+    size = int(float(number) * _UNITS[unit])
+    if size <= 0:
+        raise ValueError(f"{text!r} is no size")
+    return size
+
+
+def _setting(value):
+    """(directory, bytes) of STOKER_SAMPLES."""
+    directory, colon, size = value.rpartition(":")
+    if colon:
+        return directory, parse_size(size)
+    os.makedirs(value, mode=0o700, exist_ok=True)
+    return value, shutil.disk_usage(value).free // _SHARE
+
+
+def _flush_at_exit(opened):
+    """Also of multiprocessing's children, which end without atexit, and forget what their parent
+    has registered."""
+    from multiprocessing.util import Finalize, register_after_fork
+    atexit.register(opened.flush)
+    register_after_fork(opened, lambda store: Finalize(store, store.flush, exitpriority=0))
+    Finalize(opened, opened.flush, exitpriority=0)
+
+
+_opened = False
+_store = None
+
+
+def store():
+    """The Store, or None where there is none. A failure is told once."""
+    global _opened, _store
+    if _opened:
+        return _store
+    value = os.environ.get("STOKER_SAMPLES", "")
+    if value not in ("", "0"):
+        try:
+            _store = Store(*_setting(value))
+            _flush_at_exit(_store)
+        except (ImportError, OSError, ValueError) as error:
+            warnings.warn(f"STOKER_SAMPLES={value}: {error}: nothing is kept in a store",
+                          RuntimeWarning, stacklevel=3)
+    _opened = True
+    return _store
+
+
+def counts():
+    """What this process asked of the store; None where there is none."""
+    return None if _store is None else _store.counts()
