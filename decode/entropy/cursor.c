@@ -3,9 +3,9 @@
 
 static void end_block(struct stk_cursor *cursor)
 {
-    *cursor->masks++ = cursor->mask;
-    cursor->mask = 0;
+    *++cursor->masks = 0;
     cursor->state &= 0xff;
+    cursor->table = cursor->slot->next_dc;
     cursor->slot = cursor->slot->next;
 }
 
@@ -15,7 +15,7 @@ static void put_value(struct stk_cursor *cursor, unsigned position, int value)
         stk_cursor_note_wide(cursor, cursor->values, value);
     }
     *cursor->values++ = (int8_t)value;
-    cursor->mask |= UINT64_C(1) << position;
+    *cursor->masks |= UINT64_C(1) << position;
 }
 
 /* The position behind a symbol; more than 64 where it leads beyond the block. */
@@ -36,8 +36,11 @@ bool stk_cursor_symbol(struct stk_cursor *cursor)
     uint64_t window = stk_load_bits(in) << (taken & 7);
     const struct stk_tables_pair *pair = cursor->slot->pair;
     unsigned length = 0;
-    int symbol = stk_code_read(position == 0 ? &pair->dc : &pair->ac,
+    int symbol = (int)stk_value_table_size(pair, cursor->table); /* its code was read before */
+    if (symbol == 0) {
+        symbol = stk_code_read(position == 0 ? &pair->dc : &pair->ac,
                                (uint32_t)(window >> (64 - STK_CODE_LONGEST)), &length);
+    }
     if (symbol < 0) {
         return false;
     }
@@ -52,6 +55,7 @@ bool stk_cursor_symbol(struct stk_cursor *cursor)
     cursor->in = in;
     cursor->state = (taken & 7) + length + size;
     cursor->state += position < STK_BLOCK_SIZE ? (uint64_t)position << 8 : 0;
+    cursor->table = cursor->slot->ac;
     if (end || position == STK_BLOCK_SIZE) {
         end_block(cursor);
     }
@@ -62,8 +66,7 @@ bool stk_cursor_step(struct stk_cursor *cursor)
 {
     unsigned taken = (unsigned)cursor->state & 0xff, position = stk_cursor_position(cursor);
     uint64_t window = stk_load_bits(cursor->in + (taken >> 3)) << (taken & 7);
-    const uint64_t *table = position > 0 ? cursor->slot->ac : cursor->slot->pair->dc_table;
-    uint64_t entry = table[window >> (64 - STK_TABLE_BITS)];
+    uint64_t entry = cursor->table[window >> (64 - STK_TABLE_BITS)];
     uint64_t state = ((uint64_t)position << 8 | (taken & 7)) + entry;
     if (state & STK_ENTRY_ODD) {
         return stk_cursor_symbol(cursor);
@@ -71,9 +74,10 @@ bool stk_cursor_step(struct stk_cursor *cursor)
     uint32_t four = (uint32_t)(entry >> 16);
     memcpy(cursor->values, &four, sizeof four);
     cursor->values += stk_entry_values(entry);
-    cursor->mask |= stk_entry_mask(entry) << position;
+    *cursor->masks |= stk_entry_mask(entry) << position;
     cursor->in += taken >> 3;
     cursor->state = state & (STK_ENTRY_POSITION | 0xff);
+    cursor->table = cursor->slot->ac + stk_entry_next(entry) / sizeof *cursor->table;
     if (state & STK_ENTRY_END) {
         end_block(cursor);
     }

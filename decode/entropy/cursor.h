@@ -26,12 +26,12 @@ struct stk_slot {
 };
 
 struct stk_cursor {
-    const uint8_t *in; /* the byte of the last refill */
-    uint64_t state;    /* bits taken since; then the position in the block; then anything */
-    uint64_t mask;     /* of this block, so far */
+    const uint8_t *in;     /* the byte of the last refill */
+    uint64_t state;        /* bits taken since; then the position in the block; then anything */
+    const uint64_t *table; /* of the next step */
     const struct stk_slot *slot;
     int8_t *values;
-    uint64_t *masks;
+    uint64_t *masks; /* of this block, with what was read so far, and those behind it */
     struct stk_wide *wide;
     const int8_t *values_base; /* of the scan */
     /* The lock-step ends as soon as one of these is reached. */
@@ -54,6 +54,12 @@ static inline unsigned stk_cursor_position(const struct stk_cursor *cursor)
     return (unsigned)(cursor->state >> 8) & 63;
 }
 
+/* Nothing of its slot's block has been read, not even half a symbol. */
+static inline bool stk_cursor_is_between(const struct stk_cursor *cursor)
+{
+    return cursor->table == cursor->slot->pair->dc_table;
+}
+
 /* In bits from the beginning of the scan. */
 static inline uint64_t stk_cursor_bit(const struct stk_cursor *cursor, const uint8_t *begin)
 {
@@ -66,8 +72,8 @@ static inline void stk_cursor_seek(struct stk_cursor *cursor, const uint8_t *beg
 {
     cursor->in = begin + (bit >> 3);
     cursor->state = bit & 7;
-    cursor->mask = 0;
     cursor->slot = first;
+    cursor->table = first->pair->dc_table;
 }
 
 /* A value that no byte holds, and the place of the byte that it should be. */

@@ -148,7 +148,7 @@ static bool finish(struct batch *batch)
     uint32_t missing = stk_scan_wanted_blocks(scan) - scan->coefficients.blocks;
     bool last = batch->end >= scan->size;
     while (cursor->masks < part->area.masks + missing &&
-           (last || cursor->slot != scan->slots || stk_cursor_position(cursor) > 0)) {
+           (last || cursor->slot != scan->slots || !stk_cursor_is_between(cursor))) {
         if (cursor->in > end || !stk_cursor_step(cursor)) {
             return false;
         }

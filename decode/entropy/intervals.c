@@ -43,7 +43,7 @@ static bool finish_interval(const struct stk_scan *scan, struct lane *lane)
         }
     }
     uint64_t bit = stk_cursor_bit(cursor, scan->bytes), last = (uint64_t)8 * end;
-    return cursor->masks == lane->masks_due && stk_cursor_position(cursor) == 0 && bit <= last &&
+    return cursor->masks == lane->masks_due && stk_cursor_is_between(cursor) && bit <= last &&
            bit + 8 > last;
 }
 

@@ -8,14 +8,14 @@
 /* One MCU's output, which nobody reads. */
 struct nowhere {
     int8_t values[STK_MCU_BLOCKS * STK_BLOCK_SIZE + 8];
-    uint64_t masks[STK_MCU_BLOCKS];
+    uint64_t masks[STK_MCU_BLOCKS + 1];
     struct stk_wide wide[STK_MCU_BLOCKS * STK_BLOCK_SIZE];
 };
 
 bool stk_cursor_finish_mcu(struct stk_cursor *cursor, const struct stk_slot *first,
                            const uint8_t *end)
 {
-    while (cursor->slot != first || stk_cursor_position(cursor) > 0) {
+    while (cursor->slot != first || !stk_cursor_is_between(cursor)) {
         if (cursor->in > end || !stk_cursor_step(cursor)) {
             return false;
         }
@@ -35,6 +35,7 @@ static bool repeat_mcu(struct stk_cursor *cursor, const struct stk_scan *scan, c
 {
     cursor->values = out->values;
     cursor->masks = out->masks;
+    out->masks[0] = 0;
     cursor->wide = out->wide;
     cursor->values_base = out->values;
     if (!advance(cursor, scan->slots, end)) {

@@ -4,8 +4,9 @@
  * processor; they have defined stk_pick_block() and stk_count_values() before.
  *
  * Nothing here branches on the data but for what is rare, as the end of a block cannot be foreseen:
- * at each step the mask is written where this block's belongs, and at the block's end that place
- * moves on by one, the position returns to 0, and the next block's table takes the turn.
+ * each step adds to the mask of this block and clears the one behind it, and at the block's end the
+ * mask's place moves on by one, the position returns to 0, and the next block's table takes the
+ * turn.
  */
 #ifndef STK_DECODE_ENTROPY_LANES_H
 #define STK_DECODE_ENTROPY_LANES_H
@@ -17,13 +18,17 @@
 /* A cursor's changing parts, in registers as far as there are enough. */
 struct stk_lane {
     uint64_t window; /* the next bits, from the highest */
-    uint64_t state, mask;
+    uint64_t state;
     const uint64_t *table;
     const struct stk_slot *slot;
     const uint8_t *in;
     int8_t *values;
     uint64_t *masks;
 };
+
+/* If the state says that the block has ended: on to the next one. Without a branch. */
+STK_LANE_INLINE void stk_lane_end_block(struct stk_lane *lane);
+STK_LANE_INLINE unsigned stk_count_values(uint64_t entry);
 
 STK_LANE_INLINE void stk_lane_refill(struct stk_lane *lane)
 {
@@ -35,19 +40,18 @@ STK_LANE_INLINE void stk_lane_refill(struct stk_lane *lane)
 STK_LANE_INLINE void stk_lane_enter(struct stk_lane *lane, const struct stk_cursor *cursor)
 {
     lane->state = cursor->state;
-    lane->mask = cursor->mask;
     lane->slot = cursor->slot;
     lane->in = cursor->in;
     lane->values = cursor->values;
     lane->masks = cursor->masks;
-    lane->table = stk_cursor_position(cursor) > 0 ? cursor->slot->ac : cursor->slot->pair->dc_table;
+    lane->table = cursor->table;
     stk_lane_refill(lane);
 }
 
 STK_LANE_INLINE void stk_lane_leave(const struct stk_lane *lane, struct stk_cursor *cursor)
 {
     cursor->state = lane->state;
-    cursor->mask = lane->mask;
+    cursor->table = lane->table;
     cursor->slot = lane->slot;
     cursor->in = lane->in;
     cursor->values = lane->values;
@@ -62,7 +66,7 @@ STK_LANE_INLINE bool stk_lane_symbol(struct stk_lane *lane, struct stk_cursor *c
     return read;
 }
 
-/* What is not done by a look-up, most of it values that did not fit in the table's bits. */
+/* What is not done by a look-up, most of it values that no byte holds. */
 STK_LANE_INLINE bool stk_lane_odd(struct stk_lane *lane, struct stk_cursor *cursor, uint64_t entry)
 {
     unsigned length = stk_open_length(entry), size = stk_open_size(entry);
@@ -77,7 +81,7 @@ STK_LANE_INLINE bool stk_lane_odd(struct stk_lane *lane, struct stk_cursor *curs
         stk_cursor_note_wide(cursor, lane->values, value);
     }
     *lane->values++ = (int8_t)value;
-    lane->mask |= UINT64_C(1) << place;
+    *lane->masks |= UINT64_C(1) << place;
     lane->window <<= size;
     lane->state = (lane->state & 7) + size + ((uint64_t)(place + 1) << 8);
     lane->table = lane->slot->ac;
@@ -94,14 +98,12 @@ STK_LANE_INLINE bool stk_lane_step(struct stk_lane *lane, struct stk_cursor *cur
     uint32_t values = (uint32_t)(entry >> 16);
     memcpy(lane->values, &values, sizeof values);
     lane->window <<= entry & 63;
-    lane->mask |= stk_entry_mask(entry) << (lane->state >> 8 & 63);
+    *lane->masks |= stk_entry_mask(entry) << (lane->state >> 8 & 63);
+    lane->masks[1] = 0;
     lane->values += stk_count_values(entry);
-    *lane->masks = lane->mask;
-    uint64_t ended = state >> 15 & 1, keep = ended - 1;
-    lane->masks += ended;
-    lane->mask &= keep;
-    lane->state = state & (keep | 0xff);
-    stk_pick_block(state, &lane->table, &lane->slot);
+    lane->table = (const uint64_t *)((uintptr_t)lane->slot->ac + stk_entry_next(entry));
+    lane->state = state;
+    stk_lane_end_block(lane);
     return true;
 }
 

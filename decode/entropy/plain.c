@@ -2,24 +2,29 @@
 #include "decode/entropy/zigzag.h"
 #include "decode/kernels/kernels.h"
 
-/* Without a branch, whatever the compiler thinks of it. */
-static inline void stk_pick_block(uint64_t state, const uint64_t **table,
-                                  const struct stk_slot **slot)
+#include "decode/entropy/lanes.h"
+
+/* One of two, and no compiler makes a branch of it. */
+STK_LANE_INLINE uint64_t choose(uint64_t ended, uint64_t then, uint64_t otherwise)
 {
-    const struct stk_slot *now = *slot;
-    uintptr_t ended = -(uintptr_t)(state >> 15 & 1);
-    uintptr_t ac = (uintptr_t)now->ac, dc = (uintptr_t)now->next_dc;
-    uintptr_t next = (uintptr_t)now->next;
-    *table = (const uint64_t *)(ac ^ ((ac ^ dc) & ended));
-    *slot = (const struct stk_slot *)((uintptr_t)now ^ (((uintptr_t)now ^ next) & ended));
+    return otherwise ^ ((otherwise ^ then) & ended);
 }
 
-static inline unsigned stk_count_values(uint64_t entry)
+STK_LANE_INLINE void stk_lane_end_block(struct stk_lane *lane)
+{
+    const struct stk_slot *slot = lane->slot;
+    uint64_t ended = -(lane->state >> 15 & 1);
+    lane->masks -= (int64_t)ended;
+    lane->state &= ~ended | 0xff;
+    lane->table =
+        (const void *)(uintptr_t)choose(ended, (uintptr_t)slot->next_dc, (uintptr_t)lane->table);
+    lane->slot = (const void *)(uintptr_t)choose(ended, (uintptr_t)slot->next, (uintptr_t)slot);
+}
+
+STK_LANE_INLINE unsigned stk_count_values(uint64_t entry)
 {
     return stk_entry_values(entry);
 }
-
-#include "decode/entropy/lanes.h"
 
 int stk_plain_lockstep(struct stk_cursor *const *cursors, unsigned count)
 {

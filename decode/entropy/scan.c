@@ -61,6 +61,7 @@ void stk_scan_put_cursor(const struct stk_scan *scan, struct stk_cursor *cursor,
         .values_base = scan->coefficients.values,
         .masks_end = area->masks + area->most_masks,
     };
+    area->masks[0] = 0;
     stk_cursor_seek(cursor, scan->bytes, bit, scan->slots);
 }
 

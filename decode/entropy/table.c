@@ -9,29 +9,22 @@
 
 /* As many as an image can have, and one. */
 #define PAIRS       5
-#define MOST_VALUES 4
+#define MOST_VALUES 3
 /* A mask's bits: what advances further does not share an entry. */
 #define MOST_ADVANCE 13
 
+/* Values stand behind the AC tables, so that entries of each of these can say how far. */
 struct stk_table_cache {
     uint64_t clock;
+    struct stk_tables_pair pairs[PAIRS];
+    uint64_t ac[PAIRS][STK_TABLE_ENTRIES];
+    uint64_t values[STK_SMALL_BITS][STK_TABLE_ENTRIES];
+    uint64_t dc[PAIRS][STK_TABLE_ENTRIES];
     /* Tables of all smaller widths: that of w bits begins at entry 1 << w. */
     uint64_t narrow[STK_TABLE_ENTRIES];
-    struct stk_tables_pair *pairs[PAIRS];
 };
 
-struct stk_table_cache *stk_table_cache_new(void)
-{
-    return calloc(1, sizeof(struct stk_table_cache));
-}
-
-void stk_table_cache_free(struct stk_table_cache *cache)
-{
-    for (int i = 0; cache && i < PAIRS; i++) {
-        free(cache->pairs[i]);
-    }
-    free(cache);
-}
+/* ---- entries ---- */
 
 static unsigned advance_of(uint64_t entry)
 {
@@ -60,12 +53,23 @@ static uint64_t join(uint64_t first, uint64_t then)
     }
     uint64_t both = first + (then & 0xffff);
     if (stk_entry_values(then) > 0) {
-        uint64_t bytes = (then >> 16 & 0xffffffff) << (16 + 8 * values);
-        both += bytes & UINT64_C(0xffffffff0000);
+        both += (then >> 16 & 0xffffff) << (16 + 8 * values);
         both += ((uint64_t)stk_entry_values(then) << 48) + (stk_entry_mask(then) << (51 + advance));
     }
     return both;
 }
+
+/* ---- tables ---- */
+
+/* A table that is being filled. */
+struct filling {
+    uint64_t *table;
+    unsigned width;         /* in bits */
+    const uint64_t *narrow; /* the tables of smaller widths */
+    /* At full width: how many tables behind this one's AC table those of values begin. */
+    unsigned values_behind;
+    bool full;
+};
 
 /* What follows in the `width` bits behind a symbol, for all values of these. */
 static void put(uint64_t *out, uint64_t head, const uint64_t *rest, unsigned width)
@@ -75,107 +79,134 @@ static void put(uint64_t *out, uint64_t head, const uint64_t *rest, unsigned wid
     }
 }
 
-/* A symbol whose value takes more bits than are left, or than a byte has. */
-static void put_open(uint64_t *table, unsigned width, uint32_t prefix, unsigned length,
-                     unsigned size, unsigned run)
+/* The same for all that begins with these bits. */
+static void put_all(const struct filling *to, uint32_t prefix, unsigned length, uint64_t entry)
 {
-    for (size_t i = 0; size > 0 && i < (size_t)1 << (width - length); i++) {
-        table[((size_t)prefix << (width - length)) + i] = stk_open_entry(length, size, run);
+    unsigned left = to->width - length;
+    for (size_t i = 0; i < (size_t)1 << left; i++) {
+        to->table[((size_t)prefix << left) + i] = entry;
     }
 }
 
-/* All entries that begin with one symbol; `advance` includes the value's own place. */
-static void put_symbol(uint64_t *table, unsigned width, uint32_t prefix, unsigned length,
-                       unsigned size, unsigned advance, const uint64_t *narrow)
+/* A symbol whose value takes more bits than are left, or than a byte has. */
+static void put_open(const struct filling *to, uint32_t prefix, unsigned length, unsigned size,
+                     unsigned run)
 {
-    if (length + size > width || size > STK_SMALL_BITS || advance > MOST_ADVANCE) {
-        put_open(table, width, prefix, length, size, advance - 1);
+    if (!to->full) {
+        return; /* where it comes second, it waits for the next step */
+    }
+    uint64_t entry = stk_open_entry(length, size, run);
+    if (size <= STK_SMALL_BITS) {
+        entry = make_entry(length, run, 0) | (uint64_t)(to->values_behind + size - 1) << 40;
+    }
+    put_all(to, prefix, length, entry);
+}
+
+/* All entries that begin with one symbol, behind so many zeros. */
+static void put_symbol(const struct filling *to, uint32_t prefix, unsigned length, unsigned size,
+                       unsigned run)
+{
+    if (length + size > to->width || size > STK_SMALL_BITS || run >= MOST_ADVANCE) {
+        put_open(to, prefix, length, size, run);
         return;
     }
-    unsigned left = width - length - size;
+    unsigned left = to->width - length - size;
     for (unsigned bits = 0; bits < 1u << size; bits++) {
-        uint64_t head = make_entry(length + size, advance, 0);
-        head = size > 0 ? add_value(head, stk_value_of(bits, size), advance - 1) : head;
-        put(table + ((size_t)(prefix << size | bits) << left), head, narrow + ((size_t)1 << left),
-            left);
+        uint64_t head = make_entry(length + size, run + 1, 0);
+        head = size > 0 ? add_value(head, stk_value_of(bits, size), run) : head;
+        put(to->table + ((size_t)(prefix << size | bits) << left), head,
+            to->narrow + ((size_t)1 << left), left);
     }
 }
 
-static void put_end(uint64_t *table, unsigned width, uint32_t prefix, unsigned length)
-{
-    for (size_t i = 0; length <= width && i < (size_t)1 << (width - length); i++) {
-        table[((size_t)prefix << (width - length)) + i] = make_entry(length, 0, STK_ENTRY_END);
-    }
-}
-
-/* Sixteen zeros, which need no place in a mask. */
-static void put_zeros(uint64_t *table, unsigned width, uint32_t prefix, unsigned length)
-{
-    for (size_t i = 0; length <= width && i < (size_t)1 << (width - length); i++) {
-        table[((size_t)prefix << (width - length)) + i] = make_entry(length, 16, 0);
-    }
-}
-
-static void put_ac(uint64_t *table, unsigned width, uint32_t prefix, unsigned length,
-                   unsigned symbol, const uint64_t *narrow)
+static void put_ac(const struct filling *to, uint32_t prefix, unsigned length, unsigned symbol)
 {
     unsigned size = stk_symbol_size(symbol), run = stk_symbol_run(symbol);
     if (size > 0) {
-        put_symbol(table, width, prefix, length, size, run + 1, narrow);
+        put_symbol(to, prefix, length, size, run);
     } else if (run == 15) {
-        put_zeros(table, width, prefix, length);
+        put_all(to, prefix, length, make_entry(length, 16, 0));
     } else {
-        put_end(table, width, prefix, length);
+        put_all(to, prefix, length, make_entry(length, 0, STK_ENTRY_END));
     }
 }
 
-static void fill(uint64_t *table, unsigned width, const struct stk_code *code, bool dc,
-                 const uint64_t *narrow)
+static void fill(const struct filling *to, const struct stk_code *code, bool dc)
 {
-    for (size_t i = 0; i < (size_t)1 << width; i++) {
-        table[i] = STK_ENTRY_ODD;
+    for (size_t i = 0; i < (size_t)1 << to->width; i++) {
+        to->table[i] = STK_ENTRY_ODD;
     }
     uint32_t place = 0;
-    for (unsigned length = 1; length <= STK_CODE_LONGEST && length <= width; length++) {
+    for (unsigned length = 1; length <= STK_CODE_LONGEST && length <= to->width; length++) {
         for (unsigned i = 0; i < code->lengths[length - 1]; i++, place++) {
             uint32_t prefix = (uint32_t)((int32_t)place - code->offset[length]);
             if (dc) {
-                put_symbol(table, width, prefix, length, code->symbols[place], 1, narrow);
+                put_symbol(to, prefix, length, code->symbols[place], 0);
             } else {
-                put_ac(table, width, prefix, length, code->symbols[place], narrow);
+                put_ac(to, prefix, length, code->symbols[place]);
             }
         }
     }
 }
 
-static void make_pair(struct stk_table_cache *cache, struct stk_tables_pair *pair)
+static void fill_values(uint64_t *table, unsigned size)
 {
-    uint64_t *narrow = cache->narrow;
-    for (unsigned width = 0; width < STK_TABLE_BITS; width++) {
-        fill(narrow + ((size_t)1 << width), width, &pair->ac, false, narrow);
+    unsigned left = STK_TABLE_BITS - size;
+    for (size_t i = 0; i < STK_TABLE_ENTRIES; i++) {
+        int value = stk_value_of((unsigned)(i >> left), size);
+        table[i] = add_value(make_entry(size, 1, 0), value, 0);
     }
-    fill(pair->ac_table, STK_TABLE_BITS, &pair->ac, false, narrow);
-    fill(pair->dc_table, STK_TABLE_BITS, &pair->dc, true, narrow);
+}
+
+/* ---- the cache ---- */
+
+struct stk_table_cache *stk_table_cache_new(void)
+{
+    struct stk_table_cache *cache = calloc(1, sizeof *cache);
+    for (unsigned i = 0; cache && i < STK_SMALL_BITS; i++) {
+        fill_values(cache->values[i], i + 1);
+    }
+    for (unsigned i = 0; cache && i < PAIRS; i++) {
+        cache->pairs[i].ac_table = cache->ac[i];
+        cache->pairs[i].dc_table = cache->dc[i];
+        cache->pairs[i].value_tables = cache->values[0];
+    }
+    return cache;
+}
+
+void stk_table_cache_free(struct stk_table_cache *cache)
+{
+    free(cache);
+}
+
+static void make_pair(struct stk_table_cache *cache, unsigned number)
+{
+    const struct stk_tables_pair *pair = &cache->pairs[number];
+    struct filling to = {.narrow = cache->narrow, .values_behind = PAIRS - number};
+    for (to.width = 0; to.width < STK_TABLE_BITS; to.width++) {
+        to.table = cache->narrow + ((size_t)1 << to.width);
+        fill(&to, &pair->ac, false);
+    }
+    to.full = true;
+    to.table = cache->ac[number];
+    fill(&to, &pair->ac, false);
+    to.table = cache->dc[number];
+    fill(&to, &pair->dc, true);
 }
 
 /* The pair of these codes, or else the one that was not asked for for the longest time. */
-static struct stk_tables_pair **find(struct stk_table_cache *cache, const struct stk_code *dc,
-                                     const struct stk_code *ac)
+static unsigned find(struct stk_table_cache *cache, const struct stk_code *dc,
+                     const struct stk_code *ac)
 {
-    struct stk_tables_pair **oldest = &cache->pairs[0];
-    for (int i = 0; i < PAIRS; i++) {
-        struct stk_tables_pair **at = &cache->pairs[i];
-        if (*at && (*at)->used && stk_code_equal(&(*at)->ac, ac) &&
-            stk_code_equal(&(*at)->dc, dc)) {
-            return at;
+    unsigned oldest = 0;
+    for (unsigned i = 0; i < PAIRS; i++) {
+        const struct stk_tables_pair *at = &cache->pairs[i];
+        if (at->used && stk_code_equal(&at->ac, ac) && stk_code_equal(&at->dc, dc)) {
+            return i;
         }
-        if (*oldest && (!*at || (*at)->used < (*oldest)->used)) {
-            oldest = at;
-        }
+        oldest = at->used < cache->pairs[oldest].used ? i : oldest;
     }
-    if (*oldest) {
-        (*oldest)->used = 0;
-    }
+    cache->pairs[oldest].used = 0;
     return oldest;
 }
 
@@ -183,16 +214,13 @@ const struct stk_tables_pair *stk_table_cache_get(struct stk_table_cache *cache,
                                                   const struct stk_code *dc,
                                                   const struct stk_code *ac)
 {
-    struct stk_tables_pair **at = find(cache, dc, ac);
-    *at = *at ? *at : calloc(1, sizeof **at);
-    if (!*at) {
-        return NULL;
+    unsigned number = find(cache, dc, ac);
+    struct stk_tables_pair *pair = &cache->pairs[number];
+    if (!pair->used) {
+        pair->dc = *dc;
+        pair->ac = *ac;
+        make_pair(cache, number);
     }
-    if (!(*at)->used) {
-        (*at)->dc = *dc;
-        (*at)->ac = *ac;
-        make_pair(cache, *at);
-    }
-    (*at)->used = ++cache->clock;
-    return *at;
+    pair->used = ++cache->clock;
+    return pair;
 }

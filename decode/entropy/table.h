@@ -3,8 +3,12 @@
  * code, and kept for the next image with the same ones.
  *
  * An entry, from the lowest bit: 8 bits how many bits it takes; 8 bits by how much the position in
- * the block advances, and flags; 4 x 8 bits of values; 3 bits how many values; 13 bits their places
- * as a mask, relative to the position. The two lowest bytes are made to be added to a cursor's own.
+ * the block advances, and flags; 3 x 8 bits of values; 4 bits which table comes next; 4 bits
+ * nothing; 3 bits how many values; 13 bits their places as a mask, relative to the position. The
+ * two lowest bytes are made to be added to a cursor's own.
+ *
+ * A symbol whose value does not fit in the table's bits is read in two steps: the next table is
+ * that of values of its size. Tables are counted from the AC table on, 0 for itself.
  */
 #ifndef STK_DECODE_ENTROPY_TABLE_H
 #define STK_DECODE_ENTROPY_TABLE_H
@@ -39,9 +43,15 @@ static inline uint64_t stk_entry_mask(uint64_t entry)
     return entry >> 51;
 }
 
+/* In bytes from the AC table on, where the next step finds its table, if the block does not end. */
+static inline size_t stk_entry_next(uint64_t entry)
+{
+    return (size_t)(entry >> (40 - STK_TABLE_BITS - 3)) & ((size_t)15 << (STK_TABLE_BITS + 3));
+}
+
 /*
- * An entry that is odd may still know a symbol's code, but not its value: that is open. Bits 16 to
- * 20 are the code's length then, 4 bits the value's size, 4 bits the zeros before it.
+ * An entry that is odd may still know a symbol's code, but not its value, which no byte holds. Bits
+ * 16 to 20 are the code's length then, 4 bits the value's size, 4 bits the zeros before it.
  */
 static inline uint64_t stk_open_entry(unsigned length, unsigned size, unsigned run)
 {
@@ -71,18 +81,25 @@ static inline bool stk_entry_is_open(uint64_t entry)
 struct stk_tables_pair {
     struct stk_code dc, ac;
     uint64_t used; /* when, by the cache's own clock; 0: never */
-    uint64_t dc_table[STK_TABLE_ENTRIES], ac_table[STK_TABLE_ENTRIES];
+    const uint64_t *dc_table, *ac_table;
+    const uint64_t *value_tables; /* of all sizes from 1 on, one behind the other */
 };
+
+/* The size of the value that this table reads; 0: it is another table. */
+static inline unsigned stk_value_table_size(const struct stk_tables_pair *pair,
+                                            const uint64_t *table)
+{
+    size_t number = ((uintptr_t)table - (uintptr_t)pair->value_tables) / sizeof *table;
+    number /= STK_TABLE_ENTRIES;
+    return table >= pair->value_tables && number < STK_SMALL_BITS ? (unsigned)number + 1 : 0;
+}
 
 /* Belongs to one decoder, as everything else: no locks, nothing to do at a fork. */
 struct stk_table_cache;
 
 struct stk_table_cache *stk_table_cache_new(void);
 void stk_table_cache_free(struct stk_table_cache *cache);
-/*
- * The tables of two codes; NULL: no memory. They stay valid until five other pairs have been asked
- * for.
- */
+/* The tables of two codes. They stay valid until five other pairs have been asked for. */
 const struct stk_tables_pair *stk_table_cache_get(struct stk_table_cache *cache,
                                                   const struct stk_code *dc,
                                                   const struct stk_code *ac);

@@ -2,27 +2,29 @@
 #include "decode/kernels/kernels.h"
 
 #define TARGET __attribute__((target("bmi,bmi2,popcnt")))
-#define INLINE static inline __attribute__((always_inline))
+
+#include "decode/entropy/lanes.h"
 
 /* By conditional moves: left to themselves, compilers branch here. */
-INLINE void stk_pick_block(uint64_t state, const uint64_t **table, const struct stk_slot **slot)
+STK_LANE_INLINE void stk_lane_end_block(struct stk_lane *lane)
 {
-    const struct stk_slot *now = *slot;
-    *table = now->ac;
     __asm__("testl $0x8000, %k[state]\n\t"
-            "cmovnz %[next_dc], %[table]\n\t"
-            "cmovnz %[next], %[slot]"
-            : [table] "+&r"(*table), [slot] "+&r"(*slot)
-            : [state] "r"(state), [next_dc] "m"(now->next_dc), [next] "m"(now->next)
+            "cmovnz %c[next_dc](%[slot]), %[table]\n\t"
+            "cmovnz %c[next](%[slot]), %[slot]\n\t"
+            "cmovnz %[next_mask], %[masks]\n\t"
+            "cmovnz %[bits], %[state]"
+            : [table] "+r"(lane->table), [slot] "+r"(lane->slot), [masks] "+r"(lane->masks),
+              [state] "+r"(lane->state)
+            : [next_dc] "i"(offsetof(struct stk_slot, next_dc)),
+              [next] "i"(offsetof(struct stk_slot, next)), [next_mask] "r"(lane->masks + 1),
+              [bits] "r"(lane->state & 0xff), "m"(*lane->slot)
             : "cc");
 }
 
-INLINE unsigned stk_count_values(uint64_t entry)
+STK_LANE_INLINE unsigned stk_count_values(uint64_t entry)
 {
     return (unsigned)__builtin_popcountll(stk_entry_mask(entry));
 }
-
-#include "decode/entropy/lanes.h"
 
 TARGET int stk_bmi2_lockstep(struct stk_cursor *const *cursors, unsigned count)
 {
