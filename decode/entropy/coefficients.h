@@ -22,7 +22,7 @@
 #define STK_MCU_BLOCKS      10
 #define STK_SCAN_COMPONENTS 4
 /* Beyond the values that are meant, so many bytes may be read. */
-#define STK_VALUE_SLACK 64
+#define STK_VALUE_SLACK 72
 
 #define STK_MOST_RUNS 64
 

@@ -1,7 +1,7 @@
 /*
  * Several cursors in lock-step: a look-up of each in turn, so that the processor works on one while
  * it waits for another's. Only for the files that make a stk_lockstep of it for a kind of
- * processor; they have defined stk_pick_block() and stk_count_values() before.
+ * processor; they define the functions that are declared first.
  *
  * Nothing here branches on the data but for what is rare, as the end of a block cannot be foreseen:
  * each step adds to the mask of this block and clears the one behind it, and at the block's end the
@@ -29,6 +29,8 @@ struct stk_lane {
 /* If the state says that the block has ended: on to the next one. Without a branch. */
 STK_LANE_INLINE void stk_lane_end_block(struct stk_lane *lane);
 STK_LANE_INLINE unsigned stk_count_values(uint64_t entry);
+/* By the lowest six bits of the count. */
+STK_LANE_INLINE uint64_t stk_shift_left(uint64_t word, uint64_t count);
 
 STK_LANE_INLINE void stk_lane_refill(struct stk_lane *lane)
 {
@@ -98,7 +100,7 @@ STK_LANE_INLINE bool stk_lane_step(struct stk_lane *lane, struct stk_cursor *cur
     uint32_t values = (uint32_t)(entry >> 16);
     memcpy(lane->values, &values, sizeof values);
     lane->window <<= entry & 63;
-    *lane->masks |= stk_entry_mask(entry) << (lane->state >> 8 & 63);
+    *lane->masks |= stk_shift_left(stk_entry_mask(entry), lane->state >> 8);
     lane->masks[1] = 0;
     lane->values += stk_count_values(entry);
     lane->table = (const uint64_t *)((uintptr_t)lane->slot->ac + stk_entry_next(entry));

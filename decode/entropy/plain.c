@@ -26,6 +26,11 @@ STK_LANE_INLINE unsigned stk_count_values(uint64_t entry)
     return stk_entry_values(entry);
 }
 
+STK_LANE_INLINE uint64_t stk_shift_left(uint64_t word, uint64_t count)
+{
+    return word << (count & 63);
+}
+
 int stk_plain_lockstep(struct stk_cursor *const *cursors, unsigned count)
 {
     return stk_lanes_lockstep(cursors, count);

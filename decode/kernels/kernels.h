@@ -66,7 +66,7 @@ struct stk_kernels {
     int needs_bytes; /* of the tables */
     /*
      * Entropy decoding: cursors in lock-step (decode/entropy/cursor.h); the coefficients of a block
-     * where libjpeg has them, out of a mask by zigzag position and as many values, of which 64 may
+     * where libjpeg has them, out of a mask by zigzag position and as many values, of which 72 may
      * be read. The block is all zeros before. Returns how many values there were.
      */
     stk_lockstep *lockstep;

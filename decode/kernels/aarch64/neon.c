@@ -1,4 +1,5 @@
 /* The kernels in NEON: products and sums of 32 bits, four at a time, as in plain C. */
+#include "decode/entropy/ranks.h"
 #include "decode/kernels/kernels.h"
 
 #include <arm_neon.h>
@@ -96,9 +97,37 @@ static void planes(uint8_t *const out[3], const uint8_t *line, size_t pixels)
     stk_plain_planes(rest, line + 4 * p, pixels - p);
 }
 
+#define AS_IT_IS(nothing, place) (place)
+static const uint8_t places[64] = {STK_PLACES_UPPER(AS_IT_IS, ), STK_PLACES_LOWER(AS_IT_IS, )};
+
+/* Eight places of a mask; `values` moves on behind theirs. */
+static inline uint8x8_t spread(uint64_t mask, const int8_t **values)
+{
+    const uint8_t *ranks = stk_ranks[mask & 255];
+    uint8x8_t bytes = vld1_u8((const uint8_t *)*values);
+    *values += __builtin_popcount((unsigned)(mask & 255));
+    return vtbl1_u8(bytes, vld1_u8(ranks));
+}
+
+static unsigned expand(int16_t block[64], uint64_t mask, const int8_t *values)
+{
+    const int8_t *at = values;
+    uint8x16x4_t coded;
+    for (int i = 0; i < 4; i++, mask >>= 16) {
+        uint8x8_t low = spread(mask, &at);
+        coded.val[i] = vcombine_u8(low, spread(mask >> 8, &at));
+    }
+    for (int i = 0; i < 64; i += 16) {
+        int8x16_t bytes = vreinterpretq_s8_u8(vqtbl4q_u8(coded, vld1q_u8(places + i)));
+        vst1q_s16(block + i, vmovl_s8(vget_low_s8(bytes)));
+        vst1q_s16(block + i + 8, vmovl_s8(vget_high_s8(bytes)));
+    }
+    return (unsigned)(at - values);
+}
+
 const struct stk_kernels stk_kernels_neon = {
     .lockstep = stk_plain_lockstep,
-    .expand = stk_plain_expand,
+    .expand = expand,
     .name = "neon",
     .block = 1,
     .pack = pack,

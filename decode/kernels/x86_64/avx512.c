@@ -2,6 +2,7 @@
  * The kernels in AVX-512 with VNNI and VBMI. A weight is split in three signed bytes, and each part
  * of four taps is one instruction: four products of bytes, added to a sum of 32 bits.
  */
+#include "decode/entropy/ranks.h"
 #include "decode/kernels/kernels.h"
 
 #include <immintrin.h>
@@ -26,11 +27,9 @@ static void pack(struct stk_weights *weights)
     memcpy(weights, out, sizeof out);
 }
 
-/* The zigzag position of each coefficient in a block. */
-static const uint8_t inverse_zigzag[64] __attribute__((aligned(64))) = {
-    0,  1,  5,  6,  14, 15, 27, 28, 2,  4,  7,  13, 16, 26, 29, 42, 3,  8,  12, 17, 25, 30,
-    41, 43, 9,  11, 18, 24, 31, 40, 44, 53, 10, 19, 23, 32, 39, 45, 52, 54, 20, 22, 33, 38,
-    46, 51, 55, 60, 21, 34, 37, 47, 50, 56, 59, 61, 35, 36, 48, 49, 57, 58, 62, 63};
+#define AS_IT_IS(nothing, place) (place)
+static const uint8_t places[64]
+    __attribute__((aligned(64))) = {STK_PLACES_UPPER(AS_IT_IS, ), STK_PLACES_LOWER(AS_IT_IS, )};
 
 struct sums {
     __m512i high, middle, low;
@@ -255,7 +254,7 @@ TARGET static void float_planes(float *const out[3], const uint8_t *line, size_t
 /* The values to their zigzag places, and from there to their own. */
 TARGET static unsigned expand(int16_t block[64], uint64_t mask, const int8_t *values)
 {
-    const __m512i order = _mm512_load_si512(inverse_zigzag);
+    const __m512i order = _mm512_load_si512(places);
     __m512i bytes = _mm512_maskz_expand_epi8(mask, _mm512_loadu_si512(values));
     bytes = _mm512_permutexvar_epi8(order, bytes);
     _mm512_storeu_si512(block, _mm512_cvtepi8_epi16(_mm512_castsi512_si256(bytes)));

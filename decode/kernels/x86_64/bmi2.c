@@ -26,6 +26,16 @@ STK_LANE_INLINE unsigned stk_count_values(uint64_t entry)
     return (unsigned)__builtin_popcountll(stk_entry_mask(entry));
 }
 
+/* The instruction looks at these six only, but compilers clear the others sometimes. */
+STK_LANE_INLINE uint64_t stk_shift_left(uint64_t word, uint64_t count)
+{
+    uint64_t shifted;
+    __asm__("shlx %[count], %[word], %[shifted]"
+            : [shifted] "=r"(shifted)
+            : [word] "r"(word), [count] "r"(count));
+    return shifted;
+}
+
 TARGET int stk_bmi2_lockstep(struct stk_cursor *const *cursors, unsigned count)
 {
     return stk_lanes_lockstep(cursors, count);
