@@ -9,7 +9,8 @@ import time
 import ground
 import report
 
-PARTS = ("hit", "stat", "uncovered", "miss", "outside", "epochs", "first", "decode", "stages")
+PARTS = ("hit", "stat", "uncovered", "miss", "outside", "epochs", "first", "decode", "stages",
+         "entropy")
 ASKED_FOR = ("peers",)  # what only `make bench-peers` does
 
 

@@ -1,8 +1,8 @@
 #!/bin/bash
 # Measures Stoker against its peers, and prints a table. `make bench` calls it.
 #
-#     bench/run.sh [PART...]      hit, stat, uncovered, miss, outside, epochs, first, decode, stages; all
-#                                 of these without; and peers: see make bench-peers
+#     bench/run.sh [PART...]      hit, stat, uncovered, miss, outside, epochs, first, decode, stages,
+#                                 entropy; all of these without; and peers: see make bench-peers
 #
 # As root it works in a mount namespace of its own, with an empty /dev/shm, so that no other cache is
 # touched and nothing is left behind. Figures go to build/bench/PART.json, data sets stay there for
@@ -35,7 +35,7 @@ prepare_epochs() {
 
 # The decoder as a library, and its stages; photographs.
 prepare_decode() {
-    case " $* " in "  " | *" decode "* | *" stages "* | *" peers "*) ;; *) return ;; esac
+    case " $* " in "  " | *" decode "* | *" stages "* | *" entropy "* | *" peers "*) ;; *) return ;; esac
     { scripts/deps.sh demo && ${MAKE:-make} --no-print-directory build/tests/libdecode.so &&
         build_stages; } || echo "bench: no decoder: that part will be left out" >&2
 }
@@ -49,6 +49,8 @@ build_stages() {
     done
     # shellcheck disable=SC2086  # one word per flag
     $cc $flags bench/stages.c build/libstokerdecode.a $wraps -l:libjpeg.a -lm -o $out/stages
+    # shellcheck disable=SC2086
+    $cc $flags bench/entropy.c build/libstokerdecode.a -l:libjpeg.a -o $out/entropy
 }
 
 if [ "${1:-}" != --inside ]; then
