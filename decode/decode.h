@@ -4,8 +4,9 @@
  * A decoder holds all state and all scratch memory: there are no globals, nothing is printed, no
  * exit and no signal is involved. One thread at a time may use a decoder; different decoders are
  * independent. After a fork the child may go on using its copy. Not for signal handlers. A decoder
- * keeps the scratch memory of the largest plan it saw (a few rows, and libjpeg's own needs are
- * given back after each image).
+ * keeps the scratch memory of the largest plan it saw (a few rows), 300 KB of tables, and of an
+ * image's coefficients what one of a few megapixels needs; libjpeg's own needs are given back after
+ * each image.
  *
  * Every error is negative and means "not decoded": the target then holds anything, and the caller
  * lets the reference library decode the same bytes, so that its pixels, warnings and errors are the

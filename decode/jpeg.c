@@ -143,6 +143,7 @@ void stk_jpeg_stop(struct stk_jpeg *jpeg)
     if (setjmp(jpeg->out) == 0) {
         jpeg_destroy_decompress(&jpeg->cinfo);
     }
+    stk_entropy_rest(jpeg->entropy);
 }
 
 /* ---- the header ---- */
@@ -327,9 +328,9 @@ int stk_jpeg_start(struct stk_jpeg *jpeg, struct stk_region region, uint32_t byt
     return STK_DECODE_OK;
 }
 
-bool stk_jpeg_was_played(const struct stk_jpeg *jpeg)
+unsigned stk_jpeg_cursors(const struct stk_jpeg *jpeg)
 {
-    return jpeg->played;
+    return jpeg->played ? stk_entropy_cursors(jpeg->entropy) : 0;
 }
 
 int stk_jpeg_read(struct stk_jpeg *jpeg, uint8_t **rows, uint32_t count)

@@ -9,8 +9,6 @@
 #ifndef STK_DECODE_JPEG_H
 #define STK_DECODE_JPEG_H
 
-#include <stdbool.h>
-
 #include "decode/decode.h"
 #include "decode/kernels/kernels.h"
 
@@ -35,7 +33,7 @@ int stk_jpeg_start(struct stk_jpeg *jpeg, struct stk_region region, uint32_t byt
 /* Fills some of `count` rows, from above; returns how many (at least one), or an error. */
 int stk_jpeg_read(struct stk_jpeg *jpeg, uint8_t **rows, uint32_t count);
 void stk_jpeg_stop(struct stk_jpeg *jpeg);
-/* The last image's coefficients did not come from libjpeg. For tests. */
-bool stk_jpeg_was_played(const struct stk_jpeg *jpeg);
+/* How many cursors found the last image's coefficients; 0: libjpeg did. For tests. */
+unsigned stk_jpeg_cursors(const struct stk_jpeg *jpeg);
 
 #endif

@@ -10,6 +10,8 @@
 #define CURSORS 3
 /* Less is not worth a cursor of its own. */
 #define LEAST_BYTES 1500
+/* Of each kind of memory, from one image to the next: that of a few megapixels. */
+#define KEPT_BYTES ((size_t)16 << 20)
 
 struct stk_entropy {
     const struct stk_kernels *kernels;
@@ -49,9 +51,19 @@ void stk_entropy_free(struct stk_entropy *entropy)
 {
     if (entropy) {
         stk_table_cache_free(entropy->tables);
-        stk_scan_free(&entropy->scan);
+        stk_scan_free(&entropy->scan, 0);
         free(entropy);
     }
+}
+
+unsigned stk_entropy_cursors(const struct stk_entropy *entropy)
+{
+    return entropy->scan.useful;
+}
+
+void stk_entropy_rest(struct stk_entropy *entropy)
+{
+    stk_scan_free(&entropy->scan, KEPT_BYTES);
 }
 
 /* One scan of all components, sequential, Huffman codes, eight bits. */

@@ -30,5 +30,9 @@ bool stk_entropy_parse(struct stk_entropy *entropy, const struct jpeg_decompress
                        uint32_t lines);
 /* Behind a parse and jpeg_crop_scanline: from now on libjpeg gets its coefficients from here. */
 void stk_entropy_play(struct stk_entropy *entropy, struct jpeg_decompress_struct *cinfo);
+/* How many cursors had a part in the last parse. For tests. */
+unsigned stk_entropy_cursors(const struct stk_entropy *entropy);
+/* Behind an image: gives back the memory that only large ones need. */
+void stk_entropy_rest(struct stk_entropy *entropy);
 
 #endif

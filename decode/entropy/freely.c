@@ -93,10 +93,23 @@ static void make_part(struct batch *batch, struct part *part, uint64_t begin, ui
     part->cursor.in_end = end_of(scan, end);
 }
 
+/*
+ * Where all blocks of an MCU have the same codes, nothing in the scan tells the first one from the
+ * others, and cursors that begin somewhere stay in another one.
+ */
+static bool is_ambiguous(const struct stk_scan *scan)
+{
+    uint32_t i = 1;
+    while (i < scan->coefficients.mcu_blocks && scan->pairs[i] == scan->pairs[0]) {
+        i++;
+    }
+    return i > 1 && i == scan->coefficients.mcu_blocks;
+}
+
 static void make_batch(struct batch *batch, uint64_t begin)
 {
     uint32_t first = (uint32_t)(begin / 8), bytes = batch->end - first;
-    unsigned most = bytes / batch->scan->least_bytes;
+    unsigned most = is_ambiguous(batch->scan) ? 1 : bytes / batch->scan->least_bytes;
     batch->count = most < batch->scan->cursor_count ? most : batch->scan->cursor_count;
     batch->count = batch->count > 0 ? batch->count : 1;
     for (unsigned i = 0; i < batch->count; i++) {
@@ -127,6 +140,7 @@ static bool go_on(struct batch *batch, unsigned number)
         !stk_scan_add_run(scan, &truth->area, &truth->cursor)) {
         return false;
     }
+    scan->useful += met;
     if (met || is_complete(scan)) {
         next->area = joined;
         return true;

@@ -104,6 +104,7 @@ bool stk_scan_parse_intervals(struct stk_scan *scan)
         stk_scan_put_cursor(scan, &lane->cursor, 0, &lane->area);
         begin_interval(scan, lane);
     }
+    scan->useful = count;
     if (!run(scan, lanes, count)) {
         return false;
     }

@@ -11,6 +11,7 @@
 /* What a cursor writes too far: a round of the lock-step, and up to three MCUs. */
 #define VALUES_TOO_FAR 1024
 #define BLOCKS_TOO_FAR 64
+#define ROOMS          5
 
 static void *get_room(struct stk_room *room, size_t bytes)
 {
@@ -22,13 +23,16 @@ static void *get_room(struct stk_room *room, size_t bytes)
     return room->data;
 }
 
-void stk_scan_free(struct stk_scan *scan)
+void stk_scan_free(struct stk_scan *scan, size_t but)
 {
-    free(scan->bytes_room.data);
-    free(scan->values_room.data);
-    free(scan->masks_room.data);
-    free(scan->wide_room.data);
-    free(scan->intervals_room.data);
+    struct stk_room *const rooms[ROOMS] = {&scan->bytes_room, &scan->values_room, &scan->masks_room,
+                                           &scan->wide_room, &scan->intervals_room};
+    for (size_t i = 0; i < ROOMS; i++) {
+        if (rooms[i]->bytes > but) {
+            free(rooms[i]->data);
+            *rooms[i] = (struct stk_room){0};
+        }
+    }
 }
 
 static uint32_t least(uint64_t a, uint64_t b)
@@ -85,6 +89,12 @@ bool stk_scan_add_run(struct stk_scan *scan, const struct stk_area *from,
         out->blocks += blocks;
     }
     return true;
+}
+
+/* Of a whole scan each cursor has one; of a part several, if it was guessed too small. */
+static uint32_t most_areas(const struct stk_scan *scan)
+{
+    return scan->wanted == scan->mcus ? scan->cursor_count : STK_MOST_AREAS;
 }
 
 /* So much that `areas` areas for all bytes together, and `more` bytes in each, find room. */
@@ -149,6 +159,7 @@ bool stk_scan_parse(struct stk_scan *scan, const uint8_t *bytes, size_t size)
 {
     scan->coefficients.blocks = 0;
     scan->coefficients.run_count = 0;
+    scan->useful = 1;
     if (size > MOST_BYTES || scan->mcus > UINT32_MAX / STK_MCU_BLOCKS / 8 ||
         !unstuff(scan, bytes, size)) {
         return false;
@@ -156,7 +167,7 @@ bool stk_scan_parse(struct stk_scan *scan, const uint8_t *bytes, size_t size)
     make_slots(scan);
     want_intervals(scan);
     bool freely = scan->intervals.count == 1;
-    return get_areas(scan, STK_MOST_AREAS, STK_JOIN_BYTES) &&
+    return get_areas(scan, most_areas(scan), STK_JOIN_BYTES) &&
            (freely ? stk_scan_parse_freely(scan) : stk_scan_parse_intervals(scan)) &&
            scan->coefficients.blocks == stk_scan_wanted_blocks(scan);
 }

@@ -40,6 +40,7 @@ struct stk_scan {
     unsigned cursor_count;
     uint32_t least_bytes; /* for each cursor */
     stk_lockstep *lockstep;
+    unsigned useful; /* cursors whose work is part of it */
     /* What is found; mcu_blocks, component and interval are the caller's. */
     struct stk_coefficients coefficients;
 
@@ -59,7 +60,8 @@ struct stk_scan {
 
 /* False: not accepted. The coefficients stay until the next call. */
 bool stk_scan_parse(struct stk_scan *scan, const uint8_t *bytes, size_t size);
-void stk_scan_free(struct stk_scan *scan);
+/* Gives back what takes more bytes than `but` each, and with it the coefficients. */
+void stk_scan_free(struct stk_scan *scan, size_t but);
 
 /* ---- between the files of the parser ---- */
 

@@ -37,7 +37,7 @@ def load():
     library = c.CDLL(os.path.abspath(path))
     library.test_new.restype = c.c_void_p
     library.test_simd.restype = c.c_char_p
-    library.test_free.argtypes = library.test_was_played.argtypes = [c.c_void_p]
+    library.test_free.argtypes = library.test_cursors.argtypes = [c.c_void_p]
     sized = [c.c_void_p, c.c_char_p, c.c_size_t]
     library.test_probe.argtypes = sized + [c.POINTER(Info)]
     library.test_decode.argtypes = sized + [c.POINTER(Plan), c.POINTER(Target)]
@@ -68,7 +68,11 @@ class Decoder:
 
     def was_played(self):
         """The last image's coefficients came from our own parser."""
-        return bool(LIBRARY.test_was_played(self.handle))
+        return self.cursors() > 0
+
+    def cursors(self):
+        """How many cursors had a part in it."""
+        return LIBRARY.test_cursors(self.handle)
 
     def __del__(self):
         LIBRARY.test_free(self.handle)

@@ -15,7 +15,7 @@ EXPORT int test_transform(struct stk_decoder *decoder, const struct stk_image *i
                           const struct stk_plan *plan, const struct stk_target *target);
 EXPORT void test_table(float table[256], const float *mean, const float *std);
 EXPORT const char *test_simd(void);
-EXPORT int test_was_played(const struct stk_decoder *decoder);
+EXPORT unsigned test_cursors(const struct stk_decoder *decoder);
 
 struct stk_decoder *test_new(void)
 {
@@ -55,7 +55,7 @@ const char *test_simd(void)
     return stk_decode_simd();
 }
 
-int test_was_played(const struct stk_decoder *decoder)
+unsigned test_cursors(const struct stk_decoder *decoder)
 {
-    return decoder->jpeg && stk_jpeg_was_played(decoder->jpeg);
+    return decoder->jpeg ? stk_jpeg_cursors(decoder->jpeg) : 0;
 }

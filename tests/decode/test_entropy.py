@@ -102,6 +102,19 @@ def test_regions_of_an_image_whose_bytes_are_not_where_its_rows_are():
                                 (304, 305), (599, 600), (200, 500))])
 
 
+def test_a_cursor_stops_within_a_symbol():
+    """Flat blocks whose differences take two steps, and a guess that is too small for them."""
+    size = 400, 400
+    choose = random.Random(1)
+    pixels = numpy.full((400, 400, 3), 50, numpy.uint8)
+    for number in range(50 * 25):
+        row, column = divmod(number, 50)
+        level = choose.randrange(0, 20) + (number + row) % 2 * 85
+        pixels[row * 8:row * 8 + 8, column * 8:column * 8 + 8] = level
+    data = cases.encode(pixels, kind_of("grey", 75))
+    check_all(data, size, [(0, 0, 400, bottom) for bottom in range(20, 210, 5)])
+
+
 @pytest.mark.parametrize("rows", range(30, 34))
 @pytest.mark.parametrize("sampling", ("4:2:0", "4:4:0", "4:4:4", "4:1:0"))
 def test_a_region_ends_in_every_row_of_a_unit(sampling, rows):
@@ -115,6 +128,22 @@ def test_a_region_ends_in_every_row_of_a_unit(sampling, rows):
 def test_sizes_at_the_edges(size, sampling):
     for restart in ("", "1B"):
         check_all(cases.encode(soft_noise(size, 3), kind_of(sampling, restart=restart)), size)
+
+
+@pytest.mark.parametrize("restart", ("", "1"))
+@pytest.mark.parametrize("sampling", SAMPLINGS)
+def test_cursors_that_begin_anywhere_are_met(sampling, restart):
+    """Else each would be in vain, with the right pixels nevertheless."""
+    size = 640, 480
+    pixels = numpy.random.default_rng(6).integers(60, 190, size[::-1] + (3,), dtype=numpy.uint8)
+    data = cases.encode(pixels, kind_of(sampling, 75, restart=restart))
+    for one in OURS.values():
+        for bottom in (480, 300):
+            plan = decoder.plan_for(size, (0, 0, 640, bottom))
+            assert one.decode(data, plan)[0] == decoder.OK
+            # All three colours of RGB have the same codes: which one is the first cannot be met.
+            wanted = 1 if sampling == "rgb" and not restart else one.entropy or 3
+            assert one.cursors() >= wanted, (one.simd, one.entropy, bottom)
 
 
 def test_what_is_left_to_libjpeg():
