@@ -70,13 +70,22 @@ static void play_block(struct stk_player *player, int16_t *block, unsigned compo
     block[0] = (int16_t)player->last_dc[component];
 }
 
+/* In plain operations: where there is no instruction for it, compilers call a function. */
+static unsigned count_ones(uint64_t word)
+{
+    word -= word >> 1 & UINT64_C(0x5555555555555555);
+    word = (word & UINT64_C(0x3333333333333333)) + (word >> 2 & UINT64_C(0x3333333333333333));
+    word = (word + (word >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+    return (unsigned)(word * UINT64_C(0x0101010101010101) >> 56);
+}
+
 /* Of a block that nobody looks at only DC counts, for the next one. */
 static void skip_block(struct stk_player *player, unsigned component)
 {
     uint64_t mask = *player->masks++;
     int dc = mask & 1 ? *player->values : 0;
     uint32_t first = index_of(player, player->values);
-    player->values += __builtin_popcountll(mask);
+    player->values += count_ones(mask);
     for (; player->wide->at < index_of(player, player->values); player->wide++) {
         dc = player->wide->at == first && (mask & 1) ? player->wide->value : dc;
     }
