@@ -51,6 +51,20 @@ const struct stk_option_row stk_option_table[STK_OPTION_COUNT] = {
          "memory. Without a size, a quarter of what is free there. Unset or 0, nothing is kept. "
          "The "
          "directory stays when programs end: remove it when it is not wanted any more."},
+    [STK_OPTION_SIMD] =
+        {"STOKER_SIMD", NULL, "c|avx2|avx512|neon", "",
+         "Which of the decoder's inner loops are used, for tests and comparisons: all give the "
+         "same "
+         "bytes. Unset, or where the processor has not what it names, the best that it has."},
+    [STK_OPTION_ENTROPY] =
+        {"STOKER_ENTROPY", NULL, "own|libjpeg", "own",
+         "Who reads the Huffman codes of JPEGs, for tests and comparisons: the decoder's own "
+         "parser, "
+         "which leaves to libjpeg-turbo what it does not know, or libjpeg-turbo all of them."},
+    [STK_OPTION_CURSORS] =
+        {"STOKER_CURSORS", NULL, "1|2|3|4", "",
+         "In how many places of a JPEG the decoder's own parser reads at the same time, for tests "
+         "and comparisons. Unset, as many as are fastest."},
     [STK_OPTION_RUN] =
         {"STOKER_RUN", NULL, "NAME", "",
          "Set by `stoker run` for everything that it starts: the name of the run, by which its "
