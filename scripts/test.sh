@@ -58,6 +58,7 @@ lines() {
 test-slowfs
 test-unit
 test-san test-fuzz
+test-libfuzzer
 test-preload
 test-python
 test-stress test-kills

@@ -128,7 +128,19 @@ FUZZ_BY_HAND := $(if $(CLANG_FUZZER),CC=clang SAN=fuzzer-no-link$(comma)address$
 fuzz: ## one fuzzer by hand: make fuzz T=catalogue SECONDS=600
 	@$(MAKE) --no-print-directory $(FUZZ_BY_HAND) T=$(or $(T),catalogue) fuzz-by-hand
 
-.PHONY: fuzz-by-hand
+# A minute of it, for what is most exposed.
+LIBFUZZER_S := $(if $(filter 1,$(STOKER_ALL)),600,60)
+.PHONY: test-libfuzzer fuzz-by-hand
+test-libfuzzer: ## a minute of clang's libFuzzer on the decoder
+ifeq ($(CLANG_FUZZER),)
+	@echo "skipped: test-libfuzzer: no clang with libFuzzer (apt-get install clang libclang-rt-14-dev)"
+else
+	@mkdir -p build/fuzz
+	@$(MAKE) --no-print-directory fuzz T=decode SECONDS=$(LIBFUZZER_S) >build/fuzz/decode.log 2>&1 || \
+		{ tail -n 50 build/fuzz/decode.log; exit 1; }
+	@tail -n 1 build/fuzz/decode.log
+endif
+
 fuzz-by-hand: $(B)/tests/fuzz-$(T)
 	@mkdir -p build/fuzz/$(T)
 	@$(if $(LIBFUZZER),$< -max_total_time=$(SECONDS) -timeout=60 -artifact_prefix=build/fuzz/ \
