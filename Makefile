@@ -143,7 +143,7 @@ bench-peers: all ## measure decoding against other libraries, which it installs 
 	@bench/peers/install.sh $(PEERS)
 	@BENCH_PEERS=$(PEERS) bench/run.sh $(or $(T),peers stages)
 
-SOURCES := $(shell find base cache preload cli decode wrappers tests bench -name '*.[ch]' 2>/dev/null)
+SOURCES := $(shell find base cache preload cli decode store wrappers tests bench -name '*.[ch]' 2>/dev/null)
 
 format: ## format the C sources
 	clang-format -i $(SOURCES)

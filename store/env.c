@@ -13,10 +13,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define SPARE_READERS 64 /* transactions kept for the next reader; more threads at once make their own */
+#define SPARE_READERS                                                                              \
+    64 /* transactions kept for the next reader; more threads at once make their own */
 
-/* The map is larger than any budget, so that it need not grow: another process with a larger one would
- * write beyond ours. What is not in the file takes no memory. */
+/* The map is larger than any budget, so that it need not grow: another process with a larger one
+ * would write beyond ours. What is not in the file takes no memory. */
 #define LARGEST_MAP (UINT64_C(1) << 40)
 
 #define PAGE_BYTES 4096
@@ -25,7 +26,8 @@
 /* What a transaction writes besides its values: a path of the tree for each, and the free list. */
 #define PAGES_BESIDES 16
 
-/* LMDB takes as many readers as the file of its table has room for; these are more than it needs. */
+/* LMDB takes as many readers as the file of its table has room for; these are more than it needs.
+ */
 #define TABLE_READER_BYTES 64
 #define TABLE_HEAD_BYTES   8192
 
@@ -54,8 +56,8 @@ static bool holds_file(const struct stk_env *env)
 {
     mdb_filehandle_t fd;
     struct stat stat;
-    return mdb_env_get_fd(env->lmdb, &fd) == 0 && fstat(fd, &stat) == 0 && stat.st_dev == env->dev &&
-           stat.st_ino == env->ino;
+    return mdb_env_get_fd(env->lmdb, &fd) == 0 && fstat(fd, &stat) == 0 &&
+           stat.st_dev == env->dev && stat.st_ino == env->ino;
 }
 
 static int note_file(struct stk_env *env)
@@ -112,7 +114,8 @@ static int try_open(struct stk_env *env, const char *directory, uint64_t map, un
         error = mdb_env_set_maxreaders(env->lmdb, readers);
     }
     if (error == 0) {
-        /* Not synced: a machine that dies takes a cache with it. Readers come and go with threads. */
+        /* Not synced: a machine that dies takes a cache with it. Readers come and go with threads.
+         */
         error = mdb_env_open(env->lmdb, directory, MDB_NOSYNC | MDB_NOTLS | MDB_NORDAHEAD, 0600);
     }
     if (error == 0) {
@@ -128,8 +131,8 @@ static int try_open(struct stk_env *env, const char *directory, uint64_t map, un
 }
 
 /*
- * Gives the table of readers its full size and room on the file system: LMDB makes it by ftruncate, and on
- * a full one a new reader's first touch would be a SIGBUS.
+ * Gives the table of readers its full size and room on the file system: LMDB makes it by ftruncate,
+ * and on a full one a new reader's first touch would be a SIGBUS.
  */
 static int make_table(const char *directory, unsigned readers)
 {

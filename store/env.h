@@ -1,8 +1,8 @@
 /*
  * One LMDB environment, as store/store.c needs it: the only place that knows LMDB.
  *
- * Values are never removed or replaced, and each is so large that LMDB gives it pages of its own (small
- * ones are padded). Such pages are never used again, so a value stays where it is after the
+ * Values are never removed or replaced, and each is so large that LMDB gives it pages of its own
+ * (small ones are padded). Such pages are never used again, so a value stays where it is after the
  * transaction that found it: reading takes a reader's slot for a microsecond, however long the
  * value is looked at.
  *

@@ -92,7 +92,8 @@ int stk_store_place(char out[STK_STORE_PLACE_BYTES], const char *directory)
     if (*boot == '\0' || stat("/proc/self/ns/pid", &namespace) != 0) {
         return ENOSYS;
     }
-    int length = snprintf(name, sizeof name, "pid-%" PRIu64 "-%s", (uint64_t)namespace.st_ino, boot);
+    int length =
+        snprintf(name, sizeof name, "pid-%" PRIu64 "-%s", (uint64_t) namespace.st_ino, boot);
     length += snprintf(out, STK_STORE_PLACE_BYTES, "%s/%s", directory, name);
     if (length >= STK_STORE_PLACE_BYTES) {
         return ENAMETOOLONG;

@@ -54,8 +54,8 @@ struct stk_store {
 
 static struct mine *make_mine(void)
 {
-    void *page = mmap(NULL, sizeof(struct mine), PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *page =
+        mmap(NULL, sizeof(struct mine), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (page == MAP_FAILED) {
         return NULL;
     }
@@ -170,7 +170,8 @@ static bool keep_aside(struct mine *mine, struct stk_hash128 key, const void *da
     if (one == NULL) {
         return false;
     }
-    *one = (struct aside){.next = mine->aside, .key = key,
+    *one = (struct aside){.next = mine->aside,
+                          .key = key,
                           .head = {.check = check_of(key, data, bytes), .bytes = bytes}};
     memcpy(one->body, data, bytes);
     mine->aside = one;
@@ -194,8 +195,8 @@ static void drop_aside(struct mine *mine, _Atomic uint64_t *count)
 static bool add_one(struct stk_env *env, struct stk_hash128 key, const struct head *head,
                     const void *body)
 {
-    const struct stk_env_parts parts = {.head = head, .body = body, .head_bytes = sizeof *head,
-                                        .body_bytes = head->bytes};
+    const struct stk_env_parts parts = {
+        .head = head, .body = body, .head_bytes = sizeof *head, .body_bytes = head->bytes};
     return stk_env_add(env, key, &parts);
 }
 

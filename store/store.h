@@ -4,13 +4,14 @@
  * never stale, never change and are never removed while the store lives.
  *
  * It lies in one directory (an LMDB environment) on a local file system. Everything about it may
- * fail: what cannot be read is not there, what cannot be written is not kept, and the program goes on
- * without. Nothing waits for another process: who finds another one writing keeps his values aside
- * and writes them with the next, up to STK_STORE_ASIDE_BYTES; beyond that they are dropped.
+ * fail: what cannot be read is not there, what cannot be written is not kept, and the program goes
+ * on without. Nothing waits for another process: who finds another one writing keeps his values
+ * aside and writes them with the next, up to STK_STORE_ASIDE_BYTES; beyond that they are dropped.
  *
  * - Values are admitted until the budget is used up; none goes to make room.
- * - stk_store_get copies nothing: the bytes lie in a read-only map that stays until the process ends.
- *   They begin at a multiple of 16 bytes. Every value is checked against its hash when it is got.
+ * - stk_store_get copies nothing: the bytes lie in a read-only map that stays until the process
+ * ends. They begin at a multiple of 16 bytes. Every value is checked against its hash when it is
+ * got.
  * - Thread-safe. After a fork the child opens the store again at its first call; values it has got
  *   before stay valid, what its parent kept aside is the parent's. Not for signal handlers.
  * - An open store has two descriptors. A program that closes them loses the store, no more.
@@ -37,10 +38,10 @@ struct stk_store_value {
 
 /* Of this process; what happens in its children is counted there. */
 struct stk_store_counts {
-    uint64_t gets, hits;         /* asked for, and found */
-    uint64_t puts, bytes;        /* written, and their bytes */
-    uint64_t refused;            /* not written: budget, file system full, too many aside */
-    uint64_t damaged;            /* found, but not what was written */
+    uint64_t gets, hits;  /* asked for, and found */
+    uint64_t puts, bytes; /* written, and their bytes */
+    uint64_t refused;     /* not written: budget, file system full, too many aside */
+    uint64_t damaged;     /* found, but not what was written */
 };
 
 /*
