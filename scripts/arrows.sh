@@ -20,6 +20,20 @@ check() {
     fi
 }
 
+# only HEADER FILE...: no other files of ours may include the library's header.
+only() {
+    header=$1
+    shift
+    allowed=$(echo "$*" | tr ' ' '|')
+    bad=$(grep -rl "<$header>" base cache preload cli decode store wrappers --exclude='*.mk' |
+        grep -vxE "$allowed" || true)
+    if [ -n "$bad" ]; then
+        echo "arrows: $header may be included only by: $*" >&2
+        echo "$bad" >&2
+        failed=1
+    fi
+}
+
 check base
 check cache base
 check preload cache base
@@ -27,16 +41,7 @@ check cli cache base
 check decode base
 check store base
 check wrappers decode store base
-if grep -rln '<xxhash.h>' base cache preload cli decode store | grep -v '^base/hash.c$'; then
-    echo "arrows: only base/hash.c may include xxhash.h" >&2
-    failed=1
-fi
-if grep -rln '<Python.h>' base cache preload cli decode store wrappers | grep -vE '^wrappers/python/(core.h|samples/samples.c)$'; then
-    echo "arrows: only core.h and samples/samples.c of wrappers/python may include Python.h" >&2
-    failed=1
-fi
-if grep -rln '<lmdb.h>' base cache preload cli decode store wrappers --include='*.[ch]' | grep -v '^store/env.c$'; then
-    echo "arrows: only store/env.c may include lmdb.h" >&2
-    failed=1
-fi
+only xxhash.h base/hash.c
+only Python.h wrappers/python/core.h wrappers/python/samples/samples.c
+only lmdb.h store/env.c
 exit $failed
