@@ -161,8 +161,9 @@ static bool is_aside(const struct mine *mine, struct stk_hash128 key)
     return false;
 }
 
-static bool keep_aside(struct mine *mine, struct stk_hash128 key, const void *data, size_t bytes)
+static bool keep_aside(struct mine *mine, const struct aside *named, const void *data)
 {
+    size_t bytes = named->head.bytes;
     if (mine->aside_bytes + bytes > STK_STORE_ASIDE_BYTES || mine->aside_bytes + bytes < bytes) {
         return false;
     }
@@ -170,9 +171,7 @@ static bool keep_aside(struct mine *mine, struct stk_hash128 key, const void *da
     if (one == NULL) {
         return false;
     }
-    *one = (struct aside){.next = mine->aside,
-                          .key = key,
-                          .head = {.check = check_of(key, data, bytes), .bytes = bytes}};
+    *one = (struct aside){.next = mine->aside, .key = named->key, .head = named->head};
     memcpy(one->body, data, bytes);
     mine->aside = one;
     mine->aside_bytes += bytes;
@@ -192,38 +191,41 @@ static void drop_aside(struct mine *mine, _Atomic uint64_t *count)
     mine->aside_bytes = 0;
 }
 
-static bool add_one(struct stk_env *env, struct stk_hash128 key, const struct head *head,
-                    const void *body)
+/* Adds one, and counts it. */
+static bool add_one(struct stk_env *env, const struct aside *named, const void *body,
+                    struct stk_store_counts *written)
 {
+    const struct head *head = &named->head;
     const struct stk_env_parts parts = {
         .head = head, .body = body, .head_bytes = sizeof *head, .body_bytes = head->bytes};
-    return stk_env_add(env, key, &parts);
+    if (!stk_env_add(env, named->key, &parts)) {
+        return false;
+    }
+    written->puts++;
+    written->bytes += head->bytes;
+    return true;
 }
 
 /* Writes what is aside, and one more if there is one, in one transaction. */
 static bool write_all(struct mine *mine, struct stk_env *env, const struct aside *more,
                       const void *body)
 {
-    uint64_t values = 0, bytes = 0;
+    struct stk_store_counts written = {0};
     bool room = stk_env_begin(env);
     if (!room) {
         return false;
     }
     for (const struct aside *one = mine->aside; one != NULL && room; one = one->next) {
-        room = add_one(env, one->key, &one->head, one->body);
-        values += room;
-        bytes += room ? one->head.bytes : 0;
+        room = add_one(env, one, one->body, &written);
     }
     if (room && more != NULL) {
-        room = add_one(env, more->key, &more->head, body);
-        values += room;
-        bytes += room ? more->head.bytes : 0;
+        room = add_one(env, more, body, &written);
     }
     if (!stk_env_end(env)) {
         return false;
     }
-    atomic_fetch_add(&mine->puts, values);
-    atomic_fetch_add(&mine->bytes, bytes);
+    atomic_fetch_add(&mine->puts, written.puts);
+    atomic_fetch_add(&mine->bytes, written.bytes);
     return room;
 }
 
@@ -255,7 +257,7 @@ static bool put_locked(struct stk_store *store, struct stk_env *env, struct stk_
     const struct aside one = {.key = key,
                               .head = {.check = check_of(key, data, bytes), .bytes = bytes}};
     int written = write_now(store, env, &one, data);
-    return written > 0 || (written == 0 && keep_aside(mine, key, data, bytes));
+    return written > 0 || (written == 0 && keep_aside(mine, &one, data));
 }
 
 bool stk_store_put(struct stk_store *store, struct stk_hash128 key, const void *data, size_t bytes)
