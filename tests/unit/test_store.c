@@ -369,6 +369,11 @@ static void *put_on(void *stop)
 
 START_TEST(forks_while_threads_write)
 {
+#ifdef __SANITIZE_ADDRESS__
+    /* Its allocator's locks, unlike libc's, stay held in a child when a thread held them. */
+    unit_skip(__func__, "a child of threads that allocate can hang in the address sanitizer");
+    return;
+#endif
     static _Atomic bool stop;
     pthread_t threads[2];
     open_store(16 * MB);
