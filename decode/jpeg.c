@@ -12,6 +12,7 @@
 
 #include <jpeglib.h>
 #include <jerror.h>
+#include <jpegint.h>
 
 #include "decode/entropy/entropy.h"
 #include "decode/limits.h"
@@ -25,14 +26,18 @@ struct stk_jpeg {
     struct jpeg_progress_mgr progress;
     jmp_buf out;
     struct stk_entropy *entropy;
-    bool played; /* the coefficients are not libjpeg's */
-    int result;  /* what the jump to `out` says */
+    void (*begin_input)(j_decompress_ptr cinfo); /* libjpeg's own functions around a scan */
+    void (*end_scan)(j_decompress_ptr cinfo);
+    uint32_t lines; /* that are wanted, from the first on */
+    bool played;    /* nothing failed, and no coefficients are libjpeg's */
+    int result;     /* what the jump to `out` says */
 };
 
 _Noreturn static void leave(j_common_ptr cinfo, int result)
 {
     struct stk_jpeg *jpeg = cinfo->client_data;
     jpeg->result = result;
+    jpeg->played = false;
     longjmp(jpeg->out, 1);
 }
 
@@ -234,6 +239,52 @@ int stk_jpeg_header(struct stk_jpeg *jpeg, const void *bytes, size_t size,
     return STK_DECODE_OK;
 }
 
+/* ---- scans ---- */
+
+/* When libjpeg has read a scan's header, and before it makes anything ready to read the data. */
+static void start_scan(j_decompress_ptr cinfo)
+{
+    struct stk_jpeg *jpeg = cinfo->client_data;
+    if (stk_entropy_parse(jpeg->entropy, cinfo, jpeg->lines)) {
+        stk_entropy_play(jpeg->entropy, cinfo);
+    } else {
+        jpeg->played = false;
+        stk_entropy_step_back(jpeg->entropy, cinfo);
+    }
+}
+
+/*
+ * Around libjpeg's own functions: before the first scan, and behind each. Behind one that libjpeg
+ * did itself all are libjpeg's: what it counted there may make it warn later.
+ */
+static void begin_input(j_decompress_ptr cinfo)
+{
+    struct stk_jpeg *jpeg = cinfo->client_data;
+    stk_entropy_stand_in(jpeg->entropy, cinfo, start_scan);
+    jpeg->begin_input(cinfo);
+}
+
+static void end_scan(j_decompress_ptr cinfo)
+{
+    struct stk_jpeg *jpeg = cinfo->client_data;
+    jpeg->end_scan(cinfo);
+    if (jpeg->played) {
+        stk_entropy_stand_in(jpeg->entropy, cinfo, start_scan);
+    }
+}
+
+static void start_decompress(struct stk_jpeg *jpeg, uint32_t lines)
+{
+    struct jpeg_input_controller *input = jpeg->cinfo.inputctl;
+    jpeg->lines = lines;
+    jpeg->played = true;
+    jpeg->begin_input = input->start_input_pass;
+    jpeg->end_scan = input->finish_input_pass;
+    input->start_input_pass = begin_input;
+    input->finish_input_pass = end_scan;
+    jpeg_start_decompress(&jpeg->cinfo);
+}
+
 /* ---- rows ---- */
 
 /* Blocks of all components: known as soon as the header is. */
@@ -312,14 +363,13 @@ int stk_jpeg_start(struct stk_jpeg *jpeg, struct stk_region region, uint32_t byt
         return jpeg->result;
     }
     cinfo->out_color_space = bytes == 3 ? JCS_EXT_RGB : JCS_EXT_RGBX;
-    jpeg_start_decompress(cinfo);
+    start_decompress(jpeg, region.top + region.height);
     if (is_incomplete(cinfo)) {
         return STK_DECODE_UNSUPPORTED;
     }
-    jpeg->played = stk_entropy_parse(jpeg->entropy, cinfo, region.top + region.height);
     crop_columns(cinfo, region, indent);
     if (jpeg->played) {
-        stk_entropy_play(jpeg->entropy, cinfo);
+        stk_entropy_crop(jpeg->entropy, cinfo);
     }
     *row_pixels = cinfo->output_width;
     if (region.top > 0 && jpeg_skip_scanlines(cinfo, region.top) != region.top) {

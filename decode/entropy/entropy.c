@@ -19,6 +19,7 @@ struct stk_entropy {
     struct stk_table_cache *tables;
     struct stk_scan scan;
     struct stk_player player;
+    struct jpeg_entropy_decoder idle, *theirs; /* before a scan; libjpeg's own */
 };
 
 static void choose_cursors(struct stk_scan *scan)
@@ -66,15 +67,28 @@ void stk_entropy_rest(struct stk_entropy *entropy)
     stk_scan_free(&entropy->scan, KEPT_BYTES);
 }
 
-/* One scan of all components, sequential, Huffman codes, eight bits. */
+void stk_entropy_stand_in(struct stk_entropy *entropy, struct jpeg_decompress_struct *cinfo,
+                          void (*start)(j_decompress_ptr cinfo))
+{
+    if (cinfo->entropy != &entropy->player.pub && cinfo->entropy != &entropy->idle) {
+        entropy->theirs = cinfo->entropy;
+    }
+    entropy->idle.start_pass = start;
+    cinfo->entropy = &entropy->idle;
+}
+
+void stk_entropy_step_back(struct stk_entropy *entropy, struct jpeg_decompress_struct *cinfo)
+{
+    cinfo->entropy = entropy->theirs;
+    cinfo->entropy->start_pass(cinfo);
+}
+
+/* Sequential, Huffman codes, eight bits. */
 static bool is_known(const struct jpeg_decompress_struct *cinfo)
 {
-    const struct jpeg_input_controller *input = cinfo->inputctl;
     return !cinfo->arith_code && !cinfo->progressive_mode && cinfo->data_precision == 8 &&
-           cinfo->comps_in_scan == cinfo->num_components && cinfo->Ss == 0 &&
-           cinfo->Se == DCTSIZE2 - 1 && cinfo->Ah == 0 && cinfo->Al == 0 &&
-           cinfo->unread_marker == 0 && cinfo->blocks_in_MCU <= STK_MCU_BLOCKS &&
-           !input->has_multiple_scans;
+           cinfo->Ss == 0 && cinfo->Se == DCTSIZE2 - 1 && cinfo->Ah == 0 && cinfo->Al == 0 &&
+           cinfo->unread_marker == 0 && cinfo->blocks_in_MCU <= STK_MCU_BLOCKS;
 }
 
 static const struct stk_tables_pair *find_tables(struct stk_entropy *entropy,
@@ -139,8 +153,9 @@ bool stk_entropy_parse(struct stk_entropy *entropy, const struct jpeg_decompress
         !find_blocks(entropy, cinfo)) {
         return false;
     }
+    scan->more_scans = cinfo->inputctl->has_multiple_scans;
     scan->mcus = (uint32_t)mcus;
-    scan->wanted = mcus_of(cinfo, lines);
+    scan->wanted = scan->more_scans ? scan->mcus : mcus_of(cinfo, lines);
     scan->coefficients.interval = cinfo->restart_interval;
     return stk_scan_parse(scan, cinfo->src->next_input_byte, cinfo->src->bytes_in_buffer);
 }
@@ -148,4 +163,11 @@ bool stk_entropy_parse(struct stk_entropy *entropy, const struct jpeg_decompress
 void stk_entropy_play(struct stk_entropy *entropy, struct jpeg_decompress_struct *cinfo)
 {
     stk_player_start(&entropy->player, &entropy->scan.coefficients, entropy->kernels, cinfo);
+    cinfo->src->next_input_byte += entropy->scan.end;
+    cinfo->src->bytes_in_buffer -= entropy->scan.end;
+}
+
+void stk_entropy_crop(struct stk_entropy *entropy, const struct jpeg_decompress_struct *cinfo)
+{
+    stk_player_crop(&entropy->player, cinfo);
 }

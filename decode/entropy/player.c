@@ -124,8 +124,13 @@ void stk_player_start(struct stk_player *player, const struct stk_coefficients *
         .coefficients = coefficients,
         .kernels = kernels,
         .columns = cinfo->MCUs_per_row,
-        .first_column = cinfo->master->first_iMCU_col,
-        .last_column = cinfo->master->last_iMCU_col,
+        .last_column = cinfo->MCUs_per_row,
     };
     cinfo->entropy = &player->pub;
+}
+
+void stk_player_crop(struct stk_player *player, const struct jpeg_decompress_struct *cinfo)
+{
+    player->first_column = cinfo->master->first_iMCU_col;
+    player->last_column = cinfo->master->last_iMCU_col;
 }

@@ -30,11 +30,12 @@ struct stk_player {
 };
 
 /*
- * Behind jpeg_start_decompress and jpeg_crop_scanline, before any line is read or skipped. Player
- * and coefficients must stay until the image is done; more MCUs than there are is an error of
- * libjpeg's.
+ * At the beginning of a scan, before any line is read or skipped. Player and coefficients must stay
+ * until the scan is done; more MCUs than there are is an error of libjpeg's.
  */
 void stk_player_start(struct stk_player *player, const struct stk_coefficients *coefficients,
                       const struct stk_kernels *kernels, struct jpeg_decompress_struct *cinfo);
+/* Behind jpeg_crop_scanline, of a file with one scan: only what it left is played. */
+void stk_player_crop(struct stk_player *player, const struct jpeg_decompress_struct *cinfo);
 
 #endif

@@ -124,7 +124,7 @@ static bool unstuff(struct stk_scan *scan, const uint8_t *bytes, size_t size)
     if (!out || !scan->intervals.begin) {
         return false;
     }
-    int64_t length = stk_unstuff(out, bytes, size, &scan->intervals);
+    int64_t length = stk_unstuff(out, bytes, size, scan->more_scans, &scan->intervals, &scan->end);
     if (length <= 0) {
         return false;
     }

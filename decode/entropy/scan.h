@@ -37,12 +37,14 @@ struct stk_scan {
     const struct stk_tables_pair *pairs[STK_MCU_BLOCKS];
     uint32_t mcus;   /* of the scan */
     uint32_t wanted; /* of them, from the first on */
+    bool more_scans; /* may follow it */
     unsigned cursor_count;
     uint32_t least_bytes; /* for each cursor */
     stk_lockstep *lockstep;
     unsigned useful; /* cursors whose work is part of it */
     /* What is found; mcu_blocks, component and interval are the caller's. */
     struct stk_coefficients coefficients;
+    size_t end; /* of the scan's bytes: a marker stands there */
 
     /* Memory, kept from one scan to the next. */
     struct stk_room {

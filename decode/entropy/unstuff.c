@@ -4,10 +4,18 @@
 #include <string.h>
 
 #define MARKER_RST0 0xd0
+#define MARKER_RST7 0xd7
 #define MARKER_EOI  0xd9
 
-int64_t stk_unstuff(uint8_t *out, const uint8_t *bytes, size_t size,
-                    const struct stk_intervals *intervals)
+/* Fill bytes before a marker are left to libjpeg. */
+static bool is_end(uint8_t marker, bool more_scans)
+{
+    bool restart = marker >= MARKER_RST0 && marker <= MARKER_RST7;
+    return marker == MARKER_EOI || (more_scans && !restart && marker != 0xff);
+}
+
+int64_t stk_unstuff(uint8_t *out, const uint8_t *bytes, size_t size, bool more_scans,
+                    const struct stk_intervals *intervals, size_t *scan_end)
 {
     const uint8_t *at = bytes, *end = bytes + size, *mark;
     uint8_t *to = out;
@@ -22,7 +30,8 @@ int64_t stk_unstuff(uint8_t *out, const uint8_t *bytes, size_t size,
             continue;
         }
         to--; /* it belongs to a marker */
-        if (mark[1] == MARKER_EOI) {
+        if (is_end(mark[1], more_scans)) {
+            *scan_end = (size_t)(mark - bytes);
             intervals->begin[found] = (uint32_t)(to - out);
             return found == intervals->count ? to - out : -1;
         }

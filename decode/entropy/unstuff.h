@@ -5,6 +5,7 @@
 #ifndef STK_DECODE_ENTROPY_UNSTUFF_H
 #define STK_DECODE_ENTROPY_UNSTUFF_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,10 +16,11 @@ struct stk_intervals {
 };
 
 /*
- * `out` has room for `size` bytes. Returns how many there are, or -1: another marker, one in the
- * wrong place, no EOI, or as many intervals as there should not be.
+ * `out` has room for `size` bytes. Returns how many there are, and in `*end` where the marker stands
+ * that ends the scan: EOI, or another one if more scans may follow. -1: another marker, one in the
+ * wrong place, none at all, or as many intervals as there should not be.
  */
-int64_t stk_unstuff(uint8_t *out, const uint8_t *bytes, size_t size,
-                    const struct stk_intervals *intervals);
+int64_t stk_unstuff(uint8_t *out, const uint8_t *bytes, size_t size, bool more_scans,
+                    const struct stk_intervals *intervals, size_t *end);
 
 #endif

@@ -13,7 +13,8 @@ SAMPLINGS = {
     "mixed f": "1x2,1x1,1x2", "mixed g": "1x2,1x2,1x2",
 }
 # A scan for each component, none of them progressive.
-ONE_BY_ONE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "one-by-one.scans")
+HERE = os.path.dirname(os.path.abspath(__file__))
+ONE_BY_ONE = "one-by-one"
 # By the last digits of the seed, what chance would hardly give.
 EXTREMES = {101: (1, 1), 301: (3000, 2000), 501: (1, 2000), 701: (3000, 1)}
 FILTERS = ("nearest", "box", "bilinear", "hamming", "bicubic", "lanczos")
@@ -133,7 +134,8 @@ def encode(pixels, kind):
     if kind["restart"]:
         args += ["-restart", kind["restart"]]
     if kind["multiscan"] and kind["mode"] == "color" and "progressive" not in kind["coding"]:
-        args += ["-scans", ONE_BY_ONE]
+        name = ONE_BY_ONE if kind["multiscan"] is True else kind["multiscan"]
+        args += ["-scans", os.path.join(HERE, name + ".scans")]
     header = b"P6 %d %d 255\n" % (width, height)
     return subprocess.run(args, input=header + pixels.tobytes(), capture_output=True,
                           check=True).stdout

@@ -116,9 +116,8 @@ def plan_of(case):
 
 
 def can_be_played(case):
-    """Whether our own parser must take it: one scan, sequential, Huffman codes."""
-    return case.kind["coding"] in ("baseline", "optimised") and not (
-        case.kind["multiscan"] and case.kind["mode"] == "color")
+    """Whether our own parser must take it: sequential, Huffman codes."""
+    return case.kind["coding"] in ("baseline", "optimised")
 
 
 def decoded_otherwise(name, one, case, data):
