@@ -211,7 +211,9 @@ boolean __wrap_jpeg_start_decompress(j_decompress_ptr cinfo)
 {
     boolean result = __real_jpeg_start_decompress(cinfo);
     if (clocks.on) {
-        clock_mcus(cinfo, HUFFMAN);
+        if (cinfo->entropy->decode_mcu != decode_mcu) { /* it is libjpeg's */
+            clock_mcus(cinfo, HUFFMAN);
+        }
         real.decompress_data = cinfo->coef->decompress_data;
         real.upsample = cinfo->post->post_process_data; /* which is upsampling */
         real.color_convert = cinfo->cconvert->color_convert;
