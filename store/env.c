@@ -25,6 +25,12 @@
 #define LEAST_BYTES PAGE_BYTES
 /* What a transaction writes besides its values: a path of the tree for each, and the free list. */
 #define PAGES_BESIDES 16
+/* A link: a path of the tree, in which pages may be split; of many links at most the tree itself.
+ */
+#define PAGES_A_LINK 8
+/* Each so many transactions the places of dead readers are given back: one that was killed while it
+ * read would keep all pages of the tree that are written anew from being used again. */
+#define TRANSACTIONS_A_CHECK 16
 
 /* LMDB takes as many readers as the file of its table has room for; these are more than it needs.
  */
@@ -34,13 +40,22 @@
 struct stk_env {
     MDB_env *lmdb;
     MDB_dbi values;
-    uint64_t budget;
+    _Atomic uint64_t budget;
+    uint64_t map_bytes;
     dev_t dev;
     ino_t ino;
     _Atomic(MDB_txn *) spare[SPARE_READERS];
     MDB_txn *writing;
-    uint64_t added_pages; /* since begin */
+    uint64_t added_pages;             /* since begin */
+    uint64_t added_links, tree_pages; /* since begin, and then */
+    unsigned begun;                   /* transactions */
 };
+
+/* A link's name is longer than a value's, so the two are never the same. */
+struct link_name {
+    struct stk_hash128 from;
+    char kind;
+} __attribute__((packed));
 
 /* ---- opening ---- */
 
@@ -127,6 +142,7 @@ static int try_open(struct stk_env *env, const char *directory, uint64_t map, un
     if (error != 0) {
         mdb_env_close(env->lmdb);
     }
+    env->map_bytes = map;
     return error;
 }
 
@@ -157,7 +173,7 @@ struct stk_env *stk_env_open(const char *directory, uint64_t budget, unsigned re
     if (env == NULL) {
         return NULL;
     }
-    env->budget = budget;
+    atomic_init(&env->budget, budget);
     int error = make_table(directory, readers);
     error = error == 0 ? ENOMEM : error;
     for (uint64_t map = LARGEST_MAP; error == ENOMEM && map > budget && map > PAGE_BYTES * 64;
@@ -174,8 +190,12 @@ struct stk_env *stk_env_open(const char *directory, uint64_t budget, unsigned re
 
 /* ---- reading ---- */
 
+/* Without its descriptors a process is dead to the others, who then write over what it reads. */
 static MDB_txn *take_reader(struct stk_env *env)
 {
+    if (!holds_file(env)) {
+        return NULL;
+    }
     for (size_t i = 0; i < SPARE_READERS; i++) {
         if (atomic_load_explicit(&env->spare[i], memory_order_relaxed) != NULL) {
             MDB_txn *txn = atomic_exchange(&env->spare[i], NULL);
@@ -219,7 +239,23 @@ bool stk_env_find(struct stk_env *env, struct stk_hash128 key, const void **data
     return found;
 }
 
-/* ---- writing ---- */
+bool stk_env_follow(struct stk_env *env, struct stk_hash128 from, struct stk_hash128 *to)
+{
+    struct link_name link = {from, 'l'};
+    MDB_val name = {sizeof link, &link}, value;
+    MDB_txn *txn = take_reader(env);
+    if (txn == NULL) {
+        return false;
+    }
+    bool found = mdb_get(txn, env->values, &name, &value) == 0 && value.mv_size == sizeof *to;
+    if (found) {
+        memcpy(to, value.mv_data, sizeof *to);
+    }
+    put_reader(env, txn);
+    return found;
+}
+
+/* ---- room ---- */
 
 static uint64_t pages_of(size_t bytes)
 {
@@ -233,16 +269,63 @@ uint64_t stk_env_used_bytes(struct stk_env *env)
     return ((uint64_t)info.me_last_pgno + 1) * PAGE_BYTES;
 }
 
+static bool is_within(struct stk_env *env, uint64_t bytes)
+{
+    return bytes <= atomic_load_explicit(&env->budget, memory_order_relaxed) &&
+           bytes <= env->map_bytes;
+}
+
+bool stk_env_has_room(struct stk_env *env, size_t bytes)
+{
+    bytes = bytes < LEAST_BYTES ? LEAST_BYTES : bytes;
+    return bytes <= env->map_bytes &&
+           is_within(env,
+                     stk_env_used_bytes(env) + (pages_of(bytes) + 2 * PAGES_BESIDES) * PAGE_BYTES);
+}
+
+void stk_env_set_budget(struct stk_env *env, uint64_t budget)
+{
+    atomic_store_explicit(&env->budget, budget, memory_order_relaxed);
+}
+
+/* ---- writing ---- */
+
 static bool has_room(struct stk_env *env, uint64_t pages)
 {
     uint64_t wanted = stk_env_used_bytes(env) + (env->added_pages + pages) * PAGE_BYTES;
-    return wanted <= env->budget && wanted <= room_in_file();
+    return is_within(env, wanted) && wanted <= room_in_file();
+}
+
+static void count_tree(struct stk_env *env)
+{
+    MDB_stat stat = {0};
+    mdb_stat(env->writing, env->values, &stat);
+    env->tree_pages = stat.ms_branch_pages + stat.ms_leaf_pages;
+    env->added_links = 0;
+}
+
+/* What so many links can dirty. */
+static uint64_t pages_of_links(const struct stk_env *env, uint64_t links)
+{
+    uint64_t each = links * PAGES_A_LINK, all = env->tree_pages + 2 * links;
+    return each < all ? each : all;
 }
 
 bool stk_env_begin(struct stk_env *env)
 {
+    int dead;
     env->added_pages = PAGES_BESIDES;
-    return has_room(env, 0) && mdb_txn_begin(env->lmdb, NULL, 0, &env->writing) == 0;
+    if (!has_room(env, 0)) {
+        return false;
+    }
+    if (env->begun++ % TRANSACTIONS_A_CHECK == 0) {
+        mdb_reader_check(env->lmdb, &dead);
+    }
+    if (mdb_txn_begin(env->lmdb, NULL, 0, &env->writing) != 0) {
+        return false;
+    }
+    count_tree(env);
+    return true;
 }
 
 static void fill_value(void *to, size_t bytes, const struct stk_env_parts *parts)
@@ -268,6 +351,20 @@ bool stk_env_add(struct stk_env *env, struct stk_hash128 key, const struct stk_e
         env->added_pages += pages;
     }
     return error == 0 || error == MDB_KEYEXIST;
+}
+
+bool stk_env_link(struct stk_env *env, struct stk_hash128 from, struct stk_hash128 to)
+{
+    struct link_name link = {from, 'l'};
+    MDB_val name = {sizeof link, &link}, value = {sizeof to, &to};
+    uint64_t pages =
+        pages_of_links(env, env->added_links + 1) - pages_of_links(env, env->added_links);
+    if (!has_room(env, pages)) {
+        return false;
+    }
+    env->added_links++;
+    env->added_pages += pages;
+    return mdb_put(env->writing, env->values, &name, &value, 0) == 0;
 }
 
 bool stk_env_end(struct stk_env *env)

@@ -6,6 +6,9 @@
  * transaction that found it: reading takes a reader's slot for a microsecond, however long the
  * value is looked at.
  *
+ * Links lie in the same tree, in its own pages, which are written anew again and again: they are
+ * copied out while the reader's slot is held.
+ *
  * Not thread-safe but where said; an environment belongs to the process that opened it.
  */
 #ifndef STK_STORE_ENV_H
@@ -30,6 +33,8 @@ struct stk_env *stk_env_open(const char *directory, uint64_t budget, unsigned re
 
 /* Thread-safe. Finds a value: its bytes (with padding), until the process ends. */
 bool stk_env_find(struct stk_env *env, struct stk_hash128 key, const void **data, size_t *bytes);
+/* Thread-safe. Where a link leads. */
+bool stk_env_follow(struct stk_env *env, struct stk_hash128 from, struct stk_hash128 *to);
 
 /*
  * Writing: begin, add..., end. One thread at a time, of one process at a time: the caller sees to
@@ -39,8 +44,13 @@ bool stk_env_find(struct stk_env *env, struct stk_hash128 key, const void **data
  */
 bool stk_env_begin(struct stk_env *env);
 bool stk_env_add(struct stk_env *env, struct stk_hash128 key, const struct stk_env_parts *parts);
+bool stk_env_link(struct stk_env *env, struct stk_hash128 from, struct stk_hash128 to);
 bool stk_env_end(struct stk_env *env);
 
+/* Thread-safe, without a system call. Whether a value of so many bytes has room now. */
+bool stk_env_has_room(struct stk_env *env, size_t bytes);
+/* Thread-safe. Another budget from now on, in this process; it holds within the map. */
+void stk_env_set_budget(struct stk_env *env, uint64_t budget);
 /* Thread-safe. Bytes that the environment takes. */
 uint64_t stk_env_used_bytes(struct stk_env *env);
 

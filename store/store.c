@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 
 #include "store/env.h"
 #include "store/gate.h"
@@ -31,6 +32,13 @@ struct aside {
     unsigned char body[];
 };
 
+/* So many links are written together, if no value comes before. */
+#define LINKS_AT_ONCE 64
+
+struct link {
+    struct stk_hash128 from, to;
+};
+
 /* What belongs to one process. Lies in a page that a fork leaves to the child full of zeros: an
  * unlocked mutex, an environment not opened yet, nothing kept aside. */
 struct mine {
@@ -40,12 +48,17 @@ struct mine {
     _Atomic bool full;
     struct aside *aside;
     size_t aside_bytes;
+    _Atomic unsigned links_aside;
+    struct link links[STK_STORE_ASIDE_LINKS];
     _Atomic uint64_t gets, hits, puts, bytes, refused, damaged;
 };
 
 struct stk_store {
+    struct stk_store *next; /* of all that were opened */
     char directory[STK_STORE_PLACE_BYTES];
-    uint64_t budget;
+    dev_t dev;
+    ino_t ino;
+    _Atomic uint64_t budget;
     struct mine *mine;
     struct stk_env *latest; /* the one in `mine`: leak checkers do not look into mapped pages */
 };
@@ -86,14 +99,55 @@ static struct stk_env *env_of(struct stk_store *store)
     return env != NULL ? env : open_env(store);
 }
 
+static _Atomic(struct stk_store *) opened;
+
+/* LMDB must not have an environment twice in a process: closing one would give up the other's
+ * locks.
+ */
+static struct stk_store *find_open(const struct stk_store *wanted)
+{
+    struct stk_store *one = atomic_load(&opened);
+    while (one != NULL && (one->dev != wanted->dev || one->ino != wanted->ino)) {
+        one = one->next;
+    }
+    return one;
+}
+
+static void remember(struct stk_store *store)
+{
+    store->next = atomic_load(&opened);
+    while (!atomic_compare_exchange_weak(&opened, &store->next, store)) {
+    }
+}
+
+/* Its directory; 0 or an errno. */
+static int find_place(struct stk_store *store, const char *directory)
+{
+    struct stat stat_;
+    int error = stk_store_place(store->directory, directory);
+    if (error == 0 && stat(store->directory, &stat_) != 0) {
+        error = errno;
+    }
+    if (error == 0) {
+        store->dev = stat_.st_dev;
+        store->ino = stat_.st_ino;
+    }
+    return error;
+}
+
 struct stk_store *stk_store_open(const char *directory, uint64_t budget)
 {
-    struct stk_store *store = calloc(1, sizeof *store);
+    struct stk_store *store = calloc(1, sizeof *store), *same = NULL;
     if (store == NULL) {
         return NULL;
     }
-    store->budget = budget;
-    int error = stk_store_place(store->directory, directory);
+    atomic_init(&store->budget, budget);
+    int error = find_place(store, directory);
+    if (error == 0 && (same = find_open(store)) != NULL) {
+        free(store);
+        stk_store_set_budget(same, budget);
+        return same;
+    }
     if (error == 0 && (store->mine = make_mine()) == NULL) {
         error = ENOSYS;
     }
@@ -106,6 +160,7 @@ struct stk_store *stk_store_open(const char *directory, uint64_t budget)
         errno = error;
         return NULL;
     }
+    remember(store);
     return store;
 }
 
@@ -147,6 +202,38 @@ bool stk_store_get(struct stk_store *store, struct stk_hash128 key, struct stk_s
     }
     atomic_fetch_add(&mine->hits, 1);
     return true;
+}
+
+/* The one that waits to be written, under the lock. */
+static struct link *find_aside(struct mine *mine, struct stk_hash128 from)
+{
+    for (unsigned i = 0; i < mine->links_aside; i++) {
+        struct link *link = &mine->links[i];
+        if (link->from.low == from.low && link->from.high == from.high) {
+            return link;
+        }
+    }
+    return NULL;
+}
+
+/* Does not wait for a thread that is writing. */
+static bool follow_aside(struct mine *mine, struct stk_hash128 from, struct stk_hash128 *to)
+{
+    if (atomic_load(&mine->links_aside) == 0 || pthread_mutex_trylock(&mine->lock) != 0) {
+        return false;
+    }
+    const struct link *link = find_aside(mine, from);
+    if (link != NULL) {
+        *to = link->to;
+    }
+    pthread_mutex_unlock(&mine->lock);
+    return link != NULL;
+}
+
+bool stk_store_follow(struct stk_store *store, struct stk_hash128 from, struct stk_hash128 *to)
+{
+    struct stk_env *env = env_of(store);
+    return env != NULL && (follow_aside(store->mine, from, to) || stk_env_follow(env, from, to));
 }
 
 /* ---- writing, under the lock ---- */
@@ -191,6 +278,16 @@ static void drop_aside(struct mine *mine, _Atomic uint64_t *count)
     mine->aside_bytes = 0;
 }
 
+static bool add_links(const struct mine *mine, struct stk_env *env)
+{
+    bool room = true;
+    unsigned count = atomic_load(&mine->links_aside);
+    for (unsigned i = 0; i < count && room; i++) {
+        room = stk_env_link(env, mine->links[i].from, mine->links[i].to);
+    }
+    return room;
+}
+
 /* Adds one, and counts it. */
 static bool add_one(struct stk_env *env, const struct aside *named, const void *body,
                     struct stk_store_counts *written)
@@ -221,6 +318,7 @@ static bool write_all(struct mine *mine, struct stk_env *env, const struct aside
     if (room && more != NULL) {
         room = add_one(env, more, body, &written);
     }
+    room = room && add_links(mine, env);
     if (!stk_env_end(env)) {
         return false;
     }
@@ -244,6 +342,7 @@ static int write_now(struct stk_store *store, struct stk_env *env, const struct 
         atomic_store(&mine->full, true);
     }
     drop_aside(mine, written ? NULL : &mine->refused);
+    atomic_store(&mine->links_aside, 0);
     return written ? 1 : -1;
 }
 
@@ -260,13 +359,18 @@ static bool put_locked(struct stk_store *store, struct stk_env *env, struct stk_
     return written > 0 || (written == 0 && keep_aside(mine, &one, data));
 }
 
+static bool takes_more(const struct stk_store *store, const struct stk_env *env)
+{
+    return env != NULL && atomic_load(&store->budget) != 0 && !atomic_load(&store->mine->full);
+}
+
 bool stk_store_put(struct stk_store *store, struct stk_hash128 key, const void *data, size_t bytes)
 {
     const void *found;
     size_t found_bytes;
     struct stk_env *env = env_of(store);
     struct mine *mine = store->mine;
-    if (env == NULL || store->budget == 0 || atomic_load(&mine->full)) {
+    if (!takes_more(store, env)) {
         atomic_fetch_add(&mine->refused, 1);
         return false;
     }
@@ -282,6 +386,56 @@ bool stk_store_put(struct stk_store *store, struct stk_hash128 key, const void *
     return kept;
 }
 
+static bool link_locked(struct stk_store *store, struct stk_env *env, const struct link *link)
+{
+    struct mine *mine = store->mine;
+    struct link *same = find_aside(mine, link->from);
+    if (same != NULL) {
+        *same = *link;
+        return true;
+    }
+    if (mine->links_aside == STK_STORE_ASIDE_LINKS) {
+        return false;
+    }
+    mine->links[mine->links_aside++] = *link;
+    return mine->links_aside % LINKS_AT_ONCE != 0 || write_now(store, env, NULL, NULL) >= 0;
+}
+
+bool stk_store_link(struct stk_store *store, struct stk_hash128 from, struct stk_hash128 to)
+{
+    struct stk_env *env = env_of(store);
+    struct mine *mine = store->mine;
+    const struct link link = {from, to};
+    struct stk_hash128 known;
+    if (!takes_more(store, env)) {
+        return false;
+    }
+    if (stk_store_follow(store, from, &known) && known.low == to.low && known.high == to.high) {
+        return true;
+    }
+    pthread_mutex_lock(&mine->lock);
+    bool kept = link_locked(store, env, &link);
+    pthread_mutex_unlock(&mine->lock);
+    return kept;
+}
+
+bool stk_store_admits(struct stk_store *store, size_t bytes)
+{
+    struct stk_env *env = env_of(store);
+    return takes_more(store, env) && stk_env_has_room(env, bytes);
+}
+
+void stk_store_set_budget(struct stk_store *store, uint64_t budget)
+{
+    struct stk_env *env = env_of(store);
+    if (atomic_exchange(&store->budget, budget) < budget) {
+        atomic_store(&store->mine->full, false);
+    }
+    if (env != NULL) {
+        stk_env_set_budget(env, budget);
+    }
+}
+
 bool stk_store_flush(struct stk_store *store)
 {
     struct stk_env *env = env_of(store);
@@ -290,7 +444,8 @@ bool stk_store_flush(struct stk_store *store)
         return true;
     }
     pthread_mutex_lock(&mine->lock);
-    bool done = mine->aside == NULL || write_now(store, env, NULL, NULL) != 0;
+    bool nothing = mine->aside == NULL && mine->links_aside == 0;
+    bool done = nothing || write_now(store, env, NULL, NULL) != 0;
     pthread_mutex_unlock(&mine->lock);
     return done;
 }

@@ -9,13 +9,17 @@
  * aside and writes them with the next, up to STK_STORE_ASIDE_BYTES; beyond that they are dropped.
  *
  * - Values are admitted until the budget is used up; none goes to make room.
+ * - A link lets one key stand for another: of a file's identity, say, for the key of its content.
+ * It takes some fifty bytes. Links wait for each other or for the next value, and are written
+ * together; the process that made one follows it at once.
  * - stk_store_get copies nothing: the bytes lie in a read-only map that stays until the process
  * ends. They begin at a multiple of 16 bytes. Every value is checked against its hash when it is
  * got.
  * - Thread-safe. After a fork the child opens the store again at its first call; values it has got
  *   before stay valid, what its parent kept aside is the parent's. Not for signal handlers.
  * - An open store has two descriptors. A program that closes them loses the store, no more.
- * - Never closed: a store is for as long as the process lives.
+ * - Never closed: a store is for as long as the process lives. A directory that is opened again is
+ *   the store that is open already, with the budget that came last.
  */
 #ifndef STK_STORE_STORE_H
 #define STK_STORE_STORE_H
@@ -27,6 +31,7 @@
 #include "base/hash.h"
 
 #define STK_STORE_ASIDE_BYTES (8u << 20)
+#define STK_STORE_ASIDE_LINKS 512
 #define STK_STORE_READERS     4096
 
 struct stk_store;
@@ -58,6 +63,20 @@ bool stk_store_get(struct stk_store *store, struct stk_hash128 key, struct stk_s
 /* Keeps a copy of the value. True when it is written or will be; one that is there already is kept
  * as it is. */
 bool stk_store_put(struct stk_store *store, struct stk_hash128 key, const void *data, size_t bytes);
+
+/* `from` stands for `to` from now on, whatever it stood for. False: not kept. */
+bool stk_store_link(struct stk_store *store, struct stk_hash128 from, struct stk_hash128 to);
+
+/* What `from` stands for; false: nothing is known. */
+bool stk_store_follow(struct stk_store *store, struct stk_hash128 from, struct stk_hash128 *to);
+
+/* Whether a value of so many bytes would probably be kept: without a system call, for those who
+ * would make it. */
+bool stk_store_admits(struct stk_store *store, size_t bytes);
+
+/* Another budget from now on, in this process. A larger one is tried even where the last was full.
+ */
+void stk_store_set_budget(struct stk_store *store, uint64_t budget);
 
 /* Writes what was kept aside, if nobody else writes now. False when something is left. */
 bool stk_store_flush(struct stk_store *store);

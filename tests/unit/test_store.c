@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -254,16 +255,166 @@ END_TEST
 START_TEST(closed_descriptors)
 {
     int lowest = dup(0);
+    struct stk_store_value value;
     open_store(64 * MB);
-    ck_assert(put(1));
+    ck_assert(put(1) && stk_store_get(store, key_of(1), &value));
     ck_assert_int_eq(syscall(SYS_close_range, lowest, ~0U, 0), 0);
     for (int i = 0; i < 30; i++) {
         ck_assert_int_ge(open(unit_path("own"), O_RDWR | O_CREAT, 0600), 0);
     }
     ck_assert(!put(2));
-    ck_assert(has(1));
+    ck_assert(!has(1)); /* to the others this process is dead now */
     ck_assert(!has(2));
+    ck_assert_mem_eq(value.data, value_of(1), bytes_of(1));
     ck_assert_int_eq(unit_stat(unit_path("own")).st_size, 0);
+}
+END_TEST
+
+/* ---- links ---- */
+
+static bool link_to(unsigned from, unsigned to)
+{
+    return stk_store_link(store, key_of(from), key_of(to));
+}
+
+/* Where it leads; the largest number for nowhere. */
+static unsigned follow(unsigned from)
+{
+    struct stk_hash128 to;
+    if (!stk_store_follow(store, key_of(from), &to)) {
+        return UINT_MAX;
+    }
+    for (unsigned number = 0; number < 10000; number++) {
+        const struct stk_hash128 key = key_of(number);
+        if (key.low == to.low && key.high == to.high) {
+            return number;
+        }
+    }
+    ck_abort_msg("a link leads to what was never linked to");
+    return 0;
+}
+
+/* What another process finds that begins now. */
+static unsigned found_by_others(unsigned first, unsigned count)
+{
+    int ends[2];
+    unsigned found = 0;
+    ck_assert_int_eq(pipe(ends), 0);
+    if (fork() == 0) {
+        for (unsigned i = first; i < first + count; i++) {
+            found += follow(i) == i + 5000;
+        }
+        _exit(write(ends[1], &found, sizeof found) == sizeof found ? 0 : 1);
+    }
+    int status;
+    wait(&status);
+    ck_assert_int_eq(status, 0);
+    ck_assert_int_eq(read(ends[0], &found, sizeof found), sizeof found);
+    close(ends[0]);
+    close(ends[1]);
+    return found;
+}
+
+START_TEST(links)
+{
+    open_store(64 * MB);
+    ck_assert_uint_eq(follow(1), UINT_MAX);
+    ck_assert(link_to(1, 2) && link_to(3, 3));
+    ck_assert_uint_eq(follow(1), 2); /* aside */
+    ck_assert_uint_eq(follow(3), 3);
+    ck_assert(stk_store_flush(store));
+    ck_assert_uint_eq(follow(1), 2);
+    ck_assert(link_to(1, 4));
+    ck_assert_uint_eq(follow(1), 4);
+    ck_assert(stk_store_flush(store));
+    ck_assert_uint_eq(follow(1), 4);
+    ck_assert(!has(1) && !has(2) && !has(4)); /* they are no values */
+    ck_assert(put(1) && has(1));
+    ck_assert_uint_eq(follow(1), 4);
+}
+END_TEST
+
+START_TEST(links_wait_for_each_other)
+{
+    open_store(64 * MB);
+    for (unsigned i = 0; i < 63; i++) {
+        ck_assert(link_to(i, i + 5000));
+    }
+    ck_assert_uint_eq(found_by_others(0, 63), 0);
+    ck_assert(link_to(63, 5063));
+    ck_assert_uint_eq(found_by_others(0, 64), 64);
+    ck_assert(link_to(64, 5064));
+    ck_assert_uint_eq(found_by_others(64, 1), 0);
+    ck_assert(put(7)); /* or for the next value */
+    ck_assert_uint_eq(found_by_others(64, 1), 1);
+    uint64_t before = stk_store_used_bytes(store);
+    for (unsigned i = 0; i < 65; i++) {
+        ck_assert(link_to(i, i + 5000)); /* known, and not written again */
+    }
+    ck_assert(stk_store_flush(store));
+    ck_assert_uint_eq(stk_store_used_bytes(store), before);
+}
+END_TEST
+
+START_TEST(links_are_small)
+{
+    open_store(64 * MB);
+    uint64_t before = stk_store_used_bytes(store);
+    for (unsigned i = 0; i < 5000; i++) {
+        ck_assert(link_to(i, i + 5000));
+    }
+    ck_assert(stk_store_flush(store));
+    ck_assert_uint_lt(stk_store_used_bytes(store) - before, 5000 * 160);
+    for (unsigned i = 0; i < 5000; i++) {
+        ck_assert_uint_eq(follow(i), i + 5000);
+    }
+}
+END_TEST
+
+START_TEST(budget_of_links)
+{
+    open_store(MB);
+    for (unsigned i = 0; i < 40000 && link_to(i, i); i++) {
+        ck_assert_uint_le(stk_store_used_bytes(store), MB);
+    }
+    ck_assert_uint_gt(stk_store_used_bytes(store), MB / 4);
+    ck_assert(!link_to(50000, 1));
+    ck_assert_uint_eq(follow(0), 0);
+}
+END_TEST
+
+START_TEST(admits_and_other_budgets)
+{
+    open_store(0);
+    ck_assert(!stk_store_admits(store, 100) && !link_to(1, 1) && !put(1));
+    stk_store_set_budget(store, MB);
+    ck_assert(stk_store_admits(store, MB / 2) && !stk_store_admits(store, MB));
+    ck_assert(!stk_store_admits(store, SIZE_MAX));
+    unsigned number = 1, more;
+    while (put(number)) {
+        number++;
+    }
+    ck_assert(!stk_store_admits(store, 1));
+    ck_assert_uint_le(stk_store_used_bytes(store), MB);
+    stk_store_set_budget(store, 4 * MB);
+    ck_assert(stk_store_admits(store, MB));
+    for (more = number; put(more); more++) {
+    }
+    ck_assert_uint_gt(more, number + 5);
+    ck_assert_uint_gt(stk_store_used_bytes(store), 3 * MB);
+    ck_assert_uint_le(stk_store_used_bytes(store), 4 * MB);
+    stk_store_set_budget(store, 2 * MB); /* what is there stays */
+    ck_assert(!stk_store_admits(store, 1) && !put(more) && has(more - 1) && has(1));
+}
+END_TEST
+
+START_TEST(opened_again)
+{
+    open_store(0);
+    struct stk_store *first = store;
+    ck_assert_int_eq(symlink(unit_path("samples"), unit_path("same")), 0);
+    ck_assert_ptr_eq(stk_store_open(unit_path("samples/."), MB), first);
+    ck_assert(put(3) && has(3));
 }
 END_TEST
 
@@ -437,6 +588,33 @@ START_TEST(dead_readers)
 }
 END_TEST
 
+/* A reader that was killed while it read keeps no page of the tree from being used again. */
+START_TEST(killed_readers)
+{
+    open_store(64 * MB);
+    ck_assert(put(1));
+    for (unsigned i = 0; i < 400; i++) {
+        ck_assert(link_to(i, i + 5000));
+    }
+    for (int round = 0; round < 60; round++) {
+        pid_t pid = fork();
+        if (pid == 0) {
+            for (struct stk_hash128 to;;) {
+                stk_store_follow(store, key_of(1), &to);
+            }
+        }
+        usleep(3000);
+        kill(pid, SIGKILL);
+        waitpid(pid, NULL, 0);
+    }
+    uint64_t before = stk_store_used_bytes(store);
+    for (unsigned i = 0; i < 64 * 400; i++) {
+        ck_assert(link_to(i % 400, i % 5000));
+    }
+    ck_assert_uint_lt(stk_store_used_bytes(store) - before, MB);
+}
+END_TEST
+
 /* ---- killed writers ---- */
 
 #define KILLED_WRITERS 6
@@ -559,6 +737,12 @@ Suite *suite_store(void)
     tcase_add_test(one, values_stay_put);
     tcase_add_test(one, budget);
     tcase_add_test(one, for_reading_only);
+    tcase_add_test(one, admits_and_other_budgets);
+    tcase_add_test(one, opened_again);
+    tcase_add_test(one, links);
+    tcase_add_test(one, links_wait_for_each_other);
+    tcase_add_test(one, links_are_small);
+    tcase_add_test(one, budget_of_links);
     tcase_add_test(one, full_file_system);
     tcase_add_test(one, no_room_at_all);
     tcase_add_test(one, limit_of_files);
@@ -572,6 +756,7 @@ Suite *suite_store(void)
     tcase_add_test(several, forks_while_threads_write);
     tcase_add_test(several, many_readers);
     tcase_add_test(several, dead_readers);
+    tcase_add_test(several, killed_readers);
     tcase_add_test(several, killed_writers);
     TCase *places = unit_case(suite, "store_places");
     tcase_add_test(places, other_boots_go);
