@@ -8,16 +8,20 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include "base/hash.h"
 #include "base/path.h"
 #include "base/sys.h"
 #include "base/text.h"
 
-#define MAGIC UINT64_C(0x32796c6c61746b73) /* changes with the layout */
+#define MAGIC UINT64_C(0x33796c6c61746b73) /* changes with the layout */
 #define BYTES 4096                         /* of the file */
 
 struct stk_tally {
     uint64_t magic;
     _Atomic uint64_t slots[STK_TALLY_SLOTS];
+    _Atomic uint64_t granted_to; /* a hash of STOKER_SAMPLES and the pid namespace; 0: to nobody */
+    _Atomic uint64_t granted_bytes; /* the lowest bit: at the first touch */
+    _Atomic uint64_t asked;
 };
 
 _Static_assert(sizeof(struct stk_tally) <= BYTES, "the slots have their room");
@@ -35,6 +39,15 @@ static const struct {
     [STK_TALLY_UNPROVEN] = {"unproven", "not proven to be the same with this Pillow"},
     [STK_TALLY_CUSTOMISED] = {"customised", "the program changed how images are loaded"},
     [STK_TALLY_RESIZED] = {"resized", "other images, resized here"},
+    [STK_TALLY_FORMS] = {"forms", "forms made and kept"},
+    [STK_TALLY_FORM_BYTES] = {"form_bytes", "bytes of these"},
+    [STK_TALLY_FROM_FORMS] = {"from_forms", "decoded from a form"},
+    [STK_TALLY_UNREAD] = {"unread", "decoded without reading the file"},
+    [STK_TALLY_UNREAD_BYTES] = {"unread_bytes", "bytes of files that were not read"},
+    [STK_TALLY_JPEG_NS] = {"jpeg_ns", "nanoseconds of decoding JPEGs"},
+    [STK_TALLY_JPEG_BYTES] = {"jpeg_bytes", "bytes of these"},
+    [STK_TALLY_FORM_NS] = {"form_ns", "nanoseconds of decoding forms"},
+    [STK_TALLY_FORM_JPEG_BYTES] = {"form_jpeg_bytes", "bytes of the JPEGs they stand for"},
 };
 
 /* A dot in front keeps it out of the list of runs. */
@@ -112,6 +125,50 @@ void stk_tally_add(struct stk_tally *tally, enum stk_tally_slot slot, uint64_t c
 uint64_t stk_tally_read(const struct stk_tally *tally, enum stk_tally_slot slot)
 {
     return atomic_load_explicit(&tally->slots[slot], memory_order_relaxed);
+}
+
+/* Never 0. */
+static uint64_t name_of_store(const char *samples)
+{
+    struct stat namespace;
+    if (stk_sys_fstatat(AT_FDCWD, "/proc/self/ns/pid", &namespace, 0) != 0) {
+        namespace.st_ino = 0;
+    }
+    return stk_hash_64(samples, strlen(samples), namespace.st_ino) | 1;
+}
+
+void stk_tally_grant(struct stk_tally *tally, const char *samples,
+                     const struct stk_tally_grant *grant)
+{
+    uint64_t bytes = grant->budget_bytes & ~UINT64_C(1);
+    atomic_store(&tally->granted_bytes, bytes | grant->at_first_touch);
+    atomic_store(&tally->granted_to, name_of_store(samples));
+}
+
+bool stk_tally_read_grant(const struct stk_tally *tally, const char *samples,
+                          struct stk_tally_grant *out)
+{
+    if (atomic_load(&tally->granted_to) != name_of_store(samples)) {
+        return false;
+    }
+    uint64_t bytes = atomic_load(&tally->granted_bytes);
+    *out = (struct stk_tally_grant){bytes & ~UINT64_C(1), bytes & 1};
+    return true;
+}
+
+void stk_tally_ask(struct stk_tally *tally)
+{
+    if (atomic_load(&tally->asked) == 0 && atomic_exchange(&tally->asked, 1) == 0) {
+        stk_sys_futex_wake_all(&tally->asked);
+    }
+}
+
+void stk_tally_wait(struct stk_tally *tally, int64_t limit_ns)
+{
+    if (atomic_load(&tally->asked) == 0) {
+        stk_sys_futex_wait(&tally->asked, 0, limit_ns);
+    }
+    atomic_store(&tally->asked, 0);
 }
 
 const char *stk_tally_name(enum stk_tally_slot slot)

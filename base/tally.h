@@ -1,6 +1,7 @@
 /*
  * Counters of the images that a run's Python processes decode: a small file beside the run's own,
- * made and read by the command, and mapped by the wrappers, which know nothing of the cache.
+ * made and read by the command, and mapped by the wrappers, which know nothing of the cache. By it
+ * the command also tells them how large the sample store may grow.
  *
  * Counting is one atomic addition in shared memory: safe in threads, after fork and in signal
  * handlers. A tally that cannot be mapped is not counted in, and nothing else happens.
@@ -24,8 +25,25 @@ enum stk_tally_slot {
     STK_TALLY_UNPROVEN,   /* this Pillow's pixels are not known to be the same */
     STK_TALLY_CUSTOMISED, /* the program changed how the image is loaded */
     STK_TALLY_RESIZED,    /* no reason: ordinary images, not JPEGs that wait, resized by us */
+    /* The sample store. What decoding took: of JPEGs, and of their forms; and how large the JPEGs
+     * were, of which the forms were made: so it can be told what the forms have saved. */
+    STK_TALLY_FORMS,           /* made and kept */
+    STK_TALLY_FORM_BYTES,      /* of these */
+    STK_TALLY_FROM_FORMS,      /* images decoded from a form */
+    STK_TALLY_UNREAD,          /* of these, images whose file was not read at all */
+    STK_TALLY_UNREAD_BYTES,    /* of these files */
+    STK_TALLY_JPEG_NS,         /* of decoding JPEGs that could have a form */
+    STK_TALLY_JPEG_BYTES,      /* of these */
+    STK_TALLY_FORM_NS,         /* of decoding forms */
+    STK_TALLY_FORM_JPEG_BYTES, /* of the JPEGs they stand for */
     STK_TALLY_SLOTS,
     STK_TALLY_REASONS = STK_TALLY_RESIZED /* behind the last of them */
+};
+
+/* What the command lets the run's processes keep in the sample store, at the moment. */
+struct stk_tally_grant {
+    uint64_t budget_bytes;
+    bool at_first_touch; /* forms are made when an image is decoded first; else the second time */
 };
 
 struct stk_tally;
@@ -39,6 +57,20 @@ struct stk_tally *stk_tally_open(const char *path);
 
 void stk_tally_add(struct stk_tally *tally, enum stk_tally_slot slot, uint64_t count);
 uint64_t stk_tally_read(const struct stk_tally *tally, enum stk_tally_slot slot);
+
+/*
+ * The grant: made by the command, for the store that it named by this value of STOKER_SAMPLES and
+ * in its own pid namespace. False: it is none of ours, but where the user has said so, and the
+ * budget is what the value says.
+ */
+void stk_tally_grant(struct stk_tally *tally, const char *samples,
+                     const struct stk_tally_grant *grant);
+bool stk_tally_read_grant(const struct stk_tally *tally, const char *samples,
+                          struct stk_tally_grant *out);
+/* Asks the command to look whether more can be granted, soon. Cheap when it was asked already. */
+void stk_tally_ask(struct stk_tally *tally);
+/* The command's side: waits so long, or until it is asked. */
+void stk_tally_wait(struct stk_tally *tally, int64_t limit_ns);
 
 /* The slot's name in the summary and in --json; and the same for people. */
 const char *stk_tally_name(enum stk_tally_slot slot);

@@ -2,7 +2,11 @@
 #include "tests/unit/unit.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <string.h>
+#include <sys/mount.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/tally.h"
 
@@ -30,6 +34,70 @@ START_TEST(counts_for_all_who_opened_it)
     ck_assert_uint_eq(stk_tally_read(one, STK_TALLY_IMAGES), 5);
     ck_assert_uint_eq(stk_tally_read(one, STK_TALLY_CUSTOMISED), 1);
     ck_assert_uint_eq(stk_tally_read(other, STK_TALLY_MODE), 0);
+}
+END_TEST
+
+START_TEST(grants)
+{
+    struct stk_tally_grant grant = {.budget_bytes = 5};
+    ck_assert_int_eq(stk_tally_create(unit_path("tally")), 0);
+    struct stk_tally *tally = stk_tally_open(unit_path("tally"));
+    ck_assert(!stk_tally_read_grant(tally, "/dev/shm/x:0", &grant));
+    stk_tally_grant(tally, "/dev/shm/x:0", &(struct stk_tally_grant){4097, true});
+    ck_assert(stk_tally_read_grant(tally, "/dev/shm/x:0", &grant));
+    ck_assert_uint_eq(grant.budget_bytes, 4096); /* even */
+    ck_assert(grant.at_first_touch);
+    stk_tally_grant(tally, "/dev/shm/x:0", &(struct stk_tally_grant){8193, false});
+    ck_assert(stk_tally_read_grant(tally, "/dev/shm/x:0", &grant));
+    ck_assert_uint_eq(grant.budget_bytes, 8192);
+    ck_assert(!grant.at_first_touch);
+    ck_assert(!stk_tally_read_grant(tally, "/dev/shm/x:1", &grant)); /* the user's own */
+}
+END_TEST
+
+/* Another pid namespace has a store of its own, for which nothing was reserved. */
+START_TEST(grants_are_of_one_pid_namespace)
+{
+    UNIT_NEEDS_ROOT();
+    struct stk_tally_grant grant;
+    int status;
+    ck_assert_int_eq(stk_tally_create(unit_path("tally")), 0);
+    struct stk_tally *tally = stk_tally_open(unit_path("tally"));
+    stk_tally_grant(tally, "/x:0", &(struct stk_tally_grant){4096, true});
+    pid_t pid = fork();
+    if (pid == 0) {
+        if (unshare(CLONE_NEWPID | CLONE_NEWNS) != 0) {
+            _exit(2);
+        }
+        if (fork() == 0) {
+            mount("proc", "/proc", "proc", 0, NULL);
+            _exit(stk_tally_read_grant(tally, "/x:0", &grant) ? 1 : 0);
+        }
+        wait(&status);
+        _exit(status == 0 ? 0 : 1);
+    }
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    ck_assert_int_eq(status, 0);
+}
+END_TEST
+
+START_TEST(who_waits_is_asked)
+{
+    ck_assert_int_eq(stk_tally_create(unit_path("tally")), 0);
+    struct stk_tally *tally = stk_tally_open(unit_path("tally"));
+    stk_tally_wait(tally, 1000000); /* not for ever */
+    stk_tally_ask(tally);
+    stk_tally_ask(tally);
+    alarm(20);
+    stk_tally_wait(tally, INT64_C(1000) * 1000000000); /* asked before */
+    pid_t pid = fork();
+    if (pid == 0) {
+        usleep(100000);
+        stk_tally_ask(tally);
+        _exit(0);
+    }
+    stk_tally_wait(tally, INT64_C(1000) * 1000000000);
+    waitpid(pid, NULL, 0);
 }
 END_TEST
 
@@ -61,6 +129,9 @@ Suite *suite_tally(void)
     TCase *tcase = unit_case(suite, "tally");
     tcase_add_test(tcase, belongs_to_a_run);
     tcase_add_test(tcase, counts_for_all_who_opened_it);
+    tcase_add_test(tcase, grants);
+    tcase_add_test(tcase, grants_are_of_one_pid_namespace);
+    tcase_add_test(tcase, who_waits_is_asked);
     tcase_add_test(tcase, turns_others_files_away);
     tcase_add_test(tcase, every_slot_has_its_texts);
     return suite;

@@ -24,10 +24,12 @@ if os.environ.get("STOKER_RUN"):
 def counts():
     """What this process decoded: {"images": n, "settled": {reason: n}, "resized": n}; settled are
     those that were left to Pillow, resized are images other than JPEGs that wait."""
-    settled = _core.counts()
-    images, resized = settled.pop("images"), settled.pop("resized")
-    return {"images": images, "settled": {reason: n for reason, n in settled.items() if n},
-            "resized": resized}
+    slots = _core.counts()
+    names = list(slots)
+    reasons = names[names.index("images") + 1:names.index("resized")]
+    return {"images": slots["images"],
+            "settled": {reason: slots[reason] for reason in reasons if slots[reason]},
+            "resized": slots["resized"]}
 
 
 def __getattr__(name):
