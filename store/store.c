@@ -55,10 +55,14 @@ struct mine {
 
 struct stk_store {
     struct stk_store *next; /* of all that were opened */
+    char *given;            /* the directory it was opened by */
+    ino_t namespace;
     char directory[STK_STORE_PLACE_BYTES];
     dev_t dev;
     ino_t ino;
     _Atomic uint64_t budget;
+    char *samples; /* whose grant the budget is; NULL: nobody's */
+    _Atomic(struct stk_tally *) tally;
     struct mine *mine;
     struct stk_env *latest; /* the one in `mine`: leak checkers do not look into mapped pages */
 };
@@ -79,13 +83,48 @@ static struct mine *make_mine(void)
     return page;
 }
 
+/* Its directory; 0 or an errno. */
+static int find_place(struct stk_store *store)
+{
+    struct stat stat_;
+    int error = stk_store_place(store->directory, store->given);
+    if (error == 0 && stat(store->directory, &stat_) != 0) {
+        error = errno;
+    }
+    if (error == 0) {
+        store->dev = stat_.st_dev;
+        store->ino = stat_.st_ino;
+    }
+    return error;
+}
+
+static ino_t namespace_now(void)
+{
+    struct stat namespace;
+    return stat("/proc/self/ns/pid", &namespace) == 0 ? namespace.st_ino : 0;
+}
+
+/* A child may be in another namespace than its parent. */
+static bool is_placed(struct stk_store *store)
+{
+    ino_t namespace = namespace_now();
+    if (namespace != store->namespace && find_place(store) != 0) {
+        return false;
+    }
+    store->namespace = namespace;
+    return true;
+}
+
 static struct stk_env *open_env(struct stk_store *store)
 {
     struct mine *mine = store->mine;
     pthread_mutex_lock(&mine->lock);
     if (!mine->tried) {
         mine->tried = true;
-        store->latest = stk_env_open(store->directory, store->budget, STK_STORE_READERS);
+        store->latest =
+            is_placed(store)
+                ? stk_env_open(store->directory, atomic_load(&store->budget), STK_STORE_READERS)
+                : NULL;
         atomic_store(&mine->env, store->latest);
     }
     struct stk_env *env = atomic_load(&mine->env);
@@ -120,19 +159,28 @@ static void remember(struct stk_store *store)
     }
 }
 
-/* Its directory; 0 or an errno. */
-static int find_place(struct stk_store *store, const char *directory)
+static void discard(struct stk_store *store)
 {
-    struct stat stat_;
-    int error = stk_store_place(store->directory, directory);
-    if (error == 0 && stat(store->directory, &stat_) != 0) {
-        error = errno;
+    if (store->mine != NULL) {
+        munmap(store->mine, sizeof *store->mine);
     }
-    if (error == 0) {
-        store->dev = stat_.st_dev;
-        store->ino = stat_.st_ino;
+    free(store->given);
+    free(store);
+}
+
+/* Fills it, or finds the same one; 0 or an errno. */
+static int open_new(struct stk_store *store, struct stk_store **same)
+{
+    int error = store->given != NULL ? find_place(store) : ENOMEM;
+    if (error != 0 || (*same = find_open(store)) != NULL) {
+        return error;
     }
-    return error;
+    store->namespace = namespace_now();
+    store->mine = make_mine();
+    if (store->mine == NULL) {
+        return ENOSYS;
+    }
+    return env_of(store) != NULL ? 0 : errno;
 }
 
 struct stk_store *stk_store_open(const char *directory, uint64_t budget)
@@ -141,27 +189,20 @@ struct stk_store *stk_store_open(const char *directory, uint64_t budget)
     if (store == NULL) {
         return NULL;
     }
+    store->given = strdup(directory);
     atomic_init(&store->budget, budget);
-    int error = find_place(store, directory);
-    if (error == 0 && (same = find_open(store)) != NULL) {
-        free(store);
-        stk_store_set_budget(same, budget);
-        return same;
-    }
-    if (error == 0 && (store->mine = make_mine()) == NULL) {
-        error = ENOSYS;
-    }
-    if (error == 0 && env_of(store) == NULL) {
-        error = errno;
-        munmap(store->mine, sizeof *store->mine);
-    }
-    if (error != 0) {
-        free(store);
+    int error = open_new(store, &same);
+    if (error != 0 || same != NULL) {
+        discard(store);
         errno = error;
-        return NULL;
+    } else {
+        remember(store);
+        same = store;
     }
-    remember(store);
-    return store;
+    if (same != NULL) {
+        stk_store_set_budget(same, budget);
+    }
+    return same;
 }
 
 /* ---- reading ---- */
@@ -359,8 +400,46 @@ static bool put_locked(struct stk_store *store, struct stk_env *env, struct stk_
     return written > 0 || (written == 0 && keep_aside(mine, &one, data));
 }
 
-static bool takes_more(const struct stk_store *store, const struct stk_env *env)
+/* ---- what may be kept ---- */
+
+void stk_store_join(struct stk_store *store, struct stk_tally *tally, const char *samples)
 {
+    if (store->samples == NULL && (store->samples = strdup(samples)) != NULL) {
+        atomic_store(&store->tally, tally);
+    }
+}
+
+/* False: none is for us. */
+static bool read_grant(struct stk_store *store, struct stk_tally_grant *out)
+{
+    struct stk_tally *tally = atomic_load(&store->tally);
+    return tally != NULL && stk_tally_read_grant(tally, store->samples, out);
+}
+
+bool stk_store_at_first_touch(struct stk_store *store)
+{
+    struct stk_tally_grant grant;
+    return !read_grant(store, &grant) || grant.at_first_touch;
+}
+
+/* Takes the budget that is granted now, and asks for more when this does not fit. */
+static void settle_budget(struct stk_store *store, struct stk_env *env, size_t bytes)
+{
+    struct stk_tally_grant grant;
+    if (env == NULL || !read_grant(store, &grant)) {
+        return;
+    }
+    if (grant.budget_bytes != atomic_load(&store->budget)) {
+        stk_store_set_budget(store, grant.budget_bytes);
+    }
+    if (!stk_env_has_room(env, bytes)) {
+        stk_tally_ask(atomic_load(&store->tally));
+    }
+}
+
+static bool takes_more(struct stk_store *store, struct stk_env *env, size_t bytes)
+{
+    settle_budget(store, env, bytes);
     return env != NULL && atomic_load(&store->budget) != 0 && !atomic_load(&store->mine->full);
 }
 
@@ -370,7 +449,7 @@ bool stk_store_put(struct stk_store *store, struct stk_hash128 key, const void *
     size_t found_bytes;
     struct stk_env *env = env_of(store);
     struct mine *mine = store->mine;
-    if (!takes_more(store, env)) {
+    if (!takes_more(store, env, bytes)) {
         atomic_fetch_add(&mine->refused, 1);
         return false;
     }
@@ -407,7 +486,7 @@ bool stk_store_link(struct stk_store *store, struct stk_hash128 from, struct stk
     struct mine *mine = store->mine;
     const struct link link = {from, to};
     struct stk_hash128 known;
-    if (!takes_more(store, env)) {
+    if (!takes_more(store, env, 0)) {
         return false;
     }
     if (stk_store_follow(store, from, &known) && known.low == to.low && known.high == to.high) {
@@ -422,7 +501,7 @@ bool stk_store_link(struct stk_store *store, struct stk_hash128 from, struct stk
 bool stk_store_admits(struct stk_store *store, size_t bytes)
 {
     struct stk_env *env = env_of(store);
-    return takes_more(store, env) && stk_env_has_room(env, bytes);
+    return takes_more(store, env, bytes) && stk_env_has_room(env, bytes);
 }
 
 void stk_store_set_budget(struct stk_store *store, uint64_t budget)

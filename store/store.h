@@ -16,7 +16,8 @@
  * ends. They begin at a multiple of 16 bytes. Every value is checked against its hash when it is
  * got.
  * - Thread-safe. After a fork the child opens the store again at its first call; values it has got
- *   before stay valid, what its parent kept aside is the parent's. Not for signal handlers.
+ *   before stay valid, what its parent kept aside is the parent's. One in another pid namespace
+ * opens that one's store. Not for signal handlers.
  * - An open store has two descriptors. A program that closes them loses the store, no more.
  * - Never closed: a store is for as long as the process lives. A directory that is opened again is
  *   the store that is open already, with the budget that came last.
@@ -29,6 +30,7 @@
 #include <stdint.h>
 
 #include "base/hash.h"
+#include "base/tally.h"
 
 #define STK_STORE_ASIDE_BYTES (8u << 20)
 #define STK_STORE_ASIDE_LINKS 512
@@ -70,9 +72,19 @@ bool stk_store_link(struct stk_store *store, struct stk_hash128 from, struct stk
 /* What `from` stands for; false: nothing is known. */
 bool stk_store_follow(struct stk_store *store, struct stk_hash128 from, struct stk_hash128 *to);
 
-/* Whether a value of so many bytes would probably be kept: without a system call, for those who
- * would make it. */
+/* Whether a value of so many bytes would probably be kept: cheap, for those who would make it. */
 bool stk_store_admits(struct stk_store *store, size_t bytes);
+
+/*
+ * In a run of the command: the budget is what the command grants to the store that this value of
+ * STOKER_SAMPLES names, at any moment; another value's store, or another pid namespace's, keeps its
+ * own. The tally must stay mapped.
+ */
+void stk_store_join(struct stk_store *store, struct stk_tally *tally, const char *samples);
+
+/* Whether values should be made when they are wanted for the first time; else the second time, when
+ * the command has seen what its entries leave. */
+bool stk_store_at_first_touch(struct stk_store *store);
 
 /* Another budget from now on, in this process. A larger one is tried even where the last was full.
  */

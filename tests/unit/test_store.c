@@ -17,6 +17,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "store/env.h"
@@ -408,6 +409,41 @@ START_TEST(admits_and_other_budgets)
 }
 END_TEST
 
+/* Asked is whoever waits; with nobody waiting, the next one does not. */
+static bool is_asked(struct stk_tally *tally)
+{
+    struct timespec before, after;
+    clock_gettime(CLOCK_MONOTONIC, &before);
+    stk_tally_wait(tally, INT64_C(2000000000));
+    clock_gettime(CLOCK_MONOTONIC, &after);
+    return after.tv_sec - before.tv_sec < 2;
+}
+
+START_TEST(grants_of_the_command)
+{
+    ck_assert_int_eq(stk_tally_create(unit_path("tally")), 0);
+    struct stk_tally *tally = stk_tally_open(unit_path("tally"));
+    open_store(MB);
+    stk_store_join(store, tally, "here:1M");
+    ck_assert(stk_store_at_first_touch(store) && stk_store_admits(store, 1000));
+    stk_tally_grant(tally, "elsewhere", &(struct stk_tally_grant){0, false});
+    ck_assert(stk_store_at_first_touch(store) && put(1)); /* not for us */
+    stk_tally_grant(tally, "here:1M", &(struct stk_tally_grant){0, false});
+    ck_assert(!stk_store_at_first_touch(store) && !stk_store_admits(store, 1000) && !put(2));
+    ck_assert(!link_to(1, 1));
+    ck_assert(is_asked(tally));
+    stk_tally_grant(tally, "here:1M", &(struct stk_tally_grant){8 * MB, true});
+    ck_assert(stk_store_at_first_touch(store) && stk_store_admits(store, 4 * MB) && put(2));
+    ck_assert(link_to(1, 1));
+    stk_tally_grant(tally, "here:1M", &(struct stk_tally_grant){MB, false}); /* memory is short */
+    for (unsigned i = 100; stk_store_admits(store, MOST_BYTES); i++) {
+        put(i);
+        ck_assert_uint_le(stk_store_used_bytes(store), MB);
+    }
+    ck_assert(is_asked(tally) && has(1) && has(2));
+}
+END_TEST
+
 START_TEST(opened_again)
 {
     open_store(0);
@@ -704,6 +740,29 @@ START_TEST(pid_namespaces)
 }
 END_TEST
 
+/* A child in another namespace: its number may be another process's in its parent's store. */
+START_TEST(child_in_another_pid_namespace)
+{
+    UNIT_NEEDS_ROOT();
+    open_store(64 * MB);
+    ck_assert(put(1));
+    pid_t pid = fork();
+    if (pid == 0) {
+        if (unshare(CLONE_NEWPID) != 0) {
+            _exit(2);
+        }
+        if (fork() == 0) {
+            _exit(!has(1) && put(2) && has(2) ? 0 : 1);
+        }
+        int status;
+        wait(&status);
+        _exit(status == 0 && has(1) && !has(2) ? 0 : 1);
+    }
+    expect_children(1);
+    ck_assert(has(1) && !has(2));
+}
+END_TEST
+
 START_TEST(not_local)
 {
     UNIT_NEEDS_PRIVATE();
@@ -738,6 +797,7 @@ Suite *suite_store(void)
     tcase_add_test(one, budget);
     tcase_add_test(one, for_reading_only);
     tcase_add_test(one, admits_and_other_budgets);
+    tcase_add_test(one, grants_of_the_command);
     tcase_add_test(one, opened_again);
     tcase_add_test(one, links);
     tcase_add_test(one, links_wait_for_each_other);
@@ -761,6 +821,7 @@ Suite *suite_store(void)
     TCase *places = unit_case(suite, "store_places");
     tcase_add_test(places, other_boots_go);
     tcase_add_test(places, pid_namespaces);
+    tcase_add_test(places, child_in_another_pid_namespace);
     tcase_add_test(places, not_local);
     tcase_add_test(places, writable_by_others);
     return suite;

@@ -10,10 +10,12 @@
 
 #include <string.h>
 
+#include "base/tally.h"
 #include "store/store.h"
 
-#define KEY_BYTES 16
-#define CAPSULE   "stoker._samples_core.store"
+#define KEY_BYTES  16
+#define PATH_BYTES 1024
+#define CAPSULE    "stoker._samples_core.store"
 
 static struct stk_store *store_of(PyObject *capsule)
 {
@@ -46,6 +48,30 @@ static PyObject *samples_open(PyObject *module, PyObject *arguments)
     }
     Py_DECREF(directory);
     return store != NULL ? PyCapsule_New(store, CAPSULE, NULL) : NULL;
+}
+
+/* join(store, run, setting): follows what the command grants in that run to the store that it named
+ * so. Whether the run has a tally. */
+static PyObject *samples_join(PyObject *module, PyObject *arguments)
+{
+    (void)module;
+    PyObject *capsule, *run, *setting;
+    if (!PyArg_ParseTuple(arguments, "OO&O&", &capsule, PyUnicode_FSConverter, &run,
+                          PyUnicode_FSConverter, &setting)) {
+        return NULL;
+    }
+    char path[PATH_BYTES];
+    struct stk_tally *tally = NULL;
+    struct stk_store *store = store_of(capsule);
+    if (store != NULL && stk_tally_path(path, sizeof path, PyBytes_AsString(run))) {
+        tally = stk_tally_open(path);
+    }
+    if (tally != NULL) {
+        stk_store_join(store, tally, PyBytes_AsString(setting));
+    }
+    Py_DECREF(run);
+    Py_DECREF(setting);
+    return store != NULL ? PyBool_FromLong(tally != NULL) : NULL;
 }
 
 /* get(store, key): the value, a memoryview that may be kept; None where there is none. */
@@ -142,13 +168,10 @@ static PyObject *samples_key(PyObject *module, PyObject *arguments)
 }
 
 static PyMethodDef methods[] = {
-    {"open", samples_open, METH_VARARGS, NULL},
-    {"get", samples_get, METH_VARARGS, NULL},
-    {"put", samples_put, METH_VARARGS, NULL},
-    {"flush", samples_flush, METH_O, NULL},
-    {"counts", samples_counts, METH_O, NULL},
-    {"key", samples_key, METH_VARARGS, NULL},
-    {NULL, NULL, 0, NULL},
+    {"open", samples_open, METH_VARARGS, NULL}, {"join", samples_join, METH_VARARGS, NULL},
+    {"get", samples_get, METH_VARARGS, NULL},   {"put", samples_put, METH_VARARGS, NULL},
+    {"flush", samples_flush, METH_O, NULL},     {"counts", samples_counts, METH_O, NULL},
+    {"key", samples_key, METH_VARARGS, NULL},   {NULL, NULL, 0, NULL},
 };
 
 static struct PyModuleDef definition = {

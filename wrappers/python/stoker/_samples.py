@@ -2,15 +2,17 @@
 
 STOKER_SAMPLES says where: DIR[:SIZE], a directory on a local file system (a tmpfs, or a disk, where
 the store may be larger than memory) and what it may use of it. Unset or 0, or where the store cannot
-be opened, there is none, and everything is computed each time.
+be opened, there is none, and everything is computed each time. `stoker run` sets it, and then says by
+the run's tally how much may be used at any moment.
 """
 
 import atexit
 import os
+import re
 import shutil
 import warnings
 
-_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+_SIZE = re.compile(r"([0-9]+)(?:\.([0-9]*))?(?:([KMGTPkmgtp])i?)?B?")
 _SHARE = 4  # without a size: this part of what is free
 _COUNTS = "gets", "hits", "puts", "bytes", "refused", "damaged", "used_bytes"
 
@@ -18,10 +20,13 @@ _COUNTS = "gets", "hits", "puts", "bytes", "refused", "damaged", "used_bytes"
 class Store:
     """stoker._samples_core's functions, on one store; see store/store.h."""
 
-    def __init__(self, directory, budget):
+    def __init__(self, directory, budget, run="", setting=""):
+        """`run` and `setting`: of the command, whose grants are then followed."""
         from . import _samples_core
         self._core = _samples_core
         self._handle = _samples_core.open(directory, budget)
+        if run:
+            _samples_core.join(self._handle, run, setting)
         self.directory = directory
 
     def key(self, data):
@@ -43,14 +48,15 @@ class Store:
 
 
 def parse_size(text):
-    """Bytes of '512M' and the like; ValueError."""
-    number, unit = text.strip().upper().removesuffix("B").removesuffix("I"), ""
-    if number[-1:] in _UNITS:
-        number, unit = number[:-1], number[-1:]
-    size = int(float(number) * _UNITS[unit])
-    if size <= 0:
+    """Bytes of '512M' and the like, as the command reads them (base/text.c); ValueError."""
+    found = _SIZE.fullmatch(text)
+    if not found:
         raise ValueError(f"{text!r} is no size")
-    return size
+    whole, fraction, unit = found.groups()
+    one = 1024 ** " KMGTP".index((unit or " ").upper())
+    if int(whole) >= (1 << 62) // one:
+        raise ValueError(f"{text!r} is no size")
+    return int(whole) * one + int(int(f"{fraction or ''}000000000"[:9]) / 1e9 * one)
 
 
 def _setting(value):
@@ -83,7 +89,7 @@ def store():
     value = os.environ.get("STOKER_SAMPLES", "")
     if value not in ("", "0"):
         try:
-            _store = Store(*_setting(value))
+            _store = Store(*_setting(value), os.environ.get("STOKER_RUN", ""), value)
             _flush_at_exit(_store)
         except (ImportError, OSError, ValueError) as error:
             warnings.warn(f"STOKER_SAMPLES={value}: {error}: nothing is kept in a store",
