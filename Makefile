@@ -38,7 +38,7 @@ PRELOAD := $(wildcard preload/*.c)
 CLI := $(wildcard cli/*.c)
 # The kernels of this processor only; kernels/select.c knows which ones there are.
 MACHINE := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
-DECODE := $(wildcard decode/*.c decode/entropy/*.c decode/kernels/*.c decode/kernels/$(MACHINE)/*.c)
+DECODE := $(wildcard decode/*.c decode/entropy/*.c decode/form/*.c decode/kernels/*.c decode/kernels/$(MACHINE)/*.c)
 objects = $(patsubst %.c,$(B)/obj/%.o,$(1))
 
 .PHONY: all demo test test-all test-newest compatibility bench bench-peers format lint install uninstall clean help arrows

@@ -8,13 +8,19 @@
 #include "decode/passes.h"
 #include "decode/rows.h"
 
-static int read_header(struct stk_decoder *decoder, const void *bytes, size_t size,
-                       struct stk_jpeg_info *info)
+static int need_jpeg(struct stk_decoder *decoder)
 {
     if (!decoder->jpeg) {
         decoder->jpeg = stk_jpeg_new(decoder->kernels);
     }
-    return decoder->jpeg ? stk_jpeg_header(decoder->jpeg, bytes, size, info) : STK_DECODE_MEMORY;
+    return decoder->jpeg ? STK_DECODE_OK : STK_DECODE_MEMORY;
+}
+
+static int read_header(struct stk_decoder *decoder, const void *bytes, size_t size,
+                       struct stk_jpeg_info *info)
+{
+    int result = need_jpeg(decoder);
+    return result ? result : stk_jpeg_header(decoder->jpeg, bytes, size, info);
 }
 
 int stk_decode_probe(struct stk_decoder *decoder, const void *bytes, size_t size,
@@ -91,6 +97,41 @@ int stk_decode(struct stk_decoder *decoder, const void *bytes, size_t size,
 {
     struct stk_jpeg_info info;
     int result = read_header(decoder, bytes, size, &info);
+    if (!result) {
+        result = decode(decoder, &info, plan, target);
+    }
+    if (decoder->jpeg) {
+        stk_jpeg_stop(decoder->jpeg);
+    }
+    return result;
+}
+
+int stk_decode_keep(struct stk_decoder *decoder, const void *bytes, size_t size,
+                    const struct stk_plan *plan, const struct stk_target *target,
+                    struct stk_form *out)
+{
+    struct stk_jpeg_info info;
+    *out = (struct stk_form){NULL, 0};
+    int result = read_header(decoder, bytes, size, &info);
+    if (!result) {
+        stk_jpeg_keep(decoder->jpeg);
+        result = decode(decoder, &info, plan, target);
+    }
+    if (!result) {
+        *out = stk_jpeg_form(decoder->jpeg);
+    }
+    if (decoder->jpeg) {
+        stk_jpeg_stop(decoder->jpeg);
+    }
+    return result;
+}
+
+int stk_decode_form(struct stk_decoder *decoder, const void *data, size_t bytes,
+                    const struct stk_plan *plan, const struct stk_target *target)
+{
+    struct stk_jpeg_info info;
+    int result = need_jpeg(decoder);
+    result = result ? result : stk_jpeg_header_of_form(decoder->jpeg, data, bytes, &info);
     if (!result) {
         result = decode(decoder, &info, plan, target);
     }

@@ -5,8 +5,8 @@
  * exit and no signal is involved. One thread at a time may use a decoder; different decoders are
  * independent. After a fork the child may go on using its copy. Not for signal handlers. A decoder
  * keeps the scratch memory of the largest plan it saw (a few rows), 300 KB of tables, and of an
- * image's coefficients what one of a few megapixels needs; libjpeg's own needs are given back after
- * each image.
+ * image's coefficients and form what one of a few megapixels needs; libjpeg's own needs are given
+ * back after each image.
  *
  * Every error is negative and means "not decoded": the target then holds anything, and the caller
  * lets the reference library decode the same bytes, so that its pixels, warnings and errors are the
@@ -122,6 +122,42 @@ int stk_decode_probe(struct stk_decoder *decoder, const void *bytes, size_t size
  */
 int stk_decode(struct stk_decoder *decoder, const void *bytes, size_t size,
                const struct stk_plan *plan, const struct stk_target *target);
+
+/*
+ * A file's coefficient form (docs/coefficient-form.md): all that the file holds, in about as many
+ * bytes, and decoded in a part of the time. It is the same whatever the processor.
+ */
+struct stk_form {
+    const void *data;
+    size_t bytes;
+};
+
+/*
+ * As stk_decode(); besides, makes the file's form where it has one, else out->bytes is 0, which is
+ * no error. The form lies in the decoder's memory until the decoder's next call.
+ */
+int stk_decode_keep(struct stk_decoder *decoder, const void *bytes, size_t size,
+                    const struct stk_plan *plan, const struct stk_target *target,
+                    struct stk_form *out);
+
+/*
+ * The same pixels, from a form. The bytes may be any, and need not be aligned; they must not change
+ * meanwhile. CORRUPT: no sound form. UNSUPPORTED: one of another version. What a form cannot tell
+ * is whether it is that of the file: that is the business of who keeps it.
+ */
+int stk_decode_form(struct stk_decoder *decoder, const void *data, size_t bytes,
+                    const struct stk_plan *plan, const struct stk_target *target);
+
+/* What a form says of its file. */
+struct stk_form_source {
+    struct stk_jpeg_info info; /* what stk_decode_probe() said of it */
+    /* The file's own first bytes, up to and including its first SOS segment; in the form. */
+    const void *header;
+    size_t header_bytes;
+    uint64_t file_bytes;
+};
+/* Without decoding. Results as above. */
+int stk_decode_probe_form(const void *data, size_t bytes, struct stk_form_source *out);
 
 /* Pixels that are there already: rows of 1, 3 or 4 bytes a pixel. */
 struct stk_image {

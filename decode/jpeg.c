@@ -12,11 +12,16 @@
 
 #include <jpeglib.h>
 #include <jerror.h>
-#include <jpegint.h>
 
 #include "decode/entropy/entropy.h"
+#include "decode/form/make.h"
+#include "decode/form/player.h"
 #include "decode/limits.h"
 
+/* Of each kind of memory for forms, from one image to the next: that of a few megapixels. */
+#define KEPT_BYTES ((size_t)16 << 20)
+/* Of a form, for each block at least: half a byte for its mask, one for its DC. */
+#define LEAST_BITS_OF_FORM 12
 /* Columns that hold three of each component's, which may have a quarter of the image's. */
 #define NARROWEST 12
 
@@ -31,6 +36,12 @@ struct stk_jpeg {
     uint32_t lines; /* that are wanted, from the first on */
     bool played;    /* nothing failed, and no coefficients are libjpeg's */
     int result;     /* what the jump to `out` says */
+    /* Forms: whether the file is one, whether one is wanted of it; the one that was made. */
+    bool from_form, keep;
+    struct stk_form_view view;
+    struct stk_form_player player;
+    struct stk_packer packer;
+    struct stk_form form;
 };
 
 _Noreturn static void leave(j_common_ptr cinfo, int result)
@@ -115,6 +126,8 @@ struct stk_jpeg *stk_jpeg_new(const struct stk_kernels *kernels)
         return NULL;
     }
     set_callbacks(jpeg);
+    jpeg->player.kernels = kernels;
+    jpeg->player.unpacker.kernels = jpeg->packer.kernels = kernels->form;
     jpeg->entropy = stk_entropy_new(kernels);
     if (!jpeg->entropy) {
         free(jpeg);
@@ -128,6 +141,8 @@ void stk_jpeg_free(struct stk_jpeg *jpeg)
     if (jpeg) {
         stk_jpeg_stop(jpeg);
         stk_entropy_free(jpeg->entropy);
+        stk_form_player_free(&jpeg->player, 0);
+        stk_packer_free(&jpeg->packer, 0);
         free(jpeg);
     }
 }
@@ -138,6 +153,9 @@ void stk_jpeg_free(struct stk_jpeg *jpeg)
  */
 static void create(struct stk_jpeg *jpeg)
 {
+    jpeg->from_form = jpeg->keep = false;
+    jpeg->form = (struct stk_form){NULL, 0};
+    stk_packer_free(&jpeg->packer, KEPT_BYTES);
     jpeg_create_decompress(&jpeg->cinfo);
     jpeg->cinfo.progress = &jpeg->progress;
     jpeg->cinfo.mem->max_memory_to_use = STK_LIMIT_MEMORY;
@@ -149,6 +167,7 @@ void stk_jpeg_stop(struct stk_jpeg *jpeg)
         jpeg_destroy_decompress(&jpeg->cinfo);
     }
     stk_entropy_rest(jpeg->entropy);
+    stk_form_player_free(&jpeg->player, KEPT_BYTES);
 }
 
 /* ---- the header ---- */
@@ -233,10 +252,50 @@ int stk_jpeg_header(struct stk_jpeg *jpeg, const void *bytes, size_t size,
         return STK_DECODE_CORRUPT;
     }
     describe(cinfo, jpeg_has_multiple_scans(cinfo), info);
+    jpeg->view = (struct stk_form_view){
+        .source.header = bytes,
+        .source.header_bytes = size - cinfo->src->bytes_in_buffer,
+        .source.file_bytes = size,
+    };
     const uint8_t *end =
         find_end(cinfo->src->next_input_byte, (const uint8_t *)bytes + size, info->multiscan);
     info->end = end ? (size_t)(end - (const uint8_t *)bytes) : 0;
+    jpeg->view.source.info = *info;
     return STK_DECODE_OK;
+}
+
+int stk_jpeg_header_of_form(struct stk_jpeg *jpeg, const void *data, size_t bytes,
+                            struct stk_jpeg_info *info)
+{
+    struct stk_jpeg_info found;
+    if (setjmp(jpeg->out)) {
+        return jpeg->result;
+    }
+    create(jpeg);
+    int result = stk_form_open(&jpeg->view, data, bytes);
+    if (result) {
+        return result;
+    }
+    jpeg->from_form = true;
+    jpeg_mem_src(&jpeg->cinfo, jpeg->view.setup, jpeg->view.setup_bytes);
+    if (jpeg_read_header(&jpeg->cinfo, TRUE) != JPEG_HEADER_OK) {
+        return STK_DECODE_CORRUPT;
+    }
+    describe(&jpeg->cinfo, false, &found);
+    *info = jpeg->view.source.info;
+    bool same = found.width == info->width && found.height == info->height &&
+                found.components == info->components && found.color == info->color;
+    return same ? STK_DECODE_OK : STK_DECODE_CORRUPT;
+}
+
+void stk_jpeg_keep(struct stk_jpeg *jpeg)
+{
+    jpeg->keep = true;
+}
+
+struct stk_form stk_jpeg_form(const struct stk_jpeg *jpeg)
+{
+    return jpeg->form;
 }
 
 /* ---- scans ---- */
@@ -245,7 +304,12 @@ int stk_jpeg_header(struct stk_jpeg *jpeg, const void *bytes, size_t size,
 static void start_scan(j_decompress_ptr cinfo)
 {
     struct stk_jpeg *jpeg = cinfo->client_data;
-    if (stk_entropy_parse(jpeg->entropy, cinfo, jpeg->lines)) {
+    if (jpeg->from_form) {
+        if (!stk_entropy_knows(cinfo) ||
+            !stk_form_player_start(&jpeg->player, &jpeg->view, cinfo)) {
+            ERREXIT(cinfo, JERR_INPUT_EMPTY);
+        }
+    } else if (stk_entropy_parse(jpeg->entropy, cinfo, jpeg->lines)) {
         stk_entropy_play(jpeg->entropy, cinfo);
     } else {
         jpeg->played = false;
@@ -276,13 +340,30 @@ static void end_scan(j_decompress_ptr cinfo)
 static void start_decompress(struct stk_jpeg *jpeg, uint32_t lines)
 {
     struct jpeg_input_controller *input = jpeg->cinfo.inputctl;
-    jpeg->lines = lines;
+    jpeg->lines = jpeg->keep ? jpeg->cinfo.image_height : lines;
     jpeg->played = true;
     jpeg->begin_input = input->start_input_pass;
     jpeg->end_scan = input->finish_input_pass;
     input->start_input_pass = begin_input;
     input->finish_input_pass = end_scan;
+    if (jpeg->keep && jpeg->cinfo.arith_code) {
+        input->has_multiple_scans = TRUE; /* so that libjpeg collects the coefficients */
+    }
     jpeg_start_decompress(&jpeg->cinfo);
+}
+
+/* Of coefficients that are complete: the parser's, or those that libjpeg has collected. */
+static void make_form(struct stk_jpeg *jpeg)
+{
+    struct jpeg_decompress_struct *cinfo = &jpeg->cinfo;
+    bool made = false;
+    if (cinfo->inputctl->has_multiple_scans) {
+        made = stk_make_of_arrays(&jpeg->packer, &jpeg->view, cinfo, &jpeg->form);
+    } else if (jpeg->played) {
+        made = stk_make_of_scan(&jpeg->packer, &jpeg->view, stk_entropy_coefficients(jpeg->entropy),
+                                cinfo, &jpeg->form);
+    }
+    jpeg->form.bytes = made ? jpeg->form.bytes : 0;
 }
 
 /* ---- rows ---- */
@@ -299,11 +380,16 @@ static uint64_t count_blocks(const struct jpeg_decompress_struct *cinfo)
 }
 
 /* Turns away what claims to be far larger than its bytes can tell, before it costs anything. */
-static int check_size(const struct jpeg_decompress_struct *cinfo)
+static int check_size(const struct stk_jpeg *jpeg)
 {
+    const struct jpeg_decompress_struct *cinfo = &jpeg->cinfo;
     uint64_t blocks = count_blocks(cinfo), bits = 8 * (uint64_t)cinfo->src->bytes_in_buffer;
     if ((uint64_t)cinfo->image_width * cinfo->image_height > STK_LIMIT_PIXELS) {
         return STK_DECODE_MEMORY;
+    }
+    if (jpeg->from_form) {
+        bits = 8 * (uint64_t)jpeg->view.groups_bytes;
+        return blocks * LEAST_BITS_OF_FORM > bits ? STK_DECODE_CORRUPT : STK_DECODE_OK;
     }
     if (cinfo->arith_code) {
         return blocks > bits * STK_LIMIT_ARITHMETIC ? STK_DECODE_UNSUPPORTED : STK_DECODE_OK;
@@ -355,7 +441,7 @@ int stk_jpeg_start(struct stk_jpeg *jpeg, struct stk_region region, uint32_t byt
                    uint32_t *indent, uint32_t *row_pixels)
 {
     struct jpeg_decompress_struct *cinfo = &jpeg->cinfo;
-    int result = check_size(cinfo);
+    int result = check_size(jpeg);
     if (result) {
         return result;
     }
@@ -367,8 +453,13 @@ int stk_jpeg_start(struct stk_jpeg *jpeg, struct stk_region region, uint32_t byt
     if (is_incomplete(cinfo)) {
         return STK_DECODE_UNSUPPORTED;
     }
+    if (jpeg->keep) {
+        make_form(jpeg);
+    }
     crop_columns(cinfo, region, indent);
-    if (jpeg->played) {
+    if (jpeg->from_form) {
+        stk_form_player_crop(&jpeg->player, cinfo);
+    } else if (jpeg->played) {
         stk_entropy_crop(jpeg->entropy, cinfo);
     }
     *row_pixels = cinfo->output_width;

@@ -24,6 +24,13 @@ void stk_jpeg_free(struct stk_jpeg *jpeg);
 
 int stk_jpeg_header(struct stk_jpeg *jpeg, const void *bytes, size_t size,
                     struct stk_jpeg_info *info);
+/* The same for a form, whose bytes must stay until stk_jpeg_stop. */
+int stk_jpeg_header_of_form(struct stk_jpeg *jpeg, const void *data, size_t bytes,
+                            struct stk_jpeg_info *info);
+/* Before stk_jpeg_start: what there is a form of it is made then. */
+void stk_jpeg_keep(struct stk_jpeg *jpeg);
+/* Behind it: the form, until the next header; 0 bytes if there is none. */
+struct stk_form stk_jpeg_form(const struct stk_jpeg *jpeg);
 /*
  * Prepares rows of RGB (3 bytes a pixel) or RGBX (4). They begin at column region.left - *indent
  * and are *row_pixels wide, as libjpeg decodes whole units only; the image's whole width as it is.

@@ -83,8 +83,7 @@ void stk_entropy_step_back(struct stk_entropy *entropy, struct jpeg_decompress_s
     cinfo->entropy->start_pass(cinfo);
 }
 
-/* Sequential, Huffman codes, eight bits. */
-static bool is_known(const struct jpeg_decompress_struct *cinfo)
+bool stk_entropy_knows(const struct jpeg_decompress_struct *cinfo)
 {
     return !cinfo->arith_code && !cinfo->progressive_mode && cinfo->data_precision == 8 &&
            cinfo->Ss == 0 && cinfo->Se == DCTSIZE2 - 1 && cinfo->Ah == 0 && cinfo->Al == 0 &&
@@ -149,7 +148,7 @@ bool stk_entropy_parse(struct stk_entropy *entropy, const struct jpeg_decompress
 {
     struct stk_scan *scan = &entropy->scan;
     uint64_t mcus = (uint64_t)cinfo->MCUs_per_row * cinfo->MCU_rows_in_scan;
-    if (entropy->off || !is_known(cinfo) || mcus > UINT32_MAX / STK_MCU_BLOCKS ||
+    if (entropy->off || !stk_entropy_knows(cinfo) || mcus > UINT32_MAX / STK_MCU_BLOCKS ||
         !find_blocks(entropy, cinfo)) {
         return false;
     }
@@ -158,6 +157,11 @@ bool stk_entropy_parse(struct stk_entropy *entropy, const struct jpeg_decompress
     scan->wanted = scan->more_scans ? scan->mcus : mcus_of(cinfo, lines);
     scan->coefficients.interval = cinfo->restart_interval;
     return stk_scan_parse(scan, cinfo->src->next_input_byte, cinfo->src->bytes_in_buffer);
+}
+
+const struct stk_coefficients *stk_entropy_coefficients(const struct stk_entropy *entropy)
+{
+    return &entropy->scan.coefficients;
 }
 
 void stk_entropy_play(struct stk_entropy *entropy, struct jpeg_decompress_struct *cinfo)

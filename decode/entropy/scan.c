@@ -1,7 +1,7 @@
 /* A scan from its bytes to its coefficients: memory, tables, and which way is taken. */
 #include "decode/entropy/scan.h"
 
-#include <stdlib.h>
+#include <string.h>
 
 /* A larger one is nobody's training sample. */
 #define MOST_BYTES (64u << 20)
@@ -13,25 +13,12 @@
 #define BLOCKS_TOO_FAR 64
 #define ROOMS          5
 
-static void *get_room(struct stk_room *room, size_t bytes)
-{
-    if (room->bytes < bytes) {
-        free(room->data);
-        room->data = malloc(bytes);
-        room->bytes = room->data ? bytes : 0;
-    }
-    return room->data;
-}
-
 void stk_scan_free(struct stk_scan *scan, size_t but)
 {
     struct stk_room *const rooms[ROOMS] = {&scan->bytes_room, &scan->values_room, &scan->masks_room,
                                            &scan->wide_room, &scan->intervals_room};
     for (size_t i = 0; i < ROOMS; i++) {
-        if (rooms[i]->bytes > but) {
-            free(rooms[i]->data);
-            *rooms[i] = (struct stk_room){0};
-        }
+        stk_room_free(rooms[i], but);
     }
 }
 
@@ -105,10 +92,10 @@ static bool get_areas(struct stk_scan *scan, uint32_t areas, uint32_t more)
     uint64_t values = VALUES_A_BYTE * bytes + (uint64_t)areas * VALUES_TOO_FAR;
     masks += (uint64_t)areas * (BLOCKS_TOO_FAR + 1);
     scan->free_area = (struct stk_area){
-        .values = get_room(&scan->values_room, values + STK_VALUE_SLACK),
-        .masks = get_room(&scan->masks_room, masks * sizeof(uint64_t)),
-        .wide = get_room(&scan->wide_room,
-                         (bytes + (uint64_t)areas * VALUES_TOO_FAR) * sizeof(struct stk_wide)),
+        .values = stk_room_get(&scan->values_room, values + STK_VALUE_SLACK),
+        .masks = stk_room_get(&scan->masks_room, masks * sizeof(uint64_t)),
+        .wide = stk_room_get(&scan->wide_room,
+                             (bytes + (uint64_t)areas * VALUES_TOO_FAR) * sizeof(struct stk_wide)),
     };
     scan->coefficients.values = scan->free_area.values;
     return scan->free_area.values && scan->free_area.masks && scan->free_area.wide;
@@ -119,8 +106,8 @@ static bool unstuff(struct stk_scan *scan, const uint8_t *bytes, size_t size)
     uint32_t interval = scan->coefficients.interval;
     scan->intervals.count = interval ? (scan->mcus + interval - 1) / interval : 1;
     scan->intervals.begin =
-        get_room(&scan->intervals_room, ((size_t)scan->intervals.count + 1) * sizeof(uint32_t));
-    uint8_t *out = get_room(&scan->bytes_room, size + STK_SCAN_SLACK);
+        stk_room_get(&scan->intervals_room, ((size_t)scan->intervals.count + 1) * sizeof(uint32_t));
+    uint8_t *out = stk_room_get(&scan->bytes_room, size + STK_SCAN_SLACK);
     if (!out || !scan->intervals.begin) {
         return false;
     }

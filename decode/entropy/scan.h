@@ -16,6 +16,7 @@
 
 #include "decode/entropy/coefficients.h"
 #include "decode/entropy/cursor.h"
+#include "decode/entropy/room.h"
 #include "decode/entropy/unstuff.h"
 
 #define STK_MOST_CURSORS 4
@@ -47,10 +48,7 @@ struct stk_scan {
     size_t end; /* of the scan's bytes: a marker stands there */
 
     /* Memory, kept from one scan to the next. */
-    struct stk_room {
-        void *data;
-        size_t bytes;
-    } bytes_room, values_room, masks_room, wide_room, intervals_room;
+    struct stk_room bytes_room, values_room, masks_room, wide_room, intervals_room;
 
     /* During the parse. */
     const uint8_t *bytes;

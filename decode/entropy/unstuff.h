@@ -16,9 +16,9 @@ struct stk_intervals {
 };
 
 /*
- * `out` has room for `size` bytes. Returns how many there are, and in `*end` where the marker stands
- * that ends the scan: EOI, or another one if more scans may follow. -1: another marker, one in the
- * wrong place, none at all, or as many intervals as there should not be.
+ * `out` has room for `size` bytes. Returns how many there are, and in `*end` where the marker
+ * stands that ends the scan: EOI, or another one if more scans may follow. -1: another marker, one
+ * in the wrong place, none at all, or as many intervals as there should not be.
  */
 int64_t stk_unstuff(uint8_t *out, const uint8_t *bytes, size_t size, bool more_scans,
                     const struct stk_intervals *intervals, size_t *end);

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "decode/entropy/cursor.h"
+#include "decode/form/planes.h"
 
 #define STK_WEIGHT_BITS 22
 
@@ -71,6 +72,7 @@ struct stk_kernels {
      */
     stk_lockstep *lockstep;
     unsigned (*expand)(int16_t block[64], uint64_t mask, const int8_t *values);
+    const struct stk_form_kernels *form;
 };
 
 /* The best table for this machine, or the one that STOKER_SIMD names. */

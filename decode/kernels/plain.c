@@ -150,4 +150,5 @@ const struct stk_kernels stk_kernels_c = {
     .float_planes = stk_plain_float_planes,
     .lockstep = stk_plain_lockstep,
     .expand = stk_plain_expand,
+    .form = &stk_form_plain,
 };

@@ -26,6 +26,15 @@ class Target(c.Structure):
                 ("bytes", c.c_size_t)]
 
 
+class Form(c.Structure):
+    _fields_ = [("data", c.c_void_p), ("bytes", c.c_size_t)]
+
+
+class FormSource(c.Structure):
+    _fields_ = [("info", Info), ("header", c.c_void_p), ("header_bytes", c.c_size_t),
+                ("file_bytes", c.c_uint64)]
+
+
 class Source(c.Structure):
     _fields_ = [("data", c.c_char_p), ("width", c.c_uint32), ("height", c.c_uint32),
                 ("channels", c.c_uint32), ("row_bytes", c.c_size_t),
@@ -41,6 +50,9 @@ def load():
     sized = [c.c_void_p, c.c_char_p, c.c_size_t]
     library.test_probe.argtypes = sized + [c.POINTER(Info)]
     library.test_decode.argtypes = sized + [c.POINTER(Plan), c.POINTER(Target)]
+    library.test_keep.argtypes = library.test_decode.argtypes + [c.POINTER(Form)]
+    library.test_form.argtypes = library.test_decode.argtypes
+    library.test_probe_form.argtypes = [c.c_char_p, c.c_size_t, c.POINTER(FormSource)]
     library.test_transform.argtypes = [c.c_void_p, c.POINTER(Source), c.POINTER(Plan),
                                        c.POINTER(Target)]
     return library
@@ -87,6 +99,18 @@ class Decoder:
         return self._into(plan, lambda target: LIBRARY.test_decode(
             self.handle, data, len(data), plan, target))
 
+    def keep(self, data, plan):
+        """(result, the target's bytes, the form's bytes)"""
+        form = Form()
+        result = self._into(plan, lambda target: LIBRARY.test_keep(
+            self.handle, data, len(data), plan, target, form))
+        return result + (c.string_at(form.data, form.bytes),)
+
+    def decode_form(self, form, plan):
+        """(result, the target's bytes)"""
+        return self._into(plan, lambda target: LIBRARY.test_form(
+            self.handle, form, len(form), plan, target))
+
     def transform(self, pixels, size, channels, plan, unused=0, pieces=None):
         """`pieces`: that many rows lie together; all of them if it is None."""
         row = size[0] * channels
@@ -113,6 +137,14 @@ class Decoder:
         result = call(target)
         assert memory.raw[size:] == b"\xa5" * 64, "written behind the target"
         return result, memory.raw[:size]
+
+
+def probe_form(form):
+    """(result, Info, the file's header, the file's size)"""
+    source = FormSource()
+    result = LIBRARY.test_probe_form(form, len(form), source)
+    return (result, source.info, c.string_at(source.header, source.header_bytes),
+            source.file_bytes)
 
 
 def in_pieces(pixels, row, rows):

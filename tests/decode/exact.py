@@ -129,6 +129,29 @@ def decoded_otherwise(name, one, case, data):
     return result, None
 
 
+def second_touch(case, data):
+    """
+    (name, way, (result, pixels)) of each kind of kernel: with making the form, and from it; and
+    what is wrong with the forms.
+    """
+    found, wrong, forms = [], [], {}
+    for name, one in DECODERS.items():
+        result, pixels, forms[name] = one.keep(data, plan_of(case))
+        found.append((name, "keep", (result, pixels)))
+    wanted = forms["c"]
+    if not wanted:
+        return found, ["no form"]
+    wrong += ["the form by %s is another one" % name for name in forms if forms[name] != wanted]
+    found += [(name, "form", one.decode_form(wanted, plan_of(case)))
+              for name, one in DECODERS.items()]
+    result, info, header, size = decoder.probe_form(wanted)
+    probed = MORE_DECODERS["libjpeg"].probe(data)[1]
+    if result != decoder.OK or bytes(info) != bytes(probed) or size != len(data) or \
+            not data.startswith(header) or data.find(b"\xff\xda") >= len(header):
+        wrong.append("the form says something else of its file")
+    return found, wrong
+
+
 def differences(seed):
     """What differs, as lines; none is what is wanted."""
     case = Case(seed)
@@ -140,6 +163,9 @@ def differences(seed):
         result, wrong = decoded_otherwise(name, one, case, data)
         results.append((name, "decode", result))
         found += [wrong] if wrong else []
+    more, wrong = second_touch(case, data)
+    results += more
+    found += wrong
     for name, one in DECODERS.items():
         results.append((name, "transform", one.transform(
             image.tobytes(), image.size, 1 if image.mode == "L" else 3, plan)))

@@ -11,6 +11,12 @@ EXPORT int test_probe(struct stk_decoder *decoder, const void *bytes, size_t siz
                       struct stk_jpeg_info *out);
 EXPORT int test_decode(struct stk_decoder *decoder, const void *bytes, size_t size,
                        const struct stk_plan *plan, const struct stk_target *target);
+EXPORT int test_keep(struct stk_decoder *decoder, const void *bytes, size_t size,
+                     const struct stk_plan *plan, const struct stk_target *target,
+                     struct stk_form *out);
+EXPORT int test_form(struct stk_decoder *decoder, const void *data, size_t bytes,
+                     const struct stk_plan *plan, const struct stk_target *target);
+EXPORT int test_probe_form(const void *data, size_t bytes, struct stk_form_source *out);
 EXPORT int test_transform(struct stk_decoder *decoder, const struct stk_image *image,
                           const struct stk_plan *plan, const struct stk_target *target);
 EXPORT void test_table(float table[256], const float *mean, const float *std);
@@ -37,6 +43,23 @@ int test_decode(struct stk_decoder *decoder, const void *bytes, size_t size,
                 const struct stk_plan *plan, const struct stk_target *target)
 {
     return stk_decode(decoder, bytes, size, plan, target);
+}
+
+int test_keep(struct stk_decoder *decoder, const void *bytes, size_t size,
+              const struct stk_plan *plan, const struct stk_target *target, struct stk_form *out)
+{
+    return stk_decode_keep(decoder, bytes, size, plan, target, out);
+}
+
+int test_form(struct stk_decoder *decoder, const void *data, size_t bytes,
+              const struct stk_plan *plan, const struct stk_target *target)
+{
+    return stk_decode_form(decoder, data, bytes, plan, target);
+}
+
+int test_probe_form(const void *data, size_t bytes, struct stk_form_source *out)
+{
+    return stk_decode_probe_form(data, bytes, out);
 }
 
 int test_transform(struct stk_decoder *decoder, const struct stk_image *image,

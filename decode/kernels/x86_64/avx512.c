@@ -275,4 +275,5 @@ const struct stk_kernels stk_kernels_avx512 = {
     .needs_bytes = 1,
     .lockstep = stk_bmi2_lockstep,
     .expand = expand,
+    .form = &stk_form_plain,
 };

@@ -1,0 +1,159 @@
+/* MCU by MCU from a form's groups to libjpeg. */
+#include "decode/form/player.h"
+
+#include <jerror.h>
+#include <string.h>
+
+#include "decode/entropy/zigzag.h"
+
+/* Unpacks the group in which an MCU is. */
+static void begin_group(j_decompress_ptr cinfo, struct stk_form_player *player, uint32_t mcu)
+{
+    const uint8_t *begin, *end;
+    uint32_t number = mcu / player->group_mcus;
+    struct stk_group *group = &player->unpacker.group;
+    player->at = number * player->group_mcus;
+    player->end = player->mcus - player->at < player->group_mcus ? player->mcus
+                                                                 : player->at + player->group_mcus;
+    group->blocks = (player->end - player->at) * player->mcu_blocks;
+    if (!stk_form_find_group(player->view, number, &begin, &end)) {
+        ERREXIT(cinfo, JERR_INPUT_EMPTY);
+    }
+    int result = stk_unpacker_read(&player->unpacker, begin, end);
+    if (result == STK_DECODE_MEMORY) {
+        ERREXIT1(cinfo, JERR_OUT_OF_MEMORY, 0);
+    } else if (result) {
+        ERREXIT(cinfo, JERR_INPUT_EMPTY);
+    }
+    player->masks = group->masks;
+    player->dc = group->dc;
+    player->values = group->values;
+    player->wide = group->wide;
+    memset(player->last_dc, 0, sizeof player->last_dc);
+}
+
+static unsigned position_of(uint64_t mask, unsigned place)
+{
+    for (; place > 0; place--) {
+        mask &= mask - 1;
+    }
+    return (unsigned)__builtin_ctzll(mask);
+}
+
+static void put_wide(struct stk_form_player *player, int16_t *block, uint64_t mask, uint32_t first,
+                     uint32_t end)
+{
+    for (; player->wide->at < end; player->wide++) {
+        unsigned position = position_of(mask, player->wide->at - first);
+        block[stk_zigzag[position]] = (int16_t)player->wide->value;
+    }
+}
+
+static void play_block(struct stk_form_player *player, int16_t *block, unsigned component)
+{
+    uint64_t mask = *player->masks++;
+    const int8_t *values = player->values, *all = player->unpacker.group.values;
+    player->values += player->kernels->expand(block, mask, values);
+    uint32_t end = (uint32_t)(player->values - all);
+    if (__builtin_expect(player->wide->at < end, 0)) {
+        put_wide(player, block, mask, (uint32_t)(values - all), end);
+    }
+    player->last_dc[component] += (unsigned)*player->dc++;
+    block[0] = (int16_t)player->last_dc[component];
+}
+
+/* In plain operations: where there is no instruction for it, compilers call a function. */
+static unsigned count_ones(uint64_t word)
+{
+    word -= word >> 1 & UINT64_C(0x5555555555555555);
+    word = (word & UINT64_C(0x3333333333333333)) + (word >> 2 & UINT64_C(0x3333333333333333));
+    word = (word + (word >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+    return (unsigned)(word * UINT64_C(0x0101010101010101) >> 56);
+}
+
+static void skip_mcu(struct stk_form_player *player)
+{
+    for (unsigned i = 0; i < player->mcu_blocks; i++) {
+        player->values += count_ones(*player->masks++);
+        player->last_dc[player->component[i]] += (unsigned)*player->dc++;
+    }
+    uint32_t end = (uint32_t)(player->values - player->unpacker.group.values);
+    while (player->wide->at < end) {
+        player->wide++;
+    }
+    player->at++;
+}
+
+/* Nobody looks at it. It is left behind when one of its group is wanted. */
+static void pass_mcu(struct stk_form_player *player)
+{
+    player->next++;
+    player->column = player->column + 1 < player->columns ? player->column + 1 : 0;
+}
+
+static boolean play_mcu(j_decompress_ptr cinfo, JBLOCKROW *out)
+{
+    struct stk_form_player *player = (struct stk_form_player *)(void *)cinfo->entropy;
+    if (player->next >= player->mcus) {
+        ERREXIT(cinfo, JERR_INPUT_EMPTY);
+    }
+    if (!out || player->column < player->first_column || player->column > player->last_column) {
+        pass_mcu(player);
+        return TRUE;
+    }
+    if (player->next >= player->end) {
+        begin_group(cinfo, player, player->next);
+    }
+    while (player->at < player->next) {
+        skip_mcu(player);
+    }
+    for (unsigned i = 0; i < player->mcu_blocks; i++) {
+        play_block(player, out[i][0], player->component[i]);
+    }
+    player->at++;
+    pass_mcu(player);
+    return TRUE;
+}
+
+static void start_nothing(j_decompress_ptr cinfo)
+{
+    (void)cinfo;
+}
+
+bool stk_form_player_start(struct stk_form_player *player, const struct stk_form_view *view,
+                           struct jpeg_decompress_struct *cinfo)
+{
+    uint32_t rows = cinfo->MCU_rows_in_scan, blocks = (uint32_t)cinfo->blocks_in_MCU;
+    if (blocks > STK_MCU_BLOCKS || cinfo->inputctl->has_multiple_scans ||
+        cinfo->comps_in_scan != cinfo->num_components ||
+        view->group_count != (rows + view->group_rows - 1) / view->group_rows) {
+        return false;
+    }
+    player->pub.start_pass = start_nothing;
+    player->pub.decode_mcu = play_mcu;
+    player->view = view;
+    player->next = player->at = player->end = player->column = 0;
+    player->columns = cinfo->MCUs_per_row;
+    player->mcus = rows * player->columns;
+    player->group_mcus = view->group_rows * player->columns;
+    player->mcu_blocks = blocks;
+    for (uint32_t i = 0; i < blocks; i++) {
+        player->component[i] = (uint8_t)cinfo->MCU_membership[i];
+    }
+    player->first_column = 0;
+    player->last_column = player->columns;
+    cinfo->entropy = &player->pub;
+    return true;
+}
+
+void stk_form_player_crop(struct stk_form_player *player,
+                          const struct jpeg_decompress_struct *cinfo)
+{
+    player->first_column = cinfo->master->first_iMCU_col;
+    player->last_column = cinfo->master->last_iMCU_col;
+}
+
+void stk_form_player_free(struct stk_form_player *player, size_t but)
+{
+    stk_unpacker_free(&player->unpacker, but);
+}

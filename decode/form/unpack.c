@@ -1,0 +1,145 @@
+/*
+ * Nothing in a group says how long its parts are but what stands in those before; each length is
+ * compared with what is left before the part is touched.
+ */
+#include "decode/form/unpack.h"
+
+/* What is left of the group. */
+struct rest {
+    const uint8_t *at, *end;
+};
+
+/* NULL: there are not that many. */
+static const uint8_t *take(struct rest *rest, size_t bytes)
+{
+    if (bytes > (size_t)(rest->end - rest->at)) {
+        return NULL;
+    }
+    rest->at += bytes;
+    return rest->at - bytes;
+}
+
+static bool read_masks(struct stk_unpacker *unpacker, struct rest *rest)
+{
+    struct stk_group *group = &unpacker->group;
+    const struct stk_form_kernels *kernels = unpacker->kernels;
+    const uint8_t *halves = take(rest, ((size_t)group->blocks + 1) / 2);
+    const uint8_t *bytes = halves ? take(rest, kernels->sum_halves(halves, group->blocks)) : NULL;
+    if (!bytes) {
+        return false;
+    }
+    group->count = (uint32_t)kernels->unpack_masks(group->masks, halves, bytes, group->blocks);
+    return true;
+}
+
+static bool read_dc(struct stk_unpacker *unpacker, struct rest *rest)
+{
+    struct stk_group *group = &unpacker->group;
+    const int8_t *bytes = (const int8_t *)take(rest, group->blocks);
+    size_t escapes = bytes ? unpacker->kernels->unpack_dc(group->dc, bytes, group->blocks) : 0;
+    const uint8_t *at = bytes ? take(rest, 2 * escapes) : NULL;
+    for (size_t i = 0; at && escapes > 0; i++) {
+        if (group->dc[i] == STK_DC_ESCAPE) {
+            group->dc[i] = (int16_t)stk_get_little(at, 2);
+            at += 2;
+            escapes--;
+        }
+    }
+    return at;
+}
+
+/* Where the planes of a level are, and how many values it has. */
+struct level {
+    const uint8_t *bits, *flags;
+    size_t count;
+};
+
+/* How many belong to a level, the flags of the one before it say. */
+static bool find_levels(const struct stk_unpacker *unpacker, struct rest *rest,
+                        struct level levels[STK_FORM_LEVELS])
+{
+    size_t count = unpacker->group.count;
+    for (int k = 0; k < STK_FORM_LEVELS; k++) {
+        size_t plane = stk_plane_bytes(count);
+        bool last = k == STK_FORM_LEVELS - 1;
+        levels[k] = (struct level){.count = count, .bits = take(rest, plane)};
+        levels[k].flags = last ? NULL : take(rest, plane);
+        if (!levels[k].bits || !(last || levels[k].flags)) {
+            return false;
+        }
+        count = last ? 0 : unpacker->kernels->count_ones(levels[k].flags, count);
+    }
+    return true;
+}
+
+/* From the last level to the first, whose values are the group's. */
+static void join_levels(struct stk_unpacker *unpacker, const struct level levels[STK_FORM_LEVELS])
+{
+    const struct stk_form_kernels *kernels = unpacker->kernels;
+    for (int k = STK_FORM_LEVELS - 1; k > 0; k--) {
+        if (levels[k].count > 0) {
+            kernels->unpack_bits(unpacker->levels[k % 2].data, levels[k].bits, levels[k].flags,
+                                 unpacker->levels[(k + 1) % 2].data, levels[k].count);
+        }
+    }
+    kernels->unpack_signs(unpacker->group.values, levels[0].bits, levels[0].flags,
+                          unpacker->levels[1].data, levels[0].count);
+}
+
+static int read_escapes(struct stk_unpacker *unpacker, struct rest *rest, size_t count)
+{
+    struct stk_group *group = &unpacker->group;
+    const uint8_t *at = take(rest, 2 * count);
+    if (!at || !stk_group_reserve_wide(group, count)) {
+        return at ? STK_DECODE_MEMORY : STK_DECODE_CORRUPT;
+    }
+    struct stk_wide *wide = group->wide;
+    for (uint32_t i = 0; count > 0; i++) {
+        int value = (int)group->values[i];
+        if (value == STK_GROUP_LARGEST || value == -STK_GROUP_LARGEST) {
+            *wide++ = (struct stk_wide){i, (int16_t)stk_get_little(at, 2)};
+            at += 2;
+            count--;
+        }
+    }
+    wide->at = STK_WIDE_END;
+    return STK_DECODE_OK;
+}
+
+static int read_values(struct stk_unpacker *unpacker, struct rest *rest)
+{
+    struct stk_group *group = &unpacker->group;
+    struct level levels[STK_FORM_LEVELS];
+    if (!find_levels(unpacker, rest, levels)) {
+        return STK_DECODE_CORRUPT;
+    }
+    if (!stk_group_reserve_values(group, group->count) ||
+        !stk_room_get(&unpacker->levels[0], group->count + STK_PLANES_SLACK) ||
+        !stk_room_get(&unpacker->levels[1], group->count + STK_PLANES_SLACK)) {
+        return STK_DECODE_MEMORY;
+    }
+    join_levels(unpacker, levels);
+    bool large = levels[STK_FORM_LEVELS - 1].count > 0;
+    return read_escapes(unpacker, rest,
+                        large ? unpacker->kernels->count_largest(group->values, group->count) : 0);
+}
+
+int stk_unpacker_read(struct stk_unpacker *unpacker, const uint8_t *begin, const uint8_t *end)
+{
+    struct rest rest = {begin, end};
+    if (!stk_group_reserve_blocks(&unpacker->group, unpacker->group.blocks)) {
+        return STK_DECODE_MEMORY;
+    }
+    if (!read_masks(unpacker, &rest) || !read_dc(unpacker, &rest)) {
+        return STK_DECODE_CORRUPT;
+    }
+    int result = read_values(unpacker, &rest);
+    return !result && rest.at != rest.end ? STK_DECODE_CORRUPT : result;
+}
+
+void stk_unpacker_free(struct stk_unpacker *unpacker, size_t but)
+{
+    stk_group_free(&unpacker->group, but);
+    stk_room_free(&unpacker->levels[0], but);
+    stk_room_free(&unpacker->levels[1], but);
+}
