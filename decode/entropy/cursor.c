@@ -73,6 +73,9 @@ bool stk_cursor_step(struct stk_cursor *cursor)
     }
     uint32_t four = (uint32_t)(entry >> 16);
     memcpy(cursor->values, &four, sizeof four);
+    if (entry & STK_ENTRY_WIDE) {
+        stk_cursor_note_wide(cursor, cursor->values, stk_entry_wide_value(entry));
+    }
     cursor->values += stk_entry_values(entry);
     *cursor->masks |= stk_entry_mask(entry) << position;
     cursor->in += taken >> 3;

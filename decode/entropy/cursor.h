@@ -98,8 +98,9 @@ bool stk_cursor_step(struct stk_cursor *cursor);
 /*
  * Several cursors in lock-step, until one of them has reached an end of its own or meets what it
  * cannot read: that one's number is returned then, else -1. A cursor is past its in_end by 32 bytes
- * at most, and past its masks_end by 5 masks.
+ * at most, and past its masks_end by STK_MASKS_TOO_FAR masks.
  */
+#define STK_MASKS_TOO_FAR 160
 typedef int stk_lockstep(struct stk_cursor *const *cursors, unsigned count);
 
 #endif

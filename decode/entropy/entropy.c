@@ -39,7 +39,7 @@ struct stk_entropy *stk_entropy_new(const struct stk_kernels *kernels)
         entropy->off = wish && strcmp(wish, "libjpeg") == 0;
         entropy->scan.lockstep = kernels->lockstep;
         choose_cursors(&entropy->scan);
-        entropy->tables = stk_table_cache_new();
+        entropy->tables = stk_table_cache_new(kernels->wide_tables);
     }
     if (entropy && !entropy->tables) {
         free(entropy);

@@ -10,7 +10,7 @@
 #define BLOCKS_A_BYTE 4
 /* What a cursor writes too far: a round of the lock-step, and up to three MCUs. */
 #define VALUES_TOO_FAR 1024
-#define BLOCKS_TOO_FAR 64
+#define BLOCKS_TOO_FAR (STK_MASKS_TOO_FAR + 64)
 #define ROOMS          5
 
 void stk_scan_free(struct stk_scan *scan, size_t but)

@@ -10,15 +10,18 @@
 /* As many as an image can have, and one. */
 #define PAIRS       5
 #define MOST_VALUES 3
+_Static_assert(PAIRS + STK_LARGE_BITS - 1 < 16, "an entry has four bits for the next table");
+_Static_assert(STK_LARGE_BITS <= STK_TABLE_BITS, "a table of values is looked up once");
 /* A mask's bits: what advances further does not share an entry. */
 #define MOST_ADVANCE 13
 
 /* Values stand behind the AC tables, so that entries of each of these can say how far. */
 struct stk_table_cache {
     uint64_t clock;
+    unsigned value_bits; /* the largest size of a value that entries lead to the table of */
     struct stk_tables_pair pairs[PAIRS];
     uint64_t ac[PAIRS][STK_TABLE_ENTRIES];
-    uint64_t values[STK_SMALL_BITS][STK_TABLE_ENTRIES];
+    uint64_t values[STK_LARGE_BITS][STK_TABLE_ENTRIES];
     uint64_t dc[PAIRS][STK_TABLE_ENTRIES];
     /* Tables of all smaller widths: that of w bits begins at entry 1 << w. */
     uint64_t narrow[STK_TABLE_ENTRIES];
@@ -67,7 +70,7 @@ struct filling {
     unsigned width;         /* in bits */
     const uint64_t *narrow; /* the tables of smaller widths */
     /* At full width: how many tables behind this one's AC table those of values begin. */
-    unsigned values_behind;
+    unsigned values_behind, value_bits;
     bool full;
 };
 
@@ -88,7 +91,8 @@ static void put_all(const struct filling *to, uint32_t prefix, unsigned length, 
     }
 }
 
-/* A symbol whose value takes more bits than are left, or than a byte has. */
+/* A symbol whose value takes more bits than are left, or than a byte has. Sixteen tables of values
+ * can be told apart. */
 static void put_open(const struct filling *to, uint32_t prefix, unsigned length, unsigned size,
                      unsigned run)
 {
@@ -96,7 +100,7 @@ static void put_open(const struct filling *to, uint32_t prefix, unsigned length,
         return; /* where it comes second, it waits for the next step */
     }
     uint64_t entry = stk_open_entry(length, size, run);
-    if (size <= STK_SMALL_BITS) {
+    if (size <= to->value_bits) {
         entry = make_entry(length, run, 0) | (uint64_t)(to->values_behind + size - 1) << 40;
     }
     put_all(to, prefix, length, entry);
@@ -155,15 +159,21 @@ static void fill_values(uint64_t *table, unsigned size)
     for (size_t i = 0; i < STK_TABLE_ENTRIES; i++) {
         int value = stk_value_of((unsigned)(i >> left), size);
         table[i] = add_value(make_entry(size, 1, 0), value, 0);
+        if (size > STK_SMALL_BITS) {
+            table[i] |= STK_ENTRY_WIDE | (uint64_t)(uint16_t)value << 16;
+        }
     }
 }
 
 /* ---- the cache ---- */
 
-struct stk_table_cache *stk_table_cache_new(void)
+struct stk_table_cache *stk_table_cache_new(bool wide)
 {
     struct stk_table_cache *cache = calloc(1, sizeof *cache);
-    for (unsigned i = 0; cache && i < STK_SMALL_BITS; i++) {
+    if (cache) {
+        cache->value_bits = wide ? STK_LARGE_BITS : STK_SMALL_BITS;
+    }
+    for (unsigned i = 0; cache && i < cache->value_bits; i++) {
         fill_values(cache->values[i], i + 1);
     }
     for (unsigned i = 0; cache && i < PAIRS; i++) {
@@ -182,7 +192,8 @@ void stk_table_cache_free(struct stk_table_cache *cache)
 static void make_pair(struct stk_table_cache *cache, unsigned number)
 {
     const struct stk_tables_pair *pair = &cache->pairs[number];
-    struct filling to = {.narrow = cache->narrow, .values_behind = PAIRS - number};
+    struct filling to = {
+        .narrow = cache->narrow, .values_behind = PAIRS - number, .value_bits = cache->value_bits};
     for (to.width = 0; to.width < STK_TABLE_BITS; to.width++) {
         to.table = cache->narrow + ((size_t)1 << to.width);
         fill(&to, &pair->ac, false);

@@ -3,9 +3,9 @@
  * code, and kept for the next image with the same ones.
  *
  * An entry, from the lowest bit: 8 bits how many bits it takes; 8 bits by how much the position in
- * the block advances, and flags; 3 x 8 bits of values; 4 bits which table comes next; 4 bits
- * nothing; 3 bits how many values; 13 bits their places as a mask, relative to the position. The
- * two lowest bytes are made to be added to a cursor's own.
+ * the block advances, and flags; 3 x 8 bits of values; 4 bits which table comes next; 1 bit that
+ * there is one value, of 16 bits; 3 bits nothing; 3 bits how many values; 13 bits their places as a
+ * mask, relative to the position. The two lowest bytes are made to be added to a cursor's own.
  *
  * A symbol whose value does not fit in the table's bits is read in two steps: the next table is
  * that of values of its size. Tables are counted from the AC table on, 0 for itself.
@@ -30,8 +30,11 @@
 #define STK_ENTRY_ODD      0x4000u
 #define STK_ENTRY_POSITION 0x3f00u
 
-/* Values that the tables hold; larger ones go to a list. */
+/* Values that a byte holds; larger ones go to a list. */
 #define STK_SMALL_BITS 7
+/* Larger ones that have tables, too, for a lock-step that knows what to do with such an entry. */
+#define STK_LARGE_BITS 11
+#define STK_ENTRY_WIDE (UINT64_C(1) << 44)
 
 static inline unsigned stk_entry_values(uint64_t entry)
 {
@@ -41,6 +44,12 @@ static inline unsigned stk_entry_values(uint64_t entry)
 static inline uint64_t stk_entry_mask(uint64_t entry)
 {
     return entry >> 51;
+}
+
+/* Of an entry that is STK_ENTRY_WIDE. */
+static inline int stk_entry_wide_value(uint64_t entry)
+{
+    return (int16_t)(entry >> 16);
 }
 
 /* In bytes from the AC table on, where the next step finds its table, if the block does not end. */
@@ -82,7 +91,7 @@ struct stk_tables_pair {
     struct stk_code dc, ac;
     uint64_t used; /* when, by the cache's own clock; 0: never */
     const uint64_t *dc_table, *ac_table;
-    const uint64_t *value_tables; /* of all sizes from 1 on, one behind the other */
+    const uint64_t *value_tables; /* of sizes from 1 to STK_LARGE_BITS, one behind the other */
 };
 
 /* The size of the value that this table reads; 0: it is another table. */
@@ -91,13 +100,14 @@ static inline unsigned stk_value_table_size(const struct stk_tables_pair *pair,
 {
     size_t number = ((uintptr_t)table - (uintptr_t)pair->value_tables) / sizeof *table;
     number /= STK_TABLE_ENTRIES;
-    return table >= pair->value_tables && number < STK_SMALL_BITS ? (unsigned)number + 1 : 0;
+    return table >= pair->value_tables && number < STK_LARGE_BITS ? (unsigned)number + 1 : 0;
 }
 
 /* Belongs to one decoder, as everything else: no locks, nothing to do at a fork. */
 struct stk_table_cache;
 
-struct stk_table_cache *stk_table_cache_new(void);
+/* `wide`: entries may be STK_ENTRY_WIDE. */
+struct stk_table_cache *stk_table_cache_new(bool wide);
 void stk_table_cache_free(struct stk_table_cache *cache);
 /* The tables of two codes. They stay valid until five other pairs have been asked for. */
 const struct stk_tables_pair *stk_table_cache_get(struct stk_table_cache *cache,

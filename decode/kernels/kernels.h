@@ -71,6 +71,7 @@ struct stk_kernels {
      * be read. The block is all zeros before. Returns how many values there were.
      */
     stk_lockstep *lockstep;
+    int wide_tables; /* it takes entries that are STK_ENTRY_WIDE */
     unsigned (*expand)(int16_t block[64], uint64_t mask, const int8_t *values);
     const struct stk_form_kernels *form;
 };
@@ -89,7 +90,7 @@ extern const struct stk_kernels stk_kernels_neon;
 stk_lockstep stk_plain_lockstep;
 unsigned stk_plain_expand(int16_t block[64], uint64_t mask, const int8_t *values);
 #if defined(__x86_64__)
-stk_lockstep stk_bmi2_lockstep;
+stk_lockstep stk_bmi2_lockstep, stk_avx512_lockstep;
 #endif
 
 /* The plain layouts, which other tables use for what is left of a row. */

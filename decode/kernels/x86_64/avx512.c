@@ -273,7 +273,8 @@ const struct stk_kernels stk_kernels_avx512 = {
     .float_rgb = stk_plain_float_rgb,
     .float_planes = float_planes,
     .needs_bytes = 1,
-    .lockstep = stk_bmi2_lockstep,
+    .lockstep = stk_avx512_lockstep,
+    .wide_tables = 1,
     .expand = expand,
     .form = &stk_form_plain,
 };

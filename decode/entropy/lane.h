@@ -1,0 +1,81 @@
+/*
+ * A cursor while it goes through a scan: its changing parts in registers, and what is done where a
+ * look-up is not enough. Only for the files that make a stk_lockstep of it.
+ */
+#ifndef STK_DECODE_ENTROPY_LANE_H
+#define STK_DECODE_ENTROPY_LANE_H
+
+#include "decode/entropy/cursor.h"
+
+#define STK_LANE_INLINE static inline __attribute__((always_inline))
+
+/* A cursor's changing parts, in registers as far as there are enough. */
+struct stk_lane {
+    uint64_t window; /* the next bits, from the highest */
+    uint64_t state;
+    const uint64_t *table;
+    const struct stk_slot *slot;
+    const uint8_t *in;
+    int8_t *values;
+    uint64_t *masks;
+};
+
+STK_LANE_INLINE void stk_lane_refill(struct stk_lane *lane)
+{
+    lane->in += (lane->state & 0xff) >> 3;
+    lane->state &= STK_ENTRY_POSITION | 7;
+    lane->window = stk_load_bits(lane->in) << (lane->state & 63);
+}
+
+STK_LANE_INLINE void stk_lane_enter(struct stk_lane *lane, const struct stk_cursor *cursor)
+{
+    lane->state = cursor->state;
+    lane->slot = cursor->slot;
+    lane->in = cursor->in;
+    lane->values = cursor->values;
+    lane->masks = cursor->masks;
+    lane->table = cursor->table;
+    stk_lane_refill(lane);
+}
+
+STK_LANE_INLINE void stk_lane_leave(const struct stk_lane *lane, struct stk_cursor *cursor)
+{
+    cursor->state = lane->state;
+    cursor->table = lane->table;
+    cursor->slot = lane->slot;
+    cursor->in = lane->in;
+    cursor->values = lane->values;
+    cursor->masks = lane->masks;
+}
+
+STK_LANE_INLINE bool stk_lane_symbol(struct stk_lane *lane, struct stk_cursor *cursor)
+{
+    stk_lane_leave(lane, cursor);
+    bool read = stk_cursor_symbol(cursor);
+    stk_lane_enter(lane, cursor);
+    return read;
+}
+
+/* What is not done by a look-up, most of it values that no byte holds. */
+STK_LANE_INLINE bool stk_lane_odd(struct stk_lane *lane, struct stk_cursor *cursor, uint64_t entry)
+{
+    unsigned length = stk_open_length(entry), size = stk_open_size(entry);
+    unsigned place = (unsigned)(lane->state >> 8 & 63) + stk_open_run(entry);
+    if (__builtin_expect(!stk_entry_is_open(entry) || place >= STK_BLOCK_SIZE - 1, 0)) {
+        return stk_lane_symbol(lane, cursor);
+    }
+    lane->state += length;
+    stk_lane_refill(lane);
+    int value = stk_value_of((unsigned)(lane->window >> (64 - size)), size);
+    if (size > STK_SMALL_BITS) {
+        stk_cursor_note_wide(cursor, lane->values, value);
+    }
+    *lane->values++ = (int8_t)value;
+    *lane->masks |= UINT64_C(1) << place;
+    lane->window <<= size;
+    lane->state = (lane->state & 7) + size + ((uint64_t)(place + 1) << 8);
+    lane->table = lane->slot->ac;
+    return true;
+}
+
+#endif
