@@ -41,6 +41,13 @@ def jpegs(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
+def odd(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("odd")
+    images.write(directory, images.odd_kinds())
+    return directory
+
+
+@pytest.fixture(scope="session")
 def arithmetic(tmp_path_factory):
     """JPEGs of arithmetic coding."""
     directory = tmp_path_factory.mktemp("arithmetic")
@@ -58,14 +65,22 @@ def environment(tmp_path_factory):
             "PYTHONPATH": str(BUILD / "python")}
 
 
+@pytest.fixture
+def store(tmp_path):
+    """Environment of a process with a sample store of the test's own."""
+    if not (BUILD / "python/stoker/_samples_core.abi3.so").exists():
+        pytest.skip("the store is not built: liblmdb-dev")
+    return {"STOKER_SAMPLES": f"{tmp_path / 'store'}:256M", "STOKER_MIN_AGE": "0.05"}
+
+
 @pytest.fixture(scope="session")
 def ask(environment):
     """ask(program, argument...): [[name, outcome]...] and the counts, with and without the hook."""
-    def run(hooked, program, *arguments, timeout=600):
+    def run(hooked, program, *arguments, timeout=600, env=None):
         done = subprocess.run(
             [sys.executable, "-B", str(HERE / "programs" / program), *map(str, arguments)],
-            env={**environment, "HOOK": "1" if hooked else "0"}, text=True, timeout=timeout,
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            env={**environment, **(env or {}), "HOOK": "1" if hooked else "0"}, text=True,
+            timeout=timeout, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         assert done.returncode == 0, done.stderr[-4000:]
         lines = [json.loads(line) for line in done.stdout.splitlines()]
         assert lines and lines[-1][0] == "counts", done.stdout[-1000:]
@@ -88,9 +103,11 @@ def differences(plain, hooked, where=""):
 @pytest.fixture(scope="session")
 def compare(ask):
     """Asserts that a program sees the same with the hook; returns the outcomes and the counts."""
-    def run(program, *arguments, **options):
+    def run(program, *arguments, touches=1, **options):
+        """The hook's last run of so many is compared."""
         plain, _ = ask(False, program, *arguments, **options)
-        hooked, counts = ask(True, program, *arguments, **options)
+        for _ in range(touches):
+            hooked, counts = ask(True, program, *arguments, **options)
         assert list(plain) == list(hooked)
         different = list(differences(plain, hooked))
         assert not different, "\n".join(different[:20]) + f"\n{len(different)} differences"

@@ -14,7 +14,8 @@ from stoker import Image
 found = stoker.Image.open(sys.argv[1]).convert("RGB").resize((20, 20), 2).tobytes()
 from stoker import _check
 p = _check.proven()
-print(json.dumps([len(p.samplings), sorted(p.filters), p.rgb, stoker.counts(), sum(found)]))
+counts = {name: stoker.counts()[name] for name in ("images", "settled", "resized")}
+print(json.dumps([len(p.samplings), sorted(p.filters), p.rgb, counts, sum(found)]))
 """
 
 

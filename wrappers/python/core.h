@@ -37,7 +37,18 @@ PyObject *request_end(struct request *request, int status);
 /* Resizing Pillow's own images (pillow.c). */
 PyObject *core_resize(PyObject *module, PyObject *arguments);
 
+/* The sample store (kept.c). */
+PyObject *core_attach(PyObject *module, PyObject *arguments);
+PyObject *core_find(PyObject *module, PyObject *fd);
+PyObject *core_identify(PyObject *module, PyObject *fd);
+PyObject *core_decode_kept(PyObject *module, PyObject *arguments);
+PyObject *core_decode_form(PyObject *module, PyObject *arguments);
+
+/* What probe() says: a tuple, see core.pyi. */
+PyObject *probed(const struct stk_jpeg_info *info, int sound);
+
 /* Counting (counts.c). */
+void count_more(unsigned slot, uint64_t count);
 PyObject *core_count(PyObject *module, PyObject *arguments);
 PyObject *core_counts(PyObject *module, PyObject *unused);
 PyObject *core_join(PyObject *module, PyObject *run);

@@ -28,23 +28,29 @@ PyObject *core_join(PyObject *module, PyObject *run)
     return PyBool_FromLong(tally != NULL);
 }
 
-/* count(slot) */
+void count_more(unsigned slot, uint64_t count)
+{
+    struct stk_tally *tally = atomic_load(&shared);
+    atomic_fetch_add(&own[slot], count);
+    if (tally != NULL) {
+        stk_tally_add(tally, slot, count);
+    }
+}
+
+/* count(slot, how many = 1) */
 PyObject *core_count(PyObject *module, PyObject *arguments)
 {
     (void)module;
     unsigned slot;
-    if (!PyArg_ParseTuple(arguments, "I", &slot)) {
+    unsigned long long count = 1;
+    if (!PyArg_ParseTuple(arguments, "I|K", &slot, &count)) {
         return NULL;
     }
     if (slot >= STK_TALLY_SLOTS) {
         PyErr_SetString(PyExc_ValueError, "no such slot");
         return NULL;
     }
-    struct stk_tally *tally = atomic_load(&shared);
-    atomic_fetch_add(&own[slot], 1);
-    if (tally != NULL) {
-        stk_tally_add(tally, slot, 1);
-    }
+    count_more(slot, count);
     Py_RETURN_NONE;
 }
 

@@ -8,6 +8,13 @@
 #include "wrappers/python/core.h"
 #include "wrappers/python/tables.h"
 
+PyObject *probed(const struct stk_jpeg_info *info, int sound)
+{
+    return Py_BuildValue("IIIiiiiini", info->width, info->height, info->components,
+                         (int)info->color, (int)info->precision, (int)info->progressive,
+                         (int)info->arithmetic, (int)info->multiscan, (Py_ssize_t)info->end, sound);
+}
+
 /* probe(bytes): what the header says, see core.pyi; None for what is no JPEG. */
 static PyObject *core_probe(PyObject *module, PyObject *bytes)
 {
@@ -29,9 +36,7 @@ static PyObject *core_probe(PyObject *module, PyObject *bytes)
     if (status != STK_DECODE_OK) {
         Py_RETURN_NONE;
     }
-    return Py_BuildValue("IIIiiiiini", info.width, info.height, info.components, (int)info.color,
-                         (int)info.precision, (int)info.progressive, (int)info.arithmetic,
-                         (int)info.multiscan, (Py_ssize_t)info.end, (int)sound);
+    return probed(&info, sound);
 }
 
 /* decode(bytes, plan, out): the pixels in `out`, or as new bytes for None; an int where it failed.
@@ -162,6 +167,11 @@ static PyMethodDef methods[] = {
     {"probe", core_probe, METH_O, NULL},
     {"decode", core_decode, METH_VARARGS, NULL},
     {"transform", core_transform, METH_VARARGS, NULL},
+    {"attach", core_attach, METH_VARARGS, NULL},
+    {"find", core_find, METH_O, NULL},
+    {"identify", core_identify, METH_O, NULL},
+    {"decode_kept", core_decode_kept, METH_VARARGS, NULL},
+    {"decode_form", core_decode_form, METH_VARARGS, NULL},
     {"resize", core_resize, METH_VARARGS, NULL},
     {"table", core_table, METH_VARARGS, NULL},
     {"publish", core_publish, METH_VARARGS, NULL},

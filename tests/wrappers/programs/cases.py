@@ -95,18 +95,20 @@ def outcome(function):
 
 
 def counts():
-    return stoker.counts() if HOOKED else {"images": 0, "settled": {}}
+    return stoker.counts() if HOOKED else {"images": 0, "settled": {}, "unread": 0}
 
 
 def tell():
     only = sys.argv[2:] if len(sys.argv) > 2 else None
-    engaged = {}
+    engaged, unread = {}, {}
     for name, function in CASES.items():
         if only is None or name in only:
-            before = counts()["images"]
+            before = counts()
             print(json.dumps([name, outcome(function)]))
-            engaged[name] = counts()["images"] - before
-    print(json.dumps(["counts", {**counts(), "cases": engaged}]))
+            after = counts()
+            engaged[name] = after["images"] - before["images"]
+            unread[name] = after["unread"] - before["unread"]
+    print(json.dumps(["counts", {**counts(), "cases": engaged, "unread_cases": unread}]))
 
 
 def reopened(data):

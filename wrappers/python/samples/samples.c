@@ -11,15 +11,14 @@
 #include <string.h>
 
 #include "base/tally.h"
-#include "store/store.h"
+#include "wrappers/python/samples/api.h"
 
 #define KEY_BYTES  16
 #define PATH_BYTES 1024
-#define CAPSULE    "stoker._samples_core.store"
 
 static struct stk_store *store_of(PyObject *capsule)
 {
-    return PyCapsule_GetPointer(capsule, CAPSULE);
+    return PyCapsule_GetPointer(capsule, STK_SAMPLES_STORE);
 }
 
 /* 0, or -1 with an exception set. */
@@ -47,7 +46,7 @@ static PyObject *samples_open(PyObject *module, PyObject *arguments)
         PyErr_SetFromErrnoWithFilename(PyExc_OSError, PyBytes_AsString(directory));
     }
     Py_DECREF(directory);
-    return store != NULL ? PyCapsule_New(store, CAPSULE, NULL) : NULL;
+    return store != NULL ? PyCapsule_New(store, STK_SAMPLES_STORE, NULL) : NULL;
 }
 
 /* join(store, run, setting): follows what the command grants in that run to the store that it named
@@ -178,8 +177,24 @@ static struct PyModuleDef definition = {
     PyModuleDef_HEAD_INIT, "stoker._samples_core", NULL, -1, methods, NULL, NULL, NULL, NULL,
 };
 
+static const struct stk_samples_api api = {
+    .version = STK_SAMPLES_API_VERSION,
+    .get = stk_store_get,
+    .put = stk_store_put,
+    .link = stk_store_link,
+    .follow = stk_store_follow,
+    .admits = stk_store_admits,
+    .at_first_touch = stk_store_at_first_touch,
+};
+
 PyMODINIT_FUNC PyInit__samples_core(void);
 PyMODINIT_FUNC PyInit__samples_core(void)
 {
-    return PyModule_Create(&definition);
+    PyObject *module = PyModule_Create(&definition);
+    PyObject *capsule = PyCapsule_New((void *)(uintptr_t)&api, STK_SAMPLES_API, NULL);
+    if (module == NULL || capsule == NULL || PyModule_AddObjectRef(module, "api", capsule) != 0) {
+        Py_CLEAR(module);
+    }
+    Py_XDECREF(capsule);
+    return module;
 }

@@ -22,14 +22,16 @@ if os.environ.get("STOKER_RUN"):
 
 
 def counts():
-    """What this process decoded: {"images": n, "settled": {reason: n}, "resized": n}; settled are
-    those that were left to Pillow, resized are images other than JPEGs that wait."""
+    """What this process decoded: {"images": n, "settled": {reason: n}, "resized": n, "forms": n,
+    "from_forms": n, "unread": n}; settled are those that were left to Pillow, resized are images
+    other than JPEGs that wait; forms were kept in the sample store, from_forms are images that were
+    decoded from one, unread those of them whose file was not read."""
     slots = _core.counts()
     names = list(slots)
     reasons = names[names.index("images") + 1:names.index("resized")]
     return {"images": slots["images"],
             "settled": {reason: slots[reason] for reason in reasons if slots[reason]},
-            "resized": slots["resized"]}
+            **{name: slots[name] for name in ("resized", "forms", "from_forms", "unread")}}
 
 
 def __getattr__(name):

@@ -13,6 +13,7 @@ from PIL import Image
 
 from . import _core, _pillow
 from ._plan import FILTERS, Plan, reference
+from ._source import Bytes
 
 _proven = None
 
@@ -70,6 +71,7 @@ def samples():
 def _plans(jpeg, size):
     """What is tried with each image, but for resizing."""
     width, height = size
+    source = Bytes(jpeg)
     regions = [(0, 0, width, height), (0, 0, 1, height), (width - 1, 0, width, height),
                (0, 0, 1, 1), (width // 3, height // 4, width - 2, height - 1),
                (1, 2, width // 2 + 1, height // 2)]
@@ -77,7 +79,7 @@ def _plans(jpeg, size):
         left, top, right, bottom = (max(n, 0) for n in box)
         if right > left and bottom > top:
             for flip in range(4):
-                yield Plan(jpeg, (left, top, right, bottom), (right - left, bottom - top), 0, flip)
+                yield Plan(source, (left, top, right, bottom), (right - left, bottom - top), 0, flip)
 
 
 def _resizes(plan, filter):
@@ -94,7 +96,7 @@ def _is_same(plan):
     """As Pillow stores it, the unused byte included."""
     try:
         expected = reference(plan)
-        return _core.decode(plan.source, plan.order(4), None) == _stored(expected)
+        return _core.decode(plan.source.data, plan.order(4), None) == _stored(expected)
     except Exception:
         return False
 

@@ -4,7 +4,8 @@ import mmap
 import os
 import struct
 
-from . import _core
+from . import _core, _source
+from ._slots import IMAGES
 
 _FILTERS = {"nearest": 0, "box": 1, "bilinear": 2, "hamming": 3, "bicubic": 4, "lanczos": 5}
 _PILLOW_FILTERS = {0: 0, 1: 5, 2: 2, 3: 4, 4: 1, 5: 3}
@@ -28,13 +29,6 @@ def _pass_order():
             parts = (13, 0)
         _order = 0 if parts < (12, 2) else 1 if parts < (13, 0) else 2
     return _order
-
-
-def _bytes_of(source):
-    if isinstance(source, (str, os.PathLike)):
-        with open(source, "rb") as file:
-            return file.read()
-    return source
 
 
 def _filter_number(filter):
@@ -98,8 +92,11 @@ def decode(source, box=None, size=None, filter="bilinear", flip=None, layout="HW
 
     ValueError for what is no sound JPEG: let Pillow decode it.
     """
-    source = _bytes_of(source)
-    info = _core.probe(source)
+    if isinstance(source, (str, os.PathLike)):
+        source = _source.of_path(source)
+    else:
+        source = _source.Bytes(source)
+    info = source.probe()
     if info is None:
         raise ValueError("no JPEG")
     width, height, _, color = info[:4]
@@ -115,12 +112,12 @@ def decode(source, box=None, size=None, filter="bilinear", flip=None, layout="HW
     if out is None:
         shape = (size[1], size[0], channels) if layout == "HWC" else (channels, size[1], size[0])
         out = _new_array(shape, is_float)
-    result = _core.decode(source, order, out)
+    result = source.decode(order, out)
     if type(result) is int:
         if result == -3:
             raise MemoryError
         raise ValueError(_ERRORS.get(result, "cannot be decoded"))
-    _core.count(0)
+    _core.count(IMAGES)
     return result
 
 

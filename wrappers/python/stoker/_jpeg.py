@@ -3,7 +3,7 @@ what _take.py asks before it takes an image over from Pillow."""
 
 from PIL import Image, ImageFile
 
-from . import _check, _core, _take
+from . import _check, _take
 
 
 class _Header:
@@ -14,16 +14,16 @@ class _Header:
 
 
 def picture_size(source):
-    """(width, height) of a JPEG's bytes, or None where Pillow shall open it."""
+    """(width, height) of a JPEG (_source.py), or None where Pillow shall open it."""
     if ImageFile.LOAD_TRUNCATED_IMAGES or "jpeg" in Image.DECODERS or len(source) > _take.LARGEST:
         return None
-    info = _core.probe(source)
+    info = source.probe()
     if info is None or _take._flaw(_Header(info[:2]), info) is not None:
         return None
     limit = Image.MAX_IMAGE_PIXELS
     if limit is not None and info[0] * info[1] > limit:
         return None
-    return info[:2] if sampling(source) in _check.proven().samplings else None
+    return info[:2] if sampling(source.head) in _check.proven().samplings else None
 
 
 def sampling(source):

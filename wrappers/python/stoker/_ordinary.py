@@ -8,7 +8,8 @@ from PIL import Image, ImageFile
 
 from . import _check, _core, _pillow
 from ._pillow import BANDS
-from ._plan import FILTERS, RESIZED
+from ._plan import FILTERS
+from ._slots import RESIZED
 
 # Pixels of both images together for each row and column of theirs. Below, the call and the weights,
 # which take as long as Pillow's, cost more than the faster sums save: small images, and thin ones.

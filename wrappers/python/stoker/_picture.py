@@ -1,18 +1,17 @@
 """A picture that waits: what is to be done to it is noted, and done in one call when it is wanted.
 
-It stands for a Pillow image of mode RGB or L. Its pixels come from a JPEG's bytes, a Pillow image
+It stands for a Pillow image of mode RGB or L. Its pixels come from a JPEG, a Pillow image
 or an array; crops, one resize, crops of that and flips are noted in that order, and whatever does
 not fit into the order is preceded by doing what was noted so far.
 """
-
-import io
 
 import numpy
 import torch
 from PIL import Image
 
 from . import _core, _pillow, _tail
-from ._plan import DAMAGED, FILTERS, HWC, IMAGES, U8
+from ._plan import FILTERS, HWC, U8, image_of
+from ._slots import DAMAGED, IMAGES
 
 
 class Picture:
@@ -22,7 +21,7 @@ class Picture:
     def __init__(self, channels, size, source=None, pixels=None, image=None, original=None):
         self.channels = channels
         self.size = size  # (width, height) of the result so far
-        self._source = source  # one of these three: a JPEG's bytes,
+        self._source = source  # one of these three: a JPEG (_source.py),
         self._pixels = pixels  # rows of pixels, contiguous,
         self._image = image  # an image of Pillow's
         self._original = original  # what to return while nothing was noted
@@ -119,7 +118,7 @@ class Picture:
 
     def _make(self, end, out):
         if self._source is not None:
-            status = _core.decode(self._source, self._order(self._crop, end), out)
+            status = self._source.decode(self._order(self._crop, end), out)
             _core.count(DAMAGED if type(status) is int else IMAGES)
             if type(status) is not int:
                 return
@@ -131,8 +130,7 @@ class Picture:
 
     def _leave_to_pillow(self):
         """The JPEG is not what its header says: Pillow's pixels, errors and warnings."""
-        image = Image.open(io.BytesIO(self._source))
-        _pillow.plain_load(image)
+        image = image_of(self._source)
         self._source, self._image = None, image.convert("RGB")
 
     def _cut(self):

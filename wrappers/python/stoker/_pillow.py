@@ -55,6 +55,12 @@ def core_from_pixels(size, pixels):
     return core
 
 
+def image_from_pixels(size, pixels):
+    """An image of mode RGB from the same."""
+    image = Image.new("L", (1, 1))
+    return image._new(core_from_pixels(size, pixels))
+
+
 _Core = type(Image.core.new("L", (1, 1)))
 
 

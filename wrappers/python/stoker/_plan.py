@@ -4,14 +4,14 @@ Plans do not change, but for two notes: `used`, that something was made from it 
 `cell`, the ordinary core image once somebody wanted it. Each image has a plan of its own.
 """
 
-from . import _core, _pillow
+from . import _core, _pillow, _source
+from ._slots import DAMAGED, IMAGES
 
 # Pillow's numbers of the filters, and the decoder's.
 FILTERS = {1: 5, 2: 2, 3: 4, 4: 1, 5: 3}
 
 HWC, CHW = 0, 1
 U8, F32 = 0, 1
-IMAGES, MODE, SCANS, DRAFT, LENIENT, STREAM, DAMAGED, UNPROVEN, CUSTOMISED, RESIZED = range(10)
 
 
 class Plan:
@@ -23,7 +23,7 @@ class Plan:
     readonly = 0
 
     def __init__(self, source, crop, target, filter, flip, window=None):
-        self.source = source  # the JPEG's bytes
+        self.source = source  # of the JPEG (_source.py)
         self.crop = crop
         self.target = target  # the size that the crop is resized to
         self.filter = filter  # of the resize, in Pillow's numbers; 0: none
@@ -63,7 +63,7 @@ class Plan:
 
     def pixels(self, channels):
         """Rows of pixels as bytes; an int when it cannot be decoded."""
-        pixels = _core.decode(self.source, self.order(channels), None)
+        pixels = self.source.decode(self.order(channels), None)
         _core.count(IMAGES if type(pixels) is bytes else DAMAGED)
         return pixels
 
@@ -101,9 +101,21 @@ def settle(image, plan):
     _core.publish(image.__dict__, _pillow.FIELD, plan, core)
 
 
+def image_of(source):
+    """The whole JPEG as an ordinary image, by Pillow."""
+    data = source.read()
+    if data is not None:
+        return _pillow.load_plainly(data)
+    width, height = size = source.probe()[:2]
+    pixels = Plan(source, (0, 0, width, height), size, 0, 0).pixels(4)
+    if type(pixels) is int:
+        raise _source.error_of(pixels)
+    return _pillow.image_from_pixels(size, pixels)
+
+
 def reference(plan):
     """What Pillow makes of it, errors and warnings included."""
-    image = _pillow.load_plainly(plan.source)
+    image = image_of(plan.source)
     if plan.crop != (0, 0) + image.size:
         image = _pillow.plainly("crop", image, plan.crop)
     if plan.filter:

@@ -10,9 +10,14 @@ import atexit
 import os
 import re
 import shutil
+import sys
+import time
 import warnings
 
+from . import _core
+
 _SIZE = re.compile(r"([0-9]+)(?:\.([0-9]*))?(?:([KMGTPkmgtp])i?)?B?")
+_PATIENCE_S = 0.5
 _SHARE = 4  # without a size: this part of what is free
 _COUNTS = "gets", "hits", "puts", "bytes", "refused", "damaged", "used_bytes"
 
@@ -28,6 +33,10 @@ class Store:
         if run:
             _samples_core.join(self._handle, run, setting)
         self.directory = directory
+
+    def attach(self):
+        """For what is decoded in this process from now on."""
+        return _core.attach(self._core.api, self._handle)
 
     def key(self, data):
         return self._core.key(data)
@@ -68,34 +77,73 @@ def _setting(value):
     return value, shutil.disk_usage(value).free // _SHARE
 
 
-def _flush_at_exit(opened):
-    """Also of multiprocessing's children, which end without atexit, and forget what their parent
-    has registered."""
-    from multiprocessing.util import Finalize, register_after_fork
-    atexit.register(opened.flush)
-    register_after_fork(opened, lambda store: Finalize(store, store.flush, exitpriority=0))
-    Finalize(opened, opened.flush, exitpriority=0)
+def _write_the_rest():
+    """Of what waits for its turn, at the end of a process."""
+    end = time.monotonic() + _PATIENCE_S
+    while not _store.flush() and time.monotonic() < end:
+        time.sleep(0.001)
+
+
+def _write_in_the_end(_=None):
+    multiprocessing = sys.modules.get("multiprocessing.util")
+    if multiprocessing is not None:
+        multiprocessing.Finalize(None, _write_the_rest, exitpriority=0)
+
+
+def _write_in_children():
+    """multiprocessing's children end without atexit, and forget what their parent registered."""
+    multiprocessing = sys.modules.get("multiprocessing.util")
+    if multiprocessing is not None:
+        multiprocessing.register_after_fork(_store, _write_in_the_end)
+
+
+def _write_at_exit():
+    atexit.register(_write_the_rest)
+    os.register_at_fork(after_in_child=_write_in_children)
+    _write_in_the_end()
 
 
 _opened = False
 _store = None
+_failure = None
+
+
+def _open():
+    """The Store, or None."""
+    global _opened, _store, _failure
+    if _opened:
+        return _store
+    value = setting()
+    if value:
+        try:
+            _store = Store(*_setting(value), os.environ.get("STOKER_RUN", ""), value)
+            _write_at_exit()
+        except (ImportError, OSError, ValueError) as error:
+            _failure = f"STOKER_SAMPLES={value}: {error}: nothing is kept in a store"
+    _opened = True
+    return _store
+
+
+def setting():
+    """STOKER_SAMPLES, "" where it is unset or off."""
+    value = os.environ.get("STOKER_SAMPLES", "")
+    return "" if value == "0" else value
 
 
 def store():
     """The Store, or None where there is none. A failure is told once."""
-    global _opened, _store
-    if _opened:
-        return _store
-    value = os.environ.get("STOKER_SAMPLES", "")
-    if value not in ("", "0"):
-        try:
-            _store = Store(*_setting(value), os.environ.get("STOKER_RUN", ""), value)
-            _flush_at_exit(_store)
-        except (ImportError, OSError, ValueError) as error:
-            warnings.warn(f"STOKER_SAMPLES={value}: {error}: nothing is kept in a store",
-                          RuntimeWarning, stacklevel=3)
-    _opened = True
-    return _store
+    global _failure
+    opened, failure, _failure = _open(), _failure, None
+    if failure is not None:
+        warnings.warn(failure, RuntimeWarning, stacklevel=3)
+    return opened
+
+
+def attach():
+    """Gives the store to the decoder; whether there is one. Nothing is told: who only opens images
+    has asked for none."""
+    opened = _open()
+    return opened is not None and opened.attach()
 
 
 def counts():

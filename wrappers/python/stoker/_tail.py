@@ -11,7 +11,8 @@ from PIL import Image
 
 from . import _core, _exact, _hook, _pillow
 from ._exact import F, T
-from ._plan import CHW, DAMAGED, F32, HWC, IMAGES, U8
+from ._plan import CHW, F32, HWC, U8
+from ._slots import DAMAGED, IMAGES
 
 _CHANNELS = {"RGB": 3, "L": 1}
 _MOST = 64  # chains that are remembered
@@ -191,7 +192,7 @@ def of_image(image, tail):
     tensor, memory = tail.tensor(image.size)
     plan = _hook._first_use(image) if tail.channels == 3 else None
     if plan is not None:
-        status = _core.decode(plan.source, plan.order(*tail.order()), memory)
+        status = plan.source.decode(plan.order(*tail.order()), memory)
         _core.count(DAMAGED if type(status) is int else IMAGES)
     else:
         status = _core.transform(image.tobytes(), (width, height, tail.channels),

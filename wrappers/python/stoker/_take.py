@@ -10,9 +10,9 @@ import stat
 
 from PIL import Image, ImageFile, JpegImagePlugin
 
-from . import _check, _core, _pillow
-from ._plan import (
-    CUSTOMISED, DAMAGED, DRAFT, LENIENT, MODE, SCANS, STREAM, UNPROVEN, Plan)
+from . import _check, _core, _pillow, _source
+from ._plan import Plan
+from ._slots import CUSTOMISED, DAMAGED, DRAFT, LENIENT, MODE, SCANS, STREAM, UNPROVEN
 
 LARGEST = 256 << 20  # bytes of a file; larger ones are read as Pillow reads them, by Pillow
 
@@ -90,18 +90,17 @@ def _flaw(image, info):
 
 
 def _read(file, block):
-    """(bytes, what the decoder says of them), or None for what is better read by Pillow. The file
+    """(the source, what the decoder says of it), or None for what is better read by Pillow. The file
     is left anywhere: _leave() positions it, or Pillow begins anew."""
     kind = type(file)
     if kind is io.BytesIO:
         file.seek(0)
-        source = file.read()
+        source = _source.Bytes(file.read())
     elif kind is io.BufferedReader and _is_plain(file):
-        file.seek(0)
-        source = file.read()
+        source = _source.of_file(file)
     else:
         return _read_blocks(file, block)
-    return source, _core.probe(source)
+    return source, source.probe()
 
 
 def _is_plain(file):
@@ -125,7 +124,7 @@ def _read_blocks(file, block):
         if source.find(b"\xff\xd9", before) >= 0:
             info = _core.probe(source)
             if info is None or info[8] or info[5] or info[7]:
-                return bytes(source), info
+                return _source.Bytes(bytes(source)), info
     return None
 
 

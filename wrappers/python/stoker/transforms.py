@@ -21,7 +21,7 @@ import PIL.JpegImagePlugin  # noqa: F401  (before our own modules: see _torchvis
 import torchvision.transforms  # noqa: F401
 from PIL import Image
 
-from . import _jpeg, _picture, _steps, _tail
+from . import _jpeg, _picture, _source, _steps, _tail
 from ._exact import T, functions_are_own
 
 __all__ = ["CIFAR10_MEAN", "CIFAR10_STD", "Compose", "IMAGENET_MEAN", "IMAGENET_STD",
@@ -53,16 +53,15 @@ class Compose:
 def _opened(source):
     """A path or bytes: a picture, or an image of Pillow's; anything else as it is."""
     if isinstance(source, (str, os.PathLike)):
-        with open(source, "rb") as file:
-            source = file.read()
-    elif isinstance(source, (bytearray, memoryview)):
-        source = bytes(source)
-    if type(source) is not bytes:
+        source = _source.of_path(source)
+    elif isinstance(source, (bytes, bytearray, memoryview)):
+        source = _source.Bytes(bytes(source))
+    else:
         return source
     size = _jpeg.picture_size(source)
     if size is not None:
         return _picture.Picture(3, size, source=source)
-    return Image.open(io.BytesIO(source)).convert("RGB")
+    return Image.open(io.BytesIO(source.read())).convert("RGB")
 
 
 def _picture_of(image):

@@ -1,0 +1,174 @@
+/*
+ * The sample store as Python sees it: which form an open file has, decoding from it, and decoding
+ * bytes whose form is kept. See kept.h, identity.h.
+ */
+#include <string.h>
+
+#include "base/options.h"
+#include "wrappers/python/core.h"
+#include "wrappers/python/identity.h"
+#include "wrappers/python/kept.h"
+#include "wrappers/python/tables.h"
+
+#define LINK_BYTES ((Py_ssize_t)sizeof(struct stk_hash128))
+
+static int64_t min_age_ns;
+
+/* attach(api, store): two capsules of stoker._samples_core. Whether they are used: those of another
+ * version are not. */
+PyObject *core_attach(PyObject *module, PyObject *arguments)
+{
+    (void)module;
+    PyObject *api, *store;
+    struct stk_options options;
+    if (!PyArg_ParseTuple(arguments, "OO", &api, &store)) {
+        return NULL;
+    }
+    const struct stk_samples_api *functions = PyCapsule_GetPointer(api, STK_SAMPLES_API);
+    struct stk_store *opened = PyCapsule_GetPointer(store, STK_SAMPLES_STORE);
+    if (functions == NULL || opened == NULL) {
+        return NULL;
+    }
+    if (functions->version != STK_SAMPLES_API_VERSION) {
+        Py_RETURN_FALSE;
+    }
+    stk_options_read(&options);
+    min_age_ns = options.min_age_ns;
+    kept_attach(functions, opened);
+    Py_RETURN_TRUE;
+}
+
+/* ---- which file it is ---- */
+
+static PyObject *link_bytes(struct stk_hash128 link)
+{
+    return PyBytes_FromStringAndSize((const char *)&link, LINK_BYTES);
+}
+
+/* identify(fd): what stands for the file in this version, 16 bytes; None: nothing does. */
+PyObject *core_identify(PyObject *module, PyObject *number)
+{
+    (void)module;
+    struct stk_hash128 link;
+    bool known = false;
+    long fd = PyLong_AsLong(number);
+    if (fd == -1 && PyErr_Occurred() != NULL) {
+        return NULL;
+    }
+    if (kept_is_attached()) {
+        Py_BEGIN_ALLOW_THREADS;
+        known = identity_of((int)fd, min_age_ns, &link);
+        Py_END_ALLOW_THREADS;
+    }
+    if (!known) {
+        Py_RETURN_NONE;
+    }
+    return link_bytes(link);
+}
+
+/* (link, form, what probe() says, the file's first bytes, its size) */
+static PyObject *found(struct stk_hash128 link, const struct stk_store_value *form,
+                       const struct stk_form_source *source)
+{
+    const struct stk_jpeg_info *info = &source->info;
+    bool sound = !info->progressive && !info->multiscan &&
+                 tables_are_sound(source->header, source->header_bytes);
+    return Py_BuildValue(
+        "NNNNK", link_bytes(link),
+        PyMemoryView_FromMemory((char *)(uintptr_t)form->data, (Py_ssize_t)form->bytes, PyBUF_READ),
+        probed(info, sound),
+        PyBytes_FromStringAndSize(source->header, (Py_ssize_t)source->header_bytes),
+        (unsigned long long)source->file_bytes);
+}
+
+/* find(fd): None: nothing stands for the file; (link,): its form is not there; or all of it. */
+PyObject *core_find(PyObject *module, PyObject *number)
+{
+    (void)module;
+    struct stk_hash128 link;
+    struct stk_store_value form;
+    struct stk_form_source source;
+    bool known = false, has_form = false;
+    long fd = PyLong_AsLong(number);
+    if (fd == -1 && PyErr_Occurred() != NULL) {
+        return NULL;
+    }
+    if (kept_is_attached()) {
+        Py_BEGIN_ALLOW_THREADS;
+        known = identity_of((int)fd, min_age_ns, &link);
+        has_form = known && kept_follow(link, &form, &source);
+        Py_END_ALLOW_THREADS;
+    }
+    if (!known) {
+        Py_RETURN_NONE;
+    }
+    return has_form ? found(link, &form, &source) : Py_BuildValue("(N)", link_bytes(link));
+}
+
+/* ---- decoding ---- */
+
+/* 0, or -1 with an exception set. */
+static int take_link(PyObject *object, struct stk_hash128 *link)
+{
+    if (!PyBytes_Check(object) || PyBytes_Size(object) != LINK_BYTES) {
+        PyErr_SetString(PyExc_ValueError, "a link has 16 bytes");
+        return -1;
+    }
+    memcpy(link, PyBytes_AsString(object), sizeof *link);
+    return 0;
+}
+
+/* decode_kept(bytes, link or None, plan, out): as decode(), with the store. */
+PyObject *core_decode_kept(PyObject *module, PyObject *arguments)
+{
+    (void)module;
+    Py_buffer in;
+    PyObject *object, *plan, *out;
+    struct stk_hash128 link;
+    struct request request;
+    if (!PyArg_ParseTuple(arguments, "y*OO!O", &in, &object, &PyTuple_Type, &plan, &out)) {
+        return NULL;
+    }
+    struct stk_decoder *decoder = thread_decoder();
+    if ((object != Py_None && take_link(object, &link) != 0) ||
+        request_begin(&request, plan, out) != 0) {
+        PyBuffer_Release(&in);
+        return NULL;
+    }
+    int status = STK_DECODE_MEMORY;
+    if (decoder != NULL) {
+        Py_BEGIN_ALLOW_THREADS;
+        status = kept_decode(decoder, in.buf, (size_t)in.len, object != Py_None ? &link : NULL,
+                             &request.plan, &request.target);
+        Py_END_ALLOW_THREADS;
+    }
+    PyBuffer_Release(&in);
+    return request_end(&request, status);
+}
+
+/* decode_form(form, the file's size, plan, out): as decode(), from a form. */
+PyObject *core_decode_form(PyObject *module, PyObject *arguments)
+{
+    (void)module;
+    Py_buffer in;
+    unsigned long long file_bytes;
+    PyObject *plan, *out;
+    struct request request;
+    if (!PyArg_ParseTuple(arguments, "y*KO!O", &in, &file_bytes, &PyTuple_Type, &plan, &out)) {
+        return NULL;
+    }
+    struct stk_decoder *decoder = thread_decoder();
+    if (request_begin(&request, plan, out) != 0) {
+        PyBuffer_Release(&in);
+        return NULL;
+    }
+    int status = STK_DECODE_MEMORY;
+    if (decoder != NULL) {
+        const struct stk_store_value form = {.data = in.buf, .bytes = (size_t)in.len};
+        Py_BEGIN_ALLOW_THREADS;
+        status = kept_decode_form(decoder, &form, file_bytes, &request.plan, &request.target);
+        Py_END_ALLOW_THREADS;
+    }
+    PyBuffer_Release(&in);
+    return request_end(&request, status);
+}

@@ -1,0 +1,117 @@
+/* Decoding with the sample store. See kept.h. */
+#include "wrappers/python/kept.h"
+
+#include <stdatomic.h>
+
+#include "base/clock.h"
+#include "base/tally.h"
+#include "wrappers/python/core.h"
+
+/* A form is a little larger than its file: see docs/coefficient-form.md. */
+#define LIKELY_BYTES(file) ((file) + (file) / 8)
+
+static const struct stk_samples_api *api;
+static struct stk_store *store;
+static atomic_bool attached;
+
+void kept_attach(const struct stk_samples_api *functions, struct stk_store *opened)
+{
+    if (!atomic_load(&attached)) { /* under the GIL */
+        api = functions;
+        store = opened;
+        atomic_store(&attached, true);
+    }
+}
+
+bool kept_is_attached(void)
+{
+    return atomic_load_explicit(&attached, memory_order_acquire);
+}
+
+/* ---- the two ways to decode ---- */
+
+int kept_decode_form(struct stk_decoder *decoder, const struct stk_store_value *form,
+                     uint64_t file_bytes, const struct stk_plan *plan,
+                     const struct stk_target *target)
+{
+    int64_t start = stk_sys_clock_ns(CLOCK_MONOTONIC);
+    int status = stk_decode_form(decoder, form->data, form->bytes, plan, target);
+    if (status == STK_DECODE_OK) {
+        count_more(STK_TALLY_FORM_NS, (uint64_t)(stk_sys_clock_ns(CLOCK_MONOTONIC) - start));
+        count_more(STK_TALLY_FORM_JPEG_BYTES, file_bytes);
+        count_more(STK_TALLY_FROM_FORMS, 1);
+    }
+    return status;
+}
+
+/* From the bytes; with a form to keep, if one is wanted. */
+static int decode_bytes(struct stk_decoder *decoder, const void *bytes, size_t size,
+                        const struct stk_plan *plan, const struct stk_target *target,
+                        struct stk_form *form)
+{
+    int64_t start = stk_sys_clock_ns(CLOCK_MONOTONIC);
+    int status = form != NULL ? stk_decode_keep(decoder, bytes, size, plan, target, form)
+                              : stk_decode(decoder, bytes, size, plan, target);
+    if (status == STK_DECODE_OK) {
+        count_more(STK_TALLY_JPEG_NS, (uint64_t)(stk_sys_clock_ns(CLOCK_MONOTONIC) - start));
+        count_more(STK_TALLY_JPEG_BYTES, size);
+    }
+    return status;
+}
+
+/* ---- what is kept ---- */
+
+/* Whether the bytes were seen before; they are, from now on. */
+static bool is_seen(struct stk_hash128 from, struct stk_hash128 key)
+{
+    struct stk_hash128 to;
+    if (api->follow(store, from, &to) && to.low == key.low && to.high == key.high) {
+        return true;
+    }
+    api->link(store, from, key);
+    return false;
+}
+
+/* Whether a form is to be made now of a file that has none. */
+static bool is_wanted(struct stk_hash128 from, struct stk_hash128 key, size_t size)
+{
+    return api->admits(store, LIKELY_BYTES(size)) &&
+           (api->at_first_touch(store) || is_seen(from, key));
+}
+
+int kept_decode(struct stk_decoder *decoder, const void *bytes, size_t size,
+                const struct stk_hash128 *link, const struct stk_plan *plan,
+                const struct stk_target *target)
+{
+    if (!kept_is_attached()) {
+        return stk_decode(decoder, bytes, size, plan, target);
+    }
+    struct stk_hash128 key = stk_hash_128(bytes, size, 0);
+    struct stk_store_value value;
+    bool found = api->get(store, key, &value);
+    if (found && kept_decode_form(decoder, &value, size, plan, target) == STK_DECODE_OK) {
+        if (link != NULL) {
+            api->link(store, *link, key);
+        }
+        return STK_DECODE_OK;
+    }
+    struct stk_form form = {0};
+    bool wanted = !found && is_wanted(link != NULL ? *link : key, key, size);
+    int status = decode_bytes(decoder, bytes, size, plan, target, wanted ? &form : NULL);
+    if (status == STK_DECODE_OK && form.bytes > 0 && api->put(store, key, form.data, form.bytes)) {
+        count_more(STK_TALLY_FORMS, 1);
+        count_more(STK_TALLY_FORM_BYTES, form.bytes);
+        if (link != NULL) {
+            api->link(store, *link, key);
+        }
+    }
+    return status;
+}
+
+bool kept_follow(struct stk_hash128 link, struct stk_store_value *form,
+                 struct stk_form_source *source)
+{
+    struct stk_hash128 key;
+    return kept_is_attached() && api->follow(store, link, &key) && api->get(store, key, form) &&
+           stk_decode_probe_form(form->data, form->bytes, source) == STK_DECODE_OK;
+}

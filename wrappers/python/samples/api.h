@@ -1,0 +1,28 @@
+/*
+ * What stoker._samples_core gives to stoker._core, in a capsule: the store's functions, so that a
+ * look-up, a decode and a put are one call without Python in between. The two stay separate
+ * libraries, since only this one needs liblmdb.
+ */
+#ifndef STK_PYTHON_SAMPLES_API_H
+#define STK_PYTHON_SAMPLES_API_H
+
+#include "store/store.h"
+
+#define STK_SAMPLES_API   "stoker._samples_core.api"   /* the capsule of a struct stk_samples_api */
+#define STK_SAMPLES_STORE "stoker._samples_core.store" /* the capsule of a struct stk_store */
+
+/* Changes with the struct: a library of another version is not used. */
+#define STK_SAMPLES_API_VERSION 1
+
+/* store/store.h says what each does. */
+struct stk_samples_api {
+    unsigned version;
+    bool (*get)(struct stk_store *, struct stk_hash128, struct stk_store_value *);
+    bool (*put)(struct stk_store *, struct stk_hash128, const void *, size_t);
+    bool (*link)(struct stk_store *, struct stk_hash128, struct stk_hash128);
+    bool (*follow)(struct stk_store *, struct stk_hash128, struct stk_hash128 *);
+    bool (*admits)(struct stk_store *, size_t);
+    bool (*at_first_touch)(struct stk_store *);
+};
+
+#endif

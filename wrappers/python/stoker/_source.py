@@ -1,0 +1,125 @@
+"""Where a JPEG's pixels come from: its bytes, or its form in the sample store (_samples.py).
+
+Of a file whose identity somebody vouches for, the form is found without reading it; bytes find
+theirs by what they are. Where there is no store, there are only bytes, as if nothing could be kept.
+"""
+
+import os
+
+from . import _core, _samples
+from ._slots import UNREAD, UNREAD_BYTES
+
+_BROKEN = "broken data stream when reading image file"
+_MEMORY = -3
+
+_is_ready = None
+
+
+def is_ready():
+    """Whether there is a store; opened at the first call."""
+    global _is_ready
+    if _is_ready is None:
+        _is_ready = _samples.attach()
+    return _is_ready
+
+
+class Bytes:
+    """A JPEG in memory."""
+
+    __slots__ = ("data", "link")
+
+    def __init__(self, data, link=None):
+        self.data = data
+        self.link = link  # what stands for the file that these are all the bytes of; None: nothing
+
+    @property
+    def head(self):
+        """The file's beginning, with all of its header."""
+        return self.data
+
+    def __len__(self):
+        return len(self.data)
+
+    def probe(self):
+        return _core.probe(self.data)
+
+    def decode(self, order, out):
+        """As _core.decode()."""
+        return _core.decode_kept(self.data, self.link, order, out)
+
+    def read(self):
+        """The JPEG's bytes."""
+        return self.data
+
+
+class Form:
+    """A JPEG that was not read, as the store has its form."""
+
+    __slots__ = ("head", "info", "link", "_form", "_size", "_name", "_counted")
+
+    def __init__(self, found, name):
+        self.link, self._form, self.info, self.head, self._size = found
+        self._name = name  # where the file was, to read it after all
+        self._counted = False
+
+    def __len__(self):
+        return self._size
+
+    def probe(self):
+        return self.info
+
+    def decode(self, order, out):
+        """As _core.decode()."""
+        result = _core.decode_form(self._form, self._size, order, out)
+        if type(result) is int:
+            data = self.read()
+            return result if data is None else _core.decode_kept(data, self.link, order, out)
+        if not self._counted:
+            self._counted = True
+            _core.count(UNREAD)
+            _core.count(UNREAD_BYTES, self._size)
+        return result
+
+    def read(self):
+        """The JPEG's bytes, if the file still is where and as it was; else None."""
+        if type(self._name) is int:  # a descriptor, which would be closed
+            return None
+        try:
+            with open(self._name, "rb", buffering=0) as file:
+                data = file.read() if _core.identify(file.fileno()) == self.link else None
+                return data if _core.identify(file.fileno()) == self.link else None
+        except (OSError, TypeError, ValueError):
+            return None
+
+
+def form_of(file):
+    """The Form of an open file of io's own; where there is none, what stands for the file, or
+    None."""
+    if not is_ready():
+        return None
+    found = _core.find(file.fileno())
+    if found is None or len(found) == 1:
+        return found and found[0]
+    return Form(found, file.name)
+
+
+def of_file(file):
+    """The source of an open file of io's own; if it is read, it is read from its beginning."""
+    found = form_of(file)
+    if type(found) is Form:
+        return found
+    if found is not None:
+        file.seek(0, os.SEEK_END)  # what is in its buffer may be older
+    file.seek(0)
+    data = file.read()
+    return Bytes(data, found if found and _core.identify(file.fileno()) == found else None)
+
+
+def of_path(path):
+    with open(path, "rb", buffering=0) as file:
+        return of_file(file) if file.seekable() else Bytes(file.read())
+
+
+def error_of(status):
+    """What Pillow would raise."""
+    return MemoryError() if status == _MEMORY else OSError(_BROKEN)
