@@ -65,6 +65,42 @@ def kinds():
     }
 
 
+def segment(marker, data):
+    return bytes((0xff, marker)) + (len(data) + 2).to_bytes(2, "big") + data
+
+
+def odd_kinds():
+    """{name: bytes}: what may stand in a file before and behind its only scan."""
+    image = picture(120, 80)
+    plain, other = jpeg(image), jpeg(picture(40, 30, 2))
+    stream = io.BytesIO()
+    image.save(stream, "MPO", save_all=True, append_images=[image.rotate(9)])
+
+    def after(*segments):
+        """Behind the first segment, which is JFIF's."""
+        end = 4 + int.from_bytes(plain[4:6], "big")
+        return plain[:end] + b"".join(segments) + plain[end:]
+
+    xmp = b"http://ns.adobe.com/xap/1.0/\0<x:xmpmeta xmlns:x='adobe:ns:meta/'/>"
+    return {
+        "mpo.jpg": stream.getvalue(),
+        "no-mpo.jpg": after(segment(0xe2, b"MPF\0II*\0\x08\0\0\0\xff\xff")),
+        "comments.jpg": after(segment(0xfe, b"a comment"), segment(0xfe, b"another")),
+        "long.jpg": after(*(segment(0xe0 + n, bytes(65000)) for n in range(3, 10))),
+        "xmp.jpg": after(segment(0xe1, xmp), segment(0xe1, b"Exif\0\0" + exif(3)[6:])),
+        "exif-twice.jpg": after(segment(0xe1, exif(3)), segment(0xe1, exif(6))),
+        "exif-broken.jpg": after(segment(0xe1, b"Exif\0\0nothing")),
+        "icc-broken.jpg": after(segment(0xe2, b"ICC_PROFILE\0\2\2xx")),
+        "photoshop.jpg": after(segment(0xed, b"Photoshop 3.0\x008BIM\4\4\0\0\0\0\0\2ab")),
+        "adobe.jpg": after(segment(0xee, b"Adobe\0\x64\0\0\0\0\1")),
+        "fill.jpg": after(b"\xff\xff\xff", segment(0xfe, b"behind fill bytes")),
+        "tail.jpg": plain + b"\0" * 70000,
+        "two.jpg": plain + other,
+        "thumbnail.jpg": after(segment(0xe1, b"Exif\0\0" + other)),
+        "name.png": plain,
+    }
+
+
 def arithmetic_kinds():
     """{name: bytes}: Pillow decodes these if all of the file is in its first piece of 64 KB, or if
     it happens to be lucky."""

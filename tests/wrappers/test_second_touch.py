@@ -31,3 +31,21 @@ def test_sequences(compare, jpegs, store):
     assert counts["from_forms"] > count and counts["unread"] > count / 3
     record("Pillow under the hook", "random operations, from forms", PIL.__version__,
            f"{count} sequences", "same")
+
+
+# Where Pillow reads the file itself: the program has changed how, no pixels are wanted, or the file
+# has just changed.
+READ = {"unclosed_files", "descriptors_are_given_back", "linked_and_renamed", "replaced_in_between",
+        "another_opener", "another_factory", "another_marker", "another_open", "lenient", "bombs",
+        "drafts", "thumbnails", "verified", "closed_in_between", "in_contexts", "named_formats",
+        "by_like", "wrong_arguments", "what_it_is", "no_image", "names_of_builtins"}
+
+
+def test_opening(compare, jpegs, odd, store):
+    outcomes, counts = compare("opened.py", jpegs, odd, touches=2, env=store)
+    assert len(outcomes) > 30
+    assert counts["unread"] > 200 and counts["forms"] == 0
+    read = {name for name, unread in counts["unread_cases"].items() if unread == 0}
+    assert read <= READ, "nothing was taken from a form here"
+    record("Pillow under the hook", "opening, from forms", PIL.__version__,
+           f"{len(outcomes)} cases", "same")

@@ -9,7 +9,7 @@ import functools
 
 from PIL import Image, ImageFile, JpegImagePlugin
 
-from . import _check, _ordinary, _pillow, _take
+from . import _check, _open, _ordinary, _pillow, _samples, _take
 from ._plan import FILTERS, Access, Plan, settle
 
 _FIELD = _pillow.FIELD
@@ -185,4 +185,7 @@ def install():
         _replace(Image.Image, name, new)
     Image.Image.__copy__ = Image.Image.copy
     _replace_im()
+    if _samples.setting():
+        _open.see_files()
+        _replace(Image, "open", _open.open_image)
     Image.Image._stoker = True

@@ -1,0 +1,142 @@
+"""Image.open() of a file whose form is in the sample store: its header comes from the form.
+
+Pillow's own open() does the work, as ever, on a stand-in that holds the file's first bytes. The
+image then gets the file itself, where Pillow would have left it. It is a plain file of io's own,
+opened by Pillow or given to it with nothing read yet. In any doubt, and for every error, Pillow
+opens the file itself once more.
+"""
+
+import builtins
+import io
+import os
+import threading
+import types
+
+from PIL import Image, JpegImagePlugin
+
+from . import _jpeg, _pillow, _source
+
+_PLAIN = _pillow.PLAIN
+_Jpeg = JpegImagePlugin.JpegImageFile
+_PATHS = (str, bytes, os.PathLike)
+_plugin = JpegImagePlugin.jpeg_factory, JpegImagePlugin._accept
+_markers = dict(JpegImagePlugin.MARKER)
+
+
+class _Thread(threading.local):
+    """What this thread's Image.open() is about."""
+
+    wanted = False  # the next file that Pillow opens is looked at
+    found = None  # (file, form, stand-in) of it
+
+
+_thread = _Thread()
+
+
+class _Builtins(types.ModuleType):
+    """The builtins as PIL.Image sees them."""
+
+    def __getattr__(self, name):
+        return getattr(builtins, name)
+
+    @staticmethod
+    def open(file, *arguments, **named):
+        opened = builtins.open(file, *arguments, **named)
+        if _thread.wanted:
+            _thread.wanted = False
+            form = _form_of(opened)
+            if form is not None:
+                stand_in = io.BytesIO(form.head)
+                _thread.found = opened, form, stand_in
+                return stand_in
+        return opened
+
+
+def _is_pillows(prefix):
+    """Whether Pillow's own plugin is the first that wants to see a file with these first bytes."""
+    for name in Image.ID:
+        if name == "JPEG":
+            return Image.OPEN[name] == _plugin and JpegImagePlugin.MARKER == _markers
+        accept = Image.OPEN[name.upper()][1]
+        if not accept or accept(prefix):
+            return False
+    return False
+
+
+def _form_of(file):
+    """The Form of a file that is to be opened, if its image can be made of it; else None."""
+    if type(file) is not io.BufferedReader or type(file.raw) is not io.FileIO:
+        return None
+    try:
+        if file.raw.tell() or file.tell():
+            return None
+        form = _source.form_of(file)
+        return form if type(form) is _source.Form and _is_taken(form) else None
+    except Exception:  # Pillow meets it once more, and says it
+        return None
+
+
+def _is_taken(form):
+    """Whether loading it would not read the file, either. Of MPO files more than the header is
+    looked at."""
+    return (_jpeg.picture_size(form) is not None and b"MPF\0" not in form.head
+            and _is_pillows(form.head[:16]))
+
+
+def _finish(image, file, form, stand_in):
+    """Gives the image its file; whether all is as it has to be."""
+    if (type(image) is not _Jpeg or image.fp is not stand_in or len(image.tile) != 1
+            or stand_in.tell() != len(form.head)):
+        return False
+    file.seek(len(form.head))
+    image.fp = file
+    return True
+
+
+def _open_by_path(path):
+    """The image, or None: Pillow is to do it itself."""
+    _thread.wanted, _thread.found = True, None
+    image = None
+    try:
+        image = _PLAIN["open"](path)
+    except Exception:
+        if _thread.found is None:
+            raise
+    finally:
+        found, _thread.wanted, _thread.found = _thread.found, False, None
+        if found is not None and (image is None or not _finish(image, *found)):
+            image = None
+            found[0].close()
+    return image
+
+
+def _open_file(file):
+    """The same for a file."""
+    form = _form_of(file)
+    if form is None:
+        return None
+    stand_in = io.BytesIO(form.head)
+    try:
+        image = _PLAIN["open"](stand_in)
+        return image if _finish(image, file, form, stand_in) else None
+    except Exception:
+        return None
+
+
+def open_image(fp, mode="r", formats=None):
+    if mode == "r" and formats is None and _source.is_ready():
+        if type(fp) is io.BufferedReader:
+            image = _open_file(fp)
+        elif isinstance(fp, _PATHS):
+            image = _open_by_path(fp)
+        else:
+            image = None
+        if image is not None:
+            return image
+    return _PLAIN["open"](fp, mode, formats)
+
+
+def see_files():
+    """Has Pillow's own open() ask here for the files that it opens."""
+    if Image.builtins is builtins and "builtins" in Image.open.__code__.co_names:
+        Image.builtins = _Builtins("builtins", builtins.__doc__)
