@@ -276,5 +276,5 @@ const struct stk_kernels stk_kernels_avx512 = {
     .lockstep = stk_avx512_lockstep,
     .wide_tables = 1,
     .expand = expand,
-    .form = &stk_form_plain,
+    .form = &stk_form_avx512,
 };
