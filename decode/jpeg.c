@@ -20,8 +20,8 @@
 
 /* Of each kind of memory for forms, from one image to the next: that of a few megapixels. */
 #define KEPT_BYTES ((size_t)16 << 20)
-/* Of a form, for each block at least: half a byte for its mask, one for its DC. */
-#define LEAST_BITS_OF_FORM 12
+/* Of a form, for each block at least: four for its mask, five for its DC. */
+#define LEAST_BITS_OF_FORM 9
 /* Columns that hold three of each component's, which may have a quarter of the image's. */
 #define NARROWEST 12
 

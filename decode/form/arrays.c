@@ -48,9 +48,9 @@ static bool set_up(struct reader *reader)
 
 static void add_value(struct reader *reader, struct stk_group *group, int value)
 {
-    if (value < -STK_GROUP_LARGEST || value > STK_GROUP_LARGEST) {
+    if (value < -STK_FORM_LARGEST || value > STK_FORM_LARGEST) {
         *reader->wide++ = (struct stk_wide){group->count, value};
-        value = value < 0 ? -STK_GROUP_LARGEST : STK_GROUP_LARGEST;
+        value = value < 0 ? -STK_FORM_LARGEST : STK_FORM_LARGEST;
     }
     group->values[group->count++] = (int8_t)value;
 }

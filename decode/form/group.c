@@ -6,7 +6,8 @@ bool stk_group_reserve_blocks(struct stk_group *group, size_t blocks)
     blocks += STK_GROUP_SLACK;
     group->masks = stk_room_get(&group->masks_room, blocks * sizeof *group->masks);
     group->dc = stk_room_get(&group->dc_room, blocks * sizeof *group->dc);
-    return group->masks && group->dc;
+    group->dc_values = stk_room_get(&group->dc_values_room, blocks);
+    return group->masks && group->dc && group->dc_values;
 }
 
 bool stk_group_reserve_values(struct stk_group *group, size_t values)
@@ -25,6 +26,7 @@ void stk_group_free(struct stk_group *group, size_t but)
 {
     stk_room_free(&group->masks_room, but);
     stk_room_free(&group->dc_room, but);
+    stk_room_free(&group->dc_values_room, but);
     stk_room_free(&group->values_room, but);
     stk_room_free(&group->wide_room, but);
 }

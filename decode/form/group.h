@@ -14,8 +14,6 @@
 #include "decode/entropy/coefficients.h"
 #include "decode/entropy/room.h"
 
-/* What a byte of a group holds at most. */
-#define STK_GROUP_LARGEST 127
 /* Behind each of its arrays so many more entries may be written. */
 #define STK_GROUP_SLACK 64
 
@@ -24,8 +22,9 @@ struct stk_group {
     uint64_t *masks;
     int16_t *dc;
     int8_t *values;
+    int8_t *dc_values;     /* on their way between `dc` and planes */
     struct stk_wide *wide; /* by `at`, in values; the last one is at STK_WIDE_END */
-    struct stk_room masks_room, dc_room, values_room, wide_room;
+    struct stk_room masks_room, dc_room, dc_values_room, values_room, wide_room;
 };
 
 /* Room for so many; false: no memory. Neither keeps what is there. */

@@ -34,46 +34,65 @@ bool stk_packer_begin(struct stk_packer *packer, const struct stk_form_view *vie
     return true;
 }
 
+/* Of planes and escapes, for each value. */
+#define MOST_BYTES_A_VALUE 4
+
 /* The most that its parts may take, with what the kernels write too far. */
 static size_t most_bytes(const struct stk_group *group)
 {
-    size_t planes = 2 * STK_FORM_LEVELS * (stk_plane_bytes(group->count) + 1);
-    return (size_t)group->blocks * (1 + 8 + 1 + 2) + planes + 2 * (size_t)group->count +
-           STK_PLANES_SLACK;
+    size_t each_block = 1 + 8 + 1 + MOST_BYTES_A_VALUE;
+    return (size_t)group->blocks * each_block + (size_t)group->count * MOST_BYTES_A_VALUE +
+           4 * STK_PLANES_SLACK;
 }
 
-static uint8_t *put_dc(const struct stk_packer *packer, uint8_t *at)
+static uint8_t *put_masks(struct stk_packer *packer, uint8_t *at)
 {
     const struct stk_group *group = &packer->group;
-    const int8_t *bytes = (const int8_t *)at;
-    size_t escapes = packer->kernels->pack_dc((int8_t *)at, group->dc, group->blocks);
-    at += group->blocks;
-    for (size_t i = 0; escapes > 0; i++) {
-        if (bytes[i] == STK_DC_ESCAPE) {
-            stk_put_little(at, (uint16_t)group->dc[i], 2);
-            at += 2;
-            escapes--;
-        }
+    uint8_t *halves = packer->levels[0].data, *whole = at + ((size_t)group->blocks + 1) / 2;
+    struct stk_mask_bytes done =
+        packer->kernels->pack_masks(at, whole, halves, group->masks, group->blocks);
+    size_t bytes = (done.halves + 1) / 2;
+    memcpy(whole + done.whole, halves, bytes);
+    return whole + done.whole + bytes;
+}
+
+/* Level by level; each one's values that go on are in the one memory, then in the other. */
+static uint8_t *put_levels(struct stk_packer *packer, uint8_t *at, const int8_t *values,
+                           size_t count)
+{
+    const struct stk_form_kernels *kernels = packer->kernels;
+    size_t plane = stk_plane_bytes(count);
+    count = kernels->pack_signs(at, at + plane, packer->levels[0].data, values, count);
+    at += 2 * plane;
+    for (int level = 1; level < STK_FORM_LEVELS && count > 0; level++) {
+        bool last = level == STK_FORM_LEVELS - 1;
+        plane = stk_plane_bytes(count);
+        count = kernels->pack_bits(at, last ? NULL : at + plane, packer->levels[level % 2].data,
+                                   packer->levels[(level + 1) % 2].data, count);
+        at += last ? plane : 2 * plane;
     }
     return at;
 }
 
-/* Level by level; each one's values that go on are in the one memory, then in the other. */
-static uint8_t *put_planes(struct stk_packer *packer, uint8_t *at)
+static bool is_largest(int8_t value)
 {
-    const struct stk_form_kernels *kernels = packer->kernels;
-    uint8_t *from = packer->levels[1].data, *to = packer->levels[0].data;
-    size_t count = packer->group.count, plane = stk_plane_bytes(count);
-    count = kernels->pack_signs(at, at + plane, to, packer->group.values, count);
-    at += 2 * plane;
-    for (int level = 1; level < STK_FORM_LEVELS && count > 0; level++) {
-        uint8_t *other = from;
-        from = to;
-        to = other;
-        plane = stk_plane_bytes(count);
-        bool last = level == STK_FORM_LEVELS - 1;
-        count = kernels->pack_bits(at, last ? NULL : at + plane, to, from, count);
-        at += last ? plane : 2 * plane;
+    return value == STK_FORM_LARGEST || value == -STK_FORM_LARGEST;
+}
+
+static uint8_t *put_dc(struct stk_packer *packer, uint8_t *at)
+{
+    const struct stk_group *group = &packer->group;
+    const int8_t *values = group->dc_values;
+    packer->kernels->pack_dc(at, group->dc_values, group->dc, group->blocks);
+    at += STK_DC_PLANES * stk_plane_bytes(group->blocks);
+    at = put_levels(packer, at, values, group->blocks);
+    size_t left = packer->kernels->count_largest(values, group->blocks);
+    for (size_t i = 0; left > 0; i++) {
+        if (is_largest(values[i])) {
+            stk_put_little(at, (uint16_t)group->dc[i], 2);
+            at += 2;
+            left--;
+        }
     }
     return at;
 }
@@ -85,41 +104,39 @@ static uint8_t *put_escapes(const struct stk_packer *packer, uint8_t *at)
     const struct stk_wide *wide = group->wide;
     size_t left = packer->kernels->count_largest(group->values, group->count);
     for (uint32_t i = 0; left > 0; i++) {
-        int value = (int)group->values[i];
-        if (value != STK_GROUP_LARGEST && value != -STK_GROUP_LARGEST) {
-            continue;
+        if (is_largest(group->values[i])) {
+            int value = wide->at == i ? wide++->value : (int)group->values[i];
+            stk_put_little(at, (uint16_t)value, 2);
+            at += 2;
+            left--;
         }
-        if (wide->at == i) {
-            value = wide++->value;
-        }
-        stk_put_little(at, (uint16_t)value, 2);
-        at += 2;
-        left--;
     }
     return at;
 }
 
+static bool reserve(struct stk_packer *packer)
+{
+    const struct stk_group *group = &packer->group;
+    size_t most = group->count > group->blocks ? group->count : group->blocks;
+    return make_room(packer, most_bytes(group)) &&
+           stk_room_get(&packer->levels[0], most + STK_PLANES_SLACK) &&
+           stk_room_get(&packer->levels[1], most + STK_PLANES_SLACK);
+}
+
 bool stk_packer_add(struct stk_packer *packer)
 {
-    struct stk_group *group = &packer->group;
-    size_t halves = ((size_t)group->blocks + 1) / 2;
-    if (!make_room(packer, most_bytes(group)) ||
-        !stk_room_get(&packer->levels[0], group->count + STK_PLANES_SLACK) ||
-        !stk_room_get(&packer->levels[1], group->count + STK_PLANES_SLACK)) {
+    const struct stk_group *group = &packer->group;
+    if (packer->groups == packer->view.group_count || !reserve(packer)) {
         return false;
     }
-    uint8_t *at = packer->data + packer->used;
-    size_t masks = packer->kernels->pack_masks(at, at + halves, group->masks, group->blocks);
-    at = put_dc(packer, at + halves + masks);
-    at = put_planes(packer, at);
+    uint8_t *at = put_masks(packer, packer->data + packer->used);
+    at = put_dc(packer, at);
+    at = put_levels(packer, at, group->values, group->count);
     at = put_escapes(packer, at);
     packer->used = (size_t)(at - packer->data);
     size_t end = packer->used - packer->head;
-    if (packer->groups == packer->view.group_count || end > UINT32_MAX / 2) {
-        return false;
-    }
     stk_put_little(packer->data + packer->index + 4 * (size_t)packer->groups++, end, 4);
-    return true;
+    return end <= UINT32_MAX / 2;
 }
 
 bool stk_packer_end(struct stk_packer *packer, struct stk_form *out)

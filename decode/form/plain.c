@@ -23,28 +23,33 @@ static void gather(struct stk_gathering *gathering, size_t blocks)
 
 /* ---- masks ---- */
 
-static unsigned bytes_of(uint64_t mask)
+static unsigned length_of(uint64_t mask)
 {
-    unsigned bytes = 0;
-    for (; mask > 0; mask >>= 8) {
-        bytes++;
+    unsigned length = 0;
+    for (; mask > 0; mask >>= 4) {
+        length++;
     }
-    return bytes;
+    return length < 16 ? length : 15;
 }
 
-static size_t pack_masks(uint8_t *halves, uint8_t *bytes, const uint64_t *masks, size_t blocks)
+static struct stk_mask_bytes pack_masks(uint8_t *lengths, uint8_t *whole, uint8_t *halves,
+                                        const uint64_t *masks, size_t blocks)
 {
-    uint8_t *at = bytes;
-    memset(halves, 0, (blocks + 1) / 2);
+    struct stk_mask_bytes done = {0, 0};
+    memset(lengths, 0, (blocks + 1) / 2);
     for (size_t i = 0; i < blocks; i++) {
         uint64_t mask = masks[i] >> 1;
-        unsigned count = bytes_of(mask);
-        halves[i / 2] |= (uint8_t)(count << i % 2 * 4);
-        for (unsigned b = 0; b < count; b++) {
-            *at++ = (uint8_t)(mask >> 8 * b);
+        unsigned length = length_of(mask);
+        lengths[i / 2] |= (uint8_t)(length << i % 2 * 4);
+        for (unsigned b = 0; b < stk_mask_whole(length); b++, mask >>= 8) {
+            whole[done.whole++] = (uint8_t)mask;
+        }
+        if (stk_mask_half(length)) {
+            uint8_t *half = &halves[done.halves / 2];
+            *half = (uint8_t)(done.halves++ % 2 ? *half | mask << 4 : mask);
         }
     }
-    return (size_t)(at - bytes);
+    return done;
 }
 
 static unsigned half_of(const uint8_t *halves, size_t i)
@@ -52,28 +57,31 @@ static unsigned half_of(const uint8_t *halves, size_t i)
     return halves[i / 2] >> i % 2 * 4 & 15;
 }
 
-static size_t unpack_masks(uint64_t *masks, const uint8_t *halves, const uint8_t *bytes,
-                           size_t blocks)
+static size_t unpack_masks(uint64_t *masks, const uint8_t *lengths, const uint8_t *whole,
+                           const uint8_t *halves, size_t blocks)
 {
-    size_t values = 0;
+    size_t values = 0, half = 0;
     for (size_t i = 0; i < blocks; i++) {
-        unsigned count = half_of(halves, i);
+        unsigned length = half_of(lengths, i), bytes = stk_mask_whole(length);
         uint64_t mask = 0;
-        for (unsigned b = 0; b < count && b < 8; b++) {
-            mask |= (uint64_t)bytes[b] << 8 * b;
+        for (unsigned b = 0; b < bytes; b++) {
+            mask |= (uint64_t)*whole++ << 8 * b;
         }
-        bytes += count;
+        if (stk_mask_half(length)) {
+            mask |= (uint64_t)half_of(halves, half++) << 8 * bytes;
+        }
         masks[i] = mask << 1;
         values += ones(mask << 1);
     }
     return values;
 }
 
-static size_t sum_halves(const uint8_t *halves, size_t blocks)
+static struct stk_mask_bytes measure_masks(const uint8_t *lengths, size_t blocks)
 {
-    size_t sum = 0;
+    struct stk_mask_bytes sum = {0, 0};
     for (size_t i = 0; i < blocks; i++) {
-        sum += half_of(halves, i);
+        sum.whole += stk_mask_whole(half_of(lengths, i));
+        sum.halves += stk_mask_half(half_of(lengths, i));
     }
     return sum;
 }
@@ -167,32 +175,39 @@ static size_t count_largest(const int8_t *values, size_t count)
 {
     size_t found = 0;
     for (size_t i = 0; i < count; i++) {
-        found += values[i] == 127 || values[i] == -127;
+        found += values[i] == STK_FORM_LARGEST || values[i] == -STK_FORM_LARGEST;
     }
     return found;
 }
 
 /* ---- DC ---- */
 
-static size_t pack_dc(int8_t *out, const int16_t *dc, size_t blocks)
+static void pack_dc(uint8_t *planes, int8_t *values, const int16_t *dc, size_t blocks)
 {
-    size_t escapes = 0;
+    size_t plane = stk_plane_bytes(blocks);
+    memset(planes, 0, STK_DC_PLANES * plane);
     for (size_t i = 0; i < blocks; i++) {
-        int fits = dc[i] > STK_DC_ESCAPE && dc[i] < -STK_DC_ESCAPE;
-        out[i] = (int8_t)(fits ? dc[i] : STK_DC_ESCAPE);
-        escapes += !fits;
+        unsigned magnitude = (unsigned)(dc[i] < 0 ? -dc[i] : dc[i]);
+        for (unsigned k = 0; k < STK_DC_PLANES; k++) {
+            put_bit(planes + k * plane, i, magnitude >> k & 1);
+        }
+        unsigned rest = (magnitude >> STK_DC_PLANES) + 1;
+        int value = (int)(rest < STK_FORM_LARGEST ? rest : STK_FORM_LARGEST);
+        values[i] = (int8_t)(dc[i] < 0 ? -value : value);
     }
-    return escapes;
 }
 
-static size_t unpack_dc(int16_t *dc, const int8_t *from, size_t blocks)
+static void unpack_dc(int16_t *dc, const uint8_t *planes, const int8_t *values, size_t blocks)
 {
-    size_t escapes = 0;
+    size_t plane = stk_plane_bytes(blocks);
     for (size_t i = 0; i < blocks; i++) {
-        dc[i] = (int16_t)from[i];
-        escapes += from[i] == STK_DC_ESCAPE;
+        int negative = values[i] < 0, rest = (negative ? -values[i] : values[i]) - 1;
+        unsigned magnitude = (unsigned)rest << STK_DC_PLANES;
+        for (unsigned k = 0; k < STK_DC_PLANES; k++) {
+            magnitude |= bit_of(planes + k * plane, i) << k;
+        }
+        dc[i] = (int16_t)(negative ? -(int)magnitude : (int)magnitude);
     }
-    return escapes;
 }
 
 const struct stk_form_kernels stk_form_plain = {
@@ -202,7 +217,7 @@ const struct stk_form_kernels stk_form_plain = {
     .pack_bits = pack_bits,
     .pack_dc = pack_dc,
     .unpack_masks = unpack_masks,
-    .sum_halves = sum_halves,
+    .measure_masks = measure_masks,
     .count_ones = count_ones,
     .unpack_signs = unpack_signs,
     .unpack_bits = unpack_bits,

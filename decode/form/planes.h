@@ -7,6 +7,13 @@
  * k has the next bit of theirs, the lowest first, and flags of those that belong to the next level;
  * the last level has no flags. Bits are counted from the lowest one of the first byte; those behind
  * the last are zero.
+ *
+ * The length of a mask, without its position 0, is in half bytes up to its last one that is not
+ * zero, and 15 also stands for 16. Its whole bytes are kept apart from the half byte that is left
+ * where the length is odd.
+ *
+ * The lowest bits of a difference of DC are planes; what is left of its magnitude, and 1, has its
+ * sign and is a value.
  */
 #ifndef STK_DECODE_FORM_PLANES_H
 #define STK_DECODE_FORM_PLANES_H
@@ -17,8 +24,9 @@
 #include "decode/entropy/coefficients.h"
 
 #define STK_FORM_LEVELS 7
-/* In the place of a difference of DC that no byte holds. */
-#define STK_DC_ESCAPE (-128)
+/* The largest magnitude of a value. */
+#define STK_FORM_LARGEST 127
+#define STK_DC_PLANES    3
 /* Where that many entries are written or read, so many more may be. */
 #define STK_PLANES_SLACK 64
 
@@ -34,40 +42,50 @@ struct stk_gathering {
     struct stk_wide *to_wide;
 };
 
+/* Of many masks: how many whole bytes, and how many with half bytes in them. */
+struct stk_mask_bytes {
+    size_t whole, halves;
+};
+
 struct stk_form_kernels {
     void (*gather)(struct stk_gathering *gathering, size_t blocks);
-    /*
-     * Half a byte for each block says how many of the lowest bytes of its mask, without position 0,
-     * stand among `bytes`; returns how many there are. Writes 8 bytes too far.
-     */
-    size_t (*pack_masks)(uint8_t *halves, uint8_t *bytes, const uint64_t *masks, size_t blocks);
+    /* Writes 8 bytes too far in each. */
+    struct stk_mask_bytes (*pack_masks)(uint8_t *lengths, uint8_t *whole, uint8_t *halves,
+                                        const uint64_t *masks, size_t blocks);
     /* Level 0, and another one; `flags` is NULL for the last. Returns how many went to `larger`. */
     size_t (*pack_signs)(uint8_t *signs, uint8_t *flags, uint8_t *larger, const int8_t *values,
                          size_t count);
     size_t (*pack_bits)(uint8_t *bits, uint8_t *flags, uint8_t *larger, const uint8_t *values,
                         size_t count);
-    /* Escapes where it has to; returns how many. */
-    size_t (*pack_dc)(int8_t *out, const int16_t *dc, size_t blocks);
+    /* Three planes one behind the other, and the values. */
+    void (*pack_dc)(uint8_t *planes, int8_t *values, const int16_t *dc, size_t blocks);
 
-    /*
-     * The bytes that all halves say must be there, and 8 more. Halves above 8 count as 8, but move
-     * on as they say. Returns how many values the masks have.
-     */
-    size_t (*unpack_masks)(uint64_t *masks, const uint8_t *halves, const uint8_t *bytes,
-                           size_t blocks);
-    /* The sum of the halves; the ones among so many bits. */
-    size_t (*sum_halves)(const uint8_t *halves, size_t blocks);
+    struct stk_mask_bytes (*measure_masks)(const uint8_t *lengths, size_t blocks);
+    /* What those bytes are must be there, and 8 more. Returns how many values the masks have. */
+    size_t (*unpack_masks)(uint64_t *masks, const uint8_t *lengths, const uint8_t *whole,
+                           const uint8_t *halves, size_t blocks);
+    /* The ones among so many bits. */
     size_t (*count_ones)(const uint8_t *plane, size_t bits);
     void (*unpack_signs)(int8_t *values, const uint8_t *signs, const uint8_t *flags,
                          const uint8_t *larger, size_t count);
     /* Without `flags` all values are of the last level. */
     void (*unpack_bits)(uint8_t *values, const uint8_t *bits, const uint8_t *flags,
                         const uint8_t *larger, size_t count);
-    /* Escapes stay; returns how many. */
-    size_t (*unpack_dc)(int16_t *dc, const int8_t *from, size_t blocks);
+    void (*unpack_dc)(int16_t *dc, const uint8_t *planes, const int8_t *values, size_t blocks);
     /* How many values are of the largest magnitude. */
     size_t (*count_largest)(const int8_t *values, size_t count);
 };
+
+/* Of a mask of that length: whole bytes; and whether half a byte is left. */
+static inline unsigned stk_mask_whole(unsigned length)
+{
+    return (length + (length == 15)) / 2;
+}
+
+static inline unsigned stk_mask_half(unsigned length)
+{
+    return length & (length != 15);
+}
 
 static inline size_t stk_plane_bytes(size_t bits)
 {

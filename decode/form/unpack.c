@@ -23,29 +23,19 @@ static bool read_masks(struct stk_unpacker *unpacker, struct rest *rest)
 {
     struct stk_group *group = &unpacker->group;
     const struct stk_form_kernels *kernels = unpacker->kernels;
-    const uint8_t *halves = take(rest, ((size_t)group->blocks + 1) / 2);
-    const uint8_t *bytes = halves ? take(rest, kernels->sum_halves(halves, group->blocks)) : NULL;
-    if (!bytes) {
+    const uint8_t *lengths = take(rest, ((size_t)group->blocks + 1) / 2);
+    if (!lengths) {
         return false;
     }
-    group->count = (uint32_t)kernels->unpack_masks(group->masks, halves, bytes, group->blocks);
-    return true;
-}
-
-static bool read_dc(struct stk_unpacker *unpacker, struct rest *rest)
-{
-    struct stk_group *group = &unpacker->group;
-    const int8_t *bytes = (const int8_t *)take(rest, group->blocks);
-    size_t escapes = bytes ? unpacker->kernels->unpack_dc(group->dc, bytes, group->blocks) : 0;
-    const uint8_t *at = bytes ? take(rest, 2 * escapes) : NULL;
-    for (size_t i = 0; at && escapes > 0; i++) {
-        if (group->dc[i] == STK_DC_ESCAPE) {
-            group->dc[i] = (int16_t)stk_get_little(at, 2);
-            at += 2;
-            escapes--;
-        }
+    struct stk_mask_bytes bytes = kernels->measure_masks(lengths, group->blocks);
+    const uint8_t *whole = take(rest, bytes.whole);
+    const uint8_t *halves = whole ? take(rest, (bytes.halves + 1) / 2) : NULL;
+    if (!halves) {
+        return false;
     }
-    return at;
+    group->count =
+        (uint32_t)kernels->unpack_masks(group->masks, lengths, whole, halves, group->blocks);
+    return true;
 }
 
 /* Where the planes of a level are, and how many values it has. */
@@ -55,10 +45,9 @@ struct level {
 };
 
 /* How many belong to a level, the flags of the one before it say. */
-static bool find_levels(const struct stk_unpacker *unpacker, struct rest *rest,
+static bool find_levels(const struct stk_unpacker *unpacker, struct rest *rest, size_t count,
                         struct level levels[STK_FORM_LEVELS])
 {
-    size_t count = unpacker->group.count;
     for (int k = 0; k < STK_FORM_LEVELS; k++) {
         size_t plane = stk_plane_bytes(count);
         bool last = k == STK_FORM_LEVELS - 1;
@@ -72,8 +61,9 @@ static bool find_levels(const struct stk_unpacker *unpacker, struct rest *rest,
     return true;
 }
 
-/* From the last level to the first, whose values are the group's. */
-static void join_levels(struct stk_unpacker *unpacker, const struct level levels[STK_FORM_LEVELS])
+/* From the last level to the first, which is all values. */
+static void join_levels(struct stk_unpacker *unpacker, const struct level levels[STK_FORM_LEVELS],
+                        int8_t *values)
 {
     const struct stk_form_kernels *kernels = unpacker->kernels;
     for (int k = STK_FORM_LEVELS - 1; k > 0; k--) {
@@ -82,8 +72,53 @@ static void join_levels(struct stk_unpacker *unpacker, const struct level levels
                                  unpacker->levels[(k + 1) % 2].data, levels[k].count);
         }
     }
-    kernels->unpack_signs(unpacker->group.values, levels[0].bits, levels[0].flags,
-                          unpacker->levels[1].data, levels[0].count);
+    kernels->unpack_signs(values, levels[0].bits, levels[0].flags, unpacker->levels[1].data,
+                          levels[0].count);
+}
+
+/* And how many are escapes. OK, CORRUPT or MEMORY. */
+static int read_levels(struct stk_unpacker *unpacker, struct rest *rest, int8_t *values,
+                       size_t count, size_t *escapes)
+{
+    struct level levels[STK_FORM_LEVELS];
+    if (!find_levels(unpacker, rest, count, levels)) {
+        return STK_DECODE_CORRUPT;
+    }
+    if (!stk_room_get(&unpacker->levels[0], count + STK_PLANES_SLACK) ||
+        !stk_room_get(&unpacker->levels[1], count + STK_PLANES_SLACK)) {
+        return STK_DECODE_MEMORY;
+    }
+    join_levels(unpacker, levels, values);
+    bool large = levels[STK_FORM_LEVELS - 1].count > 0;
+    *escapes = large ? unpacker->kernels->count_largest(values, count) : 0;
+    return STK_DECODE_OK;
+}
+
+static bool is_largest(int8_t value)
+{
+    return value == STK_FORM_LARGEST || value == -STK_FORM_LARGEST;
+}
+
+static int read_dc(struct stk_unpacker *unpacker, struct rest *rest)
+{
+    struct stk_group *group = &unpacker->group;
+    size_t escapes;
+    const uint8_t *planes = take(rest, STK_DC_PLANES * stk_plane_bytes(group->blocks));
+    int result = planes ? read_levels(unpacker, rest, group->dc_values, group->blocks, &escapes)
+                        : STK_DECODE_CORRUPT;
+    const uint8_t *at = result ? NULL : take(rest, 2 * escapes);
+    if (!at) {
+        return result ? result : STK_DECODE_CORRUPT;
+    }
+    unpacker->kernels->unpack_dc(group->dc, planes, group->dc_values, group->blocks);
+    for (size_t i = 0; escapes > 0; i++) {
+        if (is_largest(group->dc_values[i])) {
+            group->dc[i] = (int16_t)stk_get_little(at, 2);
+            at += 2;
+            escapes--;
+        }
+    }
+    return STK_DECODE_OK;
 }
 
 static int read_escapes(struct stk_unpacker *unpacker, struct rest *rest, size_t count)
@@ -95,8 +130,7 @@ static int read_escapes(struct stk_unpacker *unpacker, struct rest *rest, size_t
     }
     struct stk_wide *wide = group->wide;
     for (uint32_t i = 0; count > 0; i++) {
-        int value = (int)group->values[i];
-        if (value == STK_GROUP_LARGEST || value == -STK_GROUP_LARGEST) {
+        if (is_largest(group->values[i])) {
             *wide++ = (struct stk_wide){i, (int16_t)stk_get_little(at, 2)};
             at += 2;
             count--;
@@ -109,19 +143,12 @@ static int read_escapes(struct stk_unpacker *unpacker, struct rest *rest, size_t
 static int read_values(struct stk_unpacker *unpacker, struct rest *rest)
 {
     struct stk_group *group = &unpacker->group;
-    struct level levels[STK_FORM_LEVELS];
-    if (!find_levels(unpacker, rest, levels)) {
-        return STK_DECODE_CORRUPT;
-    }
-    if (!stk_group_reserve_values(group, group->count) ||
-        !stk_room_get(&unpacker->levels[0], group->count + STK_PLANES_SLACK) ||
-        !stk_room_get(&unpacker->levels[1], group->count + STK_PLANES_SLACK)) {
+    size_t escapes;
+    if (!stk_group_reserve_values(group, group->count)) {
         return STK_DECODE_MEMORY;
     }
-    join_levels(unpacker, levels);
-    bool large = levels[STK_FORM_LEVELS - 1].count > 0;
-    return read_escapes(unpacker, rest,
-                        large ? unpacker->kernels->count_largest(group->values, group->count) : 0);
+    int result = read_levels(unpacker, rest, group->values, group->count, &escapes);
+    return result ? result : read_escapes(unpacker, rest, escapes);
 }
 
 int stk_unpacker_read(struct stk_unpacker *unpacker, const uint8_t *begin, const uint8_t *end)
@@ -130,10 +157,9 @@ int stk_unpacker_read(struct stk_unpacker *unpacker, const uint8_t *begin, const
     if (!stk_group_reserve_blocks(&unpacker->group, unpacker->group.blocks)) {
         return STK_DECODE_MEMORY;
     }
-    if (!read_masks(unpacker, &rest) || !read_dc(unpacker, &rest)) {
-        return STK_DECODE_CORRUPT;
-    }
-    int result = read_values(unpacker, &rest);
+    int result = read_masks(unpacker, &rest) ? STK_DECODE_OK : STK_DECODE_CORRUPT;
+    result = result ? result : read_dc(unpacker, &rest);
+    result = result ? result : read_values(unpacker, &rest);
     return !result && rest.at != rest.end ? STK_DECODE_CORRUPT : result;
 }
 

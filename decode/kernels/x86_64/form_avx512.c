@@ -1,16 +1,16 @@
 /*
  * The form's kernels in AVX-512 with VBMI2, 64 values or 8 masks at a time. Compressing goes to a
- * register and from there to memory, all 64 bytes: straight to memory it takes thirty times as long.
+ * register and from there to memory, all 64 bytes: straight to memory it takes thirty times as
+ * long.
  */
 #include "decode/form/planes.h"
 
 #include <immintrin.h>
 #include <string.h>
 
-#define FEATURES                                                                                   \
-    "avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi,avx512vbmi2,bmi,bmi2,lzcnt,popcnt"
-#define TARGET __attribute__((target(FEATURES)))
-#define INLINE static inline __attribute__((target(FEATURES), always_inline))
+#define FEATURES "avx512f,avx512bw,avx512vl,avx512dq,avx512vbmi,avx512vbmi2,bmi,bmi2,popcnt"
+#define TARGET   __attribute__((target(FEATURES)))
+#define INLINE   static inline __attribute__((target(FEATURES), always_inline))
 
 #define STK_GATHER_INLINE    INLINE
 #define STK_COUNT_ONES(mask) _mm_popcnt_u64(mask)
@@ -131,7 +131,7 @@ TARGET static void unpack_bits(uint8_t *values, const uint8_t *bits, const uint8
 
 TARGET static size_t count_largest(const int8_t *values, size_t count)
 {
-    const __m512i largest = _mm512_set1_epi8(127);
+    const __m512i largest = _mm512_set1_epi8(STK_FORM_LARGEST);
     size_t found = 0;
     for (size_t at = 0; at < count; at += 64) {
         __m512i value = _mm512_loadu_si512(values + at);
@@ -141,128 +141,210 @@ TARGET static size_t count_largest(const int8_t *values, size_t count)
     return found;
 }
 
-/* ---- masks ---- */
+/* ---- masks: eight at a time, whose lengths are eight half bytes ---- */
 
-/* From 8 half bytes to which bytes of 8 masks there are; and how many in all. */
-INLINE uint64_t kept_bytes(uint32_t halves, size_t *count)
+/* Eight lengths, as bytes, to what each of them means. */
+INLINE uint64_t look_up(__m128i table, uint64_t lengths)
 {
-    const __m128i lowest = _mm_setr_epi8(0, 1, 3, 7, 15, 31, 63, 127, -1, -1, -1, -1, -1, -1, -1, -1);
-    uint64_t lengths = _pdep_u64(halves, UINT64_C(0x0f0f0f0f0f0f0f0f));
-    *count = (size_t)(lengths * UINT64_C(0x0101010101010101) >> 56);
-    __m128i kept = _mm_shuffle_epi8(lowest, _mm_cvtsi64_si128((long long)lengths));
-    return (uint64_t)_mm_cvtsi128_si64(kept);
+    __m128i found = _mm_shuffle_epi8(table, _mm_cvtsi64_si128((long long)lengths));
+    return (uint64_t)_mm_cvtsi128_si64(found);
 }
 
-/* The bytes of each mask up to its highest that is not zero, as one bit each. */
-INLINE uint64_t needed_bytes(__m512i masks)
+INLINE uint64_t spread_halves(uint64_t halves)
 {
-    uint64_t some = _mm512_test_epi8_mask(masks, masks);
-    some |= some >> 1 & UINT64_C(0x7f7f7f7f7f7f7f7f);
-    some |= some >> 2 & UINT64_C(0x3f3f3f3f3f3f3f3f);
-    return some | (some >> 4 & UINT64_C(0x0f0f0f0f0f0f0f0f));
+    return _pdep_u64(halves, UINT64_C(0x0f0f0f0f0f0f0f0f));
 }
 
-/* How many ones each byte has, which has none above a zero. */
-INLINE uint32_t halves_of(uint64_t needed)
+/* A bit for each whole byte of a mask, in a byte for each mask. */
+INLINE uint64_t whole_bytes(uint64_t lengths)
 {
-    uint64_t word = needed - (needed >> 1 & UINT64_C(0x5555555555555555));
+    return look_up(_mm_setr_epi8(0, 0, 1, 1, 3, 3, 7, 7, 15, 15, 31, 31, 63, 63, 127, -1), lengths);
+}
+
+/* A bit for the byte that half a byte makes. */
+INLINE uint64_t half_bytes(uint64_t lengths)
+{
+    return look_up(_mm_setr_epi8(0, 1, 0, 2, 0, 4, 0, 8, 0, 16, 0, 32, 0, 64, 0, 0), lengths);
+}
+
+/* In each byte all bits below its highest one, and that. */
+INLINE uint64_t fill_down(uint64_t bytes)
+{
+    bytes |= bytes >> 1 & UINT64_C(0x7f7f7f7f7f7f7f7f);
+    bytes |= bytes >> 2 & UINT64_C(0x3f3f3f3f3f3f3f3f);
+    return bytes | (bytes >> 4 & UINT64_C(0x0f0f0f0f0f0f0f0f));
+}
+
+/* The ones in each byte. */
+INLINE uint64_t ones_of_bytes(uint64_t word)
+{
+    word -= word >> 1 & UINT64_C(0x5555555555555555);
     word = (word & UINT64_C(0x3333333333333333)) + (word >> 2 & UINT64_C(0x3333333333333333));
-    word = (word + (word >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
-    return (uint32_t)_pext_u64(word, UINT64_C(0x0f0f0f0f0f0f0f0f));
+    return (word + (word >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
 }
 
-TARGET static size_t pack_masks(uint8_t *halves, uint8_t *bytes, const uint64_t *masks,
-                                size_t blocks)
+/* Half bytes that have not made a word yet. */
+struct halves {
+    uint8_t *to;
+    uint64_t word;
+    unsigned bits;
+    size_t count;
+};
+
+INLINE void put_halves(struct halves *halves, uint64_t some, unsigned count)
 {
-    uint8_t *to = bytes;
+    halves->word |= some << halves->bits;
+    memcpy(halves->to, &halves->word, sizeof halves->word);
+    halves->bits += 4 * count;
+    halves->to += halves->bits / 8;
+    halves->word >>= halves->bits & ~7u;
+    halves->bits &= 7;
+    halves->count += count;
+}
+
+/* Eight masks; returns their lengths. */
+INLINE uint32_t put_masks(uint8_t **whole, struct halves *halves, __m512i masks)
+{
+    const __m512i high = _mm512_set1_epi8((char)0xf0);
+    uint64_t used = fill_down(_mm512_test_epi8_mask(masks, masks));
+    uint64_t top = used & ~(used >> 1 & UINT64_C(0x7f7f7f7f7f7f7f7f));
+    /* The eighth byte is a whole one also where half of it would do. */
+    uint64_t odd = top & ~_mm512_test_epi8_mask(masks, high) & UINT64_C(0x7f7f7f7f7f7f7f7f);
+    uint64_t kept = used & ~odd;
+    _mm512_storeu_si512(*whole, _mm512_maskz_compress_epi8(kept, masks));
+    *whole += _mm_popcnt_u64(kept);
+    __m128i some = _mm512_castsi512_si128(_mm512_maskz_compress_epi8(odd, masks));
+    put_halves(halves, _pext_u64((uint64_t)_mm_cvtsi128_si64(some), UINT64_C(0x0f0f0f0f0f0f0f0f)),
+               (unsigned)_mm_popcnt_u64(odd));
+    uint64_t lengths = 2 * ones_of_bytes(kept) + ones_of_bytes(odd);
+    lengths -= lengths >> 4 & UINT64_C(0x0101010101010101);
+    return (uint32_t)_pext_u64(lengths, UINT64_C(0x0f0f0f0f0f0f0f0f));
+}
+
+TARGET static struct stk_mask_bytes pack_masks(uint8_t *lengths, uint8_t *whole, uint8_t *halves,
+                                               const uint64_t *masks, size_t blocks)
+{
+    uint8_t *to = whole;
+    struct halves rest = {.to = halves};
     for (size_t i = 0; i < blocks; i += 8) {
         size_t some = blocks - i < 8 ? blocks - i : 8;
-        __m512i mask = _mm512_maskz_loadu_epi64((__mmask8)first_bits(some), masks + i);
-        mask = _mm512_srli_epi64(mask, 1);
-        uint64_t needed = needed_bytes(mask);
-        uint32_t four = halves_of(needed);
-        memcpy(halves + i / 2, &four, some == 8 ? 4 : (some + 1) / 2);
-        _mm512_storeu_si512(to, _mm512_maskz_compress_epi8(needed, mask));
-        to += _mm_popcnt_u64(needed);
+        __m512i eight = _mm512_maskz_loadu_epi64((__mmask8)first_bits(some), masks + i);
+        uint32_t found = put_masks(&to, &rest, _mm512_srli_epi64(eight, 1));
+        _mm_mask_storeu_epi8(lengths + i / 2, (__mmask16)first_bits((some + 1) / 2),
+                             _mm_cvtsi32_si128((int)found));
     }
-    return (size_t)(to - bytes);
+    return (struct stk_mask_bytes){(size_t)(to - whole), rest.count};
 }
 
-/* Of the last few blocks, of which there may be no more bytes to read than there are. */
-INLINE uint64_t last_mask(const uint8_t *bytes, unsigned length)
+/* Eight lengths, of which there are `some` blocks. */
+INLINE uint64_t load_lengths(const uint8_t *lengths, size_t i, size_t some)
 {
-    uint64_t mask;
-    memcpy(&mask, bytes, sizeof mask);
-    return _bzhi_u64(mask, 8 * length) << 1;
+    __mmask16 there = (__mmask16)first_bits((some + 1) / 2);
+    uint64_t halves = (uint32_t)_mm_cvtsi128_si32(_mm_maskz_loadu_epi8(there, lengths + i / 2));
+    return spread_halves(_bzhi_u64(halves, (unsigned)(4 * some)));
 }
 
-TARGET static size_t unpack_masks(uint64_t *masks, const uint8_t *halves, const uint8_t *bytes,
-                                  size_t blocks)
+TARGET static size_t unpack_masks(uint64_t *masks, const uint8_t *lengths, const uint8_t *whole,
+                                  const uint8_t *halves, size_t blocks)
 {
-    size_t i = 0, values = 0;
-    for (; i + 16 <= blocks; i += 8) {
-        uint32_t four;
-        size_t length;
-        memcpy(&four, halves + i / 2, sizeof four);
-        uint64_t kept = kept_bytes(four, &length);
-        __m512i mask = _mm512_maskz_expand_epi8(kept, _mm512_loadu_si512(bytes));
+    size_t values = 0, half = 0;
+    for (size_t i = 0; i < blocks; i += 8) {
+        size_t some = blocks - i < 8 ? blocks - i : 8;
+        uint64_t length = load_lengths(lengths, i, some), word;
+        uint64_t kept = whole_bytes(length), odd = half_bytes(length);
+        memcpy(&word, halves + half / 2, sizeof word);
+        word = spread_halves(word >> half % 2 * 4);
+        /* No more bytes are read than there are, and 8. */
+        size_t bytes = (size_t)_mm_popcnt_u64(kept);
+        __m512i mask =
+            _mm512_maskz_expand_epi8(kept, _mm512_maskz_loadu_epi8(first_bits(bytes), whole));
+        mask = _mm512_mask_expand_epi8(mask, odd,
+                                       _mm512_castsi128_si512(_mm_cvtsi64_si128((long long)word)));
         _mm512_storeu_si512(masks + i, _mm512_slli_epi64(mask, 1));
-        bytes += length;
+        whole += bytes;
+        half += (size_t)_mm_popcnt_u64(odd);
         for (size_t each = i; each < i + 8; each++) {
             values += (size_t)_mm_popcnt_u64(masks[each]);
         }
     }
-    for (; i < blocks; i++) {
-        unsigned length = halves[i / 2] >> i % 2 * 4 & 15;
-        masks[i] = last_mask(bytes, length);
-        values += (size_t)_mm_popcnt_u64(masks[i]);
-        bytes += length;
-    }
     return values;
 }
 
-TARGET static size_t sum_halves(const uint8_t *halves, size_t blocks)
+TARGET static struct stk_mask_bytes measure_masks(const uint8_t *lengths, size_t blocks)
 {
-    const __m512i low = _mm512_set1_epi8(15);
-    __m512i sums = _mm512_setzero_si512();
-    size_t bytes = (blocks + 1) / 2;
-    for (size_t at = 0; at < bytes; at += 64) {
-        __m512i two = _mm512_maskz_loadu_epi8(first_bits(bytes - at), halves + at);
-        __m512i sum = _mm512_add_epi8(_mm512_and_si512(two, low),
-                                      _mm512_and_si512(_mm512_srli_epi16(two, 4), low));
-        sums = _mm512_add_epi64(sums, _mm512_sad_epu8(sum, _mm512_setzero_si512()));
+    struct stk_mask_bytes sum = {0, 0};
+    for (size_t i = 0; i < blocks; i += 8) {
+        uint64_t length = load_lengths(lengths, i, blocks - i < 8 ? blocks - i : 8);
+        sum.whole += (size_t)_mm_popcnt_u64(whole_bytes(length));
+        sum.halves += (size_t)_mm_popcnt_u64(half_bytes(length));
     }
-    return (size_t)_mm512_reduce_add_epi64(sums) - (blocks % 2 ? halves[bytes - 1] >> 4 : 0);
+    return sum;
 }
 
 /* ---- DC ---- */
 
-TARGET static size_t pack_dc(int8_t *out, const int16_t *dc, size_t blocks)
+/* Up to 32 differences: their magnitudes. */
+INLINE __m512i load_dc(const int16_t *dc, size_t at, size_t blocks)
 {
-    size_t escapes = 0;
-    for (size_t at = 0; at < blocks; at += 32) {
-        __mmask32 there = (__mmask32)first_bits(blocks - at < 32 ? blocks - at : 32);
-        __m512i value = _mm512_maskz_loadu_epi16(there, dc + at);
-        __mmask32 fit = _mm512_cmple_epi16_mask(_mm512_abs_epi16(value), _mm512_set1_epi16(127)) &
-                        _mm512_cmpneq_epi16_mask(value, _mm512_set1_epi16(INT16_MIN));
-        value = _mm512_mask_blend_epi16(fit, _mm512_set1_epi16(STK_DC_ESCAPE), value);
-        _mm256_mask_storeu_epi8(out + at, there, _mm512_cvtepi16_epi8(value));
-        escapes += (size_t)_mm_popcnt_u32(~fit & there);
-    }
-    return escapes;
+    __mmask32 there = (__mmask32)first_bits(at < blocks ? blocks - at : 0);
+    return _mm512_maskz_loadu_epi16(there, dc + at);
 }
 
-TARGET static size_t unpack_dc(int16_t *dc, const int8_t *from, size_t blocks)
+INLINE uint64_t bit_of_both(__m512i a, __m512i b, int bit)
 {
-    size_t escapes = 0;
-    for (size_t at = 0; at < blocks; at += 32) {
-        __mmask32 there = (__mmask32)first_bits(blocks - at < 32 ? blocks - at : 32);
-        __m256i bytes = _mm256_maskz_loadu_epi8(there, from + at);
-        _mm512_storeu_si512(dc + at, _mm512_cvtepi8_epi16(bytes));
-        escapes += (size_t)_mm_popcnt_u32(
-            _mm256_cmpeq_epi8_mask(bytes, _mm256_set1_epi8(STK_DC_ESCAPE)));
+    const __m512i which = _mm512_set1_epi16((short)(1 << bit));
+    return _mm512_test_epi16_mask(a, which) | (uint64_t)_mm512_test_epi16_mask(b, which) << 32;
+}
+
+/* What is left of a magnitude, as a value with that sign. */
+INLINE __m256i rest_of(__m512i magnitude, __m512i dc)
+{
+    __m512i rest =
+        _mm512_add_epi16(_mm512_srli_epi16(magnitude, STK_DC_PLANES), _mm512_set1_epi16(1));
+    rest = _mm512_min_epu16(rest, _mm512_set1_epi16(STK_FORM_LARGEST));
+    rest = _mm512_mask_sub_epi16(rest, _mm512_movepi16_mask(dc), _mm512_setzero_si512(), rest);
+    return _mm512_cvtepi16_epi8(rest);
+}
+
+TARGET static void pack_dc(uint8_t *planes, int8_t *values, const int16_t *dc, size_t blocks)
+{
+    size_t plane = stk_plane_bytes(blocks);
+    for (size_t at = 0; at < blocks; at += 64) {
+        __m512i a = load_dc(dc, at, blocks), b = load_dc(dc, at + 32, blocks);
+        __m512i abs_a = _mm512_abs_epi16(a), abs_b = _mm512_abs_epi16(b);
+        for (int bit = 0; bit < STK_DC_PLANES; bit++) {
+            store_bits(planes + (size_t)bit * plane, at, bit_of_both(abs_a, abs_b, bit),
+                       blocks - at);
+        }
+        _mm256_storeu_si256((void *)(values + at), rest_of(abs_a, a));
+        _mm256_storeu_si256((void *)(values + at + 32), rest_of(abs_b, b));
     }
-    return escapes;
+}
+
+/* 32 values, and of each of the planes their bits. */
+INLINE __m512i join_dc(__m256i values, const uint32_t bits[STK_DC_PLANES])
+{
+    __m512i value = _mm512_cvtepi8_epi16(values);
+    __m512i dc = _mm512_sub_epi16(_mm512_abs_epi16(value), _mm512_set1_epi16(1));
+    dc = _mm512_slli_epi16(dc, STK_DC_PLANES);
+    for (int bit = 0; bit < STK_DC_PLANES; bit++) {
+        dc = _mm512_mask_add_epi16(dc, bits[bit], dc, _mm512_set1_epi16((short)(1 << bit)));
+    }
+    return _mm512_mask_sub_epi16(dc, _mm512_movepi16_mask(value), _mm512_setzero_si512(), dc);
+}
+
+TARGET static void unpack_dc(int16_t *dc, const uint8_t *planes, const int8_t *values,
+                             size_t blocks)
+{
+    size_t plane = stk_plane_bytes(blocks);
+    for (size_t at = 0; at < blocks; at += 32) {
+        uint32_t bits[STK_DC_PLANES];
+        for (size_t bit = 0; bit < STK_DC_PLANES; bit++) {
+            memcpy(&bits[bit], planes + bit * plane + at / 8, sizeof *bits);
+        }
+        __m256i value = _mm256_loadu_si256((const void *)(values + at));
+        _mm512_storeu_si512(dc + at, join_dc(value, bits));
+    }
 }
 
 const struct stk_form_kernels stk_form_avx512 = {
@@ -272,7 +354,7 @@ const struct stk_form_kernels stk_form_avx512 = {
     .pack_bits = pack_bits,
     .pack_dc = pack_dc,
     .unpack_masks = unpack_masks,
-    .sum_halves = sum_halves,
+    .measure_masks = measure_masks,
     .count_ones = count_ones,
     .unpack_signs = unpack_signs,
     .unpack_bits = unpack_bits,
