@@ -55,15 +55,29 @@ static double lanczos(double x)
     return -3.0 <= x && x < 3.0 ? sinc(x) * sinc(x / 3) : 0.0;
 }
 
+/* A function of its own for each, so that compilers do several weights at once. */
+#define WEIGH(curve)                                                                               \
+    static void weigh_##curve(double *row, uint32_t length)                                        \
+    {                                                                                              \
+        for (uint32_t i = 0; i < length; i++) {                                                    \
+            row[i] = curve(row[i]);                                                                \
+        }                                                                                          \
+    }
+WEIGH(box)
+WEIGH(bilinear)
+WEIGH(hamming)
+WEIGH(bicubic)
+WEIGH(lanczos)
+
 const struct stk_filter_curve *stk_filter_curve_get(enum stk_filter filter)
 {
     static const struct stk_filter_curve curves[] = {
-        [STK_FILTER_BOX] = {box, 0.5},         [STK_FILTER_BILINEAR] = {bilinear, 1.0},
-        [STK_FILTER_HAMMING] = {hamming, 1.0}, [STK_FILTER_BICUBIC] = {bicubic, 2.0},
-        [STK_FILTER_LANCZOS] = {lanczos, 3.0},
+        [STK_FILTER_BOX] = {weigh_box, 0.5},         [STK_FILTER_BILINEAR] = {weigh_bilinear, 1.0},
+        [STK_FILTER_HAMMING] = {weigh_hamming, 1.0}, [STK_FILTER_BICUBIC] = {weigh_bicubic, 2.0},
+        [STK_FILTER_LANCZOS] = {weigh_lanczos, 3.0},
     };
     unsigned index = (unsigned)filter;
-    if (index >= sizeof curves / sizeof *curves || !curves[index].weight) {
+    if (index >= sizeof curves / sizeof *curves || !curves[index].weigh) {
         return NULL;
     }
     return &curves[index];

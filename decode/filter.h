@@ -5,7 +5,8 @@
 #include "decode/decode.h"
 
 struct stk_filter_curve {
-    double (*weight)(double distance); /* in units of input pixels, or of output ones if larger */
+    /* From distances, in units of input pixels, or of output ones if larger, to weights. */
+    void (*weigh)(double *row, uint32_t length);
     double support;
 };
 

@@ -12,6 +12,8 @@
 #define ONE (1 << STK_WEIGHT_BITS)
 /* The kernels' limit (kernels.h). No filter comes near, whatever the box. */
 #define LARGEST (127 << 16)
+/* Groups that the kernels may pack with the last one. */
+#define PACKED_TOO_FAR 4
 
 /* Everything that is being made, in one piece of scratch memory. */
 struct work {
@@ -87,7 +89,10 @@ static void weigh(struct work *work, uint32_t output, uint32_t begin, uint32_t l
         return;
     }
     for (uint32_t i = 0; i < length; i++) {
-        work->row[i] = work->curve->weight((i + begin - center + 0.5) * inverse);
+        work->row[i] = ((int32_t)(i + begin) - center + 0.5) * inverse;
+    }
+    work->curve->weigh(work->row, length);
+    for (uint32_t i = 0; i < length; i++) {
         sum += work->row[i];
     }
     for (uint32_t i = 0; i < length && sum != 0.0; i++) {
@@ -95,31 +100,34 @@ static void weigh(struct work *work, uint32_t output, uint32_t begin, uint32_t l
     }
 }
 
-/* Fixed point, rounded away from zero at a half; false: too large for the kernels. */
-static bool fix(double weight, int32_t *out)
+/* Fixed point, rounded away from zero at a half. */
+static int32_t fix(double scaled)
 {
-    double scaled = weight * ONE;
-    if (!(fabs(scaled) < LARGEST)) {
-        return false;
-    }
-    *out = (int32_t)(weight < 0 ? -0.5 + scaled : 0.5 + scaled);
-    return true;
+    return (int32_t)(scaled < 0 ? -0.5 + scaled : 0.5 + scaled);
 }
 
-static int store_weights(struct work *work, const struct stk_kernels *kernels,
-                         const struct stk_taps *taps, uint32_t slot)
+/* False: one is too large for the kernels. */
+static bool scale(double *row, uint32_t length)
+{
+    bool fits = true;
+    for (uint32_t i = 0; i < length; i++) {
+        row[i] *= ONE;
+        fits &= fabs(row[i]) < LARGEST;
+    }
+    return fits;
+}
+
+static int store_weights(struct work *work, const struct stk_taps *taps, uint32_t slot)
 {
     uint32_t output = work->axis->reversed ? taps->outputs - 1 - slot : slot;
     uint32_t length = work->lengths[slot];
     struct stk_weights *groups = work->weights + stk_weights_index(taps, slot, 0);
     weigh(work, output, work->first[slot], length);
-    for (uint32_t i = 0; i < length; i++) {
-        if (!fix(work->row[i], &groups[(size_t)taps->block * (i / 4)].word[i % 4])) {
-            return STK_DECODE_UNSUPPORTED;
-        }
+    if (!scale(work->row, length)) {
+        return STK_DECODE_UNSUPPORTED;
     }
-    for (uint32_t g = 0; g < taps->groups; g++) {
-        kernels->pack(groups + (size_t)taps->block * g);
+    for (uint32_t i = 0; i < length; i++) {
+        groups[(size_t)taps->block * (i / 4)].word[i % 4] = fix(work->row[i]);
     }
     return STK_DECODE_OK;
 }
@@ -156,14 +164,14 @@ static int allocate(struct work *work, struct stk_decoder *decoder, enum stk_scr
     size_t longest = 2 * (size_t)ceil(work->support) + 2;
     longest = longest < work->axis->size ? longest : work->axis->size;
     size_t groups = padded(longest, 4) / 4;
-    size_t bytes = slots * groups * sizeof(struct stk_weights) + longest * sizeof(double) +
-                   2 * slots * sizeof(uint32_t);
+    size_t bytes = (slots * groups + PACKED_TOO_FAR) * sizeof(struct stk_weights) +
+                   longest * sizeof(double) + 2 * slots * sizeof(uint32_t);
     char *memory = stk_scratch_get(decoder, where, bytes);
     if (!memory) {
         return STK_DECODE_MEMORY;
     }
     work->weights = (struct stk_weights *)(void *)memory;
-    work->row = (double *)(void *)(work->weights + slots * groups);
+    work->row = (double *)(void *)(work->weights + slots * groups + PACKED_TOO_FAR);
     work->first = (uint32_t *)(void *)(work->row + longest);
     work->lengths = work->first + slots;
     memset(work->first, 0, 2 * slots * sizeof(uint32_t));
@@ -190,11 +198,12 @@ int stk_taps_make(struct stk_decoder *decoder, enum stk_scratch where, uint32_t 
         .weights = work.weights,
     };
     out->lengths = work.lengths;
-    memset(work.weights, 0,
-           padded(axis->outputs, block) * out->taps.groups * sizeof(struct stk_weights));
+    size_t count = padded(axis->outputs, block) * out->taps.groups;
+    memset(work.weights, 0, count * sizeof(struct stk_weights));
     for (uint32_t slot = 0; slot < axis->outputs && !result; slot++) {
-        result = store_weights(&work, decoder->kernels, &out->taps, slot);
+        result = store_weights(&work, &out->taps, slot);
     }
+    decoder->kernels->pack(work.weights, count);
     for (uint32_t o = 0; o < axis->outputs; o++) {
         work.first[o] -= out->origin;
     }

@@ -51,8 +51,8 @@ struct stk_tables {
 struct stk_kernels {
     const char *name;
     uint32_t block; /* of horizontal taps; for vertical ones it is 1 */
-    /* Brings four plain weights into this table's form. */
-    void (*pack)(struct stk_weights *weights);
+    /* Brings plain weights into this table's form; up to four more may be read and written. */
+    void (*pack)(struct stk_weights *weights, size_t count);
     /* One row: `out` gets taps->outputs pixels (padded to a block), `in` starts at input 0. */
     void (*horizontal)(uint8_t *out, const uint8_t *in, const struct stk_taps *taps);
     /* One row of `pixels` (padded to 16) out of 4 x `groups` rows. */

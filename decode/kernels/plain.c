@@ -6,9 +6,10 @@
 #define HALF  (1u << (STK_WEIGHT_BITS - 1))
 #define STRIP ((size_t)64) /* bytes: 16 pixels, to which lines are padded */
 
-static void pack(struct stk_weights *weights)
+static void pack(struct stk_weights *weights, size_t count)
 {
     (void)weights;
+    (void)count;
 }
 
 /* Rounded, and cut to a byte. The sum wraps as the reference's does on every machine in use. */

@@ -4,9 +4,10 @@
 
 #include <arm_neon.h>
 
-static void pack(struct stk_weights *weights)
+static void pack(struct stk_weights *weights, size_t count)
 {
     (void)weights;
+    (void)count;
 }
 
 /* Sixteen bytes as four times four words. */

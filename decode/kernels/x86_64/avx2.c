@@ -15,14 +15,14 @@
 #define ALL_OF(word) ((word)*0x55) /* a shuffle that repeats one word in its 128 bits */
 
 /* Into pairs of 16 bits: high parts of 0 and 1, of 2 and 3; then the low ones. */
-static void pack(struct stk_weights *weights)
+TARGET static void pack(struct stk_weights *weights, size_t count)
 {
-    int16_t out[8];
-    for (int i = 0; i < 4; i++) {
-        out[i] = (int16_t)(weights->word[i] >> 8);
-        out[4 + i] = (int16_t)(weights->word[i] & 0xff);
+    const __m256i low = _mm256_set1_epi32(0xff);
+    for (size_t i = 0; i < count; i += 2) {
+        __m256i words = _mm256_load_si256((const void *)(weights + i));
+        words = _mm256_packs_epi32(_mm256_srai_epi32(words, 8), _mm256_and_si256(words, low));
+        _mm256_store_si256((void *)(weights + i), words);
     }
-    memcpy(weights, out, sizeof out);
 }
 
 INLINE __m256i load(const void *from)

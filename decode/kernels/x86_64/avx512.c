@@ -14,17 +14,17 @@
 #define ALL_OF(word) ((_MM_PERM_ENUM)((word)*0x55)) /* repeats one word in its 128 bits */
 
 /* Four bytes of the parts worth 1 << 16, then 1 << 8, then 1. */
-static void pack(struct stk_weights *weights)
+TARGET static void pack(struct stk_weights *weights, size_t count)
 {
-    int8_t out[16] = {0};
-    for (int i = 0; i < 4; i++) {
-        int32_t rest = weights->word[i];
-        out[8 + i] = (int8_t)rest;
-        rest = (rest - out[8 + i]) >> 8;
-        out[4 + i] = (int8_t)rest;
-        out[i] = (int8_t)((rest - out[4 + i]) >> 8);
+    const __m512i half = _mm512_set1_epi32(0x8080);
+    const __m512i sort = _mm512_broadcast_i32x4(
+        _mm_setr_epi8(2, 6, 10, 14, 1, 5, 9, 13, 0, 4, 8, 12, -1, -1, -1, -1));
+    for (size_t i = 0; i < count; i += 4) {
+        /* A byte that becomes negative takes one more from the next. */
+        __m512i words = _mm512_add_epi32(_mm512_load_si512(weights + i), half);
+        words = _mm512_shuffle_epi8(_mm512_xor_si512(words, half), sort);
+        _mm512_store_si512(weights + i, words);
     }
-    memcpy(weights, out, sizeof out);
 }
 
 #define AS_IT_IS(nothing, place) (place)
