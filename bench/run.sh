@@ -44,7 +44,7 @@ prepare_decode() {
 build_stages() {
     local each wraps=
     for each in jpeg_start_decompress stk_jpeg_header stk_jpeg_start stk_jpeg_stop stk_taps_make \
-        stk_emit_line stk_entropy_parse stk_entropy_play; do
+        stk_emit_line stk_entropy_parse stk_entropy_play stk_units_start; do
         wraps="$wraps -Wl,--wrap=$each"
     done
     # shellcheck disable=SC2086  # one word per flag

@@ -16,15 +16,13 @@
 #include <string.h>
 #include <time.h>
 
-#define JPEG_INTERNALS
-#include <jpeglib.h>
-
 #include "decode/decode.h"
 #include "decode/decoder.h"
 #include "decode/emit.h"
 #include "decode/entropy/entropy.h"
 #include "decode/jpeg.h"
 #include "decode/taps.h"
+#include "decode/units.h"
 
 #define PHOTOS 1024
 #define PASSES 15
@@ -38,6 +36,7 @@
     X(IDCT, "IDCT")                                                                                \
     X(UPSAMPLING, "upsampling")                                                                    \
     X(COLOUR, "colour")                                                                            \
+    X(LINES, "upsampling and colour")                                                              \
     X(TAPS, "weights")                                                                             \
     X(HORIZONTAL, "horizontal")                                                                    \
     X(VERTICAL, "vertical")                                                                        \
@@ -162,8 +161,8 @@ static struct {
     void (*color_convert)(j_decompress_ptr, JSAMPIMAGE, JDIMENSION, JSAMPARRAY, int);
 } real;
 
-/* By libjpeg, or from what was parsed before. */
-static enum stage mcu_stage;
+/* By libjpeg, or from what was parsed before; the latter with an inverse DCT of our own. */
+static enum stage mcu_stage, data_stage;
 
 static boolean decode_mcu(j_decompress_ptr cinfo, JBLOCKROW *blocks)
 {
@@ -175,7 +174,7 @@ static boolean decode_mcu(j_decompress_ptr cinfo, JBLOCKROW *blocks)
 
 static int decompress_data(j_decompress_ptr cinfo, JSAMPIMAGE out)
 {
-    enum stage before = enter(IDCT);
+    enum stage before = enter(data_stage);
     int result = real.decompress_data(cinfo, out);
     leave(before);
     return result;
@@ -204,6 +203,13 @@ static void clock_mcus(j_decompress_ptr cinfo, enum stage stage)
     mcu_stage = stage;
 }
 
+static void clock_data(j_decompress_ptr cinfo, enum stage stage)
+{
+    real.decompress_data = cinfo->coef->decompress_data;
+    cinfo->coef->decompress_data = decompress_data;
+    data_stage = stage;
+}
+
 boolean __real_jpeg_start_decompress(j_decompress_ptr cinfo);
 boolean __wrap_jpeg_start_decompress(j_decompress_ptr cinfo);
 
@@ -214,10 +220,9 @@ boolean __wrap_jpeg_start_decompress(j_decompress_ptr cinfo)
         if (cinfo->entropy->decode_mcu != decode_mcu) { /* it is libjpeg's */
             clock_mcus(cinfo, HUFFMAN);
         }
-        real.decompress_data = cinfo->coef->decompress_data;
+        clock_data(cinfo, IDCT);
         real.upsample = cinfo->post->post_process_data; /* which is upsampling */
         real.color_convert = cinfo->cconvert->color_convert;
-        cinfo->coef->decompress_data = decompress_data;
         cinfo->post->post_process_data = upsample;
         cinfo->cconvert->color_convert = color_convert;
     }
@@ -263,6 +268,20 @@ void __wrap_stk_entropy_play(struct stk_entropy *entropy, j_decompress_ptr cinfo
     }
 }
 
+void __real_stk_units_start(struct stk_units *units, const struct stk_producer *producer,
+                            const struct stk_kernels *kernels, j_decompress_ptr cinfo);
+void __wrap_stk_units_start(struct stk_units *units, const struct stk_producer *producer,
+                            const struct stk_kernels *kernels, j_decompress_ptr cinfo);
+
+void __wrap_stk_units_start(struct stk_units *units, const struct stk_producer *producer,
+                            const struct stk_kernels *kernels, j_decompress_ptr cinfo)
+{
+    __real_stk_units_start(units, producer, kernels, cinfo);
+    if (clocks.on && cinfo->coef->decompress_data != decompress_data) {
+        clock_data(cinfo, COEFFICIENTS);
+    }
+}
+
 void __real_stk_jpeg_stop(struct stk_jpeg *jpeg);
 void __wrap_stk_jpeg_stop(struct stk_jpeg *jpeg);
 void __real_stk_emit_line(const struct stk_emit *emit, const uint8_t *line, uint32_t y);
@@ -296,6 +315,22 @@ static void vertical(uint8_t *out, const uint8_t *const *rows, const struct stk_
 {
     enum stage before = enter(VERTICAL);
     plain_kernels->vertical(out, rows, weights, groups, pixels);
+    leave(before);
+}
+
+static bool idct(uint8_t *const *rows, size_t at, unsigned count, const struct stk_blocks *blocks,
+                 const uint16_t factors[64])
+{
+    enum stage before = enter(IDCT);
+    bool result = plain_kernels->idct(rows, at, count, blocks, factors);
+    leave(before);
+    return result;
+}
+
+static void colour(uint8_t *out, const struct stk_line *line)
+{
+    enum stage before = enter(LINES);
+    plain_kernels->colour(out, line);
     leave(before);
 }
 
@@ -420,6 +455,8 @@ int main(int argument_count, char **arguments)
     struct stk_kernels timed = *plain_kernels;
     timed.horizontal = horizontal;
     timed.vertical = vertical;
+    timed.idct = timed.idct ? idct : NULL;
+    timed.colour = timed.colour ? colour : NULL;
     decoder->kernels = &timed;
     decode_all(decoder);
     for (int pass = 0; pass < PASSES; pass++) {

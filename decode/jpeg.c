@@ -14,9 +14,11 @@
 #include <jerror.h>
 
 #include "decode/entropy/entropy.h"
+#include "decode/entropy/player.h"
 #include "decode/form/make.h"
 #include "decode/form/player.h"
 #include "decode/limits.h"
+#include "decode/lines.h"
 
 /* Of each kind of memory for forms, from one image to the next: that of a few megapixels. */
 #define KEPT_BYTES ((size_t)16 << 20)
@@ -30,7 +32,10 @@ struct stk_jpeg {
     struct jpeg_error_mgr errors;
     struct jpeg_progress_mgr progress;
     jmp_buf out;
+    const struct stk_kernels *kernels;
     struct stk_entropy *entropy;
+    struct stk_units units;
+    struct stk_lines lines_of_pixels;
     void (*begin_input)(j_decompress_ptr cinfo); /* libjpeg's own functions around a scan */
     void (*end_scan)(j_decompress_ptr cinfo);
     uint32_t lines; /* that are wanted, from the first on */
@@ -126,8 +131,8 @@ struct stk_jpeg *stk_jpeg_new(const struct stk_kernels *kernels)
         return NULL;
     }
     set_callbacks(jpeg);
-    jpeg->player.kernels = kernels;
     jpeg->player.unpacker.kernels = jpeg->packer.kernels = kernels->form;
+    jpeg->kernels = jpeg->player.kernels = kernels;
     jpeg->entropy = stk_entropy_new(kernels);
     if (!jpeg->entropy) {
         free(jpeg);
@@ -459,9 +464,12 @@ int stk_jpeg_start(struct stk_jpeg *jpeg, struct stk_region region, uint32_t byt
     crop_columns(cinfo, region, indent);
     if (jpeg->from_form) {
         stk_form_player_crop(&jpeg->player, cinfo);
+        stk_units_start(&jpeg->units, &stk_form_player_producer, jpeg->kernels, cinfo);
     } else if (jpeg->played) {
         stk_entropy_crop(jpeg->entropy, cinfo);
+        stk_units_start(&jpeg->units, &stk_player_producer, jpeg->kernels, cinfo);
     }
+    stk_lines_start(&jpeg->lines_of_pixels, jpeg->kernels, cinfo);
     *row_pixels = cinfo->output_width;
     if (region.top > 0 && jpeg_skip_scanlines(cinfo, region.top) != region.top) {
         return STK_DECODE_CORRUPT;

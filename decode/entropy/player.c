@@ -9,9 +9,10 @@ static void begin_run(struct stk_player *player)
 {
     const struct stk_run *run = &player->coefficients->runs[player->run++];
     player->blocks = run->blocks;
-    player->masks = run->masks;
-    player->values = player->coefficients->values + run->first_value;
-    player->wide = run->wide;
+    player->next.masks = run->masks;
+    player->next.all = player->coefficients->values;
+    player->next.values = player->next.all + run->first_value;
+    player->next.wide = run->wide;
 }
 
 /* Runs and restart intervals begin at an MCU. */
@@ -24,14 +25,14 @@ static void begin_mcu(j_decompress_ptr cinfo, struct stk_player *player)
         begin_run(player);
     }
     if (player->coefficients->interval > 0 && player->interval_left-- == 0) {
-        memset(player->last_dc, 0, sizeof player->last_dc);
+        memset(player->next.last_dc, 0, sizeof player->next.last_dc);
         player->interval_left = player->coefficients->interval - 1;
     }
 }
 
 static uint32_t index_of(const struct stk_player *player, const int8_t *value)
 {
-    return (uint32_t)(value - player->coefficients->values);
+    return (uint32_t)(value - player->next.all);
 }
 
 /* The value at that place of the mask's ones. */
@@ -47,27 +48,27 @@ static unsigned position_of(uint64_t mask, unsigned place)
 static void put_wide(struct stk_player *player, int16_t *block, uint64_t mask, uint32_t first,
                      uint32_t end)
 {
-    for (; player->wide->at < end; player->wide++) {
-        unsigned position = position_of(mask, player->wide->at - first);
-        block[stk_zigzag[position]] = (int16_t)player->wide->value;
+    for (; player->next.wide->at < end; player->next.wide++) {
+        unsigned position = position_of(mask, player->next.wide->at - first);
+        block[stk_zigzag[position]] = (int16_t)player->next.wide->value;
     }
 }
 
 static void play_block(struct stk_player *player, int16_t *block, unsigned component)
 {
-    uint64_t mask = *player->masks++;
-    const int8_t *values = player->values;
-    player->values += player->kernels->expand(block, mask, values);
-    uint32_t end = index_of(player, player->values);
+    uint64_t mask = *player->next.masks++;
+    const int8_t *values = player->next.values;
+    player->next.values += player->kernels->expand(block, mask, values);
+    uint32_t end = index_of(player, player->next.values);
     int dc = block[0];
-    if (__builtin_expect(player->wide->at < end, 0)) {
-        if (player->wide->at == index_of(player, values) && (mask & 1)) {
-            dc = player->wide->value;
+    if (__builtin_expect(player->next.wide->at < end, 0)) {
+        if (player->next.wide->at == index_of(player, values) && (mask & 1)) {
+            dc = player->next.wide->value;
         }
         put_wide(player, block, mask, index_of(player, values), end);
     }
-    player->last_dc[component] += (unsigned)dc;
-    block[0] = (int16_t)player->last_dc[component];
+    player->next.last_dc[component] += (unsigned)dc;
+    block[0] = (int16_t)player->next.last_dc[component];
 }
 
 /* In plain operations: where there is no instruction for it, compilers call a function. */
@@ -82,14 +83,23 @@ static unsigned count_ones(uint64_t word)
 /* Of a block that nobody looks at only DC counts, for the next one. */
 static void skip_block(struct stk_player *player, unsigned component)
 {
-    uint64_t mask = *player->masks++;
-    int dc = mask & 1 ? *player->values : 0;
-    uint32_t first = index_of(player, player->values);
-    player->values += count_ones(mask);
-    for (; player->wide->at < index_of(player, player->values); player->wide++) {
-        dc = player->wide->at == first && (mask & 1) ? player->wide->value : dc;
+    uint64_t mask = *player->next.masks++;
+    int dc = mask & 1 ? *player->next.values : 0;
+    uint32_t first = index_of(player, player->next.values);
+    player->next.values += count_ones(mask);
+    for (; player->next.wide->at < index_of(player, player->next.values); player->next.wide++) {
+        dc = player->next.wide->at == first && (mask & 1) ? player->next.wide->value : dc;
     }
-    player->last_dc[component] += (unsigned)dc;
+    player->next.last_dc[component] += (unsigned)dc;
+}
+
+static void skip_mcu(struct stk_player *player)
+{
+    const struct stk_coefficients *coefficients = player->coefficients;
+    for (unsigned i = 0; i < coefficients->mcu_blocks; i++) {
+        skip_block(player, coefficients->component[i]);
+    }
+    player->blocks -= coefficients->mcu_blocks;
 }
 
 static boolean play_mcu(j_decompress_ptr cinfo, JBLOCKROW *out)
@@ -97,19 +107,55 @@ static boolean play_mcu(j_decompress_ptr cinfo, JBLOCKROW *out)
     struct stk_player *player = (struct stk_player *)(void *)cinfo->entropy;
     const struct stk_coefficients *coefficients = player->coefficients;
     begin_mcu(cinfo, player);
-    bool seen =
-        out && player->column >= player->first_column && player->column <= player->last_column;
-    for (unsigned i = 0; i < coefficients->mcu_blocks; i++) {
-        if (seen) {
+    if (out && player->column >= player->first_column && player->column <= player->last_column) {
+        for (unsigned i = 0; i < coefficients->mcu_blocks; i++) {
             play_block(player, out[i][0], coefficients->component[i]);
-        } else {
-            skip_block(player, coefficients->component[i]);
         }
+        player->blocks -= coefficients->mcu_blocks;
+    } else {
+        skip_mcu(player);
     }
-    player->blocks -= coefficients->mcu_blocks;
     player->column = player->column + 1 < player->columns ? player->column + 1 : 0;
     return TRUE;
 }
+
+/* Begins an MCU; returns how many of `mcus` from it on lie one behind the other. */
+static unsigned begin_mcus(j_decompress_ptr cinfo, struct stk_player *player, unsigned mcus)
+{
+    begin_mcu(cinfo, player);
+    uint32_t more = player->blocks / player->coefficients->mcu_blocks - 1;
+    if (player->coefficients->interval > 0) {
+        more = player->interval_left < more ? player->interval_left : more;
+    }
+    more = mcus - 1 < more ? mcus - 1 : more;
+    player->interval_left -= player->coefficients->interval > 0 ? more : 0;
+    player->blocks -= (more + 1) * player->coefficients->mcu_blocks;
+    return more + 1;
+}
+
+static void take(j_decompress_ptr cinfo, struct stk_blocks *fours, const struct stk_seat *seats,
+                 unsigned mcus)
+{
+    struct stk_player *player = (struct stk_player *)(void *)cinfo->entropy;
+    while (mcus > 0) {
+        unsigned begun = begin_mcus(cinfo, player, mcus);
+        unsigned blocks = begun * player->coefficients->mcu_blocks;
+        player->kernels->take(&player->next, fours, seats, blocks);
+        seats += blocks;
+        mcus -= begun;
+    }
+}
+
+static void skip(j_decompress_ptr cinfo, unsigned mcus)
+{
+    struct stk_player *player = (struct stk_player *)(void *)cinfo->entropy;
+    for (; mcus > 0; mcus--) {
+        begin_mcu(cinfo, player);
+        skip_mcu(player);
+    }
+}
+
+const struct stk_producer stk_player_producer = {.take = take, .skip = skip};
 
 static void start_nothing(j_decompress_ptr cinfo)
 {

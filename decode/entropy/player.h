@@ -5,14 +5,8 @@
 #ifndef STK_DECODE_ENTROPY_PLAYER_H
 #define STK_DECODE_ENTROPY_PLAYER_H
 
-#include <stdint.h>
-#include <stdio.h>
-
-#include <jpeglib.h>
-#include <jpegint.h>
-
 #include "decode/entropy/coefficients.h"
-#include "decode/kernels/kernels.h"
+#include "decode/units.h"
 
 struct stk_player {
     struct jpeg_entropy_decoder pub; /* first: libjpeg knows only this */
@@ -20,11 +14,8 @@ struct stk_player {
     const struct stk_kernels *kernels;
     uint32_t run;    /* that is played */
     uint32_t blocks; /* that are left of it */
-    const uint64_t *masks;
-    const int8_t *values;
-    const struct stk_wide *wide;
+    struct stk_source next;
     uint32_t interval_left; /* MCUs */
-    unsigned last_dc[STK_SCAN_COMPONENTS];
     /* Columns of MCUs: which one is next, how many a row has, which ones are looked at. */
     uint32_t column, columns, first_column, last_column;
 };
@@ -37,5 +28,8 @@ void stk_player_start(struct stk_player *player, const struct stk_coefficients *
                       const struct stk_kernels *kernels, struct jpeg_decompress_struct *cinfo);
 /* Behind jpeg_crop_scanline, of a file with one scan: only what it left is played. */
 void stk_player_crop(struct stk_player *player, const struct jpeg_decompress_struct *cinfo);
+
+/* The same for our own inverse DCT, instead of MCU by MCU. */
+extern const struct stk_producer stk_player_producer;
 
 #endif

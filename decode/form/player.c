@@ -25,11 +25,11 @@ static void begin_group(j_decompress_ptr cinfo, struct stk_form_player *player, 
     } else if (result) {
         ERREXIT(cinfo, JERR_INPUT_EMPTY);
     }
-    player->masks = group->masks;
-    player->dc = group->dc;
-    player->values = group->values;
-    player->wide = group->wide;
-    memset(player->last_dc, 0, sizeof player->last_dc);
+    player->from.masks = group->masks;
+    player->from.dc = group->dc;
+    player->from.values = player->from.all = group->values;
+    player->from.wide = group->wide;
+    memset(player->from.last_dc, 0, sizeof player->from.last_dc);
 }
 
 static unsigned position_of(uint64_t mask, unsigned place)
@@ -43,23 +43,23 @@ static unsigned position_of(uint64_t mask, unsigned place)
 static void put_wide(struct stk_form_player *player, int16_t *block, uint64_t mask, uint32_t first,
                      uint32_t end)
 {
-    for (; player->wide->at < end; player->wide++) {
-        unsigned position = position_of(mask, player->wide->at - first);
-        block[stk_zigzag[position]] = (int16_t)player->wide->value;
+    for (; player->from.wide->at < end; player->from.wide++) {
+        unsigned position = position_of(mask, player->from.wide->at - first);
+        block[stk_zigzag[position]] = (int16_t)player->from.wide->value;
     }
 }
 
 static void play_block(struct stk_form_player *player, int16_t *block, unsigned component)
 {
-    uint64_t mask = *player->masks++;
-    const int8_t *values = player->values, *all = player->unpacker.group.values;
-    player->values += player->kernels->expand(block, mask, values);
-    uint32_t end = (uint32_t)(player->values - all);
-    if (__builtin_expect(player->wide->at < end, 0)) {
+    uint64_t mask = *player->from.masks++;
+    const int8_t *values = player->from.values, *all = player->from.all;
+    player->from.values += player->kernels->expand(block, mask, values);
+    uint32_t end = (uint32_t)(player->from.values - all);
+    if (__builtin_expect(player->from.wide->at < end, 0)) {
         put_wide(player, block, mask, (uint32_t)(values - all), end);
     }
-    player->last_dc[component] += (unsigned)*player->dc++;
-    block[0] = (int16_t)player->last_dc[component];
+    player->from.last_dc[component] += (unsigned)*player->from.dc++;
+    block[0] = (int16_t)player->from.last_dc[component];
 }
 
 /* In plain operations: where there is no instruction for it, compilers call a function. */
@@ -74,12 +74,12 @@ static unsigned count_ones(uint64_t word)
 static void skip_mcu(struct stk_form_player *player)
 {
     for (unsigned i = 0; i < player->mcu_blocks; i++) {
-        player->values += count_ones(*player->masks++);
-        player->last_dc[player->component[i]] += (unsigned)*player->dc++;
+        player->from.values += count_ones(*player->from.masks++);
+        player->from.last_dc[player->component[i]] += (unsigned)*player->from.dc++;
     }
-    uint32_t end = (uint32_t)(player->values - player->unpacker.group.values);
-    while (player->wide->at < end) {
-        player->wide++;
+    uint32_t end = (uint32_t)(player->from.values - player->from.all);
+    while (player->from.wide->at < end) {
+        player->from.wide++;
     }
     player->at++;
 }
@@ -91,15 +91,11 @@ static void pass_mcu(struct stk_form_player *player)
     player->column = player->column + 1 < player->columns ? player->column + 1 : 0;
 }
 
-static boolean play_mcu(j_decompress_ptr cinfo, JBLOCKROW *out)
+/* Brings the pointers to the next MCU. */
+static void come_to_next(j_decompress_ptr cinfo, struct stk_form_player *player)
 {
-    struct stk_form_player *player = (struct stk_form_player *)(void *)cinfo->entropy;
     if (player->next >= player->mcus) {
         ERREXIT(cinfo, JERR_INPUT_EMPTY);
-    }
-    if (!out || player->column < player->first_column || player->column > player->last_column) {
-        pass_mcu(player);
-        return TRUE;
     }
     if (player->next >= player->end) {
         begin_group(cinfo, player, player->next);
@@ -107,13 +103,44 @@ static boolean play_mcu(j_decompress_ptr cinfo, JBLOCKROW *out)
     while (player->at < player->next) {
         skip_mcu(player);
     }
-    for (unsigned i = 0; i < player->mcu_blocks; i++) {
-        play_block(player, out[i][0], player->component[i]);
+}
+
+static boolean play_mcu(j_decompress_ptr cinfo, JBLOCKROW *out)
+{
+    struct stk_form_player *player = (struct stk_form_player *)(void *)cinfo->entropy;
+    if (out && player->column >= player->first_column && player->column <= player->last_column) {
+        come_to_next(cinfo, player);
+        for (unsigned i = 0; i < player->mcu_blocks; i++) {
+            play_block(player, out[i][0], player->component[i]);
+        }
+        player->at++;
     }
-    player->at++;
     pass_mcu(player);
     return TRUE;
 }
+
+static void take(j_decompress_ptr cinfo, struct stk_blocks *fours, const struct stk_seat *seats,
+                 unsigned mcus)
+{
+    struct stk_form_player *player = (struct stk_form_player *)(void *)cinfo->entropy;
+    while (mcus > 0) {
+        come_to_next(cinfo, player);
+        unsigned here = player->end - player->at < mcus ? player->end - player->at : mcus;
+        unsigned blocks = here * player->mcu_blocks;
+        player->kernels->take(&player->from, fours, seats, blocks);
+        player->next = player->at += here;
+        seats += blocks;
+        mcus -= here;
+    }
+}
+
+static void skip(j_decompress_ptr cinfo, unsigned mcus)
+{
+    struct stk_form_player *player = (struct stk_form_player *)(void *)cinfo->entropy;
+    player->next += mcus;
+}
+
+const struct stk_producer stk_form_player_producer = {.take = take, .skip = skip};
 
 static void start_nothing(j_decompress_ptr cinfo)
 {

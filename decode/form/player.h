@@ -5,13 +5,8 @@
 #ifndef STK_DECODE_FORM_PLAYER_H
 #define STK_DECODE_FORM_PLAYER_H
 
-#include <stdio.h>
-
-#include <jpeglib.h>
-#include <jpegint.h>
-
 #include "decode/form/unpack.h"
-#include "decode/kernels/kernels.h"
+#include "decode/units.h"
 
 struct stk_form_player {
     struct jpeg_entropy_decoder pub; /* first: libjpeg knows only this */
@@ -24,11 +19,7 @@ struct stk_form_player {
     uint32_t group_mcus; /* of a group */
     uint32_t mcu_blocks;
     uint8_t component[STK_MCU_BLOCKS];
-    const uint64_t *masks;
-    const int16_t *dc;
-    const int8_t *values;
-    const struct stk_wide *wide;
-    unsigned last_dc[STK_SCAN_COMPONENTS];
+    struct stk_source from;
     /* Columns of MCUs: which one is next, how many a row has, which ones are looked at. */
     uint32_t column, columns, first_column, last_column;
 };
@@ -43,6 +34,8 @@ bool stk_form_player_start(struct stk_form_player *player, const struct stk_form
 /* Behind jpeg_crop_scanline: only what it left is played. */
 void stk_form_player_crop(struct stk_form_player *player,
                           const struct jpeg_decompress_struct *cinfo);
+/* The same for our own inverse DCT, instead of MCU by MCU. */
+extern const struct stk_producer stk_form_player_producer;
 /* Gives back the memory of groups that takes more bytes than `but`. */
 void stk_form_player_free(struct stk_form_player *player, size_t but);
 

@@ -7,9 +7,11 @@
 #ifndef STK_DECODE_KERNELS_KERNELS_H
 #define STK_DECODE_KERNELS_KERNELS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "decode/entropy/coefficients.h"
 #include "decode/entropy/cursor.h"
 #include "decode/form/planes.h"
 
@@ -48,6 +50,59 @@ struct stk_tables {
     _Alignas(64) uint8_t bytes[3][4][256]; /* only for kernels that say so */
 };
 
+/* The blocks that come next (decode/entropy/coefficients.h). */
+struct stk_source {
+    const uint64_t *masks;
+    const int8_t *values; /* of the first of them, */
+    const int8_t *all;    /* from which the wide ones count */
+    const struct stk_wide *wide;
+    /* Differences of DC, where they are not the first of the values; else NULL. */
+    const int16_t *dc;
+    unsigned last_dc[STK_SCAN_COMPONENTS];
+};
+
+/* Four blocks of a component that stand side by side. Those that are not there have no values. */
+struct stk_blocks {
+    uint64_t masks[4];
+    const int8_t *values[4]; /* 64 may be read */
+    int16_t dc[4];           /* instead of the first of the values */
+    bool has_rest;
+    /* What is to be added to the coefficients: of each of eight rows that of the four blocks. */
+    _Alignas(64) int16_t rest[8][4 * 8];
+};
+
+/* Where a block goes. */
+struct stk_seat {
+    uint8_t four, place, component;
+};
+
+/* Takes `count` blocks one by one to their seats among `fours`. */
+typedef void stk_take(struct stk_source *next, struct stk_blocks *fours,
+                      const struct stk_seat *seats, unsigned count);
+
+/*
+ * Samples of the first `count` of four blocks: column `at` and the following ones of eight rows.
+ * `factors` dequantise them, row by row. Exactly libjpeg-turbo's slow integer method as it is on
+ * this processor; false, and nothing written, where it would not be.
+ */
+typedef bool stk_idct(uint8_t *const *rows, size_t at, unsigned count,
+                      const struct stk_blocks *blocks, const uint16_t factors[64]);
+
+/* A line of an image in luma and chroma. */
+struct stk_line {
+    const uint8_t *luma, *chroma[2];
+    /* Where chroma has half the columns: its other line that the filter looks at, which may be the
+     * same one; how many samples each has, else 0; what rounds even and odd pixels. */
+    const uint8_t *other[2];
+    size_t samples;
+    int16_t round[2];
+    size_t pixels;
+    unsigned bytes; /* of a pixel: 3, or 4 with 255 in the last */
+};
+
+/* Colours of a line, exactly libjpeg-turbo's fancy upsampling and colours. */
+typedef void stk_colour(uint8_t *out, const struct stk_line *line);
+
 struct stk_kernels {
     const char *name;
     uint32_t block; /* of horizontal taps; for vertical ones it is 1 */
@@ -74,6 +129,10 @@ struct stk_kernels {
     int wide_tables; /* it takes entries that are STK_ENTRY_WIDE */
     unsigned (*expand)(int16_t block[64], uint64_t mask, const int8_t *values);
     const struct stk_form_kernels *form;
+    /* Instead of libjpeg's own stages; NULL where those are as good. The first two go together. */
+    stk_take *take;
+    stk_idct *idct;
+    stk_colour *colour;
 };
 
 /* The best table for this machine, or the one that STOKER_SIMD names. */
@@ -91,6 +150,7 @@ stk_lockstep stk_plain_lockstep;
 unsigned stk_plain_expand(int16_t block[64], uint64_t mask, const int8_t *values);
 #if defined(__x86_64__)
 stk_lockstep stk_bmi2_lockstep, stk_avx512_lockstep;
+stk_take stk_bmi2_take;
 #endif
 
 /* The plain layouts, which other tables use for what is left of a row. */

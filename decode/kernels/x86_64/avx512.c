@@ -3,14 +3,10 @@
  * of four taps is one instruction: four products of bytes, added to a sum of 32 bits.
  */
 #include "decode/entropy/ranks.h"
-#include "decode/kernels/kernels.h"
+#include "decode/kernels/x86_64/avx512.h"
 
-#include <immintrin.h>
 #include <string.h>
 
-#define FEATURES     "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,avx512vnni,popcnt"
-#define TARGET       __attribute__((target(FEATURES)))
-#define INLINE       static inline __attribute__((target(FEATURES), always_inline))
 #define ALL_OF(word) ((_MM_PERM_ENUM)((word)*0x55)) /* repeats one word in its 128 bits */
 
 /* Four bytes of the parts worth 1 << 16, then 1 << 8, then 1. */
@@ -277,4 +273,7 @@ const struct stk_kernels stk_kernels_avx512 = {
     .wide_tables = 1,
     .expand = expand,
     .form = &stk_form_avx512,
+    .take = stk_bmi2_take,
+    .idct = stk_avx512_idct,
+    .colour = stk_avx512_colour,
 };

@@ -1,0 +1,16 @@
+/* What the kernels in AVX-512 have in common. */
+#ifndef STK_DECODE_KERNELS_AVX512_H
+#define STK_DECODE_KERNELS_AVX512_H
+
+#include "decode/kernels/kernels.h"
+
+#include <immintrin.h>
+
+#define FEATURES "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,avx512vnni,popcnt"
+#define TARGET   __attribute__((target(FEATURES)))
+#define INLINE   static inline __attribute__((target(FEATURES), always_inline))
+
+stk_idct stk_avx512_idct;
+stk_colour stk_avx512_colour;
+
+#endif
