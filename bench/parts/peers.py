@@ -81,6 +81,37 @@ ROWS = (
     Row("to normalised float, torchvision v2 under stoker run, Huffman by libjpeg-turbo",
         Lane("torchvision, hooked on libjpeg", "v2"), (
             Lane("torchvision", "v2", "same", "torchvision v2", 1.6),)),
+    Row("decode, stoker.decode, from forms", Lane("ours, later", "decode"), (
+        Lane("Pillow", "decode", "same"),
+        Lane("OpenCV", "decode"),
+        Lane("torchvision.io", "decode", "same"),
+        Lane("DALI", "decode"),
+        Lane("FFCV", "decode"))),
+    Row("decode, RandomResizedCrop(224), stoker.decode, from forms", Lane("ours, later", "crop"), (
+        Lane("Pillow", "crop", "same", goal=6),
+        Lane("OpenCV", "crop", "near", "OpenCV linear", 3.5),
+        Lane("DALI", "crop", goal=6),
+        Lane("FFCV", "crop", None, goal=6))),
+    Row("to normalised float, stoker.decode, from forms", Lane("ours, later", "tensor"), (
+        Lane("torchvision", "v1", None, "torchvision v1"),
+        Lane("DALI", "tensor"),
+        Lane("FFCV", "tensor", None))),
+    Row("to normalised float, stoker.transforms, from forms", Lane("ours, later", "transforms"), (
+        Lane("torchvision", "v1", "same", "torchvision v1", 5),
+        Lane("torchvision", "v2", None, "torchvision v2"))),
+    Row("to normalised float, torchvision v1 under stoker run, from forms",
+        Lane("torchvision, hooked, later", "v1"), (
+            Lane("torchvision", "v1", "same", "torchvision v1", 4),)),
+    Row("to normalised float, torchvision v2 under stoker run, from forms",
+        Lane("torchvision, hooked, later", "v2"), (
+            Lane("torchvision", "v2", "same", "torchvision v2", 3.5),)),
+    Row("decode, RandomResizedCrop(224), stoker.decode, with AVX2", Lane("ours with AVX2", "crop"), (
+        Lane("Pillow", "crop", "same", goal=3.5),
+        Lane("OpenCV", "crop", "near", "OpenCV linear", 2))),
+    Row("decode, RandomResizedCrop(224), stoker.decode, with AVX2, from forms",
+        Lane("ours with AVX2, later", "crop"), (
+            Lane("Pillow", "crop", "same", goal=6),
+            Lane("OpenCV", "crop", "near", "OpenCV linear", 3.5))),
 )
 
 

@@ -8,7 +8,7 @@ import tempfile
 from collections import namedtuple
 
 import ground
-from parts.decode import PHOTOS
+from parts.decode import PHOTOS, SIZES
 
 WORKER = os.path.join(ground.REPOSITORY, "bench", "peers", "worker.py")
 VENV = os.environ.get("BENCH_PEERS", "")
@@ -16,13 +16,20 @@ ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_
                             "NUMBA_NUM_THREADS"), "1")
 
 # A process: the environment whose Python it is, the library's module, what is to be installed for
-# it, whether `stoker run` stands before the command ("all", or an option of it), and who parses
-# the entropy-coded data ("libjpeg", or we ourselves).
-Process = namedtuple("Process", "venv module needs hook entropy", defaults=("", ""))
+# it, whether `stoker run` stands before the command ("all", or an option of it), more environment,
+# and whether there is a sample store: then everything but the first time is decoded from forms.
+Process = namedtuple("Process", "venv module needs hook environment samples",
+                     defaults=("", {}, False))
+LIBJPEG = {"STOKER_ENTROPY": "libjpeg"}
+AVX2 = {"STOKER_SIMD": "avx2"}
+SAMPLES_SIZE = "2G"
 
 PROCESSES = {
     "ours": Process("main", "ours", "torch"),
-    "ours on libjpeg": Process("main", "ours", "torch", entropy="libjpeg"),
+    "ours, later": Process("main", "ours", "torch", samples=True),
+    "ours with AVX2": Process("main", "ours", "torch", environment=AVX2),
+    "ours with AVX2, later": Process("main", "ours", "torch", environment=AVX2, samples=True),
+    "ours on libjpeg": Process("main", "ours", "torch", environment=LIBJPEG),
     "Pillow": Process("main", "pillow", "torch"),
     "Pillow of this Debian": Process(None, "pillow", None),
     "Pillow-SIMD": Process("simd", "pillow", "simd"),
@@ -33,8 +40,10 @@ PROCESSES = {
     "FFCV": Process("ffcv", "ffcv", "ffcv"),
     "torchvision": Process("main", "torchvision_pillow", "torch"),
     "torchvision, hooked": Process("main", "torchvision_pillow", "torch", "all"),
+    "torchvision, hooked, later": Process("main", "torchvision_pillow", "torch", "all",
+                                          samples=True),
     "torchvision, hooked on libjpeg": Process("main", "torchvision_pillow", "torch", "all",
-                                              "libjpeg"),
+                                              LIBJPEG),
     "torchvision, only images hooked": Process("main", "torchvision_pillow", "torch",
                                                "--no-torchvision"),
 }
@@ -66,13 +75,17 @@ class Worker:
         command = [python_of(process), WORKER, process.module, ground.OUT]
         environment = ground.bare_environment()
         environment.update(ONE_THREAD)
-        environment["STOKER_ENTROPY"] = process.entropy
+        environment.update(process.environment)
+        self.forms = process.samples
+        if process.samples and not process.hook:
+            environment["STOKER_SAMPLES"] = "%s:%s" % (summary + ".samples", SAMPLES_SIZE)
         if process.module == "ours":
             environment["PYTHONPATH"] = os.path.join(ground.BUILD, "python")
         self.summary = summary if process.hook else None
         if process.hook:
             # It covers a directory that nobody reads: only the decoding differs.
             more = [process.hook] if process.hook != "all" else []
+            more += ["--samples", SAMPLES_SIZE if process.samples else "0"]
             command = [ground.STOKER, "run", "--path", os.path.dirname(summary), "--tier",
                        "/dev/shm", "--json", summary, *more, "--", *command]
         self.passes = 0
@@ -95,8 +108,18 @@ class Worker:
         self.passes += 1
         return self.answer()
 
+    def check_forms(self):
+        """Each photograph is decoded from its bytes once, in whatever job it comes first."""
+        least = self.passes * PHOTOS - len(SIZES) * PHOTOS
+        forms = int(self.ask("forms", 0, "all"))
+        if forms < least:
+            raise RuntimeError("%d images were decoded from forms, not %d" % (forms, least))
+        self.passes -= 1
+
     def close(self):
-        """Ends it; under the hook, that it was at work is checked."""
+        """Ends it; that the hook and the forms were at work is checked."""
+        if self.forms and self.passes:
+            self.check_forms()
         with contextlib.suppress(BrokenPipeError):
             self.process.stdin.close()
         self.process.stdout.close()

@@ -8,6 +8,7 @@ Says its version, then obeys lines of its standard input, each with one line of 
     pass KILOBYTES JOB     does the job with each photograph once; the nanoseconds of processor time
                            that one took, all threads together
     check KILOBYTES JOB    the same; a digest of all results and the mean of their values
+    forms 0 all            how many images this process has decoded from forms
 """
 
 import hashlib
@@ -69,6 +70,14 @@ def run_pass(library, job, photos):
     return [(time.process_time_ns() - start) / len(photos)]
 
 
+def forms(_library, _job, _photos):
+    import stoker
+    return [stoker.counts()["from_forms"]]
+
+
+JOBS = {"check": check, "pass": run_pass, "forms": forms}
+
+
 def main():
     name, directory = sys.argv[1:]
     # Ahead of the libraries' own names stands nothing of ours.
@@ -79,8 +88,7 @@ def main():
     for line in sys.stdin:
         what, kilobytes, job = line.split()
         library.begin()
-        do = check if what == "check" else run_pass
-        print(*do(library, job, photos[int(kilobytes)]), flush=True)
+        print(*JOBS[what](library, job, photos.get(int(kilobytes))), flush=True)
 
 
 if __name__ == "__main__":
