@@ -43,14 +43,22 @@ const struct stk_option_row stk_option_table[STK_OPTION_COUNT] = {
          "ones that give the same bits and draws, where JPEGs are decoded for Pillow. The flag "
          "takes no value and says off."},
     [STK_OPTION_SAMPLES] =
-        {"STOKER_SAMPLES", NULL, "DIR[:SIZE]", "",
-         "Where `stoker.cached` keeps what functions return, and how much of it: a directory of "
-         "your "
-         "own on a local file system, which is made if it is missing. On a disk it may be larger "
-         "than "
-         "memory. Without a size, a quarter of what is free there. Unset or 0, nothing is kept. "
+        {"STOKER_SAMPLES", "--samples", "DIR[:SIZE]", "",
+         "Where decoded images and what `stoker.cached` functions return are kept, as samples, and "
+         "how "
+         "much of them: a directory of your own on a local file system, which is made if it is "
+         "missing. "
+         "On a disk it may be larger than memory. Without a size, a quarter of what is free there. "
          "The "
-         "directory stays when programs end: remove it when it is not wanted any more."},
+         "directory stays when programs end: remove it when it is not wanted any more. 0: nothing "
+         "is "
+         "kept. Unset, `stoker run` keeps samples in the tier, beside the files and for as long as "
+         "these, "
+         "in what they leave of its budget: in a tmpfs an image is kept when it is decoded for the "
+         "second "
+         "time, on a disk the first time. `--samples SIZE` sets so much of the tier's budget aside "
+         "for "
+         "samples, from the first time on. Without the command nothing is kept when it is unset."},
     [STK_OPTION_SIMD] =
         {"STOKER_SIMD", NULL, "c|avx2|avx512|neon", "",
          "Which of the decoder's inner loops are used, for tests and comparisons: all give the "

@@ -10,6 +10,7 @@
 
 #include "base/hash.h"
 #include "base/path.h"
+#include "base/samples.h"
 #include "base/sys.h"
 #include "base/text.h"
 
@@ -130,11 +131,7 @@ uint64_t stk_tally_read(const struct stk_tally *tally, enum stk_tally_slot slot)
 /* Never 0. */
 static uint64_t name_of_store(const char *samples)
 {
-    struct stat namespace;
-    if (stk_sys_fstatat(AT_FDCWD, "/proc/self/ns/pid", &namespace, 0) != 0) {
-        namespace.st_ino = 0;
-    }
-    return stk_hash_64(samples, strlen(samples), namespace.st_ino) | 1;
+    return stk_hash_64(samples, strlen(samples), stk_samples_namespace()) | 1;
 }
 
 void stk_tally_grant(struct stk_tally *tally, const char *samples,
@@ -156,6 +153,16 @@ bool stk_tally_read_grant(const struct stk_tally *tally, const char *samples,
     return true;
 }
 
+void stk_tally_revoke(struct stk_tally *tally)
+{
+    atomic_store(&tally->granted_bytes, 0);
+}
+
+void stk_tally_close(struct stk_tally *tally)
+{
+    stk_sys_munmap(tally, BYTES);
+}
+
 void stk_tally_ask(struct stk_tally *tally)
 {
     if (atomic_load(&tally->asked) == 0 && atomic_exchange(&tally->asked, 1) == 0) {
@@ -163,12 +170,12 @@ void stk_tally_ask(struct stk_tally *tally)
     }
 }
 
-void stk_tally_wait(struct stk_tally *tally, int64_t limit_ns)
+bool stk_tally_wait(struct stk_tally *tally, int64_t limit_ns)
 {
     if (atomic_load(&tally->asked) == 0) {
         stk_sys_futex_wait(&tally->asked, 0, limit_ns);
     }
-    atomic_store(&tally->asked, 0);
+    return atomic_exchange(&tally->asked, 0) != 0;
 }
 
 const char *stk_tally_name(enum stk_tally_slot slot)

@@ -67,10 +67,14 @@ void stk_tally_grant(struct stk_tally *tally, const char *samples,
                      const struct stk_tally_grant *grant);
 bool stk_tally_read_grant(const struct stk_tally *tally, const char *samples,
                           struct stk_tally_grant *out);
+/* Takes back what is not used yet: nobody watches over it any more. */
+void stk_tally_revoke(struct stk_tally *tally);
+/* Unmaps what was opened. No other thread may use it. */
+void stk_tally_close(struct stk_tally *tally);
 /* Asks the command to look whether more can be granted, soon. Cheap when it was asked already. */
 void stk_tally_ask(struct stk_tally *tally);
-/* The command's side: waits so long, or until it is asked. */
-void stk_tally_wait(struct stk_tally *tally, int64_t limit_ns);
+/* The command's side: waits so long, or until it is asked, and says whether it was. */
+bool stk_tally_wait(struct stk_tally *tally, int64_t limit_ns);
 
 /* The slot's name in the summary and in --json; and the same for people. */
 const char *stk_tally_name(enum stk_tally_slot slot);

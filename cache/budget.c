@@ -54,6 +54,13 @@ bool stk_budget_reserve(struct stk_budget *budget, int64_t blocks, int64_t inode
     return true;
 }
 
+int64_t stk_budget_left(const struct stk_budget *budget)
+{
+    int64_t left = bounded(atomic_load(&budget->blocks)) - aside_left(budget) -
+                   bounded(atomic_load(&budget->used_blocks));
+    return left > 0 ? left : 0;
+}
+
 void stk_budget_release(struct stk_budget *budget, int64_t blocks, int64_t inodes)
 {
     release_one(&budget->used_blocks, blocks);

@@ -23,6 +23,8 @@ struct stk_budget {
 
 /* For an entry: takes both or nothing. False: it does not fit beside what is kept aside. */
 bool stk_budget_reserve(struct stk_budget *budget, int64_t blocks, int64_t inodes);
+/* How many blocks an entry could still take; others may take them first. */
+int64_t stk_budget_left(const struct stk_budget *budget);
 void stk_budget_release(struct stk_budget *budget, int64_t blocks, int64_t inodes);
 /* Gives back what an entry took that is gone; files refused before are then tried again. */
 void stk_budget_free(struct stk_budget *budget, int64_t blocks, int64_t inodes);

@@ -15,7 +15,7 @@
 #include "base/sys.h"
 #include "base/text.h"
 
-#define MAGIC               UINT64_C(0x32302d72656b6f74) /* changes with the layout */
+#define MAGIC               UINT64_C(0x33302d72656b6f74) /* changes with the layout */
 #define FILE_LEAF           "/catalogue"
 #define BUCKET_SLOTS        16
 #define FIRST_LEVEL_BYTES   (512u << 10)

@@ -44,6 +44,13 @@
 #define STK_WRITTEN_SLOTS      8
 #define STK_WRITTEN_LEVELS     2 /* beyond the one in the header */
 
+/* What the sample store of a pid namespace may use of a tier, see cache/grant.h. */
+#define STK_GRANTS 8
+struct stk_grant {
+    _Atomic uint64_t namespace;     /* 0: free */
+    _Atomic int64_t blocks, inodes; /* of the budget, reserved for it */
+};
+
 /* A tier as all processes see it. Slots are taken in order and never freed. */
 struct stk_tier_shared {
     _Atomic uint64_t path_hash; /* 0: slot free */
@@ -57,6 +64,7 @@ struct stk_tier_shared {
     _Atomic int64_t pressure_admitted_bytes; /* since then */
     char home[STK_TIER_PATH_BYTES];          /* DIR/stoker-UID, without symbolic links */
     struct stk_budget budget;
+    struct stk_grant grants[STK_GRANTS];
 };
 #define STK_TIER_READY UINT64_MAX
 

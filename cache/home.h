@@ -6,6 +6,7 @@
  *   runs/NAME     cache/run.h         (beside the catalogue)
  *   tree/         the entries         (in each tier)
  *   fill/         entries in the making
+ *   samples/      store/place.h
  *   lock          held while a run begins or ends
  *
  * Errors are -errno with one meaning each: -ENOTDIR not a directory, -ELOOP a symbolic link, -EPERM

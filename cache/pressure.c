@@ -17,6 +17,11 @@ int64_t stk_pressure_little(int64_t total_bytes)
     return little < MOST_BYTES ? little : MOST_BYTES;
 }
 
+bool stk_pressure_is_on(void)
+{
+    return stk_memory_available_bytes() < stk_pressure_little(stk_memory_total_bytes());
+}
+
 bool stk_pressure_admits(struct stk_tier_shared *tier, int64_t bytes)
 {
     if (tier->memory == 0) {
@@ -29,7 +34,7 @@ bool stk_pressure_admits(struct stk_tier_shared *tier, int64_t bytes)
     if ((long_ago || (uint64_t)bytes > PAUSE_BYTES) &&
         atomic_compare_exchange_strong(&tier->pressure_looked_ns, &looked, now)) {
         atomic_store(&tier->pressure_admitted_bytes, 0);
-        bool pressed = stk_memory_available_bytes() < stk_pressure_little(stk_memory_total_bytes());
+        bool pressed = stk_pressure_is_on();
         if (atomic_exchange(&tier->pressed, pressed) != 0 && !pressed) {
             stk_budget_free(&tier->budget, 0, 0);
         }

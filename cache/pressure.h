@@ -22,6 +22,9 @@ int64_t stk_pressure_little(int64_t total_bytes);
  * is within a tenth of a second. When the pressure ends, what it refused is tried again. */
 bool stk_pressure_admits(struct stk_tier_shared *tier, int64_t bytes);
 
+/* Whether memory is short now. Costs the reading of a few small files. */
+bool stk_pressure_is_on(void);
+
 /* How many bytes of entries should go now; 0: none. Costs the reading of a few small files. */
 int64_t stk_pressure_excess(void);
 

@@ -61,6 +61,12 @@ int verb_env(char **arguments)
     if (request.json != NULL || request.keep) {
         die("%s has no meaning without `stoker run`", request.keep ? "--keep" : "--json");
     }
+    if (request.samples_bytes >= 0) {
+        die("--samples %s has no meaning without `stoker run`, which grants it: name a directory "
+            "of "
+            "your own, --samples DIR:SIZE",
+            request.samples);
+    }
     if (stk_home_find(home) != 0) {
         die("no tmpfs has room for the catalogue: free some, or enlarge /dev/shm");
     }
@@ -71,6 +77,9 @@ int verb_env(char **arguments)
     print_export(stk_option_table[STK_OPTION_TIERS].variable, tiers);
     if (request.fresh != NULL) {
         print_export(stk_option_table[STK_OPTION_FRESH].variable, request.fresh);
+    }
+    if (request.samples != NULL) {
+        print_export(stk_option_table[STK_OPTION_SAMPLES].variable, request.samples);
     }
     printf("export LD_PRELOAD=\"${LD_PRELOAD:+$LD_PRELOAD:}\"");
     print_quoted(library);

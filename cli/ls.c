@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/samples.h"
 #include "base/walk.h"
 #include "cli/say.h"
 #include "cli/session.h"
@@ -23,6 +24,17 @@ static void print_root(const char *tier_home, const char *root, void *context)
            *origin != '\0' ? origin : root);
 }
 
+/* The sample stores, of all pid namespaces. */
+static void print_samples(const char *tier_home)
+{
+    char path[STK_HOME_BYTES + 16], size[STK_SIZE_TEXT];
+    int64_t blocks, inodes;
+    snprintf(path, sizeof path, "%s/" STK_SAMPLES_ROOM, tier_home);
+    if (stk_tier_count(path, 0, &blocks, &inodes) == 0) {
+        printf("  samples          %11s\n", size_text(size, (uint64_t)(blocks * STK_BLOCK_BYTES)));
+    }
+}
+
 static void print_tier(const struct stk_tier *tier)
 {
     char used[STK_SIZE_TEXT], allowed[STK_SIZE_TEXT];
@@ -32,6 +44,7 @@ static void print_tier(const struct stk_tier *tier)
            size_text(allowed, (uint64_t)(budget->blocks * STK_BLOCK_BYTES)), budget->used_inodes,
            budget->inodes);
     tree_each_root(tier->home, print_root, NULL);
+    print_samples(tier->home);
 }
 
 int verb_ls(char **arguments)

@@ -122,6 +122,29 @@ static void take_fresh(struct request *request, const char *value)
     request->fresh = value;
 }
 
+/* SIZE, or what the variable takes: DIR[:SIZE] or 0. */
+static void take_samples(struct request *request, const char *value)
+{
+    int64_t bytes;
+    const char *complaint = stk_option_complaint(STK_OPTION_SAMPLES, value);
+    bool is_size = stk_text_parse_size(value, &bytes) == 0;
+    if (!is_size && (strchr(value, '/') == NULL || complaint != NULL)) {
+        die("--samples %s: write a size, such as 20G, a directory of your own, DIR[:SIZE], or 0",
+            value);
+    }
+    request->samples = value;
+    request->samples_kind = is_size && bytes > 0 ? SAMPLES_OURS : SAMPLES_NAMED;
+    request->samples_bytes = is_size && bytes > 0 ? bytes : -1;
+}
+
+static void settle_samples(struct request *request)
+{
+    const char *value = getenv(stk_option_table[STK_OPTION_SAMPLES].variable);
+    if (request->samples == NULL && value != NULL && *value != '\0') {
+        request->samples_kind = SAMPLES_AS_SET;
+    }
+}
+
 static bool take_flag(struct request *request, struct cursor *cursor)
 {
     const char *value;
@@ -133,6 +156,8 @@ static bool take_flag(struct request *request, struct cursor *cursor)
         take_fresh(request, value);
     } else if ((value = take_value(cursor, "--json")) != NULL) {
         request->json = value;
+    } else if ((value = take_value(cursor, "--samples")) != NULL) {
+        take_samples(request, value);
     } else if (strcmp(*cursor->at, "--keep") == 0) {
         request->keep = true;
     } else if (strcmp(*cursor->at, "--no-decode") == 0) {
@@ -193,7 +218,7 @@ static void settle_paths(struct request *request)
 void request_parse(struct request *request, char **arguments, bool needs_command)
 {
     struct cursor cursor = {.at = arguments, .tier = NULL};
-    *request = (struct request){.budget_bytes = STK_TIER_DEFAULT_BUDGET};
+    *request = (struct request){.budget_bytes = STK_TIER_DEFAULT_BUDGET, .samples_bytes = -1};
     for (; *cursor.at != NULL && (*cursor.at)[0] == '-'; cursor.at++) {
         if (strcmp(*cursor.at, "--") == 0) {
             cursor.at++;
@@ -212,6 +237,7 @@ void request_parse(struct request *request, char **arguments, bool needs_command
     }
     check_environment();
     settle_decode(request);
+    settle_samples(request);
     settle_tier(request, cursor.tier);
     settle_paths(request);
     check_tier_place(request);

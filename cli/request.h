@@ -12,6 +12,13 @@
 
 #define STK_REQUEST_PATHS 16
 
+/* Whose the sample store is. */
+enum samples_kind {
+    SAMPLES_OURS,   /* in the tier's home */
+    SAMPLES_NAMED,  /* by the flag: the user's directory, or none */
+    SAMPLES_AS_SET, /* by STOKER_SAMPLES */
+};
+
 struct request {
     /* Covered paths: as the user spells them, absolute, and canonical. */
     unsigned count;
@@ -27,8 +34,11 @@ struct request {
     bool keep;
     bool no_decode;      /* by the flag or by the environment */
     bool no_torchvision; /* by the flag */
-    const char *json;    /* file, or NULL */
-    char **command;      /* NULL-terminated; NULL: none */
+    enum samples_kind samples_kind;
+    const char *samples;   /* the flag's value, or NULL */
+    int64_t samples_bytes; /* of ours; -1: what entries leave */
+    const char *json;      /* file, or NULL */
+    char **command;        /* NULL-terminated; NULL: none */
 };
 
 /* Parses and checks the arguments behind the verb. `needs_command` for run. */

@@ -53,6 +53,9 @@ static void set_environment(const struct request *request, const struct session 
     if (setenv("LD_PRELOAD", preload, 1) != 0) {
         die("out of memory");
     }
+    if (session->samples.setting != NULL) {
+        set(STK_OPTION_SAMPLES, session->samples.setting);
+    }
     set_python(request);
     free(paths);
     free(tiers);
@@ -88,7 +91,7 @@ int verb_run(char **arguments)
     set_environment(&request, &session);
     int64_t began_ns = stk_clock_boottime_ns();
     command_start(request.command);
-    watch_begin(&session.tier);
+    watch_begin(&session.tier, &session.samples);
     int status = command_wait();
     session.given_back_bytes = watch_end();
     double seconds = (double)(stk_clock_boottime_ns() - began_ns) / 1e9;

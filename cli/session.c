@@ -51,11 +51,22 @@ unsigned session_count_live(const char *home)
     return live;
 }
 
+/* Processes that outlive their run are told that nobody reserves for them any more. */
+static void unlink_tally(const char *path)
+{
+    struct stk_tally *tally = stk_tally_open(path);
+    if (tally != NULL) {
+        stk_tally_revoke(tally);
+        stk_tally_close(tally);
+    }
+    unlink(path);
+}
+
 static void unlink_run(const char *path)
 {
     char tally[STK_HOME_BYTES + 300];
     if (stk_tally_path(tally, sizeof tally, path)) {
-        unlink(tally);
+        unlink_tally(tally);
     }
     unlink(path);
 }
@@ -276,6 +287,7 @@ static int settle_budget(struct session *session, const struct request *request,
     int error = 0;
     if (alone) {
         remove_dead_drafts(session->tier.home);
+        stk_grant_forget(&session->tier);
         error = stk_tier_recount(&session->tier);
     }
     if (error == 0 && (alone || request->budget_bytes >= 0)) {
@@ -313,6 +325,7 @@ static void begin_locked(struct session *session, const struct request *request)
     make_run_file(session); /* before the tier counts what is used */
     make_tally(session);
     attach_tier(session, request, alone);
+    samples_begin(&session->samples, request, &session->tier, session->tally);
     if (request->keep) {
         atomic_store(&session->catalogue.header->kept, 1);
     }

@@ -14,13 +14,15 @@
 #include "cache/run.h"
 #include "cache/tier.h"
 #include "cli/request.h"
+#include "cli/samples.h"
 
 struct session {
     char home[STK_HOME_BYTES]; /* of the catalogue */
     struct stk_catalogue catalogue;
     struct stk_tier tier;
     struct stk_run run;
-    struct stk_tally *tally;   /* of decoded images, or NULL */
+    struct stk_tally *tally; /* of decoded images, or NULL */
+    struct samples samples;
     int run_lock;              /* keeps the run alive */
     uint64_t given_back_bytes; /* of entries, while memory was short */
 };

@@ -10,6 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/options.h"
+#include "base/samples.h"
 #include "cli/command.h"
 #include "cli/json.h"
 #include "cli/say.h"
@@ -39,6 +41,15 @@ static void add_up(const struct stk_run_counts *counts, int first, uint64_t tota
 
 /* ---- the line at the start ---- */
 
+/* What is set aside. What entries leave is told at the end. The caller frees. */
+static char *announced_samples(const struct samples *samples, const struct request *request)
+{
+    char size[STK_SIZE_TEXT];
+    return request->samples_bytes >= 0 ? must_format(", %s of it for samples",
+                                                     size_text(size, samples_budget_bytes(samples)))
+                                       : must_copy("");
+}
+
 void summary_announce(const struct request *request, const struct session *session)
 {
     char size[STK_SIZE_TEXT];
@@ -49,9 +60,11 @@ void summary_announce(const struct request *request, const struct session *sessi
         free(paths);
         paths = longer;
     }
-    say("caching %s%s in %s, at most %s in %" PRId64 " files", paths,
+    char *samples = announced_samples(&session->samples, request);
+    say("caching %s%s in %s, at most %s in %" PRId64 " files%s", paths,
         request->detected ? " (from the command's arguments)" : "", session->tier.home,
-        size_text(size, (uint64_t)(budget->blocks * STK_BLOCK_BYTES)), budget->inodes);
+        size_text(size, (uint64_t)(budget->blocks * STK_BLOCK_BYTES)), budget->inodes, samples);
+    free(samples);
     free(paths);
 }
 
@@ -172,6 +185,29 @@ static void print_decoded(const struct session *session)
     }
 }
 
+static void print_samples(const struct session *session)
+{
+    char kept[STK_SIZE_TEXT], used[STK_SIZE_TEXT], unread[STK_SIZE_TEXT];
+    uint64_t forms = decoded(session, STK_TALLY_FORMS),
+             hits = decoded(session, STK_TALLY_FROM_FORMS);
+    if (forms + hits == 0) {
+        return;
+    }
+    say("%" PRIu64 " samples kept (%s), %" PRIu64 " images decoded from samples, about %.1f s of "
+        "decoding saved",
+        forms, size_text(kept, decoded(session, STK_TALLY_FORM_BYTES)), hits,
+        samples_saved_s(session->tally));
+    if (decoded(session, STK_TALLY_UNREAD) > 0) {
+        fprintf(stderr, "  samples: %" PRIu64 " files of these were not read (%s)\n",
+                decoded(session, STK_TALLY_UNREAD),
+                size_text(unread, decoded(session, STK_TALLY_UNREAD_BYTES)));
+    }
+    if (session->samples.grant != NULL) {
+        fprintf(stderr, "  samples: %s in %s/" STK_SAMPLES_ROOM "\n",
+                size_text(used, samples_used_bytes(&session->samples)), session->tier.home);
+    }
+}
+
 void summary_print(const struct request *request, const struct session *session,
                    const struct stk_run_counts *counts)
 {
@@ -188,6 +224,7 @@ void summary_print(const struct request *request, const struct session *session,
                 counts->stats_served + counts->stats_asked);
     }
     print_decoded(session);
+    print_samples(session);
     if (session->given_back_bytes > 0) {
         fprintf(stderr, "  Memory was short: %s of cached files were removed for the job's sake.\n",
                 size_text(size, session->given_back_bytes));
@@ -233,6 +270,22 @@ static void write_decoded(FILE *out, const struct session *session)
         }
     }
     fprintf(out, "}, \"resized\": %" PRIu64 "},\n", decoded(session, STK_TALLY_RESIZED));
+}
+
+static void write_samples(FILE *out, const struct session *session)
+{
+    const char *set = getenv(stk_option_table[STK_OPTION_SAMPLES].variable);
+    fprintf(out, "  \"samples\": {\"setting\": ");
+    json_string(out, set != NULL ? set : "");
+    fprintf(out,
+            ", \"budget_bytes\": %" PRIu64 ", \"used_bytes\": %" PRIu64 ", \"kept\": %" PRIu64
+            ", \"kept_bytes\": %" PRIu64 ", \"hits\": %" PRIu64 ", \"unread\": %" PRIu64
+            ", \"unread_bytes\": %" PRIu64 ", \"saved_s\": %.6f},\n",
+            samples_budget_bytes(&session->samples), samples_used_bytes(&session->samples),
+            decoded(session, STK_TALLY_FORMS), decoded(session, STK_TALLY_FORM_BYTES),
+            decoded(session, STK_TALLY_FROM_FORMS), decoded(session, STK_TALLY_UNREAD),
+            decoded(session, STK_TALLY_UNREAD_BYTES),
+            session->tally != NULL ? samples_saved_s(session->tally) : 0.0);
 }
 
 static void write_epochs(FILE *out, const struct stk_run_counts *counts)
@@ -281,6 +334,7 @@ void summary_write_json(int fd, const struct request *request, const struct sess
             counts->stats_served, counts->stats_asked);
     write_bypassed(out, counts);
     write_decoded(out, session);
+    write_samples(out, session);
     write_tier(out, session);
     write_epochs(out, counts);
     fprintf(out, "}\n");

@@ -10,38 +10,63 @@
 #include "cache/pressure.h"
 #include "cli/tree.h"
 
-#define PAUSE_NS 200000000L
+#define PAUSE_NS   200000000L
+#define IN_VAIN_NS 20000000L
 
 static pthread_t watcher;
 static struct stk_tier watched;
+static struct samples *granted; /* NULL: there is nothing to grant */
 static bool watching;
 static atomic_bool over;
 static uint64_t removed_bytes;
 
-static void *watch(void *context)
+static void watch_memory(void)
 {
-    const struct stk_tier *tier = context;
-    const struct timespec pause = {0, PAUSE_NS};
-    while (!atomic_load(&over)) {
-        int64_t excess = stk_pressure_excess();
-        if (excess > 0) {
-            removed_bytes += tree_give_back(tier->home, (uint64_t)excess);
-        }
-        nanosleep(&pause, NULL);
+    int64_t excess = watched.shared->memory != 0 ? stk_pressure_excess() : 0;
+    if (excess > 0) {
+        removed_bytes += tree_give_back(watched.home, (uint64_t)excess);
     }
-    return NULL;
 }
 
-void watch_begin(const struct stk_tier *tier)
+static void pause_for(long ns)
+{
+    const struct timespec pause = {0, ns};
+    nanosleep(&pause, NULL);
+}
+
+/* Those who ask in vain go on asking. */
+static void watch_samples(void)
+{
+    bool asked = stk_tally_wait(granted->tally, PAUSE_NS);
+    if (!atomic_load(&over) && !samples_look(granted, asked) && asked) {
+        pause_for(IN_VAIN_NS);
+    }
+}
+
+static void *watch(void *context)
+{
+    while (!atomic_load(&over)) {
+        watch_memory();
+        if (granted != NULL) {
+            watch_samples();
+        } else {
+            pause_for(PAUSE_NS);
+        }
+    }
+    return context;
+}
+
+void watch_begin(const struct stk_tier *tier, struct samples *samples)
 {
     sigset_t all, before;
-    if (tier->shared == NULL || tier->shared->memory == 0) {
+    granted = samples->grant != NULL && samples->tally != NULL ? samples : NULL;
+    if (tier->shared == NULL || (tier->shared->memory == 0 && granted == NULL)) {
         return;
     }
     watched = *tier;
     sigfillset(&all); /* signals are the main thread's */
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    watching = pthread_create(&watcher, NULL, watch, &watched) == 0;
+    watching = pthread_create(&watcher, NULL, watch, NULL) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
@@ -49,6 +74,9 @@ uint64_t watch_end(void)
 {
     if (watching) {
         atomic_store(&over, true);
+        if (granted != NULL) {
+            stk_tally_ask(granted->tally);
+        }
         pthread_join(watcher, NULL);
         watching = false;
     }

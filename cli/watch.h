@@ -1,6 +1,7 @@
 /*
- * Watching the memory while the command runs: when very little is left, entries of a tier in memory
- * are removed (cache/pressure.h). Removing one is always safe: whoever has it open keeps reading.
+ * Watching while the command runs. The memory: when very little is left, entries of a tier in
+ * memory are removed (cache/pressure.h). Removing one is always safe: whoever has it open keeps
+ * reading. And the sample store, which is granted more when it needs it.
  */
 #ifndef STK_CLI_WATCH_H
 #define STK_CLI_WATCH_H
@@ -8,10 +9,11 @@
 #include <stdint.h>
 
 #include "cache/tier.h"
+#include "cli/samples.h"
 
-/* Starts a thread that watches, five times a second, for as long as this process lives or until
- * watch_end; none for a tier on a disk. */
-void watch_begin(const struct stk_tier *tier);
+/* Starts a thread that watches, five times a second and when it is asked to, for as long as this
+ * process lives or until watch_end; none for a tier on a disk without samples. */
+void watch_begin(const struct stk_tier *tier, struct samples *samples);
 /* Stops it. Returns how many bytes of entries it removed. */
 uint64_t watch_end(void);
 

@@ -39,7 +39,7 @@ one() {
     fi
     "$MAKE" --no-print-directory test-programs
     local found='' status
-    for room in preload python paths versions faults kills cpython neighbours wild decode wrappers \
+    for room in preload python paths versions faults kills samples cpython neighbours wild decode wrappers \
         transforms; do
         STOKER_BUILD=build "${PYTHON:-/usr/bin/python3}" -m pytest -q --tb=short "tests/$room" \
             -k "$name" >"$scratch/$room" 2>&1
@@ -62,6 +62,7 @@ test-libfuzzer
 test-preload
 test-python
 test-stress test-kills
+test-samples
 test-paths
 test-versions
 test-faults

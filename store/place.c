@@ -4,7 +4,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,19 +12,7 @@
 #include <unistd.h>
 
 #include "base/local.h"
-
-#define BOOT_DIGITS 8
-
-/* The first digits of the boot's identity; "" where there is none. */
-static void read_boot(char out[BOOT_DIGITS + 1])
-{
-    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-    ssize_t got = fd >= 0 ? read(fd, out, BOOT_DIGITS) : 0;
-    out[got == BOOT_DIGITS ? got : 0] = '\0';
-    if (fd >= 0) {
-        close(fd);
-    }
-}
+#include "base/samples.h"
 
 static int make_directory(const char *path)
 {
@@ -52,7 +39,7 @@ static int check_file_system(const char *path)
 /* A store of this namespace and another boot: "pid-NUMBER-", and not `name`. */
 static bool is_old(const char *other, const char *name)
 {
-    size_t same = strlen(name) - BOOT_DIGITS;
+    size_t same = strlen(name) - STK_SAMPLES_BOOT_DIGITS;
     return strncmp(other, name, same) == 0 && strcmp(other, name) != 0;
 }
 
@@ -86,15 +73,11 @@ static void remove_old(const char *directory, const char *name)
 
 int stk_store_place(char out[STK_STORE_PLACE_BYTES], const char *directory)
 {
-    char boot[BOOT_DIGITS + 1], name[64];
-    struct stat namespace;
-    read_boot(boot);
-    if (*boot == '\0' || stat("/proc/self/ns/pid", &namespace) != 0) {
+    char name[STK_SAMPLES_NAME_BYTES];
+    if (!stk_samples_name(name)) {
         return ENOSYS;
     }
-    int length =
-        snprintf(name, sizeof name, "pid-%" PRIu64 "-%s", (uint64_t) namespace.st_ino, boot);
-    length += snprintf(out, STK_STORE_PLACE_BYTES, "%s/%s", directory, name);
+    int length = snprintf(out, STK_STORE_PLACE_BYTES, "%s/%s", directory, name);
     if (length >= STK_STORE_PLACE_BYTES) {
         return ENAMETOOLONG;
     }

@@ -4,11 +4,15 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
 
+#include "base/samples.h"
 #include "store/env.h"
 #include "store/gate.h"
 #include "store/place.h"
@@ -32,6 +36,9 @@ struct aside {
     unsigned char body[];
 };
 
+#define FIRST_GRANT_MS   50
+#define ASK_BEFORE_BYTES (256u << 10)
+
 /* So many links are written together, if no value comes before. */
 #define LINKS_AT_ONCE 64
 
@@ -44,7 +51,8 @@ struct link {
 struct mine {
     pthread_mutex_t lock; /* of everything below but the environment's reading */
     _Atomic(struct stk_env *) env;
-    bool tried; /* to open it */
+    bool tried;         /* to open it */
+    _Atomic bool asked; /* for a first grant */
     _Atomic bool full;
     struct aside *aside;
     size_t aside_bytes;
@@ -56,7 +64,7 @@ struct mine {
 struct stk_store {
     struct stk_store *next; /* of all that were opened */
     char *given;            /* the directory it was opened by */
-    ino_t namespace;
+    uint64_t namespace;
     char directory[STK_STORE_PLACE_BYTES];
     dev_t dev;
     ino_t ino;
@@ -98,16 +106,10 @@ static int find_place(struct stk_store *store)
     return error;
 }
 
-static ino_t namespace_now(void)
-{
-    struct stat namespace;
-    return stat("/proc/self/ns/pid", &namespace) == 0 ? namespace.st_ino : 0;
-}
-
 /* A child may be in another namespace than its parent. */
 static bool is_placed(struct stk_store *store)
 {
-    ino_t namespace = namespace_now();
+    uint64_t namespace = stk_samples_namespace();
     if (namespace != store->namespace && find_place(store) != 0) {
         return false;
     }
@@ -115,11 +117,19 @@ static bool is_placed(struct stk_store *store)
     return true;
 }
 
+/* Without a budget there is nothing to make. */
+static bool is_missing(const struct stk_store *store)
+{
+    char path[STK_STORE_PLACE_BYTES + 16];
+    snprintf(path, sizeof path, "%s/data.mdb", store->directory);
+    return atomic_load(&store->budget) == 0 && access(path, F_OK) != 0;
+}
+
 static struct stk_env *open_env(struct stk_store *store)
 {
     struct mine *mine = store->mine;
     pthread_mutex_lock(&mine->lock);
-    if (!mine->tried) {
+    if (!mine->tried && !is_missing(store)) {
         mine->tried = true;
         store->latest =
             is_placed(store)
@@ -175,12 +185,12 @@ static int open_new(struct stk_store *store, struct stk_store **same)
     if (error != 0 || (*same = find_open(store)) != NULL) {
         return error;
     }
-    store->namespace = namespace_now();
+    store->namespace = stk_samples_namespace();
     store->mine = make_mine();
     if (store->mine == NULL) {
         return ENOSYS;
     }
-    return env_of(store) != NULL ? 0 : errno;
+    return env_of(store) != NULL || is_missing(store) ? 0 : errno;
 }
 
 struct stk_store *stk_store_open(const char *directory, uint64_t budget)
@@ -422,34 +432,56 @@ bool stk_store_at_first_touch(struct stk_store *store)
     return !read_grant(store, &grant) || grant.at_first_touch;
 }
 
-/* Takes the budget that is granted now, and asks for more when this does not fit. */
-static void settle_budget(struct stk_store *store, struct stk_env *env, size_t bytes)
+/* The command has to make the first grant, since it does not reserve for programs that keep
+ * nothing. It takes less than a millisecond, and is waited for once. */
+static void wait_for_grant(struct stk_store *store, struct stk_tally_grant *grant)
+{
+    const struct timespec pause = {0, 1000000};
+    if (!atomic_exchange(&store->mine->asked, true)) {
+        stk_tally_ask(atomic_load(&store->tally));
+        for (int i = 0; i < FIRST_GRANT_MS && grant->budget_bytes == 0; i++) {
+            nanosleep(&pause, NULL);
+            read_grant(store, grant);
+        }
+    }
+}
+
+/* Takes the budget that is granted now, and asks for more before it is used up. */
+static void settle_budget(struct stk_store *store, size_t bytes)
 {
     struct stk_tally_grant grant;
-    if (env == NULL || !read_grant(store, &grant)) {
+    if (!read_grant(store, &grant)) {
         return;
+    }
+    if (grant.budget_bytes == 0) {
+        wait_for_grant(store, &grant);
     }
     if (grant.budget_bytes != atomic_load(&store->budget)) {
         stk_store_set_budget(store, grant.budget_bytes);
     }
-    if (!stk_env_has_room(env, bytes)) {
+    struct stk_env *env = env_of(store);
+    size_t soon = ASK_BEFORE_BYTES + 8 * (bytes < SIZE_MAX / 16 ? bytes : 0);
+    if (grant.budget_bytes == 0 || (env != NULL && !stk_env_has_room(env, soon))) {
         stk_tally_ask(atomic_load(&store->tally));
     }
 }
 
-static bool takes_more(struct stk_store *store, struct stk_env *env, size_t bytes)
+/* The store's environment, where it may grow; else NULL. */
+static struct stk_env *growing_env(struct stk_store *store, size_t bytes)
 {
-    settle_budget(store, env, bytes);
-    return env != NULL && atomic_load(&store->budget) != 0 && !atomic_load(&store->mine->full);
+    settle_budget(store, bytes);
+    struct stk_env *env = env_of(store);
+    bool grows = atomic_load(&store->budget) != 0 && !atomic_load(&store->mine->full);
+    return grows ? env : NULL;
 }
 
 bool stk_store_put(struct stk_store *store, struct stk_hash128 key, const void *data, size_t bytes)
 {
     const void *found;
     size_t found_bytes;
-    struct stk_env *env = env_of(store);
+    struct stk_env *env = growing_env(store, bytes);
     struct mine *mine = store->mine;
-    if (!takes_more(store, env, bytes)) {
+    if (env == NULL) {
         atomic_fetch_add(&mine->refused, 1);
         return false;
     }
@@ -482,11 +514,11 @@ static bool link_locked(struct stk_store *store, struct stk_env *env, const stru
 
 bool stk_store_link(struct stk_store *store, struct stk_hash128 from, struct stk_hash128 to)
 {
-    struct stk_env *env = env_of(store);
+    struct stk_env *env = growing_env(store, 0);
     struct mine *mine = store->mine;
     const struct link link = {from, to};
     struct stk_hash128 known;
-    if (!takes_more(store, env, 0)) {
+    if (env == NULL) {
         return false;
     }
     if (stk_store_follow(store, from, &known) && known.low == to.low && known.high == to.high) {
@@ -500,16 +532,16 @@ bool stk_store_link(struct stk_store *store, struct stk_hash128 from, struct stk
 
 bool stk_store_admits(struct stk_store *store, size_t bytes)
 {
-    struct stk_env *env = env_of(store);
-    return takes_more(store, env, bytes) && stk_env_has_room(env, bytes);
+    struct stk_env *env = growing_env(store, bytes);
+    return env != NULL && stk_env_has_room(env, bytes);
 }
 
 void stk_store_set_budget(struct stk_store *store, uint64_t budget)
 {
-    struct stk_env *env = env_of(store);
     if (atomic_exchange(&store->budget, budget) < budget) {
         atomic_store(&store->mine->full, false);
     }
+    struct stk_env *env = env_of(store);
     if (env != NULL) {
         stk_env_set_budget(env, budget);
     }

@@ -53,9 +53,10 @@ struct stk_store_counts {
 
 /*
  * Opens the store in `directory` (made if missing, mode 0700, a name no longer than 400 bytes) with
- * a budget of so many bytes. 0 opens it for reading only. NULL, and why in errno: EINVAL for a
- * directory on a network file system or one that somebody else could write, ENOMEM for no address
- * space, or what the system said.
+ * a budget of so many bytes. 0 opens it for reading only, and makes no file: what is not there yet
+ * is looked for again at each call. NULL, and why in errno: EINVAL for a directory on a network
+ * file system or one that somebody else could write, ENOMEM for no address space, or what the
+ * system said.
  */
 struct stk_store *stk_store_open(const char *directory, uint64_t budget);
 
@@ -77,7 +78,8 @@ bool stk_store_admits(struct stk_store *store, size_t bytes);
 
 /*
  * In a run of the command: the budget is what the command grants to the store that this value of
- * STOKER_SAMPLES names, at any moment; another value's store, or another pid namespace's, keeps its
+ * STOKER_SAMPLES names, at any moment (where it is 0, the first call waits up to 50 ms for more);
+ * another value's store, or another pid namespace's, keeps its
  * own. The tally must stay mapped.
  */
 void stk_store_join(struct stk_store *store, struct stk_tally *tally, const char *samples);

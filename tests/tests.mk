@@ -232,6 +232,12 @@ $(B)/tests/kills/accounts: tests/kills/accounts.c $(call objects,$(BASE) $(CACHE
 test-kills: all $(B)/slowfs $(KILLS_PROGRAMS) ## tests in which processes are killed while they fill
 	@STOKER_BUILD=$(B) $(PYTHON) -m pytest -q --tb=short tests/kills $(if $(T),-k '$(T)')
 
+# ---- tests/samples: the sample store among processes, and in runs ----
+
+.PHONY: test-samples
+test-samples: all ## tests of the sample store: runs, kills, many processes
+	@STOKER_BUILD=$(B) $(PYTHON) -m pytest -q --tb=short tests/samples $(if $(T),-k '$(T)')
+
 # ---- tests/neighbours: other libraries, and programs that make it hard ----
 
 NEIGHBOURS := reader vfork signals stacks limits sandbox

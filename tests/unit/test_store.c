@@ -163,8 +163,17 @@ END_TEST
 START_TEST(for_reading_only)
 {
     open_store(0);
-    ck_assert(!put(1));
-    ck_assert(!has(1));
+    ck_assert(!put(1) && !has(1) && stk_store_flush(store));
+    ck_assert(!unit_exists(unit_join(place(), "lock.mdb")));
+    pid_t pid = fork();
+    if (pid == 0) {
+        stk_store_set_budget(store, MB);
+        _exit(put(1) ? 0 : 1);
+    }
+    int status;
+    waitpid(pid, &status, 0);
+    ck_assert_int_eq(status, 0);
+    ck_assert(has(1) && !put(2));
 }
 END_TEST
 

@@ -23,6 +23,7 @@ Suite *suite_claim(void);
 Suite *suite_drop(void);
 Suite *suite_entry(void);
 Suite *suite_fill(void);
+Suite *suite_grant(void);
 Suite *suite_hash(void);
 Suite *suite_home(void);
 Suite *suite_identity(void);

@@ -1,0 +1,42 @@
+/* Names of sample stores. See base/samples.h. */
+#include "base/samples.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "base/sys.h"
+#include "base/text.h"
+
+/* The first digits of the boot's identity. */
+static bool read_boot(char out[STK_SAMPLES_BOOT_DIGITS])
+{
+    int fd = stk_sys_openat(AT_FDCWD, "/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC, 0);
+    if (fd < 0) {
+        return false;
+    }
+    bool whole = stk_sys_read(fd, out, STK_SAMPLES_BOOT_DIGITS) == STK_SAMPLES_BOOT_DIGITS;
+    stk_sys_close(fd);
+    return whole;
+}
+
+uint64_t stk_samples_namespace(void)
+{
+    struct stat namespace;
+    return stk_sys_fstatat(AT_FDCWD, "/proc/self/ns/pid", &namespace, 0) == 0 ? namespace.st_ino
+                                                                              : 0;
+}
+
+bool stk_samples_name(char out[STK_SAMPLES_NAME_BYTES])
+{
+    char boot[STK_SAMPLES_BOOT_DIGITS];
+    uint64_t namespace = stk_samples_namespace();
+    if (namespace == 0 || !read_boot(boot)) {
+        return false;
+    }
+    struct stk_text name = stk_text_in(out, STK_SAMPLES_NAME_BYTES);
+    stk_text_add(&name, "pid-");
+    stk_text_add_number(&name, namespace);
+    stk_text_add_char(&name, '-');
+    stk_text_add_bytes(&name, boot, sizeof boot);
+    return !name.cut;
+}

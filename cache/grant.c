@@ -1,0 +1,78 @@
+/* What sample stores may use of a tier. See cache/grant.h. */
+#include "cache/grant.h"
+
+#include <string.h>
+
+#include "base/samples.h"
+#include "base/text.h"
+
+/* One 64th of the budget: the next step is taken when less than one is left. */
+#define STEP_SHARE        64
+#define LEAST_STEP_BLOCKS (INT64_C(4) << 20) / STK_BLOCK_BYTES
+#define MOST_STEP_BLOCKS  (INT64_C(1) << 30) / STK_BLOCK_BYTES
+/* The store's directories and files. */
+#define INODES 8
+
+int64_t stk_grant_used_blocks(const struct stk_tier *tier)
+{
+    char path[STK_HOME_BYTES + 128], name[STK_SAMPLES_NAME_BYTES];
+    int64_t blocks = 0, inodes;
+    struct stk_text text = stk_text_in(path, sizeof path);
+    if (!stk_samples_name(name)) {
+        return 0;
+    }
+    stk_text_add(&text, tier->home);
+    stk_text_add(&text, "/" STK_SAMPLES_ROOM "/");
+    stk_text_add(&text, name);
+    return stk_tier_count(path, 0, &blocks, &inodes) == 0 ? blocks : 0;
+}
+
+struct stk_grant *stk_grant_find(struct stk_tier *tier)
+{
+    uint64_t namespace = stk_samples_namespace();
+    for (int i = 0; i < STK_GRANTS && namespace != 0; i++) {
+        struct stk_grant *grant = &tier->shared->grants[i];
+        uint64_t seen = 0;
+        if (atomic_compare_exchange_strong(&grant->namespace, &seen, namespace)) {
+            atomic_store(&grant->blocks, stk_grant_used_blocks(tier));
+            return grant;
+        }
+        if (seen == namespace) {
+            return grant;
+        }
+    }
+    return NULL;
+}
+
+int64_t stk_grant_raise(struct stk_tier *tier, struct stk_grant *grant, int64_t blocks)
+{
+    struct stk_budget *budget = &tier->shared->budget;
+    int64_t left = stk_budget_left(budget);
+    blocks = blocks < left ? blocks : left;
+    int64_t inodes = atomic_exchange(&grant->inodes, INODES) == 0 ? INODES : 0;
+    if (blocks <= 0 || !stk_budget_reserve(budget, blocks, inodes)) {
+        if (inodes != 0) {
+            atomic_store(&grant->inodes, 0);
+        }
+        return 0;
+    }
+    atomic_fetch_add(&grant->blocks, blocks);
+    return blocks;
+}
+
+void stk_grant_forget(struct stk_tier *tier)
+{
+    for (int i = 0; i < STK_GRANTS; i++) {
+        struct stk_grant *grant = &tier->shared->grants[i];
+        atomic_store(&grant->blocks, 0);
+        atomic_store(&grant->inodes, 0);
+        atomic_store(&grant->namespace, 0);
+    }
+}
+
+int64_t stk_grant_step_blocks(const struct stk_tier *tier)
+{
+    int64_t step = tier->shared->budget.blocks / STEP_SHARE;
+    step = step > LEAST_STEP_BLOCKS ? step : LEAST_STEP_BLOCKS;
+    return step < MOST_STEP_BLOCKS ? step : MOST_STEP_BLOCKS;
+}

@@ -1,0 +1,71 @@
+"""What the tests of the sample store share: programs that keep values by the Python module."""
+
+import os
+import pathlib
+import shutil
+import sys
+import tempfile
+
+import pytest
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+sys.path[:0] = [str(HERE), str(HERE / "programs"), str(HERE.parent / "lib")]
+
+from covered import session_scratch  # noqa: E402, F401
+from isolated import Isolated  # noqa: E402
+from jobs import Jobs  # noqa: E402
+
+BUILD = ROOT / os.environ.get("STOKER_BUILD", "build")
+PROGRAMS = HERE / "programs"
+
+
+def pytest_collection_modifyitems(items):
+    if not (BUILD / "python/stoker/_samples_core.abi3.so").exists():
+        for item in items:
+            item.add_marker(pytest.mark.skip(reason="the store is not built: liblmdb-dev"))
+
+
+@pytest.fixture(scope="session")
+def build():
+    return BUILD
+
+
+@pytest.fixture
+def scratch(session_scratch):  # noqa: F811
+    """A directory of this test's own, on the disk."""
+    path = pathlib.Path(tempfile.mkdtemp(dir=session_scratch))
+    path.chmod(0o755)
+    return path
+
+
+@pytest.fixture
+def place():
+    """A mount namespace with a /dev/shm of its own."""
+    obstacle = Isolated.obstacle()
+    if obstacle:
+        pytest.skip(obstacle)
+    with Isolated() as isolated:
+        yield isolated
+
+
+@pytest.fixture
+def data(scratch):
+    """A covered directory."""
+    path = scratch / "data"
+    path.mkdir()
+    shutil.copy(__file__, path / "file")
+    return path
+
+
+@pytest.fixture
+def jobs(place, build, scratch):
+    return Jobs(place, build, scratch)
+
+
+def python(*words):
+    """A command line of the Python that runs the tests."""
+    return [sys.executable, "-B", *words]
+
+
+ENV = {"PYTHONPATH": BUILD / "python"}

@@ -1,0 +1,41 @@
+"""Keeps numbered values in the store: keep.py FIRST COUNT BYTES [wait]. Says, as JSON, what came of
+it; with `wait` it then waits for the end of its input. A value follows from its number."""
+
+import json
+import os
+import random
+import sys
+
+
+def value(number, most):
+    dice = random.Random(number)
+    return dice.randbytes(dice.randrange(most // 2, most))
+
+
+def check(store, number, most):
+    """Whether it is there; what is there must be right."""
+    found = store.get(store.key(b"%d" % number))
+    assert found is None or found == value(number, most), f"value {number} is wrong"
+    return found is not None
+
+
+def main():
+    from stoker import _samples
+    first, count, most = map(int, sys.argv[1:4])
+    store = _samples.store()
+    if store is None:
+        print(json.dumps({"setting": os.environ.get("STOKER_SAMPLES"), "kept": None}))
+        return
+    numbers = range(first, first + count)
+    before = sum(check(store, number, most) for number in numbers)
+    kept = sum(store.put(store.key(b"%d" % number), value(number, most)) for number in numbers)
+    store.flush()
+    there = sum(check(store, number, most) for number in numbers)
+    print(json.dumps({"setting": os.environ["STOKER_SAMPLES"], "before": before, "kept": kept,
+                      "there": there, **store.counts()}), flush=True)
+    if sys.argv[4:]:
+        sys.stdin.read()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,118 @@
+/* cache/grant.c */
+#include "cache/grant.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/samples.h"
+#include "tests/unit/unit.h"
+
+#define MIB    (INT64_C(1) << 20)
+#define BLOCKS (MIB / STK_BLOCK_BYTES)
+
+static struct stk_catalogue catalogue;
+static struct stk_tier tier;
+
+static void attach(int64_t bytes)
+{
+    ck_assert_int_eq(stk_catalogue_open(&catalogue, unit_directory("catalogue"), true), 0);
+    ck_assert_int_eq(stk_tier_attach(&catalogue, unit_directory("tier"), bytes, &tier), 0);
+}
+
+static int64_t used(void)
+{
+    return atomic_load(&tier.shared->budget.used_blocks);
+}
+
+/* What a store of this namespace takes. */
+static void write_store(size_t bytes)
+{
+    char name[STK_SAMPLES_NAME_BYTES];
+    void *data = calloc(1, bytes);
+    ck_assert(stk_samples_name(name));
+    mkdir(unit_join(tier.home, STK_SAMPLES_ROOM), 0700);
+    const char *place = unit_join(unit_join(tier.home, STK_SAMPLES_ROOM), name);
+    mkdir(place, 0700);
+    memset(data, 1, bytes);
+    unit_write(unit_join(place, "data.mdb"), data, bytes);
+    free(data);
+}
+
+START_TEST(within_the_budget)
+{
+    UNIT_NEEDS_PRIVATE();
+    attach(10 * MIB);
+    int64_t before = used();
+    struct stk_grant *grant = stk_grant_find(&tier);
+    ck_assert_ptr_nonnull(grant);
+    ck_assert_ptr_eq(stk_grant_find(&tier), grant);
+    ck_assert_int_eq(grant->blocks, 0);
+    ck_assert_int_eq(stk_grant_raise(&tier, grant, 4 * BLOCKS), 4 * BLOCKS);
+    ck_assert_int_eq(used() - before, 4 * BLOCKS);
+    ck_assert(stk_budget_reserve(&tier.shared->budget, 3 * BLOCKS, 1));
+    int64_t rest = stk_grant_raise(&tier, grant, 4 * BLOCKS);
+    ck_assert_int_gt(rest, BLOCKS);
+    ck_assert_int_lt(rest, 3 * BLOCKS + 1);
+    ck_assert_int_eq(grant->blocks, 4 * BLOCKS + rest);
+    ck_assert_int_eq(stk_budget_left(&tier.shared->budget), 0);
+    ck_assert_int_eq(stk_grant_raise(&tier, grant, 1), 0);
+    ck_assert(!stk_budget_reserve(&tier.shared->budget, 1, 0));
+}
+END_TEST
+
+/* What is there already is in the budget; it is not reserved twice. */
+START_TEST(a_store_that_is_there)
+{
+    UNIT_NEEDS_PRIVATE();
+    attach(10 * MIB);
+    write_store(2 * MIB);
+    ck_assert_int_eq(stk_tier_recount(&tier), 0);
+    int64_t before = used();
+    ck_assert_int_ge(before, 2 * BLOCKS);
+    struct stk_grant *grant = stk_grant_find(&tier);
+    ck_assert_int_ge(grant->blocks, 2 * BLOCKS);
+    ck_assert_int_eq(grant->blocks, stk_grant_used_blocks(&tier));
+    ck_assert_int_eq(used(), before);
+    stk_grant_raise(&tier, grant, BLOCKS);
+    stk_grant_forget(&tier);
+    ck_assert_int_eq(stk_tier_recount(&tier), 0);
+    ck_assert_int_eq(used(), before);
+    ck_assert_int_eq(stk_grant_find(&tier)->blocks, stk_grant_used_blocks(&tier));
+}
+END_TEST
+
+START_TEST(as_many_namespaces_as_there_are_places)
+{
+    UNIT_NEEDS_PRIVATE();
+    attach(10 * MIB);
+    for (uint64_t i = 0; i < STK_GRANTS; i++) {
+        atomic_store(&tier.shared->grants[i].namespace, i + 1);
+    }
+    ck_assert_ptr_null(stk_grant_find(&tier));
+    stk_grant_forget(&tier);
+    ck_assert_ptr_nonnull(stk_grant_find(&tier));
+}
+END_TEST
+
+START_TEST(steps)
+{
+    UNIT_NEEDS_PRIVATE();
+    attach(10 * MIB);
+    ck_assert_int_eq(stk_grant_step_blocks(&tier), 4 * BLOCKS);
+    atomic_store(&tier.shared->budget.blocks, 6400 * BLOCKS);
+    ck_assert_int_eq(stk_grant_step_blocks(&tier), 100 * BLOCKS);
+    atomic_store(&tier.shared->budget.blocks, 6400000 * BLOCKS);
+    ck_assert_int_eq(stk_grant_step_blocks(&tier), 1024 * BLOCKS);
+}
+END_TEST
+
+Suite *suite_grant(void)
+{
+    Suite *suite = suite_create("grant");
+    TCase *tcase = unit_case(suite, "grant");
+    tcase_add_test(tcase, within_the_budget);
+    tcase_add_test(tcase, a_store_that_is_there);
+    tcase_add_test(tcase, as_many_namespaces_as_there_are_places);
+    tcase_add_test(tcase, steps);
+    return suite;
+}
