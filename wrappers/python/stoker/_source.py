@@ -45,6 +45,7 @@ class Bytes:
 
     def decode(self, order, out):
         """As _core.decode()."""
+        is_ready()
         return _core.decode_kept(self.data, self.link, order, out)
 
     def read(self):

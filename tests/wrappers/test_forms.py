@@ -1,0 +1,348 @@
+"""Forms in the sample store, whatever the images come from, and whatever happens to files and store."""
+
+import hashlib
+import io
+import json
+import os
+import subprocess
+import sys
+import tarfile
+import textwrap
+import time
+
+import pytest
+from PIL import Image
+
+import images
+from conftest import HERE
+
+COUNT = 12
+
+
+def record(number):
+    """One of the JPEGs: colours, none, large, small, EXIF, restart markers."""
+    picture = images.picture(60 + 31 * (number % 5), 50 + 17 * (number % 7), number)
+    options = {"quality": 60 + 3 * number, "subsampling": number % 3}
+    if number % 4 == 3:
+        options["exif"] = images.exif(number % 8 + 1)
+    return images.jpeg(picture, **options)
+
+
+def digest_of(data):
+    return hashlib.sha1(Image.open(io.BytesIO(data)).convert("RGB").tobytes()).hexdigest()
+
+
+@pytest.fixture(scope="module")
+def data_set(tmp_path_factory):
+    """A directory of JPEGs, and the same as records of other files; as Pillow decodes them."""
+    directory = tmp_path_factory.mktemp("data")
+    records = {f"{number:03}.jpg": record(number) for number in range(COUNT)}
+    images.write(directory, records)
+    with tarfile.open(directory / "all.tar", "w") as tar:
+        for name in records:
+            tar.add(directory / name, name)
+    try:
+        import h5py
+        import numpy
+        with h5py.File(directory / "all.h5", "w") as file:
+            for name, data in records.items():
+                file[name] = numpy.frombuffer(data, "u1")
+    except ImportError:
+        pass
+    try:
+        import lmdb
+        with lmdb.open(str(directory / "all.lmdb"), map_size=1 << 26) as env:
+            with env.begin(write=True) as transaction:
+                for name, data in records.items():
+                    transaction.put(name.encode(), data)
+    except ImportError:
+        pass
+    time.sleep(0.1)
+    return directory, [digest_of(data) for data in records.values()]
+
+
+@pytest.fixture
+def touch(environment, store):
+    """touch(way, directory, ...): the digests and counts of one process."""
+    def run(*arguments, env=None):
+        done = subprocess.run([sys.executable, HERE / "programs/touches.py", *map(str, arguments)],
+                              env={**environment, **store, **(env or {})}, text=True, timeout=300,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE)
+        assert done.returncode == 0, done.stderr[-3000:]
+        return json.loads(done.stdout)
+    return run
+
+
+# The module it needs, and whether files are told by their identity.
+WAYS = {"image": ("PIL", True), "file": ("PIL", True), "bytes": ("PIL", False),
+        "tar": ("PIL", False), "hdf5": ("h5py", False), "lmdb": ("lmdb", False),
+        "direct": ("numpy", True), "direct-bytes": ("numpy", False), "batch": ("numpy", True),
+        "transforms": ("torchvision", True), "transforms-bytes": ("torchvision", False)}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_three_touches(touch, data_set, way):
+    module, has_files = WAYS[way]
+    pytest.importorskip(module)
+    directory, expected = data_set
+    for number in range(3):
+        found, counts = touch(way, directory)
+        assert found == expected
+        again = COUNT if number else 0
+        assert counts["images"] == COUNT and counts["forms"] == COUNT - again
+        assert counts["from_forms"] == again and counts["unread"] == (again if has_files else 0)
+
+
+@pytest.mark.parametrize("first", ["image", "bytes", "batch"])
+def test_each_way_finds_what_another_made(touch, data_set, first):
+    pytest.importorskip("numpy")
+    directory, expected = data_set
+    touch(first, directory)
+    for way in ("file", "bytes", "tar", "direct", "direct-bytes"):
+        found, counts = touch(way, directory)
+        assert found == expected and counts["from_forms"] == COUNT and counts["forms"] == 0
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+def test_workers(touch, data_set, method):
+    directory, expected = data_set
+    found, counts = touch("image", directory, 3, method)
+    assert found == expected and counts["images"] >= COUNT
+    found, counts = touch("image", directory, 3, method)
+    assert found == expected
+    assert counts["unread"] >= COUNT and counts["forms"] == 0
+
+
+def test_a_full_store(touch, data_set, tmp_path):
+    directory, expected = data_set
+    env = {"STOKER_SAMPLES": f"{tmp_path / 'full'}:150K"}
+    for _ in range(2):
+        found, counts = touch("image", directory, env=env)
+        assert found == expected and counts["images"] == COUNT
+    assert 0 < counts["from_forms"] < COUNT and counts["forms"] == 0
+
+
+@pytest.mark.parametrize("setting", ["", "0", "/proc/none:1M", "nonsense:x"])
+def test_without_a_store(touch, data_set, setting):
+    directory, expected = data_set
+    for _ in range(2):
+        found, counts = touch("image", directory, env={"STOKER_SAMPLES": setting})
+        assert found == expected
+        assert counts["images"] == COUNT and counts["forms"] == counts["from_forms"] == 0
+
+
+def test_values_that_were_damaged(touch, data_set, store):
+    directory, expected = data_set
+    touch("image", directory)
+    path = store["STOKER_SAMPLES"].partition(":")[0]
+    values = [os.path.join(top, name) for top, _, names in os.walk(path) for name in names
+              if name == "data.mdb"]
+    data = bytearray(open(values[0], "rb").read())
+    at = damaged = 0
+    while (at := data.find(b"JFIF\0", at + 1)) > 0:
+        if damaged < 5:
+            data[at + 1200] ^= 4
+        damaged += 1
+    assert damaged == COUNT
+    with open(values[0], "r+b") as file:
+        file.write(data)
+    found, counts = touch("image", directory)
+    assert found == expected
+    assert counts["images"] == COUNT and counts["from_forms"] == COUNT - 5
+
+
+# ---- one process, and what happens to it ----
+
+START = """
+import hashlib, io, json, os, shutil, sys, time
+import stoker
+from stoker import Image, _core, _source
+
+def see(path, pixels=None):
+    before = stoker.counts()
+    seen = pixels or by_name(path)
+    after = stoker.counts()
+    return [seen] + [after[name] - before[name] for name in ("forms", "from_forms", "unread")]
+
+def by_name(path):
+    with Image.open(path) as image:
+        return hashlib.sha1(image.convert("RGB").tobytes()).hexdigest()
+
+def wait():
+    time.sleep(0.12)
+"""
+
+
+@pytest.fixture
+def run(environment, store):
+    def run(code, *arguments, env=None):
+        done = subprocess.run([sys.executable, "-c", START + textwrap.dedent(code),
+                               *map(str, arguments)],
+                              env={**environment, **store, **(env or {})}, text=True, timeout=120,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE)
+        assert done.returncode == 0, done.stderr[-3000:]
+        return json.loads(done.stdout)
+    return run
+
+
+def two_of_a_size():
+    """Two JPEGs of as many bytes and pixels, but other ones; each sound to its end."""
+    one, two = (images.jpeg(images.picture(90, 70, seed)) for seed in (1, 2))
+    size = max(map(len, (one, two))) + 10
+
+    def padded(data):
+        comment = bytes(size - len(data) - 4)
+        return data[:20] + images.segment(0xfe, comment) + data[20:]
+    return padded(one), padded(two)
+
+
+def test_the_store_goes_while_it_is_used(run, data_set, store):
+    directory, expected = data_set
+    seen = run("""
+        paths = [os.path.join(sys.argv[1], name) for name in sorted(os.listdir(sys.argv[1]))
+                 if name.endswith(".jpg")]
+        first = [see(path) for path in paths]
+        image = Image.open(paths[3])
+        shutil.rmtree(os.environ["STOKER_SAMPLES"].partition(":")[0])
+        image.load()
+        second = [see(path) for path in paths]
+        print(json.dumps([first, second, hashlib.sha1(image.tobytes()).hexdigest()]))
+        """, directory)
+    assert [each[0] for each in seen[0]] == [each[0] for each in seen[1]] == expected
+    assert seen[2] == expected[3]
+
+
+@pytest.mark.parametrize("how", ["rename", "write"])
+def test_a_file_that_is_replaced(run, tmp_path, how):
+    """Of equal size, with its mtime put back."""
+    one, two = two_of_a_size()
+    assert len(one) == len(two) and digest_of(one) != digest_of(two)
+    images.write(tmp_path, {"x.jpg": one, "two": two})
+    seen = run("""
+        path, other, how = sys.argv[1:]
+        def replace():
+            status = os.stat(path)
+            data = open(other, "rb").read()
+            if how == "rename":
+                open(path + ".new", "wb").write(data)
+                os.rename(path + ".new", path)
+            else:
+                open(path, "r+b").write(data)
+            os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+            assert os.stat(path).st_size == status.st_size
+            assert os.stat(path).st_mtime_ns == status.st_mtime_ns
+        wait()
+        seen = [see(path), see(path)]
+        image = Image.open(path)
+        replace()
+        seen.append(hashlib.sha1(image.tobytes()).hexdigest())
+        seen += [see(path), hashlib.sha1(stoker.decode(path).tobytes()).hexdigest()]
+        wait()
+        seen += [see(path), see(path), hashlib.sha1(stoker.decode(path).tobytes()).hexdigest()]
+        print(json.dumps(seen))
+        """, tmp_path / "x.jpg", tmp_path / "two", how)
+    old, new = digest_of(one), digest_of(two)
+    assert seen[0] == [old, 1, 0, 0] and seen[1] == [old, 0, 1, 1]
+    # Under a new name the old file is still there; written over, it is not.
+    assert seen[2] == (old if how == "rename" else new)
+    assert seen[3] == [new, how == "rename", how == "write", 0] and seen[4] == new
+    assert seen[5] == [new, 0, 1, 0] and seen[6] == [new, 0, 1, 1] and seen[7] == new
+
+
+def test_written_over_between_opening_and_loading(run, tmp_path):
+    """What is in the buffer of the file is of before: that must not be remembered of the file."""
+    one, two = two_of_a_size()
+    images.write(tmp_path, {"x.jpg": one, "two": two})
+    seen = run("""
+        path, other = sys.argv[1:]
+        wait()
+        file = open(path, "rb")
+        image = Image.open(file)
+        open(path, "r+b").write(open(other, "rb").read())
+        wait()
+        seen = [hashlib.sha1(image.tobytes()).hexdigest(), see(path), see(path)]
+        print(json.dumps(seen))
+        """, tmp_path / "x.jpg", tmp_path / "two")
+    new = digest_of(two)
+    assert seen == [new, [new, 0, 1, 1], [new, 0, 1, 1]]
+
+
+def test_young_files_are_read(run, tmp_path):
+    images.write(tmp_path, {"x.jpg": record(1)})
+    seen = run("""
+        path = sys.argv[1]
+        os.utime(path)
+        seen = [see(path) for _ in range(3)]
+        print(json.dumps(seen))
+        """, tmp_path / "x.jpg", env={"STOKER_MIN_AGE": "600"})
+    right = digest_of(record(1))
+    assert seen == [[right, 1, 0, 0], [right, 0, 1, 0], [right, 0, 1, 0]]
+    seen = run("""
+        path = sys.argv[1]
+        os.utime(path, (2 ** 33, 2 ** 33))
+        print(json.dumps([see(path) for _ in range(3)]))
+        """, tmp_path / "x.jpg")
+    assert seen == [[right, 0, 1, 0]] * 3, "a time to come says nothing"
+
+
+def test_several_plans_of_one_file(run, tmp_path):
+    """A form is made once, and serves what follows at once."""
+    images.write(tmp_path, {"x.jpg": record(2)})
+    seen = run("""
+        wait()
+        image = Image.open(sys.argv[1]).convert("RGB")
+        seen = [see(0, "first") for _ in [image.copy().crop((0, 0, 9, 9)).tobytes()]]
+        before = stoker.counts()
+        whole = hashlib.sha1(image.tobytes()).hexdigest()
+        after = stoker.counts()
+        print(json.dumps([whole] + [after[name] for name in ("forms", "from_forms", "images")]))
+        """, tmp_path / "x.jpg")
+    assert seen[0] == digest_of(record(2)) and seen[1:3] == [1, 1]
+
+
+FAILING = """
+path, status, what = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+wait()
+good = [see(path), see(path)]
+calls = []
+class Core:
+    def __getattr__(self, name):
+        return fails if name == "decode_form" else getattr(_core, name)
+def fails(*arguments):
+    calls.append(1)
+    return status
+image, other = Image.open(path), Image.open(path)
+image.load(), other.load()
+_source._core = Core()
+if what == "gone":
+    os.rename(path, path + ".gone")
+elif what == "replaced":
+    shutil.copy(sys.argv[4], path)
+def attempt(function):
+    try:
+        return hashlib.sha1(function()).hexdigest()
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+seen = [attempt(image.tobytes), attempt(lambda: other.resize((20, 20)).tobytes())]
+if what == "there":
+    seen.append(attempt(lambda: stoker.decode(path).tobytes()))
+print(json.dumps([good, seen, len(calls)]))
+"""
+
+
+@pytest.mark.parametrize("status", [-1, -2, -3])
+def test_a_form_that_fails_after_all(run, tmp_path, status):
+    """The file is read, if it is there still."""
+    images.write(tmp_path, {"x.jpg": record(2), "y": record(3)})
+    path, right = tmp_path / "x.jpg", digest_of(record(2))
+    small = hashlib.sha1(Image.open(io.BytesIO(record(2))).resize((20, 20)).tobytes()).hexdigest()
+    good, seen, calls = run(FAILING, path, status, "there")
+    assert good[1] == [right, 0, 1, 1] and seen == [right, small, right] and calls >= 3
+    says = "MemoryError: " if status == -3 else \
+        "OSError: broken data stream when reading image file"
+    for what in ("replaced", "gone"):
+        _, seen, _ = run(FAILING, path, status, what, tmp_path / "y")
+        assert seen == [says, says]
+        os.path.exists(f"{path}.gone") or images.write(tmp_path, {"x.jpg": record(2)})
