@@ -42,6 +42,14 @@ def folder(tmp_path_factory):
     return directory
 
 
+@pytest.fixture
+def store(tmp_path):
+    """Environment of a process with a sample store of the test's own."""
+    if not (PACKAGE / "_samples_core.abi3.so").exists():
+        pytest.skip("the store is not built: liblmdb-dev")
+    return {"STOKER_SAMPLES": f"{tmp_path / 'store'}:256M", "STOKER_MIN_AGE": "0.05"}
+
+
 @pytest.fixture(scope="session")
 def tell(tmp_path_factory):
     """tell(how, program, argument...): what a program says, a dictionary, run "plainly", "hooked"
@@ -51,13 +59,13 @@ def tell(tmp_path_factory):
              if not key.startswith("STOKER_") and key not in ("PYTHONPATH", "LD_PRELOAD")}
     clean.update(HOME=home, XDG_CACHE_HOME=home + "/.cache", OMP_NUM_THREADS="1")
 
-    def run(how, program, *arguments):
+    def run(how, program, *arguments, env=None):
         more = {} if how == "plainly" else {"PYTHONPATH": str(PACKAGE / "site.zip")}
         if how == "decoding":
             more["STOKER_TORCHVISION"] = "off"
         done = subprocess.run(
             [sys.executable, "-B", str(HERE / "programs" / program), *map(str, arguments)],
-            env={**clean, **more}, text=True, timeout=1200, stdin=subprocess.DEVNULL,
+            env={**clean, **more, **(env or {})}, text=True, timeout=1200, stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         assert done.returncode == 0, done.stderr[-4000:]
         return json.loads(done.stdout)

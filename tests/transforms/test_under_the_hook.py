@@ -5,6 +5,7 @@ import torchvision
 
 import pictures
 from matrix import record
+from slices import ALL
 
 HAS_V2 = hasattr(__import__("torchvision.transforms", fromlist=["v2"]), "v2") or (
     int(torchvision.__version__.split(".")[1]) >= 15)
@@ -41,6 +42,17 @@ def test_every_transform(tell, files, version):
            f"{len(plain['outcomes'])} cases", "same")
 
 
+def test_every_transform_from_forms(tell, files, version, store):
+    """With a sample store: each file is decoded many times, and read once."""
+    plain = tell("plainly", "every.py", *files)
+    hooked = tell("hooked", "every.py", *files, env=store)
+    assert_no_difference(plain["outcomes"], hooked["outcomes"])
+    assert hooked["counts"]["from_forms"] > (150 if HAS_V2 else 50)
+    assert 0 < hooked["counts"]["forms"] < 10
+    record("torchvision", "every transform, from forms", version,
+           f"{len(plain['outcomes'])} cases", "same")
+
+
 def test_every_transform_decoding_only(tell, files):
     """--no-torchvision: the hook alone."""
     plain = tell("plainly", "every.py", *files)
@@ -64,3 +76,17 @@ def test_epochs(tell, folder, workers, kind, version):
     if not workers:
         assert hooked["tensors"] == 60
     record("torchvision", f"ImageFolder, {kind}, {workers} workers", version, "two epochs", "same")
+
+
+@pytest.mark.parametrize("kind", ["v1", pytest.param("v2", marks=pytest.mark.skipif(
+    not HAS_V2, reason="this torchvision has no transforms.v2"))])
+@pytest.mark.parametrize("workers", [0, 2] if ALL else [2])
+def test_epochs_from_forms(tell, folder, workers, kind, version, store):
+    plain = tell("plainly", "epoch.py", folder, workers, kind)
+    first = tell("hooked", "epoch.py", folder, workers, kind, env=store)
+    second = tell("hooked", "epoch.py", folder, workers, kind, env=store)
+    for hooked in (first, second):
+        assert plain["batches"] == hooked["batches"] and plain["state"] == hooked["state"]
+    assert 0 < first["unread"] < second["unread"]
+    record("torchvision", f"ImageFolder from forms, {kind}, {workers} workers", version,
+           "four epochs", "same")

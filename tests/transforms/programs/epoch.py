@@ -13,11 +13,11 @@ VALUES = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
 
 class Counted(ImageFolder):
-    """Says with each image how many its process has decoded by Stoker."""
+    """Says with each image how many its process has decoded by Stoker, and without reading."""
 
     def __getitem__(self, index):
-        saying_counts = saying.counts()
-        return super().__getitem__(index) + (saying_counts["images"] if saying_counts else -1,)
+        counts = saying.counts() or {"images": -1, "unread": -1}
+        return super().__getitem__(index) + (counts["images"], counts["unread"])
 
 
 def pipeline():
@@ -35,13 +35,13 @@ def main():
         Counted(FOLDER, pipeline()), batch_size=7, shuffle=True, num_workers=WORKERS,
         persistent_workers=WORKERS > 0)
     saying.count_tensors()
-    batches, most = [], -1
+    batches, most, unread = [], -1, -1
     for _ in range(2):
-        for images, labels, counted in loader:
+        for images, labels, counted, not_read in loader:
             batches.append(saying.show([images, labels]))
-            most = max(most, int(counted.max()))
+            most, unread = max(most, int(counted.max())), max(unread, int(not_read.max()))
     print(json.dumps({"batches": batches, "state": saying.state(), "most": most,
-                      "tensors": saying.made["tensors"]}))
+                      "unread": unread,                      "tensors": saying.made["tensors"]}))
 
 
 main()
