@@ -1,0 +1,37 @@
+"""Decodes the JPEGs below a directory, epoch after epoch: forms.py DIRECTORY EPOCHS [wait]. Says
+for each epoch, as JSON, a digest of each image and what was counted; with `wait` each epoch but the
+first waits for a line."""
+
+import hashlib
+import json
+import os
+import sys
+
+from PIL import Image
+import PIL.JpegImagePlugin  # noqa: F401  (brings the hook)
+
+NAMES = "images", "forms", "from_forms", "unread"
+
+
+def counts():
+    package = sys.modules.get("stoker") or sys.modules.get("_stoker")
+    return package.counts() if package else dict.fromkeys(NAMES, 0)
+
+
+def epoch(directory):
+    before, digests = counts(), {}
+    for name in sorted(os.listdir(directory)):
+        with Image.open(os.path.join(directory, name)) as image:
+            digests[name] = hashlib.sha1(image.convert("RGB").tobytes()).hexdigest()
+    after = counts()
+    return {"digests": digests, **{name: after[name] - before[name] for name in NAMES}}
+
+
+def main():
+    for number in range(int(sys.argv[2])):
+        if number and sys.argv[3:]:
+            sys.stdin.readline()
+        print(json.dumps(epoch(sys.argv[1])), flush=True)
+
+
+main()

@@ -1,0 +1,179 @@
+"""Decoding without reading: of whole runs, on a slow origin and on a disk."""
+
+import contextlib
+import hashlib
+import io
+import json
+import os
+import sys
+
+import pytest
+
+import resident
+from jobs import AGE
+from origin import settle
+
+Image = pytest.importorskip("PIL.Image")
+pytestmark = pytest.mark.torch
+
+COUNT = 10
+TIER = "/dev/shm:64M"
+FILLED, READ = "64M", "1K"  # of the largest file that gets an entry
+
+
+def jpeg(seed):
+    stream = io.BytesIO()
+    side = 40 + seed % 50
+    picture = Image.effect_mandelbrot((side * 3, side * 2), (-2, -1.5, 1, 1.5 + seed % 9), 90)
+    picture = Image.merge("RGB", [picture, picture.rotate(90), picture.rotate(180)])
+    picture.save(stream, "JPEG", quality=80 + seed % 15, subsampling=seed % 3)
+    return stream.getvalue()
+
+
+def digest(data):
+    return hashlib.sha1(Image.open(io.BytesIO(data)).convert("RGB").tobytes()).hexdigest()
+
+
+@pytest.fixture(autouse=True)
+def needs_the_store(build):
+    if not (build / "python/stoker/_samples_core.abi3.so").exists():
+        pytest.skip("the store is not built: liblmdb-dev")
+
+
+@pytest.fixture
+def data_set(origin):
+    """(behind the origin, at the origin, the digests that its files have)."""
+    source, mount = origin.directory("forms")
+    contents = {f"{number}.jpg": jpeg(number) for number in range(COUNT)}
+    for name, data in contents.items():
+        (source / name).write_bytes(data)
+    settle()
+    return source, mount, {name: digest(data) for name, data in contents.items()}
+
+
+@pytest.fixture
+def epochs(jobs, programs):
+    """epochs(directory, how many, ...): what each said; `between` is called before each but the
+    first."""
+    def run(directory, count, between=lambda number: None, **options):
+        program = [sys.executable, "-B", programs / "forms.py", directory, count, "wait"]
+        options.setdefault("path", directory)
+        env = {"STOKER_MIN_AGE": str(AGE / 2), **options.pop("env", {})}
+        with contextlib.ExitStack() as stack:
+            job = stack.enter_context(jobs.started(jobs.command_line(program, **options), env))
+            told = []
+            for number in range(count):
+                if number:
+                    between(number)
+                    job.stdin.write("\n")
+                    job.stdin.flush()
+                line = job.stdout.readline()
+                assert line, job.stderr.read()
+                told.append(json.loads(line))
+            out, errors = job.communicate(timeout=60)
+            assert job.returncode == 0, errors
+        return told
+    return run
+
+
+@pytest.mark.parametrize("largest", [FILLED, READ])
+def test_a_later_epoch_reads_nothing_of_the_origin(epochs, origin, data_set, scratch, largest):
+    """Whether there are entries or not: where there are none, the server is asked for each file's
+    identity, and for nothing else."""
+    _, mount, right = data_set
+    marks = []
+    told = epochs(mount, 3, lambda number: marks.append(origin.fs.counts()), tier=TIER,
+                  env={"STOKER_MAX_FILE": largest},
+                  flags=[f"--samples={scratch / 'samples'}:32M"])
+    marks.append(origin.fs.counts())
+    first, second, third = told
+    assert first["digests"] == second["digests"] == third["digests"] == right
+    assert first["forms"] == COUNT and first["unread"] == 0
+    assert second["unread"] == third["unread"] == COUNT
+    for before, after in zip(marks, marks[1:]):
+        assert (after - before)["read"] == 0 and (after - before)["read_bytes"] == 0
+    opened = (marks[2] - marks[1])["open"]
+    assert opened == (COUNT if largest == READ else 0)
+
+
+def test_by_default_in_memory(epochs, data_set):
+    """Kept at the second touch, when it is known what the files leave; the first asks for room."""
+    _, mount, right = data_set
+    told = epochs(mount, 4, tier=TIER)
+    assert all(each["digests"] == right for each in told)
+    assert told[0]["forms"] == 0 and told[0]["from_forms"] == 0
+    assert sum(each["forms"] for each in told[1:3]) == COUNT and told[1]["forms"] > 0
+    assert told[3]["unread"] == COUNT
+
+
+# ---- which version is decoded ----
+
+def replace(source, data_set, seed=77):
+    """Puts another image in the place of one; returns the digests that are right from then on."""
+    (source / "aside").write_bytes(jpeg(seed))
+    os.rename(source / "aside", source / "3.jpg")
+    settle()
+    return {**data_set[2], "3.jpg": digest(jpeg(seed))}
+
+
+@pytest.mark.parametrize("largest", [FILLED, READ])
+@pytest.mark.parametrize("fresh", ["run", "open", "never"])
+def test_changed_between_runs(epochs, data_set, scratch, fresh, largest):
+    source, mount, before = data_set
+    options = {"tier": TIER, "env": {"STOKER_MAX_FILE": largest},
+               "flags": ["--keep", f"--fresh={fresh}", f"--samples={scratch / 'samples'}:32M"]}
+    first = epochs(mount, 2, **options)
+    assert first[1]["digests"] == before and first[1]["unread"] == COUNT
+    after = replace(source, data_set)
+    told = epochs(mount, 2, **options)
+    if fresh == "never" and largest == FILLED:
+        assert told[0]["digests"] == told[1]["digests"] == before
+        assert told[0]["unread"] == COUNT
+    else:
+        assert told[0]["digests"] == told[1]["digests"] == after
+        assert told[0]["unread"] == COUNT - 1 and told[0]["forms"] == 1
+    assert told[1]["unread"] == COUNT
+
+
+@pytest.mark.parametrize("fresh", ["run", "open"])
+def test_changed_within_a_run(epochs, data_set, scratch, fresh):
+    source, mount, before = data_set
+    told = epochs(mount, 3, lambda number: number == 1 and replace(source, data_set),
+                  tier=TIER,
+                  flags=[f"--fresh={fresh}", f"--samples={scratch / 'samples'}:32M"])
+    after = {**before, "3.jpg": digest(jpeg(77))}
+    assert told[0]["digests"] == before
+    assert told[1]["digests"] == told[2]["digests"] == (after if fresh == "open" else before)
+    assert told[1]["unread"] == (COUNT - 1 if fresh == "open" else COUNT)
+    assert told[2]["unread"] == COUNT
+
+
+# ---- what the kernel says ----
+
+def test_no_page_of_the_files_is_needed(epochs, scratch):
+    """Forms stand in the place of the files' own pages: these need not be in memory."""
+    directory = scratch / "disk"
+    directory.mkdir()
+    paths = [directory / f"{number}.jpg" for number in range(COUNT)]
+    for number, path in enumerate(paths):
+        path.write_bytes(jpeg(number))
+    settle()
+
+    def in_memory():
+        return sum(resident.pages(path)[0] for path in paths)
+    assert in_memory() > COUNT
+    resident.drop(paths)
+    if in_memory():
+        pytest.skip("this file system keeps its pages in memory")
+    seen = []
+
+    def between(number):
+        seen.append(in_memory())
+        resident.drop(paths)
+    (scratch / "elsewhere").mkdir()
+    told = epochs(directory, 3, between, path=scratch / "elsewhere",
+                  flags=[f"--samples={scratch / 'samples'}:32M"])
+    assert seen[0] > COUNT and seen[1] == 0 and in_memory() == 0
+    right = {path.name: digest(jpeg(number)) for number, path in enumerate(paths)}
+    assert all(each["digests"] == right for each in told)
+    assert told[0]["forms"] == told[1]["unread"] == told[2]["unread"] == COUNT
