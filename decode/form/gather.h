@@ -1,6 +1,6 @@
 /*
  * Moves blocks from where the parser left them to a group, DC apart. For the kernels, which say how
- * ones are counted: STK_COUNT_ONES, and STK_GATHER_INLINE.
+ * ones are counted and 64 bytes copied: STK_COUNT_ONES, STK_COPY_64, and STK_GATHER_INLINE.
  */
 #ifndef STK_DECODE_FORM_GATHER_H
 #define STK_DECODE_FORM_GATHER_H
@@ -9,8 +9,9 @@
 
 #include "decode/form/planes.h"
 
-/* Values of a block that no byte holds; returns its DC's. */
-static inline int stk_gather_wide(struct stk_gathering *at, uint32_t end, int dc, unsigned has_dc)
+/* Values of the block at `at` that no byte holds; returns its DC's. `at->wide` moves on. */
+static __attribute__((noinline)) int stk_gather_wide(struct stk_gathering *at, uint32_t end, int dc,
+                                                     unsigned has_dc)
 {
     uint32_t first = (uint32_t)(at->values - at->values_base);
     uint32_t to_first = (uint32_t)(at->to_values - at->to_values_base);
@@ -20,35 +21,41 @@ static inline int stk_gather_wide(struct stk_gathering *at, uint32_t end, int dc
             dc = at->wide->value;
             continue;
         }
-        at->to_values[place - has_dc] = at->wide->value < 0 ? -127 : 127;
+        at->to_values[place - has_dc] = at->wide->value < 0 ? -STK_FORM_LARGEST : STK_FORM_LARGEST;
         *at->to_wide++ = (struct stk_wide){to_first + place - has_dc, at->wide->value};
     }
     return dc;
 }
 
-STK_GATHER_INLINE void stk_gather_block(struct stk_gathering *at)
+/* What moves on with each block stays in registers; the rest, in memory, is looked at seldom. */
+STK_GATHER_INLINE void stk_gather_blocks(struct stk_gathering *at, size_t blocks)
 {
-    uint64_t mask = *at->masks++;
-    unsigned has_dc = mask & 1, count = (unsigned)STK_COUNT_ONES(mask);
-    int dc = *at->values & -(int)has_dc;
-    uint32_t end = (uint32_t)(at->values - at->values_base) + count;
-    memcpy(at->to_values, at->values + has_dc, 64);
-    if (__builtin_expect(at->wide->at < end, 0)) {
-        dc = stk_gather_wide(at, end, dc, has_dc);
-    }
-    *at->to_masks++ = mask & ~UINT64_C(1);
-    *at->to_dc++ = (int16_t)dc;
-    at->values += count;
-    at->to_values += count - has_dc;
-}
-
-STK_GATHER_INLINE void stk_gather_blocks(struct stk_gathering *gathering, size_t blocks)
-{
-    struct stk_gathering at = *gathering;
+    const uint64_t *masks = at->masks;
+    const int8_t *values = at->values;
+    int8_t *to = at->to_values;
+    uint32_t next_wide = at->wide->at;
     for (size_t i = 0; i < blocks; i++) {
-        stk_gather_block(&at);
+        uint64_t mask = masks[i];
+        unsigned has_dc = mask & 1, count = (unsigned)STK_COUNT_ONES(mask);
+        int dc = *values & -(int)has_dc;
+        uint32_t end = (uint32_t)(values - at->values_base) + count;
+        STK_COPY_64(to, values + has_dc);
+        if (__builtin_expect(next_wide < end, 0)) {
+            at->values = values;
+            at->to_values = to;
+            dc = stk_gather_wide(at, end, dc, has_dc);
+            next_wide = at->wide->at;
+        }
+        at->to_masks[i] = mask & ~UINT64_C(1);
+        at->to_dc[i] = (int16_t)dc;
+        values += count;
+        to += count - has_dc;
     }
-    *gathering = at;
+    at->masks += blocks;
+    at->to_masks += blocks;
+    at->to_dc += blocks;
+    at->values = values;
+    at->to_values = to;
 }
 
 #endif

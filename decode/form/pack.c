@@ -74,11 +74,6 @@ static uint8_t *put_levels(struct stk_packer *packer, uint8_t *at, const int8_t 
     return at;
 }
 
-static bool is_largest(int8_t value)
-{
-    return value == STK_FORM_LARGEST || value == -STK_FORM_LARGEST;
-}
-
 static uint8_t *put_dc(struct stk_packer *packer, uint8_t *at)
 {
     const struct stk_group *group = &packer->group;
@@ -86,13 +81,10 @@ static uint8_t *put_dc(struct stk_packer *packer, uint8_t *at)
     packer->kernels->pack_dc(at, group->dc_values, group->dc, group->blocks);
     at += STK_DC_PLANES * stk_plane_bytes(group->blocks);
     at = put_levels(packer, at, values, group->blocks);
-    size_t left = packer->kernels->count_largest(values, group->blocks);
-    for (size_t i = 0; left > 0; i++) {
-        if (is_largest(values[i])) {
-            stk_put_little(at, (uint16_t)group->dc[i], 2);
-            at += 2;
-            left--;
-        }
+    uint32_t *places = packer->places.data;
+    size_t escapes = packer->kernels->find_largest(places, values, group->blocks);
+    for (size_t i = 0; i < escapes; i++, at += 2) {
+        stk_put_little(at, (uint16_t)group->dc[places[i]], 2);
     }
     return at;
 }
@@ -102,14 +94,12 @@ static uint8_t *put_escapes(const struct stk_packer *packer, uint8_t *at)
 {
     const struct stk_group *group = &packer->group;
     const struct stk_wide *wide = group->wide;
-    size_t left = packer->kernels->count_largest(group->values, group->count);
-    for (uint32_t i = 0; left > 0; i++) {
-        if (is_largest(group->values[i])) {
-            int value = wide->at == i ? wide++->value : (int)group->values[i];
-            stk_put_little(at, (uint16_t)value, 2);
-            at += 2;
-            left--;
-        }
+    uint32_t *places = packer->places.data;
+    size_t escapes = packer->kernels->find_largest(places, group->values, group->count);
+    for (size_t i = 0; i < escapes; i++, at += 2) {
+        uint32_t place = places[i];
+        int value = wide->at == place ? wide++->value : (int)group->values[place];
+        stk_put_little(at, (uint16_t)value, 2);
     }
     return at;
 }
@@ -120,7 +110,8 @@ static bool reserve(struct stk_packer *packer)
     size_t most = group->count > group->blocks ? group->count : group->blocks;
     return make_room(packer, most_bytes(group)) &&
            stk_room_get(&packer->levels[0], most + STK_PLANES_SLACK) &&
-           stk_room_get(&packer->levels[1], most + STK_PLANES_SLACK);
+           stk_room_get(&packer->levels[1], most + STK_PLANES_SLACK) &&
+           stk_room_get(&packer->places, most * sizeof(uint32_t));
 }
 
 bool stk_packer_add(struct stk_packer *packer)
@@ -156,6 +147,7 @@ void stk_packer_free(struct stk_packer *packer, size_t but)
     stk_group_free(&packer->group, but);
     stk_room_free(&packer->levels[0], but);
     stk_room_free(&packer->levels[1], but);
+    stk_room_free(&packer->places, but);
     if (packer->room > but) {
         free(packer->data);
         packer->data = NULL;

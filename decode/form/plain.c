@@ -12,8 +12,9 @@ static inline unsigned ones(uint64_t word)
     return (unsigned)(word * UINT64_C(0x0101010101010101) >> 56);
 }
 
-#define STK_GATHER_INLINE    static inline
-#define STK_COUNT_ONES(mask) ones(mask)
+#define STK_GATHER_INLINE     static inline
+#define STK_COUNT_ONES(mask)  ones(mask)
+#define STK_COPY_64(to, from) memcpy(to, from, 64)
 #include "decode/form/gather.h"
 
 static void gather(struct stk_gathering *gathering, size_t blocks)
@@ -171,11 +172,13 @@ static void unpack_bits(uint8_t *values, const uint8_t *bits, const uint8_t *fla
     }
 }
 
-static size_t count_largest(const int8_t *values, size_t count)
+static size_t find_largest(uint32_t *places, const int8_t *values, size_t count)
 {
     size_t found = 0;
     for (size_t i = 0; i < count; i++) {
-        found += values[i] == STK_FORM_LARGEST || values[i] == -STK_FORM_LARGEST;
+        if (values[i] == STK_FORM_LARGEST || values[i] == -STK_FORM_LARGEST) {
+            places[found++] = (uint32_t)i;
+        }
     }
     return found;
 }
@@ -222,5 +225,5 @@ const struct stk_form_kernels stk_form_plain = {
     .unpack_signs = unpack_signs,
     .unpack_bits = unpack_bits,
     .unpack_dc = unpack_dc,
-    .count_largest = count_largest,
+    .find_largest = find_largest,
 };

@@ -72,8 +72,8 @@ struct stk_form_kernels {
     void (*unpack_bits)(uint8_t *values, const uint8_t *bits, const uint8_t *flags,
                         const uint8_t *larger, size_t count);
     void (*unpack_dc)(int16_t *dc, const uint8_t *planes, const int8_t *values, size_t blocks);
-    /* How many values are of the largest magnitude. */
-    size_t (*count_largest)(const int8_t *values, size_t count);
+    /* Where the values of the largest magnitude are; returns how many. */
+    size_t (*find_largest)(uint32_t *places, const int8_t *values, size_t count);
 };
 
 /* Of a mask of that length: whole bytes; and whether half a byte is left. */

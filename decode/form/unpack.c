@@ -76,7 +76,7 @@ static void join_levels(struct stk_unpacker *unpacker, const struct level levels
                           levels[0].count);
 }
 
-/* And how many are escapes. OK, CORRUPT or MEMORY. */
+/* And where escapes are, and how many. OK, CORRUPT or MEMORY. */
 static int read_levels(struct stk_unpacker *unpacker, struct rest *rest, int8_t *values,
                        size_t count, size_t *escapes)
 {
@@ -85,18 +85,14 @@ static int read_levels(struct stk_unpacker *unpacker, struct rest *rest, int8_t 
         return STK_DECODE_CORRUPT;
     }
     if (!stk_room_get(&unpacker->levels[0], count + STK_PLANES_SLACK) ||
-        !stk_room_get(&unpacker->levels[1], count + STK_PLANES_SLACK)) {
+        !stk_room_get(&unpacker->levels[1], count + STK_PLANES_SLACK) ||
+        !stk_room_get(&unpacker->places, (count + 1) * sizeof(uint32_t))) {
         return STK_DECODE_MEMORY;
     }
     join_levels(unpacker, levels, values);
     bool large = levels[STK_FORM_LEVELS - 1].count > 0;
-    *escapes = large ? unpacker->kernels->count_largest(values, count) : 0;
+    *escapes = large ? unpacker->kernels->find_largest(unpacker->places.data, values, count) : 0;
     return STK_DECODE_OK;
-}
-
-static bool is_largest(int8_t value)
-{
-    return value == STK_FORM_LARGEST || value == -STK_FORM_LARGEST;
 }
 
 static int read_dc(struct stk_unpacker *unpacker, struct rest *rest)
@@ -111,12 +107,9 @@ static int read_dc(struct stk_unpacker *unpacker, struct rest *rest)
         return result ? result : STK_DECODE_CORRUPT;
     }
     unpacker->kernels->unpack_dc(group->dc, planes, group->dc_values, group->blocks);
-    for (size_t i = 0; escapes > 0; i++) {
-        if (is_largest(group->dc_values[i])) {
-            group->dc[i] = (int16_t)stk_get_little(at, 2);
-            at += 2;
-            escapes--;
-        }
+    const uint32_t *places = unpacker->places.data;
+    for (size_t i = 0; i < escapes; i++) {
+        group->dc[places[i]] = (int16_t)stk_get_little(at + 2 * i, 2);
     }
     return STK_DECODE_OK;
 }
@@ -128,15 +121,11 @@ static int read_escapes(struct stk_unpacker *unpacker, struct rest *rest, size_t
     if (!at || !stk_group_reserve_wide(group, count)) {
         return at ? STK_DECODE_MEMORY : STK_DECODE_CORRUPT;
     }
-    struct stk_wide *wide = group->wide;
-    for (uint32_t i = 0; count > 0; i++) {
-        if (is_largest(group->values[i])) {
-            *wide++ = (struct stk_wide){i, (int16_t)stk_get_little(at, 2)};
-            at += 2;
-            count--;
-        }
+    const uint32_t *places = unpacker->places.data;
+    for (size_t i = 0; i < count; i++) {
+        group->wide[i] = (struct stk_wide){places[i], (int16_t)stk_get_little(at + 2 * i, 2)};
     }
-    wide->at = STK_WIDE_END;
+    group->wide[count].at = STK_WIDE_END;
     return STK_DECODE_OK;
 }
 
@@ -168,4 +157,5 @@ void stk_unpacker_free(struct stk_unpacker *unpacker, size_t but)
     stk_group_free(&unpacker->group, but);
     stk_room_free(&unpacker->levels[0], but);
     stk_room_free(&unpacker->levels[1], but);
+    stk_room_free(&unpacker->places, but);
 }

@@ -9,7 +9,7 @@
 struct stk_unpacker {
     const struct stk_form_kernels *kernels;
     struct stk_group group;
-    struct stk_room levels[2];
+    struct stk_room levels[2], places;
 };
 
 /*

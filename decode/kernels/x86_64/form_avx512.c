@@ -12,8 +12,9 @@
 #define TARGET   __attribute__((target(FEATURES)))
 #define INLINE   static inline __attribute__((target(FEATURES), always_inline))
 
-#define STK_GATHER_INLINE    INLINE
-#define STK_COUNT_ONES(mask) _mm_popcnt_u64(mask)
+#define STK_GATHER_INLINE     INLINE
+#define STK_COUNT_ONES(mask)  _mm_popcnt_u64(mask)
+#define STK_COPY_64(to, from) _mm512_storeu_si512(to, _mm512_loadu_si512(from))
 #include "decode/form/gather.h"
 
 TARGET static void gather(struct stk_gathering *gathering, size_t blocks)
@@ -129,14 +130,16 @@ TARGET static void unpack_bits(uint8_t *values, const uint8_t *bits, const uint8
     }
 }
 
-TARGET static size_t count_largest(const int8_t *values, size_t count)
+TARGET static size_t find_largest(uint32_t *places, const int8_t *values, size_t count)
 {
     const __m512i largest = _mm512_set1_epi8(STK_FORM_LARGEST);
     size_t found = 0;
     for (size_t at = 0; at < count; at += 64) {
         __m512i value = _mm512_loadu_si512(values + at);
         uint64_t which = _mm512_cmpeq_epi8_mask(_mm512_abs_epi8(value), largest);
-        found += (size_t)_mm_popcnt_u64(which & first_bits(count - at));
+        for (which &= first_bits(count - at); which; which = _blsr_u64(which)) {
+            places[found++] = (uint32_t)(at + _tzcnt_u64(which));
+        }
     }
     return found;
 }
@@ -359,5 +362,5 @@ const struct stk_form_kernels stk_form_avx512 = {
     .unpack_signs = unpack_signs,
     .unpack_bits = unpack_bits,
     .unpack_dc = unpack_dc,
-    .count_largest = count_largest,
+    .find_largest = find_largest,
 };
