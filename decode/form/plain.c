@@ -1,7 +1,13 @@
-/* The form's kernels in plain C: the reference for all others. */
+/*
+ * The form's kernels in plain C: the reference for all others. Planes go eight values at a time,
+ * which are the bytes of a word of 64 bits, the first one the lowest; a byte of a plane is one bit
+ * of each.
+ */
 #include "decode/form/planes.h"
 
 #include <string.h>
+
+#include "decode/entropy/ranks.h"
 
 /* Where there is no instruction for it, compilers call a function. */
 static inline unsigned ones(uint64_t word)
@@ -13,105 +19,96 @@ static inline unsigned ones(uint64_t word)
 }
 
 #define STK_GATHER_INLINE     static inline
+#define STK_MASKS_INLINE      static inline
 #define STK_COUNT_ONES(mask)  ones(mask)
 #define STK_COPY_64(to, from) memcpy(to, from, 64)
 #include "decode/form/gather.h"
+#include "decode/form/masks.h"
 
 static void gather(struct stk_gathering *gathering, size_t blocks)
 {
     stk_gather_blocks(gathering, blocks);
 }
 
-/* ---- masks ---- */
-
-static unsigned length_of(uint64_t mask)
-{
-    unsigned length = 0;
-    for (; mask > 0; mask >>= 4) {
-        length++;
-    }
-    return length < 16 ? length : 15;
-}
-
 static struct stk_mask_bytes pack_masks(uint8_t *lengths, uint8_t *whole, uint8_t *halves,
                                         const uint64_t *masks, size_t blocks)
 {
-    struct stk_mask_bytes done = {0, 0};
-    memset(lengths, 0, (blocks + 1) / 2);
-    for (size_t i = 0; i < blocks; i++) {
-        uint64_t mask = masks[i] >> 1;
-        unsigned length = length_of(mask);
-        lengths[i / 2] |= (uint8_t)(length << i % 2 * 4);
-        for (unsigned b = 0; b < stk_mask_whole(length); b++, mask >>= 8) {
-            whole[done.whole++] = (uint8_t)mask;
-        }
-        if (stk_mask_half(length)) {
-            uint8_t *half = &halves[done.halves / 2];
-            *half = (uint8_t)(done.halves++ % 2 ? *half | mask << 4 : mask);
-        }
-    }
-    return done;
-}
-
-static unsigned half_of(const uint8_t *halves, size_t i)
-{
-    return halves[i / 2] >> i % 2 * 4 & 15;
+    return stk_masks_pack(lengths, whole, halves, masks, blocks);
 }
 
 static size_t unpack_masks(uint64_t *masks, const uint8_t *lengths, const uint8_t *whole,
                            const uint8_t *halves, size_t blocks)
 {
-    size_t values = 0, half = 0;
-    for (size_t i = 0; i < blocks; i++) {
-        unsigned length = half_of(lengths, i), bytes = stk_mask_whole(length);
-        uint64_t mask = 0;
-        for (unsigned b = 0; b < bytes; b++) {
-            mask |= (uint64_t)*whole++ << 8 * b;
-        }
-        if (stk_mask_half(length)) {
-            mask |= (uint64_t)half_of(halves, half++) << 8 * bytes;
-        }
-        masks[i] = mask << 1;
-        values += ones(mask << 1);
-    }
-    return values;
+    return stk_masks_unpack(masks, lengths, whole, halves, blocks);
 }
 
 static struct stk_mask_bytes measure_masks(const uint8_t *lengths, size_t blocks)
 {
-    struct stk_mask_bytes sum = {0, 0};
-    for (size_t i = 0; i < blocks; i++) {
-        sum.whole += stk_mask_whole(half_of(lengths, i));
-        sum.halves += stk_mask_half(half_of(lengths, i));
-    }
-    return sum;
+    return stk_masks_measure(lengths, blocks);
+}
+
+/* ---- eight bytes in a word ---- */
+
+#define EACH(byte) (UINT64_C(0x0101010101010101) * (byte))
+
+static uint64_t load(const void *eight)
+{
+    return stk_get_little(eight, 8);
+}
+
+static void store(void *eight, uint64_t word)
+{
+    stk_put_little(eight, word, 8);
+}
+
+/* The highest bits of the bytes, as a byte. */
+static unsigned highest_bits(uint64_t word)
+{
+    return (unsigned)((word >> 7 & EACH(1)) * UINT64_C(0x0102040810204080) >> 56);
+}
+
+/* A byte's bits, as bytes of 0 or 1. */
+static uint64_t spread_bits(unsigned byte)
+{
+    uint64_t bits = EACH((uint64_t)byte) & UINT64_C(0x8040201008040201);
+    return (bits + EACH(0x7f)) >> 7 & EACH(1);
+}
+
+/* Of bytes of 0 or 1: minus, where there is a 1, what is in `word`, which is not 0 there. */
+static uint64_t negate(uint64_t word, uint64_t where)
+{
+    return (word ^ where * 255) + where;
+}
+
+/* The first bits of a plane's byte, at value `at` of `count`. */
+static unsigned there(size_t at, size_t count)
+{
+    return count - at < 8 ? (1u << (count - at)) - 1 : 255;
 }
 
 /* ---- planes ---- */
 
-static unsigned bit_of(const uint8_t *plane, size_t i)
+/* The bytes that a plane's byte says, one behind the other. */
+static uint8_t *put_some(uint8_t *to, unsigned which, uint64_t word)
 {
-    return plane[i / 8] >> i % 8 & 1;
-}
-
-static void put_bit(uint8_t *plane, size_t i, unsigned bit)
-{
-    plane[i / 8] |= (uint8_t)(bit << i % 8);
+    for (unsigned i = 0; i < 8; i++) {
+        *to = (uint8_t)(word >> 8 * i);
+        to += which >> i & 1;
+    }
+    return to;
 }
 
 static size_t pack_signs(uint8_t *signs, uint8_t *flags, uint8_t *larger, const int8_t *values,
                          size_t count)
 {
     uint8_t *to = larger;
-    memset(signs, 0, stk_plane_bytes(count));
-    memset(flags, 0, stk_plane_bytes(count));
-    for (size_t i = 0; i < count; i++) {
-        unsigned negative = values[i] < 0;
-        unsigned magnitude = (unsigned)(negative ? -values[i] : values[i]);
-        put_bit(signs, i, negative);
-        put_bit(flags, i, magnitude > 1);
-        *to = (uint8_t)magnitude;
-        to += magnitude > 1;
+    for (size_t at = 0; at < count; at += 8) {
+        uint64_t word = load(values + at);
+        uint64_t magnitude = negate(word, word >> 7 & EACH(1));
+        unsigned some = there(at, count), flag = highest_bits(magnitude + EACH(0x7e)) & some;
+        signs[at / 8] = (uint8_t)(highest_bits(word) & some);
+        flags[at / 8] = (uint8_t)flag;
+        to = put_some(to, flag, magnitude);
     }
     return (size_t)(to - larger);
 }
@@ -120,17 +117,13 @@ static size_t pack_bits(uint8_t *bits, uint8_t *flags, uint8_t *larger, const ui
                         size_t count)
 {
     uint8_t *to = larger;
-    memset(bits, 0, stk_plane_bytes(count));
-    if (flags) {
-        memset(flags, 0, stk_plane_bytes(count));
-    }
-    for (size_t i = 0; i < count; i++) {
-        unsigned rest = values[i] >> 1;
-        put_bit(bits, i, values[i] & 1);
+    for (size_t at = 0; at < count; at += 8) {
+        uint64_t word = load(values + at), rest = word >> 1 & EACH(0x3f);
+        unsigned some = there(at, count), flag = highest_bits(rest + EACH(0x7e)) & some;
+        bits[at / 8] = (uint8_t)(highest_bits(word << 7) & some);
         if (flags) {
-            put_bit(flags, i, rest > 1);
-            *to = (uint8_t)rest;
-            to += rest > 1;
+            flags[at / 8] = (uint8_t)flag;
+            to = put_some(to, flag, rest);
         }
     }
     return (size_t)(to - larger);
@@ -138,46 +131,60 @@ static size_t pack_bits(uint8_t *bits, uint8_t *flags, uint8_t *larger, const ui
 
 static size_t count_ones(const uint8_t *plane, size_t bits)
 {
-    size_t count = 0, i = 0;
-    for (; i + 64 <= bits; i += 64) {
-        uint64_t word;
-        memcpy(&word, plane + i / 8, sizeof word);
-        count += ones(word);
+    size_t count = 0, at = 0;
+    for (; at + 64 <= bits; at += 64) {
+        count += ones(load(plane + at / 8));
     }
-    for (; i < bits; i++) {
-        count += bit_of(plane, i);
+    for (; at < bits; at += 8) {
+        count += ones(plane[at / 8] & there(at, bits));
     }
     return count;
+}
+
+/* 1, and where the flags say the next ones of `larger`. */
+static uint64_t take_some(unsigned flags, const uint8_t *larger)
+{
+    const uint8_t *ranks = stk_ranks[flags];
+    uint64_t word = 0;
+    for (unsigned i = 0; i < 8; i++) {
+        unsigned rank = ranks[i], none = rank >> 7;
+        word |= (uint64_t)(none | (larger[rank & 7] & (none - 1))) << 8 * i;
+    }
+    return word;
 }
 
 static void unpack_signs(int8_t *values, const uint8_t *signs, const uint8_t *flags,
                          const uint8_t *larger, size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
-        unsigned flag = bit_of(flags, i);
-        int magnitude = flag ? *larger : 1, minus = -(int)bit_of(signs, i);
-        larger += flag;
-        values[i] = (int8_t)((magnitude ^ minus) - minus);
+    for (size_t at = 0; at < count; at += 8) {
+        uint64_t word = take_some(flags[at / 8], larger);
+        larger += ones(flags[at / 8]);
+        store(values + at, negate(word, spread_bits(signs[at / 8])));
     }
 }
 
 static void unpack_bits(uint8_t *values, const uint8_t *bits, const uint8_t *flags,
                         const uint8_t *larger, size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
-        unsigned flag = flags ? bit_of(flags, i) : 0;
-        unsigned rest = flag ? *larger : 1;
-        larger += flag;
-        values[i] = (uint8_t)(rest << 1 | bit_of(bits, i));
+    for (size_t at = 0; at < count; at += 8) {
+        uint64_t word = EACH(1);
+        if (flags) {
+            word = take_some(flags[at / 8], larger);
+            larger += ones(flags[at / 8]);
+        }
+        store(values + at, (word << 1 & EACH(0xfe)) | spread_bits(bits[at / 8]));
     }
 }
 
 static size_t find_largest(uint32_t *places, const int8_t *values, size_t count)
 {
     size_t found = 0;
-    for (size_t i = 0; i < count; i++) {
-        if (values[i] == STK_FORM_LARGEST || values[i] == -STK_FORM_LARGEST) {
-            places[found++] = (uint32_t)i;
+    for (size_t at = 0; at < count; at += 8) {
+        uint64_t word = load(values + at);
+        unsigned some =
+            highest_bits(negate(word, word >> 7 & EACH(1)) + EACH(1)) & there(at, count);
+        for (; some; some &= some - 1) {
+            places[found++] = (uint32_t)at + (unsigned)__builtin_ctz(some);
         }
     }
     return found;
@@ -192,7 +199,7 @@ static void pack_dc(uint8_t *planes, int8_t *values, const int16_t *dc, size_t b
     for (size_t i = 0; i < blocks; i++) {
         unsigned magnitude = (unsigned)(dc[i] < 0 ? -dc[i] : dc[i]);
         for (unsigned k = 0; k < STK_DC_PLANES; k++) {
-            put_bit(planes + k * plane, i, magnitude >> k & 1);
+            planes[k * plane + i / 8] |= (uint8_t)((magnitude >> k & 1) << i % 8);
         }
         unsigned rest = (magnitude >> STK_DC_PLANES) + 1;
         int value = (int)(rest < STK_FORM_LARGEST ? rest : STK_FORM_LARGEST);
@@ -207,7 +214,7 @@ static void unpack_dc(int16_t *dc, const uint8_t *planes, const int8_t *values, 
         int negative = values[i] < 0, rest = (negative ? -values[i] : values[i]) - 1;
         unsigned magnitude = (unsigned)rest << STK_DC_PLANES;
         for (unsigned k = 0; k < STK_DC_PLANES; k++) {
-            magnitude |= bit_of(planes + k * plane, i) << k;
+            magnitude |= (planes[k * plane + i / 8] >> i % 8 & 1u) << k;
         }
         dc[i] = (int16_t)(negative ? -(int)magnitude : (int)magnitude);
     }
@@ -219,8 +226,8 @@ const struct stk_form_kernels stk_form_plain = {
     .pack_signs = pack_signs,
     .pack_bits = pack_bits,
     .pack_dc = pack_dc,
-    .unpack_masks = unpack_masks,
     .measure_masks = measure_masks,
+    .unpack_masks = unpack_masks,
     .count_ones = count_ones,
     .unpack_signs = unpack_signs,
     .unpack_bits = unpack_bits,
