@@ -221,7 +221,7 @@ __attribute__((target("avx2,popcnt"))) static unsigned expand(int16_t block[64],
 const struct stk_kernels stk_kernels_avx2 = {
     .lockstep = stk_bmi2_lockstep,
     .expand = expand,
-    .form = &stk_form_plain,
+    .form = &stk_form_avx2,
     .name = "avx2",
     .block = 2,
     .pack = pack,
