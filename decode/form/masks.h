@@ -16,27 +16,45 @@ STK_MASKS_INLINE unsigned stk_mask_length(uint64_t mask)
     return length - length / 16;
 }
 
+/* Where bytes and half bytes go. Those of the latter that make no byte yet are in `word`. */
+struct stk_masks_out {
+    uint8_t *whole, *halves;
+    uint64_t word;
+    unsigned bits;
+    size_t half_count;
+};
+
+/* Without branches: what a mask's length is cannot be foreseen. Returns it. */
+STK_MASKS_INLINE unsigned stk_masks_put(struct stk_masks_out *out, uint64_t mask)
+{
+    unsigned length = stk_mask_length(mask);
+    unsigned bytes = stk_mask_whole(length), half = stk_mask_half(length);
+    stk_put_word(out->whole, mask);
+    out->whole += bytes;
+    out->word |= (mask >> (8 * bytes & 63) & 15 & (0 - (uint64_t)half)) << out->bits;
+    stk_put_word(out->halves, out->word);
+    out->bits += 4 * half;
+    out->halves += out->bits / 8;
+    out->word >>= out->bits & 8;
+    out->bits &= 7;
+    out->half_count += half;
+    return length;
+}
+
 STK_MASKS_INLINE struct stk_mask_bytes stk_masks_pack(uint8_t *lengths, uint8_t *whole,
                                                       uint8_t *halves, const uint64_t *masks,
                                                       size_t blocks)
 {
-    struct stk_mask_bytes done = {0, 0};
-    unsigned last_length = 0, last_half = 0;
-    for (size_t i = 0; i < blocks; i++) {
-        uint64_t mask = masks[i] >> 1;
-        unsigned length = stk_mask_length(mask);
-        unsigned bytes = stk_mask_whole(length), half = stk_mask_half(length);
-        /* The second of two half bytes completes the first one's byte. */
-        lengths[i / 2] = (uint8_t)(i % 2 ? last_length | length << 4 : length);
-        last_length = length;
-        stk_put_little(whole + done.whole, mask, 8);
-        unsigned left = half ? (unsigned)(mask >> 8 * bytes) & 15 : 0;
-        halves[done.halves / 2] = (uint8_t)(done.halves % 2 ? last_half | left << 4 : left);
-        last_half = half ? left : last_half;
-        done.whole += bytes;
-        done.halves += half;
+    struct stk_masks_out out = {.whole = whole, .halves = halves};
+    size_t i = 0;
+    for (; i + 2 <= blocks; i += 2) {
+        unsigned length = stk_masks_put(&out, masks[i] >> 1);
+        lengths[i / 2] = (uint8_t)(length | stk_masks_put(&out, masks[i + 1] >> 1) << 4);
     }
-    return done;
+    if (i < blocks) {
+        lengths[i / 2] = (uint8_t)stk_masks_put(&out, masks[i] >> 1);
+    }
+    return (struct stk_mask_bytes){(size_t)(out.whole - whole), out.half_count};
 }
 
 STK_MASKS_INLINE unsigned stk_half_of(const uint8_t *halves, size_t i)
@@ -53,7 +71,7 @@ STK_MASKS_INLINE size_t stk_masks_unpack(uint64_t *masks, const uint8_t *lengths
         unsigned odd = stk_mask_half(length);
         /* In two steps, as no shift takes away all 64 bits. */
         uint64_t above = ~UINT64_C(0) << 4 * bytes << 4 * bytes;
-        uint64_t mask = stk_get_little(whole, 8) & ~above;
+        uint64_t mask = stk_get_word(whole) & ~above;
         mask |= (uint64_t)(stk_half_of(halves, half) & (0 - odd)) << (8 * bytes & 63);
         whole += bytes;
         half += odd;

@@ -51,16 +51,6 @@ static struct stk_mask_bytes measure_masks(const uint8_t *lengths, size_t blocks
 
 #define EACH(byte) (UINT64_C(0x0101010101010101) * (byte))
 
-static uint64_t load(const void *eight)
-{
-    return stk_get_little(eight, 8);
-}
-
-static void store(void *eight, uint64_t word)
-{
-    stk_put_little(eight, word, 8);
-}
-
 /* The highest bits of the bytes, as a byte. */
 static unsigned highest_bits(uint64_t word)
 {
@@ -103,7 +93,7 @@ static size_t pack_signs(uint8_t *signs, uint8_t *flags, uint8_t *larger, const 
 {
     uint8_t *to = larger;
     for (size_t at = 0; at < count; at += 8) {
-        uint64_t word = load(values + at);
+        uint64_t word = stk_get_word(values + at);
         uint64_t magnitude = negate(word, word >> 7 & EACH(1));
         unsigned some = there(at, count), flag = highest_bits(magnitude + EACH(0x7e)) & some;
         signs[at / 8] = (uint8_t)(highest_bits(word) & some);
@@ -118,7 +108,7 @@ static size_t pack_bits(uint8_t *bits, uint8_t *flags, uint8_t *larger, const ui
 {
     uint8_t *to = larger;
     for (size_t at = 0; at < count; at += 8) {
-        uint64_t word = load(values + at), rest = word >> 1 & EACH(0x3f);
+        uint64_t word = stk_get_word(values + at), rest = word >> 1 & EACH(0x3f);
         unsigned some = there(at, count), flag = highest_bits(rest + EACH(0x7e)) & some;
         bits[at / 8] = (uint8_t)(highest_bits(word << 7) & some);
         if (flags) {
@@ -133,7 +123,7 @@ static size_t count_ones(const uint8_t *plane, size_t bits)
 {
     size_t count = 0, at = 0;
     for (; at + 64 <= bits; at += 64) {
-        count += ones(load(plane + at / 8));
+        count += ones(stk_get_word(plane + at / 8));
     }
     for (; at < bits; at += 8) {
         count += ones(plane[at / 8] & there(at, bits));
@@ -159,7 +149,7 @@ static void unpack_signs(int8_t *values, const uint8_t *signs, const uint8_t *fl
     for (size_t at = 0; at < count; at += 8) {
         uint64_t word = take_some(flags[at / 8], larger);
         larger += ones(flags[at / 8]);
-        store(values + at, negate(word, spread_bits(signs[at / 8])));
+        stk_put_word(values + at, negate(word, spread_bits(signs[at / 8])));
     }
 }
 
@@ -172,7 +162,7 @@ static void unpack_bits(uint8_t *values, const uint8_t *bits, const uint8_t *fla
             word = take_some(flags[at / 8], larger);
             larger += ones(flags[at / 8]);
         }
-        store(values + at, (word << 1 & EACH(0xfe)) | spread_bits(bits[at / 8]));
+        stk_put_word(values + at, (word << 1 & EACH(0xfe)) | spread_bits(bits[at / 8]));
     }
 }
 
@@ -180,7 +170,7 @@ static size_t find_largest(uint32_t *places, const int8_t *values, size_t count)
 {
     size_t found = 0;
     for (size_t at = 0; at < count; at += 8) {
-        uint64_t word = load(values + at);
+        uint64_t word = stk_get_word(values + at);
         unsigned some =
             highest_bits(negate(word, word >> 7 & EACH(1)) + EACH(1)) & there(at, count);
         for (; some; some &= some - 1) {

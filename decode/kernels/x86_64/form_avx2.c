@@ -3,7 +3,7 @@
  * tables: BMI2's own instruction for it takes some processors a hundred times as long as others.
  */
 #include "decode/entropy/ranks.h"
-#include "decode/form/nibbles.h"
+#include "decode/form/orders.h"
 #include "decode/form/planes.h"
 
 #include <immintrin.h>
@@ -95,35 +95,22 @@ INLINE __m256i spread_bits(uint32_t bits)
     return _mm256_cmpeq_epi8(_mm256_and_si256(spread, bit), bit);
 }
 
-INLINE __m128i four_from(uint32_t flags, int from)
+/* Those of the lowest eight bytes that the flags say, one behind the other. */
+INLINE uint8_t *put_eight(uint8_t *to, uint32_t flags, __m128i bytes)
 {
-    return _mm_cvtsi32_si128((int)(stk_ones_at[flags & 15] + 0x01010101u * (uint32_t)from));
+    __m128i order = _mm_loadl_epi64((const void *)&stk_orders[flags & 255]);
+    _mm_storel_epi64((void *)to, _mm_shuffle_epi8(bytes, order));
+    return to + _mm_popcnt_u32(flags & 255);
 }
 
-INLINE uint8_t *put_four(uint8_t *to, uint32_t flags, int four)
-{
-    memcpy(to, &four, sizeof four);
-    return to + _mm_popcnt_u32(flags & 15);
-}
-
-/* Those of sixteen bytes that the flags say, one behind the other. */
-INLINE uint8_t *put_some(uint8_t *to, uint32_t flags, __m128i bytes)
-{
-    __m128i order = _mm_unpacklo_epi64(
-        _mm_unpacklo_epi32(four_from(flags, 0), four_from(flags >> 4, 4)),
-        _mm_unpacklo_epi32(four_from(flags >> 8, 8), four_from(flags >> 12, 12)));
-    __m128i sorted = _mm_shuffle_epi8(bytes, order);
-    to = put_four(to, flags, _mm_cvtsi128_si32(sorted));
-    to = put_four(to, flags >> 4, _mm_cvtsi128_si32(_mm_srli_si128(sorted, 4)));
-    to = put_four(to, flags >> 8, _mm_cvtsi128_si32(_mm_srli_si128(sorted, 8)));
-    return put_four(to, flags >> 12, _mm_cvtsi128_si32(_mm_srli_si128(sorted, 12)));
-}
-
-INLINE uint8_t *put_flagged(uint8_t *to, uint32_t flags, size_t count, __m256i bytes)
+INLINE uint8_t *put_some(uint8_t *to, uint32_t flags, size_t count, __m256i bytes)
 {
     flags &= first_bits(count);
-    to = put_some(to, flags, _mm256_castsi256_si128(bytes));
-    return put_some(to, flags >> 16, _mm256_extracti128_si256(bytes, 1));
+    __m128i low = _mm256_castsi256_si128(bytes), high = _mm256_extracti128_si256(bytes, 1);
+    to = put_eight(to, flags, low);
+    to = put_eight(to, flags >> 8, _mm_unpackhi_epi64(low, low));
+    to = put_eight(to, flags >> 16, high);
+    return put_eight(to, flags >> 24, _mm_unpackhi_epi64(high, high));
 }
 
 TARGET static size_t pack_signs(uint8_t *signs, uint8_t *flags, uint8_t *larger,
@@ -136,7 +123,7 @@ TARGET static size_t pack_signs(uint8_t *signs, uint8_t *flags, uint8_t *larger,
         uint32_t flag = (uint32_t)_mm256_movemask_epi8(_mm256_cmpgt_epi8(magnitude, one));
         store_bits(signs, at, (uint32_t)_mm256_movemask_epi8(value), count - at);
         store_bits(flags, at, flag, count - at);
-        to = put_flagged(to, flag, count - at, magnitude);
+        to = put_some(to, flag, count - at, magnitude);
     }
     return (size_t)(to - larger);
 }
@@ -153,8 +140,7 @@ TARGET static size_t pack_bits(uint8_t *bits, uint8_t *flags, uint8_t *larger,
         if (flags) {
             uint32_t flag = (uint32_t)_mm256_movemask_epi8(_mm256_cmpgt_epi8(value, three));
             store_bits(flags, at, flag, count - at);
-            to = put_flagged(to, flag, count - at,
-                             _mm256_and_si256(_mm256_srli_epi16(value, 1), low));
+            to = put_some(to, flag, count - at, _mm256_and_si256(_mm256_srli_epi16(value, 1), low));
         }
     }
     return (size_t)(to - larger);
