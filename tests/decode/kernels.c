@@ -1,6 +1,6 @@
 /*
  * All kernels of this processor against the plain ones, over random images and plans, and over the
- * JPEGs of the fuzzer's corpus:
+ * JPEGs of the fuzzer's corpus and their forms:
  *
  *     kernels CASES FILE...
  *
@@ -106,9 +106,25 @@ static void add_to_digest(const void *data, size_t bytes)
     }
 }
 
-/* One plan by all kernels: of the image, or of a file if there is one. */
-static void run_case(unsigned number, const struct stk_image *image, const uint8_t *file,
-                     size_t size, const struct stk_plan *plan)
+/* What is decoded: an image, a file, or a form. */
+struct source {
+    const struct stk_image *image;
+    const void *file, *form;
+    size_t size;
+};
+
+static int run(struct stk_decoder *decoder, const struct source *source,
+               const struct stk_plan *plan, const struct stk_target *target)
+{
+    if (source->image) {
+        return stk_transform(decoder, source->image, plan, target);
+    }
+    return source->form ? stk_decode_form(decoder, source->form, source->size, plan, target)
+                        : stk_decode(decoder, source->file, source->size, plan, target);
+}
+
+/* One plan by all kernels. */
+static void run_case(unsigned number, const struct source *source, const struct stk_plan *plan)
 {
     for (size_t i = 0; i < 4; i++) {
         struct stk_target target = target_of(plan, i ? got : wanted);
@@ -116,10 +132,9 @@ static void run_case(unsigned number, const struct stk_image *image, const uint8
         if (!decoders[i]) {
             continue;
         }
-        int result = file ? stk_decode(decoders[i], file, size, plan, &target)
-                          : stk_transform(decoders[i], image, plan, &target);
+        int result = run(decoders[i], source, plan, &target);
         if (result != STK_DECODE_OK || (i > 0 && memcmp(got, wanted, sizeof got) != 0)) {
-            fail(file ? "file" : "image", names[i], number);
+            fail(source->image ? "image" : source->form ? "form" : "file", names[i], number);
         }
     }
     add_to_digest(wanted, target_of(plan, wanted).bytes);
@@ -136,8 +151,32 @@ static void run_images(unsigned cases)
         image.unused = channels == 4 && below(2);
         struct stk_plan plan = random_plan(width, height);
         plan.channels = channels == 1 ? 1 : plan.channels;
-        run_case(i, &image, NULL, 0, &plan);
+        run_case(i, &(struct source){.image = &image}, &plan);
     }
+}
+
+/* By all kernels, which have to agree. */
+static struct source make_form(const struct source *file, const struct stk_jpeg_info *info)
+{
+    static uint8_t bytes[1 << 16];
+    struct source source = {.form = bytes};
+    struct stk_plan plan = random_plan(info->width, info->height);
+    for (size_t i = 0; i < 4; i++) {
+        struct stk_target target = target_of(&plan, got);
+        struct stk_form form = {NULL, 0};
+        if (!decoders[i]) {
+            continue;
+        }
+        stk_decode_keep(decoders[i], file->file, file->size, &plan, &target, &form);
+        if (form.bytes == 0 || form.bytes > sizeof bytes ||
+            (i > 0 && (form.bytes != source.size || memcmp(bytes, form.data, form.bytes) != 0))) {
+            fail("form of", names[i], 0);
+        }
+        memcpy(bytes, form.data, form.bytes);
+        source.size = form.bytes;
+    }
+    add_to_digest(bytes, source.size);
+    return source;
 }
 
 static void run_file(const char *path)
@@ -151,9 +190,12 @@ static void run_file(const char *path)
         fail("cannot read", path, 0);
     }
     fclose(stream);
+    struct source of_file = {.file = bytes + PLAN_BYTES, .size = length - PLAN_BYTES};
+    struct source of_form = make_form(&of_file, &info);
     for (unsigned i = 0; i < 20; i++) {
         struct stk_plan plan = random_plan(info.width, info.height);
-        run_case(i, NULL, bytes + PLAN_BYTES, length - PLAN_BYTES, &plan);
+        run_case(i, &of_file, &plan);
+        run_case(i, &of_form, &plan);
     }
 }
 

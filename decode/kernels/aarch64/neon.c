@@ -129,7 +129,7 @@ static unsigned expand(int16_t block[64], uint64_t mask, const int8_t *values)
 const struct stk_kernels stk_kernels_neon = {
     .lockstep = stk_plain_lockstep,
     .expand = expand,
-    .form = &stk_form_plain,
+    .form = &stk_form_neon,
     .name = "neon",
     .block = 1,
     .pack = pack,
