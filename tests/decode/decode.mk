@@ -38,15 +38,23 @@ test-pillows: all $(B)/tests/libdecode.so $(PILLOWS_READY) ## tests of pixels an
 
 CORPUS := $(wildcard tests/fuzz/corpus/decode/*)
 KERNEL_CASES ?= $(if $(filter 1,$(STOKER_ALL)),50000,3000)
+# Times four blocks; widths.
+STAGE_CASES ?= $(if $(filter 1,$(STOKER_ALL)),5000000 200,300000 140)
 
 $(B)/tests/kernels: $(call objects,tests/decode/kernels.c) $(B)/libstokerdecode.a
 	@mkdir -p $(@D)
 	$(if $(V),,@echo "  LINK  $@")
 	$(Q)$(CC) -fno-lto -o $@ $^ $(LDFLAGS) $(LINK_SAN) $(JPEG_LIBS)
 
+$(B)/tests/stages: $(call objects,tests/decode/stages.c) $(B)/libstokerdecode.a
+	@mkdir -p $(@D)
+	$(if $(V),,@echo "  LINK  $@")
+	$(Q)$(CC) -fno-lto -o $@ $^ $(LDFLAGS) $(LINK_SAN) $(JPEG_LIBS)
+
 .PHONY: test-kernels test-arm64
-test-kernels: $(B)/tests/kernels ## all kernels of this processor against the plain ones
+test-kernels: $(B)/tests/kernels $(B)/tests/stages ## all kernels of this processor against the plain ones, and libjpeg's
 	@$(B)/tests/kernels $(KERNEL_CASES) $(CORPUS) >/dev/null
+	@$(B)/tests/stages $(STAGE_CASES)
 
 ARM64 := build/arm64
 ARM64_JPEG := $(ARM64)/packages/usr

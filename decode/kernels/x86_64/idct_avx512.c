@@ -10,8 +10,10 @@
 #define CONST_BITS 13
 #define PASS1_BITS 2
 /* What is shifted out behind each pass: the second one also divides by the eight of the DCT. */
-#define SHIFT_1 (CONST_BITS - PASS1_BITS)
-#define SHIFT_2 (CONST_BITS + PASS1_BITS + 3)
+#define SHIFT_1     (CONST_BITS - PASS1_BITS)
+#define SHIFT_2     (CONST_BITS + PASS1_BITS + 3)
+#define HALF(shift) (1 << ((shift)-1))
+#define CENTRE      128
 /* Beyond this, libjpeg-turbo's way for columns without AC wraps where all others saturate. */
 #define MOST_DC ((1 << (15 - PASS1_BITS)) - 1)
 
@@ -29,75 +31,80 @@
 #define F_2_562 20995
 #define F_3_072 25172
 
-/* The lower and the upper four words of each block, as sums of 32 bits. */
-struct sums {
-    __m512i low, high;
+/* Adds a * x + b * y of each pair of words (a, b). */
+INLINE __m512i add_products(__m512i sums, __m512i pairs, int x, int y)
+{
+    return _mm512_dpwssd_epi32(sums, pairs,
+                               _mm512_set1_epi32((int)((unsigned)y << 16 | (x & 0xffff))));
+}
+
+INLINE __m512i products(__m512i pairs, int x, int y)
+{
+    return _mm512_madd_epi16(pairs, _mm512_set1_epi32((int)((unsigned)y << 16 | (x & 0xffff))));
+}
+
+/* The inputs of a DCT as the method takes them: pairs of words. */
+struct pairs {
+    __m512i z04, z26, z34, z71, z53;
 };
 
-/* The words of two vectors, side by side. */
-INLINE struct sums pair(__m512i a, __m512i b)
+/* The sums of half of the DCTs, plus `more`. */
+INLINE void transform_pairs(__m512i out[8], struct pairs z, int more)
 {
-    return (struct sums){_mm512_unpacklo_epi16(a, b), _mm512_unpackhi_epi16(a, b)};
+    const __m512i round = _mm512_set1_epi32(more);
+    __m512i sum04 = add_products(round, z.z04, 1 << CONST_BITS, 0);
+    __m512i difference04 = add_products(round, z.z04, 0, 1 << CONST_BITS);
+    __m512i even0 = add_products(sum04, z.z26, F_0_541 + F_0_765, F_0_541);
+    __m512i even3 = add_products(sum04, z.z26, -F_0_541 - F_0_765, -F_0_541);
+    __m512i even1 = add_products(difference04, z.z26, F_0_541, F_0_541 - F_1_847);
+    __m512i even2 = add_products(difference04, z.z26, -F_0_541, F_1_847 - F_0_541);
+    __m512i z3 = products(z.z34, F_1_175 - F_1_961, F_1_175);
+    __m512i z4 = products(z.z34, F_1_175, F_1_175 - F_0_390);
+    __m512i odd0 = add_products(z4, z.z71, -F_0_899, F_1_501 - F_0_899);
+    __m512i odd1 = add_products(z3, z.z53, -F_2_562, F_3_072 - F_2_562);
+    __m512i odd2 = add_products(z4, z.z53, F_2_053 - F_2_562, -F_2_562);
+    __m512i odd3 = add_products(z3, z.z71, F_0_298 - F_0_899, -F_0_899);
+    out[0] = _mm512_add_epi32(even0, odd0);
+    out[7] = _mm512_sub_epi32(even0, odd0);
+    out[1] = _mm512_add_epi32(even1, odd1);
+    out[6] = _mm512_sub_epi32(even1, odd1);
+    out[2] = _mm512_add_epi32(even2, odd2);
+    out[5] = _mm512_sub_epi32(even2, odd2);
+    out[3] = _mm512_add_epi32(even3, odd3);
+    out[4] = _mm512_sub_epi32(even3, odd3);
 }
 
-/* Adds a * x + b * y. */
-INLINE struct sums add_products(struct sums sums, struct sums pairs, int x, int y)
+/* Of eight vectors, each word of which is one input of a DCT of its own: the lower four words'
+ * first. */
+INLINE void transform(__m512i low[8], __m512i high[8], const __m512i v[8], int more)
 {
-    const __m512i factors = _mm512_set1_epi32((int)((unsigned)y << 16 | (x & 0xffff)));
-    sums.low = _mm512_dpwssd_epi32(sums.low, pairs.low, factors);
-    sums.high = _mm512_dpwssd_epi32(sums.high, pairs.high, factors);
-    return sums;
+    __m512i sum04 = _mm512_add_epi16(v[0], v[4]), difference04 = _mm512_sub_epi16(v[0], v[4]);
+    __m512i sum73 = _mm512_add_epi16(v[3], v[7]), sum51 = _mm512_add_epi16(v[1], v[5]);
+    const struct pairs lower = {
+        .z04 = _mm512_unpacklo_epi16(sum04, difference04),
+        .z26 = _mm512_unpacklo_epi16(v[2], v[6]),
+        .z34 = _mm512_unpacklo_epi16(sum73, sum51),
+        .z71 = _mm512_unpacklo_epi16(v[7], v[1]),
+        .z53 = _mm512_unpacklo_epi16(v[5], v[3]),
+    };
+    const struct pairs upper = {
+        .z04 = _mm512_unpackhi_epi16(sum04, difference04),
+        .z26 = _mm512_unpackhi_epi16(v[2], v[6]),
+        .z34 = _mm512_unpackhi_epi16(sum73, sum51),
+        .z71 = _mm512_unpackhi_epi16(v[7], v[1]),
+        .z53 = _mm512_unpackhi_epi16(v[5], v[3]),
+    };
+    transform_pairs(low, lower, more);
+    transform_pairs(high, upper, more);
 }
 
-INLINE struct sums products(struct sums pairs, int x, int y)
+/* The sums of the first pass as words. */
+INLINE void descale(__m512i v[8], const __m512i low[8], const __m512i high[8])
 {
-    const __m512i factors = _mm512_set1_epi32((int)((unsigned)y << 16 | (x & 0xffff)));
-    return (struct sums){_mm512_madd_epi16(pairs.low, factors),
-                         _mm512_madd_epi16(pairs.high, factors)};
-}
-
-INLINE __m512i descale(struct sums sums, int shift)
-{
-    return _mm512_packs_epi32(_mm512_srai_epi32(sums.low, (unsigned)shift),
-                              _mm512_srai_epi32(sums.high, (unsigned)shift));
-}
-
-INLINE void butterfly(__m512i *sum, __m512i *difference, struct sums even, struct sums odd,
-                      int shift)
-{
-    *sum = descale(
-        (struct sums){_mm512_add_epi32(even.low, odd.low), _mm512_add_epi32(even.high, odd.high)},
-        shift);
-    *difference = descale(
-        (struct sums){_mm512_sub_epi32(even.low, odd.low), _mm512_sub_epi32(even.high, odd.high)},
-        shift);
-}
-
-/* Eight vectors, of which each word is one input of a DCT of its own. */
-INLINE void transform(__m512i v[8], int shift)
-{
-    const __m512i half = _mm512_set1_epi32(1 << (shift - 1));
-    const struct sums round = {half, half};
-    struct sums z26 = pair(v[2], v[6]);
-    struct sums z04 = pair(_mm512_add_epi16(v[0], v[4]), _mm512_sub_epi16(v[0], v[4]));
-    struct sums sum04 = add_products(round, z04, 1 << CONST_BITS, 0);
-    struct sums difference04 = add_products(round, z04, 0, 1 << CONST_BITS);
-    struct sums even0 = add_products(sum04, z26, F_0_541 + F_0_765, F_0_541);
-    struct sums even3 = add_products(sum04, z26, -F_0_541 - F_0_765, -F_0_541);
-    struct sums even1 = add_products(difference04, z26, F_0_541, F_0_541 - F_1_847);
-    struct sums even2 = add_products(difference04, z26, -F_0_541, F_1_847 - F_0_541);
-    struct sums z34 = pair(_mm512_add_epi16(v[3], v[7]), _mm512_add_epi16(v[1], v[5]));
-    struct sums z3 = products(z34, F_1_175 - F_1_961, F_1_175);
-    struct sums z4 = products(z34, F_1_175, F_1_175 - F_0_390);
-    struct sums z71 = pair(v[7], v[1]), z53 = pair(v[5], v[3]);
-    struct sums odd0 = add_products(z4, z71, -F_0_899, F_1_501 - F_0_899);
-    struct sums odd1 = add_products(z3, z53, -F_2_562, F_3_072 - F_2_562);
-    struct sums odd2 = add_products(z4, z53, F_2_053 - F_2_562, -F_2_562);
-    struct sums odd3 = add_products(z3, z71, F_0_298 - F_0_899, -F_0_899);
-    butterfly(&v[0], &v[7], even0, odd0, shift);
-    butterfly(&v[1], &v[6], even1, odd1, shift);
-    butterfly(&v[2], &v[5], even2, odd2, shift);
-    butterfly(&v[3], &v[4], even3, odd3, shift);
+    for (int i = 0; i < 8; i++) {
+        v[i] = _mm512_packs_epi32(_mm512_srai_epi32(low[i], SHIFT_1),
+                                  _mm512_srai_epi32(high[i], SHIFT_1));
+    }
 }
 
 INLINE void transpose(__m512i v[8])
@@ -193,28 +200,36 @@ INLINE void store_line(uint8_t *out, __m256i line, unsigned count)
     }
 }
 
-/* Columns of words to lines of bytes. */
-INLINE void store_columns(uint8_t *const *rows, size_t at, unsigned count, const __m512i v[8])
+/* Two columns of four lines each, from their upper halves: still to be shifted. */
+INLINE __m512i upper_words(__m512i even, __m512i odd)
 {
-    const __m512i centre = _mm512_set1_epi8((char)0x80);
+    return _mm512_mask_blend_epi16(0xaaaaaaaa, _mm512_srli_epi32(even, 16), odd);
+}
+
+/* The sums of the second pass, which are of columns, to lines of bytes. */
+INLINE void store_columns(uint8_t *const *rows, size_t at, unsigned count, const __m512i low[8],
+                          const __m512i high[8])
+{
     const __m512i order =
         _mm512_setr_epi32(0, 16, 4, 20, 8, 24, 12, 28, 1, 17, 5, 21, 9, 25, 13, 29);
     const __m512i later = _mm512_add_epi32(order, _mm512_set1_epi32(2));
-    __m512i a[4], b[4];
+    __m512i two[4], four[4];
     for (int i = 0; i < 4; i++) {
-        a[i] = _mm512_xor_si512(_mm512_packs_epi16(v[i], v[i + 4]), centre);
+        __m512i above = upper_words(low[2 * i], low[2 * i + 1]);
+        __m512i below = upper_words(high[2 * i], high[2 * i + 1]);
+        two[i] = _mm512_packus_epi16(_mm512_srai_epi16(above, SHIFT_2 - 16),
+                                     _mm512_srai_epi16(below, SHIFT_2 - 16));
     }
-    /* Columns 0 and 2, 4 and 6, 1 and 3, 5 and 7; then four columns of four lines. */
-    __m512i c02 = _mm512_unpacklo_epi8(a[0], a[2]), c46 = _mm512_unpackhi_epi8(a[0], a[2]);
-    __m512i c13 = _mm512_unpacklo_epi8(a[1], a[3]), c57 = _mm512_unpackhi_epi8(a[1], a[3]);
-    b[0] = _mm512_unpacklo_epi8(c02, c13);
-    b[1] = _mm512_unpacklo_epi8(c46, c57);
-    b[2] = _mm512_unpackhi_epi8(c02, c13);
-    b[3] = _mm512_unpackhi_epi8(c46, c57);
+    /* Four columns of four lines: first those above, then those below. */
+    four[0] = _mm512_unpacklo_epi16(two[0], two[1]);
+    four[1] = _mm512_unpacklo_epi16(two[2], two[3]);
+    four[2] = _mm512_unpackhi_epi16(two[0], two[1]);
+    four[3] = _mm512_unpackhi_epi16(two[2], two[3]);
     for (int i = 0; i < 4; i++) {
-        __m512i two = _mm512_permutex2var_epi32(b[i & 2], i & 1 ? later : order, b[(i & 2) + 1]);
-        store_line(rows[2 * i] + at, _mm512_castsi512_si256(two), count);
-        store_line(rows[2 * i + 1] + at, _mm512_extracti64x4_epi64(two, 1), count);
+        __m512i lines =
+            _mm512_permutex2var_epi32(four[i & 2], i & 1 ? later : order, four[(i & 2) + 1]);
+        store_line(rows[2 * i] + at, _mm512_castsi512_si256(lines), count);
+        store_line(rows[2 * i + 1] + at, _mm512_extracti64x4_epi64(lines, 1), count);
     }
 }
 
@@ -241,7 +256,7 @@ INLINE bool flat(uint8_t *const *rows, size_t at, unsigned count, const int16_t 
 TARGET bool stk_avx512_idct(uint8_t *const *rows, size_t at, unsigned count,
                             const struct stk_blocks *blocks, const uint16_t factors[64])
 {
-    __m512i v[8];
+    __m512i v[8], low[8], high[8];
     uint64_t ac = blocks->masks[0] | blocks->masks[1] | blocks->masks[2] | blocks->masks[3];
     if (ac <= 1) {
         return flat(rows, at, count, blocks->dc, factors[0]);
@@ -250,9 +265,10 @@ TARGET bool stk_avx512_idct(uint8_t *const *rows, size_t at, unsigned count,
     if (__builtin_expect(is_wild(v[0]), 0)) {
         return false;
     }
-    transform(v, SHIFT_1);
+    transform(low, high, v, HALF(SHIFT_1));
+    descale(v, low, high);
     transpose(v);
-    transform(v, SHIFT_2);
-    store_columns(rows, at, count, v);
+    transform(low, high, v, HALF(SHIFT_2) + (CENTRE << SHIFT_2));
+    store_columns(rows, at, count, low, high);
     return true;
 }
