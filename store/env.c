@@ -163,6 +163,7 @@ static int make_table(const char *directory, unsigned readers)
     }
     off_t bytes = TABLE_HEAD_BYTES + (off_t)readers * TABLE_READER_BYTES;
     int error = (uint64_t)bytes > room_in_file() ? EFBIG : posix_fallocate(fd, 0, bytes);
+    futimens(fd, NULL); /* when it was last opened: store/place.c */
     close(fd);
     return error;
 }

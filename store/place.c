@@ -9,10 +9,13 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/local.h"
 #include "base/samples.h"
+
+#define LEFT_S 3600
 
 static int make_directory(const char *path)
 {
@@ -43,6 +46,29 @@ static bool is_old(const char *other, const char *name)
     return strncmp(other, name, same) == 0 && strcmp(other, name) != 0;
 }
 
+/* Whether nobody has the store open, nor has had for a while: another namespace's, in which jobs
+ * may come one after the other. LMDB's users hold a lock on the first byte of its table. */
+static bool is_left(int parent, const char *other)
+{
+    char table[300];
+    struct stat stat;
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 1};
+    snprintf(table, sizeof table, "%s/lock.mdb", other);
+    int fd = openat(parent, table, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+    bool left = fd >= 0 && fstat(fd, &stat) == 0 && time(NULL) - stat.st_mtime > LEFT_S &&
+                fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type == F_UNLCK;
+    if (fd >= 0) {
+        close(fd);
+    }
+    return left;
+}
+
+static bool is_dead(int parent, const char *other, const char *name)
+{
+    return is_old(other, name) ||
+           (strncmp(other, "pid-", 4) == 0 && strcmp(other, name) != 0 && is_left(parent, other));
+}
+
 static void remove_store(int parent, const char *name)
 {
     static const char *const files[] = {"data.mdb", "lock.mdb", "gate"};
@@ -64,7 +90,7 @@ static void remove_old(const char *directory, const char *name)
         return;
     }
     for (struct dirent *entry = readdir(entries); entry != NULL; entry = readdir(entries)) {
-        if (is_old(entry->d_name, name)) {
+        if (is_dead(dirfd(entries), entry->d_name, name)) {
             remove_store(dirfd(entries), entry->d_name);
         }
     }

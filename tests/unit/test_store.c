@@ -238,6 +238,51 @@ START_TEST(limit_of_addresses)
 }
 END_TEST
 
+/* The map is smaller than the budget that comes later. */
+START_TEST(a_map_that_is_used_up)
+{
+#ifdef __SANITIZE_ADDRESS__
+    unit_skip(__func__, "the address sanitizer takes all addresses");
+    return;
+#endif
+    struct rlimit limit = {24 * MB, RLIM_INFINITY};
+    FILE *self = fopen("/proc/self/statm", "r");
+    unsigned long pages = 0;
+    ck_assert_int_eq(fscanf(self, "%lu", &pages), 1);
+    fclose(self);
+    limit.rlim_cur += pages * 4096;
+    ck_assert_int_eq(setrlimit(RLIMIT_AS, &limit), 0);
+    open_store(2 * MB);
+    stk_store_set_budget(store, 1024 * MB);
+    ck_assert(!stk_store_admits(store, 40 * MB));
+    unsigned number = 1;
+    while (put(number)) {
+        number++;
+    }
+    ck_assert_uint_gt(number, 40); /* beyond the first budget */
+    ck_assert_uint_lt(stk_store_used_bytes(store), 24 * MB);
+    for (unsigned i = 1; i < number; i++) {
+        ck_assert(has(i));
+    }
+    ck_assert(!put(number) && !stk_store_admits(store, 1));
+    pid_t pid = fork(); /* another, with more addresses */
+    if (pid == 0) {
+        limit.rlim_cur = RLIM_INFINITY;
+        ck_assert_int_eq(setrlimit(RLIMIT_AS, &limit), 0);
+        bool good = has(1);
+        for (unsigned i = number; i < number + 200; i++) {
+            good = put(i) && good;
+        }
+        _exit(good ? 0 : 1);
+    }
+    int status;
+    waitpid(pid, &status, 0);
+    ck_assert_int_eq(status, 0);
+    has(1); /* what lies beyond the map is a miss, and so may be all */
+    ck_assert(!has(number + 199));
+}
+END_TEST
+
 static void damage_file(const char *path, const void *what, size_t bytes)
 {
     int fd = open(path, O_RDWR);
@@ -633,6 +678,52 @@ START_TEST(dead_readers)
 }
 END_TEST
 
+/* More readers than the table has places: the rest misses, and finds when others are gone. */
+START_TEST(more_readers_than_places)
+{
+    enum { READERS = 300 };
+    static pid_t pids[READERS];
+    const char *directory = unit_directory("env");
+    const struct stk_env_parts parts = {"a", "b", 1, 1};
+    int told[2];
+    static struct stk_env *env;
+    env = stk_env_open(directory, MB, 2);
+    ck_assert(stk_env_begin(env) && stk_env_add(env, key_of(1), &parts) && stk_env_end(env));
+    ck_assert_int_eq(pipe(told), 0);
+    unsigned found = 0;
+    for (int i = 0; i < READERS; i++) {
+        pids[i] = fork();
+        if (pids[i] == 0) {
+            const void *data;
+            size_t bytes;
+            char there;
+            env = stk_env_open(directory, MB, 2);
+            there = env != NULL && stk_env_find(env, key_of(1), &data, &bytes);
+            if (write(told[1], &there, 1) == 1) {
+                pause();
+            }
+            _exit(1);
+        }
+        char there;
+        ck_assert_int_eq(read(told[0], &there, 1), 1);
+        found += there != 0;
+    }
+    ck_assert_uint_gt(found, 50);
+    ck_assert_uint_lt(found, READERS);
+    for (int i = 0; i < READERS; i++) {
+        kill(pids[i], SIGKILL);
+        waitpid(pids[i], NULL, 0);
+    }
+    if (fork() == 0) {
+        const void *data;
+        size_t bytes;
+        env = stk_env_open(directory, MB, 2);
+        _exit(env != NULL && stk_env_find(env, key_of(1), &data, &bytes) ? 0 : 1);
+    }
+    expect_children(1);
+}
+END_TEST
+
 /* A reader that was killed while it read keeps no page of the tree from being used again. */
 START_TEST(killed_readers)
 {
@@ -749,6 +840,70 @@ START_TEST(pid_namespaces)
 }
 END_TEST
 
+/* A store of another namespace, opened so long ago. */
+static void make_other(const char *name, time_t age_s)
+{
+    char path[400];
+    strcpy(path, unit_join(unit_path("samples"), name));
+    const struct timespec times[2] = {{.tv_sec = time(NULL) - age_s},
+                                      {.tv_sec = time(NULL) - age_s}};
+    ck_assert_int_eq(mkdir(path, 0700), 0);
+    unit_write_text(unit_join(path, "data.mdb"), "data");
+    unit_write_text(unit_join(path, "lock.mdb"), "table");
+    ck_assert_int_eq(utimensat(AT_FDCWD, unit_join(path, "lock.mdb"), times, 0), 0);
+}
+
+/* One that has it open. */
+static pid_t start_user(const char *name)
+{
+    int ready[2];
+    char byte;
+    ck_assert_int_eq(pipe(ready), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 1};
+        int fd = open(unit_join(unit_join(unit_path("samples"), name), "lock.mdb"), O_RDWR);
+        if (fcntl(fd, F_SETLK, &lock) != 0 || write(ready[1], "", 1) != 1) {
+            _exit(1);
+        }
+        pause();
+    }
+    ck_assert_int_eq(read(ready[0], &byte, 1), 1);
+    return pid;
+}
+
+static bool is_there(const char *name)
+{
+    return unit_exists(unit_join(unit_path("samples"), name));
+}
+
+START_TEST(other_namespaces_leave)
+{
+    unit_directory("samples");
+    make_other("pid-77-01234567", 4000);
+    make_other("pid-78-01234567", 3000);
+    make_other("pid-79-01234567", 4000);
+    make_other("mine", 4000);
+    pid_t user = start_user("pid-79-01234567");
+    open_store(MB);
+    ck_assert(!is_there("pid-77-01234567") && is_there("pid-78-01234567"));
+    ck_assert(is_there("pid-79-01234567") && is_there("mine"));
+    kill(user, SIGKILL);
+    waitpid(user, NULL, 0);
+    place();
+    ck_assert(!is_there("pid-79-01234567") && is_there("pid-78-01234567") && is_there("mine"));
+    const struct timespec old[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
+    const char *table = unit_join(place(), "lock.mdb");
+    ck_assert_int_eq(utimensat(AT_FDCWD, table, old, 0), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        _exit(has(1) ? 1 : 0);
+    }
+    expect_children(1);
+    ck_assert_int_gt(unit_stat(table).st_mtime, 1000); /* opening is noted */
+}
+END_TEST
+
 /* A child in another namespace: its number may be another process's in its parent's store. */
 START_TEST(child_in_another_pid_namespace)
 {
@@ -816,6 +971,7 @@ Suite *suite_store(void)
     tcase_add_test(one, no_room_at_all);
     tcase_add_test(one, limit_of_files);
     tcase_add_test(one, limit_of_addresses);
+    tcase_add_test(one, a_map_that_is_used_up);
     tcase_add_test(one, damaged_values);
     tcase_add_test(one, closed_descriptors);
     TCase *several = unit_case(suite, "store_several");
@@ -825,11 +981,13 @@ Suite *suite_store(void)
     tcase_add_test(several, forks_while_threads_write);
     tcase_add_test(several, many_readers);
     tcase_add_test(several, dead_readers);
+    tcase_add_test(several, more_readers_than_places);
     tcase_add_test(several, killed_readers);
     tcase_add_test(several, killed_writers);
     TCase *places = unit_case(suite, "store_places");
     tcase_add_test(places, other_boots_go);
     tcase_add_test(places, pid_namespaces);
+    tcase_add_test(places, other_namespaces_leave);
     tcase_add_test(places, child_in_another_pid_namespace);
     tcase_add_test(places, not_local);
     tcase_add_test(places, writable_by_others);

@@ -1,0 +1,174 @@
+"""Many processes on one sample store: killed ones, more than anybody has, other namespaces, and file
+systems that are full. What they decode is compared with Pillow, picture by picture."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+
+import pytest
+
+from conftest import ENV, PROGRAMS, python
+from matrix import record
+from slices import ALL
+
+pytest.importorskip("PIL")
+MB = 1 << 20
+SECONDS = int(os.environ.get("STOKER_KILL_S", "600" if ALL else "60"))
+FIRST = int(os.environ.get("STOKER_SHIFT", "0"))  # other moments with another number
+
+
+def decode(first, count, *processes):
+    return python(PROGRAMS / "decode.py", first, count, *processes)
+
+
+def environment(directory, size):
+    return {**ENV, "STOKER_SAMPLES": f"{directory}:{size}", "STOKER_MIN_AGE": "0.05"}
+
+
+def run(place, line, env, **more):
+    return json.loads(place.run(line, env=env, timeout=300, **more).stdout.splitlines()[-1])
+
+
+def test_killed_at_any_moment(place):
+    line = python(PROGRAMS / "kills.py", SECONDS, FIRST)
+    told = json.loads(place.run(line, env={**ENV, "STOKER_MIN_AGE": "0.05"},
+                                timeout=10 * SECONDS + 600).stdout)
+    assert told["wrong"] == []
+    assert told["killed"] > 5 * SECONDS and told["decodes"] > 100 * SECONDS
+    assert told["from_forms"] > 30 * SECONDS and told["unread"] > 10 * SECONDS
+    assert told["found"] > 300 * told["rounds"] and told["kept"] >= 50 * told["rounds"]
+    record("Kills", "SIGKILL among 16 processes that decode by the sample store", "",
+           f"{told['killed']} killed, {told['decodes']} images decoded, {told['from_forms']} of them "
+           "from forms", "same")
+
+
+def test_two_hundred_readers_at_once(place):
+    env = environment("/dev/shm/samples", "64M")
+    made = run(place, decode(0, 20), env)
+    assert made["forms"] == 20
+    told = run(place, decode(0, 20, 200), env)
+    assert (told["forms"], told["from_forms"], told["wrong"]) == (0, 200 * 20, 0)
+
+
+def test_sixteen_writers_at_once(place):
+    """The same images: each is kept once, or at most by all who were at it at the same time."""
+    told = run(place, decode(0, 300, 16), environment("/dev/shm/samples", "64M"))
+    assert told["wrong"] == 0 and told["from_forms"] > 300
+    again = run(place, decode(0, 300), environment("/dev/shm/samples", "64M"))
+    assert again["from_forms"] > 290 and again["wrong"] == 0
+
+
+# ---- no room ----
+
+def test_a_full_store(place):
+    env = environment("/dev/shm/samples", "2M")
+    first, second = (run(place, decode(0, 600, 4), env) for _ in range(2))
+    assert first["wrong"] == second["wrong"] == 0
+    assert 4 * 50 < second["from_forms"] < 4 * 600 and second["forms"] == 0
+    assert second["store"]["used_bytes"] <= 2 * MB
+
+
+@pytest.mark.parametrize("processes", [1, 8])
+def test_a_full_file_system(place, scratch, processes):
+    """The budget is larger than what there is."""
+    small = scratch / "small"
+    small.mkdir()
+    place.run(["mount", "-t", "tmpfs", "-o", "size=3m,mode=0700", "small", small])
+    env = environment(small / "samples", "100M")
+    first, second = (run(place, decode(0, 900, processes), env) for _ in range(2))
+    assert first["wrong"] == second["wrong"] == 0
+    assert processes * 50 < second["from_forms"] < processes * 900
+
+
+def test_others_fill_the_file_system(place, scratch):
+    """While the store is open and grows: what is there stays readable, and nobody gets a SIGBUS."""
+    small = scratch / "small"
+    small.mkdir()
+    place.run(["mount", "-t", "tmpfs", "-o", "size=6m,mode=0700", "small", small])
+    env = environment(small / "samples", "100M")
+    before = run(place, decode(0, 50), env)
+    assert before["forms"] == 50
+    place.run(["sh", "-c", f"cat /dev/zero >{small}/other; :"])
+    full = run(place, decode(0, 200, 8), env)
+    assert full["wrong"] == 0 and 8 * 50 <= full["from_forms"] < 8 * 60
+    place.run(["rm", small / "other"])
+    after = run(place, decode(0, 200), env)
+    assert after["wrong"] == 0 and after["forms"] > 100
+
+
+def test_little_address_space(place):
+    """A process whose map is smaller than the store misses what lies beyond it."""
+    env = environment("/dev/shm/samples", "90M")
+    numbers = "3000", "3000"
+    limited = ["prlimit", f"--as={3 << 30}", *decode(0, 100)]
+    first = run(place, limited, env)
+    assert (first["forms"], first["wrong"]) == (100, 0)
+    whole = run(place, decode(*numbers), env)
+    assert whole["forms"] == 3000
+    second = run(place, limited, env)
+    assert second["wrong"] == 0 and second["from_forms"] == 100
+
+
+def test_files_that_may_not_grow(place):
+    env = environment("/dev/shm/samples", "64M")
+    told = run(place, ["prlimit", f"--fsize={MB}", *decode(0, 300)], env)
+    assert told["wrong"] == 0 and 30 < told["forms"] < 300
+
+
+# ---- namespaces ----
+
+def namespaced(line):
+    return ["unshare", "-fp", "--mount-proc", "--kill-child", *line]
+
+
+@pytest.fixture
+def two(place):
+    """Starts two commands at once, and hears both."""
+    def both(lines, env):
+        started = [subprocess.Popen(place.command(line, env), stdout=subprocess.PIPE, text=True)
+                   for line in lines]
+        told = [process.communicate(timeout=300)[0] for process in started]
+        return [json.loads(text.splitlines()[-1]) for text in told]
+    if place.run(namespaced(["true"]), check=False).returncode != 0:
+        pytest.skip("no pid namespace of its own")
+    return both
+
+
+def stores(place, directory):
+    return place.run(["sh", "-c", f"ls -d {directory}/pid-*"]).stdout.split()
+
+
+def test_two_pid_namespaces_with_the_same_pid(place, two):
+    """Each has a store of its own: LMDB asks by number whether a reader lives."""
+    env = environment("/dev/shm/samples", "64M")
+    for _ in range(3):
+        told = two([namespaced(decode(0, 300, 3))] * 2, env)
+        assert [one["pid"] for one in told] == [1, 1]
+        assert all(one["wrong"] == 0 and one["from_forms"] > 300 for one in told)
+    assert len(stores(place, "/dev/shm/samples")) >= 2
+
+
+def test_two_runs_in_two_pid_namespaces_on_one_tier(place, two, jobs, scratch):
+    """One budget, one grant for each."""
+    (scratch / "data").mkdir()
+    env = {**ENV, "STOKER_MIN_AGE": "0.05"}
+    lines = [namespaced(jobs.command_line(decode(0, 500, 2), path=scratch / "data",
+                                          tier="/dev/shm:64M", flags=["--samples=8M", "--no-decode"]))
+             for _ in range(2)]
+    told = two(lines, env)
+    assert all(one["wrong"] == 0 and one["from_forms"] > 200 for one in told)
+    assert all(one["store"]["used_bytes"] <= 8 * MB for one in told)
+
+
+def test_a_namespace_that_is_gone(place, two):
+    """All of it is killed while it writes; the next one begins anew, and the store of before goes."""
+    env = environment("/dev/shm/samples", "64M")
+    process = subprocess.Popen(place.command(namespaced(decode(0, 5000, 8)), env),
+                               stdout=subprocess.DEVNULL)
+    time.sleep(2)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    told = run(place, namespaced(decode(0, 100)), env)
+    assert told["wrong"] == 0 and told["forms"] + told["from_forms"] == 100
