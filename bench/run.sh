@@ -2,7 +2,7 @@
 # Measures Stoker against its peers, and prints a table. `make bench` calls it.
 #
 #     bench/run.sh [PART...]      hit, stat, uncovered, miss, outside, epochs, first, decode, stages,
-#                                 entropy; all of these without; and peers: see make bench-peers
+#                                 entropy, memory; all of these without; and peers: see make bench-peers
 #
 # As root it works in a mount namespace of its own, with an empty /dev/shm, so that no other cache is
 # touched and nothing is left behind. Figures go to build/bench/PART.json, data sets stay there for

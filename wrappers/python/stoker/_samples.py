@@ -118,7 +118,7 @@ def _open():
         try:
             _store = Store(*_setting(value), os.environ.get("STOKER_RUN", ""), value)
             _write_at_exit()
-        except (ImportError, OSError, ValueError) as error:
+        except (ImportError, OSError, OverflowError, ValueError) as error:
             _failure = f"STOKER_SAMPLES={value}: {error}: nothing is kept in a store"
     _opened = True
     return _store
