@@ -88,7 +88,7 @@ typedef void stk_take(struct stk_source *next, struct stk_blocks *fours,
 typedef bool stk_idct(uint8_t *const *rows, size_t at, unsigned count,
                       const struct stk_blocks *blocks, const uint16_t factors[64]);
 
-/* A line of an image in luma and chroma. */
+/* A line of an image in luma and chroma. All may be read up to a multiple of 32 samples. */
 struct stk_line {
     const uint8_t *luma, *chroma[2];
     /* Where chroma has half the columns: its other line that the filter looks at, which may be the

@@ -2,16 +2,11 @@
  * The kernels in AVX2. A weight is split in a high part and a low one of 8 bits, each of which fits
  * a multiplication of 16 bits that adds pairs; (high << 8) + low is exactly the sum of 32 bits.
  */
-#include "decode/entropy/ranks.h"
-#include "decode/kernels/kernels.h"
+#include "decode/kernels/x86_64/avx2.h"
 
-#include <immintrin.h>
 #include <stdbool.h>
 #include <string.h>
 
-#define TARGET       __attribute__((target("avx2")))
-#define INLINE       static inline __attribute__((target("avx2"), always_inline))
-#define COUNTING     static inline __attribute__((target("avx2,popcnt"), always_inline))
 #define ALL_OF(word) ((word)*0x55) /* a shuffle that repeats one word in its 128 bits */
 
 /* Into pairs of 16 bits: high parts of 0 and 1, of 2 and 3; then the low ones. */
@@ -178,49 +173,27 @@ TARGET static void planes(uint8_t *const out[3], const uint8_t *line, size_t pix
 
 /* ---- coefficients ---- */
 
-#define FROM_PART(part, place) ((place) / 16 == (part) ? (char)((place) % 16) : (char)STK_NO_RANK)
-#define ORDER(places, part)    _mm256_setr_epi8(places(FROM_PART, part))
-
-/* Sixteen places of a mask, in both halves; `values` moves on behind theirs. */
-COUNTING __m256i spread(unsigned mask, const int8_t **values)
-{
-    __m128i low = _mm_shuffle_epi8(_mm_loadl_epi64((const __m128i *)(const void *)*values),
-                                   _mm_loadl_epi64((const void *)stk_ranks[mask & 255]));
-    *values += _mm_popcnt_u32(mask & 255);
-    __m128i high = _mm_shuffle_epi8(_mm_loadl_epi64((const __m128i *)(const void *)*values),
-                                    _mm_loadl_epi64((const void *)stk_ranks[mask >> 8]));
-    *values += _mm_popcnt_u32(mask >> 8);
-    return _mm256_broadcastsi128_si256(_mm_unpacklo_epi64(low, high));
-}
-
-COUNTING void put_half(int16_t *out, __m256i bytes)
+INLINE void put_half(int16_t *out, __m256i bytes)
 {
     _mm256_storeu_si256((void *)out, _mm256_cvtepi8_epi16(_mm256_castsi256_si128(bytes)));
     _mm256_storeu_si256((void *)(out + 16),
                         _mm256_cvtepi8_epi16(_mm256_extracti128_si256(bytes, 1)));
 }
 
-__attribute__((target("avx2,popcnt"))) static unsigned expand(int16_t block[64], uint64_t mask,
-                                                              const int8_t *values)
+TARGET static unsigned expand(int16_t block[64], uint64_t mask, const int8_t *values)
 {
-    const int8_t *at = values;
-    __m256i a = spread(mask & 0xffff, &at), b = spread(mask >> 16 & 0xffff, &at);
-    __m256i c = spread(mask >> 32 & 0xffff, &at), d = spread((unsigned)(mask >> 48), &at);
-    __m256i upper = _mm256_or_si256(_mm256_shuffle_epi8(a, ORDER(STK_PLACES_UPPER, 0)),
-                                    _mm256_shuffle_epi8(b, ORDER(STK_PLACES_UPPER, 1)));
-    __m256i lower = _mm256_or_si256(_mm256_shuffle_epi8(a, ORDER(STK_PLACES_LOWER, 0)),
-                                    _mm256_shuffle_epi8(b, ORDER(STK_PLACES_LOWER, 1)));
-    upper = _mm256_or_si256(upper, _mm256_shuffle_epi8(c, ORDER(STK_PLACES_UPPER, 2)));
-    lower = _mm256_or_si256(lower, _mm256_shuffle_epi8(c, ORDER(STK_PLACES_LOWER, 2)));
-    put_half(block, _mm256_or_si256(upper, _mm256_shuffle_epi8(d, ORDER(STK_PLACES_UPPER, 3))));
-    put_half(block + 32,
-             _mm256_or_si256(lower, _mm256_shuffle_epi8(d, ORDER(STK_PLACES_LOWER, 3))));
-    return (unsigned)(at - values);
+    struct stk_values bytes = stk_avx2_values(mask, values);
+    put_half(block, bytes.upper);
+    put_half(block + 32, bytes.lower);
+    return (unsigned)_mm_popcnt_u64(mask);
 }
 
 const struct stk_kernels stk_kernels_avx2 = {
     .lockstep = stk_bmi2_lockstep,
     .expand = expand,
+    .take = stk_bmi2_take,
+    .idct = stk_avx2_idct,
+    .colour = stk_avx2_colour,
     .form = &stk_form_avx2,
     .name = "avx2",
     .block = 2,

@@ -22,13 +22,12 @@ INLINE __m512i colours(__m512i chroma, __m512i luma)
 {
     const __m512i blue_red = pair_of_words(29033, 22970); /* 1.772 and 1.402, halved */
     const __m512i green = pair_of_words(-11277, -23401);  /* 0.34414 and 0.71414, of 1 << 15 */
-    const __m512i one = pair_of_words(1 << 14, 1 << 14);  /* of each of two words */
     __m512i br = _mm512_mulhrs_epi16(_mm512_add_epi16(chroma, chroma), blue_red);
-    __m512i g = _mm512_dpwssd_epi32(_mm512_set1_epi32(1 << 14), luma, one);
-    g = _mm512_srai_epi32(_mm512_dpwssd_epi32(g, chroma, green), 15);
-    /* The lower words of g, with 255 above: (g & mask) | others. */
+    __m512i g =
+        _mm512_srai_epi32(_mm512_dpwssd_epi32(_mm512_set1_epi32(1 << 14), chroma, green), 15);
+    /* The lower words of g, with 255 above, which luma only makes more: (g & mask) | others. */
     g = _mm512_ternarylogic_epi32(g, pair_of_words(-1, 0), pair_of_words(0, 255), 0xea);
-    return _mm512_packus_epi16(_mm512_add_epi16(br, luma), g);
+    return _mm512_packus_epi16(_mm512_add_epi16(br, luma), _mm512_add_epi16(g, luma));
 }
 
 INLINE __mmask64 first_bits(size_t count)
@@ -43,6 +42,11 @@ INLINE void store(uint8_t *out, __m512i bytes, size_t count)
     } else if (count > 0) {
         _mm512_mask_storeu_epi8(out, first_bits(count), bytes);
     }
+}
+
+INLINE __m128i load_16(const uint8_t *from)
+{
+    return _mm_loadu_si128((const void *)from);
 }
 
 /* Pixel p of four in 128 bits; four of 16 follow each other in `lane`. */
@@ -80,10 +84,8 @@ INLINE void full(uint8_t *out, const struct stk_line *line, size_t bytes)
     const __m512i order = _mm512_load_si512(bytes == 3 ? plain_3 : plain_4);
     for (size_t p = 0; p < line->pixels; p += 16) {
         size_t left = line->pixels - p;
-        __mmask16 some = (__mmask16)first_bits(left < 16 ? left : 16);
-        __m128i y = _mm_maskz_loadu_epi8(some, line->luma + p);
-        __m128i cb = _mm_maskz_loadu_epi8(some, line->chroma[0] + p);
-        __m128i cr = _mm_maskz_loadu_epi8(some, line->chroma[1] + p);
+        __m128i y = load_16(line->luma + p);
+        __m128i cb = load_16(line->chroma[0] + p), cr = load_16(line->chroma[1] + p);
         __m512i chroma = _mm512_sub_epi16(interleave(cb, cr), _mm512_set1_epi16(128));
         __m512i pixels = _mm512_permutexvar_epi8(order, colours(chroma, interleave(y, y)));
         /* What is written too much is written again, by the next ones. */
@@ -110,11 +112,8 @@ INLINE __m512i mix_lines(const struct stk_line *line, size_t at)
 {
     static const uint8_t order[64] ALIGNED = {EACH_16(TOGETHER, 0)};
     size_t left = line->samples - at;
-    __mmask16 some = (__mmask16)first_bits(left < 16 ? left : 16);
-    __m512i all = four_vectors(_mm_maskz_loadu_epi8(some, line->chroma[0] + at),
-                               _mm_maskz_loadu_epi8(some, line->other[0] + at),
-                               _mm_maskz_loadu_epi8(some, line->chroma[1] + at),
-                               _mm_maskz_loadu_epi8(some, line->other[1] + at));
+    __m512i all = four_vectors(load_16(line->chroma[0] + at), load_16(line->other[0] + at),
+                               load_16(line->chroma[1] + at), load_16(line->other[1] + at));
     all = _mm512_permutexvar_epi8(_mm512_load_si512(order), all);
     all = _mm512_maddubs_epi16(all, _mm512_set1_epi16(0x0103));
     all = _mm512_sub_epi16(all, _mm512_set1_epi16(4 * 128));
@@ -146,8 +145,7 @@ INLINE void two_each(uint8_t *out, const struct stk_line *line, size_t p, size_t
 {
     const uint8_t *orders = bytes == 3 ? mixed_3 : mixed_4;
     size_t left = line->pixels - p;
-    __mmask32 some = (__mmask32)first_bits(left < 32 ? left : 32);
-    __m256i luma = _mm256_maskz_loadu_epi8(some, line->luma + p);
+    __m256i luma = _mm256_loadu_si256((const void *)(line->luma + p));
     __m512i before = _mm512_alignr_epi32(mixed[1], mixed[0], 15);
     __m512i behind = _mm512_alignr_epi32(mixed[2], mixed[1], 1);
     __m512i thrice = _mm512_add_epi16(mixed[1], _mm512_add_epi16(mixed[1], mixed[1]));

@@ -1,128 +1,20 @@
 /*
- * The inverse DCT of four blocks at once, one in each 128 bits of a register: the slow integer
- * method, in libjpeg-turbo's own steps for this processor. Its sums of two inputs wrap at 16 bits,
- * sums of products have 32, and both passes saturate.
+ * The inverse DCT of four blocks at once, one in each 128 bits of a register, with VNNI: in one
+ * instruction two products and what they are added to.
  */
 #include "decode/kernels/x86_64/avx512.h"
 
 #include "decode/entropy/places.h"
 
-#define CONST_BITS 13
-#define PASS1_BITS 2
-/* What is shifted out behind each pass: the second one also divides by the eight of the DCT. */
-#define SHIFT_1     (CONST_BITS - PASS1_BITS)
-#define SHIFT_2     (CONST_BITS + PASS1_BITS + 3)
-#define HALF(shift) (1 << ((shift)-1))
-#define CENTRE      128
-/* Beyond this, libjpeg-turbo's way for columns without AC wraps where all others saturate. */
-#define MOST_DC ((1 << (15 - PASS1_BITS)) - 1)
+typedef __m512i vector;
+#define V(name) _mm512_##name
 
-/* Of the method, with 13 fractional bits. */
-#define F_0_298 2446
-#define F_0_390 3196
-#define F_0_541 4433
-#define F_0_765 6270
-#define F_0_899 7373
-#define F_1_175 9633
-#define F_1_501 12299
-#define F_1_847 15137
-#define F_1_961 16069
-#define F_2_053 16819
-#define F_2_562 20995
-#define F_3_072 25172
-
-/* Adds a * x + b * y of each pair of words (a, b). */
-INLINE __m512i add_products(__m512i sums, __m512i pairs, int x, int y)
+INLINE vector multiply_add(vector sums, vector pairs, vector factors)
 {
-    return _mm512_dpwssd_epi32(sums, pairs,
-                               _mm512_set1_epi32((int)((unsigned)y << 16 | (x & 0xffff))));
+    return _mm512_dpwssd_epi32(sums, pairs, factors);
 }
 
-INLINE __m512i products(__m512i pairs, int x, int y)
-{
-    return _mm512_madd_epi16(pairs, _mm512_set1_epi32((int)((unsigned)y << 16 | (x & 0xffff))));
-}
-
-/* The inputs of a DCT as the method takes them: pairs of words. */
-struct pairs {
-    __m512i z04, z26, z34, z71, z53;
-};
-
-/* The sums of half of the DCTs, plus `more`. */
-INLINE void transform_pairs(__m512i out[8], struct pairs z, int more)
-{
-    const __m512i round = _mm512_set1_epi32(more);
-    __m512i sum04 = add_products(round, z.z04, 1 << CONST_BITS, 0);
-    __m512i difference04 = add_products(round, z.z04, 0, 1 << CONST_BITS);
-    __m512i even0 = add_products(sum04, z.z26, F_0_541 + F_0_765, F_0_541);
-    __m512i even3 = add_products(sum04, z.z26, -F_0_541 - F_0_765, -F_0_541);
-    __m512i even1 = add_products(difference04, z.z26, F_0_541, F_0_541 - F_1_847);
-    __m512i even2 = add_products(difference04, z.z26, -F_0_541, F_1_847 - F_0_541);
-    __m512i z3 = products(z.z34, F_1_175 - F_1_961, F_1_175);
-    __m512i z4 = products(z.z34, F_1_175, F_1_175 - F_0_390);
-    __m512i odd0 = add_products(z4, z.z71, -F_0_899, F_1_501 - F_0_899);
-    __m512i odd1 = add_products(z3, z.z53, -F_2_562, F_3_072 - F_2_562);
-    __m512i odd2 = add_products(z4, z.z53, F_2_053 - F_2_562, -F_2_562);
-    __m512i odd3 = add_products(z3, z.z71, F_0_298 - F_0_899, -F_0_899);
-    out[0] = _mm512_add_epi32(even0, odd0);
-    out[7] = _mm512_sub_epi32(even0, odd0);
-    out[1] = _mm512_add_epi32(even1, odd1);
-    out[6] = _mm512_sub_epi32(even1, odd1);
-    out[2] = _mm512_add_epi32(even2, odd2);
-    out[5] = _mm512_sub_epi32(even2, odd2);
-    out[3] = _mm512_add_epi32(even3, odd3);
-    out[4] = _mm512_sub_epi32(even3, odd3);
-}
-
-/* Of eight vectors, each word of which is one input of a DCT of its own: the lower four words'
- * first. */
-INLINE void transform(__m512i low[8], __m512i high[8], const __m512i v[8], int more)
-{
-    __m512i sum04 = _mm512_add_epi16(v[0], v[4]), difference04 = _mm512_sub_epi16(v[0], v[4]);
-    __m512i sum73 = _mm512_add_epi16(v[3], v[7]), sum51 = _mm512_add_epi16(v[1], v[5]);
-    const struct pairs lower = {
-        .z04 = _mm512_unpacklo_epi16(sum04, difference04),
-        .z26 = _mm512_unpacklo_epi16(v[2], v[6]),
-        .z34 = _mm512_unpacklo_epi16(sum73, sum51),
-        .z71 = _mm512_unpacklo_epi16(v[7], v[1]),
-        .z53 = _mm512_unpacklo_epi16(v[5], v[3]),
-    };
-    const struct pairs upper = {
-        .z04 = _mm512_unpackhi_epi16(sum04, difference04),
-        .z26 = _mm512_unpackhi_epi16(v[2], v[6]),
-        .z34 = _mm512_unpackhi_epi16(sum73, sum51),
-        .z71 = _mm512_unpackhi_epi16(v[7], v[1]),
-        .z53 = _mm512_unpackhi_epi16(v[5], v[3]),
-    };
-    transform_pairs(low, lower, more);
-    transform_pairs(high, upper, more);
-}
-
-/* The sums of the first pass as words. */
-INLINE void descale(__m512i v[8], const __m512i low[8], const __m512i high[8])
-{
-    for (int i = 0; i < 8; i++) {
-        v[i] = _mm512_packs_epi32(_mm512_srai_epi32(low[i], SHIFT_1),
-                                  _mm512_srai_epi32(high[i], SHIFT_1));
-    }
-}
-
-INLINE void transpose(__m512i v[8])
-{
-    __m512i a[8], b[8];
-    for (int i = 0; i < 4; i++) {
-        a[2 * i] = _mm512_unpacklo_epi16(v[i], v[i + 4]);
-        a[2 * i + 1] = _mm512_unpackhi_epi16(v[i], v[i + 4]);
-    }
-    for (int i = 0; i < 4; i++) {
-        b[2 * i] = _mm512_unpacklo_epi16(a[i], a[i + 4]);
-        b[2 * i + 1] = _mm512_unpackhi_epi16(a[i], a[i + 4]);
-    }
-    for (int i = 0; i < 4; i++) {
-        v[2 * i] = _mm512_unpacklo_epi16(b[i], b[i + 4]);
-        v[2 * i + 1] = _mm512_unpackhi_epi16(b[i], b[i + 4]);
-    }
-}
+#include "decode/kernels/x86_64/islow.h"
 
 /*
  * Where the bytes of two rows stand in zigzag order, one row in the even and one in the odd ones;

@@ -1,0 +1,53 @@
+/* What the kernels in AVX2 have in common. */
+#ifndef STK_DECODE_KERNELS_AVX2_H
+#define STK_DECODE_KERNELS_AVX2_H
+
+#include "decode/entropy/ranks.h"
+#include "decode/kernels/kernels.h"
+
+#include <immintrin.h>
+
+#define TARGET __attribute__((target("avx2,popcnt")))
+#define INLINE static inline __attribute__((target("avx2,popcnt"), always_inline))
+
+stk_idct stk_avx2_idct;
+stk_colour stk_avx2_colour;
+
+#define STK_FROM_PART(part, place)                                                                 \
+    ((place) / 16 == (part) ? (char)((place) % 16) : (char)STK_NO_RANK)
+#define STK_ORDER(places, part) _mm256_setr_epi8(places(STK_FROM_PART, part))
+
+/* Sixteen places of a mask, in both halves; `values` moves on behind theirs. */
+INLINE __m256i stk_avx2_spread(unsigned mask, const int8_t **values)
+{
+    __m128i low = _mm_shuffle_epi8(_mm_loadl_epi64((const __m128i *)(const void *)*values),
+                                   _mm_loadl_epi64((const void *)stk_ranks[mask & 255]));
+    *values += _mm_popcnt_u32(mask & 255);
+    __m128i high = _mm_shuffle_epi8(_mm_loadl_epi64((const __m128i *)(const void *)*values),
+                                    _mm_loadl_epi64((const void *)stk_ranks[mask >> 8]));
+    *values += _mm_popcnt_u32(mask >> 8);
+    return _mm256_broadcastsi128_si256(_mm_unpacklo_epi64(low, high));
+}
+
+/* A block's bytes, line by line. */
+struct stk_values {
+    __m256i upper, lower;
+};
+
+INLINE struct stk_values stk_avx2_values(uint64_t mask, const int8_t *at)
+{
+    __m256i a = stk_avx2_spread(mask & 0xffff, &at), b = stk_avx2_spread(mask >> 16 & 0xffff, &at);
+    __m256i c = stk_avx2_spread(mask >> 32 & 0xffff, &at);
+    __m256i d = stk_avx2_spread((unsigned)(mask >> 48), &at);
+    __m256i upper = _mm256_or_si256(_mm256_shuffle_epi8(a, STK_ORDER(STK_PLACES_UPPER, 0)),
+                                    _mm256_shuffle_epi8(b, STK_ORDER(STK_PLACES_UPPER, 1)));
+    __m256i lower = _mm256_or_si256(_mm256_shuffle_epi8(a, STK_ORDER(STK_PLACES_LOWER, 0)),
+                                    _mm256_shuffle_epi8(b, STK_ORDER(STK_PLACES_LOWER, 1)));
+    upper = _mm256_or_si256(upper, _mm256_shuffle_epi8(c, STK_ORDER(STK_PLACES_UPPER, 2)));
+    lower = _mm256_or_si256(lower, _mm256_shuffle_epi8(c, STK_ORDER(STK_PLACES_LOWER, 2)));
+    upper = _mm256_or_si256(upper, _mm256_shuffle_epi8(d, STK_ORDER(STK_PLACES_UPPER, 3)));
+    lower = _mm256_or_si256(lower, _mm256_shuffle_epi8(d, STK_ORDER(STK_PLACES_LOWER, 3)));
+    return (struct stk_values){upper, lower};
+}
+
+#endif

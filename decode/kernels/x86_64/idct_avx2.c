@@ -1,0 +1,141 @@
+/* The inverse DCT of two blocks at once, one in each half of a register. */
+#include "decode/kernels/x86_64/avx2.h"
+
+typedef __m256i vector;
+#define V(name) _mm256_##name
+
+INLINE vector multiply_add(vector sums, vector pairs, vector factors)
+{
+    return _mm256_add_epi32(sums, _mm256_madd_epi16(pairs, factors));
+}
+
+#include "decode/kernels/x86_64/islow.h"
+
+/* The words of two lines, of which each half has both as bytes. */
+INLINE void widen(__m256i row[2], __m256i two)
+{
+    row[0] = _mm256_srai_epi16(_mm256_unpacklo_epi8(two, two), 8);
+    row[1] = _mm256_srai_epi16(_mm256_unpackhi_epi8(two, two), 8);
+}
+
+/* A vector for each line of blocks `b` and `b` + 1. */
+INLINE void load_rows(__m256i row[8], const struct stk_blocks *blocks, unsigned b,
+                      const uint16_t factors[64])
+{
+    struct stk_values left = stk_avx2_values(blocks->masks[b], blocks->values[b]);
+    struct stk_values right = stk_avx2_values(blocks->masks[b + 1], blocks->values[b + 1]);
+    widen(row, _mm256_permute2x128_si256(left.upper, right.upper, 0x20));
+    widen(row + 2, _mm256_permute2x128_si256(left.upper, right.upper, 0x31));
+    widen(row + 4, _mm256_permute2x128_si256(left.lower, right.lower, 0x20));
+    widen(row + 6, _mm256_permute2x128_si256(left.lower, right.lower, 0x31));
+    if (__builtin_expect(blocks->has_rest, 0)) {
+        for (int i = 0; i < 8; i++) {
+            const void *rest = blocks->rest[i] + 8 * b;
+            row[i] = _mm256_add_epi16(row[i], _mm256_load_si256(rest));
+        }
+    }
+    __m256i dc = _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_cvtsi32_si128(blocks->dc[b])),
+                                         _mm_cvtsi32_si128(blocks->dc[b + 1]), 1);
+    row[0] = _mm256_blend_epi16(row[0], dc, 1);
+    for (int i = 0; i < 8; i++) {
+        __m128i eight = _mm_loadu_si128((const void *)(factors + 8 * i));
+        row[i] = _mm256_mullo_epi16(row[i], _mm256_broadcastsi128_si256(eight));
+    }
+}
+
+INLINE bool is_wild(__m256i words)
+{
+    const __m256i most = _mm256_set1_epi16(MOST_DC), least = _mm256_set1_epi16(-MOST_DC);
+    return _mm256_movemask_epi8(_mm256_or_si256(_mm256_cmpgt_epi16(words, most),
+                                                _mm256_cmpgt_epi16(least, words))) != 0;
+}
+
+/* A line of one or two blocks. */
+INLINE void store_line(uint8_t *out, __m128i line, unsigned count)
+{
+    if (__builtin_expect(count >= 2, 1)) {
+        _mm_storeu_si128((void *)out, line);
+    } else {
+        _mm_storel_epi64((void *)out, line);
+    }
+}
+
+/* Two columns of four lines each, from their upper halves: still to be shifted. */
+INLINE __m256i upper_words(__m256i even, __m256i odd)
+{
+    return _mm256_blend_epi16(_mm256_srli_epi32(even, 16), odd, 0xaa);
+}
+
+/* Lines `first` and the next one, out of four columns each. */
+INLINE void store_two(uint8_t *const *rows, size_t at, unsigned count, __m256i two)
+{
+    two = _mm256_permute4x64_epi64(two, 0xd8);
+    store_line(rows[0] + at, _mm256_castsi256_si128(two), count);
+    store_line(rows[1] + at, _mm256_extracti128_si256(two, 1), count);
+}
+
+/* The sums of the second pass, which are of columns, to lines of bytes. */
+INLINE void store_columns(uint8_t *const *rows, size_t at, unsigned count, const __m256i low[8],
+                          const __m256i high[8])
+{
+    __m256i two[4];
+    for (int i = 0; i < 4; i++) {
+        __m256i above = upper_words(low[2 * i], low[2 * i + 1]);
+        __m256i below = upper_words(high[2 * i], high[2 * i + 1]);
+        two[i] = _mm256_packus_epi16(_mm256_srai_epi16(above, SHIFT_2 - 16),
+                                     _mm256_srai_epi16(below, SHIFT_2 - 16));
+    }
+    for (int i = 0; i < 2; i++) {
+        __m256i left =
+            i ? _mm256_unpackhi_epi16(two[0], two[1]) : _mm256_unpacklo_epi16(two[0], two[1]);
+        __m256i right =
+            i ? _mm256_unpackhi_epi16(two[2], two[3]) : _mm256_unpacklo_epi16(two[2], two[3]);
+        store_two(rows + 4 * i, at, count, _mm256_unpacklo_epi32(left, right));
+        store_two(rows + 4 * i + 2, at, count, _mm256_unpackhi_epi32(left, right));
+    }
+}
+
+/* All samples of a block without AC are the same. */
+INLINE bool flat(uint8_t *const *rows, size_t at, unsigned count, const int16_t dc[2],
+                 uint16_t factor)
+{
+    const __m128i spread = _mm_setr_epi8(0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1);
+    __m128i values = _mm_loadu_si32(dc);
+    values = _mm_mullo_epi16(values, _mm_set1_epi16((int16_t)factor));
+    if (is_wild(_mm256_zextsi128_si256(values))) {
+        return false;
+    }
+    values = _mm_srai_epi16(_mm_add_epi16(values, _mm_set1_epi16(4)), 3);
+    values = _mm_xor_si128(_mm_packs_epi16(values, values), _mm_set1_epi8((char)0x80));
+    for (int i = 0; i < 8; i++) {
+        store_line(rows[i] + at, _mm_shuffle_epi8(values, spread), count);
+    }
+    return true;
+}
+
+/* Blocks `b` and `b` + 1. */
+INLINE bool two_blocks(uint8_t *const *rows, size_t at, unsigned count,
+                       const struct stk_blocks *blocks, unsigned b, const uint16_t factors[64])
+{
+    __m256i v[8], low[8], high[8];
+    if ((blocks->masks[b] | blocks->masks[b + 1]) <= 1) {
+        return flat(rows, at, count, blocks->dc + b, factors[0]);
+    }
+    load_rows(v, blocks, b, factors);
+    if (__builtin_expect(is_wild(v[0]), 0)) {
+        return false;
+    }
+    transform(low, high, v, HALF(SHIFT_1));
+    descale(v, low, high);
+    transpose(v);
+    transform(low, high, v, HALF(SHIFT_2) + (CENTRE << SHIFT_2));
+    store_columns(rows, at, count, low, high);
+    return true;
+}
+
+TARGET bool stk_avx2_idct(uint8_t *const *rows, size_t at, unsigned count,
+                          const struct stk_blocks *blocks, const uint16_t factors[64])
+{
+    return two_blocks(rows, at, count, blocks, 0, factors) &&
+           (count <= 2 || two_blocks(rows, at + 16, count - 2, blocks, 2, factors));
+}
