@@ -1,4 +1,4 @@
-"""Decodes the JPEGs below a directory, epoch after epoch: forms.py DIRECTORY EPOCHS [wait]. Says
+"""Decodes the JPEGs below a directory, epoch after epoch: decoding.py DIRECTORY EPOCHS [wait]. Says
 for each epoch, as JSON, a digest of each image and what was counted; with `wait` each epoch but the
 first waits for a line."""
 

@@ -56,7 +56,7 @@ def epochs(jobs, programs):
     """epochs(directory, how many, ...): what each said; `between` is called before each but the
     first."""
     def run(directory, count, between=lambda number: None, **options):
-        program = [sys.executable, "-B", programs / "forms.py", directory, count, "wait"]
+        program = [sys.executable, "-B", programs / "decoding.py", directory, count, "wait"]
         options.setdefault("path", directory)
         env = {"STOKER_MIN_AGE": str(AGE / 2), **options.pop("env", {})}
         with contextlib.ExitStack() as stack:
