@@ -1,4 +1,5 @@
-"""Pillow's own tests, with the hook and without: the same ones pass and fail.
+"""Pillow's own tests, without the hook, with it, and with a sample store, too: the same ones pass
+and fail.
 
     python3 tests/wrappers/pillow_suite.py [NAME]...
 
@@ -12,6 +13,7 @@ import pathlib
 import subprocess
 import sys
 import tarfile
+import tempfile
 import xml.etree.ElementTree as xml
 
 import PIL
@@ -41,10 +43,12 @@ def fetch(version):
     return tree
 
 
-def outcomes(tree, hooked, names):
+def outcomes(tree, way, names, store=""):
     """{test: passed, failed, error or skipped}, and what was decoded."""
-    report, counts = tree / f"report-{hooked}.xml", tree / f"counts-{hooked}.json"
-    env = {**os.environ, "STOKER_COUNTS": str(counts), "PYTHONHASHSEED": "0"}
+    hooked = way != "plain"
+    report, counts = tree / f"report-{way}.xml", tree / f"counts-{way}.json"
+    env = {**os.environ, "STOKER_COUNTS": str(counts), "PYTHONHASHSEED": "0",
+           "STOKER_SAMPLES": store}
     env["PYTHONPATH"] = f"{BUILD / 'python'}:{HERE / 'plugins'}"
     files = [f"Tests/{name}.py" for name in names] or ["Tests"]
     plugin = ["-p", "stoker_hooked"] if hooked else []
@@ -58,20 +62,31 @@ def outcomes(tree, hooked, names):
     return found, json.loads(counts.read_text()) if hooked else {}
 
 
-def main():
-    tree = fetch(PIL.__version__)
-    plain, _ = outcomes(tree, False, sys.argv[1:])
-    hooked, counts = outcomes(tree, True, sys.argv[1:])
-    different = {name: (plain.get(name), hooked.get(name)) for name in plain.keys() | hooked.keys()
-                 if plain.get(name) != hooked.get(name)}
+def compare(plain, way, tree, names, store=""):
+    """Runs them one way, and says what differs; whether nothing does, and something was decoded."""
+    found, counts = outcomes(tree, way, names, store)
+    different = {name: (plain.get(name), found.get(name)) for name in plain.keys() | found.keys()
+                 if plain.get(name) != found.get(name)}
     for name, (before, after) in sorted(different.items()):
-        print(f"{name}: {before} without, {after} with the hook")
+        print(f"{name}: {before} without, {after} {way}")
     passed = sum(outcome == "passed" for outcome in plain.values())
-    print(f"Pillow {PIL.__version__}: {len(plain)} tests, {passed} pass without the hook; "
-          f"{len(different)} differ; {counts['images']} images decoded")
-    record("Pillow under the hook", "its own tests", PIL.__version__, f"{len(plain)} tests",
+    print(f"Pillow {PIL.__version__}: {len(plain)} tests, {passed} pass without the hook; {way}: "
+          f"{len(different)} differ; {counts['images']} images decoded, {counts['from_forms']} from "
+          f"forms, {counts['unread']} unread")
+    record("Pillow under the hook", "its own tests" + (", with a store" if store else ""),
+           PIL.__version__, f"{len(plain)} tests",
            "same" if not different else f"{len(different)} differ")
-    sys.exit(bool(different) or counts["images"] == 0)
+    return not different and counts["from_forms" if store else "images"] > 0
+
+
+def main():
+    tree, names = fetch(PIL.__version__), sys.argv[1:]
+    plain, _ = outcomes(tree, "plain", names)
+    good = compare(plain, "hooked", tree, names)
+    if (BUILD / "python/stoker/_samples_core.abi3.so").exists():
+        with tempfile.TemporaryDirectory() as directory:
+            good = compare(plain, "with a store", tree, names, f"{directory}/samples:2G") and good
+    sys.exit(not good)
 
 
 if __name__ == "__main__":
