@@ -3,7 +3,7 @@
 
 #include <jerror.h>
 
-#include "decode/entropy/zigzag.h"
+#include "decode/entropy/source.h"
 
 static void begin_run(struct stk_player *player)
 {
@@ -30,75 +30,11 @@ static void begin_mcu(j_decompress_ptr cinfo, struct stk_player *player)
     }
 }
 
-static uint32_t index_of(const struct stk_player *player, const int8_t *value)
-{
-    return (uint32_t)(value - player->next.all);
-}
-
-/* The value at that place of the mask's ones. */
-static unsigned position_of(uint64_t mask, unsigned place)
-{
-    for (; place > 0; place--) {
-        mask &= mask - 1;
-    }
-    return (unsigned)__builtin_ctzll(mask);
-}
-
-/* Puts values in their places that no byte holds. */
-static void put_wide(struct stk_player *player, int16_t *block, uint64_t mask, uint32_t first,
-                     uint32_t end)
-{
-    for (; player->next.wide->at < end; player->next.wide++) {
-        unsigned position = position_of(mask, player->next.wide->at - first);
-        block[stk_zigzag[position]] = (int16_t)player->next.wide->value;
-    }
-}
-
-static void play_block(struct stk_player *player, int16_t *block, unsigned component)
-{
-    uint64_t mask = *player->next.masks++;
-    const int8_t *values = player->next.values;
-    player->next.values += player->kernels->expand(block, mask, values);
-    uint32_t end = index_of(player, player->next.values);
-    int dc = block[0];
-    if (__builtin_expect(player->next.wide->at < end, 0)) {
-        if (player->next.wide->at == index_of(player, values) && (mask & 1)) {
-            dc = player->next.wide->value;
-        }
-        put_wide(player, block, mask, index_of(player, values), end);
-    }
-    player->next.last_dc[component] += (unsigned)dc;
-    block[0] = (int16_t)player->next.last_dc[component];
-}
-
-/* In plain operations: where there is no instruction for it, compilers call a function. */
-static unsigned count_ones(uint64_t word)
-{
-    word -= word >> 1 & UINT64_C(0x5555555555555555);
-    word = (word & UINT64_C(0x3333333333333333)) + (word >> 2 & UINT64_C(0x3333333333333333));
-    word = (word + (word >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
-    return (unsigned)(word * UINT64_C(0x0101010101010101) >> 56);
-}
-
-/* Of a block that nobody looks at only DC counts, for the next one. */
-static void skip_block(struct stk_player *player, unsigned component)
-{
-    uint64_t mask = *player->next.masks++;
-    int dc = mask & 1 ? *player->next.values : 0;
-    uint32_t first = index_of(player, player->next.values);
-    player->next.values += count_ones(mask);
-    for (; player->next.wide->at < index_of(player, player->next.values); player->next.wide++) {
-        dc = player->next.wide->at == first && (mask & 1) ? player->next.wide->value : dc;
-    }
-    player->next.last_dc[component] += (unsigned)dc;
-}
-
+/* Of blocks that nobody looks at only DC counts, for those behind them. */
 static void skip_mcu(struct stk_player *player)
 {
     const struct stk_coefficients *coefficients = player->coefficients;
-    for (unsigned i = 0; i < coefficients->mcu_blocks; i++) {
-        skip_block(player, coefficients->component[i]);
-    }
+    player->kernels->pass(&player->next, coefficients->component, coefficients->mcu_blocks);
     player->blocks -= coefficients->mcu_blocks;
 }
 
@@ -109,7 +45,7 @@ static boolean play_mcu(j_decompress_ptr cinfo, JBLOCKROW *out)
     begin_mcu(cinfo, player);
     if (out && player->column >= player->first_column && player->column <= player->last_column) {
         for (unsigned i = 0; i < coefficients->mcu_blocks; i++) {
-            play_block(player, out[i][0], coefficients->component[i]);
+            stk_source_play(&player->next, player->kernels, out[i][0], coefficients->component[i]);
         }
         player->blocks -= coefficients->mcu_blocks;
     } else {

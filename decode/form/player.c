@@ -4,7 +4,7 @@
 #include <jerror.h>
 #include <string.h>
 
-#include "decode/entropy/zigzag.h"
+#include "decode/entropy/source.h"
 
 /* Unpacks the group in which an MCU is. */
 static void begin_group(j_decompress_ptr cinfo, struct stk_form_player *player, uint32_t mcu)
@@ -32,55 +32,9 @@ static void begin_group(j_decompress_ptr cinfo, struct stk_form_player *player, 
     memset(player->from.last_dc, 0, sizeof player->from.last_dc);
 }
 
-static unsigned position_of(uint64_t mask, unsigned place)
-{
-    for (; place > 0; place--) {
-        mask &= mask - 1;
-    }
-    return (unsigned)__builtin_ctzll(mask);
-}
-
-static void put_wide(struct stk_form_player *player, int16_t *block, uint64_t mask, uint32_t first,
-                     uint32_t end)
-{
-    for (; player->from.wide->at < end; player->from.wide++) {
-        unsigned position = position_of(mask, player->from.wide->at - first);
-        block[stk_zigzag[position]] = (int16_t)player->from.wide->value;
-    }
-}
-
-static void play_block(struct stk_form_player *player, int16_t *block, unsigned component)
-{
-    uint64_t mask = *player->from.masks++;
-    const int8_t *values = player->from.values, *all = player->from.all;
-    player->from.values += player->kernels->expand(block, mask, values);
-    uint32_t end = (uint32_t)(player->from.values - all);
-    if (__builtin_expect(player->from.wide->at < end, 0)) {
-        put_wide(player, block, mask, (uint32_t)(values - all), end);
-    }
-    player->from.last_dc[component] += (unsigned)*player->from.dc++;
-    block[0] = (int16_t)player->from.last_dc[component];
-}
-
-/* In plain operations: where there is no instruction for it, compilers call a function. */
-static unsigned count_ones(uint64_t word)
-{
-    word -= word >> 1 & UINT64_C(0x5555555555555555);
-    word = (word & UINT64_C(0x3333333333333333)) + (word >> 2 & UINT64_C(0x3333333333333333));
-    word = (word + (word >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
-    return (unsigned)(word * UINT64_C(0x0101010101010101) >> 56);
-}
-
 static void skip_mcu(struct stk_form_player *player)
 {
-    for (unsigned i = 0; i < player->mcu_blocks; i++) {
-        player->from.values += count_ones(*player->from.masks++);
-        player->from.last_dc[player->component[i]] += (unsigned)*player->from.dc++;
-    }
-    uint32_t end = (uint32_t)(player->from.values - player->from.all);
-    while (player->from.wide->at < end) {
-        player->from.wide++;
-    }
+    player->kernels->pass(&player->from, player->component, player->mcu_blocks);
     player->at++;
 }
 
@@ -111,7 +65,7 @@ static boolean play_mcu(j_decompress_ptr cinfo, JBLOCKROW *out)
     if (out && player->column >= player->first_column && player->column <= player->last_column) {
         come_to_next(cinfo, player);
         for (unsigned i = 0; i < player->mcu_blocks; i++) {
-            play_block(player, out[i][0], player->component[i]);
+            stk_source_play(&player->from, player->kernels, out[i][0], player->component[i]);
         }
         player->at++;
     }

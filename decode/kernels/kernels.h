@@ -76,6 +76,9 @@ struct stk_seat {
     uint8_t four, place, component;
 };
 
+/* Leaves out `count` blocks, of which only DC counts: each one's component. */
+typedef void stk_pass(struct stk_source *next, const uint8_t *components, unsigned count);
+
 /* Takes `count` blocks one by one to their seats among `fours`. */
 typedef void stk_take(struct stk_source *next, struct stk_blocks *fours,
                       const struct stk_seat *seats, unsigned count);
@@ -128,6 +131,7 @@ struct stk_kernels {
     stk_lockstep *lockstep;
     int wide_tables; /* it takes entries that are STK_ENTRY_WIDE */
     unsigned (*expand)(int16_t block[64], uint64_t mask, const int8_t *values);
+    stk_pass *pass;
     const struct stk_form_kernels *form;
     /* Instead of libjpeg's own stages; NULL where those are as good. The first two go together. */
     stk_take *take;
@@ -148,9 +152,11 @@ extern const struct stk_kernels stk_kernels_neon;
 /* Whatever the processor: these are correct everywhere. */
 stk_lockstep stk_plain_lockstep;
 unsigned stk_plain_expand(int16_t block[64], uint64_t mask, const int8_t *values);
+stk_pass stk_plain_pass;
 #if defined(__x86_64__)
 stk_lockstep stk_bmi2_lockstep, stk_avx512_lockstep;
 stk_take stk_bmi2_take;
+stk_pass stk_bmi2_pass;
 #endif
 
 /* The plain layouts, which other tables use for what is left of a row. */

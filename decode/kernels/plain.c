@@ -151,5 +151,6 @@ const struct stk_kernels stk_kernels_c = {
     .float_planes = stk_plain_float_planes,
     .lockstep = stk_plain_lockstep,
     .expand = stk_plain_expand,
+    .pass = stk_plain_pass,
     .form = &stk_form_plain,
 };

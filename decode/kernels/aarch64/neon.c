@@ -129,6 +129,7 @@ static unsigned expand(int16_t block[64], uint64_t mask, const int8_t *values)
 const struct stk_kernels stk_kernels_neon = {
     .lockstep = stk_plain_lockstep,
     .expand = expand,
+    .pass = stk_plain_pass,
     .form = &stk_form_neon,
     .name = "neon",
     .block = 1,

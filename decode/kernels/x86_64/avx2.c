@@ -191,6 +191,7 @@ TARGET static unsigned expand(int16_t block[64], uint64_t mask, const int8_t *va
 const struct stk_kernels stk_kernels_avx2 = {
     .lockstep = stk_bmi2_lockstep,
     .expand = expand,
+    .pass = stk_bmi2_pass,
     .take = stk_bmi2_take,
     .idct = stk_avx2_idct,
     .colour = stk_avx2_colour,

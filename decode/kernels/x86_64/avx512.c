@@ -272,6 +272,7 @@ const struct stk_kernels stk_kernels_avx512 = {
     .lockstep = stk_avx512_lockstep,
     .wide_tables = 1,
     .expand = expand,
+    .pass = stk_bmi2_pass,
     .form = &stk_form_avx512,
     .take = stk_bmi2_take,
     .idct = stk_avx512_idct,

@@ -81,3 +81,38 @@ TARGET void stk_bmi2_take(struct stk_source *next, struct stk_blocks *fours,
         take(next, fours, seats, count, false);
     }
 }
+
+INLINE void pass(struct stk_source *next, const uint8_t *components, unsigned count, bool apart)
+{
+    const struct stk_wide *wide = next->wide;
+    const int8_t *all = next->all;
+    uint32_t at = (uint32_t)(next->values - all);
+    for (unsigned i = 0; i < count; i++) {
+        uint64_t mask = next->masks[i];
+        if (apart) {
+            next->last_dc[components[i]] += (unsigned)next->dc[i];
+        } else {
+            uint32_t dc = mask & 1, wide_dc = dc & (at == wide->at);
+            next->last_dc[components[i]] +=
+                choose((uint32_t)all[at] & -dc, (uint32_t)wide->value, wide_dc);
+            wide += wide_dc;
+        }
+        at += (uint32_t)__builtin_popcountll(mask);
+        while (__builtin_expect(wide->at < at, 0)) {
+            wide++;
+        }
+    }
+    next->wide = wide;
+    next->masks += count;
+    next->values = all + at;
+}
+
+TARGET void stk_bmi2_pass(struct stk_source *next, const uint8_t *components, unsigned count)
+{
+    if (next->dc) {
+        pass(next, components, count, true);
+        next->dc += count;
+    } else {
+        pass(next, components, count, false);
+    }
+}
