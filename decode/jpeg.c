@@ -38,9 +38,10 @@ struct stk_jpeg {
     struct stk_lines lines_of_pixels;
     void (*begin_input)(j_decompress_ptr cinfo); /* libjpeg's own functions around a scan */
     void (*end_scan)(j_decompress_ptr cinfo);
-    uint32_t lines; /* that are wanted, from the first on */
-    bool played;    /* nothing failed, and no coefficients are libjpeg's */
-    int result;     /* what the jump to `out` says */
+    uint32_t lines;   /* that are wanted, from the first on */
+    unsigned scanned; /* components that scans have had, as bits */
+    bool played;      /* nothing failed, and no coefficients are libjpeg's */
+    int result;       /* what the jump to `out` says */
     /* Forms: whether the file is one, whether one is wanted of it; the one that was made. */
     bool from_form, keep;
     struct stk_form_view view;
@@ -305,6 +306,22 @@ struct stk_form stk_jpeg_form(const struct stk_jpeg *jpeg)
 
 /* ---- scans ---- */
 
+/*
+ * No scan before had one of this one's components: libjpeg leaves what was there where the new
+ * coefficient is zero, the player does not.
+ */
+static bool are_new(struct stk_jpeg *jpeg)
+{
+    const struct jpeg_decompress_struct *cinfo = &jpeg->cinfo;
+    unsigned these = 0;
+    for (int i = 0; i < cinfo->comps_in_scan; i++) {
+        these |= 1u << cinfo->cur_comp_info[i]->component_index;
+    }
+    bool are = (these & jpeg->scanned) == 0;
+    jpeg->scanned |= these;
+    return are;
+}
+
 /* When libjpeg has read a scan's header, and before it makes anything ready to read the data. */
 static void start_scan(j_decompress_ptr cinfo)
 {
@@ -314,7 +331,7 @@ static void start_scan(j_decompress_ptr cinfo)
             !stk_form_player_start(&jpeg->player, &jpeg->view, cinfo)) {
             ERREXIT(cinfo, JERR_INPUT_EMPTY);
         }
-    } else if (stk_entropy_parse(jpeg->entropy, cinfo, jpeg->lines)) {
+    } else if (are_new(jpeg) && stk_entropy_parse(jpeg->entropy, cinfo, jpeg->lines)) {
         stk_entropy_play(jpeg->entropy, cinfo);
     } else {
         jpeg->played = false;
@@ -346,6 +363,7 @@ static void start_decompress(struct stk_jpeg *jpeg, uint32_t lines)
 {
     struct jpeg_input_controller *input = jpeg->cinfo.inputctl;
     jpeg->lines = jpeg->keep ? jpeg->cinfo.image_height : lines;
+    jpeg->scanned = 0;
     jpeg->played = true;
     jpeg->begin_input = input->start_input_pass;
     jpeg->end_scan = input->finish_input_pass;

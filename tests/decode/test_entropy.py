@@ -180,6 +180,17 @@ def test_what_is_left_to_libjpeg():
             assert not agrees(name, one, data, decoder.plan_for(size)), kind
 
 
+def test_a_component_with_two_scans():
+    """What the second one leaves zero stays as it was."""
+    size = 90, 70
+    data = cases.encode(soft_noise(size, 3), kind_of("4:4:4", multiscan=True))
+    at = data.rindex(b"\xff\xda") + 5
+    assert data[at] == 3
+    twice = data[:at] + b"\2" + data[at + 1:]
+    for name, one in OURS.items():
+        assert not agrees(name, one, twice, decoder.plan_for(size)), name
+
+
 def test_files_with_other_tables_one_after_another():
     """More pairs of tables than are kept, and the first ones again."""
     size = 120, 100
