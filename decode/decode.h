@@ -134,7 +134,8 @@ struct stk_form {
 
 /*
  * As stk_decode(); besides, makes the file's form where it has one, else out->bytes is 0, which is
- * no error. The form lies in the decoder's memory until the decoder's next call.
+ * no error. The form lies in the decoder's memory until the decoder's next call. A file with
+ * arithmetic coding is decoded as a whole, whatever the plan: damage anywhere makes it CORRUPT.
  */
 int stk_decode_keep(struct stk_decoder *decoder, const void *bytes, size_t size,
                     const struct stk_plan *plan, const struct stk_target *target,

@@ -85,11 +85,12 @@ test-san: ## unit tests, stress and the interposed symbols under the sanitizers
 
 # ---- tests/fuzz: what reads what it cannot trust ----
 
-FUZZ_TARGETS := path options mounts catalogue decode
+FUZZ_TARGETS := path options mounts catalogue decode form
 FUZZ_SHARED := tests/fuzz/fuzz.c
 $(B)/tests/fuzz-catalogue: $(call objects,tests/fuzz/world.c tests/unit/private.c)
-$(B)/tests/fuzz-decode: $(DECODE_OBJECTS)
+$(B)/tests/fuzz-decode $(B)/tests/fuzz-form: $(call objects,tests/fuzz/jpegs.c) $(DECODE_OBJECTS)
 FUZZ_LIBS_decode = $(JPEG_LIBS)
+FUZZ_LIBS_form = $(JPEG_LIBS)
 # Functions of ours whose place the target takes.
 FUZZ_WRAP_mounts := stk_sys_openat stk_sys_read
 FUZZ_WRAP_catalogue := stk_sys_clock_ns stk_sys_futex_wait
@@ -112,6 +113,7 @@ FUZZ_RUNS_options := 100000
 FUZZ_RUNS_mounts := 50000
 FUZZ_RUNS_catalogue := 4000
 FUZZ_RUNS_decode := 2000
+FUZZ_RUNS_form := 2000
 run-fuzz: $(FUZZ_PROGRAMS)
 	@$(foreach one,$(FUZZ_TARGETS),$(B)/tests/fuzz-$(one) --seconds $(FUZZ_LIMIT_S) \
 		--runs $(FUZZ_RUNS_$(one))$(if $(filter 1,$(STOKER_ALL)),0) || [ $$? = 77 ] || exit 1;)
@@ -128,17 +130,18 @@ FUZZ_BY_HAND := $(if $(CLANG_FUZZER),CC=clang SAN=fuzzer-no-link$(comma)address$
 fuzz: ## one fuzzer by hand: make fuzz T=catalogue SECONDS=600
 	@$(MAKE) --no-print-directory $(FUZZ_BY_HAND) T=$(or $(T),catalogue) fuzz-by-hand
 
-# A minute of it, for what is most exposed.
+# A minute of it each, for what is most exposed.
 LIBFUZZER_S := $(if $(filter 1,$(STOKER_ALL)),600,60)
+LIBFUZZER_TARGETS := decode form
 .PHONY: test-libfuzzer fuzz-by-hand
-test-libfuzzer: ## a minute of clang's libFuzzer on the decoder
+test-libfuzzer: ## a minute each of clang's libFuzzer on the decoder of files and that of forms
 ifeq ($(CLANG_FUZZER),)
 	@echo "skipped: test-libfuzzer: no clang with libFuzzer (apt-get install clang libclang-rt-14-dev)"
 else
 	@mkdir -p build/fuzz
-	@$(MAKE) --no-print-directory fuzz T=decode SECONDS=$(LIBFUZZER_S) >build/fuzz/decode.log 2>&1 || \
-		{ tail -n 50 build/fuzz/decode.log; exit 1; }
-	@tail -n 1 build/fuzz/decode.log
+	@$(foreach one,$(LIBFUZZER_TARGETS),$(MAKE) --no-print-directory fuzz T=$(one) \
+		SECONDS=$(LIBFUZZER_S) >build/fuzz/$(one).log 2>&1 || \
+		{ tail -n 50 build/fuzz/$(one).log; exit 1; }; tail -n 1 build/fuzz/$(one).log;)
 endif
 
 fuzz-by-hand: $(B)/tests/fuzz-$(T)

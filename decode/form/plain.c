@@ -204,7 +204,7 @@ static void unpack_dc(int16_t *dc, const uint8_t *planes, const int8_t *values, 
         int negative = values[i] < 0, rest = (negative ? -values[i] : values[i]) - 1;
         unsigned magnitude = (unsigned)rest << STK_DC_PLANES;
         for (unsigned k = 0; k < STK_DC_PLANES; k++) {
-            magnitude |= (planes[k * plane + i / 8] >> i % 8 & 1u) << k;
+            magnitude |= ((unsigned)planes[k * plane + i / 8] >> i % 8 & 1) << k;
         }
         dc[i] = (int16_t)(negative ? -(int)magnitude : (int)magnitude);
     }
