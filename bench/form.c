@@ -5,8 +5,8 @@
  *
  * Prints one line for each way, its name and the mean over the files in each slice: `libjpeg` with
  * libjpeg's Huffman decoder, `parser` with ours, `keep` with ours and making the form, `form` from
- * that; first the whole image, then a region as RandomResizedCrop draws it, as it is. They take turns
- * file by file. Then `size`: of each form over its file's.
+ * that; first the whole image, then a region as RandomResizedCrop draws it, as it is. They take
+ * turns file by file. Then `size`: of each form over its file's.
  */
 #define PROGRAM "form"
 #include "bench/common.h"
