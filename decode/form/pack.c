@@ -98,7 +98,11 @@ static uint8_t *put_escapes(const struct stk_packer *packer, uint8_t *at)
     size_t escapes = packer->kernels->find_largest(places, group->values, group->count);
     for (size_t i = 0; i < escapes; i++, at += 2) {
         uint32_t place = places[i];
-        int value = wide->at == place ? wide++->value : (int)group->values[place];
+        int value = (int)group->values[place];
+        if (wide->at == place) {
+            value = wide->value;
+            wide++;
+        }
         stk_put_little(at, (uint16_t)value, 2);
     }
     return at;
