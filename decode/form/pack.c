@@ -115,7 +115,7 @@ static bool reserve(struct stk_packer *packer)
     return make_room(packer, most_bytes(group)) &&
            stk_room_get(&packer->levels[0], most + STK_PLANES_SLACK) &&
            stk_room_get(&packer->levels[1], most + STK_PLANES_SLACK) &&
-           stk_room_get(&packer->places, most * sizeof(uint32_t));
+           stk_room_get(&packer->places, (most + 2) * sizeof(uint32_t));
 }
 
 bool stk_packer_add(struct stk_packer *packer)

@@ -72,7 +72,7 @@ struct stk_form_kernels {
     void (*unpack_bits)(uint8_t *values, const uint8_t *bits, const uint8_t *flags,
                         const uint8_t *larger, size_t count);
     void (*unpack_dc)(int16_t *dc, const uint8_t *planes, const int8_t *values, size_t blocks);
-    /* Where the values of the largest magnitude are; returns how many. */
+    /* Where the values of the largest magnitude are; returns how many. Writes two too many. */
     size_t (*find_largest)(uint32_t *places, const int8_t *values, size_t count);
 };
 

@@ -86,7 +86,7 @@ static int read_levels(struct stk_unpacker *unpacker, struct rest *rest, int8_t 
     }
     if (!stk_room_get(&unpacker->levels[0], count + STK_PLANES_SLACK) ||
         !stk_room_get(&unpacker->levels[1], count + STK_PLANES_SLACK) ||
-        !stk_room_get(&unpacker->places, (count + 1) * sizeof(uint32_t))) {
+        !stk_room_get(&unpacker->places, (count + 2) * sizeof(uint32_t))) {
         return STK_DECODE_MEMORY;
     }
     join_levels(unpacker, levels, values);

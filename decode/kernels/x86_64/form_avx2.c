@@ -203,9 +203,14 @@ TARGET static size_t find_largest(uint32_t *places, const int8_t *values, size_t
     for (size_t at = 0; at < count; at += 32) {
         __m256i same = _mm256_cmpeq_epi8(_mm256_abs_epi8(load(values + at)), largest);
         uint32_t which = (uint32_t)_mm256_movemask_epi8(same) & first_bits(count - at);
-        for (; which; which = _blsr_u32(which)) {
-            places[found++] = (uint32_t)at + _tzcnt_u32(which);
+        /* Two without asking whether there are any: mostly there is none or one. */
+        places[found] = (uint32_t)at + _tzcnt_u32(which);
+        places[found + 1] = (uint32_t)at + _tzcnt_u32(_blsr_u32(which));
+        uint32_t more = _blsr_u32(_blsr_u32(which));
+        for (size_t i = found + 2; more; more = _blsr_u32(more)) {
+            places[i++] = (uint32_t)at + _tzcnt_u32(more);
         }
+        found += (size_t)_mm_popcnt_u32(which);
     }
     return found;
 }

@@ -137,9 +137,15 @@ TARGET static size_t find_largest(uint32_t *places, const int8_t *values, size_t
     for (size_t at = 0; at < count; at += 64) {
         __m512i value = _mm512_loadu_si512(values + at);
         uint64_t which = _mm512_cmpeq_epi8_mask(_mm512_abs_epi8(value), largest);
-        for (which &= first_bits(count - at); which; which = _blsr_u64(which)) {
-            places[found++] = (uint32_t)(at + _tzcnt_u64(which));
+        which &= first_bits(count - at);
+        /* Two without asking whether there are any: mostly there is none or one. */
+        places[found] = (uint32_t)(at + _tzcnt_u64(which));
+        places[found + 1] = (uint32_t)(at + _tzcnt_u64(_blsr_u64(which)));
+        uint64_t more = _blsr_u64(_blsr_u64(which));
+        for (size_t i = found + 2; more; more = _blsr_u64(more)) {
+            places[i++] = (uint32_t)(at + _tzcnt_u64(more));
         }
+        found += (size_t)_mm_popcnt_u64(which);
     }
     return found;
 }
