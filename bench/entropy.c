@@ -7,10 +7,10 @@
  * Huffman decoder to blocks; `parse` ours to coefficients; `play` those to blocks. The steps take
  * turns file by file.
  */
-#include <stdio.h>
-#include <stdlib.h>
+#define PROGRAM "entropy"
+#include "bench/common.h"
+
 #include <string.h>
-#include <time.h>
 
 #include "decode/entropy/entropy.h"
 
@@ -18,26 +18,8 @@
 
 #define SLICES 25
 
-struct file {
-    unsigned char *bytes;
-    size_t size;
-};
-
 static struct stk_entropy *entropy;
 static JBLOCK mcu[D_MAX_BLOCKS_IN_MCU];
-
-static __attribute__((noreturn)) void fail(const char *what, const char *path)
-{
-    fprintf(stderr, "entropy: %s %s\n", what, path);
-    exit(1);
-}
-
-static double now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
-}
 
 static void start(struct jpeg_decompress_struct *cinfo, struct jpeg_error_mgr *errors,
                   const struct file *file)
@@ -81,18 +63,6 @@ static void measure(const struct file *file, double out[3])
     if (!parsed) {
         fail("not parsed", "");
     }
-}
-
-static struct file read_file(const char *path)
-{
-    struct file file = {.bytes = malloc(1 << 24)};
-    FILE *stream = fopen(path, "rb");
-    if (stream == NULL || file.bytes == NULL) {
-        fail("cannot read", path);
-    }
-    file.size = fread(file.bytes, 1, 1 << 24, stream);
-    fclose(stream);
-    return file;
 }
 
 int main(int count, char **arguments)

@@ -15,7 +15,7 @@ OUT = os.path.join(REPOSITORY, "build", "bench")
 DOCUMENT = os.path.join(REPOSITORY, "docs", "performance.md")
 BEGIN, END = "<!-- figures: written by bench/report.py -->", "<!-- end of the figures -->"
 ORDER = ("hit", "stat", "uncovered", "miss", "outside", "epochs", "first", "decode",
-         "peers", "stages", "entropy", "memory")
+         "peers", "stages", "entropy", "form", "memory")
 HEADS = ("what", "Stoker", "peer", "compared (quartiles)", "goal", "met")
 
 
@@ -68,9 +68,11 @@ def cells(row):
 
 def grid_cells(grid):
     """Of a table of spreads: the medians, with quartiles."""
+    form = "%%.%df" % grid.get("decimals", 1)
+    form = "%s (%s..%s)" % (form, form, form)
+
     def cell(spread):
-        return "%.1f (%.1f..%.1f)" % (spread["median"], spread["low"], spread["high"]) \
-            if spread else ""
+        return form % (spread["median"], spread["low"], spread["high"]) if spread else ""
     return [grid["heads"]] + [[row[0]] + [cell(each) for each in row[1:]] for row in grid["rows"]]
 
 

@@ -2,7 +2,8 @@
 # Measures Stoker against its peers, and prints a table. `make bench` calls it.
 #
 #     bench/run.sh [PART...]      hit, stat, uncovered, miss, outside, epochs, first, decode, stages,
-#                                 entropy, memory; all of these without; and peers: see make bench-peers
+#                                 entropy, form, memory; all of these without; and peers: see
+#                                 make bench-peers
 #
 # As root it works in a mount namespace of its own, with an empty /dev/shm, so that no other cache is
 # touched and nothing is left behind. Figures go to build/bench/PART.json, data sets stay there for
@@ -35,7 +36,7 @@ prepare_epochs() {
 
 # The decoder as a library, and its stages; photographs.
 prepare_decode() {
-    case " $* " in "  " | *" decode "* | *" stages "* | *" entropy "* | *" peers "*) ;; *) return ;; esac
+    case " $* " in "  " | *" decode "* | *" stages "* | *" entropy "* | *" form "* | *" peers "*) ;; *) return ;; esac
     { scripts/deps.sh demo && ${MAKE:-make} --no-print-directory build/tests/libdecode.so &&
         build_stages; } || echo "bench: no decoder: that part will be left out" >&2
 }
@@ -44,13 +45,16 @@ prepare_decode() {
 build_stages() {
     local each wraps=
     for each in jpeg_start_decompress stk_jpeg_header stk_jpeg_start stk_jpeg_stop stk_taps_make \
-        stk_emit_line stk_entropy_parse stk_entropy_play stk_units_start; do
+        stk_emit_line stk_entropy_parse stk_entropy_play stk_units_start \
+        stk_jpeg_header_of_form stk_make_of_scan stk_unpacker_read stk_form_player_start; do
         wraps="$wraps -Wl,--wrap=$each"
     done
     # shellcheck disable=SC2086  # one word per flag
     $cc $flags bench/stages.c build/libstokerdecode.a $wraps -l:libjpeg.a -lm -o $out/stages
     # shellcheck disable=SC2086
     $cc $flags bench/entropy.c build/libstokerdecode.a -l:libjpeg.a -o $out/entropy
+    # shellcheck disable=SC2086
+    $cc $flags bench/form.c build/libstokerdecode.a -l:libjpeg.a -lm -o $out/form
 }
 
 if [ "${1:-}" != --inside ]; then

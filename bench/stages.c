@@ -2,7 +2,9 @@
  * Where the time of a decoded photograph goes: each stage without those inside of it, in
  * nanoseconds.
  *
- *     stages LIST       a line of LIST: a file, the crop, the size, the window (left top right
+ *     stages LIST [keep|form]
+ *
+ *                       a line of LIST: a file, the crop, the size, the window (left top right
  *                       bottom; width height; left top right bottom), 1 for normalised floats
  *
  * Linked with decode/ itself. Its own functions are met by the linker's --wrap; libjpeg's stages
@@ -13,15 +15,17 @@
  * two by themselves are libjpeg's.
  */
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#define PROGRAM "stages"
+#include "bench/common.h"
 
 #include "decode/decode.h"
 #include "decode/decoder.h"
 #include "decode/emit.h"
 #include "decode/entropy/entropy.h"
+#include "decode/form/make.h"
+#include "decode/form/player.h"
 #include "decode/jpeg.h"
 #include "decode/taps.h"
 #include "decode/units.h"
@@ -34,6 +38,8 @@
     X(HEADER, "header")                                                                            \
     X(START, "tables and buffers")                                                                 \
     X(HUFFMAN, "Huffman")                                                                          \
+    X(MAKING, "making the form")                                                                   \
+    X(PLANES, "planes of the form")                                                                \
     X(COEFFICIENTS, "coefficients")                                                                \
     X(IDCT, "IDCT")                                                                                \
     X(UPSAMPLING, "upsampling")                                                                    \
@@ -50,9 +56,11 @@
 enum stage { STAGES(NUMBER) COUNT };
 static const char *const names[] = {STAGES(TEXT)};
 
+/* What is decoded: files, files of which forms are made, or forms. */
+static enum { FROM_FILE, KEEPING, FROM_FORM } way;
+
 struct photo {
-    void *bytes;
-    size_t size;
+    struct file file;
     struct stk_plan plan;
     struct stk_target target;
 };
@@ -60,12 +68,6 @@ struct photo {
 static struct photo photos[PHOTOS];
 static size_t photo_count;
 static float table[3 * 256];
-
-static __attribute__((noreturn)) void fail(const char *what, const char *path)
-{
-    fprintf(stderr, "stages: %s %s\n", what, path);
-    exit(1);
-}
 
 /* ---- clocks: the time since the last change belongs to the stage that was entered then ---- */
 
@@ -254,6 +256,17 @@ WRAP(START, int, stk_jpeg_start,
 WRAP(HUFFMAN, bool, stk_entropy_parse,
      (struct stk_entropy * entropy, const struct jpeg_decompress_struct *cinfo, uint32_t lines),
      (entropy, cinfo, lines))
+WRAP(HEADER, int, stk_jpeg_header_of_form,
+     (struct stk_jpeg * jpeg, const void *data, size_t bytes, struct stk_jpeg_info *info),
+     (jpeg, data, bytes, info))
+WRAP(MAKING, bool, stk_make_of_scan,
+     (struct stk_packer * packer, struct stk_form_view *view,
+      const struct stk_coefficients *coefficients, const struct jpeg_decompress_struct *cinfo,
+      struct stk_form *out),
+     (packer, view, coefficients, cinfo, out))
+WRAP(PLANES, int, stk_unpacker_read,
+     (struct stk_unpacker * unpacker, const uint8_t *begin, const uint8_t *end),
+     (unpacker, begin, end))
 WRAP(TAPS, int, stk_taps_make,
      (struct stk_decoder * decoder, enum stk_scratch scratch, uint32_t block,
       const struct stk_axis *axis, struct stk_axis_taps *out),
@@ -268,6 +281,21 @@ void __wrap_stk_entropy_play(struct stk_entropy *entropy, j_decompress_ptr cinfo
     if (clocks.on) {
         clock_mcus(cinfo, COEFFICIENTS);
     }
+}
+
+bool __real_stk_form_player_start(struct stk_form_player *player, const struct stk_form_view *view,
+                                  j_decompress_ptr cinfo);
+bool __wrap_stk_form_player_start(struct stk_form_player *player, const struct stk_form_view *view,
+                                  j_decompress_ptr cinfo);
+
+bool __wrap_stk_form_player_start(struct stk_form_player *player, const struct stk_form_view *view,
+                                  j_decompress_ptr cinfo)
+{
+    bool result = __real_stk_form_player_start(player, view, cinfo);
+    if (clocks.on && result) {
+        clock_mcus(cinfo, COEFFICIENTS);
+    }
+    return result;
 }
 
 void __real_stk_units_start(struct stk_units *units, const struct stk_producer *producer,
@@ -342,19 +370,30 @@ static void colour(uint8_t *out, const struct stk_line *line)
 
 /* ---- photographs ---- */
 
-static void read_file(struct photo *photo, const char *path)
+/* The form of a file, in the place of its bytes. */
+static struct file form_of(const struct file *file)
 {
-    FILE *file = fopen(path, "rb");
-    if (file == NULL || fseek(file, 0, SEEK_END) != 0) {
-        fail("cannot read", path);
+    struct stk_jpeg_info info;
+    struct stk_form form = {NULL, 0};
+    struct stk_decoder *decoder = stk_decoder_new();
+    stk_decode_probe(decoder, file->bytes, file->size, &info);
+    struct stk_plan plan = {.crop = {0, 0, (int32_t)info.width, (int32_t)info.height},
+                            .width = info.width,
+                            .height = info.height,
+                            .box = {0, 0, (float)info.width, (float)info.height},
+                            .channels = 3};
+    struct stk_target target = {.row_bytes = 3 * (size_t)info.width,
+                                .bytes = 3 * (size_t)info.width * info.height};
+    target.data = malloc(target.bytes);
+    stk_decode_keep(decoder, file->bytes, file->size, &plan, &target, &form);
+    struct file kept = {malloc(form.bytes), form.bytes};
+    if (form.bytes == 0 || kept.bytes == NULL) {
+        fail("cannot make", "a form");
     }
-    photo->size = (size_t)ftell(file);
-    photo->bytes = malloc(photo->size);
-    rewind(file);
-    if (photo->bytes == NULL || fread(photo->bytes, 1, photo->size, file) != photo->size) {
-        fail("cannot read", path);
-    }
-    fclose(file);
+    memcpy(kept.bytes, form.data, form.bytes);
+    free(target.data);
+    stk_decoder_free(decoder);
+    return kept;
 }
 
 static void aim(struct photo *photo, bool floats)
@@ -394,7 +433,10 @@ static bool read_photo(FILE *list, struct photo *photo)
     photo->plan.order = STK_ORDER_SHRINK_VERTICAL;
     photo->plan.channels = 3;
     photo->plan.table = table;
-    read_file(photo, path);
+    photo->file = read_file(path);
+    if (way == FROM_FORM) {
+        photo->file = form_of(&photo->file);
+    }
     aim(photo, floats != 0);
     return true;
 }
@@ -417,11 +459,27 @@ static void read_list(const char *path)
 
 /* ---- measuring ---- */
 
+static int decode(struct stk_decoder *decoder, const struct photo *photo)
+{
+    struct stk_form form;
+    const struct file *file = &photo->file;
+    const struct stk_plan *plan = &photo->plan;
+    const struct stk_target *target = &photo->target;
+    switch (way) {
+    case FROM_FORM:
+        return stk_decode_form(decoder, file->bytes, file->size, plan, target);
+    case KEEPING:
+        return stk_decode_keep(decoder, file->bytes, file->size, plan, target, &form);
+    default:
+        return stk_decode(decoder, file->bytes, file->size, plan, target);
+    }
+}
+
 static void decode_all(struct stk_decoder *decoder)
 {
     for (size_t i = 0; i < photo_count; i++) {
         struct photo *photo = &photos[i];
-        if (stk_decode(decoder, photo->bytes, photo->size, &photo->plan, &photo->target) != 0) {
+        if (decode(decoder, photo) != 0) {
             fail("cannot decode", "a photograph");
         }
     }
@@ -468,8 +526,11 @@ int main(int argument_count, char **arguments)
 {
     static double whole[PASSES], ns[PASSES][COUNT];
     struct stk_decoder *decoder = stk_decoder_new();
-    if (argument_count != 2 || decoder == NULL) {
-        fail("usage: stages", "LIST");
+    if (argument_count < 2 || argument_count > 3 || decoder == NULL) {
+        fail("usage: stages", "LIST [keep|form]");
+    }
+    if (argument_count == 3) {
+        way = strcmp(arguments[2], "form") == 0 ? FROM_FORM : KEEPING;
     }
     read_list(arguments[1]);
     measure_clocks();

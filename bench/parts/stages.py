@@ -16,12 +16,16 @@ from peers.company import VENV, python_of_main
 KILOBYTES, PIXELS = 75, (500, 375)
 STARTS = 5
 PROGRAM = os.path.join(ground.OUT, "stages")
-# Name, what is done, are they floats, who parses the entropy-coded data.
+# Name, what is done, are they floats, where the coefficients come from: "" our own parser.
 JOBS = (("decode", "decode", 0, ""), ("crop", "RandomResizedCrop(224)", 0, ""),
         ("center", "Resize(256), CenterCrop(224)", 0, ""),
         ("tensor", "RandomResizedCrop(224), to normalised float", 1, ""),
         ("decode-libjpeg", "decode", 0, "libjpeg"),
-        ("crop-libjpeg", "RandomResizedCrop(224)", 0, "libjpeg"))
+        ("crop-libjpeg", "RandomResizedCrop(224)", 0, "libjpeg"),
+        ("decode-keep", "decode", 0, "keep"), ("decode-form", "decode", 0, "form"),
+        ("crop-form", "RandomResizedCrop(224)", 0, "form"))
+FROM = {"": "", "libjpeg": ", Huffman by libjpeg-turbo", "keep": ", making the form",
+        "form": ", from the form"}
 
 
 # ---- stages of the library ----
@@ -45,9 +49,11 @@ def measure_stages(lists):
     """For each job: stage -> starts, each of passes of microseconds per photograph."""
     found = {name: {} for name in lists}
     for _ in range(times(STARTS)):
-        for name, (path, entropy) in lists.items():
+        for name, (path, source) in lists.items():
+            entropy = source if source == "libjpeg" else ""
             environment = dict(ground.bare_environment(), STOKER_ENTROPY=entropy)
-            for line in ground.run([PROGRAM, path], environment).splitlines():
+            command = [PROGRAM, path] + ([source] if source in ("keep", "form") else [])
+            for line in ground.run(command, environment).splitlines():
                 stage, _, values = line.partition(":")
                 found[name].setdefault(stage, []).append(
                     [float(value) / 1e3 for value in values.split()])
@@ -56,7 +62,7 @@ def measure_stages(lists):
 
 def stage_table(found):
     heads = ["stage, us a photograph of %d KB" % KILOBYTES] + [
-        what + (", Huffman by libjpeg-turbo" if entropy else "") for _, what, _, entropy in JOBS]
+        what + FROM[source] for _, what, _, source in JOBS]
     rows = [[stage] + [found[name][stage] for name, *_ in JOBS] for stage in found["decode"]]
     return {"heads": heads, "rows": rows}
 
@@ -106,8 +112,8 @@ def measure():
     ground.one_core()
     table = Table("stages")
     with ground.scratch() as directory:
-        lists = {name: (write_list(directory, name, what, floats), entropy)
-                 for name, what, floats, entropy in JOBS}
+        lists = {name: (write_list(directory, name, what, floats), source)
+                 for name, what, floats, source in JOBS}
         table.grids.append(in_figures(stage_table(measure_stages(lists))))
     if VENV:
         table.grids.append(in_figures(step_table(measure_steps())))
