@@ -55,8 +55,8 @@ def data_set(origin):
 def epochs(jobs, programs):
     """epochs(directory, how many, ...): what each said; `between` is called before each but the
     first."""
-    def run(directory, count, between=lambda number: None, **options):
-        program = [sys.executable, "-B", programs / "decoding.py", directory, count, "wait"]
+    def run(directory, count, between=lambda number: None, words=(), **options):
+        program = [sys.executable, "-B", programs / "decoding.py", directory, count, "wait", *words]
         options.setdefault("path", directory)
         env = {"STOKER_MIN_AGE": str(AGE / 2), **options.pop("env", {})}
         with contextlib.ExitStack() as stack:
@@ -96,14 +96,15 @@ def test_a_later_epoch_reads_nothing_of_the_origin(epochs, origin, data_set, scr
     assert opened == (COUNT if largest == READ else 0)
 
 
-def test_by_default_in_memory(epochs, data_set):
+@pytest.mark.parametrize("words", [(), ("bytes",)])
+def test_by_default_in_memory(epochs, data_set, words):
     """Kept at the second touch, when it is known what the files leave; the first asks for room."""
     _, mount, right = data_set
-    told = epochs(mount, 4, tier=TIER)
+    told = epochs(mount, 4, tier=TIER, words=words)
     assert all(each["digests"] == right for each in told)
     assert told[0]["forms"] == 0 and told[0]["from_forms"] == 0
     assert sum(each["forms"] for each in told[1:3]) == COUNT and told[1]["forms"] > 0
-    assert told[3]["unread"] == COUNT
+    assert told[3]["from_forms"] == COUNT and told[3]["unread"] == (0 if words else COUNT)
 
 
 # ---- which version is decoded ----
