@@ -54,6 +54,8 @@ build_stages() {
     # shellcheck disable=SC2086
     $cc $flags bench/entropy.c build/libstokerdecode.a -l:libjpeg.a -o $out/entropy
     # shellcheck disable=SC2086
+    $cc $flags bench/symbols.c -l:libjpeg.a -o $out/symbols
+    # shellcheck disable=SC2086
     $cc $flags bench/form.c build/libstokerdecode.a -l:libjpeg.a -lm -o $out/form
 }
 

@@ -16,6 +16,7 @@ from peers.company import VENV, python_of_main
 KILOBYTES, PIXELS = 75, (500, 375)
 STARTS = 5
 PROGRAM = os.path.join(ground.OUT, "stages")
+SYMBOLS = os.path.join(ground.OUT, "symbols")
 # Name, what is done, are they floats, where the coefficients come from: "" our own parser.
 JOBS = (("decode", "decode", 0, ""), ("crop", "RandomResizedCrop(224)", 0, ""),
         ("center", "Resize(256), CenterCrop(224)", 0, ""),
@@ -26,6 +27,10 @@ JOBS = (("decode", "decode", 0, ""), ("crop", "RandomResizedCrop(224)", 0, ""),
         ("crop-form", "RandomResizedCrop(224)", 0, "form"))
 FROM = {"": "", "libjpeg": ", Huffman by libjpeg-turbo", "keep": ", making the form",
         "form": ", from the form"}
+# Of whole decodes: what a stage's time is divided by.
+EACH = (("Huffman", "symbols"), ("making the form", "blocks"), ("planes of the form", "blocks"),
+        ("coefficients", "blocks"), ("IDCT", "blocks"), ("upsampling", "pixels"),
+        ("colour", "pixels"), ("upsampling and colour", "pixels"))
 
 
 # ---- stages of the library ----
@@ -64,6 +69,28 @@ def stage_table(found):
     heads = ["stage, us a photograph of %d KB" % KILOBYTES] + [
         what + FROM[source] for _, what, _, source in JOBS]
     rows = [[stage] + [found[name][stage] for name, *_ in JOBS] for stage in found["decode"]]
+    return {"heads": heads, "rows": rows}
+
+
+def measure_symbols():
+    folder = os.path.join(ground.OUT, "photographs-%d" % KILOBYTES)
+    files = [os.path.join(folder, file) for file in sorted(os.listdir(folder))]
+    lines = ground.run([SYMBOLS, *files]).splitlines()
+    return {name: float(value) for name, _, value in (line.partition(":") for line in lines)}
+
+
+def cycle_table(found, counts):
+    """The stages of whole decodes, in cycles for each symbol, block or pixel."""
+    jobs = [(name, source) for name, what, _, source in JOBS if what == "decode"]
+    heads = ["stage, cycles of a processor with %.2f GHz" % counts["GHz"]]
+    heads += ["decode" + FROM[source] for _, source in jobs]
+    rows = []
+    for stage, unit in EACH:
+        each = 1e3 * counts["GHz"] / counts[unit]
+        row = [[[value * each for value in start] for start in found[name][stage]]
+               for name, _ in jobs]
+        if any(value for starts in row for start in starts for value in start):
+            rows.append(["%s, a %s" % (stage, unit[:-1])] + row)
     return {"heads": heads, "rows": rows}
 
 
@@ -114,7 +141,10 @@ def measure():
     with ground.scratch() as directory:
         lists = {name: (write_list(directory, name, what, floats), source)
                  for name, what, floats, source in JOBS}
-        table.grids.append(in_figures(stage_table(measure_stages(lists))))
+        found, counts = measure_stages(lists), measure_symbols()
+    table.grids += [in_figures(stage_table(found)), in_figures(cycle_table(found, counts))]
+    table.note("A photograph of %d KB has %.0f symbols, %.0f blocks and %.0f pixels."
+               % (KILOBYTES, counts["symbols"], counts["blocks"], counts["pixels"]))
     if VENV:
         table.grids.append(in_figures(step_table(measure_steps())))
     else:
