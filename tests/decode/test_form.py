@@ -46,6 +46,29 @@ def crops_of(size, seed, count=6):
     return [cases.random_crop(rng, size) for _ in range(count)]
 
 
+def groups_of(form):
+    """(where the index is, where the groups are, each group's bytes)"""
+    header, setup, count = struct.unpack_from("<III", form, AT_HEADER)
+    index = 64 + header + setup
+    at = index + 4 * count
+    ends = struct.unpack_from("<%dI" % count, form, index)
+    return index, at, [form[at + begin:at + end] for begin, end in zip((0,) + ends, ends)]
+
+
+def with_groups(form, groups):
+    """The same form with these in the place of its own."""
+    index, _, own = groups_of(form)
+    assert len(groups) == len(own)
+    ends = [sum(map(len, groups[:number + 1])) for number in range(len(groups))]
+    return with_size(form[:index] + struct.pack("<%dI" % len(ends), *ends) + b"".join(groups) +
+                     bytes(8))
+
+
+def with_size(form):
+    """So that the rest is looked at."""
+    return form[:AT_BYTES] + struct.pack("<Q", len(form)) + form[AT_BYTES + 8:]
+
+
 # ---- sound files ----
 
 @pytest.mark.parametrize("sampling", SAMPLINGS + ("mixed b", "mixed c", "mixed f"))
@@ -109,19 +132,16 @@ def test_sizes_at_the_edges(size, sampling, coding):
 def test_a_region_touches_only_its_own_groups():
     """All others may be anything."""
     size = 160, 320
-    form = bytearray(check(cases.encode(soft_noise(size, 3), kind_of("4:2:0")), size))
-    header, setup, count = struct.unpack_from("<III", form, AT_HEADER)
-    index = 64 + header + setup
-    ends = struct.unpack_from("<%dI" % count, form, index)
-    assert count == 10
-    for number, (begin, end) in enumerate(zip((0,) + ends, ends)):
-        if number not in (3, 4):
-            form[index + 4 * count + begin:index + 4 * count + end] = b"\xff" * (end - begin)
+    form = check(cases.encode(soft_noise(size, 3), kind_of("4:2:0")), size)
+    groups = groups_of(form)[2]
+    assert len(groups) == 10
+    form = with_groups(form, [group if number in (3, 4) else b"\xff" * len(group)
+                              for number, group in enumerate(groups)])
     plan = decoder.plan_for(size, (0, 112, 160, 144))
     whole = cases.encode(soft_noise(size, 3), kind_of("4:2:0"))
     for one in KERNELS.values():
-        assert one.decode_form(bytes(form), plan) == LIBJPEG.decode(whole, plan)
-        assert one.decode_form(bytes(form), decoder.plan_for(size))[0] == decoder.CORRUPT
+        assert one.decode_form(form, plan) == LIBJPEG.decode(whole, plan)
+        assert one.decode_form(form, decoder.plan_for(size))[0] == decoder.CORRUPT
 
 
 def test_the_form_is_the_same_whatever_is_decoded():
@@ -199,11 +219,6 @@ def small_forms():
     return found
 
 
-def with_size(form):
-    """So that the rest is looked at."""
-    return form[:AT_BYTES] + struct.pack("<Q", len(form)) + form[AT_BYTES + 8:]
-
-
 @pytest.mark.parametrize("seed", range(4))
 def test_damaged_forms(seed):
     rng = random.Random(seed)
@@ -232,6 +247,35 @@ def test_forms_that_are_cut_or_longer():
                 assert ONE.decode_form(with_size(cut), plan)[0] == decoder.CORRUPT
         assert ONE.decode_form(form + b"\0", plan)[0] == decoder.CORRUPT
         assert ONE.decode_form(form, plan)[0] == decoder.OK, "and it works on"
+
+
+def test_groups_that_are_longer_or_shorter_than_what_is_in_them():
+    for size, form in small_forms():
+        groups = groups_of(form)[2]
+        plan = decoder.plan_for(size)
+        assert with_groups(form, groups) == form
+        for number in range(len(groups)):
+            before, group, after = groups[:number], groups[number], groups[number + 1:]
+            for other in (group + b"\0", group[:-1], b"", group[:len(group) // 2], group * 2):
+                changed = with_groups(form, before + [other] + after)
+                for one in KERNELS.values():
+                    assert one.decode_form(changed, plan)[0] == decoder.CORRUPT
+        # One byte less and one more: each for itself is sound in length, as far as the head knows.
+        for first, second in zip(range(len(groups)), range(1, len(groups))):
+            moved = groups[:first] + [groups[first] + groups[second][:1], groups[second][1:]] + \
+                groups[second + 1:]
+            assert ONE.decode_form(with_groups(form, moved), plan)[0] == decoder.CORRUPT
+
+
+def test_an_index_that_runs_backwards_or_away():
+    size, form = small_forms()[0]
+    index, _, groups = groups_of(form)
+    assert len(groups) > 1
+    for end in (0, 2 ** 32 - 1, 2 ** 31, len(form)):
+        for number in range(len(groups)):
+            lying = bytearray(form)
+            lying[index + 4 * number:index + 4 * number + 4] = struct.pack("<I", end)
+            assert ONE.decode_form(bytes(lying), decoder.plan_for(size))[0] == decoder.CORRUPT
 
 
 def test_other_versions():
