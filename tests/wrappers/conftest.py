@@ -80,7 +80,8 @@ def ask(environment):
         done = subprocess.run(
             [sys.executable, "-B", str(HERE / "programs" / program), *map(str, arguments)],
             env={**environment, **(env or {}), "HOOK": "1" if hooked else "0"}, text=True,
-            timeout=timeout, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            timeout=timeout, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE)
         assert done.returncode == 0, done.stderr[-4000:]
         lines = [json.loads(line) for line in done.stdout.splitlines()]
         assert lines and lines[-1][0] == "counts", done.stdout[-1000:]

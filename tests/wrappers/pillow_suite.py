@@ -71,8 +71,8 @@ def compare(plain, way, tree, names, store=""):
         print(f"{name}: {before} without, {after} {way}")
     passed = sum(outcome == "passed" for outcome in plain.values())
     print(f"Pillow {PIL.__version__}: {len(plain)} tests, {passed} pass without the hook; {way}: "
-          f"{len(different)} differ; {counts['images']} images decoded, {counts['from_forms']} from "
-          f"forms, {counts['unread']} unread")
+          f"{len(different)} differ; {counts['images']} images decoded, "
+          f"{counts['from_forms']} from forms, {counts['unread']} unread")
     record("Pillow under the hook", "its own tests" + (", with a store" if store else ""),
            PIL.__version__, f"{len(plain)} tests",
            "same" if not different else f"{len(different)} differ")

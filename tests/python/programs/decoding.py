@@ -1,6 +1,6 @@
 """Decodes the JPEGs below a directory, epoch after epoch: decoding.py DIRECTORY EPOCHS [wait
-[bytes]]. Says for each epoch, as JSON, a digest of each image and what was counted; with `wait` each
-epoch but the first waits for a line; with `bytes` Pillow gets no file."""
+[bytes]]. Says for each epoch, as JSON, a digest of each image and what was counted; with `wait`
+each epoch but the first waits for a line; with `bytes` Pillow gets no file."""
 
 import hashlib
 import io

@@ -90,8 +90,8 @@ def _flaw(image, info):
 
 
 def _read(file, block):
-    """(the source, what the decoder says of it), or None for what is better read by Pillow. The file
-    is left anywhere: _leave() positions it, or Pillow begins anew."""
+    """(the source, what the decoder says of it), or None for what is better read by Pillow. The
+    file is left anywhere: _leave() positions it, or Pillow begins anew."""
     kind = type(file)
     if kind is io.BytesIO:
         file.seek(0)
