@@ -131,6 +131,8 @@ struct stk_form {
     const void *data;
     size_t bytes;
 };
+/* Of its layout. Who keeps forms keeps those of each version apart. */
+#define STK_FORM_VERSION 1
 
 /*
  * As stk_decode(); besides, makes the file's form where it has one, else out->bytes is 0, which is

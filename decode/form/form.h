@@ -13,7 +13,6 @@
 
 #include "decode/decode.h"
 
-#define STK_FORM_VERSION 1
 /* Zeros at the end: so far behind what is meant bytes may be read. */
 #define STK_FORM_SLACK 8
 /* MCU rows of a group. */

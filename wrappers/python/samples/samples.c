@@ -153,15 +153,16 @@ static PyObject *samples_counts(PyObject *module, PyObject *capsule)
                          counts.refused, counts.damaged, stk_store_used_bytes(store));
 }
 
-/* key(data): the 16 bytes that stand for it. */
+/* key(data, seed = 0): the 16 bytes that stand for it. */
 static PyObject *samples_key(PyObject *module, PyObject *arguments)
 {
     (void)module;
     Py_buffer data;
-    if (!PyArg_ParseTuple(arguments, "y*", &data)) {
+    unsigned long long seed = 0;
+    if (!PyArg_ParseTuple(arguments, "y*|K", &data, &seed)) {
         return NULL;
     }
-    struct stk_hash128 key = stk_hash_128(data.buf, (size_t)data.len, 0);
+    struct stk_hash128 key = stk_hash_128(data.buf, (size_t)data.len, seed);
     PyBuffer_Release(&data);
     return PyBytes_FromStringAndSize((const char *)&key, KEY_BYTES);
 }

@@ -38,8 +38,9 @@ class Store:
         """For what is decoded in this process from now on."""
         return _core.attach(self._core.api, self._handle)
 
-    def key(self, data):
-        return self._core.key(data)
+    def key(self, data, seed=0):
+        """A form's seed is its version."""
+        return self._core.key(data, seed)
 
     def get(self, key):
         """A read-only memoryview that may be kept, or None."""
