@@ -2,8 +2,8 @@
 # Measures Stoker against its peers, and prints a table. `make bench` calls it.
 #
 #     bench/run.sh [PART...]      hit, stat, uncovered, miss, outside, epochs, first, decode, stages,
-#                                 entropy, form, memory; all of these without; and peers: see
-#                                 make bench-peers
+#                                 entropy, form, memory, samples; all of these without; and peers:
+#                                 see make bench-peers
 #
 # As root it works in a mount namespace of its own, with an empty /dev/shm, so that no other cache is
 # touched and nothing is left behind. Figures go to build/bench/PART.json, data sets stay there for
@@ -23,6 +23,8 @@ build() {
         $cc $flags bench/loop.c -o $out/loop
         $cc $flags bench/spawn.c -o $out/spawn
         $cc $flags bench/breakdown.c build/obj/cache/*.o build/obj/base/*.o -o $out/breakdown
+        $cc $flags bench/samples.c build/obj/store/*.o build/obj/base/*.o -llmdb -pthread \
+            -o $out/samples || rm -f $out/samples
         echo | $cc -shared -x c - -o $out/empty.so
     }
 }

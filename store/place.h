@@ -1,8 +1,8 @@
 /*
  * Where a store lies: DIRECTORY/pid-NUMBER-BOOT. Process numbers must mean the same to all who use
  * one (LMDB asks by number whether a reader lives), so each pid namespace has its own; and what an
- * unclean end of the machine left, is never read: nothing is synced. What a namespace has left that is
- * gone, such as a container's, is removed when nobody has opened it for an hour.
+ * unclean end of the machine left, is never read: nothing is synced. What a namespace has left that
+ * is gone, such as a container's, is removed when nobody has opened it for an hour.
  */
 #ifndef STK_STORE_PLACE_H
 #define STK_STORE_PLACE_H

@@ -256,8 +256,8 @@ START_TEST(a_map_that_is_used_up)
     stk_store_set_budget(store, 1024 * MB);
     ck_assert(!stk_store_admits(store, 40 * MB));
     unsigned number = 1;
-    while (put(number)) {
-        number++;
+    for (; stk_store_admits(store, bytes_of(number)); number++) {
+        ck_assert(put(number));
     }
     ck_assert_uint_gt(number, 40); /* beyond the first budget */
     ck_assert_uint_lt(stk_store_used_bytes(store), 24 * MB);
@@ -265,6 +265,7 @@ START_TEST(a_map_that_is_used_up)
         ck_assert(has(i));
     }
     ck_assert(!put(number) && !stk_store_admits(store, 1));
+    number++;
     pid_t pid = fork(); /* another, with more addresses */
     if (pid == 0) {
         limit.rlim_cur = RLIM_INFINITY;
@@ -377,6 +378,8 @@ START_TEST(links)
     ck_assert(link_to(1, 2) && link_to(3, 3));
     ck_assert_uint_eq(follow(1), 2); /* aside */
     ck_assert_uint_eq(follow(3), 3);
+    ck_assert(link_to(3, 5));
+    ck_assert_uint_eq(follow(3), 5);
     ck_assert(stk_store_flush(store));
     ck_assert_uint_eq(follow(1), 2);
     ck_assert(link_to(1, 4));
