@@ -328,9 +328,9 @@ static const struct {
     int factors[4];
     bool known;
 } samplings[] = {
-    {{1, 1, 1, 1}, true},  {{2, 1, 1, 1}, true},  {{2, 2, 1, 1}, true}, {{1, 2, 1, 1}, false},
-    {{4, 1, 1, 1}, false}, {{4, 1, 2, 1}, true},  {{2, 2, 1, 2}, true}, {{2, 2, 2, 1}, false},
-    {{1, 2, 1, 2}, true},  {{1, 4, 1, 2}, false},
+    {{1, 1, 1, 1}, true},  {{2, 1, 1, 1}, true},  {{2, 2, 1, 1}, true},  {{1, 2, 1, 1}, false},
+    {{4, 1, 1, 1}, false}, {{4, 1, 2, 1}, true},  {{2, 2, 1, 2}, true},  {{2, 2, 2, 1}, false},
+    {{1, 2, 1, 2}, true},  {{1, 4, 1, 2}, false}, {{3, 1, 1, 1}, false}, {{3, 2, 1, 1}, false},
 };
 
 static void test_images(unsigned widths)
