@@ -192,6 +192,18 @@ def test_files_that_have_none():
     assert ONE.keep(whole[:-2], plan)[0::2] == (decoder.CORRUPT, b"")
 
 
+def test_damage_behind_a_region_costs_only_the_form():
+    size = 160, 320
+    data = cases.encode(soft_noise(size, 3), kind_of("4:2:0"))
+    damaged = data[:-40] + data[-2:]
+    plan = decoder.plan_for(size, (0, 0, 160, 100))
+    for one in KERNELS.values():
+        result, pixels, form = one.keep(damaged, plan)
+        assert (result, pixels, form) == one.decode(data, plan) + (b"",)
+        assert one.keep(damaged, decoder.plan_for(size))[0::2] == (decoder.CORRUPT, b"")
+        assert one.keep(data, plan) == one.decode(data, plan) + (form_of(data, size),)
+
+
 def test_jfif_and_adobe_segments_decide_about_colours():
     """Also where the header is made up."""
     size = 50, 40
