@@ -1,6 +1,8 @@
 /* The inverse DCT of two blocks at once, one in each half of a register. */
 #include "decode/kernels/x86_64/avx2.h"
 
+#include <string.h>
+
 typedef __m256i vector;
 #define V(name) _mm256_##name
 
@@ -100,7 +102,9 @@ INLINE bool flat(uint8_t *const *rows, size_t at, unsigned count, const int16_t 
                  uint16_t factor)
 {
     const __m128i spread = _mm_setr_epi8(0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1);
-    __m128i values = _mm_loadu_si32(dc);
+    int32_t both;
+    memcpy(&both, dc, sizeof both);
+    __m128i values = _mm_cvtsi32_si128(both);
     values = _mm_mullo_epi16(values, _mm_set1_epi16((int16_t)factor));
     if (is_wild(_mm256_zextsi128_si256(values))) {
         return false;
