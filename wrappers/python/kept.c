@@ -34,10 +34,11 @@ int kept_decode_form(struct stk_decoder *decoder, const struct stk_store_value *
                      uint64_t file_bytes, const struct stk_plan *plan,
                      const struct stk_target *target)
 {
-    int64_t start = stk_sys_clock_ns(CLOCK_MONOTONIC);
+    int64_t start = stk_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     int status = stk_decode_form(decoder, form->data, form->bytes, plan, target);
     if (status == STK_DECODE_OK) {
-        count_more(STK_TALLY_FORM_NS, (uint64_t)(stk_sys_clock_ns(CLOCK_MONOTONIC) - start));
+        count_more(STK_TALLY_FORM_NS,
+                   (uint64_t)(stk_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID) - start));
         count_more(STK_TALLY_FORM_JPEG_BYTES, file_bytes);
         count_more(STK_TALLY_FROM_FORMS, 1);
     }
@@ -49,11 +50,12 @@ static int decode_bytes(struct stk_decoder *decoder, const void *bytes, size_t s
                         const struct stk_plan *plan, const struct stk_target *target,
                         struct stk_form *form)
 {
-    int64_t start = stk_sys_clock_ns(CLOCK_MONOTONIC);
+    int64_t start = stk_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     int status = form != NULL ? stk_decode_keep(decoder, bytes, size, plan, target, form)
                               : stk_decode(decoder, bytes, size, plan, target);
     if (status == STK_DECODE_OK) {
-        count_more(STK_TALLY_JPEG_NS, (uint64_t)(stk_sys_clock_ns(CLOCK_MONOTONIC) - start));
+        count_more(STK_TALLY_JPEG_NS,
+                   (uint64_t)(stk_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID) - start));
         count_more(STK_TALLY_JPEG_BYTES, size);
     }
     return status;
