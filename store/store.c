@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/samples.h"
+#include "store/aside.h"
 #include "store/env.h"
 #include "store/gate.h"
 #include "store/place.h"
@@ -21,30 +22,11 @@
 #define MADV_WIPEONFORK 18
 #endif
 
-/* Before each value; what follows begins at a multiple of 64 bytes, LMDB's own 16 before it. */
-struct head {
-    uint64_t check; /* of the value, with its key */
-    uint64_t bytes;
-    uint64_t spare[4];
-};
-
-/* A value that waits for its turn. */
-struct aside {
-    struct aside *next;
-    struct stk_hash128 key;
-    struct head head;
-    unsigned char body[];
-};
-
 #define FIRST_GRANT_MS   50
 #define ASK_BEFORE_BYTES (256u << 10)
 
 /* So many links are written together, if no value comes before. */
 #define LINKS_AT_ONCE 64
-
-struct link {
-    struct stk_hash128 from, to;
-};
 
 /* What belongs to one process. Lies in a page that a fork leaves to the child full of zeros: an
  * unlocked mutex, an environment not opened yet, nothing kept aside. */
@@ -54,10 +36,7 @@ struct mine {
     bool tried;         /* to open it */
     _Atomic bool asked; /* for a first grant */
     _Atomic bool full;
-    struct aside *aside;
-    size_t aside_bytes;
-    _Atomic unsigned links_aside;
-    struct link links[STK_STORE_ASIDE_LINKS];
+    struct stk_aside aside;
     _Atomic uint64_t gets, hits, puts, bytes, refused, damaged;
 };
 
@@ -226,7 +205,7 @@ static uint64_t check_of(struct stk_hash128 key, const void *data, size_t bytes)
 static bool is_whole(struct stk_hash128 key, const void *found, size_t found_bytes,
                      struct stk_store_value *out)
 {
-    struct head head;
+    struct stk_head head;
     if (found_bytes < sizeof head) {
         return false;
     }
@@ -255,25 +234,13 @@ bool stk_store_get(struct stk_store *store, struct stk_hash128 key, struct stk_s
     return true;
 }
 
-/* The one that waits to be written, under the lock. */
-static struct link *find_aside(struct mine *mine, struct stk_hash128 from)
-{
-    for (unsigned i = 0; i < mine->links_aside; i++) {
-        struct link *link = &mine->links[i];
-        if (link->from.low == from.low && link->from.high == from.high) {
-            return link;
-        }
-    }
-    return NULL;
-}
-
 /* Does not wait for a thread that is writing. */
 static bool follow_aside(struct mine *mine, struct stk_hash128 from, struct stk_hash128 *to)
 {
-    if (atomic_load(&mine->links_aside) == 0 || pthread_mutex_trylock(&mine->lock) != 0) {
+    if (atomic_load(&mine->aside.link_count) == 0 || pthread_mutex_trylock(&mine->lock) != 0) {
         return false;
     }
-    const struct link *link = find_aside(mine, from);
+    const struct stk_aside_link *link = stk_aside_find_link(&mine->aside, from);
     if (link != NULL) {
         *to = link->to;
     }
@@ -289,61 +256,21 @@ bool stk_store_follow(struct stk_store *store, struct stk_hash128 from, struct s
 
 /* ---- writing, under the lock ---- */
 
-static bool is_aside(const struct mine *mine, struct stk_hash128 key)
-{
-    for (const struct aside *one = mine->aside; one != NULL; one = one->next) {
-        if (one->key.low == key.low && one->key.high == key.high) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool keep_aside(struct mine *mine, const struct aside *named, const void *data)
-{
-    size_t bytes = named->head.bytes;
-    if (mine->aside_bytes + bytes > STK_STORE_ASIDE_BYTES || mine->aside_bytes + bytes < bytes) {
-        return false;
-    }
-    struct aside *one = malloc(sizeof *one + bytes);
-    if (one == NULL) {
-        return false;
-    }
-    *one = (struct aside){.next = mine->aside, .key = named->key, .head = named->head};
-    memcpy(one->body, data, bytes);
-    mine->aside = one;
-    mine->aside_bytes += bytes;
-    return true;
-}
-
-static void drop_aside(struct mine *mine, _Atomic uint64_t *count)
-{
-    while (mine->aside != NULL) {
-        struct aside *one = mine->aside;
-        mine->aside = one->next;
-        if (count != NULL) {
-            atomic_fetch_add(count, 1);
-        }
-        free(one);
-    }
-    mine->aside_bytes = 0;
-}
-
-static bool add_links(const struct mine *mine, struct stk_env *env)
+static bool add_links(const struct stk_aside *aside, struct stk_env *env)
 {
     bool room = true;
-    unsigned count = atomic_load(&mine->links_aside);
+    unsigned count = atomic_load(&aside->link_count);
     for (unsigned i = 0; i < count && room; i++) {
-        room = stk_env_link(env, mine->links[i].from, mine->links[i].to);
+        room = stk_env_link(env, aside->links[i].from, aside->links[i].to);
     }
     return room;
 }
 
 /* Adds one, and counts it. */
-static bool add_one(struct stk_env *env, const struct aside *named, const void *body,
+static bool add_one(struct stk_env *env, const struct stk_aside_value *named, const void *body,
                     struct stk_store_counts *written)
 {
-    const struct head *head = &named->head;
+    const struct stk_head *head = &named->head;
     const struct stk_env_parts parts = {
         .head = head, .body = body, .head_bytes = sizeof *head, .body_bytes = head->bytes};
     if (!stk_env_add(env, named->key, &parts)) {
@@ -355,7 +282,7 @@ static bool add_one(struct stk_env *env, const struct aside *named, const void *
 }
 
 /* Writes what is aside, and one more if there is one, in one transaction. */
-static bool write_all(struct mine *mine, struct stk_env *env, const struct aside *more,
+static bool write_all(struct mine *mine, struct stk_env *env, const struct stk_aside_value *more,
                       const void *body)
 {
     struct stk_store_counts written = {0};
@@ -363,13 +290,14 @@ static bool write_all(struct mine *mine, struct stk_env *env, const struct aside
     if (!room) {
         return false;
     }
-    for (const struct aside *one = mine->aside; one != NULL && room; one = one->next) {
+    for (const struct stk_aside_value *one = mine->aside.values; one != NULL && room;
+         one = one->next) {
         room = add_one(env, one, one->body, &written);
     }
     if (room && more != NULL) {
         room = add_one(env, more, body, &written);
     }
-    room = room && add_links(mine, env);
+    room = room && add_links(&mine->aside, env);
     if (!stk_env_end(env)) {
         return false;
     }
@@ -379,8 +307,8 @@ static bool write_all(struct mine *mine, struct stk_env *env, const struct aside
 }
 
 /* 1: written; 0: somebody else writes; -1: refused, now and from now on. */
-static int write_now(struct stk_store *store, struct stk_env *env, const struct aside *more,
-                     const void *body)
+static int write_now(struct stk_store *store, struct stk_env *env,
+                     const struct stk_aside_value *more, const void *body)
 {
     struct mine *mine = store->mine;
     int gate = stk_gate_enter(store->directory);
@@ -389,11 +317,11 @@ static int write_now(struct stk_store *store, struct stk_env *env, const struct 
     }
     bool written = write_all(mine, env, more, body);
     stk_gate_leave(gate);
+    unsigned values = stk_aside_drop(&mine->aside);
     if (!written) {
         atomic_store(&mine->full, true);
+        atomic_fetch_add(&mine->refused, values);
     }
-    drop_aside(mine, written ? NULL : &mine->refused);
-    atomic_store(&mine->links_aside, 0);
     return written ? 1 : -1;
 }
 
@@ -401,13 +329,13 @@ static bool put_locked(struct stk_store *store, struct stk_env *env, struct stk_
                        const void *data, size_t bytes)
 {
     struct mine *mine = store->mine;
-    if (is_aside(mine, key)) {
+    if (stk_aside_has(&mine->aside, key)) {
         return true;
     }
-    const struct aside one = {.key = key,
-                              .head = {.check = check_of(key, data, bytes), .bytes = bytes}};
+    const struct stk_aside_value one = {
+        .key = key, .head = {.check = check_of(key, data, bytes), .bytes = bytes}};
     int written = write_now(store, env, &one, data);
-    return written > 0 || (written == 0 && keep_aside(mine, &one, data));
+    return written > 0 || (written == 0 && stk_aside_keep(&mine->aside, &one, data));
 }
 
 /* ---- what may be kept ---- */
@@ -497,26 +425,20 @@ bool stk_store_put(struct stk_store *store, struct stk_hash128 key, const void *
     return kept;
 }
 
-static bool link_locked(struct stk_store *store, struct stk_env *env, const struct link *link)
+static bool link_locked(struct stk_store *store, struct stk_env *env,
+                        const struct stk_aside_link *link)
 {
-    struct mine *mine = store->mine;
-    struct link *same = find_aside(mine, link->from);
-    if (same != NULL) {
-        *same = *link;
-        return true;
-    }
-    if (mine->links_aside == STK_STORE_ASIDE_LINKS) {
-        return false;
-    }
-    mine->links[mine->links_aside++] = *link;
-    return mine->links_aside % LINKS_AT_ONCE != 0 || write_now(store, env, NULL, NULL) >= 0;
+    struct stk_aside *aside = &store->mine->aside;
+    bool kept = stk_aside_link(aside, link);
+    bool is_time = aside->link_count % LINKS_AT_ONCE == 0;
+    return kept && (!is_time || write_now(store, env, NULL, NULL) >= 0);
 }
 
 bool stk_store_link(struct stk_store *store, struct stk_hash128 from, struct stk_hash128 to)
 {
     struct stk_env *env = growing_env(store, 0);
     struct mine *mine = store->mine;
-    const struct link link = {from, to};
+    const struct stk_aside_link link = {from, to};
     struct stk_hash128 known;
     if (env == NULL) {
         return false;
@@ -555,7 +477,7 @@ bool stk_store_flush(struct stk_store *store)
         return true;
     }
     pthread_mutex_lock(&mine->lock);
-    bool nothing = mine->aside == NULL && mine->links_aside == 0;
+    bool nothing = mine->aside.values == NULL && mine->aside.link_count == 0;
     bool done = nothing || write_now(store, env, NULL, NULL) != 0;
     pthread_mutex_unlock(&mine->lock);
     return done;
