@@ -357,6 +357,31 @@ def another_marker():
 
 
 @case
+def another_way_to_read():
+    """Methods of the program's that look at what comes behind the header."""
+    kind, seen = JpegImagePlugin.JpegImageFile, []
+    for name, back in (("_open", 0), ("_open", -9), ("_getmp", 0)):
+        plain = kind.__dict__[name]
+
+        def method(self):
+            result = plain(self)
+            self.behind = self.fp.read(9)
+            self.fp.seek(back, 1)
+            return result
+
+        setattr(kind, name, method)
+        try:
+            image = Image.open(path())
+            with open(path(), "rb") as file:
+                other = Image.open(file)
+                seen += [image.behind, everything(image), other.behind, everything(other),
+                         file.tell()]
+        finally:
+            setattr(kind, name, plain)
+    return seen
+
+
+@case
 def another_open():
     """The program's own open(), as of a library that looks into archives."""
     plain, seen = builtins.open, []

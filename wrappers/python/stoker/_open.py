@@ -21,6 +21,7 @@ _Jpeg = JpegImagePlugin.JpegImageFile
 _PATHS = (str, bytes, os.PathLike)
 _plugin = JpegImagePlugin.jpeg_factory, JpegImagePlugin._accept
 _markers = dict(JpegImagePlugin.MARKER)
+_own_open = _Jpeg._open
 
 
 class _Thread(threading.local):
@@ -46,7 +47,7 @@ class _Builtins(types.ModuleType):
             _thread.wanted = False
             form = _form_of(opened)
             if form is not None:
-                stand_in = io.BytesIO(form.head)
+                stand_in = _stand_in(form)
                 _thread.found = opened, form, stand_in
                 return stand_in
         return opened
@@ -56,7 +57,8 @@ def _is_pillows(prefix):
     """Whether Pillow's own plugin is the first that wants to see a file with these first bytes."""
     for name in Image.ID:
         if name == "JPEG":
-            return Image.OPEN[name] == _plugin and JpegImagePlugin.MARKER == _markers
+            return (Image.OPEN[name] == _plugin and JpegImagePlugin.MARKER == _markers
+                    and _Jpeg._open is _own_open)
         accept = Image.OPEN[name.upper()][1]
         if not accept or accept(prefix):
             return False
@@ -83,10 +85,15 @@ def _is_taken(form):
             and _is_pillows(form.head[:16]))
 
 
+def _stand_in(form):
+    """A file that begins as the form's. Who reads on behind the header ends in another place."""
+    return io.BytesIO(form.head + b"\0")
+
+
 def _finish(image, file, form, stand_in):
     """Gives the image its file; whether all is as it has to be."""
     if (type(image) is not _Jpeg or image.fp is not stand_in or len(image.tile) != 1
-            or stand_in.tell() != len(form.head)):
+            or stand_in.closed or stand_in.tell() != len(form.head)):
         return False
     file.seek(len(form.head))
     image.fp = file
@@ -115,7 +122,7 @@ def _open_file(file):
     form = _form_of(file)
     if form is None:
         return None
-    stand_in = io.BytesIO(form.head)
+    stand_in = _stand_in(form)
     try:
         image = _PLAIN["open"](stand_in)
         return image if _finish(image, file, form, stand_in) else None
