@@ -307,34 +307,63 @@ static void counted_colour(uint8_t *out, const struct stk_line *line)
     kernels->colour(out, line);
 }
 
-/* Behind the image, and behind each row, nothing may change. */
-static void compare_images(struct stk_decoder *decoder, const struct photo *photo,
-                           unsigned channels, unsigned number)
+static uint8_t wanted[SIDE][4 * SIDE], got[SIDE][4 * SIDE];
+
+static void decode_by_libjpeg(const struct photo *photo, unsigned channels)
 {
-    static uint8_t wanted[SIDE][4 * SIDE], got[SIDE][4 * SIDE];
     struct jpeg_decompress_struct cinfo;
     struct jpeg_error_mgr errors;
-    struct stk_plan plan = {
-        .crop = {0, 0, (int32_t)photo->width, (int32_t)photo->height},
-        .box = {0, 0, (float)photo->width, (float)photo->height},
-        .width = photo->width,
-        .height = photo->height,
-        .channels = channels,
-    };
-    struct stk_target target = {
-        .data = got, .row_bytes = sizeof got[0], .bytes = sizeof got[0] * photo->height};
-    memset(wanted, 0x5a, sizeof wanted);
-    memset(got, 0x5a, sizeof got);
     open_photo(&cinfo, &errors, photo, channels);
     while (cinfo.output_scanline < cinfo.output_height) {
         JSAMPROW rows[1] = {wanted[cinfo.output_scanline]};
         jpeg_read_scanlines(&cinfo, rows, 1);
     }
     jpeg_destroy_decompress(&cinfo);
-    if (stk_decode(decoder, photo->bytes, photo->size, &plan, &target) != STK_DECODE_OK ||
-        memcmp(wanted, got, sizeof got) != 0) {
-        fail("an image differs", number);
+}
+
+/* A region by decode/: nothing behind it, or behind a row, may change. */
+static void compare_region(struct stk_decoder *decoder, const struct photo *photo,
+                           unsigned channels, const unsigned region[4], unsigned number)
+{
+    unsigned width = region[2] - region[0], height = region[3] - region[1];
+    struct stk_plan plan = {
+        .crop = {(int32_t)region[0], (int32_t)region[1], (int32_t)region[2], (int32_t)region[3]},
+        .box = {0, 0, (float)width, (float)height},
+        .width = width,
+        .height = height,
+        .channels = channels,
+    };
+    struct stk_target target = {
+        .data = got, .row_bytes = sizeof got[0], .bytes = sizeof got[0] * height};
+    memset(got, 0x5a, sizeof got);
+    if (stk_decode(decoder, photo->bytes, photo->size, &plan, &target) != STK_DECODE_OK) {
+        fail("an image is refused", number);
     }
+    for (unsigned y = 0; y < SIDE; y++) {
+        size_t bytes = y < height ? (size_t)channels * width : 0;
+        const uint8_t *row = wanted[(region[1] + y) % SIDE] + (size_t)channels * region[0];
+        if (memcmp(got[y], row, bytes) != 0) {
+            fail("an image differs", number);
+        }
+        for (size_t i = bytes; i < sizeof got[y]; i++) {
+            if (got[y][i] != 0x5a) {
+                fail("written behind a row", number);
+            }
+        }
+    }
+}
+
+static void compare_images(struct stk_decoder *decoder, const struct photo *photo,
+                           unsigned channels, unsigned number)
+{
+    unsigned left = below(photo->width), top = below(photo->height);
+    const unsigned whole[4] = {0, 0, photo->width, photo->height};
+    const unsigned part[4] = {left, top, left + 1 + below(photo->width - left),
+                              top + 1 + below(photo->height - top)};
+    decode_by_libjpeg(photo, channels);
+    compare_region(decoder, photo, channels, part, number);
+    transformed = coloured = 0;
+    compare_region(decoder, photo, channels, whole, number);
 }
 
 /* Factors of luma and chroma, and which of our own stages know them. */
@@ -363,7 +392,6 @@ static void test_images(unsigned widths)
             if (below(4) == 0) {
                 spoil(&photo);
             }
-            transformed = coloured = 0;
             compare_images(decoder, &photo, 3 + below(2), 100 * width + s);
             if ((counted.idct && samplings[s].idct != (transformed > 0)) ||
                 (counted.colour && width > 4 && samplings[s].colour != (coloured > 0))) {
