@@ -8,37 +8,48 @@
 #include "decode/form/form.h"
 #include "decode/form/planes.h"
 
-/* Of a mask, in half bytes, without branches. */
-STK_MASKS_INLINE unsigned stk_mask_length(uint64_t mask)
-{
-    unsigned length = (67 - (unsigned)__builtin_clzll(mask | 1)) / 4;
-    length -= mask == 0;
-    return length - length / 16;
-}
+/* What a mask comes to, by the zeros above its highest one. */
+struct stk_mask_shape {
+    uint8_t length, whole; /* in half bytes; whole bytes */
+    uint8_t half, bits;    /* what is kept of the half byte that is left; how many bits that are */
+};
+
+#define STK_HALVES(zeros) ((66 - (zeros)) / 4) /* of the bits above position 0 */
+#define STK_SHAPE(zeros)                                                                           \
+    {                                                                                              \
+        STK_HALVES(zeros) < 15 ? STK_HALVES(zeros) : 15,                                           \
+            STK_HALVES(zeros) < 15 ? STK_HALVES(zeros) / 2 : 8,                                    \
+            STK_HALVES(zeros) < 15 && STK_HALVES(zeros) % 2 ? 15 : 0,                              \
+            STK_HALVES(zeros) < 15 && STK_HALVES(zeros) % 2 ? 4 : 0                                \
+    }
+#define STK_SHAPES_4(z) STK_SHAPE(z), STK_SHAPE((z) + 1), STK_SHAPE((z) + 2), STK_SHAPE((z) + 3)
+#define STK_SHAPES_16(z)                                                                           \
+    STK_SHAPES_4(z), STK_SHAPES_4((z) + 4), STK_SHAPES_4((z) + 8), STK_SHAPES_4((z) + 12)
+
+static const struct stk_mask_shape stk_mask_shapes[64] = {STK_SHAPES_16(0), STK_SHAPES_16(16),
+                                                          STK_SHAPES_16(32), STK_SHAPES_16(48)};
 
 /* Where bytes and half bytes go. Those of the latter that make no byte yet are in `word`. */
 struct stk_masks_out {
     uint8_t *whole, *halves;
     uint64_t word;
     unsigned bits;
-    size_t half_count;
 };
 
 /* Without branches: what a mask's length is cannot be foreseen. Returns it. */
 STK_MASKS_INLINE unsigned stk_masks_put(struct stk_masks_out *out, uint64_t mask)
 {
-    unsigned length = stk_mask_length(mask);
-    unsigned bytes = stk_mask_whole(length), half = stk_mask_half(length);
+    struct stk_mask_shape shape = stk_mask_shapes[__builtin_clzll(mask | 1)];
+    mask >>= 1;
     stk_put_word(out->whole, mask);
-    out->whole += bytes;
-    out->word |= (mask >> (8 * bytes & 63) & 15 & (0 - (uint64_t)half)) << out->bits;
+    out->whole += shape.whole;
+    out->word |= (mask >> (8 * shape.whole & 63) & shape.half) << out->bits;
     stk_put_word(out->halves, out->word);
-    out->bits += 4 * half;
+    out->bits += shape.bits;
     out->halves += out->bits / 8;
     out->word >>= out->bits & 8;
     out->bits &= 7;
-    out->half_count += half;
-    return length;
+    return shape.length;
 }
 
 STK_MASKS_INLINE struct stk_mask_bytes stk_masks_pack(uint8_t *lengths, uint8_t *whole,
@@ -48,13 +59,16 @@ STK_MASKS_INLINE struct stk_mask_bytes stk_masks_pack(uint8_t *lengths, uint8_t 
     struct stk_masks_out out = {.whole = whole, .halves = halves};
     size_t i = 0;
     for (; i + 2 <= blocks; i += 2) {
-        unsigned length = stk_masks_put(&out, masks[i] >> 1);
-        lengths[i / 2] = (uint8_t)(length | stk_masks_put(&out, masks[i + 1] >> 1) << 4);
+        unsigned length = stk_masks_put(&out, masks[i]);
+        lengths[i / 2] = (uint8_t)(length | stk_masks_put(&out, masks[i + 1]) << 4);
     }
     if (i < blocks) {
-        lengths[i / 2] = (uint8_t)stk_masks_put(&out, masks[i] >> 1);
+        lengths[i / 2] = (uint8_t)stk_masks_put(&out, masks[i]);
     }
-    return (struct stk_mask_bytes){(size_t)(out.whole - whole), out.half_count};
+    return (struct stk_mask_bytes){
+        .whole = (size_t)(out.whole - whole),
+        .halves = 2 * (size_t)(out.halves - halves) + out.bits / 4,
+    };
 }
 
 STK_MASKS_INLINE unsigned stk_half_of(const uint8_t *halves, size_t i)
