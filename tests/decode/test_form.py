@@ -171,19 +171,16 @@ def test_what_the_form_says_of_its_file():
     assert again.info["icc_profile"] == b"profile" * 999 and again.info["comment"] == b"a comment"
 
 
-def test_files_that_have_none():
+def test_files_that_have_none(monkeypatch):
     size = 64, 64
     plan = decoder.plan_for(size)
     # Twelve blocks in an MCU, which only several scans may have.
-    tables = kind_of("4:4:4", coding="progressive")
-    data = bytearray(cases.encode(soft_noise(size, 1), tables))
-    frame = data.index(b"\xff\xc2")
-    assert data[frame + 11] == data[frame + 14] == data[frame + 17] == 0x11
-    for at in (11, 14, 17):
-        data[frame + at] = 0x22
+    monkeypatch.setitem(cases.SAMPLINGS, "twelve", "2x2,2x2,2x2")
+    data = cases.encode(soft_noise(size, 1), dict(kind_of("twelve"), multiscan="one-by-one"))
     for one in KERNELS.values():
-        result, _, form = one.keep(bytes(data), plan)
-        assert (result, form) == (one.decode(bytes(data), plan)[0], b"")
+        result, pixels, form = one.keep(data, plan)
+        assert (result, pixels) == LIBJPEG.decode(data, plan) and result == decoder.OK
+        assert form == b""
     # What is not decoded has none either.
     out = io.BytesIO()
     Image.new("CMYK", size, 77).save(out, "JPEG")
@@ -215,8 +212,29 @@ def test_jfif_and_adobe_segments_decide_about_colours():
     data = cases.encode(soft_noise(size, 6), kind_of("rgb", coding="progressive"))
     adobe = data.index(b"\xff\xee")
     length = 2 + int.from_bytes(data[adobe + 2:adobe + 4], "big")
-    for bare in (data, data[:adobe] + data[adobe + length:]):
-        check(bare, size)
+    jfif = b"\xff\xe0\0\x10JFIF\0\1\1\0\0\1\0\1\0\0"
+    colors = []
+    # Components by the names of the colours, and by numbers, which say something else.
+    for names in (b"RGB", b"\1\2\3"):
+        for segment in (data[adobe:adobe + length], jfif, b""):
+            changed = with_names(data[:adobe] + segment + data[adobe + length:], names)
+            colors.append(ONE.probe(changed)[1].color)
+            check(changed, size)
+    assert sorted(set(colors)) == [1, 2]
+
+
+def with_names(data, names):
+    """The components of an RGB file under other names, in the frame and in all scans."""
+    out, at = bytearray(data), 2
+    while True:
+        at = min(place for place in (data.find(b"\xff\xc2", at), data.find(b"\xff\xda", at),
+                                     len(data)) if place >= 0)
+        if at == len(data):
+            return bytes(out)
+        first, step = (at + 10, 3) if data[at + 1] == 0xC2 else (at + 5, 2)
+        for place in range(first, first + step * data[first - 1], step):
+            out[place] = names[b"RGB".index(data[place])]
+        at += 2
 
 
 # ---- damaged forms ----
