@@ -31,6 +31,7 @@ INLINE void load_rows(__m256i row[8], const struct stk_blocks *blocks, unsigned 
     widen(row + 4, _mm256_permute2x128_si256(left.lower, right.lower, 0x20));
     widen(row + 6, _mm256_permute2x128_si256(left.lower, right.lower, 0x31));
     if (__builtin_expect(blocks->has_rest, 0)) {
+        UNROLLED
         for (int i = 0; i < 8; i++) {
             const void *rest = blocks->rest[i] + 8 * b;
             row[i] = _mm256_add_epi16(row[i], _mm256_load_si256(rest));
@@ -39,6 +40,7 @@ INLINE void load_rows(__m256i row[8], const struct stk_blocks *blocks, unsigned 
     __m256i dc = _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_cvtsi32_si128(blocks->dc[b])),
                                          _mm_cvtsi32_si128(blocks->dc[b + 1]), 1);
     row[0] = _mm256_blend_epi16(row[0], dc, 1);
+    UNROLLED
     for (int i = 0; i < 8; i++) {
         __m128i eight = _mm_loadu_si128((const void *)(factors + 8 * i));
         row[i] = _mm256_mullo_epi16(row[i], _mm256_broadcastsi128_si256(eight));
@@ -81,12 +83,14 @@ INLINE void store_columns(uint8_t *const *rows, size_t at, unsigned count, const
                           const __m256i high[8])
 {
     __m256i two[4];
+    UNROLLED
     for (int i = 0; i < 4; i++) {
         __m256i above = upper_words(low[2 * i], low[2 * i + 1]);
         __m256i below = upper_words(high[2 * i], high[2 * i + 1]);
         two[i] = _mm256_packus_epi16(_mm256_srai_epi16(above, SHIFT_2 - 16),
                                      _mm256_srai_epi16(below, SHIFT_2 - 16));
     }
+    UNROLLED
     for (int i = 0; i < 2; i++) {
         __m256i left =
             i ? _mm256_unpackhi_epi16(two[0], two[1]) : _mm256_unpacklo_epi16(two[0], two[1]);
@@ -111,6 +115,7 @@ INLINE bool flat(uint8_t *const *rows, size_t at, unsigned count, const int16_t 
     }
     values = _mm_srai_epi16(_mm_add_epi16(values, _mm_set1_epi16(4)), 3);
     values = _mm_xor_si128(_mm_packs_epi16(values, values), _mm_set1_epi8((char)0x80));
+    UNROLLED
     for (int i = 0; i < 8; i++) {
         store_line(rows[i] + at, _mm_shuffle_epi8(values, spread), count);
     }

@@ -34,6 +34,7 @@ static const uint8_t lower[64]
 INLINE void load_values(__m512i row[8], const struct stk_blocks *blocks)
 {
     __m512i block[4], two[4];
+    UNROLLED
     for (int i = 0; i < 4; i++) {
         block[i] =
             _mm512_maskz_expand_epi8(blocks->masks[i], _mm512_loadu_si512(blocks->values[i]));
@@ -47,6 +48,7 @@ INLINE void load_values(__m512i row[8], const struct stk_blocks *blocks)
     two[1] = _mm512_shuffle_i64x2(a, b, 0xee);
     two[2] = _mm512_inserti64x4(c, _mm512_castsi512_si256(d), 1);
     two[3] = _mm512_shuffle_i64x2(c, d, 0xee);
+    UNROLLED
     for (int i = 0; i < 4; i++) {
         row[2 * i] = _mm512_srai_epi16(_mm512_slli_epi16(two[i], 8), 8);
         row[2 * i + 1] = _mm512_srai_epi16(two[i], 8);
@@ -65,11 +67,13 @@ INLINE void load_rows(__m512i row[8], const struct stk_blocks *blocks, const uin
 {
     load_values(row, blocks);
     if (__builtin_expect(blocks->has_rest, 0)) {
+        UNROLLED
         for (int i = 0; i < 8; i++) {
             row[i] = _mm512_add_epi16(row[i], _mm512_load_si512(blocks->rest[i]));
         }
     }
     row[0] = put_dc(row[0], blocks->dc);
+    UNROLLED
     for (int i = 0; i < 8; i++) {
         __m128i eight = _mm_loadu_si128((const void *)(factors + 8 * i));
         row[i] = _mm512_mullo_epi16(row[i], _mm512_broadcast_i32x4(eight));
@@ -106,6 +110,7 @@ INLINE void store_columns(uint8_t *const *rows, size_t at, unsigned count, const
         _mm512_setr_epi32(0, 16, 4, 20, 8, 24, 12, 28, 1, 17, 5, 21, 9, 25, 13, 29);
     const __m512i later = _mm512_add_epi32(order, _mm512_set1_epi32(2));
     __m512i two[4], four[4];
+    UNROLLED
     for (int i = 0; i < 4; i++) {
         __m512i above = upper_words(low[2 * i], low[2 * i + 1]);
         __m512i below = upper_words(high[2 * i], high[2 * i + 1]);
@@ -117,6 +122,7 @@ INLINE void store_columns(uint8_t *const *rows, size_t at, unsigned count, const
     four[1] = _mm512_unpacklo_epi16(two[2], two[3]);
     four[2] = _mm512_unpackhi_epi16(two[0], two[1]);
     four[3] = _mm512_unpackhi_epi16(two[2], two[3]);
+    UNROLLED
     for (int i = 0; i < 4; i++) {
         __m512i lines =
             _mm512_permutex2var_epi32(four[i & 2], i & 1 ? later : order, four[(i & 2) + 1]);
@@ -139,6 +145,7 @@ INLINE bool flat(uint8_t *const *rows, size_t at, unsigned count, const int16_t 
     values = _mm_srai_epi16(_mm_add_epi16(values, _mm_set1_epi16(4)), 3);
     values = _mm_xor_si128(_mm_packs_epi16(values, values), _mm_set1_epi8((char)0x80));
     __m256i line = _mm256_permutexvar_epi8(spread, _mm256_castsi128_si256(values));
+    UNROLLED
     for (int i = 0; i < 8; i++) {
         store_line(rows[i] + at, line, count);
     }

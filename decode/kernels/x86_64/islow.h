@@ -6,6 +6,9 @@
  * The includer has the type `vector`, V(name) for an intrinsic of its width, INLINE, and
  * multiply_add(sums, pairs, factors), which adds the products of two words each to a sum.
  */
+/* Without it gcc -O2 would keep the vectors in memory. */
+#define UNROLLED _Pragma("GCC unroll 8")
+
 #define CONST_BITS 13
 #define PASS1_BITS 2
 /* What is shifted out behind each pass: the second one also divides by the eight of the DCT. */
@@ -103,6 +106,7 @@ INLINE void transform(vector low[8], vector high[8], const vector v[8], int more
 /* The sums of the first pass as words. */
 INLINE void descale(vector v[8], const vector low[8], const vector high[8])
 {
+    UNROLLED
     for (int i = 0; i < 8; i++) {
         v[i] = V(packs_epi32)(V(srai_epi32)(low[i], SHIFT_1), V(srai_epi32)(high[i], SHIFT_1));
     }
@@ -111,14 +115,17 @@ INLINE void descale(vector v[8], const vector low[8], const vector high[8])
 INLINE void transpose(vector v[8])
 {
     vector a[8], b[8];
+    UNROLLED
     for (int i = 0; i < 4; i++) {
         a[2 * i] = V(unpacklo_epi16)(v[i], v[i + 4]);
         a[2 * i + 1] = V(unpackhi_epi16)(v[i], v[i + 4]);
     }
+    UNROLLED
     for (int i = 0; i < 4; i++) {
         b[2 * i] = V(unpacklo_epi16)(a[i], a[i + 4]);
         b[2 * i + 1] = V(unpackhi_epi16)(a[i], a[i + 4]);
     }
+    UNROLLED
     for (int i = 0; i < 4; i++) {
         v[2 * i] = V(unpacklo_epi16)(b[i], b[i + 4]);
         v[2 * i + 1] = V(unpackhi_epi16)(b[i], b[i + 4]);
