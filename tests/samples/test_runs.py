@@ -118,7 +118,7 @@ def test_on_a_disk_it_stays(jobs, data, scratch):
 
 
 def test_programs_that_keep_nothing_cost_nothing(jobs, data):
-    ran = jobs.run(["cat", data / "file"], path=data, flags=["--keep"])
+    ran = jobs.run(["sh", "-c", "cat $0; sleep 0.6", data / "file"], path=data, flags=["--keep"])
     assert ran.samples["budget_bytes"] == ran.samples["used_bytes"] == 0
     assert not (home(jobs) / "samples").exists()
     ran = jobs.run(python("-c", "from stoker import _samples; _samples.store().get(bytes(16))"),
@@ -307,6 +307,43 @@ print(json.dumps(kept))
     env = {**ENV, "PYTHONPATH": f"{ENV['PYTHONPATH']}:{PROGRAMS}"}
     kept = said(jobs.place.run(in_group(line), env=env).stdout)
     assert kept[0] == kept[3] == 300 and kept[1] < 60 < 250 < kept[2], kept
+
+
+def test_what_has_the_store_open_and_outlives_its_run(jobs, data, keeper):
+    script = """
+import os, sys
+import keep
+from stoker import _samples
+store = _samples.store()
+def put(first, count):
+    return sum(store.put(store.key(b"%d" % n), bytes(30000)) for n in range(first, first + count))
+assert put(0, 10) == 10
+if os.fork() == 0:
+    os.setsid()
+    assert put(100, 10) == 10
+    sys.stdin.readline()
+    print(put(1000, 20), store.get(store.key(b"5")) is not None)
+"""
+    holder = keeper(flags=["--keep"])
+    holder.hear()
+    env = {**ENV, "PYTHONPATH": f"{ENV['PYTHONPATH']}:{PROGRAMS}"}
+    line = jobs.command_line(python("-c", script), path=data, tier="/dev/shm:64M")
+    with jobs.started(line, env) as process:
+        process.wait(30)
+        process.stdin.write("go\n")
+        process.stdin.flush()
+        assert process.stdout.read() == "0 True\n"
+    holder.end()
+
+
+def test_a_grant_ends_with_the_last_run(jobs, data):
+    """What was reserved and not used is the entries' again, and is reserved anew by who wants it."""
+    first = jobs.run(keep(), path=data, tier="/dev/shm:64M", env=ENV,
+                     flags=["--keep", "--samples=32M"])
+    assert first.samples["budget_bytes"] == 32 * MB and first.tier["used_bytes"] > 32 * MB
+    second = jobs.run(keep(), path=data, tier="/dev/shm:64M", env=ENV, flags=["--keep"])
+    assert said(second.stdout)["before"] == 20
+    assert 0 < second.samples["budget_bytes"] < 12 * MB > second.tier["used_bytes"] - 2 * MB
 
 
 # ---- other namespaces ----
