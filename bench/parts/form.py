@@ -1,4 +1,4 @@
-"""Whole decodes by libjpeg-turbo, by our parser, making the form, and from it; and the form's size."""
+"""Whole decodes by libjpeg-turbo, our parser, making the form, and from it; and the form's size."""
 
 import io
 import os
@@ -96,7 +96,8 @@ def size_table(decoder):
 
 
 def measure():
-    sys.path += [os.path.join(ground.REPOSITORY, each) for each in ("tests/decode", "examples/demo")]
+    sys.path += [os.path.join(ground.REPOSITORY, each)
+                 for each in ("tests/decode", "examples/demo")]
     if not os.path.exists(PROGRAM):
         raise ground.Skip("bench/form.c was not built")
     import decoder

@@ -1,6 +1,6 @@
 """
-The coefficient form: the second touch has the first one's pixels, a form is the same whoever made it,
-and no bytes whatsoever do any harm.
+The coefficient form: the second touch has the first one's pixels, a form is the same whoever made
+it, and no bytes whatsoever do any harm.
 """
 import io
 import random
@@ -257,7 +257,7 @@ def test_damaged_forms(seed):
         size, form = rng.choice(forms)
         damaged = bytearray(form)
         for _ in range(rng.choice((1, 1, 2, 5))):
-            at = rng.randrange(len(form)) if number % 2 else rng.randrange(len(form) // 2, len(form))
+            at = rng.randrange(0 if number % 2 else len(form) // 2, len(form))
             damaged[at] = rng.choice((0, 255, form[at] ^ 1 << rng.randrange(8), rng.randrange(256)))
         plan = decoder.plan_for(size, cases.random_crop(rng, size))
         results = {one.decode_form(bytes(damaged), plan)[0] for one in KERNELS.values()}
@@ -306,6 +306,14 @@ def test_an_index_that_runs_backwards_or_away():
             lying = bytearray(form)
             lying[index + 4 * number:index + 4 * number + 4] = struct.pack("<I", end)
             assert ONE.decode_form(bytes(lying), decoder.plan_for(size))[0] == decoder.CORRUPT
+
+
+def test_a_group_more_than_the_image_has():
+    size, form = small_forms()[0]
+    index, at, groups = groups_of(form)
+    more = bytearray(form[:at] + form[at - 4:])
+    more[AT_HEADER + 8:AT_HEADER + 12] = struct.pack("<I", len(groups) + 1)
+    assert ONE.decode_form(with_size(bytes(more)), decoder.plan_for(size))[0] == decoder.CORRUPT
 
 
 def test_other_versions():
