@@ -227,8 +227,8 @@ END_TEST
 
 START_TEST(limit_of_addresses)
 {
-#ifdef __SANITIZE_ADDRESS__
-    unit_skip(__func__, "the address sanitizer takes all addresses");
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    unit_skip(__func__, "the sanitizers take all addresses");
     return;
 #endif
     const struct rlimit limit = {8192ull * MB, RLIM_INFINITY};
@@ -241,8 +241,8 @@ END_TEST
 /* The map is smaller than the budget that comes later. */
 START_TEST(a_map_that_is_used_up)
 {
-#ifdef __SANITIZE_ADDRESS__
-    unit_skip(__func__, "the address sanitizer takes all addresses");
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    unit_skip(__func__, "the sanitizers take all addresses");
     return;
 #endif
     struct rlimit limit = {24 * MB, RLIM_INFINITY};
