@@ -26,8 +26,8 @@ enum stk_tally_slot {
     STK_TALLY_CUSTOMISED, /* the program changed how the image is loaded */
     STK_TALLY_RESIZED,    /* no reason: ordinary images, not JPEGs that wait, resized by us */
     /* The sample store. What decoding took: of JPEGs, and of their forms; and how large the JPEGs
-     * were, of which the forms were made: so it can be told what the forms have saved. Time is that of
-     * a core. */
+     * were, of which the forms were made: so it can be told what the forms have saved. Time is that
+     * of a core. */
     STK_TALLY_FORMS,           /* made and kept */
     STK_TALLY_FORM_BYTES,      /* of these */
     STK_TALLY_FROM_FORMS,      /* images decoded from a form */
