@@ -79,12 +79,12 @@ INLINE void put_masks(struct stk_cursor *cursor, const struct notes *notes, unsi
     *cursor->masks = open - notes->sums[ended];
 }
 
-/* The values that no byte holds, by their places; `values` is that of the first of eight notes. The
- * analyser does not see that all up to the highest of `wide` were written, as vectors. */
-// NOLINTBEGIN(clang-analyzer-core.CallAndMessage)
-static void put_wide(struct stk_cursor *cursor, const int8_t *values, const uint64_t *entries,
-                     unsigned wide)
+/* The values that no byte holds, by their places; `values` is that of the first of eight notes. */
+TARGET static void put_wide(struct stk_cursor *cursor, const int8_t *values, __m512i eight,
+                            unsigned wide)
 {
+    _Alignas(64) uint64_t entries[8];
+    _mm512_store_si512(entries, eight);
     for (unsigned i = 0; wide >> i != 0; i++) {
         if (wide >> i & 1) {
             stk_cursor_note_wide(cursor, values, stk_entry_wide_value(entries[i]));
@@ -92,7 +92,6 @@ static void put_wide(struct stk_cursor *cursor, const int8_t *values, const uint
         values += stk_entry_values(entries[i]);
     }
 }
-// NOLINTEND(clang-analyzer-core.CallAndMessage)
 
 /* Writes what has been noted up to `end`. */
 TARGET static void write_notes(struct stk_cursor *cursor, struct notes *notes, unsigned end)
@@ -112,7 +111,7 @@ TARGET static void write_notes(struct stk_cursor *cursor, struct notes *notes, u
         ended += (unsigned)__builtin_popcount(ends);
         __mmask8 wide = _mm512_test_epi64_mask(group.entries, _mm512_set1_epi64(STK_ENTRY_WIDE));
         if (__builtin_expect(wide != 0, 0)) {
-            put_wide(cursor, values, notes->entries + at, wide);
+            put_wide(cursor, values, group.entries, wide);
         }
         values = put_values(values, group.entries);
         before = _mm512_permutexvar_epi64(last, sums);
