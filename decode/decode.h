@@ -15,6 +15,7 @@
 #ifndef STK_DECODE_DECODE_H
 #define STK_DECODE_DECODE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -106,6 +107,12 @@ struct stk_decoder;
 /* NULL: no memory. The caller owns it. */
 struct stk_decoder *stk_decoder_new(void);
 void stk_decoder_free(struct stk_decoder *decoder); /* NULL is fine */
+
+/* What the frame header of a JPEG says; nothing else is looked at. False: ask stk_decode_probe(). */
+struct stk_frame {
+    uint32_t width, height, components;
+};
+bool stk_decode_frame(const void *bytes, size_t size, struct stk_frame *out);
 
 /*
  * Reads the header and looks for the end; no pixels. OK also for files that stk_decode() does not

@@ -104,6 +104,24 @@ def test_no_jpeg(tmp_path):
         stoker.decode(7)
 
 
+def test_frames():
+    """What the frame header alone says is what the decoder reads, or nothing."""
+    core, found = stoker._core, 0
+    for name, data in images.kinds().items():
+        info = core.probe(data)
+        assert core.frame(data) in (None, info and info[:3]), name
+        found += core.frame(data) is not None
+        for size in range(min(len(data), 1200)):
+            assert core.frame(data[:size]) in (None, core.frame(data)), (name, size)
+    assert found > 10
+    data = images.kinds()["color.jpg"]
+    tables = data.index(b"\xff\xdb")
+    for odd in (b"\xff", b"\xff\x01", b"\xff\xd0", b"\0", b"\xff\xe0\0\1"):
+        assert core.frame(data[:tables] + odd + data[tables:]) is None, odd
+    filled = data[:tables] + b"\xff\xff" + data[tables:]
+    assert (stoker.decode(filled) == stoker.decode(data)).all()
+
+
 def test_batch():
     data = [images.kinds()[name] for name in ("color.jpg", "444.jpg", "large.jpg", "422.jpg")] * 4
     sizes = [(20 + i, 30) for i in range(len(data))]

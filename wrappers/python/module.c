@@ -39,6 +39,23 @@ static PyObject *core_probe(PyObject *module, PyObject *bytes)
     return probed(&info, sound);
 }
 
+/* frame(bytes): (width, height, components) as the frame header says, or None: see probe(). */
+static PyObject *core_frame(PyObject *module, PyObject *bytes)
+{
+    (void)module;
+    Py_buffer in;
+    struct stk_frame frame;
+    if (PyObject_GetBuffer(bytes, &in, PyBUF_SIMPLE) != 0) {
+        return NULL;
+    }
+    bool found = stk_decode_frame(in.buf, (size_t)in.len, &frame);
+    PyBuffer_Release(&in);
+    if (!found) {
+        Py_RETURN_NONE;
+    }
+    return Py_BuildValue("III", frame.width, frame.height, frame.components);
+}
+
 /* decode(bytes, plan, out): the pixels in `out`, or as new bytes for None; an int where it failed.
  */
 static PyObject *core_decode(PyObject *module, PyObject *arguments)
@@ -165,6 +182,7 @@ static PyObject *core_simd(PyObject *module, PyObject *unused)
 
 static PyMethodDef methods[] = {
     {"probe", core_probe, METH_O, NULL},
+    {"frame", core_frame, METH_O, NULL},
     {"decode", core_decode, METH_VARARGS, NULL},
     {"transform", core_transform, METH_VARARGS, NULL},
     {"attach", core_attach, METH_VARARGS, NULL},

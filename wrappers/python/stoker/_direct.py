@@ -12,7 +12,6 @@ _PILLOW_FILTERS = {0: 0, 1: 5, 2: 2, 3: 4, 4: 1, 5: 3}
 _LAYOUTS = {"HWC": 0, "CHW": 1}
 _FLIPS = {None: 0, "": 0, "h": 1, "v": 2, "hv": 3, "vh": 3}
 _ORDER = {None: None, "horizontal": 0, "tall": 1, "shrink": 2}
-_GREY = 0  # enum stk_color
 _ERRORS = {-1: "damaged or cut short", -2: "no JPEG of a supported kind", -4: "no such region"}
 
 _order = None
@@ -96,11 +95,11 @@ def decode(source, box=None, size=None, filter="bilinear", flip=None, layout="HW
         source = _source.of_path(source)
     else:
         source = _source.Bytes(source)
-    info = source.probe()
-    if info is None:
+    frame = source.frame()
+    if frame is None:
         raise ValueError("no JPEG")
-    width, height, _, color = info[:4]
-    channels = 1 if color == _GREY else 3
+    width, height, components = frame
+    channels = 1 if components == 1 else 3
     left, top, right, bottom = crop = (0, 0, width, height) if box is None else tuple(box)
     size = (right - left, bottom - top) if size is None else tuple(size)
     is_float = _is_float(dtype, mean, std)

@@ -40,6 +40,14 @@ class Bytes:
     def __len__(self):
         return len(self.data)
 
+    def frame(self):
+        """(width, height, components) as far as the header tells, or None: no JPEG."""
+        frame = _core.frame(self.data)
+        if frame is None:
+            info = _core.probe(self.data)
+            frame = info and info[:3]
+        return frame
+
     def probe(self):
         return _core.probe(self.data)
 
@@ -65,6 +73,9 @@ class Form:
 
     def __len__(self):
         return self._size
+
+    def frame(self):
+        return self.info[:3]
 
     def probe(self):
         return self.info
