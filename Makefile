@@ -63,6 +63,14 @@ $(B)/stoker: $(call objects,$(BASE) $(CACHE) $(CLI))
 	$(if $(V),,@echo "  LINK  $@")
 	$(Q)$(CC) -fno-lto -o $@ $^ $(LDFLAGS) $(LINK_SAN) -pthread
 
+# ---- the sample store ----
+
+# Called only where the processor has AVX2 (store/content.c).
+ifeq ($(MACHINE),x86_64)
+$(B)/obj/store/content_avx2.o: CFLAGS += -mavx2
+endif
+$(B)/obj/store/content_avx2.o: LTO :=
+
 # ---- decoding ----
 
 # Linked with libjpeg-turbo's libjpeg.a by those who use it. Its code can be part of a shared library

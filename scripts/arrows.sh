@@ -41,7 +41,7 @@ check cli cache base
 check decode base
 check store base
 check wrappers decode store base
-only xxhash.h base/hash.c
+only xxhash.h base/hash.c store/content_avx2.c
 only Python.h wrappers/python/core.h wrappers/python/samples/samples.c
 only lmdb.h store/env.c
 exit $failed

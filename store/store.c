@@ -14,6 +14,7 @@
 
 #include "base/samples.h"
 #include "store/aside.h"
+#include "store/content.h"
 #include "store/env.h"
 #include "store/gate.h"
 #include "store/place.h"
@@ -198,7 +199,7 @@ struct stk_store *stk_store_open(const char *directory, uint64_t budget)
 
 static uint64_t check_of(struct stk_hash128 key, const void *data, size_t bytes)
 {
-    return stk_hash_64(data, bytes, key.low ^ bytes);
+    return stk_content_64(data, bytes, key.low ^ bytes);
 }
 
 /* Whether these are the bytes that were put there. */

@@ -20,6 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "store/content.h"
 #include "store/env.h"
 #include "store/gate.h"
 #include "store/place.h"
@@ -91,6 +92,25 @@ static struct stk_store_counts counts(void)
 }
 
 /* ---- one process ---- */
+
+/* By whatever vectors: values that one processor has put are the next one's. */
+START_TEST(content_is_hashed_as_ever)
+{
+    static uint8_t bytes[100 * 1024];
+    for (size_t i = 0; i < sizeof bytes; i++) {
+        bytes[i] = (uint8_t)(i * i >> 3);
+    }
+    for (size_t size = 0; size + 3 <= sizeof bytes; size += size < 1200 ? 1 : 997) {
+        for (uint64_t seed = 0; seed < 3; seed++) {
+            struct stk_hash128 plain = stk_hash_128(bytes + seed, size, seed * UINT64_MAX / 2);
+            struct stk_hash128 key = stk_content_128(bytes + seed, size, seed * UINT64_MAX / 2);
+            ck_assert(plain.low == key.low && plain.high == key.high);
+            ck_assert_uint_eq(stk_content_64(bytes + seed, size, seed),
+                              stk_hash_64(bytes + seed, size, seed));
+        }
+    }
+}
+END_TEST
 
 START_TEST(keeps_values)
 {
@@ -958,6 +978,7 @@ Suite *suite_store(void)
 {
     Suite *suite = suite_create("store");
     TCase *one = unit_case(suite, "store_one");
+    tcase_add_test(one, content_is_hashed_as_ever);
     tcase_add_test(one, keeps_values);
     tcase_add_test(one, first_value_stays);
     tcase_add_test(one, values_stay_put);

@@ -88,7 +88,7 @@ int kept_decode(struct stk_decoder *decoder, const void *bytes, size_t size,
     if (!kept_is_attached()) {
         return stk_decode(decoder, bytes, size, plan, target);
     }
-    struct stk_hash128 key = stk_hash_128(bytes, size, STK_FORM_VERSION);
+    struct stk_hash128 key = api->key(bytes, size, STK_FORM_VERSION);
     struct stk_store_value value;
     bool found = api->get(store, key, &value);
     if (found && kept_decode_form(decoder, &value, size, plan, target) == STK_DECODE_OK) {

@@ -12,11 +12,12 @@
 #define STK_SAMPLES_STORE "stoker._samples_core.store" /* the capsule of a struct stk_store */
 
 /* Changes with the struct: a library of another version is not used. */
-#define STK_SAMPLES_API_VERSION 1
+#define STK_SAMPLES_API_VERSION 2
 
-/* store/store.h says what each does. */
+/* store/store.h and store/content.h say what each does. */
 struct stk_samples_api {
     unsigned version;
+    struct stk_hash128 (*key)(const void *, size_t, uint64_t);
     bool (*get)(struct stk_store *, struct stk_hash128, struct stk_store_value *);
     bool (*put)(struct stk_store *, struct stk_hash128, const void *, size_t);
     bool (*link)(struct stk_store *, struct stk_hash128, struct stk_hash128);

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/tally.h"
+#include "store/content.h"
 #include "wrappers/python/samples/api.h"
 
 #define KEY_BYTES  16
@@ -162,7 +163,7 @@ static PyObject *samples_key(PyObject *module, PyObject *arguments)
     if (!PyArg_ParseTuple(arguments, "y*|K", &data, &seed)) {
         return NULL;
     }
-    struct stk_hash128 key = stk_hash_128(data.buf, (size_t)data.len, seed);
+    struct stk_hash128 key = stk_content_128(data.buf, (size_t)data.len, seed);
     PyBuffer_Release(&data);
     return PyBytes_FromStringAndSize((const char *)&key, KEY_BYTES);
 }
@@ -180,6 +181,7 @@ static struct PyModuleDef definition = {
 
 static const struct stk_samples_api api = {
     .version = STK_SAMPLES_API_VERSION,
+    .key = stk_content_128,
     .get = stk_store_get,
     .put = stk_store_put,
     .link = stk_store_link,
