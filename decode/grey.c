@@ -142,18 +142,18 @@ static const uint8_t *y_row(struct grey *grey)
 {
     struct stk_passes *passes = &grey->passes;
     const struct stk_taps *taps = &passes->y.taps;
-    uint32_t y = grey->y_done++, length = passes->y.lengths[y];
+    uint32_t y = grey->y_done++, length = passes->y.lengths[y], groups = stk_passes_groups(length);
     uint8_t *line = grey->y_lines[y % 4];
     while (grey->kept < taps->first[y] + length) {
         const uint8_t *row = grey->before_y(grey);
         memcpy(kept_row(grey, grey->kept++), row, grey->y_width);
     }
-    for (uint32_t i = 0; i < 4 * taps->groups; i++) {
+    for (uint32_t i = 0; i < 4 * groups; i++) {
         uint32_t row = taps->first[y] + (i < length ? i : length ? length - 1 : 0);
         passes->pointers[i] = kept_row(grey, row);
     }
     passes->kernels->vertical(line, passes->pointers, taps->weights + (size_t)y * taps->groups,
-                              taps->groups, (grey->y_width + 3) / 4);
+                              groups, (grey->y_width + 3) / 4);
     return line;
 }
 

@@ -86,13 +86,13 @@ static int take_row(struct stk_passes *passes, struct stk_rows *rows)
 static void weigh_rows(const struct stk_passes *passes, uint32_t y, uint8_t *line)
 {
     const struct stk_taps *taps = &passes->y.taps;
-    uint32_t length = passes->y.lengths[y];
-    for (uint32_t i = 0; i < 4 * taps->groups; i++) {
+    uint32_t length = passes->y.lengths[y], groups = stk_passes_groups(length);
+    for (uint32_t i = 0; i < 4 * groups; i++) {
         uint32_t row = taps->first[y] + (i < length ? i : length ? length - 1 : 0);
         passes->pointers[i] = ring_row(passes, row);
     }
     passes->kernels->vertical(line, passes->pointers, taps->weights + (size_t)y * taps->groups,
-                              taps->groups, passes->middle);
+                              groups, passes->middle);
 }
 
 static int make_weighed(struct stk_passes *passes, struct stk_rows *rows, uint32_t y,

@@ -29,4 +29,10 @@ int stk_passes_prepare(struct stk_passes *passes, struct stk_decoder *decoder,
                        const struct stk_geometry *geometry);
 int stk_passes_run(struct stk_passes *passes, struct stk_rows *rows, const struct stk_emit *emit);
 
+/* Of four weights, those of one output row: most have fewer than the longest. */
+static inline uint32_t stk_passes_groups(uint32_t length)
+{
+    return length > 4 ? (length + 3) / 4 : 1;
+}
+
 #endif

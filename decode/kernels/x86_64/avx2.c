@@ -122,6 +122,8 @@ INLINE void add_pair(__m256i sums[8], __m256i row0, __m256i row1, int32_t high, 
 TARGET static void vertical(uint8_t *out, const uint8_t *const *rows,
                             const struct stk_weights *weights, uint32_t groups, size_t pixels)
 {
+    const int32_t *last = weights[groups - 1].word;
+    bool short_end = (last[1] | last[3]) == 0;
     for (size_t at = 0; at < 4 * pixels; at += 32) {
         __m256i sums[8];
         for (int i = 0; i < 8; i++) {
@@ -131,7 +133,9 @@ TARGET static void vertical(uint8_t *out, const uint8_t *const *rows,
             const uint8_t *const *row = rows + 4 * (size_t)g;
             const int32_t *w = weights[g].word;
             add_pair(sums, load(row[0] + at), load(row[1] + at), w[0], w[2]);
-            add_pair(sums, load(row[2] + at), load(row[3] + at), w[1], w[3]);
+            if (!short_end || g + 1 < groups) {
+                add_pair(sums, load(row[2] + at), load(row[3] + at), w[1], w[3]);
+            }
         }
         __m256i a = _mm256_packs_epi32(finish(sums[0], sums[4]), finish(sums[1], sums[5]));
         __m256i b = _mm256_packs_epi32(finish(sums[2], sums[6]), finish(sums[3], sums[7]));
