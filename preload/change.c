@@ -2,6 +2,7 @@
 #include "preload/change.h"
 
 #include <fcntl.h>
+#include <string.h>
 
 #include "base/sys.h"
 #include "preload/cover.h"
@@ -54,6 +55,14 @@ static bool is_concerned(const struct stk_write *write, struct stk_cache *cache,
     return write->placed || fd < 0 || stat->st_nlink > 1 || stk_cover_has_fd(cache, fd, stat);
 }
 
+/* The tier's own files, such as samples: no covered name leads to them, and each process that opens
+ * a store would have some file asked about again that shares its place in the table. */
+static bool is_of_tier(const struct stk_cache *cache, const char *path)
+{
+    size_t length = strlen(cache->tier.home);
+    return strncmp(path, cache->tier.home, length) == 0 && path[length] == '/';
+}
+
 void stk_write_done(const struct stk_write *write, int fd, int dirfd, const char *path)
 {
     struct stk_guard guard;
@@ -69,7 +78,7 @@ void stk_write_done(const struct stk_write *write, int fd, int dirfd, const char
         cache = cache != NULL ? cache : stk_cover_elsewhere(stat.st_dev);
         if (cache != NULL && is_concerned(write, cache, fd, &stat)) {
             stk_cache_mark_inode(cache, &stat);
-        } else if (cache != NULL) {
+        } else if (cache != NULL && !is_of_tier(cache, path)) {
             stk_cache_distrust_inode(cache, &stat);
         }
     }
