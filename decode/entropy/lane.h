@@ -1,6 +1,6 @@
 /*
- * A cursor while it goes through a scan: its changing parts in registers, and what is done where a
- * look-up is not enough. Only for the files that make a stk_lockstep of it.
+ * A cursor while it goes through a scan: its changing parts in registers. Only for the files that
+ * make a stk_lockstep of it.
  */
 #ifndef STK_DECODE_ENTROPY_LANE_H
 #define STK_DECODE_ENTROPY_LANE_H
@@ -54,28 +54,6 @@ STK_LANE_INLINE bool stk_lane_symbol(struct stk_lane *lane, struct stk_cursor *c
     bool read = stk_cursor_symbol(cursor);
     stk_lane_enter(lane, cursor);
     return read;
-}
-
-/* What is not done by a look-up, most of it values that no byte holds. */
-STK_LANE_INLINE bool stk_lane_odd(struct stk_lane *lane, struct stk_cursor *cursor, uint64_t entry)
-{
-    unsigned length = stk_open_length(entry), size = stk_open_size(entry);
-    unsigned place = (unsigned)(lane->state >> 8 & 63) + stk_open_run(entry);
-    if (__builtin_expect(!stk_entry_is_open(entry) || place >= STK_BLOCK_SIZE - 1, 0)) {
-        return stk_lane_symbol(lane, cursor);
-    }
-    lane->state += length;
-    stk_lane_refill(lane);
-    int value = stk_value_of((unsigned)(lane->window >> (64 - size)), size);
-    if (size > STK_SMALL_BITS) {
-        stk_cursor_note_wide(cursor, lane->values, value);
-    }
-    *lane->values++ = (int8_t)value;
-    *lane->masks |= UINT64_C(1) << place;
-    lane->window <<= size;
-    lane->state = (lane->state & 7) + size + ((uint64_t)(place + 1) << 8);
-    lane->table = lane->slot->ac;
-    return true;
 }
 
 #endif

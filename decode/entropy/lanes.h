@@ -19,6 +19,28 @@ STK_LANE_INLINE unsigned stk_count_values(uint64_t entry);
 /* By the lowest six bits of the count. */
 STK_LANE_INLINE uint64_t stk_shift_left(uint64_t word, uint64_t count);
 
+/* What is not done by a look-up, most of it values that no byte holds. */
+STK_LANE_INLINE bool stk_lane_odd(struct stk_lane *lane, struct stk_cursor *cursor, uint64_t entry)
+{
+    unsigned length = stk_open_length(entry), size = stk_open_size(entry);
+    unsigned place = (unsigned)(lane->state >> 8 & 63) + stk_open_run(entry);
+    if (__builtin_expect(!stk_entry_is_open(entry) || place >= STK_BLOCK_SIZE - 1, 0)) {
+        return stk_lane_symbol(lane, cursor);
+    }
+    lane->state += length;
+    stk_lane_refill(lane);
+    int value = stk_value_of((unsigned)(lane->window >> (64 - size)), size);
+    if (size > STK_SMALL_BITS) {
+        stk_cursor_note_wide(cursor, lane->values, value);
+    }
+    *lane->values++ = (int8_t)value;
+    *lane->masks |= UINT64_C(1) << place;
+    lane->window <<= size;
+    lane->state = (lane->state & 7) + size + ((uint64_t)(place + 1) << 8);
+    lane->table = lane->slot->ac;
+    return true;
+}
+
 STK_LANE_INLINE bool stk_lane_step(struct stk_lane *lane, struct stk_cursor *cursor)
 {
     uint64_t entry = lane->table[lane->window >> (64 - STK_TABLE_BITS)];
