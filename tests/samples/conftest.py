@@ -4,7 +4,6 @@ import os
 import pathlib
 import shutil
 import sys
-import tempfile
 
 import pytest
 
@@ -12,8 +11,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path[:0] = [str(HERE), str(HERE / "programs"), str(HERE.parent / "lib")]
 
-from covered import session_scratch  # noqa: E402, F401
-from isolated import Isolated  # noqa: E402
+from covered import place, scratch, session_scratch  # noqa: E402, F401
 from jobs import Jobs  # noqa: E402
 
 BUILD = ROOT / os.environ.get("STOKER_BUILD", "build")
@@ -29,24 +27,6 @@ def pytest_collection_modifyitems(items):
 @pytest.fixture(scope="session")
 def build():
     return BUILD
-
-
-@pytest.fixture
-def scratch(session_scratch):  # noqa: F811
-    """A directory of this test's own, on the disk."""
-    path = pathlib.Path(tempfile.mkdtemp(dir=session_scratch))
-    path.chmod(0o755)
-    return path
-
-
-@pytest.fixture
-def place():
-    """A mount namespace with a /dev/shm of its own."""
-    obstacle = Isolated.obstacle()
-    if obstacle:
-        pytest.skip(obstacle)
-    with Isolated() as isolated:
-        yield isolated
 
 
 @pytest.fixture
