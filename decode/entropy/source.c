@@ -1,6 +1,7 @@
 /* A block at a time. */
 #include "decode/entropy/source.h"
 
+#include "decode/entropy/ones.h"
 #include "decode/entropy/zigzag.h"
 
 static uint32_t index_of(const struct stk_source *next)
@@ -43,21 +44,12 @@ void stk_source_play(struct stk_source *next, const struct stk_kernels *kernels,
     block[0] = (int16_t)next->last_dc[component];
 }
 
-/* In plain operations: where there is no instruction for it, compilers call a function. */
-static unsigned count_ones(uint64_t word)
-{
-    word -= word >> 1 & UINT64_C(0x5555555555555555);
-    word = (word & UINT64_C(0x3333333333333333)) + (word >> 2 & UINT64_C(0x3333333333333333));
-    word = (word + (word >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
-    return (unsigned)(word * UINT64_C(0x0101010101010101) >> 56);
-}
-
 void stk_plain_pass(struct stk_source *next, const uint8_t *components, unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
         uint64_t mask = *next->masks++;
         next->last_dc[components[i]] += take_difference(next, mask);
-        next->values += count_ones(mask);
+        next->values += stk_count_ones(mask);
         while (next->wide->at < index_of(next)) {
             next->wide++;
         }

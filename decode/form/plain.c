@@ -7,20 +7,12 @@
 
 #include <string.h>
 
+#include "decode/entropy/ones.h"
 #include "decode/entropy/ranks.h"
-
-/* Where there is no instruction for it, compilers call a function. */
-static inline unsigned ones(uint64_t word)
-{
-    word -= word >> 1 & UINT64_C(0x5555555555555555);
-    word = (word & UINT64_C(0x3333333333333333)) + (word >> 2 & UINT64_C(0x3333333333333333));
-    word = (word + (word >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
-    return (unsigned)(word * UINT64_C(0x0101010101010101) >> 56);
-}
 
 #define STK_GATHER_INLINE     static inline
 #define STK_MASKS_INLINE      static inline
-#define STK_COUNT_ONES(mask)  ones(mask)
+#define STK_COUNT_ONES(mask)  stk_count_ones(mask)
 #define STK_COPY_64(to, from) memcpy(to, from, 64)
 #include "decode/form/gather.h"
 #include "decode/form/masks.h"
@@ -123,10 +115,10 @@ static size_t count_ones(const uint8_t *plane, size_t bits)
 {
     size_t count = 0, at = 0;
     for (; at + 64 <= bits; at += 64) {
-        count += ones(stk_get_word(plane + at / 8));
+        count += stk_count_ones(stk_get_word(plane + at / 8));
     }
     for (; at < bits; at += 8) {
-        count += ones(plane[at / 8] & there(at, bits));
+        count += stk_count_ones(plane[at / 8] & there(at, bits));
     }
     return count;
 }
@@ -148,7 +140,7 @@ static void unpack_signs(int8_t *values, const uint8_t *signs, const uint8_t *fl
 {
     for (size_t at = 0; at < count; at += 8) {
         uint64_t word = take_some(flags[at / 8], larger);
-        larger += ones(flags[at / 8]);
+        larger += stk_count_ones(flags[at / 8]);
         stk_put_word(values + at, negate(word, spread_bits(signs[at / 8])));
     }
 }
@@ -160,7 +152,7 @@ static void unpack_bits(uint8_t *values, const uint8_t *bits, const uint8_t *fla
         uint64_t word = EACH(1);
         if (flags) {
             word = take_some(flags[at / 8], larger);
-            larger += ones(flags[at / 8]);
+            larger += stk_count_ones(flags[at / 8]);
         }
         stk_put_word(values + at, (word << 1 & EACH(0xfe)) | spread_bits(bits[at / 8]));
     }
