@@ -6,25 +6,24 @@
 #include "base/sys.h"
 #include "base/text.h"
 #include "cache/cache.h"
+#include "cache/changes.h"
 #include "cache/claim.h"
 #include "cache/drop.h"
 #include "cache/entry.h"
 #include "cache/pressure.h"
 #include "cache/trust.h"
-#include "cache/written.h"
 
 #define ATTEMPTS 8
 
 /* A root that is spelled through links is looked at again after links or directories have changed:
  * what lies behind its spelling may be another directory now, whose files are not this root's. */
-static bool is_astray(const struct stk_cache *cache, struct stk_root *root)
+static bool is_astray(struct stk_cache *cache, struct stk_root *root)
 {
     if (!root->linked || cache->catalogue.header == NULL) {
         return false;
     }
-    const _Atomic int64_t *distrusted =
-        &cache->catalogue.header->distrusted_ns[root->key % STK_DISTRUST_SLOTS];
-    if (atomic_load(distrusted) >= atomic_load(&root->seen_ns)) {
+    int64_t changed_ns = stk_changes_last(&cache->catalogue, root->key).changed_ns;
+    if (changed_ns >= atomic_load(&root->seen_ns)) {
         int64_t now_ns = stk_clock_boottime_ns();
         atomic_store(&root->astray, !stk_root_is_there(root));
         atomic_store(&root->seen_ns, now_ns);
@@ -52,14 +51,6 @@ bool stk_cache_place(struct stk_cache *cache, const char *absolute, int dirfd, c
     return true;
 }
 
-/* Whether the file was opened for writing in this run, by this name or another. */
-static bool is_written(struct stk_cache *cache, const struct stk_record *record, bool sealed)
-{
-    return stk_written_has_record(record, cache->run_start_ns) ||
-           (sealed && stk_written_has_inode(&cache->catalogue, stk_record_dev(record), record->ino,
-                                            cache->run_start_ns));
-}
-
 static bool is_refused(const struct stk_cache *cache, struct stk_claim claim)
 {
     return claim.state == STK_REFUSED && cache->tier.shared != NULL &&
@@ -68,17 +59,14 @@ static bool is_refused(const struct stk_cache *cache, struct stk_claim claim)
 }
 
 /* Reasons that hold whatever the origin would say now: going there is always right. */
-static enum stk_bypass standing_reason(struct stk_cache *cache, const struct stk_root *root,
-                                       const struct stk_record *record, struct stk_claim claim)
+static enum stk_bypass standing_reason(struct stk_cache *cache, const struct stk_record *record,
+                                       struct stk_claim claim, enum stk_trust trust)
 {
-    if (is_written(cache, record, claim.sealed)) {
+    if (trust == STK_TRUST_WRITTEN) {
         return STK_BYPASS_WRITTEN;
     }
-    if (!claim.sealed) {
-        return STK_BYPASS_NONE;
-    }
     bool large = record->size > (uint64_t)cache->options.max_file_bytes;
-    if ((record->size == 0 || large) && stk_trust_has(cache, root, record)) {
+    if ((record->size == 0 || large) && trust == STK_TRUST_YES) {
         return large ? STK_BYPASS_LARGE : STK_BYPASS_EMPTY; /* else it may have become another */
     }
     if (!is_refused(cache, claim)) {
@@ -111,9 +99,19 @@ static enum stk_answer answer_present(struct stk_cache *cache, const struct stk_
                                                                     : STK_ANSWER_FILL;
 }
 
+/* Of a file that is not known. */
+static enum stk_answer answer_unknown(struct stk_cache *cache, const struct stk_place *place,
+                                      struct stk_ask *ask)
+{
+    bool written = stk_trust_is_written(cache, place);
+    ask->why = written ? STK_BYPASS_WRITTEN : STK_BYPASS_NONE;
+    return written ? STK_ANSWER_ORIGIN : STK_ANSWER_FILL;
+}
+
 enum stk_answer stk_cache_ask(struct stk_cache *cache, const struct stk_place *place,
                               struct stk_ask *ask)
 {
+    static const _Atomic uint64_t unknown = 0;
     bool asked = false;
     ask->why = STK_BYPASS_CATALOGUE;
     ask->record = 0;
@@ -122,20 +120,20 @@ enum stk_answer stk_cache_ask(struct stk_cache *cache, const struct stk_place *p
     for (int i = 0; i < ATTEMPTS && cache->catalogue.header != NULL; i++) {
         ask->record = stk_catalogue_find(&cache->catalogue, place->key);
         struct stk_record *record = stk_catalogue_record(&cache->catalogue, ask->record);
-        if (record == NULL) {
-            return STK_ANSWER_FILL;
+        struct stk_claim claim = stk_claim_load(record != NULL ? &record->claim : &unknown);
+        if (!claim.sealed) {
+            return answer_unknown(cache, place, ask);
         }
-        struct stk_claim claim = stk_claim_load(&record->claim);
-        ask->size = claim.sealed ? record->size : 0;
-        ask->why = standing_reason(cache, place->root, record, claim);
+        enum stk_trust trust = stk_trust_of(cache, place->root, record);
+        ask->size = record->size;
+        ask->why = standing_reason(cache, record, claim, trust);
         if (ask->why != STK_BYPASS_NONE) {
             return STK_ANSWER_ORIGIN;
         }
-        if (!claim.sealed || claim.state == STK_ABSENT || claim.state == STK_REFUSED) {
+        if (claim.state == STK_ABSENT || claim.state == STK_REFUSED) {
             return STK_ANSWER_FILL;
         }
-        bool trusted = asked || stk_trust_has(cache, place->root, record);
-        if (claim.state == STK_PRESENT && trusted) {
+        if (claim.state == STK_PRESENT && (asked || trust == STK_TRUST_YES)) {
             return answer_present(cache, place, record, claim, ask);
         }
         ask->began_ns = ask->began_ns != 0 ? ask->began_ns : stk_clock_boottime_ns();
@@ -190,8 +188,7 @@ static struct stk_record *believable(struct stk_cache *cache, const struct stk_p
         return NULL;
     }
     *claim = stk_claim_load(&record->claim);
-    bool good = claim->sealed && stk_trust_has(cache, place->root, record) &&
-                !is_written(cache, record, true);
+    bool good = claim->sealed && stk_trust_of(cache, place->root, record) == STK_TRUST_YES;
     return good ? record : NULL;
 }
 
@@ -208,11 +205,19 @@ bool stk_cache_stat(struct stk_cache *cache, const struct stk_place *place, bool
     return true;
 }
 
-void stk_cache_learn(struct stk_cache *cache, const struct stk_place *place)
+int stk_cache_ask_stat(struct stk_cache *cache, const struct stk_place *place, bool nofollow,
+                       struct statx *out)
 {
-    if (cache->catalogue.header != NULL && cache->options.fresh != STK_FRESH_OPEN) {
-        stk_trust_validate(cache, place);
+    struct stk_look look;
+    if (cache->catalogue.header == NULL || cache->options.fresh == STK_FRESH_OPEN) {
+        return -EAGAIN;
     }
+    int error = stk_trust_look(cache, place, nofollow, &look);
+    if (error == 0) {
+        stk_trust_remember(cache, place, &look);
+        *out = look.answer;
+    }
+    return error;
 }
 
 bool stk_cache_is_readable(struct stk_cache *cache, const struct stk_place *place)

@@ -5,8 +5,8 @@
  *   stk_cache_place   is this path covered, and which file is it?
  *   stk_cache_ask     may an open be served?  -> open the entry, or open the origin and
  *   stk_cache_fill    -> put it into the cache, if it may
- *   stk_cache_stat    what does stat say?     -> answer, or ask the origin and
- *   stk_cache_learn   -> remember it
+ *   stk_cache_stat    what does stat say?     -> answer, or
+ *   stk_cache_ask_stat                        -> ask the origin, and remember it
  *   stk_cache_mark_*, stk_cache_distrust*     what the program does to its files
  *
  * Doubt is a miss: every failure ends in an answer that sends the caller to the origin. Nothing
@@ -23,6 +23,7 @@
 #include "base/options.h"
 #include "base/path.h"
 #include "cache/catalogue.h"
+#include "cache/changes.h"
 #include "cache/root.h"
 #include "cache/run.h"
 #include "cache/tier.h"
@@ -92,10 +93,11 @@ struct stk_outcome {
 /*
  * Takes the open origin of an answer FILL and tries to put it into the cache, or finds that another
  * process has. True: `entry` names the entry to use instead. The origin's descriptor stays open,
- * its offset untouched, the caller's. `outcome` is filled but for wait_ns.
+ * its offset untouched, the caller's; `opened_ns` is a time before it was opened, on
+ * CLOCK_BOOTTIME: of the path it says what was true then. `outcome` is filled but for wait_ns.
  */
 bool stk_cache_fill(struct stk_cache *cache, const struct stk_place *place, int origin_fd,
-                    char entry[STK_PATH_BYTES], struct stk_outcome *outcome);
+                    int64_t opened_ns, char entry[STK_PATH_BYTES], struct stk_outcome *outcome);
 
 /* Counts an open. */
 void stk_cache_count(struct stk_cache *cache, const struct stk_outcome *outcome);
@@ -105,8 +107,13 @@ void stk_cache_count(struct stk_cache *cache, const struct stk_outcome *outcome)
 /* The origin's identity if it is known and trusted; `nofollow` as lstat. No system call. */
 bool stk_cache_stat(struct stk_cache *cache, const struct stk_place *place, bool nofollow,
                     struct stk_identity *out);
-/* After the origin has answered a stat of a regular file: asks it for the identity, to remember. */
-void stk_cache_learn(struct stk_cache *cache, const struct stk_place *place);
+/*
+ * Asks the origin the same, past its client's caches, and remembers what it says of a regular file.
+ * 0, with all basic fields and the birth time; -errno as a stat of the path ends; or -EAGAIN: not
+ * asked.
+ */
+int stk_cache_ask_stat(struct stk_cache *cache, const struct stk_place *place, bool nofollow,
+                       struct statx *out);
 /* Whether this user is known to be able to read the file: its entry is there. */
 bool stk_cache_is_readable(struct stk_cache *cache, const struct stk_place *place);
 
@@ -122,17 +129,15 @@ bool stk_cache_find_entry(struct stk_cache *cache, const char *entry, char origi
 
 /* ---- writes through the program ---- */
 
-/* A mark that can be taken back, when the call it was made for fails. */
-struct stk_mark {
-    uint32_t record;
-    uint32_t before, now;
-};
-/* Before a call that opens for writing, creates or truncates: not cached again in this run. */
+/* Before a call that opens for writing, creates or truncates: not cached again in this run. The
+ * mark can be taken back when the call has failed. */
 void stk_cache_mark_written(struct stk_cache *cache, const struct stk_place *place,
                             struct stk_mark *mark);
 void stk_cache_unmark_written(struct stk_cache *cache, const struct stk_mark *mark);
 /* After such a call: marks the file by its inode, for its other names. */
 void stk_cache_mark_inode(struct stk_cache *cache, const struct stat *stat);
+/* All files below all roots count as written in this run: one was, and nobody knows which. */
+void stk_cache_mark_all_written(struct stk_cache *cache);
 /* Before and after a call that changes a name or metadata: the origin is asked again. */
 void stk_cache_distrust(struct stk_cache *cache, const struct stk_place *place);
 /* The same for a file by its inode, whatever names lead to it. */

@@ -1,6 +1,6 @@
 /*
  * The catalogue: its file, its segments, its index. See cache/catalogue.h.
- * Layout of the file: header, further tables of written inodes, index levels, segments of records;
+ * Layout of the file: header, further tables of changes, index levels, segments of records;
  * offsets are computed, not stored, and what is not allocated yet is a hole.
  */
 #include "cache/catalogue.h"
@@ -15,11 +15,11 @@
 #include "base/sys.h"
 #include "base/text.h"
 
-#define MAGIC               UINT64_C(0x33302d72656b6f74) /* changes with the layout */
+#define MAGIC               UINT64_C(0x34302d72656b6f74) /* changes with the layout */
 #define FILE_LEAF           "/catalogue"
 #define BUCKET_SLOTS        16
 #define FIRST_LEVEL_BYTES   (512u << 10)
-#define FIRST_WRITTEN_BYTES (1u << 20)
+#define FIRST_CHANGES_BYTES (1u << 20)
 #define HEADER_BYTES        (256u << 10)
 #define SEGMENT_BYTES       (STK_SEGMENT_RECORDS * sizeof(struct stk_record))
 
@@ -31,10 +31,10 @@ struct extent {
     size_t bytes;
 };
 
-/* Level 1 is sixteen times the table in the header, level 2 sixteen times that. */
-static struct extent written_extent(unsigned level)
+/* Level 1 is eight times the table in the header, level 2 sixteen times that. */
+static struct extent changes_extent(unsigned level)
 {
-    struct extent at = {.offset = HEADER_BYTES, .bytes = FIRST_WRITTEN_BYTES};
+    struct extent at = {.offset = HEADER_BYTES, .bytes = FIRST_CHANGES_BYTES};
     for (; level > 1; level--) {
         at.offset += (off_t)at.bytes;
         at.bytes *= 16;
@@ -44,7 +44,7 @@ static struct extent written_extent(unsigned level)
 
 static struct extent level_extent(unsigned level)
 {
-    struct extent at = {.offset = written_extent(STK_WRITTEN_LEVELS + 1).offset,
+    struct extent at = {.offset = changes_extent(STK_CHANGES_LEVELS + 1).offset,
                         .bytes = FIRST_LEVEL_BYTES};
     for (; level > 0; level--) {
         at.offset += (off_t)at.bytes;
@@ -300,9 +300,9 @@ void stk_catalogue_close(struct stk_catalogue *catalogue)
             stk_sys_munmap(catalogue->records[i], SEGMENT_BYTES);
         }
     }
-    for (unsigned i = 0; i < STK_WRITTEN_LEVELS; i++) {
-        if (catalogue->written[i] != NULL) {
-            stk_sys_munmap(catalogue->written[i], written_extent(i + 1).bytes);
+    for (unsigned i = 0; i < STK_CHANGES_LEVELS; i++) {
+        if (catalogue->changes[i] != NULL) {
+            stk_sys_munmap(catalogue->changes[i], changes_extent(i + 1).bytes);
         }
     }
     if (catalogue->header != NULL) {
@@ -471,19 +471,19 @@ bool stk_catalogue_replace(struct stk_catalogue *catalogue, struct stk_hash128 k
            atomic_compare_exchange_strong(at, &seen, slot_value(key, newer));
 }
 
-/* ---- written inodes ---- */
+/* ---- changes ---- */
 
-_Atomic uint64_t *stk_catalogue_written(struct stk_catalogue *catalogue, unsigned level,
+_Atomic uint64_t *stk_catalogue_changes(struct stk_catalogue *catalogue, unsigned level,
                                         size_t *buckets, bool create)
 {
-    _Atomic uint32_t *count = &catalogue->header->written_levels;
-    if (level == 0 || level > STK_WRITTEN_LEVELS) {
+    _Atomic uint32_t *count = &catalogue->header->changes_levels;
+    if (level == 0 || level > STK_CHANGES_LEVELS) {
         return NULL;
     }
-    struct extent extent = written_extent(level);
-    *buckets = extent.bytes / (STK_WRITTEN_SLOTS * sizeof(uint64_t));
+    struct extent extent = changes_extent(level);
+    *buckets = extent.bytes / (STK_CHANGES_SLOTS * sizeof(uint64_t));
     uint32_t there = atomic_load(count);
     bool allocated =
         there >= level || (create && there == level - 1 && grow(catalogue, count, there, extent));
-    return allocated ? map_extent(catalogue, &catalogue->written[level - 1], extent) : NULL;
+    return allocated ? map_extent(catalogue, &catalogue->changes[level - 1], extent) : NULL;
 }

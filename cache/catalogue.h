@@ -37,12 +37,9 @@
 #define STK_SEGMENT_RECORDS    8192
 #define STK_TIERS              8
 #define STK_TIER_PATH_BYTES    512
-#define STK_DISTRUST_SLOTS     256
-#define STK_CHANGED_SLOTS      4096
-#define STK_CHANGED_INODES     16384
-#define STK_WRITTEN_BUCKETS    1024
-#define STK_WRITTEN_SLOTS      8
-#define STK_WRITTEN_LEVELS     2 /* beyond the one in the header */
+#define STK_CHANGES_BUCKETS    2048
+#define STK_CHANGES_SLOTS      8
+#define STK_CHANGES_LEVELS     2 /* beyond the one in the header */
 
 /* What the sample store of a pid namespace may use of a tier, see cache/grant.h. */
 #define STK_GRANTS 8
@@ -77,18 +74,11 @@ struct stk_catalogue_header {
     _Atomic uint32_t segments;    /* of records that are allocated */
     _Atomic uint32_t next_record; /* the first number not given out */
     struct stk_tier_shared tiers[STK_TIERS];
-    /* cache/trust.h: when all records of a root became untrusted, by a hash of the root. */
-    _Atomic int64_t distrusted_ns[STK_DISTRUST_SLOTS];
-    /* cache/trust.h: when a single file was last distrusted, by its key. */
-    _Atomic int64_t changed_ns[STK_CHANGED_SLOTS];
-    /* The same by its inode, for its other names. */
-    _Atomic uint32_t any_inode_changed; /* 0: none was */
-    _Atomic int64_t inode_changed_ns[STK_CHANGED_INODES];
-    /* cache/written.h: inodes opened for writing. */
-    _Atomic uint32_t any_written;    /* 0: the table is empty */
-    _Atomic uint32_t written_levels; /* of those beyond the header that are allocated */
-    _Atomic uint64_t written_lost_s; /* when a mark found no room, for want of memory */
-    _Atomic uint64_t written[STK_WRITTEN_BUCKETS][STK_WRITTEN_SLOTS];
+    /* cache/changes.h */
+    _Atomic uint32_t any_changed;    /* 0: the table is empty */
+    _Atomic uint32_t changes_levels; /* of those beyond the header that are allocated */
+    _Atomic int64_t written_lost_ns; /* when a note of writing found no room, for want of memory */
+    _Alignas(64) _Atomic uint64_t changes[STK_CHANGES_BUCKETS][STK_CHANGES_SLOTS];
 };
 
 /* One process's view. Zero it before opening; it may live in static memory. */
@@ -96,7 +86,7 @@ struct stk_catalogue {
     struct stk_catalogue_header *header; /* NULL: not open */
     _Atomic(void *) levels[STK_CATALOGUE_LEVELS];
     _Atomic(void *) records[STK_CATALOGUE_SEGMENTS];
-    _Atomic(void *) written[STK_WRITTEN_LEVELS];
+    _Atomic(void *) changes[STK_CHANGES_LEVELS];
     uint64_t dev, ino; /* of the file, to notice when another took its name */
     char path[STK_TIER_PATH_BYTES];
 };
@@ -126,10 +116,10 @@ bool stk_catalogue_replace(struct stk_catalogue *catalogue, struct stk_hash128 k
                            uint32_t newer);
 
 /*
- * Level 1.. of the table of written inodes (cache/written.h), and its number of buckets; NULL when
- * it is not there. `create` allocates it, if the ones before it are there.
+ * Level 1.. of the table of changes (cache/changes.h), and its number of buckets; NULL when it is
+ * not there. `create` allocates it, if the ones before it are there.
  */
-_Atomic uint64_t *stk_catalogue_written(struct stk_catalogue *catalogue, unsigned level,
+_Atomic uint64_t *stk_catalogue_changes(struct stk_catalogue *catalogue, unsigned level,
                                         size_t *buckets, bool create);
 
 #endif

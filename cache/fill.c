@@ -17,7 +17,6 @@
 #include "cache/pressure.h"
 #include "cache/remember.h"
 #include "cache/trust.h"
-#include "cache/written.h"
 
 #define ATTEMPTS      8
 #define CHUNK_BYTES   (256u << 10)
@@ -32,6 +31,7 @@ struct fill {
     struct stk_record *record;
     const struct stk_identity *identity;
     int origin_fd;
+    int64_t opened_ns; /* a time before it was opened */
     const char *entry;
     int64_t blocks;     /* reserved */
     uint64_t entry_ino; /* of the entry made or found */
@@ -191,6 +191,11 @@ static void note_tier_error(struct stk_cache *cache, int error)
 
 /* ---- one fill ---- */
 
+static bool validate(const struct fill *fill)
+{
+    return stk_trust_validate_fd(fill->cache, fill->record, fill->origin_fd, fill->opened_ns);
+}
+
 static enum stk_bypass complete_draft(struct fill *fill, const struct stk_entry_draft *draft)
 {
     enum stk_bypass why = copy(fill, draft);
@@ -200,8 +205,7 @@ static enum stk_bypass complete_draft(struct fill *fill, const struct stk_entry_
     if (why == STK_BYPASS_NONE) {
         why = reserve_excess(fill, draft);
     }
-    if (why == STK_BYPASS_NONE &&
-        !stk_trust_validate_fd(fill->cache, fill->record, fill->origin_fd)) {
+    if (why == STK_BYPASS_NONE && !validate(fill)) {
         why = STK_BYPASS_CHANGED;
     }
     return why;
@@ -259,7 +263,7 @@ static bool adopt(struct fill *fill)
         stk_sys_unlinkat(AT_FDCWD, fill->entry, 0);
         return false;
     }
-    if (!stk_trust_validate_fd(fill->cache, fill->record, fill->origin_fd)) {
+    if (!validate(fill)) {
         return false;
     }
     fill->entry_ino = stat.st_ino;
@@ -336,8 +340,8 @@ static enum stk_bypass reason_against(struct stk_cache *cache, const struct stk_
     if (has_database_name(leaf)) {
         return STK_BYPASS_DATABASE;
     }
-    if (stk_written_has_inode(&cache->catalogue, identity->dev, identity->ino,
-                              cache->run_start_ns)) {
+    if (stk_trust_is_written(cache, place) ||
+        stk_trust_is_inode_written(cache, identity->dev, identity->ino)) {
         return STK_BYPASS_WRITTEN;
     }
     if (stk_trust_is_young(cache, identity)) {
@@ -356,8 +360,8 @@ static bool look_at_origin(int fd, struct stk_identity *out)
 /* Whether a record that is present may be used for this open. */
 static bool is_usable(struct fill *fill)
 {
-    return stk_trust_has(fill->cache, fill->place->root, fill->record) ||
-           stk_trust_validate_fd(fill->cache, fill->record, fill->origin_fd);
+    return stk_trust_of(fill->cache, fill->place->root, fill->record) == STK_TRUST_YES ||
+           validate(fill);
 }
 
 /*
@@ -395,10 +399,6 @@ static bool name_entry(const struct fill *fill, char entry[STK_PATH_BYTES])
 static bool fill_record(struct fill *fill, char entry[STK_PATH_BYTES], struct stk_outcome *outcome)
 {
     struct stk_cache *cache = fill->cache;
-    if (stk_written_has_record(fill->record, cache->run_start_ns)) {
-        outcome->why = STK_BYPASS_WRITTEN;
-        return false;
-    }
     if (!stk_catalogue_is_current(&cache->catalogue)) {
         outcome->why = STK_BYPASS_CATALOGUE;
         return false;
@@ -414,7 +414,7 @@ static bool fill_record(struct fill *fill, char entry[STK_PATH_BYTES], struct st
 }
 
 bool stk_cache_fill(struct stk_cache *cache, const struct stk_place *place, int origin_fd,
-                    char entry[STK_PATH_BYTES], struct stk_outcome *outcome)
+                    int64_t opened_ns, char entry[STK_PATH_BYTES], struct stk_outcome *outcome)
 {
     struct stk_identity identity;
     *outcome = (struct stk_outcome){.kind = STK_COUNT_OPENS, .why = STK_BYPASS_NONE};
@@ -430,11 +430,17 @@ bool stk_cache_fill(struct stk_cache *cache, const struct stk_place *place, int 
         outcome->why = STK_BYPASS_CHANGED; /* it is another directory's file */
         return false;
     }
+    if (stk_trust_is_young(cache, &identity)) {
+        stk_trust_forget(cache, place, &identity);
+        outcome->why = reason_against(cache, place, &identity);
+        return false;
+    }
     outcome->record = stk_remember(cache, place, &identity);
     struct fill fill = {.cache = cache,
                         .place = place,
                         .identity = &identity,
                         .origin_fd = origin_fd,
+                        .opened_ns = opened_ns,
                         .entry = entry};
     fill.record = stk_catalogue_record(&cache->catalogue, outcome->record);
     if (fill.record == NULL) {

@@ -20,12 +20,12 @@ struct stk_record {
     uint64_t key;                 /* of root and path below it: the half that the index lacks */
     uint64_t name;                /* stk_identity_name(), with the record's check sum above it */
     _Atomic uint64_t claim;       /* state, seal, leaf, tier, filler, progress: cache/claim.h */
-    _Atomic int64_t validated_ns; /* when the origin was last asked; 0: not to be trusted */
+    _Atomic int64_t validated_ns; /* a look at the origin that began then found it; 0: none did */
     uint64_t size;                /* bytes */
     _Atomic uint64_t entry_ino;   /* inode number of the entry in its tier; 0: unknown */
-    _Atomic uint32_t written_s;   /* when last opened for writing (boot time, s, from 1); 0 */
     uint32_t previous;            /* record of the version before this one; 0: none */
     uint32_t blksize, nlink;
+    uint32_t spare;
     /* second line */
     int64_t mtime_ns, ctime_ns, atime_ns, btime_ns;
     uint64_t ino, blocks;

@@ -22,27 +22,15 @@ static uint32_t draft_record(struct stk_cache *cache, const struct stk_place *pl
     return number;
 }
 
-/* Written marks go over to the new version, before it takes the place and once more after, since a
- * writer may have marked the old one in between. */
-static void carry_written(struct stk_record *to, const struct stk_record *from)
-{
-    uint32_t theirs = atomic_load(&from->written_s);
-    uint32_t mine = atomic_load(&to->written_s);
-    while (theirs > mine && !atomic_compare_exchange_weak(&to->written_s, &mine, theirs)) {
-    }
-}
-
 static bool supersede(struct stk_cache *cache, const struct stk_place *place, uint32_t older,
                       uint32_t newer)
 {
     struct stk_record *from = stk_catalogue_record(&cache->catalogue, older);
     struct stk_record *to = stk_catalogue_record(&cache->catalogue, newer);
     to->previous = older;
-    carry_written(to, from);
     if (!stk_catalogue_replace(&cache->catalogue, place->key, older, newer)) {
         return false;
     }
-    carry_written(to, from);
     if (stk_record_name(from) == stk_record_name(to)) {
         stk_drop_claim(from); /* only blocks or links are new: it is the new record's entry now */
     } else {

@@ -5,55 +5,106 @@
 
 #include "base/clock.h"
 #include "base/sys.h"
+#include "cache/changes.h"
 #include "cache/remember.h"
 
 #define WANTED (STATX_BASIC_STATS | STATX_BTIME)
 
-/* By a hash: two inodes may share a slot, and are then asked about once too often. */
-static _Atomic int64_t *inode_slot(const struct stk_cache *cache, uint64_t dev, uint64_t ino)
+/* A writer of an earlier run may still be at work, by a descriptor or a map that nobody sees: for
+ * so long each open asks. */
+#define WRITER_NS (24 * 3600 * STK_NS_PER_S)
+
+/* ---- believing ---- */
+
+static struct stk_changes changes_of_file(struct stk_cache *cache, const struct stk_record *record)
 {
-    uint64_t mixed = (ino ^ dev << 40) * UINT64_C(0x9e3779b97f4a7c15);
-    return &cache->catalogue.header->inode_changed_ns[(mixed >> 32) % STK_CHANGED_INODES];
+    uint64_t inode = stk_changes_inode(stk_record_dev(record), record->ino);
+    return stk_changes_later(stk_changes_last(&cache->catalogue, record->key),
+                             stk_changes_last(&cache->catalogue, inode));
 }
 
-static bool has_inode_changed(const struct stk_cache *cache, const struct stk_record *record,
-                              int64_t since_ns)
+static struct stk_changes changes_of(struct stk_cache *cache, const struct stk_root *root,
+                                     const struct stk_record *record)
 {
-    return atomic_load_explicit(&cache->catalogue.header->any_inode_changed,
-                                memory_order_acquire) != 0 &&
-           atomic_load_explicit(inode_slot(cache, stk_record_dev(record), record->ino),
-                                memory_order_acquire) >= since_ns;
+    return stk_changes_later(changes_of_file(cache, record),
+                             stk_changes_last(&cache->catalogue, root->key));
 }
 
-bool stk_trust_is_untouched(const struct stk_cache *cache, const struct stk_record *record)
+static bool is_after(int64_t asked_ns, struct stk_changes changes)
 {
-    int64_t validated = atomic_load_explicit(&record->validated_ns, memory_order_acquire);
-    return validated != 0 && !has_inode_changed(cache, record, validated);
+    return asked_ns != 0 && asked_ns > changes.changed_ns && asked_ns > changes.written_ns;
 }
 
-bool stk_trust_is_unmarked(const struct stk_cache *cache, const struct stk_root *root,
-                           const struct stk_record *record)
+static int64_t validated(const struct stk_record *record)
 {
-    int64_t validated = atomic_load_explicit(&record->validated_ns, memory_order_acquire);
-    const _Atomic int64_t *distrusted =
-        &cache->catalogue.header->distrusted_ns[root->key % STK_DISTRUST_SLOTS];
-    return stk_trust_is_untouched(cache, record) &&
-           validated > atomic_load_explicit(distrusted, memory_order_acquire);
+    return atomic_load_explicit(&record->validated_ns, memory_order_acquire);
 }
 
-bool stk_trust_has(const struct stk_cache *cache, const struct stk_root *root,
-                   const struct stk_record *record)
+static bool is_in_run(const struct stk_cache *cache, int64_t ns)
 {
+    return ns != 0 && ns >= cache->run_start_ns;
+}
+
+/* Whether an earlier run's writer may still be there. */
+static bool is_late(int64_t written_ns)
+{
+    return written_ns != 0 && stk_clock_boottime_ns() - written_ns < WRITER_NS;
+}
+
+static enum stk_trust trust(const struct stk_cache *cache, int64_t asked_ns,
+                            struct stk_changes changes)
+{
+    if (is_in_run(cache, changes.written_ns)) {
+        return STK_TRUST_WRITTEN;
+    }
+    bool believed = is_after(asked_ns, changes);
     switch (cache->options.fresh) {
     case STK_FRESH_OPEN:
-        return false;
+        return STK_TRUST_ASK;
     case STK_FRESH_NEVER:
-        return stk_trust_is_unmarked(cache, root, record);
+        return believed ? STK_TRUST_YES : STK_TRUST_ASK;
     default:
-        return atomic_load_explicit(&record->validated_ns, memory_order_acquire) >=
-                   cache->run_start_ns &&
-               stk_trust_is_unmarked(cache, root, record);
+        believed = believed && is_in_run(cache, asked_ns) && !is_late(changes.written_ns);
+        return believed ? STK_TRUST_YES : STK_TRUST_ASK;
     }
+}
+
+static const struct stk_changes nothing = {0, 0};
+
+enum stk_trust stk_trust_of(struct stk_cache *cache, const struct stk_root *root,
+                            const struct stk_record *record)
+{
+    struct stk_changes changes =
+        stk_changes_any(&cache->catalogue) ? changes_of(cache, root, record) : nothing;
+    return trust(cache, validated(record), changes);
+}
+
+bool stk_trust_is_written(struct stk_cache *cache, const struct stk_place *place)
+{
+    return stk_changes_any(&cache->catalogue) &&
+           is_in_run(cache, stk_changes_last(&cache->catalogue, place->key.low).written_ns);
+}
+
+bool stk_trust_is_inode_written(struct stk_cache *cache, uint64_t dev, uint64_t ino)
+{
+    return stk_changes_any(&cache->catalogue) &&
+           is_in_run(cache,
+                     stk_changes_last(&cache->catalogue, stk_changes_inode(dev, ino)).written_ns);
+}
+
+bool stk_trust_is_unmarked(struct stk_cache *cache, const struct stk_root *root,
+                           const struct stk_record *record)
+{
+    struct stk_changes changes =
+        stk_changes_any(&cache->catalogue) ? changes_of(cache, root, record) : nothing;
+    return is_after(validated(record), changes);
+}
+
+bool stk_trust_is_untouched(struct stk_cache *cache, const struct stk_record *record)
+{
+    struct stk_changes changes =
+        stk_changes_any(&cache->catalogue) ? changes_of_file(cache, record) : nothing;
+    return is_after(validated(record), changes);
 }
 
 bool stk_trust_is_young(const struct stk_cache *cache, const struct stk_identity *identity)
@@ -62,76 +113,49 @@ bool stk_trust_is_young(const struct stk_cache *cache, const struct stk_identity
     return identity->mtime_ns > oldest_young || identity->ctime_ns > oldest_young;
 }
 
-/* The identity behind the path, and whether the path ends in a link: one question, or two. */
-static bool ask_origin(const struct stk_place *place, struct stk_identity *out, enum stk_leaf *leaf)
+/* ---- looking ---- */
+
+/* Never back: an earlier look takes nothing from a later one. */
+void stk_trust_note(const struct stk_cache *cache, struct stk_record *record,
+                    const struct stk_identity *identity, int64_t asked_ns)
 {
-    struct statx answer;
+    int64_t seen = atomic_load(&record->validated_ns);
+    if (stk_trust_is_young(cache, identity)) {
+        return;
+    }
+    while (seen < asked_ns &&
+           !atomic_compare_exchange_weak(&record->validated_ns, &seen, asked_ns)) {
+    }
+}
+
+/* One question, or two where the path ends in a link. */
+int stk_trust_look(struct stk_cache *cache, const struct stk_place *place, bool nofollow,
+                   struct stk_look *look)
+{
     int flags = AT_STATX_FORCE_SYNC | AT_SYMLINK_NOFOLLOW;
-    *leaf = STK_LEAF_PLAIN;
-    if (stk_sys_statx(place->dirfd, place->path, flags, WANTED, &answer) != 0) {
-        return false;
-    }
-    if (S_ISLNK(answer.stx_mode)) {
-        *leaf = STK_LEAF_LINK;
+    look->leaf = STK_LEAF_PLAIN;
+    look->asked_ns = stk_clock_boottime_ns();
+    stk_run_count_stat(&cache->run, false);
+    int error = stk_sys_statx(place->dirfd, place->path, flags, WANTED, &look->answer);
+    if (error == 0 && S_ISLNK(look->answer.stx_mode)) {
+        look->leaf = STK_LEAF_LINK;
         flags = AT_STATX_FORCE_SYNC;
-        if (stk_sys_statx(place->dirfd, place->path, flags, WANTED, &answer) != 0) {
-            return false;
-        }
+        error =
+            nofollow ? 0 : stk_sys_statx(place->dirfd, place->path, flags, WANTED, &look->answer);
     }
-    return S_ISREG(answer.stx_mode) && stk_identity_from_statx(out, &answer) &&
-           stk_root_is_there(place->root);
+    return error;
 }
 
-static _Atomic int64_t *changed_slot(const struct stk_cache *cache, uint64_t key)
-{
-    return &cache->catalogue.header->changed_ns[key % STK_CHANGED_SLOTS];
-}
-
-/* What was asked before a distrust and is noted only now must not undo it. The distrust leaves its
- * time first and clears the record then, so one of the two sees the other. */
-static void set_validated(const struct stk_cache *cache, struct stk_record *record,
-                          const struct stk_identity *identity, int64_t asked_ns)
-{
-    const _Atomic int64_t *changed = changed_slot(cache, record->key);
-    bool stays = !stk_trust_is_young(cache, identity) && atomic_load(changed) < asked_ns;
-    atomic_store(&record->validated_ns, stays ? asked_ns : 0);
-    if (stays && atomic_load(changed) >= asked_ns) {
-        atomic_store(&record->validated_ns, 0);
-    }
-}
-
-/* Moves a time forward to now; never back. */
-static void set_now(_Atomic int64_t *slot)
-{
-    int64_t now = stk_clock_boottime_ns();
-    int64_t seen = atomic_load(slot);
-    while (seen < now && !atomic_compare_exchange_weak(slot, &seen, now)) {
-    }
-}
-
-void stk_trust_end(struct stk_cache *cache, struct stk_hash128 key)
-{
-    set_now(changed_slot(cache, key.low));
-    uint32_t number = stk_catalogue_find(&cache->catalogue, key);
-    struct stk_record *record = stk_catalogue_record(&cache->catalogue, number);
-    if (record != NULL) {
-        atomic_store(&record->validated_ns, 0);
-    }
-}
-
-void stk_trust_end_inode(struct stk_cache *cache, uint64_t dev, uint64_t ino)
-{
-    set_now(inode_slot(cache, dev, ino));
-    atomic_store(&cache->catalogue.header->any_inode_changed, 1);
-}
-
-uint32_t stk_trust_validate(struct stk_cache *cache, const struct stk_place *place)
+uint32_t stk_trust_remember(struct stk_cache *cache, const struct stk_place *place,
+                            const struct stk_look *look)
 {
     struct stk_identity identity;
-    enum stk_leaf leaf;
-    int64_t asked_ns = stk_clock_boottime_ns();
-    stk_run_count_stat(&cache->run, false);
-    if (!ask_origin(place, &identity, &leaf)) {
+    if (!S_ISREG(look->answer.stx_mode) || !stk_identity_from_statx(&identity, &look->answer) ||
+        !stk_root_is_there(place->root)) {
+        return 0;
+    }
+    if (stk_trust_is_young(cache, &identity)) {
+        stk_trust_forget(cache, place, &identity);
         return 0;
     }
     uint32_t number = stk_remember(cache, place, &identity);
@@ -139,16 +163,33 @@ uint32_t stk_trust_validate(struct stk_cache *cache, const struct stk_place *pla
     if (record == NULL) {
         return 0;
     }
-    stk_claim_set_leaf(&record->claim, leaf);
-    set_validated(cache, record, &identity, asked_ns);
+    stk_claim_set_leaf(&record->claim, look->leaf);
+    stk_trust_note(cache, record, &identity, look->asked_ns);
     return number;
 }
 
-bool stk_trust_validate_fd(struct stk_cache *cache, struct stk_record *record, int origin_fd)
+void stk_trust_forget(struct stk_cache *cache, const struct stk_place *place,
+                      const struct stk_identity *identity)
+{
+    uint32_t number = stk_catalogue_find(&cache->catalogue, place->key);
+    const struct stk_record *record = stk_catalogue_record(&cache->catalogue, number);
+    if (record != NULL && !stk_record_describes(record, identity)) {
+        stk_changes_note(&cache->catalogue, place->key.low, STK_CHANGED, NULL);
+    }
+}
+
+uint32_t stk_trust_validate(struct stk_cache *cache, const struct stk_place *place)
+{
+    struct stk_look look;
+    return stk_trust_look(cache, place, false, &look) == 0 ? stk_trust_remember(cache, place, &look)
+                                                           : 0;
+}
+
+bool stk_trust_validate_fd(struct stk_cache *cache, struct stk_record *record, int origin_fd,
+                           int64_t opened_ns)
 {
     struct statx answer;
     struct stk_identity identity, known;
-    int64_t asked_ns = stk_clock_boottime_ns();
     int flags = AT_EMPTY_PATH | AT_STATX_FORCE_SYNC;
     stk_run_count_stat(&cache->run, false);
     if (!stk_record_get_identity(record, &known) ||
@@ -157,6 +198,6 @@ bool stk_trust_validate_fd(struct stk_cache *cache, struct stk_record *record, i
         !stk_identity_same_version(&known, &identity)) {
         return false;
     }
-    set_validated(cache, record, &identity, asked_ns);
+    stk_trust_note(cache, record, &identity, opened_ns);
     return true;
 }

@@ -1,42 +1,71 @@
 /*
- * Freshness: which records may be believed, and how one is made believable again.
+ * Freshness. One invariant: what is served was found by a look at the origin that began after the
+ * last known change of the file, by any name, and after the run began. A record says when the last
+ * such look began (validated_ns); cache/changes.h says when the file last changed. A look at a path
+ * begins before the question is sent; one at an open file began before the file was opened, since a
+ * descriptor says of a path what was true then.
  *
- * A record is trusted when the origin was asked for it after the run began, and after the last time
- * that its root was distrusted. STOKER_FRESH=never trusts every record that was ever validated,
- * STOKER_FRESH=open none. Times are CLOCK_BOOTTIME, taken before the origin is asked.
- * Lock-free, no heap, safe everywhere.
+ * STOKER_FRESH=never does without the run's beginning, STOKER_FRESH=open believes no look but that
+ * of this open. Lock-free, no heap, safe everywhere.
  */
 #ifndef STK_CACHE_TRUST_H
 #define STK_CACHE_TRUST_H
 
 #include "cache/cache.h"
+#include "cache/claim.h"
 
-/* Whether a sealed record may be believed without asking. */
-bool stk_trust_has(const struct stk_cache *cache, const struct stk_root *root,
-                   const struct stk_record *record);
-/* The same without regard to when the run began: nothing is known to have changed it. */
-bool stk_trust_is_unmarked(const struct stk_cache *cache, const struct stk_root *root,
+enum stk_trust {
+    STK_TRUST_YES,    /* serve it */
+    STK_TRUST_ASK,    /* the origin is to be asked first */
+    STK_TRUST_WRITTEN /* opened for writing in this run: it is the origin's, whatever that says */
+};
+
+/* What a file and a root are noted by (cache/changes.h) is asked together. */
+enum stk_trust stk_trust_of(struct stk_cache *cache, const struct stk_root *root,
+                            const struct stk_record *record);
+/* The same of a place that has no record. */
+bool stk_trust_is_written(struct stk_cache *cache, const struct stk_place *place);
+/* Whether an inode was opened for writing in this run. */
+bool stk_trust_is_inode_written(struct stk_cache *cache, uint64_t dev, uint64_t ino);
+
+/* Whether nothing is known to have changed it since the last look, whichever run that was in. */
+bool stk_trust_is_unmarked(struct stk_cache *cache, const struct stk_root *root,
                            const struct stk_record *record);
+/* The same by its path and inode only. */
+bool stk_trust_is_untouched(struct stk_cache *cache, const struct stk_record *record);
 
 /* Whether somebody may still be writing this version: too young for its time stamps to tell. */
 bool stk_trust_is_young(const struct stk_cache *cache, const struct stk_identity *identity);
 
+/* Notes a look at the origin that began at `asked_ns` and found the version of this record. */
+void stk_trust_note(const struct stk_cache *cache, struct stk_record *record,
+                    const struct stk_identity *identity, int64_t asked_ns);
+
+/* What the origin says of a place, past its client's caches. */
+struct stk_look {
+    struct statx answer; /* of the file; of the link itself, if only that was asked for */
+    enum stk_leaf leaf;
+    int64_t asked_ns; /* when it began */
+};
+/* Asks it. 0, or -errno as the kernel said. */
+int stk_trust_look(struct stk_cache *cache, const struct stk_place *place, bool nofollow,
+                   struct stk_look *look);
 /*
- * Asks the origin for the identity of a place, past its client's caches, and remembers it: the
- * record is then sealed, current and, unless the file is young, trusted. Returns its number, or 0
- * (not a regular file, no such file, no room).
+ * Remembers what a look has found: the record is then sealed, current and trusted. Its number, or 0
+ * (not a regular file, too young to be trusted, no room).
  */
+uint32_t stk_trust_remember(struct stk_cache *cache, const struct stk_place *place,
+                            const struct stk_look *look);
+/* What is to be done with a version that is too young: it is not remembered, or a file that grows
+ * would have a record of each size, for ever; but an older one is not believed any more. */
+void stk_trust_forget(struct stk_cache *cache, const struct stk_place *place,
+                      const struct stk_identity *identity);
+/* Looks and remembers. */
 uint32_t stk_trust_validate(struct stk_cache *cache, const struct stk_place *place);
 
-/* The same for an inode, whatever names lead to it. */
-void stk_trust_end_inode(struct stk_cache *cache, uint64_t dev, uint64_t ino);
-/* Whether a sealed record was validated, and its file not distrusted since. */
-bool stk_trust_is_untouched(const struct stk_cache *cache, const struct stk_record *record);
-
-/* As validate, but of an open file: true if it still is the version of this record. */
-bool stk_trust_validate_fd(struct stk_cache *cache, struct stk_record *record, int origin_fd);
-
-/* Distrusts the file with this key, and what is being asked of the origin about it just now. */
-void stk_trust_end(struct stk_cache *cache, struct stk_hash128 key);
+/* Looks at an open file: true if it still is the version of this record. `opened_ns`: before it was
+ * opened. */
+bool stk_trust_validate_fd(struct stk_cache *cache, struct stk_record *record, int origin_fd,
+                           int64_t opened_ns);
 
 #endif

@@ -77,7 +77,7 @@ static bool is_on_device(const struct stk_cache *cache, const struct stk_record 
 }
 
 /* Whether something was done to the file, or may have been by another name, since it was asked. */
-static bool is_doubtful(const struct stk_cache *cache, const struct stk_record *record)
+static bool is_doubtful(struct stk_cache *cache, const struct stk_record *record)
 {
     for (unsigned i = 0; i < cache->roots.count; i++) {
         if (!stk_trust_is_unmarked(cache, &cache->roots.roots[i], record)) {

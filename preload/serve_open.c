@@ -95,8 +95,8 @@ void stk_serve_end(struct stk_serve *serve, int origin_fd, int flags)
     if (!stk_guard_enter(&guard)) {
         return;
     }
-    if (serve->answer == STK_ANSWER_FILL &&
-        stk_cache_fill(serve->cache, serve->place, origin_fd, entry, &outcome)) {
+    if (serve->answer == STK_ANSWER_FILL && stk_cache_fill(serve->cache, serve->place, origin_fd,
+                                                           serve->ask.began_ns, entry, &outcome)) {
         if (swap(entry, origin_fd, flags)) {
             stk_entryfd_note(serve->cache, outcome.record);
         } else if (outcome.kind == STK_COUNT_HITS) {

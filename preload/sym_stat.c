@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #include "base/sys.h"
 #include "preload/cover.h"
@@ -68,34 +69,52 @@ static int next_stat(const struct call *c)
     }
 }
 
-/* ---- what the catalogue knows ---- */
+/* ---- what the catalogue knows, or the origin says ---- */
 
-enum answer { UNCOVERED, UNKNOWN, KNOWN };
+enum how { UNANSWERED, KNOWN, ASKED, REFUSED };
 
-static enum answer answer(int dirfd, const char *path, bool nofollow, struct stk_identity *out)
+struct answer {
+    enum how how;
+    struct stk_identity known;
+    struct statx asked;
+    int error; /* why it was refused: -errno */
+};
+
+/* As the call itself would end; another error may be our own trouble. */
+static bool is_of_path(int error)
 {
-    struct stk_guard guard;
-    struct stk_place place;
-    if (!stk_guard_enter(&guard)) {
-        return UNCOVERED;
-    }
-    struct stk_cache *cache = stk_cover(dirfd, path, &place);
-    bool known = cache != NULL && stk_cache_stat(cache, &place, nofollow, out);
-    stk_guard_leave(&guard);
-    return known ? KNOWN : cache != NULL ? UNKNOWN : UNCOVERED;
+    return error == -ENOENT || error == -ENOTDIR || error == -EACCES || error == -ELOOP ||
+           error == -ENAMETOOLONG;
 }
 
-static void learn(int dirfd, const char *path)
+static enum how look(struct stk_cache *cache, const struct stk_place *place, bool nofollow,
+                     struct answer *out)
+{
+    if (stk_cache_stat(cache, place, nofollow, &out->known)) {
+        return KNOWN;
+    }
+    out->error = stk_cache_ask_stat(cache, place, nofollow, &out->asked);
+    if (out->error == 0) {
+        return ASKED;
+    }
+    return is_of_path(out->error) ? REFUSED : UNANSWERED;
+}
+
+/* The origin is asked once, in the way that is remembered; not by the program's call, and then once
+ * more. */
+static void find_answer(int dirfd, const char *path, bool nofollow, struct answer *out)
 {
     struct stk_guard guard;
     struct stk_place place;
-    if (stk_guard_enter(&guard)) {
-        struct stk_cache *cache = stk_cover(dirfd, path, &place);
-        if (cache != NULL) {
-            stk_cache_learn(cache, &place);
-        }
-        stk_guard_leave(&guard);
+    out->how = UNANSWERED;
+    if (!stk_guard_enter(&guard)) {
+        return;
     }
+    struct stk_cache *cache = stk_cover(dirfd, path, &place);
+    if (cache != NULL) {
+        out->how = look(cache, &place, nofollow, out);
+    }
+    stk_guard_leave(&guard);
 }
 
 /* ---- what libc said of an entry ---- */
@@ -103,9 +122,10 @@ static void learn(int dirfd, const char *path)
 static bool translate_fd(int fd, const struct stat *stat, struct stk_identity *out)
 {
     struct stk_guard guard;
-    if (!stk_entryfd_may_be(stat) || !stk_guard_enter(&guard)) {
+    if (!stk_entryfd_may_be(stat)) {
         return false;
     }
+    stk_guard_join(&guard); /* what was handed out is translated wherever we are */
     bool known = stk_entryfd_identify(fd, stat, out);
     stk_guard_leave(&guard);
     return known;
@@ -115,9 +135,10 @@ static bool translate_path(int dirfd, const char *path, const struct stat *stat,
                            struct stk_identity *out)
 {
     struct stk_guard guard;
-    if (!stk_entryfd_may_be(stat) || !stk_guard_enter(&guard)) {
+    if (!stk_entryfd_may_be(stat)) {
         return false;
     }
+    stk_guard_join(&guard); /* what was handed out is translated wherever we are */
     bool known = stk_entryfd_identify_path(dirfd, path, stat, out);
     stk_guard_leave(&guard);
     return known;
@@ -135,27 +156,60 @@ static int serve_fd(const struct call *call, int fd)
     return result;
 }
 
-static __attribute__((noinline)) int stat_perhaps(const struct call *call)
+static struct timespec timespec_of(struct statx_timestamp time)
+{
+    return (struct timespec){.tv_sec = time.tv_sec, .tv_nsec = time.tv_nsec};
+}
+
+static void statx_to_stat(const struct statx *in, struct stat *out)
+{
+    memset(out, 0, sizeof *out);
+    out->st_dev = makedev(in->stx_dev_major, in->stx_dev_minor);
+    out->st_rdev = makedev(in->stx_rdev_major, in->stx_rdev_minor);
+    out->st_ino = in->stx_ino;
+    out->st_mode = in->stx_mode;
+    out->st_nlink = in->stx_nlink;
+    out->st_uid = in->stx_uid;
+    out->st_gid = in->stx_gid;
+    out->st_size = (off_t)in->stx_size;
+    out->st_blksize = (blksize_t)in->stx_blksize;
+    out->st_blocks = (blkcnt_t)in->stx_blocks;
+    out->st_atim = timespec_of(in->stx_atime);
+    out->st_mtim = timespec_of(in->stx_mtime);
+    out->st_ctim = timespec_of(in->stx_ctime);
+}
+
+static int stat_unanswered(const struct call *call)
 {
     struct stk_identity identity;
-    bool nofollow = (call->flags & AT_SYMLINK_NOFOLLOW) != 0;
-    enum answer known = answer(call->fd, call->path, nofollow, &identity);
-    if (known == KNOWN) {
-        stk_identity_to_stat(&identity, call->out);
-        return 0;
-    }
     int result = next_stat(call);
     if (result == 0 && translate_path(call->fd, call->path, call->out, &identity)) {
-        stk_identity_to_stat(&identity, call->out); /* relative, below /proc */
-    } else if (result == 0 && known == UNKNOWN && S_ISREG(call->out->st_mode)) {
-        learn(call->fd, call->path);
+        stk_identity_to_stat(&identity, call->out);
     }
     return result;
 }
 
+static __attribute__((noinline)) int stat_perhaps(const struct call *call)
+{
+    struct answer answer;
+    find_answer(call->fd, call->path, (call->flags & AT_SYMLINK_NOFOLLOW) != 0, &answer);
+    switch (answer.how) {
+    case KNOWN:
+        stk_identity_to_stat(&answer.known, call->out);
+        return 0;
+    case ASKED:
+        statx_to_stat(&answer.asked, call->out);
+        return 0;
+    case REFUSED:
+        errno = -answer.error;
+        return -1;
+    default:
+        return stat_unanswered(call); /* not covered, or relative, below /proc */
+    }
+}
+
 static int serve(const struct call *call)
 {
-    struct stk_identity identity;
     const int known_flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_EMPTY_PATH;
     if (!KNOWN_VERSION(call->version) || (call->flags & ~known_flags) != 0 || call->out == NULL) {
         return next_stat(call);
@@ -167,11 +221,7 @@ static int serve(const struct call *call)
     if (stk_cover_may_at(call->fd, call->path)) {
         return stat_perhaps(call);
     }
-    int result = next_stat(call);
-    if (result == 0 && translate_path(call->fd, call->path, call->out, &identity)) {
-        stk_identity_to_stat(&identity, call->out);
-    }
-    return result;
+    return stat_unanswered(call);
 }
 
 #define STAT_SYMBOL(name, flags)                                                                   \
@@ -317,20 +367,24 @@ static bool is_answerable(int flags, unsigned mask)
 
 static __attribute__((noinline)) int statx_perhaps(const struct statx_call *call)
 {
-    struct stk_identity identity;
-    bool nofollow = (call->flags & AT_SYMLINK_NOFOLLOW) != 0;
-    enum answer known = is_answerable(call->flags, call->mask)
-                            ? answer(call->dirfd, call->path, nofollow, &identity)
-                            : UNCOVERED;
-    if (known == KNOWN) {
-        stk_identity_to_statx(&identity, call->out);
+    struct answer answer = {.how = UNANSWERED};
+    if (is_answerable(call->flags, call->mask)) {
+        bool nofollow = (call->flags & AT_SYMLINK_NOFOLLOW) != 0;
+        find_answer(call->dirfd, call->path, nofollow, &answer);
+    }
+    switch (answer.how) {
+    case KNOWN:
+        stk_identity_to_statx(&answer.known, call->out);
         return 0;
+    case ASKED:
+        *call->out = answer.asked;
+        return 0;
+    case REFUSED:
+        errno = -answer.error;
+        return -1;
+    default:
+        return statx_elsewhere(call);
     }
-    int result = statx_elsewhere(call);
-    if (result == 0 && known == UNKNOWN && S_ISREG(call->out->stx_mode)) {
-        learn(call->dirfd, call->path);
-    }
-    return result;
 }
 
 STK_EXPORT(int, statx, int dirfd, const char *path, int flags, unsigned mask, struct statx *out)

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/sys.h"
 #include "cache/claim.h"
 #include "tests/fuzz/fuzz.h"
@@ -344,8 +345,9 @@ static void fill(const struct world_file *file, const struct stk_place *place)
 {
     char entry[STK_PATH_BYTES];
     struct stk_outcome outcome;
+    int64_t opened_ns = stk_clock_boottime_ns();
     int fd = open(world_path(file), O_RDONLY | O_CLOEXEC);
-    bool filled = stk_cache_fill(&world.cache, place, fd, entry, &outcome);
+    bool filled = stk_cache_fill(&world.cache, place, fd, opened_ns, entry, &outcome);
     stk_cache_count(&world.cache, &outcome);
     if (lseek(fd, 0, SEEK_CUR) != 0) {
         fuzz_fail("%s: the origin's offset has moved", file->name);
@@ -401,6 +403,7 @@ static void change_file(const struct stk_place *place, uint32_t what)
 {
     struct stk_mark mark;
     struct stat stat_ = {.st_dev = 1, .st_ino = 2, .st_mode = S_IFREG | 0600};
+    struct statx answer;
     switch (what) {
     case 0:
         stk_cache_mark_written(&world.cache, place, &mark);
@@ -422,7 +425,7 @@ static void change_file(const struct stk_place *place, uint32_t what)
         stk_cache_distrust_root(&world.cache, place->root);
         break;
     default:
-        stk_cache_learn(&world.cache, place);
+        stk_cache_ask_stat(&world.cache, place, false, &answer);
     }
 }
 

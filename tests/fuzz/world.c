@@ -237,13 +237,15 @@ static void open_file(struct world_file *file)
     struct stk_place place;
     struct stk_ask ask;
     struct stk_outcome outcome;
+    struct statx answer;
     world_place(file, &place);
     if (stk_cache_ask(&world.cache, &place, &ask) == STK_ANSWER_FILL) {
+        int64_t opened_ns = stk_clock_boottime_ns();
         int fd = open(world_path(file), O_RDONLY | O_CLOEXEC);
-        stk_cache_fill(&world.cache, &place, fd, ask.entry, &outcome);
+        stk_cache_fill(&world.cache, &place, fd, opened_ns, ask.entry, &outcome);
         close(fd);
     }
-    stk_cache_learn(&world.cache, &place);
+    stk_cache_ask_stat(&world.cache, &place, false, &answer);
 }
 
 /* Where in its file a mapped address lies. */

@@ -21,9 +21,9 @@
 
 #include "base/clock.h"
 #include "cache/cache.h"
+#include "cache/changes.h"
 #include "cache/claim.h"
 #include "cache/remember.h"
-#include "cache/written.h"
 #include "tests/unit/private.h"
 
 #define WORKERS     8
@@ -186,14 +186,15 @@ static void fill(uint32_t key)
 
 static void mark(uint32_t key)
 {
-    stk_written_mark_inode(&cache.catalogue, DEVICE, key + 1);
+    stk_changes_note(&cache.catalogue, stk_changes_inode(DEVICE, key + 1), STK_WRITTEN, NULL);
     atomic_store(&common->marked[key], 1);
 }
 
 static void check_marks(uint32_t key)
 {
     bool marked = atomic_load(&common->marked[key]) != 0;
-    if (marked && !stk_written_has_inode(&cache.catalogue, DEVICE, key + 1, began_ns)) {
+    uint64_t inode = stk_changes_inode(DEVICE, key + 1);
+    if (marked && stk_changes_last(&cache.catalogue, inode).written_ns < began_ns) {
         complain("key %u: the mark is lost\n", key);
     }
 }
@@ -203,13 +204,9 @@ static void mark_path(uint32_t key)
     struct stk_place place;
     struct stk_mark taken;
     place_of(key, &place);
-    if (stk_catalogue_find(&cache.catalogue, place.key) == 0) {
-        return; /* it would get a record without an identity */
-    }
     stk_cache_mark_written(&cache, &place, &taken);
-    const struct stk_record *record = stk_catalogue_record(&cache.catalogue, taken.record);
-    if (record != NULL && !stk_written_has_record(record, began_ns)) {
-        complain("key %u: the record's mark is lost\n", key);
+    if (stk_changes_last(&cache.catalogue, place.key.low).written_ns < began_ns) {
+        complain("key %u: the path's mark is lost\n", key);
     }
 }
 

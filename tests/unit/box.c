@@ -82,12 +82,20 @@ enum stk_answer box_ask(const char *name)
 
 bool box_fill(const char *name)
 {
+    int64_t opened_ns = stk_clock_boottime_ns();
     int fd = open(box_origin(name), O_RDONLY | O_CLOEXEC);
     ck_assert_int_ge(fd, 0);
-    bool filled = stk_cache_fill(&box.cache, box_place(name), fd, box.entry, &box.outcome);
+    bool filled =
+        stk_cache_fill(&box.cache, box_place(name), fd, opened_ns, box.entry, &box.outcome);
     ck_assert_int_eq(lseek(fd, 0, SEEK_CUR), 0);
     close(fd);
     return filled;
+}
+
+void box_learn(const char *name)
+{
+    struct statx answer;
+    stk_cache_ask_stat(&box.cache, box_place(name), false, &answer);
 }
 
 bool box_open_file(const char *name)

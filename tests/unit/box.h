@@ -39,6 +39,8 @@ enum stk_answer box_ask(const char *name);
 /* As an open does: asks, and fills if that is the answer. True: box.entry is there to be used. */
 bool box_open_file(const char *name);
 bool box_fill(const char *name);
+/* As a stat of a file that is not known does. */
+void box_learn(const char *name);
 /* The record that is current for this name, or NULL. */
 struct stk_record *box_record(const char *name);
 int64_t box_used_blocks(void);

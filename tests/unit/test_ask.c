@@ -57,7 +57,7 @@ START_TEST(learns_and_knows)
     box_open();
     box_write("file", "hello");
     ck_assert(!knows("file", false));
-    stk_cache_learn(&box.cache, box_place("file"));
+    box_learn("file");
     ck_assert(knows("file", false));
     ck_assert(knows("file", true));
     ck_assert(!stk_cache_is_readable(&box.cache, box_place("file")));
@@ -79,7 +79,7 @@ START_TEST(a_fill_is_enough_to_know)
     ck_assert(box_open_file("file"));
     ck_assert(knows("file", false));
     ck_assert(!knows("file", true)); /* the path may end in a link, for all that was seen */
-    stk_cache_learn(&box.cache, box_place("file"));
+    box_learn("file");
     ck_assert(knows("file", true));
     ck_assert_int_eq(box_ask("file"), STK_ANSWER_HIT);
     ck_assert(box.ask.plain_leaf);
@@ -92,7 +92,7 @@ START_TEST(links)
     box_open();
     box_write("file", "hello");
     ck_assert_int_eq(symlink("file", box_origin("link")), 0);
-    stk_cache_learn(&box.cache, box_place("link"));
+    box_learn("link");
     ck_assert(knows("link", false));
     ck_assert(!knows("link", true));
     ck_assert(box_open_file("link"));
@@ -106,17 +106,17 @@ START_TEST(what_is_not_learned)
 {
     UNIT_NEEDS_PRIVATE();
     box_open();
-    stk_cache_learn(&box.cache, box_place("none"));
+    box_learn("none");
     ck_assert_ptr_null(box_record("none"));
     ck_assert_int_eq(mkdir(box_origin("directory"), 0755), 0);
-    stk_cache_learn(&box.cache, box_place("directory"));
+    box_learn("directory");
     ck_assert_ptr_null(box_record("directory"));
     ck_assert_int_eq(symlink("none", box_origin("dangling")), 0);
-    stk_cache_learn(&box.cache, box_place("dangling"));
+    box_learn("dangling");
     ck_assert_ptr_null(box_record("dangling"));
     box.cache.options.min_age_ns = INT64_C(60000000000);
     box_write("young", "hello");
-    stk_cache_learn(&box.cache, box_place("young"));
+    box_learn("young");
     ck_assert(!knows("young", false));
 }
 END_TEST

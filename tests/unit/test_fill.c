@@ -1,4 +1,5 @@
 /* cache/fill.c, through cache/cache.h */
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -246,7 +247,8 @@ START_TEST(length_lies)
     box_write("file", "x");
     int fd = open("/sys/kernel/mm/transparent_hugepage/enabled", O_RDONLY);
     UNIT_NEEDS(fd >= 0, "needs sysfs");
-    ck_assert(!stk_cache_fill(&box.cache, box_place("file"), fd, box.entry, &box.outcome));
+    ck_assert(!stk_cache_fill(&box.cache, box_place("file"), fd, stk_clock_boottime_ns(), box.entry,
+                              &box.outcome));
     ck_assert_int_eq(box.outcome.why, STK_BYPASS_CHANGED);
     close(fd);
 }
@@ -350,7 +352,8 @@ START_TEST(no_catalogue)
     ck_assert_int_eq(stk_cache_ask(&box.cache, &place, &box.ask), STK_ANSWER_ORIGIN);
     ck_assert_int_eq(box.ask.why, STK_BYPASS_CATALOGUE);
     ck_assert(!stk_cache_stat(&box.cache, &place, false, &identity));
-    stk_cache_learn(&box.cache, &place);
+    struct statx answer;
+    ck_assert_int_eq(stk_cache_ask_stat(&box.cache, &place, false, &answer), -EAGAIN);
     struct stk_mark mark;
     stk_cache_mark_written(&box.cache, &place, &mark);
     stk_cache_unmark_written(&box.cache, &mark);
@@ -456,7 +459,7 @@ END_TEST
 
 static _Atomic uint64_t *claim_of(const char *name)
 {
-    stk_cache_learn(&box.cache, box_place(name));
+    box_learn(name);
     struct stk_record *record = box_record(name);
     ck_assert_ptr_nonnull(record);
     return &record->claim;
@@ -665,7 +668,8 @@ START_TEST(numbers_that_turn)
     int filled = 0;
     for (int i = 0; i < TURNS; i++) {
         const struct stk_place *place = box_place("first");
-        if (stk_cache_fill(&box.cache, place, turn.number, box.entry, &box.outcome)) {
+        if (stk_cache_fill(&box.cache, place, turn.number, stk_clock_boottime_ns(), box.entry,
+                           &box.outcome)) {
             ck_assert(has_only(box.entry, recorded_ino() == first_ino ? 'a' : 'b'));
             filled++;
             stk_drop_entry(&box.cache, box.outcome.record, box.entry);

@@ -70,8 +70,8 @@ static bool is_changing(size_t byte)
 #define WITHIN(field)                                                                              \
     (byte >= offsetof(struct stk_record, field) &&                                                 \
      byte < offsetof(struct stk_record, field) + sizeof((struct stk_record *)0)->field)
-    return WITHIN(claim) || WITHIN(validated_ns) || WITHIN(entry_ino) || WITHIN(written_s) ||
-           WITHIN(previous);
+    return WITHIN(claim) || WITHIN(validated_ns) || WITHIN(entry_ino) || WITHIN(previous) ||
+           WITHIN(spare);
 #undef WITHIN
 }
 

@@ -9,6 +9,11 @@
 #include "cache/trust.h"
 #include "tests/unit/box.h"
 
+static bool is_trusted(const struct stk_root *root, const struct stk_record *record)
+{
+    return stk_trust_of(&box.cache, root, record) == STK_TRUST_YES;
+}
+
 START_TEST(believes)
 {
     UNIT_NEEDS_PRIVATE();
@@ -16,19 +21,19 @@ START_TEST(believes)
     box_open();
     const struct stk_root *root = &box.cache.roots.roots[0];
     int64_t start = box.cache.run_start_ns;
-    ck_assert(!stk_trust_has(&box.cache, root, &record));
+    ck_assert(!is_trusted(root, &record));
     atomic_store(&record.validated_ns, start - 1);
-    ck_assert(!stk_trust_has(&box.cache, root, &record));
+    ck_assert(!is_trusted(root, &record));
     ck_assert(stk_trust_is_unmarked(&box.cache, root, &record));
     atomic_store(&record.validated_ns, start);
-    ck_assert(stk_trust_has(&box.cache, root, &record));
+    ck_assert(is_trusted(root, &record));
     box.cache.options.fresh = STK_FRESH_OPEN;
-    ck_assert(!stk_trust_has(&box.cache, root, &record));
+    ck_assert(!is_trusted(root, &record));
     box.cache.options.fresh = STK_FRESH_NEVER;
     atomic_store(&record.validated_ns, 1);
-    ck_assert(stk_trust_has(&box.cache, root, &record));
+    ck_assert(is_trusted(root, &record));
     stk_cache_distrust_root(&box.cache, root);
-    ck_assert(!stk_trust_has(&box.cache, root, &record));
+    ck_assert(!is_trusted(root, &record));
     ck_assert(!stk_trust_is_unmarked(&box.cache, root, &record));
 }
 END_TEST
@@ -59,14 +64,87 @@ START_TEST(validates_open_files)
     uint32_t number = stk_trust_validate(&box.cache, box_place("file"));
     ck_assert_uint_ne(number, 0);
     struct stk_record *record = stk_catalogue_record(&box.cache.catalogue, number);
+    int64_t asked_ns = atomic_load(&record->validated_ns), opened_ns = stk_clock_boottime_ns();
     int fd = open(box_origin("file"), O_RDONLY);
-    int64_t before = stk_clock_boottime_ns();
-    ck_assert(stk_trust_validate_fd(&box.cache, record, fd));
-    ck_assert_int_ge(atomic_load(&record->validated_ns), before);
+    ck_assert(stk_trust_validate_fd(&box.cache, record, fd, opened_ns));
+    ck_assert_int_eq(atomic_load(&record->validated_ns), opened_ns);
+    ck_assert(stk_trust_validate_fd(&box.cache, record, fd, asked_ns)); /* opened long before */
+    ck_assert_int_eq(atomic_load(&record->validated_ns), opened_ns);
     box_write("file", "other");
-    ck_assert(!stk_trust_validate_fd(&box.cache, record, fd));
-    ck_assert(!stk_trust_validate_fd(&box.cache, record, -1));
+    ck_assert(!stk_trust_validate_fd(&box.cache, record, fd, opened_ns));
+    ck_assert(!stk_trust_validate_fd(&box.cache, record, -1, opened_ns));
     close(fd);
+}
+END_TEST
+
+/* What a descriptor says of a path is as old as the open: what happened to the path since is not
+ * undone by the end of a fill, nor does a run that began since believe it. */
+START_TEST(a_descriptor_is_as_old_as_its_open)
+{
+    UNIT_NEEDS_PRIVATE();
+    box_open();
+    for (int late = 0; late < 2; late++) {
+        const char *name = late ? "late" : "file";
+        box_write(name, "hello");
+        int64_t opened_ns = stk_clock_boottime_ns();
+        int fd = open(box_origin(name), O_RDONLY | O_CLOEXEC);
+        box_replace(name, "other");
+        if (late) {
+            box_begin_run();
+        } else {
+            stk_cache_distrust(&box.cache, box_place(name));
+        }
+        ck_assert(
+            stk_cache_fill(&box.cache, box_place(name), fd, opened_ns, box.entry, &box.outcome));
+        ck_assert(unit_has_text(box.entry, "hello")); /* as it was opened */
+        ck_assert(box_open_file(name));
+        ck_assert(unit_has_text(box.entry, "other"));
+        close(fd);
+    }
+}
+END_TEST
+
+/* What is too young to be remembered is known to be another version, all the same. */
+START_TEST(a_young_version_ends_the_trust_in_an_older_one)
+{
+    UNIT_NEEDS_PRIVATE();
+    box_open();
+    for (int by_open = 0; by_open < 2; by_open++) {
+        const struct stk_root *root = &box.cache.roots.roots[0];
+        const char *name = by_open ? "opened" : "asked";
+        box.cache.options.min_age_ns = 0;
+        box_write(name, "hello");
+        box_learn(name);
+        ck_assert(is_trusted(root, box_record(name)));
+        box.cache.options.min_age_ns = 60 * STK_NS_PER_S;
+        box_write(name, "other");
+        if (by_open) {
+            ck_assert(!box_fill(name));
+            ck_assert_int_eq(box.outcome.why, STK_BYPASS_YOUNG);
+        } else {
+            box_learn(name);
+        }
+        ck_assert(!is_trusted(root, box_record(name)));
+    }
+}
+END_TEST
+
+/* A file that is looked at while it grows leaves no record of each size. */
+START_TEST(what_grows_is_not_remembered)
+{
+    UNIT_NEEDS_PRIVATE();
+    box_open();
+    box.cache.options.min_age_ns = 60 * STK_NS_PER_S;
+    uint32_t first = atomic_load(&box.cache.catalogue.header->next_record);
+    for (int i = 0; i < 100; i++) {
+        char text[128];
+        memset(text, 'x', sizeof text);
+        text[i] = '\0';
+        unit_write_text(box_origin("log"), text);
+        box_learn("log");
+        ck_assert(!box_open_file("log"));
+    }
+    ck_assert_uint_eq(atomic_load(&box.cache.catalogue.header->next_record), first);
 }
 END_TEST
 
@@ -80,22 +158,25 @@ START_TEST(an_answer_from_before_a_distrust)
     uint32_t number = stk_trust_validate(&box.cache, box_place("file"));
     struct stk_record *record = stk_catalogue_record(&box.cache.catalogue, number);
     const struct stk_root *root = &box.cache.roots.roots[0];
-    ck_assert(stk_trust_has(&box.cache, root, record));
+    ck_assert(is_trusted(root, record));
     stk_cache_distrust(&box.cache, box_place("file"));
-    ck_assert(!stk_trust_has(&box.cache, root, record));
+    ck_assert(!is_trusted(root, record));
     ck_assert_uint_eq(stk_trust_validate(&box.cache, box_place("file")), number);
-    ck_assert(stk_trust_has(&box.cache, root, record));
-    /* As if it were distrusted while the origin is asked. */
-    atomic_store(&box.cache.catalogue.header->changed_ns[record->key % STK_CHANGED_SLOTS],
-                 stk_clock_boottime_ns() + 3600 * STK_NS_PER_S);
-    ck_assert_uint_eq(stk_trust_validate(&box.cache, box_place("file")), number);
-    ck_assert(!stk_trust_has(&box.cache, root, record));
+    ck_assert(is_trusted(root, record));
+    /* Distrusted while the origin is asked, and the answer is noted after it. */
+    struct stk_look look;
+    ck_assert_int_eq(stk_trust_look(&box.cache, box_place("file"), false, &look), 0);
+    stk_cache_distrust(&box.cache, box_place("file"));
+    ck_assert_uint_eq(stk_trust_remember(&box.cache, box_place("file"), &look), number);
+    ck_assert(!is_trusted(root, record));
     /* The same of a version that was not known yet. */
     box_write("file", "other");
-    uint32_t newer = stk_trust_validate(&box.cache, box_place("file"));
+    ck_assert_int_eq(stk_trust_look(&box.cache, box_place("file"), false, &look), 0);
+    stk_cache_distrust(&box.cache, box_place("file"));
+    uint32_t newer = stk_trust_remember(&box.cache, box_place("file"), &look);
     ck_assert_uint_ne(newer, number);
     record = stk_catalogue_record(&box.cache.catalogue, newer);
-    ck_assert(!stk_trust_has(&box.cache, root, record));
+    ck_assert(!is_trusted(root, record));
 }
 END_TEST
 
@@ -106,6 +187,9 @@ Suite *suite_trust(void)
     tcase_add_test(all, believes);
     tcase_add_test(all, young);
     tcase_add_test(all, validates_open_files);
+    tcase_add_test(all, a_descriptor_is_as_old_as_its_open);
+    tcase_add_test(all, a_young_version_ends_the_trust_in_an_older_one);
+    tcase_add_test(all, what_grows_is_not_remembered);
     tcase_add_test(all, an_answer_from_before_a_distrust);
     return suite;
 }

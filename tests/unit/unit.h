@@ -44,7 +44,7 @@ Suite *suite_text(void);
 Suite *suite_tier(void);
 Suite *suite_trust(void);
 Suite *suite_walk(void);
-Suite *suite_written(void);
+Suite *suite_changes(void);
 
 /* A case of a suite, named for `T=name`, whose tests each get a fresh place. */
 TCase *unit_case(Suite *suite, const char *name);

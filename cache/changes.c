@@ -1,0 +1,254 @@
+/*
+ * What has changed. See cache/changes.h.
+ *
+ * A bucket is one cache line: seven slots in no order, and in the eighth what the bucket had no
+ * room for. A slot, from its highest bits: 19 of the hash, 1 for the kind, 44 of time in units of
+ * 2^14 ns (nine years of uptime). The eighth, in seconds: in its lower half the latest change that
+ * has given way, in its upper half when a written file last went on to the next level.
+ */
+#include "cache/changes.h"
+
+#include "base/clock.h"
+#include "base/hash.h"
+
+#define UNIT_BITS     14
+#define TIME_BITS     44
+#define TIME_MASK     ((UINT64_C(1) << TIME_BITS) - 1)
+#define KIND_BIT      (UINT64_C(1) << TIME_BITS)
+#define TAG_MASK      (~TIME_MASK & ~KIND_BIT)
+#define KEYED_SLOTS   (STK_CHANGES_SLOTS - 1)
+#define SECONDS_MASK  UINT64_C(0xffffffff)
+#define WRITTEN_SHIFT 32
+#define ATTEMPTS      64
+
+uint64_t stk_changes_inode(uint64_t dev, uint64_t ino)
+{
+    const uint64_t parts[] = {dev, ino};
+    return stk_hash_64(parts, sizeof parts, 0);
+}
+
+static uint64_t units_of(int64_t ns)
+{
+    return ((uint64_t)ns >> UNIT_BITS) + 1;
+}
+
+static int64_t ns_of(uint64_t slot)
+{
+    return (int64_t)((slot & TIME_MASK) << UNIT_BITS);
+}
+
+static uint64_t seconds_of(int64_t ns)
+{
+    return (uint64_t)(ns / STK_NS_PER_S) + 1;
+}
+
+static int64_t seconds_to_ns(uint64_t seconds)
+{
+    return (int64_t)(seconds & SECONDS_MASK) * STK_NS_PER_S;
+}
+
+static int64_t later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+struct stk_changes stk_changes_later(struct stk_changes a, struct stk_changes b)
+{
+    return (struct stk_changes){later(a.changed_ns, b.changed_ns),
+                                later(a.written_ns, b.written_ns)};
+}
+
+static bool is_written(uint64_t slot)
+{
+    return (slot & KIND_BIT) != 0;
+}
+
+/* The hash's bucket in one level of the table; NULL when there is no such level. */
+static _Atomic uint64_t *bucket_in(struct stk_catalogue *catalogue, unsigned level, uint64_t hash,
+                                   bool create)
+{
+    size_t buckets = STK_CHANGES_BUCKETS;
+    _Atomic uint64_t *table = level == 0
+                                  ? &catalogue->header->changes[0][0]
+                                  : stk_catalogue_changes(catalogue, level, &buckets, create);
+    return table != NULL ? table + hash % buckets * STK_CHANGES_SLOTS : NULL;
+}
+
+/* ---- noting ---- */
+
+/* Moves one half of a bucket's last slot forward; never back. */
+static void set_overflow(_Atomic uint64_t *bucket, unsigned shift, int64_t ns)
+{
+    _Atomic uint64_t *last = &bucket[KEYED_SLOTS];
+    uint64_t seconds = seconds_of(ns), seen = atomic_load(last);
+    while ((seen >> shift & SECONDS_MASK) < seconds &&
+           !atomic_compare_exchange_weak(last, &seen,
+                                         (seen & ~(SECONDS_MASK << shift)) | seconds << shift)) {
+    }
+}
+
+static void set_lost(struct stk_catalogue *catalogue, int64_t ns)
+{
+    _Atomic int64_t *lost = &catalogue->header->written_lost_ns;
+    int64_t seen = atomic_load(lost);
+    while (seen < ns && !atomic_compare_exchange_weak(lost, &seen, ns)) {
+    }
+}
+
+/* The slot to write: that of this hash and kind, else an empty one, else that of the oldest change
+ * that is no writing; -1: there is none. */
+static int choose(const _Atomic uint64_t *bucket, uint64_t name, uint64_t *seen)
+{
+    int chosen = -1;
+    uint64_t oldest = UINT64_MAX;
+    for (int i = 0; i < KEYED_SLOTS; i++) {
+        uint64_t slot = atomic_load_explicit(&bucket[i], memory_order_acquire);
+        if (slot != 0 && (slot & ~TIME_MASK) == name) {
+            *seen = slot;
+            return i;
+        }
+        if (!is_written(slot) && (slot & TIME_MASK) < oldest) {
+            oldest = slot & TIME_MASK;
+            *seen = slot;
+            chosen = i;
+        }
+    }
+    return chosen;
+}
+
+/* A time that nobody has noted there yet, so that each note can be told from others. */
+static uint64_t time_after(uint64_t slot, uint64_t name, uint64_t units)
+{
+    bool same = slot != 0 && (slot & ~TIME_MASK) == name;
+    return same && (slot & TIME_MASK) >= units ? (slot & TIME_MASK) + 1 : units;
+}
+
+/* False: the bucket is full of what may not give way. */
+static bool note_in(_Atomic uint64_t *bucket, uint64_t name, int64_t now_ns, struct stk_mark *mark)
+{
+    for (int i = 0; i < ATTEMPTS; i++) {
+        uint64_t seen;
+        int at = choose(bucket, name, &seen);
+        if (at < 0) {
+            return false;
+        }
+        bool same = seen != 0 && (seen & ~TIME_MASK) == name;
+        if (seen != 0 && !same) {
+            set_overflow(bucket, 0, ns_of(seen)); /* before it goes */
+        }
+        uint64_t slot = name | time_after(seen, name, units_of(now_ns));
+        if (atomic_compare_exchange_strong(&bucket[at], &seen, slot)) {
+            mark->before = same ? seen : 0;
+            mark->now = slot;
+            return true;
+        }
+    }
+    return false;
+}
+
+static void note_written(struct stk_catalogue *catalogue, uint64_t name, int64_t now_ns,
+                         struct stk_mark *mark)
+{
+    for (unsigned level = 0; level <= STK_CHANGES_LEVELS; level++) {
+        _Atomic uint64_t *bucket = bucket_in(catalogue, level, mark->hash, true);
+        if (bucket == NULL) {
+            break;
+        }
+        if (note_in(bucket, name, now_ns, mark)) {
+            return;
+        }
+        set_overflow(bucket, WRITTEN_SHIFT, now_ns);
+    }
+    set_lost(catalogue, now_ns);
+}
+
+static void note_changed(struct stk_catalogue *catalogue, uint64_t name, int64_t now_ns,
+                         struct stk_mark *mark)
+{
+    _Atomic uint64_t *bucket = bucket_in(catalogue, 0, mark->hash, false);
+    if (!note_in(bucket, name, now_ns, mark)) {
+        set_overflow(bucket, 0, now_ns);
+    }
+}
+
+void stk_changes_note(struct stk_catalogue *catalogue, uint64_t hash, enum stk_changes_kind kind,
+                      struct stk_mark *mark)
+{
+    struct stk_mark unwanted;
+    int64_t now_ns = stk_clock_boottime_ns();
+    uint64_t name = (hash & TAG_MASK) | (kind == STK_WRITTEN ? KIND_BIT : 0);
+    mark = mark != NULL ? mark : &unwanted;
+    *mark = (struct stk_mark){hash, 0, 0};
+    atomic_store(&catalogue->header->any_changed, 1);
+    if (kind == STK_WRITTEN) {
+        note_written(catalogue, name, now_ns, mark);
+    } else {
+        note_changed(catalogue, name, now_ns, mark);
+    }
+}
+
+void stk_changes_take_back(struct stk_catalogue *catalogue, const struct stk_mark *mark)
+{
+    for (unsigned level = 0; level <= STK_CHANGES_LEVELS && mark->now != 0; level++) {
+        _Atomic uint64_t *bucket = bucket_in(catalogue, level, mark->hash, false);
+        for (int i = 0; bucket != NULL && i < KEYED_SLOTS; i++) {
+            uint64_t seen = mark->now;
+            if (atomic_compare_exchange_strong(&bucket[i], &seen, mark->before)) {
+                return;
+            }
+        }
+    }
+}
+
+/* ---- asking ---- */
+
+/* The latest of all slots with this hash: two who noted it at once may have taken two. */
+static struct stk_changes look_in(const _Atomic uint64_t *bucket, uint64_t hash)
+{
+    uint64_t changed = 0, written = 0;
+    for (int i = 0; i < KEYED_SLOTS; i++) {
+        uint64_t slot = atomic_load_explicit(&bucket[i], memory_order_acquire);
+        if (((slot ^ hash) & TAG_MASK) == 0) {
+            uint64_t time = slot & TIME_MASK;
+            uint64_t *latest = is_written(slot) ? &written : &changed;
+            *latest = time > *latest ? time : *latest;
+        }
+    }
+    return (struct stk_changes){ns_of(changed), ns_of(written)};
+}
+
+/* What of this hash went on from a full bucket. */
+static int64_t written_further(struct stk_catalogue *catalogue, uint64_t hash, int64_t went_on_ns)
+{
+    int64_t written_ns = 0;
+    for (unsigned level = 1; level <= STK_CHANGES_LEVELS; level++) {
+        const _Atomic uint64_t *bucket = bucket_in(catalogue, level, hash, false);
+        if (bucket == NULL) {
+            return later(written_ns, went_on_ns);
+        }
+        written_ns = later(written_ns, look_in(bucket, hash).written_ns);
+        uint64_t overflow = atomic_load_explicit(&bucket[KEYED_SLOTS], memory_order_acquire);
+        went_on_ns = seconds_to_ns(overflow >> WRITTEN_SHIFT);
+        if (went_on_ns == 0) {
+            /* If one was lost for want of room, it may have been this one. */
+            return later(written_ns, atomic_load(&catalogue->header->written_lost_ns));
+        }
+    }
+    return later(written_ns, went_on_ns);
+}
+
+struct stk_changes stk_changes_last(struct stk_catalogue *catalogue, uint64_t hash)
+{
+    const _Atomic uint64_t *bucket = bucket_in(catalogue, 0, hash, false);
+    struct stk_changes found = look_in(bucket, hash);
+    uint64_t overflow = atomic_load_explicit(&bucket[KEYED_SLOTS], memory_order_acquire);
+    if (__builtin_expect(overflow != 0, 0)) {
+        int64_t went_on_ns = seconds_to_ns(overflow >> WRITTEN_SHIFT);
+        found.changed_ns = later(found.changed_ns, seconds_to_ns(overflow));
+        if (went_on_ns != 0) {
+            int64_t further_ns = written_further(catalogue, hash, went_on_ns);
+            found.written_ns = later(found.written_ns, further_ns);
+        }
+    }
+    return found;
+}

@@ -1,0 +1,58 @@
+/*
+ * What is known to have changed, and when: one table in shared memory, from a hash to the time of
+ * the last change, and of the last opening for writing. It is asked by everything that leads to a
+ * file: the key of its path, its inode (hard links and linked directories are other names of it),
+ * and its root, for changes of directories and links, which concern all that is below.
+ *
+ * A change means that the origin is asked again. What was opened for writing is not cached again in
+ * that run, since a descriptor that is open for writing cannot be watched.
+ *
+ * The table is lossy in the safe direction: two hashes that it cannot tell apart have changed when
+ * one has. 128 KiB of it lie in the catalogue's header. What was written is never forgotten where
+ * it overflows, but goes on to a table of 1 MiB, and then to one of 16 MiB, for a million files;
+ * without room for them more counts as written than was. What has merely changed gives way, oldest
+ * first.
+ *
+ * Times are CLOCK_BOOTTIME, rounded up to the next 16 us. Lock-free, no heap, safe everywhere.
+ */
+#ifndef STK_CACHE_CHANGES_H
+#define STK_CACHE_CHANGES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cache/catalogue.h"
+
+enum stk_changes_kind { STK_CHANGED, STK_WRITTEN };
+
+struct stk_changes {
+    int64_t changed_ns; /* 0: never */
+    int64_t written_ns; /* 0: never. To open for writing is a change as well. */
+};
+
+/* What a file's inode is noted by. */
+uint64_t stk_changes_inode(uint64_t dev, uint64_t ino);
+
+/* A note that can be taken back, when the call it was made for fails. */
+struct stk_mark {
+    uint64_t hash;
+    uint64_t before, now; /* what stood there, and what does */
+};
+
+/* Notes a change, now. `mark` may be NULL. */
+void stk_changes_note(struct stk_catalogue *catalogue, uint64_t hash, enum stk_changes_kind kind,
+                      struct stk_mark *mark);
+/* Takes a note back, if it still is the last one. */
+void stk_changes_take_back(struct stk_catalogue *catalogue, const struct stk_mark *mark);
+
+/* When it last changed. */
+struct stk_changes stk_changes_last(struct stk_catalogue *catalogue, uint64_t hash);
+/* Both together: the later of each. */
+struct stk_changes stk_changes_later(struct stk_changes a, struct stk_changes b);
+/* False: nothing was ever noted of anything. One load. */
+static inline bool stk_changes_any(const struct stk_catalogue *catalogue)
+{
+    return atomic_load_explicit(&catalogue->header->any_changed, memory_order_acquire) != 0;
+}
+
+#endif
