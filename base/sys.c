@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -252,6 +253,24 @@ void stk_sys_munmap(void *address, size_t bytes)
 int stk_sys_madvise(void *address, size_t bytes, int advice)
 {
     return (int)CALL3(madvise, address, bytes, advice);
+}
+
+/* The kernel's own set of signals is eight bytes, on every architecture we run on. */
+static void set_signals(const uint64_t *wanted, uint64_t *before)
+{
+    CALL4(rt_sigprocmask, SIG_SETMASK, wanted, before, sizeof *wanted);
+}
+
+void stk_sys_block_signals(uint64_t *before)
+{
+    const uint64_t all = UINT64_MAX;
+    *before = 0;
+    set_signals(&all, before);
+}
+
+void stk_sys_restore_signals(const uint64_t *before)
+{
+    set_signals(before, NULL);
 }
 
 pid_t stk_sys_getpid(void)

@@ -67,6 +67,10 @@ void *stk_sys_mmap(size_t bytes, int protection, int flags, int fd, off_t offset
 void stk_sys_munmap(void *address, size_t bytes);
 int stk_sys_madvise(void *address, size_t bytes, int advice);
 
+/* Blocks all signals for this thread, and gives the mask of before; restores it. */
+void stk_sys_block_signals(uint64_t *before);
+void stk_sys_restore_signals(const uint64_t *before);
+
 pid_t stk_sys_getpid(void);
 pid_t stk_sys_getppid(void);
 uid_t stk_sys_getuid(void);

@@ -28,9 +28,10 @@ void stk_write_before(struct stk_write *write, int dirfd, const char *path)
 {
     struct stk_guard guard;
     *write = (struct stk_write){NULL, false, {0, 0, 0}};
-    if (!stk_process_is_on() || !stk_guard_enter(&guard)) {
+    if (!stk_process_is_on()) {
         return;
     }
+    stk_guard_join(&guard);
     if (stk_cover_may_change(path)) {
         mark_place(write, dirfd, path);
     }
@@ -67,9 +68,10 @@ void stk_write_done(const struct stk_write *write, int fd, int dirfd, const char
 {
     struct stk_guard guard;
     struct stat stat;
-    if (!stk_process_is_on() || !stk_guard_enter(&guard)) {
+    if (!stk_process_is_on()) {
         return;
     }
+    stk_guard_join(&guard);
     int error = fd >= 0 ? stk_sys_fstat(fd, &stat) : stk_sys_fstatat(dirfd, path, &stat, 0);
     struct stk_cache *cache = write->cache;
     if (error != 0) {
@@ -88,7 +90,8 @@ void stk_write_done(const struct stk_write *write, int fd, int dirfd, const char
 void stk_write_failed(const struct stk_write *write)
 {
     struct stk_guard guard;
-    if (write->cache != NULL && stk_guard_enter(&guard)) {
+    if (write->cache != NULL) {
+        stk_guard_join(&guard);
         stk_cache_unmark_written(write->cache, &write->mark);
         stk_guard_leave(&guard);
     }
@@ -154,9 +157,10 @@ static __attribute__((noinline)) bool distrust_place(enum stk_change kind, int d
 static void change(enum stk_change kind, int dirfd, const char *path)
 {
     struct stk_guard guard;
-    if (stk_path_is_missing(path) || !stk_process_is_on() || !stk_guard_enter(&guard)) {
+    if (stk_path_is_missing(path) || !stk_process_is_on()) {
         return;
     }
+    stk_guard_join(&guard);
     if (!stk_cover_may_change(path) || !distrust_place(kind, dirfd, path)) {
         distrust_elsewhere(kind, dirfd, path);
     }

@@ -145,7 +145,7 @@ static enum found real_directory(int dirfd, const char *path, size_t length,
     return known ? HERE : UNKNOWN;
 }
 
-struct stk_cache *stk_cover_change(int dirfd, const char *path, struct stk_place *place)
+static struct stk_cache *cover_change(int dirfd, const char *path, struct stk_place *place)
 {
     bool has_parent = has_parent_component(path);
     const char *leaf = has_parent ? stk_path_leaf(path) : path;
@@ -161,6 +161,15 @@ struct stk_cache *stk_cover_change(int dirfd, const char *path, struct stk_place
     default:
         return NULL;
     }
+}
+
+struct stk_cache *stk_cover_change(int dirfd, const char *path, struct stk_place *place)
+{
+    struct stk_cache *cache = cover_change(dirfd, path, place);
+    if (cache == NULL) {
+        stk_process_cannot_tell();
+    }
+    return cache;
 }
 
 static bool is_root_device(const struct stk_cache *cache, dev_t dev)
@@ -219,7 +228,13 @@ static bool is_spelled_device(dev_t dev)
 struct stk_cache *stk_cover_elsewhere(dev_t dev)
 {
     struct stk_cache *cache = stk_process_cache_if_ready();
-    return cache != NULL || !is_spelled_device(dev) ? cache : stk_process_cache();
+    if (cache == NULL && is_spelled_device(dev)) {
+        cache = stk_process_cache();
+        if (cache == NULL) {
+            stk_process_cannot_tell();
+        }
+    }
+    return cache;
 }
 
 /* The real path of a name, of which with AT_SYMLINK_NOFOLLOW the leaf may be a link. */

@@ -16,7 +16,13 @@
 #define MADV_WIPEONFORK 18
 #endif
 
-enum { NOT_YET, UNDER_WAY, DONE, AWAITED /* under way, with somebody waiting for it */ };
+enum {
+    NOT_YET,
+    UNDER_WAY,
+    DONE,
+    AWAITED, /* under way, with somebody waiting for it */
+    GIVEN_UP /* under way, and somebody has waited in vain: nobody else shall */
+};
 
 /* A word that is 1 in the process that began, and 0 in a child forked from it. */
 static _Atomic(_Atomic uint32_t *) fork_mark;
@@ -63,6 +69,14 @@ static bool wait_for(struct stk_once *once, int64_t *give_up_ns, int64_t patienc
     return true;
 }
 
+static void give_up(struct stk_once *once)
+{
+    uint32_t under_way = UNDER_WAY, awaited = AWAITED;
+    if (!atomic_compare_exchange_strong(&once->stage, &awaited, GIVEN_UP)) {
+        atomic_compare_exchange_strong(&once->stage, &under_way, GIVEN_UP);
+    }
+}
+
 enum stk_once_turn stk_once_begin(struct stk_once *once)
 {
     uint32_t seen = NOT_YET;
@@ -80,8 +94,11 @@ enum stk_once_turn stk_once_begin(struct stk_once *once)
         if (is_orphaned()) {
             return STK_ONCE_MINE;
         }
-        if (!wait_for(once, &give_up_ns, PATIENCE_NS)) {
+        if (atomic_load(&once->stage) == GIVEN_UP) {
             return STK_ONCE_BUSY;
+        }
+        if (!wait_for(once, &give_up_ns, PATIENCE_NS)) {
+            give_up(once);
         }
     }
     return STK_ONCE_DONE;
@@ -107,4 +124,10 @@ void stk_once_finish(struct stk_once *once)
     if (atomic_exchange(&once->stage, DONE) == AWAITED) {
         stk_sys_futex_wake_all(&once->stage);
     }
+}
+
+bool stk_once_is_under_way(struct stk_once *once)
+{
+    uint32_t stage = atomic_load(&once->stage);
+    return stage != NOT_YET && stage != DONE;
 }

@@ -21,7 +21,8 @@ static inline bool stk_once_is_done(struct stk_once *once)
 
 enum stk_once_turn { STK_ONCE_MINE, STK_ONCE_DONE, STK_ONCE_BUSY };
 
-/* MINE: do it, then stk_once_finish. DONE: it is done. BUSY: another thread takes too long. */
+/* MINE: do it, then stk_once_finish. DONE: it is done. BUSY: another thread takes too long; the
+ * first that comes waits half a second, the others do not. */
 enum stk_once_turn stk_once_begin(struct stk_once *once);
 /*
  * The same for something so short that whoever waits in vain for it (after a fork in the middle)
@@ -29,5 +30,7 @@ enum stk_once_turn stk_once_begin(struct stk_once *once);
  */
 enum stk_once_turn stk_once_begin_brief(struct stk_once *once);
 void stk_once_finish(struct stk_once *once);
+/* Whether it was begun and is not done. */
+bool stk_once_is_under_way(struct stk_once *once);
 
 #endif

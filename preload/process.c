@@ -1,8 +1,10 @@
 /* This process's state. See preload/process.h. */
 #include "preload/process.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
+#include "base/sys.h"
 #include "preload/guard.h"
 #include "preload/once.h"
 
@@ -39,21 +41,55 @@ const struct stk_roots *stk_process_spelling(void)
     return &spelling;
 }
 
-struct stk_cache *stk_process_cache(void)
+/* A change that could not be noted while the cache was set up: of which file, nobody knows. */
+static _Atomic bool untold;
+
+static void tell_untold(void)
 {
-    if (!stk_once_is_done(&spelling_once) || spelling.count == 0) {
-        return NULL;
+    if (atomic_exchange(&untold, false)) {
+        stk_cache_mark_all_written(&cache);
     }
+}
+
+static bool set_up(void)
+{
     switch (stk_once_begin(&cache_once)) {
     case STK_ONCE_MINE:
         memset(&cache, 0, sizeof cache); /* a fork may have left half of one */
         stk_cache_open(&cache, &options, &spelling);
         stk_once_finish(&cache_once);
-        return &cache;
+        tell_untold();
+        return true;
     case STK_ONCE_DONE:
-        return &cache;
+        return true;
     default:
+        return false;
+    }
+}
+
+/* Signals wait meanwhile: a handler that jumps out would leave it half done for ever. */
+struct stk_cache *stk_process_cache(void)
+{
+    uint64_t signals;
+    if (!stk_once_is_done(&spelling_once) || spelling.count == 0) {
         return NULL;
+    }
+    if (stk_once_is_done(&cache_once)) {
+        return &cache;
+    }
+    stk_sys_block_signals(&signals);
+    bool done = set_up();
+    stk_sys_restore_signals(&signals);
+    return done ? &cache : NULL;
+}
+
+void stk_process_cannot_tell(void)
+{
+    if (stk_once_is_under_way(&cache_once)) {
+        atomic_store(&untold, true);
+        if (stk_once_is_done(&cache_once)) {
+            tell_untold();
+        }
     }
 }
 

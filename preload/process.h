@@ -21,6 +21,9 @@ const struct stk_roots *stk_process_spelling(void);
 /* The cache, set up if it was not; NULL when that is under way in this or another thread. Call it
  * inside the guard. */
 struct stk_cache *stk_process_cache(void);
+/* A change may concern covered files, and there is no cache to note it in. If that is because it is
+ * being set up, all files count as written when it is. */
+void stk_process_cannot_tell(void);
 /* The cache if it is set up already. */
 struct stk_cache *stk_process_cache_if_ready(void);
 
