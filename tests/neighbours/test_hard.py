@@ -6,6 +6,7 @@ import re
 import pytest
 
 from matrix import record
+from origin import settle
 from pair import COUNT
 from slices import ALL
 
@@ -50,6 +51,22 @@ def test_a_handler_that_jumps_out(pair, programs, quiet_line):
         pair.check([programs / "reader", pair.data, COUNT, 2], hits=2 * COUNT, fills=0)
     record("Neighbours", "siglongjmp", "", "out of a handler in the middle of fills and hits",
            "same bytes; a thread that left us so reads the origin from then on")
+
+
+@pytest.mark.parametrize("way", ["jump", "handler"])
+def test_who_writes_while_we_are_inside(jobs, programs, scratch, way):
+    """By a handler in the middle of a fill, or after a jump out of one: others read what is new."""
+    data = scratch / "data"
+    data.mkdir()
+    for name in "known", "written":
+        (data / name).write_bytes(b"old")
+    for number in range(40):
+        (data / str(number)).write_bytes(bytes([number + 1]) * (6 << 20))
+    settle()
+    ran = jobs.run([programs / "writers", data, way], path=data)
+    assert "interrupted 1" in ran.stderr
+    assert ran.stdout == "new\n"
+    note("siglongjmp, handlers that write", "in the middle of a fill; another process reads")
 
 
 def test_threads_with_little_stack(pair, programs, quiet_line):
