@@ -10,13 +10,16 @@
 
 enum stk_open_kind stk_open_kind_of(int flags)
 {
-    const int changing = O_CREAT | O_TRUNC | (O_TMPFILE & ~O_DIRECTORY);
+    const int changing = O_TRUNC | (O_TMPFILE & ~O_DIRECTORY);
     const int foreign = O_PATH | O_DIRECTORY | O_DIRECT | O_ASYNC | O_NOATIME;
     if ((flags & O_PATH) != 0) {
         return STK_OPEN_OTHER; /* the kernel ignores the other flags then */
     }
     if ((flags & O_ACCMODE) != O_RDONLY || (flags & changing) != 0) {
         return STK_OPEN_WRITE;
+    }
+    if ((flags & O_CREAT) != 0) {
+        return STK_OPEN_MAKE;
     }
     return (flags & foreign) != 0 ? STK_OPEN_OTHER : STK_OPEN_READ;
 }

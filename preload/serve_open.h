@@ -13,7 +13,8 @@
 /* What an open is for. */
 enum stk_open_kind {
     STK_OPEN_READ,  /* a plain read-only open of a file: may be served */
-    STK_OPEN_WRITE, /* opens for writing, creates or truncates */
+    STK_OPEN_WRITE, /* opens for writing, or truncates */
+    STK_OPEN_MAKE,  /* for reading, but makes the file if it is not there */
     STK_OPEN_OTHER  /* directories, O_PATH, O_DIRECT, O_NOATIME (owners only): the origin's own
                        business */
 };

@@ -79,6 +79,17 @@ static __attribute__((noinline)) int open_fd_for_writing(const struct call *call
     return open_for_writing(&real);
 }
 
+/* Nothing is written, but a name may be made. */
+static int open_to_make(const struct call *call)
+{
+    stk_change(STK_CHANGE_NAME, call->dirfd, call->path);
+    int fd = next_open(call);
+    if (fd >= 0) {
+        stk_change(STK_CHANGE_NAME, call->dirfd, call->path);
+    }
+    return fd;
+}
+
 /* Inside the guard: the entry's descriptor, or -1 when the origin has to be opened. */
 static int open_entry(const struct call *call, struct stk_serve *serve)
 {
@@ -128,20 +139,32 @@ static __attribute__((noinline)) int open_perhaps(const struct call *call)
     return next_open(call);
 }
 
+/* By a name that is not covered, which may lead to a covered file all the same. */
+static int open_elsewhere(const struct call *call)
+{
+    switch (stk_open_kind_of(call->flags)) {
+    case STK_OPEN_WRITE:
+        return stk_entryfd_may_name_fd(call->path) ? open_fd_for_writing(call)
+                                                   : open_for_writing(call);
+    case STK_OPEN_MAKE:
+        return open_to_make(call);
+    default:
+        return next_open(call);
+    }
+}
+
 static int serve(const struct call *call)
 {
     if (!stk_cover_may(call->path)) {
-        if (!stk_process_is_on() || stk_open_kind_of(call->flags) != STK_OPEN_WRITE) {
-            return next_open(call);
-        }
-        return stk_entryfd_may_name_fd(call->path) ? open_fd_for_writing(call)
-                                                   : open_for_writing(call);
+        return stk_process_is_on() ? open_elsewhere(call) : next_open(call);
     }
     switch (stk_open_kind_of(call->flags)) {
     case STK_OPEN_READ:
         return open_perhaps(call);
     case STK_OPEN_WRITE:
         return open_for_writing(call);
+    case STK_OPEN_MAKE:
+        return open_to_make(call);
     default:
         return next_open(call);
     }

@@ -257,6 +257,19 @@ def test_a_map_written_again_behind_the_back(agents, place, root):
                 assert shim.see(root / "file") == plain.see(root / "file")
 
 
+def test_an_open_that_may_make_a_file_writes_nothing(agents, root, file):
+    """O_RDONLY|O_CREAT, as locks are opened: what is there stays cached, what is made is seen."""
+    with agents.shim(root) as shim, agents.plain() as plain:
+        assert [version(shim, file.path) for _ in range(2)] == [1, 1]
+        shim.close(shim.open(file.path, os.O_RDONLY | os.O_CREAT))
+        sight = shim.see(file.path)
+        assert sight.served["open"] and sight == plain.see(file.path)
+        assert shim.see(root / "new") == plain.see(root / "new")
+        shim.close(shim.open(root / "new", os.O_RDONLY | os.O_CREAT))
+        assert shim.see(root / "new") == plain.see(root / "new")
+    assert shim.summary["bypassed"].get("written", 0) == 0
+
+
 # ---- permissions ----
 
 
