@@ -264,6 +264,19 @@ static bool parse_entry(struct stk_cache *cache, const char *entry, struct stk_e
     return false;
 }
 
+static const struct stk_root *root_of(const struct stk_cache *cache,
+                                      const struct stk_entry_parts *parts)
+{
+    return stk_roots_by_name(&cache->roots, parts->root, parts->root_length);
+}
+
+static uint32_t find_parts(struct stk_cache *cache, const struct stk_root *root,
+                           const struct stk_entry_parts *parts)
+{
+    struct stk_hash128 key = stk_hash_128(parts->below, strlen(parts->below), root->key);
+    return find_version(cache, key, parts->name);
+}
+
 bool stk_cache_find_entry(struct stk_cache *cache, const char *entry, char origin[STK_PATH_BYTES],
                           uint32_t *record)
 {
@@ -271,15 +284,36 @@ bool stk_cache_find_entry(struct stk_cache *cache, const char *entry, char origi
     if (cache->catalogue.header == NULL || !parse_entry(cache, entry, &parts)) {
         return false;
     }
-    const struct stk_root *root = stk_roots_by_name(&cache->roots, parts.root, parts.root_length);
-    if (root == NULL) {
-        return false;
-    }
+    const struct stk_root *root = root_of(cache, &parts);
     struct stk_text path = stk_text_in(origin, STK_PATH_BYTES);
-    stk_text_add(&path, root->prefix);
-    stk_text_add_char(&path, '/');
-    stk_text_add(&path, parts.below);
-    struct stk_hash128 key = stk_hash_128(parts.below, strlen(parts.below), root->key);
-    *record = find_version(cache, key, parts.name);
+    *record = 0;
+    if (root != NULL) {
+        stk_text_add(&path, root->prefix);
+        stk_text_add_char(&path, '/');
+        stk_text_add(&path, parts.below);
+        *record = find_parts(cache, root, &parts);
+    }
     return !path.cut;
+}
+
+enum stk_likeness stk_cache_compare_entry(struct stk_cache *cache, const char *entry,
+                                          const struct stk_identity *found)
+{
+    struct stk_entry_parts parts;
+    struct stk_identity known;
+    if (cache->catalogue.header == NULL || !parse_entry(cache, entry, &parts)) {
+        return STK_ANOTHER_FILE;
+    }
+    const struct stk_root *root = root_of(cache, &parts);
+    if (root == NULL) {
+        return STK_ANOTHER_FILE;
+    }
+    if (stk_identity_name(found, root->inode_counts, root->dev) == parts.name) {
+        return STK_SAME_VERSION;
+    }
+    const struct stk_record *record =
+        stk_catalogue_record(&cache->catalogue, find_parts(cache, root, &parts));
+    bool same = record != NULL && stk_record_get_identity(record, &known) &&
+                stk_identity_same_file(found, &known);
+    return same ? STK_SAME_FILE : STK_ANOTHER_FILE;
 }

@@ -121,11 +121,18 @@ bool stk_cache_is_readable(struct stk_cache *cache, const struct stk_place *plac
 bool stk_cache_stat_entry(struct stk_cache *cache, uint32_t record, uint64_t entry_ino,
                           struct stk_identity *out);
 /*
- * The same from the entry's path (of /proc/self/fd/N): writes the origin's path, and gives the
- * record's number if the catalogue knows the version, else 0. False: not an entry of ours.
+ * The same from the entry's path (of /proc/self/fd/N): writes the origin's path, which is empty if
+ * no root of this process leads there, and gives the record's number if the catalogue knows the
+ * version, else 0. False: not an entry of ours.
  */
 bool stk_cache_find_entry(struct stk_cache *cache, const char *entry, char origin[STK_PATH_BYTES],
                           uint32_t *record);
+
+/* What lies at that path by now may be another file. Compares what was found there with what the
+ * entry is a copy of, as far as the catalogue knows it; else by the version in the entry's name. */
+enum stk_likeness { STK_ANOTHER_FILE, STK_SAME_FILE, STK_SAME_VERSION };
+enum stk_likeness stk_cache_compare_entry(struct stk_cache *cache, const char *entry,
+                                          const struct stk_identity *found);
 
 /* ---- writes through the program ---- */
 

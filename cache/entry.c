@@ -113,8 +113,7 @@ static int identify(struct stk_entry_draft *draft)
     return error == 0 && !stk_entry_holds(draft) ? -EBADF : error;
 }
 
-/* A number far above those that programs get, and another one each time. */
-static int high_number(void)
+int stk_entry_high_number(void)
 {
     static _Atomic unsigned turn;
     uint64_t limit = stk_sys_descriptor_limit();
@@ -132,7 +131,7 @@ static int high_number(void)
 static int move_up(struct stk_entry_draft *draft)
 {
     struct stk_entry_draft high = *draft;
-    high.fd = stk_sys_dup_above(draft->fd, high_number());
+    high.fd = stk_sys_dup_above(draft->fd, stk_entry_high_number());
     if (high.fd < 0) {
         return 0;
     }

@@ -39,6 +39,9 @@ struct stk_entry_parts {
 };
 bool stk_entry_parse(const char *path, const char *home, struct stk_entry_parts *out);
 
+/* A number for a descriptor of ours, far above those that programs get, and another each time. */
+int stk_entry_high_number(void);
+
 /* A file in the making. */
 struct stk_entry_draft {
     int fd;

@@ -110,6 +110,12 @@ uint64_t stk_identity_name(const struct stk_identity *identity, bool inode_count
     return stk_hash_64(parts, sizeof parts, 0) >> (64 - STK_NAME_BITS);
 }
 
+bool stk_identity_same_file(const struct stk_identity *a, const struct stk_identity *b)
+{
+    bool born = a->btime_ns != STK_NO_TIME && b->btime_ns != STK_NO_TIME;
+    return a->dev == b->dev && a->ino == b->ino && (!born || a->btime_ns == b->btime_ns);
+}
+
 bool stk_identity_same_version(const struct stk_identity *a, const struct stk_identity *b)
 {
     return a->dev == b->dev && a->ino == b->ino && a->size == b->size &&

@@ -32,6 +32,10 @@ void stk_identity_to_statx(const struct stk_identity *in, struct statx *out);
 uint64_t stk_identity_name(const struct stk_identity *identity, bool inode_counts,
                            uint64_t root_dev);
 
+/* Whether two looks saw the same file, whatever was done to it in between: an inode that was given
+ * to the next file has another time of birth, where the origin keeps one. */
+bool stk_identity_same_file(const struct stk_identity *a, const struct stk_identity *b);
+
 /* Whether two looks saw the same version of the same file. */
 bool stk_identity_same_version(const struct stk_identity *a, const struct stk_identity *b);
 

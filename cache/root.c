@@ -318,8 +318,7 @@ const struct stk_root *stk_roots_by_name(const struct stk_roots *roots, const ch
                                          size_t length)
 {
     const struct stk_root *found = NULL;
-    unsigned count = atomic_load(&roots->lost) ? 0 : roots->count;
-    for (unsigned i = 0; i < count && (found == NULL || found->linked); i++) {
+    for (unsigned i = 0; i < roots->count && (found == NULL || found->linked); i++) {
         const struct stk_root *root = &roots->roots[i];
         if (root->usable && strlen(root->name) == length && memcmp(root->name, name, length) == 0 &&
             (found == NULL || !root->linked)) {

@@ -6,9 +6,11 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "base/proc.h"
 #include "base/sys.h"
 #include "base/text.h"
 #include "cache/claim.h"
+#include "cache/entry.h"
 #include "cache/trust.h"
 #include "preload/cover.h"
 #include "preload/guard.h"
@@ -87,57 +89,61 @@ static bool is_doubtful(struct stk_cache *cache, const struct stk_record *record
     return false;
 }
 
-static void strip_deleted(char *path)
+/* How much of the path of an open file is the kernel's mark of an unlinked one. */
+static size_t mark_of(const char *path)
 {
     size_t length = strlen(path), mark = sizeof DELETED - 1;
-    if (length > mark && strcmp(path + length - mark, DELETED) == 0) {
-        path[length - mark] = '\0';
-    }
+    return length > mark && strcmp(path + length - mark, DELETED) == 0 ? mark : 0;
 }
 
+/* The path of an open file, without that mark; a name that really ends so keeps its end. A file
+ * that has lost its last link gets none any more, so what is read after that is certain. */
 static bool name_of_fd(int fd, char entry[STK_PATH_BYTES])
 {
+    struct stat stat;
     if (!stk_cover_fd_path(fd, entry)) {
         return false;
     }
-    strip_deleted(entry);
+    if (mark_of(entry) == 0) {
+        return true;
+    }
+    if (stk_sys_fstat(fd, &stat) != 0 || (stat.st_nlink == 0 && !stk_cover_fd_path(fd, entry))) {
+        return false;
+    }
+    entry[strlen(entry) - (stat.st_nlink == 0 ? mark_of(entry) : 0)] = '\0';
     return true;
 }
 
-/* The origin of the entry open as fd, by its name; `record` 0 when the version is not known. */
-static bool find_by_name(struct stk_cache *cache, int fd, char origin[STK_PATH_BYTES],
-                         uint32_t *record)
-{
-    char entry[STK_PATH_BYTES];
-    return name_of_fd(fd, entry) && stk_cache_find_entry(cache, entry, origin, record);
-}
-
-/* The origin's own word, if its path still leads to the same file. */
-static bool ask_origin(const char *origin, const struct stk_identity *known,
-                       struct stk_identity *out)
+/* Compares what the path of an entry's origin leads to with what the entry is a copy of. Only the
+ * same file has anything to say of the descriptor. */
+static enum stk_likeness compare(struct stk_cache *cache, int dirfd, const char *path, int flags,
+                                 const char *entry, struct stk_identity *out)
 {
     struct statx answer;
-    return stk_sys_statx(AT_FDCWD, origin, 0, STATX_BASIC_STATS | STATX_BTIME, &answer) == 0 &&
-           stk_identity_from_statx(out, &answer) &&
-           (known == NULL || (out->ino == known->ino && out->dev == known->dev));
+    bool there = stk_sys_statx(dirfd, path, flags, STATX_BASIC_STATS | STATX_BTIME, &answer) == 0 &&
+                 stk_identity_from_statx(out, &answer);
+    return there ? stk_cache_compare_entry(cache, entry, out) : STK_ANOTHER_FILE;
 }
 
 static bool identify_by_name(struct stk_cache *cache, int fd, struct stk_identity *out)
 {
-    char origin[STK_PATH_BYTES];
+    char entry[STK_PATH_BYTES], origin[STK_PATH_BYTES];
     uint32_t number;
-    if (!find_by_name(cache, fd, origin, &number)) {
+    struct stk_identity known;
+    if (!name_of_fd(fd, entry) || !stk_cache_find_entry(cache, entry, origin, &number)) {
         return false;
     }
     const struct stk_record *record = stk_catalogue_record(&cache->catalogue, number);
-    struct stk_identity known;
-    if (record == NULL || !stk_record_get_identity(record, &known)) {
-        return ask_origin(origin, NULL, out);
-    }
-    if (!is_doubtful(cache, record) || !ask_origin(origin, &known, out)) {
+    bool is_known = record != NULL && stk_record_get_identity(record, &known);
+    if (is_known && !is_doubtful(cache, record)) {
         *out = known;
+        return true;
     }
-    return true;
+    if (compare(cache, AT_FDCWD, origin, 0, entry, out) != STK_ANOTHER_FILE) {
+        return true;
+    }
+    *out = is_known ? known : *out;
+    return is_known;
 }
 
 /* What was known when the entry was opened: old perhaps, but the origin's. */
@@ -176,64 +182,117 @@ bool stk_entryfd_identify_path(int dirfd, const char *path, const struct stat *s
     return known;
 }
 
-/* Where a descriptor has no name that can be read, nobody knows what it stands for: then a name
- * that leads nowhere, as /proc/self/fd/N does then. Better a call that fails than an entry changed.
- */
-static bool name_nowhere(char origin[STK_PATH_BYTES])
+/* ---- the origin itself ---- */
+
+static bool have_none(struct stk_origin *origin)
 {
-    return stk_text_copy(origin, STK_PATH_BYTES, "/proc/self/fd/none");
+    origin->fd = -1;
+    return stk_text_copy(origin->name, sizeof origin->name, "/proc/self/fd/none");
 }
 
-bool stk_entryfd_origin(int fd, char origin[STK_PATH_BYTES])
+/* On a high number: a call by its name may open a file, which has to get the lowest one. */
+static int open_path(const char *path)
 {
-    char entry[STK_PATH_BYTES];
-    struct stat stat;
-    uint32_t record;
-    if (stk_sys_fstat(fd, &stat) != 0 || !stk_entryfd_may_be(&stat)) {
-        return false;
+    int low = stk_sys_openat(AT_FDCWD, path, O_PATH | O_CLOEXEC, 0);
+    int high = low < 0 ? low : stk_sys_dup_above(low, stk_entry_high_number());
+    if (high < 0) {
+        return low;
     }
-    struct stk_cache *cache = cache_with_device(&stat);
+    stk_sys_close(low);
+    return high;
+}
+
+/* Opens the origin of an entry, and looks at what was opened, not at what its path leads to. */
+static bool open_origin(struct stk_cache *cache, const char *path, const char *entry,
+                        enum stk_likeness least, struct stk_origin *origin)
+{
+    struct stk_identity found;
+    origin->fd = open_path(path);
+    if (origin->fd < 0) {
+        return !have_none(origin);
+    }
+    if (compare(cache, origin->fd, "", AT_EMPTY_PATH, entry, &found) < least) {
+        stk_sys_close(origin->fd);
+        return !have_none(origin);
+    }
+    stk_proc_fd_path(origin->name, origin->fd);
+    return true;
+}
+
+/* The cache if `fd` looks like one of its entries. */
+static struct stk_cache *cache_of(int fd)
+{
+    struct stat stat;
+    bool may_be = stk_sys_fstat(fd, &stat) == 0 && stk_entryfd_may_be(&stat);
+    return may_be ? cache_with_device(&stat) : NULL;
+}
+
+/* Where a descriptor has no name that can be read, nobody knows what it stands for. Better a call
+ * that fails than an entry changed. */
+bool stk_entryfd_origin(int fd, struct stk_origin *origin)
+{
+    char entry[STK_PATH_BYTES], path[STK_PATH_BYTES];
+    uint32_t record;
+    struct stk_cache *cache = cache_of(fd);
+    have_none(origin);
     if (cache == NULL) {
         return false;
     }
     if (!name_of_fd(fd, entry)) {
-        return name_nowhere(origin);
+        return true;
     }
-    return stk_cache_find_entry(cache, entry, origin, &record);
-}
-
-/* Whether what is open as `fd` is the version that the record tells of. */
-static bool is_version(struct stk_cache *cache, int fd, uint32_t number)
-{
-    struct statx answer;
-    struct stk_identity known, found;
-    const struct stk_record *record = stk_catalogue_record(&cache->catalogue, number);
-    if (record == NULL || stk_sys_statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &answer) != 0) {
+    if (!stk_cache_find_entry(cache, entry, path, &record)) {
         return false;
     }
-    return stk_record_get_identity(record, &known) && stk_identity_from_statx(&found, &answer) &&
-           stk_identity_same_version(&found, &known);
+    open_origin(cache, path, entry, STK_SAME_FILE, origin);
+    return true;
 }
 
 int stk_entryfd_open_origin(int fd)
 {
-    struct stat stat;
-    char path[STK_PATH_BYTES];
+    char entry[STK_PATH_BYTES], path[STK_PATH_BYTES];
     uint32_t record;
-    struct stk_cache *cache = NULL;
-    if (stk_sys_fstat(fd, &stat) == 0 && stk_entryfd_may_be(&stat)) {
-        cache = cache_with_device(&stat);
-    }
-    if (cache == NULL || !find_by_name(cache, fd, path, &record)) {
+    struct stk_origin origin;
+    struct stk_cache *cache = cache_of(fd);
+    if (cache == NULL || !name_of_fd(fd, entry) ||
+        !stk_cache_find_entry(cache, entry, path, &record) ||
+        !open_origin(cache, path, entry, STK_SAME_VERSION, &origin)) {
         return -ENOENT;
     }
-    int origin = stk_sys_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
-    if (origin >= 0 && !is_version(cache, origin, record)) {
-        stk_sys_close(origin);
-        return -ENOENT;
-    }
-    return origin;
+    int opened = stk_sys_openat(AT_FDCWD, origin.name, O_RDONLY | O_CLOEXEC, 0);
+    stk_sys_close(origin.fd);
+    return opened;
 }
+
+/* Known before the call, since a process may be killed right after it, and after it. */
+static void tell(const struct stk_origin *origin, enum stk_origin_end end)
+{
+    struct stat stat;
+    struct stk_cache *cache = stk_process_cache_if_ready();
+    if (cache == NULL || end == STK_ORIGIN_ASKED || stk_sys_fstat(origin->fd, &stat) != 0) {
+        return;
+    }
+    if (end == STK_ORIGIN_WRITTEN) {
+        stk_cache_mark_inode(cache, &stat);
+    } else {
+        stk_cache_distrust_inode(cache, &stat);
+    }
+}
+
+void stk_entryfd_release(const struct stk_origin *origin, enum stk_origin_end end)
+{
+    struct stk_guard guard;
+    if (origin->fd >= 0) {
+        bool entered = stk_guard_enter(&guard);
+        tell(origin, end);
+        stk_sys_close(origin->fd);
+        if (entered) {
+            stk_guard_leave(&guard);
+        }
+    }
+}
+
+/* ---- names of descriptors ---- */
 
 bool stk_entryfd_may_name_fd(const char *path)
 {
@@ -242,16 +301,17 @@ bool stk_entryfd_may_name_fd(const char *path)
 }
 
 /* The same as stk_entryfd_origin, by a name of the descriptor. */
-static bool origin_by_path(const char *path, char origin[STK_PATH_BYTES])
+static bool origin_by_path(const char *path, struct stk_origin *origin)
 {
     struct stat stat;
+    have_none(origin);
     if (stk_sys_fstatat(AT_FDCWD, path, &stat, 0) != 0 || !stk_entryfd_may_be(&stat) ||
         cache_with_device(&stat) == NULL) {
         return false;
     }
     int fd = stk_sys_openat(AT_FDCWD, path, O_PATH | O_CLOEXEC, 0);
     if (fd < 0) {
-        return name_nowhere(origin);
+        return true;
     }
     bool known = stk_entryfd_origin(fd, origin);
     stk_sys_close(fd);
@@ -267,9 +327,10 @@ bool stk_entryfd_may_be_meant(const char *path, int flags)
            stk_process_is_on();
 }
 
-const char *stk_entryfd_subject(int dirfd, const char *path, int flags, char origin[STK_PATH_BYTES])
+const char *stk_entryfd_subject(int dirfd, const char *path, int flags, struct stk_origin *origin)
 {
     struct stk_guard guard;
+    have_none(origin);
     if (!stk_process_is_on() || !stk_guard_enter(&guard)) {
         return path;
     }
@@ -278,6 +339,9 @@ const char *stk_entryfd_subject(int dirfd, const char *path, int flags, char ori
         bool is_fd = stk_path_is_empty(path);
         known = is_fd ? stk_entryfd_origin(dirfd, origin) : origin_by_path(path, origin);
     }
+    if (origin->fd >= 0) {
+        tell(origin, STK_ORIGIN_CHANGED);
+    }
     stk_guard_leave(&guard);
-    return known ? origin : path;
+    return known ? origin->name : path;
 }

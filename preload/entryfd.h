@@ -28,9 +28,27 @@ bool stk_entryfd_identify(int fd, const struct stat *stat, struct stk_identity *
 bool stk_entryfd_identify_path(int dirfd, const char *path, const struct stat *stat,
                                struct stk_identity *out);
 
-/* The path of the origin that the entry open as `fd` stands for; of nothing, where that cannot be
- * told. Inside the guard. */
-bool stk_entryfd_origin(int fd, char origin[STK_PATH_BYTES]);
+/*
+ * The origin that an entry stands for, open by O_PATH: what is done by `name`, which is one of
+ * /proc/self/fd, is done to that file, whatever its path leads to meanwhile. Where it cannot be had
+ * (its path leads to another file, or nowhere), the name leads nowhere: the call fails as one on a
+ * file that is gone, by ENOENT. The kernel would still know the file that was opened; nobody else
+ * does.
+ */
+struct stk_origin {
+    int fd; /* -1: none */
+    char name[32];
+};
+
+/* What was done to it. */
+enum stk_origin_end { STK_ORIGIN_ASKED, STK_ORIGIN_CHANGED, STK_ORIGIN_WRITTEN };
+
+/* The origin of the entry open as `fd`; false: it is no entry's. To be released. Inside the guard.
+ */
+bool stk_entryfd_origin(int fd, struct stk_origin *origin);
+
+/* Closes it, and has the cache know of what was done. Keeps errno. Nothing to do without one. */
+void stk_entryfd_release(const struct stk_origin *origin, enum stk_origin_end end);
 
 /*
  * Opens that origin for reading, if its path still leads to the version that the entry has; -errno
@@ -47,10 +65,9 @@ bool stk_entryfd_may_be_meant(const char *path, int flags);
 /*
  * What a call that changes a file is to be made on: `path` itself, or, where that is another name
  * for an entry's descriptor (/proc/self/fd/N, /dev/stdin, or "" or NULL with AT_EMPTY_PATH in
- * `flags`), its origin, written to `origin`. An entry must never be changed; to root its mode is no
- * obstacle.
+ * `flags`), the name of its origin, as above; links have to be followed then. An entry must never
+ * be changed; to root its mode is no obstacle. `origin` is to be released in either case.
  */
-const char *stk_entryfd_subject(int dirfd, const char *path, int flags,
-                                char origin[STK_PATH_BYTES]);
+const char *stk_entryfd_subject(int dirfd, const char *path, int flags, struct stk_origin *origin);
 
 #endif

@@ -28,8 +28,11 @@ static int serve_truncate(enum stk_symbol symbol, const char *path, off_t bytes)
 static __attribute__((noinline)) int truncate_fd(enum stk_symbol symbol, const char *path,
                                                  off_t bytes)
 {
-    char origin[STK_PATH_BYTES];
-    return serve_truncate(symbol, stk_entryfd_subject(AT_FDCWD, path, 0, origin), bytes);
+    struct stk_origin origin;
+    const char *subject = stk_entryfd_subject(AT_FDCWD, path, 0, &origin);
+    int result = serve_truncate(symbol, subject, bytes);
+    stk_entryfd_release(&origin, result == 0 ? STK_ORIGIN_WRITTEN : STK_ORIGIN_ASKED);
+    return result;
 }
 
 #define TRUNCATE_SYMBOL(name)                                                                      \
@@ -140,11 +143,18 @@ STK_EXPORT(int, renameat2, int from_dir, const char *from, int to_dir, const cha
 /* From a name that may be that of a descriptor we gave out: an entry gets no second name. */
 static __attribute__((noinline)) int link_fd(struct call *call)
 {
-    char origin[STK_PATH_BYTES];
+    struct stk_origin origin;
     int flags = (int)call->flags & AT_EMPTY_PATH;
     flags |= (call->flags & AT_SYMLINK_FOLLOW) != 0 ? 0 : AT_SYMLINK_NOFOLLOW;
-    call->from = stk_entryfd_subject(call->from_dir, call->from, flags, origin);
-    return serve_two(call);
+    const char *subject = stk_entryfd_subject(call->from_dir, call->from, flags, &origin);
+    if (origin.fd >= 0 && stk_path_is_empty(call->from)) {
+        call->from_dir = origin.fd; /* who may do this by a descriptor is the kernel's to say */
+    } else {
+        call->from = subject;
+    }
+    int result = serve_two(call);
+    stk_entryfd_release(&origin, result == 0 ? STK_ORIGIN_CHANGED : STK_ORIGIN_ASKED);
+    return result;
 }
 
 STK_EXPORT(int, linkat, int from_dir, const char *from, int to_dir, const char *to, int flags)

@@ -1,6 +1,6 @@
 /*
- * Metadata through a descriptor. If it is an entry's, the call is made by path on the origin, for
- * whom the descriptor stands; if not, it goes on, and the file it belongs to is asked again.
+ * Metadata through a descriptor. If it is an entry's, the call is made on the origin, for whom the
+ * descriptor stands; if not, it goes on, and the file it belongs to is asked again.
  */
 #include <fcntl.h>
 #include <stdbool.h>
@@ -19,8 +19,7 @@
 #include "preload/next.h"
 #include "preload/process.h"
 
-/* Writes the path of the origin if fd is an entry's. */
-static bool is_entry(int fd, char origin[STK_PATH_BYTES])
+static bool is_entry(int fd, struct stk_origin *origin)
 {
     struct stk_guard guard;
     if (!stk_process_is_on() || !stk_guard_enter(&guard)) {
@@ -48,7 +47,7 @@ static bool may_be_entry(int fd)
 
 /*
  * Defines a symbol. On an entry BY_PATH is called, which is a symbol of libc that comes through our
- * own definition of it and so does the rest. PARAMETERS and ARGUMENTS are bracketed lists.
+ * own definition of it, which tells the cache. PARAMETERS and ARGUMENTS are bracketed lists.
  */
 #define FD_SYMBOL(type, name, PARAMETERS, ARGUMENTS, BY_PATH, AFTER)                               \
     type stk_export_##name PARAMETERS __asm__(#name) __attribute__((visibility("default")));       \
@@ -59,8 +58,13 @@ static bool may_be_entry(int fd)
     }                                                                                              \
     static __attribute__((noinline)) type name##_perhaps PARAMETERS                                \
     {                                                                                              \
-        char origin[STK_PATH_BYTES];                                                               \
-        return is_entry(fd, origin) ? BY_PATH : name##_next ARGUMENTS;                             \
+        struct stk_origin origin;                                                                  \
+        if (!is_entry(fd, &origin)) {                                                              \
+            return name##_next ARGUMENTS;                                                          \
+        }                                                                                          \
+        type result = BY_PATH;                                                                     \
+        stk_entryfd_release(&origin, STK_ORIGIN_ASKED);                                            \
+        return result;                                                                             \
     }                                                                                              \
     type stk_export_##name PARAMETERS                                                              \
     {                                                                                              \
@@ -71,18 +75,19 @@ static bool may_be_entry(int fd)
 #define DATES(result)   after(result, STK_CHANGE_TIMES, fd)
 #define READS(result)   result
 
-FD_SYMBOL(int, fchmod, (int fd, mode_t mode), (fd, mode), chmod(origin, mode), CHANGES)
-FD_SYMBOL(int, fchown, (int fd, uid_t uid, gid_t gid), (fd, uid, gid), chown(origin, uid, gid),
+FD_SYMBOL(int, fchmod, (int fd, mode_t mode), (fd, mode), chmod(origin.name, mode), CHANGES)
+FD_SYMBOL(int, fchown, (int fd, uid_t uid, gid_t gid), (fd, uid, gid), chown(origin.name, uid, gid),
           CHANGES)
 FD_SYMBOL(int, futimens, (int fd, const struct timespec times[2]), (fd, times),
-          utimensat(AT_FDCWD, origin, times, 0), DATES)
-FD_SYMBOL(int, futimes, (int fd, const struct timeval times[2]), (fd, times), utimes(origin, times),
-          DATES)
+          utimensat(AT_FDCWD, origin.name, times, 0), DATES)
+FD_SYMBOL(int, futimes, (int fd, const struct timeval times[2]), (fd, times),
+          utimes(origin.name, times), DATES)
 FD_SYMBOL(int, fsetxattr, (int fd, const char *name, const void *value, size_t bytes, int flags),
-          (fd, name, value, bytes, flags), setxattr(origin, name, value, bytes, flags), CHANGES)
-FD_SYMBOL(int, fremovexattr, (int fd, const char *name), (fd, name), removexattr(origin, name),
+          (fd, name, value, bytes, flags), setxattr(origin.name, name, value, bytes, flags),
+          CHANGES)
+FD_SYMBOL(int, fremovexattr, (int fd, const char *name), (fd, name), removexattr(origin.name, name),
           CHANGES)
 FD_SYMBOL(ssize_t, fgetxattr, (int fd, const char *name, void *value, size_t bytes),
-          (fd, name, value, bytes), getxattr(origin, name, value, bytes), READS)
+          (fd, name, value, bytes), getxattr(origin.name, name, value, bytes), READS)
 FD_SYMBOL(ssize_t, flistxattr, (int fd, char *list, size_t bytes), (fd, list, bytes),
-          listxattr(origin, list, bytes), READS)
+          listxattr(origin.name, list, bytes), READS)

@@ -14,9 +14,10 @@
  * Defines a symbol that makes its next call between two looks at the change; the one with the large
  * stack stands apart, as most paths name no descriptor. PARAMETERS and
  * ARGUMENTS are bracketed lists; KIND is what changes; DIRFD, the parameter `path` and FLAGS say
- * which file is meant.
+ * which file is meant; FOLLOW has links followed, where the call has flags to say otherwise: an
+ * origin is meant by the name of a descriptor.
  */
-#define METADATA_SYMBOL(name, KIND, DIRFD, FLAGS, PARAMETERS, ARGUMENTS)                           \
+#define METADATA_SYMBOL(name, KIND, DIRFD, FLAGS, FOLLOW, PARAMETERS, ARGUMENTS)                   \
     int stk_export_##name PARAMETERS __asm__(#name) __attribute__((visibility("default")));        \
     static int name##_subject PARAMETERS                                                           \
     {                                                                                              \
@@ -30,9 +31,15 @@
     }                                                                                              \
     static __attribute__((noinline)) int name##_perhaps PARAMETERS                                 \
     {                                                                                              \
-        char origin[STK_PATH_BYTES];                                                               \
-        path = stk_entryfd_subject(DIRFD, path, FLAGS, origin);                                    \
-        return name##_subject ARGUMENTS;                                                           \
+        struct stk_origin origin;                                                                  \
+        const char *subject = stk_entryfd_subject(DIRFD, path, FLAGS, &origin);                    \
+        if (subject != path) {                                                                     \
+            path = subject;                                                                        \
+            FOLLOW;                                                                                \
+        }                                                                                          \
+        int result = name##_subject ARGUMENTS;                                                     \
+        stk_entryfd_release(&origin, STK_ORIGIN_ASKED);                                            \
+        return result;                                                                             \
     }                                                                                              \
     int stk_export_##name PARAMETERS                                                               \
     {                                                                                              \
@@ -40,38 +47,41 @@
                                                      : name##_subject ARGUMENTS;                   \
     }
 
-METADATA_SYMBOL(chmod, STK_CHANGE_ACCESS, AT_FDCWD, 0, (const char *path, mode_t mode),
+#define FOLLOWING flags &= ~AT_SYMLINK_NOFOLLOW
+#define AS_IT_IS  (void)0
+
+METADATA_SYMBOL(chmod, STK_CHANGE_ACCESS, AT_FDCWD, 0, AS_IT_IS, (const char *path, mode_t mode),
                 (path, mode))
-METADATA_SYMBOL(lchmod, STK_CHANGE_ACCESS, AT_FDCWD, AT_SYMLINK_NOFOLLOW,
+METADATA_SYMBOL(lchmod, STK_CHANGE_ACCESS, AT_FDCWD, AT_SYMLINK_NOFOLLOW, AS_IT_IS,
                 (const char *path, mode_t mode), (path, mode))
-METADATA_SYMBOL(fchmodat, STK_CHANGE_ACCESS, dirfd, flags,
+METADATA_SYMBOL(fchmodat, STK_CHANGE_ACCESS, dirfd, flags, FOLLOWING,
                 (int dirfd, const char *path, mode_t mode, int flags), (dirfd, path, mode, flags))
-METADATA_SYMBOL(chown, STK_CHANGE_ACCESS, AT_FDCWD, 0, (const char *path, uid_t uid, gid_t gid),
-                (path, uid, gid))
-METADATA_SYMBOL(lchown, STK_CHANGE_ACCESS, AT_FDCWD, AT_SYMLINK_NOFOLLOW,
+METADATA_SYMBOL(chown, STK_CHANGE_ACCESS, AT_FDCWD, 0, AS_IT_IS,
                 (const char *path, uid_t uid, gid_t gid), (path, uid, gid))
-METADATA_SYMBOL(fchownat, STK_CHANGE_ACCESS, dirfd, flags,
+METADATA_SYMBOL(lchown, STK_CHANGE_ACCESS, AT_FDCWD, AT_SYMLINK_NOFOLLOW, AS_IT_IS,
+                (const char *path, uid_t uid, gid_t gid), (path, uid, gid))
+METADATA_SYMBOL(fchownat, STK_CHANGE_ACCESS, dirfd, flags, FOLLOWING,
                 (int dirfd, const char *path, uid_t uid, gid_t gid, int flags),
                 (dirfd, path, uid, gid, flags))
-METADATA_SYMBOL(utime, STK_CHANGE_TIMES, AT_FDCWD, 0,
+METADATA_SYMBOL(utime, STK_CHANGE_TIMES, AT_FDCWD, 0, AS_IT_IS,
                 (const char *path, const struct utimbuf *times), (path, times))
-METADATA_SYMBOL(utimes, STK_CHANGE_TIMES, AT_FDCWD, 0,
+METADATA_SYMBOL(utimes, STK_CHANGE_TIMES, AT_FDCWD, 0, AS_IT_IS,
                 (const char *path, const struct timeval times[2]), (path, times))
-METADATA_SYMBOL(lutimes, STK_CHANGE_TIMES, AT_FDCWD, AT_SYMLINK_NOFOLLOW,
+METADATA_SYMBOL(lutimes, STK_CHANGE_TIMES, AT_FDCWD, AT_SYMLINK_NOFOLLOW, AS_IT_IS,
                 (const char *path, const struct timeval times[2]), (path, times))
 /* Without a path it is futimes. */
-METADATA_SYMBOL(futimesat, STK_CHANGE_TIMES, dirfd, path == NULL ? AT_EMPTY_PATH : 0,
+METADATA_SYMBOL(futimesat, STK_CHANGE_TIMES, dirfd, path == NULL ? AT_EMPTY_PATH : 0, AS_IT_IS,
                 (int dirfd, const char *path, const struct timeval times[2]), (dirfd, path, times))
-METADATA_SYMBOL(utimensat, STK_CHANGE_TIMES, dirfd, path == NULL ? 0 : flags,
+METADATA_SYMBOL(utimensat, STK_CHANGE_TIMES, dirfd, path == NULL ? 0 : flags, FOLLOWING,
                 (int dirfd, const char *path, const struct timespec times[2], int flags),
                 (dirfd, path, times, flags))
-METADATA_SYMBOL(setxattr, STK_CHANGE_ACCESS, AT_FDCWD, 0,
+METADATA_SYMBOL(setxattr, STK_CHANGE_ACCESS, AT_FDCWD, 0, AS_IT_IS,
                 (const char *path, const char *name, const void *value, size_t bytes, int flags),
                 (path, name, value, bytes, flags))
-METADATA_SYMBOL(lsetxattr, STK_CHANGE_ACCESS, AT_FDCWD, AT_SYMLINK_NOFOLLOW,
+METADATA_SYMBOL(lsetxattr, STK_CHANGE_ACCESS, AT_FDCWD, AT_SYMLINK_NOFOLLOW, AS_IT_IS,
                 (const char *path, const char *name, const void *value, size_t bytes, int flags),
                 (path, name, value, bytes, flags))
-METADATA_SYMBOL(removexattr, STK_CHANGE_ACCESS, AT_FDCWD, 0, (const char *path, const char *name),
-                (path, name))
-METADATA_SYMBOL(lremovexattr, STK_CHANGE_ACCESS, AT_FDCWD, AT_SYMLINK_NOFOLLOW,
+METADATA_SYMBOL(removexattr, STK_CHANGE_ACCESS, AT_FDCWD, 0, AS_IT_IS,
+                (const char *path, const char *name), (path, name))
+METADATA_SYMBOL(lremovexattr, STK_CHANGE_ACCESS, AT_FDCWD, AT_SYMLINK_NOFOLLOW, AS_IT_IS,
                 (const char *path, const char *name), (path, name))

@@ -72,11 +72,13 @@ static int open_for_writing(const struct call *call)
 /* By a name that may be that of a descriptor we gave out. */
 static __attribute__((noinline)) int open_fd_for_writing(const struct call *call)
 {
-    char origin[STK_PATH_BYTES];
+    struct stk_origin origin;
     struct call real = *call;
     int follow = (call->flags & O_NOFOLLOW) != 0 ? AT_SYMLINK_NOFOLLOW : 0;
-    real.path = stk_entryfd_subject(call->dirfd, call->path, follow, origin);
-    return open_for_writing(&real);
+    real.path = stk_entryfd_subject(call->dirfd, call->path, follow, &origin);
+    int fd = open_for_writing(&real);
+    stk_entryfd_release(&origin, fd >= 0 ? STK_ORIGIN_WRITTEN : STK_ORIGIN_ASKED);
+    return fd;
 }
 
 /* Nothing is written, but a name may be made. */

@@ -120,26 +120,28 @@ static __attribute__((noinline)) FILE *fopen_perhaps(const struct call *call)
 }
 
 /* freopen without a path opens what the stream has open once more. */
-static const char *path_of_stream(FILE *stream, char origin[STK_PATH_BYTES])
+static const char *path_of_stream(FILE *stream, struct stk_origin *origin)
 {
     int saved = errno;
     int fd = fileno(stream);
     errno = saved;
     const char *path = stk_entryfd_subject(fd, "", AT_EMPTY_PATH, origin);
-    return path == origin ? origin : NULL;
+    return path == origin->name ? path : NULL;
 }
 
 /* By a name that is not covered: it may be that of a descriptor we gave out. */
 static __attribute__((noinline)) FILE *fopen_elsewhere_for_writing(const struct call *call)
 {
-    char origin[STK_PATH_BYTES];
+    struct stk_origin origin = {.fd = -1};
     struct call real = *call;
     if (call->path != NULL) {
-        real.path = stk_entryfd_subject(AT_FDCWD, call->path, 0, origin);
+        real.path = stk_entryfd_subject(AT_FDCWD, call->path, 0, &origin);
     } else if (call->stream != NULL) {
-        real.path = path_of_stream(call->stream, origin);
+        real.path = path_of_stream(call->stream, &origin);
     }
-    return fopen_for_writing(&real);
+    FILE *file = fopen_for_writing(&real);
+    stk_entryfd_release(&origin, file != NULL ? STK_ORIGIN_WRITTEN : STK_ORIGIN_ASKED);
+    return file;
 }
 
 static FILE *serve(const struct call *call)

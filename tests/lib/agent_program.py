@@ -165,6 +165,15 @@ def utime_ns(path, times):
     os.utime(path, ns=times)
 
 
+def attributes(path):
+    """All extended attributes of a file."""
+    return {name: os.getxattr(path, name) for name in os.listxattr(path)}
+
+
+def nlink(path):
+    return os.stat(path).st_nlink
+
+
 def lock(fd, kind):
     """A POSIX lock on the whole file."""
     fcntl.lockf(fd, fcntl.LOCK_EX if kind == "exclusive" else fcntl.LOCK_SH)

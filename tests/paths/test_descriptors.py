@@ -133,6 +133,208 @@ def test_an_entry_cannot_be_written_through_its_descriptor(duo, base):
     assert [agent.errno_of("write_some", fd, b"x") for agent, fd in zip(duo, fds)] == [9, 9]
 
 
+# ---- changes through a descriptor, when its path leads elsewhere by now ----
+
+AT_SYMLINK_FOLLOW, AT_EMPTY_PATH = 0x400, 0x1000
+ENOENT = 2
+XATTR = "user.stoker"
+
+
+def by_name(fd):
+    return b"/proc/self/fd/%d" % fd
+
+
+CALLS = {
+    "fchmod": lambda agent, fd: agent.fchmod(fd, 0o604),
+    "fchown": lambda agent, fd: agent.fchown(fd, 4, 16),
+    "futimens": lambda agent, fd: agent.utime_ns(fd, (10**18, 10**18)),
+    "futimes": lambda agent, fd: agent.libc("futimes", fd, None),
+    "fsetxattr": lambda agent, fd: agent.setxattr(fd, XATTR, b"new"),
+    "fremovexattr": lambda agent, fd: agent.removexattr(fd, XATTR),
+    "chmod": lambda agent, fd: agent.chmod(by_name(fd), 0o604),
+    "chown": lambda agent, fd: agent.chown(by_name(fd), 4, 16),
+    "utimensat": lambda agent, fd: agent.utime_ns(by_name(fd), (10**18, 10**18)),
+    "setxattr": lambda agent, fd: agent.setxattr(by_name(fd), XATTR, b"new"),
+    "fchownat": lambda agent, fd: agent.libc("fchownat", fd, b"", 4, 16, AT_EMPTY_PATH),
+    "fchownat nofollow": lambda agent, fd: agent.libc("fchownat", fd, b"", 4, 16,
+                                                      AT_EMPTY_PATH | 0x100),
+    "truncate": lambda agent, fd: agent.truncate(by_name(fd), 10),
+    "open to write": lambda agent, fd: agent.write(by_name(fd), b"new", os.O_WRONLY),
+}
+
+
+def facts_of(agent, path):
+    """All that the calls change."""
+    found = agent.see(path)
+    return (found["open"], found["stat"], agent.attributes(path))
+
+
+def move_over(base, path):
+    os.rename(base / "outside/victim", path)
+    return path
+
+
+def make_anew(base, path):
+    """Often with the same inode number."""
+    os.unlink(path)
+    os.rename(base / "outside/victim", base / "outside/old victim")
+    path.write_bytes((base / "outside/old victim").read_bytes())
+    os.setxattr(path, XATTR, b"old")
+    return path
+
+
+def link_instead(base, path):
+    os.unlink(path)
+    path.symlink_to(base / "outside/victim")
+    return base / "outside/victim"
+
+
+def link_the_directory_elsewhere(base, path):
+    os.rename(base / "outside/victim", base / "outside/deep" / path.name)
+    os.rename(path.parent, base / "data/aside")
+    path.parent.symlink_to(base / "outside/deep")
+    return path
+
+
+REPLACEMENTS = [move_over, make_anew, link_instead, link_the_directory_elsewhere]
+
+
+@pytest.fixture
+def victim(base):
+    """Another file, which gets the path of the one that is open."""
+    tree.write(base / "outside/victim", 7000)
+    for path in base / "outside/victim", base / "data/sub/b.bin":
+        os.setxattr(path, XATTR, b"old")
+    settle()
+
+
+@pytest.mark.parametrize("replace", REPLACEMENTS)
+@pytest.mark.parametrize("call", CALLS)
+def test_another_file_on_the_path_is_not_changed(duo, base, victim, call, replace):
+    """The file that the descriptor stands for is out of reach then: as if it were gone."""
+    shim, plain = duo
+    fd = open_both(duo, base / "data/sub/b.bin")[0]
+    other = replace(base, base / "data/sub/b.bin")
+    before = facts_of(plain, other)
+    assert shim.errno_of(*call_of(CALLS[call], fd)) == ENOENT
+    assert facts_of(plain, other) == before
+    matrix.record("Paths", "fchmod, futimens, setxattr ... on a file whose path leads to another",
+                  "", "the other one is left alone", "the call fails: ENOENT")
+
+
+class Noted:
+    """Notes a call instead of making it."""
+
+    def __getattr__(self, name):
+        return lambda *arguments: (name, *arguments)
+
+
+def call_of(call, fd):
+    return call(Noted(), fd)
+
+
+@pytest.mark.parametrize("name", ["a.bin", "link", "chain2", "outfile", "sub/up/hard1"])
+@pytest.mark.parametrize("call", CALLS)
+def test_a_file_is_changed_through_its_descriptor(agents, base, call, name):
+    """Twice, and by a path through links, too."""
+    path = base / "data" / name
+    os.setxattr(path, XATTR, b"old")
+    settle()
+    seen = []
+    with agents.shim(base / "data") as shim:
+        before = path.stat()
+        fd = shim.open(path, os.O_RDONLY)
+        assert shim.served(fd)
+        errors = [shim.errno_of(*call_of(CALLS[call], fd)) for _ in range(2)]
+        assert errors == [0, 61 if call == "fremovexattr" else 0]
+        after, attributes = path.stat(), os.listxattr(path)
+        assert (after.st_ino, os.path.islink(path)) == (before.st_ino, "link" in name or
+                                                        name in ("chain2", "outfile"))
+        assert after.st_ctime_ns > before.st_ctime_ns
+        seen = shim.see(path)
+        with agents.plain() as plain:
+            assert seen == plain.see(path)
+            assert sorted(shim.listxattr(fd)) == sorted(attributes)
+
+
+@pytest.mark.parametrize("replace", REPLACEMENTS)
+def test_attributes_of_another_file_are_not_read(duo, base, victim, replace):
+    shim, plain = duo
+    fd = open_both(duo, base / "data/sub/b.bin")[0]
+    assert shim.getxattr(fd, XATTR) == b"old"
+    other = replace(base, base / "data/sub/b.bin")
+    os.setxattr(other, XATTR, b"of another")
+    assert shim.errno_of("getxattr", fd, XATTR) == ENOENT
+    assert shim.errno_of("listxattr", fd) == ENOENT
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_a_name_that_ends_as_those_of_deleted_files(duo, base, call):
+    """The kernel's " (deleted)" is not the name's own."""
+    shim, plain = duo
+    path, other = base / "data/sub/b.bin (deleted)", base / "data/sub/b.bin"
+    tree.write(path, 4000)
+    for one in path, other:
+        os.setxattr(one, XATTR, b"old")
+    settle()
+    fd = open_both(duo, path)[0]
+    before = [facts_of(plain, one) for one in (path, other)]
+    CALLS[call](shim, fd)
+    after = [facts_of(plain, one) for one in (path, other)]
+    assert after[1] == before[1] and after[0] != before[0]
+    assert shim.see(path) == plain.see(path)
+
+
+@pytest.mark.parametrize("empty", [False, True])
+def test_a_link_to_a_descriptor_is_one_to_the_file(duo, base, empty):
+    """An entry gets no second name, in whatever directory."""
+    shim, plain = duo
+    fds = open_both(duo, base / "data/link")
+    entry = shim.readlink(by_name(fds[0]))
+    for number, (agent, fd) in enumerate(zip(duo, fds)):
+        name = os.fsencode(base / f"data/sub/new{number}")
+        if empty:
+            agent.libc("linkat", fd, b"", -100, name, AT_EMPTY_PATH)
+        else:
+            agent.libc("linkat", -100, by_name(fd), -100, name, AT_SYMLINK_FOLLOW)
+        assert os.path.samefile(name, base / "data/a.bin") and not os.path.islink(name)
+    assert plain.nlink(entry) == 1
+    assert shim.see(base / "data/a.bin") == plain.see(base / "data/a.bin")
+    os.rename(base / "outside/o.bin", base / "data/a.bin")
+    for way in ((fds[0], b"", -100, os.fsencode(base / "data/sub/no"), AT_EMPTY_PATH),
+                (-100, by_name(fds[0]), -100, os.fsencode(base / "data/sub/no"),
+                 AT_SYMLINK_FOLLOW)):
+        assert shim.errno_of("libc", "linkat", *way) == ENOENT
+    assert not (base / "data/sub/no").exists()
+
+
+FORGOTTEN = """
+exec 5<"$0"
+rm /dev/shm/stoker-0/catalogue
+[ -z "$1" ] || mv "$1" "$0"
+stat -L -c '%s %i' /dev/fd/5
+chmod 604 /dev/fd/5 2>/dev/null; echo $?
+stat -c '%s %i %a' "$0"
+wc -c <&5
+"""
+
+
+@pytest.mark.parametrize("replaced", [False, True])
+def test_a_descriptor_whose_version_nobody_knows(jobs, base, replaced):
+    """Without the catalogue, the entry's name still tells its version from another file's."""
+    path, other = base / "data/a.bin", base / "outside/o.bin"
+    known, new = path.stat(), other.stat()
+    ran = jobs.preloaded(["sh", "-c", FORGOTTEN, path, *([other] if replaced else [])],
+                         base / "data")
+    size, inode, status, now_size, now_inode, now_mode, count = ran.stdout.split()
+    assert int(size) == known.st_size == int(count)
+    if replaced:
+        assert int(status) != 0 and int(inode) != new.st_ino
+        assert (int(now_inode), now_mode) == (new.st_ino, f"{new.st_mode & 0o777:o}")
+    else:
+        assert (int(inode), status, now_mode) == (known.st_ino, "0", "604")
+
+
 def test_the_attributes_of_statx(agents, base):
     """A known file is answered from memory, with the attributes left out, as the mask says."""
     path = os.fsencode(base / "data/a.bin")

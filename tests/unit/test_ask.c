@@ -2,8 +2,10 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/sys.h"
 #include "cache/claim.h"
 #include "tests/unit/box.h"
 
@@ -196,6 +198,39 @@ START_TEST(origin_of_an_entry)
 }
 END_TEST
 
+static enum stk_likeness compare(const char *entry, const char *name)
+{
+    struct statx answer;
+    struct stk_identity found;
+    ck_assert_int_eq(
+        stk_sys_statx(AT_FDCWD, box_origin(name), 0, STATX_BASIC_STATS | STATX_BTIME, &answer), 0);
+    ck_assert(stk_identity_from_statx(&found, &answer));
+    return stk_cache_compare_entry(&box.cache, entry, &found);
+}
+
+START_TEST(origin_or_another_file)
+{
+    UNIT_NEEDS_PRIVATE();
+    char first[STK_PATH_BYTES];
+    box_open();
+    box_write("file", "hello");
+    box_write("other", "hello");
+    ck_assert(box_open_file("file"));
+    strcpy(first, box.entry);
+    ck_assert_int_eq(compare(first, "file"), STK_SAME_VERSION);
+    ck_assert_int_eq(compare(first, "other"), STK_ANOTHER_FILE);
+    ck_assert_int_eq(chmod(box_origin("file"), 0600), 0);
+    ck_assert_int_eq(compare(first, "file"), STK_SAME_FILE);
+    /* A version that the catalogue does not know says nothing about other versions of the file. */
+    char *digit = strrchr(first, '/') + 1;
+    *digit = *digit == '0' ? '1' : '0';
+    ck_assert_int_eq(compare(first, "file"), STK_ANOTHER_FILE);
+    ck_assert_int_eq(compare(box_origin("file"), "file"), STK_ANOTHER_FILE);
+    box_replace("file", "hello");
+    ck_assert_int_eq(compare(box.entry, "file"), STK_ANOTHER_FILE);
+}
+END_TEST
+
 Suite *suite_ask(void)
 {
     Suite *suite = suite_create("ask");
@@ -209,5 +244,6 @@ Suite *suite_ask(void)
     TCase *entry = unit_case(suite, "ask_entry");
     tcase_add_test(entry, stat_of_an_entry);
     tcase_add_test(entry, origin_of_an_entry);
+    tcase_add_test(entry, origin_or_another_file);
     return suite;
 }

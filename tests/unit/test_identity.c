@@ -45,6 +45,27 @@ START_TEST(there_and_back)
 }
 END_TEST
 
+START_TEST(same_file)
+{
+    struct statx in = sample();
+    struct stk_identity one, other;
+    ck_assert(stk_identity_from_statx(&one, &in));
+    in.stx_size++;
+    in.stx_ctime.tv_sec++;
+    ck_assert(stk_identity_from_statx(&other, &in));
+    ck_assert(stk_identity_same_file(&one, &other));
+    in.stx_btime.tv_nsec++;
+    ck_assert(stk_identity_from_statx(&other, &in));
+    ck_assert(!stk_identity_same_file(&one, &other));
+    in.stx_mask = STATX_BASIC_STATS; /* no birth time */
+    ck_assert(stk_identity_from_statx(&other, &in));
+    ck_assert(stk_identity_same_file(&one, &other));
+    in.stx_ino++;
+    ck_assert(stk_identity_from_statx(&other, &in));
+    ck_assert(!stk_identity_same_file(&one, &other));
+}
+END_TEST
+
 START_TEST(as_stat_says_it)
 {
     struct statx in = sample();
@@ -199,6 +220,7 @@ Suite *suite_identity(void)
     Suite *suite = suite_create("identity");
     TCase *convert = unit_case(suite, "identity_convert");
     tcase_add_test(convert, there_and_back);
+    tcase_add_test(convert, same_file);
     tcase_add_test(convert, as_stat_says_it);
     tcase_add_test(convert, of_a_real_file);
     tcase_add_loop_test(convert, times_before_1970_and_far_away, 0, sizeof times / sizeof *times);
