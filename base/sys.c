@@ -293,6 +293,21 @@ uid_t stk_sys_geteuid(void)
     return (uid_t)CALL0(geteuid);
 }
 
+int stk_sys_getresuid(uid_t uids[3])
+{
+    return (int)CALL3(getresuid, &uids[0], &uids[1], &uids[2]);
+}
+
+int stk_sys_getresgid(gid_t gids[3])
+{
+    return (int)CALL3(getresgid, &gids[0], &gids[1], &gids[2]);
+}
+
+int stk_sys_getgroups(int count, gid_t *groups)
+{
+    return (int)CALL2(getgroups, count, groups);
+}
+
 bool stk_sys_process_exists(pid_t pid)
 {
     return CALL2(kill, pid, 0) != -ESRCH;

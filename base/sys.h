@@ -75,6 +75,11 @@ pid_t stk_sys_getpid(void);
 pid_t stk_sys_getppid(void);
 uid_t stk_sys_getuid(void);
 uid_t stk_sys_geteuid(void);
+/* Real, effective and saved. */
+int stk_sys_getresuid(uid_t uids[3]);
+int stk_sys_getresgid(gid_t gids[3]);
+/* How many there are; -EINVAL when there are more than `count`. */
+int stk_sys_getgroups(int count, gid_t *groups);
 /* True unless the kernel says that no such process exists (one of another user does). */
 bool stk_sys_process_exists(pid_t pid);
 int stk_sys_flock(int fd, int operation);

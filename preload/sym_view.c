@@ -1,6 +1,6 @@
 /*
- * chroot, unshare and setns: the same paths mean other files afterwards. What the cache has
- * resolved is not true of them, so this process reads the origin from then on; a program that it
+ * chroot, unshare and setns: the same paths mean other files afterwards, or (in another user
+ * namespace) other rights to them. What the cache has resolved is not true of them, so this process reads the origin from then on; a program that it
  * executes begins anew. Before the cache is set up nothing is resolved, and nothing lost.
  */
 #include <sched.h>
@@ -34,7 +34,7 @@ STK_EXPORT(int, unshare, int flags)
 {
     int (*next)(int) = (int (*)(int))stk_next(STK_SYM_unshare);
     int result = next != NULL ? next(flags) : stk_next_missing();
-    return (flags & CLONE_NEWNS) != 0 ? after(result) : result;
+    return (flags & (CLONE_NEWNS | CLONE_NEWUSER)) != 0 ? after(result) : result;
 }
 
 STK_EXPORT(int, setns, int fd, int kind)

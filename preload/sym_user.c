@@ -1,0 +1,103 @@
+/*
+ * setuid, setgid, setgroups and their kin. What the cache knows was seen with the eyes of the user
+ * that the process was: another may not be allowed to see it, and nobody would ask the kernel. So
+ * this process reads the origin from then on, also if it changes back; a program that it executes
+ * begins anew. Before the cache is set up nothing is known, and nothing lost; nor by a call that
+ * changes nothing. In a child of vfork it is the parent's cache that is lost.
+ */
+#include <grp.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/fsuid.h>
+#include <unistd.h>
+
+#include "base/sys.h"
+#include "preload/export.h"
+#include "preload/next.h"
+#include "preload/process.h"
+
+#define GROUPS 64 /* with more of them, nobody can tell whether they have changed */
+
+struct user {
+    bool known;
+    uid_t uids[3];
+    gid_t gids[3];
+    int count;
+    gid_t groups[GROUPS];
+};
+
+/* Who the process is; not known where that does not matter yet. */
+static void look(struct user *user)
+{
+    memset(user, 0, sizeof *user);
+    if (stk_process_cache_if_ready() != NULL) {
+        user->count = stk_sys_getgroups(GROUPS, user->groups);
+        user->known = user->count >= 0 && stk_sys_getresuid(user->uids) == 0 &&
+                      stk_sys_getresgid(user->gids) == 0;
+    }
+}
+
+static void lose(void)
+{
+    struct stk_cache *cache = stk_process_cache_if_ready();
+    if (cache != NULL) {
+        stk_roots_lose(&cache->roots);
+    }
+}
+
+static int after(int result, const struct user *before)
+{
+    struct user now;
+    look(&now);
+    if (!now.known || memcmp(before, &now, sizeof now) != 0) {
+        lose();
+    }
+    return result;
+}
+
+/* Defines a symbol. PARAMETERS and ARGUMENTS are bracketed lists. */
+#define USER_SYMBOL(name, PARAMETERS, ARGUMENTS)                                                   \
+    int stk_export_##name PARAMETERS __asm__(#name) __attribute__((visibility("default")));        \
+    int stk_export_##name PARAMETERS                                                               \
+    {                                                                                              \
+        struct user before;                                                                        \
+        int(*next) PARAMETERS = (int(*) PARAMETERS)stk_next(STK_SYM_##name);                       \
+        look(&before);                                                                             \
+        return after(next != NULL ? next ARGUMENTS : stk_next_missing(), &before);                 \
+    }
+
+USER_SYMBOL(setuid, (uid_t uid), (uid))
+USER_SYMBOL(seteuid, (uid_t uid), (uid))
+USER_SYMBOL(setreuid, (uid_t real, uid_t effective), (real, effective))
+USER_SYMBOL(setresuid, (uid_t real, uid_t effective, uid_t saved), (real, effective, saved))
+USER_SYMBOL(setgid, (gid_t gid), (gid))
+USER_SYMBOL(setegid, (gid_t gid), (gid))
+USER_SYMBOL(setregid, (gid_t real, gid_t effective), (real, effective))
+USER_SYMBOL(setresgid, (gid_t real, gid_t effective, gid_t saved), (real, effective, saved))
+USER_SYMBOL(setgroups, (size_t count, const gid_t *groups), (count, groups))
+USER_SYMBOL(initgroups, (const char *name, gid_t group), (name, group))
+
+/* These say who it was before, and nothing of success; with -1 they change nothing. */
+static int set_for_files(enum stk_symbol symbol, unsigned id)
+{
+    int (*next)(unsigned) = (int (*)(unsigned))stk_next(symbol);
+    if (next == NULL) {
+        return stk_next_missing();
+    }
+    int before = next(id);
+    if (stk_process_cache_if_ready() != NULL && next((unsigned)-1) != before) {
+        lose();
+    }
+    return before;
+}
+
+STK_EXPORT(int, setfsuid, uid_t uid)
+{
+    return set_for_files(STK_SYM_setfsuid, uid);
+}
+
+STK_EXPORT(int, setfsgid, gid_t gid)
+{
+    return set_for_files(STK_SYM_setfsgid, gid);
+}

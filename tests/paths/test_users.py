@@ -1,0 +1,137 @@
+"""A process that becomes another user is told no more than that user may know."""
+
+import hashlib
+import os
+import pathlib
+
+import pytest
+
+import matrix
+import tree
+from origin import settle
+
+NOBODY, GROUP = 65534, 4242
+IDS = (NOBODY, NOBODY, NOBODY)
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+
+
+@pytest.fixture
+def files(scratch):
+    """One in a directory of root's, one in a group's, one in everybody's."""
+    for name, mode in ("closed", 0o700), ("group", 0o750), ("open", 0o755):
+        tree.write(scratch / "data" / name / "file", 5000)
+        (scratch / "data" / name).chmod(mode)
+        os.chown(scratch / "data" / name, 0, GROUP if name == "group" else 0)
+    (scratch / "data").chmod(0o755)
+    settle()
+    return [scratch / "data" / name / "file" for name in ("closed", "group", "open")]
+
+
+def groups_of(agent, *groups):
+    return agent.setgroups(groups)
+
+
+CHANGES = {
+    "setuid": lambda agent: agent.setuid(NOBODY),
+    "seteuid": lambda agent: agent.seteuid(NOBODY),
+    "setreuid": lambda agent: agent.setreuid(NOBODY, NOBODY),
+    "setresuid": lambda agent: agent.setresuid(*IDS),
+    "setfsuid": lambda agent: agent.libc("setfsuid", NOBODY),
+    "unshare": lambda agent: agent.libc("unshare", 0x10000000),
+}
+
+
+def know_them(agents, files):
+    """All that can be known of them is known, and used."""
+    for agent in agents:
+        for _ in range(3):
+            for path in files:
+                agent.see(path)
+
+
+@pytest.mark.parametrize("how", ["run", "preload"])
+@pytest.mark.parametrize("change", CHANGES)
+def test_another_user(agents, files, change, how):
+    make = agents.shim if how == "run" else agents.preloaded
+    with make(files[0].parents[1]) as shim, agents.plain() as plain:
+        know_them([shim, plain], files)
+        assert all(shim.see(path).served["open"] for path in files)
+        held = [agent.open(files[0], os.O_RDONLY) for agent in (shim, plain)]
+        for agent in shim, plain:
+            CHANGES[change](agent)
+        for _ in range(2):
+            for path in files:
+                assert shim.see(path) == plain.see(path)
+        if change != "unshare":  # which leaves the files their owner, and gives him another number
+            assert shim.errno_of("times_of", files[0]) == shim.errno_of("text", files[0]) == 13
+            assert shim.fd_facts(held[0]) == plain.fd_facts(held[1])
+        assert shim.in_child("look", os.fsencode(files[0])) == \
+            plain.in_child("look", os.fsencode(files[0]))
+        assert shim.read_some(held[0], 100) == plain.read_some(held[1], 100)
+    matrix.record("Paths", "setuid and its kin, of a process that knows files in a closed directory",
+                  "", "open, stat, access", "same")
+
+
+GROUP_CHANGES = {
+    "setgroups": lambda agent: agent.setgroups([]),
+    "initgroups": lambda agent: agent.initgroups("nobody", NOBODY),
+    "setgid": lambda agent: agent.setgid(NOBODY),
+    "setegid": lambda agent: agent.setegid(NOBODY),
+    "setregid": lambda agent: agent.setregid(NOBODY, NOBODY),
+    "setresgid": lambda agent: agent.setresgid(*IDS),
+    "setfsgid": lambda agent: agent.libc("setfsgid", NOBODY),
+}
+
+
+@pytest.mark.parametrize("change", GROUP_CHANGES)
+def test_another_group(agents, files, change):
+    """Of a user who is in the group by the one way or the other, and may leave it."""
+    by_list = change in ("setgroups", "initgroups")
+    become = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY if by_list else GROUP}",
+              f"--groups={GROUP}" if by_list else "--clear-groups",
+              "--inh-caps=+setgid", "--ambient-caps=+setgid"]
+    with agents.preloaded(files[0].parents[1], wrapper=become) as shim, \
+            agents.plain(become) as plain:
+        know_them([shim, plain], files)
+        assert shim.see(files[1]).served["open"]
+        for agent in shim, plain:
+            GROUP_CHANGES[change](agent)
+        for path in files:
+            assert shim.see(path) == plain.see(path)
+        assert shim.errno_of("times_of", files[1]) == 13
+
+
+def test_calls_that_change_nothing(agents, files):
+    with agents.shim(files[0].parents[1]) as shim:
+        know_them([shim], files)
+        shim.setuid(0)
+        shim.setresuid(0, -1, 0)
+        shim.setegid(0)
+        shim.setgroups(shim.getgroups())
+        shim.libc("setfsuid", 0)
+        shim.libc("setfsgid", -1)
+        assert shim.errno_of("libc", "setgroups", 1 << 20, None) == 22
+        assert shim.see(files[0]).served["open"]
+
+
+def test_a_user_before_anything_is_covered(agents, files, place):
+    """A server that starts as root and becomes somebody else: it has that user's cache."""
+    with agents.preloaded(files[0].parents[1]) as shim, agents.plain() as plain:
+        for agent in shim, plain:
+            agent.setgroups([])
+            agent.setresgid(*IDS)
+            agent.setresuid(*IDS)
+        for _ in range(3):
+            for path in files:
+                assert shim.see(path) == plain.see(path)
+        assert shim.see(files[2]).served["open"]
+        assert pathlib.Path(place.path(f"/dev/shm/stoker-{NOBODY}/tree")).is_dir()
+
+
+def test_a_program_executed_as_another_user(jobs, files):
+    """It begins anew; under the command it finds a cache that is not its own, and reads on."""
+    script = 'cat "$0" "$1" >/dev/null; exec setpriv --reuid=65534 --clear-groups md5sum "$0" "$1"'
+    ran = jobs.run(["sh", "-c", script, files[0], files[2]], path=files[0].parents[1], check=False)
+    assert ran.status == 1 and "Permission denied" in ran.stderr
+    assert ran.stdout.split() == [hashlib.md5(files[2].read_bytes()).hexdigest(), str(files[2])]
