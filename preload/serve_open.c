@@ -73,24 +73,66 @@ void stk_serve_hit_failed(struct stk_serve *serve, int error)
     begin_waiting(serve);
 }
 
+/* Which file a number is; asks no server. */
+struct file {
+    bool known;
+    uint64_t ino;
+    uint32_t major, minor;
+};
+
+static struct file file_of(int fd)
+{
+    struct statx answer;
+    if (stk_sys_statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO, &answer) != 0) {
+        return (struct file){.known = false};
+    }
+    return (struct file){true, answer.stx_ino, answer.stx_dev_major, answer.stx_dev_minor};
+}
+
+/* Another thread may have closed the number meanwhile, and opened something else, which dup3 would
+ * close. It still may, in the moment between this look and dup3; the kernel has no call for both.
+ */
+static bool still_is(int fd, const struct file *file)
+{
+    struct file now = file_of(fd);
+    return now.known && file->known && now.ino == file->ino && now.major == file->major &&
+           now.minor == file->minor;
+}
+
 /* Puts the entry on the number that the origin's descriptor has, so that the program gets the
  * lowest free one, as POSIX says, and other preloads see one open. */
-static bool swap(const char *entry, int origin_fd, int flags)
+static bool swap(const char *entry, int origin_fd, const struct file *origin, int flags)
 {
     /* Close-on-exec until it has its number: another thread may be starting a program. */
     int fd = stk_sys_open_nolinks(entry, flags | O_CLOEXEC);
     if (fd < 0) {
         return false;
     }
-    bool swapped = stk_sys_dup3(fd, origin_fd, flags & O_CLOEXEC) >= 0;
+    bool swapped =
+        still_is(origin_fd, origin) && stk_sys_dup3(fd, origin_fd, flags & O_CLOEXEC) >= 0;
     stk_sys_close(fd);
     return swapped;
+}
+
+static void fill(struct stk_serve *serve, int origin_fd, int flags, struct stk_outcome *outcome)
+{
+    char *entry = serve->ask.entry; /* that of a hit, which this was not */
+    const struct file origin = file_of(origin_fd);
+    if (!stk_cache_fill(serve->cache, serve->place, origin_fd, serve->ask.began_ns, entry,
+                        outcome)) {
+        return;
+    }
+    if (swap(entry, origin_fd, &origin, flags)) {
+        stk_entryfd_note(serve->cache, outcome->record);
+    } else if (outcome->kind == STK_COUNT_HITS) {
+        outcome->kind = STK_COUNT_OPENS;
+        outcome->why = STK_BYPASS_TIER;
+    }
 }
 
 void stk_serve_end(struct stk_serve *serve, int origin_fd, int flags)
 {
     struct stk_guard guard;
-    char *entry = serve->ask.entry; /* that of a hit, which this was not */
     struct stk_outcome outcome = {.kind = STK_COUNT_OPENS,
                                   .why = serve->ask.why,
                                   .record = serve->ask.record,
@@ -98,14 +140,8 @@ void stk_serve_end(struct stk_serve *serve, int origin_fd, int flags)
     if (!stk_guard_enter(&guard)) {
         return;
     }
-    if (serve->answer == STK_ANSWER_FILL && stk_cache_fill(serve->cache, serve->place, origin_fd,
-                                                           serve->ask.began_ns, entry, &outcome)) {
-        if (swap(entry, origin_fd, flags)) {
-            stk_entryfd_note(serve->cache, outcome.record);
-        } else if (outcome.kind == STK_COUNT_HITS) {
-            outcome.kind = STK_COUNT_OPENS;
-            outcome.why = STK_BYPASS_TIER;
-        }
+    if (serve->answer == STK_ANSWER_FILL) {
+        fill(serve, origin_fd, flags, &outcome);
     }
     outcome.wait_ns = waited_ns(serve);
     stk_cache_count(serve->cache, &outcome);

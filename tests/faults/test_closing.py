@@ -3,15 +3,17 @@ a run. What is being filled then is given up; nothing wrong is published."""
 
 import hashlib
 import json
+import os
 import pathlib
 import subprocess
 import sys
 
 import pytest
 
+import slowfs
 from jobs import HOME, wait_for
 from matrix import record
-from origin import settle
+from origin import Origin, settle
 from slices import ALL
 
 FILES = 60
@@ -52,6 +54,61 @@ def test_closing_while_others_open(place, jobs, build, files, scratch):
     assert seen > ROUNDS, "hardly anything was filled"
     record("Faults", "close_range(3, ~0) while threads open", "",
            f"{ROUNDS} rounds, {opens} opens, {seen} entries compared", "same")
+
+
+OPENS_TWICE = """
+import os, sys, threading, time
+path, mine = sys.argv[1:]
+def name_of(fd):
+    try:
+        return os.readlink(f"/proc/self/fd/{fd}")
+    except FileNotFoundError:
+        return None
+def opened():
+    return {fd for fd in range(3, 32) if name_of(fd) == path}
+def wait_for(count):
+    for _ in range(1000):
+        if len(opened()) == count:
+            return
+        time.sleep(0.005)
+    sys.exit("nobody opens it")
+os.path.exists(path + "none")  # so that all is set up
+os.close(os.open(path, os.O_PATH))  # and its name looked up
+threads = [threading.Thread(target=os.open, args=(path, os.O_RDONLY)) for _ in range(2)]
+for thread in threads:  # neither knows of the other when it asks
+    thread.start()
+    time.sleep(0.02)
+wait_for(2)
+first = {min(opened())}
+number, = opened() - first
+os.close(number)
+assert os.open(mine, os.O_RDWR | os.O_CREAT, 0o644) == number
+filling = first == opened()
+for thread in threads:
+    thread.join()
+os.write(number, b"mine")
+print(filling, *map(name_of, first))
+"""
+
+
+@pytest.fixture(scope="module")
+def origin(build, tmp_path_factory):
+    if not os.access("/dev/fuse", os.R_OK | os.W_OK):
+        pytest.skip("/dev/fuse cannot be opened: no slow origin")
+    with slowfs.SlowFS(tmp_path_factory.mktemp("origin"), binary=str(build / "slowfs")) as fs:
+        yield Origin(fs)
+
+
+def test_a_number_that_is_another_file_by_then(place, jobs, origin, scratch):
+    """A thread waits for what another fills, and gets its number taken away: the entry must not be
+    put on the file that has it now."""
+    mount = origin.files("twice", 1, 6000000)[1]
+    origin.fs.latency_ms = 50
+    ran = jobs.preloaded([sys.executable, "-c", OPENS_TWICE, mount / "file0000", scratch / "mine"],
+                         mount)
+    filling, entry = ran.stdout.split()
+    assert filling == "True" and f"/{HOME}/tree/" in entry
+    assert (scratch / "mine").read_bytes() == b"mine"
 
 
 DAEMON = """
