@@ -183,6 +183,11 @@ int stk_sys_fstatfs(int fd, struct statfs *out)
     return (int)CALL2(fstatfs, fd, out);
 }
 
+int stk_sys_ioctl(int fd, unsigned long request, void *data)
+{
+    return (int)CALL3(ioctl, fd, request, data);
+}
+
 int stk_sys_faccessat(int dirfd, const char *path, int mode)
 {
     return (int)CALL3(faccessat, dirfd, path, mode);

@@ -48,6 +48,8 @@ int stk_sys_fstatat(int dirfd, const char *path, struct stat *out, int flags);
 int stk_sys_statx(int dirfd, const char *path, int flags, unsigned mask, struct statx *out);
 int stk_sys_statfs(const char *path, struct statfs *out);
 int stk_sys_fstatfs(int fd, struct statfs *out);
+/* A request that reads into `data`. */
+int stk_sys_ioctl(int fd, unsigned long request, void *data);
 int stk_sys_faccessat(int dirfd, const char *path, int mode);
 
 /* The length of the link's text, not terminated; equal to bytes when it may have been cut. */

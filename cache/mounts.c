@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include "base/sys.h"
+#include "base/text.h"
 
 #define BUFFER_BYTES       (64u << 10)
 #define FIELDS_BEFORE_TYPE 5
@@ -64,7 +65,9 @@ static void visit_line(char *line, stk_mount_visitor *visit, void *context)
         unescape(fields[3]);
         unescape(fields[4]);
         unescape(source);
-        struct stk_mount mount = {fields[4], fields[3], type, source};
+        struct stk_mount mount = {0, fields[4], fields[3], type, source};
+        const char *id = fields[0];
+        stk_text_take_number(&id, &mount.id);
         visit(context, &mount);
     }
 }

@@ -6,9 +6,11 @@
 #define STK_CACHE_MOUNTS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /* One mount; the strings are valid during the visit only, with the kernel's escapes undone. */
 struct stk_mount {
+    uint64_t id;        /* stk_volume_mount_id() of what lies on it */
     const char *point;  /* where it is mounted */
     const char *root;   /* which directory of the file system is mounted there */
     const char *type;   /* "ext4", "nfs4", "fuse.sshfs" */

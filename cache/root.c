@@ -9,6 +9,7 @@
 #include "base/proc.h"
 #include "base/sys.h"
 #include "base/text.h"
+#include "base/volume.h"
 #include "cache/mounts.h"
 
 /* ---- spelling ---- */
@@ -79,42 +80,48 @@ static bool type_keeps_inodes(const char *type)
 
 struct mount_search {
     struct stk_root *root;
-    size_t best; /* length of the longest mount point above the root so far */
+    uint64_t id;
+    bool names_volume;
     uint64_t hash;
 };
 
-/* Volumes come and go on one device (a loop device, a detachable disk). Their numbers tell them
- * apart; other sources name their volume, and are not to be asked over a network. */
-static uint64_t hash_volume(const struct stk_mount *mount)
+/* "server:/volume", "//server/share" and their like are the same volume whenever they are mounted,
+ * and are not to be asked over a network. What else there is ("/dev/loop0", "overlay", "s3fs", a
+ * path) may stand for another volume tomorrow. */
+static bool source_names_volume(const char *source)
 {
-    struct statfs fs;
-    if (strncmp(mount->source, "/dev/", 5) != 0 || stk_sys_statfs(mount->point, &fs) != 0) {
-        return 0;
-    }
-    return stk_hash_64(&fs.f_fsid, sizeof fs.f_fsid, 0);
-}
-
-static uint64_t hash_mount(const struct stk_mount *mount)
-{
-    uint64_t hash = stk_hash_64(mount->type, strlen(mount->type), hash_volume(mount));
-    hash = stk_hash_64(mount->source, strlen(mount->source), hash);
-    return stk_hash_64(mount->root, strlen(mount->root), hash);
-}
-
-static bool is_at_or_above(const char *point, const char *path)
-{
-    return strcmp(point, "/") == 0 || stk_path_below(path, point) != NULL;
+    return source[0] != '/' ? strchr(source, ':') != NULL || strstr(source, "=/") != NULL
+                            : source[1] == '/';
 }
 
 static void consider_mount(void *context, const struct stk_mount *mount)
 {
     struct mount_search *search = context;
-    size_t length = strlen(mount->point);
-    if (length >= search->best && is_at_or_above(mount->point, search->root->canonical)) {
-        search->best = length;
-        search->hash = hash_mount(mount);
+    if (mount->id == search->id) {
+        uint64_t hash = stk_hash_64(mount->source, strlen(mount->source), 0);
+        search->hash = stk_hash_64(mount->root, strlen(mount->root), hash);
+        search->hash = stk_hash_64(mount->type, strlen(mount->type), search->hash);
+        search->names_volume = source_names_volume(mount->source);
         search->root->inode_counts = type_keeps_inodes(mount->type);
     }
+}
+
+/* What is mounted where the descriptor leads. A mount that the table does not show (of a changed
+ * root directory) has its number only. */
+static bool hash_mount(struct stk_root *root, int fd, uint64_t *out)
+{
+    struct statfs fs;
+    struct mount_search search = {.root = root};
+    root->inode_counts = true;
+    if (!stk_volume_mount_id(fd, &search.id) || !stk_mounts_visit(consider_mount, &search)) {
+        return false;
+    }
+    if (!search.names_volume && stk_sys_fstatfs(fd, &fs) != 0) {
+        return false;
+    }
+    uint64_t volume = search.names_volume ? 0 : stk_volume_of_fd(fd, &fs);
+    *out = stk_hash_64(&volume, sizeof volume, search.hash);
+    return true;
 }
 
 static void name_root(struct stk_root *root, uint64_t hash)
@@ -140,7 +147,7 @@ static const char *path_of_fd(struct stk_roots *roots, int fd)
     return stk_roots_keep(roots, path);
 }
 
-static bool identify_fd(struct stk_roots *roots, struct stk_root *root, int fd)
+static bool identify_fd(struct stk_roots *roots, struct stk_root *root, int fd, uint64_t *mounted)
 {
     struct stat stat;
     if (stk_sys_fstat(fd, &stat) != 0 || !S_ISDIR(stat.st_mode)) {
@@ -149,16 +156,16 @@ static bool identify_fd(struct stk_roots *roots, struct stk_root *root, int fd)
     root->dev = stat.st_dev;
     root->ino = stat.st_ino;
     root->canonical = path_of_fd(roots, fd);
-    return root->canonical != NULL;
+    return root->canonical != NULL && hash_mount(root, fd, mounted);
 }
 
-static bool identify(struct stk_roots *roots, struct stk_root *root)
+static bool identify(struct stk_roots *roots, struct stk_root *root, uint64_t *mounted)
 {
     int fd = stk_sys_openat(AT_FDCWD, root->prefix, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
     if (fd < 0) {
         return false;
     }
-    bool known = identify_fd(roots, root, fd);
+    bool known = identify_fd(roots, root, fd, mounted);
     stk_sys_close(fd);
     return known;
 }
@@ -184,15 +191,12 @@ static void split_file_root(struct stk_roots *roots, struct stk_root *root)
 
 static void resolve_one(struct stk_roots *roots, struct stk_root *root, uint64_t view)
 {
+    uint64_t mounted;
     split_file_root(roots, root);
-    if (!identify(roots, root)) {
+    if (!identify(roots, root, &mounted)) {
         return;
     }
-    struct mount_search search = {.root = root, .best = 0, .hash = 0};
-    if (!stk_mounts_visit(consider_mount, &search)) {
-        return;
-    }
-    uint64_t hash = stk_hash_64(root->canonical, strlen(root->canonical), search.hash);
+    uint64_t hash = stk_hash_64(root->canonical, strlen(root->canonical), mounted);
     const uint64_t parts[] = {view, root->dev, root->ino, hash};
     root->key = stk_hash_64(parts, sizeof parts, 0);
     name_root(root, hash);

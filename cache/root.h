@@ -4,8 +4,9 @@
  *
  *   key    hash of the view (mount namespace and root directory), device and inode: for the
  *          catalogue, so that two containers with different volumes on one path never mix;
- *   name   its last component and a hash of file-system type, source, mounted directory and path:
- *          the directory of its entries in a tier, equal after a reboot.
+ *   name   its last component and a hash of file-system type, source, volume, mounted directory and
+ *          path: the directory of its entries in a tier. Equal after a reboot, unless the volume is
+ *          known by its mount only (base/volume.h).
  *
  * A mount below a root is a root of its own. A single file is its directory with only one name.
  * Everything here is for setting up, once per process; matching is in stk_roots_match.

@@ -63,6 +63,7 @@
     X(statx)                                                                                       \
     X(statfs)                                                                                      \
     X(fstatfs)                                                                                     \
+    X(ioctl)                                                                                       \
     X(faccessat)                                                                                   \
     X(readlinkat)                                                                                  \
     X(getcwd)                                                                                      \

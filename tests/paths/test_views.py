@@ -119,6 +119,63 @@ def test_one_volume_after_another(agents, scratch, image):
                   f"{FILES} files of equal size, mtime and inode number", "same")
 
 
+SEALED = {
+    "squashfs": "mksquashfs {source} {image} -noappend -all-time 1000 -mkfs-time 1000 -quiet "
+                "-no-progress",
+    "erofs": "mkfs.erofs -T1000 -U 00000000-0000-0000-0000-000000000001 {image} {source}",
+    "squashfuse": "mksquashfs {source} {image} -noappend -all-time 1000 -mkfs-time 1000 -quiet "
+                  "-no-progress",
+}
+
+
+def make_sealed(scratch, kind, letter):
+    """An image without a number of its own, as every build of the same files makes it."""
+    source, image = scratch / f"source{letter}", scratch / f"{letter}.img"
+    (source / "sub").mkdir(parents=True)
+    for number in range(FILES):
+        (source / f"sub/file{number}").write_bytes((MARK + letter.encode() + b"%03d" % number) * 200)
+    for path in [source, source / "sub", *(source / "sub").iterdir()]:
+        os.utime(path, (1000, 1000))
+    try:
+        subprocess.run(SEALED[kind].format(source=source, image=image).split(), check=True,
+                       capture_output=True)
+    except FileNotFoundError as error:
+        pytest.skip(f"no {error.filename}")
+    return image
+
+
+@pytest.mark.parametrize("kind", SEALED)
+def test_one_sealed_volume_after_another(agents, scratch, as_root, kind):
+    """Of the same type, source and superblock; files of the same sizes, inode numbers and times."""
+    path = scratch / "data"
+    path.mkdir()
+    images = [make_sealed(scratch, kind, letter) for letter in "AB"]
+    mount = "squashfuse" if kind == "squashfuse" else f"mount -t {kind} -o loop,ro"
+
+    def inside(image, then=()):
+        return ["unshare", "-m", "sh", "-c", f'{mount} {image} {path} && exec "$@"', "sh", *then]
+
+    if subprocess.run(inside(images[0], ["true"]), capture_output=True, check=False).returncode:
+        pytest.skip(f"no mounts of {kind}")
+    with agents.plain(inside(images[0])) as one:
+        seen = identity(one, path)
+    with agents.plain(inside(images[1])) as other:
+        assert identity(other, path) == seen
+    for image, letter in [*zip(images, [b"A", b"B"])] * 2:
+        with agents.shim(path, wrapper=inside(image)) as shim:
+            assert [letters(shim, path) for _ in range(2)] == [letter] * 2
+        assert shim.summary["hits"] >= FILES
+    with contextlib.ExitStack() as stack:  # for as long as it stays mounted it is one volume
+        holder = stack.enter_context(agents.plain(inside(images[0])))
+        enter = ["nsenter", "-t", str(holder.getpid()), "-m"]
+        for touch in range(2):
+            with agents.shim(path, wrapper=enter) as shim:
+                assert [letters(shim, path) for _ in range(2)] == [b"A"] * 2
+            assert shim.summary["fills"] == (0 if touch else FILES)
+    matrix.record("Paths", f"one volume after another on one path: {kind}", "",
+                  f"{FILES} files of equal size, times and inode number", "same")
+
+
 @pytest.mark.xfail(strict=True, reason="volumes with the same source and number whose files "
                    "have the same size, times and inode number are one to the design: a "
                    "block-level copy that was changed with all its times kept")

@@ -43,6 +43,7 @@ Suite *suite_tally(void);
 Suite *suite_text(void);
 Suite *suite_tier(void);
 Suite *suite_trust(void);
+Suite *suite_volume(void);
 Suite *suite_walk(void);
 Suite *suite_changes(void);
 

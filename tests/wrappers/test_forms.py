@@ -253,6 +253,43 @@ def test_a_file_that_is_replaced(run, tmp_path, how):
     assert seen[5][:3] == [new, 0, 1] and seen[6] == [new, 0, 1, 1] and seen[7] == new
 
 
+def test_one_image_after_another(run, tmp_path):
+    """On one loop device: files of the same path, device, inode, size and times."""
+    one, two = two_of_a_size()
+    try:
+        for name, data in (("one", one), ("two", two)):
+            (tmp_path / name).mkdir()
+            images.write(tmp_path / name, {"x.jpg": data})
+            subprocess.run(["mksquashfs", tmp_path / name, tmp_path / f"{name}.img", "-noappend",
+                            "-all-time", "1000", "-mkfs-time", "1000", "-quiet"], check=True,
+                           capture_output=True)
+    except FileNotFoundError:
+        pytest.skip("no mksquashfs")
+    seen = run("""
+        import ctypes, subprocess
+        def mounted(image):
+            at = sys.argv[1] + "/mounted"
+            os.makedirs(at, exist_ok=True)
+            subprocess.run(["mount", "-o", "loop,ro", f"{sys.argv[1]}/{image}.img", at], check=True)
+            known = os.stat(at + "/x.jpg")
+            found = [see(at + "/x.jpg"), see(at + "/x.jpg")]
+            subprocess.run(["umount", at], check=True)
+            return [known.st_dev, known.st_ino, known.st_size, known.st_ctime_ns], found
+        if ctypes.CDLL(None).unshare(0x20000) == 0:
+            try:
+                subprocess.run(["mount", "--make-rprivate", "/"], check=True)
+                print(json.dumps([mounted(image) for image in ("one", "two", "one")]))
+            except subprocess.CalledProcessError:
+                print("[]")
+        else:
+            print("[]")
+        """, tmp_path)
+    if not seen:
+        pytest.skip("no loop mounts")
+    assert [found[1][0] for _, found in seen] == [digest_of(data) for data in (one, two, one)]
+    assert seen[0][1][1][3] == 1 and seen[0][0] == seen[1][0] == seen[2][0]
+
+
 def test_written_over_between_opening_and_loading(run, tmp_path):
     """What is in the buffer of the file is of before: that must not be remembered of the file."""
     one, two = two_of_a_size()

@@ -10,8 +10,9 @@
 #include "base/clock.h"
 #include "base/local.h"
 #include "base/sys.h"
+#include "base/volume.h"
 
-#define VERSION    1 /* changes with what is hashed */
+#define VERSION    2 /* changes with what is hashed */
 #define PATH_BYTES 4096
 
 #ifndef AT_STATX_FORCE_SYNC
@@ -21,7 +22,7 @@
 /* What is hashed. It has no gaps. */
 struct label {
     uint64_t version;
-    uint64_t volume; /* the file system's number: images take turns on one loop device */
+    uint64_t volume; /* images take turns on one loop device */
     uint64_t dev, ino, size;
     int64_t mtime_ns, ctime_ns;
     /* Some mounts make up inode numbers and give them to other files later; and an entry's name
@@ -96,7 +97,7 @@ bool identity_of(int fd, int64_t min_age_ns, struct stk_hash128 *out)
     if (label.mtime_ns > latest || label.ctime_ns > latest || length == 0) {
         return false;
     }
-    memcpy(&label.volume, &fs.f_fsid, sizeof label.volume);
+    label.volume = stk_volume_of_fd(fd, &fs);
     *out = stk_hash_128(&label, offsetof(struct label, path) + length, 0);
     return true;
 }
