@@ -15,6 +15,10 @@
 #define TICK_NS       (STK_NS_PER_S / 100)
 #define MAX_ANCESTORS 64
 #define EXE_BYTES     512
+#define DAY_NS        (24 * 3600 * STK_NS_PER_S)
+#define SETTING       "STOKER_"
+/* No environment is larger that anybody made by hand. */
+#define MAX_ENVIRONMENT_BYTES (1u << 20)
 
 long stk_proc_read_text(const char *path, char *buffer, size_t bytes)
 {
@@ -51,7 +55,13 @@ static const char *skip_fields(const char *at, unsigned fields)
     return at;
 }
 
-int stk_proc_start(pid_t pid, int64_t *start_ns, pid_t *parent)
+struct process {
+    pid_t parent;
+    uint64_t group;
+    int64_t start_ns;
+};
+
+static int look_at(pid_t pid, struct process *out)
 {
     char path[48], stat[512];
     uint64_t ticks, ppid;
@@ -60,19 +70,33 @@ int stk_proc_start(pid_t pid, int64_t *start_ns, pid_t *parent)
     if (length < 0) {
         return (int)length;
     }
-    /* "pid (name) state ppid ...": the name may hold anything, so start behind its last bracket. */
+    /* "pid (name) state ppid pgrp ...": the name may hold anything, so start behind its last
+     * bracket. */
     const char *state = strrchr(stat, ')');
     if (state == NULL) {
         return -EINVAL;
     }
     const char *ppid_at = skip_fields(state, 2);
+    const char *group_at = skip_fields(state, 3);
     const char *start_at = skip_fields(state, 20);
-    if (!stk_text_take_number(&ppid_at, &ppid) || !stk_text_take_number(&start_at, &ticks)) {
+    if (!stk_text_take_number(&ppid_at, &ppid) || !stk_text_take_number(&group_at, &out->group) ||
+        !stk_text_take_number(&start_at, &ticks)) {
         return -EINVAL;
     }
-    *parent = (pid_t)ppid;
-    *start_ns = (int64_t)(ticks + 1) * TICK_NS;
+    out->parent = (pid_t)ppid;
+    out->start_ns = (int64_t)(ticks + 1) * TICK_NS;
     return 0;
+}
+
+int stk_proc_start(pid_t pid, int64_t *start_ns, pid_t *parent)
+{
+    struct process process;
+    int error = look_at(pid, &process);
+    if (error == 0) {
+        *start_ns = process.start_ns;
+        *parent = process.parent;
+    }
+    return error;
 }
 
 static bool read_exe(pid_t pid, char exe[EXE_BYTES])
@@ -101,25 +125,105 @@ static pid_t pid_in_proc(void)
     return (pid_t)pid;
 }
 
-int64_t stk_proc_run_start_ns(void)
+/* ---- settings ---- */
+
+/* One string of an environment, as far as it is read. */
+struct setting {
+    size_t length;
+    bool is_ours;
+    uint64_t hash;
+};
+
+static void take_byte(struct setting *setting, char byte)
 {
-    char mine[EXE_BYTES], other[EXE_BYTES];
-    pid_t parent = 0;
-    pid_t pid = pid_in_proc();
-    int64_t start = 0;
-    if (pid == 0 || stk_proc_start(pid, &start, &parent) != 0) {
-        return stk_clock_boottime_ns();
+    if (setting->length < strlen(SETTING)) {
+        setting->is_ours = setting->is_ours && byte == SETTING[setting->length];
     }
-    if (pid != stk_sys_getpid() || !read_exe(pid, mine)) {
-        return start;
+    setting->length++;
+    setting->hash = (setting->hash ^ (unsigned char)byte) * UINT64_C(0x9fb21c651e98df25);
+    setting->hash ^= setting->hash >> 29;
+}
+
+/* The strings may stand in any order. */
+static void take_bytes(struct setting *setting, const char *bytes, size_t count, uint64_t *sum)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (bytes[i] != '\0') {
+            take_byte(setting, bytes[i]);
+            continue;
+        }
+        *sum += setting->is_ours && setting->length > strlen(SETTING) ? setting->hash : 0;
+        *setting = (struct setting){.is_ours = true};
     }
-    for (int i = 0; i < MAX_ANCESTORS && parent > 0; i++) {
-        if (!read_exe(parent, other) || strcmp(mine, other) != 0 ||
-            stk_proc_start(parent, &start, &parent) != 0) {
+}
+
+/* A hash of the settings of ours that a process was started with; 0: none, or it cannot be told. */
+static uint64_t hash_settings(pid_t pid)
+{
+    char bytes[1024];
+    struct setting setting = {.is_ours = true};
+    uint64_t sum = 0;
+    size_t done = 0;
+    ssize_t got;
+    struct stk_text path = proc_path(bytes, sizeof bytes, pid, "/environ");
+    int fd = path.cut ? -1 : stk_sys_openat(AT_FDCWD, bytes, O_RDONLY | O_CLOEXEC, 0);
+    if (fd < 0) {
+        return 0;
+    }
+    while ((got = stk_sys_read(fd, bytes, sizeof bytes)) > 0 && done < MAX_ENVIRONMENT_BYTES) {
+        take_bytes(&setting, bytes, (size_t)got, &sum);
+        done += (size_t)got;
+    }
+    stk_sys_close(fd);
+    return got == 0 ? sum : 0;
+}
+
+/* ---- the run ---- */
+
+int64_t stk_proc_latest_day(int64_t start_ns, int64_t now_ns)
+{
+    int64_t days = now_ns > start_ns ? (now_ns - start_ns) / DAY_NS : 0;
+    return start_ns + days * DAY_NS;
+}
+
+static bool runs(pid_t pid, const char *exe)
+{
+    char other[EXE_BYTES];
+    return read_exe(pid, other) && strcmp(exe, other) == 0;
+}
+
+/* A program that runs for weeks starts jobs: with settings that it lacks itself, or in groups of
+ * their own, as shells and notebooks do. The workers of a job have the job's settings and group. */
+static int64_t topmost_start_ns(pid_t pid, const struct process *self)
+{
+    char exe[EXE_BYTES];
+    uint64_t settings = 0;
+    struct process at = *self, parent;
+    bool known = read_exe(pid, exe);
+    for (int i = 0; known && i < MAX_ANCESTORS && at.parent > 0; i++) {
+        if (look_at(at.parent, &parent) != 0 || parent.group != self->group ||
+            !runs(at.parent, exe)) {
             break;
         }
+        settings = settings != 0 ? settings : hash_settings(pid);
+        if (settings == 0 || hash_settings(at.parent) != settings) {
+            break;
+        }
+        at = parent;
     }
-    return start;
+    return at.start_ns;
+}
+
+int64_t stk_proc_run_start_ns(void)
+{
+    struct process self;
+    int64_t now_ns = stk_clock_boottime_ns();
+    pid_t pid = pid_in_proc();
+    if (pid == 0 || look_at(pid, &self) != 0) {
+        return now_ns;
+    }
+    int64_t start_ns = pid == stk_sys_getpid() ? topmost_start_ns(pid, &self) : self.start_ns;
+    return stk_proc_latest_day(start_ns, now_ns);
 }
 
 uint64_t stk_proc_view(void)

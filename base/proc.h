@@ -14,11 +14,18 @@ long stk_proc_read_text(const char *path, char *buffer, size_t bytes);
 
 /*
  * When the run began that this process belongs to, on CLOCK_BOOTTIME: the start, rounded up by one
- * clock tick, of the topmost ancestor that runs the same executable in an unbroken chain. So a
- * script, torchrun and all their fork, spawn and forkserver workers are one run, and the stages of
- * a shell script are several. With a /proc that does not know us: now.
+ * clock tick, of the topmost ancestor in an unbroken chain that runs the same executable in the
+ * same process group, and was started with the same STOKER_ settings; of long runs, their latest
+ * day. So a script and all its fork, spawn and forkserver workers are one run. The stages of a
+ * shell script are several, and so is what a server, a notebook or a shell starts one after the
+ * other. A start that is too late only has the origin asked once more. With a /proc that does not
+ * know us: now.
  */
 int64_t stk_proc_run_start_ns(void);
+
+/* The latest time that is a whole number of days behind the start: all processes of one day have
+ * the same, and none believes what is older than a day. */
+int64_t stk_proc_latest_day(int64_t start_ns, int64_t now_ns);
 
 /* When process `pid` started, rounded up by one clock tick, and its parent; 0 or -errno. */
 int stk_proc_start(pid_t pid, int64_t *start_ns, pid_t *parent);

@@ -1,7 +1,9 @@
 """Which version of a file a job sees, when somebody else changes it between runs or during one."""
 
+import json
 import os
 import re
+import sys
 
 import pytest
 
@@ -140,6 +142,48 @@ def test_each_start_of_a_script_is_a_run_of_its_own(jobs, file):
     assert jobs.preloaded(["cat", file.path], file.directory).stdout == "one"
     file.replace("three")
     assert jobs.preloaded(["cat", file.path], file.directory).stdout == "three"
+
+
+SERVER = """
+import json, os, subprocess, sys
+more = json.loads(sys.argv[2])
+env = {**os.environ, **more.pop("env", {})}
+look = "import sys; print(open(sys.argv[1]).read())"
+for line in sys.stdin:
+    subprocess.run([sys.executable, "-c", look, sys.argv[1]], env=env, check=True, **more)
+"""
+STARTS = {
+    "of-its-settings": ({}, True),  # as the workers of a loader
+    "of-other-settings": ({"env": {"STOKER_MAX_FILE": "63M"}}, False),
+    "in-a-session": ({"start_new_session": True}, False),  # as a notebook's kernels
+    "in-a-group": ({"process_group": 0}, False),  # as a shell's jobs
+}
+
+
+def one_after_another(jobs, file, env, more):
+    """What two processes see that a long-lived Python starts, before a change and after it."""
+    line = [sys.executable, "-c", SERVER, file.path, json.dumps(more)]
+    with jobs.started(["sh", "-c", '"$@"; exit $?', "sh", *line], env) as process:
+        for change in (None, "three"):
+            if change:
+                file.replace(change)
+            process.stdin.write("\n")
+            process.stdin.flush()
+            yield read_line(process)
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="process_group")
+@pytest.mark.parametrize("start", STARTS)
+def test_what_a_server_starts(jobs, file, start):
+    """A run is what a process of the same program, group and settings has started."""
+    more, shares = STARTS[start]
+    seen = one_after_another(jobs, file, jobs.preload_env(file.directory), more)
+    assert list(seen) == ["one", "one" if shares else "three"]
+
+
+def test_what_a_server_without_us_starts(jobs, file):
+    env = {key: str(value) for key, value in jobs.preload_env(file.directory).items()}
+    assert list(one_after_another(jobs, file, {}, {"env": env})) == ["one", "three"]
 
 
 def test_stages_of_one_script_see_what_came_between(jobs, file, origin):

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -51,49 +52,115 @@ START_TEST(start_of_a_process)
 }
 END_TEST
 
-static int64_t start_of_run(void)
+/* ---- runs ---- */
+
+/* Says when this process started, and the last one when its run began; before that each starts
+ * another as the next letter of UNIT_STEPS tells. */
+int proc_tell_starts(void)
 {
-    int64_t start_ns;
+    const char *steps = getenv("UNIT_STEPS");
+    int64_t start_ns = 0;
     pid_t parent;
-    ck_assert_int_eq(stk_proc_start(getppid(), &start_ns, &parent), 0);
-    return start_ns;
+    FILE *out = fopen(getenv("UNIT_STARTS"), "a");
+    if (out == NULL || stk_proc_start(getpid(), &start_ns, &parent) != 0) {
+        return 1;
+    }
+    fprintf(out, "%lld\n", (long long)(*steps == '\0' ? stk_proc_run_start_ns() : start_ns));
+    fclose(out);
+    usleep(30000); /* some ticks, so that starts differ */
+    pid_t pid = *steps != '\0' ? fork() : -1;
+    if (pid == 0) {
+        bool placed = *steps == 's'   ? setsid() >= 0
+                      : *steps == 'g' ? setpgid(0, 0) == 0
+                      : *steps == 'o' ? setenv("STOKER_MAX_FILE", "1M", 1) == 0
+                      : *steps == 'n' ? unsetenv("STOKER_PATHS") == 0
+                      : *steps == 'u' ? setenv("UNIT_OTHER", "1", 1) == 0
+                                      : true;
+        setenv("UNIT_STEPS", steps + 1, 1);
+        if (placed && *steps == 'f') {
+            _exit(proc_tell_starts());
+        }
+        execl("/proc/self/exe", "copy", (char *)NULL);
+        _exit(99);
+    }
+    int status = 0;
+    waitpid(pid, &status, 0);
+    return status != 0;
 }
-
-static int child_has_run_start(void *context)
-{
-    return stk_proc_run_start_ns() == *(int64_t *)context ? 0 : 1;
-}
-
-/* Check's parent runs our executable, too, and what started it (a shell, make) does not. */
-START_TEST(run_start_is_the_topmost_of_our_kind)
-{
-    int64_t wanted = start_of_run();
-    ck_assert_int_eq(stk_proc_run_start_ns(), wanted);
-    ck_assert_int_eq(unit_in_child(child_has_run_start, &wanted), 0);
-}
-END_TEST
 
 /* A copy of this executable is another executable: it starts a run of its own. */
 static int exec_copy(void *context)
 {
-    setenv("UNIT_PRINT_RUN_START", context, 1);
+    setenv("UNIT_STARTS", unit_path("starts"), 1);
+    setenv("UNIT_STEPS", context, 1);
     execl(unit_path("copy"), "copy", (char *)NULL);
     return 99;
 }
 
+/* Which process of a chain, from 0, has lent the last one the start of its run. */
+static size_t owner_of_run(const char *steps)
+{
+    char text[1024], mutable_steps[16];
+    long long starts[16] = {0};
+    size_t count = strlen(steps), owner = 0;
+    remove(unit_path("starts"));
+    strcpy(mutable_steps, steps);
+    ck_assert_int_eq(unit_in_child(exec_copy, mutable_steps), 0);
+    ck_assert_int_gt(stk_proc_read_text(unit_path("starts"), text, sizeof text), 0);
+    char *at = text;
+    for (size_t i = 0; i <= count; i++) {
+        starts[i] = strtoll(at, &at, 10);
+    }
+    while (owner < count && starts[owner] != starts[count]) {
+        owner++;
+    }
+    return owner;
+}
+
+START_TEST(runs)
+{
+    char command[8192];
+    snprintf(command, sizeof command, "cp /proc/%d/exe %s", getpid(), unit_path("copy"));
+    ck_assert_int_eq(system(command), 0);
+    unsetenv("STOKER_MAX_FILE");
+    setenv("STOKER_PATHS", "/data", 1);
+    /* All of one kind are one run, whether they were forked or started, ... */
+    ck_assert_uint_eq(owner_of_run("pp"), 0);
+    ck_assert_uint_eq(owner_of_run("ff"), 0);
+    ck_assert_uint_eq(owner_of_run("pufp"), 0);
+    /* ... until one begins a group or a session, or is started with other settings, ... */
+    ck_assert_uint_eq(owner_of_run("pgp"), 2);
+    ck_assert_uint_eq(owner_of_run("psp"), 2);
+    ck_assert_uint_eq(owner_of_run("pop"), 2);
+    ck_assert_uint_eq(owner_of_run("pg"), 2);
+    /* ... and without settings there is none. */
+    ck_assert_uint_eq(owner_of_run("pnpp"), 4);
+}
+END_TEST
+
+/* No process here has the copy's executable. */
 START_TEST(another_executable_breaks_the_chain)
 {
     char command[8192];
     snprintf(command, sizeof command, "cp /proc/%d/exe %s", getpid(), unit_path("copy"));
     ck_assert_int_eq(system(command), 0);
+    setenv("STOKER_PATHS", "/data", 1);
     int64_t before_ns = stk_clock_boottime_ns();
-    char out[PATH_MAX];
-    snprintf(out, sizeof out, "%s", unit_path("start"));
-    ck_assert_int_eq(unit_in_child(exec_copy, out), 0);
-    char text[64];
-    ck_assert_int_gt(stk_proc_read_text(out, text, sizeof text), 0);
+    char text[64], steps[] = "";
+    ck_assert_int_eq(unit_in_child(exec_copy, steps), 0);
+    ck_assert_int_gt(stk_proc_read_text(unit_path("starts"), text, sizeof text), 0);
     ck_assert_int_ge(atoll(text), before_ns);
     ck_assert_int_le(atoll(text), stk_clock_boottime_ns() + TICK_NS);
+}
+END_TEST
+
+START_TEST(days_of_a_run)
+{
+    const int64_t day = 24 * 3600 * STK_NS_PER_S, start = 12345;
+    ck_assert_int_eq(stk_proc_latest_day(start, start - 1), start);
+    ck_assert_int_eq(stk_proc_latest_day(start, start + day - 1), start);
+    ck_assert_int_eq(stk_proc_latest_day(start, start + day), start + day);
+    ck_assert_int_eq(stk_proc_latest_day(start, start + 9 * day + 1), start + 9 * day);
 }
 END_TEST
 
@@ -147,7 +214,8 @@ Suite *suite_proc(void)
     TCase *all = unit_case(suite, "proc_self");
     tcase_add_test(all, reads_text);
     tcase_add_test(all, start_of_a_process);
-    tcase_add_test(all, run_start_is_the_topmost_of_our_kind);
+    tcase_add_test(all, runs);
+    tcase_add_test(all, days_of_a_run);
     tcase_add_test(all, another_executable_breaks_the_chain);
     tcase_add_test(all, view);
     tcase_add_test(all, fd_path);

@@ -87,6 +87,8 @@ void unit_mount_tmpfs(const char *path, const char *options);
 
 /* Runs `work` in a child, which must end by itself; its exit status, or -signal. */
 int unit_in_child(int (*work)(void *context), void *context);
+/* What this program does as a copy of itself, for test_proc.c; its exit status. */
+int proc_tell_starts(void);
 /* A pid that no process has. */
 pid_t unit_dead_pid(void);
 
