@@ -13,6 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define MB (UINT64_C(1) << 20)
+
 #define SPARE_READERS                                                                              \
     64 /* transactions kept for the next reader; more threads at once make their own */
 
@@ -20,9 +22,9 @@
  * would write beyond ours. What is not in the file takes no memory. */
 #define LARGEST_MAP (UINT64_C(1) << 40)
 
-#define PAGE_BYTES 4096
-/* LMDB gives a value its own pages when a node with it would fill half of one. */
-#define LEAST_BYTES PAGE_BYTES
+/* Before what lies on the first of a value's own pages. LMDB gives it such pages when a node with
+ * it would fill half of one: a value is made to fill one at least. */
+#define PAGE_HEAD_BYTES 16
 /* What a transaction writes besides its values: a path of the tree for each, and the free list. */
 #define PAGES_BESIDES 16
 /* A link: a path of the tree, in which pages may be split; of many links at most the tree itself.
@@ -42,6 +44,7 @@ struct stk_env {
     MDB_dbi values;
     _Atomic uint64_t budget;
     uint64_t map_bytes;
+    size_t page_bytes; /* the environment's: its maker's kernel's, often not 4096 */
     dev_t dev;
     ino_t ino;
     _Atomic(MDB_txn *) spare[SPARE_READERS];
@@ -103,6 +106,14 @@ static int begin_reading(MDB_env *lmdb, MDB_txn **txn)
     return error;
 }
 
+static int note_pages(struct stk_env *env)
+{
+    MDB_stat stat;
+    int error = mdb_env_stat(env->lmdb, &stat);
+    env->page_bytes = error == 0 ? stat.ms_psize : 0;
+    return error;
+}
+
 static int open_values(struct stk_env *env)
 {
     MDB_txn *txn;
@@ -135,6 +146,9 @@ static int try_open(struct stk_env *env, const char *directory, uint64_t map, un
     }
     if (error == 0) {
         error = note_file(env);
+    }
+    if (error == 0) {
+        error = note_pages(env);
     }
     if (error == 0) {
         error = open_values(env);
@@ -177,8 +191,7 @@ struct stk_env *stk_env_open(const char *directory, uint64_t budget, unsigned re
     atomic_init(&env->budget, budget);
     int error = make_table(directory, readers);
     error = error == 0 ? ENOMEM : error;
-    for (uint64_t map = LARGEST_MAP; error == ENOMEM && map > budget && map > PAGE_BYTES * 64;
-         map /= 4) {
+    for (uint64_t map = LARGEST_MAP; error == ENOMEM && map > budget && map > MB / 4; map /= 4) {
         error = try_open(env, directory, map, readers); /* address space may be limited */
     }
     if (error != 0) {
@@ -258,16 +271,23 @@ bool stk_env_follow(struct stk_env *env, struct stk_hash128 from, struct stk_has
 
 /* ---- room ---- */
 
-static uint64_t pages_of(size_t bytes)
+static size_t padded(const struct stk_env *env, size_t bytes)
 {
-    return (bytes + 16 + PAGE_BYTES - 1) / PAGE_BYTES;
+    size_t least = env->page_bytes - PAGE_HEAD_BYTES;
+    return bytes < least ? least : bytes;
+}
+
+/* Of a value that is padded. */
+static uint64_t pages_of(const struct stk_env *env, size_t bytes)
+{
+    return (bytes + PAGE_HEAD_BYTES + env->page_bytes - 1) / env->page_bytes;
 }
 
 uint64_t stk_env_used_bytes(struct stk_env *env)
 {
     MDB_envinfo info;
     mdb_env_info(env->lmdb, &info);
-    return ((uint64_t)info.me_last_pgno + 1) * PAGE_BYTES;
+    return ((uint64_t)info.me_last_pgno + 1) * env->page_bytes;
 }
 
 static bool is_within(struct stk_env *env, uint64_t bytes)
@@ -278,10 +298,11 @@ static bool is_within(struct stk_env *env, uint64_t bytes)
 
 bool stk_env_has_room(struct stk_env *env, size_t bytes)
 {
-    bytes = bytes < LEAST_BYTES ? LEAST_BYTES : bytes;
-    return bytes <= env->map_bytes &&
-           is_within(env,
-                     stk_env_used_bytes(env) + (pages_of(bytes) + 2 * PAGES_BESIDES) * PAGE_BYTES);
+    if (bytes > env->map_bytes) {
+        return false;
+    }
+    uint64_t pages = pages_of(env, padded(env, bytes)) + UINT64_C(2) * PAGES_BESIDES;
+    return is_within(env, stk_env_used_bytes(env) + pages * env->page_bytes);
 }
 
 void stk_env_set_budget(struct stk_env *env, uint64_t budget)
@@ -293,7 +314,7 @@ void stk_env_set_budget(struct stk_env *env, uint64_t budget)
 
 static bool has_room(struct stk_env *env, uint64_t pages)
 {
-    uint64_t wanted = stk_env_used_bytes(env) + (env->added_pages + pages) * PAGE_BYTES;
+    uint64_t wanted = stk_env_used_bytes(env) + (env->added_pages + pages) * env->page_bytes;
     return is_within(env, wanted) && wanted <= room_in_file();
 }
 
@@ -339,9 +360,8 @@ static void fill_value(void *to, size_t bytes, const struct stk_env_parts *parts
 
 bool stk_env_add(struct stk_env *env, struct stk_hash128 key, const struct stk_env_parts *parts)
 {
-    size_t bytes = parts->head_bytes + parts->body_bytes;
-    bytes = bytes < LEAST_BYTES ? LEAST_BYTES : bytes;
-    uint64_t pages = pages_of(bytes) + PAGES_BESIDES;
+    size_t bytes = padded(env, parts->head_bytes + parts->body_bytes);
+    uint64_t pages = pages_of(env, bytes) + PAGES_BESIDES;
     if (!has_room(env, pages)) {
         return false;
     }

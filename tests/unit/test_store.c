@@ -2,6 +2,7 @@
 #include "store/store.h"
 
 #include <dirent.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -84,6 +85,11 @@ static bool has(unsigned number)
     return true;
 }
 
+static bool link_to(unsigned from, unsigned to)
+{
+    return stk_store_link(store, key_of(from), key_of(to));
+}
+
 static struct stk_store_counts counts(void)
 {
     struct stk_store_counts now;
@@ -159,6 +165,67 @@ START_TEST(values_stay_put)
     }
 }
 END_TEST
+
+/* ---- kernels with other pages ---- */
+
+static long page_bytes; /* as LMDB is told; 0: the kernel's own */
+
+/* In the place of libc's, for LMDB as well: an environment gets pages of the size that this tells.
+ */
+__attribute__((visibility("default"))) long sysconf(int name)
+{
+    long (*next)(int);
+    if (name == _SC_PAGESIZE) {
+        return page_bytes != 0 ? page_bytes : getpagesize();
+    }
+    *(void **)&next = dlsym(RTLD_NEXT, "sysconf");
+    return next(name);
+}
+
+static const long other_pages[] = {4096, 16384, 65536};
+#define OTHER_PAGES ((int)(sizeof other_pages / sizeof *other_pages))
+
+START_TEST(small_values_stay_put_on_any_pages)
+{
+    enum { SMALL = 9000 };
+    static unsigned char expected[SMALL];
+    struct stk_store_value held[20];
+    page_bytes = other_pages[_i];
+    open_store(64 * MB);
+    for (unsigned i = 0; i < 20; i++) {
+        memset(expected, (int)i, SMALL);
+        ck_assert(stk_store_put(store, key_of(i), expected, SMALL / (i + 1)));
+        ck_assert(stk_store_get(store, key_of(i), &held[i]));
+    }
+    for (unsigned i = 20; i < 400; i++) {
+        ck_assert(stk_store_put(store, key_of(i), expected, i) && link_to(i, i + 5000));
+    }
+    ck_assert(stk_store_flush(store));
+    for (unsigned i = 0; i < 20; i++) {
+        memset(expected, (int)i, SMALL);
+        ck_assert_uint_eq(held[i].bytes, SMALL / (i + 1));
+        ck_assert_mem_eq(held[i].data, expected, held[i].bytes);
+    }
+}
+END_TEST
+
+START_TEST(budget_on_any_pages)
+{
+    page_bytes = other_pages[_i];
+    open_store(16 * MB);
+    unsigned kept = 0;
+    for (unsigned i = 0; i < 20000 && stk_store_put(store, key_of(i), "small", 5); i++) {
+        kept++;
+    }
+    ck_assert_uint_ge(kept, 12 * MB / (unsigned)other_pages[_i]);
+    ck_assert_uint_lt(kept, 20000);
+    ck_assert_uint_le(stk_store_used_bytes(store), 16 * MB);
+    ck_assert_int_le(unit_stat(unit_join(place(), "data.mdb")).st_size, 16 * MB);
+    ck_assert_int_gt(unit_stat(unit_join(place(), "data.mdb")).st_size, 14 * MB);
+}
+END_TEST
+
+/* ---- no room ---- */
 
 START_TEST(budget)
 {
@@ -347,11 +414,6 @@ START_TEST(closed_descriptors)
 END_TEST
 
 /* ---- links ---- */
-
-static bool link_to(unsigned from, unsigned to)
-{
-    return stk_store_link(store, key_of(from), key_of(to));
-}
 
 /* Where it leads; the largest number for nowhere. */
 static unsigned follow(unsigned from)
@@ -982,6 +1044,8 @@ Suite *suite_store(void)
     tcase_add_test(one, keeps_values);
     tcase_add_test(one, first_value_stays);
     tcase_add_test(one, values_stay_put);
+    tcase_add_loop_test(one, small_values_stay_put_on_any_pages, 0, OTHER_PAGES);
+    tcase_add_loop_test(one, budget_on_any_pages, 0, OTHER_PAGES);
     tcase_add_test(one, budget);
     tcase_add_test(one, for_reading_only);
     tcase_add_test(one, admits_and_other_budgets);
