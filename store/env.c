@@ -13,14 +13,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MB (UINT64_C(1) << 20)
+#include "store/map.h"
 
 #define SPARE_READERS                                                                              \
     64 /* transactions kept for the next reader; more threads at once make their own */
-
-/* The map is larger than any budget, so that it need not grow: another process with a larger one
- * would write beyond ours. What is not in the file takes no memory. */
-#define LARGEST_MAP (UINT64_C(1) << 40)
 
 /* Before what lies on the first of a value's own pages. LMDB gives it such pages when a node with
  * it would fill half of one: a value is made to fill one at least. */
@@ -106,11 +102,19 @@ static int begin_reading(MDB_env *lmdb, MDB_txn **txn)
     return error;
 }
 
-static int note_pages(struct stk_env *env)
+/* The map, too: LMDB makes it larger where the file is. */
+static int note_sizes(struct stk_env *env)
 {
     MDB_stat stat;
+    MDB_envinfo info;
     int error = mdb_env_stat(env->lmdb, &stat);
-    env->page_bytes = error == 0 ? stat.ms_psize : 0;
+    if (error == 0) {
+        error = mdb_env_info(env->lmdb, &info);
+    }
+    if (error == 0) {
+        env->page_bytes = stat.ms_psize;
+        env->map_bytes = info.me_mapsize;
+    }
     return error;
 }
 
@@ -148,7 +152,7 @@ static int try_open(struct stk_env *env, const char *directory, uint64_t map, un
         error = note_file(env);
     }
     if (error == 0) {
-        error = note_pages(env);
+        error = note_sizes(env);
     }
     if (error == 0) {
         error = open_values(env);
@@ -156,7 +160,6 @@ static int try_open(struct stk_env *env, const char *directory, uint64_t map, un
     if (error != 0) {
         mdb_env_close(env->lmdb);
     }
-    env->map_bytes = map;
     return error;
 }
 
@@ -182,17 +185,20 @@ static int make_table(const char *directory, unsigned readers)
     return error;
 }
 
-struct stk_env *stk_env_open(const char *directory, uint64_t budget, unsigned readers)
+struct stk_env *stk_env_open(const char *directory, const struct stk_env_options *options)
 {
     struct stk_env *env = calloc(1, sizeof *env);
     if (env == NULL) {
         return NULL;
     }
-    atomic_init(&env->budget, budget);
-    int error = make_table(directory, readers);
-    error = error == 0 ? ENOMEM : error;
-    for (uint64_t map = LARGEST_MAP; error == ENOMEM && map > budget && map > MB / 4; map /= 4) {
-        error = try_open(env, directory, map, readers); /* address space may be limited */
+    atomic_init(&env->budget, options->budget);
+    uint64_t map = stk_map_bytes(directory, options->most);
+    int error = map != 0 ? make_table(directory, options->readers) : ENOMEM;
+    if (error == 0) {
+        do {
+            error = try_open(env, directory, map, options->readers);
+            map /= 4;
+        } while (error == ENOMEM && map > options->budget); /* some kernels have few addresses */
     }
     if (error != 0) {
         free(env);

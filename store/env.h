@@ -28,8 +28,14 @@ struct stk_env_parts {
     size_t head_bytes, body_bytes;
 };
 
-/* Opens or makes the environment's files. NULL with errno. */
-struct stk_env *stk_env_open(const char *directory, uint64_t budget, unsigned readers);
+struct stk_env_options {
+    uint64_t budget, most; /* now; later at the most, 0: not known */
+    unsigned readers;
+};
+
+/* Opens or makes the environment's files. NULL with errno: ENOMEM, too, where addresses are limited
+ * and the map would take too many of them (store/map.h). */
+struct stk_env *stk_env_open(const char *directory, const struct stk_env_options *options);
 
 /* Thread-safe. Finds a value: its bytes (with padding), until the process ends. */
 bool stk_env_find(struct stk_env *env, struct stk_hash128 key, const void **data, size_t *bytes);

@@ -49,6 +49,7 @@ struct stk_store {
     dev_t dev;
     ino_t ino;
     _Atomic uint64_t budget;
+    uint64_t most; /* the budget it was opened with */
     char *samples; /* whose grant the budget is; NULL: nobody's */
     _Atomic(struct stk_tally *) tally;
     struct mine *mine;
@@ -108,13 +109,12 @@ static bool is_missing(const struct stk_store *store)
 static struct stk_env *open_env(struct stk_store *store)
 {
     struct mine *mine = store->mine;
+    const struct stk_env_options options = {
+        .budget = atomic_load(&store->budget), .most = store->most, .readers = STK_STORE_READERS};
     pthread_mutex_lock(&mine->lock);
     if (!mine->tried && !is_missing(store)) {
         mine->tried = true;
-        store->latest =
-            is_placed(store)
-                ? stk_env_open(store->directory, atomic_load(&store->budget), STK_STORE_READERS)
-                : NULL;
+        store->latest = is_placed(store) ? stk_env_open(store->directory, &options) : NULL;
         atomic_store(&mine->env, store->latest);
     }
     struct stk_env *env = atomic_load(&mine->env);
@@ -180,6 +180,7 @@ struct stk_store *stk_store_open(const char *directory, uint64_t budget)
         return NULL;
     }
     store->given = strdup(directory);
+    store->most = budget;
     atomic_init(&store->budget, budget);
     int error = open_new(store, &same);
     if (error != 0 || same != NULL) {

@@ -55,8 +55,8 @@ struct stk_store_counts {
  * Opens the store in `directory` (made if missing, mode 0700, a name no longer than 400 bytes) with
  * a budget of so many bytes. 0 opens it for reading only, and makes no file: what is not there yet
  * is looked for again at each call. NULL, and why in errno: EINVAL for a directory on a network
- * file system or one that somebody else could write, ENOMEM for no address space, or what the
- * system said.
+ * file system or one that somebody else could write, ENOMEM for no address space (store/map.h), or
+ * what the system said.
  */
 struct stk_store *stk_store_open(const char *directory, uint64_t budget);
 

@@ -312,16 +312,74 @@ START_TEST(limit_of_files)
 }
 END_TEST
 
+static uint64_t addresses_used(void)
+{
+    FILE *self = fopen("/proc/self/statm", "r");
+    unsigned long pages = 0;
+    ck_assert_int_eq(fscanf(self, "%lu", &pages), 1);
+    fclose(self);
+    return (uint64_t)pages * (uint64_t)getpagesize();
+}
+
+/* This process may take so many more. */
+static void limit_addresses(uint64_t bytes)
+{
+    const struct rlimit limit = {addresses_used() + bytes, RLIM_INFINITY};
+    ck_assert_int_eq(setrlimit(RLIMIT_AS, &limit), 0);
+}
+
+START_TEST(map_as_large_as_the_budget)
+{
+    uint64_t before = addresses_used();
+    open_store(1024 * MB);
+    ck_assert(put(3) && has(3));
+    ck_assert_uint_ge(addresses_used() - before, 1024ull * MB);
+    ck_assert_uint_lt(addresses_used() - before, 2200ull * MB);
+}
+END_TEST
+
+/* The job's own maps come later. */
 START_TEST(limit_of_addresses)
 {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     unit_skip(__func__, "the sanitizers take all addresses");
     return;
 #endif
-    const struct rlimit limit = {8192ull * MB, RLIM_INFINITY};
-    ck_assert_int_eq(setrlimit(RLIMIT_AS, &limit), 0);
-    open_store(64 * MB);
+    const uint64_t left = (_i == 0 ? 6144ull : 3072ull) * MB;
+    limit_addresses(left);
+    uint64_t before = addresses_used();
+    open_store(1024 * MB);
     ck_assert(put(3) && has(3));
+    ck_assert_uint_le(addresses_used() - before, (_i == 0 ? 1160ull : 800ull) * MB);
+    void *map = mmap(NULL, left / 4 * 3 - 64 * MB, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ck_assert_ptr_ne(map, MAP_FAILED);
+    ck_assert(put(4) && has(4));
+}
+END_TEST
+
+START_TEST(no_addresses)
+{
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    unit_skip(__func__, "the sanitizers take all addresses");
+    return;
+#endif
+    open_store(64 * MB);
+    for (unsigned i = 1; i < 100; i++) {
+        ck_assert(put(i));
+    }
+    pid_t pid = fork();
+    if (pid == 0) {
+        limit_addresses(32 * MB); /* a quarter is less than what is there */
+        uint64_t before = addresses_used();
+        _exit(!has(1) && !put(200) && counts().refused == 1 && addresses_used() - before < MB ? 0
+                                                                                              : 1);
+    }
+    int status;
+    waitpid(pid, &status, 0);
+    ck_assert_int_eq(status, 0);
+    limit_addresses(8 * MB);
+    ck_assert_ptr_null(stk_store_open(unit_path("other"), 64 * MB));
+    ck_assert_int_eq(errno, ENOMEM);
 }
 END_TEST
 
@@ -332,21 +390,16 @@ START_TEST(a_map_that_is_used_up)
     unit_skip(__func__, "the sanitizers take all addresses");
     return;
 #endif
-    struct rlimit limit = {24 * MB, RLIM_INFINITY};
-    FILE *self = fopen("/proc/self/statm", "r");
-    unsigned long pages = 0;
-    ck_assert_int_eq(fscanf(self, "%lu", &pages), 1);
-    fclose(self);
-    limit.rlim_cur += pages * 4096;
-    ck_assert_int_eq(setrlimit(RLIMIT_AS, &limit), 0);
-    open_store(2 * MB);
+    const struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY};
+    limit_addresses(96 * MB);
+    open_store(0); /* to be granted */
     stk_store_set_budget(store, 1024 * MB);
     ck_assert(!stk_store_admits(store, 40 * MB));
     unsigned number = 1;
     for (; stk_store_admits(store, bytes_of(number)); number++) {
         ck_assert(put(number));
     }
-    ck_assert_uint_gt(number, 40); /* beyond the first budget */
+    ck_assert_uint_gt(number, 40);
     ck_assert_uint_lt(stk_store_used_bytes(store), 24 * MB);
     for (unsigned i = 1; i < number; i++) {
         ck_assert(has(i));
@@ -355,7 +408,6 @@ START_TEST(a_map_that_is_used_up)
     number++;
     pid_t pid = fork(); /* another, with more addresses */
     if (pid == 0) {
-        limit.rlim_cur = RLIM_INFINITY;
         ck_assert_int_eq(setrlimit(RLIMIT_AS, &limit), 0);
         bool good = has(1);
         for (unsigned i = number; i < number + 200; i++) {
@@ -736,6 +788,8 @@ START_TEST(many_readers)
 }
 END_TEST
 
+static const struct stk_env_options two_readers = {.budget = MB, .most = MB, .readers = 2};
+
 /* Readers that were killed leave their places in the table to others. */
 START_TEST(dead_readers)
 {
@@ -743,12 +797,12 @@ START_TEST(dead_readers)
     size_t bytes;
     const char *directory = unit_directory("env");
     static struct stk_env *env;
-    env = stk_env_open(directory, MB, 2);
+    env = stk_env_open(directory, &two_readers);
     ck_assert_ptr_nonnull(env);
     for (int child = 0; child < 300; child++) {
         pid_t pid = fork();
         if (pid == 0) {
-            env = stk_env_open(directory, MB, 2);
+            env = stk_env_open(directory, &two_readers);
             bool there = env != NULL && stk_env_find(env, key_of(1), &data, &bytes);
             raise(env != NULL && !there ? SIGKILL : SIGABRT);
         }
@@ -772,7 +826,7 @@ START_TEST(more_readers_than_places)
     const struct stk_env_parts parts = {"a", "b", 1, 1};
     int told[2];
     static struct stk_env *env;
-    env = stk_env_open(directory, MB, 2);
+    env = stk_env_open(directory, &two_readers);
     ck_assert(stk_env_begin(env) && stk_env_add(env, key_of(1), &parts) && stk_env_end(env));
     ck_assert_int_eq(pipe(told), 0);
     unsigned found = 0;
@@ -782,7 +836,7 @@ START_TEST(more_readers_than_places)
             const void *data;
             size_t bytes;
             char there;
-            env = stk_env_open(directory, MB, 2);
+            env = stk_env_open(directory, &two_readers);
             there = env != NULL && stk_env_find(env, key_of(1), &data, &bytes);
             if (write(told[1], &there, 1) == 1) {
                 pause();
@@ -802,7 +856,7 @@ START_TEST(more_readers_than_places)
     if (fork() == 0) {
         const void *data;
         size_t bytes;
-        env = stk_env_open(directory, MB, 2);
+        env = stk_env_open(directory, &two_readers);
         _exit(env != NULL && stk_env_find(env, key_of(1), &data, &bytes) ? 0 : 1);
     }
     expect_children(1);
@@ -1058,7 +1112,9 @@ Suite *suite_store(void)
     tcase_add_test(one, full_file_system);
     tcase_add_test(one, no_room_at_all);
     tcase_add_test(one, limit_of_files);
-    tcase_add_test(one, limit_of_addresses);
+    tcase_add_test(one, map_as_large_as_the_budget);
+    tcase_add_loop_test(one, limit_of_addresses, 0, 2);
+    tcase_add_test(one, no_addresses);
     tcase_add_test(one, a_map_that_is_used_up);
     tcase_add_test(one, damaged_values);
     tcase_add_test(one, closed_descriptors);
