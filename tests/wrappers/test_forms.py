@@ -315,24 +315,116 @@ def test_written_over_while_it_is_read(run, tmp_path):
     seen = run("""
         path, other = sys.argv[1:]
         wait()
-        class File:
-            def __init__(self, file):
-                self.file = file
+        class Core:
             def __getattr__(self, name):
-                return getattr(self.file, name)
-            def read(self):
-                data = self.file.read()
+                return getattr(_core, name)
+            def identify(self, fd):
                 open(path, "r+b").write(open(other, "rb").read())
-                return data
-        with open(path, "rb", buffering=0) as file:
-            source = _source.of_file(File(file))
+                return _core.identify(fd)
+        _source._core = Core()
+        source = _source.of_path(path)
         order = ((0, 0, 90, 70), (90, 70), (0.0, 0.0, 90.0, 70.0), 0, 0, 0, 3, 0, 0, None)
         seen = [source.link, hashlib.sha1(source.decode(order, None)).hexdigest()]
+        _source._core = _core
         wait()
         print(json.dumps(seen + [see(path), see(path)]))
         """, tmp_path / "x.jpg", tmp_path / "two")
     new = digest_of(two)
     assert seen == [None, digest_of(one), [new, 1, 0, 0], [new, 0, 1, 1]]
+
+
+# Each gives the second half of a file, as what it makes of it; fileno() and name are the file's.
+HALVES = {
+    "raw class": """
+        class Half(io.RawIOBase):
+            name = sys.argv[1]
+            def __init__(self, at, size):
+                self.file, self.at, self.size, self.here = open(self.name, "rb", 0), at, size, 0
+            def fileno(self): return self.file.fileno()
+            def readable(self): return True
+            def seekable(self): return True
+            def tell(self): return self.here
+            def seek(self, offset, whence=0):
+                self.here = offset + (0, self.here, self.size)[whence]
+                return self.here
+            def readinto(self, out):
+                self.file.seek(self.at + self.here)
+                n = self.file.readinto(memoryview(out)[:max(self.size - self.here, 0)])
+                self.here += n
+                return n
+        def half(at, size):
+            return io.BufferedReader(Half(at, size))
+        """,
+    "kind of FileIO": """
+        class Half(io.FileIO):
+            def __init__(self, at, size):
+                super().__init__(sys.argv[1])
+                self.at, self.size = at, size
+                self.seek(0)
+            def tell(self): return super().tell() - self.at
+            def seek(self, offset, whence=0):
+                at = (offset, self.tell() + offset, self.size + offset)[whence]
+                return super().seek(self.at + at) - self.at
+            def readinto(self, out):
+                return super().readinto(memoryview(out)[:max(self.size - self.tell(), 0)])
+            def readall(self):
+                return super().read(self.size - self.tell())
+        def half(at, size):
+            return io.BufferedReader(Half(at, size))
+        """,
+    "replaced methods": """
+        def half(at, size):
+            with open(sys.argv[1], "rb") as whole:
+                whole.seek(at)
+                part = io.BytesIO(whole.read(size))
+            file = open(sys.argv[1], "rb")
+            file.read, file.seek, file.tell = part.read, part.seek, part.tell
+            return file
+        """,
+    "replaced descriptor": """
+        def half(at, size):
+            whole = open(sys.argv[1], "rb")
+            with open(sys.argv[1] + str(at), "w+b") as aside:
+                whole.seek(at)
+                aside.write(whole.read(size))
+            file = open(sys.argv[1] + str(at), "rb")
+            file.raw.fileno, file.raw.name = whole.fileno, sys.argv[1]
+            return file
+        """,
+}
+
+
+@pytest.mark.parametrize("kind", HALVES)
+def test_members_with_their_archives_descriptor(run, tmp_path, kind):
+    """Whose pixels they are, no descriptor tells."""
+    one, two = two_of_a_size()
+    images.write(tmp_path, {"archive": one + two})
+    seen = run(HALVES[kind] + """
+        wait()
+        size = os.stat(sys.argv[1]).st_size // 2
+        print(json.dumps([see(half(at, size)) for _ in range(3) for at in (0, size)]))
+        """, tmp_path / "archive")
+    assert [each[0] for each in seen] == [digest_of(one), digest_of(two)] * 3
+    assert [each[1:] for each in seen] == [[1, 0, 0]] * 2 + [[0, 1, 0]] * 4
+
+
+def test_files_that_the_program_opens_in_its_own_way(run, tmp_path):
+    """Where open() is another's, a path is not a file of ours."""
+    one, two = two_of_a_size()
+    images.write(tmp_path, {"archive": one + two})
+    seen = run(HALVES["raw class"] + """
+        import builtins
+        wait()
+        size, plain = os.stat(sys.argv[1]).st_size // 2, builtins.open
+        seen = []
+        for at in (0, size) * 2:
+            file = half(at, size)
+            builtins.open = lambda name, *rest, **named: file
+            seen.append(see("x", hashlib.sha1(stoker.decode("x").tobytes()).hexdigest()))
+            builtins.open = plain
+        print(json.dumps(seen))
+        """, tmp_path / "archive")
+    assert [each[0] for each in seen] == [digest_of(one), digest_of(two)] * 2
 
 
 def test_a_value_that_is_no_form(run, tmp_path):

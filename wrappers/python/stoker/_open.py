@@ -67,10 +67,10 @@ def _is_pillows(prefix):
 
 def _form_of(file):
     """The Form of a file that is to be opened, if its image can be made of it; else None."""
-    if type(file) is not io.BufferedReader or type(file.raw) is not io.FileIO:
+    if type(file) is not io.BufferedReader:
         return None
     try:
-        if file.raw.tell() or file.tell():
+        if not _source.is_plain(file) or file.raw.tell() or file.tell():
             return None
         form = _source.form_of(file)
         return form if type(form) is _source.Form and _is_taken(form) else None

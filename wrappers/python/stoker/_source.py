@@ -4,6 +4,7 @@ Of a file whose identity somebody vouches for, the form is found without reading
 theirs by what they are. Where there is no store, there are only bytes, as if nothing could be kept.
 """
 
+import io
 import os
 
 from . import _core, _samples
@@ -97,17 +98,24 @@ class Form:
         if type(self._name) is int:  # a descriptor, which would be closed
             return None
         try:
-            with open(self._name, "rb", buffering=0) as file:
+            with io.FileIO(self._name) as file:
                 data = file.read() if _core.identify(file.fileno()) == self.link else None
                 return data if _core.identify(file.fileno()) == self.link else None
         except (OSError, TypeError, ValueError):
             return None
 
 
+def is_plain(file):
+    """Whether its descriptor tells what is read of it: a file of io's own with nothing replaced. Any
+    other may be a part of what its descriptor is."""
+    raw = file.raw if type(file) is io.BufferedReader else file
+    return (type(raw) is io.FileIO and vars(raw).keys() <= {"name"}
+            and (raw is file or not vars(file)))
+
+
 def form_of(file):
-    """The Form of an open file of io's own; where there is none, what stands for the file, or
-    None."""
-    if not is_ready():
+    """The Form of an open file; where there is none, what stands for the file, or None."""
+    if not is_ready() or not is_plain(file):
         return None
     found = _core.find(file.fileno())
     if found is None or len(found) == 1:
@@ -116,7 +124,7 @@ def form_of(file):
 
 
 def of_file(file):
-    """The source of an open file of io's own; if it is read, it is read from its beginning."""
+    """The source of an open file; if it is read, it is read from its beginning."""
     found = form_of(file)
     if type(found) is Form:
         return found

@@ -96,14 +96,14 @@ def _read(file, block):
     if kind is io.BytesIO:
         file.seek(0)
         source = _source.Bytes(file.read())
-    elif kind is io.BufferedReader and _is_plain(file):
+    elif kind is io.BufferedReader and _source.is_plain(file) and _is_regular(file):
         source = _source.of_file(file)
     else:
         return _read_blocks(file, block)
     return source, source.probe()
 
 
-def _is_plain(file):
+def _is_regular(file):
     try:
         status = os.fstat(file.fileno())
     except OSError:
