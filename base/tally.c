@@ -34,7 +34,7 @@ static const struct {
     [STK_TALLY_MODE] = {"mode", "not of three colours"},
     [STK_TALLY_SCANS] = {"scans", "progressive"},
     [STK_TALLY_DRAFT] = {"draft", "a smaller version was asked for"},
-    [STK_TALLY_LENIENT] = {"lenient", "LOAD_TRUNCATED_IMAGES is on"},
+    [STK_TALLY_LENIENT] = {"lenient", "damaged or cut short, with LOAD_TRUNCATED_IMAGES"},
     [STK_TALLY_STREAM] = {"stream", "not read from a plain file"},
     [STK_TALLY_DAMAGED] = {"damaged", "damaged or cut short"},
     [STK_TALLY_UNPROVEN] = {"unproven", "not proven to be the same with this Pillow"},

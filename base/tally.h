@@ -19,7 +19,7 @@ enum stk_tally_slot {
     STK_TALLY_MODE,       /* grey, CMYK: not three colours */
     STK_TALLY_SCANS,      /* progressive, or several scans */
     STK_TALLY_DRAFT,      /* a smaller version was asked for */
-    STK_TALLY_LENIENT,    /* LOAD_TRUNCATED_IMAGES is on */
+    STK_TALLY_LENIENT,    /* damaged or cut short, and LOAD_TRUNCATED_IMAGES is on */
     STK_TALLY_STREAM,     /* what it is read from is no plain file */
     STK_TALLY_DAMAGED,    /* damaged or cut short */
     STK_TALLY_UNPROVEN,   /* this Pillow's pixels are not known to be the same */

@@ -37,6 +37,21 @@ def test_damaged(compare, jpegs):
            "same")
 
 
+def test_lenient(compare, jpegs):
+    """LOAD_TRUNCATED_IMAGES says what is to become of files that are not whole: all others are
+    decoded here, whatever it says."""
+    outcomes, counts = compare("lenient.py", jpegs)
+    ways = 2 * 2 * 2 * 3
+    for name in ("color", "444", "optimized", "restart"):
+        for what in ("sound", "with bytes behind", "twice", "with zeros behind"):
+            assert counts["cases"][f"{name}.jpg, {what}"] >= 2 * ways, (name, what)
+        for what in ("without its end", "with half of its end", "with another end", "cut at 5/10"):
+            assert counts["cases"][f"{name}.jpg, {what}"] == 0, (name, what)
+    assert counts["settled"]["lenient"] > 100 and counts["settled"]["damaged"] > 100
+    record("Pillow under the hook", "LOAD_TRUNCATED_IMAGES", PIL.__version__,
+           f"{len(outcomes)} files", "same")
+
+
 def test_sequences(compare, jpegs):
     count = 6000 if ALL else 300
     outcomes, counts = compare("sequences.py", jpegs, 0, count)

@@ -1,7 +1,7 @@
 """Is this a JPEG that is decoded here, as far as its header tells? As Image.open would find it, and
 what _take.py asks before it takes an image over from Pillow."""
 
-from PIL import Image, ImageFile
+from PIL import Image
 
 from . import _check, _take
 
@@ -15,7 +15,7 @@ class _Header:
 
 def picture_size(source):
     """(width, height) of a JPEG (_source.py), or None where Pillow shall open it."""
-    if ImageFile.LOAD_TRUNCATED_IMAGES or "jpeg" in Image.DECODERS or len(source) > _take.LARGEST:
+    if "jpeg" in Image.DECODERS or len(source) > _take.LARGEST:
         return None
     info = source.probe()
     if info is None or _take._flaw(_Header(info[:2]), info) is not None:

@@ -38,7 +38,8 @@ def take(image):
             source, info = read
             reason = _flaw(image, info)
     if reason is not None:
-        _core.count(reason)
+        is_let_through = reason == DAMAGED and ImageFile.LOAD_TRUNCATED_IMAGES
+        _core.count(LENIENT if is_let_through else reason)
         return None
     plan = Plan(source, (0, 0) + image.size, image.size, 0, 0)
     _leave(image, len(source), info[8])
@@ -52,8 +53,6 @@ def _obstacle(image):
         return DRAFT if image.decoderconfig else MODE
     if image.decoderconfig:
         return DRAFT
-    if ImageFile.LOAD_TRUNCATED_IMAGES:
-        return LENIENT
     own = image.__dict__
     if (image.tile != [("jpeg", (0, 0) + image.size, 0, ("RGB", ""))]
             or "jpeg" in Image.DECODERS
