@@ -56,7 +56,7 @@ def test_threads_and_forks(ask, jpegs, store):
 # has just changed.
 READ = {"another_factory", "another_marker", "another_open", "another_opener",
         "another_way_to_read", "bombs", "by_like", "closed_in_between",
-        "descriptors_are_given_back", "drafts", "in_contexts",
+        "descriptors_are_given_back", "drafts", "for_its_own_name", "in_contexts",
         "linked_and_renamed", "named_formats", "names_of_builtins", "no_image",
         "replaced_in_between", "thumbnails", "unclosed_files", "verified", "what_it_is",
         "wrong_arguments"}

@@ -320,6 +320,58 @@ def another_opener():
         del Image.OPEN["NOSY"]
 
 
+def first(accept):
+    """A plugin of the program's that is asked first, and refuses all files."""
+    Image.register_open("NOSY", lambda fp, filename: None, accept)
+    Image.ID.remove("NOSY")
+    Image.ID.insert(0, "NOSY")
+
+
+class Opening(Like):
+    """A name that an image is opened for."""
+
+    def __fspath__(self):
+        Image.open(path("422.jpg")).load()
+        return self.name
+
+
+@case
+def within_one_another():
+    """Images that are opened while another one is."""
+    inner = [lambda: Image.open(path("422.jpg")), lambda: Image.open(path("422.jpg"), formats=["JPEG"]),
+             lambda: Image.open(open(path("422.jpg"), "rb")),
+             lambda: attempt(lambda: Image.open(path("no.jpg"))),
+             lambda: Image.open(os.path.join(ODD, "two.jpg")), lambda: Image.open(path("grey.jpg"))]
+    seen = []
+    for function in inner:
+        depth, within = [], []  # what was seen within; how often accept() is asked is not told
+
+        def accept(prefix):
+            if len(depth) < 3:
+                depth.append(1)
+                image = function()
+                told = image if type(image) is tuple else everything(image)
+                if told not in within:
+                    within.append(told)
+                depth.pop()
+            return False
+
+        first(accept)
+        try:
+            seen.append(everything(Image.open(path())))
+            with open(path(), "rb") as file:
+                seen += [everything(Image.open(file)), file.tell(), within]
+        finally:
+            Image.ID.remove("NOSY")
+            del Image.OPEN["NOSY"]
+    return seen
+
+
+@case
+def for_its_own_name():
+    return attempt(lambda: everything(Image.open(Opening(path()))))
+
+
 @case
 def another_factory():
     plain = Image.OPEN["JPEG"]

@@ -24,11 +24,18 @@ _markers = dict(JpegImagePlugin.MARKER)
 _own_open = _Jpeg._open
 
 
-class _Thread(threading.local):
-    """What this thread's Image.open() is about."""
+class _Turn:
+    """One Image.open() by a path: the first file that is opened in it is looked at."""
 
-    wanted = False  # the next file that Pillow opens is looked at
-    found = None  # (file, form, stand-in) of it
+    __slots__ = ("wanted", "found")
+
+    def __init__(self):
+        self.wanted = True
+        self.found = None  # (file, form, stand-in) of it
+
+
+class _Thread(threading.local):
+    turn = None  # of the innermost Image.open(): plugins and names of the program's may open more
 
 
 _thread = _Thread()
@@ -43,12 +50,13 @@ class _Builtins(types.ModuleType):
     @staticmethod
     def open(file, *arguments, **named):
         opened = builtins.open(file, *arguments, **named)
-        if _thread.wanted:
-            _thread.wanted = False
+        turn = _thread.turn
+        if turn is not None and turn.wanted:
+            turn.wanted = False
             form = _form_of(opened)
             if form is not None:
                 stand_in = _stand_in(form)
-                _thread.found = opened, form, stand_in
+                turn.found = opened, form, stand_in
                 return stand_in
         return opened
 
@@ -102,18 +110,18 @@ def _finish(image, file, form, stand_in):
 
 def _open_by_path(path):
     """The image, or None: Pillow is to do it itself."""
-    _thread.wanted, _thread.found = True, None
+    turn = _thread.turn = _Turn()
     image = None
     try:
         image = _PLAIN["open"](path)
     except Exception:
-        if _thread.found is None:
+        if turn.found is None:
             raise
     finally:
-        found, _thread.wanted, _thread.found = _thread.found, False, None
-        if found is not None and (image is None or not _finish(image, *found)):
+        _thread.turn = None
+        if turn.found is not None and (image is None or not _finish(image, *turn.found)):
             image = None
-            found[0].close()
+            turn.found[0].close()
     return image
 
 
@@ -130,17 +138,22 @@ def _open_file(file):
         return None
 
 
+def _open_known(fp):
+    """The image, or None."""
+    if type(fp) is io.BufferedReader:
+        return _open_file(fp)
+    return _open_by_path(fp) if isinstance(fp, _PATHS) else None
+
+
 def open_image(fp, mode="r", formats=None):
-    if mode == "r" and formats is None and _source.is_ready():
-        if type(fp) is io.BufferedReader:
-            image = _open_file(fp)
-        elif isinstance(fp, _PATHS):
-            image = _open_by_path(fp)
-        else:
-            image = None
-        if image is not None:
-            return image
-    return _PLAIN["open"](fp, mode, formats)
+    outer, _thread.turn = _thread.turn, None
+    try:
+        image = None
+        if mode == "r" and formats is None and _source.is_ready():
+            image = _open_known(fp)
+        return _PLAIN["open"](fp, mode, formats) if image is None else image
+    finally:
+        _thread.turn = outer
 
 
 def see_files():
