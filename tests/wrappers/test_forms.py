@@ -507,8 +507,7 @@ class Core:
 def fails(*arguments):
     calls.append(1)
     return status
-image, other = Image.open(path), Image.open(path)
-image.load(), other.load()
+image, other = Image.open(path).copy(), Image.open(path).copy()
 _source._core = Core()
 if what == "gone":
     os.rename(path, path + ".gone")

@@ -166,7 +166,6 @@ def images():
     return stoker.counts()["images"]
 
 image = Image.open(sys.argv[1])
-image.load()
 other = image.convert("RGB").crop((3, 3, 90, 80)).resize((40, 40), 3).transpose(0)
 assert (type(image), type(other).__name__) == (type(Image.open(sys.argv[1])), "Image")
 assert images() == 0, "something was decoded before it was wanted"

@@ -67,7 +67,7 @@ def test_left_to_pillow(jobs, scratch, jpegs):  # noqa: F811
     script = "import sys; from PIL import Image; [Image.open(x).load() for x in sys.argv[1:]]"
     names = ["grey.jpg", "progressive.jpg", "cmyk.jpg", "color.jpg"]
     ran = jobs.run([PYTHON, "-c", script, *[jpegs / name for name in names]], path=jpegs)
-    assert ran.json["decode"] == {"images": 0, "settled": {"mode": 2, "scans": 1},
+    assert ran.json["decode"] == {"images": 1, "settled": {"mode": 2, "scans": 1},
                                   "resized": 0}
     assert "2 mode" in ran.stderr and "1 scans" in ran.stderr
 

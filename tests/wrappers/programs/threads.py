@@ -48,21 +48,23 @@ def ordinary(image):
 WAYS = (whole, region, two_of_one, pixel, ordinary)
 EXPECTED = {(name, way.__name__): digest(way(opened(name))) for name in NAMES for way in WAYS}
 
-# What all threads use at once; a new image now and then, so that one of them settles it.
+# What all threads use at once; new images now and then, so that one of them settles each. They
+# wait only if they come from this thread.
 shared = {}
-for name in NAMES:
-    shared[name] = opened(name)
-    shared[name].load()
+
+
+def renew():
+    for name in NAMES:
+        shared[name] = opened(name).copy()
+
+
+renew()
 
 
 def wrong(dice):
     """One random look; what was wrong with it, or None."""
     name, way = dice.choice(NAMES), dice.choice(WAYS)
     if dice.random() < 0.3:
-        if dice.random() < 0.2:
-            fresh = opened(name)
-            fresh.load()
-            shared[name] = fresh
         image = shared[name].copy()
     else:
         image = opened(name)
@@ -127,7 +129,11 @@ def alone():
 
 @case
 def together():
-    workers, failures = run_threads(THREADS, time.monotonic() + SECONDS)
+    until = time.monotonic() + SECONDS
+    workers, failures = run_threads(THREADS, until)
+    while time.monotonic() < until:
+        renew()
+        time.sleep(0.005)
     for worker in workers:
         worker.join()
     return failures
@@ -140,6 +146,7 @@ def forked_while_decoding():
     statuses, number = set(), 0
     while number < 2 or time.monotonic() < until:
         number += 1
+        renew()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # from 3.12 on, of forking beside threads
             pid = os.fork()

@@ -6,11 +6,13 @@ property `im` makes it. Nothing else of Pillow is changed, and no class is added
 """
 
 import functools
+import sys
 
 from PIL import Image, ImageFile, JpegImagePlugin
 
-from . import _check, _open, _ordinary, _pillow, _samples, _take
+from . import _check, _open, _ordinary, _pillow, _samples, _take, _waiting
 from ._plan import FILTERS, Access, Plan, settle
+from ._waiting import new_image
 
 _FIELD = _pillow.FIELD
 _PLAIN = _pillow.PLAIN
@@ -22,6 +24,7 @@ _FLIP_TYPES = (int, getattr(Image, "Transpose", int))
 # FLIP_LEFT_RIGHT, FLIP_TOP_BOTTOM, ROTATE_180: as the decoder's two directions.
 _FLIPS = {0: 1, 1: 2, 3: 3}
 _FILTER_TYPES = (int, getattr(Image, "Resampling", int))
+_PACKAGES = "PIL.", __package__ + "."
 
 
 def _plan_of(image):
@@ -76,12 +79,24 @@ def _delete_plain_im(self):
         raise AttributeError("im") from None
 
 
+def _is_pillows_own(caller):
+    """Whether a function of Pillow's, or of ours, calls: not the program."""
+    return str(caller.f_globals.get("__name__")).startswith(_PACKAGES)
+
+
+def _loaded(image, plan, caller):
+    """What load() returns. The program wants pixels then and there; Pillow's own functions call it
+    before each thing they do, and for many of those the image may wait."""
+    if image.palette is None and _is_pillows_own(caller):
+        return Access(image, plan)
+    settle(image, plan)
+    return _PLAIN["load"](image)
+
+
 def _load(self):
     core = self.__dict__.get(_FIELD)
     if type(core) is Plan:
-        if self.palette is None:
-            return Access(self, core)
-        settle(self, core)
+        return _loaded(self, core, sys._getframe(1))
     return _PLAIN["load"](self)
 
 
@@ -89,20 +104,20 @@ def _load_file(self):
     if type(self) is _Jpeg and self.tile and self.__dict__.get(_FIELD) is None:
         plan = _take.take(self)
         if plan is not None:
-            return Access(self, plan)
+            return _loaded(self, plan, sys._getframe(1))
     return _PLAIN["ImageFile.load"](self)
 
 
 def _copy(self):
     plan = _first_use(self)
-    return _PLAIN["copy"](self) if plan is None else self._new(plan.again())
+    return _PLAIN["copy"](self) if plan is None else new_image(self, plan.again())
 
 
 def _convert(self, mode=None, *arguments, **named):
     if mode == "RGB" and not arguments and not named:
         plan = _first_use(self)
         if plan is not None:
-            return self._new(plan.again())
+            return new_image(self, plan.again())
     return _PLAIN["convert"](self, mode, *arguments, **named)
 
 
@@ -113,7 +128,7 @@ def _crop(self, box=None):
             plan = _first_use(self)
             if plan is not None:
                 Image._decompression_bomb_check((box[2] - box[0], box[3] - box[1]))
-                return self._new(plan.cropped(box))
+                return new_image(self, plan.cropped(box))
     return _PLAIN["crop"](self, box)
 
 
@@ -133,9 +148,9 @@ def _resized(image, size, filter, box, reducing_gap):
         plan = _first_use(image)
         if plan is not None and not plan.flip:
             if size == plan.size:
-                return image._new(plan.again())
+                return new_image(image, plan.again())
             if not plan.filter and filter in _check.proven().filters:
-                return image._new(plan.resized(size, filter))
+                return new_image(image, plan.resized(size, filter))
     return _ordinary.resized(image, size, filter, box, reducing_gap)
 
 
@@ -143,7 +158,7 @@ def _transpose(self, method):
     if type(method) in _FLIP_TYPES and method in _FLIPS:
         plan = _first_use(self)
         if plan is not None:
-            return self._new(plan.flipped(_FLIPS[method]))
+            return new_image(self, plan.flipped(_FLIPS[method]))
     return _PLAIN["transpose"](self, method)
 
 
@@ -185,6 +200,7 @@ def install():
         _replace(Image.Image, name, new)
     Image.Image.__copy__ = Image.Image.copy
     _replace_im()
+    _waiting.heed_forks()
     if _samples.setting():
         _open.see_files()
         _replace(Image, "open", _open.open_image)

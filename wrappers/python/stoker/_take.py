@@ -10,7 +10,7 @@ import stat
 
 from PIL import Image, ImageFile, JpegImagePlugin
 
-from . import _check, _core, _pillow, _source
+from . import _check, _core, _pillow, _source, _waiting
 from ._plan import Plan
 from ._slots import CUSTOMISED, DAMAGED, DRAFT, LENIENT, MODE, SCANS, STREAM, UNPROVEN
 
@@ -44,6 +44,7 @@ def take(image):
     plan = Plan(source, (0, 0) + image.size, image.size, 0, 0)
     _leave(image, len(source), info[8])
     image.__dict__[_pillow.FIELD] = plan
+    _waiting.wait(image)
     return plan
 
 
