@@ -236,6 +236,26 @@ int stk_sys_chmod(const char *path, mode_t mode)
     return (int)CALL3(fchmodat, AT_FDCWD, path, mode);
 }
 
+int stk_sys_set_mtime(const char *path, struct timespec mtime)
+{
+    const struct timespec times[2] = {{0, UTIME_OMIT}, mtime};
+    return (int)CALL4(utimensat, AT_FDCWD, path, times, AT_SYMLINK_NOFOLLOW);
+}
+
+int stk_sys_set_attribute(const char *path, const char *name, const void *value, size_t bytes)
+{
+    return (int)CALL5(lsetxattr, path, name, value, bytes, 0);
+}
+
+int stk_sys_get_attribute(const char *path, const char *name, void *value, size_t bytes)
+{
+    long got = CALL4(lgetxattr, path, name, value, bytes);
+    if (got == (long)bytes) {
+        return 0;
+    }
+    return got < 0 ? (int)got : -ENODATA;
+}
+
 ssize_t stk_sys_getdents(int fd, void *buffer, size_t bytes)
 {
     return CALL3(getdents64, fd, buffer, bytes);

@@ -11,7 +11,6 @@
 
 #define TREE        "/tree/"
 #define ORIGIN_NOTE ";origin" /* in a root's directory: the path of the origin, for people */
-#define ENTRY_MODE  0400
 
 #define HIGH_NUMBERS 512 /* from here on, where the limit allows twice as many */
 
@@ -107,8 +106,8 @@ static int identify(struct stk_entry_draft *draft)
     }
     draft->dev = stat.st_dev;
     draft->ino = stat.st_ino;
-    if ((stat.st_mode & 07777) != ENTRY_MODE) { /* an odd umask */
-        error = stk_sys_chmod(draft->path, ENTRY_MODE);
+    if ((stat.st_mode & 07777) != STK_ENTRY_MODE) { /* an odd umask */
+        error = stk_sys_chmod(draft->path, STK_ENTRY_MODE);
     }
     return error == 0 && !stk_entry_holds(draft) ? -EBADF : error;
 }
@@ -153,7 +152,7 @@ int stk_entry_begin(struct stk_entry_draft *draft, const char *home, uint64_t by
     stk_text_add_char(&path, '.');
     stk_text_add_hex(&path, (uint64_t)stk_clock_boottime_ns() ^ (uint64_t)(uintptr_t)draft, 16);
     draft->fd = stk_sys_openat(AT_FDCWD, draft->path,
-                               O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, ENTRY_MODE);
+                               O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, STK_ENTRY_MODE);
     if (draft->fd < 0) {
         return draft->fd;
     }
@@ -205,7 +204,8 @@ static void note_origin(const struct stk_tier *tier, const struct stk_root *root
     if (text.cut || !stk_budget_reserve(&tier->shared->budget, blocks, 1)) {
         return;
     }
-    int fd = stk_sys_openat(AT_FDCWD, path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, ENTRY_MODE);
+    int fd =
+        stk_sys_openat(AT_FDCWD, path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, STK_ENTRY_MODE);
     if (fd < 0) {
         stk_budget_release(&tier->shared->budget, blocks, 1);
         return;

@@ -15,11 +15,12 @@
 #include "cache/claim.h"
 #include "cache/entry.h"
 #include "cache/pressure.h"
+#include "cache/proof.h"
 #include "cache/remember.h"
 #include "cache/trust.h"
 
 #define ATTEMPTS      8
-#define CHUNK_BYTES   (256u << 10)
+#define CHUNK_BYTES   STK_PROOF_CHUNK_BYTES
 #define INTERRUPTIONS 1000 /* a profiling timer interrupts reads of FUSE files all the time */
 #define FULL_PAUSE_NS (5 * STK_NS_PER_S)
 #define SQLITE_MAGIC  "SQLite format 3" /* with its terminating zero: the first 16 bytes */
@@ -34,6 +35,7 @@ struct fill {
     int64_t opened_ns; /* a time before it was opened */
     const char *entry;
     int64_t blocks;     /* reserved */
+    uint64_t check;     /* of what is copied: cache/proof.h */
     uint64_t entry_ino; /* of the entry made or found */
 };
 
@@ -59,13 +61,30 @@ static ssize_t read_patiently(int fd, void *buffer, size_t bytes, off_t offset)
 }
 
 /* Before and after: the number may have been another file's in between, and be ours again. */
-static ssize_t read_origin(const struct fill *fill, char *buffer, off_t offset)
+static ssize_t read_origin(const struct fill *fill, char *buffer, size_t bytes, off_t offset)
 {
     if (!holds_origin(fill)) {
         return -EBADF;
     }
-    ssize_t got = read_patiently(fill->origin_fd, buffer, CHUNK_BYTES, offset);
+    ssize_t got = read_patiently(fill->origin_fd, buffer, bytes, offset);
     return got < 0 || holds_origin(fill) ? got : -EBADF;
+}
+
+/* A whole chunk, whatever the origin gives at a time; less only where it ends. */
+static ssize_t read_chunk(const struct fill *fill, char *buffer, off_t offset)
+{
+    size_t bytes = 0;
+    while (bytes < CHUNK_BYTES) {
+        ssize_t got = read_origin(fill, buffer + bytes, CHUNK_BYTES - bytes, offset + (off_t)bytes);
+        if (got < 0) {
+            return got;
+        }
+        if (got == 0) {
+            break;
+        }
+        bytes += (size_t)got;
+    }
+    return (ssize_t)bytes;
 }
 
 static int write_whole(int fd, const char *buffer, size_t bytes, off_t offset)
@@ -89,28 +108,40 @@ static enum stk_bypass check_head(const char *buffer, ssize_t bytes)
     return database ? STK_BYPASS_DATABASE : STK_BYPASS_NONE;
 }
 
+static enum stk_bypass write_chunk(struct fill *fill, const struct stk_entry_draft *draft,
+                                   const char *buffer, size_t bytes, off_t offset)
+{
+    if (!stk_entry_holds(draft) || write_whole(draft->fd, buffer, bytes, offset) != 0) {
+        return STK_BYPASS_TIER;
+    }
+    if (fill->cache->tier.shared->memory == 0) {
+        fill->check = stk_proof_add(fill->check, buffer, bytes);
+    }
+    return stk_claim_advance(&fill->record->claim)
+               ? STK_BYPASS_NONE
+               : STK_BYPASS_STUCK; /* somebody thought us dead, and fills it now */
+}
+
 /* Copies until the end of the origin, which must be exactly where its identity says. */
-static enum stk_bypass copy_chunks(const struct fill *fill, const struct stk_entry_draft *draft,
+static enum stk_bypass copy_chunks(struct fill *fill, const struct stk_entry_draft *draft,
                                    char *buffer)
 {
+    const uint64_t size = fill->record->size;
     for (off_t offset = 0;;) {
-        ssize_t got = read_origin(fill, buffer, offset);
-        if (got == 0) {
-            return (uint64_t)offset == fill->record->size ? STK_BYPASS_NONE : STK_BYPASS_CHANGED;
-        }
-        if (got < 0 || (uint64_t)offset + (uint64_t)got > fill->record->size) {
+        ssize_t got = read_chunk(fill, buffer, offset);
+        if (got < 0 || (uint64_t)offset + (uint64_t)got > size) {
             return STK_BYPASS_CHANGED;
         }
         enum stk_bypass why = offset == 0 ? check_head(buffer, got) : STK_BYPASS_NONE;
+        if (why == STK_BYPASS_NONE && got > 0) {
+            why = write_chunk(fill, draft, buffer, (size_t)got, offset);
+        }
         if (why != STK_BYPASS_NONE) {
             return why;
         }
-        if (!stk_entry_holds(draft) || write_whole(draft->fd, buffer, (size_t)got, offset) != 0) {
-            return STK_BYPASS_TIER;
-        }
         offset += got;
-        if (!stk_claim_advance(&fill->record->claim)) {
-            return STK_BYPASS_STUCK; /* somebody thought us dead, and fills it now */
+        if (got < CHUNK_BYTES) {
+            return (uint64_t)offset == size ? STK_BYPASS_NONE : STK_BYPASS_CHANGED;
         }
     }
 }
@@ -135,7 +166,7 @@ static void put_buffer(char *buffer)
     }
 }
 
-static enum stk_bypass copy(const struct fill *fill, const struct stk_entry_draft *draft)
+static enum stk_bypass copy(struct fill *fill, const struct stk_entry_draft *draft)
 {
     char *buffer = take_buffer();
     if (buffer == NULL) {
@@ -202,6 +233,10 @@ static enum stk_bypass complete_draft(struct fill *fill, const struct stk_entry_
     if (why == STK_BYPASS_TIER && stk_entry_holds(draft)) {
         note_tier_error(fill->cache, -ENOSPC);
     }
+    bool disk = fill->cache->tier.shared->memory == 0;
+    if (why == STK_BYPASS_NONE && disk && stk_proof_leave(draft->path, fill->check) != 0) {
+        why = STK_BYPASS_TIER;
+    }
     if (why == STK_BYPASS_NONE) {
         why = reserve_excess(fill, draft);
     }
@@ -247,20 +282,73 @@ static enum stk_bypass reserve_and_write(struct fill *fill)
     return why;
 }
 
-/* An entry that is there already: published by a filler that was killed before it could say so, or
- * before the catalogue was lost. The length is checked, since a disk may have lost its end. */
+/* ---- entries that are there already ---- */
+
+/* The check sum of what a descriptor reads. It may be another file's number by now, whose bytes
+ * have another one. */
+static bool check_bytes(const struct fill *fill, int fd, uint64_t *check)
+{
+    char *buffer = take_buffer();
+    ssize_t got = buffer != NULL ? (ssize_t)CHUNK_BYTES : -ENOMEM;
+    *check = 0;
+    for (off_t offset = 0; got == CHUNK_BYTES; offset += got) {
+        got = read_patiently(fd, buffer, CHUNK_BYTES, offset);
+        if (got > 0) {
+            *check = stk_proof_add(*check, buffer, (size_t)got);
+        }
+        if (!stk_claim_advance(&fill->record->claim)) {
+            got = -EBUSY;
+        }
+    }
+    if (buffer != NULL) {
+        put_buffer(buffer);
+    }
+    return got >= 0;
+}
+
+/* Whether an entry on a disk has the bytes that it was given. */
+static bool is_proven(const struct fill *fill, int fd, const struct stat *stat)
+{
+    uint64_t given, found;
+    if (stk_proof_is_of_this_boot(stat)) {
+        return true;
+    }
+    if (!stk_proof_get(fill->entry, &given) || !check_bytes(fill, fd, &found) || given != found) {
+        return false;
+    }
+    stk_proof_renew(fill->entry, stat);
+    return true;
+}
+
+/* An entry's length says nothing of its bytes, if it was in the tier before the machine started. */
+static bool is_whole(const struct fill *fill, int fd, struct stat *stat)
+{
+    return stk_sys_fstat(fd, stat) == 0 && S_ISREG(stat->st_mode) &&
+           (uint64_t)stat->st_size == fill->record->size && stat->st_uid == stk_sys_geteuid() &&
+           (fill->cache->tier.shared->memory != 0 || is_proven(fill, fd, stat));
+}
+
+/* It was counted when the tier was set up, or reserved by a filler that was killed since. */
+static void remove_found(const struct fill *fill, const struct stat *stat)
+{
+    if (stk_sys_unlinkat(AT_FDCWD, fill->entry, 0) == 0) {
+        stk_budget_free(&fill->cache->tier.shared->budget, stat->st_blocks, 1);
+    }
+}
+
+/* Published by a filler that was killed before it could say so, or before the catalogue was lost.
+ */
 static bool adopt(struct fill *fill)
 {
-    struct stat stat;
+    struct stat stat = {.st_blocks = 0};
     int fd = stk_sys_open_nolinks(fill->entry, O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
         return false;
     }
-    bool whole = stk_sys_fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode) &&
-                 (uint64_t)stat.st_size == fill->record->size && stat.st_uid == stk_sys_geteuid();
+    bool whole = is_whole(fill, fd, &stat);
     stk_sys_close(fd);
     if (!whole) {
-        stk_sys_unlinkat(AT_FDCWD, fill->entry, 0);
+        remove_found(fill, &stat);
         return false;
     }
     if (!validate(fill)) {

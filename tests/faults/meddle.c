@@ -72,6 +72,9 @@
     X(renameat2)                                                                                   \
     X(linkat)                                                                                      \
     X(fchmodat)                                                                                    \
+    X(utimensat)                                                                                   \
+    X(lsetxattr)                                                                                   \
+    X(lgetxattr)                                                                                   \
     X(getdents64)                                                                                  \
     X(mmap)                                                                                        \
     X(munmap)                                                                                      \

@@ -101,13 +101,18 @@ class Sweep:
         self.build, self.scratch, self.part, self.state = build, scratch, part, state
         self.subject = build / "tests/faults/subject"
         self.bases = Bases(scratch)
+        self.disk = scratch / "disk"
+        self.disk.mkdir(exist_ok=True)
+        self.on_disk = state in ("disk", "booted")
+        self.tree = (self.disk / HOME.name if self.on_disk else HOME) / "tree"
         self.reuses = part in READERS and state != "replaced"
         self.base = self.bases.get() if self.reuses else None
         self.expected = self.expect()
 
     def env(self, base, **more):
         return {"PATH": os.environ["PATH"], "LANG": "C", "STOKER_PATHS": str(base / "data"),
-                "STOKER_TIERS": TIER, "STOKER_MIN_AGE": "0.05", **more}
+                "STOKER_TIERS": f"{self.disk}:64M" if self.on_disk else TIER,
+                "STOKER_MIN_AGE": "0.05", **more}
 
     def execute(self, argv, env):
         return subprocess.run(list(map(str, argv)), env=env, stdin=subprocess.DEVNULL,
@@ -137,14 +142,19 @@ class Sweep:
     def prepare(self, base):
         """Empties the tier, or puts it into the state; returns what the environment then needs."""
         shutil.rmtree(HOME, ignore_errors=True)
-        if self.state in ("cold", "full", "run"):
+        shutil.rmtree(self.disk / HOME.name, ignore_errors=True)
+        if self.state in ("cold", "full", "run", "disk"):
             return {"STOKER_TIERS": "/dev/shm:1"} if self.state == "full" else {}
         warm = self.preloaded("look", base)
         assert warm.returncode == 0, warm.stdout
         if self.state == "dropped":
-            shutil.rmtree(HOME / "tree")
+            shutil.rmtree(self.tree)
         if self.state == "forgotten":
             (HOME / "catalogue").unlink()
+        if self.state == "booted":
+            shutil.rmtree(HOME)
+            for entry in self.tree.rglob("*;*"):
+                os.utime(entry)  # by its mtime it is of this boot
         if self.state == "replaced":
             replace_all(base)
         return {"STOKER_FRESH": "never"} if self.state in ("known", "dropped") else {}
@@ -177,7 +187,7 @@ class Sweep:
         except subprocess.TimeoutExpired as late:
             return f"did not end: {late.stdout}"
         wrong = (self.wrong_answer(case, self.said(done, base)) or
-                 wrong_entries(base) or self.after(base))
+                 wrong_entries(self.tree, base) or self.after(base))
         if not self.reuses:
             self.bases.put(base)
         return wrong
@@ -224,11 +234,11 @@ def differences(expected, seen):
                      for a, b in lines)
 
 
-def wrong_entries(base):
+def wrong_entries(tree, base):
     """Entries that hold what no file of theirs has ever held."""
     possible = {*OLD.values(), *NEW.values()}
     possible.update(path.read_bytes() for path in (base / "data").rglob("*") if path.is_file())
-    for path in (HOME / "tree").rglob("*"):
+    for path in tree.rglob("*"):
         if path.is_file() and path.name != ";origin" and path.read_bytes() not in possible:
             return f"wrong entry {path}: {path.stat().st_size} bytes"
     return None

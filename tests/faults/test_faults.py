@@ -19,11 +19,13 @@ from slices import ALL
 PARTS = ["open", "stdio", "stat", "descriptor", "write", "streams", "names", "metadata", "children",
          "pointers"]
 STATES = ["cold", "warm", "known", "dropped", "forgotten", "replaced", "run", "full"]
+DISK_STATES = ["disk", "booted"]  # a tier on a disk: empty, and from before the machine started
 LIMIT = 150 if ALL else 40  # cases of each pair
 SHIFT = int(os.environ.get("STOKER_SHIFT", "0"))  # other cases with another number
 SLICE = {(part, STATES[(number + shift) % len(STATES)])
          for number, part in enumerate(PARTS) for shift in (0, 3)}
 PAIRS = [(part, state) for part in PARTS for state in STATES if ALL or (part, state) in SLICE]
+PAIRS += [(part, state) for part in (PARTS if ALL else PARTS[:1]) for state in DISK_STATES]
 CASES = [case for case in os.environ.get("CASE", "").split(",") if case]
 
 pytestmark = pytest.mark.skipif(platform.machine() != "x86_64",

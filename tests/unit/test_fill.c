@@ -420,9 +420,11 @@ START_TEST(does_not_adopt_what_is_not_whole)
     ck_assert(box_open_file("file"));
     ck_assert_int_eq(truncate(box.entry, 3), 0);
     lose_catalogue();
+    int64_t used = box_used_blocks();
     ck_assert(box_open_file("file"));
     ck_assert_int_eq(box.outcome.kind, STK_COUNT_FILLS);
     ck_assert(unit_has_text(box.entry, "hello"));
+    ck_assert_int_eq(box_used_blocks() - used, 2048); /* a segment of the catalogue, no more */
 }
 END_TEST
 

@@ -1,0 +1,63 @@
+/* Proofs. See cache/proof.h. */
+#include "cache/proof.h"
+
+#include <stdatomic.h>
+
+#include "base/clock.h"
+#include "base/proc.h"
+#include "base/sys.h"
+#include "cache/entry.h"
+
+#define BOOT_ID   "/proc/sys/kernel/random/boot_id"
+#define ATTRIBUTE "user.stoker.check"
+
+/* From 1 on, below a second's nanoseconds; 0: the kernel does not tell. */
+static long this_boot(void)
+{
+    static _Atomic long known;
+    char text[64];
+    long boot = atomic_load(&known);
+    if (boot == 0) {
+        long length = stk_proc_read_text(BOOT_ID, text, sizeof text);
+        if (length > 0) {
+            boot = 1 + (long)(stk_hash_64(text, (size_t)length, 0) % (STK_NS_PER_S - 1));
+            atomic_store(&known, boot);
+        }
+    }
+    return boot;
+}
+
+/* The seconds stay those of a clock, for people. */
+static void say_this_boot(const char *path, int64_t seconds)
+{
+    long boot = this_boot();
+    if (boot != 0) {
+        stk_sys_set_mtime(path, (struct timespec){.tv_sec = seconds, .tv_nsec = boot});
+    }
+}
+
+bool stk_proof_is_of_this_boot(const struct stat *entry)
+{
+    long boot = this_boot();
+    return boot != 0 && entry->st_mtim.tv_nsec == boot;
+}
+
+/* Attributes are for those who may write; a draft is seen by nobody yet. */
+int stk_proof_leave(const char *draft, uint64_t check)
+{
+    if (stk_sys_chmod(draft, 0600) == 0) {
+        stk_sys_set_attribute(draft, ATTRIBUTE, &check, sizeof check);
+    }
+    say_this_boot(draft, stk_clock_realtime_ns() / STK_NS_PER_S);
+    return stk_sys_chmod(draft, STK_ENTRY_MODE);
+}
+
+bool stk_proof_get(const char *entry, uint64_t *check)
+{
+    return stk_sys_get_attribute(entry, ATTRIBUTE, check, sizeof *check) == 0;
+}
+
+void stk_proof_renew(const char *entry, const struct stat *stat)
+{
+    say_this_boot(entry, stat->st_mtim.tv_sec);
+}

@@ -1,0 +1,134 @@
+"""The power goes off behind a run whose tier is on a disk. What the disk has then of an entry may be
+its name and its length without its bytes."""
+
+import os
+import pathlib
+import random
+import subprocess
+import time
+import uuid
+
+import pytest
+
+from isolated import Isolated
+from jobs import AGE, HOME, Jobs
+from matrix import record
+
+COUNT, SIZE = 40, 100_000
+COMMITTED_S = 3  # until the journal of a file system with commit=1 has the names of the entries
+BOOT_ID = "/proc/sys/kernel/random/boot_id"
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="mounts a disk of its own: needs root")
+
+
+@pytest.fixture
+def data(scratch):
+    """A covered directory, not on the disk whose power is cut."""
+    path = scratch / "data"
+    path.mkdir()
+    for number in range(COUNT):
+        (path / f"file{number:02}").write_bytes(random.Random(number).randbytes(SIZE))
+    time.sleep(AGE)
+    return path
+
+
+@pytest.fixture
+def disk(scratch):
+    """The image of an empty ext4."""
+    image = scratch / "disk"
+    with open(image, "wb") as file:
+        file.truncate(64 << 20)
+    made = subprocess.run(["mkfs.ext4", "-q", image], check=False)
+    if made.returncode != 0:
+        pytest.skip("needs mkfs.ext4")
+    return image
+
+
+class Machine:
+    """What is up from one boot to the next: a place with a boot id, and the disk mounted in it."""
+
+    def __init__(self, build, scratch, disk):
+        self._build, self._scratch, self._disk = build, scratch, disk
+        self.tier = scratch / "tier"
+        self.tier.mkdir(exist_ok=True)
+        self._place = Isolated()
+
+    def __enter__(self):
+        place = self._place.__enter__()
+        boot_id = self._scratch / "boot_id"
+        boot_id.write_text(f"{uuid.uuid4()}\n")
+        place.run(["mount", "--bind", boot_id, BOOT_ID])
+        place.run(["mount", "-o", "loop,commit=1", self._disk, self.tier])
+        self.entries = pathlib.Path(place.path(self.tier / HOME / "tree"))
+        self.jobs = Jobs(place, self._build, self._scratch)
+        return self
+
+    def __exit__(self, *_):
+        self._place.run(["umount", self.tier], check=False)
+        self._place.__exit__()
+
+    def read(self, data):
+        """Reads everything, and counts the files whose bytes are wrong."""
+        script = 'cd "$0"; for one in *; do cmp -s $one ../copy/$one || echo $one; done'
+        copy = data.parent / "copy"
+        if not copy.exists():
+            subprocess.run(["cp", "-a", data, copy], check=True)
+        ran = self.jobs.run(["sh", "-c", script, data], path=data, tier=self.tier)
+        return ran, len(ran.stdout.split())
+
+
+def cut_the_power(disk, scratch):
+    """The disk as it is at this moment, whoever has it mounted."""
+    left = scratch / "left"
+    subprocess.run(["cp", "--sparse=always", disk, left], check=True)
+    return left
+
+
+def empty_files(machine):
+    """How many entries have their length, and nothing else, on this disk."""
+    entries = [path for path in machine.entries.rglob("*;file*") if path.is_file()]
+    return sum(path.stat().st_size == SIZE and not any(path.read_bytes()) for path in entries)
+
+
+def test_entries_whose_bytes_never_reached_the_disk(build, scratch, data, disk):
+    with Machine(build, scratch, disk) as machine:
+        ran, wrong = machine.read(data)
+        assert (ran.fills, wrong) == (COUNT, 0)
+        time.sleep(COMMITTED_S)
+        left = cut_the_power(disk, scratch)
+    with Machine(build, scratch, left) as machine:
+        empty = empty_files(machine)
+        assert empty > COUNT // 2, "the power went off too early or too late"
+        ran, wrong = machine.read(data)
+        assert wrong == 0
+        assert ran.fills >= empty
+        again, wrong = machine.read(data)
+        assert (again.hits, wrong) == (COUNT, 0)
+    record("Kills", "power cut with a tier on a disk", "",
+           f"{empty} of {COUNT} entries had lost their bytes", "same")
+
+
+def test_entries_that_the_disk_has(build, scratch, data, disk):
+    """They are served after the next start, and need to prove it but once."""
+    with Machine(build, scratch, disk) as machine:
+        machine.read(data)
+    for _ in range(2):
+        with Machine(build, scratch, disk) as machine:
+            ran, wrong = machine.read(data)
+            assert (ran.hits, ran.fills, wrong) == (COUNT, 0, 0)
+    with Machine(build, scratch, disk) as machine:
+        spoil(machine, "file07")
+        ran, wrong = machine.read(data)
+        assert (ran.hits, ran.fills, wrong) == (COUNT - 1, 1, 0)
+
+
+def spoil(machine, name):
+    """One bit of an entry changes on the disk; its length and all that stat tells stay."""
+    entry, = machine.entries.rglob(f"*;{name}")
+    before = entry.stat()
+    with open(entry, "r+b") as file:
+        file.seek(SIZE // 2)
+        byte = file.read(1)[0]
+        file.seek(SIZE // 2)
+        file.write(bytes([byte ^ 1]))
+    os.utime(entry, ns=(before.st_atime_ns, before.st_mtime_ns))
