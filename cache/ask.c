@@ -69,6 +69,9 @@ static enum stk_bypass standing_reason(struct stk_cache *cache, const struct stk
     if ((record->size == 0 || large) && trust == STK_TRUST_YES) {
         return large ? STK_BYPASS_LARGE : STK_BYPASS_EMPTY; /* else it may have become another */
     }
+    if (claim.state == STK_REFUSED && claim.detail == stk_claim_sparse_in(cache->run_start_ns)) {
+        return STK_BYPASS_SPARSE;
+    }
     if (!is_refused(cache, claim)) {
         return STK_BYPASS_NONE;
     }

@@ -6,8 +6,8 @@
  *   bits 3-4   the path's last component is a symbolic link: unknown, no, yes
  *   bits 5-7   tier of a present entry, or the tier that refused
  *   bits 8-31  pid of the filler
- *   bits 32-63 filling: progress, counted up; refused: the budget's generation;
- *              present: how often what is used had been counted when it was filled
+ *   bits 32-63 filling: progress, counted up; refused: the budget's generation, or for its holes
+ *              in this run; present: how often what is used had been counted when it was filled
  *
  * A claim is advice: a dead filler is overtaken at once, one without progress after
  * STK_CLAIM_PATIENCE_NS. Two fillers at worst do the same work twice, since entries are published
@@ -39,6 +39,13 @@ struct stk_claim {
 
 uint64_t stk_claim_pack(struct stk_claim claim);
 struct stk_claim stk_claim_unpack(uint64_t word);
+
+/* What a refusal for holes has for a generation, which gets nowhere near: what is true of a version
+ * holds for a run, and the next one may find another. */
+static inline uint32_t stk_claim_sparse_in(int64_t run_start_ns)
+{
+    return UINT32_C(1) << 31 | (uint32_t)(run_start_ns >> 10 & INT32_MAX);
+}
 
 /* The word as it is now, with acquire: a sealed record's identity may be read after it. */
 static inline struct stk_claim stk_claim_load(const _Atomic uint64_t *word)

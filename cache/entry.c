@@ -112,13 +112,14 @@ static int identify(struct stk_entry_draft *draft)
     return error == 0 && !stk_entry_holds(draft) ? -EBADF : error;
 }
 
-int stk_entry_high_number(void)
+/* A number far above those that programs get, and another one each time. */
+int stk_entry_dup_high(int fd)
 {
     static _Atomic unsigned turn;
     uint64_t limit = stk_sys_descriptor_limit();
     uint64_t base = limit < 2 * HIGH_NUMBERS ? limit / 2 : HIGH_NUMBERS;
     uint64_t spread = base / 2 + 1;
-    return (int)(base + atomic_fetch_add(&turn, 1) % spread);
+    return stk_sys_dup_above(fd, (int)(base + atomic_fetch_add(&turn, 1) % spread));
 }
 
 /*
@@ -130,7 +131,7 @@ int stk_entry_high_number(void)
 static int move_up(struct stk_entry_draft *draft)
 {
     struct stk_entry_draft high = *draft;
-    high.fd = stk_sys_dup_above(draft->fd, stk_entry_high_number());
+    high.fd = stk_entry_dup_high(draft->fd);
     if (high.fd < 0) {
         return 0;
     }

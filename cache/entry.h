@@ -40,9 +40,6 @@ struct stk_entry_parts {
 };
 bool stk_entry_parse(const char *path, const char *home, struct stk_entry_parts *out);
 
-/* A number for a descriptor of ours, far above those that programs get, and another each time. */
-int stk_entry_high_number(void);
-
 /* A file in the making. */
 struct stk_entry_draft {
     int fd;
@@ -58,6 +55,8 @@ int stk_entry_begin(struct stk_entry_draft *draft, const char *home, uint64_t by
 bool stk_entry_holds(const struct stk_entry_draft *draft);
 /* Closes a draft, if it is still open. */
 void stk_entry_close(struct stk_entry_draft *draft);
+/* A duplicate with a number that nobody gets by opening something, close-on-exec; or -errno. */
+int stk_entry_dup_high(int fd);
 /* Gives up a draft. */
 void stk_entry_discard(struct stk_entry_draft *draft);
 /*

@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/sysmacros.h>
 
 #include "base/clock.h"
 #include "base/sys.h"
@@ -14,6 +13,7 @@
 #include "cache/cache.h"
 #include "cache/claim.h"
 #include "cache/entry.h"
+#include "cache/origin.h"
 #include "cache/pressure.h"
 #include "cache/proof.h"
 #include "cache/remember.h"
@@ -21,7 +21,6 @@
 
 #define ATTEMPTS      8
 #define CHUNK_BYTES   STK_PROOF_CHUNK_BYTES
-#define INTERRUPTIONS 1000 /* a profiling timer interrupts reads of FUSE files all the time */
 #define FULL_PAUSE_NS (5 * STK_NS_PER_S)
 #define SQLITE_MAGIC  "SQLite format 3" /* with its terminating zero: the first 16 bytes */
 
@@ -31,7 +30,7 @@ struct fill {
     const struct stk_place *place;
     struct stk_record *record;
     const struct stk_identity *identity;
-    int origin_fd;
+    struct stk_origin origin;
     int64_t opened_ns; /* a time before it was opened */
     const char *entry;
     int64_t blocks;     /* reserved */
@@ -41,41 +40,13 @@ struct fill {
 
 /* ---- copying ---- */
 
-/* Whether the descriptor still is the origin's (see stk_entry_holds). Asks no server. */
-static bool holds_origin(const struct fill *fill)
-{
-    struct statx answer;
-    return stk_sys_statx(fill->origin_fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO,
-                         &answer) == 0 &&
-           answer.stx_ino == fill->identity->ino &&
-           makedev(answer.stx_dev_major, answer.stx_dev_minor) == fill->identity->dev;
-}
-
-static ssize_t read_patiently(int fd, void *buffer, size_t bytes, off_t offset)
-{
-    ssize_t got = -EINTR;
-    for (int i = 0; i < INTERRUPTIONS && got == -EINTR; i++) {
-        got = stk_sys_pread(fd, buffer, bytes, offset);
-    }
-    return got;
-}
-
-/* Before and after: the number may have been another file's in between, and be ours again. */
-static ssize_t read_origin(const struct fill *fill, char *buffer, size_t bytes, off_t offset)
-{
-    if (!holds_origin(fill)) {
-        return -EBADF;
-    }
-    ssize_t got = read_patiently(fill->origin_fd, buffer, bytes, offset);
-    return got < 0 || holds_origin(fill) ? got : -EBADF;
-}
-
 /* A whole chunk, whatever the origin gives at a time; less only where it ends. */
 static ssize_t read_chunk(const struct fill *fill, char *buffer, off_t offset)
 {
     size_t bytes = 0;
     while (bytes < CHUNK_BYTES) {
-        ssize_t got = read_origin(fill, buffer + bytes, CHUNK_BYTES - bytes, offset + (off_t)bytes);
+        ssize_t got = stk_origin_read(&fill->origin, buffer + bytes, CHUNK_BYTES - bytes,
+                                      offset + (off_t)bytes);
         if (got < 0) {
             return got;
         }
@@ -224,7 +195,7 @@ static void note_tier_error(struct stk_cache *cache, int error)
 
 static bool validate(const struct fill *fill)
 {
-    return stk_trust_validate_fd(fill->cache, fill->record, fill->origin_fd, fill->opened_ns);
+    return stk_trust_validate_fd(fill->cache, fill->record, fill->origin.fd, fill->opened_ns);
 }
 
 static enum stk_bypass complete_draft(struct fill *fill, const struct stk_entry_draft *draft)
@@ -292,7 +263,7 @@ static bool check_bytes(const struct fill *fill, int fd, uint64_t *check)
     ssize_t got = buffer != NULL ? (ssize_t)CHUNK_BYTES : -ENOMEM;
     *check = 0;
     for (off_t offset = 0; got == CHUNK_BYTES; offset += got) {
-        got = read_patiently(fd, buffer, CHUNK_BYTES, offset);
+        got = stk_sys_pread(fd, buffer, CHUNK_BYTES, offset);
         if (got > 0) {
             *check = stk_proof_add(*check, buffer, (size_t)got);
         }
@@ -370,6 +341,9 @@ static void finish(const struct fill *fill, enum stk_bypass why)
     } else if (why == STK_BYPASS_BUDGET || why == STK_BYPASS_MEMORY) {
         stk_claim_finish(claim, STK_REFUSED, tier->index,
                          atomic_load(&tier->shared->budget.generation));
+    } else if (why == STK_BYPASS_SPARSE) {
+        stk_claim_finish(claim, STK_REFUSED, tier->index,
+                         stk_claim_sparse_in(fill->cache->run_start_ns));
     } else {
         stk_claim_finish(claim, STK_ABSENT, 0, 0);
     }
@@ -380,7 +354,10 @@ static void run_fill(struct fill *fill, struct stk_outcome *outcome)
 {
     outcome->why = STK_BYPASS_NONE;
     outcome->kind = STK_COUNT_HITS;
-    if (!adopt(fill)) {
+    if (stk_origin_has_holes(&fill->origin, fill->identity)) {
+        outcome->why = STK_BYPASS_SPARSE;
+        outcome->kind = STK_COUNT_OPENS;
+    } else if (!adopt(fill)) {
         outcome->why = reserve_and_write(fill);
         outcome->kind = outcome->why == STK_BYPASS_NONE ? STK_COUNT_FILLS : STK_COUNT_OPENS;
     }
@@ -392,7 +369,7 @@ static void run_fill(struct fill *fill, struct stk_outcome *outcome)
     finish(fill, outcome->why);
     if (outcome->kind == STK_COUNT_FILLS) {
         /* Its pages are in the tier now: memory is not to be spent twice. */
-        stk_sys_fadvise(fill->origin_fd, 0, 0, POSIX_FADV_DONTNEED);
+        stk_sys_fadvise(fill->origin.fd, 0, 0, POSIX_FADV_DONTNEED);
     }
 }
 
@@ -527,7 +504,7 @@ bool stk_cache_fill(struct stk_cache *cache, const struct stk_place *place, int 
     struct fill fill = {.cache = cache,
                         .place = place,
                         .identity = &identity,
-                        .origin_fd = origin_fd,
+                        .origin = {.fd = origin_fd, .dev = identity.dev, .ino = identity.ino},
                         .opened_ns = opened_ns,
                         .entry = entry};
     fill.record = stk_catalogue_record(&cache->catalogue, outcome->record);

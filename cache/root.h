@@ -73,8 +73,8 @@ const struct stk_root *stk_roots_match(const struct stk_roots *roots, const char
 /* The process has another view of the file system from now on: what was resolved is not true of it,
  * and nothing is covered any more. */
 void stk_roots_lose(struct stk_roots *roots);
-/* The resolved root with this name, or NULL; rather the one that is spelled without links. Also of a
- * process that has lost them, whose descriptors stay what they are. */
+/* The resolved root with this name, or NULL; rather the one that is spelled without links. Also of
+ * a process that has lost them, whose descriptors stay what they are. */
 const struct stk_root *stk_roots_by_name(const struct stk_roots *roots, const char *name,
                                          size_t length);
 

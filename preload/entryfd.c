@@ -184,7 +184,7 @@ bool stk_entryfd_identify_path(int dirfd, const char *path, const struct stat *s
 
 /* ---- the origin itself ---- */
 
-static bool have_none(struct stk_origin *origin)
+static bool have_none(struct stk_entry_origin *origin)
 {
     origin->fd = -1;
     return stk_text_copy(origin->name, sizeof origin->name, "/proc/self/fd/none");
@@ -194,7 +194,7 @@ static bool have_none(struct stk_origin *origin)
 static int open_path(const char *path)
 {
     int low = stk_sys_openat(AT_FDCWD, path, O_PATH | O_CLOEXEC, 0);
-    int high = low < 0 ? low : stk_sys_dup_above(low, stk_entry_high_number());
+    int high = low < 0 ? low : stk_entry_dup_high(low);
     if (high < 0) {
         return low;
     }
@@ -204,7 +204,7 @@ static int open_path(const char *path)
 
 /* Opens the origin of an entry, and looks at what was opened, not at what its path leads to. */
 static bool open_origin(struct stk_cache *cache, const char *path, const char *entry,
-                        enum stk_likeness least, struct stk_origin *origin)
+                        enum stk_likeness least, struct stk_entry_origin *origin)
 {
     struct stk_identity found;
     origin->fd = open_path(path);
@@ -229,7 +229,7 @@ static struct stk_cache *cache_of(int fd)
 
 /* Where a descriptor has no name that can be read, nobody knows what it stands for. Better a call
  * that fails than an entry changed. */
-bool stk_entryfd_origin(int fd, struct stk_origin *origin)
+bool stk_entryfd_origin(int fd, struct stk_entry_origin *origin)
 {
     char entry[STK_PATH_BYTES], path[STK_PATH_BYTES];
     uint32_t record;
@@ -252,7 +252,7 @@ int stk_entryfd_open_origin(int fd)
 {
     char entry[STK_PATH_BYTES], path[STK_PATH_BYTES];
     uint32_t record;
-    struct stk_origin origin;
+    struct stk_entry_origin origin;
     struct stk_cache *cache = cache_of(fd);
     if (cache == NULL || !name_of_fd(fd, entry) ||
         !stk_cache_find_entry(cache, entry, path, &record) ||
@@ -265,7 +265,7 @@ int stk_entryfd_open_origin(int fd)
 }
 
 /* Known before the call, since a process may be killed right after it, and after it. */
-static void tell(const struct stk_origin *origin, enum stk_origin_end end)
+static void tell(const struct stk_entry_origin *origin, enum stk_origin_end end)
 {
     struct stat stat;
     struct stk_cache *cache = stk_process_cache_if_ready();
@@ -279,7 +279,7 @@ static void tell(const struct stk_origin *origin, enum stk_origin_end end)
     }
 }
 
-void stk_entryfd_release(const struct stk_origin *origin, enum stk_origin_end end)
+void stk_entryfd_release(const struct stk_entry_origin *origin, enum stk_origin_end end)
 {
     struct stk_guard guard;
     if (origin->fd >= 0) {
@@ -301,7 +301,7 @@ bool stk_entryfd_may_name_fd(const char *path)
 }
 
 /* The same as stk_entryfd_origin, by a name of the descriptor. */
-static bool origin_by_path(const char *path, struct stk_origin *origin)
+static bool origin_by_path(const char *path, struct stk_entry_origin *origin)
 {
     struct stat stat;
     have_none(origin);
@@ -327,7 +327,8 @@ bool stk_entryfd_may_be_meant(const char *path, int flags)
            stk_process_is_on();
 }
 
-const char *stk_entryfd_subject(int dirfd, const char *path, int flags, struct stk_origin *origin)
+const char *stk_entryfd_subject(int dirfd, const char *path, int flags,
+                                struct stk_entry_origin *origin)
 {
     struct stk_guard guard;
     have_none(origin);

@@ -35,7 +35,7 @@ bool stk_entryfd_identify_path(int dirfd, const char *path, const struct stat *s
  * file that is gone, by ENOENT. The kernel would still know the file that was opened; nobody else
  * does.
  */
-struct stk_origin {
+struct stk_entry_origin {
     int fd; /* -1: none */
     char name[32];
 };
@@ -45,10 +45,10 @@ enum stk_origin_end { STK_ORIGIN_ASKED, STK_ORIGIN_CHANGED, STK_ORIGIN_WRITTEN }
 
 /* The origin of the entry open as `fd`; false: it is no entry's. To be released. Inside the guard.
  */
-bool stk_entryfd_origin(int fd, struct stk_origin *origin);
+bool stk_entryfd_origin(int fd, struct stk_entry_origin *origin);
 
 /* Closes it, and has the cache know of what was done. Keeps errno. Nothing to do without one. */
-void stk_entryfd_release(const struct stk_origin *origin, enum stk_origin_end end);
+void stk_entryfd_release(const struct stk_entry_origin *origin, enum stk_origin_end end);
 
 /*
  * Opens that origin for reading, if its path still leads to the version that the entry has; -errno
@@ -68,6 +68,7 @@ bool stk_entryfd_may_be_meant(const char *path, int flags);
  * `flags`), the name of its origin, as above; links have to be followed then. An entry must never
  * be changed; to root its mode is no obstacle. `origin` is to be released in either case.
  */
-const char *stk_entryfd_subject(int dirfd, const char *path, int flags, struct stk_origin *origin);
+const char *stk_entryfd_subject(int dirfd, const char *path, int flags,
+                                struct stk_entry_origin *origin);
 
 #endif

@@ -28,7 +28,7 @@ static int serve_truncate(enum stk_symbol symbol, const char *path, off_t bytes)
 static __attribute__((noinline)) int truncate_fd(enum stk_symbol symbol, const char *path,
                                                  off_t bytes)
 {
-    struct stk_origin origin;
+    struct stk_entry_origin origin;
     const char *subject = stk_entryfd_subject(AT_FDCWD, path, 0, &origin);
     int result = serve_truncate(symbol, subject, bytes);
     stk_entryfd_release(&origin, result == 0 ? STK_ORIGIN_WRITTEN : STK_ORIGIN_ASKED);
@@ -143,7 +143,7 @@ STK_EXPORT(int, renameat2, int from_dir, const char *from, int to_dir, const cha
 /* From a name that may be that of a descriptor we gave out: an entry gets no second name. */
 static __attribute__((noinline)) int link_fd(struct call *call)
 {
-    struct stk_origin origin;
+    struct stk_entry_origin origin;
     int flags = (int)call->flags & AT_EMPTY_PATH;
     flags |= (call->flags & AT_SYMLINK_FOLLOW) != 0 ? 0 : AT_SYMLINK_NOFOLLOW;
     const char *subject = stk_entryfd_subject(call->from_dir, call->from, flags, &origin);

@@ -19,7 +19,7 @@
 #include "preload/next.h"
 #include "preload/process.h"
 
-static bool is_entry(int fd, struct stk_origin *origin)
+static bool is_entry(int fd, struct stk_entry_origin *origin)
 {
     struct stk_guard guard;
     if (!stk_process_is_on() || !stk_guard_enter(&guard)) {
@@ -58,7 +58,7 @@ static bool may_be_entry(int fd)
     }                                                                                              \
     static __attribute__((noinline)) type name##_perhaps PARAMETERS                                \
     {                                                                                              \
-        struct stk_origin origin;                                                                  \
+        struct stk_entry_origin origin;                                                            \
         if (!is_entry(fd, &origin)) {                                                              \
             return name##_next ARGUMENTS;                                                          \
         }                                                                                          \

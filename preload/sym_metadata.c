@@ -31,7 +31,7 @@
     }                                                                                              \
     static __attribute__((noinline)) int name##_perhaps PARAMETERS                                 \
     {                                                                                              \
-        struct stk_origin origin;                                                                  \
+        struct stk_entry_origin origin;                                                            \
         const char *subject = stk_entryfd_subject(DIRFD, path, FLAGS, &origin);                    \
         if (subject != path) {                                                                     \
             path = subject;                                                                        \

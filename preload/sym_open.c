@@ -72,7 +72,7 @@ static int open_for_writing(const struct call *call)
 /* By a name that may be that of a descriptor we gave out. */
 static __attribute__((noinline)) int open_fd_for_writing(const struct call *call)
 {
-    struct stk_origin origin;
+    struct stk_entry_origin origin;
     struct call real = *call;
     int follow = (call->flags & O_NOFOLLOW) != 0 ? AT_SYMLINK_NOFOLLOW : 0;
     real.path = stk_entryfd_subject(call->dirfd, call->path, follow, &origin);

@@ -120,7 +120,7 @@ static __attribute__((noinline)) FILE *fopen_perhaps(const struct call *call)
 }
 
 /* freopen without a path opens what the stream has open once more. */
-static const char *path_of_stream(FILE *stream, struct stk_origin *origin)
+static const char *path_of_stream(FILE *stream, struct stk_entry_origin *origin)
 {
     int saved = errno;
     int fd = fileno(stream);
@@ -132,7 +132,7 @@ static const char *path_of_stream(FILE *stream, struct stk_origin *origin)
 /* By a name that is not covered: it may be that of a descriptor we gave out. */
 static __attribute__((noinline)) FILE *fopen_elsewhere_for_writing(const struct call *call)
 {
-    struct stk_origin origin = {.fd = -1};
+    struct stk_entry_origin origin = {.fd = -1};
     struct call real = *call;
     if (call->path != NULL) {
         real.path = stk_entryfd_subject(AT_FDCWD, call->path, 0, &origin);

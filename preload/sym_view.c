@@ -1,7 +1,8 @@
 /*
  * chroot, unshare and setns: the same paths mean other files afterwards, or (in another user
- * namespace) other rights to them. What the cache has resolved is not true of them, so this process reads the origin from then on; a program that it
- * executes begins anew. Before the cache is set up nothing is resolved, and nothing lost.
+ * namespace) other rights to them. What the cache has resolved is not true of them, so this process
+ * reads the origin from then on; a program that it executes begins anew. Before the cache is set up
+ * nothing is resolved, and nothing lost.
  */
 #include <sched.h>
 #include <stddef.h>

@@ -244,3 +244,37 @@ def test_git_commits_and_checks_out(jobs, world, scratch):
     env = {"GIT_CONFIG_GLOBAL": "/dev/null"}
     ran = jobs.run(["sh", "-c", script, repository], path=world.data, env=env)
     assert ran.stdout == "changed\nchanged\ntwo\none\n"
+
+
+def test_holes(jobs, scratch):
+    """Where data and holes are is told as without: such files are left to their file system."""
+    data = scratch / "data"
+    data.mkdir()
+    for name, spots in (("front", [300_000]), ("behind", [0]), ("between", [0, 300_000])):
+        with open(data / name, "wb") as file:
+            file.truncate(400_000)
+            for spot in spots:
+                file.seek(spot)
+                file.write(b"d" * 50_000)
+    (data / "zeros").write_bytes(bytes(400_000))
+    settle()
+    script = ("import os, sys\n"
+              "def seek(fd, spot, whence):\n"
+              "    try:\n"
+              "        return os.lseek(fd, spot, whence)\n"
+              "    except OSError as error:\n"
+              "        return error.strerror\n"
+              "for name in sys.argv[1:]:\n"
+              "    fd = os.open(name, os.O_RDONLY)\n"
+              "    spots = [seek(fd, 0, os.SEEK_CUR)]\n"
+              "    for spot in range(0, 400_000, 40_000):\n"
+              "        spots += [seek(fd, spot, os.SEEK_DATA), seek(fd, spot, os.SEEK_HOLE)]\n"
+              "    print(os.path.basename(name), spots, os.fstat(fd).st_blocks)\n")
+    files = sorted(data.iterdir())
+    program = [sys.executable, "-c", script, *files, *files]
+    plain = jobs.place.run(program).stdout
+    assert len({line.split(" ", 1)[1] for line in plain.splitlines()}) == 4, plain
+    ran = jobs.run(program, path=data)
+    assert ran.stdout == plain
+    assert (ran.bypassed, ran.fills, ran.hits) == ({"sparse": 6}, 1, 1)
+    assert "files with holes" in ran.stderr

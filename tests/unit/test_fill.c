@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "cache/claim.h"
 #include "cache/drop.h"
+#include "cache/origin.h"
 #include "tests/unit/box.h"
 
 #define MS (STK_NS_PER_S / 1000)
@@ -193,6 +194,18 @@ START_TEST(too_young)
 }
 END_TEST
 
+static void write_dense(const char *name, size_t bytes)
+{
+    static char data[1 << 20];
+    int fd = open(box_origin(name), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    ck_assert_int_ge(fd, 0);
+    for (size_t done = 0; done < bytes; done += sizeof data) {
+        size_t more = bytes - done < sizeof data ? bytes - done : sizeof data;
+        ck_assert_int_eq(pwrite(fd, data, more, (off_t)done), (ssize_t)more);
+    }
+    close(fd);
+}
+
 START_TEST(empty_large_and_databases)
 {
     UNIT_NEEDS_PRIVATE();
@@ -203,7 +216,7 @@ START_TEST(empty_large_and_databases)
     unit_write_text(box_origin("large"), "x");
     ck_assert_int_eq(truncate(box_origin("large"), (1 << 20) + 1), 0);
     assert_bypassed("large", STK_BYPASS_LARGE);
-    ck_assert_int_eq(truncate(box_origin("large"), 1 << 20), 0);
+    write_dense("large", 1 << 20);
     ck_assert(box_fill("large"));
     unit_write(box_origin("database"), "SQLite format 3\0rest", 20);
     assert_bypassed("database", STK_BYPASS_DATABASE);
@@ -220,6 +233,61 @@ START_TEST(empty_large_and_databases)
     name[242] = '\0';
     box_write(name, "x");
     ck_assert(box_fill(name));
+}
+END_TEST
+
+/* 8 KB of data in front of a hole, or behind it. */
+static void write_sparse(const char *name, bool hole_first)
+{
+    char data[8192];
+    memset(data, 'd', sizeof data);
+    int fd = open(box_origin(name), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(ftruncate(fd, 100000), 0);
+    ck_assert_int_eq(pwrite(fd, data, sizeof data, hole_first ? 81920 : 0), sizeof data);
+    close(fd);
+    unit_tick();
+}
+
+/* SEEK_HOLE tells where holes are, and a copy without them takes all of its size. */
+START_TEST(with_holes)
+{
+    UNIT_NEEDS_PRIVATE();
+    box_open();
+    int64_t used = box_used_blocks();
+    write_sparse("front", true);
+    write_sparse("end", false);
+    assert_bypassed("front", STK_BYPASS_SPARSE);
+    assert_bypassed("end", STK_BYPASS_SPARSE);
+    ck_assert_int_eq(box_used_blocks(), used + 2048); /* the catalogue's */
+    /* That needs to be found out but once. */
+    ck_assert_int_eq(box_ask("front"), STK_ANSWER_ORIGIN);
+    ck_assert_int_eq(box.ask.why, STK_BYPASS_SPARSE);
+    box_begin_run();
+    ck_assert_int_eq(box_ask("front"), STK_ANSWER_FILL);
+    assert_bypassed("front", STK_BYPASS_SPARSE);
+    write_dense("front", 100000);
+    box_begin_run();
+    ck_assert(box_open_file("front"));
+}
+END_TEST
+
+/* As compressing file systems do, and such as keep small files elsewhere: few blocks, no hole. */
+START_TEST(few_blocks_without_holes)
+{
+    UNIT_NEEDS_PRIVATE();
+    box_open();
+    struct stk_identity identity = {.size = 100000, .blocks = 8};
+    write_dense("file", 100000);
+    int fd = open(box_origin("file"), O_RDONLY | O_CLOEXEC);
+    struct stat stat = unit_stat(box_origin("file"));
+    identity.dev = stat.st_dev;
+    identity.ino = stat.st_ino;
+    struct stk_origin origin = {.fd = fd, .dev = stat.st_dev, .ino = stat.st_ino};
+    ck_assert_int_eq(lseek(fd, 5, SEEK_SET), 5);
+    ck_assert(!stk_origin_has_holes(&origin, &identity));
+    ck_assert_int_eq(lseek(fd, 0, SEEK_CUR), 5);
+    close(fd);
 }
 END_TEST
 
@@ -589,8 +657,8 @@ START_TEST(published_by_another_meanwhile)
     void *failed;
     box_open();
     box.cache.options.max_file_bytes = 64 << 20;
-    box_write("file", "");
-    ck_assert_int_eq(truncate(box_origin("file"), 32 << 20), 0);
+    write_dense("file", 32 << 20);
+    unit_tick();
     ck_assert(box_fill("file"));
     strcpy(late.entry, box.entry);
     strcpy(late.aside, unit_join(box.cache.tier.home, "aside"));
@@ -768,6 +836,8 @@ Suite *suite_fill(void)
     TCase *bypass = unit_case(suite, "fill_bypass");
     tcase_add_test(bypass, too_young);
     tcase_add_test(bypass, empty_large_and_databases);
+    tcase_add_test(bypass, with_holes);
+    tcase_add_test(bypass, few_blocks_without_holes);
     tcase_add_test(bypass, nothing_is_left_of_a_fill_that_failed);
     tcase_add_test(bypass, length_lies);
     tcase_add_test(bypass, not_a_regular_file);

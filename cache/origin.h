@@ -1,0 +1,31 @@
+/*
+ * The origin of a fill, by the program's own descriptor. Another thread may close whatever numbers
+ * it likes, and the number then belongs to the next file that is opened: so each look compares.
+ * Nothing here moves the descriptor's offset. No heap; safe everywhere.
+ */
+#ifndef STK_CACHE_ORIGIN_H
+#define STK_CACHE_ORIGIN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "cache/identity.h"
+
+struct stk_origin {
+    int fd;
+    uint64_t dev, ino;
+};
+
+/* Reads some bytes, fewer if that is what there is. -EBADF when the number has become another's. */
+ssize_t stk_origin_read(const struct stk_origin *origin, char *buffer, size_t bytes, off_t offset);
+
+/*
+ * Whether the file has holes, as far as its file system tells; true also when that cannot be found
+ * out. Files with as many blocks as their size needs are not asked: holes that are hidden by blocks
+ * for other things are not seen.
+ */
+bool stk_origin_has_holes(const struct stk_origin *origin, const struct stk_identity *identity);
+
+#endif
