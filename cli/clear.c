@@ -1,5 +1,5 @@
-/* `stoker clear [PATH] [--dead]`: removes what is cached: all of it, that of a path, or leftovers.
- */
+/* `stoker clear [--tier DIR] [PATH] [--dead]`: removes what is cached: all of it, that of a path,
+ * or leftovers. */
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -9,6 +9,7 @@
 #include "base/path.h"
 #include "cli/say.h"
 #include "cli/session.h"
+#include "cli/tiers.h"
 #include "cli/tree.h"
 #include "cli/verbs.h"
 
@@ -23,27 +24,29 @@ static void remove_from_root(const char *tier_home, const char *root, void *cont
     removal->files += tree_remove(tier_home, root, removal->path);
 }
 
+static void remove_from_tier(struct stk_tier *tier, void *context)
+{
+    tree_each_root(tier->home, remove_from_root, context);
+}
+
 /* Entries may go at any time: whoever holds one open keeps reading, and the next open fills anew.
  */
-static int clear_path(const char *path)
+static int clear_path(const char *path, const char *tier)
 {
     static struct session session;
-    struct stk_tier tier;
     char *canonical = realpath(path, NULL);
     struct removal removal = {.path = canonical != NULL ? canonical : path, .files = 0};
     if (removal.path[0] != '/') {
         die("clear %s: no such file or directory: name a data set's path", path);
     }
-    bool any = session_look(&session);
-    for (unsigned i = 0; any && i < STK_TIERS; i++) {
-        if (stk_tier_by_index(&session.catalogue, i, &tier)) {
-            tree_each_root(tier.home, remove_from_root, &removal);
-            if (session_count_live(session.home) == 0) {
-                stk_tier_recount(&tier);
-            }
-        }
+    bool known = session_look(&session);
+    const struct tiers tiers = {.catalogue = known ? &session.catalogue : NULL, .only = tier};
+    tiers_each(&tiers, remove_from_tier, &removal);
+    if (removal.files > 0) {
+        printf("removed %" PRIu64 " cached files of %s\n", removal.files, removal.path);
+    } else {
+        printf("nothing is cached of %s\n", removal.path);
     }
-    printf("removed %" PRIu64 " cached files of %s\n", removal.files, removal.path);
     free(canonical);
     return 0;
 }
@@ -54,20 +57,26 @@ static int clear_dead(void)
     return 0;
 }
 
-static int clear_all(void)
+static int clear_all(const char *tier)
 {
-    unsigned live = session_remove_all();
-    if (live > 0) {
-        die("%u runs are using the cache: wait for them, or name a PATH to clear", live);
+    struct session_removal removal = session_remove_all(tier);
+    if (removal.live > 0) {
+        die("%u runs are using the cache: wait for them, or name a PATH to clear", removal.live);
     }
-    printf("removed\n");
+    if (removal.failed > 0) {
+        die_with(1,
+                 "not all could be removed, as files came meanwhile: stop what uses the cache, and "
+                 "clear again");
+    }
+    printf(removal.homes > 0 ? "removed\n" : "nothing is cached\n");
     return 0;
 }
 
 int verb_clear(char **arguments)
 {
+    const char *tier = tiers_option(&arguments);
     if (arguments[0] == NULL) {
-        return clear_all();
+        return clear_all(tier);
     }
     if (arguments[1] != NULL) {
         die("clear takes one PATH or --dead; unexpected: %s", arguments[1]);
@@ -78,5 +87,5 @@ int verb_clear(char **arguments)
     if (arguments[0][0] == '-') {
         die("unknown option %s: see `stoker --help`", arguments[0]);
     }
-    return clear_path(arguments[0]);
+    return clear_path(arguments[0], tier);
 }

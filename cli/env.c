@@ -8,6 +8,7 @@
 #include "cli/library.h"
 #include "cli/request.h"
 #include "cli/say.h"
+#include "cli/tiers.h"
 #include "cli/verbs.h"
 
 /* Prints a value in single quotes, as every shell reads it. */
@@ -53,7 +54,7 @@ static int print_markdown(void)
 int verb_env(char **arguments)
 {
     struct request request;
-    char home[STK_HOME_BYTES];
+    char home[STK_HOME_BYTES], home_of_tier[STK_HOME_BYTES];
     if (arguments[0] != NULL && strcmp(arguments[0], "--markdown") == 0 && arguments[1] == NULL) {
         return print_markdown();
     }
@@ -69,6 +70,9 @@ int verb_env(char **arguments)
     }
     if (stk_home_find(home) != 0) {
         die("no tmpfs has room for the catalogue: free some, or enlarge /dev/shm");
+    }
+    if (request.tier_given && stk_home_path(home_of_tier, request.tier)) {
+        tiers_remember(home_of_tier);
     }
     char *library = library_path(home);
     char *paths = request_paths(&request);

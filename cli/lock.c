@@ -6,22 +6,33 @@
 #include <stdio.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "cache/home.h"
 
 static int open_lock(const char *path, const char *home, int create)
 {
-    int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW;
-    if (create) {
-        int error = stk_home_ensure(home);
-        if (error != 0) {
-            return error;
-        }
-        flags |= O_CREAT;
+    int error = create ? stk_home_ensure(home) : 0;
+    if (error != 0) {
+        return error;
     }
-    int fd = open(path, flags, 0600);
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     return fd >= 0 ? fd : -errno;
+}
+
+/* Whether it could be locked before `give_up_ns`. */
+static int lock_until(int fd, int64_t give_up_ns)
+{
+    const struct timespec pause = {0, 2000000};
+    while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        if ((errno != EWOULDBLOCK && errno != EINTR) || stk_clock_boottime_ns() > give_up_ns) {
+            return 0;
+        }
+        nanosleep(&pause, NULL);
+    }
+    return 1;
 }
 
 /* Whether the file we have locked still is the one of that name. */
@@ -35,6 +46,7 @@ static int is_current(int fd, const char *path)
 int lock_take(const char *home, int create)
 {
     char path[STK_HOME_BYTES + 8];
+    int64_t give_up_ns = stk_clock_boottime_ns() + STK_LOCK_PATIENCE_S * STK_NS_PER_S;
     snprintf(path, sizeof path, "%s/lock", home);
     for (;;) {
         int fd = open_lock(path, home, create);
@@ -44,18 +56,22 @@ int lock_take(const char *home, int create)
         if (fd < 0) {
             continue; /* removed between making and opening */
         }
-        while (flock(fd, LOCK_EX) != 0 && errno == EINTR) {
-        }
-        if (is_current(fd, path)) {
+        int locked = lock_until(fd, give_up_ns);
+        if (locked && is_current(fd, path)) {
             return fd;
         }
         close(fd);
+        if (!locked) {
+            return -EBUSY;
+        }
     }
 }
 
 void lock_release(int fd)
 {
-    close(fd);
+    if (fd >= 0) {
+        close(fd);
+    }
 }
 
 int lock_is_held(const char *path)

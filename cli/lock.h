@@ -2,10 +2,14 @@
 #ifndef STK_CLI_LOCK_H
 #define STK_CLI_LOCK_H
 
-/* Takes HOME/lock, waiting for it; the fd, or -errno. The home may be removed by the holder before
- * us: then it is made anew, if `create`, else -ENOENT. */
+/*
+ * Takes HOME/lock; the fd, or -errno: -ENOENT where there is no such home; -EBUSY when its holder
+ * has kept it for STK_LOCK_PATIENCE_S, e.g. because it is stopped. The home may be removed by the
+ * holder before us: then it is made anew, if `create`.
+ */
+#define STK_LOCK_PATIENCE_S 5
 int lock_take(const char *home, int create);
-/* Lets it go. */
+/* Lets it go; nothing for what is none. */
 void lock_release(int fd);
 /* Whether somebody holds the lock on this file. */
 int lock_is_held(const char *path);

@@ -10,6 +10,7 @@
 #include "base/walk.h"
 #include "cli/say.h"
 #include "cli/session.h"
+#include "cli/tiers.h"
 #include "cli/tree.h"
 #include "cli/verbs.h"
 
@@ -35,7 +36,7 @@ static void print_samples(const char *tier_home)
     }
 }
 
-static void print_tier(const struct stk_tier *tier)
+static void print_known(const struct stk_tier *tier)
 {
     char used[STK_SIZE_TEXT], allowed[STK_SIZE_TEXT];
     const struct stk_budget *budget = &tier->shared->budget;
@@ -43,28 +44,57 @@ static void print_tier(const struct stk_tier *tier)
            size_text(used, (uint64_t)(budget->used_blocks * STK_BLOCK_BYTES)),
            size_text(allowed, (uint64_t)(budget->blocks * STK_BLOCK_BYTES)), budget->used_inodes,
            budget->inodes);
+}
+
+/* One that earlier runs have left on a disk. */
+static void print_left(const struct stk_tier *tier)
+{
+    char used[STK_SIZE_TEXT];
+    int64_t blocks, inodes;
+    stk_tier_count(tier->home, 0, &blocks, &inodes);
+    printf("%s: %s used, %" PRId64 " inodes, by no run now\n", tier->home,
+           size_text(used, (uint64_t)(blocks * STK_BLOCK_BYTES)), inodes);
+}
+
+static void print_tier(struct stk_tier *tier, void *context)
+{
+    if (tier->shared != NULL) {
+        print_known(tier);
+    } else {
+        print_left(tier);
+    }
     tree_each_root(tier->home, print_root, NULL);
     print_samples(tier->home);
+    ++*(unsigned *)context;
+}
+
+static void print_runs(const struct session *session)
+{
+    struct session_live live = session_count_live(session->home);
+    printf("%u live runs", live.runs);
+    if (live.orphans > 0) {
+        printf(" (of %u the stoker was killed, and the job goes on)", live.orphans);
+    }
+    printf("%s\n", session->catalogue.header->kept
+                       ? "; stays when the last ends (stoker clear removes it)"
+                       : "");
 }
 
 int verb_ls(char **arguments)
 {
     static struct session session;
-    struct stk_tier tier;
+    const char *tier = tiers_option(&arguments);
+    unsigned shown = 0;
     if (arguments[0] != NULL) {
-        die("ls takes no arguments; unexpected: %s", arguments[0]);
+        die("ls takes only --tier DIR; unexpected: %s", arguments[0]);
     }
-    if (!session_look(&session)) {
+    bool known = session_look(&session);
+    const struct tiers tiers = {.catalogue = known ? &session.catalogue : NULL, .only = tier};
+    tiers_each(&tiers, print_tier, &shown);
+    if (known) {
+        print_runs(&session);
+    } else if (shown == 0) {
         printf("nothing is cached\n");
-        return 0;
     }
-    for (unsigned i = 0; i < STK_TIERS; i++) {
-        if (stk_tier_by_index(&session.catalogue, i, &tier)) {
-            print_tier(&tier);
-        }
-    }
-    printf("%u live runs%s\n", session_count_live(session.home),
-           session.catalogue.header->kept ? "; stays when the last ends (stoker clear removes it)"
-                                          : "");
     return 0;
 }

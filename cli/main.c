@@ -38,10 +38,12 @@ static const char help[] =
     "  stoker env [--path P]... [--tier DIR[:SIZE]] [--fresh ...]\n"
     "             [--samples DIR[:SIZE]]\n"
     "      prints exports that do the same in a job script: eval \"$(stoker env --path P)\"\n"
-    "  stoker ls\n"
+    "  stoker ls [--tier DIR]\n"
     "      shows what is cached and which runs live\n"
-    "  stoker clear [PATH] [--dead]\n"
-    "      removes the cache, or what it holds of PATH, or what killed runs left\n";
+    "  stoker clear [--tier DIR] [PATH] [--dead]\n"
+    "      removes the cache, or what it holds of PATH, or what killed runs left; with --tier "
+    "only\n"
+    "      from there\n";
 
 static bool is_help(const char *argument)
 {

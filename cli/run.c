@@ -63,6 +63,11 @@ static void set_environment(const struct request *request, const struct session 
     free(preload);
 }
 
+static double seconds_since(int64_t began_ns)
+{
+    return (double)(stk_clock_boottime_ns() - began_ns) / 1e9;
+}
+
 /* Opened before the start, so that a wrong name is an error then, and not after hours. */
 static int open_json(const char *path)
 {
@@ -78,28 +83,54 @@ static int open_json(const char *path)
     return high;
 }
 
+/* Without a cache there are no figures but those of the command itself. */
+static void run_uncached(const struct request *request, struct session *session, int json)
+{
+    static const struct stk_run_counts counts;
+    int64_t began_ns = stk_clock_boottime_ns();
+    if (request->samples_kind == SAMPLES_NAMED) {
+        set(STK_OPTION_SAMPLES, request->samples);
+    }
+    set_python(request);
+    command_start(request->command);
+    int status = command_wait();
+    if (json >= 0) {
+        summary_write_json(json, request, session, &counts, status, seconds_since(began_ns));
+    }
+    command_end_like(status);
+}
+
+static void run_cached(const struct request *request, struct session *session, int json)
+{
+    static struct stk_run_counts counts;
+    summary_announce(request, session);
+    set_environment(request, session);
+    int64_t began_ns = stk_clock_boottime_ns();
+    command_start(request->command);
+    watch_begin(&session->tier, &session->samples);
+    int status = command_wait();
+    session->given_back_bytes = watch_end();
+    double seconds = seconds_since(began_ns);
+    stk_run_read(&session->run, &counts);
+    summary_print(request, session, &counts);
+    if (json >= 0) {
+        summary_write_json(json, request, session, &counts, status, seconds);
+    }
+    session_end(session);
+    command_end_like(status);
+}
+
 int verb_run(char **arguments)
 {
     static struct session session;
-    static struct stk_run_counts counts;
     struct request request;
     request_parse(&request, arguments, true);
     command_check(request.command[0]);
     int json = open_json(request.json);
-    session_begin(&session, &request);
-    summary_announce(&request, &session);
-    set_environment(&request, &session);
-    int64_t began_ns = stk_clock_boottime_ns();
-    command_start(request.command);
-    watch_begin(&session.tier, &session.samples);
-    int status = command_wait();
-    session.given_back_bytes = watch_end();
-    double seconds = (double)(stk_clock_boottime_ns() - began_ns) / 1e9;
-    stk_run_read(&session.run, &counts);
-    summary_print(&request, &session, &counts);
-    if (json >= 0) {
-        summary_write_json(json, &request, &session, &counts, status, seconds);
+    if (session_begin(&session, &request)) {
+        run_cached(&request, &session, json);
+    } else {
+        run_uncached(&request, &session, json);
     }
-    session_end(&session);
-    command_end_like(status);
+    return 0;
 }

@@ -9,14 +9,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/options.h"
 #include "base/path.h"
 #include "base/proc.h"
 #include "base/walk.h"
 #include "cli/lock.h"
 #include "cli/say.h"
+#include "cli/tiers.h"
 
 /* ---- runs that live, and what the dead left ---- */
 
@@ -39,14 +42,55 @@ static void each_run(const char *home, void (*visit)(const char *path, void *con
     }
 }
 
-static void count_if_live(const char *path, void *context)
+/* Whether a process's environment holds this setting. A process of another user cannot be asked. */
+static bool has_setting(const char *pid, const char *setting)
 {
-    *(unsigned *)context += lock_is_held(path) ? 1 : 0;
+    char path[64], *line = NULL;
+    size_t room = 0;
+    bool found = false;
+    snprintf(path, sizeof path, "/proc/%.20s/environ", pid);
+    FILE *environment = fopen(path, "re");
+    while (environment != NULL && !found && getdelim(&line, &room, '\0', environment) > 0) {
+        found = strcmp(line, setting) == 0;
+    }
+    if (environment != NULL) {
+        fclose(environment);
+    }
+    free(line);
+    return found;
 }
 
-unsigned session_count_live(const char *home)
+/* Whether processes of this run go on, which they do when only `stoker run` was killed. */
+static bool has_processes(const char *run)
 {
-    unsigned live = 0;
+    char *setting = must_format("%s=%s", stk_option_table[STK_OPTION_RUN].variable, run);
+    DIR *processes = opendir("/proc");
+    struct dirent *entry;
+    bool found = false;
+    while (processes != NULL && !found && (entry = readdir(processes)) != NULL) {
+        found = entry->d_name[0] >= '1' && entry->d_name[0] <= '9' &&
+                has_setting(entry->d_name, setting);
+    }
+    if (processes != NULL) {
+        closedir(processes);
+    }
+    free(setting);
+    return found;
+}
+
+static void count_if_live(const char *path, void *context)
+{
+    struct session_live *live = context;
+    bool orphaned = !lock_is_held(path);
+    if (!orphaned || has_processes(path)) {
+        live->runs++;
+        live->orphans += orphaned;
+    }
+}
+
+struct session_live session_count_live(const char *home)
+{
+    struct session_live live = {0, 0};
     each_run(home, count_if_live, &live);
     return live;
 }
@@ -73,7 +117,7 @@ static void unlink_run(const char *path)
 
 static void remove_if_dead(const char *path, void *context)
 {
-    if (!lock_is_held(path)) {
+    if (!lock_is_held(path) && !has_processes(path)) {
         unlink_run(path);
         *(bool *)context = true;
     }
@@ -121,19 +165,61 @@ static bool is_removable(const char *tier_home, const char *home)
            stk_home_check(tier_home) == 0;
 }
 
-/* Removes the homes of the tiers in memory (`disks`: and of the others), and the catalogue. */
-static void remove_homes(struct stk_catalogue *catalogue, const char *home, bool disks)
+/* Removes a home with all that is in it. */
+static void remove_home(const char *home, struct session_removal *removal)
 {
-    struct stk_tier tier;
-    atomic_store(&catalogue->header->closed, 1);
-    for (unsigned i = 0; i < STK_TIERS; i++) {
-        bool known = stk_tier_by_index(catalogue, i, &tier);
-        if (known && (tier.shared->memory || disks) && strcmp(tier.home, home) != 0 &&
-            is_removable(tier.home, home)) {
-            stk_walk_remove(tier.home);
-        }
+    struct stat stat_;
+    bool there = lstat(home, &stat_) == 0;
+    int error = there ? stk_walk_remove(home) : 0;
+    removal->failed += error != 0;
+    removal->homes += there && error == 0;
+}
+
+static void die_for_lock(const char *home, int error)
+{
+    if (error == -EBUSY) {
+        die("%s/lock is held by another stoker, which may be stopped: wait for it, or kill it",
+            home);
     }
-    stk_walk_remove(home);
+    die("%s/lock: %s", home, strerror(-error));
+}
+
+/* Whether this is the home in that directory. */
+static bool is_in(const char *directory, const char *home)
+{
+    char named[STK_HOME_BYTES];
+    char *canonical = realpath(directory, NULL);
+    bool same = canonical != NULL && stk_home_path(named, canonical) && strcmp(named, home) == 0;
+    free(canonical);
+    return same;
+}
+
+/* Which tiers go. */
+struct going {
+    const char *home; /* of the catalogue */
+    bool disks;       /* those on disks, too */
+    struct session_removal *removal;
+};
+
+static void remove_tier(struct stk_tier *tier, void *context)
+{
+    const struct going *going = context;
+    bool memory = tier->shared != NULL && tier->shared->memory != 0;
+    if ((memory || going->disks) && strcmp(tier->home, going->home) != 0 &&
+        is_removable(tier->home, going->home)) {
+        remove_home(tier->home, going->removal);
+    }
+}
+
+/* Removes the homes of the tiers in memory, and the catalogue. */
+static void remove_memory(struct stk_catalogue *catalogue, const char *home)
+{
+    struct session_removal removal = {.homes = 0};
+    const struct tiers tiers = {.catalogue = catalogue, .only = NULL};
+    struct going going = {.home = home, .disks = false, .removal = &removal};
+    atomic_store(&catalogue->header->closed, 1);
+    tiers_each(&tiers, remove_tier, &going);
+    remove_home(home, &removal);
 }
 
 /* Under the lock: removes dead runs' files, and everything in memory when nobody uses it. */
@@ -142,12 +228,12 @@ static bool sweep_locked(const char *home)
     static struct stk_catalogue catalogue;
     bool any_dead = false;
     each_run(home, remove_if_dead, &any_dead);
-    if (!any_dead || session_count_live(home) > 0 ||
+    if (!any_dead || session_count_live(home).runs > 0 ||
         stk_catalogue_open(&catalogue, home, false) != 0) {
         return any_dead;
     }
     if (atomic_load(&catalogue.header->kept) == 0) {
-        remove_homes(&catalogue, home, false);
+        remove_memory(&catalogue, home);
     }
     stk_catalogue_close(&catalogue);
     return any_dead;
@@ -161,35 +247,69 @@ bool session_sweep(void)
     }
     int lock = lock_take(home, 0);
     if (lock < 0) {
-        return false;
+        die_for_lock(home, lock);
     }
     bool any = sweep_locked(home);
     lock_release(lock);
     return any;
 }
 
-unsigned session_remove_all(void)
+/* Whether what is to go is in use: by the runs of the catalogue that knows it. */
+static bool is_in_use(const struct tiers *tiers, const char *home)
+{
+    struct stk_tier tier;
+    bool known = tiers->only == NULL || is_in(tiers->only, home);
+    for (unsigned i = 0; !known && tiers->catalogue != NULL && i < STK_TIERS; i++) {
+        known = stk_tier_by_index(tiers->catalogue, i, &tier) && is_in(tiers->only, tier.home);
+    }
+    return known && session_count_live(home).runs > 0;
+}
+
+/* Under the lock, if there is a catalogue; its home is "" if not. */
+static void remove_locked(struct tiers *tiers, const char *home, struct session_removal *removal)
+{
+    struct going going = {.home = home, .disks = true, .removal = removal};
+    char own[STK_HOME_BYTES] = "";
+    if (*home != '\0' && is_in_use(tiers, home)) {
+        removal->live = session_count_live(home).runs;
+        return;
+    }
+    bool all = tiers->only == NULL && *home != '\0';
+    if (all && tiers->catalogue != NULL) {
+        atomic_store(&tiers->catalogue->header->closed, 1);
+    }
+    if (*home == '\0' && stk_home_path(own, "")) {
+        going.home = own; /* for its leaf */
+    }
+    tiers_each(tiers, remove_tier, &going);
+    if (all || (tiers->only != NULL && *home != '\0' && is_in(tiers->only, home))) {
+        remove_home(home, removal);
+    }
+}
+
+struct session_removal session_remove_all(const char *only)
 {
     static struct stk_catalogue catalogue;
+    struct session_removal removal = {.homes = 0};
+    struct tiers tiers = {.catalogue = NULL, .only = only};
     char home[STK_HOME_BYTES];
     if (stk_home_find_existing(home) != 0) {
-        return 0;
+        *home = '\0';
     }
-    int lock = lock_take(home, 0);
-    if (lock < 0) {
-        return 0;
+    int lock = *home != '\0' ? lock_take(home, 0) : -1;
+    if (*home != '\0' && lock < 0) {
+        die_for_lock(home, lock);
     }
-    unsigned live = session_count_live(home);
-    int error = live == 0 ? stk_catalogue_open(&catalogue, home, false) : 0;
-    if (live == 0 && error == 0) {
-        remove_homes(&catalogue, home, true);
+    /* One of another version, or damaged: which tiers it had, nobody knows. */
+    if (*home != '\0' && stk_catalogue_open(&catalogue, home, false) == 0) {
+        tiers.catalogue = &catalogue;
+    }
+    remove_locked(&tiers, home, &removal);
+    if (tiers.catalogue != NULL) {
         stk_catalogue_close(&catalogue);
-    } else if (error == -EPROTO) {
-        stk_walk_remove(
-            home); /* of another version, or damaged: which tiers it had, nobody knows */
     }
     lock_release(lock);
-    return live;
+    return removal;
 }
 
 bool session_look(struct session *session)
@@ -296,7 +416,8 @@ static int settle_budget(struct session *session, const struct request *request,
     return error;
 }
 
-static void attach_tier(struct session *session, const struct request *request, bool alone)
+/* False, and said, where the tier has no room and was nobody's wish. */
+static bool attach_tier(struct session *session, const struct request *request, bool alone)
 {
     int error =
         stk_tier_attach(&session->catalogue, request->tier, request->budget_bytes, &session->tier);
@@ -304,14 +425,24 @@ static void attach_tier(struct session *session, const struct request *request, 
     if (error == 0 || (error == -ENOSPC && session->tier.shared != NULL)) {
         error = settle_budget(session, request, alone);
     }
+    if (error == -ENOSPC && !request->tier_given) {
+        say("%s is full: running uncached; free some space, or name another tier with --tier DIR",
+            request->tier);
+        session->tier = (struct stk_tier){.shared = NULL};
+        return false;
+    }
     if (error != 0) {
         die_for_tier(request, error);
     }
+    if (session->tier.shared->memory == 0) {
+        tiers_remember(session->tier.home);
+    }
+    return true;
 }
 
-static void begin_locked(struct session *session, const struct request *request)
+static bool begin_locked(struct session *session, const struct request *request)
 {
-    bool alone = session_count_live(session->home) == 0;
+    bool alone = session_count_live(session->home).runs == 0;
     int error = stk_home_ensure(session->home);
     if (error == 0) {
         error = stk_home_ensure_room(session->home, "runs");
@@ -324,30 +455,64 @@ static void begin_locked(struct session *session, const struct request *request)
     }
     make_run_file(session); /* before the tier counts what is used */
     make_tally(session);
-    attach_tier(session, request, alone);
+    if (!attach_tier(session, request, alone)) {
+        return false;
+    }
     samples_begin(&session->samples, request, &session->tier, session->tally);
     if (request->keep) {
         atomic_store(&session->catalogue.header->kept, 1);
     }
+    return true;
 }
 
-void session_begin(struct session *session, const struct request *request)
+/* The lock, or -EBUSY, which is said: what it guards goes wrong only beside a run that ends. */
+static int lock_to_begin(const char *home)
+{
+    int lock = lock_take(home, 1);
+    if (lock == -EBUSY) {
+        say("%s/lock is held by another stoker, which may be stopped: going on without it", home);
+    } else if (lock < 0) {
+        die_for_home(home, lock);
+    }
+    return lock;
+}
+
+static bool find_home(struct session *session, const struct request *request)
+{
+    int error = stk_home_find(session->home);
+    if (error == -ENOSPC && !request->tier_given) {
+        say("no tmpfs has room for the catalogue (1 MiB in /dev/shm, XDG_RUNTIME_DIR or /tmp): "
+            "running uncached; free some, or enlarge /dev/shm (docker run --shm-size=1g)");
+        return false;
+    }
+    if (error != 0) {
+        die_for_home(session->home, error);
+    }
+    return true;
+}
+
+bool session_begin(struct session *session, const struct request *request)
 {
     memset(session, 0, sizeof *session);
+    session->run_lock = -1;
     for (;;) {
-        int error = stk_home_find(session->home);
-        int lock = error == 0 ? lock_take(session->home, 1) : error;
-        if (lock < 0) {
-            die_for_home(session->home, lock);
+        if (!find_home(session, request)) {
+            return false;
         }
-        /* The sweep may have removed the home, and the lock with it: then begin again. */
-        sweep_locked(session->home);
-        lock_release(lock);
-        lock = lock_take(session->home, 1);
+        int lock = lock_to_begin(session->home);
         if (lock >= 0) {
-            begin_locked(session, request);
+            /* The sweep may remove the home, and the lock with it: then begin again. */
+            sweep_locked(session->home);
             lock_release(lock);
-            return;
+            lock = lock_take(session->home, 1);
+        }
+        if (lock >= 0 || lock == -EBUSY) {
+            bool begun = begin_locked(session, request);
+            lock_release(lock);
+            if (!begun) {
+                session_end(session);
+            }
+            return begun;
         }
     }
 }
@@ -357,15 +522,14 @@ void session_begin(struct session *session, const struct request *request)
 void session_end(struct session *session)
 {
     int lock = lock_take(session->home, 0);
-    if (lock < 0) {
-        return; /* the home is gone: somebody removed it */
+    if (session->run_lock >= 0) {
+        unlink_run(session->run.path);
+        close(session->run_lock);
     }
-    unlink_run(session->run.path);
-    close(session->run_lock);
-    if (session_count_live(session->home) == 0 &&
+    if (lock >= 0 && session_count_live(session->home).runs == 0 &&
         atomic_load(&session->catalogue.header->kept) == 0 &&
         stk_catalogue_is_current(&session->catalogue)) {
-        remove_homes(&session->catalogue, session->home, false);
+        remove_memory(&session->catalogue, session->home);
     }
     lock_release(lock);
 }

@@ -27,9 +27,12 @@ struct session {
     uint64_t given_back_bytes; /* of entries, while memory was short */
 };
 
-/* Begins a run: removes what dead runs left, attaches catalogue and tier, makes the run's file.
- * What goes wrong ends in one line and status 2. */
-void session_begin(struct session *session, const struct request *request);
+/*
+ * Begins a run: removes what dead runs left, attaches catalogue and tier, makes the run's file.
+ * What goes wrong ends in one line and status 2; but false, and a line, where there is no room in a
+ * place that the user has not named: the command then runs uncached.
+ */
+bool session_begin(struct session *session, const struct request *request);
 /* Ends it. If it was the last one and nothing is to be kept, what lies in memory is removed. */
 void session_end(struct session *session);
 
@@ -37,10 +40,21 @@ void session_end(struct session *session);
 bool session_look(struct session *session);
 /* Removes the leftovers of dead runs; true if there were any. */
 bool session_sweep(void);
-/* Removes everything in memory and in the tiers that the catalogue knows, unless runs live. Returns
- * the number of live runs (nothing is removed then). */
-unsigned session_remove_all(void);
-/* The number of runs that live. */
-unsigned session_count_live(const char *home);
+
+/* What removing came to. */
+struct session_removal {
+    unsigned live;   /* runs that use it: nothing is removed then */
+    unsigned homes;  /* that are gone */
+    unsigned failed; /* that could not be removed whole */
+};
+/* Removes everything in memory and in the tiers that are known, or the tier in directory `only`,
+ * unless runs live. */
+struct session_removal session_remove_all(const char *only);
+
+/* The runs that live; and those of them whose `stoker run` was killed, while their job goes on. */
+struct session_live {
+    unsigned runs, orphans;
+};
+struct session_live session_count_live(const char *home);
 
 #endif

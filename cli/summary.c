@@ -303,7 +303,9 @@ static void write_epochs(FILE *out, const struct stk_run_counts *counts)
 
 static void write_tier(FILE *out, const struct session *session)
 {
-    const struct stk_budget *budget = &session->tier.shared->budget;
+    static const struct stk_budget none;
+    const struct stk_budget *budget =
+        session->tier.shared != NULL ? &session->tier.shared->budget : &none;
     fprintf(out, "  \"tier\": {\"path\": ");
     json_string(out, session->tier.home);
     fprintf(out,

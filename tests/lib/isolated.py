@@ -13,7 +13,8 @@ import os
 import subprocess
 
 SHM_SIZE = "256m"
-CLEAN = {"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "LANG": "C", "HOME": "/nonexistent"}
+CLEAN = {"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "LANG": "C", "HOME": "/nonexistent",
+         "XDG_STATE_HOME": "/dev/null"}  # nothing is remembered from test to test
 
 
 class Isolated:

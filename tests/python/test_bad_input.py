@@ -88,6 +88,8 @@ def test_wrong_verbs(refused, data):
     refused(["/x", "/y"], "unexpected", verb="clear")
     refused(["--alive"], "--alive", "--help", verb="clear")
     refused(["x"], "unexpected", verb="ls")
+    refused(["--tier"], "--tier needs a directory", verb="ls")
+    refused(["--tier", "/no/such/tier"], "No such file", "is there", verb="clear")
     refused([f"--path={data}", "x"], "unexpected", verb="env")
     refused([f"--path={data}", "--keep"], "--keep", verb="env")
     refused([f"--path={data}", "--json=x"], "--json", verb="env")
@@ -266,5 +268,30 @@ def test_a_tier_without_inodes(refused, data, place, scratch):
 def test_a_full_shared_memory(refused, data, place, scratch):
     place.run(["mount", "-t", "tmpfs", "-o", "size=4m", "small", "/dev/shm"])
     place.run(["sh", "-c", "cat /dev/zero >/dev/shm/zeroes; true"])
-    refused([f"--path={data}"], "no tmpfs has room", "free")
     refused([f"--path={data}", f"--tier={scratch}"], "no tmpfs has room", "free")
+
+
+def check_uncached(jobs, data, *words):
+    """The command runs, nothing of ours in it, and one line says why and what to do."""
+    ran = jobs.run(["sh", "-c", 'cat "$0"/* | wc -c; echo "$LD_PRELOAD"; exit 7', data], path=data,
+                   check=False)
+    assert (ran.status, ran.stdout) == (7, "2000\n\n"), ran.stderr
+    assert re.fullmatch(r"stoker: [^\n]*running uncached[^\n]*\n", ran.stderr), ran.stderr
+    for word in words:
+        assert word in ran.stderr
+    assert (ran.opens, ran.hits, ran.tier["used_bytes"]) == (0, 0, 0)
+    assert ran.json["status"] == 7
+
+
+def test_a_full_shared_memory_that_nobody_named(jobs, data, place):
+    place.run(["mount", "-t", "tmpfs", "-o", "size=400m", "small", "/dev/shm"])
+    place.run(["sh", "-c", "cat /dev/zero >/dev/shm/zeroes; true"])
+    check_uncached(jobs, data, "no tmpfs has room", "free")
+
+
+def test_a_full_tier_that_nobody_named(jobs, data, place):
+    """Room for a catalogue, and for nothing else."""
+    place.run(["mount", "-t", "tmpfs", "-o", "size=400m", "small", "/dev/shm"])
+    place.run(["sh", "-c", "head -c $((400 * 1024 - 1200))k /dev/zero >/dev/shm/zeroes"])
+    check_uncached(jobs, data, "/dev/shm is full", "--tier DIR")
+    assert os.listdir(place.path("/dev/shm")) == ["zeroes"]

@@ -150,6 +150,41 @@ def test_what_a_killed_run_left_beside_a_live_one(jobs, data, home):
     assert "10 opens of 5 files, 50.0% from the cache" in err
 
 
+def test_the_job_of_a_killed_stoker_still_counts(jobs, data, home):
+    """Its cache stays until it has ended, too."""
+    script = 'cat "$0"/* >/dev/null; echo ready; read line; cat "$0"/* >/dev/null; echo $?'
+    line = jobs.command_line(["sh", "-c", script, data], path=data)
+    with jobs.started(line) as process:
+        assert read_line(process) == "ready"
+        process.kill()
+        process.wait(20)
+        assert "1 live runs (of 1 the stoker was killed, and the job goes on)" in \
+            jobs.stoker("ls").stdout
+        assert jobs.stoker("clear", "--dead").stdout == "no dead runs\n"
+        assert jobs.stoker("clear").returncode == 2
+        assert jobs.run(reading(files(data), 1), path=data).hits == 5
+        assert os.path.exists(f"{home}/catalogue")
+        process.stdin.write("go\n")
+        process.stdin.close()
+        assert process.stdout.read() == "0\n"
+        process.stdin = None
+    assert jobs.stoker("clear", "--dead").stdout == "removed what dead runs left\n"
+    assert not os.path.exists(home)
+
+
+def test_a_stopped_holder_of_the_lock_holds_up_nobody(jobs, data, home):
+    """Whoever is stopped while a run begins or ends: others begin without its lock."""
+    jobs.run(reading(files(data), 1), path=data, flags=["--keep"])
+    with jobs.started(["flock", f"/dev/shm/{HOME}/lock", "sh", "-c", "echo held; read x"]) as holder:
+        assert read_line(holder) == "held"
+        ran = jobs.run(reading(files(data), 1), path=data)
+        assert ran.hits == 5
+        assert "going on without it" in ran.stderr
+        done = jobs.stoker("clear")
+        assert done.returncode == 2 and "held by another stoker" in done.stderr
+    assert jobs.stoker("clear").stdout == "removed\n"
+
+
 def test_a_kept_cache_outlives_a_killed_run(jobs, data, home):
     jobs.run(reading(files(data), 1), path=data, flags=["--keep"])
     kill_run(jobs, data)

@@ -1,5 +1,6 @@
 """env, ls, clear, and what may be covered; the library wherever it lies."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -92,7 +93,7 @@ def test_clear_of_a_path(jobs, origin, data):
     command = reading(files(data) + files(other), 1)
     jobs.run(command, path=both, flags=["--keep"])
     assert jobs.stoker("clear", data).stdout == f"removed 3 cached files of {data}\n"
-    assert jobs.stoker("clear", data).stdout == f"removed 0 cached files of {data}\n"
+    assert jobs.stoker("clear", data).stdout == f"nothing is cached of {data}\n"
     assert str(other) in jobs.stoker("ls").stdout
     ran = jobs.run(command, path=both, flags=["--keep"])
     assert (ran.hits, ran.fills) == (3, 3)
@@ -125,8 +126,84 @@ def test_clear_of_a_path_that_is_gone(jobs, origin, data):
 
 
 def test_clear_of_nothing(jobs):
-    assert jobs.stoker("clear").returncode == 0
-    assert jobs.stoker("clear", "/no/such").stdout == "removed 0 cached files of /no/such\n"
+    done = jobs.stoker("clear")
+    assert (done.returncode, done.stdout) == (0, "nothing is cached\n")
+    assert jobs.stoker("clear", "/no/such").stdout == "nothing is cached of /no/such\n"
+
+
+def test_clear_after_the_environment_alone(jobs, data, place):
+    """Nobody has made a lock there."""
+    assert jobs.preloaded(reading(files(data), 2), data).stderr == ""
+    assert "3 files" in jobs.stoker("ls").stdout
+    assert jobs.stoker("clear").stdout == "removed\n"
+    assert os.listdir(place.path("/dev/shm")) == []
+    assert jobs.stoker("clear").stdout == "nothing is cached\n"
+
+
+@pytest.fixture
+def state(scratch):
+    """The environment by which the command remembers in a directory of the test's."""
+    return {"XDG_STATE_HOME": str(scratch / "state/of the/user")}
+
+
+def test_a_disk_tier_is_remembered_when_its_catalogue_is_gone(jobs, data, scratch, place, state):
+    (scratch / "disk").mkdir()
+    home = scratch / "disk" / HOME
+    jobs.run(reading(files(data), 1), path=data, tier=scratch / "disk", env=state)
+    assert os.listdir(place.path("/dev/shm")) == []
+    said = jobs.stoker("ls", env=state).stdout
+    assert said.startswith(f"{home}: ") and f" 3 files     5.9 KiB  {data}\n" in said
+    assert jobs.stoker("clear", data / "file0001", env=state).stdout == \
+        f"removed 1 cached files of {data}/file0001\n"
+    assert jobs.stoker("clear", env=state).stdout == "removed\n"
+    assert not home.exists()
+    assert jobs.stoker("ls", env=state).stdout == "nothing is cached\n"
+    assert jobs.stoker("clear", env=state).stdout == "nothing is cached\n"
+
+
+def test_a_disk_tier_of_the_environment_is_remembered(jobs, data, scratch, state):
+    (scratch / "disk").mkdir()
+    script = 'eval "$("$0" env --path "$1" --tier "$2")"; cat "$1"/* >/dev/null'
+    jobs.place.run(["sh", "-c", script, jobs.build / "stoker", data, scratch / "disk"],
+                   env={"STOKER_MIN_AGE": "0.05", **state})
+    jobs.place.run(["rm", "-r", f"/dev/shm/{HOME}"])
+    assert "3 files" in jobs.stoker("ls", env=state).stdout
+    assert jobs.stoker("clear", env=state).stdout == "removed\n"
+    assert not (scratch / "disk" / HOME).exists()
+
+
+def test_ls_and_clear_of_a_named_tier(jobs, data, scratch, state):
+    for name in ("one", "two"):
+        (scratch / name).mkdir()
+        jobs.run(reading(files(data), 1), path=data, tier=scratch / name, env=state)
+    said = jobs.stoker("ls", "--tier", scratch / "one").stdout
+    assert f"{scratch}/one/{HOME}: " in said and "3 files" in said and "two" not in said
+    assert jobs.stoker("clear", f"--tier={scratch}/one", data).stdout == \
+        f"removed 3 cached files of {data}\n"
+    assert jobs.stoker("clear", f"--tier={scratch}/one").stdout == "removed\n"
+    assert not (scratch / "one" / HOME).exists() and (scratch / "two" / HOME).exists()
+    assert jobs.stoker("clear", f"--tier={scratch}/one").stdout == "nothing is cached\n"
+
+
+def test_clear_of_a_named_tier_leaves_the_others(jobs, data, scratch, place):
+    """Also while a run uses another; not while one uses it."""
+    (scratch / "disk").mkdir()
+    jobs.run(reading(files(data), 1), path=data, tier=scratch / "disk")
+    inner = f'"{jobs.build}/stoker" clear --tier'
+    script = f'cat "$0"/* >/dev/null; {inner} "$1"; {inner} /dev/shm; exit 0'
+    ran = jobs.run(["sh", "-c", script, data, scratch / "disk"], path=data)
+    assert ran.stdout == "removed\n" and "1 runs are using the cache" in ran.stderr
+
+
+def test_a_list_of_tiers_that_somebody_spoiled(jobs, scratch, state):
+    """Nothing but a home of this user's is ever removed."""
+    precious = scratch / "precious"
+    precious.mkdir()
+    listed = scratch / "state/of the/user/stoker/tiers"
+    listed.parent.mkdir(parents=True)
+    listed.write_text(f"{precious}\n\n/\nrelative/{HOME}\n{precious}/{HOME}\n" + "x" * 5000)
+    assert jobs.stoker("clear", env=state).stdout == "nothing is cached\n"
+    assert precious.exists()
 
 
 def test_clear_removes_nothing_that_was_never_a_tier(jobs, data, scratch):

@@ -1,0 +1,199 @@
+/* Where caches lie that outlive their catalogue. See cli/tiers.h. */
+#include "cli/tiers.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/path.h"
+#include "cli/say.h"
+
+#define MOST_TIERS 64
+
+/* ---- the list ---- */
+
+/* The directory that states are kept in, which is there or made; NULL: none. The caller frees. */
+static char *state_directory(void)
+{
+    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+    struct stat stat_;
+    if (state != NULL && state[0] == '/') {
+        return must_format("%s/stoker", state);
+    }
+    bool none = home == NULL || home[0] != '/' || strcmp(home, "/nonexistent") == 0; /* Debian's */
+    bool usable = !none && stat(home, &stat_) == 0;
+    return usable ? must_format("%s/.local/state/stoker", home) : NULL;
+}
+
+static char *list_path(void)
+{
+    char *directory = state_directory();
+    char *path = directory != NULL ? must_format("%s/tiers", directory) : NULL;
+    free(directory);
+    return path;
+}
+
+/* Makes the directories above a file that are missing. */
+static void make_parents(const char *path)
+{
+    char *copy = must_copy(path);
+    for (char *slash = strchr(copy + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        mkdir(copy, 0700);
+        *slash = '/';
+    }
+    free(copy);
+}
+
+/* The homes that are remembered and still there. */
+struct list {
+    unsigned count;
+    char homes[MOST_TIERS][STK_HOME_BYTES];
+};
+
+static bool is_listed(const struct list *list, const char *home)
+{
+    for (unsigned i = 0; i < list->count; i++) {
+        if (strcmp(list->homes[i], home) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void add(struct list *list, const char *home)
+{
+    if (list->count < MOST_TIERS && !is_listed(list, home) && strlen(home) < STK_HOME_BYTES &&
+        stk_home_check(home) == 0) {
+        strcpy(list->homes[list->count++], home);
+    }
+}
+
+/* A line may be cut, or of anybody's making: what is no home of this user's is passed over. */
+static void read_list(struct list *list)
+{
+    char line[STK_HOME_BYTES + 2], own[STK_HOME_BYTES];
+    char *path = list_path();
+    FILE *file = path != NULL ? fopen(path, "re") : NULL;
+    list->count = 0;
+    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+        line[strcspn(line, "\n")] = '\0';
+        if (line[0] == '/' && stk_home_path(own, "") &&
+            strcmp(stk_path_leaf(line), stk_path_leaf(own)) == 0) {
+            add(list, line);
+        }
+    }
+    if (file != NULL) {
+        fclose(file);
+    }
+    free(path);
+}
+
+static void write_list(const char *path, const struct list *list)
+{
+    char *aside = must_format("%s.%d", path, getpid());
+    make_parents(path);
+    FILE *file = fopen(aside, "we");
+    for (unsigned i = 0; file != NULL && i < list->count; i++) {
+        fprintf(file, "%s\n", list->homes[i]);
+    }
+    if (file != NULL && (fclose(file) != 0 || rename(aside, path) != 0)) {
+        unlink(aside);
+    }
+    free(aside);
+}
+
+void tiers_remember(const char *home)
+{
+    static struct list list;
+    char *path = list_path();
+    read_list(&list);
+    if (path != NULL && strchr(home, '\n') == NULL && strlen(home) < STK_HOME_BYTES &&
+        !is_listed(&list, home)) {
+        if (list.count == MOST_TIERS) {
+            memmove(list.homes[0], list.homes[1], sizeof list.homes - sizeof list.homes[0]);
+            list.count--;
+        }
+        strcpy(list.homes[list.count++], home); /* it may have to be made yet */
+        write_list(path, &list);
+    }
+    free(path);
+}
+
+/* ---- walking ---- */
+
+/* The tier with this home, as the catalogue knows it or not. */
+static void find(const struct tiers *tiers, const char *home, struct stk_tier *out)
+{
+    *out = (struct stk_tier){.shared = NULL};
+    for (unsigned i = 0; tiers->catalogue != NULL && i < STK_TIERS; i++) {
+        struct stk_tier known = {.shared = NULL};
+        if (stk_tier_by_index(tiers->catalogue, i, &known) && strcmp(known.home, home) == 0) {
+            *out = known;
+        }
+    }
+    snprintf(out->home, sizeof out->home, "%s", home);
+}
+
+static void add_known(const struct tiers *tiers, struct list *list)
+{
+    for (unsigned i = 0; tiers->catalogue != NULL && i < STK_TIERS; i++) {
+        struct stk_tier tier;
+        if (stk_tier_by_index(tiers->catalogue, i, &tier)) {
+            add(list, tier.home);
+        }
+    }
+}
+
+static void add_named(const char *directory, struct list *list)
+{
+    char home[STK_HOME_BYTES];
+    char *canonical = realpath(directory, NULL);
+    if (canonical == NULL) {
+        die("--tier %s: %s: name a directory that is there", directory, strerror(errno));
+    }
+    if (stk_home_path(home, canonical)) {
+        add(list, home);
+    }
+    free(canonical);
+}
+
+void tiers_each(const struct tiers *tiers, void (*visit)(struct stk_tier *tier, void *context),
+                void *context)
+{
+    static struct list list, remembered;
+    struct stk_tier tier;
+    list.count = 0;
+    if (tiers->only != NULL) {
+        add_named(tiers->only, &list);
+    } else {
+        add_known(tiers, &list);
+        read_list(&remembered);
+        for (unsigned i = 0; i < remembered.count; i++) {
+            add(&list, remembered.homes[i]);
+        }
+    }
+    for (unsigned i = 0; i < list.count; i++) {
+        find(tiers, list.homes[i], &tier);
+        visit(&tier, context);
+    }
+}
+
+const char *tiers_option(char ***arguments)
+{
+    const char *first = **arguments;
+    if (first == NULL || strncmp(first, "--tier", 6) != 0 ||
+        (first[6] != '\0' && first[6] != '=')) {
+        return NULL;
+    }
+    const char *value = first[6] == '=' ? first + 7 : (*arguments)[1];
+    if (value == NULL || *value == '\0') {
+        die("--tier needs a directory: see `stoker --help`");
+    }
+    *arguments += first[6] == '=' ? 1 : 2;
+    return value;
+}
