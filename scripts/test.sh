@@ -62,6 +62,7 @@ test-libfuzzer
 test-preload
 test-python
 test-stress test-kills
+test-chaos-slice
 test-samples
 test-paths
 test-versions

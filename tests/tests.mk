@@ -123,7 +123,7 @@ test-fuzz: ## torn, random and foreign files and text for what reads them
 	@$(MAKE) --no-print-directory SAN=address,undefined run-fuzz
 
 # By hand. With clang its libFuzzer looks for new ways, and keeps what it found for the next time.
-SECONDS ?= 600
+FUZZ_S = $(or $(SECONDS),600)
 CLANG_FUZZER := $(wildcard $(shell clang -print-resource-dir 2>/dev/null)/lib/linux/libclang_rt.fuzzer-*)
 FUZZ_BY_HAND := $(if $(CLANG_FUZZER),CC=clang SAN=fuzzer-no-link$(comma)address$(comma)undefined,\
 	SAN=address$(comma)undefined)
@@ -146,8 +146,8 @@ endif
 
 fuzz-by-hand: $(B)/tests/fuzz-$(T)
 	@mkdir -p build/fuzz/$(T)
-	@$(if $(LIBFUZZER),$< -max_total_time=$(SECONDS) -timeout=60 -artifact_prefix=build/fuzz/ \
-		build/fuzz/$(T) $(wildcard tests/fuzz/corpus/$(T)),$< --seconds $(SECONDS) --seed $$(date +%s))
+	@$(if $(LIBFUZZER),$< -max_total_time=$(FUZZ_S) -timeout=60 -artifact_prefix=build/fuzz/ \
+		build/fuzz/$(T) $(wildcard tests/fuzz/corpus/$(T)),$< --seconds $(FUZZ_S) --seed $$(date +%s))
 
 # ---- tests/python: the command, and whole jobs on a slow origin ----
 
@@ -235,6 +235,27 @@ $(B)/tests/kills/accounts: tests/kills/accounts.c $(call objects,$(BASE) $(CACHE
 test-kills: all $(B)/slowfs $(KILLS_PROGRAMS) ## tests in which processes are killed while they fill
 	@STOKER_BUILD=$(B) $(PYTHON) -m pytest -q --tb=short tests/kills $(if $(T),-k '$(T)')
 
+# ---- tests/chaos: everything goes wrong at the same time ----
+
+CHAOS_PROGRAMS := $(B)/tests/chaos/player $(B)/tests/kills/accounts
+CHAOS_S = $(or $(SECONDS),1800)
+SEED ?=
+
+$(B)/tests/chaos/player: $(wildcard tests/chaos/*.c) $(wildcard tests/chaos/*.h)
+	@mkdir -p $(@D)
+	$(if $(V),,@echo "  LINK  $@")
+	$(Q)$(PRELOAD_CC) $(filter %.c,$^) -o $@
+
+# The chaos says 77 where it cannot be made.
+.PHONY: test-chaos test-chaos-slice
+test-chaos: all $(B)/slowfs $(CHAOS_PROGRAMS) ## half an hour in which everything goes wrong: SECONDS=1800 SEED=N
+	@$(PYTHON) -B tests/chaos/chaos.py --build $(B) --seconds $(CHAOS_S) $(if $(SEED),--seed $(SEED)) || \
+		[ $$? = 77 ]
+
+# What `make test` runs of it: two minutes.
+test-chaos-slice:
+	@$(MAKE) --no-print-directory test-chaos SECONDS=120
+
 # ---- tests/samples: the sample store among processes, and in runs ----
 
 .PHONY: test-samples
@@ -297,4 +318,4 @@ test-slowfs: $(B)/slowfs ## tests of the test file system itself
 
 .PHONY: test-programs
 test-programs: all $(B)/slowfs $(B)/tests/unit $(B)/tests/hammer $(PRELOAD_PROGRAMS) \
-	$(FAULTS_PROGRAMS) $(CPYTHON_PROGRAMS) $(KILLS_PROGRAMS) $(NEIGHBOURS_PROGRAMS)
+	$(FAULTS_PROGRAMS) $(CPYTHON_PROGRAMS) $(KILLS_PROGRAMS) $(NEIGHBOURS_PROGRAMS) $(CHAOS_PROGRAMS)

@@ -178,6 +178,7 @@ static void prepare(struct slow_options *options)
     options->source = resolve(options->source);
     options->mountpoint = resolve(options->mountpoint);
     slow_timeouts = (struct slow_timeouts){options->attr_timeout, options->entry_timeout};
+    slow_direct_io = options->direct_io;
     raise_descriptor_limit();
     umask(0);
     /* Sleeps are rounded up by 50 us otherwise; threads inherit it. */

@@ -5,11 +5,15 @@
 #ifndef SLOWFS_OPS_H
 #define SLOWFS_OPS_H
 
+#include <stdbool.h>
+
 #include "control.h"
 #include "inodes.h"
 
 /* lookup, forget, getattr, setattr, readlink, statfs, extended attributes */
 void slow_ops_add_attributes(struct fuse_lowlevel_ops *ops);
+/* Set before the first request: whether files are read past the kernel's cache. */
+extern bool slow_direct_io;
 /* open, create, read, write, release and what else works on an open file */
 void slow_ops_add_data(struct fuse_lowlevel_ops *ops);
 /* opendir, readdir */

@@ -7,6 +7,8 @@
 #include "faults.h"
 #include "ops.h"
 
+bool slow_direct_io;
+
 /* The kernel has resolved links already, and its O_DIRECT does not align our buffers. */
 static int source_flags(int flags)
 {
@@ -31,6 +33,7 @@ static void do_open(fuse_req_t request, fuse_ino_t node, struct fuse_file_info *
         return;
     }
     info->fh = (uint64_t)fd;
+    info->direct_io = slow_direct_io;
     /* An interrupted open has no release to close it. */
     if (fuse_reply_open(request, info) == -ENOENT) {
         close(fd);
@@ -66,6 +69,7 @@ static void do_create(fuse_req_t request, fuse_ino_t parent, const char *name, m
         return;
     }
     info->fh = (uint64_t)fd;
+    info->direct_io = slow_direct_io;
     if (fuse_reply_create(request, &entry, info) == -ENOENT) {
         close(fd);
     }

@@ -18,6 +18,7 @@ static const char usage[] =
     "  --threads N          requests at once (128)\n"
     "  --readonly           refuse to change SOURCE\n"
     "  --allow-other        let other users in, too\n"
+    "  --direct-io          past the kernel's cache: a short read is the program's short read\n"
     "  --exit-with-stdin    unmount and exit when standard input ends\n"
     "  --daemon             go to the background once mounted\n"
     "  --list-counters      print the names of the counters, in order, and exit\n"
@@ -32,6 +33,7 @@ enum option_key {
     KEY_THREADS,
     KEY_READONLY,
     KEY_ALLOW_OTHER,
+    KEY_DIRECT_IO,
     KEY_EXIT_WITH_STDIN,
     KEY_DAEMON,
     KEY_LIST_COUNTERS,
@@ -46,6 +48,7 @@ static const struct option long_options[] = {
     {"threads", required_argument, NULL, KEY_THREADS},
     {"readonly", no_argument, NULL, KEY_READONLY},
     {"allow-other", no_argument, NULL, KEY_ALLOW_OTHER},
+    {"direct-io", no_argument, NULL, KEY_DIRECT_IO},
     {"exit-with-stdin", no_argument, NULL, KEY_EXIT_WITH_STDIN},
     {"daemon", no_argument, NULL, KEY_DAEMON},
     {"list-counters", no_argument, NULL, KEY_LIST_COUNTERS},
@@ -102,6 +105,9 @@ static void take_option(int key, struct slow_options *options)
         break;
     case KEY_ALLOW_OTHER:
         options->allow_other = true;
+        break;
+    case KEY_DIRECT_IO:
+        options->direct_io = true;
         break;
     case KEY_EXIT_WITH_STDIN:
         options->exit_with_stdin = true;

@@ -11,7 +11,7 @@ struct slow_options {
     uint64_t latency_ns;
     double attr_timeout, entry_timeout; /* seconds */
     unsigned threads;
-    bool daemon, readonly, allow_other, exit_with_stdin;
+    bool daemon, readonly, allow_other, direct_io, exit_with_stdin;
 };
 
 /* Reads the command line. On a mistake, or when only help was asked for, it prints and exits:

@@ -341,6 +341,12 @@ class Ended(Case):
             file.seek(250000)
             self.assertEqual(errno_of(file.read, 4096), errno.EIO)
 
+    def test_short_reads_are_the_program_s_past_the_kernel_s_cache(self):
+        write(self.in_source("a"), bytes(3000))
+        fs = self.mount(direct_io=True)
+        with open(os.path.join(fs.mountpoint, "a"), "rb", 0) as file, fs.faults(read_most=1000):
+            self.assertEqual([len(file.read(4096)) for _ in range(4)], [1000, 1000, 1000, 0])
+
     def test_a_source_that_is_not_there(self):
         with self.assertRaisesRegex(slowfs.SlowFSError, "No such file"):
             slowfs.SlowFS(self.in_source("missing")).__enter__()

@@ -1,0 +1,30 @@
+/*
+ * What a version of a file holds. Each byte follows from the version's stamp and its own offset,
+ * and every block begins with the stamp: so any range that holds the beginning of a block says
+ * which version it is of, and whether it is that version's in every byte. Versions of one stamp are
+ * a beginning of each other: a file that was truncated, or appended to.
+ */
+#ifndef STK_TESTS_CHAOS_CONTENT_H
+#define STK_TESTS_CHAOS_CONTENT_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define CONTENT_BLOCK_BYTES 256
+#define CONTENT_MOST_BYTES  (1 << 20)
+
+/* What bytes may turn out to be, beside a stamp. Stamps are larger. */
+#define CONTENT_TORN   0 /* of no single version */
+#define CONTENT_SILENT 1 /* too few to tell */
+
+/* Writes `length` bytes, those from offset `at` (a multiple of 8) on; up to 7 bytes more. */
+void content_make(uint64_t stamp, size_t at, char *out, size_t length);
+
+/* The stamp that all of these bytes are of, which begin at offset `at`; or TORN or SILENT. */
+uint64_t content_judge(const char *bytes, size_t length, size_t at);
+
+/* Says in words what torn bytes are: which stamps or zeros, from where to where. */
+void content_explain(const char *bytes, size_t length, size_t at, char *out, size_t out_bytes);
+
+#endif
