@@ -14,6 +14,8 @@
  * so long each open asks. */
 #define WRITER_NS (24 * 3600 * STK_NS_PER_S)
 
+#define START_SLACK_NS (STK_NS_PER_S / 50)
+
 /* ---- believing ---- */
 
 static struct stk_changes changes_of_file(struct stk_cache *cache, const struct stk_record *record)
@@ -45,6 +47,13 @@ static bool is_in_run(const struct stk_cache *cache, int64_t ns)
     return ns != 0 && ns >= cache->run_start_ns;
 }
 
+/* The run's start may be rounded up, by a tick of the kernel's clock: what was opened for writing
+ * in its first moments counts as well. */
+static bool is_written_in_run(const struct stk_cache *cache, int64_t written_ns)
+{
+    return written_ns != 0 && is_in_run(cache, written_ns + START_SLACK_NS);
+}
+
 /* Whether an earlier run's writer may still be there. */
 static bool is_late(int64_t written_ns)
 {
@@ -54,7 +63,7 @@ static bool is_late(int64_t written_ns)
 static enum stk_trust trust(const struct stk_cache *cache, int64_t asked_ns,
                             struct stk_changes changes)
 {
-    if (is_in_run(cache, changes.written_ns)) {
+    if (is_written_in_run(cache, changes.written_ns)) {
         return STK_TRUST_WRITTEN;
     }
     bool believed = is_after(asked_ns, changes);
@@ -82,14 +91,14 @@ enum stk_trust stk_trust_of(struct stk_cache *cache, const struct stk_root *root
 bool stk_trust_is_written(struct stk_cache *cache, const struct stk_place *place)
 {
     return stk_changes_any(&cache->catalogue) &&
-           is_in_run(cache, stk_changes_last(&cache->catalogue, place->key.low).written_ns);
+           is_written_in_run(cache, stk_changes_last(&cache->catalogue, place->key.low).written_ns);
 }
 
 bool stk_trust_is_inode_written(struct stk_cache *cache, uint64_t dev, uint64_t ino)
 {
     return stk_changes_any(&cache->catalogue) &&
-           is_in_run(cache,
-                     stk_changes_last(&cache->catalogue, stk_changes_inode(dev, ino)).written_ns);
+           is_written_in_run(
+               cache, stk_changes_last(&cache->catalogue, stk_changes_inode(dev, ino)).written_ns);
 }
 
 bool stk_trust_is_unmarked(struct stk_cache *cache, const struct stk_root *root,
