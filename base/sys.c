@@ -73,6 +73,17 @@ int stk_sys_dup_above(int fd, int lowest)
     return (int)CALL3(fcntl, fd, F_DUPFD_CLOEXEC, lowest);
 }
 
+int stk_sys_get_status_flags(int fd)
+{
+    return (int)CALL2(fcntl, fd, F_GETFL);
+}
+
+bool stk_sys_is_closed_on_exec(int fd)
+{
+    long flags = CALL2(fcntl, fd, F_GETFD);
+    return flags > 0 && (flags & FD_CLOEXEC) != 0;
+}
+
 uint64_t stk_sys_descriptor_limit(void)
 {
     struct rlimit64 limit = {0};
@@ -268,6 +279,11 @@ void *stk_sys_mmap(size_t bytes, int protection, int flags, int fd, off_t offset
         return NULL;
     }
     return (void *)result;
+}
+
+bool stk_sys_move_map(void *from, size_t bytes, void *to)
+{
+    return CALL5(mremap, from, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, to) == (long)to;
 }
 
 void stk_sys_munmap(void *address, size_t bytes)

@@ -28,6 +28,9 @@ int stk_sys_close(int fd);
 int stk_sys_dup3(int from, int to, int flags);
 /* The lowest free number from `lowest` on, close-on-exec; -EINVAL when that is beyond the limit. */
 int stk_sys_dup_above(int fd, int lowest);
+/* O_NONBLOCK and its like, or -errno. */
+int stk_sys_get_status_flags(int fd);
+bool stk_sys_is_closed_on_exec(int fd);
 /* How many descriptors this process may have. */
 uint64_t stk_sys_descriptor_limit(void);
 off_t stk_sys_lseek(int fd, off_t offset, int whence);
@@ -73,6 +76,8 @@ ssize_t stk_sys_getdents(int fd, void *buffer, size_t bytes);
 /* The mapping, or NULL (the reason does not matter to any caller). */
 void *stk_sys_mmap(size_t bytes, int protection, int flags, int fd, off_t offset);
 void stk_sys_munmap(void *address, size_t bytes);
+/* Moves a mapping onto what is mapped at `to`, which goes, in one step; false: nothing was done. */
+bool stk_sys_move_map(void *from, size_t bytes, void *to);
 int stk_sys_madvise(void *address, size_t bytes, int advice);
 
 /* Blocks all signals for this thread, and gives the mask of before; restores it. */

@@ -10,7 +10,7 @@
 #include "base/sys.h"
 #include "base/text.h"
 
-#define MAGIC          UINT64_C(0x31302d6e75726b74) /* changes with the layout */
+#define MAGIC          UINT64_C(0x32302d6e75726b74) /* changes with the layout */
 #define COUNTERS_BYTES (64u << 10)
 /* Of the one byte that counts the opens of a file; far below 255, as many may count it at once. */
 #define EPOCH_LIMIT 100
@@ -23,6 +23,7 @@ struct stripe {
     _Alignas(64) _Atomic uint64_t epochs[STK_RUN_EPOCHS][STK_COUNT_KINDS];
     _Atomic uint64_t bypassed[STK_BYPASS_KINDS];
     _Atomic uint64_t stats[2];
+    _Atomic uint64_t stale_maps;
 };
 
 /* The file: this, then one byte for each record of the catalogue, by segments. */
@@ -276,6 +277,13 @@ void stk_run_count_stat(struct stk_run *run, bool served)
     }
 }
 
+void stk_run_count_stale_map(struct stk_run *run)
+{
+    if (run->file != NULL) {
+        add(&my_stripe(run->file)->stale_maps, 1);
+    }
+}
+
 static void add_stripe(const struct stripe *stripe, struct stk_run_counts *out)
 {
     for (int epoch = 0; epoch < STK_RUN_EPOCHS; epoch++) {
@@ -288,6 +296,7 @@ static void add_stripe(const struct stripe *stripe, struct stk_run_counts *out)
     }
     out->stats_asked += atomic_load(&stripe->stats[0]);
     out->stats_served += atomic_load(&stripe->stats[1]);
+    out->stale_maps += atomic_load(&stripe->stale_maps);
 }
 
 void stk_run_read(const struct stk_run *run, struct stk_run_counts *out)

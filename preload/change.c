@@ -6,8 +6,10 @@
 
 #include "base/sys.h"
 #include "preload/cover.h"
+#include "preload/entryfd.h"
 #include "preload/guard.h"
 #include "preload/process.h"
+#include "preload/restore.h"
 
 /* Apart, so that a call that has nothing to do with us does not need this much stack. */
 static __attribute__((noinline)) void mark_place(struct stk_write *write, int dirfd,
@@ -19,6 +21,7 @@ static __attribute__((noinline)) void mark_place(struct stk_write *write, int di
         write->cache = cache;
         write->placed = true;
         if (place.root != NULL) {
+            write->open = stk_entryfd_has_noted(place.key.low);
             stk_cache_mark_written(cache, &place, &write->mark);
         }
     }
@@ -27,7 +30,7 @@ static __attribute__((noinline)) void mark_place(struct stk_write *write, int di
 void stk_write_before(struct stk_write *write, int dirfd, const char *path)
 {
     struct stk_guard guard;
-    *write = (struct stk_write){NULL, false, {0, 0, 0}};
+    *write = (struct stk_write){NULL, false, false, {0, 0, 0}};
     if (!stk_process_is_on()) {
         return;
     }
@@ -64,6 +67,19 @@ static bool is_of_tier(const struct stk_cache *cache, const char *path)
     return strncmp(path, cache->tier.home, length) == 0 && path[length] == '/';
 }
 
+/* Whether an entry of this file may be open in this process, by whatever name it was opened. */
+static __attribute__((noinline)) bool may_be_open(struct stk_cache *cache, int fd,
+                                                  const struct stat *stat)
+{
+    char path[STK_PATH_BYTES];
+    struct stk_place place;
+    if (fd < 0 || stat->st_nlink > 1 || !stk_cover_fd_path(fd, path)) {
+        return true;
+    }
+    return stk_cache_place(cache, path, AT_FDCWD, path, &place) &&
+           stk_entryfd_has_noted(place.key.low);
+}
+
 void stk_write_done(const struct stk_write *write, int fd, int dirfd, const char *path)
 {
     struct stk_guard guard;
@@ -80,6 +96,9 @@ void stk_write_done(const struct stk_write *write, int fd, int dirfd, const char
         cache = cache != NULL ? cache : stk_cover_elsewhere(stat.st_dev);
         if (cache != NULL && is_concerned(write, cache, fd, &stat)) {
             stk_cache_mark_inode(cache, &stat);
+            if (write->open || may_be_open(cache, fd, &stat)) {
+                stk_restore_origin(cache, &stat);
+            }
         } else if (cache != NULL && !is_of_tier(cache, path)) {
             stk_cache_distrust_inode(cache, &stat);
         }

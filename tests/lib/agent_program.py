@@ -143,6 +143,15 @@ def map_file(fd):
     mappings[fd] = mmap.mmap(fd, 0)
 
 
+def map_for_reading(fd, flags):
+    """Maps a file, with mmap.MAP_SHARED or MAP_PRIVATE; the map outlives the descriptor."""
+    mappings[fd] = mmap.mmap(fd, 0, flags=flags, prot=mmap.PROT_READ)
+
+
+def read_map(fd):
+    return bytes(mappings[fd])
+
+
 def change_map(fd, offset, data):
     mappings[fd][offset:offset + len(data)] = data
 

@@ -2,6 +2,7 @@
 changed through descriptors that were open before."""
 
 import contextlib
+import mmap
 import os
 import shutil
 import time
@@ -255,6 +256,63 @@ def test_a_map_written_again_behind_the_back(agents, place, root):
             settle()
             with agents.shim(root) as shim:
                 assert shim.see(root / "file") == plain.see(root / "file")
+
+
+WRITES = {
+    "write": lambda shim, path: shim.write(path, b"2", os.O_WRONLY),
+    "truncating": lambda shim, path: shim.write(path, b"2"),
+    "both": lambda shim, path: shim.write(path, b"2", os.O_RDWR),
+    "another name": lambda shim, path: shim.write(path.parent / "hard", b"2", os.O_WRONLY),
+    "a link": lambda shim, path: shim.write(path.parent / "link", b"2", os.O_WRONLY),
+    "truncate": lambda shim, path: (shim.truncate(path, 0), shim.write(path, b"2")),
+}
+
+
+@pytest.mark.parametrize("way", WRITES)
+def test_what_was_open_before_shows_what_is_written(agents, root, file, way):
+    """Descriptors and shared maps of an entry become the origin's: those of replay buffers,
+    np.memmap and the like, which are read and written in turns."""
+    if way == "another name":
+        os.link(file.path, root / "hard")
+    (root / "link").symlink_to("file")
+    settle()
+    with agents.shim(root) as shim:
+        assert [version(shim, file.path) for _ in range(2)] == [1, 1]
+        fds = [shim.open(file.path, os.O_RDONLY | flags)
+               for flags in (0, os.O_NONBLOCK, os.O_CLOEXEC)]
+        moved, shared, private = fds
+        assert all(shim.served(fd) for fd in fds)
+        shim.lseek(moved, 1, os.SEEK_SET)
+        shim.map_for_reading(shared, mmap.MAP_SHARED)
+        shim.map_for_reading(private, mmap.MAP_PRIVATE)
+        on_exec = [shim.get_inheritable(fd) for fd in fds]
+        WRITES[way](shim, file.path)
+        assert not any(shim.served(fd) for fd in fds)
+        assert [shim.pread(fd, 10, 0) for fd in fds] == [b"2"] * 3
+        assert shim.lseek(moved, 0, os.SEEK_CUR) == 1
+        assert shim.get_blocking(shared) is False and shim.get_blocking(moved) is True
+        assert [shim.get_inheritable(fd) for fd in fds] == on_exec
+        assert shim.read_map(shared) == b"2"
+    assert shim.summary["stale_maps"] == (2 if way == "truncate" else 1)  # it writes twice
+    matrix.record("Versions", f"open and mapped, then written by the same process ({way})", "",
+                  "descriptors and shared maps follow; private maps are told of", "same")
+
+
+def test_other_descriptors_stay_as_they_are(agents, root, file):
+    """Of other files, and of a version that was replaced."""
+    (root / "other").write_text("7")
+    settle()
+    with agents.shim(root) as shim:
+        for path in (file.path, root / "other"):
+            assert version(shim, path) == version(shim, path)
+        fds = [shim.open(path, os.O_RDONLY) for path in (file.path, root / "other")]
+        assert all(shim.served(fd) for fd in fds)
+        shim.write(root / "aside", b"2")
+        shim.rename(root / "aside", file.path)
+        shim.write(file.path, b"3", os.O_WRONLY)
+        assert [shim.pread(fd, 1, 0) for fd in fds] == [b"1", b"7"]
+        assert all(shim.served(fd) for fd in fds)
+    assert shim.summary["stale_maps"] == 0
 
 
 def test_an_open_that_may_make_a_file_writes_nothing(agents, root, file):
