@@ -15,10 +15,14 @@ struct stk_budget {
     _Atomic int64_t blocks, inodes;           /* allowed */
     _Atomic int64_t aside_blocks;             /* of those, kept for what is not an entry */
     _Atomic int64_t aside_used_blocks;        /* taken of them, or beyond them */
-    _Atomic int64_t used_blocks, used_inodes; /* reserved or used */
-    _Atomic int64_t full_ns;                  /* when the file system itself last said ENOSPC */
-    _Atomic uint32_t generation;              /* counted up whenever more may fit than before */
-    _Atomic uint32_t recounts;                /* how often what is used was counted anew */
+    _Atomic int64_t used_blocks, used_inodes; /* reserved or used, by all catalogues */
+    /* cache/tier.h: of these, what the others had announced when this catalogue last looked; and
+     * how far it may go until it has to announce more. */
+    _Atomic int64_t others_blocks, others_inodes;
+    _Atomic int64_t limit_blocks, limit_inodes;
+    _Atomic int64_t announced_ns; /* when it last looked */
+    _Atomic int64_t full_ns;      /* when the file system itself last said ENOSPC */
+    _Atomic uint32_t generation;  /* counted up whenever more may fit than before */
 };
 
 /* For an entry: takes both or nothing. False: it does not fit beside what is kept aside. */

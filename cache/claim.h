@@ -7,7 +7,7 @@
  *   bits 5-7   tier of a present entry, or the tier that refused
  *   bits 8-31  pid of the filler
  *   bits 32-63 filling: progress, counted up; refused: the budget's generation, or for its holes
- *              in this run; present: how often what is used had been counted when it was filled
+ *              in this run
  *
  * A claim is advice: a dead filler is overtaken at once, one without progress after
  * STK_CLAIM_PATIENCE_NS. Two fillers at worst do the same work twice, since entries are published
@@ -34,7 +34,7 @@ struct stk_claim {
     enum stk_leaf leaf;
     unsigned tier;
     pid_t pid;
-    uint32_t detail; /* progress, the budget's generation, or its recounts */
+    uint32_t detail; /* progress, or the budget's generation */
 };
 
 uint64_t stk_claim_pack(struct stk_claim claim);

@@ -1,7 +1,6 @@
 /* Dropping entries. See cache/drop.h. */
 #include "cache/drop.h"
 
-#include <errno.h>
 #include <fcntl.h>
 
 #include "base/sys.h"
@@ -16,15 +15,6 @@ static int64_t blocks_of(const struct stk_record *record, const struct stk_tier 
     int64_t blocks = stk_budget_blocks_of(record->size, tier->shared->block_bytes);
     bool known = stk_sys_fstatat(AT_FDCWD, entry, &stat, AT_SYMLINK_NOFOLLOW) == 0;
     return known && stat.st_blocks > blocks ? stat.st_blocks : blocks;
-}
-
-/* Whether what the entry was charged with is to be given back, now that unlinking it said `error`.
- * If somebody else has removed it, a recount may have seen that already: rather too high than too
- * low. */
-static bool is_charged(const struct stk_tier *tier, struct stk_claim claim, int error)
-{
-    return error == 0 ||
-           (error == -ENOENT && claim.detail == atomic_load(&tier->shared->budget.recounts));
 }
 
 /* The claim is held while the entry goes, as for a fill: nobody shall adopt it in that moment, and
@@ -43,8 +33,8 @@ void stk_drop_entry(struct stk_cache *cache, uint32_t number, const char *entry)
     }
     atomic_store(&record->entry_ino, 0);
     int64_t blocks = blocks_of(record, &tier, entry);
-    if (is_charged(&tier, seen, stk_sys_unlinkat(AT_FDCWD, entry, 0))) {
-        stk_budget_free(&tier.shared->budget, blocks, 1);
+    if (stk_sys_unlinkat(AT_FDCWD, entry, 0) == 0) {
+        stk_tier_free(tier.shared, blocks, 1);
     }
     stk_claim_finish(&record->claim, STK_ABSENT, 0, 0);
 }

@@ -8,7 +8,8 @@
 
 #include "cache/cache.h"
 
-/* Unlinks the entry of a present record, gives its budget back, and marks the record absent. */
+/* Unlinks the entry of a present record, gives its budget back, and marks the record absent. If
+ * somebody else has unlinked it, the budget was theirs to give back. */
 void stk_drop_entry(struct stk_cache *cache, uint32_t record, const char *entry);
 /* The same for a version of this place that has been superseded. */
 void stk_drop_version(struct stk_cache *cache, const struct stk_place *place, uint32_t record);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/samples.h"
 #include "base/sys.h"
 #include "base/text.h"
 
@@ -144,11 +145,19 @@ static int move_up(struct stk_entry_draft *draft)
     return 0;
 }
 
+bool stk_entry_parse_draft(const char *name, uint64_t *namespace, uint64_t *pid)
+{
+    return stk_text_take_number(&name, namespace) && *name++ == '-' &&
+           stk_text_take_number(&name, pid) && *name == '.';
+}
+
 int stk_entry_begin(struct stk_entry_draft *draft, const char *home, uint64_t bytes)
 {
     struct stk_text path = stk_text_in(draft->path, sizeof draft->path);
     stk_text_add(&path, home);
     stk_text_add(&path, "/fill/");
+    stk_text_add_number(&path, stk_samples_namespace());
+    stk_text_add_char(&path, '-');
     stk_text_add_number(&path, (uint64_t)stk_sys_getpid());
     stk_text_add_char(&path, '.');
     stk_text_add_hex(&path, (uint64_t)stk_clock_boottime_ns() ^ (uint64_t)(uintptr_t)draft, 16);
@@ -183,12 +192,12 @@ void stk_entry_discard(struct stk_entry_draft *draft)
 static int make_directory(const struct stk_tier *tier, const char *path)
 {
     int64_t blocks = tier->shared->memory ? 0 : stk_budget_blocks_of(1, tier->shared->block_bytes);
-    if (!stk_budget_reserve(&tier->shared->budget, blocks, 1)) {
+    if (stk_tier_take(tier->shared, blocks, 1) != STK_TOOK) {
         return -EDQUOT;
     }
     int error = stk_sys_mkdirat(AT_FDCWD, path, 0700);
     if (error != 0) {
-        stk_budget_release(&tier->shared->budget, blocks, 1);
+        stk_tier_release(tier->shared, blocks, 1);
     }
     return error == -EEXIST ? 0 : error;
 }
@@ -202,13 +211,13 @@ static void note_origin(const struct stk_tier *tier, const struct stk_root *root
     stk_text_add(&text, directory);
     stk_text_add(&text, "/" ORIGIN_NOTE);
     int64_t blocks = stk_budget_blocks_of(1, tier->shared->block_bytes);
-    if (text.cut || !stk_budget_reserve(&tier->shared->budget, blocks, 1)) {
+    if (text.cut || stk_tier_take(tier->shared, blocks, 1) != STK_TOOK) {
         return;
     }
     int fd =
         stk_sys_openat(AT_FDCWD, path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, STK_ENTRY_MODE);
     if (fd < 0) {
-        stk_budget_release(&tier->shared->budget, blocks, 1);
+        stk_tier_release(tier->shared, blocks, 1);
         return;
     }
     size_t length = strlen(root->canonical);

@@ -46,6 +46,8 @@ struct stk_entry_draft {
     uint64_t dev, ino;
     char path[STK_HOME_BYTES + 64];
 };
+/* Takes a draft's name apart: the pid namespace of its filler, and its pid there. */
+bool stk_entry_parse_draft(const char *name, uint64_t *namespace, uint64_t *pid);
 /* Starts a draft of so many bytes. 0 or -errno; nothing is left behind on an error. */
 int stk_entry_begin(struct stk_entry_draft *draft, const char *home, uint64_t bytes);
 /*

@@ -150,6 +150,16 @@ static enum stk_bypass copy(struct fill *fill, const struct stk_entry_draft *dra
 
 /* ---- the budget ---- */
 
+static enum stk_bypass take(struct stk_tier_shared *tier, int64_t blocks, int64_t inodes)
+{
+    static const enum stk_bypass meanings[] = {
+        [STK_TOOK] = STK_BYPASS_NONE,
+        [STK_TOOK_NO_ROOM] = STK_BYPASS_BUDGET,
+        [STK_TOOK_NOT_NOW] = STK_BYPASS_TIER,
+    };
+    return meanings[stk_tier_take(tier, blocks, inodes)];
+}
+
 static enum stk_bypass reserve(struct fill *fill)
 {
     const struct stk_tier *tier = &fill->cache->tier;
@@ -162,7 +172,7 @@ static enum stk_bypass reserve(struct fill *fill)
         return STK_BYPASS_MEMORY;
     }
     fill->blocks = stk_budget_blocks_of(fill->record->size, tier->shared->block_bytes);
-    return stk_budget_reserve(budget, fill->blocks, 1) ? STK_BYPASS_NONE : STK_BYPASS_BUDGET;
+    return take(tier->shared, fill->blocks, 1);
 }
 
 /* File systems may take more blocks than the size says (huge pages, preallocation). */
@@ -175,8 +185,9 @@ static enum stk_bypass reserve_excess(struct fill *fill, const struct stk_entry_
     }
     int64_t excess = stat.st_blocks - fill->blocks;
     if (excess > 0) {
-        if (!stk_budget_reserve(&fill->cache->tier.shared->budget, excess, 0)) {
-            return STK_BYPASS_BUDGET;
+        enum stk_bypass why = take(fill->cache->tier.shared, excess, 0);
+        if (why != STK_BYPASS_NONE) {
+            return why;
         }
         fill->blocks += excess;
     }
@@ -248,7 +259,7 @@ static enum stk_bypass reserve_and_write(struct fill *fill)
     }
     why = write_entry(fill);
     if (why != STK_BYPASS_NONE) {
-        stk_budget_release(&fill->cache->tier.shared->budget, fill->blocks, 1);
+        stk_tier_release(fill->cache->tier.shared, fill->blocks, 1);
     }
     return why;
 }
@@ -303,7 +314,7 @@ static bool is_whole(const struct fill *fill, int fd, struct stat *stat)
 static void remove_found(const struct fill *fill, const struct stat *stat)
 {
     if (stk_sys_unlinkat(AT_FDCWD, fill->entry, 0) == 0) {
-        stk_budget_free(&fill->cache->tier.shared->budget, stat->st_blocks, 1);
+        stk_tier_free(fill->cache->tier.shared, stat->st_blocks, 1);
     }
 }
 
@@ -336,8 +347,7 @@ static void finish(const struct fill *fill, enum stk_bypass why)
     _Atomic uint64_t *claim = &fill->record->claim;
     if (why == STK_BYPASS_NONE) {
         atomic_store(&fill->record->entry_ino, fill->entry_ino);
-        stk_claim_finish(claim, STK_PRESENT, tier->index,
-                         atomic_load(&tier->shared->budget.recounts));
+        stk_claim_finish(claim, STK_PRESENT, tier->index, 0);
     } else if (why == STK_BYPASS_BUDGET || why == STK_BYPASS_MEMORY) {
         stk_claim_finish(claim, STK_REFUSED, tier->index,
                          atomic_load(&tier->shared->budget.generation));

@@ -24,7 +24,7 @@ int64_t stk_grant_used_blocks(const struct stk_tier *tier)
     stk_text_add(&text, tier->home);
     stk_text_add(&text, "/" STK_SAMPLES_ROOM "/");
     stk_text_add(&text, name);
-    return stk_tier_count(path, 0, &blocks, &inodes) == 0 ? blocks : 0;
+    return stk_account_walk(path, 0, NULL, &blocks, &inodes) == 0 ? blocks : 0;
 }
 
 struct stk_grant *stk_grant_find(struct stk_tier *tier)
@@ -50,7 +50,7 @@ int64_t stk_grant_raise(struct stk_tier *tier, struct stk_grant *grant, int64_t 
     int64_t left = stk_budget_left(budget);
     blocks = blocks < left ? blocks : left;
     int64_t inodes = atomic_exchange(&grant->inodes, INODES) == 0 ? INODES : 0;
-    if (blocks <= 0 || !stk_budget_reserve(budget, blocks, inodes)) {
+    if (blocks <= 0 || stk_tier_take(tier->shared, blocks, inodes) != STK_TOOK) {
         if (inodes != 0) {
             atomic_store(&grant->inodes, 0);
         }
@@ -62,8 +62,13 @@ int64_t stk_grant_raise(struct stk_tier *tier, struct stk_grant *grant, int64_t 
 
 void stk_grant_forget(struct stk_tier *tier)
 {
+    uint64_t namespace = stk_samples_namespace();
     for (int i = 0; i < STK_GRANTS; i++) {
         struct stk_grant *grant = &tier->shared->grants[i];
+        if (atomic_load(&grant->namespace) == namespace) {
+            int64_t unused = atomic_load(&grant->blocks) - stk_grant_used_blocks(tier);
+            stk_tier_release(tier->shared, unused > 0 ? unused : 0, 0);
+        }
         atomic_store(&grant->blocks, 0);
         atomic_store(&grant->inodes, 0);
         atomic_store(&grant->namespace, 0);

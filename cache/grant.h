@@ -22,7 +22,7 @@ struct stk_grant *stk_grant_find(struct stk_tier *tier);
 int64_t stk_grant_used_blocks(const struct stk_tier *tier);
 /* Reserves so many blocks more, or as many as there are. Returns how many it got. */
 int64_t stk_grant_raise(struct stk_tier *tier, struct stk_grant *grant, int64_t blocks);
-/* Forgets all grants, for a time when nobody works, before what is used is counted. */
+/* Forgets all grants, for a time when nobody works; gives back what this namespace has not used. */
 void stk_grant_forget(struct stk_tier *tier);
 /* How much is granted at a time. */
 int64_t stk_grant_step_blocks(const struct stk_tier *tier);

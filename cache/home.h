@@ -6,6 +6,7 @@
  *   runs/NAME     cache/run.h         (beside the catalogue)
  *   tree/         the entries         (in each tier)
  *   fill/         entries in the making
+ *   account       cache/account.h     (in each tier)
  *   samples/      store/place.h
  *   lock          held while a run begins or ends
  *

@@ -12,14 +12,13 @@
 #include "base/memory.h"
 #include "base/sys.h"
 #include "base/text.h"
-#include "base/walk.h"
+#include "cache/account.h"
 
 #define UNLIMITED            (INT64_MAX / 4)
 #define LEAST_RESERVE_BYTES  (8LL << 30)
 #define LEAST_RESERVE_INODES 1024
 #define LEAST_BUDGET_BYTES   (1 << 20)
 #define LEAST_BUDGET_INODES  16
-#define SETUP_COUNT_LIMIT_NS STK_NS_PER_S
 #define SETUP_PATIENCE_NS    (2 * STK_NS_PER_S)
 
 int stk_tier_parse(const char *value, char dir[STK_HOME_BYTES], int64_t *budget_bytes)
@@ -46,32 +45,221 @@ int stk_tier_parse(const char *value, char dir[STK_HOME_BYTES], int64_t *budget_
                                                                                           : 0;
 }
 
-/* ---- counting what is used ---- */
+/* ---- the count that all catalogues share ---- */
 
-struct count {
-    int64_t blocks, inodes, deadline_ns;
-};
-
-static int count_one(void *context, int dirfd, const char *name, unsigned depth,
-                     const struct stat *stat)
+uint64_t stk_tier_hash(const char *home)
 {
-    struct count *count = context;
-    (void)dirfd;
-    (void)name;
-    (void)depth;
-    count->blocks += stat->st_blocks;
-    count->inodes++;
-    bool look = count->deadline_ns != 0 && count->inodes % 256 == 0;
-    return look && stk_clock_boottime_ns() > count->deadline_ns ? -ETIME : 0;
+    return stk_hash_64(home, strlen(home), 0) | 1;
 }
 
-int stk_tier_count(const char *home, int64_t limit_ns, int64_t *blocks, int64_t *inodes)
+#define AHEAD_SHARE 64
+#define LOOK_NS     STK_NS_PER_S
+
+/* One of the two things that are counted. */
+struct counted {
+    const _Atomic int64_t *allowed;
+    _Atomic int64_t *used, *others, *limit;
+    int64_t *announced, *ever; /* in the shared count */
+};
+
+static struct counted blocks_of(struct stk_budget *budget, struct stk_account *count)
 {
-    struct count count = {0, 1, limit_ns != 0 ? stk_clock_boottime_ns() + limit_ns : 0};
-    int error = stk_walk(home, count_one, &count);
-    *blocks = count.blocks;
-    *inodes = count.inodes;
+    return (struct counted){&budget->blocks,        &budget->used_blocks,
+                            &budget->others_blocks, &budget->limit_blocks,
+                            &count->blocks,         &count->ever_announced_blocks};
+}
+
+static struct counted inodes_of(struct stk_budget *budget, struct stk_account *count)
+{
+    return (struct counted){&budget->inodes,        &budget->used_inodes,
+                            &budget->others_inodes, &budget->limit_inodes,
+                            &count->inodes,         &count->ever_announced_inodes};
+}
+
+/* A damaged catalogue may hold any number: sums of several of these are numbers, too. */
+static int64_t load(const _Atomic int64_t *number)
+{
+    const int64_t most = INT64_MAX / 16;
+    int64_t value = atomic_load(number);
+    return value < -most ? -most : value < most ? value : most;
+}
+
+/* So much ahead as the budget leaves. */
+static int64_t ahead_of(const struct counted *counted, int64_t used, bool exactly)
+{
+    int64_t allowed = load(counted->allowed);
+    int64_t step = exactly ? 0 : allowed / AHEAD_SHARE, left = allowed - used;
+    return step < left ? step : left > 0 ? left : 0;
+}
+
+/* Learns what the others hold, and tells what we do. Who gives back what others took has less than
+ * nothing. Limits are lowered before and raised after what is used: who takes in between announces
+ * once more. */
+static void exchange(const struct counted *counted, bool exactly)
+{
+    int64_t others = load(counted->others);
+    int64_t announced = load(counted->limit) - others;
+    int64_t others_now = *counted->announced - announced;
+    int64_t used = load(counted->used) + others_now - others;
+    int64_t limit = used + ahead_of(counted, used, exactly);
+    if (others_now > others) {
+        atomic_fetch_add(counted->used, others_now - others);
+        atomic_store(counted->limit, limit);
+    } else {
+        atomic_store(counted->limit, limit);
+        atomic_fetch_sub(counted->used, others - others_now);
+    }
+    atomic_store(counted->others, others_now);
+    int64_t more = limit - others_now - announced;
+    *counted->announced = limit;
+    *counted->ever += more > 0 ? more : 0;
+}
+
+/* Whether it has a home that was attached: the catalogue may be damaged there. */
+static bool is_counted(const struct stk_tier_shared *tier)
+{
+    return memchr(tier->home, '\0', sizeof tier->home) != NULL &&
+           stk_tier_hash(tier->home) == atomic_load(&tier->path_hash);
+}
+
+int stk_tier_announce(struct stk_tier_shared *tier, bool exactly)
+{
+    struct stk_account count;
+    if (!is_counted(tier)) {
+        return 0;
+    }
+    int fd = stk_account_open(tier->home, &count);
+    if (fd < 0) {
+        return fd;
+    }
+    struct counted blocks = blocks_of(&tier->budget, &count);
+    struct counted inodes = inodes_of(&tier->budget, &count);
+    exchange(&blocks, exactly);
+    exchange(&inodes, exactly);
+    atomic_store(&tier->budget.announced_ns, stk_clock_boottime_ns());
+    return stk_account_close(fd, &count);
+}
+
+static bool is_announced(const struct stk_tier_shared *tier)
+{
+    const struct stk_budget *budget = &tier->budget;
+    return !is_counted(tier) ||
+           (atomic_load(&budget->used_blocks) <= atomic_load(&budget->limit_blocks) &&
+            atomic_load(&budget->used_inodes) <= atomic_load(&budget->limit_inodes));
+}
+
+static bool is_exceeded(const struct stk_budget *budget)
+{
+    return atomic_load(&budget->used_blocks) > atomic_load(&budget->blocks) ||
+           atomic_load(&budget->used_inodes) > atomic_load(&budget->inodes);
+}
+
+/* Reserves; where it does not fit, others may have given back since we last looked. */
+static bool reserve(struct stk_tier_shared *tier, int64_t blocks, int64_t inodes)
+{
+    struct stk_budget *budget = &tier->budget;
+    int64_t seen = atomic_load(&budget->announced_ns), now = stk_clock_boottime_ns();
+    return stk_budget_reserve(budget, blocks, inodes) ||
+           ((uint64_t)now - (uint64_t)seen > LOOK_NS && stk_tier_announce(tier, false) == 0 &&
+            stk_budget_reserve(budget, blocks, inodes));
+}
+
+enum stk_took stk_tier_take(struct stk_tier_shared *tier, int64_t blocks, int64_t inodes)
+{
+    if (!reserve(tier, blocks, inodes)) {
+        return STK_TOOK_NO_ROOM;
+    }
+    if (is_announced(tier)) {
+        return STK_TOOK;
+    }
+    int error = stk_tier_announce(tier, false);
+    if (error == 0 && !is_exceeded(&tier->budget)) {
+        return STK_TOOK;
+    }
+    stk_budget_release(&tier->budget, blocks, inodes);
+    return error == 0 ? STK_TOOK_NO_ROOM : STK_TOOK_NOT_NOW;
+}
+
+void stk_tier_release(struct stk_tier_shared *tier, int64_t blocks, int64_t inodes)
+{
+    struct stk_budget *budget = &tier->budget;
+    stk_budget_release(budget, blocks, inodes);
+    int64_t ahead = load(&budget->limit_blocks) - load(&budget->used_blocks);
+    if (is_counted(tier) && ahead > 2 * (load(&budget->blocks) / AHEAD_SHARE) + 8) {
+        stk_tier_announce(tier, false); /* for the others to take */
+    }
+}
+
+void stk_tier_free(struct stk_tier_shared *tier, int64_t blocks, int64_t inodes)
+{
+    stk_tier_release(tier, blocks, inodes);
+    stk_budget_free(&tier->budget, 0, 0);
+}
+
+/* ---- counting anew ---- */
+
+int stk_tier_recount_begin(struct stk_tier_shared *tier, struct stk_recount *recount)
+{
+    struct stk_account count;
+    int error = stk_tier_announce(tier, true);
+    int fd = error == 0 ? stk_account_open(tier->home, &count) : error;
+    if (fd < 0) {
+        return fd;
+    }
+    *recount = (struct stk_recount){count.ever_announced_blocks, count.ever_announced_inodes};
+    return stk_account_close(fd, NULL);
+}
+
+/* Moves what is used into its bounds; what it is moved by belongs to nobody, as the others' does.
+ */
+static void correct(const struct counted *counted, int64_t found, int64_t ever_before,
+                    int64_t slack)
+{
+    int64_t meanwhile = *counted->ever - ever_before;
+    int64_t used = load(counted->used), right = used;
+    right = right < found - meanwhile ? found - meanwhile : right;
+    right = right > found + meanwhile + slack ? found + meanwhile + slack : right;
+    atomic_fetch_add(counted->limit, right - used);
+    atomic_fetch_add(counted->others, right - used);
+    atomic_fetch_add(counted->used, right - used);
+    *counted->announced += right - used;
+}
+
+/* Other catalogues may have announced what they have not taken; beside our own there are none. */
+static int64_t slack_of(const struct stk_tier_shared *tier, int64_t allowed)
+{
+    return tier->pays ? 0 : allowed / (AHEAD_SHARE / 2);
+}
+
+int stk_tier_recount_end(struct stk_tier_shared *tier, const struct stk_recount *recount,
+                         const atomic_bool *stop)
+{
+    struct stk_account count;
+    struct stk_budget *budget = &tier->budget;
+    int64_t found_blocks, found_inodes;
+    int error = stk_account_walk(tier->home, 0, stop, &found_blocks, &found_inodes);
+    if (error == 0) {
+        error = stk_tier_announce(tier, true);
+    }
+    int fd = error == 0 ? stk_account_open(tier->home, &count) : error;
+    if (fd < 0) {
+        return fd;
+    }
+    struct counted blocks = blocks_of(budget, &count), inodes = inodes_of(budget, &count);
+    correct(&blocks, found_blocks, recount->ever_announced_blocks,
+            slack_of(tier, atomic_load(&budget->blocks)));
+    correct(&inodes, found_inodes, recount->ever_announced_inodes,
+            slack_of(tier, atomic_load(&budget->inodes)));
+    error = stk_account_close(fd, &count);
+    stk_budget_free(budget, 0, 0); /* what was refused may fit now */
     return error;
+}
+
+int stk_tier_recount(struct stk_tier *tier)
+{
+    struct stk_recount recount;
+    int error = stk_tier_recount_begin(tier->shared, &recount);
+    return error == 0 ? stk_tier_recount_end(tier->shared, &recount, NULL) : error;
 }
 
 /* ---- budgets ---- */
@@ -121,11 +309,6 @@ static int set_budget(struct stk_tier_shared *shared, const struct statfs *fs, i
 
 /* ---- the list in the catalogue ---- */
 
-uint64_t stk_tier_hash(const char *home)
-{
-    return stk_hash_64(home, strlen(home), 0) | 1;
-}
-
 /* The slot of this home, taken if need be; -1 when all are taken by others. */
 static int find_slot(struct stk_catalogue *catalogue, const char *home)
 {
@@ -158,11 +341,22 @@ static bool take_setup(struct stk_tier_shared *shared)
     return false;
 }
 
+/* A catalogue begins with all that is there as the others'. */
+static void learn(struct stk_budget *budget, const struct stk_account *count)
+{
+    atomic_store(&budget->used_blocks, count->blocks);
+    atomic_store(&budget->others_blocks, count->blocks);
+    atomic_store(&budget->limit_blocks, count->blocks);
+    atomic_store(&budget->used_inodes, count->inodes);
+    atomic_store(&budget->others_inodes, count->inodes);
+    atomic_store(&budget->limit_inodes, count->inodes);
+}
+
 static int set_up(const struct stk_catalogue *catalogue, struct stk_tier_shared *shared,
                   const char *home, const struct statfs *fs, int64_t wanted_bytes)
 {
     struct stat stat;
-    int64_t blocks, inodes;
+    struct stk_account count;
     int error = stk_sys_fstatat(AT_FDCWD, home, &stat, AT_SYMLINK_NOFOLLOW);
     if (error != 0) {
         atomic_store(&shared->setup, 0);
@@ -173,14 +367,14 @@ static int set_up(const struct stk_catalogue *catalogue, struct stk_tier_shared 
     shared->memory = fs->f_type == TMPFS_MAGIC;
     shared->pays = stat.st_dev == catalogue->dev;
     stk_text_copy(shared->home, sizeof shared->home, home);
-    bool counted = stk_tier_count(home, SETUP_COUNT_LIMIT_NS, &blocks, &inodes) == 0;
-    atomic_store(&shared->budget.used_blocks, blocks);
-    atomic_store(&shared->budget.used_inodes, inodes);
-    error = set_budget(shared, fs, wanted_bytes);
-    if (!counted) {
-        /* Too much to count in a guest's time: full, until `stoker run` has counted it. */
-        atomic_store(&shared->budget.used_blocks, UNLIMITED);
+    int fd = stk_account_open(home, &count);
+    if (fd < 0) {
+        atomic_store(&shared->setup, 0);
+        return fd;
     }
+    stk_account_close(fd, NULL);
+    learn(&shared->budget, &count);
+    error = set_budget(shared, fs, wanted_bytes);
     atomic_store(&shared->setup, STK_TIER_READY);
     return error;
 }
@@ -271,18 +465,6 @@ bool stk_tier_by_index(struct stk_catalogue *catalogue, unsigned index, struct s
     }
     fill_view(out, shared, index % STK_TIERS);
     return stk_tier_hash(out->home) == atomic_load(&shared->path_hash);
-}
-
-int stk_tier_recount(struct stk_tier *tier)
-{
-    int64_t blocks, inodes;
-    int error = stk_tier_count(tier->home, 0, &blocks, &inodes);
-    if (error == 0) {
-        atomic_store(&tier->shared->budget.used_blocks, blocks);
-        atomic_store(&tier->shared->budget.used_inodes, inodes);
-        atomic_fetch_add(&tier->shared->budget.recounts, 1);
-    }
-    return error;
 }
 
 int stk_tier_set_budget(struct stk_tier *tier, int64_t budget_bytes)

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "cache/catalogue.h"
+#include "cache/account.h"
 #include "cache/home.h"
 
 #define STK_TIER_DEFAULT_BUDGET (-1)
@@ -53,11 +54,32 @@ bool stk_tier_by_index(struct stk_catalogue *catalogue, unsigned index, struct s
 /* What a tier's path_hash is for this home; never 0. */
 uint64_t stk_tier_hash(const char *home);
 
-/* Counts what `home` really uses, everything included. 0, or -ETIME when `limit_ns` (0: none) ran
- * out first, or -errno. */
-int stk_tier_count(const char *home, int64_t limit_ns, int64_t *blocks, int64_t *inodes);
+/*
+ * What this catalogue takes of the tier, and gives back. It counts exactly for itself, and
+ * announces to the others (cache/account.h) a 64th of the budget ahead; a budget is never exceeded
+ * by any number of catalogues together. `free` is for what an entry took that is gone: who unlinks
+ * gives back.
+ */
+enum stk_took { STK_TOOK, STK_TOOK_NO_ROOM, STK_TOOK_NOT_NOW };
+enum stk_took stk_tier_take(struct stk_tier_shared *tier, int64_t blocks, int64_t inodes);
+void stk_tier_release(struct stk_tier_shared *tier, int64_t blocks, int64_t inodes);
+void stk_tier_free(struct stk_tier_shared *tier, int64_t blocks, int64_t inodes);
 
-/* Counts again what the tier really uses, for a time when nobody fills. 0 or -errno. */
+/* Announces what is held, and what will be taken next unless `exactly`. 0 or -errno. */
+int stk_tier_announce(struct stk_tier_shared *tier, bool exactly);
+
+/*
+ * Counts anew what the tier holds, while others may fill: what is found, give or take what was
+ * announced meanwhile, are the bounds within which the count is moved. 0, or -errno of
+ * stk_account_walk.
+ */
+struct stk_recount {
+    int64_t ever_announced_blocks, ever_announced_inodes;
+};
+int stk_tier_recount_begin(struct stk_tier_shared *tier, struct stk_recount *recount);
+int stk_tier_recount_end(struct stk_tier_shared *tier, const struct stk_recount *recount,
+                         const atomic_bool *stop);
+/* Both. */
 int stk_tier_recount(struct stk_tier *tier);
 
 #endif

@@ -14,6 +14,7 @@
 #include "cli/verbs.h"
 
 struct removal {
+    const struct stk_tier *tier;
     const char *path;
     uint64_t files;
 };
@@ -21,12 +22,15 @@ struct removal {
 static void remove_from_root(const char *tier_home, const char *root, void *context)
 {
     struct removal *removal = context;
-    removal->files += tree_remove(tier_home, root, removal->path);
+    (void)tier_home;
+    removal->files += tree_remove(removal->tier, root, removal->path);
 }
 
 static void remove_from_tier(struct stk_tier *tier, void *context)
 {
-    tree_each_root(tier->home, remove_from_root, context);
+    struct removal *removal = context;
+    removal->tier = tier;
+    tree_each_root(tier->home, remove_from_root, removal);
 }
 
 /* Entries may go at any time: whoever holds one open keeps reading, and the next open fills anew.

@@ -31,7 +31,7 @@ static void print_samples(const char *tier_home)
     char path[STK_HOME_BYTES + 16], size[STK_SIZE_TEXT];
     int64_t blocks, inodes;
     snprintf(path, sizeof path, "%s/" STK_SAMPLES_ROOM, tier_home);
-    if (stk_tier_count(path, 0, &blocks, &inodes) == 0) {
+    if (stk_account_walk(path, 0, NULL, &blocks, &inodes) == 0) {
         printf("  samples          %11s\n", size_text(size, (uint64_t)(blocks * STK_BLOCK_BYTES)));
     }
 }
@@ -51,7 +51,7 @@ static void print_left(const struct stk_tier *tier)
 {
     char used[STK_SIZE_TEXT];
     int64_t blocks, inodes;
-    stk_tier_count(tier->home, 0, &blocks, &inodes);
+    stk_account_walk(tier->home, 0, NULL, &blocks, &inodes);
     printf("%s: %s used, %" PRId64 " inodes, by no run now\n", tier->home,
            size_text(used, (uint64_t)(blocks * STK_BLOCK_BYTES)), inodes);
 }

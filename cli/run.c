@@ -107,7 +107,7 @@ static void run_cached(const struct request *request, struct session *session, i
     set_environment(request, session);
     int64_t began_ns = stk_clock_boottime_ns();
     command_start(request->command);
-    watch_begin(&session->tier, &session->samples);
+    watch_begin(&session->tier, &session->samples, session->recounts ? &session->recount : NULL);
     int status = command_wait();
     session->given_back_bytes = watch_end();
     double seconds = seconds_since(began_ns);

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -17,9 +18,13 @@
 #include "base/path.h"
 #include "base/proc.h"
 #include "base/walk.h"
+#include "base/samples.h"
+#include "cache/entry.h"
 #include "cli/lock.h"
 #include "cli/say.h"
 #include "cli/tiers.h"
+
+#define FOREIGN_DRAFT_S 3600
 
 /* ---- runs that live, and what the dead left ---- */
 
@@ -135,19 +140,34 @@ static bool is_gone(pid_t pid)
     return state != NULL && strncmp(state, ") Z", 3) == 0;
 }
 
-/* Unlinks the drafts of fillers that are gone. Without live runs all are, but those of processes
- * outside of any run, which still exist. */
-static void remove_dead_drafts(const char *tier_home)
+/* Whether nobody writes it any more. Its name says whose it is: a filler of another pid namespace,
+ * whose number means nothing here, has an hour between two writes. */
+static bool is_dead_draft(int directory, const char *name, struct stat *stat_)
 {
-    char path[STK_HOME_BYTES + 300];
-    snprintf(path, sizeof path, "%s/fill", tier_home);
+    uint64_t namespace, pid;
+    bool named = stk_entry_parse_draft(name, &namespace, &pid);
+    if (fstatat(directory, name, stat_, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(stat_->st_mode)) {
+        return false;
+    }
+    if (named && namespace == stk_samples_namespace()) {
+        return is_gone((pid_t)pid);
+    }
+    return stat_->st_mtime < time(NULL) - FOREIGN_DRAFT_S;
+}
+
+/* Unlinks the drafts of fillers that are gone. Without live runs all are, but those of processes
+ * outside of any run, which still exist, and those of other places. */
+static void remove_dead_drafts(const struct stk_tier *tier)
+{
+    char path[STK_HOME_BYTES + 8];
+    struct stat stat_;
+    snprintf(path, sizeof path, "%s/fill", tier->home);
     DIR *drafts = opendir(path);
     struct dirent *entry;
     while (drafts != NULL && (entry = readdir(drafts)) != NULL) {
-        pid_t pid = (pid_t)atol(entry->d_name);
-        if (pid > 0 && is_gone(pid)) {
-            snprintf(path, sizeof path, "%s/fill/%s", tier_home, entry->d_name);
-            unlink(path);
+        if (is_dead_draft(dirfd(drafts), entry->d_name, &stat_) &&
+            unlinkat(dirfd(drafts), entry->d_name, 0) == 0) {
+            stk_tier_free(tier->shared, stat_.st_blocks, 1);
         }
     }
     if (drafts != NULL) {
@@ -400,17 +420,18 @@ static void make_tally(struct session *session)
     }
 }
 
-/* With nobody else at work, what is used is counted anew, since fillers may have been killed, and
- * the budget follows from it. Beside other runs only a budget that the user names is set. */
+/* With nobody else at work the tier is looked over beside the job (cli/watch.h), since fillers may
+ * have been killed, and the budget follows from what is remembered. Beside other runs only a budget
+ * that the user names is set. */
 static int settle_budget(struct session *session, const struct request *request, bool alone)
 {
     int error = 0;
     if (alone) {
-        remove_dead_drafts(session->tier.home);
+        remove_dead_drafts(&session->tier);
         stk_grant_forget(&session->tier);
-        error = stk_tier_recount(&session->tier);
+        session->recounts = stk_tier_recount_begin(session->tier.shared, &session->recount) == 0;
     }
-    if (error == 0 && (alone || request->budget_bytes >= 0)) {
+    if (alone || request->budget_bytes >= 0) {
         error = stk_tier_set_budget(&session->tier, request->budget_bytes);
     }
     return error;
@@ -421,7 +442,7 @@ static bool attach_tier(struct session *session, const struct request *request, 
 {
     int error =
         stk_tier_attach(&session->catalogue, request->tier, request->budget_bytes, &session->tier);
-    /* A full tier may have room after a recount; but not one where no home could be made. */
+    /* A full tier may have room when drafts are gone; but not one where no home could be made. */
     if (error == 0 || (error == -ENOSPC && session->tier.shared != NULL)) {
         error = settle_budget(session, request, alone);
     }
@@ -522,6 +543,9 @@ bool session_begin(struct session *session, const struct request *request)
 void session_end(struct session *session)
 {
     int lock = lock_take(session->home, 0);
+    if (session->tier.shared != NULL) {
+        stk_tier_announce(session->tier.shared, true);
+    }
     if (session->run_lock >= 0) {
         unlink_run(session->run.path);
         close(session->run_lock);

@@ -23,6 +23,8 @@ struct session {
     struct stk_run run;
     struct stk_tally *tally; /* of decoded images, or NULL */
     struct samples samples;
+    bool recounts; /* the tier is to be counted anew, beside the job */
+    struct stk_recount recount;
     int run_lock;              /* keeps the run alive */
     uint64_t given_back_bytes; /* of entries, while memory was short */
 };

@@ -74,69 +74,96 @@ void tree_origin(const char *tier_home, const char *root, char *out, size_t byte
     }
 }
 
+/* What was removed, to be given back. */
+struct removed {
+    uint64_t files; /* entries */
+    int64_t blocks, inodes;
+};
+
+static void note_removed(struct removed *removed, const char *name, const struct stat *stat)
+{
+    removed->files += is_entry(name, stat);
+    removed->blocks += stat->st_blocks;
+    removed->inodes++;
+}
+
 static int remove_one(void *context, int dirfd, const char *name, unsigned depth,
                       const struct stat *stat)
 {
     (void)depth;
-    if (S_ISDIR(stat->st_mode)) {
-        unlinkat(dirfd, name, AT_REMOVEDIR);
-    } else if (unlinkat(dirfd, name, 0) == 0 && is_entry(name, stat)) {
-        ++*(uint64_t *)context;
+    if (unlinkat(dirfd, name, S_ISDIR(stat->st_mode) ? AT_REMOVEDIR : 0) == 0) {
+        note_removed(context, name, stat);
     }
     return 0;
 }
 
 /* Removes the versions of one file: the entries in its directory that end in its name. */
-static uint64_t remove_versions(const char *directory, const char *leaf)
+static void remove_versions(const char *directory, const char *leaf, struct removed *removed)
 {
-    uint64_t removed = 0;
+    struct stat stat_;
     DIR *entries = opendir(directory);
     struct dirent *entry;
     while (entries != NULL && (entry = readdir(entries)) != NULL) {
         const char *name = entry->d_name;
         if (strlen(name) > STK_ENTRY_DIGITS && name[STK_ENTRY_DIGITS] == ';' &&
-            strcmp(name + STK_ENTRY_DIGITS + 1, leaf) == 0) {
-            removed += unlinkat(dirfd(entries), name, 0) == 0;
+            strcmp(name + STK_ENTRY_DIGITS + 1, leaf) == 0 &&
+            fstatat(dirfd(entries), name, &stat_, AT_SYMLINK_NOFOLLOW) == 0) {
+            remove_one(removed, dirfd(entries), name, 0, &stat_);
         }
     }
     if (entries != NULL) {
         closedir(entries);
     }
-    return removed;
 }
 
-static uint64_t remove_below(const char *root, const char *below)
+static void remove_directory(const char *path, struct removed *removed)
+{
+    struct stat stat_;
+    if (lstat(path, &stat_) == 0) {
+        remove_one(removed, AT_FDCWD, path, 0, &stat_);
+    }
+}
+
+static void remove_below(const char *root, const char *below, struct removed *removed)
 {
     char path[8192];
-    uint64_t removed = 0;
-    snprintf(path, sizeof path, "%s/%s", root, below);
-    if (*below == '\0' || stk_walk(path, remove_one, &removed) == 0) {
-        if (*below == '\0') {
-            stk_walk(root, remove_one, &removed);
-        }
-        rmdir(*below == '\0' ? root : path);
-        return removed;
+    snprintf(path, sizeof path, "%s%s%s", root, *below != '\0' ? "/" : "", below);
+    if (stk_walk(path, remove_one, removed) == 0) {
+        remove_directory(path, removed);
+    } else if (*below != '\0') {
+        *strrchr(path, '/') = '\0';
+        remove_versions(path, stk_path_leaf(below), removed);
     }
-    *strrchr(path, '/') = '\0';
-    return remove_versions(path, stk_path_leaf(below));
 }
 
-uint64_t tree_remove(const char *tier_home, const char *root, const char *path)
+static void remove_from(const char *tier_home, const char *root, const char *path,
+                        struct removed *removed)
 {
     char directory[4096], origin[4096];
     root_path(directory, sizeof directory, tier_home, root);
     tree_origin(tier_home, root, origin, sizeof origin);
-    if (*origin == '\0') {
-        return 0;
-    }
-    if (paths_is_below(origin, path)) {
-        return remove_below(directory, "");
-    }
     const char *below = stk_path_below(path, origin);
-    return below != NULL ? remove_below(directory, below) : 0;
+    if (*origin != '\0' && paths_is_below(origin, path)) {
+        remove_below(directory, "", removed);
+    } else if (*origin != '\0' && below != NULL) {
+        remove_below(directory, below, removed);
+    }
+}
+
+uint64_t tree_remove(const struct stk_tier *tier, const char *root, const char *path)
+{
+    struct removed removed = {.files = 0};
+    remove_from(tier->home, root, path, &removed);
+    if (removed.inodes > 0 && tier->shared != NULL) {
+        stk_tier_free(tier->shared, removed.blocks, removed.inodes);
+    } else if (removed.inodes > 0) {
+        stk_account_free(tier->home, removed.blocks, removed.inodes);
+    }
+    return removed.files;
 }
 
 struct giving {
+    struct stk_tier_shared *tier;
     uint64_t bytes, wanted;
 };
 
@@ -147,15 +174,16 @@ static int give_one(void *context, int dirfd, const char *name, unsigned depth,
     (void)depth;
     if (is_entry(name, stat) && unlinkat(dirfd, name, 0) == 0) {
         giving->bytes += (uint64_t)stat->st_blocks * STK_BLOCK_BYTES;
+        stk_tier_free(giving->tier, stat->st_blocks, 1);
     }
     return giving->bytes >= giving->wanted;
 }
 
-uint64_t tree_give_back(const char *tier_home, uint64_t bytes)
+uint64_t tree_give_back(const struct stk_tier *tier, uint64_t bytes)
 {
     char path[4096];
-    struct giving giving = {.bytes = 0, .wanted = bytes};
-    snprintf(path, sizeof path, "%s/tree", tier_home);
+    struct giving giving = {.tier = tier->shared, .bytes = 0, .wanted = bytes};
+    snprintf(path, sizeof path, "%s/tree", tier->home);
     stk_walk(path, give_one, &giving);
     return giving.bytes;
 }

@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cache/tier.h"
+
 struct tree_content {
     uint64_t files, bytes; /* of entries */
 };
@@ -19,9 +21,9 @@ void tree_measure(const char *tier_home, const char *root, struct tree_content *
 void tree_origin(const char *tier_home, const char *root, char *out, size_t bytes);
 /* Removes the entries of `path`'s (canonical) files from a root that holds or lies in it; returns
  * how many files went. */
-uint64_t tree_remove(const char *tier_home, const char *root, const char *path);
+uint64_t tree_remove(const struct stk_tier *tier, const char *root, const char *path);
 /* Removes entries, whichever, until they took at least so many bytes; returns how many they took.
  */
-uint64_t tree_give_back(const char *tier_home, uint64_t bytes);
+uint64_t tree_give_back(const struct stk_tier *tier, uint64_t bytes);
 
 #endif

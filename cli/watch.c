@@ -5,7 +5,10 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "cache/pressure.h"
 #include "cli/tree.h"
@@ -13,10 +16,11 @@
 #define PAUSE_NS   200000000L
 #define IN_VAIN_NS 20000000L
 
-static pthread_t watcher;
+static pthread_t watcher, counter;
+static const struct stk_recount *recounted; /* NULL: nothing is to be counted anew */
 static struct stk_tier watched;
 static struct samples *granted; /* NULL: there is nothing to grant */
-static bool watching;
+static bool watching, counting;
 static atomic_bool over;
 static uint64_t removed_bytes;
 
@@ -24,7 +28,7 @@ static void watch_memory(void)
 {
     int64_t excess = watched.shared->memory != 0 ? stk_pressure_excess() : 0;
     if (excess > 0) {
-        removed_bytes += tree_give_back(watched.home, (uint64_t)excess);
+        removed_bytes += tree_give_back(&watched, (uint64_t)excess);
     }
 }
 
@@ -56,24 +60,40 @@ static void *watch(void *context)
     return context;
 }
 
-void watch_begin(const struct stk_tier *tier, struct samples *samples)
+/* As slowly as it takes: the job is waiting for the disk, too. */
+static void *count_anew(void *context)
+{
+    const int idle = 3 << 13; /* IOPRIO_CLASS_IDLE */
+    pid_t self = (pid_t)syscall(SYS_gettid);
+    setpriority(PRIO_PROCESS, (id_t)self, 19);
+    syscall(SYS_ioprio_set, 1, 0, idle);
+    stk_tier_recount_end(watched.shared, recounted, &over);
+    return context;
+}
+
+void watch_begin(const struct stk_tier *tier, struct samples *samples,
+                 const struct stk_recount *recount)
 {
     sigset_t all, before;
     granted = samples->grant != NULL && samples->tally != NULL ? samples : NULL;
-    if (tier->shared == NULL || (tier->shared->memory == 0 && granted == NULL)) {
-        return;
-    }
+    recounted = recount;
     watched = *tier;
     sigfillset(&all); /* signals are the main thread's */
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    watching = pthread_create(&watcher, NULL, watch, NULL) == 0;
+    counting = recount != NULL && pthread_create(&counter, NULL, count_anew, NULL) == 0;
+    watching = (tier->shared->memory != 0 || granted != NULL) &&
+               pthread_create(&watcher, NULL, watch, NULL) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 uint64_t watch_end(void)
 {
+    atomic_store(&over, true);
+    if (counting) {
+        pthread_join(counter, NULL);
+        counting = false;
+    }
     if (watching) {
-        atomic_store(&over, true);
         if (granted != NULL) {
             stk_tally_ask(granted->tally);
         }

@@ -11,10 +11,14 @@
 #include "cache/tier.h"
 #include "cli/samples.h"
 
-/* Starts a thread that watches, five times a second and when it is asked to, for as long as this
- * process lives or until watch_end; none for a tier on a disk without samples. */
-void watch_begin(const struct stk_tier *tier, struct samples *samples);
-/* Stops it. Returns how many bytes of entries it removed. */
+/*
+ * Starts a thread that watches, five times a second and when it is asked to, for as long as this
+ * process lives or until watch_end; none for a tier on a disk without samples. And one that counts
+ * anew what the tier holds, if that was begun (`recount`, NULL: it was not): nobody waits for it.
+ */
+void watch_begin(const struct stk_tier *tier, struct samples *samples,
+                 const struct stk_recount *recount);
+/* Stops them. Returns how many bytes of entries it removed. */
 uint64_t watch_end(void);
 
 #endif

@@ -1,8 +1,10 @@
 /* Prints, as JSON, what the catalogue in DIRECTORY says that its first tier uses, what is really
- * there, and in which state the records are. */
+ * there, and in which state the records are. A run that begins counts the tier anew beside the job:
+ * that is waited for, ten seconds at most. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cache/catalogue.h"
 #include "cache/claim.h"
@@ -21,6 +23,15 @@ static void count_states(unsigned states[4])
     }
 }
 
+/* Whether both agree, or no longer are to be waited for. */
+static bool agrees(const struct stk_tier *tier, int64_t *blocks, int64_t *inodes, int *error)
+{
+    const struct stk_budget *budget = &tier->shared->budget;
+    *error = stk_account_walk(tier->home, 0, NULL, blocks, inodes);
+    return *error != 0 || (*blocks == atomic_load(&budget->used_blocks) &&
+                           *inodes == atomic_load(&budget->used_inodes));
+}
+
 int main(int argc, char **argv)
 {
     unsigned states[4] = {0};
@@ -30,8 +41,8 @@ int main(int argc, char **argv)
     if (error == 0 && !stk_tier_by_index(&catalogue, 0, &tier)) {
         error = -ENODEV;
     }
-    if (error == 0) {
-        error = stk_tier_count(tier.home, 0, &blocks, &inodes);
+    for (int i = 0; error == 0 && i < 1000 && !agrees(&tier, &blocks, &inodes, &error); i++) {
+        usleep(10000);
     }
     if (error != 0) {
         fprintf(stderr, "accounts: %s\n", strerror(-error));

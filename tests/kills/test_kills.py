@@ -46,7 +46,7 @@ def drafts(place):
 
 def pid_in_place(place, draft):
     """Drafts are named by the pids of their fillers; the place shares our process numbers."""
-    return int(draft.name.split(".")[0])
+    return int(draft.name.split(".")[0].split("-")[1])
 
 
 def stop_in_a_fill(place, process):

@@ -2,13 +2,15 @@
 
 import os
 import random
+import re
 import subprocess
 import sys
 import threading
 
 import pytest
 
-from jobs import HOME, reading
+from isolated import Isolated
+from jobs import HOME, Jobs, read_line, reading, wait_for
 from origin import settle
 
 KIB, MIB = 1 << 10, 1 << 20
@@ -217,3 +219,115 @@ def test_du_agrees_with_what_the_catalogue_counts(jobs, place, origin, tier):
     du = subprocess.run(["du", "-s", "--block-size=1", home_in(place, tier)], check=True, text=True,
                         stdout=subprocess.PIPE).stdout
     assert int(du.split()[0]) == used
+
+
+# ---- a tier that several catalogues share ----
+
+def test_two_places_share_a_disk_tier_within_its_budget(jobs, build, origin, scratch):
+    """Each has a /dev/shm of its own, and so a catalogue; both fill at the same time."""
+    disk = scratch / "disk"
+    disk.mkdir()
+    count, size, budget = 150, 200 * KIB, 20 * MIB
+    script = 'echo ready; read x; for i in 1 2; do cat "$0"/* >/dev/null; done; echo $?; read y'
+    with Isolated() as second:
+        runs = []
+        for place in (jobs.place, second):
+            _, mount = origin.files("shared", count, size)
+            line = Jobs(place, build, scratch).command_line(["sh", "-c", script, mount], path=mount,
+                                                            tier=f"{disk}:{budget}")
+            runs.append(subprocess.Popen(place.command(line, {"STOKER_MIN_AGE": "0.05"}), text=True,
+                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                         stderr=subprocess.PIPE))
+        with Sampler(disk / HOME) as sampler:
+            for step in ("ready", "0"):
+                for run in runs:
+                    assert read_line(run, 60) == step
+                    run.stdin.write("go\n")
+                    run.stdin.flush()
+            ends = [run.communicate(timeout=60)[1] for run in runs]
+    assert all("beyond the tier's budget" in end for end in ends)
+    assert 0.9 * budget < sampler.most_bytes <= budget
+
+
+def test_drafts_of_another_pid_namespace_are_left_to_it(jobs, origin, scratch):
+    """A process number there means another process here, or none."""
+    source, mount = origin.directory("drafts")
+    (source / "file").write_bytes(os.urandom(3 * MIB))
+    (source / "other").write_bytes(b"x")
+    settle()
+    disk = scratch / "disk"
+    disk.mkdir()
+    origin.fs.latency_ms = 300
+    line = ["unshare", "-p", "-f", "--mount-proc", "cmp", mount / "file", source / "file"]
+    slow = {**jobs.preload_env(mount, disk), "STOKER_MIN_AGE": "0.05"}
+    with jobs.started(line, env=slow) as filler:
+        drafts = wait_for(lambda: (disk / HOME / "fill").exists() and
+                          os.listdir(disk / HOME / "fill"))
+        assert len(drafts) == 1
+        with Isolated() as second:
+            Jobs(second, jobs.build, scratch).run(["cat", mount / "other"], path=mount, tier=disk)
+        assert filler.poll() is None and os.listdir(disk / HOME / "fill") == drafts
+        assert filler.wait(60) == 0
+    assert os.listdir(disk / HOME / "fill") == []
+    # One that nobody has written to for long is nobody's.
+    old = disk / HOME / "fill" / "1-2.0123456789abcdef"
+    old.touch()
+    os.utime(old, (1, 1))
+    origin.fs.latency_ms = 0
+    assert jobs.run(["cat", mount / "file"], path=mount, tier=disk).hits == 1
+    assert not old.exists()
+
+
+# ---- a tier with so many entries that counting them takes long ----
+
+@pytest.fixture
+def endless(jobs, place, origin, scratch):
+    """A tier with a directory that takes minutes to look through; (tier, files, directory)."""
+    _, mount = origin.files("few", 3, 2000)
+    source, slow = origin.directory("slow")
+    for number in range(300):
+        (source / str(number)).write_bytes(b"x")
+    settle()
+    disk = scratch / "disk"
+    disk.mkdir()
+    jobs.run(reading(names_of(mount, 3), 1), path=mount, tier=f"{disk}:64M", flags=["--keep"])
+    inside = disk / HOME / "tree" / "endless"
+    inside.mkdir()
+    place.run(["mount", "--bind", slow, inside])
+    yield f"{disk}:64M", mount, inside
+    origin.fs.latency_ms = 0
+    place.run(["umount", inside])
+
+
+def test_a_start_does_not_wait_until_all_is_counted(jobs, place, origin, endless):
+    tier, mount, _ = endless
+    origin.fs.latency_ms = 1000
+    done = jobs.place.run(jobs.command_line(["true"], path=mount, tier=tier, flags=["--keep"]),
+                          timeout=30)
+    assert "caching" in done.stderr
+
+
+def test_the_first_open_without_the_command_does_not_count_for_long(jobs, place, origin, endless):
+    """Nothing is known of the tier: neither a catalogue nor its account is left."""
+    tier, mount, _ = endless
+    place.run(["rm", "-r", f"/dev/shm/{HOME}", f"{tier.split(':')[0]}/{HOME}/account"])
+    origin.fs.latency_ms = 1000
+    done = jobs.preloaded(["wc", "-c", mount / "file0000"], mount, tier=tier, timeout=30)
+    assert done.stdout.startswith("2000 ")
+    origin.fs.latency_ms = 0
+    # As much as all that the file system holds is used, for what can be told.
+    used = jobs.stoker("ls").stdout.splitlines()[0]
+    assert re.search(r" of 64\.0 MiB used", used)
+
+
+def test_counting_goes_on_beside_the_job(jobs, place, origin, endless):
+    """What a killed process has left in the account is gone some time after the start."""
+    tier, mount, inside = endless
+    before = jobs.used(tier.split(":")[0])
+    (inside.parent / "stray").write_bytes(bytes(4 * MIB))
+    script = 'read x; exec cmp "$0" "$0"'
+    line = jobs.command_line(["sh", "-c", script, mount / "file0001"], path=mount, tier=tier)
+    with jobs.started(line) as process:
+        wait_for(lambda: jobs.used(tier.split(":")[0])[0] >= before[0] + 4 * MIB)
+        process.communicate("go\n", timeout=30)
+    assert process.returncode == 0

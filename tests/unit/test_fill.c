@@ -298,10 +298,10 @@ START_TEST(nothing_is_left_of_a_fill_that_failed)
     box_write("first", "x");
     ck_assert(box_fill("first"));
     int64_t used = box_used_blocks(), blocks, before, inodes;
-    ck_assert_int_eq(stk_tier_count(box.cache.tier.home, 0, &before, &inodes), 0);
+    ck_assert_int_eq(stk_account_walk(box.cache.tier.home, 0, NULL, &before, &inodes), 0);
     unit_write(box_origin("database"), "SQLite format 3\0rest", 20);
     assert_bypassed("database", STK_BYPASS_DATABASE);
-    ck_assert_int_eq(stk_tier_count(box.cache.tier.home, 0, &blocks, &inodes), 0);
+    ck_assert_int_eq(stk_account_walk(box.cache.tier.home, 0, NULL, &blocks, &inodes), 0);
     ck_assert_int_eq(box_used_blocks(), used);
     ck_assert_int_eq(blocks, before);
 }
@@ -359,7 +359,7 @@ START_TEST(refused_until_the_budget_is_raised)
     ck_assert_int_eq(box.ask.why, STK_BYPASS_BUDGET);
     ck_assert_int_eq(box_ask("file00"), STK_ANSWER_HIT);
     int64_t blocks, inodes;
-    ck_assert_int_eq(stk_tier_count(box.cache.tier.home, 0, &blocks, &inodes), 0);
+    ck_assert_int_eq(stk_account_walk(box.cache.tier.home, 0, NULL, &blocks, &inodes), 0);
     ck_assert_int_le(blocks, 6 * 2048);
     stk_budget_set(budget, 16 * 2048, 1000);
     ck_assert_int_eq(box_ask("file29"), STK_ANSWER_FILL);
@@ -446,6 +446,7 @@ START_TEST(lost_entry)
     ck_assert(box_fill("file"));
     ck_assert_int_eq(box.outcome.kind, STK_COUNT_FILLS);
     ck_assert(unit_has_text(box.entry, "hello"));
+    ck_assert_int_eq(stk_tier_recount(&box.cache.tier), 0);
     ck_assert_int_eq(box_used_blocks(), used);
 }
 END_TEST
@@ -643,7 +644,7 @@ static void *publish_late(void *context)
     const struct late_publisher *late = context;
     int64_t inodes = 1, blocks;
     while (inodes < 2) {
-        stk_tier_count(late->drafts, 0, &blocks, &inodes);
+        stk_account_walk(late->drafts, 0, NULL, &blocks, &inodes);
     }
     return rename(late->aside, late->entry) == 0 ? NULL : context;
 }

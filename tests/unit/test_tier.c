@@ -191,21 +191,25 @@ START_TEST(counts_what_is_there)
     int64_t blocks, inodes;
     ck_assert_int_eq(attach("/dev/shm", 5 * MIB, &tier), 0);
     int64_t empty_inodes = atomic_load(&tier.shared->budget.used_inodes);
-    ck_assert_int_eq(empty_inodes, 3); /* itself, tree, fill */
+    ck_assert_int_eq(empty_inodes, 4); /* itself, tree, fill, account */
     unit_write(unit_join(tier.home, "tree/a"), data, sizeof data);
     ck_assert_int_eq(mkdir(unit_join(tier.home, "tree/d"), 0700), 0);
     unit_write(unit_join(tier.home, "tree/d/b"), data, 1);
-    ck_assert_int_eq(stk_tier_count(tier.home, 0, &blocks, &inodes), 0);
+    ck_assert_int_eq(stk_account_walk(tier.home, 0, NULL, &blocks, &inodes), 0);
     ck_assert_int_eq(inodes, empty_inodes + 3);
-    ck_assert_int_eq(blocks, 3 * 8 + 8);
-    /* A new catalogue counts anew. */
+    ck_assert_int_eq(blocks, 8 + 3 * 8 + 8);
+    ck_assert_int_eq(stk_tier_recount(&tier), 0);
+    ck_assert_int_eq(atomic_load(&tier.shared->budget.used_blocks), blocks);
+    ck_assert_int_eq(atomic_load(&tier.shared->budget.used_inodes), inodes);
+    /* A new catalogue knows, and does not count. */
+    unit_write(unit_join(tier.home, "tree/unseen"), data, 1);
     stk_catalogue_close(&catalogue);
     ck_assert_int_eq(unlink(unit_path("catalogue/catalogue")), 0);
     ck_assert_int_eq(stk_catalogue_open(&catalogue, unit_path("catalogue"), true), 0);
     ck_assert_int_eq(attach("/dev/shm", 5 * MIB, &tier), 0);
-    ck_assert_int_eq(atomic_load(&tier.shared->budget.used_blocks), 32);
+    ck_assert_int_eq(atomic_load(&tier.shared->budget.used_blocks), blocks);
     ck_assert_int_eq(atomic_load(&tier.shared->budget.used_inodes), inodes);
-    ck_assert_int_eq(stk_tier_count(unit_path("none"), 0, &blocks, &inodes), -ENOENT);
+    ck_assert_int_eq(stk_account_walk(unit_path("none"), 0, NULL, &blocks, &inodes), -ENOENT);
 }
 END_TEST
 
@@ -218,8 +222,9 @@ START_TEST(counting_has_a_limit)
         snprintf(name, sizeof name, "home/%d", i);
         unit_write_text(unit_path(name), "");
     }
-    ck_assert_int_eq(stk_tier_count(unit_path("home"), 1, &blocks, &inodes), -ETIME);
-    ck_assert_int_eq(stk_tier_count(unit_path("home"), 60 * STK_NS_PER_S, &blocks, &inodes), 0);
+    ck_assert_int_eq(stk_account_walk(unit_path("home"), 1, NULL, &blocks, &inodes), -ETIME);
+    ck_assert_int_eq(stk_account_walk(unit_path("home"), 60 * STK_NS_PER_S, NULL, &blocks, &inodes),
+                     0);
 }
 END_TEST
 
@@ -282,22 +287,152 @@ START_TEST(a_damaged_home_is_no_tier)
 }
 END_TEST
 
-/* Too much to count in a guest's time: nothing fits until it has been counted. */
-START_TEST(counting_is_made_up_for)
+/* What killed processes have left is found by counting. */
+START_TEST(counting_corrects_both_ways)
 {
     UNIT_NEEDS_PRIVATE();
     struct stk_tier tier;
+    static char data[100000];
     ck_assert_int_eq(attach("/dev/shm", 5 * MIB, &tier), 0);
     struct stk_budget *budget = &tier.shared->budget;
-    atomic_store(&budget->used_blocks, INT64_MAX / 4);
-    ck_assert(!stk_budget_reserve(budget, 1, 0));
-    ck_assert_int_eq(stk_tier_set_budget(&tier, STK_TIER_DEFAULT_BUDGET), 0);
-    ck_assert_int_ge(atomic_load(&budget->blocks), 0);
-    ck_assert_int_le(atomic_load(&budget->blocks), 512 * MIB / 512);
-    ck_assert(!stk_budget_reserve(budget, 1, 0));
+    int64_t used = atomic_load(&budget->used_blocks);
+    tier.shared->pays = 1; /* as where the catalogue is the only one */
+    atomic_store(&budget->aside_blocks, 0);
+    ck_assert_int_eq(stk_tier_take(tier.shared, 5000, 3), STK_TOOK);
+    uint32_t generation = atomic_load(&budget->generation);
     ck_assert_int_eq(stk_tier_recount(&tier), 0);
-    ck_assert_int_eq(atomic_load(&budget->used_inodes), 3);
-    ck_assert(stk_budget_reserve(budget, 1, 0));
+    ck_assert_int_eq(atomic_load(&budget->used_blocks), used);
+    ck_assert_int_eq(atomic_load(&budget->used_inodes), 4);
+    ck_assert_uint_ne(atomic_load(&budget->generation), generation);
+    unit_write(unit_join(tier.home, "tree/unseen"), data, sizeof data);
+    ck_assert_int_eq(stk_tier_recount(&tier), 0);
+    ck_assert_int_eq(atomic_load(&budget->used_blocks), used + 200);
+    ck_assert_int_eq(stk_tier_take(tier.shared, 5 * 2048 - used - 199, 1), STK_TOOK_NO_ROOM);
+    ck_assert_int_eq(stk_tier_take(tier.shared, 5 * 2048 - used - 200, 1), STK_TOOK);
+}
+END_TEST
+
+/* Whatever is taken while it counts is within the bounds. */
+START_TEST(counting_beside_fillers_forgets_nothing)
+{
+    UNIT_NEEDS_PRIVATE();
+    struct stk_tier tier;
+    struct stk_recount recount;
+    ck_assert_int_eq(attach("/dev/shm", 5 * MIB, &tier), 0);
+    struct stk_budget *budget = &tier.shared->budget;
+    tier.shared->pays = 1;
+    int64_t used = atomic_load(&budget->used_blocks);
+    ck_assert_int_eq(stk_tier_recount_begin(tier.shared, &recount), 0);
+    ck_assert_int_eq(stk_tier_take(tier.shared, 3000, 1), STK_TOOK); /* not to be seen yet */
+    ck_assert_int_eq(stk_tier_recount_end(tier.shared, &recount, NULL), 0);
+    ck_assert_int_eq(atomic_load(&budget->used_blocks), used + 3000);
+    const atomic_bool stop = true;
+    ck_assert_int_eq(stk_tier_recount_begin(tier.shared, &recount), 0);
+    ck_assert_int_eq(stk_tier_recount_end(tier.shared, &recount, &stop), -EINTR);
+    ck_assert_int_eq(atomic_load(&budget->used_blocks), used + 3000);
+}
+END_TEST
+
+/* ---- several catalogues ---- */
+
+/* Another view of the same directory, as from a container with a /dev/shm of its own. */
+static void attach_other(struct stk_catalogue *other, const char *dir, struct stk_tier *tier)
+{
+    memset(tier, 0, sizeof *tier);
+    ck_assert_int_eq(stk_catalogue_open(other, unit_directory("other"), true), 0);
+    ck_assert_int_eq(stk_tier_attach(other, dir, 5 * MIB, tier), 0);
+}
+
+/* Takes as much as there is; returns how many blocks it got. */
+static int64_t take_all(struct stk_tier *tier)
+{
+    int64_t taken = 0;
+    while (stk_tier_take(tier->shared, 8, 0) == STK_TOOK) {
+        taken += 8;
+    }
+    return taken;
+}
+
+START_TEST(two_catalogues_share_a_budget)
+{
+    UNIT_NEEDS_PRIVATE();
+    static struct stk_catalogue other;
+    struct stk_tier one, two;
+    const int64_t all = 5 * 2048;
+    ck_assert_int_eq(attach(unit_directory("disk"), 5 * MIB, &one), 0);
+    attach_other(&other, unit_path("disk"), &two);
+    ck_assert_ptr_ne(one.shared, two.shared);
+    atomic_store(&one.shared->budget.aside_blocks, 0);
+    atomic_store(&two.shared->budget.aside_blocks, 0);
+    int64_t used = atomic_load(&one.shared->budget.used_blocks);
+    ck_assert_int_eq(stk_tier_take(one.shared, all / 2, 1), STK_TOOK);
+    int64_t taken = take_all(&two);
+    ck_assert_int_le(used + all / 2 + taken, all);
+    ck_assert_int_gt(used + all / 2 + taken, all - all / 32);
+    ck_assert_int_le(take_all(&one), all / 32);
+    /* What the one gives back, the other can take. */
+    stk_tier_free(two.shared, taken, 0);
+    atomic_store(&one.shared->budget.announced_ns, 0);
+    ck_assert_int_gt(take_all(&one), taken - all / 16);
+    ck_assert_int_le(atomic_load(&one.shared->budget.used_blocks), all);
+    /* And what it drops of the other's. */
+    stk_tier_free(two.shared, all / 4, 0);
+    atomic_store(&one.shared->budget.announced_ns, 0);
+    ck_assert_int_gt(take_all(&one), all / 4 - all / 16);
+}
+END_TEST
+
+START_TEST(what_a_catalogue_leaves_is_known_to_the_next)
+{
+    UNIT_NEEDS_PRIVATE();
+    static struct stk_catalogue other;
+    struct stk_tier one, two;
+    ck_assert_int_eq(attach(unit_directory("disk"), 5 * MIB, &one), 0);
+    int64_t used = atomic_load(&one.shared->budget.used_blocks);
+    ck_assert_int_eq(stk_tier_take(one.shared, 1000, 5), STK_TOOK);
+    ck_assert_int_eq(stk_tier_announce(one.shared, true), 0);
+    attach_other(&other, unit_path("disk"), &two);
+    ck_assert_int_eq(atomic_load(&two.shared->budget.used_blocks), used + 1000);
+    ck_assert_int_eq(atomic_load(&two.shared->budget.used_inodes), 4 + 5);
+}
+END_TEST
+
+/* A process that is stopped while it counts: others do without, and soon. */
+START_TEST(a_held_account_is_not_waited_for)
+{
+    UNIT_NEEDS_PRIVATE();
+    struct stk_tier tier;
+    struct stk_account account;
+    ck_assert_int_eq(attach("/dev/shm", 5 * MIB, &tier), 0);
+    int64_t used = atomic_load(&tier.shared->budget.used_blocks);
+    int fd = stk_account_open(tier.home, &account);
+    ck_assert_int_ge(fd, 0);
+    int64_t began_ns = stk_clock_boottime_ns();
+    ck_assert_int_eq(stk_tier_take(tier.shared, 8, 1), STK_TOOK_NOT_NOW);
+    ck_assert_int_lt(stk_clock_boottime_ns() - began_ns, STK_NS_PER_S);
+    ck_assert_int_eq(atomic_load(&tier.shared->budget.used_blocks), used);
+    ck_assert_int_eq(stk_account_close(fd, NULL), 0);
+    ck_assert_int_eq(stk_tier_take(tier.shared, 8, 1), STK_TOOK);
+}
+END_TEST
+
+START_TEST(a_damaged_account_is_made_anew)
+{
+    UNIT_NEEDS_PRIVATE();
+    struct stk_tier tier;
+    struct stk_account before, account;
+    ck_assert_int_eq(attach("/dev/shm", 5 * MIB, &tier), 0);
+    ck_assert_int_eq(stk_account_close(stk_account_open(tier.home, &before), NULL), 0);
+    for (int i = 0; i < 3; i++) {
+        const char *path = unit_join(tier.home, "account");
+        ck_assert_int_eq(unlink(path), 0);
+        if (i > 0) {
+            unit_write(path, "x", i == 1 ? 0 : 1);
+        }
+        ck_assert_int_eq(stk_account_close(stk_account_open(tier.home, &account), NULL), 0);
+        ck_assert_int_eq(account.blocks, before.blocks);
+        ck_assert_int_eq(account.inodes, before.inodes);
+    }
 }
 END_TEST
 
@@ -321,6 +456,12 @@ Suite *suite_tier(void)
     tcase_add_test(budget, default_budget_leaves_a_reserve);
     tcase_add_test(budget, counts_what_is_there);
     tcase_add_test(budget, counting_has_a_limit);
-    tcase_add_test(budget, counting_is_made_up_for);
+    tcase_add_test(budget, counting_corrects_both_ways);
+    tcase_add_test(budget, counting_beside_fillers_forgets_nothing);
+    TCase *several = unit_case(suite, "tier_several");
+    tcase_add_test(several, two_catalogues_share_a_budget);
+    tcase_add_test(several, what_a_catalogue_leaves_is_known_to_the_next);
+    tcase_add_test(several, a_held_account_is_not_waited_for);
+    tcase_add_test(several, a_damaged_account_is_made_anew);
     return suite;
 }
