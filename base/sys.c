@@ -29,6 +29,12 @@
 #ifndef SYS_openat2
 #define SYS_openat2 437
 #endif
+#ifndef SYS_cachestat
+#define SYS_cachestat 451
+#endif
+struct cachestat_v0 {
+    uint64_t cached, dirty, writeback, evicted, recently_evicted;
+};
 #define RESOLVE_NO_SYMLINKS_BIT 0x04u
 #define RENAME_NOREPLACE_BIT    1u
 struct open_how_v0 {
@@ -128,6 +134,14 @@ int stk_sys_fallocate(int fd, off_t offset, off_t bytes)
 int stk_sys_fadvise(int fd, off_t offset, off_t bytes, int advice)
 {
     return (int)CALL4(fadvise64, fd, offset, bytes, advice);
+}
+
+int64_t stk_sys_count_cached(int fd)
+{
+    const uint64_t all[2] = {0, 0};
+    struct cachestat_v0 found = {.cached = 0};
+    long result = CALL4(cachestat, fd, all, &found, 0);
+    return result < 0 ? result : (int64_t)found.cached;
 }
 
 int stk_sys_fstat(int fd, struct stat *out)
@@ -312,6 +326,11 @@ void stk_sys_block_signals(uint64_t *before)
 void stk_sys_restore_signals(const uint64_t *before)
 {
     set_signals(before, NULL);
+}
+
+int stk_sys_mincore(void *address, size_t bytes, unsigned char *pages)
+{
+    return (int)CALL3(mincore, address, bytes, pages);
 }
 
 pid_t stk_sys_getpid(void)

@@ -44,6 +44,9 @@ int stk_sys_ftruncate(int fd, off_t bytes);
  * -EOPNOTSUPP comes only where that limit allows the length. */
 int stk_sys_fallocate(int fd, off_t offset, off_t bytes);
 int stk_sys_fadvise(int fd, off_t offset, off_t bytes, int advice);
+/* How many pages of a file are in memory; an error before Linux 6.5, and where others' files are
+ * nobody's business. */
+int64_t stk_sys_count_cached(int fd);
 
 int stk_sys_fstat(int fd, struct stat *out);
 int stk_sys_fstatat(int dirfd, const char *path, struct stat *out, int flags);
@@ -79,6 +82,9 @@ void stk_sys_munmap(void *address, size_t bytes);
 /* Moves a mapping onto what is mapped at `to`, which goes, in one step; false: nothing was done. */
 bool stk_sys_move_map(void *from, size_t bytes, void *to);
 int stk_sys_madvise(void *address, size_t bytes, int advice);
+/* Which pages of a mapping are in memory: bit 0 of a byte each. All of them are said to be where
+ * others' files are nobody's business. */
+int stk_sys_mincore(void *address, size_t bytes, unsigned char *pages);
 
 /* Blocks all signals for this thread, and gives the mask of before; restores it. */
 void stk_sys_block_signals(uint64_t *before);

@@ -33,6 +33,7 @@ struct fill {
     struct stk_origin origin;
     int64_t opened_ns; /* a time before it was opened */
     const char *entry;
+    bool unread;        /* by anybody, before the fill */
     int64_t blocks;     /* reserved */
     uint64_t check;     /* of what is copied: cache/proof.h */
     uint64_t entry_ino; /* of the entry made or found */
@@ -257,6 +258,7 @@ static enum stk_bypass reserve_and_write(struct fill *fill)
     if (why != STK_BYPASS_NONE) {
         return why;
     }
+    fill->unread = stk_origin_is_unread(&fill->origin, fill->record->size);
     why = write_entry(fill);
     if (why != STK_BYPASS_NONE) {
         stk_tier_release(fill->cache->tier.shared, fill->blocks, 1);
@@ -377,9 +379,10 @@ static void run_fill(struct fill *fill, struct stk_outcome *outcome)
         outcome->kind = STK_COUNT_HITS;
     }
     finish(fill, outcome->why);
-    if (outcome->kind == STK_COUNT_FILLS) {
-        /* Its pages are in the tier now: memory is not to be spent twice. */
-        stk_sys_fadvise(fill->origin.fd, 0, 0, POSIX_FADV_DONTNEED);
+    if (outcome->kind == STK_COUNT_FILLS && fill->unread) {
+        /* Its pages are in the tier now: memory is not to be spent twice. Those that others had
+         * read before are theirs. */
+        stk_origin_forget(&fill->origin);
     }
 }
 

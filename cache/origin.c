@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -10,6 +11,8 @@
 #include "cache/budget.h"
 #include "cache/entry.h"
 
+#define PAGE_BYTES    4096 /* there are larger ones */
+#define MAPPED_PAGES  1024
 #define INTERRUPTIONS 1000 /* a profiling timer interrupts reads of FUSE files all the time */
 
 /* Asks no server. */
@@ -64,4 +67,45 @@ bool stk_origin_has_holes(const struct stk_origin *origin, const struct stk_iden
     bool has = !is_held(&ours) || finds_hole(ours.fd, identity->size);
     stk_sys_close(ours.fd);
     return has;
+}
+
+/* Whether one of the pages of a map is in memory. */
+static bool has_pages(char *map, uint64_t size)
+{
+    unsigned char pages[MAPPED_PAGES] = {0}; /* with larger pages there are fewer */
+    for (uint64_t at = 0; at < size; at += sizeof pages * PAGE_BYTES) {
+        uint64_t bytes =
+            size - at < sizeof pages * PAGE_BYTES ? size - at : sizeof pages * PAGE_BYTES;
+        if (stk_sys_mincore(map + at, bytes, pages) != 0) {
+            return true;
+        }
+        for (uint64_t i = 0; i < (bytes + PAGE_BYTES - 1) / PAGE_BYTES; i++) {
+            if ((pages[i] & 1) != 0) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* For older kernels. The map is only looked at: a page that is touched may be a SIGBUS. */
+static bool is_unread_by_map(const struct stk_origin *origin, uint64_t size)
+{
+    char *map = is_held(origin) ? stk_sys_mmap(size, PROT_READ, MAP_SHARED, origin->fd, 0) : NULL;
+    bool unread = map != NULL && !has_pages(map, size);
+    if (map != NULL) {
+        stk_sys_munmap(map, size);
+    }
+    return unread;
+}
+
+bool stk_origin_is_unread(const struct stk_origin *origin, uint64_t size)
+{
+    int64_t cached = stk_sys_count_cached(origin->fd);
+    return cached < 0 ? is_unread_by_map(origin, size) : cached == 0;
+}
+
+void stk_origin_forget(const struct stk_origin *origin)
+{
+    stk_sys_fadvise(origin->fd, 0, 0, POSIX_FADV_DONTNEED);
 }

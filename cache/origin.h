@@ -28,4 +28,9 @@ ssize_t stk_origin_read(const struct stk_origin *origin, char *buffer, size_t by
  */
 bool stk_origin_has_holes(const struct stk_origin *origin, const struct stk_identity *identity);
 
+/* Whether nothing of the file is in memory yet; false also when that cannot be found out. */
+bool stk_origin_is_unread(const struct stk_origin *origin, uint64_t size);
+/* Takes out of memory what is there of the file. */
+void stk_origin_forget(const struct stk_origin *origin);
+
 #endif

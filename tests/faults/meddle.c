@@ -44,6 +44,9 @@
 #ifndef SYS_openat2
 #define SYS_openat2 437
 #endif
+#ifndef SYS_cachestat
+#define SYS_cachestat 451
+#endif
 
 /* What base/sys.c makes and what may fail; getpid and its like cannot. */
 #define CALLS(X)                                                                                   \
@@ -57,6 +60,7 @@
     X(ftruncate)                                                                                   \
     X(fallocate)                                                                                   \
     X(fadvise64)                                                                                   \
+    X(cachestat)                                                                                   \
     X(prlimit64)                                                                                   \
     X(fstat)                                                                                       \
     X(newfstatat)                                                                                  \
@@ -79,6 +83,7 @@
     X(mmap)                                                                                        \
     X(munmap)                                                                                      \
     X(madvise)                                                                                     \
+    X(mincore)                                                                                     \
     X(kill)                                                                                        \
     X(flock)                                                                                       \
     X(futex)                                                                                       \
