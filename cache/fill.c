@@ -21,6 +21,9 @@
 
 #define ATTEMPTS      8
 #define CHUNK_BYTES   STK_PROOF_CHUNK_BYTES
+#define AHEAD_BYTES   (4 * CHUNK_BYTES) /* of the origin, are fetched while a chunk is copied */
+#define LEAST_AHEAD   (CHUNK_BYTES / 2) /* smaller files come in one piece */
+#define LIMIT_BYTES   4096              /* what a file system gives at once is a multiple of it */
 #define FULL_PAUSE_NS (5 * STK_NS_PER_S)
 #define SQLITE_MAGIC  "SQLite format 3" /* with its terminating zero: the first 16 bytes */
 
@@ -41,22 +44,40 @@ struct fill {
 
 /* ---- copying ---- */
 
+/* A piece that is smaller than what was asked for and ends where the file shall end is the last
+ * one. An even piece may be all that the file system gives at once. */
+static bool is_last(const struct fill *fill, off_t end)
+{
+    return (uint64_t)end == fill->record->size && end % LIMIT_BYTES != 0;
+}
+
 /* A whole chunk, whatever the origin gives at a time; less only where it ends. */
 static ssize_t read_chunk(const struct fill *fill, char *buffer, off_t offset)
 {
     size_t bytes = 0;
     while (bytes < CHUNK_BYTES) {
-        ssize_t got = stk_origin_read(&fill->origin, buffer + bytes, CHUNK_BYTES - bytes,
-                                      offset + (off_t)bytes);
+        off_t at = offset + (off_t)bytes;
+        ssize_t got = stk_origin_read(&fill->origin, buffer + bytes, CHUNK_BYTES - bytes, at);
         if (got < 0) {
             return got;
         }
-        if (got == 0) {
+        bytes += (size_t)got;
+        if (got == 0 || (bytes < CHUNK_BYTES && is_last(fill, at + got))) {
             break;
         }
-        bytes += (size_t)got;
     }
     return (ssize_t)bytes;
+}
+
+/* Lets the origin fetch what is read next; `ahead` is how far it has been told. */
+static void fetch_ahead(const struct fill *fill, off_t offset, off_t *ahead)
+{
+    off_t size = (off_t)fill->record->size;
+    off_t wanted = size - offset < AHEAD_BYTES ? size : offset + AHEAD_BYTES;
+    if (size > LEAST_AHEAD && wanted > *ahead) {
+        stk_origin_expect(&fill->origin, *ahead, wanted);
+        *ahead = wanted;
+    }
 }
 
 static int write_whole(int fd, const char *buffer, size_t bytes, off_t offset)
@@ -99,7 +120,9 @@ static enum stk_bypass copy_chunks(struct fill *fill, const struct stk_entry_dra
                                    char *buffer)
 {
     const uint64_t size = fill->record->size;
+    off_t ahead = 0;
     for (off_t offset = 0;;) {
+        fetch_ahead(fill, offset, &ahead);
         ssize_t got = read_chunk(fill, buffer, offset);
         if (got < 0 || (uint64_t)offset + (uint64_t)got > size) {
             return STK_BYPASS_CHANGED;

@@ -11,8 +11,10 @@
 #include "cache/budget.h"
 #include "cache/entry.h"
 
-#define PAGE_BYTES    4096 /* there are larger ones */
-#define MAPPED_PAGES  1024
+#define PAGE_BYTES   4096 /* there are larger ones */
+#define MAPPED_PAGES 1024
+#define AHEAD_BYTES                                                                                \
+    (128 << 10)            /* what the kernel fetches at a call, unless it was told otherwise */
 #define INTERRUPTIONS 1000 /* a profiling timer interrupts reads of FUSE files all the time */
 
 /* Asks no server. */
@@ -42,6 +44,14 @@ ssize_t stk_origin_read(const struct stk_origin *origin, char *buffer, size_t by
     }
     ssize_t got = read_patiently(origin->fd, buffer, bytes, offset);
     return got < 0 || is_held(origin) ? got : -EBADF;
+}
+
+/* Where one call fetches more, the next ones find it there. */
+void stk_origin_expect(const struct stk_origin *origin, off_t from, off_t to)
+{
+    for (off_t at = from; at < to; at += AHEAD_BYTES) {
+        stk_sys_fadvise(origin->fd, at, to - at, POSIX_FADV_WILLNEED);
+    }
 }
 
 /* Looking for a hole moves the offset, which is put back. A file system that knows of no holes says

@@ -21,6 +21,10 @@ struct stk_origin {
 /* Reads some bytes, fewer if that is what there is. -EBADF when the number has become another's. */
 ssize_t stk_origin_read(const struct stk_origin *origin, char *buffer, size_t bytes, off_t offset);
 
+/* Has what comes next fetched while what is there is copied: over a network a reader who asks for
+ * one piece after the other waits for each. Does not wait itself. */
+void stk_origin_expect(const struct stk_origin *origin, off_t from, off_t to);
+
 /*
  * Whether the file has holes, as far as its file system tells; true also when that cannot be found
  * out. Files with as many blocks as their size needs are not asked: holes that are hidden by blocks

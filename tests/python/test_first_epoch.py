@@ -1,0 +1,29 @@
+"""What the first look at a file costs the origin, beside what the program's own reading costs."""
+
+import sys
+
+import pytest
+
+READ = ("import os, sys\n"
+        "for name in sys.argv[1:]:\n"
+        "    fd = os.open(name, os.O_RDONLY)\n"
+        "    os.fstat(fd)\n"
+        "    while os.read(fd, 1 << 20):\n"
+        "        pass\n"
+        "    os.close(fd)\n")
+COUNT = 10
+
+
+@pytest.mark.parametrize("size", [700, 100_000, 200_000])
+def test_a_cold_read_asks_no_more_than_a_plain_one(jobs, origin, size):
+    """Where attributes are kept for no time, so that each look at them is counted. The look that is
+    forced when all is read takes the place of the one by which the program finds the end."""
+    source, mount = origin.files("first", COUNT, size)
+    program = [sys.executable, "-c", READ, *sorted(mount.iterdir())]
+    with origin.fs.counting() as plain:
+        jobs.place.run(program)
+    with origin.fs.counting() as cold:
+        ran = jobs.run(program, path=mount)
+    assert ran.fills == COUNT
+    for operation in ("open", "read", "read_bytes", "lookup_file", "getattr_file"):
+        assert cold[operation] <= plain[operation], operation
