@@ -20,9 +20,10 @@ struct object {
 };
 
 struct search {
-    const char *name;
+    const char *const *names;
+    size_t count;
+    _Atomic(void *) *found;
     bool past_us; /* set from the start: everywhere but in us */
-    void *found;
 };
 
 /* glibc turns these into addresses when it loads an object; others, and the vDSO, do not. */
@@ -83,6 +84,16 @@ static uint32_t gnu_hash_of(const char *name)
     return hash;
 }
 
+/* What the Bloom filter says. Most objects have none of our names. */
+static bool may_have(const uint32_t *table, uint32_t hash)
+{
+    const unsigned bits = 8 * sizeof(ElfW(Addr));
+    const ElfW(Addr) *words = (const ElfW(Addr) *)(table + 4);
+    uint32_t count = table[2], shift = table[3];
+    ElfW(Addr) word = count > 0 ? words[hash / bits % count] : 0;
+    return (word >> hash % bits & word >> (hash >> shift) % bits & 1) != 0;
+}
+
 /* Header, Bloom filter, buckets, and for each symbol its hash, the lowest bit set at a chain's end.
  */
 static uint32_t find_gnu(const struct object *object, const char *name)
@@ -92,6 +103,9 @@ static uint32_t find_gnu(const struct object *object, const char *name)
     const uint32_t *bucket = table + 4 + bloom_words * (sizeof(ElfW(Addr)) / sizeof *table);
     const uint32_t *hashes = bucket + buckets;
     uint32_t hash = gnu_hash_of(name);
+    if (!may_have(table, hash)) {
+        return 0;
+    }
     uint32_t index = buckets > 0 ? bucket[hash % buckets] : 0;
     if (index < first || index == 0) {
         return 0;
@@ -132,7 +146,7 @@ static uint32_t find_sysv(const struct object *object, const char *name)
 
 static bool is_ours(const struct dl_phdr_info *info)
 {
-    const uintptr_t here = (uintptr_t)stk_definition_next;
+    const uintptr_t here = (uintptr_t)stk_definition_find_next;
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *part = &info->dlpi_phdr[i];
         if (part->p_type == PT_LOAD && here - info->dlpi_addr - part->p_vaddr < part->p_memsz) {
@@ -142,11 +156,23 @@ static bool is_ours(const struct dl_phdr_info *info)
     return false;
 }
 
+static void *find(const struct object *object, const char *name)
+{
+    uint32_t index = 0;
+    if (object->gnu_hash != NULL) {
+        index = find_gnu(object, name);
+    } else if (object->sysv_hash != NULL) {
+        index = find_sysv(object, name);
+    }
+    return index != 0 ? (void *)(object->base + object->symbols[index].st_value) : NULL;
+}
+
+/* Looks for what is not found yet; says whether that was all. */
 static int look_in(struct dl_phdr_info *info, size_t size, void *cookie)
 {
     struct search *search = cookie;
     struct object object;
-    uint32_t index = 0;
+    bool all = true;
     (void)size;
     if (is_ours(info)) {
         search->past_us = true;
@@ -155,24 +181,24 @@ static int look_in(struct dl_phdr_info *info, size_t size, void *cookie)
     if (!search->past_us || !read_dynamic(&object, info)) {
         return 0;
     }
-    if (object.gnu_hash != NULL) {
-        index = find_gnu(&object, search->name);
-    } else if (object.sysv_hash != NULL) {
-        index = find_sysv(&object, search->name);
+    for (size_t i = 0; i < search->count; i++) {
+        _Atomic(void *) *found = &search->found[i];
+        if (atomic_load_explicit(found, memory_order_relaxed) == NULL) {
+            void *next = find(&object, search->names[i]);
+            if (next != NULL) {
+                atomic_store_explicit(found, next, memory_order_release);
+            }
+            all = all && next != NULL;
+        }
     }
-    if (index != 0) {
-        search->found = (void *)(object.base + object.symbols[index].st_value);
-    }
-    return search->found != NULL;
+    return all;
 }
 
-void *stk_definition_next(const char *name)
+void stk_definition_find_next(const char *const names[], size_t count, _Atomic(void *) found[])
 {
-    struct search search = {.name = name};
-    dl_iterate_phdr(look_in, &search);
-    if (search.found == NULL) {
-        search.past_us = true; /* we were opened with dlopen, after libc */
+    struct search search = {.names = names, .count = count, .found = found};
+    if (dl_iterate_phdr(look_in, &search) == 0) {
+        search.past_us = true; /* some are not there, or we were opened with dlopen, after libc */
         dl_iterate_phdr(look_in, &search);
     }
-    return search.found;
 }

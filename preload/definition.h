@@ -1,5 +1,5 @@
 /*
- * Finding the definition of a symbol that comes after ours, as dlsym(RTLD_NEXT) does, but without
+ * Finding the definitions of symbols that come after ours, as dlsym(RTLD_NEXT) does, but without
  * dlsym: before glibc 2.34 that is in libdl, and looking for libdl costs every program that is
  * started as much as all the rest of loading us.
  *
@@ -9,12 +9,16 @@
 #ifndef STK_PRELOAD_DEFINITION_H
 #define STK_PRELOAD_DEFINITION_H
 
+#include <stdatomic.h>
+#include <stddef.h>
+
 /*
- * The address of the first public definition of a function in the objects loaded after this one,
- * in load order, or, when there is none after, in any other object; NULL when nobody has it. Where
- * an object has several versions the default one is meant. Takes the loader's lock, as dlsym does;
- * allocates nothing; leaves errno alone.
+ * For each name of a function that has no address in `found` yet, writes there the address of its
+ * first public definition in the objects loaded after this one, in load order, or, when there is
+ * none after, in any other object; leaves NULL when nobody has it. Where an object has several
+ * versions the default one is meant. Takes the loader's lock, as dlsym does, twice at most;
+ * allocates nothing; leaves errno alone. Several threads may write to the same table.
  */
-void *stk_definition_next(const char *name);
+void stk_definition_find_next(const char *const names[], size_t count, _Atomic(void *) found[]);
 
 #endif

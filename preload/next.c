@@ -18,17 +18,27 @@ static _Atomic(void *) found[STK_SYM_COUNT];
 static char missing; /* its address stands for "there is none" */
 static __thread int looking STK_TLS;
 
+/* All at once: this process may fork while another thread holds the loader's lock, and the child
+ * could look up nothing any more. */
+static void look_up(void)
+{
+    int saved = errno;
+    looking++;
+    stk_definition_find_next(names, STK_SYM_COUNT, found);
+    looking--;
+    errno = saved;
+    for (unsigned i = 0; i < STK_SYM_COUNT; i++) {
+        void *none = NULL;
+        atomic_compare_exchange_strong(&found[i], &none, &missing);
+    }
+}
+
 void *stk_next(enum stk_symbol symbol)
 {
     void *next = atomic_load_explicit(&found[symbol], memory_order_acquire);
     if (next == NULL && looking == 0) {
-        int saved = errno;
-        looking++;
-        next = stk_definition_next(names[symbol]);
-        looking--;
-        errno = saved;
-        next = next != NULL ? next : &missing;
-        atomic_store_explicit(&found[symbol], next, memory_order_release);
+        look_up();
+        next = atomic_load_explicit(&found[symbol], memory_order_acquire);
     }
     return next == &missing ? NULL : next;
 }

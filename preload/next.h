@@ -1,7 +1,8 @@
 /*
  * The next symbols: what a call would have reached without us, usually libc's, or another
- * preload's. Looked up when first needed, since constructors of other libraries call open before
- * ours could run.
+ * preload's. All are looked up when the first is needed: constructors of other libraries call open
+ * before ours could run, and a child of a process with threads may find the loader's lock held for
+ * ever.
  */
 #ifndef STK_PRELOAD_NEXT_H
 #define STK_PRELOAD_NEXT_H
@@ -17,7 +18,7 @@ enum stk_symbol {
  * The next definition of this symbol, or NULL: this libc has none (stat before glibc 2.33), or the
  * look-up itself has led back here (some programs replace what it uses). The caller then
  * makes the system call itself. Safe in threads and after fork; in a signal handler as safe as
- * dlsym, since the look-up, once for each symbol, takes the loader's lock. Leaves errno alone.
+ * dlsym, since the look-up, once in each process, takes the loader's lock. Leaves errno alone.
  */
 void *stk_next(enum stk_symbol symbol);
 

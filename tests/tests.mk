@@ -264,7 +264,7 @@ test-samples: all ## tests of the sample store: runs, kills, many processes
 
 # ---- tests/neighbours: other libraries, and programs that make it hard ----
 
-NEIGHBOURS := reader vfork signals writers stacks limits sandbox
+NEIGHBOURS := reader vfork forks signals writers stacks limits sandbox
 NEIGHBOURS_BIN := $(B)/tests/neighbours
 NEIGHBOURS_PROGRAMS := $(addprefix $(NEIGHBOURS_BIN)/,$(NEIGHBOURS) libtracer.so)
 NEIGHBOURS_SHARED := tests/neighbours/files.c
