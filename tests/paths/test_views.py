@@ -4,6 +4,7 @@ directories, with volumes that are as alike as can be, at the same time and on o
 import contextlib
 import os
 import pathlib
+import platform
 import subprocess
 
 import pytest
@@ -259,11 +260,19 @@ def test_two_root_directories(agents, jails, how):
                   "", f"{FILES} files", "same")
 
 
+def enter_namespace(agent, pid):
+    """With its root directory, which setns alone leaves behind: these tests may run in a chroot. By
+    a bare system call, of which the library does not know: setns has to be enough for it."""
+    root = agent.open(f"/proc/{pid}/root", os.O_RDONLY | os.O_DIRECTORY)
+    agent.libc("setns", agent.open(f"/proc/{pid}/ns/mnt", os.O_RDONLY), 0x20000)
+    agent.fchdir(root)
+    agent.libc("syscall", {"x86_64": 161, "aarch64": 51}[platform.machine()], b".")
+
+
 CHANGES_OF_VIEW = {
     "chroot": lambda agent, jails: (agent.chroot(str(jails[1])), agent.chdir("/")),
     "chroot-relative": lambda agent, jails: (agent.chdir(str(jails[1])), agent.chroot(".")),
-    "setns": lambda agent, jails: agent.libc(
-        "setns", agent.open(f"/proc/{agent.other}/ns/mnt", os.O_RDONLY), 0x20000),
+    "setns": lambda agent, jails: enter_namespace(agent, agent.other),
     "unshare-and-mount": lambda agent, jails: (
         agent.libc("unshare", 0x20000),
         agent.libc("mount", b"none", b"/", None, 0x4000 | 0x40000, None),
@@ -271,13 +280,25 @@ CHANGES_OF_VIEW = {
 }
 
 
+@pytest.fixture
+def chroot(place, scratch):
+    """A command that goes on in another root directory with everything of / in it."""
+    (scratch / "root").mkdir()
+    place.run(["mount", "--rbind", "/", scratch / "root"])
+    return ["chroot", scratch / "root"]
+
+
+@pytest.mark.parametrize("changed_before", [False, True], ids=["", "in a chroot"])
 @pytest.mark.parametrize("change", CHANGES_OF_VIEW)
-def test_a_process_that_changes_its_own_view(agents, place, jails, change):
+def test_a_process_that_changes_its_own_view(agents, place, jails, change, changed_before, request):
     """What it knew of the path is true of another file."""
     path = pathlib.Path("/srv/data")
     place.run(["mount", "--bind", jails[0] / "srv", "/srv"])
-    other = ["unshare", "-m", "sh", "-c", f'mount --bind {jails[1]}/srv /srv; exec "$@"', "sh"]
-    with agents.shim(path) as shim, agents.plain() as plain, agents.plain(other) as third:
+    here = request.getfixturevalue("chroot") if changed_before else []
+    other = [*here, "unshare", "-m", "sh", "-c", f'mount --bind {jails[1]}/srv /srv; exec "$@"',
+             "sh"]
+    with agents.shim(path, wrapper=here) as shim, agents.plain(here) as plain, \
+            agents.plain(other) as third:
         for agent in shim, plain:
             agent.other = third.getpid()
             assert [letters(agent, path) for _ in range(2)] == [b"A"] * 2
