@@ -1,10 +1,13 @@
 """JPEGs of every kind: those that Pillow can write, by the Pillow at hand, the others by cjpeg."""
 
 import io
+import pathlib
 import random
 import subprocess
 
 from PIL import Image
+
+SCANS = pathlib.Path(__file__).resolve().parents[1] / "decode/one-by-one.scans"
 
 
 def picture(width, height, seed=1):
@@ -115,6 +118,19 @@ def arithmetic_kinds():
             ("small-progressive", (90, 80), ("-progressive",))):
         kinds[f"{name}.jpg"] = cjpeg(picture(*size), "-arithmetic", "-quality", "95", *options)
     return kinds
+
+
+def several_scans():
+    """{name: bytes}: more than Pillow reads at once, in several scans; and each component its own."""
+    options = {"quality": 95, "subsampling": 0}
+    large, script = picture(300, 260), str(SCANS)
+    return {
+        "progressive.jpg": jpeg(large, progressive=True, **options),
+        "one-by-one.jpg": cjpeg(large, "-quality", "95", "-scans", script),
+        "thumbnail.jpg": jpeg(large, progressive=True, **options,
+                              exif=b"Exif\0\0" + jpeg(picture(40, 30, 2))),
+        "whole.jpg": jpeg(large, **options),
+    }
 
 
 def write(directory, kinds):

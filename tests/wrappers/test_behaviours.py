@@ -1,5 +1,6 @@
 """Images under the hook behave as without it, whatever a program does with them."""
 
+import images
 import PIL
 from matrix import record
 from slices import ALL
@@ -71,6 +72,17 @@ def test_arithmetic_coding(compare, arithmetic):
     assert "larger_pieces_of_one_image" not in broken
     record("Pillow under the hook", "arithmetic coding", PIL.__version__, f"{len(outcomes)} cases",
            "same")
+
+
+def test_streams(compare, jpegs, arithmetic, tmp_path):
+    """Of whatever is left to Pillow no byte is read twice for that, nor is the stream anywhere else
+    than without the hook."""
+    images.write(tmp_path, images.several_scans())
+    outcomes, counts = compare("streams.py", jpegs, arithmetic, tmp_path)
+    assert counts["cases"]["whole.jpg"] > 0 and counts["cases"]["whole.jpg with bytes behind"] > 0
+    assert set(counts["settled"]) >= {"mode", "scans", "stream", "unproven", "damaged", "lenient"}
+    record("Pillow under the hook", "streams of the program's", PIL.__version__,
+           f"{len(outcomes)} cases", "same")
 
 
 def test_threads_and_forks(ask, jpegs):

@@ -103,8 +103,9 @@ def _load(self):
 def _load_file(self):
     if type(self) is _Jpeg and self.tile and self.__dict__.get(_FIELD) is None:
         plan = _take.take(self)
-        if plan is not None:
-            return _loaded(self, plan, sys._getframe(1))
+        if plan is None:
+            return _take.load_plainly(self)
+        return _loaded(self, plan, sys._getframe(1))
     return _PLAIN["ImageFile.load"](self)
 
 

@@ -26,10 +26,10 @@ _load_read = JpegImagePlugin.JpegImageFile.load_read
 
 def take(image):
     """Puts a plan into an image whose pixels are wanted now and returns it; None: Pillow's."""
-    reason = _obstacle(image)
+    reason, parts = _obstacle(image), []
     if reason is None:
         try:
-            read = _read(image.fp, image.decodermaxblock)
+            read = _read(image, parts)
         except Exception:  # Pillow meets it once more, and says it
             read = None
         if read is None:
@@ -40,9 +40,11 @@ def take(image):
     if reason is not None:
         is_let_through = reason == DAMAGED and ImageFile.LOAD_TRUNCATED_IMAGES
         _core.count(LENIENT if is_let_through else reason)
+        if parts:
+            image.fp = _Again(image.fp, parts)
         return None
     plan = Plan(source, (0, 0) + image.size, image.size, 0, 0)
-    _leave(image, len(source), info[8])
+    _leave(image, len(source), len(source) if parts else info[8])
     image.__dict__[_pillow.FIELD] = plan
     _waiting.wait(image)
     return plan
@@ -62,7 +64,7 @@ def _obstacle(image):
         return CUSTOMISED
     if _sampling(image) not in _check.proven().samplings:
         return UNPROVEN
-    return None
+    return SCANS if "progressive" in (image.info or ()) else None
 
 
 def _sampling(image):
@@ -89,9 +91,11 @@ def _flaw(image, info):
     return None
 
 
-def _read(file, block):
+def _read(image, parts):
     """(the source, what the decoder says of it), or None for what is better read by Pillow. The
-    file is left anywhere: _leave() positions it, or Pillow begins anew."""
+    file is left anywhere: _leave() positions it, or Pillow begins anew; with what is in `parts` then,
+    instead of reading it again."""
+    file = image.fp
     kind = type(file)
     if kind is io.BytesIO:
         file.seek(0)
@@ -99,7 +103,7 @@ def _read(file, block):
     elif kind is io.BufferedReader and _source.is_plain(file) and _is_regular(file):
         source = _source.of_file(file)
     else:
-        return _read_blocks(file, block)
+        return _read_blocks(image, parts)
     return source, source.probe()
 
 
@@ -111,21 +115,72 @@ def _is_regular(file):
     return stat.S_ISREG(status.st_mode) and status.st_size <= LARGEST
 
 
-def _read_blocks(file, block):
-    """Reads as Pillow does, block by block and not beyond the one that holds the end."""
-    file.seek(0)
+def _read_blocks(image, parts):
+    """Reads as Pillow does, block by block and not beyond the one that holds the end, or from which
+    on it is Pillow's."""
+    image.fp.seek(0)
     source = bytearray()
     while len(source) <= LARGEST:
-        part = file.read(block)
+        try:
+            part = image.fp.read(image.decodermaxblock)
+        except Exception as error:
+            part = error
+        parts.append(part)
         if type(part) is not bytes or not part:
             return None
         before = max(len(source) - 1, 0)
         source += part
-        if source.find(b"\xff\xd9", before) >= 0:
+        ends = source.find(b"\xff\xd9", before) >= 0
+        if ends or len(parts) == 1:
             info = _core.probe(source)
-            if info is None or info[8] or info[5] or info[7]:
+            if ends if info is None else info[8] or _flaw(image, info) != DAMAGED:
                 return _source.Bytes(bytes(source)), info
     return None
+
+
+class _Again:
+    """A stream that was read from its beginning on, for Pillow's load(), which reads it in the same
+    way and meets the same error. It may be a far one: what was read of it is not read again."""
+
+    def __init__(self, file, parts):
+        self.file = file
+        self._parts = parts
+        self._at = 0
+
+    def seek(self, offset):
+        """To the beginning, before anything else."""
+        return offset
+
+    def read(self, size):
+        if not self._parts:
+            return self.file.read(size)
+        part = self._parts.pop(0)
+        if isinstance(part, Exception):
+            raise part
+        if self._parts:  # the last one may be anything
+            self._at += len(part)
+        return part
+
+    def close(self):
+        self._parts.clear()
+        self.file.close()
+
+    def put_back(self):
+        """Leaves the file where it was read up to."""
+        if self._parts:
+            self.file.seek(self._at)
+
+
+def load_plainly(image):
+    """Pillow's load() of an image that was not taken."""
+    again = image.fp
+    try:
+        return _pillow.plain_load(image)
+    finally:
+        if type(again) is _Again:
+            again.put_back()
+            if image.fp is again:
+                image.fp = again.file
 
 
 def _leave(image, size, end):

@@ -1,0 +1,109 @@
+"""What is read of streams of the program's own, and how often: it may be dear. Arguments: directories
+of JPEGs (see images.py)."""
+
+import io
+import itertools
+import os
+import sys
+
+import cases
+from cases import CASES, Image, outcome
+from PIL import ImageFile
+
+
+class Stream:
+    """What can be read and positioned, no more, gives what it is asked for, and notes it."""
+
+    def __init__(self, data):
+        self.stream, self.reads = io.BytesIO(data), []
+
+    def read(self, size=-1):
+        at = self.stream.tell()
+        data = self.stream.read(size)
+        self.reads.append((at, size, len(data)))
+        return data
+
+    def seek(self, offset, whence=0):
+        return self.stream.seek(offset, whence)
+
+    def tell(self):
+        return self.stream.tell()
+
+
+class Little(Stream):
+    """Gives less than it is asked for."""
+
+    def read(self, size=-1):
+        return super().read(min(size, 3000) if size > 3000 else size)
+
+
+class Failing(Stream):
+    """Fails once, behind the header."""
+
+    failed = False
+
+    def read(self, size=-1):
+        if self.tell() >= 65536 and not self.failed:
+            self.failed = True
+            raise OSError("the server is gone")
+        return super().read(size)
+
+
+class Mutable(Stream):
+    """Gives what is no bytes object."""
+
+    def read(self, size=-1):
+        data = super().read(size)
+        return bytearray(data) if size > 60000 else data
+
+
+def read_twice(reads):
+    """How many bytes."""
+    ranges = [range(at, at + size) for at, _, size in reads]
+    return sum(map(len, ranges)) - len(set().union(*ranges))
+
+
+def used(stream, block, flag, is_whole):
+    """What comes of it, what was read, and where the stream stands at each step; two tries. Where
+    the end is not in its place it is looked for, beyond what Pillow needs."""
+    results = []
+
+    def step(function):
+        results.append([outcome(function), stream.reads[:] if is_whole else None,
+                        read_twice(stream.reads), stream.tell()])
+        stream.reads.clear()
+
+    images = []
+    step(lambda: images.append(Image.open(stream)))
+    if images:
+        images[0].decodermaxblock = block
+        ImageFile.LOAD_TRUNCATED_IMAGES = flag
+        for _ in range(2):
+            step(lambda: bool(images[0].load()))
+            results.append([images[0].fp is stream, len(images[0].tile)])
+        ImageFile.LOAD_TRUNCATED_IMAGES = False
+        step(lambda: images[0])
+    return results
+
+
+def every_way(data, is_whole):
+    kinds, blocks = (Stream, Little, Mutable), (65536, 5000)
+    results = [used(kind(data), block, flag, is_whole)
+               for kind, block, flag in itertools.product(kinds, blocks, (False, True))]
+    return results + [used(Failing(data), 65536, False, False)]
+
+
+for directory in sys.argv[1:]:
+    for name in sorted(os.listdir(directory)):
+        with open(os.path.join(directory, name), "rb") as file:
+            data = file.read()
+        end = len(data) * 3 // 5
+        whole = {"": data, " with bytes behind": data + bytes(99999)}
+        other = {" cut": data[:end], " with another end": data[:-1] + b"\xd0",
+                 " with another end and more": data[:-1] + b"\xd0" + bytes(99999),
+                 " with zeros": data[:end] + bytes(50) + data[end + 50:],
+                 " with an end within": data[:end] + b"\xff\xd9" + data[end:]}
+        for what, changed in (whole | other).items():
+            CASES[name + what] = lambda data=changed, what=what: every_way(data, what in whole)
+del sys.argv[2:]
+cases.tell()
