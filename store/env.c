@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "store/gate.h"
 #include "store/map.h"
 
 #define SPARE_READERS                                                                              \
@@ -44,6 +45,10 @@ struct stk_env {
     dev_t dev;
     ino_t ino;
     _Atomic(MDB_txn *) spare[SPARE_READERS];
+    pthread_mutex_t
+        table;    /* who is in the gate to the table of readers; the gate is the process's */
+    bool in_vain; /* was the last wait for that gate */
+    char *directory;
     MDB_txn *writing;
     uint64_t added_pages;             /* since begin */
     uint64_t added_links, tree_pages; /* since begin, and then */
@@ -92,7 +97,29 @@ static int errno_of(int error)
     return error > 0 ? error : error == MDB_VERSION_MISMATCH ? EPROTO : EIO;
 }
 
-/* Takes a place in the table of readers; those of dead processes are given back when it is full. */
+/* The table of readers is LMDB's, behind one of its locks, which is taken here only behind a gate
+ * of ours: by `stk_env_open`, or between these two. Who has waited in vain does not wait again
+ * until there is nobody in the way. */
+static int enter_table(struct stk_env *env)
+{
+    pthread_mutex_lock(&env->table);
+    int gate = env->in_vain ? stk_gate_enter(env->directory, STK_GATE_READERS)
+                            : stk_gate_wait(env->directory, STK_GATE_READERS);
+    env->in_vain = gate < 0;
+    if (gate < 0) {
+        pthread_mutex_unlock(&env->table);
+    }
+    return gate;
+}
+
+static void leave_table(struct stk_env *env, int gate)
+{
+    stk_gate_leave(gate);
+    pthread_mutex_unlock(&env->table);
+}
+
+/* In the gate. Takes a place in the table; those of dead processes are given back when it is full.
+ */
 static int begin_reading(MDB_env *lmdb, MDB_txn **txn)
 {
     int dead, error = mdb_txn_begin(lmdb, NULL, MDB_RDONLY, txn);
@@ -124,8 +151,9 @@ static int open_values(struct stk_env *env)
     int error = begin_reading(env->lmdb, &txn);
     if (error == 0) {
         error = mdb_dbi_open(txn, NULL, 0, &env->values);
-        if (error == 0) {
-            error = mdb_txn_commit(txn);
+        if (error == 0) { /* its place is kept for the first who reads */
+            mdb_txn_reset(txn);
+            atomic_init(&env->spare[0], txn);
         } else {
             mdb_txn_abort(txn);
         }
@@ -185,6 +213,31 @@ static int make_table(const char *directory, unsigned readers)
     return error;
 }
 
+/* In the gate: LMDB's first user locks all others out until he has made the table. */
+static int open_inside(struct stk_env *env, const struct stk_env_options *options)
+{
+    uint64_t map = stk_map_bytes(env->directory, options->most);
+    int error = map != 0 ? make_table(env->directory, options->readers) : ENOMEM;
+    if (error == 0) {
+        do {
+            error = try_open(env, env->directory, map, options->readers);
+            map /= 4;
+        } while (error == ENOMEM && map > options->budget); /* some kernels have few addresses */
+    }
+    return error;
+}
+
+static int open_behind_gate(struct stk_env *env, const struct stk_env_options *options)
+{
+    int gate = options->at_once ? stk_gate_enter(env->directory, STK_GATE_READERS)
+                                : stk_gate_wait(env->directory, STK_GATE_READERS);
+    int error = gate < 0 ? errno : open_inside(env, options);
+    if (gate >= 0) {
+        stk_gate_leave(gate);
+    }
+    return error;
+}
+
 struct stk_env *stk_env_open(const char *directory, const struct stk_env_options *options)
 {
     struct stk_env *env = calloc(1, sizeof *env);
@@ -192,15 +245,11 @@ struct stk_env *stk_env_open(const char *directory, const struct stk_env_options
         return NULL;
     }
     atomic_init(&env->budget, options->budget);
-    uint64_t map = stk_map_bytes(directory, options->most);
-    int error = map != 0 ? make_table(directory, options->readers) : ENOMEM;
-    if (error == 0) {
-        do {
-            error = try_open(env, directory, map, options->readers);
-            map /= 4;
-        } while (error == ENOMEM && map > options->budget); /* some kernels have few addresses */
-    }
+    pthread_mutex_init(&env->table, NULL);
+    env->directory = strdup(directory);
+    int error = env->directory != NULL ? open_behind_gate(env, options) : ENOMEM;
     if (error != 0) {
+        free(env->directory);
         free(env);
         errno = errno_of(error);
         return NULL;
@@ -209,6 +258,20 @@ struct stk_env *stk_env_open(const char *directory, const struct stk_env_options
 }
 
 /* ---- reading ---- */
+
+static MDB_txn *new_reader(struct stk_env *env)
+{
+    MDB_txn *txn = NULL;
+    int gate = enter_table(env);
+    if (gate < 0) {
+        return NULL;
+    }
+    if (begin_reading(env->lmdb, &txn) != 0) {
+        txn = NULL;
+    }
+    leave_table(env, gate);
+    return txn;
+}
 
 /* Without its descriptors a process is dead to the others, who then write over what it reads. */
 static MDB_txn *take_reader(struct stk_env *env)
@@ -227,8 +290,7 @@ static MDB_txn *take_reader(struct stk_env *env)
             }
         }
     }
-    MDB_txn *txn;
-    return begin_reading(env->lmdb, &txn) == 0 ? txn : NULL;
+    return new_reader(env);
 }
 
 static void put_reader(struct stk_env *env, MDB_txn *txn)
@@ -339,15 +401,23 @@ static uint64_t pages_of_links(const struct stk_env *env, uint64_t links)
     return each < all ? each : all;
 }
 
+static void drop_dead_readers(struct stk_env *env)
+{
+    int dead, gate = enter_table(env);
+    if (gate >= 0) {
+        mdb_reader_check(env->lmdb, &dead);
+        leave_table(env, gate);
+    }
+}
+
 bool stk_env_begin(struct stk_env *env)
 {
-    int dead;
     env->added_pages = PAGES_BESIDES;
     if (!has_room(env, 0)) {
         return false;
     }
     if (env->begun++ % TRANSACTIONS_A_CHECK == 0) {
-        mdb_reader_check(env->lmdb, &dead);
+        drop_dead_readers(env);
     }
     if (mdb_txn_begin(env->lmdb, NULL, 0, &env->writing) != 0) {
         return false;

@@ -31,10 +31,12 @@ struct stk_env_parts {
 struct stk_env_options {
     uint64_t budget, most; /* now; later at the most, 0: not known */
     unsigned readers;
+    bool at_once; /* do not wait for another process that opens it */
 };
 
-/* Opens or makes the environment's files. NULL with errno: ENOMEM, too, where addresses are limited
- * and the map would take too many of them (store/map.h). */
+/* Opens or makes the environment's files. NULL with errno: EAGAIN while another process, perhaps a
+ * stopped one, is in the way, after 0.3 s if it may wait; ENOMEM, too, where addresses are
+ * limited and the map would take too many of them (store/map.h). */
 struct stk_env *stk_env_open(const char *directory, const struct stk_env_options *options);
 
 /* Thread-safe. Finds a value: its bytes (with padding), until the process ends. */

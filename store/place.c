@@ -71,7 +71,7 @@ static bool is_dead(int parent, const char *other, const char *name)
 
 static void remove_store(int parent, const char *name)
 {
-    static const char *const files[] = {"data.mdb", "lock.mdb", "gate"};
+    static const char *const files[] = {"data.mdb", "lock.mdb", "gate", "readers"};
     int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0) {
         return;

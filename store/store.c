@@ -35,6 +35,7 @@ struct mine {
     pthread_mutex_t lock; /* of everything below but the environment's reading */
     _Atomic(struct stk_env *) env;
     bool tried;         /* to open it */
+    bool in_vain;       /* since somebody else was at it */
     _Atomic bool asked; /* for a first grant */
     _Atomic bool full;
     struct stk_aside aside;
@@ -106,16 +107,27 @@ static bool is_missing(const struct stk_store *store)
     return atomic_load(&store->budget) == 0 && access(path, F_OK) != 0;
 }
 
+/* Somebody may be in the way: he is waited for once, and perhaps gone at a later call. */
+static void try_to_open(struct stk_store *store)
+{
+    struct mine *mine = store->mine;
+    const struct stk_env_options options = {.budget = atomic_load(&store->budget),
+                                            .most = store->most,
+                                            .readers = STK_STORE_READERS,
+                                            .at_once = mine->in_vain};
+    errno = 0;
+    store->latest = is_placed(store) ? stk_env_open(store->directory, &options) : NULL;
+    mine->in_vain = store->latest == NULL && errno == EAGAIN;
+    mine->tried = !mine->in_vain;
+    atomic_store(&mine->env, store->latest);
+}
+
 static struct stk_env *open_env(struct stk_store *store)
 {
     struct mine *mine = store->mine;
-    const struct stk_env_options options = {
-        .budget = atomic_load(&store->budget), .most = store->most, .readers = STK_STORE_READERS};
     pthread_mutex_lock(&mine->lock);
     if (!mine->tried && !is_missing(store)) {
-        mine->tried = true;
-        store->latest = is_placed(store) ? stk_env_open(store->directory, &options) : NULL;
-        atomic_store(&mine->env, store->latest);
+        try_to_open(store);
     }
     struct stk_env *env = atomic_load(&mine->env);
     pthread_mutex_unlock(&mine->lock);
@@ -170,7 +182,8 @@ static int open_new(struct stk_store *store, struct stk_store **same)
     if (store->mine == NULL) {
         return ENOSYS;
     }
-    return env_of(store) != NULL || is_missing(store) ? 0 : errno;
+    bool open = env_of(store) != NULL || is_missing(store) || store->mine->in_vain;
+    return open ? 0 : errno;
 }
 
 struct stk_store *stk_store_open(const char *directory, uint64_t budget)
@@ -313,7 +326,7 @@ static int write_now(struct stk_store *store, struct stk_env *env,
                      const struct stk_aside_value *more, const void *body)
 {
     struct mine *mine = store->mine;
-    int gate = stk_gate_enter(store->directory);
+    int gate = stk_gate_enter(store->directory, STK_GATE_VALUES);
     if (gate < 0) {
         return 0;
     }

@@ -5,8 +5,10 @@
  *
  * It lies in one directory (an LMDB environment) on a local file system. Everything about it may
  * fail: what cannot be read is not there, what cannot be written is not kept, and the program goes
- * on without. Nothing waits for another process: who finds another one writing keeps his values
- * aside and writes them with the next, up to STK_STORE_ASIDE_BYTES; beyond that they are dropped.
+ * on without. Nobody waits for another process that writes: he keeps his values aside and writes
+ * them with the next, up to STK_STORE_ASIDE_BYTES; beyond that they are dropped. For one that opens
+ * the store, or makes its readers known, he waits 0.3 s, and then not again until it is gone: it
+ * may have been stopped, and meanwhile nothing is there.
  *
  * - Values are admitted until the budget is used up; none goes to make room.
  * - A link lets one key stand for another: of a file's identity, say, for the key of its content.

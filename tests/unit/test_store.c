@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -15,6 +16,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -686,7 +688,7 @@ static pid_t start_writer(int signal)
     ck_assert_int_eq(pipe(ready), 0);
     pid_t pid = fork();
     if (pid == 0) {
-        bool in = stk_gate_enter(place()) >= 0;
+        bool in = stk_gate_enter(place(), STK_GATE_VALUES) >= 0;
         if (write(ready[1], "", in) != 1) {
             _exit(1);
         }
@@ -887,6 +889,128 @@ START_TEST(killed_readers)
         ck_assert(link_to(i % 400, i % 5000));
     }
     ck_assert_uint_lt(stk_store_used_bytes(store) - before, MB);
+}
+END_TEST
+
+/* ---- stopped processes ---- */
+
+/* A store that this process has not opened, so that its children may be the first. */
+static void make_store(void)
+{
+    open_store(0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        stk_store_set_budget(store, 64 * MB);
+        _exit(put(7) && stk_store_flush(store) ? 0 : 1); /* a small one */
+    }
+    expect_children(1);
+}
+
+/* A user of the store who stands still wherever he is left. */
+static pid_t start_traced(void)
+{
+    int status;
+    pid_t pid = fork();
+    if (pid == 0) {
+        if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) != 0) {
+            _exit(2);
+        }
+        raise(SIGSTOP);
+        stk_store_set_budget(store, 64 * MB);
+        struct stk_store_value value;
+        bool good = stk_store_get(store, key_of(7), &value) &&
+                    stk_store_put(store, key_of((unsigned)getpid()), "", 1) &&
+                    stk_store_link(store, key_of(3), key_of((unsigned)getpid()));
+        _exit(good && stk_store_flush(store) ? 0 : 1);
+    }
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    ck_assert(WIFSTOPPED(status));
+    return pid;
+}
+
+/* To its next system call or instruction; false: it has ended. */
+static bool go_on(pid_t pid, int request)
+{
+    int status;
+    ck_assert_int_eq(ptrace(request, pid, NULL, NULL), 0);
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    return WIFSTOPPED(status);
+}
+
+static void end_traced(pid_t pid)
+{
+    kill(pid, SIGKILL); /* its tracer's end would let it go on */
+    waitpid(pid, NULL, 0);
+}
+
+/* All that others ask of the store ends, well or in vain, whoever stands in the way. */
+static void expect_others_go_on(pid_t stopped, const char *where, unsigned step)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        signal(SIGALRM, SIG_DFL); /* not Check's */
+        alarm(5);
+        stk_store_set_budget(store, 64 * MB);
+        has(7);
+        stk_store_put(store, key_of((unsigned)getpid()), "", 1);
+        link_to(4, (unsigned)getpid());
+        stk_store_flush(store);
+        _exit(0);
+    }
+    int status;
+    waitpid(pid, &status, 0);
+    if (status != 0) {
+        end_traced(stopped);
+    }
+    ck_assert_msg(status == 0, "%s, step %u: status %d", where, step, status);
+}
+
+#define STOPS_APART 4
+
+START_TEST(stopped_at_any_call)
+{
+    make_store();
+    bool stopped = true;
+    for (unsigned stop = 2 * (unsigned)_i + 1; stopped; stop += 2 * STOPS_APART) {
+        pid_t pid = start_traced();
+        for (unsigned i = 0; i < stop && stopped; i++) {
+            stopped = go_on(pid, PTRACE_SYSCALL); /* each stops it twice */
+        }
+        if (stopped) {
+            expect_others_go_on(pid, "stopped at a call", stop);
+            end_traced(pid);
+        }
+    }
+}
+END_TEST
+
+/* In LMDB's locks, which lie at the beginning of its table and hold their owner's number. */
+START_TEST(stopped_in_a_lock)
+{
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    unit_skip(__func__, "the sanitizers take too many steps");
+    return;
+#endif
+    enum { WORDS = 32 };
+    make_store();
+    int table = open(unit_join(place(), "lock.mdb"), O_RDONLY);
+    const uint32_t *words = mmap(NULL, 4 * WORDS, PROT_READ, MAP_SHARED, table, 0);
+    ck_assert_ptr_ne(words, MAP_FAILED);
+    pid_t pid = start_traced();
+    unsigned held = 0;
+    bool was_held = false;
+    for (unsigned step = 0; go_on(pid, PTRACE_SINGLESTEP); step++) {
+        bool is_held = false;
+        for (int i = 0; i < WORDS; i++) {
+            is_held = is_held || (words[i] & FUTEX_TID_MASK) == (uint32_t)pid;
+        }
+        if (is_held && !was_held) {
+            expect_others_go_on(pid, "stopped in a lock", step);
+            held++;
+        }
+        was_held = is_held;
+    }
+    ck_assert_uint_ge(held, 2); /* the readers' and the writers' */
 }
 END_TEST
 
@@ -1128,6 +1252,8 @@ Suite *suite_store(void)
     tcase_add_test(several, more_readers_than_places);
     tcase_add_test(several, killed_readers);
     tcase_add_test(several, killed_writers);
+    tcase_add_loop_test(several, stopped_at_any_call, 0, STOPS_APART);
+    tcase_add_test(several, stopped_in_a_lock);
     TCase *places = unit_case(suite, "store_places");
     tcase_add_test(places, other_boots_go);
     tcase_add_test(places, pid_namespaces);
