@@ -172,3 +172,44 @@ def test_a_namespace_that_is_gone(place, two):
     process.wait()
     told = run(place, namespaced(decode(0, 100)), env)
     assert told["wrong"] == 0 and told["forms"] + told["from_forms"] == 100
+
+
+# ---- a power cut ----
+
+@pytest.fixture
+def disk(place, scratch):
+    """A file system of its own in an image: (where it is mounted, the image)."""
+    image, path = scratch / "image", scratch / "disk"
+    path.mkdir()
+    with open(image, "wb") as file:
+        file.truncate(64 * MB)
+    made = place.run(["sh", "-c", f"mkfs.ext4 -q {image} && mount -o loop {image} {path}"],
+                     check=False)
+    if made.returncode != 0:
+        pytest.skip(f"no loop mounts: {made.stderr}")
+    return path, image
+
+
+@pytest.mark.parametrize("lost", ["what was not written yet", "all but the first pages"])
+def test_after_a_power_cut(place, scratch, disk, lost):
+    """Whatever has reached the disk: a store of before is not read, and makes room for the next."""
+    path, image = disk
+    env = environment(path / "samples", "40M")
+    assert run(place, decode(0, 200), env)["forms"] == 200
+    before, = stores(place, path / "samples")
+    if lost == "what was not written yet":
+        time.sleep(8)
+    else:
+        place.run(["sync", "-f", path])
+    (scratch / "boot_id").write_text("01234567-89ab-4cde-8f01-23456789abcd\n")
+    place.run(["sh", "-ec", f"cp --sparse=always {image} {image}.cut; umount {path};"
+               f"mount -o loop {image}.cut {path};"
+               f"mount --bind {scratch}/boot_id /proc/sys/kernel/random/boot_id"])
+    if lost == "all but the first pages":
+        place.run(["truncate", "-s", "8192", f"{before}/data.mdb"])
+    after = run(place, decode(0, 200), env)
+    assert (after["forms"], after["from_forms"], after["wrong"]) == (200, 0, 0)
+    again = run(place, decode(0, 200), env)
+    assert (again["forms"], again["from_forms"], again["wrong"]) == (0, 200, 0)
+    now, = stores(place, path / "samples")
+    assert now != before and now.endswith("-01234567")
