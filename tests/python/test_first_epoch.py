@@ -27,3 +27,31 @@ def test_a_cold_read_asks_no_more_than_a_plain_one(jobs, origin, size):
     assert ran.fills == COUNT
     for operation in ("open", "read", "read_bytes", "lookup_file", "getattr_file"):
         assert cold[operation] <= plain[operation], operation
+
+
+STAT = ("import os, sys\n"
+        "for name in sys.argv[1:]:\n"
+        "    try:\n"
+        "        print(os.stat(name).st_size, os.lstat(name).st_ino, end=' ')\n"
+        "    except OSError as error:\n"
+        "        print(error.errno, end=' ')\n")
+
+
+def test_a_first_stat_asks_no_more_than_a_plain_one(jobs, origin):
+    """It is answered from the one look that is remembered; and so is that of what is missing, of
+    directories, and of links."""
+    source, mount = origin.files("stats", COUNT, 700)
+    (source / "directory").mkdir()
+    (source / "link").symlink_to("file0000")
+    (source / "dangling").symlink_to("missing")
+    names = ["directory", "link", "dangling", "missing", "file0001/x",
+             *(path.name for path in sorted(source.iterdir()) if path.name.startswith("file"))]
+    program = [sys.executable, "-c", STAT, *(mount / name for name in names)]
+    with origin.fs.counting() as plain:
+        without = jobs.place.run(program)
+    with origin.fs.counting() as cold:
+        ran = jobs.run(program, path=mount)
+    assert ran.stdout == without.stdout
+    assert cold["getattr_file"] <= plain["getattr_file"] // 2 + 2  # lstat is known after stat
+    for operation in ("lookup_file", "lookup_other", "lookup_negative", "readlink"):
+        assert cold[operation] <= plain[operation] + 4, operation  # the root is looked at
