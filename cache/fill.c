@@ -21,9 +21,8 @@
 
 #define ATTEMPTS      8
 #define CHUNK_BYTES   STK_PROOF_CHUNK_BYTES
-#define AHEAD_BYTES   (4 * CHUNK_BYTES) /* of the origin, are fetched while a chunk is copied */
-#define LEAST_AHEAD   (CHUNK_BYTES / 2) /* smaller files come in one piece */
-#define LIMIT_BYTES   4096              /* what a file system gives at once is a multiple of it */
+#define PIECE_BYTES   (128 << 10) /* the kernel fetches at once, unless told otherwise */
+#define LIMIT_BYTES   4096        /* what a file system gives at once is a multiple of it */
 #define FULL_PAUSE_NS (5 * STK_NS_PER_S)
 #define SQLITE_MAGIC  "SQLite format 3" /* with its terminating zero: the first 16 bytes */
 
@@ -69,17 +68,6 @@ static ssize_t read_chunk(const struct fill *fill, char *buffer, off_t offset)
     return (ssize_t)bytes;
 }
 
-/* Lets the origin fetch what is read next; `ahead` is how far it has been told. */
-static void fetch_ahead(const struct fill *fill, off_t offset, off_t *ahead)
-{
-    off_t size = (off_t)fill->record->size;
-    off_t wanted = size - offset < AHEAD_BYTES ? size : offset + AHEAD_BYTES;
-    if (size > LEAST_AHEAD && wanted > *ahead) {
-        stk_origin_expect(&fill->origin, *ahead, wanted);
-        *ahead = wanted;
-    }
-}
-
 static int write_whole(int fd, const char *buffer, size_t bytes, off_t offset)
 {
     while (bytes > 0) {
@@ -120,9 +108,7 @@ static enum stk_bypass copy_chunks(struct fill *fill, const struct stk_entry_dra
                                    char *buffer)
 {
     const uint64_t size = fill->record->size;
-    off_t ahead = 0;
     for (off_t offset = 0;;) {
-        fetch_ahead(fill, offset, &ahead);
         ssize_t got = read_chunk(fill, buffer, offset);
         if (got < 0 || (uint64_t)offset + (uint64_t)got > size) {
             return STK_BYPASS_CHANGED;
@@ -167,7 +153,14 @@ static enum stk_bypass copy(struct fill *fill, const struct stk_entry_draft *dra
     if (buffer == NULL) {
         return STK_BYPASS_TIER;
     }
+    bool large = fill->record->size > PIECE_BYTES;
+    if (large) {
+        stk_origin_read_through(&fill->origin, true);
+    }
     enum stk_bypass why = copy_chunks(fill, draft, buffer);
+    if (large) {
+        stk_origin_read_through(&fill->origin, false); /* the program may keep it */
+    }
     put_buffer(buffer);
     return why;
 }

@@ -11,10 +11,8 @@
 #include "cache/budget.h"
 #include "cache/entry.h"
 
-#define PAGE_BYTES   4096 /* there are larger ones */
-#define MAPPED_PAGES 1024
-#define AHEAD_BYTES                                                                                \
-    (128 << 10)            /* what the kernel fetches at a call, unless it was told otherwise */
+#define PAGE_BYTES    4096 /* there are larger ones */
+#define MAPPED_PAGES  1024
 #define INTERRUPTIONS 1000 /* a profiling timer interrupts reads of FUSE files all the time */
 
 /* Asks no server. */
@@ -46,12 +44,9 @@ ssize_t stk_origin_read(const struct stk_origin *origin, char *buffer, size_t by
     return got < 0 || is_held(origin) ? got : -EBADF;
 }
 
-/* Where one call fetches more, the next ones find it there. */
-void stk_origin_expect(const struct stk_origin *origin, off_t from, off_t to)
+void stk_origin_read_through(const struct stk_origin *origin, bool begins)
 {
-    for (off_t at = from; at < to; at += AHEAD_BYTES) {
-        stk_sys_fadvise(origin->fd, at, to - at, POSIX_FADV_WILLNEED);
-    }
+    stk_sys_fadvise(origin->fd, 0, 0, begins ? POSIX_FADV_SEQUENTIAL : POSIX_FADV_NORMAL);
 }
 
 /* Looking for a hole moves the offset, which is put back. A file system that knows of no holes says

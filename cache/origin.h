@@ -21,9 +21,9 @@ struct stk_origin {
 /* Reads some bytes, fewer if that is what there is. -EBADF when the number has become another's. */
 ssize_t stk_origin_read(const struct stk_origin *origin, char *buffer, size_t bytes, off_t offset);
 
-/* Has what comes next fetched while what is there is copied: over a network a reader who asks for
- * one piece after the other waits for each. Does not wait itself. */
-void stk_origin_expect(const struct stk_origin *origin, off_t from, off_t to);
+/* Tells the kernel that all of the file will be read from its beginning, or that this is over: over
+ * a network it then asks for more at once, and ahead. */
+void stk_origin_read_through(const struct stk_origin *origin, bool begins);
 
 /*
  * Whether the file has holes, as far as its file system tells; true also when that cannot be found

@@ -55,3 +55,16 @@ def test_a_first_stat_asks_no_more_than_a_plain_one(jobs, origin):
     assert cold["getattr_file"] <= plain["getattr_file"] // 2 + 2  # lstat is known after stat
     for operation in ("lookup_file", "lookup_other", "lookup_negative", "readlink"):
         assert cold[operation] <= plain[operation] + 4, operation  # the root is looked at
+
+
+def test_a_large_file_is_fetched_in_larger_pieces(jobs, origin):
+    """For a reader of pieces the kernel asks for 128 KB at a time, and waits for each."""
+    source, mount = origin.files("large", 2, 4_000_000)
+    program = [sys.executable, "-c", READ.replace("1 << 20", "1 << 18"), *mount.iterdir()]
+    with origin.fs.counting() as plain:
+        jobs.place.run(program)
+    with origin.fs.counting() as cold:
+        ran = jobs.run(program, path=mount)
+    assert ran.fills == 2
+    assert cold["read_bytes"] == plain["read_bytes"]
+    assert cold["read"] <= plain["read"] * 0.75
