@@ -97,15 +97,14 @@ void stk_identity_to_statx(const struct stk_identity *in, struct statx *out)
     }
 }
 
-uint64_t stk_identity_name(const struct stk_identity *identity, bool inode_counts,
-                           uint64_t root_dev)
+uint64_t stk_identity_name(const struct stk_identity *identity, bool inode_counts, uint64_t volume)
 {
     const uint64_t parts[] = {
         identity->size,
         (uint64_t)identity->mtime_ns,
         (uint64_t)identity->ctime_ns,
         inode_counts ? identity->ino : 0,
-        identity->dev == root_dev ? 0 : identity->dev,
+        volume,
     };
     return stk_hash_64(parts, sizeof parts, 0) >> (64 - STK_NAME_BITS);
 }

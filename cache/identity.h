@@ -27,10 +27,9 @@ void stk_identity_to_statx(const struct stk_identity *in, struct statx *out);
 
 /*
  * The 48-bit name of this version: XXH3 of size, mtime, ctime, and, unless the mount makes them up,
- * the inode number; and of the device when the file is not on its root's own.
+ * the inode number; and of the volume (base/volume.h) when the file is not on its root's, else 0.
  */
-uint64_t stk_identity_name(const struct stk_identity *identity, bool inode_counts,
-                           uint64_t root_dev);
+uint64_t stk_identity_name(const struct stk_identity *identity, bool inode_counts, uint64_t volume);
 
 /* Whether two looks saw the same file, whatever was done to it in between: an inode that was given
  * to the next file has another time of birth, where the origin keeps one. */

@@ -1,20 +1,60 @@
 /* Putting identities into the catalogue. See cache/remember.h. */
 #include "cache/remember.h"
 
+#include <fcntl.h>
+
+#include "base/sys.h"
+#include "base/volume.h"
 #include "cache/drop.h"
 
 #define ATTEMPTS 8 /* each failure means that another process was faster with the same file */
 
+static bool look_at_volume(int fd, uint64_t dev, uint64_t *volume)
+{
+    struct stat stat;
+    struct statfs fs;
+    if (stk_sys_fstat(fd, &stat) != 0 || stat.st_dev != dev || stk_sys_fstatfs(fd, &fs) != 0) {
+        return false;
+    }
+    *volume = stk_volume_of_fd(fd, &fs);
+    return true;
+}
+
+static bool find_volume(const struct stk_place *place, uint64_t dev, uint64_t *volume)
+{
+    int fd = stk_sys_openat(place->dirfd, place->path, O_PATH | O_CLOEXEC, 0);
+    if (fd < 0) {
+        return false;
+    }
+    bool found = look_at_volume(fd, dev, volume);
+    stk_sys_close(fd);
+    return found;
+}
+
+/* The root's name tells its volume only. What lies on another device (behind a link, or a mount
+ * that is no root of its own) is a version of that volume: the device's number will be given to
+ * others. */
+static bool name_version(const struct stk_place *place, const struct stk_identity *identity,
+                         uint64_t *name)
+{
+    uint64_t volume = 0;
+    bool is_beyond = identity->dev != place->root->dev;
+    if (is_beyond && !find_volume(place, identity->dev, &volume)) {
+        return false;
+    }
+    *name = stk_identity_name(identity, is_beyond || place->root->inode_counts, volume);
+    return true;
+}
+
 /* A sealed record with this identity, absent and untrusted, which nobody can find yet. */
 static uint32_t draft_record(struct stk_cache *cache, const struct stk_place *place,
-                             const struct stk_identity *identity)
+                             const struct stk_identity *identity, uint64_t name)
 {
     uint32_t number = stk_catalogue_allocate(&cache->catalogue, place->key);
     struct stk_record *record = stk_catalogue_record(&cache->catalogue, number);
     if (record == NULL) {
         return 0;
     }
-    uint64_t name = stk_identity_name(identity, place->root->inode_counts, place->root->dev);
     stk_record_set_identity(record, identity, name);
     atomic_store_explicit(&record->claim,
                           stk_claim_pack((struct stk_claim){.state = STK_ABSENT, .sealed = true}),
@@ -43,14 +83,18 @@ uint32_t stk_remember(struct stk_cache *cache, const struct stk_place *place,
                       const struct stk_identity *identity)
 {
     uint32_t mine = 0;
+    uint64_t name;
+    if (!name_version(place, identity, &name)) {
+        return 0;
+    }
     for (int i = 0; i < ATTEMPTS; i++) {
         uint32_t found = stk_catalogue_find(&cache->catalogue, place->key);
         const struct stk_record *record = stk_catalogue_record(&cache->catalogue, found);
         if (record != NULL && stk_claim_load(&record->claim).sealed &&
-            stk_record_describes(record, identity)) {
+            stk_record_name(record) == name && stk_record_describes(record, identity)) {
             return found;
         }
-        mine = mine != 0 ? mine : draft_record(cache, place, identity);
+        mine = mine != 0 ? mine : draft_record(cache, place, identity, name);
         if (mine == 0) {
             return 0;
         }

@@ -177,6 +177,39 @@ def test_one_sealed_volume_after_another(agents, scratch, as_root, kind):
                   f"{FILES} files of equal size, times and inode number", "same")
 
 
+# What makes a file of a volume on {beyond} the root's file "link", without a root of its own.
+BEYOND = {
+    "link": "ln -sfn {beyond}/sub/file0 {path}/link",
+    "bound": "rm -f {path}/link; touch {path}/link; mount --bind {beyond}/sub/file0 {path}/link",
+    "many": "for i in $(seq 40); do mkdir -p {path}/$i; mount -t tmpfs t {path}/$i; done;"
+            "mkdir -p {path}/z; mount --move {beyond} {path}/z; ln -sfn z/sub/file0 {path}/link",
+}
+
+
+@pytest.mark.parametrize("how", BEYOND)
+def test_one_volume_after_another_within_a_root(agents, scratch, as_root, how):
+    """On another device than the root's, which both have."""
+    path, beyond = scratch / "data", scratch / "beyond"
+    path.mkdir()
+    beyond.mkdir()
+    images = [make_sealed(scratch, "squashfs", letter) for letter in "AB"]
+
+    def inside(image, then=()):
+        script = f"mount -o loop,ro {image} {beyond} || exit 77; " + BEYOND[how].format(
+            path=path, beyond=beyond)
+        return ["unshare", "-m", "sh", "-c", f'{script}; exec "$@"', "sh", *then]
+
+    if subprocess.run(inside(images[0], ["true"]), capture_output=True, check=False).returncode:
+        pytest.skip("no loop mounts")
+    settle()
+    for image, letter in [*zip(images, [b"A", b"B"])] * 2:
+        with agents.shim(path, wrapper=inside(image)) as shim:
+            for _ in range(2):
+                assert shim.text(path / "link")[len(MARK):len(MARK) + 1] == letter
+                assert shim.see(path / "link").served["open"]
+    matrix.record("Paths", f"one volume after another within a root ({how})", "", "a file", "same")
+
+
 @pytest.mark.xfail(strict=True, reason="volumes with the same source and number whose files "
                    "have the same size, times and inode number are one to the design: a "
                    "block-level copy that was changed with all its times kept")

@@ -112,7 +112,7 @@ static void check_record(uint32_t key, struct stk_record *record)
         complain("key %u: another file's identity (uid %u, version %u)\n", key, found.uid,
                  found.gid);
     }
-    if (stk_record_name(record) != stk_identity_name(&wanted, true, DEVICE)) {
+    if (stk_record_name(record) != stk_identity_name(&wanted, true, 0)) {
         complain("key %u: the name of another version\n", key);
     }
     uint64_t entry_ino = atomic_load(&record->entry_ino);
