@@ -146,3 +146,21 @@ def test_view(tmp_path):
     assert stoker.view(str(tmp_path / "empty")) == b""
     with pytest.raises(FileNotFoundError):
         stoker.view(tmp_path / "nothing")
+
+
+@pytest.mark.parametrize("size", [(1 << 32 | 8, 8), (8, 1 << 32 | 8), (1 << 31, 8), (1 << 70, 8)])
+def test_sizes_beyond_those_of_c(size):
+    """They are errors, and no other sizes: at once, where they are Pillow's."""
+    from stoker import Image as hooked
+
+    data = images.kinds()["color.jpg"]
+    with pytest.raises(OverflowError):
+        hooked.open(io.BytesIO(data)).resize(size)
+    with pytest.raises((OverflowError, ValueError, MemoryError)):
+        stoker.decode(data, size=size)
+    whole = (0, 0, 2, 3), (2, 3), (0.0, 0.0, 2.0, 3.0), 0, 0, 0, 4, 0, 0, None
+    for shape in (1 << 32 | 2, 3, 4), (1 << 31, 1 << 31, 4), (-1, 3, 4):
+        with pytest.raises((OverflowError, ValueError)):
+            stoker._core.transform(b"" if shape[1] > 3 else bytes(24), shape, whole, None)
+    with pytest.raises((OverflowError, ValueError)):
+        stoker._core.transform(bytes(24), (2, 3, 4), whole[:1] + (size,) + whole[2:], None)

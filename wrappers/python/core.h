@@ -27,6 +27,9 @@ struct request {
     struct stk_target target;
 };
 
+/* For "O&": an int that fits in 32 bits without a sign, or OverflowError; "I" would cut it off. */
+int take_u32(PyObject *object, void *out);
+
 /* Fills a request from a plan (a tuple, see PLAN in core.pyi) and the buffer `out`, or None. 0, or
  * -1 with an exception set and nothing held. */
 int request_begin(struct request *request, PyObject *plan, PyObject *out);

@@ -41,9 +41,9 @@ void count_more(unsigned slot, uint64_t count)
 PyObject *core_count(PyObject *module, PyObject *arguments)
 {
     (void)module;
-    unsigned slot;
+    uint32_t slot;
     unsigned long long count = 1;
-    if (!PyArg_ParseTuple(arguments, "I|K", &slot, &count)) {
+    if (!PyArg_ParseTuple(arguments, "O&|K", take_u32, &slot, &count)) {
         return NULL;
     }
     if (slot >= STK_TALLY_SLOTS) {

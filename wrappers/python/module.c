@@ -3,6 +3,7 @@
  * made without the GIL. Nothing is decided here: which images are decoded is stoker/hook.py's
  * matter.
  */
+#include <limits.h>
 #include <stdbool.h>
 
 #include "wrappers/python/core.h"
@@ -85,13 +86,14 @@ static PyObject *core_decode(PyObject *module, PyObject *arguments)
 static int take_image(struct stk_image *image, PyObject *shape, const Py_buffer *in)
 {
     *image = (struct stk_image){0};
-    if (!PyArg_ParseTuple(shape, "III;not (width, height, channels)", &image->width, &image->height,
-                          &image->channels)) {
+    if (!PyArg_ParseTuple(shape, "O&O&O&;not (width, height, channels)", take_u32, &image->width,
+                          take_u32, &image->height, take_u32, &image->channels)) {
         return -1;
     }
     image->data = in->buf;
     image->row_bytes = (size_t)image->width * image->channels;
-    if (image->channels > 4 || image->row_bytes * image->height != (size_t)in->len) {
+    if (image->channels > 4 || image->width > INT_MAX || image->height > INT_MAX ||
+        image->row_bytes * image->height != (size_t)in->len) {
         PyErr_SetString(PyExc_ValueError, "the pixels are not of this shape");
         return -1;
     }

@@ -121,10 +121,11 @@ static int take_job(struct job *job, PyObject *arguments)
     struct stk_plan *plan = &job->plan;
     int filter, order;
     *job = (struct job){0};
-    if (!PyArg_ParseTuple(arguments, "OOI(II)(II)(ffff)ii", &job->source, &job->target,
-                          &job->from.bands, &job->from.width, &job->from.height, &job->to.width,
-                          &job->to.height, &plan->box[0], &plan->box[1], &plan->box[2],
-                          &plan->box[3], &filter, &order)) {
+    if (!PyArg_ParseTuple(arguments, "OOO&(O&O&)(O&O&)(ffff)ii", &job->source, &job->target,
+                          take_u32, &job->from.bands, take_u32, &job->from.width, take_u32,
+                          &job->from.height, take_u32, &job->to.width, take_u32, &job->to.height,
+                          &plan->box[0], &plan->box[1], &plan->box[2], &plan->box[3], &filter,
+                          &order)) {
         return -1;
     }
     job->to.bands = job->from.bands;

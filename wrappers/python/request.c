@@ -4,6 +4,25 @@
 
 #include "wrappers/python/core.h"
 
+int take_u32(PyObject *object, void *out)
+{
+    PyObject *number = PyNumber_Index(object);
+    if (number == NULL) {
+        return 0;
+    }
+    unsigned long long value = PyLong_AsUnsignedLongLong(number);
+    Py_DECREF(number);
+    if (PyErr_Occurred() != NULL) {
+        return 0;
+    }
+    if (value > UINT32_MAX) {
+        PyErr_SetString(PyExc_OverflowError, "a number beyond 32 bits");
+        return 0;
+    }
+    *(uint32_t *)out = (uint32_t)value;
+    return 1;
+}
+
 /* The size of a value of the result. */
 static size_t value_bytes(const struct stk_plan *plan)
 {
@@ -54,11 +73,13 @@ static int take_plan(struct request *request, PyObject *tuple)
     *plan = (struct stk_plan){0};
     int filter, order, layout, type;
     PyObject *table;
-    if (!PyArg_ParseTuple(tuple, "(iiii)(II)(ffff)iiIIiiO|(IIII);not a plan", &plan->crop[0],
-                          &plan->crop[1], &plan->crop[2], &plan->crop[3], &plan->width,
-                          &plan->height, &plan->box[0], &plan->box[1], &plan->box[2], &plan->box[3],
-                          &filter, &order, &plan->flip, &plan->channels, &layout, &type, &table,
-                          &plan->window[0], &plan->window[1], &plan->window[2], &plan->window[3])) {
+    uint32_t *window = plan->window;
+    if (!PyArg_ParseTuple(tuple, "(iiii)(O&O&)(ffff)iiO&O&iiO|(O&O&O&O&);not a plan",
+                          &plan->crop[0], &plan->crop[1], &plan->crop[2], &plan->crop[3], take_u32,
+                          &plan->width, take_u32, &plan->height, &plan->box[0], &plan->box[1],
+                          &plan->box[2], &plan->box[3], &filter, &order, take_u32, &plan->flip,
+                          take_u32, &plan->channels, &layout, &type, &table, take_u32, &window[0],
+                          take_u32, &window[1], take_u32, &window[2], take_u32, &window[3])) {
         return -1;
     }
     if (plan->channels == 0 || plan->channels > 4 || plan->width > INT_MAX ||

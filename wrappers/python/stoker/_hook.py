@@ -20,6 +20,7 @@ _Jpeg = JpegImagePlugin.JpegImageFile
 _installed = False
 
 # Whole numbers only: Pillow rounds, or refuses, what else may come.
+_LARGEST = 0x7fffffff  # beyond that Pillow refuses it at once
 _FLIP_TYPES = (int, getattr(Image, "Transpose", int))
 # FLIP_LEFT_RIGHT, FLIP_TOP_BOTTOM, ROTATE_180: as the decoder's two directions.
 _FLIPS = {0: 1, 1: 2, 3: 3}
@@ -134,7 +135,8 @@ def _crop(self, box=None):
 
 
 def _resize(self, size, resample=None, box=None, reducing_gap=None):
-    if (type(size) in (tuple, list) and _are_ints(size, 2) and size[0] > 0 and size[1] > 0):
+    if (type(size) in (tuple, list) and _are_ints(size, 2) and 0 < size[0] <= _LARGEST
+            and 0 < size[1] <= _LARGEST):
         filter = 3 if resample is None else resample
         if type(filter) in _FILTER_TYPES and filter in FILTERS:
             new = _resized(self, tuple(size), int(filter), box, reducing_gap)
