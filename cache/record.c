@@ -3,6 +3,19 @@
 
 #include <sys/sysmacros.h>
 
+/* Above a mode, which has 16 bits: the mount makes inode numbers up. */
+#define INODE_IS_MADE_UP (UINT32_C(1) << 31)
+
+static bool has_inode(const struct stk_record *record)
+{
+    return (record->mode & INODE_IS_MADE_UP) == 0;
+}
+
+static uint64_t load_inode(const struct stk_record *record)
+{
+    return atomic_load_explicit(&record->ino, memory_order_relaxed);
+}
+
 static uint32_t pack_dev(uint64_t dev)
 {
     return (uint32_t)(major(dev) << 20 | (minor(dev) & 0xfffff));
@@ -29,7 +42,7 @@ static uint64_t check_of(const struct stk_record *record)
                    (uint64_t)record->ctime_ns * UINT64_C(0x8ebc6af09c88c6e3) +
                    (uint64_t)record->atime_ns * UINT64_C(0x589965cc75374cc3) +
                    (uint64_t)record->btime_ns * UINT64_C(0x1d8e4e27c47d124f) +
-                   record->ino * UINT64_C(0xeb44accab455d165) +
+                   (has_inode(record) ? load_inode(record) : 0) * UINT64_C(0xeb44accab455d165) +
                    record->blocks * UINT64_C(0xc2b2ae3d27d4eb4f);
     sum += (record->blksize | (uint64_t)record->nlink << 32) * UINT64_C(0x165667b19e3779f9) +
            (record->uid | (uint64_t)record->gid << 32) * UINT64_C(0x94d049bb133111eb) +
@@ -38,7 +51,7 @@ static uint64_t check_of(const struct stk_record *record)
 }
 
 void stk_record_set_identity(struct stk_record *record, const struct stk_identity *identity,
-                             uint64_t name)
+                             uint64_t name, bool inode_counts)
 {
     record->name = name;
     record->size = identity->size;
@@ -48,23 +61,30 @@ void stk_record_set_identity(struct stk_record *record, const struct stk_identit
     record->ctime_ns = identity->ctime_ns;
     record->atime_ns = identity->atime_ns;
     record->btime_ns = identity->btime_ns;
-    record->ino = identity->ino;
+    atomic_store_explicit(&record->ino, identity->ino, memory_order_relaxed);
     record->blocks = identity->blocks;
     record->uid = identity->uid;
     record->gid = identity->gid;
     record->dev = pack_dev(identity->dev);
-    record->mode = identity->mode;
+    record->mode = identity->mode | (inode_counts ? 0 : INODE_IS_MADE_UP);
     record->name |= check_of(record) << STK_NAME_BITS;
+}
+
+void stk_record_set_inode(struct stk_record *record, uint64_t ino)
+{
+    if (!has_inode(record) && load_inode(record) != ino) {
+        atomic_store_explicit(&record->ino, ino, memory_order_relaxed);
+    }
 }
 
 bool stk_record_get_identity(const struct stk_record *record, struct stk_identity *out)
 {
     *out = (struct stk_identity){
         .dev = unpack_dev(record->dev),
-        .ino = record->ino,
+        .ino = load_inode(record),
         .size = record->size,
         .blocks = record->blocks,
-        .mode = record->mode,
+        .mode = record->mode & ~INODE_IS_MADE_UP,
         .nlink = record->nlink,
         .uid = record->uid,
         .gid = record->gid,
@@ -80,8 +100,12 @@ bool stk_record_get_identity(const struct stk_record *record, struct stk_identit
 bool stk_record_describes(const struct stk_record *record, const struct stk_identity *identity)
 {
     struct stk_identity known;
-    return stk_record_get_identity(record, &known) && stk_identity_same_version(&known, identity) &&
-           known.mode == identity->mode && known.uid == identity->uid &&
-           known.gid == identity->gid && known.nlink == identity->nlink &&
-           known.blocks == identity->blocks && known.blksize == identity->blksize;
+    if (!stk_record_get_identity(record, &known)) {
+        return false;
+    }
+    known.ino = has_inode(record) ? known.ino : identity->ino;
+    return stk_identity_same_version(&known, identity) && known.mode == identity->mode &&
+           known.uid == identity->uid && known.gid == identity->gid &&
+           known.nlink == identity->nlink && known.blocks == identity->blocks &&
+           known.blksize == identity->blksize;
 }

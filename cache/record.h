@@ -3,9 +3,10 @@
  * what an open needs, the second what a stat needs beside it.
  *
  * Life: allocated zeroed; `key` and the claim are set by its creator before the index shows it; the
- * identity (everything not atomic) is written once by the creator and then sealed; it never changes
- * again. A new version of the file is a new record. What changes is single atomic words, so that a
- * process killed at any instruction leaves nothing half done. Records are never freed.
+ * identity (everything not atomic, and `ino`) is written once by the creator and then sealed; it
+ * never changes again. A new version of the file is a new record. What changes is single atomic
+ * words, so that a process killed at any instruction leaves nothing half done. Records are never
+ * freed.
  */
 #ifndef STK_CACHE_RECORD_H
 #define STK_CACHE_RECORD_H
@@ -28,17 +29,21 @@ struct stk_record {
     uint32_t spare;
     /* second line */
     int64_t mtime_ns, ctime_ns, atime_ns, btime_ns;
-    uint64_t ino, blocks;
+    _Atomic uint64_t ino; /* of a mount that makes numbers up: the last one that was told */
+    uint64_t blocks;
     uint32_t uid, gid;
-    uint32_t dev; /* as the kernel counts: 12 bits of major, 20 of minor */
-    uint32_t mode;
+    uint32_t dev;  /* as the kernel counts: 12 bits of major, 20 of minor */
+    uint32_t mode; /* and above it, whether `ino` may change */
 };
 
 _Static_assert(sizeof(struct stk_record) == 128, "a record is two cache lines");
 
 /* Writes the identity; the creator only, before sealing, when the key is there. */
 void stk_record_set_identity(struct stk_record *record, const struct stk_identity *identity,
-                             uint64_t name);
+                             uint64_t name, bool inode_counts);
+/* What the mount says now of an inode number that it makes up; no other changes. Not under the
+ * check sum: damage makes it a wrong number, as there are many on such mounts. */
+void stk_record_set_inode(struct stk_record *record, uint64_t ino);
 /* The name of a sealed record's version. Not checked: it leads to an entry of that name or none. */
 static inline uint64_t stk_record_name(const struct stk_record *record)
 {
@@ -50,7 +55,7 @@ bool stk_record_get_identity(const struct stk_record *record, struct stk_identit
 /* The device of a sealed record, as st_dev. */
 uint64_t stk_record_dev(const struct stk_record *record);
 /* Whether a sealed record is whole and describes exactly this version, and equal mode, owner and
- * links. */
+ * links; an inode number that is made up may be any. */
 bool stk_record_describes(const struct stk_record *record, const struct stk_identity *identity);
 
 #endif

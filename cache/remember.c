@@ -31,31 +31,37 @@ static bool find_volume(const struct stk_place *place, uint64_t dev, uint64_t *v
     return found;
 }
 
+struct version {
+    uint64_t name;
+    bool inode_counts;
+};
+
 /* The root's name tells its volume only. What lies on another device (behind a link, or a mount
  * that is no root of its own) is a version of that volume: the device's number will be given to
  * others. */
 static bool name_version(const struct stk_place *place, const struct stk_identity *identity,
-                         uint64_t *name)
+                         struct version *out)
 {
     uint64_t volume = 0;
     bool is_beyond = identity->dev != place->root->dev;
     if (is_beyond && !find_volume(place, identity->dev, &volume)) {
         return false;
     }
-    *name = stk_identity_name(identity, is_beyond || place->root->inode_counts, volume);
+    out->inode_counts = is_beyond || place->root->inode_counts;
+    out->name = stk_identity_name(identity, out->inode_counts, volume);
     return true;
 }
 
 /* A sealed record with this identity, absent and untrusted, which nobody can find yet. */
 static uint32_t draft_record(struct stk_cache *cache, const struct stk_place *place,
-                             const struct stk_identity *identity, uint64_t name)
+                             const struct stk_identity *identity, const struct version *version)
 {
     uint32_t number = stk_catalogue_allocate(&cache->catalogue, place->key);
     struct stk_record *record = stk_catalogue_record(&cache->catalogue, number);
     if (record == NULL) {
         return 0;
     }
-    stk_record_set_identity(record, identity, name);
+    stk_record_set_identity(record, identity, version->name, version->inode_counts);
     atomic_store_explicit(&record->claim,
                           stk_claim_pack((struct stk_claim){.state = STK_ABSENT, .sealed = true}),
                           memory_order_release);
@@ -83,18 +89,19 @@ uint32_t stk_remember(struct stk_cache *cache, const struct stk_place *place,
                       const struct stk_identity *identity)
 {
     uint32_t mine = 0;
-    uint64_t name;
-    if (!name_version(place, identity, &name)) {
+    struct version version;
+    if (!name_version(place, identity, &version)) {
         return 0;
     }
     for (int i = 0; i < ATTEMPTS; i++) {
         uint32_t found = stk_catalogue_find(&cache->catalogue, place->key);
-        const struct stk_record *record = stk_catalogue_record(&cache->catalogue, found);
+        struct stk_record *record = stk_catalogue_record(&cache->catalogue, found);
         if (record != NULL && stk_claim_load(&record->claim).sealed &&
-            stk_record_name(record) == name && stk_record_describes(record, identity)) {
+            stk_record_name(record) == version.name && stk_record_describes(record, identity)) {
+            stk_record_set_inode(record, identity->ino);
             return found;
         }
-        mine = mine != 0 ? mine : draft_record(cache, place, identity, name);
+        mine = mine != 0 ? mine : draft_record(cache, place, identity, &version);
         if (mine == 0) {
             return 0;
         }

@@ -29,7 +29,7 @@ START_TEST(there_and_back)
         struct stk_record record = {0};
         struct stk_identity in = sample, out;
         in.dev = makedev(devices[i][0], devices[i][1]);
-        stk_record_set_identity(&record, &in, 77);
+        stk_record_set_identity(&record, &in, 77, true);
         ck_assert(stk_record_get_identity(&record, &out));
         unit_assert_same(&in, &out);
         ck_assert_uint_eq(stk_record_name(&record), 77);
@@ -42,7 +42,7 @@ END_TEST
 START_TEST(describes)
 {
     struct stk_record record = {0};
-    stk_record_set_identity(&record, &sample, 1);
+    stk_record_set_identity(&record, &sample, 1, true);
     struct stk_identity other = sample;
     other.atime_ns++;
     ck_assert(stk_record_describes(&record, &other));
@@ -65,32 +65,54 @@ START_TEST(describes)
 END_TEST
 
 /* Whether this byte of a record may change in its life. */
-static bool is_changing(size_t byte)
+static bool is_changing(size_t byte, bool inode_counts)
 {
 #define WITHIN(field)                                                                              \
     (byte >= offsetof(struct stk_record, field) &&                                                 \
      byte < offsetof(struct stk_record, field) + sizeof((struct stk_record *)0)->field)
     return WITHIN(claim) || WITHIN(validated_ns) || WITHIN(entry_ino) || WITHIN(previous) ||
-           WITHIN(spare);
+           WITHIN(spare) || (!inode_counts && WITHIN(ino));
 #undef WITHIN
+}
+
+static void check_damage(bool inode_counts)
+{
+    struct stk_record record = {.key = 1234567};
+    struct stk_identity out;
+    stk_record_set_identity(&record, &sample, 1, inode_counts);
+    for (size_t bit = 0; bit < 8 * sizeof record; bit++) {
+        struct stk_record damaged = record;
+        bool changing = is_changing(bit / 8, inode_counts);
+        ((unsigned char *)&damaged)[bit / 8] ^= (unsigned char)(1u << bit % 8);
+        ck_assert_msg(stk_record_get_identity(&damaged, &out) == changing, "bit %zu", bit);
+        ck_assert(!stk_record_describes(&damaged, &sample) || changing);
+    }
 }
 
 /* Each bit of what is written once counts; nothing else does. */
 START_TEST(damage_is_noticed)
 {
-    struct stk_record record = {.key = 1234567};
     struct stk_identity out;
-    stk_record_set_identity(&record, &sample, 1);
-    for (size_t bit = 0; bit < 8 * sizeof record; bit++) {
-        struct stk_record damaged = record;
-        ((unsigned char *)&damaged)[bit / 8] ^= (unsigned char)(1u << bit % 8);
-        ck_assert_msg(stk_record_get_identity(&damaged, &out) == is_changing(bit / 8), "bit %zu",
-                      bit);
-        ck_assert(!stk_record_describes(&damaged, &sample) || is_changing(bit / 8));
-    }
-    memset(&record, 0, sizeof record);
-    record.key = 1234567;
+    check_damage(true);
+    check_damage(false);
+    struct stk_record record = {.key = 1234567};
     ck_assert(!stk_record_get_identity(&record, &out));
+}
+END_TEST
+
+START_TEST(inode_numbers_that_are_made_up)
+{
+    struct stk_record record = {.key = 1};
+    struct stk_identity other = sample, out;
+    other.ino += 5;
+    stk_record_set_identity(&record, &sample, 1, true);
+    stk_record_set_inode(&record, other.ino);
+    ck_assert(stk_record_get_identity(&record, &out) && out.ino == sample.ino);
+    stk_record_set_identity(&record, &sample, 1, false);
+    ck_assert(stk_record_describes(&record, &other));
+    stk_record_set_inode(&record, other.ino);
+    ck_assert(stk_record_get_identity(&record, &out));
+    unit_assert_same(&out, &other);
 }
 END_TEST
 
@@ -101,5 +123,6 @@ Suite *suite_record(void)
     tcase_add_test(all, there_and_back);
     tcase_add_test(all, describes);
     tcase_add_test(all, damage_is_noticed);
+    tcase_add_test(all, inode_numbers_that_are_made_up);
     return suite;
 }

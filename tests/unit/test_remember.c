@@ -86,6 +86,26 @@ START_TEST(the_same_version_keeps_its_entry)
 }
 END_TEST
 
+/* The mount gives the file another number each time it looks at it anew. That is no version, and no
+ * record more, but it is what stat tells. */
+START_TEST(inode_numbers_that_are_made_up)
+{
+    UNIT_NEEDS_PRIVATE();
+    box_open();
+    box.cache.roots.roots[0].inode_counts = false;
+    struct stk_identity identity = sample(), known;
+    uint32_t number = stk_remember(&box.cache, box_place("file"), &identity);
+    ck_assert_uint_ne(number, 0);
+    for (identity.ino = 1000; identity.ino < 1100; identity.ino++) {
+        ck_assert_uint_eq(stk_remember(&box.cache, box_place("file"), &identity), number);
+        ck_assert(stk_record_get_identity(box_record("file"), &known));
+        unit_assert_same(&known, &identity);
+    }
+    identity.mtime_ns++;
+    ck_assert_uint_ne(stk_remember(&box.cache, box_place("file"), &identity), number);
+}
+END_TEST
+
 START_TEST(no_room)
 {
     UNIT_NEEDS_PRIVATE();
@@ -107,6 +127,7 @@ Suite *suite_remember(void)
     tcase_add_test(all, one_record_for_one_identity);
     tcase_add_test(all, new_versions_point_to_old_ones);
     tcase_add_test(all, the_same_version_keeps_its_entry);
+    tcase_add_test(all, inode_numbers_that_are_made_up);
     tcase_add_test(all, no_room);
     return suite;
 }
