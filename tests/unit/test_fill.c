@@ -312,8 +312,7 @@ START_TEST(length_lies)
 {
     UNIT_NEEDS_PRIVATE();
     box_open();
-    ck_assert_int_eq(
-        symlink("/sys/kernel/mm/transparent_hugepage/enabled", box_origin("file")), 0);
+    ck_assert_int_eq(symlink("/sys/kernel/mm/transparent_hugepage/enabled", box_origin("file")), 0);
     int fd = open(box_origin("file"), O_RDONLY);
     UNIT_NEEDS(fd >= 0, "needs sysfs");
     ck_assert(!stk_cache_fill(&box.cache, box_place("file"), fd, stk_clock_boottime_ns(), box.entry,
