@@ -6,7 +6,6 @@
  * changes nothing. In a child of vfork it is the parent's cache that is lost.
  */
 #include <grp.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/fsuid.h>
@@ -20,10 +19,9 @@
 #define GROUPS 64 /* with more of them, nobody can tell whether they have changed */
 
 struct user {
-    bool known;
     uid_t uids[3];
     gid_t gids[3];
-    int count;
+    int count; /* negative: not known */
     gid_t groups[GROUPS];
 };
 
@@ -31,10 +29,10 @@ struct user {
 static void look(struct user *user)
 {
     memset(user, 0, sizeof *user);
-    if (stk_process_cache_if_ready() != NULL) {
+    user->count = -1;
+    if (stk_process_cache_if_ready() != NULL && stk_sys_getresuid(user->uids) == 0 &&
+        stk_sys_getresgid(user->gids) == 0) {
         user->count = stk_sys_getgroups(GROUPS, user->groups);
-        user->known = user->count >= 0 && stk_sys_getresuid(user->uids) == 0 &&
-                      stk_sys_getresgid(user->gids) == 0;
     }
 }
 
@@ -50,7 +48,7 @@ static int after(int result, const struct user *before)
 {
     struct user now;
     look(&now);
-    if (!now.known || memcmp(before, &now, sizeof now) != 0) {
+    if (now.count < 0 || memcmp(before, &now, sizeof now) != 0) {
         lose();
     }
     return result;
