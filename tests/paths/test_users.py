@@ -135,3 +135,15 @@ def test_a_program_executed_as_another_user(jobs, files):
     ran = jobs.run(["sh", "-c", script, files[0], files[2]], path=files[0].parents[1], check=False)
     assert ran.status == 1 and "Permission denied" in ran.stderr
     assert ran.stdout.split() == [hashlib.md5(files[2].read_bytes()).hexdigest(), str(files[2])]
+
+
+def test_a_user_who_comes_back(agents, files):
+    """What was found out meanwhile, and by which thread, nobody knows: it stays with the origin."""
+    with agents.shim(files[0].parents[1]) as shim, agents.plain() as plain:
+        know_them([shim], files)
+        for user in NOBODY, 0:
+            shim.seteuid(user)
+            plain.seteuid(user)
+            for path in files:
+                assert shim.see(path) == plain.see(path)
+                assert not shim.see(path).served["open"]
