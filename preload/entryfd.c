@@ -341,8 +341,13 @@ void stk_entryfd_release(const struct stk_entry_origin *origin, enum stk_origin_
 
 bool stk_entryfd_may_name_fd(const char *path)
 {
-    return !stk_path_is_missing(path) &&
-           (strncmp(path, "/proc/", 6) == 0 || strncmp(path, "/dev/", 5) == 0);
+    if (stk_path_is_missing(path)) {
+        return false;
+    }
+    while (path[0] == '/' && path[1] == '/') {
+        path++;
+    }
+    return strncmp(path, "/proc/", 6) == 0 || strncmp(path, "/dev/", 5) == 0;
 }
 
 /* The same as stk_entryfd_origin, by a name of the descriptor. */

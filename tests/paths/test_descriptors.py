@@ -159,6 +159,7 @@ CALLS = {
     "fchownat nofollow": lambda agent, fd: agent.libc("fchownat", fd, b"", 4, 16,
                                                       AT_EMPTY_PATH | 0x100),
     "truncate": lambda agent, fd: agent.truncate(by_name(fd), 10),
+    "truncate slashes": lambda agent, fd: agent.truncate(b"//" + by_name(fd), 10),
     "open to write": lambda agent, fd: agent.write(by_name(fd), b"new", os.O_WRONLY),
 }
 
