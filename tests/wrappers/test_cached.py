@@ -131,12 +131,193 @@ def test_keys(place):
     assert run(place, code).stdout.strip() == "27"
 
 
+# Functions of one name; each is another function than all before it.
+FUNCTIONS = """
+import collections, dataclasses, enum, functools, math, re, threading
+import numpy, stoker
+made = []
+def note(what):
+    made.append(what)
+    return len(made)
+def closing(*values):
+    def kept(x=0):
+        return note(values)
+    return kept
+def defaulting(value):
+    def kept(x=0, y=value):
+        return note(y)
+    return kept
+def naming(value):
+    def kept(x=0, *, y=value):
+        return note(y)
+    return kept
+def counting():
+    count = 0
+    def kept(x=0):
+        return note(count)
+    def more():
+        nonlocal count
+        count += 1
+    return kept, more
+def written(text, names="x=0, y=0"):
+    space = {"note": note}
+    exec(f"def kept({names}):\\n    " + text.replace("; ", "\\n    "), space)
+    return space["kept"]
+class Kept:
+    def __init__(self, value):
+        self.value = value
+    def kept(self, x=0):
+        return note(self.value)
+    @classmethod
+    def both(cls, x=0):
+        return note(cls)
+def method(value):
+    class Kept:
+        def kept(self, x=0, y=value):
+            return note(y)
+    return Kept().kept
+class Colour(enum.Enum):
+    RED, BLUE = 1, 2
+@dataclasses.dataclass
+class Point:
+    x: int
+    y: int
+class Names(set):
+    pass
+def one(x): return x
+def other(x): return x + 1
+def recursive(value):
+    def kept(x=0):
+        return note((value, kept))
+    return kept
+def wrapped(function):
+    @functools.wraps(function)
+    def around(x=0):
+        return function(x)
+    return around
+words = ["w%d" % i for i in range(50)]
+functions = [
+    closing(1), closing(2), closing(1.0), closing("1"), closing([1]), closing({1: 2}), closing(1, 2),
+    closing(one), closing(other), closing(lambda x: x), closing(lambda x: x * 2), closing(len),
+    closing(math.sqrt), closing(math), closing(Point), closing(Point(1, 2)), closing(Point(2, 1)),
+    closing(Colour.RED), closing(Colour.BLUE), closing(re.compile("a")), closing(re.compile("b")),
+    closing(numpy.zeros(2)), closing(numpy.ones(2)), closing(numpy.add), closing(numpy.dtype("f4")),
+    closing(functools.partial(other, 1)), closing(functools.partial(other, 2)),
+    closing(functools.lru_cache(closing(3))), closing(functools.lru_cache(closing(4))),
+    closing(stoker.cached(closing(5))), closing(stoker.cached(closing(6))),
+    closing(collections.OrderedDict(a=1)), closing(collections.Counter("a")), closing(set(words)),
+    closing(Names(words)), closing(Names("a")), closing(closing(7)), closing(closing(8)),
+    closing(Kept(1).kept), closing(Kept(2).kept), closing(object()), closing(...), closing(None),
+    recursive(1), recursive(2),
+    Kept(1).kept, Kept(2).kept, Kept.both, method(1), method(2), wrapped(closing(1)),
+    wrapped(closing(2)),
+    functools.lru_cache(closing(9)), functools.lru_cache(closing(10)),
+    defaulting(1), defaulting(2), defaulting(one), naming(1), naming(2), naming((1, 2)),
+    written("return note(1)"), written("return note(2)"), written("return note(1.0)"),
+    written("return note(True)"), written("return note(x.real)"), written("return note(x.imag)"),
+    written("return note(x - y)"), written("return note(y - x)"), written("return note(-0.0)"),
+    written("return note(0.0)"), written("return note(x in {'a', 'b', 'c'})"),
+    written("return note(x in {'a', 'b', 'd'})"), written("return note([z for z in (1, 2)])"),
+    written("return note([z for z in (1, 3)])"), written("return note((lambda: 1)())"),
+    written("return note((lambda: 2)())"), written("def inner(a=1): return a; return note(inner())"),
+    written("def inner(a=2): return a; return note(inner())"), written("return note(...)"),
+    written("return note((x, y))"), written("return note((y, x))", "y=0, x=0"),
+    written("try: return note(x); except KeyError: pass"),
+    written("try: return note(x); except OSError: pass"),
+]
+"""
+
+
+def test_functions_of_one_name(place):
+    run(place, FUNCTIONS + textwrap.dedent("""
+        kept = [stoker.cached(function) for function in functions]
+        wrong = [number for number, function in enumerate(kept)
+                 if (function(), function()) != (number + 1, number + 1)]
+        assert not wrong, (wrong[:9], made)
+        """))
+    for seed in ("1", "2"):
+        again = FUNCTIONS + "for each in functions: stoker.cached(each)()\nprint(made)\n"
+        assert run({**place, "PYTHONHASHSEED": seed}, again).stdout == "[]\n", "all are kept"
+
+
+def test_functions_that_close_over_tensors(place):
+    pytest.importorskip("torch")
+    code = FUNCTIONS + textwrap.dedent("""
+        import torch
+        values = [torch.zeros(2), torch.ones(2), torch.zeros(2, dtype=torch.float64), torch.float32,
+                  torch.nn.Parameter(torch.ones(2)), torch.nn.Linear(2, 2), torch.nn.ReLU()]
+        for value in values[5].parameters():
+            torch.nn.init.ones_(value)
+        print([stoker.cached(closing(value))() for value in values], len(made))
+        """)
+    assert run(place, code).stdout == "[1, 2, 3, 4, 5, 6, 7] 7\n"
+    assert run(place, code).stdout == "[1, 2, 3, 4, 5, 6, 7] 0\n"
+
+
+def test_what_a_function_closes_over_may_change(place):
+    run(place, FUNCTIONS + textwrap.dedent("""
+        function, more = counting()
+        function = stoker.cached(function)
+        assert (function(), function()) == (1, 1)
+        more()
+        assert (function(), function()) == (2, 2)
+        """))
+
+
+def test_an_edited_function(place, tmp_path):
+    def told(text):
+        (tmp_path / "mine.py").write_text(text)
+        return int(run(place, "import sys; sys.path.insert(0, sys.argv[1]); import mine",
+                       tmp_path).stdout)
+    place["PYTHONDONTWRITEBYTECODE"] = "1"
+    text = textwrap.dedent("""
+        import stoker
+        calls = []
+        @stoker.cached
+        def kept(size=1):
+            calls.append(size)
+            return 256
+        kept(), print(len(calls))
+        """)
+    assert [told(text), told(text)] == [1, 0]
+    assert told("# a line more\n" + text) == 0
+    assert told(text.replace("256", "257")) == 1
+    assert told(text.replace("size=1", "size=2")) == 1
+    assert told(text) == 0
+
+
+def test_a_version_stands_for_what_has_no_key(place):
+    run(place, FUNCTIONS + textwrap.dedent("""
+        lock = threading.Lock()
+        one, two = (stoker.cached(closing(lock, value), version=1) for value in (1, 2))
+        assert (one(), one(), two(), two()) == (1, 1, 2, 2)
+        assert stoker.cached(closing(lock, 1), version=2)() == 3
+        assert stoker.cached(closing(threading.Lock(), 1), version=1)() == 1
+        """))
+
+
 @pytest.mark.parametrize("code, says", [
     ("stoker.cached(lambda: 1)", "define it with def"),
     ("""
         @stoker.cached
         def item(self, index): ...
         item(object(), 1)""", "give cached(key=function)"),
+    ("""
+        def closing(lock):
+            @stoker.cached
+            def kept(x): return lock
+            return kept
+        closing(__import__("threading").Lock())(1)""", "a _thread.lock in 'lock' of __main__:closing"),
+    ("""
+        @stoker.cached
+        def kept(x, file=open("/dev/null")): ...
+        kept(1)""", "give cached(version=...)"),
+    ("""
+        values = []
+        values.append(values)
+        @stoker.cached
+        def kept(x, values=values): ...
+        kept(1)""", "a value that holds itself"),
 ])
 def test_what_cannot_be_kept(place, code, says):
     done = run(place, "import stoker\n" + textwrap.dedent(code), check=False)

@@ -1,23 +1,12 @@
 """stoker.cached: what a function returned, kept for all processes and epochs."""
 
 import functools
-import os
 import time
 
-from . import _key, _pack, _samples
+from . import _function, _key, _pack, _samples
 from ._claim import Claim
 
-
 _PATIENCE_S = 1
-
-
-def _module_of(function):
-    """Of a script its path, which it has in all its processes, and another script has not."""
-    module = function.__module__
-    if module in ("__main__", "__mp_main__"):
-        file = function.__globals__.get("__file__")
-        return os.path.realpath(file) if file else "__main__"
-    return module
 
 
 def _name_of(function):
@@ -25,7 +14,7 @@ def _name_of(function):
     if name is None or "<lambda>" in name:
         raise TypeError("stoker.cached: a function without a name of its own has no place in the "
                         "store: define it with def")
-    return f"{_module_of(function)}:{name}"
+    return f"{_function.module_of(function)}:{name}"
 
 
 def _put(store, place, packed):
@@ -44,14 +33,30 @@ class _Cached:
         self._function, self._version, self._key = function, version, key
         self._name = _name_of(function)
 
-    def _place(self, store, arguments, options):
+    def __reduce__(self):
+        """Of functions that close over this one (_function.py)."""
+        return _Cached, (self._function, self._version, self._key)
+
+    def _function_bytes(self):
+        """What the function closes over may change: so this is asked at each call."""
+        try:
+            return _function.encode(self._function, self._version is not None)
+        except _key.Unusable as error:
+            raise TypeError(
+                f"stoker.cached: no key can be made of {error} of {self._name}: make it an argument, "
+                "or give cached(version=...), which then tells such functions apart") from None
+
+    def _argument_bytes(self, arguments, options):
         said = [self._key(*arguments, **options)] if self._key else [list(arguments), options]
         try:
-            return store.key(_key.encode([self._name, self._version, *said]))
+            return _key.encode([self._name, self._version, *said])
         except _key.Unusable as error:
             raise TypeError(
                 f"stoker.cached: no key can be made of {error}, which {self._name} was called with: "
                 "give cached(key=function), which makes plain values of the arguments") from None
+
+    def _place(self, store, arguments, options):
+        return store.key(self._function_bytes() + self._argument_bytes(arguments, options))
 
     def _compute(self, arguments, options):
         return memoryview(_pack.pack(self._function(*arguments, **options)))
@@ -76,7 +81,7 @@ class _Cached:
         return _pack.unpack(packed)
 
 
-def cached(function=None, *, version=0, key=None):
+def cached(function=None, *, version=None, key=None):
     """Keeps what the function returns: for this process, the other workers, other jobs of the user
     on this node, and later epochs.
 
@@ -85,10 +90,17 @@ def cached(function=None, *, version=0, key=None):
 
         load = stoker.cached(load, version=2)
 
-    The value's key is the function's module (a script's path) and qualified name, `version`, and the
-    arguments: plain values, paths, NumPy arrays, and tuples, lists, sets and dicts of them. `key`, if
-    given, is called with the arguments and makes such values of others. Change `version` when the function changes, or
-    what it reads: a path stands for its name, not for the file.
+    The value's key is the function, `version`, and the arguments: plain values, paths, NumPy arrays,
+    and tuples, lists, sets and dicts of them. `key`, if given, is called with the arguments and makes
+    such values of others.
+
+    The function is its module (a script's path), its qualified name, its code with all constants, its
+    defaults, and what it closes over, as that is at each call: an object by what pickle would make of
+    it, a class or a module by its name. What pickle does not take is refused, unless there is a
+    `version`. Globals are not looked at, nor what the function calls by them, nor code that is not
+    Python's: change `version` when these change, or what the function reads, since a path stands for
+    its name, not for the file. Another minor version of Python, or one with -O, has code of its own,
+    and so values of its own.
 
     Whatever pickle takes may be returned. It always comes back as a copy, arrays of NumPy read-only
     and where they lie in the store: copy() what is to be changed.

@@ -1,0 +1,152 @@
+"""A function as bytes: what it computes of its arguments, as far as the function itself tells.
+
+That is its code with all constants, its defaults, and the values that it closes over: functions by
+the same, classes and modules by their names, other objects by what pickle would make them of. The
+bytes are the same in every process, whatever it hashes strings to and wherever its objects lie.
+"""
+
+import copyreg
+import functools
+import os
+import sys
+import types
+
+from . import _key
+from ._key import Unusable, frame
+
+_PROTOCOL = 4
+
+_path_of_script = functools.lru_cache(maxsize=16)(os.path.realpath)
+
+
+def module_of(object):
+    """Of a script its path, which it has in all its processes, and another script has not."""
+    module = str(getattr(object, "__module__", None))
+    if module in ("__main__", "__mp_main__"):
+        space = getattr(object, "__globals__", None)  # a class has none
+        file = space.get("__file__") if space else getattr(sys.modules.get(module), "__file__", None)
+        return _path_of_script(file) if file else "__main__"
+    return module
+
+
+def _place_of(object):
+    return _key.encode([module_of(object), object.__qualname__])
+
+
+def _constant(value):
+    if type(value) is types.CodeType:
+        return _code(value)
+    return frame(b"k", repr(value).encode())  # Ellipsis
+
+
+@functools.lru_cache(maxsize=256)
+def _code(code):
+    """All but where it stands. Another version of Python has other code."""
+    shape = [sys.implementation.cache_tag, code.co_argcount, code.co_posonlyargcount,
+             code.co_kwonlyargcount, code.co_flags, code.co_names, code.co_varnames,
+             code.co_freevars, code.co_cellvars]
+    return frame(b"C", code.co_code, code.co_exceptiontable, _key.encode(shape),
+                 _key.encode(code.co_consts, _constant))
+
+
+def _reduced(value):
+    """What pickle would make it of; Unusable."""
+    kind = type(value)
+    reduce = copyreg.dispatch_table.get(kind)
+    try:
+        return reduce(value) if reduce else value.__reduce_ex__(_PROTOCOL)
+    except Exception:
+        raise Unusable(f"a {kind.__module__}.{kind.__qualname__}") from None
+
+
+def _is_tensor(value):
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(value, torch.Tensor)
+
+
+class _Reader:
+    """One look at a function."""
+
+    def __init__(self, is_lenient):
+        self._is_lenient = is_lenient
+        self._begun = []  # the values that we are inside of
+
+    def encode(self, value):
+        return _key.encode(value, self._other)
+
+    def _other(self, value):
+        """What is no plain value."""
+        if isinstance(value, (type, types.ModuleType)):
+            return frame(b"T", _key.encode(value.__name__) if isinstance(value, types.ModuleType)
+                         else _place_of(value))
+        for place, begun in enumerate(self._begun):
+            if begun is value:
+                return frame(b"r", str(place).encode())
+        self._begun.append(value)
+        try:
+            return self._inside(value)
+        except Unusable:
+            if not self._is_lenient:
+                raise
+            return frame(b"?", _place_of(type(value)))
+        finally:
+            self._begun.pop()
+
+    def _inside(self, value):
+        if isinstance(value, types.FunctionType):
+            return self._function(value)
+        if isinstance(value, types.MethodType):
+            return frame(b"m", self._named("self", value.__self__), self.encode(value.__func__))
+        if callable(value) and hasattr(value, "__wrapped__"):  # as functools.cache makes them
+            return frame(b"w", _place_of(type(value)), self.encode(value.__wrapped__))
+        if _is_tensor(value):
+            return self._tensor(value)
+        return self._object(value)
+
+    def _function(self, function):
+        cells = zip(function.__code__.co_freevars, function.__closure__ or ())
+        return frame(b"F", _place_of(function), _code(function.__code__),
+                     self._named("defaults", function.__defaults__),
+                     self._named("defaults", function.__kwdefaults__),
+                     *(self._cell(name, cell) for name, cell in cells))
+
+    def _cell(self, name, cell):
+        try:
+            value = cell.cell_contents
+        except ValueError:
+            return b"empty"
+        return self._named(name, value)
+
+    def _named(self, name, value):
+        try:
+            return self.encode(value)
+        except Unusable as error:
+            raise Unusable(f"{error} in {name!r}") from None
+
+    def _tensor(self, value):
+        """Pickle would say where its memory lies, too."""
+        try:
+            return frame(b"t", _place_of(type(value)), str(value.dtype).encode(),
+                         _key.encode(value.detach().cpu().numpy()))
+        except (RuntimeError, TypeError):
+            raise Unusable(f"a {value.dtype} tensor") from None
+
+    def _object(self, value):
+        if isinstance(value, (set, frozenset)):  # of a class of its own; they have no order
+            return frame(b"s", _place_of(type(value)), self.encode(set(value)))
+        reduced = _reduced(value)
+        if isinstance(reduced, str):
+            return frame(b"T", _key.encode([module_of(value), reduced]))
+        make, *parts = reduced
+        parts = [list(part) if hasattr(part, "__next__") else part for part in parts]
+        name = _place_of(make) if hasattr(make, "__qualname__") else self.encode(make)
+        return frame(b"o", name, self.encode(parts))
+
+
+def encode(function, is_lenient=False):
+    """bytes; Unusable where a value has none that are the same in every process. `is_lenient`: of
+    such values the class will do."""
+    try:
+        return _Reader(is_lenient).encode(function)
+    except RecursionError:
+        raise Unusable("a value that holds itself") from None
