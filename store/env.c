@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <lmdb.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -11,8 +12,10 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <unistd.h>
 
+#include "store/ahead.h"
 #include "store/gate.h"
 #include "store/map.h"
 
@@ -44,6 +47,7 @@ struct stk_env {
     size_t page_bytes; /* the environment's: its maker's kernel's, often not 4096 */
     dev_t dev;
     ino_t ino;
+    bool on_disk;
     _Atomic(MDB_txn *) spare[SPARE_READERS];
     pthread_mutex_t
         table;    /* who is in the gate to the table of readers; the gate is the process's */
@@ -86,6 +90,8 @@ static int note_file(struct stk_env *env)
     if (mdb_env_get_fd(env->lmdb, &fd) != 0 || fstat(fd, &stat) != 0) {
         return EBADF;
     }
+    struct statfs fs;
+    env->on_disk = fstatfs(fd, &fs) == 0 && fs.f_type != TMPFS_MAGIC;
     env->dev = stat.st_dev;
     env->ino = stat.st_ino;
     return 0;
@@ -319,6 +325,11 @@ bool stk_env_find(struct stk_env *env, struct stk_hash128 key, const void **data
         *bytes = value.mv_size;
     }
     return found;
+}
+
+bool stk_env_fetch(const struct stk_env *env, const void *data, size_t bytes)
+{
+    return !env->on_disk || stk_ahead_read(data, bytes);
 }
 
 bool stk_env_follow(struct stk_env *env, struct stk_hash128 from, struct stk_hash128 *to)

@@ -41,6 +41,8 @@ struct stk_env *stk_env_open(const char *directory, const struct stk_env_options
 
 /* Thread-safe. Finds a value: its bytes (with padding), until the process ends. */
 bool stk_env_find(struct stk_env *env, struct stk_hash128 key, const void **data, size_t *bytes);
+/* Thread-safe. Before a value's bytes are read; false: they cannot be. */
+bool stk_env_fetch(const struct stk_env *env, const void *data, size_t bytes);
 /* Thread-safe. Where a link leads. */
 bool stk_env_follow(struct stk_env *env, struct stk_hash128 from, struct stk_hash128 *to);
 

@@ -241,7 +241,7 @@ bool stk_store_get(struct stk_store *store, struct stk_hash128 key, struct stk_s
     if (env == NULL || !stk_env_find(env, key, &found, &found_bytes)) {
         return false;
     }
-    if (!is_whole(key, found, found_bytes, out)) {
+    if (!stk_env_fetch(env, found, found_bytes) || !is_whole(key, found, found_bytes, out)) {
         atomic_fetch_add(&mine->damaged, 1);
         return false;
     }

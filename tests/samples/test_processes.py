@@ -174,7 +174,7 @@ def test_a_namespace_that_is_gone(place, two):
     assert told["wrong"] == 0 and told["forms"] + told["from_forms"] == 100
 
 
-# ---- a power cut ----
+# ---- on a disk ----
 
 @pytest.fixture
 def disk(place, scratch):
@@ -189,6 +189,38 @@ def disk(place, scratch):
         pytest.skip(f"no loop mounts: {made.stderr}")
     return path, image
 
+
+@pytest.mark.parametrize("size", [9000, 150_000, 900_000])
+def test_cold_values_are_read_at_once(place, scratch, size):
+    """Not page by page, each of which waits for the disk. (The tree's pages are.)"""
+    if place.run(["stat", "-f", "-c", "%T", scratch]).stdout.strip() == "tmpfs":
+        pytest.skip("no disk")
+    env = environment(scratch / "samples", "64M")
+    cold = python(PROGRAMS / "cold.py")
+    assert place.run([*cold, "keep", "20", size], env=env).stdout.split() == ["20"]
+    place.run([*cold, "forget", scratch / "samples"], env=env)
+    faults, right = map(int, place.run([*cold, "read", "20", size], env=env).stdout.split())
+    assert right == 20
+    assert faults <= 20 + 10, faults
+
+
+def test_a_disk_that_cannot_read_any_more(place, scratch, disk):
+    """What is not in memory is a miss, not the end of the program."""
+    path, image = disk
+    env = environment(path / "samples", "40M")
+    cold = python(PROGRAMS / "cold.py")
+    place.run([*cold, "keep", "20", "150000"], env=env)
+    place.run([*cold, "forget", path / "samples"], env=env)
+    with subprocess.Popen(place.command([*cold, "wait", "20", "150000"], env),
+                          stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as reader:
+        assert reader.stdout.readline() == "20\n"
+        place.run(["truncate", "-s", "1M", image])
+        told = reader.communicate("\n", timeout=60)[0]
+    assert reader.returncode == 0
+    assert int(told.split()[1]) == 0
+
+
+# ---- a power cut ----
 
 @pytest.mark.parametrize("lost", ["what was not written yet", "all but the first pages"])
 def test_after_a_power_cut(place, scratch, disk, lost):
