@@ -143,6 +143,8 @@ def test_values_that_were_damaged(touch, data_set, store):
     data = bytearray(open(values[0], "rb").read())
     at = damaged = 0
     while (at := data.find(b"JFIF\0", at + 1)) > 0:
+        if not data[at // 4096 * 4096 + 10] & 4:
+            continue  # what a page of the tree held before
         if damaged < 5:
             data[at + 1200] ^= 4
         damaged += 1
