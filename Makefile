@@ -2,9 +2,9 @@
 #
 # Variables: SAN=address,undefined|thread|... builds with sanitizers (in a directory of their own);
 # T=name runs one test; PREFIX and DESTDIR say where to install; CC=clang compiles with clang.
+# CPPFLAGS, CFLAGS and LDFLAGS, on the command line or in the environment, come on top of ours.
 
 PREFIX ?= /usr/local
-CFLAGS ?= -O3 -g
 SAN ?=
 T ?=
 # CI and lint say WERROR=-Werror; a user with a newer compiler shall not be stopped by a new warning.
@@ -25,9 +25,14 @@ GUEST := -fPIC -fvisibility=hidden -fno-stack-protector -U_FORTIFY_SOURCE -fno-m
 # return to, and each one less on the way of a hit is felt. Everything else links the plain code that
 # the objects hold as well. Only gcc: clang would need another linker.
 LTO := $(if $(SAN),,$(if $(findstring Free Software,$(shell $(CC) --version)),-flto=auto))
-ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE -I. $(WARNINGS) $(GUEST) $(CFLAGS) \
-	$(if $(LTO),$(LTO) -ffat-lto-objects) \
-	$(COMPILE_SAN)
+# The user's own, of which the last word is theirs, except for what a file cannot do without: GUEST, and
+# NEEDS, which its own rules say. Never CFLAGS: from the command line it cannot be added to.
+USERS = $(CPPFLAGS) $(CFLAGS)
+NEEDS :=
+ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE -I. $(WARNINGS) -O3 -g $(USERS) $(GUEST) $(NEEDS) \
+	$(if $(LTO),$(LTO) -ffat-lto-objects,-fno-lto) $(COMPILE_SAN)
+# What links, but for the library: the plain code that the objects hold.
+LINK = $(CC) $(CFLAGS) -fno-lto
 COMPILE_SAN := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer)
 LINK_SAN := $(if $(SAN),-fsanitize=$(SAN))
 
@@ -46,6 +51,22 @@ objects = $(patsubst %.c,$(B)/obj/%.o,$(1))
 
 all: arrows $(B)/stoker $(B)/libstoker.so $(B)/libstokerdecode.a python ## build the library and the command (into build/)
 
+# ---- what must be installed ----
+
+# Code of an archive can be part of a shared library only if its symbols stay inside: Pillow, OpenCV and
+# torchvision bring a libjpeg of their own.
+JPEG_LIBS ?= -l:libjpeg.a -lm -Wl,--exclude-libs,libjpeg.a
+NEEDED_SH = CC='$(CC)' FLAGS='$(USERS)' LDFLAGS='$(LDFLAGS)' JPEG_LIBS='$(JPEG_LIBS)' scripts/needed.sh
+LMDB_LIBS := $(shell $(NEEDED_SH) lmdb)
+# Who builds parts for another machine says what these are made of.
+NEEDED ?= xxhash jpeg
+
+.PHONY: needed-is-there
+needed-is-there:
+	@$(NEEDED_SH) check $(NEEDED)
+	@$(if $(LMDB_LIBS),,echo "make: no LMDB, so there will be no sample store (--samples," \
+		"stoker.cached): apt-get install liblmdb-dev (Fedora: dnf install lmdb-devel)" >&2)
+
 # ---- the library ----
 
 $(B)/exports.map: preload/symbols.def | $(B)/obj
@@ -53,7 +74,7 @@ $(B)/exports.map: preload/symbols.def | $(B)/obj
 
 $(B)/libstoker.so: $(call objects,$(BASE) $(CACHE) $(PRELOAD)) $(B)/exports.map
 	$(if $(V),,@echo "  LINK  $@")
-	$(Q)$(CC) $(CFLAGS) $(GUEST) $(LTO) -shared -o $@ $(filter %.o,$^) $(LDFLAGS) $(LINK_SAN) -Wl,-z,now -Wl,-z,relro \
+	$(Q)$(CC) -O3 -g $(CFLAGS) $(GUEST) $(or $(LTO),-fno-lto) -shared -o $@ $(filter %.o,$^) $(LDFLAGS) $(LINK_SAN) -Wl,-z,now -Wl,-z,relro \
 		-Wl,-z,noexecstack -Wl,-z,noseparate-code $(if $(SAN),,-Wl,--no-undefined) \
 		-Wl,--version-script=$(B)/exports.map
 
@@ -61,21 +82,18 @@ $(B)/libstoker.so: $(call objects,$(BASE) $(CACHE) $(PRELOAD)) $(B)/exports.map
 
 $(B)/stoker: $(call objects,$(BASE) $(CACHE) $(CLI))
 	$(if $(V),,@echo "  LINK  $@")
-	$(Q)$(CC) -fno-lto -o $@ $^ $(LDFLAGS) $(LINK_SAN) -pthread
+	$(Q)$(LINK) -o $@ $^ $(LDFLAGS) $(LINK_SAN) -pthread
 
 # ---- the sample store ----
 
 # Called only where the processor has AVX2 (store/content.c).
 ifeq ($(MACHINE),x86_64)
-$(B)/obj/store/content_avx2.o: CFLAGS += -mavx2
+$(B)/obj/store/content_avx2.o: NEEDS += -mavx2
 endif
 $(B)/obj/store/content_avx2.o: LTO :=
 
 # ---- decoding ----
 
-# Linked with libjpeg-turbo's libjpeg.a by those who use it. Its code can be part of a shared library
-# only if its symbols stay inside.
-JPEG_LIBS ?= -l:libjpeg.a -lm -Wl,--exclude-libs,libjpeg.a
 DECODE_OBJECTS := $(call objects,$(DECODE))
 
 $(B)/libstokerdecode.a: $(DECODE_OBJECTS)
@@ -83,15 +101,8 @@ $(B)/libstokerdecode.a: $(DECODE_OBJECTS)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
 # Each rounding counts, as in the reference: no fused multiplications.
-$(DECODE_OBJECTS): CFLAGS += -ffp-contract=off
+$(DECODE_OBJECTS): NEEDS += -ffp-contract=off
 $(DECODE_OBJECTS): LTO :=
-$(DECODE_OBJECTS): | jpeg-is-there
-
-.PHONY: jpeg-is-there
-jpeg-is-there:
-	@printf '#include <stdio.h>\n#include <jpeglib.h>\n#ifndef LIBJPEG_TURBO_VERSION\n#error\n#endif\n' | \
-		$(CC) $(CFLAGS) -E -x c - >/dev/null 2>&1 || { echo "make: decode/ is built on libjpeg-turbo," \
-		"whose headers are missing: apt-get install libjpeg62-turbo-dev" >&2; exit 1; }
 
 # ---- the Python package ----
 
@@ -126,7 +137,7 @@ endif
 
 # ---- house-keeping ----
 
-$(B)/obj/%.o: %.c Makefile | $(B)/obj
+$(B)/obj/%.o: %.c Makefile | $(B)/obj needed-is-there
 	@mkdir -p $(@D)
 	$(if $(V),,@echo "  CC    $<")
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c $< -o $@

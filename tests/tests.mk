@@ -3,7 +3,7 @@
 $(B)/slowfs: $(wildcard tests/slowfs/*.c) $(wildcard tests/slowfs/*.h)
 	@mkdir -p $(@D)
 	$(if $(V),,@echo "  LINK  $@")
-	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE $(CFLAGS) $(WARNINGS) $(filter %.c,$^) \
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O3 -g $(USERS) $(WARNINGS) $(filter %.c,$^) \
 		$$(pkg-config --cflags --libs fuse3) -o $@
 
 # ---- tests/preload: programs whose output must not depend on the library ----
@@ -11,7 +11,7 @@ $(B)/slowfs: $(wildcard tests/slowfs/*.c) $(wildcard tests/slowfs/*.h)
 PRELOAD_FRAMES := open stdio stat access user async create change chdir metadata fdmeta
 PRELOAD_SHARED := $(addprefix tests/preload/frames/,frame.c show.c paths.c pool.c)
 PRELOAD_BIN := $(B)/tests/preload
-PRELOAD_CC = $(CC) -std=gnu11 -D_GNU_SOURCE -I. $(WARNINGS) $(CFLAGS) $(COMPILE_SAN)
+PRELOAD_CC = $(CC) -std=gnu11 -D_GNU_SOURCE -I. $(WARNINGS) -O3 -g $(USERS) $(COMPILE_SAN)
 PRELOAD_PROGRAMS := $(addprefix $(PRELOAD_BIN)/,$(PRELOAD_FRAMES) warm counters)
 
 # The body is in a library, whose constructor is one of the frames.
@@ -47,12 +47,12 @@ UNIT_SOURCES := $(wildcard tests/unit/*.c)
 $(B)/tests/unit: $(call objects,$(UNIT_SOURCES) $(BASE) $(CACHE) $(STORE))
 	@mkdir -p $(@D)
 	$(if $(V),,@echo "  LINK  $@")
-	$(Q)$(CC) -fno-lto -o $@ $^ $(LDFLAGS) $(LINK_SAN) $$(pkg-config --libs check) -llmdb
+	$(Q)$(LINK) -o $@ $^ $(LDFLAGS) $(LINK_SAN) $$(pkg-config --libs check) -llmdb
 
 $(B)/tests/hammer: $(call objects,tests/stress/hammer.c tests/unit/private.c $(BASE) $(CACHE))
 	@mkdir -p $(@D)
 	$(if $(V),,@echo "  LINK  $@")
-	$(Q)$(CC) -fno-lto -o $@ $^ $(LDFLAGS) $(LINK_SAN) -pthread
+	$(Q)$(LINK) -o $@ $^ $(LDFLAGS) $(LINK_SAN) -pthread
 
 .PHONY: test-unit test-stress
 test-unit: $(B)/tests/unit ## unit tests of base and cache; T names a suite or a case
@@ -102,7 +102,7 @@ $(FUZZ_PROGRAMS): $(B)/tests/fuzz-%: $(B)/obj/tests/fuzz/%.o \
 		$(call objects,$(if $(LIBFUZZER),,tests/fuzz/driver.c) $(FUZZ_SHARED) $(BASE) $(CACHE))
 	@mkdir -p $(@D)
 	$(if $(V),,@echo "  LINK  $@")
-	$(Q)$(CC) -fno-lto -o $@ $(filter %.o,$^) $(LDFLAGS) $(FUZZ_LIBS_$*) -lm \
+	$(Q)$(LINK) -o $@ $(filter %.o,$^) $(LDFLAGS) $(FUZZ_LIBS_$*) -lm \
 		$(subst fuzzer-no-link,fuzzer,$(LINK_SAN)) \
 		$(foreach one,$(FUZZ_WRAP_$*),-Wl,--wrap=$(one))
 
@@ -283,6 +283,12 @@ $(addprefix $(NEIGHBOURS_BIN)/,$(NEIGHBOURS)): $(NEIGHBOURS_BIN)/%: tests/neighb
 .PHONY: test-neighbours
 test-neighbours: all $(NEIGHBOURS_PROGRAMS) ## tests beside other preloads, in sandboxes, with small stacks
 	@STOKER_BUILD=$(B) $(PYTHON) -m pytest -q --tb=short tests/neighbours $(if $(T),-k '$(T)')
+
+# ---- tests/build: the build itself ----
+
+.PHONY: test-build
+test-build: all ## tests of the build: other flags, missing headers, no LMDB
+	@STOKER_BUILD=$(B) $(PYTHON) -m pytest -q -rs --tb=short tests/build $(if $(T),-k '$(T)')
 
 # ---- tests/wild: the libraries, tools and languages that people read data sets with ----
 

@@ -3,7 +3,7 @@
 $(B)/tests/libdecode.so: $(call objects,tests/decode/library.c) $(B)/libstokerdecode.a
 	@mkdir -p $(@D)
 	$(if $(V),,@echo "  LINK  $@")
-	$(Q)$(CC) -shared -fno-lto -o $@ $^ $(LDFLAGS) $(LINK_SAN) $(JPEG_LIBS) -Wl,--no-undefined
+	$(Q)$(LINK) -shared -o $@ $^ $(LDFLAGS) $(LINK_SAN) $(JPEG_LIBS) -Wl,--no-undefined
 
 .PHONY: test-decode
 test-decode: $(B)/tests/libdecode.so ## tests of decoding and resizing against Pillow
@@ -44,12 +44,12 @@ STAGE_CASES ?= $(if $(filter 1,$(STOKER_ALL)),5000000 200,300000 140)
 $(B)/tests/kernels: $(call objects,tests/decode/kernels.c) $(B)/libstokerdecode.a
 	@mkdir -p $(@D)
 	$(if $(V),,@echo "  LINK  $@")
-	$(Q)$(CC) -fno-lto -o $@ $^ $(LDFLAGS) $(LINK_SAN) $(JPEG_LIBS)
+	$(Q)$(LINK) -o $@ $^ $(LDFLAGS) $(LINK_SAN) $(JPEG_LIBS)
 
 $(B)/tests/stages: $(call objects,tests/decode/stages.c) $(B)/libstokerdecode.a
 	@mkdir -p $(@D)
 	$(if $(V),,@echo "  LINK  $@")
-	$(Q)$(CC) -fno-lto -o $@ $^ $(LDFLAGS) $(LINK_SAN) $(JPEG_LIBS)
+	$(Q)$(LINK) -o $@ $^ $(LDFLAGS) $(LINK_SAN) $(JPEG_LIBS)
 
 .PHONY: test-kernels test-arm64
 test-kernels: $(B)/tests/kernels $(B)/tests/stages ## all kernels of this processor against the plain ones, and libjpeg's
@@ -58,7 +58,7 @@ test-kernels: $(B)/tests/kernels $(B)/tests/stages ## all kernels of this proces
 
 ARM64 := build/arm64
 ARM64_JPEG := $(ARM64)/packages/usr
-ARM64_MAKE = $(MAKE) --no-print-directory B=$(ARM64) CC=aarch64-linux-gnu-gcc AR=aarch64-linux-gnu-ar \
+ARM64_MAKE = $(MAKE) --no-print-directory B=$(ARM64) CC=aarch64-linux-gnu-gcc AR=aarch64-linux-gnu-ar NEEDED=jpeg \
 	CFLAGS='-O2 -g -isystem $(ARM64_JPEG)/include -isystem $(ARM64_JPEG)/include/aarch64-linux-gnu' \
 	LDFLAGS='-static -L$(ARM64_JPEG)/lib/aarch64-linux-gnu'
 

@@ -7,10 +7,10 @@ PY_TO := $(B)/python/stoker
 PY_FILES := $(patsubst wrappers/python/stoker/%,%,$(wildcard wrappers/python/stoker/*.py \
 	wrappers/python/stoker/*.pyi wrappers/python/stoker/py.typed wrappers/python/stoker/check.bin \
 	wrappers/python/stoker/waiting/*.py)) site.zip _core.abi3.so
-# Beside it, since it needs liblmdb at run time.
-PY_SAMPLES := $(call objects,$(wildcard wrappers/python/samples/*.c))
-HAS_LMDB := $(shell printf '\043include <lmdb.h>\n' | $(CC) $(CFLAGS) -E -x c - >/dev/null 2>&1 && echo yes)
-ifeq ($(HAS_LMDB),yes)
+# Beside it, since it may need liblmdb at run time; not where LMDB's archive can be part of it.
+PY_SAMPLES := $(call objects,$(wildcard wrappers/python/samples/*.c) $(if $(findstring .a,$(LMDB_LIBS)),\
+	store/archive/stderr.c))
+ifneq ($(LMDB_LIBS),)
 PY_FILES += _samples_core.abi3.so
 endif
 
@@ -33,21 +33,20 @@ PY_MANIFEST = $(subst @,$(PY_NEWLINE),$(foreach file,$(PY_INSTALLED),@644 build/
 	lib/stoker/python/stoker/$(file)))
 
 # One binary for all versions from 3.11 on.
-$(PY_OBJECTS) $(PY_SAMPLES): CFLAGS += -DPy_LIMITED_API=0x030b0000 -isystem $(PY_INCLUDE)
+$(PY_OBJECTS) $(PY_SAMPLES): NEEDS += -DPy_LIMITED_API=0x030b0000 -isystem $(PY_INCLUDE)
 $(PY_OBJECTS) $(PY_SAMPLES): LTO :=
-$(PY_OBJECTS): | jpeg-is-there
 
 # Symbols stay inside: Pillow, OpenCV and torchvision bring a libjpeg of their own.
 $(PY_TO)/_core.abi3.so: $(PY_OBJECTS) $(call objects,$(BASE)) $(B)/libstokerdecode.a
 	@mkdir -p $(@D)
 	$(if $(V),,@echo "  LINK  $@")
-	$(Q)$(CC) -fno-lto -shared -o $@ $^ $(LDFLAGS) $(LINK_SAN) $(JPEG_LIBS) -pthread -Wl,-z,now \
+	$(Q)$(LINK) -shared -o $@ $^ $(LDFLAGS) $(LINK_SAN) $(JPEG_LIBS) -pthread -Wl,-z,now \
 		-Wl,-z,relro -Wl,-z,noexecstack
 
 $(PY_TO)/_samples_core.abi3.so: $(PY_SAMPLES) $(call objects,$(BASE) $(STORE))
 	@mkdir -p $(@D)
 	$(if $(V),,@echo "  LINK  $@")
-	$(Q)$(CC) -fno-lto -shared -o $@ $^ $(LDFLAGS) $(LINK_SAN) -llmdb -pthread -Wl,-z,now -Wl,-z,relro \
+	$(Q)$(LINK) -shared -o $@ $^ $(LDFLAGS) $(LINK_SAN) $(LMDB_LIBS) -pthread -Wl,-z,now -Wl,-z,relro \
 		-Wl,-z,noexecstack
 
 # In a zip file, so that no Python writes bytecode beside it; not compressed, since that takes zlib.

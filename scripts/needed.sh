@@ -1,0 +1,88 @@
+#!/bin/sh
+# What the build takes from others: whether it is there, and what to say where it is not.
+#
+#     scripts/needed.sh check NAME...   exits 1 with one line when one of them is missing: xxhash, jpeg
+#     scripts/needed.sh lmdb            prints what links LMDB; nothing where it is missing
+#
+# The environment says CC, FLAGS and LDFLAGS, which may name other directories, and JPEG_LIBS.
+set -eu
+
+# What to install: Debian's name, and Fedora's.
+names() {
+    case $1 in
+    xxhash) echo libxxhash-dev xxhash-devel ;;
+    jpeg) echo libjpeg62-turbo-dev libjpeg-turbo-devel ;;
+    esac
+}
+
+# Whether this text compiles, and links with these flags as a library.
+links() {
+    text=$1
+    shift
+    # shellcheck disable=SC2086  # flags are words
+    printf '%s\n' "$text" |
+        ${CC:-cc} ${FLAGS:-} -fPIC -shared -x c - -o "$out" ${LDFLAGS:-} "$@" >/dev/null 2>&1
+}
+
+has_xxhash() {
+    links '#include <xxhash.h>
+int use = XXH_VERSION_NUMBER;'
+}
+
+has_jpeg() {
+    # shellcheck disable=SC2086  # flags are words
+    links '#include <stdio.h>
+#include <jpeglib.h>
+#ifndef LIBJPEG_TURBO_VERSION
+#error "another libjpeg"
+#endif
+void use(j_decompress_ptr cinfo) { jpeg_create_decompress(cinfo); }' ${JPEG_LIBS:-}
+}
+
+has_lmdb() {
+    links "$(cat store/archive/stderr.c)
+#include <lmdb.h>
+int use(MDB_env **env) { return mdb_env_create(env); }" "$@"
+}
+
+# The archive first: then nobody needs the library at run time. Its symbols stay inside, as py-lmdb
+# brings an LMDB of its own.
+say_lmdb() {
+    for libs in '-l:liblmdb.a -Wl,--exclude-libs,liblmdb.a -Wl,--wrap=stderr' -llmdb; do
+        # shellcheck disable=SC2086  # flags are words
+        if has_lmdb $libs -pthread; then
+            echo "$libs"
+            return
+        fi
+    done
+}
+
+check() {
+    debian='' fedora=''
+    for name; do
+        if ! "has_$name"; then
+            # shellcheck disable=SC2046  # two words
+            set -- $(names "$name")
+            debian="$debian $1" fedora="$fedora $2"
+        fi
+    done
+    if [ -n "$debian" ]; then
+        echo "make: headers or archives are missing:" \
+            "apt-get install$debian (Fedora: dnf install$fedora)" >&2
+        exit 1
+    fi
+}
+
+out=$(mktemp)
+trap 'rm -f "$out"' EXIT
+case ${1:-} in
+check)
+    shift
+    check "$@"
+    ;;
+lmdb) say_lmdb ;;
+*)
+    echo "usage: scripts/needed.sh check NAME... | lmdb" >&2
+    exit 2
+    ;;
+esac
