@@ -9,7 +9,8 @@
 
 #include "cli/say.h"
 
-#define SITE "site.zip"
+#define SITE  "site.zip"
+#define STORE "_samples_core.abi3.so"
 
 static char *find(void)
 {
@@ -51,4 +52,17 @@ char *python_path(void)
     char *both = must_format("%s:%s", site, before);
     free(site);
     return both;
+}
+
+bool python_keeps_samples(void)
+{
+    char *site = find();
+    if (site == NULL) {
+        return false;
+    }
+    char *store = must_format("%.*s" STORE, (int)(strlen(site) - strlen(SITE)), site);
+    bool there = access(store, R_OK) == 0;
+    free(store);
+    free(site);
+    return there;
 }

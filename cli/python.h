@@ -2,9 +2,14 @@
 #ifndef STK_CLI_PYTHON_H
 #define STK_CLI_PYTHON_H
 
+#include <stdbool.h>
+
 /* The value of PYTHONPATH with our site.zip in front of what is there already; NULL when the
  * package is not installed beside this program, or lies where PYTHONPATH cannot name it. The caller
  * frees. */
 char *python_path(void);
+
+/* Whether that package has a sample store: it is built without one where LMDB is missing. */
+bool python_keeps_samples(void);
 
 #endif

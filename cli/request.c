@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "cache/tier.h"
 #include "cli/paths.h"
+#include "cli/python.h"
 #include "cli/say.h"
 
 /* ---- the tier ---- */
@@ -137,11 +138,26 @@ static void take_samples(struct request *request, const char *value)
     request->samples_bytes = is_size && bytes > 0 ? bytes : -1;
 }
 
+/* Of a build without a store: who has asked for one shall not wait for it in vain. */
+static void refuse_samples(struct request *request, const char *asked)
+{
+    if (asked != NULL && *asked != '\0' && strcmp(asked, "0") != 0) {
+        die("samples in %s: this build has no sample store, for want of LMDB: apt-get install "
+            "liblmdb-dev (Fedora: dnf install lmdb-devel), then make again; or --samples 0",
+            asked);
+    }
+    request->samples = "0";
+    request->samples_kind = SAMPLES_NAMED;
+}
+
 static void settle_samples(struct request *request)
 {
     const char *value = getenv(stk_option_table[STK_OPTION_SAMPLES].variable);
     if (request->samples == NULL && value != NULL && *value != '\0') {
         request->samples_kind = SAMPLES_AS_SET;
+    }
+    if (!python_keeps_samples()) {
+        refuse_samples(request, request->samples != NULL ? request->samples : value);
     }
 }
 

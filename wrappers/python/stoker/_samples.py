@@ -7,6 +7,7 @@ the run's tally how much may be used at any moment.
 """
 
 import atexit
+import importlib
 import os
 import re
 import shutil
@@ -27,11 +28,10 @@ class Store:
 
     def __init__(self, directory, budget, run="", setting=""):
         """`run` and `setting`: of the command, whose grants are then followed."""
-        from . import _samples_core
-        self._core = _samples_core
-        self._handle = _samples_core.open(directory, budget)
+        self._core = importlib.import_module("._samples_core", __package__)
+        self._handle = self._core.open(directory, budget)
         if run:
-            _samples_core.join(self._handle, run, setting)
+            self._core.join(self._handle, run, setting)
         self.directory = directory
 
     def attach(self):
@@ -107,11 +107,12 @@ def _write_at_exit():
 _opened = False
 _store = None
 _failure = None
+_lacking = None
 
 
 def _open():
     """The Store, or None."""
-    global _opened, _store, _failure
+    global _opened, _store, _failure, _lacking
     if _opened:
         return _store
     value = setting()
@@ -119,6 +120,10 @@ def _open():
         try:
             _store = Store(*_setting(value), os.environ.get("STOKER_RUN", ""), value)
             _write_at_exit()
+        except ModuleNotFoundError:
+            _lacking = (f"STOKER_SAMPLES={value}: this build of stoker has no sample store, for want "
+                        "of LMDB: apt-get install liblmdb-dev (Fedora: dnf install lmdb-devel), then "
+                        "build it again; or unset it")
         except (ImportError, OSError, OverflowError, ValueError) as error:
             _failure = f"STOKER_SAMPLES={value}: {error}: nothing is kept in a store"
     _opened = True
@@ -132,9 +137,12 @@ def setting():
 
 
 def store():
-    """The Store, or None where there is none. A failure is told once."""
+    """The Store, or None where there is none. A failure is told once; ImportError at each call where
+    one is asked for and this build has none."""
     global _failure
     opened, failure, _failure = _open(), _failure, None
+    if _lacking is not None:
+        raise ImportError(_lacking)
     if failure is not None:
         warnings.warn(failure, RuntimeWarning, stacklevel=3)
     return opened

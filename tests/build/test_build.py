@@ -1,0 +1,147 @@
+"""The build: flags of the user's come on top of what files need; what is missing is said in a line;
+a build without LMDB says so where samples are asked for."""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+AVX2, EXACT, MODULE = (f"obj/{name}.o" for name in (
+    "store/content_avx2", "decode/geometry", "wrappers/python/module"))
+USERS = {"CFLAGS": "-O1 -D_FORTIFY_SOURCE=2", "CPPFLAGS": "-DUSERS_OWN", "LDFLAGS": "-Wl,-O1"}
+HEADERS = {"lmdb": "/usr/include/lmdb.h", "jpeg": "/usr/include/jpeglib.h",
+           "xxhash": "/usr/include/xxhash.h"}
+
+
+def make(place, directory, *arguments, env=None, check=True):
+    """Runs make in the place, building into a directory of its own."""
+    return place.run(["make", "-C", ROOT, "V=1", f"B={directory}", f"PYTHON={sys.executable}",
+                      *arguments], env=env, check=check, timeout=300)
+
+
+def hide(place, *names):
+    """Makes headers of this machine unusable in the place."""
+    for name in names:
+        if not pathlib.Path(HEADERS[name]).exists():
+            pytest.skip(f"no {HEADERS[name]} to hide")
+        place.run(["mount", "--bind", "/dev/null", HEADERS[name]])
+
+
+def line_of(said, made):
+    """The command that made a file."""
+    return next(line for line in said.splitlines() if re.search(rf"-o \S*{re.escape(made)}( |$)", line))
+
+
+@pytest.mark.parametrize("given", ["arguments", "environment"])
+def test_the_user_s_flags_are_added_to_ours(place, scratch, given):
+    arguments = [f"{name}={value}" for name, value in USERS.items()] if given == "arguments" else []
+    env = USERS if given == "environment" else {}
+    wanted = [scratch / name for name in (AVX2, EXACT, MODULE, "stoker")]
+    said = make(place, scratch, *arguments, *wanted, env=env).stdout
+    assert all(path.exists() for path in wanted)
+    for made, needs in (AVX2, "-mavx2"), (EXACT, "-ffp-contract=off"), (MODULE, "-DPy_LIMITED_API="):
+        words = line_of(said, made).split()
+        assert any(word.startswith(needs) for word in words), made
+        assert words.index("-O3") < words.index("-O1"), made
+        assert words.index("-D_FORTIFY_SOURCE=2") < words.index("-U_FORTIFY_SOURCE"), made
+        assert "-DUSERS_OWN" in words, made
+    assert "-Wl,-O1" in line_of(said, "/stoker").split()
+
+
+@pytest.mark.parametrize("names", [["jpeg"], ["xxhash"], ["jpeg", "xxhash"]])
+def test_what_is_missing_is_said_in_one_line(place, scratch, names):
+    hide(place, *names)
+    done = make(place, scratch, "all", check=False)
+    packages = {"jpeg": "libjpeg62-turbo-dev", "xxhash": "libxxhash-dev"}
+    fedora = {"jpeg": "libjpeg-turbo-devel", "xxhash": "xxhash-devel"}
+    assert done.returncode != 0
+    first = done.stderr.splitlines()[0]
+    for name in packages:
+        assert (packages[name] in first, fedora[name] in first) == (name in names,) * 2, first
+    assert "fatal error" not in done.stderr
+    assert not list(scratch.rglob("*.o"))
+
+
+def test_without_lmdb_there_is_no_store_and_it_says_so(place, scratch):
+    hide(place, "lmdb")
+    done = make(place, scratch, scratch / AVX2)
+    assert "liblmdb-dev" in done.stderr and "lmdb-devel" in done.stderr
+    assert "_samples_core" not in make(place, scratch, "-n", "python").stdout
+    assert "_samples_core" in make(place, scratch, "-n", "python",
+                                   env={"CPPFLAGS": f"-I{own_header(scratch)}"}).stdout
+
+
+def own_header(scratch):
+    """A directory of the user's with an LMDB header in it, as large as the build's look at it needs."""
+    (scratch / "lmdb.h").write_text("typedef struct MDB_env MDB_env; int mdb_env_create(MDB_env **);")
+    return scratch
+
+
+def test_the_store_brings_its_lmdb_and_keeps_it_to_itself(build):
+    """Where there is an archive to take it from."""
+    core = build / "python/stoker/_samples_core.abi3.so"
+    found = subprocess.run(["gcc", "-print-file-name=liblmdb.a"], check=True, text=True,
+                           stdout=subprocess.PIPE).stdout.strip()
+    if not os.path.isabs(found):
+        pytest.skip("no liblmdb.a")
+    dynamic = subprocess.run(["readelf", "-d", core], check=True, text=True,
+                             stdout=subprocess.PIPE).stdout
+    assert "liblmdb" not in dynamic and "TEXTREL" not in dynamic
+    symbols = subprocess.run(["nm", "-D", core], check=True, text=True,
+                             stdout=subprocess.PIPE).stdout
+    assert "mdb_" not in symbols
+
+
+# ---- a build without the store ----
+
+
+@pytest.fixture
+def lacking(build, scratch):
+    """This build, as it would be had there been no LMDB."""
+    shutil.copytree(build / "python", scratch / "python")
+    (scratch / "python/stoker/_samples_core.abi3.so").unlink()
+    for name in "stoker", "libstoker.so":
+        shutil.copy2(build / name, scratch)
+    return scratch
+
+
+@pytest.mark.parametrize("verb", [["run"], ["env"]])
+@pytest.mark.parametrize("how", ["flag", "variable"])
+def test_samples_that_cannot_be_kept_are_refused(place, lacking, verb, how):
+    value = f"{lacking}/samples:10M"
+    flag = [f"--samples={value}"] if how == "flag" else []
+    command = ["--", "true"] if verb == ["run"] else []
+    done = place.run([lacking / "stoker", *verb, "--path=/etc", *flag, *command], check=False,
+                     env={"STOKER_SAMPLES": value} if how == "variable" else {})
+    assert done.returncode != 0
+    assert re.search(r"^stoker: .*sample store.*liblmdb-dev", done.stderr), done.stderr
+
+
+def test_a_size_that_cannot_be_kept_is_refused(place, lacking):
+    done = place.run([lacking / "stoker", "run", "--path=/etc", "--samples=1M", "--", "true"],
+                     check=False)
+    assert done.returncode != 0 and "liblmdb-dev" in done.stderr
+
+
+@pytest.mark.parametrize("flags", [[], ["--samples=0"]])
+def test_who_asks_for_none_is_not_bothered(place, lacking, flags):
+    done = place.run([lacking / "stoker", "run", "--path=/etc", *flags, "--", "sh", "-c",
+                      'echo "$STOKER_SAMPLES"'])
+    assert done.stdout == "0\n"
+    assert "sample" not in done.stderr
+
+
+def test_cached_says_that_nothing_can_be_kept(place, lacking):
+    program = "import stoker; print(stoker.cached(abs)(-3))"
+    env = {"PYTHONPATH": lacking / "python"}
+    line = [sys.executable, "-B", "-c", program]
+    assert place.run(line, env=env).stdout == "3\n"
+    done = place.run(line, env={**env, "STOKER_SAMPLES": f"{lacking}/samples:10M"}, check=False)
+    assert done.returncode != 0
+    last = done.stderr.splitlines()[-1]
+    assert "sample store" in last and "liblmdb-dev" in last and "STOKER_SAMPLES" in last
