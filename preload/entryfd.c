@@ -328,12 +328,10 @@ void stk_entryfd_release(const struct stk_entry_origin *origin, enum stk_origin_
 {
     struct stk_guard guard;
     if (origin->fd >= 0) {
-        bool entered = stk_guard_enter(&guard);
+        stk_guard_join(&guard);
         tell(origin, end);
         stk_sys_close(origin->fd);
-        if (entered) {
-            stk_guard_leave(&guard);
-        }
+        stk_guard_leave(&guard);
     }
 }
 
@@ -382,9 +380,10 @@ const char *stk_entryfd_subject(int dirfd, const char *path, int flags,
 {
     struct stk_guard guard;
     have_none(origin);
-    if (!stk_process_is_on() || !stk_guard_enter(&guard)) {
+    if (!stk_process_is_on()) {
         return path;
     }
+    stk_guard_join(&guard); /* an entry must not be changed, wherever we are */
     bool known = false;
     if (stk_entryfd_may_be_meant(path, flags)) {
         bool is_fd = stk_path_is_empty(path);

@@ -22,9 +22,10 @@
 static bool is_entry(int fd, struct stk_entry_origin *origin)
 {
     struct stk_guard guard;
-    if (!stk_process_is_on() || !stk_guard_enter(&guard)) {
+    if (!stk_process_is_on()) {
         return false;
     }
+    stk_guard_join(&guard); /* an entry must not be changed, wherever we are */
     bool ours = stk_entryfd_origin(fd, origin);
     stk_guard_leave(&guard);
     return ours;
