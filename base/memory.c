@@ -1,9 +1,13 @@
 /* How much memory could still be used. See base/memory.h. */
 #include "base/memory.h"
 
+#include <fcntl.h>
+#include <stdbool.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/proc.h"
+#include "base/sys.h"
 #include "base/text.h"
 
 #define GROUP_BYTES 1024
@@ -61,17 +65,24 @@ static int64_t group_number(const char *group, const char *leaf)
     return (int64_t)number;
 }
 
-/* What one group leaves: its limit, less what it uses and could not give back by dropping files;
- * without `usage_leaf` the limit itself. */
-static int64_t group_headroom(const char *group, const char *limit_leaf, const char *usage_leaf)
+/* The files of one version of control groups. */
+struct hierarchy {
+    const char
+        *prefix; /* how the wanted line of /proc/self/cgroup goes on behind its first colon */
+    const char *mount, *limit_leaf, *usage_leaf;
+};
+static const struct hierarchy hierarchies[] = {
+    {"0::", "/sys/fs/cgroup", "/memory.max", "/memory.current"},
+    {":memory:", "/sys/fs/cgroup/memory", "/memory.limit_in_bytes", "/memory.usage_in_bytes"},
+};
+
+/* What one group leaves of its limit: less what it uses and could not give back by dropping files.
+ */
+static int64_t headroom(const struct hierarchy *hierarchy, const char *group, int64_t limit)
 {
     char stat[4096];
-    int64_t limit = group_number(group, limit_leaf);
-    if (usage_leaf == NULL) {
-        return limit;
-    }
-    int64_t usage = group_number(group, usage_leaf);
-    if (limit == INT64_MAX || usage == INT64_MAX) {
+    int64_t usage = group_number(group, hierarchy->usage_leaf);
+    if (usage == INT64_MAX) {
         return INT64_MAX;
     }
     if (read_group_file(group, "/memory.stat", stat, sizeof stat) > 0) {
@@ -81,55 +92,84 @@ static int64_t group_headroom(const char *group, const char *limit_leaf, const c
     return limit > usage ? limit - usage : 0;
 }
 
-/* The smallest headroom of a group and of all groups above it, up to the mount point. */
-static int64_t chain_headroom(char *group, size_t mount_length, const char *limit_leaf,
-                              const char *usage_leaf)
+static uint64_t id_of(const char *group)
 {
-    int64_t least = INT64_MAX;
+    struct stat stat;
+    if (stk_sys_fstatat(AT_FDCWD, group, &stat, 0) != 0) {
+        return 0;
+    }
+    const uint64_t identity[2] = {stat.st_dev, stat.st_ino};
+    return stk_hash_64(identity, sizeof identity, 0) | 1;
+}
+
+/* A group and all above it, up to the mount point. Without `room` only the name is wanted. */
+static void look_at_chain(const struct hierarchy *hierarchy, char *group,
+                          struct stk_memory_view *out, bool room)
+{
     for (;;) {
-        least = smaller(least, group_headroom(group, limit_leaf, usage_leaf));
+        int64_t limit = group_number(group, hierarchy->limit_leaf);
+        if (limit != INT64_MAX && out->group_id == 0) {
+            out->group_id = id_of(group);
+        }
+        if (limit != INT64_MAX && room) {
+            out->group.total = smaller(out->group.total, limit);
+            out->group.available = smaller(out->group.available, headroom(hierarchy, group, limit));
+        }
         char *slash = strrchr(group, '/');
-        if (slash == NULL || (size_t)(slash - group) < mount_length) {
-            return least;
+        bool named = out->group_id != 0 && !room;
+        if (named || slash == NULL || (size_t)(slash - group) < strlen(hierarchy->mount)) {
+            return;
         }
         *slash = '\0';
     }
 }
 
-/* `prefix` is how the wanted line of /proc/self/cgroup goes on behind its first colon. */
-static int64_t hierarchy_headroom(const char *groups, const char *prefix, const char *mount,
-                                  const char *limit_leaf, const char *usage_leaf)
+static void look_at_groups(struct stk_memory_view *out, bool room)
 {
-    char group[GROUP_BYTES];
-    const char *at = strstr(groups, prefix);
-    if (at == NULL) {
-        return INT64_MAX;
+    char groups[4096], group[GROUP_BYTES];
+    out->group = (struct stk_memory){INT64_MAX, INT64_MAX};
+    out->group_id = 0;
+    if (stk_proc_read_text("/proc/self/cgroup", groups, sizeof groups) < 0) {
+        return;
     }
-    at += strlen(prefix);
-    struct stk_text path = stk_text_in(group, sizeof group);
-    stk_text_add(&path, mount);
-    stk_text_add_bytes(&path, at, strcspn(at, "\n"));
-    return path.cut ? INT64_MAX : chain_headroom(group, strlen(mount), limit_leaf, usage_leaf);
+    for (size_t i = 0; i < sizeof hierarchies / sizeof *hierarchies; i++) {
+        const struct hierarchy *hierarchy = &hierarchies[i];
+        const char *at = strstr(groups, hierarchy->prefix);
+        struct stk_text path = stk_text_in(group, sizeof group);
+        stk_text_add(&path, hierarchy->mount);
+        if (at != NULL) {
+            at += strlen(hierarchy->prefix);
+            stk_text_add_bytes(&path, at, strcspn(at, "\n"));
+        }
+        if (at != NULL && !path.cut) {
+            look_at_chain(hierarchy, group, out, room);
+        }
+    }
 }
 
-static int64_t smallest(int64_t machine, const char *v2_usage, const char *v1_usage)
+void stk_memory_look(struct stk_memory_view *out)
 {
-    char groups[4096];
-    if (stk_proc_read_text("/proc/self/cgroup", groups, sizeof groups) < 0) {
-        return machine;
-    }
-    int64_t v2 = hierarchy_headroom(groups, "0::", "/sys/fs/cgroup", "/memory.max", v2_usage);
-    int64_t v1 = hierarchy_headroom(groups, ":memory:", "/sys/fs/cgroup/memory",
-                                    "/memory.limit_in_bytes", v1_usage);
-    return smaller(machine, smaller(v1, v2));
+    out->machine = (struct stk_memory){meminfo("MemTotal:"), meminfo("MemAvailable:")};
+    look_at_groups(out, true);
+}
+
+uint64_t stk_memory_group_id(void)
+{
+    struct stk_memory_view view;
+    look_at_groups(&view, false);
+    return view.group_id;
 }
 
 int64_t stk_memory_available_bytes(void)
 {
-    return smallest(meminfo("MemAvailable:"), "/memory.current", "/memory.usage_in_bytes");
+    struct stk_memory_view view;
+    stk_memory_look(&view);
+    return smaller(view.machine.available, view.group.available);
 }
 
 int64_t stk_memory_total_bytes(void)
 {
-    return smallest(meminfo("MemTotal:"), NULL, NULL);
+    struct stk_memory_view view;
+    stk_memory_look(&view);
+    return smaller(view.machine.total, view.group.total);
 }

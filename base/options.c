@@ -18,7 +18,10 @@ const struct stk_option_row stk_option_table[STK_OPTION_COUNT] = {
          "The directory that holds the cache, on a local file system, and its budget: a number "
          "with K, M, G or T. Without SIZE the budget is what the file system, the machine's free "
          "memory and the control group leave, less a reserve for the job itself: the larger of "
-         "8 GiB and 20%, at most half."},
+         "8 GiB and 20%, at most half. Of /dev/shm, 60 MiB or an eighth stay free, whatever SIZE "
+         "says; where it has less than 256 MiB, as in Docker, and no directory is named, "
+         "`stoker run` takes SLURM_TMPDIR or TMPDIR, if that is on a local disk, or runs the "
+         "command uncached."},
     [STK_OPTION_FRESH] =
         {"STOKER_FRESH", "--fresh", "run|open|never", "run",
          "When a file's identity is asked of the origin again: once in each run (a run never sees "

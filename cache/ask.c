@@ -51,11 +51,19 @@ bool stk_cache_place(struct stk_cache *cache, const char *absolute, int dirfd, c
     return true;
 }
 
-static bool is_refused(const struct stk_cache *cache, struct stk_claim claim)
+/* Why it was refused, if that still holds: for want of memory only to those of the same group. */
+static enum stk_bypass refusal(const struct stk_cache *cache, struct stk_claim claim)
 {
-    return claim.state == STK_REFUSED && cache->tier.shared != NULL &&
-           claim.tier == cache->tier.index &&
-           claim.detail == atomic_load(&cache->tier.shared->budget.generation);
+    if (claim.state != STK_REFUSED || cache->tier.shared == NULL ||
+        claim.tier != cache->tier.index) {
+        return STK_BYPASS_NONE;
+    }
+    if (claim.detail == atomic_load(&cache->tier.shared->budget.generation)) {
+        return STK_BYPASS_BUDGET;
+    }
+    bool pressed =
+        claim.detail == stk_pressure_refusal(&cache->tier) && !stk_pressure_admits(&cache->tier, 0);
+    return pressed ? STK_BYPASS_MEMORY : STK_BYPASS_NONE;
 }
 
 /* Reasons that hold whatever the origin would say now: going there is always right. */
@@ -72,12 +80,7 @@ static enum stk_bypass standing_reason(struct stk_cache *cache, const struct stk
     if (claim.state == STK_REFUSED && claim.detail == stk_claim_sparse_in(cache->run_start_ns)) {
         return STK_BYPASS_SPARSE;
     }
-    if (!is_refused(cache, claim)) {
-        return STK_BYPASS_NONE;
-    }
-    struct stk_tier_shared *tier = cache->tier.shared;
-    bool pressed = atomic_load(&tier->pressed) != 0 && !stk_pressure_admits(tier, 0);
-    return pressed ? STK_BYPASS_MEMORY : STK_BYPASS_BUDGET;
+    return refusal(cache, claim);
 }
 
 static bool name_entry(struct stk_cache *cache, const struct stk_place *place,

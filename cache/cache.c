@@ -90,10 +90,12 @@ void stk_cache_open(struct stk_cache *cache, const struct stk_options *options,
         return; /* a sandbox forbids the call, which libc makes without the kernel: nothing is sure
                  */
     }
-    if (!join_named_run(cache, home)) {
+    bool in_run = join_named_run(cache, home);
+    if (!in_run) {
         join_outside(cache);
     }
     attach_tier(cache);
+    cache->tier.guarded = in_run;
     if (cache->tier.shared != NULL && cache->tier.dev == cache->run.dev) {
         cache->run.payer = &cache->tier.shared->budget;
     }

@@ -14,8 +14,9 @@
 #include "base/clock.h"
 #include "base/sys.h"
 #include "base/text.h"
+#include "cache/pressure.h"
 
-#define MAGIC               UINT64_C(0x34302d72656b6f74) /* changes with the layout */
+#define MAGIC               UINT64_C(0x35302d72656b6f74) /* changes with the layout */
 #define FILE_LEAF           "/catalogue"
 #define BUCKET_SLOTS        16
 #define FIRST_LEVEL_BYTES   (512u << 10)
@@ -175,7 +176,8 @@ static bool grow(struct stk_catalogue *catalogue, _Atomic uint32_t *count, uint3
     if (!pay(budget, blocks, first)) {
         return false;
     }
-    bool allocated = allocate_extent(catalogue, extent) == 0;
+    bool allocated = stk_pressure_lets_grow(catalogue->path, (int64_t)extent.bytes) &&
+                     allocate_extent(catalogue, extent) == 0;
     bool counted = allocated && atomic_compare_exchange_strong(count, &seen, seen + 1);
     if (!counted) {
         pay_back(budget, blocks, first);

@@ -48,6 +48,15 @@ struct stk_grant {
     _Atomic int64_t blocks, inodes; /* of the budget, reserved for it */
 };
 
+/* Whether memory is short for the processes of a control group, see cache/pressure.h. */
+#define STK_PRESSURES 16
+struct stk_pressure {
+    _Atomic uint64_t group;   /* 0: free */
+    _Atomic uint32_t pressed; /* 1: it is */
+    _Atomic int64_t looked_ns;
+    _Atomic int64_t admitted_bytes; /* since then */
+};
+
 /* A tier as all processes see it. Slots are taken in order and never freed. */
 struct stk_tier_shared {
     _Atomic uint64_t path_hash; /* 0: slot free */
@@ -56,10 +65,9 @@ struct stk_tier_shared {
     uint32_t block_bytes;       /* of the file system */
     uint32_t memory;            /* 1: a tmpfs, gone with the last run */
     uint32_t pays;              /* 1: for the catalogue, which is in the same file system */
-    _Atomic uint32_t pressed;   /* 1: memory is short, see cache/pressure.h */
-    _Atomic int64_t pressure_looked_ns;
-    _Atomic int64_t pressure_admitted_bytes; /* since then */
-    char home[STK_TIER_PATH_BYTES];          /* DIR/stoker-UID, without symbolic links */
+    uint32_t jobs;              /* 1: the job's shared memory, which it needs itself */
+    struct stk_pressure pressures[STK_PRESSURES];
+    char home[STK_TIER_PATH_BYTES]; /* DIR/stoker-UID, without symbolic links */
     struct stk_budget budget;
     struct stk_grant grants[STK_GRANTS];
 };

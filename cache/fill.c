@@ -185,7 +185,7 @@ static enum stk_bypass reserve(struct fill *fill)
     if (full_ns != 0 && (uint64_t)stk_clock_boottime_ns() - full_ns < FULL_PAUSE_NS) {
         return STK_BYPASS_TIER;
     }
-    if (!stk_pressure_admits(tier->shared, (int64_t)fill->record->size)) {
+    if (!stk_pressure_admits(tier, (int64_t)fill->record->size)) {
         return STK_BYPASS_MEMORY;
     }
     fill->blocks = stk_budget_blocks_of(fill->record->size, tier->shared->block_bytes);
@@ -238,6 +238,7 @@ static enum stk_bypass complete_draft(struct fill *fill, const struct stk_entry_
     }
     if (why == STK_BYPASS_NONE) {
         why = reserve_excess(fill, draft);
+        stk_pressure_sign(&fill->cache->tier, draft->path);
     }
     if (why == STK_BYPASS_NONE && !validate(fill)) {
         why = STK_BYPASS_CHANGED;
@@ -366,7 +367,9 @@ static void finish(const struct fill *fill, enum stk_bypass why)
     if (why == STK_BYPASS_NONE) {
         atomic_store(&fill->record->entry_ino, fill->entry_ino);
         stk_claim_finish(claim, STK_PRESENT, tier->index, 0);
-    } else if (why == STK_BYPASS_BUDGET || why == STK_BYPASS_MEMORY) {
+    } else if (why == STK_BYPASS_MEMORY) {
+        stk_claim_finish(claim, STK_REFUSED, tier->index, stk_pressure_refusal(tier));
+    } else if (why == STK_BYPASS_BUDGET) {
         stk_claim_finish(claim, STK_REFUSED, tier->index,
                          atomic_load(&tier->shared->budget.generation));
     } else if (why == STK_BYPASS_SPARSE) {

@@ -1,50 +1,244 @@
-/* Giving way under memory pressure. See cache/pressure.h. */
+/* Giving way. See cache/pressure.h. */
 #include "cache/pressure.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/sys.h"
+#include "base/text.h"
+#include "base/walk.h"
+#include "cache/entry.h"
 
-#define SHARE       20
-#define LEAST_BYTES (INT64_C(64) << 20)
-#define MOST_BYTES  (INT64_C(2) << 30)
-#define PAUSE_NS    (STK_NS_PER_S / 10)
-#define PAUSE_BYTES (LEAST_BYTES / 4)
+#define MIB           (INT64_C(1) << 20)
+#define SHARE         20
+#define LEAST_BYTES   (64 * MIB)
+#define MOST_BYTES    (2048 * MIB)
+#define LEAST_FLOOR   (60 * MIB)
+#define MOST_FLOOR    (8192 * MIB)
+#define PAUSE_NS      (STK_NS_PER_S / 10)
+#define PAUSE_BYTES   (LEAST_BYTES / 4)
+#define GUEST_LOOKS   512
+#define GROUP_HOLD_NS STK_NS_PER_S
+
+static int64_t within(int64_t number, int64_t least, int64_t most)
+{
+    return number < least ? least : number < most ? number : most;
+}
 
 int64_t stk_pressure_little(int64_t total_bytes)
 {
-    int64_t little = total_bytes / SHARE;
-    little = little > LEAST_BYTES ? little : LEAST_BYTES;
-    return little < MOST_BYTES ? little : MOST_BYTES;
+    return within(total_bytes / SHARE, LEAST_BYTES, MOST_BYTES);
+}
+
+int64_t stk_pressure_floor(int64_t total_bytes)
+{
+    return within(total_bytes / 8, LEAST_FLOOR, MOST_FLOOR);
+}
+
+/* ---- the job's shared memory ---- */
+
+/* What is free there beyond the floor; INT64_MAX when it cannot be told. */
+static int64_t shared_room(const char *home, int64_t floor_share)
+{
+    struct statfs fs;
+    if (stk_sys_statfs(home, &fs) != 0) {
+        return INT64_MAX;
+    }
+    int64_t total = (int64_t)fs.f_blocks * fs.f_bsize, left = (int64_t)fs.f_bavail * fs.f_bsize;
+    return left - stk_pressure_floor(total) / floor_share;
+}
+
+bool stk_pressure_lets_grow(const char *home, int64_t bytes)
+{
+    struct stat shared, stat;
+    bool same = stk_sys_fstatat(AT_FDCWD, "/dev/shm", &shared, 0) == 0 &&
+                stk_sys_fstatat(AT_FDCWD, home, &stat, 0) == 0 && stat.st_dev == shared.st_dev;
+    return !same || shared_room(home, 2) >= bytes;
+}
+
+/* ---- verdicts ---- */
+
+/* The group of this process, which is looked up once a second: it may be moved to another. */
+static uint64_t own_group(void)
+{
+    static _Atomic uint64_t group;
+    static _Atomic int64_t looked_ns;
+    int64_t now = stk_clock_boottime_ns();
+    int64_t looked = atomic_load(&looked_ns);
+    if (looked == 0 || (uint64_t)now - (uint64_t)looked > GROUP_HOLD_NS) {
+        atomic_store(&group, stk_memory_group_id());
+        atomic_store(&looked_ns, now);
+    }
+    return atomic_load(&group);
+}
+
+/* The verdict of this process's group; when all places are taken it shares another's. */
+static struct stk_pressure *find_verdict(const struct stk_tier *tier)
+{
+    uint64_t group = (own_group() << 1 | tier->guarded) + 2; /* not 0 */
+    for (unsigned i = 0; i < STK_PRESSURES; i++) {
+        struct stk_pressure *one = &tier->shared->pressures[i];
+        uint64_t seen = 0;
+        if (atomic_load(&one->group) == group ||
+            atomic_compare_exchange_strong(&one->group, &seen, group) || seen == group) {
+            return one;
+        }
+    }
+    return &tier->shared->pressures[group % STK_PRESSURES];
+}
+
+static uint32_t mark_of(uint64_t group)
+{
+    return (uint32_t)(group >> 32 ^ group);
+}
+
+static bool is_short(const struct stk_memory_view *view, bool guarded)
+{
+    const struct stk_memory *group = &view->group;
+    int64_t little = guarded ? stk_pressure_little(group->total) : group->total - group->total / 8;
+    return view->machine.available < stk_pressure_little(view->machine.total) ||
+           (view->group_id != 0 && group->available < little);
 }
 
 bool stk_pressure_is_on(void)
 {
-    return stk_memory_available_bytes() < stk_pressure_little(stk_memory_total_bytes());
+    struct stk_memory_view view;
+    stk_memory_look(&view);
+    return is_short(&view, true);
 }
 
-bool stk_pressure_admits(struct stk_tier_shared *tier, int64_t bytes)
+/* Looks at the memory; who finds too little of it gives back a bounded part. */
+static bool look(const struct stk_tier *tier)
 {
-    if (tier->memory == 0) {
+    struct stk_memory_view view;
+    struct stk_excess excess;
+    stk_memory_look(&view);
+    bool pressed = is_short(&view, tier->guarded) ||
+                   (tier->shared->jobs != 0 && shared_room(tier->home, 1) < 0);
+    if (pressed && stk_pressure_excess(tier, &excess)) {
+        stk_pressure_give_back(tier, &excess, GUEST_LOOKS);
+    }
+    return pressed;
+}
+
+static void press(const struct stk_tier *tier, struct stk_pressure *verdict, bool pressed)
+{
+    if (atomic_exchange(&verdict->pressed, pressed) != 0 && !pressed) {
+        stk_budget_free(&tier->shared->budget, 0, 0);
+    }
+}
+
+bool stk_pressure_admits(const struct stk_tier *tier, int64_t bytes)
+{
+    if (tier->shared->memory == 0) {
         return true;
     }
-    bytes += atomic_fetch_add(&tier->pressure_admitted_bytes, bytes);
+    struct stk_pressure *verdict = find_verdict(tier);
+    int64_t admitted = bytes + atomic_fetch_add(&verdict->admitted_bytes, bytes);
     int64_t now = stk_clock_boottime_ns();
-    int64_t looked = atomic_load(&tier->pressure_looked_ns);
+    int64_t looked = atomic_load(&verdict->looked_ns);
     bool long_ago = (uint64_t)now - (uint64_t)looked > PAUSE_NS; /* or it is to come */
-    if ((long_ago || (uint64_t)bytes > PAUSE_BYTES) &&
-        atomic_compare_exchange_strong(&tier->pressure_looked_ns, &looked, now)) {
-        atomic_store(&tier->pressure_admitted_bytes, 0);
-        bool pressed = stk_pressure_is_on();
-        if (atomic_exchange(&tier->pressed, pressed) != 0 && !pressed) {
-            stk_budget_free(&tier->budget, 0, 0);
-        }
+    if ((long_ago || (uint64_t)admitted > PAUSE_BYTES) &&
+        atomic_compare_exchange_strong(&verdict->looked_ns, &looked, now)) {
+        atomic_store(&verdict->admitted_bytes, 0);
+        press(tier, verdict, look(tier));
     }
-    return atomic_load(&tier->pressed) == 0;
+    if (atomic_load(&verdict->pressed) == 0 && bytes > 0 && tier->shared->jobs != 0 &&
+        shared_room(tier->home, 1) < bytes) {
+        return false; /* that is little enough to be seen each time */
+    }
+    return atomic_load(&verdict->pressed) == 0;
 }
 
-int64_t stk_pressure_excess(void)
+uint32_t stk_pressure_refusal(const struct stk_tier *tier)
 {
-    int64_t little = stk_pressure_little(stk_memory_total_bytes());
-    int64_t available = stk_memory_available_bytes();
-    return available < little / 2 ? little - available : 0;
+    uint32_t mark = mark_of(own_group() << 1 | tier->guarded);
+    return atomic_load(&tier->shared->budget.generation) + (mark != 0 ? mark : 1);
+}
+
+/* ---- giving back ---- */
+
+/* In the times of the entry, which mean nothing: what stat says is the origin's. A directory or
+ * record could not tell it: entries outlive them, and are adopted by others. */
+void stk_pressure_sign(const struct stk_tier *tier, const char *path)
+{
+    if (tier->shared->memory != 0) {
+        stk_sys_set_times(path, mark_of(own_group()));
+    }
+}
+
+/* What has to go to have `little` left, when there is less than `least`. */
+static int64_t excess_of(int64_t available, int64_t least, int64_t little)
+{
+    return available < least ? little - available : 0;
+}
+
+bool stk_pressure_excess(const struct stk_tier *tier, struct stk_excess *out)
+{
+    struct stk_memory_view view;
+    stk_memory_look(&view);
+    int64_t little = stk_pressure_little(view.machine.total);
+    out->any = excess_of(view.machine.available, little / 2, little);
+    out->own = 0;
+    out->mark = mark_of(view.group_id);
+    if (view.group_id != 0 && tier->guarded) {
+        little = stk_pressure_little(view.group.total);
+        out->own = excess_of(view.group.available, little / 2, little);
+    } else if (view.group_id != 0) {
+        little = view.group.total / 4;
+        out->own = excess_of(view.group.available, little, little);
+    }
+    int64_t room = tier->shared->jobs != 0 ? shared_room(tier->home, 1) : 0;
+    int64_t half = tier->shared->jobs != 0 ? shared_room(tier->home, 2) : 0;
+    if (half < 0 && -room > out->any) {
+        out->any = -room;
+    }
+    return out->any > 0 || out->own > 0;
+}
+
+struct giving {
+    const struct stk_tier *tier;
+    struct stk_excess wanted;
+    uint64_t bytes, looks_left;
+};
+
+static bool is_entry(const char *name, const struct stat *stat)
+{
+    return S_ISREG(stat->st_mode) && strlen(name) > STK_ENTRY_DIGITS &&
+           name[STK_ENTRY_DIGITS] == ';';
+}
+
+static int give_one(void *context, int dirfd, const char *name, unsigned depth,
+                    const struct stat *stat)
+{
+    struct giving *giving = context;
+    struct stk_excess *wanted = &giving->wanted;
+    bool own = (uint32_t)stat->st_mtime == wanted->mark && wanted->mark != 0;
+    (void)depth;
+    if (is_entry(name, stat) && (wanted->any > 0 || (own && wanted->own > 0)) &&
+        stk_sys_unlinkat(dirfd, name, 0) == 0) {
+        int64_t bytes = stat->st_blocks * STK_BLOCK_BYTES;
+        giving->bytes += (uint64_t)bytes;
+        wanted->any -= bytes;
+        wanted->own -= own ? bytes : 0;
+        stk_tier_free(giving->tier->shared, stat->st_blocks, 1);
+    }
+    return (wanted->any <= 0 && wanted->own <= 0) || --giving->looks_left == 0;
+}
+
+uint64_t stk_pressure_give_back(const struct stk_tier *tier, const struct stk_excess *excess,
+                                uint64_t most_looks)
+{
+    char path[STK_HOME_BYTES + 8];
+    struct giving giving = {.tier = tier, .wanted = *excess, .looks_left = most_looks};
+    struct stk_text text = stk_text_in(path, sizeof path);
+    stk_text_add(&text, tier->home);
+    stk_text_add(&text, "/tree");
+    if (!text.cut) {
+        stk_walk(path, give_one, &giving);
+    }
+    return giving.bytes;
 }

@@ -13,6 +13,7 @@
 #include "base/sys.h"
 #include "base/text.h"
 #include "cache/account.h"
+#include "cache/pressure.h"
 
 #define UNLIMITED            (INT64_MAX / 4)
 #define LEAST_RESERVE_BYTES  (8LL << 30)
@@ -266,8 +267,8 @@ int stk_tier_recount(struct stk_tier *tier)
 
 /* What may be used in all, given what we use already: of the file system and, for a tmpfs, memory.
  */
-static void compute_budget(const struct statfs *fs, int64_t used_blocks, int64_t used_inodes,
-                           int64_t *blocks, int64_t *inodes)
+static void compute_budget(const struct statfs *fs, bool jobs, int64_t used_blocks,
+                           int64_t used_inodes, int64_t *blocks, int64_t *inodes)
 {
     int64_t free_bytes = (int64_t)fs->f_bavail * fs->f_bsize;
     if (fs->f_type == TMPFS_MAGIC) {
@@ -282,7 +283,12 @@ static void compute_budget(const struct statfs *fs, int64_t used_blocks, int64_t
         used_inodes = 0;
     }
     int64_t whole = free_bytes + used_blocks * STK_BLOCK_BYTES;
-    *blocks = stk_budget_less_reserve(whole, LEAST_RESERVE_BYTES) / STK_BLOCK_BYTES;
+    int64_t allowed = stk_budget_less_reserve(whole, LEAST_RESERVE_BYTES);
+    int64_t total = (int64_t)fs->f_blocks * fs->f_bsize;
+    if (jobs && allowed > total - stk_pressure_floor(total)) {
+        allowed = total - stk_pressure_floor(total);
+    }
+    *blocks = allowed > 0 ? allowed / STK_BLOCK_BYTES : 0;
     *inodes = fs->f_files == 0 ? UNLIMITED
                                : stk_budget_less_reserve((int64_t)fs->f_ffree + used_inodes,
                                                          LEAST_RESERVE_INODES);
@@ -293,7 +299,7 @@ static int set_budget(struct stk_tier_shared *shared, const struct statfs *fs, i
     int64_t blocks, inodes;
     int64_t used_blocks = atomic_load(&shared->budget.used_blocks);
     int64_t used_inodes = atomic_load(&shared->budget.used_inodes);
-    compute_budget(fs, used_blocks, used_inodes, &blocks, &inodes);
+    compute_budget(fs, shared->jobs != 0, used_blocks, used_inodes, &blocks, &inodes);
     if (wanted_bytes >= 0) {
         blocks = wanted_bytes / STK_BLOCK_BYTES;
         if (blocks > (int64_t)fs->f_blocks * (fs->f_bsize / STK_BLOCK_BYTES)) {
@@ -341,6 +347,13 @@ static bool take_setup(struct stk_tier_shared *shared)
     return false;
 }
 
+/* Whether the job's own shared memory comes out of this file system. */
+static bool is_the_jobs(dev_t device)
+{
+    struct stat shared;
+    return stk_sys_fstatat(AT_FDCWD, "/dev/shm", &shared, 0) == 0 && shared.st_dev == device;
+}
+
 /* A catalogue begins with all that is there as the others'. */
 static void learn(struct stk_budget *budget, const struct stk_account *count)
 {
@@ -366,6 +379,7 @@ static int set_up(const struct stk_catalogue *catalogue, struct stk_tier_shared 
     shared->block_bytes = (uint32_t)fs->f_bsize;
     shared->memory = fs->f_type == TMPFS_MAGIC;
     shared->pays = stat.st_dev == catalogue->dev;
+    shared->jobs = is_the_jobs(stat.st_dev);
     stk_text_copy(shared->home, sizeof shared->home, home);
     int fd = stk_account_open(home, &count);
     if (fd < 0) {
@@ -384,6 +398,7 @@ static void fill_view(struct stk_tier *out, struct stk_tier_shared *shared, unsi
     out->shared = shared;
     out->index = index;
     out->dev = shared->dev;
+    out->guarded = false;
     memcpy(out->home, shared->home, sizeof out->home);
     out->home[sizeof out->home - 1] = '\0';
 }

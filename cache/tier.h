@@ -25,6 +25,7 @@ struct stk_tier {
     struct stk_tier_shared *shared; /* NULL: none */
     unsigned index;                 /* in the catalogue's list */
     uint64_t dev;
+    bool guarded; /* a command watches over this process's memory */
     char home[STK_HOME_BYTES];
 };
 

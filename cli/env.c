@@ -87,7 +87,8 @@ int verb_env(char **arguments)
     }
     printf("export LD_PRELOAD=\"${LD_PRELOAD:+$LD_PRELOAD:}\"");
     print_quoted(library);
-    putchar('\n');
+    printf("\n# The cache stays when the job ends. In a job script, this ends it with the job:\n"
+           "#   trap 'stoker clear' EXIT\n");
     free(library);
     free(paths);
     free(tiers);

@@ -2,10 +2,14 @@
 #include "cli/request.h"
 
 #include <errno.h>
+#include <linux/magic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
 
+#include "base/local.h"
 #include "base/options.h"
 #include "base/text.h"
 #include "cache/tier.h"
@@ -84,6 +88,69 @@ static void settle_tier(struct request *request, const char *given)
         die("--tier %s: %s", request->tier, strerror(errno));
     }
     free(canonical);
+}
+
+/* ---- where shared memory is small ---- */
+
+/* Docker gives 64 MiB, which the workers of a DataLoader fill by themselves. */
+#define SMALL_BYTES (INT64_C(256) << 20)
+
+static bool is_small(const char *directory, int64_t *bytes)
+{
+    struct statfs fs;
+    bool tmpfs = statfs(directory, &fs) == 0 && fs.f_type == TMPFS_MAGIC;
+    *bytes = tmpfs ? (int64_t)fs.f_blocks * fs.f_bsize : 0;
+    return tmpfs && *bytes < SMALL_BYTES;
+}
+
+/* Whether the variable names a directory on a local disk that can be a tier, outside of what is
+ * covered; the caller frees. */
+static char *disk_of(const struct request *request, const char *variable)
+{
+    struct statfs fs;
+    const char *value = getenv(variable);
+    char *canonical = value != NULL && value[0] == '/' ? realpath(value, NULL) : NULL;
+    bool good = canonical != NULL && strlen(canonical) < sizeof request->tier &&
+                statfs(canonical, &fs) == 0 && stk_local_is(&fs) && fs.f_type != TMPFS_MAGIC &&
+                access(canonical, W_OK) == 0 && stk_home_check_parent(canonical) == 0;
+    for (unsigned i = 0; good && i < request->count; i++) {
+        good = !paths_is_below(canonical, request->canonical[i]);
+    }
+    if (!good) {
+        free(canonical);
+        canonical = NULL;
+    }
+    return canonical;
+}
+
+/* Nothing of ours in a shared memory that the job needs: on a disk that the environment names for
+ * such things, or nowhere. */
+static void settle_small(struct request *request)
+{
+    static const char *const variables[] = {"SLURM_TMPDIR", "TMPDIR"};
+    char size[STK_SIZE_TEXT];
+    int64_t bytes;
+    if (request->tier_given || !is_small(request->tier, &bytes)) {
+        return;
+    }
+    size_text(size, (uint64_t)bytes);
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
+        char *disk = disk_of(request, variables[i]);
+        if (disk != NULL) {
+            say("%s has only %s, which the job needs itself: caching in %s (%s); name another "
+                "place "
+                "with --tier DIR",
+                request->tier, size, disk, variables[i]);
+            strcpy(request->tier, disk);
+            free(disk);
+            return;
+        }
+    }
+    request->no_tier = true;
+    say("%s has only %s, which the job needs itself: running uncached; name a local disk with "
+        "--tier "
+        "DIR or TMPDIR, or enlarge it (docker run --shm-size=8g)",
+        request->tier, size);
 }
 
 /* ---- flags ---- */
@@ -256,6 +323,7 @@ void request_parse(struct request *request, char **arguments, bool needs_command
     settle_samples(request);
     settle_tier(request, cursor.tier);
     settle_paths(request);
+    settle_small(request);
     check_tier_place(request);
 }
 

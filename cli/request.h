@@ -29,6 +29,7 @@ struct request {
     char tier[STK_HOME_BYTES]; /* canonical directory */
     bool tier_given;
     int64_t budget_bytes; /* or STK_TIER_DEFAULT_BUDGET */
+    bool no_tier;         /* shared memory is too small to share, and no disk is known: said */
 
     const char *fresh; /* NULL: not given */
     bool keep;

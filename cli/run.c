@@ -127,7 +127,7 @@ int verb_run(char **arguments)
     request_parse(&request, arguments, true);
     command_check(request.command[0]);
     int json = open_json(request.json);
-    if (session_begin(&session, &request)) {
+    if (!request.no_tier && session_begin(&session, &request)) {
         run_cached(&request, &session, json);
     } else {
         run_uncached(&request, &session, json);

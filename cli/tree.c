@@ -161,29 +161,3 @@ uint64_t tree_remove(const struct stk_tier *tier, const char *root, const char *
     }
     return removed.files;
 }
-
-struct giving {
-    struct stk_tier_shared *tier;
-    uint64_t bytes, wanted;
-};
-
-static int give_one(void *context, int dirfd, const char *name, unsigned depth,
-                    const struct stat *stat)
-{
-    struct giving *giving = context;
-    (void)depth;
-    if (is_entry(name, stat) && unlinkat(dirfd, name, 0) == 0) {
-        giving->bytes += (uint64_t)stat->st_blocks * STK_BLOCK_BYTES;
-        stk_tier_free(giving->tier, stat->st_blocks, 1);
-    }
-    return giving->bytes >= giving->wanted;
-}
-
-uint64_t tree_give_back(const struct stk_tier *tier, uint64_t bytes)
-{
-    char path[4096];
-    struct giving giving = {.tier = tier->shared, .bytes = 0, .wanted = bytes};
-    snprintf(path, sizeof path, "%s/tree", tier->home);
-    stk_walk(path, give_one, &giving);
-    return giving.bytes;
-}

@@ -22,8 +22,4 @@ void tree_origin(const char *tier_home, const char *root, char *out, size_t byte
 /* Removes the entries of `path`'s (canonical) files from a root that holds or lies in it; returns
  * how many files went. */
 uint64_t tree_remove(const struct stk_tier *tier, const char *root, const char *path);
-/* Removes entries, whichever, until they took at least so many bytes; returns how many they took.
- */
-uint64_t tree_give_back(const struct stk_tier *tier, uint64_t bytes);
-
 #endif

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "cache/pressure.h"
-#include "cli/tree.h"
 
 #define PAUSE_NS   200000000L
 #define IN_VAIN_NS 20000000L
@@ -26,9 +25,9 @@ static uint64_t removed_bytes;
 
 static void watch_memory(void)
 {
-    int64_t excess = watched.shared->memory != 0 ? stk_pressure_excess() : 0;
-    if (excess > 0) {
-        removed_bytes += tree_give_back(&watched, (uint64_t)excess);
+    struct stk_excess excess;
+    if (watched.shared->memory != 0 && stk_pressure_excess(&watched, &excess)) {
+        removed_bytes += stk_pressure_give_back(&watched, &excess, UINT64_MAX);
     }
 }
 
@@ -78,6 +77,7 @@ void watch_begin(const struct stk_tier *tier, struct samples *samples,
     granted = samples->grant != NULL && samples->tally != NULL ? samples : NULL;
     recounted = recount;
     watched = *tier;
+    watched.guarded = true;
     sigfillset(&all); /* signals are the main thread's */
     pthread_sigmask(SIG_SETMASK, &all, &before);
     counting = recount != NULL && pthread_create(&counter, NULL, count_anew, NULL) == 0;

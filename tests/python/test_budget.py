@@ -154,20 +154,76 @@ def test_inodes_are_a_budget_too(jobs, place, origin, scratch):
     assert ran.epoch(2)["hits"] >= 85
 
 
+@pytest.fixture
+def docker_shm(place):
+    """64 MiB, as Docker gives: the job needs them itself."""
+    mount_tmpfs(place, "/dev/shm")
+
+
 @pytest.mark.torch
 @pytest.mark.parametrize("preload_alone", [False, True])
-def test_a_small_shared_memory_serves_the_job_and_the_cache(jobs, place, origin, programs,
-                                                            preload_alone):
+def test_a_small_shared_memory_serves_the_job(jobs, place, origin, programs, preload_alone):
     """64 MiB with 200 inodes as /dev/shm: 45 MiB of data, and 24 MiB that the job shares."""
     mount_tmpfs(place, "/dev/shm", inodes=200)
-    count = 300
-    source, mount = origin.files("shm", count, 150 * KIB)
+    source, mount = origin.files("shm", 300, 150 * KIB)
     command = [sys.executable, programs / "share.py", mount, source]
     ran = jobs.preloaded(command, mount) if preload_alone else jobs.run(command, path=mount)
     assert ran.stdout == "well\n"
     if not preload_alone:
-        assert ran.epoch(2)["hits"] >= 85
-        assert ran.tier["budget_bytes"] <= 32 * MIB
+        assert "has only 64.0 MiB" in ran.stderr and "running uncached" in ran.stderr
+        assert os.listdir(place.path("/dev/shm")) == []
+
+
+def test_a_small_shared_memory_and_a_disk(jobs, place, origin, scratch, docker_shm):
+    """A place that the environment names for such things is taken, and said; any other is not."""
+    _, mount = origin.files("disk", 20, 10 * KIB)
+    (scratch / "disk").mkdir()
+    command = reading(names_of(mount, 20), 2)
+    for variable in ("TMPDIR", "SLURM_TMPDIR"):
+        ran = jobs.run(command, path=mount, env={variable: str(scratch / "disk")})
+        assert f"caching in {scratch}/disk ({variable})" in ran.stderr
+        assert ran.hits >= 20 and ran.epoch(2)["hits"] == 20
+    for nowhere in ("/dev/shm", "/no/such/directory", "relative", mount):
+        ran = jobs.run(command, path=mount, env={"TMPDIR": str(nowhere)})
+        assert "running uncached" in ran.stderr and ran.opens == 0
+
+
+@pytest.mark.parametrize("how", ["budget", "preload", "preload with a budget"])
+def test_a_named_budget_leaves_the_job_its_shared_memory(jobs, origin, programs, docker_shm, how):
+    """40 MiB of 64 for the job, whatever was allowed to us."""
+    _, mount = origin.files("named", 300, 150 * KIB)
+    command = [sys.executable, programs / "hold.py", mount, 40]
+    if how == "budget":
+        done = jobs.run(command, path=mount, tier="/dev/shm:32M")
+        assert done.bypassed["memory"] > 0
+    else:
+        tier = "/dev/shm:32M" if "budget" in how else None
+        done = jobs.preloaded(command, mount, tier=tier)
+    assert done.stdout == "well\n"
+
+
+def test_entries_go_when_the_job_wants_their_shared_memory(jobs, place, origin):
+    """400 MiB, of which entries take 150; the job takes 300, step by step."""
+    mount_tmpfs(place, "/dev/shm", size="400m")
+    _, mount = origin.files("wanted", 150, MIB)
+    step = 'i=0; while [ $i -lt 30 ]; do head -c 10m /dev/zero >>/dev/shm/own || exit 1; ' \
+           'sleep 0.1; i=$((i + 1)); done'
+    ran = jobs.run(["sh", "-c", f'cat "$0"/* >/dev/null; {step}; cat "$0"/* >/dev/null', mount],
+                   path=mount, tier="/dev/shm:180M")
+    assert ran.fills >= 150
+    assert ran.tier["given_back_bytes"] > 50 * MIB
+    assert ran.epoch(2)["hits"] < 150
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("tier", [None, "/dev/shm:32M"])
+def test_an_ordinary_loader_in_a_small_shared_memory(jobs, origin, programs, docker_shm, tier):
+    """Four workers and batches of 32 that go through shared memory."""
+    source, mount = origin.directory("images")
+    jobs.place.run([sys.executable, programs / "loader.py", "make", source])
+    settle()
+    ran = jobs.run([sys.executable, programs / "loader.py", "read", mount], path=mount, tier=tier)
+    assert ran.stdout == "well\n"
 
 
 def fill_up(place, directory):

@@ -3,10 +3,12 @@
 import json
 import os
 import pathlib
+import re
 import sys
 
 import pytest
 
+from jobs import read_line
 from origin import settle
 
 MIB = 1 << 20
@@ -27,21 +29,34 @@ def memory_groups():
 
 
 @pytest.fixture
-def in_group():
-    """Makes a command line that runs in a control group with a limit on memory."""
+def groups():
+    """Makes control groups with a limit on memory: each call gives a function that makes a command
+    line of another, which runs in a new group."""
     found = memory_groups()
     if found is None:
         pytest.skip("no control groups for memory")
     parent, limit = found
-    group = parent / f"stoker-test-{os.getpid()}"
-    try:
-        group.mkdir()
-        (group / limit).write_text(str(LIMIT))
-    except OSError as error:
-        pytest.skip(f"no control group can be made: {error}")
-    script = f'echo $$ >"{group}/cgroup.procs" && exec "$@"'
-    yield lambda line: ["sh", "-c", script, "sh", *line]
-    group.rmdir()
+    made = []
+
+    def make():
+        group = parent / f"stoker-test-{os.getpid()}-{len(made)}"
+        try:
+            group.mkdir()
+            made.append(group)
+            (group / limit).write_text(str(LIMIT))
+        except OSError as error:
+            pytest.skip(f"no control group can be made: {error}")
+        script = f'echo $$ >"{group}/cgroup.procs" && exec "$@"'
+        return lambda line: ["sh", "-c", script, "sh", *line]
+
+    yield make
+    for group in made:
+        group.rmdir()
+
+
+@pytest.fixture
+def in_group(groups):
+    return groups()
 
 
 @pytest.fixture
@@ -84,3 +99,61 @@ def test_nothing_is_admitted_when_memory_is_short(jobs, in_group, scratch, progr
     ran = json.loads((scratch / "summary.json").read_text())
     assert ran["bypassed"]["memory"] > 0
     assert ran["fills"] < FILES
+
+
+def test_without_the_command_the_job_has_its_memory(jobs, in_group, programs, data):
+    """Nobody watches, and nothing is opened while it takes 300 of 400 MiB: little was admitted."""
+    reading = in_group(["sh", "-c", 'cat "$0"/* | wc -c', data])
+    assert jobs.preloaded(reading, data, tier="/dev/shm:150M").stdout == f"{FILES * FILE_BYTES}\n"
+    kept = re.search(r"^ +(\d+) files", jobs.stoker("ls").stdout, re.M)
+    assert 10 <= int(kept[1]) <= 50  # what fits into an eighth of the limit
+    line = in_group([sys.executable, programs / "hungry.py", data, 300])
+    done = jobs.preloaded(line, data, tier="/dev/shm:150M", check=False)
+    assert (done.returncode, done.stdout) == (0, "well 38\n"), done.stderr
+
+
+def test_without_the_command_whoever_opens_gives_back(jobs, in_group, scratch, programs, data):
+    """While it takes more than is left, it goes on opening new files."""
+    script = """
+import pathlib, sys
+taken, late = [], sorted(pathlib.Path(sys.argv[2]).iterdir())
+for file in pathlib.Path(sys.argv[1]).iterdir(): file.read_bytes()
+for number in range(40):
+    taken.append(b"x" * (8 << 20))
+    late[number].read_bytes()
+print("well")
+"""
+    second = scratch / "second"
+    second.mkdir()
+    for number in range(40):
+        (second / f"{number:03}").write_bytes(b"x")
+    settle()
+    env = jobs.preload_env(f"{data}:{second}", "/dev/shm:150M")
+    done = jobs.place.run(in_group([sys.executable, "-c", script, data, second]), env=env,
+                          check=False)
+    assert (done.returncode, done.stdout) == (0, "well\n"), done.stderr
+    left = re.search(r"^ +(\d+) files .* " + str(data) + "$", jobs.stoker("ls").stdout, re.M)
+    assert left is None or int(left[1]) < 30
+
+
+def test_the_pressure_of_one_group_is_not_another_s(jobs, groups, scratch, data):
+    """One run has next to nothing left; another, on the same tier, fills and keeps its entries."""
+    small = scratch / "small"
+    small.mkdir()
+    (small / "file").write_bytes(b"x")
+    settle()
+    script = 'x = b"x" * (366 << 20); print("ready", flush=True); input(); open("{0}/file").read()'
+    hungry = jobs.command_line([sys.executable, "-c", script.format(small)], path=small,
+                               tier="/dev/shm:150M")
+    with jobs.started(groups()(hungry)) as process:
+        assert read_line(process, 60) == "ready"
+        json_path = scratch / "summary.json"
+        command = ["sh", "-c", 'for i in 1 2 3; do cat "$0"/* >/dev/null; sleep 0.5; done', data]
+        line = jobs.command_line(command, path=data, tier="/dev/shm:150M",
+                                 flags=[f"--json={json_path}"])
+        done = jobs.place.run(groups()(line), env={"STOKER_MIN_AGE": "0.05"})
+        ran = json.loads(json_path.read_text())
+        assert ran["fills"] == FILES and ran["hits"] == 2 * FILES, done.stderr
+        assert "memory" not in ran["bypassed"]
+        said = process.communicate("go\n", timeout=60)[1]
+    assert "bypassed: 1 memory" in said and "Memory was short" not in said

@@ -53,7 +53,19 @@ def test_env_prints_what_was_asked(jobs, data):
     assert done.stdout.splitlines() == [
         f"export STOKER_PATHS='{data}'", f"export STOKER_TIERS='/dev/shm:{64 << 20}'",
         "export STOKER_FRESH='open'",
-        f"export LD_PRELOAD=\"${{LD_PRELOAD:+$LD_PRELOAD:}}\"'{jobs.build}/libstoker.so'"]
+        f"export LD_PRELOAD=\"${{LD_PRELOAD:+$LD_PRELOAD:}}\"'{jobs.build}/libstoker.so'",
+        "# The cache stays when the job ends. In a job script, this ends it with the job:",
+        "#   trap 'stoker clear' EXIT"]
+
+
+def test_a_job_script_that_ends_its_cache(jobs, place, data):
+    """As env says it: nothing is left in memory."""
+    script = 'eval "$("$0" env --path "$1")"; trap "$0 clear" EXIT; cat "$1"/* | wc -c; "$0" ls'
+    done = jobs.place.run(["sh", "-c", script, jobs.build / "stoker", data],
+                          env={"STOKER_MIN_AGE": "0.05"})
+    assert done.stdout.startswith("6000\n") and " 3 files " in done.stdout
+    assert done.stdout.endswith("\nremoved\n")
+    assert os.listdir(place.path("/dev/shm")) == []
 
 
 def test_the_options_page_is_the_table(jobs, repository):
