@@ -20,3 +20,15 @@ bool stk_local_is(const struct statfs *fs)
         return false;
     }
 }
+
+bool stk_local_is_memory(const struct statfs *fs)
+{
+    switch ((unsigned long)fs->f_type) {
+    case TMPFS_MAGIC:
+    case RAMFS_MAGIC:
+    case HUGETLBFS_MAGIC:
+        return true;
+    default:
+        return false;
+    }
+}

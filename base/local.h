@@ -11,4 +11,8 @@
 /* tmpfs, ext2-4, XFS, Btrfs, overlayfs; of any other it is not known. */
 bool stk_local_is(const struct statfs *fs);
 
+/* Files that lie in memory only (tmpfs, ramfs, hugetlbfs): a page that was once stored to through a
+ * map is stored to again without any trace in the file's times. */
+bool stk_local_is_memory(const struct statfs *fs);
+
 #endif

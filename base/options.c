@@ -29,7 +29,8 @@ const struct stk_option_row stk_option_table[STK_OPTION_COUNT] = {
     [STK_OPTION_MIN_AGE] =
         {"STOKER_MIN_AGE", NULL, "SECONDS", "2",
          "Files whose mtime or ctime is younger than this are not cached, since somebody may "
-         "still be writing them."},
+         "still be writing them. What was decoded is found again without reading the file from a "
+         "minute on, or at this age where it is below the default."},
     [STK_OPTION_MAX_FILE] =
         {"STOKER_MAX_FILE", NULL, "SIZE", "64M",
          "Files above this size are read from the origin, and counted as bypassed (large)."},

@@ -144,6 +144,12 @@ int64_t stk_sys_count_cached(int fd)
     return result < 0 ? result : (int64_t)found.cached;
 }
 
+int stk_sys_write_out(int fd)
+{
+    return (int)CALL4(sync_file_range, fd, 0, 0,
+                      SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE);
+}
+
 int stk_sys_fstat(int fd, struct stat *out)
 {
     long result = CALL2(fstat, fd, out);

@@ -47,6 +47,9 @@ int stk_sys_fadvise(int fd, off_t offset, off_t bytes, int advice);
 /* How many pages of a file are in memory; an error before Linux 6.5, and where others' files are
  * nobody's business. */
 int64_t stk_sys_count_cached(int fd);
+/* Has the file's changed pages written, without waiting for that: what is stored through a map
+ * afterwards shows in the file's times again. */
+int stk_sys_write_out(int fd);
 
 int stk_sys_fstat(int fd, struct stat *out);
 int stk_sys_fstatat(int dirfd, const char *path, struct stat *out, int flags);

@@ -4,7 +4,9 @@ import contextlib
 import hashlib
 import io
 import json
+import mmap
 import os
+import pathlib
 import sys
 import time
 
@@ -148,6 +150,29 @@ def test_changed_within_a_run(epochs, data_set, scratch, fresh):
     assert told[1]["digests"] == told[2]["digests"] == (after if fresh == "open" else before)
     assert told[1]["unread"] == (COUNT - 1 if fresh == "open" else COUNT)
     assert told[2]["unread"] == COUNT
+
+
+def test_an_entry_that_was_made_again(epochs, jobs, scratch):
+    """Its name says the same, as the times of its origin do, but not its bytes: of a file in memory
+    they tell nothing of stores through a map."""
+    inside = "/dev/shm/mapped"
+    outside = pathlib.Path(jobs.place.path(inside))
+    outside.mkdir()
+    path, one, two = outside / "x.jpg", jpeg(1), jpeg(2)
+    size = max(len(one), len(two))
+    one, two = one.ljust(size, b"\0"), two.ljust(size, b"\0")
+    path.write_bytes(one)
+    options = {"tier": TIER, "flags": [f"--samples={scratch / 'samples'}:32M"]}
+    with open(path, "r+b") as file, mmap.mmap(file.fileno(), 0) as there:
+        there[:] = one
+        settle()
+        told = epochs(inside, 2, **options)
+        assert told[1]["digests"] == {path.name: digest(one)}
+        before = path.stat()
+        there[:] = two
+        assert path.stat().st_mtime_ns == before.st_mtime_ns
+        told = epochs(inside, 2, **options)
+    assert told[0]["digests"] == told[1]["digests"] == {path.name: digest(two)}
 
 
 # ---- what the kernel says ----

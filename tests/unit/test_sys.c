@@ -19,6 +19,7 @@ START_TEST(errors_are_negative_and_errno_stays)
     ck_assert_int_eq(stk_sys_close(-1), -EBADF);
     ck_assert_int_eq(stk_sys_fstatat(AT_FDCWD, unit_path("none"), &stat, 0), -ENOENT);
     ck_assert_ptr_null(stk_sys_mmap(4096, PROT_READ, MAP_SHARED, -1, 0));
+    ck_assert_int_eq(stk_sys_write_out(-1), -EBADF);
     ck_assert_int_eq(errno, EXDEV);
 }
 END_TEST

@@ -5,10 +5,12 @@ import hashlib
 import io
 import json
 import os
+import pathlib
 import re
 import subprocess
 import sys
 import tarfile
+import tempfile
 import textwrap
 import time
 
@@ -463,6 +465,45 @@ def test_what_stands_for_a_file(run, tmp_path):
                           _core.identify(os.pipe()[0]), _core.identify(12345)]))
         """, tmp_path)
     assert seen == [1, 3, [None] * 3, None, None]
+
+
+MAPPED = """
+import mmap
+path, other, age = sys.argv[1], sys.argv[2], float(sys.argv[3])
+with open(path, "r+b") as file:
+    there = mmap.mmap(file.fileno(), 0)
+there[:] = there[:]  # from now on its pages are written to without the kernel's knowing
+
+time.sleep(age * 1.1 + 0.05)
+seen = [see(path), see(path)]
+there[:] = open(other, "rb").read()
+seen += [see(path), hashlib.sha1(stoker.decode(path).tobytes()).hexdigest(), see(path)]
+print(json.dumps(seen))
+"""
+
+
+@pytest.fixture(params=["disk", "memory"])
+def place(request, tmp_path):
+    """A directory on a file system of this kind."""
+    if request.param == "disk":
+        yield tmp_path
+    else:
+        with tempfile.TemporaryDirectory(dir="/dev/shm") as directory:
+            yield pathlib.Path(directory)
+
+
+@pytest.mark.parametrize("age", [0.05, 2])
+def test_written_through_a_map(run, place, age):
+    """In place, which the file's times need not tell: in memory never, on a disk not as long as the
+    page waits to be written there."""
+    one, two = two_of_a_size()
+    images.write(place, {"x.jpg": one, "two": two})
+    first, second, third, direct, fourth = run(
+        MAPPED, place / "x.jpg", place / "two", age, env={"STOKER_MIN_AGE": str(age)})
+    assert first[0] == second[0] == digest_of(one) and first[1] == second[2] == 1
+    assert third[0] == direct == fourth[0] == digest_of(two)
+    if place.is_relative_to("/dev/shm") or age == 2:
+        assert second[3] == third[3] == fourth[3] == 0
 
 
 def test_young_files_are_read(run, tmp_path):

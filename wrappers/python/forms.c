@@ -12,8 +12,6 @@
 
 #define LINK_BYTES ((Py_ssize_t)sizeof(struct stk_hash128))
 
-static int64_t min_age_ns;
-
 /* attach(api, store): two capsules of stoker._samples_core. Whether they are used: those of another
  * version are not. */
 PyObject *core_attach(PyObject *module, PyObject *arguments)
@@ -33,7 +31,7 @@ PyObject *core_attach(PyObject *module, PyObject *arguments)
         Py_RETURN_FALSE;
     }
     stk_options_read(&options);
-    min_age_ns = options.min_age_ns;
+    identity_begin(options.min_age_ns);
     kept_attach(functions, opened);
     Py_RETURN_TRUE;
 }
@@ -57,7 +55,7 @@ PyObject *core_identify(PyObject *module, PyObject *number)
     }
     if (kept_is_attached()) {
         Py_BEGIN_ALLOW_THREADS;
-        known = identity_of((int)fd, min_age_ns, &link);
+        known = identity_of((int)fd, &link);
         Py_END_ALLOW_THREADS;
     }
     if (!known) {
@@ -95,7 +93,7 @@ PyObject *core_find(PyObject *module, PyObject *number)
     }
     if (kept_is_attached()) {
         Py_BEGIN_ALLOW_THREADS;
-        known = identity_of((int)fd, min_age_ns, &link);
+        known = identity_of((int)fd, &link);
         has_form = known && kept_follow(link, &form, &source);
         Py_END_ALLOW_THREADS;
     }

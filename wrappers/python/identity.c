@@ -9,7 +9,10 @@
 
 #include "base/clock.h"
 #include "base/local.h"
+#include "base/options.h"
+#include "base/proc.h"
 #include "base/sys.h"
+#include "base/text.h"
 #include "base/volume.h"
 
 #define VERSION    2 /* changes with what is hashed */
@@ -25,12 +28,63 @@ struct label {
     uint64_t volume; /* images take turns on one loop device */
     uint64_t dev, ino, size;
     int64_t mtime_ns, ctime_ns;
+    uint64_t entry_ino; /* of an entry its own, else 0: it may be dropped and made again */
+    int64_t entry_ctime_ns;
     /* Some mounts make up inode numbers and give them to other files later; and an entry's name
      * holds its version. */
     char path[PATH_BYTES];
 };
 
-_Static_assert(offsetof(struct label, path) == 7 * sizeof(uint64_t), "no gaps");
+_Static_assert(offsetof(struct label, path) == 9 * sizeof(uint64_t), "no gaps");
+
+static int64_t min_age_ns;
+static int64_t quiet_ns; /* after so long what was stored to a file is seen in its times */
+static bool writes_out;
+
+/* ---- how old ---- */
+
+/* A setting of the kernel's, in hundredths of a second. */
+static int64_t kernel_setting_ns(const char *path, int64_t otherwise)
+{
+    char text[32];
+    const char *at = text;
+    uint64_t number;
+    bool known = stk_proc_read_text(path, text, sizeof text) > 0 &&
+                 stk_text_take_number(&at, &number) && number <= UINT32_MAX;
+    return known ? (int64_t)number * (STK_NS_PER_S / 100) : otherwise;
+}
+
+/* How long a page may wait until it is written, and with it protected from stores that nobody sees:
+ * a minute, as the kernel comes. */
+static int64_t longest_wait_ns(void)
+{
+    int64_t expiry = kernel_setting_ns("/proc/sys/vm/dirty_expire_centisecs", 30 * STK_NS_PER_S);
+    int64_t round = kernel_setting_ns("/proc/sys/vm/dirty_writeback_centisecs", 5 * STK_NS_PER_S);
+    return round == 0 ? INT64_MAX / 2 : expiry + 2 * round + 20 * STK_NS_PER_S;
+}
+
+void identity_begin(int64_t age_ns)
+{
+    int64_t usual = 0;
+    stk_text_parse_seconds(stk_option_table[STK_OPTION_MIN_AGE].otherwise, &usual);
+    min_age_ns = age_ns;
+    quiet_ns = longest_wait_ns();
+    writes_out = age_ns < usual;
+}
+
+/* Whether the file's times will tell of any change from now on. */
+static bool is_quiet(int fd, const struct label *label)
+{
+    int64_t latest = label->mtime_ns > label->ctime_ns ? label->mtime_ns : label->ctime_ns;
+    int64_t now = stk_clock_realtime_ns();
+    if (latest > now - min_age_ns) {
+        return false;
+    }
+    return label->entry_ino != 0 || latest <= now - quiet_ns ||
+           (writes_out && stk_sys_write_out(fd) == 0);
+}
+
+/* ---- which file ---- */
 
 static int64_t to_ns(int64_t seconds, int64_t nanoseconds)
 {
@@ -43,9 +97,13 @@ static int64_t to_ns(int64_t seconds, int64_t nanoseconds)
 /* Through libc's symbol, where the preload stands: of an entry it tells the origin's. */
 static bool ask_kernel(int fd, struct label *out)
 {
-    struct stat stat;
-    if (fstat(fd, &stat) != 0 || !S_ISREG(stat.st_mode)) {
+    struct stat stat, own;
+    if (fstat(fd, &stat) != 0 || !S_ISREG(stat.st_mode) || stk_sys_fstat(fd, &own) != 0) {
         return false;
+    }
+    if (own.st_dev != stat.st_dev || own.st_ino != stat.st_ino) {
+        out->entry_ino = own.st_ino;
+        out->entry_ctime_ns = to_ns(own.st_ctim.tv_sec, own.st_ctim.tv_nsec);
     }
     out->dev = stat.st_dev;
     out->ino = stat.st_ino;
@@ -80,24 +138,19 @@ static size_t read_path(int fd, char *out)
     return length > 0 && length < PATH_BYTES ? (size_t)length : 0;
 }
 
-bool identity_of(int fd, int64_t min_age_ns, struct stk_hash128 *out)
+bool identity_of(int fd, struct stk_hash128 *out)
 {
     struct statfs fs;
-    struct label label;
+    struct label label = {.version = VERSION, .entry_ino = 0};
     if (stk_sys_fstatfs(fd, &fs) != 0) {
         return false;
     }
     bool told = stk_local_is(&fs) ? ask_kernel(fd, &label) : ask_server(fd, &label);
-    if (!told) {
+    if (!told || (stk_local_is_memory(&fs) && label.entry_ino == 0) || !is_quiet(fd, &label)) {
         return false;
     }
-    label.version = VERSION;
-    int64_t latest = stk_clock_realtime_ns() - min_age_ns;
     size_t length = read_path(fd, label.path);
-    if (label.mtime_ns > latest || label.ctime_ns > latest || length == 0) {
-        return false;
-    }
     label.volume = stk_volume_of_fd(fd, &fs);
     *out = stk_hash_128(&label, offsetof(struct label, path) + length, 0);
-    return true;
+    return length > 0;
 }

@@ -9,12 +9,18 @@
 
 #include "base/hash.h"
 
+/* How old a file must be, from now on; before anything is asked. Of a file that is younger than the
+ * kernel may take to write its pages, a map's stores leave no trace in the times: it has no
+ * identity either, or, for an age below the default, its pages are written first. */
+void identity_begin(int64_t min_age_ns);
+
 /*
  * A hash of where the descriptor leads and of its device, inode, size, mtime and ctime. False where
- * nobody vouches for them: no regular file, one that changed less than so many nanoseconds ago, or
- * no answer. On file systems that are not local the server is asked. Of an entry the preload tells
- * what is known of its origin.
+ * nobody vouches for them: no regular file, one that changed not long enough ago or lies in memory
+ * only, or no answer. On file systems that are not local the server is asked. Of an entry the
+ * preload tells what is known of its origin; an entry itself never changes, and its own inode is
+ * hashed, too.
  */
-bool identity_of(int fd, int64_t min_age_ns, struct stk_hash128 *out);
+bool identity_of(int fd, struct stk_hash128 *out);
 
 #endif
