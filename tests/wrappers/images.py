@@ -121,7 +121,7 @@ def arithmetic_kinds():
 
 
 def several_scans():
-    """{name: bytes}: more than Pillow reads at once, in several scans; and each component its own."""
+    """{name: bytes}: more than Pillow reads at once; in one scan, in several, one a component."""
     options = {"quality": 95, "subsampling": 0}
     large, script = picture(300, 260), str(SCANS)
     return {

@@ -1,5 +1,5 @@
-"""LOAD_TRUNCATED_IMAGES, set or not when files are opened, when they are loaded, and when their pixels
-are used: sound files and others. Argument: a directory of JPEGs (see images.py)."""
+"""LOAD_TRUNCATED_IMAGES, set or not when files are opened, when they are loaded, and when their
+pixels are used: sound files and others. Argument: a directory of JPEGs (see images.py)."""
 
 import io
 import itertools
@@ -85,7 +85,7 @@ def every_way(data):
             results.append(used(kind(data), flags))
         name = of_name(data)
         try:
-            results.append([each for each in used(name, flags)])
+            results.append(used(name, flags))
         finally:
             os.unlink(name)
     return results

@@ -338,7 +338,8 @@ class Opening(Like):
 @case
 def within_one_another():
     """Images that are opened while another one is."""
-    inner = [lambda: Image.open(path("422.jpg")), lambda: Image.open(path("422.jpg"), formats=["JPEG"]),
+    inner = [lambda: Image.open(path("422.jpg")),
+             lambda: Image.open(path("422.jpg"), formats=["JPEG"]),
              lambda: Image.open(open(path("422.jpg"), "rb")),
              lambda: attempt(lambda: Image.open(path("no.jpg"))),
              lambda: Image.open(os.path.join(ODD, "two.jpg")), lambda: Image.open(path("grey.jpg"))]

@@ -1,5 +1,5 @@
-"""What is read of streams of the program's own, and how often: it may be dear. Arguments: directories
-of JPEGs (see images.py)."""
+"""What is read of streams of the program's own, and how often: it may be dear. Arguments:
+directories of JPEGs (see images.py)."""
 
 import io
 import itertools

@@ -106,8 +106,8 @@ class Form:
 
 
 def is_plain(file):
-    """Whether its descriptor tells what is read of it: a file of io's own with nothing replaced. Any
-    other may be a part of what its descriptor is."""
+    """Whether its descriptor tells what is read of it: a file of io's own with nothing replaced.
+    Any other may be a part of what its descriptor is."""
     raw = file.raw if type(file) is io.BufferedReader else file
     return (type(raw) is io.FileIO and vars(raw).keys() <= {"name"}
             and (raw is file or not vars(file)))

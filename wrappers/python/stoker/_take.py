@@ -93,8 +93,8 @@ def _flaw(image, info):
 
 def _read(image, parts):
     """(the source, what the decoder says of it), or None for what is better read by Pillow. The
-    file is left anywhere: _leave() positions it, or Pillow begins anew; with what is in `parts` then,
-    instead of reading it again."""
+    file is left anywhere: _leave() positions it, or Pillow begins anew; of a stream what was read is
+    in `parts` then."""
     file = image.fp
     kind = type(file)
     if kind is io.BytesIO:
