@@ -184,6 +184,24 @@ assert images() == 5
 """
 
 
+MEMORY = """
+from stoker import Image, _core
+core = Image.core.new("RGB", (50, 30))
+_core.memory(core, (50, 30))[-4:] = bytes((1, 2, 3, 255))
+assert core.getpixel((49, 29)) == (1, 2, 3)
+assert _core.memory(core, (30, 50)) is None and _core.memory(object(), (50, 30)) is None
+assert _core.memory(Image.core.new("L", (50, 30)), (50, 30)) is None
+assert _core.memory(Image.core.new("RGB", (2300, 2000)), (2300, 2000)) is None
+"""
+
+
+def test_images_are_decoded_where_they_lie(environment):
+    """In this version of Pillow, too."""
+    done = subprocess.run([sys.executable, "-c", MEMORY], env=environment, text=True,
+                          capture_output=True)
+    assert done.returncode == 0, done.stderr
+
+
 def test_nothing_is_decoded_before_it_is_wanted(jpegs, environment):
     done = subprocess.run([sys.executable, "-c", WAITING, jpegs / "color.jpg"], env=environment,
                           text=True, capture_output=True)

@@ -37,7 +37,8 @@ int request_begin(struct request *request, PyObject *plan, PyObject *out);
  * an int. */
 PyObject *request_end(struct request *request, int status);
 
-/* Resizing Pillow's own images (pillow.c). */
+/* Pillow's own images (pillow.c). */
+PyObject *core_memory(PyObject *module, PyObject *arguments);
 PyObject *core_resize(PyObject *module, PyObject *arguments);
 
 /* The sample store (kept.c). */

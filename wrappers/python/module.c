@@ -192,6 +192,7 @@ static PyMethodDef methods[] = {
     {"identify", core_identify, METH_O, NULL},
     {"decode_kept", core_decode_kept, METH_VARARGS, NULL},
     {"decode_form", core_decode_form, METH_VARARGS, NULL},
+    {"memory", core_memory, METH_VARARGS, NULL},
     {"resize", core_resize, METH_VARARGS, NULL},
     {"table", core_table, METH_VARARGS, NULL},
     {"publish", core_publish, METH_VARARGS, NULL},

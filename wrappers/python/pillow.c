@@ -110,6 +110,23 @@ static struct stk_image image_of(const struct memory *memory)
     };
 }
 
+/* memory(core, size): see core.pyi. */
+PyObject *core_memory(PyObject *module, PyObject *arguments)
+{
+    (void)module;
+    PyObject *core;
+    struct memory memory = {.bands = 3};
+    struct stk_target target;
+    if (!PyArg_ParseTuple(arguments, "O(II)", &core, &memory.width, &memory.height)) {
+        return NULL;
+    }
+    if (!find_rows(&memory, core) || !take_target(&target, &memory) ||
+        target.row_bytes != (size_t)memory.width * 4) {
+        Py_RETURN_NONE;
+    }
+    return PyMemoryView_FromMemory(target.data, (Py_ssize_t)target.bytes, PyBUF_WRITE);
+}
+
 struct job {
     struct memory from, to;
     struct stk_plan plan;

@@ -55,6 +55,16 @@ def loaded():
 
 
 @case
+def larger_than_one_piece_of_memory():
+    """Pillow takes 16 MiB at once."""
+    stream = io.BytesIO()
+    opened().resize((2300, 2000), 2).save(stream, "JPEG")
+    image = cases.reopened(stream.getvalue())
+    image.load()
+    return image
+
+
+@case
 def load_twice():
     image = opened()
     image.load()

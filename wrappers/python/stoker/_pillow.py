@@ -46,9 +46,14 @@ def core(image):
     return image.__dict__[FIELD]
 
 
+def empty_core(size):
+    """A new core image of mode RGB."""
+    return Image.core.new("RGB", size)
+
+
 def core_from_pixels(size, pixels):
-    """A core image of mode RGB from rows of four bytes a pixel."""
-    core = Image.core.new("RGB", size)
+    """The same from rows of four bytes a pixel."""
+    core = empty_core(size)
     decoder = Image.core.raw_decoder("RGB", "RGBX", 0, 1)
     decoder.setimage(core, (0, 0) + size)
     decoder.decode(pixels)

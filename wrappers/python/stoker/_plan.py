@@ -61,11 +61,20 @@ class Plan:
                  self.flip, channels, layout, type, table)
         return order if self.window is None else order + (self.window,)
 
-    def pixels(self, channels):
-        """Rows of pixels as bytes; an int when it cannot be decoded."""
-        pixels = self.source.decode(self.order(channels), None)
-        _core.count(IMAGES if type(pixels) is bytes else DAMAGED)
+    def pixels(self, channels, out=None):
+        """Rows of pixels as bytes, or in `out`; an int when it cannot be decoded."""
+        pixels = self.source.decode(self.order(channels), out)
+        _core.count(DAMAGED if type(pixels) is int else IMAGES)
         return pixels
+
+    def core(self):
+        """An ordinary core image; None when it cannot be decoded."""
+        core = _pillow.empty_core(self.size)
+        memory = _core.memory(core, self.size)
+        pixels = self.pixels(4, memory)
+        if type(pixels) is int:
+            return None
+        return _pillow.core_from_pixels(self.size, pixels) if memory is None else core
 
 
 def _within(outer, box):
@@ -88,9 +97,9 @@ def core_of(plan):
     """The ordinary core image. Whoever comes first makes it, without a lock."""
     core = plan.cell["core"]
     if core is None:
-        pixels = plan.pixels(4)
-        core = (_pillow.core_from_pixels(plan.size, pixels) if type(pixels) is bytes
-                else reference(plan))
+        core = plan.core()
+        if core is None:
+            core = reference(plan)
         _core.publish(plan.cell, "core", None, core)
     return plan.cell["core"]
 
