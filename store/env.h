@@ -35,7 +35,7 @@ struct stk_env_options {
 };
 
 /* Opens or makes the environment's files. NULL with errno: EAGAIN while another process, perhaps a
- * stopped one, is in the way, after 0.3 s if it may wait; ENOMEM, too, where addresses are
+ * stopped one, is in the way, after 0.5 s if it may wait; ENOMEM, too, where addresses are
  * limited and the map would take too many of them (store/map.h). */
 struct stk_env *stk_env_open(const char *directory, const struct stk_env_options *options);
 

@@ -10,7 +10,7 @@
 
 #define FIRST_PAUSE_NS INT64_C(100000)
 #define LAST_PAUSE_NS  INT64_C(10000000)
-#define WAIT_NS        INT64_C(300000000)
+#define WAIT_NS        INT64_C(500000000)
 
 static const char *const files[] = {[STK_GATE_VALUES] = "gate", [STK_GATE_READERS] = "readers"};
 

@@ -18,7 +18,7 @@ enum stk_gate {
  * else's file the next time.
  */
 int stk_gate_enter(const char *directory, enum stk_gate gate);
-/* The same, but tries for 0.3 s while another process is in. */
+/* The same, but tries for 0.5 s while another process is in. */
 int stk_gate_wait(const char *directory, enum stk_gate gate);
 void stk_gate_leave(int entered);
 

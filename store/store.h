@@ -7,7 +7,7 @@
  * fail: what cannot be read is not there, what cannot be written is not kept, and the program goes
  * on without. Nobody waits for another process that writes: he keeps his values aside and writes
  * them with the next, up to STK_STORE_ASIDE_BYTES; beyond that they are dropped. For one that opens
- * the store, or makes its readers known, he waits 0.3 s, and then not again until it is gone: it
+ * the store, or makes its readers known, he waits 0.5 s, and then not again until it is gone: it
  * may have been stopped, and meanwhile nothing is there.
  *
  * - Values are admitted until the budget is used up; none goes to make room.

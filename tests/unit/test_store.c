@@ -173,7 +173,9 @@ END_TEST
 static long page_bytes; /* as LMDB is told; 0: the kernel's own */
 
 /* In the place of libc's, for LMDB as well: an environment gets pages of the size that this tells.
+ * The thread sanitizer calls it before anything can be called; with it all pages are the kernel's.
  */
+#ifndef __SANITIZE_THREAD__
 __attribute__((visibility("default"))) long sysconf(int name)
 {
     long (*next)(int);
@@ -183,6 +185,7 @@ __attribute__((visibility("default"))) long sysconf(int name)
     *(void **)&next = dlsym(RTLD_NEXT, "sysconf");
     return next(name);
 }
+#endif
 
 static const long other_pages[] = {4096, 16384, 65536};
 #define OTHER_PAGES ((int)(sizeof other_pages / sizeof *other_pages))
@@ -783,7 +786,12 @@ START_TEST(many_readers)
     for (int child = 0; child < 200; child++) {
         if (fork() == 0) {
             usleep(100000);
-            _exit(has(1) && has(1) ? 0 : 1);
+            bool found = has(1);
+            for (int i = 0; i < 200 && !found; i++) { /* they open it one by one */
+                usleep(20000);
+                found = has(1);
+            }
+            _exit(found && has(1) ? 0 : 1);
         }
     }
     expect_children(200);
