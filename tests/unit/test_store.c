@@ -937,7 +937,7 @@ static pid_t start_traced(void)
 }
 
 /* To its next system call or instruction; false: it has ended. */
-static bool go_on(pid_t pid, int request)
+static bool go_on(pid_t pid, enum __ptrace_request request)
 {
     int status;
     ck_assert_int_eq(ptrace(request, pid, NULL, NULL), 0);
