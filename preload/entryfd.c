@@ -32,6 +32,7 @@ static _Atomic uint32_t *slot_of(uint64_t entry_ino)
 /* One bit for each key, by a hash. */
 #define NOTED_BITS (1u << 16)
 static _Atomic uint64_t noted[NOTED_BITS / 64];
+static _Atomic bool any_noted;
 
 static void note_key(uint64_t key)
 {
@@ -39,7 +40,13 @@ static void note_key(uint64_t key)
     uint64_t bit = UINT64_C(1) << (key % 64);
     if ((atomic_load_explicit(word, memory_order_relaxed) & bit) == 0) {
         atomic_fetch_or_explicit(word, bit, memory_order_relaxed);
+        atomic_store_explicit(&any_noted, true, memory_order_relaxed);
     }
+}
+
+bool stk_entryfd_has_noted_any(void)
+{
+    return atomic_load_explicit(&any_noted, memory_order_relaxed);
 }
 
 bool stk_entryfd_has_noted(uint64_t key)

@@ -18,6 +18,8 @@ void stk_entryfd_note(struct stk_cache *cache, uint32_t record);
 /* Whether this process, or one it was forked from, may have opened an entry of the file with this
  * key (its lower half), whatever version. */
 bool stk_entryfd_has_noted(uint64_t key);
+/* Of any file. */
+bool stk_entryfd_has_noted_any(void);
 
 /* Whether a stat result may be that of an entry. Cheap; false is certain. */
 bool stk_entryfd_may_be(const struct stat *stat);
