@@ -186,6 +186,14 @@ static void print_decoded(const struct session *session)
     }
 }
 
+/* Nothing where no JPEG was decoded, which would tell how long that takes. The caller frees. */
+static char *saved_text(const struct stk_tally *tally)
+{
+    return stk_tally_read(tally, STK_TALLY_JPEG_BYTES) > 0
+               ? must_format(", about %.1f s of decoding saved", samples_saved_s(tally))
+               : must_copy("");
+}
+
 static void print_samples(const struct session *session)
 {
     char kept[STK_SIZE_TEXT], used[STK_SIZE_TEXT], unread[STK_SIZE_TEXT];
@@ -194,10 +202,10 @@ static void print_samples(const struct session *session)
     if (forms + hits == 0) {
         return;
     }
-    say("%" PRIu64 " samples kept (%s), %" PRIu64 " images decoded from samples, about %.1f s of "
-        "decoding saved",
-        forms, size_text(kept, decoded(session, STK_TALLY_FORM_BYTES)), hits,
-        samples_saved_s(session->tally));
+    char *saved = saved_text(session->tally);
+    say("%" PRIu64 " samples kept (%s), %" PRIu64 " images decoded from samples%s", forms,
+        size_text(kept, decoded(session, STK_TALLY_FORM_BYTES)), hits, saved);
+    free(saved);
     if (decoded(session, STK_TALLY_UNREAD) > 0) {
         fprintf(stderr, "  samples: %" PRIu64 " files of these were not read (%s)\n",
                 decoded(session, STK_TALLY_UNREAD),

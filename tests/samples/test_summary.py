@@ -62,10 +62,12 @@ def test_by_default_in_memory_at_the_second(epochs):
 
 def test_by_default_on_a_disk_at_the_first_and_for_the_next_run(epochs, scratch):
     (scratch / "disk").mkdir()
-    first, second = (epochs(1, tier=f"{scratch}/disk:64M").samples for _ in range(2))
+    runs = [epochs(1, tier=f"{scratch}/disk:64M") for _ in range(2)]
+    first, second = (ran.samples for ran in runs)
     assert first["kept"] >= KEPT and first["hits"] == 0
     assert second["kept"] == 0 and second["hits"] >= KEPT and second["unread"] >= KEPT
     assert second["saved_s"] == 0, "nothing tells how long JPEGs take"
+    assert re.search(r"images decoded from samples$", runs[1].stderr, re.M)
 
 
 def test_off(epochs):
