@@ -40,15 +40,19 @@ int64_t stk_pressure_floor(int64_t total_bytes)
 
 /* ---- the job's shared memory ---- */
 
-/* What is free there beyond the floor; INT64_MAX when it cannot be told. */
-static int64_t shared_room(const char *home, int64_t floor_share)
+/* How much of the floor must remain, in sixteenths: for entries to be admitted, and again after
+ * that was refused; for them to stay, and for the catalogue to grow. */
+enum { FLOOR_ADMITS = 16, FLOOR_ADMITS_AGAIN = 17, FLOOR_STAYS = 8 };
+
+/* What is free there beyond that; INT64_MAX when it cannot be told. */
+static int64_t shared_room(const char *home, int sixteenths)
 {
     struct statfs fs;
     if (stk_sys_statfs(home, &fs) != 0) {
         return INT64_MAX;
     }
     int64_t total = (int64_t)fs.f_blocks * fs.f_bsize, left = (int64_t)fs.f_bavail * fs.f_bsize;
-    return left - stk_pressure_floor(total) / floor_share;
+    return left - stk_pressure_floor(total) / 16 * sixteenths;
 }
 
 bool stk_pressure_lets_grow(const char *home, int64_t bytes)
@@ -56,7 +60,7 @@ bool stk_pressure_lets_grow(const char *home, int64_t bytes)
     struct stat shared, stat;
     bool same = stk_sys_fstatat(AT_FDCWD, "/dev/shm", &shared, 0) == 0 &&
                 stk_sys_fstatat(AT_FDCWD, home, &stat, 0) == 0 && stat.st_dev == shared.st_dev;
-    return !same || shared_room(home, 2) >= bytes;
+    return !same || shared_room(home, FLOOR_STAYS) >= bytes;
 }
 
 /* ---- verdicts ---- */
@@ -110,15 +114,17 @@ bool stk_pressure_is_on(void)
     return is_short(&view, true);
 }
 
-/* Looks at the memory; who finds too little of it gives back a bounded part. */
-static bool look(const struct stk_tier *tier)
+/* Looks at the memory; where no command watches, who finds too little of it gives back a bounded
+ * part. */
+static bool look(const struct stk_tier *tier, bool pressed_before)
 {
+    int sixteenths = pressed_before ? FLOOR_ADMITS_AGAIN : FLOOR_ADMITS;
     struct stk_memory_view view;
     struct stk_excess excess;
     stk_memory_look(&view);
     bool pressed = is_short(&view, tier->guarded) ||
-                   (tier->shared->jobs != 0 && shared_room(tier->home, 1) < 0);
-    if (pressed && stk_pressure_excess(tier, &excess)) {
+                   (tier->shared->jobs != 0 && shared_room(tier->home, sixteenths) < 0);
+    if (pressed && !tier->guarded && stk_pressure_excess(tier, &excess)) {
         stk_pressure_give_back(tier, &excess, GUEST_LOOKS);
     }
     return pressed;
@@ -144,11 +150,10 @@ bool stk_pressure_admits(const struct stk_tier *tier, int64_t bytes)
     if ((long_ago || (uint64_t)admitted > PAUSE_BYTES) &&
         atomic_compare_exchange_strong(&verdict->looked_ns, &looked, now)) {
         atomic_store(&verdict->admitted_bytes, 0);
-        press(tier, verdict, look(tier));
+        press(tier, verdict, look(tier, atomic_load(&verdict->pressed) != 0));
     }
-    if (atomic_load(&verdict->pressed) == 0 && bytes > 0 && tier->shared->jobs != 0 &&
-        shared_room(tier->home, 1) < bytes) {
-        return false; /* that is little enough to be seen each time */
+    if (bytes > 0 && tier->shared->jobs != 0 && shared_room(tier->home, FLOOR_ADMITS) < bytes) {
+        press(tier, verdict, true); /* there may be so little that it is looked at each time */
     }
     return atomic_load(&verdict->pressed) == 0;
 }
@@ -191,10 +196,10 @@ bool stk_pressure_excess(const struct stk_tier *tier, struct stk_excess *out)
         little = view.group.total / 4;
         out->own = excess_of(view.group.available, little, little);
     }
-    int64_t room = tier->shared->jobs != 0 ? shared_room(tier->home, 1) : 0;
-    int64_t half = tier->shared->jobs != 0 ? shared_room(tier->home, 2) : 0;
-    if (half < 0 && -room > out->any) {
-        out->any = -room;
+    int64_t room = tier->shared->jobs != 0 ? shared_room(tier->home, FLOOR_STAYS) : 0;
+    if (room < 0) {
+        room = shared_room(tier->home, FLOOR_ADMITS);
+        out->any = out->any > -room ? out->any : -room;
     }
     return out->any > 0 || out->own > 0;
 }

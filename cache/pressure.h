@@ -30,8 +30,8 @@ bool stk_pressure_lets_grow(const char *home, int64_t bytes);
 
 /* Whether this tier may take an entry of so many bytes. Looks at the memory itself ten times a
  * second and after every 16 MiB, for all processes of a group together: a fast disk fills what
- * little there is within a tenth of a second. Who finds very little left gives some back. When the
- * pressure ends, what it refused is tried again. */
+ * little there is within a tenth of a second. Where no command watches, who finds very little left
+ * gives some back. When the pressure ends, what it refused is tried again. */
 bool stk_pressure_admits(const struct stk_tier *tier, int64_t bytes);
 /* What a record says that was refused for want of memory, in this group. */
 uint32_t stk_pressure_refusal(const struct stk_tier *tier);

@@ -442,6 +442,7 @@ static bool attach_tier(struct session *session, const struct request *request, 
 {
     int error =
         stk_tier_attach(&session->catalogue, request->tier, request->budget_bytes, &session->tier);
+    session->tier.guarded = true; /* by us */
     /* A full tier may have room when drafts are gone; but not one where no home could be made. */
     if (error == 0 || (error == -ENOSPC && session->tier.shared != NULL)) {
         error = settle_budget(session, request, alone);

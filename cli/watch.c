@@ -77,7 +77,6 @@ void watch_begin(const struct stk_tier *tier, struct samples *samples,
     granted = samples->grant != NULL && samples->tally != NULL ? samples : NULL;
     recounted = recount;
     watched = *tier;
-    watched.guarded = true;
     sigfillset(&all); /* signals are the main thread's */
     pthread_sigmask(SIG_SETMASK, &all, &before);
     counting = recount != NULL && pthread_create(&counter, NULL, count_anew, NULL) == 0;
