@@ -96,12 +96,19 @@ static void note_path(struct change *change, enum place place, unsigned file, ui
     change->full |= !path_note(orders.volume, path, version);
 }
 
-/* Of a file in a or b; it has another name if latest leads there. */
+/* Of a file in a or b; it has another name if latest leads there. By that name the run may still
+ * know a file that somebody else has taken from there since: then it cannot tell that its own
+ * change concerns this name. */
 static void note_file(struct change *change, enum place place, unsigned file, uint64_t version)
 {
+    unsigned other = path_number(change->unit, PLACE_LATEST, file);
+    bool known =
+        change->touched[other] || atomic_load(&ledger->floors[orders.run][other]) ==
+                                      atomic_load(&ledger->paths[orders.volume][other].settled);
     note_path(change, place, file, version);
     if (change->latest == place) {
         note_path(change, PLACE_LATEST, file, version);
+        change->touched[other] = known;
     }
 }
 
@@ -236,18 +243,21 @@ static void append(struct change *change, const char *name)
 
 /* ---- changes of directories and links ---- */
 
-static void note_places(struct change *change, bool absent_between)
+static void note_places(struct change *change)
 {
     for (unsigned file = 0; file < FILES; file++) {
         uint64_t a = look_behind(change->unit, PLACE_A, file);
         uint64_t b = look_behind(change->unit, PLACE_B, file);
-        if (absent_between) {
-            note_file(change, PLACE_A, file, VERSION_ABSENT);
-            note_file(change, PLACE_B, file, VERSION_ABSENT);
-        }
+        note_file(change, PLACE_A, file, VERSION_ABSENT);
+        note_file(change, PLACE_B, file, VERSION_ABSENT);
         note_file(change, PLACE_A, file, b);
         note_file(change, PLACE_B, file, a);
     }
+}
+
+static void touch_all(struct change *change)
+{
+    memset(change->touched, true, sizeof change->touched);
 }
 
 static void exchange_directories(struct change *change)
@@ -256,7 +266,8 @@ static void exchange_directories(struct change *change)
     unit_name(a, change->top, change->unit, "a");
     unit_name(b, change->top, change->unit, "b");
     unit_name(aside, change->top, change->unit, "aside");
-    note_places(change, true);
+    note_places(change);
+    touch_all(change); /* of directories and links, all names are asked again */
     check(change,
           !change->full && rename(a, aside) == 0 && rename(b, a) == 0 && rename(aside, b) == 0);
 }
