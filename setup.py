@@ -16,8 +16,10 @@ PROGRAMS = {"stoker": "bin/stoker", "libstoker.so": "lib/libstoker.so"}
 
 class Build(build_py):
     def run(self):
-        subprocess.run(["make", "-s", "-j", str(os.cpu_count()), f"B={BUILD}",
-                        f"PYTHON={sys.executable}", "all"], check=True)
+        made = subprocess.run(["make", "-s", "-j", str(os.cpu_count()), f"B={BUILD}",
+                               f"PYTHON={sys.executable}", "all"], check=False)
+        if made.returncode != 0:  # and has said why
+            sys.exit("stoker was not built")
         source, target = pathlib.Path(BUILD), pathlib.Path(self.build_lib, "stoker")
         if not (source / "python/stoker/_core.abi3.so").exists():
             sys.exit(f"no Python.h for {sys.executable}: install its development files")
