@@ -40,7 +40,7 @@ one() {
     "$MAKE" --no-print-directory test-programs
     local found='' status
     for room in preload python paths versions faults kills samples cpython neighbours wild decode wrappers \
-        transforms build; do
+        transforms make; do
         STOKER_BUILD=build "${PYTHON:-/usr/bin/python3}" -m pytest -q --tb=short "tests/$room" \
             -k "$name" >"$scratch/$room" 2>&1
         status=$?
@@ -70,7 +70,7 @@ test-faults
 test-wild
 test-cpython
 test-neighbours
-test-build
+test-make
 test-kernels
 test-decode
 test-wrappers

@@ -284,11 +284,11 @@ $(addprefix $(NEIGHBOURS_BIN)/,$(NEIGHBOURS)): $(NEIGHBOURS_BIN)/%: tests/neighb
 test-neighbours: all $(NEIGHBOURS_PROGRAMS) ## tests beside other preloads, in sandboxes, with small stacks
 	@STOKER_BUILD=$(B) $(PYTHON) -m pytest -q --tb=short tests/neighbours $(if $(T),-k '$(T)')
 
-# ---- tests/build: the build itself ----
+# ---- tests/make: the build itself ----
 
-.PHONY: test-build
-test-build: all ## tests of the build: other flags, missing headers, no LMDB
-	@STOKER_BUILD=$(B) $(PYTHON) -m pytest -q -rs --tb=short tests/build $(if $(T),-k '$(T)')
+.PHONY: test-make
+test-make: all ## tests of the build: other flags, missing headers, no LMDB
+	@STOKER_BUILD=$(B) $(PYTHON) -m pytest -q -rs --tb=short tests/make $(if $(T),-k '$(T)')
 
 # ---- tests/wild: the libraries, tools and languages that people read data sets with ----
 
