@@ -15,18 +15,18 @@ names() {
     esac
 }
 
-# Whether this text compiles, and links with these flags as a library.
+# Whether this text compiles and links with these flags.
 links() {
     text=$1
     shift
     # shellcheck disable=SC2086  # flags are words
     printf '%s\n' "$text" |
-        ${CC:-cc} ${FLAGS:-} -fPIC -shared -x c - -o "$out" ${LDFLAGS:-} "$@" >/dev/null 2>&1
+        ${CC:-cc} ${FLAGS:-} -fPIC -x c - -o "$out" ${LDFLAGS:-} "$@" >/dev/null 2>&1
 }
 
 has_xxhash() {
     links '#include <xxhash.h>
-int use = XXH_VERSION_NUMBER;'
+int main(void) { return XXH_VERSION_NUMBER == 0; }'
 }
 
 has_jpeg() {
@@ -36,13 +36,14 @@ has_jpeg() {
 #ifndef LIBJPEG_TURBO_VERSION
 #error "another libjpeg"
 #endif
-void use(j_decompress_ptr cinfo) { jpeg_create_decompress(cinfo); }' ${JPEG_LIBS:-}
+static struct jpeg_decompress_struct cinfo;
+int main(void) { jpeg_create_decompress(&cinfo); return 0; }' ${JPEG_LIBS:-}
 }
 
 has_lmdb() {
     links "$(cat store/archive/stderr.c)
 #include <lmdb.h>
-int use(MDB_env **env) { return mdb_env_create(env); }" "$@"
+int use(MDB_env **env) { return mdb_env_create(env); }" -shared "$@"
 }
 
 # The archive first: then nobody needs the library at run time. Its symbols stay inside, as py-lmdb
