@@ -314,7 +314,7 @@ enum stk_likeness stk_cache_compare_entry(struct stk_cache *cache, const char *e
     if (root == NULL) {
         return STK_ANOTHER_FILE;
     }
-    if (stk_identity_name(found, root->inode_counts, root->dev) == parts.name) {
+    if (found->dev == root->dev && stk_identity_name(found, root->inode_counts, 0) == parts.name) {
         return STK_SAME_VERSION;
     }
     const struct stk_record *record =
