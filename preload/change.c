@@ -135,33 +135,50 @@ void stk_write_failed(const struct stk_write *write)
     }
 }
 
+static void note_all(struct stk_cache *cache, struct stk_noted *noted)
+{
+    noted->cache = cache;
+    noted->all = true;
+    distrust_all(cache);
+}
+
+static void note_file(struct stk_cache *cache, const struct stat *stat, struct stk_noted *noted)
+{
+    noted->cache = cache;
+    noted->is_file = true;
+    noted->dev = stat->st_dev;
+    noted->ino = stat->st_ino;
+    stk_cache_distrust_inode(cache, stat);
+}
+
 /* What happens to this name may change what other names mean: a directory or link leads to many
  * files, and a file may be known by hard links, and by paths through links. */
 static void distrust_others(struct stk_cache *cache, enum stk_change kind, int dirfd,
-                            const char *path)
+                            const char *path, struct stk_noted *noted)
 {
     struct stat stat;
     int error = stk_sys_fstatat(dirfd, path, &stat, AT_SYMLINK_NOFOLLOW);
     if (error != 0) {
         if (!stk_cover_no_change(error)) {
-            distrust_all(cache);
+            note_all(cache, noted);
         }
     } else if (S_ISREG(stat.st_mode)) {
-        stk_cache_distrust_inode(cache, &stat);
+        note_file(cache, &stat, noted);
     } else if (S_ISLNK(stat.st_mode) || (kind != STK_CHANGE_TIMES && S_ISDIR(stat.st_mode))) {
-        distrust_all(cache);
+        note_all(cache, noted);
     }
 }
 
 /* The same for a name that is not covered itself. */
-static void distrust_elsewhere(enum stk_change kind, int dirfd, const char *path)
+static void distrust_elsewhere(enum stk_change kind, int dirfd, const char *path,
+                               struct stk_noted *noted)
 {
     struct stat stat;
     int flags = kind == STK_CHANGE_NAME ? AT_SYMLINK_NOFOLLOW : 0;
     int error = stk_sys_fstatat(dirfd, path, &stat, flags);
     if (error != 0) {
         if (!stk_cover_no_change(error)) {
-            distrust_all(stk_process_cache_if_ready());
+            note_all(stk_process_cache_if_ready(), noted);
         }
         return;
     }
@@ -170,55 +187,75 @@ static void distrust_elsewhere(enum stk_change kind, int dirfd, const char *path
         return;
     }
     if (S_ISREG(stat.st_mode)) {
-        stk_cache_distrust_inode(cache, &stat);
+        note_file(cache, &stat, noted);
     } else if ((S_ISLNK(stat.st_mode) || S_ISDIR(stat.st_mode)) && kind != STK_CHANGE_TIMES &&
                stk_cover_leads_near(cache, dirfd, path, flags)) {
-        distrust_all(cache);
+        note_all(cache, noted);
     }
 }
 
 /* Apart, so that a call that has nothing to do with us does not need this much stack. */
 static __attribute__((noinline)) bool distrust_place(enum stk_change kind, int dirfd,
-                                                     const char *path)
+                                                     const char *path, struct stk_noted *noted)
 {
     struct stk_place place;
     struct stk_cache *cache = stk_cover_change(dirfd, path, &place);
     if (cache != NULL && place.root == NULL) {
-        distrust_all(cache);
+        note_all(cache, noted);
     } else if (cache != NULL) {
         stk_cache_distrust(cache, &place);
-        distrust_others(cache, kind, dirfd, path);
+        distrust_others(cache, kind, dirfd, path, noted);
     }
     return cache != NULL;
 }
 
-static void change(enum stk_change kind, int dirfd, const char *path)
+static void change(enum stk_change kind, int dirfd, const char *path, struct stk_noted *noted)
 {
     struct stk_guard guard;
     if (stk_path_is_missing(path) || !stk_process_is_on()) {
         return;
     }
     stk_guard_join(&guard);
-    if (!stk_cover_may_change(path) || !distrust_place(kind, dirfd, path)) {
-        distrust_elsewhere(kind, dirfd, path);
+    if (!stk_cover_may_change(path) || !distrust_place(kind, dirfd, path, noted)) {
+        distrust_elsewhere(kind, dirfd, path, noted);
     }
     stk_guard_leave(&guard);
 }
 
-void stk_change(enum stk_change kind, int dirfd, const char *path)
+struct stk_noted stk_change(enum stk_change kind, int dirfd, const char *path)
 {
+    struct stk_noted noted = {NULL, false, false, 0, 0};
     bool of_fd = kind != STK_CHANGE_NAME && stk_path_is_empty(path);
     if (of_fd && dirfd >= 0) {
         stk_change_fd(kind, dirfd);
     } else {
-        change(kind, dirfd, path);
+        change(kind, dirfd, path, &noted);
     }
+    return noted;
+}
+
+void stk_change_again(const struct stk_noted *noted)
+{
+    struct stk_guard guard;
+    const struct stat stat = {.st_dev = noted->dev, .st_ino = noted->ino, .st_mode = S_IFREG};
+    if (noted->cache == NULL) {
+        return;
+    }
+    stk_guard_join(&guard);
+    if (noted->all) {
+        distrust_all(noted->cache);
+    }
+    if (noted->is_file) {
+        stk_cache_distrust_inode(noted->cache, &stat);
+    }
+    stk_guard_leave(&guard);
 }
 
 void stk_change_fd(enum stk_change kind, int fd)
 {
     char path[STK_PATH_BYTES];
+    struct stk_noted noted;
     if (stk_cover_may("?") && stk_cover_fd_path(fd, path)) {
-        change(kind, AT_FDCWD, path);
+        change(kind, AT_FDCWD, path, &noted);
     }
 }

@@ -30,9 +30,18 @@ enum stk_change {
     STK_CHANGE_ACCESS, /* mode, owner, attributes: of a directory, they may close all below it */
     STK_CHANGE_TIMES
 };
+/* What was noted of the file, directory or link that had the name before. */
+struct stk_noted {
+    struct stk_cache *cache; /* NULL: nothing */
+    bool all, is_file;
+    uint64_t dev, ino;
+};
 /* A change of a name or of metadata at this path. Call it before, and after success. An empty path,
  * or none, means dirfd itself, where metadata is changed. */
-void stk_change(enum stk_change kind, int dirfd, const char *path);
+struct stk_noted stk_change(enum stk_change kind, int dirfd, const char *path);
+/* The same once more of what had the name before, and has it no more: somebody may have looked at
+ * it by another name between the note and the call. */
+void stk_change_again(const struct stk_noted *noted);
 /* A change of metadata through a descriptor of the origin. After success. */
 void stk_change_fd(enum stk_change kind, int fd);
 

@@ -47,9 +47,10 @@ TRUNCATE_SYMBOL(truncate64)
 
 /* ---- one name ---- */
 
-static int after_name(int result, int dirfd, const char *path)
+static int after_name(int result, int dirfd, const char *path, const struct stk_noted *before)
 {
     if (result == 0) {
+        stk_change_again(before);
         stk_change(STK_CHANGE_NAME, dirfd, path);
     }
     return result;
@@ -59,9 +60,9 @@ static int after_name(int result, int dirfd, const char *path)
     STK_EXPORT(int, name, const char *path)                                                        \
     {                                                                                              \
         int (*next)(const char *) = (int (*)(const char *))stk_next(STK_SYM_##name);               \
-        stk_change(STK_CHANGE_NAME, AT_FDCWD, path);                                               \
+        struct stk_noted before = stk_change(STK_CHANGE_NAME, AT_FDCWD, path);                     \
         int result = next != NULL ? next(path) : stk_next_missing();                               \
-        return after_name(result, AT_FDCWD, path);                                                 \
+        return after_name(result, AT_FDCWD, path, &before);                                        \
     }
 
 NAME_SYMBOL(unlink)
@@ -72,9 +73,9 @@ STK_EXPORT(int, unlinkat, int dirfd, const char *path, int flags)
 {
     int (*next)(int, const char *, int) =
         (int (*)(int, const char *, int))stk_next(STK_SYM_unlinkat);
-    stk_change(STK_CHANGE_NAME, dirfd, path);
+    struct stk_noted before = stk_change(STK_CHANGE_NAME, dirfd, path);
     int result = next != NULL ? next(dirfd, path, flags) : stk_next_missing();
-    return after_name(result, dirfd, path);
+    return after_name(result, dirfd, path, &before);
 }
 
 /* ---- two names ---- */
@@ -110,11 +111,11 @@ static int next_two(const struct call *c)
 
 static int serve_two(const struct call *call)
 {
-    stk_change(STK_CHANGE_NAME, call->from_dir, call->from);
-    stk_change(STK_CHANGE_NAME, call->to_dir, call->to);
+    struct stk_noted from = stk_change(STK_CHANGE_NAME, call->from_dir, call->from);
+    struct stk_noted to = stk_change(STK_CHANGE_NAME, call->to_dir, call->to);
     int result = next_two(call);
-    after_name(result, call->from_dir, call->from);
-    return after_name(result, call->to_dir, call->to);
+    after_name(result, call->from_dir, call->from, &from);
+    return after_name(result, call->to_dir, call->to, &to);
 }
 
 #define TWO_PATHS_SYMBOL(name)                                                                     \

@@ -266,7 +266,7 @@ test-samples: all ## tests of the sample store: runs, kills, many processes
 
 NEIGHBOURS := reader vfork forks signals writers stacks limits sandbox
 NEIGHBOURS_BIN := $(B)/tests/neighbours
-NEIGHBOURS_PROGRAMS := $(addprefix $(NEIGHBOURS_BIN)/,$(NEIGHBOURS) libtracer.so)
+NEIGHBOURS_PROGRAMS := $(addprefix $(NEIGHBOURS_BIN)/,$(NEIGHBOURS) libtracer.so libbetween.so)
 NEIGHBOURS_SHARED := tests/neighbours/files.c
 
 $(NEIGHBOURS_BIN)/lib%.so: tests/neighbours/%.c preload/symbols.def

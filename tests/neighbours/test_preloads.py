@@ -7,6 +7,7 @@ import os
 import pytest
 
 from matrix import record
+from origin import settle
 from pair import COUNT, version_of
 
 STATS = ("stat", "lstat", "fstat", "fstatat", "access")
@@ -173,3 +174,40 @@ def test_fakeroot(jobs, pair, programs, order):
     assert ran.hits > 0
     record("Neighbours", "fakeroot", version_of("fakeroot"), f"stoker {order}; chown, chmod, tar",
            "same")
+
+
+# The file that loses its name is asked about by another name in the very moment before.
+BETWEEN = """
+import os, sys
+data, look, change = sys.argv[1:]
+def read():
+    try:
+        return open(look).read()
+    except OSError as error:
+        return error.errno
+for _ in range(3):
+    read()
+if change == "replaced":
+    os.rename(data + "/new", data + "/a/file")
+elif change == "pointed elsewhere":
+    os.rename(data + "/other", data + "/latest")
+else:
+    os.unlink(data + "/latest")
+print(read())
+"""
+
+
+@pytest.mark.parametrize("change,said", [("replaced", "new"), ("pointed elsewhere", "in b"),
+                                         ("unlinked", "2")])
+def test_who_looks_right_before_a_name_changes(jobs, programs, library, scratch, change, said):
+    data = scratch / "data"
+    for path, text in {"a/file": "in a", "b/file": "in b", "new": "new"}.items():
+        (data / path).parent.mkdir(parents=True, exist_ok=True)
+        (data / path).write_text(text)
+    (data / "latest").symlink_to("a")
+    (data / "other").symlink_to("b")
+    settle()
+    look = data / "latest/file"
+    env = preload(jobs, [library, programs / "libbetween.so"], data, BETWEEN_LOOK=look)
+    line = ["/usr/bin/python3", "-S", "-E", "-c", BETWEEN, data, look, change]
+    assert jobs.place.run(line, env).stdout == said + "\n"
