@@ -108,7 +108,8 @@ struct stk_decoder;
 struct stk_decoder *stk_decoder_new(void);
 void stk_decoder_free(struct stk_decoder *decoder); /* NULL is fine */
 
-/* What the frame header of a JPEG says; nothing else is looked at. False: ask stk_decode_probe(). */
+/* What the frame header of a JPEG says; nothing else is looked at. False: ask stk_decode_probe().
+ */
 struct stk_frame {
     uint32_t width, height, components;
 };

@@ -315,7 +315,7 @@ static bool is_directory(const char *path)
 
 static void each_entry(const char *directory, void (*visit)(const char *path))
 {
-    char path[512];
+    char path[4096];
     DIR *names = opendir(directory);
     struct dirent *name;
     while (names != NULL && (name = readdir(names)) != NULL) {
