@@ -21,6 +21,8 @@
 #define WRITTEN_SHIFT 32
 #define ATTEMPTS      64
 
+#define LAST_OF_CHANGED 1 /* the level in which what has merely changed gives way */
+
 uint64_t stk_changes_inode(uint64_t dev, uint64_t ino)
 {
     const uint64_t parts[] = {dev, ino};
@@ -95,9 +97,9 @@ static void set_lost(struct stk_catalogue *catalogue, int64_t ns)
     }
 }
 
-/* The slot to write: that of this hash and kind, else an empty one, else that of the oldest change
- * that is no writing; -1: there is none. */
-static int choose(const _Atomic uint64_t *bucket, uint64_t name, uint64_t *seen)
+/* The slot to write: that of this hash and kind, else an empty one, else, if something is to give
+ * way, that of the oldest change that is no writing; -1: there is none. */
+static int choose(const _Atomic uint64_t *bucket, uint64_t name, bool give_way, uint64_t *seen)
 {
     int chosen = -1;
     uint64_t oldest = UINT64_MAX;
@@ -107,7 +109,8 @@ static int choose(const _Atomic uint64_t *bucket, uint64_t name, uint64_t *seen)
             *seen = slot;
             return i;
         }
-        if (!is_written(slot) && (slot & TIME_MASK) < oldest) {
+        bool free = slot == 0 || (give_way && !is_written(slot));
+        if (free && (slot & TIME_MASK) < oldest) {
             oldest = slot & TIME_MASK;
             *seen = slot;
             chosen = i;
@@ -123,12 +126,13 @@ static uint64_t time_after(uint64_t slot, uint64_t name, uint64_t units)
     return same && (slot & TIME_MASK) >= units ? (slot & TIME_MASK) + 1 : units;
 }
 
-/* False: the bucket is full of what may not give way. */
-static bool note_in(_Atomic uint64_t *bucket, uint64_t name, int64_t now_ns, struct stk_mark *mark)
+/* False: the bucket is full. */
+static bool note_in(_Atomic uint64_t *bucket, uint64_t name, bool give_way, int64_t now_ns,
+                    struct stk_mark *mark)
 {
     for (int i = 0; i < ATTEMPTS; i++) {
         uint64_t seen;
-        int at = choose(bucket, name, &seen);
+        int at = choose(bucket, name, give_way, &seen);
         if (at < 0) {
             return false;
         }
@@ -146,28 +150,25 @@ static bool note_in(_Atomic uint64_t *bucket, uint64_t name, int64_t now_ns, str
     return false;
 }
 
-static void note_written(struct stk_catalogue *catalogue, uint64_t name, int64_t now_ns,
-                         struct stk_mark *mark)
+/* What finds no room goes on to the next level, and the bucket says when that was last the case. */
+static void note(struct stk_catalogue *catalogue, enum stk_changes_kind kind, int64_t now_ns,
+                 struct stk_mark *mark)
 {
-    for (unsigned level = 0; level <= STK_CHANGES_LEVELS; level++) {
+    bool written = kind == STK_WRITTEN;
+    unsigned last = written ? STK_CHANGES_LEVELS : LAST_OF_CHANGED;
+    uint64_t name = (mark->hash & TAG_MASK) | (written ? KIND_BIT : 0);
+    for (unsigned level = 0; level <= last; level++) {
         _Atomic uint64_t *bucket = bucket_in(catalogue, level, mark->hash, true);
         if (bucket == NULL) {
             break;
         }
-        if (note_in(bucket, name, now_ns, mark)) {
+        if (note_in(bucket, name, !written && level == last, now_ns, mark)) {
             return;
         }
-        set_overflow(bucket, WRITTEN_SHIFT, now_ns);
+        set_overflow(bucket, written ? WRITTEN_SHIFT : 0, now_ns);
     }
-    set_lost(catalogue, now_ns);
-}
-
-static void note_changed(struct stk_catalogue *catalogue, uint64_t name, int64_t now_ns,
-                         struct stk_mark *mark)
-{
-    _Atomic uint64_t *bucket = bucket_in(catalogue, 0, mark->hash, false);
-    if (!note_in(bucket, name, now_ns, mark)) {
-        set_overflow(bucket, 0, now_ns);
+    if (written) {
+        set_lost(catalogue, now_ns);
     }
 }
 
@@ -175,16 +176,10 @@ void stk_changes_note(struct stk_catalogue *catalogue, uint64_t hash, enum stk_c
                       struct stk_mark *mark)
 {
     struct stk_mark unwanted;
-    int64_t now_ns = stk_clock_boottime_ns();
-    uint64_t name = (hash & TAG_MASK) | (kind == STK_WRITTEN ? KIND_BIT : 0);
     mark = mark != NULL ? mark : &unwanted;
     *mark = (struct stk_mark){hash, 0, 0};
     atomic_store(&catalogue->header->any_changed, 1);
-    if (kind == STK_WRITTEN) {
-        note_written(catalogue, name, now_ns, mark);
-    } else {
-        note_changed(catalogue, name, now_ns, mark);
-    }
+    note(catalogue, kind, stk_clock_boottime_ns(), mark);
 }
 
 void stk_changes_take_back(struct stk_catalogue *catalogue, const struct stk_mark *mark)
@@ -217,38 +212,46 @@ static struct stk_changes look_in(const _Atomic uint64_t *bucket, uint64_t hash)
     return (struct stk_changes){ns_of(changed), ns_of(written)};
 }
 
-/* What of this hash went on from a full bucket. */
-static int64_t written_further(struct stk_catalogue *catalogue, uint64_t hash, int64_t went_on_ns)
+static struct stk_changes overflow_of(const _Atomic uint64_t *bucket)
 {
-    int64_t written_ns = 0;
+    uint64_t last = atomic_load_explicit(&bucket[KEYED_SLOTS], memory_order_acquire);
+    return (struct stk_changes){seconds_to_ns(last), seconds_to_ns(last >> WRITTEN_SHIFT)};
+}
+
+/* What of this hash went on from a full bucket, as late as `beyond`. Where there is no next level,
+ * it may have been this one; so it may if any writing was lost for want of room. */
+static struct stk_changes look_further(struct stk_catalogue *catalogue, uint64_t hash,
+                                       struct stk_changes beyond)
+{
+    struct stk_changes found = {0, 0};
     for (unsigned level = 1; level <= STK_CHANGES_LEVELS; level++) {
         const _Atomic uint64_t *bucket = bucket_in(catalogue, level, hash, false);
         if (bucket == NULL) {
-            return later(written_ns, went_on_ns);
+            return stk_changes_later(found, beyond);
         }
-        written_ns = later(written_ns, look_in(bucket, hash).written_ns);
-        uint64_t overflow = atomic_load_explicit(&bucket[KEYED_SLOTS], memory_order_acquire);
-        went_on_ns = seconds_to_ns(overflow >> WRITTEN_SHIFT);
-        if (went_on_ns == 0) {
-            /* If one was lost for want of room, it may have been this one. */
-            return later(written_ns, atomic_load(&catalogue->header->written_lost_ns));
+        found = stk_changes_later(found, look_in(bucket, hash));
+        if (beyond.written_ns != 0) {
+            found.written_ns =
+                later(found.written_ns, atomic_load(&catalogue->header->written_lost_ns));
+        }
+        beyond = overflow_of(bucket);
+        if (level == LAST_OF_CHANGED) {
+            found.changed_ns = later(found.changed_ns, beyond.changed_ns);
+            beyond.changed_ns = 0;
+        }
+        if (beyond.changed_ns == 0 && beyond.written_ns == 0) {
+            return found;
         }
     }
-    return later(written_ns, went_on_ns);
+    return stk_changes_later(found, beyond);
 }
 
 struct stk_changes stk_changes_last(struct stk_catalogue *catalogue, uint64_t hash)
 {
     const _Atomic uint64_t *bucket = bucket_in(catalogue, 0, hash, false);
-    struct stk_changes found = look_in(bucket, hash);
-    uint64_t overflow = atomic_load_explicit(&bucket[KEYED_SLOTS], memory_order_acquire);
-    if (__builtin_expect(overflow != 0, 0)) {
-        int64_t went_on_ns = seconds_to_ns(overflow >> WRITTEN_SHIFT);
-        found.changed_ns = later(found.changed_ns, seconds_to_ns(overflow));
-        if (went_on_ns != 0) {
-            int64_t further_ns = written_further(catalogue, hash, went_on_ns);
-            found.written_ns = later(found.written_ns, further_ns);
-        }
+    struct stk_changes found = look_in(bucket, hash), beyond = overflow_of(bucket);
+    if (__builtin_expect(beyond.changed_ns != 0 || beyond.written_ns != 0, 0)) {
+        found = stk_changes_later(found, look_further(catalogue, hash, beyond));
     }
     return found;
 }

@@ -8,10 +8,10 @@
  * that run, since a descriptor that is open for writing cannot be watched.
  *
  * The table is lossy in the safe direction: two hashes that it cannot tell apart have changed when
- * one has. 128 KiB of it lie in the catalogue's header. What was written is never forgotten where
- * it overflows, but goes on to a table of 1 MiB, and then to one of 16 MiB, for a million files;
- * without room for them more counts as written than was. What has merely changed gives way, oldest
- * first.
+ * one has. 128 KiB of it lie in the catalogue's header. What overflows goes on to a table of 1 MiB,
+ * made when it is needed; there what has merely changed gives way, oldest first, and what was
+ * written goes on to one of 16 MiB, for a million files. Without room for them more counts as
+ * changed or written than was.
  *
  * Times are CLOCK_BOOTTIME, rounded up to the next 16 us. Lock-free, no heap, safe everywhere.
  */

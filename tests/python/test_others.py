@@ -24,7 +24,6 @@ def churn(who, directory):
     who.rmtree(directory / "copy")
 
 
-@pytest.mark.xfail(strict=True, reason="a changed inode distrusts the files whose slot it shares")
 @pytest.mark.parametrize("whose", ["its own", "another program's"])
 def test_changes_elsewhere_cost_no_question(agents, origin, scratch, whose):
     _, mount = origin.files("others", FILES, 1000)

@@ -142,16 +142,25 @@ END_TEST
 /* The oldest goes first: the newest are told exactly. */
 START_TEST(the_oldest_gives_way)
 {
-    begin();
-    const uint64_t step = STK_CHANGES_BUCKETS; /* all in one bucket */
-    for (uint64_t i = 1; i <= LAST_SLOT; i++) {
-        note(&catalogue, i << 50 | step, STK_CHANGED);
+    static struct stk_catalogue whole;
+    const uint64_t bucket = 7, unknown = UINT64_C(100) << 50 | bucket;
+    UNIT_NEEDS_PRIVATE();
+    ck_assert_int_eq(stk_home_ensure(HOME), 0);
+    ck_assert_int_eq(stk_catalogue_open(&whole, HOME, true), 0);
+    for (uint64_t i = 1; i <= 2 * LAST_SLOT; i++) { /* two levels, all in one bucket */
+        note(&whole, i << 50 | bucket, STK_CHANGED);
     }
-    ck_assert(!is_changed(UINT64_C(100) << 50 | step, 0));
-    note(&catalogue, UINT64_C(50) << 50 | step, STK_CHANGED);
-    int64_t first = stk_changes_last(&catalogue, UINT64_C(1) << 50 | step).changed_ns;
-    ck_assert_int_eq(first % STK_NS_PER_S, 0); /* as of the bucket, in seconds */
-    ck_assert_int_eq(stk_changes_last(&catalogue, UINT64_C(100) << 50 | step).changed_ns, first);
+    ck_assert_int_eq(stk_changes_last(&whole, unknown).changed_ns, 0);
+    uint64_t oldest = (uint64_t)(LAST_SLOT + 1) << 50 | bucket; /* of the second level */
+    int64_t exactly = stk_changes_last(&whole, oldest).changed_ns;
+    ck_assert_int_ne(exactly % STK_NS_PER_S, 0);
+    note(&whole, UINT64_C(50) << 50 | bucket, STK_CHANGED);
+    int64_t about = stk_changes_last(&whole, oldest).changed_ns; /* as of the bucket, in seconds */
+    ck_assert_int_gt(about, exactly);
+    ck_assert_int_lt(about, exactly + 2 * STK_NS_PER_S);
+    ck_assert_int_eq(stk_changes_last(&whole, unknown).changed_ns, about);
+    ck_assert_uint_eq(atomic_load(&whole.header->changes_levels), 1);
+    stk_catalogue_close(&whole);
 }
 END_TEST
 
