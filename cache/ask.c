@@ -123,6 +123,10 @@ enum stk_answer stk_cache_ask(struct stk_cache *cache, const struct stk_place *p
     ask->record = 0;
     ask->size = 0;
     ask->began_ns = 0;
+    if (place->root->in_memory) {
+        ask->why = STK_BYPASS_ORIGIN;
+        return STK_ANSWER_ORIGIN;
+    }
     for (int i = 0; i < ATTEMPTS && cache->catalogue.header != NULL; i++) {
         ask->record = stk_catalogue_find(&cache->catalogue, place->key);
         struct stk_record *record = stk_catalogue_record(&cache->catalogue, ask->record);

@@ -154,6 +154,7 @@ static enum stk_bypass copy(struct fill *fill, const struct stk_entry_draft *dra
         return STK_BYPASS_TIER;
     }
     bool large = fill->record->size > PIECE_BYTES;
+    stk_origin_settle(&fill->origin, fill->identity);
     if (large) {
         stk_origin_read_through(&fill->origin, true);
     }
@@ -425,6 +426,9 @@ static enum stk_bypass reason_against(struct stk_cache *cache, const struct stk_
                                       const struct stk_identity *identity)
 {
     const char *leaf = stk_path_leaf(place->below);
+    if (place->root->in_memory) {
+        return STK_BYPASS_ORIGIN;
+    }
     if (identity->size == 0) {
         return STK_BYPASS_EMPTY;
     }

@@ -26,6 +26,13 @@ ssize_t stk_origin_read(const struct stk_origin *origin, char *buffer, size_t by
 void stk_origin_read_through(const struct stk_origin *origin, bool begins);
 
 /*
+ * Where the file was changed of late: has its changed pages written out, without waiting for that.
+ * A page that is changed already can be stored to through a map without a trace in the file's
+ * times; what is stored after this shows in them again.
+ */
+void stk_origin_settle(const struct stk_origin *origin, const struct stk_identity *identity);
+
+/*
  * Whether the file has holes, as far as its file system tells; true also when that cannot be found
  * out. Files with as many blocks as their size needs are not asked: holes that are hidden by blocks
  * for other things are not seen.

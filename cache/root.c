@@ -78,6 +78,12 @@ static bool type_keeps_inodes(const char *type)
     return false;
 }
 
+static bool type_is_memory(const char *type)
+{
+    return strcmp(type, "tmpfs") == 0 || strcmp(type, "ramfs") == 0 ||
+           strcmp(type, "hugetlbfs") == 0;
+}
+
 struct mount_search {
     struct stk_root *root;
     uint64_t id;
@@ -103,6 +109,7 @@ static void consider_mount(void *context, const struct stk_mount *mount)
         search->hash = stk_hash_64(mount->type, strlen(mount->type), search->hash);
         search->names_volume = source_names_volume(mount->source);
         search->root->inode_counts = type_keeps_inodes(mount->type);
+        search->root->in_memory = type_is_memory(mount->type);
     }
 }
 

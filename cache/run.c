@@ -310,14 +310,14 @@ void stk_run_read(const struct stk_run *run, struct stk_run_counts *out)
 const char *stk_bypass_name(enum stk_bypass why)
 {
     static const char *const names[STK_BYPASS_KINDS] = {
-        [STK_BYPASS_NONE] = "none",         [STK_BYPASS_LARGE] = "large",
-        [STK_BYPASS_EMPTY] = "empty",       [STK_BYPASS_YOUNG] = "young",
-        [STK_BYPASS_WRITTEN] = "written",   [STK_BYPASS_CHANGED] = "changed",
-        [STK_BYPASS_BUDGET] = "budget",     [STK_BYPASS_MEMORY] = "memory",
-        [STK_BYPASS_DATABASE] = "database", [STK_BYPASS_SPARSE] = "sparse",
-        [STK_BYPASS_NAME] = "name",         [STK_BYPASS_FLAGS] = "flags",
-        [STK_BYPASS_TIER] = "tier",         [STK_BYPASS_CATALOGUE] = "catalogue",
-        [STK_BYPASS_STUCK] = "stuck",
+        [STK_BYPASS_NONE] = "none",           [STK_BYPASS_LARGE] = "large",
+        [STK_BYPASS_EMPTY] = "empty",         [STK_BYPASS_YOUNG] = "young",
+        [STK_BYPASS_WRITTEN] = "written",     [STK_BYPASS_CHANGED] = "changed",
+        [STK_BYPASS_BUDGET] = "budget",       [STK_BYPASS_MEMORY] = "memory",
+        [STK_BYPASS_DATABASE] = "database",   [STK_BYPASS_SPARSE] = "sparse",
+        [STK_BYPASS_ORIGIN] = "in_memory",    [STK_BYPASS_NAME] = "name",
+        [STK_BYPASS_FLAGS] = "flags",         [STK_BYPASS_TIER] = "tier",
+        [STK_BYPASS_CATALOGUE] = "catalogue", [STK_BYPASS_STUCK] = "stuck",
     };
     return names[why];
 }

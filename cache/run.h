@@ -48,6 +48,7 @@ enum stk_bypass {
     STK_BYPASS_MEMORY,    /* the machine or the control group is short of memory */
     STK_BYPASS_DATABASE,  /* SQLite keeps locks and journals beside the file */
     STK_BYPASS_SPARSE,    /* has holes, which an entry would not have */
+    STK_BYPASS_ORIGIN,    /* lies in memory already (tmpfs) */
     STK_BYPASS_NAME,      /* too long for an entry */
     STK_BYPASS_FLAGS,     /* O_DIRECT and other opens that want the origin itself */
     STK_BYPASS_TIER,      /* no tier, or the tier failed or is gone */

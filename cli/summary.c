@@ -98,6 +98,7 @@ static void print_bypassed(const struct stk_run_counts *counts)
         [STK_BYPASS_MEMORY] = "memory was short",
         [STK_BYPASS_DATABASE] = "SQLite databases",
         [STK_BYPASS_SPARSE] = "files with holes",
+        [STK_BYPASS_ORIGIN] = "in memory already, on a tmpfs",
         [STK_BYPASS_NAME] = "names too long",
         [STK_BYPASS_FLAGS] = "opened with flags that want the origin itself",
         [STK_BYPASS_TIER] = "the tier was full or failed",

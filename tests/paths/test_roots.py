@@ -8,6 +8,7 @@ import pytest
 import matrix
 import tree
 from origin import settle
+from volumes import mount_ext4
 
 BELOW = ["a.bin", "sub/b.bin", "link", "dirlink/b.bin", "sub/deep/c.bin", "hard1"]
 
@@ -127,9 +128,9 @@ def test_a_bind_mount_as_root(agents, place, base):
     matrix.record("Paths", "bind mounts of directories and files", "", "root and file", "same")
 
 
-def test_a_mount_below_a_root(agents, place, base):
+def test_a_mount_below_a_root(agents, place, base, scratch):
     inner = base / "data/emptydir"
-    place.run(["mount", "-t", "tmpfs", "inner", inner])
+    mount_ext4(place, inner, scratch)
     place.run(["cp", "-a", base / "data/sub", base / "data/a.bin", inner])
     settle()
     with agents.plain() as plain:

@@ -208,6 +208,21 @@ static enum stk_likeness compare(const char *entry, const char *name)
     return stk_cache_compare_entry(&box.cache, entry, &found);
 }
 
+/* Nothing is kept of what lies in memory: the box's origin does, and says so nowhere else. */
+START_TEST(origins_in_memory)
+{
+    UNIT_NEEDS_PRIVATE();
+    box_open();
+    box_write("file", "hello");
+    ck_assert_int_eq(box_ask("file"), STK_ANSWER_FILL);
+    box.cache.roots.roots[0].in_memory = true;
+    ck_assert_int_eq(box_ask("file"), STK_ANSWER_ORIGIN);
+    ck_assert_int_eq(box.ask.why, STK_BYPASS_ORIGIN);
+    ck_assert(!box_fill("file"));
+    ck_assert_int_eq(box.outcome.why, STK_BYPASS_ORIGIN);
+}
+END_TEST
+
 START_TEST(origin_or_another_file)
 {
     UNIT_NEEDS_PRIVATE();
@@ -244,6 +259,7 @@ Suite *suite_ask(void)
     TCase *entry = unit_case(suite, "ask_entry");
     tcase_add_test(entry, stat_of_an_entry);
     tcase_add_test(entry, origin_of_an_entry);
+    tcase_add_test(entry, origins_in_memory);
     tcase_add_test(entry, origin_or_another_file);
     return suite;
 }

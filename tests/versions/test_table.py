@@ -17,6 +17,7 @@ import matrix
 from changes import CHANGES, NAMES, Spot
 from origin import settle
 from slices import ALL
+from volumes import mount_ext4
 
 FRESH = ["run", "open", "never"]
 # A process without the library; the one that looks; its child; one of another run at the same time.
@@ -59,9 +60,9 @@ class Child:
 
 
 def make_spots(place, root):
-    """For each change and each name that the file is cached by. In memory: they are many."""
+    """For each change and each name that the file is cached by."""
     root.mkdir()
-    place.run(["mount", "-t", "tmpfs", "spots", root])
+    mount_ext4(place, root, root.parent)
     spots = {(change, name): Spot(root / f"{change}-{name}")
              for change, name in itertools.product(CHANGES, NAMES)}
     for spot in spots.values():
