@@ -83,7 +83,8 @@ struct stk_catalogue_header {
     _Atomic uint32_t next_record; /* the first number not given out */
     struct stk_tier_shared tiers[STK_TIERS];
     /* cache/changes.h */
-    _Atomic uint32_t any_changed;    /* 0: the table is empty */
+    _Atomic int64_t last_changed_ns; /* of anything; 0: nothing was noted */
+    _Atomic int64_t last_written_ns;
     _Atomic uint32_t changes_levels; /* of those beyond the header that are allocated */
     _Atomic int64_t written_lost_ns; /* when a note of writing found no room, for want of memory */
     _Alignas(64) _Atomic uint64_t changes[STK_CHANGES_BUCKETS][STK_CHANGES_SLOTS];

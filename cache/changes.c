@@ -9,7 +9,6 @@
 #include "cache/changes.h"
 
 #include "base/clock.h"
-#include "base/hash.h"
 
 #define UNIT_BITS     14
 #define TIME_BITS     44
@@ -25,8 +24,10 @@
 
 uint64_t stk_changes_inode(uint64_t dev, uint64_t ino)
 {
-    const uint64_t parts[] = {dev, ino};
-    return stk_hash_64(parts, sizeof parts, 0);
+    uint64_t mixed = ino + dev * UINT64_C(0x9e3779b97f4a7c15);
+    mixed = (mixed ^ mixed >> 32) * UINT64_C(0xd6e8feb86659fd93);
+    mixed = (mixed ^ mixed >> 29) * UINT64_C(0xd6e8feb86659fd93);
+    return mixed ^ mixed >> 32;
 }
 
 static uint64_t units_of(int64_t ns)
@@ -89,11 +90,10 @@ static void set_overflow(_Atomic uint64_t *bucket, unsigned shift, int64_t ns)
     }
 }
 
-static void set_lost(struct stk_catalogue *catalogue, int64_t ns)
+static void set_later(_Atomic int64_t *time, int64_t ns)
 {
-    _Atomic int64_t *lost = &catalogue->header->written_lost_ns;
-    int64_t seen = atomic_load(lost);
-    while (seen < ns && !atomic_compare_exchange_weak(lost, &seen, ns)) {
+    int64_t seen = atomic_load(time);
+    while (seen < ns && !atomic_compare_exchange_weak(time, &seen, ns)) {
     }
 }
 
@@ -168,7 +168,7 @@ static void note(struct stk_catalogue *catalogue, enum stk_changes_kind kind, in
         set_overflow(bucket, written ? WRITTEN_SHIFT : 0, now_ns);
     }
     if (written) {
-        set_lost(catalogue, now_ns);
+        set_later(&catalogue->header->written_lost_ns, now_ns);
     }
 }
 
@@ -178,8 +178,11 @@ void stk_changes_note(struct stk_catalogue *catalogue, uint64_t hash, enum stk_c
     struct stk_mark unwanted;
     mark = mark != NULL ? mark : &unwanted;
     *mark = (struct stk_mark){hash, 0, 0};
-    atomic_store(&catalogue->header->any_changed, 1);
-    note(catalogue, kind, stk_clock_boottime_ns(), mark);
+    int64_t now_ns = stk_clock_boottime_ns();
+    set_later(kind == STK_WRITTEN ? &catalogue->header->last_written_ns
+                                  : &catalogue->header->last_changed_ns,
+              now_ns);
+    note(catalogue, kind, now_ns, mark);
 }
 
 void stk_changes_take_back(struct stk_catalogue *catalogue, const struct stk_mark *mark)
@@ -197,10 +200,24 @@ void stk_changes_take_back(struct stk_catalogue *catalogue, const struct stk_mar
 
 /* ---- asking ---- */
 
+/* Most buckets have nothing of this hash. */
+static bool has_tag(const _Atomic uint64_t *bucket, uint64_t hash)
+{
+    bool has = false;
+    for (int i = 0; i < KEYED_SLOTS; i++) {
+        uint64_t slot = atomic_load_explicit(&bucket[i], memory_order_relaxed);
+        has |= (slot ^ hash) >> (TIME_BITS + 1) == 0;
+    }
+    return has;
+}
+
 /* The latest of all slots with this hash: two who noted it at once may have taken two. */
 static struct stk_changes look_in(const _Atomic uint64_t *bucket, uint64_t hash)
 {
     uint64_t changed = 0, written = 0;
+    if (!has_tag(bucket, hash)) {
+        return (struct stk_changes){0, 0};
+    }
     for (int i = 0; i < KEYED_SLOTS; i++) {
         uint64_t slot = atomic_load_explicit(&bucket[i], memory_order_acquire);
         if (((slot ^ hash) & TAG_MASK) == 0) {

@@ -80,39 +80,42 @@ static enum stk_trust trust(const struct stk_cache *cache, int64_t asked_ns,
 
 static const struct stk_changes nothing = {0, 0};
 
+/* Whether there is nothing to look for. */
+static bool is_quiet(const struct stk_cache *cache, const struct stk_record *record)
+{
+    return stk_changes_none_since(&cache->catalogue, validated(record));
+}
+
 enum stk_trust stk_trust_of(struct stk_cache *cache, const struct stk_root *root,
                             const struct stk_record *record)
 {
     struct stk_changes changes =
-        stk_changes_any(&cache->catalogue) ? changes_of(cache, root, record) : nothing;
+        is_quiet(cache, record) ? nothing : changes_of(cache, root, record);
     return trust(cache, validated(record), changes);
 }
 
 bool stk_trust_is_written(struct stk_cache *cache, const struct stk_place *place)
 {
-    return stk_changes_any(&cache->catalogue) &&
-           is_written_in_run(cache, stk_changes_last(&cache->catalogue, place->key.low).written_ns);
+    return is_written_in_run(cache, stk_changes_last(&cache->catalogue, place->key.low).written_ns);
 }
 
 bool stk_trust_is_inode_written(struct stk_cache *cache, uint64_t dev, uint64_t ino)
 {
-    return stk_changes_any(&cache->catalogue) &&
-           is_written_in_run(
-               cache, stk_changes_last(&cache->catalogue, stk_changes_inode(dev, ino)).written_ns);
+    return is_written_in_run(
+        cache, stk_changes_last(&cache->catalogue, stk_changes_inode(dev, ino)).written_ns);
 }
 
 bool stk_trust_is_unmarked(struct stk_cache *cache, const struct stk_root *root,
                            const struct stk_record *record)
 {
     struct stk_changes changes =
-        stk_changes_any(&cache->catalogue) ? changes_of(cache, root, record) : nothing;
+        is_quiet(cache, record) ? nothing : changes_of(cache, root, record);
     return is_after(validated(record), changes);
 }
 
 bool stk_trust_is_untouched(struct stk_cache *cache, const struct stk_record *record)
 {
-    struct stk_changes changes =
-        stk_changes_any(&cache->catalogue) ? changes_of_file(cache, record) : nothing;
+    struct stk_changes changes = is_quiet(cache, record) ? nothing : changes_of_file(cache, record);
     return is_after(validated(record), changes);
 }
 

@@ -43,7 +43,7 @@ static bool is_changed(uint64_t hash, int64_t since_ns)
 START_TEST(what_was_never_noted)
 {
     begin();
-    ck_assert(!stk_changes_any(&catalogue));
+    ck_assert(stk_changes_none_since(&catalogue, 1));
     ck_assert(!is_written(&catalogue, inode(5, 7), 0));
     ck_assert(!is_changed(inode(5, 7), 0));
     ck_assert(!is_changed(0, 0));
@@ -57,7 +57,7 @@ START_TEST(each_kind_for_itself)
     note(&catalogue, inode(5, 7), STK_WRITTEN);
     note(&catalogue, inode(5, 7), STK_WRITTEN);
     note(&catalogue, inode(6, 7), STK_CHANGED);
-    ck_assert(stk_changes_any(&catalogue));
+    ck_assert(!stk_changes_none_since(&catalogue, INT64_MAX)); /* what is written counts for long */
     ck_assert(is_written(&catalogue, inode(5, 7), before));
     ck_assert(!is_changed(inode(5, 7), 0));
     ck_assert(is_changed(inode(6, 7), before));
@@ -78,6 +78,18 @@ START_TEST(times_are_rounded_up)
         ck_assert_int_gt(noted, before);
         ck_assert_int_lt(noted, stk_clock_boottime_ns() + 1000000 * (i + 1));
     }
+}
+END_TEST
+
+START_TEST(none_since)
+{
+    begin();
+    int64_t before = stk_clock_boottime_ns();
+    note(&catalogue, 1000, STK_CHANGED);
+    ck_assert(!stk_changes_none_since(&catalogue, before));
+    ck_assert(stk_changes_none_since(&catalogue, stk_clock_boottime_ns() + 1));
+    note(&catalogue, 2000, STK_WRITTEN);
+    ck_assert(!stk_changes_none_since(&catalogue, stk_clock_boottime_ns() + 1));
 }
 END_TEST
 
@@ -286,6 +298,7 @@ Suite *suite_changes(void)
     tcase_add_test(all, what_was_never_noted);
     tcase_add_test(all, each_kind_for_itself);
     tcase_add_test(all, times_are_rounded_up);
+    tcase_add_test(all, none_since);
     tcase_add_test(all, later_of_two);
     tcase_add_test(all, overflow_errs_on_the_safe_side);
     tcase_add_test(all, changes_give_way);
