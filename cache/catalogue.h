@@ -39,6 +39,7 @@
 #define STK_TIER_PATH_BYTES    512
 #define STK_CHANGES_BUCKETS    2048
 #define STK_CHANGES_SLOTS      8
+#define STK_CHANGES_BITS       (1u << 18)
 #define STK_CHANGES_LEVELS     2 /* beyond the one in the header */
 
 /* What the sample store of a pid namespace may use of a tier, see cache/grant.h. */
@@ -87,6 +88,7 @@ struct stk_catalogue_header {
     _Atomic int64_t last_written_ns;
     _Atomic uint32_t changes_levels; /* of those beyond the header that are allocated */
     _Atomic int64_t written_lost_ns; /* when a note of writing found no room, for want of memory */
+    _Atomic uint64_t noted[STK_CHANGES_BITS / 64]; /* a bit for each hash that the table may hold */
     _Alignas(64) _Atomic uint64_t changes[STK_CHANGES_BUCKETS][STK_CHANGES_SLOTS];
 };
 

@@ -19,6 +19,7 @@
 #define SECONDS_MASK  UINT64_C(0xffffffff)
 #define WRITTEN_SHIFT 32
 #define ATTEMPTS      64
+#define BIT_SHIFT     20 /* other bits of the hash than a bucket's number */
 
 #define LAST_OF_CHANGED 1 /* the level in which what has merely changed gives way */
 
@@ -172,6 +173,13 @@ static void note(struct stk_catalogue *catalogue, enum stk_changes_kind kind, in
     }
 }
 
+static void set_noted(struct stk_catalogue *catalogue, uint64_t hash)
+{
+    uint64_t bit = hash >> BIT_SHIFT;
+    atomic_fetch_or(&catalogue->header->noted[bit / 64 % (STK_CHANGES_BITS / 64)],
+                    UINT64_C(1) << (bit % 64));
+}
+
 void stk_changes_note(struct stk_catalogue *catalogue, uint64_t hash, enum stk_changes_kind kind,
                       struct stk_mark *mark)
 {
@@ -182,6 +190,7 @@ void stk_changes_note(struct stk_catalogue *catalogue, uint64_t hash, enum stk_c
     set_later(kind == STK_WRITTEN ? &catalogue->header->last_written_ns
                                   : &catalogue->header->last_changed_ns,
               now_ns);
+    set_noted(catalogue, hash);
     note(catalogue, kind, now_ns, mark);
 }
 
@@ -200,24 +209,10 @@ void stk_changes_take_back(struct stk_catalogue *catalogue, const struct stk_mar
 
 /* ---- asking ---- */
 
-/* Most buckets have nothing of this hash. */
-static bool has_tag(const _Atomic uint64_t *bucket, uint64_t hash)
-{
-    bool has = false;
-    for (int i = 0; i < KEYED_SLOTS; i++) {
-        uint64_t slot = atomic_load_explicit(&bucket[i], memory_order_relaxed);
-        has |= (slot ^ hash) >> (TIME_BITS + 1) == 0;
-    }
-    return has;
-}
-
 /* The latest of all slots with this hash: two who noted it at once may have taken two. */
 static struct stk_changes look_in(const _Atomic uint64_t *bucket, uint64_t hash)
 {
     uint64_t changed = 0, written = 0;
-    if (!has_tag(bucket, hash)) {
-        return (struct stk_changes){0, 0};
-    }
     for (int i = 0; i < KEYED_SLOTS; i++) {
         uint64_t slot = atomic_load_explicit(&bucket[i], memory_order_acquire);
         if (((slot ^ hash) & TAG_MASK) == 0) {
@@ -263,8 +258,19 @@ static struct stk_changes look_further(struct stk_catalogue *catalogue, uint64_t
     return stk_changes_later(found, beyond);
 }
 
+static bool is_noted(const struct stk_catalogue *catalogue, uint64_t hash)
+{
+    uint64_t bit = hash >> BIT_SHIFT;
+    uint64_t word = atomic_load_explicit(
+        &catalogue->header->noted[bit / 64 % (STK_CHANGES_BITS / 64)], memory_order_acquire);
+    return (word >> (bit % 64) & 1) != 0;
+}
+
 struct stk_changes stk_changes_last(struct stk_catalogue *catalogue, uint64_t hash)
 {
+    if (!is_noted(catalogue, hash)) {
+        return (struct stk_changes){0, 0};
+    }
     const _Atomic uint64_t *bucket = bucket_in(catalogue, 0, hash, false);
     struct stk_changes found = look_in(bucket, hash), beyond = overflow_of(bucket);
     if (__builtin_expect(beyond.changed_ns != 0 || beyond.written_ns != 0, 0)) {

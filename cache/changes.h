@@ -13,6 +13,8 @@
  * written goes on to one of 16 MiB, for a million files. Without room for them more counts as
  * changed or written than was.
  *
+ * A bit for each hash, 32 KiB of them, says whether there is anything to look for.
+ *
  * Times are CLOCK_BOOTTIME, rounded up to the next 16 us. Lock-free, no heap, safe everywhere.
  */
 #ifndef STK_CACHE_CHANGES_H
