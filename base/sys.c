@@ -84,6 +84,12 @@ int stk_sys_get_status_flags(int fd)
     return (int)CALL2(fcntl, fd, F_GETFL);
 }
 
+bool stk_sys_is_same_open_file(int a, int b)
+{
+    long self = CALL0(getpid);
+    return CALL5(kcmp, self, self, 0 /* KCMP_FILE */, a, b) == 0;
+}
+
 bool stk_sys_is_closed_on_exec(int fd)
 {
     long flags = CALL2(fcntl, fd, F_GETFD);

@@ -30,6 +30,8 @@ int stk_sys_dup3(int from, int to, int flags);
 int stk_sys_dup_above(int fd, int lowest);
 /* O_NONBLOCK and its like, or -errno. */
 int stk_sys_get_status_flags(int fd);
+/* Whether two descriptors share their offset; false also where the kernel does not tell. */
+bool stk_sys_is_same_open_file(int a, int b);
 bool stk_sys_is_closed_on_exec(int fd);
 /* How many descriptors this process may have. */
 uint64_t stk_sys_descriptor_limit(void);

@@ -183,6 +183,25 @@ void stk_cache_count(struct stk_cache *cache, const struct stk_outcome *outcome)
     }
 }
 
+bool stk_cache_is_known(struct stk_cache *cache, const struct stk_place *place)
+{
+    return cache->catalogue.header != NULL &&
+           stk_catalogue_find(&cache->catalogue, place->key) != 0;
+}
+
+uint64_t stk_cache_writings(const struct stk_cache *cache)
+{
+    return cache->catalogue.header != NULL ? atomic_load(&cache->catalogue.header->writings) : 0;
+}
+
+bool stk_cache_is_written(struct stk_cache *cache, const struct stk_place *place,
+                          const struct stat *stat)
+{
+    return cache->catalogue.header != NULL &&
+           (stk_trust_is_written(cache, place) ||
+            stk_trust_is_inode_written(cache, stat->st_dev, stat->st_ino));
+}
+
 /* ---- metadata ---- */
 
 /* The current record of a place if it is sealed and nothing speaks against believing it. */

@@ -102,6 +102,15 @@ bool stk_cache_fill(struct stk_cache *cache, const struct stk_place *place, int 
 /* Counts an open. */
 void stk_cache_count(struct stk_cache *cache, const struct stk_outcome *outcome);
 
+/* Whether anything is known of this place. */
+bool stk_cache_is_known(struct stk_cache *cache, const struct stk_place *place);
+/* How often files were opened for writing, by any process: whoever finds it changed since it asked
+ * asks again. */
+uint64_t stk_cache_writings(const struct stk_cache *cache);
+/* Whether this file was, in this run, by this name or its inode. */
+bool stk_cache_is_written(struct stk_cache *cache, const struct stk_place *place,
+                          const struct stat *stat);
+
 /* ---- metadata ---- */
 
 /* The origin's identity if it is known and trusted; `nofollow` as lstat. No system call. */

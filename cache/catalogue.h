@@ -86,6 +86,7 @@ struct stk_catalogue_header {
     /* cache/changes.h */
     _Atomic int64_t last_changed_ns; /* of anything; 0: nothing was noted */
     _Atomic int64_t last_written_ns;
+    _Atomic uint64_t writings;       /* how often something was opened for writing */
     _Atomic uint32_t changes_levels; /* of those beyond the header that are allocated */
     _Atomic int64_t written_lost_ns; /* when a note of writing found no room, for want of memory */
     _Atomic uint64_t noted[STK_CHANGES_BITS / 64]; /* a bit for each hash that the table may hold */

@@ -186,12 +186,15 @@ void stk_changes_note(struct stk_catalogue *catalogue, uint64_t hash, enum stk_c
     struct stk_mark unwanted;
     mark = mark != NULL ? mark : &unwanted;
     *mark = (struct stk_mark){hash, 0, 0};
+    struct stk_catalogue_header *header = catalogue->header;
+    bool written = kind == STK_WRITTEN;
     int64_t now_ns = stk_clock_boottime_ns();
-    set_later(kind == STK_WRITTEN ? &catalogue->header->last_written_ns
-                                  : &catalogue->header->last_changed_ns,
-              now_ns);
-    set_noted(catalogue, hash);
     note(catalogue, kind, now_ns, mark);
+    set_noted(catalogue, hash);
+    set_later(written ? &header->last_written_ns : &header->last_changed_ns, now_ns);
+    if (written) {
+        atomic_fetch_add(&header->writings, 1); /* last: whoever sees it sees the rest */
+    }
 }
 
 void stk_changes_take_back(struct stk_catalogue *catalogue, const struct stk_mark *mark)

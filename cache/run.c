@@ -23,7 +23,7 @@ struct stripe {
     _Alignas(64) _Atomic uint64_t epochs[STK_RUN_EPOCHS][STK_COUNT_KINDS];
     _Atomic uint64_t bypassed[STK_BYPASS_KINDS];
     _Atomic uint64_t stats[2];
-    _Atomic uint64_t stale_maps;
+    _Atomic uint64_t stale;
 };
 
 /* The file: this, then one byte for each record of the catalogue, by segments. */
@@ -277,10 +277,10 @@ void stk_run_count_stat(struct stk_run *run, bool served)
     }
 }
 
-void stk_run_count_stale_map(struct stk_run *run)
+void stk_run_count_stale(struct stk_run *run)
 {
     if (run->file != NULL) {
-        add(&my_stripe(run->file)->stale_maps, 1);
+        add(&my_stripe(run->file)->stale, 1);
     }
 }
 
@@ -296,7 +296,7 @@ static void add_stripe(const struct stripe *stripe, struct stk_run_counts *out)
     }
     out->stats_asked += atomic_load(&stripe->stats[0]);
     out->stats_served += atomic_load(&stripe->stats[1]);
-    out->stale_maps += atomic_load(&stripe->stale_maps);
+    out->stale += atomic_load(&stripe->stale);
 }
 
 void stk_run_read(const struct stk_run *run, struct stk_run_counts *out)

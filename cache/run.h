@@ -62,7 +62,7 @@ struct stk_run_counts {
     uint64_t bypassed[STK_BYPASS_KINDS];
     uint64_t stats_served; /* path stats answered without the origin */
     uint64_t stats_asked;  /* identities asked of the origin */
-    uint64_t stale_maps;   /* private maps of entries that were written afterwards */
+    uint64_t stale;        /* maps and descriptors of entries that were written afterwards */
 };
 
 struct stk_run_file;
@@ -96,7 +96,7 @@ struct stk_run_open_counts {
 unsigned stk_run_count_open(struct stk_run *run, const struct stk_run_open_counts *open);
 void stk_run_count_bypass(struct stk_run *run, enum stk_bypass why);
 void stk_run_count_stat(struct stk_run *run, bool served);
-void stk_run_count_stale_map(struct stk_run *run);
+void stk_run_count_stale(struct stk_run *run);
 /* Adds everything up. */
 void stk_run_read(const struct stk_run *run, struct stk_run_counts *out);
 

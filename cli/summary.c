@@ -239,13 +239,13 @@ void summary_print(const struct request *request, const struct session *session,
         fprintf(stderr, "  Memory was short: %s of cached files were removed for the job's sake.\n",
                 size_text(size, session->given_back_bytes));
     }
-    if (counts->stale_maps > 0) {
+    if (counts->stale > 0) {
         fprintf(stderr,
                 "  Files were written that the same process had mapped privately, %" PRIu64
                 " times: those maps\n  kept what was there before. Map what is written later as "
                 "shared, "
                 "or do not cover it.\n",
-                counts->stale_maps);
+                counts->stale);
     }
 }
 
@@ -352,8 +352,8 @@ void summary_write_json(int fd, const struct request *request, const struct sess
     fprintf(out, ",\n  \"files\": %" PRIu64 ",\n", counts->epochs[0][STK_COUNT_OPENS]);
     fprintf(out,
             "  \"stats_served\": %" PRIu64 ", \"stats_asked\": %" PRIu64
-            ", \"stale_maps\": %" PRIu64 ",\n",
-            counts->stats_served, counts->stats_asked, counts->stale_maps);
+            ", \"stale\": %" PRIu64 ",\n",
+            counts->stats_served, counts->stats_asked, counts->stale);
     write_bypassed(out, counts);
     write_decoded(out, session);
     write_samples(out, session);

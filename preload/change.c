@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "base/proc.h"
 #include "base/sys.h"
 #include "preload/cover.h"
 #include "preload/entryfd.h"
@@ -21,7 +22,7 @@ static __attribute__((noinline)) void mark_place(struct stk_write *write, int di
         write->cache = cache;
         write->placed = true;
         if (place.root != NULL) {
-            write->open = stk_entryfd_has_noted(place.key.low);
+            write->known = stk_cache_is_known(cache, &place);
             stk_cache_mark_written(cache, &place, &write->mark);
         }
     }
@@ -67,38 +68,18 @@ static bool is_of_tier(const struct stk_cache *cache, const char *path)
     return strncmp(path, cache->tier.home, length) == 0 && path[length] == '/';
 }
 
-/* Whether an entry was opened by the real name of this file. Apart for its stack. */
-static __attribute__((noinline)) bool is_noted(struct stk_cache *cache, int fd)
-{
-    struct stk_place place;
-    char *path = place.below;
-    return stk_cover_fd_path(fd, path) && stk_cache_place(cache, path, AT_FDCWD, path, &place) &&
-           stk_entryfd_has_noted(place.key.low);
-}
-
-static bool is_noted_at(struct stk_cache *cache, int dirfd, const char *path)
-{
-    int fd = stk_sys_openat(dirfd, path, O_PATH | O_CLOEXEC, 0);
-    bool noted = fd >= 0 && is_noted(cache, fd);
-    if (fd >= 0) {
-        stk_sys_close(fd);
-    }
-    return noted;
-}
-
-/* What the program has open of the file, by whatever name, shall show what it writes. A file of
- * several names may have been opened by any of them. */
+/* What the program has open of the file, by whatever name, shall show what it writes. */
 static void restore(const struct stk_write *write, struct stk_cache *cache, int fd, int dirfd,
                     const char *path, const struct stat *stat)
 {
-    if (!stk_entryfd_has_noted_any() ||
-        !(write->placed || stk_cover_is_root_device(cache, stat->st_dev))) {
+    char name[32];
+    if (cache == NULL || !(write->known || stk_entryfd_has_noted(stat->st_ino))) {
         return;
     }
-    if (write->open || stat->st_nlink > 1 ||
-        (fd >= 0 ? is_noted(cache, fd) : is_noted_at(cache, dirfd, path))) {
-        stk_restore_origin(cache, stat);
+    if (fd >= 0) {
+        stk_proc_fd_path(name, fd);
     }
+    stk_restore_origin(cache, stat, fd >= 0 ? AT_FDCWD : dirfd, fd >= 0 ? name : path);
 }
 
 void stk_write_done(const struct stk_write *write, int fd, int dirfd, const char *path)
@@ -117,10 +98,10 @@ void stk_write_done(const struct stk_write *write, int fd, int dirfd, const char
         cache = cache != NULL ? cache : stk_cover_elsewhere(stat.st_dev);
         if (cache != NULL && is_concerned(write, cache, fd, &stat)) {
             stk_cache_mark_inode(cache, &stat);
-            restore(write, cache, fd, dirfd, path, &stat);
         } else if (cache != NULL && !is_of_tier(cache, path)) {
             stk_cache_distrust_inode(cache, &stat);
         }
+        restore(write, cache, fd, dirfd, path, &stat);
     }
     stk_guard_leave(&guard);
 }

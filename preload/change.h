@@ -17,7 +17,7 @@
 struct stk_write {
     struct stk_cache *cache; /* NULL: nothing can be concerned */
     bool placed;             /* by a covered name */
-    bool open;               /* and an entry of it may be open here */
+    bool known;              /* and an entry of it may be open here, by an exec or a socket */
     struct stk_mark mark;
 };
 void stk_write_before(struct stk_write *write, int dirfd, const char *path);

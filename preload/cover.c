@@ -172,7 +172,7 @@ struct stk_cache *stk_cover_change(int dirfd, const char *path, struct stk_place
     return cache;
 }
 
-bool stk_cover_is_root_device(const struct stk_cache *cache, dev_t dev)
+static bool is_root_device(const struct stk_cache *cache, dev_t dev)
 {
     for (unsigned i = 0; i < cache->roots.count; i++) {
         if (cache->roots.roots[i].usable && cache->roots.roots[i].dev == dev) {
@@ -187,7 +187,7 @@ __attribute__((noinline)) bool stk_cover_has_fd(struct stk_cache *cache, int fd,
                                                 const struct stat *stat)
 {
     char path[STK_PATH_BYTES];
-    if (!stk_cover_is_root_device(cache, stat->st_dev)) {
+    if (!is_root_device(cache, stat->st_dev)) {
         return false;
     }
     if (!stk_cover_fd_path(fd, path)) {

@@ -34,10 +34,6 @@ struct stk_cache *stk_cover(int dirfd, const char *path, struct stk_place *place
  */
 struct stk_cache *stk_cover_change(int dirfd, const char *path, struct stk_place *place);
 
-/* Whether a root lies on this device, where all that is below it lies as well, but for mounts,
- * which are roots, and links. */
-bool stk_cover_is_root_device(const struct stk_cache *cache, dev_t dev);
-
 /* Whether an open file lies below a root, or may, whatever name it was reached by. Only if the
  * cache is set up. Inside the guard. */
 bool stk_cover_has_fd(struct stk_cache *cache, int fd, const struct stat *stat);

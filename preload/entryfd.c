@@ -29,30 +29,22 @@ static _Atomic uint32_t *slot_of(uint64_t entry_ino)
     return &table[(entry_ino * UINT64_C(0x9e3779b97f4a7c15) >> 40) % TABLE_SLOTS];
 }
 
-/* One bit for each key, by a hash. */
+/* One bit for each inode of an origin, by its lowest bits. */
 #define NOTED_BITS (1u << 16)
 static _Atomic uint64_t noted[NOTED_BITS / 64];
-static _Atomic bool any_noted;
 
-static void note_key(uint64_t key)
+static void note_origin(uint64_t ino)
 {
-    _Atomic uint64_t *word = &noted[key % NOTED_BITS / 64];
-    uint64_t bit = UINT64_C(1) << (key % 64);
-    if ((atomic_load_explicit(word, memory_order_relaxed) & bit) == 0) {
-        atomic_fetch_or_explicit(word, bit, memory_order_relaxed);
-        atomic_store_explicit(&any_noted, true, memory_order_relaxed);
+    _Atomic uint64_t *word = &noted[ino % NOTED_BITS / 64];
+    uint64_t bit = UINT64_C(1) << (ino % 64);
+    if ((atomic_load(word) & bit) == 0) {
+        atomic_fetch_or(word, bit);
     }
 }
 
-bool stk_entryfd_has_noted_any(void)
+bool stk_entryfd_has_noted(uint64_t ino)
 {
-    return atomic_load_explicit(&any_noted, memory_order_relaxed);
-}
-
-bool stk_entryfd_has_noted(uint64_t key)
-{
-    uint64_t word = atomic_load_explicit(&noted[key % NOTED_BITS / 64], memory_order_relaxed);
-    return (word >> (key % 64) & 1) != 0;
+    return (atomic_load(&noted[ino % NOTED_BITS / 64]) >> (ino % 64) & 1) != 0;
 }
 
 void stk_entryfd_note(struct stk_cache *cache, uint32_t number)
@@ -61,7 +53,7 @@ void stk_entryfd_note(struct stk_cache *cache, uint32_t number)
     if (record != NULL) {
         uint64_t ino = atomic_load_explicit(&record->entry_ino, memory_order_relaxed);
         atomic_store_explicit(slot_of(ino), number, memory_order_relaxed);
-        note_key(record->key);
+        note_origin(atomic_load_explicit(&record->ino, memory_order_relaxed));
     }
 }
 
@@ -275,29 +267,29 @@ bool stk_entryfd_origin(int fd, struct stk_entry_origin *origin)
     return true;
 }
 
-static bool origin_by_name(struct stk_cache *cache, const char *entry,
-                           struct stk_entry_origin *origin)
+static bool identify_name(struct stk_cache *cache, const char *entry, struct stk_identity *out)
 {
-    char path[STK_PATH_BYTES];
-    uint32_t record;
-    have_none(origin);
-    return stk_cache_find_entry(cache, entry, path, &record) &&
-           open_origin(cache, path, entry, STK_SAME_FILE, origin);
+    char origin[STK_PATH_BYTES];
+    uint32_t number;
+    if (!stk_cache_find_entry(cache, entry, origin, &number)) {
+        return false;
+    }
+    const struct stk_record *record = stk_catalogue_record(&cache->catalogue, number);
+    return record != NULL && stk_record_get_identity(record, out);
 }
 
-bool stk_entryfd_origin_of(struct stk_cache *cache, const char *entry,
-                           struct stk_entry_origin *origin)
+bool stk_entryfd_identify_name(struct stk_cache *cache, const char *entry, struct stk_identity *out)
 {
     char name[STK_PATH_BYTES];
     size_t mark = mark_of(entry);
-    if (origin_by_name(cache, entry, origin)) {
+    if (identify_name(cache, entry, out)) {
         return true;
     }
     if (mark == 0 || !stk_text_copy(name, sizeof name, entry)) {
         return false;
     }
     name[strlen(name) - mark] = '\0';
-    return origin_by_name(cache, name, origin);
+    return identify_name(cache, name, out);
 }
 
 int stk_entryfd_open_origin(int fd)

@@ -12,14 +12,12 @@
 
 #include "cache/cache.h"
 
-/* Remembers that the entry just opened belongs to this record. Lock-free. */
+/* Remembers that the entry that is about to be opened belongs to this record. Lock-free. */
 void stk_entryfd_note(struct stk_cache *cache, uint32_t record);
 
-/* Whether this process, or one it was forked from, may have opened an entry of the file with this
- * key (its lower half), whatever version. */
-bool stk_entryfd_has_noted(uint64_t key);
-/* Of any file. */
-bool stk_entryfd_has_noted_any(void);
+/* Whether this process, or one it was forked from, may have opened an entry of the origin with this
+ * inode number, whatever version and by whatever name. */
+bool stk_entryfd_has_noted(uint64_t ino);
 
 /* Whether a stat result may be that of an entry. Cheap; false is certain. */
 bool stk_entryfd_may_be(const struct stat *stat);
@@ -29,6 +27,11 @@ bool stk_entryfd_may_be(const struct stat *stat);
  * when the catalogue is not sure. Inside the guard.
  */
 bool stk_entryfd_identify(int fd, const struct stat *stat, struct stk_identity *out);
+
+/* The same by an entry's path, as far as the catalogue knows it; it may end in the kernel's mark of
+ * an unlinked file. */
+bool stk_entryfd_identify_name(struct stk_cache *cache, const char *entry,
+                               struct stk_identity *out);
 
 /* The same for a path that leads to an entry (/dev/stdin, /proc/self/fd/N). */
 bool stk_entryfd_identify_path(int dirfd, const char *path, const struct stat *stat,
@@ -52,10 +55,6 @@ enum stk_origin_end { STK_ORIGIN_ASKED, STK_ORIGIN_CHANGED, STK_ORIGIN_WRITTEN }
 /* The origin of the entry open as `fd`; false: it is no entry's. To be released. Inside the guard.
  */
 bool stk_entryfd_origin(int fd, struct stk_entry_origin *origin);
-
-/* The same by an entry's path, which may end in the kernel's mark of an unlinked file. */
-bool stk_entryfd_origin_of(struct stk_cache *cache, const char *entry,
-                           struct stk_entry_origin *origin);
 
 /* Closes it, and has the cache know of what was done. Keeps errno. Nothing to do without one. */
 void stk_entryfd_release(const struct stk_entry_origin *origin, enum stk_origin_end end);

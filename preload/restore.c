@@ -9,13 +9,27 @@
 #include "base/sys.h"
 #include "base/text.h"
 #include "base/walk.h"
+#include "cache/entry.h"
 #include "preload/entryfd.h"
 
 #define MAPS_BYTES (64u << 10)
 
+#define KEPT 32
+
+/* One open file description of an entry that was replaced: a duplicate of it, and a number that has
+ * the origin's now. */
+struct kept {
+    int old, number;
+    off_t offset;
+};
+
 struct restoring {
     struct stk_cache *cache;
     const struct stat *written;
+    int dirfd;
+    const char *name;
+    unsigned count;
+    struct kept kept[KEPT];
 };
 
 static bool is_file(int fd, const struct stat *file)
@@ -24,20 +38,26 @@ static bool is_file(int fd, const struct stat *file)
     return stk_sys_fstat(fd, &now) == 0 && now.st_ino == file->st_ino && now.st_dev == file->st_dev;
 }
 
-/* The origin by which the entry that is open as `fd` was filled, opened anew; -1: it is another
- * file's entry, or none. */
-static int open_origin(const struct restoring *restoring, int fd, int flags)
+static bool stands_for(const struct restoring *restoring, const struct stk_identity *identity)
 {
-    struct stk_entry_origin origin;
-    int opened = -1;
-    if (!stk_entryfd_origin(fd, &origin)) {
+    return identity->ino == restoring->written->st_ino &&
+           identity->dev == restoring->written->st_dev;
+}
+
+/* The origin for reading, anew; -1: it cannot be had. */
+static int open_origin(const struct restoring *restoring, int flags)
+{
+    int fd = stk_sys_openat(restoring->dirfd, restoring->name, O_RDONLY | O_CLOEXEC | flags, 0);
+    if (fd >= 0 && !is_file(fd, restoring->written)) {
+        stk_sys_close(fd);
         return -1;
     }
-    if (origin.fd >= 0 && is_file(origin.fd, restoring->written)) {
-        opened = stk_sys_openat(AT_FDCWD, origin.name, O_RDONLY | O_CLOEXEC | flags, 0);
-    }
-    stk_entryfd_release(&origin, STK_ORIGIN_ASKED);
-    return opened;
+    return fd;
+}
+
+static void count_stale(const struct restoring *restoring)
+{
+    stk_run_count_stale(&restoring->cache->run);
 }
 
 /* ---- descriptors ---- */
@@ -49,18 +69,59 @@ static int status_flags(int fd)
     return flags < 0 ? 0 : flags & (O_NONBLOCK | O_APPEND | O_ASYNC);
 }
 
-static void restore_fd(const struct restoring *restoring, int fd, const struct stat *entry)
+/* A number whose description has been replaced under another number gets that one's. */
+static bool follow(const struct restoring *restoring, int fd, int on_exec)
 {
-    int origin = open_origin(restoring, fd, status_flags(fd));
-    if (origin < 0) {
+    for (unsigned i = 0; i < restoring->count; i++) {
+        if (stk_sys_is_same_open_file(restoring->kept[i].old, fd)) {
+            return stk_sys_dup3(restoring->kept[i].number, fd, on_exec) >= 0;
+        }
+    }
+    return false;
+}
+
+/* What other threads have read by the old description since its offset was looked at. */
+static void catch_up(struct kept *kept)
+{
+    off_t now = stk_sys_lseek(kept->old, 0, SEEK_CUR);
+    if (now >= 0 && now != kept->offset) {
+        stk_sys_lseek(kept->number, now - kept->offset, SEEK_CUR);
+        kept->offset = now;
+    }
+}
+
+static bool replace(struct restoring *restoring, int fd, const struct stat *entry, int on_exec)
+{
+    struct kept kept = {.old = stk_entry_dup_high(fd), .number = fd};
+    int origin = open_origin(restoring, status_flags(fd));
+    kept.offset = stk_sys_lseek(fd, 0, SEEK_CUR);
+    bool done = origin >= 0 && kept.old >= 0 && kept.offset >= 0 &&
+                stk_sys_lseek(origin, kept.offset, SEEK_SET) == kept.offset && is_file(fd, entry) &&
+                stk_sys_dup3(origin, fd, on_exec) >= 0;
+    if (origin >= 0) {
+        stk_sys_close(origin);
+    }
+    if (done) {
+        catch_up(&kept);
+    }
+    if (done && restoring->count < KEPT) {
+        restoring->kept[restoring->count++] = kept;
+    } else if (kept.old >= 0) {
+        stk_sys_close(kept.old);
+    }
+    return done;
+}
+
+static void restore_fd(struct restoring *restoring, int fd, const struct stat *entry)
+{
+    struct stk_identity identity;
+    int on_exec = stk_sys_is_closed_on_exec(fd) ? O_CLOEXEC : 0;
+    if (!stk_entryfd_identify(fd, entry, &identity) || !stands_for(restoring, &identity)) {
         return;
     }
-    int on_exec = stk_sys_is_closed_on_exec(fd) ? O_CLOEXEC : 0;
-    off_t offset = stk_sys_lseek(fd, 0, SEEK_CUR);
-    if (offset >= 0 && stk_sys_lseek(origin, offset, SEEK_SET) == offset && is_file(fd, entry)) {
-        stk_sys_dup3(origin, fd, on_exec);
+    if (!follow(restoring, fd, on_exec) && !replace(restoring, fd, entry, on_exec)) {
+        count_stale(restoring);
     }
-    stk_sys_close(origin);
 }
 
 static int visit_fd(void *context, int dirfd, const char *name, unsigned depth,
@@ -77,6 +138,17 @@ static int visit_fd(void *context, int dirfd, const char *name, unsigned depth,
         restore_fd(context, (int)number, &entry);
     }
     return 0;
+}
+
+static void restore_fds(struct restoring *restoring)
+{
+    if (stk_walk("/proc/self/fd", visit_fd, restoring) != 0) {
+        count_stale(restoring);
+    }
+    for (unsigned i = 0; i < restoring->count; i++) {
+        catch_up(&restoring->kept[i]);
+        stk_sys_close(restoring->kept[i].old);
+    }
 }
 
 /* ---- maps ---- */
@@ -159,20 +231,30 @@ static bool remap(const struct map *map, int origin)
 /* By its path: a map outlives its descriptor. */
 static void restore_map(const struct restoring *restoring, const struct map *map)
 {
-    struct stk_entry_origin origin;
-    if (!stk_entryfd_origin_of(restoring->cache, map->path, &origin)) {
+    struct stk_identity identity;
+    if (!stk_entryfd_identify_name(restoring->cache, map->path, &identity) ||
+        !stands_for(restoring, &identity)) {
         return;
     }
-    bool ours = origin.fd >= 0 && is_file(origin.fd, restoring->written);
-    int opened =
-        ours && map->shared ? stk_sys_openat(AT_FDCWD, origin.name, O_RDONLY | O_CLOEXEC, 0) : -1;
-    if (ours && (opened < 0 || !remap(map, opened))) {
-        stk_run_count_stale_map(&restoring->cache->run);
+    int origin = map->shared ? open_origin(restoring, 0) : -1;
+    if (origin < 0 || !remap(map, origin)) {
+        count_stale(restoring);
     }
-    if (opened >= 0) {
-        stk_sys_close(opened);
+    if (origin >= 0) {
+        stk_sys_close(origin);
     }
-    stk_entryfd_release(&origin, STK_ORIGIN_ASKED);
+}
+
+/* A line feed in a name is written as "\012", in place. */
+static void undo_escapes(char *line)
+{
+    char *to = line;
+    for (const char *at = line; *at != '\0'; to++) {
+        bool escaped = at[0] == '\\' && at[1] == '0' && at[2] == '1' && at[3] == '2';
+        *to = escaped ? '\n' : *at;
+        at += escaped ? 4 : 1;
+    }
+    *to = '\0';
 }
 
 static void restore_lines(const struct restoring *restoring, char *text)
@@ -180,6 +262,7 @@ static void restore_lines(const struct restoring *restoring, char *text)
     struct map map;
     for (char *line = text, *end; (end = strchr(line, '\n')) != NULL; line = end + 1) {
         *end = '\0';
+        undo_escapes(line);
         if (parse_map(line, &map)) {
             restore_map(restoring, &map);
         }
@@ -198,6 +281,9 @@ static void restore_maps(const struct restoring *restoring)
         buffer[got > 0 ? got : 0] = '\0';
         restore_lines(restoring, buffer);
     }
+    if (got < 0) {
+        count_stale(restoring);
+    }
     if (buffer != NULL) {
         stk_sys_munmap(buffer, MAPS_BYTES);
     }
@@ -207,10 +293,10 @@ static void restore_maps(const struct restoring *restoring)
 }
 
 /* Apart for its stack. */
-__attribute__((noinline)) void stk_restore_origin(struct stk_cache *cache,
-                                                  const struct stat *written)
+__attribute__((noinline)) void
+stk_restore_origin(struct stk_cache *cache, const struct stat *written, int dirfd, const char *name)
 {
-    struct restoring restoring = {cache, written};
-    stk_walk("/proc/self/fd", visit_fd, &restoring);
+    struct restoring restoring = {cache, written, dirfd, name, 0, {{0, 0, 0}}};
+    restore_fds(&restoring);
     restore_maps(&restoring);
 }

@@ -7,6 +7,7 @@
 #include "base/sys.h"
 #include "preload/entryfd.h"
 #include "preload/guard.h"
+#include "preload/restore.h"
 
 enum stk_open_kind stk_open_kind_of(int flags)
 {
@@ -41,15 +42,31 @@ enum stk_answer stk_serve_begin(struct stk_serve *serve, struct stk_cache *cache
 {
     serve->cache = cache;
     serve->place = place;
+    serve->writings = stk_cache_writings(cache);
     serve->answer = stk_cache_ask(cache, place, &serve->ask);
     if (serve->answer == STK_ANSWER_HIT && nofollow && !serve->ask.plain_leaf) {
         serve->answer = STK_ANSWER_ORIGIN;
         serve->ask.why = STK_BYPASS_FLAGS;
     }
-    if (serve->answer != STK_ANSWER_HIT) {
+    if (serve->answer == STK_ANSWER_HIT) {
+        stk_entryfd_note(cache, serve->ask.record);
+    } else {
         begin_waiting(serve);
     }
     return serve->answer;
+}
+
+/* Somebody may have opened the file for writing between our question and the entry's open: either
+ * he has seen that an entry may be open (preload/restore.h), or we see his note. */
+static void look_again(const struct stk_serve *serve)
+{
+    struct stat stat;
+    const struct stk_place *place = serve->place;
+    if (stk_cache_writings(serve->cache) != serve->writings &&
+        stk_sys_fstatat(place->dirfd, place->path, &stat, 0) == 0 && S_ISREG(stat.st_mode) &&
+        stk_cache_is_written(serve->cache, place, &stat)) {
+        stk_restore_origin(serve->cache, &stat, place->dirfd, place->path);
+    }
 }
 
 void stk_serve_hit(struct stk_serve *serve)
@@ -58,7 +75,7 @@ void stk_serve_hit(struct stk_serve *serve)
                                   .record = serve->ask.record,
                                   .size = serve->ask.size,
                                   .wait_ns = waited_ns(serve)};
-    stk_entryfd_note(serve->cache, outcome.record);
+    look_again(serve);
     stk_cache_count(serve->cache, &outcome);
 }
 
@@ -122,8 +139,9 @@ static void fill(struct stk_serve *serve, int origin_fd, int flags, struct stk_o
                         outcome)) {
         return;
     }
+    stk_entryfd_note(serve->cache, outcome->record);
     if (swap(entry, origin_fd, &origin, flags)) {
-        stk_entryfd_note(serve->cache, outcome->record);
+        look_again(serve);
     } else if (outcome->kind == STK_COUNT_HITS) {
         outcome->kind = STK_COUNT_OPENS;
         outcome->why = STK_BYPASS_TIER;

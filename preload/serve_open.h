@@ -31,6 +31,7 @@ struct stk_serve {
     const struct stk_place *place;
     enum stk_answer answer;
     struct stk_ask ask;
+    uint64_t writings; /* before it was asked */
 };
 enum stk_answer stk_serve_begin(struct stk_serve *serve, struct stk_cache *cache,
                                 const struct stk_place *place, bool nofollow);
