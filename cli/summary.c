@@ -241,10 +241,9 @@ void summary_print(const struct request *request, const struct session *session,
     }
     if (counts->stale > 0) {
         fprintf(stderr,
-                "  Files were written that the same process had mapped privately, %" PRIu64
-                " times: those maps\n  kept what was there before. Map what is written later as "
-                "shared, "
-                "or do not cover it.\n",
+                "  Files were written that the same process had mapped privately, or was reading, "
+                "%" PRIu64
+                " times:\n  there it saw what was there before. Do not cover what is written.\n",
                 counts->stale);
     }
 }
@@ -351,8 +350,8 @@ void summary_write_json(int fd, const struct request *request, const struct sess
     write_counts(out, total);
     fprintf(out, ",\n  \"files\": %" PRIu64 ",\n", counts->epochs[0][STK_COUNT_OPENS]);
     fprintf(out,
-            "  \"stats_served\": %" PRIu64 ", \"stats_asked\": %" PRIu64
-            ", \"stale\": %" PRIu64 ",\n",
+            "  \"stats_served\": %" PRIu64 ", \"stats_asked\": %" PRIu64 ", \"stale\": %" PRIu64
+            ",\n",
             counts->stats_served, counts->stats_asked, counts->stale);
     write_bypassed(out, counts);
     write_decoded(out, session);

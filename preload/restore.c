@@ -90,14 +90,25 @@ static void catch_up(struct kept *kept)
     }
 }
 
+/* A description whose offset moves is being read by another thread, which would get bytes twice: it
+ * stays as it is. The last looks and dup3 follow each other. */
+static bool put_in_place(struct kept *kept, int origin, const struct stat *entry, int on_exec)
+{
+    off_t first = stk_sys_lseek(kept->number, 0, SEEK_CUR);
+    bool same = first >= 0 && is_file(kept->number, entry);
+    kept->offset = stk_sys_lseek(kept->old, 0, SEEK_CUR);
+    return same && kept->offset == first &&
+           stk_sys_lseek(origin, kept->offset, SEEK_SET) == kept->offset &&
+           stk_sys_dup3(origin, kept->number, on_exec) >= 0;
+}
+
 static bool replace(struct restoring *restoring, int fd, const struct stat *entry, int on_exec)
 {
     struct kept kept = {.old = stk_entry_dup_high(fd), .number = fd};
+    off_t before = stk_sys_lseek(fd, 0, SEEK_CUR);
     int origin = open_origin(restoring, status_flags(fd));
-    kept.offset = stk_sys_lseek(fd, 0, SEEK_CUR);
-    bool done = origin >= 0 && kept.old >= 0 && kept.offset >= 0 &&
-                stk_sys_lseek(origin, kept.offset, SEEK_SET) == kept.offset && is_file(fd, entry) &&
-                stk_sys_dup3(origin, fd, on_exec) >= 0;
+    bool done = origin >= 0 && kept.old >= 0 && stk_sys_lseek(fd, 0, SEEK_CUR) == before &&
+                put_in_place(&kept, origin, entry, on_exec);
     if (origin >= 0) {
         stk_sys_close(origin);
     }

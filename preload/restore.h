@@ -6,9 +6,9 @@
  * Only of this process: another one's keep what was there. Private maps stay as they are, since
  * nobody can tell which of their pages the program has changed. What stays is counted.
  *
- * Another thread may use a descriptor in that moment. What it reads meanwhile counts, but for a
- * read that begins before the descriptor is replaced and ends after the last look at its offset. A
- * number that it closes between the last look and dup3 may be another file's by then.
+ * Another thread may use a descriptor in that moment. If its offset is seen to move it stays as it
+ * is, and is counted; a read that falls between the last look and dup3 is given again. A number
+ * that is closed between the two may be another file's by then. The kernel has no call for both.
  */
 #ifndef STK_PRELOAD_RESTORE_H
 #define STK_PRELOAD_RESTORE_H

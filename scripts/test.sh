@@ -62,7 +62,6 @@ test-libfuzzer
 test-preload
 test-python
 test-stress test-kills
-test-chaos-slice
 test-samples
 test-paths
 test-versions
@@ -78,6 +77,7 @@ test-transforms
 END
     if [ "${STOKER_ALL:-}" = 1 ]; then
         echo test-exact
+        echo test-chaos-slice
         echo test-arm64
     fi
 }
