@@ -80,11 +80,11 @@ struct answer {
     int error; /* why it was refused: -errno */
 };
 
-/* As the call itself would end; another error may be our own trouble. */
+/* As the call itself would end; another error may be our own trouble: EACCES may be a sandbox's
+ * answer to our calls alone. */
 static bool is_of_path(int error)
 {
-    return error == -ENOENT || error == -ENOTDIR || error == -EACCES || error == -ELOOP ||
-           error == -ENAMETOOLONG;
+    return error == -ENOENT || error == -ENOTDIR || error == -ELOOP || error == -ENAMETOOLONG;
 }
 
 static enum how look(struct stk_cache *cache, const struct stk_place *place, bool nofollow,
