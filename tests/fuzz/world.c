@@ -214,6 +214,9 @@ void world_open(void)
     }
     memset(&world.cache, 0, sizeof world.cache);
     stk_cache_open(&world.cache, &world.options, &spelling);
+    for (unsigned i = 0; i < world.cache.roots.count; i++) {
+        world.cache.roots.roots[i].in_memory = false; /* as it is, for the tests' sake */
+    }
 }
 
 void world_close(void)

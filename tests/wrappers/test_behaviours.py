@@ -45,7 +45,8 @@ def test_lenient(compare, jpegs):
     ways = 2 * 2 * 2 * 3
     for name in ("color", "444", "optimized", "restart"):
         for what in ("sound", "with bytes behind", "twice", "with zeros behind"):
-            assert counts["cases"][f"{name}.jpg, {what}"] >= 2 * ways, (name, what)
+            # Half of the ways ask for pixels by load(), which makes an ordinary image.
+            assert counts["cases"][f"{name}.jpg, {what}"] >= ways, (name, what)
         for what in ("without its end", "with half of its end", "with another end", "cut at 5/10"):
             assert counts["cases"][f"{name}.jpg, {what}"] == 0, (name, what)
     assert counts["settled"]["lenient"] > 100 and counts["settled"]["damaged"] > 100
