@@ -293,12 +293,6 @@ int stk_sys_get_attribute(const char *path, const char *name, void *value, size_
     return got < 0 ? (int)got : -ENODATA;
 }
 
-int stk_sys_set_times(const char *path, int64_t seconds)
-{
-    const struct timespec times[2] = {{.tv_sec = seconds}, {.tv_sec = seconds}};
-    return (int)CALL4(utimensat, AT_FDCWD, path, times, AT_SYMLINK_NOFOLLOW);
-}
-
 ssize_t stk_sys_getdents(int fd, void *buffer, size_t bytes)
 {
     return CALL3(getdents64, fd, buffer, bytes);

@@ -79,8 +79,6 @@ int stk_sys_set_mtime(const char *path, struct timespec mtime);
  * many bytes to be got: -ENODATA. */
 int stk_sys_set_attribute(const char *path, const char *name, const void *value, size_t bytes);
 int stk_sys_get_attribute(const char *path, const char *name, void *value, size_t bytes);
-/* Sets both times of the file itself, to a second. */
-int stk_sys_set_times(const char *path, int64_t seconds);
 ssize_t stk_sys_getdents(int fd, void *buffer, size_t bytes);
 
 /* The mapping, or NULL (the reason does not matter to any caller). */

@@ -68,6 +68,12 @@ bool stk_entry_parse(const char *path, const char *home, struct stk_entry_parts 
     return !below.cut;
 }
 
+bool stk_entry_looks_like(const char *name, const struct stat *stat)
+{
+    return S_ISREG(stat->st_mode) && strlen(name) > STK_ENTRY_DIGITS &&
+           name[STK_ENTRY_DIGITS] == ';';
+}
+
 /* ---- drafts ---- */
 
 enum whose { OURS, SOMEBODY_ELSES, UNKNOWN };

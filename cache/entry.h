@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 #include "base/path.h"
 #include "cache/root.h"
@@ -39,6 +40,9 @@ struct stk_entry_parts {
     uint64_t name;
 };
 bool stk_entry_parse(const char *path, const char *home, struct stk_entry_parts *out);
+
+/* Whether what is found in a tree is an entry: by its kind, and the form of its name. */
+bool stk_entry_looks_like(const char *name, const struct stat *stat);
 
 /* A file in the making. */
 struct stk_entry_draft {

@@ -171,7 +171,7 @@ uint32_t stk_pressure_refusal(const struct stk_tier *tier)
 void stk_pressure_sign(const struct stk_tier *tier, const char *path)
 {
     if (tier->shared->memory != 0) {
-        stk_sys_set_times(path, mark_of(own_group()));
+        stk_sys_set_mtime(path, (struct timespec){.tv_sec = mark_of(own_group())});
     }
 }
 
@@ -210,12 +210,6 @@ struct giving {
     uint64_t bytes, looks_left;
 };
 
-static bool is_entry(const char *name, const struct stat *stat)
-{
-    return S_ISREG(stat->st_mode) && strlen(name) > STK_ENTRY_DIGITS &&
-           name[STK_ENTRY_DIGITS] == ';';
-}
-
 static int give_one(void *context, int dirfd, const char *name, unsigned depth,
                     const struct stat *stat)
 {
@@ -223,7 +217,7 @@ static int give_one(void *context, int dirfd, const char *name, unsigned depth,
     struct stk_excess *wanted = &giving->wanted;
     bool own = (uint32_t)stat->st_mtime == wanted->mark && wanted->mark != 0;
     (void)depth;
-    if (is_entry(name, stat) && (wanted->any > 0 || (own && wanted->own > 0)) &&
+    if (stk_entry_looks_like(name, stat) && (wanted->any > 0 || (own && wanted->own > 0)) &&
         stk_sys_unlinkat(dirfd, name, 0) == 0) {
         int64_t bytes = stat->st_blocks * STK_BLOCK_BYTES;
         giving->bytes += (uint64_t)bytes;

@@ -38,19 +38,13 @@ void tree_each_root(const char *tier_home,
     }
 }
 
-static bool is_entry(const char *name, const struct stat *stat)
-{
-    return S_ISREG(stat->st_mode) && strlen(name) > STK_ENTRY_DIGITS &&
-           name[STK_ENTRY_DIGITS] == ';';
-}
-
 static int measure_one(void *context, int dirfd, const char *name, unsigned depth,
                        const struct stat *stat)
 {
     struct tree_content *content = context;
     (void)dirfd;
     (void)depth;
-    if (is_entry(name, stat)) {
+    if (stk_entry_looks_like(name, stat)) {
         content->files++;
         content->bytes += (uint64_t)stat->st_size;
     }
@@ -82,7 +76,7 @@ struct removed {
 
 static void note_removed(struct removed *removed, const char *name, const struct stat *stat)
 {
-    removed->files += is_entry(name, stat);
+    removed->files += stk_entry_looks_like(name, stat);
     removed->blocks += stat->st_blocks;
     removed->inodes++;
 }

@@ -5,7 +5,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "base/proc.h"
 #include "base/sys.h"
 #include "base/text.h"
 #include "base/walk.h"
@@ -92,12 +91,12 @@ static void catch_up(struct kept *kept)
 
 /* A description whose offset moves is being read by another thread, which would get bytes twice: it
  * stays as it is. The last looks and dup3 follow each other. */
-static bool put_in_place(struct kept *kept, int origin, const struct stat *entry, int on_exec)
+static bool put_in_place(struct kept *kept, off_t before, int origin, const struct stat *entry,
+                         int on_exec)
 {
-    off_t first = stk_sys_lseek(kept->number, 0, SEEK_CUR);
-    bool same = first >= 0 && is_file(kept->number, entry);
+    bool same = before >= 0 && is_file(kept->number, entry);
     kept->offset = stk_sys_lseek(kept->old, 0, SEEK_CUR);
-    return same && kept->offset == first &&
+    return same && kept->offset == before &&
            stk_sys_lseek(origin, kept->offset, SEEK_SET) == kept->offset &&
            stk_sys_dup3(origin, kept->number, on_exec) >= 0;
 }
@@ -107,8 +106,7 @@ static bool replace(struct restoring *restoring, int fd, const struct stat *entr
     struct kept kept = {.old = stk_entry_dup_high(fd), .number = fd};
     off_t before = stk_sys_lseek(fd, 0, SEEK_CUR);
     int origin = open_origin(restoring, status_flags(fd));
-    bool done = origin >= 0 && kept.old >= 0 && stk_sys_lseek(fd, 0, SEEK_CUR) == before &&
-                put_in_place(&kept, origin, entry, on_exec);
+    bool done = origin >= 0 && kept.old >= 0 && put_in_place(&kept, before, origin, entry, on_exec);
     if (origin >= 0) {
         stk_sys_close(origin);
     }
