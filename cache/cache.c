@@ -1,6 +1,7 @@
 /* Setting up a process's view of the cache. See cache/cache.h. */
 #include "cache/cache.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -8,6 +9,9 @@
 #include "base/sys.h"
 #include "base/text.h"
 #include "cache/entry.h"
+
+#define JOIN_ATTEMPTS 50
+#define JOIN_PAUSE_NS 1000000
 
 /* HOME of the file HOME/runs/NAME; false when the path is none of that kind. */
 static bool home_of_run(char home[STK_HOME_BYTES], const char *run)
@@ -33,24 +37,45 @@ static bool join_named_run(struct stk_cache *cache, char home[STK_HOME_BYTES])
         stk_run_open(&cache->run, cache->options.run) != 0) {
         return false;
     }
-    if (stk_catalogue_open(&cache->catalogue, home, false) != 0) {
+    if (stk_catalogue_join(&cache->catalogue, home, false) != 0) {
         return false;
     }
     cache->run_start_ns = stk_run_start_ns(&cache->run);
     return true;
 }
 
-/* Outside of any run: a catalogue that stays, and counters of everything that has no run. */
+/* The last run to end removes a catalogue that is not kept: either it sees that this one is, or we
+ * that it is closed. */
+static int join_kept(struct stk_cache *cache, char home[STK_HOME_BYTES])
+{
+    int error = stk_home_find(home);
+    error = error == 0 ? stk_home_ensure_room(home, "runs") : error;
+    error = error == 0 ? stk_catalogue_join(&cache->catalogue, home, true) : error;
+    if (error != 0) {
+        return error;
+    }
+    atomic_store(&cache->catalogue.header->kept, 1);
+    if (atomic_load(&cache->catalogue.header->closed) != 0) {
+        stk_catalogue_close(&cache->catalogue);
+        return -EAGAIN;
+    }
+    return 0;
+}
+
+/* Outside of any run: a catalogue that stays, and counters of everything that has no run. Waits a
+ * little for one who removes another. */
 static void join_outside(struct stk_cache *cache)
 {
     char home[STK_HOME_BYTES], path[STK_HOME_BYTES];
+    uint32_t nobody = 0;
     cache->run_start_ns = stk_proc_run_start_ns();
-    if (stk_home_find(home) != 0 || stk_home_ensure_room(home, "runs") != 0 ||
-        stk_catalogue_open(&cache->catalogue, home, true) != 0) {
-        return;
+    int error = join_kept(cache, home);
+    for (int i = 0; i < JOIN_ATTEMPTS && (error == -EAGAIN || error == -ENOENT); i++) {
+        stk_sys_futex_wait(&nobody, 0, JOIN_PAUSE_NS);
+        error = join_kept(cache, home);
     }
-    atomic_store(&cache->catalogue.header->kept, 1);
-    if (stk_run_path(path, home, STK_RUN_OUTSIDE) && stk_run_open(&cache->run, path) != 0 &&
+    if (error == 0 && stk_run_path(path, home, STK_RUN_OUTSIDE) &&
+        stk_run_open(&cache->run, path) != 0 &&
         stk_run_create(&cache->run, home, STK_RUN_OUTSIDE) != 0) {
         stk_run_open(&cache->run, path); /* another process may have made it in between */
     }

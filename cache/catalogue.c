@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 
 #include "base/clock.h"
@@ -288,6 +289,54 @@ int stk_catalogue_open(struct stk_catalogue *catalogue, const char *home, bool c
     int error = map_header(catalogue, fd);
     stk_sys_close(fd);
     return error;
+}
+
+/* The lock lies on the open file, which its map keeps open when the descriptor is closed. */
+static int join_fd(struct stk_catalogue *catalogue, int fd)
+{
+    struct extent extent = {.offset = 0, .bytes = HEADER_BYTES};
+    if (stk_sys_flock(fd, LOCK_SH | LOCK_NB) == -EWOULDBLOCK) {
+        return -EAGAIN;
+    }
+    struct stk_catalogue_header *header = map_fd(fd, extent);
+    if (header == NULL) {
+        return -ENOMEM;
+    }
+    stk_sys_munmap(catalogue->header, HEADER_BYTES);
+    catalogue->header = header;
+    return atomic_load(&header->closed) != 0 ? -EAGAIN : 0;
+}
+
+int stk_catalogue_join(struct stk_catalogue *catalogue, const char *home, bool create)
+{
+    int error = stk_catalogue_open(catalogue, home, create);
+    if (error != 0) {
+        return error;
+    }
+    int fd = reopen(catalogue);
+    error = fd >= 0 ? join_fd(catalogue, fd) : -EAGAIN;
+    if (fd >= 0) {
+        stk_sys_close(fd);
+    }
+    if (error != 0) {
+        stk_catalogue_close(catalogue);
+    }
+    return error;
+}
+
+int stk_catalogue_lock(const char *home)
+{
+    char path[STK_TIER_PATH_BYTES];
+    struct stk_text text = stk_text_in(path, sizeof path);
+    stk_text_add(&text, home);
+    stk_text_add(&text, FILE_LEAF);
+    int fd = text.cut ? -ENAMETOOLONG
+                      : stk_sys_openat(AT_FDCWD, path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0);
+    if (fd >= 0 && stk_sys_flock(fd, LOCK_EX | LOCK_NB) == -EWOULDBLOCK) {
+        stk_sys_close(fd);
+        return -EBUSY;
+    }
+    return fd;
 }
 
 void stk_catalogue_close(struct stk_catalogue *catalogue)

@@ -67,6 +67,10 @@ static int clear_all(const char *tier)
     if (removal.live > 0) {
         die("%u runs are using the cache: wait for them, or name a PATH to clear", removal.live);
     }
+    if (removal.used) {
+        die("programs that run without `stoker run` are using the cache: wait for them (`fuser` of "
+            "its file `catalogue` lists them), or name a PATH to clear");
+    }
     if (removal.failed > 0) {
         die_with(1,
                  "not all could be removed, as files came meanwhile: stop what uses the cache, and "

@@ -231,30 +231,52 @@ static void remove_tier(struct stk_tier *tier, void *context)
     }
 }
 
-/* Removes the homes of the tiers in memory, and the catalogue. */
+/* Where a home goes first that is removed. What somebody who was killed has left there goes, too. */
+static void make_way_aside(char aside[STK_HOME_BYTES + 8], const char *home)
+{
+    snprintf(aside, STK_HOME_BYTES + 8, "%s.gone", home);
+    if (stk_home_check(aside) == 0) {
+        stk_walk_remove(aside);
+    }
+}
+
+/* Removes the home of the catalogue in one step, as others see it: who comes meanwhile makes
+ * another one, and loses nothing of it. */
+static void remove_own_home(const char *home, struct session_removal *removal)
+{
+    char aside[STK_HOME_BYTES + 8];
+    make_way_aside(aside, home);
+    remove_home(rename(home, aside) == 0 ? aside : home, removal);
+}
+
+/* Removes the homes of the tiers in memory, and the catalogue; but see cache/cache.c: join_kept(). */
 static void remove_memory(struct stk_catalogue *catalogue, const char *home)
 {
     struct session_removal removal = {.homes = 0};
     const struct tiers tiers = {.catalogue = catalogue, .only = NULL};
     struct going going = {.home = home, .disks = false, .removal = &removal};
     atomic_store(&catalogue->header->closed, 1);
+    if (atomic_load(&catalogue->header->kept) != 0) {
+        atomic_store(&catalogue->header->closed, 0);
+        return;
+    }
     tiers_each(&tiers, remove_tier, &going);
-    remove_home(home, &removal);
+    remove_own_home(home, &removal);
 }
 
 /* Under the lock: removes dead runs' files, and everything in memory when nobody uses it. */
 static bool sweep_locked(const char *home)
 {
     static struct stk_catalogue catalogue;
+    char aside[STK_HOME_BYTES + 8];
     bool any_dead = false;
+    make_way_aside(aside, home);
     each_run(home, remove_if_dead, &any_dead);
     if (!any_dead || session_count_live(home).runs > 0 ||
         stk_catalogue_open(&catalogue, home, false) != 0) {
         return any_dead;
     }
-    if (atomic_load(&catalogue.header->kept) == 0) {
-        remove_memory(&catalogue, home);
-    }
+    remove_memory(&catalogue, home);
     stk_catalogue_close(&catalogue);
     return any_dead;
 }
@@ -294,16 +316,24 @@ static void remove_locked(struct tiers *tiers, const char *home, struct session_
         removal->live = session_count_live(home).runs;
         return;
     }
-    bool all = tiers->only == NULL && *home != '\0';
-    if (all && tiers->catalogue != NULL) {
+    bool with_own = *home != '\0' && (tiers->only == NULL || is_in(tiers->only, home));
+    int alone = with_own ? stk_catalogue_lock(home) : -ENOENT;
+    if (alone == -EBUSY) {
+        removal->used = true;
+        return;
+    }
+    if (with_own && tiers->catalogue != NULL) {
         atomic_store(&tiers->catalogue->header->closed, 1);
     }
     if (*home == '\0' && stk_home_path(own, "")) {
         going.home = own; /* for its leaf */
     }
     tiers_each(tiers, remove_tier, &going);
-    if (all || (tiers->only != NULL && *home != '\0' && is_in(tiers->only, home))) {
-        remove_home(home, removal);
+    if (with_own) {
+        remove_own_home(home, removal);
+    }
+    if (alone >= 0) {
+        close(alone);
     }
 }
 
@@ -552,7 +582,6 @@ void session_end(struct session *session)
         close(session->run_lock);
     }
     if (lock >= 0 && session_count_live(session->home).runs == 0 &&
-        atomic_load(&session->catalogue.header->kept) == 0 &&
         stk_catalogue_is_current(&session->catalogue)) {
         remove_memory(&session->catalogue, session->home);
     }

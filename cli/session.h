@@ -46,11 +46,12 @@ bool session_sweep(void);
 /* What removing came to. */
 struct session_removal {
     unsigned live;   /* runs that use it: nothing is removed then */
+    bool used;       /* programs outside of any run use it: nothing, either */
     unsigned homes;  /* that are gone */
     unsigned failed; /* that could not be removed whole */
 };
 /* Removes everything in memory and in the tiers that are known, or the tier in directory `only`,
- * unless runs live. */
+ * unless it is in use. */
 struct session_removal session_remove_all(const char *only);
 
 /* The runs that live; and those of them whose `stoker run` was killed, while their job goes on. */

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -66,6 +67,55 @@ START_TEST(opens_and_reopens)
     ck_assert_uint_eq(stk_catalogue_find(&catalogue, key_of(1)), number);
     ck_assert_uint_eq(size_of(key_of(1)), 11);
     ck_assert_uint_eq(stk_catalogue_find(&catalogue, key_of(2)), 0);
+}
+END_TEST
+
+/* In a child, so that it ends with it: by a signal, as nobody can be asked to let go. */
+static pid_t join_in_child(void)
+{
+    struct stk_catalogue joined = {.header = NULL};
+    int ready[2];
+    char byte;
+    ck_assert_int_eq(pipe(ready), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        bool well = stk_catalogue_join(&joined, unit_path(""), false) == 0;
+        if (write(ready[1], well ? "1" : "0", 1) == 1) {
+            pause();
+        }
+        _exit(1);
+    }
+    ck_assert_int_eq(read(ready[0], &byte, 1), 1);
+    ck_assert_int_eq(byte, '1');
+    close(ready[0]);
+    close(ready[1]);
+    return child;
+}
+
+START_TEST(who_joins_keeps_it)
+{
+    UNIT_NEEDS_PRIVATE();
+    ck_assert_int_eq(stk_catalogue_lock(unit_path("")), -ENOENT);
+    open_new();
+    pid_t child = join_in_child();
+    ck_assert_int_eq(stk_catalogue_lock(unit_path("")), -EBUSY);
+    kill(child, SIGKILL);
+    ck_assert_int_eq(waitpid(child, NULL, 0), child);
+    int alone = stk_catalogue_lock(unit_path(""));
+    ck_assert_int_ge(alone, 0);
+    struct stk_catalogue late = {.header = NULL};
+    ck_assert_int_eq(stk_catalogue_join(&late, unit_path(""), true), -EAGAIN);
+    ck_assert_ptr_null(late.header);
+    atomic_store(&catalogue.header->closed, 1);
+    close(alone);
+    ck_assert_int_eq(stk_catalogue_join(&late, unit_path(""), true), -EAGAIN);
+    atomic_store(&catalogue.header->closed, 0);
+    ck_assert_int_eq(stk_catalogue_join(&late, unit_path(""), true), 0);
+    ck_assert_int_eq(stk_catalogue_lock(unit_path("")), -EBUSY);
+    stk_catalogue_close(&late);
+    alone = stk_catalogue_lock(unit_path(""));
+    ck_assert_int_ge(alone, 0);
+    close(alone);
 }
 END_TEST
 
@@ -430,6 +480,7 @@ Suite *suite_catalogue(void)
     Suite *suite = suite_create("catalogue");
     TCase *keys = unit_case(suite, "catalogue_keys");
     tcase_add_test(keys, opens_and_reopens);
+    tcase_add_test(keys, who_joins_keeps_it);
     tcase_add_test(keys, numbers_that_are_none);
     tcase_add_test(keys, many_keys_over_several_levels);
     tcase_add_test(keys, replaces);

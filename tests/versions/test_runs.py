@@ -129,6 +129,23 @@ def test_what_a_run_changed_is_known_to_later_runs(agents, root, file, fresh, ch
 # ---- runs without the command ----
 
 
+def test_what_they_use_is_not_removed(agents, jobs, root, file):
+    """Else who comes later would make a catalogue of its own, and not learn what others change."""
+    with agents.preloaded(root) as writer:
+        assert version(writer, file.path) == 1
+        done = jobs.stoker("clear")
+        assert (done.returncode, done.stdout) == (2, "")
+        assert "without `stoker run` are using the cache" in done.stderr
+        with agents.preloaded(root) as reader:
+            for _ in range(2):
+                assert version(reader, file.path) == 1
+            assert reader.served(reader.open(file.path, os.O_RDONLY))
+            writer.write(root / "other", b"2")
+            writer.rename(root / "other", file.path)
+            assert version(reader, file.path) == 2
+    assert jobs.stoker("clear").stdout == "removed\n"
+
+
 def test_without_the_command_each_start_is_a_run(agents, root, file):
     for number in range(1, 4):
         file.replace(number)
