@@ -158,11 +158,16 @@ static bool identify_by_name(struct stk_cache *cache, int fd, struct stk_identit
         *out = known;
         return true;
     }
-    if (compare(cache, AT_FDCWD, origin, 0, entry, out) != STK_ANOTHER_FILE) {
-        return true;
+    if (compare(cache, AT_FDCWD, origin, 0, entry, out) == STK_ANOTHER_FILE) {
+        *out = is_known ? known : *out;
+        return is_known;
     }
-    *out = is_known ? known : *out;
-    return is_known;
+    if (is_known) { /* its bytes are those of then, and so is all that tells of them */
+        out->size = known.size;
+        out->blocks = known.blocks;
+        out->mtime_ns = known.mtime_ns;
+    }
+    return true;
 }
 
 /* What was known when the entry was opened: old perhaps, but the origin's. */

@@ -11,6 +11,7 @@ import pytest
 
 import matrix
 from agent import PROGRAM, Agents
+from agent_program import STAT_FIELDS
 from changes import FD_CHANGES, Spot, change_by_descriptor
 from origin import settle
 from volumes import mount_ext4
@@ -322,6 +323,23 @@ def test_what_was_open_before_shows_what_is_written(agents, root, file, way):
     assert shim.summary["stale"] == (2 if way == "truncate" else 1)  # it writes twice
     matrix.record("Versions", f"open and mapped, then written by the same process ({way})", "",
                   "descriptors and shared maps follow; private maps are told of", "same")
+
+
+def test_the_size_of_a_descriptor_is_that_of_its_bytes(agents, root, file):
+    """Also when others have written the file since, and something makes us look."""
+    with agents.shim(root) as shim, agents.plain() as plain:
+        for _ in range(2):
+            assert version(shim, file.path) == 1
+        fd = shim.open(file.path, os.O_RDONLY)
+        assert shim.served(fd)
+        plain.write(file.path, b"22222")
+        before = shim.fd_facts(fd)
+        shim.mkdir(root / "one")
+        shim.rename(root / "one", root / "two")
+        after = shim.fd_facts(fd)
+        assert shim.read_some(fd, 100) == b"1"
+        size, mtime = (STAT_FIELDS.index(name) for name in ("size", "mtime_ns"))
+        assert after[size] == 1 and after[mtime] == before[mtime]
 
 
 def test_other_descriptors_stay_as_they_are(agents, root, file):
