@@ -61,7 +61,7 @@ class Round:
             session = Session(self.place, volume, self.next_run(), dice, kinds)
             session.play()
             if self.options.verbose:
-                print(f"{time.monotonic() - self.end:.0f} {vars(session)}"[:700], file=sys.stderr)
+                print(f"{time.monotonic() - self.end:.0f} {session.story()}", file=sys.stderr)
             self.note(session)
 
     def note(self, session):
@@ -70,6 +70,7 @@ class Round:
             self.sums.update({"sessions": 1, session.kind: 1, f"{session.end} killed": 1})
             self.sums.update({name: session.counts.get(name, 0)
                               for name in ("opens", "hits", "fills")})
+            self.sums["refused"] += session.refused
 
     def writers(self, volume, hand):
         """Who writes beside the library, all the time."""
@@ -97,6 +98,8 @@ class Round:
             self.wrong += after.check(self.place, self.next_run)
             if self.sums["hits"] == 0:
                 self.wrong.append("nothing was served from the cache")
+            if self.sums["refused"] > self.trouble.done["brim"] * LANES:
+                self.wrong.append("runs were refused, and the tier was not full")
 
     def summary(self):
         """One paragraph."""
@@ -108,7 +111,8 @@ class Round:
             f"without it, {sums['plain']} without the library; the commands counted {sums['opens']} "
             f"opens, {sums['hits']} hits, {sums['fills']} fills; {counts['killed']} readers killed, "
             f"{counts['stopped']} stopped, {sums['command killed']} commands and "
-            f"{sums['all killed']} whole sessions killed; {done['quake']} times a faulty origin, "
+            f"{sums['all killed']} whole sessions killed, {sums['refused']} refused for want of "
+            f"room; {done['quake']} times a faulty origin, "
             f"{done['slowness']} a slow one, {done['brim']} a full tier, {done['clear']} a cleared "
             f"one, {done['squeeze']} short of memory; "
             f"{max(len(self.wrong), counts['violations'])} violations.", 100)

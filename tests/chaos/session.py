@@ -28,7 +28,7 @@ class Session:
                                 "all" if not self.writers else ""])
         self.end_after_s = dice.random() * self.seconds
         self.summary = place.scratch / f"summary-{run}.json"
-        self.counts, self.said = {}, []
+        self.counts, self.said, self.refused = {}, [], False
 
     @classmethod
     def of_a_writer(cls, place, volume, hand, seconds, dice):
@@ -37,6 +37,12 @@ class Session:
         session.readers, session.writers, session.hand = 0, 1, hand
         session.seconds, session.squeezed, session.end = seconds, False, ""
         return session
+
+    def story(self):
+        """What it was, in a line."""
+        return (f"run {self.run} {self.kind} --fresh={self.fresh} volume {self.volume.number}, "
+                f"{self.seconds} s, {self.writers} writers, killed: {self.end or 'nobody'}"
+                f"{', little memory' if self.squeezed else ''}; {self.said}")
 
     def line(self):
         player = self.place.player(
@@ -78,6 +84,9 @@ class Session:
             os.killpg(process.pid, signal.SIGKILL)
             said, complaints = process.communicate()
         self.said += said.splitlines()
-        # Where memory is short, the kernel may have killed it.
-        if process.returncode not in (0, -signal.SIGKILL, 128 + signal.SIGKILL):
+        # Where memory is short, the kernel may have killed it; where the tier that was named is full,
+        # no run begins.
+        refused = process.returncode == 2 and "no tmpfs has room" in complaints
+        if process.returncode not in (0, -signal.SIGKILL, 128 + signal.SIGKILL) and not refused:
             self.said.append(f"run {self.run}: ended with {process.returncode}: {complaints}")
+        self.refused = refused

@@ -315,19 +315,38 @@ static void change_in_place(struct change *change, const char *name)
     unit_write_ends(orders.volume, change->unit);
 }
 
-/* Whether a file that is written in place by this process's library stays readable by a descriptor
- * of before. */
-static void look_held(const struct change *change, const char *name, int fd)
+/* Whether the descriptor shows what there is now; so it may if that cannot be told. */
+static bool shows(const struct change *change, int fd, ssize_t *got)
 {
     uint64_t quake = atomic_load(&ledger->quake[orders.volume]);
     uint64_t now = look_behind(change->unit, change->place, change->file);
-    ssize_t got = pread(fd, bytes, sizeof bytes, 0);
+    *got = pread(fd, bytes, sizeof bytes, 0);
     bool shaken = quake % 2 == 1 || quake != atomic_load(&ledger->quake[orders.volume]);
-    if (got >= 0 && !shaken &&
-        now != version_of(content_judge(bytes, (size_t)got, 0), (size_t)got)) {
+    return *got < 0 || shaken ||
+           now == version_of(content_judge(bytes, (size_t)*got, 0), (size_t)*got);
+}
+
+/* A descriptor of the file, before this process's library writes it in place; -1 if there is none.
+ * What somebody else had replaced may be known to the run as it was before: that is another file.
+ */
+static int hold(const struct change *change, const char *name)
+{
+    ssize_t got;
+    int fd = open(name, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0 && !shows(change, fd, &got)) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+static void look_held(const struct change *change, const char *name, int fd)
+{
+    ssize_t got;
+    if (!shows(change, fd, &got)) {
         violation("%s: run %u, which wrote it in place, reads by a descriptor of before %zd bytes "
-                  "and not its own %zu",
-                  name, orders.run, got, version_length(now));
+                  "and not its own",
+                  name, orders.run, got);
     }
 }
 
@@ -340,7 +359,7 @@ static void act(struct change *change)
     bool in_place = unit_is_written_in_place(change->unit) && orders.hand == HAND_HERE &&
                     dice(2) == 0 &&
                     look_behind(change->unit, change->place, change->file) != VERSION_ABSENT;
-    int held = in_place && orders.library ? open(name, O_RDONLY | O_CLOEXEC) : -1;
+    int held = in_place && orders.library ? hold(change, name) : -1;
     if (in_place) {
         change_in_place(change, name);
     } else {
