@@ -34,24 +34,40 @@ static void remove_from_tier(struct stk_tier *tier, void *context)
 }
 
 /* Entries may go at any time: whoever holds one open keeps reading, and the next open fills anew.
- */
-static int clear_path(const char *path, const char *tier)
+ * How many there were. */
+static uint64_t remove_entries(const char *path, const char *tier)
 {
     static struct session session;
-    char *canonical = realpath(path, NULL);
-    struct removal removal = {.path = canonical != NULL ? canonical : path, .files = 0};
-    if (removal.path[0] != '/') {
-        die("clear %s: no such file or directory: name a data set's path", path);
-    }
+    struct removal removal = {.path = path, .files = 0};
     bool known = session_look(&session);
     const struct tiers tiers = {.catalogue = known ? &session.catalogue : NULL, .only = tier};
     tiers_each(&tiers, remove_from_tier, &removal);
-    if (removal.files > 0) {
-        printf("removed %" PRIu64 " cached files of %s\n", removal.files, removal.path);
+    return removal.files;
+}
+
+static int clear_path(const char *path, const char *tier)
+{
+    char *canonical = realpath(path, NULL);
+    const char *full = canonical != NULL ? canonical : path;
+    if (full[0] != '/') {
+        die("clear %s: no such file or directory: name a data set's path", path);
+    }
+    uint64_t files = remove_entries(full, tier);
+    if (files > 0) {
+        printf("removed %" PRIu64 " cached files of %s\n", files, full);
     } else {
-        printf("nothing is cached of %s\n", removal.path);
+        printf("nothing is cached of %s\n", full);
     }
     free(canonical);
+    return 0;
+}
+
+/* Who runs by the environment alone would not learn from another catalogue what others change. */
+static int clear_beside_users(const char *tier)
+{
+    printf("removed %" PRIu64 " cached files; the catalogue stays, as programs that run without "
+           "`stoker run` are using it\n",
+           remove_entries("/", tier));
     return 0;
 }
 
@@ -68,8 +84,7 @@ static int clear_all(const char *tier)
         die("%u runs are using the cache: wait for them, or name a PATH to clear", removal.live);
     }
     if (removal.used) {
-        die("programs that run without `stoker run` are using the cache: wait for them (`fuser` of "
-            "its file `catalogue` lists them), or name a PATH to clear");
+        return clear_beside_users(tier);
     }
     if (removal.failed > 0) {
         die_with(1,
