@@ -13,22 +13,11 @@
 
 #define MAPS_BYTES (64u << 10)
 
-#define KEPT 32
-
-/* One open file description of an entry that was replaced: a duplicate of it, and a number that has
- * the origin's now. */
-struct kept {
-    int old, number;
-    off_t offset;
-};
-
 struct restoring {
     struct stk_cache *cache;
     const struct stat *written;
     int dirfd;
     const char *name;
-    unsigned count;
-    struct kept kept[KEPT];
 };
 
 static bool is_file(int fd, const struct stat *file)
@@ -61,6 +50,14 @@ static void count_stale(const struct restoring *restoring)
 
 /* ---- descriptors ---- */
 
+static bool take_number(const char *name, int *fd)
+{
+    uint64_t number;
+    bool taken = stk_text_take_number(&name, &number) && number < INT32_MAX;
+    *fd = taken ? (int)number : -1;
+    return taken;
+}
+
 /* What fcntl can set of an open file. */
 static int status_flags(int fd)
 {
@@ -68,83 +65,95 @@ static int status_flags(int fd)
     return flags < 0 ? 0 : flags & (O_NONBLOCK | O_APPEND | O_ASYNC);
 }
 
-/* A number whose description has been replaced under another number gets that one's. */
-static bool follow(const struct restoring *restoring, int fd, int on_exec)
+static int flag_on_exec(int fd)
 {
-    for (unsigned i = 0; i < restoring->count; i++) {
-        if (stk_sys_is_same_open_file(restoring->kept[i].old, fd)) {
-            return stk_sys_dup3(restoring->kept[i].number, fd, on_exec) >= 0;
-        }
-    }
-    return false;
+    return stk_sys_is_closed_on_exec(fd) ? O_CLOEXEC : 0;
 }
 
+/* One open file description of an entry: a duplicate of it, which is ours and there only while the
+ * description is replaced, and a number that gets the origin's. */
+struct opened {
+    int old, number;
+    off_t offset;
+};
+
 /* What other threads have read by the old description since its offset was looked at. */
-static void catch_up(struct kept *kept)
+static void catch_up(struct opened *opened)
 {
-    off_t now = stk_sys_lseek(kept->old, 0, SEEK_CUR);
-    if (now >= 0 && now != kept->offset) {
-        stk_sys_lseek(kept->number, now - kept->offset, SEEK_CUR);
-        kept->offset = now;
+    off_t now = stk_sys_lseek(opened->old, 0, SEEK_CUR);
+    if (now >= 0 && now != opened->offset) {
+        stk_sys_lseek(opened->number, now - opened->offset, SEEK_CUR);
+        opened->offset = now;
     }
 }
 
 /* A description whose offset moves is being read by another thread, which would get bytes twice: it
  * stays as it is. The last looks and dup3 follow each other. */
-static bool put_in_place(struct kept *kept, off_t before, int origin, const struct stat *entry,
-                         int on_exec)
+static bool put_in_place(struct opened *opened, off_t before, int origin, const struct stat *entry)
 {
-    bool same = before >= 0 && is_file(kept->number, entry);
-    kept->offset = stk_sys_lseek(kept->old, 0, SEEK_CUR);
-    return same && kept->offset == before &&
-           stk_sys_lseek(origin, kept->offset, SEEK_SET) == kept->offset &&
-           stk_sys_dup3(origin, kept->number, on_exec) >= 0;
+    int on_exec = flag_on_exec(opened->number);
+    bool same = before >= 0 && is_file(opened->number, entry);
+    opened->offset = stk_sys_lseek(opened->old, 0, SEEK_CUR);
+    return same && opened->offset == before &&
+           stk_sys_lseek(origin, opened->offset, SEEK_SET) == opened->offset &&
+           stk_sys_dup3(origin, opened->number, on_exec) >= 0;
 }
 
-static bool replace(struct restoring *restoring, int fd, const struct stat *entry, int on_exec)
+/* The other numbers of a description follow the one that was replaced. */
+static int follow(void *context, int dirfd, const char *name, unsigned depth,
+                  const struct stat *link)
 {
-    struct kept kept = {.old = stk_entry_dup_high(fd), .number = fd};
-    off_t before = stk_sys_lseek(fd, 0, SEEK_CUR);
-    int origin = open_origin(restoring, status_flags(fd));
-    bool done = origin >= 0 && kept.old >= 0 && put_in_place(&kept, before, origin, entry, on_exec);
+    const struct opened *opened = context;
+    int fd;
+    (void)dirfd;
+    (void)depth;
+    (void)link;
+    if (take_number(name, &fd) && fd != opened->old && stk_sys_is_same_open_file(opened->old, fd)) {
+        stk_sys_dup3(opened->number, fd, flag_on_exec(fd));
+    }
+    return 0;
+}
+
+static bool replace_by(int origin, struct opened *opened, off_t before, const struct stat *entry)
+{
+    bool done = origin >= 0 && opened->old >= 0 && put_in_place(opened, before, origin, entry);
     if (origin >= 0) {
         stk_sys_close(origin);
     }
     if (done) {
-        catch_up(&kept);
-    }
-    if (done && restoring->count < KEPT) {
-        restoring->kept[restoring->count++] = kept;
-    } else if (kept.old >= 0) {
-        stk_sys_close(kept.old);
+        catch_up(opened);
+        stk_walk("/proc/self/fd", follow, opened);
+        catch_up(opened);
     }
     return done;
 }
 
-static void restore_fd(struct restoring *restoring, int fd, const struct stat *entry)
+/* Replaces a description under all its numbers at once. */
+static bool replace(const struct restoring *restoring, int fd, const struct stat *entry)
 {
-    struct stk_identity identity;
-    int on_exec = stk_sys_is_closed_on_exec(fd) ? O_CLOEXEC : 0;
-    if (!stk_entryfd_identify(fd, entry, &identity) || !stands_for(restoring, &identity)) {
-        return;
+    struct opened opened = {.old = stk_entry_dup_high(fd), .number = fd};
+    off_t before = stk_sys_lseek(fd, 0, SEEK_CUR);
+    bool done = replace_by(open_origin(restoring, status_flags(fd)), &opened, before, entry);
+    if (opened.old >= 0) {
+        stk_sys_close(opened.old);
     }
-    if (!follow(restoring, fd, on_exec) && !replace(restoring, fd, entry, on_exec)) {
-        count_stale(restoring);
-    }
+    return done;
 }
 
 static int visit_fd(void *context, int dirfd, const char *name, unsigned depth,
                     const struct stat *link)
 {
-    const char *at = name;
-    uint64_t number;
+    const struct restoring *restoring = context;
+    int fd;
     struct stat entry;
+    struct stk_identity identity;
     (void)dirfd;
     (void)depth;
     (void)link;
-    if (stk_text_take_number(&at, &number) && number < INT32_MAX &&
-        stk_sys_fstat((int)number, &entry) == 0 && stk_entryfd_may_be(&entry)) {
-        restore_fd(context, (int)number, &entry);
+    if (take_number(name, &fd) && stk_sys_fstat(fd, &entry) == 0 && stk_entryfd_may_be(&entry) &&
+        stk_entryfd_identify(fd, &entry, &identity) && stands_for(restoring, &identity) &&
+        !replace(restoring, fd, &entry)) {
+        count_stale(restoring);
     }
     return 0;
 }
@@ -153,10 +162,6 @@ static void restore_fds(struct restoring *restoring)
 {
     if (stk_walk("/proc/self/fd", visit_fd, restoring) != 0) {
         count_stale(restoring);
-    }
-    for (unsigned i = 0; i < restoring->count; i++) {
-        catch_up(&restoring->kept[i]);
-        stk_sys_close(restoring->kept[i].old);
     }
 }
 
@@ -305,7 +310,7 @@ static void restore_maps(const struct restoring *restoring)
 __attribute__((noinline)) void
 stk_restore_origin(struct stk_cache *cache, const struct stat *written, int dirfd, const char *name)
 {
-    struct restoring restoring = {cache, written, dirfd, name, 0, {{0, 0, 0}}};
+    struct restoring restoring = {cache, written, dirfd, name};
     restore_fds(&restoring);
     restore_maps(&restoring);
 }

@@ -341,6 +341,39 @@ def test_the_size_of_a_descriptor_is_that_of_its_bytes(agents, root, file):
         assert after[size] == 1 and after[mtime] == before[mtime]
 
 
+def share_an_offset(agent, one, other):
+    agent.lseek(other, 1, os.SEEK_SET)
+    agent.lseek(one, 3, os.SEEK_SET)
+    return agent.lseek(other, 0, os.SEEK_CUR) == 3
+
+
+@pytest.mark.parametrize("what", ["descriptors", "open files"])
+def test_many_descriptors_go_on_sharing_their_offsets(agents, root, file, what):
+    """Also where there are so many that our own numbers come up while they are looked through, and
+    where many pairs of them share one."""
+    with agents.shim(root) as shim:
+        assert [version(shim, file.path) for _ in range(2)] == [1, 1]
+        count = 40 if what == "open files" else 1
+        pairs = [[shim.open(file.path, os.O_RDONLY)] for _ in range(count)]
+        assert all(shim.served(fd) for (fd,) in pairs)
+        if what == "descriptors":
+            others = [shim.open("/dev/null", os.O_RDONLY) for _ in range(800)]
+            for fd in others[720:740]:
+                shim.close(fd)
+            for fd in others[760:770]:
+                shim.close(fd)
+            pairs[0].append(shim.dup2(pairs[0][0], others[765]))
+        else:
+            for pair in pairs:
+                pair.append(shim.dup(pair[0]))
+        shim.write(file.path, b"22222", os.O_WRONLY)
+        assert not any(shim.served(fd) for pair in pairs for fd in pair)
+        assert all(share_an_offset(shim, *pair) for pair in pairs)
+        if what == "open files":
+            assert not share_an_offset(shim, pairs[0][0], pairs[-1][1])
+    assert shim.summary["stale"] == 0
+
+
 def test_other_descriptors_stay_as_they_are(agents, root, file):
     """Of other files, and of a version that was replaced."""
     (root / "other").write_text("7")
