@@ -144,28 +144,42 @@ static enum stk_likeness compare(struct stk_cache *cache, int dirfd, const char 
     return there ? stk_cache_compare_entry(cache, entry, out) : STK_ANOTHER_FILE;
 }
 
-static bool identify_by_name(struct stk_cache *cache, int fd, struct stk_identity *out)
+/* What there is to know of an entry by its name. */
+struct known {
+    char origin[STK_PATH_BYTES];
+    const struct stk_record *record; /* NULL: none, or a damaged one */
+    struct stk_identity identity;    /* the record's */
+};
+
+static bool look_up(struct stk_cache *cache, const char *entry, struct known *out)
 {
-    char entry[STK_PATH_BYTES], origin[STK_PATH_BYTES];
     uint32_t number;
-    struct stk_identity known;
-    if (!name_of_fd(fd, entry) || !stk_cache_find_entry(cache, entry, origin, &number)) {
+    if (!stk_cache_find_entry(cache, entry, out->origin, &number)) {
         return false;
     }
     const struct stk_record *record = stk_catalogue_record(&cache->catalogue, number);
-    bool is_known = record != NULL && stk_record_get_identity(record, &known);
-    if (is_known && !is_doubtful(cache, record)) {
-        *out = known;
-        return true;
+    bool whole = record != NULL && stk_record_get_identity(record, &out->identity);
+    out->record = whole ? record : NULL;
+    return true;
+}
+
+static bool identify_by_name(struct stk_cache *cache, int fd, struct stk_identity *out)
+{
+    char entry[STK_PATH_BYTES];
+    struct known known;
+    if (!name_of_fd(fd, entry) || !look_up(cache, entry, &known)) {
+        return false;
     }
-    if (compare(cache, AT_FDCWD, origin, 0, entry, out) == STK_ANOTHER_FILE) {
-        *out = is_known ? known : *out;
+    bool is_known = known.record != NULL;
+    bool asks = !is_known || is_doubtful(cache, known.record);
+    if (!asks || compare(cache, AT_FDCWD, known.origin, 0, entry, out) == STK_ANOTHER_FILE) {
+        *out = is_known ? known.identity : *out;
         return is_known;
     }
     if (is_known) { /* its bytes are those of then, and so is all that tells of them */
-        out->size = known.size;
-        out->blocks = known.blocks;
-        out->mtime_ns = known.mtime_ns;
+        out->size = known.identity.size;
+        out->blocks = known.identity.blocks;
+        out->mtime_ns = known.identity.mtime_ns;
     }
     return true;
 }
@@ -274,13 +288,12 @@ bool stk_entryfd_origin(int fd, struct stk_entry_origin *origin)
 
 static bool identify_name(struct stk_cache *cache, const char *entry, struct stk_identity *out)
 {
-    char origin[STK_PATH_BYTES];
-    uint32_t number;
-    if (!stk_cache_find_entry(cache, entry, origin, &number)) {
-        return false;
+    struct known known;
+    bool is_known = look_up(cache, entry, &known) && known.record != NULL;
+    if (is_known) {
+        *out = known.identity;
     }
-    const struct stk_record *record = stk_catalogue_record(&cache->catalogue, number);
-    return record != NULL && stk_record_get_identity(record, out);
+    return is_known;
 }
 
 bool stk_entryfd_identify_name(struct stk_cache *cache, const char *entry, struct stk_identity *out)
