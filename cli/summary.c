@@ -241,9 +241,10 @@ void summary_print(const struct request *request, const struct session *session,
     }
     if (counts->stale > 0) {
         fprintf(stderr,
-                "  Files were written that the same process had mapped privately, or was reading, "
-                "%" PRIu64
-                " times:\n  there it saw what was there before. Do not cover what is written.\n",
+                "  Readers kept old bytes (%" PRIu64
+                "): their own process wrote the file, and they had it mapped privately\n"
+                "  or were reading it, or there was no descriptor or map to spare. Do not cover "
+                "what is written.\n",
                 counts->stale);
     }
 }

@@ -5,11 +5,15 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
 from jobs import HOME, read_line, reading
 from origin import settle
+
+PROGRAMS = Path(__file__).parent / "programs"
 
 
 @pytest.fixture(scope="module")
@@ -174,3 +178,20 @@ def test_epochs_beyond_those_counted(jobs, data):
     assert ran.opens == 300 and ran.hits == 299
     assert len(ran.epochs) == 32 and ran.epoch(32)["opens"] == 300 - 31
     assert "\n  later          294        294 " in ran.stderr  # the first six have a row each
+
+
+@pytest.mark.parametrize("what", ["descriptors", "maps"])
+def test_readers_that_kept_old_bytes(jobs, origin, what):
+    """They become the origin's when their process writes the file, if it may have some more
+    descriptors and maps for a moment."""
+    source, mount = origin.directory(f"kept-{what}")
+    (source / "file").write_text("old")
+    settle()
+    ran = jobs.run([sys.executable, PROGRAMS / "kept.py", mount / "file", what], path=mount)
+    assert ran.stdout.split()[1] == "old"
+    assert ran.stale > 0
+    assert f"Readers kept old bytes ({ran.stale}): " in ran.stderr
+
+
+def test_nobody_who_kept_old_bytes(jobs, data):
+    assert "old bytes" not in jobs.run(reading([data / "file0000"], 2), path=data).stderr
