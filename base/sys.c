@@ -117,21 +117,24 @@ ssize_t stk_sys_pread(int fd, void *buffer, size_t bytes, off_t offset)
     return CALL4(pread64, fd, buffer, bytes, offset);
 }
 
-ssize_t stk_sys_pwrite(int fd, const void *buffer, size_t bytes, off_t offset)
+/* Where a file may not be that long, the kernel ends the program by a signal. */
+static bool is_beyond_limit(off_t end)
 {
-    return CALL4(pwrite64, fd, buffer, bytes, offset);
+    struct rlimit64 limit = {0};
+    return CALL4(prlimit64, 0, RLIMIT_FSIZE, NULL, &limit) == 0 && limit.rlim_cur < (uint64_t)end;
 }
 
-int stk_sys_ftruncate(int fd, off_t bytes)
+ssize_t stk_sys_pwrite(int fd, const void *buffer, size_t bytes, off_t offset)
 {
-    return (int)CALL2(ftruncate, fd, bytes);
+    if (is_beyond_limit(offset + (off_t)bytes)) {
+        return -EFBIG;
+    }
+    return CALL4(pwrite64, fd, buffer, bytes, offset);
 }
 
 int stk_sys_fallocate(int fd, off_t offset, off_t bytes)
 {
-    struct rlimit64 limit = {0};
-    if (CALL4(prlimit64, 0, RLIMIT_FSIZE, NULL, &limit) == 0 &&
-        limit.rlim_cur < (uint64_t)(offset + bytes)) {
+    if (is_beyond_limit(offset + bytes)) {
         return -EFBIG;
     }
     return (int)CALL4(fallocate, fd, 0, offset, bytes);

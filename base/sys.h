@@ -39,11 +39,11 @@ off_t stk_sys_lseek(int fd, off_t offset, int whence);
 
 ssize_t stk_sys_read(int fd, void *buffer, size_t bytes);
 ssize_t stk_sys_pread(int fd, void *buffer, size_t bytes, off_t offset);
+/* Beyond the limit on the size of files, which a batch system may set, the kernel would send a
+ * signal that ends the program: to one that makes a file longer, and to one that writes there in a
+ * file that is long enough. These two say -EFBIG. The second says -EOPNOTSUPP only where the limit
+ * allows it. */
 ssize_t stk_sys_pwrite(int fd, const void *buffer, size_t bytes, off_t offset);
-int stk_sys_ftruncate(int fd, off_t bytes);
-/* Comes before every write that makes a file longer: beyond the limit on the size of files, which a
- * batch system may set, the kernel would send a signal that ends the program; this says -EFBIG.
- * -EOPNOTSUPP comes only where that limit allows the length. */
 int stk_sys_fallocate(int fd, off_t offset, off_t bytes);
 int stk_sys_fadvise(int fd, off_t offset, off_t bytes, int advice);
 /* How many pages of a file are in memory; an error before Linux 6.5, and where others' files are

@@ -227,9 +227,7 @@ static void note_origin(const struct stk_tier *tier, const struct stk_root *root
         return;
     }
     size_t length = strlen(root->canonical);
-    if (stk_sys_fallocate(fd, 0, (off_t)length) != -EFBIG) {
-        stk_sys_pwrite(fd, root->canonical, length, 0);
-    }
+    stk_sys_pwrite(fd, root->canonical, length, 0);
     stk_sys_close(fd);
 }
 

@@ -75,6 +75,13 @@ START_TEST(the_limit_on_file_sizes_is_an_error)
     ck_assert_int_eq(stk_sys_fallocate(fd, 0, 1000), 0);
     ck_assert_int_eq(stk_sys_fallocate(fd, 0, 1001), -EFBIG);
     ck_assert_int_eq(stk_sys_fallocate(fd, 900, 101), -EFBIG);
+    ck_assert_int_eq(stk_sys_pwrite(fd, "ab", 2, 998), 2);
+    ck_assert_int_eq(stk_sys_pwrite(fd, "ab", 2, 999), -EFBIG);
+    struct rlimit none = {0, 1000};
+    setrlimit(RLIMIT_FSIZE, &none);
+    ssize_t put = stk_sys_pwrite(fd, "ab", 2, 0); /* though it is long enough */
+    setrlimit(RLIMIT_FSIZE, &limit);              /* the test's own notes are a file, too */
+    ck_assert_int_eq(put, -EFBIG);
     close(fd);
 }
 END_TEST
