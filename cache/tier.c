@@ -306,11 +306,12 @@ static int set_budget(struct stk_tier_shared *shared, const struct statfs *fs, i
             return -ERANGE;
         }
     }
+    if (blocks * STK_BLOCK_BYTES < LEAST_BUDGET_BYTES || inodes < LEAST_BUDGET_INODES) {
+        return -ENOSPC; /* who is there goes on with what there was */
+    }
     atomic_store(&shared->budget.aside_blocks, shared->pays ? stk_budget_aside_of(blocks) : 0);
     stk_budget_set(&shared->budget, blocks, inodes);
-    bool room = blocks * STK_BLOCK_BYTES >= LEAST_BUDGET_BYTES && inodes >= LEAST_BUDGET_INODES;
-    bool space = fs->f_bavail > 0 || used_blocks > 0;
-    return room && space ? 0 : -ENOSPC;
+    return fs->f_bavail > 0 || used_blocks > 0 ? 0 : -ENOSPC;
 }
 
 /* ---- the list in the catalogue ---- */
