@@ -8,6 +8,9 @@
 void command_check(const char *name);
 /* Why LD_PRELOAD cannot work on it ("static program", "setuid program"), or NULL. */
 const char *command_cannot_preload(const char *name);
+/* Has what we write beyond the limit on the size of files fail, instead of ending us by a signal,
+ * and the job's end with us. The command gets its signal all the same. */
+void command_outlive_limits(void);
 /*
  * Starts the command with the environment as it is. From then on signals sent to us alone are
  * passed on to it; those of the terminal reach it by themselves, since it is in our process group.

@@ -21,6 +21,7 @@
 #include "base/samples.h"
 #include "cache/entry.h"
 #include "cli/lock.h"
+#include "cli/refusal.h"
 #include "cli/say.h"
 #include "cli/tiers.h"
 
@@ -372,73 +373,22 @@ bool session_look(struct session *session)
 
 /* ---- beginning ---- */
 
-static void die_for_home(const char *home, int error)
+static struct refusal refusal_by_home(int error)
 {
-    switch (-error) {
-    case EPERM:
-        die("%s belongs to another user: remove it, or let its owner do so", home);
-    case EACCES:
-        die("%s is writable by others: `chmod 700` it, or remove it", home);
-    case ELOOP:
-        die("%s is a symbolic link: remove it", home);
-    case ENOTDIR:
-        die("%s is not a directory: remove it", home);
-    case EPROTO:
-        die("%s holds a catalogue of another version of Stoker: `stoker clear`, or remove it",
-            home);
-    case ENOSPC:
-        die("no tmpfs has room for the catalogue (1 MiB in /dev/shm, XDG_RUNTIME_DIR or /tmp): "
-            "free some, or enlarge /dev/shm (docker run --shm-size=1g)");
-    default:
-        die("%s: %s: no catalogue can be made there", home, strerror(-error));
-    }
+    return (struct refusal){error, false};
 }
 
-static void die_for_tier(const struct request *request, int error)
-{
-    const char *tier = request->tier;
-    char home[STK_HOME_BYTES];
-    stk_home_path(home, tier);
-    switch (-error) {
-    case EMEDIUMTYPE:
-        die("--tier %s: not on a local file system (tmpfs, ext4, xfs, btrfs, overlay): name a "
-            "directory on a local disk or in /dev/shm",
-            tier);
-    case ENOSPC:
-        die("--tier %s is full: free some space, name a larger budget, or another tier with "
-            "--tier DIR",
-            tier);
-    case ERANGE:
-        die("--tier %s: the budget is larger than the file system: name a smaller one, or none",
-            tier);
-    case EPERM:
-        die("--tier %s: it or %s belongs to another user: name a directory of your own", tier,
-            home);
-    case EACCES:
-        die("--tier %s: it or %s is writable by others: `chmod go-w` it, or name another", tier,
-            home);
-    case ELOOP:
-        die("--tier %s: %s is a symbolic link: remove it, or name another", tier, home);
-    case ENOTDIR:
-        die("--tier %s: %s is not a directory: remove it, or name another", tier, home);
-    default:
-        die("--tier %s: %s", tier, strerror(-error));
-    }
-}
-
-static void make_run_file(struct session *session)
+static int make_run_file(struct session *session)
 {
     char name[64], path[STK_HOME_BYTES];
     snprintf(name, sizeof name, "%d-%llx", getpid(), (unsigned long long)stk_clock_boottime_ns());
     int error = stk_run_create(&session->run, session->home, name);
     if (error != 0) {
-        die_for_home(session->home, error);
+        return error;
     }
     stk_run_path(path, session->home, name);
     session->run_lock = open(path, O_RDONLY | O_CLOEXEC);
-    if (session->run_lock < 0 || flock(session->run_lock, LOCK_EX) != 0) {
-        die("%s: %s", path, strerror(errno));
-    }
+    return session->run_lock < 0 || flock(session->run_lock, LOCK_EX) != 0 ? -errno : 0;
 }
 
 /* For want of one, images are decoded and not counted. */
@@ -467,9 +417,12 @@ static int settle_budget(struct session *session, const struct request *request,
     return error;
 }
 
-/* False, and said, where the tier has no room and was nobody's wish. */
-static bool attach_tier(struct session *session, const struct request *request, bool alone)
+static int attach_tier(struct session *session, const struct request *request, bool alone)
 {
+    if (!stk_home_path(session->made_tier, request->tier) ||
+        access(session->made_tier, F_OK) == 0) {
+        *session->made_tier = '\0';
+    }
     int error =
         stk_tier_attach(&session->catalogue, request->tier, request->budget_bytes, &session->tier);
     session->tier.guarded = true; /* by us */
@@ -477,44 +430,41 @@ static bool attach_tier(struct session *session, const struct request *request, 
     if (error == 0 || (error == -ENOSPC && session->tier.shared != NULL)) {
         error = settle_budget(session, request, alone);
     }
-    if (error == -ENOSPC && !request->tier_given) {
-        say("%s is full: running uncached; free some space, or name another tier with --tier DIR",
-            request->tier);
-        session->tier = (struct stk_tier){.shared = NULL};
-        return false;
-    }
-    if (error != 0) {
-        die_for_tier(request, error);
-    }
-    if (session->tier.shared->memory == 0) {
+    if (error == 0 && session->tier.shared->memory == 0) {
         tiers_remember(session->tier.home);
     }
-    return true;
+    return error;
 }
 
-static bool begin_locked(struct session *session, const struct request *request)
+static int open_catalogue(struct session *session)
 {
-    bool alone = session_count_live(session->home).runs == 0;
     int error = stk_home_ensure(session->home);
     if (error == 0) {
         error = stk_home_ensure_room(session->home, "runs");
     }
+    return error != 0 ? error : stk_catalogue_open(&session->catalogue, session->home, true);
+}
+
+static struct refusal begin_locked(struct session *session, const struct request *request)
+{
+    bool alone = session_count_live(session->home).runs == 0;
+    int error = open_catalogue(session);
     if (error == 0) {
-        error = stk_catalogue_open(&session->catalogue, session->home, true);
+        error = make_run_file(session); /* before the tier counts what is used */
     }
     if (error != 0) {
-        die_for_home(session->home, error);
+        return refusal_by_home(error);
     }
-    make_run_file(session); /* before the tier counts what is used */
     make_tally(session);
-    if (!attach_tier(session, request, alone)) {
-        return false;
+    error = attach_tier(session, request, alone);
+    if (error != 0) {
+        return (struct refusal){error, true};
     }
     samples_begin(&session->samples, request, &session->tier, session->tally);
     if (request->keep) {
         atomic_store(&session->catalogue.header->kept, 1);
     }
-    return true;
+    return refusal_by_home(0);
 }
 
 /* The lock, or -EBUSY, which is said: what it guards goes wrong only beside a run that ends. */
@@ -523,35 +473,18 @@ static int lock_to_begin(const char *home)
     int lock = lock_take(home, 1);
     if (lock == -EBUSY) {
         say("%s/lock is held by another stoker, which may be stopped: going on without it", home);
-    } else if (lock < 0) {
-        die_for_home(home, lock);
     }
     return lock;
 }
 
-static bool find_home(struct session *session, const struct request *request)
+static struct refusal begin(struct session *session, const struct request *request)
 {
-    int error = stk_home_find(session->home);
-    if (error == -ENOSPC && !request->tier_given) {
-        say("no tmpfs has room for the catalogue (1 MiB in /dev/shm, XDG_RUNTIME_DIR or /tmp): "
-            "running uncached; free some, or enlarge /dev/shm (docker run --shm-size=1g)");
-        return false;
-    }
-    if (error != 0) {
-        die_for_home(session->home, error);
-    }
-    return true;
-}
-
-bool session_begin(struct session *session, const struct request *request)
-{
-    memset(session, 0, sizeof *session);
-    session->run_lock = -1;
     for (;;) {
-        if (!find_home(session, request)) {
-            return false;
+        int error = stk_home_find(session->home);
+        int lock = error == 0 ? lock_to_begin(session->home) : error;
+        if (lock < 0 && lock != -EBUSY) {
+            return refusal_by_home(lock);
         }
-        int lock = lock_to_begin(session->home);
         if (lock >= 0) {
             /* The sweep may remove the home, and the lock with it: then begin again. */
             sweep_locked(session->home);
@@ -559,17 +492,60 @@ bool session_begin(struct session *session, const struct request *request)
             lock = lock_take(session->home, 1);
         }
         if (lock >= 0 || lock == -EBUSY) {
-            bool begun = begin_locked(session, request);
+            struct refusal refusal = begin_locked(session, request);
             lock_release(lock);
-            if (!begun) {
-                session_end(session);
-            }
-            return begun;
+            return refusal;
         }
     }
 }
 
+/* Removes what was made for nothing. */
+static void undo(struct session *session)
+{
+    session_end(session);
+    if (is_removable(session->made_tier, session->home)) {
+        stk_walk_remove(session->made_tier);
+    }
+    session->tier = (struct stk_tier){.shared = NULL};
+}
+
+bool session_begin(struct session *session, const struct request *request)
+{
+    memset(session, 0, sizeof *session);
+    session->run_lock = -1;
+    struct refusal refusal = begin(session, request);
+    if (refusal.error != 0) {
+        undo(session);
+        refusal_explain(&refusal, session->home, request);
+    }
+    return refusal.error == 0;
+}
+
 /* ---- ending ---- */
+
+/* A home in which no catalogue could be made, if nothing else is there. */
+static void remove_empty(const char *home)
+{
+    char path[STK_HOME_BYTES + 8];
+    snprintf(path, sizeof path, "%s/catalogue", home);
+    if (access(path, F_OK) != 0) {
+        snprintf(path, sizeof path, "%s/runs", home);
+        rmdir(path);
+        snprintf(path, sizeof path, "%s/lock", home);
+        unlink(path);
+        rmdir(home);
+    }
+}
+
+/* Under the lock, when no run lives. */
+static void remove_own(struct session *session)
+{
+    if (session->catalogue.header == NULL) {
+        remove_empty(session->home);
+    } else if (stk_catalogue_is_current(&session->catalogue)) {
+        remove_memory(&session->catalogue, session->home);
+    }
+}
 
 void session_end(struct session *session)
 {
@@ -581,9 +557,8 @@ void session_end(struct session *session)
         unlink_run(session->run.path);
         close(session->run_lock);
     }
-    if (lock >= 0 && session_count_live(session->home).runs == 0 &&
-        stk_catalogue_is_current(&session->catalogue)) {
-        remove_memory(&session->catalogue, session->home);
+    if (lock >= 0 && session_count_live(session->home).runs == 0) {
+        remove_own(session);
     }
     lock_release(lock);
 }

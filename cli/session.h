@@ -23,7 +23,8 @@ struct session {
     struct stk_run run;
     struct stk_tally *tally; /* of decoded images, or NULL */
     struct samples samples;
-    bool recounts; /* the tier is to be counted anew, beside the job */
+    char made_tier[STK_HOME_BYTES]; /* the tier's home, if it was not there before */
+    bool recounts;                  /* the tier is to be counted anew, beside the job */
     struct stk_recount recount;
     int run_lock;              /* keeps the run alive */
     uint64_t given_back_bytes; /* of entries, while memory was short */
@@ -31,8 +32,9 @@ struct session {
 
 /*
  * Begins a run: removes what dead runs left, attaches catalogue and tier, makes the run's file.
- * What goes wrong ends in one line and status 2; but false, and a line, where there is no room in a
- * place that the user has not named: the command then runs uncached.
+ * What goes wrong leaves nothing behind, and ends in one line and status 2; but false, and a line,
+ * where this machine or its limits leave no room in a place that the user has not named: the
+ * command then runs uncached.
  */
 bool session_begin(struct session *session, const struct request *request);
 /* Ends it. If it was the last one and nothing is to be kept, what lies in memory is removed. */

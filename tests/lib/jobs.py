@@ -53,11 +53,12 @@ class Jobs:
         line += [f"--tier={tier}"] if tier else []
         return [*line, *flags, "--", *argv]
 
-    def run(self, argv, path=(), tier=None, flags=(), env=None, check=True, cwd="/", **more):
-        """Runs argv under stoker, and waits."""
+    def run(self, argv, path=(), tier=None, flags=(), env=None, check=True, cwd="/", within=(),
+            **more):
+        """Runs argv under stoker, which `within` may run in its turn, and waits."""
         json_path = self._scratch / f"summary-{next(self._numbers)}.json"
         line = self.command_line(argv, path, tier, [*flags, f"--json={json_path}"], cwd)
-        done = self.place.run(line, env={**YOUNG, **(env or {})}, check=False, **more)
+        done = self.place.run([*within, *line], env={**YOUNG, **(env or {})}, check=False, **more)
         assert not check or done.returncode == 0, f"{done.returncode}: {done.stdout} {done.stderr}"
         return Ran(done, json_path)
 

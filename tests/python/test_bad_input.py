@@ -2,10 +2,11 @@
 
 import os
 import re
+import signal
 
 import pytest
 
-from jobs import HOME
+from jobs import HOME, read_line
 from origin import settle
 
 
@@ -244,8 +245,29 @@ def test_a_budget_larger_than_the_tier(refused, data):
     refused([f"--path={data}", "--tier=/dev/shm:500G"], "larger than the file system", "smaller")
 
 
-def test_a_budget_too_small_to_hold_anything(refused, data):
-    refused([f"--path={data}", "--tier=/dev/shm:1K"], "--tier", "budget")
+def test_a_budget_too_small_to_hold_anything(refused, data, place, scratch):
+    """Nothing stays behind of what was tried."""
+    refused([f"--path={data}", "--tier=/dev/shm:700K"], "--tier", "budget")
+    refused([f"--path={data}", f"--tier={scratch}:1K"], "--tier", "budget")
+    assert os.listdir(place.path("/dev/shm")) == []
+    assert os.listdir(scratch) == []
+
+
+def test_a_refused_budget_leaves_what_was_there(refused, jobs, data, scratch):
+    """A tier on a disk with entries, and a catalogue in use."""
+    tier = scratch / "tier"
+    tier.mkdir()
+    count = 'cat "$0"/* | wc -c'
+    line = jobs.command_line(["sh", "-c", f"{count}; read go; {count}", data], path=data, tier=tier)
+    with jobs.started(line) as process:
+        read_line(process)
+        budget = jobs.used(f"{tier}")[1]
+        refused([f"--path={data}", f"--tier={tier}:1K"], "--tier", "budget")
+        assert jobs.used(f"{tier}")[1] == budget
+        assert process.communicate("go\n")[0].split()[-1] == "2000"
+    refused([f"--path={data}", f"--tier={tier}:1K"], "--tier", "budget")
+    ran = jobs.run(["sh", "-c", count, data], path=data, tier=tier)
+    assert (ran.fills, ran.hits) == (0, 2)
 
 
 def test_a_list_of_tiers(refused, data, scratch):
@@ -271,10 +293,10 @@ def test_a_full_shared_memory(refused, data, place, scratch):
     refused([f"--path={data}", f"--tier={scratch}"], "no tmpfs has room", "free")
 
 
-def check_uncached(jobs, data, *words):
+def check_uncached(jobs, data, *words, limit=None):
     """The command runs, nothing of ours in it, and one line says why and what to do."""
     ran = jobs.run(["sh", "-c", 'cat "$0"/* | wc -c; echo "$LD_PRELOAD"; exit 7', data], path=data,
-                   check=False)
+                   check=False, within=[] if limit is None else ["prlimit", f"--fsize={limit}"])
     assert (ran.status, ran.stdout) == (7, "2000\n\n"), ran.stderr
     assert re.fullmatch(r"stoker: [^\n]*running uncached[^\n]*\n", ran.stderr), ran.stderr
     for word in words:
@@ -295,3 +317,40 @@ def test_a_full_tier_that_nobody_named(jobs, data, place):
     place.run(["sh", "-c", "head -c $((400 * 1024 - 1200))k /dev/zero >/dev/shm/zeroes"])
     check_uncached(jobs, data, "/dev/shm is full", "--tier DIR")
     assert os.listdir(place.path("/dev/shm")) == ["zeroes"]
+
+
+# ---- limits on the size of files ----
+
+@pytest.mark.parametrize("limit", [4096, 1 << 20])
+def test_a_limit_that_nobody_meant_for_us(jobs, data, place, limit):
+    check_uncached(jobs, data, "ulimit -f", limit=limit)
+    assert os.listdir(place.path("/dev/shm")) == []
+
+
+def test_a_limit_beside_a_tier_that_was_named(jobs, data, scratch):
+    line = jobs.command_line(["touch", scratch / "started"], path=data, tier=scratch)
+    done = jobs.place.run(["prlimit", "--fsize=4096", *line], check=False)
+    assert done.returncode == 2 and not (scratch / "started").exists()
+    assert re.fullmatch(r"stoker: [^\n]*ulimit -f[^\n]*\n", done.stderr), done.stderr
+
+
+def test_what_is_said_may_be_larger_than_the_limit(jobs, data, scratch):
+    """Where nothing can be said the job runs all the same, and a file that is too large ends it as it
+    would without us."""
+    for command, status in ["exit 7", 7], ["echo x", 128 + signal.SIGXFSZ]:
+        line = jobs.command_line(["sh", "-c", f"{command} >$0", scratch / "written"], path=data)
+        done = jobs.place.run(["sh", "-c", 'prlimit --fsize=0 "$@" >$0 2>&1; exit $?',
+                               scratch / "said", *line], check=False)
+        assert done.returncode == status
+
+
+@pytest.mark.parametrize("limit", [0, 1000, 100000])
+def test_a_job_that_limits_itself(jobs, session_origin, limit):
+    """It is not ended by a signal for what is written of ours: entries, and the tier's account, of
+    which a budget as small as this one asks at each fill."""
+    _, mount = session_origin.files(f"limited-{limit}", 12, 100000)
+    script = ("cd $0; cat file0000; for epoch in 1 2; do"
+              " for file in *; do prlimit --fsize=$1 cat $file; done; done | wc -c")
+    ran = jobs.run(["sh", "-ec", f"({script}) | tail -c 8", mount, f"{limit}"], path=mount,
+                   tier="/dev/shm:4M")
+    assert ran.stdout.split()[-1] == f"{24 * 100000}"

@@ -1,0 +1,95 @@
+/* Runs that do not begin. See cli/refusal.h. */
+#include "cli/refusal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cache/home.h"
+#include "cli/say.h"
+
+/* Each of these texts has a place for how it goes on, if it does. The caller frees. */
+static char *explain_home(const char *home, int error, const char *goes_on)
+{
+    switch (-error) {
+    case EPERM:
+        return must_format("%s belongs to another user: remove it, or let its owner do so", home);
+    case EACCES:
+        return must_format("%s is writable by others: `chmod 700` it, or remove it", home);
+    case ELOOP:
+        return must_format("%s is a symbolic link: remove it", home);
+    case ENOTDIR:
+        return must_format("%s is not a directory: remove it", home);
+    case EPROTO:
+        return must_format("%s holds a catalogue of another version of Stoker: `stoker clear`, or "
+                           "remove it",
+                           home);
+    case ENOSPC:
+        return must_format("no tmpfs has room for the catalogue (1 MiB in /dev/shm, "
+                           "XDG_RUNTIME_DIR or /tmp): %sfree some, or enlarge /dev/shm (docker run "
+                           "--shm-size=1g)",
+                           goes_on);
+    case EFBIG:
+        return must_format("%s: no file may be as large as the catalogue: %sraise the limit "
+                           "(ulimit -f)",
+                           home, goes_on);
+    default:
+        return must_format("%s: %s: %sno catalogue can be made there", home, strerror(-error),
+                           goes_on);
+    }
+}
+
+static char *explain_tier(const struct request *request, int error, const char *goes_on)
+{
+    const char *tier = request->tier, *option = request->tier_given ? "--tier " : "";
+    char home[STK_HOME_BYTES];
+    stk_home_path(home, tier);
+    switch (-error) {
+    case EMEDIUMTYPE:
+        return must_format("%s%s: not on a local file system (tmpfs, ext4, xfs, btrfs, overlay): "
+                           "%sname a directory on a local disk or in /dev/shm",
+                           option, tier, goes_on);
+    case ENOSPC:
+        return must_format("%s%s is full: %sfree some space, name a larger budget, or another tier "
+                           "with --tier DIR",
+                           option, tier, goes_on);
+    case ERANGE:
+        return must_format("%s%s: the budget is larger than the file system: name a smaller one, "
+                           "or none",
+                           option, tier);
+    case EPERM:
+        return must_format("%s%s: it or %s belongs to another user: name a directory of your own",
+                           option, tier, home);
+    case EACCES:
+        return must_format("%s%s: it or %s is writable by others: `chmod go-w` it, or name another",
+                           option, tier, home);
+    case ELOOP:
+        return must_format("%s%s: %s is a symbolic link: remove it, or name another", option, tier,
+                           home);
+    case ENOTDIR:
+        return must_format("%s%s: %s is not a directory: remove it, or name another", option, tier,
+                           home);
+    default:
+        return must_format("%s%s: %s%s", option, tier, goes_on, strerror(-error));
+    }
+}
+
+/* What lies in the way and is somebody's, who has to look at it. */
+static bool is_spoilt(int error)
+{
+    return error == -EPERM || error == -EACCES || error == -ELOOP || error == -ENOTDIR ||
+           error == -EPROTO;
+}
+
+void refusal_explain(const struct refusal *refusal, const char *home, const struct request *request)
+{
+    bool ends = request->tier_given || is_spoilt(refusal->error);
+    const char *goes_on = ends ? "" : "running uncached; ";
+    char *text = refusal->of_tier ? explain_tier(request, refusal->error, goes_on)
+                                  : explain_home(home, refusal->error, goes_on);
+    if (ends) {
+        die("%s", text);
+    }
+    say("%s", text);
+    free(text);
+}

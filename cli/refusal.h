@@ -1,0 +1,24 @@
+/*
+ * Why a run has no cache. The job has to run with what this machine and its limits leave for us.
+ * But what lies in the way and is somebody's has to be looked at, and who named a tier wants it
+ * used: then the command does not start.
+ */
+#ifndef STK_CLI_REFUSAL_H
+#define STK_CLI_REFUSAL_H
+
+#include <stdbool.h>
+
+#include "cli/request.h"
+
+/* -errno, of the tier or of the catalogue; 0: nothing is refused. */
+struct refusal {
+    int error;
+    bool of_tier;
+};
+
+/* Says it in one line; `home` is the catalogue's. Exits with status 2 where the command does not
+ * start, and returns where it runs uncached. */
+void refusal_explain(const struct refusal *refusal, const char *home,
+                     const struct request *request);
+
+#endif
