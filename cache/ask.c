@@ -117,7 +117,6 @@ static enum stk_answer answer_unknown(struct stk_cache *cache, const struct stk_
 enum stk_answer stk_cache_ask(struct stk_cache *cache, const struct stk_place *place,
                               struct stk_ask *ask)
 {
-    static const _Atomic uint64_t unknown = 0;
     bool asked = false;
     ask->why = STK_BYPASS_CATALOGUE;
     ask->record = 0;
@@ -130,10 +129,10 @@ enum stk_answer stk_cache_ask(struct stk_cache *cache, const struct stk_place *p
     for (int i = 0; i < ATTEMPTS && cache->catalogue.header != NULL; i++) {
         ask->record = stk_catalogue_find(&cache->catalogue, place->key);
         struct stk_record *record = stk_catalogue_record(&cache->catalogue, ask->record);
-        struct stk_claim claim = stk_claim_load(record != NULL ? &record->claim : &unknown);
-        if (!claim.sealed) {
+        if (record == NULL) {
             return answer_unknown(cache, place, ask);
         }
+        struct stk_claim claim = stk_claim_load(&record->claim);
         enum stk_trust trust = stk_trust_of(cache, place->root, record);
         ask->size = record->size;
         ask->why = standing_reason(cache, record, claim, trust);
@@ -204,7 +203,7 @@ bool stk_cache_is_written(struct stk_cache *cache, const struct stk_place *place
 
 /* ---- metadata ---- */
 
-/* The current record of a place if it is sealed and nothing speaks against believing it. */
+/* The current record of a place if nothing speaks against believing it. */
 static struct stk_record *believable(struct stk_cache *cache, const struct stk_place *place,
                                      struct stk_claim *claim)
 {
@@ -217,8 +216,7 @@ static struct stk_record *believable(struct stk_cache *cache, const struct stk_p
         return NULL;
     }
     *claim = stk_claim_load(&record->claim);
-    bool good = claim->sealed && stk_trust_of(cache, place->root, record) == STK_TRUST_YES;
-    return good ? record : NULL;
+    return stk_trust_of(cache, place->root, record) == STK_TRUST_YES ? record : NULL;
 }
 
 bool stk_cache_stat(struct stk_cache *cache, const struct stk_place *place, bool nofollow,
@@ -259,9 +257,8 @@ bool stk_cache_stat_entry(struct stk_cache *cache, uint32_t number, uint64_t ent
                           struct stk_identity *out)
 {
     const struct stk_record *record = stk_catalogue_record(&cache->catalogue, number);
-    return record != NULL && stk_claim_load(&record->claim).sealed &&
-           atomic_load(&record->entry_ino) == entry_ino && stk_trust_is_untouched(cache, record) &&
-           stk_record_get_identity(record, out);
+    return record != NULL && atomic_load(&record->entry_ino) == entry_ino &&
+           stk_trust_is_untouched(cache, record) && stk_record_get_identity(record, out);
 }
 
 /* The record of this version: the current one of the place, or one before it. */
@@ -273,7 +270,7 @@ static uint32_t find_version(struct stk_cache *cache, struct stk_hash128 key, ui
         if (record == NULL) {
             return 0;
         }
-        if (stk_claim_load(&record->claim).sealed && stk_record_name(record) == name) {
+        if (stk_record_name(record) == name) {
             return number;
         }
         number = record->previous;

@@ -2,9 +2,8 @@
  * The claim word of a record: its state, and who is filling it, in one atomic word.
  *
  *   bits 0-1   state: absent, filling, present, refused
- *   bit  2     sealed: the identity is complete
- *   bits 3-4   the path's last component is a symbolic link: unknown, no, yes
- *   bits 5-7   tier of a present entry, or the tier that refused
+ *   bits 2-3   the path's last component is a symbolic link: unknown, no, yes
+ *   bits 4-6   tier of a present entry, or the tier that refused
  *   bits 8-31  pid of the filler
  *   bits 32-63 filling: progress, counted up; refused: the budget's generation, or for its holes
  *              in this run
@@ -30,7 +29,6 @@ enum stk_leaf { STK_LEAF_UNKNOWN, STK_LEAF_PLAIN, STK_LEAF_LINK };
 
 struct stk_claim {
     enum stk_state state;
-    bool sealed;
     enum stk_leaf leaf;
     unsigned tier;
     pid_t pid;
@@ -47,7 +45,7 @@ static inline uint32_t stk_claim_sparse_in(int64_t run_start_ns)
     return UINT32_C(1) << 31 | (uint32_t)(run_start_ns >> 10 & INT32_MAX);
 }
 
-/* The word as it is now, with acquire: a sealed record's identity may be read after it. */
+/* The word as it is now, with acquire: what the filler did before may be read after it. */
 static inline struct stk_claim stk_claim_load(const _Atomic uint64_t *word)
 {
     return stk_claim_unpack(atomic_load_explicit(word, memory_order_acquire));

@@ -58,8 +58,7 @@ void stk_drop_version(struct stk_cache *cache, const struct stk_place *place, ui
         return;
     }
     struct stk_claim claim = stk_claim_load(&record->claim);
-    if (claim.sealed && claim.state == STK_PRESENT &&
-        stk_tier_by_index(&cache->catalogue, claim.tier, &tier) &&
+    if (claim.state == STK_PRESENT && stk_tier_by_index(&cache->catalogue, claim.tier, &tier) &&
         stk_entry_path(entry, tier.home, place->root, place->below, stk_record_name(record))) {
         stk_drop_entry(cache, number, entry);
     }

@@ -3,12 +3,9 @@
 
 #include <sys/sysmacros.h>
 
-/* Above a mode, which has 16 bits: the mount makes inode numbers up. */
-#define INODE_IS_MADE_UP (UINT32_C(1) << 31)
-
 static bool has_inode(const struct stk_record *record)
 {
-    return (record->mode & INODE_IS_MADE_UP) == 0;
+    return record->inode_changes == 0;
 }
 
 static uint64_t load_inode(const struct stk_record *record)
@@ -46,7 +43,8 @@ static uint64_t check_of(const struct stk_record *record)
                    record->blocks * UINT64_C(0xc2b2ae3d27d4eb4f);
     sum += (record->blksize | (uint64_t)record->nlink << 32) * UINT64_C(0x165667b19e3779f9) +
            (record->uid | (uint64_t)record->gid << 32) * UINT64_C(0x94d049bb133111eb) +
-           (record->dev | (uint64_t)record->mode << 32) * UINT64_C(0xbf58476d1ce4e5b9);
+           (record->dev | (uint64_t)record->mode << 32) * UINT64_C(0xbf58476d1ce4e5b9) +
+           record->inode_changes * UINT64_C(0xa0761d6478bd642f);
     return sum >> STK_NAME_BITS;
 }
 
@@ -66,7 +64,8 @@ void stk_record_set_identity(struct stk_record *record, const struct stk_identit
     record->uid = identity->uid;
     record->gid = identity->gid;
     record->dev = pack_dev(identity->dev);
-    record->mode = identity->mode | (inode_counts ? 0 : INODE_IS_MADE_UP);
+    record->mode = identity->mode;
+    record->inode_changes = !inode_counts;
     record->name |= check_of(record) << STK_NAME_BITS;
 }
 
@@ -84,7 +83,7 @@ bool stk_record_get_identity(const struct stk_record *record, struct stk_identit
         .ino = load_inode(record),
         .size = record->size,
         .blocks = record->blocks,
-        .mode = record->mode & ~INODE_IS_MADE_UP,
+        .mode = record->mode,
         .nlink = record->nlink,
         .uid = record->uid,
         .gid = record->gid,

@@ -52,7 +52,7 @@ static bool name_version(const struct stk_place *place, const struct stk_identit
     return true;
 }
 
-/* A sealed record with this identity, absent and untrusted, which nobody can find yet. */
+/* A record with this identity, absent and untrusted, which nobody can find yet. */
 static uint32_t draft_record(struct stk_cache *cache, const struct stk_place *place,
                              const struct stk_identity *identity, const struct version *version)
 {
@@ -62,9 +62,6 @@ static uint32_t draft_record(struct stk_cache *cache, const struct stk_place *pl
         return 0;
     }
     stk_record_set_identity(record, identity, version->name, version->inode_counts);
-    atomic_store_explicit(&record->claim,
-                          stk_claim_pack((struct stk_claim){.state = STK_ABSENT, .sealed = true}),
-                          memory_order_release);
     return number;
 }
 
@@ -96,8 +93,8 @@ uint32_t stk_remember(struct stk_cache *cache, const struct stk_place *place,
     for (int i = 0; i < ATTEMPTS; i++) {
         uint32_t found = stk_catalogue_find(&cache->catalogue, place->key);
         struct stk_record *record = stk_catalogue_record(&cache->catalogue, found);
-        if (record != NULL && stk_claim_load(&record->claim).sealed &&
-            stk_record_name(record) == version.name && stk_record_describes(record, identity)) {
+        if (record != NULL && stk_record_name(record) == version.name &&
+            stk_record_describes(record, identity)) {
             stk_record_set_inode(record, identity->ino);
             return found;
         }

@@ -6,7 +6,7 @@
 #include "cache/claim.h"
 
 /*
- * The number of the current, sealed record of this place with exactly this identity: found, or
+ * The number of the current record of this place with exactly this identity: found, or
  * made (absent, untrusted) in the place of an older version. 0: no room in the catalogue, or the
  * file is on another device than its root and has changed or cannot be told by its place.
  * Lock-free, no heap, safe everywhere.

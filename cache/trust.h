@@ -51,7 +51,7 @@ struct stk_look {
 int stk_trust_look(struct stk_cache *cache, const struct stk_place *place, bool nofollow,
                    struct stk_look *look);
 /*
- * Remembers what a look has found: the record is then sealed, current and trusted. Its number, or 0
+ * Remembers what a look has found: the record is then current and trusted. Its number, or 0
  * (not a regular file, too young to be trusted, no room).
  */
 uint32_t stk_trust_remember(struct stk_cache *cache, const struct stk_place *place,

@@ -24,25 +24,24 @@ static _Atomic uint64_t *shared_word(struct stk_claim claim)
 START_TEST(packs_and_unpacks)
 {
     for (uint64_t i = 0; i < 4096; i++) {
-        uint64_t word = (i & 0xff) | (i * 0x9e3779b97f4a7c15) << 8;
+        uint64_t word = (i & 0x7f) | (i * 0x9e3779b97f4a7c15) << 8;
         ck_assert_uint_eq(stk_claim_pack(stk_claim_unpack(word)), word);
     }
-    struct stk_claim claim = stk_claim_unpack(stk_claim_pack(
-        (struct stk_claim){STK_REFUSED, true, STK_LEAF_LINK, 7, 4194303, UINT32_MAX}));
+    struct stk_claim claim = stk_claim_unpack(
+        stk_claim_pack((struct stk_claim){STK_REFUSED, STK_LEAF_LINK, 7, 4194303, UINT32_MAX}));
     ck_assert_int_eq(claim.state, STK_REFUSED);
-    ck_assert(claim.sealed);
     ck_assert_int_eq(claim.leaf, STK_LEAF_LINK);
     ck_assert_uint_eq(claim.tier, 7);
     ck_assert_int_eq(claim.pid, 4194303);
     ck_assert_uint_eq(claim.detail, UINT32_MAX);
     claim = stk_claim_unpack(0);
-    ck_assert(claim.state == STK_ABSENT && !claim.sealed && claim.leaf == STK_LEAF_UNKNOWN);
+    ck_assert(claim.state == STK_ABSENT && claim.leaf == STK_LEAF_UNKNOWN);
 }
 END_TEST
 
 START_TEST(a_fill_from_take_to_finish)
 {
-    _Atomic uint64_t *word = shared_word((struct stk_claim){.sealed = true, .leaf = STK_LEAF_LINK});
+    _Atomic uint64_t *word = shared_word((struct stk_claim){.leaf = STK_LEAF_LINK});
     ck_assert(!stk_claim_advance(word));
     ck_assert(!stk_claim_finish(word, STK_PRESENT, 1, 0));
     struct stk_claim seen = stk_claim_load(word);
@@ -56,7 +55,7 @@ START_TEST(a_fill_from_take_to_finish)
     ck_assert(stk_claim_finish(word, STK_PRESENT, 3, 9));
     claim = stk_claim_load(word);
     ck_assert(claim.state == STK_PRESENT && claim.tier == 3 && claim.detail == 9);
-    ck_assert(claim.sealed && claim.leaf == STK_LEAF_LINK && claim.pid == 0);
+    ck_assert(claim.leaf == STK_LEAF_LINK && claim.pid == 0);
     ck_assert(!stk_claim_advance(word));
     ck_assert(!stk_claim_finish(word, STK_ABSENT, 0, 0));
 }
@@ -70,7 +69,7 @@ static int take_over(void *context)
 
 START_TEST(overtaken)
 {
-    _Atomic uint64_t *word = shared_word((struct stk_claim){.sealed = true});
+    _Atomic uint64_t *word = shared_word((struct stk_claim){.state = STK_ABSENT});
     ck_assert(stk_claim_take(word, stk_claim_load(word)));
     ck_assert_int_eq(unit_in_child(take_over, word), 0);
     ck_assert(!stk_claim_advance(word));
@@ -81,13 +80,13 @@ END_TEST
 
 START_TEST(leaf)
 {
-    _Atomic uint64_t *word = shared_word((struct stk_claim){.sealed = true, .detail = 5});
+    _Atomic uint64_t *word = shared_word((struct stk_claim){.detail = 5});
     stk_claim_set_leaf(word, STK_LEAF_PLAIN);
     stk_claim_set_leaf(word, STK_LEAF_PLAIN);
     ck_assert_int_eq(stk_claim_load(word).leaf, STK_LEAF_PLAIN);
     stk_claim_set_leaf(word, STK_LEAF_LINK);
     struct stk_claim claim = stk_claim_load(word);
-    ck_assert(claim.leaf == STK_LEAF_LINK && claim.sealed && claim.detail == 5);
+    ck_assert(claim.leaf == STK_LEAF_LINK && claim.detail == 5);
 }
 END_TEST
 
@@ -104,7 +103,7 @@ static void *flip_leaf(void *context)
 START_TEST(advances_beside_other_changes)
 {
     pthread_t thread;
-    _Atomic uint64_t *word = shared_word((struct stk_claim){.sealed = true});
+    _Atomic uint64_t *word = shared_word((struct stk_claim){.state = STK_ABSENT});
     ck_assert(stk_claim_take(word, stk_claim_load(word)));
     ck_assert_int_eq(pthread_create(&thread, NULL, flip_leaf, word), 0);
     for (int i = 0; i < 200000; i++) {
@@ -126,7 +125,7 @@ static int64_t wait_ns(_Atomic uint64_t *word, bool *over)
 START_TEST(waits_for_nobody)
 {
     bool over;
-    _Atomic uint64_t *word = shared_word((struct stk_claim){.state = STK_PRESENT, .sealed = true});
+    _Atomic uint64_t *word = shared_word((struct stk_claim){.state = STK_PRESENT});
     ck_assert_int_lt(wait_ns(word, &over), 100 * MS);
     ck_assert(over);
 }
@@ -135,8 +134,8 @@ END_TEST
 START_TEST(a_dead_filler_is_overtaken_at_once)
 {
     bool over;
-    _Atomic uint64_t *word = shared_word(
-        (struct stk_claim){.state = STK_FILLING, .sealed = true, .pid = unit_dead_pid()});
+    _Atomic uint64_t *word =
+        shared_word((struct stk_claim){.state = STK_FILLING, .pid = unit_dead_pid()});
     ck_assert_int_lt(wait_ns(word, &over), 100 * MS);
     ck_assert(!over);
     ck_assert(stk_claim_take(word, stk_claim_load(word)));
@@ -146,8 +145,7 @@ END_TEST
 START_TEST(a_stuck_filler_after_two_seconds)
 {
     bool over;
-    _Atomic uint64_t *word =
-        shared_word((struct stk_claim){.state = STK_FILLING, .sealed = true, .pid = getpid()});
+    _Atomic uint64_t *word = shared_word((struct stk_claim){.state = STK_FILLING, .pid = getpid()});
     int64_t waited = wait_ns(word, &over);
     ck_assert(!over);
     ck_assert_int_ge(waited, 2000 * MS);
@@ -172,7 +170,7 @@ START_TEST(a_live_filler_goes_on)
 {
     int status;
     bool over;
-    _Atomic uint64_t *word = shared_word((struct stk_claim){.sealed = true});
+    _Atomic uint64_t *word = shared_word((struct stk_claim){.state = STK_ABSENT});
     pid_t pid = fork();
     ck_assert_int_ge(pid, 0);
     if (pid == 0) {
@@ -211,8 +209,8 @@ static int wait_and_take(void *context)
 START_TEST(one_overtakes)
 {
     int status, fillers = 0;
-    _Atomic uint64_t *word = shared_word(
-        (struct stk_claim){.state = STK_FILLING, .sealed = true, .pid = unit_dead_pid()});
+    _Atomic uint64_t *word =
+        shared_word((struct stk_claim){.state = STK_FILLING, .pid = unit_dead_pid()});
     for (int i = 0; i < 8; i++) {
         pid_t pid = fork();
         ck_assert_int_ge(pid, 0);

@@ -29,7 +29,6 @@ START_TEST(drops)
     ck_assert_uint_ne(atomic_load(&budget->generation), generation);
     const struct stk_record *record = box_record("file");
     ck_assert_int_eq(stk_claim_load(&record->claim).state, STK_ABSENT);
-    ck_assert(stk_claim_load(&record->claim).sealed);
     ck_assert_uint_eq(atomic_load(&record->entry_ino), 0);
     /* A second time there is nothing to give back. */
     stk_drop_entry(&box.cache, box.outcome.record, box.entry);

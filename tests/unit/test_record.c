@@ -71,7 +71,7 @@ static bool is_changing(size_t byte, bool inode_counts)
     (byte >= offsetof(struct stk_record, field) &&                                                 \
      byte < offsetof(struct stk_record, field) + sizeof((struct stk_record *)0)->field)
     return WITHIN(claim) || WITHIN(validated_ns) || WITHIN(entry_ino) || WITHIN(previous) ||
-           WITHIN(spare) || (!inode_counts && WITHIN(ino));
+           (!inode_counts && WITHIN(ino));
 #undef WITHIN
 }
 

@@ -30,7 +30,7 @@ START_TEST(one_record_for_one_identity)
     struct stk_record *record = stk_catalogue_record(&box.cache.catalogue, number);
     ck_assert_ptr_eq(record, box_record("file"));
     struct stk_claim claim = stk_claim_load(&record->claim);
-    ck_assert(claim.sealed && claim.state == STK_ABSENT);
+    ck_assert_int_eq(claim.state, STK_ABSENT);
     ck_assert_int_eq(atomic_load(&record->validated_ns), 0);
     ck_assert_uint_eq(stk_record_name(record), stk_identity_name(&identity, true, 0));
     stk_record_get_identity(record, &known);
