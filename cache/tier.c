@@ -201,7 +201,7 @@ void stk_tier_free(struct stk_tier_shared *tier, int64_t blocks, int64_t inodes)
 
 int stk_tier_recount_begin(struct stk_tier_shared *tier, struct stk_recount *recount)
 {
-    struct stk_account count;
+    struct stk_account count = {.blocks = 0};
     int error = stk_tier_announce(tier, true);
     int fd = error == 0 ? stk_account_open(tier->home, &count) : error;
     if (fd < 0) {
@@ -235,7 +235,7 @@ static int64_t slack_of(const struct stk_tier_shared *tier, int64_t allowed)
 int stk_tier_recount_end(struct stk_tier_shared *tier, const struct stk_recount *recount,
                          const atomic_bool *stop)
 {
-    struct stk_account count;
+    struct stk_account count = {.blocks = 0};
     struct stk_budget *budget = &tier->budget;
     int64_t found_blocks, found_inodes;
     int error = stk_account_walk(tier->home, 0, stop, &found_blocks, &found_inodes);
@@ -258,7 +258,7 @@ int stk_tier_recount_end(struct stk_tier_shared *tier, const struct stk_recount 
 
 int stk_tier_recount(struct stk_tier *tier)
 {
-    struct stk_recount recount;
+    struct stk_recount recount = {0, 0};
     int error = stk_tier_recount_begin(tier->shared, &recount);
     return error == 0 ? stk_tier_recount_end(tier->shared, &recount, NULL) : error;
 }

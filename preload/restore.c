@@ -265,7 +265,7 @@ static void undo_escapes(char *line)
     char *to = line;
     for (const char *at = line; *at != '\0'; to++) {
         bool escaped = at[0] == '\\' && at[1] == '0' && at[2] == '1' && at[3] == '2';
-        *to = escaped ? '\n' : *at;
+        *to = (char)(escaped ? '\n' : *at);
         at += escaped ? 4 : 1;
     }
     *to = '\0';
