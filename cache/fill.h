@@ -1,0 +1,38 @@
+/*
+ * One fill, as its two parts know it: cache/fill.c decides and counts, cache/copy.c goes through
+ * the bytes, chunk by chunk, and advances the claim at each. Safe in threads, after fork and in
+ * signal handlers; no heap.
+ */
+#ifndef STK_CACHE_FILL_H
+#define STK_CACHE_FILL_H
+
+#include <sys/stat.h>
+
+#include "cache/cache.h"
+#include "cache/entry.h"
+#include "cache/origin.h"
+
+/* What one fill works on. */
+struct stk_fill {
+    struct stk_cache *cache;
+    const struct stk_place *place;
+    struct stk_record *record;
+    const struct stk_identity *identity;
+    struct stk_origin origin;
+    int64_t opened_ns; /* a time before it was opened */
+    const char *entry;
+    bool unread;        /* by anybody, before the fill */
+    int64_t blocks;     /* reserved */
+    uint64_t check;     /* of what is copied: cache/proof.h */
+    uint64_t entry_ino; /* of the entry made or found */
+};
+
+/* Copies the origin, which must be exactly as long as its identity says, into the draft. NONE, or
+ * why not. */
+enum stk_bypass stk_fill_copy(struct stk_fill *fill, const struct stk_entry_draft *draft);
+
+/* Whether what is open as `fd`, by the entry's name, has the bytes of the entry; `stat` is
+ * set if it can be had. */
+bool stk_fill_is_whole(const struct stk_fill *fill, int fd, struct stat *stat);
+
+#endif
