@@ -322,6 +322,24 @@ bool stk_cache_find_entry(struct stk_cache *cache, const char *entry, char origi
     return !path.cut;
 }
 
+bool stk_cache_is_superseded(struct stk_cache *cache, const char *entry)
+{
+    struct stk_entry_parts parts;
+    if (cache->catalogue.header == NULL || !parse_entry(cache, entry, &parts)) {
+        return false;
+    }
+    const struct stk_root *root = root_of(cache, &parts);
+    if (root == NULL) {
+        return false;
+    }
+    struct stk_hash128 key = stk_hash_128(parts.below, strlen(parts.below), root->key);
+    const struct stk_record *record =
+        stk_catalogue_record(&cache->catalogue, stk_catalogue_find(&cache->catalogue, key));
+    return record != NULL && stk_record_name(record) != parts.name &&
+           (stk_claim_load(&record->claim).state == STK_REFUSED ||
+            stk_trust_of(cache, root, record) == STK_TRUST_YES);
+}
+
 enum stk_likeness stk_cache_compare_entry(struct stk_cache *cache, const char *entry,
                                           const struct stk_identity *found)
 {

@@ -137,6 +137,10 @@ bool stk_cache_stat_entry(struct stk_cache *cache, uint32_t record, uint64_t ent
 bool stk_cache_find_entry(struct stk_cache *cache, const char *entry, char origin[STK_PATH_BYTES],
                           uint32_t *record);
 
+/* Whether this entry is of another version than the one that was found in this run, or the last one
+ * that was refused. Files that nobody has asked for have entries that may be right. */
+bool stk_cache_is_superseded(struct stk_cache *cache, const char *entry);
+
 /* What lies at that path by now may be another file. Compares what was found there with what the
  * entry is a copy of, as far as the catalogue knows it; else by the version in the entry's name. */
 enum stk_likeness { STK_ANOTHER_FILE, STK_SAME_FILE, STK_SAME_VERSION };

@@ -10,7 +10,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/sys.h"
 #include "cache/pressure.h"
+#include "cli/superseded.h"
 
 #define PAUSE_NS   200000000L
 #define IN_VAIN_NS 20000000L
@@ -21,6 +23,7 @@ static struct stk_tier watched;
 static struct samples *granted; /* NULL: there is nothing to grant */
 static bool watching, counting;
 static atomic_bool over;
+static _Atomic uint32_t ended; /* the same, to be waited for */
 static uint64_t removed_bytes;
 
 static void watch_memory(void)
@@ -60,13 +63,16 @@ static void *watch(void *context)
 }
 
 /* As slowly as it takes: the job is waiting for the disk, too. */
-static void *count_anew(void *context)
+static void *look_after_tier(void *context)
 {
     const int idle = 3 << 13; /* IOPRIO_CLASS_IDLE */
     pid_t self = (pid_t)syscall(SYS_gettid);
     setpriority(PRIO_PROCESS, (id_t)self, 19);
     syscall(SYS_ioprio_set, 1, 0, idle);
-    stk_tier_recount_end(watched.shared, recounted, &over);
+    if (recounted != NULL) {
+        stk_tier_recount_end(watched.shared, recounted, &over);
+    }
+    superseded_watch(&ended);
     return context;
 }
 
@@ -79,7 +85,7 @@ void watch_begin(const struct stk_tier *tier, struct samples *samples,
     watched = *tier;
     sigfillset(&all); /* signals are the main thread's */
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    counting = recount != NULL && pthread_create(&counter, NULL, count_anew, NULL) == 0;
+    counting = pthread_create(&counter, NULL, look_after_tier, NULL) == 0;
     watching = (tier->shared->memory != 0 || granted != NULL) &&
                pthread_create(&watcher, NULL, watch, NULL) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -88,6 +94,8 @@ void watch_begin(const struct stk_tier *tier, struct samples *samples,
 uint64_t watch_end(void)
 {
     atomic_store(&over, true);
+    atomic_store(&ended, 1);
+    stk_sys_futex_wake_all(&ended);
     if (counting) {
         pthread_join(counter, NULL);
         counting = false;

@@ -14,7 +14,8 @@
 /*
  * Starts a thread that watches, five times a second and when it is asked to, for as long as this
  * process lives or until watch_end; none for a tier on a disk without samples. And one that counts
- * anew what the tier holds, if that was begun (`recount`, NULL: it was not): nobody waits for it.
+ * anew what the tier holds, if that was begun (`recount`, NULL: it was not), which nobody waits
+ * for, and then makes room of old versions (cli/superseded.h).
  */
 void watch_begin(const struct stk_tier *tier, struct samples *samples,
                  const struct stk_recount *recount);

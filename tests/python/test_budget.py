@@ -387,3 +387,40 @@ def test_counting_goes_on_beside_the_job(jobs, place, origin, endless):
         wait_for(lambda: jobs.used(tier.split(":")[0])[0] >= before[0] + 4 * MIB)
         process.communicate("go\n", timeout=30)
     assert process.returncode == 0
+
+
+READ_UNTIL_SERVED = """
+import os, sys, time
+give_up = time.monotonic() + 20
+served = 0
+while served < len(sys.argv) - 1 and time.monotonic() < give_up:
+    fds = [os.open(path, os.O_RDONLY) for path in sys.argv[1:]]
+    served = sum("/tree/" in os.readlink(f"/proc/self/fd/{fd}") for fd in fds)
+    for fd in fds:
+        os.close(fd)
+    time.sleep(0.05)
+print(served)
+"""
+
+
+def test_old_versions_of_a_lost_catalogue_make_room(jobs, origin, place, scratch):
+    """A tier on a disk is full of them. What nobody has asked for in this run stays."""
+    source, mount = origin.directory("versions")
+    names = [f"file{number}" for number in range(10)]
+    for name in [*names, "unasked"]:
+        (source / name).write_bytes(os.urandom(100000))
+    settle()
+    tier = f"{scratch}:1200K"
+    filled = jobs.run(["sh", "-c", 'cat "$0"/* | wc -c', mount], path=mount, tier=tier)
+    assert filled.fills == 11
+    assert os.listdir(place.path("/dev/shm")) == []
+    for name in names:
+        (source / name).write_bytes(os.urandom(100000))
+    settle()
+    ran = jobs.run([sys.executable, "-c", READ_UNTIL_SERVED, *[mount / name for name in names]],
+                   path=mount, tier=tier)
+    assert ran.stdout == "10\n", ran.stderr
+    assert ran.bypassed["budget"] > 0
+    entries = [path.name.partition(";")[2] for path in scratch.rglob("????????????;*")]
+    assert sorted(entries) == sorted([*names, "unasked"])
+    assert jobs.run(["cat", mount / "unasked"], path=mount, tier=tier).hits == 1

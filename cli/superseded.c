@@ -1,0 +1,102 @@
+/* Removing old versions. See cli/superseded.h. */
+#include "cli/superseded.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/proc.h"
+#include "base/sys.h"
+#include "base/walk.h"
+#include "cache/cache.h"
+#include "cache/entry.h"
+
+#define LOOK_NS         (STK_NS_PER_S / 2)
+#define LONGEST_REST_NS (600 * STK_NS_PER_S)
+
+struct removing {
+    struct stk_cache *cache;
+    _Atomic uint32_t *ended;
+    uint64_t count;
+};
+
+/* The name of what a walk has met, by the descriptor of its directory. */
+static bool name_found(char out[STK_PATH_BYTES], int dirfd, const char *name)
+{
+    char link[32];
+    stk_proc_fd_path(link, dirfd);
+    ssize_t length = readlink(link, out, STK_PATH_BYTES - 1);
+    if (length <= 0) {
+        return false;
+    }
+    int more = snprintf(out + length, STK_PATH_BYTES - (size_t)length, "/%s", name);
+    return more > 0 && length + more < STK_PATH_BYTES;
+}
+
+/* Who unlinks gives back. Nobody can adopt it meanwhile but for a file that has become what it was
+ * before; that one's entry is missed, and made again. */
+static int remove_if_old(void *context, int dirfd, const char *name, unsigned depth,
+                         const struct stat *stat)
+{
+    char path[STK_PATH_BYTES];
+    struct removing *removing = context;
+    (void)depth;
+    if (atomic_load(removing->ended) != 0) {
+        return -EINTR;
+    }
+    if (stk_entry_looks_like(name, stat) && name_found(path, dirfd, name) &&
+        stk_cache_is_superseded(removing->cache, path) && unlinkat(dirfd, name, 0) == 0) {
+        stk_tier_free(removing->cache->tier.shared, stat->st_blocks, 1);
+        removing->count++;
+    }
+    return 0;
+}
+
+static uint64_t remove_old(struct stk_cache *cache, _Atomic uint32_t *ended)
+{
+    struct removing removing = {cache, ended, 0};
+    char tree[STK_HOME_BYTES + 8];
+    snprintf(tree, sizeof tree, "%s/tree", cache->tier.home);
+    stk_walk(tree, remove_if_old, &removing);
+    return removing.count;
+}
+
+static uint64_t count_refused(const struct stk_cache *cache)
+{
+    static struct stk_run_counts counts;
+    stk_run_read(&cache->run, &counts);
+    return counts.bypassed[STK_BYPASS_BUDGET] + counts.bypassed[STK_BYPASS_TIER];
+}
+
+static bool join_run(struct stk_cache *cache)
+{
+    static struct stk_options options;
+    static struct stk_roots roots;
+    stk_options_read(&options);
+    stk_roots_spell(&roots, options.paths);
+    stk_cache_open(cache, &options, &roots);
+    return cache->tier.shared != NULL;
+}
+
+/* A walk that finds nothing is not worth making again soon. */
+void superseded_watch(_Atomic uint32_t *ended)
+{
+    static struct stk_cache cache;
+    uint64_t refused = 0;
+    int64_t rest_ns = LOOK_NS, next_ns = 0;
+    if (atomic_load(ended) != 0 || !join_run(&cache)) {
+        return;
+    }
+    while (atomic_load(ended) == 0) {
+        stk_sys_futex_wait(ended, 0, LOOK_NS);
+        uint64_t now_refused = count_refused(&cache);
+        if (now_refused > refused && stk_clock_boottime_ns() >= next_ns) {
+            refused = now_refused;
+            rest_ns = remove_old(&cache, ended) > 0 ? LOOK_NS : 2 * rest_ns;
+            rest_ns = rest_ns < LONGEST_REST_NS ? rest_ns : LONGEST_REST_NS;
+            next_ns = stk_clock_boottime_ns() + rest_ns;
+        }
+    }
+}
