@@ -411,8 +411,9 @@ def test_old_versions_of_a_lost_catalogue_make_room(jobs, origin, place, scratch
         (source / name).write_bytes(os.urandom(100000))
     settle()
     tier = f"{scratch}:1200K"
-    filled = jobs.run(["sh", "-c", 'cat "$0"/* | wc -c', mount], path=mount, tier=tier)
-    assert filled.fills == 11
+    reading_all = [sys.executable, "-c", READ_UNTIL_SERVED, mount / "unasked",
+                   *[mount / name for name in names]]
+    assert jobs.run(reading_all, path=mount, tier=tier).stdout == "11\n"
     assert os.listdir(place.path("/dev/shm")) == []
     for name in names:
         (source / name).write_bytes(os.urandom(100000))
