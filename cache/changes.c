@@ -183,7 +183,7 @@ static void set_noted(struct stk_catalogue *catalogue, uint64_t hash)
 void stk_changes_note(struct stk_catalogue *catalogue, uint64_t hash, enum stk_changes_kind kind,
                       struct stk_mark *mark)
 {
-    struct stk_mark unwanted;
+    struct stk_mark unwanted = {hash, 0, 0};
     mark = mark != NULL ? mark : &unwanted;
     *mark = (struct stk_mark){hash, 0, 0};
     struct stk_catalogue_header *header = catalogue->header;
