@@ -42,6 +42,6 @@ check decode base
 check store base
 check wrappers decode store base
 only xxhash.h base/hash.c store/content_avx2.c
-only Python.h wrappers/python/core.h wrappers/python/samples/samples.c
+only Python.h wrappers/python/core/core.h wrappers/python/core/samples/samples.c
 only lmdb.h store/env.c
 exit $failed

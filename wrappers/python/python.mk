@@ -1,6 +1,6 @@
 # The package `stoker`, in $(B)/python: works with PYTHONPATH=build/python. Part of the Makefile.
 
-PY_SOURCES := $(wildcard wrappers/python/*.c)
+PY_SOURCES := $(wildcard wrappers/python/core/*.c)
 PY_OBJECTS := $(call objects,$(PY_SOURCES))
 PY_INCLUDE := $(shell $(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("include"))' 2>/dev/null)
 PY_TO := $(B)/python/stoker
@@ -8,7 +8,7 @@ PY_FILES := $(patsubst wrappers/python/stoker/%,%,$(wildcard wrappers/python/sto
 	wrappers/python/stoker/*.pyi wrappers/python/stoker/py.typed wrappers/python/stoker/check.bin \
 	wrappers/python/stoker/waiting/*.py)) site.zip _core.abi3.so
 # Beside it, since it may need liblmdb at run time; not where LMDB's archive can be part of it.
-PY_SAMPLES := $(call objects,$(wildcard wrappers/python/samples/*.c) $(if $(findstring .a,$(LMDB_LIBS)),\
+PY_SAMPLES := $(call objects,$(wildcard wrappers/python/core/samples/*.c) $(if $(findstring .a,$(LMDB_LIBS)),\
 	store/archive/stderr.c))
 ifneq ($(LMDB_LIBS),)
 PY_FILES += _samples_core.abi3.so

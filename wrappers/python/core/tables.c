@@ -1,5 +1,5 @@
 /* The tables of a JPEG's header. See tables.h. */
-#include "wrappers/python/tables.h"
+#include "wrappers/python/core/tables.h"
 
 #include <string.h>
 

@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "base/options.h"
-#include "wrappers/python/core.h"
-#include "wrappers/python/identity.h"
-#include "wrappers/python/kept.h"
-#include "wrappers/python/tables.h"
+#include "wrappers/python/core/core.h"
+#include "wrappers/python/core/identity.h"
+#include "wrappers/python/core/kept.h"
+#include "wrappers/python/core/tables.h"
 
 #define LINK_BYTES ((Py_ssize_t)sizeof(struct stk_hash128))
 

@@ -1,11 +1,11 @@
 /* Decoding with the sample store. See kept.h. */
-#include "wrappers/python/kept.h"
+#include "wrappers/python/core/kept.h"
 
 #include <stdatomic.h>
 
 #include "base/clock.h"
 #include "base/tally.h"
-#include "wrappers/python/core.h"
+#include "wrappers/python/core/core.h"
 
 /* A form is a little larger than its file: see docs/coefficient-form.md. */
 #define LIKELY_BYTES(file) ((file) + (file) / 8)

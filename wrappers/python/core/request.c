@@ -2,7 +2,7 @@
 #include <limits.h>
 #include <string.h>
 
-#include "wrappers/python/core.h"
+#include "wrappers/python/core/core.h"
 
 int take_u32(PyObject *object, void *out)
 {

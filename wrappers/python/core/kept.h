@@ -10,7 +10,7 @@
 #include <stdbool.h>
 
 #include "decode/decode.h"
-#include "wrappers/python/samples/api.h"
+#include "wrappers/python/core/samples/api.h"
 
 /* The store of this process, from now on; the first one stays. */
 void kept_attach(const struct stk_samples_api *api, struct stk_store *store);

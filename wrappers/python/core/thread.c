@@ -1,7 +1,7 @@
 /* One decoder for each thread. */
 #include <pthread.h>
 
-#include "wrappers/python/core.h"
+#include "wrappers/python/core/core.h"
 
 static pthread_key_t key;
 static pthread_once_t once = PTHREAD_ONCE_INIT;

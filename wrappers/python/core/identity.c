@@ -1,5 +1,5 @@
 /* The identity of an open file. See identity.h. */
-#include "wrappers/python/identity.h"
+#include "wrappers/python/core/identity.h"
 
 #include <fcntl.h>
 #include <stddef.h>

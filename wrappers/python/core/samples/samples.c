@@ -12,7 +12,7 @@
 
 #include "base/tally.h"
 #include "store/content.h"
-#include "wrappers/python/samples/api.h"
+#include "wrappers/python/core/samples/api.h"
 
 #define KEY_BYTES  16
 #define PATH_BYTES 1024

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "wrappers/python/core.h"
+#include "wrappers/python/core/core.h"
 
 /* Where an image's description has its parts, in bytes. */
 struct layout {

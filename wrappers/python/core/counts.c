@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 
 #include "base/tally.h"
-#include "wrappers/python/core.h"
+#include "wrappers/python/core/core.h"
 
 static _Atomic uint64_t own[STK_TALLY_SLOTS];
 static _Atomic(struct stk_tally *) shared;

@@ -6,8 +6,8 @@
 #include <limits.h>
 #include <stdbool.h>
 
-#include "wrappers/python/core.h"
-#include "wrappers/python/tables.h"
+#include "wrappers/python/core/core.h"
+#include "wrappers/python/core/tables.h"
 
 PyObject *probed(const struct stk_jpeg_info *info, int sound)
 {
