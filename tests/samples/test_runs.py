@@ -121,7 +121,7 @@ def test_programs_that_keep_nothing_cost_nothing(jobs, data):
     ran = jobs.run(["sh", "-c", "cat $0; sleep 0.6", data / "file"], path=data, flags=["--keep"])
     assert ran.samples["budget_bytes"] == ran.samples["used_bytes"] == 0
     assert not (home(jobs) / "samples").exists()
-    ran = jobs.run(python("-c", "from stoker import _samples; _samples.store().get(bytes(16))"),
+    ran = jobs.run(python("-c", "from stoker._store import samples; samples.store().get(bytes(16))"),
                    path=data, env=ENV)
     assert ran.samples["budget_bytes"] == 0
 
@@ -285,8 +285,8 @@ def test_memory_is_short(jobs, data, in_group):
     """No more is granted, and what was granted and is not used is taken back."""
     script = """
 import keep
-from stoker import _samples
-store = _samples.store()
+from stoker._store import samples
+store = samples.store()
 def put(first):
     kept = 0
     for number in range(first, first + 300):
@@ -313,8 +313,8 @@ def test_what_has_the_store_open_and_outlives_its_run(jobs, data, keeper):
     script = """
 import os, sys
 import keep
-from stoker import _samples
-store = _samples.store()
+from stoker._store import samples
+store = samples.store()
 def put(first, count):
     return sum(store.put(store.key(b"%d" % n), bytes(30000)) for n in range(first, first + count))
 assert put(0, 10) == 10

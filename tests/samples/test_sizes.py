@@ -17,7 +17,7 @@ SIZES = ["1", "4096", "1K", "1k", "60G", "1.5T", "200M", "200MB", "200MiB", "2P"
 
 
 def read_by_package(text):
-    from stoker._samples import parse_size
+    from stoker._store.samples import parse_size
     try:
         return parse_size(text)
     except ValueError:

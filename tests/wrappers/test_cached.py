@@ -344,8 +344,8 @@ def test_who_computes_is_killed_or_stopped(place, end):
     stuck.send_signal(end)
     try:
         done = run(place, """
-            import stoker._claim
-            stoker._claim._PATIENCE_S = 1
+            import stoker._store.claim
+            stoker._store.claim._PATIENCE_S = 1
             from cached_functions import slow
             print(slow(7)["number"], slow(7)["number"])
             """)

@@ -163,7 +163,8 @@ def test_values_that_were_damaged(touch, data_set, store):
 START = """
 import hashlib, io, json, os, shutil, sys, time
 import stoker
-from stoker import Image, _core, _source
+from stoker import Image, _core
+from stoker._store import sources
 
 def see(path, pixels=None):
     before = stoker.counts()
@@ -325,11 +326,11 @@ def test_written_over_while_it_is_read(run, tmp_path):
             def identify(self, fd):
                 open(path, "r+b").write(open(other, "rb").read())
                 return _core.identify(fd)
-        _source._core = Core()
-        source = _source.of_path(path)
+        sources._core = Core()
+        source = sources.of_path(path)
         order = ((0, 0, 90, 70), (90, 70), (0.0, 0.0, 90.0, 70.0), 0, 0, 0, 3, 0, 0, None)
         seen = [source.link, hashlib.sha1(source.decode(order, None)).hexdigest()]
-        _source._core = _core
+        sources._core = _core
         wait()
         print(json.dumps(seen + [see(path), see(path)]))
         """, tmp_path / "x.jpg", tmp_path / "two")
@@ -436,10 +437,10 @@ def test_a_value_that_is_no_form(run, tmp_path):
     header = (ROOT / "decode/decode.h").read_text()
     version = re.search(r"^#define STK_FORM_VERSION (\d+)$", header, re.M)[1]
     seen = run("""
-        from stoker import _samples
+        from stoker._store import samples
         data = open(sys.argv[1], "rb").read()
         wait()
-        store = _samples.store()
+        store = samples.store()
         store.put(store.key(data, int(sys.argv[2])), b"no form at all")
         print(json.dumps([see(sys.argv[1]), see(sys.argv[1])]))
         """, tmp_path / "x.jpg", version)
@@ -454,7 +455,7 @@ def test_what_stands_for_a_file(run, tmp_path):
     seen = run("""
         wait()
         os.chdir(sys.argv[1])
-        assert _source.is_ready()
+        assert sources.is_ready()
         def link(name):
             with open(name, "rb") as file:
                 return _core.identify(file.fileno())
@@ -551,7 +552,7 @@ def fails(*arguments):
     calls.append(1)
     return status
 image, other = Image.open(path).copy(), Image.open(path).copy()
-_source._core = Core()
+sources._core = Core()
 if what == "gone":
     os.rename(path, path + ".gone")
 elif what == "replaced":

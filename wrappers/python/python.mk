@@ -4,9 +4,8 @@ PY_SOURCES := $(wildcard wrappers/python/core/*.c)
 PY_OBJECTS := $(call objects,$(PY_SOURCES))
 PY_INCLUDE := $(shell $(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("include"))' 2>/dev/null)
 PY_TO := $(B)/python/stoker
-PY_FILES := $(patsubst wrappers/python/stoker/%,%,$(wildcard wrappers/python/stoker/*.py \
-	wrappers/python/stoker/*.pyi wrappers/python/stoker/py.typed wrappers/python/stoker/check.bin \
-	wrappers/python/stoker/waiting/*.py)) site.zip _core.abi3.so
+PY_FILES := $(patsubst wrappers/python/stoker/%,%,$(wildcard $(addprefix wrappers/python/stoker/, \
+	*.py */*.py *.pyi py.typed check.bin))) site.zip _core.abi3.so
 # Beside it, since it may need liblmdb at run time; not where LMDB's archive can be part of it.
 PY_SAMPLES := $(call objects,$(wildcard wrappers/python/core/samples/*.c) $(if $(findstring .a,$(LMDB_LIBS)),\
 	store/archive/stderr.c))

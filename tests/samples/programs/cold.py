@@ -14,7 +14,7 @@ import pathlib
 import resource
 import sys
 
-from stoker import _samples
+from stoker._store import samples
 
 
 def value(number, size):
@@ -48,7 +48,7 @@ def wait(store, count, size):
 def main():
     if sys.argv[1] == "forget":
         return forget(sys.argv[2])
-    {"keep": keep, "read": read, "wait": wait}[sys.argv[1]](_samples.store(), *map(int, sys.argv[2:4]))
+    {"keep": keep, "read": read, "wait": wait}[sys.argv[1]](samples.store(), *map(int, sys.argv[2:4]))
 
 
 main()

@@ -61,9 +61,9 @@ def main():
         result = many(pictures, numbers, int(sys.argv[3]))
     else:
         result = decode_all(pictures, numbers)
-    from stoker import _samples
+    from stoker._store import samples
     print(json.dumps({**dict(zip(("forms", "from_forms", "wrong"), result)), "pid": os.getpid(),
-                      "store": _samples.counts()}), flush=True)
+                      "store": samples.counts()}), flush=True)
 
 
 if __name__ == "__main__":

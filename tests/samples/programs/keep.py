@@ -20,9 +20,9 @@ def check(store, number, most):
 
 
 def main():
-    from stoker import _samples
+    from stoker._store import samples
     first, count, most = map(int, sys.argv[1:4])
-    store = _samples.store()
+    store = samples.store()
     if store is None:
         print(json.dumps({"setting": os.environ.get("STOKER_SAMPLES"), "kept": None}))
         return

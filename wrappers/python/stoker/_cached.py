@@ -3,8 +3,8 @@
 import functools
 import time
 
-from . import _function, _key, _pack, _samples
-from ._claim import Claim
+from ._store import functions, keys, pack, samples
+from ._store.claim import Claim
 
 _PATIENCE_S = 1
 
@@ -14,7 +14,7 @@ def _name_of(function):
     if name is None or "<lambda>" in name:
         raise TypeError("stoker.cached: a function without a name of its own has no place in the "
                         "store: define it with def")
-    return f"{_function.module_of(function)}:{name}"
+    return f"{functions.module_of(function)}:{name}"
 
 
 def _put(store, place, packed):
@@ -34,14 +34,14 @@ class _Cached:
         self._name = _name_of(function)
 
     def __reduce__(self):
-        """Of functions that close over this one (_function.py)."""
+        """Of functions that close over this one (_store/functions.py)."""
         return _Cached, (self._function, self._version, self._key)
 
     def _function_bytes(self):
         """What the function closes over may change: so this is asked at each call."""
         try:
-            return _function.encode(self._function, self._version is not None)
-        except _key.Unusable as error:
+            return functions.encode(self._function, self._version is not None)
+        except keys.Unusable as error:
             raise TypeError(
                 f"stoker.cached: no key can be made of {error} of {self._name}: make it an argument, "
                 "or give cached(version=...), which then tells such functions apart") from None
@@ -49,8 +49,8 @@ class _Cached:
     def _argument_bytes(self, arguments, options):
         said = [self._key(*arguments, **options)] if self._key else [list(arguments), options]
         try:
-            return _key.encode([self._name, self._version, *said])
-        except _key.Unusable as error:
+            return keys.encode([self._name, self._version, *said])
+        except keys.Unusable as error:
             raise TypeError(
                 f"stoker.cached: no key can be made of {error}, which {self._name} was called with: "
                 "give cached(key=function), which makes plain values of the arguments") from None
@@ -59,7 +59,7 @@ class _Cached:
         return store.key(self._function_bytes() + self._argument_bytes(arguments, options))
 
     def _compute(self, arguments, options):
-        return memoryview(_pack.pack(self._function(*arguments, **options)))
+        return memoryview(pack.pack(self._function(*arguments, **options)))
 
     def _fill(self, store, place, arguments, options):
         """The packed value, by ourselves or by whoever was at it already."""
@@ -71,14 +71,14 @@ class _Cached:
         return packed
 
     def call(self, arguments, options):
-        store = _samples.store()
+        store = samples.store()
         if store is None:
-            return _pack.unpack(self._compute(arguments, options))
+            return pack.unpack(self._compute(arguments, options))
         place = self._place(store, arguments, options)
         packed = store.get(place)
         if packed is None:
             packed = self._fill(store, place, arguments, options)
-        return _pack.unpack(packed)
+        return pack.unpack(packed)
 
 
 def cached(function=None, *, version=None, key=None):

@@ -13,7 +13,7 @@ from PIL import Image
 
 from . import _core, _pillow
 from ._plan import FILTERS, Plan, reference
-from ._source import Bytes
+from ._store.sources import Bytes
 
 _proven = None
 

@@ -4,8 +4,9 @@ import mmap
 import os
 import struct
 
-from . import _core, _source
+from . import _core
 from ._slots import IMAGES
+from ._store import sources
 
 _FILTERS = {"nearest": 0, "box": 1, "bilinear": 2, "hamming": 3, "bicubic": 4, "lanczos": 5}
 _PILLOW_FILTERS = {0: 0, 1: 5, 2: 2, 3: 4, 4: 1, 5: 3}
@@ -92,9 +93,9 @@ def decode(source, box=None, size=None, filter="bilinear", flip=None, layout="HW
     ValueError for what is no sound JPEG: let Pillow decode it.
     """
     if isinstance(source, (str, os.PathLike)):
-        source = _source.of_path(source)
+        source = sources.of_path(source)
     else:
-        source = _source.Bytes(source)
+        source = sources.Bytes(source)
     frame = source.frame()
     if frame is None:
         raise ValueError("no JPEG")

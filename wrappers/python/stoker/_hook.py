@@ -10,8 +10,9 @@ import sys
 
 from PIL import Image, ImageFile, JpegImagePlugin
 
-from . import _check, _open, _ordinary, _pillow, _samples, _take, _waiting
+from . import _check, _open, _ordinary, _pillow, _take, _waiting
 from ._plan import FILTERS, Access, Plan, settle
+from ._store import samples
 from ._waiting import new_image
 
 _FIELD = _pillow.FIELD
@@ -204,7 +205,7 @@ def install():
     Image.Image.__copy__ = Image.Image.copy
     _replace_im()
     _waiting.heed_forks()
-    if _samples.setting():
+    if samples.setting():
         _open.see_files()
         _replace(Image, "open", _open.open_image)
     Image.Image._stoker = True

@@ -14,7 +14,7 @@ class _Header:
 
 
 def picture_size(source):
-    """(width, height) of a JPEG (_source.py), or None where Pillow shall open it."""
+    """(width, height) of a JPEG (_store/sources.py), or None where Pillow shall open it."""
     if "jpeg" in Image.DECODERS or len(source) > _take.LARGEST:
         return None
     info = source.probe()

@@ -14,7 +14,8 @@ import types
 
 from PIL import Image, JpegImagePlugin
 
-from . import _jpeg, _pillow, _source
+from . import _jpeg, _pillow
+from ._store import sources
 
 _PLAIN = _pillow.PLAIN
 _Jpeg = JpegImagePlugin.JpegImageFile
@@ -78,10 +79,10 @@ def _form_of(file):
     if type(file) is not io.BufferedReader:
         return None
     try:
-        if not _source.is_plain(file) or file.raw.tell() or file.tell():
+        if not sources.is_plain(file) or file.raw.tell() or file.tell():
             return None
-        form = _source.form_of(file)
-        return form if type(form) is _source.Form and _is_taken(form) else None
+        form = sources.form_of(file)
+        return form if type(form) is sources.Form and _is_taken(form) else None
     except Exception:  # Pillow meets it once more, and says it
         return None
 
@@ -149,7 +150,7 @@ def open_image(fp, mode="r", formats=None):
     outer, _thread.turn = _thread.turn, None
     try:
         image = None
-        if mode == "r" and formats is None and _source.is_ready():
+        if mode == "r" and formats is None and sources.is_ready():
             image = _open_known(fp)
         return _PLAIN["open"](fp, mode, formats) if image is None else image
     finally:

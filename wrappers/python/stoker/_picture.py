@@ -21,7 +21,7 @@ class Picture:
     def __init__(self, channels, size, source=None, pixels=None, image=None, original=None):
         self.channels = channels
         self.size = size  # (width, height) of the result so far
-        self._source = source  # one of these three: a JPEG (_source.py),
+        self._source = source  # one of these three: a JPEG (_store/sources.py),
         self._pixels = pixels  # rows of pixels, contiguous,
         self._image = image  # an image of Pillow's
         self._original = original  # what to return while nothing was noted

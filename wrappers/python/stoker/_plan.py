@@ -4,8 +4,9 @@ Plans do not change, but for two notes: `used`, that something was made from it 
 `cell`, the ordinary core image once somebody wanted it. Each image has a plan of its own.
 """
 
-from . import _core, _pillow, _source
+from . import _core, _pillow
 from ._slots import DAMAGED, IMAGES
+from ._store import sources
 
 # Pillow's numbers of the filters, and the decoder's.
 FILTERS = {1: 5, 2: 2, 3: 4, 4: 1, 5: 3}
@@ -23,7 +24,7 @@ class Plan:
     readonly = 0
 
     def __init__(self, source, crop, target, filter, flip, window=None):
-        self.source = source  # of the JPEG (_source.py)
+        self.source = source  # of the JPEG (_store/sources.py)
         self.crop = crop
         self.target = target  # the size that the crop is resized to
         self.filter = filter  # of the resize, in Pillow's numbers; 0: none
@@ -118,7 +119,7 @@ def image_of(source):
     width, height = size = source.probe()[:2]
     pixels = Plan(source, (0, 0, width, height), size, 0, 0).pixels(4)
     if type(pixels) is int:
-        raise _source.error_of(pixels)
+        raise sources.error_of(pixels)
     return _pillow.image_from_pixels(size, pixels)
 
 

@@ -10,9 +10,10 @@ import stat
 
 from PIL import Image, ImageFile, JpegImagePlugin
 
-from . import _check, _core, _pillow, _source, _waiting
+from . import _check, _core, _pillow, _waiting
 from ._plan import Plan
 from ._slots import CUSTOMISED, DAMAGED, DRAFT, LENIENT, MODE, SCANS, STREAM, UNPROVEN
+from ._store import sources
 
 LARGEST = 256 << 20  # bytes of a file; larger ones are read as Pillow reads them, by Pillow
 
@@ -99,9 +100,9 @@ def _read(image, parts):
     kind = type(file)
     if kind is io.BytesIO:
         file.seek(0)
-        source = _source.Bytes(file.read())
-    elif kind is io.BufferedReader and _source.is_plain(file) and _is_regular(file):
-        source = _source.of_file(file)
+        source = sources.Bytes(file.read())
+    elif kind is io.BufferedReader and sources.is_plain(file) and _is_regular(file):
+        source = sources.of_file(file)
     else:
         return _read_blocks(image, parts)
     return source, source.probe()
@@ -134,7 +135,7 @@ def _read_blocks(image, parts):
         if ends or len(parts) == 1:
             info = _core.probe(source)
             if ends if info is None else info[8] or _flaw(image, info) != DAMAGED:
-                return _source.Bytes(bytes(source)), info
+                return sources.Bytes(bytes(source)), info
     return None
 
 

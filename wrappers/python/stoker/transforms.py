@@ -21,8 +21,9 @@ import PIL.JpegImagePlugin  # noqa: F401  (before our own modules: see _torchvis
 import torchvision.transforms  # noqa: F401
 from PIL import Image
 
-from . import _jpeg, _picture, _source, _steps, _tail
+from . import _jpeg, _picture, _steps, _tail
 from ._exact import T, functions_are_own
+from ._store import sources
 
 __all__ = ["CIFAR10_MEAN", "CIFAR10_STD", "Compose", "IMAGENET_MEAN", "IMAGENET_STD",
            "PadRandomCropFlip", "RandomResizedCropFlip", "ResizeCenterCrop", "ResizeRandomCropFlip"]
@@ -53,9 +54,9 @@ class Compose:
 def _opened(source):
     """A path or bytes: a picture, or an image of Pillow's; anything else as it is."""
     if isinstance(source, (str, os.PathLike)):
-        source = _source.of_path(source)
+        source = sources.of_path(source)
     elif isinstance(source, (bytes, bytearray, memoryview)):
-        source = _source.Bytes(bytes(source))
+        source = sources.Bytes(bytes(source))
     else:
         return source
     size = _jpeg.picture_size(source)

@@ -1,4 +1,4 @@
-"""Where a JPEG's pixels come from: its bytes, or its form in the sample store (_samples.py).
+"""Where a JPEG's pixels come from: its bytes, or its form in the sample store (samples.py).
 
 Of a file whose identity somebody vouches for, the form is found without reading it; bytes find
 theirs by what they are. Where there is no store, there are only bytes, as if nothing could be kept.
@@ -7,8 +7,9 @@ theirs by what they are. Where there is no store, there are only bytes, as if no
 import io
 import os
 
-from . import _core, _samples
-from ._slots import UNREAD, UNREAD_BYTES
+from .. import _core
+from .._slots import UNREAD, UNREAD_BYTES
+from . import samples
 
 _BROKEN = "broken data stream when reading image file"
 _MEMORY = -3
@@ -20,7 +21,7 @@ def is_ready():
     """Whether there is a store; opened at the first call."""
     global _is_ready
     if _is_ready is None:
-        _is_ready = _samples.attach()
+        _is_ready = samples.attach()
     return _is_ready
 
 

@@ -11,8 +11,8 @@ import os
 import sys
 import types
 
-from . import _key
-from ._key import Unusable, frame
+from . import keys
+from .keys import Unusable, frame
 
 _PROTOCOL = 4
 
@@ -30,7 +30,7 @@ def module_of(object):
 
 
 def _place_of(object):
-    return _key.encode([module_of(object), object.__qualname__])
+    return keys.encode([module_of(object), object.__qualname__])
 
 
 def _constant(value):
@@ -45,8 +45,8 @@ def _code(code):
     shape = [sys.implementation.cache_tag, code.co_argcount, code.co_posonlyargcount,
              code.co_kwonlyargcount, code.co_flags, code.co_names, code.co_varnames,
              code.co_freevars, code.co_cellvars]
-    return frame(b"C", code.co_code, code.co_exceptiontable, _key.encode(shape),
-                 _key.encode(code.co_consts, _constant))
+    return frame(b"C", code.co_code, code.co_exceptiontable, keys.encode(shape),
+                 keys.encode(code.co_consts, _constant))
 
 
 def _reduced(value):
@@ -72,12 +72,12 @@ class _Reader:
         self._begun = []  # the values that we are inside of
 
     def encode(self, value):
-        return _key.encode(value, self._other)
+        return keys.encode(value, self._other)
 
     def _other(self, value):
         """What is no plain value."""
         if isinstance(value, (type, types.ModuleType)):
-            return frame(b"T", _key.encode(value.__name__) if isinstance(value, types.ModuleType)
+            return frame(b"T", keys.encode(value.__name__) if isinstance(value, types.ModuleType)
                          else _place_of(value))
         for place, begun in enumerate(self._begun):
             if begun is value:
@@ -127,7 +127,7 @@ class _Reader:
         """Pickle would say where its memory lies, too."""
         try:
             return frame(b"t", _place_of(type(value)), str(value.dtype).encode(),
-                         _key.encode(value.detach().cpu().numpy()))
+                         keys.encode(value.detach().cpu().numpy()))
         except (RuntimeError, TypeError):
             raise Unusable(f"a {value.dtype} tensor") from None
 
@@ -136,7 +136,7 @@ class _Reader:
             return frame(b"s", _place_of(type(value)), self.encode(set(value)))
         reduced = _reduced(value)
         if isinstance(reduced, str):
-            return frame(b"T", _key.encode([module_of(value), reduced]))
+            return frame(b"T", keys.encode([module_of(value), reduced]))
         make, *parts = reduced
         parts = [list(part) if hasattr(part, "__next__") else part for part in parts]
         name = _place_of(make) if hasattr(make, "__qualname__") else self.encode(make)

@@ -15,7 +15,7 @@ import sys
 import time
 import warnings
 
-from . import _core
+from .. import _core
 
 _SIZE = re.compile(r"([0-9]+)(?:\.([0-9]*))?(?:([KMGTPkmgtp])i?)?B?")
 _PATIENCE_S = 0.5
@@ -28,7 +28,7 @@ class Store:
 
     def __init__(self, directory, budget, run="", setting=""):
         """`run` and `setting`: of the command, whose grants are then followed."""
-        self._core = importlib.import_module("._samples_core", __package__)
+        self._core = importlib.import_module(".._samples_core", __package__)
         self._handle = self._core.open(directory, budget)
         if run:
             self._core.join(self._handle, run, setting)
