@@ -85,7 +85,7 @@ def hooked_clocks(clocks, package):
     """Only around what the hook itself calls: torchvision's own functions must be as they are."""
     from importlib import import_module
     part = functools.partial(import_module, package=package)
-    clocks.around("Image.convert, taking over", part("._take"), "take")
+    clocks.around("Image.convert, taking over", part("._pillow.take"), "take")
     clocks.around("header", part("._core"), "probe")
     clocks.around("decode/", part("._core"), "decode")
     clocks.around("get_params", part("._draws"), "region")

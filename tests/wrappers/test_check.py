@@ -12,8 +12,8 @@ import json, sys, io
 import stoker
 from stoker import Image
 found = stoker.Image.open(sys.argv[1]).convert("RGB").resize((20, 20), 2).tobytes()
-from stoker import _check
-p = _check.proven()
+from stoker._pillow import check
+p = check.proven()
 counts = {name: stoker.counts()[name] for name in ("images", "settled", "resized")}
 print(json.dumps([len(p.samplings), sorted(p.filters), p.rgb, counts, sum(found)]))
 """
@@ -45,8 +45,8 @@ def test_the_answer_is_remembered(report, tmp_path):
     first = report()
     kept, = (tmp_path / "stoker").iterdir()
     assert kept.name.startswith("pillow-") and kept.stat().st_mode & 0o077 in (0, 0o044)
-    forbidden = "from stoker import _check\ndef no():\n    raise SystemExit('asked again')\n"
-    assert report(before=forbidden + "_check._find_out = no\n") == first
+    forbidden = "from stoker._pillow import check\ndef no():\n    raise SystemExit('asked again')\n"
+    assert report(before=forbidden + "check._find_out = no\n") == first
     kept.write_text("nonsense")
     assert report() == first
     kept.write_text("\n\n0\n")
@@ -61,7 +61,8 @@ def test_nowhere_to_remember(report, tmp_path):
 def wrong(condition):
     """Code that has the decoder err, where the condition holds of `plan`."""
     return f"""
-from stoker import _core, _check
+from stoker import _core
+from stoker._pillow import check
 plain = _core.decode
 def decode(data, plan, out):
     pixels = plain(data, plan, out)
@@ -71,7 +72,7 @@ def decode(data, plan, out):
 class Core:
     def __getattr__(self, name):
         return decode if name == "decode" else getattr(_core, name)
-_check._core = Core()
+check._core = Core()
 """
 
 
@@ -88,7 +89,8 @@ def test_what_differs_is_left_to_pillow(report, tmp_path):
 
 
 WRONG_RESIZE = """
-from stoker import _core, _pillow
+from stoker import _core
+from stoker._pillow import versions
 def resize(source, target, *arguments):
     status = _core.resize(source, target, *arguments)
     if {condition}:
@@ -97,16 +99,17 @@ def resize(source, target, *arguments):
 class Core:
     def __getattr__(self, name):
         return resize if name == "resize" else getattr(_core, name)
-_pillow._core = Core()
+versions._core = Core()
 """
 
 RESIZES = """
 import json
 import stoker
-from stoker import Image, _check
+from stoker import Image
+from stoker._pillow import check
 images = [Image.new(mode, (90, 80), 33 if mode == "L" else (9,) * len(mode)).resize((70, 60), 3)
           for mode in ("L", "RGB", "CMYK")]
-print(json.dumps([sorted(_check.proven().bands), stoker.counts()["resized"],
+print(json.dumps([sorted(check.proven().bands), stoker.counts()["resized"],
                   [sum(image.tobytes()) for image in images]]))
 """
 
@@ -122,15 +125,16 @@ def test_other_images_are_proven_too(report, tmp_path):
 def test_memory_that_is_not_what_it_was(report, tmp_path):
     """Of images whose description cannot be found nothing is believed."""
     before = """
-from stoker import _core, _pillow
+from stoker import _core
+from stoker._pillow import versions
 class Core:
     def __getattr__(self, name):
         return (lambda *_: -2) if name == "resize" else getattr(_core, name)
-_pillow._core = Core()
+versions._core = Core()
 """
     assert report(RESIZES, before, tmp_path / "a")[:2] == [[], 0]
 
 
 def test_the_check_is_quick():
     """Few and small: it is made at the start of a job."""
-    assert (BUILD / "python/stoker/check.bin").stat().st_size < 20_000
+    assert (BUILD / "python/stoker/_pillow/check.bin").stat().st_size < 20_000

@@ -124,8 +124,8 @@ def make_wheel(source, directory, environment):
 
 
 WHEEL_HAS = {"_core.abi3.so", "_core.pyi", "__init__.py", "__init__.pyi", "transforms.pyi",
-             "py.typed", "check.bin", "site.zip", "waiting/_stoker_waiting.py", "bin/stoker",
-             "lib/libstoker.so"}
+             "py.typed", "_pillow/hook.py", "_pillow/check.bin", "_store/samples.py", "site.zip",
+             "waiting/_stoker_waiting.py", "bin/stoker", "lib/libstoker.so"}
 RUN_BY_WHEEL = """
 import sys
 from PIL import Image

@@ -1,4 +1,4 @@
-"""Makes stoker/check.bin, the small images of the self-test, with libjpeg-turbo's cjpeg.
+"""Makes stoker/_pillow/check.bin, the small images of the self-test, with libjpeg-turbo's cjpeg.
 
     python3 wrappers/python/make_check.py     (a new file is only needed for new kinds)
 """
@@ -41,7 +41,7 @@ def main():
     images.append((b"111111", 1, encode(picture(33, 29, 8), "-quality", "90", "-rgb")))
     packed = b"".join(struct.pack("<6sBH", digits, rgb, len(jpeg)) + jpeg
                       for digits, rgb, jpeg in images)
-    pathlib.Path(__file__).with_name("stoker").joinpath("check.bin").write_bytes(packed)
+    pathlib.Path(__file__).with_name("stoker").joinpath("_pillow/check.bin").write_bytes(packed)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ PY_OBJECTS := $(call objects,$(PY_SOURCES))
 PY_INCLUDE := $(shell $(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("include"))' 2>/dev/null)
 PY_TO := $(B)/python/stoker
 PY_FILES := $(patsubst wrappers/python/stoker/%,%,$(wildcard $(addprefix wrappers/python/stoker/, \
-	*.py */*.py *.pyi py.typed check.bin))) site.zip _core.abi3.so
+	*.py */*.py *.pyi py.typed */check.bin))) site.zip _core.abi3.so
 # Beside it, since it may need liblmdb at run time; not where LMDB's archive can be part of it.
 PY_SAMPLES := $(call objects,$(wildcard wrappers/python/core/samples/*.c) $(if $(findstring .a,$(LMDB_LIBS)),\
 	store/archive/stderr.c))

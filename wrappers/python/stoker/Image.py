@@ -9,7 +9,7 @@ import sys
 import PIL.Image
 import PIL.JpegImagePlugin  # noqa: F401
 
-from . import _hook
+from ._pillow import hook
 
-_hook.install()
+hook.install()
 sys.modules[__name__] = PIL.Image

@@ -9,8 +9,9 @@ import numpy
 import torch
 from PIL import Image
 
-from . import _core, _pillow, _tail
-from ._plan import FILTERS, HWC, U8, image_of
+from . import _core, _tail
+from ._pillow import hook, versions
+from ._pillow.plan import FILTERS, HWC, U8, image_of
 from ._slots import DAMAGED, IMAGES
 
 
@@ -113,7 +114,7 @@ class Picture:
     def _order(self, crop, end):
         whole = (0.0, 0.0, crop[2] - crop[0], crop[3] - crop[1])
         order = (crop, self._resized if self._filter else self.size, whole,
-                 FILTERS.get(self._filter, 0), _pillow.PASS_ORDER, self._flip) + end
+                 FILTERS.get(self._filter, 0), versions.PASS_ORDER, self._flip) + end
         return order + (self._window,) if self._window else order
 
     def _make(self, end, out):
@@ -171,8 +172,7 @@ def of_image(image):
     """A picture of a Pillow image; None if it has another mode, or a class that is not Pillow's."""
     if not _tail.is_pillows(image) or image.mode not in ("RGB", "L") or 0 in image.size:
         return None
-    from . import _hook
-    plan = _hook._first_use(image) if image.mode == "RGB" else None
+    plan = hook._first_use(image) if image.mode == "RGB" else None
     if plan is not None:
         return Picture.of_plan(plan, image)
     return Picture(3 if image.mode == "RGB" else 1, image.size, image=image, original=image)

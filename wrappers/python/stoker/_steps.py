@@ -6,9 +6,10 @@ draws nothing and leaves the picture to the transform itself.
 
 import torch
 
-from . import _check, _draws, _exact
+from . import _draws, _exact
 from ._exact import F, T
-from ._plan import FILTERS
+from ._pillow import check
+from ._pillow.plan import FILTERS
 
 _known = {}
 
@@ -48,7 +49,7 @@ def _filter(transform):
     if type(mode) is str:
         mode = next((each for each in T.InterpolationMode if each.value == mode), None)
     number = F.pil_modes_mapping.get(mode, 0) if type(mode) is T.InterpolationMode else 0
-    return int(number) if number in FILTERS and number in _check.proven().filters else 0
+    return int(number) if number in FILTERS and number in check.proven().filters else 0
 
 
 def _resized(size, width, height):

@@ -9,9 +9,10 @@ the version computes, it is that.
 import torch
 from PIL import Image
 
-from . import _core, _exact, _hook, _pillow
+from . import _core, _exact
 from ._exact import F, T
-from ._plan import CHW, F32, HWC, U8
+from ._pillow import hook, versions
+from ._pillow.plan import CHW, F32, HWC, U8
 from ._slots import DAMAGED, IMAGES
 
 _CHANNELS = {"RGB": 3, "L": 1}
@@ -190,7 +191,7 @@ def of_image(image, tail):
     if width < 2 or height < 2:  # their strides have rules of their own
         return None
     tensor, memory = tail.tensor(image.size)
-    plan = _hook._first_use(image) if tail.channels == 3 else None
+    plan = hook._first_use(image) if tail.channels == 3 else None
     if plan is not None:
         status = plan.source.decode(plan.order(*tail.order()), memory)
         _core.count(DAMAGED if type(status) is int else IMAGES)
@@ -202,7 +203,7 @@ def of_image(image, tail):
 
 def _whole(width, height, tail):
     return ((0, 0, width, height), (width, height), (0.0, 0.0, width, height), 0,
-            _pillow.PASS_ORDER, 0) + tail.order()
+            versions.PASS_ORDER, 0) + tail.order()
 
 
 def of_to_tensor(image):

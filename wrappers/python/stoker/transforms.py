@@ -21,8 +21,9 @@ import PIL.JpegImagePlugin  # noqa: F401  (before our own modules: see _torchvis
 import torchvision.transforms  # noqa: F401
 from PIL import Image
 
-from . import _jpeg, _picture, _steps, _tail
+from . import _picture, _steps, _tail
 from ._exact import T, functions_are_own
+from ._pillow import header
 from ._store import sources
 
 __all__ = ["CIFAR10_MEAN", "CIFAR10_STD", "Compose", "IMAGENET_MEAN", "IMAGENET_STD",
@@ -59,7 +60,7 @@ def _opened(source):
         source = sources.Bytes(bytes(source))
     else:
         return source
-    size = _jpeg.picture_size(source)
+    size = header.picture_size(source)
     if size is not None:
         return _picture.Picture(3, size, source=source)
     return Image.open(io.BytesIO(source.read())).convert("RGB")

@@ -8,7 +8,7 @@ import os
 import sys
 
 # Whose import brings which module of ours, and the function there.
-WAITED_FOR = {"PIL.JpegImagePlugin": ("_hook", "install"),
+WAITED_FOR = {"PIL.JpegImagePlugin": ("_pillow.hook", "install"),
               "torchvision.transforms.transforms": ("_torchvision", "install"),
               "torchvision.transforms.v2": ("_torchvision", "install_v2")}
 
@@ -31,7 +31,7 @@ def _load_package():
     module = sys.modules.get("stoker")
     spec = getattr(module, "__spec__", None) if module else importlib.util.find_spec("stoker")
     places = list(getattr(spec, "submodule_search_locations", None) or [])
-    if any(os.path.exists(place + "/_take.py") for place in places):
+    if any(os.path.exists(place + "/_pillow/hook.py") for place in places):
         return importlib.import_module("stoker")
     name = "_stoker"
     if name in sys.modules:

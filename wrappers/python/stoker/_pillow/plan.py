@@ -4,9 +4,10 @@ Plans do not change, but for two notes: `used`, that something was made from it 
 `cell`, the ordinary core image once somebody wanted it. Each image has a plan of its own.
 """
 
-from . import _core, _pillow
-from ._slots import DAMAGED, IMAGES
-from ._store import sources
+from .. import _core
+from .._slots import DAMAGED, IMAGES
+from .._store import sources
+from . import versions
 
 # Pillow's numbers of the filters, and the decoder's.
 FILTERS = {1: 5, 2: 2, 3: 4, 4: 1, 5: 3}
@@ -58,7 +59,7 @@ class Plan:
         """The plan as the decoder takes it."""
         left, top, right, bottom = self.crop
         whole = (0.0, 0.0, right - left, bottom - top)
-        order = (self.crop, self.target, whole, FILTERS.get(self.filter, 0), _pillow.PASS_ORDER,
+        order = (self.crop, self.target, whole, FILTERS.get(self.filter, 0), versions.PASS_ORDER,
                  self.flip, channels, layout, type, table)
         return order if self.window is None else order + (self.window,)
 
@@ -70,12 +71,12 @@ class Plan:
 
     def core(self):
         """An ordinary core image; None when it cannot be decoded."""
-        core = _pillow.empty_core(self.size)
+        core = versions.empty_core(self.size)
         memory = _core.memory(core, self.size)
         pixels = self.pixels(4, memory)
         if type(pixels) is int:
             return None
-        return _pillow.core_from_pixels(self.size, pixels) if memory is None else core
+        return versions.core_from_pixels(self.size, pixels) if memory is None else core
 
 
 def _within(outer, box):
@@ -108,34 +109,34 @@ def core_of(plan):
 def settle(image, plan):
     """Turns the image into an ordinary one, unless somebody gave it another core meanwhile."""
     core = core_of(plan)
-    _core.publish(image.__dict__, _pillow.FIELD, plan, core)
+    _core.publish(image.__dict__, versions.FIELD, plan, core)
 
 
 def image_of(source):
     """The whole JPEG as an ordinary image, by Pillow."""
     data = source.read()
     if data is not None:
-        return _pillow.load_plainly(data)
+        return versions.load_plainly(data)
     width, height = size = source.probe()[:2]
     pixels = Plan(source, (0, 0, width, height), size, 0, 0).pixels(4)
     if type(pixels) is int:
         raise sources.error_of(pixels)
-    return _pillow.image_from_pixels(size, pixels)
+    return versions.image_from_pixels(size, pixels)
 
 
 def reference(plan):
     """What Pillow makes of it, errors and warnings included."""
     image = image_of(plan.source)
     if plan.crop != (0, 0) + image.size:
-        image = _pillow.plainly("crop", image, plan.crop)
+        image = versions.plainly("crop", image, plan.crop)
     if plan.filter:
-        image = _pillow.plainly("resize", image, plan.target, plan.filter)
+        image = versions.plainly("resize", image, plan.target, plan.filter)
     if plan.window is not None:
-        image = _pillow.plainly("crop", image, plan.window)
+        image = versions.plainly("crop", image, plan.window)
     for direction in (1, 2):
         if plan.flip & direction:
-            image = _pillow.plainly("transpose", image, direction - 1)
-    return _pillow.core(image)
+            image = versions.plainly("transpose", image, direction - 1)
+    return versions.core(image)
 
 
 class Access:

@@ -11,9 +11,10 @@ import struct
 
 from PIL import Image
 
-from . import _core, _pillow
-from ._plan import FILTERS, Plan, reference
-from ._store.sources import Bytes
+from .. import _core
+from .._store.sources import Bytes
+from . import versions
+from .plan import FILTERS, Plan, reference
 
 _proven = None
 
@@ -116,9 +117,9 @@ def _is_resized(image, filter):
     for size, box in (((19, 7), (0, 0, width, height)), ((width, 31), (0, 0, width, height)),
                       ((50, height), (0, 0, width, height)),
                       ((30, 40), (width * 0.1, 0.3, width * 0.9, height * 0.7))):
-        new = _pillow.resized_core(_pillow.core(image), image.mode, image.size, size, box,
-                                   FILTERS[filter])
-        expected = _pillow.core(_pillow.plainly("resize", image, size, filter, box))
+        new = versions.resized_core(versions.core(image), image.mode, image.size, size, box,
+                                    FILTERS[filter])
+        expected = versions.core(versions.plainly("resize", image, size, filter, box))
         if new is None or _stored(new) != _stored(expected):
             return False
     return True
@@ -178,12 +179,12 @@ def _processor():
 
 def _name():
     """Changes with whatever could change the answer."""
-    parts = [_pillow.PIL.__version__, getattr(Image.core, "jpeglib_version", ""), _core.simd()]
+    parts = [versions.PIL.__version__, getattr(Image.core, "jpeglib_version", ""), _core.simd()]
     for module in (Image.core, _core):
         status = os.stat(module.__file__)
         parts += [module.__file__, status.st_size, status.st_mtime_ns]
     digest = hashlib.sha256(repr(parts).encode() + _processor())
-    return f"pillow-{_pillow.PIL.__version__}-{digest.hexdigest()[:16]}"
+    return f"pillow-{versions.PIL.__version__}-{digest.hexdigest()[:16]}"
 
 
 def _places():

@@ -14,10 +14,10 @@ import types
 
 from PIL import Image, JpegImagePlugin
 
-from . import _jpeg, _pillow
-from ._store import sources
+from .._store import sources
+from . import header, versions
 
-_PLAIN = _pillow.PLAIN
+_PLAIN = versions.PLAIN
 _Jpeg = JpegImagePlugin.JpegImageFile
 _PATHS = (str, bytes, os.PathLike)
 _plugin = JpegImagePlugin.jpeg_factory, JpegImagePlugin._accept
@@ -90,7 +90,7 @@ def _form_of(file):
 def _is_taken(form):
     """Whether loading it would not read the file, either. Of MPO files more than the header is
     looked at."""
-    return (_jpeg.picture_size(form) is not None and b"MPF\0" not in form.head
+    return (header.picture_size(form) is not None and b"MPF\0" not in form.head
             and _is_pillows(form.head[:16]))
 
 

@@ -1,13 +1,13 @@
 """Is this a JPEG that is decoded here, as far as its header tells? As Image.open would find it, and
-what _take.py asks before it takes an image over from Pillow."""
+what take.py asks before it takes an image over from Pillow."""
 
 from PIL import Image
 
-from . import _check, _take
+from . import check, take
 
 
 class _Header:
-    """What _take asks of an image."""
+    """What take.py asks of an image."""
 
     def __init__(self, size):
         self.size = size
@@ -15,15 +15,15 @@ class _Header:
 
 def picture_size(source):
     """(width, height) of a JPEG (_store/sources.py), or None where Pillow shall open it."""
-    if "jpeg" in Image.DECODERS or len(source) > _take.LARGEST:
+    if "jpeg" in Image.DECODERS or len(source) > take.LARGEST:
         return None
     info = source.probe()
-    if info is None or _take._flaw(_Header(info[:2]), info) is not None:
+    if info is None or take._flaw(_Header(info[:2]), info) is not None:
         return None
     limit = Image.MAX_IMAGE_PIXELS
     if limit is not None and info[0] * info[1] > limit:
         return None
-    return info[:2] if sampling(source.head) in _check.proven().samplings else None
+    return info[:2] if sampling(source.head) in check.proven().samplings else None
 
 
 def sampling(source):

@@ -10,13 +10,13 @@ import sys
 
 from PIL import Image, ImageFile, JpegImagePlugin
 
-from . import _check, _open, _ordinary, _pillow, _take, _waiting
-from ._plan import FILTERS, Access, Plan, settle
-from ._store import samples
-from ._waiting import new_image
+from .._store import samples
+from . import check, open, ordinary, pending, take, versions
+from .pending import new_image
+from .plan import FILTERS, Access, Plan, settle
 
-_FIELD = _pillow.FIELD
-_PLAIN = _pillow.PLAIN
+_FIELD = versions.FIELD
+_PLAIN = versions.PLAIN
 _Jpeg = JpegImagePlugin.JpegImageFile
 _installed = False
 
@@ -26,7 +26,7 @@ _FLIP_TYPES = (int, getattr(Image, "Transpose", int))
 # FLIP_LEFT_RIGHT, FLIP_TOP_BOTTOM, ROTATE_180: as the decoder's two directions.
 _FLIPS = {0: 1, 1: 2, 3: 3}
 _FILTER_TYPES = (int, getattr(Image, "Resampling", int))
-_PACKAGES = "PIL.", __package__ + "."
+_PACKAGES = "PIL.", __package__.rpartition(".")[0] + "."
 
 
 def _plan_of(image):
@@ -104,9 +104,9 @@ def _load(self):
 
 def _load_file(self):
     if type(self) is _Jpeg and self.tile and self.__dict__.get(_FIELD) is None:
-        plan = _take.take(self)
+        plan = take.take(self)
         if plan is None:
-            return _take.load_plainly(self)
+            return take.load_plainly(self)
         return _loaded(self, plan, sys._getframe(1))
     return _PLAIN["ImageFile.load"](self)
 
@@ -153,9 +153,9 @@ def _resized(image, size, filter, box, reducing_gap):
         if plan is not None and not plan.flip:
             if size == plan.size:
                 return new_image(image, plan.again())
-            if not plan.filter and filter in _check.proven().filters:
+            if not plan.filter and filter in check.proven().filters:
                 return new_image(image, plan.resized(size, filter))
-    return _ordinary.resized(image, size, filter, box, reducing_gap)
+    return ordinary.resized(image, size, filter, box, reducing_gap)
 
 
 def _transpose(self, method):
@@ -183,7 +183,7 @@ def _replace(owner, name, new, key=None):
 
 
 def _replace_im():
-    if _pillow.HAS_PROPERTY:
+    if versions.HAS_PROPERTY:
         plain = Image.Image.__dict__["im"]
         _PLAIN["im"] = plain.fget
         Image.Image.im = property(_get_im, plain.fset, plain.fdel, plain.__doc__)
@@ -204,8 +204,8 @@ def install():
         _replace(Image.Image, name, new)
     Image.Image.__copy__ = Image.Image.copy
     _replace_im()
-    _waiting.heed_forks()
+    pending.heed_forks()
     if samples.setting():
-        _open.see_files()
-        _replace(Image, "open", _open.open_image)
+        open.see_files()
+        _replace(Image, "open", open.open_image)
     Image.Image._stoker = True

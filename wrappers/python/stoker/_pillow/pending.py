@@ -12,8 +12,8 @@ from _thread import get_ident
 from collections import deque
 from weakref import ref
 
-from . import _pillow
-from ._plan import Plan, settle
+from . import versions
+from .plan import Plan, settle
 
 _MOST = 48
 
@@ -48,7 +48,7 @@ def new_image(image, plan):
 
 def _end(image):
     """Settles it, if it still is a plan."""
-    plan = image.__dict__.get(_pillow.FIELD)
+    plan = image.__dict__.get(versions.FIELD)
     if type(plan) is Plan:
         try:
             settle(image, plan)

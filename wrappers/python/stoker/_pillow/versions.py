@@ -5,7 +5,7 @@ import io
 import PIL
 from PIL import Image, ImageFile, JpegImagePlugin
 
-from . import _core
+from .. import _core
 
 VERSION = tuple(int(part) if part.isdigit() else 0 for part in PIL.__version__.split(".")[:2])
 
@@ -20,7 +20,7 @@ PASS_ORDER = 0 if VERSION < (12, 2) else 1 if VERSION < (13, 0) else 2
 # a mode that is premultiplied, and resizes that.
 BANDS = {"L": 1, "RGB": 3, "YCbCr": 3, "HSV": 3, "LAB": 3, "RGBX": 4, "CMYK": 4, "RGBa": 4}
 
-# Before the hook; filled in by _hook.install().
+# Before the hook; filled in by hook.install().
 PLAIN = {}
 
 

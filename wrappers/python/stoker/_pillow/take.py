@@ -1,7 +1,7 @@
 """Taking a JPEG over from Pillow at the moment its pixels are loaded, or leaving it there.
 
 Only what Pillow would certainly load without an error, and what was proven to give the same pixels
-(_check.py), becomes a plan. Afterwards the image and its file are as Pillow leaves them.
+(check.py), becomes a plan. Afterwards the image and its file are as Pillow leaves them.
 """
 
 import io
@@ -10,10 +10,11 @@ import stat
 
 from PIL import Image, ImageFile, JpegImagePlugin
 
-from . import _check, _core, _pillow, _waiting
-from ._plan import Plan
-from ._slots import CUSTOMISED, DAMAGED, DRAFT, LENIENT, MODE, SCANS, STREAM, UNPROVEN
-from ._store import sources
+from .. import _core
+from .._slots import CUSTOMISED, DAMAGED, DRAFT, LENIENT, MODE, SCANS, STREAM, UNPROVEN
+from .._store import sources
+from . import check, pending, versions
+from .plan import Plan
 
 LARGEST = 256 << 20  # bytes of a file; larger ones are read as Pillow reads them, by Pillow
 
@@ -46,8 +47,8 @@ def take(image):
         return None
     plan = Plan(source, (0, 0) + image.size, image.size, 0, 0)
     _leave(image, len(source), len(source) if parts else info[8])
-    image.__dict__[_pillow.FIELD] = plan
-    _waiting.wait(image)
+    image.__dict__[versions.FIELD] = plan
+    pending.wait(image)
     return plan
 
 
@@ -63,7 +64,7 @@ def _obstacle(image):
             or "load_read" in own or "load_seek" in own or "tile_prefix" in own
             or JpegImagePlugin.JpegImageFile.load_read is not _load_read):
         return CUSTOMISED
-    if _sampling(image) not in _check.proven().samplings:
+    if _sampling(image) not in check.proven().samplings:
         return UNPROVEN
     return SCANS if "progressive" in (image.info or ()) else None
 
@@ -83,7 +84,7 @@ def _flaw(image, info):
         return SCANS
     if components != 3 or precision != 8 or arithmetic:
         return UNPROVEN
-    if color not in (YCBCR, RGB) or (color == RGB and not _check.proven().rgb):
+    if color not in (YCBCR, RGB) or (color == RGB and not check.proven().rgb):
         return UNPROVEN
     if end == 0 or not sound or (width, height) != image.size:
         return DAMAGED
@@ -176,7 +177,7 @@ def load_plainly(image):
     """Pillow's load() of an image that was not taken."""
     again = image.fp
     try:
-        return _pillow.plain_load(image)
+        return versions.plain_load(image)
     finally:
         if type(again) is _Again:
             again.put_back()

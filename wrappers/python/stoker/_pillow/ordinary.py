@@ -1,15 +1,16 @@
 """Resizing of ordinary images, whatever they came from, by the decoder's code.
 
 An image is taken only if Pillow would resize it by a filter that was proven to give the same
-(_check.py) and would not fail: everything else, errors included, is Pillow's.
+(check.py) and would not fail: everything else, errors included, is Pillow's.
 """
 
 from PIL import Image, ImageFile
 
-from . import _check, _core, _pillow
-from ._pillow import BANDS
-from ._plan import FILTERS
-from ._slots import RESIZED
+from .. import _core
+from .._slots import RESIZED
+from . import check, versions
+from .plan import FILTERS
+from .versions import BANDS
 
 # Pixels of both images together for each row and column of theirs. Below, the call and the weights,
 # which take as long as Pillow's, cost more than the faster sums save: small images, and thin ones.
@@ -30,13 +31,13 @@ def resized(image, size, filter, box=None, reducing_gap=None):
     if (bands is None or _is_small(before, size, LEAST[bands])
             or not _is_resize(before, size, box, reducing_gap) or not _loads_plainly(type(image))):
         return None
-    proven = _check.proven()
+    proven = check.proven()
     if filter not in proven.filters or bands not in proven.bands:
         return None
     image.load()
     if image.size != before or BANDS.get(image.mode) != bands:
         return None
-    core = _pillow.resized_core(image.im, image.mode, before, size, box, FILTERS[filter])
+    core = versions.resized_core(image.im, image.mode, before, size, box, FILTERS[filter])
     if core is None:
         return None
     _core.count(RESIZED)
