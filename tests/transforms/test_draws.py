@@ -9,7 +9,7 @@ from PIL import Image
 from torchvision import transforms as T
 
 from slices import ALL
-from stoker import _draws
+from stoker._torchvision import draws
 
 COUNT = 20000 if ALL else 2000
 
@@ -35,15 +35,15 @@ def test_region():
         ratio = dice.choice([(3 / 4, 4 / 3), (1, 1), [0.2, 5.0], (math.pi, 4)])
         image = Image.new("L", size)
         found = same(lambda: T.RandomResizedCrop.get_params(image, scale, ratio),
-                     lambda: _draws.region(*size, scale, ratio, _draws.log_ratio(ratio)), seed)
-        fell_back += found == _draws._central_region(*size, ratio)
+                     lambda: draws.region(*size, scale, ratio, draws.log_ratio(ratio)), seed)
+        fell_back += found == draws._central_region(*size, ratio)
     assert fell_back > COUNT / 100
 
 
 @pytest.mark.parametrize("p", [0.5, 0.1, 0.7, 1 / 3, 0, 1, 0.999999])
 def test_chance(p):
     for seed in range(COUNT // 10):
-        same(lambda: bool(torch.rand(1) < p), lambda: _draws.chance(p), seed)
+        same(lambda: bool(torch.rand(1) < p), lambda: draws.chance(p), seed)
 
 
 def test_chance_is_compared_in_single_precision(monkeypatch):
@@ -51,5 +51,5 @@ def test_chance_is_compared_in_single_precision(monkeypatch):
     draw = torch.tensor([0.7], dtype=torch.float32)
     monkeypatch.setattr(torch, "rand", lambda size: draw)
     assert not torch.rand(1) < 0.7
-    assert not _draws.chance(0.7)
+    assert not draws.chance(0.7)
     assert draw.item() < 0.7

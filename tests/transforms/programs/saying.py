@@ -70,7 +70,7 @@ made = {"tensors": 0}
 
 def count_tensors():
     """To be called when torchvision has been imported."""
-    tail = package() and sys.modules.get(package().__name__ + "._tail")
+    tail = package() and sys.modules.get(package().__name__ + "._torchvision.tails")
     if tail is not None:
         of_image = tail.of_image
 

@@ -17,14 +17,14 @@ an array for Image.fromarray(array).
 import io
 import os
 
-import PIL.JpegImagePlugin  # noqa: F401  (before our own modules: see _torchvision.py)
+import PIL.JpegImagePlugin  # noqa: F401  (before ours: see _torchvision/replaced.py)
 import torchvision.transforms  # noqa: F401
 from PIL import Image
 
-from . import _picture, _steps, _tail
-from ._exact import T, functions_are_own
 from ._pillow import header
 from ._store import sources
+from ._torchvision import pictures, steps, tails
+from ._torchvision.exact import T, functions_are_own
 
 __all__ = ["CIFAR10_MEAN", "CIFAR10_STD", "Compose", "IMAGENET_MEAN", "IMAGENET_STD",
            "PadRandomCropFlip", "RandomResizedCropFlip", "ResizeCenterCrop", "ResizeRandomCropFlip"]
@@ -44,7 +44,7 @@ class Compose:
 
     def __call__(self, image):
         image = _opened(image)
-        picture = _picture_of(image) if _picture.is_float32() else None
+        picture = _picture_of(image) if pictures.is_float32() else None
         return _run(self.transforms, image if picture is None else picture)
 
     def __repr__(self):
@@ -62,23 +62,23 @@ def _opened(source):
         return source
     size = header.picture_size(source)
     if size is not None:
-        return _picture.Picture(3, size, source=source)
+        return pictures.Picture(3, size, source=source)
     return Image.open(io.BytesIO(source.read())).convert("RGB")
 
 
 def _picture_of(image):
-    if type(image) is _picture.Picture:
+    if type(image) is pictures.Picture:
         return image
-    return _picture.of_image(image) or _picture.of_array(image)
+    return pictures.of_image(image) or pictures.of_array(image)
 
 
 def _run(transforms, image):
-    _tail.know_v2()
+    tails.know_v2()
     fusing = functions_are_own()
     at = 0
     while at < len(transforms):
-        if type(image) is _picture.Picture:
-            if fusing and _steps.note(image, transforms[at]):
+        if type(image) is pictures.Picture:
+            if fusing and steps.note(image, transforms[at]):
                 at += 1
                 continue
             done = _end(transforms, at, image) if fusing else None
@@ -88,16 +88,16 @@ def _run(transforms, image):
             image = image.image()
         image = transforms[at](image)
         at += 1
-    return image.image() if type(image) is _picture.Picture else image
+    return image.image() if type(image) is pictures.Picture else image
 
 
 def _end(transforms, at, picture):
     """(tensor, the next transform's place) if what makes a tensor begins here, else None."""
-    if not _tail.begins_with(transforms[at]) or min(picture.size) < 2:
+    if not tails.begins_with(transforms[at]) or min(picture.size) < 2:
         return None
-    key = _tail.chain(transforms, at)
+    key = tails.chain(transforms, at)
     mode = "RGB" if picture.channels == 3 else "L"
-    tail = _tail.tail_of(transforms, at, key, mode) if key else None
+    tail = tails.tail_of(transforms, at, key, mode) if key else None
     return None if tail is None else (picture.tensor(tail), at + len(key))
 
 

@@ -9,8 +9,8 @@ import sys
 
 # Whose import brings which module of ours, and the function there.
 WAITED_FOR = {"PIL.JpegImagePlugin": ("_pillow.hook", "install"),
-              "torchvision.transforms.transforms": ("_torchvision", "install"),
-              "torchvision.transforms.v2": ("_torchvision", "install_v2")}
+              "torchvision.transforms.transforms": ("_torchvision.replaced", "install"),
+              "torchvision.transforms.v2": ("_torchvision.replaced", "install_v2")}
 
 PACKAGE = __file__.rpartition("/")[0].rpartition("/")[0]
 

@@ -13,7 +13,8 @@ import torchvision
 from torchvision.transforms import functional as F
 from torchvision.transforms import transforms as T
 
-_HOME = (os.path.dirname(torchvision.__file__) + os.sep, os.path.dirname(__file__) + os.sep,
+_HOME = (os.path.dirname(torchvision.__file__) + os.sep,
+         os.path.dirname(os.path.dirname(__file__)) + os.sep,
          os.path.dirname(_module.__file__) + os.sep)
 
 # What a transform's instance must not have of its own.

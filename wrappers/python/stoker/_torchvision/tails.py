@@ -9,11 +9,12 @@ the version computes, it is that.
 import torch
 from PIL import Image
 
-from . import _core, _exact
-from ._exact import F, T
-from ._pillow import hook, versions
-from ._pillow.plan import CHW, F32, HWC, U8
-from ._slots import DAMAGED, IMAGES
+from .. import _core
+from .._pillow import hook, versions
+from .._pillow.plan import CHW, F32, HWC, U8
+from .._slots import DAMAGED, IMAGES
+from . import exact
+from .exact import F, T
 
 _CHANNELS = {"RGB": 3, "L": 1}
 _MOST = 64  # chains that are remembered
@@ -95,7 +96,7 @@ def _add(kinds, module, names, key):
 
 def know_v2():
     """Takes the classes of torchvision.transforms.v2 into account, if the program has them."""
-    module = _exact.v2()
+    module = exact.v2()
     if module is not None:
         _add(_starts, module, ("ToTensor", "PILToTensor", "ToImage"), _no_key)
         _add(_links, module, ("ToPureTensor",), _no_key)
@@ -112,7 +113,7 @@ def chain(transforms, at):
     transform of it."""
     keys = []
     key_of = _starts.get(type(transforms[at]))
-    while key_of is not None and _exact.is_bare(transforms[at]):
+    while key_of is not None and exact.is_bare(transforms[at]):
         key = key_of(transforms[at])
         if key is None:
             break
@@ -208,14 +209,14 @@ def _whole(width, height, tail):
 
 def of_to_tensor(image):
     """The Tail of ToTensor alone for this image, or None."""
-    if not is_pillows(image) or not _exact.functions_are_own():
+    if not is_pillows(image) or not exact.functions_are_own():
         return None
     return tail_of(_TO_TENSOR, 0, _TO_TENSOR_KEY, image.mode)
 
 
 def apply(transforms, at, image):
     """(the result, the place of the first transform that is still to be called), or None."""
-    if not is_pillows(image) or not _exact.functions_are_own():
+    if not is_pillows(image) or not exact.functions_are_own():
         return None
     key = chain(transforms, at)
     if not key:

@@ -9,10 +9,11 @@ import numpy
 import torch
 from PIL import Image
 
-from . import _core, _tail
-from ._pillow import hook, versions
-from ._pillow.plan import FILTERS, HWC, U8, image_of
-from ._slots import DAMAGED, IMAGES
+from .. import _core
+from .._pillow import hook, versions
+from .._pillow.plan import FILTERS, HWC, U8, image_of
+from .._slots import DAMAGED, IMAGES
+from . import tails
 
 
 class Picture:
@@ -106,7 +107,7 @@ class Picture:
                                 "raw", "RGB" if self.channels == 3 else "L", 0, 1).copy()
 
     def tensor(self, tail):
-        """What a chain of transforms (_tail.py) makes of the result."""
+        """What a chain of transforms (tails.py) makes of the result."""
         tensor, memory = tail.tensor(self.size)
         self._make(tail.order(), memory)
         return tail.finished(tensor)
@@ -170,7 +171,7 @@ def _padded(pixels, box, fill):
 
 def of_image(image):
     """A picture of a Pillow image; None if it has another mode, or a class that is not Pillow's."""
-    if not _tail.is_pillows(image) or image.mode not in ("RGB", "L") or 0 in image.size:
+    if not tails.is_pillows(image) or image.mode not in ("RGB", "L") or 0 in image.size:
         return None
     plan = hook._first_use(image) if image.mode == "RGB" else None
     if plan is not None:

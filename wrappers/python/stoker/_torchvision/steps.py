@@ -1,4 +1,4 @@
-"""torchvision's geometric transforms, noted in a picture (_picture.py).
+"""torchvision's geometric transforms, noted in a picture (pictures.py).
 
 A step draws exactly what the transform would have drawn. It either notes the whole transform, or
 draws nothing and leaves the picture to the transform itself.
@@ -6,10 +6,10 @@ draws nothing and leaves the picture to the transform itself.
 
 import torch
 
-from . import _draws, _exact
-from ._exact import F, T
-from ._pillow import check
-from ._pillow.plan import FILTERS
+from .._pillow import check
+from .._pillow.plan import FILTERS
+from . import draws, exact
+from .exact import F, T
 
 _known = {}
 
@@ -19,7 +19,7 @@ def note(picture, transform):
     step = _known.get(type(transform))
     if step is None:
         step = _find(type(transform))
-    return step is not _unknown and _exact.is_bare(transform) and step(picture, transform)
+    return step is not _unknown and exact.is_bare(transform) and step(picture, transform)
 
 
 def _unknown(picture, transform):
@@ -101,9 +101,9 @@ def _random_resized_crop(picture, transform, log_ratio=None):
     if not filter or size is None or not _is_pair(transform.scale) or not _is_pair(transform.ratio):
         return False
     if log_ratio is None:
-        log_ratio = _draws.log_ratio(transform.ratio)
-    top, left, height, width = _draws.region(*picture.size, transform.scale, transform.ratio,
-                                             log_ratio)
+        log_ratio = draws.log_ratio(transform.ratio)
+    top, left, height, width = draws.region(*picture.size, transform.scale, transform.ratio,
+                                            log_ratio)
     picture.crop(left, top, left + width, top + height)
     picture.resize((size[1], size[0]), filter)
     return True
@@ -117,7 +117,7 @@ def _flip(direction):
     def step(picture, transform):
         if type(transform.p) not in (float, int):
             return False
-        if _draws.chance(transform.p):
+        if draws.chance(transform.p):
             picture.flip(direction)
         return True
     return step
@@ -183,8 +183,8 @@ def _both(more_height, more_width):
     """v1 draws both places unless there is but one."""
     if not more_height and not more_width:
         return 0, 0
-    top = _draws.below(more_height + 1)
-    return top, _draws.below(more_width + 1)
+    top = draws.below(more_height + 1)
+    return top, draws.below(more_width + 1)
 
 
 def _each(more_height, more_width):
@@ -203,7 +203,7 @@ _V2 = {**_V1, "RandomResizedCrop": _random_resized_crop_v2, "RandomCrop": _rando
 def _find(kind):
     """The step of a class that is met for the first time."""
     step = _unknown
-    for module, steps in ((T, _V1), (_exact.v2(), _V2)):
+    for module, steps in ((T, _V1), (exact.v2(), _V2)):
         if module is not None and getattr(module, kind.__name__, None) is kind:
             step = steps.get(kind.__name__, _unknown)
     _known[kind] = step

@@ -11,8 +11,8 @@ import sys
 
 import PIL.JpegImagePlugin  # noqa: F401  (the hook waits for it, and must not meet itself half-way)
 
-from . import _draws, _exact, _normalize, _tail
-from ._exact import F, T
+from . import draws, exact, normalize, tails
+from .exact import F, T
 
 SWITCH = "STOKER_TORCHVISION"
 PLAIN = {}  # torchvision's own functions
@@ -36,7 +36,7 @@ def install_v2():
     install()
     if is_wanted() and "compose_v2" not in PLAIN:
         v2 = sys.modules["torchvision.transforms.v2"]
-        _tail.know_v2()
+        tails.know_v2()
         for name in ("make_params", "_get_params"):
             if name in v2.RandomResizedCrop.__dict__:
                 _replace(v2.RandomResizedCrop, name, _make_params, "make_params")
@@ -46,7 +46,7 @@ def install_v2():
 def _replace(owner, name, new, key=None):
     plain = owner.__dict__[name]
     function = getattr(plain, "__func__", plain)
-    if not _exact.is_own(plain):
+    if not exact.is_own(plain):
         return
     PLAIN[key or name] = function
     new = functools.wraps(function)(new)
@@ -54,19 +54,19 @@ def _replace(owner, name, new, key=None):
     new.__script_if_tracing_wrapper = True
     new.__original_fn = function
     setattr(owner, name, staticmethod(new) if isinstance(plain, staticmethod) else new)
-    _exact.expect_again(owner, name)
+    exact.expect_again(owner, name)
 
 
 # ---- functions ----
 
 def _to_tensor(pic):
-    tail = _tail.of_to_tensor(pic)
-    result = None if tail is None else _tail.of_image(pic, tail)
+    tail = tails.of_to_tensor(pic)
+    result = None if tail is None else tails.of_image(pic, tail)
     return PLAIN["to_tensor"](pic) if result is None else result
 
 
 def _normalize_tensor(tensor, mean, std, inplace=False):
-    result = None if inplace else _normalize.normalized(tensor, mean, std)
+    result = None if inplace else normalize.normalized(tensor, mean, std)
     return PLAIN["normalize"](tensor, mean, std, inplace) if result is None else result
 
 
@@ -78,17 +78,17 @@ def _is_pair(values):
 
 
 def _get_params(img, scale, ratio):
-    if not _tail.is_pillows(img) or not _is_pair(scale) or not _is_pair(ratio):
+    if not tails.is_pillows(img) or not _is_pair(scale) or not _is_pair(ratio):
         return PLAIN["get_params"](img, scale, ratio)
-    return _draws.region(*img.size, scale, ratio, _draws.log_ratio(ratio))
+    return draws.region(*img.size, scale, ratio, draws.log_ratio(ratio))
 
 
 def _make_params(self, flat_inputs):
-    if (len(flat_inputs) != 1 or not _tail.is_pillows(flat_inputs[0])
+    if (len(flat_inputs) != 1 or not tails.is_pillows(flat_inputs[0])
             or not _is_pair(self.scale) or not _is_pair(self.ratio)):
         return PLAIN["make_params"](self, flat_inputs)
-    top, left, height, width = _draws.region(*flat_inputs[0].size, self.scale, self.ratio,
-                                             self._log_ratio.tolist())
+    top, left, height, width = draws.region(*flat_inputs[0].size, self.scale, self.ratio,
+                                            self._log_ratio.tolist())
     return dict(top=top, left=left, height=height, width=width)
 
 
@@ -98,7 +98,7 @@ def _run(transforms, image):
     """Calls one after the other, and what ends a pipeline at once."""
     at = 0
     while at < len(transforms):
-        done = _tail.apply(transforms, at, image) if _tail.begins_with(transforms[at]) else None
+        done = tails.apply(transforms, at, image) if tails.begins_with(transforms[at]) else None
         if done is None:
             image = transforms[at](image)
             at += 1
@@ -114,7 +114,7 @@ def _compose(self, img):
 
 
 def _compose_v2(self, *inputs):
-    if (type(self) is not _exact.v2().Compose or type(self.transforms) not in (list, tuple)
+    if (type(self) is not exact.v2().Compose or type(self.transforms) not in (list, tuple)
             or len(inputs) != 1 or not self.transforms):
         return PLAIN["compose_v2"](self, *inputs)
     return _run(self.transforms, inputs[0])

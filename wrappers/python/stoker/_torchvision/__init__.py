@@ -1,0 +1,1 @@
+"""torchvision's transforms: the same bits, sooner. Everything here needs torchvision."""
