@@ -3,6 +3,9 @@
 #   base <- cache <- preload, cli
 #   base <- decode, store
 #   base, decode, store <- wrappers
+# And within the package `stoker`, where each room also says which libraries it needs:
+#   _slots, _core <- _store <- _pillow <- _torchvision <- the modules beside the rooms
+#   _slots, _core <- _torch <- _torchvision
 set -eu
 cd "$(dirname "$0")/.."
 failed=0
@@ -34,6 +37,44 @@ only() {
     fi
 }
 
+package=wrappers/python/stoker
+rooms=
+
+# room NAME LIBRARIES ALLOWED...: the package's room needs only these libraries (-: none), and imports of
+# the package only what is allowed. Never by the name `stoker`, which may be a module of the program's.
+room() {
+    room=$1 libraries=$2
+    shift 2
+    rooms="$rooms $room"
+    [ -d "$package/$room" ] || return 0
+    allowed=$(echo "$*" | tr ' ' '|')
+    bad=$(
+        grep -rnE '^ *(from|import) +(\.\.|_?stoker)|import_module\(' "$package/$room" --include='*.py' |
+            grep -vE "from \.\. import ($allowed)(, ($allowed))*( *#.*)?$" |
+            grep -vE "from \.\.($allowed)(\.[a-z_]+)* import |import_module\(\"\.\.($allowed)\"," || true
+        grep -rnE '^ *(from|import) +(PIL|numpy|torch|torchvision)\b' "$package/$room" --include='*.py' |
+            grep -vE "(from|import) +($(echo "$libraries" | tr ' ' '|'))\b" || true
+    )
+    if [ -n "$bad" ]; then
+        echo "arrows: $room may import only from: $* (and of libraries: $libraries)" >&2
+        echo "$bad" >&2
+        failed=1
+    fi
+}
+
+all_rooms() {
+    for directory in "$package"/_*/; do
+        name=$(basename "$directory")
+        case " $rooms __pycache__ " in
+        *" $name "*) ;;
+        *)
+            echo "arrows: nothing says what $directory may import" >&2
+            failed=1
+            ;;
+        esac
+    done
+}
+
 check base
 check cache base
 check preload cache base
@@ -44,4 +85,9 @@ check wrappers decode store base
 only xxhash.h base/hash.c store/content_avx2.c
 only Python.h wrappers/python/core/core.h wrappers/python/core/samples/samples.c
 only lmdb.h store/env.c
+room _store - _samples_core _core _slots
+room _pillow PIL _store _core _slots
+room _torch torch _core _slots
+room _torchvision "PIL numpy torch torchvision" _torch _pillow _store _core _slots
+all_rooms
 exit $failed
