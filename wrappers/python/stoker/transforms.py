@@ -21,7 +21,7 @@ import PIL.JpegImagePlugin  # noqa: F401  (before ours: see _torchvision/replace
 import torchvision.transforms  # noqa: F401
 from PIL import Image
 
-from ._pillow import header
+from ._pillow import take
 from ._store import sources
 from ._torchvision import pictures, steps, tails
 from ._torchvision.exact import T, functions_are_own
@@ -60,7 +60,7 @@ def _opened(source):
         source = sources.Bytes(bytes(source))
     else:
         return source
-    size = header.picture_size(source)
+    size = take.picture_size(source)
     if size is not None:
         return pictures.Picture(3, size, source=source)
     return Image.open(io.BytesIO(source.read())).convert("RGB")

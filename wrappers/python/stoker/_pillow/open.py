@@ -15,7 +15,7 @@ import types
 from PIL import Image, JpegImagePlugin
 
 from .._store import sources
-from . import header, versions
+from . import take, versions
 
 _PLAIN = versions.PLAIN
 _Jpeg = JpegImagePlugin.JpegImageFile
@@ -90,7 +90,7 @@ def _form_of(file):
 def _is_taken(form):
     """Whether loading it would not read the file, either. Of MPO files more than the header is
     looked at."""
-    return (header.picture_size(form) is not None and b"MPF\0" not in form.head
+    return (take.picture_size(form) is not None and b"MPF\0" not in form.head
             and _is_pillows(form.head[:16]))
 
 

@@ -196,3 +196,40 @@ def _leave(image, size, end):
         block = image.decodermaxblock
         image.fp.seek(min(size, -(-end // block) * block))
     image.fp = None
+
+
+# ---- a file that is no image yet ----
+
+class _Header:
+    """What _flaw() asks of an image."""
+
+    def __init__(self, size):
+        self.size = size
+
+
+def picture_size(source):
+    """(width, height) of a JPEG (_store/sources.py), as Image.open would find it, if it is decoded
+    here as far as its header tells; None: Pillow shall open it."""
+    if "jpeg" in Image.DECODERS or len(source) > LARGEST:
+        return None
+    info = source.probe()
+    if info is None or _flaw(_Header(info[:2]), info) is not None:
+        return None
+    limit = Image.MAX_IMAGE_PIXELS
+    if limit is not None and info[0] * info[1] > limit:
+        return None
+    return info[:2] if _header_sampling(source.head) in check.proven().samplings else None
+
+
+def _header_sampling(source):
+    """((h, v) of each component), or None; of a file that the decoder found sound."""
+    at = 2
+    while at + 10 < len(source):
+        marker, size = source[at + 1], int.from_bytes(source[at + 2:at + 4], "big")
+        if source[at] != 0xFF:
+            return None
+        if 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
+            factors = source[at + 11:at + 2 + size:3]
+            return tuple((each >> 4, each & 15) for each in factors)
+        at += 1 if marker == 0xFF else 2 + size
+    return None
