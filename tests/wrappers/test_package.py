@@ -49,6 +49,16 @@ def test_stub_names_all():
     assert set(done.stdout.split()) == declared
 
 
+def test_what_is_not_asked_for_is_not_imported(jpegs, environment):
+    """Without a store nothing of it, and for stoker.decode no room that needs a library."""
+    code = ("import sys, stoker; stoker.decode(sys.argv[1]); "
+            "print(*sorted(n for n in sys.modules if n.startswith(('stoker._', 'PIL'))))")
+    done = subprocess.run([sys.executable, "-c", code, jpegs / "color.jpg"], text=True,
+                          capture_output=True, env=environment)
+    assert done.stdout.split() == ["stoker._core", "stoker._direct", "stoker._slots",
+                                   "stoker._store", "stoker._store.sources"], done.stderr
+
+
 def test_stubs_name_only_what_the_oldest_python_has():
     """Of the standard library; typing_extensions comes with the checkers."""
     missing = []

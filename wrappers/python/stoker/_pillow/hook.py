@@ -10,8 +10,8 @@ import sys
 
 from PIL import Image, ImageFile, JpegImagePlugin
 
-from .._store import samples
-from . import check, open, ordinary, pending, take, versions
+from .._store import setting
+from . import check, ordinary, pending, take, versions
 from .pending import new_image
 from .plan import FILTERS, Access, Plan, settle
 
@@ -205,7 +205,8 @@ def install():
     Image.Image.__copy__ = Image.Image.copy
     _replace_im()
     pending.heed_forks()
-    if samples.setting():
-        open.see_files()
-        _replace(Image, "open", open.open_image)
+    if setting():
+        from .open import open_image, see_files
+        see_files()
+        _replace(Image, "open", open_image)
     Image.Image._stoker = True

@@ -16,6 +16,7 @@ import time
 import warnings
 
 from .. import _core
+from . import setting
 
 _SIZE = re.compile(r"([0-9]+)(?:\.([0-9]*))?(?:([KMGTPkmgtp])i?)?B?")
 _PATIENCE_S = 0.5
@@ -128,12 +129,6 @@ def _open():
             _failure = f"STOKER_SAMPLES={value}: {error}: nothing is kept in a store"
     _opened = True
     return _store
-
-
-def setting():
-    """STOKER_SAMPLES, "" where it is unset or off."""
-    value = os.environ.get("STOKER_SAMPLES", "")
-    return "" if value == "0" else value
 
 
 def store():

@@ -9,7 +9,7 @@ import os
 
 from .. import _core
 from .._slots import UNREAD, UNREAD_BYTES
-from . import samples
+from . import setting
 
 _BROKEN = "broken data stream when reading image file"
 _MEMORY = -3
@@ -21,8 +21,13 @@ def is_ready():
     """Whether there is a store; opened at the first call."""
     global _is_ready
     if _is_ready is None:
-        _is_ready = samples.attach()
+        _is_ready = bool(setting()) and _attach()
     return _is_ready
+
+
+def _attach():
+    from . import samples
+    return samples.attach()
 
 
 class Bytes:
