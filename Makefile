@@ -39,6 +39,7 @@ LINK_SAN := $(if $(SAN),-fsanitize=$(SAN))
 BASE := $(wildcard base/*.c)
 CACHE := $(wildcard cache/*.c)
 STORE := $(wildcard store/*.c)
+RING := $(wildcard ring/*.c)
 PRELOAD := $(wildcard preload/*.c)
 CLI := $(wildcard cli/*.c)
 # The kernels of this processor only; kernels/select.c knows which ones there are.
@@ -162,7 +163,7 @@ bench-peers: all ## measure decoding against other libraries, which it installs 
 	@bench/peers/install.sh $(PEERS)
 	@BENCH_PEERS=$(PEERS) bench/run.sh $(or $(T),peers stages)
 
-SOURCES := $(shell find base cache preload cli decode store wrappers tests bench -name '*.[ch]' 2>/dev/null)
+SOURCES := $(shell find base cache preload cli decode store ring wrappers tests bench -name '*.[ch]' 2>/dev/null)
 
 format: ## format the C sources
 	clang-format -i $(SOURCES)

@@ -37,6 +37,8 @@ struct cachestat_v0 {
 };
 #define RESOLVE_NO_SYMLINKS_BIT 0x04u
 #define RENAME_NOREPLACE_BIT    1u
+#define MFD_CLOEXEC_BIT         1u
+#define MFD_NOEXEC_SEAL_BIT     8u
 struct open_how_v0 {
     uint64_t flags, mode, resolve;
 };
@@ -138,6 +140,14 @@ int stk_sys_fallocate(int fd, off_t offset, off_t bytes)
         return -EFBIG;
     }
     return (int)CALL4(fallocate, fd, 0, offset, bytes);
+}
+
+/* Newer kernels may be set to refuse files that programs could be run from, older ones do not know
+ * the word for others. */
+int stk_sys_memfd(const char *name)
+{
+    long fd = CALL2(memfd_create, name, MFD_CLOEXEC_BIT | MFD_NOEXEC_SEAL_BIT);
+    return (int)(fd == -EINVAL ? CALL2(memfd_create, name, MFD_CLOEXEC_BIT) : fd);
 }
 
 int stk_sys_fadvise(int fd, off_t offset, off_t bytes, int advice)

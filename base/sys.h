@@ -49,6 +49,8 @@ int stk_sys_fadvise(int fd, off_t offset, off_t bytes, int advice);
 /* How many pages of a file are in memory; an error before Linux 6.5, and where others' files are
  * nobody's business. */
 int64_t stk_sys_count_cached(int fd);
+/* A file without a name, in no file system and closed on exec. */
+int stk_sys_memfd(const char *name);
 /* Has the file's changed pages written, without waiting for that: what is stored through a map
  * afterwards shows in the file's times again. */
 int stk_sys_write_out(int fd);

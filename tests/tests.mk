@@ -44,7 +44,7 @@ test-preload: $(B)/libstoker.so $(B)/stoker $(PRELOAD_PROGRAMS) ## tests of the 
 
 UNIT_SOURCES := $(wildcard tests/unit/*.c)
 
-$(B)/tests/unit: $(call objects,$(UNIT_SOURCES) $(BASE) $(CACHE) $(STORE))
+$(B)/tests/unit: $(call objects,$(UNIT_SOURCES) $(BASE) $(CACHE) $(STORE) $(RING))
 	@mkdir -p $(@D)
 	$(if $(V),,@echo "  LINK  $@")
 	$(Q)$(LINK) -o $@ $^ $(LDFLAGS) $(LINK_SAN) $$(pkg-config --libs check) -llmdb

@@ -1,0 +1,267 @@
+/* A worker's slots. See ring/ring.h. */
+#include "ring/ring.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/sys.h"
+
+#define WINDOW 256 /* takes after which the most of before is forgotten */
+
+/* A slot may be so much larger than what it is taken for. */
+static bool fits(size_t slot_bytes, size_t bytes)
+{
+    return slot_bytes >= bytes && slot_bytes / 2 <= bytes;
+}
+
+static bool is_there(const struct stk_ring_slot *slot)
+{
+    return slot->slot.memory != NULL;
+}
+
+static bool is_busy(const struct stk_ring_slot *slot)
+{
+    return slot->holders > 0 || stk_slot_times_lent(&slot->slot) > 0;
+}
+
+static bool is_free(const struct stk_ring_slot *slot)
+{
+    return is_there(slot) && !is_busy(slot) && !stk_slot_has(&slot->slot, STK_SLOT_KEPT);
+}
+
+void stk_ring_begin(struct stk_ring *ring, uint64_t name)
+{
+    memset(ring, 0, sizeof *ring);
+    ring->owner = stk_sys_getpid();
+    ring->name = name;
+}
+
+bool stk_ring_is_own(const struct stk_ring *ring)
+{
+    return ring->owner != 0 && ring->owner == stk_sys_getpid();
+}
+
+/* ---- forgetting ---- */
+
+/* It is whoever's has it. What nobody can look at any more gives its memory back at once, since the
+ * receiver still has it mapped. */
+static void forget(struct stk_ring_slot *slot)
+{
+    bool unseen = is_free(slot);
+    stk_slot_mark(&slot->slot, STK_SLOT_OVER);
+    if (unseen) {
+        stk_slot_empty(&slot->slot);
+    }
+    if (slot->fd >= 0) {
+        stk_sys_close(slot->fd);
+    }
+    stk_slot_unmap(&slot->slot);
+    *slot = (struct stk_ring_slot){0};
+}
+
+/* Of the slots that are there and that `is_it`, the one that was taken the longest ago, or NULL. */
+static struct stk_ring_slot *oldest(struct stk_ring *ring,
+                                    bool (*is_it)(const struct stk_ring_slot *))
+{
+    struct stk_ring_slot *found = NULL;
+    for (int i = 0; i < STK_RING_SLOTS; i++) {
+        struct stk_ring_slot *slot = &ring->slots[i];
+        if (is_there(slot) && is_it(slot) && (found == NULL || slot->taken < found->taken)) {
+            found = slot;
+        }
+    }
+    return found;
+}
+
+/* With its receiver, who has been told how to map it. */
+static bool is_away(const struct stk_ring_slot *slot)
+{
+    return slot->holders == 0 && slot->fd < 0;
+}
+
+static void forget_kept(struct stk_ring *ring)
+{
+    for (int i = 0; i < STK_RING_SLOTS; i++) {
+        struct stk_ring_slot *slot = &ring->slots[i];
+        if (is_there(slot) && !is_busy(slot) && stk_slot_has(&slot->slot, STK_SLOT_KEPT)) {
+            forget(slot);
+        }
+    }
+}
+
+/* ---- how much there may be ---- */
+
+/* What the ring's slots take, and how much of that is in flight. */
+static size_t add_up(const struct stk_ring *ring, size_t *busy)
+{
+    size_t all = 0;
+    *busy = 0;
+    for (int i = 0; i < STK_RING_SLOTS; i++) {
+        const struct stk_ring_slot *slot = &ring->slots[i];
+        all += slot->slot.bytes;
+        *busy += is_there(slot) && is_busy(slot) ? slot->slot.bytes : 0;
+    }
+    return all;
+}
+
+static size_t larger(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Notes what is in flight, and drops free slots until there is no more than was at any time
+ * lately. */
+static void trim(struct stk_ring *ring)
+{
+    size_t busy, all = add_up(ring, &busy);
+    if (ring->takes % WINDOW == 0) {
+        ring->most_bytes[1] = ring->most_bytes[0];
+        ring->most_bytes[0] = 0;
+    }
+    ring->most_bytes[0] = larger(ring->most_bytes[0], busy);
+    size_t most = larger(ring->most_bytes[0], ring->most_bytes[1]);
+    struct stk_ring_slot *unused;
+    while (all > most && (unused = oldest(ring, is_free)) != NULL) {
+        all -= unused->slot.bytes;
+        forget(unused);
+    }
+}
+
+/* ---- taking ---- */
+
+/* Of the free slots that fit, the smallest, and of these the one last used: the others may go. */
+static int find_free(const struct stk_ring *ring, size_t bytes)
+{
+    int best = -1;
+    for (int i = 0; i < STK_RING_SLOTS; i++) {
+        const struct stk_ring_slot *slot = &ring->slots[i];
+        if (!fits(slot->slot.bytes, bytes) || !is_free(slot)) {
+            continue;
+        }
+        const struct stk_ring_slot *other = best < 0 ? slot : &ring->slots[best];
+        if (best < 0 || slot->slot.bytes < other->slot.bytes ||
+            (slot->slot.bytes == other->slot.bytes && slot->taken > other->taken)) {
+            best = i;
+        }
+    }
+    return best;
+}
+
+/* The number of one that is not there, for which the oldest may have to be forgotten. */
+static int find_room(struct stk_ring *ring)
+{
+    for (int i = 0; i < STK_RING_SLOTS; i++) {
+        if (!is_there(&ring->slots[i])) {
+            return i;
+        }
+    }
+    struct stk_ring_slot *away = oldest(ring, is_away);
+    if (away == NULL) {
+        return -EBUSY;
+    }
+    forget(away);
+    return (int)(away - ring->slots);
+}
+
+static int make(struct stk_ring *ring, size_t bytes)
+{
+    struct stk_slot_name name = {ring->name, ring->numbers++};
+    int room = find_room(ring);
+    if (room < 0) {
+        return room;
+    }
+    struct stk_ring_slot *slot = &ring->slots[room];
+    int fd = stk_slot_make(&slot->slot, bytes, name);
+    if (fd < 0) {
+        return fd;
+    }
+    slot->fd = fd;
+    return room;
+}
+
+int stk_ring_take(struct stk_ring *ring, size_t bytes)
+{
+    forget_kept(ring);
+    int found = find_free(ring, bytes);
+    if (found < 0) {
+        found = make(ring, bytes);
+    }
+    if (found < 0) {
+        return found;
+    }
+    struct stk_ring_slot *slot = &ring->slots[found];
+    slot->holders = 1;
+    slot->taken = ++ring->takes;
+    trim(ring);
+    return found;
+}
+
+void stk_ring_hold(struct stk_ring *ring, int slot)
+{
+    ring->slots[slot].holders++;
+}
+
+void stk_ring_let_go(struct stk_ring *ring, int slot)
+{
+    ring->slots[slot].holders--;
+}
+
+int stk_ring_find(const struct stk_ring *ring, const void *address)
+{
+    uintptr_t wanted = (uintptr_t)address;
+    for (int i = 0; i < STK_RING_SLOTS; i++) {
+        const struct stk_slot *slot = &ring->slots[i].slot;
+        uintptr_t begin = (uintptr_t)slot->memory;
+        if (slot->memory != NULL && wanted >= begin && wanted - begin < slot->bytes) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+void stk_ring_introduced(struct stk_ring *ring, int slot)
+{
+    struct stk_ring_slot *known = &ring->slots[slot];
+    if (known->fd >= 0) {
+        stk_sys_close(known->fd);
+        known->fd = -1;
+    }
+}
+
+/* ---- forks and ends ---- */
+
+void stk_ring_keep(const struct stk_ring *ring)
+{
+    for (int i = 0; i < STK_RING_SLOTS; i++) {
+        if (ring->slots[i].holders > 0) {
+            stk_slot_mark(&ring->slots[i].slot, STK_SLOT_KEPT);
+        }
+    }
+}
+
+/* Its parent's words stay as they are: only what is this process's goes. */
+void stk_ring_leave(struct stk_ring *ring)
+{
+    for (int i = 0; i < STK_RING_SLOTS; i++) {
+        struct stk_ring_slot *slot = &ring->slots[i];
+        if (!is_there(slot)) {
+            continue;
+        }
+        if (slot->fd >= 0) {
+            stk_sys_close(slot->fd);
+        }
+        if (slot->holders == 0) {
+            stk_slot_unmap(&slot->slot);
+        }
+    }
+    memset(ring, 0, sizeof *ring);
+}
+
+void stk_ring_end(struct stk_ring *ring)
+{
+    for (int i = 0; i < STK_RING_SLOTS; i++) {
+        if (is_there(&ring->slots[i])) {
+            stk_slot_mark(&ring->slots[i].slot, STK_SLOT_OVER);
+        }
+    }
+}
