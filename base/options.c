@@ -46,6 +46,12 @@ const struct stk_option_row stk_option_table[STK_OPTION_COUNT] = {
          "by "
          "ones that give the same bits and draws, where JPEGs are decoded for Pillow. The flag "
          "takes no value and says off."},
+    [STK_OPTION_BATCHES] =
+        {"STOKER_BATCHES", "--no-batches", "on|off", "on",
+         "Whether the Pythons under `stoker run` have the batches of torch's DataLoader go from "
+         "its "
+         "workers to the main process through memory that is used again, instead of a new file in "
+         "/dev/shm for each tensor (docs/batches.md). The flag takes no value and says off."},
     [STK_OPTION_SAMPLES] =
         {"STOKER_SAMPLES", "--samples", "DIR[:SIZE]", "",
          "Where decoded images and what `stoker.cached` functions return are kept, as samples, and "
@@ -139,6 +145,7 @@ const char *stk_option_complaint(enum stk_option option, const char *value)
         return stk_text_parse_size(value, &number) == 0 ? NULL : "write a size, such as 64M";
     case STK_OPTION_DECODE:
     case STK_OPTION_TORCHVISION:
+    case STK_OPTION_BATCHES:
         return strcmp(value, "on") == 0 || strcmp(value, "off") == 0 ? NULL : "write on or off";
     case STK_OPTION_SAMPLES:
         return complaint_of_samples(value);

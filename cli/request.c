@@ -247,6 +247,8 @@ static bool take_flag(struct request *request, struct cursor *cursor)
         request->no_decode = true;
     } else if (strcmp(*cursor->at, "--no-torchvision") == 0) {
         request->no_torchvision = true;
+    } else if (strcmp(*cursor->at, "--no-batches") == 0) {
+        request->no_batches = true;
     } else {
         return false;
     }
@@ -269,10 +271,16 @@ static void check_environment(void)
     }
 }
 
-static void settle_decode(struct request *request)
+static bool is_off(enum stk_option option)
 {
-    const char *value = getenv(stk_option_table[STK_OPTION_DECODE].variable);
-    request->no_decode = request->no_decode || (value != NULL && strcmp(value, "off") == 0);
+    const char *value = getenv(stk_option_table[option].variable);
+    return value != NULL && strcmp(value, "off") == 0;
+}
+
+static void settle_python(struct request *request)
+{
+    request->no_decode = request->no_decode || is_off(STK_OPTION_DECODE);
+    request->no_batches = request->no_batches || is_off(STK_OPTION_BATCHES);
 }
 
 static void add_paths_of_environment(struct request *request)
@@ -319,7 +327,7 @@ void request_parse(struct request *request, char **arguments, bool needs_command
         die("unexpected argument %s: see `stoker --help`", *request->command);
     }
     check_environment();
-    settle_decode(request);
+    settle_python(request);
     settle_samples(request);
     settle_tier(request, cursor.tier);
     settle_paths(request);

@@ -4,6 +4,7 @@ import ast
 import importlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -45,7 +46,8 @@ def test_stub_names_all():
     done = subprocess.run([sys.executable, "-c", code], text=True, capture_output=True, check=True,
                           env={**os.environ, "PYTHONPATH": str(BUILD / "python")})
     stub = (ROOT / "wrappers/python/stoker/_core.pyi").read_text()
-    declared = {line.split("(")[0][4:] for line in stub.splitlines() if line.startswith("def ")}
+    declared = {re.match(r"\w+", line.partition(" ")[2])[0] for line in stub.splitlines()
+                if line.startswith(("def ", "class "))}
     assert set(done.stdout.split()) == declared
 
 

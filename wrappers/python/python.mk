@@ -36,7 +36,7 @@ $(PY_OBJECTS) $(PY_SAMPLES): NEEDS += -DPy_LIMITED_API=0x030b0000 -isystem $(PY_
 $(PY_OBJECTS) $(PY_SAMPLES): LTO :=
 
 # Symbols stay inside: Pillow, OpenCV and torchvision bring a libjpeg of their own.
-$(PY_TO)/_core.abi3.so: $(PY_OBJECTS) $(call objects,$(BASE)) $(B)/libstokerdecode.a
+$(PY_TO)/_core.abi3.so: $(PY_OBJECTS) $(call objects,$(BASE) $(RING)) $(B)/libstokerdecode.a
 	@mkdir -p $(@D)
 	$(if $(V),,@echo "  LINK  $@")
 	$(Q)$(LINK) -shared -o $@ $^ $(LDFLAGS) $(LINK_SAN) $(JPEG_LIBS) -pthread -Wl,-z,now \

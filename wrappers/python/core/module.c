@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "wrappers/python/core/core.h"
+#include "wrappers/python/core/slots.h"
 #include "wrappers/python/core/tables.h"
 
 PyObject *probed(const struct stk_jpeg_info *info, int sound)
@@ -200,10 +201,20 @@ static PyMethodDef methods[] = {
     {"join", core_join, METH_O, NULL},
     {"count", core_count, METH_VARARGS, NULL},
     {"counts", core_counts, METH_NOARGS, NULL},
+    {"ring_begin", core_ring_begin, METH_O, NULL},
+    {"ring_take", core_ring_take, METH_O, NULL},
+    {"ring_lend", core_ring_lend, METH_O, NULL},
+    {"ring_introduced", core_ring_introduced, METH_O, NULL},
+    {"ring_take_back", core_ring_take_back, METH_O, NULL},
+    {"ring_keep", core_ring_keep, METH_NOARGS, NULL},
+    {"ring_leave", core_ring_leave, METH_NOARGS, NULL},
+    {"ring_end", core_ring_end, METH_NOARGS, NULL},
+    {"borrow", core_borrow, METH_O, NULL},
     {NULL, NULL, 0, NULL},
 };
 
-static PyModuleDef_Slot slots[] = {{0, NULL}};
+/* Py_mod_exec is a pointer to an object, by its type. */
+static PyModuleDef_Slot slots[] = {{Py_mod_exec, (void *)(uintptr_t)slots_add_types}, {0, NULL}};
 
 static struct PyModuleDef definition = {
     PyModuleDef_HEAD_INIT, "_core", NULL, 0, methods, slots, NULL, NULL, NULL,

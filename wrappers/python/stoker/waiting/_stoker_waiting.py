@@ -1,4 +1,5 @@
-"""Waits for PIL's JPEG plugin to be imported, and puts the hook in place then.
+"""Waits for PIL's JPEG plugin to be imported, and puts the hook in place then; the same for what is
+replaced of torchvision and of torch's DataLoader.
 
 Imported at the start of every Python under `stoker run`: so it imports nothing that is not there
 already. Whatever goes wrong leaves Pillow as it is.
@@ -8,9 +9,13 @@ import os
 import sys
 
 # Whose import brings which module of ours, and the function there.
-WAITED_FOR = {"PIL.JpegImagePlugin": ("_pillow.hook", "install"),
-              "torchvision.transforms.transforms": ("_torchvision.replaced", "install"),
-              "torchvision.transforms.v2": ("_torchvision.replaced", "install_v2")}
+WAITED_FOR = {}
+if os.environ.get("STOKER_DECODE") != "off":
+    WAITED_FOR.update({"PIL.JpegImagePlugin": ("_pillow.hook", "install"),
+                       "torchvision.transforms.transforms": ("_torchvision.replaced", "install"),
+                       "torchvision.transforms.v2": ("_torchvision.replaced", "install_v2")})
+if os.environ.get("STOKER_BATCHES") != "off":
+    WAITED_FOR["torch.utils.data.dataloader"] = "_torch.hook", "install"
 
 PACKAGE = __file__.rpartition("/")[0].rpartition("/")[0]
 
@@ -46,14 +51,37 @@ def _load_package():
     return module
 
 
-def _begin(name):
-    module, function = WAITED_FOR[name]
+_imported = []  # what was waited for and is there; its module of ours has not begun yet
+_running = []  # modules of ours that are being imported
+
+
+def _is_ours(name):
+    return name.partition(".")[0] in ("stoker", "_stoker")
+
+
+def _begin():
+    """Not while a module of ours is half imported: a program may import one by itself, and that
+    what is waited for."""
+    while _imported and not _running:
+        module, function = WAITED_FOR[_imported.pop(0)]
+        try:
+            import importlib
+            package = _load_package().__name__
+            getattr(importlib.import_module("." + module, package), function)()
+        except Exception:  # no hook, then
+            pass
+
+
+def _execute(execute, module, name):
+    if _is_ours(name):
+        _running.append(name)
     try:
-        import importlib
-        package = _load_package().__name__
-        getattr(importlib.import_module("." + module, package), function)()
-    except Exception:  # no hook, then
-        pass
+        execute(module)
+        if name in WAITED_FOR:
+            _imported.append(name)
+    finally:
+        if _is_ours(name):
+            _running.remove(name)
 
 
 class _Last:
@@ -67,7 +95,7 @@ class _Finder:
     """Finds nothing itself: it has the others find the modules that are waited for."""
 
     def find_spec(self, name, path=None, target=None):
-        if name not in WAITED_FOR:
+        if name not in WAITED_FOR and not _is_ours(name):
             return None
         for finder in sys.meta_path:
             find = getattr(finder, "find_spec", None)
@@ -88,8 +116,8 @@ class _Finder:
                 del loader.exec_module
             except AttributeError:
                 pass
-            execute(module)
-            _begin(spec.name)
+            _execute(execute, module, spec.name)
+            _begin()
 
         try:
             loader.exec_module = exec_module
@@ -98,5 +126,4 @@ class _Finder:
 
 
 sys.meta_path.append(_Last())
-if os.environ.get("STOKER_DECODE") != "off":
-    sys.meta_path.insert(0, _Finder())
+sys.meta_path.insert(0, _Finder())

@@ -1,0 +1,30 @@
+"""Batches through slots: the same as without, however they are made, and for as long as they are
+kept."""
+
+import pytest
+
+
+@pytest.fixture(scope="module")
+def expected(say):
+    return dict(say("slots.py", "fork", batches=False))
+
+
+@pytest.fixture(scope="module", params=["fork", "spawn", "forkserver"])
+def seen(say, request):
+    """Of one way to start processes the whole, of the others what is most used."""
+    cases = () if request.param == "fork" else ("pairs", "own", "persistent", "kept_by_the_consumer")
+    return dict(say("slots.py", request.param, *cases))
+
+
+def test_batches_are_the_same(seen, expected):
+    assert seen
+    for name, said in seen.items():
+        assert said == expected[name], name
+
+
+def test_nothing_that_is_kept_changes(seen):
+    count, right = seen["kept_by_the_consumer"]
+    assert (count, right) == (600, True)
+    for name in ("kept_by_the_data_set", "kept_by_the_collate_function"):
+        assert all(seen.get(name, [])), name
+    assert seen.get("views_outlive_the_batch", True)

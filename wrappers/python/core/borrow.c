@@ -1,0 +1,178 @@
+/* Slots of workers in their main process. See slots.h. */
+#include <stdbool.h>
+
+#include "base/sys.h"
+#include "ring/slot.h"
+#include "wrappers/python/core/slots.h"
+
+/* A worker's slot, mapped here for as long as the object, or a loan of it, is there. */
+struct borrowed {
+    PyObject_HEAD struct stk_slot slot;
+    unsigned loans; /* of this process */
+};
+
+/* What one message lent: given back when the object ends. */
+struct loan {
+    PyObject_HEAD pid_t borrower;
+    struct borrowed *from;
+    unsigned char *memory;
+    Py_ssize_t bytes;
+};
+
+/* ---- loans ---- */
+
+/* A slot that was its last goes at once, and does not wait for somebody to look after it. */
+static void end_loan(struct loan *loan)
+{
+    struct borrowed *from = loan->from;
+    bool own = loan->borrower == stk_sys_getpid();
+    uint32_t left = own ? stk_slot_give_back(&from->slot) : 0;
+    from->loans--;
+    if (from->loans == 0 && left == 0 && (!own || stk_slot_has(&from->slot, STK_SLOT_OVER))) {
+        stk_slot_unmap(&from->slot);
+    }
+}
+
+static void free_loan(PyObject *self)
+{
+    struct loan *loan = (struct loan *)self;
+    if (loan->from != NULL) {
+        end_loan(loan);
+        Py_DECREF((PyObject *)loan->from);
+    }
+    slots_free(self);
+}
+
+static int get_buffer(PyObject *self, Py_buffer *view, int flags)
+{
+    struct loan *loan = (struct loan *)self;
+    return PyBuffer_FillInfo(view, self, loan->memory, loan->bytes, 0, flags);
+}
+
+static PyType_Slot loan_slots[] = {
+    {Py_tp_dealloc, free_loan},
+    {Py_bf_getbuffer, get_buffer},
+    {0, NULL},
+};
+
+PyType_Spec borrow_loan_spec = {
+    "stoker._core.Loan",
+    sizeof(struct loan),
+    0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    loan_slots,
+};
+
+/* ---- slots ---- */
+
+static void free_borrowed(PyObject *self)
+{
+    struct borrowed *borrowed = (struct borrowed *)self;
+    if (borrowed->slot.memory != NULL) {
+        stk_slot_unmap(&borrowed->slot);
+    }
+    slots_free(self);
+}
+
+/* slot.loan(offset, bytes): what a message lent. */
+static PyObject *borrowed_loan(PyObject *self, PyObject *arguments)
+{
+    struct borrowed *from = (struct borrowed *)self;
+    Py_ssize_t offset, bytes;
+    if (!PyArg_ParseTuple(arguments, "nn", &offset, &bytes)) {
+        return NULL;
+    }
+    size_t all = from->slot.memory == NULL ? 0 : from->slot.bytes;
+    if (offset < 0 || bytes <= 0 || (size_t)offset > all || (size_t)bytes > all - (size_t)offset) {
+        PyErr_SetString(PyExc_ValueError, "no part of this slot");
+        return NULL;
+    }
+    struct loan *loan = (struct loan *)slots_new(PyType_GetModule(Py_TYPE(self)), "Loan");
+    if (loan == NULL) {
+        return NULL;
+    }
+    loan->borrower = stk_sys_getpid();
+    loan->from = (struct borrowed *)Py_NewRef(self);
+    loan->memory = from->slot.memory + offset;
+    loan->bytes = bytes;
+    from->loans++;
+    return (PyObject *)loan;
+}
+
+/* slot.name(): (its ring's, its number). */
+static PyObject *borrowed_name(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    const struct borrowed *borrowed = (struct borrowed *)self;
+    if (borrowed->slot.memory == NULL) {
+        Py_RETURN_NONE;
+    }
+    struct stk_slot_name name = stk_slot_name(&borrowed->slot);
+    return Py_BuildValue("KK", (unsigned long long)name.ring, (unsigned long long)name.number);
+}
+
+/* slot.owner(): the worker's pid, as it says itself; 0: it is not mapped any more. */
+static PyObject *borrowed_owner(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    const struct borrowed *borrowed = (struct borrowed *)self;
+    return PyLong_FromLong(borrowed->slot.memory == NULL ? 0 : stk_slot_owner(&borrowed->slot));
+}
+
+/* slot.is_over(): no message that is still to come will name it. */
+static PyObject *borrowed_is_over(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    const struct borrowed *borrowed = (struct borrowed *)self;
+    return PyBool_FromLong(borrowed->slot.memory == NULL ||
+                           (stk_slot_has(&borrowed->slot, STK_SLOT_OVER) &&
+                            stk_slot_times_lent(&borrowed->slot) == borrowed->loans));
+}
+
+/* slot.keep(): before a fork: what is on loan is the child's as well. */
+static PyObject *borrowed_keep(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    const struct borrowed *borrowed = (struct borrowed *)self;
+    if (borrowed->loans > 0) {
+        stk_slot_mark(&borrowed->slot, STK_SLOT_KEPT);
+    }
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef borrowed_methods[] = {
+    {"loan", borrowed_loan, METH_VARARGS, NULL},  {"name", borrowed_name, METH_NOARGS, NULL},
+    {"owner", borrowed_owner, METH_NOARGS, NULL}, {"is_over", borrowed_is_over, METH_NOARGS, NULL},
+    {"keep", borrowed_keep, METH_NOARGS, NULL},   {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot borrowed_slots[] = {
+    {Py_tp_dealloc, free_borrowed},
+    {Py_tp_methods, borrowed_methods},
+    {0, NULL},
+};
+
+PyType_Spec borrow_slot_spec = {
+    "stoker._core.Slot",
+    sizeof(struct borrowed),
+    0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    borrowed_slots,
+};
+
+/* borrow(fd): the slot behind a descriptor, which stays the caller's; OSError. */
+PyObject *core_borrow(PyObject *module, PyObject *object)
+{
+    int fd = (int)PyLong_AsLong(object);
+    if (PyErr_Occurred() != NULL) {
+        return NULL;
+    }
+    struct borrowed *borrowed = (struct borrowed *)slots_new(module, "Slot");
+    int error = borrowed == NULL ? 0 : stk_slot_map(&borrowed->slot, fd);
+    if (error != 0) {
+        Py_DECREF((PyObject *)borrowed);
+        PyErr_Format(PyExc_OSError, "a worker's memory cannot be mapped (error %d)", -error);
+        return NULL;
+    }
+    return (PyObject *)borrowed;
+}

@@ -1,0 +1,81 @@
+"""The main process's side: tensors over what workers have lent.
+
+Workers name the functions here in what they send. A slot is mapped when the first message with it comes,
+which brings its descriptor; from then on its name is enough. Each loan is given back when its storage
+ends, however long views, arrays and further tensors hold that.
+"""
+
+import os
+
+import torch
+
+from .. import _core
+from .tensors import over, tensor_of
+
+_slots = {}  # (ring, number): what was mapped
+
+
+def opened(begin, data, end):
+    """A message, whose parts have been made by now."""
+    return data
+
+
+def tensor(storage, dtype, offset, shape, strides):
+    return tensor_of(storage, dtype, offset, shape, strides)
+
+
+def by_value(data):
+    """A storage with these bytes."""
+    storage = torch.UntypedStorage(len(data))
+    if data:
+        memory = tensor_of(storage, torch.uint8, 0, (len(data),), (1,))
+        memory.copy_(torch.frombuffer(bytearray(data), dtype=torch.uint8))
+    return storage
+
+
+def lent(ring, number, offset, size, ticket):
+    """A storage over so many bytes of a slot; `ticket` fetches the descriptor of one that is new."""
+    slot = _slots.get((ring, number))
+    if ticket is not None:
+        fd = ticket.detach()
+        try:
+            slot = _core.borrow(fd)
+        except OSError:
+            return _read(fd, offset, size)
+        finally:
+            os.close(fd)
+        _slots[ring, number] = slot
+    if slot is None:
+        raise RuntimeError("a DataLoader's batch came to a process that does not know its worker")
+    return over(slot.loan(offset, size))
+
+
+def _read(fd, offset, size):
+    """Where nothing can be mapped. The slot stays lent, so that no other message will name it."""
+    data = bytearray(size)
+    rest = memoryview(data)
+    while rest:
+        count = os.preadv(fd, [rest], offset + size - len(rest))
+        if count == 0:
+            raise EOFError("a worker's memory ended early")
+        rest = rest[count:]
+    return over(data)
+
+
+def let_go(workers):
+    """Unmaps what no message will name any more: the slots of these workers (pids), which have
+    ended, and those that other workers have forgotten. What is still in use lives on by itself."""
+    for name, slot in list(_slots.items()):
+        if slot.is_over() or slot.owner() in workers:
+            _slots.pop(name, None)
+
+
+# ---- forks: a child has what there was in view, and nothing else ----
+
+def before_fork():
+    for slot in list(_slots.values()):
+        slot.keep()
+
+
+def after_fork_in_child():
+    _slots.clear()

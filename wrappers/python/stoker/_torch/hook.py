@@ -1,0 +1,83 @@
+"""What `stoker run` puts in the place of some of torch's functions, for its DataLoader.
+
+Each calls torch's own for what is not exactly known. `stoker run --no-batches` does without them.
+"""
+
+import functools
+import os
+from multiprocessing import process, queues
+from multiprocessing.reduction import ForkingPickler
+
+from . import borrow, collate, lend
+
+SWITCH = "STOKER_BATCHES"
+_KEY = "stoker-batches"  # tells a worker that its main process will understand it
+
+
+def is_wanted():
+    return os.environ.get(SWITCH, "") != "off"
+
+
+def install():
+    """To be called once torch.utils.data.dataloader has been imported."""
+    if not is_wanted() or lend.PLAIN:
+        return
+    import torch
+    from torch.utils.data import _utils, dataloader
+    lend.PLAIN["reduce_tensor"] = ForkingPickler._extra_reducers[torch.Tensor]
+    _replace_collate(torch, _utils.collate)
+    _replace_loop(_utils.worker)
+    _replace_shutdown(dataloader._MultiProcessingDataLoaderIter)
+    ForkingPickler.register(torch.Tensor, lend.reduce_tensor)
+    process.current_process()._config[_KEY] = True  # workers, and theirs, inherit it
+    os.register_at_fork(before=_before_fork, after_in_child=_after_fork_in_child)
+
+
+def _before_fork():
+    lend.before_fork()
+    borrow.before_fork()
+
+
+def _after_fork_in_child():
+    lend.after_fork_in_child()
+    borrow.after_fork_in_child()
+
+
+def _replace_collate(torch, module):
+    """By the map that is there to be extended; older versions have none, and copy once more."""
+    functions = getattr(module, "default_collate_fn_map", {})
+    if torch.Tensor in functions:
+        collate.PLAIN["tensors"] = functions[torch.Tensor]
+        functions[torch.Tensor] = collate.collate_tensors
+
+
+def _replace_loop(module):
+    """A worker's whole life. It keeps its name, by which a spawned worker finds it."""
+    plain = module._worker_loop
+    place = plain.__code__.co_varnames.index("data_queue")
+
+    @functools.wraps(plain)
+    def _worker_loop(*arguments, **named):
+        _begin(named["data_queue"] if "data_queue" in named else arguments[place])
+        return plain(*arguments, **named)
+
+    module._worker_loop = _worker_loop
+
+
+def _begin(queue):
+    if type(queue) is queues.Queue and process.current_process()._config.get(_KEY):
+        lend.begin(queue)
+
+
+def _replace_shutdown(iterator):
+    """Where all workers of a loader have ended, or been told to."""
+    plain = iterator._shutdown_workers
+
+    @functools.wraps(plain)
+    def _shutdown_workers(self):
+        try:
+            return plain(self)
+        finally:
+            borrow.let_go({worker.pid for worker in getattr(self, "_workers", ())})
+
+    iterator._shutdown_workers = _shutdown_workers

@@ -1,0 +1,37 @@
+"""What is asked of tensors, in every version of torch: which ones are plain, and what lies below."""
+
+import torch
+
+storage_of = getattr(torch.Tensor, "untyped_storage", None) or torch.Tensor._storage
+
+# Of these, values are nothing but their bytes.
+_DTYPES = frozenset(
+    dtype for name in ("bool", "uint8", "int8", "int16", "int32", "int64", "uint16", "uint32",
+                       "uint64", "float16", "bfloat16", "float32", "float64", "complex32",
+                       "complex64", "complex128", "float8_e4m3fn", "float8_e5m2")
+    if (dtype := getattr(torch, name, None)) is not None)
+
+
+def is_plain(tensor):
+    """Values in ordinary memory and nothing else: no gradient, no names, no bit that says how the
+    values are meant."""
+    return (type(tensor) is torch.Tensor and tensor.layout is torch.strided
+            and tensor.dtype in _DTYPES and tensor.device.type == "cpu"
+            and not tensor.requires_grad and not tensor.is_nested and not tensor.is_conj()
+            and not tensor.is_neg() and not tensor._is_zerotensor() and not tensor.has_names())
+
+
+def over(memory):
+    """The storage that is this buffer, which it holds."""
+    return storage_of(torch.frombuffer(memory, dtype=torch.uint8))
+
+
+def tensor_of(storage, dtype, offset, shape, strides):
+    """As torch's own _rebuild_tensor: it is a view of no other tensor."""
+    empty = torch.empty((0,), dtype=dtype, device="cpu")
+    return empty.set_(storage, offset, shape, strides)
+
+
+def bytes_of(storage):
+    """A tensor of the bytes of a storage."""
+    return tensor_of(storage, torch.uint8, 0, (storage.nbytes(),), (1,))
