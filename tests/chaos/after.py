@@ -39,6 +39,9 @@ def check_volume(place, volume, run):
             wrong.append(f"the budget is off {when} of the run afterwards: {accounts}")
     if lines[1] != "0":
         wrong.append(f"{lines[1]} drafts are left")
-    if json.loads(summary.read_text())["hits"] == 0:
+    counts = json.loads(summary.read_text())
+    # The catalogue keeps a record of each version: after half an hour of changes these alone may
+    # fill a small tier, and what is full takes nothing more.
+    if counts["hits"] == 0 and counts["bypassed"].get("budget", 0) == 0:
         wrong.append("the run afterwards is served nothing")
     return wrong
