@@ -50,6 +50,44 @@ def test_chance_is_compared_in_single_precision(monkeypatch):
     """0.7 is a little less in single precision: a draw of exactly that is no success."""
     draw = torch.tensor([0.7], dtype=torch.float32)
     monkeypatch.setattr(torch, "rand", lambda size: draw)
+    monkeypatch.setattr(draws, "_are_ordinary", lambda: False)
     assert not torch.rand(1) < 0.7
     assert not draws.chance(0.7)
     assert draw.item() < 0.7
+
+
+@pytest.mark.parametrize("setting", ["double", "inference", "no_grad"])
+def test_where_torch_makes_other_tensors(setting):
+    """Nothing of the draws stays in what the thread keeps for them."""
+    image = Image.new("L", (500, 375))
+    scale, ratio = (0.08, 1.0), (3 / 4, 4 / 3)
+
+    def theirs():
+        return T.RandomResizedCrop.get_params(image, scale, ratio), bool(torch.rand(1) < 0.3)
+
+    def ours():
+        return (draws.region(500, 375, scale, ratio, draws.log_ratio(ratio)), draws.chance(0.3))
+
+    for seed in range(0, 60, 3):
+        same(theirs, ours, seed)
+        if setting == "double":
+            torch.set_default_dtype(torch.float64)
+            try:
+                same(theirs, ours, seed + 1)
+            finally:
+                torch.set_default_dtype(torch.float32)
+        else:
+            with torch.inference_mode() if setting == "inference" else torch.no_grad():
+                same(theirs, ours, seed + 1)
+        same(theirs, ours, seed + 2)
+
+
+@pytest.mark.skipif(not hasattr(torch, "set_default_device"), reason="torch has no default device")
+def test_a_default_device():
+    """Draws are made there, as torch makes them."""
+    torch.set_default_device("meta")
+    try:
+        with pytest.raises(RuntimeError):
+            draws.chance(0.5)
+    finally:
+        torch.set_default_device(None)

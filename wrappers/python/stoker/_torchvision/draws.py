@@ -3,11 +3,36 @@ around them."""
 
 import math
 import struct
+import threading
 
 import torch
 
 _log_ratios = {}
 _MOST = 64
+_singles = {}
+
+# Whether anything stands between a program and torch's own functions, such as a default device.
+_functions_in_between = getattr(torch._C, "_len_torch_function_stack", lambda: 0)
+
+
+class _Numbers(threading.local):
+    """A thread's tensors for its draws. To fill one again draws what a new one would, for half of
+    the time."""
+
+    def __init__(self):
+        with torch.inference_mode(False):
+            self.reals = torch.empty(2, dtype=torch.float32, device="cpu")
+            self.whole = torch.empty(2, dtype=torch.int64, device="cpu")
+        self.real, self.other_real = self.reals[0:1], self.reals[1:2]
+        self.first, self.second = self.whole[0:1], self.whole[1:2]
+
+
+_numbers = _Numbers()
+
+
+def _are_ordinary():
+    """Whether torch would make its own tensors of this kind."""
+    return torch.get_default_dtype() is torch.float32 and not _functions_in_between()
 
 
 def log_ratio(ratio):
@@ -23,25 +48,54 @@ def log_ratio(ratio):
 
 def below(limit):
     """A whole number from 0 to limit - 1."""
-    return torch.randint(0, limit, size=(1,)).item()
+    if _functions_in_between():
+        return torch.randint(0, limit, size=(1,)).item()
+    return _numbers.first.random_(limit).item()
+
+
+def pair_below(limit, other):
+    """Two of them, drawn in this order."""
+    if _functions_in_between():
+        return below(limit), below(other)
+    numbers = _numbers
+    numbers.first.random_(limit)
+    numbers.second.random_(other)
+    return numbers.whole.tolist()
 
 
 def chance(p):
     """torch.rand(1) < p, which torch compares in single precision."""
-    return torch.rand(1).item() < struct.unpack("f", struct.pack("f", p))[0]
+    single = _singles.get(p)
+    if single is None:
+        if len(_singles) >= _MOST:
+            _singles.clear()
+        single = _singles[p] = struct.unpack("f", struct.pack("f", p))[0]
+    drawn = _numbers.real.uniform_() if _are_ordinary() else torch.rand(1)
+    return drawn.item() < single
+
+
+def _area_and_ratio(scale, log_ratio):
+    """What share of the area, and e to a number between the logarithms."""
+    if not _are_ordinary():
+        share = torch.empty(1).uniform_(scale[0], scale[1]).item()
+        return share, torch.exp(torch.empty(1).uniform_(log_ratio[0], log_ratio[1])).item()
+    numbers = _numbers
+    numbers.real.uniform_(scale[0], scale[1])
+    numbers.other_real.uniform_(log_ratio[0], log_ratio[1]).exp_()
+    return numbers.reals.tolist()
 
 
 def region(width, height, scale, ratio, log_ratio):
     """(top, left, height, width) of a RandomResizedCrop."""
     area = height * width
     for _ in range(10):
-        target_area = area * torch.empty(1).uniform_(scale[0], scale[1]).item()
-        aspect_ratio = torch.exp(torch.empty(1).uniform_(log_ratio[0], log_ratio[1])).item()
+        share, aspect_ratio = _area_and_ratio(scale, log_ratio)
+        target_area = area * share
         w = int(round(math.sqrt(target_area * aspect_ratio)))
         h = int(round(math.sqrt(target_area / aspect_ratio)))
         if 0 < w <= width and 0 < h <= height:
-            top = below(height - h + 1)
-            return top, below(width - w + 1), h, w
+            top, left = pair_below(height - h + 1, width - w + 1)
+            return top, left, h, w
     return _central_region(width, height, ratio)
 
 

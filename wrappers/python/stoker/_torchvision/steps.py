@@ -183,8 +183,7 @@ def _both(more_height, more_width):
     """v1 draws both places unless there is but one."""
     if not more_height and not more_width:
         return 0, 0
-    top = draws.below(more_height + 1)
-    return top, draws.below(more_width + 1)
+    return draws.pair_below(more_height + 1, more_width + 1)
 
 
 def _each(more_height, more_width):
