@@ -72,10 +72,9 @@ def count_tensors():
     """To be called when torchvision has been imported."""
     tail = package() and sys.modules.get(package().__name__ + "._torchvision.tails")
     if tail is not None:
-        of_image = tail.of_image
+        finished = tail.Tail.finished
 
-        def counting(image, of):
-            result = of_image(image, of)
-            made["tensors"] += result is not None
-            return result
-        tail.of_image = counting
+        def counting(of, tensor):
+            made["tensors"] += 1
+            return finished(of, tensor)
+        tail.Tail.finished = counting

@@ -23,8 +23,8 @@ from PIL import Image
 
 from ._pillow import take
 from ._store import sources
-from ._torchvision import pictures, steps, tails
-from ._torchvision.exact import T, functions_are_own
+from ._torchvision import pictures, pipeline, tails
+from ._torchvision.exact import T
 
 __all__ = ["CIFAR10_MEAN", "CIFAR10_STD", "Compose", "IMAGENET_MEAN", "IMAGENET_STD",
            "PadRandomCropFlip", "RandomResizedCropFlip", "ResizeCenterCrop", "ResizeRandomCropFlip"]
@@ -45,7 +45,8 @@ class Compose:
     def __call__(self, image):
         image = _opened(image)
         picture = _picture_of(image) if pictures.is_float32() else None
-        return _run(self.transforms, image if picture is None else picture)
+        tails.know_v2()
+        return pipeline.run(self.transforms, image if picture is None else picture)
 
     def __repr__(self):
         lines = "".join(f"\n    {transform}" for transform in self.transforms)
@@ -70,35 +71,6 @@ def _picture_of(image):
     if type(image) is pictures.Picture:
         return image
     return pictures.of_image(image) or pictures.of_array(image)
-
-
-def _run(transforms, image):
-    tails.know_v2()
-    fusing = functions_are_own()
-    at = 0
-    while at < len(transforms):
-        if type(image) is pictures.Picture:
-            if fusing and steps.note(image, transforms[at]):
-                at += 1
-                continue
-            done = _end(transforms, at, image) if fusing else None
-            if done is not None:
-                image, at = done
-                continue
-            image = image.image()
-        image = transforms[at](image)
-        at += 1
-    return image.image() if type(image) is pictures.Picture else image
-
-
-def _end(transforms, at, picture):
-    """(tensor, the next transform's place) if what makes a tensor begins here, else None."""
-    if not tails.begins_with(transforms[at]) or min(picture.size) < 2:
-        return None
-    key = tails.chain(transforms, at)
-    mode = "RGB" if picture.channels == 3 else "L"
-    tail = tails.tail_of(transforms, at, key, mode) if key else None
-    return None if tail is None else (picture.tensor(tail), at + len(key))
 
 
 # ---- pipelines as they are most often written ----

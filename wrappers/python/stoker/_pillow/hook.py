@@ -38,16 +38,22 @@ def _plan_of(image):
     return core if type(core) is Plan else None
 
 
+def unused_plan(image):
+    """The image's plan if nothing was made of it yet; else its pixels are an ordinary image's from
+    now on, if it had one."""
+    plan = _plan_of(image)
+    if plan is not None and plan.used:
+        settle(image, plan)
+        return None
+    return plan
+
+
 def _first_use(image):
     """The plan, when nothing was made of it yet. The second time it is cheaper to have the pixels,
     as for a script that takes several crops of each image."""
-    plan = _plan_of(image)
-    if plan is None:
-        return None
-    if plan.used:
-        settle(image, plan)
-        return None
-    plan.used = True
+    plan = unused_plan(image)
+    if plan is not None:
+        plan.used = True
     return plan
 
 

@@ -12,11 +12,14 @@ from _thread import get_ident
 from collections import deque
 from weakref import ref
 
+from PIL import Image
+
 from . import versions
 from .plan import Plan, settle
 
 _MOST = 48
 
+_nothing = Image.new("L", (1, 1))
 _no_image = type(None)  # called as a reference is, it gives None
 
 # Weak references, the oldest first; most are soon dead. As many go out as come in.
@@ -35,7 +38,15 @@ def wait(image):
 
 def new_image(image, plan):
     """A new image, as Pillow makes them of another one."""
-    new = image._new(plan)
+    return _waiting(image._new(plan), plan)
+
+
+def image_with(plan):
+    """A new image that comes from no other."""
+    return _waiting(_nothing._new(plan), plan)
+
+
+def _waiting(new, plan):
     if get_ident() != _main_thread:
         settle(new, plan)
         return new

@@ -40,12 +40,12 @@ class Plan:
 
     def cropped(self, box):
         """A box of what the plan makes. A flip comes last: so the box is that of its mirror."""
-        box = _mirrored(box, self.size, self.flip)
+        box = mirrored(box, self.size, self.flip)
         if self.filter:
             return Plan(self.source, self.crop, self.target, self.filter, self.flip,
-                        _within(self.window or (0, 0), box))
+                        within(self.window or (0, 0), box))
         size = (box[2] - box[0], box[3] - box[1])
-        return Plan(self.source, _within(self.crop, box), size, 0, self.flip)
+        return Plan(self.source, within(self.crop, box), size, 0, self.flip)
 
     def resized(self, size, filter):
         """Of a plan that neither resizes nor flips."""
@@ -79,13 +79,13 @@ class Plan:
         return versions.core_from_pixels(self.size, pixels) if memory is None else core
 
 
-def _within(outer, box):
+def within(outer, box):
     """A box inside of another one, from where that one begins."""
     x, y = outer[:2]
     return x + box[0], y + box[1], x + box[2], y + box[3]
 
 
-def _mirrored(box, size, flip):
+def mirrored(box, size, flip):
     """Where a box of a flipped image was before the flip."""
     left, top, right, bottom = box
     if flip & 1:

@@ -10,23 +10,25 @@ import torch
 from PIL import Image
 
 from .. import _core
-from .._pillow import hook, versions
-from .._pillow.plan import FILTERS, HWC, U8, image_of
+from .._pillow import hook, pending, versions
+from .._pillow.plan import FILTERS, HWC, U8, Plan, image_of, mirrored, within
 from .._slots import DAMAGED, IMAGES
 from . import tails
 
 
 class Picture:
     __slots__ = ("channels", "size", "_source", "_pixels", "_image", "_crop", "_filter", "_flip",
-                 "_resized", "_window", "_original")
+                 "_resized", "_window", "_original", "_plan")
 
-    def __init__(self, channels, size, source=None, pixels=None, image=None, original=None):
+    def __init__(self, channels, size, source=None, pixels=None, image=None, original=None,
+                 plan=None):
         self.channels = channels
         self.size = size  # (width, height) of the result so far
         self._source = source  # one of these three: a JPEG (_store/sources.py),
         self._pixels = pixels  # rows of pixels, contiguous,
         self._image = image  # an image of Pillow's
         self._original = original  # what to return while nothing was noted
+        self._plan = plan  # of the image that it comes from, or None
         self._begin()
 
     def _begin(self):
@@ -38,25 +40,32 @@ class Picture:
 
     @classmethod
     def of_plan(cls, plan, original):
-        picture = cls(3, plan.size, source=plan.source, original=original)
+        picture = cls(3, plan.size, source=plan.source, original=original, plan=plan)
         picture._crop, picture._filter, picture._flip = plan.crop, plan.filter, plan.flip
         picture._resized, picture._window = plan.target, plan.window or ()
         return picture
 
     # ---- noting ----
 
+    def _changes(self):
+        """Something is made of it: of its image, the second time, from pixels."""
+        self._original = None
+        if self._plan is not None:
+            self._plan.used = True
+
     def crop(self, left, top, right, bottom):
         """The box may reach beyond the picture: it is black there."""
         if left < 0 or top < 0 or right > self.size[0] or bottom > self.size[1]:
             self.crop_padded(left, top, right, bottom, 0)
             return
+        self._changes()
+        box = left, top, right, bottom
         if self._flip:
-            self.settle()
-        self._original = None
+            box = mirrored(box, self.size, self._flip)
         if self._filter:
-            self._window = _within(self._window, left, top, right, bottom)
+            self._window = within(self._window or (0, 0), box)
         else:
-            self._crop = _within(self._crop, left, top, right, bottom)
+            self._crop = within(self._crop, box)
         self.size = (right - left, bottom - top)
 
     def crop_padded(self, left, top, right, bottom, fill):
@@ -69,12 +78,12 @@ class Picture:
             return
         if self._filter or self._flip:
             self.settle()
-        self._original = None
+        self._changes()
         self.size, self._resized, self._filter = size, size, filter
 
     def flip(self, direction):
         """1: left to right, 2: top to bottom."""
-        self._original = None
+        self._changes()
         self._flip ^= direction
 
     # ---- doing ----
@@ -84,7 +93,8 @@ class Picture:
         self._become(self.pixels())
 
     def _become(self, pixels):
-        self._source = self._image = self._original = None
+        self._changes()
+        self._source = self._image = self._plan = None
         self._pixels = pixels
         self.size = (pixels.shape[1], pixels.shape[0])
         self._begin()
@@ -102,12 +112,21 @@ class Picture:
         """The result as an image of Pillow's."""
         if self._original is not None:
             return self._original
+        if self._plan is not None:
+            return pending.image_with(self._as_plan())
         pixels = self.pixels()
         return Image.frombuffer("RGB" if self.channels == 3 else "L", self.size, pixels.tobytes(),
                                 "raw", "RGB" if self.channels == 3 else "L", 0, 1).copy()
 
+    def _as_plan(self):
+        if self._filter:
+            return Plan(self._source, self._crop, self._resized, self._filter, self._flip,
+                        self._window or None)
+        return Plan(self._source, self._crop, self.size, 0, self._flip)
+
     def tensor(self, tail):
         """What a chain of transforms (tails.py) makes of the result."""
+        self._changes()
         tensor, memory = tail.tensor(self.size)
         self._make(tail.order(), memory)
         return tail.finished(tensor)
@@ -148,12 +167,6 @@ class Picture:
         return pixels.reshape(height, width, self.channels), (0, 0, width, height)
 
 
-def _within(outer, left, top, right, bottom):
-    """A box inside of another one, from where that one begins."""
-    x, y = outer[:2] or (0, 0)
-    return x + left, y + top, x + right, y + bottom
-
-
 def _padded(pixels, box, fill):
     """A box of an array that may reach beyond it."""
     height, width, channels = pixels.shape
@@ -173,10 +186,22 @@ def of_image(image):
     """A picture of a Pillow image; None if it has another mode, or a class that is not Pillow's."""
     if not tails.is_pillows(image) or image.mode not in ("RGB", "L") or 0 in image.size:
         return None
-    plan = hook._first_use(image) if image.mode == "RGB" else None
-    if plan is not None:
-        return Picture.of_plan(plan, image)
+    picture = of_waiting(image)
+    if picture is not None:
+        return picture
     return Picture(3 if image.mode == "RGB" else 1, image.size, image=image, original=image)
+
+
+def of_waiting(image):
+    """A picture of one of Pillow's images of which nothing has been made yet, as its pixels are not
+    decoded; else None."""
+    if not tails.is_pillows(image):
+        return None
+    plan = hook.unused_plan(image)
+    if plan is None or Image.MAX_IMAGE_PIXELS is not None and (
+            plan.size[0] * plan.size[1] > Image.MAX_IMAGE_PIXELS):  # Pillow would warn of it
+        return None
+    return Picture.of_plan(plan, image)
 
 
 def of_array(array):

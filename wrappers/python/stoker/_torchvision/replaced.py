@@ -11,7 +11,7 @@ import sys
 
 import PIL.JpegImagePlugin  # noqa: F401  (the hook waits for it, and must not meet itself half-way)
 
-from . import draws, exact, normalize, tails
+from . import draws, exact, normalize, pipeline, tails
 from .exact import F, T
 
 SWITCH = "STOKER_TORCHVISION"
@@ -94,27 +94,14 @@ def _make_params(self, flat_inputs):
 
 # ---- Compose ----
 
-def _run(transforms, image):
-    """Calls one after the other, and what ends a pipeline at once."""
-    at = 0
-    while at < len(transforms):
-        done = tails.apply(transforms, at, image) if tails.begins_with(transforms[at]) else None
-        if done is None:
-            image = transforms[at](image)
-            at += 1
-        else:
-            image, at = done
-    return image
-
-
 def _compose(self, img):
     if type(self) is not T.Compose or type(self.transforms) not in (list, tuple):
         return PLAIN["compose"](self, img)
-    return _run(self.transforms, img)
+    return pipeline.run(self.transforms, img)
 
 
 def _compose_v2(self, *inputs):
     if (type(self) is not exact.v2().Compose or type(self.transforms) not in (list, tuple)
             or len(inputs) != 1 or not self.transforms):
         return PLAIN["compose_v2"](self, *inputs)
-    return _run(self.transforms, inputs[0])
+    return pipeline.run(self.transforms, inputs[0])

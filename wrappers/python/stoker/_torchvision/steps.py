@@ -14,11 +14,18 @@ from .exact import F, T
 _known = {}
 
 
+def _step_of(transform):
+    return _known.get(type(transform)) or _find(type(transform))
+
+
+def knows(transform):
+    """Whether transforms of its class may be noted."""
+    return _step_of(transform) is not _unknown
+
+
 def note(picture, transform):
     """Whether the transform was noted."""
-    step = _known.get(type(transform))
-    if step is None:
-        step = _find(type(transform))
+    step = _step_of(transform)
     return step is not _unknown and exact.is_bare(transform) and step(picture, transform)
 
 
