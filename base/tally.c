@@ -14,7 +14,7 @@
 #include "base/sys.h"
 #include "base/text.h"
 
-#define MAGIC UINT64_C(0x33796c6c61746b73) /* changes with the layout */
+#define MAGIC UINT64_C(0x34796c6c61746b73) /* changes with the layout */
 #define BYTES 4096                         /* of the file */
 
 struct stk_tally {
@@ -49,6 +49,13 @@ static const struct {
     [STK_TALLY_JPEG_BYTES] = {"jpeg_bytes", "bytes of these"},
     [STK_TALLY_FORM_NS] = {"form_ns", "nanoseconds of decoding forms"},
     [STK_TALLY_FORM_JPEG_BYTES] = {"form_jpeg_bytes", "bytes of the JPEGs they stand for"},
+    [STK_TALLY_BATCHES] = {"batches", "batches through slots"},
+    [STK_TALLY_ROWS] = {"rows", "samples made in their batch's slot"},
+    [STK_TALLY_COPIED] = {"copied", "tensors put into a slot when they were sent"},
+    [STK_TALLY_BATCH_KIND] = {"kind", "not just values in ordinary memory"},
+    [STK_TALLY_BATCH_SHARED] = {"shared", "in shared memory already"},
+    [STK_TALLY_BATCH_PART] = {"part", "a small part of something larger"},
+    [STK_TALLY_BATCH_ROOM] = {"room", "no slot could be had"},
 };
 
 /* A dot in front keeps it out of the list of runs. */

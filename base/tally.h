@@ -37,8 +37,18 @@ enum stk_tally_slot {
     STK_TALLY_JPEG_BYTES,      /* of these */
     STK_TALLY_FORM_NS,         /* of decoding forms */
     STK_TALLY_FORM_JPEG_BYTES, /* of the JPEGs they stand for */
+    /* Batches of torch's DataLoader, counted where they are sent; then tensors left to torch, by
+     * reason. */
+    STK_TALLY_BATCHES,      /* of which anything went through a slot */
+    STK_TALLY_ROWS,         /* samples that were made in their batch's slot, and stayed there */
+    STK_TALLY_COPIED,       /* large tensors that were put into a slot when they were sent */
+    STK_TALLY_BATCH_KIND,   /* not just values in ordinary memory */
+    STK_TALLY_BATCH_SHARED, /* in shared memory already */
+    STK_TALLY_BATCH_PART,   /* a small part of something larger */
+    STK_TALLY_BATCH_ROOM,   /* there was no slot */
     STK_TALLY_SLOTS,
-    STK_TALLY_REASONS = STK_TALLY_RESIZED /* behind the last of them */
+    STK_TALLY_REASONS = STK_TALLY_RESIZED /* behind the last of them */,
+    STK_TALLY_BATCH_REASONS = STK_TALLY_BATCH_KIND
 };
 
 /* What the command lets the run's processes keep in the sample store, at the moment. */

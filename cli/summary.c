@@ -218,6 +218,33 @@ static void print_samples(const struct session *session)
     }
 }
 
+static uint64_t left_to_torch(const struct session *session)
+{
+    uint64_t left = 0;
+    for (int slot = STK_TALLY_BATCH_REASONS; slot < STK_TALLY_SLOTS; slot++) {
+        left += decoded(session, (enum stk_tally_slot)slot);
+    }
+    return left;
+}
+
+static void print_batches(const struct session *session)
+{
+    uint64_t batches = decoded(session, STK_TALLY_BATCHES), left = left_to_torch(session);
+    if (batches + left == 0) {
+        return;
+    }
+    say("%" PRIu64 " batches in slots, %" PRIu64 " samples of them made in place, %" PRIu64
+        " tensors copied into slots, %" PRIu64 " left to torch",
+        batches, decoded(session, STK_TALLY_ROWS), decoded(session, STK_TALLY_COPIED), left);
+    for (int slot = STK_TALLY_BATCH_REASONS; slot < STK_TALLY_SLOTS; slot++) {
+        enum stk_tally_slot why = (enum stk_tally_slot)slot;
+        if (decoded(session, why) > 0) {
+            fprintf(stderr, "  left: %" PRIu64 " %s (%s)\n", decoded(session, why),
+                    stk_tally_name(why), stk_tally_meaning(why));
+        }
+    }
+}
+
 void summary_print(const struct request *request, const struct session *session,
                    const struct stk_run_counts *counts)
 {
@@ -235,6 +262,7 @@ void summary_print(const struct request *request, const struct session *session,
     }
     print_decoded(session);
     print_samples(session);
+    print_batches(session);
     if (session->given_back_bytes > 0) {
         fprintf(stderr, "  Memory was short: %s of cached files were removed for the job's sake.\n",
                 size_text(size, session->given_back_bytes));
@@ -288,6 +316,24 @@ static void write_decoded(FILE *out, const struct session *session)
         }
     }
     fprintf(out, "}, \"resized\": %" PRIu64 "},\n", decoded(session, STK_TALLY_RESIZED));
+}
+
+static void write_batches(FILE *out, const struct session *session)
+{
+    const char *comma = "";
+    fprintf(out,
+            "  \"batches\": {\"slots\": %" PRIu64 ", \"rows\": %" PRIu64 ", \"copied\": %" PRIu64
+            ", \"left\": {",
+            decoded(session, STK_TALLY_BATCHES), decoded(session, STK_TALLY_ROWS),
+            decoded(session, STK_TALLY_COPIED));
+    for (int slot = STK_TALLY_BATCH_REASONS; slot < STK_TALLY_SLOTS; slot++) {
+        enum stk_tally_slot why = (enum stk_tally_slot)slot;
+        if (decoded(session, why) > 0) {
+            fprintf(out, "%s\"%s\": %" PRIu64, comma, stk_tally_name(why), decoded(session, why));
+            comma = ", ";
+        }
+    }
+    fprintf(out, "}},\n");
 }
 
 static void write_samples(FILE *out, const struct session *session)
@@ -357,6 +403,7 @@ void summary_write_json(int fd, const struct request *request, const struct sess
     write_bypassed(out, counts);
     write_decoded(out, session);
     write_samples(out, session);
+    write_batches(out, session);
     write_tier(out, session);
     write_epochs(out, counts);
     fprintf(out, "}\n");
