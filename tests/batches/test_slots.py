@@ -2,15 +2,16 @@
 kept."""
 
 import pytest
+from direct import say
 
 
 @pytest.fixture(scope="module")
-def expected(say):
+def expected():
     return dict(say("slots.py", "fork", batches=False))
 
 
 @pytest.fixture(scope="module", params=["fork", "spawn", "forkserver"])
-def seen(say, request):
+def seen(request):
     """Of one way to start processes the whole, of the others what is most used."""
     cases = () if request.param == "fork" else ("pairs", "own", "persistent", "kept_by_the_consumer")
     return dict(say("slots.py", request.param, *cases))
@@ -24,7 +25,7 @@ def test_batches_are_the_same(seen, expected):
 
 def test_nothing_that_is_kept_changes(seen):
     count, right = seen["kept_by_the_consumer"]
-    assert (count, right) == (600, True)
+    assert (count, right) == (300, True)
     for name in ("kept_by_the_data_set", "kept_by_the_collate_function"):
         assert all(seen.get(name, [])), name
     assert seen.get("views_outlive_the_batch", True)

@@ -181,7 +181,7 @@ def kept_by_the_data_set(context):
 
 @case
 def kept_by_the_consumer(context):
-    loader = loader_of(context, Of(sample_pair, 600), prefetch_factor=4)
+    loader = loader_of(context, Of(sample_pair, 300), prefetch_factor=4)
     kept = list(loader)
     right = [bool((batch[j] == values(int(label))).all())
              for batch, labels in kept for j, label in enumerate(labels)]

@@ -3,6 +3,7 @@
 import mmap
 import os
 import struct
+import sys
 
 from . import _core
 from ._slots import IMAGES
@@ -63,8 +64,21 @@ def _is_float(dtype, mean, std):
     raise ValueError("dtype must be uint8, or float32 (which mean and std need)")
 
 
-def _new_array(shape, is_float):
+def _rows():
+    """Where a DataLoader's batch is being made, what gives its memory (_torch/rows.py); else None."""
+    return sys.modules.get(__package__ + "._torch.rows")
+
+
+def _row(shape, is_float):
+    rows = _rows()
+    return None if rows is None else rows.array(shape, is_float)
+
+
+def _new_array(shape, is_float, row):
     """A NumPy array where there is NumPy, else a memoryview of that shape."""
+    array = row(shape, is_float)
+    if array is not None:
+        return array
     try:
         import numpy
     except ImportError:
@@ -92,6 +106,12 @@ def decode(source, box=None, size=None, filter="bilinear", flip=None, layout="HW
 
     ValueError for what is no sound JPEG: let Pillow decode it.
     """
+    return _decode(_row, source, box, size, filter, flip, layout, dtype, mean, std, out)
+
+
+def _decode(row, source, box=None, size=None, filter="bilinear", flip=None, layout="HWC",
+            dtype="uint8", mean=None, std=None, out=None):
+    """`row` gives an array of a shape, or None."""
     if isinstance(source, (str, os.PathLike)):
         source = sources.of_path(source)
     else:
@@ -111,7 +131,7 @@ def decode(source, box=None, size=None, filter="bilinear", flip=None, layout="HW
              _pass_order(), _FLIPS[flip], channels, _LAYOUTS[layout], int(is_float), table)
     if out is None:
         shape = (size[1], size[0], channels) if layout == "HWC" else (channels, size[1], size[0])
-        out = _new_array(shape, is_float)
+        out = _new_array(shape, is_float, row)
     result = source.decode(order, out)
     if type(result) is int:
         if result == -3:
@@ -132,9 +152,12 @@ def decode_batch(sources, threads=None, out=None, **options):
         if len(values) != len(sources):
             raise ValueError(f"{name} has {len(values)} values for {len(sources)} sources")
 
+    rows = _rows()
+    row = (lambda i: _row) if rows is None or out is not None else rows.reserve(len(sources))
+
     def one(i):
         own = {name: lists[name][i] if name in lists else value for name, value in options.items()}
-        return decode(sources[i], out=None if out is None else out[i], **own)
+        return _decode(row(i), sources[i], out=None if out is None else out[i], **own)
 
     threads = threads or len(os.sched_getaffinity(0))
     if threads == 1 or len(sources) < 2:

@@ -1,28 +1,52 @@
 """torch's default_collate of tensors, into a slot."""
 
+import sys
+
 import torch
 
-from . import lend
+from . import lend, rows
 from .tensors import is_plain
 
 PLAIN = {}  # torch's own function
 
 
 def collate_tensors(batch, *, collate_fn_map=None):
-    out = _collated(batch) if lend.is_worker() else None
+    out = None
+    if lend.is_worker():
+        try:
+            out = _collated(batch)
+        except Exception:  # torch will say what is wrong with them
+            pass
     return PLAIN["tensors"](batch, collate_fn_map=collate_fn_map) if out is None else out
 
 
 def _collated(batch):
     """None where torch shall do it."""
+    if type(batch[0]) is not torch.Tensor:
+        batch = _pictures(batch)
     first = batch[0]
     if not is_plain(first) or not all(_is_like(first, other) for other in batch):
         return None
     size = len(batch) * first.numel() * first.element_size()
     if size <= lend.SMALL:
         return torch.stack(batch, 0)
+    lying = rows.collated(batch)
+    if lying is not None:
+        return lying
     out = lend.empty(first.dtype, (len(batch), *first.shape), size)
     return None if out is None else torch.stack(batch, 0, out=out)
+
+
+def _pictures(batch):
+    """torchvision's images, masks and videos as the plain tensors that torch would make a batch of; other
+    things as they are."""
+    module = sys.modules.get("torchvision.tv_tensors")
+    kind = type(batch[0])
+    if (module is None or kind not in (module.Image, module.Mask, module.Video)
+            or any(type(each) is not kind for each in batch)
+            or type(batch[0][:0]) is not torch.Tensor):  # set_return_type()
+        return batch
+    return [each.as_subclass(torch.Tensor) for each in batch]
 
 
 def _is_like(first, other):

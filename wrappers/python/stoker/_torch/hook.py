@@ -8,9 +8,10 @@ import os
 from multiprocessing import process, queues
 from multiprocessing.reduction import ForkingPickler
 
-from . import borrow, collate, lend
+from . import borrow, collate, lend, rows
 
 SWITCH = "STOKER_BATCHES"
+_awaited = {"loader", "reducers"}
 _KEY = "stoker-batches"  # tells a worker that its main process will understand it
 
 
@@ -18,14 +19,29 @@ def is_wanted():
     return os.environ.get(SWITCH, "") != "off"
 
 
-def install():
+def loader_is_there():
     """To be called once torch.utils.data.dataloader has been imported."""
-    if not is_wanted() or lend.PLAIN:
-        return
+    _begin_with("loader")
+
+
+def reducers_are_there():
+    """To be called once torch.multiprocessing has been imported: which of them comes first differs
+    between versions."""
+    _begin_with("reducers")
+
+
+def _begin_with(part):
+    _awaited.discard(part)
+    if not _awaited and is_wanted() and not lend.PLAIN:
+        _install()
+
+
+def _install():
     import torch
     from torch.utils.data import _utils, dataloader
     lend.PLAIN["reduce_tensor"] = ForkingPickler._extra_reducers[torch.Tensor]
     _replace_collate(torch, _utils.collate)
+    _replace_fetch(_utils.fetch, _utils.collate.default_collate)
     _replace_loop(_utils.worker)
     _replace_shutdown(dataloader._MultiProcessingDataLoaderIter)
     ForkingPickler.register(torch.Tensor, lend.reduce_tensor)
@@ -49,6 +65,25 @@ def _replace_collate(torch, module):
     if torch.Tensor in functions:
         collate.PLAIN["tensors"] = functions[torch.Tensor]
         functions[torch.Tensor] = collate.collate_tensors
+
+
+def _replace_fetch(module, default_collate):
+    """Of torch's own fetchers, where its own default_collate makes the batch."""
+    for kind in module._MapDatasetFetcher, module._IterableDatasetFetcher:
+        _replace_fetch_of(kind, default_collate)
+
+
+def _replace_fetch_of(kind, default_collate):
+    plain = kind.fetch
+
+    @functools.wraps(plain)
+    def fetch(self, indices):
+        if (rows.is_wanted() and type(self) is kind and self.auto_collation
+                and self.collate_fn is default_collate and type(indices) in (list, tuple)):
+            return rows.fetch(plain, self, indices)
+        return plain(self, indices)
+
+    kind.fetch = fetch
 
 
 def _replace_loop(module):

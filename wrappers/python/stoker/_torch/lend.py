@@ -9,9 +9,9 @@ import os
 from _thread import get_ident
 from multiprocessing import reduction, util
 
-from .. import _core
+from .. import _core, _slots
 from . import borrow
-from .tensors import bytes_of, is_plain, over, storage_of, tensor_of
+from .tensors import bytes_of, contiguous, is_plain, over, storage_of, tensor_of
 
 SMALL = 16 << 10  # bytes that travel by value: a slot would be a page at least, and a message as well
 
@@ -79,6 +79,8 @@ class _Message:
         self.new = []  # those that come with a ticket
 
     def sent(self):
+        if self.lent:
+            _core.count(_slots.BATCHES)
         for slot in self.new:
             _core.ring_introduced(slot)
 
@@ -89,7 +91,7 @@ class _Message:
     def reduce(self, tensor):
         """What is pickled of a tensor; None: torch's own way."""
         if not is_plain(tensor):
-            return None
+            return _left(_slots.LEFT_KIND)
         storage = storage_of(tensor)
         stored = self.stored.get(storage._cdata)
         if stored is None:
@@ -104,15 +106,20 @@ class _Message:
         """The whole storage, so that what shares it here shares it there; None if it is not to be
         had."""
         if storage.is_shared():
-            return None
+            return _left(_slots.LEFT_SHARED)
         size = storage.nbytes()
         if size <= SMALL:
             return _Stored(storage, borrow.by_value, (bytes(bytes_of(storage).numpy()),))
-        args = self._lend(storage.data_ptr(), size)
-        if args is None and size <= 2 * wanted:
+        arguments = self._lend(storage.data_ptr(), size)
+        if arguments is None:
+            if size > 2 * wanted:
+                return _left(_slots.LEFT_PART)
             copy = copied(storage, size)
-            args = copy and self._lend(copy.data_ptr(), size)
-        return args and _Stored(storage, borrow.lent, args)
+            if copy is None:
+                return _left(_slots.LEFT_ROOM)
+            _core.count(_slots.COPIED)
+            arguments = self._lend(copy.data_ptr(), size)
+        return arguments and _Stored(storage, borrow.lent, arguments)
 
     def _lend(self, address, size):
         """Of what lies in a slot."""
@@ -130,6 +137,12 @@ class _Message:
             self.new.append(slot)
         self.lent.append(slot)
         return ring, number, offset, size, ticket
+
+
+def _left(reason):
+    """Torch's own way."""
+    _core.count(reason)
+    return None
 
 
 class _Stored:
@@ -161,11 +174,7 @@ def empty(dtype, shape, size):
     piece = _core.ring_take(size)
     if piece is None:
         return None
-    strides, step = [], 1
-    for length in reversed(shape):
-        strides.append(step)
-        step *= length
-    return tensor_of(over(piece), dtype, 0, shape, tuple(reversed(strides)))
+    return tensor_of(over(piece), dtype, 0, shape, contiguous(shape))
 
 
 def reduce_tensor(tensor):

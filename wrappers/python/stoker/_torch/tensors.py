@@ -2,6 +2,7 @@
 
 import torch
 
+_has_names = getattr(torch.Tensor, "has_names", lambda tensor: False)  # the newest has none
 storage_of = getattr(torch.Tensor, "untyped_storage", None) or torch.Tensor._storage
 
 # Of these, values are nothing but their bytes.
@@ -18,7 +19,7 @@ def is_plain(tensor):
     return (type(tensor) is torch.Tensor and tensor.layout is torch.strided
             and tensor.dtype in _DTYPES and tensor.device.type == "cpu"
             and not tensor.requires_grad and not tensor.is_nested and not tensor.is_conj()
-            and not tensor.is_neg() and not tensor._is_zerotensor() and not tensor.has_names())
+            and not tensor.is_neg() and not tensor._is_zerotensor() and not _has_names(tensor))
 
 
 def over(memory):
@@ -30,6 +31,15 @@ def tensor_of(storage, dtype, offset, shape, strides):
     """As torch's own _rebuild_tensor: it is a view of no other tensor."""
     empty = torch.empty((0,), dtype=dtype, device="cpu")
     return empty.set_(storage, offset, shape, strides)
+
+
+def contiguous(shape):
+    """The strides of a tensor of this shape whose values lie one behind the other."""
+    strides, step = [], 1
+    for length in reversed(shape):
+        strides.append(step)
+        step *= length
+    return tuple(reversed(strides))
 
 
 def bytes_of(storage):

@@ -2,6 +2,8 @@
 
 import torch
 
+from ._torch import rows
+
 _constants = {}
 _MOST = 64
 _compiling = getattr(getattr(torch, "compiler", None), "is_compiling", lambda: False)
@@ -46,4 +48,5 @@ def normalized(tensor, mean, std):
     constants = _constants_for(mean, std)
     if constants is None or any(len(each) not in (1, tensor.shape[0]) for each in constants):
         return None
-    return tensor.sub(constants[0]).div_(constants[1])
+    row = rows.empty(tuple(tensor.shape), torch.float32)
+    return torch.sub(tensor, constants[0], out=row).div_(constants[1])

@@ -13,6 +13,7 @@ from .. import _core
 from .._pillow import hook, versions
 from .._pillow.plan import CHW, F32, HWC, U8
 from .._slots import DAMAGED, IMAGES
+from .._torch import rows
 from . import exact
 from .exact import F, T
 
@@ -40,14 +41,15 @@ class Tail:
         """(the tensor to return, the array that shares its memory)."""
         width, height = size
         shape = (self.channels, height, width)
+        dtype = torch.float32 if self.type else torch.uint8
         if self.layout == CHW:
-            strides = (height * width, width, 1)
-        else:
-            strides = (1, self.channels * width, self.channels)
-        tensor = torch.empty_strided(shape, strides, device="cpu",
-                                     dtype=torch.float32 if self.type else torch.uint8)
-        memory = tensor.numpy() if self.layout == CHW else tensor.permute(1, 2, 0).numpy()
-        return tensor, memory
+            tensor = rows.empty(shape, dtype)
+            if tensor is None:
+                tensor = torch.empty(shape, dtype=dtype, device="cpu")
+            return tensor, tensor.numpy()
+        strides = (1, self.channels * width, self.channels)
+        tensor = torch.empty_strided(shape, strides, dtype=dtype, device="cpu")
+        return tensor, tensor.permute(1, 2, 0).numpy()
 
     def order(self):
         """The end of a plan as the decoder takes it: how the pixels are laid out."""
@@ -157,7 +159,7 @@ def _ramp(mode):
 def _find_tail(transforms, mode):
     """Lets the transforms themselves work on each value once."""
     image = _ramp(mode)
-    with torch.inference_mode(False), torch.no_grad():
+    with rows.paused(), torch.inference_mode(False), torch.no_grad():
         for transform in transforms:
             image = transform(image)
     channels = _CHANNELS[mode]

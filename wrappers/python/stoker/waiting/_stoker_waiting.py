@@ -15,7 +15,8 @@ if os.environ.get("STOKER_DECODE") != "off":
                        "torchvision.transforms.transforms": ("_torchvision.replaced", "install"),
                        "torchvision.transforms.v2": ("_torchvision.replaced", "install_v2")})
 if os.environ.get("STOKER_BATCHES") != "off":
-    WAITED_FOR["torch.utils.data.dataloader"] = "_torch.hook", "install"
+    WAITED_FOR.update({"torch.utils.data.dataloader": ("_torch.hook", "loader_is_there"),
+                       "torch.multiprocessing": ("_torch.hook", "reducers_are_there")})
 
 PACKAGE = __file__.rpartition("/")[0].rpartition("/")[0]
 

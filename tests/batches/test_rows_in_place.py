@@ -1,0 +1,40 @@
+"""Rows in place: batches that were made where they lie are the same as without, and nothing that
+somebody holds of them ever changes."""
+
+import pytest
+from direct import run, say
+
+pytest.importorskip("torchvision")
+
+
+@pytest.fixture(scope="module")
+def expected():
+    return dict(say("rows.py", batches=False))
+
+
+@pytest.fixture(scope="module")
+def seen():
+    return dict(say("rows.py"))
+
+
+def test_batches_are_the_same(seen, expected):
+    assert list(seen) == list(expected)
+    for name, said in seen.items():
+        assert said == expected[name], name
+
+
+def test_nothing_that_is_held_changes(seen):
+    for name in ("kept", "some_kept", "views_kept"):
+        assert all(same for _, same in seen[name]), name
+
+
+# Of 64 samples in 8 batches for 2 workers, each learns from its first batch.
+@pytest.mark.parametrize(("case", "rows"), [
+    ("to_tensor", 48), ("chain", 48), ("last_is_smaller", 45), ("one_by_one", 48), ("two_views", 96),
+    ("changed_in_place", 48), ("by_batch", 48), ("decoded_by_threads", 48), ("the_same_twice", 48),
+    ("stream", 59), ("made_anew", 0), ("collated_by_another", 0), ("given_later", 0),
+    ("views_kept", 0)])
+def test_how_many_are_made_in_place(tmp_path, case, rows):
+    counted = run(tmp_path, "rows.py", case)
+    assert counted["rows"] == rows
+    assert counted["slots"] > 0 and not counted["left"]

@@ -1,0 +1,241 @@
+"""Rows in place: what ends a pipeline makes its output where the batch will lie, and nothing is left to
+collate.
+
+Which outputs become rows is learned from one batch: a worker's pipeline asks for memory the same number
+of times for each sample, and of these default_collate stacks one (or several, or none). From the next
+batch on those are given as pieces of a slot.
+
+Somebody may hold a row: a data set that keeps its tensors. So each row ends by itself, and a batch that
+was not copied stays so only if torch's own fetcher called torch's own default_collate, and when it returns,
+before another sample is made, all rows have ended. Else the batch becomes a copy, and the rows stay whose
+they are.
+"""
+
+import contextlib
+from _thread import get_ident
+
+import torch
+
+from .. import _core, _slots
+from . import lend
+from .tensors import contiguous, over, storage_of, tensor_of
+
+_LINE = 64  # where torch's own memory begins, and so do rows
+_TRIES = 8  # batches to learn from, or that were not as learned
+_KEPT = 2  # batches whose rows somebody held: each of those rows holds the whole slot
+
+_fetching = None  # the batch that is being made
+_plan = None
+_tries = _kept = 0
+
+
+def empty(shape, dtype):
+    """A contiguous tensor that the batch which is being made may be made of; None where that is not
+    so."""
+    batch = _fetching
+    if batch is None or batch.thread != get_ident():
+        return None
+    return batch.at(batch.reserve(1), shape, dtype)
+
+
+def _array(tensor):
+    return None if tensor is None else tensor.numpy()
+
+
+def _dtype(is_float):
+    return torch.float32 if is_float else torch.uint8
+
+
+def array(shape, is_float):
+    """The same as an array of floats or bytes."""
+    return _array(empty(shape, _dtype(is_float)))
+
+
+def reserve(count):
+    """For threads that work for this one: reserve(count)(i) is array() for the i-th of so many."""
+    batch = _fetching
+    if batch is None or batch.thread != get_ident():
+        return lambda i: array
+    first = batch.reserve(count)
+    return lambda i: lambda shape, is_float: _array(batch.at(first + i, shape, _dtype(is_float)))
+
+
+@contextlib.contextmanager
+def paused():
+    """For what a pipeline does once, and not for a sample."""
+    global _fetching
+    batch, _fetching = _fetching, None
+    try:
+        yield
+    finally:
+        _fetching = batch
+
+
+class _Plan:
+    """Which of so many outputs for each sample are rows, and what these are like."""
+
+    __slots__ = ("period", "rows")
+
+    def __init__(self, period, rows):
+        self.period = period
+        self.rows = rows  # {place within the period: (shape, dtype)}
+
+
+class _Stream:
+    """A slot that a batch's rows are made in."""
+
+    __slots__ = ("piece", "address", "shape", "dtype", "size", "strides", "used")
+
+    def __init__(self, piece, shape, dtype, size, strides):
+        self.piece = piece
+        self.address = torch.frombuffer(piece, dtype=torch.uint8).data_ptr()
+        self.shape, self.dtype, self.size, self.strides = shape, dtype, size, strides
+        self.used = False
+
+    def row(self, i):
+        part = self.piece.part(i * self.size, self.size)
+        return torch.frombuffer(part, dtype=self.dtype).as_strided_(self.shape, self.strides)
+
+    def batch(self, count):
+        self.used = True
+        part = self.piece.part(0, count * self.size)
+        shape = count, *self.shape
+        return tensor_of(over(part), self.dtype, 0, shape, contiguous(shape))
+
+
+class _Batch:
+    """One batch in the making."""
+
+    def __init__(self, count):
+        self.thread = get_ident()
+        self.count = count
+        self.asked = 0
+        self.seen = {}  # while there is no plan: an output's address, and which it was
+        self.found = {}  # what default_collate stacked of them
+        self.streams = {}
+        self.made = []  # (batch that was not copied, its stream)
+
+    def reserve(self, count):
+        first = self.asked
+        self.asked += count
+        if _plan is not None and first == 0:  # here, as several threads may fill them
+            self.streams = {place: self._stream(*like) for place, like in _plan.rows.items()}
+        return first
+
+    def at(self, place, shape, dtype):
+        if _plan is None:
+            tensor = torch.empty(shape, dtype=dtype, device="cpu")
+            self.seen[tensor.data_ptr()] = place, shape, dtype
+            return tensor
+        row, place = divmod(place, _plan.period)
+        if row >= self.count or _plan.rows.get(place) != (shape, dtype):
+            return None
+        stream = self.streams[place]
+        return stream and stream.row(row)
+
+    def _stream(self, shape, dtype):
+        like = torch.empty((), dtype=dtype, device="cpu").expand(shape)
+        size = like.numel() * like.element_size()
+        piece = _core.ring_take(size * self.count)
+        return piece and _Stream(piece, shape, dtype, size, contiguous(shape))
+
+    # ---- what default_collate asks ----
+
+    def collated(self, tensors):
+        """The batch of tensors that are alike, if it lies there already; None: it does not."""
+        if _plan is None:
+            self._note(tensors)
+            return None
+        first = tensors[0].data_ptr()
+        for stream in self.streams.values():
+            if stream and stream.address == first and not stream.used and self._lie(tensors, stream):
+                made = stream.batch(len(tensors))
+                self.made.append((made, stream))
+                return made
+        return None
+
+    def _lie(self, tensors, stream):
+        address = stream.address
+        for tensor in tensors:
+            if (tensor.data_ptr() != address or tensor.stride() != stream.strides
+                    or tensor.shape != stream.shape or tensor.dtype is not stream.dtype):
+                return False
+            address += stream.size
+        return True
+
+    def _note(self, tensors):
+        """Whether they are outputs that were asked for in regular distances."""
+        first = tensors[0]
+        shape, dtype = tuple(first.shape), first.dtype
+        seen = [self.seen.get(tensor.data_ptr(), (-1, shape, dtype)) for tensor in tensors]
+        size = first.numel() * first.element_size()
+        if (len(tensors) != self.count or not first.is_contiguous() or size % _LINE
+                or size * self.count <= lend.SMALL
+                or any(each[1:] != (shape, dtype) for each in seen)):
+            return
+        places = [place for place, _, _ in seen]
+        period = places[1] - places[0] if self.count > 1 else self.asked
+        if 0 <= places[0] < period and places == list(
+                range(places[0], places[0] + period * self.count, period)):
+            self.found[places[0]] = period, shape, dtype
+
+    # ---- the end ----
+
+    def close(self):
+        """To be called when nothing of torch's holds the samples any more."""
+        kept = 0
+        for made, stream in self.made:
+            if stream.piece.others() > 1:  # than the batch
+                kept += 1
+                _copy(made)
+            else:
+                _core.count(_slots.ROWS, len(made))
+        self._learn(kept)
+
+    def _learn(self, kept):
+        global _plan, _tries, _kept
+        _kept += kept > 0
+        if _plan is None:
+            periods = {period for period, _, _ in self.found.values()}
+            if len(periods) == 1 and self.asked == self.count * min(periods):
+                rows = {place: (shape, dtype) for place, (_, shape, dtype) in self.found.items()}
+                _plan = _Plan(periods.pop(), rows)
+            _tries += bool(self.asked)
+        elif len(self.made) == len(_plan.rows):
+            _tries = 0
+        elif self.asked:
+            _plan = None
+            _tries += 1
+
+
+def _copy(batch):
+    """Makes the batch one that shares its memory with nobody."""
+    with torch.inference_mode(batch.is_inference()):
+        copy = lend.empty(batch.dtype, tuple(batch.shape), batch.numel() * batch.element_size())
+        copy = batch.clone() if copy is None else copy.copy_(batch)
+        batch.set_(storage_of(copy), 0, tuple(batch.shape), batch.stride())
+
+
+# ---- torch's fetchers ----
+
+def collated(tensors):
+    batch = _fetching
+    if batch is None or batch.thread != get_ident():
+        return None
+    return batch.collated(tensors)
+
+
+def is_wanted():
+    return _fetching is None and _tries < _TRIES and _kept < _KEPT and lend.is_worker()
+
+
+def fetch(plain, fetcher, indices):
+    """A batch of so many samples, by torch's own fetcher."""
+    global _fetching
+    batch = _fetching = _Batch(len(indices))
+    try:
+        fetched = plain(fetcher, indices)
+    finally:
+        _fetching = None
+    batch.close()
+    return fetched
