@@ -30,6 +30,19 @@ def reducers_are_there():
     _begin_with("reducers")
 
 
+def stateful_worker_is_there():
+    """torchdata's StatefulDataLoader has a loop and an iterator of its own."""
+    if is_wanted():
+        import torchdata.stateful_dataloader.worker as module
+        _replace_loop(module)
+
+
+def stateful_loader_is_there():
+    if is_wanted():
+        import torchdata.stateful_dataloader.stateful_dataloader as module
+        _replace_shutdown(module._StatefulMultiProcessingDataLoaderIter)
+
+
 def _begin_with(part):
     _awaited.discard(part)
     if not _awaited and is_wanted() and not lend.PLAIN:

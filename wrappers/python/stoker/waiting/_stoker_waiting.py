@@ -16,7 +16,11 @@ if os.environ.get("STOKER_DECODE") != "off":
                        "torchvision.transforms.v2": ("_torchvision.replaced", "install_v2")})
 if os.environ.get("STOKER_BATCHES") != "off":
     WAITED_FOR.update({"torch.utils.data.dataloader": ("_torch.hook", "loader_is_there"),
-                       "torch.multiprocessing": ("_torch.hook", "reducers_are_there")})
+                       "torch.multiprocessing": ("_torch.hook", "reducers_are_there"),
+                       "torchdata.stateful_dataloader.worker": (
+                           "_torch.hook", "stateful_worker_is_there"),
+                       "torchdata.stateful_dataloader.stateful_dataloader": (
+                           "_torch.hook", "stateful_loader_is_there")})
 
 PACKAGE = __file__.rpartition("/")[0].rpartition("/")[0]
 
