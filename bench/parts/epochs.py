@@ -51,12 +51,12 @@ MOST_IMAGES = max(variant.images for variant in VARIANTS)
 class Script:
     """One process of the script; a context manager."""
 
-    def __init__(self, prefix, variant):
+    def __init__(self, prefix, script, *arguments):
         environment = ground.bare_environment()
         environment["STOKER_MIN_AGE"] = ground.MIN_AGE_S
         self._errors = tempfile.TemporaryFile("w+")
         self._process = subprocess.Popen(
-            prefix + [sys.executable, SCRIPT, variant, "224"], env=environment, text=True,
+            prefix + [sys.executable, script, *arguments], env=environment, text=True,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors)
 
     def __enter__(self):
@@ -77,11 +77,15 @@ class Script:
             raise RuntimeError("the loading script failed: " + self._errors.read()[-2000:])
         return line.split()
 
+    def ask(self, line):
+        """What it answers, word by word."""
+        self._process.stdin.write(line + "\n")
+        self._process.stdin.flush()
+        return self._answer()
+
     def epoch(self, directory):
         """Images per second."""
-        self._process.stdin.write(directory + "\n")
-        self._process.stdin.flush()
-        images, seconds = self._answer()
+        images, seconds = self.ask(directory)
         return int(images) / float(seconds)
 
 
@@ -116,7 +120,8 @@ def run_start(variant, slow, local, memory, pairs):
             lanes.setdefault(lane, []).append(script.epoch(directory))
         lanes.setdefault(lane + " operations", []).append(counted.file_ops / variant.images)
 
-    with Script(stoker, variant.script) as ours, Script([], variant.script) as bare:
+    arguments = SCRIPT, variant.script, "224"
+    with Script(stoker, *arguments) as ours, Script([], *arguments) as bare:
         for each in bare, ours:
             each.epoch(local)  # page cache, imports
         add("none", bare, slow.mountpoint)
