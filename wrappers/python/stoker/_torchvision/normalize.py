@@ -2,7 +2,7 @@
 
 import torch
 
-from ._torch import rows
+from .._torch import rows
 
 _constants = {}
 _MOST = 64
