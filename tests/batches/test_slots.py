@@ -29,3 +29,8 @@ def test_nothing_that_is_kept_changes(seen):
     for name in ("kept_by_the_data_set", "kept_by_the_collate_function"):
         assert all(seen.get(name, [])), name
     assert seen.get("views_outlive_the_batch", True)
+
+
+def test_children_of_fork_see_what_there_was(seen):
+    assert not seen.get("seen_by_a_child", 0)
+    assert not seen.get("seen_by_a_workers_child", 0)

@@ -6,6 +6,7 @@
 import collections
 import hashlib
 import json
+import os
 import pickle
 import sys
 
@@ -223,6 +224,54 @@ def sent_on(context):
         results.append(show(pickle.loads(pickle.dumps(batch))))
         results.append(show(batch.share_memory_()) + [batch.is_shared()])
     return results
+
+
+@case
+def seen_by_a_child(context):
+    """A child of fork looks at a batch that its parent has let go of long ago."""
+    loader = loader_of(context, Of(sample_pair, 40), persistent_workers=True)
+    batches = iter(loader)
+    batch, labels = next(batches)
+    begin, tell = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.read(begin, 1)
+        os._exit(0 if all((row == values(int(i))).all() for row, i in zip(batch, labels)) else 1)
+    del batch
+    for _ in range(3):
+        for _ in loader:
+            pass
+    os.write(tell, b"x")
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+class Forking(Of):
+    """A child of the worker looks at a tensor that the worker has sent since, and let go of."""
+
+    def __getitem__(self, i):
+        if i == 0:
+            tensor = default_collate([values(j) for j in range(4)])
+            begin, self.tell = os.pipe()
+            self.child = os.fork()
+            if self.child == 0:
+                os.read(begin, 1)
+                os._exit(0 if all((row == values(j)).all() for j, row in enumerate(tensor)) else 1)
+        if i < self.count - 1:
+            return values(i), -1
+        os.write(self.tell, b"x")
+        return values(i), os.waitstatus_to_exitcode(os.waitpid(self.child, 0)[1])
+
+
+@case
+def seen_by_a_workers_child(context):
+    loader = loader_of(context, Forking(None, 81), num_workers=1, batch_size=1, prefetch_factor=2,
+                       collate_fn=collate_many)
+    return max(int(said) for _, said in loader)
+
+
+def collate_many(batch):
+    (tensor, said), = batch
+    return default_collate([tensor] * 4), said
 
 
 def main(context, *names):

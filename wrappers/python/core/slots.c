@@ -21,9 +21,9 @@ void slots_free(PyObject *object)
 
 int slots_add_types(PyObject *module)
 {
-    PyType_Spec *const specs[] = {&lend_piece_spec, &borrow_slot_spec, &borrow_loan_spec};
-    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
-        PyObject *type = PyType_FromModuleAndSpec(module, specs[i], NULL);
+    PyType_Spec *const specs[] = {&lend_piece_spec, &borrow_slot_spec, &borrow_loan_spec, NULL};
+    for (PyType_Spec *const *spec = specs; *spec != NULL; spec++) {
+        PyObject *type = PyType_FromModuleAndSpec(module, *spec, NULL);
         int status = type == NULL ? -1 : PyModule_AddType(module, (PyTypeObject *)type);
         Py_XDECREF(type);
         if (status != 0) {
