@@ -40,7 +40,7 @@ one() {
     "$MAKE" --no-print-directory test-programs
     local found='' status
     for room in preload python paths versions faults kills samples cpython neighbours wild decode wrappers \
-        transforms make; do
+        transforms batches make; do
         STOKER_BUILD=build "${PYTHON:-/usr/bin/python3}" -m pytest -q --tb=short "tests/$room" \
             -k "$name" >"$scratch/$room" 2>&1
         status=$?
@@ -74,6 +74,7 @@ test-kernels
 test-decode
 test-wrappers
 test-transforms
+test-batches
 END
     if [ "${STOKER_ALL:-}" = 1 ]; then
         echo test-exact

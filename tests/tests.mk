@@ -171,6 +171,7 @@ test-newest: all $(B)/slowfs $(PRELOAD_BIN)/counters $(VENV)/ready ## the tests 
 		$(if $(T),-k '$(T)')
 	@STOKER_BUILD=$(B) $(VENV)/bin/python -m pytest -q --tb=short tests/transforms $(if $(T),-k '$(T)')
 	@STOKER_BUILD=$(B) $(VENV)/bin/python -m pytest -q --tb=short tests/wrappers $(if $(T),-k '$(T)')
+	@STOKER_BUILD=$(B) $(VENV)/bin/python -m pytest -q --tb=short tests/batches $(if $(T),-k '$(T)')
 	@$(MAKE) --no-print-directory test-pillows
 
 # ---- tests/paths and tests/versions: every road to a file, every change of one ----
@@ -314,6 +315,12 @@ test-pillow: all $(PILLOWS_READY) ## Pillow's own tests, with the hook and witho
 .PHONY: test-transforms
 test-transforms: all ## tests of stoker.transforms, and of torchvision under the hook
 	@STOKER_BUILD=$(B) $(PYTHON) -m pytest -q --tb=short tests/transforms $(if $(T),-k '$(T)')
+
+# ---- tests/batches: batches of torch's DataLoader ----
+
+.PHONY: test-batches
+test-batches: all ## tests of batches on their way from workers to the main process
+	@STOKER_BUILD=$(B) $(PYTHON) -m pytest -q --tb=short tests/batches $(if $(T),-k '$(T)')
 
 # ---- all of it ----
 
