@@ -18,7 +18,8 @@ CLEAN = {"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "LANG": "C", "HOME": "
 
 
 class Isolated:
-    def __init__(self):
+    def __init__(self, shm_size=SHM_SIZE):
+        self._shm_size = shm_size
         self._user = [] if os.geteuid() == 0 else ["-U", "-r"]
         self._holder = None
 
@@ -34,7 +35,7 @@ class Isolated:
         return None
 
     def __enter__(self):
-        mount = (f"mount -t tmpfs -o mode=1777,size={SHM_SIZE} isolated /dev/shm"
+        mount = (f"mount -t tmpfs -o mode=1777,size={self._shm_size} isolated /dev/shm"
                  " && echo ready && exec cat")
         self._holder = subprocess.Popen(
             ["unshare", *self._user, "-m", "sh", "-c", mount],

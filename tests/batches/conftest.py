@@ -1,0 +1,179 @@
+"""What the tests of batches share.
+
+A program runs with the interpreter that runs the tests, in a place with a /dev/shm of its own:
+"plain", under `stoker run` ("slots"), or under `stoker run --no-batches` ("off"). It says line by
+line what it saw, and what it saw plainly is what it must see under Stoker. Each run is made once.
+"""
+
+import concurrent.futures
+import itertools
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+BUILD = ROOT / os.environ.get("STOKER_BUILD", "build")
+PACKAGE = BUILD / "python"
+sys.path[:0] = [str(HERE), str(HERE.parent / "lib"), str(HERE.parent / "transforms")]
+
+pytest.importorskip("torch", reason="no torch")
+pytest.importorskip("torchvision", reason="no torchvision")
+
+import pictures  # noqa: E402
+from isolated import Isolated  # noqa: E402
+from jobs import Jobs  # noqa: E402
+
+FLAGS = {"slots": (), "off": ("--no-batches",)}
+
+
+def pytest_collection_modifyitems(items):
+    if not (BUILD / "python/stoker/_core.abi3.so").exists():
+        for item in items:
+            item.add_marker(pytest.mark.skip(reason="the package is not built: python3-dev"))
+
+
+@pytest.fixture(scope="session")
+def scratch_of_all(tmp_path_factory):
+    return tmp_path_factory.mktemp("batches")
+
+
+@pytest.fixture(scope="session")
+def environment(scratch_of_all):
+    """With a home, where it is kept that Pillow was examined."""
+    home = scratch_of_all / "home"
+    home.mkdir()
+    return {"HOME": str(home), "XDG_CACHE_HOME": str(home / ".cache"), "OMP_NUM_THREADS": "1"}
+
+
+@pytest.fixture(scope="session")
+def folder(scratch_of_all):
+    """A folder of classes of images, as ImageFolder wants it."""
+    directory = scratch_of_all / "images"
+    directory.mkdir()
+    pictures.write(directory)
+    return directory
+
+
+@pytest.fixture(scope="session")
+def place_of():
+    """place_of(size of /dev/shm): made once for each size."""
+    obstacle = Isolated.obstacle()
+    if obstacle:
+        pytest.skip(obstacle)
+    places = {}
+
+    def place(size="2g"):
+        if size not in places:
+            places[size] = Isolated(size)
+            places[size].__enter__()
+        return places[size]
+    yield place
+    for one in places.values():
+        one.__exit__()
+
+
+class Said:
+    """What a program said, and how it went."""
+
+    def __init__(self, status, stdout, stderr, summary):
+        self.status, self.stderr, self.summary = status, stderr, summary
+        self.lines = [json.loads(line) for line in stdout.splitlines()]
+        self.outcomes = dict(self.lines)
+
+
+@pytest.fixture(scope="session")
+def run(place_of, environment, folder, scratch_of_all):
+    """run(how, program, argument...): a Said."""
+    numbers = itertools.count()
+
+    def run(how, program, *arguments, shm="2g", check=True, env=None, timeout=240):
+        place = place_of(shm)
+        argv = [sys.executable, "-B", HERE / "programs" / program, *map(str, arguments)]
+        env = {**environment, **(env or {})}
+        if how == "plain":
+            done = place.run(argv, env, check=False, timeout=timeout)
+            said = Said(done.returncode, done.stdout, done.stderr, None)
+        else:
+            own = scratch_of_all / f"run-{next(numbers)}"
+            own.mkdir()
+            done = Jobs(place, BUILD, own).run(
+                argv, path=folder, flags=FLAGS[how], env=env, check=False, timeout=timeout)
+            said = Said(done.status, done.stdout, done.stderr, done.json)
+        assert not check or said.status == 0, f"{said.status}: {said.stderr[-4000:]}"
+        return said
+    return run
+
+
+@pytest.fixture(scope="session")
+def told(run):
+    """As run, but the same run is made once."""
+    made = {}
+
+    def told(*words):
+        if words not in made:
+            made[words] = run(*words)
+        return made[words]
+    return told
+
+
+@pytest.fixture(scope="session")
+def hooked():
+    """The environment of a process under the hook, as `stoker run` gives it."""
+    return environment("on")
+
+
+@pytest.fixture(scope="session")
+def plain():
+    """And of one without."""
+    return environment("off")
+
+
+def environment(batches):
+    clean = {key: value for key, value in os.environ.items()
+             if not key.startswith("STOKER_") and key not in ("PYTHONPATH", "LD_PRELOAD")}
+    return {**clean, "PYTHONPATH": f"{PACKAGE}/stoker/site.zip:{PACKAGE}", "OMP_NUM_THREADS": "1",
+            "STOKER_BATCHES": batches}
+
+
+@pytest.fixture(scope="session")
+def say(hooked, plain):
+    """say(program, argument..., batches=True): what the program prints as JSON, line by line."""
+    def run(program, *arguments, batches=True, timeout=300):
+        done = subprocess.run(
+            [sys.executable, "-B", str(HERE / "programs" / program), *map(str, arguments)],
+            env=hooked if batches else plain, text=True, timeout=timeout,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        assert done.returncode == 0, done.stderr[-4000:]
+        return [json.loads(line) for line in done.stdout.splitlines()]
+    return run
+
+
+def differences(plain, other, where=""):
+    """Where two outcomes differ, as text."""
+    if type(plain) is type(other) and isinstance(plain, dict) and plain.keys() == other.keys():
+        for key in plain:
+            yield from differences(plain[key], other[key], f"{where}.{key}")
+    elif isinstance(plain, list) and isinstance(other, list) and len(plain) == len(other):
+        for i, pair in enumerate(zip(plain, other)):
+            yield from differences(*pair, f"{where}[{i}]")
+    elif plain != other:
+        yield f"{where}: plain {str(plain)[:300]}, under Stoker {str(other)[:300]}"
+
+
+@pytest.fixture(scope="session")
+def same(told):
+    """Asserts that a program says the same under Stoker; returns both."""
+    def same(how, program, *arguments):
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            plain, other = pool.map(lambda how: told(how, program, *arguments), ("plain", how))
+        assert len(plain.outcomes) == len(plain.lines) > 0, "two cases of one name"
+        assert [name for name, _ in plain.lines] == [name for name, _ in other.lines]
+        different = list(differences(plain.outcomes, other.outcomes))
+        assert not different, "\n".join(different[:20]) + f"\n{len(different)} differences"
+        return plain, other
+    return same
