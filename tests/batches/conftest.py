@@ -43,7 +43,7 @@ def scratch_of_all(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def environment(scratch_of_all):
+def variables(scratch_of_all):
     """With a home, where it is kept that Pillow was examined."""
     home = scratch_of_all / "home"
     home.mkdir()
@@ -87,14 +87,14 @@ class Said:
 
 
 @pytest.fixture(scope="session")
-def run(place_of, environment, folder, scratch_of_all):
+def run(place_of, variables, folder, scratch_of_all):
     """run(how, program, argument...): a Said."""
     numbers = itertools.count()
 
     def run(how, program, *arguments, shm="2g", check=True, env=None, timeout=240):
         place = place_of(shm)
         argv = [sys.executable, "-B", HERE / "programs" / program, *map(str, arguments)]
-        env = {**environment, **(env or {})}
+        env = {**variables, **(env or {})}
         if how == "plain":
             done = place.run(argv, env, check=False, timeout=timeout)
             said = Said(done.returncode, done.stdout, done.stderr, None)

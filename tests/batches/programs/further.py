@@ -206,7 +206,7 @@ def told_by_the_way():
     source, saw, said = batches(Telling(queue)), [], {}
     for _ in range(8):
         saw.append(saying.digest_of(next(source)))
-    for _ in range(32):
+    while not said.keys() >= set(range(32)):
         number, one = queue.get(timeout=60)
         said[number] = saying.describe(one)
     return saw, [said[number] for number in range(32)]

@@ -117,7 +117,7 @@ def of_saved(data):
 
 
 def numpy_then_shared(tensor):
-    """The array must stay right when the tensor moves, or does not."""
+    """The memory of a batch from another process is shared, and stays where it is."""
     array = tensor.numpy()
     tensor.share_memory_()
     return array, tensor
@@ -184,3 +184,6 @@ HOLDS = {
     "zeroed": (and_zeroed, same),
     "grown": (lambda t: t.clone().resize_(40, 40).fill_(2), same),
 }
+
+# Torch takes the memory of other tensors away from under their arrays.
+OF_BATCHES = ("NumPy, then shared", "NumPy, then sent")

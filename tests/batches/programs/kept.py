@@ -5,7 +5,7 @@ import sys
 
 import saying
 import torch
-from holds import HOLDS
+from holds import HOLDS, OF_BATCHES
 from torch.utils.data import DataLoader, Dataset, default_collate
 from torchvision import transforms as T
 from torchvision.datasets import ImageFolder
@@ -15,6 +15,9 @@ SIDE, BATCH, ROUNDS = 80, 4, 4
 PIPELINE = T.Compose([T.Resize((SIDE, SIDE)), T.ToTensor(),
                       T.Normalize((0.485, 0.456, 0.406), (0.229, 0.224, 0.225))])
 files = ImageFolder(FOLDER, PIPELINE)
+if BY == "row":
+    for one in OF_BATCHES:
+        del HOLDS[one]
 
 
 class Shelf:
