@@ -108,6 +108,16 @@ def run(place_of, variables, folder, scratch_of_all):
     return run
 
 
+@pytest.fixture
+def start(place_of, variables, folder, tmp_path):
+    """start(how, program, argument...): a process under Stoker, killed at the end of the block."""
+    def start(how, program, *arguments):
+        jobs = Jobs(place_of(), BUILD, tmp_path)
+        argv = [sys.executable, "-B", HERE / "programs" / program, *arguments]
+        return jobs.started(jobs.command_line(argv, folder, flags=FLAGS[how]), variables)
+    return start
+
+
 @pytest.fixture(scope="session")
 def told(run):
     """As run, but the same run is made once."""

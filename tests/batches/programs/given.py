@@ -156,7 +156,7 @@ def described(data, index):
     """What a row is in the worker; and pickled it is no larger than it must be."""
     one = row(index)
     size = len(pickle.dumps(one))
-    return one, str(saying.describe(one)), size // 1000
+    return one, str(saying.describe(one)), size // 10000
 
 
 def with_gradient(data, index):

@@ -1,0 +1,61 @@
+"""What goes wrong ends as it does with torch alone, and nothing is left of it."""
+
+import os
+import signal
+
+import pytest
+
+from jobs import wait_for
+from slices import ALL
+
+
+@pytest.fixture(scope="module")
+def both(same):
+    return same("slots", "trouble.py")
+
+
+def test_errors_are_torchs(both):
+    plain, _ = both
+    assert not [name for name, outcome in plain.lines if outcome[0] != "returned"]
+    told = str(plain.outcomes["killed"])
+    assert "DataLoader worker" in told and "killed by signal" in told
+
+
+def test_nothing_is_left(both):
+    """Descriptors, maps, children, memory: of some loaders, or a thousand."""
+    _, slots = both
+    left = {name: outcome[1] for name, outcome in slots.lines if name.startswith("left ")}
+    assert len(left) == 5 and not any(left.values()), left
+
+
+@pytest.mark.skipif(not ALL, reason="a minute: STOKER_ALL=1")
+def test_nothing_is_left_of_a_thousand_loaders(run):
+    said = run("slots", "trouble.py", "left of many", env={"LOADERS": "1000"})
+    assert said.outcomes["left of many"] == ["returned", {}]
+
+
+def is_alive(pid):
+    try:
+        return open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+@pytest.mark.parametrize("how", ["waits", "exits", "raises"])
+def test_workers_end_with_their_main_process(start, how):
+    """It is killed, ends at once, or by an exception."""
+    with start("slots", "trouble.py", "main", how) as process:
+        pids = list(map(int, process.stdout.readline().split()))
+        assert len(pids) == 3
+        if how == "waits":
+            os.kill(pids[0], signal.SIGKILL)
+        wait_for(lambda: not any(map(is_alive, pids)), 30)
+        process.wait(30)
+
+
+def test_large_batches_in_a_small_shm(run):
+    """64 MB, as in a container: torch dies by a bus error, and says so."""
+    plain = run("plain", "large.py", shm="64m", check=False)
+    assert plain.status != 0 and "Bus error" in plain.stderr, plain.stderr[-2000:]
+    slots = run("slots", "large.py", shm="64m")
+    assert slots.outcomes == {"batches": [8, 150000000]}
