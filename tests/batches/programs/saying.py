@@ -16,7 +16,7 @@ import warnings
 import numpy
 import torch
 
-faulthandler.dump_traceback_later(150, exit=True)  # a test that hangs says where
+faulthandler.dump_traceback_later(220, exit=True)  # a test that hangs says where
 warnings.simplefilter("ignore")
 torch.set_num_threads(1)
 
