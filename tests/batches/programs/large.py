@@ -19,7 +19,7 @@ def main():
     for count, batch in enumerate(DataLoader(Large(), batch_size=4, num_workers=8,
                                              prefetch_factor=1, timeout=100), 1):
         assert torch.equal(batch[:, 3, -1, -1], torch.arange(4 * count - 4, 4 * count).float())
-    saying.say("batches", [count, batch.nbytes])
+    saying.say("batches", [count, batch.numel() * batch.element_size()])
 
 
 if __name__ == "__main__":
