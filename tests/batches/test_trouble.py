@@ -56,6 +56,6 @@ def test_workers_end_with_their_main_process(start, how):
 def test_large_batches_in_a_small_shm(run):
     """64 MB, as in a container: torch dies by a bus error, and says so."""
     plain = run("plain", "large.py", shm="64m", check=False)
-    assert plain.status != 0 and "Bus error" in plain.stderr, plain.stderr[-2000:]
+    assert plain.status != 0 and "bus error" in plain.stderr.lower(), plain.stderr[-2000:]
     slots = run("slots", "large.py", shm="64m")
     assert slots.outcomes == {"batches": [8, 150000000]}
