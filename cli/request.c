@@ -247,8 +247,8 @@ static bool take_flag(struct request *request, struct cursor *cursor)
         request->no_decode = true;
     } else if (strcmp(*cursor->at, "--no-torchvision") == 0) {
         request->no_torchvision = true;
-    } else if (strcmp(*cursor->at, "--no-batches") == 0) {
-        request->no_batches = true;
+    } else if (strcmp(*cursor->at, "--batches") == 0) {
+        request->batches = true;
     } else {
         return false;
     }
@@ -271,16 +271,16 @@ static void check_environment(void)
     }
 }
 
-static bool is_off(enum stk_option option)
+static bool is_set_to(enum stk_option option, const char *wanted)
 {
     const char *value = getenv(stk_option_table[option].variable);
-    return value != NULL && strcmp(value, "off") == 0;
+    return value != NULL && strcmp(value, wanted) == 0;
 }
 
 static void settle_python(struct request *request)
 {
-    request->no_decode = request->no_decode || is_off(STK_OPTION_DECODE);
-    request->no_batches = request->no_batches || is_off(STK_OPTION_BATCHES);
+    request->no_decode = request->no_decode || is_set_to(STK_OPTION_DECODE, "off");
+    request->batches = request->batches || is_set_to(STK_OPTION_BATCHES, "on");
 }
 
 static void add_paths_of_environment(struct request *request)

@@ -69,16 +69,17 @@ test-faults
 test-wild
 test-cpython
 test-neighbours
+test-chaos-slice
 test-make
 test-kernels
 test-decode
 test-wrappers
 test-transforms
-test-batches
+test-batches-slice
 END
     if [ "${STOKER_ALL:-}" = 1 ]; then
         echo test-exact
-        echo test-chaos-slice
+        echo test-batches
         echo test-arm64
     fi
 }

@@ -1,7 +1,7 @@
 """A DataLoader alone: its batches through slots, by torch's own files in shared memory, and plainly.
 
-Three processes of the same script run their epochs in turn: without Stoker, under `stoker run
---no-batches`, and under `stoker run`. The first epochs, in which forms are made, are not counted.
+Three processes of the same script run their epochs in turn: without Stoker, under `stoker run`,
+and under `stoker run --batches`. The first epochs, in which forms are made, are not counted.
 """
 
 import contextlib
@@ -36,7 +36,7 @@ class Script(epochs.Script):
 
 def lanes(directory, tier):
     run = [ground.STOKER, "run", "--path", directory, "--tier", tier + ":1G"]
-    return {"plain": [], "today": [*run, "--no-batches", "--"], "slots": [*run, "--"]}
+    return {"plain": [], "without": [*run, "--"], "slots": [*run, "--batches", "--"]}
 
 
 def run_start(kind, workers, directory, tier):
@@ -50,21 +50,21 @@ def run_start(kind, workers, directory, tier):
         turns = [{name: script.epoch() for name, script in scripts.items()}
                  for _ in range(times(EPOCHS))]
     return [[turn[name][which] for turn in turns] for which in (0, 1)
-            for name in ("plain", "today", "slots")]
+            for name in ("plain", "without", "slots")]
 
 
-def add_rows(table, what, lists, over_plain, over_today):
-    plain, today, slots, main_plain, main_today, main_slots = lists
+def add_rows(table, what, lists, over_plain, over_without):
+    plain, without, slots, main_plain, main_without, main_slots = lists
 
     def row(name, ours, peer, peer_name, goal):
         table.row(what + name, "images/s", ours, peer, peer_name=peer_name, decimals=0, goal=goal,
                   at_least=True)
 
     row("", slots, plain, "plain", over_plain)
-    row("", slots, today, "--no-batches", over_today)
+    row("", slots, without, "without --batches", over_without)
     table.row(what + ", main process, an image", "us", main_slots, main_plain, peer_name="plain")
-    table.row(what + ", main process, an image", "us", main_slots, main_today,
-              peer_name="--no-batches")
+    table.row(what + ", main process, an image", "us", main_slots, main_without,
+              peer_name="without --batches")
 
 
 def measure():
@@ -76,11 +76,11 @@ def measure():
         raise ground.Skip(str(error)) from error
     with ground.scratch() as directory, ground.scratch("/dev/shm") as tier:
         images = epochs.take(photographs, IMAGES, os.path.join(directory, "images"))
-        for kind, what, over_plain, over_today in KINDS:
+        for kind, what, over_plain, over_without in KINDS:
             for workers in WORKERS:
                 lists = ground.collect(times(STARTS),
                                        lambda: run_start(kind, workers, images, tier))
                 two = workers == 2
                 add_rows(table, "%s, %d workers" % (what, workers), lists,
-                         over_plain if two else None, over_today if two else None)
+                         over_plain if two else None, over_without if two else None)
     return table

@@ -1,7 +1,7 @@
 """What the tests of batches share.
 
 A program runs with the interpreter that runs the tests, in a place with a /dev/shm of its own:
-"plain", under `stoker run` ("slots"), or under `stoker run --no-batches` ("off"). It says line by
+"plain", under `stoker run --batches` ("slots"), or under `stoker run` ("off"). It says line by
 line what it saw, and what it saw plainly is what it must see under Stoker. Each run is made once.
 """
 
@@ -27,7 +27,7 @@ import pictures  # noqa: E402
 from isolated import Isolated  # noqa: E402
 from jobs import Jobs  # noqa: E402
 
-FLAGS = {"slots": (), "off": ("--no-batches",)}
+FLAGS = {"slots": ("--batches",), "off": ()}
 
 
 def pytest_collection_modifyitems(items):

@@ -1,6 +1,6 @@
 """What `stoker run` puts in the place of some of torch's functions, for its DataLoader.
 
-Each calls torch's own for what is not exactly known. `stoker run --no-batches` does without them.
+Each calls torch's own for what is not exactly known. Only under `stoker run --batches`.
 """
 
 import functools
@@ -16,7 +16,7 @@ _KEY = "stoker-batches"  # tells a worker that its main process will understand 
 
 
 def is_wanted():
-    return os.environ.get(SWITCH, "") != "off"
+    return os.environ.get(SWITCH, "") == "on"
 
 
 def loader_is_there():
