@@ -252,6 +252,8 @@ void stk_ring_leave(struct stk_ring *ring)
         }
         if (slot->holders == 0) {
             stk_slot_unmap(&slot->slot);
+        } else {
+            stk_slot_make_private(&slot->slot);
         }
     }
     memset(ring, 0, sizeof *ring);

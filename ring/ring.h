@@ -52,7 +52,8 @@ void stk_ring_introduced(struct stk_ring *ring, int slot);
 
 /* Before a fork: what lies over slots is the child's as well. */
 void stk_ring_keep(const struct stk_ring *ring);
-/* In the child: unmaps what nothing lies over. There is no ring then. */
+/* In the child: unmaps what nothing lies over, and makes the rest its own. There is no ring then.
+ */
 void stk_ring_leave(struct stk_ring *ring);
 /* The worker's end: nothing will be lent again. */
 void stk_ring_end(struct stk_ring *ring);

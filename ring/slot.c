@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <linux/mman.h>
 #include <stdatomic.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
@@ -178,4 +179,18 @@ bool stk_slot_has(const struct stk_slot *slot, enum stk_slot_mark mark)
 void stk_slot_empty(const struct stk_slot *slot)
 {
     stk_sys_madvise(slot->memory, tail_of(slot->bytes), MADV_REMOVE);
+}
+
+/* The words stay the parent's. */
+void stk_slot_make_private(const struct stk_slot *slot)
+{
+    size_t bytes = tail_of(slot->bytes);
+    void *aside = stk_sys_mmap(bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (aside == NULL) {
+        return;
+    }
+    memcpy(aside, slot->memory, slot->bytes);
+    if (!stk_sys_move_map(aside, bytes, slot->memory)) {
+        stk_sys_munmap(aside, bytes);
+    }
 }

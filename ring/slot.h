@@ -63,6 +63,10 @@ uint32_t stk_slot_times_lent(const struct stk_slot *slot);
 void stk_slot_mark(const struct stk_slot *slot, enum stk_slot_mark mark);
 bool stk_slot_has(const struct stk_slot *slot, enum stk_slot_mark mark);
 
+/* In a child of fork: makes what lies there the process's own, as all other memory of it is. Where
+ * there is no memory for that, it stays as it is. */
+void stk_slot_make_private(const struct stk_slot *slot);
+
 /* Gives its memory back to the system, for all who have it mapped: for a slot that nobody looks
  * at. */
 void stk_slot_empty(const struct stk_slot *slot);

@@ -9,7 +9,13 @@
 struct borrowed {
     PyObject_HEAD struct stk_slot slot;
     unsigned loans; /* of this process */
+    unsigned holds; /* of these, those that nobody lent */
+    struct borrowed *next;
 };
+
+static struct borrowed *known; /* all that there are */
+
+#define NOBODY 0 /* no process: what it borrowed is not given back */
 
 /* What one message lent: given back when the object ends. */
 struct loan {
@@ -21,14 +27,17 @@ struct loan {
 
 /* ---- loans ---- */
 
-/* A slot that was its last goes at once, and does not wait for somebody to look after it. */
+/* A slot that was its last goes at once, and does not wait for somebody to look after it. What a
+ * child of fork has of its parent's goes with its last view. */
 static void end_loan(struct loan *loan)
 {
     struct borrowed *from = loan->from;
-    bool own = loan->borrower == stk_sys_getpid();
-    uint32_t left = own ? stk_slot_give_back(&from->slot) : 0;
+    bool own = loan->borrower == stk_sys_getpid(), held = loan->borrower == NOBODY;
+    uint32_t left = own ? stk_slot_give_back(&from->slot) : stk_slot_times_lent(&from->slot);
+    bool over = held || own ? left == 0 && stk_slot_has(&from->slot, STK_SLOT_OVER) : true;
     from->loans--;
-    if (from->loans == 0 && left == 0 && (!own || stk_slot_has(&from->slot, STK_SLOT_OVER))) {
+    from->holds -= held;
+    if (from->loans == 0 && over) {
         stk_slot_unmap(&from->slot);
     }
 }
@@ -65,13 +74,40 @@ PyType_Spec borrow_loan_spec = {
 
 /* ---- slots ---- */
 
+static void forget(const struct borrowed *borrowed)
+{
+    struct borrowed **at = &known;
+    while (*at != NULL && *at != borrowed) {
+        at = &(*at)->next;
+    }
+    if (*at != NULL) {
+        *at = borrowed->next;
+    }
+}
+
 static void free_borrowed(PyObject *self)
 {
     struct borrowed *borrowed = (struct borrowed *)self;
+    forget(borrowed);
     if (borrowed->slot.memory != NULL) {
         stk_slot_unmap(&borrowed->slot);
     }
     slots_free(self);
+}
+
+static PyObject *make_loan(PyObject *module, struct borrowed *from, pid_t borrower,
+                           unsigned char *memory, Py_ssize_t bytes)
+{
+    struct loan *loan = (struct loan *)slots_new(module, "Loan");
+    if (loan == NULL) {
+        return NULL;
+    }
+    loan->borrower = borrower;
+    loan->from = (struct borrowed *)Py_NewRef((PyObject *)from);
+    loan->memory = memory;
+    loan->bytes = bytes;
+    from->loans++;
+    return (PyObject *)loan;
 }
 
 /* slot.loan(offset, bytes): what a message lent. */
@@ -87,16 +123,35 @@ static PyObject *borrowed_loan(PyObject *self, PyObject *arguments)
         PyErr_SetString(PyExc_ValueError, "no part of this slot");
         return NULL;
     }
-    struct loan *loan = (struct loan *)slots_new(PyType_GetModule(Py_TYPE(self)), "Loan");
-    if (loan == NULL) {
+    return make_loan(PyType_GetModule(Py_TYPE(self)), from, stk_sys_getpid(),
+                     from->slot.memory + offset, bytes);
+}
+
+static bool lies_in(const struct stk_slot *slot, const void *address)
+{
+    uintptr_t wanted = (uintptr_t)address, begin = (uintptr_t)slot->memory;
+    return slot->memory != NULL && wanted >= begin && wanted - begin < slot->bytes;
+}
+
+/* borrowed_hold(address): has the slot in which it lies stay as it is, and mapped, as long as the
+ * object is there, whatever is given back meanwhile. None: it lies in none. */
+PyObject *core_borrowed_hold(PyObject *module, PyObject *object)
+{
+    void *address = PyLong_AsVoidPtr(object);
+    if (PyErr_Occurred() != NULL) {
         return NULL;
     }
-    loan->borrower = stk_sys_getpid();
-    loan->from = (struct borrowed *)Py_NewRef(self);
-    loan->memory = from->slot.memory + offset;
-    loan->bytes = bytes;
-    from->loans++;
-    return (PyObject *)loan;
+    struct borrowed *from = known;
+    while (from != NULL && !lies_in(&from->slot, address)) {
+        from = from->next;
+    }
+    if (from == NULL) {
+        Py_RETURN_NONE;
+    }
+    stk_slot_mark(&from->slot, STK_SLOT_KEPT);
+    PyObject *hold = make_loan(module, from, NOBODY, address, 1);
+    from->holds += hold != NULL;
+    return hold;
 }
 
 /* slot.name(): (its ring's, its number). */
@@ -124,9 +179,10 @@ static PyObject *borrowed_is_over(PyObject *self, PyObject *unused)
 {
     (void)unused;
     const struct borrowed *borrowed = (struct borrowed *)self;
-    return PyBool_FromLong(borrowed->slot.memory == NULL ||
-                           (stk_slot_has(&borrowed->slot, STK_SLOT_OVER) &&
-                            stk_slot_times_lent(&borrowed->slot) == borrowed->loans));
+    return PyBool_FromLong(
+        borrowed->slot.memory == NULL ||
+        (stk_slot_has(&borrowed->slot, STK_SLOT_OVER) &&
+         stk_slot_times_lent(&borrowed->slot) == borrowed->loans - borrowed->holds));
 }
 
 /* slot.keep(): before a fork: what is on loan is the child's as well. */
@@ -173,6 +229,10 @@ PyObject *core_borrow(PyObject *module, PyObject *object)
         Py_DECREF((PyObject *)borrowed);
         PyErr_Format(PyExc_OSError, "a worker's memory cannot be mapped (error %d)", -error);
         return NULL;
+    }
+    if (borrowed != NULL) {
+        borrowed->next = known;
+        known = borrowed;
     }
     return (PyObject *)borrowed;
 }

@@ -201,6 +201,21 @@ PyObject *core_ring_leave(PyObject *module, PyObject *unused)
     Py_RETURN_NONE;
 }
 
+/* ring_hold(address): a piece of the slot in which it lies; None: in none of this ring's. */
+PyObject *core_ring_hold(PyObject *module, PyObject *object)
+{
+    void *address = PyLong_AsVoidPtr(object);
+    if (PyErr_Occurred() != NULL) {
+        return NULL;
+    }
+    int slot = stk_ring_is_own(&ring) ? stk_ring_find(&ring, address) : -1;
+    if (slot < 0) {
+        Py_RETURN_NONE;
+    }
+    stk_ring_hold(&ring, slot);
+    return make_piece(slots_new(module, "Piece"), slot, address, 1);
+}
+
 /* ring_end(): nothing will be lent any more. */
 PyObject *core_ring_end(PyObject *module, PyObject *unused)
 {

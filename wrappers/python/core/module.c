@@ -209,7 +209,9 @@ static PyMethodDef methods[] = {
     {"ring_keep", core_ring_keep, METH_NOARGS, NULL},
     {"ring_leave", core_ring_leave, METH_NOARGS, NULL},
     {"ring_end", core_ring_end, METH_NOARGS, NULL},
+    {"ring_hold", core_ring_hold, METH_O, NULL},
     {"borrow", core_borrow, METH_O, NULL},
+    {"borrowed_hold", core_borrowed_hold, METH_O, NULL},
     {NULL, NULL, 0, NULL},
 };
 

@@ -31,8 +31,10 @@ PyObject *core_ring_take_back(PyObject *module, PyObject *slot);
 PyObject *core_ring_keep(PyObject *module, PyObject *unused);
 PyObject *core_ring_leave(PyObject *module, PyObject *unused);
 PyObject *core_ring_end(PyObject *module, PyObject *unused);
+PyObject *core_ring_hold(PyObject *module, PyObject *address);
 
 /* What was borrowed (borrow.c). */
 PyObject *core_borrow(PyObject *module, PyObject *fd);
+PyObject *core_borrowed_hold(PyObject *module, PyObject *address);
 
 #endif

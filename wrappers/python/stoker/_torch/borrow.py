@@ -10,6 +10,7 @@ import os
 import torch
 
 from .. import _core
+from . import moves
 from .tensors import over, tensor_of
 
 _slots = {}  # (ring, number): what was mapped
@@ -17,6 +18,7 @@ _slots = {}  # (ring, number): what was mapped
 
 def opened(begin, data, end):
     """A message, whose parts have been made by now."""
+    moves.forget_ended()
     return data
 
 

@@ -8,7 +8,7 @@ import os
 from multiprocessing import process, queues
 from multiprocessing.reduction import ForkingPickler
 
-from . import borrow, collate, lend, rows
+from . import borrow, collate, lend, moves, rows
 
 SWITCH = "STOKER_BATCHES"
 _awaited = {"loader", "reducers"}
@@ -54,6 +54,7 @@ def _install():
     from torch.utils.data import _utils, dataloader
     lend.PLAIN["reduce_tensor"] = ForkingPickler._extra_reducers[torch.Tensor]
     _replace_collate(torch, _utils.collate)
+    moves.install()
     _replace_fetch(_utils.fetch, _utils.collate.default_collate)
     _replace_loop(_utils.worker)
     _replace_shutdown(dataloader._MultiProcessingDataLoaderIter)

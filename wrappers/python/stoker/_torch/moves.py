@@ -1,0 +1,48 @@
+"""What torch moves: the memory of a storage that comes to be shared with other processes.
+
+Arrays over it stay where it was. They hold a tensor, and so its storage, but no longer the memory.
+torch's own batches lie in shared memory already and are never moved; so what lies in a slot stays
+there, as it is, for as long as its storage lives.
+"""
+
+import functools
+
+import torch
+
+from .. import _core
+
+_held = []  # (weak reference to a storage, what keeps its former memory)
+
+
+def forget_ended():
+    if _held:
+        _held[:] = [pair for pair in _held if not pair[0].expired()]
+
+
+def _hold(storage):
+    address = storage.data_ptr()
+    held = _core.borrowed_hold(address)
+    if held is None:
+        held = _core.ring_hold(address)
+    if held is not None:
+        from torch.multiprocessing.reductions import StorageWeakRef
+        forget_ended()
+        _held.append((StorageWeakRef(storage), held))
+
+
+def _replace(kind, name):
+    plain = getattr(kind, name)
+
+    @functools.wraps(plain)
+    def share(self, *arguments, **named):
+        if not self.is_shared():
+            _hold(self)
+        return plain(self, *arguments, **named)
+
+    setattr(kind, name, share)
+
+
+def install():
+    for name in "_share_fd_cpu_", "_share_filename_cpu_":
+        if hasattr(torch.UntypedStorage, name):
+            _replace(torch.UntypedStorage, name)
