@@ -5,18 +5,20 @@
 
 #define LOOK_NS (50 * 1000000LL) /* how often a waiter looks whether the filler lives */
 
+/* Every bit has its place: a word that somebody has damaged is read and written as it is. */
 uint64_t stk_claim_pack(struct stk_claim claim)
 {
-    return (uint64_t)claim.state | (uint64_t)claim.leaf << 2 | (uint64_t)(claim.tier & 7) << 4 |
-           ((uint64_t)claim.pid & 0xffffff) << 8 | (uint64_t)claim.detail << 32;
+    return (uint64_t)claim.state | ((uint64_t)claim.leaf & 7) << 2 |
+           (uint64_t)(claim.tier & 7) << 5 | ((uint64_t)claim.pid & 0xffffff) << 8 |
+           (uint64_t)claim.detail << 32;
 }
 
 struct stk_claim stk_claim_unpack(uint64_t word)
 {
     return (struct stk_claim){
         .state = (enum stk_state)(word & 3),
-        .leaf = (enum stk_leaf)(word >> 2 & 3),
-        .tier = (unsigned)(word >> 4 & 7),
+        .leaf = (enum stk_leaf)(word >> 2 & 7),
+        .tier = (unsigned)(word >> 5 & 7),
         .pid = (pid_t)(word >> 8 & 0xffffff),
         .detail = (uint32_t)(word >> 32),
     };

@@ -176,10 +176,9 @@ static bool identify_by_name(struct stk_cache *cache, int fd, struct stk_identit
         *out = is_known ? known.identity : *out;
         return is_known;
     }
-    if (is_known) { /* its bytes are those of then, and so is all that tells of them */
+    if (is_known) { /* its bytes are those of then, and so is how many there are */
         out->size = known.identity.size;
         out->blocks = known.identity.blocks;
-        out->mtime_ns = known.identity.mtime_ns;
     }
     return true;
 }

@@ -332,13 +332,10 @@ def test_the_size_of_a_descriptor_is_that_of_its_bytes(agents, root, file):
         fd = shim.open(file.path, os.O_RDONLY)
         assert shim.served(fd)
         plain.write(file.path, b"22222")
-        before = shim.fd_facts(fd)
         shim.mkdir(root / "one")
         shim.rename(root / "one", root / "two")
-        after = shim.fd_facts(fd)
+        assert shim.fd_facts(fd)[STAT_FIELDS.index("size")] == 1
         assert shim.read_some(fd, 100) == b"1"
-        size, mtime = (STAT_FIELDS.index(name) for name in ("size", "mtime_ns"))
-        assert after[size] == 1 and after[mtime] == before[mtime]
 
 
 def share_an_offset(agent, one, other):
