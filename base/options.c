@@ -51,7 +51,7 @@ const struct stk_option_row stk_option_table[STK_OPTION_COUNT] = {
          "Whether the Pythons under `stoker run` have the batches of torch's DataLoader go from "
          "its "
          "workers to the main process through memory that is used again, instead of a new file in "
-         "/dev/shm for each tensor (docs/batches.md, which says what is not right yet). The flag takes no value and says on."},
+         "/dev/shm for each tensor (docs/batches.md). The flag takes no value and says on."},
     [STK_OPTION_SAMPLES] =
         {"STOKER_SAMPLES", "--samples", "DIR[:SIZE]", "",
          "Where decoded images and what `stoker.cached` functions return are kept, as samples, and "

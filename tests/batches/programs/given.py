@@ -204,6 +204,7 @@ def told_by_a_child(data, index):
     go_reader, go_writer = os.pipe()
     before = data.last
     if os.fork() == 0:
+        os.close(go_writer)  # so that it is told when the worker ends, too
         os.read(go_reader, 1)
         os.write(writer, saying.digest_of(one).encode())
         os._exit(0)
