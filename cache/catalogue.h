@@ -110,9 +110,9 @@ struct stk_catalogue {
  */
 int stk_catalogue_open(struct stk_catalogue *catalogue, const char *home, bool create);
 /*
- * The same, to use it: until it is closed, or the process ends in whatever way, it is locked against
- * being removed, since a process that came later would make another one and not learn of changes
- * that are noted in this. The lock takes no descriptor. -EAGAIN when it is being removed.
+ * The same, to use it: until it is closed, or the process ends in whatever way, it is locked
+ * against being removed, since a process that came later would make another one and not learn of
+ * changes that are noted in this. The lock takes no descriptor. -EAGAIN when it is being removed.
  */
 int stk_catalogue_join(struct stk_catalogue *catalogue, const char *home, bool create);
 /* A descriptor by which the catalogue in `home` is locked against being joined, for the caller to

@@ -34,7 +34,7 @@ static const char help[] =
     "                 0: none; DIR[:SIZE]: in a directory of your own)\n"
     "      --no-decode  leave the decoding of JPEGs in Python to Pillow\n"
     "      --no-torchvision  leave torchvision's functions as they are\n"
-    "      --batches         have batches of torch's DataLoader go through memory used again (new)\n"
+    "      --batches         batches of torch's DataLoader go through memory that is used again\n"
     "      --json   write the summary to FILE, for programs\n"
     "  stoker env [--path P]... [--tier DIR[:SIZE]] [--fresh ...]\n"
     "             [--samples DIR[:SIZE]]\n"

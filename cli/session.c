@@ -232,7 +232,8 @@ static void remove_tier(struct stk_tier *tier, void *context)
     }
 }
 
-/* Where a home goes first that is removed. What somebody who was killed has left there goes, too. */
+/* Where a home goes first that is removed. What somebody who was killed has left there goes, too.
+ */
 static void make_way_aside(char aside[STK_HOME_BYTES + 8], const char *home)
 {
     snprintf(aside, STK_HOME_BYTES + 8, "%s.gone", home);
@@ -250,7 +251,8 @@ static void remove_own_home(const char *home, struct session_removal *removal)
     remove_home(rename(home, aside) == 0 ? aside : home, removal);
 }
 
-/* Removes the homes of the tiers in memory, and the catalogue; but see cache/cache.c: join_kept(). */
+/* Removes the homes of the tiers in memory, and the catalogue; but see cache/cache.c: join_kept().
+ */
 static void remove_memory(struct stk_catalogue *catalogue, const char *home)
 {
     struct session_removal removal = {.homes = 0};

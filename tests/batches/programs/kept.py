@@ -4,7 +4,6 @@ whom: "row" (the data set), "batch" (the collate function), "main" (the consumer
 import sys
 
 import saying
-import torch
 from holds import HOLDS, OF_BATCHES
 from torch.utils.data import DataLoader, Dataset, default_collate
 from torchvision import transforms as T

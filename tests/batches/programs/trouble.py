@@ -8,7 +8,6 @@ import sys
 import time
 
 import saying
-import torch
 from samples import image
 from torch.utils.data import DataLoader, Dataset, IterableDataset
 
