@@ -264,7 +264,7 @@ static bool is_tmpfs(const char *path)
     return stk_sys_statfs(path, &fs) == 0 && fs.f_type == TMPFS_MAGIC;
 }
 
-int stk_catalogue_open(struct stk_catalogue *catalogue, const char *home, bool create)
+static int open_file(struct stk_catalogue *catalogue, const char *home, bool create)
 {
     struct stk_text path = stk_text_in(catalogue->path, sizeof catalogue->path);
     stk_text_add(&path, home);
@@ -283,6 +283,12 @@ int stk_catalogue_open(struct stk_catalogue *catalogue, const char *home, bool c
         }
         fd = stk_sys_openat(AT_FDCWD, catalogue->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0);
     }
+    return fd;
+}
+
+int stk_catalogue_open(struct stk_catalogue *catalogue, const char *home, bool create)
+{
+    int fd = open_file(catalogue, home, create);
     if (fd < 0) {
         return fd;
     }
@@ -292,34 +298,18 @@ int stk_catalogue_open(struct stk_catalogue *catalogue, const char *home, bool c
 }
 
 /* The lock lies on the open file, which its map keeps open when the descriptor is closed. */
-static int join_fd(struct stk_catalogue *catalogue, int fd)
-{
-    struct extent extent = {.offset = 0, .bytes = HEADER_BYTES};
-    if (stk_sys_flock(fd, LOCK_SH | LOCK_NB) == -EWOULDBLOCK) {
-        return -EAGAIN;
-    }
-    struct stk_catalogue_header *header = map_fd(fd, extent);
-    if (header == NULL) {
-        return -ENOMEM;
-    }
-    stk_sys_munmap(catalogue->header, HEADER_BYTES);
-    catalogue->header = header;
-    return atomic_load(&header->closed) != 0 ? -EAGAIN : 0;
-}
-
 int stk_catalogue_join(struct stk_catalogue *catalogue, const char *home, bool create)
 {
-    int error = stk_catalogue_open(catalogue, home, create);
-    if (error != 0) {
-        return error;
+    int fd = open_file(catalogue, home, create);
+    if (fd < 0) {
+        return fd;
     }
-    int fd = reopen(catalogue);
-    error = fd >= 0 ? join_fd(catalogue, fd) : -EAGAIN;
-    if (fd >= 0) {
-        stk_sys_close(fd);
-    }
-    if (error != 0) {
+    int locked = stk_sys_flock(fd, LOCK_SH | LOCK_NB);
+    int error = locked == -EWOULDBLOCK ? -EAGAIN : map_header(catalogue, fd);
+    stk_sys_close(fd);
+    if (error == 0 && !stk_catalogue_is_current(catalogue)) {
         stk_catalogue_close(catalogue);
+        error = -EAGAIN;
     }
     return error;
 }
