@@ -208,11 +208,8 @@ void stk_ring_let_go(struct stk_ring *ring, int slot)
 
 int stk_ring_find(const struct stk_ring *ring, const void *address)
 {
-    uintptr_t wanted = (uintptr_t)address;
     for (int i = 0; i < STK_RING_SLOTS; i++) {
-        const struct stk_slot *slot = &ring->slots[i].slot;
-        uintptr_t begin = (uintptr_t)slot->memory;
-        if (slot->memory != NULL && wanted >= begin && wanted - begin < slot->bytes) {
+        if (stk_slot_covers(&ring->slots[i].slot, address)) {
             return i;
         }
     }

@@ -138,6 +138,12 @@ void stk_slot_unmap(struct stk_slot *slot)
     *slot = (struct stk_slot){0};
 }
 
+bool stk_slot_covers(const struct stk_slot *slot, const void *address)
+{
+    uintptr_t wanted = (uintptr_t)address, begin = (uintptr_t)slot->memory;
+    return slot->memory != NULL && wanted >= begin && wanted - begin < slot->bytes;
+}
+
 /* ---- what the words say ---- */
 
 struct stk_slot_name stk_slot_name(const struct stk_slot *slot)

@@ -48,6 +48,9 @@ int stk_slot_make(struct stk_slot *out, size_t bytes, struct stk_slot_name name)
 int stk_slot_map(struct stk_slot *out, int fd);
 void stk_slot_unmap(struct stk_slot *slot);
 
+/* Whether the address lies in its memory; of one that is not mapped, none does. */
+bool stk_slot_covers(const struct stk_slot *slot, const void *address);
+
 /* To be asked of a mapped slot. */
 struct stk_slot_name stk_slot_name(const struct stk_slot *slot);
 /* The worker that made it, as it calls itself. */

@@ -127,12 +127,6 @@ static PyObject *borrowed_loan(PyObject *self, PyObject *arguments)
                      from->slot.memory + offset, bytes);
 }
 
-static bool lies_in(const struct stk_slot *slot, const void *address)
-{
-    uintptr_t wanted = (uintptr_t)address, begin = (uintptr_t)slot->memory;
-    return slot->memory != NULL && wanted >= begin && wanted - begin < slot->bytes;
-}
-
 /* borrowed_hold(address): has the slot in which it lies stay as it is, and mapped, as long as the
  * object is there, whatever is given back meanwhile. None: it lies in none. */
 PyObject *core_borrowed_hold(PyObject *module, PyObject *object)
@@ -142,7 +136,7 @@ PyObject *core_borrowed_hold(PyObject *module, PyObject *object)
         return NULL;
     }
     struct borrowed *from = known;
-    while (from != NULL && !lies_in(&from->slot, address)) {
+    while (from != NULL && !stk_slot_covers(&from->slot, address)) {
         from = from->next;
     }
     if (from == NULL) {
