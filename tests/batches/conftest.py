@@ -26,6 +26,7 @@ pytest.importorskip("torchvision", reason="no torchvision")
 import pictures  # noqa: E402
 from isolated import Isolated  # noqa: E402
 from jobs import Jobs  # noqa: E402
+from outcomes import differences  # noqa: E402
 
 FLAGS = {"slots": ("--batches",), "off": ()}
 
@@ -128,18 +129,6 @@ def told(run):
             made[words] = run(*words)
         return made[words]
     return told
-
-
-def differences(plain, other, where=""):
-    """Where two outcomes differ, as text."""
-    if type(plain) is type(other) and isinstance(plain, dict) and plain.keys() == other.keys():
-        for key in plain:
-            yield from differences(plain[key], other[key], f"{where}.{key}")
-    elif isinstance(plain, list) and isinstance(other, list) and len(plain) == len(other):
-        for i, pair in enumerate(zip(plain, other)):
-            yield from differences(*pair, f"{where}[{i}]")
-    elif plain != other:
-        yield f"{where}: plain {str(plain)[:300]}, under Stoker {str(other)[:300]}"
 
 
 @pytest.fixture(scope="session")

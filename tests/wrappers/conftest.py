@@ -18,6 +18,7 @@ ROOT = HERE.parents[1]
 sys.path[:0] = [str(HERE), str(HERE.parent / "lib")]
 
 import images  # noqa: E402
+from outcomes import differences  # noqa: E402
 
 BUILD = ROOT / os.environ.get("STOKER_BUILD", "build")
 
@@ -87,18 +88,6 @@ def ask(environment):
         assert lines and lines[-1][0] == "counts", done.stdout[-1000:]
         return dict(lines[:-1]), lines[-1][1]
     return run
-
-
-def differences(plain, hooked, where=""):
-    """Where two outcomes differ, as text."""
-    if type(plain) is type(hooked) and isinstance(plain, dict) and plain.keys() == hooked.keys():
-        for key in plain:
-            yield from differences(plain[key], hooked[key], f"{where}.{key}")
-    elif isinstance(plain, list) and isinstance(hooked, list) and len(plain) == len(hooked):
-        for i, pair in enumerate(zip(plain, hooked)):
-            yield from differences(*pair, f"{where}[{i}]")
-    elif plain != hooked:
-        yield f"{where}: plain {str(plain)[:300]}, hooked {str(hooked)[:300]}"
 
 
 @pytest.fixture(scope="session")
