@@ -415,6 +415,11 @@ void stk_sys_futex_wake_all(void *word)
     CALL3(futex, word, FUTEX_WAKE, INT32_MAX);
 }
 
+void stk_sys_futex_wake_one(void *word)
+{
+    CALL3(futex, word, FUTEX_WAKE, 1);
+}
+
 int64_t stk_sys_clock_ns(int clock)
 {
     struct timespec now = {0, 0};

@@ -111,6 +111,7 @@ bool stk_sys_process_exists(pid_t pid);
 int stk_sys_flock(int fd, int operation);
 void stk_sys_futex_wait(void *word, uint32_t expected, int64_t timeout_ns);
 void stk_sys_futex_wake_all(void *word);
+void stk_sys_futex_wake_one(void *word);
 int64_t stk_sys_clock_ns(int clock);
 
 #endif

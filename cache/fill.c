@@ -81,6 +81,26 @@ static bool validate(const struct stk_fill *fill)
     return stk_trust_validate_fd(fill->cache, fill->record, fill->origin.fd, fill->opened_ns);
 }
 
+/* Where asking takes a round trip, and somebody will make it in our place: not now. */
+static bool validate_copy(struct stk_fill *fill)
+{
+    struct stk_deferred *deferred = stk_run_deferred(&fill->cache->run);
+    const struct stk_place *place = fill->place;
+    fill->deferred = stk_deferred_reserve(deferred, place->root, place->below);
+    return fill->deferred != NULL
+               ? stk_trust_defer_fd(fill->record, fill->origin.fd, fill->opened_ns)
+               : validate(fill);
+}
+
+static void settle_deferred(const struct stk_fill *fill, enum stk_bypass why)
+{
+    if (fill->deferred != NULL && why == STK_BYPASS_NONE) {
+        stk_deferred_put(stk_run_deferred(&fill->cache->run), fill->deferred);
+    } else if (fill->deferred != NULL) {
+        stk_deferred_give_back(fill->deferred);
+    }
+}
+
 static enum stk_bypass complete_draft(struct stk_fill *fill, const struct stk_entry_draft *draft)
 {
     enum stk_bypass why = stk_fill_copy(fill, draft);
@@ -95,7 +115,7 @@ static enum stk_bypass complete_draft(struct stk_fill *fill, const struct stk_en
         why = reserve_excess(fill, draft);
         stk_pressure_sign(&fill->cache->tier, draft->path);
     }
-    if (why == STK_BYPASS_NONE && !validate(fill)) {
+    if (why == STK_BYPASS_NONE && !validate_copy(fill)) {
         why = STK_BYPASS_CHANGED;
     }
     return why;
@@ -209,6 +229,7 @@ static void run_fill(struct stk_fill *fill, struct stk_outcome *outcome)
         outcome->kind = STK_COUNT_HITS;
     }
     finish(fill, outcome->why);
+    settle_deferred(fill, outcome->why);
     if (outcome->kind == STK_COUNT_FILLS && fill->unread) {
         /* Its pages are in the tier now: memory is not to be spent twice. Those that others had
          * read before are theirs. */

@@ -21,10 +21,11 @@ struct stk_fill {
     struct stk_origin origin;
     int64_t opened_ns; /* a time before it was opened */
     const char *entry;
-    bool unread;        /* by anybody, before the fill */
-    int64_t blocks;     /* reserved */
-    uint64_t check;     /* of what is copied: cache/proof.h */
-    uint64_t entry_ino; /* of the entry made or found */
+    bool unread;                        /* by anybody, before the fill */
+    int64_t blocks;                     /* reserved */
+    uint64_t check;                     /* of what is copied: cache/proof.h */
+    uint64_t entry_ino;                 /* of the entry made or found */
+    struct stk_deferred_slot *deferred; /* its validation was put off; NULL: it was not */
 };
 
 /* Copies the origin, which must be exactly as long as its identity says, into the draft. NONE, or

@@ -17,13 +17,15 @@
 #include "cache/identity.h"
 
 struct stk_record {
-    uint64_t key;                 /* of root and path below it: the half that the index lacks */
-    uint64_t name;                /* stk_identity_name(), with the record's check sum above it */
-    _Atomic uint64_t claim;       /* state, leaf, tier, filler, progress: cache/claim.h */
-    _Atomic int64_t validated_ns; /* a look at the origin that began then found it; 0: none did */
-    uint64_t size;                /* bytes */
-    _Atomic uint64_t entry_ino;   /* inode number of the entry in its tier; 0: unknown */
-    uint32_t previous;            /* record of the version before this one; 0: none */
+    uint64_t key;           /* of root and path below it: the half that the index lacks */
+    uint64_t name;          /* stk_identity_name(), with the record's check sum above it */
+    _Atomic uint64_t claim; /* state, leaf, tier, filler, progress: cache/claim.h */
+    _Atomic int64_t
+        validated_ns;           /* a look at the origin that began then found it; 0: none did; below
+                                   0: only its descriptor was looked at, opened after that */
+    uint64_t size;              /* bytes */
+    _Atomic uint64_t entry_ino; /* inode number of the entry in its tier; 0: unknown */
+    uint32_t previous;          /* record of the version before this one; 0: none */
     uint32_t blksize, nlink;
     uint32_t inode_changes; /* 1: the mount makes `ino` up */
     /* second line */

@@ -84,6 +84,19 @@ static bool type_is_memory(const char *type)
            strcmp(type, "hugetlbfs") == 0;
 }
 
+/* Of others it is not known. */
+static bool type_is_local(const char *type)
+{
+    static const char *const locals[] = {"ext2",    "ext3", "ext4", "xfs",      "btrfs",
+                                         "overlay", "f2fs", "zfs",  "squashfs", "erofs"};
+    for (size_t i = 0; i < sizeof locals / sizeof *locals; i++) {
+        if (strcmp(type, locals[i]) == 0) {
+            return true;
+        }
+    }
+    return type_is_memory(type);
+}
+
 struct mount_search {
     struct stk_root *root;
     uint64_t id;
@@ -110,6 +123,7 @@ static void consider_mount(void *context, const struct stk_mount *mount)
         search->names_volume = source_names_volume(mount->source);
         search->root->inode_counts = type_keeps_inodes(mount->type);
         search->root->in_memory = type_is_memory(mount->type);
+        search->root->local = type_is_local(mount->type);
     }
 }
 

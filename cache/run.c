@@ -10,8 +10,8 @@
 #include "base/sys.h"
 #include "base/text.h"
 
-#define MAGIC          UINT64_C(0x32302d6e75726b74) /* changes with the layout */
-#define COUNTERS_BYTES (64u << 10)
+#define MAGIC          UINT64_C(0x33302d6e75726b74) /* changes with the layout */
+#define COUNTERS_BYTES (128u << 10)                 /* and what is put off */
 /* Of the one byte that counts the opens of a file; far below 255, as many may count it at once. */
 #define EPOCH_LIMIT 100
 
@@ -31,6 +31,7 @@ struct stk_run_file {
     uint64_t magic, bytes;
     int64_t start_ns;
     struct stripe stripes[STK_RUN_STRIPES];
+    struct stk_deferred deferred;
 };
 
 _Static_assert(sizeof(struct stk_run_file) <= COUNTERS_BYTES, "the counters have their room");
@@ -142,6 +143,11 @@ int stk_run_create(struct stk_run *run, const char *home, const char *name)
 int64_t stk_run_start_ns(const struct stk_run *run)
 {
     return run->file->start_ns;
+}
+
+struct stk_deferred *stk_run_deferred(const struct stk_run *run)
+{
+    return run->file != NULL ? &run->file->deferred : NULL;
 }
 
 /* ---- counting ---- */

@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "cache/budget.h"
+#include "cache/deferred.h"
 #include "cache/home.h"
 
 #define STK_RUN_EPOCHS        32 /* what comes later is counted in the last */
@@ -84,6 +85,8 @@ int stk_run_open(struct stk_run *run, const char *path);
 bool stk_run_path(char out[STK_HOME_BYTES], const char *home, const char *name);
 /* When it began, on CLOCK_BOOTTIME. */
 int64_t stk_run_start_ns(const struct stk_run *run);
+/* The validations that are put off in it; NULL: there is no such place. */
+struct stk_deferred *stk_run_deferred(const struct stk_run *run);
 
 /* One open, as it is counted. */
 struct stk_run_open_counts {

@@ -86,6 +86,13 @@ static bool is_quiet(const struct stk_cache *cache, const struct stk_record *rec
     return stk_changes_none_since(&cache->catalogue, validated(record));
 }
 
+/* When the origin was last looked at, or the descriptor that was copied from. */
+static int64_t looked_at(const struct stk_record *record)
+{
+    int64_t ns = validated(record);
+    return ns < 0 ? -ns : ns;
+}
+
 enum stk_trust stk_trust_of(struct stk_cache *cache, const struct stk_root *root,
                             const struct stk_record *record)
 {
@@ -116,7 +123,7 @@ bool stk_trust_is_unmarked(struct stk_cache *cache, const struct stk_root *root,
 bool stk_trust_is_untouched(struct stk_cache *cache, const struct stk_record *record)
 {
     struct stk_changes changes = is_quiet(cache, record) ? nothing : changes_of_file(cache, record);
-    return is_after(validated(record), changes);
+    return is_after(looked_at(record), changes);
 }
 
 bool stk_trust_is_young(const struct stk_cache *cache, const struct stk_identity *identity)
@@ -197,17 +204,38 @@ uint32_t stk_trust_validate(struct stk_cache *cache, const struct stk_place *pla
                                                            : 0;
 }
 
+/* Whether a descriptor is of the version of this record; `sync` says how much is asked of a server.
+ */
+static bool is_version_of(const struct stk_record *record, int fd, int sync,
+                          struct stk_identity *identity)
+{
+    struct statx answer;
+    struct stk_identity known;
+    return stk_record_get_identity(record, &known) &&
+           stk_sys_statx(fd, "", AT_EMPTY_PATH | sync, WANTED, &answer) == 0 &&
+           stk_identity_from_statx(identity, &answer) &&
+           stk_identity_same_version(&known, identity);
+}
+
+bool stk_trust_defer_fd(struct stk_record *record, int origin_fd, int64_t opened_ns)
+{
+    struct stk_identity identity;
+    int64_t seen = atomic_load(&record->validated_ns);
+    if (!is_version_of(record, origin_fd, AT_STATX_DONT_SYNC, &identity)) {
+        return false;
+    }
+    while (seen <= 0 && -seen < opened_ns &&
+           !atomic_compare_exchange_weak(&record->validated_ns, &seen, -opened_ns)) {
+    }
+    return true;
+}
+
 bool stk_trust_validate_fd(struct stk_cache *cache, struct stk_record *record, int origin_fd,
                            int64_t opened_ns)
 {
-    struct statx answer;
-    struct stk_identity identity, known;
-    int flags = AT_EMPTY_PATH | AT_STATX_FORCE_SYNC;
+    struct stk_identity identity;
     stk_run_count_stat(&cache->run, false);
-    if (!stk_record_get_identity(record, &known) ||
-        stk_sys_statx(origin_fd, "", flags, WANTED, &answer) != 0 ||
-        !stk_identity_from_statx(&identity, &answer) ||
-        !stk_identity_same_version(&known, &identity)) {
+    if (!is_version_of(record, origin_fd, AT_STATX_FORCE_SYNC, &identity)) {
         return false;
     }
     stk_trust_note(cache, record, &identity, opened_ns);

@@ -63,6 +63,11 @@ void stk_trust_forget(struct stk_cache *cache, const struct stk_place *place,
 /* Looks and remembers. */
 uint32_t stk_trust_validate(struct stk_cache *cache, const struct stk_place *place);
 
+/* Looks at an open file as far as this client knows it, without asking a server: false if it is not
+ * the version of this record any more. It is to be validated later; until then only fstat of its
+ * entry is answered from the record. */
+bool stk_trust_defer_fd(struct stk_record *record, int origin_fd, int64_t opened_ns);
+
 /* Looks at an open file: true if it still is the version of this record. `opened_ns`: before it was
  * opened. */
 bool stk_trust_validate_fd(struct stk_cache *cache, struct stk_record *record, int origin_fd,

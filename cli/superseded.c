@@ -12,6 +12,7 @@
 #include "base/walk.h"
 #include "cache/cache.h"
 #include "cache/entry.h"
+#include "cli/joined.h"
 
 #define LOOK_NS         (STK_NS_PER_S / 2)
 #define LONGEST_REST_NS (600 * STK_NS_PER_S)
@@ -70,31 +71,21 @@ static uint64_t count_refused(const struct stk_cache *cache)
     return counts.bypassed[STK_BYPASS_BUDGET] + counts.bypassed[STK_BYPASS_TIER];
 }
 
-static bool join_run(struct stk_cache *cache)
-{
-    static struct stk_options options;
-    static struct stk_roots roots;
-    stk_options_read(&options);
-    stk_roots_spell(&roots, options.paths);
-    stk_cache_open(cache, &options, &roots);
-    return cache->tier.shared != NULL;
-}
-
 /* A walk that finds nothing is not worth making again soon. */
 void superseded_watch(_Atomic uint32_t *ended)
 {
-    static struct stk_cache cache;
+    struct stk_cache *cache = joined_cache();
     uint64_t refused = 0;
     int64_t rest_ns = LOOK_NS, next_ns = 0;
-    if (atomic_load(ended) != 0 || !join_run(&cache)) {
+    if (atomic_load(ended) != 0 || cache == NULL) {
         return;
     }
     while (atomic_load(ended) == 0) {
         stk_sys_futex_wait(ended, 0, LOOK_NS);
-        uint64_t now_refused = count_refused(&cache);
+        uint64_t now_refused = count_refused(cache);
         if (now_refused > refused && stk_clock_boottime_ns() >= next_ns) {
             refused = now_refused;
-            rest_ns = remove_old(&cache, ended) > 0 ? LOOK_NS : 2 * rest_ns;
+            rest_ns = remove_old(cache, ended) > 0 ? LOOK_NS : 2 * rest_ns;
             rest_ns = rest_ns < LONGEST_REST_NS ? rest_ns : LONGEST_REST_NS;
             next_ns = stk_clock_boottime_ns() + rest_ns;
         }

@@ -13,6 +13,7 @@
 #include "base/sys.h"
 #include "cache/pressure.h"
 #include "cli/superseded.h"
+#include "cli/validator.h"
 
 #define PAUSE_NS   200000000L
 #define IN_VAIN_NS 20000000L
@@ -85,6 +86,7 @@ void watch_begin(const struct stk_tier *tier, struct samples *samples,
     watched = *tier;
     sigfillset(&all); /* signals are the main thread's */
     pthread_sigmask(SIG_SETMASK, &all, &before);
+    validator_begin();
     counting = pthread_create(&counter, NULL, look_after_tier, NULL) == 0;
     watching = (tier->shared->memory != 0 || granted != NULL) &&
                pthread_create(&watcher, NULL, watch, NULL) == 0;
@@ -96,6 +98,7 @@ uint64_t watch_end(void)
     atomic_store(&over, true);
     atomic_store(&ended, 1);
     stk_sys_futex_wake_all(&ended);
+    validator_end();
     if (counting) {
         pthread_join(counter, NULL);
         counting = false;

@@ -1,7 +1,8 @@
 /*
  * Watching while the command runs. The memory: when very little is left, entries of a tier in
  * memory are removed (cache/pressure.h). Removing one is always safe: whoever has it open keeps
- * reading. And the sample store, which is granted more when it needs it.
+ * reading. The sample store, which is granted more when it needs it. And validations that the job
+ * has put off (cli/validator.h).
  */
 #ifndef STK_CLI_WATCH_H
 #define STK_CLI_WATCH_H

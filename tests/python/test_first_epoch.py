@@ -1,8 +1,16 @@
 """What the first look at a file costs the origin, beside what the program's own reading costs."""
 
+import contextlib
+import itertools
+import random
 import sys
 
 import pytest
+
+import slowfs
+from isolated import Isolated
+from jobs import Jobs, read_line, wait_for
+from origin import Origin, settle
 
 READ = ("import os, sys\n"
         "for name in sys.argv[1:]:\n"
@@ -12,21 +20,147 @@ READ = ("import os, sys\n"
         "        pass\n"
         "    os.close(fd)\n")
 COUNT = 10
+FEW_ROOMS = 128  # for validations that wait: cache/deferred.h
+
+# Reads files in rounds, as it is told, while the command above it stands still: what is asked of the
+# origin then is what the job itself has asked.
+ALONE = ("import os, signal, sys\n"
+         "command = os.getppid()\n"
+         "if 'STOKER_RUN' in os.environ:\n"
+         "    os.kill(command, signal.SIGSTOP)\n"
+         "print('ready', flush=True)\n"
+         "for line in sys.stdin:\n"
+         "    if line.strip() == 'go on':\n"
+         "        os.kill(command, signal.SIGCONT)\n"
+         "        continue\n"
+         "    for name in sys.argv[1:]:\n"
+         "        fd = os.open(name, os.O_RDONLY)\n"
+         "        data = os.read(fd, 1 << 20)\n"
+         "        if line.strip() == 'twice':\n"
+         "            os.fstat(fd), os.read(fd, 1 << 20)\n"
+         "        os.close(fd)\n"
+         "    print(hash(data) if len(data) != 5 else data.decode(), flush=True)\n")
 
 
+class Alone:
+    """A process of ALONE."""
+
+    def __init__(self, process):
+        self.process = process
+        assert read_line(process) == "ready"
+
+    def told(self, line):
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
+
+    def reads(self, line="once"):
+        self.told(line)
+        return read_line(self.process)
+
+
+@contextlib.contextmanager
+def reading_alone(jobs, mount, run=True):
+    line = [sys.executable, "-c", ALONE, *sorted(mount.iterdir())]
+    with jobs.started(jobs.command_line(line, mount) if run else line) as process:
+        alone = Alone(process)
+        try:
+            yield alone
+        finally:
+            alone.told("go on")
+
+
+class Mounted:
+    """Files behind a slow file system that was just mounted, whose names and attributes the kernel
+    keeps, so that nothing is asked twice by chance; and jobs of their own."""
+
+    def __init__(self, build, scratch, fs, place):
+        self.jobs, self.origin = Jobs(place, build, scratch), Origin(fs)
+        self.source, self.mount = self.origin.source, self.origin.mount
+
+    def reading_alone(self, run=True):
+        return reading_alone(self.jobs, self.mount, run)
+
+    def counting(self):
+        return self.origin.fs.counting()
+
+
+@pytest.fixture
+def mounted(build, scratch, place):
+    """mounted(count, size)"""
+    numbers = itertools.count()
+
+    @contextlib.contextmanager
+    def mounted(count, size):
+        source = scratch / f"mounted-{next(numbers)}"
+        source.mkdir()
+        for number in range(count):
+            (source / f"file{number:04}").write_bytes(random.Random(number).randbytes(size))
+        settle()
+        with slowfs.SlowFS(source, binary=str(build / "slowfs"), attr_timeout=3600,
+                           entry_timeout=3600) as fs, Isolated() as own:
+            yield Mounted(build, scratch, fs, own)
+    return mounted
+
+
+def operations_alone(mounted, size, line, run):
+    with mounted(COUNT, size) as here, here.reading_alone(run) as alone:
+        with here.counting() as counted:
+            alone.reads(line)
+    return counted
+
+
+@pytest.mark.parametrize("line", ["once", "twice"])
 @pytest.mark.parametrize("size", [700, 100_000, 200_000])
-def test_a_cold_read_asks_no_more_than_a_plain_one(jobs, origin, size):
-    """Where attributes are kept for no time, so that each look at them is counted. The look that is
-    forced when all is read takes the place of the one by which the program finds the end."""
-    source, mount = origin.files("first", COUNT, size)
-    program = [sys.executable, "-c", READ, *sorted(mount.iterdir())]
-    with origin.fs.counting() as plain:
-        jobs.place.run(program)
-    with origin.fs.counting() as cold:
-        ran = jobs.run(program, path=mount)
-    assert ran.fills == COUNT
-    for operation in ("open", "read", "read_bytes", "lookup_file", "getattr_file"):
+def test_a_cold_read_asks_no_more_than_a_plain_one(mounted, size, line):
+    """What is asked when all is read, whether it still is the same version, the command asks."""
+    plain = operations_alone(mounted, size, line, run=False)
+    cold = operations_alone(mounted, size, line, run=True)
+    assert plain["open"] == cold["open"] == COUNT
+    for operation in ("read", "read_bytes", "lookup_file", "getattr_file"):
         assert cold[operation] <= plain[operation], operation
+
+
+def test_without_the_command_the_job_validates(mounted):
+    with mounted(COUNT, 700) as here:
+        program = [sys.executable, "-c", READ, *sorted(here.mount.iterdir())]
+        with here.counting() as cold:
+            here.jobs.preloaded(program, here.mount)
+    assert cold["read"] == cold["open"] == cold["getattr_file"] == COUNT
+
+
+def test_the_command_validates_what_was_read(mounted):
+    """And what was changed beside after that is seen in the next run, as ever."""
+    with mounted(COUNT, 700) as here, here.reading_alone() as alone:
+        first = alone.reads()
+        with here.counting() as validated:
+            before = here.origin.fs.file_ops()
+            alone.told("go on")
+            wait_for(lambda: here.origin.fs.file_ops() - before >= COUNT)
+        with here.counting() as again:
+            assert alone.reads() == first
+    assert validated["open"] == validated["read"] == 0 and validated["getattr_file"] == COUNT
+    assert again.file_ops == 0
+
+
+def test_what_nobody_validated_is_asked_for(mounted):
+    """A file that was filled, and changed beside before anybody has asked whether it still was the
+    same: the next open sees it."""
+    with mounted(1, 700) as here, here.reading_alone() as alone:
+        alone.reads()
+        (here.source / "new").write_bytes(b"other")
+        (here.source / "new").rename(here.source / "file0000")
+        assert alone.reads() == "other"
+
+
+def test_more_than_can_wait_is_asked_at_once(mounted):
+    more = 20
+    with mounted(FEW_ROOMS + more, 700) as here, here.reading_alone() as alone:
+        with here.counting() as cold:
+            first = alone.reads()
+        with here.counting() as warm:
+            assert alone.reads() == first
+    assert cold["getattr_file"] == more
+    assert warm["open"] == warm["read"] == 0 and warm["getattr_file"] == FEW_ROOMS
 
 
 STAT = ("import os, sys\n"
