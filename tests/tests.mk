@@ -12,6 +12,7 @@ PRELOAD_FRAMES := open stdio stat access user async create change chdir metadata
 PRELOAD_SHARED := $(addprefix tests/preload/frames/,frame.c show.c paths.c pool.c)
 PRELOAD_BIN := $(B)/tests/preload
 PRELOAD_CC = $(CC) -std=gnu11 -D_GNU_SOURCE -I. $(WARNINGS) -O3 -g $(USERS) $(COMPILE_SAN)
+SKEW := $(B)/tests/chaos/skew.so
 PRELOAD_PROGRAMS := $(addprefix $(PRELOAD_BIN)/,$(PRELOAD_FRAMES) warm counters)
 
 # The body is in a library, whose constructor is one of the frames.
@@ -165,7 +166,7 @@ $(VENV)/ready: $(VENV_LISTS)
 	$(VENV)/bin/pip install --quiet torch torchvision numpy pillow pytest $(VENV_LISTS:%=-r %)
 	@touch $@
 
-test-newest: all $(B)/slowfs $(PRELOAD_BIN)/counters $(VENV)/ready ## the tests of Python libraries, with the newest from PyPI
+test-newest: all $(B)/slowfs $(SKEW) $(PRELOAD_BIN)/counters $(VENV)/ready ## the tests of Python libraries, with the newest from PyPI
 	@STOKER_BUILD=$(B) $(VENV)/bin/python -m pytest -q --tb=short -m torch tests/python $(if $(T),-k '$(T)')
 	@STOKER_BUILD=$(B) STOKER_ALL=1 $(VENV)/bin/python -m pytest -q -rs --tb=short -m newest tests/wild \
 		$(if $(T),-k '$(T)')
@@ -180,7 +181,7 @@ test-newest: all $(B)/slowfs $(PRELOAD_BIN)/counters $(VENV)/ready ## the tests 
 test-paths: all ## tests of links, odd names, descriptors, roots and views
 	@STOKER_BUILD=$(B) $(PYTHON) -m pytest -q --tb=short tests/paths $(if $(T),-k '$(T)')
 
-test-versions: all ## tests of which version of a file is seen, whoever changes it
+test-versions: all $(SKEW) ## tests of which version of a file is seen, whoever changes it
 	@STOKER_BUILD=$(B) $(PYTHON) -m pytest -q --tb=short tests/versions $(if $(T),-k '$(T)')
 
 # ---- tests/faults: what fails in the library's own calls ----
@@ -238,14 +239,19 @@ test-kills: all $(B)/slowfs $(KILLS_PROGRAMS) ## tests in which processes are ki
 
 # ---- tests/chaos: everything goes wrong at the same time ----
 
-CHAOS_PROGRAMS := $(B)/tests/chaos/player $(B)/tests/kills/accounts
+CHAOS_PROGRAMS := $(B)/tests/chaos/player $(SKEW) $(B)/tests/kills/accounts
 CHAOS_S = $(or $(SECONDS),1800)
 SEED ?=
 
-$(B)/tests/chaos/player: $(wildcard tests/chaos/*.c) $(wildcard tests/chaos/*.h)
+$(B)/tests/chaos/player: $(filter-out %/skew.c,$(wildcard tests/chaos/*.c)) $(wildcard tests/chaos/*.h)
 	@mkdir -p $(@D)
 	$(if $(V),,@echo "  LINK  $@")
 	$(Q)$(PRELOAD_CC) $(filter %.c,$^) -o $@
+
+$(SKEW): tests/chaos/skew.c
+	@mkdir -p $(@D)
+	$(if $(V),,@echo "  LINK  $@")
+	$(Q)$(PRELOAD_CC) -fPIC -shared $^ -o $@
 
 # The chaos says 77 where it cannot be made.
 .PHONY: test-chaos test-chaos-slice
@@ -302,7 +308,7 @@ test-wild: all $(WILD_PROGRAMS) ## tests of Python loaders, command-line tools a
 # ---- tests/wrappers: the Python package and the hook ----
 
 .PHONY: test-wrappers test-pillow
-test-wrappers: all ## tests of the Python package, and of Pillow under its hook
+test-wrappers: all $(SKEW) ## tests of the Python package, and of Pillow under its hook
 	@STOKER_BUILD=$(B) $(PYTHON) -m pytest -q --tb=short tests/wrappers $(if $(T),-k '$(T)')
 
 # Of Debian's version and of three more; T names a file of them, such as test_image_resize.

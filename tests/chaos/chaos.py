@@ -6,10 +6,12 @@
 Eight readers in four sessions, each of one run, in two mount namespaces where one path leads to
 different volumes; a writer beside the library and one behind the origin in each, and others in the
 sessions, through the library. Readers are killed and stopped, commands killed, the tier filled to
-the brim and cleared, the origin fails, memory is short. Every byte that a reader sees is held against
-what was written when (ledger.h). A seed says all that is planned; not how it falls out.
+the brim and cleared, the origin fails, memory is short, the wall clock is stepped. Every byte that a
+reader sees is held against what was written when (ledger.h). A seed says all that is planned; not
+how it falls out.
 
---step-clock also steps this machine's clock to and fro: only for a machine of your own.
+The clock is stepped to and fro for the processes of the round alone (skew.c); with --step-clock this
+machine's, for all programs: only for a machine of your own.
 --without leaves out the library: then nothing may be wrong either, or the ledger is.
 
 Exits 1 when anything was wrong, and 77 when it cannot be done here.
@@ -90,8 +92,8 @@ class Round:
         threads.append(threading.Thread(target=self.troubles))
         for thread in threads:
             thread.start()
-        if self.options.step_clock:
-            clock.step_until(self.end - LAST_S, random.Random(f"{self.options.seed} clock"))
+        self.sums["steps"] = clock.step_until(
+            self.end - LAST_S, random.Random(f"{self.options.seed} clock"), self.place.clock)
         for thread in threads:
             thread.join()
         if not self.options.without:
@@ -114,7 +116,7 @@ class Round:
             f"{sums['all killed']} whole sessions killed, {sums['refused']} refused for want of "
             f"room; {done['quake']} times a faulty origin, "
             f"{done['slowness']} a slow one, {done['brim']} a full tier, {done['clear']} a cleared "
-            f"one, {done['squeeze']} short of memory; "
+            f"one, {done['squeeze']} short of memory, {sums['steps']} steps of the clock; "
             f"{max(len(self.wrong), counts['violations'])} violations.", 100)
 
 
@@ -145,11 +147,9 @@ def main():
         return 77
     places.enter()
     budget = random.Random(f"{options.seed} budget").choice(BUDGETS)
-    with places.Place(options.build, budget) as place:
+    with places.Place(options.build, budget, options.step_clock) as place:
         if not place.memory:
             print("skipped: chaos: memory is never short: no memory group can be made here")
-        if not options.step_clock:
-            print("skipped: chaos: the clock is not stepped (--step-clock does, for all programs)")
         for volume in place.volumes:
             place.play("make", volume.number, seed=options.seed)
         this = Round(place, options)

@@ -17,6 +17,8 @@ sys.path[:0] = [str(HERE.parent / name) for name in ("lib", "slowfs")]
 
 import slowfs  # noqa: E402
 
+import clock  # noqa: E402
+
 VOLUMES = 2
 SHM = "256m"
 HOME = "/dev/shm/stoker-0"
@@ -79,9 +81,11 @@ class Volume:
 
 
 class Place:
-    def __init__(self, build, budget):
+    def __init__(self, build, budget, step_machine=False):
         self.build, self.tier = build.resolve(), f"/dev/shm:{budget}"
         self.scratch = pathlib.Path(tempfile.mkdtemp(prefix="stoker-chaos-"))
+        self.clock = clock.Machine() if step_machine else clock.Skewed(
+            self.build, self.scratch / "skew")
         self.data = self.scratch / "data"
         self.data.mkdir()
         self.memory = None  # a group of little memory, or None
@@ -125,7 +129,8 @@ class Place:
                               text=True, stdout=subprocess.PIPE).stdout
 
     def env(self, **more):
-        return {"PATH": os.environ["PATH"], "LANG": "C", "STOKER_MIN_AGE": "0.05", **more}
+        return {"PATH": os.environ["PATH"], "LANG": "C", "STOKER_MIN_AGE": "0.05",
+                **self.clock.env(), **more}
 
     def stoker(self, *command, flags=()):
         return [self.build / "stoker", "run", f"--path={self.data}", f"--tier={self.tier}", *flags,
@@ -133,5 +138,5 @@ class Place:
 
     def preload(self):
         """The environment that does without the command."""
-        return {"LD_PRELOAD": self.build / "libstoker.so", "STOKER_PATHS": self.data,
+        return {**self.clock.env(self.build / "libstoker.so"), "STOKER_PATHS": self.data,
                 "STOKER_TIERS": self.tier}
