@@ -125,7 +125,7 @@ enum stk_bypass stk_fill_copy(struct stk_fill *fill, const struct stk_entry_draf
         return STK_BYPASS_TIER;
     }
     bool large = fill->record->size > PIECE_BYTES;
-    stk_origin_settle(&fill->origin, fill->identity);
+    stk_origin_settle(&fill->origin);
     if (large) {
         stk_origin_read_through(&fill->origin, true);
     }

@@ -7,14 +7,12 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/sys.h"
 #include "cache/budget.h"
 #include "cache/entry.h"
 
 #define PAGE_BYTES    4096 /* there are larger ones */
 #define MAPPED_PAGES  1024
-#define SETTLED_NS    (600 * STK_NS_PER_S) /* many times what the kernel keeps a page from a disk */
 #define INTERRUPTIONS 1000 /* a profiling timer interrupts reads of FUSE files all the time */
 
 /* Asks no server. */
@@ -51,11 +49,9 @@ void stk_origin_read_through(const struct stk_origin *origin, bool begins)
     stk_sys_fadvise(origin->fd, 0, 0, begins ? POSIX_FADV_SEQUENTIAL : POSIX_FADV_NORMAL);
 }
 
-void stk_origin_settle(const struct stk_origin *origin, const struct stk_identity *identity)
+void stk_origin_settle(const struct stk_origin *origin)
 {
-    if (stk_clock_realtime_ns() - identity->mtime_ns < SETTLED_NS) {
-        stk_sys_write_out(origin->fd);
-    }
+    stk_sys_write_out(origin->fd);
 }
 
 /* Looking for a hole moves the offset, which is put back. A file system that knows of no holes says

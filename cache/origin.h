@@ -26,11 +26,12 @@ ssize_t stk_origin_read(const struct stk_origin *origin, char *buffer, size_t by
 void stk_origin_read_through(const struct stk_origin *origin, bool begins);
 
 /*
- * Where the file was changed of late: has its changed pages written out, without waiting for that.
- * A page that is changed already can be stored to through a map without a trace in the file's
- * times; what is stored after this shows in them again.
+ * Has the file's changed pages written out, without waiting for that. A page that is changed
+ * already can be stored to through a map without a trace in the file's times; what is stored after
+ * this shows in them again. Whatever the times say: tools set them, and the clock may have been
+ * stepped.
  */
-void stk_origin_settle(const struct stk_origin *origin, const struct stk_identity *identity);
+void stk_origin_settle(const struct stk_origin *origin);
 
 /*
  * Whether the file has holes, as far as its file system tells; true also when that cannot be found

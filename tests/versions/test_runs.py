@@ -284,6 +284,45 @@ def test_a_map_written_again_behind_the_back(agents, place, root, scratch, where
             assert (shim.summary["bypassed"].get("in_memory", 0) > 0) is (where == "memory")
 
 
+@pytest.mark.parametrize("why", ["touched", "the clock was stepped"])
+def test_a_map_of_a_file_that_looks_old(agents, place, root, scratch, stepped, why):
+    """A page may wait to be written out whatever the file's times say: tools set them, and clocks
+    are put right."""
+    mount_ext4(place, root, scratch)
+    env = stepped(3600) if why == "the clock was stepped" else {}
+    with agents.plain() as plain:
+        plain.write(root / "file", b"0" * 1000)
+        fd = plain.open(root / "file", os.O_RDWR)
+        plain.map_file(fd)
+        plain.change_map(fd, 0, b"first")
+        if why == "touched":
+            plain.utime(root / "file", (1e9, 1e9))
+        settle()
+        for text in b"first", b"again":
+            plain.change_map(fd, 0, text)
+            settle()
+            with agents.shim(root, env=env) as shim:
+                assert shim.see(root / "file") == plain.see(root / "file")
+            assert shim.summary["fills"] == 1
+
+
+def test_a_clock_that_is_set_back_and_put_right(agents, root, file, stepped):
+    """What was made before is young until its time comes again: it is read from the origin."""
+    env = stepped(0)
+    with agents.shim(root, env=env) as shim:
+        for seconds in 0, -3600:
+            stepped(seconds)  # what the run has asked for it does not ask for again
+            for _ in range(2):
+                assert version(shim, file.path) == 1
+            assert shim.see(file.path).served["open"]
+        file.replace(2)
+    for seconds, served in (-3600, False), (0, True):
+        with agents.shim(root, env=stepped(seconds)) as shim:
+            for _ in range(2):
+                assert version(shim, file.path) == 2
+            assert shim.see(file.path).served["open"] is served
+
+
 WRITES = {
     "write": lambda shim, path: shim.write(path, b"2", os.O_WRONLY),
     "truncating": lambda shim, path: shim.write(path, b"2"),
