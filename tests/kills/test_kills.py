@@ -44,7 +44,7 @@ def drafts(place):
     return list(path.iterdir()) if path.exists() else []
 
 
-def pid_in_place(place, draft):
+def pid_in_place(draft):
     """Drafts are named by the pids of their fillers; the place shares our process numbers."""
     return int(draft.name.split(".")[0].split("-")[1])
 
@@ -53,7 +53,7 @@ def stop_in_a_fill(place, process):
     """Stops the filler while it has a draft; returns its pid."""
     def caught():
         for draft in drafts(place):
-            pid = pid_in_place(place, draft)
+            pid = pid_in_place(draft)
             os.kill(pid, signal.SIGSTOP)
             if draft.exists():
                 return pid
@@ -124,7 +124,7 @@ def test_all_are_killed_and_the_next_start_clears(place, jobs, build, origin):
 
 
 def is_anybody_left(left):
-    return any(os.path.exists(f"/proc/{draft.name.split('.')[0]}") for draft in left)
+    return any(os.path.exists(f"/proc/{pid_in_place(draft)}") for draft in left)
 
 
 def test_the_command_alone_is_killed(place, jobs, build, origin):
