@@ -160,6 +160,7 @@ bool stk_entry_parse_draft(const char *name, uint64_t *namespace, uint64_t *pid)
 int stk_entry_begin(struct stk_entry_draft *draft, const char *home, uint64_t bytes)
 {
     struct stk_text path = stk_text_in(draft->path, sizeof draft->path);
+    draft->removed = false;
     stk_text_add(&path, home);
     stk_text_add(&path, "/fill/");
     stk_text_add_number(&path, stk_samples_namespace());
@@ -190,7 +191,7 @@ int stk_entry_begin(struct stk_entry_draft *draft, const char *home, uint64_t by
 void stk_entry_discard(struct stk_entry_draft *draft)
 {
     stk_entry_close(draft);
-    stk_sys_unlinkat(AT_FDCWD, draft->path, 0);
+    draft->removed = stk_sys_unlinkat(AT_FDCWD, draft->path, 0) == -ENOENT;
 }
 
 /* ---- publishing ---- */

@@ -48,6 +48,7 @@ bool stk_entry_looks_like(const char *name, const struct stat *stat);
 struct stk_entry_draft {
     int fd;
     uint64_t dev, ino;
+    bool removed; /* when it was given up, somebody else had unlinked it */
     char path[STK_HOME_BYTES + 64];
 };
 /* Takes a draft's name apart: the pid namespace of its filler, and its pid there. */
@@ -63,7 +64,8 @@ bool stk_entry_holds(const struct stk_entry_draft *draft);
 void stk_entry_close(struct stk_entry_draft *draft);
 /* A duplicate with a number that nobody gets by opening something, close-on-exec; or -errno. */
 int stk_entry_dup_high(int fd);
-/* Gives up a draft. */
+/* Gives up a draft, and notes whether somebody else had removed it: who unlinks it gives back what
+ * it took. */
 void stk_entry_discard(struct stk_entry_draft *draft);
 /*
  * Puts a complete draft at its place, making the directories that are missing and counting them

@@ -133,10 +133,12 @@ static enum stk_bypass write_entry(struct stk_fill *fill)
     enum stk_bypass why = complete_draft(fill, &draft);
     if (why != STK_BYPASS_NONE) {
         stk_entry_discard(&draft);
+        fill->removed = draft.removed;
         return why;
     }
     error = stk_entry_publish(&draft, tier, fill->place->root, fill->entry);
     stk_entry_close(&draft);
+    fill->removed = draft.removed;
     note_tier_error(fill->cache, error);
     if (error == -EDQUOT) {
         return STK_BYPASS_BUDGET;
@@ -152,7 +154,7 @@ static enum stk_bypass reserve_and_write(struct stk_fill *fill)
     }
     fill->unread = stk_origin_is_unread(&fill->origin, fill->record->size);
     why = write_entry(fill);
-    if (why != STK_BYPASS_NONE) {
+    if (why != STK_BYPASS_NONE && !fill->removed) {
         stk_tier_release(fill->cache->tier.shared, fill->blocks, 1);
     }
     return why;

@@ -21,11 +21,13 @@ struct stk_fill {
     struct stk_origin origin;
     int64_t opened_ns; /* a time before it was opened */
     const char *entry;
-    bool unread;                        /* by anybody, before the fill */
-    int64_t blocks;                     /* reserved */
-    uint64_t check;                     /* of what is copied: cache/proof.h */
-    uint64_t entry_ino;                 /* of the entry made or found */
-    struct stk_deferred_slot *deferred; /* its validation was put off; NULL: it was not */
+    /* Its validation, which was put off; NULL: it was not. */
+    struct stk_deferred_slot *deferred;
+    bool unread;        /* by anybody, before the fill */
+    int64_t blocks;     /* reserved */
+    bool removed;       /* the draft, by somebody who has given these back */
+    uint64_t check;     /* of what is copied: cache/proof.h */
+    uint64_t entry_ino; /* of the entry made or found */
 };
 
 /* Copies the origin, which must be exactly as long as its identity says, into the draft. NONE, or

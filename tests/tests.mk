@@ -234,7 +234,7 @@ $(B)/tests/kills/accounts: tests/kills/accounts.c $(call objects,$(BASE) $(CACHE
 	$(Q)$(PRELOAD_CC) $^ $(LINK_SAN) -o $@
 
 .PHONY: test-kills
-test-kills: all $(B)/slowfs $(KILLS_PROGRAMS) ## tests in which processes are killed while they fill
+test-kills: all $(B)/slowfs $(SKEW) $(KILLS_PROGRAMS) ## tests in which processes are killed while they fill
 	@STOKER_BUILD=$(B) $(PYTHON) -m pytest -q --tb=short tests/kills $(if $(T),-k '$(T)')
 
 # ---- tests/chaos: everything goes wrong at the same time ----

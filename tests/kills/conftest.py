@@ -8,7 +8,7 @@ import sys
 import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), *(str(HERE.parent / name) for name in ("lib", "slowfs"))]
+sys.path[:0] = [str(HERE), *(str(HERE.parent / name) for name in ("lib", "slowfs", "chaos"))]
 
 import slowfs  # noqa: E402
 from covered import build, scratch, session_scratch  # noqa: E402, F401

@@ -9,6 +9,7 @@ import sys
 import time
 
 import rounds
+from clock import Skewed
 from conftest import FILES
 from jobs import HOME, wait_for
 from matrix import record
@@ -137,3 +138,40 @@ def test_the_command_alone_is_killed(place, jobs, build, origin):
         said, complaints = command.communicate(timeout=60)  # the job holds the pipes
         assert said.startswith("longest"), said + complaints
     assert_next_run_works(jobs, build, origin)
+
+
+def stop_elsewhere(place, process):
+    """Stops the filler, a child in a pid namespace of its own, while it has a draft; its pid."""
+    children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children")
+
+    def caught():
+        for pid in map(int, children.read_text().split() if drafts(place) else []):
+            os.kill(pid, signal.SIGSTOP)
+            time.sleep(0.05)
+            if drafts(place):
+                return pid
+            os.kill(pid, signal.SIGCONT)
+        return None
+
+    return wait_for(caught)
+
+
+def test_the_clock_is_stepped_while_somebody_fills_elsewhere(place, jobs, build, scratch, origin):
+    """A filler of another pid namespace is thought dead, and its draft removed: what that took is
+    given back once."""
+    skewed = Skewed(build, scratch / "skew")
+    skewed.step_to(2 * 3600)
+    look = [build / "tests/kills/accounts", f"/dev/shm/{HOME}"]
+    env = jobs.preload_env(origin.mount, "/dev/shm:120M")
+    origin.fs.latency_ms = 50
+    with jobs.started(["unshare", "-p", "--fork", *filler(build, origin)], env) as elsewhere:
+        pid = stop_elsewhere(place, elsewhere)
+        origin.fs.latency_ms = 0.5
+        jobs.run(look, path=origin.mount, tier="/dev/shm:120M", flags=["--keep"], env=skewed.env())
+        left = drafts(place)
+        os.kill(pid, signal.SIGCONT)
+        said, complaints = elsewhere.communicate(timeout=60)
+        assert elsewhere.returncode == 0, said + complaints
+    assert not left, "it was not thought dead"
+    accounts = json.loads(place.run(look).stdout)
+    assert all(used >= there for used, there in zip(accounts["used"], accounts["there"])), accounts

@@ -177,6 +177,11 @@ START_TEST(discards)
     stk_entry_discard(&draft);
     ck_assert(!unit_exists(draft.path));
     ck_assert_int_eq(draft.fd, -1);
+    ck_assert(!draft.removed);
+    draft = begin("hello");
+    ck_assert_int_eq(unlink(draft.path), 0);
+    stk_entry_discard(&draft);
+    ck_assert(draft.removed);
 }
 END_TEST
 
