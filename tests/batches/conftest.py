@@ -11,6 +11,7 @@ import json
 import os
 import pathlib
 import sys
+import threading
 
 import pytest
 
@@ -66,12 +67,13 @@ def place_of():
     if obstacle:
         pytest.skip(obstacle)
     places = {}
+    lock = threading.Lock()  # what is compared runs at the same time
 
     def place(size="2g"):
-        if size not in places:
-            places[size] = Isolated(size)
-            places[size].__enter__()
-        return places[size]
+        with lock:
+            if size not in places:
+                places[size] = Isolated(size).__enter__()
+            return places[size]
     yield place
     for one in places.values():
         one.__exit__()

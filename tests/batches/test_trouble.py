@@ -9,28 +9,22 @@ from jobs import wait_for
 from slices import ALL
 
 
-@pytest.fixture(scope="module")
-def both(same):
-    return same("slots", "trouble.py")
-
-
-def test_errors_are_torchs(both):
-    plain, _ = both
+def test_errors_are_torchs(same):
+    plain, _ = same("slots", "trouble.py")
     assert not [name for name, outcome in plain.lines if outcome[0] != "returned"]
     told = str(plain.outcomes["killed"])
     assert "DataLoader worker" in told and "killed by signal" in told
 
 
-def test_nothing_is_left(both):
+def test_nothing_is_left(run):
     """Descriptors, maps, children, memory: of some loaders, or a thousand."""
-    _, slots = both
-    left = {name: outcome[1] for name, outcome in slots.lines if name.startswith("left ")}
-    assert len(left) == 5 and not any(left.values()), left
+    left = run("slots", "trouble.py", "left").outcomes
+    assert len(left) == 5 and not any(outcome[1] for outcome in left.values()), left
 
 
 @pytest.mark.skipif(not ALL, reason="a minute: STOKER_ALL=1")
 def test_nothing_is_left_of_a_thousand_loaders(run):
-    said = run("slots", "trouble.py", "left of many", env={"LOADERS": "1000"})
+    said = run("slots", "trouble.py", "left", "left of many", env={"LOADERS": "1000"})
     assert said.outcomes["left of many"] == ["returned", {}]
 
 
