@@ -18,9 +18,10 @@ static _Atomic(void *) found[STK_SYM_COUNT];
 static char missing; /* its address stands for "there is none" */
 static __thread int looking STK_TLS;
 
-/* All at once: this process may fork while another thread holds the loader's lock, and the child
- * could look up nothing any more. */
-static void look_up(void)
+/* All at once, and before there are threads: this process may fork while another one holds the
+ * loader's lock, perhaps for this, and the child could look up nothing any more. Constructors that
+ * run before this one may need it earlier. */
+__attribute__((constructor)) static void look_up(void)
 {
     int saved = errno;
     looking++;

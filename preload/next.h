@@ -1,8 +1,8 @@
 /*
  * The next symbols: what a call would have reached without us, usually libc's, or another
- * preload's. All are looked up when the first is needed: constructors of other libraries call open
- * before ours could run, and a child of a process with threads may find the loader's lock held for
- * ever.
+ * preload's. All are looked up when the library is loaded, since a child of a process with threads
+ * may find the loader's lock held for ever; or when the first is needed, where constructors of
+ * other libraries call open before ours runs.
  */
 #ifndef STK_PRELOAD_NEXT_H
 #define STK_PRELOAD_NEXT_H

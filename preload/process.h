@@ -3,7 +3,7 @@
  *
  * Off costs one load. With covered paths, the spelling is read from the environment at the first
  * call of any symbol, and everything else waits for the first path that matches, so a program that
- * never comes near the data set pays next to nothing. Nothing is set up in a constructor.
+ * never comes near the data set pays next to nothing. Nothing of this is set up in a constructor.
  * Threads, fork, vfork and signal handlers: safe; a thread that comes while another sets up waits
  * for it, at most half a second, then goes to the origin.
  */

@@ -24,9 +24,11 @@ def test_children_that_share_our_memory(pair, programs):
          "threads; cold, warm")
 
 
-def test_a_child_while_a_thread_is_in_the_loader(pair, programs):
-    """Nothing is left to be looked up there, where the loader's lock is held for ever."""
-    said = pair.check([programs / "forks", pair.data, COUNT], hits=COUNT)
+@pytest.mark.parametrize("used", [[], ["unused"]])
+def test_a_child_while_a_thread_is_in_the_loader(pair, programs, used):
+    """Nothing is left to be looked up there, where the loader's lock is held for ever: not even if
+    the parent has called nothing of ours."""
+    said = pair.check([programs / "forks", pair.data, COUNT, *used], hits=COUNT)
     assert said == (0, "wrong 0, child 0\n")
     note("fork", "while another thread has the loader's lock; first calls of open, stat, access, "
          "chmod ... in the child; cold, warm")
