@@ -48,6 +48,7 @@ PyObject *core_identify(PyObject *module, PyObject *number)
 {
     (void)module;
     struct stk_hash128 link;
+    struct identity_state state;
     bool known = false;
     long fd = PyLong_AsLong(number);
     if (fd == -1 && PyErr_Occurred() != NULL) {
@@ -55,7 +56,7 @@ PyObject *core_identify(PyObject *module, PyObject *number)
     }
     if (kept_is_attached()) {
         Py_BEGIN_ALLOW_THREADS;
-        known = identity_of((int)fd, &link);
+        known = identity_of((int)fd, &link, &state);
         Py_END_ALLOW_THREADS;
     }
     if (!known) {
@@ -64,19 +65,20 @@ PyObject *core_identify(PyObject *module, PyObject *number)
     return link_bytes(link);
 }
 
-/* (link, form, what probe() says, the file's first bytes, its size) */
+/* (link, form, what probe() says, the file's first bytes, its size, its state) */
 static PyObject *found(struct stk_hash128 link, const struct stk_store_value *form,
-                       const struct stk_form_source *source)
+                       const struct stk_form_source *source, const struct identity_state *state)
 {
     const struct stk_jpeg_info *info = &source->info;
     bool sound = !info->progressive && !info->multiscan &&
                  tables_are_sound(source->header, source->header_bytes);
     return Py_BuildValue(
-        "NNNNK", link_bytes(link),
+        "NNNNKN", link_bytes(link),
         PyMemoryView_FromMemory((char *)(uintptr_t)form->data, (Py_ssize_t)form->bytes, PyBUF_READ),
         probed(info, sound),
         PyBytes_FromStringAndSize(source->header, (Py_ssize_t)source->header_bytes),
-        (unsigned long long)source->file_bytes);
+        (unsigned long long)source->file_bytes,
+        PyBytes_FromStringAndSize((const char *)state, (Py_ssize_t)sizeof *state));
 }
 
 /* find(fd): None: nothing stands for the file; (link,): its form is not there; or all of it. */
@@ -84,6 +86,7 @@ PyObject *core_find(PyObject *module, PyObject *number)
 {
     (void)module;
     struct stk_hash128 link;
+    struct identity_state state;
     struct stk_store_value form;
     struct stk_form_source source;
     bool known = false, has_form = false;
@@ -93,14 +96,37 @@ PyObject *core_find(PyObject *module, PyObject *number)
     }
     if (kept_is_attached()) {
         Py_BEGIN_ALLOW_THREADS;
-        known = identity_of((int)fd, &link);
+        known = identity_of((int)fd, &link, &state);
         has_form = known && kept_follow(link, &form, &source);
         Py_END_ALLOW_THREADS;
     }
     if (!known) {
         Py_RETURN_NONE;
     }
-    return has_form ? found(link, &form, &source) : Py_BuildValue("(N)", link_bytes(link));
+    return has_form ? found(link, &form, &source, &state) : Py_BuildValue("(N)", link_bytes(link));
+}
+
+/* holds(fd, state): whether the file is as find() found it, by this descriptor. */
+PyObject *core_holds(PyObject *module, PyObject *arguments)
+{
+    (void)module;
+    struct identity_state state;
+    const char *bytes;
+    Py_ssize_t size;
+    int fd;
+    bool holds;
+    if (!PyArg_ParseTuple(arguments, "iy#", &fd, &bytes, &size)) {
+        return NULL;
+    }
+    if (size != (Py_ssize_t)sizeof state) {
+        PyErr_SetString(PyExc_ValueError, "not a state of find()'s");
+        return NULL;
+    }
+    memcpy(&state, bytes, sizeof state);
+    Py_BEGIN_ALLOW_THREADS;
+    holds = identity_holds(fd, &state);
+    Py_END_ALLOW_THREADS;
+    return PyBool_FromLong(holds);
 }
 
 /* ---- decoding ---- */

@@ -26,10 +26,7 @@
 struct label {
     uint64_t version;
     uint64_t volume; /* images take turns on one loop device */
-    uint64_t dev, ino, size;
-    int64_t mtime_ns, ctime_ns;
-    uint64_t entry_ino; /* of an entry its own, else 0: it may be dropped and made again */
-    int64_t entry_ctime_ns;
+    struct identity_state state;
     /* Some mounts make up inode numbers and give them to other files later; and an entry's name
      * holds its version. */
     char path[PATH_BYTES];
@@ -73,15 +70,15 @@ void identity_begin(int64_t age_ns)
 }
 
 /* Whether the file's times will tell of any change from now on. */
-static bool is_quiet(int fd, const struct label *label)
+static bool is_quiet(int fd, const struct identity_state *state)
 {
-    int64_t latest = label->mtime_ns > label->ctime_ns ? label->mtime_ns : label->ctime_ns;
+    int64_t latest = state->mtime_ns > state->ctime_ns ? state->mtime_ns : state->ctime_ns;
     int64_t now = stk_clock_realtime_ns();
     if (latest > now - min_age_ns) {
         return false;
     }
     /* The pages of a file that looks old may wait all the same: the clock may have been stepped. */
-    return label->entry_ino != 0 ||
+    return state->entry_ino != 0 ||
            ((latest <= now - quiet_ns || writes_out) && stk_sys_write_out(fd) == 0);
 }
 
@@ -96,7 +93,7 @@ static int64_t to_ns(int64_t seconds, int64_t nanoseconds)
 }
 
 /* Through libc's symbol, where the preload stands: of an entry it tells the origin's. */
-static bool ask_kernel(int fd, struct label *out)
+static bool ask_kernel(int fd, struct identity_state *out)
 {
     struct stat stat, own;
     if (fstat(fd, &stat) != 0 || !S_ISREG(stat.st_mode) || stk_sys_fstat(fd, &own) != 0) {
@@ -114,7 +111,7 @@ static bool ask_kernel(int fd, struct label *out)
     return true;
 }
 
-static bool ask_server(int fd, struct label *out)
+static bool ask_server(int fd, struct identity_state *out)
 {
     struct statx stat;
     int error =
@@ -139,19 +136,33 @@ static size_t read_path(int fd, char *out)
     return length > 0 && length < PATH_BYTES ? (size_t)length : 0;
 }
 
-bool identity_of(int fd, struct stk_hash128 *out)
+/* What is known of the file now, and of the file system that it lies on. */
+static bool ask(int fd, struct statfs *fs, struct identity_state *out)
+{
+    *out = (struct identity_state){.entry_ino = 0};
+    return stk_sys_fstatfs(fd, fs) == 0 &&
+           (stk_local_is(fs) ? ask_kernel(fd, out) : ask_server(fd, out));
+}
+
+bool identity_of(int fd, struct stk_hash128 *out, struct identity_state *state)
 {
     struct statfs fs;
-    struct label label = {.version = VERSION, .entry_ino = 0};
-    if (stk_sys_fstatfs(fd, &fs) != 0) {
-        return false;
-    }
-    bool told = stk_local_is(&fs) ? ask_kernel(fd, &label) : ask_server(fd, &label);
-    if (!told || (stk_local_is_memory(&fs) && label.entry_ino == 0) || !is_quiet(fd, &label)) {
+    struct label label;
+    if (!ask(fd, &fs, &label.state) || (stk_local_is_memory(&fs) && label.state.entry_ino == 0) ||
+        !is_quiet(fd, &label.state)) {
         return false;
     }
     size_t length = read_path(fd, label.path);
+    label.version = VERSION;
     label.volume = stk_volume_of_fd(fd, &fs);
     *out = stk_hash_128(&label, offsetof(struct label, path) + length, 0);
+    *state = label.state;
     return length > 0;
+}
+
+bool identity_holds(int fd, const struct identity_state *state)
+{
+    struct statfs fs;
+    struct identity_state now;
+    return ask(fd, &fs, &now) && memcmp(&now, state, sizeof now) == 0;
 }

@@ -9,6 +9,14 @@
 
 #include "base/hash.h"
 
+/* What a change of the file shows in; without gaps. */
+struct identity_state {
+    uint64_t dev, ino, size;
+    int64_t mtime_ns, ctime_ns;
+    uint64_t entry_ino; /* of an entry its own, else 0: it may be dropped and made again */
+    int64_t entry_ctime_ns;
+};
+
 /* How old a file must be, from now on; before anything is asked. Of a file that is younger than the
  * kernel may take to write its pages, a map's stores leave no trace in the times: it has no
  * identity either, or, for an age below the default, its pages are written first. */
@@ -19,8 +27,12 @@ void identity_begin(int64_t min_age_ns);
  * nobody vouches for them: no regular file, one that changed not long enough ago or lies in memory
  * only, or no answer. On file systems that are not local the server is asked. Of an entry the
  * preload tells what is known of its origin; an entry itself never changes, and its own inode is
- * hashed, too.
+ * hashed, too. `state`: what was hashed, but for the path.
  */
-bool identity_of(int fd, struct stk_hash128 *out);
+bool identity_of(int fd, struct stk_hash128 *out, struct identity_state *state);
+
+/* Whether the descriptor leads to a file that is in this state. If identity_of() told it of this
+ * descriptor, nothing was written to the file since, and all costs less than its identity. */
+bool identity_holds(int fd, const struct identity_state *state);
 
 #endif

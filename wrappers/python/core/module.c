@@ -191,6 +191,7 @@ static PyMethodDef methods[] = {
     {"attach", core_attach, METH_VARARGS, NULL},
     {"find", core_find, METH_O, NULL},
     {"identify", core_identify, METH_O, NULL},
+    {"holds", core_holds, METH_VARARGS, NULL},
     {"decode_kept", core_decode_kept, METH_VARARGS, NULL},
     {"decode_form", core_decode_form, METH_VARARGS, NULL},
     {"memory", core_memory, METH_VARARGS, NULL},

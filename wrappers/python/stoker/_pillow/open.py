@@ -81,7 +81,7 @@ def _form_of(file):
     try:
         if not sources.is_plain(file) or file.raw.tell() or file.tell():
             return None
-        form = sources.form_of(file)
+        form = sources.plain_form_of(file)
         return form if type(form) is sources.Form and _is_taken(form) else None
     except Exception:  # Pillow meets it once more, and says it
         return None
@@ -106,6 +106,7 @@ def _finish(image, file, form, stand_in):
         return False
     file.seek(len(form.head))
     image.fp = file
+    sources.note_form(file, form)
     return True
 
 

@@ -102,11 +102,18 @@ def _read(image, parts):
     if kind is io.BytesIO:
         file.seek(0)
         source = sources.Bytes(file.read())
-    elif kind is io.BufferedReader and sources.is_plain(file) and _is_regular(file):
-        source = sources.of_file(file)
+    elif kind is io.BufferedReader:
+        source = sources.noted_form(file) or _of_file(file)
     else:
+        source = None
+    if source is None:
         return _read_blocks(image, parts)
     return source, source.probe()
+
+
+def _of_file(file):
+    """The source of a file that may be read as a whole, from its beginning; else None."""
+    return sources.of_file(file) if sources.is_plain(file) and _is_regular(file) else None
 
 
 def _is_regular(file):

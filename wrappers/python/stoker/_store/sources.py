@@ -6,6 +6,7 @@ theirs by what they are. Where there is no store, there are only bytes, as if no
 
 import io
 import os
+from weakref import ref
 
 from .. import _core
 from .._slots import UNREAD, UNREAD_BYTES
@@ -13,8 +14,12 @@ from . import setting
 
 _BROKEN = "broken data stream when reading image file"
 _MEMORY = -3
+_NAMED = frozenset(["name"])  # what io.open() itself notes of a file
 
 _is_ready = None
+
+# The last file that was opened as an image by its form: (a weak reference to it, the Form).
+_latest = (lambda: None), None
 
 
 def is_ready():
@@ -71,10 +76,10 @@ class Bytes:
 class Form:
     """A JPEG that was not read, as the store has its form."""
 
-    __slots__ = ("head", "info", "link", "_form", "_size", "_name", "_counted")
+    __slots__ = ("head", "info", "link", "state", "_form", "_size", "_name", "_counted")
 
     def __init__(self, found, name):
-        self.link, self._form, self.info, self.head, self._size = found
+        self.link, self._form, self.info, self.head, self._size, self.state = found
         self._name = name  # where the file was, to read it after all
         self._counted = False
 
@@ -115,18 +120,36 @@ def is_plain(file):
     """Whether its descriptor tells what is read of it: a file of io's own with nothing replaced.
     Any other may be a part of what its descriptor is."""
     raw = file.raw if type(file) is io.BufferedReader else file
-    return (type(raw) is io.FileIO and vars(raw).keys() <= {"name"}
+    return (type(raw) is io.FileIO and vars(raw).keys() <= _NAMED
             and (raw is file or not vars(file)))
 
 
 def form_of(file):
     """The Form of an open file; where there is none, what stands for the file, or None."""
-    if not is_ready() or not is_plain(file):
-        return None
+    return plain_form_of(file) if is_ready() and is_plain(file) else None
+
+
+def plain_form_of(file):
+    """The same of a file that is plain, where there is a store."""
     found = _core.find(file.fileno())
     if found is None or len(found) == 1:
         return found and found[0]
     return Form(found, file.name)
+
+
+def note_form(file, form):
+    """An image was opened by this form of this file: it is mostly loaded next."""
+    global _latest
+    _latest = ref(file), form
+
+
+def noted_form(file):
+    """The Form of the file for which it was noted last, if nothing was written to that since; else
+    None."""
+    noted, form = _latest
+    if noted() is file and is_plain(file) and _core.holds(file.fileno(), form.state):
+        return form
+    return None
 
 
 def of_file(file):
