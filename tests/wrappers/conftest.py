@@ -49,6 +49,18 @@ def odd(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
+def headers(tmp_path_factory):
+    """JPEGs of one header each three times, and below names/ one of them by other names."""
+    directory = tmp_path_factory.mktemp("headers")
+    kinds = images.header_kinds()
+    images.write(directory, kinds)
+    (directory / "names").mkdir()
+    images.write(directory / "names", {name: kinds["plain-0.jpg"] for name in (
+        "x", "x.PNG", ".jpg", "x.webp", "x.JPEG", "x.jpg.gz", "x.jfif", "x.", "x.tif")})
+    return directory
+
+
+@pytest.fixture(scope="session")
 def arithmetic(tmp_path_factory):
     """JPEGs of arithmetic coding."""
     directory = tmp_path_factory.mktemp("arithmetic")

@@ -136,3 +136,118 @@ def several_scans():
 def write(directory, kinds):
     for name, data in kinds.items():
         (directory / name).write_bytes(data)
+
+
+# ---- headers ----
+
+def _segments(data):
+    """(the header's segments, what follows them)"""
+    found, at = [], 2
+    while not found or found[-1][1] != 0xda:
+        end = at + 2 + int.from_bytes(data[at + 2:at + 4], "big")
+        found.append(data[at:end])
+        at = end
+    return found, data[at:]
+
+
+def with_header(data, change):
+    """The JPEG with what change() makes of its header's segments."""
+    segments, rest = _segments(data)
+    return data[:2] + b"".join(change(segments)) + rest
+
+
+def _behind_first(*more):
+    return lambda segments: segments[:1] + list(more) + segments[1:]
+
+
+def _before_scan(*more):
+    return lambda segments: segments[:-1] + list(more) + segments[-1:]
+
+
+def _jfif(unit, x, y):
+    data = b"JFIF\0\1\2" + bytes((unit,)) + x.to_bytes(2, "big") + y.to_bytes(2, "big") + b"\0\0"
+    return lambda segments: [segment(0xe0, data)] + segments[1:]
+
+
+def _icc(number, count, data=b"profile" * 9):
+    return segment(0xe2, b"ICC_PROFILE\0" + bytes((number, count)) + data)
+
+
+def _joined(marker):
+    """All segments with the marker as one."""
+    def change(segments):
+        these = [each for each in segments if each[1] == marker]
+        others = [each for each in segments if each[1] != marker]
+        return others[:1] + [segment(marker, b"".join(each[4:] for each in these))] + others[1:]
+    return change
+
+
+def _wide_tables(segments):
+    """Quantization tables of 16 bits, as an extended sequential file may have."""
+    new = []
+    for each in segments:
+        if each[1] == 0xdb:
+            each = segment(0xdb, bytes((each[4] | 16,)) + b"".join(
+                bytes((0, value)) for value in each[5:]))
+        new.append(b"\xff\xc1" + each[2:] if each[1] == 0xc0 else each)
+    return new
+
+
+def _spread(segments):
+    """Tables that come twice, and behind the frame."""
+    tables = [each for each in segments if each[1] == 0xdb]
+    return segments[:-1] + tables + segments[-1:]
+
+
+_PHOTOSHOP = (b"Photoshop 3.0\x008BIM\3\xed\0\0\0\0\0\x10\0\x48\0\0\0\1\0\1\0\x48\0\0\0\1\0\1"
+              b"8BIM\4\4\0\0\0\0\0\2ab")
+_XMP = b"http://ns.adobe.com/xap/1.0/\0<x:xmpmeta xmlns:x='adobe:ns:meta/'/>"
+
+HEADERS = {
+    "plain": lambda segments: segments,
+    "no-jfif": lambda segments: segments[1:],
+    "ratio": _jfif(0, 3, 2),
+    "inches": _jfif(1, 300, 150),
+    "centimetres": _jfif(2, 100, 50),
+    "short-jfif": lambda segments: [segment(0xe0, b"JFIF\0\1\2")] + segments[1:],
+    "twice-jfif": lambda segments: segments[:1] * 2 + segments[1:],
+    "empty": _behind_first(segment(0xe5, b""), segment(0xfe, b"")),
+    "adobe": _behind_first(segment(0xee, b"Adobe\0\x64\0\0\0\0\1")),
+    "short-adobe": _behind_first(segment(0xee, b"Adobe\0\x64")),
+    "comments": _behind_first(segment(0xfe, b"a comment"), segment(0xfe, b"another")),
+    "late-comment": _before_scan(segment(0xfe, b"behind the frame")),
+    "icc": _behind_first(_icc(1, 1)),
+    "icc-parts": _behind_first(_icc(2, 3, b"b"), _icc(3, 3, b"c"), _icc(1, 3, b"a")),
+    "icc-missing": _behind_first(_icc(2, 2)),
+    "icc-late": _before_scan(_icc(1, 1)),
+    "icc-long": _behind_first(_icc(1, 1, bytes(5000))),
+    "photoshop": _behind_first(segment(0xed, _PHOTOSHOP)),
+    "photoshop-twice": _behind_first(segment(0xed, _PHOTOSHOP), segment(0xed, _PHOTOSHOP)),
+    "flashpix": _behind_first(segment(0xe2, b"FPXR\0abc")),
+    "xmp": _behind_first(segment(0xe1, _XMP)),
+    "exif": _behind_first(segment(0xe1, exif(6))),
+    "exif-broken": _behind_first(segment(0xe1, b"Exif\0\0nothing")),
+    "no-mpo": _behind_first(segment(0xe2, b"MPF\0II*\0\x08\0\0\0\xff\xff")),
+    "many": _behind_first(*(segment(0xe0 + n, bytes((n,)) * n) for n in range(3, 12))),
+    "tables-joined": _joined(0xdb),
+    "codes-joined": _joined(0xc4),
+    "tables-wide": _wide_tables,
+    "tables-twice": _spread,
+    "no-restarts": _before_scan(segment(0xdd, b"\0\0")),
+    "fill": _behind_first(b"\xff\xff" + segment(0xfe, b"behind fill bytes")),
+}
+
+
+def header_kinds():
+    """{name: bytes}: for each kind of header three files that differ in size and in codes; also as
+    Pillow writes them for several of its settings."""
+    pictures = [picture(60 + 37 * n, 50 + 23 * n, n) for n in range(3)]
+    found = {f"{kind}-{n}.jpg": with_header(jpeg(each, optimize=True), change)
+             for kind, change in HEADERS.items() for n, each in enumerate(pictures)}
+    settings = {"444": {"subsampling": 0}, "422": {"subsampling": 1}, "quality": {"quality": 40},
+                "progressive": {"progressive": True}}
+    for kind, options in settings.items():
+        found.update({f"{kind}-{n}.jpg": jpeg(each, **options) for n, each in enumerate(pictures)})
+    found.update({f"grey-{n}.jpg": jpeg(each.convert("L")) for n, each in enumerate(pictures)})
+    found.update({f"cmyk-{n}.jpg": jpeg(each.convert("CMYK")) for n, each in enumerate(pictures)})
+    return found

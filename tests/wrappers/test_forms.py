@@ -597,3 +597,52 @@ def test_a_form_that_fails_after_all(run, tmp_path, status):
         _, seen, _ = run(FAILING, path, status, what, tmp_path / "y")
         assert seen == [says, says]
         images.write(tmp_path, {"x.jpg": record(2)})
+
+
+# ---- headers that were parsed before ----
+
+PARSED = """
+from PIL import JpegImagePlugin
+names = json.loads(sys.argv[2])
+parsed = []
+
+def notice(frame, event, argument):
+    if event == "call" and frame.f_code is JpegImagePlugin.JpegImageFile._open.__code__:
+        parsed.append(1)
+
+def epoch(wanted):
+    before = len(parsed)
+    found = [see(os.path.join(sys.argv[1], name))[0] for name in wanted]
+    return found, len(parsed) - before
+
+wait()
+see(os.path.join(sys.argv[1], "first.jpg"))  # the comparison with Pillow parses headers, too
+sys.setprofile(notice)
+print(json.dumps([epoch(names) for _ in range(3)]))
+"""
+
+
+def test_a_header_is_parsed_twice(run, tmp_path):
+    """Whatever the sizes and Huffman tables; once more to see that it is right."""
+    kinds = {f"{number:03}.jpg": images.jpeg(images.picture(50 + 9 * number, 90 - number, number),
+                                             optimize=True) for number in range(COUNT)}
+    images.write(tmp_path, {**kinds, "first.jpg": record(3)})
+    expected = [digest_of(data) for data in kinds.values()]
+    epochs = run(PARSED, tmp_path, json.dumps(list(kinds)))
+    assert [found for found, _ in epochs] == [expected] * 3
+    assert [parsed for _, parsed in epochs] == [COUNT, 3, 0]
+
+
+def test_many_headers(run, tmp_path):
+    """Those that come often are not lost for those that come once."""
+    kinds = {f"{number:03}.jpg": images.with_header(
+        images.jpeg(images.picture(20, 20)), lambda segments: segments[:1] + [images.segment(
+            0xfe, f"comment {number}".encode())] + segments[1:]) for number in range(300)}
+    kinds["often.jpg"] = images.jpeg(images.picture(30, 20))
+    images.write(tmp_path, {**kinds, "first.jpg": record(3)})
+    names = [name for number, name in enumerate(sorted(kinds))
+             for name in [name] + ["often.jpg"] * (number % 3 == 0)]
+    epochs = run(PARSED, tmp_path, json.dumps(names))
+    right = {name: digest_of(data) for name, data in kinds.items()}
+    assert [found for found, _ in epochs] == [[right[name] for name in names]] * 3
+    assert [parsed for _, parsed in epochs] == [304, 300, 300]

@@ -70,3 +70,17 @@ def test_opening(compare, jpegs, odd, store):
     assert read <= READ, "nothing was taken from a form here"
     record("Pillow under the hook", "opening, from forms", PIL.__version__,
            f"{len(outcomes)} cases", "same")
+
+
+# Left to Pillow: no pixels are wanted, it is not decoded here, or the file has just been written.
+PARSED = {"another_class", "everything of cmyk", "everything of grey", "everything of progressive",
+          "orders", "several_at_once"}
+
+
+def test_headers(compare, headers, store):
+    outcomes, counts = compare("headers.py", headers, touches=2, env=store)
+    assert len(outcomes) > 40 and counts["forms"] < 10
+    read = {name for name, unread in counts["unread_cases"].items() if unread == 0}
+    assert read <= PARSED, "nothing was taken from a form here"
+    record("Pillow under the hook", "headers that were parsed before", PIL.__version__,
+           f"{len(outcomes)} cases", "same")

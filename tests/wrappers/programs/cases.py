@@ -76,6 +76,38 @@ def show(value):
     return re.sub(r"0x[0-9a-fA-F]+", "0x", value if isinstance(value, str) else repr(value))
 
 
+def attempt(function):
+    try:
+        return show(function())
+    except Exception as error:
+        return type(error).__name__, str(error)
+
+
+def everything(image):
+    """All attributes, before and after what changes them."""
+    def look():
+        return {key: (file_state(value), name_of(value))
+                if key in ("fp", "_fp") and hasattr(value, "read") else
+                "Plan or core" if key in ("im", "_im") and value is not None else
+                show(value) if key not in ("_exif",) else value and dict(value)
+                for key, value in sorted(vars(image).items())}
+    seen = [look()]
+    seen.append([attempt(lambda: dict(image.getexif())), image.get_format_mimetype(), image.tell(),
+                 attempt(lambda: image.getxmp()), repr(image)[:60], image.n_frames
+                 if hasattr(image, "n_frames") else None])
+    seen.append(look())
+    image.load()
+    seen.append(look())
+    seen.append(digest(image.tobytes()))
+    return seen
+
+
+def name_of(file):
+    """Numbers of descriptors depend on what else is open."""
+    name = getattr(file, "name", None)
+    return "a number" if type(name) is int else name
+
+
 def without_places(text):
     """Addresses, numbers of processes, names of temporary files differ from process to process."""
     text = re.sub(r"0x[0-9a-fA-F]+", "0x", re.sub(r"pid=\d+", "pid", text))

@@ -14,7 +14,7 @@ import threading
 import warnings
 
 import cases
-from cases import Image, case, show
+from cases import Image, attempt, case, everything
 from PIL import ImageFile, ImageOps, JpegImagePlugin
 
 DIRECTORY, ODD = sys.argv[1], sys.argv.pop(2)
@@ -30,38 +30,6 @@ for directory in (DIRECTORY, ODD):  # the first touch
         with warnings.catch_warnings(), Image.open(os.path.join(directory, each)) as image:
             warnings.simplefilter("ignore")
             image.convert("RGB").crop((0, 0, 1, 1)).tobytes()
-
-
-def attempt(function):
-    try:
-        return show(function())
-    except Exception as error:
-        return type(error).__name__, str(error)
-
-
-def everything(image):
-    """All attributes, before and after what changes them."""
-    def look():
-        return {key: (cases.file_state(value), name_of(value))
-                if key in ("fp", "_fp") and hasattr(value, "read") else
-                "Plan or core" if key in ("im", "_im") and value is not None else
-                show(value) if key not in ("_exif",) else value and dict(value)
-                for key, value in sorted(vars(image).items())}
-    seen = [look()]
-    seen.append([attempt(lambda: dict(image.getexif())), image.get_format_mimetype(), image.tell(),
-                 attempt(lambda: image.getxmp()), repr(image)[:60], image.n_frames
-                 if hasattr(image, "n_frames") else None])
-    seen.append(look())
-    image.load()
-    seen.append(look())
-    seen.append(cases.digest(image.tobytes()))
-    return seen
-
-
-def name_of(file):
-    """Numbers of descriptors depend on what else is open."""
-    name = getattr(file, "name", None)
-    return "a number" if type(name) is int else name
 
 
 class Like:

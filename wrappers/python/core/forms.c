@@ -8,6 +8,7 @@
 #include "wrappers/python/core/core.h"
 #include "wrappers/python/core/identity.h"
 #include "wrappers/python/core/kept.h"
+#include "wrappers/python/core/outline.h"
 #include "wrappers/python/core/tables.h"
 
 #define LINK_BYTES ((Py_ssize_t)sizeof(struct stk_hash128))
@@ -65,7 +66,18 @@ PyObject *core_identify(PyObject *module, PyObject *number)
     return link_bytes(link);
 }
 
-/* (link, form, what probe() says, the file's first bytes, its size, its state) */
+/* The header's outline, or None. */
+static PyObject *outlined(const struct stk_form_source *source)
+{
+    uint8_t outline[OUTLINE_BYTES];
+    size_t bytes = outline_of(source->header, source->header_bytes, outline);
+    if (bytes == 0) {
+        Py_RETURN_NONE;
+    }
+    return PyBytes_FromStringAndSize((const char *)outline, (Py_ssize_t)bytes);
+}
+
+/* (link, form, what probe() says, the file's first bytes, its size, its state, an outline) */
 static PyObject *found(struct stk_hash128 link, const struct stk_store_value *form,
                        const struct stk_form_source *source, const struct identity_state *state)
 {
@@ -73,12 +85,13 @@ static PyObject *found(struct stk_hash128 link, const struct stk_store_value *fo
     bool sound = !info->progressive && !info->multiscan &&
                  tables_are_sound(source->header, source->header_bytes);
     return Py_BuildValue(
-        "NNNNKN", link_bytes(link),
+        "NNNNKNN", link_bytes(link),
         PyMemoryView_FromMemory((char *)(uintptr_t)form->data, (Py_ssize_t)form->bytes, PyBUF_READ),
         probed(info, sound),
         PyBytes_FromStringAndSize(source->header, (Py_ssize_t)source->header_bytes),
         (unsigned long long)source->file_bytes,
-        PyBytes_FromStringAndSize((const char *)state, (Py_ssize_t)sizeof *state));
+        PyBytes_FromStringAndSize((const char *)state, (Py_ssize_t)sizeof *state),
+        outlined(source));
 }
 
 /* find(fd): None: nothing stands for the file; (link,): its form is not there; or all of it. */

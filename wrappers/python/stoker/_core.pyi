@@ -30,9 +30,9 @@ def transform(pixels: Buffer, shape: tuple[int, int, int], plan: Plan, out: Any,
 # The sample store (_store/sources.py). A link stands for a file in one version.
 def attach(api: Any, store: Any, /) -> bool: ...
 # None: nothing stands for the file; its link; or (link, form, what probe() says, the file's header,
-# its size, its state).
+# its size, its state, the header's outline).
 def find(fd: int, /) -> (
-        tuple[bytes] | tuple[bytes, memoryview, tuple[int, ...], bytes, int, bytes]
+        tuple[bytes] | tuple[bytes, memoryview, tuple[int, ...], bytes, int, bytes, bytes | None]
         | None): ...
 def identify(fd: int, /) -> bytes | None: ...
 # Whether nothing was written to the file since find() told this state of the same descriptor.

@@ -15,7 +15,7 @@ import types
 from PIL import Image, JpegImagePlugin
 
 from .._store import sources
-from . import take, versions
+from . import headers, take, versions
 
 _PLAIN = versions.PLAIN
 _Jpeg = JpegImagePlugin.JpegImageFile
@@ -28,11 +28,22 @@ _own_open = _Jpeg._open
 class _Turn:
     """One Image.open() by a path: the first file that is opened in it is looked at."""
 
-    __slots__ = ("wanted", "found")
+    __slots__ = ("wanted", "ahead", "found")
 
-    def __init__(self):
+    def __init__(self, ahead=None):
         self.wanted = True
+        self.ahead = ahead  # what its open() gives, if that was called before
         self.found = None  # (file, form, stand-in) of it
+
+    def look_at(self, file):
+        """What Pillow gets in the place of a file."""
+        form = _form_of(file)
+        return file if form is None else self.stand_in(file, form)
+
+    def stand_in(self, file, form):
+        stand_in = _stand_in(form)
+        self.found = file, form, stand_in
+        return stand_in
 
 
 class _Thread(threading.local):
@@ -50,16 +61,13 @@ class _Builtins(types.ModuleType):
 
     @staticmethod
     def open(file, *arguments, **named):
-        opened = builtins.open(file, *arguments, **named)
         turn = _thread.turn
-        if turn is not None and turn.wanted:
-            turn.wanted = False
-            form = _form_of(opened)
-            if form is not None:
-                stand_in = _stand_in(form)
-                turn.found = opened, form, stand_in
-                return stand_in
-        return opened
+        if turn is None or not turn.wanted:
+            return builtins.open(file, *arguments, **named)
+        turn.wanted = False
+        if turn.ahead is not None:
+            return turn.ahead
+        return turn.look_at(builtins.open(file, *arguments, **named))
 
 
 def _is_pillows(prefix):
@@ -90,6 +98,8 @@ def _form_of(file):
 def _is_taken(form):
     """Whether loading it would not read the file, either. Of MPO files more than the header is
     looked at."""
+    if headers.knows(form):
+        return take.sampled_size(form) is not None and _is_pillows(form.head[:16])
     return (take.picture_size(form) is not None and b"MPF\0" not in form.head
             and _is_pillows(form.head[:16]))
 
@@ -107,13 +117,44 @@ def _finish(image, file, form, stand_in):
     file.seek(len(form.head))
     image.fp = file
     sources.note_form(file, form)
+    headers.note(form, image)
     return True
+
+
+def _open_by_name(name):
+    """(the image, or None; a turn that begins with the file) of a name that is a str."""
+    file = builtins.open(name, "rb")
+    form = _form_of(file)
+    turn = _Turn(file)
+    if form is None:
+        return None, turn
+    image = _known_image(form, file, name)
+    if image is None:
+        turn.ahead = turn.stand_in(file, form)
+    return image, turn
+
+
+def _known_image(form, file, name=""):
+    """The image, if such a header was parsed before; else None."""
+    try:
+        image = headers.image_of(form, file, name)
+    except Exception:  # Pillow meets it once more, and says it
+        return None
+    if image is not None:
+        sources.note_form(file, form)
+    return image
 
 
 def _open_by_path(path):
     """The image, or None: Pillow is to do it itself."""
-    turn = _thread.turn = _Turn()
-    image = None
+    image, turn = None, None
+    if type(path) is str and path and type(Image.builtins) is _Builtins:
+        image, turn = _open_by_name(path)
+    return _open_in_turn(path, turn or _Turn()) if image is None else image
+
+
+def _open_in_turn(path, turn):
+    image, _thread.turn = None, turn
     try:
         image = _PLAIN["open"](path)
     except Exception:
@@ -132,10 +173,13 @@ def _open_file(file):
     form = _form_of(file)
     if form is None:
         return None
-    stand_in = _stand_in(form)
     try:
-        image = _PLAIN["open"](stand_in)
-        return image if _finish(image, file, form, stand_in) else None
+        image = _known_image(form, file)
+        if image is None:
+            stand_in = _stand_in(form)
+            image = _PLAIN["open"](stand_in)
+            image = image if _finish(image, file, form, stand_in) else None
+        return image
     except Exception:
         return None
 

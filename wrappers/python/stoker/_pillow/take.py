@@ -217,6 +217,12 @@ class _Header:
 def picture_size(source):
     """(width, height) of a JPEG (_store/sources.py), as Image.open would find it, if it is decoded
     here as far as its header tells; None: Pillow shall open it."""
+    size = sampled_size(source)
+    return size if size and _header_sampling(source.head) in check.proven().samplings else None
+
+
+def sampled_size(source):
+    """The same, if it has a sampling that is."""
     if "jpeg" in Image.DECODERS or len(source) > LARGEST:
         return None
     info = source.probe()
@@ -225,7 +231,7 @@ def picture_size(source):
     limit = Image.MAX_IMAGE_PIXELS
     if limit is not None and info[0] * info[1] > limit:
         return None
-    return info[:2] if _header_sampling(source.head) in check.proven().samplings else None
+    return info[:2]
 
 
 def _header_sampling(source):

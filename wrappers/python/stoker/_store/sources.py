@@ -76,10 +76,11 @@ class Bytes:
 class Form:
     """A JPEG that was not read, as the store has its form."""
 
-    __slots__ = ("head", "info", "link", "state", "_form", "_size", "_name", "_counted")
+    __slots__ = ("head", "info", "link", "state", "outline", "_form", "_size", "_name", "_counted")
 
     def __init__(self, found, name):
-        self.link, self._form, self.info, self.head, self._size, self.state = found
+        (self.link, self._form, self.info, self.head, self._size, self.state,
+         self.outline) = found
         self._name = name  # where the file was, to read it after all
         self._counted = False
 

@@ -1,0 +1,182 @@
+"""What Pillow's parser makes of headers that it has parsed before.
+
+Headers of one outline (core/outline.h) differ in Huffman tables and in the size. When an outline
+comes for the second time, what Pillow made of the header is noted: all attributes of the image. It
+is used if it gives, for other tables and another size, exactly what Pillow makes of them. Each image
+has dictionaries and lists of its own.
+"""
+
+import io
+import os
+from collections import OrderedDict
+
+from PIL import Image, ImageFile, JpegImagePlugin
+
+_MOST = 128  # outlines, of 4 KiB at most
+
+_Jpeg = JpegImagePlugin.JpegImageFile
+_SIMPLE = frozenset((int, float, bool, str, bytes, type(None)))
+
+_seen = OrderedDict()  # outlines that came once
+_templates = OrderedDict()  # for each that came again: a Template, or None where there can be none
+
+
+# ---- Pillow as it was ----
+
+def _parts():
+    """What an image is made by, besides the parser of the header (open.py)."""
+    return (_Jpeg.__init__, ImageFile.ImageFile.__init__, Image.Image.__init__, _Jpeg._getmp,
+            JpegImagePlugin.JpegImageFile)
+
+
+_own_parts = _parts()
+
+
+def _imports_nothing(name):
+    """Whether Pillow would open a file of this name, or of none, by plugins that are there."""
+    ending = os.path.splitext(name)[1].lower()
+    return ending in Image.EXTENSION or (not ending and getattr(Image, "_initialized", 0) > 0)
+
+
+# ---- templates ----
+
+def _copier(value):
+    """What copies a dictionary or a list of this shape."""
+    items = value.items() if type(value) is dict else enumerate(value)
+    parts = [(key, _copier(each)) for key, each in items if type(each) in (dict, list)]
+    copied = type(value).copy
+    if not parts:
+        return copied
+
+    def copy(old):
+        new = copied(old)
+        for key, part in parts:
+            new[key] = part(new[key])
+        return new
+    return copy
+
+
+def _is_simple(value, seen):
+    """Whether it consists of dictionaries and lists, each in one place, of what cannot change."""
+    kind = type(value)
+    if kind in _SIMPLE:
+        return True
+    if kind in (dict, list):
+        if id(value) in seen:
+            return False
+        seen.add(id(value))
+        return all(_is_simple(each, seen)
+                   for each in (*value, *(value.values() if kind is dict else ())))
+    return isinstance(value, tuple) and all(
+        type(each) not in (dict, list) and _is_simple(each, seen) for each in value)
+
+
+def _is_same(one, other):
+    """Values of such a kind, with all their types and the order of their keys."""
+    if type(one) is not type(other):
+        return False
+    if type(one) is dict:
+        return list(one) == list(other) and all(_is_same(one[key], other[key]) for key in one)
+    if isinstance(one, (list, tuple)):
+        return len(one) == len(other) and all(map(_is_same, one, other))
+    return one is other or one == other
+
+
+class Template:
+    """The attributes of an image that Pillow opened."""
+
+    __slots__ = ("_state", "_copy", "_tile")
+
+    def __init__(self, image):
+        (self._tile,) = image.tile
+        self._state = {**vars(image), "fp": None, "filename": None, "tile": None}
+        self._copy = _copier(self._state)
+        self._state = self._copy(self._state)
+
+    def is_simple(self):
+        return _is_simple(self._state, set()) and _is_simple(self._tile, set())
+
+    def image(self, size, file, name):
+        """A new image of a file, that Pillow opened if it has a name."""
+        image = _Jpeg.__new__(_Jpeg)
+        image.__dict__ = own = self._copy(self._state)
+        tile = self._tile
+        own["_size"] = size
+        own["tile"] = [tuple.__new__(type(tile), (tile[0], (0, 0) + size) + tile[2:])]
+        own["fp"] = file
+        own["filename"] = name
+        own["_exclusive_fp"] = bool(name)
+        own["decodermaxblock"] = ImageFile.MAXBLOCK
+        return image
+
+    def gives(self, image):
+        """Whether it is what Pillow makes."""
+        return _is_same(vars(self.image(image.size, image.fp, image.filename)), vars(image))
+
+
+def _varied(head):
+    """A header of the same outline, with another size, and with more and other Huffman tables."""
+    varied, at = bytearray(head[:2]), 2
+    while at < len(head):
+        end = at + 2 + int.from_bytes(head[at + 2:at + 4], "big")
+        segment, at = bytearray(head[at:end]), end
+        if segment[1] == 0xC4:
+            varied += b"\xff\xc4\0\3\xff"
+            segment[4:] = (255 - byte for byte in segment[4:])
+        elif segment[1] in (0xC0, 0xC1):
+            for place, more in ((5, 1001), (7, 2003)):
+                length = int.from_bytes(segment[place:place + 2], "big") % 60000 + more
+                segment[place:place + 2] = length.to_bytes(2, "big")
+        varied += segment
+    return bytes(varied)
+
+
+def _template_of(form, image):
+    """The template, or None."""
+    try:
+        template = Template(image)
+        if not template.is_simple() or not template.gives(image):
+            return None
+        varied = Image.OPEN["JPEG"][0](io.BytesIO(_varied(form.head)), "")
+        varied._exclusive_fp = False
+        return template if template.gives(varied) else None
+    except Exception:  # as of a Pillow whose images are made otherwise
+        return None
+
+
+# ---- for open.py ----
+
+def knows(form):
+    """Whether such a header was parsed before, of a file that was taken."""
+    return _templates.get(form.outline) is not None
+
+
+def image_of(form, file, name=""):
+    """The image of a file that was just opened, which is left where Pillow's parser leaves it; None:
+    Pillow has to parse its header."""
+    template = _templates.get(form.outline)
+    if template is None or _parts() != _own_parts or not _imports_nothing(name):
+        return None
+    size = form.info[:2]
+    Image._decompression_bomb_check(size)
+    file.seek(len(form.head))
+    return template.image(size, file, name)
+
+
+def note(form, image):
+    """Pillow has opened an image by its form. EXIF may have made it warn."""
+    outline = form.outline
+    if (outline is None or outline in _templates or "exif" in image.info
+            or _parts() != _own_parts):
+        return
+    if _seen.pop(outline, None) is None:
+        _keep(_seen, outline, True)
+    else:
+        _keep(_templates, outline, _template_of(form, image))
+
+
+def _keep(table, key, value):
+    """In a table that forgets what it got first."""
+    table[key] = value
+    if len(table) > _MOST:
+        table.popitem(last=False)
