@@ -34,7 +34,7 @@ _own_parts = _parts()
 
 def _imports_nothing(name):
     """Whether Pillow would open a file of this name, or of none, by plugins that are there."""
-    ending = os.path.splitext(name)[1].lower()
+    ending = os.path.splitext(name)[1].lower() if name else ""
     return ending in Image.EXTENSION or (not ending and getattr(Image, "_initialized", 0) > 0)
 
 
