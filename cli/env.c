@@ -59,8 +59,12 @@ int verb_env(char **arguments)
         return print_markdown();
     }
     request_parse(&request, arguments, false);
-    if (request.json != NULL || request.keep) {
-        die("%s has no meaning without `stoker run`", request.keep ? "--keep" : "--json");
+    const char *idle = request.json != NULL ? "--json"
+                       : request.keep       ? "--keep"
+                       : request.jobs > 0   ? "--jobs"
+                                            : NULL;
+    if (idle != NULL) {
+        die("%s has no meaning without `stoker run`", idle);
     }
     if (request.samples_bytes >= 0) {
         die("--samples %s has no meaning without `stoker run`, which grants it: name a directory "

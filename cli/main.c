@@ -12,10 +12,8 @@ static const struct verb {
     const char *name;
     int (*run)(char **arguments);
 } verbs[] = {
-    {"run", verb_run},
-    {"ls", verb_ls},
-    {"clear", verb_clear},
-    {"env", verb_env},
+    {"run", verb_run},     {"warm", verb_warm}, {"ls", verb_ls},
+    {"clear", verb_clear}, {"env", verb_env},
 };
 
 static const char help[] =
@@ -36,6 +34,12 @@ static const char help[] =
     "      --no-torchvision  leave torchvision's functions as they are\n"
     "      --batches         batches of torch's DataLoader go through memory that is used again\n"
     "      --json   write the summary to FILE, for programs\n"
+    "  stoker warm [--path P]... [--tier DIR[:SIZE]] [--jobs N] [--share I/N] PATH...\n"
+    "      fills the cache ahead with what lies at PATH, and keeps it (`stoker clear` ends that).\n"
+    "      Started again, it goes on where it was. --path (or STOKER_PATHS): what the job will\n"
+    "      cover, where PATH is a part of that\n"
+    "      --jobs     so many files at a time (default: as many as suit the origin)\n"
+    "      --share    only this node's part, I of N, such as 1/4 on the first of four\n"
     "  stoker env [--path P]... [--tier DIR[:SIZE]] [--fresh ...]\n"
     "             [--samples DIR[:SIZE]]\n"
     "      prints exports that do the same in a job script: eval \"$(stoker env --path P)\"\n"

@@ -67,32 +67,32 @@ static void keep(struct request *request, const char *path, char *canonical)
     request->canonical[request->count++] = canonical;
 }
 
-void paths_add(struct request *request, const char *path)
+void paths_add(struct request *request, const char *flag, const char *path)
 {
     struct stat stat_;
     char *canonical = realpath(path, NULL);
     if (*path == '\0' || canonical == NULL) {
-        die("--path %s: %s: name a directory or file that is there", path,
+        die("%s%s: %s: name a directory or file that is there", flag, path,
             *path == '\0' ? "empty" : strerror(errno));
     }
     if (strcmp(canonical, "/") == 0) {
-        die("--path %s: the whole file system cannot be covered: name the data set's directory",
+        die("%s%s: the whole file system cannot be covered: name the data set's directory", flag,
             path);
     }
     if (is_pseudo(canonical)) {
-        die("--path %s: a file system of the kernel's holds no data set: name the data set's "
+        die("%s%s: a file system of the kernel's holds no data set: name the data set's "
             "directory",
-            path);
+            flag, path);
     }
     if (stat(canonical, &stat_) != 0 || (!S_ISDIR(stat_.st_mode) && !S_ISREG(stat_.st_mode))) {
-        die("--path %s: neither a directory nor a regular file: name one", path);
+        die("%s%s: neither a directory nor a regular file: name one", flag, path);
     }
     if (is_known(request, canonical)) {
         free(canonical);
         return;
     }
     if (request->count == STK_REQUEST_PATHS) {
-        die("--path %s: more than %d paths: name a directory above them", path, STK_REQUEST_PATHS);
+        die("%s%s: more than %d paths: name a directory above them", flag, path, STK_REQUEST_PATHS);
     }
     keep(request, path, canonical);
 }

@@ -6,8 +6,9 @@
 
 #include "cli/request.h"
 
-/* Adds a path that the user named; ends with a message when it cannot be covered. */
-void paths_add(struct request *request, const char *path);
+/* Adds a path that the user named, by this flag ("--path ") or by none (""); ends with a message
+ * when it cannot be covered. */
+void paths_add(struct request *request, const char *flag, const char *path);
 /* Adds the directories named among the command's arguments: DIR, --x=DIR, key=DIR; not those that
  * hold the tier. */
 void paths_detect(struct request *request);

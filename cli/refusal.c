@@ -83,7 +83,7 @@ static bool is_spoilt(int error)
 
 void refusal_explain(const struct refusal *refusal, const char *home, const struct request *request)
 {
-    bool ends = request->tier_given || is_spoilt(refusal->error);
+    bool ends = request->tier_given || request->warm_only || is_spoilt(refusal->error);
     const char *goes_on = ends ? "" : "running uncached; ";
     char *text = refusal->of_tier ? explain_tier(request, refusal->error, goes_on)
                                   : explain_home(home, refusal->error, goes_on);

@@ -1,7 +1,7 @@
 /*
  * Why a run has no cache. The job has to run with what this machine and its limits leave for us.
  * But what lies in the way and is somebody's has to be looked at, and who named a tier wants it
- * used: then the command does not start.
+ * used, and who only fills one has nothing else to do: then the command does not start.
  */
 #ifndef STK_CLI_REFUSAL_H
 #define STK_CLI_REFUSAL_H

@@ -1,4 +1,4 @@
-/* The flags of `stoker run` and `stoker env`. See cli/request.h. */
+/* The flags of `stoker run`, `warm` and `env`. See cli/request.h. */
 #include "cli/request.h"
 
 #include <errno.h>
@@ -146,6 +146,11 @@ static void settle_small(struct request *request)
             return;
         }
     }
+    if (request->warm_only) {
+        die("%s has only %s, which jobs need themselves: name a local disk with --tier DIR or "
+            "TMPDIR, or enlarge it (docker run --shm-size=8g)",
+            request->tier, size);
+    }
     request->no_tier = true;
     say("%s has only %s, which the job needs itself: running uncached; name a local disk with "
         "--tier "
@@ -228,21 +233,65 @@ static void settle_samples(struct request *request)
     }
 }
 
-static bool take_flag(struct request *request, struct cursor *cursor)
+/* A number from 1 to `most`, and what is behind it. */
+static bool take_number(const char *text, const char **end, unsigned most, unsigned *out)
+{
+    char *behind;
+    unsigned long number = *text >= '0' && *text <= '9' ? strtoul(text, &behind, 10) : 0;
+    *out = (unsigned)number;
+    *end = number > 0 ? behind : text;
+    return number > 0 && number <= most;
+}
+
+static void take_jobs(struct request *request, const char *value)
+{
+    const char *end;
+    if (!take_number(value, &end, REQUEST_MOST_JOBS, &request->jobs) || *end != '\0') {
+        die("--jobs %s: write how many files to fill at a time, 1 to %d", value, REQUEST_MOST_JOBS);
+    }
+}
+
+static void take_share(struct request *request, const char *value)
+{
+    const char *end = value;
+    bool good = take_number(value, &end, REQUEST_MOST_NODES, &request->node) && *end == '/' &&
+                take_number(end + 1, &end, REQUEST_MOST_NODES, &request->nodes) && *end == '\0';
+    if (!good || request->node > request->nodes) {
+        die("--share %s: write I/N, such as 1/4 on the first of four nodes (at most %d)", value,
+            REQUEST_MOST_NODES);
+    }
+}
+
+/* What concerns the cache, whoever fills it. */
+static bool take_cache_flag(struct request *request, struct cursor *cursor)
 {
     const char *value;
     if ((value = take_value(cursor, "--path")) != NULL) {
-        paths_add(request, value);
+        paths_add(request, "--path ", value);
     } else if ((value = take_value(cursor, "--tier")) != NULL) {
         cursor->tier = value;
     } else if ((value = take_value(cursor, "--fresh")) != NULL) {
         take_fresh(request, value);
-    } else if ((value = take_value(cursor, "--json")) != NULL) {
+    } else if ((value = take_value(cursor, "--jobs")) != NULL) {
+        take_jobs(request, value);
+    } else if (strcmp(*cursor->at, "--keep") == 0) {
+        request->keep = true;
+    } else {
+        return false;
+    }
+    return true;
+}
+
+static bool take_flag(struct request *request, struct cursor *cursor)
+{
+    const char *value;
+    if (take_cache_flag(request, cursor)) {
+        return true;
+    }
+    if ((value = take_value(cursor, "--json")) != NULL) {
         request->json = value;
     } else if ((value = take_value(cursor, "--samples")) != NULL) {
         take_samples(request, value);
-    } else if (strcmp(*cursor->at, "--keep") == 0) {
-        request->keep = true;
     } else if (strcmp(*cursor->at, "--no-decode") == 0) {
         request->no_decode = true;
     } else if (strcmp(*cursor->at, "--no-torchvision") == 0) {
@@ -288,7 +337,7 @@ static void add_paths_of_environment(struct request *request)
     char path[4096];
     const char *list = getenv(stk_option_table[STK_OPTION_PATHS].variable);
     while (list != NULL && stk_options_next_path(&list, path, sizeof path)) {
-        paths_add(request, path);
+        paths_add(request, "--path ", path);
     }
 }
 
@@ -333,6 +382,98 @@ void request_parse(struct request *request, char **arguments, bool needs_command
     settle_paths(request);
     settle_small(request);
     check_tier_place(request);
+    request->parts = request->canonical;
+    request->part_count = request->count;
+}
+
+/* ---- filling ahead ---- */
+
+static bool take_warm_flag(struct request *request, struct cursor *cursor)
+{
+    const char *value;
+    if (take_cache_flag(request, cursor)) {
+        return true;
+    }
+    if ((value = take_value(cursor, "--share")) != NULL) {
+        take_share(request, value);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+/* Flags may stand behind paths, too. The paths are left at the front of the arguments, and
+ * counted. */
+static unsigned take_warm_arguments(struct request *request, struct cursor *cursor, char **paths)
+{
+    unsigned count = 0;
+    bool flags = true;
+    for (; *cursor->at != NULL; cursor->at++) {
+        if (!flags || (*cursor->at)[0] != '-') {
+            paths[count++] = *cursor->at;
+        } else if (strcmp(*cursor->at, "--") == 0) {
+            flags = false;
+        } else if (!take_warm_flag(request, cursor)) {
+            die("unknown option %s: see `stoker --help`", *cursor->at);
+        }
+    }
+    return count;
+}
+
+/* One of the paths that are to be filled; what is covered is known. */
+static char *part_of(const struct request *request, const char *path)
+{
+    char *canonical = realpath(path, NULL);
+    if (*path == '\0' || canonical == NULL) {
+        die("%s: %s: name a directory or file that is there", path,
+            *path == '\0' ? "empty" : strerror(errno));
+    }
+    for (unsigned i = 0; i < request->count; i++) {
+        if (paths_is_below(canonical, request->canonical[i]) ||
+            strcmp(canonical, request->canonical[i]) == 0) {
+            return canonical;
+        }
+    }
+    die("%s lies outside of %s, which --path or STOKER_PATHS covers: name a path below it", path,
+        request->spelled[0]);
+}
+
+/* What is covered decides under which names files are found again: so a part of it is filled as
+ * that, if it is said what the whole is. */
+static void settle_parts(struct request *request, char **paths, unsigned count)
+{
+    if (request->count == 0) {
+        add_paths_of_environment(request);
+    }
+    bool parts = request->count > 0 && count > 0;
+    for (unsigned i = 0; !parts && i < count; i++) {
+        paths_add(request, "", paths[i]);
+    }
+    if (request->count == 0) {
+        die("nothing to fill: name the data set: `stoker warm DIR`");
+    }
+    request->parts = parts ? must_allocate(count * sizeof *request->parts) : request->canonical;
+    request->part_count = parts ? count : request->count;
+    for (unsigned i = 0; parts && i < count; i++) {
+        request->parts[i] = part_of(request, paths[i]);
+    }
+}
+
+void request_parse_warm(struct request *request, char **arguments)
+{
+    struct cursor cursor = {.at = arguments, .tier = NULL};
+    *request = (struct request){.budget_bytes = STK_TIER_DEFAULT_BUDGET,
+                                .samples_bytes = -1,
+                                .samples = "0",
+                                .samples_kind = SAMPLES_NAMED,
+                                .warm_only = true};
+    unsigned count = take_warm_arguments(request, &cursor, arguments);
+    request->keep = true;
+    check_environment();
+    settle_tier(request, cursor.tier);
+    settle_parts(request, arguments, count);
+    settle_small(request);
+    check_tier_place(request);
 }
 
 /* ---- as variables ---- */
@@ -369,4 +510,24 @@ char *request_tiers(const struct request *request)
     return request->budget_bytes >= 0
                ? must_format("%s:%lld", request->tier, (long long)request->budget_bytes)
                : must_copy(request->tier);
+}
+
+static void set(enum stk_option option, const char *value)
+{
+    if (setenv(stk_option_table[option].variable, value, 1) != 0) {
+        die("out of memory");
+    }
+}
+
+void request_export(const struct request *request, const char *run)
+{
+    char *paths = request_paths(request), *tiers = request_tiers(request);
+    set(STK_OPTION_PATHS, paths);
+    set(STK_OPTION_TIERS, tiers);
+    set(STK_OPTION_RUN, run);
+    if (request->fresh != NULL) {
+        set(STK_OPTION_FRESH, request->fresh);
+    }
+    free(paths);
+    free(tiers);
 }

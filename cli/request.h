@@ -1,5 +1,5 @@
 /*
- * What the user asks of `stoker run` and `stoker env`: the flags, and what follows from them and
+ * What the user asks of `stoker run`, `warm` and `env`: the flags, and what follows from them and
  * from the environment. Everything is checked here; what is wrong ends in one line and status 2.
  */
 #ifndef STK_CLI_REQUEST_H
@@ -10,7 +10,9 @@
 
 #include "cache/home.h"
 
-#define STK_REQUEST_PATHS 16
+#define STK_REQUEST_PATHS  16
+#define REQUEST_MOST_JOBS  1024
+#define REQUEST_MOST_NODES 4096
 
 /* Whose the sample store is. */
 enum samples_kind {
@@ -41,14 +43,25 @@ struct request {
     int64_t samples_bytes; /* of ours; -1: what entries leave */
     const char *json;      /* file, or NULL */
     char **command;        /* NULL-terminated; NULL: none */
+
+    /* Filling ahead (cli/ahead.h). */
+    bool warm_only;       /* `stoker warm`, which is nothing without a cache */
+    unsigned jobs;        /* files at a time; 0: as many as suit the origin */
+    unsigned node, nodes; /* whose part, from 1 on, of how many; 0 nodes: all of it */
+    unsigned part_count;  /* what is to be filled: canonical, below covered paths */
+    char **parts;
 };
 
 /* Parses and checks the arguments behind the verb. `needs_command` for run. */
 void request_parse(struct request *request, char **arguments, bool needs_command);
+/* The same for `stoker warm`. */
+void request_parse_warm(struct request *request, char **arguments);
 
 /* The value of STOKER_PATHS for this request; the caller frees. */
 char *request_paths(const struct request *request);
 /* The value of STOKER_TIERS; the caller frees. */
 char *request_tiers(const struct request *request);
+/* Sets the variables by which this process and those that it starts find the run in this file. */
+void request_export(const struct request *request, const char *run);
 
 #endif

@@ -41,16 +41,9 @@ static void set_python(const struct request *request)
 
 static void set_environment(const struct request *request, const struct session *session)
 {
-    char *paths = request_paths(request);
-    char *tiers = request_tiers(request);
     char *library = library_path(session->home);
     char *preload = library_preload(library);
-    set(STK_OPTION_PATHS, paths);
-    set(STK_OPTION_TIERS, tiers);
-    set(STK_OPTION_RUN, session->run.path);
-    if (request->fresh != NULL) {
-        set(STK_OPTION_FRESH, request->fresh);
-    }
+    request_export(request, session->run.path);
     if (setenv("LD_PRELOAD", preload, 1) != 0) {
         die("out of memory");
     }
@@ -58,8 +51,6 @@ static void set_environment(const struct request *request, const struct session 
         set(STK_OPTION_SAMPLES, session->samples.setting);
     }
     set_python(request);
-    free(paths);
-    free(tiers);
     free(library);
     free(preload);
 }

@@ -86,7 +86,7 @@ static void print_row(const char *name, const uint64_t row[STK_COUNT_KINDS])
             size_text(origin, row[STK_COUNT_BYTES_ORIGIN]), (double)row[STK_COUNT_WAIT_NS] / 1e9);
 }
 
-static void print_bypassed(const struct stk_run_counts *counts)
+void summary_print_bypassed(const uint64_t bypassed[STK_BYPASS_KINDS])
 {
     static const char *const meanings[STK_BYPASS_KINDS] = {
         [STK_BYPASS_LARGE] = "above STOKER_MAX_FILE",
@@ -106,8 +106,8 @@ static void print_bypassed(const struct stk_run_counts *counts)
         [STK_BYPASS_STUCK] = "another process was stuck filling it",
     };
     for (int why = 1; why < STK_BYPASS_KINDS; why++) {
-        if (counts->bypassed[why] > 0) {
-            fprintf(stderr, "  bypassed: %" PRIu64 " %s (%s)\n", counts->bypassed[why],
+        if (bypassed[why] > 0) {
+            fprintf(stderr, "  bypassed: %" PRIu64 " %s (%s)\n", bypassed[why],
                     stk_bypass_name((enum stk_bypass)why), meanings[why]);
         }
     }
@@ -133,7 +133,7 @@ static void print_table(const struct stk_run_counts *counts, const uint64_t tota
     if (epochs > 1) {
         print_row("all", total);
     }
-    print_bypassed(counts);
+    summary_print_bypassed(counts->bypassed);
 }
 
 static void explain_nothing(const struct request *request)

@@ -3,6 +3,7 @@
 #define STK_CLI_VERBS_H
 
 int verb_run(char **arguments);
+int verb_warm(char **arguments);
 int verb_env(char **arguments);
 int verb_ls(char **arguments);
 int verb_clear(char **arguments);

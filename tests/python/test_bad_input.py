@@ -94,6 +94,7 @@ def test_wrong_verbs(refused, data):
     refused([f"--path={data}", "x"], "unexpected", verb="env")
     refused([f"--path={data}", "--keep"], "--keep", verb="env")
     refused([f"--path={data}", "--json=x"], "--json", verb="env")
+    refused([f"--path={data}", "--jobs=3"], "--jobs", verb="env")
 
 
 def test_no_verb_shows_the_help(jobs):
@@ -118,6 +119,24 @@ def test_no_verb_shows_the_help(jobs):
 def test_wrong_variables(refused, data, variable, value, words):
     path = [] if variable == "STOKER_PATHS" else [f"--path={data}"]
     refused(path, *words, env={variable: value})
+
+
+def test_warm(refused, data, scratch):
+    refused([], "nothing to fill", "stoker warm DIR", verb="warm")
+    refused([data, "--no-decode"], "--no-decode", "--help", verb="warm")
+    refused(["/no/such/set"], "/no/such/set: No such file", "is there", verb="warm")
+    refused([""], "empty", "is there", verb="warm")
+    refused(["/"], "whole file system", "data set's directory", verb="warm")
+    refused([scratch, f"--path={data}"], scratch, "outside of", data, "below it", verb="warm")
+    refused([scratch], scratch, "outside of", data, verb="warm", env={"STOKER_PATHS": data})
+    for jobs in ("0", "-1", "1025", "x", "3x", "", "99999999999999999999"):
+        refused([data, f"--jobs={jobs}"], "--jobs " + jobs, "1 to 1024", verb="warm")
+    for share in ("0/3", "4/3", "1", "1/", "/2", "1/2x", "-1/2", "1/5000", ""):
+        refused([data, f"--share={share}"], "--share " + share, "I/N", verb="warm")
+    refused([data, "--tier", data], "lies inside the covered path", verb="warm")
+    refused([data, "--tier", "/no/such/tier"], "No such file", verb="warm")
+    refused([data, "--fresh=often"], "run, open or never", verb="warm")
+    refused([data], "STOKER_MAX_FILE=x", verb="warm", env={"STOKER_MAX_FILE": "x"})
 
 
 # ---- paths ----

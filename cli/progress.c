@@ -1,0 +1,149 @@
+/* The line that tells how far it is. See cli/progress.h. */
+#include "cli/progress.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/sys.h"
+#include "cli/ahead.h"
+#include "cli/say.h"
+
+#define TICK_NS   (STK_NS_PER_S / 4)
+#define BAR       20
+#define WIDE      100 /* columns that leave room for the bar */
+#define LINE_ROOM 256
+
+static pthread_t writer;
+static bool writing;
+static _Atomic uint32_t over;
+
+/* How fast it goes: the latest seconds count most. */
+struct pace {
+    int64_t at_ns;
+    uint64_t done, bytes;
+    double files_per_s, bytes_per_s;
+};
+
+static double smoothed(double before, double now)
+{
+    return before > 0 ? 0.8 * before + 0.2 * now : now;
+}
+
+static void measure(struct pace *pace, const struct ahead_figures *now)
+{
+    int64_t now_ns = stk_clock_boottime_ns();
+    double seconds = (double)(now_ns - pace->at_ns) / 1e9;
+    if (pace->at_ns != 0 && seconds > 0) {
+        pace->files_per_s = smoothed(pace->files_per_s, (double)(now->done - pace->done) / seconds);
+        pace->bytes_per_s =
+            smoothed(pace->bytes_per_s, (double)(now->filled_bytes - pace->bytes) / seconds);
+    }
+    pace->at_ns = now_ns;
+    pace->done = now->done;
+    pace->bytes = now->filled_bytes;
+}
+
+/* "[=====     ] ", where there is room. */
+static void write_bar(char bar[BAR + 4], unsigned columns, const struct ahead_figures *now)
+{
+    uint64_t full = now->found > 0 ? BAR * now->done / now->found : 0;
+    char *to = bar;
+    if (columns >= WIDE) {
+        *to++ = '[';
+        for (unsigned i = 0; i < BAR; i++) {
+            *to++ = i < full ? '=' : ' ';
+        }
+        *to++ = ']';
+        *to++ = ' ';
+    }
+    *to = '\0';
+}
+
+/* Nobody knows while directories are still to be listed. */
+static void write_rest(char *rest, size_t room, const struct pace *pace,
+                       const struct ahead_figures *now)
+{
+    double seconds =
+        pace->files_per_s > 0 ? (double)(now->found - now->done) / pace->files_per_s : 0;
+    if (!now->whole || seconds <= 0 || seconds > 1e6) {
+        snprintf(rest, room, "%s", now->whole ? "" : ", listing goes on");
+        return;
+    }
+    unsigned long left = (unsigned long)(seconds + 0.5);
+    snprintf(rest, room, ", %lu:%02lu:%02lu left", left / 3600, left / 60 % 60, left % 60);
+}
+
+static void write_line(char *line, unsigned columns, const struct pace *pace,
+                       const struct ahead_figures *now)
+{
+    char bar[BAR + 4], bytes[STK_SIZE_TEXT], rate[STK_SIZE_TEXT], rest[64];
+    if (now->seconds_ns == 0) {
+        snprintf(line, LINE_ROOM, "stoker: listing, %" PRIu64 " files so far", now->found);
+        return;
+    }
+    write_bar(bar, columns, now);
+    write_rest(rest, sizeof rest, pace, now);
+    snprintf(line, LINE_ROOM, "stoker: %s%" PRIu64 "/%" PRIu64 " files, %s, %.0f files/s, %s/s%s",
+             bar, now->done, now->found, size_text(bytes, now->filled_bytes), pace->files_per_s,
+             size_text(rate, (uint64_t)pace->bytes_per_s), rest);
+}
+
+static unsigned terminal_columns(void)
+{
+    struct winsize size;
+    bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1;
+    return known ? size.ws_col : 80;
+}
+
+/* Cut where the terminal ends, or each would begin a new line. */
+static void show(unsigned columns, const char *line)
+{
+    fprintf(stderr, "\r%.*s\033[K", (int)columns - 1, line);
+    fflush(stderr);
+}
+
+static void *keep_writing(void *context)
+{
+    char line[LINE_ROOM];
+    struct pace pace = {.at_ns = 0};
+    struct ahead_figures now;
+    while (atomic_load(&over) == 0) {
+        ahead_read(&now);
+        measure(&pace, &now);
+        unsigned columns = terminal_columns();
+        write_line(line, columns, &pace, &now);
+        show(columns, line);
+        stk_sys_futex_wait(&over, 0, TICK_NS);
+    }
+    fputs("\r\033[K", stderr);
+    return context;
+}
+
+void progress_begin(void)
+{
+    sigset_t all, before;
+    if (!isatty(STDERR_FILENO)) {
+        return;
+    }
+    sigfillset(&all); /* signals are the main thread's */
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    writing = pthread_create(&writer, NULL, keep_writing, NULL) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+void progress_end(void)
+{
+    if (writing) {
+        atomic_store(&over, 1);
+        stk_sys_futex_wake_all(&over);
+        pthread_join(writer, NULL);
+        writing = false;
+    }
+}

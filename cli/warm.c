@@ -1,0 +1,133 @@
+/* `stoker warm`: fills a cache before the job that will want it, or beside it. */
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "cli/ahead.h"
+#include "cli/command.h"
+#include "cli/progress.h"
+#include "cli/say.h"
+#include "cli/session.h"
+#include "cli/summary.h"
+#include "cli/verbs.h"
+#include "cli/watch.h"
+
+static volatile sig_atomic_t ended_by;
+
+static void on_signal(int signal_)
+{
+    ended_by = signal_;
+    ahead_stop();
+}
+
+/* Once: who asks again does not want to wait for the files that are being filled. */
+static void catch_signals(void)
+{
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND | SA_RESTART};
+    struct sigaction before;
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+        bool ignored = sigaction(signals[i], NULL, &before) == 0 && before.sa_handler == SIG_IGN;
+        if (!ignored) {
+            sigaction(signals[i], &action, NULL);
+        }
+    }
+}
+
+/* Each file at work takes three. */
+static void raise_descriptors(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
+/* ---- what it came to ---- */
+
+static void print_rates(const struct ahead_figures *figures)
+{
+    char filled[STK_SIZE_TEXT], rate[STK_SIZE_TEXT];
+    double seconds = (double)figures->seconds_ns / 1e9;
+    double per_s = seconds > 0 ? 1 / seconds : 0;
+    say("%" PRIu64 " files (%s) filled in %.1f s, %.0f files/s, %s/s; %" PRIu64 " were there",
+        figures->filled, size_text(filled, figures->filled_bytes), seconds,
+        (double)figures->filled * per_s,
+        size_text(rate, (uint64_t)((double)figures->filled_bytes * per_s)), figures->present);
+}
+
+static void print_line(uint64_t number, const char *text)
+{
+    if (number > 0) {
+        fprintf(stderr, "  %" PRIu64 " %s\n", number, text);
+    }
+}
+
+static void print_left(const struct ahead_figures *figures)
+{
+    print_line(figures->unreadable_directories, "directories could not be read");
+    print_line(figures->unreadable, "files could not be opened");
+    print_line(figures->vanished, "names led to no file (gone meanwhile, or links to nothing)");
+    print_line(figures->links, "links led to directories, which are not followed, or to no files");
+    summary_print_bypassed(figures->refused);
+    if (figures->full) {
+        fprintf(stderr, "  Nothing more fitted: %" PRIu64 " files were not looked at.\n",
+                figures->found - figures->done);
+    }
+}
+
+static void print_end(const struct ahead_figures *figures, const struct session *session)
+{
+    print_rates(figures);
+    print_left(figures);
+    if (ended_by != 0) {
+        say("ended early: the same command goes on from here");
+    }
+    if (session->tier.shared->memory != 0) {
+        say("what is filled stays in memory until `stoker clear`");
+    }
+}
+
+/* ---- the verb ---- */
+
+static int status_of(const struct ahead_figures *figures)
+{
+    bool nothing = figures->found == 0 && figures->unreadable_directories > 0;
+    return ended_by != 0 ? 128 + ended_by : nothing;
+}
+
+static int warm(const struct request *request, struct session *session)
+{
+    static struct stk_cache cache;
+    struct ahead_figures figures;
+    request_export(request, session->run.path);
+    summary_announce(request, session);
+    watch_begin(&session->tier, &session->samples, session->recounts ? &session->recount : NULL);
+    if (session_join(&cache)) {
+        progress_begin();
+        ahead_run(&cache, request);
+        progress_end();
+    }
+    session->given_back_bytes = watch_end();
+    ahead_read(&figures);
+    print_end(&figures, session);
+    session_end(session);
+    return status_of(&figures);
+}
+
+int verb_warm(char **arguments)
+{
+    static struct session session;
+    struct request request;
+    command_outlive_limits();
+    request_parse_warm(&request, arguments);
+    raise_descriptors();
+    if (!session_begin(&session, &request)) {
+        return STK_EXIT_USAGE;
+    }
+    catch_signals();
+    return warm(&request, &session);
+}
