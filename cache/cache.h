@@ -99,6 +99,14 @@ struct stk_outcome {
 bool stk_cache_fill(struct stk_cache *cache, const struct stk_place *place, int origin_fd,
                     int64_t opened_ns, char entry[STK_PATH_BYTES], struct stk_outcome *outcome);
 
+/* Why a version is not to be cached, as far as it tells by itself, or NONE. Needs no catalogue. */
+enum stk_bypass stk_cache_reason_against(const struct stk_cache *cache,
+                                         const struct stk_place *place,
+                                         const struct stk_identity *identity);
+/* Whether the tier, whose home is known, has an entry of this version. Needs no catalogue. */
+bool stk_cache_has_entry(const struct stk_cache *cache, const struct stk_place *place,
+                         const struct stk_identity *identity);
+
 /* Counts an open. */
 void stk_cache_count(struct stk_cache *cache, const struct stk_outcome *outcome);
 

@@ -254,9 +254,9 @@ static bool has_database_name(const char *leaf)
     return false;
 }
 
-/* Why this version is not to be cached, whoever asks. */
-static enum stk_bypass reason_against(struct stk_cache *cache, const struct stk_place *place,
-                                      const struct stk_identity *identity)
+enum stk_bypass stk_cache_reason_against(const struct stk_cache *cache,
+                                         const struct stk_place *place,
+                                         const struct stk_identity *identity)
 {
     const char *leaf = stk_path_leaf(place->below);
     if (place->root->in_memory) {
@@ -274,14 +274,22 @@ static enum stk_bypass reason_against(struct stk_cache *cache, const struct stk_
     if (has_database_name(leaf)) {
         return STK_BYPASS_DATABASE;
     }
+    return stk_trust_is_young(cache, identity) ? STK_BYPASS_YOUNG : STK_BYPASS_NONE;
+}
+
+/* Why this version is not to be cached, whoever asks. */
+static enum stk_bypass reason_against(struct stk_cache *cache, const struct stk_place *place,
+                                      const struct stk_identity *identity)
+{
+    enum stk_bypass why = stk_cache_reason_against(cache, place, identity);
+    if (why != STK_BYPASS_NONE && why != STK_BYPASS_YOUNG) {
+        return why;
+    }
     if (stk_trust_is_written(cache, place) ||
         stk_trust_is_inode_written(cache, identity->dev, identity->ino)) {
         return STK_BYPASS_WRITTEN;
     }
-    if (stk_trust_is_young(cache, identity)) {
-        return STK_BYPASS_YOUNG;
-    }
-    return cache->tier.shared == NULL ? STK_BYPASS_TIER : STK_BYPASS_NONE;
+    return why == STK_BYPASS_NONE && cache->tier.shared == NULL ? STK_BYPASS_TIER : why;
 }
 
 static bool look_at_origin(int fd, struct stk_identity *out)

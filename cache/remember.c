@@ -2,10 +2,12 @@
 #include "cache/remember.h"
 
 #include <fcntl.h>
+#include <unistd.h>
 
 #include "base/sys.h"
 #include "base/volume.h"
 #include "cache/drop.h"
+#include "cache/entry.h"
 
 #define ATTEMPTS 8 /* each failure means that another process was faster with the same file */
 
@@ -50,6 +52,16 @@ static bool name_version(const struct stk_place *place, const struct stk_identit
     out->inode_counts = is_beyond || place->root->inode_counts;
     out->name = stk_identity_name(identity, out->inode_counts, volume);
     return true;
+}
+
+bool stk_cache_has_entry(const struct stk_cache *cache, const struct stk_place *place,
+                         const struct stk_identity *identity)
+{
+    char entry[STK_PATH_BYTES];
+    struct version version;
+    return name_version(place, identity, &version) &&
+           stk_entry_path(entry, cache->tier.home, place->root, place->below, version.name) &&
+           stk_sys_faccessat(AT_FDCWD, entry, F_OK) == 0;
 }
 
 /* A record with this identity, absent and untrusted, which nobody can find yet. */

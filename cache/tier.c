@@ -424,7 +424,8 @@ static int canonical_dir(const char *dir, char out[STK_HOME_BYTES])
     return 0;
 }
 
-static int prepare_home(const char *dir, char home[STK_HOME_BYTES], struct statfs *fs)
+/* Where the home in `dir` lies, or would. */
+static int find_home(const char *dir, char home[STK_HOME_BYTES], struct statfs *fs)
 {
     char canonical[STK_HOME_BYTES];
     int error = canonical_dir(dir, canonical);
@@ -440,6 +441,12 @@ static int prepare_home(const char *dir, char home[STK_HOME_BYTES], struct statf
     if (error == 0 && !stk_home_path(home, canonical)) {
         error = -ENAMETOOLONG;
     }
+    return error;
+}
+
+static int prepare_home(const char *dir, char home[STK_HOME_BYTES], struct statfs *fs)
+{
+    int error = find_home(dir, home, fs);
     if (error == 0) {
         error = stk_home_ensure(home);
     }
@@ -447,6 +454,30 @@ static int prepare_home(const char *dir, char home[STK_HOME_BYTES], struct statf
         error = stk_home_ensure_room(home, "tree");
     }
     return error != 0 ? error : stk_home_ensure_room(home, "fill");
+}
+
+int stk_tier_foresee(const char *dir, int64_t budget_bytes, struct stk_tier_shared *out)
+{
+    struct stat stat;
+    struct statfs fs;
+    struct stk_account count = {0, 0, 0, 0};
+    *out = (struct stk_tier_shared){.path_hash = 0};
+    int error = find_home(dir, out->home, &fs);
+    if (error == 0) {
+        error = stk_sys_fstatat(AT_FDCWD, dir, &stat, 0);
+    }
+    if (error != 0) {
+        return error;
+    }
+    out->block_bytes = (uint32_t)fs.f_bsize;
+    out->memory = fs.f_type == TMPFS_MAGIC;
+    out->jobs = is_the_jobs(stat.st_dev);
+    out->pays = out->jobs; /* the catalogue will lie there */
+    if (stk_home_check(out->home) == 0) {
+        stk_account_walk(out->home, 0, NULL, &count.blocks, &count.inodes);
+        learn(&out->budget, &count);
+    }
+    return set_budget(out, &fs, budget_bytes);
 }
 
 int stk_tier_attach(struct stk_catalogue *catalogue, const char *dir, int64_t budget_bytes,

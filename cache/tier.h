@@ -42,6 +42,13 @@ int stk_tier_parse(const char *value, char dir[STK_HOME_BYTES], int64_t *budget_
 int stk_tier_attach(struct stk_catalogue *catalogue, const char *dir, int64_t budget_bytes,
                     struct stk_tier *out);
 
+/*
+ * What attaching a tier at `dir` that no catalogue knows would come to, without making anything:
+ * the budget, with what lies there counted as used. 0 or -errno as attaching. Walks what lies
+ * there.
+ */
+int stk_tier_foresee(const char *dir, int64_t budget_bytes, struct stk_tier_shared *out);
+
 /* Sets the budget: given, or computed from what the file system and the memory leave now. */
 int stk_tier_set_budget(struct stk_tier *tier, int64_t budget_bytes);
 

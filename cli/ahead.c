@@ -32,6 +32,7 @@
 enum figure {
     FILLED,
     FILLED_BYTES,
+    WANTED_BLOCKS,
     PRESENT,
     PRESENT_BYTES,
     VANISHED,
@@ -129,7 +130,7 @@ static bool is_want_of_room(enum stk_bypass why)
 static void count_refused(enum stk_bypass why)
 {
     atomic_fetch_add(&ahead.refused[why], 1);
-    if (ahead.request->warm_only) {
+    if (ahead.request->warm_only && !ahead.request->dry_run) {
         stk_run_count_bypass(&ahead.cache->run, why); /* for cli/superseded.h */
     }
     if (is_want_of_room(why) && atomic_fetch_add(&ahead.in_vain, 1) + 1 == IN_VAIN) {
@@ -195,12 +196,39 @@ static void look_at(const struct stk_place *place)
     }
 }
 
+/* What look_at would come to. */
+static void foresee(const struct stk_place *place)
+{
+    struct statx answer;
+    struct stk_identity identity;
+    int error = stk_sys_statx(AT_FDCWD, place->path, 0, STATX_BASIC_STATS | STATX_BTIME, &answer);
+    if (error != 0) {
+        add(error == -ENOENT ? VANISHED : UNREADABLE, 1);
+        return;
+    }
+    if (!S_ISREG(answer.stx_mode) || !stk_identity_from_statx(&identity, &answer)) {
+        add(LINKS, 1);
+        return;
+    }
+    enum stk_bypass why = stk_cache_reason_against(ahead.cache, place, &identity);
+    if (why != STK_BYPASS_NONE) {
+        count_refused(why);
+    } else if (stk_cache_has_entry(ahead.cache, place, &identity)) {
+        count_present(identity.size);
+    } else {
+        uint32_t block_bytes = ahead.cache->tier.shared->block_bytes;
+        add(WANTED_BLOCKS, (uint64_t)stk_budget_blocks_of(identity.size, block_bytes));
+        add(FILLED, 1);
+        add(FILLED_BYTES, identity.size);
+    }
+}
+
 static void look_at_file(const struct listed *file)
 {
     char path[STK_PATH_BYTES];
     struct stk_place place;
     if (find_place(file, path, &place)) {
-        look_at(&place);
+        (ahead.request->dry_run ? foresee : look_at)(&place);
     } else {
         count_refused(STK_BYPASS_NAME);
     }
@@ -322,6 +350,7 @@ void ahead_read(struct ahead_figures *out)
         .whole = atomic_load(&ahead.whole),
         .filled = atomic_load(&ahead.figures[FILLED]),
         .filled_bytes = atomic_load(&ahead.figures[FILLED_BYTES]),
+        .wanted_blocks = (int64_t)atomic_load(&ahead.figures[WANTED_BLOCKS]),
         .present = atomic_load(&ahead.figures[PRESENT]),
         .present_bytes = atomic_load(&ahead.figures[PRESENT_BYTES]),
         .vanished = atomic_load(&ahead.figures[VANISHED]),

@@ -16,9 +16,10 @@
 
 /* What became of the files so far. */
 struct ahead_figures {
-    uint64_t found, done; /* files listed; of these, looked at */
-    bool whole;           /* nothing is left to be listed */
-    uint64_t filled, filled_bytes;
+    uint64_t found, done;            /* files listed; of these, looked at */
+    bool whole;                      /* nothing is left to be listed */
+    uint64_t filled, filled_bytes;   /* with --dry-run: what would be */
+    int64_t wanted_blocks;           /* with --dry-run: that this would take of the budget */
     uint64_t present, present_bytes; /* filled before, or by others meanwhile */
     uint64_t vanished;               /* gone, or links that lead nowhere */
     uint64_t unreadable, unreadable_directories;
@@ -32,7 +33,8 @@ struct ahead_figures {
 unsigned ahead_jobs(const struct stk_roots *roots);
 
 /* Fills what lies at these paths, or a part of it, and returns when that is done or stopped. Once
- * at a time in a process. */
+ * at a time in a process. A dry run needs of the cache its options, its roots and the tier's home,
+ * and changes nothing. */
 void ahead_run(struct stk_cache *cache, const struct request *request);
 /* Has it return soon. Safe in signal handlers. */
 void ahead_stop(void);

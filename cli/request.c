@@ -396,6 +396,8 @@ static bool take_warm_flag(struct request *request, struct cursor *cursor)
     }
     if ((value = take_value(cursor, "--share")) != NULL) {
         take_share(request, value);
+    } else if (strcmp(*cursor->at, "--dry-run") == 0) {
+        request->dry_run = true;
     } else {
         return false;
     }

@@ -45,7 +45,8 @@ struct request {
     char **command;        /* NULL-terminated; NULL: none */
 
     /* Filling ahead (cli/ahead.h). */
-    bool warm_only;       /* `stoker warm`, which is nothing without a cache */
+    bool warm_only; /* `stoker warm`, which is nothing without a cache */
+    bool dry_run;
     unsigned jobs;        /* files at a time; 0: as many as suit the origin */
     unsigned node, nodes; /* whose part, from 1 on, of how many; 0 nodes: all of it */
     unsigned part_count;  /* what is to be filled: canonical, below covered paths */

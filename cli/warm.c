@@ -1,4 +1,5 @@
 /* `stoker warm`: fills a cache before the job that will want it, or beside it. */
+#include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -8,6 +9,7 @@
 #include "cli/ahead.h"
 #include "cli/command.h"
 #include "cli/progress.h"
+#include "cli/refusal.h"
 #include "cli/say.h"
 #include "cli/session.h"
 #include "cli/summary.h"
@@ -91,13 +93,69 @@ static void print_end(const struct ahead_figures *figures, const struct session 
     }
 }
 
-/* ---- the verb ---- */
-
 static int status_of(const struct ahead_figures *figures)
 {
     bool nothing = figures->found == 0 && figures->unreadable_directories > 0;
     return ended_by != 0 ? 128 + ended_by : nothing;
 }
+
+/* ---- without filling ---- */
+
+/* The budget that the tier has, or would have. Nothing is made for it. */
+static void find_budget(const struct request *request, struct stk_tier_shared *out)
+{
+    static struct session session;
+    struct stk_tier known;
+    int error = stk_tier_foresee(request->tier, request->budget_bytes, out);
+    if (error != 0 && error != -ENOSPC) {
+        refusal_explain(&(struct refusal){error, true}, "", request);
+    }
+    bool looked = request->budget_bytes < 0 && session_look(&session);
+    for (unsigned i = 0; looked && i < STK_TIERS; i++) {
+        if (stk_tier_by_index(&session.catalogue, i, &known) &&
+            strcmp(known.home, out->home) == 0) {
+            out->budget = known.shared->budget;
+        }
+    }
+}
+
+static void print_foreseen(const struct ahead_figures *figures, const struct stk_tier_shared *tier)
+{
+    char filled[STK_SIZE_TEXT], present[STK_SIZE_TEXT], left[STK_SIZE_TEXT], more[STK_SIZE_TEXT];
+    int64_t room = stk_budget_left(&tier->budget);
+    int64_t lack = figures->wanted_blocks - room;
+    say("would fill %" PRIu64 " files (%s); %" PRIu64 " (%s) are there", figures->filled,
+        size_text(filled, figures->filled_bytes), figures->present,
+        size_text(present, figures->present_bytes));
+    print_left(figures);
+    say("%s has room for %s: %s%s", tier->home, size_text(left, (uint64_t)room * STK_BLOCK_BYTES),
+        lack > 0 ? size_text(more, (uint64_t)lack * STK_BLOCK_BYTES) : "all of it fits",
+        lack > 0 ? " too little: name a larger budget (--tier DIR:SIZE)" : "");
+}
+
+static int warm_dryly(const struct request *request)
+{
+    static struct stk_cache cache;
+    static struct stk_tier_shared tier;
+    static struct stk_roots roots;
+    struct ahead_figures figures;
+    request_export(request, "");
+    stk_options_read(&cache.options);
+    stk_roots_spell(&roots, cache.options.paths);
+    cache.roots = roots;
+    stk_roots_resolve(&cache.roots);
+    find_budget(request, &tier);
+    cache.tier.shared = &tier;
+    strcpy(cache.tier.home, tier.home);
+    progress_begin();
+    ahead_run(&cache, request);
+    progress_end();
+    ahead_read(&figures);
+    print_foreseen(&figures, &tier);
+    return status_of(&figures);
+}
+
+/* ---- the verb ---- */
 
 static int warm(const struct request *request, struct session *session)
 {
@@ -125,6 +183,10 @@ int verb_warm(char **arguments)
     command_outlive_limits();
     request_parse_warm(&request, arguments);
     raise_descriptors();
+    if (request.dry_run) {
+        catch_signals();
+        return warm_dryly(&request);
+    }
     if (!session_begin(&session, &request)) {
         return STK_EXIT_USAGE;
     }

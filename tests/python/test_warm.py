@@ -9,7 +9,7 @@ import signal
 
 import pytest
 
-from jobs import HOME, reading, wait_for
+from jobs import HOME, in_bytes, reading, wait_for
 from origin import settle
 from test_budget import walk_used
 
@@ -220,6 +220,58 @@ def test_shares_are_disjoint_and_cover(jobs, origin, place):
     assert parts(jobs, place, mount, 1)[0] == set().union(*three)
 
 
+# ---- without filling ----
+
+def everything(directory):
+    """All that lies there, with its times."""
+    return sorted((path, os.lstat(path).st_mtime_ns) for top, names, files in os.walk(directory)
+                  for path in [top, *(os.path.join(top, name) for name in names + files)])
+
+
+def dry_run(jobs, *arguments, status=0):
+    done = jobs.stoker("warm", "--dry-run", *arguments)
+    assert done.returncode == status and done.stdout == "", done.stderr
+    told = re.search(r"^stoker: would fill (\d+) files .*; (\d+) .* are there$", done.stderr, re.M)
+    assert told, done.stderr
+    return int(told[1]), int(told[2]), done.stderr
+
+
+@pytest.mark.parametrize("on_disk", [False, True])
+def test_a_dry_run_changes_nothing(jobs, origin, data, place, scratch, on_disk):
+    source, mount, _ = data
+    (source / "empty").touch()
+    settle()
+    tier = ["--tier", scratch] if on_disk else []
+    with origin.fs.counting() as counted:
+        filled, present, told = dry_run(jobs, mount, *tier)
+    assert (filled, present) == (COUNT, 0) and "all of it fits" in told
+    assert "bypassed: 1 empty" in told
+    assert (counted["open"], counted["read"]) == (0, 0)
+    assert os.listdir(place.path("/dev/shm")) == os.listdir(scratch) == []
+    warm(jobs, mount, "--share=1/2", *tier)
+    before = everything(place.path("/dev/shm")), everything(scratch)
+    filled, present, _ = dry_run(jobs, mount, *tier)
+    assert (everything(place.path("/dev/shm")), everything(scratch)) == before
+    assert filled + present == COUNT and filled > 10 and present > 10
+    assert warm(jobs, mount, *tier).filled == filled
+    assert dry_run(jobs, mount, *tier)[:2] == (0, COUNT)
+
+
+def test_a_dry_run_says_what_does_not_fit(jobs, origin):
+    mount = origin.files("budget", 60, 100_000)[1]
+
+    def room(*tier):
+        told = dry_run(jobs, mount, *tier)[2]
+        found = re.search(r"has room for (.*): (.*) too little: name a larger budget", told)
+        return in_bytes(found[1]), in_bytes(found[2])
+
+    left, lack = room("--tier=/dev/shm:4M")
+    assert 3.8e6 < left <= 4 << 20 and abs(left + lack - 60 * 102_400) < 200_000
+    warmed = warm(jobs, mount, "--tier=/dev/shm:4M")
+    left, lack = room()
+    assert left < 200_000 and abs(left + lack - (60 - warmed.filled) * 102_400) < 200_000
+
+
 # ---- ended early ----
 
 def started_warm(jobs, *arguments):
@@ -282,15 +334,14 @@ def test_beside_a_running_job(jobs, origin, data):
     assert warmed.filled + warmed.present == COUNT
 
 
-def test_the_budget_holds(jobs, place, data, origin):
-    _, mount, files = data
-    home = place.path(f"/dev/shm/{HOME}")
-    warmed = warm(jobs, mount, "--tier=/dev/shm:2M")
-    assert 0 < warmed.filled < COUNT
-    assert warmed.said("budget") == COUNT - warmed.filled
-    assert walk_used(home)[0] <= 2 << 20
-    ran = jobs.run(reading(files, 1), path=mount, tier="/dev/shm:2M")
-    assert ran.hits == warmed.filled
+def test_the_budget_holds(jobs, place, origin):
+    mount = origin.files("budget", 60, 100_000)[1]
+    warmed = warm(jobs, mount, "--tier=/dev/shm:4M")
+    assert 10 < warmed.filled < 40
+    assert 50 - warmed.filled < warmed.said("budget") <= 60 - warmed.filled
+    assert walk_used(place.path(f"/dev/shm/{HOME}"))[0] <= 4 << 20
+    ran = jobs.run(reading(sorted(mount.iterdir()), 1), path=mount, tier="/dev/shm:4M")
+    assert warmed.filled <= ran.hits < 45
 
 
 def test_a_full_tier_ends_it(jobs, origin):
