@@ -4,7 +4,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "cli/ahead.h"
 #include "cli/command.h"
@@ -35,16 +34,6 @@ static void catch_signals(void)
         if (!ignored) {
             sigaction(signals[i], &action, NULL);
         }
-    }
-}
-
-/* Each file at work takes three. */
-static void raise_descriptors(void)
-{
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-        limit.rlim_cur = limit.rlim_max;
-        setrlimit(RLIMIT_NOFILE, &limit);
     }
 }
 
@@ -182,7 +171,6 @@ int verb_warm(char **arguments)
     struct request request;
     command_outlive_limits();
     request_parse_warm(&request, arguments);
-    raise_descriptors();
     if (request.dry_run) {
         catch_signals();
         return warm_dryly(&request);
