@@ -36,6 +36,10 @@ unsigned ahead_jobs(const struct stk_roots *roots);
  * at a time in a process. A dry run needs of the cache its options, its roots and the tier's home,
  * and changes nothing. */
 void ahead_run(struct stk_cache *cache, const struct request *request);
+/* The same beside the command, in a thread, with the run of the environment. */
+void ahead_begin(const struct request *request);
+/* Ends that, and tells what it came to. A thread that an origin keeps is left behind. */
+void ahead_end(struct ahead_figures *out);
 /* Has it return soon. Safe in signal handlers. */
 void ahead_stop(void);
 /* While it runs, and afterwards. */

@@ -61,7 +61,7 @@ int verb_env(char **arguments)
     request_parse(&request, arguments, false);
     const char *idle = request.json != NULL ? "--json"
                        : request.keep       ? "--keep"
-                       : request.jobs > 0   ? "--jobs"
+                       : request.warm       ? "--warm"
                                             : NULL;
     if (idle != NULL) {
         die("%s has no meaning without `stoker run`", idle);

@@ -292,6 +292,8 @@ static bool take_flag(struct request *request, struct cursor *cursor)
         request->json = value;
     } else if ((value = take_value(cursor, "--samples")) != NULL) {
         take_samples(request, value);
+    } else if (strcmp(*cursor->at, "--warm") == 0) {
+        request->warm = true;
     } else if (strcmp(*cursor->at, "--no-decode") == 0) {
         request->no_decode = true;
     } else if (strcmp(*cursor->at, "--no-torchvision") == 0) {
@@ -369,6 +371,10 @@ void request_parse(struct request *request, char **arguments, bool needs_command
         }
     }
     request->command = *cursor.at != NULL ? cursor.at : NULL;
+    if (request->jobs > 0 && !request->warm) {
+        die("--jobs %u is how many files --warm fills at a time: give both, or none",
+            request->jobs);
+    }
     if (needs_command && request->command == NULL) {
         die("no command: write `stoker run --path DIR -- COMMAND...`");
     }

@@ -45,6 +45,7 @@ struct request {
     char **command;        /* NULL-terminated; NULL: none */
 
     /* Filling ahead (cli/ahead.h). */
+    bool warm;      /* beside the command */
     bool warm_only; /* `stoker warm`, which is nothing without a cache */
     bool dry_run;
     unsigned jobs;        /* files at a time; 0: as many as suit the origin */

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/options.h"
+#include "cli/ahead.h"
 #include "cli/command.h"
 #include "cli/library.h"
 #include "cli/python.h"
@@ -92,6 +93,22 @@ static void run_uncached(const struct request *request, struct session *session,
     command_end_like(status);
 }
 
+static void begin_beside(const struct request *request, struct session *session)
+{
+    watch_begin(&session->tier, &session->samples, session->recounts ? &session->recount : NULL);
+    if (request->warm) {
+        ahead_begin(request);
+    }
+}
+
+static void end_beside(const struct request *request, struct session *session)
+{
+    if (request->warm) {
+        ahead_end(&session->ahead);
+    }
+    session->given_back_bytes = watch_end();
+}
+
 static void run_cached(const struct request *request, struct session *session, int json)
 {
     static struct stk_run_counts counts;
@@ -99,9 +116,9 @@ static void run_cached(const struct request *request, struct session *session, i
     set_environment(request, session);
     int64_t began_ns = stk_clock_boottime_ns();
     command_start(request->command);
-    watch_begin(&session->tier, &session->samples, session->recounts ? &session->recount : NULL);
+    begin_beside(request, session);
     int status = command_wait();
-    session->given_back_bytes = watch_end();
+    end_beside(request, session);
     double seconds = seconds_since(began_ns);
     stk_run_read(&session->run, &counts);
     summary_print(request, session, &counts);

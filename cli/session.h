@@ -14,6 +14,7 @@
 #include "cache/catalogue.h"
 #include "cache/run.h"
 #include "cache/tier.h"
+#include "cli/ahead.h"
 #include "cli/request.h"
 #include "cli/samples.h"
 
@@ -27,8 +28,9 @@ struct session {
     char made_tier[STK_HOME_BYTES]; /* the tier's home, if it was not there before */
     bool recounts;                  /* the tier is to be counted anew, beside the job */
     struct stk_recount recount;
-    int run_lock;              /* keeps the run alive */
-    uint64_t given_back_bytes; /* of entries, while memory was short */
+    int run_lock;               /* keeps the run alive */
+    uint64_t given_back_bytes;  /* of entries, while memory was short */
+    struct ahead_figures ahead; /* what --warm came to */
 };
 
 /*

@@ -245,6 +245,19 @@ static void print_batches(const struct session *session)
     }
 }
 
+static void print_ahead(const struct request *request, const struct ahead_figures *ahead)
+{
+    char size[STK_SIZE_TEXT];
+    const char *how = ahead->full      ? " (nothing more fitted)"
+                      : ahead->stopped ? " (the command ended first)"
+                                       : "";
+    if (request->warm) {
+        say("%" PRIu64 " files (%s) filled ahead of the command, %" PRIu64 " of %" PRIu64
+            " looked at%s",
+            ahead->filled, size_text(size, ahead->filled_bytes), ahead->done, ahead->found, how);
+    }
+}
+
 void summary_print(const struct request *request, const struct session *session,
                    const struct stk_run_counts *counts)
 {
@@ -260,6 +273,7 @@ void summary_print(const struct request *request, const struct session *session,
         fprintf(stderr, "  (%" PRIu64 " stats were seen.)\n",
                 counts->stats_served + counts->stats_asked);
     }
+    print_ahead(request, &session->ahead);
     print_decoded(session);
     print_samples(session);
     print_batches(session);
@@ -352,6 +366,15 @@ static void write_samples(FILE *out, const struct session *session)
             session->tally != NULL ? samples_saved_s(session->tally) : 0.0);
 }
 
+static void write_ahead(FILE *out, const struct ahead_figures *ahead)
+{
+    fprintf(out,
+            "  \"ahead\": {\"found\": %" PRIu64 ", \"done\": %" PRIu64 ", \"filled\": %" PRIu64
+            ", \"filled_bytes\": %" PRIu64 ", \"present\": %" PRIu64 ", \"full\": %s},\n",
+            ahead->found, ahead->done, ahead->filled, ahead->filled_bytes, ahead->present,
+            ahead->full ? "true" : "false");
+}
+
 static void write_epochs(FILE *out, const struct stk_run_counts *counts)
 {
     int epochs = count_epochs(counts);
@@ -405,6 +428,9 @@ void summary_write_json(int fd, const struct request *request, const struct sess
     write_samples(out, session);
     write_batches(out, session);
     write_tier(out, session);
+    if (request->warm) {
+        write_ahead(out, &session->ahead);
+    }
     write_epochs(out, counts);
     fprintf(out, "}\n");
     if (fflush(out) != 0) {

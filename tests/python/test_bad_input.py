@@ -94,7 +94,9 @@ def test_wrong_verbs(refused, data):
     refused([f"--path={data}", "x"], "unexpected", verb="env")
     refused([f"--path={data}", "--keep"], "--keep", verb="env")
     refused([f"--path={data}", "--json=x"], "--json", verb="env")
-    refused([f"--path={data}", "--jobs=3"], "--jobs", verb="env")
+    refused([f"--path={data}", "--warm"], "--warm", verb="env")
+    refused([f"--path={data}", "--jobs=3"], "--warm", "give both", verb="env")
+    refused([f"--path={data}", "--jobs=3"], "--warm", "give both")
 
 
 def test_no_verb_shows_the_help(jobs):

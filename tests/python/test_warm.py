@@ -354,6 +354,54 @@ def test_beside_a_running_job(jobs, origin, data):
     assert warmed.filled + warmed.present == COUNT
 
 
+WAIT_FOR_ALL = """
+import pathlib, sys, time
+tree, count = pathlib.Path(sys.argv[1]), int(sys.argv[2])
+deadline = time.monotonic() + 30
+while sum(1 for _ in tree.rglob("????????????;*")) < count and time.monotonic() < deadline:
+    time.sleep(0.02)
+for name in sys.argv[3:]:
+    open(name, "rb").read()
+"""
+
+
+def test_a_run_fills_ahead(jobs, origin, data):
+    """Its job asks for nothing that is filled, and finds all of it."""
+    _, mount, files = data
+    job = ["python3", "-c", WAIT_FOR_ALL, f"/dev/shm/{HOME}/tree", COUNT, *files]
+    with origin.fs.counting() as counted:
+        ran = jobs.run(job, path=mount, flags=["--warm"])
+    assert (ran.hits, ran.fills, ran.opens) == (COUNT, 0, COUNT)
+    assert counted["read_bytes"] == COUNT * SIZE and counted["open"] == COUNT
+    assert (ran.ahead["filled"], ran.ahead["found"], ran.ahead["done"]) == (COUNT, COUNT, COUNT)
+    assert f"{COUNT} files (1.7 MiB) filled ahead of the command" in ran.stderr
+    assert jobs.stoker("ls").stdout == "nothing is cached\n"  # as after any run
+
+
+def test_a_run_fills_ahead_of_a_job_that_reads(jobs, origin, data):
+    _, mount, files = data
+    origin.fs.latency_ms = 3
+    with origin.fs.counting() as counted:
+        ran = jobs.run(reading(reversed(files), 3), path=mount, flags=["--warm", "--jobs=4"])
+    assert ran.hits + ran.fills == 3 * COUNT and ran.ahead["filled"] > 0
+    assert ran.fills + ran.ahead["filled"] == COUNT
+    assert counted["read_bytes"] <= (COUNT + 2) * SIZE  # an open may have the kernel read anew
+
+
+def test_filling_ahead_ends_with_the_command(jobs, origin, place):
+    """Also in the middle of a large file, of which nothing is left."""
+    size = 50 << 20
+    source, mount = origin.directory("ends")
+    (source / "file").write_bytes(os.urandom(size))
+    settle()
+    origin.fs.latency_ms = SLOWLY
+    with origin.fs.counting() as counted:
+        ran = jobs.run(["sleep", "0.5"], path=mount, flags=["--warm", "--keep"])
+    assert 0 < counted["read_bytes"] < size / 2
+    assert ran.ahead["filled"] == 0 and "the command ended first" in ran.stderr
+    assert entries(place) == set() and os.listdir(place.path(f"/dev/shm/{HOME}/fill")) == []
+
+
 def test_the_budget_holds(jobs, place, origin):
     """And is used to its end, though many fills at a time reserve for a moment what others want."""
     mount = origin.files("budget", 200, 100_000)[1]
