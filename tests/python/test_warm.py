@@ -3,9 +3,11 @@
 import contextlib
 import errno
 import os
+import pathlib
 import pty
 import re
 import signal
+import subprocess
 
 import pytest
 
@@ -189,6 +191,30 @@ def test_a_directory_that_is_closed(place, build, scratch, origin, as_root):
     warmed = Warmed(done.returncode, done.stderr)
     assert warmed.filled == 2 and warmed.said("directories could not be read") == 1
     assert mount
+
+
+def test_what_was_cleared_is_filled_again(jobs, data):
+    """The catalogue may still say that it is there."""
+    _, mount, _ = data
+    with jobs.started(jobs.command_line(["cat"], path=mount), stdin=subprocess.PIPE):
+        assert warm(jobs, mount).filled == COUNT
+        assert f"{COUNT}" in jobs.stoker("clear", mount).stdout
+        assert warm(jobs, mount).filled == COUNT
+
+
+def test_a_disk_is_read_in_the_order_of_inodes(jobs, place, scratch):
+    source = scratch / "source"
+    for number in range(200):
+        directory = source / f"{number * 37 % 10}"
+        directory.mkdir(parents=True, exist_ok=True)
+        (directory / f"{number}").write_bytes(b"x")
+    settle()
+    assert warm(jobs, source, "--jobs=1").filled == 200
+    entry_of = {path.name.split(";", 1)[-1]: path.stat().st_ino
+                for path in pathlib.Path(place.path(f"/dev/shm/{HOME}/tree")).rglob("*;*")}
+    files = [path for path in source.rglob("*") if path.is_file()]
+    by_inode = [path.name for path in sorted(files, key=lambda path: path.stat().st_ino)]
+    assert by_inode == sorted(by_inode, key=entry_of.__getitem__)
 
 
 # ---- a part for each node ----
