@@ -242,6 +242,7 @@ static void *run_beside(void *request)
 {
     static struct stk_cache cache;
     if (session_join(&cache)) {
+        cache.run.file = NULL; /* what the run counts is what its job does */
         ahead_run(&cache, request);
     }
     return NULL;

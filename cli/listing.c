@@ -28,7 +28,8 @@ struct listing_directory {
 void listing_begin(struct listing *listing, bool (*wanted)(const struct listed *file),
                    const atomic_bool *stop)
 {
-    *listing = (struct listing){.wanted = wanted, .stop = stop};
+    listing->wanted = wanted;
+    listing->stop = stop;
     pthread_mutex_init(&listing->lock, NULL);
     pthread_cond_init(&listing->changed, NULL);
 }

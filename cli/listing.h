@@ -35,8 +35,8 @@ struct listing {
     bool (*wanted)(const struct listed *file);
 };
 
-/* `wanted`: whether a file is to be listed (NULL: all are); for one thread at a time. `stop`: ends
- * each listing when it becomes true. */
+/* The listing is zeroed; its figures may be read before. `wanted`: whether a file is to be listed
+ * (NULL: all are); for one thread at a time. `stop`: ends each listing when it becomes true. */
 void listing_begin(struct listing *listing, bool (*wanted)(const struct listed *file),
                    const atomic_bool *stop);
 /* Adds what lies at an absolute path: a directory with all that is below it, or one file. */

@@ -252,9 +252,9 @@ static void print_ahead(const struct request *request, const struct ahead_figure
                       : ahead->stopped ? " (the command ended first)"
                                        : "";
     if (request->warm) {
-        say("%" PRIu64 " files (%s) filled ahead of the command, %" PRIu64 " of %" PRIu64
-            " looked at%s",
-            ahead->filled, size_text(size, ahead->filled_bytes), ahead->done, ahead->found, how);
+        say("%" PRIu64 " files (%s) filled ahead of the command, %" PRIu64
+            " were there, of %" PRIu64 "%s",
+            ahead->filled, size_text(size, ahead->filled_bytes), ahead->present, ahead->found, how);
     }
 }
 
