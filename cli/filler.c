@@ -64,7 +64,7 @@ bool filler_wants(const struct listed *file)
 {
     char path[STK_PATH_BYTES];
     struct stk_place place;
-    return !find_place(file, path, &place) ||
+    return filler.request->nodes <= 1 || !find_place(file, path, &place) ||
            share_of(place.below, strlen(place.below), filler.request->nodes) ==
                filler.request->node;
 }

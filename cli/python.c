@@ -54,6 +54,16 @@ char *python_path(void)
     return both;
 }
 
+char *python_package_path(void)
+{
+    char *site = find();
+    char *end = site != NULL ? strstr(site, "/stoker/" SITE) : NULL;
+    if (end != NULL) {
+        *end = '\0';
+    }
+    return site;
+}
+
 bool python_keeps_samples(void)
 {
     char *site = find();

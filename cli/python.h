@@ -9,6 +9,9 @@
  * frees. */
 char *python_path(void);
 
+/* The directory that the package lies in, or NULL. The caller frees. */
+char *python_package_path(void);
+
 /* Whether that package has a sample store: it is built without one where LMDB is missing. */
 bool python_keeps_samples(void);
 

@@ -404,6 +404,11 @@ static bool take_warm_flag(struct request *request, struct cursor *cursor)
         take_share(request, value);
     } else if (strcmp(*cursor->at, "--dry-run") == 0) {
         request->dry_run = true;
+    } else if (strcmp(*cursor->at, "--samples") == 0) {
+        request->forms = true; /* no word behind it: that is a path */
+    } else if ((value = take_value(cursor, "--samples")) != NULL) {
+        request->forms = true;
+        take_samples(request, value);
     } else {
         return false;
     }
@@ -467,17 +472,31 @@ static void settle_parts(struct request *request, char **paths, unsigned count)
     }
 }
 
+static void settle_forms(struct request *request)
+{
+    if (request->samples != NULL && strcmp(request->samples, "0") == 0) {
+        die("--samples 0 keeps none: write --samples, --samples=SIZE or --samples=DIR[:SIZE]");
+    }
+    if (request->forms && !python_keeps_samples()) {
+        refuse_samples(request, "the tier");
+    }
+    if (request->forms) {
+        settle_samples(request);
+    } else {
+        request->samples = "0";
+        request->samples_kind = SAMPLES_NAMED;
+    }
+}
+
 void request_parse_warm(struct request *request, char **arguments)
 {
     struct cursor cursor = {.at = arguments, .tier = NULL};
-    *request = (struct request){.budget_bytes = STK_TIER_DEFAULT_BUDGET,
-                                .samples_bytes = -1,
-                                .samples = "0",
-                                .samples_kind = SAMPLES_NAMED,
-                                .warm_only = true};
+    *request = (struct request){
+        .budget_bytes = STK_TIER_DEFAULT_BUDGET, .samples_bytes = -1, .warm_only = true};
     unsigned count = take_warm_arguments(request, &cursor, arguments);
     request->keep = true;
     check_environment();
+    settle_forms(request);
     settle_tier(request, cursor.tier);
     settle_parts(request, arguments, count);
     settle_small(request);

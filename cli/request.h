@@ -48,6 +48,7 @@ struct request {
     bool warm;      /* beside the command */
     bool warm_only; /* `stoker warm`, which is nothing without a cache */
     bool dry_run;
+    bool forms;           /* of JPEGs are made, too (cli/forms.h) */
     unsigned jobs;        /* files at a time; 0: as many as suit the origin */
     unsigned node, nodes; /* whose part, from 1 on, of how many; 0 nodes: all of it */
     unsigned part_count;  /* what is to be filled: canonical, below covered paths */

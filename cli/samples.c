@@ -126,7 +126,8 @@ static void begin_ours(struct samples *samples, const struct request *request)
         return;
     }
     samples->most_blocks = INT64_MAX;
-    samples->at_first_touch = request->samples_bytes >= 0 || samples->tier->shared->memory == 0;
+    samples->at_first_touch =
+        request->samples_bytes >= 0 || request->warm_only || samples->tier->shared->memory == 0;
     if (request->samples_bytes >= 0) {
         reserve_all(samples, request);
     }

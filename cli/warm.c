@@ -7,6 +7,7 @@
 
 #include "cli/ahead.h"
 #include "cli/command.h"
+#include "cli/forms.h"
 #include "cli/progress.h"
 #include "cli/refusal.h"
 #include "cli/say.h"
@@ -21,6 +22,7 @@ static void on_signal(int signal_)
 {
     ended_by = signal_;
     ahead_stop();
+    forms_stop();
 }
 
 /* Once: who asks again does not want to wait for the files that are being filled. */
@@ -80,6 +82,18 @@ static void print_end(const struct ahead_figures *figures, const struct session 
     if (session->tier.shared->memory != 0) {
         say("what is filled stays in memory until `stoker clear`");
     }
+}
+
+static void print_forms(const struct session *session, uint64_t jpegs)
+{
+    char size[STK_SIZE_TEXT];
+    uint64_t kept = 0, bytes = 0;
+    if (session->tally != NULL) {
+        kept = stk_tally_read(session->tally, STK_TALLY_FORMS);
+        bytes = stk_tally_read(session->tally, STK_TALLY_FORM_BYTES);
+    }
+    say("%" PRIu64 " JPEGs looked at, %" PRIu64 " samples kept of them (%s)", jpegs, kept,
+        size_text(size, bytes));
 }
 
 static int status_of(const struct ahead_figures *figures)
@@ -158,9 +172,13 @@ static int warm(const struct request *request, struct session *session)
         ahead_run(&cache, request);
         progress_end();
     }
+    uint64_t jpegs = request->forms ? forms_make(request, session) : 0;
     session->given_back_bytes = watch_end();
     ahead_read(&figures);
     print_end(&figures, session);
+    if (request->forms) {
+        print_forms(session, jpegs);
+    }
     session_end(session);
     return status_of(&figures);
 }
