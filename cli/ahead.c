@@ -15,8 +15,8 @@
 #include "base/sys.h"
 #include "cli/desk.h"
 #include "cli/filler.h"
+#include "cli/joined.h"
 #include "cli/listing.h"
-#include "cli/session.h"
 
 #define FAR_JOBS  64 /* each waits for a server */
 #define NEAR_JOBS 8
@@ -241,7 +241,8 @@ static bool is_beside;
 static void *run_beside(void *request)
 {
     static struct stk_cache cache;
-    if (session_join(&cache)) {
+    if (joined_cache() != NULL) {
+        cache = *joined_cache();
         cache.run.file = NULL; /* what the run counts is what its job does */
         ahead_run(&cache, request);
     }

@@ -523,17 +523,6 @@ bool session_begin(struct session *session, const struct request *request)
     return refusal.error == 0;
 }
 
-bool session_join(struct stk_cache *cache)
-{
-    struct stk_options *options = must_allocate(sizeof *options);
-    struct stk_roots *roots = must_allocate(sizeof *roots); /* stays: the cache names their text */
-    stk_options_read(options);
-    stk_roots_spell(roots, options->paths);
-    stk_cache_open(cache, options, roots);
-    free(options);
-    return cache->tier.shared != NULL;
-}
-
 /* ---- ending ---- */
 
 /* A home in which no catalogue could be made, if nothing else is there. */

@@ -10,7 +10,6 @@
 #include <stdint.h>
 
 #include "base/tally.h"
-#include "cache/cache.h"
 #include "cache/catalogue.h"
 #include "cache/run.h"
 #include "cache/tier.h"
@@ -40,9 +39,6 @@ struct session {
  * command then runs uncached.
  */
 bool session_begin(struct session *session, const struct request *request);
-/* Joins the run that the environment names, as its processes do; false: it has no tier. The cache
- * is zeroed and static. */
-bool session_join(struct stk_cache *cache);
 /* Ends it. If it was the last one and nothing is to be kept, what lies in memory is removed. */
 void session_end(struct session *session);
 

@@ -8,6 +8,7 @@
 #include "cli/ahead.h"
 #include "cli/command.h"
 #include "cli/forms.h"
+#include "cli/joined.h"
 #include "cli/progress.h"
 #include "cli/refusal.h"
 #include "cli/say.h"
@@ -162,14 +163,14 @@ static int warm_dryly(const struct request *request)
 
 static int warm(const struct request *request, struct session *session)
 {
-    static struct stk_cache cache;
+    struct stk_cache *cache;
     struct ahead_figures figures;
     request_export(request, session->run.path);
     summary_announce(request, session);
     watch_begin(&session->tier, &session->samples, session->recounts ? &session->recount : NULL);
-    if (session_join(&cache)) {
+    if ((cache = joined_cache()) != NULL) {
         progress_begin();
-        ahead_run(&cache, request);
+        ahead_run(cache, request);
         progress_end();
     }
     uint64_t jpegs = request->forms ? forms_make(request, session) : 0;
