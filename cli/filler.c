@@ -162,7 +162,20 @@ static void fill(const struct stk_place *place, struct stk_ask *ask, struct desk
     }
 }
 
-static void look_at(const struct stk_place *place, struct desk *desk)
+/* Devices do things when they are opened. */
+static bool leads_to_file(const char *path)
+{
+    struct stat stat;
+    int error = stk_sys_fstatat(AT_FDCWD, path, &stat, 0);
+    if (error != 0) {
+        add(error == -ENOENT ? VANISHED : UNREADABLE, 1);
+    } else if (!S_ISREG(stat.st_mode)) {
+        add(LINKS, 1);
+    }
+    return error == 0 && S_ISREG(stat.st_mode);
+}
+
+static void look_at(const struct stk_place *place, bool link, struct desk *desk)
 {
     struct stk_ask ask;
     switch (stk_cache_ask(filler.cache, place, &ask)) {
@@ -174,7 +187,9 @@ static void look_at(const struct stk_place *place, struct desk *desk)
         stk_cache_lost(filler.cache, &ask);
         /* fall through */
     case STK_ANSWER_FILL:
-        fill(place, &ask, desk);
+        if (!link || leads_to_file(place->path)) {
+            fill(place, &ask, desk);
+        }
         break;
     case STK_ANSWER_ORIGIN:
         count_refused(ask.why);
@@ -220,7 +235,7 @@ void filler_take(const struct listed *file, struct desk *desk)
     } else if (filler.request->dry_run) {
         foresee(&place);
     } else {
-        look_at(&place, desk);
+        look_at(&place, file->link, desk);
     }
     add(DONE, 1);
 }

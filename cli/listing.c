@@ -21,6 +21,7 @@ struct listing_directory {
     size_t names_used, names_room, count, room;
     struct found {
         uint64_t ino;
+        bool link;
         size_t name; /* its place */
     } * found;
 };
@@ -70,7 +71,7 @@ static struct listing_directory *pop(struct listing_directory **stack)
 
 /* ---- one directory ---- */
 
-static void note(struct listing_directory *directory, const char *name, uint64_t ino)
+static void note(struct listing_directory *directory, const char *name, uint64_t ino, bool link)
 {
     size_t bytes = strlen(name) + 1;
     directory->names = grown(directory->names, directory->names_used, bytes, &directory->names_room,
@@ -78,7 +79,7 @@ static void note(struct listing_directory *directory, const char *name, uint64_t
     directory->found =
         grown(directory->found, directory->count, 1, &directory->room, sizeof *directory->found);
     memcpy(directory->names + directory->names_used, name, bytes);
-    directory->found[directory->count++] = (struct found){ino, directory->names_used};
+    directory->found[directory->count++] = (struct found){ino, link, directory->names_used};
     directory->names_used += bytes;
 }
 
@@ -102,13 +103,14 @@ static bool is_dots(const char *name)
 static void take_entry(struct listing_directory *directory, int fd, const struct dirent *entry,
                        struct listing_directory **below)
 {
-    switch (kind_of(fd, entry)) {
+    unsigned char kind = kind_of(fd, entry);
+    switch (kind) {
     case DT_DIR:
         push(below, directory_of(must_format("%s/%s", directory->path, entry->d_name)));
         break;
     case DT_REG:
     case DT_LNK:
-        note(directory, entry->d_name, entry->d_ino);
+        note(directory, entry->d_name, entry->d_ino, kind == DT_LNK);
         break;
     default:
         break;
@@ -162,8 +164,9 @@ static void keep_file(struct listing *listing, const struct listed *file)
 static void keep(struct listing *listing, struct listing_directory *directory)
 {
     for (size_t i = 0; i < directory->count; i++) {
-        keep_file(listing, &(struct listed){directory->found[i].ino, directory->path,
-                                            directory->names + directory->found[i].name});
+        const struct found *found = &directory->found[i];
+        keep_file(listing, &(struct listed){found->ino, found->link, directory->path,
+                                            directory->names + found->name});
     }
     free(directory->found);
     directory->found = NULL;
@@ -179,7 +182,7 @@ void listing_add(struct listing *listing, const char *path)
         return;
     }
     const char *leaf = stk_path_leaf(path);
-    note(directory, leaf, 0);
+    note(directory, leaf, 0, false);
     directory->path[leaf > path + 1 ? leaf - path - 1 : 1] = '\0';
     keep(listing, directory);
 }

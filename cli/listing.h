@@ -17,6 +17,7 @@
 /* One file: DIRECTORY/NAME. */
 struct listed {
     uint64_t ino;
+    bool link;                    /* it may lead to anything */
     const char *directory, *name; /* the listing's, until the batch is dropped */
 };
 
