@@ -70,6 +70,7 @@ def _before_fork():
 
 def _after_fork_in_child():
     lend.after_fork_in_child()
+    rows.after_fork_in_child()
     borrow.after_fork_in_child()
 
 

@@ -239,3 +239,10 @@ def fetch(plain, fetcher, indices):
         _fetching = None
     batch.close()
     return fetched
+
+
+# ---- forks: what a child makes is no row ----
+
+def after_fork_in_child():
+    global _fetching
+    _fetching = None
