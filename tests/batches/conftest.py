@@ -28,7 +28,9 @@ import pictures  # noqa: E402
 from isolated import Isolated  # noqa: E402
 from jobs import Jobs  # noqa: E402
 from outcomes import differences  # noqa: E402
+from slices import ALL  # noqa: E402
 
+PATIENCE_S = 1200 if ALL else 220  # for one program
 FLAGS = {"slots": ("--batches",), "off": ()}
 
 
@@ -93,10 +95,11 @@ def run(place_of, variables, folder, scratch_of_all):
     """run(how, program, argument...): a Said."""
     numbers = itertools.count()
 
-    def run(how, program, *arguments, shm="2g", check=True, env=None, timeout=240):
+    def run(how, program, *arguments, shm="2g", check=True, env=None):
         place = place_of(shm)
         argv = [sys.executable, "-B", HERE / "programs" / program, *map(str, arguments)]
-        env = {**variables, **(env or {})}
+        env = {**variables, "PATIENCE_S": str(PATIENCE_S), **(env or {})}
+        timeout = PATIENCE_S + 20
         if how == "plain":
             done = place.run(argv, env, check=False, timeout=timeout)
             said = Said(done.returncode, done.stdout, done.stderr, None)
