@@ -34,6 +34,13 @@ const struct stk_option_row stk_option_table[STK_OPTION_COUNT] = {
     [STK_OPTION_MAX_FILE] =
         {"STOKER_MAX_FILE", NULL, "SIZE", "64M",
          "Files above this size are read from the origin, and counted as bypassed (large)."},
+    [STK_OPTION_LISTINGS] =
+        {"STOKER_LISTINGS", NULL, "auto|mtime|off", "auto",
+         "When a directory's listing from an earlier run is believed: if the directory's mtime and "
+         "ctime are still the same, on file systems that keep these (auto: local disks, NFS, "
+         "Lustre, CephFS; on others, such as most of FUSE and mounts of object stores, a directory "
+         "is listed anew once in each run), or on all of them (mtime). off: directories are not "
+         "cached."},
     [STK_OPTION_DECODE] =
         {"STOKER_DECODE", "--no-decode", "on|off", "on",
          "Whether the Pythons under `stoker run` decode JPEGs for Pillow, with the same pixels. "
@@ -107,6 +114,18 @@ static int parse_fresh(const char *value, enum stk_fresh *out)
     return -1;
 }
 
+static int parse_listings(const char *value, enum stk_listings *out)
+{
+    static const char *const names[] = {"auto", "mtime", "off"};
+    for (int i = 0; i < 3; i++) {
+        if (strcmp(value, names[i]) == 0) {
+            *out = (enum stk_listings)i;
+            return 0;
+        }
+    }
+    return -1;
+}
+
 void stk_options_read(struct stk_options *out)
 {
     *out = (struct stk_options){.fresh = STK_FRESH_RUN};
@@ -114,6 +133,7 @@ void stk_options_read(struct stk_options *out)
     stk_text_copy(out->tiers, sizeof out->tiers, value_of(STK_OPTION_TIERS));
     stk_text_copy(out->run, sizeof out->run, value_of(STK_OPTION_RUN));
     parse_fresh(value_of(STK_OPTION_FRESH), &out->fresh);
+    parse_listings(value_of(STK_OPTION_LISTINGS), &out->listings);
     if (stk_text_parse_seconds(value_of(STK_OPTION_MIN_AGE), &out->min_age_ns) != 0) {
         stk_text_parse_seconds(stk_option_table[STK_OPTION_MIN_AGE].otherwise, &out->min_age_ns);
     }
@@ -134,10 +154,13 @@ static const char *complaint_of_samples(const char *value)
 const char *stk_option_complaint(enum stk_option option, const char *value)
 {
     enum stk_fresh fresh;
+    enum stk_listings listings;
     int64_t number;
     switch (option) {
     case STK_OPTION_FRESH:
         return parse_fresh(value, &fresh) == 0 ? NULL : "write run, open or never";
+    case STK_OPTION_LISTINGS:
+        return parse_listings(value, &listings) == 0 ? NULL : "write auto, mtime or off";
     case STK_OPTION_MIN_AGE:
         return stk_text_parse_seconds(value, &number) == 0 ? NULL
                                                            : "write seconds, such as 2 or 0.05";

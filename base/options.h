@@ -14,6 +14,7 @@ enum stk_option {
     STK_OPTION_FRESH,
     STK_OPTION_MIN_AGE,
     STK_OPTION_MAX_FILE,
+    STK_OPTION_LISTINGS,
     STK_OPTION_DECODE,
     STK_OPTION_TORCHVISION,
     STK_OPTION_BATCHES,
@@ -37,6 +38,8 @@ extern const struct stk_option_row stk_option_table[STK_OPTION_COUNT];
 
 enum stk_fresh { STK_FRESH_RUN, STK_FRESH_OPEN, STK_FRESH_NEVER };
 
+enum stk_listings { STK_LISTINGS_AUTO, STK_LISTINGS_MTIME, STK_LISTINGS_OFF };
+
 #define STK_OPTION_BYTES 512
 
 /* The parsed values. `paths` belongs to the environment, which the program may change: use it at
@@ -46,6 +49,7 @@ struct stk_options {
     char tiers[STK_OPTION_BYTES]; /* DIR[:SIZE], the first of a comma-separated list is used */
     char run[STK_OPTION_BYTES];   /* path of the run's file, "" outside `stoker run` */
     enum stk_fresh fresh;
+    enum stk_listings listings;
     int64_t min_age_ns;
     int64_t max_file_bytes;
 };

@@ -10,6 +10,7 @@
 #include "cache/claim.h"
 #include "cache/drop.h"
 #include "cache/entry.h"
+#include "cache/listing.h"
 #include "cache/pressure.h"
 #include "cache/trust.h"
 
@@ -31,13 +32,22 @@ static bool is_astray(struct stk_cache *cache, struct stk_root *root)
     return atomic_load(&root->astray);
 }
 
+/* The root of a path, if it can be answered for. */
+static const struct stk_root *find_root(struct stk_cache *cache, const char *absolute,
+                                        const char **rest)
+{
+    const struct stk_root *root = stk_roots_match(&cache->roots, absolute, rest);
+    bool usable = root != NULL && root->usable && !atomic_load(&cache->roots.lost) &&
+                  !is_astray(cache, &cache->roots.roots[root - cache->roots.roots]);
+    return usable ? root : NULL;
+}
+
 bool stk_cache_place(struct stk_cache *cache, const char *absolute, int dirfd, const char *path,
                      struct stk_place *place)
 {
     const char *rest;
-    const struct stk_root *root = stk_roots_match(&cache->roots, absolute, &rest);
-    if (root == NULL || !root->usable || atomic_load(&cache->roots.lost) ||
-        is_astray(cache, &cache->roots.roots[root - cache->roots.roots])) {
+    const struct stk_root *root = find_root(cache, absolute, &rest);
+    if (root == NULL) {
         return false;
     }
     place->root = root;
@@ -48,6 +58,45 @@ bool stk_cache_place(struct stk_cache *cache, const char *absolute, int dirfd, c
     place->dirfd = dirfd;
     place->path = path;
     place->key = stk_hash_128(place->below, (size_t)length, place->root->key);
+    return true;
+}
+
+/* Cuts the slashes and dots off the end of a path below a root; its length then. */
+static size_t cut_end(char *below, size_t length)
+{
+    while (length > 0 &&
+           (below[length - 1] == '/' ||
+            (below[length - 1] == '.' && (length == 1 || below[length - 2] == '/')))) {
+        length--;
+    }
+    below[length] = '\0';
+    return length;
+}
+
+bool stk_cache_place_directory(struct stk_cache *cache, const char *absolute, int dirfd,
+                               const char *path, struct stk_place *place)
+{
+    const char *rest;
+    const struct stk_root *root = find_root(cache, absolute, &rest);
+    size_t length = root != NULL ? strlen(rest) : 0;
+    if (root == NULL || root->only != NULL || length >= sizeof place->below) {
+        return false;
+    }
+    memmove(place->below, rest, length);
+    length = cut_end(place->below, length);
+    if (length > 0) {
+        long folded = stk_path_fold(place->below, place->below, sizeof place->below - 1);
+        if (folded < 0) {
+            return false;
+        }
+        length = (size_t)folded;
+        place->below[length++] = '/';
+        place->below[length] = '\0';
+    }
+    place->root = root;
+    place->dirfd = dirfd;
+    place->path = path;
+    place->key = stk_listing_key(root, place->below, length > 0 ? length - 1 : 0);
     return true;
 }
 
@@ -203,14 +252,14 @@ bool stk_cache_is_written(struct stk_cache *cache, const struct stk_place *place
 
 /* ---- metadata ---- */
 
-/* The current record of a place if nothing speaks against believing it. */
+/* The current record of a key if nothing speaks against believing it. */
 static struct stk_record *believable(struct stk_cache *cache, const struct stk_place *place,
-                                     struct stk_claim *claim)
+                                     struct stk_hash128 key, struct stk_claim *claim)
 {
     if (cache->catalogue.header == NULL) {
         return NULL;
     }
-    uint32_t number = stk_catalogue_find(&cache->catalogue, place->key);
+    uint32_t number = stk_catalogue_find(&cache->catalogue, key);
     struct stk_record *record = stk_catalogue_record(&cache->catalogue, number);
     if (record == NULL) {
         return NULL;
@@ -219,11 +268,24 @@ static struct stk_record *believable(struct stk_cache *cache, const struct stk_p
     return stk_trust_of(cache, place->root, record) == STK_TRUST_YES ? record : NULL;
 }
 
+/* The same of the directory that has this name. Where the mount makes inode numbers up, programs
+ * that walk compare what lstat says with fstat of what they open, which is the kernel's. */
+static struct stk_record *believable_directory(struct stk_cache *cache,
+                                               const struct stk_place *place, bool nofollow,
+                                               struct stk_claim *claim)
+{
+    struct stk_hash128 key = stk_listing_key(place->root, place->below, strlen(place->below));
+    return nofollow && !place->root->inode_counts ? NULL : believable(cache, place, key, claim);
+}
+
 bool stk_cache_stat(struct stk_cache *cache, const struct stk_place *place, bool nofollow,
                     struct stk_identity *out)
 {
     struct stk_claim claim;
-    const struct stk_record *record = believable(cache, place, &claim);
+    const struct stk_record *record = believable(cache, place, place->key, &claim);
+    if (record == NULL) {
+        record = believable_directory(cache, place, nofollow, &claim);
+    }
     if (record == NULL || (nofollow && claim.leaf != STK_LEAF_PLAIN) ||
         !stk_record_get_identity(record, out)) {
         return false;
@@ -242,6 +304,7 @@ int stk_cache_ask_stat(struct stk_cache *cache, const struct stk_place *place, b
     int error = stk_trust_look(cache, place, nofollow, &look);
     if (error == 0) {
         stk_trust_remember(cache, place, &look);
+        stk_listing_learn(cache, place, &look);
         *out = look.answer;
     }
     return error;
@@ -250,7 +313,7 @@ int stk_cache_ask_stat(struct stk_cache *cache, const struct stk_place *place, b
 bool stk_cache_is_readable(struct stk_cache *cache, const struct stk_place *place)
 {
     struct stk_claim claim;
-    return believable(cache, place, &claim) != NULL && claim.state == STK_PRESENT;
+    return believable(cache, place, place->key, &claim) != NULL && claim.state == STK_PRESENT;
 }
 
 bool stk_cache_stat_entry(struct stk_cache *cache, uint32_t number, uint64_t entry_ino,
@@ -296,11 +359,19 @@ static const struct stk_root *root_of(const struct stk_cache *cache,
     return stk_roots_by_name(&cache->roots, parts->root, parts->root_length);
 }
 
+/* Of a file, or of a directory: then there is nothing behind the last slash. */
+static struct stk_hash128 key_of(const struct stk_root *root, const struct stk_entry_parts *parts)
+{
+    size_t length = strlen(parts->below);
+    bool is_listing = length == 0 || parts->below[length - 1] == '/';
+    return is_listing ? stk_listing_key(root, parts->below, length > 0 ? length - 1 : 0)
+                      : stk_hash_128(parts->below, length, root->key);
+}
+
 static uint32_t find_parts(struct stk_cache *cache, const struct stk_root *root,
                            const struct stk_entry_parts *parts)
 {
-    struct stk_hash128 key = stk_hash_128(parts->below, strlen(parts->below), root->key);
-    return find_version(cache, key, parts->name);
+    return find_version(cache, key_of(root, parts), parts->name);
 }
 
 bool stk_cache_find_entry(struct stk_cache *cache, const char *entry, char origin[STK_PATH_BYTES],
@@ -332,7 +403,7 @@ bool stk_cache_is_superseded(struct stk_cache *cache, const char *entry)
     if (root == NULL) {
         return false;
     }
-    struct stk_hash128 key = stk_hash_128(parts.below, strlen(parts.below), root->key);
+    struct stk_hash128 key = key_of(root, &parts);
     const struct stk_record *record =
         stk_catalogue_record(&cache->catalogue, stk_catalogue_find(&cache->catalogue, key));
     return record != NULL && stk_record_name(record) != parts.name &&

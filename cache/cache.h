@@ -57,6 +57,14 @@ void stk_cache_open(struct stk_cache *cache, const struct stk_options *options,
 bool stk_cache_place(struct stk_cache *cache, const char *absolute, int dirfd, const char *path,
                      struct stk_place *place);
 
+/*
+ * The same for the directory of that name, which may end in slashes and be the root itself. Its
+ * `below` ends in a slash, unless it is the root's: it is no file's, and listings are known by it
+ * (cache/listing.h).
+ */
+bool stk_cache_place_directory(struct stk_cache *cache, const char *absolute, int dirfd,
+                               const char *path, struct stk_place *place);
+
 /* ---- opening ---- */
 
 enum stk_answer {
@@ -168,8 +176,10 @@ void stk_cache_mark_inode(struct stk_cache *cache, const struct stat *stat);
 void stk_cache_mark_all_written(struct stk_cache *cache);
 /* Before and after a call that changes a name or metadata: the origin is asked again. */
 void stk_cache_distrust(struct stk_cache *cache, const struct stk_place *place);
-/* The same for a file by its inode, whatever names lead to it. */
+/* The same for a file or directory by its inode, whatever names lead to it. */
 void stk_cache_distrust_inode(struct stk_cache *cache, const struct stat *stat);
+/* The same for the listing of the directory that holds this place. */
+void stk_cache_distrust_listing(struct stk_cache *cache, const struct stk_place *place);
 /* The same for everything below a root: a directory or symbolic link was renamed or replaced. */
 void stk_cache_distrust_root(struct stk_cache *cache, const struct stk_root *root);
 

@@ -7,12 +7,14 @@
 #include "cache/claim.h"
 #include "cache/entry.h"
 
-/* What the entry takes: by its size as it was reserved, or more if the file system took more. */
+/* What the entry takes: by its size as it was reserved, or more if the file system took more. The
+ * size of a directory is not that of its listing. */
 static int64_t blocks_of(const struct stk_record *record, const struct stk_tier *tier,
                          const char *entry)
 {
     struct stat stat;
-    int64_t blocks = stk_budget_blocks_of(record->size, tier->shared->block_bytes);
+    int64_t blocks =
+        S_ISDIR(record->mode) ? 0 : stk_budget_blocks_of(record->size, tier->shared->block_bytes);
     bool known = stk_sys_fstatat(AT_FDCWD, entry, &stat, AT_SYMLINK_NOFOLLOW) == 0;
     return known && stat.st_blocks > blocks ? stat.st_blocks : blocks;
 }

@@ -1,6 +1,9 @@
 /* What the program does to its files. See cache/cache.h. */
+#include <string.h>
+
 #include "cache/cache.h"
 #include "cache/changes.h"
+#include "cache/listing.h"
 
 void stk_cache_mark_written(struct stk_cache *cache, const struct stk_place *place,
                             struct stk_mark *mark)
@@ -20,7 +23,7 @@ void stk_cache_unmark_written(struct stk_cache *cache, const struct stk_mark *ma
 
 static void note_inode(struct stk_cache *cache, const struct stat *stat, enum stk_changes_kind kind)
 {
-    if (cache->catalogue.header != NULL && S_ISREG(stat->st_mode)) {
+    if (cache->catalogue.header != NULL && (S_ISREG(stat->st_mode) || S_ISDIR(stat->st_mode))) {
         uint64_t inode = stk_changes_inode(stat->st_dev, stat->st_ino);
         stk_changes_note(&cache->catalogue, inode, kind, NULL);
     }
@@ -46,6 +49,14 @@ static void distrust(struct stk_cache *cache, uint64_t hash)
 void stk_cache_distrust(struct stk_cache *cache, const struct stk_place *place)
 {
     distrust(cache, place->key.low);
+    distrust(cache, stk_listing_key(place->root, place->below, strlen(place->below)).low);
+}
+
+/* Its path is what comes before the leaf. */
+void stk_cache_distrust_listing(struct stk_cache *cache, const struct stk_place *place)
+{
+    size_t length = (size_t)(stk_path_leaf(place->below) - place->below);
+    distrust(cache, stk_listing_key(place->root, place->below, length > 0 ? length - 1 : 0).low);
 }
 
 void stk_cache_distrust_root(struct stk_cache *cache, const struct stk_root *root)

@@ -78,6 +78,21 @@ static bool type_keeps_inodes(const char *type)
     return false;
 }
 
+/* Where a name that comes or goes changes the times of its directory, whoever did it. Others may do
+ * so as well (some FUSE), or make times up (object stores). */
+static bool type_keeps_times(const char *type)
+{
+    static const char *const keepers[] = {"ext2",   "ext3",    "ext4",     "xfs",  "btrfs",
+                                          "f2fs",   "overlay", "zfs",      "nfs",  "nfs4",
+                                          "lustre", "ceph",    "squashfs", "erofs"};
+    for (size_t i = 0; i < sizeof keepers / sizeof *keepers; i++) {
+        if (strcmp(type, keepers[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool type_is_memory(const char *type)
 {
     return strcmp(type, "tmpfs") == 0 || strcmp(type, "ramfs") == 0 ||
@@ -122,6 +137,7 @@ static void consider_mount(void *context, const struct stk_mount *mount)
         search->hash = stk_hash_64(mount->type, strlen(mount->type), search->hash);
         search->names_volume = source_names_volume(mount->source);
         search->root->inode_counts = type_keeps_inodes(mount->type);
+        search->root->keeps_times = type_keeps_times(mount->type);
         search->root->in_memory = type_is_memory(mount->type);
         search->root->local = type_is_local(mount->type);
     }

@@ -37,9 +37,10 @@ struct stk_root {
     _Atomic bool astray;     /* they do, as far as this process knows */
     _Atomic int64_t seen_ns; /* when that was looked at */
     bool inode_counts;       /* false: the mount makes inode numbers up */
-    bool local;     /* its file system is on this machine: to ask it costs next to nothing */
-    bool in_memory; /* its file system is: there is nothing to gain, and no telling when a
-                       map has been stored to */
+    bool local;       /* its file system is on this machine: to ask it costs next to nothing */
+    bool keeps_times; /* a directory's times change whenever what it holds does */
+    bool in_memory;   /* its file system is: there is nothing to gain, and no telling when a
+                         map has been stored to */
     char name[STK_ROOT_NAME_BYTES];
     const char *tree; /* the directory of its entries in this process's tier, or NULL */
     size_t tree_length;

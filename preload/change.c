@@ -3,9 +3,11 @@
 
 #include <fcntl.h>
 #include <string.h>
+#include <sys/sysmacros.h>
 
 #include "base/proc.h"
 #include "base/sys.h"
+#include "base/text.h"
 #include "preload/cover.h"
 #include "preload/entryfd.h"
 #include "preload/guard.h"
@@ -147,6 +149,8 @@ static void distrust_others(struct stk_cache *cache, enum stk_change kind, int d
         note_file(cache, &stat, noted);
     } else if (S_ISLNK(stat.st_mode) || (kind != STK_CHANGE_TIMES && S_ISDIR(stat.st_mode))) {
         note_all(cache, noted);
+    } else if (S_ISDIR(stat.st_mode)) {
+        stk_cache_distrust_inode(cache, &stat);
     }
 }
 
@@ -172,6 +176,8 @@ static void distrust_elsewhere(enum stk_change kind, int dirfd, const char *path
     } else if ((S_ISLNK(stat.st_mode) || S_ISDIR(stat.st_mode)) && kind != STK_CHANGE_TIMES &&
                stk_cover_leads_near(cache, dirfd, path, flags)) {
         note_all(cache, noted);
+    } else if (S_ISDIR(stat.st_mode)) {
+        stk_cache_distrust_inode(cache, &stat);
     }
 }
 
@@ -190,6 +196,77 @@ static __attribute__((noinline)) bool distrust_place(enum stk_change kind, int d
     return cache != NULL;
 }
 
+/* ---- what a directory holds ---- */
+
+/* The directory that holds a name: what is before its last component, "." where that is nothing. */
+static bool parent_of(const char *path, char out[STK_PATH_BYTES])
+{
+    size_t length = strlen(path);
+    while (length > 0 && path[length - 1] == '/') {
+        length--;
+    }
+    while (length > 0 && path[length - 1] != '/') {
+        length--;
+    }
+    struct stk_text text = stk_text_in(out, STK_PATH_BYTES);
+    stk_text_add_bytes(&text, path, length);
+    stk_text_add_char(&text, '.');
+    return !text.cut;
+}
+
+/* By its inode, as it may be known by other paths. No server is asked for that. A directory that
+ * cannot be looked at lets nobody change a name in it. */
+static __attribute__((noinline)) void distrust_parent(int dirfd, const char *path)
+{
+    char parent[STK_PATH_BYTES];
+    struct statx found;
+    int flags = AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT;
+    if (!parent_of(path, parent) ||
+        stk_sys_statx(dirfd, parent, flags, STATX_TYPE | STATX_INO, &found) != 0) {
+        return;
+    }
+    const struct stat stat = {.st_dev = makedev(found.stx_dev_major, found.stx_dev_minor),
+                              .st_ino = found.stx_ino,
+                              .st_mode = S_IFDIR};
+    struct stk_cache *cache = stk_cover_elsewhere(stat.st_dev);
+    if (cache != NULL) {
+        stk_cache_distrust_inode(cache, &stat);
+    }
+}
+
+/* Inode numbers that a mount makes up may have changed since: so by its path, too. */
+static __attribute__((noinline)) void distrust_listing(int dirfd, const char *path)
+{
+    struct stk_place place;
+    struct stk_cache *cache = stk_cover_change(dirfd, path, &place);
+    if (cache != NULL && place.root == NULL) {
+        distrust_all(cache);
+    } else if (cache != NULL) {
+        stk_cache_distrust_listing(cache, &place);
+    }
+}
+
+static void change_listing(int dirfd, const char *path)
+{
+    if (stk_cover_may_change(path)) {
+        distrust_listing(dirfd, path);
+    }
+    distrust_parent(dirfd, path);
+}
+
+void stk_change_listing(int dirfd, const char *path)
+{
+    struct stk_guard guard;
+    if (stk_path_is_missing(path) || !stk_process_is_on()) {
+        return;
+    }
+    stk_guard_join(&guard);
+    change_listing(dirfd, path);
+    stk_guard_leave(&guard);
+}
+
+/* ---- names and metadata ---- */
+
 static void change(enum stk_change kind, int dirfd, const char *path, struct stk_noted *noted)
 {
     struct stk_guard guard;
@@ -197,6 +274,9 @@ static void change(enum stk_change kind, int dirfd, const char *path, struct stk
         return;
     }
     stk_guard_join(&guard);
+    if (kind == STK_CHANGE_NAME) {
+        change_listing(dirfd, path);
+    }
     if (!stk_cover_may_change(path) || !distrust_place(kind, dirfd, path, noted)) {
         distrust_elsewhere(kind, dirfd, path, noted);
     }

@@ -42,6 +42,9 @@ struct stk_noted stk_change(enum stk_change kind, int dirfd, const char *path);
 /* The same once more of what had the name before, and has it no more: somebody may have looked at
  * it by another name between the note and the call. */
 void stk_change_again(const struct stk_noted *noted);
+/* A name is made at this path: what its directory holds changes, and nothing else. Before and after
+ * the call. (stk_change does the same for the names that it is told of.) */
+void stk_change_listing(int dirfd, const char *path);
 /* A change of metadata through a descriptor of the origin. After success. */
 void stk_change_fd(enum stk_change kind, int fd);
 

@@ -72,8 +72,12 @@ static bool directory_path(int dirfd, char out[STK_PATH_BYTES])
     return stk_sys_getcwd(out, STK_PATH_BYTES) > 0 && out[0] == '/';
 }
 
-static struct stk_cache *cover_absolute(const char *absolute, int dirfd, const char *path,
-                                        struct stk_place *place)
+/* As which of the two the cache is to place it. */
+typedef bool placing(struct stk_cache *cache, const char *absolute, int dirfd, const char *path,
+                     struct stk_place *place);
+
+static struct stk_cache *cover_absolute(placing *as, const char *absolute, int dirfd,
+                                        const char *path, struct stk_place *place)
 {
     const char *rest;
     /* Look at the spelling first: a relative path far from any root needs no cache set up. */
@@ -84,36 +88,48 @@ static struct stk_cache *cover_absolute(const char *absolute, int dirfd, const c
         }
         cache = stk_process_cache();
     }
-    return cache != NULL && stk_cache_place(cache, absolute, dirfd, path, place) ? cache : NULL;
+    return cache != NULL && as(cache, absolute, dirfd, path, place) ? cache : NULL;
 }
 
 /* place->below holds the directory's path, and gets the rest appended, before it becomes what its
  * name says: a thread may have too little stack for a buffer more. */
-static struct stk_cache *cover_below(int dirfd, const char *path, struct stk_place *place)
+static struct stk_cache *cover_below(placing *as, int dirfd, const char *path,
+                                     struct stk_place *place)
 {
     char *absolute = place->below;
     struct stk_text text = {.start = absolute, .used = strlen(absolute), .room = STK_PATH_BYTES};
     stk_text_add_char(&text, '/');
     stk_text_add(&text, path);
-    return text.cut ? NULL : cover_absolute(absolute, dirfd, path, place);
+    return text.cut ? NULL : cover_absolute(as, absolute, dirfd, path, place);
 }
 
-static struct stk_cache *cover_relative(int dirfd, const char *path, const struct stk_far_key *key,
-                                        struct stk_place *place)
+static struct stk_cache *cover_relative(placing *as, int dirfd, const char *path,
+                                        const struct stk_far_key *key, struct stk_place *place)
 {
     if (!directory_path(dirfd, place->below) || stk_far_learn(key, place->below)) {
         return NULL;
     }
-    return cover_below(dirfd, path, place);
+    return cover_below(as, dirfd, path, place);
+}
+
+static inline struct stk_cache *cover(placing *as, int dirfd, const char *path,
+                                      struct stk_place *place)
+{
+    struct stk_far_key key;
+    if (path[0] == '/') {
+        return cover_absolute(as, path, dirfd, path, place);
+    }
+    return stk_far_is_known(dirfd, &key) ? NULL : cover_relative(as, dirfd, path, &key, place);
 }
 
 struct stk_cache *stk_cover(int dirfd, const char *path, struct stk_place *place)
 {
-    struct stk_far_key key;
-    if (path[0] == '/') {
-        return cover_absolute(path, dirfd, path, place);
-    }
-    return stk_far_is_known(dirfd, &key) ? NULL : cover_relative(dirfd, path, &key, place);
+    return cover(stk_cache_place, dirfd, path, place);
+}
+
+struct stk_cache *stk_cover_directory(int dirfd, const char *path, struct stk_place *place)
+{
+    return cover(stk_cache_place_directory, dirfd, path, place);
 }
 
 /* ---- changes ---- */
@@ -150,11 +166,11 @@ static struct stk_cache *cover_change(int dirfd, const char *path, struct stk_pl
     bool has_parent = has_parent_component(path);
     const char *leaf = has_parent ? stk_path_leaf(path) : path;
     if (path[0] == '/' && !has_parent) {
-        return cover_absolute(path, dirfd, path, place);
+        return cover_absolute(stk_cache_place, path, dirfd, path, place);
     }
     switch (real_directory(dirfd, path, (size_t)(leaf - path), place->below)) {
     case HERE:
-        return cover_below(dirfd, leaf, place);
+        return cover_below(stk_cache_place, dirfd, leaf, place);
     case UNKNOWN:
         place->root = NULL;
         return stk_process_cache_if_ready();

@@ -26,6 +26,9 @@ bool stk_cover_may_change(const char *path);
 /* Whether it is; sets up the cache if need be. Inside the guard. */
 struct stk_cache *stk_cover(int dirfd, const char *path, struct stk_place *place);
 
+/* The same of a directory, which may be a root itself (stk_cache_place_directory). */
+struct stk_cache *stk_cover_directory(int dirfd, const char *path, struct stk_place *place);
+
 /*
  * The same for a call that changes something: there ".." is not left to the origin but resolved, as
  * the change must be known under the file's plain name. A few more system calls, then. Where these

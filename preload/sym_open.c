@@ -59,10 +59,17 @@ static int next_open(const struct call *call)
 static int open_for_writing(const struct call *call)
 {
     struct stk_write write;
+    bool makes = (call->flags & O_CREAT) != 0;
+    if (makes) {
+        stk_change_listing(call->dirfd, call->path);
+    }
     stk_write_before(&write, call->dirfd, call->path);
     int fd = next_open(call);
     if (fd >= 0) {
         stk_write_done(&write, fd, call->dirfd, call->path);
+        if (makes) {
+            stk_change_listing(call->dirfd, call->path);
+        }
     } else {
         stk_write_failed(&write);
     }

@@ -42,10 +42,17 @@ static FILE *next_fopen(const struct call *call, const char *path)
 static FILE *fopen_for_writing(const struct call *call)
 {
     struct stk_write write;
+    bool makes = call->mode[0] != 'r';
+    if (makes) {
+        stk_change_listing(AT_FDCWD, call->path);
+    }
     stk_write_before(&write, AT_FDCWD, call->path);
     FILE *file = next_fopen(call, call->path);
     if (file != NULL) {
         stk_write_done(&write, fileno(file), AT_FDCWD, call->path);
+        if (makes) {
+            stk_change_listing(AT_FDCWD, call->path);
+        }
     } else {
         stk_write_failed(&write);
     }

@@ -17,7 +17,9 @@ NEWEST_GLIBC = (2, 17)
 TAKEN = {"__errno_location", "dl_iterate_phdr", "getenv", "fileno", "memcmp", "memcpy",
          "memmove", "memset", "strchr", "strcmp", "strcspn", "strlen", "strncmp", "strrchr", "strspn", "strstr",
          "memchr", "chmod", "chown", "utimensat", "utimes", "setxattr", "getxattr", "listxattr",
-         "removexattr"}
+         "removexattr",
+         # What scandir gives is the program's to free, and sorted as libc sorts.
+         "malloc", "realloc", "free", "qsort"}
 # Given by the compiler's start files, each weak: may be missing.
 START_FILES = {"__cxa_finalize", "__gmon_start__", "_ITM_deregisterTMCloneTable",
                "_ITM_registerTMCloneTable"}

@@ -4,6 +4,7 @@ same output and errno as without the library."""
 import difflib
 import json
 import os
+import pathlib
 import shutil
 import sys
 
@@ -13,8 +14,9 @@ import dataset
 import sanitizer
 from isolated import Isolated
 
-READERS = ["open", "stdio", "stat", "access", "user", "async"]  # these change nothing
-WRITERS = ["create", "change", "chdir", "metadata", "fdmeta"]
+READERS = ["open", "stdio", "stat", "access", "user", "async", "directory"]  # these change nothing
+WRITERS = ["create", "make", "change", "chdir", "metadata", "fdmeta"]
+LISTERS = ["directory", "make"]  # these look for listings, not for files
 FRAMES = ["main", "constructor", "fork", "thread"]
 ROOT = 0  # inside a place, everybody who made one is root
 NOBODY = 65534
@@ -130,7 +132,11 @@ def assert_same(plain, cached, state):
 
 def assert_used(cache, state, name):
     """The cache had its part in it."""
-    if state in COUNTED:
+    if name in LISTERS and state is not in_a_run:  # which clears up at its end
+        tree = pathlib.Path(cache.place.path(f"{cache.home}/tree"))
+        listings = list(tree.rglob("????????????;"))
+        assert (len(listings) > 1) == (state is not full), listings
+    elif name not in LISTERS and state in COUNTED:
         counts = cache.counts()
         least = 1 if name == "stat" else 10
         assert counts["hits"] >= least and counts["fills"] >= least, counts

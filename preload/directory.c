@@ -1,0 +1,196 @@
+/* Open directories of ours. See preload/directory.h. */
+#include "preload/directory.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+
+#include "base/clock.h"
+#include "base/sys.h"
+#include "base/text.h"
+#include "cache/trust.h"
+#include "preload/cover.h"
+#include "preload/guard.h"
+
+#define DIRECTORIES 256
+
+static struct stk_directory directories[DIRECTORIES];
+
+struct stk_directory *stk_directory_of(DIR *dir)
+{
+    uintptr_t offset = (uintptr_t)dir - (uintptr_t)directories;
+    return offset < sizeof directories ? (struct stk_directory *)(void *)dir : NULL;
+}
+
+static struct stk_directory *take(void)
+{
+    for (unsigned i = 0; i < DIRECTORIES; i++) {
+        bool taken = false;
+        if (atomic_compare_exchange_strong(&directories[i].taken, &taken, true)) {
+            return &directories[i];
+        }
+    }
+    return NULL;
+}
+
+static bool name_directory(const struct stk_place *place, char out[STK_PATH_BYTES])
+{
+    struct stk_text path = stk_text_in(out, STK_PATH_BYTES);
+    stk_text_add(&path, place->root->prefix);
+    stk_text_add_char(&path, '/');
+    stk_text_add(&path, place->below);
+    return !path.cut;
+}
+
+struct stk_directory *stk_directory_make(const struct stk_place *place,
+                                         const struct stk_listing *listing, DIR *real)
+{
+    struct stk_directory *directory = take();
+    if (directory == NULL) {
+        return NULL;
+    }
+    if (!name_directory(place, directory->path)) {
+        atomic_store(&directory->taken, false);
+        return NULL;
+    }
+    atomic_store(&directory->at, 0);
+    atomic_store(&directory->told, 0);
+    atomic_store(&directory->real, real);
+    directory->listing = *listing;
+    directory->forwards = false;
+    return directory;
+}
+
+void stk_directory_free(struct stk_directory *directory)
+{
+    stk_listing_close(&directory->listing);
+    atomic_store(&directory->taken, false);
+}
+
+const struct stk_listing_name *stk_directory_next(struct stk_directory *directory)
+{
+    size_t at = atomic_load(&directory->at);
+    for (;;) {
+        size_t behind = at;
+        const struct stk_listing_name *name = stk_listing_at(&directory->listing, &behind);
+        if (name == NULL) {
+            return NULL;
+        }
+        if (atomic_compare_exchange_weak(&directory->at, &at, behind)) {
+            atomic_store(&directory->told, name->next);
+            return name;
+        }
+    }
+}
+
+/* A place that nobody has told of is the end, as good as any. */
+void stk_directory_seek(struct stk_directory *directory, int64_t told)
+{
+    size_t at = 0;
+    const struct stk_listing_name *name = NULL;
+    if (told != 0) {
+        do {
+            name = stk_listing_at(&directory->listing, &at);
+        } while (name != NULL && name->next != told);
+    }
+    atomic_store(&directory->at, at);
+    atomic_store(&directory->told, told);
+}
+
+/* ---- listings ---- */
+
+void stk_directory_look(int dirfd, const char *path, struct stk_directory_look *out)
+{
+    struct stk_guard guard;
+    out->cache = NULL;
+    out->found = false;
+    out->listing.map = NULL;
+    if (!stk_guard_enter(&guard)) {
+        return;
+    }
+    out->began_ns = stk_clock_boottime_ns();
+    out->cache = stk_cover_directory(dirfd, path, &out->place);
+    if (out->cache != NULL) {
+        out->found = stk_listing_find(out->cache, &out->place, &out->listing);
+    }
+    stk_guard_leave(&guard);
+}
+
+bool stk_directory_is(const struct stk_listing *listing, int fd)
+{
+    struct statx answer;
+    int flags = AT_EMPTY_PATH | AT_STATX_DONT_SYNC;
+    return stk_sys_statx(fd, "", flags, STATX_TYPE | STATX_INO, &answer) == 0 &&
+           S_ISDIR(answer.stx_mode) && answer.stx_ino == listing->ino &&
+           makedev(answer.stx_dev_major, answer.stx_dev_minor) == listing->dev;
+}
+
+/* A descriptor may be old, and its path lead elsewhere by now. */
+static bool is_at(struct stk_directory_look *look, int fd)
+{
+    struct stk_look found;
+    if (stk_trust_look(look->cache, &look->place, false, &found) != 0) {
+        return false;
+    }
+    const struct stk_listing there = {
+        .dev = makedev(found.answer.stx_dev_major, found.answer.stx_dev_minor),
+        .ino = found.answer.stx_ino};
+    return stk_directory_is(&there, fd);
+}
+
+static void look_fd(int fd, char path[STK_PATH_BYTES], struct stk_directory_look *out)
+{
+    out->began_ns = stk_clock_boottime_ns();
+    if (stk_sys_lseek(fd, 0, SEEK_CUR) != 0 || !stk_cover_fd_path(fd, path)) {
+        return;
+    }
+    out->cache = stk_cover_directory(AT_FDCWD, path, &out->place);
+    if (out->cache == NULL || !stk_listing_may(out->cache, &out->place)) {
+        return;
+    }
+    out->found = stk_listing_find(out->cache, &out->place, &out->listing);
+    if (out->found && !stk_directory_is(&out->listing, fd)) {
+        out->found = false;
+        stk_listing_close(&out->listing);
+    } else if (!out->found && is_at(out, fd)) {
+        out->found = stk_listing_fill(out->cache, &out->place, fd, out->began_ns, &out->listing);
+    }
+}
+
+void stk_directory_look_fd(int fd, char path[STK_PATH_BYTES], struct stk_directory_look *out)
+{
+    struct stk_guard guard;
+    out->cache = NULL;
+    out->found = false;
+    if (stk_guard_enter(&guard)) {
+        look_fd(fd, path, out);
+        stk_guard_leave(&guard);
+    }
+}
+
+bool stk_directory_fill(struct stk_directory_look *look, int fd)
+{
+    struct stk_guard guard;
+    if (look->cache == NULL || !stk_guard_enter(&guard)) {
+        return false;
+    }
+    look->found = stk_listing_fill(look->cache, &look->place, fd, look->began_ns, &look->listing);
+    stk_guard_leave(&guard);
+    return look->found;
+}
+
+bool stk_directory_renew(struct stk_directory *directory)
+{
+    struct stk_directory_look look;
+    stk_directory_look(AT_FDCWD, directory->path, &look);
+    if (!look.found) {
+        return false;
+    }
+    if (look.listing.ino != directory->listing.ino || look.listing.dev != directory->listing.dev) {
+        stk_listing_close(&look.listing);
+        return false;
+    }
+    stk_listing_close(&directory->listing);
+    directory->listing = look.listing;
+    return true;
+}

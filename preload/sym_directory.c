@@ -1,0 +1,270 @@
+/*
+ * Reading directories: opendir and what takes its DIR. A DIR is ours (preload/directory.h) or the
+ * next library's; every function here tells them apart by the address. What libc reads for itself
+ * (glob, nftw, fts) asks the origin.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "base/sys.h"
+#include "preload/cover.h"
+#include "preload/directory.h"
+#include "preload/export.h"
+#include "preload/next.h"
+#include "preload/process.h"
+
+_Static_assert(offsetof(struct stk_listing_name, name) == offsetof(struct dirent64, d_name),
+               "names are libc's own records");
+_Static_assert(offsetof(struct dirent, d_name) == offsetof(struct dirent64, d_name),
+               "there is one form of them");
+
+typedef struct dirent *dir_to_entry(DIR *);
+typedef int dir_to_int(DIR *);
+typedef void dir_to_nothing(DIR *);
+typedef DIR *path_to_dir(const char *);
+typedef DIR *fd_to_dir(int);
+
+static DIR *next_opendir(const char *path)
+{
+    path_to_dir *next = STK_NEXT(opendir, path_to_dir *);
+    if (next == NULL) {
+        errno = ENOSYS;
+        return NULL;
+    }
+    return next(path);
+}
+
+static int next_dirfd(DIR *dir)
+{
+    dir_to_int *next = STK_NEXT(dirfd, dir_to_int *);
+    return next != NULL ? next(dir) : stk_next_missing();
+}
+
+static int next_closedir(DIR *dir)
+{
+    dir_to_int *next = STK_NEXT(closedir, dir_to_int *);
+    return next != NULL ? next(dir) : stk_next_missing();
+}
+
+/* Ours with what was found, which may have libc's inside; else libc's. */
+static DIR *wrap(struct stk_directory_look *look, DIR *real)
+{
+    struct stk_directory *directory = stk_directory_make(&look->place, &look->listing, real);
+    if (directory == NULL) {
+        stk_listing_close(&look->listing);
+        return real;
+    }
+    return (DIR *)(void *)directory;
+}
+
+static DIR *open_unknown(struct stk_directory_look *look, const char *path)
+{
+    DIR *real = next_opendir(path);
+    int fd = real != NULL && look->cache != NULL ? next_dirfd(real) : -1;
+    if (fd < 0 || !stk_directory_fill(look, fd)) {
+        return real;
+    }
+    DIR *dir = wrap(look, real);
+    if (dir == real) {
+        stk_sys_lseek(fd, 0, SEEK_SET);
+    }
+    return dir;
+}
+
+/* Apart, so that a call that has nothing to do with us does not need this much stack. */
+static __attribute__((noinline)) DIR *open_perhaps(const char *path)
+{
+    struct stk_directory_look look;
+    stk_directory_look(AT_FDCWD, path, &look);
+    if (!look.found) {
+        return open_unknown(&look, path);
+    }
+    DIR *dir = wrap(&look, NULL);
+    return dir != NULL ? dir : next_opendir(path);
+}
+
+STK_EXPORT(DIR *, opendir, const char *path)
+{
+    return stk_cover_may(path) ? open_perhaps(path) : next_opendir(path);
+}
+
+static __attribute__((noinline)) DIR *wrap_fd(int fd, DIR *real)
+{
+    char path[STK_PATH_BYTES];
+    struct stk_directory_look look;
+    stk_directory_look_fd(fd, path, &look);
+    if (!look.found) {
+        return real;
+    }
+    DIR *dir = wrap(&look, real);
+    if (dir == real) {
+        stk_sys_lseek(fd, 0, SEEK_SET);
+    }
+    return dir;
+}
+
+STK_EXPORT(DIR *, fdopendir, int fd)
+{
+    fd_to_dir *next = STK_NEXT(fdopendir, fd_to_dir *);
+    if (next == NULL) {
+        errno = ENOSYS;
+        return NULL;
+    }
+    DIR *real = next(fd);
+    return real != NULL && stk_process_is_on() ? wrap_fd(fd, real) : real;
+}
+
+STK_EXPORT(int, closedir, DIR *dir)
+{
+    struct stk_directory *directory = stk_directory_of(dir);
+    if (directory == NULL) {
+        return next_closedir(dir);
+    }
+    DIR *real = atomic_load(&directory->real);
+    stk_directory_free(directory);
+    return real != NULL ? next_closedir(real) : 0;
+}
+
+/* ---- names ---- */
+
+static struct dirent *read_name(enum stk_symbol symbol, DIR *dir)
+{
+    struct stk_directory *directory = stk_directory_of(dir);
+    if (directory == NULL || directory->forwards) {
+        dir_to_entry *next = (dir_to_entry *)stk_next(symbol);
+        return next != NULL ? next(directory != NULL ? atomic_load(&directory->real) : dir) : NULL;
+    }
+    return (struct dirent *)(void *)(uintptr_t)stk_directory_next(directory);
+}
+
+STK_EXPORT(struct dirent *, readdir, DIR *dir)
+{
+    return read_name(STK_SYM_readdir, dir);
+}
+
+STK_EXPORT(struct dirent *, readdir64, DIR *dir)
+{
+    return read_name(STK_SYM_readdir64, dir);
+}
+
+static int copy_name(enum stk_symbol symbol, DIR *dir, struct dirent *entry, struct dirent **result)
+{
+    struct stk_directory *directory = stk_directory_of(dir);
+    if (directory == NULL || directory->forwards) {
+        int (*next)(DIR *, struct dirent *, struct dirent **) =
+            (int (*)(DIR *, struct dirent *, struct dirent **))stk_next(symbol);
+        return next != NULL
+                   ? next(directory != NULL ? atomic_load(&directory->real) : dir, entry, result)
+                   : ENOSYS;
+    }
+    const struct stk_listing_name *name = stk_directory_next(directory);
+    *result = name != NULL ? entry : NULL;
+    if (name != NULL) {
+        size_t room = sizeof *entry;
+        memcpy(entry, name, name->bytes < room ? name->bytes : room);
+    }
+    return 0;
+}
+
+STK_EXPORT(int, readdir_r, DIR *dir, struct dirent *entry, struct dirent **result)
+{
+    return copy_name(STK_SYM_readdir_r, dir, entry, result);
+}
+
+STK_EXPORT(int, readdir64_r, DIR *dir, struct dirent *entry, struct dirent **result)
+{
+    return copy_name(STK_SYM_readdir64_r, dir, entry, result);
+}
+
+/* ---- places ---- */
+
+STK_EXPORT(long, telldir, DIR *dir)
+{
+    struct stk_directory *directory = stk_directory_of(dir);
+    if (directory != NULL && !directory->forwards) {
+        return atomic_load(&directory->told);
+    }
+    long (*next)(DIR *) = STK_NEXT(telldir, long (*)(DIR *));
+    return next != NULL ? next(directory != NULL ? atomic_load(&directory->real) : dir)
+                        : stk_next_missing();
+}
+
+STK_EXPORT(void, seekdir, DIR *dir, long told)
+{
+    struct stk_directory *directory = stk_directory_of(dir);
+    if (directory != NULL && !directory->forwards) {
+        stk_directory_seek(directory, told);
+        return;
+    }
+    void (*next)(DIR *, long) = STK_NEXT(seekdir, void (*)(DIR *, long));
+    if (next != NULL) {
+        next(directory != NULL ? atomic_load(&directory->real) : dir, told);
+    }
+}
+
+/* libc's DIR inside, opened now if there is none; NULL, with errno. What lies at the path by now
+ * may be another directory. */
+static DIR *real_of(struct stk_directory *directory)
+{
+    DIR *real = atomic_load(&directory->real);
+    if (real != NULL) {
+        return real;
+    }
+    DIR *opened = next_opendir(directory->path);
+    if (opened == NULL) {
+        return NULL;
+    }
+    if (!stk_directory_is(&directory->listing, next_dirfd(opened))) {
+        next_closedir(opened);
+        errno = ENOTSUP;
+        return NULL;
+    }
+    if (!atomic_compare_exchange_strong(&directory->real, &real, opened)) {
+        next_closedir(opened);
+        return real;
+    }
+    return opened;
+}
+
+STK_EXPORT(int, dirfd, DIR *dir)
+{
+    struct stk_directory *directory = stk_directory_of(dir);
+    DIR *real = directory != NULL ? real_of(directory) : dir;
+    return real != NULL ? next_dirfd(real) : -1;
+}
+
+static void next_rewinddir(DIR *dir)
+{
+    dir_to_nothing *next = STK_NEXT(rewinddir, dir_to_nothing *);
+    if (next != NULL) {
+        next(dir);
+    }
+}
+
+/* Who reads from the start again shall see what was changed since. */
+static void rewind_ours(struct stk_directory *directory)
+{
+    int saved = errno;
+    if (!directory->forwards && !stk_directory_renew(directory)) {
+        directory->forwards = real_of(directory) != NULL;
+    }
+    if (directory->forwards) {
+        next_rewinddir(atomic_load(&directory->real));
+    }
+    stk_directory_seek(directory, 0);
+    errno = saved;
+}
+
+STK_EXPORT(void, rewinddir, DIR *dir)
+{
+    struct stk_directory *directory = stk_directory_of(dir);
+    if (directory != NULL) {
+        rewind_ours(directory);
+    } else {
+        next_rewinddir(dir);
+    }
+}

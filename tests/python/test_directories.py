@@ -1,0 +1,258 @@
+"""Directories that are listed: what it costs the origin, and that everybody sees the same."""
+
+import os
+import pathlib
+import sys
+
+import pytest
+
+from jobs import YOUNG
+from origin import settle
+
+CLASSES, FILES = 4, 6
+LISTED = ("opendir", "readdir")
+BELIEVED = {"STOKER_LISTINGS": "mtime"}
+
+
+def make_tree(origin, name):
+    """Classes of images as ImageFolder wants them, and a few things beside them."""
+    source, mount = origin.directory(name)
+    for number in range(CLASSES):
+        (source / f"c{number}/deep").mkdir(parents=True)
+        for file in range(FILES):
+            (source / f"c{number}/{file}.jpg").write_bytes(b"not a JPEG")
+        (source / f"c{number}/deep/x.jpg").write_bytes(b"neither")
+    (source / "c1/link").symlink_to("../c0/deep")
+    (source / "c1/empty").mkdir()
+    settle()
+    return source, mount
+
+
+def scan(programs, mount, *ways):
+    return [sys.executable, programs / "scan.py", mount, *ways]
+
+
+def twice(argv):
+    """Runs a command line in two processes, one after the other, and prints only once."""
+    return ["sh", "-c", '"$@" >/dev/null && exec "$@"', "sh", *argv]
+
+
+@pytest.mark.torch
+def test_all_ways_of_listing_give_the_same(jobs, origin, programs):
+    _, mount = make_tree(origin, "ways")
+    plain = jobs.place.run(scan(programs, mount))
+    assert jobs.run(scan(programs, mount), path=mount, flags=["--keep"]).stdout == plain.stdout
+    assert jobs.run(twice(scan(programs, mount)), path=mount).stdout == plain.stdout
+
+
+TOOLS = ['find "$1"', 'find "$1" -type f -name "*.jpg" -printf "%p %i %s\\n"', 'ls -aR "$1"',
+         'ls -lU "$1/c1"', 'ls -f "$1"', 'du -a "$1"', 'cd "$1" && find . -depth', 'grep -r a "$1"',
+         'tar -cf - -C "$1" . | tar -tf -', 'cd "$1/c0" && echo * .* ../c1/*']
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_tools_find_the_same(jobs, origin, tool):
+    _, mount = make_tree(origin, "tools")
+    argv = ["sh", "-c", tool, "sh", mount]
+    plain = jobs.place.run(argv, check=False)
+    for _ in range(2):
+        ran = jobs.run(twice(argv), path=mount, flags=["--keep"], check=False)
+        assert ran.stdout == plain.stdout
+
+
+def test_the_next_process_of_a_run_asks_nobody(jobs, origin, programs):
+    """But for what leads to the directories: the root itself is looked at."""
+    _, mount = make_tree(origin, "next")
+    argv = scan(programs, mount, "walk links")
+    with jobs.started(jobs.command_line(["sh"], mount)) as shell:
+        counted = []
+        for _ in range(2):
+            with origin.fs.counting() as counting:
+                shell.stdin.write(" ".join(map(str, argv)) + " >/dev/null; echo done\n")
+                shell.stdin.flush()
+                assert shell.stdout.readline() == "done\n"
+            counted.append(counting)
+    directories = 1 + 2 * CLASSES + 1
+    assert counted[0]["opendir"] == directories
+    assert counted[0]["readdir"] <= 2 * directories
+    for operation in LISTED:
+        assert counted[1][operation] == 0, operation
+
+
+def test_a_first_scan_costs_no_more_listing_than_a_plain_one(jobs, origin, programs):
+    _, mount = make_tree(origin, "first")
+    argv = scan(programs, mount, "walk")
+    with origin.fs.counting() as plain:
+        jobs.place.run(argv)
+    with origin.fs.counting() as cold:
+        jobs.run(argv, path=mount)
+    for operation in LISTED:
+        assert 0 < cold[operation] <= plain[operation], operation
+
+
+@pytest.mark.parametrize("believed", [False, True])
+def test_a_new_run_lists_anew_where_times_tell_nothing(jobs, origin, programs, believed):
+    """slowfs is of FUSE, which may not keep a directory's times: unless somebody says that it does."""
+    _, mount = make_tree(origin, "anew")
+    argv, env = scan(programs, mount, "walk links"), BELIEVED if believed else {}
+    first = jobs.run(argv, path=mount, flags=["--keep"], env=env)
+    with origin.fs.counting() as counted:
+        second = jobs.run(argv, path=mount, flags=["--keep"], env=env)
+    assert first.stdout == second.stdout
+    for operation in LISTED:
+        assert (counted[operation] == 0) == believed, operation
+
+
+@pytest.mark.torch
+def test_an_image_folder_is_found_without_the_origin(jobs, origin, programs):
+    pytest.importorskip("torchvision")
+    _, mount = make_tree(origin, "folder")
+    argv = scan(programs, mount, "folder")
+    with origin.fs.counting() as plain:
+        without = jobs.place.run(argv)
+    jobs.run(argv, path=mount, flags=["--keep"], env=BELIEVED)
+    with origin.fs.counting() as counted:
+        ran = jobs.run(argv, path=mount, flags=["--keep"], env=BELIEVED)
+    assert ran.stdout == without.stdout
+    assert [counted[operation] for operation in LISTED] == [0, 0]
+    assert 2 * counted["getattr_other"] <= plain["getattr_other"] + plain["opendir"] + \
+        plain["readdir"] + plain["lookup_other"]
+
+
+# ---- versions ----
+
+LOOP = """
+import os, sys
+for line in sys.stdin:
+    print(sorted(os.listdir(sys.argv[1])), flush=True)
+"""
+
+
+class Looker:
+    """A process that lists a directory whenever it is asked."""
+
+    def __init__(self, process):
+        self._process = process
+
+    def see(self):
+        self._process.stdin.write("look\n")
+        self._process.stdin.flush()
+        return eval(self._process.stdout.readline())
+
+
+def looking(jobs, mount, **env):
+    argv = [sys.executable, "-c", LOOP, mount]
+    return jobs.started(jobs.command_line(argv, mount, flags=["--keep"]), env=env)
+
+
+@pytest.mark.parametrize("env", [{}, BELIEVED], ids=["auto", "mtime"])
+def test_what_others_change_is_seen_in_the_next_run(jobs, origin, env):
+    source, mount = make_tree(origin, "others")
+    before = sorted(os.listdir(source))
+    with looking(jobs, mount, **env) as process:
+        looker = Looker(process)
+        assert looker.see() == before
+        (source / "new").touch()
+        settle()
+        assert looker.see() == before
+        with looking(jobs, mount, **env) as other:
+            assert Looker(other).see() == sorted([*before, "new"])
+        os.rename(source / "new", source / "newer")
+        settle()
+        with looking(jobs, mount, **env) as other:
+            assert Looker(other).see() == sorted([*before, "newer"])
+
+
+@pytest.mark.parametrize("env", [{}, BELIEVED], ids=["auto", "mtime"])
+def test_what_others_change_is_seen_at_once_if_asked_for(jobs, origin, env):
+    source, mount = make_tree(origin, "once")
+    before = sorted(os.listdir(source))
+    with looking(jobs, mount, **env, STOKER_FRESH="open") as process:
+        looker = Looker(process)
+        for _ in range(2):
+            assert looker.see() == before
+        (source / "new").touch()
+        for _ in range(2):
+            assert looker.see() == sorted([*before, "new"])
+        settle()
+        for _ in range(2):
+            assert looker.see() == sorted([*before, "new"])
+        os.unlink(source / "new")
+        assert looker.see() == before
+
+
+def test_a_young_directory_is_not_kept(jobs, origin):
+    """Two changes within one tick of the origin's clock would look like one."""
+    source, mount = make_tree(origin, "young")
+    with looking(jobs, mount, STOKER_MIN_AGE="100") as process:
+        looker = Looker(process)
+        before = looker.see()
+        (source / "new").touch()
+        assert looker.see() == sorted([*before, "new"])
+
+
+# ---- the tier ----
+
+def listings(jobs):
+    tree = pathlib.Path(jobs.place.path("/dev/shm/stoker-0/tree"))
+    return [path for path in tree.rglob("*") if path.name.endswith(";")]
+
+
+def test_listings_are_counted_and_cleared(jobs, origin, programs):
+    _, mount = make_tree(origin, "counted")
+    jobs.run(scan(programs, mount, "walk"), path=mount, flags=["--keep"])
+    kept = listings(jobs)
+    assert len(kept) == 1 + 2 * CLASSES + 1
+    assert {path.stat().st_mode & 0o7777 for path in kept} == {0o400}
+    used = jobs.used()
+    assert used[0] >= sum(path.stat().st_blocks * 512 for path in kept) * 0.99
+    assert used[2] >= len(kept)
+    jobs.stoker("clear", mount)
+    assert listings(jobs) == []
+
+
+def test_nothing_is_kept_beyond_the_budget(jobs, origin, programs):
+    source, mount = make_tree(origin, "full")
+    for number in range(60):
+        (source / "c0" / ("n" * 200 + str(number))).touch()
+    for number in range(300):
+        (source / f"more/{number}/d").mkdir(parents=True)
+        (source / f"more/{number}/{'n' * 240}").touch()
+    settle()
+    plain = jobs.place.run(scan(programs, mount, "walk"))
+    for _ in range(2):
+        ran = jobs.run(scan(programs, mount, "walk"), path=mount, tier="/dev/shm:4M",
+                       flags=["--keep"])
+        assert ran.stdout == plain.stdout
+        assert 0 < len(listings(jobs)) < 600
+        assert sum(path.stat().st_blocks * 512 for path in listings(jobs)) < 4 << 20
+
+
+@pytest.mark.parametrize("damage", ["cut", "written", "empty", "gone", "foreign"])
+def test_a_damaged_listing_is_made_again(jobs, origin, programs, damage):
+    _, mount = make_tree(origin, "damaged")
+    argv = scan(programs, mount, "walk")
+    plain = jobs.place.run(argv)
+    jobs.run(argv, path=mount, flags=["--keep"], env=BELIEVED)
+    kept = listings(jobs)
+    other = kept[0].read_bytes()
+    for path in kept:
+        data = path.read_bytes()
+        path.chmod(0o600)
+        if damage == "gone":
+            path.unlink()
+        else:
+            path.write_bytes({"cut": data[:-20], "written": data[:60] + b"x" + data[61:],
+                              "empty": b"", "foreign": other if path != kept[0] else b"x" * 100
+                              }[damage])
+    for _ in range(2):
+        assert jobs.run(argv, path=mount, flags=["--keep"], env=BELIEVED).stdout == plain.stdout
+    assert len(listings(jobs)) == len(kept)
+
+
+def test_off_is_off(jobs, origin, programs):
+    _, mount = make_tree(origin, "off")
+    for _ in range(2):
+        jobs.run(scan(programs, mount, "walk"), path=mount, flags=["--keep"],
+                 env={"STOKER_LISTINGS": "off", **YOUNG})
+    assert listings(jobs) == []
