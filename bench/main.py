@@ -10,7 +10,7 @@ import ground
 import report
 
 PARTS = ("hit", "stat", "uncovered", "miss", "outside", "epochs", "first", "decode", "stages",
-         "entropy", "form", "memory", "samples", "batches", "warm")
+         "entropy", "form", "memory", "samples", "batches", "warm", "scan")
 ASKED_FOR = ("peers",)  # what only `make bench-peers` does
 
 

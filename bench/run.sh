@@ -2,7 +2,7 @@
 # Measures Stoker against its peers, and prints a table. `make bench` calls it.
 #
 #     bench/run.sh [PART...]      hit, stat, uncovered, miss, outside, epochs, first, decode, stages,
-#                                 entropy, form, memory, samples, batches, warm; all of these
+#                                 entropy, form, memory, samples, batches, warm, scan; all of these
 #                                 without; and
 #                                 peers: see make bench-peers
 #

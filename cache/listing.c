@@ -300,13 +300,11 @@ struct filling {
     char entry[STK_PATH_BYTES];
 };
 
-static bool look_at(const struct filling *filling, struct stk_identity *out)
+static bool look_at(const struct filling *filling, int flags, struct stk_identity *out)
 {
     struct statx answer;
-    int flags = AT_EMPTY_PATH | AT_STATX_FORCE_SYNC;
     unsigned wanted = STATX_BASIC_STATS | STATX_BTIME;
-    stk_run_count_stat(&filling->cache->run, false);
-    return stk_sys_statx(filling->fd, "", flags, wanted, &answer) == 0 &&
+    return stk_sys_statx(filling->fd, "", AT_EMPTY_PATH | flags, wanted, &answer) == 0 &&
            identify(filling->directory, &answer, out);
 }
 
@@ -474,17 +472,26 @@ static void finish(const struct filling *filling, enum stk_bypass why)
     }
 }
 
+/* Somebody may have changed it meanwhile, and what was read be neither of before nor of after.
+ * Where times tell nothing, they do not tell that either: each look may cost a question. */
+static bool is_unchanged(const struct filling *filling)
+{
+    struct stk_identity now;
+    if (!is_told_by_times(filling->cache, filling->directory)) {
+        return true;
+    }
+    stk_run_count_stat(&filling->cache->run, false);
+    return look_at(filling, AT_STATX_FORCE_SYNC, &now) &&
+           stk_identity_same_version(&now, &filling->identity);
+}
+
 /* It is trusted only when it is what was read, and nobody else serves it before it is present. */
 static enum stk_bypass keep_if_unchanged(struct filling *filling, struct stk_listing *listing,
                                          int64_t opened_ns)
 {
-    struct stk_identity now;
-    if (!look_at(filling, &now) || !stk_identity_same_version(&now, &filling->identity)) {
-        return STK_BYPASS_CHANGED;
-    }
-    enum stk_bypass why = keep(filling, listing);
+    enum stk_bypass why = is_unchanged(filling) ? keep(filling, listing) : STK_BYPASS_CHANGED;
     if (why == STK_BYPASS_NONE) {
-        stk_trust_note(filling->cache, filling->record, &now, opened_ns);
+        stk_trust_note(filling->cache, filling->record, &filling->identity, opened_ns);
     }
     return why;
 }
@@ -501,13 +508,15 @@ static bool run_fill(struct filling *filling, int64_t opened_ns, struct stk_list
     return read;
 }
 
+/* The first look may be what a client remembers: the version of a time before the reading is as
+ * good, since what changes after that makes another. */
 bool stk_listing_fill(struct stk_cache *cache, const struct stk_place *directory, int fd,
                       int64_t opened_ns, struct stk_listing *out)
 {
     struct filling filling = {.cache = cache, .directory = directory, .fd = fd};
     out->map = NULL;
     if (!stk_listing_may(cache, directory) || !stk_catalogue_is_current(&cache->catalogue) ||
-        !look_at(&filling, &filling.identity)) {
+        !look_at(&filling, 0, &filling.identity)) {
         return false;
     }
     uint32_t number = remember(cache, directory, &filling.identity);
