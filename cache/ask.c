@@ -301,6 +301,10 @@ int stk_cache_ask_stat(struct stk_cache *cache, const struct stk_place *place, b
     if (cache->catalogue.header == NULL || cache->options.fresh == STK_FRESH_OPEN) {
         return -EAGAIN;
     }
+    if (stk_listing_lacks(cache, place)) {
+        stk_run_count_stat(&cache->run, true);
+        return -ENOENT;
+    }
     int error = stk_trust_look(cache, place, nofollow, &look);
     if (error == 0) {
         stk_trust_remember(cache, place, &look);
@@ -308,6 +312,12 @@ int stk_cache_ask_stat(struct stk_cache *cache, const struct stk_place *place, b
         *out = look.answer;
     }
     return error;
+}
+
+bool stk_cache_is_absent(struct stk_cache *cache, const struct stk_place *place)
+{
+    return cache->catalogue.header != NULL && cache->options.fresh != STK_FRESH_OPEN &&
+           !stk_cache_is_known(cache, place) && stk_listing_lacks(cache, place);
 }
 
 bool stk_cache_is_readable(struct stk_cache *cache, const struct stk_place *place)

@@ -139,6 +139,8 @@ bool stk_cache_stat(struct stk_cache *cache, const struct stk_place *place, bool
  */
 int stk_cache_ask_stat(struct stk_cache *cache, const struct stk_place *place, bool nofollow,
                        struct statx *out);
+/* Whether it is known that there is no such name. May ask the origin of its directory. */
+bool stk_cache_is_absent(struct stk_cache *cache, const struct stk_place *place);
 /* Whether this user is known to be able to read the file: its entry is there. */
 bool stk_cache_is_readable(struct stk_cache *cache, const struct stk_place *place);
 

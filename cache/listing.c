@@ -6,8 +6,10 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/sys.h"
+#include "base/text.h"
 #include "cache/claim.h"
 #include "cache/drop.h"
 #include "cache/entry.h"
@@ -20,6 +22,11 @@
 #define FIRST_BYTES (64u << 10)
 #define MOST_BYTES  (64u << 20) /* a million names; what is larger is the origin's */
 #define PIECE_BYTES (32u << 10) /* as libc asks for */
+
+#define ABSENT_BYTES                                                                               \
+    (256 << 10) /* of a larger listing, to ask is as fast as to look through it                    \
+                 */
+#define ABSENT_NS STK_NS_PER_S
 
 /* What lies before the records. */
 struct head {
@@ -116,33 +123,37 @@ static bool read_whole(int fd, char *buffer, size_t bytes)
     return true;
 }
 
-static bool load_fd(int fd, uint64_t key, struct stk_listing *out)
+static int load_fd(int fd, uint64_t key, off_t most, struct stk_listing *out)
 {
     struct stat stat;
     if (stk_sys_fstat(fd, &stat) != 0 || !S_ISREG(stat.st_mode) ||
         stat.st_uid != stk_sys_geteuid() || stat.st_size < (off_t)sizeof(struct head) ||
         stat.st_size > MOST_BYTES) {
-        return false;
+        return -EINVAL;
+    }
+    if (stat.st_size > most) {
+        return -EFBIG;
     }
     out->bytes = out->map_bytes = (size_t)stat.st_size;
     out->map = map_memory(out->map_bytes);
     if (out->map != NULL && read_whole(fd, out->map, out->bytes) && is_whole(out, key)) {
-        return true;
+        return 0;
     }
     stk_listing_close(out);
-    return false;
+    return -EINVAL;
 }
 
-/* 0; -ENOENT: there is none; -EINVAL: it is none of this directory; or another -errno. */
-static int load(const char *entry, uint64_t key, struct stk_listing *out)
+/* 0; -ENOENT: there is none; -EINVAL: it is none of this directory; -EFBIG: it has more than so
+ * many bytes; or another -errno. */
+static int load(const char *entry, uint64_t key, off_t most, struct stk_listing *out)
 {
     int fd = stk_sys_open_nolinks(entry, O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
         return fd;
     }
-    bool loaded = load_fd(fd, key, out);
+    int error = load_fd(fd, key, most, out);
     stk_sys_close(fd);
-    return loaded ? 0 : -EINVAL;
+    return error;
 }
 
 /* ---- finding ---- */
@@ -243,7 +254,7 @@ static void tell_whose(const struct stk_record *record, uint32_t number, struct 
 
 /* What is gone or damaged is dropped, so that it will be made again. */
 static bool serve(struct stk_cache *cache, const struct stk_place *directory, uint32_t number,
-                  struct stk_listing *out)
+                  off_t most, struct stk_listing *out)
 {
     char entry[STK_PATH_BYTES];
     const struct stk_record *record = stk_catalogue_record(&cache->catalogue, number);
@@ -251,7 +262,7 @@ static bool serve(struct stk_cache *cache, const struct stk_place *directory, ui
     if (!name_entry(cache, directory, record, tier, entry)) {
         return false;
     }
-    int error = load(entry, directory->key.low, out);
+    int error = load(entry, directory->key.low, most, out);
     if (error == -ENOENT || error == -EINVAL) {
         stk_drop_entry(cache, number, entry);
     }
@@ -285,7 +296,113 @@ bool stk_listing_find(struct stk_cache *cache, const struct stk_place *directory
     enum stk_trust trust = stk_trust_of(cache, directory->root, record);
     return trust != STK_TRUST_WRITTEN &&
            (trust == STK_TRUST_YES || validate(cache, directory, number)) &&
-           serve(cache, directory, number, out);
+           serve(cache, directory, number, MOST_BYTES, out);
+}
+
+/* ---- names that are absent ---- */
+
+/* One name under which another may be found: nothing is known of file systems that do not tell
+ * letters apart. */
+static bool is_alike(const char *a, const char *b)
+{
+    for (; *a != '\0' || *b != '\0'; a++, b++) {
+        char small_a = *a >= 'A' && *a <= 'Z' ? (char)(*a + 'a' - 'A') : *a;
+        char small_b = *b >= 'A' && *b <= 'Z' ? (char)(*b + 'a' - 'A') : *b;
+        if (small_a != small_b) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Names that may be there without being listed begin with a dot (.snapshot, .zfs); other alphabets
+ * have rules of their own. */
+static bool is_plain(const char *name)
+{
+    if (*name == '.' || *name == '\0') {
+        return false;
+    }
+    for (const char *at = name; *at != '\0'; at++) {
+        if ((unsigned char)*at >= 0x80) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool lacks(const struct stk_listing *listing, const char *leaf)
+{
+    size_t at = 0;
+    const struct stk_listing_name *name;
+    while ((name = stk_listing_at(listing, &at)) != NULL) {
+        if (is_alike(name->name, leaf)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Apart for its stack. */
+static __attribute__((noinline)) bool validate_anew(struct stk_cache *cache,
+                                                    struct stk_place *directory, uint32_t number)
+{
+    char path[STK_PATH_BYTES];
+    struct stk_text text = stk_text_in(path, sizeof path);
+    stk_text_add(&text, directory->root->prefix);
+    stk_text_add_char(&text, '/');
+    stk_text_add(&text, directory->below);
+    directory->dirfd = AT_FDCWD;
+    directory->path = path;
+    return !text.cut && validate(cache, directory, number);
+}
+
+/* A look that is not as old as that, or one now. */
+static bool is_recent(struct stk_cache *cache, struct stk_place *directory, uint32_t number)
+{
+    const struct stk_record *record = stk_catalogue_record(&cache->catalogue, number);
+    int64_t age_ns = stk_clock_boottime_ns() - atomic_load(&record->validated_ns);
+    return age_ns < ABSENT_NS || validate_anew(cache, directory, number);
+}
+
+/* Who may list a directory may not be let look for a name in it, which is another error. */
+static bool is_searchable(const struct stk_record *record)
+{
+    return (record->mode & 0111) == 0111 ||
+           (record->uid == stk_sys_geteuid() && (record->mode & 0100) != 0);
+}
+
+static bool lacks_in(struct stk_cache *cache, struct stk_place *directory, const char *leaf)
+{
+    struct stk_listing listing;
+    uint32_t number = stk_catalogue_find(&cache->catalogue, directory->key);
+    const struct stk_record *record = stk_catalogue_record(&cache->catalogue, number);
+    if (record == NULL || stk_claim_load(&record->claim).state != STK_PRESENT ||
+        stk_trust_of(cache, directory->root, record) != STK_TRUST_YES || !is_searchable(record) ||
+        !serve(cache, directory, number, ABSENT_BYTES, &listing)) {
+        return false;
+    }
+    bool absent = lacks(&listing, leaf);
+    stk_listing_close(&listing);
+    return absent && is_recent(cache, directory, number);
+}
+
+/* Apart for its stack. */
+__attribute__((noinline)) bool stk_listing_lacks(struct stk_cache *cache,
+                                                 const struct stk_place *place)
+{
+    struct stk_place directory;
+    const struct stk_root *root = place->root;
+    const char *leaf = stk_path_leaf(place->below);
+    size_t length = (size_t)(leaf - place->below);
+    if (!stk_listing_may(cache, place) || root->only != NULL || !is_plain(leaf) ||
+        !(root->is_remote || cache->options.listings == STK_LISTINGS_MTIME)) {
+        return false;
+    }
+    directory.root = root;
+    directory.key = stk_listing_key(root, place->below, length > 0 ? length - 1 : 0);
+    memcpy(directory.below, place->below, length);
+    directory.below[length] = '\0';
+    return lacks_in(cache, &directory, leaf);
 }
 
 /* ---- filling ---- */
@@ -419,7 +536,7 @@ static bool adopt(const struct filling *filling, const struct stk_listing *listi
     struct stk_listing found;
     struct stat stat = {.st_blocks = 0};
     uint64_t key = filling->directory->key.low;
-    int error = load(filling->entry, key, &found);
+    int error = load(filling->entry, key, MOST_BYTES, &found);
     if (error == 0) {
         bool same = head_of(&found)->check == head_of(listing)->check;
         stk_listing_close(&found);
@@ -527,6 +644,6 @@ bool stk_listing_fill(struct stk_cache *cache, const struct stk_place *directory
     }
     enum turn turn = take_turn(&filling);
     tell_whose(filling.record, number, out);
-    return turn == MADE ? serve(cache, directory, number, out)
+    return turn == MADE ? serve(cache, directory, number, MOST_BYTES, out)
                         : turn == MINE && run_fill(&filling, opened_ns, out);
 }

@@ -51,6 +51,14 @@ struct stk_hash128 stk_listing_key(const struct stk_root *root, const char *belo
 /* Remembers what a look at a place has found, if it was a directory whose times vouch for it. */
 void stk_listing_learn(struct stk_cache *cache, const struct stk_place *place,
                        const struct stk_look *look);
+/*
+ * Whether a name is known to be absent, as its directory's listing has no such name. Programs wait
+ * for files that others make, by asking again and again, so this is never older than a second:
+ * then the directory's times are asked, one question for all names that are absent. Only where to
+ * ask for a name is far (or for those who say that times are to be believed); never of names that
+ * may be there without being listed.
+ */
+bool stk_listing_lacks(struct stk_cache *cache, const struct stk_place *place);
 /* Gets what may be served for this directory now; may ask the origin for its identity. */
 bool stk_listing_find(struct stk_cache *cache, const struct stk_place *directory,
                       struct stk_listing *out);

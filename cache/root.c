@@ -93,6 +93,12 @@ static bool type_keeps_times(const char *type)
     return false;
 }
 
+/* Of those that keep times. */
+static bool type_is_remote(const char *type)
+{
+    return strncmp(type, "nfs", 3) == 0 || strcmp(type, "lustre") == 0 || strcmp(type, "ceph") == 0;
+}
+
 static bool type_is_memory(const char *type)
 {
     return strcmp(type, "tmpfs") == 0 || strcmp(type, "ramfs") == 0 ||
@@ -138,6 +144,7 @@ static void consider_mount(void *context, const struct stk_mount *mount)
         search->names_volume = source_names_volume(mount->source);
         search->root->inode_counts = type_keeps_inodes(mount->type);
         search->root->keeps_times = type_keeps_times(mount->type);
+        search->root->is_remote = type_is_remote(mount->type);
         search->root->in_memory = type_is_memory(mount->type);
         search->root->local = type_is_local(mount->type);
     }

@@ -39,6 +39,7 @@ struct stk_root {
     bool inode_counts;       /* false: the mount makes inode numbers up */
     bool local;       /* its file system is on this machine: to ask it costs next to nothing */
     bool keeps_times; /* a directory's times change whenever what it holds does */
+    bool is_remote;   /* and a server tells of them, so each question is dear */
     bool in_memory;   /* its file system is: there is nothing to gain, and no telling when a
                          map has been stored to */
     char name[STK_ROOT_NAME_BYTES];

@@ -1,7 +1,9 @@
 /*
  * access and its kin: a known file exists, and a file whose entry is there was readable to this
- * user. Everything else (writable, executable, not known) is the origin's to say.
+ * user; a name that its directory's listing lacks does not. Everything else (writable, executable,
+ * not known) is the origin's to say.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <unistd.h>
@@ -12,6 +14,8 @@
 #include "preload/guard.h"
 #include "preload/next.h"
 
+enum answer { UNKNOWN, YES, ABSENT };
+
 static bool ask(struct stk_cache *cache, const struct stk_place *place, int mode)
 {
     struct stk_identity identity;
@@ -19,25 +23,41 @@ static bool ask(struct stk_cache *cache, const struct stk_place *place, int mode
                         : stk_cache_is_readable(cache, place);
 }
 
-/* Whether the answer is known to be yes. access() asks for the real user, entries are the
- * effective one's. */
-static __attribute__((noinline)) bool is_known(int dirfd, const char *path, int mode)
+/* access() asks for the real user, entries are the effective one's. */
+static enum answer answer_of(struct stk_cache *cache, const struct stk_place *place, int mode)
+{
+    if (mode != F_OK && stk_sys_getuid() != stk_sys_geteuid()) {
+        return UNKNOWN;
+    }
+    if (ask(cache, place, mode)) {
+        return YES;
+    }
+    return stk_cache_is_absent(cache, place) ? ABSENT : UNKNOWN;
+}
+
+static __attribute__((noinline)) enum answer look(int dirfd, const char *path, int mode)
 {
     struct stk_guard guard;
     struct stk_place place;
     if (!stk_guard_enter(&guard)) {
-        return false;
+        return UNKNOWN;
     }
     struct stk_cache *cache = stk_cover(dirfd, path, &place);
-    bool yes = cache != NULL && ask(cache, &place, mode) &&
-               (mode == F_OK || stk_sys_getuid() == stk_sys_geteuid());
+    enum answer answer = cache != NULL ? answer_of(cache, &place, mode) : UNKNOWN;
     stk_guard_leave(&guard);
-    return yes;
+    return answer;
 }
 
-static bool is_served(int dirfd, const char *path, int mode)
+/* True: `result` is what the call returns. */
+static bool is_served(int dirfd, const char *path, int mode, int *result)
 {
-    return (mode == F_OK || mode == R_OK) && stk_cover_may(path) && is_known(dirfd, path, mode);
+    bool may = (mode == F_OK || mode == R_OK) && stk_cover_may(path);
+    enum answer answer = may ? look(dirfd, path, mode) : UNKNOWN;
+    *result = answer == ABSENT ? -1 : 0;
+    if (answer == ABSENT) {
+        errno = ENOENT;
+    }
+    return answer != UNKNOWN;
 }
 
 /* For libcs that lack a symbol, which none do that have the program's own reference to it. */
@@ -45,8 +65,9 @@ typedef int path_call(const char *, int);
 
 static int serve(enum stk_symbol symbol, const char *path, int mode)
 {
-    if (is_served(AT_FDCWD, path, mode)) {
-        return 0;
+    int result;
+    if (is_served(AT_FDCWD, path, mode, &result)) {
+        return result;
     }
     path_call *next = (path_call *)stk_next(symbol);
     return next != NULL ? next(path, mode) : stk_next_missing();
@@ -64,8 +85,9 @@ ACCESS_SYMBOL(eaccess)
 
 STK_EXPORT(int, faccessat, int dirfd, const char *path, int mode, int flags)
 {
-    if ((flags & ~AT_EACCESS) == 0 && is_served(dirfd, path, mode)) {
-        return 0;
+    int result;
+    if ((flags & ~AT_EACCESS) == 0 && is_served(dirfd, path, mode, &result)) {
+        return result;
     }
     int (*next)(int, const char *, int, int) =
         (int (*)(int, const char *, int, int))stk_next(STK_SYM_faccessat);

@@ -119,6 +119,27 @@ def test_an_image_folder_is_found_without_the_origin(jobs, origin, programs):
         plain["readdir"] + plain["lookup_other"]
 
 
+PROBE = """
+import os, sys
+top, count = sys.argv[1], int(sys.argv[2])
+os.listdir(top)
+found = [os.path.exists(f"{top}/absent{number}") for number in range(count)]
+found += [os.access(f"{top}/absent{number}", os.R_OK) for number in range(count)]
+print(any(found), os.path.exists(top + "/c0"))
+"""
+
+
+def test_names_that_are_absent_are_not_asked_for_each(jobs, origin):
+    _, mount = make_tree(origin, "absent")
+    argv = [sys.executable, "-c", PROBE, mount, "200"]
+    with origin.fs.counting() as counted:
+        assert jobs.run(argv, path=mount, env=BELIEVED).stdout == "False True\n"
+    assert counted["lookup_negative"] == 0
+    with origin.fs.counting() as counted:
+        assert jobs.run(argv, path=mount).stdout == "False True\n"
+    assert counted["lookup_negative"] == 400  # nobody has said that times are to be believed
+
+
 # ---- versions ----
 
 LOOP = """

@@ -309,6 +309,67 @@ START_TEST(stat_does_not_vouch_for_a_listing)
 }
 END_TEST
 
+/* ---- names that are absent ---- */
+
+static bool lacks(const char *name)
+{
+    return stk_listing_lacks(&box.cache, box_place(name));
+}
+
+START_TEST(what_is_not_listed_is_absent)
+{
+    UNIT_NEEDS_PRIVATE();
+    struct statx asked;
+    begin(true);
+    ck_assert(!lacks("dir/three"));
+    ck_assert(fill());
+    ck_assert(!lacks("dir/three")); /* to ask costs nothing there */
+    box.cache.roots.roots[0].is_remote = true;
+    ck_assert(lacks("dir/three"));
+    ck_assert(stk_cache_is_absent(&box.cache, box_place("dir/three")));
+    ck_assert_int_eq(stk_cache_ask_stat(&box.cache, box_place("dir/three"), false, &asked),
+                     -ENOENT);
+    ck_assert(!lacks("dir/one"));
+    ck_assert(!lacks("dir/ONE"));       /* which may be another name of it */
+    ck_assert(!lacks("dir/.snapshot")); /* which is not listed where it is */
+    ck_assert(!lacks("dir/\xc3\xa9"));
+    ck_assert(!lacks("three")); /* nobody has listed that directory */
+    box.cache.options.listings = STK_LISTINGS_OFF;
+    ck_assert(!lacks("dir/three"));
+}
+END_TEST
+
+START_TEST(what_is_made_is_not_absent)
+{
+    UNIT_NEEDS_PRIVATE();
+    begin(true);
+    box.cache.roots.roots[0].is_remote = true;
+    ck_assert(fill());
+    ck_assert(lacks("dir/three"));
+    stk_cache_distrust_listing(&box.cache, box_place("dir/three"));
+    ck_assert(!lacks("dir/three"));
+    ck_assert(fill());
+    ck_assert(lacks("dir/three"));
+    box_begin_run();
+    ck_assert(!lacks("dir/three"));
+}
+END_TEST
+
+START_TEST(what_others_make_is_seen_within_a_second)
+{
+    UNIT_NEEDS_PRIVATE();
+    begin(true);
+    box.cache.roots.roots[0].is_remote = true;
+    ck_assert(fill());
+    usleep(1050000);
+    ck_assert(lacks("dir/three")); /* by a look that others need not make */
+    box_write("dir/three", "3");
+    usleep(1050000);
+    ck_assert(!lacks("dir/three"));
+    ck_assert(!lacks("dir/four"));
+}
+END_TEST
+
 Suite *suite_listing(void)
 {
     Suite *suite = suite_create("listing");
@@ -328,5 +389,9 @@ Suite *suite_listing(void)
     TCase *stats = unit_case(suite, "stat");
     tcase_add_test(stats, stat_knows_a_directory);
     tcase_add_test(stats, stat_does_not_vouch_for_a_listing);
+    TCase *absent = unit_case(suite, "absent");
+    tcase_add_test(absent, what_is_not_listed_is_absent);
+    tcase_add_test(absent, what_is_made_is_not_absent);
+    tcase_add_test(absent, what_others_make_is_seen_within_a_second);
     return suite;
 }
