@@ -33,7 +33,8 @@ const struct stk_option_row stk_option_table[STK_OPTION_COUNT] = {
          "minute on, or at this age where it is below the default."},
     [STK_OPTION_MAX_FILE] =
         {"STOKER_MAX_FILE", NULL, "SIZE", "64M",
-         "Files above this size are read from the origin, and counted as bypassed (large)."},
+         "Files above this size are not copied as a whole when they are opened, but block by block "
+         "as they are read; until the last block is there they are counted as bypassed (large)."},
     [STK_OPTION_LISTINGS] =
         {"STOKER_LISTINGS", NULL, "auto|mtime|off", "auto",
          "When a directory's listing from an earlier run is believed: if the directory's mtime and "
@@ -41,6 +42,14 @@ const struct stk_option_row stk_option_table[STK_OPTION_COUNT] = {
          "Lustre, CephFS; on others, such as most of FUSE and mounts of object stores, a directory "
          "is listed anew once in each run), or on all of them (mtime). off: directories are not "
          "cached."},
+    [STK_OPTION_BLOCK] =
+        {"STOKER_BLOCK", NULL, "SIZE", "1M",
+         "How much of a file above STOKER_MAX_FILE is copied at once when some of it is read: from "
+         "64K to 64M, a multiple of 4K. 0: such files are read from the origin."},
+    [STK_OPTION_READAHEAD] =
+        {"STOKER_READAHEAD", NULL, "SIZE", "8M",
+         "How far ahead of a program such a file is copied, at most, where it is read from front "
+         "to back."},
     [STK_OPTION_DECODE] =
         {"STOKER_DECODE", "--no-decode", "on|off", "on",
          "Whether the Pythons under `stoker run` decode JPEGs for Pillow, with the same pixels. "
@@ -126,6 +135,24 @@ static int parse_listings(const char *value, enum stk_listings *out)
     return -1;
 }
 
+static bool is_block(int64_t bytes)
+{
+    return bytes == 0 ||
+           (bytes >= STK_LEAST_BLOCK_BYTES && bytes <= STK_MOST_BLOCK_BYTES && bytes % 4096 == 0);
+}
+
+static void read_blocks(struct stk_options *out)
+{
+    if (stk_text_parse_size(value_of(STK_OPTION_BLOCK), &out->block_bytes) != 0 ||
+        !is_block(out->block_bytes)) {
+        stk_text_parse_size(stk_option_table[STK_OPTION_BLOCK].otherwise, &out->block_bytes);
+    }
+    if (stk_text_parse_size(value_of(STK_OPTION_READAHEAD), &out->readahead_bytes) != 0) {
+        stk_text_parse_size(stk_option_table[STK_OPTION_READAHEAD].otherwise,
+                            &out->readahead_bytes);
+    }
+}
+
 void stk_options_read(struct stk_options *out)
 {
     *out = (struct stk_options){.fresh = STK_FRESH_RUN};
@@ -140,6 +167,7 @@ void stk_options_read(struct stk_options *out)
     if (stk_text_parse_size(value_of(STK_OPTION_MAX_FILE), &out->max_file_bytes) != 0) {
         stk_text_parse_size(stk_option_table[STK_OPTION_MAX_FILE].otherwise, &out->max_file_bytes);
     }
+    read_blocks(out);
 }
 
 static const char *complaint_of_samples(const char *value)
@@ -165,7 +193,12 @@ const char *stk_option_complaint(enum stk_option option, const char *value)
         return stk_text_parse_seconds(value, &number) == 0 ? NULL
                                                            : "write seconds, such as 2 or 0.05";
     case STK_OPTION_MAX_FILE:
+    case STK_OPTION_READAHEAD:
         return stk_text_parse_size(value, &number) == 0 ? NULL : "write a size, such as 64M";
+    case STK_OPTION_BLOCK:
+        return stk_text_parse_size(value, &number) == 0 && is_block(number)
+                   ? NULL
+                   : "write a size from 64K to 64M, a multiple of 4K, or 0";
     case STK_OPTION_DECODE:
     case STK_OPTION_TORCHVISION:
     case STK_OPTION_BATCHES:

@@ -15,6 +15,8 @@ enum stk_option {
     STK_OPTION_MIN_AGE,
     STK_OPTION_MAX_FILE,
     STK_OPTION_LISTINGS,
+    STK_OPTION_BLOCK,
+    STK_OPTION_READAHEAD,
     STK_OPTION_DECODE,
     STK_OPTION_TORCHVISION,
     STK_OPTION_BATCHES,
@@ -42,6 +44,9 @@ enum stk_listings { STK_LISTINGS_AUTO, STK_LISTINGS_MTIME, STK_LISTINGS_OFF };
 
 #define STK_OPTION_BYTES 512
 
+#define STK_LEAST_BLOCK_BYTES (64 << 10)
+#define STK_MOST_BLOCK_BYTES  (64 << 20)
+
 /* The parsed values. `paths` belongs to the environment, which the program may change: use it at
  * once. The other strings are copies, "" where unset or too long. */
 struct stk_options {
@@ -52,6 +57,8 @@ struct stk_options {
     enum stk_listings listings;
     int64_t min_age_ns;
     int64_t max_file_bytes;
+    int64_t block_bytes;     /* of files above that; 0: they are the origin's */
+    int64_t readahead_bytes; /* at most, of those that are read from front to back */
 };
 
 /* Reads the environment. A value that cannot be understood counts as unset: a guest does not

@@ -119,6 +119,12 @@ ssize_t stk_sys_pread(int fd, void *buffer, size_t bytes, off_t offset)
     return CALL4(pread64, fd, buffer, bytes, offset);
 }
 
+/* On a machine of 64 bits the offset is one word, of which the kernel wants the low half first. */
+ssize_t stk_sys_preadv(int fd, const struct iovec *parts, int count, off_t offset)
+{
+    return CALL5(preadv, fd, parts, count, offset, 0);
+}
+
 /* Where a file may not be that long, the kernel ends the program by a signal. */
 static bool is_beyond_limit(off_t end)
 {
@@ -155,12 +161,17 @@ int stk_sys_fadvise(int fd, off_t offset, off_t bytes, int advice)
     return (int)CALL4(fadvise64, fd, offset, bytes, advice);
 }
 
+int64_t stk_sys_count_cached_in(int fd, off_t offset, off_t bytes)
+{
+    const uint64_t range[2] = {(uint64_t)offset, (uint64_t)bytes};
+    struct cachestat_v0 found = {.cached = 0};
+    long result = CALL4(cachestat, fd, range, &found, 0);
+    return result < 0 ? result : (int64_t)found.cached;
+}
+
 int64_t stk_sys_count_cached(int fd)
 {
-    const uint64_t all[2] = {0, 0};
-    struct cachestat_v0 found = {.cached = 0};
-    long result = CALL4(cachestat, fd, all, &found, 0);
-    return result < 0 ? result : (int64_t)found.cached;
+    return stk_sys_count_cached_in(fd, 0, 0); /* all of it */
 }
 
 int stk_sys_write_out(int fd)

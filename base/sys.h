@@ -19,6 +19,7 @@
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/types.h>
+#include <sys/uio.h>
 
 /* Opens; O_CLOEXEC is the caller's to give. */
 int stk_sys_openat(int dirfd, const char *path, int flags, mode_t mode);
@@ -39,6 +40,8 @@ off_t stk_sys_lseek(int fd, off_t offset, int whence);
 
 ssize_t stk_sys_read(int fd, void *buffer, size_t bytes);
 ssize_t stk_sys_pread(int fd, void *buffer, size_t bytes, off_t offset);
+/* Into several buffers. The kernel looks whether they may be written to: -EFAULT. */
+ssize_t stk_sys_preadv(int fd, const struct iovec *parts, int count, off_t offset);
 /* Beyond the limit on the size of files, which a batch system may set, the kernel would send a
  * signal that ends the program: to one that makes a file longer, and to one that writes there in a
  * file that is long enough. These two say -EFBIG. The second says -EOPNOTSUPP only where the limit
@@ -49,6 +52,8 @@ int stk_sys_fadvise(int fd, off_t offset, off_t bytes, int advice);
 /* How many pages of a file are in memory; an error before Linux 6.5, and where others' files are
  * nobody's business. */
 int64_t stk_sys_count_cached(int fd);
+/* The same of a part of it. */
+int64_t stk_sys_count_cached_in(int fd, off_t offset, off_t bytes);
 /* A file without a name, in no file system and closed on exec. */
 int stk_sys_memfd(const char *name);
 /* Has the file's changed pages written, without waiting for that: what is stored through a map

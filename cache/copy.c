@@ -3,9 +3,9 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "base/sys.h"
+#include "cache/buffer.h"
 #include "cache/claim.h"
 #include "cache/proof.h"
 
@@ -13,6 +13,8 @@
 #define PIECE_BYTES  (128 << 10)       /* the kernel fetches at once, unless told otherwise */
 #define LIMIT_BYTES  4096              /* what a file system gives at once is a multiple of it */
 #define SQLITE_MAGIC "SQLite format 3" /* with its terminating zero: the first 16 bytes */
+
+_Static_assert(CHUNK_BYTES == STK_BUFFER_BYTES, "a chunk is a buffer");
 
 /* A piece that is smaller than what was asked for and ends where the file shall end is the last
  * one. An even piece may be all that the file system gives at once. */
@@ -98,29 +100,9 @@ static enum stk_bypass copy_chunks(struct stk_fill *fill, const struct stk_entry
     }
 }
 
-/* One buffer stays with the process, since mapping one for each file costs a quarter of a fill.
- * Whoever finds it taken (another thread, or a fork in the middle) maps its own. */
-static _Atomic(char *) spare_buffer;
-
-static char *take_buffer(void)
-{
-    char *spare = atomic_exchange(&spare_buffer, NULL);
-    return spare != NULL ? spare
-                         : stk_sys_mmap(CHUNK_BYTES, PROT_READ | PROT_WRITE,
-                                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-}
-
-static void put_buffer(char *buffer)
-{
-    char *none = NULL;
-    if (!atomic_compare_exchange_strong(&spare_buffer, &none, buffer)) {
-        stk_sys_munmap(buffer, CHUNK_BYTES);
-    }
-}
-
 enum stk_bypass stk_fill_copy(struct stk_fill *fill, const struct stk_entry_draft *draft)
 {
-    char *buffer = take_buffer();
+    char *buffer = stk_buffer_take();
     if (buffer == NULL) {
         return STK_BYPASS_TIER;
     }
@@ -133,7 +115,7 @@ enum stk_bypass stk_fill_copy(struct stk_fill *fill, const struct stk_entry_draf
     if (large) {
         stk_origin_read_through(&fill->origin, false); /* the program may keep it */
     }
-    put_buffer(buffer);
+    stk_buffer_put(buffer);
     return why;
 }
 
@@ -143,7 +125,7 @@ enum stk_bypass stk_fill_copy(struct stk_fill *fill, const struct stk_entry_draf
  * have another one. */
 static bool check_bytes(const struct stk_fill *fill, int fd, uint64_t *check)
 {
-    char *buffer = take_buffer();
+    char *buffer = stk_buffer_take();
     ssize_t got = buffer != NULL ? (ssize_t)CHUNK_BYTES : -ENOMEM;
     *check = 0;
     for (off_t offset = 0; got == CHUNK_BYTES; offset += got) {
@@ -156,7 +138,7 @@ static bool check_bytes(const struct stk_fill *fill, int fd, uint64_t *check)
         }
     }
     if (buffer != NULL) {
-        put_buffer(buffer);
+        stk_buffer_put(buffer);
     }
     return got >= 0;
 }
