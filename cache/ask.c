@@ -122,7 +122,8 @@ static enum stk_bypass standing_reason(struct stk_cache *cache, const struct stk
     if (trust == STK_TRUST_WRITTEN) {
         return STK_BYPASS_WRITTEN;
     }
-    bool large = record->size > (uint64_t)cache->options.max_file_bytes;
+    bool large = record->size > (uint64_t)cache->options.max_file_bytes &&
+                 claim.state != STK_PRESENT; /* then all its blocks have come */
     if ((record->size == 0 || large) && trust == STK_TRUST_YES) {
         return large ? STK_BYPASS_LARGE : STK_BYPASS_EMPTY; /* else it may have become another */
     }

@@ -265,16 +265,17 @@ enum stk_bypass stk_cache_reason_against(const struct stk_cache *cache,
     if (identity->size == 0) {
         return STK_BYPASS_EMPTY;
     }
-    if (identity->size > (uint64_t)cache->options.max_file_bytes) {
-        return STK_BYPASS_LARGE;
-    }
     if (strlen(leaf) > STK_ENTRY_LEAF_LIMIT) {
         return STK_BYPASS_NAME;
     }
     if (has_database_name(leaf)) {
         return STK_BYPASS_DATABASE;
     }
-    return stk_trust_is_young(cache, identity) ? STK_BYPASS_YOUNG : STK_BYPASS_NONE;
+    if (stk_trust_is_young(cache, identity)) {
+        return STK_BYPASS_YOUNG;
+    }
+    bool large = identity->size > (uint64_t)cache->options.max_file_bytes;
+    return large ? STK_BYPASS_LARGE : STK_BYPASS_NONE; /* large: to be filled block by block */
 }
 
 /* Why this version is not to be cached, whoever asks. */
@@ -282,7 +283,7 @@ static enum stk_bypass reason_against(struct stk_cache *cache, const struct stk_
                                       const struct stk_identity *identity)
 {
     enum stk_bypass why = stk_cache_reason_against(cache, place, identity);
-    if (why != STK_BYPASS_NONE && why != STK_BYPASS_YOUNG) {
+    if (why != STK_BYPASS_NONE && why != STK_BYPASS_YOUNG && why != STK_BYPASS_LARGE) {
         return why;
     }
     if (stk_trust_is_written(cache, place) ||
@@ -356,6 +357,26 @@ static bool fill_record(struct stk_fill *fill, char entry[STK_PATH_BYTES],
     return outcome->kind != STK_COUNT_OPENS;
 }
 
+/* A large file is filled block by block (cache/big.h), and then is an entry as any other: of a run
+ * before, or of a catalogue that was lost. */
+static bool find_large(struct stk_fill *fill, char entry[STK_PATH_BYTES],
+                       struct stk_outcome *outcome)
+{
+    struct stk_claim claim = stk_claim_load(&fill->record->claim);
+    bool found = claim.state == STK_PRESENT && is_usable(fill) && name_entry(fill, entry);
+    bool free = claim.state == STK_ABSENT || claim.state == STK_REFUSED;
+    if (free && stk_sys_faccessat(AT_FDCWD, entry, 0) == 0 &&
+        stk_claim_take(&fill->record->claim, claim)) {
+        found = adopt(fill);
+        finish(fill, found ? STK_BYPASS_NONE : STK_BYPASS_TIER);
+    }
+    if (found) {
+        outcome->kind = STK_COUNT_HITS;
+        outcome->why = STK_BYPASS_NONE;
+    }
+    return found;
+}
+
 bool stk_cache_fill(struct stk_cache *cache, const struct stk_place *place, int origin_fd,
                     int64_t opened_ns, char entry[STK_PATH_BYTES], struct stk_outcome *outcome)
 {
@@ -390,13 +411,14 @@ bool stk_cache_fill(struct stk_cache *cache, const struct stk_place *place, int 
         return false;
     }
     outcome->why = reason_against(cache, place, &identity);
-    if (outcome->why != STK_BYPASS_NONE) {
+    if (outcome->why != STK_BYPASS_NONE && outcome->why != STK_BYPASS_LARGE) {
         return false;
     }
-    if (!stk_entry_path(entry, cache->tier.home, place->root, place->below,
-                        stk_record_name(fill.record))) {
-        outcome->why = STK_BYPASS_NAME;
+    if (cache->tier.shared == NULL || !stk_entry_path(entry, cache->tier.home, place->root,
+                                                      place->below, stk_record_name(fill.record))) {
+        outcome->why = outcome->why != STK_BYPASS_NONE ? outcome->why : STK_BYPASS_NAME;
         return false;
     }
-    return fill_record(&fill, entry, outcome);
+    return outcome->why == STK_BYPASS_LARGE ? find_large(&fill, entry, outcome)
+                                            : fill_record(&fill, entry, outcome);
 }

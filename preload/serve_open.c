@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/sys.h"
+#include "cache/big.h"
 #include "preload/entryfd.h"
 #include "preload/guard.h"
 #include "preload/restore.h"
@@ -163,5 +164,8 @@ void stk_serve_end(struct stk_serve *serve, int origin_fd, int flags)
     }
     outcome.wait_ns = waited_ns(serve);
     stk_cache_count(serve->cache, &outcome);
+    if (outcome.why == STK_BYPASS_LARGE) {
+        stk_big_note(serve->cache, serve->place, outcome.record, origin_fd, serve->ask.began_ns);
+    }
     stk_guard_leave(&guard);
 }

@@ -1,0 +1,362 @@
+/* Big files: which there are, and reading them. See cache/big.h. */
+#include "cache/big.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+
+#include "base/clock.h"
+#include "base/sys.h"
+#include "base/text.h"
+#include "cache/entry.h"
+#include "cache/origin.h"
+#include "cache/trust.h"
+
+#define SLOTS    64
+#define ATTEMPTS 8
+#define PLAINLY  (O_ACCMODE | O_DIRECT | O_PATH) /* none of them: opened for reading */
+
+_Atomic uint32_t stk_big_count;
+
+static struct stk_big table[SLOTS];
+static _Atomic uint64_t turns;
+
+/* Which file a number is; asks no server. */
+static bool look(int fd, uint64_t *dev, uint64_t *ino)
+{
+    struct statx answer;
+    int flags = AT_EMPTY_PATH | AT_STATX_DONT_SYNC;
+    if (stk_sys_statx(fd, "", flags, STATX_INO, &answer) != 0) {
+        return false;
+    }
+    *dev = makedev(answer.stx_dev_major, answer.stx_dev_minor);
+    *ino = answer.stx_ino;
+    return true;
+}
+
+/* ---- the table ---- */
+
+static bool is_of(struct stk_big *big, uint64_t dev, uint64_t ino)
+{
+    return atomic_load(&big->ino) == ino && atomic_load(&big->dev) == dev;
+}
+
+void stk_big_let_go(struct stk_big *big)
+{
+    atomic_fetch_sub(&big->users, 1);
+}
+
+/* While it has users, nobody changes it. */
+static bool use(struct stk_big *big, uint64_t dev, uint64_t ino)
+{
+    int32_t users = atomic_load(&big->users);
+    do {
+        if (users < 0) {
+            return false;
+        }
+    } while (!atomic_compare_exchange_weak(&big->users, &users, users + 1));
+    if (!is_of(big, dev, ino)) {
+        stk_big_let_go(big);
+        return false;
+    }
+    return true;
+}
+
+static struct stk_big *find(uint64_t dev, uint64_t ino)
+{
+    uint32_t count = atomic_load(&stk_big_count);
+    for (uint32_t i = 0; i < count && i < SLOTS; i++) {
+        if (is_of(&table[i], dev, ino) && ino != 0 && use(&table[i], dev, ino)) {
+            atomic_store(&table[i].turn, atomic_fetch_add(&turns, 1) + 1);
+            return &table[i];
+        }
+    }
+    return NULL;
+}
+
+/* From now on it is ours to change. */
+static bool seize(struct stk_big *big)
+{
+    int32_t nobody = 0;
+    return atomic_compare_exchange_strong(&big->users, &nobody, -1);
+}
+
+static void clear(struct stk_big *big)
+{
+    atomic_store(&big->ino, 0);
+    stk_blocks_close(&big->blocks);
+}
+
+/* One that is free, else the one that was read longest ago; both seized. NULL: all are in use. */
+static struct stk_big *take_slot(void)
+{
+    for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
+        struct stk_big *oldest = NULL;
+        for (int i = 0; i < SLOTS; i++) {
+            bool free = atomic_load(&table[i].users) == 0;
+            if (free &&
+                (oldest == NULL || atomic_load(&table[i].turn) < atomic_load(&oldest->turn))) {
+                oldest = &table[i];
+            }
+        }
+        if (oldest == NULL || seize(oldest)) {
+            return oldest;
+        }
+    }
+    return NULL;
+}
+
+static void give_slot(struct stk_big *big)
+{
+    uint32_t used = (uint32_t)(big - table) + 1, count = atomic_load(&stk_big_count);
+    while (count < used && !atomic_compare_exchange_weak(&stk_big_count, &count, used)) {
+    }
+    atomic_store(&big->users, 0);
+}
+
+/* It is of no use any more; who reads it at this moment may go on. */
+static void drop(struct stk_big *big, uint64_t dev, uint64_t ino)
+{
+    if (seize(big)) {
+        if (is_of(big, dev, ino)) {
+            clear(big);
+            atomic_store(&big->turn, 0);
+        }
+        atomic_store(&big->users, 0);
+    }
+}
+
+/* ---- noting ---- */
+
+static bool has_database_name(const char *leaf)
+{
+    static const char *const ends[] = {".sqlite", ".sqlite3", ".db-wal", ".db-shm", ".db-journal"};
+    size_t length = strlen(leaf);
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        size_t end = strlen(ends[i]);
+        if (length > end && strcmp(leaf + length - end, ends[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether what is open is the version of the record, which nobody writes. */
+static bool is_version(struct stk_cache *cache, const struct stk_place *place,
+                       struct stk_record *record, int fd, int64_t opened_ns)
+{
+    struct statx answer;
+    struct stk_identity identity, known;
+    int flags = AT_EMPTY_PATH | AT_STATX_DONT_SYNC;
+    if (stk_sys_statx(fd, "", flags, STATX_BASIC_STATS | STATX_BTIME, &answer) != 0 ||
+        !S_ISREG(answer.stx_mode) || !stk_identity_from_statx(&identity, &answer) ||
+        !stk_record_get_identity(record, &known) || !stk_identity_same_version(&identity, &known)) {
+        return false;
+    }
+    const struct stk_origin origin = {.fd = fd, .dev = identity.dev, .ino = identity.ino};
+    enum stk_trust trust = stk_trust_of(cache, place->root, record);
+    bool trusted = trust == STK_TRUST_YES ||
+                   (trust == STK_TRUST_ASK && stk_trust_validate_fd(cache, record, fd, opened_ns));
+    return trusted && !stk_trust_is_inode_written(cache, identity.dev, identity.ino) &&
+           !stk_origin_has_holes(&origin, &identity);
+}
+
+static bool fill_slot(struct stk_big *big, struct stk_cache *cache, const struct stk_place *place,
+                      uint32_t number, int64_t opened_ns)
+{
+    const struct stk_record *record = stk_catalogue_record(&cache->catalogue, number);
+    big->record = number;
+    big->root = place->root;
+    big->opened_ns = opened_ns;
+    atomic_store(&big->read_until, 0);
+    atomic_store(&big->ahead_blocks, 0);
+    atomic_store(&big->kept, STK_BIG_UNKNOWN);
+    return stk_entry_path(big->entry, cache->tier.home, place->root, place->below,
+                          stk_record_name(record)) &&
+           stk_blocks_open(&big->blocks, cache, record, (uint64_t)cache->options.block_bytes) == 0;
+}
+
+/* What all who come later find, once it has its inode. */
+static void note(struct stk_cache *cache, const struct stk_place *place, uint32_t number, int fd,
+                 int64_t opened_ns)
+{
+    struct stk_record *record = stk_catalogue_record(&cache->catalogue, number);
+    uint64_t dev, ino;
+    if (!look(fd, &dev, &ino) || !is_version(cache, place, record, fd, opened_ns)) {
+        return;
+    }
+    struct stk_big *big = take_slot();
+    if (big == NULL) {
+        return;
+    }
+    clear(big);
+    if (fill_slot(big, cache, place, number, opened_ns)) {
+        atomic_store(&big->turn, atomic_fetch_add(&turns, 1) + 1);
+        atomic_store(&big->dev, dev);
+        atomic_store(&big->ino, ino);
+    }
+    give_slot(big);
+}
+
+/* Whether it is in the table as this version, which is still to be used. */
+static bool is_noted(struct stk_cache *cache, uint32_t number, int fd)
+{
+    uint64_t dev, ino;
+    struct stk_big *big = look(fd, &dev, &ino) ? find(dev, ino) : NULL;
+    if (big == NULL) {
+        return false;
+    }
+    const struct stk_blocks_table *blocks = big->blocks.table;
+    bool same = big->record == number && atomic_load(&blocks->gone) == 0;
+    if (same) {
+        stk_big_complete(cache, big); /* whoever had the last block may have been killed */
+    }
+    stk_big_let_go(big);
+    if (!same) {
+        drop(big, dev, ino);
+    }
+    return same;
+}
+
+void stk_big_note(struct stk_cache *cache, const struct stk_place *place, uint32_t record, int fd,
+                  int64_t opened_ns)
+{
+    const char *leaf = stk_path_leaf(place->below);
+    if (cache->options.block_bytes == 0 || cache->tier.shared == NULL ||
+        stk_catalogue_record(&cache->catalogue, record) == NULL ||
+        strlen(leaf) > STK_ENTRY_LEAF_LIMIT || has_database_name(leaf) ||
+        is_noted(cache, record, fd)) {
+        return;
+    }
+    note(cache, place, record, fd, opened_ns);
+}
+
+/* ---- reading ---- */
+
+/* Nothing may be known to have changed it since the last look, by any name. */
+static bool is_good(struct stk_cache *cache, const struct stk_big *big)
+{
+    const struct stk_record *record = stk_catalogue_record(&cache->catalogue, big->record);
+    const struct stk_blocks_table *blocks = big->blocks.table;
+    return record != NULL && atomic_load(&blocks->gone) == 0 && atomic_load(&blocks->passed) == 0 &&
+           stk_trust_of(cache, big->root, record) != STK_TRUST_WRITTEN &&
+           stk_trust_is_unmarked(cache, big->root, record);
+}
+
+struct stk_big *stk_big_hold(struct stk_cache *cache, int fd)
+{
+    uint64_t dev, ino;
+    if (atomic_load(&cache->roots.lost) || !look(fd, &dev, &ino)) {
+        return NULL;
+    }
+    struct stk_big *big = find(dev, ino);
+    if (big == NULL) {
+        return NULL;
+    }
+    int flags = stk_sys_get_status_flags(fd);
+    if (flags < 0 || (flags & PLAINLY) != O_RDONLY || !is_good(cache, big)) {
+        stk_big_let_go(big);
+        return NULL;
+    }
+    return big;
+}
+
+/* How many of a part's blocks are not there. */
+static uint64_t count_missing(const struct stk_blocks *blocks, uint64_t first, uint64_t last)
+{
+    uint64_t missing = 0;
+    for (uint64_t block = first; block <= last; block++) {
+        missing += !stk_blocks_is_present(blocks, block);
+    }
+    return missing;
+}
+
+/* One block: there, filled by us, or by another. */
+static bool have(struct stk_cache *cache, struct stk_big *big, int fd, uint64_t block,
+                 uint64_t last)
+{
+    _Atomic uint64_t *word = &big->blocks.words[block];
+    for (int i = 0; i < ATTEMPTS; i++) {
+        if (stk_blocks_is_present(&big->blocks, block)) {
+            return true;
+        }
+        if (stk_claim_load(word).state == STK_FILLING) {
+            stk_claim_wait(word);
+        } else if (stk_big_fill(cache, big, fd, block, last - block + 1) == 0 &&
+                   stk_claim_load(word).state == STK_ABSENT) {
+            return false;
+        }
+    }
+    return false;
+}
+
+/* More than there is room for is left to the origin at once, which else had to give it twice. */
+bool stk_big_ensure(struct stk_cache *cache, struct stk_big *big, int fd, uint64_t offset,
+                    uint64_t bytes)
+{
+    const struct stk_blocks *blocks = &big->blocks;
+    uint64_t first = offset / blocks->block_bytes;
+    uint64_t last = (offset + bytes - 1) / blocks->block_bytes;
+    if (bytes == 0 || last >= blocks->count) {
+        return false;
+    }
+    uint64_t missing = count_missing(blocks, first, last);
+    int64_t left = stk_budget_left(&cache->tier.shared->budget);
+    if (missing > 1 &&
+        missing * (blocks->block_bytes / STK_BLOCK_BYTES) > (uint64_t)(left > 0 ? left : 0)) {
+        return false;
+    }
+    for (uint64_t block = first; missing > 0 && block <= last; block++) {
+        if (!have(cache, big, fd, block, last)) {
+            return false;
+        }
+    }
+    atomic_store_explicit(&big->read_until, offset + bytes, memory_order_relaxed);
+    return true;
+}
+
+/* The number may be another file's meanwhile, if a thread closes what is not its own: then what was
+ * read is nothing, and the number not ours to close. */
+static ssize_t read_by(const struct stk_big *big, uint64_t dev, int fd, const struct iovec *parts,
+                       int count, uint64_t offset)
+{
+    struct stat before, after;
+    ssize_t got = -EBADF;
+    if (stk_sys_fstat(fd, &before) == 0 && before.st_ino == big->blocks.file_ino &&
+        before.st_dev == dev) {
+        got = stk_sys_preadv(fd, parts, count, (off_t)offset);
+    }
+    bool ours = stk_sys_fstat(fd, &after) == 0 && after.st_ino == big->blocks.file_ino &&
+                after.st_dev == dev;
+    if (ours) {
+        stk_sys_close(fd);
+    }
+    return ours ? got : -EBADF;
+}
+
+/* What the block file has become. Of that name there may be another, which is a copy of the whole
+ * file. */
+static int open_entry(const struct stk_big *big)
+{
+    struct stat stat;
+    int error = stk_sys_fstatat(AT_FDCWD, big->entry, &stat, AT_SYMLINK_NOFOLLOW);
+    if (error == 0 && stat.st_ino != big->blocks.file_ino) {
+        error = -ENOENT;
+    }
+    return error == 0 ? stk_sys_open_nolinks(big->entry, O_RDONLY | O_CLOEXEC) : error;
+}
+
+ssize_t stk_big_deliver(struct stk_cache *cache, struct stk_big *big, const struct iovec *parts,
+                        int count, uint64_t offset)
+{
+    bool whole = atomic_load(&big->blocks.table->whole) != 0;
+    int fd = whole ? -ENOENT : stk_sys_open_nolinks(big->blocks.file, O_RDONLY | O_CLOEXEC);
+    if (fd == -ENOENT) {
+        fd = open_entry(big);
+    }
+    if (fd == -ENOENT) {
+        stk_blocks_lose(&big->blocks, cache);
+    }
+    return fd < 0 ? fd : read_by(big, cache->tier.dev, fd, parts, count, offset);
+}

@@ -1,0 +1,465 @@
+/*
+ * Filling blocks of a big file, and making it an entry when all are there. See cache/big.h.
+ *
+ * Blocks are read from the origin, by the program's descriptor, then one look finds that it still
+ * is the version: what was read before that look is of that version. Who is overtaken meanwhile may
+ * write once more what it has read: it held the block after that, so a later look has vouched for
+ * the same bytes.
+ */
+#include "cache/big.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/sys.h"
+#include "base/text.h"
+#include "cache/buffer.h"
+#include "cache/entry.h"
+#include "cache/origin.h"
+#include "cache/pressure.h"
+#include "cache/proof.h"
+#include "cache/trust.h"
+
+#define GROUP         64          /* blocks at once, at the most */
+#define AHEAD         2           /* blocks that are asked for ahead of the one that is copied */
+#define PIECE_BYTES   (128 << 10) /* the kernel asks for at once */
+#define SQLITE_MAGIC  "SQLite format 3"
+#define FULL_PAUSE_NS (5 * STK_NS_PER_S)
+
+/* Some blocks under way. */
+struct group {
+    struct stk_cache *cache;
+    struct stk_big *big;
+    struct stk_record *record;
+    struct stk_origin origin;
+    struct stk_entry_draft file; /* the block file */
+    uint64_t first;
+    unsigned count, asked, copied;
+    uint64_t held[GROUP]; /* words */
+    bool unread[GROUP];   /* by anybody, before */
+};
+
+/* ---- taking ---- */
+
+static bool is_full(struct stk_cache *cache)
+{
+    uint64_t full_ns = (uint64_t)atomic_load(&cache->tier.shared->budget.full_ns);
+    return full_ns != 0 && (uint64_t)stk_clock_boottime_ns() - full_ns < FULL_PAUSE_NS;
+}
+
+/* Whether there was no room, and nothing has become free since. */
+static bool is_refused(const struct stk_cache *cache, const struct stk_blocks *blocks)
+{
+    return atomic_load(&blocks->table->refused) ==
+           atomic_load(&cache->tier.shared->budget.generation) + 1;
+}
+
+static void note_refusal(const struct stk_cache *cache, const struct stk_blocks *blocks)
+{
+    atomic_store(&blocks->table->refused, atomic_load(&cache->tier.shared->budget.generation) + 1);
+}
+
+static int64_t blocks_of(const struct group *group, uint64_t block)
+{
+    return stk_budget_blocks_of(stk_blocks_bytes_of(&group->big->blocks, block),
+                                group->cache->tier.shared->block_bytes);
+}
+
+/* What was paid for an earlier attempt is paid. */
+static bool pay(struct group *group, uint64_t block, uint64_t *held)
+{
+    struct stk_tier_shared *tier = group->cache->tier.shared;
+    const struct stk_blocks *blocks = &group->big->blocks;
+    int64_t wanted = blocks_of(group, block);
+    if (stk_blocks_is_paid(*held)) {
+        return true;
+    }
+    enum stk_took took = stk_tier_take(tier, wanted, 0);
+    if (took == STK_TOOK_NO_ROOM) {
+        note_refusal(group->cache, blocks);
+    }
+    if (took != STK_TOOK) {
+        return false;
+    }
+    if (!stk_blocks_pay(blocks, block, held)) {
+        stk_tier_release(tier, wanted, 0);
+        return false;
+    }
+    atomic_fetch_add(&blocks->table->paid_blocks, wanted);
+    return true;
+}
+
+static bool take_one(struct group *group, uint64_t block)
+{
+    const struct stk_blocks *blocks = &group->big->blocks;
+    uint64_t held = stk_blocks_take(blocks, block);
+    if (held == 0) {
+        return false;
+    }
+    if (!pay(group, block, &held)) {
+        stk_blocks_give_up(blocks, block, held);
+        return false;
+    }
+    group->held[group->count++] = held;
+    return true;
+}
+
+static void take(struct group *group, uint64_t wanted)
+{
+    const struct stk_blocks *blocks = &group->big->blocks;
+    const struct stk_tier *tier = &group->cache->tier;
+    while (group->count < wanted && group->count < GROUP &&
+           group->first + group->count < blocks->count &&
+           stk_pressure_admits(tier, (int64_t)blocks->block_bytes) &&
+           take_one(group, group->first + group->count)) {
+    }
+}
+
+/* ---- copying ---- */
+
+static bool advance(struct group *group)
+{
+    bool ours = true;
+    for (unsigned i = group->copied; i < group->count; i++) {
+        ours = stk_blocks_advance(&group->big->blocks, group->first + i, &group->held[i]) && ours;
+    }
+    return ours;
+}
+
+/* A whole piece, whatever the origin gives at a time. */
+static bool read_piece(const struct group *group, char *buffer, uint64_t bytes, uint64_t offset)
+{
+    uint64_t had = 0;
+    while (had < bytes) {
+        ssize_t got =
+            stk_origin_read(&group->origin, buffer + had, bytes - had, (off_t)(offset + had));
+        if (got <= 0) {
+            return false;
+        }
+        had += (uint64_t)got;
+    }
+    return true;
+}
+
+static bool is_database(const char *buffer, uint64_t bytes, uint64_t offset)
+{
+    return offset == 0 && bytes >= sizeof SQLITE_MAGIC &&
+           memcmp(buffer, SQLITE_MAGIC, sizeof SQLITE_MAGIC) == 0;
+}
+
+static bool write_piece(const struct group *group, const char *buffer, uint64_t bytes,
+                        uint64_t offset)
+{
+    while (bytes > 0) {
+        ssize_t put = stk_entry_holds(&group->file)
+                          ? stk_sys_pwrite(group->file.fd, buffer, bytes, (off_t)offset)
+                          : -EBADF;
+        if (put <= 0) {
+            if (put == -ENOSPC || put == -EDQUOT) {
+                atomic_store(&group->cache->tier.shared->budget.full_ns, stk_clock_boottime_ns());
+            }
+            return false;
+        }
+        buffer += put;
+        offset += (uint64_t)put;
+        bytes -= (uint64_t)put;
+    }
+    return true;
+}
+
+/* Whether what is read of the file is kept in memory. Where it is not (direct I/O), whatever is
+ * asked for ahead is fetched for nobody. */
+static void look_what_is_kept(const struct group *group, uint64_t bytes, uint64_t offset)
+{
+    if (atomic_load(&group->big->kept) == STK_BIG_UNKNOWN) {
+        bool kept = stk_sys_count_cached_in(group->origin.fd, (off_t)offset, (off_t)bytes) > 0;
+        atomic_store(&group->big->kept, kept ? STK_BIG_KEPT : STK_BIG_NOT_KEPT);
+    }
+}
+
+/* Asks for one of the blocks in pieces, which the kernel sends for all at once. */
+static void ask_for(struct group *group, unsigned i)
+{
+    const struct stk_blocks *blocks = &group->big->blocks;
+    uint64_t at = (group->first + i) * blocks->block_bytes;
+    uint64_t end = at + stk_blocks_bytes_of(blocks, group->first + i);
+    int fd = group->origin.fd;
+    group->unread[i] = stk_sys_count_cached_in(fd, (off_t)at, (off_t)(end - at)) == 0;
+    group->asked = i + 1;
+    if (atomic_load(&group->big->kept) == STK_BIG_KEPT) {
+        for (; at < end; at += PIECE_BYTES) {
+            uint64_t bytes = end - at < PIECE_BYTES ? end - at : PIECE_BYTES;
+            stk_sys_fadvise(fd, (off_t)at, (off_t)bytes, POSIX_FADV_WILLNEED);
+        }
+    }
+}
+
+static bool copy_piece(struct group *group, char *buffer, uint64_t bytes, uint64_t at)
+{
+    if (!read_piece(group, buffer, bytes, at)) {
+        return false;
+    }
+    look_what_is_kept(group, bytes, at);
+    if (is_database(buffer, bytes, at)) {
+        atomic_store(&group->big->blocks.table->passed, 1);
+        return false;
+    }
+    return advance(group) && write_piece(group, buffer, bytes, at);
+}
+
+static bool copy_block(struct group *group, char *buffer)
+{
+    const struct stk_blocks *blocks = &group->big->blocks;
+    uint64_t block = group->first + group->copied;
+    uint64_t at = block * blocks->block_bytes, end = at + stk_blocks_bytes_of(blocks, block);
+    bool copied = true;
+    while (group->asked < group->count && group->asked <= group->copied + AHEAD) {
+        ask_for(group, group->asked);
+    }
+    while (copied && at < end) {
+        uint64_t bytes = end - at < STK_BUFFER_BYTES ? end - at : STK_BUFFER_BYTES;
+        copied = copy_piece(group, buffer, bytes, at);
+        at += bytes;
+    }
+    return copied;
+}
+
+/* The kernel shall fetch what is asked for, and nothing of what follows, which may have been
+ * fetched before. */
+static void copy(struct group *group)
+{
+    char *buffer = stk_buffer_take();
+    stk_sys_fadvise(group->origin.fd, 0, 0, POSIX_FADV_RANDOM);
+    while (buffer != NULL && group->copied < group->count && copy_block(group, buffer)) {
+        group->copied++;
+    }
+    stk_sys_fadvise(group->origin.fd, 0, 0, POSIX_FADV_NORMAL);
+    if (buffer != NULL) {
+        stk_buffer_put(buffer);
+    }
+}
+
+/* ---- publishing ---- */
+
+/* File systems may take more blocks than the sizes say. */
+static bool pay_excess(const struct group *group)
+{
+    struct stat stat;
+    struct stk_blocks_table *table = group->big->blocks.table;
+    if (stk_sys_fstat(group->file.fd, &stat) != 0 || stat.st_ino != group->file.ino) {
+        return false;
+    }
+    int64_t excess = stat.st_blocks - atomic_load(&table->paid_blocks);
+    if (excess <= 0) {
+        return true;
+    }
+    if (stk_tier_take(group->cache->tier.shared, excess, 0) != STK_TOOK) {
+        return false;
+    }
+    atomic_fetch_add(&table->paid_blocks, excess);
+    return true;
+}
+
+static void forget(const struct group *group, unsigned i)
+{
+    const struct stk_blocks *blocks = &group->big->blocks;
+    uint64_t block = group->first + i;
+    if (group->unread[i]) {
+        stk_sys_fadvise(group->origin.fd, (off_t)(block * blocks->block_bytes),
+                        (off_t)stk_blocks_bytes_of(blocks, block), POSIX_FADV_DONTNEED);
+    }
+}
+
+/* How many were published: the copied ones, if the origin still is the version that they are of. */
+static unsigned publish(struct group *group)
+{
+    const struct stk_blocks *blocks = &group->big->blocks;
+    unsigned published = 0;
+    bool good =
+        group->copied > 0 && pay_excess(group) &&
+        stk_trust_validate_fd(group->cache, group->record, group->origin.fd, group->big->opened_ns);
+    for (unsigned i = 0; i < group->count; i++) {
+        if (good && i < group->copied &&
+            stk_blocks_publish(blocks, group->first + i, group->held[i])) {
+            forget(group, i);
+            published++;
+        } else {
+            stk_blocks_give_up(blocks, group->first + i, group->held[i]);
+        }
+    }
+    return published;
+}
+
+/* ---- the block file ---- */
+
+static bool open_file(struct group *group)
+{
+    const struct stk_blocks *blocks = &group->big->blocks;
+    int low = stk_sys_openat(AT_FDCWD, blocks->file, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0);
+    if (low < 0) {
+        return false; /* it may be whole meanwhile */
+    }
+    group->file =
+        (struct stk_entry_draft){.fd = low, .dev = group->cache->tier.dev, .ino = blocks->file_ino};
+    struct stk_entry_draft high = group->file;
+    high.fd = stk_entry_dup_high(low);
+    if (high.fd >= 0) {
+        stk_entry_close(&group->file);
+        group->file = high;
+    }
+    return stk_entry_holds(&group->file);
+}
+
+/* Only what is asked for by one who jumps about; more, and twice as much each time, for one who
+ * goes from front to back. */
+static uint64_t widen(struct stk_cache *cache, struct stk_big *big, uint64_t block, uint64_t wanted)
+{
+    uint64_t block_bytes = big->blocks.block_bytes;
+    uint64_t until = atomic_load_explicit(&big->read_until, memory_order_relaxed);
+    uint64_t most = (uint64_t)cache->options.readahead_bytes / block_bytes;
+    uint64_t ahead = atomic_load_explicit(&big->ahead_blocks, memory_order_relaxed);
+    bool onward = until != 0 && until / block_bytes <= block && until / block_bytes + 1 >= block;
+    ahead = onward ? 2 * ahead + 1 : 0;
+    ahead = ahead < most ? ahead : most;
+    atomic_store_explicit(&big->ahead_blocks, (uint32_t)ahead, memory_order_relaxed);
+    return wanted + ahead;
+}
+
+static unsigned fill(struct group *group)
+{
+    unsigned published = 0;
+    group->file.fd = -1;
+    if (open_file(group)) {
+        copy(group);
+    }
+    published = publish(group);
+    if (published > 0) {
+        stk_pressure_sign(&group->cache->tier, group->big->blocks.file);
+    }
+    stk_entry_close(&group->file);
+    return published;
+}
+
+unsigned stk_big_fill(struct stk_cache *cache, struct stk_big *big, int fd, uint64_t block,
+                      uint64_t wanted)
+{
+    struct group group = {
+        .cache = cache,
+        .big = big,
+        .record = stk_catalogue_record(&cache->catalogue, big->record),
+        .origin = {.fd = fd, .dev = atomic_load(&big->dev), .ino = atomic_load(&big->ino)},
+        .first = block};
+    if (group.record == NULL || is_full(cache) || is_refused(cache, &big->blocks)) {
+        return 0;
+    }
+    take(&group, widen(cache, big, block, wanted));
+    unsigned published = group.count > 0 ? fill(&group) : 0;
+    if (published > 0) {
+        stk_big_complete(cache, big);
+    }
+    return published;
+}
+
+/* ---- completing ---- */
+
+/* All of them, whatever the table says of how far somebody has looked. */
+static bool is_whole(const struct stk_blocks *blocks)
+{
+    if (!stk_blocks_are_all_present(blocks)) {
+        return false;
+    }
+    for (uint64_t block = 0; block < blocks->count; block++) {
+        if (!stk_blocks_is_present(blocks, block)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Gives the block file the looks of an entry. On a disk it is one of this boot: nobody has its
+ * check sum, so it goes with the next (cache/proof.h). */
+static int dress(const struct stk_cache *cache, const struct stk_blocks *blocks)
+{
+    struct stat stat;
+    int error = stk_sys_fstatat(AT_FDCWD, blocks->file, &stat, AT_SYMLINK_NOFOLLOW);
+    if (error != 0) {
+        return error;
+    }
+    if (stat.st_ino != blocks->file_ino || (uint64_t)stat.st_size != blocks->size) {
+        return -EPROTO;
+    }
+    if (cache->tier.shared->memory == 0) {
+        stk_proof_renew(blocks->file, &stat);
+    }
+    return stk_sys_chmod(blocks->file, STK_ENTRY_MODE);
+}
+
+static int move(const struct stk_cache *cache, const struct stk_big *big)
+{
+    struct stk_entry_draft draft = {.fd = -1};
+    stk_text_copy(draft.path, sizeof draft.path, big->blocks.file);
+    int error = stk_entry_publish(&draft, &cache->tier, big->root, big->entry);
+    if (error != 0) { /* it was discarded */
+        stk_tier_free(cache->tier.shared, atomic_load(&big->blocks.table->paid_blocks), 1);
+    }
+    return error;
+}
+
+/* The entry that is there: ours, of one who was killed before he could say so, or a copy of the
+ * whole file. */
+static bool find_entry(const struct stk_cache *cache, const struct stk_big *big, uint64_t *ino)
+{
+    struct stat stat;
+    bool found = stk_sys_fstatat(AT_FDCWD, big->entry, &stat, AT_SYMLINK_NOFOLLOW) == 0 &&
+                 S_ISREG(stat.st_mode) && (uint64_t)stat.st_size == big->blocks.size &&
+                 stat.st_uid == stk_sys_geteuid() &&
+                 (cache->tier.shared->memory != 0 || stk_proof_is_of_this_boot(&stat));
+    *ino = found ? stat.st_ino : 0;
+    return found;
+}
+
+/* Under the record's claim. */
+static enum stk_state become_entry(struct stk_cache *cache, struct stk_big *big,
+                                   struct stk_record *record)
+{
+    uint64_t ino;
+    int error = dress(cache, &big->blocks);
+    if (error == 0) {
+        move(cache, big);
+    }
+    if (!find_entry(cache, big, &ino)) {
+        stk_blocks_lose(&big->blocks, cache);
+        return STK_ABSENT;
+    }
+    atomic_store(&record->entry_ino, ino);
+    if (atomic_exchange(&big->blocks.table->whole, 1) == 0) {
+        stk_blocks_forget(&big->blocks, cache);
+    }
+    return STK_PRESENT;
+}
+
+/* Whoever was making it may have been killed. */
+static struct stk_claim claim_of(struct stk_record *record)
+{
+    struct stk_claim seen = stk_claim_load(&record->claim);
+    if (seen.state == STK_FILLING && !stk_sys_process_exists(seen.pid)) {
+        stk_claim_wait(&record->claim);
+        seen = stk_claim_load(&record->claim);
+    }
+    return seen;
+}
+
+void stk_big_complete(struct stk_cache *cache, struct stk_big *big)
+{
+    struct stk_record *record = stk_catalogue_record(&cache->catalogue, big->record);
+    if (record == NULL || atomic_load(&big->blocks.table->whole) != 0 || !is_whole(&big->blocks)) {
+        return;
+    }
+    struct stk_claim seen = claim_of(record);
+    if ((seen.state == STK_ABSENT || seen.state == STK_REFUSED) &&
+        stk_claim_take(&record->claim, seen)) {
+        stk_claim_finish(&record->claim, become_entry(cache, big, record), cache->tier.index, 0);
+    }
+}

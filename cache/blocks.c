@@ -1,0 +1,411 @@
+/* The blocks of a big file. See cache/blocks.h. */
+#include "cache/blocks.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/clock.h"
+#include "base/sys.h"
+#include "base/text.h"
+#include "cache/entry.h"
+
+#define MAGIC       UINT64_C(0x31302d6769626b74) /* changes with the layout */
+#define HEAD_BYTES  4096
+#define PAGE_BYTES  4096
+#define MOST_BLOCKS (UINT64_C(1) << 24) /* a table of 128 MiB */
+#define PAID        1
+#define FILE_MODE   0600
+#define ATTEMPTS    4
+
+_Static_assert(sizeof(struct stk_blocks_table) <= HEAD_BYTES, "the words begin behind it");
+
+static uint64_t count_of(uint64_t size, uint64_t block_bytes)
+{
+    return (size + block_bytes - 1) / block_bytes;
+}
+
+static uint64_t table_bytes_of(uint64_t count)
+{
+    uint64_t bytes = HEAD_BYTES + count * sizeof(uint64_t);
+    return (bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+}
+
+/* ---- names ---- */
+
+/* "HOME/big", of the catalogue's home. */
+static bool name_room(char *out, size_t bytes, const struct stk_cache *cache)
+{
+    struct stk_text path = stk_text_in(out, bytes);
+    const char *leaf = stk_path_leaf(cache->catalogue.path);
+    stk_text_add_bytes(&path, cache->catalogue.path, (size_t)(leaf - cache->catalogue.path));
+    stk_text_add(&path, "big");
+    return !path.cut;
+}
+
+static bool name_state(struct stk_blocks *blocks, const struct stk_cache *cache,
+                       const struct stk_record *record)
+{
+    char room[sizeof blocks->state];
+    struct stk_text path = stk_text_in(blocks->state, sizeof blocks->state);
+    if (!name_room(room, sizeof room, cache)) {
+        return false;
+    }
+    stk_text_add(&path, room);
+    stk_text_add_char(&path, '/');
+    stk_text_add_hex(&path, record->key, 16);
+    stk_text_add_hex(&path, stk_record_name(record), STK_ENTRY_DIGITS);
+    stk_text_add_char(&path, '.');
+    stk_text_add_number(&path, cache->tier.index);
+    return !path.cut;
+}
+
+/* As an entry's, so that it goes as entries do when memory is short; and no draft's. */
+static bool name_file(struct stk_blocks *blocks, const struct stk_cache *cache,
+                      const struct stk_record *record)
+{
+    struct stk_text path = stk_text_in(blocks->file, sizeof blocks->file);
+    stk_text_add(&path, cache->tier.home);
+    stk_text_add(&path, "/fill/");
+    stk_text_add_hex(&path, stk_record_name(record), STK_ENTRY_DIGITS);
+    stk_text_add_char(&path, ';');
+    stk_text_add_hex(&path, blocks->stamp, 16);
+    return !path.cut;
+}
+
+/* ---- what the table takes of the budget ---- */
+
+/* It lies beside the catalogue, which may be another file system. */
+static int64_t table_blocks(const struct stk_blocks *blocks, const struct stk_cache *cache)
+{
+    return cache->tier.shared->pays != 0 ? (int64_t)(blocks->table_bytes / STK_BLOCK_BYTES) : -1;
+}
+
+static bool take_table(const struct stk_blocks *blocks, const struct stk_cache *cache)
+{
+    int64_t taken = table_blocks(blocks, cache);
+    return taken < 0 || stk_tier_take(cache->tier.shared, taken, 1) == STK_TOOK;
+}
+
+static void release_table(const struct stk_blocks *blocks, const struct stk_cache *cache)
+{
+    int64_t taken = table_blocks(blocks, cache);
+    if (taken >= 0) {
+        stk_tier_release(cache->tier.shared, taken, 1);
+    }
+}
+
+static int ensure_room(const struct stk_cache *cache)
+{
+    char room[STK_TIER_PATH_BYTES + 8];
+    int64_t inodes = cache->tier.shared->pays != 0;
+    if (!name_room(room, sizeof room, cache)) {
+        return -ENAMETOOLONG;
+    }
+    if (stk_tier_take(cache->tier.shared, 0, inodes) != STK_TOOK) {
+        return -EDQUOT;
+    }
+    int error = stk_sys_mkdirat(AT_FDCWD, room, 0700);
+    if (error != 0) {
+        stk_tier_release(cache->tier.shared, 0, inodes);
+    }
+    return error == -EEXIST ? 0 : error;
+}
+
+/* ---- mapping ---- */
+
+static bool is_table(const struct stk_blocks_table *table, const struct stat *stat,
+                     const struct stk_record *record)
+{
+    return table->magic == MAGIC && table->size == record->size &&
+           table->block_bytes >= STK_LEAST_BLOCK_BYTES &&
+           table->block_bytes <= STK_MOST_BLOCK_BYTES &&
+           table->bytes == table_bytes_of(count_of(table->size, table->block_bytes)) &&
+           table->bytes == (uint64_t)stat->st_size;
+}
+
+static bool is_ours(const struct stat *stat)
+{
+    return S_ISREG(stat->st_mode) && stat->st_uid == stk_sys_geteuid() &&
+           (stat->st_mode & 077) == 0 && stat->st_size >= HEAD_BYTES &&
+           (uint64_t)stat->st_size <= table_bytes_of(MOST_BLOCKS);
+}
+
+static void take_view(struct stk_blocks *blocks, struct stk_blocks_table *table)
+{
+    blocks->table = table;
+    blocks->words = (_Atomic uint64_t *)(void *)((char *)table + HEAD_BYTES);
+    blocks->table_bytes = table->bytes;
+    blocks->size = table->size;
+    blocks->block_bytes = table->block_bytes;
+    blocks->count = count_of(table->size, table->block_bytes);
+    blocks->stamp = table->stamp;
+    blocks->file_ino = table->file_ino;
+}
+
+static int map_fd(struct stk_blocks *blocks, const struct stk_record *record, int fd)
+{
+    struct stat stat;
+    int error = stk_sys_fstat(fd, &stat);
+    if (error != 0 || !is_ours(&stat)) {
+        return error != 0 ? error : -EPROTO;
+    }
+    size_t bytes = (size_t)stat.st_size;
+    struct stk_blocks_table *table = stk_sys_mmap(bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (table == NULL) {
+        return -ENOMEM;
+    }
+    if (!is_table(table, &stat, record)) {
+        stk_sys_munmap(table, bytes);
+        return -EPROTO;
+    }
+    take_view(blocks, table);
+    return 0;
+}
+
+static int map_state(struct stk_blocks *blocks, const struct stk_cache *cache,
+                     const struct stk_record *record)
+{
+    int fd = stk_sys_openat(AT_FDCWD, blocks->state, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0);
+    if (fd < 0) {
+        return fd;
+    }
+    int error = map_fd(blocks, record, fd);
+    stk_sys_close(fd);
+    if (error == 0 && !name_file(blocks, cache, record)) {
+        stk_blocks_close(blocks);
+        error = -ENAMETOOLONG;
+    }
+    return error;
+}
+
+/* ---- making ---- */
+
+/* Writes the first page, through the kernel: only what is complete is ever mapped. */
+static int write_head(const struct stk_blocks *blocks, int fd)
+{
+    const struct stk_blocks_table head = {.magic = MAGIC,
+                                          .bytes = blocks->table_bytes,
+                                          .size = blocks->size,
+                                          .block_bytes = blocks->block_bytes,
+                                          .stamp = blocks->stamp,
+                                          .file_ino = blocks->file_ino};
+    int error = stk_sys_fallocate(fd, 0, (off_t)blocks->table_bytes);
+    if (error != 0) {
+        return error;
+    }
+    ssize_t put = stk_sys_pwrite(fd, &head, sizeof head, 0);
+    return put == (ssize_t)sizeof head ? 0 : put < 0 ? (int)put : -ENOSPC;
+}
+
+static int make_state(const struct stk_blocks *blocks)
+{
+    char aside[sizeof blocks->state + 20];
+    struct stk_text path = stk_text_in(aside, sizeof aside);
+    stk_text_add(&path, blocks->state);
+    stk_text_add_char(&path, '.');
+    stk_text_add_hex(&path, blocks->stamp, 16);
+    int fd = stk_sys_openat(AT_FDCWD, aside, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
+                            FILE_MODE);
+    if (fd < 0) {
+        return fd;
+    }
+    int error = write_head(blocks, fd);
+    stk_sys_close(fd);
+    error = error == 0 ? stk_sys_rename_noreplace(aside, blocks->state) : error;
+    if (error != 0) {
+        stk_sys_unlinkat(AT_FDCWD, aside, 0);
+    }
+    return error;
+}
+
+static int make_file(struct stk_blocks *blocks, const struct stk_cache *cache,
+                     const struct stk_record *record)
+{
+    struct stat stat;
+    blocks->stamp = (uint64_t)stk_clock_boottime_ns() ^ (uint64_t)stk_sys_getpid() << 44;
+    if (!name_file(blocks, cache, record)) {
+        return -ENAMETOOLONG;
+    }
+    int fd = stk_sys_openat(AT_FDCWD, blocks->file,
+                            O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, FILE_MODE);
+    if (fd < 0) {
+        return fd;
+    }
+    stk_sys_close(fd);
+    int error = stk_sys_fstatat(AT_FDCWD, blocks->file, &stat, AT_SYMLINK_NOFOLLOW);
+    blocks->file_ino = stat.st_ino;
+    return error;
+}
+
+static int make_both(struct stk_blocks *blocks, const struct stk_cache *cache,
+                     const struct stk_record *record)
+{
+    if (stk_tier_take(cache->tier.shared, 0, 1) != STK_TOOK) {
+        return -EDQUOT;
+    }
+    int error = make_file(blocks, cache, record);
+    if (error == 0) {
+        error = make_state(blocks);
+        if (error != 0) {
+            stk_sys_unlinkat(AT_FDCWD, blocks->file, 0);
+        }
+    }
+    if (error != 0) {
+        stk_tier_release(cache->tier.shared, 0, 1);
+    }
+    return error;
+}
+
+static int make(struct stk_blocks *blocks, const struct stk_cache *cache,
+                const struct stk_record *record, uint64_t block_bytes)
+{
+    blocks->size = record->size;
+    blocks->block_bytes = block_bytes;
+    blocks->count = count_of(record->size, block_bytes);
+    if (blocks->count > MOST_BLOCKS) {
+        return -EFBIG;
+    }
+    blocks->table_bytes = table_bytes_of(blocks->count);
+    int error = ensure_room(cache);
+    if (error != 0 || !take_table(blocks, cache)) {
+        return error != 0 ? error : -EDQUOT;
+    }
+    error = make_both(blocks, cache, record);
+    if (error != 0) {
+        release_table(blocks, cache);
+    }
+    return error;
+}
+
+/* One that is of no use any more gives way to another. */
+static bool is_over(const struct stk_blocks *blocks)
+{
+    return atomic_load(&blocks->table->gone) != 0 || atomic_load(&blocks->table->whole) != 0;
+}
+
+int stk_blocks_open(struct stk_blocks *blocks, const struct stk_cache *cache,
+                    const struct stk_record *record, uint64_t block_bytes)
+{
+    int error = name_state(blocks, cache, record) ? -EAGAIN : -ENAMETOOLONG;
+    blocks->table = NULL;
+    for (int i = 0; i < ATTEMPTS && error == -EAGAIN; i++) {
+        error = map_state(blocks, cache, record);
+        if (error == 0 && is_over(blocks)) {
+            stk_blocks_forget(blocks, cache);
+            stk_blocks_close(blocks);
+            error = -EAGAIN;
+        } else if (error == -ENOENT) {
+            error = make(blocks, cache, record, block_bytes);
+            error = error == 0 || error == -EEXIST ? -EAGAIN : error;
+        }
+    }
+    return error;
+}
+
+void stk_blocks_close(struct stk_blocks *blocks)
+{
+    if (blocks->table != NULL) {
+        stk_sys_munmap(blocks->table, blocks->table_bytes);
+        blocks->table = NULL;
+    }
+}
+
+/* By its name, which may be another table's by now: that one is then made once more. */
+void stk_blocks_forget(struct stk_blocks *blocks, const struct stk_cache *cache)
+{
+    if (stk_sys_unlinkat(AT_FDCWD, blocks->state, 0) == 0) {
+        release_table(blocks, cache);
+    }
+}
+
+void stk_blocks_lose(struct stk_blocks *blocks, const struct stk_cache *cache)
+{
+    if (atomic_exchange(&blocks->table->gone, 1) == 0) {
+        stk_blocks_forget(blocks, cache);
+    }
+}
+
+/* ---- words ---- */
+
+/* So that a word that somebody has damaged is not taken for that of a block that is there. */
+static uint32_t check_of(const struct stk_blocks *blocks, uint64_t block)
+{
+    return (uint32_t)((blocks->stamp + block) * UINT64_C(0x9e3779b97f4a7c15) >> 32);
+}
+
+bool stk_blocks_is_present(const struct stk_blocks *blocks, uint64_t block)
+{
+    struct stk_claim claim = stk_claim_load(&blocks->words[block]);
+    return claim.state == STK_PRESENT && claim.detail == check_of(blocks, block);
+}
+
+bool stk_blocks_are_all_present(const struct stk_blocks *blocks)
+{
+    uint64_t seen = atomic_load(&blocks->table->there), there = seen;
+    while (there < blocks->count && stk_blocks_is_present(blocks, there)) {
+        there++;
+    }
+    if (there > seen) {
+        atomic_compare_exchange_strong(&blocks->table->there, &seen, there);
+    }
+    return there >= blocks->count;
+}
+
+/* Another thread of this process is another filler: so each begins to count somewhere else. */
+uint64_t stk_blocks_take(const struct stk_blocks *blocks, uint64_t block)
+{
+    struct stk_claim seen = stk_claim_load(&blocks->words[block]);
+    struct stk_claim mine = seen;
+    mine.state = STK_FILLING;
+    mine.pid = stk_sys_getpid();
+    mine.detail = (uint32_t)stk_clock_boottime_ns() ^ (uint32_t)(uintptr_t)&mine << 16;
+    bool taken = seen.state == STK_ABSENT && stk_claim_change(&blocks->words[block], seen, mine);
+    return taken ? stk_claim_pack(mine) : 0;
+}
+
+static bool go_on(const struct stk_blocks *blocks, uint64_t block, uint64_t *held,
+                  struct stk_claim next)
+{
+    bool ours = stk_claim_change(&blocks->words[block], stk_claim_unpack(*held), next);
+    *held = ours ? stk_claim_pack(next) : *held;
+    return ours;
+}
+
+bool stk_blocks_pay(const struct stk_blocks *blocks, uint64_t block, uint64_t *held)
+{
+    struct stk_claim next = stk_claim_unpack(*held);
+    next.tier = PAID;
+    return go_on(blocks, block, held, next);
+}
+
+bool stk_blocks_is_paid(uint64_t held)
+{
+    return stk_claim_unpack(held).tier == PAID;
+}
+
+bool stk_blocks_advance(const struct stk_blocks *blocks, uint64_t block, uint64_t *held)
+{
+    struct stk_claim next = stk_claim_unpack(*held);
+    next.detail++;
+    return go_on(blocks, block, held, next);
+}
+
+bool stk_blocks_publish(const struct stk_blocks *blocks, uint64_t block, uint64_t held)
+{
+    struct stk_claim next = stk_claim_unpack(held);
+    next.state = STK_PRESENT;
+    next.pid = 0;
+    next.detail = check_of(blocks, block);
+    return go_on(blocks, block, &held, next);
+}
+
+void stk_blocks_give_up(const struct stk_blocks *blocks, uint64_t block, uint64_t held)
+{
+    struct stk_claim next = stk_claim_unpack(held);
+    next.state = STK_ABSENT;
+    next.pid = 0;
+    next.detail = 0;
+    go_on(blocks, block, &held, next);
+}

@@ -1,0 +1,81 @@
+/*
+ * The blocks of one version of a big file: a file in the tier that has those of its blocks that
+ * were read so far, and beside the catalogue a table that says which these are.
+ *
+ *   HOME/fill/3f2a91c07bd4;0123456789abcdef       the block file (HOME of the tier)
+ *   HOME/big/KEY3f2a91c07bd4.0                    its table (HOME of the catalogue)
+ *
+ * The table has one claim word (cache/claim.h) for each block: absent, filling, or present, which
+ * has the block's own check. So a kill tears nothing, and of all processes one fills a block. Its
+ * `tier` says whether the budget has paid for the block: once paid for, it stays so until the block
+ * file goes. A filler owns the very word that it has written, not just its pid: a thread that was
+ * overtaken by another of its process is overtaken.
+ *
+ * A block file has no other name, ever: its stamp is its own. Who unlinks it gives back what it
+ * took. The table is mapped, in a tmpfs, allocated before it is touched; the block file never is.
+ * Lock-free, no heap, safe everywhere. Errors are -errno.
+ */
+#ifndef STK_CACHE_BLOCKS_H
+#define STK_CACHE_BLOCKS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cache/cache.h"
+#include "cache/claim.h"
+
+/* What all processes share; the words lie behind it. What does not change is copied when it is
+ * mapped. */
+struct stk_blocks_table {
+    uint64_t magic, bytes; /* of the table */
+    uint64_t size, block_bytes, stamp;
+    uint64_t file_ino;
+    _Atomic uint32_t gone;       /* 1: the block file is not there any more */
+    _Atomic uint32_t whole;      /* 1: it has become the entry */
+    _Atomic uint32_t passed;     /* 1: it is a database, which is the origin's */
+    _Atomic uint32_t refused;    /* generation of the budget that had no room, plus 1 */
+    _Atomic uint64_t there;      /* all blocks before this one are present */
+    _Atomic int64_t paid_blocks; /* of 512 bytes */
+};
+
+/* One process's view. */
+struct stk_blocks {
+    struct stk_blocks_table *table; /* NULL: none */
+    _Atomic uint64_t *words;
+    uint64_t table_bytes;
+    uint64_t size, block_bytes, count, stamp, file_ino;
+    char file[STK_HOME_BYTES + 64];       /* path of the block file */
+    char state[STK_TIER_PATH_BYTES + 64]; /* path of the table */
+};
+
+/* Maps the table of this version, and makes it and the block file if there is none, in blocks of
+ * so many bytes. */
+int stk_blocks_open(struct stk_blocks *blocks, const struct stk_cache *cache,
+                    const struct stk_record *record, uint64_t block_bytes);
+/* Unmaps it. */
+void stk_blocks_close(struct stk_blocks *blocks);
+/* The block file is there no more: nobody asks for it again. */
+void stk_blocks_lose(struct stk_blocks *blocks, const struct stk_cache *cache);
+/* Unlinks the table, whose block file has gone or has another name. */
+void stk_blocks_forget(struct stk_blocks *blocks, const struct stk_cache *cache);
+
+/* What one block is. */
+static inline uint64_t stk_blocks_bytes_of(const struct stk_blocks *blocks, uint64_t block)
+{
+    uint64_t begin = block * blocks->block_bytes, left = blocks->size - begin;
+    return left < blocks->block_bytes ? left : blocks->block_bytes;
+}
+bool stk_blocks_is_present(const struct stk_blocks *blocks, uint64_t block);
+/* Whether all are; remembers how far it has looked. */
+bool stk_blocks_are_all_present(const struct stk_blocks *blocks);
+
+/* Takes an absent block, for filling; gives the word by which it is held, or 0. */
+uint64_t stk_blocks_take(const struct stk_blocks *blocks, uint64_t block);
+/* These go on from the word that was given; false: somebody has overtaken us. */
+bool stk_blocks_pay(const struct stk_blocks *blocks, uint64_t block, uint64_t *held);
+bool stk_blocks_advance(const struct stk_blocks *blocks, uint64_t block, uint64_t *held);
+bool stk_blocks_publish(const struct stk_blocks *blocks, uint64_t block, uint64_t held);
+void stk_blocks_give_up(const struct stk_blocks *blocks, uint64_t block, uint64_t held);
+bool stk_blocks_is_paid(uint64_t held);
+
+#endif

@@ -1,0 +1,150 @@
+/* Reading big files. See preload/big.h. */
+#include "preload/big.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <unistd.h>
+
+#include "base/sys.h"
+#include "preload/guard.h"
+#include "preload/process.h"
+
+#define MOST_BYTES 0x7ffff000u /* that the kernel reads at once */
+
+struct call {
+    struct stk_cache *cache;
+    struct stk_big *big;
+    int fd;
+    const struct iovec *parts;
+    int count;
+    uint64_t bytes; /* of the parts */
+};
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* At the end of the version the origin is asked: the file may have grown. */
+static bool ensure(const struct call *call, uint64_t offset, uint64_t *bytes)
+{
+    uint64_t size = stk_big_size(call->big);
+    if (offset >= size) {
+        return false;
+    }
+    *bytes = least(call->bytes, size - offset);
+    return stk_big_ensure(call->cache, call->big, call->fd, offset, *bytes);
+}
+
+static ssize_t deliver(const struct call *call, uint64_t offset)
+{
+    return stk_big_deliver(call->cache, call->big, call->parts, call->count, offset);
+}
+
+/* True where all came; less is for the origin to explain. */
+static bool read_at(const struct call *call, off_t offset, ssize_t *got)
+{
+    uint64_t bytes;
+    if (offset < 0 || !ensure(call, (uint64_t)offset, &bytes)) {
+        return false;
+    }
+    *got = deliver(call, (uint64_t)offset);
+    return *got == (ssize_t)bytes;
+}
+
+/* What the range that was taken has, from the origin where the blocks do not give it; -errno. */
+static ssize_t read_taken(const struct call *call, uint64_t start, uint64_t taken, bool ensured)
+{
+    uint64_t bytes;
+    if (ensured || (ensure(call, start, &bytes) && bytes == taken)) {
+        ssize_t got = deliver(call, start);
+        if (got == (ssize_t)taken) {
+            return got;
+        }
+    }
+    return stk_sys_preadv(call->fd, call->parts, call->count, (off_t)start);
+}
+
+/*
+ * The offset may belong to several threads and processes: adding to it takes a range for this call
+ * alone, as each of the kernel's own reads gets one. Only what is not read of it is given back.
+ */
+static bool read_here(const struct call *call, ssize_t *got)
+{
+    uint64_t bytes;
+    off_t before = stk_sys_lseek(call->fd, 0, SEEK_CUR);
+    if (before < 0 || !ensure(call, (uint64_t)before, &bytes)) {
+        return false;
+    }
+    off_t end = stk_sys_lseek(call->fd, (off_t)bytes, SEEK_CUR);
+    if (end < 0) {
+        return false;
+    }
+    off_t start = end - (off_t)bytes;
+    *got = read_taken(call, (uint64_t)start, bytes, start == before);
+    off_t rest = (*got > 0 ? (off_t)*got : 0) - (off_t)bytes;
+    if (rest != 0) {
+        stk_sys_lseek(call->fd, rest, SEEK_CUR);
+    }
+    return true;
+}
+
+static bool serve(struct call *call, off_t offset, ssize_t *got)
+{
+    call->big = stk_big_hold(call->cache, call->fd);
+    if (call->big == NULL) {
+        return false;
+    }
+    bool served = offset == STK_BIG_HERE ? read_here(call, got) : read_at(call, offset, got);
+    stk_big_let_go(call->big);
+    return served;
+}
+
+static bool read_call(struct call *call, off_t offset, ssize_t *got)
+{
+    struct stk_guard guard;
+    if (call->bytes == 0 || !stk_guard_enter(&guard)) {
+        return false;
+    }
+    call->cache = stk_process_cache_if_ready();
+    bool served = call->cache != NULL && serve(call, offset, got);
+    stk_guard_leave(&guard);
+    if (served && *got < 0) {
+        errno = (int)-*got;
+        *got = -1;
+    }
+    return served;
+}
+
+__attribute__((noinline)) bool stk_big_read(int fd, void *buffer, size_t bytes, off_t offset,
+                                            ssize_t *got)
+{
+    const struct iovec part = {buffer, (size_t)least(bytes, MOST_BYTES)};
+    struct call call = {.fd = fd, .parts = &part, .count = 1, .bytes = part.iov_len};
+    return read_call(&call, offset, got);
+}
+
+/* How many bytes; 0: none, or more than the kernel reads at once. */
+static uint64_t bytes_of(const struct iovec *parts, int count)
+{
+    uint64_t bytes = 0;
+    for (int i = 0; i < count; i++) {
+        if (parts[i].iov_len > MOST_BYTES - bytes) {
+            return 0;
+        }
+        bytes += parts[i].iov_len;
+    }
+    return bytes;
+}
+
+__attribute__((noinline)) bool stk_big_readv(int fd, const struct iovec *parts, int count,
+                                             off_t offset, ssize_t *got)
+{
+    if (parts == NULL || count <= 0 || count > IOV_MAX) {
+        return false;
+    }
+    struct call call = {.fd = fd, .parts = parts, .count = count, .bytes = bytes_of(parts, count)};
+    return read_call(&call, offset, got);
+}

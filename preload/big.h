@@ -1,0 +1,24 @@
+/*
+ * Reading big files: what all symbols of the read family share. A descriptor stays the origin's;
+ * what it shares with others, its offset, moves as by a read of the kernel's.
+ */
+#ifndef STK_PRELOAD_BIG_H
+#define STK_PRELOAD_BIG_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+
+#include "cache/big.h"
+
+#define STK_BIG_HERE (-1) /* for an offset: the descriptor's own */
+
+/*
+ * Serves a read of any descriptor from the blocks of a big file. True: `got` is what the call
+ * returns, with errno set if that is -1. False: nothing was done, the next call is to be made. To
+ * be asked where stk_big_is_any(); errno is else as it was.
+ */
+bool stk_big_read(int fd, void *buffer, size_t bytes, off_t offset, ssize_t *got);
+bool stk_big_readv(int fd, const struct iovec *parts, int count, off_t offset, ssize_t *got);
+
+#endif
