@@ -142,24 +142,25 @@ static bool has_database_name(const char *leaf)
     return false;
 }
 
-/* Whether what is open is the version of the record, which nobody writes. */
-static bool is_version(struct stk_cache *cache, const struct stk_place *place,
-                       struct stk_record *record, int fd, int64_t opened_ns)
+/* What a descriptor is, as it was seen when it was opened; asks no server. */
+static bool identify(int fd, struct stk_identity *out)
 {
     struct statx answer;
-    struct stk_identity identity, known;
     int flags = AT_EMPTY_PATH | AT_STATX_DONT_SYNC;
-    if (stk_sys_statx(fd, "", flags, STATX_BASIC_STATS | STATX_BTIME, &answer) != 0 ||
-        !S_ISREG(answer.stx_mode) || !stk_identity_from_statx(&identity, &answer) ||
-        !stk_record_get_identity(record, &known) || !stk_identity_same_version(&identity, &known)) {
-        return false;
-    }
-    const struct stk_origin origin = {.fd = fd, .dev = identity.dev, .ino = identity.ino};
+    return stk_sys_statx(fd, "", flags, STATX_BASIC_STATS | STATX_BTIME, &answer) == 0 &&
+           S_ISREG(answer.stx_mode) && stk_identity_from_statx(out, &answer);
+}
+
+/* Whether the version is one that nobody writes, as far as is known, or can be found out. */
+static bool is_trusted(struct stk_cache *cache, const struct stk_place *place,
+                       struct stk_record *record, const struct stk_origin *origin,
+                       int64_t opened_ns)
+{
     enum stk_trust trust = stk_trust_of(cache, place->root, record);
-    bool trusted = trust == STK_TRUST_YES ||
-                   (trust == STK_TRUST_ASK && stk_trust_validate_fd(cache, record, fd, opened_ns));
-    return trusted && !stk_trust_is_inode_written(cache, identity.dev, identity.ino) &&
-           !stk_origin_has_holes(&origin, &identity);
+    return !stk_trust_is_inode_written(cache, origin->dev, origin->ino) &&
+           (trust == STK_TRUST_YES ||
+            (trust == STK_TRUST_ASK &&
+             stk_trust_validate_fd(cache, record, origin->fd, opened_ns)));
 }
 
 static bool fill_slot(struct stk_big *big, struct stk_cache *cache, const struct stk_place *place,
@@ -178,14 +179,9 @@ static bool fill_slot(struct stk_big *big, struct stk_cache *cache, const struct
 }
 
 /* What all who come later find, once it has its inode. */
-static void note(struct stk_cache *cache, const struct stk_place *place, uint32_t number, int fd,
-                 int64_t opened_ns)
+static void note(struct stk_cache *cache, const struct stk_place *place, uint32_t number,
+                 const struct stk_origin *origin, int64_t opened_ns)
 {
-    struct stk_record *record = stk_catalogue_record(&cache->catalogue, number);
-    uint64_t dev, ino;
-    if (!look(fd, &dev, &ino) || !is_version(cache, place, record, fd, opened_ns)) {
-        return;
-    }
     struct stk_big *big = take_slot();
     if (big == NULL) {
         return;
@@ -193,43 +189,58 @@ static void note(struct stk_cache *cache, const struct stk_place *place, uint32_
     clear(big);
     if (fill_slot(big, cache, place, number, opened_ns)) {
         atomic_store(&big->turn, atomic_fetch_add(&turns, 1) + 1);
-        atomic_store(&big->dev, dev);
-        atomic_store(&big->ino, ino);
+        atomic_store(&big->dev, origin->dev);
+        atomic_store(&big->ino, origin->ino);
     }
     give_slot(big);
 }
 
 /* Whether it is in the table as this version, which is still to be used. */
-static bool is_noted(struct stk_cache *cache, uint32_t number, int fd)
+static bool is_noted(struct stk_cache *cache, uint32_t number, const struct stk_origin *origin)
 {
-    uint64_t dev, ino;
-    struct stk_big *big = look(fd, &dev, &ino) ? find(dev, ino) : NULL;
+    struct stk_big *big = find(origin->dev, origin->ino);
     if (big == NULL) {
         return false;
     }
-    const struct stk_blocks_table *blocks = big->blocks.table;
-    bool same = big->record == number && atomic_load(&blocks->gone) == 0;
+    bool same = big->record == number && atomic_load(&big->blocks.table->gone) == 0;
     if (same) {
         stk_big_complete(cache, big); /* whoever had the last block may have been killed */
     }
     stk_big_let_go(big);
     if (!same) {
-        drop(big, dev, ino);
+        drop(big, origin->dev, origin->ino);
     }
     return same;
 }
 
-void stk_big_note(struct stk_cache *cache, const struct stk_place *place, uint32_t record, int fd,
+/* Whether a file of that name is cached by blocks. */
+static bool may_have_blocks(const struct stk_cache *cache, const char *leaf)
+{
+    return cache->options.block_bytes != 0 && cache->tier.shared != NULL &&
+           strlen(leaf) <= STK_ENTRY_LEAF_LIMIT && !has_database_name(leaf);
+}
+
+/* What is open may be another version than the one that was found in this run: then nobody is
+ * served the old one any more. */
+void stk_big_note(struct stk_cache *cache, const struct stk_place *place, uint32_t number, int fd,
                   int64_t opened_ns)
 {
-    const char *leaf = stk_path_leaf(place->below);
-    if (cache->options.block_bytes == 0 || cache->tier.shared == NULL ||
-        stk_catalogue_record(&cache->catalogue, record) == NULL ||
-        strlen(leaf) > STK_ENTRY_LEAF_LIMIT || has_database_name(leaf) ||
-        is_noted(cache, record, fd)) {
+    struct stk_record *record = stk_catalogue_record(&cache->catalogue, number);
+    struct stk_identity identity, known;
+    if (!may_have_blocks(cache, stk_path_leaf(place->below)) || record == NULL ||
+        !identify(fd, &identity) || !stk_record_get_identity(record, &known)) {
         return;
     }
-    note(cache, place, record, fd, opened_ns);
+    if (!stk_identity_same_version(&identity, &known)) {
+        stk_trust_forget(cache, place, &identity);
+        return;
+    }
+    const struct stk_origin origin = {.fd = fd, .dev = identity.dev, .ino = identity.ino};
+    if (stk_claim_load(&record->claim).state != STK_PRESENT && !is_noted(cache, number, &origin) &&
+        is_trusted(cache, place, record, &origin, opened_ns) &&
+        !stk_origin_has_holes(&origin, &identity)) {
+        note(cache, place, number, &origin, opened_ns);
+    }
 }
 
 /* ---- reading ---- */

@@ -1,0 +1,506 @@
+"""Big files are cached block by block: the same bytes, each once from the origin, whatever happens."""
+
+import errno
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from jobs import HOME, wait_for
+from origin import settle
+
+MB = 1 << 20
+SIZE = 20 * MB + 4321
+TIER = "/dev/shm:200M"
+SMALL = {"STOKER_MAX_FILE": "1M"}  # what is above is big
+PAGES = 64 << 10  # the kernel may let some go before they are copied; less than a block
+ROUNDS = 200 if os.environ.get("STOKER_ALL") == "1" else 20
+
+
+@pytest.fixture(scope="module")
+def big(session_scratch, programs):
+    """The program that reads in every way, fortified: its reads are those of __read_chk."""
+    program = session_scratch / "big"
+    subprocess.run(["cc", "-O2", "-D_FORTIFY_SOURCE=2", "-D_GNU_SOURCE", "-pthread",
+                    programs / "big.c", "-o", program], check=True)
+    return program
+
+
+@pytest.fixture
+def file(origin, big):
+    """A big file that is not cached yet: (its path at the origin, behind it)."""
+    source, mount = origin.directory("big")
+    subprocess.run([big, "make", source / "file", str(SIZE)], check=True)
+    os.sync()
+    settle()
+    return mount / "file", source / "file"
+
+
+def preloaded(jobs, argv, path, tier=TIER, env=None, **more):
+    return jobs.preloaded(argv, path.parent, tier, env={**SMALL, **(env or {})}, **more)
+
+
+def accounts(jobs, build):
+    said = jobs.place.run([f"{build}/tests/kills/accounts", f"/dev/shm/{HOME}"])
+    return json.loads(said.stdout)
+
+
+def assert_budget_is_right(jobs, build):
+    found = accounts(jobs, build)
+    assert found["used"] == found["there"], found
+
+
+def begin(jobs, path, tier=TIER):
+    """One process makes the cache: where many make it at once, what they make aside is counted."""
+    preloaded(jobs, ["head", "-c", "1", path], path, tier)
+
+
+def is_whole(jobs, path):
+    """Whether an open of the file is an open of an entry."""
+    said = preloaded(jobs, ["sh", "-c", f"readlink /proc/self/fd/3 3<{path}"], path).stdout
+    return HOME in said
+
+
+# ---- the same bytes, each once ----
+
+WAYS = [["random", 1, 200, 5], ["random", 8, 60, 6], ["shared", 4], ["threads", 4],
+        ["front", 131072], ["front", 5_000_000], ["front", 1000], ["edges"]]
+
+
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: "-".join(map(str, way)))
+def test_bytes_are_the_same(jobs, file, big, build, way):
+    mode, *numbers = way
+    begin(jobs, file[0])
+    for _ in range(2):
+        said = preloaded(jobs, [big, mode, file[0], SIZE, *numbers], file[0])
+        assert said.stdout == "good\n"
+    assert_budget_is_right(jobs, build)
+
+
+def test_the_plain_program_says_good(file, big):
+    """Without us it finds the same, or the tests above show nothing."""
+    for mode, *numbers in WAYS:
+        argv = [big, mode, file[0], SIZE, *numbers]
+        assert subprocess.run(list(map(str, argv)), capture_output=True, text=True,
+                              check=False).stdout == "good\n", mode
+
+
+@pytest.mark.parametrize("processes, reads", [(8, 100), (64, 20)])
+def test_the_origin_gives_each_byte_once(jobs, origin, file, big, processes, reads):
+    origin.fs.latency_ms = 1
+    with origin.fs.counting() as first:
+        preloaded(jobs, [big, "random", file[0], SIZE, processes, reads, 1], file[0])
+    assert first["read_bytes"] <= SIZE + PAGES
+    with origin.fs.counting() as second:
+        preloaded(jobs, [big, "front", file[0], SIZE, 65536], file[0])
+    assert 0 <= first["read_bytes"] + second["read_bytes"] - SIZE <= PAGES
+    with origin.fs.counting() as third:
+        preloaded(jobs, [big, "random", file[0], SIZE, processes, reads, 2], file[0])
+        preloaded(jobs, [big, "front", file[0], SIZE, 65536], file[0])
+    assert (third["read"], third["open"]) == (0, 0)
+
+
+EPOCHS = """
+import os, random, sys
+fd = os.open(sys.argv[1], os.O_RDONLY)
+for epoch in range(3):
+    for at in random.Random(epoch).sample(range(0, int(sys.argv[2]), 65536), k=320):
+        os.pread(fd, 65536, at)
+    print(epoch, flush=True)
+    sys.stdin.readline()
+"""
+
+
+def test_a_descriptor_that_stays_open_is_served_from_the_blocks(jobs, origin, file):
+    """As h5py and LMDB keep theirs, for all epochs."""
+    env = {**jobs.preload_env(file[0].parent, TIER), **SMALL}
+    reads = []
+    with jobs.started(["/usr/bin/python3", "-c", EPOCHS, str(file[0]), str(SIZE)], env) as process:
+        for _ in range(3):
+            with origin.fs.counting() as counted:
+                process.stdout.readline()
+                time.sleep(0.05)
+            reads.append(counted["read_bytes"])
+            process.stdin.write("\n")
+            process.stdin.flush()
+    assert SIZE * 0.9 < sum(reads) <= SIZE + PAGES and reads[1:] == [0, 0], reads
+
+
+def test_a_whole_file_is_an_entry(jobs, origin, file, big, build):
+    assert not is_whole(jobs, file[0])
+    preloaded(jobs, [big, "front", file[0], SIZE, 65536], file[0])
+    assert is_whole(jobs, file[0])
+    assert accounts(jobs, build)["present"] == 1
+    with origin.fs.counting() as counted:
+        said = preloaded(jobs, ["cmp", file[0], file[1]], file[0])
+    assert said.stdout == "" and counted["read"] == 0
+
+
+def test_a_run_of_the_command(jobs, origin, file, big):
+    """The next run finds the entry of the last, which the tier has kept."""
+    argv = [big, "front", file[0], SIZE, 65536]
+    flags = ["--keep"]
+    ran = jobs.run(argv, path=file[0].parent, tier=TIER, flags=flags, env=SMALL)
+    assert (ran.stdout, ran.hits) == ("good\n", 0)
+    with origin.fs.counting() as counted:
+        ran = jobs.run(argv, path=file[0].parent, tier=TIER, flags=flags, env=SMALL)
+    assert (ran.stdout, ran.hits, counted["read"]) == ("good\n", 1, 0)
+
+
+def test_on_a_disk(jobs, origin, file, big, scratch, build):
+    """An entry on a disk that was made of blocks is found by a later run, without the catalogue."""
+    tier = scratch / "tier"
+    tier.mkdir()
+    argv = [big, "front", file[0], SIZE, 65536]
+    for expected in 0, 1:
+        ran = jobs.run(argv, path=file[0].parent, tier=f"{tier}:100M", env=SMALL)
+        assert (ran.stdout, ran.hits) == ("good\n", expected)
+    assert not list((tier / HOME / "fill").iterdir())
+
+
+def test_blocks_can_be_left_off(jobs, origin, file, big):
+    with origin.fs.counting() as counted:
+        for _ in range(2):
+            preloaded(jobs, [big, "front", file[0], SIZE, 65536], file[0],
+                      env={"STOKER_BLOCK": "0"})
+    assert counted["read_bytes"] >= 2 * SIZE
+
+
+@pytest.mark.parametrize("block", ["64K", "4M", "64M"])
+def test_blocks_of_other_sizes(jobs, origin, file, big, build, block):
+    begin(jobs, file[0])
+    for mode in (["random", 4, 50, 1], ["front", 65536]):
+        said = preloaded(jobs, [big, mode[0], file[0], SIZE, *mode[1:]], file[0],
+                         env={"STOKER_BLOCK": block})
+        assert said.stdout == "good\n"
+    assert is_whole(jobs, file[0])
+    assert_budget_is_right(jobs, build)
+
+
+# ---- Python's own readers ----
+
+READERS = """
+import hashlib, io, mmap, os, sys, tarfile, zipfile
+directory = sys.argv[1]
+def show(name, data):
+    print(name, len(data), hashlib.md5(data).hexdigest())
+for epoch in range(2):
+    raw = os.path.join(directory, "raw.bin")
+    with open(raw, "rb") as file:
+        show("read", file.read())
+        file.seek(-1000, 2); show("seek", file.read())
+        file.seek(12345); show("line", file.readline(100000))
+        buffer = bytearray(70000); file.readinto(buffer); show("readinto", buffer)
+    fd = os.open(raw, os.O_RDONLY)
+    show("pread", os.pread(fd, 100000, 3000000))
+    parts = [bytearray(1000), bytearray(2000)]
+    print(os.preadv(fd, parts, 777)); show("preadv", b"".join(parts))
+    show("sendfile", os.read(fd, 10) + os.read(fd, 10))
+    os.close(fd)
+    with zipfile.ZipFile(os.path.join(directory, "set.zip")) as archive:
+        for name in archive.namelist()[:4]:
+            show(name, archive.read(name))
+    with tarfile.open(os.path.join(directory, "set.tar")) as archive:
+        for member in list(archive)[:4]:
+            show(member.name, archive.extractfile(member).read())
+    with open(raw, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as view:
+        show("mmap", view[1000000:2000000])
+    try:
+        import numpy
+    except ImportError:
+        continue
+    show("fromfile", numpy.fromfile(raw, dtype="u1", count=3000000, offset=500).tobytes())
+    show("memmap", numpy.memmap(raw, mode="r")[5000:90000].tobytes())
+    show("load", numpy.load(os.path.join(directory, "array.npy")).tobytes())
+    try:
+        import h5py
+    except ImportError:
+        continue
+    for name in ("contiguous", "chunked"):
+        with h5py.File(os.path.join(directory, "set.h5"), "r") as data:
+            show(name, data[name][100:3000:7].tobytes())
+"""
+
+MAKE = """
+import io, os, random, sys, tarfile, zipfile
+directory = sys.argv[1]
+draw = random.Random(4)
+open(os.path.join(directory, "raw.bin"), "wb").write(draw.randbytes(6_000_000))
+with zipfile.ZipFile(os.path.join(directory, "set.zip"), "w") as archive, \\
+        tarfile.open(os.path.join(directory, "set.tar"), "w") as tar:
+    for number in range(30):
+        data = draw.randbytes(100_000)
+        archive.writestr(f"{number}.bin", data)
+        member = tarfile.TarInfo(f"{number}.bin")
+        member.size = len(data)
+        tar.addfile(member, io.BytesIO(data))
+try:
+    import numpy
+    numpy.save(os.path.join(directory, "array.npy"), numpy.arange(400_000))
+    import h5py
+    with h5py.File(os.path.join(directory, "set.h5"), "w") as data:
+        values = numpy.random.default_rng(1).integers(0, 255, (4000, 500), dtype="u1")
+        data.create_dataset("contiguous", data=values)
+        data.create_dataset("chunked", data=values, chunks=(64, 500))
+except ImportError:
+    pass
+"""
+
+
+def test_pythons_readers_see_the_same(jobs, origin, big):
+    source, mount = origin.directory("readers")
+    subprocess.run(["/usr/bin/python3", "-c", MAKE, source], check=True)
+    os.sync()
+    settle()
+    reader = ["/usr/bin/python3", "-c", READERS, mount]
+    plain = jobs.place.run(reader).stdout
+    with origin.fs.counting() as first:
+        assert preloaded(jobs, reader, mount / "any").stdout == plain
+    assert first["read"] > 0
+    assert preloaded(jobs, reader, mount / "any").stdout == plain
+
+
+SQLITE = """
+import sqlite3, sys
+data = sqlite3.connect(f"file:{sys.argv[1]}?mode=ro", uri=True)
+print(data.execute("select count(*), sum(length(x)) from t").fetchone())
+"""
+
+
+def test_databases_are_the_origins(jobs, origin):
+    source, mount = origin.directory("base")
+    make = ("import sqlite3, sys; d = sqlite3.connect(sys.argv[1]); d.execute('create table t (x)');"
+            "d.executemany('insert into t values (?)', [(b'x' * 3000,) for _ in range(1000)]);"
+            "d.commit()")
+    subprocess.run([sys.executable, "-c", make, source / "plain"], check=True)
+    os.sync()
+    settle()
+    for _ in range(2):
+        with origin.fs.counting() as counted:
+            said = preloaded(jobs, ["/usr/bin/python3", "-c", SQLITE, mount / "plain"],
+                             mount / "plain")
+        assert said.stdout == "(1000, 3000000)\n" and counted["read"] > 0
+
+
+# ---- files that change ----
+
+FOLLOW = """
+import os, sys
+fd = os.open(sys.argv[1], os.O_RDONLY)
+for line in sys.stdin:
+    what, *numbers = line.split()
+    if what == "again":
+        fd = os.open(sys.argv[1], os.O_RDONLY)
+        print("opened", flush=True)
+        continue
+    offset, bytes = map(int, numbers)
+    try:
+        data = os.pread(fd, bytes, offset) if what == "pread" else os.read(fd, bytes)
+        print(len(data), data[:4].hex(), data[-4:].hex(), flush=True)
+    except OSError as error:
+        print("errno", error.errno, flush=True)
+"""
+
+
+class Follower:
+    """A process that reads as it is told."""
+
+    def __init__(self, process):
+        self._process = process
+
+    def ask(self, line):
+        self._process.stdin.write(line + "\n")
+        self._process.stdin.flush()
+        return self._process.stdout.readline().strip()
+
+    def pread(self, offset, count):
+        return self.ask(f"pread {offset} {count}")
+
+
+@pytest.fixture
+def follower(jobs, file):
+    env = {**jobs.preload_env(file[0].parent, TIER), **SMALL}
+    with jobs.started(["/usr/bin/python3", "-c", FOLLOW, str(file[0])], env) as process:
+        yield Follower(process)
+
+
+def shown(path, offset, count):
+    with open(path, "rb") as file:
+        data = os.pread(file.fileno(), count, offset)
+    return f"{len(data)} {data[:4].hex()} {data[-4:].hex()}"
+
+
+def test_a_file_that_grows(jobs, origin, file, follower):
+    """By O_APPEND, behind the origin: what is behind the end of the version is asked of the origin."""
+    assert follower.pread(SIZE - 100, 1000) == shown(file[1], SIZE - 100, 1000)
+    with open(file[1], "ab") as writer:
+        for _ in range(3):
+            writer.write(random.randbytes(5000))
+            writer.flush()
+            end = writer.tell()
+            assert follower.pread(SIZE, 100000) == shown(file[1], SIZE, end - SIZE)
+    assert follower.pread(5 * MB, 1000) == shown(file[1], 5 * MB, 1000)
+    assert follower.ask("again") == "opened"
+    assert follower.pread(SIZE - 100, 100000) == shown(file[1], SIZE - 100, 100000)
+
+
+WRITE = """
+import os, sys
+fd = os.open(sys.argv[1], os.O_WRONLY | int(sys.argv[2]))
+os.pwrite(fd, b"new!" * 1000, int(sys.argv[3]))
+"""
+
+
+def test_a_file_that_another_process_writes_is_the_origins(jobs, origin, file, follower):
+    """At the next read by a descriptor that was open, of blocks that are there as well."""
+    assert follower.pread(0, 5 * MB) == shown(file[1], 0, 5 * MB)
+    preloaded(jobs, ["/usr/bin/python3", "-c", WRITE, file[0], "0", str(MB)], file[0])
+    assert follower.pread(MB, 4000) == f"4000 {b'new!'.hex()} {b'new!'.hex()}"
+    assert follower.pread(9 * MB, 4000) == shown(file[1], 9 * MB, 4000)
+
+
+def test_a_file_that_is_cut(jobs, origin, file, follower):
+    """Behind the origin: blocks of a version are not mixed with bytes of the next."""
+    assert follower.pread(0, 1000) == shown(file[1], 0, 1000)
+    os.truncate(file[1], 2 * MB)
+    assert follower.pread(10 * MB, 1000) == "0"
+    assert follower.pread(MB + 5, 1000) == shown(file[1], MB + 5, 1000)
+    assert follower.ask("again") == "opened"
+    assert follower.pread(0, 3 * MB) == shown(file[1], 0, 3 * MB)
+
+
+def test_a_file_that_is_replaced(jobs, origin, file, follower, big):
+    assert follower.pread(0, 1000) == shown(file[1], 0, 1000)
+    old = shown(file[1], 7 * MB, 5000)
+    aside = file[1].with_name("aside")
+    aside.write_bytes(random.randbytes(SIZE))
+    settle()
+    keep = os.open(file[1], os.O_RDONLY)
+    os.replace(aside, file[1])
+    assert follower.pread(7 * MB, 5000) == old
+    os.close(keep)
+    assert follower.ask("again") == "opened"
+    assert follower.pread(7 * MB, 5000) == shown(file[1], 7 * MB, 5000)
+
+
+def test_a_version_of_the_next_run(jobs, origin, file, big):
+    """Blocks of the old one are no use to it."""
+    reader = ["/usr/bin/python3", "-c", "import os,sys;fd=os.open(sys.argv[1],os.O_RDONLY);"
+              "print(os.pread(fd,8,5000000).hex())", file[0]]
+    for content in (b"A", b"B", b"C"):
+        with open(file[1], "r+b") as writer:
+            writer.seek(5_000_000)
+            writer.write(content * 8)
+        settle()
+        ran = jobs.run(reader, path=file[0].parent, tier=TIER, flags=["--keep"], env=SMALL)
+        assert ran.stdout.strip() == (content * 8).hex()
+
+
+# ---- trouble ----
+
+@pytest.mark.parametrize("error", [errno.EIO, errno.ESTALE], ids=["EIO", "ESTALE"])
+def test_errors_of_the_origin_are_the_programs(jobs, origin, file, follower, error):
+    assert follower.pread(0, 1000) == shown(file[1], 0, 1000)
+    with origin.fs.faults(read=error, read_from=8 * MB):
+        assert follower.pread(100, 5000) == shown(file[1], 100, 5000)
+        assert follower.pread(12 * MB, 1000) == f"errno {error}"
+        assert follower.pread(3 * MB, 1000) == shown(file[1], 3 * MB, 1000)
+    assert follower.pread(12 * MB, 1000) == shown(file[1], 12 * MB, 1000)
+
+
+def test_a_look_that_fails_leaves_the_origin(jobs, origin, file, follower, build):
+    """What was copied before it is not believed."""
+    assert follower.pread(0, 1000) == shown(file[1], 0, 1000)
+    with origin.fs.faults(getattr=errno.ESTALE):
+        follower.pread(4 * MB, 1000)
+    assert follower.pread(4 * MB, 1000) == shown(file[1], 4 * MB, 1000)
+    assert_budget_is_right(jobs, build)
+
+
+def test_a_tier_that_gets_full(jobs, origin, file, big, build):
+    begin(jobs, file[0], "/dev/shm:9M")
+    for way in (["random", 4, 60, 1], ["front", 65536], ["front", 5_000_000], ["threads", 4]):
+        said = preloaded(jobs, [big, way[0], file[0], SIZE, *way[1:]], file[0], tier="/dev/shm:9M")
+        assert said.stdout == "good\n"
+    found = accounts(jobs, build)
+    assert found["used"] == found["there"] and 6 * MB < found["used"][0] * 512 <= 9 * MB, found
+    assert not is_whole(jobs, file[0])
+
+
+def test_a_tier_whose_file_system_is_full(jobs, origin, file, big, build):
+    """ENOSPC in the middle of a block."""
+    fill_up = "fallocate -l $(($(stat -f -c %a*%S /dev/shm) - 6000000)) /dev/shm/other"
+    jobs.place.run(["sh", "-c", fill_up])
+    for way in (["random", 4, 60, 1], ["front", 65536]):
+        said = preloaded(jobs, [big, way[0], file[0], SIZE, *way[1:]], file[0], tier="/dev/shm:150M")
+        assert said.stdout == "good\n"
+
+
+def test_a_cache_that_is_removed(jobs, origin, file, follower):
+    assert follower.pread(0, 3 * MB) == shown(file[1], 0, 3 * MB)
+    jobs.place.run(["rm", "-r", f"/dev/shm/{HOME}"])
+    assert follower.pread(MB, 1000) == shown(file[1], MB, 1000)
+    assert follower.pread(9 * MB, 1000) == shown(file[1], 9 * MB, 1000)
+
+
+def test_killed_fillers(jobs, origin, file, big, build):
+    """SIGKILL in the middle; those who come next have right bytes, and the file gets whole."""
+    origin.fs.latency_ms = 1
+    env = {**jobs.preload_env(file[0].parent, TIER), **SMALL}
+    draw = random.Random(7)
+    for number in range(ROUNDS):
+        if number % 5 == 0:
+            jobs.stoker("clear")
+        with jobs.started(["setsid", big, "random", str(file[0]), str(SIZE), "4", "60",
+                           str(number)], env) as process:
+            time.sleep(draw.uniform(0.02, 0.3))
+            group = find_leader(big, number)
+            if group is not None:
+                os.killpg(group, signal.SIGKILL)
+            process.wait(20)
+        said = preloaded(jobs, [big, "random", file[0], SIZE, 2, 30, number], file[0])
+        assert said.stdout == "good\n"
+    said = preloaded(jobs, [big, "front", file[0], SIZE, 65536], file[0])
+    assert said.stdout == "good\n" and is_whole(jobs, file[0])
+    assert_next_run_counts(jobs, build, file)
+
+
+def find_leader(program, number):
+    """The group of that program's processes, which lead a session of their own."""
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as line:
+                words = line.read().split(b"\0")
+            if words[0] == os.fsencode(program) and words[-2] == b"%d" % number:
+                return os.getpgid(int(pid))
+        except (OSError, IndexError):
+            continue
+    return None
+
+
+def assert_next_run_counts(jobs, build, file):
+    look = f"{build}/tests/kills/accounts /dev/shm/{HOME}"
+    ran = jobs.run(["sh", "-c", look], path=file[0].parent, tier=TIER, flags=["--keep"], env=SMALL)
+    found = json.loads(ran.stdout)
+    assert found["used"] == found["there"], found
+
+
+def test_a_stopped_filler_holds_nobody_up(jobs, origin, file, big):
+    origin.fs.latency_ms = 20
+    env = {**jobs.preload_env(file[0].parent, TIER), **SMALL}
+    argv = [str(big), "random", str(file[0]), str(SIZE), "1", "500", "4242"]
+    with jobs.started(["setsid", *argv], env):
+        group = wait_for(lambda: find_leader(big, 4242))
+        time.sleep(0.3)
+        os.killpg(group, signal.SIGSTOP)
+        try:
+            origin.fs.latency_ms = 0
+            said = preloaded(jobs, [big, "front", file[0], SIZE, 65536], file[0])
+            assert said.stdout == "good\n" and is_whole(jobs, file[0])
+        finally:
+            os.killpg(group, signal.SIGCONT)
