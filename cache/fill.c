@@ -265,17 +265,16 @@ enum stk_bypass stk_cache_reason_against(const struct stk_cache *cache,
     if (identity->size == 0) {
         return STK_BYPASS_EMPTY;
     }
+    if (identity->size > (uint64_t)cache->options.max_file_bytes) {
+        return STK_BYPASS_LARGE;
+    }
     if (strlen(leaf) > STK_ENTRY_LEAF_LIMIT) {
         return STK_BYPASS_NAME;
     }
     if (has_database_name(leaf)) {
         return STK_BYPASS_DATABASE;
     }
-    if (stk_trust_is_young(cache, identity)) {
-        return STK_BYPASS_YOUNG;
-    }
-    bool large = identity->size > (uint64_t)cache->options.max_file_bytes;
-    return large ? STK_BYPASS_LARGE : STK_BYPASS_NONE; /* large: to be filled block by block */
+    return stk_trust_is_young(cache, identity) ? STK_BYPASS_YOUNG : STK_BYPASS_NONE;
 }
 
 /* Why this version is not to be cached, whoever asks. */
@@ -283,7 +282,7 @@ static enum stk_bypass reason_against(struct stk_cache *cache, const struct stk_
                                       const struct stk_identity *identity)
 {
     enum stk_bypass why = stk_cache_reason_against(cache, place, identity);
-    if (why != STK_BYPASS_NONE && why != STK_BYPASS_YOUNG && why != STK_BYPASS_LARGE) {
+    if (why != STK_BYPASS_NONE && why != STK_BYPASS_YOUNG) {
         return why;
     }
     if (stk_trust_is_written(cache, place) ||
@@ -363,6 +362,10 @@ static bool find_large(struct stk_fill *fill, char entry[STK_PATH_BYTES],
                        struct stk_outcome *outcome)
 {
     struct stk_claim claim = stk_claim_load(&fill->record->claim);
+    if (stk_trust_is_written(fill->cache, fill->place) ||
+        stk_trust_is_inode_written(fill->cache, fill->origin.dev, fill->origin.ino)) {
+        return false;
+    }
     bool found = claim.state == STK_PRESENT && is_usable(fill) && name_entry(fill, entry);
     bool free = claim.state == STK_ABSENT || claim.state == STK_REFUSED;
     if (free && stk_sys_faccessat(AT_FDCWD, entry, 0) == 0 &&

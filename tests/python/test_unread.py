@@ -86,7 +86,7 @@ def test_a_later_epoch_reads_nothing_of_the_origin(epochs, origin, data_set, scr
     _, mount, right = data_set
     marks = []
     told = epochs(mount, 3, lambda number: marks.append(origin.fs.counts()), tier=TIER,
-                  env={"STOKER_MAX_FILE": largest},
+                  env={"STOKER_MAX_FILE": largest, "STOKER_BLOCK": "0"},
                   flags=[f"--samples={scratch / 'samples'}:32M"])
     marks.append(origin.fs.counts())
     first, second, third = told
@@ -124,7 +124,7 @@ def replace(source, data_set, seed=77):
 @pytest.mark.parametrize("fresh", ["run", "open", "never"])
 def test_changed_between_runs(epochs, data_set, scratch, fresh, largest):
     source, mount, before = data_set
-    options = {"tier": TIER, "env": {"STOKER_MAX_FILE": largest},
+    options = {"tier": TIER, "env": {"STOKER_MAX_FILE": largest, "STOKER_BLOCK": "0"},
                "flags": ["--keep", f"--fresh={fresh}", f"--samples={scratch / 'samples'}:32M"]}
     first = epochs(mount, 2, **options)
     assert first[1]["digests"] == before and first[1]["unread"] == COUNT
