@@ -74,6 +74,11 @@ bool stk_entry_looks_like(const char *name, const struct stat *stat)
            name[STK_ENTRY_DIGITS] == ';';
 }
 
+bool stk_entry_looks_like_file(const char *name, const struct stat *stat)
+{
+    return stk_entry_looks_like(name, stat) && name[STK_ENTRY_DIGITS + 1] != '\0';
+}
+
 /* ---- drafts ---- */
 
 enum whose { OURS, SOMEBODY_ELSES, UNKNOWN };

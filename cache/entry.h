@@ -43,6 +43,8 @@ bool stk_entry_parse(const char *path, const char *home, struct stk_entry_parts 
 
 /* Whether what is found in a tree is an entry: by its kind, and the form of its name. */
 bool stk_entry_looks_like(const char *name, const struct stat *stat);
+/* Whether it is that of a file, and not a directory's listing (cache/listing.h). */
+bool stk_entry_looks_like_file(const char *name, const struct stat *stat);
 
 /* A file in the making. */
 struct stk_entry_draft {

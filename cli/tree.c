@@ -44,7 +44,7 @@ static int measure_one(void *context, int dirfd, const char *name, unsigned dept
     struct tree_content *content = context;
     (void)dirfd;
     (void)depth;
-    if (stk_entry_looks_like(name, stat)) {
+    if (stk_entry_looks_like_file(name, stat)) {
         content->files++;
         content->bytes += (uint64_t)stat->st_size;
     }
@@ -70,13 +70,13 @@ void tree_origin(const char *tier_home, const char *root, char *out, size_t byte
 
 /* What was removed, to be given back. */
 struct removed {
-    uint64_t files; /* entries */
+    uint64_t files; /* their entries */
     int64_t blocks, inodes;
 };
 
 static void note_removed(struct removed *removed, const char *name, const struct stat *stat)
 {
-    removed->files += stk_entry_looks_like(name, stat);
+    removed->files += stk_entry_looks_like_file(name, stat);
     removed->blocks += stat->st_blocks;
     removed->inodes++;
 }

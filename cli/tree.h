@@ -8,7 +8,7 @@
 #include "cache/tier.h"
 
 struct tree_content {
-    uint64_t files, bytes; /* of entries */
+    uint64_t files, bytes; /* of files' entries */
 };
 
 /* Calls `visit` for the directory of each root in a tier. */

@@ -99,7 +99,7 @@ class Round:
 
     def check_entries(self):
         for path in (HOME / "tree").glob("*/**/*"):
-            if path.is_file() and path.name != ";origin":
+            if path.is_file() and path.name != ";origin" and path.name[-1] != ";":
                 below = path.relative_to(HOME / "tree")
                 origin = self.directory.joinpath(*below.parts[1:-1], path.name.split(";", 1)[1])
                 if path.read_bytes() != origin.read_bytes():

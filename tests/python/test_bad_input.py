@@ -114,6 +114,7 @@ def test_no_verb_shows_the_help(jobs):
     ("STOKER_MIN_AGE", "soon", ["seconds"]),
     ("STOKER_MIN_AGE", "-1", ["seconds"]),
     ("STOKER_MAX_FILE", "much", ["a size"]),
+    ("STOKER_LISTINGS", "maybe", ["auto, mtime or off"]),
     ("STOKER_TIERS", "/dev/shm:lots", ["60G"]),
     ("STOKER_TIERS", "/no/such/tier", ["/no/such/tier"]),
     ("STOKER_PATHS", "/no/such/path", ["/no/such/path"]),

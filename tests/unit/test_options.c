@@ -45,6 +45,9 @@ START_TEST(values)
     ck_assert_int_eq(read_with("STOKER_FRESH", "never").fresh, STK_FRESH_NEVER);
     ck_assert_int_eq(read_with("STOKER_MIN_AGE", "0.05").min_age_ns, 50000000);
     ck_assert_int_eq(read_with("STOKER_MAX_FILE", "1K").max_file_bytes, 1024);
+    ck_assert_int_eq(read_with("STOKER_LISTINGS", "mtime").listings, STK_LISTINGS_MTIME);
+    ck_assert_int_eq(read_with("STOKER_LISTINGS", "off").listings, STK_LISTINGS_OFF);
+    ck_assert_int_eq(read_with("STOKER_LISTINGS", "maybe").listings, STK_LISTINGS_AUTO);
 }
 END_TEST
 
