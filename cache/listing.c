@@ -590,12 +590,14 @@ static void finish(const struct filling *filling, enum stk_bypass why)
 }
 
 /* Somebody may have changed it meanwhile, and what was read be neither of before nor of after.
- * Where times tell nothing, they do not tell that either: each look may cost a question. */
+ * Where times tell nothing, they do not tell that either: each look may cost a question. But the
+ * number may be another directory's by now, if another thread closes what is not its own. */
 static bool is_unchanged(const struct filling *filling)
 {
     struct stk_identity now;
     if (!is_told_by_times(filling->cache, filling->directory)) {
-        return true;
+        return look_at(filling, AT_STATX_DONT_SYNC, &now) && now.dev == filling->identity.dev &&
+               now.ino == filling->identity.ino;
     }
     stk_run_count_stat(&filling->cache->run, false);
     return look_at(filling, AT_STATX_FORCE_SYNC, &now) &&

@@ -141,7 +141,8 @@ static bool is_at(struct stk_directory_look *look, int fd)
 static void look_fd(int fd, char path[STK_PATH_BYTES], struct stk_directory_look *out)
 {
     out->began_ns = stk_clock_boottime_ns();
-    if (stk_sys_lseek(fd, 0, SEEK_CUR) != 0 || !stk_cover_fd_path(fd, path)) {
+    off_t at = stk_sys_lseek(fd, 0, SEEK_CUR);
+    if (at < 0 || !stk_cover_fd_path(fd, path)) {
         return;
     }
     out->cache = stk_cover_directory(AT_FDCWD, path, &out->place);
@@ -152,7 +153,7 @@ static void look_fd(int fd, char path[STK_PATH_BYTES], struct stk_directory_look
     if (out->found && !stk_directory_is(&out->listing, fd)) {
         out->found = false;
         stk_listing_close(&out->listing);
-    } else if (!out->found && is_at(out, fd)) {
+    } else if (!out->found && at == 0 && is_at(out, fd)) {
         out->found = stk_listing_fill(out->cache, &out->place, fd, out->began_ns, &out->listing);
     }
 }

@@ -52,7 +52,7 @@ struct stk_directory_look {
     struct stk_listing listing;
 };
 void stk_directory_look(int dirfd, const char *path, struct stk_directory_look *out);
-/* Of an open directory, by its descriptor, whose offset is 0: found, or listed now. */
+/* Of an open directory, by its descriptor: found, or, if its offset is 0, listed now. */
 void stk_directory_look_fd(int fd, char path[STK_PATH_BYTES], struct stk_directory_look *out);
 /* Lists what the program opened after a look that found nothing. */
 bool stk_directory_fill(struct stk_directory_look *look, int fd);

@@ -96,6 +96,9 @@ static __attribute__((noinline)) DIR *wrap_fd(int fd, DIR *real)
 {
     char path[STK_PATH_BYTES];
     struct stk_directory_look look;
+    if (stk_sys_lseek(fd, 0, SEEK_CUR) != 0) {
+        return real;
+    }
     stk_directory_look_fd(fd, path, &look);
     if (!look.found) {
         return real;

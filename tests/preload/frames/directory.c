@@ -214,6 +214,46 @@ static void scan(const char *path)
     close(sub);
 }
 
+/* ---- getdents64 ---- */
+
+typedef ssize_t getter(int, void *, size_t);
+
+static void show_records(int fd, size_t room)
+{
+    getter *next = (getter *)symbol("getdents64");
+    char buffer[4096] __attribute__((aligned(8)));
+    ssize_t got;
+    do {
+        errno = SENTINEL;
+        got = next(fd, buffer, room);
+        show_result("getdents64", got, errno);
+        for (ssize_t at = 0; at < got;) {
+            const struct dirent *entry = (const struct dirent *)(const void *)(buffer + at);
+            show_entry(entry);
+            at += entry->d_reclen;
+        }
+        printf("  at %ld\n", (long)lseek(fd, 0, SEEK_CUR));
+    } while (got > 0);
+}
+
+static void by_number(const char *path)
+{
+    static const size_t rooms[] = {4096, 64, 32, 10, 0};
+    int fd = open(path, O_RDONLY | O_DIRECTORY);
+    for (unsigned i = 0; i < COUNT(rooms); i++) {
+        show_records(fd, rooms[i]);
+        SHOW("to the start", lseek(fd, 0, SEEK_SET));
+    }
+    show_records(fd, 32);
+    int again = dup(fd); /* which is at the end, too */
+    show_records(again, 4096);
+    close(again);
+    close(fd);
+    errno = SENTINEL;
+    ssize_t got = ((getter *)symbol("getdents64"))(fd, NULL, 100);
+    show_result("closed", got, errno);
+}
+
 /* Many at once: more than the library has of its own. */
 static void many(void)
 {
@@ -285,6 +325,11 @@ void body(void)
         by_descriptor("sub", O_PATH, 0);
         by_descriptor("a.bin", O_RDONLY, 0);
         by_descriptor("missing", O_RDONLY, 0);
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        by_number("sub");
+        by_number(absolute_path("sub/deep"));
+        by_number("../other");
     }
     many();
     SHOW("nftw", nftw(absolute_path("sub"), show_walked, 8, FTW_PHYS));
