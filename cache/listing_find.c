@@ -1,0 +1,153 @@
+/* Finding listings, and what is known of their directories. See cache/listing.h. */
+#include "cache/listing_parts.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "cache/drop.h"
+#include "cache/entry.h"
+#include "cache/remember.h"
+#include "cache/trust.h"
+
+bool stk_listing_may(const struct stk_cache *cache, const struct stk_place *directory)
+{
+    return cache->catalogue.header != NULL && cache->tier.shared != NULL &&
+           cache->options.listings != STK_LISTINGS_OFF && !directory->root->in_memory;
+}
+
+struct stk_hash128 stk_listing_key(const struct stk_root *root, const char *below, size_t length)
+{
+    return stk_hash_128(below, length, root->key ^ STK_LISTING_FORM); /* no file's */
+}
+
+bool stk_listing_is_told_by_times(const struct stk_cache *cache, const struct stk_place *directory)
+{
+    return directory->root->keeps_times || cache->options.listings == STK_LISTINGS_MTIME;
+}
+
+/* A directory on another device than its root's (behind a link, or where something was mounted
+ * since) is the origin's. */
+bool stk_listing_identify(const struct stk_place *directory, const struct statx *answer,
+                          struct stk_identity *out)
+{
+    return S_ISDIR(answer->stx_mode) && stk_identity_from_statx(out, answer) &&
+           out->dev == directory->root->dev && stk_root_is_there(directory->root);
+}
+
+/* The record of the version that a look has found, or 0: it is too young to be told from the next.
+ */
+uint32_t stk_listing_remember(struct stk_cache *cache, const struct stk_place *directory,
+                              const struct stk_identity *identity)
+{
+    if (stk_trust_is_young(cache, identity)) {
+        stk_trust_forget(cache, directory, identity);
+        return 0;
+    }
+    return stk_remember(cache, directory, identity);
+}
+
+static uint32_t learn(struct stk_cache *cache, const struct stk_place *directory,
+                      const struct stk_look *look)
+{
+    struct stk_identity identity;
+    uint32_t number = stk_listing_identify(directory, &look->answer, &identity)
+                          ? stk_listing_remember(cache, directory, &identity)
+                          : 0;
+    struct stk_record *record = stk_catalogue_record(&cache->catalogue, number);
+    if (record != NULL) {
+        stk_claim_set_leaf(&record->claim, look->leaf);
+        stk_trust_note(cache, record, &identity, look->asked_ns);
+    }
+    return record != NULL ? number : 0;
+}
+
+/* Apart for its stack. */
+__attribute__((noinline)) void stk_listing_learn(struct stk_cache *cache,
+                                                 const struct stk_place *place,
+                                                 const struct stk_look *look)
+{
+    struct stk_place directory = *place;
+    size_t length = strlen(directory.below);
+    if (!S_ISDIR(look->answer.stx_mode) || !stk_listing_may(cache, place) ||
+        !stk_listing_is_told_by_times(cache, place) || length + 2 > sizeof directory.below) {
+        return;
+    }
+    directory.key = stk_listing_key(place->root, place->below, length);
+    directory.below[length] = '/';
+    directory.below[length + 1] = '\0';
+    learn(cache, &directory, look);
+}
+
+/* One look at the directory's times: true if they vouch for what the record has. */
+bool stk_listing_validate(struct stk_cache *cache, const struct stk_place *directory,
+                          uint32_t wanted)
+{
+    struct stk_look look;
+    return stk_listing_is_told_by_times(cache, directory) &&
+           stk_trust_look(cache, directory, false, &look) == 0 &&
+           learn(cache, directory, &look) == wanted;
+}
+
+bool stk_listing_name_entry(struct stk_cache *cache, const struct stk_place *directory,
+                            const struct stk_record *record, unsigned index, char *entry)
+{
+    struct stk_tier tier;
+    return stk_tier_by_index(&cache->catalogue, index, &tier) &&
+           stk_entry_path(entry, tier.home, directory->root, directory->below,
+                          stk_record_name(record));
+}
+
+void stk_listing_tell_whose(const struct stk_record *record, uint32_t number,
+                            struct stk_listing *out)
+{
+    out->dev = stk_record_dev(record);
+    out->ino = atomic_load(&record->ino);
+    out->record = number;
+}
+
+/* What is gone or damaged is dropped, so that it will be made again. */
+bool stk_listing_serve(struct stk_cache *cache, const struct stk_place *directory, uint32_t number,
+                       off_t most, struct stk_listing *out)
+{
+    char entry[STK_PATH_BYTES];
+    const struct stk_record *record = stk_catalogue_record(&cache->catalogue, number);
+    unsigned tier = stk_claim_load(&record->claim).tier;
+    if (!stk_listing_name_entry(cache, directory, record, tier, entry)) {
+        return false;
+    }
+    int error = stk_listing_load(entry, directory->key.low, most, out);
+    if (error == -ENOENT || error == -EINVAL) {
+        stk_drop_entry(cache, number, entry);
+    }
+    stk_listing_tell_whose(record, number, out);
+    return error == 0;
+}
+
+/* The claim when nobody fills it; waits for who does. */
+struct stk_claim stk_listing_settled_claim(struct stk_record *record)
+{
+    struct stk_claim claim = stk_claim_load(&record->claim);
+    if (claim.state == STK_FILLING) {
+        stk_claim_wait(&record->claim);
+        claim = stk_claim_load(&record->claim);
+    }
+    return claim;
+}
+
+bool stk_listing_find(struct stk_cache *cache, const struct stk_place *directory,
+                      struct stk_listing *out)
+{
+    out->map = NULL;
+    if (!stk_listing_may(cache, directory)) {
+        return false;
+    }
+    uint32_t number = stk_catalogue_find(&cache->catalogue, directory->key);
+    struct stk_record *record = stk_catalogue_record(&cache->catalogue, number);
+    if (record == NULL || stk_listing_settled_claim(record).state != STK_PRESENT) {
+        return false;
+    }
+    enum stk_trust trust = stk_trust_of(cache, directory->root, record);
+    return trust != STK_TRUST_WRITTEN &&
+           (trust == STK_TRUST_YES || stk_listing_validate(cache, directory, number)) &&
+           stk_listing_serve(cache, directory, number, STK_LISTING_MOST_BYTES, out);
+}
