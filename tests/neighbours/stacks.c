@@ -2,10 +2,12 @@
  * Threads with little stack: stacks DIR COUNT ROUNDS BYTES. Each of a few threads reads all the
  * files; in DIR/../beside with the least that a thread may have, since they are not covered.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +23,28 @@
 static const char *dir;
 static unsigned count, rounds;
 
+/* The names in a directory, in three ways; false: not as many in each. */
+static bool list(const char *path)
+{
+    int counts[3] = {0, 0, 0};
+    struct dirent **names = NULL;
+    DIR *by_name = opendir(path), *by_number = fdopendir(open(path, O_RDONLY | O_DIRECTORY));
+    while (by_name != NULL && readdir(by_name) != NULL) {
+        counts[0]++;
+    }
+    while (by_number != NULL && readdir(by_number) != NULL) {
+        counts[1]++;
+    }
+    counts[2] = scandir(path, &names, NULL, alphasort);
+    for (int i = 0; i < counts[2]; i++) {
+        free(names[i]);
+    }
+    free(names);
+    bool closed =
+        by_name != NULL && closedir(by_name) == 0 && by_number != NULL && closedir(by_number) == 0;
+    return closed && counts[0] > 2 && counts[0] == counts[1] && counts[0] == counts[2];
+}
+
 static void *read_all(void *unused)
 {
     uintptr_t wrong = 0;
@@ -29,6 +53,7 @@ static void *read_all(void *unused)
         wrong += files_check(dir, i % count, i / count % 2 == 0 ? WAY_OPEN : WAY_OPENAT) != 0;
     }
     wrong += access(dir, R_OK) != 0;
+    wrong += !list(dir) || !list(dir);
     return (void *)wrong;
 }
 
@@ -55,6 +80,7 @@ static void *work_beside(void *unused)
         wrong += access("small", W_OK) != 0 || access("small", F_OK) != 0;
         wrong += chmod("small", 0644) != 0 || truncate("small", 5) != 0;
         wrong += rename("small", "other") != 0 || link("other", "third") != 0;
+        wrong += mkdir("directory", 0700) != 0 || rmdir("directory") != 0 || !list(".");
         wrong += unlink("other") != 0 || unlinkat(AT_FDCWD, "third", 0) != 0;
         for (enum files_way way = 0; way < WAY_COUNT; way++) {
             wrong += files_check(".", i % count, way) != 0;
