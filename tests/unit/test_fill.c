@@ -821,6 +821,47 @@ START_TEST(counts_what_happened)
 }
 END_TEST
 
+static struct stk_identity identity_of(const char *name)
+{
+    struct statx answer;
+    struct stk_identity identity;
+    ck_assert_int_eq(statx(AT_FDCWD, box_origin(name), 0, STATX_BASIC_STATS | STATX_BTIME, &answer),
+                     0);
+    ck_assert(stk_identity_from_statx(&identity, &answer));
+    return identity;
+}
+
+START_TEST(entries_are_known_without_a_catalogue)
+{
+    UNIT_NEEDS_PRIVATE();
+    static struct stk_cache bare;
+    box_open();
+    box_write("file", "content");
+    bare.options = box.cache.options;
+    strcpy(bare.tier.home, box.cache.tier.home);
+    struct stk_identity identity = identity_of("file");
+    ck_assert_int_eq(stk_cache_reason_against(&bare, box_place("file"), &identity),
+                     STK_BYPASS_NONE);
+    ck_assert(!stk_cache_has_entry(&bare, box_place("file"), &identity));
+    ck_assert(box_open_file("file"));
+    ck_assert(stk_cache_has_entry(&bare, box_place("file"), &identity));
+    box_replace("file", "other");
+    identity = identity_of("file");
+    ck_assert(!stk_cache_has_entry(&bare, box_place("file"), &identity));
+    identity.size = 0;
+    ck_assert_int_eq(stk_cache_reason_against(&bare, box_place("file"), &identity),
+                     STK_BYPASS_EMPTY);
+    ck_assert_int_eq(stk_cache_reason_against(&bare, box_place("x.sqlite"), &identity),
+                     STK_BYPASS_EMPTY);
+    identity.size = 1;
+    ck_assert_int_eq(stk_cache_reason_against(&bare, box_place("x.sqlite"), &identity),
+                     STK_BYPASS_DATABASE);
+    bare.options.min_age_ns = 100 * STK_NS_PER_S;
+    ck_assert_int_eq(stk_cache_reason_against(&bare, box_place("file"), &identity),
+                     STK_BYPASS_YOUNG);
+}
+END_TEST
+
 Suite *suite_fill(void)
 {
     Suite *suite = suite_create("fill");
@@ -838,6 +879,7 @@ Suite *suite_fill(void)
     TCase *bypass = unit_case(suite, "fill_bypass");
     tcase_add_test(bypass, too_young);
     tcase_add_test(bypass, empty_large_and_databases);
+    tcase_add_test(bypass, entries_are_known_without_a_catalogue);
     tcase_add_test(bypass, with_holes);
     tcase_add_test(bypass, few_blocks_without_holes);
     tcase_add_test(bypass, nothing_is_left_of_a_fill_that_failed);

@@ -436,6 +436,30 @@ START_TEST(a_damaged_account_is_made_anew)
 }
 END_TEST
 
+START_TEST(foresees_what_attaching_comes_to)
+{
+    UNIT_NEEDS_PRIVATE();
+    struct stk_tier tier;
+    static struct stk_tier_shared before, after;
+    char home[STK_HOME_BYTES];
+    ck_assert(stk_home_path(home, "/dev/shm"));
+    ck_assert_int_eq(stk_tier_foresee("/dev/shm", 5 * MIB, &before), 0);
+    ck_assert_int_ne(access(home, F_OK), 0); /* nothing was made */
+    ck_assert_str_eq(before.home, home);
+    ck_assert_int_eq(attach("/dev/shm", 5 * MIB, &tier), 0);
+    ck_assert_int_eq(before.budget.blocks, tier.shared->budget.blocks);
+    ck_assert_int_ge(before.budget.inodes, tier.shared->budget.inodes - 16); /* these were made */
+    ck_assert_uint_eq(before.block_bytes, tier.shared->block_bytes);
+    ck_assert_uint_eq(before.memory, 1);
+    unit_write_text(unit_join(home, "tree/entry"), "content");
+    ck_assert_int_eq(stk_tier_foresee("/dev/shm", 5 * MIB, &after), 0);
+    ck_assert_int_ge(after.budget.used_blocks, 8);
+    ck_assert_int_le(stk_budget_left(&after.budget), stk_budget_left(&before.budget) - 8);
+    ck_assert_int_eq(stk_tier_foresee("/proc", 5 * MIB, &after), -EMEDIUMTYPE);
+    ck_assert_int_eq(stk_tier_foresee("/dev/shm", INT64_C(1) << 60, &after), -ERANGE);
+}
+END_TEST
+
 Suite *suite_tier(void)
 {
     Suite *suite = suite_create("tier");
@@ -454,6 +478,7 @@ Suite *suite_tier(void)
     tcase_add_test(all, a_damaged_home_is_no_tier);
     TCase *budget = unit_case(suite, "tier_budget");
     tcase_add_test(budget, default_budget_leaves_a_reserve);
+    tcase_add_test(budget, foresees_what_attaching_comes_to);
     tcase_add_test(budget, counts_what_is_there);
     tcase_add_test(budget, counting_has_a_limit);
     tcase_add_test(budget, counting_corrects_both_ways);
