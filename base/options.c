@@ -63,11 +63,13 @@ const struct stk_option_row stk_option_table[STK_OPTION_COUNT] = {
          "ones that give the same bits and draws, where JPEGs are decoded for Pillow. The flag "
          "takes no value and says off."},
     [STK_OPTION_BATCHES] =
-        {"STOKER_BATCHES", "--batches", "on|off", "off",
+        {"STOKER_BATCHES", "--no-batches", "on|off", "on",
          "Whether the Pythons under `stoker run` have the batches of torch's DataLoader go from "
          "its "
          "workers to the main process through memory that is used again, instead of a new file in "
-         "/dev/shm for each tensor (docs/batches.md). The flag takes no value and says on."},
+         "/dev/shm for each tensor (docs/batches.md). The flag takes no value and says off. "
+         "Without the command nothing is "
+         "replaced."},
     [STK_OPTION_SAMPLES] =
         {"STOKER_SAMPLES", "--samples", "DIR[:SIZE]", "",
          "Where decoded images and what `stoker.cached` functions return are kept, as samples, and "

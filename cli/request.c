@@ -298,8 +298,8 @@ static bool take_flag(struct request *request, struct cursor *cursor)
         request->no_decode = true;
     } else if (strcmp(*cursor->at, "--no-torchvision") == 0) {
         request->no_torchvision = true;
-    } else if (strcmp(*cursor->at, "--batches") == 0) {
-        request->batches = true;
+    } else if (strcmp(*cursor->at, "--no-batches") == 0) {
+        request->no_batches = true;
     } else {
         return false;
     }
@@ -331,7 +331,7 @@ static bool is_set_to(enum stk_option option, const char *wanted)
 static void settle_python(struct request *request)
 {
     request->no_decode = request->no_decode || is_set_to(STK_OPTION_DECODE, "off");
-    request->batches = request->batches || is_set_to(STK_OPTION_BATCHES, "on");
+    request->no_batches = request->no_batches || is_set_to(STK_OPTION_BATCHES, "off");
 }
 
 static void add_paths_of_environment(struct request *request)

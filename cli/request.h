@@ -37,7 +37,7 @@ struct request {
     bool keep;
     bool no_decode;      /* by the flag or by the environment */
     bool no_torchvision; /* by the flag */
-    bool batches;        /* by the flag or by the environment */
+    bool no_batches;     /* by the flag or by the environment */
     enum samples_kind samples_kind;
     const char *samples;   /* the flag's value, or NULL */
     int64_t samples_bytes; /* of ours; -1: what entries leave */

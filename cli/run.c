@@ -28,9 +28,9 @@ static void set(enum stk_option option, const char *value)
 
 static void set_python(const struct request *request)
 {
-    char *path = request->no_decode && !request->batches ? NULL : python_path();
+    char *path = request->no_decode && request->no_batches ? NULL : python_path();
     set(STK_OPTION_DECODE, path != NULL && !request->no_decode ? "on" : "off");
-    set(STK_OPTION_BATCHES, path != NULL && request->batches ? "on" : "off");
+    set(STK_OPTION_BATCHES, path != NULL && !request->no_batches ? "on" : "off");
     if (request->no_torchvision) {
         set(STK_OPTION_TORCHVISION, "off");
     }

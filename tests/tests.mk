@@ -158,7 +158,7 @@ VENV ?= build/venv
 test-python: all $(B)/slowfs ## tests of the command and of whole jobs; T is an expression for -k
 	@STOKER_BUILD=$(B) $(PYTHON) -m pytest -q --tb=short tests/python $(if $(T),-k '$(T)')
 
-# 5.6 GB, of which a processor needs little: so only when asked for. It goes with `make clean`, as
+# 5.7 GB, of which a processor needs little: so only when asked for. It goes with `make clean`, as
 # everything built does; VENV=DIRECTORY puts it where it stays.
 VENV_LISTS := $(wildcard tests/*/requirements.txt)
 $(VENV)/ready: $(VENV_LISTS)

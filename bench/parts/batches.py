@@ -1,7 +1,7 @@
 """A DataLoader alone: its batches through slots, by torch's own files in shared memory, and plainly.
 
-Three processes of the same script run their epochs in turn: without Stoker, under `stoker run`,
-and under `stoker run --batches`. The first epochs, in which forms are made, are not counted.
+Three processes of the same script run their epochs in turn: without Stoker, under
+`stoker run --no-batches`, and under `stoker run`. The first epochs, in which forms are made, are not counted.
 """
 
 import contextlib
@@ -36,7 +36,7 @@ class Script(epochs.Script):
 
 def lanes(directory, tier):
     run = [ground.STOKER, "run", "--path", directory, "--tier", tier + ":1G"]
-    return {"plain": [], "without": [*run, "--"], "slots": [*run, "--batches", "--"]}
+    return {"plain": [], "without": [*run, "--no-batches", "--"], "slots": [*run, "--"]}
 
 
 def run_start(kind, workers, directory, tier):
@@ -61,10 +61,10 @@ def add_rows(table, what, lists, over_plain, over_without):
                   at_least=True)
 
     row("", slots, plain, "plain", over_plain)
-    row("", slots, without, "without --batches", over_without)
+    row("", slots, without, "with --no-batches", over_without)
     table.row(what + ", main process, an image", "us", main_slots, main_plain, peer_name="plain")
     table.row(what + ", main process, an image", "us", main_slots, main_without,
-              peer_name="without --batches")
+              peer_name="with --no-batches")
 
 
 def measure():

@@ -1,8 +1,8 @@
 """What the tests of batches share.
 
 A program runs with the interpreter that runs the tests, in a place with a /dev/shm of its own:
-"plain", under `stoker run --batches` ("slots"), or under `stoker run` ("off"). It says line by
-line what it saw, and what it saw plainly is what it must see under Stoker. Each run is made once.
+"plain", under `stoker run` ("slots"), or under `stoker run --no-batches` ("off"). It says line
+by line what it saw, and what it saw plainly is what it must see under Stoker. Each run is made once.
 """
 
 import concurrent.futures
@@ -31,7 +31,7 @@ from outcomes import differences  # noqa: E402
 from slices import ALL  # noqa: E402
 
 PATIENCE_S = 1200 if ALL else 220  # for one program
-FLAGS = {"slots": ("--batches",), "off": ()}
+FLAGS = {"slots": (), "off": ("--no-batches",), "alone": ("--no-decode",)}
 
 
 def pytest_collection_modifyitems(items):

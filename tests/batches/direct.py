@@ -33,7 +33,7 @@ def run(scratch, program, *arguments):
     summary, empty = scratch / "summary.json", scratch / "data"
     empty.mkdir()
     done = subprocess.run(
-        [PACKAGE.parent / "stoker", "run", f"--path={empty}", f"--tier={scratch}:16M", "--batches",
+        [PACKAGE.parent / "stoker", "run", f"--path={empty}", f"--tier={scratch}:16M",
          f"--json={summary}", "--", sys.executable, "-B", HERE / "programs" / program, *arguments],
         env={**os.environ, "OMP_NUM_THREADS": "1"}, text=True, timeout=600,
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)

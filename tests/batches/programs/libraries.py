@@ -3,6 +3,7 @@
 What they say of a training is each loss and the weights at its end, to the last bit.
 """
 
+import contextlib
 import logging
 import os
 import sys
@@ -323,7 +324,7 @@ def trained_by_trainer(directory, **options):
 
     import transformers
     model = Classifier()
-    with tempfile.TemporaryDirectory() as out:
+    with tempfile.TemporaryDirectory() as out, contextlib.redirect_stdout(sys.stderr):
         arguments = transformers.TrainingArguments(
             out, use_cpu=True, per_device_train_batch_size=4, per_device_eval_batch_size=4,
             num_train_epochs=2, logging_steps=1, save_strategy="no", eval_strategy="epoch",

@@ -25,9 +25,9 @@ def is_ours(function):
     return "stoker" in function.__code__.co_filename
 
 
-print(json.dumps({
+print(json.dumps(["hook", {
     "pillow": is_ours(Image.Image.load), "to_tensor": is_ours(functional.to_tensor),
     "compose": is_ours(transforms.Compose.__call__), "loop": is_ours(_utils.worker._worker_loop),
     "collate": is_ours(_utils.collate.default_collate_fn_map[torch.Tensor]),
     "fetch": is_ours(_utils.fetch._MapDatasetFetcher.fetch),
-    "pickle": is_ours(ForkingPickler._extra_reducers[torch.Tensor])}))
+    "pickle": is_ours(ForkingPickler._extra_reducers[torch.Tensor])}]))

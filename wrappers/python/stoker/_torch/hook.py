@@ -1,6 +1,7 @@
 """What `stoker run` puts in the place of some of torch's functions, for its DataLoader.
 
-Each calls torch's own for what is not exactly known. Only under `stoker run --batches`.
+Each calls torch's own for what is not exactly known. Only where the switch says on, as `stoker run` has it
+do: who imports the package by himself has torch's own functions.
 """
 
 import functools
