@@ -196,9 +196,10 @@ def make_module():
 def fitted(train, validate, **options):
     import lightning
     module = make_module()
-    trainer = lightning.Trainer(
-        accelerator="cpu", devices=1, max_epochs=2, logger=False, enable_checkpointing=False,
-        enable_progress_bar=False, enable_model_summary=False, **options)
+    trainer = lightning.Trainer(**{
+        "accelerator": "cpu", "devices": 1, "max_epochs": 2, "logger": False,
+        "enable_checkpointing": False, "enable_progress_bar": False, "enable_model_summary": False,
+        **options})
     trainer.fit(module, train, validate)
     return module.said, weights(module), saying.draws()
 
@@ -215,6 +216,8 @@ def lightning_cases(directory):
             _Combined({"a": loader(shuffle=True), "b": loader(shuffle=True)}).as_pairs(), loader()),
         "fit, batches gathered": lambda: fitted(loader(shuffle=True), loader(),
                                                 accumulate_grad_batches=2, limit_val_batches=1),
+        "fit, two ranks": lambda: fitted(loader(shuffle=True), loader(), devices=2,
+                                         strategy="ddp_fork", use_distributed_sampler=True),
     }
 
 
