@@ -116,13 +116,16 @@ void stk_directory_look(int dirfd, const char *path, struct stk_directory_look *
     stk_guard_leave(&guard);
 }
 
-bool stk_directory_is(const struct stk_listing *listing, int fd)
+enum stk_directory_likeness stk_directory_compare(const struct stk_listing *listing, int fd)
 {
     struct statx answer;
     int flags = AT_EMPTY_PATH | AT_STATX_DONT_SYNC;
-    return stk_sys_statx(fd, "", flags, STATX_TYPE | STATX_INO, &answer) == 0 &&
-           S_ISDIR(answer.stx_mode) && answer.stx_ino == listing->ino &&
-           makedev(answer.stx_dev_major, answer.stx_dev_minor) == listing->dev;
+    if (stk_sys_statx(fd, "", flags, STATX_TYPE | STATX_INO, &answer) != 0) {
+        return STK_DIRECTORY_UNKNOWN;
+    }
+    bool same = S_ISDIR(answer.stx_mode) && answer.stx_ino == listing->ino &&
+                makedev(answer.stx_dev_major, answer.stx_dev_minor) == listing->dev;
+    return same ? STK_DIRECTORY_SAME : STK_DIRECTORY_ANOTHER;
 }
 
 /* A descriptor may be old, and its path lead elsewhere by now. */
@@ -135,7 +138,7 @@ static bool is_at(struct stk_directory_look *look, int fd)
     const struct stk_listing there = {
         .dev = makedev(found.answer.stx_dev_major, found.answer.stx_dev_minor),
         .ino = found.answer.stx_ino};
-    return stk_directory_is(&there, fd);
+    return stk_directory_compare(&there, fd) == STK_DIRECTORY_SAME;
 }
 
 static void look_fd(int fd, char path[STK_PATH_BYTES], struct stk_directory_look *out)
@@ -150,7 +153,7 @@ static void look_fd(int fd, char path[STK_PATH_BYTES], struct stk_directory_look
         return;
     }
     out->found = stk_listing_find(out->cache, &out->place, &out->listing);
-    if (out->found && !stk_directory_is(&out->listing, fd)) {
+    if (out->found && stk_directory_compare(&out->listing, fd) != STK_DIRECTORY_SAME) {
         out->found = false;
         stk_listing_close(&out->listing);
     } else if (!out->found && at == 0 && is_at(out, fd)) {

@@ -58,7 +58,9 @@ void stk_directory_look_fd(int fd, char path[STK_PATH_BYTES], struct stk_directo
 bool stk_directory_fill(struct stk_directory_look *look, int fd);
 /* The listing of an open directory anew, as it is now; false: it is the origin's to tell. */
 bool stk_directory_renew(struct stk_directory *directory);
-/* Whether a descriptor is the directory of the listing; asks no server. */
-bool stk_directory_is(const struct stk_listing *listing, int fd);
+/* Whether a descriptor is the directory of the listing, as far as that can be told; asks no server.
+ */
+enum stk_directory_likeness { STK_DIRECTORY_SAME, STK_DIRECTORY_ANOTHER, STK_DIRECTORY_UNKNOWN };
+enum stk_directory_likeness stk_directory_compare(const struct stk_listing *listing, int fd);
 
 #endif

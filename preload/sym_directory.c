@@ -221,7 +221,7 @@ static DIR *real_of(struct stk_directory *directory)
     if (opened == NULL) {
         return NULL;
     }
-    if (!stk_directory_is(&directory->listing, next_dirfd(opened))) {
+    if (stk_directory_compare(&directory->listing, next_dirfd(opened)) == STK_DIRECTORY_ANOTHER) {
         next_closedir(opened);
         errno = ENOTSUP;
         return NULL;

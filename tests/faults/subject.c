@@ -156,6 +156,73 @@ static void part_look(void)
     }
 }
 
+/* ---- directories ---- */
+
+static int compare(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void show_names(DIR *dir)
+{
+    char *names[64];
+    size_t count = 0;
+    const struct dirent *entry;
+    errno = SENTINEL;
+    while (dir != NULL && (entry = readdir(dir)) != NULL && count < 64) {
+        names[count++] = strdup(entry->d_name);
+    }
+    show_result("  names", (long)count, errno);
+    qsort(names, count, sizeof *names, compare);
+    for (size_t i = 0; i < count; i++) {
+        printf("  %s\n", names[i]);
+        free(names[i]);
+    }
+}
+
+/* By its path, again from the start, by its number, and by scandir. */
+static void list(const char *path)
+{
+    struct dirent **names = NULL;
+    struct stat stat_;
+    DIR *dir = opendir(path);
+    SHOW(path, dir != NULL);
+    show_names(dir);
+    if (dir != NULL) {
+        SHOW("  dirfd", fstat(dirfd(dir), &stat_));
+        rewinddir(dir);
+        show_names(dir);
+        SHOW("  closedir", closedir(dir));
+    }
+    dir = fdopendir(open(path, O_RDONLY | O_DIRECTORY));
+    show_names(dir);
+    SHOW("  closedir", dir != NULL ? closedir(dir) : 1);
+    int count = scandir(path, &names, NULL, alphasort);
+    for (int i = 0; i < count; i++) {
+        printf("  %s\n", names[i]->d_name);
+        free(names[i]);
+    }
+    free(names);
+}
+
+static void part_list(void)
+{
+    list(in_data("sub"));
+    list(in_data("sub/"));
+    list(in_data("."));
+    list(in_data("missing"));
+    SHOW("mkdir", mkdir(in_data("sub/made"), 0700));
+    list(in_data("sub"));
+    SHOW("open", close(open(in_data("sub/made/file"), O_CREAT | O_WRONLY, 0600)));
+    list(in_data("sub/made"));
+    SHOW("rename", rename(in_data("sub/made/file"), in_data("sub/file")));
+    list(in_data("sub"));
+    list(in_data("sub/made"));
+    SHOW("unlink", unlink(in_data("sub/file")));
+    SHOW("rmdir", rmdir(in_data("sub/made")));
+    list("sub");
+}
+
 /* ---- changing ---- */
 
 static void put(const char *path, int flags)
@@ -324,6 +391,7 @@ static const struct {
     {"names", part_names},
     {"metadata", part_metadata},
     {"pointers", part_pointers},
+    {"list", part_list},
     {"children", part_children},
 };
 

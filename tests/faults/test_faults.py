@@ -17,7 +17,7 @@ from matrix import record
 from slices import ALL
 
 PARTS = ["open", "stdio", "stat", "descriptor", "write", "streams", "names", "metadata", "children",
-         "pointers"]
+         "pointers", "list"]
 STATES = ["cold", "warm", "known", "dropped", "forgotten", "replaced", "run", "full"]
 DISK_STATES = ["disk", "booted"]  # a tier on a disk: empty, and from before the machine started
 LIMIT = 150 if ALL else 40  # cases of each pair
