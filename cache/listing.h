@@ -37,6 +37,7 @@ struct stk_listing {
     char *map; /* NULL: none */
     size_t map_bytes, bytes;
     uint64_t dev, ino; /* of the directory */
+    bool inode_counts; /* false: its mount makes inode numbers up */
     uint32_t record;
 };
 

@@ -102,6 +102,7 @@ void stk_listing_tell_whose(const struct stk_record *record, uint32_t number,
 {
     out->dev = stk_record_dev(record);
     out->ino = atomic_load(&record->ino);
+    out->inode_counts = record->inode_changes == 0;
     out->record = number;
 }
 

@@ -123,9 +123,12 @@ enum stk_directory_likeness stk_directory_compare(const struct stk_listing *list
     if (stk_sys_statx(fd, "", flags, STATX_TYPE | STATX_INO, &answer) != 0) {
         return STK_DIRECTORY_UNKNOWN;
     }
-    bool same = S_ISDIR(answer.stx_mode) && answer.stx_ino == listing->ino &&
-                makedev(answer.stx_dev_major, answer.stx_dev_minor) == listing->dev;
-    return same ? STK_DIRECTORY_SAME : STK_DIRECTORY_ANOTHER;
+    bool may = S_ISDIR(answer.stx_mode) &&
+               makedev(answer.stx_dev_major, answer.stx_dev_minor) == listing->dev;
+    if (may && answer.stx_ino == listing->ino) {
+        return STK_DIRECTORY_SAME;
+    }
+    return may && !listing->inode_counts ? STK_DIRECTORY_UNKNOWN : STK_DIRECTORY_ANOTHER;
 }
 
 /* A descriptor may be old, and its path lead elsewhere by now. */
