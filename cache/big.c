@@ -195,6 +195,16 @@ static void note(struct stk_cache *cache, const struct stk_place *place, uint32_
     give_slot(big);
 }
 
+/* Nothing may be known to have changed it since the last look, by any name. */
+static bool is_good(struct stk_cache *cache, const struct stk_big *big)
+{
+    const struct stk_record *record = stk_catalogue_record(&cache->catalogue, big->record);
+    const struct stk_blocks_table *blocks = big->blocks.table;
+    return record != NULL && atomic_load(&blocks->gone) == 0 && atomic_load(&blocks->passed) == 0 &&
+           stk_trust_of(cache, big->root, record) != STK_TRUST_WRITTEN &&
+           stk_trust_is_unmarked(cache, big->root, record);
+}
+
 /* Whether it is in the table as this version, which is still to be used. */
 static bool is_noted(struct stk_cache *cache, uint32_t number, const struct stk_origin *origin)
 {
@@ -202,7 +212,7 @@ static bool is_noted(struct stk_cache *cache, uint32_t number, const struct stk_
     if (big == NULL) {
         return false;
     }
-    bool same = big->record == number && atomic_load(&big->blocks.table->gone) == 0;
+    bool same = big->record == number && is_good(cache, big);
     if (same) {
         stk_big_complete(cache, big); /* whoever had the last block may have been killed */
     }
@@ -244,16 +254,6 @@ void stk_big_note(struct stk_cache *cache, const struct stk_place *place, uint32
 }
 
 /* ---- reading ---- */
-
-/* Nothing may be known to have changed it since the last look, by any name. */
-static bool is_good(struct stk_cache *cache, const struct stk_big *big)
-{
-    const struct stk_record *record = stk_catalogue_record(&cache->catalogue, big->record);
-    const struct stk_blocks_table *blocks = big->blocks.table;
-    return record != NULL && atomic_load(&blocks->gone) == 0 && atomic_load(&blocks->passed) == 0 &&
-           stk_trust_of(cache, big->root, record) != STK_TRUST_WRITTEN &&
-           stk_trust_is_unmarked(cache, big->root, record);
-}
 
 struct stk_big *stk_big_hold(struct stk_cache *cache, int fd)
 {

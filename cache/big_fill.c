@@ -16,6 +16,7 @@
 #include "base/sys.h"
 #include "base/text.h"
 #include "cache/buffer.h"
+#include "cache/changes.h"
 #include "cache/entry.h"
 #include "cache/origin.h"
 #include "cache/pressure.h"
@@ -272,14 +273,23 @@ static void forget(const struct group *group, unsigned i)
     }
 }
 
-/* How many were published: the copied ones, if the origin still is the version that they are of. */
+/* Whether the origin still is the version. If not, nobody is served what is there of it either. */
+static bool is_still_the_version(const struct group *group)
+{
+    bool still =
+        stk_trust_validate_fd(group->cache, group->record, group->origin.fd, group->big->opened_ns);
+    if (!still) {
+        stk_changes_note(&group->cache->catalogue, group->record->key, STK_CHANGED, NULL);
+    }
+    return still;
+}
+
+/* How many were published: the copied ones, if they are of the version. */
 static unsigned publish(struct group *group)
 {
     const struct stk_blocks *blocks = &group->big->blocks;
     unsigned published = 0;
-    bool good =
-        group->copied > 0 && pay_excess(group) &&
-        stk_trust_validate_fd(group->cache, group->record, group->origin.fd, group->big->opened_ns);
+    bool good = group->copied > 0 && pay_excess(group) && is_still_the_version(group);
     for (unsigned i = 0; i < group->count; i++) {
         if (good && i < group->copied &&
             stk_blocks_publish(blocks, group->first + i, group->held[i])) {

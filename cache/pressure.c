@@ -228,16 +228,23 @@ static int give_one(void *context, int dirfd, const char *name, unsigned depth,
     return (wanted->any <= 0 && wanted->own <= 0) || --giving->looks_left == 0;
 }
 
+static void give_of(const struct stk_tier *tier, const char *room, struct giving *giving)
+{
+    char path[STK_HOME_BYTES + 8];
+    struct stk_text text = stk_text_in(path, sizeof path);
+    stk_text_add(&text, tier->home);
+    stk_text_add(&text, room);
+    if (!text.cut && giving->looks_left > 0 && (giving->wanted.any > 0 || giving->wanted.own > 0)) {
+        stk_walk(path, give_one, giving);
+    }
+}
+
+/* Entries first, then blocks of files that are not whole yet, which have names like theirs. */
 uint64_t stk_pressure_give_back(const struct stk_tier *tier, const struct stk_excess *excess,
                                 uint64_t most_looks)
 {
-    char path[STK_HOME_BYTES + 8];
     struct giving giving = {.tier = tier, .wanted = *excess, .looks_left = most_looks};
-    struct stk_text text = stk_text_in(path, sizeof path);
-    stk_text_add(&text, tier->home);
-    stk_text_add(&text, "/tree");
-    if (!text.cut) {
-        stk_walk(path, give_one, &giving);
-    }
+    give_of(tier, "/tree", &giving);
+    give_of(tier, "/fill", &giving);
     return giving.bytes;
 }

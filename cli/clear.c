@@ -31,6 +31,7 @@ static void remove_from_tier(struct stk_tier *tier, void *context)
     struct removal *removal = context;
     removal->tier = tier;
     tree_each_root(tier->home, remove_from_root, removal);
+    tree_remove_blocks(tier);
 }
 
 /* Entries may go at any time: whoever holds one open keeps reading, and the next open fills anew.

@@ -144,6 +144,26 @@ static void remove_from(const char *tier_home, const char *root, const char *pat
     }
 }
 
+static int remove_blocks(void *context, int dirfd, const char *name, unsigned depth,
+                         const struct stat *stat)
+{
+    return stk_entry_looks_like(name, stat) ? remove_one(context, dirfd, name, depth, stat) : 0;
+}
+
+/* They do not say of which file they are. Who reads it goes on with the origin. */
+void tree_remove_blocks(const struct stk_tier *tier)
+{
+    char path[STK_HOME_BYTES + 8];
+    struct removed removed = {.files = 0};
+    snprintf(path, sizeof path, "%s/fill", tier->home);
+    stk_walk(path, remove_blocks, &removed);
+    if (removed.inodes > 0 && tier->shared != NULL) {
+        stk_tier_free(tier->shared, removed.blocks, removed.inodes);
+    } else if (removed.inodes > 0) {
+        stk_account_free(tier->home, removed.blocks, removed.inodes);
+    }
+}
+
 uint64_t tree_remove(const struct stk_tier *tier, const char *root, const char *path)
 {
     struct removed removed = {.files = 0};

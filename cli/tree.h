@@ -22,4 +22,6 @@ void tree_origin(const char *tier_home, const char *root, char *out, size_t byte
 /* Removes the entries of `path`'s (canonical) files from a root that holds or lies in it; returns
  * how many files went. */
 uint64_t tree_remove(const struct stk_tier *tier, const char *root, const char *path);
+/* Removes the blocks of all big files that are not whole yet. */
+void tree_remove_blocks(const struct stk_tier *tier);
 #endif

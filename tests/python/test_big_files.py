@@ -1,4 +1,4 @@
-"""Big files are cached block by block: the same bytes, each once from the origin, whatever happens."""
+"""Big files are cached block by block: the same bytes, each once from the origin."""
 
 import errno
 import json
@@ -18,6 +18,7 @@ MB = 1 << 20
 SIZE = 20 * MB + 4321
 TIER = "/dev/shm:200M"
 SMALL = {"STOKER_MAX_FILE": "1M"}  # what is above is big
+BLOCK = 1 * MB
 PAGES = 64 << 10  # the kernel may let some go before they are copied; less than a block
 ROUNDS = 200 if os.environ.get("STOKER_ALL") == "1" else 20
 
@@ -274,7 +275,8 @@ print(data.execute("select count(*), sum(length(x)) from t").fetchone())
 
 def test_databases_are_the_origins(jobs, origin):
     source, mount = origin.directory("base")
-    make = ("import sqlite3, sys; d = sqlite3.connect(sys.argv[1]); d.execute('create table t (x)');"
+    make = ("import sqlite3, sys; d = sqlite3.connect(sys.argv[1]);"
+            "d.execute('create table t (x)');"
             "d.executemany('insert into t values (?)', [(b'x' * 3000,) for _ in range(1000)]);"
             "d.commit()")
     subprocess.run([sys.executable, "-c", make, source / "plain"], check=True)
@@ -336,7 +338,7 @@ def shown(path, offset, count):
 
 
 def test_a_file_that_grows(jobs, origin, file, follower):
-    """By O_APPEND, behind the origin: what is behind the end of the version is asked of the origin."""
+    """By O_APPEND, behind the origin: what is behind the version's end is asked of that."""
     assert follower.pread(SIZE - 100, 1000) == shown(file[1], SIZE - 100, 1000)
     with open(file[1], "ab") as writer:
         for _ in range(3):
@@ -362,6 +364,24 @@ def test_a_file_that_another_process_writes_is_the_origins(jobs, origin, file, f
     preloaded(jobs, ["/usr/bin/python3", "-c", WRITE, file[0], "0", str(MB)], file[0])
     assert follower.pread(MB, 4000) == f"4000 {b'new!'.hex()} {b'new!'.hex()}"
     assert follower.pread(9 * MB, 4000) == shown(file[1], 9 * MB, 4000)
+
+
+def test_a_file_that_is_changed_in_its_place(jobs, origin, file, follower):
+    """Behind the origin: the next look finds it, and the blocks that were there are the old ones."""
+    assert follower.pread(0, 3 * MB) == shown(file[1], 0, 3 * MB)
+    with open(file[1], "r+b") as writer:
+        for at in MB, 9 * MB:
+            writer.seek(at)
+            writer.write(b"new!" * 1000)
+    assert follower.pread(9 * MB, 4000) == f"4000 {b'new!'.hex()} {b'new!'.hex()}"
+    assert follower.pread(MB, 4000) == f"4000 {b'new!'.hex()} {b'new!'.hex()}"
+    settle()
+    assert follower.ask("again") == "opened"
+    with origin.fs.counting() as counted:
+        for _ in range(3):
+            assert follower.pread(9 * MB, 4000) == shown(file[1], 9 * MB, 4000)
+            assert follower.pread(MB, 4000) == shown(file[1], MB, 4000)
+    assert counted["read_bytes"] <= 2 * BLOCK + PAGES
 
 
 def test_a_file_that_is_cut(jobs, origin, file, follower):
@@ -437,7 +457,8 @@ def test_a_tier_whose_file_system_is_full(jobs, origin, file, big, build):
     fill_up = "fallocate -l $(($(stat -f -c %a*%S /dev/shm) - 6000000)) /dev/shm/other"
     jobs.place.run(["sh", "-c", fill_up])
     for way in (["random", 4, 60, 1], ["front", 65536]):
-        said = preloaded(jobs, [big, way[0], file[0], SIZE, *way[1:]], file[0], tier="/dev/shm:150M")
+        said = preloaded(jobs, [big, way[0], file[0], SIZE, *way[1:]], file[0],
+                         tier="/dev/shm:150M")
         assert said.stdout == "good\n"
 
 
@@ -446,6 +467,41 @@ def test_a_cache_that_is_removed(jobs, origin, file, follower):
     jobs.place.run(["rm", "-r", f"/dev/shm/{HOME}"])
     assert follower.pread(MB, 1000) == shown(file[1], MB, 1000)
     assert follower.pread(9 * MB, 1000) == shown(file[1], 9 * MB, 1000)
+
+
+def block_files(jobs):
+    fill = jobs.place.path(f"/dev/shm/{HOME}/fill")
+    return [name for name in os.listdir(fill) if ";" in name]
+
+
+def test_blocks_are_cleared(jobs, origin, file, follower, build):
+    """Who reads them goes on, and the budget is given back."""
+    assert follower.pread(0, 3 * MB) == shown(file[1], 0, 3 * MB)
+    assert len(block_files(jobs)) == 1
+    before = accounts(jobs, build)["used"][0]
+    jobs.stoker("clear", file[0].parent)
+    assert block_files(jobs) == []
+    assert accounts(jobs, build)["used"][0] <= before - 3 * MB // 512
+    for _ in range(2):
+        assert follower.pread(MB, 1000) == shown(file[1], MB, 1000)
+        assert follower.pread(9 * MB, 1000) == shown(file[1], 9 * MB, 1000)
+    assert follower.ask("again") == "opened"
+    with origin.fs.counting() as counted:
+        for _ in range(3):
+            assert follower.pread(6 * MB, 1000) == shown(file[1], 6 * MB, 1000)
+    assert counted["read_bytes"] <= BLOCK + PAGES and len(block_files(jobs)) == 1
+    assert_budget_is_right(jobs, build)
+
+
+def test_blocks_go_when_shared_memory_gets_short(jobs, origin, file, follower):
+    """As entries do, while the command watches."""
+    assert follower.pread(0, 9 * MB) == shown(file[1], 0, 9 * MB)
+    size = "$(($(stat -f -c %a*%S /dev/shm) - 15000000))"
+    script = f"fallocate -l {size} /dev/shm/other; for i in $(seq 100); do sleep 0.1; " \
+             f"ls /dev/shm/{HOME}/fill | grep -q ';' || break; done; rm /dev/shm/other"
+    jobs.run(["sh", "-c", script], path=file[0].parent, tier=TIER, flags=["--keep"], env=SMALL)
+    assert block_files(jobs) == []
+    assert follower.pread(MB, 1000) == shown(file[1], MB, 1000)
 
 
 def test_killed_fillers(jobs, origin, file, big, build):
