@@ -51,6 +51,24 @@ static int print_markdown(void)
     return 0;
 }
 
+/* What only the command can do. */
+static void refuse_idle(const struct request *request)
+{
+    const char *idle = request->json != NULL ? "--json"
+                       : request->keep       ? "--keep"
+                       : request->warm       ? "--warm"
+                                             : NULL;
+    if (idle != NULL) {
+        die("%s has no meaning without `stoker run`", idle);
+    }
+    if (request->samples_bytes >= 0) {
+        die("--samples %s has no meaning without `stoker run`, which grants it: name a directory "
+            "of "
+            "your own, --samples DIR:SIZE",
+            request->samples);
+    }
+}
+
 int verb_env(char **arguments)
 {
     struct request request;
@@ -59,19 +77,7 @@ int verb_env(char **arguments)
         return print_markdown();
     }
     request_parse(&request, arguments, false);
-    const char *idle = request.json != NULL ? "--json"
-                       : request.keep       ? "--keep"
-                       : request.warm       ? "--warm"
-                                            : NULL;
-    if (idle != NULL) {
-        die("%s has no meaning without `stoker run`", idle);
-    }
-    if (request.samples_bytes >= 0) {
-        die("--samples %s has no meaning without `stoker run`, which grants it: name a directory "
-            "of "
-            "your own, --samples DIR:SIZE",
-            request.samples);
-    }
+    refuse_idle(&request);
     if (stk_home_find(home) != 0) {
         die("no tmpfs has room for the catalogue: free some, or enlarge /dev/shm");
     }

@@ -58,7 +58,7 @@ static void set(const char *name, const char *value)
 }
 
 /* As a job's Pythons will see the files: by their entries, whose identity is the catalogue's. */
-static void set_environment(const struct session *session)
+void forms_prepare(const struct session *session)
 {
     char *package = python_package_path();
     char *library = library_path(session->home), *preload = library_preload(library);
@@ -154,13 +154,12 @@ static uint64_t offer_all(const struct workers *workers, const struct request *r
     return offered;
 }
 
-uint64_t forms_make(const struct request *request, const struct session *session)
+uint64_t forms_make(const struct request *request)
 {
     struct workers workers;
     if (atomic_load(&stop)) {
         return 0;
     }
-    set_environment(session);
     if (!start_workers(&workers)) {
         say("no forms are made: python3 cannot be started: put one on PATH");
         return 0;

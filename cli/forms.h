@@ -10,9 +10,12 @@
 #include "cli/request.h"
 #include "cli/session.h"
 
-/* Has the forms made of what is named as a JPEG among what ahead_run has listed, in the session's
- * store, and returns how many files that were. Says so where it cannot be done. */
-uint64_t forms_make(const struct request *request, const struct session *session);
+/* Sets the environment for these Pythons, to keep forms in the session's store. Before any thread
+ * is started, which might be reading it. */
+void forms_prepare(const struct session *session);
+/* Has the forms made of what is named as a JPEG among what ahead_run has listed, and returns how
+ * many files that were. Says so where it cannot be done. */
+uint64_t forms_make(const struct request *request);
 /* Has it return soon. Safe in signal handlers. */
 void forms_stop(void);
 

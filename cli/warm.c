@@ -166,6 +166,9 @@ static int warm(const struct request *request, struct session *session)
     struct stk_cache *cache;
     struct ahead_figures figures;
     request_export(request, session->run.path);
+    if (request->forms) {
+        forms_prepare(session);
+    }
     summary_announce(request, session);
     watch_begin(&session->tier, &session->samples, session->recounts ? &session->recount : NULL);
     if ((cache = joined_cache()) != NULL) {
@@ -173,7 +176,7 @@ static int warm(const struct request *request, struct session *session)
         ahead_run(cache, request);
         progress_end();
     }
-    uint64_t jpegs = request->forms ? forms_make(request, session) : 0;
+    uint64_t jpegs = request->forms ? forms_make(request) : 0;
     session->given_back_bytes = watch_end();
     ahead_read(&figures);
     print_end(&figures, session);
@@ -187,7 +190,7 @@ static int warm(const struct request *request, struct session *session)
 int verb_warm(char **arguments)
 {
     static struct session session;
-    struct request request;
+    static struct request request;
     command_outlive_limits();
     request_parse_warm(&request, arguments);
     if (request.dry_run) {
