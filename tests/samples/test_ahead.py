@@ -38,7 +38,8 @@ def photographs(data):
 def warm(jobs, *arguments, **more):
     done = jobs.stoker("warm", *arguments, **more)
     assert done.returncode == 0, done.stderr
-    told = re.search(r"^stoker: (\d+) JPEGs looked at, (\d+) samples kept of them", done.stderr, re.M)
+    line = r"^stoker: (\d+) JPEGs looked at, (\d+) samples kept of them"
+    told = re.search(line, done.stderr, re.M)
     assert told, done.stderr
     return int(told[1]), int(told[2])
 

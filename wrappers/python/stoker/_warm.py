@@ -1,7 +1,8 @@
 """What `stoker warm --samples` runs, once for each processor: makes the forms of JPEGs.
 
-Their names come as messages on the socket that is this process's standard input, until it is closed. Each is
-decoded at one corner, which makes the form of all of it, as a program's first touch would.
+Their names come as messages on the socket that is this process's standard input, until it is
+closed. Each is decoded at one corner, which makes the form of all of it, as a program's first touch
+would.
 """
 
 import os
