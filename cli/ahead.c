@@ -2,7 +2,6 @@
 #include "cli/ahead.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -17,13 +16,11 @@
 #include "cli/filler.h"
 #include "cli/joined.h"
 #include "cli/listing.h"
+#include "cli/thread.h"
 
 #define FAR_JOBS  64 /* each waits for a server */
 #define NEAR_JOBS 8
 #define DISK_JOBS 2 /* that has to move its head */
-
-/* A fill takes up to 24 KB; names, and what the sanitizers want. */
-#define STACK_BYTES (1u << 20)
 
 #define GRACE_NS   STK_NS_PER_S
 #define STEP_NS    (STK_NS_PER_S / 100)
@@ -114,27 +111,12 @@ static void *fill_files(void *desk)
     return desk;
 }
 
-/* Signals are the main thread's. */
-static bool start(pthread_t *thread, void *(*work)(void *), void *context)
-{
-    pthread_attr_t small;
-    sigset_t all, before;
-    pthread_attr_init(&small);
-    pthread_attr_setstacksize(&small, STACK_BYTES);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    bool started = pthread_create(thread, &small, work, context) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&small);
-    return started;
-}
-
 /* As many of them as can be had. */
 static void on_threads(void *(*work)(void *))
 {
     pthread_t threads[REQUEST_MOST_JOBS];
     unsigned started = 0;
-    while (started < ahead.jobs && start(&threads[started], work, &ahead.desks[started])) {
+    while (started < ahead.jobs && thread_start(&threads[started], work, &ahead.desks[started])) {
         started++;
     }
     if (started == 0) {
@@ -213,7 +195,7 @@ void ahead_run(struct stk_cache *cache, const struct request *request)
 {
     pthread_t cutter;
     begin(cache, request);
-    bool cutting = start(&cutter, cut_when_stopped, NULL);
+    bool cutting = thread_start(&cutter, cut_when_stopped, NULL);
     do {
         on_threads(list_files);
         atomic_store(&ahead.whole, !listing_has_more(&ahead.listing));
@@ -253,7 +235,7 @@ void ahead_begin(const struct request *request)
 {
     static struct request own;
     own = *request;
-    is_beside = start(&beside, run_beside, &own);
+    is_beside = thread_start(&beside, run_beside, &own);
 }
 
 void ahead_end(struct ahead_figures *out)

@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -14,6 +13,7 @@
 #include "base/sys.h"
 #include "cli/ahead.h"
 #include "cli/say.h"
+#include "cli/thread.h"
 
 #define TICK_NS   (STK_NS_PER_S / 4)
 #define BAR       20
@@ -128,14 +128,7 @@ static void *keep_writing(void *context)
 
 void progress_begin(void)
 {
-    sigset_t all, before;
-    if (!isatty(STDERR_FILENO)) {
-        return;
-    }
-    sigfillset(&all); /* signals are the main thread's */
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    writing = pthread_create(&writer, NULL, keep_writing, NULL) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    writing = isatty(STDERR_FILENO) && thread_start(&writer, keep_writing, NULL);
 }
 
 void progress_end(void)

@@ -7,6 +7,7 @@
 
 #include "cache/trust.h"
 #include "cli/joined.h"
+#include "cli/thread.h"
 
 /* As many as workers fill at the same time, on machines as they are; beyond that the queue fills
  * up, and fillers ask by themselves. */
@@ -53,7 +54,7 @@ static void *validate(void *context)
 static bool start_thread(void)
 {
     pthread_t thread;
-    return pthread_create(&thread, NULL, validate, NULL) == 0 && pthread_detach(thread) == 0;
+    return thread_start(&thread, validate, NULL) && pthread_detach(thread) == 0;
 }
 
 void validator_begin(void)

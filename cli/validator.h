@@ -5,7 +5,7 @@
 #ifndef STK_CLI_VALIDATOR_H
 #define STK_CLI_VALIDATOR_H
 
-/* Starts them, after the environment was set; signals are to be blocked. For want of threads the
+/* Starts them, after the environment was set. For want of threads the
  * job validates by itself. */
 void validator_begin(void);
 /* Stops them. What they are asking the origin is not waited for. */

@@ -2,7 +2,6 @@
 #include "cli/watch.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <sys/resource.h>
@@ -13,6 +12,7 @@
 #include "base/sys.h"
 #include "cache/pressure.h"
 #include "cli/superseded.h"
+#include "cli/thread.h"
 #include "cli/validator.h"
 
 #define PAUSE_NS   200000000L
@@ -80,17 +80,13 @@ static void *look_after_tier(void *context)
 void watch_begin(const struct stk_tier *tier, struct samples *samples,
                  const struct stk_recount *recount)
 {
-    sigset_t all, before;
     granted = samples->grant != NULL && samples->tally != NULL ? samples : NULL;
     recounted = recount;
     watched = *tier;
-    sigfillset(&all); /* signals are the main thread's */
-    pthread_sigmask(SIG_SETMASK, &all, &before);
     validator_begin();
-    counting = pthread_create(&counter, NULL, look_after_tier, NULL) == 0;
-    watching = (tier->shared->memory != 0 || granted != NULL) &&
-               pthread_create(&watcher, NULL, watch, NULL) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    counting = thread_start(&counter, look_after_tier, NULL);
+    watching =
+        (tier->shared->memory != 0 || granted != NULL) && thread_start(&watcher, watch, NULL);
 }
 
 uint64_t watch_end(void)
