@@ -1,0 +1,78 @@
+"""Which names a directory is seen to have: what is done through the library, by whatever process, is
+seen at once; what is done behind its back in the next run, or at once with fresh=open."""
+
+import os
+
+import pytest
+
+from origin import settle
+
+CHANGES = {
+    "made": lambda who, top: who.write(top / "dir/new", b"new"),
+    "made by another name": lambda who, top: who.write(top / "link/new", b"new"),
+    "linked": lambda who, top: who.link(top / "dir/file", top / "dir/more"),
+    "linked by name": lambda who, top: who.symlink("file", str(top / "dir/new")),
+    "directory made": lambda who, top: who.mkdir(top / "dir/new"),
+    "node made": lambda who, top: who.mkfifo(top / "dir/new"),
+    "removed": lambda who, top: who.unlink(top / "dir/file"),
+    "directory removed": lambda who, top: who.rmdir(top / "dir/empty"),
+    "renamed": lambda who, top: who.rename(top / "dir/file", top / "dir/other"),
+    "renamed away": lambda who, top: who.rename(top / "dir/file", top / "file"),
+    "tree removed": lambda who, top: who.rmtree(top / "dir/full"),
+    "directory replaced": lambda who, top: (who.rename(top / "dir", top / "old"),
+                                            who.rename(top / "old/full", top / "dir")),
+    "tree copied": lambda who, top: who.copytree(top / "dir/full", top / "dir/new"),
+}
+
+
+def make(top):
+    (top / "dir/full/deep").mkdir(parents=True)
+    (top / "dir/empty").mkdir()
+    (top / "dir/file").write_text("file")
+    (top / "dir/full/file").write_text("file")
+    (top / "link").symlink_to("dir")
+    settle()
+
+
+def see(who, top):
+    """All the names, in their order, by both names of the directory."""
+    return [(path, tuple(who.listdir(top / path)) if who.errno_of("listdir", top / path) == 0
+             else None) for path in ("dir", "link", "dir/full", ".")] + [who.walk(top)]
+
+
+@pytest.mark.parametrize("doer", ["self", "child", "other-run", "behind"])
+@pytest.mark.parametrize("fresh", ["run", "open"])
+def test_changes(agents, scratch, doer, fresh):
+    flags = ("--keep", f"--fresh={fresh}")
+    for number, (name, change) in enumerate(CHANGES.items()):
+        top = scratch / f"{doer}-{fresh}-{number}"
+        make(top)
+        with agents.shim(top, flags) as shim, agents.plain() as plain, \
+                agents.shim(top, flags) as other:
+            before = see(plain, top)
+            assert see(shim, top) == see(shim, top) == before, name
+            who = {"self": shim, "child": Child(shim), "other-run": other, "behind": plain}[doer]
+            change(who, top)
+            now = see(plain, top)
+            assert now != before
+            kept = doer == "behind" and fresh == "run"
+            for _ in range(2):
+                assert see(shim, top) == (before if kept else now), name
+            settle()
+            assert see(shim, top) == (before if kept else now), name
+            with agents.shim(top, flags) as later:
+                assert see(later, top) == see(later, top) == now, name
+
+
+class Child:
+    """Makes each call in a forked child of an agent."""
+
+    def __init__(self, agent):
+        self._agent = agent
+
+    def __getattr__(self, name):
+        def call(*arguments):
+            arguments = [os.fsencode(one) if isinstance(one, os.PathLike) else one
+                         for one in arguments]
+            return self._agent.in_child(name, *arguments)
+        return call
