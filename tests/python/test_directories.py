@@ -92,7 +92,7 @@ def test_a_first_scan_costs_no_more_listing_than_a_plain_one(jobs, origin, progr
 
 @pytest.mark.parametrize("believed", [False, True])
 def test_a_new_run_lists_anew_where_times_tell_nothing(jobs, origin, programs, believed):
-    """slowfs is of FUSE, which may not keep a directory's times: unless somebody says that it does."""
+    """slowfs is of FUSE, which may not keep a directory's times, unless somebody says it does."""
     _, mount = make_tree(origin, "anew")
     argv, env = scan(programs, mount, "walk links"), BELIEVED if believed else {}
     first = jobs.run(argv, path=mount, flags=["--keep"], env=env)

@@ -1,4 +1,4 @@
-"""Lists a directory in every way that Python programs do, and prints what it found, in its order."""
+"""Lists a directory in every way that Python programs do; prints what it found, in its order."""
 
 import glob
 import os
