@@ -54,7 +54,7 @@ static bool name_state(struct stk_blocks *blocks, const struct stk_cache *cache,
     }
     stk_text_add(&path, room);
     stk_text_add_char(&path, '/');
-    stk_text_add_hex(&path, record->key, 16);
+    stk_text_add_hex(&path, record->key, STK_BLOCKS_KEY_DIGITS);
     stk_text_add_hex(&path, stk_record_name(record), STK_ENTRY_DIGITS);
     stk_text_add_char(&path, '.');
     stk_text_add_number(&path, cache->tier.index);

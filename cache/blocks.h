@@ -24,6 +24,8 @@
 #include "cache/cache.h"
 #include "cache/claim.h"
 
+#define STK_BLOCKS_KEY_DIGITS 16 /* of a table's name, before the version's */
+
 /* What all processes share; the words lie behind it. What does not change is copied when it is
  * mapped. */
 struct stk_blocks_table {

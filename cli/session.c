@@ -19,6 +19,7 @@
 #include "base/proc.h"
 #include "base/walk.h"
 #include "base/samples.h"
+#include "cache/blocks.h"
 #include "cache/entry.h"
 #include "cli/lock.h"
 #include "cli/refusal.h"
@@ -141,9 +142,27 @@ static bool is_gone(pid_t pid)
     return state != NULL && strncmp(state, ") Z", 3) == 0;
 }
 
+/* Whether a table of a big file's blocks is of the version that a block file's name begins with. */
+static bool has_table(const char *home, const char *name)
+{
+    char path[STK_HOME_BYTES + 8];
+    struct dirent *entry;
+    bool found = false;
+    snprintf(path, sizeof path, "%s/big", home);
+    DIR *tables = opendir(path);
+    while (tables != NULL && !found && (entry = readdir(tables)) != NULL) {
+        found = strlen(entry->d_name) > STK_BLOCKS_KEY_DIGITS + STK_ENTRY_DIGITS &&
+                strncmp(entry->d_name + STK_BLOCKS_KEY_DIGITS, name, STK_ENTRY_DIGITS) == 0;
+    }
+    if (tables != NULL) {
+        closedir(tables);
+    }
+    return found;
+}
+
 /* Whether nobody writes it any more. Its name says whose it is: a filler of another pid namespace,
  * whose number means nothing here, has an hour between two writes. */
-static bool is_dead_draft(int directory, const char *name, struct stat *stat_)
+static bool is_dead_draft(const char *home, int directory, const char *name, struct stat *stat_)
 {
     uint64_t namespace, pid;
     bool named = stk_entry_parse_draft(name, &namespace, &pid);
@@ -153,12 +172,15 @@ static bool is_dead_draft(int directory, const char *name, struct stat *stat_)
     if (named && namespace == stk_samples_namespace()) {
         return is_gone((pid_t)pid);
     }
+    if (stk_entry_looks_like(name, stat_)) {
+        return !has_table(home, name); /* of a catalogue that is gone */
+    }
     return stat_->st_mtime < time(NULL) - FOREIGN_DRAFT_S;
 }
 
 /* Unlinks the drafts of fillers that are gone. Without live runs all are, but those of processes
  * outside of any run, which still exist, and those of other places. */
-static void remove_dead_drafts(const struct stk_tier *tier)
+static void remove_dead_drafts(const char *home, const struct stk_tier *tier)
 {
     char path[STK_HOME_BYTES + 8];
     struct stat stat_;
@@ -166,7 +188,7 @@ static void remove_dead_drafts(const struct stk_tier *tier)
     DIR *drafts = opendir(path);
     struct dirent *entry;
     while (drafts != NULL && (entry = readdir(drafts)) != NULL) {
-        if (is_dead_draft(dirfd(drafts), entry->d_name, &stat_) &&
+        if (is_dead_draft(home, dirfd(drafts), entry->d_name, &stat_) &&
             unlinkat(dirfd(drafts), entry->d_name, 0) == 0) {
             stk_tier_free(tier->shared, stat_.st_blocks, 1);
         }
@@ -409,7 +431,7 @@ static int settle_budget(struct session *session, const struct request *request,
 {
     int error = 0;
     if (alone) {
-        remove_dead_drafts(&session->tier);
+        remove_dead_drafts(session->home, &session->tier);
         stk_grant_forget(&session->tier);
         session->recounts = stk_tier_recount_begin(session->tier.shared, &session->recount) == 0;
     }

@@ -493,6 +493,19 @@ def test_blocks_are_cleared(jobs, origin, file, follower, build):
     assert_budget_is_right(jobs, build)
 
 
+def test_blocks_stay_when_a_run_begins(jobs, origin, file, follower):
+    """Those of a catalogue that is gone do not."""
+    lost = f"/dev/shm/{HOME}/fill/0123456789ab;0000000000000000"
+    assert follower.pread(0, 3 * MB) == shown(file[1], 0, 3 * MB)
+    jobs.place.run(["sh", "-c", f"echo > '{lost}'"])
+    assert len(block_files(jobs)) == 2
+    jobs.run(["true"], path=file[0].parent, tier=TIER, flags=["--keep"], env=SMALL)
+    assert len(block_files(jobs)) == 1
+    with origin.fs.counting() as counted:
+        assert follower.pread(MB, 1000) == shown(file[1], MB, 1000)
+    assert counted["read"] == 0
+
+
 def test_blocks_go_when_shared_memory_gets_short(jobs, origin, file, follower):
     """As entries do, while the command watches."""
     assert follower.pread(0, 9 * MB) == shown(file[1], 0, 9 * MB)
