@@ -33,6 +33,8 @@ START_TEST(defaults)
     ck_assert_int_eq(options.fresh, STK_FRESH_RUN);
     ck_assert_int_eq(options.min_age_ns, 2000000000);
     ck_assert_int_eq(options.max_file_bytes, 64 << 20);
+    ck_assert_int_eq(options.block_bytes, 1 << 20);
+    ck_assert_int_eq(options.readahead_bytes, 8 << 20);
 }
 END_TEST
 
@@ -48,6 +50,9 @@ START_TEST(values)
     ck_assert_int_eq(read_with("STOKER_LISTINGS", "mtime").listings, STK_LISTINGS_MTIME);
     ck_assert_int_eq(read_with("STOKER_LISTINGS", "off").listings, STK_LISTINGS_OFF);
     ck_assert_int_eq(read_with("STOKER_LISTINGS", "maybe").listings, STK_LISTINGS_AUTO);
+    ck_assert_int_eq(read_with("STOKER_BLOCK", "256K").block_bytes, 256 << 10);
+    ck_assert_int_eq(read_with("STOKER_BLOCK", "0").block_bytes, 0);
+    ck_assert_int_eq(read_with("STOKER_READAHEAD", "0").readahead_bytes, 0);
 }
 END_TEST
 
@@ -57,6 +62,9 @@ START_TEST(bad_and_empty_values_count_as_unset)
     ck_assert_int_eq(read_with("STOKER_MIN_AGE", "soon").min_age_ns, 2000000000);
     ck_assert_int_eq(read_with("STOKER_MIN_AGE", "-1").min_age_ns, 2000000000);
     ck_assert_int_eq(read_with("STOKER_MAX_FILE", "64X").max_file_bytes, 64 << 20);
+    ck_assert_int_eq(read_with("STOKER_BLOCK", "4K").block_bytes, 1 << 20);
+    ck_assert_int_eq(read_with("STOKER_BLOCK", "100000").block_bytes, 1 << 20);
+    ck_assert_int_eq(read_with("STOKER_READAHEAD", "far").readahead_bytes, 8 << 20);
     ck_assert_int_eq(read_with("STOKER_MAX_FILE", "8192P").max_file_bytes, 64 << 20);
     ck_assert_str_eq(read_with("STOKER_TIERS", "").tiers, "/dev/shm");
 }
@@ -85,6 +93,9 @@ START_TEST(complaints)
     ck_assert_ptr_null(stk_option_complaint(STK_OPTION_SAMPLES, "/mnt/samples:20G"));
     ck_assert_ptr_nonnull(stk_option_complaint(STK_OPTION_SAMPLES, "/mnt/samples:some"));
     ck_assert_ptr_nonnull(stk_option_complaint(STK_OPTION_MAX_FILE, "large"));
+    ck_assert_ptr_null(stk_option_complaint(STK_OPTION_BLOCK, "0"));
+    ck_assert_ptr_nonnull(stk_option_complaint(STK_OPTION_BLOCK, "65537"));
+    ck_assert_ptr_nonnull(stk_option_complaint(STK_OPTION_READAHEAD, "far"));
     ck_assert_ptr_null(stk_option_complaint(STK_OPTION_RUN, "anything"));
 }
 END_TEST

@@ -17,6 +17,7 @@
 
 /* One suite for each source. */
 Suite *suite_ask(void);
+Suite *suite_blocks(void);
 Suite *suite_budget(void);
 Suite *suite_catalogue(void);
 Suite *suite_claim(void);
