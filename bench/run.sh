@@ -2,8 +2,8 @@
 # Measures Stoker against its peers, and prints a table. `make bench` calls it.
 #
 #     bench/run.sh [PART...]      hit, stat, uncovered, miss, outside, epochs, first, decode, stages,
-#                                 entropy, form, memory, samples, batches, warm, scan; all of these
-#                                 without; and
+#                                 entropy, form, memory, samples, batches, warm, scan, big; all of
+#                                 these without; and
 #                                 peers: see make bench-peers
 #
 # As root it works in a mount namespace of its own, with an empty /dev/shm, so that no other cache is
