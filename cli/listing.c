@@ -90,8 +90,9 @@ static unsigned char kind_of(int fd, const struct dirent *entry)
     if (entry->d_type != DT_UNKNOWN) {
         return entry->d_type;
     }
-    return fstatat(fd, entry->d_name, &stat, AT_SYMLINK_NOFOLLOW) == 0 ? IFTODT(stat.st_mode)
-                                                                       : DT_UNKNOWN;
+    return fstatat(fd, entry->d_name, &stat, AT_SYMLINK_NOFOLLOW) == 0
+               ? (unsigned char)IFTODT(stat.st_mode)
+               : DT_UNKNOWN;
 }
 
 static bool is_dots(const char *name)
