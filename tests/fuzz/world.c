@@ -21,7 +21,7 @@
 #define MASTERS     "/dev/shm/masters" /* second names of the entries */
 #define PRECIOUS    "/dev/shm/precious"
 #define MAX_ENTRIES (2 * WORLD_FILES + 4)
-#define RUN_BYTES   (128u << 10)
+#define RUN_BYTES   (192u << 10)
 
 struct world world;
 
@@ -231,7 +231,7 @@ void world_close(void)
         }
     }
     if (run->file != NULL) {
-        munmap(run->file, 64u << 10); /* a run's view lives as long as its process, but here */
+        munmap(run->file, 128u << 10); /* a run's view lives as long as its process, but here */
     }
 }
 
