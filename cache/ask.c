@@ -389,7 +389,7 @@ bool stk_cache_find_entry(struct stk_cache *cache, const char *entry, char origi
                           uint32_t *record)
 {
     struct stk_entry_parts parts;
-    if (cache->catalogue.header == NULL || !parse_entry(cache, entry, &parts)) {
+    if (cache->catalogue.header == NULL || !parse_entry(cache, entry, &parts) || parts.listing) {
         return false;
     }
     const struct stk_root *root = root_of(cache, &parts);

@@ -150,7 +150,7 @@ bool stk_cache_stat_entry(struct stk_cache *cache, uint32_t record, uint64_t ent
 /*
  * The same from the entry's path (of /proc/self/fd/N): writes the origin's path, which is empty if
  * no root of this process leads there, and gives the record's number if the catalogue knows the
- * version, else 0. False: not an entry of ours.
+ * version, else 0. False: not an entry of ours, or a directory's, which no program has opened.
  */
 bool stk_cache_find_entry(struct stk_cache *cache, const char *entry, char origin[STK_PATH_BYTES],
                           uint32_t *record);

@@ -65,6 +65,7 @@ bool stk_entry_parse(const char *path, const char *home, struct stk_entry_parts 
     struct stk_text below = stk_text_in(out->below, sizeof out->below);
     stk_text_add_bytes(&below, directory, (size_t)(leaf - directory));
     stk_text_add(&below, digits + 1);
+    out->listing = digits[1] == '\0';
     return !below.cut;
 }
 

@@ -38,6 +38,7 @@ struct stk_entry_parts {
     size_t root_length;
     char below[STK_PATH_BYTES];
     uint64_t name;
+    bool listing; /* of a directory (cache/listing.h) */
 };
 bool stk_entry_parse(const char *path, const char *home, struct stk_entry_parts *out);
 

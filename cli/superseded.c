@@ -74,14 +74,15 @@ static uint64_t count_refused(const struct stk_cache *cache)
 /* A walk that finds nothing is not worth making again soon. */
 void superseded_watch(_Atomic uint32_t *ended)
 {
-    struct stk_cache *cache = joined_cache();
     uint64_t refused = 0;
     int64_t rest_ns = LOOK_NS, next_ns = 0;
-    if (atomic_load(ended) != 0 || cache == NULL) {
-        return;
-    }
     while (atomic_load(ended) == 0) {
         stk_sys_futex_wait(ended, 0, LOOK_NS);
+        /* Not before: it asks the origin what the roots are, and a short command would wait. */
+        struct stk_cache *cache = atomic_load(ended) == 0 ? joined_cache() : NULL;
+        if (cache == NULL) {
+            return;
+        }
         uint64_t now_refused = count_refused(cache);
         if (now_refused > refused && stk_clock_boottime_ns() >= next_ns) {
             refused = now_refused;

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 
 #include "cache/trust.h"
@@ -13,7 +14,8 @@
  * up, and fillers ask by themselves. */
 #define THREADS 16
 
-static unsigned started;
+static _Atomic(struct stk_deferred *) opened; /* NULL: not yet */
+static atomic_bool over;
 
 static const struct stk_root *root_of(const struct stk_cache *cache, uint64_t key)
 {
@@ -40,42 +42,50 @@ static void look(struct stk_cache *cache, uint64_t key, const char *below)
 
 static void *validate(void *context)
 {
-    struct stk_cache *cache = joined_cache();
-    struct stk_deferred *deferred = stk_run_deferred(&cache->run);
+    struct stk_deferred *deferred = context;
     char below[STK_DEFERRED_PATH_BYTES];
     uint64_t root;
     while (stk_deferred_take(deferred, &root, below)) {
-        look(cache, root, below);
+        look(joined_cache(), root, below);
     }
-    return context;
+    return NULL;
 }
 
 /* Nobody waits for its end: it may be asking a server that is gone. */
-static bool start_thread(void)
+static bool start(void *(*work)(void *), void *context)
 {
     pthread_t thread;
-    return thread_start(&thread, validate, NULL) && pthread_detach(thread) == 0;
+    return thread_start(&thread, work, context) && pthread_detach(thread) == 0;
 }
 
-void validator_begin(void)
+/* Finding out what the roots are asks the origin, too: the command does not wait for that. */
+static void *begin(void *context)
 {
     struct stk_cache *cache = joined_cache();
     struct stk_deferred *deferred = cache != NULL ? stk_run_deferred(&cache->run) : NULL;
     if (deferred == NULL) {
-        return;
+        return context;
     }
     stk_deferred_open(deferred, &cache->roots);
-    while (deferred->root_count > 0 && started < THREADS && start_thread()) {
-        started++;
+    atomic_store(&opened, deferred);
+    for (int i = 1; i < THREADS && deferred->root_count > 0 && start(validate, deferred); i++) {
     }
-    if (started == 0) {
+    if (atomic_load(&over)) {
         stk_deferred_close(deferred);
     }
+    return validate(deferred);
+}
+
+void validator_begin(void)
+{
+    start(begin, NULL);
 }
 
 void validator_end(void)
 {
-    if (started > 0) {
-        stk_deferred_close(stk_run_deferred(&joined_cache()->run));
+    atomic_store(&over, true);
+    struct stk_deferred *deferred = atomic_load(&opened);
+    if (deferred != NULL) {
+        stk_deferred_close(deferred);
     }
 }

@@ -308,7 +308,7 @@ def test_two_places_share_a_disk_tier_within_its_budget(jobs, build, origin, scr
 def test_drafts_of_another_pid_namespace_are_left_to_it(jobs, origin, scratch):
     """A process number there means another process here, or none."""
     source, mount = origin.directory("drafts")
-    (source / "file").write_bytes(os.urandom(6 * MIB))
+    (source / "file").write_bytes(os.urandom(9 * MIB))
     (source / "other").write_bytes(b"x")
     settle()
     disk = scratch / "disk"
