@@ -18,16 +18,17 @@ BLOCK = 512
 
 
 def walk_used(home):
-    """What a tier's directory takes: (bytes of blocks, inodes), as du and find would say."""
-    blocks, inodes = 0, 1
+    """What a tier's directory takes: (bytes of blocks, inodes), as du and find would say; once of
+    what is renamed meanwhile, and so seen at two places."""
+    blocks = {}
     for directory, directories, files in os.walk(home):
         for name in directories + files:
             try:
-                blocks += os.lstat(os.path.join(directory, name)).st_blocks
+                stat = os.lstat(os.path.join(directory, name))
             except FileNotFoundError:
                 continue
-            inodes += 1
-    return blocks * BLOCK, inodes
+            blocks[stat.st_ino] = stat.st_blocks
+    return sum(blocks.values()) * BLOCK, 1 + len(blocks)
 
 
 class Sampler:
