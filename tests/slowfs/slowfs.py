@@ -94,6 +94,17 @@ class Control:
         end = FIRST_COUNTER + len(COUNTERS)
         return Counts(zip(COUNTERS, self._words[FIRST_COUNTER:end]))
 
+    def settled_counts(self, quiet_s=0.1):
+        """The same, once nothing has been asked for a while: `stoker run` asks some of it after the
+        job has read."""
+        last, since = self.counts(), time.monotonic()
+        while time.monotonic() - since < quiet_s:
+            time.sleep(quiet_s / 10)
+            now = self.counts()
+            if now != last:
+                last, since = now, time.monotonic()
+        return last
+
 
 class Counting:
     """Counters over a `with` block: running inside it, fixed after it."""

@@ -41,13 +41,13 @@ def run_epoch(loader, number, control):
     if IS_RANK:
         loader.sampler.set_epoch(number)
     meet()
-    before = control.counts()
+    before = control.settled_counts()
     meet()
     total = torch.zeros(1, dtype=torch.int64)
     for images, _ in loader:
         total += images.sum(dtype=torch.int64)
     meet()
-    cost = control.counts() - before
+    cost = control.settled_counts() - before
     meet()
     if IS_RANK:
         distributed.all_reduce(total)

@@ -121,10 +121,10 @@ def read(directory, control_path, epochs):
     control = slowfs.Control(control_path)
     told = []
     for _ in range(int(epochs)):
-        before = control.counts()
+        before = control.settled_counts()
         sums = {name: zlib.crc32(reader(os.path.join(directory, name)))
                 for name, reader in READERS.items()}
-        told.append({"sums": sums, "file_ops": (control.counts() - before).file_ops})
+        told.append({"sums": sums, "file_ops": (control.settled_counts() - before).file_ops})
     print(json.dumps(told))
 
 
