@@ -117,7 +117,7 @@ bool stk_trust_is_unmarked(struct stk_cache *cache, const struct stk_root *root,
 {
     struct stk_changes changes =
         is_quiet(cache, record) ? nothing : changes_of(cache, root, record);
-    return is_after(validated(record), changes);
+    return is_after(looked_at(record), changes);
 }
 
 bool stk_trust_is_untouched(struct stk_cache *cache, const struct stk_record *record)

@@ -35,6 +35,7 @@ ALONE = ("import os, signal, sys\n"
          "        continue\n"
          "    for name in sys.argv[1:]:\n"
          "        fd = os.open(name, os.O_RDONLY)\n"
+         "        os.fstat(fd)\n"  # as Python's open() does
          "        data = os.read(fd, 1 << 20)\n"
          "        if line.strip() == 'twice':\n"
          "            os.fstat(fd), os.read(fd, 1 << 20)\n"
