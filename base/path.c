@@ -71,3 +71,16 @@ const char *stk_path_leaf(const char *path)
     const char *slash = strrchr(path, '/');
     return slash != NULL ? slash + 1 : path;
 }
+
+bool stk_path_is_database(const char *leaf)
+{
+    static const char *const ends[] = {".sqlite", ".sqlite3", ".db-wal", ".db-shm", ".db-journal"};
+    size_t length = strlen(leaf);
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        size_t end = strlen(ends[i]);
+        if (length > end && strcmp(leaf + length - end, ends[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}

@@ -42,4 +42,7 @@ long stk_path_fold(const char *path, char *out, size_t bytes);
 /* The last component of `path`: behind the last slash. */
 const char *stk_path_leaf(const char *path);
 
+/* Whether a leaf is called as SQLite's databases are, which have locks and journals beside them. */
+bool stk_path_is_database(const char *leaf);
+
 #endif

@@ -129,19 +129,6 @@ static void drop(struct stk_big *big, uint64_t dev, uint64_t ino)
 
 /* ---- noting ---- */
 
-static bool has_database_name(const char *leaf)
-{
-    static const char *const ends[] = {".sqlite", ".sqlite3", ".db-wal", ".db-shm", ".db-journal"};
-    size_t length = strlen(leaf);
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
-        size_t end = strlen(ends[i]);
-        if (length > end && strcmp(leaf + length - end, ends[i]) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* What a descriptor is, as it was seen when it was opened; asks no server. */
 static bool identify(int fd, struct stk_identity *out)
 {
@@ -227,7 +214,7 @@ static bool is_noted(struct stk_cache *cache, uint32_t number, const struct stk_
 static bool may_have_blocks(const struct stk_cache *cache, const char *leaf)
 {
     return cache->options.block_bytes != 0 && cache->tier.shared != NULL &&
-           strlen(leaf) <= STK_ENTRY_LEAF_LIMIT && !has_database_name(leaf);
+           strlen(leaf) <= STK_ENTRY_LEAF_LIMIT && !stk_path_is_database(leaf);
 }
 
 /* What is open may be another version than the one that was found in this run: then nobody is

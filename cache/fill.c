@@ -241,19 +241,6 @@ static void run_fill(struct stk_fill *fill, struct stk_outcome *outcome)
 
 /* ---- before the fill ---- */
 
-static bool has_database_name(const char *leaf)
-{
-    static const char *const ends[] = {".sqlite", ".sqlite3", ".db-wal", ".db-shm", ".db-journal"};
-    size_t length = strlen(leaf);
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
-        size_t end = strlen(ends[i]);
-        if (length > end && strcmp(leaf + length - end, ends[i]) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 enum stk_bypass stk_cache_reason_against(const struct stk_cache *cache,
                                          const struct stk_place *place,
                                          const struct stk_identity *identity)
@@ -271,7 +258,7 @@ enum stk_bypass stk_cache_reason_against(const struct stk_cache *cache,
     if (strlen(leaf) > STK_ENTRY_LEAF_LIMIT) {
         return STK_BYPASS_NAME;
     }
-    if (has_database_name(leaf)) {
+    if (stk_path_is_database(leaf)) {
         return STK_BYPASS_DATABASE;
     }
     return stk_trust_is_young(cache, identity) ? STK_BYPASS_YOUNG : STK_BYPASS_NONE;
