@@ -113,28 +113,31 @@ static const char *value_of(enum stk_option option)
     return value != NULL && *value != '\0' ? value : stk_option_table[option].otherwise;
 }
 
-static int parse_fresh(const char *value, enum stk_fresh *out)
+/* Which of three names it is; -1: none. */
+static int choice_of(const char *value, const char *const names[3])
 {
-    static const char *const names[] = {"run", "open", "never"};
     for (int i = 0; i < 3; i++) {
         if (strcmp(value, names[i]) == 0) {
-            *out = (enum stk_fresh)i;
-            return 0;
+            return i;
         }
     }
     return -1;
 }
 
+static int parse_fresh(const char *value, enum stk_fresh *out)
+{
+    static const char *const names[3] = {"run", "open", "never"};
+    int choice = choice_of(value, names);
+    *out = choice >= 0 ? (enum stk_fresh)choice : *out;
+    return choice >= 0 ? 0 : -1;
+}
+
 static int parse_listings(const char *value, enum stk_listings *out)
 {
-    static const char *const names[] = {"auto", "mtime", "off"};
-    for (int i = 0; i < 3; i++) {
-        if (strcmp(value, names[i]) == 0) {
-            *out = (enum stk_listings)i;
-            return 0;
-        }
-    }
-    return -1;
+    static const char *const names[3] = {"auto", "mtime", "off"};
+    int choice = choice_of(value, names);
+    *out = choice >= 0 ? (enum stk_listings)choice : *out;
+    return choice >= 0 ? 0 : -1;
 }
 
 static bool is_block(int64_t bytes)
