@@ -135,3 +135,17 @@ class Agents:
             agent.process.wait(ANSWER_S)
             agent.process.stdin = None
             agent.summary = json.loads(summary.read_text()) if summary.exists() else None
+
+
+class Child:
+    """Makes each call in a forked child of an agent."""
+
+    def __init__(self, agent):
+        self._agent = agent
+
+    def __getattr__(self, name):
+        def call(*arguments):
+            arguments = [os.fsencode(one) if isinstance(one, os.PathLike) else one
+                         for one in arguments]
+            return self._agent.in_child(name, *arguments)
+        return call

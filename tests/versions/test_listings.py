@@ -5,6 +5,7 @@ import os
 
 import pytest
 
+from agent import Child
 from origin import settle
 
 CHANGES = {

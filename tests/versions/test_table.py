@@ -9,11 +9,11 @@ computed by a model of a few lines; the looks are compared whole: contents, stat
 
 import contextlib
 import itertools
-import os
 
 import pytest
 
 import matrix
+from agent import Child
 from changes import CHANGES, NAMES, Spot
 from origin import settle
 from slices import ALL
@@ -43,20 +43,6 @@ def promised(fresh, who, when, name, old, new):
     if is_remembered(fresh, who, when):
         keys = REMEMBERED + ([] if name == "link" else REMEMBERED_OF_PLAIN)
     return {**new.said, **{key: old.said[key] for key in keys}}
-
-
-class Child:
-    """Makes each call in a forked child of an agent."""
-
-    def __init__(self, agent):
-        self._agent = agent
-
-    def __getattr__(self, name):
-        def call(*arguments):
-            arguments = [os.fsencode(one) if isinstance(one, os.PathLike) else one
-                         for one in arguments]
-            return self._agent.in_child(name, *arguments)
-        return call
 
 
 def make_spots(place, root):
