@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "preload/definition.h"
@@ -18,17 +19,14 @@ static _Atomic(void *) found[STK_SYM_COUNT];
 static char missing; /* its address stands for "there is none" */
 static __thread int looking STK_TLS;
 
-/* All at once, and before there are threads: this process may fork while another one holds the
- * loader's lock, perhaps for this, and the child could look up nothing any more. Constructors that
- * run before this one may need it earlier. */
-__attribute__((constructor)) static void look_up(void)
+static void look_up(unsigned first, unsigned count)
 {
     int saved = errno;
     looking++;
-    stk_definition_find_next(names, STK_SYM_COUNT, found);
+    stk_definition_find_next(names + first, count, found + first);
     looking--;
     errno = saved;
-    for (unsigned i = 0; i < STK_SYM_COUNT; i++) {
+    for (unsigned i = first; i < first + count; i++) {
         void *none = NULL;
         atomic_compare_exchange_strong(&found[i], &none, &missing);
     }
@@ -38,10 +36,19 @@ void *stk_next(enum stk_symbol symbol)
 {
     void *next = atomic_load_explicit(&found[symbol], memory_order_acquire);
     if (next == NULL && looking == 0) {
-        look_up();
+        look_up(symbol, 1);
         next = atomic_load_explicit(&found[symbol], memory_order_acquire);
     }
     return next == &missing ? NULL : next;
+}
+
+void stk_next_find_all(void)
+{
+    static atomic_bool done;
+    if (!atomic_load(&done)) {
+        look_up(0, STK_SYM_COUNT);
+        atomic_store(&done, true);
+    }
 }
 
 int stk_next_missing(void)

@@ -1,8 +1,8 @@
 /*
  * The next symbols: what a call would have reached without us, usually libc's, or another
- * preload's. All are looked up when the library is loaded, since a child of a process with threads
- * may find the loader's lock held for ever; or when the first is needed, where constructors of
- * other libraries call open before ours runs.
+ * preload's. Each is looked up when it is first needed, and all before the process has a second
+ * thread: its child may be forked while another thread holds the loader's lock, which is then held
+ * for ever.
  */
 #ifndef STK_PRELOAD_NEXT_H
 #define STK_PRELOAD_NEXT_H
@@ -21,6 +21,9 @@ enum stk_symbol {
  * dlsym, since the look-up, once in each process, takes the loader's lock. Leaves errno alone.
  */
 void *stk_next(enum stk_symbol symbol);
+
+/* Looks up all that were not needed yet, once; for who is about to start a thread. As above. */
+void stk_next_find_all(void);
 
 /* What a symbol answers that has no next definition and no system call of its own: -1, ENOSYS. */
 int stk_next_missing(void);
