@@ -38,8 +38,9 @@ struct group {
     struct stk_entry_draft file; /* the block file */
     uint64_t first;
     unsigned count, asked, copied;
-    uint64_t held[GROUP]; /* words */
-    bool unread[GROUP];   /* by anybody, before */
+    uint64_t held[GROUP];   /* words */
+    uint64_t checks[GROUP]; /* on a disk: cache/proof.h */
+    bool unread[GROUP];     /* by anybody, before */
 };
 
 /* ---- taking ---- */
@@ -197,6 +198,11 @@ static void ask_for(struct group *group, unsigned i)
     }
 }
 
+static bool is_on_disk(const struct stk_cache *cache)
+{
+    return cache->tier.shared->memory == 0;
+}
+
 static bool copy_piece(struct group *group, char *buffer, uint64_t bytes, uint64_t at)
 {
     if (!read_piece(group, buffer, bytes, at)) {
@@ -206,6 +212,9 @@ static bool copy_piece(struct group *group, char *buffer, uint64_t bytes, uint64
     if (is_database(buffer, bytes, at)) {
         atomic_store(&group->big->blocks.table->passed, 1);
         return false;
+    }
+    if (is_on_disk(group->cache)) {
+        group->checks[group->copied] += stk_proof_of(buffer, bytes, at);
     }
     return advance(group) && write_piece(group, buffer, bytes, at);
 }
@@ -284,6 +293,19 @@ static bool is_still_the_version(const struct group *group)
     return still;
 }
 
+/* The sum comes before the block, or somebody might make the entry between the two. Whoever is
+ * killed there leaves a wrong one: then the entry is not believed after the next start. */
+static bool publish_one(const struct group *group, unsigned i)
+{
+    const struct stk_blocks *blocks = &group->big->blocks;
+    atomic_fetch_add(&blocks->table->check, group->checks[i]);
+    bool published = stk_blocks_publish(blocks, group->first + i, group->held[i]);
+    if (!published) {
+        atomic_fetch_sub(&blocks->table->check, group->checks[i]);
+    }
+    return published;
+}
+
 /* How many were published: the copied ones, if they are of the version. */
 static unsigned publish(struct group *group)
 {
@@ -291,8 +313,7 @@ static unsigned publish(struct group *group)
     unsigned published = 0;
     bool good = group->copied > 0 && pay_excess(group) && is_still_the_version(group);
     for (unsigned i = 0; i < group->count; i++) {
-        if (good && i < group->copied &&
-            stk_blocks_publish(blocks, group->first + i, group->held[i])) {
+        if (good && i < group->copied && publish_one(group, i)) {
             forget(group, i);
             published++;
         } else {
@@ -388,8 +409,7 @@ static bool is_whole(const struct stk_blocks *blocks)
     return true;
 }
 
-/* Gives the block file the looks of an entry. On a disk it is one of this boot: nobody has its
- * check sum, so it goes with the next (cache/proof.h). */
+/* Gives the block file the looks of an entry, and its proof. */
 static int dress(const struct stk_cache *cache, const struct stk_blocks *blocks)
 {
     struct stat stat;
@@ -400,10 +420,8 @@ static int dress(const struct stk_cache *cache, const struct stk_blocks *blocks)
     if (stat.st_ino != blocks->file_ino || (uint64_t)stat.st_size != blocks->size) {
         return -EPROTO;
     }
-    if (cache->tier.shared->memory == 0) {
-        stk_proof_renew(blocks->file, &stat);
-    }
-    return stk_sys_chmod(blocks->file, STK_ENTRY_MODE);
+    return is_on_disk(cache) ? stk_proof_leave(blocks->file, atomic_load(&blocks->table->check))
+                             : stk_sys_chmod(blocks->file, STK_ENTRY_MODE);
 }
 
 static int move(const struct stk_cache *cache, const struct stk_big *big)

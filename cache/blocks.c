@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "cache/entry.h"
 
-#define MAGIC       UINT64_C(0x31302d6769626b74) /* changes with the layout */
+#define MAGIC       UINT64_C(0x32302d6769626b74) /* changes with the layout */
 #define HEAD_BYTES  4096
 #define PAGE_BYTES  4096
 #define MOST_BLOCKS (UINT64_C(1) << 24) /* a table of 128 MiB */

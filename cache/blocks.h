@@ -38,6 +38,7 @@ struct stk_blocks_table {
     _Atomic uint32_t refused;    /* generation of the budget that had no room, plus 1 */
     _Atomic uint64_t there;      /* all blocks before this one are present */
     _Atomic int64_t paid_blocks; /* of 512 bytes */
+    _Atomic uint64_t check;      /* of the blocks that are present, on a disk (cache/proof.h) */
 };
 
 /* One process's view. */

@@ -9,12 +9,12 @@
 #include "cache/claim.h"
 #include "cache/proof.h"
 
-#define CHUNK_BYTES  STK_PROOF_CHUNK_BYTES
+#define CHUNK_BYTES  STK_BUFFER_BYTES
 #define PIECE_BYTES  (128 << 10)       /* the kernel fetches at once, unless told otherwise */
 #define LIMIT_BYTES  4096              /* what a file system gives at once is a multiple of it */
 #define SQLITE_MAGIC "SQLite format 3" /* with its terminating zero: the first 16 bytes */
 
-_Static_assert(CHUNK_BYTES == STK_BUFFER_BYTES, "a chunk is a buffer");
+_Static_assert(CHUNK_BYTES % STK_PROOF_UNIT_BYTES == 0, "a chunk is a piece of a proof");
 
 /* A piece that is smaller than what was asked for and ends where the file shall end is the last
  * one. An even piece may be all that the file system gives at once. */
@@ -69,7 +69,7 @@ static enum stk_bypass write_chunk(struct stk_fill *fill, const struct stk_entry
         return STK_BYPASS_TIER;
     }
     if (fill->cache->tier.shared->memory == 0) {
-        fill->check = stk_proof_add(fill->check, buffer, bytes);
+        fill->check += stk_proof_of(buffer, bytes, (uint64_t)offset);
     }
     return stk_claim_advance(&fill->record->claim)
                ? STK_BYPASS_NONE
@@ -131,7 +131,7 @@ static bool check_bytes(const struct stk_fill *fill, int fd, uint64_t *check)
     for (off_t offset = 0; got == CHUNK_BYTES; offset += got) {
         got = stk_sys_pread(fd, buffer, CHUNK_BYTES, offset);
         if (got > 0) {
-            *check = stk_proof_add(*check, buffer, (size_t)got);
+            *check += stk_proof_of(buffer, (size_t)got, (uint64_t)offset);
         }
         if (!stk_claim_advance(&fill->record->claim)) {
             got = -EBUSY;

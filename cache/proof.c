@@ -42,6 +42,17 @@ bool stk_proof_is_of_this_boot(const struct stat *entry)
     return boot != 0 && entry->st_mtim.tv_nsec == boot;
 }
 
+/* Each unit's hash has its place in it: units that have changed places have another sum. */
+uint64_t stk_proof_of(const void *piece, size_t bytes, uint64_t offset)
+{
+    uint64_t check = 0;
+    for (size_t at = 0; at < bytes; at += STK_PROOF_UNIT_BYTES) {
+        size_t unit = bytes - at < STK_PROOF_UNIT_BYTES ? bytes - at : STK_PROOF_UNIT_BYTES;
+        check += stk_hash_64((const char *)piece + at, unit, offset + at);
+    }
+    return check;
+}
+
 /* Attributes are for those who may write; a draft is seen by nobody yet. */
 int stk_proof_leave(const char *draft, uint64_t check)
 {

@@ -20,14 +20,12 @@
 
 #include "base/hash.h"
 
-#define STK_PROOF_CHUNK_BYTES (256u << 10)
+#define STK_PROOF_UNIT_BYTES 4096
 
-/* The check sum of some chunks and this one behind them. Begins with 0; every chunk but the last
- * has STK_PROOF_CHUNK_BYTES. */
-static inline uint64_t stk_proof_add(uint64_t check, const void *chunk, size_t bytes)
-{
-    return stk_hash_64(chunk, bytes, check);
-}
+/* What a piece of a file adds to the file's check sum, which is the sum of all pieces, whatever
+ * their order. A piece begins at a multiple of STK_PROOF_UNIT_BYTES, and ends at one or with the
+ * file. */
+uint64_t stk_proof_of(const void *piece, size_t bytes, uint64_t offset);
 
 /* Gives a draft its check sum, and says that it is of this boot. 0; -errno when it is not as it was
  * any more. A file system that cannot keep this is no error. */

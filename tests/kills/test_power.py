@@ -15,6 +15,8 @@ from jobs import AGE, HOME, Jobs
 from matrix import record
 
 COUNT, SIZE = 40, 100_000
+BIG, PARTS = 11_000_000, 4
+BLOCKS = {"STOKER_MAX_FILE": "1M"}  # what is above is cached by blocks
 COMMITTED_S = 3  # until the journal of a file system with commit=1 has the names of the entries
 BOOT_ID = "/proc/sys/kernel/random/boot_id"
 
@@ -28,6 +30,16 @@ def data(scratch):
     path.mkdir()
     for number in range(COUNT):
         (path / f"file{number:02}").write_bytes(random.Random(number).randbytes(SIZE))
+    time.sleep(AGE)
+    return path
+
+
+@pytest.fixture
+def big(scratch):
+    """A covered directory with one file that is cached by blocks."""
+    path = scratch / "big"
+    path.mkdir()
+    (path / "file").write_bytes(random.Random(1).randbytes(BIG))
     time.sleep(AGE)
     return path
 
@@ -67,19 +79,23 @@ class Machine:
         self._place.run(["umount", self.tier], check=False)
         self._place.__exit__()
 
-    def read(self, data):
+    def read(self, data, env=None):
         """Reads everything, and counts the files whose bytes are wrong."""
         script = 'cd "$0"; for one in *; do cmp -s $one ../copy/$one || echo $one; done'
         copy = data.parent / "copy"
         if not copy.exists():
             subprocess.run(["cp", "-a", data, copy], check=True)
-        ran = self.jobs.run(["sh", "-c", script, data], path=data, tier=self.tier)
+        ran = self.jobs.run(["sh", "-c", script, data], path=data, tier=self.tier, env=env)
         return ran, len(ran.stdout.split())
 
+    def block_files(self):
+        fill = self.entries.parent / "fill"
+        return list(fill.iterdir()) if fill.exists() else []
 
-def cut_the_power(disk, scratch):
+
+def cut_the_power(disk, scratch, name="left"):
     """The disk as it is at this moment, whoever has it mounted."""
-    left = scratch / "left"
+    left = scratch / name
     subprocess.run(["cp", "--sparse=always", disk, left], check=True)
     return left
 
@@ -132,3 +148,59 @@ def spoil(machine, name):
         file.seek(SIZE // 2)
         file.write(bytes([byte ^ 1]))
     os.utime(entry, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+READER = """
+import os, sys
+fd = os.open(sys.argv[1], os.O_RDONLY)
+for line in sys.stdin:
+    at, count = map(int, line.split())
+    print(len(os.pread(fd, count, at)), flush=True)
+"""
+
+
+def read_part(process, number):
+    part = BIG // PARTS
+    process.stdin.write(f"{number * part} {part}\n")
+    process.stdin.flush()
+    assert process.stdout.readline() == f"{part}\n"
+
+
+def test_a_big_file_when_the_power_goes(build, scratch, big, disk):
+    """While its blocks come, when it has just become an entry, and when the disk has its name."""
+    lefts = []
+    with Machine(build, scratch, disk) as machine:
+        line = machine.jobs.command_line(["/usr/bin/python3", "-c", READER, big / "file"],
+                                         path=big, tier=machine.tier)
+        with machine.jobs.started(line, env=BLOCKS) as process:
+            for number in range(PARTS):
+                read_part(process, number)
+                lefts.append(cut_the_power(disk, scratch, f"left{number}"))
+            assert machine.block_files() == [] and len(list(machine.entries.rglob("*;file"))) == 1
+            for number in range(2):
+                time.sleep(COMMITTED_S)
+                lefts.append(cut_the_power(disk, scratch, f"committed{number}"))
+    for left in lefts:
+        with Machine(build, scratch, left) as machine:
+            for _ in range(2):
+                ran, wrong = machine.read(big, env=BLOCKS)
+                assert wrong == 0, left
+            assert ran.hits == 1 and machine.block_files() == [], left
+
+
+def test_a_big_entry_that_the_disk_has(build, scratch, big, disk):
+    """Its blocks came in any order; it proves itself as others do."""
+    with Machine(build, scratch, disk) as machine:
+        line = machine.jobs.command_line(["/usr/bin/python3", "-c", READER, big / "file"],
+                                         path=big, tier=machine.tier)
+        with machine.jobs.started(line, env=BLOCKS) as process:
+            for number in (2, 0, 3, 1):
+                read_part(process, number)
+    for _ in range(2):
+        with Machine(build, scratch, disk) as machine:
+            ran, wrong = machine.read(big, env=BLOCKS)
+            assert (ran.hits, wrong) == (1, 0)
+    with Machine(build, scratch, disk) as machine:
+        spoil(machine, "file")
+        ran, wrong = machine.read(big, env=BLOCKS)
+        assert (ran.hits, wrong) == (0, 0)

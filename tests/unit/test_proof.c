@@ -25,6 +25,36 @@ static void assert_of_this_boot(const char *path, bool expected)
     ck_assert_int_eq(stk_proof_is_of_this_boot(&stat), expected);
 }
 
+/* Pieces in whatever order they come. */
+START_TEST(is_the_sum_of_pieces)
+{
+    static char bytes[10 * STK_PROOF_UNIT_BYTES + 77];
+    for (size_t i = 0; i < sizeof bytes; i++) {
+        bytes[i] = (char)(i * i >> 5);
+    }
+    const size_t cut = 3 * STK_PROOF_UNIT_BYTES;
+    uint64_t whole = stk_proof_of(bytes, sizeof bytes, 0);
+    uint64_t later = stk_proof_of(bytes + cut, sizeof bytes - cut, cut);
+    ck_assert_uint_eq(whole, later + stk_proof_of(bytes, cut, 0));
+    ck_assert_uint_ne(whole, later + stk_proof_of(bytes, cut, cut));
+    bytes[sizeof bytes - 1] ^= 1;
+    ck_assert_uint_ne(whole, stk_proof_of(bytes, sizeof bytes, 0));
+}
+END_TEST
+
+/* Bytes that are right, in the wrong places. */
+START_TEST(units_have_their_places)
+{
+    static char bytes[2 * STK_PROOF_UNIT_BYTES], swapped[sizeof bytes];
+    memset(bytes, 'a', STK_PROOF_UNIT_BYTES);
+    memset(bytes + STK_PROOF_UNIT_BYTES, 'b', STK_PROOF_UNIT_BYTES);
+    memset(swapped, 'b', STK_PROOF_UNIT_BYTES);
+    memset(swapped + STK_PROOF_UNIT_BYTES, 'a', STK_PROOF_UNIT_BYTES);
+    ck_assert_uint_ne(stk_proof_of(bytes, sizeof bytes, 0),
+                      stk_proof_of(swapped, sizeof swapped, 0));
+}
+END_TEST
+
 START_TEST(a_draft_gets_its_check_sum)
 {
     uint64_t check = 0;
@@ -139,6 +169,8 @@ Suite *suite_proof(void)
 {
     Suite *suite = suite_create("proof");
     TCase *check = unit_case(suite, "proof_check");
+    tcase_add_test(check, is_the_sum_of_pieces);
+    tcase_add_test(check, units_have_their_places);
     tcase_add_test(check, a_draft_gets_its_check_sum);
     tcase_add_test(check, of_an_ordinary_user);
     tcase_add_test(check, without_attributes);
