@@ -93,6 +93,46 @@ void slow_delay(void)
     }
 }
 
+/* ---- bandwidth ---- */
+
+static uint64_t bytes_per_s;
+static _Atomic uint64_t free_ns; /* when the line has let through what it was given */
+
+void slow_set_bandwidth(uint64_t limit)
+{
+    bytes_per_s = limit;
+}
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* When it will be through. */
+static uint64_t queue(uint64_t bytes)
+{
+    uint64_t cost = bytes * 1000000000 / bytes_per_s, now = now_ns();
+    uint64_t before = atomic_load(&free_ns), after;
+    do {
+        after = (before > now ? before : now) + cost;
+    } while (!atomic_compare_exchange_weak(&free_ns, &before, after));
+    return after;
+}
+
+void slow_pass(uint64_t bytes)
+{
+    if (bytes_per_s == 0) {
+        return;
+    }
+    uint64_t until = queue(bytes);
+    struct timespec time = {.tv_sec = (time_t)(until / 1000000000),
+                            .tv_nsec = (long)(until % 1000000000)};
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, NULL) == EINTR) {
+    }
+}
+
 void slow_begin(enum slow_counter counter)
 {
     slow_count(counter);

@@ -69,6 +69,12 @@ void slow_count_add(enum slow_counter counter, uint64_t amount);
 /* Sleeps for the latency: once per operation that a network file system would send. */
 void slow_delay(void);
 
+/* How much all slow_pass() together let through; 0: everything, which is so until this is called.
+ * Call it before any other thread starts. */
+void slow_set_bandwidth(uint64_t bytes_per_s);
+/* Sleeps until so many bytes have come through the one line that all share. */
+void slow_pass(uint64_t bytes);
+
 /* The usual case: an operation whose kind is known before it is done. */
 void slow_begin(enum slow_counter counter);
 

@@ -179,6 +179,7 @@ static void prepare(struct slow_options *options)
     options->mountpoint = resolve(options->mountpoint);
     slow_timeouts = (struct slow_timeouts){options->attr_timeout, options->entry_timeout};
     slow_direct_io = options->direct_io;
+    slow_set_bandwidth(options->bytes_per_s);
     raise_descriptor_limit();
     umask(0);
     /* Sleeps are rounded up by 50 us otherwise; threads inherit it. */

@@ -112,6 +112,7 @@ static void do_read(fuse_req_t request, fuse_ino_t node, size_t size, off_t offs
         fuse_reply_err(request, (int)-got);
     } else {
         slow_count_add(SLOW_read_bytes, (uint64_t)got);
+        slow_pass((uint64_t)got);
         fuse_reply_buf(request, buffer, (size_t)got);
     }
     free(buffer);

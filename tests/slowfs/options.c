@@ -12,6 +12,7 @@ static const char usage[] =
     "Shows SOURCE at MOUNTPOINT, each operation as late as over a network, and counts them.\n"
     "\n"
     "  --latency-ms N       delay before each operation, in milliseconds (0)\n"
+    "  --mbytes-per-s N     how much data all reads get together, in 10^6 bytes; 0: no limit (0)\n"
     "  --control FILE       counters, and the latency to change; layout in control.h\n"
     "  --attr-timeout S     seconds for which the kernel may keep attributes (1.0)\n"
     "  --entry-timeout S    the same for names (1.0)\n"
@@ -27,6 +28,7 @@ static const char usage[] =
 
 enum option_key {
     KEY_LATENCY = 256,
+    KEY_MBYTES_PER_S,
     KEY_CONTROL,
     KEY_ATTR_TIMEOUT,
     KEY_ENTRY_TIMEOUT,
@@ -42,6 +44,7 @@ enum option_key {
 
 static const struct option long_options[] = {
     {"latency-ms", required_argument, NULL, KEY_LATENCY},
+    {"mbytes-per-s", required_argument, NULL, KEY_MBYTES_PER_S},
     {"control", required_argument, NULL, KEY_CONTROL},
     {"attr-timeout", required_argument, NULL, KEY_ATTR_TIMEOUT},
     {"entry-timeout", required_argument, NULL, KEY_ENTRY_TIMEOUT},
@@ -87,6 +90,9 @@ static void take_option(int key, struct slow_options *options)
     switch (key) {
     case KEY_LATENCY:
         options->latency_ns = (uint64_t)(take_number(optarg, 1e7) * 1e6);
+        break;
+    case KEY_MBYTES_PER_S:
+        options->bytes_per_s = (uint64_t)(take_number(optarg, 1e6) * 1e6);
         break;
     case KEY_CONTROL:
         options->control = optarg;

@@ -7,8 +7,8 @@
 
 struct slow_options {
     const char *source, *mountpoint;
-    const char *control; /* or NULL */
-    uint64_t latency_ns;
+    const char *control;                /* or NULL */
+    uint64_t latency_ns, bytes_per_s;   /* 0: no limit */
     double attr_timeout, entry_timeout; /* seconds */
     unsigned threads;
     bool daemon, readonly, allow_other, direct_io, exit_with_stdin;
