@@ -314,35 +314,46 @@ bool stk_big_ensure(struct stk_cache *cache, struct stk_big *big, int fd, uint64
     return true;
 }
 
+static bool is_block_file(const struct stk_big *big, uint64_t dev, int fd)
+{
+    struct stat stat;
+    return stk_sys_fstat(fd, &stat) == 0 && stat.st_ino == big->blocks.file_ino &&
+           stat.st_dev == dev;
+}
+
 /* The number may be another file's meanwhile, if a thread closes what is not its own: then what was
- * read is nothing, and the number not ours to close. */
+ * read is nothing, and the number not ours to close. One look finds that, behind the reading. */
 static ssize_t read_by(const struct stk_big *big, uint64_t dev, int fd, const struct iovec *parts,
                        int count, uint64_t offset)
 {
-    struct stat before, after;
-    ssize_t got = -EBADF;
-    if (stk_sys_fstat(fd, &before) == 0 && before.st_ino == big->blocks.file_ino &&
-        before.st_dev == dev) {
-        got = stk_sys_preadv(fd, parts, count, (off_t)offset);
-    }
-    bool ours = stk_sys_fstat(fd, &after) == 0 && after.st_ino == big->blocks.file_ino &&
-                after.st_dev == dev;
+    ssize_t got = stk_sys_preadv(fd, parts, count, (off_t)offset);
+    bool ours = is_block_file(big, dev, fd);
     if (ours) {
         stk_sys_close(fd);
     }
     return ours ? got : -EBADF;
 }
 
+/* Unless the number is another file's meanwhile. */
+static void close_copy(const struct stk_big *big, int fd)
+{
+    struct stat copy, stat;
+    if (stk_sys_fstatat(AT_FDCWD, big->entry, &copy, AT_SYMLINK_NOFOLLOW) == 0 &&
+        stk_sys_fstat(fd, &stat) == 0 && stat.st_ino == copy.st_ino && stat.st_dev == copy.st_dev) {
+        stk_sys_close(fd);
+    }
+}
+
 /* What the block file has become. Of that name there may be another, which is a copy of the whole
  * file. */
-static int open_entry(const struct stk_big *big)
+static int open_entry(const struct stk_big *big, uint64_t dev)
 {
-    struct stat stat;
-    int error = stk_sys_fstatat(AT_FDCWD, big->entry, &stat, AT_SYMLINK_NOFOLLOW);
-    if (error == 0 && stat.st_ino != big->blocks.file_ino) {
-        error = -ENOENT;
+    int fd = stk_sys_open_nolinks(big->entry, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0 && !is_block_file(big, dev, fd)) {
+        close_copy(big, fd);
+        fd = -ENOENT;
     }
-    return error == 0 ? stk_sys_open_nolinks(big->entry, O_RDONLY | O_CLOEXEC) : error;
+    return fd;
 }
 
 ssize_t stk_big_deliver(struct stk_cache *cache, struct stk_big *big, const struct iovec *parts,
@@ -351,7 +362,7 @@ ssize_t stk_big_deliver(struct stk_cache *cache, struct stk_big *big, const stru
     bool whole = atomic_load(&big->blocks.table->whole) != 0;
     int fd = whole ? -ENOENT : stk_sys_open_nolinks(big->blocks.file, O_RDONLY | O_CLOEXEC);
     if (fd == -ENOENT) {
-        fd = open_entry(big);
+        fd = open_entry(big, cache->tier.dev);
     }
     if (fd == -ENOENT) {
         stk_blocks_lose(&big->blocks, cache);
