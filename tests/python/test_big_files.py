@@ -1,8 +1,10 @@
 """Big files are cached block by block: the same bytes, each once from the origin."""
 
+import contextlib
 import errno
 import json
 import os
+import pathlib
 import random
 import signal
 import subprocess
@@ -11,7 +13,9 @@ import time
 
 import pytest
 
-from jobs import HOME, wait_for
+import slowfs
+from isolated import Isolated
+from jobs import HOME, Jobs, wait_for
 from origin import settle
 
 MB = 1 << 20
@@ -537,6 +541,108 @@ def test_killed_fillers(jobs, origin, file, big, build):
     said = preloaded(jobs, [big, "front", file[0], SIZE, 65536], file[0])
     assert said.stdout == "good\n" and is_whole(jobs, file[0])
     assert_next_run_counts(jobs, build, file)
+
+
+# What may happen to readers while they read.
+TROUBLES = ("EIO", "ESTALE", "a look that fails", "no room", "removed", "nothing")
+
+
+class Trouble:
+    """One kind of trouble that comes and goes, while it is entered."""
+
+    def __init__(self, jobs, origin, kind):
+        self._jobs, self._origin, self._kind = jobs, origin, kind
+        self._faults = contextlib.ExitStack()
+
+    def __enter__(self):
+        faults = {"EIO": {"read": errno.EIO}, "ESTALE": {"read": errno.ESTALE},
+                  "a look that fails": {"getattr": errno.ESTALE}}.get(self._kind)
+        if faults:
+            self._faults.enter_context(self._origin.fs.faults(**faults))
+        elif self._kind == "no room":
+            room = "fallocate -l $(($(stat -f -c %a*%S /dev/shm) - 3000000)) /dev/shm/other"
+            self._jobs.place.run(["sh", "-c", room], check=False)
+        elif self._kind == "removed":
+            self._jobs.stoker("clear")
+        return self
+
+    def __exit__(self, *_):
+        self._faults.close()
+        self._jobs.place.run(["rm", "-f", "/dev/shm/other"])
+
+
+def kill_group(program, number):
+    group = find_leader(program, number)
+    if group is not None:
+        os.killpg(group, signal.SIGKILL)
+    return group is not None
+
+
+def test_kills_in_the_middle_of_trouble(jobs, origin, file, big, build):
+    """Some readers are killed while the origin fails or the tier is full; the others see right
+    bytes or the origin's errors, and all is well afterwards."""
+    origin.fs.latency_ms = 1
+    env = {**jobs.preload_env(file[0].parent, TIER), **SMALL}
+    killed = 0
+    begin(jobs, file[0])
+    for number in range(ROUNDS):
+        draw = random.Random(number)
+        with contextlib.ExitStack() as stack:
+            victim, others = (stack.enter_context(jobs.started(
+                ["setsid", big, "rough", str(file[0]), str(SIZE), str(count), str(reads),
+                 str(seed)], env)) for count, reads, seed in
+                ((4, 10_000, 2 * number), (3, 60, 2 * number + 1)))
+            time.sleep(draw.uniform(0.02, 0.2))
+            with Trouble(jobs, origin, TROUBLES[number % len(TROUBLES)]):
+                time.sleep(draw.uniform(0.02, 0.1))
+                killed += kill_group(big, 2 * number)
+                time.sleep(draw.uniform(0.02, 0.1))
+            said = others.communicate(timeout=60)[0]
+            assert said == "good\n", (number, said)
+            kill_group(big, 2 * number)
+    assert killed > ROUNDS // 2
+    said = preloaded(jobs, [big, "front", file[0], SIZE, 65536], file[0])
+    assert said.stdout == "good\n" and is_whole(jobs, file[0])
+    assert_next_run_counts(jobs, build, file)
+
+
+def test_a_file_that_grows_and_is_cut_under_its_readers(jobs, origin, file, big, build):
+    """Behind the origin, by O_APPEND and truncate: its bytes follow from their offsets in every
+    version, so nothing else may ever be read."""
+    longer = file[1].with_name("longer")
+    subprocess.run([big, "make", longer, str(2 * SIZE)], check=True)
+    content = longer.read_bytes()
+    env = {**jobs.preload_env(file[0].parent, TIER), **SMALL}
+    draw = random.Random(3)
+    line = [big, "rough", str(file[0]), str(2 * SIZE), "4", "1500", "9"]
+    with jobs.started(line, env) as readers, open(file[1], "ab", buffering=0) as writer:
+        while readers.poll() is None:
+            end = writer.seek(0, os.SEEK_END)
+            if end > 2 * SIZE - 3 * MB or draw.random() < 0.1:
+                os.truncate(file[1], draw.randrange(2 * MB, end))
+            else:
+                writer.write(content[end:end + draw.randrange(1, 2 * MB)])
+            time.sleep(draw.uniform(0, 0.05))
+        assert readers.communicate()[0] == "good\n"
+    size = file[1].stat().st_size
+    settle()
+    for mode in (["random", 2, 50, 1], ["front", 65536]):
+        said = preloaded(jobs, [big, mode[0], file[0], size, *mode[1:]], file[0])
+        assert said.stdout == "good\n"
+    assert_next_run_counts(jobs, build, file)
+
+
+def test_an_origin_whose_reads_are_short(jobs, origin, file, big, build, session_scratch):
+    """It gives less than is asked for, past the kernel's pages; what is cached of it is whole."""
+    with slowfs.SlowFS(origin.source, binary=str(build / "slowfs"), attr_timeout=0,
+                       entry_timeout=0, direct_io=True) as fs:
+        path = pathlib.Path(fs.mountpoint) / file[1].relative_to(origin.source)
+        with fs.faults(read_most=10_000), Isolated() as place:
+            here = Jobs(place, build, session_scratch)
+            for argv in (["rough", 4, 60, 3], ["front", 65536]):
+                said = preloaded(here, [big, argv[0], path, SIZE, *argv[1:]], path)
+                assert said.stdout == "good\n"
+            assert is_whole(here, path)
 
 
 def find_leader(program, number):

@@ -5,8 +5,11 @@
  *   big make PATH BYTES          big random PATH BYTES PROCESSES READS SEED
  *   big shared PATH BYTES PROCESSES      big threads PATH BYTES THREADS
  *   big front PATH BYTES PIECE           big edges PATH BYTES
+ *   big rough PATH BYTES PROCESSES READS SEED
  *
- * Prints what is wrong and ends with 1, or prints "good".
+ * The last one is for origins that fail, and files that grow and are cut: a read may fail with EIO
+ * or ESTALE or be short, and what it gives must be right. Prints what is wrong and ends with 1, or
+ * prints "good".
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -244,6 +247,64 @@ static void by_random_processes(unsigned count, uint64_t reads, uint64_t seed)
     wait_for_all();
 }
 
+/* ---- whatever happens to the file ---- */
+
+static void check_some(const unsigned char *bytes, uint64_t offset, ssize_t got)
+{
+    if (got < 0 && errno != EIO && errno != ESTALE) {
+        fail("error", (int64_t)offset, got);
+    }
+    for (ssize_t i = 0; i < got; i++) {
+        if (bytes[i] != byte_at(offset + (uint64_t)i)) {
+            fail("byte", (int64_t)offset + i, bytes[i]);
+        }
+    }
+}
+
+static int open_roughly(void)
+{
+    int fd = open(path, O_RDONLY);
+    if (fd < 0 && errno != EIO && errno != ESTALE) {
+        fail("open", 0, fd);
+    }
+    return fd;
+}
+
+/* By a descriptor that all processes share, and by ones of its own, opened now and then. */
+static void read_roughly(int shared, uint64_t reads, uint64_t seed)
+{
+    static unsigned char buffer[MOST];
+    int fd = -1;
+    for (uint64_t i = 0; i < reads; i++) {
+        uint64_t offset = next_random(&seed) % (size + 1000);
+        size_t bytes = 1 + next_random(&seed) % (sizeof buffer - 1);
+        if (i % 16 == 0) {
+            close(fd);
+            fd = open_roughly();
+        }
+        int from = i % 3 == 0 || fd < 0 ? shared : fd;
+        int how = from == shared ? (int)(next_random(&seed) % 2) : (int)(next_random(&seed) % 7);
+        check_some(buffer, offset, read_somehow(from, buffer, bytes, (int64_t)offset, how));
+    }
+    close(fd);
+}
+
+static void by_rough_processes(unsigned count, uint64_t reads, uint64_t seed)
+{
+    int shared = open_roughly();
+    while (shared < 0) {
+        usleep(1000);
+        shared = open_roughly();
+    }
+    for (unsigned i = 0; i < count; i++) {
+        if (fork() == 0) {
+            read_roughly(shared, reads, seed + i);
+            _exit(0);
+        }
+    }
+    wait_for_all();
+}
+
 static void from_the_front(size_t piece)
 {
     unsigned char *buffer = malloc(piece);
@@ -316,6 +377,9 @@ int main(int argc, char **argv)
     } else if (strcmp(argv[1], "random") == 0) {
         by_random_processes((unsigned)number, strtoull(argv[5], NULL, 10),
                             strtoull(argv[6], NULL, 10));
+    } else if (strcmp(argv[1], "rough") == 0) {
+        by_rough_processes((unsigned)number, strtoull(argv[5], NULL, 10),
+                           strtoull(argv[6], NULL, 10));
     } else if (strcmp(argv[1], "shared") == 0) {
         by_processes((unsigned)number);
     } else if (strcmp(argv[1], "threads") == 0) {
