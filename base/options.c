@@ -32,9 +32,15 @@ const struct stk_option_row stk_option_table[STK_OPTION_COUNT] = {
          "still be writing them. What was decoded is found again without reading the file from a "
          "minute on, or at this age where it is below the default."},
     [STK_OPTION_MAX_FILE] =
-        {"STOKER_MAX_FILE", NULL, "SIZE", "64M",
+        {"STOKER_MAX_FILE", NULL, "SIZE", "8M",
          "Files above this size are not copied as a whole when they are opened, but block by block "
          "as they are read; until the last block is there they are counted as bypassed (large)."},
+    [STK_OPTION_WHOLE] =
+        {"STOKER_WHOLE", NULL, "SIZE", "64M",
+         "Of a file that is cached by blocks and no larger than this, all that is missing is "
+         "copied "
+         "when it is mapped or read as a stream (fopen, fdopen), for which blocks are no use. "
+         "Larger ones are read from the origin so, until their last block is there."},
     [STK_OPTION_LISTINGS] =
         {"STOKER_LISTINGS", NULL, "auto|mtime|off", "auto",
          "When a directory's listing from an earlier run is believed: if the directory's mtime and "
@@ -172,6 +178,9 @@ void stk_options_read(struct stk_options *out)
     if (stk_text_parse_size(value_of(STK_OPTION_MAX_FILE), &out->max_file_bytes) != 0) {
         stk_text_parse_size(stk_option_table[STK_OPTION_MAX_FILE].otherwise, &out->max_file_bytes);
     }
+    if (stk_text_parse_size(value_of(STK_OPTION_WHOLE), &out->whole_bytes) != 0) {
+        stk_text_parse_size(stk_option_table[STK_OPTION_WHOLE].otherwise, &out->whole_bytes);
+    }
     read_blocks(out);
 }
 
@@ -198,6 +207,7 @@ const char *stk_option_complaint(enum stk_option option, const char *value)
         return stk_text_parse_seconds(value, &number) == 0 ? NULL
                                                            : "write seconds, such as 2 or 0.05";
     case STK_OPTION_MAX_FILE:
+    case STK_OPTION_WHOLE:
     case STK_OPTION_READAHEAD:
         return stk_text_parse_size(value, &number) == 0 ? NULL : "write a size, such as 64M";
     case STK_OPTION_BLOCK:

@@ -14,6 +14,7 @@ enum stk_option {
     STK_OPTION_FRESH,
     STK_OPTION_MIN_AGE,
     STK_OPTION_MAX_FILE,
+    STK_OPTION_WHOLE,
     STK_OPTION_LISTINGS,
     STK_OPTION_BLOCK,
     STK_OPTION_READAHEAD,
@@ -56,7 +57,7 @@ struct stk_options {
     enum stk_fresh fresh;
     enum stk_listings listings;
     int64_t min_age_ns;
-    int64_t max_file_bytes;
+    int64_t max_file_bytes, whole_bytes;
     int64_t block_bytes;     /* of files above that; 0: they are the origin's */
     int64_t readahead_bytes; /* at most, of those that are read from front to back */
 };

@@ -88,6 +88,8 @@ int stk_sys_set_attribute(const char *path, const char *name, const void *value,
 int stk_sys_get_attribute(const char *path, const char *name, void *value, size_t bytes);
 ssize_t stk_sys_getdents(int fd, void *buffer, size_t bytes);
 
+/* A program's own call where there is no other: the address as it came, or -errno. */
+long stk_sys_mmap_at(void *address, size_t bytes, int protection, int flags, int fd, off_t offset);
 /* The mapping, or NULL (the reason does not matter to any caller). */
 void *stk_sys_mmap(size_t bytes, int protection, int flags, int fd, off_t offset);
 void stk_sys_munmap(void *address, size_t bytes);

@@ -160,6 +160,7 @@ static bool fill_slot(struct stk_big *big, struct stk_cache *cache, const struct
     atomic_store(&big->read_until, 0);
     atomic_store(&big->ahead_blocks, 0);
     atomic_store(&big->kept, STK_BIG_UNKNOWN);
+    atomic_store(&big->streamed, false);
     return stk_entry_path(big->entry, cache->tier.home, place->root, place->below,
                           stk_record_name(record)) &&
            stk_blocks_open(&big->blocks, cache, record, (uint64_t)cache->options.block_bytes) == 0;
@@ -346,10 +347,10 @@ static void close_copy(const struct stk_big *big, int fd)
 
 /* What the block file has become. Of that name there may be another, which is a copy of the whole
  * file. */
-static int open_entry(const struct stk_big *big, uint64_t dev)
+int stk_big_open_entry(const struct stk_cache *cache, const struct stk_big *big)
 {
     int fd = stk_sys_open_nolinks(big->entry, O_RDONLY | O_CLOEXEC);
-    if (fd >= 0 && !is_block_file(big, dev, fd)) {
+    if (fd >= 0 && !is_block_file(big, cache->tier.dev, fd)) {
         close_copy(big, fd);
         fd = -ENOENT;
     }
@@ -362,10 +363,36 @@ ssize_t stk_big_deliver(struct stk_cache *cache, struct stk_big *big, const stru
     bool whole = atomic_load(&big->blocks.table->whole) != 0;
     int fd = whole ? -ENOENT : stk_sys_open_nolinks(big->blocks.file, O_RDONLY | O_CLOEXEC);
     if (fd == -ENOENT) {
-        fd = open_entry(big, cache->tier.dev);
+        fd = stk_big_open_entry(cache, big);
     }
     if (fd == -ENOENT) {
         stk_blocks_lose(&big->blocks, cache);
     }
     return fd < 0 ? fd : read_by(big, cache->tier.dev, fd, parts, count, offset);
+}
+
+/* ---- the rest ---- */
+
+static bool is_finished(const struct stk_big *big)
+{
+    return atomic_load(&big->blocks.table->whole) != 0;
+}
+
+/* Whoever has had the last block may be making the entry at this moment. */
+static bool wait_for_entry(struct stk_cache *cache, struct stk_big *big)
+{
+    struct stk_record *record = stk_catalogue_record(&cache->catalogue, big->record);
+    stk_big_complete(cache, big);
+    if (!is_finished(big) && record != NULL) {
+        stk_claim_wait(&record->claim);
+    }
+    return is_finished(big);
+}
+
+bool stk_big_finish(struct stk_cache *cache, struct stk_big *big, int fd)
+{
+    uint64_t size = big->blocks.size;
+    return is_finished(big) ||
+           (size <= (uint64_t)cache->options.whole_bytes &&
+            stk_big_ensure(cache, big, fd, 0, size) && wait_for_entry(cache, big));
 }

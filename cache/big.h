@@ -11,6 +11,7 @@
  *   stk_big_hold      is this descriptor such a file's, as of now? To be let go.
  *   stk_big_ensure    have these bytes in blocks, filling what is missing
  *   stk_big_deliver   read them from there
+ *   stk_big_finish    have the rest, for a map or a stream
  *
  * The rules of versions (cache/trust.h) hold at each read: a block is of the version that the file
  * had when it was opened, and nothing is known to have changed it since. Lock-free, no heap; safe
@@ -40,6 +41,7 @@ struct stk_big {
     const struct stk_root *root;
     _Atomic uint64_t read_until;   /* where the last read ended */
     _Atomic int kept;              /* of what is read at the origin, in memory */
+    _Atomic bool streamed;         /* libc reads it as well: that shall find it in memory */
     _Atomic uint32_t ahead_blocks; /* how far a reader from front to back is run ahead of */
     struct stk_blocks blocks;
     char entry[STK_PATH_BYTES]; /* what it becomes */
@@ -78,6 +80,14 @@ bool stk_big_ensure(struct stk_cache *cache, struct stk_big *big, int fd, uint64
 /* Reads them; how many there were, or a negative number: the origin is to be read. */
 ssize_t stk_big_deliver(struct stk_cache *cache, struct stk_big *big, const struct iovec *parts,
                         int count, uint64_t offset);
+
+/*
+ * What blocks cannot serve. Copies all that is missing of a file that is not larger than
+ * STOKER_WHOLE; false: it is no entry.
+ */
+bool stk_big_finish(struct stk_cache *cache, struct stk_big *big, int fd);
+/* The entry that it has become, closed on exec; -errno. The caller closes it. */
+int stk_big_open_entry(const struct stk_cache *cache, const struct stk_big *big);
 
 /* Between the two parts of this (cache/big_fill.c): fills blocks from this one on, as many as are
  * absent of the wanted ones and what may be read ahead; how many were, 0: none. Makes the entry of

@@ -188,7 +188,8 @@ static void ask_for(struct group *group, unsigned i)
     uint64_t at = (group->first + i) * blocks->block_bytes;
     uint64_t end = at + stk_blocks_bytes_of(blocks, group->first + i);
     int fd = group->origin.fd;
-    group->unread[i] = stk_sys_count_cached_in(fd, (off_t)at, (off_t)(end - at)) == 0;
+    group->unread[i] = !atomic_load(&group->big->streamed) &&
+                       stk_sys_count_cached_in(fd, (off_t)at, (off_t)(end - at)) == 0;
     group->asked = i + 1;
     if (atomic_load(&group->big->kept) == STK_BIG_KEPT) {
         for (; at < end; at += PIECE_BYTES) {

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/sys.h"
+#include "preload/entryfd.h"
 #include "preload/guard.h"
 #include "preload/process.h"
 
@@ -147,4 +148,49 @@ __attribute__((noinline)) bool stk_big_readv(int fd, const struct iovec *parts, 
     }
     struct call call = {.fd = fd, .parts = parts, .count = count, .bytes = bytes_of(parts, count)};
     return read_call(&call, offset, got);
+}
+
+/* ---- what is no read ---- */
+
+static int open_finished(struct stk_cache *cache, struct stk_big *big, int fd)
+{
+    if (!stk_big_finish(cache, big, fd)) {
+        return -1;
+    }
+    stk_entryfd_note(cache, big->record);
+    int entry = stk_big_open_entry(cache, big);
+    return entry >= 0 ? entry : -1;
+}
+
+__attribute__((noinline)) int stk_big_open_for_map(int fd)
+{
+    struct stk_guard guard;
+    int entry = -1;
+    if (!stk_guard_enter(&guard)) {
+        return -1;
+    }
+    struct stk_cache *cache = stk_process_cache_if_ready();
+    struct stk_big *big = cache != NULL ? stk_big_hold(cache, fd) : NULL;
+    if (big != NULL) {
+        entry = open_finished(cache, big, fd);
+        stk_big_let_go(big);
+    }
+    stk_guard_leave(&guard);
+    return entry;
+}
+
+__attribute__((noinline)) void stk_big_prepare_stream(int fd)
+{
+    struct stk_guard guard;
+    if (!stk_guard_enter(&guard)) {
+        return;
+    }
+    struct stk_cache *cache = stk_process_cache_if_ready();
+    struct stk_big *big = cache != NULL ? stk_big_hold(cache, fd) : NULL;
+    if (big != NULL) {
+        atomic_store(&big->streamed, true);
+        stk_big_finish(cache, big, fd);
+        stk_big_let_go(big);
+    }
+    stk_guard_leave(&guard);
 }

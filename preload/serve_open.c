@@ -43,6 +43,7 @@ enum stk_answer stk_serve_begin(struct stk_serve *serve, struct stk_cache *cache
 {
     serve->cache = cache;
     serve->place = place;
+    serve->stream = false;
     serve->writings = stk_cache_writings(cache);
     serve->answer = stk_cache_ask(cache, place, &serve->ask);
     if (serve->answer == STK_ANSWER_HIT && nofollow && !serve->ask.plain_leaf) {
@@ -149,6 +150,26 @@ static void fill(struct stk_serve *serve, int origin_fd, int flags, struct stk_o
     }
 }
 
+/* Blocks are no use to a stream: it gets the entry, if the file is not too large for that. */
+static void finish_large(struct stk_serve *serve, int origin_fd, int flags,
+                         struct stk_outcome *outcome)
+{
+    const struct file origin = file_of(origin_fd);
+    struct stk_big *big = stk_big_hold(serve->cache, origin_fd);
+    if (big == NULL) {
+        return;
+    }
+    if (stk_big_finish(serve->cache, big, origin_fd)) {
+        stk_entryfd_note(serve->cache, outcome->record);
+        if (swap(big->entry, origin_fd, &origin, flags)) {
+            outcome->kind = STK_COUNT_FILLS;
+            outcome->why = STK_BYPASS_NONE;
+            look_again(serve);
+        }
+    }
+    stk_big_let_go(big);
+}
+
 void stk_serve_end(struct stk_serve *serve, int origin_fd, int flags)
 {
     struct stk_guard guard;
@@ -162,10 +183,13 @@ void stk_serve_end(struct stk_serve *serve, int origin_fd, int flags)
     if (serve->answer == STK_ANSWER_FILL) {
         fill(serve, origin_fd, flags, &outcome);
     }
-    outcome.wait_ns = waited_ns(serve);
-    stk_cache_count(serve->cache, &outcome);
     if (outcome.why == STK_BYPASS_LARGE) {
         stk_big_note(serve->cache, serve->place, outcome.record, origin_fd, serve->ask.began_ns);
+        if (serve->stream) {
+            finish_large(serve, origin_fd, flags, &outcome);
+        }
     }
+    outcome.wait_ns = waited_ns(serve);
+    stk_cache_count(serve->cache, &outcome);
     stk_guard_leave(&guard);
 }

@@ -32,6 +32,7 @@ struct stk_serve {
     enum stk_answer answer;
     struct stk_ask ask;
     uint64_t writings; /* before it was asked */
+    bool stream;       /* libc will read it, where no blocks can be given: set before the end */
 };
 enum stk_answer stk_serve_begin(struct stk_serve *serve, struct stk_cache *cache,
                                 const struct stk_place *place, bool nofollow);

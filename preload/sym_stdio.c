@@ -83,6 +83,7 @@ static FILE *fopen_origin(const struct call *call, struct stk_serve *serve)
 {
     FILE *file = next_fopen(call, call->path);
     if (file != NULL) {
+        serve->stream = true;
         stk_serve_end(serve, fileno(file), O_RDONLY | (strchr(call->mode, 'e') ? O_CLOEXEC : 0));
     }
     return file;

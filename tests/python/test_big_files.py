@@ -74,7 +74,8 @@ def is_whole(jobs, path):
 # ---- the same bytes, each once ----
 
 WAYS = [["random", 1, 200, 5], ["random", 8, 60, 6], ["shared", 4], ["threads", 4],
-        ["front", 131072], ["front", 5_000_000], ["front", 1000], ["edges"]]
+        ["front", 131072], ["front", 5_000_000], ["front", 1000], ["edges"], ["map"], ["stream"],
+        ["adopted"]]
 
 
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: "-".join(map(str, way)))
@@ -144,6 +145,58 @@ def test_a_whole_file_is_an_entry(jobs, origin, file, big, build):
     with origin.fs.counting() as counted:
         said = preloaded(jobs, ["cmp", file[0], file[1]], file[0])
     assert said.stdout == "" and counted["read"] == 0
+
+
+@pytest.mark.parametrize("way", ["map", "stream", "adopted"])
+def test_what_blocks_cannot_serve_makes_a_medium_file_whole(jobs, origin, file, big, build, way):
+    """All that is missing is copied then; the origin gives each byte once."""
+    tail = ["/usr/bin/tail", "-c", "1000", file[0]]
+    with origin.fs.counting() as counted:
+        assert preloaded(jobs, tail, file[0]).returncode == 0
+    assert counted["read_bytes"] <= 2 * BLOCK + PAGES and not is_whole(jobs, file[0])
+    with origin.fs.counting() as rest:
+        assert preloaded(jobs, [big, way, file[0], SIZE], file[0]).stdout == "good\n"
+    assert is_whole(jobs, file[0])
+    # libc reads for itself what was in blocks before it began
+    again = counted["read_bytes"] + BLOCK if way == "adopted" else 0
+    assert counted["read_bytes"] + rest["read_bytes"] <= SIZE + again + PAGES
+    assert_budget_is_right(jobs, build)
+
+
+@pytest.mark.parametrize("way", ["map", "stream", "adopted"])
+def test_of_larger_files_maps_and_streams_are_the_origins(jobs, origin, file, big, way):
+    env = {"STOKER_WHOLE": "16M"}
+    assert preloaded(jobs, [big, way, file[0], SIZE], file[0], env=env).stdout == "good\n"
+    assert not is_whole(jobs, file[0])
+    preloaded(jobs, [big, "front", file[0], SIZE, 65536], file[0], env=env)
+    with origin.fs.counting() as counted:
+        assert preloaded(jobs, [big, way, file[0], SIZE], file[0], env=env).stdout == "good\n"
+    assert counted["read"] == 0
+
+
+def test_a_footer_does_not_wait_for_its_file(jobs, origin, file):
+    """With the options as they are."""
+    tail = ["/usr/bin/tail", "-c", "1000", file[0]]
+    with origin.fs.counting() as counted:
+        jobs.preloaded(tail, file[0].parent, TIER)
+    assert 0 < counted["read_bytes"] <= 2 * BLOCK + PAGES
+
+
+MAPS = """
+import mmap, sys
+file = open(sys.argv[1], "rb")
+file.read(10)
+view = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+before = view[:4]
+print(sum(sys.argv[2] in line for line in open("/proc/self/maps")))
+open(sys.argv[1], "r+b").close()
+print(sum(sys.argv[2] in line for line in open("/proc/self/maps")), view[:4] == before)
+"""
+
+
+def test_a_map_is_the_entrys_until_the_file_is_written(jobs, file):
+    said = preloaded(jobs, ["/usr/bin/python3", "-c", MAPS, file[0], HOME + "/tree"], file[0])
+    assert said.stdout.split() == ["1", "0", "True"]
 
 
 def test_a_run_of_the_command(jobs, origin, file, big):

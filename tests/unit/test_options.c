@@ -32,7 +32,8 @@ START_TEST(defaults)
     ck_assert_str_eq(options.run, "");
     ck_assert_int_eq(options.fresh, STK_FRESH_RUN);
     ck_assert_int_eq(options.min_age_ns, 2000000000);
-    ck_assert_int_eq(options.max_file_bytes, 64 << 20);
+    ck_assert_int_eq(options.max_file_bytes, 8 << 20);
+    ck_assert_int_eq(options.whole_bytes, 64 << 20);
     ck_assert_int_eq(options.block_bytes, 1 << 20);
     ck_assert_int_eq(options.readahead_bytes, 8 << 20);
 }
@@ -47,6 +48,8 @@ START_TEST(values)
     ck_assert_int_eq(read_with("STOKER_FRESH", "never").fresh, STK_FRESH_NEVER);
     ck_assert_int_eq(read_with("STOKER_MIN_AGE", "0.05").min_age_ns, 50000000);
     ck_assert_int_eq(read_with("STOKER_MAX_FILE", "1K").max_file_bytes, 1024);
+    ck_assert_int_eq(read_with("STOKER_WHOLE", "1K").whole_bytes, 1024);
+    ck_assert_int_eq(read_with("STOKER_WHOLE", "much").whole_bytes, 64 << 20);
     ck_assert_int_eq(read_with("STOKER_LISTINGS", "mtime").listings, STK_LISTINGS_MTIME);
     ck_assert_int_eq(read_with("STOKER_LISTINGS", "off").listings, STK_LISTINGS_OFF);
     ck_assert_int_eq(read_with("STOKER_LISTINGS", "maybe").listings, STK_LISTINGS_AUTO);
@@ -61,11 +64,11 @@ START_TEST(bad_and_empty_values_count_as_unset)
     ck_assert_int_eq(read_with("STOKER_FRESH", "Open").fresh, STK_FRESH_RUN);
     ck_assert_int_eq(read_with("STOKER_MIN_AGE", "soon").min_age_ns, 2000000000);
     ck_assert_int_eq(read_with("STOKER_MIN_AGE", "-1").min_age_ns, 2000000000);
-    ck_assert_int_eq(read_with("STOKER_MAX_FILE", "64X").max_file_bytes, 64 << 20);
+    ck_assert_int_eq(read_with("STOKER_MAX_FILE", "64X").max_file_bytes, 8 << 20);
     ck_assert_int_eq(read_with("STOKER_BLOCK", "4K").block_bytes, 1 << 20);
     ck_assert_int_eq(read_with("STOKER_BLOCK", "100000").block_bytes, 1 << 20);
     ck_assert_int_eq(read_with("STOKER_READAHEAD", "far").readahead_bytes, 8 << 20);
-    ck_assert_int_eq(read_with("STOKER_MAX_FILE", "8192P").max_file_bytes, 64 << 20);
+    ck_assert_int_eq(read_with("STOKER_MAX_FILE", "8192P").max_file_bytes, 8 << 20);
     ck_assert_str_eq(read_with("STOKER_TIERS", "").tiers, "/dev/shm");
 }
 END_TEST

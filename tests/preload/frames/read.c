@@ -2,9 +2,12 @@
  * nothing. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -95,6 +98,56 @@ static void read_file(const char *path, int flags)
     }
 }
 
+/* ---- what is read unseen ---- */
+
+static void show_map(const char *name, int fd, int protection, int flags, off_t offset)
+{
+    typedef void *map_function(void *, size_t, int, int, int, off_t);
+    errno = SENTINEL;
+    char *map = ((map_function *)symbol(name))(NULL, 5000, protection, flags, fd, offset);
+    bool mapped = map != MAP_FAILED;
+    show_result(name, mapped, errno);
+    struct stat stat;
+    if (mapped && fstat(fd, &stat) == 0 && offset < stat.st_size) {
+        memcpy(buffer, map, 1); /* behind the end there is nothing to read */
+    }
+    show_bytes("  mapped", mapped, SENTINEL, fd);
+    if (mapped) {
+        munmap(map, 5000);
+    }
+}
+
+static void map_file(const char *path)
+{
+    int fd = open(path, O_RDONLY);
+    printf("%s\n", path);
+    show_map("mmap", fd, PROT_READ, MAP_SHARED, 0);
+    show_map("mmap64", fd, PROT_READ | PROT_WRITE, MAP_PRIVATE, 0);
+    show_map("mmap", fd, PROT_READ | PROT_WRITE, MAP_SHARED, 0);
+    show_map("mmap64", fd, PROT_READ, MAP_PRIVATE, 8192);
+    show_map("mmap", fd, PROT_READ, MAP_PRIVATE, 77);
+    show_map("mmap", fd, PROT_READ, 0, 0);
+    close(fd);
+}
+
+static void stream_file(const char *path, const char *mode)
+{
+    FILE *(*adopt)(int, const char *) = (FILE * (*)(int, const char *)) symbol("fdopen");
+    int fd = open(path, O_RDONLY);
+    lseek(fd, 100, SEEK_SET);
+    errno = SENTINEL;
+    FILE *file = adopt(fd, mode);
+    show_result("fdopen", file != NULL, errno);
+    if (file == NULL) {
+        close(fd);
+        return;
+    }
+    errno = SENTINEL;
+    size_t got = fread(buffer, 1, sizeof buffer, file);
+    show_bytes("  read", (ssize_t)got, errno, fd);
+    fclose(file);
+}
+
 /* Numbers that are no file's. */
 static void read_others(void)
 {
@@ -119,6 +172,10 @@ void body(void)
         for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
             read_file(files[i], O_RDONLY);
             read_file(files[i], O_RDONLY | O_PATH);
+            map_file(files[i]);
+            stream_file(files[i], "r");
+            stream_file(files[i], "w");
+            stream_file(files[i], "?");
         }
         read_others();
     }

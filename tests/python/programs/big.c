@@ -6,6 +6,7 @@
  *   big shared PATH BYTES PROCESSES      big threads PATH BYTES THREADS
  *   big front PATH BYTES PIECE           big edges PATH BYTES
  *   big rough PATH BYTES PROCESSES READS SEED
+ *   big map PATH BYTES       big stream PATH BYTES       big adopted PATH BYTES
  *
  * The last one is for origins that fail, and files that grow and are cut: a read may fail with EIO
  * or ESTALE or be short, and what it gives must be right. Prints what is wrong and ends with 1, or
@@ -321,6 +322,62 @@ static void from_the_front(size_t piece)
     free(buffer);
 }
 
+/* ---- by what libc or the kernel reads itself ---- */
+
+static void check_map(int fd, int protection, int flags, uint64_t from)
+{
+    size_t bytes = size - from;
+    unsigned char *map = mmap(NULL, bytes, protection, flags, fd, (off_t)from);
+    if (map == MAP_FAILED) {
+        fail("map", (int64_t)from, flags);
+    }
+    check(map, from, (ssize_t)bytes, bytes);
+    if ((protection & PROT_WRITE) != 0) {
+        map[0] ^= 1;
+    }
+    munmap(map, bytes);
+}
+
+static void by_map(void)
+{
+    int fd = open_file();
+    check_map(fd, PROT_READ, MAP_SHARED, 0);
+    check_map(fd, PROT_READ | PROT_WRITE, MAP_PRIVATE, 1 << 20);
+    check_map(fd, PROT_READ, MAP_PRIVATE | MAP_POPULATE, 4096);
+    if (mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) != MAP_FAILED ||
+        errno != EACCES) {
+        fail("a map to be written to", 0, errno);
+    }
+    if (lseek(fd, 0, SEEK_CUR) != 0) {
+        fail("offset", 0, lseek(fd, 0, SEEK_CUR));
+    }
+}
+
+static void check_stream(FILE *file, uint64_t at)
+{
+    static unsigned char buffer[PIECE];
+    size_t got;
+    while (file != NULL && (got = fread(buffer, 1, sizeof buffer, file)) > 0) {
+        check(buffer, at, (ssize_t)got, sizeof buffer);
+        at += got;
+    }
+    if (at != size || fclose(file) != 0) {
+        fail("end of the stream", (int64_t)at, 0);
+    }
+}
+
+/* As numpy reads arrays: the offset is that of both numbers. */
+static void by_adopted_stream(void)
+{
+    unsigned char head[100];
+    int fd = open_file();
+    check(head, 0, read(fd, head, sizeof head), sizeof head);
+    check_stream(fdopen(dup(fd), "rb"), sizeof head);
+    if (lseek(fd, 0, SEEK_CUR) != (off_t)size) {
+        fail("offset", 0, lseek(fd, 0, SEEK_CUR));
+    }
+}
+
 /* ---- what is no plain read ---- */
 
 static void expect(const char *what, ssize_t got, ssize_t wanted, int error)
@@ -384,6 +441,12 @@ int main(int argc, char **argv)
         by_processes((unsigned)number);
     } else if (strcmp(argv[1], "threads") == 0) {
         by_threads((unsigned)number);
+    } else if (strcmp(argv[1], "map") == 0) {
+        by_map();
+    } else if (strcmp(argv[1], "stream") == 0) {
+        check_stream(fopen(path, "rb"), 0);
+    } else if (strcmp(argv[1], "adopted") == 0) {
+        by_adopted_stream();
     } else if (strcmp(argv[1], "front") == 0) {
         from_the_front(number);
     } else {
