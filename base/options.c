@@ -56,6 +56,11 @@ const struct stk_option_row stk_option_table[STK_OPTION_COUNT] = {
         {"STOKER_READAHEAD", NULL, "SIZE", "8M",
          "How far ahead of a program such a file is copied, at most, where it is read from front "
          "to back."},
+    [STK_OPTION_COMPLETE] =
+        {"STOKER_COMPLETE", NULL, "on|off", "on",
+         "Whether `stoker run` reads the rest of such a file once the job has begun to read or map "
+         "it: in the background, at a lower priority, and slowly while the job itself reads by the "
+         "origin. Whole, it is served to maps and streams, too."},
     [STK_OPTION_DECODE] =
         {"STOKER_DECODE", "--no-decode", "on|off", "on",
          "Whether the Pythons under `stoker run` decode JPEGs for Pillow, with the same pixels. "
@@ -182,6 +187,7 @@ void stk_options_read(struct stk_options *out)
         stk_text_parse_size(stk_option_table[STK_OPTION_WHOLE].otherwise, &out->whole_bytes);
     }
     read_blocks(out);
+    out->completes = strcmp(value_of(STK_OPTION_COMPLETE), "off") != 0;
 }
 
 static const char *complaint_of_samples(const char *value)
@@ -214,6 +220,7 @@ const char *stk_option_complaint(enum stk_option option, const char *value)
         return stk_text_parse_size(value, &number) == 0 && is_block(number)
                    ? NULL
                    : "write a size from 64K to 64M, a multiple of 4K, or 0";
+    case STK_OPTION_COMPLETE:
     case STK_OPTION_DECODE:
     case STK_OPTION_TORCHVISION:
     case STK_OPTION_BATCHES:

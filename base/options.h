@@ -18,6 +18,7 @@ enum stk_option {
     STK_OPTION_LISTINGS,
     STK_OPTION_BLOCK,
     STK_OPTION_READAHEAD,
+    STK_OPTION_COMPLETE,
     STK_OPTION_DECODE,
     STK_OPTION_TORCHVISION,
     STK_OPTION_BATCHES,
@@ -60,6 +61,7 @@ struct stk_options {
     int64_t max_file_bytes, whole_bytes;
     int64_t block_bytes;     /* of files above that; 0: they are the origin's */
     int64_t readahead_bytes; /* at most, of those that are read from front to back */
+    bool completes;          /* the command reads the rest of those that were begun */
 };
 
 /* Reads the environment. A value that cannot be understood counts as unset: a guest does not

@@ -322,14 +322,14 @@ ssize_t stk_sys_getdents(int fd, void *buffer, size_t bytes)
     return CALL3(getdents64, fd, buffer, bytes);
 }
 
-long stk_sys_mmap_at(void *address, size_t bytes, int protection, int flags, int fd, off_t offset)
+long stk_sys_map(void *address, size_t bytes, int protection, int flags, int fd, off_t offset)
 {
     return CALL6(mmap, address, bytes, protection, flags, fd, offset);
 }
 
 void *stk_sys_mmap(size_t bytes, int protection, int flags, int fd, off_t offset)
 {
-    long result = stk_sys_mmap_at(NULL, bytes, protection, flags, fd, offset);
+    long result = stk_sys_map(NULL, bytes, protection, flags, fd, offset);
     if (result < 0 && result > -4096) {
         return NULL;
     }
@@ -419,11 +419,11 @@ int stk_sys_flock(int fd, int operation)
     return (int)CALL2(flock, fd, operation);
 }
 
-void stk_sys_futex_wait(void *word, uint32_t expected, int64_t timeout_ns)
+int stk_sys_futex_wait(void *word, uint32_t expected, int64_t timeout_ns)
 {
     struct timespec timeout = {.tv_sec = timeout_ns / 1000000000,
                                .tv_nsec = timeout_ns % 1000000000};
-    CALL4(futex, word, FUTEX_WAIT, expected, &timeout);
+    return (int)CALL4(futex, word, FUTEX_WAIT, expected, &timeout);
 }
 
 void stk_sys_futex_wake_all(void *word)

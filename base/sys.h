@@ -89,7 +89,7 @@ int stk_sys_get_attribute(const char *path, const char *name, void *value, size_
 ssize_t stk_sys_getdents(int fd, void *buffer, size_t bytes);
 
 /* A program's own call where there is no other: the address as it came, or -errno. */
-long stk_sys_mmap_at(void *address, size_t bytes, int protection, int flags, int fd, off_t offset);
+long stk_sys_map(void *address, size_t bytes, int protection, int flags, int fd, off_t offset);
 /* The mapping, or NULL (the reason does not matter to any caller). */
 void *stk_sys_mmap(size_t bytes, int protection, int flags, int fd, off_t offset);
 void stk_sys_munmap(void *address, size_t bytes);
@@ -116,7 +116,8 @@ int stk_sys_getgroups(int count, gid_t *groups);
 /* True unless the kernel says that no such process exists (one of another user does). */
 bool stk_sys_process_exists(pid_t pid);
 int stk_sys_flock(int fd, int operation);
-void stk_sys_futex_wait(void *word, uint32_t expected, int64_t timeout_ns);
+/* 0, or -errno: woken; -EINTR when a signal's handler has run. */
+int stk_sys_futex_wait(void *word, uint32_t expected, int64_t timeout_ns);
 void stk_sys_futex_wake_all(void *word);
 void stk_sys_futex_wake_one(void *word);
 int64_t stk_sys_clock_ns(int clock);

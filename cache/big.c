@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "cache/entry.h"
 #include "cache/origin.h"
+#include "cache/pressure.h"
 #include "cache/trust.h"
 
 #define SLOTS    64
@@ -157,6 +158,8 @@ static bool fill_slot(struct stk_big *big, struct stk_cache *cache, const struct
     big->record = number;
     big->root = place->root;
     big->opened_ns = opened_ns;
+    big->ticket = 0;
+    big->ours = false;
     atomic_store(&big->read_until, 0);
     atomic_store(&big->ahead_blocks, 0);
     atomic_store(&big->kept, STK_BIG_UNKNOWN);
@@ -164,6 +167,13 @@ static bool fill_slot(struct stk_big *big, struct stk_cache *cache, const struct
     return stk_entry_path(big->entry, cache->tier.home, place->root, place->below,
                           stk_record_name(record)) &&
            stk_blocks_open(&big->blocks, cache, record, (uint64_t)cache->options.block_bytes) == 0;
+}
+
+/* For those who finish it. */
+static uint64_t tell(struct stk_cache *cache, const struct stk_place *place, uint32_t number)
+{
+    const struct stk_record *record = stk_catalogue_record(&cache->catalogue, number);
+    return stk_begun_tell(stk_run_begun(&cache->run), record->key, place->root->key, place->below);
 }
 
 /* What all who come later find, once it has its inode. */
@@ -176,6 +186,7 @@ static void note(struct stk_cache *cache, const struct stk_place *place, uint32_
     }
     clear(big);
     if (fill_slot(big, cache, place, number, opened_ns)) {
+        big->ticket = tell(cache, place, number);
         atomic_store(&big->turn, atomic_fetch_add(&turns, 1) + 1);
         atomic_store(&big->dev, origin->dev);
         atomic_store(&big->ino, origin->ino);
@@ -211,8 +222,7 @@ static bool is_noted(struct stk_cache *cache, uint32_t number, const struct stk_
     return same;
 }
 
-/* Whether a file of that name is cached by blocks. */
-static bool may_have_blocks(const struct stk_cache *cache, const char *leaf)
+bool stk_big_may_be(const struct stk_cache *cache, const char *leaf)
 {
     return cache->options.block_bytes != 0 && cache->tier.shared != NULL &&
            strlen(leaf) <= STK_ENTRY_LEAF_LIMIT && !stk_path_is_database(leaf);
@@ -225,7 +235,7 @@ void stk_big_note(struct stk_cache *cache, const struct stk_place *place, uint32
 {
     struct stk_record *record = stk_catalogue_record(&cache->catalogue, number);
     struct stk_identity identity, known;
-    if (!may_have_blocks(cache, stk_path_leaf(place->below)) || record == NULL ||
+    if (!stk_big_may_be(cache, stk_path_leaf(place->below)) || record == NULL ||
         !identify(fd, &identity) || !stk_record_get_identity(record, &known)) {
         return;
     }
@@ -368,7 +378,111 @@ ssize_t stk_big_deliver(struct stk_cache *cache, struct stk_big *big, const stru
     if (fd == -ENOENT) {
         stk_blocks_lose(&big->blocks, cache);
     }
-    return fd < 0 ? fd : read_by(big, cache->tier.dev, fd, parts, count, offset);
+    ssize_t got = fd < 0 ? fd : read_by(big, cache->tier.dev, fd, parts, count, offset);
+    if (got > 0) {
+        stk_run_count_blocks(&cache->run, STK_BLOCK_READS, 1);
+        stk_run_count_blocks(&cache->run, STK_BLOCK_BYTES_CACHE, (uint64_t)got);
+    }
+    return got;
+}
+
+/* ---- all of it ---- */
+
+/* Why this descriptor is not to be filled by, as the record's version. */
+static enum stk_bypass reason_against(struct stk_cache *cache, const struct stk_place *place,
+                                      struct stk_record *record, int64_t opened_ns,
+                                      struct stk_origin *origin)
+{
+    struct stk_identity identity, known;
+    if (!stk_big_may_be(cache, stk_path_leaf(place->below))) {
+        return STK_BYPASS_LARGE;
+    }
+    if (record == NULL || !identify(origin->fd, &identity) ||
+        !stk_record_get_identity(record, &known) || !stk_identity_same_version(&identity, &known)) {
+        return STK_BYPASS_CHANGED;
+    }
+    origin->dev = identity.dev;
+    origin->ino = identity.ino;
+    if (!is_trusted(cache, place, record, origin, opened_ns)) {
+        return STK_BYPASS_CHANGED;
+    }
+    return stk_origin_has_holes(origin, &identity) ? STK_BYPASS_SPARSE : STK_BYPASS_NONE;
+}
+
+enum stk_bypass stk_big_open(struct stk_big *big, struct stk_cache *cache,
+                             const struct stk_place *place, uint32_t number, int fd,
+                             int64_t opened_ns)
+{
+    struct stk_origin origin = {.fd = fd};
+    struct stk_record *record = stk_catalogue_record(&cache->catalogue, number);
+    enum stk_bypass why = reason_against(cache, place, record, opened_ns, &origin);
+    if (why != STK_BYPASS_NONE) {
+        return why;
+    }
+    if (!fill_slot(big, cache, place, number, opened_ns)) {
+        return stk_budget_left(&cache->tier.shared->budget) <
+                       (int64_t)(cache->options.block_bytes / STK_BLOCK_BYTES)
+                   ? STK_BYPASS_BUDGET
+                   : STK_BYPASS_TIER;
+    }
+    big->ours = true;
+    atomic_store(&big->dev, origin.dev);
+    atomic_store(&big->ino, origin.ino);
+    return STK_BYPASS_NONE;
+}
+
+void stk_big_close(struct stk_big *big)
+{
+    stk_blocks_close(&big->blocks);
+}
+
+bool stk_big_have(struct stk_cache *cache, struct stk_big *big, int fd, uint64_t block)
+{
+    return block < big->blocks.count && is_good(cache, big) && have(cache, big, fd, block, block);
+}
+
+enum stk_bypass stk_big_reason(struct stk_cache *cache, const struct stk_big *big)
+{
+    const struct stk_blocks *blocks = &big->blocks;
+    int64_t left = stk_budget_left(&cache->tier.shared->budget);
+    if (atomic_load(&blocks->table->passed) != 0) {
+        return STK_BYPASS_DATABASE;
+    }
+    if (atomic_load(&blocks->table->gone) != 0) {
+        return STK_BYPASS_TIER;
+    }
+    if (!is_good(cache, big)) {
+        return STK_BYPASS_CHANGED;
+    }
+    uint32_t generation = atomic_load(&cache->tier.shared->budget.generation);
+    if (left < (int64_t)(blocks->block_bytes / STK_BLOCK_BYTES) ||
+        atomic_load(&blocks->table->refused) == generation + 1) {
+        return STK_BYPASS_BUDGET;
+    }
+    if (!stk_pressure_admits(&cache->tier, (int64_t)blocks->block_bytes)) {
+        return STK_BYPASS_MEMORY;
+    }
+    return atomic_load(&cache->tier.shared->budget.full_ns) != 0 ? STK_BYPASS_TIER
+                                                                 : STK_BYPASS_CHANGED;
+}
+
+/* ---- maps ---- */
+
+void stk_big_note_map(struct stk_cache *cache, const struct stk_big *big)
+{
+    stk_begun_mark(stk_run_begun(&cache->run), big->ticket, STK_BEGUN_MAPPED);
+}
+
+bool stk_big_await(struct stk_cache *cache, int fd)
+{
+    struct stk_begun *begun = stk_run_begun(&cache->run);
+    struct stk_big *big = stk_begun_holds(begun) ? stk_big_hold(cache, fd) : NULL;
+    if (big == NULL) {
+        return false;
+    }
+    bool whole = big->ticket != 0 && stk_begun_wait(begun, big->ticket, &big->blocks.table->whole);
+    stk_big_let_go(big);
+    return whole;
 }
 
 /* ---- the rest ---- */

@@ -38,7 +38,9 @@ struct stk_big {
     _Atomic uint64_t turn;     /* when it was last looked for */
     uint32_t record;
     int64_t opened_ns; /* a time before it was opened */
+    uint64_t ticket;   /* by which it is known to those who finish it (cache/begun.h), or 0 */
     const struct stk_root *root;
+    bool ours;                     /* its descriptor, too: it is for nothing but filling */
     _Atomic uint64_t read_until;   /* where the last read ended */
     _Atomic int kept;              /* of what is read at the origin, in memory */
     _Atomic bool streamed;         /* libc reads it as well: that shall find it in memory */
@@ -88,6 +90,28 @@ ssize_t stk_big_deliver(struct stk_cache *cache, struct stk_big *big, const stru
 bool stk_big_finish(struct stk_cache *cache, struct stk_big *big, int fd);
 /* The entry that it has become, closed on exec; -errno. The caller closes it. */
 int stk_big_open_entry(const struct stk_cache *cache, const struct stk_big *big);
+
+/* ---- for those who want all of it ---- */
+
+/* Whether a file of that name has blocks, if it is large. */
+bool stk_big_may_be(const struct stk_cache *cache, const char *leaf);
+/* The same as stk_big_note for a file of the caller's own, outside of the table and for one thread;
+ * to be closed. NONE, or why it is not to be filled. */
+enum stk_bypass stk_big_open(struct stk_big *big, struct stk_cache *cache,
+                             const struct stk_place *place, uint32_t record, int fd,
+                             int64_t opened_ns);
+void stk_big_close(struct stk_big *big);
+/* Has one block be there, and no more. */
+bool stk_big_have(struct stk_cache *cache, struct stk_big *big, int fd, uint64_t block);
+/* Why a block could not be had. */
+enum stk_bypass stk_big_reason(struct stk_cache *cache, const struct stk_big *big);
+
+/* ---- for maps, which read the origin until the file is whole ---- */
+
+/* Notes that it was mapped. */
+void stk_big_note_map(struct stk_cache *cache, const struct stk_big *big);
+/* Where opens wait for big files: waits until this one is whole, and so an entry. */
+bool stk_big_await(struct stk_cache *cache, int fd);
 
 /* Between the two parts of this (cache/big_fill.c): fills blocks from this one on, as many as are
  * absent of the wanted ones and what may be read ahead; how many were, 0: none. Makes the entry of

@@ -214,6 +214,7 @@ static bool copy_piece(struct group *group, char *buffer, uint64_t bytes, uint64
         atomic_store(&group->big->blocks.table->passed, 1);
         return false;
     }
+    stk_run_note_reading(&group->cache->run);
     if (is_on_disk(group->cache)) {
         group->checks[group->copied] += stk_proof_of(buffer, bytes, at);
     }
@@ -246,7 +247,9 @@ static void copy(struct group *group)
     while (buffer != NULL && group->copied < group->count && copy_block(group, buffer)) {
         group->copied++;
     }
-    stk_sys_fadvise(group->origin.fd, 0, 0, POSIX_FADV_NORMAL);
+    if (!group->big->ours) {
+        stk_sys_fadvise(group->origin.fd, 0, 0, POSIX_FADV_NORMAL);
+    }
     if (buffer != NULL) {
         stk_buffer_put(buffer);
     }
@@ -374,6 +377,14 @@ static unsigned fill(struct group *group)
     return published;
 }
 
+/* What the job has begun is finished by others. */
+static void tell(const struct group *group, unsigned published)
+{
+    struct stk_run *run = &group->cache->run;
+    stk_run_count_blocks(run, STK_BLOCK_BYTES_ORIGIN, published * group->big->blocks.block_bytes);
+    stk_begun_mark(stk_run_begun(run), group->big->ticket, STK_BEGUN_READ);
+}
+
 unsigned stk_big_fill(struct stk_cache *cache, struct stk_big *big, int fd, uint64_t block,
                       uint64_t wanted)
 {
@@ -389,6 +400,7 @@ unsigned stk_big_fill(struct stk_cache *cache, struct stk_big *big, int fd, uint
     take(&group, widen(cache, big, block, wanted));
     unsigned published = group.count > 0 ? fill(&group) : 0;
     if (published > 0) {
+        tell(&group, published);
         stk_big_complete(cache, big);
     }
     return published;

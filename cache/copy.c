@@ -71,6 +71,7 @@ static enum stk_bypass write_chunk(struct stk_fill *fill, const struct stk_entry
     if (fill->cache->tier.shared->memory == 0) {
         fill->check += stk_proof_of(buffer, bytes, (uint64_t)offset);
     }
+    stk_run_note_reading(&fill->cache->run);
     return stk_claim_advance(&fill->record->claim)
                ? STK_BYPASS_NONE
                : STK_BYPASS_STUCK; /* somebody thought us dead, and fills it now */

@@ -10,8 +10,8 @@
 #include "base/sys.h"
 #include "base/text.h"
 
-#define MAGIC          UINT64_C(0x33302d6e75726b74) /* changes with the layout */
-#define COUNTERS_BYTES (128u << 10)                 /* and what is put off */
+#define MAGIC          UINT64_C(0x34302d6e75726b74) /* changes with the layout */
+#define COUNTERS_BYTES (160u << 10)                 /* and what is put off, and begun */
 /* Of the one byte that counts the opens of a file; far below 255, as many may count it at once. */
 #define EPOCH_LIMIT 100
 
@@ -23,6 +23,7 @@ struct stripe {
     _Alignas(64) _Atomic uint64_t epochs[STK_RUN_EPOCHS][STK_COUNT_KINDS];
     _Atomic uint64_t bypassed[STK_BYPASS_KINDS];
     _Atomic uint64_t stats[2];
+    _Atomic uint64_t blocks[STK_BLOCK_COUNTS];
     _Atomic uint64_t stale;
 };
 
@@ -32,6 +33,7 @@ struct stk_run_file {
     int64_t start_ns;
     struct stripe stripes[STK_RUN_STRIPES];
     struct stk_deferred deferred;
+    struct stk_begun begun;
 };
 
 _Static_assert(sizeof(struct stk_run_file) <= COUNTERS_BYTES, "the counters have their room");
@@ -148,6 +150,11 @@ int64_t stk_run_start_ns(const struct stk_run *run)
 struct stk_deferred *stk_run_deferred(const struct stk_run *run)
 {
     return run->file != NULL ? &run->file->deferred : NULL;
+}
+
+struct stk_begun *stk_run_begun(const struct stk_run *run)
+{
+    return run->file != NULL ? &run->file->begun : NULL;
 }
 
 /* ---- counting ---- */
@@ -290,6 +297,22 @@ void stk_run_count_stale(struct stk_run *run)
     }
 }
 
+void stk_run_count_blocks(struct stk_run *run, enum stk_block_count kind, uint64_t amount)
+{
+    if (run->file != NULL) {
+        add(&my_stripe(run->file)->blocks[kind], amount);
+    }
+}
+
+void stk_run_note_reading(struct stk_run *run)
+{
+    if (run->file != NULL &&
+        atomic_load_explicit(&run->file->begun.finished, memory_order_relaxed)) {
+        atomic_store_explicit(&run->file->begun.read_ns, stk_clock_boottime_ns(),
+                              memory_order_relaxed);
+    }
+}
+
 static void add_stripe(const struct stripe *stripe, struct stk_run_counts *out)
 {
     for (int epoch = 0; epoch < STK_RUN_EPOCHS; epoch++) {
@@ -299,6 +322,9 @@ static void add_stripe(const struct stripe *stripe, struct stk_run_counts *out)
     }
     for (int why = 0; why < STK_BYPASS_KINDS; why++) {
         out->bypassed[why] += atomic_load(&stripe->bypassed[why]);
+    }
+    for (int kind = 0; kind < STK_BLOCK_COUNTS; kind++) {
+        out->blocks[kind] += atomic_load(&stripe->blocks[kind]);
     }
     out->stats_asked += atomic_load(&stripe->stats[0]);
     out->stats_served += atomic_load(&stripe->stats[1]);

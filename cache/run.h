@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cache/begun.h"
 #include "cache/budget.h"
 #include "cache/deferred.h"
 #include "cache/home.h"
@@ -58,12 +59,21 @@ enum stk_bypass {
     STK_BYPASS_KINDS
 };
 
+/* Reads of big files that were answered from their blocks (cache/big.h). */
+enum stk_block_count {
+    STK_BLOCK_READS,
+    STK_BLOCK_BYTES_CACHE,  /* of these */
+    STK_BLOCK_BYTES_ORIGIN, /* of blocks that the job has filled */
+    STK_BLOCK_COUNTS
+};
+
 struct stk_run_counts {
     uint64_t epochs[STK_RUN_EPOCHS][STK_COUNT_KINDS];
     uint64_t bypassed[STK_BYPASS_KINDS];
     uint64_t stats_served; /* path stats answered without the origin */
     uint64_t stats_asked;  /* identities asked of the origin */
-    uint64_t stale;        /* maps and descriptors of entries that were written afterwards */
+    uint64_t blocks[STK_BLOCK_COUNTS];
+    uint64_t stale; /* maps and descriptors of entries that were written afterwards */
 };
 
 struct stk_run_file;
@@ -87,6 +97,8 @@ bool stk_run_path(char out[STK_HOME_BYTES], const char *home, const char *name);
 int64_t stk_run_start_ns(const struct stk_run *run);
 /* The validations that are put off in it; NULL: there is no such place. */
 struct stk_deferred *stk_run_deferred(const struct stk_run *run);
+/* The big files that were begun in it; NULL: there is no such place. */
+struct stk_begun *stk_run_begun(const struct stk_run *run);
 
 /* One open, as it is counted. */
 struct stk_run_open_counts {
@@ -100,6 +112,9 @@ unsigned stk_run_count_open(struct stk_run *run, const struct stk_run_open_count
 void stk_run_count_bypass(struct stk_run *run, enum stk_bypass why);
 void stk_run_count_stat(struct stk_run *run, bool served);
 void stk_run_count_stale(struct stk_run *run);
+void stk_run_count_blocks(struct stk_run *run, enum stk_block_count kind, uint64_t amount);
+/* Notes that the job is reading by the origin, now. */
+void stk_run_note_reading(struct stk_run *run);
 /* Adds everything up. */
 void stk_run_read(const struct stk_run *run, struct stk_run_counts *out);
 

@@ -173,6 +173,9 @@ __attribute__((noinline)) int stk_big_open_for_map(int fd)
     struct stk_big *big = cache != NULL ? stk_big_hold(cache, fd) : NULL;
     if (big != NULL) {
         entry = open_finished(cache, big, fd);
+        if (entry < 0) {
+            stk_big_note_map(cache, big);
+        }
         stk_big_let_go(big);
     }
     stk_guard_leave(&guard);

@@ -185,7 +185,9 @@ void stk_serve_end(struct stk_serve *serve, int origin_fd, int flags)
     }
     if (outcome.why == STK_BYPASS_LARGE) {
         stk_big_note(serve->cache, serve->place, outcome.record, origin_fd, serve->ask.began_ns);
-        if (serve->stream) {
+        if (stk_big_await(serve->cache, origin_fd)) {
+            fill(serve, origin_fd, flags, &outcome);
+        } else if (serve->stream) {
             finish_large(serve, origin_fd, flags, &outcome);
         }
     }

@@ -2,7 +2,9 @@
  * mmap and fdopen, of files that are cached block by block. A map and a stream read what nobody
  * sees, so a file that is not too large becomes an entry first. The map is then the entry's, whose
  * bytes are the same; the stream reads the descriptor that it was given, whose offset others may
- * share, and finds the origin's bytes in memory.
+ * share, and finds the origin's bytes in memory. A map of a larger file reads the origin, and goes
+ * on doing so: `stoker run` is told, which finishes such files first, and names them. Where this
+ * process has no big file open that costs one load; allocators map all the time.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -32,12 +34,12 @@ static void *map_by(mmap_function *next, const struct map *map, int fd)
         return next(map->address, map->bytes, map->protection, map->flags, fd, map->offset);
     }
     long result =
-        stk_sys_mmap_at(map->address, map->bytes, map->protection, map->flags, fd, map->offset);
+        stk_sys_map(map->address, map->bytes, map->protection, map->flags, fd, map->offset);
     if (result < 0 && result > -4096) {
         errno = (int)-result;
         return MAP_FAILED;
     }
-    return (void *)result;
+    return (void *)result; // NOLINT(performance-no-int-to-ptr)
 }
 
 /* What may be written to the file is the origin's. */

@@ -21,7 +21,7 @@
 #define MASTERS     "/dev/shm/masters" /* second names of the entries */
 #define PRECIOUS    "/dev/shm/precious"
 #define MAX_ENTRIES (2 * WORLD_FILES + 4)
-#define RUN_BYTES   (192u << 10)
+#define RUN_BYTES   (224u << 10)
 
 struct world world;
 
@@ -41,18 +41,19 @@ static int64_t moved_ns;
 
 int64_t __real_stk_sys_clock_ns(int clock);
 int64_t __wrap_stk_sys_clock_ns(int clock);
-void __wrap_stk_sys_futex_wait(void *word, uint32_t expected, int64_t timeout_ns);
+int __wrap_stk_sys_futex_wait(void *word, uint32_t expected, int64_t timeout_ns);
 
 int64_t __wrap_stk_sys_clock_ns(int clock)
 {
     return __real_stk_sys_clock_ns(clock) + moved_ns;
 }
 
-void __wrap_stk_sys_futex_wait(void *word, uint32_t expected, int64_t timeout_ns)
+int __wrap_stk_sys_futex_wait(void *word, uint32_t expected, int64_t timeout_ns)
 {
     if (__atomic_load_n((uint32_t *)word, __ATOMIC_ACQUIRE) == expected) {
         moved_ns += timeout_ns;
     }
+    return 0;
 }
 
 int64_t world_waited_ns(void)
@@ -231,7 +232,7 @@ void world_close(void)
         }
     }
     if (run->file != NULL) {
-        munmap(run->file, 128u << 10); /* a run's view lives as long as its process, but here */
+        munmap(run->file, 160u << 10); /* a run's view lives as long as its process, but here */
     }
 }
 

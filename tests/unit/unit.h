@@ -39,6 +39,7 @@ Suite *suite_proof(void);
 Suite *suite_record(void);
 Suite *suite_remember(void);
 Suite *suite_ring(void);
+Suite *suite_begun(void);
 Suite *suite_deferred(void);
 Suite *suite_root(void);
 Suite *suite_run(void);
