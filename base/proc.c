@@ -88,6 +88,17 @@ static int look_at(pid_t pid, struct process *out)
     return 0;
 }
 
+bool stk_proc_is_over(pid_t pid)
+{
+    char path[48], stat[512];
+    if (!stk_sys_process_exists(pid)) {
+        return true;
+    }
+    proc_path(path, sizeof path, pid, "/stat");
+    const char *state = stk_proc_read_text(path, stat, sizeof stat) > 0 ? strrchr(stat, ')') : NULL;
+    return state != NULL && strncmp(state, ") Z", 3) == 0;
+}
+
 int stk_proc_start(pid_t pid, int64_t *start_ns, pid_t *parent)
 {
     struct process process;

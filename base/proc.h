@@ -5,6 +5,7 @@
 #ifndef STK_BASE_PROC_H
 #define STK_BASE_PROC_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -26,6 +27,9 @@ int64_t stk_proc_run_start_ns(void);
 /* The latest time that is a whole number of days behind the start: all processes of one day have
  * the same, and none believes what is older than a day. */
 int64_t stk_proc_latest_day(int64_t start_ns, int64_t now_ns);
+
+/* Whether a process does not run any more: unknown, or a zombie that nobody has waited for. */
+bool stk_proc_is_over(pid_t pid);
 
 /* When process `pid` started, rounded up by one clock tick, and its parent; 0 or -errno. */
 int stk_proc_start(pid_t pid, int64_t *start_ns, pid_t *parent);

@@ -1,6 +1,7 @@
 /* The claim word. See cache/claim.h. */
 #include "cache/claim.h"
 
+#include "base/proc.h"
 #include "base/sys.h"
 
 #define LOOK_NS (50 * 1000000LL) /* how often a waiter looks whether the filler lives */
@@ -106,6 +107,14 @@ static bool abandon(_Atomic uint64_t *word, struct stk_claim claim)
     return stk_claim_change(word, claim, absent);
 }
 
+/* Whether nothing more is to be expected of a filler that has not got on for so long. One that was
+ * killed may be a zombie for as long as its parent likes. */
+static bool is_given_up(pid_t pid, int64_t idle_ns)
+{
+    return idle_ns > STK_CLAIM_PATIENCE_NS || !stk_sys_process_exists(pid) ||
+           (idle_ns > LOOK_NS && stk_proc_is_over(pid));
+}
+
 bool stk_claim_wait(_Atomic uint64_t *word)
 {
     uint64_t last = atomic_load_explicit(word, memory_order_acquire);
@@ -115,8 +124,7 @@ bool stk_claim_wait(_Atomic uint64_t *word)
         if (claim.state != STK_FILLING) {
             return true;
         }
-        bool stuck = stk_clock_boottime_ns() - moved_ns > STK_CLAIM_PATIENCE_NS;
-        if (stuck || !stk_sys_process_exists(claim.pid)) {
+        if (is_given_up(claim.pid, stk_clock_boottime_ns() - moved_ns)) {
             if (abandon(word, claim)) {
                 return false;
             }

@@ -4,7 +4,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -130,18 +129,6 @@ static void remove_if_dead(const char *path, void *context)
     }
 }
 
-/* Whether a process does not run any more: unknown, or a zombie that nobody has waited for. */
-static bool is_gone(pid_t pid)
-{
-    char path[32], stat[512];
-    if (kill(pid, 0) != 0) {
-        return errno == ESRCH;
-    }
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    const char *state = stk_proc_read_text(path, stat, sizeof stat) > 0 ? strrchr(stat, ')') : NULL;
-    return state != NULL && strncmp(state, ") Z", 3) == 0;
-}
-
 /* Whether a table of a big file's blocks is of the version that a block file's name begins with. */
 static bool has_table(const char *home, const char *name)
 {
@@ -170,7 +157,7 @@ static bool is_dead_draft(const char *home, int directory, const char *name, str
         return false;
     }
     if (named && namespace == stk_samples_namespace()) {
-        return is_gone((pid_t)pid);
+        return stk_proc_is_over((pid_t)pid);
     }
     if (stk_entry_looks_like(name, stat_)) {
         return !has_table(home, name); /* of a catalogue that is gone */

@@ -142,6 +142,24 @@ START_TEST(a_dead_filler_is_overtaken_at_once)
 }
 END_TEST
 
+/* One that was killed, and that its parent has not waited for. */
+START_TEST(a_zombie_is_dead)
+{
+    bool over;
+    siginfo_t ended;
+    pid_t pid = fork();
+    ck_assert_int_ge(pid, 0);
+    if (pid == 0) {
+        _exit(0);
+    }
+    ck_assert_int_eq(waitid(P_PID, (id_t)pid, &ended, WEXITED | WNOWAIT), 0);
+    _Atomic uint64_t *word = shared_word((struct stk_claim){.state = STK_FILLING, .pid = pid});
+    ck_assert_int_lt(wait_ns(word, &over), 1000 * MS);
+    ck_assert(!over);
+    ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+}
+END_TEST
+
 START_TEST(a_stuck_filler_after_two_seconds)
 {
     bool over;
@@ -240,6 +258,7 @@ Suite *suite_claim(void)
     TCase *wait = unit_case(suite, "claim_wait");
     tcase_add_test(wait, waits_for_nobody);
     tcase_add_test(wait, a_dead_filler_is_overtaken_at_once);
+    tcase_add_test(wait, a_zombie_is_dead);
     tcase_add_test(wait, a_stuck_filler_after_two_seconds);
     tcase_add_test(wait, a_live_filler_goes_on);
     tcase_add_test(wait, one_overtakes);
