@@ -4,19 +4,20 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/local.h"
 #include "base/sys.h"
 #include "cli/desk.h"
+#include "cli/extent.h"
 #include "cli/filler.h"
 #include "cli/joined.h"
 #include "cli/listing.h"
 #include "cli/thread.h"
+#include "cli/whole.h"
+#include "cli/yield.h"
 
 #define FAR_JOBS  64 /* each waits for a server */
 #define NEAR_JOBS 8
@@ -28,12 +29,14 @@
 
 static struct {
     struct listing listing;
-    bool by_inode;
-    _Atomic size_t next; /* file of the batch */
+    bool by_inode, by_place; /* the order in which a batch is filled */
+    _Atomic size_t next;     /* file of the batch */
     atomic_bool stop, stopped, whole;
-    _Atomic uint32_t woken;             /* 1: is to stop, or has ended */
-    _Atomic int64_t began_ns, ended_ns; /* of filling */
-    struct desk desks[REQUEST_MOST_JOBS];
+    _Atomic uint32_t woken;               /* 1: is to stop, or has ended */
+    _Atomic int64_t began_ns, ended_ns;   /* of filling */
+    struct desk desks[REQUEST_MOST_JOBS]; /* of small files */
+    struct hand hands[REQUEST_MOST_JOBS]; /* of big ones */
+    atomic_uint taking;                   /* threads that may find a big one */
     unsigned jobs;
 } ahead;
 
@@ -77,15 +80,6 @@ unsigned ahead_jobs(const struct stk_roots *roots)
 
 /* ---- threads ---- */
 
-/* To a job beside us, but not for ever: it may be waiting for the file that is being filled. */
-static void yield_to_others(void)
-{
-    const int lowest = 2 << 13 | 7; /* IOPRIO_CLASS_BE */
-    pid_t self = (pid_t)syscall(SYS_gettid);
-    setpriority(PRIO_PROCESS, (id_t)self, 19);
-    syscall(SYS_ioprio_set, 1, 0, lowest);
-}
-
 static void *list_files(void *desk)
 {
     yield_to_others();
@@ -98,16 +92,62 @@ static bool is_over(void)
     return atomic_load(&ahead.stop) || filler_is_full();
 }
 
-static void *fill_files(void *desk)
+/* A file that lies nowhere yet, or in its inode, keeps that's number. Links may lead to devices,
+ * which do things when they are opened. */
+static void find_place(struct listed *file)
 {
+    char path[STK_PATH_BYTES];
+    int length = snprintf(path, sizeof path, "%s/%s", file->directory, file->name);
+    if (!file->link && length > 0 && (size_t)length < sizeof path) {
+        file->order = extent_of_file(path, file->order);
+    }
+}
+
+/* By their inodes, which lie one behind the other as well. */
+static void *place_files(void *desk)
+{
+    size_t next;
     yield_to_others();
-    while (!is_over()) {
-        size_t next = atomic_fetch_add(&ahead.next, 1);
-        if (next >= ahead.listing.count) {
-            break;
-        }
+    while (!atomic_load(&ahead.stop) &&
+           (next = atomic_fetch_add(&ahead.next, 1)) < ahead.listing.count) {
+        find_place(&ahead.listing.files[next]);
+    }
+    return desk;
+}
+
+static bool is_nothing_awaited(void)
+{
+    return false;
+}
+
+/* Whether there may be more to do for those who find no file any more. */
+static bool may_more_come(void)
+{
+    return !is_over() && (atomic_load(&ahead.taking) > 0 || whole_is_any());
+}
+
+static bool take_next(struct desk *desk)
+{
+    atomic_fetch_add(&ahead.taking, 1);
+    size_t next = atomic_fetch_add(&ahead.next, 1);
+    bool any = next < ahead.listing.count;
+    if (any) {
         filler_take(&ahead.listing.files[next], desk);
     }
+    atomic_fetch_sub(&ahead.taking, 1);
+    whole_wake();
+    return any;
+}
+
+/* Big files that were found are filled by all threads together, before the next file is taken. */
+static void *fill_files(void *desk)
+{
+    struct hand *hand = &ahead.hands[(struct desk *)desk - ahead.desks];
+    yield_to_others();
+    while (!is_over() && (whole_step(hand, is_nothing_awaited) || take_next(desk) ||
+                          whole_step(hand, may_more_come))) {
+    }
+    hand_close(hand);
     return desk;
 }
 
@@ -139,6 +179,7 @@ static void *cut_when_stopped(void *context)
     while (atomic_load(&ahead.ended_ns) == 0) {
         for (unsigned i = 0; i < ahead.jobs; i++) {
             desk_cut(&ahead.desks[i]);
+            desk_cut(&ahead.hands[i].desk);
         }
         nanosleep(&(struct timespec){0, STEP_NS}, NULL);
     }
@@ -169,6 +210,11 @@ static void fill_batch(void)
     if (ahead.by_inode) {
         listing_sort(&ahead.listing);
     }
+    if (ahead.by_place) {
+        atomic_store(&ahead.next, 0);
+        on_threads(place_files);
+        listing_sort(&ahead.listing);
+    }
     atomic_store(&ahead.next, 0);
     atomic_compare_exchange_strong(&ahead.began_ns, &none, stk_clock_boottime_ns());
     on_threads(fill_files);
@@ -180,10 +226,13 @@ static void begin(struct stk_cache *cache, const struct request *request)
     unsigned suited = ahead_jobs(&cache->roots);
     raise_descriptors();
     filler_begin(cache, request);
+    whole_begin(cache, NULL);
     ahead.by_inode = suited != FAR_JOBS;
+    ahead.by_place = suited == DISK_JOBS && !request->dry_run;
     ahead.jobs = request->jobs > 0 ? request->jobs : suited;
     for (unsigned i = 0; i < ahead.jobs; i++) {
         desk_set_up(&ahead.desks[i]);
+        hand_set_up(&ahead.hands[i]);
     }
     listing_begin(&ahead.listing, request->nodes > 1 ? filler_wants : NULL, &ahead.stop);
     for (unsigned i = 0; i < request->part_count; i++) {
@@ -271,4 +320,5 @@ void ahead_read(struct ahead_figures *out)
         .seconds_ns = filling_ns(),
     };
     filler_read(out);
+    out->left_bytes = whole_left_bytes(&out->at_work);
 }

@@ -21,6 +21,8 @@ struct ahead_figures {
     uint64_t filled, filled_bytes;   /* with --dry-run: what would be */
     int64_t wanted_blocks;           /* with --dry-run: that this would take of the budget */
     uint64_t present, present_bytes; /* filled before, or by others meanwhile */
+    uint64_t bigs, big_bytes;        /* of these files and bytes, those of files filled by blocks */
+    uint64_t at_work, left_bytes;    /* big files under way; of these, what is to come */
     uint64_t vanished;               /* gone, or links that lead nowhere */
     uint64_t unreadable, unreadable_directories;
     uint64_t links; /* that lead to directories, or to what is no file */

@@ -9,8 +9,12 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/path.h"
 #include "base/sys.h"
+#include "cache/trust.h"
+#include "cli/origin.h"
 #include "cli/share.h"
+#include "cli/whole.h"
 
 /* So many refusals one behind the other, and no fill between: whatever is left will not fit. */
 #define IN_VAIN 256
@@ -27,6 +31,8 @@ enum figure {
     VANISHED,
     UNREADABLE,
     LINKS,
+    BIGS,
+    BIG_BYTES,
     DONE,
     FIGURES
 };
@@ -116,15 +122,6 @@ static void count(const struct stk_outcome *outcome)
 
 /* ---- filling ---- */
 
-/* For reading only, and without a trace in the file's times where that is allowed; never waiting
- * for somebody to write to a pipe that has come to lie there. */
-static int open_origin(const char *path)
-{
-    int flags = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
-    int fd = stk_sys_openat(AT_FDCWD, path, flags | O_NOATIME, 0);
-    return fd == -EPERM ? stk_sys_openat(AT_FDCWD, path, flags, 0) : fd;
-}
-
 /* With many at a time a budget may be all reserved for a moment, or its account be in others' hands
  * (cache/account.h): a program's open goes to the origin then, but this file would be left out. */
 static bool may_have_room(const struct stk_outcome *outcome)
@@ -146,20 +143,78 @@ static void try_to_fill(const struct stk_place *place, int fd, int64_t opened_ns
     }
 }
 
-static void fill(const struct stk_place *place, struct stk_ask *ask, struct desk *desk)
+/* ---- big files ---- */
+
+static void count_whole(const struct whole_end *end)
+{
+    if (end->why != STK_BYPASS_NONE) {
+        count_refused(end->why);
+    } else if (end->filled > 0) {
+        atomic_store(&filler.in_vain, 0);
+        add(FILLED, 1);
+    } else {
+        count_present(end->bytes);
+        add(BIG_BYTES, end->bytes);
+    }
+    add(BIGS, 1);
+}
+
+/* One that was left to be made whole has come to its end. */
+static void count_left(const struct whole_end *end)
+{
+    count_whole(end);
+    add(DONE, 1);
+}
+
+static void count_came(uint64_t bytes)
+{
+    add(FILLED_BYTES, bytes);
+    add(BIG_BYTES, bytes);
+}
+
+/* Whether it is left to be made whole. Where there are too many, some come to their end first. */
+static bool make_whole(const struct stk_place *place, uint32_t record, int64_t opened_ns,
+                       const struct desk *desk)
+{
+    static const struct whole_file file = {
+        .rank = WHOLE_AHEAD, .told = count_left, .came = count_came};
+    struct whole_end end;
+    enum whole_taken taken = whole_add(place, record, desk->fd, opened_ns, &file, &end);
+    while (taken == WHOLE_LATER && !desk->cut) {
+        nanosleep(&(struct timespec){0, 10 * PAUSE_NS}, NULL);
+        taken = whole_add(place, record, desk->fd, opened_ns, &file, &end);
+    }
+    if (taken != WHOLE_LEFT && !desk->cut) {
+        count_whole(&end);
+    }
+    return taken == WHOLE_LEFT;
+}
+
+/* ---- one file ---- */
+
+static bool is_large(const struct stk_outcome *outcome)
+{
+    return outcome->kind == STK_COUNT_OPENS && outcome->why == STK_BYPASS_LARGE;
+}
+
+/* Whether that is all; false: it is left to be made whole. */
+static bool fill(const struct stk_place *place, struct stk_ask *ask, struct desk *desk)
 {
     struct stk_outcome outcome;
     int64_t opened_ns = stk_clock_boottime_ns();
-    int fd = open_origin(place->path);
+    int fd = origin_open(place->path);
     if (fd < 0) {
         add(fd == -ENOENT ? VANISHED : UNREADABLE, 1);
-        return;
+        return true;
     }
     desk_put(desk, fd);
     try_to_fill(place, fd, opened_ns, ask, &outcome);
-    if (desk_clear(desk)) {
+    bool large = is_large(&outcome);
+    bool left = large && make_whole(place, outcome.record, opened_ns, desk);
+    if (desk_clear(desk) && !large) {
         count(&outcome);
     }
+    return !left;
 }
 
 /* Devices do things when they are opened. */
@@ -175,10 +230,15 @@ static bool leads_to_file(const char *path)
     return error == 0 && S_ISREG(stat.st_mode);
 }
 
-static void look_at(const struct stk_place *place, bool link, struct desk *desk)
+/* As fill. */
+static bool look_at(const struct stk_place *place, bool link, struct desk *desk)
 {
     struct stk_ask ask;
-    switch (stk_cache_ask(filler.cache, place, &ask)) {
+    enum stk_answer answer = stk_cache_ask(filler.cache, place, &ask);
+    if (answer == STK_ANSWER_ORIGIN && ask.why == STK_BYPASS_LARGE) {
+        answer = STK_ANSWER_FILL; /* that is known, and some of it may be there */
+    }
+    switch (answer) {
     case STK_ANSWER_HIT:
         if (stk_sys_faccessat(AT_FDCWD, ask.entry, F_OK) == 0) {
             count_present(ask.size);
@@ -187,17 +247,28 @@ static void look_at(const struct stk_place *place, bool link, struct desk *desk)
         stk_cache_lost(filler.cache, &ask);
         /* fall through */
     case STK_ANSWER_FILL:
-        if (!link || leads_to_file(place->path)) {
-            fill(place, &ask, desk);
-        }
-        break;
+        return (link && !leads_to_file(place->path)) || fill(place, &ask, desk);
     case STK_ANSWER_ORIGIN:
         count_refused(ask.why);
         break;
     }
+    return true;
 }
 
 /* ---- without filling ---- */
+
+/* What is large comes block by block. */
+static enum stk_bypass reason_against(const struct stk_place *place,
+                                      const struct stk_identity *identity)
+{
+    enum stk_bypass why = stk_cache_reason_against(filler.cache, place, identity);
+    bool blocks =
+        why == STK_BYPASS_LARGE && stk_big_may_be(filler.cache, stk_path_leaf(place->below));
+    if (!blocks) {
+        return why;
+    }
+    return stk_trust_is_young(filler.cache, identity) ? STK_BYPASS_YOUNG : STK_BYPASS_NONE;
+}
 
 /* What look_at would come to. */
 static void foresee(const struct stk_place *place)
@@ -213,7 +284,7 @@ static void foresee(const struct stk_place *place)
         add(LINKS, 1);
         return;
     }
-    enum stk_bypass why = stk_cache_reason_against(filler.cache, place, &identity);
+    enum stk_bypass why = reason_against(place, &identity);
     if (why != STK_BYPASS_NONE) {
         count_refused(why);
     } else if (stk_cache_has_entry(filler.cache, place, &identity)) {
@@ -230,14 +301,15 @@ void filler_take(const struct listed *file, struct desk *desk)
 {
     char path[STK_PATH_BYTES];
     struct stk_place place;
+    bool done = true;
     if (!find_place(file, path, &place)) {
         count_refused(STK_BYPASS_NAME);
     } else if (filler.request->dry_run) {
         foresee(&place);
     } else {
-        look_at(&place, file->link, desk);
+        done = look_at(&place, file->link, desk);
     }
-    add(DONE, 1);
+    add(DONE, done);
 }
 
 /* ---- figures ---- */
@@ -252,6 +324,8 @@ void filler_read(struct ahead_figures *out)
     out->wanted_blocks = (int64_t)atomic_load(&figures[WANTED_BLOCKS]);
     out->present = atomic_load(&figures[PRESENT]);
     out->present_bytes = atomic_load(&figures[PRESENT_BYTES]);
+    out->bigs = atomic_load(&figures[BIGS]);
+    out->big_bytes = atomic_load(&figures[BIG_BYTES]);
     out->vanished = atomic_load(&figures[VANISHED]);
     out->unreadable = atomic_load(&figures[UNREADABLE]);
     out->links = atomic_load(&figures[LINKS]);

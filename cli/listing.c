@@ -230,7 +230,7 @@ bool listing_has_more(const struct listing *listing)
 static int compare(const void *left, const void *right)
 {
     const struct listed *a = left, *b = right;
-    return (a->ino > b->ino) - (a->ino < b->ino);
+    return (a->order > b->order) - (a->order < b->order);
 }
 
 void listing_sort(struct listing *listing)

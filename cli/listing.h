@@ -16,7 +16,7 @@
 
 /* One file: DIRECTORY/NAME. */
 struct listed {
-    uint64_t ino;
+    uint64_t order;               /* its inode's number, or where it lies on a disk */
     bool link;                    /* it may lead to anything */
     const char *directory, *name; /* the listing's, until the batch is dropped */
 };
@@ -46,7 +46,7 @@ void listing_add(struct listing *listing, const char *path);
 void listing_work(struct listing *listing);
 /* Whether another batch would have anything. Not beside threads that list. */
 bool listing_has_more(const struct listing *listing);
-/* Puts the batch into the order of inodes. */
+/* Sorts the batch. */
 void listing_sort(struct listing *listing);
 /* Forgets the batch. */
 void listing_drop(struct listing *listing);

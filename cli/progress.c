@@ -27,9 +27,27 @@ static _Atomic uint32_t over;
 /* How fast it goes: the latest seconds count most. */
 struct pace {
     int64_t at_ns;
-    uint64_t done, bytes;
+    uint64_t done, bytes; /* and what was there */
     double files_per_s, bytes_per_s;
 };
+
+/* What is there of the files that were found, filled or not. */
+static uint64_t there_bytes(const struct ahead_figures *now)
+{
+    return now->filled_bytes + now->present_bytes;
+}
+
+/* What is to come: of big files that is known, small ones are like those before them. */
+static uint64_t coming_bytes(const struct ahead_figures *now)
+{
+    uint64_t small = now->done - (now->bigs < now->done ? now->bigs : now->done);
+    uint64_t there = there_bytes(now);
+    uint64_t small_bytes = there - (now->big_bytes < there ? now->big_bytes : there);
+    uint64_t past = now->done + now->at_work;
+    double each = small > 0 ? (double)small_bytes / (double)small : 0;
+    double rest = now->found > past ? each * (double)(now->found - past) : 0;
+    return now->left_bytes + (uint64_t)rest;
+}
 
 static double smoothed(double before, double now)
 {
@@ -43,17 +61,18 @@ static void measure(struct pace *pace, const struct ahead_figures *now)
     if (pace->at_ns != 0 && seconds > 0) {
         pace->files_per_s = smoothed(pace->files_per_s, (double)(now->done - pace->done) / seconds);
         pace->bytes_per_s =
-            smoothed(pace->bytes_per_s, (double)(now->filled_bytes - pace->bytes) / seconds);
+            smoothed(pace->bytes_per_s, (double)(there_bytes(now) - pace->bytes) / seconds);
     }
     pace->at_ns = now_ns;
     pace->done = now->done;
-    pace->bytes = now->filled_bytes;
+    pace->bytes = there_bytes(now);
 }
 
 /* "[=====     ] ", where there is room. */
 static void write_bar(char bar[BAR + 4], unsigned columns, const struct ahead_figures *now)
 {
-    uint64_t full = now->found > 0 ? BAR * now->done / now->found : 0;
+    uint64_t there = there_bytes(now), all = there + coming_bytes(now);
+    uint64_t full = all > 0 ? (uint64_t)(BAR * (double)there / (double)all) : 0;
     char *to = bar;
     if (columns >= WIDE) {
         *to++ = '[';
@@ -66,12 +85,21 @@ static void write_bar(char bar[BAR + 4], unsigned columns, const struct ahead_fi
     *to = '\0';
 }
 
+/* By bytes, where there are any. */
+static double seconds_left(const struct pace *pace, const struct ahead_figures *now)
+{
+    uint64_t bytes = coming_bytes(now);
+    if (bytes > 0 && pace->bytes_per_s > 0) {
+        return (double)bytes / pace->bytes_per_s;
+    }
+    return pace->files_per_s > 0 ? (double)(now->found - now->done) / pace->files_per_s : 0;
+}
+
 /* Nobody knows while directories are still to be listed. */
 static void write_rest(char *rest, size_t room, const struct pace *pace,
                        const struct ahead_figures *now)
 {
-    double seconds =
-        pace->files_per_s > 0 ? (double)(now->found - now->done) / pace->files_per_s : 0;
+    double seconds = seconds_left(pace, now);
     if (!now->whole || seconds <= 0 || seconds > 1e6) {
         snprintf(rest, room, "%s", now->whole ? "" : ", listing goes on");
         return;
@@ -80,18 +108,28 @@ static void write_rest(char *rest, size_t room, const struct pace *pace,
     snprintf(rest, room, ", %lu:%02lu:%02lu left", left / 3600, left / 60 % 60, left % 60);
 }
 
+/* Of big files it is worth knowing how much there is to come. */
+static void write_bytes(char *bytes, size_t room, const struct ahead_figures *now)
+{
+    char there[STK_SIZE_TEXT], all[STK_SIZE_TEXT];
+    size_text(there, there_bytes(now));
+    size_text(all, there_bytes(now) + coming_bytes(now));
+    snprintf(bytes, room, now->at_work > 0 ? "%s of %s" : "%s", there, all);
+}
+
 static void write_line(char *line, unsigned columns, const struct pace *pace,
                        const struct ahead_figures *now)
 {
-    char bar[BAR + 4], bytes[STK_SIZE_TEXT], rate[STK_SIZE_TEXT], rest[64];
+    char bar[BAR + 4], bytes[2 * STK_SIZE_TEXT + 8], rate[STK_SIZE_TEXT], rest[64];
     if (now->seconds_ns == 0) {
         snprintf(line, LINE_ROOM, "stoker: listing, %" PRIu64 " files so far", now->found);
         return;
     }
     write_bar(bar, columns, now);
+    write_bytes(bytes, sizeof bytes, now);
     write_rest(rest, sizeof rest, pace, now);
     snprintf(line, LINE_ROOM, "stoker: %s%" PRIu64 "/%" PRIu64 " files, %s, %.0f files/s, %s/s%s",
-             bar, now->done, now->found, size_text(bytes, now->filled_bytes), pace->files_per_s,
+             bar, now->done, now->found, bytes, pace->files_per_s,
              size_text(rate, (uint64_t)pace->bytes_per_s), rest);
 }
 

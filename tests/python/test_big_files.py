@@ -711,9 +711,9 @@ def find_leader(program, number):
     return None
 
 
-def assert_next_run_counts(jobs, build, file):
+def assert_next_run_counts(jobs, build, file, tier=TIER):
     look = f"{build}/tests/kills/accounts /dev/shm/{HOME}"
-    ran = jobs.run(["sh", "-c", look], path=file[0].parent, tier=TIER, flags=["--keep"], env=SMALL)
+    ran = jobs.run(["sh", "-c", look], path=file[0].parent, tier=tier, flags=["--keep"], env=SMALL)
     found = json.loads(ran.stdout)
     assert found["used"] == found["there"], found
 

@@ -2,11 +2,13 @@
 
 import contextlib
 import errno
+import fcntl
 import os
 import pathlib
 import pty
 import re
 import signal
+import struct
 import subprocess
 
 import pytest
@@ -14,6 +16,7 @@ import pytest
 from jobs import HOME, in_bytes, reading, wait_for
 from origin import settle
 from test_budget import walk_used
+from volumes import mount_ext4
 
 COUNT, SIZE = 60, 30_000
 SLOWLY = 15  # ms for each operation
@@ -165,8 +168,8 @@ def test_what_is_not_to_be_cached(jobs, origin, place):
     (source / "good").write_bytes(b"x")
     settle()
     warmed = warm(jobs, mount, env={"STOKER_MAX_FILE": "100K"})
-    assert entries(place) == {b"good"} and warmed.filled == 1
-    for why in ("large", "empty", "database", "name"):
+    assert entries(place) == {b"good", b"large"} and warmed.filled == 2
+    for why in ("empty", "database", "name"):
         assert warmed.said(why) == 1, warmed.stderr
 
 
@@ -217,6 +220,48 @@ def test_a_disk_is_read_in_the_order_of_inodes(jobs, place, scratch):
     files = [path for path in source.rglob("*") if path.is_file()]
     by_inode = [path.name for path in sorted(files, key=lambda path: path.stat().st_ino)]
     assert by_inode == sorted(by_inode, key=entry_of.__getitem__)
+
+
+def place_on_disk(path):
+    """Where the first byte of a file lies (FS_IOC_FIEMAP)."""
+    asked = bytearray(struct.pack("=QQLLLL", 0, 1, 0, 0, 1, 0) + bytes(56))
+    with open(path, "rb") as file:
+        fcntl.ioctl(file, 0xC020660B, asked)
+    assert struct.unpack_from("=L", asked, 20)[0] == 1
+    return struct.unpack_from("=Q", asked, 40)[0]
+
+
+def write_backwards(source, count):
+    """The file that was made last lies first."""
+    names = [source / f"{number:03}" for number in range(count)]
+    for name in names:
+        name.touch()
+    for name in reversed(names):
+        with open(name, "wb") as file:
+            file.write(b"x" * 8192)
+            os.fsync(file.fileno())
+    return names
+
+
+@pytest.mark.parametrize("rotating", [True, False])
+def test_a_rotating_disk_is_read_in_the_order_of_places(jobs, place, scratch, as_root, rotating):
+    source = scratch / "source"
+    source.mkdir()
+    mount_ext4(place, source, scratch)
+    device = os.stat(place.path(str(source))).st_dev
+    with open(f"/sys/dev/block/{os.major(device)}:{os.minor(device)}/queue/rotational",
+              "w", encoding="ascii") as switch:
+        switch.write("1" if rotating else "0")
+    inside = pathlib.Path(place.path(str(source)))
+    names = [name.name for name in write_backwards(inside, 60)]
+    settle()
+    places = [place_on_disk(inside / name) for name in names]
+    assert places == sorted(places, reverse=True)
+    assert warm(jobs, source, "--jobs=1").filled == 60
+    entry_of = {path.name.split(";", 1)[-1]: path.stat().st_ino
+                for path in pathlib.Path(place.path(f"/dev/shm/{HOME}/tree")).rglob("*;*")}
+    filled = sorted(names, key=entry_of.__getitem__)
+    assert filled == (names[::-1] if rotating else names)
 
 
 # ---- a part for each node ----
