@@ -294,6 +294,9 @@ static bool take_flag(struct request *request, struct cursor *cursor)
         take_samples(request, value);
     } else if (strcmp(*cursor->at, "--warm") == 0) {
         request->warm = true;
+    } else if (strcmp(*cursor->at, "--warm=first") == 0) {
+        request->warm = true;
+        request->warm_first = true;
     } else if (strcmp(*cursor->at, "--no-decode") == 0) {
         request->no_decode = true;
     } else if (strcmp(*cursor->at, "--no-torchvision") == 0) {

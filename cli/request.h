@@ -45,8 +45,9 @@ struct request {
     char **command;        /* NULL-terminated; NULL: none */
 
     /* Filling ahead (cli/ahead.h). */
-    bool warm;      /* beside the command */
-    bool warm_only; /* `stoker warm`, which is nothing without a cache */
+    bool warm;       /* beside the command */
+    bool warm_first; /* whose opens of big files wait until these are whole */
+    bool warm_only;  /* `stoker warm`, which is nothing without a cache */
     bool dry_run;
     bool forms;           /* of JPEGs are made, too (cli/forms.h) */
     unsigned jobs;        /* files at a time; 0: as many as suit the origin */

@@ -11,6 +11,7 @@
 #include "base/options.h"
 #include "cli/ahead.h"
 #include "cli/command.h"
+#include "cli/finisher.h"
 #include "cli/library.h"
 #include "cli/python.h"
 #include "cli/say.h"
@@ -96,6 +97,7 @@ static void run_uncached(const struct request *request, struct session *session,
 static void begin_beside(const struct request *request, struct session *session)
 {
     watch_begin(&session->tier, &session->samples, session->recounts ? &session->recount : NULL);
+    finisher_begin(request);
     if (request->warm) {
         ahead_begin(request);
     }
@@ -106,6 +108,7 @@ static void end_beside(const struct request *request, struct session *session)
     if (request->warm) {
         ahead_end(&session->ahead);
     }
+    finisher_end(&session->finished);
     session->given_back_bytes = watch_end();
 }
 
@@ -114,6 +117,7 @@ static void run_cached(const struct request *request, struct session *session, i
     static struct stk_run_counts counts;
     summary_announce(request, session);
     set_environment(request, session);
+    finisher_prepare(request, &session->run);
     int64_t began_ns = stk_clock_boottime_ns();
     command_start(request->command);
     begin_beside(request, session);

@@ -14,6 +14,7 @@
 #include "cache/run.h"
 #include "cache/tier.h"
 #include "cli/ahead.h"
+#include "cli/finisher.h"
 #include "cli/request.h"
 #include "cli/samples.h"
 
@@ -30,6 +31,7 @@ struct session {
     int run_lock;               /* keeps the run alive */
     uint64_t given_back_bytes;  /* of entries, while memory was short */
     struct ahead_figures ahead; /* what --warm came to */
+    struct finisher_figures finished;
 };
 
 /*

@@ -113,6 +113,13 @@ void summary_print_bypassed(const uint64_t bypassed[STK_BYPASS_KINDS])
     }
 }
 
+static void print_count(uint64_t number, const char *text)
+{
+    if (number > 0) {
+        fprintf(stderr, "  %" PRIu64 " %s\n", number, text);
+    }
+}
+
 static void print_table(const struct stk_run_counts *counts, const uint64_t total[STK_COUNT_KINDS])
 {
     int epochs = count_epochs(counts);
@@ -258,6 +265,46 @@ static void print_ahead(const struct request *request, const struct ahead_figure
     }
 }
 
+static void print_blocks(const struct stk_run_counts *counts, const struct session *session)
+{
+    char cache[STK_SIZE_TEXT], origin[STK_SIZE_TEXT], filled[STK_SIZE_TEXT];
+    const struct finisher_figures *finished = &session->finished;
+    if (counts->blocks[STK_BLOCK_READS] > 0) {
+        say("%" PRIu64 " reads of big files from their blocks (%s, of which %s came from the "
+            "origin first)",
+            counts->blocks[STK_BLOCK_READS],
+            size_text(cache, counts->blocks[STK_BLOCK_BYTES_CACHE]),
+            size_text(origin, counts->blocks[STK_BLOCK_BYTES_ORIGIN]));
+    }
+    if (finished->files > 0) {
+        say("%" PRIu64 " big files finished beside the command (%s)", finished->files,
+            size_text(filled, finished->bytes));
+    }
+    print_count(finished->left, "big files could not be finished: no room, or they changed");
+}
+
+#define MOST_NAMES 10
+
+static void print_mapped(const struct session *session)
+{
+    unsigned count;
+    uint64_t more;
+    struct finisher_mapped *mapped = finisher_list_mapped(&session->run, &count, &more);
+    for (unsigned i = 0; i < count && i < MOST_NAMES; i++) {
+        fprintf(stderr, "  mapped before it was filled: %s%s\n", mapped[i].path,
+                mapped[i].done ? " (filled since)" : "");
+    }
+    more += count > MOST_NAMES ? count - MOST_NAMES : 0;
+    print_count(more, "more were mapped before they were filled");
+    if (count > 0) {
+        fprintf(stderr,
+                "  Such maps read the original for as long as they last. Fill the file first:\n"
+                "  stoker warm %s, or stoker run --warm=first\n",
+                mapped[0].path);
+    }
+    finisher_free_mapped(mapped, count);
+}
+
 void summary_print(const struct request *request, const struct session *session,
                    const struct stk_run_counts *counts)
 {
@@ -273,6 +320,8 @@ void summary_print(const struct request *request, const struct session *session,
         fprintf(stderr, "  (%" PRIu64 " stats were seen.)\n",
                 counts->stats_served + counts->stats_asked);
     }
+    print_blocks(counts, session);
+    print_mapped(session);
     print_ahead(request, &session->ahead);
     print_decoded(session);
     print_samples(session);
@@ -375,6 +424,34 @@ static void write_ahead(FILE *out, const struct ahead_figures *ahead)
             ahead->full ? "true" : "false");
 }
 
+static void write_blocks(FILE *out, const struct stk_run_counts *counts)
+{
+    fprintf(out,
+            "  \"blocks\": {\"reads\": %" PRIu64 ", \"bytes_cache\": %" PRIu64
+            ", \"bytes_origin\": %" PRIu64 "},\n",
+            counts->blocks[STK_BLOCK_READS], counts->blocks[STK_BLOCK_BYTES_CACHE],
+            counts->blocks[STK_BLOCK_BYTES_ORIGIN]);
+}
+
+static void write_finished(FILE *out, const struct session *session)
+{
+    unsigned count;
+    uint64_t more;
+    const struct finisher_figures *finished = &session->finished;
+    struct finisher_mapped *mapped = finisher_list_mapped(&session->run, &count, &more);
+    fprintf(out,
+            "  \"finished\": {\"files\": %" PRIu64 ", \"bytes\": %" PRIu64 ", \"left\": %" PRIu64
+            "},\n  \"mapped\": [",
+            finished->files, finished->bytes, finished->left);
+    for (unsigned i = 0; i < count; i++) {
+        fprintf(out, "%s{\"path\": ", i > 0 ? ", " : "");
+        json_string(out, mapped[i].path);
+        fprintf(out, ", \"filled\": %s}", mapped[i].done ? "true" : "false");
+    }
+    fprintf(out, "],\n");
+    finisher_free_mapped(mapped, count);
+}
+
 static void write_epochs(FILE *out, const struct stk_run_counts *counts)
 {
     int epochs = count_epochs(counts);
@@ -424,6 +501,8 @@ void summary_write_json(int fd, const struct request *request, const struct sess
             ",\n",
             counts->stats_served, counts->stats_asked, counts->stale);
     write_bypassed(out, counts);
+    write_blocks(out, counts);
+    write_finished(out, session);
     write_decoded(out, session);
     write_samples(out, session);
     write_batches(out, session);

@@ -1,0 +1,429 @@
+"""Big files that a job has begun are finished beside it, and those that it maps are named."""
+
+import errno
+import json
+import os
+import signal
+import subprocess
+import time
+
+import pytest
+
+from jobs import HOME, read_line, wait_for
+from origin import settle
+from test_big_files import MB, PAGES, SIZE, SMALL, assert_next_run_counts, big, file, \
+    is_whole  # noqa: F401 (fixtures)
+
+TIER = "/dev/shm:200M"
+SLOWLY = 60  # ms for each operation
+PIECES = {"STOKER_BLOCK": "64K"}  # so many that all of them take a while
+KEEP = ["--keep"]
+PYTHON = "/usr/bin/python3"
+
+# A job that does as it is told, line by line, and says when it has.
+JOB = """
+import mmap, os, sys
+path = sys.argv[1]
+fds, maps = [], []
+for line in sys.stdin:
+    what, *numbers = line.split()
+    numbers = list(map(int, numbers))
+    if what == "open":
+        fds.append(os.open(path, os.O_RDONLY))
+    elif what == "read":
+        os.pread(fds[-1], numbers[1], numbers[0])
+    elif what == "map":
+        maps.append(mmap.mmap(fds[-1], 0, access=mmap.ACCESS_READ))
+    elif what == "touch":
+        maps[-1][numbers[0]]
+    elif what == "entry":
+        print("/tree/" in os.readlink(f"/proc/self/fd/{fds[-1]}"), flush=True)
+        continue
+    print("done", flush=True)
+"""
+
+
+class Job:
+    """One under `stoker run`, and what became of it."""
+
+    def __init__(self, process, json_path):
+        self.process, self._json_path = process, json_path
+
+    def tell(self, line):
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
+        return read_line(self.process)
+
+    def end(self):
+        """What stoker said, and the numbers."""
+        self.process.stdin.close()
+        self.process.stdin = None
+        stderr = self.process.communicate(timeout=60)[1]
+        assert self.process.returncode == 0, stderr
+        return stderr, json.loads(self._json_path.read_text())
+
+
+@pytest.fixture
+def started(jobs, file, scratch):
+    """Starts the job: started(flags..., env...)."""
+    contexts = []
+
+    def start(*flags, env=None, tier=TIER):
+        json_path = scratch / "job.json"
+        line = jobs.command_line([PYTHON, "-S", "-E", "-c", JOB, file[0]], path=file[0].parent,
+                                 tier=tier, flags=[*KEEP, f"--json={json_path}", *flags])
+        context = jobs.started(line, {**SMALL, **(env or {})})
+        contexts.append(context)
+        return Job(context.__enter__(), json_path)
+
+    yield start
+    for context in contexts:
+        context.__exit__(None, None, None)
+
+
+def has_entry(jobs, name="file"):
+    """Without an open of the origin, at which some file systems forget what they have read."""
+    tree = jobs.place.path(f"/dev/shm/{HOME}/tree")
+    return any(leaf.endswith(f";{name}") for _, _, leaves in os.walk(tree) for leaf in leaves)
+
+
+def same(jobs, file):
+    """By a program that opens it now, and reads no more than once by the origin."""
+    return jobs.preloaded(["cmp", file[0], file[1]], file[0].parent, TIER, env=SMALL).stdout == ""
+
+
+def test_what_is_read_is_finished(jobs, origin, file, started, build):
+    job = started()
+    with origin.fs.counting() as counted:
+        job.tell("open")
+        job.tell(f"read {5 * MB} 1000")
+        wait_for(lambda: has_entry(jobs))
+    assert SIZE <= counted["read_bytes"] <= SIZE + PAGES
+    with origin.fs.counting() as counted:
+        job.tell(f"read 0 {SIZE}")  # by the descriptor that it has
+        job.tell("open")
+        assert job.tell("entry") == "True"
+        job.tell("map")
+        assert same(jobs, file)
+    assert counted["read"] == 0
+    stderr, said = job.end()
+    assert said["finished"] == {"files": 1, "bytes": SIZE - MB, "left": 0} and said["mapped"] == []
+    assert said["blocks"]["reads"] == 2 and said["blocks"]["bytes_cache"] == SIZE + 1000
+    assert said["blocks"]["bytes_origin"] == MB
+    assert "1 big files finished beside the command" in stderr and "mapped" not in stderr
+    assert_next_run_counts(jobs, build, file)
+
+
+def test_what_is_only_opened_is_not(jobs, origin, file, started):
+    job = started()
+    with origin.fs.counting() as counted:
+        job.tell("open")
+        time.sleep(0.5)
+        said = job.end()[1]
+    assert counted["read"] == 0 and said["finished"]["files"] == 0
+
+
+def test_it_can_be_left_off(jobs, origin, file, started):
+    job = started(env={"STOKER_COMPLETE": "off"})
+    with origin.fs.counting() as counted:
+        job.tell("open")
+        job.tell("read 0 1000")
+        job.tell("map")
+        time.sleep(0.5)
+        said = job.end()[1]
+    assert counted["read_bytes"] <= MB + PAGES and said["finished"]["files"] == 0
+    assert said["mapped"] == [{"path": str(file[0]), "filled": False}]
+
+
+def test_what_is_mapped_is_finished_and_named(jobs, origin, file, started):
+    """The next open of it is native; who has it mapped reads the origin."""
+    job = started()
+    job.tell("open")
+    job.tell("map")
+    wait_for(lambda: has_entry(jobs))
+    job.tell("open")
+    assert job.tell("entry") == "True"
+    stderr, said = job.end()
+    assert said["mapped"] == [{"path": str(file[0]), "filled": True}]
+    assert f"mapped before it was filled: {file[0]} (filled since)" in stderr
+    assert f"stoker warm {file[0]}, or stoker run --warm=first" in stderr
+
+
+def test_the_mapped_one_comes_first(jobs, origin, file, started, big):
+    """Though another was begun before it."""
+    other = file[1].parent / "other"
+    subprocess.run([big, "make", other, str(SIZE)], check=True)
+    settle()
+    origin.fs.latency_ms = SLOWLY
+    job = started("--warm", "--jobs=1")
+    job.tell("open")
+    job.tell("map")
+    wait_for(lambda: has_entry(jobs))
+    assert not has_entry(jobs, "other")
+    origin.fs.latency_ms = 0
+    job.end()
+
+
+HDF5 = """
+import h5py, sys
+import numpy as np
+path = sys.argv[1]
+def total():
+    with h5py.File(path, "r") as data:
+        return int(data["x"][::7].sum())
+first = np.memmap(path, mode="r")
+print(total(), int(first[::4096].sum()), flush=True)
+for line in sys.stdin:
+    print(total(), int(np.memmap(path, mode="r")[::4096].sum()), flush=True)
+"""
+
+
+def test_an_hdf5_that_is_mapped_is_local_at_its_next_open(jobs, origin, scratch):
+    h5py = pytest.importorskip("h5py")
+    numpy = pytest.importorskip("numpy")
+    source, mount = origin.directory("hdf5")
+    with h5py.File(source / "file", "w") as data:
+        data["x"] = numpy.random.default_rng(1).integers(0, 255, (4000, 1500), dtype="u1")
+    os.sync()
+    settle()
+    path = mount / "file"
+    line = jobs.command_line([PYTHON, "-c", HDF5, path], path=mount, tier=TIER, flags=KEEP)
+    with jobs.started(line, SMALL) as process:
+        first = read_line(process, 60)
+        wait_for(lambda: has_entry(jobs))
+        with origin.fs.counting() as counted:
+            process.stdin.write("again\n")
+            process.stdin.flush()
+            assert read_line(process, 60) == first
+        assert counted["read"] == 0
+        process.stdin.close()
+        process.stdin = None
+        stderr = process.communicate(timeout=60)[1]
+    assert f"mapped before it was filled: {path}" in stderr
+
+
+def test_the_jobs_own_reads_come_first(jobs, origin, file, started):
+    """While it reads block by block, what comes from the origin is nearly all of it its own."""
+    origin.fs.latency_ms = 5
+    job = started()
+    job.tell("open")
+    with origin.fs.counting() as counted:
+        for block in range(19, 11, -1):
+            job.tell(f"read {block * MB} 1000")
+        read = counted["read_bytes"]
+    assert 8 * MB <= read <= 12 * MB, read
+    origin.fs.latency_ms = 0
+    wait_for(lambda: has_entry(jobs))
+    job.end()
+
+
+# ---- ends ----
+
+def test_it_ends_with_the_run(jobs, origin, file, started, build):
+    """Nothing is read any more; what is there stays."""
+    origin.fs.latency_ms = SLOWLY
+    job = started(env=PIECES)
+    with origin.fs.counting() as counted:
+        job.tell("open")
+        job.tell("read 0 1000")
+        wait_for(lambda: counted["read_bytes"] > 4 * MB)
+        began = time.monotonic()
+        said = job.end()[1]
+        assert time.monotonic() - began < 10
+    assert counted["read_bytes"] < SIZE and said["finished"]["files"] == 0
+    time.sleep(0.2)
+    with origin.fs.counting() as later:
+        time.sleep(0.3)
+    assert later["read"] == 0
+    origin.fs.latency_ms = 0
+    assert same(jobs, file) and is_whole(jobs, file[0])
+    assert_next_run_counts(jobs, build, file)
+
+
+def test_a_run_in_memory_leaves_nothing(jobs, origin, file, place):
+    origin.fs.latency_ms = SLOWLY
+    reader = [PYTHON, "-S", "-c", "import os,sys,time; fd = os.open(sys.argv[1], 0);"
+              "os.pread(fd, 10, 0); time.sleep(0.5)", file[0]]
+    for _ in range(3):
+        jobs.run(reader, path=file[0].parent, tier=TIER, env=SMALL)
+        assert os.listdir(place.path("/dev/shm")) == []
+
+
+@pytest.mark.parametrize("hold", [False, True], ids=["", "first"])
+def test_a_killed_command(jobs, origin, file, started, hold):
+    """In the middle of it: the job goes on, and so does who comes next."""
+    origin.fs.latency_ms = SLOWLY
+    job = started(*(["--warm=first"] if hold else []), env=PIECES)
+    with origin.fs.counting() as counted:
+        job.process.stdin.write("open\n")
+        job.process.stdin.flush()
+        if not hold:
+            assert read_line(job.process) == "done"
+            job.tell("read 0 1000")
+        wait_for(lambda: counted["read_bytes"] > 4 * MB)
+    command = command_of(job)
+    os.kill(command, signal.SIGKILL)
+    if hold:
+        assert read_line(job.process, 30) == "done"
+    assert job.tell(f"read {9 * MB} 1000") == "done"
+    origin.fs.latency_ms = 0
+    assert job.tell(f"read {3 * MB} {9 * MB}") == "done"
+    assert same(jobs, file) and is_whole(jobs, file[0])
+
+
+def command_of(job):
+    """The process of `stoker run`, which the test's own is, or has started."""
+    def find():
+        for pid in [job.process.pid, *children(job.process.pid)]:
+            with open(f"/proc/{pid}/cmdline", "rb") as line:
+                words = line.read().split(b"\0")
+            if words[0].endswith(b"/stoker"):
+                return pid
+        return None
+    return wait_for(find)
+
+
+def children(pid):
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as found:
+        return list(map(int, found.read().split()))
+
+
+# ---- trouble ----
+
+def test_no_room_for_all_of_it(jobs, origin, file, started, build):
+    """Then it is not begun: its readers have what room there is."""
+    job = started(tier="/dev/shm:9M")
+    with origin.fs.counting() as counted:
+        job.tell("open")
+        job.tell("read 0 1000")
+        job.tell("map")
+        time.sleep(0.5)
+    assert counted["read_bytes"] <= MB + PAGES
+    stderr, said = job.end()
+    assert said["finished"]["files"] == 0 and said["finished"]["left"] >= 1
+    assert said["mapped"] == [{"path": str(file[0]), "filled": False}], stderr
+
+
+def test_a_tier_that_gets_full(jobs, origin, file, started, place):
+    origin.fs.latency_ms = SLOWLY
+    job = started(env=PIECES)
+    fill_up = "fallocate -l $(($(stat -f -c %a*%S /dev/shm) - 3000000)) /dev/shm/other"
+    with origin.fs.counting() as counted:
+        job.tell("open")
+        job.tell("read 0 1000")
+        wait_for(lambda: counted["read_bytes"] > 4 * MB)
+        place.run(["sh", "-c", fill_up])
+        origin.fs.latency_ms = 0
+        assert job.tell(f"read 0 {SIZE}") == "done"
+    said = job.end()[1]
+    assert said["finished"]["files"] == 0
+    place.run(["rm", "/dev/shm/other"])
+    assert same(jobs, file)
+
+
+@pytest.mark.parametrize("replaced", [False, True])
+def test_a_file_that_changes_meanwhile(jobs, origin, file, started, replaced):
+    origin.fs.latency_ms = SLOWLY
+    job = started(env=PIECES)
+    with origin.fs.counting() as counted:
+        job.tell("open")
+        job.tell("read 0 1000")
+        wait_for(lambda: counted["read_bytes"] > 4 * MB)
+    if replaced:
+        aside = file[1].with_name("aside")
+        aside.write_bytes(os.urandom(SIZE))
+        os.replace(aside, file[1])
+    else:
+        with open(file[1], "r+b") as writer:
+            for at in MB, SIZE - MB:
+                writer.seek(at)
+                writer.write(b"new!" * 1000)
+    settle()
+    origin.fs.latency_ms = 0
+    time.sleep(0.5)
+    job.tell("open")
+    job.tell("read 0 1000")
+    wait_for(lambda: has_entry(jobs))
+    assert same(jobs, file)
+    job.end()
+
+
+# ---- --warm=first ----
+
+def test_the_first_open_waits(jobs, origin, file, started):
+    origin.fs.latency_ms = 1
+    job = started("--warm=first")
+    with origin.fs.counting() as counted:
+        job.tell("open")
+        assert job.tell("entry") == "True"
+        job.tell("map")
+        for block in range(20):
+            job.tell(f"touch {block * MB}")
+    assert counted["read_bytes"] <= SIZE + PAGES
+    stderr, said = job.end()
+    assert said["mapped"] == [] and said["hits"] == 1, stderr
+
+
+def test_many_first_opens(jobs, origin, file):
+    """Of several processes, one of which reads by stdio: the file comes once."""
+    origin.fs.latency_ms = 1
+    script = 'for i in 1 2 3 4; do cmp "$0" "$1" & done; md5sum "$0" >/dev/null & wait'
+    with origin.fs.counting() as counted:
+        ran = jobs.run(["sh", "-c", script, file[0], file[1]], path=file[0].parent, tier=TIER,
+                       flags=["--warm=first"], env=SMALL)
+    assert ran.stdout == "" and ran.hits == 5
+    assert counted["read_bytes"] <= SIZE + 4 * MB  # each open has the kernel forget what is under way
+
+
+def test_an_open_does_not_wait_for_what_does_not_come(jobs, origin, file, started):
+    """For want of room; with an origin that fails; for a program that is asked to end."""
+    job = started("--warm=first", tier="/dev/shm:9M")
+    began = time.monotonic()
+    job.tell("open")
+    assert time.monotonic() - began < 4 and job.tell("entry") == "False"
+    assert job.tell(f"read 0 {SIZE}") == "done"
+    assert job.end()[1]["mapped"] == []
+
+
+def test_an_origin_that_fails(jobs, origin, file, started):
+    job = started("--warm=first")
+    with origin.fs.faults(read=errno.EIO, read_from=8 * MB):
+        job.tell("open")
+        assert job.tell("entry") == "False"
+        assert job.tell("read 100 1000") == "done"
+    job.end()
+
+
+def test_a_signal_ends_the_wait(jobs, origin, file):
+    """A handler that does not end the program has its open go on by the origin."""
+    origin.fs.latency_ms = 200
+    program = ("import os, signal, sys; signal.signal(signal.SIGUSR1, lambda *_: None);"
+               "print('ready', os.getpid(), flush=True); fd = os.open(sys.argv[1], 0);"
+               "print('/tree/' in os.readlink(f'/proc/self/fd/{fd}'), flush=True)")
+    line = jobs.command_line([PYTHON, "-S", "-E", "-c", program, file[0]], path=file[0].parent,
+                             tier=TIER, flags=["--warm=first", "--jobs=1"])
+    with origin.fs.counting() as counted, jobs.started(line, SMALL) as process:
+        pid = int(read_line(process).split()[1])
+        wait_for(lambda: counted["read_bytes"] > MB)
+        os.kill(pid, signal.SIGUSR1)
+        began = time.monotonic()
+        assert read_line(process) == "False"
+        assert time.monotonic() - began < 5
+        origin.fs.latency_ms = 0
+        process.communicate(timeout=60)
+
+
+def test_an_origin_that_stands_still(jobs, origin, file, started):
+    """Nobody gets on: after some seconds the program has the origin, as it would without us."""
+    origin.fs.latency_ms = SLOWLY
+    job = started("--warm=first", env=PIECES)
+    with origin.fs.counting() as counted:
+        job.process.stdin.write("open\n")
+        job.process.stdin.flush()
+        wait_for(lambda: counted["read_bytes"] > 4 * MB)
+    origin.fs.latency_ms = 9_000
+    began = time.monotonic()
+    assert read_line(job.process, 60) == "done" and time.monotonic() - began < 9
+    assert job.tell("entry") == "False"
+    origin.fs.latency_ms = 0
+    job.end()
