@@ -13,6 +13,7 @@ from jobs import HOME, read_line, wait_for
 from origin import settle
 from test_big_files import MB, PAGES, SIZE, SMALL, assert_next_run_counts, big, file, \
     is_whole  # noqa: F401 (fixtures)
+from test_warm_big import hands_on
 
 TIER = "/dev/shm:200M"
 SLOWLY = 60  # ms for each operation
@@ -68,9 +69,10 @@ def started(jobs, file, scratch):
     """Starts the job: started(flags..., env...)."""
     contexts = []
 
-    def start(*flags, env=None, tier=TIER):
+    def start(*flags, env=None, tier=TIER, name="file"):
         json_path = scratch / "job.json"
-        line = jobs.command_line([PYTHON, "-S", "-E", "-c", JOB, file[0]], path=file[0].parent,
+        path = file[0].parent / name
+        line = jobs.command_line([PYTHON, "-S", "-E", "-c", JOB, path], path=file[0].parent,
                                  tier=tier, flags=[*KEEP, f"--json={json_path}", *flags])
         context = jobs.started(line, {**SMALL, **(env or {})})
         contexts.append(context)
@@ -106,6 +108,7 @@ def test_what_is_read_is_finished(jobs, origin, file, started, build):
         job.tell("map")
         assert same(jobs, file)
     assert counted["read"] == 0
+    wait_for(lambda: hands_on(command_of(job), file[0]) == 0)  # nobody keeps it open
     stderr, said = job.end()
     assert said["finished"] == {"files": 1, "bytes": SIZE - MB, "left": 0} and said["mapped"] == []
     assert said["blocks"]["reads"] == 2 and said["blocks"]["bytes_cache"] == SIZE + 1000
@@ -149,17 +152,19 @@ def test_what_is_mapped_is_finished_and_named(jobs, origin, file, started):
     assert f"stoker warm {file[0]}, or stoker run --warm=first" in stderr
 
 
-def test_the_mapped_one_comes_first(jobs, origin, file, started, big):
-    """Though another was begun before it."""
-    other = file[1].parent / "other"
-    subprocess.run([big, "make", other, str(SIZE)], check=True)
+@pytest.mark.parametrize("mapped, other", [("file", "other"), ("other", "file")])
+def test_the_mapped_one_comes_first(jobs, origin, file, started, big, mapped, other):
+    """Whichever was begun before it."""
+    subprocess.run([big, "make", file[1].parent / "other", str(SIZE)], check=True)
     settle()
-    origin.fs.latency_ms = SLOWLY
-    job = started("--warm", "--jobs=1")
-    job.tell("open")
-    job.tell("map")
-    wait_for(lambda: has_entry(jobs))
-    assert not has_entry(jobs, "other")
+    origin.fs.latency_ms = SLOWLY / 4
+    with origin.fs.counting() as counted:
+        job = started("--warm", "--jobs=1", name=mapped)
+        wait_for(lambda: counted["read_bytes"] > MB)
+        job.tell("open")
+        job.tell("map")
+        wait_for(lambda: has_entry(jobs, mapped))
+    assert not has_entry(jobs, other)
     origin.fs.latency_ms = 0
     job.end()
 

@@ -85,13 +85,13 @@ def test_several_at_a_time(jobs, origin, several, threads):
         assert said.stdout == "" and is_whole(jobs, mount / name)
 
 
-def hands_on(process, path):
+def hands_on(pid, path):
     """How many descriptors of the file a process has."""
     count = 0
     with contextlib.suppress(OSError):
-        for number in os.listdir(f"/proc/{process.pid}/fd"):
+        for number in os.listdir(f"/proc/{pid}/fd"):
             with contextlib.suppress(OSError):
-                count += os.readlink(f"/proc/{process.pid}/fd/{number}") == str(path)
+                count += os.readlink(f"/proc/{pid}/fd/{number}") == str(path)
     return count
 
 
@@ -100,7 +100,7 @@ def test_one_file_is_filled_by_all(jobs, origin, file, build):
     origin.fs.latency_ms = 4 * SLOWLY
     with jobs.started([build / "stoker", "warm", TIER, "--jobs=8", file[0].parent],
                       env=SMALL) as process:
-        wait_for(lambda: hands_on(process, file[0]) >= 8)
+        wait_for(lambda: hands_on(process.pid, file[0]) >= 8)
         origin.fs.latency_ms = 0
         process.communicate(timeout=60)
 
