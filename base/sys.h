@@ -42,6 +42,9 @@ ssize_t stk_sys_read(int fd, void *buffer, size_t bytes);
 ssize_t stk_sys_pread(int fd, void *buffer, size_t bytes, off_t offset);
 /* Into several buffers. The kernel looks whether they may be written to: -EFAULT. */
 ssize_t stk_sys_preadv(int fd, const struct iovec *parts, int count, off_t offset);
+/* Whether a list of buffers can be read, and the kernel would take it: 0, -EFAULT or -EINVAL.
+ * Another error says nothing. */
+int stk_sys_look_at_parts(const struct iovec *parts, int count);
 /* Beyond the limit on the size of files, which a batch system may set, the kernel would send a
  * signal that ends the program: to one that makes a file longer, and to one that writes there in a
  * file that is long enough. These two say -EFBIG. The second says -EOPNOTSUPP only where the limit

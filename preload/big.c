@@ -20,7 +20,7 @@ struct call {
     int fd;
     const struct iovec *parts;
     int count;
-    uint64_t bytes; /* of the parts */
+    uint64_t bytes; /* of the parts; 0: not known yet */
 };
 
 static uint64_t least(uint64_t a, uint64_t b)
@@ -92,13 +92,33 @@ static bool read_here(const struct call *call, ssize_t *got)
     return true;
 }
 
+/*
+ * How many bytes the kernel would read at once. It looks at a list, which may lie nowhere, and at
+ * addresses whose end no program can have: what it refuses is its to refuse.
+ */
+static bool measure(struct call *call)
+{
+    if (call->bytes != 0 && call->bytes <= MOST_BYTES) {
+        return true;
+    }
+    if (stk_sys_look_at_parts(call->parts, call->count) != 0) {
+        return false;
+    }
+    call->bytes = 0;
+    for (int i = 0; i < call->count; i++) {
+        call->bytes += least(call->parts[i].iov_len, MOST_BYTES - call->bytes);
+    }
+    return call->bytes != 0;
+}
+
 static bool serve(struct call *call, off_t offset, ssize_t *got)
 {
     call->big = stk_big_hold(call->cache, call->fd);
     if (call->big == NULL) {
         return false;
     }
-    bool served = offset == STK_BIG_HERE ? read_here(call, got) : read_at(call, offset, got);
+    bool served = measure(call) &&
+                  (offset == STK_BIG_HERE ? read_here(call, got) : read_at(call, offset, got));
     stk_big_let_go(call->big);
     return served;
 }
@@ -106,7 +126,7 @@ static bool serve(struct call *call, off_t offset, ssize_t *got)
 static bool read_call(struct call *call, off_t offset, ssize_t *got)
 {
     struct stk_guard guard;
-    if (call->bytes == 0 || !stk_guard_enter(&guard)) {
+    if (!stk_guard_enter(&guard)) {
         return false;
     }
     call->cache = stk_process_cache_if_ready();
@@ -122,32 +142,19 @@ static bool read_call(struct call *call, off_t offset, ssize_t *got)
 __attribute__((noinline)) bool stk_big_read(int fd, void *buffer, size_t bytes, off_t offset,
                                             ssize_t *got)
 {
-    const struct iovec part = {buffer, (size_t)least(bytes, MOST_BYTES)};
-    struct call call = {.fd = fd, .parts = &part, .count = 1, .bytes = part.iov_len};
-    return read_call(&call, offset, got);
-}
-
-/* How many bytes; 0: none, or more than the kernel reads at once. */
-static uint64_t bytes_of(const struct iovec *parts, int count)
-{
-    uint64_t bytes = 0;
-    for (int i = 0; i < count; i++) {
-        if (parts[i].iov_len > MOST_BYTES - bytes) {
-            return 0;
-        }
-        bytes += parts[i].iov_len;
+    const struct iovec parts[2] = {{buffer, bytes}, {NULL, 0}};
+    struct call call = {.fd = fd, .parts = parts, .count = 1, .bytes = bytes};
+    if (bytes > MOST_BYTES) {
+        call.count = 2; /* the kernel cuts a single one before it looks at its end */
     }
-    return bytes;
+    return bytes != 0 && read_call(&call, offset, got);
 }
 
 __attribute__((noinline)) bool stk_big_readv(int fd, const struct iovec *parts, int count,
                                              off_t offset, ssize_t *got)
 {
-    if (parts == NULL || count <= 0 || count > IOV_MAX) {
-        return false;
-    }
-    struct call call = {.fd = fd, .parts = parts, .count = count, .bytes = bytes_of(parts, count)};
-    return read_call(&call, offset, got);
+    struct call call = {.fd = fd, .parts = parts, .count = count};
+    return count > 0 && count <= IOV_MAX && read_call(&call, offset, got);
 }
 
 /* ---- what is no read ---- */
