@@ -17,6 +17,7 @@
 #include "base/text.h"
 #include "cache/buffer.h"
 #include "cache/changes.h"
+#include "cache/content.h"
 #include "cache/entry.h"
 #include "cache/origin.h"
 #include "cache/pressure.h"
@@ -26,7 +27,6 @@
 #define GROUP         64          /* blocks at once, at the most */
 #define AHEAD         2           /* blocks that are asked for ahead of the one that is copied */
 #define PIECE_BYTES   (128 << 10) /* the kernel asks for at once */
-#define SQLITE_MAGIC  "SQLite format 3"
 #define FULL_PAUSE_NS (5 * STK_NS_PER_S)
 
 /* Some blocks under way. */
@@ -145,12 +145,6 @@ static bool read_piece(const struct group *group, char *buffer, uint64_t bytes, 
     return true;
 }
 
-static bool is_database(const char *buffer, uint64_t bytes, uint64_t offset)
-{
-    return offset == 0 && bytes >= sizeof SQLITE_MAGIC &&
-           memcmp(buffer, SQLITE_MAGIC, sizeof SQLITE_MAGIC) == 0;
-}
-
 static bool write_piece(const struct group *group, const char *buffer, uint64_t bytes,
                         uint64_t offset)
 {
@@ -210,7 +204,7 @@ static bool copy_piece(struct group *group, char *buffer, uint64_t bytes, uint64
         return false;
     }
     look_what_is_kept(group, bytes, at);
-    if (is_database(buffer, bytes, at)) {
+    if (stk_content_is_shared(buffer, bytes, at)) {
         atomic_store(&group->big->blocks.table->passed, 1);
         return false;
     }

@@ -34,7 +34,7 @@ struct stk_blocks_table {
     uint64_t file_ino;
     _Atomic uint32_t gone;       /* 1: the block file is not there any more */
     _Atomic uint32_t whole;      /* 1: it has become the entry */
-    _Atomic uint32_t passed;     /* 1: it is a database, which is the origin's */
+    _Atomic uint32_t passed;     /* 1: it is the origin's: cache/content.h */
     _Atomic uint32_t refused;    /* generation of the budget that had no room, plus 1 */
     _Atomic uint64_t there;      /* all blocks before this one are present */
     _Atomic int64_t paid_blocks; /* of 512 bytes */

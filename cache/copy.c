@@ -2,17 +2,16 @@
 #include "cache/fill.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "base/sys.h"
 #include "cache/buffer.h"
 #include "cache/claim.h"
+#include "cache/content.h"
 #include "cache/proof.h"
 
-#define CHUNK_BYTES  STK_BUFFER_BYTES
-#define PIECE_BYTES  (128 << 10)       /* the kernel fetches at once, unless told otherwise */
-#define LIMIT_BYTES  4096              /* what a file system gives at once is a multiple of it */
-#define SQLITE_MAGIC "SQLite format 3" /* with its terminating zero: the first 16 bytes */
+#define CHUNK_BYTES STK_BUFFER_BYTES
+#define PIECE_BYTES (128 << 10) /* the kernel fetches at once, unless told otherwise */
+#define LIMIT_BYTES 4096        /* what a file system gives at once is a multiple of it */
 
 _Static_assert(CHUNK_BYTES % STK_PROOF_UNIT_BYTES == 0, "a chunk is a piece of a proof");
 
@@ -55,11 +54,10 @@ static int write_whole(int fd, const char *buffer, size_t bytes, off_t offset)
     return 0;
 }
 
-static enum stk_bypass check_head(const char *buffer, ssize_t bytes)
+static enum stk_bypass check_content(const char *buffer, ssize_t bytes, off_t offset)
 {
-    bool database = bytes >= (ssize_t)sizeof SQLITE_MAGIC &&
-                    memcmp(buffer, SQLITE_MAGIC, sizeof SQLITE_MAGIC) == 0;
-    return database ? STK_BYPASS_DATABASE : STK_BYPASS_NONE;
+    return stk_content_is_shared(buffer, (uint64_t)bytes, (uint64_t)offset) ? STK_BYPASS_DATABASE
+                                                                            : STK_BYPASS_NONE;
 }
 
 static enum stk_bypass write_chunk(struct stk_fill *fill, const struct stk_entry_draft *draft,
@@ -87,7 +85,7 @@ static enum stk_bypass copy_chunks(struct stk_fill *fill, const struct stk_entry
         if (got < 0 || (uint64_t)offset + (uint64_t)got > size) {
             return STK_BYPASS_CHANGED;
         }
-        enum stk_bypass why = offset == 0 ? check_head(buffer, got) : STK_BYPASS_NONE;
+        enum stk_bypass why = check_content(buffer, got, offset);
         if (why == STK_BYPASS_NONE && got > 0) {
             why = write_chunk(fill, draft, buffer, (size_t)got, offset);
         }

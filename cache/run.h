@@ -48,7 +48,7 @@ enum stk_bypass {
     STK_BYPASS_CHANGED,   /* changed while it was read */
     STK_BYPASS_BUDGET,    /* does not fit */
     STK_BYPASS_MEMORY,    /* the machine or the control group is short of memory */
-    STK_BYPASS_DATABASE,  /* SQLite keeps locks and journals beside the file */
+    STK_BYPASS_DATABASE,  /* written in its place beside readers: cache/content.h */
     STK_BYPASS_SPARSE,    /* has holes, which an entry would not have */
     STK_BYPASS_ORIGIN,    /* lies in memory already (tmpfs) */
     STK_BYPASS_NAME,      /* too long for an entry */
