@@ -14,7 +14,8 @@
 #include "cache/pressure.h"
 #include "cache/trust.h"
 
-#define SLOTS    64
+#define SLOTS    1024
+#define WINDOW   16 /* of them that a file may have */
 #define ATTEMPTS 8
 #define PLAINLY  (O_ACCMODE | O_DIRECT | O_PATH) /* none of them: opened for reading */
 
@@ -23,20 +24,21 @@ _Atomic uint32_t stk_big_count;
 static struct stk_big table[SLOTS];
 static _Atomic uint64_t turns;
 
-/* Which file a number is; asks no server. */
-static bool look(int fd, uint64_t *dev, uint64_t *ino)
+/* Which file a number is, and in which version as far as this machine knows; asks no server. */
+static bool look(int fd, struct statx *out)
 {
-    struct statx answer;
     int flags = AT_EMPTY_PATH | AT_STATX_DONT_SYNC;
-    if (stk_sys_statx(fd, "", flags, STATX_INO, &answer) != 0) {
-        return false;
-    }
-    *dev = makedev(answer.stx_dev_major, answer.stx_dev_minor);
-    *ino = answer.stx_ino;
-    return true;
+    return stk_sys_statx(fd, "", flags, STATX_BASIC_STATS | STATX_BTIME, out) == 0;
 }
 
 /* ---- the table ---- */
+
+/* The slots that a file may have, one after the other. */
+static struct stk_big *slot_of(uint64_t dev, uint64_t ino, uint32_t i)
+{
+    uint64_t hash = (ino + (dev << 32)) * UINT64_C(0x9e3779b97f4a7c15);
+    return &table[((hash >> 32) + i) % SLOTS];
+}
 
 static bool is_of(struct stk_big *big, uint64_t dev, uint64_t ino)
 {
@@ -66,11 +68,11 @@ static bool use(struct stk_big *big, uint64_t dev, uint64_t ino)
 
 static struct stk_big *find(uint64_t dev, uint64_t ino)
 {
-    uint32_t count = atomic_load(&stk_big_count);
-    for (uint32_t i = 0; i < count && i < SLOTS; i++) {
-        if (is_of(&table[i], dev, ino) && ino != 0 && use(&table[i], dev, ino)) {
-            atomic_store(&table[i].turn, atomic_fetch_add(&turns, 1) + 1);
-            return &table[i];
+    for (uint32_t i = 0; i < WINDOW && ino != 0; i++) {
+        struct stk_big *big = slot_of(dev, ino, i);
+        if (is_of(big, dev, ino) && use(big, dev, ino)) {
+            atomic_store(&big->turn, atomic_fetch_add(&turns, 1) + 1);
+            return big;
         }
     }
     return NULL;
@@ -90,15 +92,15 @@ static void clear(struct stk_big *big)
 }
 
 /* One that is free, else the one that was read longest ago; both seized. NULL: all are in use. */
-static struct stk_big *take_slot(void)
+static struct stk_big *take_slot(uint64_t dev, uint64_t ino)
 {
     for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
         struct stk_big *oldest = NULL;
-        for (int i = 0; i < SLOTS; i++) {
-            bool free = atomic_load(&table[i].users) == 0;
-            if (free &&
-                (oldest == NULL || atomic_load(&table[i].turn) < atomic_load(&oldest->turn))) {
-                oldest = &table[i];
+        for (uint32_t i = 0; i < WINDOW; i++) {
+            struct stk_big *big = slot_of(dev, ino, i);
+            if (atomic_load(&big->users) == 0 &&
+                (oldest == NULL || atomic_load(&big->turn) < atomic_load(&oldest->turn))) {
+                oldest = big;
             }
         }
         if (oldest == NULL || seize(oldest)) {
@@ -110,9 +112,7 @@ static struct stk_big *take_slot(void)
 
 static void give_slot(struct stk_big *big)
 {
-    uint32_t used = (uint32_t)(big - table) + 1, count = atomic_load(&stk_big_count);
-    while (count < used && !atomic_compare_exchange_weak(&stk_big_count, &count, used)) {
-    }
+    atomic_store(&stk_big_count, 1);
     atomic_store(&big->users, 0);
 }
 
@@ -130,13 +130,11 @@ static void drop(struct stk_big *big, uint64_t dev, uint64_t ino)
 
 /* ---- noting ---- */
 
-/* What a descriptor is, as it was seen when it was opened; asks no server. */
+/* What a descriptor is, as it was seen when it was opened. */
 static bool identify(int fd, struct stk_identity *out)
 {
     struct statx answer;
-    int flags = AT_EMPTY_PATH | AT_STATX_DONT_SYNC;
-    return stk_sys_statx(fd, "", flags, STATX_BASIC_STATS | STATX_BTIME, &answer) == 0 &&
-           S_ISREG(answer.stx_mode) && stk_identity_from_statx(out, &answer);
+    return look(fd, &answer) && S_ISREG(answer.stx_mode) && stk_identity_from_statx(out, &answer);
 }
 
 /* Whether the version is one that nobody writes, as far as is known, or can be found out. */
@@ -180,7 +178,7 @@ static uint64_t tell(struct stk_cache *cache, const struct stk_place *place, uin
 static void note(struct stk_cache *cache, const struct stk_place *place, uint32_t number,
                  const struct stk_origin *origin, int64_t opened_ns)
 {
-    struct stk_big *big = take_slot();
+    struct stk_big *big = take_slot(origin->dev, origin->ino);
     if (big == NULL) {
         return;
     }
@@ -253,18 +251,30 @@ void stk_big_note(struct stk_cache *cache, const struct stk_place *place, uint32
 
 /* ---- reading ---- */
 
+/* The number of a file that has gone may be another's by now, which was opened by a name that we do
+ * not look at. */
+static bool is_version(struct stk_cache *cache, const struct stk_big *big, const struct statx *now)
+{
+    const struct stk_record *record = stk_catalogue_record(&cache->catalogue, big->record);
+    struct stk_identity identity;
+    return record != NULL && stk_identity_from_statx(&identity, now) &&
+           identity.size == record->size && identity.mtime_ns == record->mtime_ns &&
+           identity.ctime_ns == record->ctime_ns;
+}
+
 struct stk_big *stk_big_hold(struct stk_cache *cache, int fd)
 {
-    uint64_t dev, ino;
-    if (atomic_load(&cache->roots.lost) || !look(fd, &dev, &ino)) {
+    struct statx now;
+    if (atomic_load(&cache->roots.lost) || !look(fd, &now)) {
         return NULL;
     }
-    struct stk_big *big = find(dev, ino);
+    struct stk_big *big = find(makedev(now.stx_dev_major, now.stx_dev_minor), now.stx_ino);
     if (big == NULL) {
         return NULL;
     }
     int flags = stk_sys_get_status_flags(fd);
-    if (flags < 0 || (flags & PLAINLY) != O_RDONLY || !is_good(cache, big)) {
+    if (flags < 0 || (flags & PLAINLY) != O_RDONLY || !is_version(cache, big, &now) ||
+        !is_good(cache, big)) {
         stk_big_let_go(big);
         return NULL;
     }

@@ -4,8 +4,8 @@
  * origin's own, so that whatever nobody sees is right; what is read by it comes from the blocks.
  *
  * Files are known by device and inode, of which this process keeps a table: numbers of descriptors
- * are closed, duplicated and used again behind our back. The table is small; who finds no room in
- * it, or any doubt, reads the origin.
+ * are closed, duplicated and used again behind our back. The table has a limit; who finds no room
+ * in it, or any doubt, reads the origin.
  *
  *   stk_big_note      a file was opened that may be read so
  *   stk_big_hold      is this descriptor such a file's, as of now? To be let go.
@@ -49,7 +49,7 @@ struct stk_big {
     char entry[STK_PATH_BYTES]; /* what it becomes */
 };
 
-/* How many there are, or were, in this process. */
+/* Not 0 once there was one in this process. */
 extern _Atomic uint32_t stk_big_count;
 
 /* False in nearly all processes. */
