@@ -172,7 +172,7 @@ enum stk_answer stk_cache_ask(struct stk_cache *cache, const struct stk_place *p
     ask->record = 0;
     ask->size = 0;
     ask->began_ns = 0;
-    if (place->root->in_memory) {
+    if (place->root->kind == STK_ROOT_MEMORY) {
         ask->why = STK_BYPASS_ORIGIN;
         return STK_ANSWER_ORIGIN;
     }

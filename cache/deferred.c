@@ -17,7 +17,7 @@ void stk_deferred_open(struct stk_deferred *deferred, const struct stk_roots *ro
     deferred->root_count = 0;
     for (unsigned i = 0; i < roots->count; i++) {
         const struct stk_root *root = &roots->roots[i];
-        if (root->usable && !root->local) {
+        if (root->usable && !stk_root_is_local(root)) {
             deferred->roots[deferred->root_count++] = root->key;
         }
     }

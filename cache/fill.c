@@ -246,7 +246,7 @@ enum stk_bypass stk_cache_reason_against(const struct stk_cache *cache,
                                          const struct stk_identity *identity)
 {
     const char *leaf = stk_path_leaf(place->below);
-    if (place->root->in_memory) {
+    if (place->root->kind == STK_ROOT_MEMORY) {
         return STK_BYPASS_ORIGIN;
     }
     if (identity->size == 0) {

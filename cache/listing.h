@@ -11,7 +11,8 @@
  * name in the directory is a change of the directory (cache/cache.h).
  *
  * By a directory's times a version can only be told where its file system keeps them. Where it may
- * not (root->keeps_times), a look at them proves nothing, and a listing is made once in each run.
+ * not (stk_root_keeps_times), a look at them proves nothing, and a listing is made once in each
+ * run.
  *
  * Nothing of a listing stays mapped but while it is in use, in memory of its own: a failing disk is
  * an error code. No heap; safe in threads, after fork and in signal handlers. Doubt is a miss. What

@@ -107,7 +107,7 @@ __attribute__((noinline)) bool stk_listing_lacks(struct stk_cache *cache,
     const char *leaf = stk_path_leaf(place->below);
     size_t length = (size_t)(leaf - place->below);
     if (!stk_listing_may(cache, place) || root->only != NULL || !is_plain(leaf) ||
-        !(root->is_remote || cache->options.listings == STK_LISTINGS_MTIME)) {
+        !(root->kind == STK_ROOT_SERVER || cache->options.listings == STK_LISTINGS_MTIME)) {
         return false;
     }
     directory.root = root;

@@ -12,7 +12,7 @@
 bool stk_listing_may(const struct stk_cache *cache, const struct stk_place *directory)
 {
     return cache->catalogue.header != NULL && cache->tier.shared != NULL &&
-           cache->options.listings != STK_LISTINGS_OFF && !directory->root->in_memory;
+           cache->options.listings != STK_LISTINGS_OFF && directory->root->kind != STK_ROOT_MEMORY;
 }
 
 struct stk_hash128 stk_listing_key(const struct stk_root *root, const char *below, size_t length)
@@ -22,7 +22,7 @@ struct stk_hash128 stk_listing_key(const struct stk_root *root, const char *belo
 
 bool stk_listing_is_told_by_times(const struct stk_cache *cache, const struct stk_place *directory)
 {
-    return directory->root->keeps_times || cache->options.listings == STK_LISTINGS_MTIME;
+    return stk_root_keeps_times(directory->root) || cache->options.listings == STK_LISTINGS_MTIME;
 }
 
 /* A directory on another device than its root's (behind a link, or where something was mounted

@@ -78,44 +78,25 @@ static bool type_keeps_inodes(const char *type)
     return false;
 }
 
-/* Where a name that comes or goes changes the times of its directory, whoever did it. Others may do
- * so as well (some FUSE), or make times up (object stores). */
-static bool type_keeps_times(const char *type)
+/* Others may keep a directory's times as well (some FUSE), or make times up (object stores). */
+static enum stk_root_kind kind_of(const char *type)
 {
-    static const char *const keepers[] = {"ext2",   "ext3",    "ext4",     "xfs",  "btrfs",
-                                          "f2fs",   "overlay", "zfs",      "nfs",  "nfs4",
-                                          "lustre", "ceph",    "squashfs", "erofs"};
-    for (size_t i = 0; i < sizeof keepers / sizeof *keepers; i++) {
-        if (strcmp(type, keepers[i]) == 0) {
-            return true;
+    static const struct {
+        const char *type;
+        enum stk_root_kind kind;
+    } known[] = {
+        {"nfs", STK_ROOT_SERVER},   {"nfs4", STK_ROOT_SERVER},     {"lustre", STK_ROOT_SERVER},
+        {"ceph", STK_ROOT_SERVER},  {"ext2", STK_ROOT_DISK},       {"ext3", STK_ROOT_DISK},
+        {"ext4", STK_ROOT_DISK},    {"xfs", STK_ROOT_DISK},        {"btrfs", STK_ROOT_DISK},
+        {"f2fs", STK_ROOT_DISK},    {"overlay", STK_ROOT_DISK},    {"zfs", STK_ROOT_DISK},
+        {"erofs", STK_ROOT_DISK},   {"squashfs", STK_ROOT_DISK},   {"tmpfs", STK_ROOT_MEMORY},
+        {"ramfs", STK_ROOT_MEMORY}, {"hugetlbfs", STK_ROOT_MEMORY}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (strcmp(type, known[i].type) == 0) {
+            return known[i].kind;
         }
     }
-    return false;
-}
-
-/* Of those that keep times. */
-static bool type_is_remote(const char *type)
-{
-    return strncmp(type, "nfs", 3) == 0 || strcmp(type, "lustre") == 0 || strcmp(type, "ceph") == 0;
-}
-
-static bool type_is_memory(const char *type)
-{
-    return strcmp(type, "tmpfs") == 0 || strcmp(type, "ramfs") == 0 ||
-           strcmp(type, "hugetlbfs") == 0;
-}
-
-/* Of others it is not known. */
-static bool type_is_local(const char *type)
-{
-    static const char *const locals[] = {"ext2",    "ext3", "ext4", "xfs",      "btrfs",
-                                         "overlay", "f2fs", "zfs",  "squashfs", "erofs"};
-    for (size_t i = 0; i < sizeof locals / sizeof *locals; i++) {
-        if (strcmp(type, locals[i]) == 0) {
-            return true;
-        }
-    }
-    return type_is_memory(type);
+    return STK_ROOT_UNKNOWN;
 }
 
 struct mount_search {
@@ -143,10 +124,7 @@ static void consider_mount(void *context, const struct stk_mount *mount)
         search->hash = stk_hash_64(mount->type, strlen(mount->type), search->hash);
         search->names_volume = source_names_volume(mount->source);
         search->root->inode_counts = type_keeps_inodes(mount->type);
-        search->root->keeps_times = type_keeps_times(mount->type);
-        search->root->is_remote = type_is_remote(mount->type);
-        search->root->in_memory = type_is_memory(mount->type);
-        search->root->local = type_is_local(mount->type);
+        search->root->kind = kind_of(mount->type);
     }
 }
 

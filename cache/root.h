@@ -25,6 +25,15 @@
 #define STK_ROOT_NAME_BYTES 96
 #define STK_ROOT_TEXT_BYTES (16u << 10)
 
+/* What its file system is: how far away, and whether a directory's times change there whenever what
+ * it holds does. */
+enum stk_root_kind {
+    STK_ROOT_UNKNOWN, /* perhaps far, and times may tell nothing */
+    STK_ROOT_SERVER,  /* far: each question is dear; but times tell */
+    STK_ROOT_DISK,    /* on this machine: to ask costs next to nothing; times tell */
+    STK_ROOT_MEMORY   /* there is nothing to gain, and no telling when a map has been stored to */
+};
+
 struct stk_root {
     const char *prefix; /* as paths spell it: absolute, folded, no trailing slash */
     size_t prefix_length;
@@ -37,15 +46,21 @@ struct stk_root {
     _Atomic bool astray;     /* they do, as far as this process knows */
     _Atomic int64_t seen_ns; /* when that was looked at */
     bool inode_counts;       /* false: the mount makes inode numbers up */
-    bool local;       /* its file system is on this machine: to ask it costs next to nothing */
-    bool keeps_times; /* a directory's times change whenever what it holds does */
-    bool is_remote;   /* and a server tells of them, so each question is dear */
-    bool in_memory;   /* its file system is: there is nothing to gain, and no telling when a
-                         map has been stored to */
+    enum stk_root_kind kind;
     char name[STK_ROOT_NAME_BYTES];
     const char *tree; /* the directory of its entries in this process's tier, or NULL */
     size_t tree_length;
 };
+
+static inline bool stk_root_is_local(const struct stk_root *root)
+{
+    return root->kind == STK_ROOT_DISK || root->kind == STK_ROOT_MEMORY;
+}
+
+static inline bool stk_root_keeps_times(const struct stk_root *root)
+{
+    return root->kind == STK_ROOT_SERVER || root->kind == STK_ROOT_DISK;
+}
 
 /* All roots of a process, and the text of their paths. Zero before use; may be static. */
 struct stk_roots {

@@ -216,7 +216,7 @@ void world_open(void)
     memset(&world.cache, 0, sizeof world.cache);
     stk_cache_open(&world.cache, &world.options, &spelling);
     for (unsigned i = 0; i < world.cache.roots.count; i++) {
-        world.cache.roots.roots[i].in_memory = false; /* as it is, for the tests' sake */
+        world.cache.roots.roots[i].kind = STK_ROOT_UNKNOWN; /* as it is, for the tests' sake */
     }
 }
 

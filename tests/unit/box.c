@@ -31,7 +31,7 @@ void box_reopen(void)
     stk_roots_spell(&spelling, unit_path("origin"));
     stk_cache_open(&box.cache, &box.options, &spelling);
     ck_assert_uint_eq(box.cache.roots.count, 1);
-    box.cache.roots.roots[0].in_memory = false; /* as it is, for the tests' sake */
+    box.cache.roots.roots[0].kind = STK_ROOT_UNKNOWN; /* as it is, for the tests' sake */
 }
 
 void box_open(void)

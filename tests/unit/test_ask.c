@@ -215,7 +215,7 @@ START_TEST(origins_in_memory)
     box_open();
     box_write("file", "hello");
     ck_assert_int_eq(box_ask("file"), STK_ANSWER_FILL);
-    box.cache.roots.roots[0].in_memory = true;
+    box.cache.roots.roots[0].kind = STK_ROOT_MEMORY;
     ck_assert_int_eq(box_ask("file"), STK_ANSWER_ORIGIN);
     ck_assert_int_eq(box.ask.why, STK_BYPASS_ORIGIN);
     ck_assert(!box_fill("file"));

@@ -14,7 +14,7 @@ static const struct stk_root *begin(void)
     memset(&queue, 0, sizeof queue);
     roots.count = 2;
     roots.roots[0] = (struct stk_root){.key = 7, .usable = true};
-    roots.roots[1] = (struct stk_root){.key = 8, .usable = true, .local = true};
+    roots.roots[1] = (struct stk_root){.key = 8, .usable = true, .kind = STK_ROOT_DISK};
     stk_deferred_open(&queue, &roots);
     return &roots.roots[0];
 }

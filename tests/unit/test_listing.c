@@ -18,7 +18,7 @@ static struct stk_listing listing;
 static void begin(bool keeps_times)
 {
     box_open();
-    box.cache.roots.roots[0].keeps_times = keeps_times;
+    box.cache.roots.roots[0].kind = keeps_times ? STK_ROOT_DISK : STK_ROOT_UNKNOWN;
     ck_assert_int_eq(mkdir(box_origin("dir"), 0700), 0);
     box_write("dir/one", "1");
     box_write("dir/two", "2");
@@ -86,7 +86,7 @@ static int finds_in_another_process(void *unused)
 {
     (void)unused;
     box_reopen();
-    box.cache.roots.roots[0].keeps_times = true;
+    box.cache.roots.roots[0].kind = STK_ROOT_DISK;
     return find() && has("one") ? 0 : 1;
 }
 
@@ -324,7 +324,7 @@ START_TEST(what_is_not_listed_is_absent)
     ck_assert(!lacks("dir/three"));
     ck_assert(fill());
     ck_assert(!lacks("dir/three")); /* to ask costs nothing there */
-    box.cache.roots.roots[0].is_remote = true;
+    box.cache.roots.roots[0].kind = STK_ROOT_SERVER;
     ck_assert(lacks("dir/three"));
     ck_assert(stk_cache_is_absent(&box.cache, box_place("dir/three")));
     ck_assert_int_eq(stk_cache_ask_stat(&box.cache, box_place("dir/three"), false, &asked),
@@ -343,7 +343,7 @@ START_TEST(what_is_made_is_not_absent)
 {
     UNIT_NEEDS_PRIVATE();
     begin(true);
-    box.cache.roots.roots[0].is_remote = true;
+    box.cache.roots.roots[0].kind = STK_ROOT_SERVER;
     ck_assert(fill());
     ck_assert(lacks("dir/three"));
     stk_cache_distrust_listing(&box.cache, box_place("dir/three"));
@@ -359,7 +359,7 @@ START_TEST(what_others_make_is_seen_within_a_second)
 {
     UNIT_NEEDS_PRIVATE();
     begin(true);
-    box.cache.roots.roots[0].is_remote = true;
+    box.cache.roots.roots[0].kind = STK_ROOT_SERVER;
     ck_assert(fill());
     usleep(1050000);
     ck_assert(lacks("dir/three")); /* by a look that others need not make */
