@@ -11,7 +11,7 @@
 #include "cache/drop.h"
 #include "cache/entry.h"
 #include "cache/listing.h"
-#include "cache/pressure.h"
+#include "cache/make.h"
 #include "cache/trust.h"
 
 #define ATTEMPTS 8
@@ -100,21 +100,6 @@ bool stk_cache_place_directory(struct stk_cache *cache, const char *absolute, in
     return true;
 }
 
-/* Why it was refused, if that still holds: for want of memory only to those of the same group. */
-static enum stk_bypass refusal(const struct stk_cache *cache, struct stk_claim claim)
-{
-    if (claim.state != STK_REFUSED || cache->tier.shared == NULL ||
-        claim.tier != cache->tier.index) {
-        return STK_BYPASS_NONE;
-    }
-    if (claim.detail == atomic_load(&cache->tier.shared->budget.generation)) {
-        return STK_BYPASS_BUDGET;
-    }
-    bool pressed =
-        claim.detail == stk_pressure_refusal(&cache->tier) && !stk_pressure_admits(&cache->tier, 0);
-    return pressed ? STK_BYPASS_MEMORY : STK_BYPASS_NONE;
-}
-
 /* Reasons that hold whatever the origin would say now: going there is always right. */
 static enum stk_bypass standing_reason(struct stk_cache *cache, const struct stk_record *record,
                                        struct stk_claim claim, enum stk_trust trust)
@@ -130,7 +115,7 @@ static enum stk_bypass standing_reason(struct stk_cache *cache, const struct stk
     if (claim.state == STK_REFUSED && claim.detail == stk_claim_sparse_in(cache->run_start_ns)) {
         return STK_BYPASS_SPARSE;
     }
-    return refusal(cache, claim);
+    return stk_make_refusal(&cache->tier, claim);
 }
 
 static bool name_entry(struct stk_cache *cache, const struct stk_place *place,

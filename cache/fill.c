@@ -12,67 +12,12 @@
 #include "base/sys.h"
 #include "base/text.h"
 #include "cache/claim.h"
-#include "cache/pressure.h"
+#include "cache/make.h"
 #include "cache/proof.h"
 #include "cache/remember.h"
 #include "cache/trust.h"
 
-#define ATTEMPTS      8
-#define FULL_PAUSE_NS (5 * STK_NS_PER_S)
-
-/* ---- the budget ---- */
-
-static enum stk_bypass take(struct stk_tier_shared *tier, int64_t blocks, int64_t inodes)
-{
-    static const enum stk_bypass meanings[] = {
-        [STK_TOOK] = STK_BYPASS_NONE,
-        [STK_TOOK_NO_ROOM] = STK_BYPASS_BUDGET,
-        [STK_TOOK_NOT_NOW] = STK_BYPASS_TIER,
-    };
-    return meanings[stk_tier_take(tier, blocks, inodes)];
-}
-
-static enum stk_bypass reserve(struct stk_fill *fill)
-{
-    const struct stk_tier *tier = &fill->cache->tier;
-    struct stk_budget *budget = &tier->shared->budget;
-    uint64_t full_ns = (uint64_t)atomic_load(&budget->full_ns); /* a time to come is none */
-    if (full_ns != 0 && (uint64_t)stk_clock_boottime_ns() - full_ns < FULL_PAUSE_NS) {
-        return STK_BYPASS_TIER;
-    }
-    if (!stk_pressure_admits(tier, (int64_t)fill->record->size)) {
-        return STK_BYPASS_MEMORY;
-    }
-    fill->blocks = stk_budget_blocks_of(fill->record->size, tier->shared->block_bytes);
-    return take(tier->shared, fill->blocks, 1);
-}
-
-/* File systems may take more blocks than the size says (huge pages, preallocation). */
-static enum stk_bypass reserve_excess(struct stk_fill *fill, const struct stk_entry_draft *draft)
-{
-    struct stat stat;
-    if (stk_sys_fstat(draft->fd, &stat) != 0 || stat.st_ino != draft->ino ||
-        (uint64_t)stat.st_size != fill->record->size) {
-        return STK_BYPASS_TIER;
-    }
-    int64_t excess = stat.st_blocks - fill->blocks;
-    if (excess > 0) {
-        enum stk_bypass why = take(fill->cache->tier.shared, excess, 0);
-        if (why != STK_BYPASS_NONE) {
-            return why;
-        }
-        fill->blocks += excess;
-    }
-    fill->entry_ino = stat.st_ino;
-    return STK_BYPASS_NONE;
-}
-
-static void note_tier_error(struct stk_cache *cache, int error)
-{
-    if (error == -ENOSPC || error == -EDQUOT) {
-        atomic_store(&cache->tier.shared->budget.full_ns, stk_clock_boottime_ns());
-    }
-}
+#define ATTEMPTS 8
 
 /* ---- one fill ---- */
 
@@ -101,19 +46,15 @@ static void settle_deferred(const struct stk_fill *fill, enum stk_bypass why)
     }
 }
 
-static enum stk_bypass complete_draft(struct stk_fill *fill, const struct stk_entry_draft *draft)
+/* Of stk_make_entry. */
+static enum stk_bypass write_copy(void *context, const struct stk_entry_draft *draft)
 {
+    struct stk_fill *fill = context;
+    fill->unread = stk_origin_is_unread(&fill->origin, fill->record->size);
     enum stk_bypass why = stk_fill_copy(fill, draft);
-    if (why == STK_BYPASS_TIER && stk_entry_holds(draft)) {
-        note_tier_error(fill->cache, -ENOSPC);
-    }
     bool disk = fill->cache->tier.shared->memory == 0;
     if (why == STK_BYPASS_NONE && disk && stk_proof_leave(draft->path, fill->check) != 0) {
         why = STK_BYPASS_TIER;
-    }
-    if (why == STK_BYPASS_NONE) {
-        why = reserve_excess(fill, draft);
-        stk_pressure_sign(&fill->cache->tier, draft->path);
     }
     if (why == STK_BYPASS_NONE && !validate_copy(fill)) {
         why = STK_BYPASS_CHANGED;
@@ -121,54 +62,18 @@ static enum stk_bypass complete_draft(struct stk_fill *fill, const struct stk_en
     return why;
 }
 
-static enum stk_bypass write_entry(struct stk_fill *fill)
+static enum stk_bypass make(struct stk_fill *fill)
 {
-    struct stk_entry_draft draft;
-    const struct stk_tier *tier = &fill->cache->tier;
-    int error = stk_entry_begin(&draft, tier->home, fill->record->size);
-    if (error != 0) {
-        note_tier_error(fill->cache, error);
-        return STK_BYPASS_TIER;
-    }
-    enum stk_bypass why = complete_draft(fill, &draft);
-    if (why != STK_BYPASS_NONE) {
-        stk_entry_discard(&draft);
-        fill->removed = draft.removed;
-        return why;
-    }
-    error = stk_entry_publish(&draft, tier, fill->place->root, fill->entry);
-    stk_entry_close(&draft);
-    fill->removed = draft.removed;
-    note_tier_error(fill->cache, error);
-    if (error == -EDQUOT) {
-        return STK_BYPASS_BUDGET;
-    }
-    return error == 0 ? STK_BYPASS_NONE : STK_BYPASS_TIER;
-}
-
-static enum stk_bypass reserve_and_write(struct stk_fill *fill)
-{
-    enum stk_bypass why = reserve(fill);
-    if (why != STK_BYPASS_NONE) {
-        return why;
-    }
-    fill->unread = stk_origin_is_unread(&fill->origin, fill->record->size);
-    why = write_entry(fill);
-    if (why != STK_BYPASS_NONE && !fill->removed) {
-        stk_tier_release(fill->cache->tier.shared, fill->blocks, 1);
-    }
+    struct stk_making making = {.tier = &fill->cache->tier,
+                                .root = fill->place->root,
+                                .path = fill->entry,
+                                .bytes = fill->record->size};
+    enum stk_bypass why = stk_make_entry(&making, write_copy, fill);
+    fill->entry_ino = making.ino;
     return why;
 }
 
 /* ---- entries that are there already ---- */
-
-/* It was counted when the tier was set up, or reserved by a filler that was killed since. */
-static void remove_found(const struct stk_fill *fill, const struct stat *stat)
-{
-    if (stk_sys_unlinkat(AT_FDCWD, fill->entry, 0) == 0) {
-        stk_tier_free(fill->cache->tier.shared, stat->st_blocks, 1);
-    }
-}
 
 /* Published by a filler that was killed before it could say so, or before the catalogue was lost.
  */
@@ -182,7 +87,7 @@ static bool adopt(struct stk_fill *fill)
     bool whole = stk_fill_is_whole(fill, fd, &stat);
     stk_sys_close(fd);
     if (!whole) {
-        remove_found(fill, &stat);
+        stk_make_way(&fill->cache->tier, fill->entry, stat.st_blocks);
         return false;
     }
     if (!validate(fill)) {
@@ -199,17 +104,12 @@ static void finish(const struct stk_fill *fill, enum stk_bypass why)
     _Atomic uint64_t *claim = &fill->record->claim;
     if (why == STK_BYPASS_NONE) {
         atomic_store(&fill->record->entry_ino, fill->entry_ino);
-        stk_claim_finish(claim, STK_PRESENT, tier->index, 0);
-    } else if (why == STK_BYPASS_MEMORY) {
-        stk_claim_finish(claim, STK_REFUSED, tier->index, stk_pressure_refusal(tier));
-    } else if (why == STK_BYPASS_BUDGET) {
-        stk_claim_finish(claim, STK_REFUSED, tier->index,
-                         atomic_load(&tier->shared->budget.generation));
-    } else if (why == STK_BYPASS_SPARSE) {
+    }
+    if (why == STK_BYPASS_SPARSE) {
         stk_claim_finish(claim, STK_REFUSED, tier->index,
                          stk_claim_sparse_in(fill->cache->run_start_ns));
     } else {
-        stk_claim_finish(claim, STK_ABSENT, 0, 0);
+        stk_make_finish(tier, claim, why);
     }
 }
 
@@ -222,7 +122,7 @@ static void run_fill(struct stk_fill *fill, struct stk_outcome *outcome)
         outcome->why = STK_BYPASS_SPARSE;
         outcome->kind = STK_COUNT_OPENS;
     } else if (!adopt(fill)) {
-        outcome->why = reserve_and_write(fill);
+        outcome->why = make(fill);
         outcome->kind = outcome->why == STK_BYPASS_NONE ? STK_COUNT_FILLS : STK_COUNT_OPENS;
     }
     if (outcome->why == STK_BYPASS_TIER && adopt(fill)) {

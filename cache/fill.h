@@ -24,8 +24,6 @@ struct stk_fill {
     /* Its validation, which was put off; NULL: it was not. */
     struct stk_deferred_slot *deferred;
     bool unread;        /* by anybody, before the fill */
-    int64_t blocks;     /* reserved */
-    bool removed;       /* the draft, by somebody who has given these back */
     uint64_t check;     /* of what is copied: cache/proof.h */
     uint64_t entry_ino; /* of the entry made or found */
 };

@@ -5,8 +5,7 @@
 #include <fcntl.h>
 
 #include "base/sys.h"
-#include "cache/entry.h"
-#include "cache/pressure.h"
+#include "cache/make.h"
 #include "cache/trust.h"
 
 #define ATTEMPTS    8
@@ -18,7 +17,6 @@ struct filling {
     int fd;
     struct stk_record *record;
     struct stk_identity identity;
-    int64_t blocks;
     char entry[STK_PATH_BYTES];
 };
 
@@ -28,14 +26,6 @@ static bool look_at(const struct filling *filling, int flags, struct stk_identit
     unsigned wanted = STATX_BASIC_STATS | STATX_BTIME;
     return stk_sys_statx(filling->fd, "", AT_EMPTY_PATH | flags, wanted, &answer) == 0 &&
            stk_listing_identify(filling->directory, &answer, out);
-}
-
-static bool is_refused(const struct stk_cache *cache, struct stk_claim claim)
-{
-    const struct stk_tier *tier = &cache->tier;
-    return claim.state == STK_REFUSED && claim.tier == tier->index &&
-           (claim.detail == atomic_load(&tier->shared->budget.generation) ||
-            (claim.detail == stk_pressure_refusal(tier) && !stk_pressure_admits(tier, 0)));
 }
 
 enum turn { NOBODYS, MINE, MADE };
@@ -50,7 +40,7 @@ static enum turn take_turn(struct filling *filling)
         if (claim.state == STK_PRESENT && trusted) {
             return MADE;
         }
-        if (is_refused(filling->cache, claim)) {
+        if (stk_make_refusal(&filling->cache->tier, claim) != STK_BYPASS_NONE) {
             return NOBODYS;
         }
         if (claim.state != STK_FILLING && stk_claim_take(&filling->record->claim, claim)) {
@@ -80,58 +70,20 @@ static bool read_names(const struct filling *filling, struct stk_listing *out)
     }
 }
 
-static enum stk_bypass reserve(struct filling *filling, int64_t blocks, int64_t inodes)
+/* Of stk_make_entry. */
+static enum stk_bypass write_names(void *context, const struct stk_entry_draft *draft)
 {
-    struct stk_tier_shared *tier = filling->cache->tier.shared;
-    enum stk_took took = stk_tier_take(tier, blocks, inodes);
-    filling->blocks += took == STK_TOOK ? blocks : 0;
-    return took == STK_TOOK           ? STK_BYPASS_NONE
-           : took == STK_TOOK_NO_ROOM ? STK_BYPASS_BUDGET
-                                      : STK_BYPASS_TIER;
-}
-
-/* File systems may take more blocks than the size says. */
-static enum stk_bypass reserve_excess(struct filling *filling, const struct stk_entry_draft *draft)
-{
-    struct stat stat;
-    if (stk_sys_fstat(draft->fd, &stat) != 0 || stat.st_ino != draft->ino) {
-        return STK_BYPASS_TIER;
-    }
-    int64_t excess = stat.st_blocks - filling->blocks;
-    return excess > 0 ? reserve(filling, excess, 0) : STK_BYPASS_NONE;
-}
-
-static bool write_names(const struct stk_entry_draft *draft, const struct stk_listing *listing)
-{
+    const struct stk_listing *listing = context;
     for (size_t done = 0; done < listing->bytes;) {
         ssize_t put = stk_entry_holds(draft) ? stk_sys_pwrite(draft->fd, listing->map + done,
                                                               listing->bytes - done, (off_t)done)
                                              : -EBADF;
         if (put <= 0) {
-            return false;
+            return STK_BYPASS_TIER;
         }
         done += (size_t)put;
     }
-    return true;
-}
-
-static enum stk_bypass write_entry(struct filling *filling, const struct stk_listing *listing)
-{
-    struct stk_entry_draft draft;
-    const struct stk_tier *tier = &filling->cache->tier;
-    if (stk_entry_begin(&draft, tier->home, listing->bytes) != 0) {
-        return STK_BYPASS_TIER;
-    }
-    enum stk_bypass why =
-        write_names(&draft, listing) ? reserve_excess(filling, &draft) : STK_BYPASS_TIER;
-    stk_pressure_sign(tier, draft.path);
-    if (why != STK_BYPASS_NONE) {
-        stk_entry_discard(&draft);
-        return why;
-    }
-    int error = stk_entry_publish(&draft, tier, filling->directory->root, filling->entry);
-    stk_entry_close(&draft);
-    return error == 0 ? STK_BYPASS_NONE : error == -EDQUOT ? STK_BYPASS_BUDGET : STK_BYPASS_TIER;
+    return STK_BYPASS_NONE;
 }
 
 /* What is there by this name may be of an earlier run, of times that tell nothing, or have been
@@ -150,48 +102,21 @@ static bool adopt(const struct filling *filling, const struct stk_listing *listi
         }
     }
     if (error != -ENOENT &&
-        stk_sys_fstatat(AT_FDCWD, filling->entry, &stat, AT_SYMLINK_NOFOLLOW) == 0 &&
-        stk_sys_unlinkat(AT_FDCWD, filling->entry, 0) == 0) {
-        stk_tier_free(filling->cache->tier.shared, stat.st_blocks, 1);
+        stk_sys_fstatat(AT_FDCWD, filling->entry, &stat, AT_SYMLINK_NOFOLLOW) == 0) {
+        stk_make_way(&filling->cache->tier, filling->entry, stat.st_blocks);
     }
     return false;
 }
 
-static enum stk_bypass keep(struct filling *filling, struct stk_listing *listing)
+static enum stk_bypass keep(const struct filling *filling, struct stk_listing *listing)
 {
-    const struct stk_tier *tier = &filling->cache->tier;
+    struct stk_making making = {.tier = &filling->cache->tier,
+                                .root = filling->directory->root,
+                                .path = filling->entry,
+                                .bytes = listing->bytes};
     stk_listing_seal(listing, filling->directory->key.low);
-    if (adopt(filling, listing)) {
-        return STK_BYPASS_NONE;
-    }
-    if (!stk_pressure_admits(tier, (int64_t)listing->bytes)) {
-        return STK_BYPASS_MEMORY;
-    }
-    int64_t blocks = stk_budget_blocks_of(listing->bytes, tier->shared->block_bytes);
-    enum stk_bypass why = reserve(filling, blocks, 1);
-    if (why != STK_BYPASS_NONE) {
-        return why;
-    }
-    why = write_entry(filling, listing);
-    if (why != STK_BYPASS_NONE) {
-        stk_tier_release(tier->shared, filling->blocks, 1);
-    }
-    return why;
-}
-
-static void finish(const struct filling *filling, enum stk_bypass why)
-{
-    const struct stk_tier *tier = &filling->cache->tier;
-    _Atomic uint64_t *claim = &filling->record->claim;
-    if (why == STK_BYPASS_NONE) {
-        stk_claim_finish(claim, STK_PRESENT, tier->index, 0);
-    } else if (why == STK_BYPASS_BUDGET || why == STK_BYPASS_MEMORY) {
-        stk_claim_finish(claim, STK_REFUSED, tier->index,
-                         why == STK_BYPASS_MEMORY ? stk_pressure_refusal(tier)
-                                                  : atomic_load(&tier->shared->budget.generation));
-    } else {
-        stk_claim_finish(claim, STK_ABSENT, 0, 0);
-    }
+    return adopt(filling, listing) ? STK_BYPASS_NONE
+                                   : stk_make_entry(&making, write_names, listing);
 }
 
 /* Somebody may have changed it meanwhile, and what was read be neither of before nor of after.
@@ -210,7 +135,7 @@ static bool is_unchanged(const struct filling *filling)
 }
 
 /* It is trusted only when it is what was read, and nobody else serves it before it is present. */
-static enum stk_bypass keep_if_unchanged(struct filling *filling, struct stk_listing *listing,
+static enum stk_bypass keep_if_unchanged(const struct filling *filling, struct stk_listing *listing,
                                          int64_t opened_ns)
 {
     enum stk_bypass why = is_unchanged(filling) ? keep(filling, listing) : STK_BYPASS_CHANGED;
@@ -221,10 +146,11 @@ static enum stk_bypass keep_if_unchanged(struct filling *filling, struct stk_lis
 }
 
 /* Of a claim that is ours, which it ends. */
-static bool run_fill(struct filling *filling, int64_t opened_ns, struct stk_listing *out)
+static bool run_fill(const struct filling *filling, int64_t opened_ns, struct stk_listing *out)
 {
     bool read = read_names(filling, out);
-    finish(filling, read ? keep_if_unchanged(filling, out, opened_ns) : STK_BYPASS_CHANGED);
+    stk_make_finish(&filling->cache->tier, &filling->record->claim,
+                    read ? keep_if_unchanged(filling, out, opened_ns) : STK_BYPASS_CHANGED);
     if (!read) {
         stk_listing_close(out);
         stk_sys_lseek(filling->fd, 0, SEEK_SET);

@@ -233,6 +233,21 @@ START_TEST(a_full_tier_is_not_tried_again)
 }
 END_TEST
 
+/* What the file system itself has said holds for listings, too. */
+START_TEST(a_file_system_that_was_full_is_left_alone)
+{
+    UNIT_NEEDS_PRIVATE();
+    begin(true);
+    atomic_store(&box.cache.tier.shared->budget.full_ns, stk_clock_boottime_ns());
+    ck_assert(fill());
+    ck_assert(has("one"));
+    ck_assert(!find());
+    atomic_store(&box.cache.tier.shared->budget.full_ns, 0);
+    ck_assert(fill());
+    ck_assert(find());
+}
+END_TEST
+
 START_TEST(what_is_gone_or_damaged_is_dropped)
 {
     UNIT_NEEDS_PRIVATE();
@@ -378,6 +393,7 @@ Suite *suite_listing(void)
     tcase_add_test(kept, is_found_by_other_processes);
     tcase_add_test(kept, a_dead_filler_is_overtaken);
     tcase_add_test(kept, a_full_tier_is_not_tried_again);
+    tcase_add_test(kept, a_file_system_that_was_full_is_left_alone);
     tcase_add_test(kept, what_is_gone_or_damaged_is_dropped);
     tcase_add_test(kept, places_are_spelled_in_many_ways);
     TCase *versions = unit_case(suite, "versions");
