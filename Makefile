@@ -40,6 +40,7 @@ BASE := $(wildcard base/*.c)
 CACHE := $(wildcard cache/*.c)
 STORE := $(wildcard store/*.c)
 RING := $(wildcard ring/*.c)
+GPU := $(wildcard gpu/*.c)
 PRELOAD := $(wildcard preload/*.c)
 CLI := $(wildcard cli/*.c)
 # The kernels of this processor only; kernels/select.c knows which ones there are.
@@ -105,6 +106,10 @@ $(B)/libstokerdecode.a: $(DECODE_OBJECTS)
 $(DECODE_OBJECTS): NEEDS += -ffp-contract=off
 $(DECODE_OBJECTS): LTO :=
 
+# ---- the device ----
+
+include gpu/gpu.mk
+
 # ---- the Python package ----
 
 include wrappers/python/python.mk
@@ -163,7 +168,7 @@ bench-peers: all ## measure decoding against other libraries, which it installs 
 	@bench/peers/install.sh $(PEERS)
 	@BENCH_PEERS=$(PEERS) bench/run.sh $(or $(T),peers stages)
 
-SOURCES := $(shell find base cache preload cli decode store ring wrappers tests bench -name '*.[ch]' 2>/dev/null)
+SOURCES := $(shell find base cache preload cli decode store ring gpu wrappers tests bench -name '*.[ch]' 2>/dev/null)
 
 format: ## format the C sources
 	clang-format -i $(SOURCES)

@@ -2,7 +2,8 @@
 # Checks the dependency law: arrows between rooms point down, and siblings do not know each other.
 #   base <- cache <- preload, cli
 #   base <- decode, store, ring
-#   base, decode, store, ring <- wrappers
+#   base, ring <- gpu
+#   base, decode, store, ring, gpu <- wrappers
 # And within the package `stoker`, where each room also says which libraries it needs:
 #   _slots, _core <- _store <- _pillow <- _torchvision <- the modules beside the rooms
 #   _slots, _core <- _torch <- _torchvision
@@ -28,7 +29,7 @@ only() {
     header=$1
     shift
     allowed=$(echo "$*" | tr ' ' '|')
-    bad=$(grep -rl "<$header>" base cache preload cli decode store ring wrappers --exclude='*.mk' |
+    bad=$(grep -rl "<$header>" base cache preload cli decode store ring gpu wrappers --exclude='*.mk' |
         grep -vxE "$allowed" || true)
     if [ -n "$bad" ]; then
         echo "arrows: $header may be included only by: $*" >&2
@@ -82,7 +83,8 @@ check cli cache base
 check decode base
 check store base
 check ring base
-check wrappers decode store ring base
+check gpu ring base
+check wrappers decode store ring gpu base
 only xxhash.h base/hash.c store/content_avx2.c
 only Python.h wrappers/python/core/core.h wrappers/python/core/samples/samples.c
 only lmdb.h store/env.c

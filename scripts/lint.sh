@@ -10,7 +10,7 @@ step() {
 
 own=()
 for source in "$@"; do
-    case $source in base/* | cache/* | preload/* | cli/*.c | cli/*.h | decode/* | store/* | ring/* | wrappers/*) own+=("$source") ;; esac
+    case $source in base/* | cache/* | preload/* | cli/*.c | cli/*.h | decode/* | store/* | ring/* | gpu/* | wrappers/*) own+=("$source") ;; esac
 done
 # Kernels of other processors cannot be read with this one's headers.
 machine=$(gcc -dumpmachine)
@@ -34,7 +34,7 @@ step "cppcheck"
 cppcheck --quiet --error-exitcode=1 --std=c11 -D_GNU_SOURCE -D__x86_64__ -I. --inline-suppr \
     --enable=warning,portability --suppress=missingIncludeSystem \
     --suppress=unmatchedSuppression -j "$(nproc)" '-DPy_RETURN_NONE=return Py_None' \
-    base cache preload cli decode store ring wrappers
+    base cache preload cli decode store ring gpu wrappers
 
 step "shellcheck"
 mapfile -t scripts < <(git ls-files '*.sh' .ci/run)

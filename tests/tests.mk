@@ -43,12 +43,12 @@ test-preload: $(B)/libstoker.so $(B)/stoker $(PRELOAD_PROGRAMS) ## tests of the 
 
 # ---- tests/unit and tests/stress: the rooms base and cache, from within ----
 
-UNIT_SOURCES := $(wildcard tests/unit/*.c)
+UNIT_SOURCES := $(wildcard tests/unit/*.c) tests/cuda/walk.c
 
-$(B)/tests/unit: $(call objects,$(UNIT_SOURCES) $(BASE) $(CACHE) $(STORE) $(RING))
+$(B)/tests/unit: $(call objects,$(UNIT_SOURCES) $(BASE) $(CACHE) $(STORE) $(RING) $(GPU))
 	@mkdir -p $(@D)
 	$(if $(V),,@echo "  LINK  $@")
-	$(Q)$(LINK) -o $@ $^ $(LDFLAGS) $(LINK_SAN) $$(pkg-config --libs check) -llmdb
+	$(Q)$(LINK) -o $@ $^ $(LDFLAGS) $(LINK_SAN) $$(pkg-config --libs check) -llmdb -lm
 
 $(B)/tests/hammer: $(call objects,tests/stress/hammer.c tests/unit/private.c $(BASE) $(CACHE))
 	@mkdir -p $(@D)
@@ -218,6 +218,7 @@ test-cpython: all $(CPYTHON_PROGRAMS) ## CPython's own tests, each case as witho
 	@STOKER_BUILD=$(B) $(PYTHON) -m pytest -q --tb=short tests/cpython $(if $(T),-k '$(T)')
 
 include tests/decode/decode.mk
+include tests/cuda/cuda.mk
 
 # ---- tests/kills: processes that are killed or stopped while they fill ----
 

@@ -31,6 +31,7 @@ Suite *suite_home(void);
 Suite *suite_identity(void);
 Suite *suite_marks(void);
 Suite *suite_memory(void);
+Suite *suite_kernel(void);
 Suite *suite_listing(void);
 Suite *suite_mounts(void);
 Suite *suite_options(void);

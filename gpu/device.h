@@ -1,0 +1,68 @@
+/* What the kernel needs of a device (gpu/kernel.h). Only for nvcc. */
+#ifndef STK_GPU_DEVICE_H
+#define STK_GPU_DEVICE_H
+
+#include "gpu/job.h"
+
+#define STK_GPU_CODE   static __device__ __forceinline__
+#define STK_GPU_UNROLL _Pragma("unroll")
+
+STK_GPU_CODE float stk_gpu_fma(float a, float b, float c)
+{
+    return __fmaf_rn(a, b, c);
+}
+
+STK_GPU_CODE uint32_t stk_gpu_bits(float value)
+{
+    return __float_as_uint(value);
+}
+
+STK_GPU_CODE uint32_t stk_gpu_to_f16(float value)
+{
+    unsigned short half;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(half) : "f"(value));
+    return half;
+}
+
+/* What is read is written by nobody while the kernel runs, so it may go through the cache for
+ * constants. */
+STK_GPU_CODE uint32_t stk_gpu_load(uint64_t at)
+{
+    return __ldg(reinterpret_cast<const unsigned *>(at));
+}
+
+STK_GPU_CODE uint32_t stk_gpu_load_byte(uint64_t at)
+{
+    return __ldg(reinterpret_cast<const unsigned char *>(at));
+}
+
+STK_GPU_CODE struct stk_gpu_image stk_gpu_load_image(uint64_t images, uint32_t which)
+{
+    const uint4 *at = reinterpret_cast<const uint4 *>(images) + 2 * which;
+    uint4 first = __ldg(at), second = __ldg(at + 1);
+    struct stk_gpu_image image;
+    image.pixels = static_cast<uint64_t>(first.y) << 32 | first.x;
+    image.width = first.z;
+    image.height = first.w;
+    image.stride = second.x;
+    image.left = static_cast<int32_t>(second.y);
+    image.top = static_cast<int32_t>(second.z);
+    image.flip = second.w;
+    return image;
+}
+
+STK_GPU_CODE void stk_gpu_store_packet(uint64_t to, const uint32_t *packet)
+{
+    *reinterpret_cast<uint4 *>(to) = make_uint4(packet[0], packet[1], packet[2], packet[3]);
+}
+
+STK_GPU_CODE void stk_gpu_store_number(uint64_t to, uint32_t number, uint32_t bytes)
+{
+    if (bytes == 4U) {
+        *reinterpret_cast<uint32_t *>(to) = number;
+    } else {
+        *reinterpret_cast<uint16_t *>(to) = static_cast<uint16_t>(number);
+    }
+}
+
+#endif

@@ -1,0 +1,84 @@
+/* The kernel on this processor, over what it needs of one (gpu/kernel.h). */
+#ifndef STK_GPU_HOST_H
+#define STK_GPU_HOST_H
+
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "gpu/job.h"
+
+#define STK_GPU_CODE static inline __attribute__((always_inline, unused))
+#define STK_GPU_UNROLL
+
+STK_GPU_CODE float stk_gpu_fma(float a, float b, float c)
+{
+    return fmaf(a, b, c);
+}
+
+STK_GPU_CODE uint32_t stk_gpu_bits(float value)
+{
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+/* Drops the last bits of a number: to the nearest, to even where two are as near. */
+STK_GPU_CODE uint32_t stk_gpu_drop(uint32_t number, uint32_t bits)
+{
+    return (number + (1U << (bits - 1U)) - 1U + (number >> bits & 1U)) >> bits;
+}
+
+/* As the device's own instruction. What rounds up to the next power of two carries into the
+ * exponent by itself. */
+STK_GPU_CODE uint32_t stk_gpu_to_f16(float value)
+{
+    uint32_t bits = stk_gpu_bits(value), sign = bits >> 16 & 0x8000U, size = bits & 0x7fffffffU;
+    if (size > 0x7f800000U) {
+        return 0x7fffU; /* no number */
+    }
+    if (size >= 0x477ff000U) {
+        return sign | 0x7c00U; /* beyond the largest */
+    }
+    if (size >= 0x38800000U) {
+        return sign | stk_gpu_drop(size - 0x38000000U, 13U);
+    }
+    uint32_t exponent = size >> 23, shift = 126U - exponent;
+    if (shift > 24U) {
+        return sign; /* nearer to 0 than to the smallest */
+    }
+    return sign | stk_gpu_drop((size & 0x7fffffU) | 0x800000U, shift);
+}
+
+STK_GPU_CODE uint32_t stk_gpu_load(uint64_t at)
+{
+    return *(const uint32_t *)(uintptr_t)at;
+}
+
+STK_GPU_CODE uint32_t stk_gpu_load_byte(uint64_t at)
+{
+    return *(const uint8_t *)(uintptr_t)at;
+}
+
+STK_GPU_CODE struct stk_gpu_image stk_gpu_load_image(uint64_t images, uint32_t which)
+{
+    return ((const struct stk_gpu_image *)(uintptr_t)images)[which];
+}
+
+STK_GPU_CODE void stk_gpu_store_packet(uint64_t to, const uint32_t *packet)
+{
+    memcpy(__builtin_assume_aligned((void *)(uintptr_t)to, STK_GPU_PACKET), packet, STK_GPU_PACKET);
+}
+
+STK_GPU_CODE void stk_gpu_store_number(uint64_t to, uint32_t number, uint32_t bytes)
+{
+    if (bytes == 4U) {
+        *(uint32_t *)(uintptr_t)to = number;
+    } else {
+        *(uint16_t *)(uintptr_t)to = (uint16_t)number;
+    }
+}
+
+#include "gpu/kernel.h"
+
+#endif

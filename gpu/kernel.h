@@ -1,0 +1,269 @@
+/*
+ * The kernel, for the device and for this processor: bytes of images in, normalised numbers out. It
+ * is compiled by nvcc (kernel.cu, over device.h) and by the C compiler (over host.h), which is how
+ * its indices, bounds, tails and rounding are tested where there is no device. So whoever includes
+ * it has included one of these two before.
+ *
+ * A thread makes some pixels of one row that lie side by side, as many as make 16 bytes of one
+ * channel. It loads their bytes as aligned words where all of these lie within the image, and byte
+ * by byte at its edges: nothing that is not the image's is ever read. It stores 16 bytes at once
+ * where they are aligned so, else number by number. The type, the layout and the channels are
+ * constants wherever it is inlined, so arrays here are registers.
+ *
+ * The arithmetic is torch's: (byte / 255 - mean) / std in single precision, each step rounded once.
+ */
+#ifndef STK_GPU_KERNEL_H
+#define STK_GPU_KERNEL_H
+
+#include "gpu/job.h"
+
+#define STK_GPU_GROUP 8U                                 /* pixels of a thread, at most */
+#define STK_GPU_MOST  (STK_GPU_GROUP * STK_GPU_CHANNELS) /* numbers of a thread, at most */
+
+/* ---- arithmetic ---- */
+
+/*
+ * a / b, rounded once, in three steps (Markstein): a first guess by 1 / b, its exact rest, and the
+ * guess put right. True for all but a few b; whoever gives the inverse has tried all 256 bytes
+ * (plan.c), and gives 0 where that went wrong.
+ */
+STK_GPU_CODE float stk_gpu_divide(float a, float b, float inverse)
+{
+    if (inverse == 0) {
+        return a / b;
+    }
+    float guess = a * inverse;
+    float rest = stk_gpu_fma(-guess, b, a);
+    return stk_gpu_fma(rest, inverse, guess);
+}
+
+STK_GPU_CODE float stk_gpu_normal(uint32_t byte, float mean, float std, float inverse)
+{
+    float unit = stk_gpu_divide((float)byte, 255.0F, 1.0F / 255.0F);
+    return stk_gpu_divide(unit - mean, std, inverse);
+}
+
+/* To the nearest, to even where two are as near. */
+STK_GPU_CODE uint32_t stk_gpu_to_bf16(float value)
+{
+    uint32_t bits = stk_gpu_bits(value);
+    return (bits + 0x7fffU + (bits >> 16 & 1U)) >> 16;
+}
+
+STK_GPU_CODE uint32_t stk_gpu_convert(float value, enum stk_gpu_type type)
+{
+    if (type == STK_GPU_F32) {
+        return stk_gpu_bits(value);
+    }
+    return type == STK_GPU_F16 ? stk_gpu_to_f16(value) : stk_gpu_to_bf16(value);
+}
+
+/* ---- sizes ---- */
+
+STK_GPU_CODE uint32_t stk_gpu_type_bytes(enum stk_gpu_type type)
+{
+    return type == STK_GPU_F32 ? 4U : 2U;
+}
+
+/* Pixels that a thread makes. */
+STK_GPU_CODE uint32_t stk_gpu_group(enum stk_gpu_type type)
+{
+    return STK_GPU_PACKET / stk_gpu_type_bytes(type);
+}
+
+/* Groups of pixels in a row, of which the last may be a part. */
+STK_GPU_CODE uint32_t stk_gpu_row_groups(uint32_t width, enum stk_gpu_type type)
+{
+    return (width + stk_gpu_group(type) - 1U) / stk_gpu_group(type);
+}
+
+/* Blocks for one image; the grid has a row of them for each. */
+STK_GPU_CODE uint32_t stk_gpu_blocks(uint32_t width, uint32_t height, enum stk_gpu_type type)
+{
+    return (stk_gpu_row_groups(width, type) * height + STK_GPU_THREADS - 1U) / STK_GPU_THREADS;
+}
+
+/* ---- loading ---- */
+
+/* Some pixels of one row, side by side in the image. */
+struct stk_gpu_span {
+    int64_t row, column;    /* of the first one; both may lie outside of the image */
+    uint32_t pixels, bytes; /* how many; of all of them */
+};
+
+STK_GPU_CODE bool stk_gpu_is_inside(const struct stk_gpu_image *image, int64_t row, int64_t column)
+{
+    return row >= 0 && row < image->height && column >= 0 && column < image->width;
+}
+
+/* The address of one of an image's pixels. */
+STK_GPU_CODE uint64_t stk_gpu_pixel(const struct stk_gpu_image *image, uint32_t channels,
+                                    int64_t row, int64_t column)
+{
+    return image->pixels + (uint64_t)row * image->stride + (uint64_t)column * channels;
+}
+
+/* Whether all the span's pixels are the image's, and all words that they lie in as well. */
+STK_GPU_CODE bool stk_gpu_is_whole(const struct stk_gpu_image *image, uint32_t channels,
+                                   const struct stk_gpu_span *span)
+{
+    int64_t last = span->column + (int64_t)span->pixels - 1;
+    if (!stk_gpu_is_inside(image, span->row, span->column) || last >= image->width) {
+        return false;
+    }
+    uint64_t from = stk_gpu_pixel(image, channels, span->row, span->column);
+    uint64_t end = stk_gpu_pixel(image, channels, (int64_t)image->height - 1, image->width);
+    return (from & ~UINT64_C(3)) >= image->pixels &&
+           ((from + span->bytes + 3U) & ~UINT64_C(3)) <= end;
+}
+
+/* Bytes from any address on, as words: aligned ones are loaded, and shifted into place. */
+STK_GPU_CODE void stk_gpu_load_words(uint64_t from, uint32_t bytes, uint32_t *words)
+{
+    uint32_t shift = (uint32_t)(from & 3U) * 8U, count = bytes / 4U;
+    uint64_t at = from & ~UINT64_C(3);
+    uint32_t low = stk_gpu_load(at);
+    STK_GPU_UNROLL
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t high = i + 1U < count || shift != 0 ? stk_gpu_load(at + 4U * (i + 1U)) : 0U;
+        words[i] = (uint32_t)(((uint64_t)high << 32 | low) >> shift);
+        low = high;
+    }
+}
+
+/* The same at an image's edges, byte by byte. */
+STK_GPU_CODE void stk_gpu_load_bytes(const struct stk_gpu_image *image, const uint8_t *fill,
+                                     uint32_t channels, const struct stk_gpu_span *span,
+                                     uint32_t *words)
+{
+    STK_GPU_UNROLL
+    for (uint32_t i = 0; i < span->bytes / 4U; i++) {
+        words[i] = 0;
+    }
+    STK_GPU_UNROLL
+    for (uint32_t i = 0; i < span->bytes; i++) {
+        int64_t column = span->column + i / channels;
+        uint32_t byte = fill[i % channels];
+        if (stk_gpu_is_inside(image, span->row, column)) {
+            byte =
+                stk_gpu_load_byte(stk_gpu_pixel(image, channels, span->row, column) + i % channels);
+        }
+        words[i / 4U] |= byte << i % 4U * 8U;
+    }
+}
+
+/* ---- one thread ---- */
+
+/* Which pixels a thread makes. */
+struct stk_gpu_place {
+    uint32_t image, row, column;
+    uint32_t count; /* of pixels: less than a group at the end of a row */
+};
+
+/* The numbers of the place's pixels, in the order of the window. */
+STK_GPU_CODE void stk_gpu_make(const struct stk_gpu_job *job, enum stk_gpu_type type,
+                               uint32_t channels, const struct stk_gpu_place *place,
+                               uint32_t *numbers)
+{
+    struct stk_gpu_image image = stk_gpu_load_image(job->images, place->image);
+    uint32_t group = stk_gpu_group(type), words[STK_GPU_MOST / 4U];
+    int64_t column = image.flip ? (int64_t)job->width - place->column - group : place->column;
+    struct stk_gpu_span span = {(int64_t)image.top + place->row, image.left + column, group,
+                                group * channels};
+    if (stk_gpu_is_whole(&image, channels, &span)) {
+        stk_gpu_load_words(stk_gpu_pixel(&image, channels, span.row, span.column), span.bytes,
+                           words);
+    } else {
+        stk_gpu_load_bytes(&image, job->fill, channels, &span, words);
+    }
+    STK_GPU_UNROLL
+    for (uint32_t i = 0; i < group * channels; i++) {
+        uint32_t there = (group - 1U - i / channels) * channels + i % channels, c = i % channels;
+        uint32_t straight = words[i / 4U] >> i % 4U * 8U & 255U;
+        uint32_t mirrored = words[there / 4U] >> there % 4U * 8U & 255U;
+        float value = stk_gpu_normal(image.flip ? mirrored : straight, job->mean[c], job->std[c],
+                                     job->inverse[c]);
+        numbers[i] = stk_gpu_convert(value, type);
+    }
+}
+
+/* `group` numbers that lie side by side, of which the first `count` are wanted. */
+STK_GPU_CODE void stk_gpu_store(uint64_t to, enum stk_gpu_type type, const uint32_t *numbers,
+                                uint32_t count)
+{
+    uint32_t group = stk_gpu_group(type), bytes = stk_gpu_type_bytes(type), packet[4];
+    if (count >= group && to % STK_GPU_PACKET == 0) {
+        STK_GPU_UNROLL
+        for (uint32_t i = 0; i < 4U; i++) {
+            packet[i] = bytes == 4U ? numbers[i] : numbers[2U * i] | numbers[2U * i + 1U] << 16;
+        }
+        stk_gpu_store_packet(to, packet);
+        return;
+    }
+    STK_GPU_UNROLL
+    for (uint32_t i = 0; i < group; i++) {
+        if (i < count) {
+            stk_gpu_store_number(to + i * bytes, numbers[i], bytes);
+        }
+    }
+}
+
+/* Each channel has a plane of its own. */
+STK_GPU_CODE void stk_gpu_store_planes(const struct stk_gpu_job *job, enum stk_gpu_type type,
+                                       uint32_t channels, const struct stk_gpu_place *place,
+                                       const uint32_t *numbers)
+{
+    uint32_t group = stk_gpu_group(type), one[STK_GPU_GROUP];
+    STK_GPU_UNROLL
+    for (uint32_t c = 0; c < channels; c++) {
+        uint64_t plane = (uint64_t)place->image * channels + c;
+        uint64_t row = plane * job->height + place->row;
+        STK_GPU_UNROLL
+        for (uint32_t i = 0; i < group; i++) {
+            one[i] = numbers[i * channels + c];
+        }
+        stk_gpu_store(job->out + (row * job->width + place->column) * stk_gpu_type_bytes(type),
+                      type, one, place->count);
+    }
+}
+
+/* The channels of a pixel lie side by side. */
+STK_GPU_CODE void stk_gpu_store_pixels(const struct stk_gpu_job *job, enum stk_gpu_type type,
+                                       uint32_t channels, const struct stk_gpu_place *place,
+                                       const uint32_t *numbers)
+{
+    uint32_t group = stk_gpu_group(type), count = place->count * channels;
+    uint64_t row = (uint64_t)place->image * job->height + place->row;
+    uint64_t to =
+        job->out + (row * job->width + place->column) * channels * stk_gpu_type_bytes(type);
+    STK_GPU_UNROLL
+    for (uint32_t i = 0; i < channels; i++) {
+        uint32_t done = i * group;
+        stk_gpu_store(to + done * stk_gpu_type_bytes(type), type, numbers + done,
+                      count > done ? count - done : 0U);
+    }
+}
+
+/* All that one thread does: `block` of those of the image, `thread` of the block. */
+STK_GPU_CODE void stk_gpu_thread(const struct stk_gpu_job *job, enum stk_gpu_type type,
+                                 enum stk_gpu_layout layout, uint32_t channels, uint32_t image,
+                                 uint32_t block, uint32_t thread)
+{
+    uint32_t groups = stk_gpu_row_groups(job->width, type);
+    uint32_t index = block * STK_GPU_THREADS + thread;
+    uint32_t row = index / groups, column = index % groups * stk_gpu_group(type);
+    if (row >= job->height) {
+        return;
+    }
+    uint32_t left = job->width - column, numbers[STK_GPU_MOST];
+    struct stk_gpu_place place = {image, row, column,
+                                  left < stk_gpu_group(type) ? left : stk_gpu_group(type)};
+    stk_gpu_make(job, type, channels, &place, numbers);
+    if (layout == STK_GPU_NCHW) {
+        stk_gpu_store_planes(job, type, channels, &place, numbers);
+    } else {
+        stk_gpu_store_pixels(job, type, channels, &place, numbers);
+    }
+}
+
+#endif

@@ -1,0 +1,128 @@
+/* Plans. See gpu/plan.h. */
+#include "gpu/plan.h"
+
+#include <math.h>
+
+#include "gpu/host.h"
+
+/* ---- what follows from a plan ---- */
+
+/* The reference: divisions as they are. */
+static float divided(const struct stk_gpu_plan *plan, uint32_t byte, uint32_t channel)
+{
+    return stk_gpu_normal(byte, plan->mean[channel], plan->std[channel], 0);
+}
+
+/* 1 / std, if division by it is right for all bytes, else 0. */
+static float find_inverse(const struct stk_gpu_plan *plan, uint32_t channel)
+{
+    float mean = plan->mean[channel], std = plan->std[channel], inverse = 1.0F / std;
+    for (uint32_t byte = 0; byte < 256; byte++) {
+        float quick = stk_gpu_normal(byte, mean, std, inverse);
+        if (stk_gpu_bits(quick) != stk_gpu_bits(divided(plan, byte, channel))) {
+            return 0;
+        }
+    }
+    return inverse;
+}
+
+static void finish_channel(struct stk_gpu_plan *plan, uint32_t channel)
+{
+    plan->inverse[channel] = find_inverse(plan, channel);
+    for (uint32_t byte = 0; byte < 256; byte++) {
+        float value =
+            stk_gpu_normal(byte, plan->mean[channel], plan->std[channel], plan->inverse[channel]);
+        plan->numbers[channel][byte] = stk_gpu_convert(value, plan->type);
+    }
+}
+
+static bool is_size(uint32_t width, uint32_t height)
+{
+    return width > 0 && width <= STK_GPU_SIDE && height > 0 && height <= STK_GPU_SIDE;
+}
+
+static const char *refuse(const struct stk_gpu_plan *plan)
+{
+    if (plan->channels != 1 && plan->channels != 3) {
+        return "images have 1 or 3 channels";
+    }
+    if (!is_size(plan->width, plan->height)) {
+        return "width and height are 1 to 65535";
+    }
+    if ((unsigned)plan->type > STK_GPU_BF16 || (unsigned)plan->layout > STK_GPU_NHWC) {
+        return "there is no such type or layout";
+    }
+    for (uint32_t c = 0; c < plan->channels; c++) {
+        if (!isfinite(plan->mean[c]) || !isfinite(plan->std[c]) || plan->std[c] == 0) {
+            return "mean and std are finite, and std is not 0";
+        }
+    }
+    return NULL;
+}
+
+const char *stk_gpu_plan_finish(struct stk_gpu_plan *plan)
+{
+    const char *refusal = refuse(plan);
+    for (uint32_t c = 0; refusal == NULL && c < plan->channels; c++) {
+        finish_channel(plan, c);
+    }
+    return refusal;
+}
+
+/* ---- images ---- */
+
+/* A window may lie anywhere near its image: sums of these fit in 32 bits. */
+static bool is_near(int32_t offset)
+{
+    return offset >= -(int32_t)STK_GPU_SIDE && offset <= (int32_t)STK_GPU_SIDE;
+}
+
+const char *stk_gpu_plan_refuse(const struct stk_gpu_plan *plan, const struct stk_gpu_image *images,
+                                size_t count)
+{
+    if (count == 0 || count > STK_GPU_SIDE) {
+        return "a batch has 1 to 65535 images";
+    }
+    for (size_t i = 0; i < count; i++) {
+        const struct stk_gpu_image *image = &images[i];
+        if (!is_size(image->width, image->height)) {
+            return "an image's width and height are 1 to 65535";
+        }
+        if (image->stride / plan->channels < image->width) {
+            return "an image's rows overlap";
+        }
+        if (!is_near(image->left) || !is_near(image->top)) {
+            return "a window is too far from its image";
+        }
+    }
+    return NULL;
+}
+
+size_t stk_gpu_image_bytes(const struct stk_gpu_plan *plan, const struct stk_gpu_image *image)
+{
+    return (size_t)(image->height - 1) * image->stride + (size_t)image->width * plan->channels;
+}
+
+size_t stk_gpu_plan_bytes(const struct stk_gpu_plan *plan, size_t count)
+{
+    return count * plan->channels * plan->width * plan->height * stk_gpu_type_bytes(plan->type);
+}
+
+struct stk_gpu_job stk_gpu_plan_job(const struct stk_gpu_plan *plan, uint64_t images, size_t count,
+                                    uint64_t out)
+{
+    struct stk_gpu_job job = {
+        .images = images,
+        .out = out,
+        .count = (uint32_t)count,
+        .width = plan->width,
+        .height = plan->height,
+    };
+    for (uint32_t c = 0; c < plan->channels; c++) {
+        job.fill[c] = plan->fill[c];
+        job.mean[c] = plan->mean[c];
+        job.std[c] = plan->std[c];
+        job.inverse[c] = plan->inverse[c];
+    }
+    return job;
+}
