@@ -43,12 +43,13 @@ test-preload: $(B)/libstoker.so $(B)/stoker $(PRELOAD_PROGRAMS) ## tests of the 
 
 # ---- tests/unit and tests/stress: the rooms base and cache, from within ----
 
-UNIT_SOURCES := $(wildcard tests/unit/*.c) tests/cuda/walk.c
+UNIT_SOURCES := $(wildcard tests/unit/*.c) tests/cuda/walk.c tests/cuda/image.c
 
 $(B)/tests/unit: $(call objects,$(UNIT_SOURCES) $(BASE) $(CACHE) $(STORE) $(RING) $(GPU))
 	@mkdir -p $(@D)
 	$(if $(V),,@echo "  LINK  $@")
-	$(Q)$(LINK) -o $@ $^ $(LDFLAGS) $(LINK_SAN) $$(pkg-config --libs check) -llmdb -lm
+	$(Q)$(LINK) -o $@ $(filter %.o,$^) $(LDFLAGS) $(LINK_SAN) $$(pkg-config --libs check) -llmdb -lm -ldl \
+		-Wl,-rpath,'$$ORIGIN/cuda'
 
 $(B)/tests/hammer: $(call objects,tests/stress/hammer.c tests/unit/private.c $(BASE) $(CACHE))
 	@mkdir -p $(@D)

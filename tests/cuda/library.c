@@ -26,6 +26,6 @@ void test_walk(const struct stk_gpu_plan *plan, const struct stk_gpu_image *imag
                void *out)
 {
     struct stk_gpu_job job = stk_gpu_plan_job(plan, (uintptr_t)images, count, (uintptr_t)out);
-    walk(walk_find_for(plan->type, plan->layout, plan->channels), &job,
+    walk(walk_entry_for(plan->type, plan->layout, plan->channels), &job,
          stk_gpu_blocks(plan->width, plan->height, plan->type), (uint32_t)count);
 }

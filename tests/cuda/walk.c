@@ -13,46 +13,42 @@
 #include "gpu/entries.def"
 #undef ENTRY
 
-#define ENTRY(name, type, layout, channels) {#name, name, type, layout, channels},
-static const struct {
-    const char *name;
-    walk_block *block;
-    enum stk_gpu_type type;
-    enum stk_gpu_layout layout;
-    uint32_t channels;
-} entries[] = {
+#define ENTRY(name, type, layout, channels) {#name, type, layout, channels, name},
+static const struct walk_entry entries[] = {
 #include "gpu/entries.def"
 };
 #undef ENTRY
 
 #define ENTRIES (sizeof entries / sizeof *entries)
 
-walk_block *walk_find(const char *name)
+const struct walk_entry *walk_entry(const char *name)
 {
     for (size_t i = 0; i < ENTRIES; i++) {
         if (strcmp(entries[i].name, name) == 0) {
-            return entries[i].block;
+            return &entries[i];
         }
     }
     return NULL;
 }
 
-walk_block *walk_find_for(enum stk_gpu_type type, enum stk_gpu_layout layout, uint32_t channels)
+const struct walk_entry *walk_entry_for(enum stk_gpu_type type, enum stk_gpu_layout layout,
+                                        uint32_t channels)
 {
     for (size_t i = 0; i < ENTRIES; i++) {
         if (entries[i].type == type && entries[i].layout == layout &&
             entries[i].channels == channels) {
-            return entries[i].block;
+            return &entries[i];
         }
     }
     return NULL;
 }
 
-void walk(walk_block *entry, const struct stk_gpu_job *job, uint32_t columns, uint32_t rows)
+void walk(const struct walk_entry *entry, const struct stk_gpu_job *job, uint32_t columns,
+          uint32_t rows)
 {
     for (uint32_t image = 0; image < rows; image++) {
         for (uint32_t block = 0; block < columns; block++) {
-            entry(job, image, block);
+            entry->block(job, image, block);
         }
     }
 }

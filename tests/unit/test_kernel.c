@@ -198,7 +198,7 @@ static void compare(const struct stk_gpu_plan *plan, const struct stk_gpu_image 
     memset(out, 0xa5, bytes);
     struct stk_gpu_job job =
         stk_gpu_plan_job(plan, (uintptr_t)images, IMAGES, (uint64_t)(uintptr_t)out);
-    walk(walk_find_for(plan->type, plan->layout, plan->channels), &job,
+    walk(walk_entry_for(plan->type, plan->layout, plan->channels), &job,
          stk_gpu_blocks(plan->width, plan->height, plan->type), IMAGES);
     ck_assert_msg(memcmp(out, expected, bytes) == 0, "grid: %ux%u, type %d, layout %d, %u channels",
                   plan->width, plan->height, plan->type, plan->layout, plan->channels);
@@ -295,7 +295,7 @@ START_TEST(nothing_but_the_image_is_read)
                 (uintptr_t)bytes[i] + i, width, 1, width * plan.channels, 0, 0, i};
         }
         struct stk_gpu_job job = stk_gpu_plan_job(&plan, (uintptr_t)images, IMAGES, (uintptr_t)out);
-        walk(walk_find_for(plan.type, plan.layout, plan.channels), &job,
+        walk(walk_entry_for(plan.type, plan.layout, plan.channels), &job,
              stk_gpu_blocks(width, 1, plan.type), IMAGES);
         for (uint32_t i = 0; i < IMAGES; i++) {
             free(bytes[i]);

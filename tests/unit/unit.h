@@ -25,6 +25,7 @@ Suite *suite_content(void);
 Suite *suite_drop(void);
 Suite *suite_entry(void);
 Suite *suite_fill(void);
+Suite *suite_gpu(void);
 Suite *suite_grant(void);
 Suite *suite_hash(void);
 Suite *suite_home(void);

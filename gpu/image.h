@@ -1,0 +1,14 @@
+/*
+ * The kernel as nvcc made it, part of this library (gpu.mk): machine code for several devices with
+ * PTX for all others, and the PTX alone, for drivers that are older than the machine code. Nothing
+ * where there was no nvcc.
+ */
+#ifndef STK_GPU_IMAGE_H
+#define STK_GPU_IMAGE_H
+
+#include <stddef.h>
+
+extern const unsigned char stk_gpu_fatbin[], stk_gpu_ptx[];
+extern const size_t stk_gpu_fatbin_bytes, stk_gpu_ptx_bytes; /* 0: built without nvcc */
+
+#endif

@@ -1,0 +1,249 @@
+/* Batches on their way. See gpu/gpu.h. */
+#include "gpu/host.h"
+#include "gpu/parts.h"
+
+/* ---- what is wrong with a batch ---- */
+
+static bool lies_in(const struct stk_gpu_batch *batch, const struct stk_gpu_image *image)
+{
+    uint64_t begin = (uintptr_t)batch->memory, end = begin + batch->bytes;
+    size_t bytes = stk_gpu_image_bytes(batch->plan, image);
+    return image->pixels >= begin && image->pixels <= end && bytes <= end - image->pixels;
+}
+
+static const char *refuse(const struct stk_gpu_batch *batch)
+{
+    const char *refusal = stk_gpu_plan_refuse(batch->plan, batch->images, batch->count);
+    if (refusal != NULL) {
+        return refusal;
+    }
+    if (batch->out % stk_gpu_type_bytes(batch->plan->type) != 0) {
+        return "what comes out is not aligned";
+    }
+    for (size_t i = 0; batch->memory != NULL && i < batch->count; i++) {
+        if (!lies_in(batch, &batch->images[i])) {
+            return "an image does not lie in the memory that is sent";
+        }
+    }
+    return NULL;
+}
+
+/* ---- the copy ---- */
+
+/* The images as the device will find them. */
+static void tell(const struct stk_gpu_batch *batch, const struct stk_gpu_lane *lane)
+{
+    uint64_t away = batch->memory == NULL ? 0 : lane->bytes_at - (uintptr_t)batch->memory;
+    for (size_t i = 0; i < batch->count; i++) {
+        lane->told[i] = batch->images[i];
+        lane->told[i].pixels += away;
+    }
+}
+
+static int copy_memory(struct stk_gpu *gpu, const struct stk_gpu_lane *lane,
+                       const struct stk_gpu_batch *batch)
+{
+    const unsigned char *from = batch->memory;
+    size_t left = from == NULL ? 0 : batch->bytes;
+    uint64_t to = lane->bytes_at;
+    while (left > 0) {
+        size_t bytes = stk_gpu_pin_reach(gpu, from, left);
+        int result = gpu->driver->copy_to_device(to, from, bytes, gpu->copies);
+        if (result != 0) {
+            return result;
+        }
+        from += bytes;
+        to += bytes;
+        left -= bytes;
+    }
+    return 0;
+}
+
+/* After the lane's last batch is out, which is made from the same memory. */
+static int begin_copy(struct stk_gpu *gpu, struct stk_gpu_lane *lane,
+                      const struct stk_gpu_batch *batch)
+{
+    const struct stk_gpu_driver *driver = gpu->driver;
+    int result = lane->number == 0 ? 0 : driver->stream_wait_event(gpu->copies, lane->out, 0);
+    tell(batch, lane);
+    if (result == 0) {
+        result = driver->copy_to_device(lane->images_at, lane->told,
+                                        batch->count * sizeof *lane->told, gpu->copies);
+    }
+    if (result == 0) {
+        result = copy_memory(gpu, lane, batch);
+    }
+    return result == 0 ? driver->event_record(lane->left, gpu->copies) : result;
+}
+
+/* ---- the kernel ---- */
+
+static int follow_caller(struct stk_gpu *gpu, void *stream)
+{
+    if (stream == STK_GPU_NO_STREAM) {
+        return 0;
+    }
+    int result = gpu->driver->event_record(gpu->before, stream);
+    return result == 0 ? gpu->driver->stream_wait_event(gpu->work, gpu->before, 0) : result;
+}
+
+static int launch(struct stk_gpu *gpu, const struct stk_gpu_lane *lane,
+                  const struct stk_gpu_batch *batch)
+{
+    const struct stk_gpu_plan *plan = batch->plan;
+    struct stk_gpu_job job = stk_gpu_plan_job(plan, lane->images_at, batch->count, batch->out);
+    void *parameters[] = {&job};
+    return gpu->driver->launch_kernel(gpu->functions[plan->type][plan->layout][plan->channels == 3],
+                                      stk_gpu_blocks(plan->width, plan->height, plan->type),
+                                      (unsigned)batch->count, 1, STK_GPU_THREADS, 1, 1, 0,
+                                      gpu->work, parameters, NULL);
+}
+
+static int begin_work(struct stk_gpu *gpu, struct stk_gpu_lane *lane,
+                      const struct stk_gpu_batch *batch)
+{
+    int result = follow_caller(gpu, batch->stream);
+    if (result == 0) {
+        result = gpu->driver->stream_wait_event(gpu->work, lane->left, 0);
+    }
+    if (result == 0) {
+        result = launch(gpu, lane, batch);
+    }
+    return result == 0 ? gpu->driver->event_record(lane->out, gpu->work) : result;
+}
+
+/* ---- sending ---- */
+
+static int begin(struct stk_gpu *gpu, struct stk_gpu_lane *lane, const struct stk_gpu_batch *batch,
+                 struct stk_gpu_why *why)
+{
+    int result = begin_copy(gpu, lane, batch);
+    if (result != 0) {
+        return stk_gpu_break(gpu, result, "copy a batch to the GPU", why);
+    }
+    result = begin_work(gpu, lane, batch);
+    return result == 0 ? STK_GPU_OK : stk_gpu_break(gpu, result, "run the kernel", why);
+}
+
+static int send_inside(struct stk_gpu *gpu, const struct stk_gpu_batch *batch, uint64_t *number,
+                       struct stk_gpu_why *why)
+{
+    struct stk_gpu_lane *lane = &gpu->lanes[gpu->sent % STK_GPU_LANES];
+    size_t bytes = batch->memory == NULL ? 0 : batch->bytes;
+    int error = stk_gpu_lane_drain(gpu, lane, why);
+    error = error != STK_GPU_OK ? error : stk_gpu_lane_grow(gpu, lane, bytes, batch->count, why);
+    error = error != STK_GPU_OK ? error : begin(gpu, lane, batch, why);
+    if (error == STK_GPU_OK) {
+        lane->number = *number = ++gpu->sent;
+        lane->is_held = true;
+        lane->holder = batch->holder;
+        lane->let_go = batch->let_go;
+    }
+    return error;
+}
+
+int stk_gpu_send(struct stk_gpu *gpu, const struct stk_gpu_batch *batch, uint64_t *number,
+                 struct stk_gpu_why *why)
+{
+    const char *refusal = refuse(batch);
+    if (refusal != NULL) {
+        return stk_gpu_why_say(why, STK_GPU_ARGUMENT, "%s", refusal);
+    }
+    int error = stk_gpu_enter(gpu, why);
+    return error != STK_GPU_OK ? error : stk_gpu_leave(gpu, send_inside(gpu, batch, number, why));
+}
+
+/* ---- afterwards ---- */
+
+/* From the oldest on: a copy does not end before the one that was begun before it. */
+static int collect_inside(struct stk_gpu *gpu, struct stk_gpu_why *why)
+{
+    int held = 0, error = STK_GPU_OK;
+    for (uint64_t i = 0; i < STK_GPU_LANES; i++) {
+        struct stk_gpu_lane *lane = &gpu->lanes[(gpu->sent + i) % STK_GPU_LANES];
+        int state = held == 0 ? stk_gpu_lane_poll(gpu, lane, why) : lane->is_held;
+        error = state < 0 ? state : error;
+        held += state > 0;
+    }
+    return error != STK_GPU_OK ? error : held;
+}
+
+int stk_gpu_collect(struct stk_gpu *gpu, struct stk_gpu_why *why)
+{
+    int error = stk_gpu_enter(gpu, why);
+    return error != STK_GPU_OK ? error : stk_gpu_leave(gpu, collect_inside(gpu, why));
+}
+
+/* The lane of a batch, or of a later one that has its lane now: when that is out, so is it. */
+static struct stk_gpu_lane *lane_of(struct stk_gpu *gpu, uint64_t number)
+{
+    bool is_one = number > 0 && number <= gpu->sent;
+    return is_one ? &gpu->lanes[(number - 1) % STK_GPU_LANES] : NULL;
+}
+
+static int no_such_batch(struct stk_gpu_why *why)
+{
+    return stk_gpu_why_say(why, STK_GPU_ARGUMENT, "there is no batch of that number");
+}
+
+int stk_gpu_follow(struct stk_gpu *gpu, uint64_t number, void *stream, struct stk_gpu_why *why)
+{
+    struct stk_gpu_lane *lane = lane_of(gpu, number);
+    int error = lane == NULL ? no_such_batch(why) : stk_gpu_enter(gpu, why);
+    if (error != STK_GPU_OK) {
+        return error;
+    }
+    int result = gpu->driver->stream_wait_event(stream, lane->out, 0);
+    error = result == 0 ? STK_GPU_OK : stk_gpu_break(gpu, result, "have a stream wait", why);
+    return stk_gpu_leave(gpu, error);
+}
+
+int stk_gpu_wait(struct stk_gpu *gpu, uint64_t number, struct stk_gpu_why *why)
+{
+    struct stk_gpu_lane *lane = lane_of(gpu, number);
+    int error = lane == NULL ? no_such_batch(why) : stk_gpu_enter(gpu, why);
+    if (error != STK_GPU_OK) {
+        return error;
+    }
+    int result = gpu->driver->event_synchronize(lane->out);
+    error = result == 0 ? STK_GPU_OK : stk_gpu_break(gpu, result, "wait for a batch", why);
+    return stk_gpu_leave(gpu, error);
+}
+
+/* ---- memory of the device ---- */
+
+int stk_gpu_take(struct stk_gpu *gpu, size_t bytes, uint64_t *address, struct stk_gpu_why *why)
+{
+    unsigned long long at = 0;
+    int error = stk_gpu_enter(gpu, why);
+    if (error != STK_GPU_OK) {
+        return error;
+    }
+    int result = gpu->driver->mem_alloc(&at, bytes);
+    *address = at;
+    error = result == 0 ? STK_GPU_OK : stk_gpu_refused(gpu, result, "take memory of the GPU", why);
+    return stk_gpu_leave(gpu, error);
+}
+
+int stk_gpu_give(struct stk_gpu *gpu, uint64_t address, struct stk_gpu_why *why)
+{
+    int error = stk_gpu_enter(gpu, why);
+    if (error != STK_GPU_OK) {
+        return error;
+    }
+    int result = gpu->driver->mem_free(address);
+    error = result == 0 ? STK_GPU_OK : stk_gpu_break(gpu, result, "give memory back", why);
+    return stk_gpu_leave(gpu, error);
+}
+
+int stk_gpu_fetch(struct stk_gpu *gpu, void *to, uint64_t from, size_t bytes,
+                  struct stk_gpu_why *why)
+{
+    int error = stk_gpu_enter(gpu, why);
+    if (error != STK_GPU_OK) {
+        return error;
+    }
+    int result = gpu->driver->copy_to_host(to, from, bytes);
+    error = result == 0 ? STK_GPU_OK : stk_gpu_break(gpu, result, "copy from the GPU", why);
+    return stk_gpu_leave(gpu, error);
+}

@@ -1,0 +1,41 @@
+/*
+ * A driver of ours for tests: a libcuda.so.1 with the calls that gpu/ makes (gpu/calls.def), and a
+ * world that says how it behaves and what became of it.
+ *
+ * A stream is a thread. What is begun on it is done in order, each a while later than it could be;
+ * two streams wait for each other only by events. A copy reads the host's memory when it is done,
+ * not when it is begun, if that memory is locked; else at once, as CUDA may. A kernel is walked on
+ * this processor. Memory of the device is memory of this process. What is touched after it was
+ * given back, or is not there at all, is counted.
+ */
+#ifndef STK_TESTS_CUDA_WORLD_H
+#define STK_TESTS_CUDA_WORLD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct cuda_world {
+    /* How it behaves: to be set by tests. */
+    int version, devices, capability;  /* 13000; 1; 90 */
+    size_t device_bytes, locked_bytes; /* that there are; that may be locked */
+    unsigned late_us;                  /* at most: how much later something is done */
+    bool takes_ptx_only;
+    long fail_at;  /* the number of the call that fails, from 1 upwards; 0: none */
+    int fail_with; /* its result */
+    bool for_good; /* so do all later ones, and nothing that was begun is done any more */
+
+    /* What became of it. */
+    long calls;
+    const char *failed;   /* the call that failed first */
+    int retained, pushed; /* of the context; of this thread's and all others' stacks */
+    int modules, streams, events, memories, locks; /* that are there now */
+    size_t device_used, locked_used;
+    long lost;            /* of these, what the context's end took along */
+    long wild;            /* accesses to what was not there */
+    long copies, kernels; /* that were done */
+};
+
+typedef struct cuda_world *cuda_world_get(void);
+struct cuda_world *cuda_world(void);
+
+#endif
