@@ -47,6 +47,22 @@ EXPORT struct cuda_world *cuda_world(void)
     return &world;
 }
 
+/* A child of fork may call, and is told what it is. */
+static void take_lock(void)
+{
+    pthread_mutex_lock(&lock);
+}
+
+static void let_go_of_lock(void)
+{
+    pthread_mutex_unlock(&lock);
+}
+
+__attribute__((constructor)) static void hold_still_for_forks(void)
+{
+    pthread_atfork(take_lock, let_go_of_lock, let_go_of_lock);
+}
+
 /* ---- every call ---- */
 
 /* With the lock taken. */

@@ -242,6 +242,32 @@ START_TEST(slots_are_not_given_back_before_they_are_copied)
 }
 END_TEST
 
+/* Each has its lane's memory made anew, in which the one before may still be worked on. */
+START_TEST(batches_may_become_larger)
+{
+    enum { BATCHES = 4 * STK_GPU_LANES, STEP = 1 << 20 };
+    struct stk_gpu_image images[IMAGES];
+    open_gpu();
+    world->late_us = 5000;
+    struct stk_gpu_plan plan = make_plan(STK_GPU_F32, STK_GPU_NCHW, 3);
+    unsigned char *memory = locked_memory(STEP * (BATCHES / STK_GPU_LANES) + BYTES);
+    scribble(memory, BYTES, 1);
+    uint64_t out = take(&plan);
+    lay_out(&plan, (uintptr_t)memory, images);
+    for (size_t i = 0; i < BATCHES; i++) {
+        send_ok(&(struct stk_gpu_batch){&plan, images, IMAGES, memory,
+                                        BYTES + i / STK_GPU_LANES * STEP, out, STK_GPU_NO_STREAM,
+                                        NULL, NULL});
+    }
+    ck_assert_int_eq(stk_gpu_wait(gpu, BATCHES, &why), STK_GPU_OK);
+    ck_assert(is_right(&plan, images, out));
+    ck_assert_int_eq(world->kernels, BATCHES);
+    ck_assert_int_eq(stk_gpu_give(gpu, out, &why), STK_GPU_OK);
+    stk_gpu_close(gpu);
+    assert_nothing_is_left();
+}
+END_TEST
+
 static int let_gos;
 
 static void count_let_go(void *holder)
@@ -747,6 +773,7 @@ Suite *suite_gpu(void)
     tcase_add_test(way, what_comes_out_is_what_is_made_here);
     tcase_add_test(way, images_on_the_device_are_not_copied);
     tcase_add_test(way, slots_are_not_given_back_before_they_are_copied);
+    tcase_add_test(way, batches_may_become_larger);
     tcase_add_test(way, an_early_end_waits_for_what_is_on_its_way);
     tcase_add_test(way, a_consumer_s_stream_waits_for_the_batch);
     tcase_add_test(way, a_batch_waits_for_the_consumer_s_stream);
