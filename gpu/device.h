@@ -51,17 +51,22 @@ STK_GPU_CODE struct stk_gpu_image stk_gpu_load_image(uint64_t images, uint32_t w
     return image;
 }
 
+/* Said as instructions: the compiler cannot know that a number is an address of global memory, and
+ * took four stores for the one. */
 STK_GPU_CODE void stk_gpu_store_packet(uint64_t to, const uint32_t *packet)
 {
-    *reinterpret_cast<uint4 *>(to) = make_uint4(packet[0], packet[1], packet[2], packet[3]);
+    asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(packet[0]),
+                 "r"(packet[1]), "r"(packet[2]), "r"(packet[3])
+                 : "memory");
 }
 
 STK_GPU_CODE void stk_gpu_store_number(uint64_t to, uint32_t number, uint32_t bytes)
 {
     if (bytes == 4U) {
-        *reinterpret_cast<uint32_t *>(to) = number;
+        asm volatile("st.global.u32 [%0], %1;" ::"l"(to), "r"(number) : "memory");
     } else {
-        *reinterpret_cast<uint16_t *>(to) = static_cast<uint16_t>(number);
+        asm volatile("st.global.u16 [%0], %1;" ::"l"(to), "h"(static_cast<uint16_t>(number))
+                     : "memory");
     }
 }
 

@@ -14,7 +14,7 @@ $(B)/tests/cuda/libcuda.so.1: $(call objects,tests/cuda/driver.c tests/cuda/walk
 $(B)/tests/unit: $(B)/tests/cuda/libcuda.so.1
 
 .PHONY: test-cuda
-test-cuda: $(B)/tests/unit $(B)/tests/libgpu.so ## tests of gpu/: the kernel's grid and the way to a device, without one
+test-cuda: gpu $(B)/tests/unit $(B)/tests/libgpu.so ## tests of gpu/: the kernel's grid and the way to a device, without one
 	@$(B)/tests/unit kernel
 	@$(B)/tests/unit gpu
 	@STOKER_BUILD=$(B) $(PYTHON) -m pytest -q --tb=short tests/cuda $(if $(T),-k '$(T)')

@@ -1,0 +1,51 @@
+#!/bin/bash
+# Makes the kernel with nvcc, as a C source with its bytes, and a list of what ptxas says of it.
+#     NVCC=nvcc gpu/image.sh KERNEL 80 90 100      makes KERNEL.image.c and KERNEL.txt
+#
+# The PTX says that it is as old as its own instructions let it (6.3, of CUDA 10.0), not as old as nvcc is:
+# drivers refuse what calls itself newer than they are.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+kernel=$1
+shift
+ptx_version=6.3 ptx_device=75
+
+# Its bytes, and a 0 behind them that does not count.
+array() {
+    echo "const unsigned char $1[] __attribute__((aligned(64))) = {"
+    if [ -n "$2" ]; then od -An -v -tu1 "$2" | sed 's/ \{1,\}/,/g; s/^,//; s/$/,/'; fi
+    echo "0};"
+    echo "const size_t $1_bytes = sizeof $1 - 1;"
+}
+
+source_of() {
+    echo "/* Made by gpu/image.sh. */"
+    echo '#include "gpu/image.h"'
+    array stk_gpu_fatbin "$1"
+    array stk_gpu_ptx "$2"
+}
+
+if [ -z "${NVCC:-}" ]; then
+    source_of '' '' >"$kernel.image.c"
+    rm -f "$kernel.txt"
+    exit 0
+fi
+
+tools=$(dirname "$NVCC")
+compile() {
+    "$NVCC" -std=c++17 -O3 -fmad=false -I. gpu/kernel.cu "$@"
+}
+
+compile -ptx -arch="compute_$ptx_device" -o "$kernel.newer.ptx"
+sed "s/^\.version .*/.version $ptx_version/" "$kernel.newer.ptx" >"$kernel.ptx"
+"$tools/ptxas" -arch="sm_$ptx_device" -o "$kernel.$ptx_device.cubin" "$kernel.ptx"
+
+images=("--image3=kind=ptx,sm=$ptx_device,file=$kernel.ptx")
+: >"$kernel.all"
+for device; do
+    compile -cubin -arch="sm_$device" -Xptxas -v -o "$kernel.$device.cubin" 2>>"$kernel.all"
+    images+=("--image3=kind=elf,sm=$device,file=$kernel.$device.cubin")
+done
+mv "$kernel.all" "$kernel.txt"
+"$tools/fatbinary" -64 --create="$kernel.fatbin" "${images[@]}"
+source_of "$kernel.fatbin" "$kernel.ptx" >"$kernel.image.c"
