@@ -13,8 +13,24 @@ $(B)/tests/cuda/libcuda.so.1: $(call objects,tests/cuda/driver.c tests/cuda/walk
 
 $(B)/tests/unit: $(B)/tests/cuda/libcuda.so.1
 
-.PHONY: test-cuda
-test-cuda: gpu $(B)/tests/unit $(B)/tests/libgpu.so ## tests of gpu/: the kernel's grid and the way to a device, without one
-	@$(B)/tests/unit kernel
-	@$(B)/tests/unit gpu
-	@STOKER_BUILD=$(B) $(PYTHON) -m pytest -q --tb=short tests/cuda $(if $(T),-k '$(T)')
+# ---- where there is one ----
+
+$(B)/tests/device: $(call objects,tests/cuda/device.c $(BASE)) $(B)/libstokergpu.a
+	@mkdir -p $(@D)
+	$(if $(V),,@echo "  LINK  $@")
+	$(Q)$(LINK) -o $@ $^ $(LDFLAGS) $(LINK_SAN) -pthread -lm -ldl
+
+# What a session under compute-sanitizer finds is an error as well.
+COMPUTE_SANITIZER := $(firstword $(wildcard /usr/local/cuda/bin/compute-sanitizer) \
+	$(shell command -v compute-sanitizer 2>/dev/null))
+
+.PHONY: test-gpu test-cuda
+test-gpu: $(B)/tests/device ## on a machine with a GPU: equality, rates, compute-sanitizer where there is one
+	@$(B)/tests/device >$(B)/gpu/device.txt; status=$$?; cat $(B)/gpu/device.txt; \
+		if [ $$status = 77 ]; then exit 0; fi; [ $$status = 0 ] || exit $$status; \
+		if [ -z "$(COMPUTE_SANITIZER)" ]; then echo "skipped: no compute-sanitizer"; else \
+		$(COMPUTE_SANITIZER) --error-exitcode 1 --leak-check full $(B)/tests/device --equality; fi; \
+		status=$$?; echo "(the table is in $(B)/gpu/device.txt)"; exit $$status
+
+test-cuda: gpu $(B)/tests/device $(B)/tests/cuda/libcuda.so.1 $(B)/tests/libgpu.so ## tests of gpu/ beside its unit tests: against torch, and what nvcc made
+	@STOKER_BUILD=$(B) $(PYTHON) -m pytest -q -rs --tb=short tests/cuda $(if $(T),-k '$(T)')

@@ -1,0 +1,55 @@
+"""What `make test-gpu` runs, without a device: over the driver of the tests, which does all of it but fast;
+and where there is no driver, or no kernel was built."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("STOKER_BUILD", "build")).absolute()
+DEVICE = BUILD / "tests/device"
+
+
+def run(program, *arguments, **env):
+    return subprocess.run([program, *arguments], env={**os.environ, **env}, timeout=300, check=False,
+                          capture_output=True, text=True)
+
+
+def without_nvcc(tmp_path):
+    """The same program as it is built where there is no nvcc."""
+    subprocess.run([ROOT / "gpu/image.sh", tmp_path / "kernel"], env={**os.environ, "NVCC": ""},
+                   check=True)
+    objects = [BUILD / "obj/tests/cuda/device.o", *(BUILD / "obj/base").glob("**/*.o")]
+    subprocess.run(["gcc", "-fno-lto", f"-I{ROOT}", tmp_path / "kernel.image.c", *objects,
+                    BUILD / "libstokergpu.a", "-o", tmp_path / "device", "-lm", "-ldl", "-pthread"],
+                   check=True)
+    return tmp_path / "device"
+
+
+def test_all_of_it_runs_over_the_driver_of_the_tests():
+    if not (BUILD / "gpu/kernel.txt").exists():
+        pytest.skip("no nvcc: the kernel is not built")
+    done = run(DEVICE, "--dry", LD_LIBRARY_PATH=str(BUILD / "tests/cuda"))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert ", all equal" in done.stdout
+    assert done.stdout.count("wanted") == 8, done.stdout
+
+
+def test_no_driver_is_said_and_skipped(tmp_path):
+    if not (BUILD / "gpu/kernel.txt").exists():
+        pytest.skip("no nvcc: the kernel is not built")
+    (tmp_path / "libcuda.so.1").write_bytes(b"no library")
+    done = run(DEVICE, LD_LIBRARY_PATH=str(tmp_path))
+    assert done.returncode == 77
+    assert done.stdout.startswith("skipped: no")
+
+
+def test_no_kernel_is_said_and_skipped(tmp_path):
+    if not shutil.which("gcc"):
+        pytest.skip("no gcc")
+    done = run(without_nvcc(tmp_path), LD_LIBRARY_PATH=str(BUILD / "tests/cuda"))
+    assert done.returncode == 77
+    assert done.stdout == "skipped: not built: there was no nvcc, so there is no kernel for a GPU\n"
