@@ -68,7 +68,7 @@ int stk_gpu_send(struct stk_gpu *gpu, const struct stk_gpu_batch *batch, uint64_
                  struct stk_gpu_why *why);
 
 /* How many may be on their way before a call waits. */
-#define STK_GPU_LANES 8
+#define STK_GPU_LANES 4
 
 /* Lets go of what has been copied. How many are still held, or an error. */
 int stk_gpu_collect(struct stk_gpu *gpu, struct stk_gpu_why *why);
