@@ -42,6 +42,7 @@ def check_volume(place, volume, run):
     counts = json.loads(summary.read_text())
     # The catalogue keeps a record of each version: after half an hour of changes these alone may
     # fill a small tier, and what is full takes nothing more.
-    if counts["hits"] == 0 and counts["bypassed"].get("budget", 0) == 0:
-        wrong.append("the run afterwards is served nothing")
+    refused = counts["bypassed"].get("budget", 0) + counts["bypassed"].get("catalogue", 0)
+    if counts["hits"] == 0 and refused == 0:
+        wrong.append(f"the run afterwards is served nothing: {counts}")
     return wrong

@@ -137,7 +137,10 @@ static void judge_bytes(const struct look *look, const char *seen, size_t length
 {
     char more[256];
     uint64_t stamp = length == 0 ? 0 : content_judge(seen, length, at);
-    if (length == 0 && whole) {
+    if (length == 0 && whole && is_disturbed(look)) {
+        ledger_count(
+            COUNT_UNJUDGED); /* all empty files are alike: it may be another name's by now */
+    } else if (length == 0 && whole) {
         judge_version(look, version_of(0, 0), ~UINT64_C(0));
     } else if (length == 0 || stamp == CONTENT_SILENT) {
         ledger_count(COUNT_UNJUDGED);
