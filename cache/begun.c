@@ -80,7 +80,7 @@ static struct stk_begun_slot *find(struct stk_begun *begun, uint64_t key)
 /* How gladly a slot is given to another file; 0: not at all. */
 static int worth(struct word word)
 {
-    bool done = (word.marks & STK_BEGUN_DONE) != 0;
+    bool done = (word.marks & (STK_BEGUN_DONE | STK_BEGUN_LEFT)) != 0;
     if (word.state == WRITTEN) {
         return stk_sys_process_exists((pid_t)word.pid) ? 0 : 3;
     }
@@ -145,7 +145,7 @@ uint64_t stk_begun_tell(struct stk_begun *begun, uint64_t key, uint64_t root, co
     return word.state == TOLD ? ticket_of(begun, slot, word) : 0;
 }
 
-void stk_begun_mark(struct stk_begun *begun, uint64_t ticket, uint32_t marks)
+bool stk_begun_mark(struct stk_begun *begun, uint64_t ticket, uint32_t marks)
 {
     struct word word;
     struct stk_begun_slot *slot = slot_of(begun, ticket, &word);
@@ -154,10 +154,11 @@ void stk_begun_mark(struct stk_begun *begun, uint64_t ticket, uint32_t marks)
         marked.marks |= marks;
         if (change(slot, word, marked)) {
             wake(begun);
-            return;
+            return true;
         }
         slot = slot_of(begun, ticket, &word);
     }
+    return slot != NULL;
 }
 
 /* ---- waiting ---- */
@@ -194,7 +195,6 @@ static bool wait_for(struct stk_begun *begun, uint64_t ticket, const _Atomic uin
 bool stk_begun_wait(struct stk_begun *begun, uint64_t ticket, const _Atomic uint32_t *whole)
 {
     atomic_fetch_add(&begun->waiting, 1);
-    stk_begun_mark(begun, ticket, STK_BEGUN_AWAITED);
     bool came = wait_for(begun, ticket, whole);
     atomic_fetch_sub(&begun->waiting, 1);
     return came;

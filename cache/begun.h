@@ -63,8 +63,8 @@ struct stk_begun_file {
 /* Names a file, which is told once however often it is named; a ticket to mark it by, or 0. One
  * that was left is worth another try. */
 uint64_t stk_begun_tell(struct stk_begun *begun, uint64_t key, uint64_t root, const char *below);
-/* Adds marks; those of a ticket that is not valid any more are nobody's. */
-void stk_begun_mark(struct stk_begun *begun, uint64_t ticket, uint32_t marks);
+/* Adds marks; false: the ticket is not valid any more, and they are nobody's. */
+bool stk_begun_mark(struct stk_begun *begun, uint64_t ticket, uint32_t marks);
 /* Whether an open is to wait until its file is whole. */
 bool stk_begun_holds(const struct stk_begun *begun);
 /*

@@ -156,7 +156,7 @@ static bool fill_slot(struct stk_big *big, struct stk_cache *cache, const struct
     big->record = number;
     big->root = place->root;
     big->opened_ns = opened_ns;
-    big->ticket = 0;
+    atomic_store(&big->ticket, 0);
     big->ours = false;
     atomic_store(&big->read_until, 0);
     atomic_store(&big->ahead_blocks, 0);
@@ -165,13 +165,6 @@ static bool fill_slot(struct stk_big *big, struct stk_cache *cache, const struct
     return stk_entry_path(big->entry, cache->tier.home, place->root, place->below,
                           stk_record_name(record)) &&
            stk_blocks_open(&big->blocks, cache, record, (uint64_t)cache->options.block_bytes) == 0;
-}
-
-/* For those who finish it. */
-static uint64_t tell(struct stk_cache *cache, const struct stk_place *place, uint32_t number)
-{
-    const struct stk_record *record = stk_catalogue_record(&cache->catalogue, number);
-    return stk_begun_tell(stk_run_begun(&cache->run), record->key, place->root->key, place->below);
 }
 
 /* What all who come later find, once it has its inode. */
@@ -184,7 +177,6 @@ static void note(struct stk_cache *cache, const struct stk_place *place, uint32_
     }
     clear(big);
     if (fill_slot(big, cache, place, number, opened_ns)) {
-        big->ticket = tell(cache, place, number);
         atomic_store(&big->turn, atomic_fetch_add(&turns, 1) + 1);
         atomic_store(&big->dev, origin->dev);
         atomic_store(&big->ino, origin->ino);
@@ -476,11 +468,28 @@ enum stk_bypass stk_big_reason(struct stk_cache *cache, const struct stk_big *bi
                                                                  : STK_BYPASS_CHANGED;
 }
 
-/* ---- maps ---- */
+/* ---- what others are told ---- */
 
-void stk_big_note_map(struct stk_cache *cache, const struct stk_big *big)
+/* Its path is that of its entry. */
+static __attribute__((noinline)) uint64_t tell(struct stk_cache *cache, const struct stk_big *big)
 {
-    stk_begun_mark(stk_run_begun(&cache->run), big->ticket, STK_BEGUN_MAPPED);
+    struct stk_entry_parts parts;
+    const struct stk_record *record = stk_catalogue_record(&cache->catalogue, big->record);
+    return record != NULL && stk_entry_parse(big->entry, cache->tier.home, &parts)
+               ? stk_begun_tell(stk_run_begun(&cache->run), record->key, big->root->key,
+                                parts.below)
+               : 0;
+}
+
+/* Who was told before may have given its place to another. */
+void stk_big_mark(struct stk_cache *cache, struct stk_big *big, uint32_t marks)
+{
+    struct stk_begun *begun = stk_run_begun(&cache->run);
+    if (begun != NULL && !stk_begun_mark(begun, atomic_load(&big->ticket), marks)) {
+        uint64_t ticket = tell(cache, big);
+        atomic_store(&big->ticket, ticket);
+        stk_begun_mark(begun, ticket, marks);
+    }
 }
 
 bool stk_big_await(struct stk_cache *cache, int fd)
@@ -490,7 +499,8 @@ bool stk_big_await(struct stk_cache *cache, int fd)
     if (big == NULL) {
         return false;
     }
-    bool whole = big->ticket != 0 && stk_begun_wait(begun, big->ticket, &big->blocks.table->whole);
+    stk_big_mark(cache, big, STK_BEGUN_AWAITED);
+    bool whole = stk_begun_wait(begun, atomic_load(&big->ticket), &big->blocks.table->whole);
     stk_big_let_go(big);
     return whole;
 }

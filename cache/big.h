@@ -37,8 +37,8 @@ struct stk_big {
     _Atomic uint64_t dev, ino; /* 0: none */
     _Atomic uint64_t turn;     /* when it was last looked for */
     uint32_t record;
-    int64_t opened_ns; /* a time before it was opened */
-    uint64_t ticket;   /* by which it is known to those who finish it (cache/begun.h), or 0 */
+    int64_t opened_ns;       /* a time before it was opened */
+    _Atomic uint64_t ticket; /* by which those who finish it know it (cache/begun.h), or 0 */
     const struct stk_root *root;
     bool ours;                     /* its descriptor, too: it is for nothing but filling */
     _Atomic uint64_t read_until;   /* where the last read ended */
@@ -106,10 +106,8 @@ bool stk_big_have(struct stk_cache *cache, struct stk_big *big, int fd, uint64_t
 /* Why a block could not be had. */
 enum stk_bypass stk_big_reason(struct stk_cache *cache, const struct stk_big *big);
 
-/* ---- for maps, which read the origin until the file is whole ---- */
+/* ---- for what reads the origin until the file is whole ---- */
 
-/* Notes that it was mapped. */
-void stk_big_note_map(struct stk_cache *cache, const struct stk_big *big);
 /* Where opens wait for big files: waits until this one is whole, and so an entry. */
 bool stk_big_await(struct stk_cache *cache, int fd);
 
@@ -118,6 +116,8 @@ bool stk_big_await(struct stk_cache *cache, int fd);
  * the file if that was all. */
 unsigned stk_big_fill(struct stk_cache *cache, struct stk_big *big, int fd, uint64_t block,
                       uint64_t wanted);
+/* Tells those who finish such files (cache/begun.h) what was done with this one. */
+void stk_big_mark(struct stk_cache *cache, struct stk_big *big, uint32_t marks);
 /* Makes the entry, if all blocks are there and nobody else does. */
 void stk_big_complete(struct stk_cache *cache, struct stk_big *big);
 

@@ -376,7 +376,9 @@ static void tell(const struct group *group, unsigned published)
 {
     struct stk_run *run = &group->cache->run;
     stk_run_count_blocks(run, STK_BLOCK_BYTES_ORIGIN, published * group->big->blocks.block_bytes);
-    stk_begun_mark(stk_run_begun(run), group->big->ticket, STK_BEGUN_READ);
+    if (!group->big->ours) {
+        stk_big_mark(group->cache, group->big, STK_BEGUN_READ);
+    }
 }
 
 unsigned stk_big_fill(struct stk_cache *cache, struct stk_big *big, int fd, uint64_t block,

@@ -181,7 +181,7 @@ __attribute__((noinline)) int stk_big_open_for_map(int fd)
     if (big != NULL) {
         entry = open_finished(cache, big, fd);
         if (entry < 0) {
-            stk_big_note_map(cache, big);
+            stk_big_mark(cache, big, STK_BEGUN_MAPPED);
         }
         stk_big_let_go(big);
     }

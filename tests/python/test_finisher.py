@@ -126,6 +126,26 @@ def test_what_is_only_opened_is_not(jobs, origin, file, started):
     assert counted["read"] == 0 and said["finished"]["files"] == 0
 
 
+MANY = """
+import os, sys, time
+fds = [os.open(os.path.join(sys.argv[1], name), os.O_RDONLY) for name in sorted(os.listdir(sys.argv[1]))]
+os.pread(fds[-1], 10, 0)
+print("done", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_many_that_are_only_opened_are_in_nobodys_way(jobs, origin):
+    """Of those that are begun there is room for 64."""
+    mount = origin.files("many", 80, 100_000)[1]
+    line = jobs.command_line([PYTHON, "-S", "-E", "-c", MANY, mount], path=mount, tier=TIER,
+                             flags=KEEP)
+    with jobs.started(line, {"STOKER_MAX_FILE": "64K", "STOKER_BLOCK": "64K"}) as process:
+        assert read_line(process, 60) == "done"
+        wait_for(lambda: has_entry(jobs, "file0079"))
+        assert not has_entry(jobs, "file0078")
+
+
 def test_it_can_be_left_off(jobs, origin, file, started):
     job = started(env={"STOKER_COMPLETE": "off"})
     with origin.fs.counting() as counted:

@@ -1,5 +1,5 @@
-/* read, pread, readv, preadv and their kin, of files that are cached block by block. Changes
- * nothing. */
+/* read, pread, readv, preadv and their kin, and mmap, of files that are cached block by block.
+ * Changes nothing. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -127,7 +127,9 @@ static void map_file(const char *path)
     show_map("mmap64", fd, PROT_READ, MAP_PRIVATE, 8192);
     show_map("mmap", fd, PROT_READ, MAP_PRIVATE, 77);
     show_map("mmap", fd, PROT_READ, 0, 0);
+    show_map("mmap64", fd, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, 0);
     close(fd);
+    show_map("mmap", fd, PROT_READ, MAP_PRIVATE, 0); /* which is no file's any more */
 }
 
 static void stream_file(const char *path, const char *mode)
