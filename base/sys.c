@@ -329,18 +329,18 @@ ssize_t stk_sys_getdents(int fd, void *buffer, size_t bytes)
     return CALL3(getdents64, fd, buffer, bytes);
 }
 
-long stk_sys_map(void *address, size_t bytes, int protection, int flags, int fd, off_t offset)
-{
-    return CALL6(mmap, address, bytes, protection, flags, fd, offset);
-}
-
 void *stk_sys_mmap(size_t bytes, int protection, int flags, int fd, off_t offset)
 {
-    long result = stk_sys_map(NULL, bytes, protection, flags, fd, offset);
+    long result = CALL6(mmap, 0, bytes, protection, flags, fd, offset);
     if (result < 0 && result > -4096) {
         return NULL;
     }
     return (void *)result;
+}
+
+long stk_sys_map(void *address, size_t bytes, int protection, int flags, int fd, off_t offset)
+{
+    return CALL6(mmap, address, bytes, protection, flags, fd, offset);
 }
 
 bool stk_sys_move_map(void *from, size_t bytes, void *to)

@@ -91,10 +91,10 @@ int stk_sys_set_attribute(const char *path, const char *name, const void *value,
 int stk_sys_get_attribute(const char *path, const char *name, void *value, size_t bytes);
 ssize_t stk_sys_getdents(int fd, void *buffer, size_t bytes);
 
-/* A program's own call where there is no other: the address as it came, or -errno. */
-long stk_sys_map(void *address, size_t bytes, int protection, int flags, int fd, off_t offset);
 /* The mapping, or NULL (the reason does not matter to any caller). */
 void *stk_sys_mmap(size_t bytes, int protection, int flags, int fd, off_t offset);
+/* A program's own: its address, or -errno. */
+long stk_sys_map(void *address, size_t bytes, int protection, int flags, int fd, off_t offset);
 void stk_sys_munmap(void *address, size_t bytes);
 /* Moves a mapping onto what is mapped at `to`, which goes, in one step; false: nothing was done. */
 bool stk_sys_move_map(void *from, size_t bytes, void *to);

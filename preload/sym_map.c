@@ -1,16 +1,12 @@
 /*
- * mmap and fdopen, of files that are cached block by block. A map and a stream read what nobody
- * sees, so a file that is not too large becomes an entry first. The map is then the entry's, whose
- * bytes are the same; the stream reads the descriptor that it was given, whose offset others may
- * share, and finds the origin's bytes in memory. A map of a larger file reads the origin, and goes
- * on doing so: `stoker run` is told, which finishes such files first, and names them. Where this
+ * mmap: a map of a big file reads the origin, whatever is there of its blocks, and goes on doing
+ * so. So a file that is not too large for that becomes an entry first, and the map is made of that.
+ * Of a larger one `stoker run` is told, which finishes such files first, and names them. Where this
  * process has no big file open that costs one load; allocators map all the time.
  */
 #include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/mman.h>
 
 #include "base/sys.h"
@@ -70,16 +66,3 @@ static void *serve(mmap_function *next, const struct map *map)
 
 MMAP_SYMBOL(mmap)
 MMAP_SYMBOL(mmap64)
-
-STK_EXPORT(FILE *, fdopen, int fd, const char *mode)
-{
-    FILE *(*next)(int, const char *) = STK_NEXT(fdopen, FILE * (*)(int, const char *));
-    if (stk_big_is_any() && mode != NULL && mode[0] == 'r' && strchr(mode, '+') == NULL) {
-        stk_big_prepare_stream(fd);
-    }
-    if (next == NULL) {
-        errno = ENOSYS;
-        return NULL;
-    }
-    return next(fd, mode);
-}

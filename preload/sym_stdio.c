@@ -1,6 +1,7 @@
 /*
- * fopen and freopen. The stream is always libc's: on a hit it opens the entry's path; after a fill
- * the entry takes the place of the descriptor under the fresh stream, which has read nothing yet.
+ * fopen, freopen and fdopen. The stream is always libc's: on a hit it opens the entry's path; after
+ * a fill the entry takes the place of the descriptor under the fresh stream, which has read nothing
+ * yet.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -9,6 +10,7 @@
 #include <string.h>
 
 #include "base/sys.h"
+#include "preload/big.h"
 #include "preload/change.h"
 #include "preload/cover.h"
 #include "preload/entryfd.h"
@@ -182,3 +184,18 @@ FOPEN_SYMBOL(fopen)
 FOPEN_SYMBOL(fopen64)
 FREOPEN_SYMBOL(freopen)
 FREOPEN_SYMBOL(freopen64)
+
+/* The stream keeps the descriptor, whose offset others may share: what it will read of a file that
+ * is cached block by block is copied first, and left in the kernel's memory for it. */
+STK_EXPORT(FILE *, fdopen, int fd, const char *mode)
+{
+    FILE *(*next)(int, const char *) = STK_NEXT(fdopen, FILE * (*)(int, const char *));
+    if (stk_big_is_any() && mode != NULL && mode[0] == 'r' && strchr(mode, '+') == NULL) {
+        stk_big_prepare_stream(fd);
+    }
+    if (next == NULL) {
+        errno = ENOSYS;
+        return NULL;
+    }
+    return next(fd, mode);
+}
