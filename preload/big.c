@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <unistd.h>
@@ -13,6 +14,13 @@
 #include "preload/process.h"
 
 #define MOST_BYTES 0x7ffff000u /* that the kernel reads at once */
+
+#define NUMBERS 1024
+#define SPARED  15 /* reads */
+
+/* How many reads of a number are not looked at, since it was no big file's: looking costs more than
+ * such a read may. Where that is not true any more, they read the origin. */
+static _Atomic uint8_t spared[NUMBERS];
 
 struct call {
     struct stk_cache *cache;
@@ -111,10 +119,37 @@ static bool measure(struct call *call)
     return call->bytes != 0;
 }
 
+/* ---- numbers that are no big file's ---- */
+
+static void spare(int fd, uint8_t reads)
+{
+    if (fd >= 0 && fd < NUMBERS) {
+        atomic_store_explicit(&spared[fd], reads, memory_order_relaxed);
+    }
+}
+
+static bool is_spared(int fd)
+{
+    uint8_t left =
+        fd >= 0 && fd < NUMBERS ? atomic_load_explicit(&spared[fd], memory_order_relaxed) : 0;
+    if (left > 0) {
+        spare(fd, left - 1);
+    }
+    return left > 0;
+}
+
+void stk_big_expect(int fd)
+{
+    spare(fd, 0);
+}
+
+/* ---- reading ---- */
+
 static bool serve(struct call *call, off_t offset, ssize_t *got)
 {
     call->big = stk_big_hold(call->cache, call->fd);
     if (call->big == NULL) {
+        spare(call->fd, SPARED);
         return false;
     }
     bool served = measure(call) &&
@@ -126,7 +161,7 @@ static bool serve(struct call *call, off_t offset, ssize_t *got)
 static bool read_call(struct call *call, off_t offset, ssize_t *got)
 {
     struct stk_guard guard;
-    if (!stk_guard_enter(&guard)) {
+    if (is_spared(call->fd) || !stk_guard_enter(&guard)) {
         return false;
     }
     call->cache = stk_process_cache_if_ready();

@@ -21,6 +21,9 @@
 bool stk_big_read(int fd, void *buffer, size_t bytes, off_t offset, ssize_t *got);
 bool stk_big_readv(int fd, const struct iovec *parts, int count, off_t offset, ssize_t *got);
 
+/* This number has just become that of a file which may be big. */
+void stk_big_expect(int fd);
+
 /* The same for what blocks cannot serve, of a file that is not too large for that: the entry that a
  * map is to be made of, to be closed, or -1; and having all of it in memory for a stream that will
  * read this descriptor. errno is as it was. */

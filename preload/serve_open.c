@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "base/sys.h"
-#include "cache/big.h"
+#include "preload/big.h"
 #include "preload/entryfd.h"
 #include "preload/guard.h"
 #include "preload/restore.h"
@@ -185,6 +185,7 @@ void stk_serve_end(struct stk_serve *serve, int origin_fd, int flags)
     }
     if (outcome.why == STK_BYPASS_LARGE) {
         stk_big_note(serve->cache, serve->place, outcome.record, origin_fd, serve->ask.began_ns);
+        stk_big_expect(origin_fd);
         if (stk_big_await(serve->cache, origin_fd)) {
             fill(serve, origin_fd, flags, &outcome);
         } else if (serve->stream) {

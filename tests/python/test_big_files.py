@@ -157,8 +157,8 @@ def test_what_blocks_cannot_serve_makes_a_medium_file_whole(jobs, origin, file, 
     with origin.fs.counting() as rest:
         assert preloaded(jobs, [big, way, file[0], SIZE], file[0]).stdout == "good\n"
     assert is_whole(jobs, file[0])
-    # libc reads for itself what was in blocks before it began
-    again = counted["read_bytes"] + BLOCK if way == "adopted" else 0
+    # libc reads for itself what was in blocks before it began, and ahead of it
+    again = counted["read_bytes"] + 2 * BLOCK if way == "adopted" else 0
     assert counted["read_bytes"] + rest["read_bytes"] <= SIZE + again + PAGES
     assert_budget_is_right(jobs, build)
 
@@ -180,6 +180,29 @@ def test_a_footer_does_not_wait_for_its_file(jobs, origin, file):
     with origin.fs.counting() as counted:
         jobs.preloaded(tail, file[0].parent, TIER)
     assert 0 < counted["read_bytes"] <= 2 * BLOCK + PAGES
+
+
+NUMBERS = """
+import os, sys
+os.pread(os.open(sys.argv[1], os.O_RDONLY), 1000, 0)
+for epoch in range(3):
+    reader, writer = os.pipe()
+    os.write(writer, b"x" * 20)
+    for _ in range(epoch * 9):
+        os.read(reader, 1)
+    os.close(reader)
+    fd = os.open(sys.argv[1], os.O_RDONLY)
+    assert fd == reader
+    for at in range(0, 1 << 20, 100_000):
+        os.pread(fd, 1000, at)
+"""
+
+
+def test_a_number_that_was_another_files(jobs, origin, file):
+    """What was found out about it is forgotten when it becomes a big file's."""
+    with origin.fs.counting() as counted:
+        preloaded(jobs, ["/usr/bin/python3", "-c", NUMBERS, file[0]], file[0])
+    assert counted["read_bytes"] <= BLOCK + PAGES
 
 
 MAPS = """
