@@ -21,7 +21,8 @@ from origin import settle
 MB = 1 << 20
 SIZE = 20 * MB + 4321
 TIER = "/dev/shm:200M"
-SMALL = {"STOKER_MAX_FILE": "1M"}  # what is above is big
+SMALL = {"STOKER_MAX_FILE": "1M", "STOKER_WHOLE": "1M"}  # what is above is big
+MEDIUM = {"STOKER_WHOLE": "64M"}  # but not too big for a map or a stream
 BLOCK = 1 * MB
 PAGES = 64 << 10  # the kernel may let some go before they are copied; less than a block
 ROUNDS = 200 if os.environ.get("STOKER_ALL") == "1" else 20
@@ -155,8 +156,8 @@ def test_what_blocks_cannot_serve_makes_a_medium_file_whole(jobs, origin, file, 
         assert preloaded(jobs, tail, file[0]).returncode == 0
     assert counted["read_bytes"] <= 2 * BLOCK + PAGES and not is_whole(jobs, file[0])
     with origin.fs.counting() as rest:
-        assert preloaded(jobs, [big, way, file[0], SIZE], file[0]).stdout == "good\n"
-    assert is_whole(jobs, file[0])
+        said = preloaded(jobs, [big, way, file[0], SIZE], file[0], env=MEDIUM)
+    assert said.stdout == "good\n" and is_whole(jobs, file[0])
     # libc reads for itself what was in blocks before it began, and ahead of it
     again = counted["read_bytes"] + 2 * BLOCK if way == "adopted" else 0
     assert counted["read_bytes"] + rest["read_bytes"] <= SIZE + again + PAGES
@@ -165,12 +166,11 @@ def test_what_blocks_cannot_serve_makes_a_medium_file_whole(jobs, origin, file, 
 
 @pytest.mark.parametrize("way", ["map", "stream", "adopted"])
 def test_of_larger_files_maps_and_streams_are_the_origins(jobs, origin, file, big, way):
-    env = {"STOKER_WHOLE": "16M"}
-    assert preloaded(jobs, [big, way, file[0], SIZE], file[0], env=env).stdout == "good\n"
+    assert preloaded(jobs, [big, way, file[0], SIZE], file[0]).stdout == "good\n"
     assert not is_whole(jobs, file[0])
-    preloaded(jobs, [big, "front", file[0], SIZE, 65536], file[0], env=env)
+    preloaded(jobs, [big, "front", file[0], SIZE, 65536], file[0])
     with origin.fs.counting() as counted:
-        assert preloaded(jobs, [big, way, file[0], SIZE], file[0], env=env).stdout == "good\n"
+        assert preloaded(jobs, [big, way, file[0], SIZE], file[0]).stdout == "good\n"
     assert counted["read"] == 0
 
 
@@ -218,7 +218,8 @@ print(sum(sys.argv[2] in line for line in open("/proc/self/maps")), view[:4] == 
 
 
 def test_a_map_is_the_entrys_until_the_file_is_written(jobs, file):
-    said = preloaded(jobs, ["/usr/bin/python3", "-c", MAPS, file[0], HOME + "/tree"], file[0])
+    said = preloaded(jobs, ["/usr/bin/python3", "-c", MAPS, file[0], HOME + "/tree"], file[0],
+                     env=MEDIUM)
     assert said.stdout.split() == ["1", "0", "True"]
 
 
@@ -636,8 +637,7 @@ class Trouble:
         if faults:
             self._faults.enter_context(self._origin.fs.faults(**faults))
         elif self._kind == "no room":
-            room = "fallocate -l $(($(stat -f -c %a*%S /dev/shm) - 3000000)) /dev/shm/other"
-            self._jobs.place.run(["sh", "-c", room], check=False)
+            self._jobs.place.run(["sh", "-c", "cat /dev/zero >/dev/shm/other"], check=False)
         elif self._kind == "removed":
             self._jobs.stoker("clear")
         return self
