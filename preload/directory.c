@@ -57,6 +57,8 @@ struct stk_directory *stk_directory_make(const struct stk_place *place,
     atomic_store(&directory->told, 0);
     atomic_store(&directory->real, real);
     directory->listing = *listing;
+    directory->before.map = NULL;
+    directory->local = stk_root_is_local(place->root);
     directory->forwards = false;
     return directory;
 }
@@ -64,7 +66,19 @@ struct stk_directory *stk_directory_make(const struct stk_place *place,
 void stk_directory_free(struct stk_directory *directory)
 {
     stk_listing_close(&directory->listing);
+    stk_listing_close(&directory->before);
     atomic_store(&directory->taken, false);
+}
+
+int64_t stk_directory_end(const struct stk_directory *directory)
+{
+    size_t at = 0;
+    int64_t end = 0;
+    const struct stk_listing_name *name;
+    while ((name = stk_listing_at(&directory->listing, &at)) != NULL) {
+        end = name->next;
+    }
+    return end;
 }
 
 const struct stk_listing_name *stk_directory_next(struct stk_directory *directory)
@@ -152,15 +166,17 @@ static void look_fd(int fd, char path[STK_PATH_BYTES], struct stk_directory_look
         return;
     }
     out->cache = stk_cover_directory(AT_FDCWD, path, &out->place);
-    if (out->cache == NULL || !stk_listing_may(out->cache, &out->place)) {
+    if (out->cache == NULL || !stk_listing_may(out->cache, &out->place) ||
+        stk_root_is_local(out->place.root)) {
         return;
     }
     out->found = stk_listing_find(out->cache, &out->place, &out->listing);
     if (out->found && stk_directory_compare(&out->listing, fd) != STK_DIRECTORY_SAME) {
         out->found = false;
         stk_listing_close(&out->listing);
-    } else if (!out->found && at == 0 && is_at(out, fd)) {
-        out->found = stk_listing_fill(out->cache, &out->place, fd, out->began_ns, &out->listing);
+    } else if (!out->found && at == 0) {
+        out->found = is_at(out, fd) &&
+                     stk_listing_fill(out->cache, &out->place, fd, out->began_ns, &out->listing);
     }
 }
 
@@ -197,7 +213,8 @@ bool stk_directory_renew(struct stk_directory *directory)
         stk_listing_close(&look.listing);
         return false;
     }
-    stk_listing_close(&directory->listing);
+    stk_listing_close(&directory->before);
+    directory->before = directory->listing;
     directory->listing = look.listing;
     return true;
 }

@@ -5,7 +5,8 @@
  *
  * One may have libc's DIR of the same directory inside: where it was opened before its listing was
  * known, by fdopendir, or since, for dirfd. Where its listing is not to be believed any more, it
- * forwards everything to that one.
+ * forwards everything to that one. Until then the descriptor of that is where libc would have it:
+ * there may be others of the same offset.
  *
  * No heap but libc's own for its DIR, no locks. Two threads that read one directory get each name
  * once, as with libc; otherwise as safe as libc's functions are. A child has copies of all.
@@ -24,7 +25,10 @@ struct stk_directory {
     _Atomic size_t at;    /* in the listing; 0: at its start */
     _Atomic int64_t told; /* what telldir says */
     struct stk_listing listing;
+    struct stk_listing
+        before;          /* before it was rewound: a program may still look at its last name */
     _Atomic(DIR *) real; /* libc's, or NULL */
+    bool local;          /* of this machine */
     bool forwards;       /* everything to `real` */
     char path[STK_PATH_BYTES];
 };
@@ -37,6 +41,8 @@ struct stk_directory *stk_directory_make(const struct stk_place *place,
                                          const struct stk_listing *listing, DIR *real);
 void stk_directory_free(struct stk_directory *directory);
 
+/* Where libc has brought the descriptor once it has read all. */
+int64_t stk_directory_end(const struct stk_directory *directory);
 /* The next name and what follows it; NULL at the end. */
 const struct stk_listing_name *stk_directory_next(struct stk_directory *directory);
 void stk_directory_seek(struct stk_directory *directory, int64_t told);
@@ -52,7 +58,9 @@ struct stk_directory_look {
     struct stk_listing listing;
 };
 void stk_directory_look(int dirfd, const char *path, struct stk_directory_look *out);
-/* Of an open directory, by its descriptor: found, or, if its offset is 0, listed now. */
+/* Of an open directory, by its descriptor: found, or, if its offset is 0, listed now. One of this
+ * machine is the kernel's to read: it is open already, and ext4 takes no descriptor back to the
+ * start that was first read at its end. */
 void stk_directory_look_fd(int fd, char path[STK_PATH_BYTES], struct stk_directory_look *out);
 /* Lists what the program opened after a look that found nothing. */
 bool stk_directory_fill(struct stk_directory_look *look, int fd);

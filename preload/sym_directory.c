@@ -68,11 +68,8 @@ static DIR *open_unknown(struct stk_directory_look *look, const char *path)
     if (fd < 0 || !stk_directory_fill(look, fd)) {
         return real;
     }
-    DIR *dir = wrap(look, real);
-    if (dir == real) {
-        stk_sys_lseek(fd, 0, SEEK_SET);
-    }
-    return dir;
+    stk_sys_lseek(fd, 0, SEEK_SET);
+    return wrap(look, real);
 }
 
 /* Apart, so that a call that has nothing to do with us does not need this much stack. */
@@ -103,11 +100,8 @@ static __attribute__((noinline)) DIR *wrap_fd(int fd, DIR *real)
     if (!look.found) {
         return real;
     }
-    DIR *dir = wrap(&look, real);
-    if (dir == real) {
-        stk_sys_lseek(fd, 0, SEEK_SET);
-    }
-    return dir;
+    stk_sys_lseek(fd, 0, SEEK_SET); /* it may have been listed just now */
+    return wrap(&look, real);
 }
 
 STK_EXPORT(DIR *, fdopendir, int fd)
@@ -134,10 +128,35 @@ STK_EXPORT(int, closedir, DIR *dir)
 
 /* ---- names ---- */
 
+/* libc reads a directory at the first name that is asked for, and so moves the descriptor for all
+ * who share it: behind the names that it has. Those who find it moved get what is left. */
+static void move_descriptor(struct stk_directory *directory, DIR *real)
+{
+    int fd = next_dirfd(real);
+    if (stk_sys_lseek(fd, 0, SEEK_CUR) != 0) {
+        directory->forwards = true;
+    } else {
+        stk_sys_lseek(fd, stk_directory_end(directory), SEEK_SET);
+    }
+}
+
+/* Whether libc's DIR is to be asked: another library's, or the one inside. */
+static bool is_next(struct stk_directory *directory)
+{
+    if (directory == NULL || directory->forwards) {
+        return true;
+    }
+    DIR *real = atomic_load(&directory->real);
+    if (real != NULL && atomic_load(&directory->at) == 0) {
+        move_descriptor(directory, real);
+    }
+    return directory->forwards;
+}
+
 static struct dirent *read_name(enum stk_symbol symbol, DIR *dir)
 {
     struct stk_directory *directory = stk_directory_of(dir);
-    if (directory == NULL || directory->forwards) {
+    if (is_next(directory)) {
         dir_to_entry *next = (dir_to_entry *)stk_next(symbol);
         return next != NULL ? next(directory != NULL ? atomic_load(&directory->real) : dir) : NULL;
     }
@@ -157,7 +176,7 @@ STK_EXPORT(struct dirent *, readdir64, DIR *dir)
 static int copy_name(enum stk_symbol symbol, DIR *dir, struct dirent *entry, struct dirent **result)
 {
     struct stk_directory *directory = stk_directory_of(dir);
-    if (directory == NULL || directory->forwards) {
+    if (is_next(directory)) {
         int (*next)(DIR *, struct dirent *, struct dirent **) =
             (int (*)(DIR *, struct dirent *, struct dirent **))stk_next(symbol);
         return next != NULL
@@ -196,16 +215,23 @@ STK_EXPORT(long, telldir, DIR *dir)
                         : stk_next_missing();
 }
 
+static void next_seekdir(DIR *dir, long told)
+{
+    void (*next)(DIR *, long) = STK_NEXT(seekdir, void (*)(DIR *, long));
+    if (next != NULL) {
+        next(dir, told);
+    }
+}
+
 STK_EXPORT(void, seekdir, DIR *dir, long told)
 {
     struct stk_directory *directory = stk_directory_of(dir);
+    DIR *real = directory != NULL ? atomic_load(&directory->real) : dir;
+    if (real != NULL) {
+        next_seekdir(real, told);
+    }
     if (directory != NULL && !directory->forwards) {
         stk_directory_seek(directory, told);
-        return;
-    }
-    void (*next)(DIR *, long) = STK_NEXT(seekdir, void (*)(DIR *, long));
-    if (next != NULL) {
-        next(directory != NULL ? atomic_load(&directory->real) : dir, told);
     }
 }
 
@@ -229,6 +255,9 @@ static DIR *real_of(struct stk_directory *directory)
     if (!atomic_compare_exchange_strong(&directory->real, &real, opened)) {
         next_closedir(opened);
         return real;
+    }
+    if (atomic_load(&directory->at) != 0 && !directory->local) {
+        stk_sys_lseek(next_dirfd(opened), stk_directory_end(directory), SEEK_SET);
     }
     return opened;
 }
@@ -255,8 +284,9 @@ static void rewind_ours(struct stk_directory *directory)
     if (!directory->forwards && !stk_directory_renew(directory)) {
         directory->forwards = real_of(directory) != NULL;
     }
-    if (directory->forwards) {
-        next_rewinddir(atomic_load(&directory->real));
+    DIR *real = atomic_load(&directory->real);
+    if (real != NULL) {
+        next_rewinddir(real);
     }
     stk_directory_seek(directory, 0);
     errno = saved;

@@ -45,6 +45,16 @@ def test_all_ways_of_listing_give_the_same(jobs, origin, programs):
     assert jobs.run(twice(scan(programs, mount)), path=mount).stdout == plain.stdout
 
 
+def test_a_descriptor_is_listed_twice(jobs, origin, programs):
+    """Python makes another one of the same offset each time, and goes back to the start behind it."""
+    _, mount = make_tree(origin, "descriptor")
+    argv = scan(programs, mount, "descriptor")
+    plain = jobs.place.run(argv)
+    for _ in range(2):
+        assert jobs.run(twice(argv), path=mount, flags=["--keep"]).stdout == plain.stdout
+        assert jobs.run(argv, path=mount).stdout == plain.stdout
+
+
 TOOLS = ['find "$1"', 'find "$1" -type f -name "*.jpg" -printf "%p %i %s\\n"', 'ls -aR "$1"',
          'ls -lU "$1/c1"', 'ls -f "$1"', 'du -a "$1"', 'cd "$1" && find . -depth', 'grep -r a "$1"',
          'tar -cf - -C "$1" . | tar -tf -', 'cd "$1/c0" && echo * .* ../c1/*']

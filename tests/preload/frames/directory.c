@@ -156,6 +156,31 @@ static void by_descriptor(const char *path, int flags, int before)
     close(again);
 }
 
+/* Through descriptors that share an offset: what libc has read for one is gone for the others,
+ * until somebody goes back to the start. */
+static void by_shared(const char *path)
+{
+    DIR *(*function)(int) = (DIR * (*)(int)) symbol("fdopendir");
+    reader *next = (reader *)symbol("readdir");
+    void (*to_start)(DIR *) = (void (*)(DIR *))symbol("rewinddir");
+    int fd = open(path, O_RDONLY | O_DIRECTORY);
+    for (unsigned i = 0; i < 3; i++) {
+        DIR *one = function(dup(fd)), *other = function(dup(fd));
+        SHOW("nothing read", (int)lseek(fd, 0, SEEK_CUR));
+        SHOW("one", next(one) != NULL);
+        SHOW("moved", lseek(fd, 0, SEEK_CUR) != 0);
+        show_all(other, "readdir");
+        show_all(one, "readdir");
+        to_start(i == 0 ? one : other);
+        SHOW("back", (int)lseek(fd, 0, SEEK_CUR));
+        show_all(other, "readdir");
+        close_dir(one);
+        lseek(fd, 0, i == 1 ? SEEK_CUR : SEEK_SET);
+        close_dir(other);
+    }
+    close(fd);
+}
+
 /* ---- scandir ---- */
 
 typedef int filter_call(const struct dirent *);
@@ -308,6 +333,7 @@ static void show_tree(char *path)
 
 void body(void)
 {
+    by_shared("sub/deep");
     static const char *const paths[] = {"sub",      ".",        "sub/",        "./sub//deep/.",
                                         "move",     "dirlink",  "dirlink/",    "outwarddir",
                                         "../other", "sub/..",   "missing",     "a.bin",

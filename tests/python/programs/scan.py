@@ -5,13 +5,15 @@ import os
 import pathlib
 import sys
 
-try:
-    from torchvision.datasets import ImageFolder
-except ImportError:
-    ImageFolder = None
-
 top = sys.argv[1]
 wanted = set(sys.argv[2:])
+
+ImageFolder = None
+if not wanted or "folder" in wanted:
+    try:
+        from torchvision.datasets import ImageFolder
+    except ImportError:
+        pass
 
 
 def entries(path):
@@ -45,6 +47,8 @@ WAYS = {
     "walk up": lambda: list(os.walk(top + "/", topdown=False)),
     "fwalk": fwalk,
     "descriptor": lambda: by_descriptor(top),
+    "classes": lambda: [(one.name, os.path.isdir(one.path), os.listdir(one.path))
+                        for one in os.scandir(top) if one.is_dir()],
     "glob": lambda: glob.glob(top + "/*/*.jpg") + glob.glob(top + "/**", recursive=True),
     "pathlib": lambda: [str(path) for path in pathlib.Path(top).rglob("*")],
     "iterdir": lambda: [str(path) for path in pathlib.Path(top).iterdir()],
