@@ -280,6 +280,14 @@ bool stk_cache_stat(struct stk_cache *cache, const struct stk_place *place, bool
     return true;
 }
 
+/* Whether nothing is known of it that a look could vouch for. Where asking is dear, a directory
+ * that nobody has listed is then not looked at twice for one question. */
+static bool is_first(struct stk_cache *cache, const struct stk_place *place)
+{
+    return !stk_root_is_local(place->root) && !stk_cache_is_known(cache, place) &&
+           !stk_listing_is_known(cache, place);
+}
+
 int stk_cache_ask_stat(struct stk_cache *cache, const struct stk_place *place, bool nofollow,
                        struct statx *out)
 {
@@ -291,7 +299,8 @@ int stk_cache_ask_stat(struct stk_cache *cache, const struct stk_place *place, b
         stk_run_count_stat(&cache->run, true);
         return -ENOENT;
     }
-    int error = stk_trust_look(cache, place, nofollow, &look);
+    int error = is_first(cache, place) ? stk_trust_look_first(cache, place, nofollow, &look)
+                                       : stk_trust_look(cache, place, nofollow, &look);
     if (error == 0) {
         stk_trust_remember(cache, place, &look);
         stk_listing_learn(cache, place, &look);

@@ -50,6 +50,8 @@ bool stk_listing_may(const struct stk_cache *cache, const struct stk_place *dire
 /* What the catalogue knows a directory by: its path below the root, without the slash at the end.
  */
 struct stk_hash128 stk_listing_key(const struct stk_root *root, const char *below, size_t length);
+/* Whether the directory of this name is known, by times that tell its version. */
+bool stk_listing_is_known(struct stk_cache *cache, const struct stk_place *place);
 /* Remembers what a look at a place has found, if it was a directory whose times vouch for it. */
 void stk_listing_learn(struct stk_cache *cache, const struct stk_place *place,
                        const struct stk_look *look);
@@ -61,16 +63,33 @@ void stk_listing_learn(struct stk_cache *cache, const struct stk_place *place,
  * may be there without being listed.
  */
 bool stk_listing_lacks(struct stk_cache *cache, const struct stk_place *place);
+/* Whether a listing that this process has is the last that the run has seen, and nothing is known
+ * to have changed since. Asks nobody. */
+bool stk_listing_is_last(struct stk_cache *cache, const struct stk_place *directory,
+                         const struct stk_listing *listing);
 /* Gets what may be served for this directory now; may ask the origin for its identity. */
 bool stk_listing_find(struct stk_cache *cache, const struct stk_place *directory,
                       struct stk_listing *out);
 /*
- * Lists the directory that is open as `fd`, from its start, and keeps the listing if it may.
- * `opened_ns`: a time before it was opened. False: nothing was read, or not all; the descriptor's
- * offset is 0 again. The descriptor stays the caller's.
+ * Lists the directory that is open as `fd`, from its start, and keeps the listing if it may. Its
+ * attributes have been asked for since it was opened, as opendir does.
  */
-bool stk_listing_fill(struct stk_cache *cache, const struct stk_place *directory, int fd,
-                      int64_t opened_ns, struct stk_listing *out);
+struct stk_listing_source {
+    int fd;            /* stays the caller's */
+    int64_t opened_ns; /* a time before it was opened, or before now, */
+    bool by_path;      /* if that was by the place's path; else nobody knows where that leads */
+};
+/* False: nothing was read, or not all; the descriptor's offset is 0 again. */
+bool stk_listing_fill(struct stk_cache *cache, const struct stk_place *directory,
+                      const struct stk_listing_source *source, struct stk_listing *out);
+/*
+ * What is put off in a run (cache/deferred.h), for the command: the path below a root of a
+ * directory that was listed, which ends in a slash or is empty, is looked at, so that the listing
+ * is trusted; and if a point follows the slash, a process had to ask for it itself: some of the
+ * directories beside it, which an earlier run has listed, are looked at before anybody asks.
+ */
+bool stk_listing_is_deferred(const char *below);
+void stk_listing_settle(struct stk_cache *cache, const struct stk_root *root, const char *below);
 void stk_listing_close(struct stk_listing *listing);
 
 #endif

@@ -14,9 +14,10 @@
 struct filling {
     struct stk_cache *cache;
     const struct stk_place *directory;
-    int fd;
+    const struct stk_listing_source *source;
     struct stk_record *record;
     struct stk_identity identity;
+    struct stk_deferred_slot *deferred; /* its validation, which was put off; NULL: it was not */
     char entry[STK_PATH_BYTES];
 };
 
@@ -24,7 +25,7 @@ static bool look_at(const struct filling *filling, int flags, struct stk_identit
 {
     struct statx answer;
     unsigned wanted = STATX_BASIC_STATS | STATX_BTIME;
-    return stk_sys_statx(filling->fd, "", AT_EMPTY_PATH | flags, wanted, &answer) == 0 &&
+    return stk_sys_statx(filling->source->fd, "", AT_EMPTY_PATH | flags, wanted, &answer) == 0 &&
            stk_listing_identify(filling->directory, &answer, out);
 }
 
@@ -58,7 +59,7 @@ static bool read_names(const struct filling *filling, struct stk_listing *out)
         if (!stk_listing_grow(out, out->bytes + PIECE_BYTES)) {
             return false;
         }
-        ssize_t got = stk_sys_getdents(filling->fd, out->map + out->bytes, PIECE_BYTES);
+        ssize_t got = stk_sys_getdents(filling->source->fd, out->map + out->bytes, PIECE_BYTES);
         stk_claim_advance(&filling->record->claim);
         if (got < 0) {
             return false;
@@ -119,54 +120,92 @@ static enum stk_bypass keep(const struct filling *filling, struct stk_listing *l
                                    : stk_make_entry(&making, write_names, listing);
 }
 
-/* Somebody may have changed it meanwhile, and what was read be neither of before nor of after.
- * Where times tell nothing, they do not tell that either: each look may cost a question. But the
- * number may be another directory's by now, if another thread closes what is not its own. */
-static bool is_unchanged(const struct filling *filling)
+/* Whether it is the same directory, as far as this client knows. The number may be another
+ * directory's by now, if another thread closes what is not its own. */
+static bool is_same(const struct filling *filling)
 {
     struct stk_identity now;
-    if (!stk_listing_is_told_by_times(filling->cache, filling->directory)) {
-        return look_at(filling, AT_STATX_DONT_SYNC, &now) && now.dev == filling->identity.dev &&
-               now.ino == filling->identity.ino;
-    }
-    stk_run_count_stat(&filling->cache->run, false);
-    return look_at(filling, AT_STATX_FORCE_SYNC, &now) &&
-           stk_identity_same_version(&now, &filling->identity);
+    return look_at(filling, AT_STATX_DONT_SYNC, &now) && now.dev == filling->identity.dev &&
+           now.ino == filling->identity.ino;
 }
 
-/* It is trusted only when it is what was read, and nobody else serves it before it is present. */
-static enum stk_bypass keep_if_unchanged(const struct filling *filling, struct stk_listing *listing,
-                                         int64_t opened_ns)
+/* Whether its path leads to it. */
+static bool is_there(const struct filling *filling)
 {
-    enum stk_bypass why = is_unchanged(filling) ? keep(filling, listing) : STK_BYPASS_CHANGED;
-    if (why == STK_BYPASS_NONE) {
-        stk_trust_note(filling->cache, filling->record, &filling->identity, opened_ns);
-    }
-    return why;
+    struct stk_look look;
+    struct stk_identity found;
+    return filling->source->by_path ||
+           (stk_trust_look(filling->cache, filling->directory, false, &look) == 0 &&
+            stk_listing_identify(filling->directory, &look.answer, &found) &&
+            found.ino == filling->identity.ino);
 }
 
-/* Of a claim that is ours, which it ends. */
-static bool run_fill(const struct filling *filling, int64_t opened_ns, struct stk_listing *out)
+/* Somebody may have changed it meanwhile, and what was read be neither of before nor of after.
+ * Where times tell nothing, they do not tell that either. */
+static bool validate(const struct filling *filling)
+{
+    int64_t opened_ns = filling->source->opened_ns;
+    if (!is_there(filling)) {
+        return false;
+    }
+    if (stk_listing_is_told_by_times(filling->cache, filling->directory)) {
+        return stk_trust_validate_fd(filling->cache, filling->record, filling->source->fd,
+                                     opened_ns);
+    }
+    stk_trust_note(filling->cache, filling->record, &filling->identity, opened_ns);
+    return true;
+}
+
+/* What has to be asked for is asked later, where somebody will do that in our place. */
+static bool is_unchanged(struct filling *filling)
+{
+    struct stk_deferred *deferred = stk_run_deferred(&filling->cache->run);
+    const struct stk_place *directory = filling->directory;
+    if (!is_same(filling)) {
+        return false;
+    }
+    if (stk_listing_is_told_by_times(filling->cache, directory) || !filling->source->by_path) {
+        filling->deferred = stk_deferred_reserve(deferred, directory->root, directory->below);
+    }
+    if (filling->deferred == NULL) {
+        return validate(filling);
+    }
+    stk_trust_defer(filling->record, filling->source->opened_ns);
+    return true;
+}
+
+static void settle_deferred(const struct filling *filling, enum stk_bypass why)
+{
+    if (filling->deferred != NULL && why == STK_BYPASS_NONE) {
+        stk_deferred_put(stk_run_deferred(&filling->cache->run), filling->deferred);
+    } else if (filling->deferred != NULL) {
+        stk_deferred_give_back(filling->deferred);
+    }
+}
+
+/* Of a claim that is ours, which it ends: nobody serves it before it is present. */
+static bool run_fill(struct filling *filling, struct stk_listing *out)
 {
     bool read = read_names(filling, out);
-    stk_make_finish(&filling->cache->tier, &filling->record->claim,
-                    read ? keep_if_unchanged(filling, out, opened_ns) : STK_BYPASS_CHANGED);
+    enum stk_bypass why = read && is_unchanged(filling) ? keep(filling, out) : STK_BYPASS_CHANGED;
+    stk_make_finish(&filling->cache->tier, &filling->record->claim, why);
+    settle_deferred(filling, why);
     if (!read) {
         stk_listing_close(out);
-        stk_sys_lseek(filling->fd, 0, SEEK_SET);
+        stk_sys_lseek(filling->source->fd, 0, SEEK_SET);
     }
     return read;
 }
 
-/* The first look may be what a client remembers: the version of a time before the reading is as
- * good, since what changes after that makes another. */
-bool stk_listing_fill(struct stk_cache *cache, const struct stk_place *directory, int fd,
-                      int64_t opened_ns, struct stk_listing *out)
+/* The first look is what a client remembers: the version of a time before the reading is as good,
+ * since what changes after that makes another. */
+bool stk_listing_fill(struct stk_cache *cache, const struct stk_place *directory,
+                      const struct stk_listing_source *source, struct stk_listing *out)
 {
-    struct filling filling = {.cache = cache, .directory = directory, .fd = fd};
+    struct filling filling = {.cache = cache, .directory = directory, .source = source};
     out->map = NULL;
     if (!stk_listing_may(cache, directory) || !stk_catalogue_is_current(&cache->catalogue) ||
-        !look_at(&filling, 0, &filling.identity)) {
+        !look_at(&filling, AT_STATX_DONT_SYNC, &filling.identity)) {
         return false;
     }
     uint32_t number = stk_listing_remember(cache, directory, &filling.identity);
@@ -178,5 +217,5 @@ bool stk_listing_fill(struct stk_cache *cache, const struct stk_place *directory
     enum turn turn = take_turn(&filling);
     stk_listing_tell_whose(filling.record, number, out);
     return turn == MADE ? stk_listing_serve(cache, directory, number, STK_LISTING_MOST_BYTES, out)
-                        : turn == MINE && run_fill(&filling, opened_ns, out);
+                        : turn == MINE && run_fill(&filling, out);
 }

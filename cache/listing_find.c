@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "cache/drop.h"
 #include "cache/entry.h"
 #include "cache/remember.h"
@@ -56,9 +57,38 @@ static uint32_t learn(struct stk_cache *cache, const struct stk_place *directory
     struct stk_record *record = stk_catalogue_record(&cache->catalogue, number);
     if (record != NULL) {
         stk_claim_set_leaf(&record->claim, look->leaf);
-        stk_trust_note(cache, record, &identity, look->asked_ns);
+        if (look->asked_ns != 0) {
+            stk_trust_note(cache, record, &identity, look->asked_ns);
+        }
     }
     return record != NULL ? number : 0;
+}
+
+/* This process had to ask for it: who scans will want those beside it, too. */
+static void tell_beside(struct stk_cache *cache, const struct stk_place *directory, uint32_t number)
+{
+    char below[STK_DEFERRED_PATH_BYTES];
+    struct stk_deferred *deferred = stk_run_deferred(&cache->run);
+    const struct stk_record *record = stk_catalogue_record(&cache->catalogue, number);
+    struct stk_text text = stk_text_in(below, sizeof below);
+    stk_text_add(&text, directory->below);
+    stk_text_add_char(&text, '.');
+    if (record == NULL || text.cut || directory->below[0] == '\0' ||
+        stk_claim_load(&record->claim).state != STK_PRESENT ||
+        cache->options.fresh != STK_FRESH_RUN) {
+        return;
+    }
+    struct stk_deferred_slot *slot = stk_deferred_reserve(deferred, directory->root, below);
+    if (slot != NULL) {
+        stk_deferred_put(deferred, slot);
+    }
+}
+
+bool stk_listing_is_known(struct stk_cache *cache, const struct stk_place *place)
+{
+    struct stk_hash128 key = stk_listing_key(place->root, place->below, strlen(place->below));
+    return stk_listing_may(cache, place) && stk_listing_is_told_by_times(cache, place) &&
+           stk_catalogue_find(&cache->catalogue, key) != 0;
 }
 
 /* Apart for its stack. */
@@ -75,7 +105,7 @@ __attribute__((noinline)) void stk_listing_learn(struct stk_cache *cache,
     directory.key = stk_listing_key(place->root, place->below, length);
     directory.below[length] = '/';
     directory.below[length + 1] = '\0';
-    learn(cache, &directory, look);
+    tell_beside(cache, &directory, learn(cache, &directory, look));
 }
 
 /* One look at the directory's times: true if they vouch for what the record has. */
@@ -135,6 +165,27 @@ struct stk_claim stk_listing_settled_claim(struct stk_record *record)
     return claim;
 }
 
+bool stk_listing_is_last(struct stk_cache *cache, const struct stk_place *directory,
+                         const struct stk_listing *listing)
+{
+    uint32_t number = stk_catalogue_find(&cache->catalogue, directory->key);
+    const struct stk_record *record = stk_catalogue_record(&cache->catalogue, number);
+    int64_t seen = record != NULL ? atomic_load(&record->validated_ns) : 0;
+    int64_t looked_ns = seen < 0 ? -seen : seen; /* or read, and to be looked at */
+    return number == listing->record && looked_ns >= cache->run_start_ns && looked_ns != 0 &&
+           cache->options.fresh != STK_FRESH_OPEN &&
+           stk_trust_is_unmarked(cache, directory->root, record);
+}
+
+static bool validate(struct stk_cache *cache, const struct stk_place *directory, uint32_t number)
+{
+    bool same = stk_listing_validate(cache, directory, number);
+    if (same) {
+        tell_beside(cache, directory, number);
+    }
+    return same;
+}
+
 bool stk_listing_find(struct stk_cache *cache, const struct stk_place *directory,
                       struct stk_listing *out)
 {
@@ -149,6 +200,6 @@ bool stk_listing_find(struct stk_cache *cache, const struct stk_place *directory
     }
     enum stk_trust trust = stk_trust_of(cache, directory->root, record);
     return trust != STK_TRUST_WRITTEN &&
-           (trust == STK_TRUST_YES || stk_listing_validate(cache, directory, number)) &&
+           (trust == STK_TRUST_YES || validate(cache, directory, number)) &&
            stk_listing_serve(cache, directory, number, STK_LISTING_MOST_BYTES, out);
 }

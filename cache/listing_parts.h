@@ -1,7 +1,8 @@
 /*
  * Listings, as their parts know them: cache/listing.c has their bytes, in memory and in a tier;
- * listing_find.c finds what may be served; listing_fill.c makes them; listing_absent.c tells of
- * names that they lack. Safe in threads, after fork and in signal handlers; no heap.
+ * listing_find.c finds what may be served; listing_fill.c makes them; listing_settle.c looks at
+ * what was put off; listing_absent.c tells of names that they lack. Safe in threads, after fork and
+ * in signal handlers; no heap.
  */
 #ifndef STK_CACHE_LISTING_PARTS_H
 #define STK_CACHE_LISTING_PARTS_H

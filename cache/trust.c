@@ -1,6 +1,7 @@
 /* Freshness. See cache/trust.h. */
 #include "cache/trust.h"
 
+#include <errno.h>
 #include <fcntl.h>
 
 #include "base/clock.h"
@@ -165,6 +166,37 @@ int stk_trust_look(struct stk_cache *cache, const struct stk_place *place, bool 
     return error;
 }
 
+/* Of what is open, and neither a link nor looked at before. */
+static int look_at_open(struct stk_cache *cache, int fd, struct stk_look *look)
+{
+    bool directory = S_ISDIR(look->answer.stx_mode);
+    look->leaf = STK_LEAF_PLAIN;
+    look->asked_ns = directory ? 0 : look->asked_ns;
+    stk_run_count_stat(&cache->run, false);
+    return stk_sys_statx(fd, "", AT_EMPTY_PATH | (directory ? 0 : AT_STATX_FORCE_SYNC), WANTED,
+                         &look->answer);
+}
+
+/* What it is, the way to it has told: that is not asked for. */
+int stk_trust_look_first(struct stk_cache *cache, const struct stk_place *place, bool nofollow,
+                         struct stk_look *look)
+{
+    const int known = AT_EMPTY_PATH | AT_STATX_DONT_SYNC;
+    look->asked_ns = stk_clock_boottime_ns();
+    int fd = stk_sys_openat(place->dirfd, place->path, O_PATH | O_NOFOLLOW | O_CLOEXEC, 0);
+    if (fd < 0 && fd != -EMFILE && fd != -ENFILE && fd != -ENOMEM) {
+        stk_run_count_stat(&cache->run, false);
+        return fd;
+    }
+    bool plain = fd >= 0 && stk_sys_statx(fd, "", known, STATX_TYPE, &look->answer) == 0 &&
+                 !S_ISLNK(look->answer.stx_mode);
+    int error = plain ? look_at_open(cache, fd, look) : 0;
+    if (fd >= 0) {
+        stk_sys_close(fd);
+    }
+    return plain ? error : stk_trust_look(cache, place, nofollow, look);
+}
+
 uint32_t stk_trust_remember(struct stk_cache *cache, const struct stk_place *place,
                             const struct stk_look *look)
 {
@@ -217,17 +249,22 @@ static bool is_version_of(const struct stk_record *record, int fd, int sync,
            stk_identity_same_version(&known, identity);
 }
 
-bool stk_trust_defer_fd(struct stk_record *record, int origin_fd, int64_t opened_ns)
+void stk_trust_defer(struct stk_record *record, int64_t opened_ns)
 {
-    struct stk_identity identity;
     int64_t seen = atomic_load(&record->validated_ns);
-    if (!is_version_of(record, origin_fd, AT_STATX_DONT_SYNC, &identity)) {
-        return false;
-    }
     while (seen <= 0 && -seen < opened_ns &&
            !atomic_compare_exchange_weak(&record->validated_ns, &seen, -opened_ns)) {
     }
-    return true;
+}
+
+bool stk_trust_defer_fd(struct stk_record *record, int origin_fd, int64_t opened_ns)
+{
+    struct stk_identity identity;
+    bool same = is_version_of(record, origin_fd, AT_STATX_DONT_SYNC, &identity);
+    if (same) {
+        stk_trust_defer(record, opened_ns);
+    }
+    return same;
 }
 
 bool stk_trust_validate_fd(struct stk_cache *cache, struct stk_record *record, int origin_fd,

@@ -50,6 +50,10 @@ struct stk_look {
 /* Asks it. 0, or -errno as the kernel said. */
 int stk_trust_look(struct stk_cache *cache, const struct stk_place *place, bool nofollow,
                    struct stk_look *look);
+/* The same of a place of which nothing is known, without learning more of a directory than a stat
+ * of the program's own would: asked_ns is 0 then, and it vouches for nothing. */
+int stk_trust_look_first(struct stk_cache *cache, const struct stk_place *place, bool nofollow,
+                         struct stk_look *look);
 /*
  * Remembers what a look has found: the record is then current and trusted. Its number, or 0
  * (not a regular file, too young to be trusted, no room).
@@ -67,6 +71,9 @@ uint32_t stk_trust_validate(struct stk_cache *cache, const struct stk_place *pla
  * the version of this record any more. It is to be validated later; until then only fstat of its
  * entry is answered from the record. */
 bool stk_trust_defer_fd(struct stk_record *record, int origin_fd, int64_t opened_ns);
+
+/* It is to be validated later: what was open as it was had been opened, or read, since then. */
+void stk_trust_defer(struct stk_record *record, int64_t opened_ns);
 
 /* Looks at an open file: true if it still is the version of this record. `opened_ns`: before it was
  * opened. */

@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
+#include "cache/listing.h"
 #include "cache/trust.h"
 #include "cli/joined.h"
 #include "cli/thread.h"
@@ -30,6 +31,11 @@ static const struct stk_root *root_of(const struct stk_cache *cache, uint64_t ke
 /* What has changed meanwhile is remembered as what it is now. */
 static void look(struct stk_cache *cache, uint64_t key, const char *below)
 {
+    const struct stk_root *listed = stk_listing_is_deferred(below) ? root_of(cache, key) : NULL;
+    if (listed != NULL) {
+        stk_listing_settle(cache, listed, below);
+        return;
+    }
     char path[STK_PATH_BYTES];
     struct stk_place place;
     const struct stk_root *root = root_of(cache, key);

@@ -8,7 +8,6 @@
 #include "base/clock.h"
 #include "base/sys.h"
 #include "base/text.h"
-#include "cache/trust.h"
 #include "preload/cover.h"
 #include "preload/guard.h"
 
@@ -145,17 +144,10 @@ enum stk_directory_likeness stk_directory_compare(const struct stk_listing *list
     return may && !listing->inode_counts ? STK_DIRECTORY_UNKNOWN : STK_DIRECTORY_ANOTHER;
 }
 
-/* A descriptor may be old, and its path lead elsewhere by now. */
-static bool is_at(struct stk_directory_look *look, int fd)
+static bool fill(struct stk_directory_look *look, int fd, bool by_path)
 {
-    struct stk_look found;
-    if (stk_trust_look(look->cache, &look->place, false, &found) != 0) {
-        return false;
-    }
-    const struct stk_listing there = {
-        .dev = makedev(found.answer.stx_dev_major, found.answer.stx_dev_minor),
-        .ino = found.answer.stx_ino};
-    return stk_directory_compare(&there, fd) == STK_DIRECTORY_SAME;
+    const struct stk_listing_source source = {fd, look->began_ns, by_path};
+    return stk_listing_fill(look->cache, &look->place, &source, &look->listing);
 }
 
 static void look_fd(int fd, char path[STK_PATH_BYTES], struct stk_directory_look *out)
@@ -175,8 +167,7 @@ static void look_fd(int fd, char path[STK_PATH_BYTES], struct stk_directory_look
         out->found = false;
         stk_listing_close(&out->listing);
     } else if (!out->found && at == 0) {
-        out->found = is_at(out, fd) &&
-                     stk_listing_fill(out->cache, &out->place, fd, out->began_ns, &out->listing);
+        out->found = fill(out, fd, false); /* it may be old, and its path lead elsewhere by now */
     }
 }
 
@@ -197,14 +188,31 @@ bool stk_directory_fill(struct stk_directory_look *look, int fd)
     if (look->cache == NULL || !stk_guard_enter(&guard)) {
         return false;
     }
-    look->found = stk_listing_fill(look->cache, &look->place, fd, look->began_ns, &look->listing);
+    look->found = fill(look, fd, true);
     stk_guard_leave(&guard);
     return look->found;
+}
+
+/* Python goes back to the start each time that it has listed a descriptor. */
+static __attribute__((noinline)) bool is_last(const struct stk_directory *directory)
+{
+    struct stk_guard guard;
+    struct stk_place place;
+    if (!stk_guard_enter(&guard)) {
+        return false;
+    }
+    struct stk_cache *cache = stk_cover_directory(AT_FDCWD, directory->path, &place);
+    bool last = cache != NULL && stk_listing_is_last(cache, &place, &directory->listing);
+    stk_guard_leave(&guard);
+    return last;
 }
 
 bool stk_directory_renew(struct stk_directory *directory)
 {
     struct stk_directory_look look;
+    if (is_last(directory)) {
+        return true;
+    }
     stk_directory_look(AT_FDCWD, directory->path, &look);
     if (!look.found) {
         return false;

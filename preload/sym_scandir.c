@@ -109,12 +109,13 @@ static bool list(const struct call *call, struct stk_directory_look *look)
     if (look->found || look->cache == NULL) {
         return look->found;
     }
+    struct stat stat;
     int fd =
         stk_sys_openat(call->dirfd, call->path, O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC, 0);
     if (fd < 0) {
         return false;
     }
-    bool listed = stk_directory_fill(look, fd);
+    bool listed = stk_sys_fstat(fd, &stat) == 0 && stk_directory_fill(look, fd);
     stk_sys_close(fd);
     return listed;
 }

@@ -1,10 +1,13 @@
 """Directories that are listed: what it costs the origin, and that everybody sees the same."""
 
+import contextlib
 import os
 import pathlib
 import sys
+import tempfile
 
 import pytest
+import slowfs
 
 from jobs import YOUNG
 from origin import settle
@@ -100,6 +103,78 @@ def test_a_first_scan_costs_no_more_listing_than_a_plain_one(jobs, origin, progr
         assert 0 < cold[operation] <= plain[operation], operation
 
 
+MANY = 40
+
+
+@pytest.fixture
+def remembering(session_scratch, build):
+    """Two mounts of one source with MANY directories, whose names and attributes the kernel keeps for
+    long: what is asked for of them is counted once. Before the place, which must see them."""
+    source = pathlib.Path(tempfile.mkdtemp(dir=session_scratch))
+    source.chmod(0o755)
+    for number in range(MANY):
+        (source / f"c{number}").mkdir()
+        (source / f"c{number}/x.jpg").touch()
+    settle()
+    with contextlib.ExitStack() as stack:
+        yield [stack.enter_context(slowfs.SlowFS(source, binary=str(build / "slowfs"),
+                                                 attr_timeout=600, entry_timeout=600))
+               for _ in range(2)]
+
+
+def asked(fs, run):
+    """How much a run has asked for, once the command has, too."""
+    before = fs._control.settled_counts()
+    run()
+    after = fs._control.settled_counts()
+    return sum((after - before)[operation] for operation in
+               ("getattr_other", "lookup_other", "lookup_negative", "opendir", "readdir"))
+
+
+@pytest.mark.parametrize("way", ["walk links", "classes", "fwalk"])
+@pytest.mark.parametrize("env, each", [({}, 0), (BELIEVED, 1)], ids=["auto", "mtime"])
+def test_a_first_scan_asks_what_a_plain_one_does(remembering, jobs, programs, way, env, each):
+    """But for one look at each directory, where times tell of it, or its descriptor may be old."""
+    first, other = remembering
+    plain = asked(first, lambda: jobs.place.run(scan(programs, first.mountpoint, way)))
+    cold = asked(other, lambda: jobs.run(scan(programs, other.mountpoint, way), env=env,
+                                         path=other.mountpoint))
+    each = max(each, way == "fwalk")
+    assert plain >= 4 * MANY
+    assert cold <= plain + each * (MANY + 1) + 6  # what it takes to know a root
+
+
+LOOK = """
+import os, sys
+for line in sys.stdin:
+    print(os.path.isdir(line[:-1]) and os.listdir(line[:-1]), flush=True)
+"""
+
+
+def test_what_lies_beside_is_looked_at_ahead(jobs, origin):
+    """By the command, once a process had to ask for one directory; and not for all there are."""
+    source, mount = origin.directory("beside")
+    for number in range(MANY):
+        (source / f"c{number}").mkdir()
+        (source / f"c{number}/x.jpg").touch()
+    settle()
+    jobs.run(["find", mount], path=mount, flags=["--keep"], env=BELIEVED)
+    names = os.listdir(mount)
+    argv = [sys.executable, "-S", "-c", LOOK]
+    with jobs.started(jobs.command_line(argv, mount, flags=["--keep"]), env=BELIEVED) as process:
+        def look(name):
+            with origin.fs.counting() as counted:
+                process.stdin.write(f"{mount}/{name}\n")
+                process.stdin.flush()
+                assert process.stdout.readline() == ("['x.jpg']\n" if name else f"{names}\n")
+            origin.fs._control.settled_counts()
+            return sum(counted.counts().values())
+        look("")
+        assert look(names[0]) > 0
+        assert [look(name) for name in names[1:17]] == [0] * 16
+        assert look(names[MANY - 1]) > 0
+
+
 @pytest.mark.parametrize("believed", [False, True])
 def test_a_new_run_lists_anew_where_times_tell_nothing(jobs, origin, programs, believed):
     """slowfs is of FUSE, which may not keep a directory's times, unless somebody says it does."""
@@ -130,9 +205,10 @@ def test_an_image_folder_is_found_without_the_origin(jobs, origin, programs):
 
 
 PROBE = """
-import os, sys
+import os, sys, time
 top, count = sys.argv[1], int(sys.argv[2])
 os.listdir(top)
+time.sleep(0.5)  # until the command has looked
 found = [os.path.exists(f"{top}/absent{number}") for number in range(count)]
 found += [os.access(f"{top}/absent{number}", os.R_OK) for number in range(count)]
 print(any(found), os.path.exists(top + "/c0"))
@@ -183,6 +259,7 @@ def test_what_others_change_is_seen_in_the_next_run(jobs, origin, env):
     with looking(jobs, mount, **env) as process:
         looker = Looker(process)
         assert looker.see() == before
+        origin.fs._control.settled_counts()
         (source / "new").touch()
         settle()
         assert looker.see() == before

@@ -42,7 +42,8 @@ static bool fill(void)
 {
     int64_t opened_ns = stk_clock_boottime_ns();
     int fd = open(box_origin("dir"), O_RDONLY | O_DIRECTORY);
-    bool filled = stk_listing_fill(&box.cache, directory("dir"), fd, opened_ns, &listing);
+    const struct stk_listing_source source = {fd, opened_ns, true};
+    bool filled = stk_listing_fill(&box.cache, directory("dir"), &source, &listing);
     ck_assert_int_eq(lseek(fd, 0, SEEK_CUR) == 0, !filled);
     close(fd);
     return filled;
