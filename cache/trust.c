@@ -166,35 +166,39 @@ int stk_trust_look(struct stk_cache *cache, const struct stk_place *place, bool 
     return error;
 }
 
-/* Of what is open, and neither a link nor looked at before. */
-static int look_at_open(struct stk_cache *cache, int fd, struct stk_look *look)
+/* What it is, the way to it has told: that is not asked for. */
+static int look_at_open(const struct stk_place *place, int fd, bool nofollow, struct stk_look *look)
 {
-    bool directory = S_ISDIR(look->answer.stx_mode);
-    look->leaf = STK_LEAF_PLAIN;
-    look->asked_ns = directory ? 0 : look->asked_ns;
-    stk_run_count_stat(&cache->run, false);
-    return stk_sys_statx(fd, "", AT_EMPTY_PATH | (directory ? 0 : AT_STATX_FORCE_SYNC), WANTED,
-                         &look->answer);
+    bool link = S_ISLNK(look->answer.stx_mode), directory = S_ISDIR(look->answer.stx_mode);
+    look->leaf = link ? STK_LEAF_LINK : STK_LEAF_PLAIN;
+    if (directory) {
+        look->asked_ns = 0;
+        return stk_sys_statx(fd, "", AT_EMPTY_PATH, WANTED, &look->answer);
+    }
+    return link && !nofollow
+               ? stk_sys_statx(place->dirfd, place->path, AT_STATX_FORCE_SYNC, WANTED,
+                               &look->answer)
+               : stk_sys_statx(fd, "", AT_EMPTY_PATH | AT_STATX_FORCE_SYNC, WANTED, &look->answer);
 }
 
-/* What it is, the way to it has told: that is not asked for. */
 int stk_trust_look_first(struct stk_cache *cache, const struct stk_place *place, bool nofollow,
                          struct stk_look *look)
 {
     const int known = AT_EMPTY_PATH | AT_STATX_DONT_SYNC;
-    look->asked_ns = stk_clock_boottime_ns();
+    int64_t asked_ns = stk_clock_boottime_ns();
     int fd = stk_sys_openat(place->dirfd, place->path, O_PATH | O_NOFOLLOW | O_CLOEXEC, 0);
-    if (fd < 0 && fd != -EMFILE && fd != -ENFILE && fd != -ENOMEM) {
-        stk_run_count_stat(&cache->run, false);
+    if (fd == -EMFILE || fd == -ENFILE || fd == -ENOMEM) {
+        return stk_trust_look(cache, place, nofollow, look);
+    }
+    look->asked_ns = asked_ns;
+    stk_run_count_stat(&cache->run, false);
+    if (fd < 0) {
         return fd;
     }
-    bool plain = fd >= 0 && stk_sys_statx(fd, "", known, STATX_TYPE, &look->answer) == 0 &&
-                 !S_ISLNK(look->answer.stx_mode);
-    int error = plain ? look_at_open(cache, fd, look) : 0;
-    if (fd >= 0) {
-        stk_sys_close(fd);
-    }
-    return plain ? error : stk_trust_look(cache, place, nofollow, look);
+    int error = stk_sys_statx(fd, "", known, STATX_TYPE, &look->answer);
+    error = error == 0 ? look_at_open(place, fd, nofollow, look) : error;
+    stk_sys_close(fd);
+    return error;
 }
 
 uint32_t stk_trust_remember(struct stk_cache *cache, const struct stk_place *place,
