@@ -45,16 +45,20 @@ PyObject *core_resize(PyObject *module, PyObject *arguments);
 PyObject *core_attach(PyObject *module, PyObject *arguments);
 PyObject *core_find(PyObject *module, PyObject *fd);
 PyObject *core_identify(PyObject *module, PyObject *fd);
-PyObject *core_holds(PyObject *module, PyObject *arguments);
+PyObject *core_holds(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 PyObject *core_decode_kept(PyObject *module, PyObject *arguments);
 PyObject *core_decode_form(PyObject *module, PyObject *arguments);
 
 /* What probe() says: a tuple, see core.pyi. */
 PyObject *probed(const struct stk_jpeg_info *info, int sound);
 
+/* What changed since it was looked at (seen.c). */
+PyObject *core_are_as_seen(PyObject *module, PyObject *seen);
+PyObject *core_found(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
+
 /* Counting (counts.c). */
 void count_more(unsigned slot, uint64_t count);
-PyObject *core_count(PyObject *module, PyObject *arguments);
+PyObject *core_count(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 PyObject *core_counts(PyObject *module, PyObject *unused);
 PyObject *core_join(PyObject *module, PyObject *run);
 

@@ -38,19 +38,26 @@ void count_more(unsigned slot, uint64_t count)
 }
 
 /* count(slot, how many = 1) */
-PyObject *core_count(PyObject *module, PyObject *arguments)
+PyObject *core_count(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
     (void)module;
     uint32_t slot;
-    unsigned long long count = 1;
-    if (!PyArg_ParseTuple(arguments, "O&|K", take_u32, &slot, &count)) {
+    if (count < 1 || count > 2) {
+        PyErr_SetString(PyExc_TypeError, "a slot, and how many");
+        return NULL;
+    }
+    if (!take_u32(arguments[0], &slot)) {
+        return NULL;
+    }
+    unsigned long long more = count == 2 ? PyLong_AsUnsignedLongLong(arguments[1]) : 1;
+    if (PyErr_Occurred() != NULL) {
         return NULL;
     }
     if (slot >= STK_TALLY_SLOTS) {
         PyErr_SetString(PyExc_ValueError, "no such slot");
         return NULL;
     }
-    count_more(slot, count);
+    count_more(slot, more);
     Py_RETURN_NONE;
 }
 

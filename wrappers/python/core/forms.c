@@ -49,7 +49,7 @@ PyObject *core_identify(PyObject *module, PyObject *number)
 {
     (void)module;
     struct stk_hash128 link;
-    struct identity_state state;
+    struct identity_mark mark;
     bool known = false;
     long fd = PyLong_AsLong(number);
     if (fd == -1 && PyErr_Occurred() != NULL) {
@@ -57,7 +57,7 @@ PyObject *core_identify(PyObject *module, PyObject *number)
     }
     if (kept_is_attached()) {
         Py_BEGIN_ALLOW_THREADS;
-        known = identity_of((int)fd, &link, &state);
+        known = identity_of((int)fd, &link, &mark);
         Py_END_ALLOW_THREADS;
     }
     if (!known) {
@@ -79,7 +79,7 @@ static PyObject *outlined(const struct stk_form_source *source)
 
 /* (link, form, what probe() says, the file's first bytes, its size, its state, an outline) */
 static PyObject *found(struct stk_hash128 link, const struct stk_store_value *form,
-                       const struct stk_form_source *source, const struct identity_state *state)
+                       const struct stk_form_source *source, const struct identity_mark *mark)
 {
     const struct stk_jpeg_info *info = &source->info;
     bool sound = !info->progressive && !info->multiscan &&
@@ -90,8 +90,7 @@ static PyObject *found(struct stk_hash128 link, const struct stk_store_value *fo
         probed(info, sound),
         PyBytes_FromStringAndSize(source->header, (Py_ssize_t)source->header_bytes),
         (unsigned long long)source->file_bytes,
-        PyBytes_FromStringAndSize((const char *)state, (Py_ssize_t)sizeof *state),
-        outlined(source));
+        PyBytes_FromStringAndSize((const char *)mark, (Py_ssize_t)sizeof *mark), outlined(source));
 }
 
 /* find(fd): None: nothing stands for the file; (link,): its form is not there; or all of it. */
@@ -99,7 +98,7 @@ PyObject *core_find(PyObject *module, PyObject *number)
 {
     (void)module;
     struct stk_hash128 link;
-    struct identity_state state;
+    struct identity_mark mark;
     struct stk_store_value form;
     struct stk_form_source source;
     bool known = false, has_form = false;
@@ -109,35 +108,34 @@ PyObject *core_find(PyObject *module, PyObject *number)
     }
     if (kept_is_attached()) {
         Py_BEGIN_ALLOW_THREADS;
-        known = identity_of((int)fd, &link, &state);
+        known = identity_of((int)fd, &link, &mark);
         has_form = known && kept_follow(link, &form, &source);
         Py_END_ALLOW_THREADS;
     }
     if (!known) {
         Py_RETURN_NONE;
     }
-    return has_form ? found(link, &form, &source, &state) : Py_BuildValue("(N)", link_bytes(link));
+    return has_form ? found(link, &form, &source, &mark) : Py_BuildValue("(N)", link_bytes(link));
 }
 
 /* holds(fd, state): whether the file is as find() found it, by this descriptor. */
-PyObject *core_holds(PyObject *module, PyObject *arguments)
+PyObject *core_holds(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
     (void)module;
-    struct identity_state state;
-    const char *bytes;
-    Py_ssize_t size;
-    int fd;
+    struct identity_mark mark;
+    long fd = count == 2 ? PyLong_AsLong(arguments[0]) : -1;
+    if (fd == -1 && PyErr_Occurred() != NULL) {
+        return NULL;
+    }
+    if (count != 2 || !PyBytes_Check(arguments[1]) ||
+        PyBytes_Size(arguments[1]) != (Py_ssize_t)sizeof mark) {
+        PyErr_SetString(PyExc_ValueError, "not a descriptor and a state of find()'s");
+        return NULL;
+    }
     bool holds;
-    if (!PyArg_ParseTuple(arguments, "iy#", &fd, &bytes, &size)) {
-        return NULL;
-    }
-    if (size != (Py_ssize_t)sizeof state) {
-        PyErr_SetString(PyExc_ValueError, "not a state of find()'s");
-        return NULL;
-    }
-    memcpy(&state, bytes, sizeof state);
+    memcpy(&mark, PyBytes_AsString(arguments[1]), sizeof mark);
     Py_BEGIN_ALLOW_THREADS;
-    holds = identity_holds(fd, &state);
+    holds = identity_holds((int)fd, &mark);
     Py_END_ALLOW_THREADS;
     return PyBool_FromLong(holds);
 }

@@ -15,7 +15,7 @@
 #include "base/text.h"
 #include "base/volume.h"
 
-#define VERSION    2 /* changes with what is hashed */
+#define VERSION    3 /* changes with what is hashed */
 #define PATH_BYTES 4096
 
 #ifndef AT_STATX_FORCE_SYNC
@@ -27,8 +27,9 @@ struct label {
     uint64_t version;
     uint64_t volume; /* images take turns on one loop device */
     struct identity_state state;
-    /* Some mounts make up inode numbers and give them to other files later; and an entry's name
-     * holds its version. */
+    /* Some mounts make up inode numbers and give them to other files later. Of an entry there is
+     * none: it is another file for each of them, and is told from all that were there before by its
+     * own inode and when that was changed. */
     char path[PATH_BYTES];
 };
 
@@ -92,22 +93,28 @@ static int64_t to_ns(int64_t seconds, int64_t nanoseconds)
                : seconds * STK_NS_PER_S + nanoseconds;
 }
 
+static void take_stat(struct identity_state *out, const struct stat *stat)
+{
+    out->dev = stat->st_dev;
+    out->ino = stat->st_ino;
+    out->size = (uint64_t)stat->st_size;
+    out->mtime_ns = to_ns(stat->st_mtim.tv_sec, stat->st_mtim.tv_nsec);
+    out->ctime_ns = to_ns(stat->st_ctim.tv_sec, stat->st_ctim.tv_nsec);
+}
+
 /* Through libc's symbol, where the preload stands: of an entry it tells the origin's. */
-static bool ask_kernel(int fd, struct identity_state *out)
+static bool ask_kernel(int fd, struct identity_mark *out)
 {
     struct stat stat, own;
     if (fstat(fd, &stat) != 0 || !S_ISREG(stat.st_mode) || stk_sys_fstat(fd, &own) != 0) {
         return false;
     }
     if (own.st_dev != stat.st_dev || own.st_ino != stat.st_ino) {
-        out->entry_ino = own.st_ino;
-        out->entry_ctime_ns = to_ns(own.st_ctim.tv_sec, own.st_ctim.tv_nsec);
+        out->own_dev = own.st_dev;
+        out->state.entry_ino = own.st_ino;
+        out->state.entry_ctime_ns = to_ns(own.st_ctim.tv_sec, own.st_ctim.tv_nsec);
     }
-    out->dev = stat.st_dev;
-    out->ino = stat.st_ino;
-    out->size = (uint64_t)stat.st_size;
-    out->mtime_ns = to_ns(stat.st_mtim.tv_sec, stat.st_mtim.tv_nsec);
-    out->ctime_ns = to_ns(stat.st_ctim.tv_sec, stat.st_ctim.tv_nsec);
+    take_stat(&out->state, &stat);
     return true;
 }
 
@@ -137,32 +144,51 @@ static size_t read_path(int fd, char *out)
 }
 
 /* What is known of the file now, and of the file system that it lies on. */
-static bool ask(int fd, struct statfs *fs, struct identity_state *out)
+static bool ask(int fd, struct statfs *fs, struct identity_mark *out)
 {
-    *out = (struct identity_state){.entry_ino = 0};
-    return stk_sys_fstatfs(fd, fs) == 0 &&
-           (stk_local_is(fs) ? ask_kernel(fd, out) : ask_server(fd, out));
+    *out = (struct identity_mark){.own_dev = 0};
+    if (stk_sys_fstatfs(fd, fs) != 0) {
+        return false;
+    }
+    out->is_local = stk_local_is(fs);
+    return out->is_local ? ask_kernel(fd, out) : ask_server(fd, &out->state);
 }
 
-bool identity_of(int fd, struct stk_hash128 *out, struct identity_state *state)
+bool identity_of(int fd, struct stk_hash128 *out, struct identity_mark *mark)
 {
     struct statfs fs;
     struct label label;
-    if (!ask(fd, &fs, &label.state) || (stk_local_is_memory(&fs) && label.state.entry_ino == 0) ||
-        !is_quiet(fd, &label.state)) {
+    if (!ask(fd, &fs, mark) || (stk_local_is_memory(&fs) && mark->state.entry_ino == 0) ||
+        !is_quiet(fd, &mark->state)) {
         return false;
     }
-    size_t length = read_path(fd, label.path);
+    bool is_entry = mark->state.entry_ino != 0;
+    size_t length = is_entry ? 0 : read_path(fd, label.path);
     label.version = VERSION;
     label.volume = stk_volume_of_fd(fd, &fs);
+    label.state = mark->state;
     *out = stk_hash_128(&label, offsetof(struct label, path) + length, 0);
-    *state = label.state;
-    return length > 0;
+    return is_entry || length > 0;
 }
 
-bool identity_holds(int fd, const struct identity_state *state)
+/* The descriptor's own file. */
+static bool is_local_file(int fd, const struct identity_mark *mark)
 {
-    struct statfs fs;
-    struct identity_state now;
-    return ask(fd, &fs, &now) && memcmp(&now, state, sizeof now) == 0;
+    struct identity_state own = {.entry_ino = 0};
+    const struct identity_state *known = &mark->state;
+    struct stat stat;
+    if (stk_sys_fstat(fd, &stat) != 0) {
+        return false;
+    }
+    take_stat(&own, &stat);
+    return known->entry_ino != 0 ? own.dev == mark->own_dev && own.ino == known->entry_ino &&
+                                       own.ctime_ns == known->entry_ctime_ns
+                                 : memcmp(&own, known, sizeof own) == 0;
+}
+
+bool identity_holds(int fd, const struct identity_mark *mark)
+{
+    struct identity_state now = {.entry_ino = 0};
+    return mark->is_local ? is_local_file(fd, mark)
+                          : ask_server(fd, &now) && memcmp(&now, &mark->state, sizeof now) == 0;
 }

@@ -17,6 +17,13 @@ struct identity_state {
     int64_t entry_ctime_ns;
 };
 
+/* By what a descriptor is known again. Without gaps. */
+struct identity_mark {
+    struct identity_state state;
+    uint64_t own_dev; /* of an entry: its own; else 0 */
+    uint64_t is_local;
+};
+
 /* How old a file must be, from now on; before anything is asked. Of a file that is younger than the
  * kernel may take to write its pages, a map's stores leave no trace in the times: it has no
  * identity either, or, for an age below the default, its pages are written first. */
@@ -27,12 +34,12 @@ void identity_begin(int64_t min_age_ns);
  * nobody vouches for them: no regular file, one that changed not long enough ago or lies in memory
  * only, or no answer. On file systems that are not local the server is asked. Of an entry the
  * preload tells what is known of its origin; an entry itself never changes, and its own inode is
- * hashed, too. `state`: what was hashed, but for the path.
+ * hashed in the place of the path.
  */
-bool identity_of(int fd, struct stk_hash128 *out, struct identity_state *state);
+bool identity_of(int fd, struct stk_hash128 *out, struct identity_mark *mark);
 
-/* Whether the descriptor leads to a file that is in this state. If identity_of() told it of this
- * descriptor, nothing was written to the file since, and all costs less than its identity. */
-bool identity_holds(int fd, const struct identity_state *state);
+/* Whether what is read by the descriptor is what it was when identity_of() made this mark of it.
+ * That is one call: an entry does not change, but its descriptor may become the origin's. */
+bool identity_holds(int fd, const struct identity_mark *mark);
 
 #endif

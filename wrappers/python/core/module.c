@@ -175,6 +175,19 @@ static PyObject *core_publish(PyObject *module, PyObject *arguments)
     return PyDict_SetItem(dictionary, key, value) == 0 ? PyBool_FromLong(1) : NULL;
 }
 
+/* memory_at(address, bytes): see core.pyi. */
+static PyObject *core_memory_at(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
+{
+    (void)module;
+    if (count != 2) {
+        PyErr_SetString(PyExc_TypeError, "an address, and how many bytes");
+        return NULL;
+    }
+    char *address = PyLong_AsVoidPtr(arguments[0]);
+    Py_ssize_t bytes = PyLong_AsSsize_t(arguments[1]);
+    return PyErr_Occurred() != NULL ? NULL : PyMemoryView_FromMemory(address, bytes, PyBUF_WRITE);
+}
+
 /* simd(): the name of the code that resizes. */
 static PyObject *core_simd(PyObject *module, PyObject *unused)
 {
@@ -182,6 +195,9 @@ static PyObject *core_simd(PyObject *module, PyObject *unused)
     (void)unused;
     return PyUnicode_FromString(stk_decode_simd());
 }
+
+/* A function that takes its arguments as they lie. */
+#define FAST(function) ((PyCFunction)(void (*)(void))(function))
 
 static PyMethodDef methods[] = {
     {"probe", core_probe, METH_O, NULL},
@@ -191,16 +207,19 @@ static PyMethodDef methods[] = {
     {"attach", core_attach, METH_VARARGS, NULL},
     {"find", core_find, METH_O, NULL},
     {"identify", core_identify, METH_O, NULL},
-    {"holds", core_holds, METH_VARARGS, NULL},
+    {"holds", FAST(core_holds), METH_FASTCALL, NULL},
     {"decode_kept", core_decode_kept, METH_VARARGS, NULL},
     {"decode_form", core_decode_form, METH_VARARGS, NULL},
     {"memory", core_memory, METH_VARARGS, NULL},
     {"resize", core_resize, METH_VARARGS, NULL},
     {"table", core_table, METH_VARARGS, NULL},
     {"publish", core_publish, METH_VARARGS, NULL},
+    {"memory_at", FAST(core_memory_at), METH_FASTCALL, NULL},
     {"simd", core_simd, METH_NOARGS, NULL},
+    {"are_as_seen", core_are_as_seen, METH_O, NULL},
+    {"found", FAST(core_found), METH_FASTCALL, NULL},
     {"join", core_join, METH_O, NULL},
-    {"count", core_count, METH_VARARGS, NULL},
+    {"count", FAST(core_count), METH_FASTCALL, NULL},
     {"counts", core_counts, METH_NOARGS, NULL},
     {"ring_begin", core_ring_begin, METH_O, NULL},
     {"ring_take", core_ring_take, METH_O, NULL},

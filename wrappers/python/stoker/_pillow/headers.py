@@ -9,8 +9,11 @@ has dictionaries and lists of its own.
 import io
 import os
 from collections import OrderedDict
+from itertools import chain
 
 from PIL import Image, ImageFile, JpegImagePlugin
+
+from .. import _core
 
 _MOST = 128  # outlines, of 4 KiB at most
 
@@ -23,13 +26,14 @@ _templates = OrderedDict()  # for each that came again: a Template, or None wher
 
 # ---- Pillow as it was ----
 
-def _parts():
-    """What an image is made by, besides the parser of the header (open.py)."""
-    return (_Jpeg.__init__, ImageFile.ImageFile.__init__, Image.Image.__init__, _Jpeg._getmp,
-            JpegImagePlugin.JpegImageFile)
-
-
-_own_parts = _parts()
+# What an image is made by: as _core.are_as_seen() takes it.
+OWN_PARTS = (
+    _Jpeg, ("__init__", _Jpeg.__init__, "_getmp", _Jpeg._getmp, "_open", _Jpeg._open),
+    ImageFile.ImageFile, ("__init__", ImageFile.ImageFile.__init__),
+    Image.Image, ("__init__", Image.Image.__init__),
+    JpegImagePlugin, ("JpegImageFile", _Jpeg),
+    JpegImagePlugin.MARKER, tuple(chain.from_iterable(JpegImagePlugin.MARKER.items())),
+)
 
 
 def _imports_nothing(name):
@@ -153,9 +157,9 @@ def knows(form):
 
 def image_of(form, file, name=""):
     """The image of a file that was just opened, which is left where Pillow's parser leaves it; None:
-    Pillow has to parse its header."""
+    Pillow has to parse its header. To be asked where OWN_PARTS are there."""
     template = _templates.get(form.outline)
-    if template is None or _parts() != _own_parts or not _imports_nothing(name):
+    if template is None or not _imports_nothing(name):
         return None
     size = form.info[:2]
     Image._decompression_bomb_check(size)
@@ -166,8 +170,8 @@ def image_of(form, file, name=""):
 def note(form, image):
     """Pillow has opened an image by its form. EXIF may have made it warn."""
     outline = form.outline
-    if (outline is None or outline in _templates or "exif" in image.info
-            or _parts() != _own_parts):
+    if outline is None or outline in _templates or "exif" in image.info or not (
+            _core.are_as_seen(OWN_PARTS)):
         return
     if _seen.pop(outline, None) is None:
         _keep(_seen, outline, True)

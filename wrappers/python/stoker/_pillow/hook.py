@@ -19,6 +19,7 @@ _FIELD = versions.FIELD
 _PLAIN = versions.PLAIN
 _Jpeg = JpegImagePlugin.JpegImageFile
 _installed = False
+_hooked_load = None  # ImageFile.load in its place
 
 # Whole numbers only: Pillow rounds, or refuses, what else may come.
 _LARGEST = 0x7fffffff  # beyond that Pillow refuses it at once
@@ -33,9 +34,19 @@ def _plan_of(image):
     """The image's plan, if its pixels are (or, for a JPEG nobody touched, can be) one."""
     core = image.__dict__.get(_FIELD)
     if core is None and type(image) is _Jpeg and image.tile:
+        if _Jpeg.load is _hooked_load and "load" not in image.__dict__ and image.palette is None:
+            return _taken_plan(image)
         image.load()
         core = image.__dict__.get(_FIELD)
     return core if type(core) is Plan else None
+
+
+def _taken_plan(image):
+    """What its load() would leave: a plan, or pixels and None."""
+    plan = take.take(image)
+    if plan is None:
+        take.load_plainly(image)
+    return plan
 
 
 def unused_plan(image):
@@ -200,11 +211,12 @@ def _replace_im():
 
 def install():
     """Puts the hook in place; once."""
-    global _installed
+    global _installed, _hooked_load
     if _installed or hasattr(Image.Image, "_stoker"):
         return
     _installed = True
     _replace(ImageFile.ImageFile, "load", _load_file, "ImageFile.load")
+    _hooked_load = ImageFile.ImageFile.load
     for name, new in (("load", _load), ("copy", _copy), ("convert", _convert), ("crop", _crop),
                       ("resize", _resize), ("transpose", _transpose), ("tobytes", _tobytes)):
         _replace(Image.Image, name, new)

@@ -11,9 +11,11 @@ import io
 import os
 import threading
 import types
+from itertools import chain
 
 from PIL import Image, JpegImagePlugin
 
+from .. import _core
 from .._store import sources
 from . import headers, take, versions
 
@@ -21,8 +23,8 @@ _PLAIN = versions.PLAIN
 _Jpeg = JpegImagePlugin.JpegImageFile
 _PATHS = (str, bytes, os.PathLike)
 _plugin = JpegImagePlugin.jpeg_factory, JpegImagePlugin._accept
-_markers = dict(JpegImagePlugin.MARKER)
-_own_open = _Jpeg._open
+_plugins = None
+_MOST = 64
 
 
 class _Turn:
@@ -70,16 +72,44 @@ class _Builtins(types.ModuleType):
         return turn.look_at(builtins.open(file, *arguments, **named))
 
 
+class _Plugins:
+    """What of Pillow's decides who opens a file, and how, as long as it is the same."""
+
+    def __init__(self):
+        names, plugins = Image.ID, Image.OPEN
+        self.seen = (Image, ("ID", names, "OPEN", plugins), names, tuple(names),
+                     plugins, tuple(chain.from_iterable(list(plugins.items())))) + headers.OWN_PARTS
+        self.is_own = (_core.are_as_seen(headers.OWN_PARTS) and "JPEG" in names
+                       and plugins["JPEG"] == _plugin)
+        before = names[:names.index("JPEG")] if self.is_own else ()
+        self.accepts = [plugins[name.upper()][1] for name in before]
+        self.known = {}  # what they say to files with these first bytes, if they are all Pillow's
+
+    def are_there(self):
+        """If they are not Pillow's own, they may be again."""
+        return self.is_own and _core.are_as_seen(self.seen)
+
+    def let_pass(self, prefix):
+        """Whether none of those before Pillow's own for JPEGs wants to see such a file."""
+        passed = self.known.get(prefix)
+        if passed is None:
+            passed = not any(not accept or accept(prefix) for accept in self.accepts)
+            if len(self.known) < _MOST and all(map(_is_of_pillow, self.accepts)):
+                self.known[prefix] = passed
+        return passed
+
+
+def _is_of_pillow(function):
+    return getattr(function, "__module__", "").startswith("PIL.")
+
+
 def _is_pillows(prefix):
     """Whether Pillow's own plugin is the first that wants to see a file with these first bytes."""
-    for name in Image.ID:
-        if name == "JPEG":
-            return (Image.OPEN[name] == _plugin and JpegImagePlugin.MARKER == _markers
-                    and _Jpeg._open is _own_open)
-        accept = Image.OPEN[name.upper()][1]
-        if not accept or accept(prefix):
-            return False
-    return False
+    global _plugins
+    plugins = _plugins
+    if plugins is None or not plugins.are_there():
+        plugins = _plugins = _Plugins()
+    return plugins.is_own and plugins.let_pass(prefix)
 
 
 def _form_of(file):

@@ -30,6 +30,11 @@ def take(image):
     """Puts a plan into an image whose pixels are wanted now and returns it; None: Pillow's."""
     reason, parts = _obstacle(image), []
     if reason is None:
+        source = _opened_form(image)
+        if source is not None:
+            return _taken(image, source, source.info[8])
+        reason = _other_obstacle(image)
+    if reason is None:
         try:
             read = _read(image, parts)
         except Exception:  # Pillow meets it once more, and says it
@@ -38,15 +43,21 @@ def take(image):
             reason = STREAM
         else:
             source, info = read
-            reason = _flaw(image, info)
+            reason = _flaw(image.size, info)
     if reason is not None:
         is_let_through = reason == DAMAGED and ImageFile.LOAD_TRUNCATED_IMAGES
         _core.count(LENIENT if is_let_through else reason)
         if parts:
             image.fp = _Again(image.fp, parts)
         return None
-    plan = Plan(source, (0, 0) + image.size, image.size, 0, 0)
-    _leave(image, len(source), len(source) if parts else info[8])
+    return _taken(image, source, len(source) if parts else info[8])
+
+
+def _taken(image, source, end):
+    """The plan of an image whose file Pillow would read up to there."""
+    size = image.size
+    plan = Plan(source, (0, 0) + size, size, 0, 0)
+    _leave(image, len(source), end)
     image.__dict__[versions.FIELD] = plan
     pending.wait(image)
     return plan
@@ -64,17 +75,29 @@ def _obstacle(image):
             or "load_read" in own or "load_seek" in own or "tile_prefix" in own
             or JpegImagePlugin.JpegImageFile.load_read is not _load_read):
         return CUSTOMISED
+    return None
+
+
+def _other_obstacle(image):
+    """The same, of what open.py has seen to for those that were opened by a form."""
     if _sampling(image) not in check.proven().samplings:
         return UNPROVEN
     return SCANS if "progressive" in (image.info or ()) else None
+
+
+def _opened_form(image):
+    """The Form that the image was opened by, if its file is still as it was; else None."""
+    file = image.fp
+    form = sources.noted_form(file) if type(file) is io.BufferedReader else None
+    return form if form is not None and form.info[:2] == image.size else None
 
 
 def _sampling(image):
     return tuple((h, v) for _, h, v, _ in image.layer)
 
 
-def _flaw(image, info):
-    """Why an image that was read is left to Pillow, or None. Errors must come at load(), where
+def _flaw(size, info):
+    """Why an image of this size that was read is left to Pillow, or None. Errors must come at load(), where
     Pillow raises them, so only a file with one scan and its end in place is taken."""
     if info is None:
         return DAMAGED
@@ -86,7 +109,7 @@ def _flaw(image, info):
         return UNPROVEN
     if color not in (YCBCR, RGB) or (color == RGB and not check.proven().rgb):
         return UNPROVEN
-    if end == 0 or not sound or (width, height) != image.size:
+    if end == 0 or not sound or (width, height) != size:
         return DAMAGED
     if width * height > min(LARGEST_IMAGE, SPARSEST * end):
         return DAMAGED
@@ -103,7 +126,7 @@ def _read(image, parts):
         file.seek(0)
         source = sources.Bytes(file.read())
     elif kind is io.BufferedReader:
-        source = sources.noted_form(file) or _of_file(file)
+        source = _of_file(file)
     else:
         source = None
     if source is None:
@@ -142,7 +165,7 @@ def _read_blocks(image, parts):
         ends = source.find(b"\xff\xd9", before) >= 0
         if ends or len(parts) == 1:
             info = _core.probe(source)
-            if ends if info is None else info[8] or _flaw(image, info) != DAMAGED:
+            if ends if info is None else info[8] or _flaw(image.size, info) != DAMAGED:
                 return sources.Bytes(bytes(source)), info
     return None
 
@@ -207,13 +230,6 @@ def _leave(image, size, end):
 
 # ---- a file that is no image yet ----
 
-class _Header:
-    """What _flaw() asks of an image."""
-
-    def __init__(self, size):
-        self.size = size
-
-
 def picture_size(source):
     """(width, height) of a JPEG (_store/sources.py), as Image.open would find it, if it is decoded
     here as far as its header tells; None: Pillow shall open it."""
@@ -226,7 +242,7 @@ def sampled_size(source):
     if "jpeg" in Image.DECODERS or len(source) > LARGEST:
         return None
     info = source.probe()
-    if info is None or _flaw(_Header(info[:2]), info) is not None:
+    if info is None or _flaw(info[:2], info) is not None:
         return None
     limit = Image.MAX_IMAGE_PIXELS
     if limit is not None and info[0] * info[1] > limit:

@@ -14,7 +14,6 @@ from . import setting
 
 _BROKEN = "broken data stream when reading image file"
 _MEMORY = -3
-_NAMED = frozenset(["name"])  # what io.open() itself notes of a file
 
 _is_ready = None
 
@@ -120,9 +119,15 @@ class Form:
 def is_plain(file):
     """Whether its descriptor tells what is read of it: a file of io's own with nothing replaced.
     Any other may be a part of what its descriptor is."""
-    raw = file.raw if type(file) is io.BufferedReader else file
-    return (type(raw) is io.FileIO and vars(raw).keys() <= _NAMED
-            and (raw is file or not vars(file)))
+    raw = file
+    if type(file) is io.BufferedReader:
+        raw = file.raw
+        if file.__dict__:
+            return False
+    if type(raw) is not io.FileIO:
+        return False
+    own = raw.__dict__
+    return not own or (len(own) == 1 and "name" in own)  # which io.open() itself notes
 
 
 def form_of(file):
