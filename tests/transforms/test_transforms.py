@@ -2,10 +2,12 @@
 generator left the same."""
 
 import concurrent.futures
+import gc
 import io
 import random
 import re
 import subprocess
+import weakref
 
 import numpy
 import pytest
@@ -286,6 +288,11 @@ class OwnCrop(T.RandomCrop):
         return (0, 0) + tuple(size)
 
 
+class OwnRandomCrop(T.RandomResizedCrop):
+    def forward(self, image):
+        return image.crop((1, 2, 31, 32))
+
+
 def assert_own_ways_are_kept(transforms):
     image = pictures.image(60, 50)
     for seed in range(5):
@@ -330,6 +337,7 @@ def test_methods_of_an_instance():
     (T.functional, "resize", lambda image, *_: image.resize((3, 3))),
     (T.Resize, "forward", lambda self, image: image.resize((4, 4))),
     (torch.nn.Module, "__call__", lambda self, image: image),
+    (T.Normalize, "__call__", lambda self, tensor: tensor * 0),
 ])
 def test_replaced_functions(monkeypatch, owner, name, value):
     transforms = [T.Resize(20), T.ToTensor(), T.Normalize([0.5], [0.5])]
@@ -370,6 +378,48 @@ def test_parameters_may_change():
     normalize.mean = [0.25]
     assert not torch.equal(pipeline(image), first)
     assert torch.equal(pipeline(image), T.Compose(pipeline.transforms)(image))
+
+
+CHANGES = {
+    "an item of a list": lambda crop, flip, normalize: normalize.mean.__setitem__(0, 0.1),
+    "a list": lambda crop, flip, normalize: setattr(normalize, "std", [0.3, 0.3, 0.3]),
+    "the length of a list": lambda crop, flip, normalize: normalize.mean.pop(),
+    "an item of a size": lambda crop, flip, normalize: crop.size.__setitem__(1, 31),
+    "a number": lambda crop, flip, normalize: setattr(flip, "p", 1.0),
+    "a method": lambda crop, flip, normalize: setattr(normalize, "forward", lambda tensor: tensor * 0),
+    "a hook": lambda crop, flip, normalize: normalize.register_forward_hook(
+        lambda module, inputs, output: output * 0),
+    "all attributes": lambda crop, flip, normalize: setattr(
+        crop, "__dict__", {**vars(crop), "size": (9, 9)}),
+    "the class": lambda crop, flip, normalize: setattr(crop, "__class__", OwnRandomCrop),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_what_changes_of_transforms_that_were_used(change):
+    crop, flip = T.RandomResizedCrop(24, (0.5, 1.0)), T.RandomHorizontalFlip(0.0)
+    crop.size = [24, 24]
+    normalize = T.Normalize([0.5, 0.5, 0.5], [0.5, 0.5, 0.5])
+    transforms = [crop, flip, T.ToTensor(), normalize]
+    usual = assert_own_ways_are_kept(transforms)
+    CHANGES[change](crop, flip, normalize)
+    if len(normalize.mean) == 2:
+        with pytest.raises(RuntimeError):
+            S.Compose(transforms)(pictures.image(60, 50))
+        return
+    changed = assert_own_ways_are_kept(transforms)
+    assert changed.shape != usual.shape or not torch.equal(changed, usual)
+
+
+def test_transforms_end():
+    """What was found of them holds no transform, and nothing that one of the program's refers to."""
+    transforms = [T.Resize(20), T.ToTensor(), T.Normalize([0.5], [0.5])]
+    transforms[2].all = transforms
+    S.Compose(transforms)(pictures.image(60, 50))
+    ends = [weakref.ref(transform) for transform in transforms]
+    del transforms
+    gc.collect()
+    assert not any(end() for end in ends)
 
 
 def test_errors_are_torchvisions():

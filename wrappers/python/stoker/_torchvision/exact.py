@@ -7,11 +7,15 @@ left out. Nothing here knows what the transforms do.
 
 import os
 import sys
+from itertools import chain
 
+import torch
 import torch.nn.modules.module as _module
 import torchvision
 from torchvision.transforms import functional as F
 from torchvision.transforms import transforms as T
+
+from .. import _core
 
 _HOME = (os.path.dirname(torchvision.__file__) + os.sep,
          os.path.dirname(os.path.dirname(__file__)) + os.sep,
@@ -28,11 +32,14 @@ _GLOBAL_HOOKS = tuple(
                        "_global_backward_hooks", "_global_backward_pre_hooks")
     if (hooks := getattr(_module, name, None)) is not None)
 
+# What a transform that is known may consist of, besides containers of it.
+_SIMPLE = int, float, str, type(None), type, torch.dtype, torch.Tensor, T.InterpolationMode
+
 _FUNCTIONS = ("to_tensor", "pil_to_tensor", "convert_image_dtype", "normalize", "resize",
               "resized_crop", "crop", "center_crop", "pad", "hflip", "vflip", "get_dimensions")
 
-_expected = {}  # (an owner's identity, name): (how to get it, name, the function there)
-_watched = ()  # the same, for those that look while another thread adds to it
+_owners = {}  # {a module or class that was looked at: {name: function}}
+_watched = ()  # the same, as _core.are_as_seen() takes it; for those that look while another thread adds to it
 _classes = {}  # each class that was looked at: is it as torchvision made it?
 
 
@@ -49,30 +56,37 @@ def is_own(function):
                             and function.__code__.co_filename.startswith(_HOME))
 
 
+def _items(dictionary):
+    return tuple(chain.from_iterable(list(dictionary.items())))
+
+
 def _expect(owner, name):
+    """Whether the function is torchvision's own, and one that is noticed when it is replaced."""
     global _watched
-    value = owner.__dict__.get(name)
-    _expected[id(owner), name] = (owner.__dict__.get, name, value)
-    _watched = tuple(_expected.values())
+    value = getattr(owner, name, None)
+    if getattr(owner, name, None) is not value:  # made anew each time
+        return False
+    _owners.setdefault(owner, {})[name] = value
+    _watched = tuple(part for owner, values in list(_owners.items())
+                     for part in (owner, _items(values)))
     return value is None or is_own(value)
+
+
+def _has(kind, name):
+    return any(name in each.__dict__ for each in kind.__mro__)
 
 
 def _know_class(kind):
     own = all([_expect(each, name) for each in kind.__mro__ if each.__module__ != "builtins"
-               for name in _METHOD_NAMES if name in each.__dict__])
+               for name in _METHOD_NAMES
+               if name in each.__dict__ or each is kind and _has(kind, name)])
     _classes[kind] = own
     return own
 
 
 def functions_are_own():
     """Nothing that was looked at has been replaced since, and nobody watches all modules."""
-    for get, name, value in _watched:
-        if get(name) is not value:
-            return False
-    for hooks in _GLOBAL_HOOKS:
-        if hooks:
-            return False
-    return _functions
+    return _functions and _core.are_as_seen(_watched) and not any(_GLOBAL_HOOKS)
 
 
 def is_bare(transform):
@@ -91,12 +105,38 @@ def is_bare(transform):
     return True
 
 
+def _is_simple(value):
+    """Whether it refers to nothing of the program's."""
+    if isinstance(value, dict):
+        return all(map(_is_simple, list(chain.from_iterable(value.items()))))
+    if isinstance(value, (list, tuple, set)):
+        return all(map(_is_simple, value))
+    return isinstance(value, _SIMPLE)
+
+
+def seen(transform):
+    """What _core.found() is to find unchanged, for what is known of a transform to stay true.
+    None where that cannot be told, or would have to hold things of the program's."""
+    state = transform.__dict__
+    if not all(map(_is_simple, list(state.values()))):
+        return None
+    parts = [type(transform), state, _items(state)]
+    for name, value in list(state.items()):
+        if name in _HOOKS and isinstance(value, dict):
+            parts += value, _items(value)
+        elif type(value) is list:
+            parts += value, tuple(value)
+    return tuple(parts)
+
+
 def expect_again(owner, name):
     """A function was replaced by one of ours: that one is expected from now on."""
-    if (id(owner), name) in _expected:
-        _expect(owner, name)
+    for known, values in list(_owners.items()):
+        if name in values and (known is owner or isinstance(owner, type)
+                               and isinstance(known, type) and issubclass(known, owner)):
+            _expect(known, name)
 
 
 _functions = all([_expect(F, name) for name in _FUNCTIONS])
 
-__all__ = ["F", "T", "expect_again", "functions_are_own", "is_bare", "v2"]
+__all__ = ["F", "T", "expect_again", "functions_are_own", "is_bare", "seen", "v2"]

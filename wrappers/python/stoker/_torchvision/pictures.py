@@ -38,9 +38,17 @@ class Picture:
         self._window = ()  # what of that is wanted, once it is not all
         self._flip = 0
 
+    @property
+    def mode(self):
+        """Of the image that it stands for."""
+        return "RGB" if self.channels == 3 else "L"
+
     @classmethod
     def of_plan(cls, plan, original):
-        picture = cls(3, plan.size, source=plan.source, original=original, plan=plan)
+        picture = cls.__new__(cls)
+        picture.channels, picture.size, picture._source = 3, plan.size, plan.source
+        picture._pixels = picture._image = None
+        picture._original, picture._plan = original, plan
         picture._crop, picture._filter, picture._flip = plan.crop, plan.filter, plan.flip
         picture._resized, picture._window = plan.target, plan.window or ()
         return picture

@@ -1,32 +1,38 @@
 """Transforms one after the other, with as many of them as possible done at once.
 
-What is done at once is found out at each call. Geometry is noted in a picture (pictures.py), what
-makes a tensor of it is one pass (tails.py), and any other transform is called as it is, with an
-image of Pillow's.
+What is done at once is found out of each transform (looks.py). Geometry is noted in a picture
+(pictures.py), what makes a tensor of it is one pass (tails.py), and any other transform is called as it
+is, with an image of Pillow's.
 """
 
-from . import pictures, steps, tails
+from . import pictures, tails
 from .exact import functions_are_own
+from .looks import NOTHING, look_at
 from .pictures import Picture
 
 
 def run(transforms, image):
     """What the transforms make of a picture, or of anything else."""
     fusing = functions_are_own() and pictures.is_float32()
-    at = 0
+    looks, at = None, 0
     while at < len(transforms):
         transform = transforms[at]
-        if fusing:
-            if type(image) is not Picture and steps.knows(transform):
+        if looks is None:
+            looks = look_at(transforms) if fusing else ()
+        look = looks[at] if at < len(looks) else NOTHING
+        if look.step is not None:
+            if type(image) is not Picture:
                 image = pictures.of_waiting(image) or image
-            if type(image) is Picture and steps.note(image, transform):
+            if type(image) is Picture and look.step(image, transform):
                 at += 1
                 continue
-            done = _end(transforms, at, image)
+        elif look.start is not None:
+            done = _end(transforms, looks, at, image)
             if done is not None:
                 image, at = done
                 continue
         image = transform(_ordinary(image))
+        looks = None
         at += 1
     return _ordinary(image)
 
@@ -35,14 +41,25 @@ def _ordinary(image):
     return image.image() if type(image) is Picture else image
 
 
-def _end(transforms, at, image):
+def _chain(looks, at):
+    """The key of the longest chain that begins there: a tuple with an element for each transform of
+    it."""
+    keys, key = [], looks[at].start
+    while key is not None:
+        keys.append(key)
+        at += 1
+        key = looks[at].link if at < len(looks) else None
+    return tuple(keys)
+
+
+def _end(transforms, looks, at, image):
     """(tensor, the next transform's place) if what makes a tensor begins here, else None."""
-    if not tails.begins_with(transforms[at]):
+    is_picture = type(image) is Picture
+    if not is_picture and not tails.is_pillows(image) or min(image.size) < 2:
         return None
-    if type(image) is not Picture:
-        return tails.apply(transforms, at, image)
-    if min(image.size) < 2:
+    key = _chain(looks, at)
+    tail = tails.tail_of(transforms, at, key, image.mode)
+    if tail is None:
         return None
-    key = tails.chain(transforms, at)
-    tail = tails.tail_of(transforms, at, key, "RGB" if image.channels == 3 else "L") if key else None
-    return None if tail is None else (image.tensor(tail), at + len(key))
+    result = image.tensor(tail) if is_picture else tails.of_image(image, tail)
+    return None if result is None else (result, at + len(key))

@@ -1,7 +1,8 @@
 """torchvision's geometric transforms, noted in a picture (pictures.py).
 
 A step draws exactly what the transform would have drawn. It either notes the whole transform, or
-draws nothing and leaves the picture to the transform itself.
+draws nothing and leaves the picture to the transform itself. What it needs to know of a transform it was
+made with (looks.py says how long that holds).
 """
 
 import torch
@@ -14,23 +15,23 @@ from .exact import F, T
 _known = {}
 
 
-def _step_of(transform):
-    return _known.get(type(transform)) or _find(type(transform))
+def _finder_of(kind):
+    return _known.get(kind) or _find(kind)
 
 
-def knows(transform):
-    """Whether transforms of its class may be noted."""
-    return _step_of(transform) is not _unknown
+def knows(kind):
+    """Whether transforms of this class may be noted."""
+    return _finder_of(kind) is not _unknown
 
 
-def note(picture, transform):
-    """Whether the transform was noted."""
-    step = _step_of(transform)
-    return step is not _unknown and exact.is_bare(transform) and step(picture, transform)
+def step_of(transform):
+    """step(picture, transform) of a transform as it is now: whether it noted it. None: it is to be called
+    as it is."""
+    return _finder_of(type(transform))(transform)
 
 
-def _unknown(picture, transform):
-    return False
+def _unknown(transform):
+    return None
 
 
 # ---- what the transforms have in common ----
@@ -44,7 +45,7 @@ def _height_width(size):
     """Of a size of two numbers, or None."""
     if type(size) in (tuple, list) and len(size) == 2 and all(
             type(each) is int and each > 0 for each in size):
-        return size
+        return tuple(size)
     return None
 
 
@@ -59,38 +60,47 @@ def _filter(transform):
     return int(number) if number in FILTERS and number in check.proven().filters else 0
 
 
-def _resized(size, width, height):
-    """(height, width) of the result, or None."""
+def _wanted(size):
+    """(height, width), or the shorter edge, that is wanted; or None."""
     if type(size) in (tuple, list) and len(size) == 1:
         size = size[0]
-    if type(size) is not int:
-        return _height_width(size)
-    if size <= 0:
-        return None
+    if type(size) is int:
+        return size if size > 0 else None
+    return _height_width(size)
+
+
+def _resized(wanted, width, height):
+    """(height, width) of the result."""
+    if type(wanted) is not int:
+        return wanted
     short, long = min(width, height), max(width, height)
-    long = int(size * long / short)
-    return (long, size) if width <= height else (size, long)
+    long = int(wanted * long / short)
+    return (long, wanted) if width <= height else (wanted, long)
 
 
 # ---- steps ----
 
-def _resize(picture, transform):
-    filter = _filter(transform)
-    size = _resized(transform.size, *picture.size)
-    if not filter or size is None or transform.max_size is not None:
-        return False
-    picture.resize((size[1], size[0]), filter)
-    return True
+def _resize(transform):
+    filter, wanted = _filter(transform), _wanted(transform.size)
+    if not filter or wanted is None or transform.max_size is not None:
+        return None
+
+    def step(picture, _):
+        height, width = _resized(wanted, *picture.size)
+        picture.resize((width, height), filter)
+        return True
+    return step
 
 
-def _center_crop(picture, transform):
+def _center_crop(transform):
     size = _height_width(transform.size)
-    if size is None:
-        return False
-    edges = [_center(now, wanted) for now, wanted in zip(picture.size, (size[1], size[0]))]
-    (left, right), (top, bottom) = edges
-    picture.crop(left, top, right, bottom)
-    return True
+
+    def step(picture, _):
+        edges = [_center(now, wanted) for now, wanted in zip(picture.size, (size[1], size[0]))]
+        (left, right), (top, bottom) = edges
+        picture.crop(left, top, right, bottom)
+        return True
+    return size and step
 
 
 def _center(now, wanted):
@@ -102,32 +112,39 @@ def _center(now, wanted):
     return begin, begin + wanted
 
 
-def _random_resized_crop(picture, transform, log_ratio=None):
-    filter = _filter(transform)
-    size = _height_width(transform.size)
+def _random_resized_crop(transform, log_ratio_of=None):
+    filter, size = _filter(transform), _height_width(transform.size)
     if not filter or size is None or not _is_pair(transform.scale) or not _is_pair(transform.ratio):
-        return False
-    if log_ratio is None:
-        log_ratio = draws.log_ratio(transform.ratio)
-    top, left, height, width = draws.region(*picture.size, transform.scale, transform.ratio,
-                                            log_ratio)
-    picture.crop(left, top, left + width, top + height)
-    picture.resize((size[1], size[0]), filter)
-    return True
+        return None
+    height, width = size
+    scale, ratio = tuple(transform.scale), tuple(transform.ratio)
+    log_ratio = log_ratio_of is None and draws.log_ratio(ratio)
+
+    def step(picture, transform):
+        top, left, crop_height, crop_width = draws.region(
+            *picture.size, scale, ratio, log_ratio or log_ratio_of(transform))
+        picture.crop(left, top, left + crop_width, top + crop_height)
+        picture.resize((width, height), filter)
+        return True
+    return step
 
 
-def _random_resized_crop_v2(picture, transform):
-    return _random_resized_crop(picture, transform, transform._log_ratio.tolist())
+def _random_resized_crop_v2(transform):
+    return _random_resized_crop(transform, lambda transform: transform._log_ratio.tolist())
 
 
 def _flip(direction):
-    def step(picture, transform):
-        if type(transform.p) not in (float, int):
-            return False
-        if draws.chance(transform.p):
-            picture.flip(direction)
-        return True
-    return step
+    def found(transform):
+        p = transform.p
+        if type(p) not in (float, int) or not 0 <= p <= 1:
+            return None
+
+        def step(picture, _):
+            if draws.chance(p):
+                picture.flip(direction)
+            return True
+        return step
+    return found
 
 
 # ---- RandomCrop ----
@@ -153,37 +170,41 @@ def _edges(padding):
     return tuple(padding) * (4 // len(padding))
 
 
-def _random_crop(picture, transform):
+def _random_crop(transform):
     edges = (0, 0, 0, 0) if transform.padding is None else _edges(transform.padding)
-    return _crop_padded(picture, transform, edges, transform.fill, _both)
+    return _crop_padded(transform, edges, _both)
 
 
-def _random_crop_v2(picture, transform):
+def _random_crop_v2(transform):
     edges = (0, 0, 0, 0)
     if transform.padding is not None:
         left, right, top, bottom = transform.padding
         edges = _edges((left, top, right, bottom))
-    return _crop_padded(picture, transform, edges, transform.fill, _each)
+    return _crop_padded(transform, edges, _each)
 
 
-def _crop_padded(picture, transform, edges, fill, draw):
+def _crop_padded(transform, edges, draw):
     size = _height_width(transform.size)
-    fill = _fill(fill, picture.channels)
-    if (size is None or edges is None or fill is None or transform.pad_if_needed
+    if (size is None or edges is None or transform.pad_if_needed
             or (any(edges) and transform.padding_mode != "constant")):
-        return False
-    more_height = picture.size[1] + edges[1] + edges[3] - size[0]
-    more_width = picture.size[0] + edges[0] + edges[2] - size[1]
-    if more_height < 0 or more_width < 0:
-        return False
-    top, left = draw(more_height, more_width)
-    left, top = left - edges[0], top - edges[1]
-    box = (left, top, left + size[1], top + size[0])
-    if any(edges) and any(fill):
-        picture.crop_padded(*box, fill)
-    else:
-        picture.crop(*box)
-    return True
+        return None
+    all_height, all_width = size
+
+    def step(picture, transform):
+        fill = _fill(transform.fill, picture.channels)
+        more_height = picture.size[1] + edges[1] + edges[3] - all_height
+        more_width = picture.size[0] + edges[0] + edges[2] - all_width
+        if fill is None or more_height < 0 or more_width < 0:
+            return False
+        top, left = draw(more_height, more_width)
+        left, top = left - edges[0], top - edges[1]
+        box = (left, top, left + all_width, top + all_height)
+        if any(edges) and any(fill):
+            picture.crop_padded(*box, fill)
+        else:
+            picture.crop(*box)
+        return True
+    return step
 
 
 def _both(more_height, more_width):
@@ -207,10 +228,10 @@ _V2 = {**_V1, "RandomResizedCrop": _random_resized_crop_v2, "RandomCrop": _rando
 
 
 def _find(kind):
-    """The step of a class that is met for the first time."""
-    step = _unknown
-    for module, steps in ((T, _V1), (exact.v2(), _V2)):
+    """What finds the steps of a class that is met for the first time."""
+    finder = _unknown
+    for module, finders in ((T, _V1), (exact.v2(), _V2)):
         if module is not None and getattr(module, kind.__name__, None) is kind:
-            step = steps.get(kind.__name__, _unknown)
-    _known[kind] = step
-    return step
+            finder = finders.get(kind.__name__, _unknown)
+    _known[kind] = finder
+    return finder

@@ -6,6 +6,8 @@ that holds each value once, which also shows the type and the strides of what th
 the version computes, it is that.
 """
 
+import itertools
+
 import torch
 from PIL import Image
 
@@ -38,18 +40,22 @@ class Tail:
         self.like = like  # the class of tensor, if it is not torch's own
 
     def tensor(self, size):
-        """(the tensor to return, the array that shares its memory)."""
+        """(the tensor to return, its memory)."""
         width, height = size
         shape = (self.channels, height, width)
         dtype = torch.float32 if self.type else torch.uint8
+        tensor = None
         if self.layout == CHW:
             tensor = rows.empty(shape, dtype)
-            if tensor is None:
-                tensor = torch.empty(shape, dtype=dtype, device="cpu")
-            return tensor, tensor.numpy()
-        strides = (1, self.channels * width, self.channels)
-        tensor = torch.empty_strided(shape, strides, dtype=dtype, device="cpu")
-        return tensor, tensor.permute(1, 2, 0).numpy()
+        if tensor is None:
+            tensor = torch.empty_strided(shape, self._strides(width, height), dtype=dtype, device="cpu")
+        size = self.channels * height * width * (4 if self.type else 1)
+        return tensor, _core.memory_at(tensor.data_ptr(), size)
+
+    def _strides(self, width, height):
+        if self.layout == CHW:
+            return height * width, width, 1
+        return 1, self.channels * width, self.channels
 
     def order(self):
         """The end of a plan as the decoder takes it: how the pixels are laid out."""
@@ -84,6 +90,10 @@ def _no_key(transform):
     return ()
 
 
+_numbers_of = {}
+_new_numbers = itertools.count()  # none comes again
+_known_v2 = None
+
 # A chain begins with one of the first; the second are its other links.
 _starts = {T.ToTensor: _no_key, T.PILToTensor: _no_key}
 _links = {T.Normalize: _normalize_key, T.ConvertImageDtype: _dtype_key}
@@ -98,31 +108,36 @@ def _add(kinds, module, names, key):
 
 def know_v2():
     """Takes the classes of torchvision.transforms.v2 into account, if the program has them."""
+    global _known_v2
     module = exact.v2()
-    if module is not None:
+    if module is not _known_v2:
+        _known_v2 = module
         _add(_starts, module, ("ToTensor", "PILToTensor", "ToImage"), _no_key)
         _add(_links, module, ("ToPureTensor",), _no_key)
         _add(_links, module, ("Normalize",), _normalize_key)
         _add(_links, module, ("ConvertImageDtype", "ToDtype"), _dtype_key)
 
 
-def begins_with(transform):
-    return type(transform) in _starts
+def knows(kind):
+    """Whether transforms of this class may belong to a chain."""
+    return kind in _starts or kind in _links
 
 
-def chain(transforms, at):
-    """The key of the longest chain that begins at transforms[at]: a tuple with an element for each
-    transform of it."""
-    keys = []
-    key_of = _starts.get(type(transforms[at]))
-    while key_of is not None and exact.is_bare(transforms[at]):
-        key = key_of(transforms[at])
-        if key is None:
-            break
-        keys.append((type(transforms[at]),) + key)
-        at += 1
-        key_of = _links.get(type(transforms[at])) if at < len(transforms) else None
-    return tuple(keys)
+def keys_of(transform):
+    """(at the beginning of a chain, behind it): what tells the transform as it is now from others there;
+    None where it belongs to none."""
+    return _key(transform, _starts), _key(transform, _links)
+
+
+def _key(transform, kinds):
+    """A number that stands for what the transform does."""
+    key_of = kinds.get(type(transform))
+    key = None if key_of is None else key_of(transform)
+    if key is None:
+        return None
+    if len(_numbers_of) >= _MOST:
+        _numbers_of.clear()
+    return _numbers_of.setdefault((type(transform), *key), next(_new_numbers))
 
 
 # ---- what a chain does ----
@@ -216,20 +231,7 @@ def of_to_tensor(image):
     return tail_of(_TO_TENSOR, 0, _TO_TENSOR_KEY, image.mode)
 
 
-def apply(transforms, at, image):
-    """(the result, the place of the first transform that is still to be called), or None."""
-    if not is_pillows(image) or not exact.functions_are_own():
-        return None
-    key = chain(transforms, at)
-    if not key:
-        return None
-    tail = tail_of(transforms, at, key, image.mode)
-    result = None if tail is None else of_image(image, tail)
-    return None if result is None else (result, at + len(key))
-
-
 _TO_TENSOR = (T.ToTensor(),)
-_TO_TENSOR_KEY = ((T.ToTensor,),)
+_TO_TENSOR_KEY = (_key(_TO_TENSOR[0], _starts),)
 
-__all__ = ["F", "Tail", "apply", "begins_with", "chain", "is_pillows", "know_v2", "of_image",
-           "tail_of"]
+__all__ = ["F", "Tail", "is_pillows", "keys_of", "know_v2", "knows", "of_image", "tail_of"]
