@@ -19,7 +19,7 @@ def test_errors_are_torchs(same):
 def test_nothing_is_left(run):
     """Descriptors, maps, children, memory: of some loaders, or a thousand."""
     left = run("slots", "trouble.py", "left").outcomes
-    assert len(left) == 5 and not any(outcome[1] for outcome in left.values()), left
+    assert len(left) == 6 and not any(outcome[1] for outcome in left.values()), left
 
 
 @pytest.mark.skipif(not ALL, reason="a minute: STOKER_ALL=1")

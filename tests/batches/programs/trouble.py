@@ -6,11 +6,13 @@ open depends on how many batches have arrived."""
 
 import gc
 import os
+import random
 import signal
 import sys
 import time
 
 import saying
+import torch
 from samples import image
 from torch.utils.data import DataLoader, Dataset, IterableDataset
 
@@ -161,6 +163,20 @@ def one_for_long():
     return grown(lambda: [next(one) for _ in range(20)], 8)
 
 
+class Sizes(IterableDataset):
+    """Tensors of 20 KB to 2.5 MB."""
+
+    def __iter__(self):
+        sizes = random.Random(5)
+        while True:
+            yield torch.ones(int(5000 * 2 ** sizes.uniform(0, 7)))
+
+
+def of_many_sizes():
+    one = iter(loader(Sizes(), batch_size=None, persistent_workers=True))
+    return grown(lambda: [next(one).shape for _ in range(100)], 6)
+
+
 def kept_and_dropped():
     def make():
         kept = list(loader(Images()))
@@ -218,6 +234,7 @@ CASES = {
 }
 LEFT = {
     "left of an exception": an_exception, "left of one for long": one_for_long,
+    "left of many sizes": of_many_sizes,
     "left of what was kept": kept_and_dropped, "left by one who leaves early": left_early,
     "left of many": many(int(os.environ.get("LOADERS", "25"))),
 }
