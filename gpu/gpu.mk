@@ -12,18 +12,20 @@ $(GPU_OBJECTS) $(call objects,tests/cuda/walk.c): LTO :=
 
 NVCC ?= $(firstword $(wildcard /usr/local/cuda/bin/nvcc) $(shell command -v nvcc 2>/dev/null))
 DEVICES ?= 80 90 100
-KERNEL := $(B)/gpu/kernel
+# The same for all builds, whatever their flags: nvcc takes its time.
+KERNEL := build/gpu$(if $(NVCC),,-none)/kernel
 
 $(KERNEL).image.c: gpu/image.sh gpu/kernel.cu gpu/entries.def $(addprefix gpu/,job.h kernel.h device.h)
 	@mkdir -p $(@D)
 	$(if $(V),,@echo "  NVCC  $@")
 	$(Q)NVCC='$(NVCC)' gpu/image.sh $(KERNEL) $(DEVICES)
 
-$(KERNEL).image.o: $(KERNEL).image.c
+$(B)/obj/gpu/image.o: $(KERNEL).image.c | $(B)/obj
+	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -c $< -o $@
-$(KERNEL).image.o: LTO :=
+$(B)/obj/gpu/image.o: LTO :=
 
-$(B)/libstokergpu.a: $(GPU_OBJECTS) $(KERNEL).image.o
+$(B)/libstokergpu.a: $(GPU_OBJECTS) $(B)/obj/gpu/image.o
 	$(if $(V),,@echo "  AR    $@")
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 

@@ -6,8 +6,12 @@
 # drivers refuse what calls itself newer than they are.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-kernel=$1
+to=$(realpath -m "$1")
 shift
+# Another build may make the same at the same time.
+scratch=$(mktemp -d "$to.XXXXXX")
+trap 'rm -rf "$scratch"' EXIT
+kernel=$scratch/kernel
 ptx_version=6.3 ptx_device=75
 
 # Its bytes, and a 0 behind them that does not count.
@@ -27,7 +31,7 @@ source_of() {
 
 if [ -z "${NVCC:-}" ]; then
     source_of '' '' >"$kernel.image.c"
-    rm -f "$kernel.txt"
+    mv "$kernel.image.c" "$to.image.c"
     exit 0
 fi
 
@@ -41,11 +45,12 @@ sed "s/^\.version .*/.version $ptx_version/" "$kernel.newer.ptx" >"$kernel.ptx"
 "$tools/ptxas" -arch="sm_$ptx_device" -o "$kernel.$ptx_device.cubin" "$kernel.ptx"
 
 images=("--image3=kind=ptx,sm=$ptx_device,file=$kernel.ptx")
-: >"$kernel.all"
 for device; do
-    compile -cubin -arch="sm_$device" -Xptxas -v -o "$kernel.$device.cubin" 2>>"$kernel.all"
+    compile -cubin -arch="sm_$device" -Xptxas -v -o "$kernel.$device.cubin" 2>>"$kernel.txt"
     images+=("--image3=kind=elf,sm=$device,file=$kernel.$device.cubin")
 done
-mv "$kernel.all" "$kernel.txt"
 "$tools/fatbinary" -64 --create="$kernel.fatbin" "${images[@]}"
 source_of "$kernel.fatbin" "$kernel.ptx" >"$kernel.image.c"
+for made in txt ptx image.c; do
+    mv "$kernel.$made" "$to.$made"
+done

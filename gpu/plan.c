@@ -103,6 +103,20 @@ size_t stk_gpu_image_bytes(const struct stk_gpu_plan *plan, const struct stk_gpu
     return (size_t)(image->height - 1) * image->stride + (size_t)image->width * plan->channels;
 }
 
+const char *stk_gpu_plan_refuse_outside(const struct stk_gpu_plan *plan,
+                                        const struct stk_gpu_image *images, size_t count,
+                                        uint64_t begin, size_t bytes)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint64_t from = images[i].pixels - begin;
+        if (images[i].pixels < begin || from > bytes ||
+            stk_gpu_image_bytes(plan, &images[i]) > bytes - from) {
+            return "an image does not lie in the memory that it should";
+        }
+    }
+    return NULL;
+}
+
 size_t stk_gpu_plan_bytes(const struct stk_gpu_plan *plan, size_t count)
 {
     return count * plan->channels * plan->width * plan->height * stk_gpu_type_bytes(plan->type);

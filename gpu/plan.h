@@ -33,6 +33,11 @@ const char *stk_gpu_plan_finish(struct stk_gpu_plan *plan);
 const char *stk_gpu_plan_refuse(const struct stk_gpu_plan *plan, const struct stk_gpu_image *images,
                                 size_t count);
 
+/* The same, if one of them does not lie within so many bytes from that address on. */
+const char *stk_gpu_plan_refuse_outside(const struct stk_gpu_plan *plan,
+                                        const struct stk_gpu_image *images, size_t count,
+                                        uint64_t begin, size_t bytes);
+
 /* Bytes from an image's first to behind its last. */
 size_t stk_gpu_image_bytes(const struct stk_gpu_plan *plan, const struct stk_gpu_image *image);
 

@@ -4,13 +4,6 @@
 
 /* ---- what is wrong with a batch ---- */
 
-static bool lies_in(const struct stk_gpu_batch *batch, const struct stk_gpu_image *image)
-{
-    uint64_t begin = (uintptr_t)batch->memory, end = begin + batch->bytes;
-    size_t bytes = stk_gpu_image_bytes(batch->plan, image);
-    return image->pixels >= begin && image->pixels <= end && bytes <= end - image->pixels;
-}
-
 static const char *refuse(const struct stk_gpu_batch *batch)
 {
     const char *refusal = stk_gpu_plan_refuse(batch->plan, batch->images, batch->count);
@@ -20,12 +13,10 @@ static const char *refuse(const struct stk_gpu_batch *batch)
     if (batch->out % stk_gpu_type_bytes(batch->plan->type) != 0) {
         return "what comes out is not aligned";
     }
-    for (size_t i = 0; batch->memory != NULL && i < batch->count; i++) {
-        if (!lies_in(batch, &batch->images[i])) {
-            return "an image does not lie in the memory that is sent";
-        }
-    }
-    return NULL;
+    return batch->memory == NULL
+               ? NULL
+               : stk_gpu_plan_refuse_outside(batch->plan, batch->images, batch->count,
+                                             (uintptr_t)batch->memory, batch->bytes);
 }
 
 /* ---- the copy ---- */

@@ -26,11 +26,12 @@ COMPUTE_SANITIZER := $(firstword $(wildcard /usr/local/cuda/bin/compute-sanitize
 
 .PHONY: test-gpu test-cuda
 test-gpu: $(B)/tests/device ## on a machine with a GPU: equality, rates, compute-sanitizer where there is one
-	@$(B)/tests/device >$(B)/gpu/device.txt; status=$$?; cat $(B)/gpu/device.txt; \
+	@mkdir -p build/gpu
+	@$(B)/tests/device >build/gpu/device.txt; status=$$?; cat build/gpu/device.txt; \
 		if [ $$status = 77 ]; then exit 0; fi; [ $$status = 0 ] || exit $$status; \
 		if [ -z "$(COMPUTE_SANITIZER)" ]; then echo "skipped: no compute-sanitizer"; else \
 		$(COMPUTE_SANITIZER) --error-exitcode 1 --leak-check full $(B)/tests/device --equality; fi; \
-		status=$$?; echo "(the table is in $(B)/gpu/device.txt)"; exit $$status
+		status=$$?; echo "(the table is in build/gpu/device.txt)"; exit $$status
 
 test-cuda: gpu $(B)/tests/device $(B)/tests/cuda/libcuda.so.1 $(B)/tests/libgpu.so ## tests of gpu/ beside its unit tests: against torch, and what nvcc made
 	@STOKER_BUILD=$(B) $(PYTHON) -m pytest -q -rs --tb=short tests/cuda $(if $(T),-k '$(T)')

@@ -1,7 +1,6 @@
 """What nvcc made of the kernel, and whether the driver's calls are what its own header says: where there
 is nvcc, and CUDA's header."""
 
-import os
 import pathlib
 import re
 import subprocess
@@ -9,7 +8,7 @@ import subprocess
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-BUILD = pathlib.Path(os.environ.get("STOKER_BUILD", "build")) / "gpu"
+BUILD = ROOT / "build/gpu"
 CUDA = pathlib.Path("/usr/local/cuda")
 ENTRIES = re.findall(r"^ENTRY\((\w+),", (ROOT / "gpu/entries.def").read_text(), re.M)
 CALLS = re.findall(r"^CALL\((\w+), (\w+),\s*\((.*?)\)\)$", (ROOT / "gpu/calls.def").read_text(),

@@ -30,7 +30,7 @@ def without_nvcc(tmp_path):
 
 
 def test_all_of_it_runs_over_the_driver_of_the_tests():
-    if not (BUILD / "gpu/kernel.txt").exists():
+    if not (ROOT / "build/gpu/kernel.txt").exists():
         pytest.skip("no nvcc: the kernel is not built")
     done = run(DEVICE, "--dry", LD_LIBRARY_PATH=str(BUILD / "tests/cuda"))
     assert done.returncode == 0, done.stdout + done.stderr
@@ -39,7 +39,7 @@ def test_all_of_it_runs_over_the_driver_of_the_tests():
 
 
 def test_no_driver_is_said_and_skipped(tmp_path):
-    if not (BUILD / "gpu/kernel.txt").exists():
+    if not (ROOT / "build/gpu/kernel.txt").exists():
         pytest.skip("no nvcc: the kernel is not built")
     (tmp_path / "libcuda.so.1").write_bytes(b"no library")
     done = run(DEVICE, LD_LIBRARY_PATH=str(tmp_path))
