@@ -5,7 +5,8 @@ PY_OBJECTS := $(call objects,$(PY_SOURCES))
 PY_INCLUDE := $(shell $(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("include"))' 2>/dev/null)
 PY_TO := $(B)/python/stoker
 PY_FILES := $(patsubst wrappers/python/stoker/%,%,$(wildcard $(addprefix wrappers/python/stoker/, \
-	*.py */*.py *.pyi py.typed */check.bin))) site.zip _core.abi3.so
+	*.py */*.py *.pyi py.typed */check.bin))) site.zip _core.abi3.so _gpu_core.abi3.so
+PY_GPU := $(call objects,$(wildcard wrappers/python/core/gpu/*.c))
 # Beside it, since it may need liblmdb at run time; not where LMDB's archive can be part of it.
 PY_SAMPLES := $(call objects,$(wildcard wrappers/python/core/samples/*.c) $(if $(findstring .a,$(LMDB_LIBS)),\
 	store/archive/stderr.c))
@@ -32,8 +33,8 @@ PY_MANIFEST = $(subst @,$(PY_NEWLINE),$(foreach file,$(PY_INSTALLED),@644 build/
 	lib/stoker/python/stoker/$(file)))
 
 # One binary for all versions from 3.11 on.
-$(PY_OBJECTS) $(PY_SAMPLES): NEEDS += -DPy_LIMITED_API=0x030b0000 -isystem $(PY_INCLUDE)
-$(PY_OBJECTS) $(PY_SAMPLES): LTO :=
+$(PY_OBJECTS) $(PY_SAMPLES) $(PY_GPU): NEEDS += -DPy_LIMITED_API=0x030b0000 -isystem $(PY_INCLUDE)
+$(PY_OBJECTS) $(PY_SAMPLES) $(PY_GPU): LTO :=
 
 # Symbols stay inside: Pillow, OpenCV and torchvision bring a libjpeg of their own.
 $(PY_TO)/_core.abi3.so: $(PY_OBJECTS) $(call objects,$(BASE) $(RING)) $(B)/libstokerdecode.a
@@ -46,6 +47,12 @@ $(PY_TO)/_samples_core.abi3.so: $(PY_SAMPLES) $(call objects,$(BASE) $(STORE))
 	@mkdir -p $(@D)
 	$(if $(V),,@echo "  LINK  $@")
 	$(Q)$(LINK) -shared -o $@ $^ $(LDFLAGS) $(LINK_SAN) $(LMDB_LIBS) -pthread -Wl,-z,now -Wl,-z,relro \
+		-Wl,-z,noexecstack
+
+$(PY_TO)/_gpu_core.abi3.so: $(PY_GPU) $(B)/libstokergpu.a $(call objects,$(BASE))
+	@mkdir -p $(@D)
+	$(if $(V),,@echo "  LINK  $@")
+	$(Q)$(LINK) -shared -o $@ $^ $(LDFLAGS) $(LINK_SAN) -pthread -lm -ldl -Wl,-z,now -Wl,-z,relro \
 		-Wl,-z,noexecstack
 
 # In a zip file, so that no Python writes bytecode beside it; not compressed, since that takes zlib.

@@ -1,0 +1,107 @@
+"""Normalised batches out of bytes, on an NVIDIA GPU or on the processor, with the same results.
+
+    from stoker import gpu
+    images = torch.from_numpy(data).cuda()          # all of it: N x 32 x 32 x 3 bytes
+    batch = gpu.augment(images, indices, mean=CIFAR10_MEAN, std=CIFAR10_STD, padding=4, flip=True)
+
+One pass over the bytes pads, crops, flips and normalises (docs/gpu.md). On the processor it is what
+torchvision's functions make of the same crops and flips, to the last bit.
+"""
+
+import concurrent.futures
+
+import torch
+
+from . import _gpu_core
+
+__all__ = ["NoDevice", "augment"]
+
+NoDevice = _gpu_core.NoDevice
+TYPES = {torch.float32: 0, torch.float16: 1, torch.bfloat16: 2}
+WORDS = 8  # of 32 bits, that say where an image lies and what is wanted of it: gpu/job.h
+
+_devices = {}
+
+
+def _device(index):
+    """The device of that number, opened when it is first asked for."""
+    if index not in _devices:
+        _devices[index] = _gpu_core.open(index)
+    return _devices[index]
+
+
+def _each(values, channels):
+    """Three numbers, of one for all channels or of one for each."""
+    values = list(values) if hasattr(values, "__iter__") else [values] * channels
+    if len(values) != channels:
+        raise ValueError(f"{len(values)} values for {channels} channels")
+    return tuple((values * 3)[:3])
+
+
+def _draw(count, padding, flip, generator):
+    """Which windows: three draws for the whole batch, each only if it is wanted."""
+    zeros = torch.zeros(count, dtype=torch.int32)
+    if padding == 0:
+        left = top = zeros
+    else:
+        left, top = (torch.randint(-padding, padding + 1, (count,), generator=generator,
+                                   dtype=torch.int32) for _ in range(2))
+    flips = (torch.rand(count, generator=generator) < 0.5).int() if flip else zeros
+    return left, top, flips
+
+
+def _told(images, indices, left, top, flips):
+    """What the kernel is told of each image: `struct stk_gpu_image`."""
+    _, height, width, channels = images.shape
+    told = torch.empty((len(indices), WORDS), dtype=torch.int32)
+    told.view(torch.int64)[:, 0] = images.data_ptr() + indices * (height * width * channels)
+    told[:, 2], told[:, 3], told[:, 4] = width, height, width * channels
+    told[:, 5], told[:, 6], told[:, 7] = left, top, flips
+    return told
+
+
+def _check(images, indices):
+    if images.dtype != torch.uint8 or images.dim() != 4 or not images.is_contiguous():
+        raise ValueError("images are contiguous bytes: count x height x width x channels")
+    if indices.dim() != 1 or len(indices) == 0:
+        raise ValueError("indices are some numbers in a row")
+    if indices.min() < 0 or indices.max() >= len(images):
+        raise IndexError("there is no image of that number")
+
+
+def _run(batch, count, threads):
+    if threads <= 1:
+        _gpu_core.run(batch, 0, count)
+        return
+    bounds = [count * i // threads for i in range(threads + 1)]
+    with concurrent.futures.ThreadPoolExecutor(threads) as pool:
+        list(pool.map(lambda i: _gpu_core.run(batch, bounds[i], bounds[i + 1]), range(threads)))
+
+
+def augment(images, indices=None, *, mean, std, padding=0, flip=False, fill=0, size=None,
+            dtype=torch.float32, channels_last=False, generator=None, threads=1):
+    """A batch of normalised images: (byte / 255 - mean) / std.
+
+    `images` are all there are, as bytes, count x height x width x channels, on a GPU or not; `indices`
+    are those that are wanted (None: all of them). With `padding` each is padded by so many pixels of
+    the value `fill`, and cropped to its size again at a place by chance; with `flip` half of them are
+    mirrored. `size` is (height, width) of the window if it is another than the image's. Chance is
+    torch's `generator`: for the whole batch first all left edges, then all upper ones, then flips.
+    The result is count x channels x height x width where the images are, in the memory format
+    channels_last if that is wanted. On the processor `threads` share the work."""
+    indices = torch.arange(len(images)) if indices is None else torch.as_tensor(indices).cpu().long()
+    _check(images, indices)
+    channels, (height, width) = images.shape[3], size or images.shape[1:3]
+    plan = _gpu_core.plan(TYPES[dtype], int(channels_last), channels, width, height,
+                          _each(mean, channels), _each(std, channels), _each(fill, channels))
+    told = _told(images, indices, *_draw(len(indices), padding, flip, generator))
+    shape = (height, width, channels) if channels_last else (channels, height, width)
+    out = torch.empty((len(indices), *shape), dtype=dtype, device=images.device)
+    batch = (plan, memoryview(told.numpy()).cast("B"), images.data_ptr(), images.numel(),
+             out.data_ptr(), out.numel() * out.element_size())
+    if images.is_cuda:
+        stream = torch.cuda.current_stream(images.device).cuda_stream
+        _gpu_core.resident(_device(images.device.index), batch, stream)
+    else:
+        _run(batch, len(indices), threads)
+    return out.permute(0, 3, 1, 2) if channels_last else out
