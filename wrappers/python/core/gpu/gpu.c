@@ -23,7 +23,7 @@ static PyObject *refuse(const char *refusal)
     return NULL;
 }
 
-static PyObject *raise(const struct stk_gpu_why *why)
+static PyObject *raise_why(const struct stk_gpu_why *why)
 {
     PyObject *type = why->error == STK_GPU_NONE       ? no_device
                      : why->error == STK_GPU_MEMORY   ? PyExc_MemoryError
@@ -174,7 +174,7 @@ static PyObject *gpu_open(PyObject *module, PyObject *ordinal)
     error = stk_gpu_open(&gpu, number, &why);
     Py_END_ALLOW_THREADS;
     if (error != STK_GPU_OK) {
-        return raise(&why);
+        return raise_why(&why);
     }
     PyObject *capsule = PyCapsule_New(gpu, DEVICE, close_device);
     if (capsule == NULL) {
@@ -218,7 +218,7 @@ static PyObject *gpu_resident(PyObject *module, PyObject *arguments)
     if (gpu == NULL) {
         return NULL;
     }
-    return error == STK_GPU_OK ? Py_NewRef(Py_None) : raise(&why);
+    return error == STK_GPU_OK ? Py_NewRef(Py_None) : raise_why(&why);
 }
 
 static PyMethodDef methods[] = {
