@@ -165,7 +165,7 @@ static PyObject *gpu_open(PyObject *module, PyObject *ordinal)
 {
     (void)module;
     struct stk_gpu *gpu;
-    struct stk_gpu_why why;
+    struct stk_gpu_why why = {0};
     int error, number = (int)PyLong_AsLong(ordinal);
     if (PyErr_Occurred() != NULL) {
         return NULL;
@@ -204,7 +204,7 @@ static PyObject *gpu_resident(PyObject *module, PyObject *arguments)
         return NULL;
     }
     struct stk_gpu *gpu = PyCapsule_GetPointer(device, DEVICE);
-    struct stk_gpu_why why;
+    struct stk_gpu_why why = {0};
     uint64_t number;
     void *own = (void *)(uintptr_t)stream;
     const struct stk_gpu_batch sent = {.plan = batch.plan,
