@@ -4,49 +4,68 @@
 
 /* One channel of one row of a window, as it lies in the image and in what comes out. */
 struct line {
-    const uint8_t *from;     /* the row's first byte of this channel; NULL: there is no such row */
+    const uint8_t *from;     /* the image's first column that the window shows */
     const uint32_t *numbers; /* what each byte becomes */
     uint32_t fill;
-    int64_t left, width; /* the image's first column as the window counts; its columns */
-    bool flip;
+    uint32_t begin, end, columns; /* where the image's columns lie in the window; its own */
 };
 
-/* What stands at a column of the window before it is flipped. */
-static inline uint32_t number_at(const struct line *line, int64_t column, uint32_t channels)
-{
-    int64_t there = column - line->left;
-    bool inside = line->from != NULL && there >= 0 && there < line->width;
-    return inside ? line->numbers[line->from[there * channels]] : line->fill;
-}
-
-/* The loops are made for each step, so that none of it is decided for each number. */
-#define STORE_LINE(name, type)                                                                     \
-    static void name(const struct line *line, uint32_t channels, uint32_t columns, type *to,       \
-                     uint32_t step)                                                                \
+/* Numbers `step` apart, which is negative where the window is flipped. The loops are made for each
+ * type and each distance of the bytes, so that nothing is decided for each number. */
+#define STORE_LINE(name, type, channels)                                                           \
+    static void name(const struct line *line, type *to, ptrdiff_t step)                            \
     {                                                                                              \
-        for (uint32_t i = 0; i < columns; i++) {                                                   \
-            int64_t column = line->flip ? (int64_t)columns - 1 - i : i;                            \
-            to[(size_t)i * step] = (type)number_at(line, column, channels);                        \
+        const uint8_t *from = line->from;                                                          \
+        uint32_t i = 0;                                                                            \
+        for (; i < line->begin; i++, to += step) {                                                 \
+            *to = (type)line->fill;                                                                \
+        }                                                                                          \
+        for (; i < line->end; i++, to += step, from += (channels)) {                               \
+            *to = (type)line->numbers[*from];                                                      \
+        }                                                                                          \
+        for (; i < line->columns; i++, to += step) {                                               \
+            *to = (type)line->fill;                                                                \
         }                                                                                          \
     }
 
-STORE_LINE(store_words, uint32_t)
-STORE_LINE(store_halves, uint16_t)
+STORE_LINE(store_words_1, uint32_t, 1)
+STORE_LINE(store_words_3, uint32_t, 3)
+STORE_LINE(store_halves_1, uint16_t, 1)
+STORE_LINE(store_halves_3, uint16_t, 3)
+
+static void store_line(const struct stk_gpu_plan *plan, const struct line *line, void *out,
+                       size_t offset, ptrdiff_t step)
+{
+    uint32_t *words = (uint32_t *)out + offset;
+    uint16_t *halves = (uint16_t *)out + offset;
+    bool is_grey = plan->channels == 1;
+    if (plan->type == STK_GPU_F32) {
+        (is_grey ? store_words_1 : store_words_3)(line, words, step);
+    } else {
+        (is_grey ? store_halves_1 : store_halves_3)(line, halves, step);
+    }
+}
+
+static uint32_t limited(int64_t value, uint32_t most)
+{
+    return value < 0 ? 0 : value > most ? most : (uint32_t)value;
+}
 
 static struct line find_line(const struct stk_gpu_plan *plan, const struct stk_gpu_image *image,
                              uint32_t row, uint32_t channel)
 {
-    int64_t there = (int64_t)image->top + row;
+    int64_t y = (int64_t)image->top + row, left = image->left;
+    bool is_there = y >= 0 && y < image->height;
     struct line line = {
         .numbers = plan->numbers[channel],
         .fill = plan->numbers[channel][plan->fill[channel]],
-        .left = -(int64_t)image->left,
-        .width = image->width,
-        .flip = image->flip != 0,
+        .begin = is_there ? limited(-left, plan->width) : 0,
+        .end = is_there ? limited((int64_t)image->width - left, plan->width) : 0,
+        .columns = plan->width,
     };
-    if (there >= 0 && there < image->height) {
-        const uint8_t *pixels = (const uint8_t *)(uintptr_t)image->pixels;
-        line.from = pixels + (size_t)there * image->stride + channel;
+    if (line.begin < line.end) {
+        line.from = (const uint8_t *)(uintptr_t)image->pixels + (size_t)y * image->stride +
+                    (size_t)(line.begin + left) * plan->channels + channel;
     }
     return line;
 }
@@ -64,15 +83,14 @@ static size_t line_offset(const struct stk_gpu_plan *plan, size_t image, uint32_
 static void run_row(const struct stk_gpu_plan *plan, const struct stk_gpu_image *image,
                     size_t which, uint32_t row, void *out)
 {
-    uint32_t step = plan->layout == STK_GPU_NHWC ? plan->channels : 1;
+    ptrdiff_t step = plan->layout == STK_GPU_NHWC ? (ptrdiff_t)plan->channels : 1;
     for (uint32_t c = 0; c < plan->channels; c++) {
         struct line line = find_line(plan, image, row, c);
         size_t offset = line_offset(plan, which, row, c);
-        if (plan->type == STK_GPU_F32) {
-            store_words(&line, plan->channels, plan->width, (uint32_t *)out + offset, step);
-        } else {
-            store_halves(&line, plan->channels, plan->width, (uint16_t *)out + offset, step);
+        if (image->flip) {
+            offset += (size_t)step * (plan->width - 1);
         }
+        store_line(plan, &line, out, offset, image->flip ? -step : step);
     }
 }
 
