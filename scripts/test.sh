@@ -39,7 +39,7 @@ one() {
     fi
     "$MAKE" --no-print-directory test-programs
     local found='' status
-    for room in preload python paths versions faults kills samples cpython neighbours wild decode wrappers \
+    for room in preload python paths versions faults kills samples cpython neighbours wild readers decode wrappers \
         transforms batches cuda make; do
         STOKER_BUILD=build "${PYTHON:-/usr/bin/python3}" -m pytest -q --tb=short "tests/$room" \
             -k "$name" >"$scratch/$room" 2>&1
@@ -67,6 +67,7 @@ test-paths
 test-versions
 test-faults
 test-wild
+test-readers
 test-cpython
 test-neighbours
 test-chaos-slice

@@ -171,6 +171,8 @@ test-newest: all $(B)/slowfs $(SKEW) $(PRELOAD_BIN)/counters $(VENV)/ready ## th
 	@STOKER_BUILD=$(B) $(VENV)/bin/python -m pytest -q --tb=short -m torch tests/python $(if $(T),-k '$(T)')
 	@STOKER_BUILD=$(B) STOKER_ALL=1 $(VENV)/bin/python -m pytest -q -rs --tb=short -m newest tests/wild \
 		$(if $(T),-k '$(T)')
+	@STOKER_BUILD=$(B) $(VENV)/bin/python -m pytest -q -rs --tb=short $(addprefix tests/readers/test_,readers.py swmr.py) \
+		$(if $(T),-k '$(T)')
 	@STOKER_BUILD=$(B) $(VENV)/bin/python -m pytest -q --tb=short tests/transforms $(if $(T),-k '$(T)')
 	@STOKER_BUILD=$(B) $(VENV)/bin/python -m pytest -q --tb=short tests/wrappers $(if $(T),-k '$(T)')
 	@STOKER_BUILD=$(B) $(VENV)/bin/python -m pytest -q --tb=short tests/batches $(if $(T),-k '$(T)')
@@ -306,6 +308,12 @@ WILD_PROGRAMS := $(PRELOAD_BIN)/counters
 .PHONY: test-wild
 test-wild: all $(WILD_PROGRAMS) ## tests of Python loaders, command-line tools and languages
 	@STOKER_BUILD=$(B) $(PYTHON) -m pytest -q -rs --tb=short tests/wild $(if $(T),-k '$(T)')
+
+# ---- tests/readers: the libraries that read big files, on a slow origin ----
+
+.PHONY: test-readers
+test-readers: all $(B)/slowfs ## tests of HDF5, LMDB, archives, tensors and tables that are read by blocks
+	@STOKER_BUILD=$(B) $(PYTHON) -m pytest -q -rs --tb=short tests/readers $(if $(T),-k '$(T)')
 
 # ---- tests/wrappers: the Python package and the hook ----
 
