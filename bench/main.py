@@ -11,7 +11,7 @@ import report
 
 PARTS = ("hit", "stat", "uncovered", "miss", "outside", "epochs", "first", "decode", "stages",
          "entropy", "form", "memory", "samples", "batches", "warm", "scan",
-         "big")
+         "big", "readers")
 ASKED_FOR = ("peers",)  # what only `make bench-peers` does
 
 
