@@ -239,3 +239,59 @@ __attribute__((noinline)) void stk_big_prepare_stream(int fd)
     }
     stk_guard_leave(&guard);
 }
+
+/* ---- fetching ahead ---- */
+
+/* From this block on, up to the next that is there. */
+static uint64_t absent_until(const struct stk_blocks *blocks, uint64_t block, uint64_t end)
+{
+    while (block < end && !stk_blocks_is_present(blocks, block)) {
+        block++;
+    }
+    return block;
+}
+
+static void fetch_absent(const struct stk_blocks *blocks, uint64_t begin, uint64_t end,
+                         stk_big_fetch *fetch, void *call)
+{
+    uint64_t last = (end + blocks->block_bytes - 1) / blocks->block_bytes;
+    for (uint64_t block = begin / blocks->block_bytes; block < last; block++) {
+        uint64_t until = absent_until(blocks, block, last);
+        if (until > block) {
+            uint64_t from = block * blocks->block_bytes, to = until * blocks->block_bytes;
+            from = from > begin ? from : begin;
+            fetch(call, (off_t)from, (off_t)(least(to, end) - from));
+            block = until;
+        }
+    }
+}
+
+/* Inside the guard. */
+static bool ahead(int fd, uint64_t offset, uint64_t bytes, stk_big_fetch *fetch, void *call)
+{
+    struct stk_cache *cache = stk_process_cache_if_ready();
+    struct stk_big *big = cache != NULL ? stk_big_hold(cache, fd) : NULL;
+    if (big == NULL) {
+        return false;
+    }
+    uint64_t size = stk_big_size(big);
+    if (offset < size) {
+        uint64_t left = size - offset;
+        fetch_absent(&big->blocks, offset, offset + (bytes != 0 ? least(bytes, left) : left), fetch,
+                     call);
+    }
+    stk_big_let_go(big);
+    return true;
+}
+
+__attribute__((noinline)) bool stk_big_ahead(int fd, off_t offset, off_t bytes,
+                                             stk_big_fetch *fetch, void *call)
+{
+    struct stk_guard guard;
+    if (offset < 0 || bytes < 0 || !stk_guard_enter(&guard)) {
+        return false;
+    }
+    bool done = ahead(fd, (uint64_t)offset, (uint64_t)bytes, fetch, call);
+    stk_guard_leave(&guard);
+    return done;
+}

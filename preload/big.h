@@ -30,4 +30,12 @@ void stk_big_expect(int fd);
 int stk_big_open_for_map(int fd);
 void stk_big_prepare_stream(int fd);
 
+/*
+ * Calls fetch(call, offset, bytes) for each part of a range that the kernel should fetch ahead: of
+ * a big file those that are not there in blocks. `bytes` 0: up to the end. False: nothing was done,
+ * the next call is to be made. To be asked where stk_big_is_any(); errno is as it was.
+ */
+typedef void stk_big_fetch(void *call, off_t offset, off_t bytes);
+bool stk_big_ahead(int fd, off_t offset, off_t bytes, stk_big_fetch *fetch, void *call);
+
 #endif

@@ -1,10 +1,12 @@
 /*
- * read, pread, readv, preadv and their kin. Where this process has no big file open, that costs one
- * load; else the descriptor is looked at (preload/big.h). What libc reads by itself, as for a FILE,
- * comes by none of these names.
+ * read, pread, readv, preadv and their kin, and what has the kernel read ahead. Where this process
+ * has no big file open, that costs one load; else the descriptor is looked at (preload/big.h). What
+ * libc reads by itself, as for a FILE, comes by none of these names.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 #include <sys/uio.h>
 
@@ -20,6 +22,8 @@ typedef ssize_t pread_chk_function(int, void *, size_t, off_t, size_t);
 typedef ssize_t readv_function(int, const struct iovec *, int);
 typedef ssize_t preadv_function(int, const struct iovec *, int, off_t);
 typedef ssize_t preadv2_function(int, const struct iovec *, int, off_t, int);
+typedef int advise_function(int, off_t, off_t, int);
+typedef ssize_t ahead_function(int, off_t, size_t);
 
 static ssize_t finish(ssize_t result)
 {
@@ -121,3 +125,63 @@ PREADV_SYMBOL(preadv)
 PREADV_SYMBOL(preadv64)
 PREADV2_SYMBOL(preadv2)
 PREADV2_SYMBOL(preadv64v2)
+
+/* ---- reading ahead ---- */
+
+struct advice {
+    int fd, result;
+    advise_function *next;
+};
+
+static void advise(void *call, off_t offset, off_t bytes)
+{
+    struct advice *advice = call;
+    advice->result = advice->next(advice->fd, offset, bytes, POSIX_FADV_WILLNEED);
+}
+
+/* What is there in blocks would be read once more, for nobody. */
+#define ADVISE_SYMBOL(name)                                                                        \
+    STK_EXPORT(int, name, int fd, off_t offset, off_t bytes, int what)                             \
+    {                                                                                              \
+        struct advice advice = {.fd = fd, .next = STK_NEXT(name, advise_function *)};              \
+        if (advice.next == NULL) {                                                                 \
+            return ENOSYS;                                                                         \
+        }                                                                                          \
+        if (stk_big_is_any() && what == POSIX_FADV_WILLNEED &&                                     \
+            stk_big_ahead(fd, offset, bytes, advise, &advice)) {                                   \
+            return advice.result;                                                                  \
+        }                                                                                          \
+        return advice.next(fd, offset, bytes, what);                                               \
+    }
+
+ADVISE_SYMBOL(posix_fadvise)
+ADVISE_SYMBOL(posix_fadvise64)
+
+struct ahead {
+    int fd, error;
+    ssize_t result;
+    ahead_function *next;
+};
+
+static void read_ahead(void *call, off_t offset, off_t bytes)
+{
+    struct ahead *ahead = call;
+    if (ahead->result == 0) {
+        ahead->result = ahead->next(ahead->fd, offset, (size_t)bytes);
+        ahead->error = errno;
+    }
+}
+
+STK_EXPORT(ssize_t, readahead, int fd, off_t offset, size_t bytes)
+{
+    struct ahead ahead = {.fd = fd, .next = STK_NEXT(readahead, ahead_function *)};
+    if (ahead.next == NULL) {
+        return stk_next_missing();
+    }
+    if (stk_big_is_any() && bytes != 0 && bytes <= INT64_MAX &&
+        stk_big_ahead(fd, offset, (off_t)bytes, read_ahead, &ahead)) {
+        errno = ahead.result < 0 ? ahead.error : errno;
+        return ahead.result;
+    }
+    return ahead.next(fd, offset, bytes);
+}

@@ -356,7 +356,15 @@ static void kernels(void)
            posix_fadvise(fd, 0, 1 << 20, POSIX_FADV_WILLNEED),
            posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED), (int)readahead(fd, 0, 100000));
     said("read on", read(fd, buffer, 50000), fd);
-    said("advised on nothing", -posix_fadvise(fd, 0, 0, 77), -1);
+    printf("advised on nothing %d, before %d, behind %d, nobody's %d\n",
+           posix_fadvise(fd, 0, 0, 77), posix_fadvise(fd, -1, 10, POSIX_FADV_WILLNEED),
+           posix_fadvise(fd, INT64_MAX - 9, 10, POSIX_FADV_WILLNEED),
+           posix_fadvise(-1, 0, 10, POSIX_FADV_WILLNEED));
+    said("ahead of nothing", readahead(fd, 0, 0), fd);
+    said("ahead, before", readahead(fd, -1, 10), fd);
+    said("ahead of all", readahead(fd, 5000, all_bits >> 1), fd);
+    said("ahead, behind", readahead(fd, INT64_MAX - 9, 9), fd);
+    said("ahead of nobody", readahead(-1, 0, 10), -1);
 }
 
 static void streams(void)

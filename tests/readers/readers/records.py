@@ -31,6 +31,16 @@ def by_preadv(path):
     return Each(ROWS, item)
 
 
+@reader("os.pread, asked for ahead")
+def by_pread_ahead(path):
+    fd = os.open(path, os.O_RDONLY)
+
+    def item(row):
+        os.posix_fadvise(fd, row * ROW_BYTES, ROW_BYTES, os.POSIX_FADV_WILLNEED)
+        return os.pread(fd, ROW_BYTES, row * ROW_BYTES)
+    return Each(ROWS, item)
+
+
 @reader("open(), seek and read", alone=True)
 def by_file(path):
     file = open(path, "rb")
