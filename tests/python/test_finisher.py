@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import random
 import signal
 import subprocess
 import time
@@ -11,7 +12,7 @@ import pytest
 
 from jobs import HOME, read_line, wait_for
 from origin import settle
-from test_big_files import MB, PAGES, SIZE, SMALL, assert_next_run_counts, big, file, \
+from test_big_files import MB, PAGES, ROUNDS, SIZE, SMALL, assert_next_run_counts, big, file, \
     is_whole  # noqa: F401 (fixtures)
 from test_warm_big import hands_on
 
@@ -311,6 +312,24 @@ def command_of(job):
 def children(pid):
     with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as found:
         return list(map(int, found.read().split()))
+
+
+def test_killed_again_and_again(jobs, origin, file, big, build):
+    """The command, at any moment: its job reads on, and reads right."""
+    draw = random.Random(5)
+    for number in range(ROUNDS):
+        if number % 5 == 0:
+            jobs.stoker("clear")
+        origin.fs.latency_ms = 2
+        line = jobs.command_line([big, "random", file[0], SIZE, 2, 30, number],
+                                 path=file[0].parent, tier=TIER, flags=KEEP)
+        with jobs.started(line, {**SMALL, **PIECES}) as command:
+            time.sleep(draw.uniform(0.05, 0.5))
+            command.kill()
+            assert command.communicate(timeout=60)[0] in ("good\n", "")  # killed before its start
+    origin.fs.latency_ms = 0
+    assert same(jobs, file) and is_whole(jobs, file[0])
+    assert_next_run_counts(jobs, build, file)
 
 
 # ---- trouble ----

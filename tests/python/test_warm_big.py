@@ -4,15 +4,17 @@ import contextlib
 import errno
 import os
 import pty
+import random
 import re
 import signal
 import subprocess
+import time
 
 import pytest
 
 from jobs import HOME, wait_for
 from origin import settle
-from test_big_files import MB, PAGES, SIZE, SMALL, assert_next_run_counts, big, file, \
+from test_big_files import MB, PAGES, ROUNDS, SIZE, SMALL, assert_next_run_counts, big, file, \
     is_whole  # noqa: F401 (fixtures)
 from test_warm import dry_run, entries, warm
 
@@ -169,6 +171,30 @@ def test_killed(jobs, origin, file, build):
     assert counted["read_bytes"] <= SIZE + 2 * MB + PAGES
     said = jobs.preloaded(["cmp", file[0], file[1]], file[0].parent, env=SMALL)
     assert said.stdout == "" and is_whole(jobs, file[0])
+
+
+def test_killed_again_and_again(jobs, origin, file, build, big):
+    """Beside a job that reads: right bytes in each round, and in the end a whole file."""
+    draw = random.Random(3)
+    env = {**jobs.preload_env(file[0].parent, "/dev/shm:200M"), **SMALL, "STOKER_BLOCK": "64K"}
+    for number in range(ROUNDS):
+        if number % 5 == 0:
+            jobs.stoker("clear")
+        origin.fs.latency_ms = 2
+        with jobs.started([build / "stoker", "warm", TIER, "--jobs=4", file[0].parent],
+                          env=env) as process, \
+                jobs.started([big, "random", file[0], str(SIZE), "2", "20", str(number)],
+                             env=env) as job:
+            time.sleep(draw.uniform(0.02, 0.4))
+            process.kill()
+            process.wait()
+            assert job.communicate(timeout=60)[0] == "good\n"
+    origin.fs.latency_ms = 0
+    warmed = warm_big(jobs, file[0].parent)
+    assert warmed.filled + warmed.present == 1
+    said = jobs.preloaded(["cmp", file[0], file[1]], file[0].parent, env=SMALL)
+    assert said.stdout == "" and is_whole(jobs, file[0])
+    assert_next_run_counts(jobs, build, file)
 
 
 def test_beside_a_job_that_reads_it(jobs, origin, file, big, build):
