@@ -122,7 +122,7 @@ static enum whole_taken leave(const struct stk_place *place, const struct stk_be
     struct stk_outcome outcome;
     struct whole_end end = {.why = STK_BYPASS_CHANGED};
     const struct whole_file file = {
-        .rank = rank_of(begun->marks), .ticket = begun->ticket, .told = count_end};
+        .rank = rank_of(begun->marks), .yields = true, .ticket = begun->ticket, .told = count_end};
     if (stk_cache_fill(&finisher.cache, place, fd, opened_ns, ask->entry, &outcome)) {
         return WHOLE_THERE;
     }

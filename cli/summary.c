@@ -270,8 +270,8 @@ static void print_blocks(const struct stk_run_counts *counts, const struct sessi
     char cache[STK_SIZE_TEXT], origin[STK_SIZE_TEXT], filled[STK_SIZE_TEXT];
     const struct finisher_figures *finished = &session->finished;
     if (counts->blocks[STK_BLOCK_READS] > 0) {
-        say("%" PRIu64 " reads of big files from their blocks (%s, of which %s came from the "
-            "origin first)",
+        say("%" PRIu64 " reads of big files answered from blocks (%s), for which %s came from the "
+            "origin",
             counts->blocks[STK_BLOCK_READS],
             size_text(cache, counts->blocks[STK_BLOCK_BYTES_CACHE]),
             size_text(origin, counts->blocks[STK_BLOCK_BYTES_ORIGIN]));

@@ -281,11 +281,13 @@ static enum stk_bypass bring(struct hand *hand, const struct work *work, uint64_
 
 static void tell(const struct work *work, const struct whole_end *end)
 {
+    struct whole_end mine = *end;
     for (unsigned i = 0; i < work->friend_count; i++) {
         const struct whole_file *friend = &work->friends[i];
         stk_begun_mark(pool.begun, friend->ticket,
                        end->why == STK_BYPASS_NONE ? STK_BEGUN_DONE : STK_BEGUN_LEFT);
-        friend->told(end);
+        friend->told(&mine);
+        mine.filled = 0;
     }
 }
 
@@ -306,10 +308,8 @@ static void settle(struct work *work, struct hand *hand)
 
 static void note_came(const struct work *work, uint64_t came)
 {
-    for (unsigned i = 0; came > 0 && i < work->friend_count; i++) {
-        if (work->friends[i].came != NULL) {
-            work->friends[i].came(came);
-        }
+    if (came > 0 && work->friends[0].came != NULL) {
+        work->friends[0].came(came);
     }
     if (pool.begun != NULL) {
         stk_begun_step(pool.begun);
@@ -353,6 +353,16 @@ static struct work *find_best(void)
     return best;
 }
 
+/* What an open waits for makes way for nobody. */
+static bool yields(const struct work *work)
+{
+    bool all = work->rank != WHOLE_AWAITED;
+    for (unsigned i = 0; i < work->friend_count; i++) {
+        all = all && work->friends[i].yields;
+    }
+    return all;
+}
+
 static bool is_job_reading(void)
 {
     return pool.begun != NULL &&
@@ -377,7 +387,7 @@ static struct work *take_block(bool (*more)(void), uint64_t *block, bool *paced)
     pthread_mutex_lock(&pool.lock);
     for (;;) {
         work = find_best();
-        *paced = work != NULL && work->rank != WHOLE_AWAITED && is_job_reading();
+        *paced = work != NULL && yields(work) && is_job_reading();
         if ((work != NULL && !(*paced && pool.paced)) || !more()) {
             break;
         }

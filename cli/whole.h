@@ -5,9 +5,9 @@
  * fill cost nothing, and what was begun once is gone on with.
  *
  * The file that is wanted most comes first: one that an open waits for, one that is mapped, one
- * that is read, and then what is only filled ahead. While the job reads by the origin what it will
- * have cached, all but the first kind leave it the way: one thread goes on, at a quarter of its
- * pace.
+ * that is read, and then what is only filled ahead. What
+ * nobody has asked for (it yields) leaves the job the way while that reads by the origin what it
+ * will have cached: one thread goes on, at a quarter of its pace.
  */
 #ifndef STK_CLI_WHOLE_H
 #define STK_CLI_WHOLE_H
@@ -26,16 +26,17 @@ enum whole_rank { WHOLE_AHEAD, WHOLE_READ, WHOLE_MAPPED, WHOLE_AWAITED };
 /* What became of one. */
 struct whole_end {
     uint64_t bytes;      /* of the file */
-    uint64_t filled;     /* of these, here: 0: all was there */
+    uint64_t filled;     /* of these, for whoever came first; 0: all was there */
     enum stk_bypass why; /* NONE: it is whole */
 };
 
 /* A file to be filled. `told` hears of its end, from any thread; `ticket`: cache/begun.h, or 0. */
 struct whole_file {
     enum whole_rank rank;
+    bool yields;
     uint64_t ticket;
     void (*told)(const struct whole_end *end);
-    void (*came)(uint64_t bytes); /* of blocks, as they come; or NULL */
+    void (*came)(uint64_t bytes); /* of blocks, for whoever came first; or NULL */
 };
 
 /* One thread's hands: the file that it is at. */
