@@ -10,6 +10,8 @@
 
 #define LOOK_NS     (STK_NS_PER_S / 10) /* a wake-up can be lost */
 #define PATIENCE_NS (5 * STK_NS_PER_S)
+#define QUIET_NS    (STK_NS_PER_S / 10) /* without a read: the job does something else */
+#define SILENCE_NS  (2 * STK_NS_PER_S)  /* without an answer: who asked may have been killed */
 
 enum state { FREE, WRITTEN, TOLD };
 
@@ -198,6 +200,23 @@ bool stk_begun_wait(struct stk_begun *begun, uint64_t ticket, const _Atomic uint
     bool came = wait_for(begun, ticket, whole);
     atomic_fetch_sub(&begun->waiting, 1);
     return came;
+}
+
+/* ---- reading ---- */
+
+void stk_begun_note_reading(struct stk_begun *begun, enum stk_begun_reading what)
+{
+    if (begun != NULL && atomic_load_explicit(&begun->finished, memory_order_relaxed) != 0) {
+        atomic_fetch_add_explicit(&begun->reading, (int)what, memory_order_relaxed);
+        atomic_store_explicit(&begun->read_ns, stk_clock_boottime_ns(), memory_order_relaxed);
+    }
+}
+
+/* One under way says nothing for as long as the origin takes for its answer. */
+bool stk_begun_is_reading(const struct stk_begun *begun)
+{
+    int64_t past_ns = stk_clock_boottime_ns() - atomic_load(&begun->read_ns);
+    return past_ns < (atomic_load(&begun->reading) > 0 ? SILENCE_NS : QUIET_NS);
 }
 
 /* ---- finishing ---- */

@@ -46,7 +46,10 @@ struct stk_begun {
     _Atomic uint32_t steps;    /* of those who finish, to be waited for */
     _Atomic uint32_t waiting;  /* opens; too high after a kill */
     _Atomic uint64_t more;     /* files that were mapped, whose names had no room */
-    _Atomic int64_t read_ns;   /* when the job last read by the origin what was to be cached */
+    /* The job's reads by the origin of what is to be cached: how many are under way, which is too
+     * high after a kill, and when the last one began or ended. */
+    _Atomic int32_t reading;
+    _Atomic int64_t read_ns;
     struct stk_begun_slot slots[STK_BEGUN_SLOTS];
 };
 
@@ -74,6 +77,10 @@ bool stk_begun_holds(const struct stk_begun *begun);
  */
 bool stk_begun_wait(struct stk_begun *begun, uint64_t ticket, const _Atomic uint32_t *whole);
 
+/* Notes that a read by the origin of what is to be cached begins or ends, or goes on. */
+enum stk_begun_reading { STK_BEGUN_ENDS = -1, STK_BEGUN_GOES_ON, STK_BEGUN_BEGINS };
+void stk_begun_note_reading(struct stk_begun *begun, enum stk_begun_reading what);
+
 /* ---- the command's ---- */
 
 /* Names are wanted from now on, and, if so, files are finished, and opens wait for that. */
@@ -84,6 +91,8 @@ void stk_begun_close(struct stk_begun *begun);
 bool stk_begun_look(struct stk_begun *begun, unsigned slot, struct stk_begun_file *out);
 /* Frees a slot, unless its name is wanted at the end. */
 void stk_begun_free(struct stk_begun *begun, uint64_t ticket);
+/* Whether the job reads by the origin, or did a moment ago. */
+bool stk_begun_is_reading(const struct stk_begun *begun);
 /* Somebody gets on. */
 void stk_begun_step(struct stk_begun *begun);
 

@@ -208,7 +208,7 @@ static bool copy_piece(struct group *group, char *buffer, uint64_t bytes, uint64
         atomic_store(&group->big->blocks.table->passed, 1);
         return false;
     }
-    stk_run_note_reading(&group->cache->run);
+    stk_begun_note_reading(stk_run_begun(&group->cache->run), STK_BEGUN_GOES_ON);
     if (is_on_disk(group->cache)) {
         group->checks[group->copied] += stk_proof_of(buffer, bytes, at);
     }
@@ -394,7 +394,10 @@ unsigned stk_big_fill(struct stk_cache *cache, struct stk_big *big, int fd, uint
         return 0;
     }
     take(&group, widen(cache, big, block, wanted));
+    struct stk_begun *begun = stk_run_begun(&cache->run);
+    stk_begun_note_reading(begun, STK_BEGUN_BEGINS);
     unsigned published = group.count > 0 ? fill(&group) : 0;
+    stk_begun_note_reading(begun, STK_BEGUN_ENDS);
     if (published > 0) {
         tell(&group, published);
         stk_big_complete(cache, big);

@@ -69,7 +69,7 @@ static enum stk_bypass write_chunk(struct stk_fill *fill, const struct stk_entry
     if (fill->cache->tier.shared->memory == 0) {
         fill->check += stk_proof_of(buffer, bytes, (uint64_t)offset);
     }
-    stk_run_note_reading(&fill->cache->run);
+    stk_begun_note_reading(stk_run_begun(&fill->cache->run), STK_BEGUN_GOES_ON);
     return stk_claim_advance(&fill->record->claim)
                ? STK_BYPASS_NONE
                : STK_BYPASS_STUCK; /* somebody thought us dead, and fills it now */
@@ -110,7 +110,9 @@ enum stk_bypass stk_fill_copy(struct stk_fill *fill, const struct stk_entry_draf
     if (large) {
         stk_origin_read_through(&fill->origin, true);
     }
+    stk_begun_note_reading(stk_run_begun(&fill->cache->run), STK_BEGUN_BEGINS);
     enum stk_bypass why = copy_chunks(fill, draft, buffer);
+    stk_begun_note_reading(stk_run_begun(&fill->cache->run), STK_BEGUN_ENDS);
     if (large) {
         stk_origin_read_through(&fill->origin, false); /* the program may keep it */
     }

@@ -304,15 +304,6 @@ void stk_run_count_blocks(struct stk_run *run, enum stk_block_count kind, uint64
     }
 }
 
-void stk_run_note_reading(struct stk_run *run)
-{
-    if (run->file != NULL &&
-        atomic_load_explicit(&run->file->begun.finished, memory_order_relaxed)) {
-        atomic_store_explicit(&run->file->begun.read_ns, stk_clock_boottime_ns(),
-                              memory_order_relaxed);
-    }
-}
-
 static void add_stripe(const struct stripe *stripe, struct stk_run_counts *out)
 {
     for (int epoch = 0; epoch < STK_RUN_EPOCHS; epoch++) {

@@ -113,8 +113,6 @@ void stk_run_count_bypass(struct stk_run *run, enum stk_bypass why);
 void stk_run_count_stat(struct stk_run *run, bool served);
 void stk_run_count_stale(struct stk_run *run);
 void stk_run_count_blocks(struct stk_run *run, enum stk_block_count kind, uint64_t amount);
-/* Notes that the job is reading by the origin, now. */
-void stk_run_note_reading(struct stk_run *run);
 /* Adds everything up. */
 void stk_run_read(const struct stk_run *run, struct stk_run_counts *out);
 

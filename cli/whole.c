@@ -15,7 +15,6 @@
 #define WORKS    (REQUEST_MOST_JOBS + STK_BEGUN_SLOTS)
 #define FRIENDS  2                   /* who want the same file: what fills ahead, and the job */
 #define LOOK_NS  (STK_NS_PER_S / 10) /* a signal cannot wake those who wait */
-#define QUIET_NS (STK_NS_PER_S / 20) /* without a read of the job's: it does something else */
 #define SHARE    3                   /* while it reads, a block is followed by so long a pause */
 #define PAUSE_NS (STK_NS_PER_S / 5)  /* at the most */
 #define ATTEMPTS 3                   /* the budget's account may be in others' hands */
@@ -365,8 +364,7 @@ static bool yields(const struct work *work)
 
 static bool is_job_reading(void)
 {
-    return pool.begun != NULL &&
-           stk_clock_boottime_ns() - atomic_load(&pool.begun->read_ns) < QUIET_NS;
+    return pool.begun != NULL && stk_begun_is_reading(pool.begun);
 }
 
 /* Under the lock, which is let go meanwhile. */

@@ -119,6 +119,26 @@ START_TEST(a_slot_of_a_killed_writer)
 }
 END_TEST
 
+START_TEST(a_read_under_way_may_be_silent)
+{
+    begin(false);
+    ck_assert(!stk_begun_is_reading(&begun));
+    stk_begun_note_reading(&begun, STK_BEGUN_BEGINS);
+    usleep(300000);
+    ck_assert(stk_begun_is_reading(&begun));
+    stk_begun_note_reading(&begun, STK_BEGUN_ENDS);
+    usleep(300000);
+    ck_assert(!stk_begun_is_reading(&begun));
+    stk_begun_note_reading(&begun, STK_BEGUN_BEGINS); /* and is killed */
+    usleep(2100000);
+    ck_assert(!stk_begun_is_reading(&begun));
+    stk_begun_close(&begun);
+    stk_begun_note_reading(&begun, STK_BEGUN_BEGINS); /* which nobody asks for */
+    ck_assert(!stk_begun_is_reading(&begun));
+    stk_begun_note_reading(NULL, STK_BEGUN_BEGINS);
+}
+END_TEST
+
 static _Atomic uint32_t whole;
 
 static void *finish(void *context)
@@ -192,6 +212,7 @@ Suite *suite_begun(void)
     tcase_add_test(slots, names_of_what_was_mapped_stay);
     tcase_add_test(slots, what_was_left_is_worth_another_try);
     tcase_add_test(slots, a_slot_of_a_killed_writer);
+    tcase_add_test(slots, a_read_under_way_may_be_silent);
     tcase_add_test(slots, waiting_ends_when_it_is_whole);
     tcase_add_test(slots, waiting_ends_when_it_is_hopeless);
     return suite;
