@@ -239,7 +239,7 @@ def test_two_of_which_one_fits(jobs, origin, several, build):
 
 def test_a_file_system_that_gets_full(jobs, origin, file, build):
     """In the middle of it."""
-    origin.fs.latency_ms = SLOWLY
+    origin.fs.latency_ms = 10 * SLOWLY
     line = [build / "stoker", "warm", TIER, "--jobs=2", file[0].parent]
     fill_up = "fallocate -l $(($(stat -f -c %a*%S /dev/shm) - 3000000)) /dev/shm/other"
     with origin.fs.counting() as counted, jobs.started(line, env=SMALL) as process:
