@@ -35,7 +35,7 @@ static struct {
     struct seen seen[STK_BEGUN_SLOTS];
     struct hand hands[MOST_HANDS];
     unsigned wanted, started; /* threads that fill */
-    atomic_uint alive;
+    atomic_uint alive;        /* threads that are to be waited for */
     atomic_bool over;
     _Atomic uint64_t files, bytes, left;
 } finisher;
@@ -61,10 +61,7 @@ static void *fill(void *hand)
 static bool start(void *(*work)(void *), void *context)
 {
     pthread_t thread;
-    atomic_fetch_add(&finisher.alive, 1);
-    bool started = thread_start(&thread, work, context) && pthread_detach(thread) == 0;
-    atomic_fetch_sub(&finisher.alive, !started);
-    return started;
+    return thread_start(&thread, work, context) && pthread_detach(thread) == 0;
 }
 
 /* Not before there is something to do. */
@@ -73,7 +70,9 @@ static void start_hands(void)
     while (finisher.started < finisher.wanted) {
         struct hand *hand = &finisher.hands[finisher.started];
         hand_set_up(hand);
+        atomic_fetch_add(&finisher.alive, 1);
         if (!start(fill, hand)) {
+            atomic_fetch_sub(&finisher.alive, 1);
             return;
         }
         finisher.started++;
@@ -192,27 +191,38 @@ static void look_at(unsigned slot)
 
 /* ---- the thread that looks ---- */
 
-static void *look(void *context)
+static void set_up(const struct request *request, const struct stk_cache *joined)
 {
-    const struct request *request = context;
-    struct stk_cache *joined = joined_cache();
-    if (joined != NULL) {
-        unsigned suited = ahead_jobs(&joined->roots);
-        finisher.cache = *joined;
-        finisher.cache.run.file = NULL;
-        finisher.wanted = request->jobs > 0 ? request->jobs : suited;
-        finisher.wanted = finisher.wanted < MOST_HANDS ? finisher.wanted : MOST_HANDS;
-        whole_begin(&finisher.cache, finisher.begun);
-        yield_to_others();
-    }
-    while (joined != NULL && goes_on()) {
+    unsigned suited = ahead_jobs(&joined->roots);
+    finisher.cache = *joined;
+    finisher.cache.run.file = NULL;
+    finisher.wanted = request->jobs > 0 ? request->jobs : suited;
+    finisher.wanted = finisher.wanted < MOST_HANDS ? finisher.wanted : MOST_HANDS;
+    whole_begin(&finisher.cache, finisher.begun);
+    yield_to_others();
+}
+
+static void look_at_all(void)
+{
+    while (goes_on()) {
         uint32_t count = atomic_load(&finisher.begun->count);
         for (unsigned i = 0; i < STK_BEGUN_SLOTS && goes_on(); i++) {
             look_at(i);
         }
         stk_sys_futex_wait(&finisher.begun->count, count, LOOK_NS);
     }
-    atomic_fetch_sub(&finisher.alive, 1);
+}
+
+/* Finding out what the roots are asks the origin: nobody waits for that. */
+static void *look(void *request)
+{
+    const struct stk_cache *joined = joined_cache();
+    if (joined != NULL) {
+        set_up(request, joined);
+        atomic_fetch_add(&finisher.alive, 1);
+        look_at_all();
+        atomic_fetch_sub(&finisher.alive, 1);
+    }
     return NULL;
 }
 
