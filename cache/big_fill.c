@@ -237,6 +237,7 @@ static bool copy_block(struct group *group, char *buffer)
 static void copy(struct group *group)
 {
     char *buffer = stk_buffer_take();
+    stk_origin_settle(&group->origin);
     stk_sys_fadvise(group->origin.fd, 0, 0, POSIX_FADV_RANDOM);
     while (buffer != NULL && group->copied < group->count && copy_block(group, buffer)) {
         group->copied++;

@@ -260,8 +260,12 @@ def test_a_descriptor_that_was_opened_before_by_another_name(agents, root):
             assert shim.see(spot.file) == plain.see(spot.file)
 
 
-@pytest.mark.parametrize("where", ["disk", "memory"])
-def test_a_map_written_again_behind_the_back(agents, place, root, scratch, where):
+BY_BLOCKS = {"STOKER_MAX_FILE": "1"}  # what is above is a big file
+
+
+@pytest.mark.parametrize("where, env", [("disk", {}), ("disk", BY_BLOCKS), ("memory", {})],
+                         ids=["disk", "disk by blocks", "memory"])
+def test_a_map_written_again_behind_the_back(agents, place, root, scratch, where, env):
     """The file system tells of a map's first write to a page, and of the next ones only when the
     page has been written out. That is done before a fill; in memory, where it never is, nothing is
     cached."""
@@ -276,7 +280,7 @@ def test_a_map_written_again_behind_the_back(agents, place, root, scratch, where
         for text in b"first", b"again":
             plain.change_map(fd, 0, text)
             settle()
-            with agents.shim(root) as shim:
+            with agents.shim(root, env=env) as shim:
                 for _ in range(2):
                     assert shim.see(root / "file") == plain.see(root / "file")
             served = shim.summary["hits"] + shim.summary["fills"] > 0
