@@ -163,3 +163,26 @@ def test_many_files_that_stay_open(jobs, origin, count):
                 assert read_line(process) == whole.hexdigest()
             reads.append(counted["read_bytes"])
     assert reads[0] <= count * 150_000 + PAGES and reads[1:] == [0, 0]
+
+
+# ---- the end of a file alone ----
+
+FOOTER = """
+import os, sys
+for name in sorted(os.listdir(sys.argv[1])):
+    with open(os.path.join(sys.argv[1], name), "rb") as file:
+        file.seek(-8, 2)
+        length = file.read(8)
+        file.seek(-5000, 2)
+        print(name, (file.read(4000) + length).hex())
+"""
+
+
+def test_a_footer_costs_a_block(jobs, origin):
+    """As of Parquet files and zip archives, of which a job first looks at the ends."""
+    source, mount = origin.files("footers", 5, SIZE)
+    argv = ["/usr/bin/python3", "-c", FOOTER]
+    plain = jobs.place.run([*argv, source]).stdout
+    with origin.fs.counting() as counted:
+        assert preloaded(jobs, [*argv, mount], mount / "any") == plain
+    assert counted["read_bytes"] <= 5 * 2 * BLOCK, counted.counts()
