@@ -74,6 +74,24 @@ static void explain(const struct stk_gpu *gpu, size_t bytes, struct stk_gpu_why 
     why->result = reason.result;
 }
 
+/* What a limit may be behind, and what it may not. */
+static int refuse(struct stk_gpu *gpu, int result, size_t bytes, struct stk_gpu_why *why)
+{
+    switch (result) {
+    case STK_CUDA_ALREADY_LOCKED:
+        return stk_gpu_why_say(why, STK_GPU_ARGUMENT, "some of this memory is locked already");
+    case STK_CUDA_OUT_OF_MEMORY:
+    case STK_CUDA_OPERATING_SYSTEM:
+    case STK_CUDA_NOT_PERMITTED:
+        stk_gpu_refused(gpu, result, "lock memory for the GPU", why);
+        why->error = STK_GPU_MEMORY;
+        explain(gpu, bytes, why);
+        return STK_GPU_MEMORY;
+    default:
+        return stk_gpu_break(gpu, result, "lock memory for the GPU", why);
+    }
+}
+
 /* ---- pinning ---- */
 
 static int pin_inside(struct stk_gpu *gpu, struct stk_gpu_pin *pin, struct stk_gpu_why *why)
@@ -84,11 +102,9 @@ static int pin_inside(struct stk_gpu *gpu, struct stk_gpu_pin *pin, struct stk_g
         gpu->pins = pin;
         return STK_GPU_OK;
     }
-    stk_gpu_refused(gpu, result, "lock memory for the GPU", why);
-    why->error = STK_GPU_MEMORY;
-    explain(gpu, pin->bytes, why);
+    size_t bytes = pin->bytes;
     free(pin);
-    return STK_GPU_MEMORY;
+    return refuse(gpu, result, bytes, why);
 }
 
 int stk_gpu_pin(struct stk_gpu *gpu, void *memory, size_t bytes, struct stk_gpu_why *why)

@@ -167,7 +167,7 @@ $(VENV)/ready: $(VENV_LISTS)
 	$(VENV)/bin/pip install --quiet torch torchvision numpy pillow pytest $(VENV_LISTS:%=-r %)
 	@touch $@
 
-test-newest: all $(B)/slowfs $(SKEW) $(PRELOAD_BIN)/counters $(VENV)/ready ## the tests of Python libraries, with the newest from PyPI
+test-newest: all $(B)/slowfs $(B)/tests/libgpu.so $(B)/tests/device $(SKEW) $(PRELOAD_BIN)/counters $(VENV)/ready ## the tests of Python libraries, with the newest from PyPI
 	@STOKER_BUILD=$(B) $(VENV)/bin/python -m pytest -q --tb=short -m torch tests/python $(if $(T),-k '$(T)')
 	@STOKER_BUILD=$(B) STOKER_ALL=1 $(VENV)/bin/python -m pytest -q -rs --tb=short -m newest tests/wild \
 		$(if $(T),-k '$(T)')
@@ -176,6 +176,7 @@ test-newest: all $(B)/slowfs $(SKEW) $(PRELOAD_BIN)/counters $(VENV)/ready ## th
 	@STOKER_BUILD=$(B) $(VENV)/bin/python -m pytest -q --tb=short tests/transforms $(if $(T),-k '$(T)')
 	@STOKER_BUILD=$(B) $(VENV)/bin/python -m pytest -q --tb=short tests/wrappers $(if $(T),-k '$(T)')
 	@STOKER_BUILD=$(B) $(VENV)/bin/python -m pytest -q --tb=short tests/batches $(if $(T),-k '$(T)')
+	@STOKER_BUILD=$(B) $(VENV)/bin/python -m pytest -q --tb=short tests/cuda $(if $(T),-k '$(T)')
 	@$(MAKE) --no-print-directory test-pillows
 
 # ---- tests/paths and tests/versions: every road to a file, every change of one ----

@@ -562,7 +562,7 @@ EXPORT int cuMemAlloc_v2(unsigned long long *address, size_t bytes)
     if (bytes == 0) {
         END(INVALID_VALUE);
     }
-    if (bytes > world.device_bytes - world.device_used) {
+    if (bytes + world.device_used > world.device_bytes) {
         END(OUT_OF_MEMORY);
     }
     void *memory = aligned_alloc(256, (bytes + 255) / 256 * 256);
@@ -590,7 +590,7 @@ static int lock_memory(void *memory, size_t bytes)
     if (bytes == 0 || overlaps(locks, (uintptr_t)memory, bytes)) {
         return bytes == 0 ? INVALID_VALUE : ALREADY_LOCKED;
     }
-    if (bytes > world.locked_bytes - world.locked_used) {
+    if (bytes + world.locked_used > world.locked_bytes) {
         return OUT_OF_MEMORY;
     }
     add_piece(&locks, (uintptr_t)memory, bytes);

@@ -429,6 +429,8 @@ START_TEST(what_cannot_be_locked_is_explained)
     ck_assert_ptr_nonnull(strstr(why.text, "may lock 64 KiB (RLIMIT_MEMLOCK: raise it"));
     world->locked_bytes = SIZE_MAX; /* it goes on all the same */
     ck_assert_int_eq(stk_gpu_pin(gpu, memory, 20480, &why), STK_GPU_OK);
+    ck_assert_int_eq(stk_gpu_pin(gpu, memory, 20480, &why), STK_GPU_ARGUMENT);
+    ck_assert_ptr_nonnull(strstr(why.text, "locked already"));
     stk_gpu_close(gpu);
     assert_nothing_is_left();
 }

@@ -101,7 +101,8 @@ def augment(images, indices=None, *, mean, std, padding=0, flip=False, fill=0, s
              out.data_ptr(), out.numel() * out.element_size())
     if images.is_cuda:
         stream = torch.cuda.current_stream(images.device).cuda_stream
-        _gpu_core.resident(_device(images.device.index), batch, stream)
+        device = _device(images.device.index)
+        _gpu_core.follow(device, _gpu_core.resident(device, batch, stream), stream)
     else:
         _run(batch, len(indices), threads)
     return out.permute(0, 3, 1, 2) if channels_last else out

@@ -8,6 +8,9 @@
 #endif
 #include <Python.h>
 
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "gpu/gpu.h"
@@ -155,70 +158,340 @@ static PyObject *gpu_run(PyObject *module, PyObject *arguments)
 
 /* ---- devices ---- */
 
+/* Calls may wait, so they are without the GIL, and one at a time. What is let go of meanwhile may
+ * be the end of objects, whose code may call again: that is left for when the call is over. */
+struct device {
+    struct stk_gpu *gpu;
+    pthread_mutex_t lock;
+    PyObject *ended[STK_GPU_LANES];
+    unsigned count;
+};
+
+static struct device *device_of(PyObject *capsule)
+{
+    return PyCapsule_GetPointer(capsule, DEVICE);
+}
+
+/* What a batch's memory is kept by, and who is told. */
+struct holder {
+    struct device *device;
+    PyObject *object;
+};
+
+static void let_go(void *argument)
+{
+    struct holder *holder = argument;
+    holder->device->ended[holder->device->count++] = holder->object;
+    free(holder);
+}
+
+/* Takes what has ended out of the device, whose lock is held. */
+static unsigned take_ended(struct device *device, PyObject **ended)
+{
+    unsigned count = device->count;
+    for (unsigned i = 0; i < count; i++) {
+        ended[i] = device->ended[i];
+    }
+    device->count = 0;
+    return count;
+}
+
+static void drop_ended(PyObject **ended, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        Py_DECREF(ended[i]);
+    }
+}
+
+/* One call: does `what`, with the device's lock and without the GIL. None, an int, or an exception.
+ */
+#define CALL_DEVICE(device, result, what)                                                          \
+    do {                                                                                           \
+        PyObject *ended[STK_GPU_LANES];                                                            \
+        unsigned count;                                                                            \
+        Py_BEGIN_ALLOW_THREADS;                                                                    \
+        pthread_mutex_lock(&(device)->lock);                                                       \
+        (result) = (what);                                                                         \
+        count = take_ended(device, ended);                                                         \
+        pthread_mutex_unlock(&(device)->lock);                                                     \
+        Py_END_ALLOW_THREADS;                                                                      \
+        drop_ended(ended, count);                                                                  \
+    } while (0)
+
+static PyObject *none_or_raise(int error, const struct stk_gpu_why *why)
+{
+    return error < 0 ? raise_why(why) : Py_NewRef(Py_None);
+}
+
 static void close_device(PyObject *capsule)
 {
-    stk_gpu_close(PyCapsule_GetPointer(capsule, DEVICE));
+    struct device *device = device_of(capsule);
+    PyObject *ended[STK_GPU_LANES];
+    stk_gpu_close(device->gpu);
+    unsigned count = take_ended(device, ended);
+    pthread_mutex_destroy(&device->lock);
+    PyMem_Free(device);
+    drop_ended(ended, count);
 }
 
 /* open(ordinal): the device, as long as it is there; NoDevice, with the reason. */
 static PyObject *gpu_open(PyObject *module, PyObject *ordinal)
 {
     (void)module;
-    struct stk_gpu *gpu;
-    struct stk_gpu_why why = {0};
     int error, number = (int)PyLong_AsLong(ordinal);
-    if (PyErr_Occurred() != NULL) {
-        return NULL;
+    struct stk_gpu_why why = {0};
+    struct device *device = PyErr_Occurred() != NULL ? NULL : PyMem_Calloc(1, sizeof *device);
+    if (device == NULL) {
+        return PyErr_Occurred() != NULL ? NULL : PyErr_NoMemory();
     }
+    pthread_mutex_init(&device->lock, NULL);
     Py_BEGIN_ALLOW_THREADS;
-    error = stk_gpu_open(&gpu, number, &why);
+    error = stk_gpu_open(&device->gpu, number, &why);
     Py_END_ALLOW_THREADS;
-    if (error != STK_GPU_OK) {
-        return raise_why(&why);
-    }
-    PyObject *capsule = PyCapsule_New(gpu, DEVICE, close_device);
+    PyObject *capsule = error < 0 ? raise_why(&why) : PyCapsule_New(device, DEVICE, close_device);
     if (capsule == NULL) {
-        stk_gpu_close(gpu);
+        stk_gpu_close(device->gpu);
+        PyMem_Free(device);
     }
     return capsule;
 }
 
 /* name(device). */
-static PyObject *gpu_name(PyObject *module, PyObject *device)
+static PyObject *gpu_name(PyObject *module, PyObject *capsule)
 {
     (void)module;
-    const struct stk_gpu *gpu = PyCapsule_GetPointer(device, DEVICE);
-    return gpu == NULL ? NULL : PyUnicode_FromString(stk_gpu_name(gpu));
+    const struct device *device = device_of(capsule);
+    return device == NULL ? NULL : PyUnicode_FromString(stk_gpu_name(device->gpu));
 }
 
-/* resident(device, batch, stream): does it on the device, where the images lie, after what was
- * begun on the stream and before what is begun on it from now on. The GIL keeps threads apart. */
+/* ---- batches on their way ---- */
+
+/* Sends it; what is held is not if that fails. */
+static int send(struct device *device, const struct batch *batch, PyObject *object, void *stream,
+                uint64_t *number, struct stk_gpu_why *why)
+{
+    bool is_here = object != NULL;
+    struct holder *holder = is_here ? malloc(sizeof *holder) : NULL;
+    if (is_here && holder == NULL) {
+        return stk_gpu_why_say(why, STK_GPU_MEMORY, "no memory");
+    }
+    const struct stk_gpu_batch sent = {
+        .plan = batch->plan,
+        .images = batch->images.buf,
+        .count = count_images(batch),
+        .memory = is_here ? (const void *)(uintptr_t)batch->begin : NULL,
+        .bytes = (size_t)batch->bytes,
+        .out = batch->out,
+        .stream = stream,
+        .holder = holder,
+        .let_go = is_here ? let_go : NULL,
+    };
+    if (is_here) {
+        *holder = (struct holder){device, object};
+    }
+    int error = stk_gpu_send(device->gpu, &sent, number, why);
+    if (error < 0) {
+        free(holder);
+    }
+    return error;
+}
+
+/* What a stream is called: an int, or None for no stream. 0, or -1 with an exception set. */
+static int take_stream(PyObject *object, void *out)
+{
+    void *stream = object == Py_None ? STK_GPU_NO_STREAM : PyLong_AsVoidPtr(object);
+    memcpy(out, &stream, sizeof stream);
+    return PyErr_Occurred() == NULL;
+}
+
+static PyObject *send_batch(struct device *device, PyObject *given, PyObject *holder, void *stream)
+{
+    struct batch batch;
+    struct stk_gpu_why why = {0};
+    uint64_t number = 0;
+    int error;
+    if (device == NULL || take_batch(&batch, given) != 0) {
+        return NULL;
+    }
+    Py_XINCREF(holder);
+    CALL_DEVICE(device, error, send(device, &batch, holder, stream, &number, &why));
+    PyBuffer_Release(&batch.images);
+    if (error < 0) {
+        Py_XDECREF(holder);
+        return raise_why(&why);
+    }
+    return PyLong_FromUnsignedLongLong(number);
+}
+
+/* send(device, batch, holder, stream): the batch's number. Its memory is this process's, and stays
+ * as it is as long as the holder is there, which is let go of when it is copied. */
+static PyObject *gpu_send(PyObject *module, PyObject *arguments)
+{
+    (void)module;
+    PyObject *device, *given, *holder;
+    void *stream;
+    return PyArg_ParseTuple(arguments, "OOOO&", &device, &given, &holder, take_stream, &stream)
+               ? send_batch(device_of(device), given, holder, stream)
+               : NULL;
+}
+
+/* resident(device, batch, stream): the same for images that lie on the device. */
 static PyObject *gpu_resident(PyObject *module, PyObject *arguments)
 {
     (void)module;
     PyObject *device, *given;
-    unsigned long long stream;
-    struct batch batch;
-    if (!PyArg_ParseTuple(arguments, "OOK", &device, &given, &stream) ||
-        take_batch(&batch, given) != 0) {
-        return NULL;
-    }
-    struct stk_gpu *gpu = PyCapsule_GetPointer(device, DEVICE);
+    void *stream;
+    return PyArg_ParseTuple(arguments, "OOO&", &device, &given, take_stream, &stream)
+               ? send_batch(device_of(device), given, NULL, stream)
+               : NULL;
+}
+
+/* collect(device): lets go of what has been copied; how many are still held. */
+static PyObject *gpu_collect(PyObject *module, PyObject *capsule)
+{
+    (void)module;
+    struct device *device = device_of(capsule);
     struct stk_gpu_why why = {0};
-    uint64_t number;
-    void *own = (void *)(uintptr_t)stream;
-    const struct stk_gpu_batch sent = {.plan = batch.plan,
-                                       .images = batch.images.buf,
-                                       .count = count_images(&batch),
-                                       .out = batch.out,
-                                       .stream = own};
-    int error = gpu == NULL ? -1 : stk_gpu_send(gpu, &sent, &number, &why);
-    error = error != STK_GPU_OK ? error : stk_gpu_follow(gpu, number, own, &why);
-    PyBuffer_Release(&batch.images);
-    if (gpu == NULL) {
+    int held;
+    if (device == NULL) {
         return NULL;
     }
-    return error == STK_GPU_OK ? Py_NewRef(Py_None) : raise_why(&why);
+    CALL_DEVICE(device, held, stk_gpu_collect(device->gpu, &why));
+    return held < 0 ? raise_why(&why) : PyLong_FromLong(held);
+}
+
+/* follow(device, number, stream): what is begun on the stream from now on waits for the batch. */
+static PyObject *gpu_follow(PyObject *module, PyObject *arguments)
+{
+    (void)module;
+    PyObject *capsule;
+    unsigned long long number;
+    void *stream;
+    struct stk_gpu_why why = {0};
+    if (!PyArg_ParseTuple(arguments, "OKO&", &capsule, &number, take_stream, &stream)) {
+        return NULL;
+    }
+    struct device *device = device_of(capsule);
+    int error;
+    if (device == NULL) {
+        return NULL;
+    }
+    CALL_DEVICE(device, error, stk_gpu_follow(device->gpu, number, stream, &why));
+    return none_or_raise(error, &why);
+}
+
+/* wait(device, number): until the batch is out. */
+static PyObject *gpu_wait(PyObject *module, PyObject *arguments)
+{
+    (void)module;
+    PyObject *capsule;
+    unsigned long long number;
+    struct stk_gpu_why why = {0};
+    if (!PyArg_ParseTuple(arguments, "OK", &capsule, &number)) {
+        return NULL;
+    }
+    struct device *device = device_of(capsule);
+    int error;
+    if (device == NULL) {
+        return NULL;
+    }
+    CALL_DEVICE(device, error, stk_gpu_wait(device->gpu, number, &why));
+    return none_or_raise(error, &why);
+}
+
+/* ---- memory ---- */
+
+/* What the calls below take: (device, address, bytes). NULL with an exception set. */
+static struct device *take_memory(PyObject *arguments, unsigned long long *address,
+                                  unsigned long long *bytes)
+{
+    PyObject *capsule;
+    *bytes = 0;
+    return PyArg_ParseTuple(arguments, "OK|K", &capsule, address, bytes) ? device_of(capsule)
+                                                                         : NULL;
+}
+
+/* pin(device, address, bytes): locks memory of this process; MemoryError, with the limit. */
+static PyObject *gpu_pin(PyObject *module, PyObject *arguments)
+{
+    (void)module;
+    unsigned long long address, bytes;
+    struct device *device = take_memory(arguments, &address, &bytes);
+    struct stk_gpu_why why = {0};
+    int error;
+    if (device == NULL) {
+        return NULL;
+    }
+    CALL_DEVICE(device, error,
+                stk_gpu_pin(device->gpu, (void *)(uintptr_t)address, (size_t)bytes, &why));
+    return none_or_raise(error, &why);
+}
+
+/* unpin(device, address): before it is unmapped. */
+static PyObject *gpu_unpin(PyObject *module, PyObject *arguments)
+{
+    (void)module;
+    unsigned long long address, bytes;
+    struct device *device = take_memory(arguments, &address, &bytes);
+    struct stk_gpu_why why = {0};
+    int error;
+    if (device == NULL) {
+        return NULL;
+    }
+    CALL_DEVICE(device, error, stk_gpu_unpin(device->gpu, (void *)(uintptr_t)address, &why));
+    return none_or_raise(error, &why);
+}
+
+/* take(device, bytes): the address of so much memory of the device's; MemoryError. */
+static PyObject *gpu_take(PyObject *module, PyObject *arguments)
+{
+    (void)module;
+    unsigned long long bytes, unused;
+    struct device *device = take_memory(arguments, &bytes, &unused);
+    struct stk_gpu_why why = {0};
+    uint64_t address = 0;
+    int error;
+    if (device == NULL) {
+        return NULL;
+    }
+    CALL_DEVICE(device, error, stk_gpu_take(device->gpu, (size_t)bytes, &address, &why));
+    return error < 0 ? raise_why(&why) : PyLong_FromUnsignedLongLong(address);
+}
+
+/* give(device, address): gives it back. */
+static PyObject *gpu_give(PyObject *module, PyObject *arguments)
+{
+    (void)module;
+    unsigned long long address, unused;
+    struct device *device = take_memory(arguments, &address, &unused);
+    struct stk_gpu_why why = {0};
+    int error;
+    if (device == NULL) {
+        return NULL;
+    }
+    CALL_DEVICE(device, error, stk_gpu_give(device->gpu, address, &why));
+    return none_or_raise(error, &why);
+}
+
+/* fetch(device, address, bytes): what lies there, as bytes. */
+static PyObject *gpu_fetch(PyObject *module, PyObject *arguments)
+{
+    (void)module;
+    unsigned long long address, bytes;
+    struct device *device = take_memory(arguments, &address, &bytes);
+    struct stk_gpu_why why = {0};
+    int error;
+    PyObject *made = device == NULL ? NULL : PyBytes_FromStringAndSize(NULL, (Py_ssize_t)bytes);
+    if (made == NULL) {
+        return NULL;
+    }
+    char *to = PyBytes_AsString(made);
+    CALL_DEVICE(device, error, stk_gpu_fetch(device->gpu, to, address, (size_t)bytes, &why));
+    if (error < 0) {
+        Py_DECREF(made);
+        return raise_why(&why);
+    }
+    return made;
 }
 
 static PyMethodDef methods[] = {
@@ -226,7 +499,16 @@ static PyMethodDef methods[] = {
     {"run", gpu_run, METH_VARARGS, NULL},
     {"open", gpu_open, METH_O, NULL},
     {"name", gpu_name, METH_O, NULL},
+    {"send", gpu_send, METH_VARARGS, NULL},
     {"resident", gpu_resident, METH_VARARGS, NULL},
+    {"collect", gpu_collect, METH_O, NULL},
+    {"follow", gpu_follow, METH_VARARGS, NULL},
+    {"wait", gpu_wait, METH_VARARGS, NULL},
+    {"pin", gpu_pin, METH_VARARGS, NULL},
+    {"unpin", gpu_unpin, METH_VARARGS, NULL},
+    {"take", gpu_take, METH_VARARGS, NULL},
+    {"give", gpu_give, METH_VARARGS, NULL},
+    {"fetch", gpu_fetch, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 
