@@ -682,9 +682,21 @@ def test_kills_in_the_middle_of_trouble(jobs, origin, file, big, build):
     assert_next_run_counts(jobs, build, file)
 
 
-def test_a_file_that_grows_and_is_cut_under_its_readers(jobs, origin, file, big, build):
+@pytest.fixture
+def unbuffered(origin, build):
+    """The same origin past the kernel's pages: what a server gives is what is read. (The kernel
+    fills the page of a file's end with zeros, and shows them when the file has grown meanwhile.)"""
+    with slowfs.SlowFS(origin.source, binary=str(build / "slowfs"), attr_timeout=0,
+                       entry_timeout=0, direct_io=True) as fs, Isolated() as place:
+        yield fs, place
+
+
+def test_a_file_that_grows_and_is_cut_under_its_readers(unbuffered, origin, file, big, build,
+                                                        scratch):
     """Behind the origin, by O_APPEND and truncate: its bytes follow from their offsets in every
     version, so nothing else may ever be read."""
+    jobs = Jobs(unbuffered[1], build, scratch)
+    file = (pathlib.Path(unbuffered[0].mountpoint) / file[1].relative_to(origin.source), file[1])
     longer = file[1].with_name("longer")
     subprocess.run([big, "make", longer, str(2 * SIZE)], check=True)
     content = longer.read_bytes()
@@ -708,17 +720,16 @@ def test_a_file_that_grows_and_is_cut_under_its_readers(jobs, origin, file, big,
     assert_next_run_counts(jobs, build, file)
 
 
-def test_an_origin_whose_reads_are_short(jobs, origin, file, big, build, session_scratch):
-    """It gives less than is asked for, past the kernel's pages; what is cached of it is whole."""
-    with slowfs.SlowFS(origin.source, binary=str(build / "slowfs"), attr_timeout=0,
-                       entry_timeout=0, direct_io=True) as fs:
-        path = pathlib.Path(fs.mountpoint) / file[1].relative_to(origin.source)
-        with fs.faults(read_most=10_000), Isolated() as place:
-            here = Jobs(place, build, session_scratch)
-            for argv in (["rough", 4, 60, 3], ["front", 65536]):
-                said = preloaded(here, [big, argv[0], path, SIZE, *argv[1:]], path)
-                assert said.stdout == "good\n"
-            assert is_whole(here, path)
+def test_an_origin_whose_reads_are_short(unbuffered, origin, file, big, build, scratch):
+    """It gives less than is asked for; what is cached of it is whole."""
+    fs, place = unbuffered
+    jobs = Jobs(place, build, scratch)
+    path = pathlib.Path(fs.mountpoint) / file[1].relative_to(origin.source)
+    with fs.faults(read_most=10_000):
+        for argv in (["rough", 4, 60, 3], ["front", 65536]):
+            said = preloaded(jobs, [big, argv[0], path, SIZE, *argv[1:]], path)
+            assert said.stdout == "good\n"
+        assert is_whole(jobs, path)
 
 
 def find_leader(program, number):
