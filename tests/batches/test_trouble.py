@@ -28,6 +28,13 @@ def test_nothing_is_left_of_a_thousand_loaders(run):
     assert said.outcomes["left of many"] == ["returned", {}]
 
 
+def test_a_worker_with_the_number_of_one_that_has_ended(run):
+    seen = run("slots", "reused.py").outcomes["batches"]
+    if seen is None:
+        pytest.skip("no process can be given a number")
+    assert seen == 63
+
+
 def is_alive(pid):
     try:
         return open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[0] not in "ZX"

@@ -126,9 +126,11 @@ def _replace_shutdown(iterator):
 
     @functools.wraps(plain)
     def _shutdown_workers(self):
+        had_ended = getattr(self, "_shutdown", False)  # their numbers may be others' by now
         try:
             return plain(self)
         finally:
-            borrow.let_go({worker.pid for worker in getattr(self, "_workers", ())})
+            if not had_ended:
+                borrow.let_go({worker.pid for worker in getattr(self, "_workers", ())})
 
     iterator._shutdown_workers = _shutdown_workers
