@@ -65,7 +65,8 @@ static bool read_names(const struct filling *filling, struct stk_listing *out)
             return false;
         }
         if (got == 0) {
-            return true;
+            /* Not even itself: it was removed, or its file system has lost its way in it. */
+            return out->bytes > sizeof(struct stk_listing_head);
         }
         out->bytes += (size_t)got;
     }

@@ -52,6 +52,7 @@ struct stk_directory *stk_directory_make(const struct stk_place *place,
         atomic_store(&directory->taken, false);
         return NULL;
     }
+    atomic_store(&directory->begun, false);
     atomic_store(&directory->at, 0);
     atomic_store(&directory->told, 0);
     atomic_store(&directory->real, real);
@@ -96,8 +97,7 @@ const struct stk_listing_name *stk_directory_next(struct stk_directory *director
     }
 }
 
-/* A place that nobody has told of is the end, as good as any. */
-void stk_directory_seek(struct stk_directory *directory, int64_t told)
+bool stk_directory_go_on(struct stk_directory *directory, int64_t told)
 {
     size_t at = 0;
     const struct stk_listing_name *name = NULL;
@@ -108,6 +108,14 @@ void stk_directory_seek(struct stk_directory *directory, int64_t told)
     }
     atomic_store(&directory->at, at);
     atomic_store(&directory->told, told);
+    return told == 0 || name != NULL;
+}
+
+/* A place that nobody has told of is the end, as good as any. */
+void stk_directory_seek(struct stk_directory *directory, int64_t told)
+{
+    stk_directory_go_on(directory, told);
+    atomic_store(&directory->begun, false);
 }
 
 /* ---- listings ---- */

@@ -22,6 +22,7 @@
 
 struct stk_directory {
     _Atomic bool taken;
+    _Atomic bool begun;   /* a name was read since it was opened, or the place set */
     _Atomic size_t at;    /* in the listing; 0: at its start */
     _Atomic int64_t told; /* what telldir says */
     struct stk_listing listing;
@@ -43,6 +44,8 @@ void stk_directory_free(struct stk_directory *directory);
 
 /* Where libc has brought the descriptor once it has read all. */
 int64_t stk_directory_end(const struct stk_directory *directory);
+/* Goes on behind a place that somebody else has come to; false: nobody has told of it. */
+bool stk_directory_go_on(struct stk_directory *directory, int64_t told);
 /* The next name and what follows it; NULL at the end. */
 const struct stk_listing_name *stk_directory_next(struct stk_directory *directory);
 void stk_directory_seek(struct stk_directory *directory, int64_t told);

@@ -93,14 +93,12 @@ static __attribute__((noinline)) DIR *wrap_fd(int fd, DIR *real)
 {
     char path[STK_PATH_BYTES];
     struct stk_directory_look look;
-    if (stk_sys_lseek(fd, 0, SEEK_CUR) != 0) {
-        return real;
-    }
+    off_t before = stk_sys_lseek(fd, 0, SEEK_CUR);
     stk_directory_look_fd(fd, path, &look);
     if (!look.found) {
         return real;
     }
-    stk_sys_lseek(fd, 0, SEEK_SET); /* it may have been listed just now */
+    stk_sys_lseek(fd, before, SEEK_SET); /* it may have been listed just now */
     return wrap(&look, real);
 }
 
@@ -128,12 +126,13 @@ STK_EXPORT(int, closedir, DIR *dir)
 
 /* ---- names ---- */
 
-/* libc reads a directory at the first name that is asked for, and so moves the descriptor for all
- * who share it: behind the names that it has. Those who find it moved get what is left. */
-static void move_descriptor(struct stk_directory *directory, DIR *real)
+/* libc reads on where the descriptor is, at the first name that is asked for and behind the last,
+ * and so moves it for all who share it: behind the names that it has. */
+static void read_on(struct stk_directory *directory, DIR *real)
 {
     int fd = next_dirfd(real);
-    if (stk_sys_lseek(fd, 0, SEEK_CUR) != 0) {
+    off_t moved = stk_sys_lseek(fd, 0, SEEK_CUR);
+    if (moved < 0 || !stk_directory_go_on(directory, moved)) {
         directory->forwards = true;
     } else {
         stk_sys_lseek(fd, stk_directory_end(directory), SEEK_SET);
@@ -147,10 +146,22 @@ static bool is_next(struct stk_directory *directory)
         return true;
     }
     DIR *real = atomic_load(&directory->real);
-    if (real != NULL && atomic_load(&directory->at) == 0) {
-        move_descriptor(directory, real);
+    if (!atomic_exchange(&directory->begun, true) && real != NULL) {
+        read_on(directory, real);
     }
     return directory->forwards;
+}
+
+static const struct stk_listing_name *next_name(struct stk_directory *directory)
+{
+    const struct stk_listing_name *name = stk_directory_next(directory);
+    DIR *real = atomic_load(&directory->real);
+    if (name == NULL && real != NULL && !directory->local &&
+        stk_sys_lseek(next_dirfd(real), 0, SEEK_CUR) != stk_directory_end(directory)) {
+        read_on(directory, real);
+        name = directory->forwards ? NULL : stk_directory_next(directory);
+    }
+    return name;
 }
 
 static struct dirent *read_name(enum stk_symbol symbol, DIR *dir)
@@ -160,7 +171,7 @@ static struct dirent *read_name(enum stk_symbol symbol, DIR *dir)
         dir_to_entry *next = (dir_to_entry *)stk_next(symbol);
         return next != NULL ? next(directory != NULL ? atomic_load(&directory->real) : dir) : NULL;
     }
-    return (struct dirent *)(void *)(uintptr_t)stk_directory_next(directory);
+    return (struct dirent *)(void *)(uintptr_t)next_name(directory);
 }
 
 STK_EXPORT(struct dirent *, readdir, DIR *dir)
@@ -183,7 +194,7 @@ static int copy_name(enum stk_symbol symbol, DIR *dir, struct dirent *entry, str
                    ? next(directory != NULL ? atomic_load(&directory->real) : dir, entry, result)
                    : ENOSYS;
     }
-    const struct stk_listing_name *name = stk_directory_next(directory);
+    const struct stk_listing_name *name = next_name(directory);
     *result = name != NULL ? entry : NULL;
     if (name != NULL) {
         size_t room = sizeof *entry;
@@ -256,8 +267,10 @@ static DIR *real_of(struct stk_directory *directory)
         next_closedir(opened);
         return real;
     }
-    if (atomic_load(&directory->at) != 0 && !directory->local) {
-        stk_sys_lseek(next_dirfd(opened), stk_directory_end(directory), SEEK_SET);
+    bool begun = atomic_load(&directory->begun);
+    if (!begun || !directory->local) {
+        int64_t told = begun ? stk_directory_end(directory) : atomic_load(&directory->told);
+        stk_sys_lseek(next_dirfd(opened), told, SEEK_SET);
     }
     return opened;
 }

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import pathlib
+import shlex
 import sys
 import tempfile
 
@@ -51,11 +52,35 @@ def test_all_ways_of_listing_give_the_same(jobs, origin, programs):
 def test_a_descriptor_is_listed_twice(jobs, origin, programs):
     """Python makes another one of the same offset each time, and goes back to the start behind it."""
     _, mount = make_tree(origin, "descriptor")
-    argv = scan(programs, mount, "descriptor")
+    argv = scan(programs, mount, "descriptor", "shared")
     plain = jobs.place.run(argv)
     for _ in range(2):
         assert jobs.run(twice(argv), path=mount, flags=["--keep"]).stdout == plain.stdout
         assert jobs.run(argv, path=mount).stdout == plain.stdout
+
+
+REWOUND = """
+import ctypes, os, sys, time
+top, libc = sys.argv[1], ctypes.CDLL(None)
+libc.opendir.restype = libc.readdir.restype = ctypes.c_void_p
+libc.readdir.argtypes = libc.rewinddir.argtypes = [ctypes.c_void_p]
+directory = libc.opendir(top.encode())
+for _ in range(3):
+    last = libc.readdir(directory)
+name = ctypes.string_at(last + 19)
+os.mkdir(top + "/made")
+time.sleep(0.2)
+os.listdir(top)
+libc.rewinddir(directory)
+print(ctypes.string_at(last + 19) == name)
+"""
+
+
+def test_a_name_that_was_read_stays_readable(jobs, origin):
+    """Going back to the start brings another listing, as the directory has changed."""
+    _, mount = make_tree(origin, "rewound")
+    argv = [sys.executable, "-S", "-c", REWOUND, mount]
+    assert jobs.run(argv, path=mount).stdout == "True\n"
 
 
 TOOLS = ['find "$1"', 'find "$1" -type f -name "*.jpg" -printf "%p %i %s\\n"', 'ls -aR "$1"',
@@ -73,19 +98,21 @@ def test_tools_find_the_same(jobs, origin, tool):
         assert ran.stdout == plain.stdout
 
 
-def test_the_next_process_of_a_run_asks_nobody(jobs, origin, programs):
+@pytest.mark.parametrize("way", ["walk links", "fwalk"])
+def test_the_next_process_of_a_run_asks_nobody(jobs, origin, programs, way):
     """But for what leads to the directories: the root itself is looked at."""
     _, mount = make_tree(origin, "next")
-    argv = scan(programs, mount, "walk links")
     with jobs.started(jobs.command_line(["sh"], mount)) as shell:
         counted = []
-        for _ in range(2):
+        for one in way, "walk":
             with origin.fs.counting() as counting:
-                shell.stdin.write(" ".join(map(str, argv)) + " >/dev/null; echo done\n")
+                shell.stdin.write(shlex.join(map(str, scan(programs, mount, one))) +
+                                  " >/dev/null; echo done\n")
                 shell.stdin.flush()
                 assert shell.stdout.readline() == "done\n"
             counted.append(counting)
-    directories = 1 + 2 * CLASSES + 1
+            origin.fs._control.settled_counts()
+    directories = 1 + 2 * CLASSES + 2  # one of them twice, by a link
     assert counted[0]["opendir"] == directories
     assert counted[0]["readdir"] <= 2 * directories
     for operation in LISTED:

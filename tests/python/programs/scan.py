@@ -30,6 +30,17 @@ def by_descriptor(path):
         os.close(fd)
 
 
+def shared(path):
+    """Two readers of one offset."""
+    fd = os.open(path, os.O_RDONLY)
+    try:
+        one = os.scandir(fd)
+        said = [next(one).name, [entry.name for entry in os.scandir(fd)]]
+        return [*said, os.listdir(fd), [entry.name for entry in one], os.listdir(fd)]
+    finally:
+        os.close(fd)
+
+
 def fwalk():
     return [(path, directories, files) for path, directories, files, _ in os.fwalk(top)]
 
@@ -47,6 +58,7 @@ WAYS = {
     "walk up": lambda: list(os.walk(top + "/", topdown=False)),
     "fwalk": fwalk,
     "descriptor": lambda: by_descriptor(top),
+    "shared": lambda: shared(top),
     "classes": lambda: [(one.name, os.path.isdir(one.path), os.listdir(one.path))
                         for one in os.scandir(top) if one.is_dir()],
     "glob": lambda: glob.glob(top + "/*/*.jpg") + glob.glob(top + "/**", recursive=True),
