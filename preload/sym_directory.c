@@ -156,7 +156,7 @@ static const struct stk_listing_name *next_name(struct stk_directory *directory)
 {
     const struct stk_listing_name *name = stk_directory_next(directory);
     DIR *real = atomic_load(&directory->real);
-    if (name == NULL && real != NULL && !directory->local &&
+    if (name == NULL && real != NULL &&
         stk_sys_lseek(next_dirfd(real), 0, SEEK_CUR) != stk_directory_end(directory)) {
         read_on(directory, real);
         name = directory->forwards ? NULL : stk_directory_next(directory);
@@ -246,6 +246,21 @@ STK_EXPORT(void, seekdir, DIR *dir, long told)
     }
 }
 
+/* Where libc would have it by now. On this machine by reading: ext4 takes no descriptor back to the
+ * start that was first read at its end. */
+static void bring_to_place(const struct stk_directory *directory, int fd)
+{
+    char names[2048] __attribute__((aligned(8)));
+    if (!atomic_load(&directory->begun)) {
+        stk_sys_lseek(fd, atomic_load(&directory->told), SEEK_SET);
+    } else if (directory->local) {
+        while (stk_sys_getdents(fd, names, sizeof names) > 0) {
+        }
+    } else {
+        stk_sys_lseek(fd, stk_directory_end(directory), SEEK_SET);
+    }
+}
+
 /* libc's DIR inside, opened now if there is none; NULL, with errno. What lies at the path by now
  * may be another directory. */
 static DIR *real_of(struct stk_directory *directory)
@@ -267,11 +282,7 @@ static DIR *real_of(struct stk_directory *directory)
         next_closedir(opened);
         return real;
     }
-    bool begun = atomic_load(&directory->begun);
-    if (!begun || !directory->local) {
-        int64_t told = begun ? stk_directory_end(directory) : atomic_load(&directory->told);
-        stk_sys_lseek(next_dirfd(opened), told, SEEK_SET);
-    }
+    bring_to_place(directory, next_dirfd(opened));
     return opened;
 }
 
