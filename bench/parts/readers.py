@@ -19,8 +19,8 @@ SAMPLE_BYTES = 100_000
 SAMPLES = 800 if QUICK else 2500  # the file is above STOKER_MAX_FILE
 TIER = "/dev/shm:600M"
 LATENCY_MS = 1
-WORKERS = (1, 4) if QUICK else (1, 4, 16)
-STARTS = 3
+WORKERS = (4,) if QUICK else (1, 4, 16)
+STARTS = 1 if QUICK else 3
 EPOCHS = 3  # under Stoker
 
 
