@@ -52,9 +52,10 @@ class Guest:
         assert_good(one["said"])
         return one["said"]
 
-    def cached(self, jobs, names, how, passes):
+    def cached(self, jobs, names, how, passes, env=None):
         plan = self.plan(names, how, passes, jobs.build / "counters")
-        ran = self.user.run(jobs, self.line("read", self.top, plan), self.top, timeout=PATIENCE_S)
+        ran = self.user.run(jobs, self.line("read", self.top, plan), self.top, timeout=PATIENCE_S,
+                            env=env)
         return json.loads(ran.stdout), ran
 
 
@@ -166,6 +167,19 @@ def test_in_one_process(guests, jobs, user):
     assert total(rained, "fills") > 0
     assert ran.fills > hits_wanted(names)
     record_all(guest, names, f"one process as {user.name}")
+
+
+def test_by_blocks(guests, jobs, slice_user):
+    """All files are big ones: from blocks, from the origin where nobody sees it, from the entry of
+    what is whole."""
+    guest = guests(jobs.place, slice_user)
+    names = names_for(guest)
+    plain = guest.plain(names)
+    env = {"STOKER_MAX_FILE": "1"}
+    (cold, warm), _ = guest.cached(jobs, names, "main", ["read", "read"], env)
+    for name, found in ("cold", cold), ("warm", warm):
+        assert_same(plain, found["said"], f"plain when {name}, by blocks")
+    assert total(warm, "hits") > 0
 
 
 # Workers that import everything anew take their time: in the slice, few cases and one user.
