@@ -342,8 +342,12 @@ def test_listings_are_counted_and_cleared(jobs, origin, programs):
     used = jobs.used()
     assert used[0] >= sum(path.stat().st_blocks * 512 for path in kept) * 0.99
     assert used[2] >= len(kept)
+    home = pathlib.Path(jobs.place.path("/dev/shm/stoker-0"))
+    taken = sum(path.lstat().st_blocks * 512 for path in home.rglob("*"))
+    assert taken * 0.98 <= used[0] <= taken * 1.05 + (256 << 10)  # what is announced ahead
     jobs.stoker("clear", mount)
     assert listings(jobs) == []
+    assert jobs.used()[2] <= used[2] - len(kept)
 
 
 def test_nothing_is_kept_beyond_the_budget(jobs, origin, programs):
