@@ -31,7 +31,7 @@ struct stk_gpu_job {
     uint32_t width, height; /* of each window */
     uint8_t fill[4];        /* what lies beyond an image's edges, for each channel */
     float mean[STK_GPU_CHANNELS], std[STK_GPU_CHANNELS];
-    float inverse[STK_GPU_CHANNELS]; /* 1 / std, or 0: see gpu/kernel.h */
+    float inverse[STK_GPU_CHANNELS]; /* 1 / std, or all of them 0: see gpu/plan.c */
 };
 
 #endif

@@ -25,22 +25,20 @@
 /*
  * a / b, rounded once, in three steps (Markstein): a first guess by 1 / b, its exact rest, and the
  * guess put right. True for all but a few b; whoever gives the inverse has tried all 256 bytes
- * (plan.c), and gives 0 where that went wrong.
+ * (plan.c).
  */
 STK_GPU_CODE float stk_gpu_divide(float a, float b, float inverse)
 {
-    if (inverse == 0) {
-        return a / b;
-    }
     float guess = a * inverse;
     float rest = stk_gpu_fma(-guess, b, a);
     return stk_gpu_fma(rest, inverse, guess);
 }
 
-STK_GPU_CODE float stk_gpu_normal(uint32_t byte, float mean, float std, float inverse)
+STK_GPU_CODE float stk_gpu_normal(uint32_t byte, float mean, float std, float inverse,
+                                  bool is_quick)
 {
     float unit = stk_gpu_divide((float)byte, 255.0F, 1.0F / 255.0F);
-    return stk_gpu_divide(unit - mean, std, inverse);
+    return is_quick ? stk_gpu_divide(unit - mean, std, inverse) : (unit - mean) / std;
 }
 
 /* To the nearest, to even where two are as near. */
@@ -160,6 +158,24 @@ struct stk_gpu_place {
     uint32_t count; /* of pixels: less than a group at the end of a row */
 };
 
+/* The numbers of a group's bytes, in the order of the window. How it divides is asked once, not for
+ * each number. */
+STK_GPU_CODE void stk_gpu_number(const struct stk_gpu_job *job, enum stk_gpu_type type,
+                                 uint32_t channels, const uint32_t *words, bool flip, bool is_quick,
+                                 uint32_t *numbers)
+{
+    uint32_t group = stk_gpu_group(type);
+    STK_GPU_UNROLL
+    for (uint32_t i = 0; i < group * channels; i++) {
+        uint32_t there = (group - 1U - i / channels) * channels + i % channels, c = i % channels;
+        uint32_t straight = words[i / 4U] >> i % 4U * 8U & 255U;
+        uint32_t mirrored = words[there / 4U] >> there % 4U * 8U & 255U;
+        float value = stk_gpu_normal(flip ? mirrored : straight, job->mean[c], job->std[c],
+                                     job->inverse[c], is_quick);
+        numbers[i] = stk_gpu_convert(value, type);
+    }
+}
+
 /* The numbers of the place's pixels, in the order of the window. */
 STK_GPU_CODE void stk_gpu_make(const struct stk_gpu_job *job, enum stk_gpu_type type,
                                uint32_t channels, const struct stk_gpu_place *place,
@@ -176,14 +192,11 @@ STK_GPU_CODE void stk_gpu_make(const struct stk_gpu_job *job, enum stk_gpu_type 
     } else {
         stk_gpu_load_bytes(&image, job->fill, channels, &span, words);
     }
-    STK_GPU_UNROLL
-    for (uint32_t i = 0; i < group * channels; i++) {
-        uint32_t there = (group - 1U - i / channels) * channels + i % channels, c = i % channels;
-        uint32_t straight = words[i / 4U] >> i % 4U * 8U & 255U;
-        uint32_t mirrored = words[there / 4U] >> there % 4U * 8U & 255U;
-        float value = stk_gpu_normal(image.flip ? mirrored : straight, job->mean[c], job->std[c],
-                                     job->inverse[c]);
-        numbers[i] = stk_gpu_convert(value, type);
+    bool is_quick = job->inverse[0] != 0;
+    if (is_quick) {
+        stk_gpu_number(job, type, channels, words, image.flip != 0, true, numbers);
+    } else {
+        stk_gpu_number(job, type, channels, words, image.flip != 0, false, numbers);
     }
 }
 

@@ -7,31 +7,35 @@
 
 /* ---- what follows from a plan ---- */
 
-/* The reference: divisions as they are. */
-static float divided(const struct stk_gpu_plan *plan, uint32_t byte, uint32_t channel)
-{
-    return stk_gpu_normal(byte, plan->mean[channel], plan->std[channel], 0);
-}
-
-/* 1 / std, if division by it is right for all bytes, else 0. */
-static float find_inverse(const struct stk_gpu_plan *plan, uint32_t channel)
+/* Whether multiplying with the inverse does for all bytes of a channel what dividing does. */
+static bool is_quick(const struct stk_gpu_plan *plan, uint32_t channel)
 {
     float mean = plan->mean[channel], std = plan->std[channel], inverse = 1.0F / std;
     for (uint32_t byte = 0; byte < 256; byte++) {
-        float quick = stk_gpu_normal(byte, mean, std, inverse);
-        if (stk_gpu_bits(quick) != stk_gpu_bits(divided(plan, byte, channel))) {
-            return 0;
+        float quick = stk_gpu_normal(byte, mean, std, inverse, true);
+        if (stk_gpu_bits(quick) != stk_gpu_bits(stk_gpu_normal(byte, mean, std, 0, false))) {
+            return false;
         }
     }
-    return inverse;
+    return inverse != 0;
 }
 
-static void finish_channel(struct stk_gpu_plan *plan, uint32_t channel)
+/* Where one channel has to be divided, all are. */
+static void find_inverses(struct stk_gpu_plan *plan)
 {
-    plan->inverse[channel] = find_inverse(plan, channel);
+    bool all_quick = true;
+    for (uint32_t c = 0; c < plan->channels; c++) {
+        all_quick = all_quick && is_quick(plan, c);
+    }
+    for (uint32_t c = 0; c < plan->channels; c++) {
+        plan->inverse[c] = all_quick ? 1.0F / plan->std[c] : 0;
+    }
+}
+
+static void fill_table(struct stk_gpu_plan *plan, uint32_t channel)
+{
     for (uint32_t byte = 0; byte < 256; byte++) {
-        float value =
-            stk_gpu_normal(byte, plan->mean[channel], plan->std[channel], plan->inverse[channel]);
+        float value = stk_gpu_normal(byte, plan->mean[channel], plan->std[channel], 0, false);
         plan->numbers[channel][byte] = stk_gpu_convert(value, plan->type);
     }
 }
@@ -63,10 +67,14 @@ static const char *refuse(const struct stk_gpu_plan *plan)
 const char *stk_gpu_plan_finish(struct stk_gpu_plan *plan)
 {
     const char *refusal = refuse(plan);
-    for (uint32_t c = 0; refusal == NULL && c < plan->channels; c++) {
-        finish_channel(plan, c);
+    if (refusal != NULL) {
+        return refusal;
     }
-    return refusal;
+    find_inverses(plan);
+    for (uint32_t c = 0; c < plan->channels; c++) {
+        fill_table(plan, c);
+    }
+    return NULL;
 }
 
 /* ---- images ---- */

@@ -395,6 +395,20 @@ START_TEST(divisions_by_odd_numbers_are_right_all_the_same)
 }
 END_TEST
 
+/* So the grid divides as well, in all channels. */
+START_TEST(the_grid_divides_where_it_has_to)
+{
+    struct stk_gpu_plan plan = make_plan(_i);
+    plan.std[plan.channels - 1] = 1e-40F;
+    ck_assert_ptr_null(stk_gpu_plan_finish(&plan));
+    ck_assert(plan.inverse[0] == 0);
+    make_table(&plan);
+    for (uint32_t width = 1; width < 20; width++) {
+        try_size(&plan, width, 2);
+    }
+}
+END_TEST
+
 /* ---- refusals ---- */
 
 START_TEST(what_makes_no_sense_is_refused)
@@ -452,6 +466,7 @@ Suite *suite_kernel(void)
     tcase_add_test(arithmetic, numbers_in_the_middle_are_rounded_to_even);
     tcase_add_test(arithmetic, divisions_are_rounded_once);
     tcase_add_test(arithmetic, divisions_by_odd_numbers_are_right_all_the_same);
+    tcase_add_loop_test(arithmetic, the_grid_divides_where_it_has_to, 0, ENTRIES);
     TCase *refusals = unit_case(suite, "kernel_refusals");
     tcase_add_test(refusals, what_makes_no_sense_is_refused);
     tcase_add_test(refusals, images_that_make_no_sense_are_refused);
