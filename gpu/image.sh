@@ -29,24 +29,39 @@ source_of() {
     array stk_gpu_ptx "$2"
 }
 
-if [ -z "${NVCC:-}" ]; then
+no_kernel() {
     source_of '' '' >"$kernel.image.c"
     mv "$kernel.image.c" "$to.image.c"
     exit 0
-fi
+}
+
+# A compiler that is too old for some of it must not keep the rest from being built.
+left_out() {
+    echo "make: $NVCC makes no $1, so there will be none: $(grep -m 1 -iE 'fatal|error' "$kernel.said")" >&2
+}
+
+[ -n "${NVCC:-}" ] || no_kernel
 
 tools=$(dirname "$NVCC")
 compile() {
     "$NVCC" -std=c++17 -O3 -fmad=false -I. gpu/kernel.cu "$@"
 }
 
-compile -ptx -arch="compute_$ptx_device" -o "$kernel.newer.ptx"
+if ! compile -ptx -arch="compute_$ptx_device" -o "$kernel.newer.ptx" 2>"$kernel.said"; then
+    left_out "kernel for a GPU"
+    no_kernel
+fi
 sed "s/^\.version .*/.version $ptx_version/" "$kernel.newer.ptx" >"$kernel.ptx"
 "$tools/ptxas" -arch="sm_$ptx_device" -o "$kernel.$ptx_device.cubin" "$kernel.ptx"
 
+touch "$kernel.txt"
 images=("--image3=kind=ptx,sm=$ptx_device,file=$kernel.ptx")
 for device; do
-    compile -cubin -arch="sm_$device" -Xptxas -v -o "$kernel.$device.cubin" 2>>"$kernel.txt"
+    if ! compile -cubin -arch="sm_$device" -Xptxas -v -o "$kernel.$device.cubin" 2>"$kernel.said"; then
+        left_out "machine code for sm_$device"
+        continue
+    fi
+    cat "$kernel.said" >>"$kernel.txt"
     images+=("--image3=kind=elf,sm=$device,file=$kernel.$device.cubin")
 done
 "$tools/fatbinary" -64 --create="$kernel.fatbin" "${images[@]}"

@@ -32,6 +32,8 @@ def cuda(name):
 
 @pytest.mark.parametrize("device", DEVICES)
 def test_no_register_is_spilled(device):
+    if device not in made("kernel.txt"):
+        pytest.skip(f"this nvcc knows no {device}")
     said = re.findall(rf"Compiling entry function '(\w+)' for '{device}'.*?(\d+) bytes stack frame, "
                       r"(\d+) bytes spill stores, (\d+) bytes spill loads.*?Used (\d+) registers",
                       made("kernel.txt"), re.S)

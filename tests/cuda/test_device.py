@@ -53,3 +53,14 @@ def test_no_kernel_is_said_and_skipped(tmp_path):
     done = run(without_nvcc(tmp_path), LD_LIBRARY_PATH=str(BUILD / "tests/cuda"))
     assert done.returncode == 77
     assert done.stdout == "skipped: not built: there was no nvcc, so there is no kernel for a GPU\n"
+
+
+def test_a_compiler_that_cannot_is_said_and_left_alone(tmp_path):
+    nvcc = tmp_path / "nvcc"
+    nvcc.write_text("#!/bin/sh\necho 'nvcc fatal   : no such architecture' >&2\nexit 1\n")
+    nvcc.chmod(0o755)
+    made = subprocess.run([ROOT / "gpu/image.sh", tmp_path / "kernel", "80"], check=True,
+                          env={**os.environ, "NVCC": str(nvcc)}, capture_output=True, text=True)
+    assert made.stderr == (f"make: {nvcc} makes no kernel for a GPU, so there will be none: "
+                           "nvcc fatal   : no such architecture\n")
+    assert "stk_gpu_fatbin[]" in (tmp_path / "kernel.image.c").read_text()
