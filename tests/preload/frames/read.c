@@ -79,9 +79,28 @@ static void read_on(int fd, const struct range *range)
     TRY(fd, __read_chk, (int, void *, size_t, size_t), fd, buffer, range->bytes, sizeof buffer);
 }
 
+/* What comes of it is seen by nobody; what is said is. */
+static void fetch_ahead(int fd, const struct range *range)
+{
+    typedef int advise_function(int, off_t, off_t, int);
+    static const char *const names[] = {"posix_fadvise", "posix_fadvise64"};
+    off_t bytes = (off_t)range->bytes;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        advise_function *advise = (advise_function *)symbol(names[i]);
+        SHOW(names[i], advise(fd, range->offset, bytes, POSIX_FADV_WILLNEED));
+        SHOW(names[i], advise(fd, range->offset, -1, POSIX_FADV_WILLNEED));
+        SHOW(names[i], advise(fd, 0, 0, POSIX_FADV_WILLNEED));
+        SHOW(names[i], advise(fd, 0, 0, POSIX_FADV_NORMAL));
+        SHOW(names[i], advise(fd, 0, 0, 99));
+    }
+    ssize_t (*ahead)(int, off_t, size_t) = (ssize_t(*)(int, off_t, size_t))symbol("readahead");
+    SHOW("readahead", ahead(fd, range->offset, range->bytes));
+}
+
 static void read_range(int fd, const struct range *range)
 {
     read_on(fd, range);
+    fetch_ahead(fd, range);
     read_in_parts(fd, range);
     read_by_offset(fd, range);
 }
