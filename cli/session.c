@@ -147,8 +147,16 @@ static bool has_table(const char *home, const char *name)
     return found;
 }
 
+/* Whether somebody of another place, who cannot be asked, has had time enough to write to it. */
+static bool is_left(const struct stat *stat_)
+{
+    time_t now = time(NULL), up = (time_t)(stk_clock_boottime_ns() / STK_NS_PER_S);
+    return stat_->st_mtime < now - FOREIGN_DRAFT_S || stat_->st_mtime < now - up;
+}
+
 /* Whether nobody writes it any more. Its name says whose it is: a filler of another pid namespace,
- * whose number means nothing here, has an hour between two writes. */
+ * whose number means nothing here, has an hour between two writes, and so has another catalogue
+ * that knows the blocks. */
 static bool is_dead_draft(const char *home, int directory, const char *name, struct stat *stat_)
 {
     uint64_t namespace, pid;
@@ -159,15 +167,19 @@ static bool is_dead_draft(const char *home, int directory, const char *name, str
     if (named && namespace == stk_samples_namespace()) {
         return stk_proc_is_over((pid_t)pid);
     }
-    if (stk_entry_looks_like(name, stat_)) {
-        return !has_table(home, name); /* of a catalogue that is gone */
-    }
-    return stat_->st_mtime < time(NULL) - FOREIGN_DRAFT_S;
+    return is_left(stat_) && !(stk_entry_looks_like(name, stat_) && has_table(home, name));
 }
 
-/* Unlinks the drafts of fillers that are gone. Without live runs all are, but those of processes
- * outside of any run, which still exist, and those of other places. */
-static void remove_dead_drafts(const char *home, const struct stk_tier *tier)
+/* Whether it has blocks that this catalogue knows. */
+static bool is_ours(const char *home, int directory, const char *name, struct stat *stat_)
+{
+    return fstatat(directory, name, stat_, AT_SYMLINK_NOFOLLOW) == 0 &&
+           stk_entry_looks_like(name, stat_) && has_table(home, name);
+}
+
+typedef bool draft_judge(const char *home, int directory, const char *name, struct stat *stat_);
+
+static void remove_drafts(const char *home, const struct stk_tier *tier, draft_judge *is_to_go)
 {
     char path[STK_HOME_BYTES + 8];
     struct stat stat_;
@@ -175,7 +187,7 @@ static void remove_dead_drafts(const char *home, const struct stk_tier *tier)
     DIR *drafts = opendir(path);
     struct dirent *entry;
     while (drafts != NULL && (entry = readdir(drafts)) != NULL) {
-        if (is_dead_draft(home, dirfd(drafts), entry->d_name, &stat_) &&
+        if (is_to_go(home, dirfd(drafts), entry->d_name, &stat_) &&
             unlinkat(dirfd(drafts), entry->d_name, 0) == 0) {
             stk_tier_free(tier->shared, stat_.st_blocks, 1);
         }
@@ -238,6 +250,9 @@ static void remove_tier(struct stk_tier *tier, void *context)
     if ((memory || going->disks) && strcmp(tier->home, going->home) != 0 &&
         is_removable(tier->home, going->home)) {
         remove_home(tier->home, going->removal);
+    } else if (!memory && tier->shared != NULL) {
+        /* What is known of blocks goes with the catalogue. */
+        remove_drafts(going->home, tier, is_ours);
     }
 }
 
@@ -418,7 +433,8 @@ static int settle_budget(struct session *session, const struct request *request,
 {
     int error = 0;
     if (alone) {
-        remove_dead_drafts(session->home, &session->tier);
+        /* Those of processes outside of any run, which still exist, and of other places stay. */
+        remove_drafts(session->home, &session->tier, is_dead_draft);
         stk_grant_forget(&session->tier);
         session->recounts = stk_tier_recount_begin(session->tier.shared, &session->recount) == 0;
     }
