@@ -245,6 +245,18 @@ def test_on_a_disk(jobs, origin, file, big, scratch, build):
     assert not list((tier / HOME / "fill").iterdir())
 
 
+def test_blocks_on_a_disk_go_with_their_catalogue(jobs, origin, file, scratch):
+    """Nobody could find them any more."""
+    tier = scratch / "tier-of-parts"
+    tier.mkdir()
+    fill = tier / HOME / "fill"
+    ran = jobs.run(["sh", "-c", 'head -c 100000 "$0" >/dev/null && ls "$1"', file[0], fill],
+                   path=file[0].parent, tier=f"{tier}:100M",
+                   env={**SMALL, "STOKER_COMPLETE": "off"})
+    assert ran.stdout.count(";") == 1
+    assert os.listdir(fill) == []
+
+
 def test_blocks_can_be_left_off(jobs, origin, file, big):
     with origin.fs.counting() as counted:
         for _ in range(2):
@@ -575,13 +587,13 @@ def test_blocks_are_cleared(jobs, origin, file, follower, build):
 
 
 def test_blocks_stay_when_a_run_begins(jobs, origin, file, follower):
-    """Those of a catalogue that is gone do not."""
-    lost = f"/dev/shm/{HOME}/fill/0123456789ab;0000000000000000"
+    """Those that no catalogue here knows do not, when they have been left for an hour."""
+    fill, left, young = f"/dev/shm/{HOME}/fill", "0123456789ab;" + 16 * "0", "0123456789ab;" + 16 * "1"
     assert follower.pread(0, 3 * MB) == shown(file[1], 0, 3 * MB)
-    jobs.place.run(["sh", "-c", f"echo > '{lost}'"])
-    assert len(block_files(jobs)) == 2
+    jobs.place.run(["sh", "-c", f"cd {fill} && touch -d '61 minutes ago' '{left}' && touch '{young}'"])
+    assert len(block_files(jobs)) == 3
     jobs.run(["true"], path=file[0].parent, tier=TIER, flags=["--keep"], env=SMALL)
-    assert len(block_files(jobs)) == 1
+    assert len(block_files(jobs)) == 2 and left not in block_files(jobs)
     with origin.fs.counting() as counted:
         assert follower.pread(MB, 1000) == shown(file[1], MB, 1000)
     assert counted["read"] == 0
