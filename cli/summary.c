@@ -96,7 +96,7 @@ void summary_print_bypassed(const uint64_t bypassed[STK_BYPASS_KINDS])
         [STK_BYPASS_CHANGED] = "changed while being read",
         [STK_BYPASS_BUDGET] = "beyond the tier's budget",
         [STK_BYPASS_MEMORY] = "memory was short",
-        [STK_BYPASS_DATABASE] = "databases, and HDF5 open for writing",
+        [STK_BYPASS_DATABASE] = "SQLite, and HDF5 open for writing",
         [STK_BYPASS_SPARSE] = "files with holes",
         [STK_BYPASS_ORIGIN] = "in memory already, on a tmpfs",
         [STK_BYPASS_NAME] = "names too long",

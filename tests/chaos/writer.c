@@ -322,8 +322,8 @@ static bool shows(const struct change *change, int fd, ssize_t *got)
     uint64_t now = look_behind(change->unit, change->place, change->file);
     *got = pread(fd, bytes, sizeof bytes, 0);
     bool shaken = quake % 2 == 1 || quake != atomic_load(&ledger->quake[orders.volume]);
-    return *got < 0 || shaken ||
-           now == version_of(content_judge(bytes, (size_t)*got, 0), (size_t)*got);
+    uint64_t stamp = *got > 0 ? content_judge(bytes, (size_t)*got, 0) : 0; /* empty: none */
+    return *got < 0 || shaken || now == version_of(stamp, (size_t)*got);
 }
 
 /* A descriptor of the file, before this process's library writes it in place; -1 if there is none.
