@@ -464,13 +464,14 @@ def test_a_run_fills_ahead_of_a_job_that_reads(jobs, origin, data):
 
 def test_filling_ahead_ends_with_the_command(jobs, origin, place):
     """Also in the middle of a large file, of which nothing is left."""
-    size = 7 << 20
+    size = 50 << 20
     source, mount = origin.directory("ends")
     (source / "file").write_bytes(os.urandom(size))
     settle()
-    origin.fs.latency_ms = 10 * SLOWLY
+    origin.fs.latency_ms = SLOWLY
     with origin.fs.counting() as counted:
-        ran = jobs.run(["sleep", "1.5"], path=mount, flags=["--warm", "--keep"])
+        ran = jobs.run(["sleep", "0.5"], path=mount, flags=["--warm", "--keep"],
+                       env={"STOKER_MAX_FILE": "64M"})
     assert 0 < counted["read_bytes"] < size / 2
     assert ran.ahead["filled"] == 0 and "the command ended first" in ran.stderr
     assert entries(place) == set() and os.listdir(place.path(f"/dev/shm/{HOME}/fill")) == []
