@@ -379,7 +379,7 @@ static void wait_a_moment(void)
 }
 
 /* The next block of what is wanted most; NULL: there is nothing to do. */
-static struct work *take_block(bool (*more)(void), uint64_t *block, bool *paced)
+static struct work *take_block(struct hand *hand, bool (*more)(void), uint64_t *block, bool *paced)
 {
     struct work *work;
     pthread_mutex_lock(&pool.lock);
@@ -388,6 +388,9 @@ static struct work *take_block(bool (*more)(void), uint64_t *block, bool *paced)
         *paced = work != NULL && yields(work) && is_job_reading();
         if ((work != NULL && !(*paced && pool.paced)) || !more()) {
             break;
+        }
+        if (work == NULL) {
+            hand_close(hand); /* another has taken the last block of its file */
         }
         wait_a_moment();
     }
@@ -415,7 +418,7 @@ bool whole_step(struct hand *hand, bool (*more)(void))
 {
     bool paced;
     uint64_t block, came = 0;
-    struct work *work = take_block(more, &block, &paced);
+    struct work *work = take_block(hand, more, &block, &paced);
     if (work == NULL) {
         return false;
     }
