@@ -206,7 +206,8 @@ def test_beside_a_job_that_reads_it(jobs, origin, file, big, build):
         with jobs.started([big, "random", file[0], str(SIZE), "4", "100", "1"], env) as job:
             assert warm_big(jobs, file[0].parent).filled == 1
             assert job.communicate(timeout=60)[0] == "good\n"
-    assert counted["read_bytes"] <= SIZE + PAGES
+    # The command's open has the kernel forget what is under way for the job.
+    assert counted["read_bytes"] <= SIZE + 4 * MB
     assert is_whole(jobs, file[0])
     assert_next_run_counts(jobs, build, file)
 
