@@ -13,10 +13,9 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path[:0] = [str(HERE.parent / name) for name in ("lib", "slowfs", "preload")]
 
-import slowfs  # noqa: E402
 from isolated import Isolated  # noqa: E402
 from jobs import Jobs  # noqa: E402
-from origin import Origin  # noqa: E402
+from slow_origin import origin, session_origin  # noqa: E402, F401
 
 
 def pytest_configure(config):
@@ -59,26 +58,8 @@ def scratch(session_scratch):
     return pathlib.Path(tempfile.mkdtemp(dir=session_scratch))
 
 
-@pytest.fixture(scope="session")
-def session_origin(session_scratch, build):
-    """Without the kernel's caches of names and attributes: each look at a file is counted."""
-    if not os.access("/dev/fuse", os.R_OK | os.W_OK):
-        pytest.skip("/dev/fuse cannot be opened: no slow origin")
-    source = session_scratch / "source"
-    source.mkdir()
-    with slowfs.SlowFS(source, binary=str(build / "slowfs"), attr_timeout=0,
-                       entry_timeout=0) as fs:
-        yield Origin(fs)
-
-
 @pytest.fixture
-def origin(session_origin):
-    yield session_origin
-    session_origin.fs.latency_ms = 0
-
-
-@pytest.fixture
-def place(session_origin):
+def place(session_origin):  # noqa: F811
     """A mount namespace with a /dev/shm of its own."""
     obstacle = Isolated.obstacle()
     if obstacle:

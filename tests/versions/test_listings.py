@@ -63,17 +63,3 @@ def test_changes(agents, scratch, doer, fresh):
             assert see(shim, top) == (before if kept else now), name
             with agents.shim(top, flags) as later:
                 assert see(later, top) == see(later, top) == now, name
-
-
-class Child:
-    """Makes each call in a forked child of an agent."""
-
-    def __init__(self, agent):
-        self._agent = agent
-
-    def __getattr__(self, name):
-        def call(*arguments):
-            arguments = [os.fsencode(one) if isinstance(one, os.PathLike) else one
-                         for one in arguments]
-            return self._agent.in_child(name, *arguments)
-        return call
