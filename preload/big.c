@@ -194,6 +194,26 @@ __attribute__((noinline)) bool stk_big_readv(int fd, const struct iovec *parts, 
 
 /* ---- what is no read ---- */
 
+/* What is done with a big file inside the guard. */
+typedef void big_work(struct stk_cache *cache, struct stk_big *big, int fd, void *context);
+
+/* False: the descriptor is no big file's, and nothing was done. */
+static bool with_big(int fd, big_work *work, void *context)
+{
+    struct stk_guard guard;
+    if (!stk_guard_enter(&guard)) {
+        return false;
+    }
+    struct stk_cache *cache = stk_process_cache_if_ready();
+    struct stk_big *big = cache != NULL ? stk_big_hold(cache, fd) : NULL;
+    if (big != NULL) {
+        work(cache, big, fd, context);
+        stk_big_let_go(big);
+    }
+    stk_guard_leave(&guard);
+    return big != NULL;
+}
+
 static int open_finished(struct stk_cache *cache, struct stk_big *big, int fd)
 {
     if (!stk_big_finish(cache, big, fd)) {
@@ -204,40 +224,32 @@ static int open_finished(struct stk_cache *cache, struct stk_big *big, int fd)
     return entry >= 0 ? entry : -1;
 }
 
+static void open_for_map(struct stk_cache *cache, struct stk_big *big, int fd, void *context)
+{
+    int *entry = context;
+    *entry = open_finished(cache, big, fd);
+    if (*entry < 0) {
+        stk_big_mark(cache, big, STK_BEGUN_MAPPED);
+    }
+}
+
 __attribute__((noinline)) int stk_big_open_for_map(int fd)
 {
-    struct stk_guard guard;
     int entry = -1;
-    if (!stk_guard_enter(&guard)) {
-        return -1;
-    }
-    struct stk_cache *cache = stk_process_cache_if_ready();
-    struct stk_big *big = cache != NULL ? stk_big_hold(cache, fd) : NULL;
-    if (big != NULL) {
-        entry = open_finished(cache, big, fd);
-        if (entry < 0) {
-            stk_big_mark(cache, big, STK_BEGUN_MAPPED);
-        }
-        stk_big_let_go(big);
-    }
-    stk_guard_leave(&guard);
+    with_big(fd, open_for_map, &entry);
     return entry;
+}
+
+static void prepare_stream(struct stk_cache *cache, struct stk_big *big, int fd, void *context)
+{
+    (void)context;
+    atomic_store(&big->streamed, true);
+    stk_big_finish(cache, big, fd);
 }
 
 __attribute__((noinline)) void stk_big_prepare_stream(int fd)
 {
-    struct stk_guard guard;
-    if (!stk_guard_enter(&guard)) {
-        return;
-    }
-    struct stk_cache *cache = stk_process_cache_if_ready();
-    struct stk_big *big = cache != NULL ? stk_big_hold(cache, fd) : NULL;
-    if (big != NULL) {
-        atomic_store(&big->streamed, true);
-        stk_big_finish(cache, big, fd);
-        stk_big_let_go(big);
-    }
-    stk_guard_leave(&guard);
+    with_big(fd, prepare_stream, NULL);
 }
 
 /* ---- fetching ahead ---- */
@@ -266,32 +278,28 @@ static void fetch_absent(const struct stk_blocks *blocks, uint64_t begin, uint64
     }
 }
 
-/* Inside the guard. */
-static bool ahead(int fd, uint64_t offset, uint64_t bytes, stk_big_fetch *fetch, void *call)
+struct ahead {
+    uint64_t offset, bytes; /* 0: up to the end */
+    stk_big_fetch *fetch;
+    void *call;
+};
+
+static void fetch_ahead(struct stk_cache *cache, struct stk_big *big, int fd, void *context)
 {
-    struct stk_cache *cache = stk_process_cache_if_ready();
-    struct stk_big *big = cache != NULL ? stk_big_hold(cache, fd) : NULL;
-    if (big == NULL) {
-        return false;
-    }
+    (void)cache;
+    (void)fd;
+    const struct ahead *ahead = context;
     uint64_t size = stk_big_size(big);
-    if (offset < size) {
-        uint64_t left = size - offset;
-        fetch_absent(&big->blocks, offset, offset + (bytes != 0 ? least(bytes, left) : left), fetch,
-                     call);
+    if (ahead->offset < size) {
+        uint64_t left = size - ahead->offset;
+        uint64_t bytes = ahead->bytes != 0 ? least(ahead->bytes, left) : left;
+        fetch_absent(&big->blocks, ahead->offset, ahead->offset + bytes, ahead->fetch, ahead->call);
     }
-    stk_big_let_go(big);
-    return true;
 }
 
 __attribute__((noinline)) bool stk_big_ahead(int fd, off_t offset, off_t bytes,
                                              stk_big_fetch *fetch, void *call)
 {
-    struct stk_guard guard;
-    if (offset < 0 || bytes < 0 || !stk_guard_enter(&guard)) {
-        return false;
-    }
-    bool done = ahead(fd, (uint64_t)offset, (uint64_t)bytes, fetch, call);
-    stk_guard_leave(&guard);
-    return done;
+    struct ahead ahead = {(uint64_t)offset, (uint64_t)bytes, fetch, call};
+    return offset >= 0 && bytes >= 0 && with_big(fd, fetch_ahead, &ahead);
 }
