@@ -411,10 +411,12 @@ static struct device *take_memory(PyObject *arguments, unsigned long long *addre
                                                                          : NULL;
 }
 
-/* pin(device, address, bytes): locks memory of this process; MemoryError, with the limit. */
-static PyObject *gpu_pin(PyObject *module, PyObject *arguments)
+/* What is done with an address, and as many bytes as were said. */
+typedef int memory_work(struct stk_gpu *gpu, uint64_t address, size_t bytes,
+                        struct stk_gpu_why *why);
+
+static PyObject *work_on_memory(PyObject *arguments, memory_work *work)
 {
-    (void)module;
     unsigned long long address, bytes;
     struct device *device = take_memory(arguments, &address, &bytes);
     struct stk_gpu_why why = {0};
@@ -422,24 +424,39 @@ static PyObject *gpu_pin(PyObject *module, PyObject *arguments)
     if (device == NULL) {
         return NULL;
     }
-    CALL_DEVICE(device, error,
-                stk_gpu_pin(device->gpu, (void *)(uintptr_t)address, (size_t)bytes, &why));
+    CALL_DEVICE(device, error, work(device->gpu, address, (size_t)bytes, &why));
     return none_or_raise(error, &why);
+}
+
+static int pin(struct stk_gpu *gpu, uint64_t address, size_t bytes, struct stk_gpu_why *why)
+{
+    return stk_gpu_pin(gpu, (void *)(uintptr_t)address, bytes, why);
+}
+
+static int unpin(struct stk_gpu *gpu, uint64_t address, size_t bytes, struct stk_gpu_why *why)
+{
+    (void)bytes;
+    return stk_gpu_unpin(gpu, (void *)(uintptr_t)address, why);
+}
+
+static int give(struct stk_gpu *gpu, uint64_t address, size_t bytes, struct stk_gpu_why *why)
+{
+    (void)bytes;
+    return stk_gpu_give(gpu, address, why);
+}
+
+/* pin(device, address, bytes): locks memory of this process; MemoryError, with the limit. */
+static PyObject *gpu_pin(PyObject *module, PyObject *arguments)
+{
+    (void)module;
+    return work_on_memory(arguments, pin);
 }
 
 /* unpin(device, address): before it is unmapped. */
 static PyObject *gpu_unpin(PyObject *module, PyObject *arguments)
 {
     (void)module;
-    unsigned long long address, bytes;
-    struct device *device = take_memory(arguments, &address, &bytes);
-    struct stk_gpu_why why = {0};
-    int error;
-    if (device == NULL) {
-        return NULL;
-    }
-    CALL_DEVICE(device, error, stk_gpu_unpin(device->gpu, (void *)(uintptr_t)address, &why));
-    return none_or_raise(error, &why);
+    return work_on_memory(arguments, unpin);
 }
 
 /* take(device, bytes): the address of so much memory of the device's; MemoryError. */
@@ -462,15 +479,7 @@ static PyObject *gpu_take(PyObject *module, PyObject *arguments)
 static PyObject *gpu_give(PyObject *module, PyObject *arguments)
 {
     (void)module;
-    unsigned long long address, unused;
-    struct device *device = take_memory(arguments, &address, &unused);
-    struct stk_gpu_why why = {0};
-    int error;
-    if (device == NULL) {
-        return NULL;
-    }
-    CALL_DEVICE(device, error, stk_gpu_give(device->gpu, address, &why));
-    return none_or_raise(error, &why);
+    return work_on_memory(arguments, give);
 }
 
 /* fetch(device, address, bytes): what lies there, as bytes. */
