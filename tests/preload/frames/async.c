@@ -165,32 +165,39 @@ static void in_fork(void)
     SHOW("fork", sum);
 }
 
-static int in_c11_thread(void *base)
+#ifdef __SANITIZE_THREAD__ /* which knows nothing of C11's threads */
+static void in_c11_thread(const char *base)
+{
+    (void)base;
+}
+#else
+static int run_in_c11_thread(void *base)
 {
     return in_thread(base) != NULL;
 }
 
-/* The thread sanitizer knows nothing of C11's threads. */
+static void in_c11_thread(char *base)
+{
+    int (*c11)(thrd_t *, thrd_start_t, void *) =
+        (int (*)(thrd_t *, thrd_start_t, void *))symbol("thrd_create");
+    thrd_t thread;
+    int result = -1;
+    SHOW("thrd_create", c11(&thread, run_in_c11_thread, base));
+    SHOW("join", thrd_join(thread, &result));
+    SHOW("result", result);
+}
+#endif
+
 static void in_other_threads(void)
 {
     int (*posix)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *) = (int (*)(
         pthread_t *, const pthread_attr_t *, void *(*)(void *), void *))symbol("pthread_create");
-    int (*c11)(thrd_t *, thrd_start_t, void *) =
-        (int (*)(thrd_t *, thrd_start_t, void *))symbol("thrd_create");
     pthread_t thread;
     char base[4096];
     snprintf(base, sizeof base, "%s", absolute_path("own"));
     SHOW("pthread_create", posix(&thread, NULL, in_thread, base));
     SHOW("join", pthread_join(thread, NULL));
-#ifndef __SANITIZE_THREAD__
-    thrd_t other;
-    int result = -1;
-    SHOW("thrd_create", c11(&other, in_c11_thread, base));
-    SHOW("join", thrd_join(other, &result));
-    SHOW("result", result);
-#else
-    (void)c11;
-#endif
+    in_c11_thread(base);
     printf("other threads: wrong %u slow %u\n", wrong, slow);
 }
 
