@@ -290,14 +290,24 @@ static void tell(const struct work *work, const struct whole_end *end)
     }
 }
 
+/* Its last block may have come just before its thread was to end: what was cut then asks the origin
+ * nothing more. */
+static bool came_whole(const struct work *work, struct hand *hand)
+{
+    bool open = work->why == STK_BYPASS_NONE && hand->turn == work->turn;
+    return open && (work->cut ? atomic_load(&hand->big.blocks.table->whole) != 0
+                              : is_whole(&hand->big));
+}
+
 /* Under the lock. The last hand has gone, or the next would be in vain. */
 static void settle(struct work *work, struct hand *hand)
 {
     struct whole_end end = {.bytes = work->bytes, .filled = work->filled, .why = work->why};
-    if (end.why == STK_BYPASS_NONE && !work->cut && !is_whole(&hand->big)) {
+    bool came = came_whole(work, hand);
+    if (end.why == STK_BYPASS_NONE && !came && !work->cut) {
         end.why = stk_big_reason(pool.cache, &hand->big);
     }
-    if (!work->cut) {
+    if (came || !work->cut) {
         tell(work, &end);
     }
     stk_sys_close(work->fd);
