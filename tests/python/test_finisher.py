@@ -236,6 +236,7 @@ def test_the_jobs_own_reads_come_first(jobs, origin, file, started, asked):
     origin.fs.latency_ms = 30
     with origin.fs.counting() as counted:
         job = started(*(["--warm"] if asked else []))
+        wait_for(lambda: not asked or counted["read_bytes"] > 0)
         job.tell("open")
         for block in range(19, 11, -1):
             job.tell(f"read {block * MB} 1000")

@@ -93,13 +93,18 @@ MANY = ["os.pread", "open(), seek and read", "h5py, chunked, locking", "h5py, co
 STREAMS = ["tarfile, streaming", "webdataset", "readinto, unbuffered"]
 
 
-def assert_each_block_once(files, reading, name):
+# Who shares an open file shares its mode of reading ahead: one sets it back to what the program had
+# while another still reads, and the kernel asks ahead of that. Seen once in ten runs under load.
+SHARED = 4 * BLOCK
+
+
+def assert_each_block_once(files, reading, name, slack=PAGES):
     """First a quarter of the items are asked for, then four times as many."""
     with files.origin.fs.counting() as counted:
         assert reading.epoch(0, part=4) == files.plain(name, 4)
         assert reading.epoch(1) == files.plain(name)
     # What goes through the file opens it anew, by which the kernel forgets what is under way.
-    under_way = BLOCK * counted["open"] if name in STREAMS else PAGES
+    under_way = BLOCK * counted["open"] if name in STREAMS else slack
     if readers[name].sees == READS:
         assert counted["read_bytes"] <= files.size(name) + under_way, counted.counts()
     forget(files.big(name)[0])
@@ -120,7 +125,7 @@ def test_eight_processes(files, name):
 @each([name for name in MANY if not readers[name].alone and readers[name].sees != PASSES])
 def test_eight_processes_with_what_was_open_before_the_fork(files, name):
     with files.reading(name, "inherited") as reading:
-        assert_each_block_once(files, reading, name)
+        assert_each_block_once(files, reading, name, slack=SHARED)
 
 
 @each(["os.pread", "os.preadv", "tarfile, streaming", "readinto, unbuffered", "numpy.memmap"])
