@@ -3,13 +3,14 @@
 
     readers_script.py hdf5|lmdb
 
-Reads "PATH WORKERS" from each line of its standard input: so many new processes, as of a DataLoader,
-open the file and read all samples once between them, in random order. Prints the samples and the
-seconds. It knows nothing of Stoker.
+Reads "PATH WORKERS PASSES" from each line of its standard input: so many new processes, as of a
+DataLoader, open the file and read all samples so often between them, in random order (0.1: a tenth
+of them). Prints the samples and the seconds. It knows nothing of Stoker.
 
     readers_script.py hdf5|lmdb make PATH SAMPLES BYTES
 """
 
+import math
 import multiprocessing
 import random
 import sys
@@ -83,11 +84,11 @@ def count(job):
     return len(KINDS[job[0]](job[1]))
 
 
-def run_epoch(kind, path, workers):
+def run_epoch(kind, path, workers, passes):
     context = multiprocessing.get_context("fork")
     with context.Pool(1) as pool:
-        order = list(range(pool.map(count, [(kind, path)])[0]))
-    random.shuffle(order)
+        samples = list(range(pool.map(count, [(kind, path)])[0]))
+    order = random.sample(samples * math.ceil(passes), int(len(samples) * passes))
     start = time.perf_counter()
     with context.Pool(workers, open_here, (kind, path)) as pool:
         for _ in pool.imap_unordered(read, order, 4):
@@ -102,8 +103,8 @@ def main():
         return
     print("ready", flush=True)
     for line in sys.stdin:
-        path, workers = line.split()
-        print(*run_epoch(kind, path, int(workers)), flush=True)
+        path, workers, passes = line.split()
+        print(*run_epoch(kind, path, int(workers), float(passes)), flush=True)
 
 
 if __name__ == "__main__":
