@@ -32,6 +32,7 @@ struct stk_gpu_job {
     uint8_t fill[4];        /* what lies beyond an image's edges, for each channel */
     float mean[STK_GPU_CHANNELS], std[STK_GPU_CHANNELS];
     float inverse[STK_GPU_CHANNELS]; /* 1 / std, or all of them 0: see gpu/plan.c */
+    uint32_t planes;                 /* so many images of one channel are one: gpu/plan.h */
 };
 
 #endif

@@ -158,16 +158,25 @@ struct stk_gpu_place {
     uint32_t count; /* of pixels: less than a group at the end of a row */
 };
 
+/* Whose mean, std and fill the first channel of an image has: another one's only where an image is
+ * one channel of several. */
+STK_GPU_CODE uint32_t stk_gpu_share(const struct stk_gpu_job *job, uint32_t channels,
+                                    uint32_t image)
+{
+    return channels == 1U ? image % job->planes : 0U;
+}
+
 /* The numbers of a group's bytes, in the order of the window. How it divides is asked once, not for
  * each number. */
 STK_GPU_CODE void stk_gpu_number(const struct stk_gpu_job *job, enum stk_gpu_type type,
-                                 uint32_t channels, const uint32_t *words, bool flip, bool is_quick,
-                                 uint32_t *numbers)
+                                 uint32_t channels, uint32_t share, const uint32_t *words,
+                                 bool flip, bool is_quick, uint32_t *numbers)
 {
     uint32_t group = stk_gpu_group(type);
     STK_GPU_UNROLL
     for (uint32_t i = 0; i < group * channels; i++) {
-        uint32_t there = (group - 1U - i / channels) * channels + i % channels, c = i % channels;
+        uint32_t there = (group - 1U - i / channels) * channels + i % channels;
+        uint32_t c = share + i % channels;
         uint32_t straight = words[i / 4U] >> i % 4U * 8U & 255U;
         uint32_t mirrored = words[there / 4U] >> there % 4U * 8U & 255U;
         float value = stk_gpu_normal(flip ? mirrored : straight, job->mean[c], job->std[c],
@@ -182,6 +191,7 @@ STK_GPU_CODE void stk_gpu_make(const struct stk_gpu_job *job, enum stk_gpu_type 
                                uint32_t *numbers)
 {
     struct stk_gpu_image image = stk_gpu_load_image(job->images, place->image);
+    uint32_t share = stk_gpu_share(job, channels, place->image);
     uint32_t group = stk_gpu_group(type), words[STK_GPU_MOST / 4U];
     int64_t column = image.flip ? (int64_t)job->width - place->column - group : place->column;
     struct stk_gpu_span span = {(int64_t)image.top + place->row, image.left + column, group,
@@ -190,13 +200,13 @@ STK_GPU_CODE void stk_gpu_make(const struct stk_gpu_job *job, enum stk_gpu_type 
         stk_gpu_load_words(stk_gpu_pixel(&image, channels, span.row, span.column), span.bytes,
                            words);
     } else {
-        stk_gpu_load_bytes(&image, job->fill, channels, &span, words);
+        stk_gpu_load_bytes(&image, job->fill + share, channels, &span, words);
     }
     bool is_quick = job->inverse[0] != 0;
     if (is_quick) {
-        stk_gpu_number(job, type, channels, words, image.flip != 0, true, numbers);
+        stk_gpu_number(job, type, channels, share, words, image.flip != 0, true, numbers);
     } else {
-        stk_gpu_number(job, type, channels, words, image.flip != 0, false, numbers);
+        stk_gpu_number(job, type, channels, share, words, image.flip != 0, false, numbers);
     }
 }
 

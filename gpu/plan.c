@@ -20,14 +20,20 @@ static bool is_quick(const struct stk_gpu_plan *plan, uint32_t channel)
     return inverse != 0;
 }
 
+/* Of means, for as many channels as an image has, wherever they lie. */
+static uint32_t shares(const struct stk_gpu_plan *plan)
+{
+    return plan->channels * plan->planes;
+}
+
 /* Where one channel has to be divided, all are. */
 static void find_inverses(struct stk_gpu_plan *plan)
 {
     bool all_quick = true;
-    for (uint32_t c = 0; c < plan->channels; c++) {
+    for (uint32_t c = 0; c < shares(plan); c++) {
         all_quick = all_quick && is_quick(plan, c);
     }
-    for (uint32_t c = 0; c < plan->channels; c++) {
+    for (uint32_t c = 0; c < shares(plan); c++) {
         plan->inverse[c] = all_quick ? 1.0F / plan->std[c] : 0;
     }
 }
@@ -50,13 +56,17 @@ static const char *refuse(const struct stk_gpu_plan *plan)
     if (plan->channels != 1 && plan->channels != 3) {
         return "images have 1 or 3 channels";
     }
+    if (plan->planes == 0 || shares(plan) > STK_GPU_CHANNELS ||
+        (plan->planes > 1 && plan->layout != STK_GPU_NCHW)) {
+        return "planes are up to 3 of one channel each, and stay planes";
+    }
     if (!is_size(plan->width, plan->height)) {
         return "width and height are 1 to 65535";
     }
     if ((unsigned)plan->type > STK_GPU_BF16 || (unsigned)plan->layout > STK_GPU_NHWC) {
         return "there is no such type or layout";
     }
-    for (uint32_t c = 0; c < plan->channels; c++) {
+    for (uint32_t c = 0; c < shares(plan); c++) {
         if (!isfinite(plan->mean[c]) || !isfinite(plan->std[c]) || plan->std[c] == 0) {
             return "mean and std are finite, and std is not 0";
         }
@@ -66,12 +76,13 @@ static const char *refuse(const struct stk_gpu_plan *plan)
 
 const char *stk_gpu_plan_finish(struct stk_gpu_plan *plan)
 {
+    plan->planes = plan->planes == 0 ? 1 : plan->planes;
     const char *refusal = refuse(plan);
     if (refusal != NULL) {
         return refusal;
     }
     find_inverses(plan);
-    for (uint32_t c = 0; c < plan->channels; c++) {
+    for (uint32_t c = 0; c < shares(plan); c++) {
         fill_table(plan, c);
     }
     return NULL;
@@ -139,8 +150,9 @@ struct stk_gpu_job stk_gpu_plan_job(const struct stk_gpu_plan *plan, uint64_t im
         .count = (uint32_t)count,
         .width = plan->width,
         .height = plan->height,
+        .planes = plan->planes,
     };
-    for (uint32_t c = 0; c < plan->channels; c++) {
+    for (uint32_t c = 0; c < shares(plan); c++) {
         job.fill[c] = plan->fill[c];
         job.mean[c] = plan->mean[c];
         job.std[c] = plan->std[c];

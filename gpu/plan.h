@@ -20,6 +20,9 @@ struct stk_gpu_plan {
     uint32_t width, height; /* of each window, which is what comes out */
     float mean[STK_GPU_CHANNELS], std[STK_GPU_CHANNELS];
     uint8_t fill[STK_GPU_CHANNELS]; /* what lies beyond an image's edges */
+    /* Images whose channels do not lie side by side are told of as images of one channel, one
+     * behind the other, which take turns with mean, std and fill: so many. 0 is 1. */
+    uint32_t planes;
     /* Of stk_gpu_plan_finish(). */
     float inverse[STK_GPU_CHANNELS];
     uint32_t numbers[STK_GPU_CHANNELS][256]; /* what each byte becomes, as the type's bits */

@@ -51,14 +51,15 @@ static uint32_t limited(int64_t value, uint32_t most)
     return value < 0 ? 0 : value > most ? most : (uint32_t)value;
 }
 
+/* `share` is whose mean and fill it has. */
 static struct line find_line(const struct stk_gpu_plan *plan, const struct stk_gpu_image *image,
-                             uint32_t row, uint32_t channel)
+                             uint32_t row, uint32_t channel, uint32_t share)
 {
     int64_t y = (int64_t)image->top + row, left = image->left;
     bool is_there = y >= 0 && y < image->height;
     struct line line = {
-        .numbers = plan->numbers[channel],
-        .fill = plan->numbers[channel][plan->fill[channel]],
+        .numbers = plan->numbers[share],
+        .fill = plan->numbers[share][plan->fill[share]],
         .begin = is_there ? limited(-left, plan->width) : 0,
         .end = is_there ? limited((int64_t)image->width - left, plan->width) : 0,
         .columns = plan->width,
@@ -85,7 +86,8 @@ static void run_row(const struct stk_gpu_plan *plan, const struct stk_gpu_image 
 {
     ptrdiff_t step = plan->layout == STK_GPU_NHWC ? (ptrdiff_t)plan->channels : 1;
     for (uint32_t c = 0; c < plan->channels; c++) {
-        struct line line = find_line(plan, image, row, c);
+        uint32_t share = c + (uint32_t)(which % plan->planes);
+        struct line line = find_line(plan, image, row, c, share);
         size_t offset = line_offset(plan, which, row, c);
         if (image->flip) {
             offset += (size_t)step * (plan->width - 1);

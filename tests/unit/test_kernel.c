@@ -55,13 +55,14 @@ static uint32_t number_of(const struct stk_gpu_plan *plan, uint32_t byte, uint32
     return nearest(value, plan->type == STK_GPU_F16 ? &half : &brain);
 }
 
+/* `share` is whose fill the channel has. */
 static uint32_t byte_at(const struct stk_gpu_plan *plan, const struct stk_gpu_image *image,
-                        uint32_t row, uint32_t column, uint32_t channel)
+                        uint32_t row, uint32_t column, uint32_t channel, uint32_t share)
 {
     int64_t y = (int64_t)row + image->top;
     int64_t x = (int64_t)(image->flip ? plan->width - 1 - column : column) + image->left;
     if (y < 0 || y >= image->height || x < 0 || x >= image->width) {
-        return plan->fill[channel];
+        return plan->fill[share];
     }
     const uint8_t *pixels = (const uint8_t *)(uintptr_t)image->pixels;
     return pixels[(size_t)y * image->stride + (size_t)x * plan->channels + channel];
@@ -82,7 +83,7 @@ static uint32_t table[STK_GPU_CHANNELS][256];
 
 static void make_table(const struct stk_gpu_plan *plan)
 {
-    for (uint32_t c = 0; c < plan->channels; c++) {
+    for (uint32_t c = 0; c < plan->channels * plan->planes; c++) {
         for (uint32_t byte = 0; byte < 256; byte++) {
             table[c][byte] = number_of(plan, byte, c);
         }
@@ -95,12 +96,13 @@ static void make_expected(const struct stk_gpu_plan *plan, const struct stk_gpu_
     uint32_t channels = plan->channels, height = plan->height, width = plan->width;
     for (uint32_t n = 0; n < IMAGES; n++) {
         for (uint32_t c = 0; c < channels; c++) {
+            uint32_t share = c + n % plan->planes;
             for (uint32_t y = 0; y < height; y++) {
                 for (uint32_t x = 0; x < width; x++) {
                     size_t at = plan->layout == STK_GPU_NCHW
                                     ? ((n * channels + c) * height + y) * width + x
                                     : ((n * height + y) * width + x) * channels + c;
-                    store(plan, out, at, table[c][byte_at(plan, &images[n], y, x, c)]);
+                    store(plan, out, at, table[share][byte_at(plan, &images[n], y, x, c, share)]);
                 }
             }
         }
@@ -236,13 +238,14 @@ static void try_size(struct stk_gpu_plan *plan, uint32_t width, uint32_t height)
     }
 }
 
-/* `_i` is one of the entry points. */
+/* `_i` is one of the entry points, or one of those for planes with images that take turns. */
 static struct stk_gpu_plan make_plan(int i)
 {
     struct stk_gpu_plan plan = imagenet;
     plan.type = (enum stk_gpu_type)(i % 3);
     plan.layout = (enum stk_gpu_layout)(i / 3 % 2);
-    plan.channels = i / 6 == 0 ? 1 : 3;
+    plan.channels = i / 6 == 1 ? 3 : 1;
+    plan.planes = i / 6 == 2 ? IMAGES : 1;
     plan.width = plan.height = 1;
     ck_assert_ptr_null(stk_gpu_plan_finish(&plan));
     make_table(&plan);
@@ -250,7 +253,7 @@ static struct stk_gpu_plan make_plan(int i)
     return plan;
 }
 
-#define ENTRIES 12
+#define ENTRIES 15
 
 START_TEST(rows_of_every_width_are_as_the_reference_says)
 {
@@ -399,7 +402,7 @@ END_TEST
 START_TEST(the_grid_divides_where_it_has_to)
 {
     struct stk_gpu_plan plan = make_plan(_i);
-    plan.std[plan.channels - 1] = 1e-40F;
+    plan.std[plan.channels * plan.planes - 1] = 1e-40F;
     ck_assert_ptr_null(stk_gpu_plan_finish(&plan));
     ck_assert(plan.inverse[0] == 0);
     make_table(&plan);
@@ -428,6 +431,12 @@ START_TEST(what_makes_no_sense_is_refused)
     ck_assert_ptr_nonnull(stk_gpu_plan_finish(&plan));
     plan = good, plan.type = (enum stk_gpu_type)7;
     ck_assert_ptr_nonnull(stk_gpu_plan_finish(&plan));
+    plan = good, plan.planes = 2;
+    ck_assert_ptr_nonnull(stk_gpu_plan_finish(&plan));
+    plan = good, plan.channels = 1, plan.planes = 3, plan.layout = STK_GPU_NHWC;
+    ck_assert_ptr_nonnull(stk_gpu_plan_finish(&plan));
+    plan.layout = STK_GPU_NCHW;
+    ck_assert_ptr_null(stk_gpu_plan_finish(&plan));
 }
 END_TEST
 

@@ -53,8 +53,8 @@ static struct stk_gpu_plan *new_plan(PyObject **capsule)
     return *capsule == NULL ? NULL : plan;
 }
 
-/* plan(type, layout, channels, width, height, mean, std, fill): each of the last three a tuple of
- * three, of which so many count as there are channels; ValueError. */
+/* plan(type, layout, channels, width, height, mean, std, fill, planes=1): mean, std and fill are
+ * tuples of three, of which so many count as there are channels; ValueError. */
 static PyObject *gpu_plan(PyObject *module, PyObject *arguments)
 {
     (void)module;
@@ -64,10 +64,10 @@ static PyObject *gpu_plan(PyObject *module, PyObject *arguments)
         return NULL;
     }
     int type, layout;
-    if (!PyArg_ParseTuple(arguments, "iiIII(fff)(fff)(bbb)", &type, &layout, &plan->channels,
+    if (!PyArg_ParseTuple(arguments, "iiIII(fff)(fff)(bbb)|I", &type, &layout, &plan->channels,
                           &plan->width, &plan->height, &plan->mean[0], &plan->mean[1],
                           &plan->mean[2], &plan->std[0], &plan->std[1], &plan->std[2],
-                          &plan->fill[0], &plan->fill[1], &plan->fill[2])) {
+                          &plan->fill[0], &plan->fill[1], &plan->fill[2], &plan->planes)) {
         Py_DECREF(capsule);
         return NULL;
     }
