@@ -10,6 +10,7 @@ struct borrowed {
     PyObject_HEAD struct stk_slot slot;
     unsigned loans; /* of this process */
     unsigned holds; /* of these, those that nobody lent */
+    PyObject *ends; /* what is called before it is unmapped: a list, or NULL */
     struct borrowed *next;
 };
 
@@ -25,6 +26,31 @@ struct loan {
     Py_ssize_t bytes;
 };
 
+/* ---- ends ---- */
+
+/* Whoever is called does not fail, or nobody hears of it: this may be the end of any object. */
+static void call_all(PyObject *ends)
+{
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    for (Py_ssize_t i = 0; i < PyList_Size(ends); i++) {
+        Py_XDECREF(PyObject_CallNoArgs(PyList_GetItem(ends, i)));
+        PyErr_Clear();
+    }
+    PyErr_Restore(type, value, traceback);
+}
+
+static void unmap(struct borrowed *borrowed)
+{
+    PyObject *ends = borrowed->ends;
+    borrowed->ends = NULL;
+    if (ends != NULL) {
+        call_all(ends);
+        Py_DECREF(ends);
+    }
+    stk_slot_unmap(&borrowed->slot);
+}
+
 /* ---- loans ---- */
 
 /* A slot that was its last goes at once, and does not wait for somebody to look after it. What a
@@ -38,7 +64,7 @@ static void end_loan(struct loan *loan)
     from->loans--;
     from->holds -= held;
     if (from->loans == 0 && over) {
-        stk_slot_unmap(&from->slot);
+        unmap(from);
     }
 }
 
@@ -90,7 +116,7 @@ static void free_borrowed(PyObject *self)
     struct borrowed *borrowed = (struct borrowed *)self;
     forget(borrowed);
     if (borrowed->slot.memory != NULL) {
-        stk_slot_unmap(&borrowed->slot);
+        unmap(borrowed);
     }
     slots_free(self);
 }
@@ -127,6 +153,28 @@ static PyObject *borrowed_loan(PyObject *self, PyObject *arguments)
                      from->slot.memory + offset, bytes);
 }
 
+/* The slot in which an address lies; NULL: in none. */
+static struct borrowed *find(const void *address)
+{
+    struct borrowed *from = known;
+    while (from != NULL && !stk_slot_covers(&from->slot, address)) {
+        from = from->next;
+    }
+    return from;
+}
+
+/* borrowed_at(address): the slot in which it lies; None: in none. */
+PyObject *core_borrowed_at(PyObject *module, PyObject *object)
+{
+    (void)module;
+    const void *address = PyLong_AsVoidPtr(object);
+    if (PyErr_Occurred() != NULL) {
+        return NULL;
+    }
+    struct borrowed *from = find(address);
+    return Py_NewRef(from == NULL ? Py_None : (PyObject *)from);
+}
+
 /* borrowed_hold(address): has the slot in which it lies stay as it is, and mapped, as long as the
  * object is there, whatever is given back meanwhile. None: it lies in none. */
 PyObject *core_borrowed_hold(PyObject *module, PyObject *object)
@@ -135,10 +183,7 @@ PyObject *core_borrowed_hold(PyObject *module, PyObject *object)
     if (PyErr_Occurred() != NULL) {
         return NULL;
     }
-    struct borrowed *from = known;
-    while (from != NULL && !stk_slot_covers(&from->slot, address)) {
-        from = from->next;
-    }
+    struct borrowed *from = find(address);
     if (from == NULL) {
         Py_RETURN_NONE;
     }
@@ -158,6 +203,31 @@ static PyObject *borrowed_name(PyObject *self, PyObject *unused)
     }
     struct stk_slot_name name = stk_slot_name(&borrowed->slot);
     return Py_BuildValue("KK", (unsigned long long)name.ring, (unsigned long long)name.number);
+}
+
+/* slot.memory(): (where it begins, bytes). */
+static PyObject *borrowed_memory(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    const struct borrowed *borrowed = (struct borrowed *)self;
+    return Py_BuildValue("KK", (unsigned long long)(uintptr_t)borrowed->slot.memory,
+                         (unsigned long long)borrowed->slot.bytes);
+}
+
+/* slot.before_unmap(function): has it called once, when the slot is about to be unmapped, by
+ * whatever thread ends the last object over it. */
+static PyObject *borrowed_before_unmap(PyObject *self, PyObject *function)
+{
+    struct borrowed *borrowed = (struct borrowed *)self;
+    if (borrowed->slot.memory == NULL) {
+        PyErr_SetString(PyExc_ValueError, "this slot is not mapped any more");
+        return NULL;
+    }
+    borrowed->ends = borrowed->ends != NULL ? borrowed->ends : PyList_New(0);
+    if (borrowed->ends == NULL || PyList_Append(borrowed->ends, function) != 0) {
+        return NULL;
+    }
+    Py_RETURN_NONE;
 }
 
 /* slot.owner(): the worker's pid, as it says itself; 0: it is not mapped any more. */
@@ -191,9 +261,14 @@ static PyObject *borrowed_keep(PyObject *self, PyObject *unused)
 }
 
 static PyMethodDef borrowed_methods[] = {
-    {"loan", borrowed_loan, METH_VARARGS, NULL},  {"name", borrowed_name, METH_NOARGS, NULL},
-    {"owner", borrowed_owner, METH_NOARGS, NULL}, {"is_over", borrowed_is_over, METH_NOARGS, NULL},
-    {"keep", borrowed_keep, METH_NOARGS, NULL},   {NULL, NULL, 0, NULL},
+    {"loan", borrowed_loan, METH_VARARGS, NULL},
+    {"name", borrowed_name, METH_NOARGS, NULL},
+    {"owner", borrowed_owner, METH_NOARGS, NULL},
+    {"is_over", borrowed_is_over, METH_NOARGS, NULL},
+    {"keep", borrowed_keep, METH_NOARGS, NULL},
+    {"memory", borrowed_memory, METH_NOARGS, NULL},
+    {"before_unmap", borrowed_before_unmap, METH_O, NULL},
+    {NULL, NULL, 0, NULL},
 };
 
 static PyType_Slot borrowed_slots[] = {

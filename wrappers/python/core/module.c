@@ -231,6 +231,7 @@ static PyMethodDef methods[] = {
     {"ring_end", core_ring_end, METH_NOARGS, NULL},
     {"ring_hold", core_ring_hold, METH_O, NULL},
     {"borrow", core_borrow, METH_O, NULL},
+    {"borrowed_at", core_borrowed_at, METH_O, NULL},
     {"borrowed_hold", core_borrowed_hold, METH_O, NULL},
     {NULL, NULL, 0, NULL},
 };

@@ -35,6 +35,7 @@ PyObject *core_ring_hold(PyObject *module, PyObject *address);
 
 /* What was borrowed (borrow.c). */
 PyObject *core_borrow(PyObject *module, PyObject *fd);
+PyObject *core_borrowed_at(PyObject *module, PyObject *address);
 PyObject *core_borrowed_hold(PyObject *module, PyObject *address);
 
 #endif
