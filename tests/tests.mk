@@ -167,7 +167,7 @@ $(VENV)/ready: $(VENV_LISTS)
 	$(VENV)/bin/pip install --quiet torch torchvision numpy pillow pytest $(VENV_LISTS:%=-r %)
 	@touch $@
 
-test-newest: all $(B)/slowfs $(B)/tests/libgpu.so $(B)/tests/device $(SKEW) $(PRELOAD_BIN)/counters $(VENV)/ready ## the tests of Python libraries, with the newest from PyPI
+test-newest: all $(B)/slowfs $(B)/tests/libgpu.so $(B)/tests/cuda/libcuda.so.1 $(B)/tests/device $(SKEW) $(PRELOAD_BIN)/counters $(VENV)/ready ## the tests of Python libraries, with the newest from PyPI
 	@STOKER_BUILD=$(B) $(VENV)/bin/python -m pytest -q --tb=short -m torch tests/python $(if $(T),-k '$(T)')
 	@STOKER_BUILD=$(B) STOKER_ALL=1 $(VENV)/bin/python -m pytest -q -rs --tb=short -m newest tests/wild \
 		$(if $(T),-k '$(T)')
@@ -177,6 +177,7 @@ test-newest: all $(B)/slowfs $(B)/tests/libgpu.so $(B)/tests/device $(SKEW) $(PR
 	@STOKER_BUILD=$(B) $(VENV)/bin/python -m pytest -q --tb=short tests/wrappers $(if $(T),-k '$(T)')
 	@STOKER_BUILD=$(B) $(VENV)/bin/python -m pytest -q --tb=short tests/batches $(if $(T),-k '$(T)')
 	@STOKER_BUILD=$(B) $(VENV)/bin/python -m pytest -q --tb=short tests/cuda $(if $(T),-k '$(T)')
+	@STOKER_BUILD=$(B) $(VENV)/bin/python -m pytest -q --tb=short tests/loader $(if $(T),-k '$(T)')
 	@$(MAKE) --no-print-directory test-pillows
 
 # ---- tests/paths and tests/versions: every road to a file, every change of one ----
@@ -342,6 +343,12 @@ test-batches: all ## tests of batches on their way from workers to the main proc
 # The mechanism alone, while it is not the default: the rest takes ten minutes.
 test-batches-slice: all
 	@STOKER_BUILD=$(B) $(BATCH_TESTS) $(addprefix tests/batches/test_,slots.py rows_in_place.py) $(if $(T),-k '$(T)')
+
+# ---- tests/loader: stoker.Loader ----
+
+.PHONY: test-loader
+test-loader: all $(B)/tests/cuda/libcuda.so.1 ## tests of stoker.Loader, here and with the driver of tests/cuda
+	@STOKER_BUILD=$(B) $(PYTHON) -m pytest -q -rs --tb=short tests/loader $(if $(T),-k '$(T)')
 
 # ---- all of it ----
 

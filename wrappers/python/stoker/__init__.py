@@ -5,6 +5,7 @@
     stoker.decode_batch([...])         many of them, on several threads
     stoker.view(path)                  a file as a memoryview, without a copy
     @stoker.cached                     what a function returns, kept for all processes
+    stoker.Loader(dataloader, ...)     its batches on a GPU, normalised there
 
 Under `stoker run` nothing has to be imported for the first.
 """
@@ -15,7 +16,7 @@ from . import _core
 from ._direct import decode, decode_batch, view
 
 __version__ = "0.1.0"
-__all__ = ["Image", "cached", "counts", "decode", "decode_batch", "view"]
+__all__ = ["Image", "Loader", "cached", "counts", "decode", "decode_batch", "view"]
 
 if os.environ.get("STOKER_RUN"):
     _core.join(os.environ["STOKER_RUN"])
@@ -41,4 +42,7 @@ def __getattr__(name):
     if name == "cached":
         from ._cached import cached
         return cached
+    if name == "Loader":
+        from .loader import Loader
+        return Loader
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -6,6 +6,8 @@ import numpy as np
 from PIL import Image as Image
 from typing_extensions import Buffer
 
+from .loader import Loader as Loader
+
 __version__: str
 
 _Out = TypeVar("_Out", bound=Buffer)

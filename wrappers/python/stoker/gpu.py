@@ -13,29 +13,12 @@ import concurrent.futures
 import torch
 
 from . import _gpu_core
+from ._gpu import device
+from ._gpu.images import TYPES, bytes_of, each, told
 
 __all__ = ["NoDevice", "augment"]
 
-NoDevice = _gpu_core.NoDevice
-TYPES = {torch.float32: 0, torch.float16: 1, torch.bfloat16: 2}
-WORDS = 8  # of 32 bits, that say where an image lies and what is wanted of it: gpu/job.h
-
-_devices = {}
-
-
-def _device(index):
-    """The device of that number, opened when it is first asked for."""
-    if index not in _devices:
-        _devices[index] = _gpu_core.open(index)
-    return _devices[index]
-
-
-def _each(values, channels):
-    """Three numbers, of one for all channels or of one for each."""
-    values = list(values) if hasattr(values, "__iter__") else [values] * channels
-    if len(values) != channels:
-        raise ValueError(f"{len(values)} values for {channels} channels")
-    return tuple((values * 3)[:3])
+NoDevice = device.NoDevice
 
 
 def _draw(count, padding, flip, generator):
@@ -53,11 +36,10 @@ def _draw(count, padding, flip, generator):
 def _told(images, indices, left, top, flips):
     """What the kernel is told of each image: `struct stk_gpu_image`."""
     _, height, width, channels = images.shape
-    told = torch.empty((len(indices), WORDS), dtype=torch.int32)
-    told.view(torch.int64)[:, 0] = images.data_ptr() + indices * (height * width * channels)
-    told[:, 2], told[:, 3], told[:, 4] = width, height, width * channels
-    told[:, 5], told[:, 6], told[:, 7] = left, top, flips
-    return told
+    made = told(images.data_ptr() + indices * (height * width * channels), width, height,
+                width * channels)
+    made[:, 5], made[:, 6], made[:, 7] = left, top, flips
+    return made
 
 
 def _check(images, indices):
@@ -93,16 +75,16 @@ def augment(images, indices=None, *, mean, std, padding=0, flip=False, fill=0, s
     _check(images, indices)
     channels, (height, width) = images.shape[3], size or images.shape[1:3]
     plan = _gpu_core.plan(TYPES[dtype], int(channels_last), channels, width, height,
-                          _each(mean, channels), _each(std, channels), _each(fill, channels))
-    told = _told(images, indices, *_draw(len(indices), padding, flip, generator))
+                          each(mean, channels), each(std, channels), each(fill, channels))
+    wanted = _told(images, indices, *_draw(len(indices), padding, flip, generator))
     shape = (height, width, channels) if channels_last else (channels, height, width)
     out = torch.empty((len(indices), *shape), dtype=dtype, device=images.device)
-    batch = (plan, memoryview(told.numpy()).cast("B"), images.data_ptr(), images.numel(),
+    batch = (plan, bytes_of(wanted), images.data_ptr(), images.numel(),
              out.data_ptr(), out.numel() * out.element_size())
     if images.is_cuda:
         stream = torch.cuda.current_stream(images.device).cuda_stream
-        device = _device(images.device.index)
-        _gpu_core.follow(device, _gpu_core.resident(device, batch, stream), stream)
+        there = device.of(images.device.index)
+        there.follow(there.resident(batch, stream), stream)
     else:
         _run(batch, len(indices), threads)
     return out.permute(0, 3, 1, 2) if channels_last else out

@@ -1,0 +1,43 @@
+"""What the tests of stoker.Loader share: programs run with the interpreter that runs the tests, with the
+package that was built, with slots as `stoker run` switches them on or without, and if it is wanted with the
+driver of tests/cuda in the place of a GPU's. A program prints what it saw as JSON, line by line."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+BUILD = ROOT / os.environ.get("STOKER_BUILD", "build")
+PACKAGE = BUILD / "python"
+sys.path.insert(0, str(PACKAGE))
+
+pytest.importorskip("torch", reason="no torch")
+pytest.importorskip("torchvision", reason="no torchvision")
+
+
+def environment(slots, driver):
+    clean = {key: value for key, value in os.environ.items()
+             if (key == "STOKER_ALL" or not key.startswith("STOKER_")) and key not in ("PYTHONPATH", "LD_PRELOAD")}
+    return {**clean, "OMP_NUM_THREADS": "1", "STOKER_BATCHES": "on" if slots else "off",
+            "PYTHONPATH": f"{PACKAGE}/stoker/site.zip:{PACKAGE}" if slots else str(PACKAGE),
+            **({"LD_LIBRARY_PATH": str(BUILD / "tests/cuda")} if driver else {})}
+
+
+@pytest.fixture(scope="session")
+def say():
+    """say(program, argument..., slots=, driver=): {name: what it saw}."""
+    def say(program, *arguments, slots=True, driver=False, timeout=300):
+        if driver and not (ROOT / "build/gpu/kernel.txt").exists():
+            pytest.skip("no nvcc: the kernel is not built")
+        done = subprocess.run(
+            [sys.executable, "-B", HERE / "programs" / program, *map(str, arguments)],
+            env=environment(slots, driver), text=True, timeout=timeout, check=False,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        assert done.returncode == 0, done.stderr[-4000:]
+        return dict(json.loads(line) for line in done.stdout.splitlines())
+    return say

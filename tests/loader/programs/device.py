@@ -1,0 +1,359 @@
+"""stoker.Loader on the GPU of the tests (fake.py): device.py CASE..."""
+
+import gc
+import os
+import sys
+import threading
+import weakref
+
+import fake
+import torch
+from fake import devices, fetched, left, world
+from sets import (MEAN, SIDES, STD, Named, all_same, floats, in_dict, loader_of, named, of_torch, pixels,
+                  planes, same, say)
+
+import stoker
+from stoker import _core
+from stoker._torch.tensors import over, tensor_of
+
+CASES = {}
+WANTED = {"device": "cuda:0", "mean": MEAN, "std": STD}
+IMAGES = 4
+SHAPE = IMAGES, *SIDES, 3
+SIZE = IMAGES * SIDES[0] * SIDES[1] * 3
+
+
+def case(function):
+    CASES[function.__name__] = function
+    return function
+
+
+def normalised(batches):
+    return [[of_torch(images), *rest] for images, *rest in batches]
+
+
+# ---- slots without workers: both sides of them are here ----
+
+class Slots:
+    """Batches in slots that are written again as soon as they are given back."""
+
+    borrowed = {}  # as borrow.py has them
+
+    def __init__(self, batches, sizes=(SIZE,)):
+        self.batches = batches
+        self.sizes = sizes
+        self.alive = []
+
+    def __len__(self):
+        return self.batches
+
+    def __iter__(self):
+        for i in range(self.batches):
+            yield self.make(i)
+
+    def make(self, i):
+        piece = _core.ring_take(self.sizes[i % len(self.sizes)])
+        memory = torch.frombuffer(piece, dtype=torch.uint8)
+        memory[:SIZE] = torch.from_numpy(batch_of(i)).flatten()
+        slot, ring, number, offset, fd = _core.ring_lend(memory.data_ptr())
+        if fd >= 0:
+            self.borrowed[ring, number] = _core.borrow(fd)
+            _core.ring_introduced(slot)
+        loan = self.borrowed[ring, number].loan(offset, SIZE)
+        for name in [name for name, slot in self.borrowed.items() if slot.is_over()]:
+            del self.borrowed[name]
+        made = tensor_of(over(loan), torch.uint8, 0, SHAPE, (SIZE // IMAGES, SIDES[1] * 3, 3, 1))
+        self.alive.append(weakref.ref(made))
+        return made, torch.tensor([i])
+
+    def are_alive(self):
+        return sum(reference() is not None for reference in self.alive)
+
+
+def batch_of(i):
+    import numpy as np
+    return np.stack([pixels(IMAGES * i + k) for k in range(IMAGES)])
+
+
+def expected(batches):
+    return [(of_torch(torch.from_numpy(batch_of(i)).permute(0, 3, 1, 2)), torch.tensor([i]))
+            for i in range(batches)]
+
+
+def fetch_all(loader):
+    return [fetched(batch) for batch in loader]
+
+
+# ---- what arrives ----
+
+@case
+def slots_are_not_written_before_their_copies_have_ended():
+    """The driver reads late, and workers write at once."""
+    world.late_us, right = 8000, normalised(loader_of(planes, 0, count=160))
+    seen = []
+    for prefetch in 0, 2, 3:
+        ours = stoker.Loader(loader_of(planes, count=160), prefetch=prefetch, **WANTED)
+        seen.append(all_same(right, fetch_all(ours)))
+    return all(seen) and world.wild == 0
+
+
+@case
+def slots_are_locked_once():
+    """And unlocked before they are unmapped, or what is mapped there next could not be locked."""
+    right, locks = normalised(loader_of(planes, 0)), []
+    for _ in range(4):
+        ours = stoker.Loader(loader_of(planes), **WANTED)
+        batches = iter(ours)
+        if not same(right[0], list(fetched(next(batches)))):
+            return "other batches"
+        locks.append(devices.of(0).pinned())
+        rest = [list(fetched(batch)) for batch in batches]
+        del batches
+        if not all_same(right[1:], rest):
+            return "other batches afterwards"
+        gc.collect()
+        locks.append(devices.of(0).pinned())
+    return all(locks[::2]) and not any(locks[1::2]) and world.wild == 0
+
+
+@case
+def slots_of_all_sizes_come_and_go():
+    """The ring forgets those that do not fit, and others lie where they were."""
+    world.late_us, slots = 0, Slots(60, [SIZE, SIZE * 3, SIZE * 9, SIZE * 30])
+    ours = fetch_all(stoker.Loader(slots, prefetch=1, **WANTED))
+    return all_same(expected(60), ours) and 0 < world.locks < 60 and world.wild == 0
+
+
+@case
+def floats_in_slots_are_held():
+    """What torch copies from locked memory is held as well."""
+    plain = list(loader_of(floats, 0, count=160))
+    ours = stoker.Loader(loader_of(floats, count=160), device="cuda:0")
+    made = fetch_all(ours)
+    return all_same(plain, made)
+
+
+@case
+def structures():
+    plain = [{**batch, "image": of_torch(batch["image"])} for batch in loader_of(in_dict, 0)]
+    ours = fetch_all(stoker.Loader(loader_of(in_dict), **WANTED))
+    plain_named = [batch._replace(image=of_torch(batch.image)) for batch in loader_of(named, 0)]
+    ours_named = fetch_all(stoker.Loader(loader_of(named), **WANTED))
+    return (all_same(plain, ours) and all_same(plain_named, ours_named)
+            and isinstance(ours_named[0], Named))
+
+
+@case
+def channels_last():
+    ours = stoker.Loader(Slots(5), dtype=torch.float16, layout="NHWC", **WANTED)
+    return all_same([(images.to(torch.float16), label) for images, label in expected(5)],
+                    fetch_all(ours)) and next(iter(ours))[0].shape == SHAPE
+
+
+class Moving:
+    """What moves itself."""
+
+    def __init__(self, device=None):
+        self.device = device
+
+    def to(self, device):
+        return Moving(device)
+
+
+@case
+def what_moves_itself():
+    batch = {"a": Moving(), "b": "text", "c": None}
+    made = next(iter(stoker.Loader([batch], device="cuda:0")))
+    return type(made["a"].device) is torch.device and made["b"] == "text" and batch["a"].device is None
+
+
+@case
+def order_of_asking():
+    """So many are begun before they are asked for, and without workers none."""
+    begun = []
+
+    def batches(count=6):
+        for i in range(count):
+            begun.append(i)
+            yield torch.tensor([i])
+    seen = []
+    for prefetch in 0, 1, 3:
+        begun.clear()
+        passing = iter(stoker.Loader(batches(), device="cuda:0", prefetch=prefetch))
+        seen.append([int(fetched(next(passing))), len(begun), int(fetched(next(passing))), len(begun),
+                     [int(fetched(batch)) for batch in passing]])
+    return seen == [[0, 1, 1, 2, [2, 3, 4, 5]], [0, 2, 1, 3, [2, 3, 4, 5]],
+                    [0, 4, 1, 5, [2, 3, 4, 5]]] and \
+        stoker.Loader(loader_of(planes, 0), device="cuda:0").prefetch == 0
+
+
+@case
+def errors_have_their_turn():
+    def batches():
+        yield torch.tensor([0])
+        yield torch.tensor([1])
+        raise LookupError("the source's own")
+    passing, made = iter(stoker.Loader(batches(), device="cuda:0", prefetch=3)), []
+    try:
+        for batch in passing:
+            made.append(int(batch))
+    except LookupError as error:
+        return made == [0, 1] and str(error) == "the source's own" and list(passing) == []
+    return "no error"
+
+
+# ---- what goes wrong ----
+
+@case
+def every_call_fails_once():
+    """There is an exception, or all is right; nothing hangs, and nothing is held or left."""
+    right, seen, at = expected(3), {}, 1
+    gc.freeze()
+    while (failed := fail(at, right, seen)):
+        at += 1
+    return seen
+
+
+@case
+def every_call_fails_for_good():
+    """And all later ones: the driver is not to be begun with again, so each time in a child."""
+    right, at, step = expected(3), 1, 1 if os.environ.get("STOKER_ALL") == "1" else 7
+    gc.freeze()
+    while True:
+        pid = os.fork()
+        if pid == 0:
+            seen, world.for_good = {}, True
+            begin_ring()
+            failed = fail(at, right, seen)
+            os._exit(2 if not failed else 0 if not any(seen.values()) else print(seen) or 1)
+        status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        if status:
+            return status == 2 and at > 50
+        at += step
+
+
+def fail(at, right, seen):
+    """The call that failed, as that of this number; none, where there are not so many."""
+    devices._devices.clear()
+    gc.collect()
+    world.late_us, world.calls, world.failed, world.fail_at = 0, 0, None, at
+    slots, made, error = Slots(3), None, None
+    try:
+        made = fetch_all(stoker.Loader(slots, prefetch=1, **WANTED))
+    except (RuntimeError, MemoryError) as why:
+        error = str(why)
+    devices._devices.clear()
+    gc.collect()
+    failed = (world.failed or b"").decode()
+    told = seen.setdefault(failed, [])
+    if error is None and not all_same(right, made):
+        told.append(["other batches", at])
+    made = None
+    if slots.are_alive():
+        told.append(["held", at, error])
+    if world.wild or world.locks or world.retained:
+        told.append(["left", at, error, *left()])
+    world.fail_at = 0
+    return failed
+
+
+def forget_the_device():
+    devices._devices.clear()
+    gc.collect()
+
+
+@case
+def no_memory_to_lock():
+    forget_the_device()
+    world.locked_bytes, slots = world.locked_used, Slots(3)
+    try:
+        fetch_all(stoker.Loader(slots, **WANTED))
+        return "no error"
+    except MemoryError as error:
+        told = str(error)
+    gc.collect()
+    unlocked = fetch_all(stoker.Loader(Slots(3), pin=False, **WANTED))
+    return "RLIMIT_MEMLOCK" in told and all_same(expected(3), unlocked) and not slots.are_alive()
+
+
+@case
+def no_memory_of_the_device():
+    """What failed is told in its turn; the next batch may follow, or another pass."""
+    forget_the_device()
+    slots = Slots(3)
+    loader = stoker.Loader(slots, **WANTED)
+    world.device_bytes = world.device_used + 1000
+    try:
+        fetch_all(loader)
+        return "no error"
+    except MemoryError as error:
+        told = str(error)
+    world.device_bytes = 1 << 32
+    gc.collect()
+    return "OUT_OF_MEMORY" in told and not slots.are_alive() and all_same(expected(3), fetch_all(loader))
+
+
+@case
+def a_child_of_fork():
+    loader = stoker.Loader(Slots(3), **WANTED)
+    passing = iter(loader)
+    first = fetched(next(passing))
+    pid = os.fork()
+    if pid == 0:
+        told = []
+        for ask in (lambda: next(passing), lambda: list(loader), lambda: stoker.Loader([], **WANTED),
+                    lambda: stoker.Loader([])):
+            try:
+                ask()
+            except RuntimeError as error:
+                told.append("spawn" in str(error))
+        del passing, loader
+        gc.collect()
+        os._exit(0 if told == [True] * 4 else 1)
+    status = os.waitpid(pid, 0)[1]
+    return status == 0 and all_same(expected(3), [first, *map(fetched, passing)])
+
+
+@case
+def early_break():
+    """What had been begun is let go of, and its slots are others' again."""
+    world.late_us, loader = 5000, stoker.Loader(Slots(20), prefetch=3, **WANTED)
+    for _ in range(5):
+        for batch in loader:
+            made = fetched(batch)
+            break
+        del batch
+        if not same(made, expected(1)[0]) or loader.source.are_alive():
+            return "held"
+    return all_same(expected(20), fetch_all(loader)) and world.wild == 0
+
+
+@case
+def a_thousand_loaders():
+    slots = Slots(1)
+
+    def counts():
+        gc.collect()
+        return [len(os.listdir("/proc/self/fd")), threading.active_count(), world.locks, world.memories,
+                world.events, world.streams, slots.are_alive()]
+
+    def work():
+        assert len(fetch_all(stoker.Loader(slots, **WANTED))) == 1
+    world.late_us, before = 0, None
+    for i in range(1020):
+        work()
+        if i == 20:
+            before = counts()
+    return [before, counts()]
+
+
+def begin_ring():
+    _core.ring_begin(int.from_bytes(os.urandom(8), "little"))
+
+
+fake.install()
+begin_ring()
+for name in sys.argv[1:]:
+    world.late_us, world.device_bytes, world.locked_bytes = 200, 1 << 32, 1 << 32
+    say(name, CASES[name]())
+os._exit(0)

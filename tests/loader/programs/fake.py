@@ -1,0 +1,167 @@
+"""A GPU of the tests: the driver of tests/cuda, and what torch would do there.
+
+Copies of torch's are done by a thread, later than they could be; whoever lets go of the memory before
+that has them copy something else. Memory of the device is fetched when the stream that it was handed
+to has come so far, and not before.
+"""
+
+import collections
+import contextlib
+import ctypes
+import math
+import queue
+import threading
+import time
+import weakref
+
+import torch
+
+from stoker import _gpu_core as core
+from stoker._gpu import cuda
+from stoker._gpu import device as devices
+
+LATE_S = 0.002
+
+
+class World(ctypes.Structure):
+    """struct cuda_world."""
+    _fields_ = [("version", ctypes.c_int), ("devices", ctypes.c_int), ("capability", ctypes.c_int),
+                ("device_bytes", ctypes.c_size_t), ("locked_bytes", ctypes.c_size_t),
+                ("late_us", ctypes.c_uint), ("takes_ptx_only", ctypes.c_bool),
+                ("fail_at", ctypes.c_long), ("fail_with", ctypes.c_int), ("for_good", ctypes.c_bool),
+                ("calls", ctypes.c_long), ("failed", ctypes.c_char_p), ("retained", ctypes.c_int),
+                ("pushed", ctypes.c_int), ("modules", ctypes.c_int), ("streams", ctypes.c_int),
+                ("events", ctypes.c_int), ("memories", ctypes.c_int), ("locks", ctypes.c_int),
+                ("device_used", ctypes.c_size_t), ("locked_used", ctypes.c_size_t),
+                ("lost", ctypes.c_long), ("wild", ctypes.c_long), ("copies", ctypes.c_long),
+                ("kernels", ctypes.c_long)]
+
+
+library = ctypes.CDLL("libcuda.so.1")
+library.cuda_world.restype = ctypes.POINTER(World)
+world = library.cuda_world().contents
+
+
+class Memory:
+    """Of the device, in the place of a tensor. As torch's, it is the next one's of its size, and what is
+    begun with it then comes after what was begun before."""
+
+    _free = weakref.WeakKeyDictionary()  # of each device: addresses, by their sizes
+
+    def __init__(self, device, shape, dtype):
+        self.shape, self.dtype = tuple(shape), dtype
+        self._device = device._opened
+        size = self.numel() * self.element_size()
+        self._pool = self._free.setdefault(device, {}).setdefault(size, [])
+        self._address = self._pool.pop() if self._pool else core.take(self._device, size)
+        self._order = None
+
+    def __del__(self):
+        if hasattr(self, "_address"):
+            self._pool.append(self._address)
+
+    def data_ptr(self):
+        return self._address
+
+    def numel(self):
+        return math.prod(self.shape)
+
+    def element_size(self):
+        return torch.empty((), dtype=self.dtype).element_size()
+
+    def permute(self, *order):
+        self._order = order
+        return self
+
+    def fetched(self):
+        data = bytearray(core.fetch(self._device, self._address, self.numel() * self.element_size()))
+        made = torch.frombuffer(data, dtype=self.dtype).reshape(self.shape)
+        return made if self._order is None else made.permute(*self._order)
+
+
+class Mark:
+    def __init__(self):
+        self.event = threading.Event()
+
+    def query(self):
+        return self.event.is_set()
+
+    def synchronize(self):
+        assert self.event.wait(60)
+
+
+class Place:
+    """In the place of stoker._gpu.cuda.Place."""
+
+    def __init__(self, index):
+        self.device = torch.device("cpu")
+        self.stream = 0  # the driver's default one
+        self._device = devices.of(index)
+        self._begun = queue.SimpleQueue()
+        threading.Thread(target=_copy, args=(self._begun,), daemon=True).start()
+
+    def __del__(self):
+        self._begun.put(None)
+
+    def inside(self):
+        return contextlib.nullcontext()
+
+    def empty(self, shape, dtype):
+        return Memory(self._device, shape, dtype)
+
+    def move(self, tensor):
+        """It knows where the tensor lies, and does not hold it."""
+        made = torch.empty_like(tensor)
+        size = tensor.untyped_storage().nbytes() if hasattr(tensor, "untyped_storage") else \
+            tensor.storage().nbytes()
+        self._begun.put((made, tensor.data_ptr(), min(size, tensor.numel() * tensor.element_size())))
+        return made
+
+    def mark(self):
+        mark = Mark()
+        self._begun.put(mark)
+        return mark
+
+    def hand_over(self, mark, tensors):
+        mark.synchronize()
+
+
+def _copy(begun):
+    while (what := begun.get()) is not None:
+        if isinstance(what, Mark):
+            what.event.set()
+        else:
+            time.sleep(LATE_S)
+            made, address, size = what
+            ctypes.memmove(made.data_ptr(), address, size)
+
+
+def fetched(batch):
+    """Once the consumer's stream has come so far: that is the driver's default one."""
+    if library.cuStreamSynchronize(None) != 0:
+        raise RuntimeError("the consumer's own call has failed")
+    return _fetched(batch)
+
+
+def _fetched(what):
+    if isinstance(what, Memory):
+        return what.fetched()
+    if isinstance(what, dict):
+        return {key: _fetched(value) for key, value in what.items()}
+    if isinstance(what, tuple) and hasattr(what, "_fields"):
+        return type(what)(*map(_fetched, what))
+    if isinstance(what, (list, tuple)):
+        return type(what)(map(_fetched, what))
+    return what
+
+
+def install():
+    cuda.Place = Place
+    cuda._check_torch = lambda: None
+
+
+Left = collections.namedtuple("Left", "locks memories events streams modules retained wild")
+
+
+def left():
+    return Left(*(getattr(world, name) for name in Left._fields))

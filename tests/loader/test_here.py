@@ -1,0 +1,27 @@
+"""stoker.Loader on this processor: the batches of the plain DataLoader, with torchvision's own numbers."""
+
+import pytest
+
+import stoker
+
+
+def test_batches_are_the_plain_loader_s(say):
+    seen = say("same.py", "fork")
+    assert len(seen) == 16 and {name: said for name, said in seen.items() if said is not True} == {}
+
+
+@pytest.mark.parametrize("method, slots", [("spawn", True), ("fork", False)])
+def test_however_batches_come(say, method, slots):
+    assert say("same.py", method, "planes_of_bytes", slots=slots) == {"planes_of_bytes": True}
+
+
+def test_what_goes_wrong_is_torch_s(say):
+    seen = say("trouble.py")
+    assert seen.pop("a_thousand_loaders") == {} and seen.pop("some_loaders_with_workers") == {}
+    assert len(seen) == 6 and {name: said for name, said in seen.items() if said is not True} == {}
+
+
+def test_paths_are_for_the_feed():
+    """And what is the feed's own is no argument for anything else."""
+    with pytest.raises(TypeError, match="batch_size"):
+        stoker.Loader([], batch_size=3)

@@ -1,0 +1,40 @@
+"""stoker.Loader with the driver of tests/cuda: what arrives, what is held meanwhile, what goes wrong."""
+
+import pytest
+
+CALLS = {  # that a pass makes, and its beginning and end
+    "cuInit", "cuDriverGetVersion", "cuDeviceGetCount", "cuDeviceGet", "cuDeviceGetName",
+    "cuDeviceGetAttribute", "cuDevicePrimaryCtxRetain", "cuDevicePrimaryCtxRelease_v2",
+    "cuCtxPushCurrent_v2", "cuCtxPopCurrent_v2", "cuModuleLoadData", "cuModuleUnload",
+    "cuModuleGetFunction", "cuMemAlloc_v2", "cuMemFree_v2", "cuMemHostAlloc", "cuMemFreeHost",
+    "cuMemHostRegister_v2", "cuMemHostUnregister", "cuMemcpyHtoDAsync_v2", "cuStreamCreate",
+    "cuStreamDestroy_v2", "cuStreamWaitEvent", "cuEventCreate", "cuEventDestroy_v2", "cuEventRecord",
+    "cuEventSynchronize", "cuLaunchKernel"}
+FIRST = "every_call_fails_for_good"  # in children, before the driver is begun with
+LAST = "every_call_fails_once", "a_thousand_loaders"
+CASES = ("slots_are_not_written_before_their_copies_have_ended", "slots_are_locked_once",
+         "slots_of_all_sizes_come_and_go", "floats_in_slots_are_held", "structures", "channels_last",
+         "what_moves_itself", "order_of_asking", "errors_have_their_turn", "no_memory_to_lock",
+         "no_memory_of_the_device", "a_child_of_fork", "early_break")
+
+
+@pytest.fixture(scope="module")
+def seen(say):
+    return say("device.py", FIRST, *CASES, *LAST, driver=True)
+
+
+@pytest.mark.parametrize("name", [FIRST, *CASES])
+def test_what_arrives_and_what_goes_wrong(seen, name):
+    assert seen[name] is True
+
+
+def test_every_call_fails_once(seen):
+    """Of those whose number is another one each time, some may be left out."""
+    seen = seen["every_call_fails_once"]
+    assert len(CALLS - seen.keys()) <= 4, CALLS - seen.keys()
+    assert {name: wrong for name, wrong in seen.items() if wrong} == {}
+
+
+def test_nothing_is_left_of_a_thousand_loaders(seen):
+    before, after = seen["a_thousand_loaders"]
+    assert all(now <= then for now, then in zip(after, before)), (before, after)

@@ -1,0 +1,106 @@
+"""Devices: each is opened once in a process, for whoever wants it. Knows nothing of torch.
+
+A slot (docs/batches.md) that is sent from is locked once, and unlocked before it is unmapped: what lies
+at its address afterwards is something else, which the driver would take for locked.
+"""
+
+import functools
+import os
+import weakref
+
+from .. import _core, _gpu_core
+
+NoDevice = _gpu_core.NoDevice
+NO_STREAM = None
+
+_devices = {}
+
+
+def of(index):
+    """The device of that number; NoDevice, or in a child of a process that has begun with CUDA
+    RuntimeError."""
+    if index not in _devices:
+        _devices[index] = Device(index)
+    return _devices[index]
+
+
+def begun():
+    """Those that this process, or the one that forked it, has opened."""
+    return list(_devices.values())
+
+
+class Device:
+    def __init__(self, index):
+        self.index = index
+        self._owner = os.getpid()
+        self._opened = _gpu_core.open(index)
+        self._known = set()  # where slots begin that are locked
+
+    def _call(self, function, *arguments):
+        """A device that has failed is of no more use: the next one who asks opens it again. A child of
+        fork cannot, and keeps it to say so."""
+        try:
+            return function(self._opened, *arguments)
+        except RuntimeError:
+            if _devices.get(self.index) is self and self._owner == os.getpid():
+                del _devices[self.index]
+            raise
+
+    def name(self):
+        return self._call(_gpu_core.name)
+
+    # ---- batches: see _gpu_core ----
+
+    def send(self, batch, holder, stream=NO_STREAM):
+        return self._call(_gpu_core.send, batch, holder, stream)
+
+    def resident(self, batch, stream=NO_STREAM):
+        return self._call(_gpu_core.resident, batch, stream)
+
+    def follow(self, number, stream):
+        self._call(_gpu_core.follow, number, stream)
+
+    def wait(self, number):
+        self._call(_gpu_core.wait, number)
+
+    def collect(self):
+        return self._call(_gpu_core.collect)
+
+    # ---- locked memory ----
+
+    def pin(self, address):
+        """Locks the slot in which it lies, if it lies in one; MemoryError, with the limit."""
+        slot = _core.borrowed_at(address)
+        if slot is None:
+            return
+        begin, size = slot.memory()
+        if begin in self._known:
+            return
+        try:
+            self._call(_gpu_core.pin, begin, size)
+            end = _unpin
+        except ValueError:  # another device of this process has locked it, for all of them
+            end = _forget
+        self._known.add(begin)
+        slot.before_unmap(functools.partial(end, weakref.ref(self), begin))
+
+    def pinned(self):
+        """How many slots are."""
+        return len(self._known)
+
+
+def _forget(reference, begin):
+    device = reference()
+    if device is not None:
+        device._known.discard(begin)
+    return device
+
+
+def _unpin(reference, begin):
+    """In a child of fork it is the parent's, and of a device that has failed nothing is left."""
+    device = _forget(reference, begin)
+    if device is not None:
+        try:
+            device._call(_gpu_core.unpin, begin)
+        except (RuntimeError, ValueError):
+            pass

@@ -1,0 +1,50 @@
+"""Batches as data sets make them: tensors in dicts, lists, tuples and named tuples, as deep as they like."""
+
+import copy
+from collections.abc import Mapping, MutableMapping
+
+import torch
+
+
+def mapped(batch, function, name=None):
+    """A batch of the same kind, with function(tensor, name) for each tensor in it, and for all else that
+    has a to(); the name is its key, index or field in the batch itself, None if the tensor is the batch.
+    What does not change stays the same object."""
+    if isinstance(batch, torch.Tensor):
+        return function(batch, name)
+    if isinstance(batch, (str, bytes)):
+        return batch
+    if isinstance(batch, Mapping):
+        return _mapping(batch, {key: mapped(value, function, key if name is None else name)
+                                for key, value in batch.items()})
+    if callable(getattr(batch, "to", None)):
+        return function(batch, name)
+    if isinstance(batch, (list, tuple)):
+        names = getattr(batch, "_fields", None) or range(len(batch))
+        return _sequence(batch, [mapped(value, function, own if name is None else name)
+                                 for value, own in zip(batch, names)])
+    return batch
+
+
+def _mapping(batch, made):
+    if all(made[key] is value for key, value in batch.items()):
+        return batch
+    try:
+        if isinstance(batch, MutableMapping):
+            like = copy.copy(batch)
+            like.update(made)
+            return like
+        return type(batch)(made)
+    except TypeError:
+        return made
+
+
+def _sequence(batch, made):
+    if all(new is old for new, old in zip(made, batch)):
+        return batch
+    if hasattr(batch, "_fields"):
+        return type(batch)(*made)
+    try:
+        return type(batch)(made)
+    except TypeError:
+        return made

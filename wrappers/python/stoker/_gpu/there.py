@@ -1,0 +1,112 @@
+"""Batches on their way to a device.
+
+They are begun in order on a stream of the loader's own, by which the memory that they come to is
+had, too. What has had its turn is waited for by the stream of whoever takes it, and by nobody on this
+side. What is copied from is held until its copy has ended: by the device for what the kernel takes
+(gpu/gpu.h), here for all else, since torch guards only memory that it has locked itself.
+"""
+
+import collections
+
+import torch
+
+from .leaves import mapped
+
+
+class Sent:
+    """A batch that has been begun."""
+
+    __slots__ = ("batch", "mark", "tensors", "has_others")
+
+    def __init__(self):
+        self.batch = self.mark = None
+        self.tensors = []
+        self.has_others = False
+
+
+class There:
+    """One device: `device` sends what the kernel takes (device.py); `place` is all that is torch's there
+    (cuda.py)."""
+
+    def __init__(self, device, place, recipe, pin):
+        self.device = place.device
+        self._sender = device
+        self._place = place
+        self._recipe = recipe
+        self._pin = pin
+        self._last = 0  # number of what was sent
+        self._held = collections.deque()  # (mark, what was copied from before it)
+
+    # ---- in order ----
+
+    def begin(self, batch):
+        sent, sources = Sent(), []
+        with self._place.inside():
+            try:
+                sent.batch = mapped(batch, lambda leaf, name: self._leaf(leaf, name, sent, sources))
+            finally:  # of what fails, something may have been begun
+                sent.mark = self._place.mark()
+                self._held.append((sent.mark, sources))
+        return sent
+
+    def give(self, sent):
+        """To whoever uses the device's current stream."""
+        self.let_go()
+        self._place.hand_over(sent.mark, sent.tensors)
+        return mapped(sent.batch, self._late) if sent.has_others else sent.batch
+
+    def finish(self):
+        """Waits for what is under way, and lets go of all of it."""
+        if self._last:
+            self._sender.wait(self._last)
+            self._last = 0
+        for mark, _ in self._held:
+            mark.synchronize()
+        self.let_go()
+
+    def let_go(self):
+        """Of what has been copied; RuntimeError where the device is of no use to this process."""
+        self._sender.collect()
+        while self._held and self._held[0][0].query():
+            self._held.popleft()
+
+    # ---- each for itself ----
+
+    def _leaf(self, leaf, name, sent, sources):
+        if not isinstance(leaf, torch.Tensor):
+            sent.has_others = True
+            return leaf
+        made = self._tensor(leaf, self._recipe.layout_of(leaf, name), sources)
+        sent.tensors.append(made)
+        return made
+
+    def _late(self, leaf, name):
+        """What moves itself does so when it is given out, and is waited for: what it copies from is not
+        known."""
+        return leaf if isinstance(leaf, torch.Tensor) else leaf.to(self.device)
+
+    def _tensor(self, tensor, layout, sources):
+        if layout is not None and not tensor.is_floating_point():
+            return self._bytes(tensor, layout)
+        if tensor.device.type == "cpu":
+            self._lock(tensor)
+            sources.append(tensor)
+        moved = self._place.move(tensor)
+        return moved if layout is None else self._recipe.normalised(moved, layout)
+
+    def _bytes(self, tensor, layout):
+        if tensor.device.type != "cpu":
+            raise ValueError("images of bytes are taken from this side's memory: stoker.gpu.augment is "
+                             "for those that lie on a device")
+        if len(tensor) == 0:
+            return self._recipe.empty(tensor, layout, self.device)
+        work = self._recipe.work(tensor, layout)
+        self._lock(work.tensor)
+        out = self._place.empty(work.shape, self._recipe.dtype)
+        self._last = self._sender.send(work.batch(out), work.tensor, self._place.stream)
+        self._sender.follow(self._last, self._place.stream)
+        return self._recipe.shaped(out, work)
+
+    def _lock(self, tensor):
+        if self._pin:
+            self._sender.pin(tensor.data_ptr())
