@@ -1,6 +1,6 @@
 # The package `stoker`, in $(B)/python: works with PYTHONPATH=build/python. Part of the Makefile.
 
-PY_SOURCES := $(wildcard wrappers/python/core/*.c)
+PY_SOURCES := $(wildcard wrappers/python/core/*.c wrappers/python/core/feed/*.c)
 PY_OBJECTS := $(call objects,$(PY_SOURCES))
 PY_INCLUDE := $(shell $(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("include"))' 2>/dev/null)
 PY_TO := $(B)/python/stoker

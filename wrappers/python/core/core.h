@@ -30,6 +30,13 @@ struct request {
 /* For "O&": an int that fits in 32 bits without a sign, or OverflowError; "I" would cut it off. */
 int take_u32(PyObject *object, void *out);
 
+/* A plan from a tuple (see PLAN in core.pyi), but for its table: that is what is said in the tuple,
+ * borrowed. 0, or -1 with an exception set. */
+int plan_of(struct stk_plan *plan, PyObject *tuple, PyObject **table);
+size_t plan_table_bytes(const struct stk_plan *plan); /* how large it has to be, if it is there */
+/* Lays the result out without gaps, but for where it begins. -1: it is too large for an object. */
+int plan_lay_out(const struct stk_plan *plan, struct stk_target *target);
+
 /* Fills a request from a plan (a tuple, see PLAN in core.pyi) and the buffer `out`, or None. 0, or
  * -1 with an exception set and nothing held. */
 int request_begin(struct request *request, PyObject *plan, PyObject *out);

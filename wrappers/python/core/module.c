@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "wrappers/python/core/core.h"
+#include "wrappers/python/core/feed/feed.h"
 #include "wrappers/python/core/slots.h"
 #include "wrappers/python/core/tables.h"
 
@@ -233,6 +234,8 @@ static PyMethodDef methods[] = {
     {"borrow", core_borrow, METH_O, NULL},
     {"borrowed_at", core_borrowed_at, METH_O, NULL},
     {"borrowed_hold", core_borrowed_hold, METH_O, NULL},
+    {"feed_crew", core_feed_crew, METH_O, NULL},
+    {"feed_stock", core_feed_stock, METH_O, NULL},
     {NULL, NULL, 0, NULL},
 };
 

@@ -29,11 +29,8 @@ static size_t value_bytes(const struct stk_plan *plan)
     return plan->type == STK_TYPE_F32 ? sizeof(float) : 1;
 }
 
-/* Lays the result out without gaps. -1 when it is too large for an object. */
-static int lay_out(struct request *request)
+int plan_lay_out(const struct stk_plan *plan, struct stk_target *target)
 {
-    const struct stk_plan *plan = &request->plan;
-    struct stk_target *target = &request->target;
     const uint32_t *window = plan->window;
     size_t width = window[2] > window[0] ? window[2] - window[0] : plan->width;
     size_t height = window[3] > window[1] ? window[3] - window[1] : plan->height;
@@ -50,6 +47,11 @@ static int lay_out(struct request *request)
     return height > 0 && row > (size_t)PY_SSIZE_T_MAX / 4 / height ? -1 : 0;
 }
 
+size_t plan_table_bytes(const struct stk_plan *plan)
+{
+    return plan->channels * 256 * sizeof(float);
+}
+
 static int take_table(struct request *request, PyObject *table)
 {
     if (table == Py_None) {
@@ -59,7 +61,7 @@ static int take_table(struct request *request, PyObject *table)
         return -1;
     }
     request->has_table = 1;
-    if (request->table.len != (Py_ssize_t)(request->plan.channels * 256 * sizeof(float))) {
+    if (request->table.len != (Py_ssize_t)plan_table_bytes(&request->plan)) {
         PyErr_SetString(PyExc_ValueError, "a table has 256 floats for each channel");
         return -1;
     }
@@ -67,18 +69,16 @@ static int take_table(struct request *request, PyObject *table)
     return 0;
 }
 
-static int take_plan(struct request *request, PyObject *tuple)
+int plan_of(struct stk_plan *plan, PyObject *tuple, PyObject **table)
 {
-    struct stk_plan *plan = &request->plan;
     *plan = (struct stk_plan){0};
     int filter, order, layout, type;
-    PyObject *table;
     uint32_t *window = plan->window;
     if (!PyArg_ParseTuple(tuple, "(iiii)(O&O&)(ffff)iiO&O&iiO|(O&O&O&O&);not a plan",
                           &plan->crop[0], &plan->crop[1], &plan->crop[2], &plan->crop[3], take_u32,
                           &plan->width, take_u32, &plan->height, &plan->box[0], &plan->box[1],
                           &plan->box[2], &plan->box[3], &filter, &order, take_u32, &plan->flip,
-                          take_u32, &plan->channels, &layout, &type, &table, take_u32, &window[0],
+                          take_u32, &plan->channels, &layout, &type, table, take_u32, &window[0],
                           take_u32, &window[1], take_u32, &window[2], take_u32, &window[3])) {
         return -1;
     }
@@ -91,12 +91,12 @@ static int take_plan(struct request *request, PyObject *tuple)
     plan->order = (enum stk_pass_order)order;
     plan->layout = (enum stk_layout)layout;
     plan->type = (enum stk_type)type;
-    return take_table(request, table);
+    return 0;
 }
 
 static int take_out(struct request *request, PyObject *out)
 {
-    if (lay_out(request) != 0) {
+    if (plan_lay_out(&request->plan, &request->target) != 0) {
         PyErr_NoMemory();
         return -1;
     }
@@ -132,8 +132,10 @@ static void let_go(struct request *request)
 
 int request_begin(struct request *request, PyObject *plan, PyObject *out)
 {
+    PyObject *table;
     memset(request, 0, sizeof *request);
-    if (take_plan(request, plan) == 0 && take_out(request, out) == 0) {
+    if (plan_of(&request->plan, plan, &table) == 0 && take_table(request, table) == 0 &&
+        take_out(request, out) == 0) {
         return 0;
     }
     let_go(request);

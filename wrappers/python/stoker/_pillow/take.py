@@ -103,17 +103,27 @@ def _flaw(size, info):
         return DAMAGED
     (width, height, components, color, precision,
      progressive, arithmetic, multiscan, end, sound) = info
+    flaw = _flaw_of_kind(components, color, precision, progressive, arithmetic, multiscan)
+    if flaw is None and (not end or not sound or (width, height) != size
+                         or not is_likely(width, height, end)):
+        return DAMAGED
+    return flaw
+
+
+def _flaw_of_kind(components, color, precision, progressive, arithmetic, multiscan):
+    """The same, as far as it does not depend on the size or on damage."""
     if progressive or multiscan:
         return SCANS
     if components != 3 or precision != 8 or arithmetic:
         return UNPROVEN
     if color not in (YCBCR, RGB) or (color == RGB and not check.proven().rgb):
         return UNPROVEN
-    if end == 0 or not sound or (width, height) != size:
-        return DAMAGED
-    if width * height > min(LARGEST_IMAGE, SPARSEST * end):
-        return DAMAGED
     return None
+
+
+def is_likely(width, height, end):
+    """Whether a file of so many bytes may hold so many pixels."""
+    return width * height <= min(LARGEST_IMAGE, SPARSEST * end)
 
 
 def _read(image, parts):
@@ -248,6 +258,17 @@ def sampled_size(source):
     if limit is not None and info[0] * info[1] > limit:
         return None
     return info[:2]
+
+
+def is_taken(kind):
+    """Whether files of a kind that threads have found (_core.Files.heads) are decoded here, if their size
+    is_likely()."""
+    components, color, precision, flags = kind & 15, kind >> 4 & 15, kind >> 8 & 15, kind >> 12
+    progressive, arithmetic, multiscan, sound, has_end = (flags >> i & 1 for i in range(5))
+    sampling = tuple((kind >> at + 4 & 15, kind >> at & 15) for at in (24, 32, 40))
+    return bool(
+        sound and has_end and sampling in check.proven().samplings
+        and not _flaw_of_kind(components, color, precision, progressive, arithmetic, multiscan))
 
 
 def _header_sampling(source):

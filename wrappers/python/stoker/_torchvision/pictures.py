@@ -139,6 +139,11 @@ class Picture:
         self._make(tail.order(), memory)
         return tail.finished(tensor)
 
+    def order(self, end):
+        """What the decoder is to do, with this end of its plan; None if the pixels are not those of a
+        JPEG any more."""
+        return None if self._source is None else self._order(self._crop, end)
+
     def _order(self, crop, end):
         whole = (0.0, 0.0, crop[2] - crop[0], crop[3] - crop[1])
         order = (crop, self._resized if self._filter else self.size, whole,

@@ -11,8 +11,10 @@ from .looks import NOTHING, look_at
 from .pictures import Picture
 
 
-def run(transforms, image):
-    """What the transforms make of a picture, or of anything else."""
+def run(transforms, image, end=None):
+    """What the transforms make of a picture, or of anything else. Where it still is a picture when only
+    its end is left to do, that is what end(picture, tail) gives, if there is such a function; the tail is
+    None if the end is an image."""
     fusing = functions_are_own() and pictures.is_float32()
     looks, at = None, 0
     while at < len(transforms):
@@ -27,14 +29,20 @@ def run(transforms, image):
                 at += 1
                 continue
         elif look.start is not None:
-            done = _end(transforms, looks, at, image)
+            done = _end(transforms, looks, at, image, end)
             if done is not None:
                 image, at = done
                 continue
         image = transform(_ordinary(image))
         looks = None
         at += 1
-    return _ordinary(image)
+    return end(image, None) if end is not None and type(image) is Picture else _ordinary(image)
+
+
+def is_known(transforms):
+    """Whether all of them are torchvision's own, and nothing of the program's runs in them."""
+    return functions_are_own() and pictures.is_float32() and all(
+        look.step or look.start is not None or look.link is not None for look in look_at(transforms))
 
 
 def _ordinary(image):
@@ -52,7 +60,7 @@ def _chain(looks, at):
     return tuple(keys)
 
 
-def _end(transforms, looks, at, image):
+def _end(transforms, looks, at, image, end):
     """(tensor, the next transform's place) if what makes a tensor begins here, else None."""
     is_picture = type(image) is Picture
     if not is_picture and not tails.is_pillows(image) or min(image.size) < 2:
@@ -61,5 +69,7 @@ def _end(transforms, looks, at, image):
     tail = tails.tail_of(transforms, at, key, image.mode)
     if tail is None:
         return None
+    if is_picture and end is not None and at + len(key) == len(transforms):
+        return end(image, tail), len(transforms)
     result = image.tensor(tail) if is_picture else tails.of_image(image, tail)
     return None if result is None else (result, at + len(key))

@@ -1,0 +1,441 @@
+/* A crew and the files of batches for Python. See feed.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/sys.h"
+#include "wrappers/python/core/feed/feed.h"
+#include "wrappers/python/core/feed/item.h"
+#include "wrappers/python/core/slots.h"
+
+#define MOST_THREADS 1024
+
+struct team {
+    PyObject_HEAD;
+    struct crew *crew; /* NULL: closed */
+    pid_t owner;
+    unsigned waiting; /* threads that wait for it */
+};
+
+struct files {
+    PyObject_HEAD;
+    struct team *team;
+    struct crew_group group;
+    struct item *items;
+    Py_ssize_t count, room;
+    PyObject *paths; /* what the items' paths are of */
+    PyObject *plans; /* what the tables of the items' plans are of */
+    Py_buffer out;   /* where the pixels go, if has_out */
+    bool has_out;
+};
+
+/* ---- the crew ---- */
+
+static void free_crew(struct team *team)
+{
+    struct crew *crew = team->crew;
+    team->crew = NULL;
+    Py_BEGIN_ALLOW_THREADS;
+    crew_free(crew);
+    Py_END_ALLOW_THREADS;
+}
+
+static void free_team(PyObject *self)
+{
+    free_crew((struct team *)self);
+    slots_free(self);
+}
+
+/* The crew, or NULL with an exception set. */
+static struct crew *crew_of(struct team *team)
+{
+    if (team->crew == NULL) {
+        PyErr_SetString(PyExc_RuntimeError, "the crew was closed");
+        return NULL;
+    }
+    if (!crew_is_own(team->crew)) {
+        PyErr_SetString(PyExc_RuntimeError, "the crew is another process's");
+        return NULL;
+    }
+    return team->crew;
+}
+
+/* crew.close(): ends its threads. What was underway is not done. */
+static PyObject *team_close(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    const struct team *team = (struct team *)self;
+    if (team->waiting > 0 && team->owner == stk_sys_getpid()) {
+        PyErr_SetString(PyExc_RuntimeError, "another thread waits for this crew");
+        return NULL;
+    }
+    free_crew((struct team *)self);
+    Py_RETURN_NONE;
+}
+
+/* crew.ends(): how many times something has come to its end. */
+static PyObject *team_ends(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    struct crew *crew = crew_of((struct team *)self);
+    return crew == NULL ? NULL : PyLong_FromUnsignedLong(crew_ends(crew));
+}
+
+/* crew.wait(ends): until ends() says something else, or for a second. Signals' handlers run. */
+static PyObject *team_wait(PyObject *self, PyObject *number)
+{
+    uint32_t ends;
+    struct team *team = (struct team *)self;
+    struct crew *crew = crew_of(team);
+    if (crew == NULL || !take_u32(number, &ends)) {
+        return NULL;
+    }
+    team->waiting++;
+    Py_BEGIN_ALLOW_THREADS;
+    crew_wait(crew, ends, STK_NS_PER_S);
+    Py_END_ALLOW_THREADS;
+    team->waiting--;
+    if (PyErr_CheckSignals() != 0) {
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
+/* crew.files(): Files that are none yet. */
+static PyObject *team_files(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    struct files *files = (struct files *)slots_new(PyType_GetModule(Py_TYPE(self)), "Files");
+    if (files != NULL) {
+        files->team = (struct team *)Py_NewRef(self);
+    }
+    return (PyObject *)files;
+}
+
+static PyMethodDef team_methods[] = {
+    {"close", team_close, METH_NOARGS, NULL},
+    {"ends", team_ends, METH_NOARGS, NULL},
+    {"wait", team_wait, METH_O, NULL},
+    {"files", team_files, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot team_slots[] = {
+    {Py_tp_dealloc, free_team},
+    {Py_tp_methods, team_methods},
+    {0, NULL},
+};
+
+PyType_Spec feed_crew_spec = {
+    "stoker._core.Crew",
+    sizeof(struct team),
+    0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    team_slots,
+};
+
+/* feed_crew(threads): a Crew of so many, or as many as can be had; OSError: of none. */
+PyObject *core_feed_crew(PyObject *module, PyObject *number)
+{
+    uint32_t threads;
+    int error;
+    if (!take_u32(number, &threads)) {
+        return NULL;
+    }
+    if (threads == 0 || threads > MOST_THREADS) {
+        return PyErr_Format(PyExc_ValueError, "threads are from 1 to %d", MOST_THREADS);
+    }
+    struct team *team = (struct team *)slots_new(module, "Crew");
+    if (team == NULL) {
+        return NULL;
+    }
+    team->owner = stk_sys_getpid();
+    team->crew = crew_new(threads, &error);
+    if (team->crew == NULL) {
+        Py_DECREF((PyObject *)team);
+        errno = -error;
+        return PyErr_SetFromErrno(PyExc_OSError);
+    }
+    return (PyObject *)team;
+}
+
+/* ---- files ---- */
+
+/* Lets go of what they are made of; nothing is underway. */
+static void let_go(struct files *files)
+{
+    if (files->has_out) {
+        PyBuffer_Release(&files->out);
+    }
+    files->has_out = false;
+    files->count = 0;
+    Py_CLEAR(files->paths);
+    Py_CLEAR(files->plans);
+}
+
+/* In a child of fork the items stay as they are: a thread may have been busy with one. */
+static void free_files(PyObject *self)
+{
+    struct files *files = (struct files *)self;
+    struct crew *crew = files->team != NULL ? files->team->crew : NULL;
+    bool own = files->team == NULL || files->team->owner == stk_sys_getpid();
+    if (crew != NULL && own) {
+        Py_BEGIN_ALLOW_THREADS;
+        crew_cancel(crew, &files->group);
+        Py_END_ALLOW_THREADS;
+    }
+    for (Py_ssize_t i = 0; own && i < files->room; i++) {
+        item_clear(&files->items[i]);
+    }
+    if (own) {
+        free(files->items);
+    }
+    let_go(files);
+    Py_XDECREF((PyObject *)files->team);
+    slots_free(self);
+}
+
+/* The crew of files of which nothing is underway, or NULL with an exception set. */
+static struct crew *idle_crew(struct files *files)
+{
+    struct crew *crew = crew_of(files->team);
+    if (crew != NULL && !crew_has_ended(crew, &files->group)) {
+        PyErr_SetString(PyExc_RuntimeError, "the files are underway");
+        return NULL;
+    }
+    return crew;
+}
+
+static int make_room(struct files *files, Py_ssize_t count)
+{
+    if (count <= files->room) {
+        return 0;
+    }
+    struct item *items = realloc(files->items, (size_t)count * sizeof *items);
+    if (items == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    memset(items + files->room, 0, (size_t)(count - files->room) * sizeof *items);
+    files->items = items;
+    files->room = count;
+    return 0;
+}
+
+/* What cannot be a path has none: Pillow says what is wrong with it. */
+static int take_path(struct files *files, Py_ssize_t i, PyObject *sequence)
+{
+    PyObject *bytes = NULL, *path = PySequence_GetItem(sequence, i);
+    if (path == NULL) {
+        return -1;
+    }
+    files->items[i].path = NULL;
+    if (PyUnicode_FSConverter(path, &bytes)) {
+        files->items[i].path = PyBytes_AsString(bytes);
+        PyList_Append(files->paths, bytes);
+    }
+    Py_DECREF(path);
+    Py_XDECREF(bytes);
+    if (PyErr_Occurred() != NULL && PyErr_ExceptionMatches(PyExc_MemoryError)) {
+        return -1;
+    }
+    PyErr_Clear();
+    return 0;
+}
+
+/* files.read(paths): begins to read them. */
+static PyObject *files_read(PyObject *self, PyObject *paths)
+{
+    struct files *files = (struct files *)self;
+    struct crew *crew = idle_crew(files);
+    Py_ssize_t count = crew == NULL ? -1 : PySequence_Size(paths);
+    if (count < 0 || make_room(files, count) != 0) {
+        return NULL;
+    }
+    let_go(files);
+    files->paths = PyList_New(0);
+    for (Py_ssize_t i = 0; files->paths != NULL && i < count; i++) {
+        if (take_path(files, i, paths) != 0) {
+            return NULL;
+        }
+    }
+    if (files->paths == NULL) {
+        return NULL;
+    }
+    files->count = count;
+    files->group.work = item_read;
+    crew_add(crew, &files->group, CREW_URGENT, files->items, (size_t)count, sizeof *files->items);
+    Py_RETURN_NONE;
+}
+
+/* files.are_done(): whether nothing is underway. */
+static PyObject *files_are_done(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    struct files *files = (struct files *)self;
+    struct crew *crew = crew_of(files->team);
+    return crew == NULL ? NULL : PyBool_FromLong(crew_has_ended(crew, &files->group));
+}
+
+/* A number that is the same for all files of one kind: see core.pyi. */
+static unsigned long long kind_of(const struct item *item)
+{
+    const struct stk_jpeg_info *info = &item->info;
+    unsigned long long kind = 0,
+                       parts[] = {info->components,  (unsigned)info->color, info->precision,
+                                  info->progressive, info->arithmetic,      info->multiscan,
+                                  item->sound,       info->end != 0};
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        kind |= (parts[i] & (i < 3 ? 15 : 1)) << (i < 3 ? 4 * i : 9 + i);
+    }
+    for (int i = 0; i < ITEM_COMPONENTS; i++) {
+        kind |= (unsigned long long)item->sampling[i] << (24 + 8 * i);
+    }
+    return kind;
+}
+
+/* files.heads(): what was found of each: (width, height, end, kind), or None. */
+static PyObject *files_heads(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    struct files *files = (struct files *)self;
+    PyObject *heads = idle_crew(files) == NULL ? NULL : PyList_New(files->count);
+    for (Py_ssize_t i = 0; heads != NULL && i < files->count; i++) {
+        const struct item *item = &files->items[i];
+        const struct stk_jpeg_info *info = &item->info;
+        PyObject *head = item->found == ITEM_NOTHING
+                             ? Py_NewRef(Py_None)
+                             : Py_BuildValue("IInK", info->width, info->height,
+                                             (Py_ssize_t)info->end, kind_of(item));
+        if (head == NULL || PyList_SetItem(heads, i, head) != 0) {
+            Py_CLEAR(heads);
+        }
+    }
+    return heads;
+}
+
+/* 0, or -1 with an exception set. */
+static int take_order(struct files *files, Py_ssize_t i, PyObject *order, size_t row_bytes)
+{
+    struct item *item = &files->items[i];
+    PyObject *table;
+    item->status = STK_DECODE_OK;
+    item->is_wanted = order != Py_None;
+    if (!item->is_wanted) {
+        return 0;
+    }
+    if (plan_of(&item->plan, order, &table) != 0) {
+        return -1;
+    }
+    if (item->found == ITEM_NOTHING || plan_lay_out(&item->plan, &item->target) != 0 ||
+        item->target.bytes != row_bytes ||
+        (item->plan.type == STK_TYPE_F32 &&
+         (!PyBytes_Check(table) ||
+          PyBytes_Size(table) != (Py_ssize_t)plan_table_bytes(&item->plan)))) {
+        PyErr_SetString(PyExc_ValueError, "not a row of this batch");
+        return -1;
+    }
+    item->plan.table =
+        item->plan.type == STK_TYPE_F32 ? (const float *)PyBytes_AsString(table) : NULL;
+    item->target.data = (char *)files->out.buf + (size_t)i * row_bytes;
+    return 0;
+}
+
+static int take_out(struct files *files, PyObject *out, size_t row_bytes)
+{
+    if (PyObject_GetBuffer(out, &files->out, PyBUF_WRITABLE) != 0) {
+        return -1;
+    }
+    files->has_out = true;
+    if ((size_t)files->out.len / row_bytes < (size_t)files->count) {
+        PyErr_SetString(PyExc_ValueError, "the batch is larger than its memory");
+        return -1;
+    }
+    return 0;
+}
+
+/* files.decode(plans, out, row_bytes): begins to decode them, each for which there is a plan (None:
+ * there is none) to where its row lies in `out`. Once after each read(). */
+static PyObject *files_decode(PyObject *self, PyObject *arguments)
+{
+    struct files *files = (struct files *)self;
+    PyObject *plans, *out;
+    Py_ssize_t row_bytes;
+    struct crew *crew = idle_crew(files);
+    if (crew == NULL ||
+        !PyArg_ParseTuple(arguments, "O!On", &PyList_Type, &plans, &out, &row_bytes)) {
+        return NULL;
+    }
+    if (files->has_out || row_bytes <= 0 || PyList_Size(plans) != files->count) {
+        PyErr_SetString(PyExc_ValueError, "a plan for each file, once");
+        return NULL;
+    }
+    if (take_out(files, out, (size_t)row_bytes) != 0) {
+        return NULL;
+    }
+    files->plans = Py_NewRef(plans);
+    for (Py_ssize_t i = 0; i < files->count; i++) {
+        if (take_order(files, i, PyList_GetItem(plans, i), (size_t)row_bytes) != 0) {
+            return NULL;
+        }
+    }
+    files->group.work = item_decode;
+    crew_add(crew, &files->group, CREW_USUAL, files->items, (size_t)files->count,
+             sizeof *files->items);
+    Py_RETURN_NONE;
+}
+
+/* files.failed(): which of them could not be decoded. */
+static PyObject *files_failed(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    struct files *files = (struct files *)self;
+    PyObject *failed = idle_crew(files) == NULL ? NULL : PyList_New(0);
+    for (Py_ssize_t i = 0; failed != NULL && i < files->count; i++) {
+        if (files->items[i].is_wanted && files->items[i].status != STK_DECODE_OK) {
+            PyObject *number = PyLong_FromSsize_t(i);
+            if (number == NULL || PyList_Append(failed, number) != 0) {
+                Py_CLEAR(failed);
+            }
+            Py_XDECREF(number);
+        }
+    }
+    return failed;
+}
+
+/* files.let_go(): holds nothing any more but room for the next ones. */
+static PyObject *files_let_go(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    struct files *files = (struct files *)self;
+    if (idle_crew(files) == NULL) {
+        return NULL;
+    }
+    let_go(files);
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef files_methods[] = {
+    {"read", files_read, METH_O, NULL},
+    {"are_done", files_are_done, METH_NOARGS, NULL},
+    {"heads", files_heads, METH_NOARGS, NULL},
+    {"decode", files_decode, METH_VARARGS, NULL},
+    {"failed", files_failed, METH_NOARGS, NULL},
+    {"let_go", files_let_go, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot files_slots[] = {
+    {Py_tp_dealloc, free_files},
+    {Py_tp_methods, files_methods},
+    {0, NULL},
+};
+
+PyType_Spec feed_files_spec = {
+    "stoker._core.Files",
+    sizeof(struct files),
+    0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    files_slots,
+};

@@ -1,0 +1,168 @@
+/* One image of a batch. See item.h. */
+#include "wrappers/python/core/feed/item.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/tally.h"
+#include "wrappers/python/core/core.h"
+#include "wrappers/python/core/identity.h"
+#include "wrappers/python/core/tables.h"
+
+#define LEAST_ROOM 65536
+
+/* ---- what a header says besides ---- */
+
+static bool is_frame(uint8_t marker)
+{
+    return marker >= 0xc0 && marker <= 0xcf && marker != 0xc4 && marker != 0xc8 && marker != 0xcc;
+}
+
+/* Of a header that the decoder found sound; zeros where there are not three components. */
+static void find_sampling(const uint8_t *head, size_t size, uint8_t sampling[ITEM_COMPONENTS])
+{
+    memset(sampling, 0, ITEM_COMPONENTS);
+    size_t at = 2;
+    while (at + 10 + 3 * ITEM_COMPONENTS <= size && head[at] == 0xff) {
+        if (is_frame(head[at + 1])) {
+            for (size_t i = 0; head[at + 9] == ITEM_COMPONENTS && i < ITEM_COMPONENTS; i++) {
+                sampling[i] = head[at + 11 + 3 * i];
+            }
+            return;
+        }
+        at += head[at + 1] == 0xff ? 1 : 2 + ((size_t)head[at + 2] << 8 | head[at + 3]);
+    }
+}
+
+static void look_at(struct item *item, const uint8_t *head, size_t size)
+{
+    const struct stk_jpeg_info *info = &item->info;
+    item->sound = !info->progressive && !info->multiscan && tables_are_sound(head, size);
+    find_sampling(head, size, item->sampling);
+}
+
+/* ---- reading ---- */
+
+/* As the store has it, and nobody has to read it. */
+static bool find_form(struct item *item, int fd)
+{
+    struct identity_mark mark;
+    struct stk_form_source source;
+    item->has_link = kept_is_attached() && identity_of(fd, &item->link, &mark);
+    if (!item->has_link || !kept_follow(item->link, &item->form, &source)) {
+        return false;
+    }
+    item->info = source.info;
+    item->size = source.file_bytes;
+    look_at(item, source.header, source.header_bytes);
+    return true;
+}
+
+static bool has_room(struct item *item, size_t wanted)
+{
+    if (wanted <= item->room) {
+        return true;
+    }
+    size_t room = wanted < LEAST_ROOM ? LEAST_ROOM : wanted + wanted / 8; /* for the next one */
+    uint8_t *bytes = wanted <= ITEM_LARGEST_BYTES ? realloc(item->bytes, room) : NULL;
+    if (bytes == NULL) {
+        return false;
+    }
+    item->bytes = bytes;
+    item->room = room;
+    return true;
+}
+
+/* To the end, wherever that is by now. */
+static bool read_all(struct item *item, int fd, size_t likely)
+{
+    size_t size = 0;
+    ssize_t count = 1;
+    while (count > 0 && has_room(item, (size < likely ? likely : size) + 1)) {
+        count = read(fd, item->bytes + size, item->room - size);
+        size += count > 0 ? (size_t)count : 0;
+    }
+    item->size = size;
+    return count == 0;
+}
+
+static bool read_bytes(struct item *item, int fd, size_t likely)
+{
+    struct stk_hash128 link;
+    struct identity_mark mark;
+    struct stk_decoder *decoder = thread_decoder();
+    if (decoder == NULL || !read_all(item, fd, likely) ||
+        stk_decode_probe(decoder, item->bytes, item->size, &item->info) != STK_DECODE_OK) {
+        return false;
+    }
+    item->has_link = item->has_link && identity_of(fd, &link, &mark) &&
+                     link.low == item->link.low && link.high == item->link.high;
+    look_at(item, item->bytes, item->size);
+    return true;
+}
+
+static enum item_found find(struct item *item, int fd)
+{
+    struct stat stat;
+    if (fstat(fd, &stat) != 0 || !S_ISREG(stat.st_mode) ||
+        (uint64_t)stat.st_size >= ITEM_LARGEST_BYTES) {
+        return ITEM_NOTHING;
+    }
+    if (find_form(item, fd)) {
+        return ITEM_FORM;
+    }
+    return read_bytes(item, fd, (size_t)stat.st_size) ? ITEM_BYTES : ITEM_NOTHING;
+}
+
+void item_read(struct crew_task *task)
+{
+    struct item *item = (struct item *)task;
+    item->found = ITEM_NOTHING;
+    if (item->path == NULL) {
+        return;
+    }
+    int fd =
+        open(item->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe is Pillow's to wait for */
+    if (fd >= 0) {
+        item->found = find(item, fd);
+        close(fd);
+    }
+}
+
+/* ---- decoding ---- */
+
+static int decode(struct item *item, struct stk_decoder *decoder)
+{
+    if (item->found == ITEM_FORM) {
+        return kept_decode_form(decoder, &item->form, item->size, &item->plan, &item->target);
+    }
+    return kept_decode(decoder, item->bytes, item->size, item->has_link ? &item->link : NULL,
+                       &item->plan, &item->target);
+}
+
+void item_decode(struct crew_task *task)
+{
+    struct item *item = (struct item *)task;
+    if (!item->is_wanted) {
+        return;
+    }
+    struct stk_decoder *decoder = thread_decoder();
+    item->status = decoder == NULL ? STK_DECODE_MEMORY : decode(item, decoder);
+    if (item->status != STK_DECODE_OK) {
+        return; /* who decodes it then counts it */
+    }
+    count_more(STK_TALLY_IMAGES, 1);
+    if (item->found == ITEM_FORM) {
+        count_more(STK_TALLY_UNREAD, 1);
+        count_more(STK_TALLY_UNREAD_BYTES, item->size);
+    }
+}
+
+void item_clear(struct item *item)
+{
+    free(item->bytes);
+    *item = (struct item){.path = NULL};
+}

@@ -1,0 +1,76 @@
+"""Batches of images without worker processes: threads of C read and decode them, in this process.
+
+    feed = Feed(paths, labels, transform=transforms.RandomResizedCropFlip(224), batch_size=64,
+                shuffle=True)
+    for images, labels in feed: ...
+
+docs/feed.md says what is promised.
+"""
+
+import os
+
+import torchvision.transforms
+from torch import Generator
+from torch.utils.data import BatchSampler, RandomSampler, SequentialSampler
+
+from . import _core, transforms
+from ._feeding.epoch import Epoch
+from ._torchvision import exact
+
+__all__ = ["Feed"]
+
+
+def _transforms_of(transform):
+    """A list of callables that are called one after the other."""
+    if transform is None:
+        return []
+    composes = [torchvision.transforms.Compose, getattr(exact.v2(), "Compose", None)]
+    is_plain = type(transform) in composes or (
+        isinstance(transform, transforms.Compose)
+        and type(transform).__call__ is transforms.Compose.__call__)
+    return transform.transforms if is_plain else [transform]
+
+
+def _sampler(count, shuffle, generator):
+    every = range(count)
+    return RandomSampler(every, generator=generator) if shuffle else SequentialSampler(every)
+
+
+class Feed:
+    """What torch's DataLoader would give of these images, with num_workers=1, batch for batch: each file
+    opened by Pillow, converted to RGB, transformed, and collated."""
+
+    def __init__(self, paths, labels=None, *, transform=None, batch_size=1, shuffle=False,
+                 generator=None, threads=None, drop_last=False, prefetch=2):
+        """paths      of the images
+        labels     one for each; None: there are none, and None is given in their place
+        transform  of stoker.transforms, of torchvision, or any callable: from an image to a tensor, or to
+                   an image, which then stands for its bytes (height x width x 3)
+        generator  as DataLoader's, or a number to seed one with
+        threads    that read and decode; None: as many as there are processors
+        prefetch   how many batches are made ahead
+        """
+        self.paths = paths if hasattr(paths, "__getitem__") else list(paths)
+        self.labels = labels
+        if labels is not None and len(labels) != len(self.paths):
+            raise ValueError(f"{len(labels)} labels for {len(self.paths)} paths")
+        if prefetch < 0:
+            raise ValueError("prefetch is 0 or more")
+        self.transform = transform
+        self.generator = Generator().manual_seed(generator) if isinstance(generator, int) else generator
+        self.threads = len(os.sched_getaffinity(0)) if threads is None else threads
+        self.prefetch = prefetch
+        self.batch_sampler = BatchSampler(_sampler(len(self.paths), shuffle, self.generator),
+                                          batch_size, drop_last)
+        self.stock = _core.feed_stock(prefetch + 2)
+
+    @property
+    def transforms(self):
+        """What is done to each image, as it is now."""
+        return _transforms_of(self.transform)
+
+    def __iter__(self):
+        return Epoch(self)
+
+    def __len__(self):
+        return len(self.batch_sampler)

@@ -1,0 +1,1 @@
+"""Batches that threads of this process read and decode, and the random numbers of their images."""

@@ -1,0 +1,59 @@
+"""An epoch's random numbers: those that a DataLoader's only worker would draw.
+
+A worker seeds torch's generator, and those of random and NumPy, by a number that its loader draws when
+an epoch begins. Here they are set for as long as images are drawn for, and then put back: so what the
+program draws meanwhile is no matter, and it draws what it would beside a worker.
+"""
+
+import contextlib
+import random
+
+import numpy
+import torch
+
+try:
+    from torch.utils.data._utils.worker import _generate_state
+except ImportError:
+    _generate_state = None
+
+
+class Numbers:
+    """To be made where a DataLoader's iterator is: it draws one number from the loader's generator, or
+    torch's own."""
+
+    def __init__(self, generator):
+        self._seed = torch.empty((), dtype=torch.int64).random_(generator=generator).item()
+        self._torch = torch.Generator().manual_seed(self._seed).get_state()
+        self._others = None
+
+    @contextlib.contextmanager
+    def drawn(self, by_anybody):
+        """For what draws. `by_anybody`: not only from torch's generator."""
+        torchs, others = torch.get_rng_state(), by_anybody and _get_others()
+        torch.set_rng_state(self._torch)
+        if by_anybody:
+            _set_others(self._others or _first_others(self._seed))
+        try:
+            yield
+        finally:
+            self._torch = torch.get_rng_state()
+            torch.set_rng_state(torchs)
+            if by_anybody:
+                self._others = _get_others()
+                _set_others(others)
+
+
+def _get_others():
+    return random.getstate(), numpy.random.get_state()
+
+
+def _set_others(states):
+    random.setstate(states[0])
+    numpy.random.set_state(states[1])
+
+
+def _first_others(seed):
+    """As torch.utils.data seeds them in worker 0; before 1.9 it left NumPy's as it was."""
+    ours = numpy.random.RandomState(
+        seed % 2**32 if _generate_state is None else _generate_state(seed, 0))
+    return random.Random(seed).getstate(), ours.get_state()
