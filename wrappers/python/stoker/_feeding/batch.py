@@ -7,27 +7,31 @@ from .pixels import Maker, Noted
 
 
 class Batch:
-    """Of the images with these places in a Feed, by Files of the crew's that are idle."""
+    """Of the images with these places in a Feed, by Files of the crew's that are idle. What goes wrong is
+    kept for result(), so that it is met at its batch, and the next ones go on."""
 
     def __init__(self, feed, files, indices):
         self._feed = feed
         self._indices = indices
-        self._paths = [feed.paths[i] for i in indices]
-        self._rows = None
-        self._layout = self._memory = self._error = None
+        self._rows = self._layout = self._memory = self._error = None
         self.files = files
         self.is_planned = False
-        files.read(self._paths)
+        try:
+            self._paths = [feed.paths[i] for i in indices]
+            files.read(self._paths)
+        except Exception as error:
+            self._error, self.is_planned = error, True
 
     def plan(self, numbers):
-        """Draws the images' numbers, and has threads do the rest. To be called when the files are done.
-        What goes wrong is kept for result()."""
+        """Draws the images' numbers, and has threads do the rest. To be called when the files are done."""
+        self.is_planned = True
+        self._error = RuntimeError("this batch was interrupted")  # as by a signal's handler
         try:
             self._rows = self._drawn(numbers)
             self._begin()
+            self._error = None
         except Exception as error:
             self._error = error
-        self.is_planned = True
 
     def _drawn(self, numbers):
         maker = Maker(self._feed.transforms)
@@ -61,11 +65,11 @@ class Batch:
 
     def _labels(self):
         labels = self._feed.labels
-        return None if labels is None else default_collate([labels[i] for i in self._indices])
+        return None if labels is None else default_collate(tuple(labels[i] for i in self._indices))
 
     def _collated(self):
-        return default_collate([self._made(i) if type(row) is Noted else row
-                                for i, row in enumerate(self._rows)])
+        return default_collate(tuple(self._made(i) if type(row) is Noted else row
+                                     for i, row in enumerate(self._rows)))
 
     def _finished(self):
         """What threads could not do is done here."""

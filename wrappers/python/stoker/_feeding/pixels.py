@@ -5,12 +5,8 @@ import torch
 from PIL import Image
 
 from .._pillow import take
-from .._pillow.plan import HWC, U8
 from .._store import sources
 from .._torchvision import pictures, pipeline, tails
-
-_IMAGE = 3, HWC, U8, None  # the end of a plan that makes pixels
-
 
 class Noted:
     """What is left to do of one image: all but to draw its random numbers."""
@@ -57,7 +53,7 @@ class _Later:
 
 
 def _end(picture, tail):
-    if picture.order(_IMAGE) is not None:
+    if picture.is_noted():
         return Noted(picture, tail)
     return picture.image() if tail is None else picture.tensor(tail)
 
@@ -67,20 +63,32 @@ class Maker:
 
     def __init__(self, transforms):
         tails.know_v2()
-        self.transforms = transforms
-        self.is_known = pipeline.is_known(transforms)
+        self.is_known, self._steps, self._tail = pipeline.outlook(transforms, "RGB")
+        self._transforms = list(transforms)
         self._limit = Image.MAX_IMAGE_PIXELS or take.LARGEST_IMAGE
         self._kinds = None if "jpeg" in Image.DECODERS else {}
 
     def make(self, path, head):
         """A Noted, or what the transforms return. `head` is what the threads found of the file."""
         if head is not None and self._is_taken(*head):
-            image = pictures.Picture(3, head[:2], source=_Later(path))
-        else:
-            with Image.open(path) as file:
-                image = file.convert("RGB")
-            image = pictures.is_float32() and pictures.of_image(image) or image
-        made = pipeline.run(self.transforms, image, _end)
+            return self._noted(pictures.Picture(3, head[:2], source=_Later(path)))
+        with Image.open(path) as file:
+            image = file.convert("RGB")
+        return self._run(0, pictures.is_float32() and pictures.of_image(image) or image)
+
+    def _noted(self, picture):
+        at = 0
+        for step, transform in self._steps:
+            if not step(picture, transform):
+                return self._run(at, picture)
+            at += 1
+        if self._tail is not None and min(picture.size) > 1 and picture.is_noted():
+            return Noted(picture, self._tail)
+        return self._run(at, picture)
+
+    def _run(self, at, image):
+        """From the at-th transform on."""
+        made = pipeline.run(self._transforms[at:], image, _end)
         return torch.from_numpy(numpy.array(made)) if isinstance(made, Image.Image) else made
 
     def _is_taken(self, width, height, end, kind):

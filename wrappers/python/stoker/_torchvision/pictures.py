@@ -139,10 +139,13 @@ class Picture:
         self._make(tail.order(), memory)
         return tail.finished(tensor)
 
+    def is_noted(self):
+        """Whether all that was done so far is noted, of a JPEG."""
+        return self._source is not None
+
     def order(self, end):
-        """What the decoder is to do, with this end of its plan; None if the pixels are not those of a
-        JPEG any more."""
-        return None if self._source is None else self._order(self._crop, end)
+        """What the decoder is to do then, with this end of its plan."""
+        return self._order(self._crop, end)
 
     def _order(self, crop, end):
         whole = (0.0, 0.0, crop[2] - crop[0], crop[3] - crop[1])

@@ -39,10 +39,20 @@ def run(transforms, image, end=None):
     return end(image, None) if end is not None and type(image) is Picture else _ordinary(image)
 
 
-def is_known(transforms):
-    """Whether all of them are torchvision's own, and nothing of the program's runs in them."""
-    return functions_are_own() and pictures.is_float32() and all(
-        look.step or look.start is not None or look.link is not None for look in look_at(transforms))
+def outlook(transforms, mode):
+    """(whether nothing of the program's runs in them; the steps that images of this mode begin with, each
+    with its transform; the Tail that all the rest is, or None). It holds until the program changes
+    something."""
+    if not functions_are_own() or not pictures.is_float32():
+        return False, (), None
+    looks = look_at(transforms)
+    known = all(look.step or look.start is not None or look.link is not None for look in looks)
+    at = 0
+    while at < len(looks) and looks[at].step is not None:
+        at += 1
+    key = _chain(looks, at) if at < len(looks) else ()
+    tail = tails.tail_of(transforms, at, key, mode) if key and at + len(key) == len(looks) else None
+    return known, [(look.step, transform) for look, transform in zip(looks[:at], transforms)], tail
 
 
 def _ordinary(image):

@@ -1,0 +1,54 @@
+"""What the tests of batches without worker processes share.
+
+What a Feed gives is held against torch's own DataLoader with one worker, over a data set that opens each
+path with Pillow.
+"""
+
+import os
+import pathlib
+import sys
+
+import pytest
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+BUILD = ROOT / os.environ.get("STOKER_BUILD", "build")
+PACKAGE = BUILD / "python" / "stoker"
+sys.path[:0] = [str(HERE), str(HERE.parent / "lib"), str(HERE.parent / "transforms"),
+                str(HERE.parent / "slowfs"), str(BUILD / "python")]
+
+torch = pytest.importorskip("torch", reason="no torch")
+pytest.importorskip("torchvision", reason="no torchvision")
+
+import pictures  # noqa: E402
+
+
+def pytest_collection_modifyitems(items):
+    if not (PACKAGE / "_core.abi3.so").exists():
+        for item in items:
+            item.add_marker(pytest.mark.skip(reason="the package is not built: python3-dev"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_home(tmp_path_factory):
+    """Where it is kept that Pillow was examined. One thread of torch's: it starts them when it likes."""
+    home = tmp_path_factory.mktemp("home")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HOME", str(home))
+        patch.setenv("XDG_CACHE_HOME", str(home / ".cache"))
+        torch.set_num_threads(1)
+        yield
+
+
+@pytest.fixture(scope="session")
+def paths(tmp_path_factory):
+    """Of images of all kinds, most of which are decoded here."""
+    directory = tmp_path_factory.mktemp("images")
+    pictures.write(directory)
+    return sorted(str(path) for path in directory.rglob("*.*"))
+
+
+@pytest.fixture(scope="session")
+def jpegs(paths):
+    """Of those that are."""
+    return [path for path in paths if os.path.basename(path)[0].isdigit()]
