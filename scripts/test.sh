@@ -40,7 +40,7 @@ one() {
     "$MAKE" --no-print-directory test-programs
     local found='' status
     for room in preload python paths versions faults kills samples cpython neighbours wild readers decode wrappers \
-        transforms batches cuda loader make; do
+        transforms feed batches cuda loader make; do
         STOKER_BUILD=build "${PYTHON:-/usr/bin/python3}" -m pytest -q --tb=short "tests/$room" \
             -k "$name" >"$scratch/$room" 2>&1
         status=$?
@@ -77,6 +77,7 @@ test-cuda test-loader
 test-decode
 test-wrappers
 test-transforms
+test-feed
 test-batches-slice
 END
     if [ "${STOKER_ALL:-}" = 1 ]; then

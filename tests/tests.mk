@@ -175,6 +175,7 @@ test-newest: all $(B)/slowfs $(B)/tests/libgpu.so $(B)/tests/cuda/libcuda.so.1 $
 		$(if $(T),-k '$(T)')
 	@STOKER_BUILD=$(B) $(VENV)/bin/python -m pytest -q --tb=short tests/transforms $(if $(T),-k '$(T)')
 	@STOKER_BUILD=$(B) $(VENV)/bin/python -m pytest -q --tb=short tests/wrappers $(if $(T),-k '$(T)')
+	@STOKER_BUILD=$(B) $(VENV)/bin/python -m pytest -q --tb=short tests/feed $(if $(T),-k '$(T)')
 	@STOKER_BUILD=$(B) $(VENV)/bin/python -m pytest -q --tb=short tests/batches $(if $(T),-k '$(T)')
 	@STOKER_BUILD=$(B) $(VENV)/bin/python -m pytest -q --tb=short tests/cuda $(if $(T),-k '$(T)')
 	@STOKER_BUILD=$(B) $(VENV)/bin/python -m pytest -q --tb=short tests/loader $(if $(T),-k '$(T)')
@@ -333,6 +334,12 @@ test-pillow: all $(PILLOWS_READY) ## Pillow's own tests, with the hook and witho
 .PHONY: test-transforms
 test-transforms: all ## tests of stoker.transforms, and of torchvision under the hook
 	@STOKER_BUILD=$(B) $(PYTHON) -m pytest -q --tb=short tests/transforms $(if $(T),-k '$(T)')
+
+# ---- tests/feed: batches without worker processes ----
+
+.PHONY: test-feed
+test-feed: all $(B)/slowfs ## tests of batches that threads of one process read and decode
+	@STOKER_BUILD=$(B) $(PYTHON) -m pytest -q --tb=short tests/feed $(if $(T),-k '$(T)')
 
 # ---- tests/batches: batches of torch's DataLoader ----
 

@@ -1,0 +1,82 @@
+"""Under `stoker run`: the threads' files come from the cache, their images from the sample store."""
+
+import json
+import os
+import shutil
+import sys
+import time
+
+import pytest
+
+from conftest import BUILD, HERE, PACKAGE
+from isolated import Isolated
+from jobs import AGE, Jobs
+
+EPOCHS = 4
+PROGRAM = HERE / "programs" / "feed.py"
+
+
+@pytest.fixture(scope="module")
+def place():
+    obstacle = Isolated.obstacle()
+    if obstacle:
+        pytest.skip(obstacle)
+    with Isolated() as place:
+        yield place
+
+
+@pytest.fixture(scope="module")
+def copies(jpegs, tmp_path_factory):
+    """Of images that are decoded here: nobody has read them."""
+    directory = tmp_path_factory.mktemp("copies")
+    names = [shutil.copy(path, directory / f"{i}.jpg") for i, path in enumerate(jpegs)]
+    time.sleep(AGE)
+    return [str(name) for name in names]
+
+
+def environment(tmp_path):
+    return {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / ".cache"),
+            "PYTHONPATH": str(BUILD / "python"), "OMP_NUM_THREADS": "1"}
+
+
+def argv(threads, copies):
+    return [sys.executable, "-B", PROGRAM, str(threads), str(EPOCHS), *copies]
+
+
+def told(text):
+    """(what the epochs' batches are, what was counted when each ended)."""
+    lines = [json.loads(line) for line in text.splitlines()]
+    return [line[0] for line in lines], [line[1] for line in lines]
+
+
+@pytest.fixture(scope="module")
+def plain(place, copies, tmp_path_factory):
+    """What the batches are without Stoker: in each epoch another order, and other crops."""
+    env = environment(tmp_path_factory.mktemp("plain"))
+    batches, _ = told(place.run(argv(1, copies), env).stdout)
+    assert len(set(batches)) == EPOCHS
+    return batches
+
+
+def test_it_is_served(place, copies, tmp_path, plain):
+    env = environment(tmp_path)
+    ran = Jobs(place, BUILD, tmp_path).run(argv(3, copies), path=os.path.dirname(copies[0]), env=env,
+                                           flags=["--samples=0"])
+    batches, counts = told(ran.stdout)
+    assert batches == plain
+    assert ran.files == len(copies)
+    assert ran.hits >= len(copies) * (EPOCHS - 1)
+    assert counts[-1]["images"] == len(copies) * EPOCHS and counts[-1]["from_forms"] == 0
+
+
+@pytest.mark.skipif(not (PACKAGE / "_samples_core.abi3.so").exists(), reason="no liblmdb-dev")
+def test_its_samples_are_kept(place, copies, tmp_path, plain):
+    env = environment(tmp_path)
+    ran = Jobs(place, BUILD, tmp_path).run(
+        argv(2, copies), path=os.path.dirname(copies[0]), env=env,
+        flags=["--samples=/dev/shm/samples:64M"])
+    batches, counts = told(ran.stdout)
+    assert batches == plain
+    assert counts[-1]["forms"] == len(copies)
+    last = {name: counts[-1][name] - counts[-2][name] for name in ("images", "from_forms", "unread")}
+    assert last == dict.fromkeys(last, len(copies)), counts
