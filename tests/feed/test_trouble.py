@@ -26,6 +26,12 @@ PATIENCE_S = 60
 CROP = T.Compose([T.CenterCrop(32), T.ToTensor()])
 
 
+@pytest.fixture(autouse=True)
+def nothing_of_before():
+    """Errors of the tests before hold what they came from."""
+    gc.collect()
+
+
 def threads():
     return len(os.listdir("/proc/self/task"))
 
