@@ -293,7 +293,7 @@ static bool have(struct stk_cache *cache, struct stk_big *big, int fd, uint64_t 
             return true;
         }
         if (stk_claim_load(word).state == STK_FILLING) {
-            stk_claim_wait(word);
+            stk_blocks_wait(&big->blocks, block);
         } else if (stk_big_fill(cache, big, fd, block, last - block + 1) == 0 &&
                    stk_claim_load(word).state == STK_ABSENT) {
             return false;

@@ -24,7 +24,7 @@
 #include "cache/proof.h"
 #include "cache/trust.h"
 
-#define GROUP         64          /* blocks at once, at the most */
+#define GROUP         STK_BLOCKS_GROUP
 #define AHEAD         2           /* blocks that are asked for ahead of the one that is copied */
 #define PIECE_BYTES   (128 << 10) /* the kernel asks for at once */
 #define FULL_PAUSE_NS (5 * STK_NS_PER_S)

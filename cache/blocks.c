@@ -409,3 +409,24 @@ void stk_blocks_give_up(const struct stk_blocks *blocks, uint64_t block, uint64_
     next.detail = 0;
     go_on(blocks, block, &held, next);
 }
+
+/* ---- waiting ---- */
+
+/* What has not moved since then either; what another process holds may be a moment old. */
+void stk_blocks_wait(const struct stk_blocks *blocks, uint64_t block)
+{
+    uint64_t seen[STK_BLOCKS_GROUP], left = blocks->count - block;
+    unsigned count = left < STK_BLOCKS_GROUP ? (unsigned)left : STK_BLOCKS_GROUP;
+    for (unsigned i = 0; i < count; i++) {
+        seen[i] = atomic_load(&blocks->words[block + i]);
+    }
+    if (stk_claim_wait(&blocks->words[block])) {
+        return;
+    }
+    for (unsigned i = 1; i < count; i++) {
+        struct stk_claim claim = stk_claim_unpack(seen[i]);
+        if (claim.state == STK_FILLING && claim.pid == stk_claim_unpack(seen[0]).pid) {
+            stk_claim_abandon(&blocks->words[block + i], claim);
+        }
+    }
+}

@@ -25,6 +25,7 @@
 #include "cache/claim.h"
 
 #define STK_BLOCKS_KEY_DIGITS 16 /* of a table's name, before the version's */
+#define STK_BLOCKS_GROUP      64 /* blocks that are filled at once, at the most */
 
 /* What all processes share; the words lie behind it. What does not change is copied when it is
  * mapped. */
@@ -80,5 +81,8 @@ bool stk_blocks_advance(const struct stk_blocks *blocks, uint64_t block, uint64_
 bool stk_blocks_publish(const struct stk_blocks *blocks, uint64_t block, uint64_t held);
 void stk_blocks_give_up(const struct stk_blocks *blocks, uint64_t block, uint64_t held);
 bool stk_blocks_is_paid(uint64_t held);
+/* Waits while another fills a block, as stk_claim_wait does. A filler that is dead or stuck loses
+ * what it holds behind that block as well: who wants these, too, has waited long enough. */
+void stk_blocks_wait(const struct stk_blocks *blocks, uint64_t block);
 
 #endif

@@ -97,14 +97,14 @@ void stk_claim_set_leaf(_Atomic uint64_t *word, enum stk_leaf leaf)
     }
 }
 
-/* Takes a claim away from its filler. Of all who find it dead or stuck one succeeds. */
-static bool abandon(_Atomic uint64_t *word, struct stk_claim claim)
+/* Of all who find it dead or stuck one succeeds. */
+bool stk_claim_abandon(_Atomic uint64_t *word, struct stk_claim seen)
 {
-    struct stk_claim absent = claim;
+    struct stk_claim absent = seen;
     absent.state = STK_ABSENT;
     absent.pid = 0;
     absent.detail = 0;
-    return stk_claim_change(word, claim, absent);
+    return stk_claim_change(word, seen, absent);
 }
 
 /* Whether nothing more is to be expected of a filler that has not got on for so long. One that was
@@ -125,7 +125,7 @@ bool stk_claim_wait(_Atomic uint64_t *word)
             return true;
         }
         if (is_given_up(claim.pid, stk_clock_boottime_ns() - moved_ns)) {
-            if (abandon(word, claim)) {
+            if (stk_claim_abandon(word, claim)) {
                 return false;
             }
         } else {

@@ -69,5 +69,7 @@ void stk_claim_set_leaf(_Atomic uint64_t *word, enum stk_leaf leaf);
  * on, and one of them takes its place; false to the one that did this.
  */
 bool stk_claim_wait(_Atomic uint64_t *word);
+/* Takes a claim away from its filler, who is dead or stuck, as it was `seen`; false: it gets on. */
+bool stk_claim_abandon(_Atomic uint64_t *word, struct stk_claim seen);
 
 #endif

@@ -764,17 +764,20 @@ def assert_next_run_counts(jobs, build, file, tier=TIER):
     assert found["used"] == found["there"], found
 
 
-def test_a_stopped_filler_holds_nobody_up(jobs, origin, file, big):
+@pytest.mark.parametrize("way", [["random", 1, 500, 4242], ["front", SIZE]],
+                         ids=["anywhere", "all at once"])
+def test_a_stopped_filler_holds_nobody_up(jobs, origin, file, big, way):
+    """However many blocks it has under way."""
     origin.fs.latency_ms = 20
     env = {**jobs.preload_env(file[0].parent, TIER), **SMALL}
-    argv = [str(big), "random", str(file[0]), str(SIZE), "1", "500", "4242"]
+    argv = [str(big), way[0], str(file[0]), *map(str, [SIZE, *way[1:]])]
     with jobs.started(["setsid", *argv], env):
-        group = wait_for(lambda: find_leader(big, 4242))
+        group = wait_for(lambda: find_leader(big, way[-1]))
         time.sleep(0.3)
         os.killpg(group, signal.SIGSTOP)
         try:
             origin.fs.latency_ms = 0
-            said = preloaded(jobs, [big, "front", file[0], SIZE, 65536], file[0])
+            said = preloaded(jobs, [big, "front", file[0], SIZE, 65536], file[0], timeout=20)
             assert said.stdout == "good\n" and is_whole(jobs, file[0])
         finally:
             os.killpg(group, signal.SIGCONT)

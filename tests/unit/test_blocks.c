@@ -2,6 +2,7 @@
 #include "cache/blocks.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -112,6 +113,39 @@ START_TEST(what_is_paid_stays_paid)
 }
 END_TEST
 
+/* Block 4, which gets on while block 0 is waited for. */
+static void *get_on(void *held)
+{
+    usleep(1000000);
+    stk_blocks_advance(&blocks, 4, held);
+    return NULL;
+}
+
+/* A process that is stopped has many blocks under way: who goes on from front to back would wait
+ * for each of them. */
+START_TEST(who_is_stuck_with_many_is_waited_for_once)
+{
+    UNIT_NEEDS_PRIVATE();
+    pthread_t thread;
+    open_blocks();
+    for (uint64_t i = 0; i < 4; i++) {
+        ck_assert_uint_ne(stk_blocks_take(&blocks, i), 0);
+    }
+    uint64_t held = stk_blocks_take(&blocks, 4);
+    struct stk_claim anothers = stk_claim_load(&blocks.words[3]);
+    anothers.pid = getppid();
+    atomic_store(&blocks.words[5], stk_claim_pack(anothers));
+    ck_assert_int_eq(pthread_create(&thread, NULL, get_on, &held), 0);
+    stk_blocks_wait(&blocks, 0);
+    ck_assert_int_eq(pthread_join(thread, NULL), 0);
+    for (uint64_t i = 0; i < 4; i++) {
+        ck_assert_uint_ne(stk_blocks_take(&blocks, i), 0);
+    }
+    ck_assert(stk_blocks_publish(&blocks, 4, held));
+    ck_assert_int_eq(stk_claim_load(&blocks.words[5]).state, STK_FILLING);
+}
+END_TEST
+
 /* A word that is true in form, and that nobody of us has written. */
 START_TEST(a_damaged_word_is_no_block)
 {
@@ -178,6 +212,7 @@ Suite *suite_blocks(void)
     TCase *words = unit_case(suite, "blocks_words");
     tcase_add_test(words, one_fills_a_block);
     tcase_add_test(words, who_is_overtaken_knows);
+    tcase_add_test(words, who_is_stuck_with_many_is_waited_for_once);
     tcase_add_test(words, what_is_paid_stays_paid);
     tcase_add_test(words, a_damaged_word_is_no_block);
     tcase_add_test(words, tells_when_all_are_there);
