@@ -3,6 +3,9 @@
  * so. So a file that is not too large for that becomes an entry first, and the map is made of that.
  * Of a larger one `stoker run` is told, which finishes such files first, and names them. Where this
  * process has no big file open that costs one load; allocators map all the time.
+ *
+ * /dev/shm often is mounted so that nothing there can be executed. A map that is to be is the
+ * origin's then: asked for only after the refusal, so that nobody pays for it who does not need it.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -11,8 +14,11 @@
 
 #include "base/sys.h"
 #include "preload/big.h"
+#include "preload/entryfd.h"
 #include "preload/export.h"
+#include "preload/guard.h"
 #include "preload/next.h"
+#include "preload/process.h"
 
 typedef void *mmap_function(void *, size_t, int, int, int, off_t);
 
@@ -38,22 +44,53 @@ static void *map_by(mmap_function *next, const struct map *map, int fd)
     return (void *)result; // NOLINT(performance-no-int-to-ptr)
 }
 
-/* What may be written to the file is the origin's. */
+/* What may be written to the file, or executed, is the origin's. */
 static bool only_reads(const struct map *map)
 {
     return map->fd >= 0 && (map->flags & MAP_ANONYMOUS) == 0 &&
+           (map->protection & PROT_EXEC) == 0 &&
            ((map->flags & MAP_TYPE) == MAP_PRIVATE || (map->protection & PROT_WRITE) == 0);
+}
+
+static bool is_not_executed(const struct map *map, const void *result)
+{
+    return result == MAP_FAILED && errno == EPERM && (map->protection & PROT_EXEC) != 0 &&
+           (map->flags & MAP_ANONYMOUS) == 0;
+}
+
+static int open_origin(int fd)
+{
+    struct stk_guard guard;
+    int origin = -1;
+    if (stk_process_is_on() && stk_guard_enter(&guard)) {
+        origin = stk_entryfd_open_origin(fd);
+        stk_guard_leave(&guard);
+    }
+    return origin;
+}
+
+static __attribute__((noinline)) void *map_origin(mmap_function *next, const struct map *map,
+                                                  int before)
+{
+    int origin = open_origin(map->fd);
+    if (origin < 0) {
+        return MAP_FAILED;
+    }
+    errno = before;
+    void *result = map_by(next, map, origin);
+    stk_sys_close(origin);
+    return result;
 }
 
 static void *serve(mmap_function *next, const struct map *map)
 {
+    int before = errno;
     int entry = stk_big_is_any() && only_reads(map) ? stk_big_open_for_map(map->fd) : -1;
-    if (entry < 0) {
-        return map_by(next, map, map->fd);
+    void *result = map_by(next, map, entry >= 0 ? entry : map->fd);
+    if (entry >= 0) {
+        stk_sys_close(entry);
     }
-    void *result = map_by(next, map, entry);
-    stk_sys_close(entry);
-    return result;
+    return is_not_executed(map, result) ? map_origin(next, map, before) : result;
 }
 
 #define MMAP_SYMBOL(name)                                                                          \

@@ -223,6 +223,27 @@ def test_a_map_is_the_entrys_until_the_file_is_written(jobs, file):
     assert said.stdout.split() == ["1", "0", "True"]
 
 
+EXECUTED = """
+import mmap, sys
+for _ in range(3):
+    file = open(sys.argv[1], "rb", buffering=0)
+    head = file.read(4096)
+    for flags in mmap.MAP_PRIVATE, mmap.MAP_SHARED:
+        view = mmap.mmap(file.fileno(), 4096, flags, mmap.PROT_READ | mmap.PROT_EXEC)
+        assert view[:] == head
+"""
+
+
+@pytest.mark.parametrize("large", ["100M", "1M"], ids=["small", "big"])
+def test_a_map_that_is_to_be_executed(jobs, file, large):
+    """Nothing in a container's /dev/shm can be."""
+    jobs.place.run(["mount", "-o", "remount,noexec", "/dev/shm"])
+    said = preloaded(jobs, ["/usr/bin/python3", "-c", EXECUTED, file[0]], file[0],
+                     env={**MEDIUM, "STOKER_MAX_FILE": large})
+    assert (said.returncode, said.stderr) == (0, "")
+    assert is_whole(jobs, file[0]) == (large == "100M")
+
+
 def test_a_run_of_the_command(jobs, origin, file, big):
     """The next run finds the entry of the last, which the tier has kept."""
     argv = [big, "front", file[0], SIZE, 65536]
