@@ -162,9 +162,14 @@ static bool fill_slot(struct stk_big *big, struct stk_cache *cache, const struct
     atomic_store(&big->ahead_blocks, 0);
     atomic_store(&big->kept, STK_BIG_UNKNOWN);
     atomic_store(&big->streamed, false);
-    return stk_entry_path(big->entry, cache->tier.home, place->root, place->below,
-                          stk_record_name(record)) &&
-           stk_blocks_open(&big->blocks, cache, record, (uint64_t)cache->options.block_bytes) == 0;
+    bool there =
+        stk_entry_path(big->entry, cache->tier.home, place->root, place->below,
+                       stk_record_name(record)) &&
+        stk_blocks_open(&big->blocks, cache, record, (uint64_t)cache->options.block_bytes) == 0;
+    if (there) {
+        stk_blocks_tell_origin(&big->blocks, place);
+    }
+    return there;
 }
 
 /* What all who come later find, once it has its inode. */

@@ -62,13 +62,12 @@ static bool name_state(struct stk_blocks *blocks, const struct stk_cache *cache,
 }
 
 /* As an entry's, so that it goes as entries do when memory is short; and no draft's. */
-static bool name_file(struct stk_blocks *blocks, const struct stk_cache *cache,
-                      const struct stk_record *record)
+static bool name_file(struct stk_blocks *blocks, const struct stk_cache *cache, uint64_t version)
 {
     struct stk_text path = stk_text_in(blocks->file, sizeof blocks->file);
     stk_text_add(&path, cache->tier.home);
     stk_text_add(&path, "/fill/");
-    stk_text_add_hex(&path, stk_record_name(record), STK_ENTRY_DIGITS);
+    stk_text_add_hex(&path, version, STK_ENTRY_DIGITS);
     stk_text_add_char(&path, ';');
     stk_text_add_hex(&path, blocks->stamp, 16);
     return !path.cut;
@@ -115,11 +114,9 @@ static int ensure_room(const struct stk_cache *cache)
 
 /* ---- mapping ---- */
 
-static bool is_table(const struct stk_blocks_table *table, const struct stat *stat,
-                     const struct stk_record *record)
+static bool is_table(const struct stk_blocks_table *table, const struct stat *stat)
 {
-    return table->magic == MAGIC && table->size == record->size &&
-           table->block_bytes >= STK_LEAST_BLOCK_BYTES &&
+    return table->magic == MAGIC && table->block_bytes >= STK_LEAST_BLOCK_BYTES &&
            table->block_bytes <= STK_MOST_BLOCK_BYTES &&
            table->bytes == table_bytes_of(count_of(table->size, table->block_bytes)) &&
            table->bytes == (uint64_t)stat->st_size;
@@ -144,7 +141,7 @@ static void take_view(struct stk_blocks *blocks, struct stk_blocks_table *table)
     blocks->file_ino = table->file_ino;
 }
 
-static int map_fd(struct stk_blocks *blocks, const struct stk_record *record, int fd)
+static int map_fd(struct stk_blocks *blocks, int fd)
 {
     struct stat stat;
     int error = stk_sys_fstat(fd, &stat);
@@ -156,7 +153,7 @@ static int map_fd(struct stk_blocks *blocks, const struct stk_record *record, in
     if (table == NULL) {
         return -ENOMEM;
     }
-    if (!is_table(table, &stat, record)) {
+    if (!is_table(table, &stat)) {
         stk_sys_munmap(table, bytes);
         return -EPROTO;
     }
@@ -164,20 +161,73 @@ static int map_fd(struct stk_blocks *blocks, const struct stk_record *record, in
     return 0;
 }
 
-static int map_state(struct stk_blocks *blocks, const struct stk_cache *cache,
-                     const struct stk_record *record)
+static int map_state(struct stk_blocks *blocks, const struct stk_cache *cache, uint64_t version)
 {
     int fd = stk_sys_openat(AT_FDCWD, blocks->state, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0);
     if (fd < 0) {
         return fd;
     }
-    int error = map_fd(blocks, record, fd);
+    int error = map_fd(blocks, fd);
     stk_sys_close(fd);
-    if (error == 0 && !name_file(blocks, cache, record)) {
+    if (error == 0 && !name_file(blocks, cache, version)) {
         stk_blocks_close(blocks);
         error = -ENAMETOOLONG;
     }
     return error;
+}
+
+static int map_known(struct stk_blocks *blocks, const struct stk_cache *cache,
+                     const struct stk_record *record)
+{
+    int error = map_state(blocks, cache, stk_record_name(record));
+    if (error == 0 && blocks->size != record->size) {
+        stk_blocks_close(blocks);
+        error = -EPROTO;
+    }
+    return error;
+}
+
+/* ---- which file they are of ---- */
+
+/* The first byte comes last: who sees it sees the rest. Others may be saying the same. */
+void stk_blocks_tell_origin(const struct stk_blocks *blocks, const struct stk_place *place)
+{
+    char *origin = blocks->table->origin;
+    if (origin[0] != '\0') {
+        return;
+    }
+    struct stk_text path = stk_text_in(origin + 1, STK_BLOCKS_ORIGIN_BYTES - 1);
+    stk_text_add(&path, place->root->canonical + 1);
+    stk_text_add(&path, "//");
+    stk_text_add(&path, place->below);
+    atomic_thread_fence(memory_order_release);
+    origin[0] = path.cut ? '\0' : '/';
+}
+
+bool stk_blocks_parse_name(const char *name, struct stk_blocks_name *out)
+{
+    uint64_t tier = STK_TIERS;
+    bool good = stk_text_take_hex(&name, STK_BLOCKS_KEY_DIGITS, &out->key) &&
+                stk_text_take_hex(&name, STK_ENTRY_DIGITS, &out->version) && *name++ == '.' &&
+                stk_text_take_number(&name, &tier) && *name == '\0' && tier < STK_TIERS;
+    out->tier = (unsigned)tier;
+    return good;
+}
+
+int stk_blocks_look(struct stk_blocks *blocks, const struct stk_cache *cache, const char *name)
+{
+    struct stk_blocks_name parts;
+    char room[sizeof blocks->state];
+    struct stk_text path = stk_text_in(blocks->state, sizeof blocks->state);
+    blocks->table = NULL;
+    if (!stk_blocks_parse_name(name, &parts) || parts.tier != cache->tier.index ||
+        !name_room(room, sizeof room, cache)) {
+        return -ENOENT;
+    }
+    stk_text_add(&path, room);
+    stk_text_add_char(&path, '/');
+    stk_text_add(&path, name);
+    return path.cut ? -ENOENT : map_state(blocks, cache, parts.version);
 }
 
 /* ---- making ---- */
@@ -225,7 +275,7 @@ static int make_file(struct stk_blocks *blocks, const struct stk_cache *cache,
 {
     struct stat stat;
     blocks->stamp = (uint64_t)stk_clock_boottime_ns() ^ (uint64_t)stk_sys_getpid() << 44;
-    if (!name_file(blocks, cache, record)) {
+    if (!name_file(blocks, cache, stk_record_name(record))) {
         return -ENAMETOOLONG;
     }
     int fd = stk_sys_openat(AT_FDCWD, blocks->file,
@@ -291,7 +341,7 @@ int stk_blocks_open(struct stk_blocks *blocks, const struct stk_cache *cache,
     int error = name_state(blocks, cache, record) ? -EAGAIN : -ENAMETOOLONG;
     blocks->table = NULL;
     for (int i = 0; i < ATTEMPTS && error == -EAGAIN; i++) {
-        error = map_state(blocks, cache, record);
+        error = map_known(blocks, cache, record);
         if (error == 0 && is_over(blocks)) {
             stk_blocks_forget(blocks, cache);
             stk_blocks_close(blocks);

@@ -24,8 +24,9 @@
 #include "cache/cache.h"
 #include "cache/claim.h"
 
-#define STK_BLOCKS_KEY_DIGITS 16 /* of a table's name, before the version's */
-#define STK_BLOCKS_GROUP      64 /* blocks that are filled at once, at the most */
+#define STK_BLOCKS_KEY_DIGITS   16   /* of a table's name, before the version's */
+#define STK_BLOCKS_GROUP        64   /* blocks that are filled at once, at the most */
+#define STK_BLOCKS_ORIGIN_BYTES 3072 /* with the terminating zero */
 
 /* What all processes share; the words lie behind it. What does not change is copied when it is
  * mapped. */
@@ -40,6 +41,9 @@ struct stk_blocks_table {
     _Atomic uint64_t there;      /* all blocks before this one are present */
     _Atomic int64_t paid_blocks; /* of 512 bytes */
     _Atomic uint64_t check;      /* of the blocks that are present, on a disk (cache/proof.h) */
+    /* Whose blocks they are: the root's directory without links, "//", and the path below it.
+     * Empty: nobody has said. */
+    char origin[STK_BLOCKS_ORIGIN_BYTES];
 };
 
 /* One process's view. */
@@ -56,6 +60,19 @@ struct stk_blocks {
  * so many bytes. */
 int stk_blocks_open(struct stk_blocks *blocks, const struct stk_cache *cache,
                     const struct stk_record *record, uint64_t block_bytes);
+/* Says in the table of which file it is, for those who have only that. */
+void stk_blocks_tell_origin(const struct stk_blocks *blocks, const struct stk_place *place);
+/*
+ * Maps a table that is there, by its name in HOME/big, and makes nothing. -ENOENT: it is none of
+ * this tier's; -EPROTO: it is damaged.
+ */
+int stk_blocks_look(struct stk_blocks *blocks, const struct stk_cache *cache, const char *name);
+/* What such a name says. False: it is none. */
+struct stk_blocks_name {
+    uint64_t key, version; /* as in the record */
+    unsigned tier;
+};
+bool stk_blocks_parse_name(const char *name, struct stk_blocks_name *out);
 /* Unmaps it. */
 void stk_blocks_close(struct stk_blocks *blocks);
 /* The block file is there no more: nobody asks for it again. */

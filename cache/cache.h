@@ -114,6 +114,9 @@ enum stk_bypass stk_cache_reason_against(const struct stk_cache *cache,
 /* Whether the tier, whose home is known, has an entry of this version. Needs no catalogue. */
 bool stk_cache_has_entry(const struct stk_cache *cache, const struct stk_place *place,
                          const struct stk_identity *identity);
+/* Where that entry lies, or would lie: false when it has no place. */
+bool stk_cache_name_entry(const struct stk_cache *cache, const struct stk_place *place,
+                          const struct stk_identity *identity, char out[STK_PATH_BYTES]);
 
 /* Counts an open. */
 void stk_cache_count(struct stk_cache *cache, const struct stk_outcome *outcome);

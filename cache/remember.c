@@ -54,13 +54,19 @@ static bool name_version(const struct stk_place *place, const struct stk_identit
     return true;
 }
 
+bool stk_cache_name_entry(const struct stk_cache *cache, const struct stk_place *place,
+                          const struct stk_identity *identity, char out[STK_PATH_BYTES])
+{
+    struct version version;
+    return name_version(place, identity, &version) &&
+           stk_entry_path(out, cache->tier.home, place->root, place->below, version.name);
+}
+
 bool stk_cache_has_entry(const struct stk_cache *cache, const struct stk_place *place,
                          const struct stk_identity *identity)
 {
     char entry[STK_PATH_BYTES];
-    struct version version;
-    return name_version(place, identity, &version) &&
-           stk_entry_path(entry, cache->tier.home, place->root, place->below, version.name) &&
+    return stk_cache_name_entry(cache, place, identity, entry) &&
            stk_sys_faccessat(AT_FDCWD, entry, F_OK) == 0;
 }
 

@@ -13,7 +13,7 @@ static const struct verb {
     int (*run)(char **arguments);
 } verbs[] = {
     {"run", verb_run},     {"warm", verb_warm}, {"ls", verb_ls},
-    {"clear", verb_clear}, {"env", verb_env},
+    {"clear", verb_clear}, {"env", verb_env},   {"verify", verb_verify},
 };
 
 static const char help[] =
@@ -56,7 +56,15 @@ static const char help[] =
     "  stoker clear [--tier DIR] [PATH] [--dead]\n"
     "      removes the cache, or what it holds of PATH, or what killed runs left; with --tier "
     "only\n"
-    "      from there\n";
+    "      from there\n"
+    "  stoker verify [--tier DIR] [--sample N|P%] [--json FILE] [PATH...]\n"
+    "      compares what is cached (of PATH) with its origins, byte for byte, and drops what "
+    "differs.\n"
+    "      Also beside a job, to which its reads yield. Status 0: nothing differed; 1: something "
+    "did,\n"
+    "      and was dropped; 2: it could not be looked at\n"
+    "      --sample  only so many copies, or such a part of all, by chance\n"
+    "      --json    write what was found to FILE, for programs\n";
 
 static bool is_help(const char *argument)
 {

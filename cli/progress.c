@@ -20,6 +20,7 @@
 #define WIDE      100 /* columns that leave room for the bar */
 #define LINE_ROOM 256
 
+static void (*read_figures)(struct ahead_figures *out);
 static pthread_t writer;
 static bool writing;
 static _Atomic uint32_t over;
@@ -153,7 +154,7 @@ static void *keep_writing(void *context)
     struct pace pace = {.at_ns = 0};
     struct ahead_figures now;
     while (atomic_load(&over) == 0) {
-        ahead_read(&now);
+        read_figures(&now);
         measure(&pace, &now);
         unsigned columns = terminal_columns();
         write_line(line, columns, &pace, &now);
@@ -164,8 +165,9 @@ static void *keep_writing(void *context)
     return context;
 }
 
-void progress_begin(void)
+void progress_begin(void (*figures)(struct ahead_figures *out))
 {
+    read_figures = figures;
     writing = isatty(STDERR_FILENO) && thread_start(&writer, keep_writing, NULL);
 }
 

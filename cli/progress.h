@@ -1,10 +1,12 @@
-/* One line on a terminal that tells how far the filling ahead is (cli/ahead.h), written over again
- * and again; elsewhere nothing. */
+/* One line on a terminal that tells how far the filling ahead is (cli/ahead.h), or what goes from
+ * file to file as that does, written over again and again; elsewhere nothing. */
 #ifndef STK_CLI_PROGRESS_H
 #define STK_CLI_PROGRESS_H
 
-/* Starts a thread that writes it, if standard error is a terminal. */
-void progress_begin(void);
+#include "cli/ahead.h"
+
+/* Starts a thread that writes it, if standard error is a terminal, by what `figures` tells. */
+void progress_begin(void (*figures)(struct ahead_figures *out));
 /* Ends that, and takes the line away. */
 void progress_end(void);
 

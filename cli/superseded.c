@@ -7,12 +7,12 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/proc.h"
 #include "base/sys.h"
 #include "base/walk.h"
 #include "cache/cache.h"
 #include "cache/entry.h"
 #include "cli/joined.h"
+#include "cli/tree.h"
 
 #define LOOK_NS         (STK_NS_PER_S / 2)
 #define LONGEST_REST_NS (600 * STK_NS_PER_S)
@@ -22,19 +22,6 @@ struct removing {
     _Atomic uint32_t *ended;
     uint64_t count;
 };
-
-/* The name of what a walk has met, by the descriptor of its directory. */
-static bool name_found(char out[STK_PATH_BYTES], int dirfd, const char *name)
-{
-    char link[32];
-    stk_proc_fd_path(link, dirfd);
-    ssize_t length = readlink(link, out, STK_PATH_BYTES - 1);
-    if (length <= 0) {
-        return false;
-    }
-    int more = snprintf(out + length, STK_PATH_BYTES - (size_t)length, "/%s", name);
-    return more > 0 && length + more < STK_PATH_BYTES;
-}
 
 /* Who unlinks gives back. Nobody can adopt it meanwhile but for a file that has become what it was
  * before; that one's entry is missed, and made again. */
@@ -47,7 +34,7 @@ static int remove_if_old(void *context, int dirfd, const char *name, unsigned de
     if (atomic_load(removing->ended) != 0) {
         return -EINTR;
     }
-    if (stk_entry_looks_like(name, stat) && name_found(path, dirfd, name) &&
+    if (stk_entry_looks_like(name, stat) && tree_path_of(path, dirfd, name) &&
         stk_cache_is_superseded(removing->cache, path) && unlinkat(dirfd, name, 0) == 0) {
         stk_tier_free(removing->cache->tier.shared, stat->st_blocks, 1);
         removing->count++;

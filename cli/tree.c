@@ -68,6 +68,18 @@ void tree_origin(const char *tier_home, const char *root, char *out, size_t byte
     }
 }
 
+bool tree_path_of(char out[STK_PATH_BYTES], int dirfd, const char *name)
+{
+    char link[32];
+    stk_proc_fd_path(link, dirfd);
+    ssize_t length = readlink(link, out, STK_PATH_BYTES - 1);
+    if (length <= 0) {
+        return false;
+    }
+    int more = snprintf(out + length, STK_PATH_BYTES - (size_t)length, "/%s", name);
+    return more > 0 && length + more < STK_PATH_BYTES;
+}
+
 /* What was removed, to be given back. */
 struct removed {
     uint64_t files; /* their entries */

@@ -7,5 +7,6 @@ int verb_warm(char **arguments);
 int verb_env(char **arguments);
 int verb_ls(char **arguments);
 int verb_clear(char **arguments);
+int verb_verify(char **arguments);
 
 #endif

@@ -151,7 +151,7 @@ static int warm_dryly(const struct request *request)
     find_budget(request, &tier);
     cache.tier.shared = &tier;
     strcpy(cache.tier.home, tier.home);
-    progress_begin();
+    progress_begin(ahead_read);
     ahead_run(&cache, request);
     progress_end();
     ahead_read(&figures);
@@ -172,7 +172,7 @@ static int warm(const struct request *request, struct session *session)
     summary_announce(request, session);
     watch_begin(&session->tier, &session->samples, session->recounts ? &session->recount : NULL);
     if ((cache = joined_cache()) != NULL) {
-        progress_begin();
+        progress_begin(ahead_read);
         ahead_run(cache, request);
         progress_end();
     }

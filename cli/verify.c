@@ -1,0 +1,577 @@
+/* `stoker verify`: compares what is cached with its origins, and drops what differs. */
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/walk.h"
+#include "cache/blocks.h"
+#include "cache/entry.h"
+#include "cli/compare.h"
+#include "cli/json.h"
+#include "cli/paths.h"
+#include "cli/progress.h"
+#include "cli/say.h"
+#include "cli/session.h"
+#include "cli/thread.h"
+#include "cli/tiers.h"
+#include "cli/tree.h"
+#include "cli/verbs.h"
+#include "cli/yield.h"
+
+#define MOST_PATHS 16
+#define THREADS    4 /* each waits for an origin most of the time */
+#define QUEUED     64
+
+enum kind { ENTRY, BLOCKS, KINDS };
+
+/* ---- what is asked ---- */
+
+struct wanted {
+    const char *tier, *json;
+    double part;     /* of all copies; below 0: not given */
+    uint64_t sample; /* so many */
+    unsigned count;
+    char *paths[MOST_PATHS]; /* canonical, where they are there; none: everything */
+};
+
+static void take_sample(struct wanted *wanted, const char *value)
+{
+    char *end;
+    double number = strtod(value, &end);
+    bool percent = strcmp(end, "%") == 0;
+    if (end == value || (!percent && *end != '\0') || !(number > 0) || number > 1e15 ||
+        (percent && number > 100) || (!percent && number != (double)(uint64_t)number)) {
+        die("--sample %s: write how many copies, such as 1000, or which part, such as 10%%", value);
+    }
+    wanted->part = percent ? number / 100 : -1;
+    wanted->sample = percent ? UINT64_MAX : (uint64_t)number;
+}
+
+static void take_path(struct wanted *wanted, const char *path)
+{
+    char *canonical = realpath(path, NULL);
+    if (canonical == NULL && path[0] != '/') {
+        die("verify %s: no such file or directory: name a data set's path", path);
+    }
+    if (wanted->count == MOST_PATHS) {
+        die("verify: more than %d paths: name a directory above them", MOST_PATHS);
+    }
+    wanted->paths[wanted->count++] = canonical != NULL ? canonical : must_copy(path);
+}
+
+/* "--flag VALUE" or "--flag=VALUE": the value, or NULL. */
+static const char *value_of(char ***at, const char *flag)
+{
+    const char *argument = **at;
+    size_t length = strlen(flag);
+    if (strncmp(argument, flag, length) != 0 ||
+        (argument[length] != '\0' && argument[length] != '=')) {
+        return NULL;
+    }
+    const char *value = argument[length] == '=' ? argument + length + 1 : *++*at;
+    if (value == NULL || *value == '\0') {
+        die("%s needs a value: see `stoker --help`", flag);
+    }
+    return value;
+}
+
+static void parse(struct wanted *wanted, char **arguments)
+{
+    const char *value;
+    *wanted = (struct wanted){.part = -1, .sample = UINT64_MAX};
+    for (char **at = arguments; *at != NULL; at++) {
+        if ((value = value_of(&at, "--tier")) != NULL) {
+            wanted->tier = value;
+        } else if ((value = value_of(&at, "--sample")) != NULL) {
+            take_sample(wanted, value);
+        } else if ((value = value_of(&at, "--json")) != NULL) {
+            wanted->json = value;
+        } else if ((*at)[0] == '-') {
+            die("unknown option %s: see `stoker --help`", *at);
+        } else {
+            take_path(wanted, *at);
+        }
+    }
+}
+
+static bool is_wanted(const struct wanted *wanted, const char *origin)
+{
+    bool any = wanted->count == 0;
+    for (unsigned i = 0; i < wanted->count && !any; i++) {
+        any = paths_is_below(origin, wanted->paths[i]);
+    }
+    return any;
+}
+
+/* ---- what was found ---- */
+
+struct found {
+    uint64_t ends[KINDS][COMPARE_ENDS];
+    uint64_t bytes, failed; /* compared; that differ and could not be dropped */
+    uint64_t closed;        /* directories of tiers that could not be looked into */
+    unsigned count, room;
+    char **names, **whats; /* of what differs */
+};
+
+/* One copy that waits for its turn. */
+struct waiting {
+    enum kind kind;
+    char *copy, *origin;
+};
+
+static struct verifying {
+    struct wanted wanted;
+    struct stk_cache cache; /* of the tier and the root at hand */
+    bool counting;          /* how many there are; nothing is compared */
+    uint64_t all, left;     /* copies that there are; of those that were not passed yet */
+    uint64_t chosen, to_choose;
+    uint64_t turn, seed;
+
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    unsigned queued, busy;
+    bool over;
+    int64_t began_ns;
+    struct waiting queue[QUEUED];
+    struct found found;
+} verifying = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+
+static void note_difference(struct found *found, const struct compared *compared)
+{
+    if (found->count == found->room) {
+        found->room = 2 * found->room + 16;
+        found->names = realloc(found->names, found->room * sizeof *found->names);
+        found->whats = realloc(found->whats, found->room * sizeof *found->whats);
+        if (found->names == NULL || found->whats == NULL) {
+            die("out of memory");
+        }
+    }
+    found->names[found->count] = must_copy(compared->origin);
+    found->whats[found->count++] = compared->what != NULL
+                                       ? must_copy(compared->what)
+                                       : must_format("differs at byte %" PRIu64, compared->at);
+}
+
+/* Under the lock. */
+static void note(struct found *found, enum kind kind, const struct compared *compared)
+{
+    found->ends[kind][compared->end]++;
+    found->bytes += compared->bytes;
+    if (compared->end == COMPARE_DIFFERS) {
+        found->failed += !compared->dropped;
+        note_difference(found, compared);
+    }
+}
+
+static uint64_t count_of(enum compare_end end)
+{
+    return verifying.found.ends[ENTRY][end] + verifying.found.ends[BLOCKS][end];
+}
+
+static uint64_t count_done(void)
+{
+    uint64_t done = 0;
+    for (int end = 0; end < COMPARE_ENDS; end++) {
+        done += count_of((enum compare_end)end);
+    }
+    return done;
+}
+
+static void read_figures(struct ahead_figures *out)
+{
+    *out = (struct ahead_figures){.whole = true};
+    pthread_mutex_lock(&verifying.lock);
+    out->found = verifying.counting ? verifying.all : verifying.chosen;
+    out->done = count_done();
+    out->present_bytes = verifying.found.bytes;
+    out->seconds_ns = verifying.counting ? 0 : stk_clock_boottime_ns() - verifying.began_ns;
+    pthread_mutex_unlock(&verifying.lock);
+}
+
+/* ---- threads that compare ---- */
+
+static void compare(const struct waiting *one)
+{
+    struct compared *compared = must_allocate(sizeof *compared);
+    if (one->kind == ENTRY) {
+        compare_entry(&verifying.cache, one->copy, one->origin, compared);
+    } else {
+        compare_blocks(&verifying.cache, one->copy, one->origin, compared);
+    }
+    pthread_mutex_lock(&verifying.lock);
+    note(&verifying.found, one->kind, compared);
+    pthread_mutex_unlock(&verifying.lock);
+    free(compared);
+    free(one->copy);
+    free(one->origin);
+}
+
+/* False: there is nothing, and will be nothing. */
+static bool take_one(struct waiting *out)
+{
+    pthread_mutex_lock(&verifying.lock);
+    while (verifying.queued == 0 && !verifying.over) {
+        pthread_cond_wait(&verifying.changed, &verifying.lock);
+    }
+    bool any = verifying.queued > 0;
+    if (any) {
+        *out = verifying.queue[--verifying.queued];
+        verifying.busy++;
+        pthread_cond_broadcast(&verifying.changed);
+    }
+    pthread_mutex_unlock(&verifying.lock);
+    return any;
+}
+
+static void *keep_comparing(void *context)
+{
+    struct waiting one;
+    yield_to_others();
+    while (take_one(&one)) {
+        compare(&one);
+        pthread_mutex_lock(&verifying.lock);
+        verifying.busy--;
+        pthread_cond_broadcast(&verifying.changed);
+        pthread_mutex_unlock(&verifying.lock);
+    }
+    return context;
+}
+
+static void put_one(enum kind kind, const char *copy, const char *origin)
+{
+    struct waiting one = {kind, must_copy(copy), must_copy(origin)};
+    pthread_mutex_lock(&verifying.lock);
+    while (verifying.queued == QUEUED) {
+        pthread_cond_wait(&verifying.changed, &verifying.lock);
+    }
+    verifying.queue[verifying.queued++] = one;
+    pthread_cond_broadcast(&verifying.changed);
+    pthread_mutex_unlock(&verifying.lock);
+}
+
+/* Until all that was put has been compared: then roots and tier may be others. */
+static void wait_for_all(void)
+{
+    pthread_mutex_lock(&verifying.lock);
+    while (verifying.queued > 0 || verifying.busy > 0) {
+        pthread_cond_wait(&verifying.changed, &verifying.lock);
+    }
+    pthread_mutex_unlock(&verifying.lock);
+}
+
+/* ---- which ones ---- */
+
+/* Of what is left as many are taken as are still wanted, each with the same chance. */
+static bool is_chosen(void)
+{
+    uint64_t word = ++verifying.turn;
+    uint64_t left = verifying.left > 0 ? verifying.left-- : 1;
+    bool chosen = stk_hash_64(&word, sizeof word, verifying.seed) % left < verifying.to_choose;
+    verifying.to_choose -= chosen;
+    return chosen;
+}
+
+static void meet(enum kind kind, const char *copy, const char *origin)
+{
+    if (!is_wanted(&verifying.wanted, origin)) {
+        return;
+    }
+    if (verifying.counting) {
+        pthread_mutex_lock(&verifying.lock);
+        verifying.all++;
+        pthread_mutex_unlock(&verifying.lock);
+    } else if (is_chosen()) {
+        put_one(kind, copy, origin);
+    }
+}
+
+/* ---- entries ---- */
+
+/* What has the name of a file's entry, whatever it is; a directory is one of the origin's. */
+static bool is_named_so(const char *name, const struct stat *stat)
+{
+    return !S_ISDIR(stat->st_mode) && strlen(name) > STK_ENTRY_DIGITS + 1 &&
+           name[STK_ENTRY_DIGITS] == ';';
+}
+
+static int meet_entry(void *context, int dirfd, const char *name, unsigned depth,
+                      const struct stat *stat)
+{
+    char entry[STK_PATH_BYTES], origin[STK_PATH_BYTES];
+    struct stk_entry_parts parts;
+    const char *root = context;
+    (void)depth;
+    if (!is_named_so(name, stat) || !tree_path_of(entry, dirfd, name) ||
+        !stk_entry_parse(entry, verifying.cache.tier.home, &parts) ||
+        snprintf(origin, sizeof origin, "%s/%s", root, parts.below) >= (int)sizeof origin) {
+        return 0;
+    }
+    meet(ENTRY, entry, origin);
+    return 0;
+}
+
+/* One path in the list of a variable's form. */
+static char *quote(const char *path)
+{
+    char *quoted = must_allocate(2 * strlen(path) + 1), *to = quoted;
+    for (; *path != '\0'; path++) {
+        if (*path == ':' || *path == '\\') {
+            *to++ = '\\';
+        }
+        *to++ = *path;
+    }
+    *to = '\0';
+    return quoted;
+}
+
+static void resolve(const char *origin)
+{
+    char *list = quote(origin);
+    memset(&verifying.cache.roots, 0, sizeof verifying.cache.roots);
+    stk_roots_spell(&verifying.cache.roots, list);
+    stk_roots_resolve(&verifying.cache.roots);
+    free(list);
+}
+
+static void note_closed(int error)
+{
+    verifying.found.closed += error < 0 && error != -ENOENT && !verifying.counting;
+}
+
+static void visit_root(const char *tier_home, const char *root, void *context)
+{
+    char path[STK_PATH_BYTES], origin[STK_PATH_BYTES];
+    (void)context;
+    tree_origin(tier_home, root, origin, sizeof origin);
+    if (snprintf(path, sizeof path, "%s/tree/%s", tier_home, root) >= (int)sizeof path) {
+        return;
+    }
+    if (!verifying.counting) {
+        resolve(origin);
+    }
+    note_closed(stk_walk(path, meet_entry, origin));
+    wait_for_all();
+}
+
+/* ---- blocks ---- */
+
+/* Whose they are says their table, if anything does: ROOT//BELOW. */
+static void meet_table(const char *name)
+{
+    struct stk_blocks blocks;
+    if (stk_blocks_look(&blocks, &verifying.cache, name) != 0) {
+        return;
+    }
+    char *root = must_copy(blocks.table->origin), *seam = strstr(root, "//");
+    stk_blocks_close(&blocks);
+    if (seam != NULL) {
+        char *origin = must_format("%.*s%s", (int)(seam - root), root, seam + 1);
+        *seam = '\0';
+        if (!verifying.counting) {
+            wait_for_all();
+            resolve(root);
+        }
+        meet(BLOCKS, name, origin);
+        free(origin);
+    }
+    free(root);
+}
+
+static void visit_tables(void)
+{
+    char path[STK_HOME_BYTES + 8];
+    const char *catalogue = verifying.cache.catalogue.path;
+    const char *leaf = stk_path_leaf(catalogue);
+    struct dirent *entry;
+    snprintf(path, sizeof path, "%.*sbig", (int)(leaf - catalogue), catalogue);
+    DIR *tables = opendir(path);
+    note_closed(tables == NULL ? -errno : 0);
+    while (tables != NULL && (entry = readdir(tables)) != NULL) {
+        meet_table(entry->d_name);
+    }
+    if (tables != NULL) {
+        closedir(tables);
+    }
+    wait_for_all();
+}
+
+/* ---- all of it ---- */
+
+static void visit_tier(struct stk_tier *tier, void *context)
+{
+    char path[STK_HOME_BYTES + 8];
+    (void)context;
+    verifying.cache.tier = *tier;
+    snprintf(path, sizeof path, "%s/tree", tier->home);
+    note_closed(access(path, R_OK | X_OK) == 0 ? 0 : -errno);
+    tree_each_root(tier->home, visit_root, NULL);
+    if (tier->shared != NULL) {
+        visit_tables();
+    }
+}
+
+static void visit_all(void)
+{
+    struct stk_catalogue *catalogue = &verifying.cache.catalogue;
+    const struct tiers tiers = {.catalogue = catalogue->header != NULL ? catalogue : NULL,
+                                .only = verifying.wanted.tier};
+    tiers_each(&tiers, visit_tier, NULL);
+}
+
+static void choose(void)
+{
+    const struct wanted *wanted = &verifying.wanted;
+    double part = wanted->part * (double)verifying.all;
+    uint64_t many = wanted->part < 0 ? wanted->sample : (uint64_t)part + (part > (uint64_t)part);
+    verifying.chosen = many < verifying.all ? many : verifying.all;
+    verifying.to_choose = verifying.chosen;
+    verifying.left = verifying.all;
+    verifying.seed = (uint64_t)stk_clock_realtime_ns() ^ (uint64_t)getpid() << 40;
+}
+
+static void begin_comparing(void)
+{
+    pthread_mutex_lock(&verifying.lock);
+    choose();
+    verifying.began_ns = stk_clock_boottime_ns();
+    verifying.counting = false;
+    pthread_mutex_unlock(&verifying.lock);
+}
+
+static void end_threads(const pthread_t *threads, unsigned count)
+{
+    pthread_mutex_lock(&verifying.lock);
+    verifying.over = true;
+    pthread_cond_broadcast(&verifying.changed);
+    pthread_mutex_unlock(&verifying.lock);
+    for (unsigned i = 0; i < count; i++) {
+        pthread_join(threads[i], NULL);
+    }
+}
+
+static void verify(void)
+{
+    pthread_t threads[THREADS];
+    unsigned count = 0;
+    while (count < THREADS && thread_start(&threads[count], keep_comparing, NULL)) {
+        count++;
+    }
+    if (count == 0) {
+        die("verify: no thread can be started: raise the limit of processes (ulimit -u)");
+    }
+    verifying.counting = true;
+    progress_begin(read_figures);
+    visit_all();
+    begin_comparing();
+    visit_all();
+    progress_end();
+    end_threads(threads, count);
+}
+
+/* ---- what it came to ---- */
+
+static int status_of(const struct found *found)
+{
+    return found->failed > 0 || found->closed > 0 ? STK_EXIT_USAGE : found->count > 0;
+}
+
+static void print_line(uint64_t count, const char *text)
+{
+    if (count > 0) {
+        printf("  %" PRIu64 " %s\n", count, text);
+    }
+}
+
+static void print(const struct found *found)
+{
+    char size[STK_SIZE_TEXT];
+    for (unsigned i = 0; i < found->count; i++) {
+        printf("%s: the copy %s\n", found->names[i], found->whats[i]);
+    }
+    printf("%" PRIu64 " copies right (%s), %" PRIu64 " differed%s\n", count_of(COMPARE_RIGHT),
+           size_text(size, found->bytes), count_of(COMPARE_DIFFERS),
+           found->count == 0    ? ""
+           : found->failed == 0 ? ": dropped"
+                                : "");
+    print_line(count_of(COMPARE_CHANGED), "of versions that are not the origin's any more");
+    print_line(count_of(COMPARE_GONE), "of files that are gone, or not mounted here");
+    print_line(count_of(COMPARE_UNREADABLE), "whose origin could not be read");
+    print_line(verifying.all - verifying.chosen, "more were not looked at");
+    fflush(stdout);
+    if (found->failed > 0) {
+        say("%" PRIu64 " could not be dropped: `stoker clear` removes the cache", found->failed);
+    }
+    if (found->closed > 0) {
+        say("%" PRIu64 " directories of the cache could not be looked into", found->closed);
+    }
+}
+
+static void write_kind(FILE *out, const char *name, const uint64_t ends[COMPARE_ENDS])
+{
+    fprintf(out,
+            "  \"%s\": {\"right\": %" PRIu64 ", \"differ\": %" PRIu64 ", \"changed\": %" PRIu64
+            ", \"gone\": %" PRIu64 ", \"unreadable\": %" PRIu64 "},\n",
+            name, ends[COMPARE_RIGHT], ends[COMPARE_DIFFERS], ends[COMPARE_CHANGED],
+            ends[COMPARE_GONE], ends[COMPARE_UNREADABLE]);
+}
+
+static void write_json(const char *path, const struct found *found)
+{
+    FILE *out = fopen(path, "we");
+    if (out == NULL) {
+        die("--json %s: %s", path, strerror(errno));
+    }
+    fprintf(out, "{\n");
+    write_kind(out, "entries", found->ends[ENTRY]);
+    write_kind(out, "blocks", found->ends[BLOCKS]);
+    fprintf(out,
+            "  \"bytes\": %" PRIu64 ", \"not_looked_at\": %" PRIu64 ", \"not_dropped\": %" PRIu64
+            ",\n  \"differing\": ",
+            found->bytes, verifying.all - verifying.chosen, found->failed);
+    json_strings(out, found->names, found->count);
+    fprintf(out, "\n}\n");
+    if (fclose(out) != 0) {
+        die("--json %s: %s", path, strerror(errno));
+    }
+}
+
+/* What lies in the place of the user's own directory there is not looked into. */
+static void check_tier(const char *directory)
+{
+    char home[STK_HOME_BYTES], *canonical = realpath(directory, NULL);
+    int error = canonical != NULL && stk_home_path(home, canonical) ? stk_home_check(home) : 0;
+    if (error != 0 && error != -ENOENT) {
+        die("--tier %s: %s is not a directory of yours alone (%s): remove it", directory, home,
+            error == -EPERM    ? "somebody else's"
+            : error == -EACCES ? "others can write to it"
+                               : strerror(-error));
+    }
+    free(canonical);
+}
+
+int verb_verify(char **arguments)
+{
+    char home[STK_HOME_BYTES];
+    parse(&verifying.wanted, arguments);
+    if (verifying.wanted.tier != NULL) {
+        check_tier(verifying.wanted.tier);
+    }
+    stk_options_read(&verifying.cache.options);
+    if (stk_home_find_existing(home) == 0) {
+        stk_catalogue_open(&verifying.cache.catalogue, home, false);
+    }
+    verify();
+    print(&verifying.found);
+    if (verifying.wanted.json != NULL) {
+        write_json(verifying.wanted.json, &verifying.found);
+    }
+    return status_of(&verifying.found);
+}

@@ -1,0 +1,430 @@
+"""verify: what is cached is what its origin says, or goes."""
+
+import errno
+import json
+import os
+import pathlib
+import pty
+import random
+import signal
+import subprocess
+
+import pytest
+
+from jobs import HOME, in_bytes, reading, wait_for
+from origin import settle
+
+SIZE = 2000
+BIG = {"STOKER_MAX_FILE": "1M", "STOKER_WHOLE": "1M", "STOKER_BLOCK": "256K"}
+MB = 1 << 20
+
+
+@pytest.fixture
+def data(origin):
+    return origin.files("verify", 3, SIZE)[1]
+
+
+def files(data, count=3):
+    return [data / f"file{number:04}" for number in range(count)]
+
+
+@pytest.fixture
+def cached(jobs, data):
+    """Three files whose entries stay in memory."""
+    jobs.run(reading(files(data), 1), path=data, flags=["--keep"], tier="/dev/shm:64M")
+    return data
+
+
+def entries(home):
+    """The entries of a tier, by the names of their files."""
+    found = pathlib.Path(home, "tree").glob("*/**/*;*")
+    return {path.name.split(";")[1]: path for path in found if path.name[0] != ";" != path.name[-1]}
+
+
+def in_memory(jobs):
+    return entries(jobs.place.path(f"/dev/shm/{HOME}"))
+
+
+def spoil(path, at=17):
+    """Another byte, and nothing else that could tell."""
+    before = os.stat(path)
+    with open(path, "r+b") as file:
+        file.seek(at)
+        byte = file.read(1)[0]
+        file.seek(at)
+        file.write(bytes([byte ^ 0x40]))
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def verify(jobs, *arguments, status=0, **more):
+    done = jobs.stoker("verify", *arguments, **more)
+    assert done.returncode == status, (done.stdout, done.stderr)
+    return done.stdout
+
+
+def assert_good_again(jobs, data, hits, fills, tier="/dev/shm:64M", flags=("--keep",)):
+    """The next run gets what differed from the origin, and every byte is right."""
+    ran = jobs.run(["sh", "-c", 'cat "$0"/* | md5sum', data], path=data, tier=tier, flags=flags)
+    plain = subprocess.run(["sh", "-c", 'cat "$0"/* | md5sum', data], capture_output=True,
+                           text=True, check=True)
+    assert (ran.stdout, ran.hits, ran.fills) == (plain.stdout, hits, fills)
+
+
+def assert_budget_is_right(jobs, home=f"/dev/shm/{HOME}"):
+    said = jobs.place.run([jobs.build / "tests/kills/accounts", home]).stdout
+    assert json.loads(said)["used"] == json.loads(said)["there"], said
+
+
+# ---- entries ----
+
+def test_nothing_is_cached(jobs):
+    assert verify(jobs) == "0 copies right (0 B), 0 differed\n"
+
+
+def test_all_is_right(jobs, cached, origin):
+    used = jobs.used()
+    with origin.fs.counting() as counted:
+        assert verify(jobs) == "3 copies right (5.9 KiB), 0 differed\n"
+    assert counted["read_bytes"] == 3 * SIZE
+    assert jobs.used() == used
+    assert_good_again(jobs, cached, hits=3, fills=0)
+
+
+@pytest.mark.parametrize("at", [0, 1024, SIZE - 1])
+def test_a_wrong_byte(jobs, cached, at):
+    used = jobs.used()
+    spoil(in_memory(jobs)["file0001"], at)
+    assert verify(jobs, status=1) == \
+        f"{cached}/file0001: the copy differs at byte {at}\n" \
+        "2 copies right (3.9 KiB), 1 differed: dropped\n"
+    assert sorted(in_memory(jobs)) == ["file0000", "file0002"]
+    assert jobs.used()[2] == used[2] - 1  # its inode was given back
+    assert verify(jobs) == "2 copies right (3.9 KiB), 0 differed\n"
+    assert_good_again(jobs, cached, hits=2, fills=1)
+
+
+def test_the_budget_is_right_afterwards(jobs, data):
+    jobs.preloaded(reading(files(data), 1), data)
+    spoil(in_memory(jobs)["file0001"])
+    verify(jobs, status=1)
+    jobs.preloaded(reading(files(data), 1), data)
+    assert_budget_is_right(jobs)
+
+
+def test_a_wrong_byte_far_behind(jobs, origin):
+    """Files of many pieces, of which the last is a small one."""
+    source, mount = origin.directory("long")
+    (source / "file").write_bytes(random.Random(1).randbytes(3 * MB + 11))
+    settle()
+    jobs.run(["cksum", mount / "file"], path=mount, flags=["--keep"])
+    for at in (3 * MB + 10, 2 * MB, 256 * 1024 - 1):
+        spoil(in_memory(jobs)["file"], at)
+        assert f"differs at byte {at}\n" in verify(jobs, status=1)
+        jobs.run(["cksum", mount / "file"], path=mount, flags=["--keep"])
+    assert "1 copies right" in verify(jobs)
+
+
+def cut(path):
+    os.truncate(path, SIZE - 1)
+
+
+def lengthen(path):
+    with open(path, "ab") as file:
+        file.write(b"x")
+
+
+def make_link(path):
+    path.rename(path.parent / "away")
+    path.symlink_to("away")
+
+
+def make_fifo(path):
+    path.unlink()
+    os.mkfifo(path)
+
+
+def make_device(path):
+    path.unlink()
+    os.mknod(path, 0o600 | 0o20000, os.makedev(1, 5))
+
+
+def replace(path):
+    content = path.read_bytes()
+    path.unlink()
+    path.write_bytes(bytes(len(content)))
+
+
+def add_name(path):
+    os.link(path, path.parent / "away")
+
+
+def open_up(path):
+    path.chmod(0o666)
+
+
+@pytest.mark.parametrize("harm", [cut, lengthen, make_link, make_fifo, make_device, replace,
+                                  add_name, open_up])
+def test_another_file_in_its_place(jobs, cached, harm):
+    harm(in_memory(jobs)["file0002"])
+    assert f"{cached}/file0002: the copy " in verify(jobs, status=1)
+    assert sorted(in_memory(jobs)) == ["file0000", "file0001"]
+    assert_good_again(jobs, cached, hits=2, fills=1)
+
+
+# ---- origins ----
+
+def test_what_changed_since_is_no_error(jobs, cached, origin):
+    (origin.source / cached.name / "file0000").write_bytes(b"another version")
+    said = verify(jobs)
+    assert said == "2 copies right (3.9 KiB), 0 differed\n" \
+                   "  1 of versions that are not the origin's any more\n"
+    assert "file0000" in in_memory(jobs)
+
+
+def test_what_is_gone_is_no_error(jobs, cached, origin):
+    (origin.source / cached.name / "file0000").unlink()
+    assert "  1 of files that are gone, or not mounted here\n" in verify(jobs)
+    (origin.source / cached.name).rename(origin.source / "renamed-verify")
+    assert "  3 of files that are gone, or not mounted here\n" in verify(jobs)
+    assert len(in_memory(jobs)) == 3
+
+
+@pytest.mark.parametrize("fault", [{"open": errno.EACCES}, {"read": errno.EIO},
+                                   {"open": errno.ESTALE}])
+def test_what_cannot_be_read_is_no_error(jobs, cached, origin, fault):
+    spoil(in_memory(jobs)["file0001"])
+    with origin.fs.faults(**fault):
+        assert "  3 whose origin could not be read\n" in verify(jobs)
+    assert len(in_memory(jobs)) == 3
+
+
+def test_an_origin_that_gives_less_than_it_says(jobs, cached, origin):
+    """Nothing is known of the copy then."""
+    with origin.fs.faults(read_from=1000, read=errno.EIO, read_most=1000):
+        assert verify(jobs).startswith("0 copies right (0 B), 0 differed\n")
+    assert len(in_memory(jobs)) == 3
+
+
+# ---- which ones ----
+
+def test_a_sample(jobs, origin):
+    _, data = origin.files("sample", 20, 500)
+    jobs.run(reading(files(data, 20), 1), path=data, flags=["--keep"])
+    for sample, count in (("5", 5), ("10%", 2), ("1%", 1), ("100%", 20), ("400", 20)):
+        said = verify(jobs, "--sample", sample)
+        assert said.startswith(f"{count} copies right ")
+        assert (f"  {20 - count} more were not looked at\n" in said) == (count < 20)
+
+
+def test_a_sample_is_another_each_time(jobs, origin):
+    """Of twenty with one that is wrong, somebody finds it."""
+    _, data = origin.files("chance", 20, 500)
+    jobs.run(reading(files(data, 20), 1), path=data, flags=["--keep"])
+    spoil(in_memory(jobs)["file0007"])
+    statuses = [jobs.stoker("verify", "--sample", "50%").returncode for _ in range(30)]
+    assert statuses.count(1) == 1 and statuses.count(0) == 29
+    assert statuses[0] == 0 or statuses[1:].count(0) == 29
+
+
+@pytest.mark.parametrize("sample", ["0", "-1", "x", "101%", "0%", "1.5", "3x", "nan"])
+def test_a_sample_that_is_none(jobs, sample):
+    done = jobs.stoker("verify", f"--sample={sample}")
+    assert done.returncode == 2 and "write how many copies" in done.stderr
+
+
+def test_of_a_path(jobs, cached, origin):
+    _, other = origin.files("others", 3, SIZE)
+    jobs.run(reading(files(other), 1), path=other, flags=["--keep"])
+    assert verify(jobs).startswith("6 copies right")
+    assert verify(jobs, other).startswith("3 copies right")
+    assert verify(jobs, other / "file0001", cached).startswith("4 copies right")
+    assert verify(jobs, "/no/such").startswith("0 copies right")
+    spoil(in_memory(jobs)["file0001"])  # of either
+    assert jobs.stoker("verify", "no/such").returncode == 2
+    assert jobs.stoker("verify", "--wrong").returncode == 2
+    assert jobs.stoker("verify", "--json").returncode == 2
+
+
+def test_json(jobs, cached, origin, scratch):
+    (origin.source / cached.name / "file0000").unlink()
+    spoil(in_memory(jobs)["file0001"])
+    verify(jobs, "--json", scratch / "found", status=1)
+    found = json.loads((scratch / "found").read_text())
+    none = {"right": 0, "differ": 0, "changed": 0, "gone": 0, "unreadable": 0}
+    assert found == {"entries": {**none, "right": 1, "differ": 1, "gone": 1}, "blocks": none,
+                     "bytes": SIZE, "not_looked_at": 0, "not_dropped": 0,
+                     "differing": [f"{cached}/file0001"]}
+
+
+# ---- tiers ----
+
+def test_a_tier_that_no_catalogue_knows(jobs, data, scratch):
+    (scratch / "disk").mkdir()
+    jobs.run(reading(files(data), 1), path=data, tier=scratch / "disk")
+    home = scratch / "disk" / HOME
+    spoil(entries(home)["file0001"])
+    assert verify(jobs, "--tier", scratch / "disk", status=1).endswith(
+        "2 copies right (3.9 KiB), 1 differed: dropped\n")
+    assert sorted(entries(home)) == ["file0000", "file0002"]
+    assert_good_again(jobs, data, hits=2, fills=1, tier=scratch / "disk", flags=())
+    assert verify(jobs, f"--tier={scratch}/disk").startswith("3 copies right")
+
+
+def test_what_lies_in_the_place_of_a_tier(jobs, scratch, as_root):
+    """Somebody else's directory is not looked into, a link not followed."""
+    home = scratch / HOME
+    home.mkdir()
+    os.chown(home, 65534, 65534)
+    done = jobs.stoker("verify", "--tier", scratch)
+    assert done.returncode == 2 and "somebody else's" in done.stderr
+    home.rmdir()
+    home.symlink_to("/")
+    assert jobs.stoker("verify", "--tier", scratch).returncode == 2
+    assert verify(jobs, "--tier", scratch.parent).startswith("0 copies")
+    assert jobs.stoker("verify", "--tier", "/no/such").returncode == 2
+
+
+def test_what_cannot_be_dropped(jobs, data, scratch, as_root):
+    """It is said so, and is not taken for a success."""
+    (scratch / "disk").mkdir()
+    jobs.run(reading(files(data), 1), path=data, tier=scratch / "disk")
+    entry = entries(scratch / "disk" / HOME)["file0001"]
+    spoil(entry)
+    if subprocess.run(["chattr", "+i", entry], capture_output=True, check=False).returncode != 0:
+        pytest.skip("no immutable files here")
+    try:
+        done = jobs.stoker("verify", "--tier", scratch / "disk")
+    finally:
+        subprocess.run(["chattr", "-i", entry], check=True)
+    assert done.returncode == 2 and "1 could not be dropped" in done.stderr
+
+
+# ---- blocks ----
+
+@pytest.fixture
+def big(jobs, origin):
+    """A file of 5 MB of which the first and last 100 KB have been read."""
+    source, mount = origin.directory("blocks")
+    (source / "file").write_bytes(random.Random(2).randbytes(5 * MB + 77))
+    os.sync()
+    settle()
+    read = '(head -c 100000 "$0"; tail -c 100000 "$0") >/dev/null'
+    jobs.preloaded(["sh", "-c", read, mount / "file"], mount, env=BIG)
+    return mount / "file"
+
+
+def block_file(jobs):
+    home = pathlib.Path(jobs.place.path(f"/dev/shm/{HOME}"))
+    found = [path for path in (home / "fill").iterdir() if ";" in path.name]
+    assert len(found) == 1
+    return found[0]
+
+
+def test_blocks_are_compared(jobs, big):
+    said = verify(jobs)
+    assert said.startswith("1 copies right (") and said.endswith(", 0 differed\n")
+    size = in_bytes(said.split("(")[1].split(")")[0])
+    assert 200_000 < size < 3 * MB  # those that are there
+    assert verify(jobs, big).startswith("1 copies") and verify(jobs, "/etc").startswith("0 copies")
+
+
+@pytest.mark.parametrize("at", [1000, 5 * MB + 70])
+def test_a_wrong_byte_in_a_block(jobs, big, at, scratch):
+    spoil(block_file(jobs), at)
+    said = verify(jobs, "--json", scratch / "found", status=1)
+    assert f"{big}: the copy differs at byte {at}\n" in said
+    assert json.loads((scratch / "found").read_text())["blocks"]["differ"] == 1
+    home = pathlib.Path(jobs.place.path(f"/dev/shm/{HOME}"))
+    assert not [path for path in (home / "fill").iterdir() if ";" in path.name]
+    assert list((home / "big").iterdir()) == []
+    assert_budget_is_right(jobs)
+    read = ["sh", "-c", 'head -c 100000 "$0" | md5sum; tail -c 100000 "$0" | md5sum', big]
+    plain = subprocess.run(read, capture_output=True, text=True, check=True)
+    assert jobs.preloaded(read, big.parent, env=BIG).stdout == plain.stdout
+    assert verify(jobs).startswith("1 copies right")
+
+
+def test_blocks_that_are_not_there_are_not_compared(jobs, big):
+    with open(block_file(jobs), "r+b") as file:
+        file.seek(2 * MB + 500_000)
+        file.write(b"never served")
+    assert verify(jobs).startswith("1 copies right")
+
+
+def test_a_block_file_that_was_cut(jobs, big):
+    os.truncate(block_file(jobs), 50_000)
+    assert "is cut short" in verify(jobs, status=1)
+
+
+def test_who_reads_blocks_that_are_dropped_goes_on(jobs, big):
+    """By a descriptor that was opened before, with a process that had mapped the table."""
+    script = ("import os, sys; fd = os.open(sys.argv[1], os.O_RDONLY)\n"
+              "for line in sys.stdin: print(os.pread(fd, 50, int(line)).hex(), flush=True)\n")
+    line = ["/usr/bin/python3", "-S", "-c", script, big]
+    plain = big.read_bytes()
+    with jobs.started(line, env={**jobs.preload_env(big.parent), **BIG}) as process:
+        def ask(at):
+            process.stdin.write(f"{at}\n")
+            process.stdin.flush()
+            return bytes.fromhex(process.stdout.readline())
+        assert ask(1000) == plain[1000:1050]
+        spoil(block_file(jobs), 1000)
+        assert ask(1000) != plain[1000:1050]  # so it is the blocks that are read
+        verify(jobs, status=1)
+        assert ask(1000) == plain[1000:1050]
+        assert ask(3 * MB) == plain[3 * MB:3 * MB + 50]
+    assert_budget_is_right(jobs)
+
+
+# ---- beside others ----
+
+def test_beside_a_job(jobs, data, scratch):
+    """It compares and drops under a job that reads all the time, and gets the right bytes as soon
+    as that is done."""
+    script = ('until test -e "$1"; do cat "$0"/* | md5sum; sleep 0.02; done; '
+              'cat "$0"/* | md5sum')
+    line = jobs.command_line(["sh", "-c", script, data, scratch / "end"], path=data)
+    plain = subprocess.run(["sh", "-c", 'cat "$0"/* | md5sum', data], capture_output=True,
+                           text=True, check=True).stdout
+    with jobs.started(line) as job:
+        wait_for(lambda: len(in_memory(jobs)) == 3)
+        for name in files(data):
+            spoil(wait_for(lambda: in_memory(jobs).get(name.name)))
+            verify(jobs, status=1)
+        verify(jobs)
+        (scratch / "end").touch()
+        said = job.communicate(timeout=60)[0].splitlines(keepends=True)
+    assert job.returncode == 0 and said[0] == said[-1] == plain
+
+
+def test_progress_on_a_terminal(jobs, cached, origin):
+    origin.fs.latency_ms = 100
+    ours, theirs = pty.openpty()
+    with jobs.started([jobs.build / "stoker", "verify"], stderr=theirs) as process:
+        os.close(theirs)
+        said = b""
+        try:
+            while part := os.read(ours, 4096):
+                said += part
+        except OSError:  # the other end is closed
+            pass
+        os.close(ours)
+        assert process.wait(60) == 0
+        assert process.stdout.read().startswith("3 copies right")
+    assert b"/3 files" in said and said.endswith(b"\r\033[K")
+
+
+def test_no_progress_elsewhere(jobs, cached):
+    assert jobs.stoker("verify").stderr == ""
+
+
+def test_interrupted(jobs, cached, origin):
+    """A kill leaves nothing wrong, and the next goes through."""
+    origin.fs.latency_ms = 150
+    before = origin.fs.counts()["open"]
+    with jobs.started([jobs.build / "stoker", "verify"]) as process:
+        wait_for(lambda: origin.fs.counts()["open"] > before)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(20) == -signal.SIGINT
+    origin.fs.latency_ms = 0
+    assert verify(jobs).startswith("3 copies right")
