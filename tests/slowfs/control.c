@@ -9,6 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "faults.h"
+
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "the control file is little-endian, and so must this machine be"
 #endif
@@ -83,6 +85,7 @@ void slow_count(enum slow_counter counter)
 
 void slow_delay(void)
 {
+    slow_fault_hang();
     uint64_t ns = atomic_load_explicit(&words[WORD_LATENCY], memory_order_relaxed);
     if (ns == 0) {
         return;

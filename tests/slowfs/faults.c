@@ -1,10 +1,15 @@
 /* What goes wrong on purpose. See faults.h. */
 #include "faults.h"
 
+#include <errno.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <time.h>
 
 #include "control.h"
+
+#define DESCRIPTORS 65536 /* of which it is known when they were opened */
+#define TICK_NS     10000000
 
 static _Atomic uint64_t *word(enum slow_fault which)
 {
@@ -46,8 +51,62 @@ int slow_fault_read(size_t *size, off_t offset)
     return 0;
 }
 
+uint64_t slow_fault_value(enum slow_fault which)
+{
+    return value(which);
+}
+
+/* ---- what has gone stale ---- */
+
+static _Atomic uint64_t opened_ns[DESCRIPTORS];
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+void slow_fault_opened(int fd)
+{
+    if (fd >= 0 && fd < DESCRIPTORS) {
+        atomic_store(&opened_ns[fd], now_ns());
+    }
+}
+
+int slow_fault_stale(int fd)
+{
+    uint64_t limit = value(SLOW_FAULT_STALE_NS);
+    bool stale = limit != 0 && fd >= 0 && fd < DESCRIPTORS &&
+                 now_ns() - atomic_load(&opened_ns[fd]) >= limit;
+    return stale ? ESTALE : 0;
+}
+
+/* ---- hanging ---- */
+
+void slow_fault_hang(void)
+{
+    const struct timespec tick = {.tv_nsec = TICK_NS};
+    uint64_t began = now_ns();
+    while (now_ns() - began < value(SLOW_FAULT_HANG_NS)) {
+        nanosleep(&tick, NULL);
+    }
+}
+
+/* ---- attributes ---- */
+
+static void cut_times(struct stat *attr)
+{
+    attr->st_atim.tv_nsec = 0;
+    attr->st_mtim.tv_nsec = 0;
+    attr->st_ctim.tv_nsec = 0;
+}
+
 void slow_fault_attr(struct stat *attr)
 {
+    if (value(SLOW_FAULT_WHOLE_SECONDS) != 0) {
+        cut_times(attr);
+    }
     if (S_ISREG(attr->st_mode)) {
         attr->st_size += (off_t)value(SLOW_FAULT_SIZE);
     }

@@ -18,6 +18,18 @@ void slow_reply_result(fuse_req_t request, int result)
     fuse_reply_err(request, result == -1 ? errno : 0);
 }
 
+/* A name that is not there may be kept as such, which makes it an entry of inode 0. */
+static void reply_missing(fuse_req_t request, int error)
+{
+    uint64_t kept_ns = slow_fault_value(SLOW_FAULT_NEGATIVE_NS);
+    const struct fuse_entry_param none = {.entry_timeout = (double)kept_ns / 1e9};
+    if (error == ENOENT && kept_ns != 0) {
+        fuse_reply_entry(request, &none);
+    } else {
+        fuse_reply_err(request, error);
+    }
+}
+
 static void do_lookup(fuse_req_t request, fuse_ino_t parent, const char *name)
 {
     struct fuse_entry_param entry;
@@ -25,7 +37,7 @@ static void do_lookup(fuse_req_t request, fuse_ino_t parent, const char *name)
     int result = slow_inode_lookup(parent, name, &entry);
     if (result < 0) {
         slow_count(SLOW_lookup_negative);
-        fuse_reply_err(request, -result);
+        reply_missing(request, -result);
         return;
     }
     bool is_file = S_ISREG(entry.attr.st_mode);
@@ -163,7 +175,10 @@ static void do_statfs(fuse_req_t request, fuse_ino_t node)
     struct statvfs answer;
     slow_begin(SLOW_statfs);
     SLOW_FD int fd = slow_inode_open(node);
-    if (fd < 0 || fstatvfs(fd, &answer) != 0) {
+    if (slow_fault_value(SLOW_FAULT_STATVFS_ZERO) != 0) {
+        const struct statvfs nothing = {.f_namemax = 255};
+        fuse_reply_statfs(request, &nothing);
+    } else if (fd < 0 || fstatvfs(fd, &answer) != 0) {
         fuse_reply_err(request, errno);
     } else {
         fuse_reply_statfs(request, &answer);

@@ -33,6 +33,7 @@ static void do_open(fuse_req_t request, fuse_ino_t node, struct fuse_file_info *
         return;
     }
     info->fh = (uint64_t)fd;
+    slow_fault_opened(fd);
     info->direct_io = slow_direct_io;
     /* An interrupted open has no release to close it. */
     if (fuse_reply_open(request, info) == -ENOENT) {
@@ -55,6 +56,7 @@ static int create_file(fuse_req_t request, fuse_ino_t parent, const char *name, 
         close(fd);
         return result;
     }
+    slow_fault_attr(&entry->attr);
     return fd;
 }
 
@@ -69,6 +71,7 @@ static void do_create(fuse_req_t request, fuse_ino_t parent, const char *name, m
         return;
     }
     info->fh = (uint64_t)fd;
+    slow_fault_opened(fd);
     info->direct_io = slow_direct_io;
     if (fuse_reply_create(request, &entry, info) == -ENOENT) {
         close(fd);
@@ -97,7 +100,8 @@ static void do_read(fuse_req_t request, fuse_ino_t node, size_t size, off_t offs
 {
     (void)node;
     slow_begin(SLOW_read);
-    int fault = slow_fault_read(&size, offset);
+    int stale = slow_fault_stale((int)info->fh);
+    int fault = stale != 0 ? stale : slow_fault_read(&size, offset);
     if (fault != 0) {
         fuse_reply_err(request, fault);
         return;
@@ -152,6 +156,11 @@ static void do_fsync(fuse_req_t request, fuse_ino_t node, int data_only,
     (void)node;
     slow_begin(SLOW_others);
     int fd = (int)info->fh;
+    int fault = (int)slow_fault_value(SLOW_FAULT_FSYNC);
+    if (fault != 0) {
+        fuse_reply_err(request, fault);
+        return;
+    }
     slow_reply_result(request, data_only ? fdatasync(fd) : fsync(fd));
 }
 

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "faults.h"
 #include "ops.h"
 
 /* A group other than ours was inherited from a set-group-ID directory: that one stays. */
@@ -28,6 +29,7 @@ static void reply_made(fuse_req_t request, int result, fuse_ino_t parent, const 
     if (error < 0) {
         fuse_reply_err(request, -error);
     } else {
+        slow_fault_attr(&entry.attr);
         fuse_reply_entry(request, &entry);
     }
 }
@@ -99,6 +101,7 @@ static void do_rename(fuse_req_t request, fuse_ino_t parent, const char *name,
     slow_begin(SLOW_rename);
     SLOW_FD int from = slow_inode_open(parent);
     SLOW_FD int to = from < 0 ? -1 : slow_inode_open(new_parent);
+    flags = slow_fault_value(SLOW_FAULT_RENAME_FLAGS) != 0 ? 0 : flags;
     slow_inode_pin(to, new_name);
     slow_reply_result(request, to < 0 ? -1 : renameat2(from, name, to, new_name, flags));
 }

@@ -38,7 +38,9 @@ CONTROL_BYTES = 4096
 WORD_LATENCY = 2
 FIRST_COUNTER = 3
 FIRST_FAULT = 64
-FAULTS = ("open", "getattr", "lookup", "read", "read_from", "read_most", "size", "spared")
+FAULTS = ("open", "getattr", "lookup", "read", "read_from", "read_most", "size", "spared",
+          "stale_ns", "whole_seconds", "statvfs_zero", "fsync", "rename_flags", "negative_ns",
+          "hang_ns")
 NS_PER_MS = 1e6
 
 REPOSITORY = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))

@@ -347,6 +347,97 @@ class Ended(Case):
         with open(os.path.join(fs.mountpoint, "a"), "rb", 0) as file, fs.faults(read_most=1000):
             self.assertEqual([len(file.read(4096)) for _ in range(4)], [1000, 1000, 1000, 0])
 
+    def test_files_that_go_stale(self):
+        """Reads by a descriptor that is older; a new one is good again for a while."""
+        write(self.in_source("a"), bytes(300000))
+        fs = self.mount(attr_timeout=0, entry_timeout=0, direct_io=True)
+        path = os.path.join(fs.mountpoint, "a")
+        with open(path, "rb", 0) as file, fs.faults(stale_ns=300 * 10**6):
+            self.assertEqual(len(file.read(100)), 100)
+            time.sleep(0.35)
+            self.assertEqual(errno_of(file.read, 100), errno.ESTALE)
+            self.assertEqual(len(read(path)), 300000)
+        with open(path, "rb", 0) as file:
+            time.sleep(0.35)
+            self.assertEqual(len(file.read(100)), 100)
+
+    def test_whole_seconds(self):
+        write(self.in_source("a"))
+        os.utime(self.in_source("a"), ns=(1_500_000_000, 2_500_000_000))
+        fs = self.mount(attr_timeout=0, entry_timeout=0)
+        with fs.faults(whole_seconds=1):
+            told = os.stat(os.path.join(fs.mountpoint, "a"))
+            self.assertEqual((told.st_mtime_ns, told.st_ctime_ns % 10**9), (2 * 10**9, 0))
+            self.assertEqual(os.stat(fs.mountpoint).st_mtime_ns % 10**9, 0)
+            write(os.path.join(fs.mountpoint, "b"))
+            self.assertEqual(os.stat(os.path.join(fs.mountpoint, "b")).st_mtime_ns % 10**9, 0)
+        self.assertEqual(os.stat(os.path.join(fs.mountpoint, "a")).st_mtime_ns, 2_500_000_000)
+
+    def test_a_statvfs_that_knows_nothing(self):
+        fs = self.mount()
+        self.assertGreater(os.statvfs(fs.mountpoint).f_blocks, 0)
+        with fs.faults(statvfs_zero=1):
+            told = os.statvfs(fs.mountpoint)
+            self.assertEqual((told.f_blocks, told.f_bavail, told.f_files), (0, 0, 0))
+
+    def test_writes_that_fail_at_fsync(self):
+        fs = self.mount()
+        with fs.faults(fsync=errno.ENOSPC):
+            with open(os.path.join(fs.mountpoint, "a"), "wb", 0) as file:
+                self.assertEqual(file.write(b"content"), 7)
+                self.assertEqual(errno_of(os.fsync, file.fileno()), errno.ENOSPC)
+                self.assertEqual(errno_of(os.fdatasync, file.fileno()), errno.ENOSPC)
+
+    def rename_beside_another_node(self, fs):
+        """What this kernel sees it refuses by itself; here the name is made after its look."""
+        old, new = (os.path.join(fs.mountpoint, name) for name in ("old", "new"))
+        write(self.in_source("old"), b"old")
+        before, fs.latency_ms = fs.counts()["rename"], 200
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            error = pool.submit(errno_of, rename_with_flags, old, new, RENAME_NOREPLACE)
+            while fs.counts()["rename"] == before:
+                time.sleep(0.001)
+            write(self.in_source("new"), b"new")
+            return error.result(timeout=20)
+
+    def test_rename_flags_that_are_ignored(self):
+        fs = self.mount(attr_timeout=0, entry_timeout=0)
+        self.assertEqual(self.rename_beside_another_node(fs), errno.EEXIST)
+        os.unlink(self.in_source("new"))
+        with fs.faults(rename_flags=1):
+            self.assertEqual(self.rename_beside_another_node(fs), 0)
+        self.assertEqual(read(self.in_source("new")), b"old")
+
+    def test_missing_names_that_are_kept(self):
+        """Here nobody hears of what others make, for so long."""
+        fs = self.mount(attr_timeout=0, entry_timeout=0)
+        path = os.path.join(fs.mountpoint, "new")
+        with fs.faults(negative_ns=400 * 10**6):
+            self.assertFalse(os.path.exists(path))
+            write(self.in_source("new"))
+            self.assertEqual(errno_of(os.stat, path), errno.ENOENT)
+            time.sleep(0.45)
+            self.assertEqual(read(path), b"content")
+        self.assertFalse(os.path.exists(path + "er"))
+        write(self.in_source("newer"))
+        self.assertTrue(os.path.exists(path + "er"))
+
+    def test_hanging(self):
+        """For so long, or until it is over."""
+        write(self.in_source("a"))
+        fs = self.mount(attr_timeout=0, entry_timeout=0)
+        path = os.path.join(fs.mountpoint, "a")
+        began = time.monotonic()
+        with fs.faults(hang_ns=200 * 10**6):
+            os.stat(path)
+        self.assertGreaterEqual(time.monotonic() - began, 0.2)
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            with fs.faults(hang_ns=3600 * 10**9):
+                reading = pool.submit(read, path)
+                time.sleep(0.3)
+                self.assertFalse(reading.done())
+            self.assertEqual(reading.result(timeout=20), b"content")
+
     def test_a_source_that_is_not_there(self):
         with self.assertRaisesRegex(slowfs.SlowFSError, "No such file"):
             slowfs.SlowFS(self.in_source("missing")).__enter__()
