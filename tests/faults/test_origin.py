@@ -38,6 +38,12 @@ FAULTS = {
     "reads are very short": {"read_most": 1},
     "sizes are too large": {"size": 1000},
     "sizes are too small": {"size": -1000},
+    "files go stale": {"stale_ns": 1},
+    "files go stale later": {"stale_ns": 30 * 10**6},
+    "times are whole seconds": {"whole_seconds": 1},
+    "statvfs says nothing": {"statvfs_zero": 1},
+    "missing names are kept": {"negative_ns": 10**9},
+    "everything hangs a little": {"hang_ns": 20 * 10**6},
 }
 STATES = ["cold", "warm", "known"]
 CASES = [(name, state) for number, name in enumerate(FAULTS)
