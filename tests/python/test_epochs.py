@@ -10,6 +10,7 @@ import pytest
 from PIL import Image
 
 from origin import settle
+from slices import ALL
 
 pytestmark = pytest.mark.torch
 
@@ -17,6 +18,8 @@ IMAGES = 60
 METHODS = ("fork", "spawn", "forkserver")
 LOADERS = ["0:fork:0"] + [f"{workers}:{method}:{persistent}" for workers in (2, 4)
                           for method in METHODS for persistent in (0, 1)]
+if not ALL:  # each way of starting and staying once
+    LOADERS = ["0:fork:0", "4:fork:0", "2:spawn:1", "2:forkserver:0"]
 
 
 def make_image(path, seed):
