@@ -21,8 +21,8 @@ pytest.importorskip("torchvision", reason="no torchvision")
 
 
 def environment(slots, driver):
-    clean = {key: value for key, value in os.environ.items()
-             if (key == "STOKER_ALL" or not key.startswith("STOKER_")) and key not in ("PYTHONPATH", "LD_PRELOAD")}
+    clean = {key: value for key, value in os.environ.items() if key == "STOKER_ALL" or not (
+        key.startswith("STOKER_") or key in ("PYTHONPATH", "LD_PRELOAD"))}
     return {**clean, "OMP_NUM_THREADS": "1", "STOKER_BATCHES": "on" if slots else "off",
             "PYTHONPATH": f"{PACKAGE}/stoker/site.zip:{PACKAGE}" if slots else str(PACKAGE),
             **({"LD_LIBRARY_PATH": str(BUILD / "tests/cuda")} if driver else {})}

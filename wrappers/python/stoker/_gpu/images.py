@@ -63,7 +63,7 @@ class Recipe:
         self.layout = layout
         self._input = input_layout
         self._names = names
-        self._plans = {}
+        self._plans = {}  # and what else is made once
         self._channels = self._find_channels()
 
     def _find_channels(self):
@@ -148,11 +148,18 @@ class Recipe:
     def normalised(self, tensor, layout):
         """Floats, wherever they are: torchvision's Normalize, step by step."""
         images = tensor if layout == NCHW else tensor.permute(0, 3, 1, 2)
-        mean, std = (torch.as_tensor(value, dtype=tensor.dtype, device=tensor.device)
-                     .reshape(-1, 1, 1) for value in (self.mean, self.std))
+        mean, std = self._shares(tensor.dtype, tensor.device)
         made = images.sub(mean).div_(std).to(self.dtype)
         form = torch.channels_last if self.layout == NHWC else torch.contiguous_format
         return made.contiguous(memory_format=form)
+
+    def _shares(self, dtype, device):
+        """Made once: on its way to a device each would be waited for."""
+        if (dtype, device) not in self._plans:
+            self._plans[dtype, device] = [
+                torch.as_tensor(value, dtype=dtype, device=device).reshape(-1, 1, 1)
+                for value in (self.mean, self.std)]
+        return self._plans[dtype, device]
 
 
 def _as_list(values):
