@@ -9,8 +9,8 @@ import weakref
 import fake
 import torch
 from fake import devices, fetched, left, world
-from sets import (MEAN, SIDES, STD, Named, all_same, floats, in_dict, loader_of, named, of_torch, pixels,
-                  planes, same, say)
+from sets import (MEAN, SIDES, STD, Named, all_same, floats, in_dict, is_of_a_killed_worker, killing,
+                  loader_of, named, of_torch, pixels, planes, same, say, until_error, watched)
 
 import stoker
 from stoker import _core
@@ -312,6 +312,19 @@ def a_child_of_fork():
         os._exit(0 if told == [True] * 4 else 1)
     status = os.waitpid(pid, 0)[1]
     return status == 0 and all_same(expected(3), [first, *map(fetched, passing)])
+
+
+@case
+def a_worker_that_is_killed():
+    """What it had sent is right; its slots are unlocked and unmapped."""
+    right = normalised(loader_of(planes, 0))
+    ours = map(fetched, watched(stoker.Loader(loader_of(killing), **WANTED)))
+    made, error = until_error(ours)
+    told = is_of_a_killed_worker(error)
+    del ours, error
+    gc.collect()
+    return (told and (not made or all_same(right[:len(made)], made)) and world.wild == 0
+            and devices.of(0).pinned() == 0)
 
 
 @case

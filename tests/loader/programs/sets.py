@@ -2,10 +2,12 @@
 
 import collections
 import json
+import os
+import signal
 
 import numpy as np
 import torch
-from torch.utils.data import DataLoader, Dataset
+from torch.utils.data import DataLoader, Dataset, _utils
 from torchvision.transforms import functional as F
 
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
@@ -49,6 +51,38 @@ def drawn(i):
     """With a chance of the worker's."""
     image = torch.from_numpy(pixels(i)).permute(2, 0, 1)
     return torch.roll(image, int(torch.randint(9, ())), 2).contiguous(), i
+
+
+def killing(i):
+    """The worker dies while it has slots under way."""
+    if i == 40:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return planes(i)
+
+
+def watched(loader):
+    """A pass for which torch looks after its workers itself. By default it is told by a signal, whose handler
+    raises the error wherever the program happens to be, once or more than once."""
+    batches = iter(loader)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    _utils.MP_STATUS_CHECK_INTERVAL = 0.3
+    return batches
+
+
+def is_of_a_killed_worker(error):
+    """torch's own, or that of fetching a descriptor from who is no longer there."""
+    return (type(error) is RuntimeError and "DataLoader worker" in str(error)
+            or isinstance(error, (OSError, EOFError)))
+
+
+def until_error(batches):
+    made = []
+    try:
+        for batch in batches:
+            made.append(batch)
+    except Exception as error:
+        return made, error
+    return made, None
 
 
 def floats(i):

@@ -2,13 +2,13 @@
 
 import gc
 import os
-import signal
 import sys
 import threading
 import traceback
 
 import torch
-from sets import MEAN, STD, all_same, loader_of, of_torch, planes, same, say
+from sets import (MEAN, STD, all_same, is_of_a_killed_worker, killing, loader_of, of_torch, planes, same,
+                  say, until_error, watched)
 
 import stoker
 from stoker import gpu
@@ -30,23 +30,6 @@ def raising(i):
     if i == 20:
         raise LookupError("no sample of this number")
     return planes(i)
-
-
-def killing(i):
-    """The worker dies while it has slots under way."""
-    if i == 40:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return planes(i)
-
-
-def until_error(batches):
-    made = []
-    try:
-        for batch in batches:
-            made.append(batch)
-    except Exception as error:
-        return made, error
-    return made, None
 
 
 @case
@@ -88,8 +71,8 @@ def what_goes_on_after_an_error():
 
 @case
 def a_worker_that_is_killed():
-    made, error = until_error(stoker.Loader(loader_of(killing), **WANTED))
-    return (type(error) is RuntimeError and "DataLoader worker" in str(error)
+    made, error = until_error(watched(stoker.Loader(loader_of(killing), **WANTED)))
+    return (is_of_a_killed_worker(error)
             and (not made or all_same(expected()[:len(made)], made)))
 
 

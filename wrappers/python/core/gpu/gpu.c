@@ -18,7 +18,7 @@
 #define PLAN   "stoker._gpu_core.plan"
 #define DEVICE "stoker._gpu_core.device"
 
-static PyObject *no_device; /* the exception */
+static PyObject *no_device, *failed; /* exceptions */
 
 static PyObject *refuse(const char *refusal)
 {
@@ -29,6 +29,7 @@ static PyObject *refuse(const char *refusal)
 static PyObject *raise_why(const struct stk_gpu_why *why)
 {
     PyObject *type = why->error == STK_GPU_NONE       ? no_device
+                     : why->error == STK_GPU_FAILED   ? failed
                      : why->error == STK_GPU_MEMORY   ? PyExc_MemoryError
                      : why->error == STK_GPU_ARGUMENT ? PyExc_ValueError
                                                       : PyExc_RuntimeError;
@@ -530,8 +531,10 @@ PyMODINIT_FUNC PyInit__gpu_core(void)
 {
     PyObject *module = PyModule_Create(&definition);
     no_device = PyErr_NewException("stoker._gpu_core.NoDevice", PyExc_RuntimeError, NULL);
-    if (module == NULL || no_device == NULL ||
-        PyModule_AddObjectRef(module, "NoDevice", no_device) != 0) {
+    failed = PyErr_NewException("stoker._gpu_core.Failed", PyExc_RuntimeError, NULL);
+    if (module == NULL || no_device == NULL || failed == NULL ||
+        PyModule_AddObjectRef(module, "NoDevice", no_device) != 0 ||
+        PyModule_AddObjectRef(module, "Failed", failed) != 0) {
         Py_CLEAR(module);
     }
     return module;

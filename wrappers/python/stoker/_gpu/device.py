@@ -5,7 +5,6 @@ at its address afterwards is something else, which the driver would take for loc
 """
 
 import functools
-import os
 import weakref
 
 from .. import _core, _gpu_core
@@ -32,17 +31,15 @@ def begun():
 class Device:
     def __init__(self, index):
         self.index = index
-        self._owner = os.getpid()
         self._opened = _gpu_core.open(index)
         self._known = set()  # where slots begin that are locked
 
     def _call(self, function, *arguments):
-        """A device that has failed is of no more use: the next one who asks opens it again. A child of
-        fork cannot, and keeps it to say so."""
+        """A device that has failed is of no more use: the next one who asks opens it again."""
         try:
             return function(self._opened, *arguments)
-        except RuntimeError:
-            if _devices.get(self.index) is self and self._owner == os.getpid():
+        except _gpu_core.Failed:
+            if _devices.get(self.index) is self:
                 del _devices[self.index]
             raise
 
