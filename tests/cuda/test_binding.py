@@ -162,3 +162,32 @@ for thread in threads: thread.start()
 for thread in threads: thread.join()
 assert not failed, failed
 """)
+
+
+def test_a_child_of_fork_does_not_wait_for_a_thread_that_it_does_not_have():
+    run("""
+import time
+device, memory = core.open(0), make(1)
+core.pin(device, memory.ctypes.data, memory.nbytes)
+out = core.take(device, memory.nbytes * 4)
+world.late_us = 2000000
+core.send(device, batch_of(memory, out), memory, None)
+waiting = threading.Thread(target=core.wait, args=(device, 1))
+waiting.start()
+time.sleep(0.1)
+pid = os.fork()
+if pid == 0:
+    try:
+        core.unpin(device, memory.ctypes.data)
+    except RuntimeError:
+        os._exit(0)
+for _ in range(100):
+    ended, status = os.waitpid(pid, os.WNOHANG)
+    if ended:
+        break
+    time.sleep(0.1)
+else:
+    os.kill(pid, 9)
+waiting.join()
+assert ended and status == 0
+""")

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "gpu/gpu.h"
 
@@ -159,11 +160,13 @@ static PyObject *gpu_run(PyObject *module, PyObject *arguments)
 
 /* ---- devices ---- */
 
-/* Calls may wait, so they are without the GIL, and one at a time. What is let go of meanwhile may
- * be the end of objects, whose code may call again: that is left for when the call is over. */
+/* Calls may wait, so they are without the GIL, and one at a time; in a child of fork, where all are
+ * refused, the lock may be that of a thread of its parent's. What is let go of meanwhile may be the
+ * end of objects, whose code may call again: that is left for when the call is over. */
 struct device {
     struct stk_gpu *gpu;
     pthread_mutex_t lock;
+    pid_t owner;
     PyObject *ended[STK_GPU_LANES];
     unsigned count;
 };
@@ -210,11 +213,16 @@ static void drop_ended(PyObject **ended, unsigned count)
     do {                                                                                           \
         PyObject *ended[STK_GPU_LANES];                                                            \
         unsigned count;                                                                            \
+        bool is_own = (device)->owner == getpid();                                                 \
         Py_BEGIN_ALLOW_THREADS;                                                                    \
-        pthread_mutex_lock(&(device)->lock);                                                       \
+        if (is_own) {                                                                              \
+            pthread_mutex_lock(&(device)->lock);                                                   \
+        }                                                                                          \
         (result) = (what);                                                                         \
         count = take_ended(device, ended);                                                         \
-        pthread_mutex_unlock(&(device)->lock);                                                     \
+        if (is_own) {                                                                              \
+            pthread_mutex_unlock(&(device)->lock);                                                 \
+        }                                                                                          \
         Py_END_ALLOW_THREADS;                                                                      \
         drop_ended(ended, count);                                                                  \
     } while (0)
@@ -246,6 +254,7 @@ static PyObject *gpu_open(PyObject *module, PyObject *ordinal)
         return PyErr_Occurred() != NULL ? NULL : PyErr_NoMemory();
     }
     pthread_mutex_init(&device->lock, NULL);
+    device->owner = getpid();
     Py_BEGIN_ALLOW_THREADS;
     error = stk_gpu_open(&device->gpu, number, &why);
     Py_END_ALLOW_THREADS;

@@ -88,7 +88,7 @@ class Recipe:
         return layout
 
     def _fitting(self, tensor):
-        if tensor.dim() != 4 or not (
+        if tensor.dim() != 4 or tensor.layout is not torch.strided or not (
                 tensor.dtype is torch.uint8 or (self.normalises and tensor.is_floating_point())):
             return None
         fitting = [layout for layout, place in ((NCHW, 1), (NHWC, 3))

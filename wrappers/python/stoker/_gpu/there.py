@@ -108,5 +108,5 @@ class There:
         return self._recipe.shaped(out, work)
 
     def _lock(self, tensor):
-        if self._pin:
+        if self._pin and tensor.layout is torch.strided:
             self._sender.pin(tensor.data_ptr())
