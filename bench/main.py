@@ -10,7 +10,7 @@ import ground
 import report
 
 PARTS = ("hit", "stat", "uncovered", "miss", "outside", "epochs", "first", "decode", "stages",
-         "entropy", "form", "memory", "samples", "image", "batches", "warm", "scan",
+         "entropy", "form", "memory", "samples", "image", "batches", "feed", "warm", "scan",
          "big", "readers")
 ASKED_FOR = ("peers",)  # what only `make bench-peers` does
 

@@ -2,8 +2,8 @@
 # Measures Stoker against its peers, and prints a table. `make bench` calls it.
 #
 #     bench/run.sh [PART...]      hit, stat, uncovered, miss, outside, epochs, first, decode, stages,
-#                                 entropy, form, memory, samples, image, batches, warm, scan, big,
-#                                 readers; all of these without; and peers: see make bench-peers
+#                                 entropy, form, memory, samples, image, batches, feed, warm, scan,
+#                                 big, readers; all of these without; and peers: see make bench-peers
 #
 # As root it works in a mount namespace of its own, with an empty /dev/shm, so that no other cache is
 # touched and nothing is left behind. Figures go to build/bench/PART.json, data sets stay there for
@@ -31,7 +31,7 @@ build() {
 
 # What the epochs need besides: without it that part says so, and the others run.
 prepare_epochs() {
-    case " $* " in "  " | *" epochs "* | *" image "* | *" batches "* | *" warm "* | *" scan "* | *" big "* | *" readers "*) ;; *) return ;; esac
+    case " $* " in "  " | *" epochs "* | *" image "* | *" batches "* | *" feed "* | *" warm "* | *" scan "* | *" big "* | *" readers "*) ;; *) return ;; esac
     { scripts/deps.sh demo && ${MAKE:-make} --no-print-directory build/slowfs; } ||
         echo "bench: no slow file system: the epochs will be left out" >&2
 }
