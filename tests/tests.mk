@@ -43,7 +43,8 @@ test-preload: $(B)/libstoker.so $(B)/stoker $(PRELOAD_PROGRAMS) ## tests of the 
 
 # ---- tests/unit and tests/stress: the rooms base and cache, from within ----
 
-UNIT_SOURCES := $(wildcard tests/unit/*.c) tests/cuda/walk.c tests/cuda/image.c
+UNIT_SOURCES := $(wildcard tests/unit/*.c) tests/cuda/walk.c tests/cuda/image.c \
+	wrappers/python/core/feed/crew.c
 
 $(B)/tests/unit: $(call objects,$(UNIT_SOURCES) $(BASE) $(CACHE) $(STORE) $(RING) $(GPU))
 	@mkdir -p $(@D)

@@ -22,6 +22,7 @@ Suite *suite_budget(void);
 Suite *suite_catalogue(void);
 Suite *suite_claim(void);
 Suite *suite_content(void);
+Suite *suite_crew(void);
 Suite *suite_drop(void);
 Suite *suite_entry(void);
 Suite *suite_fill(void);
