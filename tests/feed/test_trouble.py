@@ -19,6 +19,7 @@ from torchvision import transforms as T
 
 import pictures
 import plain
+from stoker import _core
 from stoker import transforms as S
 from stoker._feed import Feed
 
@@ -239,6 +240,21 @@ def test_memory_is_given_again(jpegs):
     assert all((row == copy).all() for row, copy in zip(rows, copies))
 
 
+def test_what_was_held_goes_back():
+    """All that a stock does not keep."""
+    stock = _core.feed_stock(2)
+    before = resident_bytes()
+    held = [stock.take(4 << 20) for _ in range(10)]
+    for memory in held:
+        memoryview(memory)[:] = bytes(4 << 20)
+    assert resident_bytes() - before > 36 << 20
+    held.clear()
+    del memory
+    assert 4 << 20 < resident_bytes() - before < 12 << 20
+    del stock
+    assert resident_bytes() - before < 4 << 20
+
+
 def test_several_at_once(jpegs):
     feed = Feed(jpegs, jpegs, transform=CROP, batch_size=4, threads=2)
     for one, other, third in zip(feed, feed, Feed(jpegs, jpegs, transform=CROP, batch_size=4)):
@@ -283,7 +299,7 @@ def test_a_fork_in_the_middle(jpegs):
         except RuntimeError as error:
             return str(error)
 
-    assert "another process" in in_a_child(ask)
+    assert "begun by another process" in in_a_child(ask)
     assert in_a_child(lambda: [epoch.close(), epoch.close()]) == "[None, None]"
     assert in_a_child(lambda: [len(batch) for batch in feed] + [threads()]) == repr([2] * 5 + [1])
     assert in_a_child(lambda: first[0].sum().item()) == repr(first[0].sum().item())

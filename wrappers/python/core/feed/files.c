@@ -82,7 +82,8 @@ static PyObject *team_ends(PyObject *self, PyObject *unused)
     return crew == NULL ? NULL : PyLong_FromUnsignedLong(crew_ends(crew));
 }
 
-/* crew.wait(ends): until ends() says something else, or for a second. Signals' handlers run. */
+/* crew.wait(ends): until ends() says something else, for a second, or until a signal's
+ * handler is to run. */
 static PyObject *team_wait(PyObject *self, PyObject *number)
 {
     uint32_t ends;
@@ -96,9 +97,6 @@ static PyObject *team_wait(PyObject *self, PyObject *number)
     crew_wait(crew, ends, STK_NS_PER_S);
     Py_END_ALLOW_THREADS;
     team->waiting--;
-    if (PyErr_CheckSignals() != 0) {
-        return NULL;
-    }
     Py_RETURN_NONE;
 }
 

@@ -4,7 +4,7 @@ import torch
 from torch.utils.data import default_collate
 
 from .._pillow.plan import CHW, HWC, U8
-from .._torch.tensors import over, tensor_of
+from .._torch.tensors import contiguous, over, tensor_of
 from .pixels import Noted
 
 _MOST = 64
@@ -13,21 +13,20 @@ _known = {}
 
 
 class Layout:
-    """Of batches of so many images of one kind."""
+    """Of batches of images of one kind: they lie one behind the other."""
 
-    __slots__ = ("dtype", "shape", "strides", "end", "row_bytes")
+    __slots__ = ("dtype", "shape", "end", "row_bytes")
 
-    def __init__(self, dtype, shape, strides, end):
+    def __init__(self, dtype, shape, end):
         self.dtype = dtype
         self.shape = shape  # of one image
-        self.strides = strides
         self.end = end  # of its plan, as the decoder takes it
         self.row_bytes = shape.numel() * (4 if dtype is torch.float32 else 1)
 
     def batch(self, count, memory):
         """A tensor over this memory."""
-        strides = (self.shape.numel(), *self.strides)
-        return tensor_of(over(memory), self.dtype, 0, (count, *self.shape), strides)
+        shape = count, *self.shape
+        return tensor_of(over(memory), self.dtype, 0, shape, contiguous(shape))
 
     def fits(self, row):
         """Whether this tensor may be one of its images."""
@@ -63,21 +62,11 @@ def _find(tail, size, count):
     """Lets torch collate as many of the size and strides of what the tail makes."""
     if tail is None:
         row = torch.empty((size[1], size[0], 3), dtype=torch.uint8)
-        channels, table, type_ = 3, None, U8
+        end = 3, HWC, U8, None
     else:
         row = tail.finished(tail.tensor(size)[0])
-        channels, table, type_ = tail.channels, tail.table, tail.type
+        end = tail.channels, CHW, tail.type, tail.table
     batch = default_collate([row] * count)
-    if type(batch) is not torch.Tensor or batch.shape != (count, *row.shape):
-        return None
-    order = HWC if tail is None else _order(batch[0])
-    if order is None or batch.stride()[0] != row.numel() and count > 1:
-        return None
-    return Layout(batch.dtype, row.shape, batch.stride()[1:], (channels, order, type_, table))
-
-
-def _order(image):
-    """Of a tensor of channels x height x width: how its values follow each other, or None."""
-    if image.is_contiguous():
-        return CHW
-    return HWC if image.permute(1, 2, 0).is_contiguous() else None
+    is_plain = (type(batch) is torch.Tensor and batch.shape == (count, *row.shape)
+                and batch.is_contiguous())
+    return Layout(batch.dtype, row.shape, end) if is_plain else None
