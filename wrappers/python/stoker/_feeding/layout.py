@@ -43,30 +43,30 @@ def layout_of(rows):
     for row in rows:
         if type(row) is Noted and (row.tail is not tail or row.picture.size != size):
             return None
-    layout = _layout(tail, size, min(len(rows), 2))
+    layout = _layout(tail, size)
     if layout is None or not all(type(row) is Noted or layout.fits(row) for row in rows):
         return None
     return layout
 
 
-def _layout(tail, size, count):
-    key = tail, size, count
+def _layout(tail, size):
+    key = tail, size
     if key not in _known:
         if len(_known) >= _MOST:
             _known.clear()
-        _known[key] = _find(tail, size, count)
+        _known[key] = _find(tail, size)
     return _known[key]
 
 
-def _find(tail, size, count):
-    """Lets torch collate as many of the size and strides of what the tail makes."""
+def _find(tail, size):
+    """Lets torch collate two of the size and strides of what the tail makes."""
     if tail is None:
         row = torch.empty((size[1], size[0], 3), dtype=torch.uint8)
         end = 3, HWC, U8, None
     else:
         row = tail.finished(tail.tensor(size)[0])
         end = tail.channels, CHW, tail.type, tail.table
-    batch = default_collate([row] * count)
-    is_plain = (type(batch) is torch.Tensor and batch.shape == (count, *row.shape)
+    batch = default_collate([row, row])
+    is_plain = (type(batch) is torch.Tensor and batch.shape == (2, *row.shape)
                 and batch.is_contiguous())
     return Layout(batch.dtype, row.shape, end) if is_plain else None
