@@ -288,19 +288,22 @@ static uint64_t count_missing(const struct stk_blocks *blocks, uint64_t first, u
     return missing;
 }
 
-/* One block: there, filled by us, or by another. */
+/* One block: there, filled by another, or by us, and then perhaps some more. */
 static bool have(struct stk_cache *cache, struct stk_big *big, int fd, uint64_t block,
-                 uint64_t last)
+                 uint64_t last, unsigned *filled)
 {
     _Atomic uint64_t *word = &big->blocks.words[block];
+    *filled = 0;
     for (int i = 0; i < ATTEMPTS; i++) {
         if (stk_blocks_is_present(&big->blocks, block)) {
             return true;
         }
         if (stk_claim_load(word).state == STK_FILLING) {
             stk_blocks_wait(&big->blocks, block);
-        } else if (stk_big_fill(cache, big, fd, block, last - block + 1) == 0 &&
-                   stk_claim_load(word).state == STK_ABSENT) {
+            continue;
+        }
+        *filled = stk_big_fill(cache, big, fd, block, last - block + 1);
+        if (*filled == 0 && stk_claim_load(word).state == STK_ABSENT) {
             return false;
         }
     }
@@ -323,8 +326,9 @@ bool stk_big_ensure(struct stk_cache *cache, struct stk_big *big, int fd, uint64
         missing * (blocks->block_bytes / STK_BLOCK_BYTES) > (uint64_t)(left > 0 ? left : 0)) {
         return false;
     }
+    unsigned filled;
     for (uint64_t block = first; missing > 0 && block <= last; block++) {
-        if (!have(cache, big, fd, block, last)) {
+        if (!have(cache, big, fd, block, last, &filled)) {
             return false;
         }
     }
@@ -443,9 +447,14 @@ void stk_big_close(struct stk_big *big)
     stk_blocks_close(&big->blocks);
 }
 
-bool stk_big_have(struct stk_cache *cache, struct stk_big *big, int fd, uint64_t block)
+bool stk_big_have(struct stk_cache *cache, struct stk_big *big, int fd, uint64_t block,
+                  bool *filled)
 {
-    return block < big->blocks.count && is_good(cache, big) && have(cache, big, fd, block, block);
+    unsigned count = 0;
+    bool there = block < big->blocks.count && is_good(cache, big) &&
+                 have(cache, big, fd, block, block, &count);
+    *filled = count > 0;
+    return there;
 }
 
 enum stk_bypass stk_big_reason(struct stk_cache *cache, const struct stk_big *big)

@@ -101,8 +101,9 @@ enum stk_bypass stk_big_open(struct stk_big *big, struct stk_cache *cache,
                              const struct stk_place *place, uint32_t record, int fd,
                              int64_t opened_ns);
 void stk_big_close(struct stk_big *big);
-/* Has one block be there, and no more. */
-bool stk_big_have(struct stk_cache *cache, struct stk_big *big, int fd, uint64_t block);
+/* Has one block be there, and no more; `filled`: by this call, and nobody else. */
+bool stk_big_have(struct stk_cache *cache, struct stk_big *big, int fd, uint64_t block,
+                  bool *filled);
 /* Why a block could not be had. */
 enum stk_bypass stk_big_reason(struct stk_cache *cache, const struct stk_big *big);
 

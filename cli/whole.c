@@ -250,10 +250,10 @@ static enum stk_bypass take_up(struct hand *hand, const struct work *work)
     return why;
 }
 
-static bool have(struct hand *hand, uint64_t block)
+static bool have(struct hand *hand, uint64_t block, bool *filled)
 {
     for (int i = 0; i < ATTEMPTS; i++) {
-        if (stk_big_have(pool.cache, &hand->big, hand->desk.fd, block)) {
+        if (stk_big_have(pool.cache, &hand->big, hand->desk.fd, block, filled)) {
             return true;
         }
         nanosleep(&(struct timespec){0, AGAIN_NS}, NULL);
@@ -261,18 +261,19 @@ static bool have(struct hand *hand, uint64_t block)
     return false;
 }
 
-/* How much came. */
+/* How much came, and by nobody else. */
 static enum stk_bypass bring(struct hand *hand, const struct work *work, uint64_t block,
                              uint64_t *came)
 {
+    bool filled;
     enum stk_bypass why = take_up(hand, work);
     if (why != STK_BYPASS_NONE || stk_blocks_is_present(&hand->big.blocks, block)) {
         return why;
     }
-    if (!have(hand, block)) {
+    if (!have(hand, block, &filled)) {
         return stk_big_reason(pool.cache, &hand->big);
     }
-    *came = stk_blocks_bytes_of(&hand->big.blocks, block);
+    *came = filled ? stk_blocks_bytes_of(&hand->big.blocks, block) : 0;
     return STK_BYPASS_NONE;
 }
 
@@ -295,8 +296,8 @@ static void tell(const struct work *work, const struct whole_end *end)
 static bool came_whole(const struct work *work, struct hand *hand)
 {
     bool open = work->why == STK_BYPASS_NONE && hand->turn == work->turn;
-    return open && (work->cut ? atomic_load(&hand->big.blocks.table->whole) != 0
-                              : is_whole(&hand->big));
+    return open &&
+           (work->cut ? atomic_load(&hand->big.blocks.table->whole) != 0 : is_whole(&hand->big));
 }
 
 /* Under the lock. The last hand has gone, or the next would be in vain. */

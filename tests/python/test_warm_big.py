@@ -12,10 +12,10 @@ import time
 
 import pytest
 
-from jobs import HOME, wait_for
+from jobs import HOME, in_bytes, wait_for
 from origin import settle
-from test_big_files import MB, PAGES, ROUNDS, SIZE, SMALL, assert_next_run_counts, big, file, \
-    is_whole  # noqa: F401 (fixtures)
+from test_big_files import MB, PAGES, ROUNDS, SIZE, SMALL, assert_next_run_counts, begin, big, \
+    file, is_whole  # noqa: F401 (fixtures)
 from test_warm import dry_run, entries, warm
 
 SLOWLY = 15  # ms for each operation
@@ -210,6 +210,19 @@ def test_beside_a_job_that_reads_it(jobs, origin, file, big, build):
     assert counted["read_bytes"] <= SIZE + 4 * MB
     assert is_whole(jobs, file[0])
     assert_next_run_counts(jobs, build, file)
+
+
+def test_two_at_once(jobs, origin, file, build):
+    """Each says what it has filled itself."""
+    origin.fs.latency_ms = 5
+    begin(jobs, file[0])
+    line = [build / "stoker", "warm", TIER, "--jobs=4", file[0].parent]
+    with origin.fs.counting() as counted, jobs.started(line, env=SMALL) as one, \
+            jobs.started(line, env=SMALL) as other:
+        stderr = [each.communicate(timeout=60)[1] for each in (one, other)]
+    told = [in_bytes(re.search(r" files \((.*?)\) filled", each)[1]) for each in stderr]
+    assert 0.9 * SIZE < sum(told) < 1.1 * SIZE, stderr
+    assert counted["read_bytes"] <= SIZE + 8 * MB and is_whole(jobs, file[0])
 
 
 def test_what_does_not_fit_is_not_begun(jobs, origin, file, build, place):
