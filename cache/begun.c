@@ -14,6 +14,7 @@
 #define SILENCE_NS  (2 * STK_NS_PER_S)  /* without an answer: who asked may have been killed */
 
 enum state { FREE, WRITTEN, TOLD };
+enum holds { HOLDS_NOT, HOLDS, HOLDS_IN_VAIN };
 
 /* A word, taken apart. */
 struct word {
@@ -167,7 +168,14 @@ bool stk_begun_mark(struct stk_begun *begun, uint64_t ticket, uint32_t marks)
 
 bool stk_begun_holds(const struct stk_begun *begun)
 {
-    return begun != NULL && atomic_load(&begun->holds) != 0;
+    return begun != NULL && atomic_load(&begun->holds) == HOLDS;
+}
+
+static void change_holds(struct stk_begun *begun, uint32_t from, uint32_t to)
+{
+    if (atomic_load(&begun->holds) == from) {
+        atomic_compare_exchange_strong(&begun->holds, &from, to);
+    }
 }
 
 static bool is_hopeless(struct stk_begun *begun, uint64_t ticket)
@@ -182,8 +190,10 @@ static bool wait_for(struct stk_begun *begun, uint64_t ticket, const _Atomic uin
     int64_t moved_ns = stk_clock_boottime_ns();
     uint32_t steps = atomic_load(&begun->steps);
     while (atomic_load(whole) == 0) {
-        bool stuck = stk_clock_boottime_ns() - moved_ns > PATIENCE_NS;
-        if (stuck || is_hopeless(begun, ticket) ||
+        if (stk_clock_boottime_ns() - moved_ns > PATIENCE_NS) {
+            change_holds(begun, HOLDS, HOLDS_IN_VAIN);
+        }
+        if (is_hopeless(begun, ticket) ||
             stk_sys_futex_wait(&begun->steps, steps, LOOK_NS) == -EINTR) {
             return atomic_load(whole) != 0;
         }
@@ -224,14 +234,14 @@ bool stk_begun_is_reading(const struct stk_begun *begun)
 void stk_begun_open(struct stk_begun *begun, bool finished, bool holds)
 {
     atomic_store(&begun->finished, finished);
-    atomic_store(&begun->holds, finished && holds);
+    atomic_store(&begun->holds, finished && holds ? HOLDS : HOLDS_NOT);
     atomic_store(&begun->told, 1);
 }
 
 void stk_begun_close(struct stk_begun *begun)
 {
     atomic_store(&begun->finished, 0);
-    atomic_store(&begun->holds, 0);
+    atomic_store(&begun->holds, HOLDS_NOT);
     atomic_fetch_add(&begun->steps, 1);
     stk_sys_futex_wake_all(&begun->steps);
     wake(begun);
@@ -263,6 +273,7 @@ void stk_begun_free(struct stk_begun *begun, uint64_t ticket)
 void stk_begun_step(struct stk_begun *begun)
 {
     atomic_fetch_add(&begun->steps, 1);
+    change_holds(begun, HOLDS_IN_VAIN, HOLDS);
     if (atomic_load(&begun->waiting) != 0) {
         stk_sys_futex_wake_all(&begun->steps);
     }

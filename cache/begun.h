@@ -41,7 +41,7 @@ struct stk_begun_slot {
 struct stk_begun {
     _Atomic uint32_t told;     /* 1: names are wanted */
     _Atomic uint32_t finished; /* 1: somebody finishes them */
-    _Atomic uint32_t holds;    /* 1: opens wait until that is done */
+    _Atomic uint32_t holds;    /* 1: opens wait until that is done; 2: not while nobody gets on */
     _Atomic uint32_t count;    /* of what was ever said here, to be waited for */
     _Atomic uint32_t steps;    /* of those who finish, to be waited for */
     _Atomic uint32_t waiting;  /* opens; too high after a kill */
@@ -68,7 +68,8 @@ struct stk_begun_file {
 uint64_t stk_begun_tell(struct stk_begun *begun, uint64_t key, uint64_t root, const char *below);
 /* Adds marks; false: the ticket is not valid any more, and they are nobody's. */
 bool stk_begun_mark(struct stk_begun *begun, uint64_t ticket, uint32_t marks);
-/* Whether an open is to wait until its file is whole. */
+/* Whether an open is to wait until its file is whole. Not any more once one has waited in vain, as
+ * the command may have been killed; but again as soon as somebody gets on. */
 bool stk_begun_holds(const struct stk_begun *begun);
 /*
  * Waits until `whole` is not 0; false: it will not be soon, the origin is to be used. That is so

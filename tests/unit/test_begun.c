@@ -193,12 +193,17 @@ START_TEST(waiting_ends_when_it_is_hopeless)
     int64_t began_ns = stk_clock_boottime_ns();
     ck_assert(!stk_begun_wait(&begun, ticket, &whole)); /* nobody gets on */
     ck_assert_int_gt(stk_clock_boottime_ns() - began_ns, 4 * STK_NS_PER_S);
+    ck_assert(!stk_begun_holds(&begun)); /* once is enough */
+    stk_begun_step(&begun);
+    ck_assert(stk_begun_holds(&begun));
     stk_begun_mark(&begun, ticket, STK_BEGUN_LEFT);
     ck_assert(!stk_begun_wait(&begun, ticket, &whole));
     ticket = stk_begun_tell(&begun, 2, 1, "b");
     stk_begun_close(&begun);
     ck_assert(!stk_begun_holds(&begun));
     ck_assert(!stk_begun_wait(&begun, ticket, &whole));
+    stk_begun_step(&begun); /* a last block may come when all is over */
+    ck_assert(!stk_begun_holds(&begun));
 }
 END_TEST
 
