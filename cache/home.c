@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/sys.h"
 #include "base/text.h"
@@ -12,13 +13,62 @@
 #define CANDIDATES       4
 #define LEAST_ROOM_BYTES (1 << 20)
 
-bool stk_home_path(char out[STK_HOME_BYTES], const char *dir)
+static bool name_home(char out[STK_HOME_BYTES], const char *dir, unsigned number)
 {
     struct stk_text path = stk_text_in(out, STK_HOME_BYTES);
     stk_text_add(&path, dir);
     stk_text_add(&path, "/stoker-");
     stk_text_add_number(&path, stk_sys_geteuid());
+    if (number > 0) {
+        stk_text_add_char(&path, '.');
+        stk_text_add_number(&path, number);
+    }
     return !path.cut;
+}
+
+enum whose { NOBODYS, OURS, OTHERS };
+
+/* A file of ours with a second name may have got this one from anybody. */
+static enum whose whose_is(const char *home)
+{
+    struct stat stat;
+    if (stk_sys_fstatat(AT_FDCWD, home, &stat, AT_SYMLINK_NOFOLLOW) != 0) {
+        return NOBODYS;
+    }
+    bool ours = stat.st_uid == stk_sys_geteuid() && (S_ISDIR(stat.st_mode) || stat.st_nlink == 1);
+    return ours ? OURS : OTHERS;
+}
+
+bool stk_home_path(char out[STK_HOME_BYTES], const char *dir)
+{
+    unsigned free_one = STK_HOME_NAMES;
+    for (unsigned i = 0; i < STK_HOME_NAMES; i++) {
+        if (!name_home(out, dir, i)) {
+            return false;
+        }
+        enum whose whose = whose_is(out);
+        if (whose == OURS) {
+            return true;
+        }
+        free_one = whose == NOBODYS && free_one == STK_HOME_NAMES ? i : free_one;
+    }
+    return name_home(out, dir, free_one % STK_HOME_NAMES);
+}
+
+bool stk_home_is_name(const char *leaf)
+{
+    char name[STK_HOME_BYTES];
+    bool is = false;
+    for (unsigned i = 0; i < STK_HOME_NAMES && !is; i++) {
+        is = name_home(name, "", i) && strcmp(name + 1, leaf) == 0;
+    }
+    return is;
+}
+
+bool stk_home_is_further_name(const char *leaf)
+{
+    char name[STK_HOME_BYTES];
+    return stk_home_is_name(leaf) && name_home(name, "", 0) && strcmp(name + 1, leaf) != 0;
 }
 
 int stk_home_check(const char *home)
@@ -56,6 +106,24 @@ int stk_home_ensure_room(const char *home, const char *room)
     return text.cut ? -ENAMETOOLONG : stk_home_ensure(path);
 }
 
+/* Whoever may rename one of them may put another tree in its place, also while it is in use. */
+static bool is_below_open_directory(const char *dir)
+{
+    char above[STK_HOME_BYTES];
+    struct stat stat;
+    bool open = false;
+    if (!stk_text_copy(above, sizeof above, dir)) {
+        return true;
+    }
+    for (char *slash = strrchr(above, '/'); slash != NULL && slash != above && !open;
+         slash = strrchr(above, '/')) {
+        *slash = '\0';
+        open = stk_sys_fstatat(AT_FDCWD, above, &stat, AT_SYMLINK_NOFOLLOW) == 0 &&
+               (stat.st_mode & S_IWOTH) != 0 && (stat.st_mode & S_ISVTX) == 0;
+    }
+    return open;
+}
+
 int stk_home_check_parent(const char *dir)
 {
     struct stat stat;
@@ -72,7 +140,8 @@ int stk_home_check_parent(const char *dir)
     if (stat.st_uid != 0 && stat.st_uid != stk_sys_geteuid()) {
         return -EPERM;
     }
-    return (stat.st_mode & 022) != 0 && (stat.st_mode & S_ISVTX) == 0 ? -EACCES : 0;
+    bool open = (stat.st_mode & 022) != 0 && (stat.st_mode & S_ISVTX) == 0;
+    return open || is_below_open_directory(dir) ? -EACCES : 0;
 }
 
 /* The directories that may hold a home with the catalogue, best first. */

@@ -1,6 +1,7 @@
 /*
- * The user's own directory below a tier or a tmpfs: DIR/stoker-UID, mode 0700. Everything that
- * Stoker keeps lies in such directories:
+ * The user's own directory below a tier or a tmpfs: DIR/stoker-UID, mode 0700; or, where somebody
+ * else has taken that name, the next of DIR/stoker-UID.1 to .9. Everything that Stoker keeps lies
+ * in such directories:
  *
  *   catalogue     cache/catalogue.h   (in the first tmpfs that has room)
  *   runs/NAME     cache/run.h         (beside the catalogue)
@@ -21,15 +22,26 @@
 
 #define STK_HOME_BYTES 512
 
-/* Writes "DIR/stoker-UID" for the effective user; false when it does not fit. */
+#define STK_HOME_NAMES 10
+
+/*
+ * Writes the path of the effective user's home in DIR: the first of its names by which something of
+ * his lies there, or, if there is nothing, the first that is free. So a home that was made once
+ * stays the one, whoever takes or leaves the names before it. Where others have all of them it is
+ * the first, which no check lets pass. False when it does not fit.
+ */
 bool stk_home_path(char out[STK_HOME_BYTES], const char *dir);
+/* Whether homes of this user are called so, and whether it is one behind the first. */
+bool stk_home_is_name(const char *leaf);
+bool stk_home_is_further_name(const char *leaf);
 /* Makes the directory, or checks the one that is there. */
 int stk_home_ensure(const char *home);
 /* Checks that only this user can have put things in it. */
 int stk_home_check(const char *home);
 /* Makes a directory 0700 in a home if it is missing. */
 int stk_home_ensure_room(const char *home, const char *room);
-/* Checks that nobody else could swap a home away: DIR is ours or root's, and sticky if writable. */
+/* Checks that nobody else could swap a home away: DIR (absolute, without links) is ours or root's,
+ * and sticky if writable; no directory above it can be changed by everybody. */
 int stk_home_check_parent(const char *dir);
 
 /*

@@ -199,12 +199,11 @@ static void remove_drafts(const char *home, const struct stk_tier *tier, draft_j
 
 /* ---- removing ---- */
 
-/* Whether this may be removed with all that is in it: as every home it is named for its user, which
- * is the leaf of the catalogue's own, and nobody else can have put things there. */
-static bool is_removable(const char *tier_home, const char *home)
+/* Whether this may be removed with all that is in it: as every home it is named for its user, and
+ * nobody else can have put things there. */
+static bool is_removable(const char *home)
 {
-    return strcmp(stk_path_leaf(tier_home), stk_path_leaf(home)) == 0 &&
-           stk_home_check(tier_home) == 0;
+    return stk_home_is_name(stk_path_leaf(home)) && stk_home_check(home) == 0;
 }
 
 /* Removes a home with all that is in it. */
@@ -248,7 +247,7 @@ static void remove_tier(struct stk_tier *tier, void *context)
     const struct going *going = context;
     bool memory = tier->shared != NULL && tier->shared->memory != 0;
     if ((memory || going->disks) && strcmp(tier->home, going->home) != 0 &&
-        is_removable(tier->home, going->home)) {
+        is_removable(tier->home)) {
         remove_home(tier->home, going->removal);
     } else if (!memory && tier->shared != NULL) {
         /* What is known of blocks goes with the catalogue. */
@@ -338,7 +337,6 @@ static bool is_in_use(const struct tiers *tiers, const char *home)
 static void remove_locked(struct tiers *tiers, const char *home, struct session_removal *removal)
 {
     struct going going = {.home = home, .disks = true, .removal = removal};
-    char own[STK_HOME_BYTES] = "";
     if (*home != '\0' && is_in_use(tiers, home)) {
         removal->live = session_count_live(home).runs;
         return;
@@ -351,9 +349,6 @@ static void remove_locked(struct tiers *tiers, const char *home, struct session_
     }
     if (with_own && tiers->catalogue != NULL) {
         atomic_store(&tiers->catalogue->header->closed, 1);
-    }
-    if (*home == '\0' && stk_home_path(own, "")) {
-        going.home = own; /* for its leaf */
     }
     tiers_each(tiers, remove_tier, &going);
     if (with_own) {
@@ -530,10 +525,26 @@ static struct refusal begin(struct session *session, const struct request *reque
 static void undo(struct session *session)
 {
     session_end(session);
-    if (is_removable(session->made_tier, session->home)) {
+    if (is_removable(session->made_tier)) {
         stk_walk_remove(session->made_tier);
     }
     session->tier = (struct stk_tier){.shared = NULL};
+}
+
+static void say_if_in_the_way(const char *home)
+{
+    if (stk_home_is_further_name(stk_path_leaf(home))) {
+        say("%.*s is somebody else's: using %s", (int)(strrchr(home, '.') - home), home, home);
+    }
+}
+
+/* Whoever has taken the name of a home, by accident or not, should be asked to give it back. */
+static void say_what_is_in_the_way(const struct session *session)
+{
+    say_if_in_the_way(session->home);
+    if (strcmp(session->home, session->tier.home) != 0) {
+        say_if_in_the_way(session->tier.home);
+    }
 }
 
 bool session_begin(struct session *session, const struct request *request)
@@ -544,6 +555,8 @@ bool session_begin(struct session *session, const struct request *request)
     if (refusal.error != 0) {
         undo(session);
         refusal_explain(&refusal, session->home, request);
+    } else {
+        say_what_is_in_the_way(session);
     }
     return refusal.error == 0;
 }

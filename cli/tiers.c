@@ -76,14 +76,13 @@ static void add(struct list *list, const char *home)
 /* A line may be cut, or of anybody's making: what is no home of this user's is passed over. */
 static void read_list(struct list *list)
 {
-    char line[STK_HOME_BYTES + 2], own[STK_HOME_BYTES];
+    char line[STK_HOME_BYTES + 2];
     char *path = list_path();
     FILE *file = path != NULL ? fopen(path, "re") : NULL;
     list->count = 0;
     while (file != NULL && fgets(line, sizeof line, file) != NULL) {
         line[strcspn(line, "\n")] = '\0';
-        if (line[0] == '/' && stk_home_path(own, "") &&
-            strcmp(stk_path_leaf(line), stk_path_leaf(own)) == 0) {
+        if (line[0] == '/' && stk_home_is_name(stk_path_leaf(line))) {
             add(list, line);
         }
     }

@@ -234,8 +234,10 @@ def test_tiers_of_others(refused, data, scratch, as_root):
     refused([f"--path={data}", f"--tier={scratch}/open"], "writable by others", "chmod")
     (scratch / "open").chmod(0o1777)
     home = scratch / "open" / "stoker-0"
-    home.mkdir()
-    os.chown(home, 1, 1)
+    for number in range(10):  # all the names that there are
+        name = scratch / "open" / (f"stoker-0.{number}" if number else "stoker-0")
+        name.mkdir()
+        os.chown(name, 1, 1)
     refused([f"--path={data}", f"--tier={scratch}/open"], "another user", home)
     os.chown(home, 0, 0)
     home.chmod(0o770)
@@ -251,12 +253,14 @@ def test_tiers_of_others(refused, data, scratch, as_root):
 def test_a_catalogue_of_others(refused, data, place, as_root):
     """The same where the home of the catalogue is concerned, in /dev/shm."""
     home = "/dev/shm/stoker-0"
-    for spoil, word in ((f"mkdir {home} && chown 1 {home}", "another user"),
+    all_names = f"{home} {home}.1 {home}.2 {home}.3 {home}.4 {home}.5 {home}.6 {home}.7 " \
+                f"{home}.8 {home}.9"
+    for spoil, word in ((f"mkdir {all_names} && chown 1 {all_names}", "another user"),
                         (f"mkdir {home} && chmod 777 {home}", "writable by others"),
                         (f"ln -s /tmp {home}", "symbolic link"), (f"touch {home}", "directory")):
         place.run(["sh", "-c", spoil])
         refused([f"--path={data}", "--tier=/dev/shm"], word, home)
-        place.run(["rm", "-rf", home])
+        place.run(["sh", "-c", f"rm -rf {home}*"])
 
 
 @pytest.mark.parametrize("size", ["lots", "0", "-5", "-1G", "1Q", "G", "", "1G1", "0x10", "1e9",

@@ -21,6 +21,73 @@ START_TEST(path)
 }
 END_TEST
 
+static void assert_path(const char *dir, const char *suffix)
+{
+    char out[STK_HOME_BYTES], wanted[STK_HOME_BYTES + 32];
+    snprintf(wanted, sizeof wanted, "%s/stoker-%u%s", dir, (unsigned)geteuid(), suffix);
+    ck_assert(stk_home_path(out, dir));
+    ck_assert_str_eq(out, wanted);
+}
+
+static char *further(const char *dir, unsigned number)
+{
+    static char home[STK_HOME_BYTES + 32];
+    snprintf(home, sizeof home, "%s/stoker-%u.%u", dir, (unsigned)geteuid(), number);
+    if (number == 0) {
+        *strrchr(home, '.') = '\0';
+    }
+    return home;
+}
+
+START_TEST(passes_over_names_of_others)
+{
+    UNIT_NEEDS_ROOT();
+    char dir[STK_HOME_BYTES];
+    strcpy(dir, unit_directory("names"));
+    assert_path(dir, "");
+    for (unsigned i = 0; i < STK_HOME_NAMES; i++) {
+        ck_assert_int_eq(mkdir(further(dir, i), 0777), 0);
+        assert_path(dir, i > 0 ? strrchr(further(dir, i), '.') : ""); /* it is ours */
+        ck_assert_int_eq(chown(further(dir, i), 1234, 1234), 0);
+    }
+    assert_path(dir, ""); /* which is then refused */
+    ck_assert_int_eq(chown(further(dir, 4), geteuid(), getegid()), 0);
+    assert_path(dir, ".4");
+    ck_assert_int_eq(rmdir(further(dir, 0)), 0);
+    assert_path(dir, ".4"); /* what is there comes before what is free */
+    ck_assert_int_eq(rmdir(further(dir, 4)), 0);
+    assert_path(dir, "");
+}
+END_TEST
+
+START_TEST(passes_over_second_names)
+{
+    char dir[STK_HOME_BYTES];
+    strcpy(dir, unit_directory("names"));
+    unit_write_text(unit_path("names/file"), "x");
+    ck_assert_int_eq(link(unit_path("names/file"), further(dir, 0)), 0);
+    assert_path(dir, ".1");
+    ck_assert_int_eq(unlink(unit_path("names/file")), 0);
+    assert_path(dir, ""); /* of ours alone, which somebody has to look at */
+}
+END_TEST
+
+START_TEST(knows_its_names)
+{
+    char leaf[64];
+    for (unsigned i = 0; i < STK_HOME_NAMES; i++) {
+        ck_assert(stk_home_is_name(further("", i) + 1));
+        ck_assert_int_eq(stk_home_is_further_name(further("", i) + 1), i > 0);
+    }
+    snprintf(leaf, sizeof leaf, "stoker-%u", (unsigned)geteuid() + 1);
+    ck_assert(!stk_home_is_name(leaf));
+    ck_assert(!stk_home_is_name(further("", 10) + 1));
+    ck_assert(!stk_home_is_name(further("", 12) + 1));
+    ck_assert(!stk_home_is_name("stoker-"));
+    ck_assert(!stk_home_is_name(""));
+}
+END_TEST
+
 START_TEST(makes_and_checks)
 {
     const char *home = unit_path("home");
@@ -82,6 +149,23 @@ START_TEST(parents)
 }
 END_TEST
 
+START_TEST(above_parents)
+{
+    char above[STK_HOME_BYTES], dir[STK_HOME_BYTES];
+    strcpy(above, unit_directory("above"));
+    strcpy(dir, unit_directory("above/dir"));
+    unit_directory("above/dir/below");
+    ck_assert_int_eq(stk_home_check_parent(unit_path("above/dir/below")), 0);
+    ck_assert_int_eq(chmod(above, 0777), 0);
+    ck_assert_int_eq(stk_home_check_parent(unit_path("above/dir/below")), -EACCES);
+    ck_assert_int_eq(stk_home_check_parent(dir), -EACCES);
+    ck_assert_int_eq(chmod(above, 01777), 0);
+    ck_assert_int_eq(stk_home_check_parent(dir), 0);
+    ck_assert_int_eq(chmod(above, 0775), 0); /* a group's directory is its users' to share */
+    ck_assert_int_eq(stk_home_check_parent(dir), 0);
+}
+END_TEST
+
 static void assert_found(int (*find)(char out[STK_HOME_BYTES]), const char *dir)
 {
     char out[STK_HOME_BYTES], wanted[STK_HOME_BYTES];
@@ -135,10 +219,14 @@ Suite *suite_home(void)
     Suite *suite = suite_create("home");
     TCase *check = unit_case(suite, "home_check");
     tcase_add_test(check, path);
+    tcase_add_test(check, passes_over_names_of_others);
+    tcase_add_test(check, passes_over_second_names);
+    tcase_add_test(check, knows_its_names);
     tcase_add_test(check, makes_and_checks);
     tcase_add_test(check, refuses);
     tcase_add_test(check, refuses_another_users);
     tcase_add_test(check, parents);
+    tcase_add_test(check, above_parents);
     TCase *find = unit_case(suite, "home_find");
     tcase_add_test(find, finds_dev_shm_first);
     tcase_add_test(find, finds_where_the_catalogue_is);

@@ -146,10 +146,15 @@ START_TEST(anothers)
     ck_assert_int_eq(chown(dir, 1234, 1234), 0);
     ck_assert_int_eq(attach(dir, MIB, &tier), -EPERM);
     ck_assert_int_eq(chown(dir, 0, 0), 0);
-    ck_assert(stk_home_path(home, dir));
-    ck_assert_int_eq(mkdir(home, 0700), 0);
-    ck_assert_int_eq(chown(home, 1234, 1234), 0);
+    for (int i = 0; i < STK_HOME_NAMES; i++) {
+        ck_assert(stk_home_path(home, dir));
+        ck_assert_int_eq(mkdir(home, 0700), 0);
+        ck_assert_int_eq(chown(home, 1234, 1234), 0);
+    }
     ck_assert_int_eq(attach(dir, MIB, &tier), -EPERM);
+    ck_assert_int_eq(rmdir(home), 0);
+    ck_assert_int_eq(attach(dir, MIB, &tier), 0);
+    ck_assert_str_eq(tier.home, home);
 }
 END_TEST
 

@@ -1,0 +1,348 @@
+"""Other users of the machine, with user numbers of their own: what they put in the way of a cache,
+and that they get, change and hinder nothing of another's."""
+
+import os
+import pathlib
+import signal
+import time
+
+import pytest
+
+import slowfs
+from jobs import YOUNG, wait_for
+from origin import settle
+
+VICTIM, ATTACKER = 15001, 15002
+HOME = f"/dev/shm/stoker-{VICTIM}"
+CONTENT = "the truth\n" * 400
+
+pytestmark = pytest.mark.usefixtures("as_root")
+
+
+class User:
+    """Runs programs as somebody, in the place of the test."""
+
+    def __init__(self, jobs, number):
+        self._jobs, self.number = jobs, number
+
+    def line(self, argv):
+        return ["setpriv", f"--reuid={self.number}", f"--regid={self.number}", "--clear-groups",
+                *argv]
+
+    def do(self, *argv, env=None, timeout=20):
+        return self._jobs.place.run(self.line(argv), env={**YOUNG, **(env or {})}, check=False,
+                                    timeout=timeout)
+
+    def sh(self, script, *arguments, **more):
+        done = self.do("sh", "-c", script, "sh", *arguments, **more)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def stoker(self, *arguments):
+        return self.do(self._jobs.build / "stoker", *arguments)
+
+    def run(self, data, *flags, script='cat "$1/file" "$1/file"'):
+        return self.stoker("run", "--path", data, *flags, "--", "sh", "-c", script, "sh", data)
+
+    def preloaded(self, data, script='cat "$1/file" "$1/file"', **env):
+        return self.do("sh", "-c", script, "sh", data,
+                       env={**self._jobs.preload_env(data), **env})
+
+
+@pytest.fixture
+def victim(jobs):
+    return User(jobs, VICTIM)
+
+
+@pytest.fixture
+def attacker(jobs):
+    return User(jobs, ATTACKER)
+
+
+@pytest.fixture
+def data(scratch):
+    scratch.chmod(0o755)
+    (scratch / "data").mkdir()
+    (scratch / "data" / "file").write_text(CONTENT)
+    settle()
+    return scratch / "data"
+
+
+def inside(jobs, path):
+    return pathlib.Path(jobs.place.path(str(path)))
+
+
+def names(jobs):
+    return sorted(os.listdir(inside(jobs, "/dev/shm")))
+
+
+# ---- names that somebody else has taken ----
+
+SQUATS = {
+    "directory": "mkdir {0}",
+    "open directory": "mkdir {0}; chmod 777 {0}",
+    "furnished": "mkdir -p {0}/tree {0}/fill {0}/runs; : >{0}/catalogue; chmod -R 777 {0}",
+    "link": "mkdir /dev/shm/trap; chmod 777 /dev/shm/trap; ln -s /dev/shm/trap {0}",
+    "dangling link": "ln -s /dev/shm/trap {0}",
+    "file": ": >{0}; chmod 666 {0}",
+    "fifo": "mkfifo {0}; chmod 666 {0}",
+}
+
+
+@pytest.mark.parametrize("squat", SQUATS)
+@pytest.mark.parametrize("tier", [[], ["--tier=/dev/shm:64M"]], ids=["computed", "named"])
+def test_a_name_that_is_taken(jobs, victim, attacker, data, squat, tier):
+    """The next one is ours, which is said once; nothing is put into the other's."""
+    attacker.sh(SQUATS[squat].format(HOME))
+    before = attacker.sh("cd /dev/shm; find . -name 'stoker-*' -o -name trap | sort; "
+                         "find . -type f | sort")
+    done = victim.run(data, "--keep", *tier)
+    assert (done.returncode, done.stdout) == (0, 2 * CONTENT)
+    assert done.stderr.count("somebody else's") == 1
+    assert f"caching {data} in {HOME}.1," in done.stderr and " 50.0% from the cache" in done.stderr
+    left = attacker.sh("cd /dev/shm; find . -path ./stoker-*.1 -prune -o -name 'stoker-*' -print "
+                       "-o -name trap -print | sort; "
+                       "find . -path './stoker-*.1' -prune -o -type f -print | sort")
+    assert left == before
+    assert victim.preloaded(data).stdout == 2 * CONTENT
+    assert "1 files" in victim.stoker("ls").stdout
+    assert victim.stoker("verify").stdout.startswith("1 copies right")
+    assert victim.stoker("clear").stdout == "removed\n"
+    assert f"stoker-{VICTIM}.1" not in names(jobs) and f"stoker-{VICTIM}" in names(jobs)
+
+
+def test_a_name_with_a_file_of_ours(jobs, victim, data):
+    """By a hard link, which a kernel may let others make."""
+    (data / "precious").write_text("precious")
+    precious = inside(jobs, "/dev/shm/precious")
+    precious.write_text("precious")
+    os.chown(precious, VICTIM, VICTIM)
+    os.link(precious, inside(jobs, HOME))
+    done = victim.run(data)
+    assert (done.returncode, done.stdout) == (0, 2 * CONTENT)
+    assert f"in {HOME}.1," in done.stderr and precious.read_text() == "precious"
+
+
+def test_nine_names_that_are_taken(victim, attacker, data):
+    attacker.sh(f"mkdir {HOME}; for i in 1 2 3 4 5 6 7 8; do mkdir {HOME}.$i; done")
+    done = victim.run(data)
+    assert done.returncode == 0 and f"in {HOME}.9," in done.stderr
+    assert done.stderr.count("somebody else's") == 1
+
+
+def test_all_names_are_taken(jobs, victim, attacker, data):
+    """Said before anything is begun; and without the command the job runs as it is."""
+    attacker.sh(f"mkdir {HOME}; for i in 1 2 3 4 5 6 7 8 9; do mkdir {HOME}.$i; done")
+    done = victim.run(data)
+    assert done.returncode == 2 and "belongs to another user" in done.stderr
+    done = victim.preloaded(data)
+    assert (done.returncode, done.stdout, done.stderr) == (0, 2 * CONTENT, "")
+    assert len(names(jobs)) == 10
+
+
+def test_what_is_ours_stays_ours(victim, attacker, data):
+    """Whatever happens to the names before it."""
+    attacker.sh(f"mkdir {HOME}")
+    victim.run(data, "--keep")
+    attacker.sh(f"rmdir {HOME}")
+    done = victim.run(data, "--keep")
+    assert " 100.0% from the cache" in done.stderr and f"in {HOME}.1," in done.stderr
+    attacker.sh(f"mkdir {HOME}")
+    assert " 100.0% from the cache" in victim.run(data, "--keep").stderr
+
+
+def test_nothing_is_said_where_nothing_is_in_the_way(victim, data):
+    done = victim.run(data)
+    assert "somebody else's" not in done.stderr and f"in {HOME}," in done.stderr
+
+
+# ---- homes and tiers that are not safe ----
+
+@pytest.fixture
+def spoilt(jobs, victim, data):
+    """A cache whose entry is wrong: whoever serves it gives another text."""
+    assert victim.run(data, "--keep").returncode == 0
+    entry, = (path for path in inside(jobs, HOME).glob("tree/*/*;file"))
+    entry.write_text(CONTENT.upper())
+    assert victim.preloaded(data).stdout == 2 * CONTENT.upper()
+    return inside(jobs, HOME)
+
+
+HARMS = {
+    "writable by the group": lambda home: home.chmod(0o770),
+    "writable by all": lambda home: home.chmod(0o707),
+    "somebody else's": lambda home: os.chown(home, ATTACKER, ATTACKER),
+    "a link": lambda home: (home.rename(f"{home}-away"), home.symlink_to(f"{home.name}-away")),
+}
+
+
+@pytest.mark.parametrize("harm", HARMS)
+def test_a_home_that_others_could_have_written(victim, data, spoilt, harm):
+    HARMS[harm](spoilt)
+    done = victim.preloaded(data)
+    assert (done.stdout, done.stderr) == (2 * CONTENT, "")
+    assert CONTENT.upper() not in victim.run(data).stdout
+
+
+@pytest.mark.parametrize("room", ["tree", "fill"])
+@pytest.mark.parametrize("harm", ["writable by the group", "writable by all", "a link"])
+def test_a_room_that_others_could_have_written(jobs, victim, data, spoilt, room, harm):
+    HARMS[harm](spoilt / room)
+    victim.stoker("clear", data)  # what is in the catalogue is asked for again
+    (spoilt / "catalogue").unlink()
+    for path in spoilt.glob("tree/*/*;file"):
+        path.write_text(CONTENT.upper())
+    assert victim.preloaded(data).stdout == 2 * CONTENT
+    assert CONTENT.upper() not in victim.run(data).stdout
+
+
+def test_a_directory_above_the_tier_that_all_may_change(victim, data, scratch):
+    """There anybody could put another tier in its place while it is in use."""
+    for name in ("open", "open/mine"):
+        (scratch / name).mkdir()
+        (scratch / name).chmod(0o755)
+        os.chown(scratch / name, VICTIM, VICTIM)
+    tier = scratch / "open" / "mine"
+    assert victim.run(data, f"--tier={tier}").returncode == 0
+    (scratch / "open").chmod(0o777)
+    done = victim.run(data, f"--tier={tier}")
+    assert done.returncode == 2 and "writable by others" in done.stderr
+    assert "hit" not in victim.preloaded(data, STOKER_TIERS=str(tier)).stderr
+    (scratch / "open").chmod(0o1777)  # as /tmp
+    assert victim.run(data, f"--tier={tier}").returncode == 0
+
+
+def test_a_tier_in_a_directory_of_another_user(victim, attacker, data, scratch):
+    (scratch / "theirs").mkdir()
+    (scratch / "theirs").chmod(0o777)
+    os.chown(scratch / "theirs", ATTACKER, ATTACKER)
+    done = victim.run(data, f"--tier={scratch}/theirs")
+    assert done.returncode == 2 and "another user" in done.stderr
+    assert os.listdir(scratch / "theirs") == []
+
+
+# ---- what lies in the place of our files ----
+
+def to_precious(home, path):
+    path.symlink_to(home / "precious")
+
+
+CATALOGUES = {
+    "fifo": lambda home, path: os.mkfifo(path, 0o600),
+    "link": to_precious,
+    "hard link": lambda home, path: os.link(home / "precious", path),
+    "directory": lambda home, path: path.mkdir(),
+    "device": lambda home, path: os.mknod(path, 0o20600, os.makedev(1, 5)),
+    "socket": lambda home, path: os.mknod(path, 0o140600),
+    "empty": lambda home, path: path.touch(),
+}
+
+
+@pytest.mark.parametrize("kind", CATALOGUES)
+@pytest.mark.parametrize("owner", [VICTIM, ATTACKER])
+def test_a_catalogue_that_is_none(jobs, victim, data, kind, owner):
+    home = inside(jobs, HOME)
+    assert victim.preloaded(data).stdout == 2 * CONTENT
+    (home / "precious").write_text("p" * (1 << 20))
+    (home / "catalogue").unlink()
+    CATALOGUES[kind](home, home / "catalogue")
+    for path in (home / "precious", home / "catalogue"):
+        os.chown(path, owner, owner, follow_symlinks=False)
+    assert victim.preloaded(data).stdout == 2 * CONTENT
+    done = victim.run(data)
+    assert done.returncode == 2 or done.stdout == 2 * CONTENT
+    assert (home / "precious").read_text() == "p" * (1 << 20)
+
+
+def test_an_entry_that_is_a_link(jobs, victim, data):
+    """Or lies behind one: links are not followed."""
+    assert victim.preloaded(data).stdout == 2 * CONTENT
+    entry, = inside(jobs, HOME).glob("tree/*/*;file")
+    entry.rename(f"{entry}-away")
+    pathlib.Path(f"{entry}-away").write_text("a lie")
+    entry.symlink_to(f"{entry.name}-away")
+    assert victim.preloaded(data).stdout == 2 * CONTENT
+    entry.unlink()
+    pathlib.Path(f"{entry}-away").rename(entry)
+    entry.parent.rename(f"{entry.parent}-away")
+    entry.parent.symlink_to(f"{entry.parent.name}-away")
+    assert victim.preloaded(data).stdout == 2 * CONTENT
+
+
+# ---- two users of one machine ----
+
+def test_others_get_nothing(jobs, victim, attacker, data):
+    """Of the names, the bytes, the catalogue; nothing can be put there, or taken away."""
+    (data / "file").chmod(0o600)
+    os.chown(data / "file", VICTIM, VICTIM)
+    settle()
+    assert victim.run(data, "--keep").stdout == 2 * CONTENT
+    entry, = inside(jobs, HOME).glob("tree/*/*;file")
+    path = f"{HOME}/{entry.relative_to(inside(jobs, HOME))}"
+    for attempt in (f"ls {HOME}", f"ls {HOME}/tree", f"cat '{path}'", f"cat {HOME}/catalogue",
+                    f": >'{path}'", f": >{HOME}/fill/x", f"rm -f '{path}'", f"rm -rf {HOME}",
+                    f"mv {HOME} /dev/shm/mine", f"flock -n {HOME}/lock true",
+                    f"ln '{path}' /dev/shm/mine"):
+        assert attacker.do("sh", "-c", attempt).returncode != 0, attempt
+    assert attacker.preloaded(data).stdout == ""  # its origin is closed to him
+    assert "Permission denied" in attacker.preloaded(data).stderr
+    assert attacker.stoker("ls").stdout.count("stoker-15001") == 0
+    assert attacker.stoker("verify", "--tier", "/dev/shm").stdout.startswith("0 copies right")
+    attacker.stoker("clear", data)
+    attacker.stoker("clear")
+    attacker.stoker("clear", "--tier", "/dev/shm")
+    assert " 100.0% from the cache" in victim.run(data, "--keep").stderr
+    for path in inside(jobs, HOME).rglob("*"):
+        assert path.lstat().st_mode & 0o077 == 0, path
+        assert path.lstat().st_uid == VICTIM
+    assert inside(jobs, HOME).stat().st_mode & 0o777 == 0o700
+
+
+def test_each_has_a_cache(jobs, victim, attacker, data):
+    """Of the same files: what one drops, spoils or changes is the other's as it was."""
+    for user in (victim, attacker):
+        assert user.run(data, "--keep").stdout == 2 * CONTENT
+    entry, = inside(jobs, f"/dev/shm/stoker-{ATTACKER}").glob("tree/*/*;file")
+    entry.write_text("a lie")
+    assert attacker.preloaded(data).stdout == 2 * "a lie"
+    assert victim.preloaded(data).stdout == 2 * CONTENT
+    assert attacker.stoker("clear").stdout == "removed\n"
+    assert " 100.0% from the cache" in victim.run(data, "--keep").stderr
+
+
+def test_a_run_of_another_user_is_not_joined(jobs, victim, attacker, data):
+    """Not by its name, which anybody may put into the environment."""
+    script = 'cat "$1/file"; printenv STOKER_RUN'
+    said = victim.run(data, "--keep", script=script).stdout
+    run = said[len(CONTENT):].strip()
+    assert run.startswith(HOME)
+    done = attacker.preloaded(data, STOKER_RUN=run)
+    assert (done.stdout, done.stderr) == (2 * CONTENT, "")
+    trap = f"/dev/shm/stoker-{ATTACKER}/runs/outside"
+    attacker.sh(f"chmod -R a+rwX /dev/shm/stoker-{ATTACKER}")
+    done = victim.preloaded(data, STOKER_RUN=trap)
+    assert (done.stdout, done.stderr) == (2 * CONTENT, "")
+
+
+@pytest.fixture
+def far(data, build):
+    """The data far away, for all users. (Mounted before the place is made, which then has it.)"""
+    with slowfs.SlowFS(data, binary=str(build / "slowfs"), allow_other=True) as fs:
+        os.chmod(fs._directory, 0o755)
+        yield fs
+
+
+def test_others_delay_nothing(far, jobs, victim, attacker):
+    """One fills and is stopped in the middle; the other does not wait for that."""
+    far.latency_ms = 400
+    before = far.counts()["read"]
+    env = jobs.preload_env(far.mountpoint)
+    with jobs.started(attacker.line(["cat", f"{far.mountpoint}/file"]), env=env) as filler:
+        wait_for(lambda: far.counts()["read"] > before)
+        filler.send_signal(signal.SIGSTOP)
+        far.latency_ms = 0
+        began = time.monotonic()
+        done = victim.preloaded(far.mountpoint)
+        assert done.stdout == 2 * CONTENT and time.monotonic() - began < 1.9
+        filler.send_signal(signal.SIGCONT)
+        assert filler.communicate(timeout=20)[0] == CONTENT
