@@ -324,6 +324,36 @@ def test_a_run_of_another_user_is_not_joined(jobs, victim, attacker, data):
     assert (done.stdout, done.stderr) == (2 * CONTENT, "")
 
 
+REVOCATIONS = {"of the file": ("file", 0o600), "of its directory": (".", 0o700)}
+
+
+@pytest.mark.parametrize("what", REVOCATIONS)
+def test_a_right_that_was_taken_away(victim, attacker, data, what):
+    """It is gone with the next run, where the origin's open fails: its owner was asked before."""
+    for path in (data, data / "file"):
+        os.chown(path, ATTACKER, ATTACKER)
+    settle()
+    assert victim.run(data, "--keep").stdout == 2 * CONTENT
+    assert " 100.0% from the cache" in victim.run(data, "--keep").stderr
+    name, mode = REVOCATIONS[what]
+    (data / name).chmod(mode)
+    done = victim.run(data, "--keep")
+    assert done.stdout == "" and done.stderr.count("Permission denied") == 2
+    assert victim.preloaded(data).stdout == ""
+    assert attacker.preloaded(data).stdout == 2 * CONTENT
+
+
+def test_what_root_has_cached_is_root_s(jobs, victim, data):
+    """Also for who was root in the same run."""
+    (data / "file").chmod(0o600)
+    (data / "public").write_text("for all\n")
+    settle()
+    become = " ".join(victim.line([]))
+    script = f'cat "$1/file" "$1/public" >/dev/null; {become} cat "$1/public" "$1/file"'
+    done = jobs.stoker("run", "--path", data, "--", "sh", "-c", script, "sh", data)
+    assert done.stdout == "for all\n" and "Permission denied" in done.stderr
+
+
 @pytest.fixture
 def far(data, build):
     """The data far away, for all users. (Mounted before the place is made, which then has it.)"""

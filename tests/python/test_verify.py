@@ -205,6 +205,18 @@ def test_an_origin_that_gives_less_than_it_says(jobs, cached, origin):
     assert len(in_memory(jobs)) == 3
 
 
+def test_what_changes_meanwhile_is_no_error(jobs, cached, origin):
+    """Between the look at the origin and the last byte of it: then nothing was compared."""
+    origin.fs.latency_ms = 200
+    before = origin.fs.counts()["read"]
+    with jobs.started([jobs.build / "stoker", "verify", cached / "file0001"]) as process:
+        wait_for(lambda: origin.fs.counts()["read"] > before)
+        (origin.source / cached.name / "file0001").write_bytes(bytes(SIZE))
+        said = process.communicate(timeout=20)[0]
+    assert process.returncode == 0 and "  1 of versions that are not the origin's" in said
+    assert len(in_memory(jobs)) == 3
+
+
 # ---- which ones ----
 
 def test_a_sample(jobs, origin):
