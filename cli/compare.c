@@ -12,7 +12,9 @@
 #include "cache/blocks.h"
 #include "cache/drop.h"
 #include "cache/entry.h"
+#include "cache/listing_parts.h"
 #include "cache/origin.h"
+#include "cli/names.h"
 #include "cli/origin.h"
 #include "cli/say.h"
 
@@ -313,6 +315,67 @@ void compare_entry(struct stk_cache *cache, const char *entry, const char *origi
     }
     out->dropped = out->end == COMPARE_DIFFERS && drop_entry(cache, entry, &seen);
     close_pair(&pair);
+}
+
+/* ---- listings ---- */
+
+/* Whether the directory is the version that the listing is of. */
+static enum compare_end look_at_directory(const struct pair *pair, const char *entry, int fd)
+{
+    struct statx answer;
+    struct stk_identity identity;
+    char named[STK_PATH_BYTES];
+    int flags = AT_EMPTY_PATH | AT_STATX_FORCE_SYNC;
+    if (stk_sys_statx(fd, "", flags, STATX_BASIC_STATS | STATX_BTIME, &answer) != 0) {
+        return COMPARE_UNREADABLE;
+    }
+    if (!stk_listing_identify(&pair->place, &answer, &identity)) {
+        return COMPARE_GONE;
+    }
+    bool same = stk_cache_name_entry(pair->cache, &pair->place, &identity, named) &&
+                strcmp(named, entry) == 0;
+    return same ? COMPARE_RIGHT : COMPARE_CHANGED;
+}
+
+/* The version is looked at before and after: what comes or goes in between is another one's. */
+static void compare_names(const struct pair *pair, const char *entry,
+                          const struct stk_listing *listing, struct compared *out)
+{
+    int fd = stk_sys_openat(AT_FDCWD, out->origin, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+    out->end = fd < 0 ? end_of_error(fd) : look_at_directory(pair, entry, fd);
+    if (out->end == COMPARE_RIGHT) {
+        enum names names = names_compare(listing, fd);
+        out->end =
+            names == NAMES_UNREADABLE ? COMPARE_UNREADABLE : look_at_directory(pair, entry, fd);
+        if (out->end == COMPARE_RIGHT && names == NAMES_DIFFER) {
+            differs(out, "has other names", 0);
+        }
+    }
+    if (fd >= 0) {
+        stk_sys_close(fd);
+    }
+}
+
+void compare_listing(struct stk_cache *cache, const char *entry, const char *origin,
+                     struct compared *out)
+{
+    struct pair pair = {.cache = cache, .copy = -1, .origin = -1};
+    struct stk_listing listing;
+    struct stat seen;
+    *out = (struct compared){.end = COMPARE_LOST};
+    if (!stk_text_copy(out->origin, sizeof out->origin, origin) ||
+        !stk_cache_place_directory(cache, origin, AT_FDCWD, out->origin, &pair.place)) {
+        out->end = COMPARE_GONE;
+        return;
+    }
+    if (!stk_listing_is_told_by_times(cache, &pair.place) ||
+        stk_sys_fstatat(AT_FDCWD, entry, &seen, AT_SYMLINK_NOFOLLOW) != 0 ||
+        stk_listing_load(entry, pair.place.key.low, STK_LISTING_MOST_BYTES, &listing) != 0) {
+        return;
+    }
+    compare_names(&pair, entry, &listing, out);
+    out->dropped = out->end == COMPARE_DIFFERS && drop_entry(cache, entry, &seen);
+    stk_listing_close(&listing);
 }
 
 /* ---- blocks ---- */

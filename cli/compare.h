@@ -40,6 +40,13 @@ struct compared {
  */
 void compare_entry(struct stk_cache *cache, const char *entry, const char *origin,
                    struct compared *out);
+/*
+ * The same for a directory's listing (cache/listing.h), by its names. Where a directory's times do
+ * not tell its version nothing is compared, and the listing counts as lost: the next run makes it
+ * anew.
+ */
+void compare_listing(struct stk_cache *cache, const char *entry, const char *origin,
+                     struct compared *out);
 /* The same for the blocks of a big file that is not whole yet, by the name of their table. */
 void compare_blocks(struct stk_cache *cache, const char *table, const char *origin,
                     struct compared *out);

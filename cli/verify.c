@@ -30,7 +30,7 @@
 #define THREADS    4 /* each waits for an origin most of the time */
 #define QUEUED     64
 
-enum kind { ENTRY, BLOCKS, KINDS };
+enum kind { ENTRY, LISTING, BLOCKS, KINDS };
 
 /* ---- what is asked ---- */
 
@@ -173,7 +173,11 @@ static void note(struct found *found, enum kind kind, const struct compared *com
 
 static uint64_t count_of(enum compare_end end)
 {
-    return verifying.found.ends[ENTRY][end] + verifying.found.ends[BLOCKS][end];
+    uint64_t count = 0;
+    for (int kind = 0; kind < KINDS; kind++) {
+        count += verifying.found.ends[kind][end];
+    }
+    return count;
 }
 
 static uint64_t count_done(void)
@@ -201,11 +205,10 @@ static void read_figures(struct ahead_figures *out)
 static void compare(const struct waiting *one)
 {
     struct compared *compared = must_allocate(sizeof *compared);
-    if (one->kind == ENTRY) {
-        compare_entry(&verifying.cache, one->copy, one->origin, compared);
-    } else {
-        compare_blocks(&verifying.cache, one->copy, one->origin, compared);
-    }
+    static void (*const compare_kind[KINDS])(struct stk_cache * cache, const char *copy,
+                                             const char *origin, struct compared *out) = {
+        [ENTRY] = compare_entry, [LISTING] = compare_listing, [BLOCKS] = compare_blocks};
+    compare_kind[one->kind](&verifying.cache, one->copy, one->origin, compared);
     pthread_mutex_lock(&verifying.lock);
     note(&verifying.found, one->kind, compared);
     pthread_mutex_unlock(&verifying.lock);
@@ -295,10 +298,10 @@ static void meet(enum kind kind, const char *copy, const char *origin)
 
 /* ---- entries ---- */
 
-/* What has the name of a file's entry, whatever it is; a directory is one of the origin's. */
+/* What has the name of an entry, whatever it is; a directory is one of the origin's. */
 static bool is_named_so(const char *name, const struct stat *stat)
 {
-    return !S_ISDIR(stat->st_mode) && strlen(name) > STK_ENTRY_DIGITS + 1 &&
+    return !S_ISDIR(stat->st_mode) && strlen(name) > STK_ENTRY_DIGITS &&
            name[STK_ENTRY_DIGITS] == ';';
 }
 
@@ -314,7 +317,10 @@ static int meet_entry(void *context, int dirfd, const char *name, unsigned depth
         snprintf(origin, sizeof origin, "%s/%s", root, parts.below) >= (int)sizeof origin) {
         return 0;
     }
-    meet(ENTRY, entry, origin);
+    if (parts.listing) {
+        *strrchr(origin, '/') = '\0';
+    }
+    meet(parts.listing ? LISTING : ENTRY, entry, origin);
     return 0;
 }
 
@@ -531,6 +537,7 @@ static void write_json(const char *path, const struct found *found)
     }
     fprintf(out, "{\n");
     write_kind(out, "entries", found->ends[ENTRY]);
+    write_kind(out, "listings", found->ends[LISTING]);
     write_kind(out, "blocks", found->ends[BLOCKS]);
     fprintf(out,
             "  \"bytes\": %" PRIu64 ", \"not_looked_at\": %" PRIu64 ", \"not_dropped\": %" PRIu64

@@ -6,8 +6,10 @@ import os
 import pathlib
 import pty
 import random
+import shutil
 import signal
 import subprocess
+import time
 
 import pytest
 
@@ -263,8 +265,8 @@ def test_json(jobs, cached, origin, scratch):
     verify(jobs, "--json", scratch / "found", status=1)
     found = json.loads((scratch / "found").read_text())
     none = {"right": 0, "differ": 0, "changed": 0, "gone": 0, "unreadable": 0}
-    assert found == {"entries": {**none, "right": 1, "differ": 1, "gone": 1}, "blocks": none,
-                     "bytes": SIZE, "not_looked_at": 0, "not_dropped": 0,
+    assert found == {"entries": {**none, "right": 1, "differ": 1, "gone": 1}, "listings": none,
+                     "blocks": none, "bytes": SIZE, "not_looked_at": 0, "not_dropped": 0,
                      "differing": [f"{cached}/file0001"]}
 
 
@@ -285,11 +287,16 @@ def test_a_tier_that_no_catalogue_knows(jobs, data, scratch):
 def test_what_lies_in_the_place_of_a_tier(jobs, scratch, as_root):
     """Somebody else's directory is not looked into, a link not followed."""
     home = scratch / HOME
-    home.mkdir()
+    (home / "tree/root-0123456789abcdef").mkdir(parents=True)
+    (home / "tree/root-0123456789abcdef/0123456789ab;file").write_text("theirs")
     os.chown(home, 65534, 65534)
+    assert verify(jobs, "--tier", scratch) == "0 copies right (0 B), 0 differed\n"
+    assert (home / "tree/root-0123456789abcdef/0123456789ab;file").read_text() == "theirs"
+    home.chmod(0o777)
+    os.chown(home, 0, 0)
     done = jobs.stoker("verify", "--tier", scratch)
-    assert done.returncode == 2 and "somebody else's" in done.stderr
-    home.rmdir()
+    assert done.returncode == 2 and "others can write to it" in done.stderr
+    shutil.rmtree(home)
     home.symlink_to("/")
     assert jobs.stoker("verify", "--tier", scratch).returncode == 2
     assert verify(jobs, "--tier", scratch.parent).startswith("0 copies")
@@ -309,6 +316,67 @@ def test_what_cannot_be_dropped(jobs, data, scratch, as_root):
     finally:
         subprocess.run(["chattr", "-i", entry], check=True)
     assert done.returncode == 2 and "1 could not be dropped" in done.stderr
+
+
+# ---- listings ----
+
+TIMES = {"STOKER_LISTINGS": "mtime"}  # of the test's file system nobody would believe them
+
+
+@pytest.fixture
+def listed(jobs, origin):
+    """A directory, and one in it, whose listings are kept: (its path behind the origin, at it)."""
+    source, mount = origin.directory("listed")
+    (source / "inner").mkdir()
+    for name in ("a", "b", "inner/c"):
+        (source / name).touch()
+    settle()
+    with origin.fs.faults(whole_seconds=1):
+        time.sleep(1.05 - time.time() % 1)
+        for directory in (source, source / "inner"):
+            (directory / "late").touch()
+        settle()
+        jobs.run(["ls", "-R", mount], path=mount, flags=["--keep"], env=TIMES)
+        yield source, mount
+
+
+def listings(jobs):
+    return sorted(pathlib.Path(jobs.place.path(f"/dev/shm/{HOME}/tree")).rglob("*;"))
+
+
+def test_listings_are_compared(jobs, listed):
+    assert verify(jobs, env=TIMES) == "2 copies right (0 B), 0 differed\n"
+    assert verify(jobs, listed[1] / "inner", env=TIMES).startswith("1 copies right")
+    assert verify(jobs) == "0 copies right (0 B), 0 differed\n"  # their times say nothing
+
+
+@pytest.mark.parametrize("change", ["add", "remove", "swap"])
+def test_a_listing_that_its_times_do_not_tell(jobs, listed, change):
+    """A second change within a second leaves whole seconds as they are."""
+    source, mount = listed
+    if change == "add":
+        (source / "inner/new").touch()
+    elif change == "remove":
+        (source / "inner/c").unlink()
+    else:
+        (source / "inner/c").rename(source / "inner/d")
+    os.utime(source / "inner", (0, int(os.stat(mount / "inner").st_mtime)))
+    if os.stat(mount / "inner").st_ctime != os.stat(mount).st_ctime:
+        pytest.skip("the second was over")
+    assert verify(jobs, env=TIMES, status=1) == \
+        f"{mount}/inner: the copy has other names\n1 copies right (0 B), 1 differed: dropped\n"
+    ran = jobs.run(["ls", mount / "inner"], path=mount, flags=["--keep"], env=TIMES)
+    assert ran.stdout.split() == sorted(os.listdir(source / "inner"))
+    assert verify(jobs, env=TIMES).startswith("2 copies right")
+
+
+def test_a_listing_of_another_version(jobs, listed):
+    source, mount = listed
+    time.sleep(1.05 - time.time() % 1)
+    (source / "inner/new").touch()
+    assert verify(jobs, env=TIMES) == "1 copies right (0 B), 0 differed\n" \
+                                      "  1 of versions that are not the origin's any more\n"
+    assert len(listings(jobs)) == 2
 
 
 # ---- blocks ----
