@@ -15,6 +15,7 @@ import pytest
 
 from jobs import HOME, in_bytes, reading, wait_for
 from origin import settle
+from slices import ALL
 
 SIZE = 2000
 BIG = {"STOKER_MAX_FILE": "1M", "STOKER_WHOLE": "1M", "STOKER_BLOCK": "256K"}
@@ -209,7 +210,7 @@ def test_an_origin_that_gives_less_than_it_says(jobs, cached, origin):
 
 def test_what_changes_meanwhile_is_no_error(jobs, cached, origin):
     """Between the look at the origin and the last byte of it: then nothing was compared."""
-    origin.fs.latency_ms = 200
+    origin.fs.latency_ms = 80
     before = origin.fs.counts()["read"]
     with jobs.started([jobs.build / "stoker", "verify", cached / "file0001"]) as process:
         wait_for(lambda: origin.fs.counts()["read"] > before)
@@ -350,7 +351,7 @@ def test_listings_are_compared(jobs, listed):
     assert verify(jobs) == "0 copies right (0 B), 0 differed\n"  # their times say nothing
 
 
-@pytest.mark.parametrize("change", ["add", "remove", "swap"])
+@pytest.mark.parametrize("change", ["add", "remove", "swap"] if ALL else ["add", "swap"])
 def test_a_listing_that_its_times_do_not_tell(jobs, listed, change):
     """A second change within a second leaves whole seconds as they are."""
     source, mount = listed
@@ -500,7 +501,7 @@ def test_no_progress_elsewhere(jobs, cached):
 
 def test_interrupted(jobs, cached, origin):
     """A kill leaves nothing wrong, and the next goes through."""
-    origin.fs.latency_ms = 150
+    origin.fs.latency_ms = 100
     before = origin.fs.counts()["open"]
     with jobs.started([jobs.build / "stoker", "verify"]) as process:
         wait_for(lambda: origin.fs.counts()["open"] > before)
