@@ -48,7 +48,7 @@ MACHINE := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
 DECODE := $(wildcard decode/*.c decode/entropy/*.c decode/form/*.c decode/kernels/*.c decode/kernels/$(MACHINE)/*.c)
 objects = $(patsubst %.c,$(B)/obj/%.o,$(1))
 
-.PHONY: all demo test test-all test-newest compatibility bench bench-peers format lint install uninstall clean help arrows
+.PHONY: all demo test test-all test-newest compatibility bench bench-peers bench-gpu format lint install uninstall clean help arrows
 .DELETE_ON_ERROR:
 
 all: arrows $(B)/stoker $(B)/libstoker.so $(B)/libstokerdecode.a python ## build the library and the command (into build/)
@@ -167,6 +167,9 @@ PEERS := $(if $(filter file,$(origin VENV)),build/venv-peers,$(VENV))
 bench-peers: all ## measure decoding against other libraries, which it installs from PyPI
 	@bench/peers/install.sh $(PEERS)
 	@BENCH_PEERS=$(PEERS) bench/run.sh $(or $(T),peers stages)
+
+bench-gpu: all ## on a machine with a GPU: stoker.Loader against DataLoader with pin_memory
+	@bench/run.sh gpu
 
 SOURCES := $(shell find base cache preload cli decode store ring gpu wrappers tests bench -name '*.[ch]' 2>/dev/null)
 

@@ -12,7 +12,7 @@ import report
 PARTS = ("hit", "stat", "uncovered", "miss", "outside", "epochs", "first", "decode", "stages",
          "entropy", "form", "memory", "samples", "image", "batches", "feed", "warm", "scan",
          "big", "readers")
-ASKED_FOR = ("peers",)  # what only `make bench-peers` does
+ASKED_FOR = ("peers", "gpu")  # what only `make bench-peers` and `make bench-gpu` do
 
 
 def measure(part):
