@@ -63,12 +63,16 @@ static void give_host(unsigned char *memory, size_t bytes)
 static const char *const types[] = {"float32", "float16", "bfloat16"};
 static const char *const layouts[] = {"nchw", "nhwc"};
 
+/* The last three kinds are of planes that take turns. */
+#define KINDS 15
+
 static struct stk_gpu_plan make_plan(int kind, uint32_t width, uint32_t height)
 {
     struct stk_gpu_plan plan = {
         .type = (enum stk_gpu_type)(kind % 3),
         .layout = (enum stk_gpu_layout)(kind / 3 % 2),
         .channels = kind < 6 ? 3 : 1,
+        .planes = kind < 12 ? 1 : 3,
         .width = width,
         .height = height,
         .mean = {0.485F, 0.456F, 0.406F},
@@ -133,7 +137,7 @@ static void try_equality(void)
     static const uint32_t sizes[] = {1, 3, 4, 7, 8, 9, 17, 28, 32, 63, 64, 65, 224, 227, 257};
     size_t bytes = (size_t)IMAGES * 270 * 270 * 3, cases = 0, count = is_dry ? 9 : 15;
     unsigned char *memory = take_host(bytes);
-    for (int kind = 0; kind < 12; kind++) {
+    for (int kind = 0; kind < KINDS; kind++) {
         for (size_t i = 0; i < count; i++) {
             struct stk_gpu_plan plan = make_plan(kind, sizes[i], sizes[(i * 7 + 3) % count]);
             for (uint32_t variant = 0; variant < 4; variant++, cases++) {
