@@ -1,4 +1,4 @@
-"""stoker.Loader of a list of paths: what the threads of this process decode comes as any other batch does."""
+"""stoker.Loader of a list of paths: what threads of this process decode comes as any other batch does."""
 
 import numpy as np
 import pytest

@@ -125,6 +125,30 @@ def slots_of_all_sizes_come_and_go():
 
 
 @case
+def kept_workers():
+    """Their slots stay locked from pass to pass."""
+    right, ours = normalised(loader_of(planes, 0)), stoker.Loader(
+        loader_of(planes, persistent_workers=True), **WANTED)
+    passes, locks = [], []
+    for _ in range(3):
+        passes.append(all_same(right, fetch_all(ours)))
+        locks.append(devices.of(0).pinned())
+    del ours
+    gc.collect()
+    return all(passes) and min(locks) > devices.of(0).pinned() and world.wild == 0
+
+
+@case
+def two_devices_have_the_same_slots():
+    """What the one has locked is locked for both."""
+    world.devices, made = 2, []
+    for device in "cuda:0", "cuda:1", "cuda:0":
+        loader = stoker.Loader(Slots(6, [SIZE * 70]), **{**WANTED, "device": device})
+        made.append(all_same(expected(6), fetch_all(loader)))
+    return all(made) and world.wild == 0
+
+
+@case
 def floats_in_slots_are_held():
     """What torch copies from locked memory is held as well."""
     plain = list(loader_of(floats, 0, count=160))

@@ -36,6 +36,11 @@ def planes_of_bytes():
 
 
 @case
+def one_worker():
+    return all_same(first_normalised(loader(planes, 1)), stoker.Loader(loader(planes, 1), **WANTED))
+
+
+@case
 def pixels_of_bytes():
     """With None among the labels."""
     plain = ((of_torch(images.permute(0, 3, 1, 2)), *rest)
