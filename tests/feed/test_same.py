@@ -8,10 +8,15 @@ import torch
 from PIL import Image
 from torchvision import transforms as T
 
+import pictures
 import plain
 import stoker
+from stoker import _core
 from stoker import transforms as S
 from stoker._feed import Feed
+from stoker._feeding.pixels import Maker
+from stoker._pillow import check, take
+from stoker._store import sources
 
 try:
     from torchvision.transforms import v2
@@ -184,3 +189,37 @@ def test_the_transform_may_change(jpegs):
         sizes.append(images.shape[-1])
         crop.size = (32, 32 + len(sizes))
     assert sizes == [32, 33, 34, 35, 36]
+
+
+def variants(tmp_path):
+    """JPEGs of many kinds, sound and not."""
+    picture = pictures.image(120, 90)
+    options = [dict(subsampling=i) for i in range(3)] + [
+        dict(progressive=True), dict(optimize=True), dict(quality=1), dict(quality=100),
+        dict(comment=b"x" * 300), dict(exif=b"Exif\0\0" + b"y" * 500)]
+    datas = [pictures.jpeg(picture, **each) for each in options]
+    datas += [pictures.jpeg(picture.convert(mode)) for mode in ("L", "CMYK")]
+    datas += [jpeg for _, _, jpeg in check.samples()]
+    plain_one = datas[0]
+    datas += [plain_one[:-2], plain_one[:-40], plain_one[:300], plain_one + b"more", b"\xff\xd8",
+              plain_one[:2] + b"\xff\xff" + plain_one[2:], plain_one.replace(b"\xff\xdb", b"\xff\xe5", 1)]
+    for i, data in enumerate(datas):
+        (tmp_path / f"{i:03}.jpg").write_bytes(data)
+    return sorted(tmp_path.iterdir())
+
+
+def test_what_threads_take_is_what_is_taken(paths, tmp_path):
+    """Of all files that are decoded here, by their headers: no more, and no fewer."""
+    chosen = [*map(str, variants(tmp_path)), *paths]
+    crew = _core.feed_crew(2)
+    files = crew.files()
+    files.read(chosen)
+    while not files.are_done():
+        crew.wait(crew.ends())
+    maker, taken = Maker([]), 0
+    for path, head in zip(chosen, files.heads()):
+        size = take.picture_size(sources.of_path(path))
+        is_taken = head is not None and maker._is_taken(*head)
+        assert (head[:2] if is_taken else None) == size, path
+        taken += is_taken
+    assert 30 < taken < len(chosen) - 15
