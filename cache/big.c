@@ -173,20 +173,22 @@ static bool fill_slot(struct stk_big *big, struct stk_cache *cache, const struct
 }
 
 /* What all who come later find, once it has its inode. */
-static void note(struct stk_cache *cache, const struct stk_place *place, uint32_t number,
+static bool note(struct stk_cache *cache, const struct stk_place *place, uint32_t number,
                  const struct stk_origin *origin, int64_t opened_ns)
 {
     struct stk_big *big = take_slot(origin->dev, origin->ino);
     if (big == NULL) {
-        return;
+        return false;
     }
     clear(big);
-    if (fill_slot(big, cache, place, number, opened_ns)) {
+    bool noted = fill_slot(big, cache, place, number, opened_ns);
+    if (noted) {
         atomic_store(&big->turn, atomic_fetch_add(&turns, 1) + 1);
         atomic_store(&big->dev, origin->dev);
         atomic_store(&big->ino, origin->ino);
     }
     give_slot(big);
+    return noted;
 }
 
 /* Nothing may be known to have changed it since the last look, by any name. */
@@ -225,25 +227,25 @@ bool stk_big_may_be(const struct stk_cache *cache, const char *leaf)
 
 /* What is open may be another version than the one that was found in this run: then nobody is
  * served the old one any more. */
-void stk_big_note(struct stk_cache *cache, const struct stk_place *place, uint32_t number, int fd,
+bool stk_big_note(struct stk_cache *cache, const struct stk_place *place, uint32_t number, int fd,
                   int64_t opened_ns)
 {
     struct stk_record *record = stk_catalogue_record(&cache->catalogue, number);
     struct stk_identity identity, known;
     if (!stk_big_may_be(cache, stk_path_leaf(place->below)) || record == NULL ||
         !identify(fd, &identity) || !stk_record_get_identity(record, &known)) {
-        return;
+        return false;
     }
     if (!stk_identity_same_version(&identity, &known)) {
         stk_trust_forget(cache, place, &identity);
-        return;
+        return false;
     }
     const struct stk_origin origin = {.fd = fd, .dev = identity.dev, .ino = identity.ino};
-    if (stk_claim_load(&record->claim).state != STK_PRESENT && !is_noted(cache, number, &origin) &&
-        is_trusted(cache, place, record, &origin, opened_ns) &&
-        !stk_origin_has_holes(&origin, &identity)) {
-        note(cache, place, number, &origin, opened_ns);
-    }
+    return stk_claim_load(&record->claim).state != STK_PRESENT &&
+           (is_noted(cache, number, &origin) ||
+            (is_trusted(cache, place, record, &origin, opened_ns) &&
+             !stk_origin_has_holes(&origin, &identity) &&
+             note(cache, place, number, &origin, opened_ns)));
 }
 
 /* ---- reading ---- */

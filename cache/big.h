@@ -59,8 +59,8 @@ static inline bool stk_big_is_any(void)
 }
 
 /* Notes that `fd` has been opened (not before `opened_ns`) as this place, which has that record
- * and is large. */
-void stk_big_note(struct stk_cache *cache, const struct stk_place *place, uint32_t record, int fd,
+ * and is large. False: all of it will be the origin's. */
+bool stk_big_note(struct stk_cache *cache, const struct stk_place *place, uint32_t record, int fd,
                   int64_t opened_ns);
 
 /* The big file of a descriptor that was opened for nothing but reading; NULL: the origin is to be

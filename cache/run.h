@@ -33,7 +33,8 @@ enum stk_count {
     STK_COUNT_HITS,
     STK_COUNT_FILLS,
     STK_COUNT_BYTES_CACHE,  /* sizes of the files served */
-    STK_COUNT_BYTES_ORIGIN, /* sizes of the files filled or left to the origin */
+    STK_COUNT_BYTES_ORIGIN, /* sizes of the files filled or left to the origin, without what comes
+                             * in blocks */
     STK_COUNT_WAIT_NS,      /* in opens that were no hits */
     STK_COUNT_KINDS
 };

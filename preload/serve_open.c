@@ -170,6 +170,22 @@ static void finish_large(struct stk_serve *serve, int origin_fd, int flags,
     stk_big_let_go(big);
 }
 
+static void open_large(struct stk_serve *serve, int origin_fd, int flags,
+                       struct stk_outcome *outcome)
+{
+    bool blocks =
+        stk_big_note(serve->cache, serve->place, outcome->record, origin_fd, serve->ask.began_ns);
+    stk_big_expect(origin_fd);
+    if (stk_big_await(serve->cache, origin_fd)) {
+        fill(serve, origin_fd, flags, outcome);
+    } else if (serve->stream) {
+        finish_large(serve, origin_fd, flags, outcome);
+    }
+    if (blocks && outcome->why == STK_BYPASS_LARGE) {
+        outcome->size = 0; /* its blocks are counted as they come */
+    }
+}
+
 void stk_serve_end(struct stk_serve *serve, int origin_fd, int flags)
 {
     struct stk_guard guard;
@@ -184,13 +200,7 @@ void stk_serve_end(struct stk_serve *serve, int origin_fd, int flags)
         fill(serve, origin_fd, flags, &outcome);
     }
     if (outcome.why == STK_BYPASS_LARGE) {
-        stk_big_note(serve->cache, serve->place, outcome.record, origin_fd, serve->ask.began_ns);
-        stk_big_expect(origin_fd);
-        if (stk_big_await(serve->cache, origin_fd)) {
-            fill(serve, origin_fd, flags, &outcome);
-        } else if (serve->stream) {
-            finish_large(serve, origin_fd, flags, &outcome);
-        }
+        open_large(serve, origin_fd, flags, &outcome);
     }
     outcome.wait_ns = waited_ns(serve);
     stk_cache_count(serve->cache, &outcome);

@@ -115,6 +115,7 @@ def test_what_is_read_is_finished(jobs, origin, file, started, build):
     assert said["finished"] == {"files": 1, "bytes": SIZE - MB, "left": 0} and said["mapped"] == []
     assert said["blocks"]["reads"] == 2 and said["blocks"]["bytes_cache"] == SIZE + 1000
     assert said["blocks"]["bytes_origin"] == MB
+    assert (said["bytes_origin"], said["bytes_cache"]) == (0, SIZE)  # files that were opened
     assert "1 big files finished beside the command" in stderr and "mapped" not in stderr
     assert_next_run_counts(jobs, build, file)
 
