@@ -33,18 +33,18 @@ enum { STK_BIG_UNKNOWN, STK_BIG_KEPT, STK_BIG_NOT_KEPT };
 
 /* One big file of this process. */
 struct stk_big {
-    _Atomic int32_t users;     /* readers; -1: it is being changed */
+    _Atomic int32_t users; /* readers; -1: it is being changed */
+    uint32_t record;
     _Atomic uint64_t dev, ino; /* 0: none */
     _Atomic uint64_t turn;     /* when it was last looked for */
-    uint32_t record;
-    int64_t opened_ns;       /* a time before it was opened */
-    _Atomic uint64_t ticket; /* by which those who finish it know it (cache/begun.h), or 0 */
+    int64_t opened_ns;         /* a time before it was opened */
+    _Atomic uint64_t ticket;   /* by which those who finish it know it (cache/begun.h), or 0 */
     const struct stk_root *root;
-    bool ours;                     /* its descriptor, too: it is for nothing but filling */
     _Atomic uint64_t read_until;   /* where the last read ended */
     _Atomic int kept;              /* of what is read at the origin, in memory */
-    _Atomic bool streamed;         /* libc reads it as well: that shall find it in memory */
     _Atomic uint32_t ahead_blocks; /* how far a reader from front to back is run ahead of */
+    _Atomic bool streamed;         /* libc reads it as well: that shall find it in memory */
+    bool ours;                     /* its descriptor, too: it is for nothing but filling */
     struct stk_blocks blocks;
     char entry[STK_PATH_BYTES]; /* what it becomes */
 };
