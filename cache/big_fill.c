@@ -455,7 +455,7 @@ static bool find_entry(const struct stk_cache *cache, const struct stk_big *big,
     struct stat stat;
     bool found = stk_sys_fstatat(AT_FDCWD, big->entry, &stat, AT_SYMLINK_NOFOLLOW) == 0 &&
                  S_ISREG(stat.st_mode) && (uint64_t)stat.st_size == big->blocks.size &&
-                 stat.st_uid == stk_sys_geteuid() &&
+                 stat.st_uid == stk_sys_geteuid() && stat.st_nlink == 1 &&
                  (cache->tier.shared->memory != 0 || stk_proof_is_of_this_boot(&stat));
     *ino = found ? stat.st_ino : 0;
     return found;

@@ -158,10 +158,12 @@ static bool is_proven(const struct stk_fill *fill, int fd, const struct stat *st
     return true;
 }
 
-/* An entry's length says nothing of its bytes, if it was in the tier before the machine started. */
+/* An entry's length says nothing of its bytes, if it was in the tier before the machine started.
+ * What has a second name is no entry, but a file that was put there. */
 bool stk_fill_is_whole(const struct stk_fill *fill, int fd, struct stat *stat)
 {
     return stk_sys_fstat(fd, stat) == 0 && S_ISREG(stat->st_mode) &&
            (uint64_t)stat->st_size == fill->record->size && stat->st_uid == stk_sys_geteuid() &&
+           stat->st_nlink == 1 &&
            (fill->cache->tier.shared->memory != 0 || is_proven(fill, fd, stat));
 }

@@ -76,11 +76,11 @@ static enum stk_bypass make(struct stk_fill *fill)
 /* ---- entries that are there already ---- */
 
 /* Published by a filler that was killed before it could say so, or before the catalogue was lost.
- */
+ * Whatever lies there: nobody waits for somebody to write to a pipe. */
 static bool adopt(struct stk_fill *fill)
 {
     struct stat stat = {.st_blocks = 0};
-    int fd = stk_sys_open_nolinks(fill->entry, O_RDONLY | O_CLOEXEC);
+    int fd = stk_sys_open_nolinks(fill->entry, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) {
         return false;
     }

@@ -122,7 +122,7 @@ static int load_fd(int fd, uint64_t key, off_t most, struct stk_listing *out)
 
 int stk_listing_load(const char *entry, uint64_t key, off_t most, struct stk_listing *out)
 {
-    int fd = stk_sys_open_nolinks(entry, O_RDONLY | O_CLOEXEC);
+    int fd = stk_sys_open_nolinks(entry, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* of a pipe, too */
     if (fd < 0) {
         return fd;
     }

@@ -271,6 +271,41 @@ def test_an_entry_that_is_a_link(jobs, victim, data):
     assert victim.preloaded(data).stdout == 2 * CONTENT
 
 
+def lie(path, owner=VICTIM):
+    """As long as the truth, with an entry's mode."""
+    path.write_text(CONTENT.upper())
+    path.chmod(0o400)
+    os.chown(path, owner, owner)
+
+
+ENTRIES = {
+    "fifo": lambda entry: os.mkfifo(entry, 0o400),
+    "device": lambda entry: os.mknod(entry, 0o20400, os.makedev(1, 5)),
+    "socket": lambda entry: os.mknod(entry, 0o140400),
+    "directory": lambda entry: entry.mkdir(0o700),
+    "hard link": lambda entry: (lie(entry.parent / "other"), os.link(entry.parent / "other", entry)),
+    "somebody else's": lambda entry: lie(entry, ATTACKER),
+}
+
+
+@pytest.mark.parametrize("kind", ENTRIES)
+@pytest.mark.parametrize("name", ["file", ""], ids=["entry", "listing"])
+def test_what_is_found_in_the_place_of_an_entry(jobs, victim, data, kind, name):
+    """By one whose catalogue was lost, as after a restart: it goes, or is passed over."""
+    script = 'ls "$1"; cat "$1/file"'
+    said = "file\n" + CONTENT
+    assert victim.preloaded(data, script=script).stdout == said
+    entry, = inside(jobs, HOME).glob(f"tree/*/*;{name}")
+    (inside(jobs, HOME) / "catalogue").unlink()
+    entry.unlink()
+    ENTRIES[kind](entry)
+    if kind not in ("hard link", "somebody else's"):
+        os.chown(entry, VICTIM, VICTIM)
+    for _ in range(2):
+        assert victim.preloaded(data, script=script).stdout == said
+    assert kind in ("directory", "socket") or (entry.is_file() and entry.lstat().st_nlink == 1)
+
+
 # ---- two users of one machine ----
 
 def test_others_get_nothing(jobs, victim, attacker, data):
