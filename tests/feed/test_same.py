@@ -208,8 +208,12 @@ def variants(tmp_path):
     return sorted(tmp_path.iterdir())
 
 
-def test_what_threads_take_is_what_is_taken(paths, tmp_path):
+@pytest.mark.parametrize("proven, least", [
+    (None, 30), (check.Proven([((2, 2), (1, 1), (1, 1))], [2], False), 8)], ids=["here", "little"])
+def test_what_threads_take_is_what_is_taken(paths, tmp_path, monkeypatch, proven, least):
     """Of all files that are decoded here, by their headers: no more, and no fewer."""
+    if proven is not None:
+        monkeypatch.setattr(check, "_proven", proven)
     chosen = [*map(str, variants(tmp_path)), *paths]
     crew = _core.feed_crew(2)
     files = crew.files()
@@ -222,4 +226,4 @@ def test_what_threads_take_is_what_is_taken(paths, tmp_path):
         is_taken = head is not None and maker._is_taken(*head)
         assert (head[:2] if is_taken else None) == size, path
         taken += is_taken
-    assert 30 < taken < len(chosen) - 15
+    assert least < taken < len(chosen) - 15
