@@ -66,10 +66,9 @@ def together(one, other):
 
 def add_alone(table, decode, read, *by_threads):
     decoding, reading = pick(decode, 1), pick(read, 1)
-    what = "224 x 224 float, batch 64, %d threads"
+    what = "224 x 224 float, batch 64, threads: %d"
     for count, threads in zip(THREADS, by_threads):
-        name = what % count
-        table.row(name + ", processor time of an image", "us", pick(threads, 1),
+        table.row(what % count + ", processor time of an image", "us", pick(threads, 1),
                   together(decoding, reading), kind="more", peer_name="read and decoded alone",
                   goal=BEYOND_US, decimals=1)
     table.row(what % 1 + ", the calling thread's part", "us", pick(by_threads[0], 2), decimals=1)
