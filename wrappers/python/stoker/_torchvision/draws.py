@@ -7,6 +7,8 @@ import threading
 
 import torch
 
+from .. import _core
+
 _log_ratios = {}
 _MOST = 64
 _singles = {}
@@ -15,16 +17,22 @@ _singles = {}
 _functions_in_between = getattr(torch._C, "_len_torch_function_stack", lambda: 0)
 
 
+def _values(tensor, format):
+    """The memory of a tensor that somebody holds, as numbers."""
+    return _core.memory_at(tensor.data_ptr(), tensor.numel() * tensor.element_size()).cast(format)
+
+
 class _Numbers(threading.local):
     """A thread's tensors for its draws. To fill one again draws what a new one would, for half of
-    the time."""
+    the time; and what was drawn is read where it lies."""
 
     def __init__(self):
         with torch.inference_mode(False):
-            self.reals = torch.empty(2, dtype=torch.float32, device="cpu")
-            self.whole = torch.empty(2, dtype=torch.int64, device="cpu")
-        self.real, self.other_real = self.reals[0:1], self.reals[1:2]
-        self.first, self.second = self.whole[0:1], self.whole[1:2]
+            reals = torch.empty(2, dtype=torch.float32, device="cpu")
+            whole = torch.empty(2, dtype=torch.int64, device="cpu")
+        self.real, self.other_real = reals[0:1], reals[1:2]
+        self.first, self.second = whole[0:1], whole[1:2]
+        self.reals, self.whole = _values(reals, "f"), _values(whole, "q")
 
 
 _numbers = _Numbers()
@@ -50,7 +58,9 @@ def below(limit):
     """A whole number from 0 to limit - 1."""
     if _functions_in_between():
         return torch.randint(0, limit, size=(1,)).item()
-    return _numbers.first.random_(limit).item()
+    numbers = _numbers
+    numbers.first.random_(limit)
+    return numbers.whole[0]
 
 
 def pair_below(limit, other):
@@ -60,7 +70,7 @@ def pair_below(limit, other):
     numbers = _numbers
     numbers.first.random_(limit)
     numbers.second.random_(other)
-    return numbers.whole.tolist()
+    return numbers.whole[0], numbers.whole[1]
 
 
 def chance(p):
@@ -70,8 +80,11 @@ def chance(p):
         if len(_singles) >= _MOST:
             _singles.clear()
         single = _singles[p] = struct.unpack("f", struct.pack("f", p))[0]
-    drawn = _numbers.real.uniform_() if _are_ordinary() else torch.rand(1)
-    return drawn.item() < single
+    if not _are_ordinary():
+        return torch.rand(1).item() < single
+    numbers = _numbers
+    numbers.real.uniform_()
+    return numbers.reals[0] < single
 
 
 def _area_and_ratio(scale, log_ratio):
@@ -82,7 +95,7 @@ def _area_and_ratio(scale, log_ratio):
     numbers = _numbers
     numbers.real.uniform_(scale[0], scale[1])
     numbers.other_real.uniform_(log_ratio[0], log_ratio[1]).exp_()
-    return numbers.reals.tolist()
+    return numbers.reals[0], numbers.reals[1]
 
 
 def region(width, height, scale, ratio, log_ratio):
