@@ -22,9 +22,11 @@ def _values(tensor, format):
     return _core.memory_at(tensor.data_ptr(), tensor.numel() * tensor.element_size()).cast(format)
 
 
-class _Numbers(threading.local):
+class _Numbers:
     """A thread's tensors for its draws. To fill one again draws what a new one would, for half of
     the time; and what was drawn is read where it lies."""
+
+    __slots__ = "real", "other_real", "first", "second", "reals", "whole"
 
     def __init__(self):
         with torch.inference_mode(False):
@@ -35,7 +37,12 @@ class _Numbers(threading.local):
         self.reals, self.whole = _values(reals, "f"), _values(whole, "q")
 
 
-_numbers = _Numbers()
+class _Thread(threading.local):
+    def __init__(self):
+        self.numbers = _Numbers()
+
+
+_thread = _Thread()
 
 
 def _are_ordinary():
@@ -58,7 +65,7 @@ def below(limit):
     """A whole number from 0 to limit - 1."""
     if _functions_in_between():
         return torch.randint(0, limit, size=(1,)).item()
-    numbers = _numbers
+    numbers = _thread.numbers
     numbers.first.random_(limit)
     return numbers.whole[0]
 
@@ -67,10 +74,13 @@ def pair_below(limit, other):
     """Two of them, drawn in this order."""
     if _functions_in_between():
         return below(limit), below(other)
-    numbers = _numbers
+    return _pair_by(_thread.numbers, limit, other)
+
+
+def _pair_by(numbers, limit, other):
     numbers.first.random_(limit)
     numbers.second.random_(other)
-    return numbers.whole[0], numbers.whole[1]
+    return numbers.whole.tolist()
 
 
 def chance(p):
@@ -82,32 +92,37 @@ def chance(p):
         single = _singles[p] = struct.unpack("f", struct.pack("f", p))[0]
     if not _are_ordinary():
         return torch.rand(1).item() < single
-    numbers = _numbers
+    numbers = _thread.numbers
     numbers.real.uniform_()
     return numbers.reals[0] < single
 
 
-def _area_and_ratio(scale, log_ratio):
+def _drawn_anew(scale, log_ratio):
     """What share of the area, and e to a number between the logarithms."""
-    if not _are_ordinary():
-        share = torch.empty(1).uniform_(scale[0], scale[1]).item()
-        return share, torch.exp(torch.empty(1).uniform_(log_ratio[0], log_ratio[1])).item()
-    numbers = _numbers
+    share = torch.empty(1).uniform_(scale[0], scale[1]).item()
+    return share, torch.exp(torch.empty(1).uniform_(log_ratio[0], log_ratio[1])).item()
+
+
+def _drawn_by(numbers, scale, log_ratio):
+    """The same in the place of what was drawn before."""
     numbers.real.uniform_(scale[0], scale[1])
     numbers.other_real.uniform_(log_ratio[0], log_ratio[1]).exp_()
-    return numbers.reals[0], numbers.reals[1]
+    return numbers.reals.tolist()
 
 
 def region(width, height, scale, ratio, log_ratio):
     """(top, left, height, width) of a RandomResizedCrop."""
     area = height * width
+    numbers = _thread.numbers if _are_ordinary() else None
     for _ in range(10):
-        share, aspect_ratio = _area_and_ratio(scale, log_ratio)
+        share, aspect_ratio = (_drawn_anew(scale, log_ratio) if numbers is None
+                               else _drawn_by(numbers, scale, log_ratio))
         target_area = area * share
-        w = int(round(math.sqrt(target_area * aspect_ratio)))
-        h = int(round(math.sqrt(target_area / aspect_ratio)))
+        w = round(math.sqrt(target_area * aspect_ratio))
+        h = round(math.sqrt(target_area / aspect_ratio))
         if 0 < w <= width and 0 < h <= height:
-            top, left = pair_below(height - h + 1, width - w + 1)
+            top, left = (pair_below(height - h + 1, width - w + 1) if numbers is None else
+                         _pair_by(numbers, height - h + 1, width - w + 1))
             return top, left, h, w
     return _central_region(width, height, ratio)
 
