@@ -136,7 +136,7 @@ class Picture:
         """What a chain of transforms (tails.py) makes of the result."""
         self._changes()
         tensor, memory = tail.tensor(self.size)
-        self._make(tail.order(), memory)
+        self._make(tail.order, memory)
         return tail.finished(tensor)
 
     def is_noted(self):

@@ -20,6 +20,7 @@ from . import exact
 from .exact import F, T
 
 _CHANNELS = {"RGB": 3, "L": 1}
+_CPU = torch.device("cpu")
 _MOST = 64  # chains that are remembered
 
 
@@ -30,36 +31,28 @@ class _Ramp(Image.Image):
 class Tail:
     """What a chain of transforms makes of an image of one mode."""
 
-    __slots__ = ("channels", "layout", "type", "table", "like")
+    __slots__ = ("channels", "order", "like", "_is_chw", "_dtype", "_item_bytes")
 
     def __init__(self, channels, layout, type, table, like):
+        """`type` is U8 or F32, `table` the bytes of channels x 256 floats."""
         self.channels = channels
-        self.layout = layout
-        self.type = type  # U8 or F32
-        self.table = table  # the bytes of channels x 256 floats
+        # The end of a plan as the decoder takes it: how the pixels are laid out.
+        self.order = channels, layout, type, table
         self.like = like  # the class of tensor, if it is not torch's own
+        self._is_chw = layout == CHW
+        self._dtype, self._item_bytes = (torch.float32, 4) if type else (torch.uint8, 1)
 
     def tensor(self, size):
         """(the tensor to return, its memory)."""
         width, height = size
-        shape = (self.channels, height, width)
-        dtype = torch.float32 if self.type else torch.uint8
-        tensor = None
-        if self.layout == CHW:
-            tensor = rows.empty(shape, dtype)
+        channels, plane = self.channels, height * width
+        shape = channels, height, width
+        tensor, strides = None, (1, channels * width, channels)
+        if self._is_chw:
+            tensor, strides = rows.empty(shape, self._dtype), (plane, width, 1)
         if tensor is None:
-            tensor = torch.empty_strided(shape, self._strides(width, height), dtype=dtype, device="cpu")
-        size = self.channels * height * width * (4 if self.type else 1)
-        return tensor, _core.memory_at(tensor.data_ptr(), size)
-
-    def _strides(self, width, height):
-        if self.layout == CHW:
-            return height * width, width, 1
-        return 1, self.channels * width, self.channels
-
-    def order(self):
-        """The end of a plan as the decoder takes it: how the pixels are laid out."""
-        return self.channels, self.layout, self.type, self.table
+            tensor = torch.empty_strided(shape, strides, dtype=self._dtype, device=_CPU)
+        return tensor, _core.memory_at(tensor.data_ptr(), channels * plane * self._item_bytes)
 
     def finished(self, tensor):
         return tensor if self.like is None else tensor.as_subclass(self.like)
@@ -211,7 +204,7 @@ def of_image(image, tail):
     tensor, memory = tail.tensor(image.size)
     plan = hook._first_use(image) if tail.channels == 3 else None
     if plan is not None:
-        status = plan.source.decode(plan.order(*tail.order()), memory)
+        status = plan.source.decode(plan.order(*tail.order), memory)
         _core.count(DAMAGED if type(status) is int else IMAGES)
     else:
         status = _core.transform(image.tobytes(), (width, height, tail.channels),
@@ -221,7 +214,7 @@ def of_image(image, tail):
 
 def _whole(width, height, tail):
     return ((0, 0, width, height), (width, height), (0.0, 0.0, width, height), 0,
-            versions.PASS_ORDER, 0) + tail.order()
+            versions.PASS_ORDER, 0) + tail.order
 
 
 def of_to_tensor(image):
