@@ -5,10 +5,16 @@ What is done at once is found out of each transform (looks.py). Geometry is note
 is, with an image of Pillow's.
 """
 
+import itertools
+
 from . import pictures, tails
 from .exact import functions_are_own
 from .looks import NOTHING, look_at
 from .pictures import Picture
+
+_MOST = 64
+
+_chains = {}  # {the Looks from where a chain may begin: its key}
 
 
 def run(transforms, image, end=None):
@@ -59,15 +65,16 @@ def _ordinary(image):
     return image.image() if type(image) is Picture else image
 
 
-def _chain(looks, at):
-    """The key of the longest chain that begins there: a tuple with an element for each transform of
+def _chain(looks):
+    """The key of the longest chain that they begin with: a tuple with an element for each transform of
     it."""
-    keys, key = [], looks[at].start
-    while key is not None:
-        keys.append(key)
-        at += 1
-        key = looks[at].link if at < len(looks) else None
-    return tuple(keys)
+    key = _chains.get(looks)
+    if key is None:
+        if len(_chains) >= _MOST:
+            _chains.clear()
+        links = itertools.takewhile(lambda link: link is not None, [look.link for look in looks[1:]])
+        key = _chains[looks] = looks[0].start, *links
+    return key
 
 
 def _end(transforms, looks, at, image, end):
@@ -75,7 +82,7 @@ def _end(transforms, looks, at, image, end):
     is_picture = type(image) is Picture
     if not is_picture and not tails.is_pillows(image) or min(image.size) < 2:
         return None
-    key = _chain(looks, at)
+    key = _chain(tuple(looks[at:]))
     tail = tails.tail_of(transforms, at, key, image.mode)
     if tail is None:
         return None
