@@ -198,38 +198,39 @@ def _open_in_turn(path, turn):
     return image
 
 
-def _open_file(file):
+def _open_by_form(file, form):
     """The same for a file."""
-    form = _form_of(file)
-    if form is None:
-        return None
     try:
-        image = _known_image(form, file)
-        if image is None:
-            stand_in = _stand_in(form)
-            image = _PLAIN["open"](stand_in)
-            image = image if _finish(image, file, form, stand_in) else None
-        return image
+        stand_in = _stand_in(form)
+        image = _PLAIN["open"](stand_in)
+        return image if _finish(image, file, form, stand_in) else None
     except Exception:
         return None
 
 
-def _open_known(fp):
-    """The image, or None."""
-    if type(fp) is io.BufferedReader:
-        return _open_file(fp)
-    return _open_by_path(fp) if isinstance(fp, _PATHS) else None
-
-
-def open_image(fp, mode="r", formats=None):
+def _open_by_plugins(fp, mode, formats, form):
+    """By Pillow's own open(), of a file with a form or by a path where Pillow would not see the
+    difference."""
     outer, _thread.turn = _thread.turn, None
     try:
         image = None
-        if mode == "r" and formats is None and sources.is_ready():
-            image = _open_known(fp)
+        if form is not None:
+            image = _open_by_form(fp, form)
+        elif mode == "r" and formats is None and isinstance(fp, _PATHS) and sources.is_ready():
+            image = _open_by_path(fp)
         return _PLAIN["open"](fp, mode, formats) if image is None else image
     finally:
         _thread.turn = outer
+
+
+def open_image(fp, mode="r", formats=None):
+    form = None
+    if type(fp) is io.BufferedReader and mode == "r" and formats is None and sources.is_ready():
+        form = _form_of(fp)
+        image = None if form is None else _known_image(form, fp)
+        if image is not None:
+            return image
+    return _open_by_plugins(fp, mode, formats, form)
 
 
 def see_files():

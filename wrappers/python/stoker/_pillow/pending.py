@@ -38,23 +38,17 @@ def wait(image):
 
 def new_image(image, plan):
     """A new image, as Pillow makes them of another one."""
-    return _waiting(image._new(plan), plan)
+    new = image._new(plan)
+    if get_ident() == _main_thread:
+        wait(new)
+    else:
+        settle(new, plan)
+    return new
 
 
 def image_with(plan):
     """A new image that comes from no other."""
-    return _waiting(_nothing._new(plan), plan)
-
-
-def _waiting(new, plan):
-    if get_ident() != _main_thread:
-        settle(new, plan)
-        return new
-    _images.append(ref(new))
-    oldest = _images.popleft()()
-    if oldest is not None:
-        _end(oldest)
-    return new
+    return new_image(_nothing, plan)
 
 
 def _end(image):
