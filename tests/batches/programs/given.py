@@ -51,7 +51,7 @@ class Rows(Dataset):
 
     def __init__(self, what):
         self._what = what
-        self.last, self.pool = None, None
+        self.last, self.pool, self.count = None, None, 0
 
     def __len__(self):
         return IMAGES
@@ -131,9 +131,10 @@ def twice(data, index):
 
 
 def grown(data, index):
-    """Resized, which memory of its own allows."""
+    """Resized, which memory of its own allows: after a batch that is none of rows yet."""
     one = row(index)
-    return one.resize_(3, SIDE + 9, SIDE).fill_(index)
+    data.count += 1
+    return one if data.count <= BATCH else one.resize_(3, SIDE + 9, SIDE).fill_(index)
 
 
 def shrunk(data, index):
