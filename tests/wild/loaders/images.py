@@ -156,8 +156,12 @@ def make_vips_picture(path):
 def with_vips(path):
     import pyvips
 
-    image = pyvips.Image.new_from_file(str(path))
-    return image.width, image.height, image.write_to_memory()
+    try:
+        image = pyvips.Image.new_from_file(str(path))
+        return image.width, image.height, image.write_to_memory()
+    except pyvips.Error as error:
+        error.detail = ""  # libvips has one text for all threads, in which their lines mix
+        raise
 
 
 for suffix in (".jpg", ".png", ".tif", ".webp"):

@@ -51,7 +51,10 @@ def make_fits(path):
 def with_fitsio(path):
     import fitsio
 
-    return fitsio.read(str(path))
+    try:
+        return fitsio.read(str(path))
+    except OSError as error:  # cfitsio has one list of messages for all threads, in which they mix
+        raise type(error)(str(error).partition("\n")[0]) from None
 
 
 def make_astropy(path):
