@@ -63,7 +63,7 @@ class Isolated:
         variables = [f"{key}={value}" for key, value in {**CLEAN, **(env or {})}.items()]
         return [*enter, "--", "env", "-C", "/", "-i", *variables, *map(str, argv)]
 
-    def run(self, argv, env=None, check=True, timeout=60, **more):
+    def run(self, argv, env=None, check=True, timeout=180, **more):
         """Runs argv inside and returns subprocess.CompletedProcess with text output."""
         more.setdefault("stdin", subprocess.DEVNULL)
         done = subprocess.run(self.command(argv, env), timeout=timeout, text=True,
