@@ -56,7 +56,7 @@ def test_workers_end_with_their_main_process(start, how):
 
 
 def test_large_batches_in_a_small_shm(run):
-    """64 MB, as in a container: torch dies by a bus error, and says so; the newest asks for the room first."""
+    """64 MB, as in a container: torch dies by a bus error, the newest as it asks for room first."""
     plain = run("plain", "large.py", shm="64m", check=False)
     died = re.search("bus error|No space left on device", plain.stderr, re.IGNORECASE)
     assert plain.status != 0 and died, plain.stderr[-2000:]

@@ -135,8 +135,8 @@ def left():
 
 
 def grown(make, count, slots=0):
-    """By how much that grows in so many runs, after some to settle. Small numbers are noise, and so many slots
-    may be in flight or not."""
+    """By how much that grows in so many runs, after some to settle. Small numbers are noise, and so many
+    slots may be in flight or not."""
     for _ in range(3):
         make()
     before = left()
