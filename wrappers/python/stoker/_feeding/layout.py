@@ -65,7 +65,8 @@ def _find(tail, size):
         end = 3, HWC, U8, None
     else:
         row = tail.finished(tail.tensor(size)[0])
-        end = tail.channels, CHW, tail.type, tail.table
+        channels, _, of_numbers, table = tail.order
+        end = channels, CHW, of_numbers, table
     batch = default_collate([row, row])
     is_plain = (type(batch) is torch.Tensor and batch.shape == (2, *row.shape)
                 and batch.is_contiguous())

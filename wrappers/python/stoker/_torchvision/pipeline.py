@@ -56,7 +56,8 @@ def outlook(transforms, mode):
     at = 0
     while at < len(looks) and looks[at].step is not None:
         at += 1
-    key = _chain(looks, at) if at < len(looks) else ()
+    begins = at < len(looks) and looks[at].start is not None
+    key = _chain(tuple(looks[at:])) if begins else ()
     tail = tails.tail_of(transforms, at, key, mode) if key and at + len(key) == len(looks) else None
     return known, [(look.step, transform) for look, transform in zip(looks[:at], transforms)], tail
 
@@ -66,8 +67,8 @@ def _ordinary(image):
 
 
 def _chain(looks):
-    """The key of the longest chain that they begin with: a tuple with an element for each transform of
-    it."""
+    """The key of the longest chain that they begin with, where they do: a tuple with an element for each
+    transform of it."""
     key = _chains.get(looks)
     if key is None:
         if len(_chains) >= _MOST:
