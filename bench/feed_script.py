@@ -29,13 +29,14 @@ from stoker._feeding import layout, pixels  # noqa: E402
 
 BATCH = 64
 SIDE = 224
+PASSES = 8  # of the data set in an epoch: threads begin with it anew, and find their feet
 
 
 class Data:
     def __init__(self, directory):
         self.directory = directory
         self.transform = fused.RandomResizedCropFlip(SIDE)
-        samples = datasets.ImageFolder(directory).samples
+        samples = datasets.ImageFolder(directory).samples * PASSES
         self.paths, self.labels = [path for path, _ in samples], [label for _, label in samples]
         self.made = {}
 
@@ -50,6 +51,7 @@ class Data:
 
     def workers(self, count):
         dataset = datasets.ImageFolder(self.directory, transforms.Compose(self.transform.transforms))
+        dataset.samples *= PASSES
         return torch.utils.data.DataLoader(dataset, BATCH, shuffle=True, num_workers=count,
                                            persistent_workers=True)
 

@@ -91,13 +91,13 @@ def rows(table, what, kind, lanes):
     local_rows(table, what, lanes)
 
 
-def measure_huge(table, directory, slow, local):
-    """HDF5 reads, so the kernel copies: out of pages of 4 KB slower than out of the page cache's."""
+def measure_huge(table, directory, kind, slow, local):
+    """Out of pages of 4 KB the kernel copies and maps slower than out of the page cache's large ones."""
     try:
-        with ground.huge_tmpfs(directory + "/huge") as tier:
+        with ground.huge_tmpfs(directory + "/huge-" + kind) as tier:
             for workers in WORKERS:
-                local_rows(table, name("hdf5", workers, ", tier with huge pages"), ground.collect(
-                    times(STARTS), lambda: one_start("hdf5", slow, local, workers, tier)))
+                local_rows(table, name(kind, workers, ", tier with huge pages"), ground.collect(
+                    times(STARTS), lambda: one_start(kind, slow, local, workers, tier)))
     except ground.Skip as reason:
         ground.say("readers: without huge pages: %s" % reason)
 
@@ -110,8 +110,7 @@ def measure_kind(table, directory, kind):
         for workers in WORKERS:
             rows(table, name(kind, workers), kind, ground.collect(
                 times(STARTS), lambda: one_start(kind, slow.mountpoint, local, workers)))
-        if kind == "hdf5":
-            measure_huge(table, directory, slow.mountpoint, local)
+        measure_huge(table, directory, kind, slow.mountpoint, local)
 
 
 def measure():
