@@ -309,7 +309,7 @@ bool stk_entryfd_identify_name(struct stk_cache *cache, const char *entry, struc
     return identify_name(cache, name, out);
 }
 
-int stk_entryfd_open_origin(int fd)
+static int open_origin_of(int fd)
 {
     char entry[STK_PATH_BYTES], path[STK_PATH_BYTES];
     uint32_t record;
@@ -323,6 +323,17 @@ int stk_entryfd_open_origin(int fd)
     int opened = stk_sys_openat(AT_FDCWD, origin.name, O_RDONLY | O_CLOEXEC, 0);
     stk_sys_close(origin.fd);
     return opened;
+}
+
+int stk_entryfd_open_origin(int fd)
+{
+    struct stk_guard guard;
+    int origin = -ENOENT;
+    if (stk_process_is_on() && stk_guard_enter(&guard)) {
+        origin = open_origin_of(fd);
+        stk_guard_leave(&guard);
+    }
+    return origin;
 }
 
 /* Known before the call, since a process may be killed right after it, and after it. */

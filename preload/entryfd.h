@@ -61,7 +61,7 @@ void stk_entryfd_release(const struct stk_entry_origin *origin, enum stk_origin_
 
 /*
  * Opens that origin for reading, if its path still leads to the version that the entry has; -errno
- * or -ENOENT. The caller closes it. Inside the guard.
+ * or -ENOENT. The caller closes it. Outside the guard, which it takes.
  */
 int stk_entryfd_open_origin(int fd);
 

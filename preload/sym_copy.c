@@ -11,9 +11,7 @@
 #include "base/sys.h"
 #include "preload/entryfd.h"
 #include "preload/export.h"
-#include "preload/guard.h"
 #include "preload/next.h"
-#include "preload/process.h"
 
 struct call {
     int fd_in;
@@ -37,17 +35,6 @@ static ssize_t copy_next(const struct call *call)
                 call->flags);
 }
 
-static int open_origin(int fd)
-{
-    struct stk_guard guard;
-    int origin = -1;
-    if (stk_process_is_on() && stk_guard_enter(&guard)) {
-        origin = stk_entryfd_open_origin(fd);
-        stk_guard_leave(&guard);
-    }
-    return origin;
-}
-
 /* From the origin, at the offset that the entry's descriptor has, which moves on instead. */
 static ssize_t copy_from(int origin, const struct call *call)
 {
@@ -67,7 +54,7 @@ static ssize_t copy_from(int origin, const struct call *call)
 
 static __attribute__((noinline)) ssize_t copy_perhaps(const struct call *call, int before)
 {
-    int origin = open_origin(call->fd_in);
+    int origin = stk_entryfd_open_origin(call->fd_in);
     if (origin < 0) {
         return -1;
     }

@@ -16,9 +16,7 @@
 #include "preload/big.h"
 #include "preload/entryfd.h"
 #include "preload/export.h"
-#include "preload/guard.h"
 #include "preload/next.h"
-#include "preload/process.h"
 
 typedef void *mmap_function(void *, size_t, int, int, int, off_t);
 
@@ -58,21 +56,10 @@ static bool is_not_executed(const struct map *map, const void *result)
            (map->flags & MAP_ANONYMOUS) == 0;
 }
 
-static int open_origin(int fd)
-{
-    struct stk_guard guard;
-    int origin = -1;
-    if (stk_process_is_on() && stk_guard_enter(&guard)) {
-        origin = stk_entryfd_open_origin(fd);
-        stk_guard_leave(&guard);
-    }
-    return origin;
-}
-
 static __attribute__((noinline)) void *map_origin(mmap_function *next, const struct map *map,
                                                   int before)
 {
-    int origin = open_origin(map->fd);
+    int origin = stk_entryfd_open_origin(map->fd);
     if (origin < 0) {
         return MAP_FAILED;
     }

@@ -70,12 +70,7 @@ def add_rows(table, what, lists, over_plain, over_without):
 def measure():
     table = Table("batches")
     table.note("the main process shall take at most %d us for an image of 224 x 224" % MAIN_US)
-    try:
-        photographs = epochs.get_photographs()
-    except ImportError as error:
-        raise ground.Skip(str(error)) from error
-    with ground.scratch() as directory, ground.scratch("/dev/shm") as tier:
-        images = epochs.take(photographs, IMAGES, os.path.join(directory, "images"))
+    with epochs.some_images(IMAGES) as (images, tier):
         for kind, what, over_plain, over_without in KINDS:
             for workers in (2, *(MANY if kind == KINDS[0][0] else ())):
                 lists = ground.collect(times(STARTS),

@@ -109,6 +109,17 @@ def take(photographs, count, directory):
     return directory
 
 
+@contextlib.contextmanager
+def some_images(count):
+    """(a directory of so many, a tier in memory)."""
+    try:
+        photographs = get_photographs()
+    except ImportError as error:
+        raise ground.Skip(str(error)) from error
+    with ground.scratch() as directory, ground.scratch("/dev/shm") as tier:
+        yield take(photographs, count, os.path.join(directory, "images")), tier
+
+
 def run_start(variant, slow, local, memory, pairs):
     """One start of both processes: lists of images per second, by lane."""
     stoker = [ground.STOKER, "run", *variant.options, "--path", slow.mountpoint, "--tier",

@@ -88,12 +88,7 @@ def add_under_stoker(table, threads, workers):
 
 def measure():
     table = Table("feed")
-    try:
-        photographs = epochs.get_photographs()
-    except ImportError as error:
-        raise ground.Skip(str(error)) from error
-    with ground.scratch() as directory, ground.scratch("/dev/shm") as tier:
-        images = epochs.take(photographs, IMAGES, os.path.join(directory, "images"))
+    with epochs.some_images(IMAGES) as (images, tier):
         ground.let_age()
         add_alone(table, *ground.collect(times(STARTS), lambda: run_alone(images)))
         add_under_stoker(table, *ground.collect(times(STARTS), lambda: run_under_stoker(images, tier)))

@@ -71,12 +71,7 @@ def add_rows(table, workers, lists):
 def measure():
     check_device()
     table = Table("gpu")
-    try:
-        photographs = epochs.get_photographs()
-    except ImportError as error:
-        raise ground.Skip(str(error)) from error
-    with ground.scratch() as directory, ground.scratch("/dev/shm") as tier:
-        images = epochs.take(photographs, IMAGES, os.path.join(directory, "images"))
+    with epochs.some_images(IMAGES) as (images, tier):
         for workers in WORKERS:
             add_rows(table, workers, ground.collect(
                 times(STARTS), lambda count=workers: run_start(count, images, tier)))

@@ -21,12 +21,7 @@ def one_start(images, tier):
 
 def measure():
     table = Table("image")
-    try:
-        photographs = epochs.get_photographs()
-    except ImportError as error:
-        raise ground.Skip(str(error)) from error
-    with ground.scratch() as directory, ground.scratch("/dev/shm") as tier:
-        images = epochs.take(photographs, IMAGES, os.path.join(directory, "images"))
+    with epochs.some_images(IMAGES) as (images, tier):
         starts = [one_start(images, tier) for _ in range(times(STARTS))]
     for name in starts[0]:
         lane = in_us([[start[name]] for start in starts])
