@@ -31,6 +31,13 @@ struct pair {
 
 /* ---- the origin ---- */
 
+/* As it is now, wherever it lies. */
+static bool ask(int fd, struct statx *answer)
+{
+    int flags = AT_EMPTY_PATH | AT_STATX_FORCE_SYNC;
+    return stk_sys_statx(fd, "", flags, STATX_BASIC_STATS | STATX_BTIME, answer) == 0;
+}
+
 /* Whether what is open there is the version that the copy is of. */
 static enum compare_end look(const struct pair *pair, int fd, uint64_t *size)
 {
@@ -38,8 +45,7 @@ static enum compare_end look(const struct pair *pair, int fd, uint64_t *size)
     struct stk_identity identity;
     struct stk_entry_parts parts;
     char entry[STK_PATH_BYTES];
-    int flags = AT_EMPTY_PATH | AT_STATX_FORCE_SYNC;
-    if (stk_sys_statx(fd, "", flags, STATX_BASIC_STATS | STATX_BTIME, &answer) != 0) {
+    if (!ask(fd, &answer)) {
         return COMPARE_UNREADABLE;
     }
     if (!S_ISREG(answer.stx_mode) || !stk_identity_from_statx(&identity, &answer)) {
@@ -325,8 +331,7 @@ static enum compare_end look_at_directory(const struct pair *pair, const char *e
     struct statx answer;
     struct stk_identity identity;
     char named[STK_PATH_BYTES];
-    int flags = AT_EMPTY_PATH | AT_STATX_FORCE_SYNC;
-    if (stk_sys_statx(fd, "", flags, STATX_BASIC_STATS | STATX_BTIME, &answer) != 0) {
+    if (!ask(fd, &answer)) {
         return COMPARE_UNREADABLE;
     }
     if (!stk_listing_identify(&pair->place, &answer, &identity)) {
