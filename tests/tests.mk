@@ -133,11 +133,11 @@ FUZZ_BY_HAND := $(if $(CLANG_FUZZER),CC=clang SAN=fuzzer-no-link$(comma)address$
 fuzz: ## one fuzzer by hand: make fuzz T=catalogue SECONDS=600
 	@$(MAKE) --no-print-directory $(FUZZ_BY_HAND) T=$(or $(T),catalogue) fuzz-by-hand
 
-# A minute of it each, for what is most exposed.
-LIBFUZZER_S := $(if $(filter 1,$(STOKER_ALL)),600,60)
+# A little of it each, for what is most exposed. More is for by hand, or STOKER_ALL=1.
+LIBFUZZER_S := $(if $(filter 1,$(STOKER_ALL)),600,20)
 LIBFUZZER_TARGETS := decode form
 .PHONY: test-libfuzzer fuzz-by-hand
-test-libfuzzer: ## a minute each of clang's libFuzzer on the decoder of files and that of forms
+test-libfuzzer: ## 20 s each of clang's libFuzzer on the decoder of files and that of forms
 ifeq ($(CLANG_FUZZER),)
 	@echo "skipped: test-libfuzzer: no clang with libFuzzer (apt-get install clang libclang-rt-14-dev)"
 else
