@@ -165,6 +165,13 @@ static bool reserve(struct stk_tier_shared *tier, int64_t blocks, int64_t inodes
             stk_budget_reserve(budget, blocks, inodes));
 }
 
+/* Who holds the lock for so long may be another thread that announces, what we took with the rest. */
+static int announce_taken(struct stk_tier_shared *tier)
+{
+    int error = stk_tier_announce(tier, false);
+    return error == -EAGAIN && is_announced(tier) ? 0 : error;
+}
+
 enum stk_took stk_tier_take(struct stk_tier_shared *tier, int64_t blocks, int64_t inodes)
 {
     if (!reserve(tier, blocks, inodes)) {
@@ -173,7 +180,7 @@ enum stk_took stk_tier_take(struct stk_tier_shared *tier, int64_t blocks, int64_
     if (is_announced(tier)) {
         return STK_TOOK;
     }
-    int error = stk_tier_announce(tier, false);
+    int error = announce_taken(tier);
     if (error == 0 && !is_exceeded(&tier->budget)) {
         return STK_TOOK;
     }

@@ -2,6 +2,8 @@
 #include "tests/unit/unit.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/statvfs.h>
@@ -421,6 +423,45 @@ START_TEST(a_held_account_is_not_waited_for)
 }
 END_TEST
 
+static void *take_8(void *tier)
+{
+    static enum stk_took took;
+    took = stk_tier_take(((struct stk_tier *)tier)->shared, 8, 1);
+    return &took;
+}
+
+/* Who holds the lock has told what all had taken until then. Whoever waits for the lock is among
+ * them; on a loaded machine it may come too late to see that. */
+START_TEST(who_waits_is_announced_with_the_others)
+{
+    UNIT_NEEDS_PRIVATE();
+    struct stk_tier tier;
+    struct stk_account account;
+    void *took = NULL;
+    bool any = false;
+    ck_assert_int_eq(attach("/dev/shm", 5 * MIB, &tier), 0);
+    struct stk_budget *budget = &tier.shared->budget;
+    const int64_t before = atomic_load(&budget->limit_blocks);
+    int fd = stk_account_open(tier.home, &account);
+    for (int i = 0; i < 100 && !any; i++) {
+        pthread_t thread;
+        int64_t used = atomic_load(&budget->used_blocks);
+        atomic_store(&budget->limit_blocks, before);
+        ck_assert_int_eq(pthread_create(&thread, NULL, take_8, &tier), 0);
+        while (atomic_load(&budget->used_blocks) == used) {
+            sched_yield();
+        }
+        usleep(2000); /* it waits for 10 ms */
+        atomic_store(&budget->limit_blocks, atomic_load(&budget->blocks));
+        atomic_store(&budget->limit_inodes, atomic_load(&budget->inodes));
+        pthread_join(thread, &took);
+        any = *(enum stk_took *)took == STK_TOOK;
+    }
+    ck_assert(any);
+    ck_assert_int_eq(stk_account_close(fd, NULL), 0);
+}
+END_TEST
+
 START_TEST(a_damaged_account_is_made_anew)
 {
     UNIT_NEEDS_PRIVATE();
@@ -492,6 +533,7 @@ Suite *suite_tier(void)
     tcase_add_test(several, two_catalogues_share_a_budget);
     tcase_add_test(several, what_a_catalogue_leaves_is_known_to_the_next);
     tcase_add_test(several, a_held_account_is_not_waited_for);
+    tcase_add_test(several, who_waits_is_announced_with_the_others);
     tcase_add_test(several, a_damaged_account_is_made_anew);
     return suite;
 }
