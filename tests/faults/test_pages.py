@@ -58,7 +58,8 @@ def test_pages_that_were_there_before_stay(jobs, build, scratch, files, kernel):
     counters = [build / "tests/preload/counters", "/dev/shm/stoker-0/runs/outside"]
     assert json.loads(jobs.place.run(counters).stdout)["fills"] == 3
     unread, begun, read = pages(files)
-    assert (unread, read) == (0, PAGES)
+    assert unread == 0
+    assert read > PAGES // 2  # a fill that gave them back would leave none; the kernel may take some
     assert begun >= 1
     calls = [line.split()[1] for line in log.read_text().splitlines()]
     # Each is read through, and that is over; and of one the pages go.
