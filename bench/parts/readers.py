@@ -91,15 +91,25 @@ def rows(table, what, kind, lanes):
     local_rows(table, what, lanes)
 
 
+def measure_tier(table, kind, slow, local, tier, where):
+    for workers in WORKERS:
+        local_rows(table, name(kind, workers, where), ground.collect(
+            times(STARTS), lambda: one_start(kind, slow, local, workers, tier)))
+
+
 def measure_huge(table, directory, kind, slow, local):
     """Out of pages of 4 KB the kernel copies and maps slower than out of the page cache's large ones."""
     try:
         with ground.huge_tmpfs(directory + "/huge-" + kind) as tier:
-            for workers in WORKERS:
-                local_rows(table, name(kind, workers, ", tier with huge pages"), ground.collect(
-                    times(STARTS), lambda: one_start(kind, slow, local, workers, tier)))
+            measure_tier(table, kind, slow, local, tier, ", tier with huge pages")
     except ground.Skip as reason:
         ground.say("readers: without huge pages: %s" % reason)
+
+
+def measure_disk(table, directory, kind, slow, local):
+    tier = os.path.join(directory, "tier-" + kind)
+    os.mkdir(tier)
+    measure_tier(table, kind, slow, local, tier, ", tier on the local disk")
 
 
 def measure_kind(table, directory, kind):
@@ -111,6 +121,7 @@ def measure_kind(table, directory, kind):
             rows(table, name(kind, workers), kind, ground.collect(
                 times(STARTS), lambda: one_start(kind, slow.mountpoint, local, workers)))
         measure_huge(table, directory, kind, slow.mountpoint, local)
+        measure_disk(table, directory, kind, slow.mountpoint, local)
 
 
 def measure():
