@@ -21,12 +21,16 @@ READ = ("import os, sys\n"
         "    os.close(fd)\n")
 COUNT = 10
 FEW_ROOMS = 128  # for validations that wait: cache/deferred.h
+VALIDATORS = 16  # threads that take them: cli/validator.c
 
 # Reads files in rounds, as it is told, while the command above it stands still: what is asked of the
 # origin then is what the job itself has asked.
-ALONE = ("import os, signal, sys\n"
+ALONE = ("import os, signal, sys, time\n"
          "command = os.getppid()\n"
          "if 'STOKER_RUN' in os.environ:\n"
+         "    until = time.monotonic() + 10\n"  # its threads that validate begin beside the job
+         f"    while len(os.listdir(f'/proc/{{command}}/task')) < {VALIDATORS} and until > time.monotonic():\n"
+         "        time.sleep(0.01)\n"
          "    os.kill(command, signal.SIGSTOP)\n"
          "print('ready', flush=True)\n"
          "for line in sys.stdin:\n"
