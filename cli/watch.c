@@ -9,14 +9,19 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/memory.h"
 #include "base/sys.h"
 #include "cache/pressure.h"
 #include "cli/superseded.h"
 #include "cli/thread.h"
 #include "cli/validator.h"
 
-#define PAUSE_NS   200000000L
-#define IN_VAIN_NS 20000000L
+#define PAUSE_NS       200000000L
+#define LEAST_PAUSE_NS 5000000L
+#define IN_VAIN_NS     20000000L
+
+/* A job takes no more than that, all its processes together. */
+#define MOST_BYTES_A_NS 8
 
 static pthread_t watcher, counter;
 static const struct stk_recount *recounted; /* NULL: nothing is to be counted anew */
@@ -41,10 +46,18 @@ static void pause_for(long ns)
     nanosleep(&pause, NULL);
 }
 
+/* The next look comes before the job can have taken all that is left now: where a control group
+ * allows little, it may want half of that in one call. */
+static long pause_ns(void)
+{
+    int64_t pause = stk_memory_available_bytes() / MOST_BYTES_A_NS;
+    return pause < LEAST_PAUSE_NS ? LEAST_PAUSE_NS : pause < PAUSE_NS ? (long)pause : PAUSE_NS;
+}
+
 /* Those who ask in vain go on asking. */
 static void watch_samples(void)
 {
-    bool asked = stk_tally_wait(granted->tally, PAUSE_NS);
+    bool asked = stk_tally_wait(granted->tally, pause_ns());
     if (!atomic_load(&over) && !samples_look(granted, asked) && asked) {
         pause_for(IN_VAIN_NS);
     }
@@ -57,7 +70,7 @@ static void *watch(void *context)
         if (granted != NULL) {
             watch_samples();
         } else {
-            pause_for(PAUSE_NS);
+            pause_for(pause_ns());
         }
     }
     return context;

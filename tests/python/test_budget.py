@@ -217,13 +217,19 @@ def test_entries_go_when_the_job_wants_their_shared_memory(jobs, place, origin):
 
 
 @pytest.mark.torch
-@pytest.mark.parametrize("tier", [None, "/dev/shm:32M"])
-def test_an_ordinary_loader_in_a_small_shared_memory(jobs, origin, programs, docker_shm, tier):
-    """Four workers and batches of 32 that go through shared memory."""
+@pytest.mark.parametrize("how", ["command", "torch's own batches", "preload"])
+def test_an_ordinary_loader_in_a_small_shared_memory(jobs, origin, programs, docker_shm, how):
+    """Four workers and batches of 32, all but those of the command through shared memory."""
     source, mount = origin.directory("images")
     jobs.place.run([sys.executable, programs / "loader.py", "make", source])
     settle()
-    ran = jobs.run([sys.executable, programs / "loader.py", "read", mount], path=mount, tier=tier)
+    line, tier = [sys.executable, programs / "loader.py", "read", mount], "/dev/shm:32M"
+    if how == "preload":
+        ran = jobs.preloaded(line, mount, tier=tier)
+    elif how == "command":
+        ran = jobs.run(line, path=mount)
+    else:
+        ran = jobs.run(line, path=mount, tier=tier, flags=["--no-batches"])
     assert ran.stdout == "well\n"
 
 

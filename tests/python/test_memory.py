@@ -4,12 +4,15 @@ import json
 import os
 import pathlib
 import re
+import shutil
+import subprocess
 import sys
 
 import pytest
 
 from jobs import read_line
 from origin import settle
+from slices import ALL
 
 MIB = 1 << 20
 LIMIT = 400 * MIB
@@ -28,27 +31,37 @@ def memory_groups():
     return None
 
 
+def killed_leaf(limit):
+    return "memory.events" if limit == "memory.max" else "memory.oom_control"
+
+
 @pytest.fixture
 def groups():
     """Makes control groups with a limit on memory: each call gives a function that makes a command
-    line of another, which runs in a new group."""
+    line of another, which runs in a new group. `groups.killed()`: how many processes of all of them
+    had to die for want of memory."""
     found = memory_groups()
     if found is None:
         pytest.skip("no control groups for memory")
     parent, limit = found
     made = []
 
-    def make():
+    def make(bytes=LIMIT):
         group = parent / f"stoker-test-{os.getpid()}-{len(made)}"
         try:
             group.mkdir()
             made.append(group)
-            (group / limit).write_text(str(LIMIT))
+            (group / limit).write_text(str(bytes))
         except OSError as error:
             pytest.skip(f"no control group can be made: {error}")
         script = f'echo $$ >"{group}/cgroup.procs" && exec "$@"'
         return lambda line: ["sh", "-c", script, "sh", *line]
 
+    def killed():
+        told = "".join((group / killed_leaf(limit)).read_text() for group in made)
+        return sum(map(int, re.findall(r"^oom_kill (\d+)", told, re.M)))
+
+    make.killed = killed
     yield make
     for group in made:
         group.rmdir()
@@ -158,3 +171,69 @@ def test_the_pressure_of_one_group_is_not_another_s(jobs, groups, scratch, data)
         assert "memory" not in ran["bypassed"]
         said = process.communicate("go\n", timeout=60)[1]
     assert "bypassed: 1 memory" in said and "Memory was short" not in said
+
+
+# ---- much more data than the limit allows, and a budget that nobody has named ----
+
+# (limit, bytes of data, of one file, what the job takes)
+SMALL = 96 * MIB, 400 * MIB, MIB // 2, 40
+WHOLE = 512 * MIB, 2048 * MIB, MIB, 280
+SIZES = [pytest.param(SMALL, id="96 MiB")] + ALL * [pytest.param(WHOLE, id="512 MiB")]
+PROCESSES = 4
+
+
+@pytest.fixture(scope="module", params=SIZES)
+def much(request, session_scratch, session_origin, programs):
+    """(limit, directory, its files, what the job takes)"""
+    limit, data_bytes, file_bytes, takes = request.param
+    data, count = session_scratch / f"much-{limit}", data_bytes // file_bytes
+    data.mkdir()
+    subprocess.run([sys.executable, programs / "bounded.py", "make", data, str(count),
+                    str(file_bytes)], check=True)
+    os.sync()  # what is not written yet cannot be given back
+    settle()
+    yield limit, data, count, takes
+    shutil.rmtree(data)
+
+
+@pytest.mark.parametrize("how", ["command", "preload", "small shared memory"])
+def test_a_job_with_more_data_than_memory_is_never_killed(jobs, groups, place, scratch, programs,
+                                                          much, how):
+    """The computed budget leaves it what it takes, in however many steps: nobody is killed."""
+    limit, data, count, takes = much
+    size = "64m" if how == "small shared memory" else "1g"
+    place.run(["mount", "-t", "tmpfs", "-o", f"mode=1777,size={size}", "shm", "/dev/shm"])
+    line = [sys.executable, programs / "bounded.py", data, PROCESSES, takes]
+    if how == "preload":
+        done = place.run(groups(limit)(line), env=jobs.preload_env(data), check=False, timeout=900)
+        kept = re.search(r"^ +(\d+) files", jobs.stoker("ls").stdout, re.M)
+        assert kept, "not used"
+    else:
+        json_path = scratch / "summary.json"
+        line = jobs.command_line(line, path=data, flags=[f"--json={json_path}"])
+        done = place.run(groups(limit)(line), env={"STOKER_MIN_AGE": "0.05"}, check=False,
+                         timeout=900)
+        if how == "command":
+            ran = json.loads(json_path.read_text())
+            assert ran["opens"] == 2 * count and ran["fills"] > 0, done.stderr
+            assert ran["tier"]["budget_bytes"] < limit
+    assert (done.returncode, done.stdout) == (0, "well\n"), done.stderr
+    assert groups.killed() == 0
+
+
+AT_ONCE = """
+import pathlib, sys
+for file in pathlib.Path(sys.argv[1]).iterdir(): file.read_bytes()
+taken = b"x" * (int(sys.argv[2]) << 20)
+print("well")
+"""
+
+
+def test_what_the_job_takes_at_once_is_its(jobs, groups, place, much):
+    """Three quarters of the limit in one call, when entries have half of it."""
+    _, data, _, _ = much
+    place.run(["mount", "-t", "tmpfs", "-o", "mode=1777,size=1g", "shm", "/dev/shm"])
+    line = jobs.command_line([sys.executable, "-c", AT_ONCE, data, 300], path=data)
+    done = place.run(groups()(line), env={"STOKER_MIN_AGE": "0.05"}, check=False)
+    assert (done.returncode, done.stdout) == (0, "well\n"), done.stderr
+    assert "Memory was short" in done.stderr and groups.killed() == 0
