@@ -24,7 +24,7 @@ GUEST := -fPIC -fvisibility=hidden -fno-stack-protector -U_FORTIFY_SOURCE -fno-m
 # The library is optimised as a whole: after a system call the processor has forgotten where calls
 # return to, and each one less on the way of a hit is felt. Everything else links the plain code that
 # the objects hold as well. Only gcc: clang would need another linker.
-LTO := $(if $(SAN),,$(if $(findstring Free Software,$(shell $(CC) --version)),-flto=auto))
+LTO := $(if $(SAN),,$(if $(findstring Free Software,$(shell $(CC) --version 2>/dev/null)),-flto=auto))
 # The user's own, of which the last word is theirs, except for what a file cannot do without: GUEST, and
 # NEEDS, which its own rules say. Never CFLAGS: from the command line it cannot be added to.
 USERS = $(CPPFLAGS) $(CFLAGS)
@@ -44,7 +44,7 @@ GPU := $(wildcard gpu/*.c)
 PRELOAD := $(wildcard preload/*.c)
 CLI := $(wildcard cli/*.c)
 # The kernels of this processor only; kernels/select.c knows which ones there are.
-MACHINE := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
+MACHINE := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null)))
 DECODE := $(wildcard decode/*.c decode/entropy/*.c decode/form/*.c decode/kernels/*.c decode/kernels/$(MACHINE)/*.c)
 objects = $(patsubst %.c,$(B)/obj/%.o,$(1))
 
@@ -58,7 +58,7 @@ all: arrows $(B)/stoker $(B)/libstoker.so $(B)/libstokerdecode.a python ## build
 # Code of an archive can be part of a shared library only if its symbols stay inside: Pillow, OpenCV and
 # torchvision bring a libjpeg of their own.
 JPEG_LIBS ?= -l:libjpeg.a -lm -Wl,--exclude-libs,libjpeg.a
-NEEDED_SH = CC='$(CC)' FLAGS='$(USERS)' LDFLAGS='$(LDFLAGS)' JPEG_LIBS='$(JPEG_LIBS)' scripts/needed.sh
+NEEDED_SH = CC='$(CC)' FLAGS='$(USERS)' LDFLAGS='$(LDFLAGS)' JPEG_LIBS='$(JPEG_LIBS)' PYTHON='$(PYTHON)' scripts/needed.sh
 LMDB_LIBS := $(shell $(NEEDED_SH) lmdb)
 # Who builds parts for another machine says what these are made of.
 NEEDED ?= xxhash jpeg
@@ -71,7 +71,7 @@ needed-is-there:
 
 # ---- the library ----
 
-$(B)/exports.map: preload/symbols.def | $(B)/obj
+$(B)/exports.map: preload/symbols.def | $(B)/obj needed-is-there
 	$(Q){ echo '{ global:'; $(CC) -E -P -x c -D'X(name)=name;' $<; echo 'local: *; };'; } >$@
 
 $(B)/libstoker.so: $(call objects,$(BASE) $(CACHE) $(PRELOAD)) $(B)/exports.map
@@ -182,8 +182,8 @@ lint: all ## format check, clang build, clang-tidy, cppcheck, shellcheck
 
 # The one list of what is installed: mode, file, destination below PREFIX.
 define MANIFEST
-755 build/stoker bin/stoker
-755 build/libstoker.so lib/libstoker.so
+755 $(B)/stoker bin/stoker
+755 $(B)/libstoker.so lib/libstoker.so
 $(PY_MANIFEST)
 endef
 export MANIFEST

@@ -1,4 +1,7 @@
-"""What `pip install .` runs: make builds the package, the library and the command into one wheel."""
+"""What `pip install .` runs: make builds the package, the library and the command into one wheel.
+
+STOKER_PREBUILT names a directory where that was built already (packaging/wheel.sh).
+"""
 
 import os
 import pathlib
@@ -10,25 +13,52 @@ from setuptools import setup
 from setuptools.command.build_py import build_py
 from setuptools.dist import Distribution
 
-BUILD = "build/wheel"
+try:
+    from setuptools.command.bdist_wheel import bdist_wheel
+except ImportError:  # before setuptools 70
+    from wheel.bdist_wheel import bdist_wheel
+
+PREBUILT = os.environ.get("STOKER_PREBUILT")
+BUILD = PREBUILT or "build/wheel"
 PROGRAMS = {"stoker": "bin/stoker", "libstoker.so": "lib/libstoker.so"}
+SBOM = pathlib.Path(BUILD, "stoker.cdx.json")
+
+
+def make():
+    """Ends with what make says, where something is missing."""
+    if shutil.which("make") is None:
+        sys.exit("stoker is built by make, which is not installed: apt-get install make gcc "
+                 "libc6-dev libjpeg62-turbo-dev libxxhash-dev liblmdb-dev python3-dev (Fedora: "
+                 "dnf install make gcc libjpeg-turbo-devel xxhash-devel lmdb-devel python3-devel)")
+    made = subprocess.run(["make", "-s", "-j", str(os.cpu_count()), f"B={BUILD}",
+                           f"PYTHON={sys.executable}", "NEEDED=xxhash jpeg python", "all"],
+                          check=False)
+    if made.returncode != 0:  # and has said why
+        sys.exit("stoker was not built")
 
 
 class Build(build_py):
     def run(self):
-        made = subprocess.run(["make", "-s", "-j", str(os.cpu_count()), f"B={BUILD}",
-                               f"PYTHON={sys.executable}", "all"], check=False)
-        if made.returncode != 0:  # and has said why
-            sys.exit("stoker was not built")
+        if not PREBUILT:
+            make()
         source, target = pathlib.Path(BUILD), pathlib.Path(self.build_lib, "stoker")
-        if not (source / "python/stoker/_core.abi3.so").exists():
-            sys.exit(f"no Python.h for {sys.executable}: install its development files")
         shutil.rmtree(target, ignore_errors=True)
         shutil.copytree(source / "python/stoker", target,
                         ignore=shutil.ignore_patterns("__pycache__"))
         for name, place in PROGRAMS.items():
             (target / place).parent.mkdir()
             shutil.copy2(source / name, target / place)
+
+
+class Wheel(bdist_wheel):
+    """With a bill of materials, where the build has made one."""
+
+    def write_wheelfile(self, wheelfile_base, **more):
+        super().write_wheelfile(wheelfile_base, **more)
+        if SBOM.exists():
+            boms = pathlib.Path(wheelfile_base, "sboms")
+            boms.mkdir(exist_ok=True)
+            shutil.copy2(SBOM, boms)
 
 
 class Binary(Distribution):
@@ -39,4 +69,6 @@ class Binary(Distribution):
 
 
 setup(distclass=Binary, packages=["stoker"], package_dir={"stoker": "wrappers/python/stoker"},
-      cmdclass={"build_py": Build}, options={"bdist_wheel": {"py_limited_api": "cp311"}})
+      license_files=["LICENSE", "packaging/licenses/*.txt"],
+      cmdclass={"build_py": Build, "bdist_wheel": Wheel},
+      options={"bdist_wheel": {"py_limited_api": "cp311"}})

@@ -1,15 +1,19 @@
 #!/bin/sh
 # What the build takes from others: whether it is there, and what to say where it is not.
 #
-#     scripts/needed.sh check NAME...   exits 1 with one line when one of them is missing: xxhash, jpeg
+#     scripts/needed.sh check NAME...   exits 1 with one line when one of them, or the compiler, is missing:
+#                                       xxhash, jpeg, python
 #     scripts/needed.sh lmdb            prints what links LMDB; nothing where it is missing
 #
-# The environment says CC, FLAGS and LDFLAGS, which may name other directories, and JPEG_LIBS.
+# The environment says CC, FLAGS and LDFLAGS, which may name other directories, JPEG_LIBS and PYTHON.
 set -eu
 
 # What to install: Debian's name, and Fedora's.
 names() {
     case $1 in
+    compiler) echo gcc gcc ;;
+    libc) echo libc6-dev glibc-devel ;;
+    python) echo python3-dev python3-devel ;;
     xxhash) echo libxxhash-dev xxhash-devel ;;
     jpeg) echo libjpeg62-turbo-dev libjpeg-turbo-devel ;;
     esac
@@ -22,6 +26,20 @@ links() {
     # shellcheck disable=SC2086  # flags are words
     printf '%s\n' "$text" |
         ${CC:-cc} ${FLAGS:-} -fPIC -x c - -o "$out" ${LDFLAGS:-} "$@" >/dev/null 2>&1
+}
+
+has_compiler() {
+    command -v "${CC:-cc}" >/dev/null
+}
+
+has_libc() {
+    links '#include <stdio.h>
+int main(void) { return fputs("", stdout); }'
+}
+
+# Of the Python that runs the package's build, which need not be the system's.
+has_python() {
+    [ -s "$(${PYTHON:-python3} -c 'import sysconfig; print(sysconfig.get_path("include"))')/Python.h" ]
 }
 
 has_xxhash() {
@@ -58,17 +76,32 @@ say_lmdb() {
     done
 }
 
+# Where nothing can be compiled, the headers' files have to tell.
+is_there() {
+    case $1 in
+    xxhash) header=xxhash.h ;;
+    jpeg) header=jpeglib.h ;;
+    libc) header=stdio.h ;;
+    *) header= ;;
+    esac
+    if [ -n "$header" ] && ! has_compiler; then
+        [ -s "/usr/include/$header" ]
+    else
+        "has_$1"
+    fi
+}
+
 check() {
     debian='' fedora=''
-    for name; do
-        if ! "has_$name"; then
+    for name in compiler libc "$@"; do
+        if ! is_there "$name"; then
             # shellcheck disable=SC2046  # two words
             set -- $(names "$name")
             debian="$debian $1" fedora="$fedora $2"
         fi
     done
     if [ -n "$debian" ]; then
-        echo "make: headers or archives are missing:" \
+        echo "make: what the build needs is missing:" \
             "apt-get install$debian (Fedora: dnf install$fedora)" >&2
         exit 1
     fi

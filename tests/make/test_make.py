@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 
 import pytest
 
@@ -65,6 +66,69 @@ def test_what_is_missing_is_said_in_one_line(place, scratch, names):
         assert (packages[name] in first, fedora[name] in first) == (name in names,) * 2, first
     assert "fatal error" not in done.stderr
     assert not list(scratch.rglob("*.o"))
+
+
+def without(scratch, *programs):
+    """A PATH on which these are missing."""
+    directory = scratch / "programs"
+    directory.mkdir()
+    for name in ("/usr/bin", "/bin", "/usr/sbin"):
+        for path in pathlib.Path(name).iterdir():
+            if path.name not in programs and not (directory / path.name).is_symlink():
+                (directory / path.name).symlink_to(path)
+    return {"PATH": directory}
+
+
+def compilers():
+    """All that a build might take for a compiler."""
+    return [path.name for path in pathlib.Path("/usr/bin").iterdir()
+            if re.fullmatch(r"(.*-)?(cc|gcc|c89|c99|clang)(-\d+)?|c89-gcc|c99-gcc", path.name)]
+
+
+@pytest.mark.parametrize("names", [[], ["jpeg"]])
+def test_a_missing_compiler_is_said_in_one_line(place, scratch, names):
+    """With all else that is missing."""
+    hide(place, *names)
+    done = make(place, scratch, "all", check=False, env=without(scratch, *compilers()))
+    assert done.returncode != 0
+    first, *rest = done.stderr.splitlines()
+    assert "apt-get install gcc" in first and "dnf install gcc" in first
+    assert ("libjpeg62-turbo-dev" in first) == bool(names)
+    assert "libxxhash-dev" not in first and "libc6-dev" not in first
+    assert all(line.startswith("make") and "***" in line for line in rest), rest
+
+
+def test_missing_headers_of_libc_are_said_in_one_line(place, scratch):
+    place.run(["mount", "--bind", "/dev/null", "/usr/include/stdio.h"])
+    done = make(place, scratch, "all", check=False)
+    assert done.returncode != 0 and "libc6-dev" in done.stderr.splitlines()[0]
+
+
+def setup_py(place, scratch, env=None):
+    """What pip runs; nothing is built where something is missing."""
+    return place.run(["env", "-C", ROOT, sys.executable, "-B", "setup.py", "-q", "build", "-b",
+                      scratch / "built"], env={"PATH": os.environ["PATH"], **(env or {})}, check=False)
+
+
+def test_pip_says_that_make_is_missing(place, scratch):
+    if subprocess.run([sys.executable, "-c", "import setuptools, wheel"],
+                      capture_output=True).returncode != 0:
+        pytest.skip("no setuptools")
+    last = setup_py(place, scratch, without(scratch, "make", "gmake")).stderr.splitlines()[-1]
+    assert "apt-get install make" in last and "dnf install make" in last
+
+
+def test_pip_says_that_headers_are_missing(place, scratch):
+    """Python's own, too, without which make alone builds the rest."""
+    if subprocess.run([sys.executable, "-c", "import setuptools, wheel"],
+                      capture_output=True).returncode != 0:
+        pytest.skip("no setuptools")
+    header = pathlib.Path(sysconfig.get_path("include")) / "Python.h"
+    place.run(["mount", "--bind", "/dev/null", header])
+    hide(place, "jpeg")
+    said = setup_py(place, scratch).stderr
+    first = next(line for line in said.splitlines() if line.startswith("make: "))
+    assert "python3-dev" in first and "libjpeg62-turbo-dev" in first and "xxhash" not in first
 
 
 def test_without_lmdb_there_is_no_store_and_it_says_so(place, scratch):
