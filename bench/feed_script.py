@@ -71,7 +71,7 @@ def alone(data, how):
     while not files.are_done():
         crew.wait(crew.ends())
     maker = pixels.Maker(data.transform.transforms)
-    rows = [maker.make(path, head) for path, head in zip(order, files.heads())]
+    rows = [maker.make(path, files.head(i)) for i, path in enumerate(order)]
     crew.close()
     found = layout.layout_of(rows[:BATCH])
     memory = memoryview(bytearray(BATCH * found.row_bytes))

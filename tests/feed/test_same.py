@@ -221,7 +221,7 @@ def test_what_threads_take_is_what_is_taken(paths, tmp_path, monkeypatch, proven
     while not files.are_done():
         crew.wait(crew.ends())
     maker, taken = Maker([]), 0
-    for path, head in zip(chosen, files.heads()):
+    for path, head in zip(chosen, map(files.head, range(len(chosen)))):
         size = take.picture_size(sources.of_path(path))
         is_taken = head is not None and maker._is_taken(*head)
         assert (head[:2] if is_taken else None) == size, path

@@ -50,7 +50,7 @@ def test_chance_is_compared_in_single_precision(monkeypatch):
     """0.7 is a little less in single precision: a draw of exactly that is no success."""
     draw = torch.tensor([0.7], dtype=torch.float32)
     monkeypatch.setattr(torch, "rand", lambda size: draw)
-    monkeypatch.setattr(draws, "_are_ordinary", lambda: False)
+    monkeypatch.setattr(draws, "are_ordinary", lambda: False)
     assert not torch.rand(1) < 0.7
     assert not draws.chance(0.7)
     assert draw.item() < 0.7

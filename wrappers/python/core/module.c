@@ -236,6 +236,7 @@ static PyMethodDef methods[] = {
     {"borrowed_hold", core_borrowed_hold, METH_O, NULL},
     {"feed_crew", core_feed_crew, METH_O, NULL},
     {"feed_stock", core_feed_stock, METH_O, NULL},
+    {"feed_words", core_feed_words, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 

@@ -16,5 +16,6 @@ extern PyType_Spec feed_stock_spec, feed_memory_spec; /* stock.c */
 
 PyObject *core_feed_crew(PyObject *module, PyObject *threads);
 PyObject *core_feed_stock(PyObject *module, PyObject *most);
+PyObject *core_feed_words(PyObject *module, PyObject *arguments);
 
 #endif

@@ -7,6 +7,7 @@
 #include "base/sys.h"
 #include "wrappers/python/core/feed/feed.h"
 #include "wrappers/python/core/feed/item.h"
+#include "wrappers/python/core/feed/steps.h"
 #include "wrappers/python/core/slots.h"
 
 #define MOST_THREADS 1024
@@ -229,6 +230,7 @@ static int take_path(struct files *files, Py_ssize_t i, PyObject *sequence)
         return -1;
     }
     files->items[i].path = NULL;
+    files->items[i].is_drawn = false;
     if (PyUnicode_FSConverter(path, &bytes)) {
         files->items[i].path = PyBytes_AsString(bytes);
         PyList_Append(files->paths, bytes);
@@ -293,39 +295,225 @@ static unsigned long long kind_of(const struct item *item)
     return kind;
 }
 
-/* files.heads(): what was found of each: (width, height, end, kind), or None. */
-static PyObject *files_heads(PyObject *self, PyObject *unused)
+/* The item that a number is of, if nothing of the files is underway; or NULL with an exception set.
+ */
+static struct item *item_of(struct files *files, PyObject *number)
 {
-    (void)unused;
-    struct files *files = (struct files *)self;
-    PyObject *heads = idle_crew(files) == NULL ? NULL : PyList_New(files->count);
-    for (Py_ssize_t i = 0; heads != NULL && i < files->count; i++) {
-        const struct item *item = &files->items[i];
-        const struct stk_jpeg_info *info = &item->info;
-        PyObject *head = item->found == ITEM_NOTHING
-                             ? Py_NewRef(Py_None)
-                             : Py_BuildValue("IInK", info->width, info->height,
-                                             (Py_ssize_t)info->end, kind_of(item));
-        if (head == NULL || PyList_SetItem(heads, i, head) != 0) {
-            Py_CLEAR(heads);
-        }
+    Py_ssize_t i = idle_crew(files) == NULL ? -1 : PyLong_AsSsize_t(number);
+    if (i >= 0 && i < files->count) {
+        return &files->items[i];
     }
-    return heads;
+    if (PyErr_Occurred() == NULL) {
+        PyErr_SetString(PyExc_IndexError, "no such file");
+    }
+    return NULL;
 }
 
-/* 0, or -1 with an exception set. */
-static int take_order(struct files *files, Py_ssize_t i, PyObject *order, size_t row_bytes)
+/* files.head(i): what was found of it: (width, height, end, kind), or None. */
+static PyObject *files_head(PyObject *self, PyObject *number)
 {
-    struct item *item = &files->items[i];
-    PyObject *table;
-    item->status = STK_DECODE_OK;
-    item->is_wanted = order != Py_None;
-    if (!item->is_wanted) {
-        return 0;
+    const struct item *item = item_of((struct files *)self, number);
+    if (item == NULL) {
+        return NULL;
     }
-    if (plan_of(&item->plan, order, &table) != 0) {
+    if (item->found == ITEM_NOTHING) {
+        Py_RETURN_NONE;
+    }
+    return Py_BuildValue("IInK", item->info.width, item->info.height, (Py_ssize_t)item->info.end,
+                         kind_of(item));
+}
+
+/* ---- drawing ---- */
+
+/* What is drawn of a batch's images, and of which of them. */
+struct drawing {
+    struct steps steps;
+    int order;                /* enum stk_pass_order */
+    PyObject *kinds;          /* {kind: whether it is decoded here} */
+    unsigned long long taken; /* the last kind of which that is known, if any_taken */
+    bool any_taken;
+    unsigned long long most_pixels, most_for_byte;
+    struct numbers *numbers;
+};
+
+static int take_step(struct step *step, PyObject *tuple)
+{
+    double *values = step->values;
+    return PyArg_ParseTuple(tuple, "iiO&O&(dddddd);not a step", &step->kind, &step->filter,
+                            take_u32, &step->height, take_u32, &step->width, &values[0], &values[1],
+                            &values[2], &values[3], &values[4], &values[5]);
+}
+
+static int take_steps(struct steps *steps, PyObject *tuple)
+{
+    Py_ssize_t count = PyTuple_Size(tuple);
+    if (count > STEPS_MOST) {
+        PyErr_SetString(PyExc_ValueError, "too many steps");
         return -1;
     }
+    for (steps->count = 0; steps->count < (size_t)count; steps->count++) {
+        PyObject *step = PyTuple_GetItem(tuple, (Py_ssize_t)steps->count);
+        if (!take_step(&steps->of[steps->count], step)) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* Whether files of this kind are decoded here, as far as Python has said so. */
+static bool is_taken(struct drawing *drawing, unsigned long long kind)
+{
+    if (drawing->any_taken && drawing->taken == kind) {
+        return true;
+    }
+    PyObject *number = PyLong_FromUnsignedLongLong(kind);
+    PyObject *said = number != NULL ? PyDict_GetItemWithError(drawing->kinds, number) : NULL;
+    Py_XDECREF(number);
+    PyErr_Clear();
+    if (said == Py_True) {
+        drawing->taken = kind;
+        drawing->any_taken = true;
+    }
+    return said == Py_True;
+}
+
+static bool is_likely(const struct drawing *drawing, const struct stk_jpeg_info *info)
+{
+    unsigned long long pixels = (unsigned long long)info->width * info->height;
+    return pixels <= drawing->most_pixels && pixels <= drawing->most_for_byte * info->end;
+}
+
+static bool draw(struct drawing *drawing, struct item *item)
+{
+    const struct stk_jpeg_info *info = &item->info;
+    item->is_drawn =
+        item->found != ITEM_NOTHING && is_likely(drawing, info) &&
+        is_taken(drawing, kind_of(item)) &&
+        steps_plan(&drawing->steps, info->width, info->height, drawing->numbers, &item->plan);
+    item->plan.order = (enum stk_pass_order)drawing->order;
+    return item->is_drawn;
+}
+
+/* NULL, with an exception set: none that can be drawn from. */
+static struct numbers *numbers_in(const Py_buffer *state)
+{
+    struct numbers *numbers = state->buf;
+    if ((size_t)state->len < sizeof *numbers || !numbers_are_sound(numbers)) {
+        PyErr_SetString(PyExc_ValueError, "no state of a generator");
+        return NULL;
+    }
+    return numbers;
+}
+
+static Py_ssize_t draw_from(struct files *files, struct drawing *drawing, Py_ssize_t at)
+{
+    while (at >= 0 && at < files->count && draw(drawing, &files->items[at])) {
+        at++;
+    }
+    return at;
+}
+
+/* files.draw(at, steps, order, kinds, (most pixels, most for a byte, least side), state): see
+ * core.pyi. */
+static PyObject *files_draw(PyObject *self, PyObject *arguments)
+{
+    Py_buffer state;
+    Py_ssize_t at;
+    PyObject *steps;
+    struct drawing drawing = {0};
+    struct files *files = (struct files *)self;
+    if (idle_crew(files) == NULL ||
+        !PyArg_ParseTuple(arguments, "nO!iO!(KKI)w*", &at, &PyTuple_Type, &steps, &drawing.order,
+                          &PyDict_Type, &drawing.kinds, &drawing.most_pixels,
+                          &drawing.most_for_byte, &drawing.steps.least_side, &state)) {
+        return NULL;
+    }
+    drawing.numbers = numbers_in(&state);
+    bool drawn = drawing.numbers != NULL && take_steps(&drawing.steps, steps) == 0;
+    at = drawn ? draw_from(files, &drawing, at) : -1;
+    PyBuffer_Release(&state);
+    return drawn ? PyLong_FromSsize_t(at) : NULL;
+}
+
+/* feed_words(count, state): see core.pyi. */
+PyObject *core_feed_words(PyObject *module, PyObject *arguments)
+{
+    (void)module;
+    Py_buffer state;
+    Py_ssize_t count;
+    if (!PyArg_ParseTuple(arguments, "nw*", &count, &state)) {
+        return NULL;
+    }
+    struct numbers *numbers = numbers_in(&state);
+    PyObject *words = numbers != NULL ? PyList_New(0) : NULL;
+    for (Py_ssize_t i = 0; words != NULL && i < count; i++) {
+        PyObject *word = PyLong_FromUnsignedLong(numbers_draw(numbers));
+        if (word == NULL || PyList_Append(words, word) != 0) {
+            Py_CLEAR(words);
+        }
+        Py_XDECREF(word);
+    }
+    PyBuffer_Release(&state);
+    return words;
+}
+
+/* files.drawn_size(): (width, height) of all that were drawn; None: these differ, or there are
+ * none. */
+static PyObject *files_drawn_size(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    uint32_t width, height, found[2] = {0, 0};
+    struct files *files = (struct files *)self;
+    if (idle_crew(files) == NULL) {
+        return NULL;
+    }
+    for (Py_ssize_t i = 0; i < files->count; i++) {
+        if (!files->items[i].is_drawn) {
+            continue;
+        }
+        steps_result(&files->items[i].plan, &width, &height);
+        if (found[0] != 0 && (found[0] != width || found[1] != height)) {
+            Py_RETURN_NONE;
+        }
+        found[0] = width;
+        found[1] = height;
+    }
+    if (found[0] == 0) {
+        Py_RETURN_NONE;
+    }
+    return Py_BuildValue("II", found[0], found[1]);
+}
+
+/* files.drawn(i): ((crop), (size), filter, flip, (window) or None) of one that was drawn. */
+static PyObject *files_drawn(PyObject *self, PyObject *number)
+{
+    const struct item *item = item_of((struct files *)self, number);
+    if (item == NULL || !item->is_drawn) {
+        return item == NULL ? NULL : Py_NewRef(Py_None);
+    }
+    const struct stk_plan *plan = &item->plan;
+    const uint32_t *window = plan->window;
+    PyObject *wanted = window[2] > window[0]
+                           ? Py_BuildValue("IIII", window[0], window[1], window[2], window[3])
+                           : Py_NewRef(Py_None);
+    return Py_BuildValue("(iiii)(II)iIN", plan->crop[0], plan->crop[1], plan->crop[2],
+                         plan->crop[3], plan->width, plan->height, (int)plan->filter, plan->flip,
+                         wanted);
+}
+
+/* ---- decoding ---- */
+
+/* How the images of a batch end. */
+struct end {
+    uint32_t channels;
+    int layout, type;
+    PyObject *table;
+};
+
+/* Where the item's row goes, by its plan, which lacks the table. 0, or -1 with an exception set. */
+static int take_row(struct files *files, Py_ssize_t i, PyObject *table, size_t row_bytes)
+{
+    struct item *item = &files->items[i];
     if (item->found == ITEM_NOTHING || plan_lay_out(&item->plan, &item->target) != 0 ||
         item->target.bytes != row_bytes ||
         (item->plan.type == STK_TYPE_F32 &&
@@ -337,7 +525,45 @@ static int take_order(struct files *files, Py_ssize_t i, PyObject *order, size_t
     item->plan.table =
         item->plan.type == STK_TYPE_F32 ? (const float *)PyBytes_AsString(table) : NULL;
     item->target.data = (char *)files->out.buf + (size_t)i * row_bytes;
+    item->is_wanted = true;
     return 0;
+}
+
+static int take_drawn(struct files *files, Py_ssize_t i, const struct end *end, size_t row_bytes)
+{
+    struct stk_plan *plan = &files->items[i].plan;
+    plan->channels = end->channels;
+    plan->layout = (enum stk_layout)end->layout;
+    plan->type = (enum stk_type)end->type;
+    return take_row(files, i, end->table, row_bytes);
+}
+
+/* The plans that Python has made: {i: plan}. */
+static int take_orders(struct files *files, PyObject *orders, size_t row_bytes)
+{
+    Py_ssize_t at = 0;
+    PyObject *number, *order, *table;
+    while (PyDict_Next(orders, &at, &number, &order)) {
+        struct item *item = item_of(files, number);
+        if (item == NULL || plan_of(&item->plan, order, &table) != 0 ||
+            take_row(files, item - files->items, table, row_bytes) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int take_plans(struct files *files, PyObject *orders, const struct end *end,
+                      size_t row_bytes)
+{
+    for (Py_ssize_t i = 0; i < files->count; i++) {
+        files->items[i].status = STK_DECODE_OK;
+        files->items[i].is_wanted = false;
+        if (files->items[i].is_drawn && take_drawn(files, i, end, row_bytes) != 0) {
+            return -1;
+        }
+    }
+    return take_orders(files, orders, row_bytes);
 }
 
 static int take_out(struct files *files, PyObject *out, size_t row_bytes)
@@ -353,30 +579,30 @@ static int take_out(struct files *files, PyObject *out, size_t row_bytes)
     return 0;
 }
 
-/* files.decode(plans, out, row_bytes): begins to decode them, each for which there is a plan (None:
- * there is none) to where its row lies in `out`. Once after each read(). */
+/* files.decode(orders, end, out, row_bytes): begins to decode what was drawn, and those for which
+ * there is an order, each to where its row lies in `out`. Once after each read(). */
 static PyObject *files_decode(PyObject *self, PyObject *arguments)
 {
     struct files *files = (struct files *)self;
-    PyObject *plans, *out;
+    PyObject *orders, *out;
     Py_ssize_t row_bytes;
+    struct end end;
     struct crew *crew = idle_crew(files);
     if (crew == NULL ||
-        !PyArg_ParseTuple(arguments, "O!On", &PyList_Type, &plans, &out, &row_bytes)) {
+        !PyArg_ParseTuple(arguments, "O!(O&iiO)On", &PyDict_Type, &orders, take_u32, &end.channels,
+                          &end.layout, &end.type, &end.table, &out, &row_bytes)) {
         return NULL;
     }
-    if (files->has_out || row_bytes <= 0 || PyList_Size(plans) != files->count) {
-        PyErr_SetString(PyExc_ValueError, "a plan for each file, once");
+    if (files->has_out || row_bytes <= 0 || end.channels - 1 > 3) {
+        PyErr_SetString(PyExc_ValueError, "rows of some size, once");
         return NULL;
     }
     if (take_out(files, out, (size_t)row_bytes) != 0) {
         return NULL;
     }
-    files->plans = Py_NewRef(plans);
-    for (Py_ssize_t i = 0; i < files->count; i++) {
-        if (take_order(files, i, PyList_GetItem(plans, i), (size_t)row_bytes) != 0) {
-            return NULL;
-        }
+    files->plans = Py_NewRef(arguments);
+    if (take_plans(files, orders, &end, (size_t)row_bytes) != 0) {
+        return NULL;
     }
     files->group.work = item_decode;
     crew_add(crew, &files->group, CREW_USUAL, files->items, (size_t)files->count,
@@ -417,7 +643,10 @@ static PyObject *files_let_go(PyObject *self, PyObject *unused)
 static PyMethodDef files_methods[] = {
     {"read", files_read, METH_O, NULL},
     {"are_done", files_are_done, METH_NOARGS, NULL},
-    {"heads", files_heads, METH_NOARGS, NULL},
+    {"head", files_head, METH_O, NULL},
+    {"draw", files_draw, METH_VARARGS, NULL},
+    {"drawn_size", files_drawn_size, METH_NOARGS, NULL},
+    {"drawn", files_drawn, METH_O, NULL},
     {"decode", files_decode, METH_VARARGS, NULL},
     {"failed", files_failed, METH_NOARGS, NULL},
     {"let_go", files_let_go, METH_NOARGS, NULL},

@@ -38,6 +38,7 @@ struct item {
 
     /* What item_decode() does, if it is to do anything, and how it went: STK_DECODE_... */
     bool is_wanted;
+    bool is_drawn; /* the plan was made by steps.h, but for how it ends */
     struct stk_plan plan;
     struct stk_target target;
     int status;

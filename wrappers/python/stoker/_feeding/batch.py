@@ -13,7 +13,8 @@ class Batch:
     def __init__(self, feed, files, indices):
         self._feed = feed
         self._indices = indices
-        self._rows = self._layout = self._memory = self._error = None
+        self._rows = {}  # by their place; those that are not here were drawn without Python
+        self._maker = self._layout = self._memory = self._error = None
         self.files = files
         self.is_planned = False
         try:
@@ -27,30 +28,51 @@ class Batch:
         self.is_planned = True
         self._error = RuntimeError("this batch was interrupted")  # as by a signal's handler
         try:
-            self._rows = self._drawn(numbers)
+            self._draw(numbers)
             self._begin()
             self._error = None
         except Exception as error:
             self._error = error
 
-    def _drawn(self, numbers):
-        maker = Maker(self._feed.transforms)
-        rows, path = [], None
-        with numbers.drawn(not maker.is_known):
-            try:
-                for path, head in zip(self._paths, self.files.heads()):
-                    rows.append(maker.make(path, head))
-            except Exception as error:
-                raise _told(error, path)
-        return rows
+    def _draw(self, numbers):
+        """In the images' order: without Python as far as that goes, one by one where it does not."""
+        maker = self._maker = Maker(self._feed.transforms)
+        at, count, is_easy = 0, len(self._paths), maker.can_draw()
+        while at < count:
+            if is_easy:
+                at = maker.draw(at, self.files, numbers.memory())
+                if at < count and maker.learn(self.files.head(at)):
+                    continue
+            end = min(at + 1, count) if is_easy else count
+            with numbers.drawn(not maker.is_known):
+                for at in range(at, end):
+                    self._rows[at] = self._row(at)
+            at = end
+
+    def _row(self, i):
+        """A Noted, or made."""
+        try:
+            return self._maker.make(self._paths[i], self.files.head(i))
+        except Exception as error:
+            raise _told(error, self._paths[i])
 
     def _begin(self):
-        self._layout = layout = layout_of(self._rows)
+        self._layout = layout = self._find_layout()
         if layout is None:
             return
-        self._memory = self._feed.stock.take(len(self._rows) * layout.row_bytes)
-        orders = [row.order(layout.end) if type(row) is Noted else None for row in self._rows]
-        self.files.decode(orders, self._memory, layout.row_bytes)
+        self._memory = self._feed.stock.take(len(self._paths) * layout.row_bytes)
+        orders = {i: row.order(layout.end) for i, row in self._rows.items() if type(row) is Noted}
+        self.files.decode(orders, layout.end, self._memory, layout.row_bytes)
+
+    def _find_layout(self):
+        """None where there is no one layout."""
+        drawn = ()
+        if len(self._rows) < len(self._paths):
+            size = self.files.drawn_size()
+            if size is None:
+                return None
+            drawn = self._maker.tail, size
+        return layout_of(self._rows.values(), drawn)
 
     def result(self):
         """(images, labels) of a batch that was planned and whose files are done, once."""
@@ -68,13 +90,12 @@ class Batch:
         return None if labels is None else default_collate(tuple(labels[i] for i in self._indices))
 
     def _collated(self):
-        return default_collate(tuple(self._made(i) if type(row) is Noted else row
-                                     for i, row in enumerate(self._rows)))
+        return default_collate(tuple(self._made(i) for i in range(len(self._paths))))
 
     def _finished(self):
         """What threads could not do is done here."""
-        images = self._layout.batch(len(self._rows), self._memory)
-        for i, row in enumerate(self._rows):
+        images = self._layout.batch(len(self._paths), self._memory)
+        for i, row in self._rows.items():
             if type(row) is not Noted:
                 images[i].copy_(row)
         for i in self.files.failed():
@@ -82,8 +103,13 @@ class Batch:
         return images
 
     def _made(self, i):
+        row = self._rows.get(i)
+        if row is None:
+            row = self._maker.noted(self._paths[i], self.files.drawn(i))
+        if type(row) is not Noted:
+            return row
         try:
-            return self._rows[i].done()
+            return row.done()
         except Exception as error:
             raise _told(error, self._paths[i])
 

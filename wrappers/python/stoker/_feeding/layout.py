@@ -34,16 +34,14 @@ class Layout:
                 and row.device.type == "cpu" and not row.requires_grad)
 
 
-def layout_of(rows):
-    """The Layout of a batch of these, each Noted or made; None where torch shall collate it."""
-    first = next((row for row in rows if type(row) is Noted), None)
-    if first is None:
+def layout_of(rows, drawn=()):
+    """The Layout of a batch of these, each Noted or made; None where torch shall collate it. `drawn`: (tail,
+    size) of all its other images, if there are any."""
+    kinds = {drawn} if drawn else set()
+    kinds.update((row.tail, row.picture.size) for row in rows if type(row) is Noted)
+    if len(kinds) != 1:
         return None
-    tail, size = first.tail, first.picture.size
-    for row in rows:
-        if type(row) is Noted and (row.tail is not tail or row.picture.size != size):
-            return None
-    layout = _layout(tail, size)
+    layout = _layout(*kinds.pop())
     if layout is None or not all(type(row) is Noted or layout.fits(row) for row in rows):
         return None
     return layout

@@ -4,9 +4,14 @@ import numpy
 import torch
 from PIL import Image
 
-from .._pillow import take
+from .._pillow import take, versions
+from .._pillow.plan import FILTERS, Plan
 from .._store import sources
-from .._torchvision import pictures, pipeline, tails
+from .._torchvision import draws, pictures, pipeline, tails
+from . import numbers
+
+_PILLOWS = {ours: number for number, ours in FILTERS.items()}
+
 
 class Noted:
     """What is left to do of one image: all but to draw its random numbers."""
@@ -63,10 +68,36 @@ class Maker:
 
     def __init__(self, transforms):
         tails.know_v2()
-        self.is_known, self._steps, self._tail = pipeline.outlook(transforms, "RGB")
+        self._outlook = pipeline.outlook(transforms, "RGB")
+        self.is_known = self._outlook.is_known
+        self.tail = self._outlook.tail
         self._transforms = list(transforms)
         self._limit = Image.MAX_IMAGE_PIXELS or take.LARGEST_IMAGE
         self._kinds = None if "jpeg" in Image.DECODERS else {}
+
+    def can_draw(self):
+        """Whether draw() may be asked."""
+        return (self._outlook.told is not None and self._kinds is not None and draws.are_ordinary()
+                and numbers.are_understood())
+
+    def draw(self, at, files, memory):
+        """Draws and plans images from the at-th on without Python, as far as that goes: which one is next.
+        `memory`: the generator's (numbers.py)."""
+        most = int(min(self._limit, take.LARGEST_IMAGE)), take.SPARSEST, 1 if self.tail is None else 2
+        return files.draw(at, self._outlook.told, versions.PASS_ORDER, self._kinds, most, memory)
+
+    def learn(self, head):
+        """Whether files of this kind were not known to draw()."""
+        is_new = head is not None and head[3] not in self._kinds
+        if is_new:
+            self._kinds[head[3]] = take.is_taken(head[3])
+        return is_new
+
+    def noted(self, path, drawn):
+        """Of an image that draw() planned, what was noted (_core.Files.drawn)."""
+        crop, size, filter, flip, window = drawn
+        plan = Plan(_Later(path), crop, size, _PILLOWS.get(filter, 0), flip, window)
+        return Noted(pictures.Picture.of_plan(plan, None), self.tail)
 
     def make(self, path, head):
         """A Noted, or what the transforms return. `head` is what the threads found of the file."""
@@ -78,12 +109,12 @@ class Maker:
 
     def _noted(self, picture):
         at = 0
-        for step, transform in self._steps:
+        for step, transform in self._outlook.steps:
             if not step(picture, transform):
                 return self._run(at, picture)
             at += 1
-        if self._tail is not None and min(picture.size) > 1 and picture.is_noted():
-            return Noted(picture, self._tail)
+        if self.tail is not None and min(picture.size) > 1 and picture.is_noted():
+            return Noted(picture, self.tail)
         return self._run(at, picture)
 
     def _run(self, at, image):

@@ -45,9 +45,14 @@ class _Thread(threading.local):
 _thread = _Thread()
 
 
-def _are_ordinary():
+def are_ordinary():
     """Whether torch would make its own tensors of this kind."""
     return torch.get_default_dtype() is torch.float32 and not _functions_in_between()
+
+
+def are_usual(values):
+    """Whether (least, most) of a share, and of a ratio's logarithm, are such as one draws between."""
+    return 0 < values[0] <= values[1] < 1e6 and -20 < values[2] <= values[3] < 20
 
 
 def log_ratio(ratio):
@@ -90,7 +95,7 @@ def chance(p):
         if len(_singles) >= _MOST:
             _singles.clear()
         single = _singles[p] = struct.unpack("f", struct.pack("f", p))[0]
-    if not _are_ordinary():
+    if not are_ordinary():
         return torch.rand(1).item() < single
     numbers = _thread.numbers
     numbers.real.uniform_()
@@ -113,7 +118,7 @@ def _drawn_by(numbers, scale, log_ratio):
 def region(width, height, scale, ratio, log_ratio):
     """(top, left, height, width) of a RandomResizedCrop."""
     area = height * width
-    numbers = _thread.numbers if _are_ordinary() else None
+    numbers = _thread.numbers if are_ordinary() else None
     for _ in range(10):
         share, aspect_ratio = (_drawn_anew(scale, log_ratio) if numbers is None
                                else _drawn_by(numbers, scale, log_ratio))

@@ -13,10 +13,11 @@ _finds = {}  # {a transform's id: (what was seen of it, its Look)}. Not the tran
 
 
 class Look:
-    __slots__ = ("step", "start", "link")
+    __slots__ = ("step", "told", "start", "link")
 
-    def __init__(self, step=None, start=None, link=None):
+    def __init__(self, step=None, told=None, start=None, link=None):
         self.step = step  # step(picture, transform) notes it in a picture, or says no (steps.py)
+        self.told = told  # told(transform): what that is for threads
         self.start = start  # the key of a chain that begins with it (tails.py)
         self.link = link  # the same, for one that does not
 
@@ -40,7 +41,7 @@ def _new_look(transform):
     seen = exact.seen(transform)  # first: it may be changed meanwhile
     if not exact.is_bare(transform):
         return NOTHING
-    look = Look(steps.step_of(transform), *tails.keys_of(transform))
+    look = Look(*steps.step_of(transform), *tails.keys_of(transform))
     if seen is not None:
         if len(_finds) >= _MOST:
             _finds.clear()

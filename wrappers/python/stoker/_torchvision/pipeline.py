@@ -45,12 +45,22 @@ def run(transforms, image, end=None):
     return end(image, None) if end is not None and type(image) is Picture else _ordinary(image)
 
 
+class Outlook:
+    """What images of one mode go through. It holds until the program changes something."""
+
+    __slots__ = ("is_known", "steps", "tail", "told")
+
+    def __init__(self, is_known=False, steps=(), tail=None, told=None):
+        self.is_known = is_known  # nothing of the program's runs in it
+        self.steps = steps  # that it begins with, each with its transform
+        self.tail = tail  # the Tail that all the rest is, or None
+        self.told = told  # the steps for threads, if with these and the tail all is said; or None
+
+
 def outlook(transforms, mode):
-    """(whether nothing of the program's runs in them; the steps that images of this mode begin with, each
-    with its transform; the Tail that all the rest is, or None). It holds until the program changes
-    something."""
+    """Of these transforms."""
     if not functions_are_own() or not pictures.is_float32():
-        return False, (), None
+        return Outlook()
     looks = look_at(transforms)
     known = all(look.step or look.start is not None or look.link is not None for look in looks)
     at = 0
@@ -59,7 +69,12 @@ def outlook(transforms, mode):
     begins = at < len(looks) and looks[at].start is not None
     key = _chain(tuple(looks[at:])) if begins else ()
     tail = tails.tail_of(transforms, at, key, mode) if key and at + len(key) == len(looks) else None
-    return known, [(look.step, transform) for look, transform in zip(looks[:at], transforms)], tail
+    steps = list(zip(looks[:at], transforms))
+    told = None
+    if tail is not None or at == len(looks):
+        told = tuple(look.told(transform) for look, transform in steps)
+    return Outlook(known, [(look.step, transform) for look, transform in steps], tail,
+                   None if told is None or None in told else told)
 
 
 def _ordinary(image):

@@ -3,6 +3,9 @@
 A step draws exactly what the transform would have drawn. It either notes the whole transform, or
 draws nothing and leaves the picture to the transform itself. What it needs to know of a transform it was
 made with (looks.py says how long that holds).
+
+Beside it is what it does for the threads of a Feed: a tuple that core/feed/steps.h makes the same plan of, for
+a whole batch and without Python.
 """
 
 import torch
@@ -11,6 +14,9 @@ from .._pillow import check
 from .._pillow.plan import FILTERS
 from . import draws, exact
 from .exact import F, T
+
+_RESIZE, _CENTER_CROP, _CROP, _CROP_EACH, _REGION, _FLIP = range(6)  # enum step_kind
+_NO_VALUES = (0.0,) * 6
 
 _known = {}
 
@@ -25,13 +31,22 @@ def knows(kind):
 
 
 def step_of(transform):
-    """step(picture, transform) of a transform as it is now: whether it noted it. None: it is to be called
-    as it is."""
-    return _finder_of(type(transform))(transform)
+    """(step, told) of a transform as it is now. step(picture, transform): whether it noted it; None: it is
+    to be called as it is. told(transform): the same as a tuple for threads, or None."""
+    return _finder_of(type(transform))(transform) or (None, _nothing)
 
 
 def _unknown(transform):
     return None
+
+
+def _nothing(transform):
+    return None
+
+
+def _as(*told):
+    """What a step is for threads, if that is always the same."""
+    return lambda transform: told
 
 
 # ---- what the transforms have in common ----
@@ -89,7 +104,8 @@ def _resize(transform):
         height, width = _resized(wanted, *picture.size)
         picture.resize((width, height), filter)
         return True
-    return step
+    size = (wanted, 0) if type(wanted) is int else wanted
+    return step, _as(_RESIZE, FILTERS[filter], *size, _NO_VALUES)
 
 
 def _center_crop(transform):
@@ -100,7 +116,7 @@ def _center_crop(transform):
         (left, right), (top, bottom) = edges
         picture.crop(left, top, right, bottom)
         return True
-    return size and step
+    return size and (step, _as(_CENTER_CROP, 0, *size, _NO_VALUES))
 
 
 def _center(now, wanted):
@@ -126,7 +142,11 @@ def _random_resized_crop(transform, log_ratio_of=None):
         picture.crop(left, top, left + crop_width, top + crop_height)
         picture.resize((width, height), filter)
         return True
-    return step
+
+    def told(transform):
+        values = *scale, *(log_ratio or log_ratio_of(transform)), min(ratio), max(ratio)
+        return (_REGION, FILTERS[filter], *size, values) if draws.are_usual(values) else None
+    return step, told
 
 
 def _random_resized_crop_v2(transform):
@@ -143,7 +163,7 @@ def _flip(direction):
             if draws.chance(p):
                 picture.flip(direction)
             return True
-        return step
+        return step, _as(_FLIP, direction, 0, 0, (p, *_NO_VALUES[1:]))
     return found
 
 
@@ -204,7 +224,12 @@ def _crop_padded(transform, edges, draw):
         else:
             picture.crop(*box)
         return True
-    return step
+
+    def told(transform):
+        if any(edges) or _fill(transform.fill, 3) is None:
+            return None
+        return _CROP if draw is _both else _CROP_EACH, 0, *size, _NO_VALUES
+    return step, told
 
 
 def _both(more_height, more_width):

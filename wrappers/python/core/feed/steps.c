@@ -1,0 +1,264 @@
+/* Drawing and noting. See steps.h. */
+#include "wrappers/python/core/feed/steps.h"
+
+#include <math.h>
+#include <string.h>
+
+#define LARGEST_SIDE (1 << 20) /* that is resized to here */
+#define TRIES        10
+
+/* What is noted of an image so far. */
+struct sketch {
+    struct stk_plan *plan;
+    struct numbers *numbers;
+    int64_t width, height; /* of the result so far */
+};
+
+/* ---- noting: as pictures.Picture ---- */
+
+/* Of a flipped image: where the box was before. */
+static void mirror(const struct sketch *sketch, int64_t box[4])
+{
+    int64_t left = box[0], top = box[1];
+    if (sketch->plan->flip & STK_FLIP_HORIZONTAL) {
+        box[0] = sketch->width - box[2];
+        box[2] = sketch->width - left;
+    }
+    if (sketch->plan->flip & STK_FLIP_VERTICAL) {
+        box[1] = sketch->height - box[3];
+        box[3] = sketch->height - top;
+    }
+}
+
+static bool crop(struct sketch *sketch, int64_t left, int64_t top, int64_t width, int64_t height)
+{
+    struct stk_plan *plan = sketch->plan;
+    int64_t box[4] = {left, top, left + width, top + height};
+    if (left < 0 || top < 0 || box[2] > sketch->width || box[3] > sketch->height) {
+        return false; /* beyond the image it is black */
+    }
+    mirror(sketch, box);
+    for (int i = 3; i >= 0; i--) {
+        if (plan->filter != 0) {
+            plan->window[i] = plan->window[i % 2] + (uint32_t)box[i];
+        } else {
+            plan->crop[i] = plan->crop[i % 2] + (int32_t)box[i];
+        }
+    }
+    sketch->width = width;
+    sketch->height = height;
+    return true;
+}
+
+static bool resize(struct sketch *sketch, int64_t width, int64_t height, int filter)
+{
+    struct stk_plan *plan = sketch->plan;
+    if (width == sketch->width && height == sketch->height) {
+        return true;
+    }
+    if (plan->filter != 0 || plan->flip != 0 || width > LARGEST_SIDE || height > LARGEST_SIDE) {
+        return false; /* what was noted before would have to be done first */
+    }
+    sketch->width = width;
+    sketch->height = height;
+    plan->width = (uint32_t)width;
+    plan->height = (uint32_t)height;
+    plan->filter = (enum stk_filter)filter;
+    return true;
+}
+
+/* ---- drawing: as draws.py ---- */
+
+/*
+ * torch rounds to single precision, more or less often from one processor to the next, and takes
+ * the exponential by whatever it was built with. So its number is known but for the last bits,
+ * which are rarely of account; where they are, Python asks torch.
+ */
+struct about {
+    double value, error;
+};
+
+/* What uniform_() makes of one draw. */
+static struct about uniform(struct numbers *numbers, double least, double most)
+{
+    double low = (float)least, high = (float)most;
+    double value = low + numbers_share(numbers) * (high - low);
+    return (struct about){value, 0x1p-22 * (fabs(low) + fabs(high))};
+}
+
+/* round(sqrt(square)), if that is certain; else -1. */
+static int64_t edge_of(double square, double error)
+{
+    double edge = sqrt(square), doubt = edge * error + 1e-9;
+    double rounded = floor(edge + 0.5);
+    bool certain = edge - doubt > rounded - 0.5 && edge + doubt < rounded + 0.5;
+    return certain && rounded <= INT32_MAX ? (int64_t)rounded : -1;
+}
+
+/* One try: -1 where it is not certain. Whether the region lies in the image. */
+static int try_region(const struct step *step, struct sketch *sketch, int64_t *width,
+                      int64_t *height)
+{
+    const double *values = step->values;
+    struct about share = uniform(sketch->numbers, values[0], values[1]);
+    struct about shape = uniform(sketch->numbers, values[2], values[3]);
+    double area = (double)(sketch->width * sketch->height) * share.value;
+    double error = share.error / share.value + shape.error + 0x1p-21;
+    double aspect = exp(shape.value);
+    *width = edge_of(area * aspect, error);
+    *height = edge_of(area / aspect, error);
+    if (*width < 0 || *height < 0) {
+        return -1;
+    }
+    return *width > 0 && *width <= sketch->width && *height > 0 && *height <= sketch->height;
+}
+
+static bool crop_anywhere(struct sketch *sketch, int64_t width, int64_t height)
+{
+    uint32_t top = numbers_below(sketch->numbers, (uint32_t)(sketch->height - height + 1));
+    uint32_t left = numbers_below(sketch->numbers, (uint32_t)(sketch->width - width + 1));
+    return crop(sketch, left, top, width, height);
+}
+
+/* What is taken when no region fits: the middle, as much of it as has a shape that is wanted. */
+static bool crop_in_shape(const struct step *step, struct sketch *sketch)
+{
+    double width = (double)sketch->width, height = (double)sketch->height;
+    double least = step->values[4], most = step->values[5], shape = width / height;
+    if (shape < least) {
+        height = rint(width / least);
+    } else if (shape > most) {
+        width = rint(height * most);
+    }
+    return crop(sketch, (sketch->width - (int64_t)width) / 2,
+                (sketch->height - (int64_t)height) / 2, (int64_t)width, (int64_t)height);
+}
+
+static bool draw_region(const struct step *step, struct sketch *sketch)
+{
+    int64_t width, height;
+    int found = 0;
+    for (int i = 0; found == 0 && i < TRIES; i++) {
+        found = try_region(step, sketch, &width, &height);
+    }
+    if (found < 0) {
+        return false;
+    }
+    return (found == 0 ? crop_in_shape(step, sketch) : crop_anywhere(sketch, width, height)) &&
+           resize(sketch, step->width, step->height, step->filter);
+}
+
+static bool draw_crop(const struct step *step, struct sketch *sketch)
+{
+    int64_t more_height = sketch->height - step->height, more_width = sketch->width - step->width;
+    bool each = step->kind == STEP_CROP_EACH;
+    uint32_t top = 0, left = 0;
+    if (more_height < 0 || more_width < 0) {
+        return false;
+    }
+    if (more_height > 0 || (!each && more_width > 0)) {
+        top = numbers_below(sketch->numbers, (uint32_t)more_height + 1);
+    }
+    if (more_width > 0 || (!each && more_height > 0)) {
+        left = numbers_below(sketch->numbers, (uint32_t)more_width + 1);
+    }
+    return crop(sketch, left, top, step->width, step->height);
+}
+
+static void draw_flip(const struct step *step, struct sketch *sketch)
+{
+    if ((float)numbers_share(sketch->numbers) < (float)step->values[0]) {
+        sketch->plan->flip ^= (unsigned)step->filter;
+    }
+}
+
+/* ---- without a draw ---- */
+
+/* Half of what is too much, a half of a pixel rounded to the even number. */
+static int64_t half_of(int64_t more)
+{
+    return more < 0 ? -1 : more / 2 + (more & more / 2 & 1);
+}
+
+static bool crop_center(const struct step *step, struct sketch *sketch)
+{
+    return crop(sketch, half_of(sketch->width - step->width),
+                half_of(sketch->height - step->height), step->width, step->height);
+}
+
+static bool resize_all(const struct step *step, struct sketch *sketch)
+{
+    int64_t width = step->width, height = step->height;
+    if (step->width == 0) {
+        bool upright = sketch->width <= sketch->height;
+        int64_t shorter = upright ? sketch->width : sketch->height;
+        int64_t longer = upright ? sketch->height : sketch->width;
+        longer = (int64_t)((double)((int64_t)step->height * longer) / (double)shorter);
+        width = upright ? step->height : longer;
+        height = upright ? longer : step->height;
+    }
+    return resize(sketch, width, height, step->filter);
+}
+
+/* ---- all of them ---- */
+
+static bool take_step(const struct step *step, struct sketch *sketch)
+{
+    switch (step->kind) {
+    case STEP_RESIZE:
+        return resize_all(step, sketch);
+    case STEP_CENTER_CROP:
+        return crop_center(step, sketch);
+    case STEP_CROP:
+    case STEP_CROP_EACH:
+        return draw_crop(step, sketch);
+    case STEP_REGION:
+        return draw_region(step, sketch);
+    case STEP_FLIP:
+        draw_flip(step, sketch);
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool finish(const struct sketch *sketch, uint32_t least_side)
+{
+    struct stk_plan *plan = sketch->plan;
+    plan->box[2] = (float)(plan->crop[2] - plan->crop[0]);
+    plan->box[3] = (float)(plan->crop[3] - plan->crop[1]);
+    if (plan->filter == 0) {
+        plan->width = (uint32_t)sketch->width;
+        plan->height = (uint32_t)sketch->height;
+    }
+    return sketch->width >= least_side && sketch->height >= least_side;
+}
+
+static bool take_steps(const struct step *steps, size_t count, struct sketch *sketch)
+{
+    size_t i = 0;
+    while (i < count && take_step(&steps[i], sketch)) {
+        i++;
+    }
+    return i == count;
+}
+
+bool steps_plan(const struct steps *steps, uint32_t width, uint32_t height, struct numbers *numbers,
+                struct stk_plan *plan)
+{
+    struct numbers before = *numbers;
+    struct sketch sketch = {plan, numbers, width, height};
+    *plan = (struct stk_plan){.crop = {0, 0, (int32_t)width, (int32_t)height}};
+    if (take_steps(steps->of, steps->count, &sketch) && finish(&sketch, steps->least_side)) {
+        return true;
+    }
+    *numbers = before;
+    return false;
+}
+
+void steps_result(const struct stk_plan *plan, uint32_t *width, uint32_t *height)
+{
+    const uint32_t *window = plan->window;
+    *width = window[2] > window[0] ? window[2] - window[0] : plan->width;
+    *height = window[3] > window[1] ? window[3] - window[1] : plan->height;
+}
