@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -12,11 +13,13 @@
 #include "base/text.h"
 
 /* The kernel's USER_HZ: 100 on every architecture we run on. */
-#define TICK_NS       (STK_NS_PER_S / 100)
-#define MAX_ANCESTORS 64
-#define EXE_BYTES     512
-#define DAY_NS        (24 * 3600 * STK_NS_PER_S)
-#define SETTING       "STOKER_"
+#define TICK_NS              (STK_NS_PER_S / 100)
+#define MAX_ANCESTORS        64
+#define EXE_BYTES            512
+#define MOST_GROUPS          1024
+#define DAY_NS               (24 * 3600 * STK_NS_PER_S)
+#define PASSING_CAPABILITIES (1u << CAP_DAC_OVERRIDE | 1u << CAP_DAC_READ_SEARCH)
+#define SETTING              "STOKER_"
 /* No environment is larger that anybody made by hand. */
 #define MAX_ENVIRONMENT_BYTES (1u << 20)
 
@@ -251,6 +254,25 @@ uint64_t stk_proc_view(void)
     view.root_dev = root.st_dev;
     view.root_ino = root.st_ino;
     return stk_hash_64(&view, sizeof view, 0);
+}
+
+/* As a sum, whatever their order is; the one that is in effect may be among them or not. */
+static uint64_t sum_of_groups(void)
+{
+    gid_t groups[MOST_GROUPS], own = stk_sys_getegid();
+    int count = stk_sys_getgroups(MOST_GROUPS, groups);
+    uint64_t sum = stk_hash_64(&own, sizeof own, 0);
+    for (int i = 0; i < count; i++) {
+        sum += groups[i] != own ? stk_hash_64(&groups[i], sizeof groups[i], 0) : 0;
+    }
+    return count >= 0 ? sum : sum + (uint64_t)stk_sys_getgroups(0, NULL);
+}
+
+uint64_t stk_proc_rights(void)
+{
+    uint32_t passing = stk_sys_capabilities() & PASSING_CAPABILITIES;
+    const uint64_t rights[] = {sum_of_groups(), passing};
+    return stk_hash_64(rights, sizeof rights, 0);
 }
 
 void stk_proc_fd_path(char out[32], int fd)

@@ -40,6 +40,12 @@ int stk_proc_start(pid_t pid, int64_t *start_ns, pid_t *parent);
  */
 uint64_t stk_proc_view(void);
 
+/*
+ * A number for what this process may open besides what its user may: its groups, and the
+ * capabilities that pass over modes. More than 1024 groups are told apart by how many there are.
+ */
+uint64_t stk_proc_rights(void);
+
 /* Writes "/proc/self/fd/N". */
 void stk_proc_fd_path(char out[32], int fd);
 

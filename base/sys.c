@@ -416,6 +416,23 @@ int stk_sys_getgroups(int count, gid_t *groups)
     return (int)CALL2(getgroups, count, groups);
 }
 
+gid_t stk_sys_getegid(void)
+{
+    return (gid_t)CALL0(getegid);
+}
+
+uint32_t stk_sys_capabilities(void)
+{
+    struct {
+        uint32_t version;
+        int32_t pid;
+    } header = {0x20080522, 0}; /* _LINUX_CAPABILITY_VERSION_3; this thread */
+    struct {
+        uint32_t effective, permitted, inheritable;
+    } sets[2];
+    return CALL2(capget, &header, sets) == 0 ? sets[0].effective : 0;
+}
+
 bool stk_sys_process_exists(pid_t pid)
 {
     return CALL2(kill, pid, 0) != -ESRCH;

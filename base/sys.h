@@ -116,6 +116,9 @@ int stk_sys_getresuid(uid_t uids[3]);
 int stk_sys_getresgid(gid_t gids[3]);
 /* How many there are; -EINVAL when there are more than `count`. */
 int stk_sys_getgroups(int count, gid_t *groups);
+gid_t stk_sys_getegid(void);
+/* The first 32 effective capabilities, bit by bit; 0 where they are not told. */
+uint32_t stk_sys_capabilities(void);
 /* True unless the kernel says that no such process exists (one of another user does). */
 bool stk_sys_process_exists(pid_t pid);
 int stk_sys_flock(int fd, int operation);

@@ -23,7 +23,7 @@ static bool is_astray(struct stk_cache *cache, struct stk_root *root)
     if (!root->linked || cache->catalogue.header == NULL) {
         return false;
     }
-    int64_t changed_ns = stk_changes_last(&cache->catalogue, root->key).changed_ns;
+    int64_t changed_ns = stk_changes_last(&cache->catalogue, root->ground).changed_ns;
     if (changed_ns >= atomic_load(&root->seen_ns)) {
         int64_t now_ns = stk_clock_boottime_ns();
         atomic_store(&root->astray, !stk_root_is_there(root));

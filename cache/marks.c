@@ -61,12 +61,12 @@ void stk_cache_distrust_listing(struct stk_cache *cache, const struct stk_place 
 
 void stk_cache_distrust_root(struct stk_cache *cache, const struct stk_root *root)
 {
-    distrust(cache, root->key);
+    distrust(cache, root->ground);
 }
 
 void stk_cache_mark_all_written(struct stk_cache *cache)
 {
     for (unsigned i = 0; cache->catalogue.header != NULL && i < cache->roots.count; i++) {
-        stk_changes_note(&cache->catalogue, cache->roots.roots[i].key, STK_WRITTEN, NULL);
+        stk_changes_note(&cache->catalogue, cache->roots.roots[i].ground, STK_WRITTEN, NULL);
     }
 }

@@ -30,7 +30,7 @@ static struct stk_changes changes_of(struct stk_cache *cache, const struct stk_r
                                      const struct stk_record *record)
 {
     return stk_changes_later(changes_of_file(cache, record),
-                             stk_changes_last(&cache->catalogue, root->key));
+                             stk_changes_last(&cache->catalogue, root->ground));
 }
 
 static bool is_after(int64_t asked_ns, struct stk_changes changes)

@@ -380,6 +380,52 @@ def test_a_right_that_was_taken_away(victim, attacker, data, what):
     assert attacker.preloaded(data).stdout == 2 * CONTENT
 
 
+WEAK_ROOT = "--clear-groups --bounding-set=-dac_override,-dac_read_search"
+RIGHTS = {  # what a run has, and the next one has not
+    "a group": ("--reuid=15001 --regid=15001 --groups=15003",
+                "--reuid=15001 --regid=15001 --clear-groups"),
+    "the group that it runs in": ("--reuid=15001 --regid=15003 --clear-groups",
+                                  "--reuid=15001 --regid=15001 --clear-groups"),
+    "root's": ("--clear-groups", WEAK_ROOT),
+}
+
+
+@pytest.fixture
+def for_a_group(data):
+    """The file, and a big one, can be read by their group alone."""
+    (data / "big").write_bytes(bytes(9 << 20))
+    for name in ("file", "big"):
+        os.chown(data / name, ATTACKER, 15003)
+        (data / name).chmod(0o640)
+    settle()
+    return data
+
+
+READ_BOTH = 'cat "$1/file"; cat "$1/file"; head -c 9 "$1/big" | wc -c; cat "$1/big" | wc -c'
+
+
+@pytest.mark.parametrize("right", RIGHTS)
+def test_a_right_that_the_next_run_has_not(jobs, for_a_group, right):
+    """No time of the file tells of it: what was seen with that right is not taken for seen."""
+    said = []
+    for rights in (RIGHTS[right][0], RIGHTS[right][0], RIGHTS[right][1]):
+        done = jobs.place.run(["setpriv", *rights.split(), jobs.build / "stoker", "run", "--keep",
+                               "--path", for_a_group, "--", "sh", "-c", READ_BOTH, "sh",
+                               for_a_group], env=YOUNG)
+        said.append((done.stdout, done.stderr))
+    assert said[0][0] == said[1][0] == 2 * CONTENT + f"9\n{9 << 20}\n"
+    assert " 100.0% from the cache" in said[1][1]
+    assert said[2][0] == "0\n0\n" and said[2][1].count("Permission denied") == 4
+
+
+def test_a_right_that_a_process_of_the_run_has_not(jobs, for_a_group):
+    lacking = f"setpriv {WEAK_ROOT} "
+    script = f'{READ_BOTH}; exec {lacking} sh -c "$2" sh "$1"'
+    done = jobs.place.run([jobs.build / "stoker", "run", "--path", for_a_group, "--", "sh", "-c",
+                           script, "sh", for_a_group, READ_BOTH], env=YOUNG)
+    assert done.stdout == 2 * CONTENT + f"9\n{9 << 20}\n" + "0\n0\n"
+
+
 def test_what_root_has_cached_is_root_s(jobs, victim, data):
     """Also for who was root in the same run."""
     (data / "file").chmod(0o600)
