@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -14,16 +15,26 @@
 #include "base/sys.h"
 #include "base/text.h"
 
-#define MAGIC UINT64_C(0x34796c6c61746b73) /* changes with the layout */
-#define BYTES 4096                         /* of the file */
+#define MAGIC UINT64_C(0x35796c6c61746b73) /* changes with the layout */
+#define BYTES 16384                        /* of the file */
+
+/* As struct stk_tally_pass; but begun_ns has one added, and 0 says that nobody has begun. */
+struct pass {
+    _Atomic uint64_t begun_ns, ended_ns, lasted_ns, waited_ns, samples, batches, expected, begins,
+        workers;
+};
 
 struct stk_tally {
     uint64_t magic;
+    _Atomic uint64_t refused_python; /* at this very place: sitecustomize.py writes it */
     _Atomic uint64_t slots[STK_TALLY_SLOTS];
     _Atomic uint64_t granted_to; /* a hash of STOKER_SAMPLES and the pid namespace; 0: to nobody */
     _Atomic uint64_t granted_bytes; /* the lowest bit: at the first touch */
     _Atomic uint64_t asked;
+    struct pass passes[STK_TALLY_LOADERS][STK_TALLY_PASSES];
 };
+
+_Static_assert(offsetof(struct stk_tally, refused_python) == 8, "where sitecustomize.py writes");
 
 _Static_assert(sizeof(struct stk_tally) <= BYTES, "the slots have their room");
 
@@ -56,6 +67,13 @@ static const struct {
     [STK_TALLY_BATCH_SHARED] = {"shared", "in shared memory already"},
     [STK_TALLY_BATCH_PART] = {"part", "a small part of something larger"},
     [STK_TALLY_BATCH_ROOM] = {"room", "no slot could be had"},
+    [STK_TALLY_RESIZED_NS] = {"resized_ns", "nanoseconds of resizing other images"},
+    [STK_TALLY_FETCH_NS] = {"fetch_ns", "nanoseconds of making batches"},
+    [STK_TALLY_COLLATE_NS] = {"collate_ns", "nanoseconds of collating, of these"},
+    [STK_TALLY_OPENCV] = {"opencv", "processes with OpenCV"},
+    [STK_TALLY_INNER_RUNS] = {"inner_runs", "runs inside this one"},
+    [STK_TALLY_INNER_OPENS] = {"inner_opens", "opens of these"},
+    [STK_TALLY_INNER_HITS] = {"inner_hits", "hits of these"},
 };
 
 /* A dot in front keeps it out of the list of runs. */
@@ -125,15 +143,79 @@ struct stk_tally *stk_tally_open(const char *path)
     return tally;
 }
 
+static void add(_Atomic uint64_t *counter, uint64_t amount)
+{
+    atomic_fetch_add_explicit(counter, amount, memory_order_relaxed);
+}
+
 void stk_tally_add(struct stk_tally *tally, enum stk_tally_slot slot, uint64_t count)
 {
-    atomic_fetch_add_explicit(&tally->slots[slot], count, memory_order_relaxed);
+    add(&tally->slots[slot], count);
 }
 
 uint64_t stk_tally_read(const struct stk_tally *tally, enum stk_tally_slot slot)
 {
     return atomic_load_explicit(&tally->slots[slot], memory_order_relaxed);
 }
+
+/* ---- passes ---- */
+
+static struct pass *pass_at(const struct stk_tally *tally, unsigned loader, unsigned number)
+{
+    loader = loader < STK_TALLY_LOADERS ? loader : STK_TALLY_LOADERS - 1;
+    number = number < STK_TALLY_PASSES ? number : STK_TALLY_PASSES - 1;
+    return (struct pass *)(uintptr_t)&tally->passes[loader][number];
+}
+
+void stk_tally_begin_pass(struct stk_tally *tally, unsigned loader, unsigned number,
+                          const struct stk_tally_pass *begin)
+{
+    struct pass *pass = pass_at(tally, loader, number);
+    uint64_t at = atomic_load(&pass->begun_ns), begun = begin->begun_ns + 1;
+    while ((at == 0 || at > begun) && !atomic_compare_exchange_weak(&pass->begun_ns, &at, begun)) {
+    }
+    add(&pass->begins, 1);
+    add(&pass->expected, begin->expected);
+    add(&pass->workers, begin->workers);
+}
+
+void stk_tally_add_pass(struct stk_tally *tally, unsigned loader, unsigned number,
+                        const struct stk_tally_pass *step)
+{
+    struct pass *pass = pass_at(tally, loader, number);
+    uint64_t at = atomic_load(&pass->ended_ns), ended = step->ended_ns;
+    while (at < ended && !atomic_compare_exchange_weak(&pass->ended_ns, &at, ended)) {
+    }
+    add(&pass->lasted_ns, step->lasted_ns);
+    add(&pass->waited_ns, step->waited_ns);
+    add(&pass->samples, step->samples);
+    add(&pass->batches, step->batches);
+}
+
+void stk_tally_read_pass(const struct stk_tally *tally, unsigned loader, unsigned number,
+                         struct stk_tally_pass *out)
+{
+    const struct pass *pass = pass_at(tally, loader, number);
+    uint64_t begun = atomic_load(&pass->begun_ns);
+    *out = (struct stk_tally_pass){
+        .begun_ns = begun > 0 ? begun - 1 : 0,
+        .ended_ns = atomic_load(&pass->ended_ns),
+        .lasted_ns = atomic_load(&pass->lasted_ns),
+        .waited_ns = atomic_load(&pass->waited_ns),
+        .samples = atomic_load(&pass->samples),
+        .batches = atomic_load(&pass->batches),
+        .expected = atomic_load(&pass->expected),
+        .begins = atomic_load(&pass->begins),
+        .workers = atomic_load(&pass->workers),
+    };
+}
+
+unsigned stk_tally_refused_python(const struct stk_tally *tally)
+{
+    return (unsigned)atomic_load(&tally->refused_python);
+}
+
+/* ---- the grant ---- */
 
 /* Never 0. */
 static uint64_t name_of_store(const char *samples)

@@ -46,9 +46,37 @@ enum stk_tally_slot {
     STK_TALLY_BATCH_SHARED, /* in shared memory already */
     STK_TALLY_BATCH_PART,   /* a small part of something larger */
     STK_TALLY_BATCH_ROOM,   /* there was no slot */
+    /* Where time went: of each process, to be added up. */
+    STK_TALLY_RESIZED_NS, /* of a core, for STK_TALLY_RESIZED */
+    STK_TALLY_FETCH_NS,   /* in which workers made batches, whatever it took */
+    STK_TALLY_COLLATE_NS, /* of that, in which samples were laid side by side */
+    STK_TALLY_OPENCV,     /* processes that made batches, and have OpenCV */
+    /* Of runs that were begun inside this one. */
+    STK_TALLY_INNER_RUNS,
+    STK_TALLY_INNER_OPENS,
+    STK_TALLY_INNER_HITS,
     STK_TALLY_SLOTS,
     STK_TALLY_REASONS = STK_TALLY_RESIZED /* behind the last of them */,
-    STK_TALLY_BATCH_REASONS = STK_TALLY_BATCH_KIND
+    STK_TALLY_BATCH_REASONS = STK_TALLY_BATCH_KIND,
+    STK_TALLY_BATCH_REASONS_END = STK_TALLY_BATCH_ROOM + 1
+};
+
+/* What is counted of passes: the loaders of a process in the order in which they were begun, those
+ * that have a namesake in another process (a rank) together with it. What comes later is counted in
+ * the last. */
+#define STK_TALLY_LOADERS 4
+#define STK_TALLY_PASSES  32
+
+/* One pass over a DataLoader, as the process sees it that takes the batches. Times are
+ * CLOCK_MONOTONIC's. */
+struct stk_tally_pass {
+    uint64_t begun_ns, ended_ns; /* of the first of the processes, of the last */
+    uint64_t lasted_ns;          /* of all processes, added up; as are these: */
+    uint64_t waited_ns;          /* for a batch */
+    uint64_t samples, batches;
+    uint64_t expected; /* batches; 0: nobody knows */
+    uint64_t begins;   /* how many processes, or loaders one after the other, have begun it */
+    uint64_t workers;  /* of all processes */
 };
 
 /* What the command lets the run's processes keep in the sample store, at the moment. */
@@ -86,6 +114,19 @@ void stk_tally_close(struct stk_tally *tally);
 void stk_tally_ask(struct stk_tally *tally);
 /* The command's side: waits so long, or until it is asked, and says whether it was. */
 bool stk_tally_wait(struct stk_tally *tally, int64_t limit_ns);
+
+/* One process begins a pass: of it begun_ns, expected and workers; and goes on with it: of it
+ * ended_ns, the time of this step, and what the step adds. */
+void stk_tally_begin_pass(struct stk_tally *tally, unsigned loader, unsigned number,
+                          const struct stk_tally_pass *begin);
+void stk_tally_add_pass(struct stk_tally *tally, unsigned loader, unsigned number,
+                        const struct stk_tally_pass *step);
+void stk_tally_read_pass(const struct stk_tally *tally, unsigned loader, unsigned number,
+                         struct stk_tally_pass *out);
+
+/* The version of a Python that the package is not for, as 310 for 3.10; 0: none was seen. It is
+ * written by that Python itself (wrappers/python/sitecustomize.py). */
+unsigned stk_tally_refused_python(const struct stk_tally *tally);
 
 /* The slot's name in the summary and in --json; and the same for people. */
 const char *stk_tally_name(enum stk_tally_slot slot);

@@ -206,14 +206,14 @@ void stk_cache_count(struct stk_cache *cache, const struct stk_outcome *outcome)
     if (bypassed && outcome->why == STK_BYPASS_NONE) {
         return;
     }
-    stk_run_count_open(&cache->run, &(struct stk_run_open_counts){
-                                        .record = outcome->record,
-                                        .kind = outcome->kind,
-                                        .bytes = outcome->size,
-                                        .wait_ns = outcome->wait_ns,
-                                    });
+    unsigned epoch = stk_run_count_open(&cache->run, &(struct stk_run_open_counts){
+                                                         .record = outcome->record,
+                                                         .kind = outcome->kind,
+                                                         .bytes = outcome->size,
+                                                         .wait_ns = outcome->wait_ns,
+                                                     });
     if (bypassed) {
-        stk_run_count_bypass(&cache->run, outcome->why);
+        stk_run_count_bypass(&cache->run, outcome->why, epoch == 0 ? outcome->size : 0);
     }
 }
 

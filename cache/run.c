@@ -10,7 +10,7 @@
 #include "base/sys.h"
 #include "base/text.h"
 
-#define MAGIC          UINT64_C(0x34302d6e75726b74) /* changes with the layout */
+#define MAGIC          UINT64_C(0x35302d6e75726b74) /* changes with the layout */
 #define COUNTERS_BYTES (160u << 10)                 /* and what is put off, and begun */
 /* Of the one byte that counts the opens of a file; far below 255, as many may count it at once. */
 #define EPOCH_LIMIT 100
@@ -21,7 +21,7 @@
 
 struct stripe {
     _Alignas(64) _Atomic uint64_t epochs[STK_RUN_EPOCHS][STK_COUNT_KINDS];
-    _Atomic uint64_t bypassed[STK_BYPASS_KINDS];
+    _Atomic uint64_t bypassed[STK_BYPASS_KINDS], bypassed_bytes[STK_BYPASS_KINDS];
     _Atomic uint64_t stats[2];
     _Atomic uint64_t blocks[STK_BLOCK_COUNTS];
     _Atomic uint64_t stale;
@@ -276,10 +276,11 @@ unsigned stk_run_count_open(struct stk_run *run, const struct stk_run_open_count
     return epoch;
 }
 
-void stk_run_count_bypass(struct stk_run *run, enum stk_bypass why)
+void stk_run_count_bypass(struct stk_run *run, enum stk_bypass why, uint64_t bytes)
 {
     if (run->file != NULL) {
         add(&my_stripe(run->file)->bypassed[why], 1);
+        add(&my_stripe(run->file)->bypassed_bytes[why], bytes);
     }
 }
 
@@ -313,6 +314,7 @@ static void add_stripe(const struct stripe *stripe, struct stk_run_counts *out)
     }
     for (int why = 0; why < STK_BYPASS_KINDS; why++) {
         out->bypassed[why] += atomic_load(&stripe->bypassed[why]);
+        out->bypassed_bytes[why] += atomic_load(&stripe->bypassed_bytes[why]);
     }
     for (int kind = 0; kind < STK_BLOCK_COUNTS; kind++) {
         out->blocks[kind] += atomic_load(&stripe->blocks[kind]);

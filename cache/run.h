@@ -71,8 +71,9 @@ enum stk_block_count {
 struct stk_run_counts {
     uint64_t epochs[STK_RUN_EPOCHS][STK_COUNT_KINDS];
     uint64_t bypassed[STK_BYPASS_KINDS];
-    uint64_t stats_served; /* path stats answered without the origin */
-    uint64_t stats_asked;  /* identities asked of the origin */
+    uint64_t bypassed_bytes[STK_BYPASS_KINDS]; /* of the files whose first open it was */
+    uint64_t stats_served;                     /* path stats answered without the origin */
+    uint64_t stats_asked;                      /* identities asked of the origin */
     uint64_t blocks[STK_BLOCK_COUNTS];
     uint64_t stale; /* maps and descriptors of entries that were written afterwards */
 };
@@ -110,7 +111,8 @@ struct stk_run_open_counts {
 };
 /* Counts it in the epoch that it belongs to, and returns that, from 0. */
 unsigned stk_run_count_open(struct stk_run *run, const struct stk_run_open_counts *open);
-void stk_run_count_bypass(struct stk_run *run, enum stk_bypass why);
+/* `bytes`: of the file, where this was its first open in the run; else 0. */
+void stk_run_count_bypass(struct stk_run *run, enum stk_bypass why, uint64_t bytes);
 void stk_run_count_stat(struct stk_run *run, bool served);
 void stk_run_count_stale(struct stk_run *run);
 void stk_run_count_blocks(struct stk_run *run, enum stk_block_count kind, uint64_t amount);

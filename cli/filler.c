@@ -98,7 +98,7 @@ static void count_refused(enum stk_bypass why)
 {
     atomic_fetch_add(&filler.refused[why], 1);
     if (filler.request->warm_only && !filler.request->dry_run) {
-        stk_run_count_bypass(&filler.cache->run, why); /* for cli/superseded.h */
+        stk_run_count_bypass(&filler.cache->run, why, 0); /* for cli/superseded.h */
     }
     if (is_want_of_room(why) && atomic_fetch_add(&filler.in_vain, 1) + 1 == IN_VAIN) {
         atomic_store(&filler.full, true);

@@ -16,13 +16,14 @@
 #include "cli/thread.h"
 
 #define TICK_NS   (STK_NS_PER_S / 4)
+#define BESIDE_NS STK_NS_PER_S
 #define BAR       20
 #define WIDE      100 /* columns that leave room for the bar */
 #define LINE_ROOM 256
 
 static void (*read_figures)(struct ahead_figures *out);
 static pthread_t writer;
-static bool writing;
+static bool writing, beside;
 static _Atomic uint32_t over;
 
 /* How fast it goes: the latest seconds count most. */
@@ -126,11 +127,17 @@ static void write_line(char *line, unsigned columns, const struct pace *pace,
         snprintf(line, LINE_ROOM, "stoker: listing, %" PRIu64 " files so far", now->found);
         return;
     }
+    if (beside && now->found == 0) {
+        snprintf(line, LINE_ROOM, "stoker: epoch 1: %" PRIu64 " files, %s, %.0f files/s, %s/s",
+                 now->done, size_text(bytes, there_bytes(now)), pace->files_per_s,
+                 size_text(rate, (uint64_t)pace->bytes_per_s));
+        return;
+    }
     write_bar(bar, columns, now);
     write_bytes(bytes, sizeof bytes, now);
     write_rest(rest, sizeof rest, pace, now);
-    snprintf(line, LINE_ROOM, "stoker: %s%" PRIu64 "/%" PRIu64 " files, %s, %.0f files/s, %s/s%s",
-             bar, now->done, now->found, bytes, pace->files_per_s,
+    snprintf(line, LINE_ROOM, "stoker: %s%s%" PRIu64 "/%" PRIu64 " files, %s, %.0f files/s, %s/s%s",
+             beside ? "epoch 1: " : "", bar, now->done, now->found, bytes, pace->files_per_s,
              size_text(rate, (uint64_t)pace->bytes_per_s), rest);
 }
 
@@ -144,7 +151,7 @@ static unsigned terminal_columns(void)
 /* Cut where the terminal ends, or each would begin a new line. */
 static void show(unsigned columns, const char *line)
 {
-    fprintf(stderr, "\r%.*s\033[K", (int)columns - 1, line);
+    fprintf(stderr, "\r%.*s\033[K%s", (int)columns - 1, line, beside ? "\r" : "");
     fflush(stderr);
 }
 
@@ -159,16 +166,29 @@ static void *keep_writing(void *context)
         unsigned columns = terminal_columns();
         write_line(line, columns, &pace, &now);
         show(columns, line);
-        stk_sys_futex_wait(&over, 0, TICK_NS);
+        stk_sys_futex_wait(&over, 0, beside ? BESIDE_NS : TICK_NS);
     }
     fputs("\r\033[K", stderr);
     return context;
 }
 
-void progress_begin(void (*figures)(struct ahead_figures *out))
+static void begin(void (*figures)(struct ahead_figures *out))
 {
     read_figures = figures;
+    atomic_store(&over, 0);
     writing = isatty(STDERR_FILENO) && thread_start(&writer, keep_writing, NULL);
+}
+
+void progress_begin(void (*figures)(struct ahead_figures *out))
+{
+    beside = false;
+    begin(figures);
+}
+
+void progress_begin_beside(void (*figures)(struct ahead_figures *out))
+{
+    beside = true;
+    begin(figures);
 }
 
 void progress_end(void)

@@ -13,6 +13,7 @@
 #include "cli/command.h"
 #include "cli/finisher.h"
 #include "cli/library.h"
+#include "cli/pulse.h"
 #include "cli/python.h"
 #include "cli/say.h"
 #include "cli/session.h"
@@ -81,6 +82,8 @@ static int open_json(const char *path)
 static void run_uncached(const struct request *request, struct session *session, int json)
 {
     static const struct stk_run_counts counts;
+    static const struct pulse_figures pulse;
+    struct figures figures;
     int64_t began_ns = stk_clock_boottime_ns();
     if (request->samples_kind == SAMPLES_NAMED) {
         set(STK_OPTION_SAMPLES, request->samples);
@@ -89,7 +92,8 @@ static void run_uncached(const struct request *request, struct session *session,
     command_start(request->command);
     int status = command_wait();
     if (json >= 0) {
-        summary_write_json(json, request, session, &counts, status, seconds_since(began_ns));
+        figures_gather(&figures, request, session, &counts, &pulse, seconds_since(began_ns));
+        summary_write_json(json, &figures, status);
     }
     command_end_like(status);
 }
@@ -112,22 +116,55 @@ static void end_beside(const struct request *request, struct session *session)
     session->given_back_bytes = watch_end();
 }
 
+/* The run that this one was begun in, if any: it has seen none of these files. Its tally, and NULL
+ * where there is none. */
+static struct stk_tally *outer_tally(void)
+{
+    char path[STK_HOME_BYTES + 300];
+    const char *outer = getenv(stk_option_table[STK_OPTION_RUN].variable);
+    bool named = outer != NULL && outer[0] == '/' && stk_tally_path(path, sizeof path, outer);
+    return named ? stk_tally_open(path) : NULL;
+}
+
+static void tell_outer(struct stk_tally *outer, const struct figures *figures)
+{
+    const struct session *session = figures->session;
+    if (outer != NULL) {
+        stk_tally_add(outer, STK_TALLY_INNER_RUNS,
+                      1 + figures_tallied(session, STK_TALLY_INNER_RUNS));
+        stk_tally_add(outer, STK_TALLY_INNER_OPENS,
+                      figures->total[STK_COUNT_OPENS] +
+                          figures_tallied(session, STK_TALLY_INNER_OPENS));
+        stk_tally_add(outer, STK_TALLY_INNER_HITS,
+                      figures->total[STK_COUNT_HITS] +
+                          figures_tallied(session, STK_TALLY_INNER_HITS));
+        stk_tally_close(outer);
+    }
+}
+
 static void run_cached(const struct request *request, struct session *session, int json)
 {
     static struct stk_run_counts counts;
+    static struct pulse_figures pulse;
+    struct figures figures;
+    struct stk_tally *outer = outer_tally();
     summary_announce(request, session);
     set_environment(request, session);
     finisher_prepare(request, &session->run);
     int64_t began_ns = stk_clock_boottime_ns();
     command_start(request->command);
     begin_beside(request, session);
+    pulse_begin(request, &session->run, session->tally);
     int status = command_wait();
-    end_beside(request, session);
     double seconds = seconds_since(began_ns);
+    pulse_end(&pulse);
+    end_beside(request, session);
     stk_run_read(&session->run, &counts);
-    summary_print(request, session, &counts);
+    figures_gather(&figures, request, session, &counts, &pulse, seconds);
+    tell_outer(outer, &figures);
+    summary_print(&figures);
     if (json >= 0) {
-        summary_write_json(json, request, session, &counts, status, seconds);
+        summary_write_json(json, &figures, status);
     }
     session_end(session);
     command_end_like(status);

@@ -1,43 +1,21 @@
-/* What a run did. See cli/summary.h. */
+/* What a run did, in words. See cli/summary.h. */
 #include "cli/summary.h"
 
-#include <elf.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/options.h"
 #include "base/samples.h"
 #include "cli/command.h"
-#include "cli/json.h"
+#include "cli/elsewhere.h"
+#include "cli/python.h"
 #include "cli/say.h"
+#include "cli/summary_lines.h"
 
-#define ROWS 6 /* of the table, for the first epochs; the later ones share one */
-
-/* The epochs that anything was opened in. */
-static int count_epochs(const struct stk_run_counts *counts)
-{
-    int epochs = 0;
-    while (epochs < STK_RUN_EPOCHS && counts->epochs[epochs][STK_COUNT_OPENS] > 0) {
-        epochs++;
-    }
-    return epochs;
-}
-
-/* The sum of all epochs from `first`, which counts from 0. */
-static void add_up(const struct stk_run_counts *counts, int first, uint64_t total[STK_COUNT_KINDS])
-{
-    memset(total, 0, STK_COUNT_KINDS * sizeof *total);
-    for (int epoch = first; epoch < STK_RUN_EPOCHS; epoch++) {
-        for (int kind = 0; kind < STK_COUNT_KINDS; kind++) {
-            total[kind] += counts->epochs[epoch][kind];
-        }
-    }
-}
+#define SHORTEST_S 0.05 /* what is shorter was not worth saving */
+#define MOST_OPENS 8    /* that are told one by one */
+#define RATED_S    1.0  /* of what is shorter nobody can say how fast it was */
 
 /* ---- the line at the start ---- */
 
@@ -48,6 +26,18 @@ static char *announced_samples(const struct samples *samples, const struct reque
     return request->samples_bytes >= 0 ? must_format(", %s of it for samples",
                                                      size_text(size, samples_budget_bytes(samples)))
                                        : must_copy("");
+}
+
+static bool is_kept(const struct request *request, const struct session *session)
+{
+    return request->keep || atomic_load(&session->catalogue.header->kept) != 0;
+}
+
+static const char *stay(const struct request *request, const struct session *session)
+{
+    return session->tier.shared->memory == 0 ? "stays for the next run"
+           : is_kept(request, session)       ? "stays until `stoker clear`"
+                                             : "removed at the end unless --keep";
 }
 
 void summary_announce(const struct request *request, const struct session *session)
@@ -61,50 +51,165 @@ void summary_announce(const struct request *request, const struct session *sessi
         paths = longer;
     }
     char *samples = announced_samples(&session->samples, request);
-    say("caching %s%s in %s, at most %s in %" PRId64 " files%s", paths,
+    say("caching %s%s in %s, at most %s%s; %s", paths,
         request->detected ? " (from the command's arguments)" : "", session->tier.home,
-        size_text(size, (uint64_t)(budget->blocks * STK_BLOCK_BYTES)), budget->inodes, samples);
+        size_text(size, (uint64_t)(budget->blocks * STK_BLOCK_BYTES)), samples,
+        stay(request, session));
     free(samples);
     free(paths);
 }
 
-/* ---- the table at the end ---- */
+/* ---- epochs ---- */
 
 static double percent(uint64_t part, uint64_t whole)
 {
     return whole == 0 ? 0.0 : 100.0 * (double)part / (double)whole;
 }
 
-static void print_row(const char *name, const uint64_t row[STK_COUNT_KINDS])
+static double rate(const struct stretch *stretch)
+{
+    return stretch->seconds > 0 ? (double)stretch->count / stretch->seconds : 0;
+}
+
+/* How much faster than the first, or "". The caller frees. */
+static char *times_text(const struct stretch *stretch, const struct stretch *first)
+{
+    return first != NULL && rate(first) > 0 && rate(stretch) > 0
+               ? must_format(" (%.1fx)", rate(stretch) / rate(first))
+               : must_copy("");
+}
+
+static void add_pass(const char *name, const struct stretch *stretch, const struct stretch *first)
+{
+    char *times = times_text(stretch, first);
+    lines_add(EPOCHS,
+              "  %s: %" PRIu64 " samples in %.1f s, %.0f/s%s; waited %.1f s of it for batches",
+              name, stretch->count, stretch->seconds, rate(stretch), times, stretch->waited_s);
+    free(times);
+}
+
+static void add_passes(const struct figures *figures)
+{
+    char *later =
+        figures->passes > 2 ? must_format("epochs 2-%u", figures->passes) : must_copy("epoch 2");
+    add_pass("epoch 1", &figures->first, NULL);
+    if (figures->passes > 1) {
+        add_pass(later, &figures->later, &figures->first);
+    }
+    free(later);
+}
+
+/* Where no DataLoader tells when an epoch begins. */
+static void add_opens(const char *name, const struct stretch *stretch, const struct stretch *first)
+{
+    bool rated = stretch->seconds >= RATED_S;
+    char *times =
+        times_text(stretch, rated && first != NULL && first->seconds >= RATED_S ? first : NULL);
+    char *speed = rated ? must_format(" in %.1f s, %.0f files/s", stretch->seconds, rate(stretch))
+                        : must_copy("");
+    lines_add(EPOCHS, "  %s: %" PRIu64 "%s%s", name, stretch->count, speed, times);
+    free(speed);
+    free(times);
+}
+
+/* How often, where it went too fast to say more. */
+static void add_counts(const struct figures *figures)
+{
+    char *text = must_copy("");
+    for (unsigned n = 0; n < figures->opened && n < MOST_OPENS; n++) {
+        char *longer = must_format("%s%s%" PRIu64, text, n > 0 ? ", " : "",
+                                   figures->counts->epochs[n][STK_COUNT_OPENS]);
+        free(text);
+        text = longer;
+    }
+    lines_add(EPOCHS, "  first, second, ... open of a file: %s%s", text,
+              figures->opened > MOST_OPENS ? ", ..." : "");
+    free(text);
+}
+
+static void add_n_th_opens(const struct figures *figures)
+{
+    if (figures->first.seconds < RATED_S && figures->later.seconds < RATED_S) {
+        add_counts(figures);
+        return;
+    }
+    add_opens("first open of a file", &figures->first, NULL);
+    if (figures->opened > 1) {
+        char *later = figures->opened > 2
+                          ? must_format("2nd to %u%s open of a file", figures->opened,
+                                        figures->opened == 3 ? "rd" : "th")
+                          : must_copy("2nd open of a file");
+        add_opens(later, &figures->later, &figures->first);
+        free(later);
+    }
+}
+
+/* ---- times ---- */
+
+static char *time_text(char *before, const char *name, double seconds)
+{
+    char *text = seconds >= SHORTEST_S ? must_format("%s%s%s %.1f s", before,
+                                                     *before != '\0' ? ", " : "", name, seconds)
+                                       : must_copy(before);
+    free(before);
+    return text;
+}
+
+static void add_times(const struct figures *figures)
+{
+    char *text = time_text(must_copy(""), "origin", figures->origin_s);
+    text = time_text(text, "decode", figures->decode_s);
+    text = time_text(text, "resize", figures->resize_s);
+    text = time_text(text, "batches", figures->collate_s);
+    text = time_text(text, "cache and transforms", figures->other_s);
+    if (*text != '\0') {
+        lines_add(TIMES, "  time summed over processes: %s", text);
+    }
+    free(text);
+}
+
+/* ---- files ---- */
+
+static void add_bytes(const struct figures *figures)
 {
     char cache[STK_SIZE_TEXT], origin[STK_SIZE_TEXT];
-    uint64_t bypassed = row[STK_COUNT_OPENS] - row[STK_COUNT_HITS] - row[STK_COUNT_FILLS];
-    fprintf(stderr,
-            "  %-7s %10" PRIu64 " %10" PRIu64 " %10" PRIu64 " %10" PRIu64 " %11s %11s %8.1f s\n",
-            name, row[STK_COUNT_OPENS], row[STK_COUNT_HITS], row[STK_COUNT_FILLS], bypassed,
-            size_text(cache, row[STK_COUNT_BYTES_CACHE]),
-            size_text(origin, row[STK_COUNT_BYTES_ORIGIN]), (double)row[STK_COUNT_WAIT_NS] / 1e9);
+    bool blocks = figures->counts->blocks[STK_BLOCK_READS] > 0;
+    lines_add(PARTS, "  %s: %s from the origin, %s from the cache",
+              blocks ? "whole files" : "files",
+              size_text(origin, figures->total[STK_COUNT_BYTES_ORIGIN]),
+              size_text(cache, figures->total[STK_COUNT_BYTES_CACHE]));
 }
+
+static const char *const meanings[STK_BYPASS_KINDS] = {
+    [STK_BYPASS_LARGE] = "above STOKER_MAX_FILE",
+    [STK_BYPASS_EMPTY] = "of size 0",
+    [STK_BYPASS_YOUNG] = "changed less than STOKER_MIN_AGE ago",
+    [STK_BYPASS_WRITTEN] = "opened for writing in this run",
+    [STK_BYPASS_CHANGED] = "changed while being read",
+    [STK_BYPASS_BUDGET] = "beyond the tier's budget",
+    [STK_BYPASS_MEMORY] = "memory was short",
+    [STK_BYPASS_DATABASE] = "SQLite, and HDF5 open for writing",
+    [STK_BYPASS_SPARSE] = "files with holes",
+    [STK_BYPASS_ORIGIN] = "in memory already, on a tmpfs",
+    [STK_BYPASS_NAME] = "names too long",
+    [STK_BYPASS_FLAGS] = "opened with flags that want the origin itself",
+    [STK_BYPASS_TIER] = "the tier was full or failed",
+    [STK_BYPASS_CATALOGUE] = "no room in the catalogue, or it was removed",
+    [STK_BYPASS_STUCK] = "another process was stuck filling it",
+};
+
+/* What would change it. */
+static const char *const settings[STK_BYPASS_KINDS] = {
+    [STK_BYPASS_LARGE] = "STOKER_BLOCK above 0, or a larger STOKER_MAX_FILE",
+    [STK_BYPASS_YOUNG] = "a smaller STOKER_MIN_AGE, if nobody writes them",
+    [STK_BYPASS_BUDGET] = "--tier DIR:SIZE",
+    [STK_BYPASS_MEMORY] = "--tier on a disk",
+    [STK_BYPASS_TIER] = "--tier DIR:SIZE",
+    [STK_BYPASS_CATALOGUE] = "more room in /dev/shm",
+};
 
 void summary_print_bypassed(const uint64_t bypassed[STK_BYPASS_KINDS])
 {
-    static const char *const meanings[STK_BYPASS_KINDS] = {
-        [STK_BYPASS_LARGE] = "above STOKER_MAX_FILE",
-        [STK_BYPASS_EMPTY] = "of size 0",
-        [STK_BYPASS_YOUNG] = "changed less than STOKER_MIN_AGE ago",
-        [STK_BYPASS_WRITTEN] = "opened for writing in this run",
-        [STK_BYPASS_CHANGED] = "changed while being read",
-        [STK_BYPASS_BUDGET] = "beyond the tier's budget",
-        [STK_BYPASS_MEMORY] = "memory was short",
-        [STK_BYPASS_DATABASE] = "SQLite, and HDF5 open for writing",
-        [STK_BYPASS_SPARSE] = "files with holes",
-        [STK_BYPASS_ORIGIN] = "in memory already, on a tmpfs",
-        [STK_BYPASS_NAME] = "names too long",
-        [STK_BYPASS_FLAGS] = "opened with flags that want the origin itself",
-        [STK_BYPASS_TIER] = "the tier was full or failed",
-        [STK_BYPASS_CATALOGUE] = "no room in the catalogue, or it was removed",
-        [STK_BYPASS_STUCK] = "another process was stuck filling it",
-    };
     for (int why = 1; why < STK_BYPASS_KINDS; why++) {
         if (bypassed[why] > 0) {
             fprintf(stderr, "  bypassed: %" PRIu64 " %s (%s)\n", bypassed[why],
@@ -113,407 +218,385 @@ void summary_print_bypassed(const uint64_t bypassed[STK_BYPASS_KINDS])
     }
 }
 
-static void print_count(uint64_t number, const char *text)
+/* Opens that the origin served. Of big files those count whose blocks are not cached, either. */
+static uint64_t bypassed(const struct stk_run_counts *counts, int why)
 {
-    if (number > 0) {
-        fprintf(stderr, "  %" PRIu64 " %s\n", number, text);
-    }
+    bool by_blocks = why == STK_BYPASS_LARGE && counts->bypassed_bytes[why] == 0;
+    return by_blocks ? 0 : counts->bypassed[why];
 }
 
-static void print_table(const struct stk_run_counts *counts, const uint64_t total[STK_COUNT_KINDS])
+static int heaviest(const struct stk_run_counts *counts, const bool said[STK_BYPASS_KINDS])
 {
-    int epochs = count_epochs(counts);
-    say("%" PRIu64 " opens of %" PRIu64 " files, %.1f%% from the cache", total[STK_COUNT_OPENS],
-        counts->epochs[0][STK_COUNT_OPENS], percent(total[STK_COUNT_HITS], total[STK_COUNT_OPENS]));
-    fprintf(stderr, "  %-7s %10s %10s %10s %10s %11s %11s %10s\n", "epoch", "opens", "hits",
-            "fills", "bypassed", "from cache", "from origin", "waited");
-    for (int epoch = 0; epoch < epochs && epoch < ROWS; epoch++) {
-        char name[16];
-        snprintf(name, sizeof name, "%d", epoch + 1);
-        print_row(name, counts->epochs[epoch]);
-    }
-    if (epochs > ROWS) {
-        uint64_t later[STK_COUNT_KINDS];
-        add_up(counts, ROWS, later);
-        print_row("later", later);
-    }
-    if (epochs > 1) {
-        print_row("all", total);
-    }
-    summary_print_bypassed(counts->bypassed);
-}
-
-static void explain_nothing(const struct request *request)
-{
-    const char *reason = command_cannot_preload(request->command[0]);
-    say("NOTHING WAS SERVED: no process opened a file below %s%s for reading", request->spelled[0],
-        request->count > 1 ? " (or the other paths)" : "");
-    if (reason != NULL) {
-        fprintf(stderr, "  the command is a %s: the library cannot be loaded into it\n", reason);
-        return;
-    }
-    fprintf(stderr,
-            "  Is the path right? Paths are compared as they are spelled, links not followed.\n"
-            "  Programs that are static, setuid or written in Go do not load the library, and\n"
-            "  launchers such as srun, ssh, docker and sudo lose LD_PRELOAD: run stoker inside "
-            "them,\n"
-            "  as in: srun stoker run --path %s -- COMMAND\n",
-            request->spelled[0]);
-}
-
-static uint64_t decoded(const struct session *session, enum stk_tally_slot slot)
-{
-    return session->tally != NULL ? stk_tally_read(session->tally, slot) : 0;
-}
-
-static uint64_t left_to_pillow(const struct session *session)
-{
-    uint64_t left = 0;
-    for (int slot = STK_TALLY_IMAGES + 1; slot < STK_TALLY_REASONS; slot++) {
-        left += decoded(session, (enum stk_tally_slot)slot);
-    }
-    return left;
-}
-
-static void print_decoded(const struct session *session)
-{
-    uint64_t left = left_to_pillow(session), images = decoded(session, STK_TALLY_IMAGES);
-    uint64_t resized = decoded(session, STK_TALLY_RESIZED);
-    if (resized > 0) {
-        say("%" PRIu64 " images decoded, %" PRIu64 " left to Pillow, %" PRIu64 " others resized",
-            images, left, resized);
-    } else if (images + left > 0) {
-        say("%" PRIu64 " images decoded, %" PRIu64 " left to Pillow", images, left);
-    }
-    for (int slot = STK_TALLY_IMAGES + 1; slot < STK_TALLY_REASONS; slot++) {
-        enum stk_tally_slot why = (enum stk_tally_slot)slot;
-        if (decoded(session, why) > 0) {
-            fprintf(stderr, "  left: %" PRIu64 " %s (%s)\n", decoded(session, why),
-                    stk_tally_name(why), stk_tally_meaning(why));
+    int found = 0;
+    for (int why = 1; why < STK_BYPASS_KINDS; why++) {
+        bool heavier = found == 0 || counts->bypassed_bytes[why] > counts->bypassed_bytes[found] ||
+                       (counts->bypassed_bytes[why] == counts->bypassed_bytes[found] &&
+                        bypassed(counts, why) > bypassed(counts, found));
+        if (bypassed(counts, why) > 0 && !said[why] && heavier) {
+            found = why;
         }
     }
+    return found;
 }
 
-/* Nothing where no JPEG was decoded, which would tell how long that takes. The caller frees. */
-static char *saved_text(const struct stk_tally *tally)
+static void add_one_bypassed(const struct stk_run_counts *counts, int why)
 {
-    return stk_tally_read(tally, STK_TALLY_JPEG_BYTES) > 0
-               ? must_format(", about %.1f s of decoding saved", samples_saved_s(tally))
-               : must_copy("");
+    char size[STK_SIZE_TEXT];
+    const char *setting = settings[why];
+    lines_add(LOSSES, "  bypassed: %" PRIu64 " %s, %s (%s%s%s)", bypassed(counts, why),
+              stk_bypass_name((enum stk_bypass)why), size_text(size, counts->bypassed_bytes[why]),
+              meanings[why], setting != NULL ? "; would change it: " : "",
+              setting != NULL ? setting : "");
 }
 
-static void print_samples(const struct session *session)
+static void add_other_bypassed(const struct stk_run_counts *counts,
+                               const bool said[STK_BYPASS_KINDS])
 {
-    char kept[STK_SIZE_TEXT], used[STK_SIZE_TEXT], unread[STK_SIZE_TEXT];
-    uint64_t forms = decoded(session, STK_TALLY_FORMS),
-             hits = decoded(session, STK_TALLY_FROM_FORMS);
-    if (forms + hits == 0) {
-        return;
-    }
-    char *saved = saved_text(session->tally);
-    say("%" PRIu64 " samples kept (%s), %" PRIu64 " images decoded from samples%s", forms,
-        size_text(kept, decoded(session, STK_TALLY_FORM_BYTES)), hits, saved);
-    free(saved);
-    if (decoded(session, STK_TALLY_UNREAD) > 0) {
-        fprintf(stderr, "  samples: %" PRIu64 " files of these were not read (%s)\n",
-                decoded(session, STK_TALLY_UNREAD),
-                size_text(unread, decoded(session, STK_TALLY_UNREAD_BYTES)));
-    }
-    if (session->samples.grant != NULL) {
-        fprintf(stderr, "  samples: %s in %s/" STK_SAMPLES_ROOM "\n",
-                size_text(used, samples_used_bytes(&session->samples)), session->tier.home);
-    }
-}
-
-static uint64_t left_to_torch(const struct session *session)
-{
-    uint64_t left = 0;
-    for (int slot = STK_TALLY_BATCH_REASONS; slot < STK_TALLY_SLOTS; slot++) {
-        left += decoded(session, (enum stk_tally_slot)slot);
-    }
-    return left;
-}
-
-static void print_batches(const struct session *session)
-{
-    uint64_t batches = decoded(session, STK_TALLY_BATCHES), left = left_to_torch(session);
-    if (batches + left == 0) {
-        return;
-    }
-    say("%" PRIu64 " batches in slots, %" PRIu64 " samples of them made in place, %" PRIu64
-        " tensors copied into slots, %" PRIu64 " left to torch",
-        batches, decoded(session, STK_TALLY_ROWS), decoded(session, STK_TALLY_COPIED), left);
-    for (int slot = STK_TALLY_BATCH_REASONS; slot < STK_TALLY_SLOTS; slot++) {
-        enum stk_tally_slot why = (enum stk_tally_slot)slot;
-        if (decoded(session, why) > 0) {
-            fprintf(stderr, "  left: %" PRIu64 " %s (%s)\n", decoded(session, why),
-                    stk_tally_name(why), stk_tally_meaning(why));
+    char *all = must_copy("");
+    for (int why = 1; why < STK_BYPASS_KINDS; why++) {
+        if (!said[why] && bypassed(counts, why) > 0) {
+            char *longer =
+                must_format("%s%s%" PRIu64 " %s", all, *all != '\0' ? ", " : "",
+                            bypassed(counts, why), stk_bypass_name((enum stk_bypass)why));
+            free(all);
+            all = longer;
         }
     }
+    if (*all != '\0') {
+        lines_add(DETAILS, "  bypassed as well: %s", all);
+    }
+    free(all);
 }
 
-static void print_ahead(const struct request *request, const struct ahead_figures *ahead)
+/* The two that weigh most, each with what would change it. */
+static void add_bypassed(const struct stk_run_counts *counts)
+{
+    bool said[STK_BYPASS_KINDS] = {false};
+    for (int i = 0; i < 2; i++) {
+        int why = heaviest(counts, said);
+        if (why != 0) {
+            add_one_bypassed(counts, why);
+            said[why] = true;
+        }
+    }
+    add_other_bypassed(counts, said);
+}
+
+static void add_blocks(const struct figures *figures)
+{
+    char cache[STK_SIZE_TEXT], origin[STK_SIZE_TEXT], filled[STK_SIZE_TEXT];
+    const uint64_t *blocks = figures->counts->blocks;
+    const struct finisher_figures *finished = &figures->session->finished;
+    if (blocks[STK_BLOCK_READS] > 0) {
+        lines_add(CACHES,
+                  "  big files: %" PRIu64
+                  " reads answered from blocks (%s); %s came from the origin",
+                  blocks[STK_BLOCK_READS], size_text(cache, blocks[STK_BLOCK_BYTES_CACHE]),
+                  size_text(origin, blocks[STK_BLOCK_BYTES_ORIGIN]));
+    }
+    if (finished->files > 0) {
+        lines_add(PARTS, "  %" PRIu64 " big file%s finished beside the command (%s)",
+                  finished->files, finished->files == 1 ? "" : "s",
+                  size_text(filled, finished->bytes));
+    }
+    if (finished->left > 0) {
+        lines_add(LOSSES, "  %" PRIu64 " big files could not be finished: no room, or they changed",
+                  finished->left);
+    }
+}
+
+static void add_mapped(const struct session *session)
+{
+    unsigned count;
+    uint64_t more;
+    struct finisher_mapped *mapped = finisher_list_mapped(&session->run, &count, &more);
+    for (unsigned i = 0; i < count; i++) {
+        lines_add(i == 0 ? LOSSES : DETAILS, "  mapped before it was filled: %s%s", mapped[i].path,
+                  mapped[i].done ? " (filled since)" : "");
+    }
+    if (more > 0) {
+        lines_add(DETAILS, "  %" PRIu64 " more were mapped before they were filled", more);
+    }
+    if (count > 0) {
+        lines_add(LOSSES,
+                  "  Such maps read the original for as long as they last. Fill the file first: "
+                  "stoker warm" LINES_KEEP "%s, or stoker run --warm=first",
+                  mapped[0].path);
+    }
+    finisher_free_mapped(mapped, count);
+}
+
+static void add_ahead(const struct request *request, const struct ahead_figures *ahead)
 {
     char size[STK_SIZE_TEXT];
     const char *how = ahead->full      ? " (nothing more fitted)"
                       : ahead->stopped ? " (the command ended first)"
                                        : "";
     if (request->warm) {
-        say("%" PRIu64 " files (%s) filled ahead of the command, %" PRIu64
-            " were there, of %" PRIu64 "%s",
-            ahead->filled, size_text(size, ahead->filled_bytes), ahead->present, ahead->found, how);
+        lines_add(CACHES,
+                  "  %" PRIu64 " files (%s) filled ahead of the command, %" PRIu64
+                  " were there, of %" PRIu64 "%s",
+                  ahead->filled, size_text(size, ahead->filled_bytes), ahead->present, ahead->found,
+                  how);
     }
 }
 
-static void print_blocks(const struct stk_run_counts *counts, const struct session *session)
+/* ---- images and batches ---- */
+
+/* What was left to others, and why: "3 mode (not of three colours), ..." of the reasons between two
+ * slots. The caller frees. */
+static char *left_text(const struct session *session, int first, int end)
 {
-    char cache[STK_SIZE_TEXT], origin[STK_SIZE_TEXT], filled[STK_SIZE_TEXT];
-    const struct finisher_figures *finished = &session->finished;
-    if (counts->blocks[STK_BLOCK_READS] > 0) {
-        say("%" PRIu64 " reads of big files answered from blocks (%s), for which %s came from the "
-            "origin",
-            counts->blocks[STK_BLOCK_READS],
-            size_text(cache, counts->blocks[STK_BLOCK_BYTES_CACHE]),
-            size_text(origin, counts->blocks[STK_BLOCK_BYTES_ORIGIN]));
+    char *text = must_copy("");
+    for (int slot = first; slot < end; slot++) {
+        enum stk_tally_slot why = (enum stk_tally_slot)slot;
+        if (figures_tallied(session, why) > 0) {
+            char *longer = must_format("%s%s%" PRIu64 " %s (%s)", text, *text != '\0' ? ", " : "",
+                                       figures_tallied(session, why), stk_tally_name(why),
+                                       stk_tally_meaning(why));
+            free(text);
+            text = longer;
+        }
     }
-    if (finished->files > 0) {
-        say("%" PRIu64 " big files finished beside the command (%s)", finished->files,
-            size_text(filled, finished->bytes));
-    }
-    print_count(finished->left, "big files could not be finished: no room, or they changed");
+    return text;
 }
 
-#define MOST_NAMES 10
-
-static void print_mapped(const struct session *session)
+/* ", 4000 of them from samples (2000 kept, 182 MiB), 2.1 s saved", or "". The caller frees. */
+static char *samples_text(const struct session *session)
 {
-    unsigned count;
-    uint64_t more;
-    struct finisher_mapped *mapped = finisher_list_mapped(&session->run, &count, &more);
-    for (unsigned i = 0; i < count && i < MOST_NAMES; i++) {
-        fprintf(stderr, "  mapped before it was filled: %s%s\n", mapped[i].path,
-                mapped[i].done ? " (filled since)" : "");
-    }
-    more += count > MOST_NAMES ? count - MOST_NAMES : 0;
-    print_count(more, "more were mapped before they were filled");
-    if (count > 0) {
-        fprintf(stderr,
-                "  Such maps read the original for as long as they last. Fill the file first:\n"
-                "  stoker warm %s, or stoker run --warm=first\n",
-                mapped[0].path);
-    }
-    finisher_free_mapped(mapped, count);
+    char kept[STK_SIZE_TEXT];
+    uint64_t forms = figures_tallied(session, STK_TALLY_FORMS),
+             hits = figures_tallied(session, STK_TALLY_FROM_FORMS);
+    double saved_s = session->tally != NULL ? samples_saved_s(session->tally) : 0;
+    bool saved = figures_tallied(session, STK_TALLY_JPEG_BYTES) > 0 && saved_s >= SHORTEST_S;
+    char *time = saved ? must_format(", %.1f s saved", saved_s) : must_copy("");
+    char *text =
+        forms + hits > 0
+            ? must_format(", %" PRIu64 " of them from samples (%" PRIu64 " kept, %s)%s", hits,
+                          forms, size_text(kept, figures_tallied(session, STK_TALLY_FORM_BYTES)),
+                          time)
+            : must_copy("");
+    free(time);
+    return text;
 }
 
-void summary_print(const struct request *request, const struct session *session,
-                   const struct stk_run_counts *counts)
+static void add_decoded(const struct session *session)
+{
+    uint64_t left = figures_left_to_pillow(session);
+    uint64_t images = figures_tallied(session, STK_TALLY_IMAGES);
+    uint64_t resized = figures_tallied(session, STK_TALLY_RESIZED);
+    char *samples = samples_text(session);
+    if (images > 0) {
+        lines_add(CACHES, "  %" PRIu64 " images decoded%s", images, samples);
+    }
+    if (left > 0) {
+        char *reasons = left_text(session, STK_TALLY_IMAGES + 1, STK_TALLY_REASONS);
+        lines_add(PARTS, "  %" PRIu64 " images left to Pillow: %s", left, reasons);
+        free(reasons);
+    }
+    if (resized > 0) {
+        lines_add(DETAILS, "  %" PRIu64 " images resized that Pillow had decoded", resized);
+    }
+    free(samples);
+}
+
+/* What keeps images from being decoded, or kept, by something that is missing here. */
+static void add_missing(const struct session *session)
+{
+    unsigned version = session->tally != NULL ? stk_tally_refused_python(session->tally) : 0;
+    uint64_t images = figures_tallied(session, STK_TALLY_IMAGES);
+    if (version > 0) {
+        lines_add(LOSSES,
+                  "  Python %u.%u: images and batches are left as they are (decoding wants "
+                  "CPython 3.11 or later, with the GIL)",
+                  version / 100, version % 100);
+    }
+    if (images > 0 && !python_keeps_samples()) {
+        lines_add(LOSSES, "  no decoded image was kept: this build has no LMDB (liblmdb-dev)");
+    }
+    if (images == 0 && figures_tallied(session, STK_TALLY_OPENCV) > 0) {
+        lines_add(LOSSES, "  OpenCV (cv2) was seen: files that it reads are cached, but it decodes "
+                          "images itself");
+    }
+}
+
+/* Nothing where all went well. */
+static void add_batches(const struct session *session)
+{
+    uint64_t left = figures_left_to_torch(session);
+    if (left > 0) {
+        char *reasons = left_text(session, STK_TALLY_BATCH_REASONS, STK_TALLY_BATCH_REASONS_END);
+        lines_add(PARTS,
+                  "  %" PRIu64 " batches without a copy, %" PRIu64 " tensors left to torch: %s",
+                  figures_tallied(session, STK_TALLY_BATCHES), left, reasons);
+        free(reasons);
+    }
+}
+
+/* ---- what went wrong, and what stays ---- */
+
+static void add_trouble(const struct figures *figures)
 {
     char size[STK_SIZE_TEXT];
-    uint64_t total[STK_COUNT_KINDS];
-    add_up(counts, 0, total);
-    if (total[STK_COUNT_OPENS] == 0) {
-        explain_nothing(request);
-    } else {
-        print_table(counts, total);
-    }
-    if (total[STK_COUNT_OPENS] == 0 && counts->stats_served + counts->stats_asked > 0) {
-        fprintf(stderr, "  (%" PRIu64 " stats were seen.)\n",
-                counts->stats_served + counts->stats_asked);
-    }
-    print_blocks(counts, session);
-    print_mapped(session);
-    print_ahead(request, &session->ahead);
-    print_decoded(session);
-    print_samples(session);
-    print_batches(session);
+    const struct session *session = figures->session;
     if (session->given_back_bytes > 0) {
-        fprintf(stderr, "  Memory was short: %s of cached files were removed for the job's sake.\n",
-                size_text(size, session->given_back_bytes));
+        lines_add(LOSSES, "  Memory was short: %s of cached files were removed for the job's sake.",
+                  size_text(size, session->given_back_bytes));
     }
-    if (counts->stale > 0) {
-        fprintf(stderr,
-                "  Readers kept old bytes (%" PRIu64
-                "): their own process wrote the file, and they had it mapped privately\n"
-                "  or were reading it, or there was no descriptor or map to spare. Do not cover "
-                "what is written.\n",
-                counts->stale);
+    if (figures->counts->stale > 0) {
+        lines_add(LOSSES,
+                  "  Readers kept old bytes (%" PRIu64
+                  "): their own process wrote the file while they had it mapped or read it. Do not "
+                  "cover what is written.",
+                  figures->counts->stale);
     }
 }
 
-/* ---- JSON ---- */
-
-static void write_counts(FILE *out, const uint64_t row[STK_COUNT_KINDS])
+static void add_stay(const struct figures *figures)
 {
-    fprintf(
-        out,
-        "\"opens\": %" PRIu64 ", \"hits\": %" PRIu64 ", \"fills\": %" PRIu64
-        ", \"bytes_cache\": %" PRIu64 ", \"bytes_origin\": %" PRIu64 ", \"origin_wait_s\": %.6f",
-        row[STK_COUNT_OPENS], row[STK_COUNT_HITS], row[STK_COUNT_FILLS], row[STK_COUNT_BYTES_CACHE],
-        row[STK_COUNT_BYTES_ORIGIN], (double)row[STK_COUNT_WAIT_NS] / 1e9);
+    char used[STK_SIZE_TEXT], samples[STK_SIZE_TEXT];
+    const struct session *session = figures->session;
+    uint64_t of_samples = samples_used_bytes(&session->samples);
+    bool memory = session->tier.shared->memory != 0;
+    char *part = of_samples > 0 ? must_format(" (%s of it samples)", size_text(samples, of_samples))
+                                : must_copy("");
+    size_text(used, (uint64_t)(session->tier.shared->budget.used_blocks * STK_BLOCK_BYTES));
+    lines_add(CACHES, "  cache: %s in %s%s, %s", used, session->tier.home, part,
+              !memory                                      ? "stays for the next run"
+              : session_count_live(session->home).runs > 1 ? "stays while other runs last"
+              : is_kept(figures->request, session)         ? "stays until `stoker clear`"
+                                                           : "removed now (--keep keeps it)");
+    free(part);
 }
 
-static void write_bypassed(FILE *out, const struct stk_run_counts *counts)
-{
-    const char *comma = "";
-    fprintf(out, "  \"bypassed\": {");
-    for (int why = 1; why < STK_BYPASS_KINDS; why++) {
-        if (counts->bypassed[why] > 0) {
-            fprintf(out, "%s\"%s\": %" PRIu64, comma, stk_bypass_name((enum stk_bypass)why),
-                    counts->bypassed[why]);
-            comma = ", ";
-        }
-    }
-    fprintf(out, "},\n");
-}
+/* ---- when nothing was opened ---- */
 
-static void write_decoded(FILE *out, const struct session *session)
+static void explain_command(const struct request *request)
 {
-    const char *comma = "";
-    fprintf(out, "  \"decode\": {\"images\": %" PRIu64 ", \"settled\": {",
-            decoded(session, STK_TALLY_IMAGES));
-    for (int slot = STK_TALLY_IMAGES + 1; slot < STK_TALLY_REASONS; slot++) {
-        enum stk_tally_slot why = (enum stk_tally_slot)slot;
-        if (decoded(session, why) > 0) {
-            fprintf(out, "%s\"%s\": %" PRIu64, comma, stk_tally_name(why), decoded(session, why));
-            comma = ", ";
-        }
-    }
-    fprintf(out, "}, \"resized\": %" PRIu64 "},\n", decoded(session, STK_TALLY_RESIZED));
-}
-
-static void write_batches(FILE *out, const struct session *session)
-{
-    const char *comma = "";
-    fprintf(out,
-            "  \"batches\": {\"slots\": %" PRIu64 ", \"rows\": %" PRIu64 ", \"copied\": %" PRIu64
-            ", \"left\": {",
-            decoded(session, STK_TALLY_BATCHES), decoded(session, STK_TALLY_ROWS),
-            decoded(session, STK_TALLY_COPIED));
-    for (int slot = STK_TALLY_BATCH_REASONS; slot < STK_TALLY_SLOTS; slot++) {
-        enum stk_tally_slot why = (enum stk_tally_slot)slot;
-        if (decoded(session, why) > 0) {
-            fprintf(out, "%s\"%s\": %" PRIu64, comma, stk_tally_name(why), decoded(session, why));
-            comma = ", ";
-        }
-    }
-    fprintf(out, "}},\n");
-}
-
-static void write_samples(FILE *out, const struct session *session)
-{
-    const char *set = getenv(stk_option_table[STK_OPTION_SAMPLES].variable);
-    fprintf(out, "  \"samples\": {\"setting\": ");
-    json_string(out, set != NULL ? set : "");
-    fprintf(out,
-            ", \"budget_bytes\": %" PRIu64 ", \"used_bytes\": %" PRIu64 ", \"kept\": %" PRIu64
-            ", \"kept_bytes\": %" PRIu64 ", \"hits\": %" PRIu64 ", \"unread\": %" PRIu64
-            ", \"unread_bytes\": %" PRIu64 ", \"saved_s\": %.6f},\n",
-            samples_budget_bytes(&session->samples), samples_used_bytes(&session->samples),
-            decoded(session, STK_TALLY_FORMS), decoded(session, STK_TALLY_FORM_BYTES),
-            decoded(session, STK_TALLY_FROM_FORMS), decoded(session, STK_TALLY_UNREAD),
-            decoded(session, STK_TALLY_UNREAD_BYTES),
-            session->tally != NULL ? samples_saved_s(session->tally) : 0.0);
-}
-
-static void write_ahead(FILE *out, const struct ahead_figures *ahead)
-{
-    fprintf(out,
-            "  \"ahead\": {\"found\": %" PRIu64 ", \"done\": %" PRIu64 ", \"filled\": %" PRIu64
-            ", \"filled_bytes\": %" PRIu64 ", \"present\": %" PRIu64 ", \"full\": %s},\n",
-            ahead->found, ahead->done, ahead->filled, ahead->filled_bytes, ahead->present,
-            ahead->full ? "true" : "false");
-}
-
-static void write_blocks(FILE *out, const struct stk_run_counts *counts)
-{
-    fprintf(out,
-            "  \"blocks\": {\"reads\": %" PRIu64 ", \"bytes_cache\": %" PRIu64
-            ", \"bytes_origin\": %" PRIu64 "},\n",
-            counts->blocks[STK_BLOCK_READS], counts->blocks[STK_BLOCK_BYTES_CACHE],
-            counts->blocks[STK_BLOCK_BYTES_ORIGIN]);
-}
-
-static void write_finished(FILE *out, const struct session *session)
-{
-    unsigned count;
-    uint64_t more;
-    const struct finisher_figures *finished = &session->finished;
-    struct finisher_mapped *mapped = finisher_list_mapped(&session->run, &count, &more);
-    fprintf(out,
-            "  \"finished\": {\"files\": %" PRIu64 ", \"bytes\": %" PRIu64 ", \"left\": %" PRIu64
-            "},\n  \"mapped\": [",
-            finished->files, finished->bytes, finished->left);
-    for (unsigned i = 0; i < count; i++) {
-        fprintf(out, "%s{\"path\": ", i > 0 ? ", " : "");
-        json_string(out, mapped[i].path);
-        fprintf(out, ", \"filled\": %s}", mapped[i].done ? "true" : "false");
-    }
-    fprintf(out, "],\n");
-    finisher_free_mapped(mapped, count);
-}
-
-static void write_epochs(FILE *out, const struct stk_run_counts *counts)
-{
-    int epochs = count_epochs(counts);
-    fprintf(out, "  \"epochs\": [");
-    for (int epoch = 0; epoch < epochs; epoch++) {
-        fprintf(out, "%s\n    {\"epoch\": %d, ", epoch > 0 ? "," : "", epoch + 1);
-        write_counts(out, counts->epochs[epoch]);
-        fprintf(out, "}");
-    }
-    fprintf(out, "%s]\n", epochs > 0 ? "\n  " : "");
-}
-
-static void write_tier(FILE *out, const struct session *session)
-{
-    static const struct stk_budget none;
-    const struct stk_budget *budget =
-        session->tier.shared != NULL ? &session->tier.shared->budget : &none;
-    fprintf(out, "  \"tier\": {\"path\": ");
-    json_string(out, session->tier.home);
-    fprintf(out,
-            ", \"budget_bytes\": %" PRId64 ", \"budget_inodes\": %" PRId64
-            ", \"used_bytes\": %" PRId64 ", \"used_inodes\": %" PRId64
-            ", \"given_back_bytes\": %" PRIu64 "},\n",
-            budget->blocks * STK_BLOCK_BYTES, budget->inodes, budget->used_blocks * STK_BLOCK_BYTES,
-            budget->used_inodes, session->given_back_bytes);
-}
-
-void summary_write_json(int fd, const struct request *request, const struct session *session,
-                        const struct stk_run_counts *counts, int status, double seconds)
-{
-    uint64_t total[STK_COUNT_KINDS];
-    FILE *out = fdopen(fd, "w");
-    if (out == NULL) {
+    const char *reason = command_cannot_preload(request->command[0]);
+    if (reason != NULL) {
+        lines_add(HEAD, "  the command is a %s: the library cannot be loaded into it", reason);
         return;
     }
-    add_up(counts, 0, total);
-    fprintf(out, "{\n  \"version\": 1,\n  \"paths\": ");
-    json_strings(out, request->spelled, request->count);
-    fprintf(out, ",\n  \"command\": ");
-    json_strings(out, request->command, json_count(request->command));
-    fprintf(out, ",\n  \"status\": %d,\n  \"seconds\": %.3f,\n  ", command_exit_status(status),
-            seconds);
-    write_counts(out, total);
-    fprintf(out, ",\n  \"files\": %" PRIu64 ",\n", counts->epochs[0][STK_COUNT_OPENS]);
-    fprintf(out,
-            "  \"stats_served\": %" PRIu64 ", \"stats_asked\": %" PRIu64 ", \"stale\": %" PRIu64
-            ",\n",
-            counts->stats_served, counts->stats_asked, counts->stale);
-    write_bypassed(out, counts);
-    write_blocks(out, counts);
-    write_finished(out, session);
-    write_decoded(out, session);
-    write_samples(out, session);
-    write_batches(out, session);
-    write_tier(out, session);
-    if (request->warm) {
-        write_ahead(out, &session->ahead);
+    lines_add(LOSSES,
+              "  Is the path right? Paths are compared as they are spelled, links not followed.");
+    lines_add(LOSSES,
+              "  Programs that are static, setuid or written in Go do not load the library, and "
+              "launchers such as srun, ssh, docker and sudo lose LD_PRELOAD: run stoker inside "
+              "them, as in: srun" LINES_KEEP "stoker" LINES_KEEP "run" LINES_KEEP
+              "--path" LINES_KEEP "%s -- COMMAND",
+              request->spelled[0]);
+}
+
+/* Where files were opened instead; false: nobody knows. */
+static bool add_elsewhere(const struct request *request)
+{
+    const struct elsewhere *seen = elsewhere_read();
+    char *name = elsewhere_other_name(request);
+    if (name != NULL) {
+        lines_add(HEAD, "  %s is another name of what is covered: try --path" LINES_KEEP "%s", name,
+                  name);
+    } else if (seen->below > 0) {
+        lines_add(HEAD, "  Files below it were open, by another name (a link, or ..) or past the "
+                        "library: try --path with the name that the program uses");
     }
-    write_epochs(out, counts);
-    fprintf(out, "}\n");
-    if (fflush(out) != 0) {
-        say("--json %s: could not be written", request->json);
+    for (unsigned i = 0; i < seen->count && i < 2 && name == NULL; i++) {
+        lines_add(HEAD, "  Files were open in %s: try --path" LINES_KEEP "%s",
+                  seen->places[i].directory, seen->places[i].directory);
     }
-    fclose(out);
+    bool known = name != NULL || seen->below > 0 || seen->count > 0;
+    free(name);
+    return known;
+}
+
+/* Whether the job went well without such files: then it is said as a fact, not as an alarm. */
+static bool explain_mildly(const struct figures *figures)
+{
+    const struct session *session = figures->session;
+    const struct request *request = figures->request;
+    uint64_t runs = figures_tallied(session, STK_TALLY_INNER_RUNS);
+    uint64_t images = figures_tallied(session, STK_TALLY_IMAGES) + figures_left_to_pillow(session);
+    if (runs > 0) {
+        lines_add(HEAD,
+                  "stoker: served by %" PRIu64 " inner %s of stoker: %" PRIu64
+                  " opens, %.1f%% from the cache",
+                  runs, runs == 1 ? "run" : "runs", figures_tallied(session, STK_TALLY_INNER_OPENS),
+                  percent(figures_tallied(session, STK_TALLY_INNER_HITS),
+                          figures_tallied(session, STK_TALLY_INNER_OPENS)));
+    } else if (images > 0) {
+        lines_add(HEAD, "stoker: no file below %s was opened; the images came from elsewhere",
+                  request->spelled[0]);
+    }
+    return runs + images > 0;
+}
+
+static void explain_nothing(const struct figures *figures)
+{
+    const struct request *request = figures->request;
+    uint64_t stats = figures->counts->stats_served + figures->counts->stats_asked;
+    bool mild = explain_mildly(figures);
+    if (!mild) {
+        lines_add(HEAD,
+                  "stoker: NOTHING WAS SERVED: no process opened a file below %s%s for reading",
+                  request->spelled[0], request->count > 1 ? " (or the other paths)" : "");
+    }
+    bool known =
+        figures_tallied(figures->session, STK_TALLY_INNER_RUNS) == 0 && add_elsewhere(request);
+    if (!mild && !known) {
+        explain_command(request);
+    }
+    if (!mild && stats > 0) {
+        lines_add(CACHES, "  (%" PRIu64 " stats were seen.)", stats);
+    }
+}
+
+/* ---- all of it ---- */
+
+static void add_opened(const struct figures *figures)
+{
+    lines_add(HEAD, "stoker: %" PRIu64 " opens of %" PRIu64 " files, %.1f%% from the cache",
+              figures->total[STK_COUNT_OPENS], figures->counts->epochs[0][STK_COUNT_OPENS],
+              percent(figures->total[STK_COUNT_HITS], figures->total[STK_COUNT_OPENS]));
+}
+
+static void add_advice(const struct figures *figures)
+{
+    char *advice = figures_advice(figures);
+    if (advice != NULL) {
+        lines_add(HEAD, "  advice: %s", advice);
+    }
+    free(advice);
+}
+
+void summary_print(const struct figures *figures)
+{
+    const struct session *session = figures->session;
+    bool any = figures->total[STK_COUNT_OPENS] > 0;
+    if (any) {
+        add_opened(figures);
+    } else {
+        explain_nothing(figures);
+    }
+    if (figures->by_passes) {
+        add_passes(figures);
+    } else if (any) {
+        add_n_th_opens(figures);
+    }
+    add_times(figures);
+    add_blocks(figures);
+    if (any) {
+        add_bytes(figures);
+    }
+    add_decoded(session);
+    add_batches(session);
+    add_missing(session);
+    add_ahead(figures->request, &session->ahead);
+    add_bypassed(figures->counts);
+    add_mapped(session);
+    add_trouble(figures);
+    if (any) {
+        add_stay(figures);
+        add_advice(figures);
+    }
+    lines_print();
 }

@@ -1,20 +1,19 @@
-/* What a run did: one small table for people, one JSON object for programs. */
+/* What a run did: ten lines for people (cli/summary_lines.h), one JSON object for programs. */
 #ifndef STK_CLI_SUMMARY_H
 #define STK_CLI_SUMMARY_H
 
 #include "cache/run.h"
 #include "cli/request.h"
 #include "cli/session.h"
+#include "cli/summary_figures.h"
 
-/* The one line at the start. */
+/* The one line at the start: what, where, how large, until when. */
 void summary_announce(const struct request *request, const struct session *session);
-/* The table at the end, on stderr; loud when nothing was served. */
-void summary_print(const struct request *request, const struct session *session,
-                   const struct stk_run_counts *counts);
-/* Of this the lines that tell what was left to the origin, and why. */
+/* The lines at the end, on stderr; loud when nothing was served. */
+void summary_print(const struct figures *figures);
+/* What was left to the origin, and why: all of it, a line for each reason. */
 void summary_print_bypassed(const uint64_t bypassed[STK_BYPASS_KINDS]);
 /* The same for programs; status as waitpid gave it. Written to an open file. */
-void summary_write_json(int fd, const struct request *request, const struct session *session,
-                        const struct stk_run_counts *counts, int status, double seconds);
+void summary_write_json(int fd, const struct figures *figures, int status);
 
 #endif

@@ -28,6 +28,7 @@ class Ran:
 
     def __init__(self, done, json_path):
         self.status, self.stdout, self.stderr = done.returncode, done.stdout, done.stderr
+        self.said = " ".join(self.stderr.split())  # long lines are broken
         self.json = json.loads(json_path.read_text()) if json_path.exists() else None
 
     def __getattr__(self, name):

@@ -114,7 +114,7 @@ START_TEST(nothing_is_counted_without_a_file)
     struct stk_run_counts counts;
     memset(&run, 0, sizeof run);
     ck_assert_uint_eq(open_file(&run, 1), 0);
-    stk_run_count_bypass(&run, STK_BYPASS_LARGE);
+    stk_run_count_bypass(&run, STK_BYPASS_LARGE, 1);
     stk_run_count_stat(&run, true);
     stk_run_read(&run, &counts);
     ck_assert_uint_eq(counts.epochs[0][STK_COUNT_OPENS], 0);
@@ -127,7 +127,7 @@ static int count_in_child(void *context)
     for (uint32_t record = 1; record <= 1000; record++) {
         stk_run_count_open(&run, &(struct stk_run_open_counts){
                                      .record = record, .kind = STK_COUNT_HITS, .bytes = 3});
-        stk_run_count_bypass(&run, STK_BYPASS_YOUNG);
+        stk_run_count_bypass(&run, STK_BYPASS_YOUNG, 2);
         stk_run_count_stat(&run, record % 2 == 0);
     }
     return 0;

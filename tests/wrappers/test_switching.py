@@ -85,7 +85,7 @@ def test_what_was_found_to_differ_is_said(jobs, scratch, photo):  # noqa: F811
     assert decoded(first) == 1 and "unproven" not in first.stderr
     told = second.json["decode"]
     assert (told["images"], told["settled"]) == (0, {"unproven": 1})
-    assert "left: 1 unproven (" in second.stderr and first.stdout == second.stdout
+    assert "1 images left to Pillow: 1 unproven (" in second.said and first.stdout == second.stdout
 
 
 def test_processes_count_together(jobs, scratch, photo):  # noqa: F811

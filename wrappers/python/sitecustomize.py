@@ -2,13 +2,13 @@
 import sys
 _own, _here = sys.modules.pop(__name__), __file__.rpartition("/")[0]
 sys.path[:] = [_entry for _entry in sys.path if _entry != _here]
-if sys.version_info >= (3, 11) and sys.implementation.name == "cpython" and "t" not in sys.abiflags:
-    sys.path.insert(0, _here.rpartition("/")[0] + "/waiting")
-    try:
-        import _stoker_waiting  # noqa: F401
-    except Exception:
-        pass
-    del sys.path[0]
+_ok = sys.version_info >= (3, 11) and sys.implementation.name == "cpython"
+sys.path.insert(0, _here.rpartition("/")[0] + "/waiting")
+try:
+    __import__("_stoker_waiting" if _ok and "t" not in sys.abiflags else "_stoker_refused")
+except Exception:
+    pass
+del sys.path[0]
 try:
     import sitecustomize  # noqa: F401
 finally:

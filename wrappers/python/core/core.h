@@ -67,6 +67,8 @@ PyObject *core_found(PyObject *module, PyObject *const *arguments, Py_ssize_t co
 void count_more(unsigned slot, uint64_t count);
 PyObject *core_count(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 PyObject *core_counts(PyObject *module, PyObject *unused);
+PyObject *core_begin_pass(PyObject *module, PyObject *arguments);
+PyObject *core_add_pass(PyObject *module, PyObject *arguments);
 PyObject *core_join(PyObject *module, PyObject *run);
 
 #endif

@@ -86,7 +86,7 @@ int kept_decode(struct stk_decoder *decoder, const void *bytes, size_t size,
                 const struct stk_target *target)
 {
     if (!kept_is_attached()) {
-        return stk_decode(decoder, bytes, size, plan, target);
+        return decode_bytes(decoder, bytes, size, plan, target, NULL);
     }
     struct stk_hash128 key = api->key(bytes, size, STK_FORM_VERSION);
     struct stk_store_value value;

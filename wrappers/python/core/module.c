@@ -222,6 +222,8 @@ static PyMethodDef methods[] = {
     {"join", core_join, METH_O, NULL},
     {"count", FAST(core_count), METH_FASTCALL, NULL},
     {"counts", core_counts, METH_NOARGS, NULL},
+    {"begin_pass", core_begin_pass, METH_VARARGS, NULL},
+    {"add_pass", core_add_pass, METH_VARARGS, NULL},
     {"ring_begin", core_ring_begin, METH_O, NULL},
     {"ring_take", core_ring_take, METH_O, NULL},
     {"ring_lend", core_ring_lend, METH_O, NULL},

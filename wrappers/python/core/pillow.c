@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/clock.h"
+#include "base/tally.h"
 #include "wrappers/python/core/core.h"
 
 /* Where an image's description has its parts, in bytes. */
@@ -172,7 +174,10 @@ PyObject *core_resize(PyObject *module, PyObject *arguments)
         take_target(&target, &job.to)) {
         struct stk_image image = image_of(&job.from);
         Py_BEGIN_ALLOW_THREADS;
+        int64_t start = stk_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
         status = stk_transform(decoder, &image, &job.plan, &target);
+        count_more(STK_TALLY_RESIZED_NS,
+                   (uint64_t)(stk_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID) - start));
         Py_END_ALLOW_THREADS;
     }
     return PyLong_FromLong(status);

@@ -9,7 +9,7 @@ import os
 from multiprocessing import process, queues
 from multiprocessing.reduction import ForkingPickler
 
-from . import borrow, collate, lend, moves, rows
+from . import borrow, collate, lend, moves, passes, rows
 
 SWITCH = "STOKER_BATCHES"
 _awaited = {"loader", "reducers"}
@@ -59,6 +59,7 @@ def _install():
     _replace_fetch(_utils.fetch, _utils.collate.default_collate)
     _replace_loop(_utils.worker)
     _replace_shutdown(dataloader._MultiProcessingDataLoaderIter)
+    passes.install(dataloader._BaseDataLoaderIter, _utils.fetch)
     ForkingPickler.register(torch.Tensor, lend.reduce_tensor)
     process.current_process()._config[_KEY] = True  # workers, and theirs, inherit it
     os.register_at_fork(before=_before_fork, after_in_child=_after_fork_in_child)
@@ -80,7 +81,7 @@ def _replace_collate(torch, module):
     functions = getattr(module, "default_collate_fn_map", {})
     if torch.Tensor in functions:
         collate.PLAIN["tensors"] = functions[torch.Tensor]
-        functions[torch.Tensor] = collate.collate_tensors
+        functions[torch.Tensor] = passes.timed_collate(collate.collate_tensors)
 
 
 def _replace_fetch(module, default_collate):

@@ -1,0 +1,132 @@
+/* What the figures advise. Each advice names those that it rests on. See cli/summary_figures.h. */
+#include <sched.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "cli/say.h"
+#include "cli/summary_figures.h"
+#include "cli/summary_lines.h"
+
+#define FETCH_S     1.0 /* what is less is no trouble */
+#define BUSY_LITTLE 0.5 /* of the workers' time: fewer would do */
+
+static unsigned processors(void)
+{
+    cpu_set_t set;
+    return sched_getaffinity(0, sizeof set, &set) == 0 ? (unsigned)CPU_COUNT(&set) : 1;
+}
+
+static const struct stretch *latest(const struct figures *figures)
+{
+    return figures->passes > 1 ? &figures->later : &figures->first;
+}
+
+static double percent(double part, double whole)
+{
+    return whole > 0 ? 100 * part / whole : 0;
+}
+
+/* Files that found no room in the tier, which is more than all else can mend. */
+static char *advise_room(const struct figures *figures)
+{
+    char more[STK_SIZE_TEXT], whole[STK_SIZE_TEXT];
+    uint64_t bytes = figures->counts->bypassed_bytes[STK_BYPASS_BUDGET] +
+                     figures->counts->bypassed_bytes[STK_BYPASS_TIER] +
+                     figures->counts->bypassed_bytes[STK_BYPASS_MEMORY];
+    uint64_t budget = (uint64_t)(figures->session->tier.shared->budget.blocks * STK_BLOCK_BYTES);
+    if (bytes == 0) {
+        return NULL;
+    }
+    return must_format("%s found no room in the %s of the cache: name a larger place, --tier "
+                       "DIR:SIZE (a local disk)",
+                       size_text(more, bytes), size_text(whole, budget));
+}
+
+static char *advise_workers(const struct figures *figures, const char *bound, double seconds)
+{
+    unsigned cores = processors();
+    uint64_t workers = latest(figures)->workers;
+    char *count = workers < cores ? must_format("num_workers above %llu may help, of %u cores",
+                                                (unsigned long long)workers, cores)
+                                  : must_format("all %u cores have a worker", cores);
+    char *advice = must_format("%s-bound: %.1f s of the %.1f s in which batches were made; %s",
+                               bound, seconds, figures->fetch_s, count);
+    free(count);
+    return advice;
+}
+
+static char *advise_decode(const struct figures *figures)
+{
+    uint64_t images = figures_tallied(figures->session, STK_TALLY_IMAGES);
+    uint64_t kept = figures_tallied(figures->session, STK_TALLY_FROM_FORMS);
+    double seconds = figures->decode_s + figures->resize_s;
+    if (kept * 2 < images && figures->passes > 2) {
+        return must_format("decode-bound: %.1f s of the %.1f s in which batches were made; "
+                           "--samples SIZE sets room aside for decoded images",
+                           seconds, figures->fetch_s);
+    }
+    return advise_workers(figures, "decode", seconds);
+}
+
+static char *advise_fetch(const struct figures *figures)
+{
+    return must_format(
+        "fetch-bound: the origin took %.1f s, added up over processes; `stoker" LINES_KEEP
+        "warm" LINES_KEEP "%s` fills the cache ahead, --tier on a disk keeps it",
+        figures->origin_s, figures->request->spelled[0]);
+}
+
+/* The loader keeps up. With too many workers, even idle ones, it is said. */
+static char *advise_nothing(const struct figures *figures)
+{
+    const struct stretch *last = latest(figures);
+    double all_s = (figures->first.seconds + figures->later.seconds) * (double)last->workers;
+    char *fewer =
+        last->workers > last->processes && figures->fetch_s < BUSY_LITTLE * all_s
+            ? must_format("; its %llu workers were busy for %.0f%% of the time: fewer "
+                          "would do",
+                          (unsigned long long)last->workers, percent(figures->fetch_s, all_s))
+            : must_copy("");
+    char *advice = must_format("the loader keeps up: the job waited for batches for %.0f%% of %s%s",
+                               percent(last->waited_s, last->seconds),
+                               figures->passes > 1 ? "the later epochs" : "the epoch", fewer);
+    free(fewer);
+    return advice;
+}
+
+/* Of what nobody counted: only what the origin took is known. */
+static char *advise_by_opens(const struct figures *figures)
+{
+    bool memory = figures->session->tier.shared->memory != 0;
+    bool once = figures->opened == 1 && figures->total[STK_COUNT_HITS] == 0;
+    if (once && memory && !figures->request->keep && figures->total[STK_COUNT_FILLS] > 0) {
+        return must_format("each file was opened once: the cache serves the next run if it stays "
+                           "(--keep, or --tier on a disk)");
+    }
+    if (figures->origin_s >= FETCH_S && figures->origin_s > 0.2 * figures->run_s) {
+        return advise_fetch(figures);
+    }
+    return NULL;
+}
+
+char *figures_advice(const struct figures *figures)
+{
+    char *room = figures->session->tier.shared != NULL ? advise_room(figures) : NULL;
+    if (room != NULL || figures->session->tier.shared == NULL) {
+        return room;
+    }
+    switch (figures->bound) {
+    case BOUND_NOT:
+        return advise_nothing(figures);
+    case BOUND_FETCH:
+        return advise_fetch(figures);
+    case BOUND_DECODE:
+        return advise_decode(figures);
+    case BOUND_BATCH:
+        return advise_workers(figures, "batch", figures->collate_s);
+    case BOUND_OTHER:
+        return advise_workers(figures, "transform", figures->other_s);
+    default:
+        return advise_by_opens(figures);
+    }
+}

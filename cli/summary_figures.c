@@ -1,0 +1,219 @@
+/* What counters come to. See cli/summary_figures.h. */
+#include "cli/summary_figures.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+
+#define MOST_BUSY 0.10 /* of an epoch, waited for batches: a loader that keeps up waits less */
+
+uint64_t figures_tallied(const struct session *session, enum stk_tally_slot slot)
+{
+    return session->tally != NULL ? stk_tally_read(session->tally, slot) : 0;
+}
+
+static uint64_t add_slots(const struct session *session, int first, int end)
+{
+    uint64_t sum = 0;
+    for (int slot = first; slot < end; slot++) {
+        sum += figures_tallied(session, (enum stk_tally_slot)slot);
+    }
+    return sum;
+}
+
+uint64_t figures_left_to_pillow(const struct session *session)
+{
+    return add_slots(session, STK_TALLY_IMAGES + 1, STK_TALLY_REASONS);
+}
+
+uint64_t figures_left_to_torch(const struct session *session)
+{
+    return add_slots(session, STK_TALLY_BATCH_REASONS, STK_TALLY_BATCH_REASONS_END);
+}
+
+static double seconds_of(const struct session *session, enum stk_tally_slot slot)
+{
+    return (double)figures_tallied(session, slot) / 1e9;
+}
+
+/* ---- passes ---- */
+
+/* How many processes were at it at the same time. Those that came one after the other, as jobs in a
+ * script, count as one. */
+static double at_once(const struct stk_tally_pass *pass)
+{
+    double wall = (double)pass->ended_ns - (double)pass->begun_ns;
+    double many = wall > 0 ? (double)pass->lasted_ns / wall : 1;
+    return many > 1 ? many : 1;
+}
+
+void figures_pass(const struct session *session, unsigned loader, unsigned number,
+                  struct stretch *out)
+{
+    struct stk_tally_pass pass = {0}, first = {0};
+    *out = (struct stretch){.seconds = 0};
+    if (session->tally == NULL) {
+        return;
+    }
+    stk_tally_read_pass(session->tally, loader, number, &pass);
+    stk_tally_read_pass(session->tally, loader, 0, &first);
+    /* The last holds all later ones, and whatever was between them. */
+    double many = at_once(number < STK_TALLY_PASSES - 1 ? &pass : &first);
+    *out = (struct stretch){.seconds = (double)pass.lasted_ns / 1e9 / many,
+                            .waited_s = (double)pass.waited_ns / 1e9 / many,
+                            .count = pass.samples,
+                            .batches = pass.batches,
+                            .processes = pass.begins,
+                            .workers = pass.workers};
+}
+
+static void add_stretch(struct stretch *sum, const struct stretch *one)
+{
+    sum->seconds += one->seconds;
+    sum->waited_s += one->waited_s;
+    sum->count += one->count;
+    sum->batches += one->batches;
+    sum->processes = one->processes > sum->processes ? one->processes : sum->processes;
+    sum->workers = one->workers > sum->workers ? one->workers : sum->workers;
+}
+
+/* How many passes a loader has made, and the samples of all. */
+static unsigned count_passes(const struct session *session, unsigned loader, uint64_t *samples)
+{
+    struct stretch pass = {.processes = 1};
+    unsigned count = 0;
+    *samples = 0;
+    while (count < STK_TALLY_PASSES && pass.processes > 0) {
+        figures_pass(session, loader, count, &pass);
+        *samples += pass.count;
+        count += pass.processes > 0;
+    }
+    return count;
+}
+
+/* The training set's loader is the one that gave the most. */
+static void gather_passes(struct figures *figures)
+{
+    uint64_t most = 0, samples;
+    for (unsigned loader = 0; loader < STK_TALLY_LOADERS; loader++) {
+        unsigned passes = count_passes(figures->session, loader, &samples);
+        if (samples > most) {
+            most = samples;
+            figures->loader = loader;
+            figures->passes = passes;
+        }
+    }
+    figures->by_passes = most > 0;
+    for (unsigned number = 0; figures->by_passes && number < figures->passes; number++) {
+        struct stretch pass;
+        figures_pass(figures->session, figures->loader, number, &pass);
+        add_stretch(number == 0 ? &figures->first : &figures->later, &pass);
+    }
+}
+
+/* ---- opens ---- */
+
+double figures_opens_s(const struct pulse_figures *pulse, unsigned epoch)
+{
+    return (double)(pulse->ended_ns[epoch] - pulse->begun_ns[epoch]) / 1e9;
+}
+
+static void gather_opens(struct figures *figures)
+{
+    int64_t begun_ns = INT64_MAX, ended_ns = 0;
+    const struct pulse_figures *pulse = figures->pulse;
+    figures->first.count = figures->counts->epochs[0][STK_COUNT_OPENS];
+    figures->first.seconds = figures_opens_s(pulse, 0);
+    for (unsigned epoch = 1; epoch < figures->opened; epoch++) {
+        figures->later.count += figures->counts->epochs[epoch][STK_COUNT_OPENS];
+        begun_ns = pulse->begun_ns[epoch] < begun_ns ? pulse->begun_ns[epoch] : begun_ns;
+        ended_ns = pulse->ended_ns[epoch] > ended_ns ? pulse->ended_ns[epoch] : ended_ns;
+    }
+    figures->later.seconds = ended_ns > begun_ns ? (double)(ended_ns - begun_ns) / 1e9 : 0;
+    figures->passes = figures->opened;
+}
+
+/* ---- all ---- */
+
+static void add_up(struct figures *figures)
+{
+    for (int epoch = 0; epoch < STK_RUN_EPOCHS; epoch++) {
+        const uint64_t *row = figures->counts->epochs[epoch];
+        figures->opened += row[STK_COUNT_OPENS] > 0 && figures->opened == (unsigned)epoch;
+        for (int kind = 0; kind < STK_COUNT_KINDS; kind++) {
+            figures->total[kind] += row[kind];
+        }
+    }
+}
+
+static double not_below_zero(double value)
+{
+    return value > 0 ? value : 0;
+}
+
+static void gather_times(struct figures *figures)
+{
+    const struct session *session = figures->session;
+    figures->origin_s = (double)figures->total[STK_COUNT_WAIT_NS] / 1e9;
+    figures->decode_s =
+        seconds_of(session, STK_TALLY_JPEG_NS) + seconds_of(session, STK_TALLY_FORM_NS);
+    figures->resize_s = seconds_of(session, STK_TALLY_RESIZED_NS);
+    figures->collate_s = seconds_of(session, STK_TALLY_COLLATE_NS);
+    figures->fetch_s = seconds_of(session, STK_TALLY_FETCH_NS);
+    figures->other_s = not_below_zero(figures->fetch_s - figures->origin_s - figures->decode_s -
+                                      figures->resize_s - figures->collate_s);
+}
+
+/* By the later epochs, if there are any; the origin is in their way only if it was asked then. */
+static enum bound find_bound(const struct figures *figures)
+{
+    const struct stretch *last = figures->passes > 1 ? &figures->later : &figures->first;
+    double decode_s = figures->decode_s + figures->resize_s, origin_s = 0;
+    if (!figures->by_passes || last->seconds <= 0) {
+        return BOUND_UNKNOWN;
+    }
+    if (last->waited_s < MOST_BUSY * last->seconds) {
+        return BOUND_NOT;
+    }
+    for (unsigned epoch = figures->passes > 1 ? 1 : 0; epoch < figures->opened; epoch++) {
+        origin_s += (double)figures->counts->epochs[epoch][STK_COUNT_WAIT_NS] / 1e9;
+    }
+    double part = figures->first.count + figures->later.count > 0
+                      ? (double)last->count / (double)(figures->first.count + figures->later.count)
+                      : 1;
+    decode_s *= part;
+    double collate_s = figures->collate_s * part, other_s = figures->other_s * part;
+    if (origin_s >= decode_s && origin_s >= collate_s && origin_s >= other_s) {
+        return origin_s > 0 ? BOUND_FETCH : BOUND_UNKNOWN;
+    }
+    return decode_s >= collate_s && decode_s >= other_s ? BOUND_DECODE
+           : collate_s >= other_s                       ? BOUND_BATCH
+                                                        : BOUND_OTHER;
+}
+
+void figures_gather(struct figures *out, const struct request *request,
+                    const struct session *session, const struct stk_run_counts *counts,
+                    const struct pulse_figures *pulse, double run_s)
+{
+    memset(out, 0, sizeof *out);
+    out->request = request;
+    out->session = session;
+    out->counts = counts;
+    out->pulse = pulse;
+    out->run_s = run_s;
+    add_up(out);
+    gather_passes(out);
+    if (!out->by_passes) {
+        gather_opens(out);
+    }
+    gather_times(out);
+    out->bound = find_bound(out);
+}
+
+const char *figures_bound_name(enum bound bound)
+{
+    static const char *const names[] = {
+        [BOUND_UNKNOWN] = "unknown", [BOUND_NOT] = "none",    [BOUND_FETCH] = "fetch",
+        [BOUND_DECODE] = "decode",   [BOUND_BATCH] = "batch", [BOUND_OTHER] = "transforms"};
+    return names[bound];
+}

@@ -1,0 +1,121 @@
+/* Ten lines. See cli/summary_lines.h. */
+#include "cli/summary_lines.h"
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/say.h"
+
+#define MOST   64
+#define INDENT "    " /* of what is broken off */
+
+static struct line {
+    enum weight weight;
+    unsigned rows;
+    bool left_out;
+    char *text; /* broken already */
+} lines[MOST];
+static unsigned count;
+
+static void write_word(FILE *out, const char *word, unsigned length)
+{
+    for (unsigned i = 0; i < length; i++) {
+        fputc(word[i] == *LINES_KEEP ? ' ' : word[i], out);
+    }
+}
+
+/* Breaks between words, and counts the rows. */
+static unsigned break_into(FILE *out, const char *text)
+{
+    unsigned rows = 1, column = 0;
+    while (*text != '\0') {
+        unsigned blanks = (unsigned)strspn(text, " ");
+        unsigned word = (unsigned)strcspn(text + blanks, " ");
+        if (column > 0 && column + blanks + word > LINES_COLUMNS) {
+            fputs("\n" INDENT, out);
+            column = sizeof INDENT - 1;
+            rows++;
+        } else {
+            fprintf(out, "%*s", (int)blanks, "");
+            column += blanks;
+        }
+        write_word(out, text + blanks, word);
+        column += word;
+        text += blanks + word;
+    }
+    return rows;
+}
+
+void lines_let_break(char *text)
+{
+    for (char *at = text; (at = strchr(at, *LINES_KEEP)) != NULL;) {
+        *at = ' ';
+    }
+}
+
+void lines_add(enum weight weight, const char *format, ...)
+{
+    char *text = NULL, *broken = NULL;
+    size_t bytes;
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vasprintf(&text, format, arguments);
+    va_end(arguments);
+    FILE *out = length >= 0 ? open_memstream(&broken, &bytes) : NULL;
+    if (out == NULL) {
+        die("out of memory");
+    }
+    unsigned rows = break_into(out, text);
+    fclose(out);
+    free(text);
+    if (count < MOST) {
+        lines[count++] = (struct line){.weight = weight, .rows = rows, .text = broken};
+    }
+}
+
+/* The lightest of those that are left; of equals the last. */
+static struct line *lightest(void)
+{
+    struct line *found = NULL;
+    for (unsigned i = 0; i < count; i++) {
+        if (!lines[i].left_out && (found == NULL || lines[i].weight >= found->weight)) {
+            found = &lines[i];
+        }
+    }
+    return found;
+}
+
+/* How many lines are left out, so that the rest fits, with one that says so. */
+static unsigned choose(void)
+{
+    unsigned rows = 0, left_out = 0;
+    for (unsigned i = 0; i < count; i++) {
+        rows += lines[i].rows;
+    }
+    while (rows + (left_out > 0 ? 1 : 0) > LINES_MOST) {
+        struct line *line = lightest();
+        line->left_out = true;
+        rows -= line->rows;
+        left_out++;
+    }
+    return left_out;
+}
+
+void lines_print(void)
+{
+    unsigned left_out = choose();
+    for (unsigned i = 0; i < count; i++) {
+        if (!lines[i].left_out) {
+            fprintf(stderr, "%s\n", lines[i].text);
+        }
+        free(lines[i].text);
+    }
+    if (left_out > 0) {
+        fprintf(stderr, "  (%u lines did not fit: --json FILE has all that was counted)\n",
+                left_out);
+    }
+    count = 0;
+}

@@ -1,0 +1,40 @@
+"""Trains, as far as reading goes: looks at one batch, then takes so many passes over a DataLoader whose data
+set opens each file so often.
+
+    passes.py DIRECTORY EPOCHS OPENS WORKERS [SECONDS that each sample takes]
+"""
+
+import os
+import sys
+import time
+
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+
+class Files(Dataset):
+    def __init__(self, directory, opens):
+        self.paths = sorted(os.path.join(directory, name) for name in os.listdir(directory))
+        self.opens = opens
+
+    def __len__(self):
+        return len(self.paths)
+
+    def __getitem__(self, index):
+        for _ in range(self.opens):
+            with open(self.paths[index], "rb") as file:
+                data = file.read()
+        time.sleep(float(sys.argv[5]) if len(sys.argv) > 5 else 0)
+        return torch.frombuffer(bytearray(data), dtype=torch.uint8)
+
+
+def main():
+    directory, (epochs, opens, workers) = sys.argv[1], map(int, sys.argv[2:5])
+    loader = DataLoader(Files(directory, opens), batch_size=2, shuffle=True, num_workers=workers)
+    next(iter(loader))
+    for _ in range(epochs):
+        print(sum(len(batch) for batch in loader))
+
+
+if __name__ == "__main__":
+    main()

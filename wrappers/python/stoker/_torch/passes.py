@@ -1,0 +1,183 @@
+"""Counts the passes over DataLoaders, for the run's summary: how long each took, how long the process that
+takes the batches waited for them, and what making them took, in whichever process that was done.
+
+A pass is an iterator that gave three batches, or came to its end: who only looks at a batch makes no pass.
+Loaders are told apart by their samplers; one that is made anew over the same data set, once the one of
+before is gone, goes on with its passes.
+"""
+
+import collections
+import functools
+import sys
+import weakref
+from time import monotonic_ns
+
+import torch
+
+from .. import _core, _slots
+
+_LOOKED_AT = 2  # batches that do not make a pass yet
+
+_loaders = []
+_seen = set()  # what was told once by this process
+
+
+def install(iterator, module):
+    _replace_index(iterator)
+    _replace_next(iterator)
+    for kind in module._MapDatasetFetcher, module._IterableDatasetFetcher:
+        _replace_fetch(kind)
+
+
+def timed_collate(plain):
+    @functools.wraps(plain)
+    def collate_tensors(batch, *, collate_fn_map=None):
+        began = monotonic_ns()
+        try:
+            return plain(batch, collate_fn_map=collate_fn_map)
+        finally:
+            _core.count(_slots.COLLATE_NS, monotonic_ns() - began)
+
+    return collate_tensors
+
+
+def _replace_fetch(kind):
+    plain = kind.fetch
+
+    @functools.wraps(plain)
+    def fetch(self, indices):
+        began = monotonic_ns()
+        try:
+            return plain(self, indices)
+        finally:
+            _core.count(_slots.FETCH_NS, monotonic_ns() - began)
+            if not _seen and "cv2" in sys.modules:
+                _seen.add("cv2")
+                _core.count(_slots.OPENCV)
+
+    kind.fetch = fetch
+
+
+def _replace_index(kind):
+    """How many samples a batch is of say the indices that were asked for, in the order of the batches."""
+    plain, reset = kind._next_index, kind._reset
+
+    @functools.wraps(plain)
+    def _next_index(self):
+        index = plain(self)
+        self.__dict__.setdefault("_stoker_sizes", collections.deque()).append(
+            len(index) if self._auto_collation else 1)
+        return index
+
+    @functools.wraps(reset)
+    def _reset(self, *arguments, **named):
+        self.__dict__.pop("_stoker_sizes", None)
+        return reset(self, *arguments, **named)
+
+    kind._next_index, kind._reset = _next_index, _reset
+
+
+def _replace_next(kind):
+    plain = kind.__next__
+
+    @functools.wraps(plain)
+    def __next__(self):
+        began = monotonic_ns()
+        current = _pass_of(self, began)
+        try:
+            batch = plain(self)
+        except StopIteration:
+            if current is not None:
+                current.end(began)
+                self._stoker_pass = None
+            raise
+        if current is not None:
+            sizes = getattr(self, "_stoker_sizes", None)
+            current.step(sizes.popleft() if sizes else 1, batch, began, monotonic_ns())
+        return batch
+
+    kind.__next__ = __next__
+
+
+def _pass_of(iterator, now):
+    """None where it is not to be counted, as in a worker."""
+    try:
+        if iterator._num_yielded == 0:  # new, or reset: workers that stay have one iterator
+            counts = torch.utils.data.get_worker_info() is None
+            iterator._stoker_pass = _Pass(iterator, now) if counts else None
+        return getattr(iterator, "_stoker_pass", None)
+    except Exception:
+        return None
+
+
+class _Loader:
+    """What the passes of one loader have in common."""
+
+    def __init__(self, number):
+        self.number, self.passes = number, 0
+
+    def take(self, sampler, dataset):
+        self.sampler, self.dataset = weakref.ref(sampler), id(dataset)
+        return self
+
+
+def _loader_of(iterator):
+    sampler, dataset = iterator._index_sampler, iterator._dataset
+    for loader in _loaders:
+        if loader.sampler() is sampler:
+            return loader
+    for loader in _loaders:
+        if loader.sampler() is None and loader.dataset == id(dataset):
+            return loader.take(sampler, dataset)
+    _loaders.append(_Loader(len(_loaders)).take(sampler, dataset))
+    return _loaders[-1]
+
+
+class _Pass:
+    def __init__(self, iterator, now):
+        self.loader, self.number = _loader_of(iterator), None
+        self.begun = self.last = now
+        self.samples = self.batches = self.waited = 0  # not told yet
+        self.given = 0
+        self.may_be_cut = iterator._dataset_kind != 0  # torch's _DatasetKind.Map
+        self.workers = iterator._num_workers
+        try:
+            self.expected = len(iterator._index_sampler)
+        except Exception:  # an IterableDataset's has no end
+            self.expected = 0
+
+    def step(self, size, batch, began, now):
+        self.given += 1
+        self.batches += 1
+        self.samples += min(size, _length(batch)) if self.may_be_cut else size
+        self.waited += now - began
+        if self.given > _LOOKED_AT:
+            self._tell(now)
+
+    def end(self, now):
+        if self.given > 0:
+            self._tell(now)
+
+    def _tell(self, now):
+        if self.number is None:
+            self.number = self.loader.passes
+            self.loader.passes += 1
+            _core.begin_pass(self.loader.number, self.number, self.begun, self.expected, self.workers)
+        _core.add_pass(self.loader.number, self.number, now, now - self.last, self.waited, self.samples,
+                       self.batches)
+        self.last = now
+        self.samples = self.batches = self.waited = 0
+
+
+def _length(batch):
+    """The length of a data set's batch that ends early, as the first tensor in it tells."""
+    for _ in range(4):
+        if isinstance(batch, torch.Tensor):
+            return batch.shape[0] if batch.dim() else 1
+        if isinstance(batch, dict):
+            batch = next(iter(batch.values()), None)
+        elif isinstance(batch, (list, tuple)) and batch:
+            batch = batch[0]
+        else:
+            break
+    return sys.maxsize
