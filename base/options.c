@@ -65,8 +65,8 @@ const struct stk_option_row stk_option_table[STK_OPTION_COUNT] = {
         {"STOKER_DECODE", "--no-decode", "on|off", "on",
          "Whether the Pythons under `stoker run` decode JPEGs for Pillow, with the same pixels. "
          "The "
-         "flag takes no value and says off. Without the command: put the directory that holds the "
-         "package `stoker` on PYTHONPATH and import Image from it."},
+         "flag takes no value and says off. Without the command: `stoker env` prints the "
+         "PYTHONPATH that does the same; or import Image from the package `stoker`."},
     [STK_OPTION_TORCHVISION] =
         {"STOKER_TORCHVISION", "--no-torchvision", "on|off", "on",
          "Whether torchvision's to_tensor, normalize, RandomResizedCrop and Compose are replaced "
@@ -80,7 +80,7 @@ const struct stk_option_row stk_option_table[STK_OPTION_COUNT] = {
          "workers to the main process through memory that is used again, instead of a new file in "
          "/dev/shm for each tensor (docs/batches.md). The flag takes no value and says off. "
          "Without the command nothing is "
-         "replaced."},
+         "replaced, unless this and PYTHONPATH are set as `stoker env` prints them."},
     [STK_OPTION_SAMPLES] =
         {"STOKER_SAMPLES", "--samples", "DIR[:SIZE]", "",
          "Where decoded images and what `stoker.cached` functions return are kept, as samples, and "

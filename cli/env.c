@@ -1,13 +1,17 @@
-/* `stoker env`: the exports that do without the command, for job scripts; and the options table as
- * documentation. */
+/* `stoker env`: the exports that do without the command, for job scripts; what was done by them;
+ * and the options table as documentation. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/clock.h"
 #include "base/options.h"
 #include "cli/library.h"
+#include "cli/python.h"
 #include "cli/request.h"
 #include "cli/say.h"
+#include "cli/summary.h"
 #include "cli/tiers.h"
 #include "cli/verbs.h"
 
@@ -69,12 +73,66 @@ static void refuse_idle(const struct request *request)
     }
 }
 
+/* For Pythons, as `stoker run` sets it: decoding, and batches of torch's DataLoader. */
+static void print_python(const struct request *request)
+{
+    char *site = python_site();
+    bool decodes = site != NULL && !request->no_decode;
+    bool batches = site != NULL && !request->no_batches;
+    print_export(stk_option_table[STK_OPTION_DECODE].variable, decodes ? "on" : "off");
+    print_export(stk_option_table[STK_OPTION_BATCHES].variable, batches ? "on" : "off");
+    if (request->no_torchvision) {
+        print_export(stk_option_table[STK_OPTION_TORCHVISION].variable, "off");
+    }
+    if (decodes || batches) {
+        printf("export PYTHONPATH=");
+        print_quoted(site);
+        printf("\"${PYTHONPATH:+:$PYTHONPATH}\"\n");
+    } else if (site == NULL) {
+        printf(
+            "# The Python package is not installed beside this command: images are not decoded.\n");
+    }
+    free(site);
+}
+
+/* ---- what was done without the command ---- */
+
+/* The counters of all that has no run, since they were begun; they begin anew. */
+static int end(void)
+{
+    static struct session session;
+    static struct stk_run_counts counts;
+    static const struct pulse_figures pulse;
+    static const struct request request;
+    struct figures figures;
+    char path[STK_HOME_BYTES];
+    bool there = session_look(&session) && stk_run_path(path, session.home, STK_RUN_OUTSIDE) &&
+                 stk_run_open(&session.run, path) == 0;
+    stk_run_read(&session.run, &counts);
+    if (!there || counts.epochs[0][STK_COUNT_OPENS] == 0) {
+        say("without `stoker run` no covered file was opened: is LD_PRELOAD set, and "
+            "STOKER_PATHS?");
+        return 0;
+    }
+    double since_s =
+        (double)(stk_clock_boottime_ns() - stk_run_start_ns(&session.run)) / (double)STK_NS_PER_S;
+    say("without `stoker run`, of all that this user has run in %.0f s (images are not counted):",
+        since_s);
+    figures_gather(&figures, &request, &session, &counts, &pulse, since_s);
+    summary_print(&figures);
+    unlink(path);
+    return 0;
+}
+
 int verb_env(char **arguments)
 {
     struct request request;
     char home[STK_HOME_BYTES], home_of_tier[STK_HOME_BYTES];
     if (arguments[0] != NULL && strcmp(arguments[0], "--markdown") == 0 && arguments[1] == NULL) {
         return print_markdown();
+    }
+    if (arguments[0] != NULL && strcmp(arguments[0], "--end") == 0 && arguments[1] == NULL) {
+        return end();
     }
     request_parse(&request, arguments, false);
     refuse_idle(&request);
@@ -95,10 +153,16 @@ int verb_env(char **arguments)
     if (request.samples != NULL) {
         print_export(stk_option_table[STK_OPTION_SAMPLES].variable, request.samples);
     }
+    print_python(&request);
     printf("export LD_PRELOAD=\"${LD_PRELOAD:+$LD_PRELOAD:}\"");
     print_quoted(library);
-    printf("\n# The cache stays when the job ends. In a job script, this ends it with the job:\n"
-           "#   trap 'stoker clear' EXIT\n");
+    printf("\n# The cache stays when the job ends. In a job script, this says what was served, and "
+           "ends\n"
+           "# the cache with the job:\n"
+           "#   trap 'stoker env --end; stoker clear' EXIT\n");
+    if (request.samples == NULL) {
+        printf("# Decoded images are kept with --samples DIR:SIZE, or by `stoker run`.\n");
+    }
     free(library);
     free(paths);
     free(tiers);

@@ -51,6 +51,8 @@ static const char help[] =
     "  stoker env [--path P]... [--tier DIR[:SIZE]] [--fresh ...]\n"
     "             [--samples DIR[:SIZE]]\n"
     "      prints exports that do the same in a job script: eval \"$(stoker env --path P)\"\n"
+    "      Decoded images are kept only with --samples DIR:SIZE; nobody watches the memory, or\n"
+    "      finishes big files. `stoker env --end` says what was served, as `stoker run` does\n"
     "  stoker ls [--tier DIR]\n"
     "      shows what is cached and which runs live\n"
     "  stoker clear [--tier DIR] [PATH] [--dead]\n"

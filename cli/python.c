@@ -38,12 +38,21 @@ static char *find(void)
     return NULL;
 }
 
+char *python_site(void)
+{
+    char *site = find();
+    if (site != NULL && strchr(site, ':') != NULL) {
+        free(site);
+        site = NULL;
+    }
+    return site;
+}
+
 char *python_path(void)
 {
     const char *before = getenv("PYTHONPATH");
-    char *site = find();
-    if (site == NULL || strchr(site, ':') != NULL) {
-        free(site);
+    char *site = python_site();
+    if (site == NULL) {
         return NULL;
     }
     if (before == NULL || *before == '\0') {

@@ -9,6 +9,9 @@
  * frees. */
 char *python_path(void);
 
+/* What of that is ours, or NULL; the caller frees. */
+char *python_site(void);
+
 /* The directory that the package lies in, or NULL. The caller frees. */
 char *python_package_path(void);
 

@@ -456,6 +456,9 @@ static void add_stay(const struct figures *figures)
 {
     char used[STK_SIZE_TEXT], samples[STK_SIZE_TEXT];
     const struct session *session = figures->session;
+    if (session->tier.shared == NULL) {
+        return;
+    }
     uint64_t of_samples = samples_used_bytes(&session->samples);
     bool memory = session->tier.shared->memory != 0;
     char *part = of_samples > 0 ? must_format(" (%s of it samples)", size_text(samples, of_samples))

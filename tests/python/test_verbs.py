@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 
 import pytest
 
@@ -21,6 +22,23 @@ def files(data):
 
 
 # ---- env ----
+
+def test_env_does_what_run_does_and_tells_it(jobs, scratch):
+    """Decoding and batches by PYTHONPATH alone, and a summary at the end, which begins anew."""
+    pytest.importorskip("PIL.Image").new("RGB", (64, 64)).save(scratch / "one.jpg")
+    settle()
+    script = ("import sys; from PIL import Image\n"
+              "for _ in range(3): Image.open(sys.argv[1]).load()\n"
+              "import stoker; print(stoker.counts()['images'])")
+    line = ('eval "$(%s env --path "$1")"; "$2" -c "$3" "$1/one.jpg"; unset LD_PRELOAD; '
+            '%s env --end; %s env --end' % ((jobs.build / "stoker",) * 3))
+    done = jobs.place.run(["sh", "-c", line, "sh", scratch, sys.executable, script],
+                          env={"STOKER_MIN_AGE": "0.05", "PYTHONPATH": "/nowhere"})
+    assert done.stdout.split() == ["3"]
+    assert "stoker: 3 opens of 1 files, 66.7% from the cache" in done.stderr
+    assert "first, second, ... open of a file: 1, 1, 1" in done.stderr
+    assert "no covered file was opened" in done.stderr.splitlines()[-1]
+
 
 def test_env_does_what_run_does(jobs, origin, data):
     stoker = jobs.build / "stoker"
@@ -52,10 +70,13 @@ def test_env_prints_what_was_asked(jobs, data):
     done = jobs.stoker("env", "--path", data, "--tier=/dev/shm:64M", "--fresh=open")
     assert done.stdout.splitlines() == [
         f"export STOKER_PATHS='{data}'", f"export STOKER_TIERS='/dev/shm:{64 << 20}'",
-        "export STOKER_FRESH='open'",
+        "export STOKER_FRESH='open'", "export STOKER_DECODE='on'", "export STOKER_BATCHES='on'",
+        f"export PYTHONPATH='{jobs.build}/python/stoker/site.zip'\"${{PYTHONPATH:+:$PYTHONPATH}}\"",
         f"export LD_PRELOAD=\"${{LD_PRELOAD:+$LD_PRELOAD:}}\"'{jobs.build}/libstoker.so'",
-        "# The cache stays when the job ends. In a job script, this ends it with the job:",
-        "#   trap 'stoker clear' EXIT"]
+        "# The cache stays when the job ends. In a job script, this says what was served, and ends",
+        "# the cache with the job:",
+        "#   trap 'stoker env --end; stoker clear' EXIT",
+        "# Decoded images are kept with --samples DIR:SIZE, or by `stoker run`."]
 
 
 def test_a_job_script_that_ends_its_cache(jobs, place, data):
