@@ -194,3 +194,20 @@ def test_typing_reaches_the_command(jobs, data):
     terminal.type("something\n")
     terminal.wait_for("got something")
     assert terminal.end() == 0
+
+
+def test_a_line_tells_how_far_the_first_epoch_is(jobs, session_origin):
+    """On a terminal, from two seconds on, and until files are opened for the second time."""
+    data = session_origin.files("line", 3, 1000)[1]
+    script = 'cat "$0"/* >/dev/null; read x; cat "$0"/* >/dev/null; read x; echo over'
+    terminal = Terminal(jobs.place, ["env", "STOKER_MIN_AGE=0.05",
+                                     *jobs.command_line(["sh", "-c", script, data], path=data)])
+    terminal.wait_for("epoch 1: 3 files, 2.9 KiB, ")
+    assert terminal.said.split("epoch 1: ")[1].endswith("\x1b[K\r")  # what the job writes goes over it
+    gone = "\r\x1b[K"
+    assert gone not in terminal.said
+    terminal.type("\n")
+    terminal.wait_for(gone)
+    terminal.type("\n")
+    assert terminal.end() == 0
+    assert terminal.said.count("epoch 1: ") < 100 and "6 opens of 3 files" in terminal.said
