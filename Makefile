@@ -48,7 +48,7 @@ MACHINE := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null)))
 DECODE := $(wildcard decode/*.c decode/entropy/*.c decode/form/*.c decode/kernels/*.c decode/kernels/$(MACHINE)/*.c)
 objects = $(patsubst %.c,$(B)/obj/%.o,$(1))
 
-.PHONY: all demo test test-all test-newest compatibility bench bench-peers bench-gpu format lint install uninstall clean help arrows
+.PHONY: all demo test test-all test-newest compatibility bench bench-peers bench-gpu format lint install manifest uninstall clean help arrows
 .DELETE_ON_ERROR:
 
 all: arrows $(B)/stoker $(B)/libstoker.so $(B)/libstokerdecode.a python ## build the library and the command (into build/)
@@ -184,13 +184,18 @@ lint: all ## format check, clang build, clang-tidy, cppcheck, shellcheck
 	@scripts/deps.sh lint
 	@scripts/lint.sh $(SOURCES)
 
+# Where Debian's package has it is another place that the command looks at.
+LIBRARY ?= lib/libstoker.so
 # The one list of what is installed: mode, file, destination below PREFIX.
 define MANIFEST
 755 $(B)/stoker bin/stoker
-755 $(B)/libstoker.so lib/libstoker.so
+755 $(B)/libstoker.so $(LIBRARY)
 $(PY_MANIFEST)
 endef
 export MANIFEST
+
+manifest: # what install installs, for tests
+	@echo "$$MANIFEST" | grep .
 
 install: all ## install under $(DESTDIR)$(PREFIX)
 	@echo "$$MANIFEST" | grep . | while read -r mode file to; do \

@@ -4,10 +4,11 @@
     packaging/sbom.py VERSION MAPS      MAPS: a directory of the linker's maps, one for each binary
 
 Archives are those that the linker says it has taken members from; headers that leave code behind are
-those that the sources include. Versions are what the headers say.
+those that the sources include. Versions are what the headers say; CC and FLAGS find these.
 """
 
 import json
+import os
 import pathlib
 import re
 import subprocess
@@ -27,7 +28,8 @@ PARTS = [
 
 def version_of(header, macros):
     text = f"#include <{header}>\n" + "".join(f"stoker_{name} {name}\n" for name in macros)
-    done = subprocess.run(["cc", "-E", "-P", "-x", "c", "-"], input=text, text=True, check=True,
+    done = subprocess.run([os.environ.get("CC", "cc"), "-E", "-P", *os.environ.get("FLAGS", "").split(),
+                           "-x", "c", "-"], input=text, text=True, check=True,
                           stdout=subprocess.PIPE)
     values = dict(re.findall(r"^stoker_(\w+) (.*)$", done.stdout, re.M))
     return ".".join(values[name].strip('" ') for name in macros)

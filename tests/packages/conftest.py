@@ -1,7 +1,9 @@
 """What the tests of packages share: the packages of build/packages, and photographs to open."""
 
+import json
 import os
 import pathlib
+import platform
 import subprocess
 import sys
 
@@ -16,6 +18,9 @@ ROOT = HERE.parents[1]
 PACKAGES = ROOT / "build/packages"
 
 
+MACHINE = platform.machine()
+
+
 def package(pattern):
     found = sorted(PACKAGES.glob(pattern))
     if not found:
@@ -25,20 +30,46 @@ def package(pattern):
 
 @pytest.fixture(scope="session")
 def wheel():
-    return package("*.whl")
+    return package(f"*{MACHINE}.whl")
 
 
 @pytest.fixture(scope="session")
 def photographs(session_scratch):  # noqa: F811
-    """A directory with JPEGs that are old enough to be cached."""
+    """A directory with JPEGs."""
     from PIL import Image
     directory = session_scratch / "photographs"
     directory.mkdir()
     for number in range(4):
-        path = directory / f"{number}.jpg"
-        Image.effect_noise((320, 240), 40 + number).convert("RGB").save(path)
-        os.utime(path, (1.6e9, 1.6e9))
+        image = Image.effect_noise((320, 240), 40 + number).convert("RGB")
+        image.save(directory / f"{number}.jpg")
     return directory
+
+
+@pytest.fixture
+def works(place, scratch, photographs):  # noqa: F811
+    """works(stoker, python): that a run serves and decodes, and where the package was found."""
+    def check(stoker, python):
+        summary = scratch / "summary.json"
+        ran = place.run([*stoker, "run", "--path", photographs, f"--json={summary}", "--",
+                         python, "-c", USES, *sorted(photographs.iterdir())],
+                        env={"STOKER_MIN_AGE": "0.05"})
+        told = json.loads(summary.read_text())
+        count, where = ran.stdout.split(maxsplit=1)
+        assert (count, told["decode"]["images"]) == ("8", 8), ran.stderr
+        assert told["hits"] >= 4 and told["fills"] == 4, told
+        return where.strip()
+    return check
+
+
+USES = """
+import sys
+from PIL import Image
+for epoch in range(2):
+    for path in sys.argv[1:]:
+        Image.open(path).tobytes()
+import stoker
+print(stoker.counts()["images"], stoker.__file__)
+"""
 
 
 @pytest.fixture

@@ -13,17 +13,6 @@ import zipfile
 
 from conftest import ROOT
 
-USES = """
-import sys
-from PIL import Image
-for epoch in range(2):
-    for path in sys.argv[1:]:
-        Image.open(path).tobytes()
-import stoker
-print(stoker.counts()["images"], stoker.__file__)
-"""
-
-
 def test_it_holds_all_of_the_package(wheel):
     with zipfile.ZipFile(wheel) as packed:
         names = set(packed.namelist())
@@ -80,42 +69,29 @@ def test_its_record_is_right(wheel):
                 assert int(size) == packed.getinfo(name).file_size
 
 
-def check(place, clean, stoker, python, photographs, summary):  # noqa: F811
-    """That a run serves and decodes; returns where the package was found."""
-    ran = place.run([*stoker, "run", "--path", photographs, f"--json={summary}", "--", python, "-c",
-                     USES, *sorted(photographs.iterdir())])
-    told = json.loads(summary.read_text())
-    count, where = ran.stdout.split(maxsplit=1)
-    assert (count, told["decode"]["images"]) == ("8", 8), ran.stderr
-    assert told["hits"] >= 4 and told["fills"] == 4, told
-    return where.strip()
-
-
 def venv(directory):
     subprocess.run([sys.executable, "-m", "venv", directory], check=True)
     return directory / "bin"
 
 
-def test_in_a_venv(wheel, install, place, clean, photographs, scratch, capsys):  # noqa: F811
+def test_in_a_venv(wheel, install, works, scratch, capsys):
     programs = venv(scratch / "venv")
     start = time.monotonic()
     install(programs / "pip", "install", "-q", "pillow", wheel)
-    where = check(place, clean, [programs / "stoker"], programs / "python", photographs,
-                  scratch / "summary.json")
+    where = works([programs / "stoker"], programs / "python")
     seconds = time.monotonic() - start
     with capsys.disabled():
         print(f"\nfrom `pip install` to the first hits: {seconds:.1f} s")
     assert where.startswith(str(scratch / "venv"))
 
 
-def test_with_uv(wheel, install, place, clean, photographs, scratch):  # noqa: F811
+def test_with_uv(wheel, install, works, scratch):
     programs = venv(scratch / "venv")
     install(programs / "pip", "install", "-q", "uv")
     uv, new = programs / "uv", scratch / "new"
     install(uv, "venv", "-q", "--python", sys.executable, new)
     install(uv, "pip", "install", "-q", "--python", new / "bin/python", "pillow", wheel)
-    check(place, clean, [new / "bin/stoker"], new / "bin/python", photographs,
-          scratch / "summary.json")
+    works([new / "bin/stoker"], new / "bin/python")
 
 
 def prefix(directory):
@@ -129,14 +105,13 @@ def prefix(directory):
     return directory / "bin/python"
 
 
-def test_in_a_prefix_that_moves(wheel, install, place, clean, photographs, scratch):  # noqa: F811
+def test_in_a_prefix_that_moves(wheel, install, works, scratch):
     programs, python = venv(scratch / "venv"), prefix(scratch / "prefix")
     install(programs / "pip", "--python", python, "install", "-q", "pillow", wheel)
     script = next(path for path in (scratch / "prefix").rglob("bin/stoker")
                   if "dist-packages" not in path.parts and "site-packages" not in path.parts)
-    check(place, clean, [script], python, photographs, scratch / "summary.json")
+    works([script], python)
     (scratch / "prefix").rename(scratch / "moved")
     python = scratch / "moved/bin/python"
-    where = check(place, clean, [python, "-m", "stoker"], python, photographs,
-                  scratch / "summary.json")
+    where = works([python, "-m", "stoker"], python)
     assert where.startswith(str(scratch / "moved"))
