@@ -60,6 +60,13 @@ static char *find(const char *name)
     return NULL;
 }
 
+bool command_is_there(const char *name)
+{
+    char *path = *name != '\0' ? find(name) : NULL;
+    free(path);
+    return path != NULL;
+}
+
 void command_check(const char *name)
 {
     char *path = *name != '\0' ? find(name) : NULL;

@@ -2,8 +2,10 @@
 #ifndef STK_CLI_COMMAND_H
 #define STK_CLI_COMMAND_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
+bool command_is_there(const char *name);
 /* Ends with status 127 when there is no such command, 126 when it cannot be executed. */
 void command_check(const char *name);
 /* Why LD_PRELOAD cannot work on it ("static program", "setuid program"), or NULL. */

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,18 +33,33 @@ static char *beside(const char *directory)
     return NULL;
 }
 
-static char *find(void)
+/* The directory of this program; false where /proc is not mounted. */
+static bool find_here(char out[PATH_MAX])
 {
-    char program[PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    ssize_t length = readlink("/proc/self/exe", out, PATH_MAX - 1);
     if (length <= 0) {
+        return false;
+    }
+    out[length] = '\0';
+    *strrchr(out, '/') = '\0';
+    return true;
+}
+
+char *library_find(void)
+{
+    char here[PATH_MAX];
+    return find_here(here) ? beside(here) : NULL;
+}
+
+static char *must_find(void)
+{
+    char here[PATH_MAX];
+    if (!find_here(here)) {
         die("/proc is not mounted: %s cannot be found", LIBRARY);
     }
-    program[length] = '\0';
-    *strrchr(program, '/') = '\0';
-    char *found = beside(program);
+    char *found = beside(here);
     if (found == NULL) {
-        die("%s is neither in %s nor in its ../lib: build or install it again", LIBRARY, program);
+        die("%s is neither in %s nor in its ../lib: build or install it again", LIBRARY, here);
     }
     return found;
 }
@@ -65,7 +81,7 @@ static char *link_to(const char *library, const char *home)
 
 char *library_path(const char *home)
 {
-    char *library = find();
+    char *library = must_find();
     if (strpbrk(library, " :") == NULL) {
         return library;
     }

@@ -2,6 +2,9 @@
 #ifndef STK_CLI_LIBRARY_H
 #define STK_CLI_LIBRARY_H
 
+/* Where the library lies, or NULL. The caller frees. */
+char *library_find(void);
+
 /* The library's path for LD_PRELOAD: beside this program, or in ../lib. ld.so splits the variable
  * at spaces and colons, so a path with one is reached through a link in `home`. Ends with a message
  * when there is none. The caller frees. */

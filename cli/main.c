@@ -12,8 +12,8 @@ static const struct verb {
     const char *name;
     int (*run)(char **arguments);
 } verbs[] = {
-    {"run", verb_run},     {"warm", verb_warm}, {"ls", verb_ls},
-    {"clear", verb_clear}, {"env", verb_env},   {"verify", verb_verify},
+    {"run", verb_run}, {"warm", verb_warm},     {"ls", verb_ls},         {"clear", verb_clear},
+    {"env", verb_env}, {"verify", verb_verify}, {"doctor", verb_doctor},
 };
 
 static const char help[] =
@@ -66,7 +66,11 @@ static const char help[] =
     "did,\n"
     "      and was dropped; 2: it could not be looked at\n"
     "      --sample  only so many copies, or such a part of all, by chance\n"
-    "      --json    write what was found to FILE, for programs\n";
+    "      --json    write what was found to FILE, for programs\n"
+    "  stoker doctor [--json] [PATH...] [-- COMMAND...]\n"
+    "      looks at what helps or hinders on this machine, at the data set's mount and at "
+    "COMMAND's\n"
+    "      program, and says what mends it. Status 1: something is to be mended\n";
 
 static bool is_help(const char *argument)
 {

@@ -8,5 +8,6 @@ int verb_env(char **arguments);
 int verb_ls(char **arguments);
 int verb_clear(char **arguments);
 int verb_verify(char **arguments);
+int verb_doctor(char **arguments);
 
 #endif

@@ -13,6 +13,7 @@ import zipfile
 
 from conftest import ROOT
 
+
 def test_it_holds_all_of_the_package(wheel):
     with zipfile.ZipFile(wheel) as packed:
         names = set(packed.namelist())

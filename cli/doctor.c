@@ -1,0 +1,146 @@
+/* The table of checks, and how their findings are shown. See cli/doctor.h. */
+#include "cli/doctor.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/options.h"
+#include "cli/json.h"
+#include "cli/say.h"
+#include "cli/verbs.h"
+
+enum { MOST_PATHS = 16 };
+
+static const struct check {
+    const char *name;
+    void (*look)(struct doctor *doctor);
+} checks[] = {
+    {"shared memory", doctor_look_at_shared_memory},
+    {"huge pages", doctor_look_at_huge_pages},
+    {"control group", doctor_look_at_group},
+    {"locked memory", doctor_look_at_memlock},
+    {"descriptors", doctor_look_at_descriptors},
+    {"data set", doctor_look_at_data},
+    {"libc", doctor_look_at_libc},
+    {"library", doctor_look_at_library},
+    {"LD_PRELOAD", doctor_look_at_preloads},
+    {"command", doctor_look_at_command},
+    {"Python", doctor_look_at_python},
+    {"sample store", doctor_look_at_samples},
+    {"GPU", doctor_look_at_gpu},
+};
+
+/* ---- findings ---- */
+
+static void show_json(const struct doctor *doctor, const char *text, const char *fix)
+{
+    printf("%s\n  {\"check\": ", doctor->found > 0 ? "," : "");
+    json_string(stdout, doctor->now);
+    printf(", \"ok\": %s, \"text\": ", fix == NULL ? "true" : "false");
+    json_string(stdout, text);
+    if (fix != NULL) {
+        printf(", \"fix\": ");
+        json_string(stdout, fix);
+    }
+    putchar('}');
+}
+
+static void show(struct doctor *doctor, const char *fix, const char *format, va_list values)
+{
+    char text[1024];
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+    vsnprintf(text, sizeof text, format, values);
+#pragma GCC diagnostic pop
+    if (doctor->json) {
+        show_json(doctor, text, fix);
+    } else {
+        printf("%-8s %-14s %s\n", fix == NULL ? "ok" : "warning:", doctor->now, text);
+    }
+    if (!doctor->json && fix != NULL) {
+        printf("%-8s %-14s to mend it: %s\n", "", "", fix);
+    }
+    doctor->found++;
+    doctor->wrong += fix != NULL;
+}
+
+void doctor_ok(struct doctor *doctor, const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    show(doctor, NULL, format, values);
+    va_end(values);
+}
+
+void doctor_warn(struct doctor *doctor, const char *fix, const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    show(doctor, fix, format, values);
+    va_end(values);
+}
+
+/* ---- the verb ---- */
+
+/* What the job's environment covers, where nothing is named. */
+static void add_paths_of_environment(char **paths)
+{
+    char path[4096];
+    unsigned count = 0;
+    const char *list = getenv(stk_option_table[STK_OPTION_PATHS].variable);
+    while (count < MOST_PATHS && list != NULL && stk_options_next_path(&list, path, sizeof path)) {
+        paths[count++] = must_copy(path);
+    }
+}
+
+static void parse(struct doctor *doctor, char **paths, char **arguments)
+{
+    unsigned count = 0;
+    for (; *arguments != NULL && strcmp(*arguments, "--") != 0; arguments++) {
+        if (strcmp(*arguments, "--json") == 0) {
+            doctor->json = true;
+        } else if ((*arguments)[0] == '-') {
+            die("unknown option %s: see `stoker doctor --help`; the command goes behind --",
+                *arguments);
+        } else if (count == MOST_PATHS) {
+            die("%s: at most %d paths", *arguments, MOST_PATHS);
+        } else {
+            paths[count++] = *arguments;
+        }
+    }
+    if (count == 0) {
+        add_paths_of_environment(paths);
+    }
+    doctor->paths = paths;
+    doctor->command = arguments[0] != NULL && arguments[1] != NULL ? arguments + 1 : NULL;
+}
+
+static void end(const struct doctor *doctor)
+{
+    if (doctor->json) {
+        printf("\n]\n");
+    } else if (doctor->wrong == 0) {
+        printf("nothing is to be mended\n");
+    } else {
+        printf("warnings: %u\n", doctor->wrong);
+    }
+}
+
+int verb_doctor(char **arguments)
+{
+    char *paths[MOST_PATHS + 1] = {NULL};
+    struct doctor doctor = {.json = false};
+    parse(&doctor, paths, arguments);
+    if (doctor.json) {
+        putchar('[');
+    }
+    for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
+        doctor.now = checks[i].name;
+        fflush(stdout); /* checks start programs */
+        checks[i].look(&doctor);
+    }
+    end(&doctor);
+    return doctor.wrong > 0;
+}

@@ -1,0 +1,154 @@
+"""stoker doctor: what it finds where something is wrong, and what it says mends it."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from isolated import Isolated
+from jobs import Jobs
+
+
+@pytest.fixture
+def doctor(jobs):
+    """doctor(argument..., within=[prefix]): its findings by the check's name."""
+    def run(*arguments, within=(), env=None, jobs=jobs):
+        done = jobs.place.run([*within, jobs.build / "stoker", "doctor", "--json", *arguments],
+                              env={"PATH": os.environ["PATH"], **(env or {})}, check=False)
+        findings = {}
+        for each in json.loads(done.stdout):
+            findings.setdefault(each["check"], []).append(each)
+        wrong = [each for all_ in findings.values() for each in all_ if not each["ok"]]
+        assert done.returncode == (1 if wrong else 0), done.stderr
+        assert all(bool(each.get("fix")) != each["ok"] for all_ in findings.values() for each in all_)
+        return findings
+    return run
+
+
+def warning(findings, check):
+    """The check's only warning."""
+    found, = (each for each in findings[check] if not each["ok"])
+    return found["text"], found["fix"]
+
+
+def test_where_nothing_is_wrong(doctor, jobs, scratch):
+    findings = doctor(scratch)
+    assert {"shared memory", "control group", "descriptors", "data set", "libc", "library",
+            "LD_PRELOAD", "command", "Python", "sample store", "GPU"} <= set(findings)
+    for check in "shared memory", "data set", "library", "LD_PRELOAD", "command":
+        assert all(each["ok"] for each in findings[check]), findings[check]
+    assert str(jobs.build / "libstoker.so") in findings["library"][0]["text"]
+    assert str(scratch) in findings["data set"][0]["text"]
+    lines = jobs.stoker("doctor", scratch).stdout.splitlines()
+    assert any(re.match(r"ok +shared memory +/dev/shm: 256 MiB", line) for line in lines)
+
+
+def test_a_small_shared_memory(build, scratch, doctor):
+    with Isolated("64m") as place:
+        text, fix = warning(doctor(jobs=Jobs(place, build, scratch)), "shared memory")
+    assert "64.0 MiB" in text and ("remount,size=" in fix or "--shm-size" in fix)
+
+
+def test_a_full_shared_memory(doctor, place):
+    place.run(["fallocate", "-l", "240M", "/dev/shm/full"])
+    text, fix = warning(doctor(), "shared memory")
+    assert "only 16.0 MiB of 256 MiB" in text and fix == "stoker clear"
+
+
+def test_huge_pages_for_small_files(doctor, place):
+    mounted = place.run(["mount", "-o", "remount,huge=always", "/dev/shm"], check=False)
+    if mounted.returncode != 0:
+        pytest.skip("this kernel has no huge pages for shared memory")
+    text, fix = warning(doctor(), "huge pages")
+    assert "2 MiB" in text
+    place.run(["sh", "-c", fix])  # the very command
+    assert doctor()["huge pages"][0]["ok"]
+
+
+@pytest.mark.parametrize("hard, fix", [(4096, "ulimit -n 4096"), (512, "ulimit")])
+def test_few_descriptors(doctor, hard, fix):
+    limit = ["sh", "-c", f'ulimit -S -n 512; ulimit -H -n {hard}; exec "$@"', "sh"]
+    text, said = warning(doctor(within=limit), "descriptors")
+    assert "at most 512" in text and fix in said
+
+
+def test_other_libraries_in_front(doctor):
+    findings = doctor(env={"LD_PRELOAD": "libm.so.6"})
+    assert [("libm.so.6" in each["text"], each["ok"]) for each in findings["LD_PRELOAD"]] == [(True, True)]
+    text, fix = warning(doctor(env={"LD_PRELOAD": "/no/such/lib.so"}), "LD_PRELOAD")
+    assert "/no/such/lib.so" in text and fix == "unset LD_PRELOAD"
+
+
+def test_programs_that_cannot_be_served(doctor, scratch):
+    program = scratch / "static"
+    made = subprocess.run(["gcc", "-static", "-x", "c", "-", "-o", program], text=True,
+                          input="int main(void) { return 0; }", capture_output=True)
+    if made.returncode != 0:
+        pytest.skip("no static libc")
+    text, _ = warning(doctor("--", program), "command")
+    assert str(program) in text and "static program" in text
+    text, _ = warning(doctor("--", "/no/such/program"), "command")
+    assert "not there" in text
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a setuid program of root's")
+def test_a_setuid_program(doctor, place):
+    program = "/dev/shm/setuid"
+    place.run(["install", "-m", "4755", "/bin/true", program])
+    user = ["setpriv", "--reuid=65534", "--clear-groups", "--regid=65534"]
+    text, _ = warning(doctor("--", program, within=user), "command")
+    assert "setuid program" in text
+
+
+def test_data_sets_that_are_not_there_or_in_memory(doctor, scratch):
+    assert "No such file" in warning(doctor(scratch / "nothing"), "data set")[0]
+    assert "are not cached" in warning(doctor("/dev/shm"), "data set")[0]
+
+
+def test_data_on_fuse(doctor, origin):
+    findings = doctor(origin.files("doctor", 1, 100)[1])
+    assert "fuse" in findings["data set"][0]["text"]
+
+
+def test_data_of_the_environment(doctor, scratch):
+    findings = doctor(env={"STOKER_PATHS": f"{scratch}"})
+    assert str(scratch) in findings["data set"][0]["text"]
+
+
+def test_python_and_what_is_hooked(doctor, build):
+    if not (build / "python/stoker/_core.abi3.so").exists():
+        pytest.skip("the package is not built: python3-dev")
+    import PIL
+    found = [each["text"] for each in doctor("--", sys.executable)["Python"]]
+    assert sys.executable in found[0] and sys.version.split()[0] in found[0]
+    assert f"Pillow {PIL.__version__} is hooked" in found[1]
+    text, _ = warning(doctor("--", sys.executable, env={"STOKER_DECODE": "off"}), "Python")
+    assert f"Pillow {PIL.__version__} is not hooked" in text
+
+
+OLD = """#!/bin/sh
+echo python 3.9.2 "$0"
+echo Pillow 8.1.2
+echo hook off
+"""
+
+
+def test_an_old_python(doctor, scratch):
+    program = scratch / "python3.9"
+    program.write_text(OLD)
+    program.chmod(0o755)
+    text, fix = warning(doctor("--", program), "Python")
+    assert "3.9.2" in text and "3.11" in fix
+
+
+def test_it_changes_nothing(doctor, place):
+    doctor()
+    assert os.listdir(place.path("/dev/shm")) == []
+
+
+def test_what_cannot_be_asked(jobs):
+    done = jobs.stoker("doctor", "--nonsense")
+    assert done.returncode == 2 and "--nonsense" in done.stderr and "doctor --help" in done.stderr
