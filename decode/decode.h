@@ -101,6 +101,10 @@ struct stk_target {
     size_t row_bytes;   /* from a row to the next */
     size_t plane_bytes; /* STK_LAYOUT_CHW: from a channel to the next; else unused */
     size_t bytes;       /* of data: nothing behind it is touched, and too few are an ARGUMENT */
+    /* Floats go past the caches where that can be done, since nobody reads them soon. Before
+     * another thread is told of them there must be a fence (atomic_thread_fence,
+     * memory_order_seq_cst). */
+    bool streamed;
 };
 
 struct stk_decoder;

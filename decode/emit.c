@@ -86,7 +86,9 @@ static void three_planes(const struct stk_emit *emit, uint8_t *const *out, const
     const struct stk_plan *plan = emit->plan;
     float *const floats[3] = {(float *)(void *)out[0], (float *)(void *)out[1],
                               (float *)(void *)out[2]};
-    if (plan->type == STK_TYPE_F32) {
+    if (plan->type == STK_TYPE_F32 && emit->target->streamed && emit->kernels->streamed_planes) {
+        emit->kernels->streamed_planes(floats, line, emit->width, &emit->tables);
+    } else if (plan->type == STK_TYPE_F32) {
         emit->kernels->float_planes(floats, line, emit->width, &emit->tables);
     } else {
         emit->kernels->planes(out, line, emit->width);

@@ -122,6 +122,9 @@ struct stk_kernels {
     void (*float_rgb)(float *out, const uint8_t *line, size_t pixels, const struct stk_tables *);
     void (*float_planes)(float *const out[3], const uint8_t *line, size_t pixels,
                          const struct stk_tables *);
+    /* The same past the caches; NULL: there is none. */
+    void (*streamed_planes)(float *const out[3], const uint8_t *line, size_t pixels,
+                            const struct stk_tables *);
     int needs_bytes; /* of the tables */
     /*
      * Entropy decoding: cursors in lock-step (decode/entropy/cursor.h); the coefficients of a block

@@ -23,7 +23,7 @@ class Plan(c.Structure):
 
 class Target(c.Structure):
     _fields_ = [("data", c.c_void_p), ("row_bytes", c.c_size_t), ("plane_bytes", c.c_size_t),
-                ("bytes", c.c_size_t)]
+                ("bytes", c.c_size_t), ("streamed", c.c_bool)]
 
 
 class Form(c.Structure):

@@ -21,7 +21,8 @@ static const char *const names[] = {"c", "avx2", "avx512", "neon"};
 static struct stk_decoder *decoders[4]; /* NULL: not on this processor */
 static uint8_t pixels[SIDE * SIDE * 4];
 static float table[4 * 256];
-static float wanted[OUT_SIDE * OUT_SIDE * 4], got[OUT_SIDE * OUT_SIDE * 4];
+static _Alignas(64) float wanted[OUT_SIDE * OUT_SIDE * 4];
+static _Alignas(64) float got[OUT_SIDE * OUT_SIDE * 4];
 static uint64_t state = 1, digest = UINT64_C(0xcbf29ce484222325);
 
 static uint32_t below(uint32_t limit)
@@ -96,7 +97,8 @@ static struct stk_target target_of(const struct stk_plan *plan, void *data)
     size_t sample = plan->type == STK_TYPE_F32 ? sizeof(float) : 1;
     size_t row = plan->width * sample * (plan->layout == STK_LAYOUT_CHW ? 1 : plan->channels);
     size_t bytes = (size_t)plan->width * plan->height * plan->channels * sample;
-    return (struct stk_target){data, row, row * plan->height, bytes};
+    return (struct stk_target){
+        .data = data, .row_bytes = row, .plane_bytes = row * plan->height, .bytes = bytes};
 }
 
 static void add_to_digest(const void *data, size_t bytes)
@@ -128,6 +130,7 @@ static void run_case(unsigned number, const struct source *source, const struct 
 {
     for (size_t i = 0; i < 4; i++) {
         struct stk_target target = target_of(plan, i ? got : wanted);
+        target.streamed = i > 0 && number % 2;
         memset(target.data, 0x5a, sizeof got);
         if (!decoders[i]) {
             continue;

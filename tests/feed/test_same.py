@@ -84,6 +84,19 @@ def test_transforms_of_stoker(paths):
     plain.assert_same(expected, plain.epochs(Feed(paths, labels, transform=transform, batch_size=8)))
 
 
+@pytest.mark.parametrize("size", [240, (230, 241)], ids=str)
+def test_large_batches(jpegs, size):
+    """They go past the caches, as far as they lie in whole lines of these."""
+    transform = S.RandomResizedCropFlip(size)
+    options = dict(batch_size=20, shuffle=True)
+    assert 20 * 3 * 230 * 240 * 4 > 8 << 20
+    torch.manual_seed(2)
+    theirs = T.Compose(transform.transforms)
+    expected = plain.epochs(plain.loader(jpegs, jpegs, theirs, **options))
+    torch.manual_seed(2)
+    plain.assert_same(expected, plain.epochs(Feed(jpegs, jpegs, transform=transform, **options)))
+
+
 def test_most_is_done_by_threads(jpegs):
     """All of what is noted; and none of it is noted in vain."""
     before = stoker.counts()["images"]

@@ -112,7 +112,8 @@ struct output make_output(const struct stk_plan *plan)
     size_t row = plan->width * sample * (plan->layout == STK_LAYOUT_CHW ? 1 : plan->channels);
     size_t bytes = (size_t)plan->width * plan->height * plan->channels * sample;
     struct output output = {.bytes = bytes};
-    output.target = (struct stk_target){calloc(1, bytes), row, row * plan->height, bytes};
+    output.target = (struct stk_target){calloc(1, bytes), row, row * plan->height, bytes,
+                                        .streamed = plan->flip & 1};
     return output;
 }
 

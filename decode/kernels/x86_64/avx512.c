@@ -205,9 +205,12 @@ INLINE __m512i look_up(const struct table *table, __m512i index)
     return _mm512_mask_blend_epi8(_mm512_movepi8_mask(index), low, high);
 }
 
-INLINE void store_floats(float *out, __m512i floats, size_t from, size_t count)
+/* Whole lines of the cache past it, if they are to be. */
+INLINE void store_floats(float *out, __m512i floats, size_t from, size_t count, bool streamed)
 {
-    if (from < count) {
+    if (streamed && from + 16 <= count && (uintptr_t)(out + from) % 64 == 0) {
+        _mm512_stream_si512((void *)(out + from), floats);
+    } else if (from < count) {
         __mmask16 mask = (__mmask16)first_bits(at_most(count - from, 16));
         _mm512_mask_storeu_epi32(out + from, mask, floats);
     }
@@ -217,7 +220,8 @@ INLINE void store_floats(float *out, __m512i floats, size_t from, size_t count)
  * 64 bytes to floats. The four bytes of each float are looked up apart and interleaved, which works
  * in quarters of a register: so the bytes are brought into that order first.
  */
-INLINE void to_floats(float *out, __m512i bytes, size_t count, const struct table tables[4])
+INLINE void to_floats(float *out, __m512i bytes, size_t count, const struct table tables[4],
+                      bool streamed)
 {
     const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
     __m512i index = _mm512_permutexvar_epi32(order, bytes);
@@ -225,14 +229,14 @@ INLINE void to_floats(float *out, __m512i bytes, size_t count, const struct tabl
     __m512i b2 = look_up(&tables[2], index), b3 = look_up(&tables[3], index);
     __m512i low01 = _mm512_unpacklo_epi8(b0, b1), high01 = _mm512_unpackhi_epi8(b0, b1);
     __m512i low23 = _mm512_unpacklo_epi8(b2, b3), high23 = _mm512_unpackhi_epi8(b2, b3);
-    store_floats(out, _mm512_unpacklo_epi16(low01, low23), 0, count);
-    store_floats(out, _mm512_unpackhi_epi16(low01, low23), 16, count);
-    store_floats(out, _mm512_unpacklo_epi16(high01, high23), 32, count);
-    store_floats(out, _mm512_unpackhi_epi16(high01, high23), 48, count);
+    store_floats(out, _mm512_unpacklo_epi16(low01, low23), 0, count, streamed);
+    store_floats(out, _mm512_unpackhi_epi16(low01, low23), 16, count, streamed);
+    store_floats(out, _mm512_unpacklo_epi16(high01, high23), 32, count, streamed);
+    store_floats(out, _mm512_unpackhi_epi16(high01, high23), 48, count, streamed);
 }
 
-TARGET static void float_planes(float *const out[3], const uint8_t *line, size_t pixels,
-                                const struct stk_tables *tables)
+INLINE void three_planes(float *const out[3], const uint8_t *line, size_t pixels,
+                         const struct stk_tables *tables, bool streamed)
 {
     for (int c = 0; c < 3; c++) {
         struct table four[4];
@@ -242,9 +246,21 @@ TARGET static void float_planes(float *const out[3], const uint8_t *line, size_t
         for (size_t p = 0; p < pixels; p += 64) {
             size_t count = at_most(pixels - p, 64);
             struct chunk chunk = load_chunk(line + 4 * p, count);
-            to_floats(out[c] + p, channel_of(&chunk, c), count, four);
+            to_floats(out[c] + p, channel_of(&chunk, c), count, four, streamed);
         }
     }
+}
+
+TARGET static void float_planes(float *const out[3], const uint8_t *line, size_t pixels,
+                                const struct stk_tables *tables)
+{
+    three_planes(out, line, pixels, tables, false);
+}
+
+TARGET static void streamed_planes(float *const out[3], const uint8_t *line, size_t pixels,
+                                   const struct stk_tables *tables)
+{
+    three_planes(out, line, pixels, tables, true);
 }
 
 /* The values to their zigzag places, and from there to their own. */
@@ -268,6 +284,7 @@ const struct stk_kernels stk_kernels_avx512 = {
     .planes = planes,
     .float_rgb = stk_plain_float_rgb,
     .float_planes = float_planes,
+    .streamed_planes = streamed_planes,
     .needs_bytes = 1,
     .lockstep = stk_avx512_lockstep,
     .wide_tables = 1,

@@ -10,7 +10,8 @@
 #include "wrappers/python/core/feed/steps.h"
 #include "wrappers/python/core/slots.h"
 
-#define MOST_THREADS 1024
+#define MOST_THREADS   1024
+#define STREAMED_BYTES ((Py_ssize_t)8 << 20) /* of a batch: several of them are in no cache */
 
 struct team {
     PyObject_HEAD;
@@ -525,6 +526,7 @@ static int take_row(struct files *files, Py_ssize_t i, PyObject *table, size_t r
     item->plan.table =
         item->plan.type == STK_TYPE_F32 ? (const float *)PyBytes_AsString(table) : NULL;
     item->target.data = (char *)files->out.buf + (size_t)i * row_bytes;
+    item->target.streamed = files->out.len >= STREAMED_BYTES;
     item->is_wanted = true;
     return 0;
 }

@@ -2,6 +2,7 @@
 #include "wrappers/python/core/feed/item.h"
 
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -151,6 +152,7 @@ void item_decode(struct crew_task *task)
     }
     struct stk_decoder *decoder = thread_decoder();
     item->status = decoder == NULL ? STK_DECODE_MEMORY : decode(item, decoder);
+    atomic_thread_fence(memory_order_seq_cst); /* behind what was streamed */
     if (item->status != STK_DECODE_OK) {
         return; /* who decodes it then counts it */
     }
