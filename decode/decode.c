@@ -16,17 +16,21 @@ static int need_jpeg(struct stk_decoder *decoder)
     return decoder->jpeg ? STK_DECODE_OK : STK_DECODE_MEMORY;
 }
 
-static int read_header(struct stk_decoder *decoder, const void *bytes, size_t size,
+static int read_header(struct stk_decoder *decoder, const void *bytes, size_t size, size_t end,
                        struct stk_jpeg_info *info)
 {
     int result = need_jpeg(decoder);
-    return result ? result : stk_jpeg_header(decoder->jpeg, bytes, size, info);
+    result = result ? result : stk_jpeg_header(decoder->jpeg, bytes, size, info);
+    if (!result) {
+        stk_jpeg_end(decoder->jpeg, bytes, size, end, info);
+    }
+    return result;
 }
 
 int stk_decode_probe(struct stk_decoder *decoder, const void *bytes, size_t size,
                      struct stk_jpeg_info *out)
 {
-    int result = read_header(decoder, bytes, size, out);
+    int result = read_header(decoder, bytes, size, 0, out);
     if (decoder->jpeg) {
         stk_jpeg_stop(decoder->jpeg);
     }
@@ -96,7 +100,7 @@ int stk_decode(struct stk_decoder *decoder, const void *bytes, size_t size,
                const struct stk_plan *plan, const struct stk_target *target)
 {
     struct stk_jpeg_info info;
-    int result = read_header(decoder, bytes, size, &info);
+    int result = read_header(decoder, bytes, size, plan->end, &info);
     if (!result) {
         result = decode(decoder, &info, plan, target);
     }
@@ -112,7 +116,7 @@ int stk_decode_keep(struct stk_decoder *decoder, const void *bytes, size_t size,
 {
     struct stk_jpeg_info info;
     *out = (struct stk_form){NULL, 0};
-    int result = read_header(decoder, bytes, size, &info);
+    int result = read_header(decoder, bytes, size, plan->end, &info);
     if (!result) {
         stk_jpeg_keep(decoder->jpeg);
         result = decode(decoder, &info, plan, target);

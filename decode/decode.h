@@ -93,6 +93,9 @@ struct stk_plan {
      * only what it needs is decoded and resized. All zero: the whole.
      */
     uint32_t window[4];
+    /* Where stk_decode_probe() said that these bytes end, so that nobody has to look for it again;
+     * 0: nobody has asked. */
+    size_t end;
 };
 
 /* Where the pixels go: the caller's memory. Strides in bytes; for floats all are multiples of 4. */

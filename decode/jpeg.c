@@ -263,11 +263,19 @@ int stk_jpeg_header(struct stk_jpeg *jpeg, const void *bytes, size_t size,
         .source.header_bytes = size - cinfo->src->bytes_in_buffer,
         .source.file_bytes = size,
     };
-    const uint8_t *end =
-        find_end(cinfo->src->next_input_byte, (const uint8_t *)bytes + size, info->multiscan);
-    info->end = end ? (size_t)(end - (const uint8_t *)bytes) : 0;
-    jpeg->view.source.info = *info;
     return STK_DECODE_OK;
+}
+
+void stk_jpeg_end(struct stk_jpeg *jpeg, const void *bytes, size_t size, size_t known,
+                  struct stk_jpeg_info *info)
+{
+    info->end = known <= size ? known : 0;
+    if (info->end == 0) {
+        const uint8_t *end = find_end(jpeg->cinfo.src->next_input_byte,
+                                      (const uint8_t *)bytes + size, info->multiscan);
+        info->end = end ? (size_t)(end - (const uint8_t *)bytes) : 0;
+    }
+    jpeg->view.source.info = *info;
 }
 
 int stk_jpeg_header_of_form(struct stk_jpeg *jpeg, const void *data, size_t bytes,

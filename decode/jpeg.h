@@ -24,7 +24,10 @@ void stk_jpeg_free(struct stk_jpeg *jpeg);
 
 int stk_jpeg_header(struct stk_jpeg *jpeg, const void *bytes, size_t size,
                     struct stk_jpeg_info *info);
-/* The same for a form, whose bytes must stay until stk_jpeg_stop. */
+/* After it: finds info->end, unless it is known (else 0). */
+void stk_jpeg_end(struct stk_jpeg *jpeg, const void *bytes, size_t size, size_t known,
+                  struct stk_jpeg_info *info);
+/* As the header of a file, of a form, whose bytes must stay until stk_jpeg_stop. */
 int stk_jpeg_header_of_form(struct stk_jpeg *jpeg, const void *data, size_t bytes,
                             struct stk_jpeg_info *info);
 /* Before stk_jpeg_start: what there is a form of it is made then. */

@@ -18,7 +18,7 @@ class Plan(c.Structure):
                 ("box", c.c_float * 4), ("filter", c.c_int), ("order", c.c_int),
                 ("flip", c.c_uint), ("channels", c.c_uint32), ("layout", c.c_int),
                 ("type", c.c_int), ("table", c.POINTER(c.c_float)),
-                ("window", c.c_uint32 * 4)]
+                ("window", c.c_uint32 * 4), ("end", c.c_size_t)]
 
 
 class Target(c.Structure):

@@ -197,6 +197,7 @@ static void run_file(const char *path)
     struct source of_form = make_form(&of_file, &info);
     for (unsigned i = 0; i < 20; i++) {
         struct stk_plan plan = random_plan(info.width, info.height);
+        plan.end = i % 2 ? info.end : 0;
         run_case(i, &of_file, &plan);
         run_case(i, &of_form, &plan);
     }

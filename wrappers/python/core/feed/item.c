@@ -151,6 +151,7 @@ void item_decode(struct crew_task *task)
         return;
     }
     struct stk_decoder *decoder = thread_decoder();
+    item->plan.end = item->info.end;
     item->status = decoder == NULL ? STK_DECODE_MEMORY : decode(item, decoder);
     atomic_thread_fence(memory_order_seq_cst); /* behind what was streamed */
     if (item->status != STK_DECODE_OK) {
