@@ -7,14 +7,23 @@ For each line of its standard input it goes through the data once, and prints th
 seconds of processor time of this process and of its threads' children, those of the calling thread alone, and
 the bytes of memory that all of them have for themselves. The line says how:
 
-    threads N    by a Feed of so many threads
+    threads N    by a Feed of so many threads, as normalised floats
+    bytes N      the same, as bytes: what is sent to a GPU
     workers N    by a DataLoader of so many processes that stay
-    decode       the decoder alone, in this thread: from files in memory to rows of a batch
+
+and in this thread alone, from files in memory, what a Feed would make of them in the same epoch:
+
+    region       the regions that are wanted, as bytes, each where the last one was
+    resized      these, resized
+    planes       these as normalised floats
+    floats       the same, each to a row of a batch, which is larger than caches
+    rows         the same, as bytes
     read         the files alone, into one buffer
+
+Each way makes the same plans of the same images in the same order in its n-th epoch.
 """
 
 import os
-import random
 import sys
 import time
 
@@ -25,11 +34,13 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(
 
 from stoker import _core, transforms as fused  # noqa: E402
 from stoker._feed import Feed  # noqa: E402
-from stoker._feeding import layout, pixels  # noqa: E402
+from stoker._feeding import numbers, pixels  # noqa: E402
+from stoker._pillow.plan import CHW, F32, HWC, U8  # noqa: E402
 
 BATCH = 64
 SIDE = 224
 PASSES = 8  # of the data set in an epoch: threads begin with it anew, and find their feet
+LARGEST = 4 << 20  # bytes of a region
 
 
 class Data:
@@ -38,16 +49,23 @@ class Data:
         self.transform = fused.RandomResizedCropFlip(SIDE)
         samples = datasets.ImageFolder(directory).samples * PASSES
         self.paths, self.labels = [path for path, _ in samples], [label for _, label in samples]
-        self.made = {}
+        self.made, self.epochs = {}, {}
 
     def batches(self, how, count):
         if (how, count) not in self.made:
             self.made[how, count] = getattr(self, how)(count)
         return self.made[how, count]
 
-    def threads(self, count):
-        return Feed(self.paths, self.labels, transform=self.transform, batch_size=BATCH, shuffle=True,
-                    threads=count)
+    def seed(self, way):
+        self.epochs[way] = self.epochs.get(way, 0) + 1
+        torch.manual_seed(self.epochs[way])
+
+    def threads(self, count, transform=None):
+        return Feed(self.paths, self.labels, transform=transform or self.transform, batch_size=BATCH,
+                    shuffle=True, threads=count)
+
+    def bytes(self, count):
+        return self.threads(count, fused.Compose(self.transform.transforms[:2]))
 
     def workers(self, count):
         dataset = datasets.ImageFolder(self.directory, transforms.Compose(self.transform.transforms))
@@ -62,37 +80,60 @@ def handed_out(batches):
     return images, time.perf_counter() - start, time.process_time() - cpu, time.thread_time() - own
 
 
-def alone(data, how):
-    """By the plans of another epoch, which nobody is waited for while they are made."""
-    order = random.sample(data.paths, len(data.paths))
+def drawn(feed):
+    """(the paths of an epoch in its order, what is noted of each)."""
+    draws = numbers.Numbers(feed.generator)
+    order = [feed.paths[i] for batch in feed.batch_sampler for i in batch]
     crew = _core.feed_crew(1)
     files = crew.files()
     files.read(order)
     while not files.are_done():
         crew.wait(crew.ends())
-    maker = pixels.Maker(data.transform.transforms)
-    rows = [maker.make(path, files.head(i)) for i, path in enumerate(order)]
+    maker = pixels.Maker(feed.transforms)
+    with draws.drawn(False):
+        rows = [maker.make(path, files.head(i)) for i, path in enumerate(order)]
     crew.close()
-    found = layout.layout_of(rows[:BATCH])
-    memory = memoryview(bytearray(BATCH * found.row_bytes))
-    out = [memory[i * found.row_bytes:(i + 1) * found.row_bytes] for i in range(BATCH)]
-    plans = [row.order(found.end) for row in rows]
-    return globals()[how](order, plans, out)
+    return order, rows
 
 
-def decode(order, plans, out):
+def alone(data, how):
+    order, rows = drawn(data.batches("threads", 1))
+    if how == "read":
+        return read(order)
+    as_bytes, as_floats = (3, HWC, U8, None), rows[0].tail.order
+    assert as_floats[1:3] == (CHW, F32)
+    plans = [row.order(as_floats if how in ("planes", "floats") else as_bytes) for row in rows]
+    if how == "region":
+        plans = [without_resize(plan) for plan in plans]
+    return decode(order, plans, BATCH if how in ("floats", "rows") else 1)
+
+
+def without_resize(plan):
+    left, top, right, bottom = plan[0]
+    return (plan[0], (right - left, bottom - top), plan[2], 0, *plan[4:])
+
+
+def bytes_of(plan):
+    return plan[1][0] * plan[1][1] * plan[6] * (4 if plan[8] == F32 else 1)
+
+
+def decode(order, plans, count):
+    """To so many places in turn."""
     files = []
     for path in order:
         with open(path, "rb") as file:
             files.append(file.read())
+    row = LARGEST if count == 1 else bytes_of(plans[0])
+    memory = memoryview(bytearray(count * row))
+    out = [memory[i % count * row:][:bytes_of(plan)] for i, plan in enumerate(plans)]
     start, cpu = time.perf_counter(), time.thread_time()
-    for i, (data, plan) in enumerate(zip(files, plans)):
-        _core.decode_kept(data, None, plan, out[i % BATCH])
+    for data, plan, place in zip(files, plans, out):
+        _core.decode_kept(data, None, plan, place)
     cpu = time.thread_time() - cpu
     return len(files), time.perf_counter() - start, cpu, cpu
 
 
-def read(order, _, __):
+def read(order):
     buffer = memoryview(bytearray(1 << 20))
     start, cpu = time.perf_counter(), time.thread_time()
     for path in order:
@@ -124,6 +165,7 @@ def main():
     print("ready", flush=True)
     for line in sys.stdin:
         how, *count = line.split()
+        data.seed(line)
         if count:
             told = handed_out(data.batches(how, int(count[0])))
         else:

@@ -1,7 +1,12 @@
 """Batches by threads of one process: what an image costs beyond its decoding, and against workers.
 
-One process hands out epochs by 1, 2 and 4 threads in turn with the decoder alone and the reading alone, each
-in one thread; then, under `stoker run`, one by threads and one by worker processes, in later epochs.
+One process hands out epochs by 1, 2 and 4 threads, as floats and as bytes, in turn with the pieces of which these
+consist, each done alone in one thread with the same images and regions: regions decoded, these resized, laid out
+as floats, written to a batch, and files read. What rows call "read and decoded alone" is all of the
+decoder's own work (decoding, resizing, normalising, rows of a batch, written in the ordinary way) and the
+reading of the file into a buffer that stays in the cache. What a Feed takes beyond that is its own: planning,
+labels, queues, files that lie in memory until they are decoded. Then, under `stoker run`, one by threads and
+one by worker processes, in later epochs.
 """
 
 import contextlib
@@ -15,7 +20,8 @@ SCRIPT = os.path.join(ground.REPOSITORY, "bench", "feed_script.py")
 IMAGES = 300
 THREADS = (1, 2, 4)
 BEYOND_US = 15  # what an image may cost beyond reading and decoding it
-STARTS, EPOCHS, WARM = 3, 8, 2
+STARTS, EPOCHS, WARM = 3, 5, 1
+FORMS, WARM_FORMS = 8, 3  # epochs under `stoker run`: forms are made in the second
 MB = 1e6
 
 
@@ -32,15 +38,18 @@ class Script(epochs.Script):
         return images / seconds, cpu * 1e6 / images, own * 1e6 / images, memory / MB
 
 
+PIECES = ("read", "region", "resized", "planes", "floats", "rows")
+WAYS = (*PIECES, *("threads %d" % count for count in THREADS), "bytes 1", "bytes 2")
+
+
 def run_alone(directory):
     """Of each way what its epochs were."""
-    ways = ["decode", "read", *("threads %d" % count for count in THREADS)]
     with Script([], directory) as script:
         for _ in range(WARM):
-            for way in ways:
+            for way in WAYS:
                 script.epoch(way)
-        turns = [[script.epoch(way) for way in ways] for _ in range(times(EPOCHS))]
-    return [[turn[i] for turn in turns] for i in range(len(ways))]
+        turns = [[script.epoch(way) for way in WAYS] for _ in range(times(EPOCHS))]
+    return [[turn[i] for turn in turns] for i in range(len(WAYS))]
 
 
 def run_under_stoker(directory, tier):
@@ -48,9 +57,9 @@ def run_under_stoker(directory, tier):
     with contextlib.ExitStack() as stack:
         scripts = {way: stack.enter_context(Script(run, directory)) for way in ("threads 2", "workers 2")}
         for way, script in scripts.items():
-            for _ in range(WARM + 1):  # forms are made in the second
+            for _ in range(WARM_FORMS):
                 script.epoch(way)
-        turns = [[script.epoch(way) for way, script in scripts.items()] for _ in range(times(EPOCHS))]
+        turns = [[script.epoch(way) for way, script in scripts.items()] for _ in range(times(FORMS))]
     return [[turn[i] for turn in turns] for i in range(2)]
 
 
@@ -64,18 +73,37 @@ def together(one, other):
     return [[a + b for a, b in zip(*pair)] for pair in zip(one, other)]
 
 
-def add_alone(table, decode, read, *by_threads):
-    decoding, reading = pick(decode, 1), pick(read, 1)
-    what = "224 x 224 float, batch 64, threads: %d"
-    for count, threads in zip(THREADS, by_threads):
-        table.row(what % count + ", processor time of an image", "us", pick(threads, 1),
-                  together(decoding, reading), kind="more", peer_name="read and decoded alone",
-                  goal=BEYOND_US, decimals=1)
-    table.row(what % 1 + ", the calling thread's part", "us", pick(by_threads[0], 2), decimals=1)
-    table.row("reading a file", "us", reading, decimals=1)
-    for count, threads in zip(THREADS[1:], by_threads[1:]):
-        table.row(what % count, "images/s", pick(threads, 0), pick(by_threads[0], 0),
-                  peer_name="1 thread", decimals=0)
+def add_pieces(table, us):
+    """Each beside what comes before it."""
+    table.row("a piece alone: a file is read", "us", us["read"], decimals=1)
+    table.row("a piece alone: its region is decoded", "us", us["region"], decimals=1)
+    for what, piece, before in (("and resized to 224 x 224", "resized", "region"),
+                                ("and laid out as normalised floats", "planes", "resized"),
+                                ("and these go to a batch that is in no cache", "floats", "planes"),
+                                ("resized, bytes go to a batch", "rows", "resized")):
+        table.row("a piece alone: " + what, "us", us[piece], us[before], kind="more",
+                  peer_name="without", decimals=1)
+
+
+def add_alone(table, *ways):
+    of = dict(zip(WAYS, ways))
+    us = {way: pick(epochs_of_it, 1) for way, epochs_of_it in of.items()}
+    add_pieces(table, us)
+    for what, way, piece, counts in (("224 x 224 float, batch 64", "threads", "floats", THREADS),
+                                     ("the same as bytes, for a GPU", "bytes", "rows", (1, 2))):
+        for count in counts:
+            name = "%s %d" % (way, count)
+            table.row("%s, threads: %d, processor time of an image" % (what, count), "us", us[name],
+                      together(us[piece], us["read"]), kind="more",
+                      peer_name="read and decoded alone", goal=BEYOND_US, decimals=1)
+        table.row(what + ", threads: 1, the calling thread's part", "us", pick(of[way + " 1"], 2),
+                  decimals=1)
+    table.row("224 x 224 float, batch 64, threads: 1, beside what stays in the cache", "us", us["threads 1"],
+              together(us["planes"], us["read"]), kind="more",
+              peer_name="alone, each row where the last one was", decimals=1)
+    for count in THREADS[1:]:
+        table.row("224 x 224 float, batch 64, threads: %d" % count, "images/s",
+                  pick(of["threads %d" % count], 0), pick(of["threads 1"], 0), peer_name="1 thread", decimals=0)
 
 
 def add_under_stoker(table, threads, workers):
