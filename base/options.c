@@ -14,9 +14,12 @@ const struct stk_option_row stk_option_table[STK_OPTION_COUNT] = {
          "The flag is given once for each path. Without any, nothing is cached; `stoker run` then "
          "covers the directories named among the command's arguments."},
     [STK_OPTION_TIERS] =
-        {"STOKER_TIERS", "--tier", "DIR[:SIZE]", "/dev/shm",
-         "The directory that holds the cache, on a local file system, and its budget: a number "
-         "with K, M, G or T. Without SIZE the budget is what the file system, the machine's free "
+        {"STOKER_TIERS", "--tier", "DIR[:SIZE][,DIR[:SIZE]]...", "/dev/shm",
+         "The directories that hold the cache, on local file systems, and their budgets: a number "
+         "with K, M, G or T. The first that has room is filled, such as /dev/shm:60G before "
+         "/nvme/me:500G; a file is served from where it lies, and is not moved. The flag takes a "
+         "list or is given once for each; eight at most. Without SIZE the budget is what the file "
+         "system, the machine's free "
          "memory and the control group leave, less a reserve for the job itself: the larger of "
          "8 GiB and 20%, at most half. Of /dev/shm, 60 MiB or an eighth stay free, whatever SIZE "
          "says; where it has less than 256 MiB, as in Docker, and no directory is named, "

@@ -45,6 +45,7 @@ enum stk_fresh { STK_FRESH_RUN, STK_FRESH_OPEN, STK_FRESH_NEVER };
 enum stk_listings { STK_LISTINGS_AUTO, STK_LISTINGS_MTIME, STK_LISTINGS_OFF };
 
 #define STK_OPTION_BYTES 512
+#define STK_TIERS_BYTES  4096
 
 #define STK_LEAST_BLOCK_BYTES (64 << 10)
 #define STK_MOST_BLOCK_BYTES  (64 << 20)
@@ -53,8 +54,8 @@ enum stk_listings { STK_LISTINGS_AUTO, STK_LISTINGS_MTIME, STK_LISTINGS_OFF };
  * once. The other strings are copies, "" where unset or too long. */
 struct stk_options {
     const char *paths; /* colon-separated, a colon or backslash in a path behind a backslash */
-    char tiers[STK_OPTION_BYTES]; /* DIR[:SIZE], the first of a comma-separated list is used */
-    char run[STK_OPTION_BYTES];   /* path of the run's file, "" outside `stoker run` */
+    char tiers[STK_TIERS_BYTES]; /* DIR[:SIZE][,DIR[:SIZE]]..., "" where they are too long */
+    char run[STK_OPTION_BYTES];  /* path of the run's file, "" outside `stoker run` */
     enum stk_fresh fresh;
     enum stk_listings listings;
     int64_t min_age_ns;

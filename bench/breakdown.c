@@ -61,8 +61,8 @@ static void name_entry(struct file *file)
 {
     char entry[STK_PATH_BYTES];
     const struct stk_record *record = stk_catalogue_record(&cache.catalogue, file->ask.record);
-    sink += stk_entry_path_in(entry, file->place.root->tree, file->place.root->tree_length,
-                              file->place.below, record->name);
+    const struct stk_root_tree *tree = &file->place.root->trees[cache.tier.index];
+    sink += stk_entry_path_in(entry, tree->path, tree->length, file->place.below, record->name);
 }
 
 static void ask(struct file *file)
@@ -119,7 +119,7 @@ static void prepare(struct file *file)
 {
     if (!stk_cache_place(&cache, file->path, AT_FDCWD, file->path, &file->place) ||
         stk_cache_ask(&cache, &file->place, &file->ask) != STK_ANSWER_HIT ||
-        file->place.root->tree == NULL) {
+        file->place.root->trees[cache.tier.index].path == NULL) {
         fail("not in the cache:", file->path);
     }
 }

@@ -115,20 +115,20 @@ static enum stk_bypass standing_reason(struct stk_cache *cache, const struct stk
     if (claim.state == STK_REFUSED && claim.detail == stk_claim_sparse_in(cache->run_start_ns)) {
         return STK_BYPASS_SPARSE;
     }
-    return stk_make_refusal(&cache->tier, claim);
+    return stk_make_refusal(cache, claim);
 }
 
 static bool name_entry(struct stk_cache *cache, const struct stk_place *place,
                        const struct stk_record *record, unsigned index, char *entry)
 {
     struct stk_tier tier;
-    const struct stk_root *root = place->root;
-    if (index == cache->tier.index && cache->tier.shared != NULL && root->tree != NULL) {
-        return stk_entry_path_in(entry, root->tree, root->tree_length, place->below,
+    const struct stk_root_tree *tree = &place->root->trees[index];
+    if (tree->path != NULL) {
+        return stk_entry_path_in(entry, tree->path, tree->length, place->below,
                                  stk_record_name(record));
     }
     return stk_tier_by_index(&cache->catalogue, index, &tier) &&
-           stk_entry_path(entry, tier.home, root, place->below, stk_record_name(record));
+           stk_entry_path(entry, tier.home, place->root, place->below, stk_record_name(record));
 }
 
 static enum stk_answer answer_present(struct stk_cache *cache, const struct stk_place *place,
@@ -136,6 +136,7 @@ static enum stk_answer answer_present(struct stk_cache *cache, const struct stk_
                                       struct stk_ask *ask)
 {
     ask->plain_leaf = claim.leaf == STK_LEAF_PLAIN;
+    ask->tier = claim.tier;
     return name_entry(cache, place, record, claim.tier, ask->entry) ? STK_ANSWER_HIT
                                                                     : STK_ANSWER_FILL;
 }
@@ -209,6 +210,7 @@ void stk_cache_count(struct stk_cache *cache, const struct stk_outcome *outcome)
     unsigned epoch = stk_run_count_open(&cache->run, &(struct stk_run_open_counts){
                                                          .record = outcome->record,
                                                          .kind = outcome->kind,
+                                                         .tier = outcome->tier,
                                                          .bytes = outcome->size,
                                                          .wait_ns = outcome->wait_ns,
                                                      });

@@ -163,9 +163,12 @@ static bool fill_slot(struct stk_big *big, struct stk_cache *cache, const struct
     atomic_store(&big->kept, STK_BIG_UNKNOWN);
     atomic_store(&big->streamed, false);
     bool there =
-        stk_entry_path(big->entry, cache->tier.home, place->root, place->below,
-                       stk_record_name(record)) &&
         stk_blocks_open(&big->blocks, cache, record, (uint64_t)cache->options.block_bytes) == 0;
+    if (there && !stk_entry_path(big->entry, big->blocks.tier->home, place->root, place->below,
+                                 stk_record_name(record))) {
+        stk_blocks_close(&big->blocks);
+        there = false;
+    }
     if (there) {
         stk_blocks_tell_origin(&big->blocks, place);
     }
@@ -323,7 +326,7 @@ bool stk_big_ensure(struct stk_cache *cache, struct stk_big *big, int fd, uint64
         return false;
     }
     uint64_t missing = count_missing(blocks, first, last);
-    int64_t left = stk_budget_left(&cache->tier.shared->budget);
+    int64_t left = stk_budget_left(&blocks->tier->shared->budget);
     if (missing > 1 &&
         missing * (blocks->block_bytes / STK_BLOCK_BYTES) > (uint64_t)(left > 0 ? left : 0)) {
         return false;
@@ -370,10 +373,10 @@ static void close_copy(const struct stk_big *big, int fd)
 
 /* What the block file has become. Of that name there may be another, which is a copy of the whole
  * file. */
-int stk_big_open_entry(const struct stk_cache *cache, const struct stk_big *big)
+int stk_big_open_entry(const struct stk_big *big)
 {
     int fd = stk_sys_open_nolinks(big->entry, O_RDONLY | O_CLOEXEC);
-    if (fd >= 0 && !is_block_file(big, cache->tier.dev, fd)) {
+    if (fd >= 0 && !is_block_file(big, big->blocks.tier->dev, fd)) {
         close_copy(big, fd);
         fd = -ENOENT;
     }
@@ -386,12 +389,12 @@ ssize_t stk_big_deliver(struct stk_cache *cache, struct stk_big *big, const stru
     bool whole = atomic_load(&big->blocks.table->whole) != 0;
     int fd = whole ? -ENOENT : stk_sys_open_nolinks(big->blocks.file, O_RDONLY | O_CLOEXEC);
     if (fd == -ENOENT) {
-        fd = stk_big_open_entry(cache, big);
+        fd = stk_big_open_entry(big);
     }
     if (fd == -ENOENT) {
         stk_blocks_lose(&big->blocks, cache);
     }
-    ssize_t got = fd < 0 ? fd : read_by(big, cache->tier.dev, fd, parts, count, offset);
+    ssize_t got = fd < 0 ? fd : read_by(big, big->blocks.tier->dev, fd, parts, count, offset);
     if (got > 0) {
         stk_run_count_blocks(&cache->run, STK_BLOCK_READS, 1);
         stk_run_count_blocks(&cache->run, STK_BLOCK_BYTES_CACHE, (uint64_t)got);
@@ -422,6 +425,17 @@ static enum stk_bypass reason_against(struct stk_cache *cache, const struct stk_
     return stk_origin_has_holes(origin, &identity) ? STK_BYPASS_SPARSE : STK_BYPASS_NONE;
 }
 
+static bool has_room_for_block(const struct stk_cache *cache)
+{
+    bool has = false;
+    for (const struct stk_tier *tier = stk_cache_next_tier(cache, NULL); tier != NULL && !has;
+         tier = stk_cache_next_tier(cache, tier)) {
+        has = stk_budget_left(&tier->shared->budget) >=
+              (int64_t)(cache->options.block_bytes / STK_BLOCK_BYTES);
+    }
+    return has;
+}
+
 enum stk_bypass stk_big_open(struct stk_big *big, struct stk_cache *cache,
                              const struct stk_place *place, uint32_t number, int fd,
                              int64_t opened_ns)
@@ -433,10 +447,7 @@ enum stk_bypass stk_big_open(struct stk_big *big, struct stk_cache *cache,
         return why;
     }
     if (!fill_slot(big, cache, place, number, opened_ns)) {
-        return stk_budget_left(&cache->tier.shared->budget) <
-                       (int64_t)(cache->options.block_bytes / STK_BLOCK_BYTES)
-                   ? STK_BYPASS_BUDGET
-                   : STK_BYPASS_TIER;
+        return has_room_for_block(cache) ? STK_BYPASS_TIER : STK_BYPASS_BUDGET;
     }
     big->ours = true;
     atomic_store(&big->dev, origin.dev);
@@ -462,7 +473,7 @@ bool stk_big_have(struct stk_cache *cache, struct stk_big *big, int fd, uint64_t
 enum stk_bypass stk_big_reason(struct stk_cache *cache, const struct stk_big *big)
 {
     const struct stk_blocks *blocks = &big->blocks;
-    int64_t left = stk_budget_left(&cache->tier.shared->budget);
+    const struct stk_budget *budget = &blocks->tier->shared->budget;
     if (atomic_load(&blocks->table->passed) != 0) {
         return STK_BYPASS_DATABASE;
     }
@@ -472,16 +483,15 @@ enum stk_bypass stk_big_reason(struct stk_cache *cache, const struct stk_big *bi
     if (!is_good(cache, big)) {
         return STK_BYPASS_CHANGED;
     }
-    uint32_t generation = atomic_load(&cache->tier.shared->budget.generation);
-    if (left < (int64_t)(blocks->block_bytes / STK_BLOCK_BYTES) ||
+    uint32_t generation = atomic_load(&budget->generation);
+    if (stk_budget_left(budget) < (int64_t)(blocks->block_bytes / STK_BLOCK_BYTES) ||
         atomic_load(&blocks->table->refused) == generation + 1) {
         return STK_BYPASS_BUDGET;
     }
-    if (!stk_pressure_admits(&cache->tier, (int64_t)blocks->block_bytes)) {
+    if (!stk_pressure_admits(blocks->tier, (int64_t)blocks->block_bytes)) {
         return STK_BYPASS_MEMORY;
     }
-    return atomic_load(&cache->tier.shared->budget.full_ns) != 0 ? STK_BYPASS_TIER
-                                                                 : STK_BYPASS_CHANGED;
+    return atomic_load(&budget->full_ns) != 0 ? STK_BYPASS_TIER : STK_BYPASS_CHANGED;
 }
 
 /* ---- what others are told ---- */
@@ -491,7 +501,7 @@ static __attribute__((noinline)) uint64_t tell(struct stk_cache *cache, const st
 {
     struct stk_entry_parts parts;
     const struct stk_record *record = stk_catalogue_record(&cache->catalogue, big->record);
-    return record != NULL && stk_entry_parse(big->entry, cache->tier.home, &parts)
+    return record != NULL && stk_entry_parse(big->entry, big->blocks.tier->home, &parts)
                ? stk_begun_tell(stk_run_begun(&cache->run), record->key, big->root->key,
                                 parts.below)
                : 0;

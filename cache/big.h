@@ -89,7 +89,7 @@ ssize_t stk_big_deliver(struct stk_cache *cache, struct stk_big *big, const stru
  */
 bool stk_big_finish(struct stk_cache *cache, struct stk_big *big, int fd);
 /* The entry that it has become, closed on exec; -errno. The caller closes it. */
-int stk_big_open_entry(const struct stk_cache *cache, const struct stk_big *big);
+int stk_big_open_entry(const struct stk_big *big);
 
 /* ---- for those who want all of it ---- */
 

@@ -45,42 +45,43 @@ struct group {
 
 /* ---- taking ---- */
 
-static bool is_full(struct stk_cache *cache)
+static bool is_full(const struct stk_blocks *blocks)
 {
-    uint64_t full_ns = (uint64_t)atomic_load(&cache->tier.shared->budget.full_ns);
+    uint64_t full_ns = (uint64_t)atomic_load(&blocks->tier->shared->budget.full_ns);
     return full_ns != 0 && (uint64_t)stk_clock_boottime_ns() - full_ns < FULL_PAUSE_NS;
 }
 
 /* Whether there was no room, and nothing has become free since. */
-static bool is_refused(const struct stk_cache *cache, const struct stk_blocks *blocks)
+static bool is_refused(const struct stk_blocks *blocks)
 {
     return atomic_load(&blocks->table->refused) ==
-           atomic_load(&cache->tier.shared->budget.generation) + 1;
+           atomic_load(&blocks->tier->shared->budget.generation) + 1;
 }
 
-static void note_refusal(const struct stk_cache *cache, const struct stk_blocks *blocks)
+static void note_refusal(const struct stk_blocks *blocks)
 {
-    atomic_store(&blocks->table->refused, atomic_load(&cache->tier.shared->budget.generation) + 1);
+    atomic_store(&blocks->table->refused,
+                 atomic_load(&blocks->tier->shared->budget.generation) + 1);
 }
 
 static int64_t blocks_of(const struct group *group, uint64_t block)
 {
     return stk_budget_blocks_of(stk_blocks_bytes_of(&group->big->blocks, block),
-                                group->cache->tier.shared->block_bytes);
+                                group->big->blocks.tier->shared->block_bytes);
 }
 
 /* What was paid for an earlier attempt is paid. */
 static bool pay(struct group *group, uint64_t block, uint64_t *held)
 {
-    struct stk_tier_shared *tier = group->cache->tier.shared;
     const struct stk_blocks *blocks = &group->big->blocks;
+    struct stk_tier_shared *tier = blocks->tier->shared;
     int64_t wanted = blocks_of(group, block);
     if (stk_blocks_is_paid(*held)) {
         return true;
     }
     enum stk_took took = stk_tier_take(tier, wanted, 0);
     if (took == STK_TOOK_NO_ROOM) {
-        note_refusal(group->cache, blocks);
+        note_refusal(blocks);
     }
     if (took != STK_TOOK) {
         return false;
@@ -90,6 +91,7 @@ static bool pay(struct group *group, uint64_t block, uint64_t *held)
         return false;
     }
     atomic_fetch_add(&blocks->table->paid_blocks, wanted);
+    atomic_fetch_sub(&tier->awaited_blocks, wanted);
     return true;
 }
 
@@ -111,7 +113,7 @@ static bool take_one(struct group *group, uint64_t block)
 static void take(struct group *group, uint64_t wanted)
 {
     const struct stk_blocks *blocks = &group->big->blocks;
-    const struct stk_tier *tier = &group->cache->tier;
+    const struct stk_tier *tier = blocks->tier;
     while (group->count < wanted && group->count < GROUP &&
            group->first + group->count < blocks->count &&
            stk_pressure_admits(tier, (int64_t)blocks->block_bytes) &&
@@ -154,7 +156,8 @@ static bool write_piece(const struct group *group, const char *buffer, uint64_t 
                           : -EBADF;
         if (put <= 0) {
             if (put == -ENOSPC || put == -EDQUOT) {
-                atomic_store(&group->cache->tier.shared->budget.full_ns, stk_clock_boottime_ns());
+                atomic_store(&group->big->blocks.tier->shared->budget.full_ns,
+                             stk_clock_boottime_ns());
             }
             return false;
         }
@@ -193,9 +196,9 @@ static void ask_for(struct group *group, unsigned i)
     }
 }
 
-static bool is_on_disk(const struct stk_cache *cache)
+static bool is_on_disk(const struct stk_blocks *blocks)
 {
-    return cache->tier.shared->memory == 0;
+    return blocks->tier->shared->memory == 0;
 }
 
 static bool copy_piece(struct group *group, char *buffer, uint64_t bytes, uint64_t at)
@@ -209,7 +212,7 @@ static bool copy_piece(struct group *group, char *buffer, uint64_t bytes, uint64
         return false;
     }
     stk_begun_note_reading(stk_run_begun(&group->cache->run), STK_BEGUN_GOES_ON);
-    if (is_on_disk(group->cache)) {
+    if (is_on_disk(&group->big->blocks)) {
         group->checks[group->copied] += stk_proof_of(buffer, bytes, at);
     }
     return advance(group) && write_piece(group, buffer, bytes, at);
@@ -264,7 +267,7 @@ static bool pay_excess(const struct group *group)
     if (excess <= 0) {
         return true;
     }
-    if (stk_tier_take(group->cache->tier.shared, excess, 0) != STK_TOOK) {
+    if (stk_tier_take(group->big->blocks.tier->shared, excess, 0) != STK_TOOK) {
         return false;
     }
     atomic_fetch_add(&table->paid_blocks, excess);
@@ -332,7 +335,7 @@ static bool open_file(struct group *group)
         return false; /* it may be whole meanwhile */
     }
     group->file =
-        (struct stk_entry_draft){.fd = low, .dev = group->cache->tier.dev, .ino = blocks->file_ino};
+        (struct stk_entry_draft){.fd = low, .dev = blocks->tier->dev, .ino = blocks->file_ino};
     struct stk_entry_draft high = group->file;
     high.fd = stk_entry_dup_high(low);
     if (high.fd >= 0) {
@@ -366,7 +369,7 @@ static unsigned fill(struct group *group)
     }
     published = publish(group);
     if (published > 0) {
-        stk_pressure_sign(&group->cache->tier, group->big->blocks.file);
+        stk_pressure_sign(group->big->blocks.tier, group->big->blocks.file);
     }
     stk_entry_close(&group->file);
     return published;
@@ -391,7 +394,7 @@ unsigned stk_big_fill(struct stk_cache *cache, struct stk_big *big, int fd, uint
         .record = stk_catalogue_record(&cache->catalogue, big->record),
         .origin = {.fd = fd, .dev = atomic_load(&big->dev), .ino = atomic_load(&big->ino)},
         .first = block};
-    if (group.record == NULL || is_full(cache) || is_refused(cache, &big->blocks)) {
+    if (group.record == NULL || is_full(&big->blocks) || is_refused(&big->blocks)) {
         return 0;
     }
     take(&group, widen(cache, big, block, wanted));
@@ -423,7 +426,7 @@ static bool is_whole(const struct stk_blocks *blocks)
 }
 
 /* Gives the block file the looks of an entry, and its proof. */
-static int dress(const struct stk_cache *cache, const struct stk_blocks *blocks)
+static int dress(const struct stk_blocks *blocks)
 {
     struct stat stat;
     int error = stk_sys_fstatat(AT_FDCWD, blocks->file, &stat, AT_SYMLINK_NOFOLLOW);
@@ -433,30 +436,30 @@ static int dress(const struct stk_cache *cache, const struct stk_blocks *blocks)
     if (stat.st_ino != blocks->file_ino || (uint64_t)stat.st_size != blocks->size) {
         return -EPROTO;
     }
-    return is_on_disk(cache) ? stk_proof_leave(blocks->file, atomic_load(&blocks->table->check))
-                             : stk_sys_chmod(blocks->file, STK_ENTRY_MODE);
+    return is_on_disk(blocks) ? stk_proof_leave(blocks->file, atomic_load(&blocks->table->check))
+                              : stk_sys_chmod(blocks->file, STK_ENTRY_MODE);
 }
 
-static int move(const struct stk_cache *cache, const struct stk_big *big)
+static int move(const struct stk_big *big)
 {
     struct stk_entry_draft draft = {.fd = -1};
     stk_text_copy(draft.path, sizeof draft.path, big->blocks.file);
-    int error = stk_entry_publish(&draft, &cache->tier, big->root, big->entry);
+    int error = stk_entry_publish(&draft, big->blocks.tier, big->root, big->entry);
     if (error != 0) { /* it was discarded */
-        stk_tier_free(cache->tier.shared, atomic_load(&big->blocks.table->paid_blocks), 1);
+        stk_tier_free(big->blocks.tier->shared, atomic_load(&big->blocks.table->paid_blocks), 1);
     }
     return error;
 }
 
 /* The entry that is there: ours, of one who was killed before he could say so, or a copy of the
  * whole file. */
-static bool find_entry(const struct stk_cache *cache, const struct stk_big *big, uint64_t *ino)
+static bool find_entry(const struct stk_big *big, uint64_t *ino)
 {
     struct stat stat;
     bool found = stk_sys_fstatat(AT_FDCWD, big->entry, &stat, AT_SYMLINK_NOFOLLOW) == 0 &&
                  S_ISREG(stat.st_mode) && (uint64_t)stat.st_size == big->blocks.size &&
                  stat.st_uid == stk_sys_geteuid() && stat.st_nlink == 1 &&
-                 (cache->tier.shared->memory != 0 || stk_proof_is_of_this_boot(&stat));
+                 (!is_on_disk(&big->blocks) || stk_proof_is_of_this_boot(&stat));
     *ino = found ? stat.st_ino : 0;
     return found;
 }
@@ -466,11 +469,11 @@ static enum stk_state become_entry(struct stk_cache *cache, struct stk_big *big,
                                    struct stk_record *record)
 {
     uint64_t ino;
-    int error = dress(cache, &big->blocks);
+    int error = dress(&big->blocks);
     if (error == 0) {
-        move(cache, big);
+        move(big);
     }
-    if (!find_entry(cache, big, &ino)) {
+    if (!find_entry(big, &ino)) {
         stk_blocks_lose(&big->blocks, cache);
         return STK_ABSENT;
     }
@@ -501,6 +504,7 @@ void stk_big_complete(struct stk_cache *cache, struct stk_big *big)
     struct stk_claim seen = claim_of(record);
     if ((seen.state == STK_ABSENT || seen.state == STK_REFUSED) &&
         stk_claim_take(&record->claim, seen)) {
-        stk_claim_finish(&record->claim, become_entry(cache, big, record), cache->tier.index, 0);
+        stk_claim_finish(&record->claim, become_entry(cache, big, record), big->blocks.tier->index,
+                         0);
     }
 }

@@ -26,6 +26,12 @@ static uint64_t count_of(uint64_t size, uint64_t block_bytes)
     return (size + block_bytes - 1) / block_bytes;
 }
 
+/* What all of it takes of the budget. */
+static int64_t file_blocks(const struct stk_tier *tier, uint64_t size)
+{
+    return stk_budget_blocks_of(size, tier->shared->block_bytes);
+}
+
 static uint64_t table_bytes_of(uint64_t count)
 {
     uint64_t bytes = HEAD_BYTES + count * sizeof(uint64_t);
@@ -57,15 +63,15 @@ static bool name_state(struct stk_blocks *blocks, const struct stk_cache *cache,
     stk_text_add_hex(&path, record->key, STK_BLOCKS_KEY_DIGITS);
     stk_text_add_hex(&path, stk_record_name(record), STK_ENTRY_DIGITS);
     stk_text_add_char(&path, '.');
-    stk_text_add_number(&path, cache->tier.index);
+    stk_text_add_number(&path, blocks->tier->index);
     return !path.cut;
 }
 
 /* As an entry's, so that it goes as entries do when memory is short; and no draft's. */
-static bool name_file(struct stk_blocks *blocks, const struct stk_cache *cache, uint64_t version)
+static bool name_file(struct stk_blocks *blocks, uint64_t version)
 {
     struct stk_text path = stk_text_in(blocks->file, sizeof blocks->file);
-    stk_text_add(&path, cache->tier.home);
+    stk_text_add(&path, blocks->tier->home);
     stk_text_add(&path, "/fill/");
     stk_text_add_hex(&path, version, STK_ENTRY_DIGITS);
     stk_text_add_char(&path, ';');
@@ -75,39 +81,63 @@ static bool name_file(struct stk_blocks *blocks, const struct stk_cache *cache, 
 
 /* ---- what the table takes of the budget ---- */
 
-/* It lies beside the catalogue, which may be another file system. */
-static int64_t table_blocks(const struct stk_blocks *blocks, const struct stk_cache *cache)
+/* It lies beside the catalogue: the tier of that file system pays, whichever has the block file.
+ * NULL: none is there. */
+static struct stk_tier_shared *payer(const struct stk_cache *cache)
 {
-    return cache->tier.shared->pays != 0 ? (int64_t)(blocks->table_bytes / STK_BLOCK_BYTES) : -1;
+    const struct stk_tier *tier = stk_cache_next_tier(cache, NULL);
+    while (tier != NULL && tier->shared->pays == 0) {
+        tier = stk_cache_next_tier(cache, tier);
+    }
+    return tier != NULL ? tier->shared : NULL;
 }
 
+static int64_t table_blocks(const struct stk_blocks *blocks)
+{
+    return (int64_t)(blocks->table_bytes / STK_BLOCK_BYTES);
+}
+
+/* A tier that is full has something aside for the tables of those behind it. */
 static bool take_table(const struct stk_blocks *blocks, const struct stk_cache *cache)
 {
-    int64_t taken = table_blocks(blocks, cache);
-    return taken < 0 || stk_tier_take(cache->tier.shared, taken, 1) == STK_TOOK;
+    struct stk_tier_shared *pays = payer(cache);
+    int64_t taken = table_blocks(blocks);
+    bool own = pays == blocks->tier->shared;
+    if (pays == NULL || stk_tier_take(pays, own ? taken : 0, 1) != STK_TOOK) {
+        return pays == NULL;
+    }
+    bool took = own || stk_budget_reserve_aside(&pays->budget, taken);
+    if (!took) {
+        stk_tier_release(pays, 0, 1);
+    }
+    return took;
 }
 
 static void release_table(const struct stk_blocks *blocks, const struct stk_cache *cache)
 {
-    int64_t taken = table_blocks(blocks, cache);
-    if (taken >= 0) {
-        stk_tier_release(cache->tier.shared, taken, 1);
+    struct stk_tier_shared *pays = payer(cache);
+    bool own = pays == blocks->tier->shared;
+    if (pays != NULL) {
+        stk_tier_release(pays, own ? table_blocks(blocks) : 0, 1);
+    }
+    if (pays != NULL && !own) {
+        stk_budget_release_aside(&pays->budget, table_blocks(blocks));
     }
 }
 
 static int ensure_room(const struct stk_cache *cache)
 {
     char room[STK_TIER_PATH_BYTES + 8];
-    int64_t inodes = cache->tier.shared->pays != 0;
+    struct stk_tier_shared *pays = payer(cache);
     if (!name_room(room, sizeof room, cache)) {
         return -ENAMETOOLONG;
     }
-    if (stk_tier_take(cache->tier.shared, 0, inodes) != STK_TOOK) {
+    if (pays != NULL && stk_tier_take(pays, 0, 1) != STK_TOOK) {
         return -EDQUOT;
     }
     int error = stk_sys_mkdirat(AT_FDCWD, room, 0700);
-    if (error != 0) {
-        stk_tier_release(cache->tier.shared, 0, inodes);
+    if (error != 0 && pays != NULL) {
+        stk_tier_release(pays, 0, 1);
     }
     return error == -EEXIST ? 0 : error;
 }
@@ -161,7 +191,7 @@ static int map_fd(struct stk_blocks *blocks, int fd)
     return 0;
 }
 
-static int map_state(struct stk_blocks *blocks, const struct stk_cache *cache, uint64_t version)
+static int map_state(struct stk_blocks *blocks, uint64_t version)
 {
     int fd = stk_sys_openat(AT_FDCWD, blocks->state, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0);
     if (fd < 0) {
@@ -169,17 +199,16 @@ static int map_state(struct stk_blocks *blocks, const struct stk_cache *cache, u
     }
     int error = map_fd(blocks, fd);
     stk_sys_close(fd);
-    if (error == 0 && !name_file(blocks, cache, version)) {
+    if (error == 0 && !name_file(blocks, version)) {
         stk_blocks_close(blocks);
         error = -ENAMETOOLONG;
     }
     return error;
 }
 
-static int map_known(struct stk_blocks *blocks, const struct stk_cache *cache,
-                     const struct stk_record *record)
+static int map_known(struct stk_blocks *blocks, const struct stk_record *record)
 {
-    int error = map_state(blocks, cache, stk_record_name(record));
+    int error = map_state(blocks, stk_record_name(record));
     if (error == 0 && blocks->size != record->size) {
         stk_blocks_close(blocks);
         error = -EPROTO;
@@ -220,6 +249,7 @@ int stk_blocks_look(struct stk_blocks *blocks, const struct stk_cache *cache, co
     char room[sizeof blocks->state];
     struct stk_text path = stk_text_in(blocks->state, sizeof blocks->state);
     blocks->table = NULL;
+    blocks->tier = &cache->tier;
     if (!stk_blocks_parse_name(name, &parts) || parts.tier != cache->tier.index ||
         !name_room(room, sizeof room, cache)) {
         return -ENOENT;
@@ -227,7 +257,7 @@ int stk_blocks_look(struct stk_blocks *blocks, const struct stk_cache *cache, co
     stk_text_add(&path, room);
     stk_text_add_char(&path, '/');
     stk_text_add(&path, name);
-    return path.cut ? -ENOENT : map_state(blocks, cache, parts.version);
+    return path.cut ? -ENOENT : map_state(blocks, parts.version);
 }
 
 /* ---- making ---- */
@@ -270,12 +300,11 @@ static int make_state(const struct stk_blocks *blocks)
     return error;
 }
 
-static int make_file(struct stk_blocks *blocks, const struct stk_cache *cache,
-                     const struct stk_record *record)
+static int make_file(struct stk_blocks *blocks, const struct stk_record *record)
 {
     struct stat stat;
     blocks->stamp = (uint64_t)stk_clock_boottime_ns() ^ (uint64_t)stk_sys_getpid() << 44;
-    if (!name_file(blocks, cache, stk_record_name(record))) {
+    if (!name_file(blocks, stk_record_name(record))) {
         return -ENAMETOOLONG;
     }
     int fd = stk_sys_openat(AT_FDCWD, blocks->file,
@@ -289,13 +318,12 @@ static int make_file(struct stk_blocks *blocks, const struct stk_cache *cache,
     return error;
 }
 
-static int make_both(struct stk_blocks *blocks, const struct stk_cache *cache,
-                     const struct stk_record *record)
+static int make_both(struct stk_blocks *blocks, const struct stk_record *record)
 {
-    if (stk_tier_take(cache->tier.shared, 0, 1) != STK_TOOK) {
+    if (stk_tier_take(blocks->tier->shared, 0, 1) != STK_TOOK) {
         return -EDQUOT;
     }
-    int error = make_file(blocks, cache, record);
+    int error = make_file(blocks, record);
     if (error == 0) {
         error = make_state(blocks);
         if (error != 0) {
@@ -303,7 +331,7 @@ static int make_both(struct stk_blocks *blocks, const struct stk_cache *cache,
         }
     }
     if (error != 0) {
-        stk_tier_release(cache->tier.shared, 0, 1);
+        stk_tier_release(blocks->tier->shared, 0, 1);
     }
     return error;
 }
@@ -322,9 +350,52 @@ static int make(struct stk_blocks *blocks, const struct stk_cache *cache,
     if (error != 0 || !take_table(blocks, cache)) {
         return error != 0 ? error : -EDQUOT;
     }
-    error = make_both(blocks, cache, record);
+    error = make_both(blocks, record);
     if (error != 0) {
         release_table(blocks, cache);
+    } else {
+        atomic_fetch_add(&blocks->tier->shared->awaited_blocks,
+                         file_blocks(blocks->tier, blocks->size));
+    }
+    return error;
+}
+
+/* ---- in which tier ---- */
+
+static int64_t room_of(const struct stk_tier *tier)
+{
+    int64_t awaited = atomic_load(&tier->shared->awaited_blocks);
+    return stk_budget_left(&tier->shared->budget) - (awaited > 0 ? awaited : 0);
+}
+
+static const struct stk_tier *choose_tier(const struct stk_cache *cache, uint64_t size)
+{
+    const struct stk_tier *best = NULL;
+    for (const struct stk_tier *tier = stk_cache_next_tier(cache, NULL); tier != NULL;
+         tier = stk_cache_next_tier(cache, tier)) {
+        if (room_of(tier) >= file_blocks(tier, size)) {
+            return tier;
+        }
+        best = best == NULL || room_of(tier) > room_of(best) ? tier : best;
+    }
+    return best;
+}
+
+static int map_in(struct stk_blocks *blocks, const struct stk_cache *cache,
+                  const struct stk_record *record, const struct stk_tier *tier)
+{
+    blocks->tier = tier;
+    return name_state(blocks, cache, record) ? map_known(blocks, record) : -ENAMETOOLONG;
+}
+
+/* The table that is there, of whichever tier. */
+static int find(struct stk_blocks *blocks, const struct stk_cache *cache,
+                const struct stk_record *record)
+{
+    int error = -ENOENT;
+    for (const struct stk_tier *tier = stk_cache_next_tier(cache, NULL);
+         tier != NULL && error == -ENOENT; tier = stk_cache_next_tier(cache, tier)) {
+        error = map_in(blocks, cache, record, tier);
     }
     return error;
 }
@@ -335,20 +406,50 @@ static bool is_over(const struct stk_blocks *blocks)
     return atomic_load(&blocks->table->gone) != 0 || atomic_load(&blocks->table->whole) != 0;
 }
 
+/* Whether its tier was filled up by others before anything of it came there, and another has room
+ * for all of it. */
+static bool is_misplaced(const struct stk_blocks *blocks, const struct stk_cache *cache)
+{
+    const struct stk_tier *better = choose_tier(cache, blocks->size);
+    return atomic_load(&blocks->table->paid_blocks) == 0 &&
+           atomic_load(&blocks->table->refused) ==
+               atomic_load(&blocks->tier->shared->budget.generation) + 1 &&
+           better != blocks->tier && room_of(better) >= file_blocks(better, blocks->size);
+}
+
+static void give_up_file(struct stk_blocks *blocks, const struct stk_cache *cache)
+{
+    if (stk_sys_unlinkat(AT_FDCWD, blocks->file, 0) == 0) {
+        stk_tier_free(blocks->tier->shared, atomic_load(&blocks->table->paid_blocks), 1);
+    }
+    stk_blocks_lose(blocks, cache);
+}
+
+static int make_in_best(struct stk_blocks *blocks, const struct stk_cache *cache,
+                        const struct stk_record *record, uint64_t block_bytes)
+{
+    blocks->tier = choose_tier(cache, record->size);
+    int error = name_state(blocks, cache, record) ? make(blocks, cache, record, block_bytes)
+                                                  : -ENAMETOOLONG;
+    return error == 0 || error == -EEXIST ? -EAGAIN : error;
+}
+
 int stk_blocks_open(struct stk_blocks *blocks, const struct stk_cache *cache,
                     const struct stk_record *record, uint64_t block_bytes)
 {
-    int error = name_state(blocks, cache, record) ? -EAGAIN : -ENAMETOOLONG;
+    int error = -EAGAIN;
     blocks->table = NULL;
     for (int i = 0; i < ATTEMPTS && error == -EAGAIN; i++) {
-        error = map_known(blocks, cache, record);
+        error = find(blocks, cache, record);
+        if (error == 0 && is_misplaced(blocks, cache)) {
+            give_up_file(blocks, cache);
+        }
         if (error == 0 && is_over(blocks)) {
             stk_blocks_forget(blocks, cache);
             stk_blocks_close(blocks);
             error = -EAGAIN;
         } else if (error == -ENOENT) {
-            error = make(blocks, cache, record, block_bytes);
-            error = error == 0 || error == -EEXIST ? -EAGAIN : error;
+            error = make_in_best(blocks, cache, record, block_bytes);
         }
     }
     return error;
@@ -372,7 +473,11 @@ void stk_blocks_forget(struct stk_blocks *blocks, const struct stk_cache *cache)
 
 void stk_blocks_lose(struct stk_blocks *blocks, const struct stk_cache *cache)
 {
-    if (atomic_exchange(&blocks->table->gone, 1) == 0) {
+    struct stk_blocks_table *table = blocks->table;
+    if (atomic_exchange(&table->gone, 1) == 0) {
+        atomic_fetch_sub(&blocks->tier->shared->awaited_blocks,
+                         file_blocks(blocks->tier, blocks->size) -
+                             atomic_load(&table->paid_blocks));
         stk_blocks_forget(blocks, cache);
     }
 }

@@ -49,6 +49,7 @@ struct stk_blocks_table {
 /* One process's view. */
 struct stk_blocks {
     struct stk_blocks_table *table; /* NULL: none */
+    const struct stk_tier *tier;    /* that has the block file */
     _Atomic uint64_t *words;
     uint64_t table_bytes;
     uint64_t size, block_bytes, count, stamp, file_ino;
@@ -56,8 +57,9 @@ struct stk_blocks {
     char state[STK_TIER_PATH_BYTES + 64]; /* path of the table */
 };
 
-/* Maps the table of this version, and makes it and the block file if there is none, in blocks of
- * so many bytes. */
+/* Maps the table of this version, in whichever tier it is, and makes it and the block file if there
+ * is none, in blocks of so many bytes: in the first tier that has room for all of the file beside
+ * what is to come of others, else in the one that has most. */
 int stk_blocks_open(struct stk_blocks *blocks, const struct stk_cache *cache,
                     const struct stk_record *record, uint64_t block_bytes);
 /* Says in the table of which file it is, for those who have only that. */

@@ -81,25 +81,54 @@ static void join_outside(struct stk_cache *cache)
     }
 }
 
-static void attach_tier(struct stk_cache *cache)
+/* One more, unless it is there already by another name. What cannot be had is left out. */
+static void attach_tier(struct stk_cache *cache, struct stk_tier *tier, const char *dir,
+                        int64_t budget_bytes)
+{
+    stk_tier_attach(&cache->catalogue, dir, budget_bytes, tier);
+    for (const struct stk_tier *before = cache->tiers; before < tier; before++) {
+        if (before->shared == tier->shared) {
+            *tier = (struct stk_tier){.shared = NULL};
+        }
+    }
+}
+
+static void attach_tiers(struct stk_cache *cache)
 {
     char dir[STK_HOME_BYTES];
-    int64_t budget_bytes;
-    if (cache->catalogue.header != NULL &&
-        stk_tier_parse(cache->options.tiers, dir, &budget_bytes) == 0) {
-        stk_tier_attach(&cache->catalogue, dir, budget_bytes, &cache->tier);
+    const char *list = cache->options.tiers;
+    struct stk_tier *tier = cache->tiers;
+    while (cache->catalogue.header != NULL && *list != '\0' && tier < cache->tiers + STK_TIERS) {
+        int64_t budget_bytes;
+        if (stk_tier_parse(&list, dir, &budget_bytes) == 0) {
+            attach_tier(cache, tier, dir, budget_bytes);
+        }
+        tier += tier->shared != NULL;
+    }
+}
+
+/* What all of them have in common with this process. */
+static void settle_tiers(struct stk_cache *cache, bool in_run)
+{
+    for (struct stk_tier *tier = cache->tiers;
+         tier < cache->tiers + STK_TIERS && tier->shared != NULL; tier++) {
+        tier->guarded = in_run;
+        if (tier->dev == cache->run.dev) {
+            cache->run.payer = &tier->shared->budget;
+        }
     }
 }
 
 /* Writes the fixed part of the entries' paths once, for the hits. */
-static void name_trees(struct stk_cache *cache)
+static void name_trees(struct stk_cache *cache, const struct stk_tier *tier)
 {
-    char tree[STK_HOME_BYTES + STK_ROOT_NAME_BYTES + 8];
+    char path[STK_HOME_BYTES + STK_ROOT_NAME_BYTES + 8];
     for (unsigned i = 0; i < cache->roots.count; i++) {
         struct stk_root *root = &cache->roots.roots[i];
         if (root->usable) {
-            root->tree_length = stk_entry_tree(tree, sizeof tree, cache->tier.home, root);
-            root->tree = root->tree_length > 0 ? stk_roots_keep(&cache->roots, tree) : NULL;
+            struct stk_root_tree *tree = &root->trees[tier->index];
+            tree->length = stk_entry_tree(path, sizeof path, tier->home, root);
+            tree->path = tree->length > 0 ? stk_roots_keep(&cache->roots, path) : NULL;
         }
     }
 }
@@ -119,10 +148,10 @@ void stk_cache_open(struct stk_cache *cache, const struct stk_options *options,
     if (!in_run) {
         join_outside(cache);
     }
-    attach_tier(cache);
-    cache->tier.guarded = in_run;
-    if (cache->tier.shared != NULL && cache->tier.dev == cache->run.dev) {
-        cache->run.payer = &cache->tier.shared->budget;
+    attach_tiers(cache);
+    settle_tiers(cache, in_run);
+    for (const struct stk_tier *tier = stk_cache_next_tier(cache, NULL); tier != NULL;
+         tier = stk_cache_next_tier(cache, tier)) {
+        name_trees(cache, tier);
     }
-    name_trees(cache);
 }

@@ -1,6 +1,7 @@
 /*
- * The cache as the preload sees it: whole files of covered roots, in one tier. It knows nothing of
- * interposition; the caller opens the origin by whatever means it has and hands the descriptor in.
+ * The cache as the preload sees it: whole files of covered roots, in an ordered list of tiers. It
+ * knows nothing of interposition; the caller opens the origin by whatever means it has and hands
+ * the descriptor in.
  *
  *   stk_cache_place   is this path covered, and which file is it?
  *   stk_cache_ask     may an open be served?  -> open the entry, or open the origin and
@@ -32,10 +33,22 @@ struct stk_cache {
     struct stk_options options;
     struct stk_roots roots;
     struct stk_catalogue catalogue; /* header NULL: nothing is served */
-    struct stk_tier tier;           /* shared NULL: nothing is filled */
+    /* In the order in which they are filled; behind the last one `shared` is NULL. */
+    union {
+        struct stk_tier tier; /* the first; shared NULL: nothing is filled */
+        struct stk_tier tiers[STK_TIERS];
+    };
     struct stk_run run;
     int64_t run_start_ns;
 };
+
+/* The tier behind this one, NULL: it is the last; the first, if it is NULL. */
+static inline const struct stk_tier *stk_cache_next_tier(const struct stk_cache *cache,
+                                                         const struct stk_tier *tier)
+{
+    const struct stk_tier *next = tier == NULL ? cache->tiers : tier + 1;
+    return next < cache->tiers + STK_TIERS && next->shared != NULL ? next : NULL;
+}
 
 /* One covered path. `dirfd` and `path` are the program's own and reach the origin. */
 struct stk_place {
@@ -76,6 +89,7 @@ enum stk_answer {
 struct stk_ask {
     enum stk_bypass why; /* of an answer ORIGIN */
     uint32_t record;     /* 0: not known */
+    unsigned tier;       /* of a hit: its number in the catalogue */
     uint64_t size;       /* bytes, where the record is known */
     bool plain_leaf;     /* the path is known not to end in a symbolic link */
     int64_t began_ns; /* when it began to wait for the origin or another process; 0: it did not */
@@ -93,6 +107,7 @@ void stk_cache_lost(struct stk_cache *cache, const struct stk_ask *ask);
 struct stk_outcome {
     enum stk_count kind; /* STK_COUNT_HITS, STK_COUNT_FILLS, or STK_COUNT_OPENS for a bypass */
     enum stk_bypass why; /* of a bypass; NONE: not to be counted (not a regular file) */
+    unsigned tier;       /* of a hit: its number in the catalogue */
     uint32_t record;
     uint64_t size;
     int64_t wait_ns;
@@ -111,10 +126,10 @@ bool stk_cache_fill(struct stk_cache *cache, const struct stk_place *place, int 
 enum stk_bypass stk_cache_reason_against(const struct stk_cache *cache,
                                          const struct stk_place *place,
                                          const struct stk_identity *identity);
-/* Whether the tier, whose home is known, has an entry of this version. Needs no catalogue. */
+/* Whether a tier, whose home is known, has an entry of this version. Needs no catalogue. */
 bool stk_cache_has_entry(const struct stk_cache *cache, const struct stk_place *place,
                          const struct stk_identity *identity);
-/* Where that entry lies, or would lie: false when it has no place. */
+/* Where that entry lies, or would lie, in the first tier: false when it has no place. */
 bool stk_cache_name_entry(const struct stk_cache *cache, const struct stk_place *place,
                           const struct stk_identity *identity, char out[STK_PATH_BYTES]);
 

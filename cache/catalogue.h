@@ -70,6 +70,7 @@ struct stk_tier_shared {
     struct stk_pressure pressures[STK_PRESSURES];
     char home[STK_TIER_PATH_BYTES]; /* DIR/stoker-UID, without symbolic links */
     struct stk_budget budget;
+    _Atomic int64_t awaited_blocks; /* of big files begun here, what is to come; advice */
     struct stk_grant grants[STK_GRANTS];
 };
 #define STK_TIER_READY UINT64_MAX

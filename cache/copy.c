@@ -66,7 +66,7 @@ static enum stk_bypass write_chunk(struct stk_fill *fill, const struct stk_entry
     if (!stk_entry_holds(draft) || write_whole(draft->fd, buffer, bytes, offset) != 0) {
         return STK_BYPASS_TIER;
     }
-    if (fill->cache->tier.shared->memory == 0) {
+    if (fill->making.tier->shared->memory == 0) {
         fill->check += stk_proof_of(buffer, bytes, (uint64_t)offset);
     }
     stk_begun_note_reading(stk_run_begun(&fill->cache->run), STK_BEGUN_GOES_ON);
@@ -151,10 +151,11 @@ static bool is_proven(const struct stk_fill *fill, int fd, const struct stat *st
     if (stk_proof_is_of_this_boot(stat)) {
         return true;
     }
-    if (!stk_proof_get(fill->entry, &given) || !check_bytes(fill, fd, &found) || given != found) {
+    if (!stk_proof_get(fill->making.path, &given) || !check_bytes(fill, fd, &found) ||
+        given != found) {
         return false;
     }
-    stk_proof_renew(fill->entry, stat);
+    stk_proof_renew(fill->making.path, stat);
     return true;
 }
 
@@ -165,5 +166,5 @@ bool stk_fill_is_whole(const struct stk_fill *fill, int fd, struct stat *stat)
     return stk_sys_fstat(fd, stat) == 0 && S_ISREG(stat->st_mode) &&
            (uint64_t)stat->st_size == fill->record->size && stat->st_uid == stk_sys_geteuid() &&
            stat->st_nlink == 1 &&
-           (fill->cache->tier.shared->memory != 0 || is_proven(fill, fd, stat));
+           (fill->making.tier->shared->memory != 0 || is_proven(fill, fd, stat));
 }

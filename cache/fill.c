@@ -31,7 +31,9 @@ static bool validate_copy(struct stk_fill *fill)
 {
     struct stk_deferred *deferred = stk_run_deferred(&fill->cache->run);
     const struct stk_place *place = fill->place;
-    fill->deferred = stk_deferred_reserve(deferred, place->root, place->below);
+    if (fill->deferred == NULL) { /* else a tier took it that failed then */
+        fill->deferred = stk_deferred_reserve(deferred, place->root, place->below);
+    }
     return fill->deferred != NULL
                ? stk_trust_defer_fd(fill->record, fill->origin.fd, fill->opened_ns)
                : validate(fill);
@@ -50,9 +52,13 @@ static void settle_deferred(const struct stk_fill *fill, enum stk_bypass why)
 static enum stk_bypass write_copy(void *context, const struct stk_entry_draft *draft)
 {
     struct stk_fill *fill = context;
-    fill->unread = stk_origin_is_unread(&fill->origin, fill->record->size);
+    if (!fill->begun) {
+        fill->unread = stk_origin_is_unread(&fill->origin, fill->record->size);
+        fill->begun = true;
+    }
+    fill->check = 0;
     enum stk_bypass why = stk_fill_copy(fill, draft);
-    bool disk = fill->cache->tier.shared->memory == 0;
+    bool disk = fill->making.tier->shared->memory == 0;
     if (why == STK_BYPASS_NONE && disk && stk_proof_leave(draft->path, fill->check) != 0) {
         why = STK_BYPASS_TIER;
     }
@@ -62,54 +68,52 @@ static enum stk_bypass write_copy(void *context, const struct stk_entry_draft *d
     return why;
 }
 
-static enum stk_bypass make(struct stk_fill *fill)
-{
-    struct stk_making making = {.tier = &fill->cache->tier,
-                                .root = fill->place->root,
-                                .path = fill->entry,
-                                .bytes = fill->record->size};
-    enum stk_bypass why = stk_make_entry(&making, write_copy, fill);
-    fill->entry_ino = making.ino;
-    return why;
-}
-
 /* ---- entries that are there already ---- */
 
-/* Published by a filler that was killed before it could say so, or before the catalogue was lost.
- * Whatever lies there: nobody waits for somebody to write to a pipe. */
-static bool adopt(struct stk_fill *fill)
+/* Whatever lies there: nobody waits for somebody to write to a pipe. */
+static bool adopt_this(struct stk_fill *fill)
 {
     struct stat stat = {.st_blocks = 0};
-    int fd = stk_sys_open_nolinks(fill->entry, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int fd = stk_sys_open_nolinks(fill->making.path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) {
         return false;
     }
     bool whole = stk_fill_is_whole(fill, fd, &stat);
     stk_sys_close(fd);
     if (!whole) {
-        stk_make_way(&fill->cache->tier, fill->entry, stat.st_blocks);
+        stk_make_way(fill->making.tier, fill->making.path, stat.st_blocks);
         return false;
     }
     if (!validate(fill)) {
         return false;
     }
-    fill->entry_ino = stat.st_ino;
+    fill->making.ino = stat.st_ino;
     return true;
+}
+
+/* Published by a filler that was killed before it could say so, or before the catalogue was lost,
+ * in whichever tier had room. */
+static bool adopt(struct stk_fill *fill)
+{
+    bool adopted = false;
+    fill->making.tier = NULL;
+    while (!adopted && stk_make_next_tier(&fill->making)) {
+        adopted = adopt_this(fill);
+    }
+    return adopted;
 }
 
 /* Ends the claim with what became of it. */
 static void finish(const struct stk_fill *fill, enum stk_bypass why)
 {
-    const struct stk_tier *tier = &fill->cache->tier;
     _Atomic uint64_t *claim = &fill->record->claim;
     if (why == STK_BYPASS_NONE) {
-        atomic_store(&fill->record->entry_ino, fill->entry_ino);
+        atomic_store(&fill->record->entry_ino, fill->making.ino);
     }
     if (why == STK_BYPASS_SPARSE) {
-        stk_claim_finish(claim, STK_REFUSED, tier->index,
-                         stk_claim_sparse_in(fill->cache->run_start_ns));
+        stk_claim_finish(claim, STK_REFUSED, 0, stk_claim_sparse_in(fill->cache->run_start_ns));
     } else {
-        stk_make_finish(tier, claim, why);
+        stk_make_finish(&fill->making, claim, why);
     }
 }
 
@@ -122,7 +126,7 @@ static void run_fill(struct stk_fill *fill, struct stk_outcome *outcome)
         outcome->why = STK_BYPASS_SPARSE;
         outcome->kind = STK_COUNT_OPENS;
     } else if (!adopt(fill)) {
-        outcome->why = make(fill);
+        outcome->why = stk_make_entry(&fill->making, write_copy, fill);
         outcome->kind = outcome->why == STK_BYPASS_NONE ? STK_COUNT_FILLS : STK_COUNT_OPENS;
     }
     if (outcome->why == STK_BYPASS_TIER && adopt(fill)) {
@@ -130,6 +134,7 @@ static void run_fill(struct stk_fill *fill, struct stk_outcome *outcome)
         outcome->why = STK_BYPASS_NONE;
         outcome->kind = STK_COUNT_HITS;
     }
+    outcome->tier = fill->making.tier != NULL ? fill->making.tier->index : 0;
     finish(fill, outcome->why);
     settle_deferred(fill, outcome->why);
     if (outcome->kind == STK_COUNT_FILLS && fill->unread) {
@@ -216,17 +221,16 @@ static enum stk_count acquire(struct stk_fill *fill, enum stk_bypass *why)
 }
 
 /* The entry's path in the tier that the record names, which may be another run's. */
-static bool name_entry(const struct stk_fill *fill, char entry[STK_PATH_BYTES])
+static bool name_entry(const struct stk_fill *fill, struct stk_outcome *outcome)
 {
     struct stk_tier tier;
-    unsigned index = stk_claim_load(&fill->record->claim).tier;
-    return stk_tier_by_index(&fill->cache->catalogue, index, &tier) &&
-           stk_entry_path(entry, tier.home, fill->place->root, fill->place->below,
+    outcome->tier = stk_claim_load(&fill->record->claim).tier;
+    return stk_tier_by_index(&fill->cache->catalogue, outcome->tier, &tier) &&
+           stk_entry_path(fill->making.path, tier.home, fill->place->root, fill->place->below,
                           stk_record_name(fill->record));
 }
 
-static bool fill_record(struct stk_fill *fill, char entry[STK_PATH_BYTES],
-                        struct stk_outcome *outcome)
+static bool fill_record(struct stk_fill *fill, struct stk_outcome *outcome)
 {
     struct stk_cache *cache = fill->cache;
     if (!stk_catalogue_is_current(&cache->catalogue)) {
@@ -236,28 +240,38 @@ static bool fill_record(struct stk_fill *fill, char entry[STK_PATH_BYTES],
     outcome->kind = acquire(fill, &outcome->why);
     if (outcome->kind == STK_COUNT_FILLS) {
         run_fill(fill, outcome);
-    } else if (outcome->kind == STK_COUNT_HITS && !name_entry(fill, entry)) {
+    } else if (outcome->kind == STK_COUNT_HITS && !name_entry(fill, outcome)) {
         outcome->kind = STK_COUNT_OPENS;
         outcome->why = STK_BYPASS_TIER;
     }
     return outcome->kind != STK_COUNT_OPENS;
 }
 
+/* Whether something lies where its entry would, in any tier. */
+static bool is_there(struct stk_fill *fill)
+{
+    bool there = false;
+    fill->making.tier = NULL;
+    while (!there && stk_make_next_tier(&fill->making)) {
+        there = stk_sys_faccessat(AT_FDCWD, fill->making.path, 0) == 0;
+    }
+    return there;
+}
+
 /* A large file is filled block by block (cache/big.h), and then is an entry as any other: of a run
  * before, or of a catalogue that was lost. */
-static bool find_large(struct stk_fill *fill, char entry[STK_PATH_BYTES],
-                       struct stk_outcome *outcome)
+static bool find_large(struct stk_fill *fill, struct stk_outcome *outcome)
 {
     struct stk_claim claim = stk_claim_load(&fill->record->claim);
     if (stk_trust_is_written(fill->cache, fill->place) ||
         stk_trust_is_inode_written(fill->cache, fill->origin.dev, fill->origin.ino)) {
         return false;
     }
-    bool found = claim.state == STK_PRESENT && is_usable(fill) && name_entry(fill, entry);
+    bool found = claim.state == STK_PRESENT && is_usable(fill) && name_entry(fill, outcome);
     bool free = claim.state == STK_ABSENT || claim.state == STK_REFUSED;
-    if (free && stk_sys_faccessat(AT_FDCWD, entry, 0) == 0 &&
-        stk_claim_take(&fill->record->claim, claim)) {
+    if (free && is_there(fill) && stk_claim_take(&fill->record->claim, claim)) {
         found = adopt(fill);
+        outcome->tier = found ? fill->making.tier->index : 0;
         finish(fill, found ? STK_BYPASS_NONE : STK_BYPASS_TIER);
     }
     if (found) {
@@ -295,7 +309,7 @@ bool stk_cache_fill(struct stk_cache *cache, const struct stk_place *place, int 
                             .identity = &identity,
                             .origin = {.fd = origin_fd, .dev = identity.dev, .ino = identity.ino},
                             .opened_ns = opened_ns,
-                            .entry = entry};
+                            .making = {.cache = cache, .place = place, .path = entry}};
     fill.record = stk_catalogue_record(&cache->catalogue, outcome->record);
     if (fill.record == NULL) {
         return false;
@@ -304,11 +318,12 @@ bool stk_cache_fill(struct stk_cache *cache, const struct stk_place *place, int 
     if (outcome->why != STK_BYPASS_NONE && outcome->why != STK_BYPASS_LARGE) {
         return false;
     }
-    if (cache->tier.shared == NULL || !stk_entry_path(entry, cache->tier.home, place->root,
-                                                      place->below, stk_record_name(fill.record))) {
+    fill.making.name = stk_record_name(fill.record);
+    fill.making.bytes = fill.record->size;
+    if (!stk_make_next_tier(&fill.making)) {
         outcome->why = outcome->why != STK_BYPASS_NONE ? outcome->why : STK_BYPASS_NAME;
         return false;
     }
-    return outcome->why == STK_BYPASS_LARGE ? find_large(&fill, entry, outcome)
-                                            : fill_record(&fill, entry, outcome);
+    return outcome->why == STK_BYPASS_LARGE ? find_large(&fill, outcome)
+                                            : fill_record(&fill, outcome);
 }

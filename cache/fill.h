@@ -10,6 +10,7 @@
 
 #include "cache/cache.h"
 #include "cache/entry.h"
+#include "cache/make.h"
 #include "cache/origin.h"
 
 /* What one fill works on. */
@@ -19,13 +20,13 @@ struct stk_fill {
     struct stk_record *record;
     const struct stk_identity *identity;
     struct stk_origin origin;
-    int64_t opened_ns; /* a time before it was opened */
-    const char *entry;
+    int64_t opened_ns;        /* a time before it was opened */
+    struct stk_making making; /* its tier and path are those of the entry at hand */
     /* Its validation, which was put off; NULL: it was not. */
     struct stk_deferred_slot *deferred;
-    bool unread;        /* by anybody, before the fill */
-    uint64_t check;     /* of what is copied: cache/proof.h */
-    uint64_t entry_ino; /* of the entry made or found */
+    bool begun;     /* to be read by us */
+    bool unread;    /* by anybody, before the fill */
+    uint64_t check; /* of what is copied: cache/proof.h */
 };
 
 /* Copies the origin, which must be exactly as long as its identity says, into the draft. NONE, or

@@ -18,6 +18,7 @@ struct filling {
     struct stk_record *record;
     struct stk_identity identity;
     struct stk_deferred_slot *deferred; /* its validation, which was put off; NULL: it was not */
+    struct stk_making making;
     char entry[STK_PATH_BYTES];
 };
 
@@ -41,7 +42,7 @@ static enum turn take_turn(struct filling *filling)
         if (claim.state == STK_PRESENT && trusted) {
             return MADE;
         }
-        if (stk_make_refusal(&filling->cache->tier, claim) != STK_BYPASS_NONE) {
+        if (stk_make_refusal(filling->cache, claim) != STK_BYPASS_NONE) {
             return NOBODYS;
         }
         if (claim.state != STK_FILLING && stk_claim_take(&filling->record->claim, claim)) {
@@ -90,7 +91,7 @@ static enum stk_bypass write_names(void *context, const struct stk_entry_draft *
 
 /* What is there by this name may be of an earlier run, of times that tell nothing, or have been
  * published by one who was killed. The same names: it is as good. Else it goes. */
-static bool adopt(const struct filling *filling, const struct stk_listing *listing)
+static bool adopt_this(const struct filling *filling, const struct stk_listing *listing)
 {
     struct stk_listing found;
     struct stat stat = {.st_blocks = 0};
@@ -105,20 +106,28 @@ static bool adopt(const struct filling *filling, const struct stk_listing *listi
     }
     if (error != -ENOENT &&
         stk_sys_fstatat(AT_FDCWD, filling->entry, &stat, AT_SYMLINK_NOFOLLOW) == 0) {
-        stk_make_way(&filling->cache->tier, filling->entry, stat.st_blocks);
+        stk_make_way(filling->making.tier, filling->entry, stat.st_blocks);
     }
     return false;
 }
 
-static enum stk_bypass keep(const struct filling *filling, struct stk_listing *listing)
+/* In whichever tier it is. */
+static bool adopt(struct filling *filling, const struct stk_listing *listing)
 {
-    struct stk_making making = {.tier = &filling->cache->tier,
-                                .root = filling->directory->root,
-                                .path = filling->entry,
-                                .bytes = listing->bytes};
+    bool adopted = false;
+    filling->making.tier = NULL;
+    while (!adopted && stk_make_next_tier(&filling->making)) {
+        adopted = adopt_this(filling, listing);
+    }
+    return adopted;
+}
+
+static enum stk_bypass keep(struct filling *filling, struct stk_listing *listing)
+{
+    filling->making.bytes = listing->bytes;
     stk_listing_seal(listing, filling->directory->key.low);
     return adopt(filling, listing) ? STK_BYPASS_NONE
-                                   : stk_make_entry(&making, write_names, listing);
+                                   : stk_make_entry(&filling->making, write_names, listing);
 }
 
 /* Whether it is the same directory, as far as this client knows. The number may be another
@@ -189,7 +198,7 @@ static bool run_fill(struct filling *filling, struct stk_listing *out)
 {
     bool read = read_names(filling, out);
     enum stk_bypass why = read && is_unchanged(filling) ? keep(filling, out) : STK_BYPASS_CHANGED;
-    stk_make_finish(&filling->cache->tier, &filling->record->claim, why);
+    stk_make_finish(&filling->making, &filling->record->claim, why);
     settle_deferred(filling, why);
     if (!read) {
         stk_listing_close(out);
@@ -211,8 +220,14 @@ bool stk_listing_fill(struct stk_cache *cache, const struct stk_place *directory
     }
     uint32_t number = stk_listing_remember(cache, directory, &filling.identity);
     filling.record = stk_catalogue_record(&cache->catalogue, number);
-    if (filling.record == NULL || !stk_listing_name_entry(cache, directory, filling.record,
-                                                          cache->tier.index, filling.entry)) {
+    if (filling.record == NULL) {
+        return false;
+    }
+    filling.making = (struct stk_making){.cache = cache,
+                                         .place = directory,
+                                         .name = stk_record_name(filling.record),
+                                         .path = filling.entry};
+    if (!stk_make_next_tier(&filling.making)) {
         return false;
     }
     enum turn turn = take_turn(&filling);

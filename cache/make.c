@@ -83,8 +83,9 @@ static enum stk_bypass complete(struct stk_making *making, const struct stk_entr
 
 static enum stk_bypass publish(struct stk_making *making, struct stk_entry_draft *draft)
 {
-    int error = stk_entry_publish(draft, making->tier, making->root, making->path);
+    int error = stk_entry_publish(draft, making->tier, making->place->root, making->path);
     stk_entry_close(draft);
+    making->taken = error == -EEXIST;
     note_tier_error(making->tier, error);
     if (error == -EDQUOT) {
         return STK_BYPASS_BUDGET;
@@ -112,7 +113,7 @@ static enum stk_bypass make_draft(struct stk_making *making, stk_make_write *wri
     return why;
 }
 
-enum stk_bypass stk_make_entry(struct stk_making *making, stk_make_write *write, void *context)
+static enum stk_bypass make_in_tier(struct stk_making *making, stk_make_write *write, void *context)
 {
     bool removed = false;
     enum stk_bypass why = reserve(making);
@@ -126,6 +127,39 @@ enum stk_bypass stk_make_entry(struct stk_making *making, stk_make_write *write,
     return why;
 }
 
+bool stk_make_next_tier(struct stk_making *making)
+{
+    const struct stk_place *place = making->place;
+    do {
+        making->tier = stk_cache_next_tier(making->cache, making->tier);
+    } while (making->tier != NULL && !stk_entry_path(making->path, making->tier->home, place->root,
+                                                     place->below, making->name));
+    return making->tier != NULL;
+}
+
+/* How soon it may be otherwise; 0: another tier changes nothing. */
+static int haste(enum stk_bypass why)
+{
+    return why == STK_BYPASS_TIER     ? 3
+           : why == STK_BYPASS_MEMORY ? 2
+           : why == STK_BYPASS_BUDGET ? 1
+                                      : 0;
+}
+
+enum stk_bypass stk_make_entry(struct stk_making *making, stk_make_write *write, void *context)
+{
+    enum stk_bypass why = STK_BYPASS_NONE;
+    making->tier = NULL;
+    while (stk_make_next_tier(making)) {
+        enum stk_bypass here = make_in_tier(making, write, context);
+        if (haste(here) == 0 || making->taken) {
+            return here;
+        }
+        why = haste(here) > haste(why) ? here : why;
+    }
+    return why == STK_BYPASS_NONE ? STK_BYPASS_TIER : why;
+}
+
 void stk_make_way(const struct stk_tier *tier, const char *path, int64_t blocks)
 {
     if (stk_sys_unlinkat(AT_FDCWD, path, 0) == 0) {
@@ -135,28 +169,53 @@ void stk_make_way(const struct stk_tier *tier, const char *path, int64_t blocks)
 
 /* ---- claims ---- */
 
-void stk_make_finish(const struct stk_tier *tier, _Atomic uint64_t *claim, enum stk_bypass why)
+/* One number for which tiers there are and how often each has come to have more room: what was
+ * refused by all of them is tried again when it is another. */
+static uint32_t generation_of(const struct stk_cache *cache)
 {
+    uint32_t all = 0;
+    for (const struct stk_tier *tier = stk_cache_next_tier(cache, NULL); tier != NULL;
+         tier = stk_cache_next_tier(cache, tier)) {
+        uint32_t own = atomic_load(&tier->shared->budget.generation) * STK_TIERS + tier->index;
+        all = (all ^ own) * UINT32_C(0x9e3779b1);
+    }
+    return all >> 1; /* cache/claim.h: not one for holes */
+}
+
+static bool is_pressed(const struct stk_cache *cache)
+{
+    bool pressed = false;
+    for (const struct stk_tier *tier = stk_cache_next_tier(cache, NULL); tier != NULL;
+         tier = stk_cache_next_tier(cache, tier)) {
+        pressed = !stk_pressure_admits(tier, 0) || pressed;
+    }
+    return pressed;
+}
+
+void stk_make_finish(const struct stk_making *making, _Atomic uint64_t *claim, enum stk_bypass why)
+{
+    const struct stk_cache *cache = making->cache;
     if (why == STK_BYPASS_NONE) {
-        stk_claim_finish(claim, STK_PRESENT, tier->index, 0);
+        stk_claim_finish(claim, STK_PRESENT, making->tier->index, 0);
     } else if (why == STK_BYPASS_MEMORY) {
-        stk_claim_finish(claim, STK_REFUSED, tier->index, stk_pressure_refusal(tier));
+        uint32_t mark = stk_pressure_mark(&cache->tier);
+        stk_claim_finish(claim, STK_REFUSED, 0, generation_of(cache) + mark);
     } else if (why == STK_BYPASS_BUDGET) {
-        stk_claim_finish(claim, STK_REFUSED, tier->index,
-                         atomic_load(&tier->shared->budget.generation));
+        stk_claim_finish(claim, STK_REFUSED, 0, generation_of(cache));
     } else {
         stk_claim_finish(claim, STK_ABSENT, 0, 0);
     }
 }
 
-enum stk_bypass stk_make_refusal(const struct stk_tier *tier, struct stk_claim claim)
+enum stk_bypass stk_make_refusal(const struct stk_cache *cache, struct stk_claim claim)
 {
-    if (claim.state != STK_REFUSED || tier->shared == NULL || claim.tier != tier->index) {
+    if (claim.state != STK_REFUSED || cache->tier.shared == NULL) {
         return STK_BYPASS_NONE;
     }
-    if (claim.detail == atomic_load(&tier->shared->budget.generation)) {
+    uint32_t generation = generation_of(cache);
+    if (claim.detail == generation) {
         return STK_BYPASS_BUDGET;
     }
-    bool pressed = claim.detail == stk_pressure_refusal(tier) && !stk_pressure_admits(tier, 0);
-    return pressed ? STK_BYPASS_MEMORY : STK_BYPASS_NONE;
+    bool same = claim.detail == generation + stk_pressure_mark(&cache->tier);
+    return same && is_pressed(cache) ? STK_BYPASS_MEMORY : STK_BYPASS_NONE;
 }

@@ -158,10 +158,10 @@ bool stk_pressure_admits(const struct stk_tier *tier, int64_t bytes)
     return atomic_load(&verdict->pressed) == 0;
 }
 
-uint32_t stk_pressure_refusal(const struct stk_tier *tier)
+uint32_t stk_pressure_mark(const struct stk_tier *tier)
 {
     uint32_t mark = mark_of(own_group() << 1 | tier->guarded);
-    return atomic_load(&tier->shared->budget.generation) + (mark != 0 ? mark : 1);
+    return mark != 0 ? mark : 1;
 }
 
 /* ---- giving back ---- */

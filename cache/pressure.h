@@ -33,8 +33,8 @@ bool stk_pressure_lets_grow(const char *home, int64_t bytes);
  * little there is within a tenth of a second. Where no command watches, who finds very little left
  * gives some back. When the pressure ends, what it refused is tried again. */
 bool stk_pressure_admits(const struct stk_tier *tier, int64_t bytes);
-/* What a record says that was refused for want of memory, in this group. */
-uint32_t stk_pressure_refusal(const struct stk_tier *tier);
+/* What a refusal for want of memory has of this group; not 0. */
+uint32_t stk_pressure_mark(const struct stk_tier *tier);
 
 /* Marks a draft as filled by this group. */
 void stk_pressure_sign(const struct stk_tier *tier, const char *path);

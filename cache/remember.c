@@ -54,20 +54,30 @@ static bool name_version(const struct stk_place *place, const struct stk_identit
     return true;
 }
 
-bool stk_cache_name_entry(const struct stk_cache *cache, const struct stk_place *place,
+static bool name_entry_in(const char *home, const struct stk_place *place,
                           const struct stk_identity *identity, char out[STK_PATH_BYTES])
 {
     struct version version;
     return name_version(place, identity, &version) &&
-           stk_entry_path(out, cache->tier.home, place->root, place->below, version.name);
+           stk_entry_path(out, home, place->root, place->below, version.name);
+}
+
+bool stk_cache_name_entry(const struct stk_cache *cache, const struct stk_place *place,
+                          const struct stk_identity *identity, char out[STK_PATH_BYTES])
+{
+    return name_entry_in(cache->tier.home, place, identity, out);
 }
 
 bool stk_cache_has_entry(const struct stk_cache *cache, const struct stk_place *place,
                          const struct stk_identity *identity)
 {
     char entry[STK_PATH_BYTES];
-    return stk_cache_name_entry(cache, place, identity, entry) &&
-           stk_sys_faccessat(AT_FDCWD, entry, F_OK) == 0;
+    bool has = false;
+    for (unsigned i = 0; i < STK_TIERS && cache->tiers[i].home[0] != '\0' && !has; i++) {
+        has = name_entry_in(cache->tiers[i].home, place, identity, entry) &&
+              stk_sys_faccessat(AT_FDCWD, entry, F_OK) == 0;
+    }
+    return has;
 }
 
 /* A record with this identity, absent and untrusted, which nobody can find yet. */

@@ -22,6 +22,7 @@
 #include <stdint.h>
 
 #include "base/path.h"
+#include "cache/catalogue.h"
 
 #define STK_ROOTS           32
 #define STK_ROOT_NAME_BYTES 96
@@ -50,8 +51,11 @@ struct stk_root {
     bool inode_counts;       /* false: the mount makes inode numbers up */
     enum stk_root_kind kind;
     char name[STK_ROOT_NAME_BYTES];
-    const char *tree; /* the directory of its entries in this process's tier, or NULL */
-    size_t tree_length;
+    /* The directories of its entries in this process's tiers, by the catalogue's numbers. */
+    struct stk_root_tree {
+        const char *path; /* NULL: not made */
+        size_t length;
+    } trees[STK_TIERS];
 };
 
 static inline bool stk_root_is_local(const struct stk_root *root)

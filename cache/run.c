@@ -22,6 +22,7 @@
 struct stripe {
     _Alignas(64) _Atomic uint64_t epochs[STK_RUN_EPOCHS][STK_COUNT_KINDS];
     _Atomic uint64_t bypassed[STK_BYPASS_KINDS], bypassed_bytes[STK_BYPASS_KINDS];
+    _Atomic uint64_t tiers[STK_TIERS];
     _Atomic uint64_t stats[2];
     _Atomic uint64_t blocks[STK_BLOCK_COUNTS];
     _Atomic uint64_t stale;
@@ -263,12 +264,16 @@ unsigned stk_run_count_open(struct stk_run *run, const struct stk_run_open_count
         return 0;
     }
     unsigned epoch = count_epoch(run, open->record);
-    _Atomic uint64_t *counters = my_stripe(run->file)->epochs[epoch];
+    struct stripe *stripe = my_stripe(run->file);
+    _Atomic uint64_t *counters = stripe->epochs[epoch];
     bool hit = open->kind == STK_COUNT_HITS;
     add(&counters[STK_COUNT_OPENS], 1);
     add(&counters[hit ? STK_COUNT_BYTES_CACHE : STK_COUNT_BYTES_ORIGIN], open->bytes);
     if (open->kind != STK_COUNT_OPENS) {
         add(&counters[open->kind], 1);
+    }
+    if (hit) {
+        add(&stripe->tiers[open->tier % STK_TIERS], 1);
     }
     if (open->wait_ns > 0) {
         add(&counters[STK_COUNT_WAIT_NS], (uint64_t)open->wait_ns);
@@ -315,6 +320,9 @@ static void add_stripe(const struct stripe *stripe, struct stk_run_counts *out)
     for (int why = 0; why < STK_BYPASS_KINDS; why++) {
         out->bypassed[why] += atomic_load(&stripe->bypassed[why]);
         out->bypassed_bytes[why] += atomic_load(&stripe->bypassed_bytes[why]);
+    }
+    for (int tier = 0; tier < STK_TIERS; tier++) {
+        out->tiers[tier] += atomic_load(&stripe->tiers[tier]);
     }
     for (int kind = 0; kind < STK_BLOCK_COUNTS; kind++) {
         out->blocks[kind] += atomic_load(&stripe->blocks[kind]);

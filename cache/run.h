@@ -19,6 +19,7 @@
 
 #include "cache/begun.h"
 #include "cache/budget.h"
+#include "cache/catalogue.h"
 #include "cache/deferred.h"
 #include "cache/home.h"
 
@@ -72,6 +73,7 @@ struct stk_run_counts {
     uint64_t epochs[STK_RUN_EPOCHS][STK_COUNT_KINDS];
     uint64_t bypassed[STK_BYPASS_KINDS];
     uint64_t bypassed_bytes[STK_BYPASS_KINDS]; /* of the files whose first open it was */
+    uint64_t tiers[STK_TIERS];                 /* of the hits, by the catalogue's number of the tier */
     uint64_t stats_served;                     /* path stats answered without the origin */
     uint64_t stats_asked;                      /* identities asked of the origin */
     uint64_t blocks[STK_BLOCK_COUNTS];
@@ -106,6 +108,7 @@ struct stk_begun *stk_run_begun(const struct stk_run *run);
 struct stk_run_open_counts {
     uint32_t record;     /* of the file; 0: unknown, which counts as the first open of it */
     enum stk_count kind; /* hit or fill; OPENS for neither */
+    unsigned tier;       /* of a hit */
     uint64_t bytes;      /* of the file */
     int64_t wait_ns;
 };

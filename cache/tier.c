@@ -22,13 +22,16 @@
 #define LEAST_BUDGET_INODES  16
 #define SETUP_PATIENCE_NS    (2 * STK_NS_PER_S)
 
-int stk_tier_parse(const char *value, char dir[STK_HOME_BYTES], int64_t *budget_bytes)
+int stk_tier_parse(const char **list, char dir[STK_HOME_BYTES], int64_t *budget_bytes)
 {
+    const char *value = *list;
     size_t length = strcspn(value, ",");
     const char *colon = memchr(value, ':', length);
     size_t dir_length = colon != NULL ? (size_t)(colon - value) : length;
     char size[32];
+    *list += length + (value[length] == ',');
     *budget_bytes = STK_TIER_DEFAULT_BUDGET;
+    dir[0] = '\0';
     if (dir_length >= STK_HOME_BYTES) {
         return -ENAMETOOLONG;
     }

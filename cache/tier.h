@@ -29,9 +29,9 @@ struct stk_tier {
     char home[STK_HOME_BYTES];
 };
 
-/* The first tier of a STOKER_TIERS value: its directory, and its budget or STK_TIER_DEFAULT_BUDGET.
- * 0, -EINVAL (no directory, or a size that is none), -ENAMETOOLONG. */
-int stk_tier_parse(const char *value, char dir[STK_HOME_BYTES], int64_t *budget_bytes);
+/* The first tier of a STOKER_TIERS list, and moves on to the next: its directory, and its budget or
+ * STK_TIER_DEFAULT_BUDGET. 0, -EINVAL (no directory, or a size that is none), -ENAMETOOLONG. */
+int stk_tier_parse(const char **list, char dir[STK_HOME_BYTES], int64_t *budget_bytes);
 
 /*
  * Finds the tier at `dir` in the catalogue, or adds it, with what is used counted and the budget

@@ -104,11 +104,20 @@ static void add_place(char *directory)
     }
 }
 
+static bool is_home_in(const char *tier, const char *path)
+{
+    size_t length = strlen(tier);
+    return strncmp(path, tier, length) == 0 &&
+           strncmp(path + length, "/stoker-", sizeof "/stoker-" - 1) == 0;
+}
+
 static bool is_cache(const struct request *request, const char *path)
 {
-    size_t length = strlen(request->tier);
-    return strncmp(path, request->tier, length) == 0 &&
-           strncmp(path + length, "/stoker-", sizeof "/stoker-" - 1) == 0;
+    bool is = false;
+    for (unsigned i = 0; i < request->tier_count && !is; i++) {
+        is = is_home_in(request->tiers[i].directory, path);
+    }
+    return is;
 }
 
 static void add_file(const struct request *request, char *path)

@@ -139,8 +139,10 @@ int verb_env(char **arguments)
     if (stk_home_find(home) != 0) {
         die("no tmpfs has room for the catalogue: free some, or enlarge /dev/shm");
     }
-    if (request.tier_given && stk_home_path(home_of_tier, request.tier)) {
-        tiers_remember(home_of_tier);
+    for (unsigned i = 0; request.tier_given && i < request.tier_count; i++) {
+        if (stk_home_path(home_of_tier, request.tiers[i].directory)) {
+            tiers_remember(home_of_tier);
+        }
     }
     char *library = library_path(home);
     char *paths = request_paths(&request);

@@ -126,11 +126,14 @@ static void count(const struct stk_outcome *outcome)
  * (cache/account.h): a program's open goes to the origin then, but this file would be left out. */
 static bool may_have_room(const struct stk_outcome *outcome)
 {
-    const struct stk_tier_shared *tier = filler.cache->tier.shared;
+    const struct stk_tier *tier = stk_cache_next_tier(filler.cache, NULL);
     bool refused = outcome->kind == STK_COUNT_OPENS && is_want_of_room(outcome->why) &&
                    outcome->why != STK_BYPASS_MEMORY;
-    return refused &&
-           stk_budget_left(&tier->budget) >= stk_budget_blocks_of(outcome->size, tier->block_bytes);
+    while (tier != NULL && stk_budget_left(&tier->shared->budget) <
+                               stk_budget_blocks_of(outcome->size, tier->shared->block_bytes)) {
+        tier = stk_cache_next_tier(filler.cache, tier);
+    }
+    return refused && tier != NULL;
 }
 
 static void try_to_fill(const struct stk_place *place, int fd, int64_t opened_ns,

@@ -142,6 +142,15 @@ static bool is_too_high(const char *canonical)
     return high;
 }
 
+static bool holds_tier(const struct request *request, const char *canonical)
+{
+    bool holds = false;
+    for (unsigned i = 0; i < request->tier_count && !holds; i++) {
+        holds = paths_is_below(request->tiers[i].directory, canonical);
+    }
+    return holds;
+}
+
 static void detect_one(struct request *request, const char *candidate)
 {
     struct stat stat_;
@@ -151,7 +160,7 @@ static void detect_one(struct request *request, const char *candidate)
     }
     bool good = stat(canonical, &stat_) == 0 && S_ISDIR(stat_.st_mode) && !is_too_high(canonical) &&
                 !is_pseudo(canonical) && !holds_program(request, canonical) &&
-                !paths_is_below(request->tier, canonical) && !is_known(request, canonical) &&
+                !holds_tier(request, canonical) && !is_known(request, canonical) &&
                 request->count < STK_REQUEST_PATHS;
     if (good) {
         keep(request, candidate, canonical);

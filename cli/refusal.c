@@ -39,12 +39,12 @@ static char *explain_home(const char *home, int error, const char *goes_on)
     }
 }
 
-static char *explain_tier(const struct request *request, int error, const char *goes_on)
+static char *explain_tier(const struct refusal *refusal, bool given, const char *goes_on)
 {
-    const char *tier = request->tier, *option = request->tier_given ? "--tier " : "";
+    const char *tier = refusal->tier->directory, *option = given ? "--tier " : "";
     char home[STK_HOME_BYTES];
     stk_home_path(home, tier);
-    switch (-error) {
+    switch (-refusal->error) {
     case EMEDIUMTYPE:
         return must_format("%s%s: not on a local file system (tmpfs, ext4, xfs, btrfs, overlay): "
                            "%sname a directory on a local disk or in /dev/shm",
@@ -69,8 +69,12 @@ static char *explain_tier(const struct request *request, int error, const char *
     case ENOTDIR:
         return must_format("%s%s: %s is not a directory: remove it, or name another", option, tier,
                            home);
+    case EMFILE:
+        return must_format("%s%s: the cache knows %d tiers by now, and no more: `stoker clear` "
+                           "when no job runs",
+                           option, tier, STK_TIERS);
     default:
-        return must_format("%s%s: %s%s", option, tier, goes_on, strerror(-error));
+        return must_format("%s%s: %s%s", option, tier, goes_on, strerror(-refusal->error));
     }
 }
 
@@ -85,11 +89,16 @@ void refusal_explain(const struct refusal *refusal, const char *home, const stru
 {
     bool ends = request->tier_given || request->warm_only || is_spoilt(refusal->error);
     const char *goes_on = ends ? "" : "running uncached; ";
-    char *text = refusal->of_tier ? explain_tier(request, refusal->error, goes_on)
-                                  : explain_home(home, refusal->error, goes_on);
+    char *text = refusal->tier != NULL ? explain_tier(refusal, request->tier_given, goes_on)
+                                       : explain_home(home, refusal->error, goes_on);
     if (ends) {
         die("%s", text);
     }
     say("%s", text);
     free(text);
+}
+
+void refusal_pass_over(const struct request_tier *tier)
+{
+    say("--tier %s is full: going on without it", tier->directory);
 }

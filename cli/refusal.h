@@ -10,15 +10,17 @@
 
 #include "cli/request.h"
 
-/* -errno, of the tier or of the catalogue; 0: nothing is refused. */
+/* -errno, of a tier or (NULL) of the catalogue; 0: nothing is refused. */
 struct refusal {
     int error;
-    bool of_tier;
+    const struct request_tier *tier;
 };
 
 /* Says it in one line; `home` is the catalogue's. Exits with status 2 where the command does not
  * start, and returns where it runs uncached. */
 void refusal_explain(const struct refusal *refusal, const char *home,
                      const struct request *request);
+/* Says of a tier that has no room that the run does without it: it has others. */
+void refusal_pass_over(const struct request_tier *tier);
 
 #endif

@@ -19,23 +19,28 @@
 
 /* ---- the tier ---- */
 
-static void check_tier_place(struct request *request)
+static void check_tier_place(const struct request *request, const char *tier)
 {
-    char *canonical = realpath(request->tier, NULL);
-    for (unsigned i = 0; canonical != NULL && i < request->count; i++) {
-        if (paths_is_below(canonical, request->canonical[i])) {
-            die("--tier %s lies inside the covered path %s: name a directory outside of it",
-                request->tier, request->canonical[i]);
+    for (unsigned i = 0; i < request->count; i++) {
+        if (paths_is_below(tier, request->canonical[i])) {
+            die("--tier %s lies inside the covered path %s: name a directory outside of it", tier,
+                request->canonical[i]);
         }
-        char *home = must_format("%s/stoker-", canonical);
+        char *home = must_format("%s/stoker-", tier);
         bool inside = strncmp(request->canonical[i], home, strlen(home)) == 0;
         free(home);
         if (inside) {
             die("--path %s lies inside the tier %s: cover the origin, not the cache",
-                request->canonical[i], request->tier);
+                request->canonical[i], tier);
         }
     }
-    free(canonical);
+}
+
+static void check_tier_places(const struct request *request)
+{
+    for (unsigned i = 0; i < request->tier_count; i++) {
+        check_tier_place(request, request->tiers[i].directory);
+    }
 }
 
 /* What is wrong with the tier's directory itself, before anything is made in it. */
@@ -55,39 +60,90 @@ static void check_tier_directory(const char *tier)
     }
 }
 
-static void parse_tier(struct request *request, const char *value)
+static void parse_tier(struct request_tier *tier, const char **list)
 {
-    int error = stk_tier_parse(value, request->tier, &request->budget_bytes);
+    const char *value = *list;
+    int error = stk_tier_parse(list, tier->directory, &tier->budget_bytes);
     if (error == -ENAMETOOLONG) {
         die("--tier %s: too long: name a directory of at most %d bytes", value, STK_HOME_BYTES);
     }
-    if (request->tier[0] == '\0') {
+    if (tier->directory[0] == '\0') {
         die("--tier %s: no directory: write DIR or DIR:SIZE", value);
     }
     if (error != 0) {
         die("--tier %s: the budget must be a size above zero, such as 60G or 500M", value);
     }
-    if (strchr(value, ',') != NULL) {
-        die("--tier %s: one tier only: write DIR or DIR:SIZE", value);
+}
+
+static void find_tier(struct request_tier *tier)
+{
+    char *directory = tier->directory;
+    size_t length = strlen(directory);
+    while (length > 1 && directory[length - 1] == '/') {
+        directory[--length] = '\0';
+    }
+    check_tier_directory(directory);
+    char *canonical = realpath(directory, NULL);
+    if (canonical == NULL || !stk_text_copy(directory, sizeof tier->directory, canonical)) {
+        die("--tier %s: %s", directory, strerror(errno));
+    }
+    if (strpbrk(directory, ",:") != NULL) {
+        die("--tier %s: a comma or a colon is no part of a tier's path: name another", directory);
+    }
+    free(canonical);
+}
+
+static bool is_memory(const char *directory)
+{
+    struct statfs fs;
+    return statfs(directory, &fs) == 0 && fs.f_type == TMPFS_MAGIC;
+}
+
+/* What is computed is all that may be had of a file system or of the memory: for one of them. */
+static void check_apart(const struct request_tier *tier, const struct request_tier *before)
+{
+    struct stat one, other;
+    bool computed = tier->budget_bytes == STK_TIER_DEFAULT_BUDGET ||
+                    before->budget_bytes == STK_TIER_DEFAULT_BUDGET;
+    if (strcmp(tier->directory, before->directory) == 0) {
+        die("--tier %s is named twice: name it once, with all of its budget", tier->directory);
+    }
+    bool same = stat(tier->directory, &one) == 0 && stat(before->directory, &other) == 0 &&
+                one.st_dev == other.st_dev;
+    if (computed && (same || (is_memory(tier->directory) && is_memory(before->directory)))) {
+        die("--tier %s and %s are both in the same %s: give each of them a budget, DIR:SIZE",
+            before->directory, tier->directory, same ? "file system" : "memory");
     }
 }
 
-static void settle_tier(struct request *request, const char *given)
+static void add_tier(struct request *request, const char **list)
+{
+    if (request->tier_count == STK_TIERS) {
+        die("--tier %s is one too many: name at most %d", *list, STK_TIERS);
+    }
+    struct request_tier *tier = &request->tiers[request->tier_count];
+    parse_tier(tier, list);
+    find_tier(tier);
+    for (unsigned i = 0; i < request->tier_count; i++) {
+        check_apart(tier, &request->tiers[i]);
+    }
+    request->tier_count++;
+}
+
+static void settle_tiers(struct request *request, const char *given)
 {
     const char *variable = getenv(stk_option_table[STK_OPTION_TIERS].variable);
     const char *value = given != NULL ? given : variable;
     request->tier_given = given != NULL || (value != NULL && *value != '\0');
-    parse_tier(request, request->tier_given ? value : stk_option_table[STK_OPTION_TIERS].otherwise);
-    size_t length = strlen(request->tier);
-    while (length > 1 && request->tier[length - 1] == '/') {
-        request->tier[--length] = '\0';
+    value = request->tier_given ? value : stk_option_table[STK_OPTION_TIERS].otherwise;
+    do {
+        add_tier(request, &value);
+    } while (*value != '\0');
+    char *tiers = request_tiers(request);
+    if (strlen(tiers) >= STK_TIERS_BYTES) {
+        die("--tier: all together are too long: name directories with shorter paths");
     }
-    check_tier_directory(request->tier);
-    char *canonical = realpath(request->tier, NULL);
-    if (canonical == NULL || !stk_text_copy(request->tier, sizeof request->tier, canonical)) {
-        die("--tier %s: %s", request->tier, strerror(errno));
-    }
-    free(canonical);
+    free(tiers);
 }
 
 /* ---- where shared memory is small ---- */
@@ -110,7 +166,7 @@ static char *disk_of(const struct request *request, const char *variable)
     struct statfs fs;
     const char *value = getenv(variable);
     char *canonical = value != NULL && value[0] == '/' ? realpath(value, NULL) : NULL;
-    bool good = canonical != NULL && strlen(canonical) < sizeof request->tier &&
+    bool good = canonical != NULL && strlen(canonical) < STK_HOME_BYTES &&
                 statfs(canonical, &fs) == 0 && stk_local_is(&fs) && fs.f_type != TMPFS_MAGIC &&
                 access(canonical, W_OK) == 0 && stk_home_check_parent(canonical) == 0;
     for (unsigned i = 0; good && i < request->count; i++) {
@@ -128,9 +184,9 @@ static char *disk_of(const struct request *request, const char *variable)
 static void settle_small(struct request *request)
 {
     static const char *const variables[] = {"SLURM_TMPDIR", "TMPDIR"};
-    char size[STK_SIZE_TEXT];
+    char size[STK_SIZE_TEXT], *tier = request->tiers[0].directory;
     int64_t bytes;
-    if (request->tier_given || !is_small(request->tier, &bytes)) {
+    if (request->tier_given || !is_small(tier, &bytes)) {
         return;
     }
     size_text(size, (uint64_t)bytes);
@@ -140,8 +196,8 @@ static void settle_small(struct request *request)
             say("%s has only %s, which the job needs itself: caching in %s (%s); name another "
                 "place "
                 "with --tier DIR",
-                request->tier, size, disk, variables[i]);
-            strcpy(request->tier, disk);
+                tier, size, disk, variables[i]);
+            strcpy(tier, disk);
             free(disk);
             return;
         }
@@ -149,13 +205,13 @@ static void settle_small(struct request *request)
     if (request->warm_only) {
         die("%s has only %s, which jobs need themselves: name a local disk with --tier DIR or "
             "TMPDIR, or enlarge it (docker run --shm-size=8g)",
-            request->tier, size);
+            tier, size);
     }
     request->no_tier = true;
     say("%s has only %s, which the job needs itself: running uncached; name a local disk with "
         "--tier "
         "DIR or TMPDIR, or enlarge it (docker run --shm-size=8g)",
-        request->tier, size);
+        tier, size);
 }
 
 /* ---- flags ---- */
@@ -163,7 +219,7 @@ static void settle_small(struct request *request)
 /* Where parsing stands. */
 struct cursor {
     char **at;
-    const char *tier;
+    char *tiers; /* the flags, as a list; NULL: there is none */
 };
 
 /* If the argument is this flag, its value: "--flag VALUE" or "--flag=VALUE"; else NULL. */
@@ -262,6 +318,13 @@ static void take_share(struct request *request, const char *value)
     }
 }
 
+static void add_tier_flag(struct cursor *cursor, const char *value)
+{
+    char *before = cursor->tiers;
+    cursor->tiers = before != NULL ? must_format("%s,%s", before, value) : must_copy(value);
+    free(before);
+}
+
 /* What concerns the cache, whoever fills it. */
 static bool take_cache_flag(struct request *request, struct cursor *cursor)
 {
@@ -269,7 +332,7 @@ static bool take_cache_flag(struct request *request, struct cursor *cursor)
     if ((value = take_value(cursor, "--path")) != NULL) {
         paths_add(request, "--path ", value);
     } else if ((value = take_value(cursor, "--tier")) != NULL) {
-        cursor->tier = value;
+        add_tier_flag(cursor, value);
     } else if ((value = take_value(cursor, "--fresh")) != NULL) {
         take_fresh(request, value);
     } else if ((value = take_value(cursor, "--jobs")) != NULL) {
@@ -362,8 +425,8 @@ static void settle_paths(struct request *request)
 
 void request_parse(struct request *request, char **arguments, bool needs_command)
 {
-    struct cursor cursor = {.at = arguments, .tier = NULL};
-    *request = (struct request){.budget_bytes = STK_TIER_DEFAULT_BUDGET, .samples_bytes = -1};
+    struct cursor cursor = {.at = arguments, .tiers = NULL};
+    *request = (struct request){.samples_bytes = -1};
     for (; *cursor.at != NULL && (*cursor.at)[0] == '-'; cursor.at++) {
         if (strcmp(*cursor.at, "--") == 0) {
             cursor.at++;
@@ -387,10 +450,11 @@ void request_parse(struct request *request, char **arguments, bool needs_command
     check_environment();
     settle_python(request);
     settle_samples(request);
-    settle_tier(request, cursor.tier);
+    settle_tiers(request, cursor.tiers);
+    free(cursor.tiers);
     settle_paths(request);
     settle_small(request);
-    check_tier_place(request);
+    check_tier_places(request);
     request->parts = request->canonical;
     request->part_count = request->count;
 }
@@ -493,17 +557,17 @@ static void settle_forms(struct request *request)
 
 void request_parse_warm(struct request *request, char **arguments)
 {
-    struct cursor cursor = {.at = arguments, .tier = NULL};
-    *request = (struct request){
-        .budget_bytes = STK_TIER_DEFAULT_BUDGET, .samples_bytes = -1, .warm_only = true};
+    struct cursor cursor = {.at = arguments, .tiers = NULL};
+    *request = (struct request){.samples_bytes = -1, .warm_only = true};
     unsigned count = take_warm_arguments(request, &cursor, arguments);
     request->keep = true;
     check_environment();
     settle_forms(request);
-    settle_tier(request, cursor.tier);
+    settle_tiers(request, cursor.tiers);
+    free(cursor.tiers);
     settle_parts(request, arguments, count);
     settle_small(request);
-    check_tier_place(request);
+    check_tier_places(request);
 }
 
 /* ---- as variables ---- */
@@ -537,9 +601,19 @@ char *request_paths(const struct request *request)
 
 char *request_tiers(const struct request *request)
 {
-    return request->budget_bytes >= 0
-               ? must_format("%s:%lld", request->tier, (long long)request->budget_bytes)
-               : must_copy(request->tier);
+    char *list = must_copy("");
+    for (unsigned i = 0; i < request->tier_count; i++) {
+        const struct request_tier *tier = &request->tiers[i];
+        char *longer = must_format("%s%s%s", list, i > 0 ? "," : "", tier->directory);
+        free(list);
+        list = longer;
+        if (tier->budget_bytes >= 0) {
+            longer = must_format("%s:%lld", list, (long long)tier->budget_bytes);
+            free(list);
+            list = longer;
+        }
+    }
+    return list;
 }
 
 static void set(enum stk_option option, const char *value)

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cache/catalogue.h"
 #include "cache/home.h"
 
 #define STK_REQUEST_PATHS  16
@@ -28,10 +29,14 @@ struct request {
     char *canonical[STK_REQUEST_PATHS];
     bool detected; /* found among the command's arguments */
 
-    char tier[STK_HOME_BYTES]; /* canonical directory */
+    /* Where the cache lies, in the order in which it is filled. */
+    struct request_tier {
+        char directory[STK_HOME_BYTES]; /* canonical */
+        int64_t budget_bytes;           /* or STK_TIER_DEFAULT_BUDGET */
+    } tiers[STK_TIERS];
+    unsigned tier_count;
     bool tier_given;
-    int64_t budget_bytes; /* or STK_TIER_DEFAULT_BUDGET */
-    bool no_tier;         /* shared memory is too small to share, and no disk is known: said */
+    bool no_tier; /* shared memory is too small to share, and no disk is known: said */
 
     const char *fresh; /* NULL: not given */
     bool keep;

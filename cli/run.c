@@ -13,6 +13,7 @@
 #include "cli/command.h"
 #include "cli/finisher.h"
 #include "cli/library.h"
+#include "cli/outlook.h"
 #include "cli/pulse.h"
 #include "cli/python.h"
 #include "cli/say.h"
@@ -100,7 +101,7 @@ static void run_uncached(const struct request *request, struct session *session,
 
 static void begin_beside(const struct request *request, struct session *session)
 {
-    watch_begin(&session->tier, &session->samples, session->recounts ? &session->recount : NULL);
+    watch_begin(session);
     finisher_begin(request);
     if (request->warm) {
         ahead_begin(request);
@@ -149,6 +150,7 @@ static void run_cached(const struct request *request, struct session *session, i
     struct figures figures;
     struct stk_tally *outer = outer_tally();
     summary_announce(request, session);
+    outlook_announce(request, session);
     set_environment(request, session);
     finisher_prepare(request, &session->run);
     int64_t began_ns = stk_clock_boottime_ns();
@@ -163,6 +165,7 @@ static void run_cached(const struct request *request, struct session *session, i
     figures_gather(&figures, request, session, &counts, &pulse, seconds);
     tell_outer(outer, &figures);
     summary_print(&figures);
+    outlook_print(session, &counts);
     if (json >= 0) {
         summary_write_json(json, &figures, status);
     }

@@ -396,7 +396,7 @@ bool session_look(struct session *session)
 
 static struct refusal refusal_by_home(int error)
 {
-    return (struct refusal){error, false};
+    return (struct refusal){error, NULL};
 }
 
 static int make_run_file(struct session *session)
@@ -424,38 +424,69 @@ static void make_tally(struct session *session)
 /* With nobody else at work the tier is looked over beside the job (cli/watch.h), since fillers may
  * have been killed, and the budget follows from what is remembered. Beside other runs only a budget
  * that the user names is set. */
-static int settle_budget(struct session *session, const struct request *request, bool alone)
+static int settle_budget(struct session *session, struct stk_tier *tier, int64_t budget_bytes,
+                         bool alone)
 {
+    unsigned i = (unsigned)(tier - session->tiers);
     int error = 0;
     if (alone) {
         /* Those of processes outside of any run, which still exist, and of other places stay. */
-        remove_drafts(session->home, &session->tier, is_dead_draft);
-        stk_grant_forget(&session->tier);
-        session->recounts = stk_tier_recount_begin(session->tier.shared, &session->recount) == 0;
+        remove_drafts(session->home, tier, is_dead_draft);
+        stk_grant_forget(tier);
+        session->recounts[i] = stk_tier_recount_begin(tier->shared, &session->recount[i]) == 0;
     }
-    if (alone || request->budget_bytes >= 0) {
-        error = stk_tier_set_budget(&session->tier, request->budget_bytes);
+    if (alone || budget_bytes >= 0) {
+        error = stk_tier_set_budget(tier, budget_bytes);
     }
     return error;
 }
 
-static int attach_tier(struct session *session, const struct request *request, bool alone)
+static void note_made(struct session *session, const char *directory)
 {
-    if (!stk_home_path(session->made_tier, request->tier) ||
-        access(session->made_tier, F_OK) == 0) {
-        *session->made_tier = '\0';
+    char *home = session->made_tiers[session->made_count];
+    if (stk_home_path(home, directory) && access(home, F_OK) != 0) {
+        session->made_count++;
     }
-    int error =
-        stk_tier_attach(&session->catalogue, request->tier, request->budget_bytes, &session->tier);
-    session->tier.guarded = true; /* by us */
+}
+
+static int attach_tier(struct session *session, const struct request_tier *wanted, bool alone)
+{
+    struct stk_tier *tier = &session->tiers[session->tier_count];
+    note_made(session, wanted->directory);
+    int error = stk_tier_attach(&session->catalogue, wanted->directory, wanted->budget_bytes, tier);
+    tier->guarded = true; /* by us */
     /* A full tier may have room when drafts are gone; but not one where no home could be made. */
-    if (error == 0 || (error == -ENOSPC && session->tier.shared != NULL)) {
-        error = settle_budget(session, request, alone);
+    if (error == 0 || (error == -ENOSPC && tier->shared != NULL)) {
+        error = settle_budget(session, tier, wanted->budget_bytes, alone);
     }
-    if (error == 0 && session->tier.shared->memory == 0) {
-        tiers_remember(session->tier.home);
+    if (error == 0 && tier->shared->memory == 0) {
+        tiers_remember(tier->home);
     }
     return error;
+}
+
+/* All of them; but one that is full is done without, if there is another. */
+static struct refusal attach_tiers(struct session *session, const struct request *request,
+                                   bool alone)
+{
+    struct refusal full = {0, NULL};
+    for (unsigned i = 0; i < request->tier_count; i++) {
+        const struct request_tier *wanted = &request->tiers[i];
+        int error = attach_tier(session, wanted, alone);
+        if (error == 0) {
+            session->tier_count++;
+        } else {
+            session->tiers[session->tier_count] = (struct stk_tier){.shared = NULL};
+            full = (struct refusal){error, wanted};
+        }
+        if (error != 0 && error != -ENOSPC) {
+            return full;
+        }
+        if (error != 0 && request->tier_count > 1) {
+            refusal_pass_over(wanted);
+        }
+    }
+    return session->tier_count > 0 ? (struct refusal){0, NULL} : full;
 }
 
 static int open_catalogue(struct session *session)
@@ -478,9 +509,9 @@ static struct refusal begin_locked(struct session *session, const struct request
         return refusal_by_home(error);
     }
     make_tally(session);
-    error = attach_tier(session, request, alone);
-    if (error != 0) {
-        return (struct refusal){error, true};
+    struct refusal refusal = attach_tiers(session, request, alone);
+    if (refusal.error != 0) {
+        return refusal;
     }
     samples_begin(&session->samples, request, &session->tier, session->tally);
     if (request->keep) {
@@ -525,10 +556,13 @@ static struct refusal begin(struct session *session, const struct request *reque
 static void undo(struct session *session)
 {
     session_end(session);
-    if (is_removable(session->made_tier)) {
-        stk_walk_remove(session->made_tier);
+    for (unsigned i = 0; i < session->made_count; i++) {
+        if (is_removable(session->made_tiers[i])) {
+            stk_walk_remove(session->made_tiers[i]);
+        }
     }
-    session->tier = (struct stk_tier){.shared = NULL};
+    memset(session->tiers, 0, sizeof session->tiers);
+    session->tier_count = 0;
 }
 
 static void say_if_in_the_way(const char *home)
@@ -542,8 +576,10 @@ static void say_if_in_the_way(const char *home)
 static void say_what_is_in_the_way(const struct session *session)
 {
     say_if_in_the_way(session->home);
-    if (strcmp(session->home, session->tier.home) != 0) {
-        say_if_in_the_way(session->tier.home);
+    for (unsigned i = 0; i < session->tier_count; i++) {
+        if (strcmp(session->home, session->tiers[i].home) != 0) {
+            say_if_in_the_way(session->tiers[i].home);
+        }
     }
 }
 
@@ -590,8 +626,8 @@ static void remove_own(struct session *session)
 void session_end(struct session *session)
 {
     int lock = lock_take(session->home, 0);
-    if (session->tier.shared != NULL) {
-        stk_tier_announce(session->tier.shared, true);
+    for (unsigned i = 0; i < session->tier_count; i++) {
+        stk_tier_announce(session->tiers[i].shared, true);
     }
     if (session->run_lock >= 0) {
         unlink_run(session->run.path);

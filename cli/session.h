@@ -21,13 +21,19 @@
 struct session {
     char home[STK_HOME_BYTES]; /* of the catalogue */
     struct stk_catalogue catalogue;
-    struct stk_tier tier;
+    /* In the order in which they are filled; behind the last one `shared` is NULL. */
+    union {
+        struct stk_tier tier; /* the first, where samples lie */
+        struct stk_tier tiers[STK_TIERS];
+    };
+    unsigned tier_count;
     struct stk_run run;
     struct stk_tally *tally; /* of decoded images, or NULL */
     struct samples samples;
-    char made_tier[STK_HOME_BYTES]; /* the tier's home, if it was not there before */
-    bool recounts;                  /* the tier is to be counted anew, beside the job */
-    struct stk_recount recount;
+    char made_tiers[STK_TIERS][STK_HOME_BYTES]; /* homes that were not there before */
+    unsigned made_count;
+    bool recounts[STK_TIERS]; /* these tiers are to be counted anew, beside the job */
+    struct stk_recount recount[STK_TIERS];
     int run_lock;               /* keeps the run alive */
     uint64_t given_back_bytes;  /* of entries, while memory was short */
     struct ahead_figures ahead; /* what --warm came to */
@@ -35,7 +41,7 @@ struct session {
 };
 
 /*
- * Begins a run: removes what dead runs left, attaches catalogue and tier, makes the run's file.
+ * Begins a run: removes what dead runs left, attaches catalogue and tiers, makes the run's file.
  * What goes wrong leaves nothing behind, and ends in one line and status 2; but false, and a line,
  * where this machine or its limits leave no room in a place that the user has not named: the
  * command then runs uncached.

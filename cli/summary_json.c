@@ -7,6 +7,7 @@
 #include "cli/command.h"
 #include "cli/elsewhere.h"
 #include "cli/json.h"
+#include "cli/outlook.h"
 #include "cli/say.h"
 #include "cli/summary.h"
 #include "cli/summary_lines.h"
@@ -258,6 +259,7 @@ void summary_write_json(int fd, const struct figures *figures, int status)
     write_samples(out, session);
     write_batches(out, session);
     write_tier(out, session);
+    outlook_write_json(out, session, figures->counts);
     if (request->warm) {
         write_ahead(out, &session->ahead);
     }

@@ -19,6 +19,7 @@
 
 struct removing {
     struct stk_cache *cache;
+    const struct stk_tier *tier;
     _Atomic uint32_t *ended;
     uint64_t count;
 };
@@ -36,7 +37,7 @@ static int remove_if_old(void *context, int dirfd, const char *name, unsigned de
     }
     if (stk_entry_looks_like(name, stat) && tree_path_of(path, dirfd, name) &&
         stk_cache_is_superseded(removing->cache, path) && unlinkat(dirfd, name, 0) == 0) {
-        stk_tier_free(removing->cache->tier.shared, stat->st_blocks, 1);
+        stk_tier_free(removing->tier->shared, stat->st_blocks, 1);
         removing->count++;
     }
     return 0;
@@ -44,10 +45,12 @@ static int remove_if_old(void *context, int dirfd, const char *name, unsigned de
 
 static uint64_t remove_old(struct stk_cache *cache, _Atomic uint32_t *ended)
 {
-    struct removing removing = {cache, ended, 0};
+    struct removing removing = {.cache = cache, .ended = ended};
     char tree[STK_HOME_BYTES + 8];
-    snprintf(tree, sizeof tree, "%s/tree", cache->tier.home);
-    stk_walk(tree, remove_if_old, &removing);
+    while ((removing.tier = stk_cache_next_tier(cache, removing.tier)) != NULL) {
+        snprintf(tree, sizeof tree, "%s/tree", removing.tier->home);
+        stk_walk(tree, remove_if_old, &removing);
+    }
     return removing.count;
 }
 

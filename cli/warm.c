@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "cli/forms.h"
 #include "cli/joined.h"
+#include "cli/outlook.h"
 #include "cli/progress.h"
 #include "cli/refusal.h"
 #include "cli/say.h"
@@ -80,7 +81,11 @@ static void print_end(const struct ahead_figures *figures, const struct session 
     if (ended_by != 0) {
         say("ended early: the same command goes on from here");
     }
-    if (session->tier.shared->memory != 0) {
+    bool memory = false;
+    for (unsigned i = 0; i < session->tier_count; i++) {
+        memory = memory || session->tiers[i].shared->memory != 0;
+    }
+    if (memory) {
         say("what is filled stays in memory until `stoker clear`");
     }
 }
@@ -105,16 +110,17 @@ static int status_of(const struct ahead_figures *figures)
 
 /* ---- without filling ---- */
 
-/* The budget that the tier has, or would have. Nothing is made for it. */
-static void find_budget(const struct request *request, struct stk_tier_shared *out)
+/* The budget that a tier has, or would have. Nothing is made for it. */
+static void find_budget(const struct request *request, const struct request_tier *tier,
+                        struct stk_tier_shared *out)
 {
     static struct session session;
     struct stk_tier known;
-    int error = stk_tier_foresee(request->tier, request->budget_bytes, out);
+    int error = stk_tier_foresee(tier->directory, tier->budget_bytes, out);
     if (error != 0 && error != -ENOSPC) {
-        refusal_explain(&(struct refusal){error, true}, "", request);
+        refusal_explain(&(struct refusal){error, tier}, "", request);
     }
-    bool looked = request->budget_bytes < 0 && session_look(&session);
+    bool looked = tier->budget_bytes < 0 && session_look(&session);
     for (unsigned i = 0; looked && i < STK_TIERS; i++) {
         if (stk_tier_by_index(&session.catalogue, i, &known) &&
             strcmp(known.home, out->home) == 0) {
@@ -123,24 +129,32 @@ static void find_budget(const struct request *request, struct stk_tier_shared *o
     }
 }
 
-static void print_foreseen(const struct ahead_figures *figures, const struct stk_tier_shared *tier)
+static void print_foreseen(const struct ahead_figures *figures, const struct stk_cache *cache)
 {
     char filled[STK_SIZE_TEXT], present[STK_SIZE_TEXT], left[STK_SIZE_TEXT], more[STK_SIZE_TEXT];
-    int64_t room = stk_budget_left(&tier->budget);
-    int64_t lack = figures->wanted_blocks - room;
+    const struct stk_tier *tier = stk_cache_next_tier(cache, NULL);
+    int64_t lack = figures->wanted_blocks;
     say("would fill %" PRIu64 " files (%s); %" PRIu64 " (%s) are there", figures->filled,
         size_text(filled, figures->filled_bytes), figures->present,
         size_text(present, figures->present_bytes));
     print_left(figures);
-    say("%s has room for %s: %s%s", tier->home, size_text(left, (uint64_t)room * STK_BLOCK_BYTES),
-        lack > 0 ? size_text(more, (uint64_t)lack * STK_BLOCK_BYTES) : "all of it fits",
-        lack > 0 ? " too little: name a larger budget (--tier DIR:SIZE)" : "");
+    while (tier != NULL) {
+        const struct stk_tier *next = stk_cache_next_tier(cache, tier);
+        int64_t room = stk_budget_left(&tier->shared->budget);
+        lack -= room;
+        const char *end = next != NULL ? "" : lack > 0 ? ": " : ": all of it fits";
+        say("%s has room for %s%s%s%s", tier->home,
+            size_text(left, (uint64_t)room * STK_BLOCK_BYTES), end,
+            next == NULL && lack > 0 ? size_text(more, (uint64_t)lack * STK_BLOCK_BYTES) : "",
+            next == NULL && lack > 0 ? " too little: name a larger budget (--tier DIR:SIZE)" : "");
+        tier = next;
+    }
 }
 
 static int warm_dryly(const struct request *request)
 {
     static struct stk_cache cache;
-    static struct stk_tier_shared tier;
+    static struct stk_tier_shared tiers[STK_TIERS];
     static struct stk_roots roots;
     struct ahead_figures figures;
     request_export(request, "");
@@ -148,14 +162,16 @@ static int warm_dryly(const struct request *request)
     stk_roots_spell(&roots, cache.options.paths);
     cache.roots = roots;
     stk_roots_resolve(&cache.roots);
-    find_budget(request, &tier);
-    cache.tier.shared = &tier;
-    strcpy(cache.tier.home, tier.home);
+    for (unsigned i = 0; i < request->tier_count; i++) {
+        find_budget(request, &request->tiers[i], &tiers[i]);
+        cache.tiers[i].shared = &tiers[i];
+        strcpy(cache.tiers[i].home, tiers[i].home);
+    }
     progress_begin(ahead_read);
     ahead_run(&cache, request);
     progress_end();
     ahead_read(&figures);
-    print_foreseen(&figures, &tier);
+    print_foreseen(&figures, &cache);
     return status_of(&figures);
 }
 
@@ -170,7 +186,8 @@ static int warm(const struct request *request, struct session *session)
         forms_prepare(session);
     }
     summary_announce(request, session);
-    watch_begin(&session->tier, &session->samples, session->recounts ? &session->recount : NULL);
+    outlook_announce(request, session);
+    watch_begin(session);
     if ((cache = joined_cache()) != NULL) {
         progress_begin(ahead_read);
         ahead_run(cache, request);

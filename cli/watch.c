@@ -24,20 +24,36 @@
 #define MOST_BYTES_A_NS 8
 
 static pthread_t watcher, counter;
-static const struct stk_recount *recounted; /* NULL: nothing is to be counted anew */
-static struct stk_tier watched;
+static const struct session *watched;
 static struct samples *granted; /* NULL: there is nothing to grant */
 static bool watching, counting;
 static atomic_bool over;
 static _Atomic uint32_t ended; /* the same, to be waited for */
 static uint64_t removed_bytes;
 
-static void watch_memory(void)
+static void watch_memory(const struct stk_tier *tier)
 {
     struct stk_excess excess;
-    if (watched.shared->memory != 0 && stk_pressure_excess(&watched, &excess)) {
-        removed_bytes += stk_pressure_give_back(&watched, &excess, UINT64_MAX);
+    if (tier->shared->memory != 0 && stk_pressure_excess(tier, &excess)) {
+        removed_bytes += stk_pressure_give_back(tier, &excess, UINT64_MAX);
     }
+}
+
+/* The last one is filled last, and gives first. */
+static void watch_tiers(void)
+{
+    for (unsigned i = watched->tier_count; i > 0; i--) {
+        watch_memory(&watched->tiers[i - 1]);
+    }
+}
+
+static bool is_any_memory(void)
+{
+    bool any = false;
+    for (unsigned i = 0; i < watched->tier_count; i++) {
+        any = any || watched->tiers[i].shared->memory != 0;
+    }
+    return any;
 }
 
 static void pause_for(long ns)
@@ -66,7 +82,7 @@ static void watch_samples(void)
 static void *watch(void *context)
 {
     while (!atomic_load(&over)) {
-        watch_memory();
+        watch_tiers();
         if (granted != NULL) {
             watch_samples();
         } else {
@@ -77,29 +93,29 @@ static void *watch(void *context)
 }
 
 /* As slowly as it takes: the job is waiting for the disk, too. */
-static void *look_after_tier(void *context)
+static void *look_after_tiers(void *context)
 {
     const int idle = 3 << 13; /* IOPRIO_CLASS_IDLE */
     pid_t self = (pid_t)syscall(SYS_gettid);
     setpriority(PRIO_PROCESS, (id_t)self, 19);
     syscall(SYS_ioprio_set, 1, 0, idle);
-    if (recounted != NULL) {
-        stk_tier_recount_end(watched.shared, recounted, &over);
+    for (unsigned i = 0; i < watched->tier_count; i++) {
+        if (watched->recounts[i]) {
+            stk_tier_recount_end(watched->tiers[i].shared, &watched->recount[i], &over);
+        }
     }
     superseded_watch(&ended);
     return context;
 }
 
-void watch_begin(const struct stk_tier *tier, struct samples *samples,
-                 const struct stk_recount *recount)
+void watch_begin(struct session *session)
 {
+    struct samples *samples = &session->samples;
     granted = samples->grant != NULL && samples->tally != NULL ? samples : NULL;
-    recounted = recount;
-    watched = *tier;
+    watched = session;
     validator_begin();
-    counting = thread_start(&counter, look_after_tier, NULL);
-    watching =
-        (tier->shared->memory != 0 || granted != NULL) && thread_start(&watcher, watch, NULL);
+    counting = thread_start(&counter, look_after_tiers, NULL);
+    watching = (is_any_memory() || granted != NULL) && thread_start(&watcher, watch, NULL);
 }
 
 uint64_t watch_end(void)

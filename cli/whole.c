@@ -94,7 +94,7 @@ uint64_t whole_left_bytes(uint64_t *files)
 static int64_t lacking(const struct stk_blocks *blocks)
 {
     int64_t lacking = 0;
-    uint32_t fs_block_bytes = pool.cache->tier.shared->block_bytes;
+    uint32_t fs_block_bytes = blocks->tier->shared->block_bytes;
     for (uint64_t block = 0; block < blocks->count; block++) {
         if (!stk_blocks_is_paid(atomic_load(&blocks->words[block]))) {
             lacking += stk_budget_blocks_of(stk_blocks_bytes_of(blocks, block), fs_block_bytes);
@@ -199,7 +199,7 @@ enum whole_taken whole_add(const struct stk_place *place, uint32_t record, int f
     end->bytes = big.blocks.size;
     if (is_whole(&big)) {
         taken = WHOLE_THERE;
-    } else if (lacking(&big.blocks) > stk_budget_left(&pool.cache->tier.shared->budget)) {
+    } else if (lacking(&big.blocks) > stk_budget_left(&big.blocks.tier->shared->budget)) {
         end->why = STK_BYPASS_BUDGET;
     } else {
         taken = take(place, &opened, file, &big.blocks);

@@ -220,7 +220,7 @@ static int open_finished(struct stk_cache *cache, struct stk_big *big, int fd)
         return -1;
     }
     stk_entryfd_note(cache, big->record);
-    int entry = stk_big_open_entry(cache, big);
+    int entry = stk_big_open_entry(big);
     return entry >= 0 ? entry : -1;
 }
 

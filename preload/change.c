@@ -62,12 +62,17 @@ static bool is_concerned(const struct stk_write *write, struct stk_cache *cache,
     return write->placed || fd < 0 || stat->st_nlink > 1 || stk_cover_has_fd(cache, fd, stat);
 }
 
-/* The tier's own files, such as samples: no covered name leads to them, and each process that opens
+/* The tiers' own files, such as samples: no covered name leads to them, and each process that opens
  * a store would have some file asked about again that shares its place in the table. */
 static bool is_of_tier(const struct stk_cache *cache, const char *path)
 {
-    size_t length = strlen(cache->tier.home);
-    return strncmp(path, cache->tier.home, length) == 0 && path[length] == '/';
+    bool is = false;
+    for (const struct stk_tier *tier = stk_cache_next_tier(cache, NULL); tier != NULL && !is;
+         tier = stk_cache_next_tier(cache, tier)) {
+        size_t length = strlen(tier->home);
+        is = strncmp(path, tier->home, length) == 0 && path[length] == '/';
+    }
+    return is;
 }
 
 /* What the program has open of the file, by whatever name, shall show what it writes. */

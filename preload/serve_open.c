@@ -74,6 +74,7 @@ static void look_again(const struct stk_serve *serve)
 void stk_serve_hit(struct stk_serve *serve)
 {
     struct stk_outcome outcome = {.kind = STK_COUNT_HITS,
+                                  .tier = serve->ask.tier,
                                   .record = serve->ask.record,
                                   .size = serve->ask.size,
                                   .wait_ns = waited_ns(serve)};

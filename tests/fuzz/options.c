@@ -121,7 +121,8 @@ static void check_tier(const char *text)
 {
     char dir[STK_HOME_BYTES];
     int64_t budget = 0;
-    if (stk_tier_parse(text, dir, &budget) != 0) {
+    const char *list = text;
+    if (stk_tier_parse(&list, dir, &budget) != 0) {
         return;
     }
     size_t length = strcspn(text, ":,");

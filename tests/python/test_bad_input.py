@@ -299,8 +299,41 @@ def test_a_refused_budget_leaves_what_was_there(refused, jobs, data, scratch):
 
 
 def test_a_list_of_tiers(refused, data, scratch):
-    refused([f"--path={data}", f"--tier=/dev/shm,{scratch}"], "one tier only")
-    refused([f"--path={data}", f"--tier=/dev/shm:10M,{scratch}"], "one tier only")
+    """One that is none is an error, wherever it stands; and nothing is made in the others."""
+    path, good = f"--path={data}", f"--tier={scratch}:10M"
+    refused([path, good, "--tier=/no/such"], "--tier /no/such", "there")
+    refused([path, good, "--tier=/proc"], "--tier /proc", "not on a local file system")
+    refused([path, "--tier=/proc:1G", good], "--tier /proc", "not on a local file system")
+    refused([path, f"{good},{data}:10M"], f"--tier {data}", "inside the covered path")
+    refused([path, f"{good},,/dev/shm"], "no directory")
+    refused([path, f"{good},/dev/shm:much"], "size")
+    refused([path], "no directory", env={"STOKER_TIERS": f"{scratch}:10M,:5M"})
+    assert os.listdir(scratch) == []
+
+
+def test_a_tier_that_is_named_twice(refused, data, scratch):
+    path = f"--path={data}"
+    refused([path, f"--tier={scratch}:10M", f"--tier={scratch}/:20M"], "named twice")
+    refused([path, f"--tier={scratch}:10M,{scratch}/../{scratch.name}:10M"], "named twice")
+
+
+def test_computed_budgets_in_the_same_place(refused, data, scratch, place):
+    """Each of them would be given all that there is."""
+    for name in ("a", "b", "memory"):
+        (scratch / name).mkdir()
+    place.run(["mount", "-t", "tmpfs", "-o", "size=64m", "memory", scratch / "memory"])
+    path = f"--path={data}"
+    refused([path, f"--tier={scratch}/a,{scratch}/b:5M"], "same file system", "DIR:SIZE")
+    refused([path, f"--tier={scratch}/a:5M,{scratch}/b"], "same file system", "DIR:SIZE")
+    refused([path, f"--tier=/dev/shm,{scratch}/memory"], "same memory", "DIR:SIZE")
+
+
+def test_too_many_tiers(refused, data, scratch):
+    tiers = []
+    for number in range(9):
+        (scratch / str(number)).mkdir()
+        tiers.append(f"--tier={scratch}/{number}:5M")
+    refused([f"--path={data}", *tiers], "one too many", "8")
 
 
 def test_a_full_tier(refused, data, place, scratch):

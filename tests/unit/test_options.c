@@ -75,12 +75,12 @@ END_TEST
 
 START_TEST(too_long_values_are_dropped)
 {
-    char value[STK_OPTION_BYTES + 1];
+    char value[STK_TIERS_BYTES + 1];
     memset(value, 'x', sizeof value);
     value[0] = '/';
-    value[STK_OPTION_BYTES] = '\0';
+    value[STK_TIERS_BYTES] = '\0';
     ck_assert_str_eq(read_with("STOKER_TIERS", value).tiers, "");
-    value[STK_OPTION_BYTES - 1] = '\0';
+    value[STK_TIERS_BYTES - 1] = '\0';
     ck_assert_str_eq(read_with("STOKER_TIERS", value).tiers, value);
 }
 END_TEST

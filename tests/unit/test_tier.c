@@ -39,12 +39,29 @@ START_TEST(parses)
 {
     char dir[STK_HOME_BYTES];
     int64_t bytes;
-    int error = stk_tier_parse(values[_i].value, dir, &bytes);
+    const char *list = values[_i].value;
+    int error = stk_tier_parse(&list, dir, &bytes);
     ck_assert_msg(error == values[_i].error, "\"%s\": %d", values[_i].value, error);
     if (error == 0) {
         ck_assert_str_eq(dir, values[_i].dir);
         ck_assert_int_eq(bytes, values[_i].bytes);
     }
+}
+END_TEST
+
+START_TEST(parses_one_after_the_other)
+{
+    char dir[STK_HOME_BYTES];
+    int64_t bytes;
+    const char *list = "/dev/shm:1K,:5G,/nvme,";
+    ck_assert_int_eq(stk_tier_parse(&list, dir, &bytes), 0);
+    ck_assert_str_eq(dir, "/dev/shm");
+    ck_assert_int_eq(bytes, 1024);
+    ck_assert_int_eq(stk_tier_parse(&list, dir, &bytes), -EINVAL);
+    ck_assert_int_eq(stk_tier_parse(&list, dir, &bytes), 0);
+    ck_assert_str_eq(dir, "/nvme");
+    ck_assert_int_eq(bytes, STK_TIER_DEFAULT_BUDGET);
+    ck_assert_str_eq(list, "");
 }
 END_TEST
 
@@ -54,7 +71,9 @@ START_TEST(too_long_a_directory)
     int64_t bytes;
     memset(value, 'x', sizeof value);
     value[sizeof value - 1] = '\0';
-    ck_assert_int_eq(stk_tier_parse(value, dir, &bytes), -ENAMETOOLONG);
+    const char *list = value;
+    ck_assert_int_eq(stk_tier_parse(&list, dir, &bytes), -ENAMETOOLONG);
+    ck_assert_str_eq(list, "");
 }
 END_TEST
 
@@ -511,6 +530,7 @@ Suite *suite_tier(void)
     Suite *suite = suite_create("tier");
     TCase *parse = unit_case(suite, "tier_parse");
     tcase_add_loop_test(parse, parses, 0, sizeof values / sizeof *values);
+    tcase_add_test(parse, parses_one_after_the_other);
     tcase_add_test(parse, too_long_a_directory);
     TCase *all = unit_case(suite, "tier_attach");
     tcase_add_test(all, attaches);

@@ -53,6 +53,7 @@ Suite *suite_sys(void);
 Suite *suite_tally(void);
 Suite *suite_text(void);
 Suite *suite_tier(void);
+Suite *suite_tiers(void);
 Suite *suite_trust(void);
 Suite *suite_volume(void);
 Suite *suite_walk(void);

@@ -1,0 +1,204 @@
+/* What fits where. See cli/outlook.h. */
+#include "cli/outlook.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/path.h"
+#include "base/walk.h"
+#include "cli/json.h"
+#include "cli/paths.h"
+#include "cli/say.h"
+#include "cli/tree.h"
+
+#define LOOK_NS (STK_NS_PER_S / 2)
+
+/* ---- what is covered ---- */
+
+struct look {
+    uint64_t files, bytes;
+    int64_t blocks, until_ns;
+    bool cut; /* there may be more */
+};
+
+/* Links lead anywhere; what is empty is not cached. */
+static int look_at(void *context, int dirfd, const char *name, unsigned depth,
+                   const struct stat *stat)
+{
+    struct look *look = context;
+    (void)dirfd;
+    (void)name;
+    (void)depth;
+    if (S_ISREG(stat->st_mode) && stat->st_size > 0) {
+        look->files++;
+        look->bytes += (uint64_t)stat->st_size;
+        look->blocks += stk_budget_blocks_of((uint64_t)stat->st_size, 4096);
+    }
+    look->cut = stk_clock_boottime_ns() > look->until_ns;
+    return look->cut;
+}
+
+static void look_at_covered(const struct request *request, struct look *look)
+{
+    *look = (struct look){.until_ns = stk_clock_boottime_ns() + LOOK_NS};
+    for (unsigned i = 0; i < request->count && !look->cut; i++) {
+        stk_walk(request->canonical[i], look_at, look);
+    }
+}
+
+/* ---- what there is room for ---- */
+
+struct holding {
+    const struct request *request;
+    bool holds;
+};
+
+static void look_at_root(const char *tier_home, const char *root, void *context)
+{
+    char origin[4096];
+    struct holding *holding = context;
+    const struct request *request = holding->request;
+    tree_origin(tier_home, root, origin, sizeof origin);
+    for (unsigned i = 0; i < request->count && *origin != '\0'; i++) {
+        const char *covered = request->canonical[i];
+        holding->holds = holding->holds || strcmp(origin, covered) == 0 ||
+                         paths_is_below(origin, covered) || paths_is_below(covered, origin);
+    }
+}
+
+static int64_t room_of(const struct stk_tier *tier, const struct request *request)
+{
+    const struct stk_budget *budget = &tier->shared->budget;
+    struct holding holding = {request, false};
+    int64_t left = stk_budget_left(budget), used = atomic_load(&budget->used_blocks);
+    tree_each_root(tier->home, look_at_root, &holding);
+    return left + (holding.holds && used > 0 ? used : 0);
+}
+
+/* ---- before the run ---- */
+
+static void say_tiers_behind(const struct session *session)
+{
+    char size[STK_SIZE_TEXT];
+    for (unsigned i = 1; i < session->tier_count; i++) {
+        const struct stk_budget *budget = &session->tiers[i].shared->budget;
+        say("then in %s, at most %s in %" PRId64 " files", session->tiers[i].home,
+            size_text(size, (uint64_t)(budget->blocks * STK_BLOCK_BYTES)), budget->inodes);
+    }
+}
+
+/* Appends to a text of the heap's. */
+static char *append(char *text, char *more)
+{
+    char *longer = must_format("%s%s", text, more);
+    free(text);
+    free(more);
+    return longer;
+}
+
+static double percent(int64_t part, int64_t whole)
+{
+    return whole > 0 ? 100.0 * (double)part / (double)whole : 0.0;
+}
+
+/* "40% of its opens from A, 30% from B, 30% from P itself". The caller frees. */
+static char *shares_text(const struct request *request, const struct session *session,
+                         const struct look *look)
+{
+    char *text = must_copy("");
+    int64_t rest = look->blocks;
+    for (unsigned i = 0; i < session->tier_count && rest > 0; i++) {
+        int64_t room = room_of(&session->tiers[i], request);
+        int64_t part = room < rest ? room : rest;
+        rest -= part;
+        text = append(text, must_format("%s%.0f%%%s from %s", i > 0 ? ", " : "about ",
+                                        percent(part, look->blocks), i > 0 ? "" : " of its opens",
+                                        session->tiers[i].home));
+    }
+    if (rest > 0) {
+        text =
+            append(text, must_format(", %.0f%% from %s itself", percent(rest, look->blocks),
+                                     request->count > 1 ? "the originals" : request->spelled[0]));
+    }
+    return text;
+}
+
+static void say_shares(const struct request *request, const struct session *session)
+{
+    char size[STK_SIZE_TEXT], room[STK_SIZE_TEXT];
+    struct look look;
+    look_at_covered(request, &look);
+    if (look.cut) {
+        int64_t blocks = 0;
+        for (unsigned i = 0; i < session->tier_count; i++) {
+            blocks += room_of(&session->tiers[i], request);
+        }
+        say("it holds at least %s in %" PRIu64 " files (after a short look); there is room for %s",
+            size_text(size, look.bytes), look.files,
+            size_text(room, (uint64_t)blocks * STK_BLOCK_BYTES));
+    } else if (look.files > 0) {
+        char *shares = shares_text(request, session, &look);
+        say("it holds %s in %" PRIu64 " files: once filled, %s", size_text(size, look.bytes),
+            look.files, shares);
+        free(shares);
+    }
+}
+
+void outlook_announce(const struct request *request, const struct session *session)
+{
+    say_tiers_behind(session);
+    if (session->tier_count > 1 && !request->warm_only) {
+        say_shares(request, session);
+    }
+}
+
+/* ---- after it ---- */
+
+static uint64_t used_bytes(const struct stk_tier *tier)
+{
+    int64_t blocks = atomic_load(&tier->shared->budget.used_blocks);
+    return blocks > 0 ? (uint64_t)blocks * STK_BLOCK_BYTES : 0;
+}
+
+static uint64_t opens_of(const struct stk_run_counts *counts)
+{
+    uint64_t opens = 0;
+    for (int epoch = 0; epoch < STK_RUN_EPOCHS; epoch++) {
+        opens += counts->epochs[epoch][STK_COUNT_OPENS];
+    }
+    return opens;
+}
+
+void outlook_print(const struct session *session, const struct stk_run_counts *counts)
+{
+    char used[STK_SIZE_TEXT], allowed[STK_SIZE_TEXT];
+    uint64_t opens = opens_of(counts);
+    for (unsigned i = 0; session->tier_count > 1 && opens > 0 && i < session->tier_count; i++) {
+        const struct stk_tier *tier = &session->tiers[i];
+        uint64_t served = counts->tiers[tier->index % STK_TIERS];
+        fprintf(stderr, "  %s served %" PRIu64 " opens (%.1f%%), %s of %s used\n", tier->home,
+                served, percent((int64_t)served, (int64_t)opens), size_text(used, used_bytes(tier)),
+                size_text(allowed, (uint64_t)(tier->shared->budget.blocks * STK_BLOCK_BYTES)));
+    }
+}
+
+void outlook_write_json(FILE *out, const struct session *session,
+                        const struct stk_run_counts *counts)
+{
+    fprintf(out, "  \"tiers\": [");
+    for (unsigned i = 0; i < session->tier_count; i++) {
+        const struct stk_tier *tier = &session->tiers[i];
+        const struct stk_budget *budget = &tier->shared->budget;
+        fprintf(out, "%s{\"path\": ", i > 0 ? ",\n    " : "");
+        json_string(out, tier->home);
+        fprintf(out,
+                ", \"budget_bytes\": %" PRId64 ", \"budget_inodes\": %" PRId64
+                ", \"used_bytes\": %" PRIu64 ", \"used_inodes\": %" PRId64 ", \"hits\": %" PRIu64
+                "}",
+                budget->blocks * STK_BLOCK_BYTES, budget->inodes, used_bytes(tier),
+                budget->used_inodes, counts->tiers[tier->index % STK_TIERS]);
+    }
+    fprintf(out, "],\n");
+}

@@ -1,0 +1,24 @@
+/*
+ * What fits where: before the run, of what is covered; and afterwards, what each tier came to. In
+ * a tier that holds some of a covered directory already, what it holds is taken to be that.
+ */
+#ifndef STK_CLI_OUTLOOK_H
+#define STK_CLI_OUTLOOK_H
+
+#include <stdio.h>
+
+#include "cache/run.h"
+#include "cli/request.h"
+#include "cli/session.h"
+
+/* The tiers behind the first, and which share of a job's opens each will serve: after a look of
+ * half a second at most at what is covered. Nothing where there is one: the look is dear at a
+ * server. */
+void outlook_announce(const struct request *request, const struct session *session);
+/* Of several tiers: what each has served, and how much of it is used. */
+void outlook_print(const struct session *session, const struct stk_run_counts *counts);
+/* The same of one or more, for programs: the member "tiers". */
+void outlook_write_json(FILE *out, const struct session *session,
+                        const struct stk_run_counts *counts);
+
+#endif
