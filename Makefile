@@ -71,8 +71,8 @@ needed-is-there:
 
 # ---- the library ----
 
-$(B)/exports.map: preload/symbols.def | $(B)/obj needed-is-there
-	$(Q){ echo '{ global:'; $(CC) -E -P -x c -D'X(name)=name;' $<; echo 'local: *; };'; } >$@
+$(B)/exports.map: preload/symbols.def Makefile | $(B)/obj needed-is-there
+	$(Q){ echo '{ global:'; $(CC) -E -P -x c -D'X(name)=name;' $<; echo 'stoker_vouch; local: *; };'; } >$@
 
 $(B)/libstoker.so: $(call objects,$(BASE) $(CACHE) $(PRELOAD)) $(B)/exports.map
 	$(if $(V),,@echo "  LINK  $@")

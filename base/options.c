@@ -96,11 +96,12 @@ const struct stk_option_row stk_option_table[STK_OPTION_COUNT] = {
          "is "
          "kept. Unset, `stoker run` keeps samples in the tier, beside the files and for as long as "
          "these, "
-         "in what they leave of its budget: in a tmpfs an image is kept when it is decoded for the "
-         "second "
-         "time, on a disk the first time. `--samples SIZE` sets so much of the tier's budget aside "
-         "for "
-         "samples, from the first time on. Without the command nothing is kept when it is unset."},
+         "in what they leave of its budget. Where that is not enough, a file of a tier in memory "
+         "whose "
+         "sample is kept makes room for others, unless its bytes were read as well: such an image "
+         "is "
+         "then cached once. `--samples SIZE` sets so much of the tier's budget aside for samples. "
+         "Without the command nothing is kept when it is unset."},
     [STK_OPTION_SIMD] =
         {"STOKER_SIMD", NULL, "c|avx2|avx512|neon", "",
          "Which of the decoder's inner loops are used, for tests and comparisons: all give the "

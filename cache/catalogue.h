@@ -47,6 +47,7 @@
 struct stk_grant {
     _Atomic uint64_t namespace;     /* 0: free */
     _Atomic int64_t blocks, inodes; /* of the budget, reserved for it */
+    _Atomic int64_t wanted_blocks;  /* it would take so many more, if entries gave way to it */
 };
 
 /* Whether memory is short for the processes of a control group, see cache/pressure.h. */

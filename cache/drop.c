@@ -6,6 +6,7 @@
 #include "base/sys.h"
 #include "cache/claim.h"
 #include "cache/entry.h"
+#include "cache/grant.h"
 
 /* What the entry takes: by its size as it was reserved, or more if the file system took more. The
  * size of a directory is not that of its listing. */
@@ -19,26 +20,79 @@ static int64_t blocks_of(const struct stk_record *record, const struct stk_tier 
     return known && stat.st_blocks > blocks ? stat.st_blocks : blocks;
 }
 
+/* An entry on its way out. */
+struct drop {
+    struct stk_record *record;
+    struct stk_tier tier;
+    int64_t blocks; /* that it took; 0: somebody else has unlinked it */
+};
+
+/* The tier of a record's entry; false: it has none. */
+static bool find_entry(struct stk_cache *cache, uint32_t number, struct drop *drop,
+                       struct stk_claim *seen)
+{
+    drop->record = stk_catalogue_record(&cache->catalogue, number);
+    if (drop->record == NULL) {
+        return false;
+    }
+    *seen = stk_claim_load(&drop->record->claim);
+    return seen->state == STK_PRESENT &&
+           stk_tier_by_index(&cache->catalogue, seen->tier, &drop->tier);
+}
+
 /* The claim is held while the entry goes, as for a fill: nobody shall adopt it in that moment, and
- * then give its budget back a second time. */
+ * then give its budget back a second time. It is to be ended. */
+static bool unlink_entry(struct drop *drop, struct stk_claim seen, const char *entry)
+{
+    if (!stk_claim_take(&drop->record->claim, seen)) {
+        return false;
+    }
+    atomic_store(&drop->record->entry_ino, 0);
+    drop->blocks = blocks_of(drop->record, &drop->tier, entry);
+    if (stk_sys_unlinkat(AT_FDCWD, entry, 0) != 0) {
+        drop->blocks = 0;
+    }
+    return true;
+}
+
 void stk_drop_entry(struct stk_cache *cache, uint32_t number, const char *entry)
 {
-    struct stk_tier tier;
-    struct stk_record *record = stk_catalogue_record(&cache->catalogue, number);
-    if (record == NULL) {
-        return;
+    struct drop drop;
+    struct stk_claim seen;
+    if (find_entry(cache, number, &drop, &seen) && unlink_entry(&drop, seen, entry)) {
+        if (drop.blocks > 0) {
+            stk_tier_free(drop.tier.shared, drop.blocks, 1);
+        }
+        stk_claim_finish(&drop.record->claim, STK_ABSENT, 0, 0);
     }
-    struct stk_claim seen = stk_claim_load(&record->claim);
-    if (seen.state != STK_PRESENT || !stk_tier_by_index(&cache->catalogue, seen.tier, &tier) ||
-        !stk_claim_take(&record->claim, seen)) {
-        return;
+}
+
+/* On a disk the entry outlives the store. */
+bool stk_drop_is_wanted(struct stk_cache *cache, uint32_t number)
+{
+    struct drop drop;
+    struct stk_claim seen;
+    return find_entry(cache, number, &drop, &seen) && drop.tier.shared->memory != 0 &&
+           stk_grant_find_wanting(&drop.tier) != NULL;
+}
+
+bool stk_drop_for_samples(struct stk_cache *cache, uint32_t number, const char *entry)
+{
+    struct drop drop;
+    struct stk_claim seen;
+    if (!find_entry(cache, number, &drop, &seen) || drop.tier.shared->memory == 0) {
+        return false;
     }
-    atomic_store(&record->entry_ino, 0);
-    int64_t blocks = blocks_of(record, &tier, entry);
-    if (stk_sys_unlinkat(AT_FDCWD, entry, 0) == 0) {
-        stk_tier_free(tier.shared, blocks, 1);
+    struct stk_grant *grant = stk_grant_find_wanting(&drop.tier);
+    if (grant == NULL || !unlink_entry(&drop, seen, entry)) {
+        return false;
     }
-    stk_claim_finish(&record->claim, STK_ABSENT, 0, 0);
+    if (drop.blocks > 0) {
+        stk_grant_leave(&drop.tier, grant, drop.blocks);
+        stk_run_count_given_up(&cache->run, drop.record->size);
+    }
+    stk_claim_finish(&drop.record->claim, STK_ABSENT, 0, 0);
+    return drop.blocks > 0;
 }
 
 void stk_drop_claim(struct stk_record *record)

@@ -11,6 +11,14 @@
 /* Unlinks the entry of a present record, gives its budget back, and marks the record absent. If
  * somebody else has unlinked it, the budget was theirs to give back. */
 void stk_drop_entry(struct stk_cache *cache, uint32_t record, const char *entry);
+/*
+ * The same where a form of the file is kept in the sample store, and that wants more room: what the
+ * entry took is the store's from then on (cache/grant.h). False: nothing wants it, or it is not in
+ * a tier that is memory, or is nothing to drop.
+ */
+bool stk_drop_for_samples(struct stk_cache *cache, uint32_t record, const char *entry);
+/* Whether that would do anything, as far as can be told at once. */
+bool stk_drop_is_wanted(struct stk_cache *cache, uint32_t record);
 /* The same for a version of this place that has been superseded. */
 void stk_drop_version(struct stk_cache *cache, const struct stk_place *place, uint32_t record);
 /* Marks a present record absent, but leaves the entry, to be adopted by another record. */

@@ -60,6 +60,35 @@ int64_t stk_grant_raise(struct stk_tier *tier, struct stk_grant *grant, int64_t 
     return blocks;
 }
 
+void stk_grant_want(struct stk_grant *grant, int64_t blocks)
+{
+    atomic_store(&grant->wanted_blocks, blocks);
+}
+
+struct stk_grant *stk_grant_find_wanting(const struct stk_tier *tier)
+{
+    uint64_t namespace = 0;
+    for (int i = 0; i < STK_GRANTS; i++) {
+        struct stk_grant *grant = &tier->shared->grants[i];
+        if (atomic_load_explicit(&grant->wanted_blocks, memory_order_relaxed) <= 0) {
+            continue;
+        }
+        namespace = namespace != 0 ? namespace : stk_samples_namespace();
+        if (namespace != 0 && atomic_load(&grant->namespace) == namespace) {
+            return grant;
+        }
+    }
+    return NULL;
+}
+
+/* What is refused for want of room stays so: this is none. */
+void stk_grant_leave(struct stk_tier *tier, struct stk_grant *grant, int64_t blocks)
+{
+    atomic_fetch_add(&grant->blocks, blocks);
+    atomic_fetch_sub(&grant->wanted_blocks, blocks);
+    stk_tier_release(tier->shared, 0, 1);
+}
+
 void stk_grant_forget(struct stk_tier *tier)
 {
     uint64_t namespace = stk_samples_namespace();
@@ -71,6 +100,7 @@ void stk_grant_forget(struct stk_tier *tier)
         }
         atomic_store(&grant->blocks, 0);
         atomic_store(&grant->inodes, 0);
+        atomic_store(&grant->wanted_blocks, 0);
         atomic_store(&grant->namespace, 0);
     }
 }

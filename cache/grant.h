@@ -22,6 +22,13 @@ struct stk_grant *stk_grant_find(struct stk_tier *tier);
 int64_t stk_grant_used_blocks(const struct stk_tier *tier);
 /* Reserves so many blocks more, or as many as there are. Returns how many it got. */
 int64_t stk_grant_raise(struct stk_tier *tier, struct stk_grant *grant, int64_t blocks);
+/* Has entries give way until they have left it so many blocks; 0: no more. */
+void stk_grant_want(struct stk_grant *grant, int64_t blocks);
+/* The grant of this process's namespace that wants more, or NULL, which is quickly said where none
+ * does. */
+struct stk_grant *stk_grant_find_wanting(const struct stk_tier *tier);
+/* Gives it what an entry took that is gone: the budget has it already. */
+void stk_grant_leave(struct stk_tier *tier, struct stk_grant *grant, int64_t blocks);
 /* Forgets all grants, for a time when nobody works; gives back what this namespace has not used. */
 void stk_grant_forget(struct stk_tier *tier);
 /* How much is granted at a time. */

@@ -26,9 +26,16 @@ struct stripe {
     _Atomic uint64_t stats[2];
     _Atomic uint64_t blocks[STK_BLOCK_COUNTS];
     _Atomic uint64_t stale;
+    _Atomic uint64_t given_up[2]; /* entries, and their bytes */
 };
 
-/* The file: this, then one byte for each record of the catalogue, by segments. */
+/* What is counted of one record's file: its opens, and those of them that were decoded. */
+struct opens {
+    _Atomic uint8_t all, decoded;
+};
+_Static_assert(sizeof(struct opens) * STK_RUN_SEGMENT_FILES == STK_RUN_SEGMENT_BYTES, "its size");
+
+/* The file: this, then a `struct opens` for each record of the catalogue, by segments. */
 struct stk_run_file {
     uint64_t magic, bytes;
     int64_t start_ns;
@@ -190,12 +197,12 @@ static void add(_Atomic uint64_t *counter, uint64_t amount)
  * meet here may both pay, which errs in the safe direction. */
 static bool ensure_segment(struct stk_run *run, int fd, off_t offset, off_t file_bytes)
 {
-    int64_t blocks = STK_RUN_SEGMENT_FILES / STK_BLOCK_BYTES;
-    bool grows = file_bytes < offset + STK_RUN_SEGMENT_FILES;
+    int64_t blocks = STK_RUN_SEGMENT_BYTES / STK_BLOCK_BYTES;
+    bool grows = file_bytes < offset + STK_RUN_SEGMENT_BYTES;
     if (grows && run->payer != NULL && !stk_budget_reserve_aside(run->payer, blocks)) {
         return false;
     }
-    if (stk_sys_fallocate(fd, offset, STK_RUN_SEGMENT_FILES) == 0) {
+    if (stk_sys_fallocate(fd, offset, STK_RUN_SEGMENT_BYTES) == 0) {
         return true;
     }
     if (grows && run->payer != NULL) {
@@ -208,7 +215,7 @@ static void *map_segment(struct stk_run *run, uint32_t segment)
 {
     struct stat stat;
     void *mapped = NULL;
-    off_t offset = COUNTERS_BYTES + (off_t)segment * STK_RUN_SEGMENT_FILES;
+    off_t offset = COUNTERS_BYTES + (off_t)segment * STK_RUN_SEGMENT_BYTES;
     int fd = stk_sys_openat(AT_FDCWD, run->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0);
     if (fd < 0) {
         return NULL;
@@ -216,43 +223,43 @@ static void *map_segment(struct stk_run *run, uint32_t segment)
     if (check_file(fd, &stat) == 0 && stat.st_ino == run->ino && stat.st_dev == run->dev &&
         ensure_segment(run, fd, offset, stat.st_size)) {
         mapped =
-            stk_sys_mmap(STK_RUN_SEGMENT_FILES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
+            stk_sys_mmap(STK_RUN_SEGMENT_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
     }
     stk_sys_close(fd);
     return mapped;
 }
 
-/* The byte that counts the opens of this record's file, or NULL. */
-static _Atomic uint8_t *opens_of(struct stk_run *run, uint32_t record)
+/* What is counted of this record's file, or NULL. */
+static struct opens *opens_of(struct stk_run *run, uint32_t record)
 {
     uint32_t segment = (record - 1) / STK_RUN_SEGMENT_FILES;
     if (record == 0 || segment >= STK_RUN_SEGMENTS) {
         return NULL;
     }
-    void *bytes = atomic_load_explicit(&run->opens[segment], memory_order_acquire);
-    if (bytes == NULL) {
+    void *files = atomic_load_explicit(&run->files[segment], memory_order_acquire);
+    if (files == NULL) {
         void *mapped = map_segment(run, segment);
         if (mapped == NULL) {
             return NULL;
         }
-        if (atomic_compare_exchange_strong(&run->opens[segment], &bytes, mapped)) {
-            bytes = mapped;
+        if (atomic_compare_exchange_strong(&run->files[segment], &files, mapped)) {
+            files = mapped;
         } else {
-            stk_sys_munmap(mapped, STK_RUN_SEGMENT_FILES);
+            stk_sys_munmap(mapped, STK_RUN_SEGMENT_BYTES);
         }
     }
-    return (_Atomic uint8_t *)bytes + (record - 1) % STK_RUN_SEGMENT_FILES;
+    return (struct opens *)files + (record - 1) % STK_RUN_SEGMENT_FILES;
 }
 
 /* Which open of this file in the run this is, from 0. */
 static unsigned count_epoch(struct stk_run *run, uint32_t record)
 {
     unsigned epoch = 0;
-    _Atomic uint8_t *opens = opens_of(run, record);
+    struct opens *opens = opens_of(run, record);
     if (opens != NULL) {
-        epoch = atomic_load_explicit(opens, memory_order_relaxed);
+        epoch = atomic_load_explicit(&opens->all, memory_order_relaxed);
         if (epoch < EPOCH_LIMIT) {
-            epoch = atomic_fetch_add_explicit(opens, 1, memory_order_relaxed);
+            epoch = atomic_fetch_add_explicit(&opens->all, 1, memory_order_relaxed);
         }
     }
     return epoch < STK_RUN_EPOCHS ? epoch : STK_RUN_EPOCHS - 1;
@@ -279,6 +286,40 @@ unsigned stk_run_count_open(struct stk_run *run, const struct stk_run_open_count
         add(&counters[STK_COUNT_WAIT_NS], (uint64_t)open->wait_ns);
     }
     return epoch;
+}
+
+/* Beyond the limit of what is counted opens are no longer seen. */
+static bool count_decoded(struct stk_run *run, uint32_t record, unsigned more)
+{
+    struct opens *opens = run->file != NULL ? opens_of(run, record) : NULL;
+    if (opens == NULL) {
+        return false;
+    }
+    unsigned all = atomic_load_explicit(&opens->all, memory_order_relaxed);
+    unsigned decoded = atomic_load_explicit(&opens->decoded, memory_order_relaxed);
+    if (decoded < all && more > 0) {
+        decoded = atomic_fetch_add_explicit(&opens->decoded, 1, memory_order_relaxed) + 1u;
+    }
+    return decoded >= all;
+}
+
+bool stk_run_count_decoded(struct stk_run *run, uint32_t record)
+{
+    return count_decoded(run, record, 1);
+}
+
+bool stk_run_has_decoded(struct stk_run *run, uint32_t record)
+{
+    return count_decoded(run, record, 0);
+}
+
+void stk_run_count_given_up(struct stk_run *run, uint64_t bytes)
+{
+    if (run->file != NULL) {
+        struct stripe *stripe = my_stripe(run->file);
+        add(&stripe->given_up[0], 1);
+        add(&stripe->given_up[1], bytes);
+    }
 }
 
 void stk_run_count_bypass(struct stk_run *run, enum stk_bypass why, uint64_t bytes)
@@ -330,6 +371,8 @@ static void add_stripe(const struct stripe *stripe, struct stk_run_counts *out)
     out->stats_asked += atomic_load(&stripe->stats[0]);
     out->stats_served += atomic_load(&stripe->stats[1]);
     out->stale += atomic_load(&stripe->stale);
+    out->given_up += atomic_load(&stripe->given_up[0]);
+    out->given_up_bytes += atomic_load(&stripe->given_up[1]);
 }
 
 void stk_run_read(const struct stk_run *run, struct stk_run_counts *out)

@@ -25,8 +25,9 @@
 
 #define STK_RUN_EPOCHS        32 /* what comes later is counted in the last */
 #define STK_RUN_STRIPES       32
-#define STK_RUN_SEGMENTS      512
-#define STK_RUN_SEGMENT_FILES 65536
+#define STK_RUN_SEGMENTS      1024
+#define STK_RUN_SEGMENT_FILES 32768
+#define STK_RUN_SEGMENT_BYTES (2 * STK_RUN_SEGMENT_FILES)
 #define STK_RUN_OUTSIDE       "outside"
 
 enum stk_count {
@@ -73,11 +74,12 @@ struct stk_run_counts {
     uint64_t epochs[STK_RUN_EPOCHS][STK_COUNT_KINDS];
     uint64_t bypassed[STK_BYPASS_KINDS];
     uint64_t bypassed_bytes[STK_BYPASS_KINDS]; /* of the files whose first open it was */
-    uint64_t tiers[STK_TIERS];                 /* of the hits, by the catalogue's number of the tier */
-    uint64_t stats_served;                     /* path stats answered without the origin */
-    uint64_t stats_asked;                      /* identities asked of the origin */
+    uint64_t tiers[STK_TIERS]; /* of the hits, by the catalogue's number of the tier */
+    uint64_t stats_served;     /* path stats answered without the origin */
+    uint64_t stats_asked;      /* identities asked of the origin */
     uint64_t blocks[STK_BLOCK_COUNTS];
     uint64_t stale; /* maps and descriptors of entries that were written afterwards */
+    uint64_t given_up, given_up_bytes; /* entries that made room for a form of theirs */
 };
 
 struct stk_run_file;
@@ -85,7 +87,7 @@ struct stk_run_file;
 /* One process's view of a run. Zero it before opening; it may be static. */
 struct stk_run {
     struct stk_run_file *file; /* NULL: nothing is counted */
-    _Atomic(void *) opens[STK_RUN_SEGMENTS];
+    _Atomic(void *) files[STK_RUN_SEGMENTS];
     uint64_t dev, ino;
     struct stk_budget *payer; /* of the tier on the same file system, or NULL */
     char path[STK_HOME_BYTES];
@@ -114,6 +116,14 @@ struct stk_run_open_counts {
 };
 /* Counts it in the epoch that it belongs to, and returns that, from 0. */
 unsigned stk_run_count_open(struct stk_run *run, const struct stk_run_open_counts *open);
+/*
+ * What was opened of this record's file was decoded, by us: nobody gets to see the file's bytes by
+ * that open. True if that holds of all its opens in the run.
+ */
+bool stk_run_count_decoded(struct stk_run *run, uint32_t record);
+/* Whether it does, without counting one. */
+bool stk_run_has_decoded(struct stk_run *run, uint32_t record);
+void stk_run_count_given_up(struct stk_run *run, uint64_t bytes);
 /* `bytes`: of the file, where this was its first open in the run; else 0. */
 void stk_run_count_bypass(struct stk_run *run, enum stk_bypass why, uint64_t bytes);
 void stk_run_count_stat(struct stk_run *run, bool served);

@@ -76,6 +76,14 @@ static int64_t next_step(const struct samples *samples)
     return granted_blocks(samples) + step > 2 * BESIDES_BLOCKS ? step : 0;
 }
 
+/* What is left to be wanted when as much was granted as there is: entries whose forms are kept make
+ * room for it (cache/drop.h). */
+static void want(struct samples *samples, int64_t blocks)
+{
+    int64_t room = samples->most_blocks - granted_blocks(samples);
+    stk_grant_want(samples->grant, blocks < room ? blocks : room);
+}
+
 /* Memory of a tmpfs that was not used yet is taken back while it is short. */
 static void look(struct samples *samples, bool asked)
 {
@@ -83,9 +91,11 @@ static void look(struct samples *samples, bool asked)
     int64_t step = stk_grant_step_blocks(samples->tier);
     bool short_of_memory = samples->tier->shared->memory != 0 &&
                            (stk_pressure_is_on() || !stk_pressure_admits(samples->tier, 0));
-    if ((asked || used > 0) && !short_of_memory && granted_blocks(samples) - used < step) {
+    bool wanted = (asked || used > 0) && !short_of_memory;
+    if (wanted && granted_blocks(samples) - used < step) {
         raise_by(samples, next_step(samples));
     }
+    want(samples, wanted ? step - (granted_blocks(samples) - used) : 0);
     uint64_t budget = samples_budget_bytes(samples);
     uint64_t now = used > BESIDES_BLOCKS ? (uint64_t)(used - BESIDES_BLOCKS) * STK_BLOCK_BYTES : 0;
     tell(samples, short_of_memory && now < budget ? now : budget);
@@ -126,8 +136,7 @@ static void begin_ours(struct samples *samples, const struct request *request)
         return;
     }
     samples->most_blocks = INT64_MAX;
-    samples->at_first_touch =
-        request->samples_bytes >= 0 || request->warm_only || samples->tier->shared->memory == 0;
+    samples->at_first_touch = true;
     if (request->samples_bytes >= 0) {
         reserve_all(samples, request);
     }

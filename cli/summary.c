@@ -400,6 +400,15 @@ static void add_decoded(const struct session *session)
     free(samples);
 }
 
+static void add_given_up(const struct stk_run_counts *counts)
+{
+    char size[STK_SIZE_TEXT];
+    if (counts->given_up > 0) {
+        lines_add(DETAILS, "  %" PRIu64 " cached files (%s) gave way to their samples",
+                  counts->given_up, size_text(size, counts->given_up_bytes));
+    }
+}
+
 /* What keeps images from being decoded, or kept, by something that is missing here. */
 static void add_missing(const struct session *session)
 {
@@ -591,6 +600,7 @@ void summary_print(const struct figures *figures)
         add_bytes(figures);
     }
     add_decoded(session);
+    add_given_up(figures->counts);
     add_batches(session);
     add_missing(session);
     add_ahead(figures->request, &session->ahead);

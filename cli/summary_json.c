@@ -73,7 +73,8 @@ static void write_batches(FILE *out, const struct session *session)
     fprintf(out, "}},\n");
 }
 
-static void write_samples(FILE *out, const struct session *session)
+static void write_samples(FILE *out, const struct session *session,
+                          const struct stk_run_counts *counts)
 {
     const char *set = getenv(stk_option_table[STK_OPTION_SAMPLES].variable);
     fprintf(out, "  \"samples\": {\"setting\": ");
@@ -82,12 +83,14 @@ static void write_samples(FILE *out, const struct session *session)
         out,
         ", \"budget_bytes\": %" PRIu64 ", \"used_bytes\": %" PRIu64 ", \"kept\": %" PRIu64
         ", \"kept_bytes\": %" PRIu64 ", \"hits\": %" PRIu64 ", \"unread\": %" PRIu64
-        ", \"unread_bytes\": %" PRIu64 ", \"saved_s\": %.6f},\n",
+        ", \"unread_bytes\": %" PRIu64 ", \"saved_s\": %.6f, \"given_up\": %" PRIu64
+        ", \"given_up_bytes\": %" PRIu64 "},\n",
         samples_budget_bytes(&session->samples), samples_used_bytes(&session->samples),
         figures_tallied(session, STK_TALLY_FORMS), figures_tallied(session, STK_TALLY_FORM_BYTES),
         figures_tallied(session, STK_TALLY_FROM_FORMS), figures_tallied(session, STK_TALLY_UNREAD),
         figures_tallied(session, STK_TALLY_UNREAD_BYTES),
-        session->tally != NULL ? samples_saved_s(session->tally) : 0.0);
+        session->tally != NULL ? samples_saved_s(session->tally) : 0.0, counts->given_up,
+        counts->given_up_bytes);
 }
 
 static void write_ahead(FILE *out, const struct ahead_figures *ahead)
@@ -256,7 +259,7 @@ void summary_write_json(int fd, const struct figures *figures, int status)
     write_blocks(out, counts);
     write_finished(out, session);
     write_decoded(out, session);
-    write_samples(out, session);
+    write_samples(out, session, counts);
     write_batches(out, session);
     write_tier(out, session);
     outlook_write_json(out, session, figures->counts);

@@ -117,7 +117,7 @@ static size_t mark_of(const char *path)
 
 /* The path of an open file, without that mark; a name that really ends so keeps its end. A file
  * that has lost its last link gets none any more, so what is read after that is certain. */
-static bool name_of_fd(int fd, char entry[STK_PATH_BYTES])
+bool stk_entryfd_name(int fd, char entry[STK_PATH_BYTES])
 {
     struct stat stat;
     if (!stk_cover_fd_path(fd, entry)) {
@@ -167,7 +167,7 @@ static bool identify_by_name(struct stk_cache *cache, int fd, struct stk_identit
 {
     char entry[STK_PATH_BYTES];
     struct known known;
-    if (!name_of_fd(fd, entry) || !look_up(cache, entry, &known)) {
+    if (!stk_entryfd_name(fd, entry) || !look_up(cache, entry, &known)) {
         return false;
     }
     bool is_known = known.record != NULL;
@@ -203,6 +203,42 @@ bool stk_entryfd_identify(int fd, const struct stat *stat, struct stk_identity *
     return (!is_doubtful(cache, record) &&
             stk_cache_stat_entry(cache, number, stat->st_ino, out)) ||
            identify_by_name(cache, fd, out) || recall(record, stat->st_ino, out);
+}
+
+static __attribute__((noinline)) uint32_t record_by_name(struct stk_cache *cache, int fd)
+{
+    char entry[STK_PATH_BYTES], origin[STK_PATH_BYTES];
+    uint32_t number = 0;
+    bool known = stk_entryfd_name(fd, entry) && stk_cache_find_entry(cache, entry, origin, &number);
+    return known ? number : 0;
+}
+
+/* As fstat, but of the origin's descriptors no server is asked. */
+static bool look_without_asking(int fd, struct stat *out)
+{
+    struct statx answer;
+    struct stk_identity identity;
+    bool known = stk_sys_statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_BASIC_STATS,
+                               &answer) == 0 &&
+                 stk_identity_from_statx(&identity, &answer);
+    if (known) {
+        stk_identity_to_stat(&identity, out);
+    }
+    return known;
+}
+
+uint32_t stk_entryfd_record(struct stk_cache *cache, int fd)
+{
+    struct stat stat;
+    if (!look_without_asking(fd, &stat) || !stk_entryfd_may_be(&stat) ||
+        !is_tier_device(cache, stat.st_dev)) {
+        return 0;
+    }
+    uint32_t number = atomic_load_explicit(slot_of(stat.st_ino), memory_order_relaxed);
+    const struct stk_record *record = stk_catalogue_record(&cache->catalogue, number);
+    bool known = record != NULL && is_on_device(cache, record, stat.st_dev) &&
+                 atomic_load(&record->entry_ino) == stat.st_ino;
+    return known ? number : record_by_name(cache, fd);
 }
 
 bool stk_entryfd_identify_path(int dirfd, const char *path, const struct stat *stat,
@@ -275,7 +311,7 @@ bool stk_entryfd_origin(int fd, struct stk_entry_origin *origin)
     if (cache == NULL) {
         return false;
     }
-    if (!name_of_fd(fd, entry)) {
+    if (!stk_entryfd_name(fd, entry)) {
         return true;
     }
     if (!stk_cache_find_entry(cache, entry, path, &record)) {
@@ -315,7 +351,7 @@ static int open_origin_of(int fd)
     uint32_t record;
     struct stk_entry_origin origin;
     struct stk_cache *cache = cache_of(fd);
-    if (cache == NULL || !name_of_fd(fd, entry) ||
+    if (cache == NULL || !stk_entryfd_name(fd, entry) ||
         !stk_cache_find_entry(cache, entry, path, &record) ||
         !open_origin(cache, path, entry, STK_SAME_VERSION, &origin)) {
         return -ENOENT;

@@ -28,6 +28,12 @@ bool stk_entryfd_may_be(const struct stat *stat);
  */
 bool stk_entryfd_identify(int fd, const struct stat *stat, struct stk_identity *out);
 
+/* The record of the version that the entry open as `fd` is a copy of; 0: it is no entry, or none
+ * that the catalogue knows. Inside the guard. */
+uint32_t stk_entryfd_record(struct stk_cache *cache, int fd);
+/* The path of the file open as `fd`, or the one that it had, if it was unlinked. */
+bool stk_entryfd_name(int fd, char entry[STK_PATH_BYTES]);
+
 /* The same by an entry's path, as far as the catalogue knows it; it may end in the kernel's mark of
  * an unlinked file. */
 bool stk_entryfd_identify_name(struct stk_cache *cache, const char *entry,

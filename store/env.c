@@ -30,6 +30,9 @@
 /* A link: a path of the tree, in which pages may be split; of many links at most the tree itself.
  */
 #define PAGES_A_LINK 8
+/* What values leave to links: a form that nothing leads to has its file read each time. */
+#define BYTES_FOR_LINKS (256u << 10)
+#define LINKS_SHARE     32
 /* Each so many transactions the places of dead readers are given back: one that was killed while it
  * read would keep all pages of the tree that are written anew from being used again. */
 #define TRANSACTIONS_A_CHECK 16
@@ -369,6 +372,12 @@ uint64_t stk_env_used_bytes(struct stk_env *env)
     return ((uint64_t)info.me_last_pgno + 1) * env->page_bytes;
 }
 
+static uint64_t pages_for_links(struct stk_env *env)
+{
+    uint64_t share = atomic_load_explicit(&env->budget, memory_order_relaxed) / LINKS_SHARE;
+    return (share < BYTES_FOR_LINKS ? share : BYTES_FOR_LINKS) / env->page_bytes;
+}
+
 static bool is_within(struct stk_env *env, uint64_t bytes)
 {
     return bytes <= atomic_load_explicit(&env->budget, memory_order_relaxed) &&
@@ -380,7 +389,8 @@ bool stk_env_has_room(struct stk_env *env, size_t bytes)
     if (bytes > env->map_bytes) {
         return false;
     }
-    uint64_t pages = pages_of(env, padded(env, bytes)) + UINT64_C(2) * PAGES_BESIDES;
+    uint64_t pages =
+        pages_of(env, padded(env, bytes)) + UINT64_C(2) * PAGES_BESIDES + pages_for_links(env);
     return is_within(env, stk_env_used_bytes(env) + pages * env->page_bytes);
 }
 
@@ -449,7 +459,7 @@ bool stk_env_add(struct stk_env *env, struct stk_hash128 key, const struct stk_e
 {
     size_t bytes = padded(env, parts->head_bytes + parts->body_bytes);
     uint64_t pages = pages_of(env, bytes) + PAGES_BESIDES;
-    if (!has_room(env, pages)) {
+    if (!has_room(env, pages + pages_for_links(env))) {
         return false;
     }
     MDB_val name = {sizeof key, &key}, value = {bytes, NULL};

@@ -26,8 +26,11 @@
 #define FIRST_GRANT_MS   50
 #define ASK_BEFORE_BYTES (256u << 10)
 
-/* So many links are written together, if no value comes before. */
-#define LINKS_AT_ONCE 64
+/* So many links are written together, if no value comes before; and so many where there is room for
+ * little else. */
+#define LINKS_AT_ONCE   64
+#define LINKS_WHEN_FULL 4
+#define LINKS_BYTES     (1u << 20) /* what so many may take at the most */
 
 /* What belongs to one process. Lies in a page that a fork leaves to the child full of zeros: an
  * unlocked mutex, an environment not opened yet, nothing kept aside. */
@@ -445,7 +448,8 @@ static bool link_locked(struct stk_store *store, struct stk_env *env,
 {
     struct stk_aside *aside = &store->mine->aside;
     bool kept = stk_aside_link(aside, link);
-    bool is_time = aside->link_count % LINKS_AT_ONCE == 0;
+    unsigned at_once = stk_env_has_room(env, LINKS_BYTES) ? LINKS_AT_ONCE : LINKS_WHEN_FULL;
+    bool is_time = aside->link_count % at_once == 0;
     return kept && (!is_time || write_now(store, env, NULL, NULL) >= 0);
 }
 

@@ -227,8 +227,8 @@ void world_close(void)
         stk_catalogue_close(&world.cache.catalogue);
     }
     for (unsigned i = 0; i < STK_RUN_SEGMENTS; i++) {
-        if (run->opens[i] != NULL) {
-            munmap(run->opens[i], STK_RUN_SEGMENT_FILES);
+        if (run->files[i] != NULL) {
+            munmap(run->files[i], STK_RUN_SEGMENT_BYTES);
         }
     }
     if (run->file != NULL) {

@@ -5,6 +5,7 @@
 
 #include "cache/claim.h"
 #include "cache/drop.h"
+#include "cache/grant.h"
 #include "tests/unit/box.h"
 
 START_TEST(drops)
@@ -97,6 +98,54 @@ START_TEST(not_while_it_is_filled)
 }
 END_TEST
 
+/* What the entry took is the store's in one step: nobody else gets it, and the budget holds. */
+START_TEST(gives_way_to_samples)
+{
+    UNIT_NEEDS_PRIVATE();
+    box_open();
+    box_write("file", "hello");
+    ck_assert(box_open_file("file"));
+    struct stk_tier *tier = &box.cache.tier;
+    struct stk_grant *grant = stk_grant_find(tier);
+    uint32_t record = box.outcome.record,
+             generation = atomic_load(&tier->shared->budget.generation);
+    int64_t used = box_used_blocks(), inodes = atomic_load(&tier->shared->budget.used_inodes);
+    ck_assert(!stk_drop_is_wanted(&box.cache, record));
+    ck_assert(!stk_drop_for_samples(&box.cache, record, box.entry));
+    ck_assert(unit_exists(box.entry));
+    stk_grant_want(grant, 1);
+    ck_assert(stk_drop_is_wanted(&box.cache, record));
+    ck_assert(stk_drop_for_samples(&box.cache, record, box.entry));
+    ck_assert(!unit_exists(box.entry));
+    ck_assert_int_eq(box_used_blocks(), used);
+    ck_assert_int_eq(atomic_load(&grant->blocks), 8);
+    ck_assert_int_le(atomic_load(&grant->wanted_blocks), 0);
+    ck_assert_int_eq(atomic_load(&tier->shared->budget.used_inodes), inodes - 1);
+    ck_assert_uint_eq(atomic_load(&tier->shared->budget.generation), generation);
+    ck_assert_int_eq(stk_claim_load(&box_record("file")->claim).state, STK_ABSENT);
+    ck_assert_uint_eq(box_counts().given_up, 1);
+    ck_assert_uint_eq(box_counts().given_up_bytes, 5);
+    /* It has enough now. */
+    ck_assert(box_open_file("file"));
+    ck_assert(!stk_drop_is_wanted(&box.cache, record));
+}
+END_TEST
+
+/* A disk's entries outlive the store. */
+START_TEST(gives_way_in_memory_only)
+{
+    UNIT_NEEDS_PRIVATE();
+    box_open();
+    box_write("file", "hello");
+    ck_assert(box_open_file("file"));
+    stk_grant_want(stk_grant_find(&box.cache.tier), 1);
+    box.cache.tier.shared->memory = 0;
+    ck_assert(!stk_drop_is_wanted(&box.cache, box.outcome.record));
+    ck_assert(!stk_drop_for_samples(&box.cache, box.outcome.record, box.entry));
+    ck_assert(unit_exists(box.entry));
+}
+END_TEST
+
 Suite *suite_drop(void)
 {
     Suite *suite = suite_create("drop");
@@ -105,5 +154,7 @@ Suite *suite_drop(void)
     tcase_add_test(all, gives_back_the_excess);
     tcase_add_test(all, gives_back_what_it_unlinked);
     tcase_add_test(all, not_while_it_is_filled);
+    tcase_add_test(all, gives_way_to_samples);
+    tcase_add_test(all, gives_way_in_memory_only);
     return suite;
 }

@@ -109,6 +109,28 @@ START_TEST(unknown_files_and_far_records)
 }
 END_TEST
 
+/* Whether somebody has seen a file's bytes: not when all its opens were decoded. */
+START_TEST(opens_that_are_decoded)
+{
+    ck_assert_int_eq(stk_run_create(&run, new_home(), "one"), 0);
+    for (int epoch = 0; epoch < 300; epoch++) {
+        open_file(&run, 5);
+        ck_assert_int_eq(stk_run_has_decoded(&run, 5), epoch >= 100); /* beyond all counting */
+        ck_assert(stk_run_count_decoded(&run, 5));
+        ck_assert(stk_run_has_decoded(&run, 5));
+    }
+    open_file(&run, 6);
+    open_file(&run, 6);
+    ck_assert(!stk_run_count_decoded(&run, 6)); /* the other one is somebody's who reads */
+    open_file(&run, 6);
+    ck_assert(!stk_run_count_decoded(&run, 6));
+    ck_assert(stk_run_count_decoded(&run, 7) && stk_run_count_decoded(&run, 7));
+    open_file(&run, 7); /* what was told before the open counts for nothing */
+    ck_assert(!stk_run_has_decoded(&run, 7));
+    ck_assert(!stk_run_count_decoded(&run, 0));
+}
+END_TEST
+
 START_TEST(nothing_is_counted_without_a_file)
 {
     struct stk_run_counts counts;
@@ -218,6 +240,7 @@ Suite *suite_run(void)
     tcase_add_test(count, epochs);
     tcase_add_test(count, many_epochs_end_in_the_last);
     tcase_add_test(count, unknown_files_and_far_records);
+    tcase_add_test(count, opens_that_are_decoded);
     tcase_add_test(count, nothing_is_counted_without_a_file);
     tcase_add_test(count, counters_over_forks);
     tcase_add_test(count, reasons_have_names);

@@ -53,6 +53,7 @@ PyObject *core_attach(PyObject *module, PyObject *arguments);
 PyObject *core_find(PyObject *module, PyObject *fd);
 PyObject *core_identify(PyObject *module, PyObject *fd);
 PyObject *core_holds(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
+PyObject *core_tell_decoded(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 PyObject *core_decode_kept(PyObject *module, PyObject *arguments);
 PyObject *core_decode_form(PyObject *module, PyObject *arguments);
 

@@ -49,7 +49,6 @@ PyObject *core_identify(PyObject *module, PyObject *number)
 {
     (void)module;
     struct stk_hash128 link;
-    struct identity_mark mark;
     bool known = false;
     long fd = PyLong_AsLong(number);
     if (fd == -1 && PyErr_Occurred() != NULL) {
@@ -57,13 +56,37 @@ PyObject *core_identify(PyObject *module, PyObject *number)
     }
     if (kept_is_attached()) {
         Py_BEGIN_ALLOW_THREADS;
-        known = identity_of((int)fd, &link, &mark);
+        known = identity_after_reading((int)fd, &link);
         Py_END_ALLOW_THREADS;
     }
     if (!known) {
         Py_RETURN_NONE;
     }
     return link_bytes(link);
+}
+
+/* tell_decoded(fd, kept): what was opened so is decoded, of its form, or (`kept` is false) of its
+ * bytes: then the path of the entry that these are of; None: of none. */
+PyObject *core_tell_decoded(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
+{
+    (void)module;
+    char entry[4096] = "";
+    long fd = count == 2 ? PyLong_AsLong(arguments[0]) : -1;
+    int kept = count == 2 ? PyObject_IsTrue(arguments[1]) : -1;
+    if (PyErr_Occurred() != NULL) {
+        return NULL;
+    }
+    if (count != 2) {
+        PyErr_SetString(PyExc_TypeError, "a descriptor, and whether its form is kept");
+        return NULL;
+    }
+    Py_BEGIN_ALLOW_THREADS;
+    identity_tell_decoded((int)fd, kept == 1, entry, sizeof entry);
+    Py_END_ALLOW_THREADS;
+    if (*entry == '\0') {
+        Py_RETURN_NONE;
+    }
+    return PyBytes_FromString(entry);
 }
 
 /* The header's outline, or None. */
@@ -153,28 +176,40 @@ static int take_link(PyObject *object, struct stk_hash128 *link)
     return 0;
 }
 
-/* decode_kept(bytes, link or None, plan, out): as decode(), with the store. */
+/* What is known of the file; 0, or -1 with an exception set. */
+static int take_file(PyObject *object, PyObject *entry, struct stk_hash128 *link,
+                     struct kept_file *file)
+{
+    *file = (struct kept_file){.link = object != Py_None ? link : NULL};
+    if (entry != Py_None && (file->entry = PyBytes_AsString(entry)) == NULL) {
+        return -1;
+    }
+    return object != Py_None ? take_link(object, link) : 0;
+}
+
+/* decode_kept(bytes, link or None, plan, out, entry = None): as decode(), with the store. */
 PyObject *core_decode_kept(PyObject *module, PyObject *arguments)
 {
     (void)module;
     Py_buffer in;
-    PyObject *object, *plan, *out;
+    PyObject *object, *plan, *out, *entry = Py_None;
     struct stk_hash128 link;
+    struct kept_file file;
     struct request request;
-    if (!PyArg_ParseTuple(arguments, "y*OO!O", &in, &object, &PyTuple_Type, &plan, &out)) {
+    if (!PyArg_ParseTuple(arguments, "y*OO!O|O", &in, &object, &PyTuple_Type, &plan, &out,
+                          &entry)) {
         return NULL;
     }
     struct stk_decoder *decoder = thread_decoder();
-    if ((object != Py_None && take_link(object, &link) != 0) ||
-        request_begin(&request, plan, out) != 0) {
+    if (take_file(object, entry, &link, &file) != 0 || request_begin(&request, plan, out) != 0) {
         PyBuffer_Release(&in);
         return NULL;
     }
     int status = STK_DECODE_MEMORY;
     if (decoder != NULL) {
         Py_BEGIN_ALLOW_THREADS;
-        status = kept_decode(decoder, in.buf, (size_t)in.len, object != Py_None ? &link : NULL,
-                             &request.plan, &request.target);
+        status =
+            kept_decode(decoder, in.buf, (size_t)in.len, &file, &request.plan, &request.target);
         Py_END_ALLOW_THREADS;
     }
     PyBuffer_Release(&in);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #include "base/clock.h"
 #include "base/local.h"
@@ -14,6 +15,7 @@
 #include "base/sys.h"
 #include "base/text.h"
 #include "base/volume.h"
+#include "base/vouch.h"
 
 #define VERSION    3 /* changes with what is hashed */
 #define PATH_BYTES 4096
@@ -118,6 +120,15 @@ static bool ask_kernel(int fd, struct identity_mark *out)
     return true;
 }
 
+static void take_statx(struct identity_state *out, const struct statx *stat)
+{
+    out->dev = (uint64_t)stat->stx_dev_major << 32 | stat->stx_dev_minor;
+    out->ino = stat->stx_ino;
+    out->size = stat->stx_size;
+    out->mtime_ns = to_ns(stat->stx_mtime.tv_sec, stat->stx_mtime.tv_nsec);
+    out->ctime_ns = to_ns(stat->stx_ctime.tv_sec, stat->stx_ctime.tv_nsec);
+}
+
 static bool ask_server(int fd, struct identity_state *out)
 {
     struct statx stat;
@@ -126,11 +137,7 @@ static bool ask_server(int fd, struct identity_state *out)
     if (error != 0 || !S_ISREG(stat.stx_mode)) {
         return false;
     }
-    out->dev = (uint64_t)stat.stx_dev_major << 32 | stat.stx_dev_minor;
-    out->ino = stat.stx_ino;
-    out->size = stat.stx_size;
-    out->mtime_ns = to_ns(stat.stx_mtime.tv_sec, stat.stx_mtime.tv_nsec);
-    out->ctime_ns = to_ns(stat.stx_ctime.tv_sec, stat.stx_ctime.tv_nsec);
+    take_statx(out, &stat);
     return true;
 }
 
@@ -154,7 +161,8 @@ static bool ask(int fd, struct statfs *fs, struct identity_mark *out)
     return out->is_local ? ask_kernel(fd, out) : ask_server(fd, &out->state);
 }
 
-bool identity_of(int fd, struct stk_hash128 *out, struct identity_mark *mark)
+/* By what the file says of itself. */
+static bool is_by_itself(int fd, struct stk_hash128 *out, struct identity_mark *mark)
 {
     struct statfs fs;
     struct label label;
@@ -171,16 +179,81 @@ bool identity_of(int fd, struct stk_hash128 *out, struct identity_mark *mark)
     return is_entry || length > 0;
 }
 
+#pragma weak stoker_vouch
+
+/* The preload, if it is there, and speaks as we do. */
+static const struct stk_vouch *preload(void)
+{
+    const struct stk_vouch *vouch = &stoker_vouch;
+    return vouch != NULL && vouch->version == STK_VOUCH_VERSION ? vouch : NULL;
+}
+
+/* As the kernel knows the descriptor's own file; no server is asked. */
+static bool look(int fd, struct identity_state *out)
+{
+    struct statx stat;
+    int error = stk_sys_statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_BASIC_STATS, &stat);
+    if (error != 0) {
+        return false;
+    }
+    take_statx(out, &stat);
+    out->dev = makedev(stat.stx_dev_major, stat.stx_dev_minor);
+    return true;
+}
+
+static bool is_vouched(int fd, bool ask, struct stk_hash128 *out, struct identity_mark *mark)
+{
+    bool is_entry;
+    const struct stk_vouch *vouch = preload();
+    *mark = (struct identity_mark){.is_local = 1};
+    if (vouch == NULL || !vouch->link(fd, ask, out, &is_entry) || !look(fd, &mark->state)) {
+        return false;
+    }
+    if (is_entry) {
+        mark->own_dev = mark->state.dev;
+        mark->state.entry_ino = mark->state.ino;
+        mark->state.entry_ctime_ns = mark->state.ctime_ns;
+    }
+    return is_entry || is_quiet(fd, &mark->state);
+}
+
+bool identity_of(int fd, struct stk_hash128 *out, struct identity_mark *mark)
+{
+    return is_vouched(fd, false, out, mark) || is_by_itself(fd, out, mark);
+}
+
+bool identity_after_reading(int fd, struct stk_hash128 *out)
+{
+    struct identity_mark mark;
+    return is_vouched(fd, true, out, &mark) || is_by_itself(fd, out, &mark);
+}
+
+void identity_tell_decoded(int fd, bool kept, char *entry, size_t room)
+{
+    const struct stk_vouch *vouch = preload();
+    if (vouch != NULL) {
+        vouch->decoded(fd, kept, entry, room);
+    } else if (room > 0) {
+        *entry = '\0';
+    }
+}
+
+void identity_tell_kept(const char *entry)
+{
+    const struct stk_vouch *vouch = preload();
+    if (vouch != NULL) {
+        vouch->kept(entry);
+    }
+}
+
 /* The descriptor's own file. */
-static bool is_local_file(int fd, const struct identity_mark *mark)
+static bool is_same_file(int fd, const struct identity_mark *mark)
 {
     struct identity_state own = {.entry_ino = 0};
     const struct identity_state *known = &mark->state;
-    struct stat stat;
-    if (stk_sys_fstat(fd, &stat) != 0) {
+    if (!look(fd, &own)) {
         return false;
     }
-    take_stat(&own, &stat);
     return known->entry_ino != 0 ? own.dev == mark->own_dev && own.ino == known->entry_ino &&
                                        own.ctime_ns == known->entry_ctime_ns
                                  : memcmp(&own, known, sizeof own) == 0;
@@ -189,6 +262,6 @@ static bool is_local_file(int fd, const struct identity_mark *mark)
 bool identity_holds(int fd, const struct identity_mark *mark)
 {
     struct identity_state now = {.entry_ino = 0};
-    return mark->is_local ? is_local_file(fd, mark)
+    return mark->is_local ? is_same_file(fd, mark)
                           : ask_server(fd, &now) && memcmp(&now, &mark->state, sizeof now) == 0;
 }

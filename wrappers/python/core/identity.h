@@ -5,6 +5,7 @@
 #define STK_PYTHON_IDENTITY_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/hash.h"
@@ -30,13 +31,23 @@ struct identity_mark {
 void identity_begin(int64_t min_age_ns);
 
 /*
- * A hash of where the descriptor leads and of its device, inode, size, mtime and ctime. False where
- * nobody vouches for them: no regular file, one that changed not long enough ago or lies in memory
- * only, or no answer. On file systems that are not local the server is asked. Of an entry the
- * preload tells what is known of its origin; an entry itself never changes, and its own inode is
- * hashed in the place of the path.
+ * What stands for the file in its version. Of a covered file the preload tells it (base/vouch.h):
+ * the same of its entry and of the file itself, so that a form is found whether there is an entry
+ * or not. Else it is a hash of where the descriptor leads and of its device, inode, size, mtime and
+ * ctime. False where nobody vouches for them: no regular file, one that changed not long enough ago
+ * or lies in memory only, or no answer. On file systems that are not local the server is asked. Of
+ * an entry that the catalogue does not know the preload tells its origin's state; an entry itself
+ * never changes, and its own inode is hashed in the place of the path.
  */
 bool identity_of(int fd, struct stk_hash128 *out, struct identity_mark *mark);
+/* The same for who has read the file by this descriptor, of which version that was: the server is
+ * asked, whatever is known. */
+bool identity_after_reading(int fd, struct stk_hash128 *out);
+/* What was opened so is decoded: of its form, or (`kept` is false) of its bytes; then `entry` gets
+ * the path of the entry that these are of, or "". */
+void identity_tell_decoded(int fd, bool kept, char *entry, size_t room);
+/* The form of those bytes is kept by now: the entry may go. */
+void identity_tell_kept(const char *entry);
 
 /* Whether what is read by the descriptor is what it was when identity_of() made this mark of it.
  * That is one call: an entry does not change, but its descriptor may become the origin's. */

@@ -6,9 +6,12 @@
 #include "base/clock.h"
 #include "base/tally.h"
 #include "wrappers/python/core/core.h"
+#include "wrappers/python/core/identity.h"
 
 /* A form is a little larger than its file: see docs/coefficient-form.md. */
 #define LIKELY_BYTES(file) ((file) + (file) / 8)
+/* So many forms' room is left for those whose entries make room in their turn. */
+#define LEFT_FOR_ENTRIES 2
 
 static const struct stk_samples_api *api;
 static struct stk_store *store;
@@ -74,15 +77,40 @@ static bool is_seen(struct stk_hash128 from, struct stk_hash128 key)
     return false;
 }
 
-/* Whether a form is to be made now of a file that has none. */
-static bool is_wanted(struct stk_hash128 from, struct stk_hash128 key, size_t size)
+/*
+ * Whether a form is to be made now of a file that has none. Of one that has an entry the last room
+ * is used as well: the entry makes as much anew.
+ */
+static bool is_wanted(const struct kept_file *file, struct stk_hash128 key, size_t size)
 {
-    return api->admits(store, LIKELY_BYTES(size)) &&
-           (api->at_first_touch(store) || is_seen(from, key));
+    size_t left = file->entry != NULL ? 0 : LEFT_FOR_ENTRIES * LIKELY_BYTES(size);
+    return api->admits(store, LIKELY_BYTES(size) + left) &&
+           (api->at_first_touch(store) || is_seen(file->link != NULL ? *file->link : key, key));
+}
+
+static void note_kept(const struct kept_file *file, struct stk_hash128 key)
+{
+    struct stk_store_value written;
+    if (file->link != NULL) {
+        api->link(store, *file->link, key);
+    }
+    /* What waits for its turn may still be refused. */
+    if (file->entry != NULL && api->get(store, key, &written)) {
+        identity_tell_kept(file->entry);
+    }
+}
+
+static void keep(const struct kept_file *file, struct stk_hash128 key, const struct stk_form *form)
+{
+    if (form->bytes > 0 && api->put(store, key, form->data, form->bytes)) {
+        count_more(STK_TALLY_FORMS, 1);
+        count_more(STK_TALLY_FORM_BYTES, form->bytes);
+        note_kept(file, key);
+    }
 }
 
 int kept_decode(struct stk_decoder *decoder, const void *bytes, size_t size,
-                const struct stk_hash128 *link, const struct stk_plan *plan,
+                const struct kept_file *file, const struct stk_plan *plan,
                 const struct stk_target *target)
 {
     if (!kept_is_attached()) {
@@ -92,20 +120,14 @@ int kept_decode(struct stk_decoder *decoder, const void *bytes, size_t size,
     struct stk_store_value value;
     bool found = api->get(store, key, &value);
     if (found && kept_decode_form(decoder, &value, size, plan, target) == STK_DECODE_OK) {
-        if (link != NULL) {
-            api->link(store, *link, key);
-        }
+        note_kept(file, key);
         return STK_DECODE_OK;
     }
     struct stk_form form = {0};
-    bool wanted = !found && is_wanted(link != NULL ? *link : key, key, size);
+    bool wanted = !found && is_wanted(file, key, size);
     int status = decode_bytes(decoder, bytes, size, plan, target, wanted ? &form : NULL);
-    if (status == STK_DECODE_OK && form.bytes > 0 && api->put(store, key, form.data, form.bytes)) {
-        count_more(STK_TALLY_FORMS, 1);
-        count_more(STK_TALLY_FORM_BYTES, form.bytes);
-        if (link != NULL) {
-            api->link(store, *link, key);
-        }
+    if (status == STK_DECODE_OK) {
+        keep(file, key, &form);
     }
     return status;
 }

@@ -16,13 +16,18 @@
 void kept_attach(const struct stk_samples_api *api, struct stk_store *store);
 bool kept_is_attached(void);
 
+/* What bytes are all of, as far as it is known. */
+struct kept_file {
+    const struct stk_hash128 *link; /* its identity (identity.h), or NULL */
+    const char *entry;              /* the path of the entry that they were read from, or NULL */
+};
+
 /*
  * As stk_decode(). The bytes' key is looked for, and what is not there is put there if it is time
- * to. `link`, or NULL, is the identity (identity.h) of the file that they are all of: it leads to
- * them from now on.
+ * to. The file's link leads to them from now on, and its entry is told of.
  */
 int kept_decode(struct stk_decoder *decoder, const void *bytes, size_t size,
-                const struct stk_hash128 *link, const struct stk_plan *plan,
+                const struct kept_file *file, const struct stk_plan *plan,
                 const struct stk_target *target);
 
 /* As stk_decode_form(), of a form that kept_follow() found; its file has so many bytes. */

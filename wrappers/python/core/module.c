@@ -209,6 +209,7 @@ static PyMethodDef methods[] = {
     {"find", core_find, METH_O, NULL},
     {"identify", core_identify, METH_O, NULL},
     {"holds", FAST(core_holds), METH_FASTCALL, NULL},
+    {"tell_decoded", FAST(core_tell_decoded), METH_FASTCALL, NULL},
     {"decode_kept", core_decode_kept, METH_VARARGS, NULL},
     {"decode_form", core_decode_form, METH_VARARGS, NULL},
     {"memory", core_memory, METH_VARARGS, NULL},

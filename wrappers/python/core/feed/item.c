@@ -93,13 +93,12 @@ static bool read_all(struct item *item, int fd, size_t likely)
 static bool read_bytes(struct item *item, int fd, size_t likely)
 {
     struct stk_hash128 link;
-    struct identity_mark mark;
     struct stk_decoder *decoder = thread_decoder();
     if (decoder == NULL || !read_all(item, fd, likely) ||
         stk_decode_probe(decoder, item->bytes, item->size, &item->info) != STK_DECODE_OK) {
         return false;
     }
-    item->has_link = item->has_link && identity_of(fd, &link, &mark) &&
+    item->has_link = item->has_link && identity_after_reading(fd, &link) &&
                      link.low == item->link.low && link.high == item->link.high;
     look_at(item, item->bytes, item->size);
     return true;
@@ -113,9 +112,14 @@ static enum item_found find(struct item *item, int fd)
         return ITEM_NOTHING;
     }
     if (find_form(item, fd)) {
+        identity_tell_decoded(fd, true, NULL, 0);
         return ITEM_FORM;
     }
-    return read_bytes(item, fd, (size_t)stat.st_size) ? ITEM_BYTES : ITEM_NOTHING;
+    if (!read_bytes(item, fd, (size_t)stat.st_size)) {
+        return ITEM_NOTHING;
+    }
+    identity_tell_decoded(fd, false, NULL, 0);
+    return ITEM_BYTES;
 }
 
 void item_read(struct crew_task *task)
@@ -140,8 +144,8 @@ static int decode(struct item *item, struct stk_decoder *decoder)
     if (item->found == ITEM_FORM) {
         return kept_decode_form(decoder, &item->form, item->size, &item->plan, &item->target);
     }
-    return kept_decode(decoder, item->bytes, item->size, item->has_link ? &item->link : NULL,
-                       &item->plan, &item->target);
+    const struct kept_file file = {.link = item->has_link ? &item->link : NULL};
+    return kept_decode(decoder, item->bytes, item->size, &file, &item->plan, &item->target);
 }
 
 void item_decode(struct crew_task *task)

@@ -57,6 +57,8 @@ def _taken(image, source, end):
     """The plan of an image whose file Pillow would read up to there."""
     size = image.size
     plan = Plan(source, (0, 0) + size, size, 0, 0)
+    if type(image.fp) is io.BufferedReader:
+        sources.tell_decoded(image.fp, source)
     _leave(image, len(source), end)
     image.__dict__[versions.FIELD] = plan
     pending.wait(image)

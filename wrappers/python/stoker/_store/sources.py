@@ -37,11 +37,12 @@ def _attach():
 class Bytes:
     """A JPEG in memory."""
 
-    __slots__ = ("data", "link")
+    __slots__ = ("data", "link", "entry")
 
     def __init__(self, data, link=None):
         self.data = data
         self.link = link  # what stands for the file that these are all the bytes of; None: nothing
+        self.entry = None  # the path of the entry that they were read from
 
     @property
     def head(self):
@@ -65,7 +66,7 @@ class Bytes:
     def decode(self, order, out):
         """As _core.decode()."""
         is_ready()
-        return _core.decode_kept(self.data, self.link, order, out)
+        return _core.decode_kept(self.data, self.link, order, out, self.entry)
 
     def read(self):
         """The JPEG's bytes."""
@@ -170,9 +171,21 @@ def of_file(file):
     return Bytes(data, found if found and _core.identify(file.fileno()) == found else None)
 
 
+def tell_decoded(file, source):
+    """What was opened so is decoded, of this source: nobody gets to see its bytes."""
+    if is_ready() and is_plain(file):
+        entry = _core.tell_decoded(file.fileno(), type(source) is Form)
+        if entry is not None:
+            source.entry = entry
+
+
 def of_path(path):
     with open(path, "rb", buffering=0) as file:
-        return of_file(file) if file.seekable() else Bytes(file.read())
+        if not file.seekable():
+            return Bytes(file.read())
+        source = of_file(file)
+        tell_decoded(file, source)
+        return source
 
 
 def error_of(status):

@@ -1,0 +1,191 @@
+/* What wrappers that decode are told, and tell. See base/vouch.h. */
+#include "base/vouch.h"
+
+#include <fcntl.h>
+
+#include "base/sys.h"
+#include "base/text.h"
+#include "cache/drop.h"
+#include "cache/trust.h"
+#include "preload/cover.h"
+#include "preload/entryfd.h"
+#include "preload/guard.h"
+#include "preload/process.h"
+
+#define LINK_VERSION 1 /* changes with what is hashed */
+
+/* What a link is the hash of; without gaps. */
+struct version {
+    uint64_t version, key, name, dev, ino, size;
+    int64_t mtime_ns, ctime_ns;
+};
+
+static bool hash_record(const struct stk_record *record, struct stk_hash128 *out)
+{
+    struct stk_identity identity;
+    if (!stk_record_get_identity(record, &identity)) {
+        return false;
+    }
+    const struct version version = {.version = LINK_VERSION,
+                                    .key = record->key,
+                                    .name = stk_record_name(record),
+                                    .dev = identity.dev,
+                                    .ino = record->inode_changes == 0 ? identity.ino : 0,
+                                    .size = identity.size,
+                                    .mtime_ns = identity.mtime_ns,
+                                    .ctime_ns = identity.ctime_ns};
+    *out = stk_hash_128(&version, sizeof version, 0);
+    return true;
+}
+
+static bool look(int fd, int how, struct stk_identity *out)
+{
+    struct statx answer;
+    return stk_sys_statx(fd, "", AT_EMPTY_PATH | how, STATX_BASIC_STATS, &answer) == 0 &&
+           S_ISREG(answer.stx_mode) && stk_identity_from_statx(out, &answer);
+}
+
+/* ---- the file itself ---- */
+
+/* The record of the file that is open, by the path that it has now; `place` is that. 0: none. */
+static uint32_t find_record(struct stk_cache *cache, int fd, struct stk_place *place)
+{
+    char path[STK_PATH_BYTES];
+    bool covered = stk_cover_fd_path(fd, path) && stk_cover_may(path) &&
+                   stk_cover(AT_FDCWD, path, place) == cache;
+    bool known = covered && cache->catalogue.header != NULL && place->root->kind != STK_ROOT_MEMORY;
+    return known ? stk_catalogue_find(&cache->catalogue, place->key) : 0;
+}
+
+/* Whether the record is of the version that was found by the descriptor, and trusted. */
+static bool is_of(struct stk_cache *cache, const struct stk_place *place,
+                  const struct stk_record *record, struct stk_identity *seen)
+{
+    struct stk_identity known;
+    if (record == NULL || !stk_record_get_identity(record, &known) ||
+        stk_trust_of(cache, place->root, record) != STK_TRUST_YES) {
+        return false;
+    }
+    seen->ino = record->inode_changes != 0 ? known.ino : seen->ino;
+    return stk_identity_same_version(&known, seen) && known.dev == seen->dev;
+}
+
+/* Apart for its stack. */
+static __attribute__((noinline)) bool link_file(struct stk_cache *cache, int fd, bool ask,
+                                                struct stk_hash128 *out)
+{
+    struct stk_identity seen;
+    struct stk_place place;
+    struct stk_record *record =
+        stk_catalogue_record(&cache->catalogue, find_record(cache, fd, &place));
+    if (record == NULL) {
+        return false;
+    }
+    if (stk_trust_of(cache, place.root, record) == STK_TRUST_ASK) {
+        record = stk_catalogue_record(&cache->catalogue, stk_trust_validate(cache, &place));
+    }
+    return look(fd, ask ? AT_STATX_FORCE_SYNC : AT_STATX_DONT_SYNC, &seen) &&
+           is_of(cache, &place, record, &seen) && hash_record(record, out);
+}
+
+/* ---- what is told ---- */
+
+/* The cache, for a descriptor that may be a covered file's. Inside the guard. */
+static struct stk_cache *cache_for(void)
+{
+    struct stk_cache *cache = stk_process_is_on() ? stk_process_cache() : NULL;
+    return cache != NULL && cache->catalogue.header != NULL ? cache : NULL;
+}
+
+static bool vouch_link(int fd, bool ask, struct stk_hash128 *out, bool *is_entry)
+{
+    struct stk_guard guard;
+    if (!stk_guard_enter(&guard)) {
+        return false;
+    }
+    struct stk_cache *cache = cache_for();
+    uint32_t number = cache != NULL ? stk_entryfd_record(cache, fd) : 0;
+    bool known = number != 0 ? hash_record(stk_catalogue_record(&cache->catalogue, number), out)
+                             : cache != NULL && link_file(cache, fd, ask, out);
+    *is_entry = number != 0;
+    stk_guard_leave(&guard);
+    return known;
+}
+
+static __attribute__((noinline)) void count_file(struct stk_cache *cache, int fd)
+{
+    struct stk_place place;
+    stk_run_count_decoded(&cache->run, find_record(cache, fd, &place));
+}
+
+/* By its name: where that has been unlinked, there is no entry, or another of the same version. */
+static __attribute__((noinline)) void give_up(struct stk_cache *cache, int fd, uint32_t number)
+{
+    char entry[STK_PATH_BYTES];
+    if (stk_drop_is_wanted(cache, number) && stk_entryfd_name(fd, entry)) {
+        stk_drop_for_samples(cache, number, entry);
+    }
+}
+
+static __attribute__((noinline)) void tell_name(int fd, char *entry, size_t room)
+{
+    char name[STK_PATH_BYTES];
+    if (!stk_entryfd_name(fd, name) || !stk_text_copy(entry, room, name)) {
+        *entry = '\0';
+    }
+}
+
+static void count_decoded(struct stk_cache *cache, int fd, bool kept, char *entry, size_t room)
+{
+    uint32_t number = stk_entryfd_record(cache, fd);
+    bool alone = number != 0 && stk_run_count_decoded(&cache->run, number);
+    if (number == 0) {
+        count_file(cache, fd);
+    } else if (kept && alone) {
+        give_up(cache, fd, number);
+    } else if (!kept && room > 0) {
+        tell_name(fd, entry, room);
+    }
+}
+
+static void vouch_decoded(int fd, bool kept, char *entry, size_t room)
+{
+    struct stk_guard guard;
+    if (room > 0) {
+        *entry = '\0';
+    }
+    if (!stk_guard_enter(&guard)) {
+        return;
+    }
+    struct stk_cache *cache = cache_for();
+    if (cache != NULL) {
+        count_decoded(cache, fd, kept, entry, room);
+    }
+    stk_guard_leave(&guard);
+}
+
+static __attribute__((noinline)) void give_up_name(struct stk_cache *cache, const char *entry)
+{
+    char origin[STK_PATH_BYTES];
+    uint32_t number;
+    if (stk_cache_find_entry(cache, entry, origin, &number) && number != 0 &&
+        stk_run_has_decoded(&cache->run, number)) {
+        stk_drop_for_samples(cache, number, entry);
+    }
+}
+
+static void vouch_kept(const char *entry)
+{
+    struct stk_guard guard;
+    if (!stk_guard_enter(&guard)) {
+        return;
+    }
+    struct stk_cache *cache = cache_for();
+    if (cache != NULL) {
+        give_up_name(cache, entry);
+    }
+    stk_guard_leave(&guard);
+}
+
+__attribute__((visibility("default"))) const struct stk_vouch stoker_vouch = {
+    .version = STK_VOUCH_VERSION, .link = vouch_link, .decoded = vouch_decoded, .kept = vouch_kept};

@@ -1,0 +1,92 @@
+"""One copy of each image in memory: its entry, or its form. So a tier that has room for half of the
+images serves as many from forms as fit, and never takes more than its budget."""
+
+import json
+import os
+import time
+
+import pytest
+
+from conftest import ENV, PROGRAMS, python
+from jobs import HOME
+from pictures import make_pictures, tagged
+
+pytest.importorskip("PIL")
+MB = 1 << 20
+SIZE = 1.05  # of a form, beside its JPEG
+WHOLE = os.environ.get("STOKER_ALL") == "1"
+DATA_MB, TIER_MB, EPOCHS = (75, 37, 8) if WHOLE else (60, 30, 6)
+
+
+def noisy_pictures():
+    """Photographs of sensors: most of their bytes are noise, as of all that is kept in good quality."""
+    import io
+    import random
+    from PIL import Image
+    dice = random.Random(11)
+    for number in range(16):
+        size = dice.randrange(300, 420), dice.randrange(240, 320)
+        small = Image.frombytes("RGB", (12, 9), dice.randbytes(12 * 9 * 3))
+        noise = Image.frombytes("RGB", size, dice.randbytes(size[0] * size[1] * 3))
+        stream = io.BytesIO()
+        Image.blend(small.resize(size, 3), noise, 0.3).save(stream, "JPEG", quality=90 + number % 5,
+                                                            subsampling=number % 3)
+        yield stream.getvalue()
+
+
+@pytest.fixture(scope="module")
+def photographs(tmp_path_factory):
+    """(directory, bytes)"""
+    directory, total, number = tmp_path_factory.mktemp("photographs"), 0, 0
+    pictures = list(noisy_pictures())
+    while total < DATA_MB * MB:
+        jpeg = tagged(pictures[number % len(pictures)], number)
+        (directory / f"{number:05}.jpg").write_bytes(jpeg)
+        total += len(jpeg)
+        number += 1
+    time.sleep(0.1)
+    return directory, total
+
+
+@pytest.fixture
+def tier(place, jobs, scratch):
+    """A tmpfs of its own: the catalogue, which lies in /dev/shm, is not paid for there."""
+    path = scratch / "tier"
+    path.mkdir()
+    place.run(["mount", "-t", "tmpfs", "-o", "mode=700", "tier", path])
+    return path
+
+
+@pytest.fixture
+def epochs(jobs, photographs, tier, scratch):
+    def run(how="path", count=EPOCHS, flags=()):
+        line = python(PROGRAMS / "shares.py", photographs[0], count, tier / HOME, how)
+        ran = jobs.run(line, path=photographs[0], tier=f"{tier}:{TIER_MB}M", flags=flags,
+                       env={**ENV, "HOME": str(scratch)})
+        return ran, [json.loads(line) for line in ran.stdout.splitlines()]
+    return run
+
+
+@pytest.fixture(scope="module")
+def plain_pixels(photographs):
+    """What Pillow makes of them."""
+    import subprocess
+    import sys
+    env = {**os.environ, "PYTHONPATH": str(ENV["PYTHONPATH"])}
+    done = subprocess.run([sys.executable, "-B", PROGRAMS / "shares.py", photographs[0], "1", "/nowhere"],
+                          env=env, check=True, stdout=subprocess.PIPE)
+    return json.loads(done.stdout)[0]
+
+
+@pytest.mark.parametrize("how", ["path", "file"])
+def test_forms_serve_what_fits(epochs, photographs, plain_pixels, how):
+    ran, told = epochs(how)
+    budget, data = TIER_MB * MB, photographs[1]
+    assert {pixels for pixels, *_ in told} == {plain_pixels}
+    assert max(taken for *_, taken in told) <= budget
+    assert ran.tier["used_bytes"] <= ran.tier["budget_bytes"] == budget
+    assert 0 < ran.samples["given_up"] <= ran.fills
+    assert "gave way to their samples" in ran.stderr
+    shares = [unread_bytes / data for _, _, _, unread_bytes, _ in told]
+    assert min(shares[3:]) > budget / SIZE / data - 0.02, shares
+    assert all(forms == unread for _, forms, unread, _, _ in told[3:]), told
