@@ -86,7 +86,6 @@ def test_forms_serve_what_fits(epochs, photographs, plain_pixels, how):
     assert max(taken for *_, taken in told) <= budget
     assert ran.tier["used_bytes"] <= ran.tier["budget_bytes"] == budget
     assert 0 < ran.samples["given_up"] <= ran.fills
-    assert "gave way to their samples" in ran.stderr
     shares = [unread_bytes / data for _, _, _, unread_bytes, _ in told]
     assert min(shares[3:]) > budget / SIZE / data - 0.02, shares
     assert all(forms == unread for _, forms, unread, _, _ in told[3:]), told
