@@ -84,7 +84,7 @@ def at_once(maker, files, paths, drawn):
     """(the same, how many were left to Python). Of those that are, Python's."""
     made, at, left = [], 0, 0
     while at < len(paths):
-        end = maker.draw(at, files, drawn.memory())
+        end = maker.draw(at, files, drawn.memory)
         made += [maker.noted(paths[i], files.drawn(i)).order(END) for i in range(at, end)]
         at = end
         if at < len(paths) and not maker.learn(files.head(at)):

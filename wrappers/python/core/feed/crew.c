@@ -85,11 +85,10 @@ static void run(struct crew *crew, struct crew_task *task)
     group->work(task);
     pthread_mutex_lock(&crew->lock);
     group->running--;
-    group->left--;
     if (group->running == 0) {
         pthread_cond_broadcast(&crew->less);
     }
-    if (group->left == 0) {
+    if (--group->left == 0) { /* from here on it may be given the next tasks */
         note_end(crew);
     }
 }
@@ -183,12 +182,9 @@ void crew_add(struct crew *crew, struct crew_group *group, enum crew_urgency urg
     pthread_mutex_unlock(&crew->lock);
 }
 
-bool crew_has_ended(struct crew *crew, const struct crew_group *group)
+bool crew_has_ended(const struct crew_group *group)
 {
-    pthread_mutex_lock(&crew->lock);
-    bool ended = group->left == 0;
-    pthread_mutex_unlock(&crew->lock);
-    return ended;
+    return group->left == 0;
 }
 
 void crew_cancel(struct crew *crew, struct crew_group *group)

@@ -30,7 +30,7 @@ struct crew_task {
  */
 struct crew_group {
     void (*work)(struct crew_task *task); /* called by the threads */
-    size_t left;                          /* the crew's: tasks that have not ended */
+    _Atomic size_t left;                  /* the crew's: tasks that have not ended */
     unsigned running;
 };
 
@@ -48,7 +48,7 @@ bool crew_is_own(const struct crew *crew);
 void crew_add(struct crew *crew, struct crew_group *group, enum crew_urgency urgency, void *tasks,
               size_t count, size_t size);
 /* Whether it has none that have not ended. */
-bool crew_has_ended(struct crew *crew, const struct crew_group *group);
+bool crew_has_ended(const struct crew_group *group);
 /* Drops what has not begun, and waits for what has. */
 void crew_cancel(struct crew *crew, struct crew_group *group);
 

@@ -84,22 +84,39 @@ static PyObject *team_ends(PyObject *self, PyObject *unused)
     return crew == NULL ? NULL : PyLong_FromUnsignedLong(crew_ends(crew));
 }
 
-/* crew.wait(ends): until ends() says something else, for a second, or until a signal's
- * handler is to run. */
-static PyObject *team_wait(PyObject *self, PyObject *number)
+/* Until something has ended since; if `group` is something, until that has. */
+static void wait_for(struct crew *crew, uint32_t ends, const struct crew_group *group)
+{
+    int64_t until = stk_sys_clock_ns(CLOCK_MONOTONIC) + STK_NS_PER_S, left = STK_NS_PER_S;
+    bool woken = true;
+    while (woken && left > 0 && (group == NULL || !crew_has_ended(group))) {
+        crew_wait(crew, ends, left);
+        woken = group != NULL && crew_ends(crew) != ends; /* else a signal, or the time */
+        ends = crew_ends(crew);
+        left = until - stk_sys_clock_ns(CLOCK_MONOTONIC);
+    }
+}
+
+static PyObject *wait_in(struct team *team, PyObject *number, const struct crew_group *group)
 {
     uint32_t ends;
-    struct team *team = (struct team *)self;
     struct crew *crew = crew_of(team);
     if (crew == NULL || !take_u32(number, &ends)) {
         return NULL;
     }
     team->waiting++;
     Py_BEGIN_ALLOW_THREADS;
-    crew_wait(crew, ends, STK_NS_PER_S);
+    wait_for(crew, ends, group);
     Py_END_ALLOW_THREADS;
     team->waiting--;
     Py_RETURN_NONE;
+}
+
+/* crew.wait(ends): until ends() says something else, for a second, or until a signal's
+ * handler is to run. */
+static PyObject *team_wait(PyObject *self, PyObject *number)
+{
+    return wait_in((struct team *)self, number, NULL);
 }
 
 /* crew.files(): Files that are none yet. */
@@ -200,7 +217,7 @@ static void free_files(PyObject *self)
 static struct crew *idle_crew(struct files *files)
 {
     struct crew *crew = crew_of(files->team);
-    if (crew != NULL && !crew_has_ended(crew, &files->group)) {
+    if (crew != NULL && !crew_has_ended(&files->group)) {
         PyErr_SetString(PyExc_RuntimeError, "the files are underway");
         return NULL;
     }
@@ -276,7 +293,14 @@ static PyObject *files_are_done(PyObject *self, PyObject *unused)
     (void)unused;
     struct files *files = (struct files *)self;
     struct crew *crew = crew_of(files->team);
-    return crew == NULL ? NULL : PyBool_FromLong(crew_has_ended(crew, &files->group));
+    return crew == NULL ? NULL : PyBool_FromLong(crew_has_ended(&files->group));
+}
+
+/* files.wait(ends): as the crew's, but only their own end counts. */
+static PyObject *files_wait(PyObject *self, PyObject *number)
+{
+    struct files *files = (struct files *)self;
+    return wait_in(files->team, number, &files->group);
 }
 
 /* A number that is the same for all files of one kind: see core.pyi. */
@@ -645,6 +669,7 @@ static PyObject *files_let_go(PyObject *self, PyObject *unused)
 static PyMethodDef files_methods[] = {
     {"read", files_read, METH_O, NULL},
     {"are_done", files_are_done, METH_NOARGS, NULL},
+    {"wait", files_wait, METH_O, NULL},
     {"head", files_head, METH_O, NULL},
     {"draw", files_draw, METH_VARARGS, NULL},
     {"drawn_size", files_drawn_size, METH_NOARGS, NULL},

@@ -40,7 +40,7 @@ class Batch:
         at, count, is_easy = 0, len(self._paths), maker.can_draw()
         while at < count:
             if is_easy:
-                at = maker.draw(at, self.files, numbers.memory())
+                at = maker.draw(at, self.files, numbers.memory)
                 if at < count and maker.learn(self.files.head(at)):
                     continue
             end = min(at + 1, count) if is_easy else count

@@ -58,11 +58,11 @@ class Epoch:
         """Begins what can be begun; whether the first batch is made, after some waiting if it is not."""
         ends = self._crew.ends()
         self._read_ahead()
-        self._plan_ahead()
+        all_planned = self._plan_ahead()
         first = self._batches[0] if self._batches else None
         if first is None or (first.is_planned and first.files.are_done()):
             return first is not None
-        self._crew.wait(ends)
+        (first.files if all_planned else self._crew).wait(ends)
         return False
 
     def _read_ahead(self):
@@ -76,11 +76,13 @@ class Epoch:
             self._batches.append(Batch(self._feed, files, indices))
 
     def _plan_ahead(self):
+        """Whether all that may be planned now have been."""
         for batch in list(self._batches)[:self._feed.prefetch + 1]:
             if not batch.is_planned:
                 if not batch.files.are_done():
-                    return
+                    return False
                 batch.plan(self._numbers)
+        return True
 
     def close(self):
         """Ends it: what was read ahead is dropped. To be called as often as one likes."""

@@ -4,7 +4,6 @@ import torch
 from torch.utils.data import default_collate
 
 from .._pillow.plan import CHW, HWC, U8
-from .._torch.tensors import contiguous, over, tensor_of
 from .pixels import Noted
 
 _MOST = 64
@@ -24,9 +23,8 @@ class Layout:
         self.row_bytes = shape.numel() * (4 if dtype is torch.float32 else 1)
 
     def batch(self, count, memory):
-        """A tensor over this memory."""
-        shape = count, *self.shape
-        return tensor_of(over(memory), self.dtype, 0, shape, contiguous(shape))
+        """A tensor over this memory, which has so many."""
+        return torch.frombuffer(memory, dtype=self.dtype).resize_(count, *self.shape)
 
     def fits(self, row):
         """Whether this tensor may be one of its images."""

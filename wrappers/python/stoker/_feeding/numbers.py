@@ -54,12 +54,12 @@ class Numbers:
 
     def __init__(self, generator):
         self._seed = torch.empty((), dtype=torch.int64).random_(generator=generator).item()
-        self._torch = torch.Generator().manual_seed(self._seed).get_state()
+        self._keep(torch.Generator().manual_seed(self._seed).get_state())
         self._others = None
 
-    def memory(self):
-        """The state of torch's generator, to be drawn from where it lies."""
-        return _memory(self._torch)
+    def _keep(self, state):
+        self._torch = state
+        self.memory = _memory(state)  # of torch's generator, to be drawn from where it lies
 
     @contextlib.contextmanager
     def drawn(self, by_anybody):
@@ -71,7 +71,7 @@ class Numbers:
         try:
             yield
         finally:
-            self._torch = torch.get_rng_state()
+            self._keep(torch.get_rng_state())
             torch.set_rng_state(torchs)
             if by_anybody:
                 self._others = _get_others()

@@ -4,7 +4,7 @@ import numpy
 import torch
 from PIL import Image
 
-from .._pillow import take, versions
+from .._pillow import check, take, versions
 from .._pillow.plan import FILTERS, Plan
 from .._store import sources
 from .._torchvision import draws, pictures, pipeline, tails
@@ -63,6 +63,17 @@ def _end(picture, tail):
     return picture.image() if tail is None else picture.tensor(tail)
 
 
+_kinds = None, {}  # what was proven; of kinds of files, whether that makes them ours (take.is_taken)
+
+
+def _kinds_now():
+    global _kinds
+    proven = check.proven()
+    if _kinds[0] is not proven:
+        _kinds = proven, {}
+    return _kinds[1]
+
+
 class Maker:
     """Of one batch's images."""
 
@@ -73,7 +84,7 @@ class Maker:
         self.tail = self._outlook.tail
         self._transforms = list(transforms)
         self._limit = Image.MAX_IMAGE_PIXELS or take.LARGEST_IMAGE
-        self._kinds = None if "jpeg" in Image.DECODERS else {}
+        self._kinds = None if "jpeg" in Image.DECODERS else _kinds_now()
 
     def can_draw(self):
         """Whether draw() may be asked."""
