@@ -35,3 +35,11 @@ def test_paths_and_labels(paths, kind):
                          for path in paths * 2])
     assert torch.equal(images, plain)
     assert torch.cat([labels for _, labels in batches]).tolist() == list(range(10)) * 2
+
+
+@pytest.mark.parametrize("further", [{"labels": []}, {"batch_size": 4, "labels": [1]}], ids=repr)
+@pytest.mark.parametrize("none", [[], (), np.array([], str)], ids=repr)
+def test_no_paths(none, further):
+    """As when a pattern matched nothing: it is said so."""
+    with pytest.raises(ValueError, match="^there are no images: the list of paths is empty$"):
+        stoker.Loader(none, device="cpu", **further)

@@ -24,4 +24,4 @@ def test_what_goes_wrong_is_torch_s(say):
 def test_paths_are_for_the_feed():
     """And what is the feed's own is no argument for anything else."""
     with pytest.raises(TypeError, match="batch_size"):
-        stoker.Loader([], batch_size=3)
+        stoker.Loader([None], batch_size=3)

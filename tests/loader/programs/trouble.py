@@ -101,7 +101,7 @@ def what_makes_no_sense():
             told.append(str(error))
     for arguments in {"batch_size": 3}, {"labels": [1]}:
         try:
-            stoker.Loader([], **arguments)
+            stoker.Loader([torch.zeros(1)], **arguments)
         except TypeError as error:
             told.append(str(error))
     try:

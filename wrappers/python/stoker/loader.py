@@ -138,6 +138,8 @@ def _names(images):
 def _source(source, labels, further):
     if not _are_paths(source):
         if labels is not None or further:
+            if _is_sequence(source) and len(source) == 0:
+                raise ValueError("there are no images: the list of paths is empty")
             wrong = ["labels"] * (labels is not None) + list(further)
             raise TypeError(f"only with a list of paths: {', '.join(wrong)}")
         return source
@@ -145,8 +147,11 @@ def _source(source, labels, further):
     return Feed(source, labels, **further)
 
 
+def _is_sequence(source):
+    return (not isinstance(source, (str, bytes, dict))
+            and hasattr(source, "__getitem__") and hasattr(source, "__len__"))
+
+
 def _are_paths(source):
     """Whether it is a sequence of them; of none, there is nothing to see."""
-    if isinstance(source, (str, bytes, dict)) or not hasattr(source, "__getitem__"):
-        return False
-    return hasattr(source, "__len__") and len(source) > 0 and isinstance(source[0], (str, os.PathLike))
+    return _is_sequence(source) and len(source) > 0 and isinstance(source[0], (str, os.PathLike))
