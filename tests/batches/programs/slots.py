@@ -7,11 +7,16 @@ import collections
 import hashlib
 import json
 import os
+import pathlib
 import pickle
 import sys
 
 import torch
 from torch.utils.data import DataLoader, Dataset, IterableDataset, default_collate
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "lib"))
+
+from indexed import Of  # noqa: E402
 
 CASES = {}
 LARGE = 3, 40, 50  # some 24 KB a sample: four of them travel in a slot
@@ -25,20 +30,6 @@ def case(function):
 
 def values(i, shape=LARGE):
     return torch.rand(*shape, generator=torch.Generator().manual_seed(i))
-
-
-class Of(Dataset):
-    """What a function makes of each index."""
-
-    def __init__(self, function, count=12):
-        self.function = function
-        self.count = count
-
-    def __len__(self):
-        return self.count
-
-    def __getitem__(self, i):
-        return self.function(i)
 
 
 class Stream(IterableDataset):

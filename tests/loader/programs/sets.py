@@ -3,12 +3,18 @@
 import collections
 import json
 import os
+import pathlib
 import signal
+import sys
 
 import numpy as np
 import torch
-from torch.utils.data import DataLoader, Dataset, _utils
+from torch.utils.data import DataLoader, _utils
 from torchvision.transforms import functional as F
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "lib"))
+
+from indexed import Of  # noqa: E402
 
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 SIDES = 40, 48  # height, width: 8 images are some 46 KB, which travel in a slot
@@ -22,20 +28,6 @@ def say(name, what):
 def pixels(i):
     """HWC."""
     return np.random.RandomState(i).randint(0, 256, (*SIDES, 3), np.uint8)
-
-
-class Of(Dataset):
-    """What a function makes of each index."""
-
-    def __init__(self, function, count=44):
-        self.function = function
-        self.count = count
-
-    def __len__(self):
-        return self.count
-
-    def __getitem__(self, i):
-        return self.function(i)
 
 
 def planes(i):
