@@ -48,7 +48,7 @@ MACHINE := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null)))
 DECODE := $(wildcard decode/*.c decode/entropy/*.c decode/form/*.c decode/kernels/*.c decode/kernels/$(MACHINE)/*.c)
 objects = $(patsubst %.c,$(B)/obj/%.o,$(1))
 
-.PHONY: all demo test test-all test-newest compatibility bench bench-peers bench-gpu format lint install manifest uninstall clean help arrows
+.PHONY: all demo manual test test-all test-newest compatibility bench bench-peers bench-gpu format lint install manifest uninstall clean help arrows
 .DELETE_ON_ERROR:
 
 all: arrows $(B)/stoker $(B)/libstoker.so $(B)/libstokerdecode.a python ## build the library and the command (into build/)
@@ -177,6 +177,15 @@ bench-gpu: all ## on a machine with a GPU: stoker.Loader against DataLoader with
 
 SOURCES := $(shell find base cache preload cli decode store ring gpu wrappers tests bench -name '*.[ch]' 2>/dev/null)
 
+# What the command says of itself (cli/help.c), for man and for bash.
+VERBS = $(shell $(B)/stoker help | sed -n 's/^  stoker \([a-z]*\)  .*/\1/p')
+manual: $(B)/stoker ## write docs/man and docs/completion.bash anew
+	@mkdir -p docs/man
+	@$(foreach verb,$(VERBS),$(B)/stoker help --man stoker-$(verb) >docs/man/stoker-$(verb).1;)
+	@$(B)/stoker help --man stoker >docs/man/stoker.1
+	@$(B)/stoker help --man libstoker.so >docs/man/libstoker.so.7
+	@$(B)/stoker help --completion >docs/completion.bash
+
 format: ## format the C sources
 	clang-format -i $(SOURCES)
 
@@ -184,12 +193,18 @@ lint: all ## format check, clang build, clang-tidy, cppcheck, shellcheck
 	@scripts/deps.sh lint
 	@scripts/lint.sh $(SOURCES)
 
+MANUAL := $(notdir $(wildcard docs/man/*))
+MANUAL_MANIFEST = $(subst @,$(PY_NEWLINE),$(foreach page,$(MANUAL),@644 docs/man/$(page) \
+	share/man/man$(subst .,,$(suffix $(page)))/$(page)))
+
 # Where Debian's package has it is another place that the command looks at.
 LIBRARY ?= lib/libstoker.so
 # The one list of what is installed: mode, file, destination below PREFIX.
 define MANIFEST
 755 $(B)/stoker bin/stoker
 755 $(B)/libstoker.so $(LIBRARY)
+644 docs/completion.bash share/bash-completion/completions/stoker
+$(MANUAL_MANIFEST)
 $(PY_MANIFEST)
 endef
 export MANIFEST

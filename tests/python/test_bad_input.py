@@ -105,7 +105,6 @@ def test_no_verb_shows_the_help(jobs):
     for way in ("--help", "-h", "help"):
         done = jobs.stoker(way)
         assert done.returncode == 0 and "stoker run" in done.stdout and done.stderr == ""
-    assert jobs.stoker("run", "--help").stdout == done.stdout
     assert re.fullmatch(r"stoker \d+\.\d+\.\d+\n", jobs.stoker("--version").stdout)
 
 

@@ -1,0 +1,65 @@
+"""The one list of what is installed, which packages are made of: nothing is missing from it."""
+
+import pathlib
+import re
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def manifest(build):
+    """What is installed: destination to file."""
+    said = subprocess.run(["make", "-s", "-C", ROOT, f"B={build}", "manifest"], check=True, text=True,
+                          stdout=subprocess.PIPE).stdout
+    return {to: ROOT / file for _, file, to in (line.split() for line in said.splitlines())}
+
+
+def test_it_names_all_of_the_package(manifest, build):
+    if not (build / "python/stoker/_core.abi3.so").exists():
+        pytest.skip("the package is not built: python3-dev")
+    package = ROOT / "wrappers/python/stoker"
+    sources = {path.relative_to(package) for path in package.rglob("*")
+               if path.suffix in (".py", ".pyi", ".bin") or path.name == "py.typed"}
+    made = {pathlib.Path(name) for name in ("_core.abi3.so", "_gpu_core.abi3.so", "site.zip")}
+    assert {f"lib/stoker/python/stoker/{path}" for path in sources | made} <= set(manifest)
+
+
+def test_it_names_the_command_the_pages_and_the_completion(manifest):
+    pages = {f"share/man/man{page.suffix[1:]}/{page.name}" for page in (ROOT / "docs/man").iterdir()}
+    assert pages | {"bin/stoker", "lib/libstoker.so",
+                    "share/bash-completion/completions/stoker"} <= set(manifest)
+
+
+def test_all_that_it_names_is_there(manifest):
+    assert [file for file in manifest.values() if not file.is_file()] == []
+
+
+def test_one_version_everywhere():
+    """In the command, the package and its metadata."""
+    said = {}
+    for name, before in [("pyproject.toml", 'version = "'), ("cli/help.h", 'STK_VERSION "'),
+                         ("wrappers/python/stoker/__init__.py", '__version__ = "')]:
+        said[name] = (ROOT / name).read_text().split(before)[1].split('"')[0]
+    assert len(set(said.values())) == 1, said
+
+
+def test_each_part_that_is_linked_has_its_licence():
+    """As the bill of materials names them."""
+    parts = [line.split('"')[1] for line in (ROOT / "packaging/sbom.py").read_text().splitlines()
+             if line.startswith('    ("')]
+    assert {f"{name}.txt" for name in parts} == {
+        path.name for path in (ROOT / "packaging/licenses").iterdir()}
+
+
+def test_nothing_of_ours_speaks_to_a_network():
+    """As SECURITY.md says."""
+    rooms = "base", "cache", "cli", "decode", "gpu", "preload", "ring", "store", "wrappers"
+    for room in rooms:
+        for path in (ROOT / room).rglob("*"):
+            if path.suffix in (".c", ".h", ".py"):
+                text = path.read_text()
+                assert not re.search(r"\bsocket\(|sys/socket\.h|^(import|from) (socket|urllib|http)\b",
+                                     text, re.M), path
