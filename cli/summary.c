@@ -82,8 +82,7 @@ static char *times_text(const struct stretch *stretch, const struct stretch *fir
 static void add_pass(const char *name, const struct stretch *stretch, const struct stretch *first)
 {
     char *times = times_text(stretch, first);
-    lines_add(EPOCHS,
-              "  %s: %" PRIu64 " samples in %.1f s, %.0f/s%s; waited %.1f s of it for batches",
+    lines_add(EPOCHS, "  %s: %" PRIu64 " samples in %.1f s, %.0f/s%s, %.1f s waiting for data",
               name, stretch->count, stretch->seconds, rate(stretch), times, stretch->waited_s);
     free(times);
 }
@@ -361,7 +360,7 @@ static char *left_text(const struct session *session, int first, int end)
     return text;
 }
 
-/* ", 4000 of them from samples (2000 kept, 182 MiB), 2.1 s saved", or "". The caller frees. */
+/* ", 4000 from samples (2000 kept, 182 MiB), 2.1 s saved", or "". The caller frees. */
 static char *samples_text(const struct session *session)
 {
     char kept[STK_SIZE_TEXT];
@@ -372,9 +371,8 @@ static char *samples_text(const struct session *session)
     char *time = saved ? must_format(", %.1f s saved", saved_s) : must_copy("");
     char *text =
         forms + hits > 0
-            ? must_format(", %" PRIu64 " of them from samples (%" PRIu64 " kept, %s)%s", hits,
-                          forms, size_text(kept, figures_tallied(session, STK_TALLY_FORM_BYTES)),
-                          time)
+            ? must_format(", %" PRIu64 " from samples (%" PRIu64 " kept, %s)%s", hits, forms,
+                          size_text(kept, figures_tallied(session, STK_TALLY_FORM_BYTES)), time)
             : must_copy("");
     free(time);
     return text;
@@ -463,22 +461,17 @@ static void add_trouble(const struct figures *figures)
 
 static void add_stay(const struct figures *figures)
 {
-    char used[STK_SIZE_TEXT], samples[STK_SIZE_TEXT];
+    char used[STK_SIZE_TEXT];
     const struct session *session = figures->session;
     if (session->tier.shared == NULL) {
         return;
     }
-    uint64_t of_samples = samples_used_bytes(&session->samples);
-    bool memory = session->tier.shared->memory != 0;
-    char *part = of_samples > 0 ? must_format(" (%s of it samples)", size_text(samples, of_samples))
-                                : must_copy("");
+    const char *until = session->tier.shared->memory == 0            ? "stays for the next run"
+                        : session_count_live(session->home).runs > 1 ? "stays while other runs last"
+                        : is_kept(figures->request, session)         ? "stays until `stoker clear`"
+                                                             : "removed now (--keep keeps it)";
     size_text(used, (uint64_t)(session->tier.shared->budget.used_blocks * STK_BLOCK_BYTES));
-    lines_add(CACHES, "  cache: %s in %s%s, %s", used, session->tier.home, part,
-              !memory                                      ? "stays for the next run"
-              : session_count_live(session->home).runs > 1 ? "stays while other runs last"
-              : is_kept(figures->request, session)         ? "stays until `stoker clear`"
-                                                           : "removed now (--keep keeps it)");
-    free(part);
+    lines_add(EPOCHS, "  cache: %s in %s, %s", used, session->tier.home, until);
 }
 
 /* ---- when nothing was opened ---- */

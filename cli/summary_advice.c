@@ -1,4 +1,5 @@
 /* What the figures advise. Each advice names those that it rests on. See cli/summary_figures.h. */
+#include <inttypes.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -42,16 +43,26 @@ static char *advise_room(const struct figures *figures)
                        size_text(more, bytes), size_text(whole, budget));
 }
 
-static char *advise_workers(const struct figures *figures, const char *bound, double seconds)
+/* What those who make batches do in an epoch that does not wait for the origin. */
+static double work_s(const struct figures *figures)
+{
+    double origin_s = figures->passes > 1 ? figures->origin_s : 0;
+    return figures->fetch_s > origin_s ? figures->fetch_s - origin_s : figures->fetch_s;
+}
+
+/* More workers while there are processors for them; then what else makes that cheaper. */
+static char *advise_workers(const struct figures *figures, const char *bound, double seconds,
+                            const char *otherwise)
 {
     unsigned cores = processors();
     uint64_t workers = latest(figures)->workers;
-    char *count = workers < cores ? must_format("num_workers above %llu may help, of %u cores",
-                                                (unsigned long long)workers, cores)
-                                  : must_format("all %u cores have a worker", cores);
-    char *advice = must_format("%s-bound: %.1f s of the %.1f s in which batches were made; %s",
-                               bound, seconds, figures->fetch_s, count);
-    free(count);
+    char *change = workers < cores ? must_format("more workers may help: %" PRIu64 " on %u cores",
+                                                 workers, cores)
+                                   : must_format("all %u cores have a worker%s", cores, otherwise);
+    char *advice =
+        must_format("%s-bound: %.1f s of %.1f s of work on batches%s; %s", bound, seconds,
+                    work_s(figures), figures->passes > 1 ? " (origin apart)" : "", change);
+    free(change);
     return advice;
 }
 
@@ -59,13 +70,10 @@ static char *advise_decode(const struct figures *figures)
 {
     uint64_t images = figures_tallied(figures->session, STK_TALLY_IMAGES);
     uint64_t kept = figures_tallied(figures->session, STK_TALLY_FROM_FORMS);
+    bool room = kept * 2 < images && figures->passes > 2;
     double seconds = figures->decode_s + figures->resize_s;
-    if (kept * 2 < images && figures->passes > 2) {
-        return must_format("decode-bound: %.1f s of the %.1f s in which batches were made; "
-                           "--samples SIZE sets room aside for decoded images",
-                           seconds, figures->fetch_s);
-    }
-    return advise_workers(figures, "decode", seconds);
+    return advise_workers(figures, "decode", seconds,
+                          room ? ", --samples SIZE keeps more of them decoded" : "");
 }
 
 static char *advise_fetch(const struct figures *figures)
@@ -123,9 +131,10 @@ char *figures_advice(const struct figures *figures)
     case BOUND_DECODE:
         return advise_decode(figures);
     case BOUND_BATCH:
-        return advise_workers(figures, "batch", figures->collate_s);
+        return advise_workers(figures, "batch", figures->collate_s, "");
     case BOUND_OTHER:
-        return advise_workers(figures, "transform", figures->other_s);
+        return advise_workers(figures, "transform", figures->other_s,
+                              ", stoker.transforms may help");
     default:
         return advise_by_opens(figures);
     }
