@@ -108,6 +108,18 @@ def test_epochs_are_passes_of_the_data_loader(jobs, data, opens, workers):
 
 
 @pytest.mark.torch
+def test_ranks_are_in_the_same_epoch(jobs, data):
+    """At the same time: samples of both, seconds of the wall, and never more of waiting than these."""
+    one = f"{sys.executable} {PROGRAMS}/passes.py {data} 2 1 0 0.05"
+    ran = jobs.run(["sh", "-c", f"{one} & {one} & wait"], path=data, timeout=120)
+    for told in ran.json["passes"]:
+        assert (told["samples"], told["processes"]) == (2 * FILES, 2)
+        assert told["waited_s"] <= told["seconds"] < ran.json["seconds"]
+        assert told["seconds"] >= FILES * 0.05
+    assert len(ran.json["passes"]) == 2
+
+
+@pytest.mark.torch
 def test_the_times_add_up(jobs, data):
     ran = jobs.run([sys.executable, PROGRAMS / "passes.py", data, "3", "1", "2", "0.02"],
                    path=data, timeout=120)

@@ -114,6 +114,47 @@ START_TEST(turns_others_files_away)
 }
 END_TEST
 
+/* Two processes in the same pass: from the first one's beginning to the last one's end. */
+START_TEST(passes_of_several)
+{
+    struct stk_tally_pass pass;
+    ck_assert_int_eq(stk_tally_create(unit_path("passes")), 0);
+    struct stk_tally *tally = stk_tally_open(unit_path("passes"));
+    stk_tally_begin_pass(tally, 1, 2,
+                         &(struct stk_tally_pass){.begun_ns = 50, .expected = 4, .workers = 2});
+    stk_tally_begin_pass(tally, 1, 2,
+                         &(struct stk_tally_pass){.begun_ns = 40, .expected = 5, .workers = 3});
+    for (uint64_t end = 100; end >= 90; end -= 10) {
+        stk_tally_add_pass(
+            tally, 1, 2,
+            &(struct stk_tally_pass){
+                .ended_ns = end, .lasted_ns = 50, .waited_ns = 20, .samples = 8, .batches = 1});
+    }
+    stk_tally_read_pass(tally, 1, 2, &pass);
+    ck_assert(pass.begun_ns == 40 && pass.ended_ns == 100 && pass.lasted_ns == 100);
+    ck_assert(pass.waited_ns == 40 && pass.samples == 16 && pass.batches == 2);
+    ck_assert(pass.expected == 9 && pass.workers == 5 && pass.begins == 2);
+    stk_tally_read_pass(tally, 1, 1, &pass);
+    ck_assert(pass.begins == 0 && pass.begun_ns == 0 && pass.ended_ns == 0);
+    stk_tally_close(tally);
+}
+END_TEST
+
+/* Later ones than there is room for are counted in the last. */
+START_TEST(passes_beyond_those_counted)
+{
+    struct stk_tally_pass pass;
+    ck_assert_int_eq(stk_tally_create(unit_path("far")), 0);
+    struct stk_tally *tally = stk_tally_open(unit_path("far"));
+    for (unsigned number = STK_TALLY_PASSES - 1; number < STK_TALLY_PASSES + 2; number++) {
+        stk_tally_add_pass(tally, 1000, number, &(struct stk_tally_pass){.samples = 1});
+    }
+    stk_tally_read_pass(tally, STK_TALLY_LOADERS - 1, STK_TALLY_PASSES - 1, &pass);
+    ck_assert_uint_eq(pass.samples, 3);
+    stk_tally_close(tally);
+}
+END_TEST
+
 START_TEST(every_slot_has_its_texts)
 {
     for (int slot = 0; slot < STK_TALLY_SLOTS; slot++) {
@@ -133,6 +174,8 @@ Suite *suite_tally(void)
     tcase_add_test(tcase, grants_are_of_one_pid_namespace);
     tcase_add_test(tcase, who_waits_is_asked);
     tcase_add_test(tcase, turns_others_files_away);
+    tcase_add_test(tcase, passes_of_several);
+    tcase_add_test(tcase, passes_beyond_those_counted);
     tcase_add_test(tcase, every_slot_has_its_texts);
     return suite;
 }
