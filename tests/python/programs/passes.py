@@ -1,7 +1,7 @@
 """Trains, as far as reading goes: looks at one batch, then takes so many passes over a DataLoader whose data
 set opens each file so often.
 
-    passes.py DIRECTORY EPOCHS OPENS WORKERS [SECONDS that each sample takes]
+    passes.py DIRECTORY EPOCHS OPENS WORKERS [SECONDS that each sample takes [MEETING of two]]
 """
 
 import os
@@ -32,8 +32,14 @@ def main():
     directory, (epochs, opens, workers) = sys.argv[1], map(int, sys.argv[2:5])
     loader = DataLoader(Files(directory, opens), batch_size=2, shuffle=True, num_workers=workers)
     next(iter(loader))
-    for _ in range(epochs):
-        print(sum(len(batch) for batch in loader))
+    if len(sys.argv) > 6:
+        open(os.path.join(sys.argv[6], str(os.getpid())), "x").close()
+        while len(os.listdir(sys.argv[6])) < 2:
+            time.sleep(0.01)
+    for number in range(1, epochs + 1):
+        begun = time.monotonic()
+        samples = sum(len(batch) for batch in loader)
+        print(number, samples, begun, time.monotonic(), flush=True)
 
 
 if __name__ == "__main__":
