@@ -11,10 +11,13 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
+#include "base/samples.h"
+#include "base/text.h"
 #include "base/walk.h"
 #include "cache/blocks.h"
 #include "cache/entry.h"
 #include "cli/compare.h"
+#include "cli/forms_check.h"
 #include "cli/json.h"
 #include "cli/paths.h"
 #include "cli/progress.h"
@@ -117,9 +120,26 @@ struct found {
     uint64_t ends[KINDS][COMPARE_ENDS];
     uint64_t bytes, failed; /* compared; that differ and could not be dropped */
     uint64_t closed;        /* directories of tiers that could not be looked into */
+    struct forms_found forms;
     unsigned count, room;
     char **names, **whats; /* of what differs */
 };
+
+/* Ended by NULL. */
+struct names {
+    char **names;
+    size_t count;
+};
+
+static void add_name(struct names *names, const char *name)
+{
+    names->names = realloc(names->names, (names->count + 2) * sizeof *names->names);
+    if (names->names == NULL) {
+        die("out of memory");
+    }
+    names->names[names->count++] = must_copy(name);
+    names->names[names->count] = NULL;
+}
 
 /* One copy that waits for its turn. */
 struct waiting {
@@ -134,6 +154,7 @@ static struct verifying {
     uint64_t all, left;     /* copies that there are; of those that were not passed yet */
     uint64_t chosen, to_choose;
     uint64_t turn, seed;
+    struct names roots, stores; /* origins of what lies in tiers; sample stores */
 
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -362,6 +383,8 @@ static void visit_root(const char *tier_home, const char *root, void *context)
     }
     if (!verifying.counting) {
         resolve(origin);
+    } else {
+        add_name(&verifying.roots, origin);
     }
     note_closed(stk_walk(path, meet_entry, origin));
     wait_for_all();
@@ -409,6 +432,67 @@ static void visit_tables(void)
     wait_for_all();
 }
 
+/* ---- forms ---- */
+
+static void note_store(const char *home)
+{
+    char *place = must_format("%s/" STK_SAMPLES_ROOM, home);
+    if (verifying.counting && access(place, F_OK) == 0) {
+        char *samples = must_format("%s:0", place);
+        add_name(&verifying.stores, samples);
+        free(samples);
+    }
+    free(place);
+}
+
+/* One that the environment names, unless it is a tier's. */
+static void note_named_store(void)
+{
+    const char *samples = getenv(stk_option_table[STK_OPTION_SAMPLES].variable);
+    bool known = samples == NULL || samples[0] != '/' || verifying.wanted.tier != NULL;
+    for (size_t i = 0; i < verifying.stores.count && !known; i++) {
+        const char *store = verifying.stores.names[i];
+        known = strncmp(samples, store, (size_t)(strrchr(store, ':') - store) + 1) == 0;
+    }
+    if (!known) {
+        add_name(&verifying.stores, samples);
+    }
+}
+
+static void note_form(const char *path)
+{
+    if (path != NULL) {
+        struct compared compared = {.what = "that is kept as a form is another image's",
+                                    .dropped = true};
+        stk_text_copy(compared.origin, sizeof compared.origin, path);
+        pthread_mutex_lock(&verifying.lock);
+        note_difference(&verifying.found, &compared);
+        pthread_mutex_unlock(&verifying.lock);
+    }
+}
+
+/* Of the files below what was named, or of all that tiers hold anything of. */
+static void check_forms(void)
+{
+    const struct wanted *wanted = &verifying.wanted;
+    struct names paths = {NULL, 0};
+    note_named_store();
+    for (unsigned i = 0; i < wanted->count; i++) {
+        add_name(&paths, wanted->paths[i]);
+    }
+    const struct forms_wanted forms = {
+        .share = wanted->part >= 0      ? wanted->part
+                 : verifying.all == 0   ? 1
+                 : verifying.chosen > 0 ? (double)verifying.chosen / (double)verifying.all
+                                        : 0,
+        .paths = wanted->count > 0 ? paths.names : verifying.roots.names,
+        .seed = verifying.seed};
+    for (size_t i = 0; i < verifying.stores.count && forms.paths != NULL; i++) {
+        verifying.found.closed +=
+            !forms_check(verifying.stores.names[i], &forms, &verifying.found.forms, note_form);
+    }
+}
+
 /* ---- all of it ---- */
 
 static void visit_tier(struct stk_tier *tier, void *context)
@@ -418,6 +502,7 @@ static void visit_tier(struct stk_tier *tier, void *context)
     verifying.cache.tier = *tier;
     snprintf(path, sizeof path, "%s/tree", tier->home);
     note_closed(access(path, R_OK | X_OK) == 0 ? 0 : -errno);
+    note_store(tier->home);
     tree_each_root(tier->home, visit_root, NULL);
     if (tier->shared != NULL) {
         visit_tables();
@@ -480,13 +565,15 @@ static void verify(void)
     visit_all();
     progress_end();
     end_threads(threads, count);
+    check_forms();
 }
 
 /* ---- what it came to ---- */
 
 static int status_of(const struct found *found)
 {
-    return found->failed > 0 || found->closed > 0 ? STK_EXIT_USAGE : found->count > 0;
+    return found->failed > 0 || found->forms.kept > 0 || found->closed > 0 ? STK_EXIT_USAGE
+                                                                           : found->count > 0;
 }
 
 static void print_line(uint64_t count, const char *text)
@@ -504,9 +591,13 @@ static void print(const struct found *found)
     }
     printf("%" PRIu64 " copies right (%s), %" PRIu64 " differed%s\n", count_of(COMPARE_RIGHT),
            size_text(size, found->bytes), count_of(COMPARE_DIFFERS),
-           found->count == 0    ? ""
-           : found->failed == 0 ? ": dropped"
-                                : "");
+           count_of(COMPARE_DIFFERS) == 0 ? ""
+           : found->failed == 0           ? ": dropped"
+                                          : "");
+    if (found->forms.right > 0 || found->forms.differ > 0) {
+        printf("%" PRIu64 " forms of images right (%s of JPEGs), %" PRIu64 " differed\n",
+               found->forms.right, size_text(size, found->forms.bytes), found->forms.differ);
+    }
     print_line(count_of(COMPARE_CHANGED), "of versions that are not the origin's any more");
     print_line(count_of(COMPARE_GONE), "of files that are gone, or not mounted here");
     print_line(count_of(COMPARE_UNREADABLE), "whose origin could not be read");
@@ -539,6 +630,8 @@ static void write_json(const char *path, const struct found *found)
     write_kind(out, "entries", found->ends[ENTRY]);
     write_kind(out, "listings", found->ends[LISTING]);
     write_kind(out, "blocks", found->ends[BLOCKS]);
+    fprintf(out, "  \"forms\": {\"right\": %" PRIu64 ", \"differ\": %" PRIu64 "},\n",
+            found->forms.right, found->forms.differ);
     fprintf(out,
             "  \"bytes\": %" PRIu64 ", \"not_looked_at\": %" PRIu64 ", \"not_dropped\": %" PRIu64
             ",\n  \"differing\": ",

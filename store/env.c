@@ -24,7 +24,8 @@
 
 /* Before what lies on the first of a value's own pages. LMDB gives it such pages when a node with
  * it would fill half of one: a value is made to fill one at least. */
-#define PAGE_HEAD_BYTES 16
+#define PAGE_HEAD_BYTES   16
+#define OVERWRITTEN_BYTES 64
 /* What a transaction writes besides its values: a path of the tree for each, and the free list. */
 #define PAGES_BESIDES 16
 /* A link: a path of the tree, in which pages may be split; of many links at most the tree itself.
@@ -333,6 +334,27 @@ bool stk_env_find(struct stk_env *env, struct stk_hash128 key, const void **data
 bool stk_env_fetch(const struct stk_env *env, const void *data, size_t bytes)
 {
     return !env->on_disk || stk_ahead_read(data, bytes);
+}
+
+/*
+ * A value lies on pages of its own (`padded`), the first of which begins with its number in the
+ * file. They are never moved or used again, as no value goes: that what is there is the value, is
+ * compared.
+ */
+bool stk_env_overwrite(const struct stk_env *env, const void *found, const void *bytes,
+                       size_t count)
+{
+    char there[OVERWRITTEN_BYTES];
+    size_t page;
+    mdb_filehandle_t fd;
+    memcpy(&page, (const char *)found - PAGE_HEAD_BYTES, sizeof page);
+    if (count > sizeof there || page >= env->map_bytes / env->page_bytes || !holds_file(env) ||
+        mdb_env_get_fd(env->lmdb, &fd) != 0) {
+        return false;
+    }
+    off_t at = (off_t)(page * env->page_bytes + PAGE_HEAD_BYTES);
+    return pread(fd, there, count, at) == (ssize_t)count && memcmp(there, found, count) == 0 &&
+           pwrite(fd, bytes, count, at) == (ssize_t)count;
 }
 
 bool stk_env_follow(struct stk_env *env, struct stk_hash128 from, struct stk_hash128 *to)

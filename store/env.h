@@ -43,6 +43,10 @@ struct stk_env *stk_env_open(const char *directory, const struct stk_env_options
 bool stk_env_find(struct stk_env *env, struct stk_hash128 key, const void **data, size_t *bytes);
 /* Thread-safe. Before a value's bytes are read; false: they cannot be. */
 bool stk_env_fetch(const struct stk_env *env, const void *data, size_t bytes);
+/* Thread-safe. Writes over the first bytes of a value that was found, where it lies: all processes
+ * see it at once, and nothing of LMDB's changes. False: not written. */
+bool stk_env_overwrite(const struct stk_env *env, const void *found, const void *bytes,
+                       size_t count);
 /* Thread-safe. Where a link leads. */
 bool stk_env_follow(struct stk_env *env, struct stk_hash128 from, struct stk_hash128 *to);
 

@@ -252,6 +252,22 @@ bool stk_store_get(struct stk_store *store, struct stk_hash128 key, struct stk_s
     return true;
 }
 
+bool stk_store_void(struct stk_store *store, struct stk_hash128 key)
+{
+    const void *found;
+    size_t found_bytes;
+    struct stk_store_value value;
+    struct stk_env *env = env_of(store);
+    if (env == NULL || !stk_env_find(env, key, &found, &found_bytes) ||
+        !stk_env_fetch(env, found, found_bytes) || !is_whole(key, found, found_bytes, &value)) {
+        return false;
+    }
+    struct stk_head head;
+    memcpy(&head, found, sizeof head);
+    head.check = ~head.check;
+    return stk_env_overwrite(env, found, &head, sizeof head);
+}
+
 /* Does not wait for a thread that is writing. */
 static bool follow_aside(struct mine *mine, struct stk_hash128 from, struct stk_hash128 *to)
 {

@@ -1,7 +1,8 @@
 /*
  * The sample store: what decoding and preprocessing have made, kept for the user's other processes
  * and for later epochs. Values by a 128-bit key, the hash of what they were made from: they are
- * never stale, never change and are never removed while the store lives.
+ * never stale, never change and are never removed while the store lives. One that is found to be
+ * wrong can be made void: it stays where it is, and is not got any more.
  *
  * It lies in one directory (an LMDB environment) on a local file system. Everything about it may
  * fail: what cannot be read is not there, what cannot be written is not kept, and the program goes
@@ -68,6 +69,11 @@ bool stk_store_get(struct stk_store *store, struct stk_hash128 key, struct stk_s
 /* Keeps a copy of the value. True when it is written or will be; one that is there already is kept
  * as it is. */
 bool stk_store_put(struct stk_store *store, struct stk_hash128 key, const void *data, size_t bytes);
+
+/* For a value that is not what its key says: nobody gets it any more, in any process, and nothing
+ * takes its place. Who has got it keeps it as it was. False: it is not there, or cannot be changed.
+ */
+bool stk_store_void(struct stk_store *store, struct stk_hash128 key);
 
 /* `from` stands for `to` from now on, whatever it stood for. False: not kept. */
 bool stk_store_link(struct stk_store *store, struct stk_hash128 from, struct stk_hash128 to);

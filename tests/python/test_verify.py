@@ -267,7 +267,8 @@ def test_json(jobs, cached, origin, scratch):
     found = json.loads((scratch / "found").read_text())
     none = {"right": 0, "differ": 0, "changed": 0, "gone": 0, "unreadable": 0}
     assert found == {"entries": {**none, "right": 1, "differ": 1, "gone": 1}, "listings": none,
-                     "blocks": none, "bytes": SIZE, "not_looked_at": 0, "not_dropped": 0,
+                     "forms": {"right": 0, "differ": 0}, "blocks": none, "bytes": SIZE,
+                     "not_looked_at": 0, "not_dropped": 0,
                      "differing": [f"{cached}/file0001"]}
 
 
@@ -509,3 +510,102 @@ def test_interrupted(jobs, cached, origin):
         assert process.wait(20) == -signal.SIGINT
     origin.fs.latency_ms = 0
     assert verify(jobs).startswith("3 copies right")
+
+
+# ---- forms of images ----
+
+DECODING = """
+import hashlib, sys
+import stoker
+for _ in range(2):
+    for path in sys.argv[1:]:
+        print(hashlib.sha1(stoker.decode(path)).hexdigest()[:12])
+"""
+WRONG = """
+import sys
+from stoker._store.samples import Store, _setting
+store = Store(_setting(sys.argv[1])[0], 1 << 26)
+names = sys.argv[2:]
+bytes_of = [open(name, "rb").read() for name in names]
+form = bytes(store.get(store.key(bytes_of[0], 1)))
+for data in bytes_of[1:]:
+    assert store.get(store.key(data, 1)) is None
+    assert store.put(store.key(data, 1), form)
+assert store.flush()
+"""
+
+
+@pytest.fixture
+def photographs(origin):
+    """JPEGs of all kinds that have a form."""
+    image = pytest.importorskip("PIL.Image")
+    source, mount = origin.directory("photographs")
+    dice = random.Random(5)
+    for number in range(8):
+        mode = "L" if number == 2 else "RGB"
+        size = 60, 40
+        made = image.frombytes(mode, size, dice.randbytes(size[0] * size[1] * len(mode)))
+        made.save(source / f"{number}.jpg", quality=80, progressive=number == 3,
+                  subsampling=number % 3 if mode == "RGB" else 0)
+    image.new("RGB", (1, 1)).save(source / "tiny.jpg")
+    settle()
+    return [mount / name for name in sorted(os.listdir(source))]
+
+
+def decode(jobs, build, files):
+    """What each of them decodes to, by a run that keeps its store."""
+    ran = jobs.run(["python3", "-c", DECODING, *files], path=files[0].parent,
+                   tier="/dev/shm:64M", flags=["--keep", "--samples=20M"],
+                   env={"PYTHONPATH": f"{build}/python", "PATH": "/usr/bin:/bin"})
+    return ran.stdout.split()[len(files):]  # by what their identity leads to
+
+
+def spoil_forms(jobs, build, files):
+    """The later ones' forms are the first one's from now on."""
+    jobs.place.run(["python3", "-c", WRONG, f"/dev/shm/{HOME}/samples:0", *files],
+                   env={"PYTHONPATH": f"{build}/python", "PATH": "/usr/bin:/bin"})
+
+
+def test_forms_that_are_right(jobs, build, photographs):
+    decode(jobs, build, photographs)
+    said = verify(jobs)
+    assert f"{len(photographs)} forms of images right" in said and " 0 differed" in said
+    assert "1 forms of images right" in verify(jobs, photographs[4])
+    assert "forms" not in verify(jobs, photographs[0].parent.parent / "nothing")
+
+
+@pytest.mark.parametrize("how", ["all", "part", "json"])
+def test_a_form_that_is_another_image_s(jobs, build, photographs, scratch, how):
+    """It is found and named, and nobody decodes from it any more."""
+    right = decode(jobs, build, photographs[:5])
+    spoil_forms(jobs, build, [photographs[0], *photographs[5:]])
+    assert set(decode(jobs, build, photographs[5:])) == {right[0]}
+    arguments = {"part": [photographs[0].parent], "json": [f"--json={scratch}/told"]}
+    said = verify(jobs, *arguments.get(how, []), status=1)
+    assert "5 forms of images right" in said and f", {len(photographs) - 5} differed" in said
+    for path in photographs[5:]:
+        assert f"{path}: the copy that is kept as a form is another image's" in said
+    if how == "json":
+        told = json.loads((scratch / "told").read_text())
+        assert told["forms"] == {"right": 5, "differ": len(photographs) - 5}
+        assert sorted(told["differing"]) == list(map(str, photographs[5:]))
+    again = decode(jobs, build, photographs)
+    assert again[:5] == right and right[0] not in again[1:]
+    assert "5 forms of images right" in verify(jobs)
+
+
+def test_no_python_to_compare_forms_with(jobs, build, photographs):
+    decode(jobs, build, photographs)
+    done = jobs.stoker("verify", env={"PATH": "/nonexistent"})
+    assert done.returncode == 2 and "forms of images are not compared: python3" in done.stderr
+    assert "9 copies right" in done.stdout
+
+
+def test_forms_of_a_store_that_is_named(jobs, build, photographs, scratch):
+    named = f"{scratch}/samples:20M"
+    jobs.run(["python3", "-c", DECODING, *photographs], path=photographs[0].parent,
+             tier="/dev/shm:64M", flags=["--keep", f"--samples={named}"],
+             env={"PYTHONPATH": f"{build}/python", "PATH": "/usr/bin:/bin"})
+    said = verify(jobs, env={"STOKER_SAMPLES": named})
+    assert f"{len(photographs)} forms of images right" in said
+    assert "forms" not in verify(jobs, "--tier=/dev/shm", env={"STOKER_SAMPLES": named})

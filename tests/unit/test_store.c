@@ -452,6 +452,30 @@ START_TEST(damaged_values)
 END_TEST
 
 /* The program closes what is not its own, and opens files of its own: they are left alone. */
+/* Also for another process; those beside it stay, and who has got it keeps it. */
+START_TEST(void_values)
+{
+    struct stk_store_value got[20], now;
+    open_store(8 * MB);
+    for (unsigned i = 0; i < 20; i++) {
+        ck_assert(put(i) && stk_store_get(store, key_of(i), &got[i]));
+    }
+    pid_t child = fork();
+    if (child == 0) {
+        _exit(stk_store_void(store, key_of(7)) && stk_store_void(store, key_of(8)) ? 0 : 1);
+    }
+    int status;
+    ck_assert(waitpid(child, &status, 0) == child && status == 0);
+    for (unsigned i = 0; i < 20; i++) {
+        ck_assert_int_eq(stk_store_get(store, key_of(i), &now), i != 7 && i != 8);
+    }
+    ck_assert_mem_eq(got[8].data, value_of(8), bytes_of(8));
+    ck_assert(!stk_store_void(store, key_of(7)));
+    ck_assert(!stk_store_void(store, key_of(1000)));
+    ck_assert(put(21) && has(21));
+}
+END_TEST
+
 START_TEST(closed_descriptors)
 {
     int lowest = dup(0);
@@ -1249,6 +1273,7 @@ Suite *suite_store(void)
     tcase_add_test(one, no_addresses);
     tcase_add_test(one, a_map_that_is_used_up);
     tcase_add_test(one, damaged_values);
+    tcase_add_test(one, void_values);
     tcase_add_test(one, closed_descriptors);
     TCase *several = unit_case(suite, "store_several");
     tcase_add_test(several, shared_with_children);

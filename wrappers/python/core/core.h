@@ -56,6 +56,7 @@ PyObject *core_holds(PyObject *module, PyObject *const *arguments, Py_ssize_t co
 PyObject *core_tell_decoded(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 PyObject *core_decode_kept(PyObject *module, PyObject *arguments);
 PyObject *core_decode_form(PyObject *module, PyObject *arguments);
+PyObject *core_check_kept(PyObject *module, PyObject *object);
 
 /* What probe() says: a tuple, see core.pyi. */
 PyObject *probed(const struct stk_jpeg_info *info, int sound);

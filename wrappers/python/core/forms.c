@@ -216,6 +216,30 @@ PyObject *core_decode_kept(PyObject *module, PyObject *arguments)
     return request_end(&request, status);
 }
 
+/* check_kept(bytes): (key, whether the form that is kept of them is theirs); None: none is kept. */
+PyObject *core_check_kept(PyObject *module, PyObject *object)
+{
+    (void)module;
+    Py_buffer in;
+    struct stk_hash128 key;
+    if (PyObject_GetBuffer(object, &in, PyBUF_SIMPLE) != 0) {
+        return NULL;
+    }
+    struct stk_decoder *decoder = thread_decoder();
+    int same = STK_DECODE_MEMORY;
+    if (decoder != NULL) {
+        Py_BEGIN_ALLOW_THREADS;
+        same = kept_check(decoder, in.buf, (size_t)in.len, &key);
+        Py_END_ALLOW_THREADS;
+    }
+    PyBuffer_Release(&in);
+    if (same == STK_DECODE_MEMORY) {
+        return PyErr_NoMemory();
+    }
+    return same < 0 ? Py_NewRef(Py_None)
+                    : Py_BuildValue("NN", link_bytes(key), PyBool_FromLong(same));
+}
+
 /* decode_form(form, the file's size, plan, out): as decode(), from a form. */
 PyObject *core_decode_form(PyObject *module, PyObject *arguments)
 {

@@ -2,6 +2,7 @@
 #include "wrappers/python/core/kept.h"
 
 #include <stdatomic.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/tally.h"
@@ -130,6 +131,45 @@ int kept_decode(struct stk_decoder *decoder, const void *bytes, size_t size,
         keep(file, key, &form);
     }
     return status;
+}
+
+/* One corner is decoded: the form is that of all of it. */
+static int make_form(struct stk_decoder *decoder, const void *bytes, size_t size,
+                     struct stk_form *form)
+{
+    unsigned char corner[4];
+    struct stk_plan plan = {.crop = {0, 0, 1, 1},
+                            .width = 1,
+                            .height = 1,
+                            .box = {0, 0, 1, 1},
+                            .channels = 3,
+                            .layout = STK_LAYOUT_HWC};
+    struct stk_target target = {.data = corner, .row_bytes = 3, .bytes = sizeof corner};
+    struct stk_frame frame;
+    if (stk_decode_frame(bytes, size, &frame) && frame.components == 1) {
+        plan.channels = 1;
+        target.row_bytes = 1;
+    }
+    return stk_decode_keep(decoder, bytes, size, &plan, &target, form);
+}
+
+int kept_check(struct stk_decoder *decoder, const void *bytes, size_t size, struct stk_hash128 *key)
+{
+    struct stk_store_value value;
+    struct stk_form form = {0};
+    if (!kept_is_attached()) {
+        return -1;
+    }
+    *key = api->key(bytes, size, STK_FORM_VERSION);
+    if (!api->get(store, *key, &value)) {
+        return -1;
+    }
+    int status = make_form(decoder, bytes, size, &form);
+    if (status == STK_DECODE_MEMORY) {
+        return status;
+    }
+    return status == STK_DECODE_OK && form.bytes == value.bytes &&
+           memcmp(form.data, value.data, form.bytes) == 0;
 }
 
 bool kept_follow(struct stk_hash128 link, struct stk_store_value *form,

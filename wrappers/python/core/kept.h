@@ -39,4 +39,11 @@ int kept_decode_form(struct stk_decoder *decoder, const struct stk_store_value *
 bool kept_follow(struct stk_hash128 link, struct stk_store_value *form,
                  struct stk_form_source *source);
 
+/*
+ * Whether the form that the store has of these bytes is the one that they make now: 1 it is, 0 it
+ * is not, -1 there is none, or a STK_DECODE_MEMORY. Their key is written in any case.
+ */
+int kept_check(struct stk_decoder *decoder, const void *bytes, size_t size,
+               struct stk_hash128 *key);
+
 #endif

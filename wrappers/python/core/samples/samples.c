@@ -125,6 +125,22 @@ static PyObject *samples_put(PyObject *module, PyObject *arguments)
     return error == 0 ? PyBool_FromLong(kept) : NULL;
 }
 
+/* void(store, key): the value is wrong, and nobody gets it any more; whether that was done. */
+static PyObject *samples_void(PyObject *module, PyObject *arguments)
+{
+    (void)module;
+    PyObject *capsule;
+    Py_buffer bytes;
+    struct stk_hash128 key;
+    if (!PyArg_ParseTuple(arguments, "Oy*", &capsule, &bytes)) {
+        return NULL;
+    }
+    struct stk_store *store = store_of(capsule);
+    int error = store == NULL ? -1 : take_key(&key, &bytes);
+    PyBuffer_Release(&bytes);
+    return error == 0 ? PyBool_FromLong(stk_store_void(store, key)) : NULL;
+}
+
 /* flush(store): whether nothing is left that waits to be written. */
 static PyObject *samples_flush(PyObject *module, PyObject *capsule)
 {
@@ -169,10 +185,15 @@ static PyObject *samples_key(PyObject *module, PyObject *arguments)
 }
 
 static PyMethodDef methods[] = {
-    {"open", samples_open, METH_VARARGS, NULL}, {"join", samples_join, METH_VARARGS, NULL},
-    {"get", samples_get, METH_VARARGS, NULL},   {"put", samples_put, METH_VARARGS, NULL},
-    {"flush", samples_flush, METH_O, NULL},     {"counts", samples_counts, METH_O, NULL},
-    {"key", samples_key, METH_VARARGS, NULL},   {NULL, NULL, 0, NULL},
+    {"open", samples_open, METH_VARARGS, NULL},
+    {"join", samples_join, METH_VARARGS, NULL},
+    {"get", samples_get, METH_VARARGS, NULL},
+    {"put", samples_put, METH_VARARGS, NULL},
+    {"flush", samples_flush, METH_O, NULL},
+    {"counts", samples_counts, METH_O, NULL},
+    {"key", samples_key, METH_VARARGS, NULL},
+    {"void", samples_void, METH_VARARGS, NULL},
+    {NULL, NULL, 0, NULL},
 };
 
 static struct PyModuleDef definition = {

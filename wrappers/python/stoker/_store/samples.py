@@ -50,6 +50,10 @@ class Store:
     def put(self, key, data):
         return self._core.put(self._handle, key, data)
 
+    def void(self, key):
+        """For a value that is wrong: nobody gets it any more. Whether that was done."""
+        return self._core.void(self._handle, key)
+
     def flush(self):
         """Writes what waits for its turn. False when another process was in the way."""
         return self._core.flush(self._handle)

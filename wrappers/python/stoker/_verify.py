@@ -1,0 +1,108 @@
+"""What `stoker verify` runs: compares the forms that a sample store holds with what the files' own
+bytes make now, and makes those void that differ.
+
+    python3 -m stoker._verify STORE SHARE SEED PATH...
+
+STORE is a value of STOKER_SAMPLES, SHARE the part of the files that is looked at, from 0 to 1. It
+tells on its standard output, in records that end with a NUL: `dPATH`, a form that differed; `kPATH`,
+one that could not be made void; `pFORMS BYTES UNREADABLE`, what was right so far.
+"""
+
+import hashlib
+import os
+import signal
+import sys
+import threading
+
+from . import _core
+from ._store.samples import Store, _setting
+
+_ENDS = (".jpg", ".jpeg", ".jpe", ".jfif")
+_THREADS = 4  # each waits for the origin most of the time
+_OFTEN = 64
+
+
+def _is_below(path, others):
+    return any(path != other and (path + "/").startswith(other.rstrip("/") + "/")
+               for other in others)
+
+
+def _files(paths):
+    """As a job would see them: links to files, but no links to directories."""
+    for path in paths:
+        if os.path.isfile(path):
+            yield path
+        for directory, directories, names in os.walk(path):
+            directories.sort()
+            for name in sorted(names):
+                if name.lower().endswith(_ENDS):
+                    yield os.path.join(directory, name)
+
+
+def _is_chosen(path, share, seed):
+    """The same files for one seed, and as good as a draw."""
+    digest = hashlib.blake2b(os.fsencode(path), digest_size=6, key=seed.encode()).digest()
+    return int.from_bytes(digest, "big") < share * (1 << 48)
+
+
+class Check:
+    def __init__(self, store, paths):
+        self._store, self._paths = store, paths
+        self._lock = threading.Lock()
+        self._right = self._bytes = self._unreadable = self._looks = 0
+
+    def _next(self):
+        with self._lock:
+            return next(self._paths, None)
+
+    def _tell(self, record):
+        sys.stdout.buffer.write(os.fsencode(record) + b"\0")
+        sys.stdout.buffer.flush()
+
+    def tell_figures(self):
+        self._tell(f"p{self._right} {self._bytes} {self._unreadable}")
+
+    def _note(self, path, size, found):
+        with self._lock:
+            self._looks += 1
+            self._unreadable += size is None
+            if found is not None and found[1]:
+                self._right += 1
+                self._bytes += size
+            elif found is not None:
+                self._tell(("d" if self._store.void(found[0]) else "k") + path)
+            if self._looks % _OFTEN == 0:
+                self.tell_figures()
+
+    def _look(self, path):
+        try:
+            with open(path, "rb", buffering=0) as file:
+                data = file.read()
+            return len(data), _core.check_kept(data) if data else None
+        except (OSError, MemoryError):
+            return None, None
+
+    def work(self):
+        for path in iter(self._next, None):
+            self._note(path, *self._look(path))
+
+
+def main(value, share, seed, *paths):
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    os.nice(10)
+    store = Store(_setting(value)[0], 0)
+    if not store.attach():
+        return 1
+    roots = [path for path in dict.fromkeys(paths) if not _is_below(path, paths)]
+    check = Check(store, (path for path in _files(roots) if _is_chosen(path, float(share), seed)))
+    threads = [threading.Thread(target=check.work) for _ in range(_THREADS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    check.tell_figures()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
