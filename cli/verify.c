@@ -121,6 +121,7 @@ struct found {
     uint64_t bytes, failed; /* compared; that differ and could not be dropped */
     uint64_t closed;        /* directories of tiers that could not be looked into */
     struct forms_found forms;
+    bool unchecked; /* forms, which was said */
     unsigned count, room;
     char **names, **whats; /* of what differs */
 };
@@ -488,8 +489,9 @@ static void check_forms(void)
         .paths = wanted->count > 0 ? paths.names : verifying.roots.names,
         .seed = verifying.seed};
     for (size_t i = 0; i < verifying.stores.count && forms.paths != NULL; i++) {
-        verifying.found.closed +=
-            !forms_check(verifying.stores.names[i], &forms, &verifying.found.forms, note_form);
+        const char *store = verifying.stores.names[i];
+        bool checked = forms_check(store, &forms, &verifying.found.forms, note_form);
+        verifying.found.unchecked = verifying.found.unchecked || !checked;
     }
 }
 
@@ -572,8 +574,9 @@ static void verify(void)
 
 static int status_of(const struct found *found)
 {
-    return found->failed > 0 || found->forms.kept > 0 || found->closed > 0 ? STK_EXIT_USAGE
-                                                                           : found->count > 0;
+    bool failed =
+        found->failed > 0 || found->forms.kept > 0 || found->closed > 0 || found->unchecked;
+    return failed ? STK_EXIT_USAGE : found->count > 0;
 }
 
 static void print_line(uint64_t count, const char *text)

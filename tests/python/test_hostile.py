@@ -437,6 +437,87 @@ def test_what_root_has_cached_is_root_s(jobs, victim, data):
     assert done.stdout == "for all\n" and "Permission denied" in done.stderr
 
 
+# ---- forms and listings ----
+
+DECODE = """
+import hashlib, sys, stoker
+for _ in range(2):
+    try:
+        print(hashlib.sha1(stoker.decode(sys.argv[1])).hexdigest())
+    except OSError as error:
+        print(error.strerror)
+"""
+
+
+@pytest.fixture
+def picture(data):
+    image = pytest.importorskip("PIL.Image")
+    image.effect_noise((90, 60), 80).convert("RGB").save(data / "picture.jpg")
+    settle()
+    return data / "picture.jpg"
+
+
+@pytest.fixture
+def decodes(jobs, build, picture):
+    """decodes(user, STOKER_SAMPLES): what one who decodes the picture twice says, without the
+    command."""
+    def decodes(user, samples):
+        env = {"PYTHONPATH": f"{build}/python", "STOKER_SAMPLES": samples,
+               "PATH": "/usr/bin:/bin"}
+        return user.do("python3", "-c", DECODE, picture, env=env).stdout.split("\n")[:2]
+    return decodes
+
+
+def test_others_get_no_form(jobs, victim, attacker, decodes, picture):
+    """Of one whose store they name; and they put none there."""
+    victim.sh("mkdir -m 700 /dev/shm/mine")
+    right = decodes(victim, "/dev/shm/mine:20M")
+    assert len(set(right)) == 1 and len(right[0]) == 40
+    before = {path: path.stat().st_mtime_ns for path in inside(jobs, "/dev/shm/mine").rglob("*")}
+    assert any(path.name == "data.mdb" for path in before)
+    for path in before:
+        assert path.lstat().st_mode & 0o077 == 0 and path.lstat().st_uid == VICTIM, path
+    assert decodes(attacker, "/dev/shm/mine:20M") == right  # from the file, which he may read
+    done = attacker.do(jobs.build / "stoker", "verify", picture,
+                       env={"STOKER_SAMPLES": "/dev/shm/mine:20M"})
+    assert "forms of images right" not in done.stdout
+    after = {path: path.stat().st_mtime_ns for path in inside(jobs, "/dev/shm/mine").rglob("*")}
+    assert after == before
+
+
+def test_a_store_that_others_could_have_written(jobs, victim, attacker, decodes):
+    """Is not used, by whomever it is named."""
+    attacker.sh("mkdir -m 777 /dev/shm/theirs; chmod 777 /dev/shm/theirs")
+    right = decodes(victim, "/dev/shm/theirs:20M")
+    assert len(set(right)) == 1 and len(right[0]) == 40
+    assert list(inside(jobs, "/dev/shm/theirs").iterdir()) == []
+
+
+def test_a_form_is_nobody_s_who_may_not_open_the_file(victim, decodes, picture):
+    """Nor does the one who has it get it when the right was taken away."""
+    os.chown(picture, ATTACKER, ATTACKER)
+    settle()
+    victim.sh("mkdir -m 700 /dev/shm/mine")
+    assert len(decodes(victim, "/dev/shm/mine:20M")[1]) == 40
+    picture.chmod(0o600)
+    assert decodes(victim, "/dev/shm/mine:20M") == 2 * ["Permission denied"]
+
+
+def test_a_listing_whose_right_was_taken_away(victim, data):
+    """It is gone with the next run; names and stats as well."""
+    os.chown(data, ATTACKER, ATTACKER)
+    settle()
+    script = 'ls "$1"; stat -c %s "$1/file"; cat "$1/file" | wc -c'
+    said = f"file\n{len(CONTENT)}\n{len(CONTENT)}\n"
+    for _ in range(2):
+        assert victim.run(data, "--keep", script=script).stdout == said
+    data.chmod(0o711)
+    done = victim.run(data, "--keep", script=script)
+    assert done.stdout == said[5:] and "cannot open directory" in done.stderr
+    data.chmod(0o700)
+    assert victim.run(data, "--keep", script=script).stdout == "0\n"
+
+
 @pytest.fixture
 def far(data, build):
     """The data far away, for all users. (Mounted before the place is made, which then has it.)"""

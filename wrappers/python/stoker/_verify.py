@@ -4,8 +4,8 @@ bytes make now, and makes those void that differ.
     python3 -m stoker._verify STORE SHARE SEED PATH...
 
 STORE is a value of STOKER_SAMPLES, SHARE the part of the files that is looked at, from 0 to 1. It
-tells on its standard output, in records that end with a NUL: `dPATH`, a form that differed; `kPATH`,
-one that could not be made void; `pFORMS BYTES UNREADABLE`, what was right so far.
+tells on its standard output, in records that end with a NUL: `dPATH`, a form that differed;
+`kPATH`, one that could not be made void; `pFORMS BYTES UNREADABLE`, what was right so far.
 """
 
 import hashlib
