@@ -426,6 +426,19 @@ def test_a_right_that_a_process_of_the_run_has_not(jobs, for_a_group):
     assert done.stdout == 2 * CONTENT + f"9\n{9 << 20}\n" + "0\n0\n"
 
 
+def test_what_a_process_with_other_rights_changes(jobs, data):
+    """Of a directory above what was read: it is noted for all."""
+    for name in ("one", "two"):
+        (data / name).mkdir()
+        (data / name / "file").write_text(name)
+    settle()
+    script = ('cat "$1/one/file"; cat "$1/one/file"; setpriv $2 '
+              'sh -c "cat $1/two/file; mv $1/one $1/old; mv $1/two $1/one"; cat "$1/one/file"')
+    done = jobs.place.run([jobs.build / "stoker", "run", "--path", data, "--", "sh", "-c", script,
+                           "sh", data, WEAK_ROOT], env=YOUNG)
+    assert done.stdout == "oneone" + "two" + "two"
+
+
 def test_what_root_has_cached_is_root_s(jobs, victim, data):
     """Also for who was root in the same run."""
     (data / "file").chmod(0o600)

@@ -2,6 +2,7 @@
 #include "tests/unit/unit.h"
 
 #include <limits.h>
+#include <grp.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -188,6 +189,40 @@ static int same_view(void *context)
     return stk_proc_view() == *(uint64_t *)context ? 0 : 1;
 }
 
+static int is_same_rights(uint64_t mine, int count, const gid_t *groups, gid_t own)
+{
+    if (setgroups((size_t)count, groups) != 0 || setegid(own) != 0) {
+        return 2;
+    }
+    return stk_proc_rights() == mine ? 0 : 1;
+}
+
+/* The group in effect counts once, wherever it stands. */
+static int rights_of_groups(void *context)
+{
+    const gid_t groups[] = {15001, 15002};
+    (void)context;
+    if (setgroups(2, groups) != 0 || setegid(15001) != 0) {
+        return 2;
+    }
+    uint64_t mine = stk_proc_rights();
+    return is_same_rights(mine, 2, groups, 15002) == 0 &&
+                   is_same_rights(mine, 1, groups, 15002) == 0 &&
+                   is_same_rights(mine, 1, groups, 15001) == 1 &&
+                   is_same_rights(mine, 0, groups, 15003) == 1
+               ? 0
+               : 1;
+}
+
+START_TEST(rights)
+{
+    ck_assert_uint_eq(stk_proc_rights(), stk_proc_rights());
+    if (geteuid() == 0) {
+        ck_assert_int_eq(unit_in_child(rights_of_groups, NULL), 0);
+    }
+}
+END_TEST
+
 START_TEST(view)
 {
     uint64_t mine = stk_proc_view();
@@ -218,6 +253,7 @@ Suite *suite_proc(void)
     tcase_add_test(all, days_of_a_run);
     tcase_add_test(all, another_executable_breaks_the_chain);
     tcase_add_test(all, view);
+    tcase_add_test(all, rights);
     tcase_add_test(all, fd_path);
     return suite;
 }
