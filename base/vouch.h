@@ -27,6 +27,13 @@ struct stk_vouch {
      */
     bool (*link)(int fd, bool ask, struct stk_hash128 *out, bool *is_entry);
     /*
+     * The same of the file that this path leads to now, where it has no entry: so a form can be had
+     * without opening anything. Asks the server where it was not asked yet in this run.
+     */
+    bool (*link_path)(const char *path, struct stk_hash128 *out);
+    /* That was an open, and its form was used. */
+    void (*served)(const char *path);
+    /*
      * What was opened as `fd` is decoded. `kept`: its form is, so that its entry may go where the
      * store wants room, if nothing else was opened to read its bytes in this run. Else, and if it
      * is an entry, `entry` is its path, for `kept`; "" where it is none, or is too long.

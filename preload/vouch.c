@@ -5,6 +5,7 @@
 
 #include "base/sys.h"
 #include "base/text.h"
+#include "cache/claim.h"
 #include "cache/drop.h"
 #include "cache/trust.h"
 #include "preload/cover.h"
@@ -88,6 +89,26 @@ static __attribute__((noinline)) bool link_file(struct stk_cache *cache, int fd,
            is_of(cache, &place, record, &seen) && hash_record(record, out);
 }
 
+/* The record of the file that a path leads to, if it is trusted and has no entry; 0: none. What is
+ * being filled will have one. */
+static uint32_t find_alone(struct stk_cache *cache, const struct stk_place *place)
+{
+    uint32_t number = stk_catalogue_find(&cache->catalogue, place->key);
+    const struct stk_record *record = stk_catalogue_record(&cache->catalogue, number);
+    if (record == NULL || place->root->kind == STK_ROOT_MEMORY) {
+        return 0;
+    }
+    if (stk_trust_of(cache, place->root, record) == STK_TRUST_ASK) {
+        number = stk_trust_validate(cache, place);
+        record = stk_catalogue_record(&cache->catalogue, number);
+    }
+    if (record == NULL || stk_trust_of(cache, place->root, record) != STK_TRUST_YES) {
+        return 0;
+    }
+    enum stk_state state = stk_claim_load(&record->claim).state;
+    return state == STK_ABSENT || state == STK_REFUSED ? number : 0;
+}
+
 /* ---- what is told ---- */
 
 /* The cache, for a descriptor that may be a covered file's. Inside the guard. */
@@ -110,6 +131,56 @@ static bool vouch_link(int fd, bool ask, struct stk_hash128 *out, bool *is_entry
     *is_entry = number != 0;
     stk_guard_leave(&guard);
     return known;
+}
+
+/* The cache that covers a path; apart for the stack of those that have nothing to do with us. */
+static struct stk_cache *cover(const char *path, struct stk_place *place)
+{
+    struct stk_cache *cache = stk_cover(AT_FDCWD, path, place);
+    return cache != NULL && cache->catalogue.header != NULL ? cache : NULL;
+}
+
+static __attribute__((noinline)) bool link_covered(const char *path, struct stk_hash128 *out)
+{
+    struct stk_guard guard;
+    struct stk_place place;
+    if (!stk_guard_enter(&guard)) {
+        return false;
+    }
+    struct stk_cache *cache = cover(path, &place);
+    uint32_t number = cache != NULL ? find_alone(cache, &place) : 0;
+    bool known = number != 0 && hash_record(stk_catalogue_record(&cache->catalogue, number), out);
+    stk_guard_leave(&guard);
+    return known;
+}
+
+static bool vouch_link_path(const char *path, struct stk_hash128 *out)
+{
+    return stk_cover_may(path) && link_covered(path, out);
+}
+
+static void count_served(struct stk_cache *cache, uint32_t number)
+{
+    const struct stk_record *record = stk_catalogue_record(&cache->catalogue, number);
+    if (record != NULL) {
+        stk_cache_count(cache, &(struct stk_outcome){
+                                   .kind = STK_COUNT_HITS, .record = number, .size = record->size});
+        stk_run_count_decoded(&cache->run, number);
+    }
+}
+
+static void vouch_served(const char *path)
+{
+    struct stk_guard guard;
+    struct stk_place place;
+    if (!stk_guard_enter(&guard)) {
+        return;
+    }
+    struct stk_cache *cache = cover(path, &place);
+    if (cache != NULL) {
+        count_served(cache, stk_catalogue_find(&cache->catalogue, place.key));
+    }
+    stk_guard_leave(&guard);
 }
 
 static __attribute__((noinline)) void count_file(struct stk_cache *cache, int fd)
@@ -187,5 +258,10 @@ static void vouch_kept(const char *entry)
     stk_guard_leave(&guard);
 }
 
-__attribute__((visibility("default"))) const struct stk_vouch stoker_vouch = {
-    .version = STK_VOUCH_VERSION, .link = vouch_link, .decoded = vouch_decoded, .kept = vouch_kept};
+__attribute__((visibility("default")))
+const struct stk_vouch stoker_vouch = {.version = STK_VOUCH_VERSION,
+                                       .link = vouch_link,
+                                       .link_path = vouch_link_path,
+                                       .served = vouch_served,
+                                       .decoded = vouch_decoded,
+                                       .kept = vouch_kept};

@@ -3,6 +3,7 @@ images serves as many from forms as fit, and never takes more than its budget.""
 
 import json
 import os
+import shutil
 import time
 
 import pytest
@@ -15,7 +16,7 @@ pytest.importorskip("PIL")
 MB = 1 << 20
 SIZE = 1.05  # of a form, beside its JPEG
 WHOLE = os.environ.get("STOKER_ALL") == "1"
-DATA_MB, TIER_MB, EPOCHS = (75, 37, 8) if WHOLE else (60, 30, 6)
+DATA_MB, TIER_MB, EPOCHS = (75, 37, 8) if WHOLE else (48, 24, 5)
 
 
 def noisy_pictures():
@@ -89,3 +90,31 @@ def test_forms_serve_what_fits(epochs, photographs, plain_pixels, how):
     shares = [unread_bytes / data for _, _, _, unread_bytes, _ in told]
     assert min(shares[3:]) > budget / SIZE / data - 0.02, shares
     assert all(forms == unread for _, forms, unread, _, _ in told[3:]), told
+
+
+def test_what_is_not_opened(jobs, photographs, tier, scratch):
+    """An image that has a form and no entry is not opened, and nobody can tell."""
+    data = scratch / "images"
+    shutil.copytree(photographs[0], data)
+    time.sleep(0.1)
+    ran = jobs.run(python(PROGRAMS / "later.py", data), path=data, tier=f"{tier}:{TIER_MB}M",
+                   env={**ENV, "HOME": str(scratch)})
+    assert ran.stdout.splitlines()[-1] == "sound"
+
+
+def test_the_origin_is_not_asked(jobs, photographs, tier, scratch, origin):
+    """Of what is served from its form the origin hears nothing, once it has vouched for it."""
+    source, mount = origin.directory("photographs")
+    for path in photographs[0].iterdir():
+        shutil.copy(path, source / path.name)
+    time.sleep(0.1)
+    line = python(PROGRAMS / "shares.py", mount, 5, tier / HOME)
+    with origin.fs.counting() as counted:
+        ran = jobs.run(line, path=mount, tier=f"{tier}:{TIER_MB}M",
+                       env={**ENV, "HOME": str(scratch)})
+    told = [json.loads(line) for line in ran.stdout.splitlines()]
+    files, opens = ran.files, 5 * ran.files
+    assert told[-1][2] > 0.4 * files
+    assert ran.opens == opens and ran.hits > told[-1][2] * 2
+    assert counted["open"] <= opens - ran.hits + 5
+    assert counted["release"] == counted["open"]

@@ -141,6 +141,74 @@ PyObject *core_find(PyObject *module, PyObject *number)
     return has_form ? found(link, &form, &source, &mark) : Py_BuildValue("(N)", link_bytes(link));
 }
 
+/* The path as the kernel would get it: a new reference, or NULL with an exception set. */
+static PyObject *path_bytes(PyObject *path)
+{
+    PyObject *bytes = NULL;
+    return PyUnicode_FSConverter(path, &bytes) ? bytes : NULL;
+}
+
+/* find_path(path): as find(), of a covered file that has no entry and need not be opened; None:
+ * there is no form, or the file is to be opened to know. */
+PyObject *core_find_path(PyObject *module, PyObject *path)
+{
+    (void)module;
+    const struct identity_mark none = {.is_local = 0};
+    struct stk_hash128 link;
+    struct stk_store_value form;
+    struct stk_form_source source;
+    bool has_form = false;
+    PyObject *bytes = path_bytes(path);
+    if (bytes == NULL) {
+        return NULL;
+    }
+    if (kept_is_attached()) {
+        const char *name = PyBytes_AsString(bytes);
+        Py_BEGIN_ALLOW_THREADS;
+        has_form = identity_of_path(name, &link) && kept_follow(link, &form, &source);
+        Py_END_ALLOW_THREADS;
+    }
+    Py_DECREF(bytes);
+    if (!has_form) {
+        Py_RETURN_NONE;
+    }
+    return found(link, &form, &source, &none);
+}
+
+/* identify_path(path): what find_path() begins with, or None. */
+PyObject *core_identify_path(PyObject *module, PyObject *path)
+{
+    (void)module;
+    struct stk_hash128 link;
+    PyObject *bytes = path_bytes(path);
+    if (bytes == NULL) {
+        return NULL;
+    }
+    const char *name = PyBytes_AsString(bytes);
+    bool known;
+    Py_BEGIN_ALLOW_THREADS;
+    known = identity_of_path(name, &link);
+    Py_END_ALLOW_THREADS;
+    Py_DECREF(bytes);
+    if (!known) {
+        Py_RETURN_NONE;
+    }
+    return link_bytes(link);
+}
+
+/* tell_served(path): the form that find_path() gave is used in the place of an open. */
+PyObject *core_tell_served(PyObject *module, PyObject *path)
+{
+    (void)module;
+    PyObject *bytes = path_bytes(path);
+    if (bytes == NULL) {
+        return NULL;
+    }
+    identity_tell_served(PyBytes_AsString(bytes));
+    Py_DECREF(bytes);
+    Py_RETURN_NONE;
+}
+
 /* holds(fd, state): whether the file is as find() found it, by this descriptor. */
 PyObject *core_holds(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {

@@ -228,6 +228,20 @@ bool identity_after_reading(int fd, struct stk_hash128 *out)
     return is_vouched(fd, true, out, &mark) || is_by_itself(fd, out, &mark);
 }
 
+bool identity_of_path(const char *path, struct stk_hash128 *out)
+{
+    const struct stk_vouch *vouch = preload();
+    return vouch != NULL && vouch->link_path(path, out);
+}
+
+void identity_tell_served(const char *path)
+{
+    const struct stk_vouch *vouch = preload();
+    if (vouch != NULL) {
+        vouch->served(path);
+    }
+}
+
 void identity_tell_decoded(int fd, bool kept, char *entry, size_t room)
 {
     const struct stk_vouch *vouch = preload();

@@ -43,6 +43,10 @@ bool identity_of(int fd, struct stk_hash128 *out, struct identity_mark *mark);
 /* The same for who has read the file by this descriptor, of which version that was: the server is
  * asked, whatever is known. */
 bool identity_after_reading(int fd, struct stk_hash128 *out);
+/* The same of a covered file without an entry by its path, without opening it. */
+bool identity_of_path(const char *path, struct stk_hash128 *out);
+/* Its form was used then, in the place of an open. */
+void identity_tell_served(const char *path);
 /* What was opened so is decoded: of its form, or (`kept` is false) of its bytes; then `entry` gets
  * the path of the entry that these are of, or "". */
 void identity_tell_decoded(int fd, bool kept, char *entry, size_t room);

@@ -39,7 +39,9 @@ class _Turn:
 
     def look_at(self, file):
         """What Pillow gets in the place of a file."""
-        form = _form_of(file)
+        return self.take(file, _form_of(file))
+
+    def take(self, file, form):
         return file if form is None else self.stand_in(file, form)
 
     def stand_in(self, file, form):
@@ -69,6 +71,8 @@ class _Builtins(types.ModuleType):
         turn.wanted = False
         if turn.ahead is not None:
             return turn.ahead
+        if type(file) is str and arguments == ("rb",) and not named:
+            return turn.take(*_opened(file))
         return turn.look_at(builtins.open(file, *arguments, **named))
 
 
@@ -125,6 +129,15 @@ def _form_of(file):
         return None
 
 
+def _form_of_name(name):
+    """The same of a file that need not be opened."""
+    try:
+        form = sources.form_of_name(name)
+        return form if form is not None and _is_taken(form) else None
+    except Exception:  # Pillow meets it once more, and says it
+        return None
+
+
 def _is_taken(form):
     """Whether loading it would not read the file, either. Of MPO files more than the header is
     looked at."""
@@ -151,10 +164,19 @@ def _finish(image, file, form, stand_in):
     return True
 
 
+def _opened(name):
+    """(the file of that name, its Form or None). Where there is no entry, but a form, nothing is opened:
+    that would be a question to the origin."""
+    form = _form_of_name(name)
+    if form is not None:
+        return sources.later(name, form), form
+    file = builtins.open(name, "rb")
+    return file, _form_of(file)
+
+
 def _open_by_name(name):
     """(the image, or None; a turn that begins with the file) of a name that is a str."""
-    file = builtins.open(name, "rb")
-    form = _form_of(file)
+    file, form = _opened(name)
     turn = _Turn(file)
     if form is None:
         return None, turn

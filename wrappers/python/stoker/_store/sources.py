@@ -117,6 +117,87 @@ class Form:
             return None
 
 
+class Later(io.RawIOBase):
+    """A file of which the form is kept: it is opened when somebody reads it all the same, or asks for its
+    descriptor."""
+
+    def __init__(self, name, link):
+        self.name, self.mode, self.link = name, "rb", link
+        self._file, self._at = None, 0
+        self._inode = None
+        try:
+            status = os.stat(name)  # which the preload knows
+            self._inode = status.st_dev, status.st_ino
+        except OSError:
+            pass
+
+    def _opened(self):
+        if self.closed:
+            raise ValueError("I/O operation on closed file")
+        if self._file is None:
+            self._file = io.FileIO(self.name)
+            self._file.seek(self._at)
+        return self._file
+
+    def is_as_it_was(self):
+        """Whether what would have been opened has the bytes of the form: a file that was removed or
+        replaced since has, one that was written to has not."""
+        if self._file is not None or self.closed:
+            return False
+        if _core.identify_path(self.name) == self.link:
+            return True
+        try:
+            status = os.stat(self.name)
+        except OSError:
+            return True
+        return (status.st_dev, status.st_ino) != self._inode
+
+    def readable(self):
+        return True
+
+    def seekable(self):
+        return True
+
+    def readinto(self, buffer):
+        return self._opened().readinto(buffer)
+
+    def seek(self, offset, whence=os.SEEK_SET):
+        if self._file is None and whence == os.SEEK_SET and offset >= 0 and not self.closed:
+            self._at = offset
+            return offset
+        return self._opened().seek(offset, whence)
+
+    def tell(self):
+        return self._at if self._file is None else self._file.tell()
+
+    def fileno(self):
+        return self._opened().fileno()
+
+    def isatty(self):
+        return False
+
+    def close(self):
+        if self._file is not None:
+            self._file.close()
+        super().close()
+
+
+def form_of_name(name):
+    """The Form of a covered file that has no entry, without opening it; else None."""
+    found = _core.find_path(name) if is_ready() else None
+    return None if found is None else Form(found, name)
+
+
+def later(name, form):
+    """What stands for that file, as open() would give it."""
+    _core.tell_served(name)
+    return io.BufferedReader(Later(name, form.link))
+
+
+def is_later(file):
+    return type(file) is io.BufferedReader and type(file.raw) is Later
+
+
 def is_plain(file):
     """Whether its descriptor tells what is read of it: a file of io's own with nothing replaced.
     Any other may be a part of what its descriptor is."""
@@ -154,9 +235,11 @@ def noted_form(file):
     """The Form of the file for which it was noted last, if nothing was written to that since; else
     None."""
     noted, form = _latest
-    if noted() is file and is_plain(file) and _core.holds(file.fileno(), form.state):
-        return form
-    return None
+    if noted() is not file:
+        return None
+    if is_later(file):
+        return form if file.raw.is_as_it_was() else None
+    return form if is_plain(file) and _core.holds(file.fileno(), form.state) else None
 
 
 def of_file(file):
