@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from conftest import ENV, PROGRAMS, python
+from conftest import BUILD, ENV, PROGRAMS, python
 from jobs import HOME
 from pictures import make_pictures, tagged
 
@@ -17,6 +17,7 @@ MB = 1 << 20
 SIZE = 1.05  # of a form, beside its JPEG
 WHOLE = os.environ.get("STOKER_ALL") == "1"
 DATA_MB, TIER_MB, EPOCHS = (75, 37, 8) if WHOLE else (48, 24, 5)
+FEW, FEW_MB = 120, 14
 
 
 def noisy_pictures():
@@ -118,3 +119,43 @@ def test_the_origin_is_not_asked(jobs, photographs, tier, scratch, origin):
     assert ran.opens == opens and ran.hits > told[-1][2] * 2
     assert counted["open"] <= opens - ran.hits + 5
     assert counted["release"] == counted["open"]
+
+
+def test_whose_bytes_are_read_stays(jobs, photographs, tier, scratch):
+    """Only images that nobody reads as bytes give their entries up."""
+    script = f"""
+import json, os, pathlib
+from shares import pixels_of
+paths = sorted(map(str, pathlib.Path({str(photographs[0])!r}).iterdir()))[:{FEW}]
+for epoch in range(6):
+    for path in paths[::3]:
+        with open(path, "rb") as file:
+            assert file.read(2) == b"\\xff\\xd8"
+    for path in paths:
+        pixels_of(path, "path")
+print(json.dumps([[name.rpartition(";")[2] for _, _, names in os.walk({str(tier / HOME / "tree")!r})
+                   for name in names], [os.path.basename(path) for path in paths[::3]]]))
+"""
+    env = {**ENV, "HOME": str(scratch), "PYTHONPATH": f"{ENV['PYTHONPATH']}:{PROGRAMS}"}
+    ran = jobs.run(python("-c", script), path=photographs[0], tier=f"{tier}:{FEW_MB}M", env=env)
+    there, read = map(set, json.loads(ran.stdout))
+    assert 0 < ran.samples["given_up"] <= FEW - len(read)
+    assert read <= there, "they were read before there was no room"
+    assert len(there - read) < (FEW - len(read)) / 2
+
+
+def test_a_crowd_in_which_some_are_killed(jobs, photographs, scratch):
+    env = {**ENV, "HOME": str(scratch), "PYTHONPATH": f"{ENV['PYTHONPATH']}:{PROGRAMS}"}
+    few, tier, budget = scratch / "few", "/dev/shm", FEW_MB * MB
+    few.mkdir()
+    for path in sorted(photographs[0].iterdir())[:FEW]:
+        shutil.copy(path, few)
+    time.sleep(0.1)
+    ran = jobs.run(python(PROGRAMS / "crowd.py", few, f"{tier}/{HOME}"), path=few,
+                   tier=f"{tier}:{budget}", flags=["--keep"], env=env)
+    wrong, most = json.loads(ran.stdout)
+    assert wrong == 0 and most <= budget and ran.tier["used_bytes"] <= budget
+    assert ran.samples["given_up"] > 0
+    look = [BUILD / "tests/kills/accounts", f"{tier}/{HOME}"]
+    accounts = json.loads(jobs.run(look, path=few, tier=f"{tier}:{budget}", env=env).stdout)
+    assert accounts["used"] == accounts["there"] and accounts["filling"] == 0, accounts
