@@ -425,12 +425,36 @@ static void give_up_file(struct stk_blocks *blocks, const struct stk_cache *cach
     stk_blocks_lose(blocks, cache);
 }
 
+/* Whether there is one in another tier. Apart for its stack. */
+static __attribute__((noinline)) bool is_elsewhere(const struct stk_cache *cache,
+                                                   const struct stk_record *record,
+                                                   const struct stk_tier *than)
+{
+    struct stk_blocks twin;
+    bool is = false;
+    for (const struct stk_tier *tier = stk_cache_next_tier(cache, NULL); tier != NULL && !is;
+         tier = stk_cache_next_tier(cache, tier)) {
+        is = tier != than && map_in(&twin, cache, record, tier) == 0;
+        if (is) {
+            stk_blocks_close(&twin);
+        }
+    }
+    return is;
+}
+
+/* Somebody may have chosen another tier in the same moment: of two who look for each other's table
+ * when they have made their own, one finds it. */
 static int make_in_best(struct stk_blocks *blocks, const struct stk_cache *cache,
                         const struct stk_record *record, uint64_t block_bytes)
 {
     blocks->tier = choose_tier(cache, record->size);
     int error = name_state(blocks, cache, record) ? make(blocks, cache, record, block_bytes)
                                                   : -ENAMETOOLONG;
+    if (error == 0 && is_elsewhere(cache, record, blocks->tier) &&
+        map_in(blocks, cache, record, blocks->tier) == 0) {
+        give_up_file(blocks, cache);
+        stk_blocks_close(blocks);
+    }
     return error == 0 || error == -EEXIST ? -EAGAIN : error;
 }
 

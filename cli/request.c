@@ -19,6 +19,14 @@
 
 /* ---- the tier ---- */
 
+static bool is_in_home(const char *path, const char *tier)
+{
+    char *home = must_format("%s/stoker-", tier);
+    bool inside = strncmp(path, home, strlen(home)) == 0;
+    free(home);
+    return inside;
+}
+
 static void check_tier_place(const struct request *request, const char *tier)
 {
     for (unsigned i = 0; i < request->count; i++) {
@@ -26,10 +34,7 @@ static void check_tier_place(const struct request *request, const char *tier)
             die("--tier %s lies inside the covered path %s: name a directory outside of it", tier,
                 request->canonical[i]);
         }
-        char *home = must_format("%s/stoker-", tier);
-        bool inside = strncmp(request->canonical[i], home, strlen(home)) == 0;
-        free(home);
-        if (inside) {
+        if (is_in_home(request->canonical[i], tier)) {
             die("--path %s lies inside the tier %s: cover the origin, not the cache",
                 request->canonical[i], tier);
         }
@@ -107,6 +112,11 @@ static void check_apart(const struct request_tier *tier, const struct request_ti
                     before->budget_bytes == STK_TIER_DEFAULT_BUDGET;
     if (strcmp(tier->directory, before->directory) == 0) {
         die("--tier %s is named twice: name it once, with all of its budget", tier->directory);
+    }
+    if (is_in_home(tier->directory, before->directory) ||
+        is_in_home(before->directory, tier->directory)) {
+        die("--tier %s and %s: one lies in what the other keeps: name another", before->directory,
+            tier->directory);
     }
     bool same = stat(tier->directory, &one) == 0 && stat(before->directory, &other) == 0 &&
                 one.st_dev == other.st_dev;

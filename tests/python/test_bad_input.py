@@ -327,6 +327,13 @@ def test_computed_budgets_in_the_same_place(refused, data, scratch, place):
     refused([path, f"--tier=/dev/shm,{scratch}/memory"], "same memory", "DIR:SIZE")
 
 
+def test_a_tier_in_another(refused, data, scratch):
+    inner = scratch / HOME
+    inner.mkdir(mode=0o700)
+    refused([f"--path={data}", f"--tier={scratch}:5M,{inner}:5M"], "one lies in what the other")
+    refused([f"--path={data}", f"--tier={inner}:5M,{scratch}:5M"], "one lies in what the other")
+
+
 def test_too_many_tiers(refused, data, scratch):
     tiers = []
     for number in range(9):

@@ -262,3 +262,32 @@ def test_old_versions_go_from_each(jobs, data):
     for tier in (data.memory, data.disk):
         assert walk_used(data.home(tier))[0] <= QUARTER
     assert abs(ran.epoch(4)["hits"] / COUNT - 0.5) <= 0.02
+
+
+BIG = 12 * MIB
+BLOCKS = r"""
+import hashlib, os, random, sys
+piece, files = 1 << 20, [os.open(name, os.O_RDONLY) for name in sys.argv[1:]]
+places = [(fd, at) for fd in files for at in range(0, os.fstat(fd).st_size, piece)]
+for epoch in range(2):
+    got = {}
+    for fd, at in random.Random(epoch).sample(places, len(places)):
+        got[fd, at] = os.pread(fd, piece, at)
+    print(hashlib.sha256(b"".join(got[place] for place in places)).hexdigest())
+"""
+
+
+def test_big_files_lie_whole_in_one_tier_each(jobs, data, origin):
+    """All are open from the start: what has been begun in a tier has its room there."""
+    source, mount = origin.files("big", 3, BIG)
+    names = [f"file{number:04}" for number in range(3)]
+    expected = hashlib.sha256(b"".join((source / name).read_bytes() for name in names)).hexdigest()
+    ran = jobs.run([sys.executable, "-c", BLOCKS, *(mount / name for name in names)], path=mount,
+                   tier=data.tiers(memory=20 * MIB, disk=40 * MIB), flags=["--keep"])
+    assert ran.stdout.split() == [expected] * 2
+    assert list(data.names_in(data.memory)) == names[:1]
+    assert sorted(data.names_in(data.disk)) == names[1:]
+    assert ran.blocks["bytes_origin"] + ran.finished["bytes"] <= 3 * BIG
+    ran = jobs.run(["cat", *(mount / name for name in names)], path=mount,
+                   tier=data.tiers(memory=20 * MIB, disk=40 * MIB))
+    assert ran.hits == 3 and [tier["hits"] for tier in ran.tiers] == [1, 2]

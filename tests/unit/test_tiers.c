@@ -1,5 +1,6 @@
 /* Several tiers: cache/cache.c, make.c, fill.c, blocks.c */
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -343,6 +344,52 @@ START_TEST(a_big_file_goes_on_to_the_next)
 }
 END_TEST
 
+static pthread_barrier_t together;
+static const struct stk_record *to_be_opened;
+
+static void *open_it(void *at)
+{
+    struct stk_blocks *blocks = at;
+    pthread_barrier_wait(&together);
+    stk_blocks_open(blocks, &box.cache, to_be_opened, BLOCK);
+    return at;
+}
+
+/* Who comes a moment later finds the first tier promised to that very file. */
+START_TEST(one_table_for_all_who_come_at_once)
+{
+    UNIT_NEEDS_PRIVATE();
+    enum { THREADS = 4 };
+    static struct stk_blocks views[THREADS];
+    pthread_t threads[THREADS];
+    open_tiers_for_blocks();
+    write_file("big1", 6 * MIB);
+    box_learn("big1");
+    to_be_opened = box_record("big1");
+    for (int round = 0; round < 300; round++) {
+        pthread_barrier_init(&together, NULL, THREADS);
+        for (int i = 0; i < THREADS; i++) {
+            ck_assert_int_eq(pthread_create(&threads[i], NULL, open_it, &views[i]), 0);
+        }
+        for (int i = 0; i < THREADS; i++) {
+            pthread_join(threads[i], NULL);
+        }
+        int64_t awaited = 0;
+        for (int i = 0; i < 2; i++) {
+            awaited += atomic_load(&box.cache.tiers[i].shared->awaited_blocks);
+        }
+        ck_assert_int_le(awaited, 6 * MIB / 512); /* none, if all have given way */
+        for (int i = 0; i < THREADS; i++) {
+            if (views[i].table != NULL) {
+                stk_blocks_lose(&views[i], &box.cache);
+                unlink(views[i].file);
+                stk_blocks_close(&views[i]);
+            }
+        }
+    }
+}
+END_TEST
+
 Suite *suite_tiers(void)
 {
     Suite *suite = suite_create("tiers");
@@ -359,5 +406,6 @@ Suite *suite_tiers(void)
     TCase *others = unit_case(suite, "tiers_of_big_files");
     tcase_add_test(others, big_files_lie_where_they_fit);
     tcase_add_test(others, a_big_file_goes_on_to_the_next);
+    tcase_add_test(others, one_table_for_all_who_come_at_once);
     return suite;
 }
