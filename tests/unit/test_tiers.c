@@ -344,6 +344,25 @@ START_TEST(a_big_file_goes_on_to_the_next)
 }
 END_TEST
 
+/* Its table lies in the first one's file system, which has something aside for it. */
+START_TEST(a_big_file_behind_a_full_tier)
+{
+    UNIT_NEEDS_PRIVATE();
+    open_tiers_for_blocks();
+    struct stk_budget *budget = &box.cache.tier.shared->budget;
+    ck_assert(stk_budget_reserve(budget, stk_budget_left(budget), 0));
+    int64_t used = atomic_load(&budget->used_blocks);
+    write_file("big1", 6 * MIB);
+    int fd = open_big("big1", &bigs[0]);
+    int64_t table = unit_stat(bigs[0].blocks.state).st_blocks;
+    ck_assert_int_eq(atomic_load(&budget->used_blocks), used + table);
+    ck_assert(have_all(&bigs[0], fd));
+    ck_assert_int_eq(atomic_load(&budget->used_blocks), used);
+    ck_assert(is_in(&box.cache.tiers[1], bigs[0].entry));
+    ck_assert(holds(bigs[0].entry, '1', 6 * MIB));
+}
+END_TEST
+
 static pthread_barrier_t together;
 static const struct stk_record *to_be_opened;
 
@@ -406,6 +425,7 @@ Suite *suite_tiers(void)
     TCase *others = unit_case(suite, "tiers_of_big_files");
     tcase_add_test(others, big_files_lie_where_they_fit);
     tcase_add_test(others, a_big_file_goes_on_to_the_next);
+    tcase_add_test(others, a_big_file_behind_a_full_tier);
     tcase_add_test(others, one_table_for_all_who_come_at_once);
     return suite;
 }
