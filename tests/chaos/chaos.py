@@ -147,7 +147,8 @@ def main():
         return 77
     places.enter()
     budget = random.Random(f"{options.seed} budget").choice(BUDGETS)
-    with places.Place(options.build, budget, options.step_clock) as place:
+    disk = random.Random(f"{options.seed} disk").choice((False, True))
+    with places.Place(options.build, budget, disk, options.step_clock) as place:
         if not place.memory:
             print("skipped: chaos: memory is never short: no memory group can be made here")
         for volume in place.volumes:

@@ -1,4 +1,4 @@
-"""Where a round of chaos happens: namespaces, two origins, a tier, the ledger.
+"""Where a round of chaos happens: namespaces, two origins, one tier or two, the ledger.
 
 All of it lies in a mount namespace, with a /dev/shm of its own; it is gone when the process is that
 runs in it. In two more namespaces the same path leads to two different volumes.
@@ -81,9 +81,11 @@ class Volume:
 
 
 class Place:
-    def __init__(self, build, budget, step_machine=False):
-        self.build, self.tier = build.resolve(), f"/dev/shm:{budget}"
+    def __init__(self, build, budget, disk, step_machine=False):
+        self.build = build.resolve()
         self.scratch = pathlib.Path(tempfile.mkdtemp(prefix="stoker-chaos-"))
+        (self.scratch / "disk").mkdir()
+        self.tier = f"/dev/shm:{budget}" + (f",{self.scratch}/disk:{budget}" if disk else "")
         self.clock = clock.Machine() if step_machine else clock.Skewed(
             self.build, self.scratch / "skew")
         self.data = self.scratch / "data"
