@@ -63,9 +63,20 @@ def closed(path, expected, data):
     assert pickle.loads(pickle.dumps(Image.open(path))).tobytes() == expected
 
 
+def elsewhere(path, expected, data):
+    """By a name that is relative to where the process was, beside others that are opened meanwhile."""
+    os.chdir(os.path.dirname(path))
+    image, other = Image.open(os.path.basename(path)), Image.open(os.path.basename(path))
+    Image.open(path)
+    os.chdir("/")
+    assert other.fp.read(4) and image.filename == os.path.basename(path)
+    assert image.convert("RGB").tobytes() == other.convert("RGB").tobytes() == expected
+
+
 def removed(path, expected, data):
-    image = Image.open(path)
+    image, other = Image.open(path), Image.open(path)
     os.unlink(path)
+    assert other.convert("RGB").tobytes() == expected
     assert image.convert("RGB").tobytes() == expected
     try:
         Image.open(path)
@@ -102,7 +113,7 @@ def main():
         assert all(pixels(path) == expected[path] for path in paths)
     found = list(are_later(paths))
     assert len(found) > 20, len(found)
-    for action, path in zip((unopened, read, closed, removed, replaced, written), found):
+    for action, path in zip((unopened, read, closed, elsewhere, removed, replaced, written), found):
         with open(path, "rb") as file:
             data = file.read()
         action(path, expected[path], data)

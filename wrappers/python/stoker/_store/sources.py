@@ -121,36 +121,29 @@ class Later(io.RawIOBase):
     """A file of which the form is kept: it is opened when somebody reads it all the same, or asks for its
     descriptor."""
 
-    def __init__(self, name, link):
-        self.name, self.mode, self.link = name, "rb", link
+    def __init__(self, name, form):
+        self.name, self.mode, self._form = name, "rb", form
+        # Wherever the process is when it is opened.
+        self._path = name if name.startswith("/") else os.path.join(os.getcwd(), name)
         self._file, self._at = None, 0
-        self._inode = None
-        try:
-            status = os.stat(name)  # which the preload knows
-            self._inode = status.st_dev, status.st_ino
-        except OSError:
-            pass
+        self._inode = _inode_of(self._path)
 
     def _opened(self):
         if self.closed:
             raise ValueError("I/O operation on closed file")
         if self._file is None:
-            self._file = io.FileIO(self.name)
+            self._file = io.FileIO(self._path)
             self._file.seek(self._at)
         return self._file
 
-    def is_as_it_was(self):
-        """Whether what would have been opened has the bytes of the form: a file that was removed or
+    def form(self):
+        """The Form, if what would have been opened has its bytes, else None: a file that was removed or
         replaced since has, one that was written to has not."""
         if self._file is not None or self.closed:
-            return False
-        if _core.identify_path(self.name) == self.link:
-            return True
-        try:
-            status = os.stat(self.name)
-        except OSError:
-            return True
-        return (status.st_dev, status.st_ino) != self._inode
+            return None
+        is_written = (_core.identify_path(self._path) != self._form.link
+                      and _inode_of(self._path) == self._inode)
+        return None if is_written else self._form
 
     def readable(self):
         return True
@@ -182,6 +175,15 @@ class Later(io.RawIOBase):
         super().close()
 
 
+def _inode_of(path):
+    """None: nothing is there. The preload knows it."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
+
 def form_of_name(name):
     """The Form of a covered file that has no entry, without opening it; else None."""
     found = _core.find_path(name) if is_ready() else None
@@ -191,7 +193,7 @@ def form_of_name(name):
 def later(name, form):
     """What stands for that file, as open() would give it."""
     _core.tell_served(name)
-    return io.BufferedReader(Later(name, form.link))
+    return io.BufferedReader(Later(name, form))
 
 
 def is_later(file):
@@ -235,10 +237,10 @@ def noted_form(file):
     """The Form of the file for which it was noted last, if nothing was written to that since; else
     None."""
     noted, form = _latest
+    if is_later(file):
+        return file.raw.form()
     if noted() is not file:
         return None
-    if is_later(file):
-        return form if file.raw.is_as_it_was() else None
     return form if is_plain(file) and _core.holds(file.fileno(), form.state) else None
 
 
