@@ -6,12 +6,14 @@ import subprocess
 import pytest
 
 
-def mount_ext4(place, directory, scratch, size="256M"):
-    """Mounts an empty ext4 there, with times of nanoseconds, in the place."""
+def mount_ext4(place, directory, scratch, size="256M", features=()):
+    """Mounts an empty ext4 there, with times of nanoseconds, in the place; `features` as in
+    mkfs -O."""
     image = scratch / f"{directory.name}.ext4"
     with open(image, "wb") as file:
         file.truncate(int(size[:-1]) << 20)
-    made = subprocess.run(["mkfs.ext4", "-q", "-I", "256", "-i", "4096", image], check=False)
+    made = subprocess.run(["mkfs.ext4", "-q", "-I", "256", "-i", "4096",
+                           *(["-O", ",".join(features)] if features else []), image], check=False)
     if made.returncode != 0 or place.run(["mount", "-o", "loop", image, directory],
                                          check=False).returncode != 0:
         pytest.skip("needs mkfs.ext4 and a loop device")

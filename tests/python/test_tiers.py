@@ -13,6 +13,7 @@ import pytest
 from jobs import HOME, read_line, wait_for
 from origin import settle
 from test_budget import Sampler, mount_tmpfs, walk_used
+from volumes import mount_ext4
 
 KIB, MIB = 1 << 10, 1 << 20
 COUNT, SIZE = 400, 32 * KIB
@@ -218,6 +219,33 @@ def test_a_tier_that_gets_full_goes_on_to_the_next(jobs, data, place):
     assert ran.epoch(2)["hits"] == COUNT
     assert ran.tiers[0]["hits"] < 0.2 * COUNT and ran.tiers[1]["hits"] > 0.8 * COUNT
     assert ran.json["bypassed"] == {}
+
+
+def checks_in(home):
+    """What each entry there carries to prove itself after a restart of the machine."""
+    return {name[13:]: os.getxattr(f"{directory}/{name}", "user.stoker.check")
+            for directory, _, names in os.walk(f"{home}/tree") for name in names
+            if name[12:13] == ";" and name[13:]}
+
+
+def test_a_disk_that_gets_full_in_the_middle_of_a_copy(jobs, data, origin, place, scratch):
+    """Where room cannot be had beforehand. What the next one gets is whole, and proves it."""
+    count, size, first = 4, 2 * MIB, scratch / "first"
+    source, mount = origin.files("middle", count, size)
+    command = reader([mount / f"file{number:04}" for number in range(count)], 2)
+    first.mkdir()
+    mount_ext4(place, first, scratch, "16M", ["^extents", "^64bit", "^has_journal"])
+    room = os.statvfs(place.path(first))
+    with open(place.path(first) + "/of-another", "wb") as file:
+        file.write(bytes(room.f_bfree * room.f_bsize - 7 * size // 4))
+    ran = jobs.run(command, path=mount, tier=f"{first}:8M,{data.disk}:16M")
+    assert ran.stdout.split() == [sum_of(source, count)] * 2
+    assert [tier["hits"] for tier in ran.tiers] == [1, 3]
+    told = checks_in(data.home(data.disk))
+    assert jobs.stoker("clear", f"--tier={data.disk}").stdout == "removed\n"
+    jobs.run(command, path=mount, tier=f"{data.disk}:16M")
+    right = checks_in(data.home(data.disk))
+    assert len(told) == 3 and told == {name: right[name] for name in told}
 
 
 def test_a_tier_that_is_full_from_the_start_is_done_without(jobs, data, place):
