@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/options.h"
+#include "base/path.h"
 #include "base/samples.h"
 #include "cli/command.h"
 #include "cli/elsewhere.h"
@@ -407,9 +407,21 @@ static void add_given_up(const struct stk_run_counts *counts)
     }
 }
 
-/* What keeps images from being decoded, or kept, by something that is missing here. */
-static void add_missing(const struct session *session)
+/* Whether a Python is wanted to decode, and cannot. */
+static bool lacks_package(const struct request *request)
 {
+    char *site = python_site();
+    bool python =
+        request->command != NULL && strncmp(stk_path_leaf(request->command[0]), "python", 6) == 0;
+    bool none = site == NULL;
+    free(site);
+    return none && python && !(request->no_decode && request->no_batches);
+}
+
+/* What keeps images from being decoded, or kept, by something that is missing here. */
+static void add_missing(const struct figures *figures)
+{
+    const struct session *session = figures->session;
     unsigned version = session->tally != NULL ? stk_tally_refused_python(session->tally) : 0;
     uint64_t images = figures_tallied(session, STK_TALLY_IMAGES);
     if (version > 0) {
@@ -417,6 +429,10 @@ static void add_missing(const struct session *session)
                   "  Python %u.%u: images and batches are left as they are (decoding wants "
                   "CPython 3.11 or later, with the GIL)",
                   version / 100, version % 100);
+    }
+    if (lacks_package(figures->request)) {
+        lines_add(LOSSES, "  images and batches are left as they are: the Python package is not "
+                          "installed beside this command");
     }
     if (images > 0 && !python_keeps_samples()) {
         lines_add(LOSSES, "  no decoded image was kept: this build has no LMDB (liblmdb-dev)");
@@ -595,7 +611,7 @@ void summary_print(const struct figures *figures)
     add_decoded(session);
     add_given_up(figures->counts);
     add_batches(session);
-    add_missing(session);
+    add_missing(figures);
     add_ahead(figures->request, &session->ahead);
     add_bypassed(figures->counts);
     add_mapped(session);

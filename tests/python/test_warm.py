@@ -474,7 +474,7 @@ def test_filling_ahead_ends_with_the_command(jobs, origin, place):
         ran = jobs.run(["sleep", "0.5"], path=mount, flags=["--warm", "--keep"],
                        env={"STOKER_MAX_FILE": "64M"})
     assert 0 < counted["read_bytes"] < size / 2
-    assert ran.ahead["filled"] == 0 and "the command ended first" in ran.stderr
+    assert ran.ahead["filled"] == 0 and "the command ended first" in ran.said
     assert entries(place) == set() and os.listdir(place.path(f"/dev/shm/{HOME}/fill")) == []
 
 

@@ -1,11 +1,13 @@
 """What is said is true: read back from what is printed, number by number, and held against --json."""
 
 import re
+import shutil
 import sys
 from pathlib import Path
 
 import pytest
 
+from jobs import Jobs
 from origin import settle
 
 PROGRAMS = Path(__file__).parent / "programs"
@@ -82,8 +84,7 @@ for mode, named in ("L", {}), ("RGB", {"progressive": True}), ("RGB", {}):
 # ---- epochs ----
 
 @pytest.mark.torch
-@pytest.mark.parametrize("workers", [0, 2])
-@pytest.mark.parametrize("opens", [1, 2])
+@pytest.mark.parametrize("opens, workers", [(1, 0), (2, 2)])
 def test_epochs_are_passes_of_the_data_loader(jobs, data, opens, workers):
     """However often each makes a file opened, and whoever looked at a batch before."""
     ran = jobs.run([sys.executable, PROGRAMS / "passes.py", data, "3", str(opens), str(workers)],
@@ -283,6 +284,17 @@ def test_a_python_that_is_too_old_is_said_once(jobs, data):
     assert sum("Python 3.9: images and batches are left as they are" in line
                for line in lines_of(ran)) == 1
     assert "Python" not in jobs.run([sys.executable, "-c", "open('/dev/null')"], path=data).stderr
+
+
+def test_a_package_that_is_not_there_is_said(jobs, place, data, scratch):
+    for name in "stoker", "libstoker.so":
+        shutil.copy(jobs.build / name, scratch / name)
+    alone = Jobs(place, scratch, scratch)
+    line = "images and batches are left as they are: the Python package is not installed beside"
+    assert line in alone.run([sys.executable, "-c", "pass"], path=data).said
+    assert line not in alone.run(["true"], path=data).said
+    assert line not in alone.run([sys.executable, "-c", "pass"], path=data,
+                                 flags=["--no-decode", "--no-batches"]).said
 
 
 @pytest.mark.torch
