@@ -48,6 +48,8 @@ class Build(build_py):
         for name, place in PROGRAMS.items():
             (target / place).parent.mkdir()
             shutil.copy2(source / name, target / place)
+        for path in target.rglob("*"):  # whatever umask it was built with
+            path.chmod(0o755 if path.is_dir() or os.access(path, os.X_OK) else 0o644)
 
 
 class Wheel(bdist_wheel):

@@ -6,6 +6,7 @@
 #
 # WHEEL_VENV names an environment with what is needed from PyPI; else one is made in build/.
 set -euo pipefail
+umask 022
 cd "$(dirname "$0")/.."
 
 build=$1 machine=$2 packages=$3

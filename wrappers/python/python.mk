@@ -57,7 +57,7 @@ $(PY_TO)/_gpu_core.abi3.so: $(PY_GPU) $(B)/libstokergpu.a $(call objects,$(BASE)
 
 # In a zip file, so that no Python writes bytecode beside it; not compressed, since that takes zlib; of no
 # time, so that it is the same wherever it is made.
-$(PY_TO)/site.zip: wrappers/python/sitecustomize.py
+$(PY_TO)/site.zip: wrappers/python/sitecustomize.py wrappers/python/python.mk
 	@mkdir -p $(@D)
 	$(Q)$(PYTHON) -c 'import sys, zipfile; \
 		info = zipfile.ZipInfo("sitecustomize.py"); \
