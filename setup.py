@@ -37,6 +37,12 @@ def make():
         sys.exit("stoker was not built")
 
 
+def settle_modes(directory):
+    """Whatever umask it was built or checked out with."""
+    for path in directory.rglob("*"):
+        path.chmod(0o755 if path.is_dir() or os.access(path, os.X_OK) else 0o644)
+
+
 class Build(build_py):
     def run(self):
         if not PREBUILT:
@@ -48,8 +54,7 @@ class Build(build_py):
         for name, place in PROGRAMS.items():
             (target / place).parent.mkdir()
             shutil.copy2(source / name, target / place)
-        for path in target.rglob("*"):  # whatever umask it was built with
-            path.chmod(0o755 if path.is_dir() or os.access(path, os.X_OK) else 0o644)
+        settle_modes(target)
 
 
 class Wheel(bdist_wheel):
@@ -61,6 +66,7 @@ class Wheel(bdist_wheel):
             boms = pathlib.Path(wheelfile_base, "sboms")
             boms.mkdir(exist_ok=True)
             shutil.copy2(SBOM, boms)
+        settle_modes(pathlib.Path(wheelfile_base))
 
 
 class Binary(Distribution):
