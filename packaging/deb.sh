@@ -62,8 +62,15 @@ Description: cache for training jobs that read one data set again and again
  library serves what the job opens, and Python programs have JPEGs decoded
  faster, with the same pixels.
 CONTROL
+# What Python has compiled meanwhile would stay.
+cat >"$stage/DEBIAN/prerm" <<'PRERM'
+#!/bin/sh
+set -e
+find "${DPKG_ROOT:-}/usr/lib/stoker" -name __pycache__ -prune -exec rm -rf {} +
+PRERM
 (cd "$stage" && find usr -type f -print0 | LC_ALL=C sort -z | xargs -0 md5sum) >"$stage/DEBIAN/md5sums"
 chmod -R u=rwX,go=rX "$stage"
+chmod 755 "$stage/DEBIAN/prerm"
 find "$stage" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
 mkdir -p "$packages"
 deb=$packages/stoker_${version}_$architecture.deb
