@@ -16,7 +16,10 @@ from setuptools.dist import Distribution
 try:
     from setuptools.command.bdist_wheel import bdist_wheel
 except ImportError:  # before setuptools 70
-    from wheel.bdist_wheel import bdist_wheel
+    try:
+        from wheel.bdist_wheel import bdist_wheel
+    except ImportError:  # a source distribution needs none
+        bdist_wheel = object
 
 PREBUILT = os.environ.get("STOKER_PREBUILT")
 BUILD = PREBUILT or "build/wheel"
