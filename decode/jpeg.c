@@ -201,14 +201,22 @@ static bool is_data(uint8_t second)
     return second == 0 || (second >= 0xd0 && second <= 0xd7);
 }
 
+/* NULL: there is none but, perhaps, in the last byte. */
+static const uint8_t *next_mark(stk_skip *skip, const uint8_t *at, const uint8_t *end)
+{
+    at = skip(at, end);
+    return memchr(at, 0xff, (size_t)(end - at) - 1);
+}
+
 /*
  * Where the EOI marker ends, from the first scan's data on; NULL if the data do not lead there. The
  * data of a file's only scan have to: what else follows them is read by the reference after the
  * last row, and may be an error then.
  */
-static const uint8_t *find_end(const uint8_t *at, const uint8_t *end, bool multiscan)
+static const uint8_t *find_end(stk_skip *skip, const uint8_t *at, const uint8_t *end,
+                               bool multiscan)
 {
-    while (end - at >= 2 && (at = memchr(at, 0xff, (size_t)(end - at) - 1)) != NULL) {
+    while (end - at >= 2 && (at = next_mark(skip, at, end)) != NULL) {
         if (at[1] == 0xd9) {
             return at + 2;
         }
@@ -271,7 +279,7 @@ void stk_jpeg_end(struct stk_jpeg *jpeg, const void *bytes, size_t size, size_t 
 {
     info->end = known <= size ? known : 0;
     if (info->end == 0) {
-        const uint8_t *end = find_end(jpeg->cinfo.src->next_input_byte,
+        const uint8_t *end = find_end(jpeg->kernels->skip, jpeg->cinfo.src->next_input_byte,
                                       (const uint8_t *)bytes + size, info->multiscan);
         info->end = end ? (size_t)(end - (const uint8_t *)bytes) : 0;
     }

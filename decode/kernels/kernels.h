@@ -106,6 +106,13 @@ struct stk_line {
 /* Colours of a line, exactly libjpeg-turbo's fancy upsampling and colours. */
 typedef void stk_colour(uint8_t *out, const struct stk_line *line);
 
+/*
+ * Over a scan's data, in which every 0xff is followed by 0: up to the first of which that is not
+ * true, or somewhere before it or before the end. A byte behind each one that is passed over is
+ * read.
+ */
+typedef const uint8_t *stk_skip(const uint8_t *at, const uint8_t *end);
+
 struct stk_kernels {
     const char *name;
     uint32_t block; /* of horizontal taps; for vertical ones it is 1 */
@@ -136,6 +143,7 @@ struct stk_kernels {
     unsigned (*expand)(int16_t block[64], uint64_t mask, const int8_t *values);
     stk_pass *pass;
     const struct stk_form_kernels *form;
+    stk_skip *skip;
     /* Instead of libjpeg's own stages; NULL where those are as good. The first two go together. */
     stk_take *take;
     stk_idct *idct;
@@ -156,6 +164,7 @@ extern const struct stk_kernels stk_kernels_neon;
 stk_lockstep stk_plain_lockstep;
 unsigned stk_plain_expand(int16_t block[64], uint64_t mask, const int8_t *values);
 stk_pass stk_plain_pass;
+stk_skip stk_plain_skip;
 #if defined(__x86_64__)
 stk_lockstep stk_bmi2_lockstep, stk_avx512_lockstep;
 stk_take stk_bmi2_take;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #define HALF  (1u << (STK_WEIGHT_BITS - 1))
+#define CHUNK 256
 #define STRIP ((size_t)64) /* bytes: 16 pixels, to which lines are padded */
 
 static void pack(struct stk_weights *weights, size_t count)
@@ -139,6 +140,24 @@ void stk_plain_float_planes(float *const out[3], const uint8_t *line, size_t pix
     }
 }
 
+/* Compilers look at many of these bytes at once. */
+static bool has_mark(const uint8_t bytes[CHUNK + 1])
+{
+    uint8_t found = 0;
+    for (size_t i = 0; i < CHUNK; i++) {
+        found |= (uint8_t)(bytes[i] == 0xff) & (uint8_t)(bytes[i + 1] != 0);
+    }
+    return found != 0;
+}
+
+const uint8_t *stk_plain_skip(const uint8_t *at, const uint8_t *end)
+{
+    while (end - at > CHUNK && !has_mark(at)) {
+        at += CHUNK;
+    }
+    return at;
+}
+
 const struct stk_kernels stk_kernels_c = {
     .name = "c",
     .block = 1,
@@ -152,5 +171,6 @@ const struct stk_kernels stk_kernels_c = {
     .lockstep = stk_plain_lockstep,
     .expand = stk_plain_expand,
     .pass = stk_plain_pass,
+    .skip = stk_plain_skip,
     .form = &stk_form_plain,
 };

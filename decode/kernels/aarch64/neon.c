@@ -130,6 +130,7 @@ const struct stk_kernels stk_kernels_neon = {
     .lockstep = stk_plain_lockstep,
     .expand = expand,
     .pass = stk_plain_pass,
+    .skip = stk_plain_skip,
     .form = &stk_form_neon,
     .name = "neon",
     .block = 1,

@@ -192,10 +192,25 @@ TARGET static unsigned expand(int16_t block[64], uint64_t mask, const int8_t *va
     return (unsigned)_mm_popcnt_u64(mask);
 }
 
+TARGET static const uint8_t *skip(const uint8_t *at, const uint8_t *end)
+{
+    while (end - at > 32) {
+        __m256i ends = _mm256_cmpeq_epi8(load(at + 1), _mm256_setzero_si256());
+        __m256i marks = _mm256_cmpeq_epi8(load(at), _mm256_set1_epi8(-1));
+        unsigned found = (unsigned)_mm256_movemask_epi8(_mm256_andnot_si256(ends, marks));
+        if (found != 0) {
+            return at + __builtin_ctz(found);
+        }
+        at += 32;
+    }
+    return at;
+}
+
 const struct stk_kernels stk_kernels_avx2 = {
     .lockstep = stk_bmi2_lockstep,
     .expand = expand,
     .pass = stk_bmi2_pass,
+    .skip = skip,
     .take = stk_bmi2_take,
     .idct = stk_avx2_idct,
     .colour = stk_avx2_colour,

@@ -274,6 +274,20 @@ TARGET static unsigned expand(int16_t block[64], uint64_t mask, const int8_t *va
     return (unsigned)_mm_popcnt_u64(mask);
 }
 
+TARGET static const uint8_t *skip(const uint8_t *at, const uint8_t *end)
+{
+    while (end - at > 64) {
+        __m512i next = _mm512_loadu_si512(at + 1);
+        __mmask64 marks = _mm512_cmpeq_epi8_mask(_mm512_loadu_si512(at), _mm512_set1_epi8(-1));
+        marks = _mm512_mask_test_epi8_mask(marks, next, next);
+        if (marks != 0) {
+            return at + __builtin_ctzll(marks);
+        }
+        at += 64;
+    }
+    return at;
+}
+
 const struct stk_kernels stk_kernels_avx512 = {
     .name = "avx512",
     .block = 4,
@@ -290,6 +304,7 @@ const struct stk_kernels stk_kernels_avx512 = {
     .wide_tables = 1,
     .expand = expand,
     .pass = stk_bmi2_pass,
+    .skip = skip,
     .form = &stk_form_avx512,
     .take = stk_bmi2_take,
     .idct = stk_avx512_idct,
