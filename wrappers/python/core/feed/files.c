@@ -5,32 +5,11 @@
 
 #include "base/clock.h"
 #include "base/sys.h"
-#include "wrappers/python/core/feed/feed.h"
-#include "wrappers/python/core/feed/item.h"
-#include "wrappers/python/core/feed/steps.h"
+#include "wrappers/python/core/feed/files.h"
 #include "wrappers/python/core/slots.h"
 
 #define MOST_THREADS   1024
 #define STREAMED_BYTES ((Py_ssize_t)8 << 20) /* of a batch: several of them are in no cache */
-
-struct team {
-    PyObject_HEAD;
-    struct crew *crew; /* NULL: closed */
-    pid_t owner;
-    unsigned waiting; /* threads that wait for it */
-};
-
-struct files {
-    PyObject_HEAD;
-    struct team *team;
-    struct crew_group group;
-    struct item *items;
-    Py_ssize_t count, room;
-    PyObject *paths; /* what the items' paths are of */
-    PyObject *plans; /* what the tables of the items' plans are of */
-    Py_buffer out;   /* where the pixels go, if has_out */
-    bool has_out;
-};
 
 /* ---- the crew ---- */
 
@@ -213,8 +192,7 @@ static void free_files(PyObject *self)
     slots_free(self);
 }
 
-/* The crew of files of which nothing is underway, or NULL with an exception set. */
-static struct crew *idle_crew(struct files *files)
+struct crew *files_idle_crew(struct files *files)
 {
     struct crew *crew = crew_of(files->team);
     if (crew != NULL && !crew_has_ended(&files->group)) {
@@ -266,7 +244,7 @@ static int take_path(struct files *files, Py_ssize_t i, PyObject *sequence)
 static PyObject *files_read(PyObject *self, PyObject *paths)
 {
     struct files *files = (struct files *)self;
-    struct crew *crew = idle_crew(files);
+    struct crew *crew = files_idle_crew(files);
     Py_ssize_t count = crew == NULL ? -1 : PySequence_Size(paths);
     if (count < 0 || make_room(files, count) != 0) {
         return NULL;
@@ -303,8 +281,7 @@ static PyObject *files_wait(PyObject *self, PyObject *number)
     return wait_in(files->team, number, &files->group);
 }
 
-/* A number that is the same for all files of one kind: see core.pyi. */
-static unsigned long long kind_of(const struct item *item)
+unsigned long long files_kind(const struct item *item)
 {
     const struct stk_jpeg_info *info = &item->info;
     unsigned long long kind = 0,
@@ -322,9 +299,9 @@ static unsigned long long kind_of(const struct item *item)
 
 /* The item that a number is of, if nothing of the files is underway; or NULL with an exception set.
  */
-static struct item *item_of(struct files *files, PyObject *number)
+struct item *files_item(struct files *files, PyObject *number)
 {
-    Py_ssize_t i = idle_crew(files) == NULL ? -1 : PyLong_AsSsize_t(number);
+    Py_ssize_t i = files_idle_crew(files) == NULL ? -1 : PyLong_AsSsize_t(number);
     if (i >= 0 && i < files->count) {
         return &files->items[i];
     }
@@ -337,7 +314,7 @@ static struct item *item_of(struct files *files, PyObject *number)
 /* files.head(i): what was found of it: (width, height, end, kind), or None. */
 static PyObject *files_head(PyObject *self, PyObject *number)
 {
-    const struct item *item = item_of((struct files *)self, number);
+    const struct item *item = files_item((struct files *)self, number);
     if (item == NULL) {
         return NULL;
     }
@@ -345,185 +322,7 @@ static PyObject *files_head(PyObject *self, PyObject *number)
         Py_RETURN_NONE;
     }
     return Py_BuildValue("IInK", item->info.width, item->info.height, (Py_ssize_t)item->info.end,
-                         kind_of(item));
-}
-
-/* ---- drawing ---- */
-
-/* What is drawn of a batch's images, and of which of them. */
-struct drawing {
-    struct steps steps;
-    int order;                /* enum stk_pass_order */
-    PyObject *kinds;          /* {kind: whether it is decoded here} */
-    unsigned long long taken; /* the last kind of which that is known, if any_taken */
-    bool any_taken;
-    unsigned long long most_pixels, most_for_byte;
-    struct numbers *numbers;
-};
-
-static int take_step(struct step *step, PyObject *tuple)
-{
-    double *values = step->values;
-    return PyArg_ParseTuple(tuple, "iiO&O&(dddddd);not a step", &step->kind, &step->filter,
-                            take_u32, &step->height, take_u32, &step->width, &values[0], &values[1],
-                            &values[2], &values[3], &values[4], &values[5]);
-}
-
-static int take_steps(struct steps *steps, PyObject *tuple)
-{
-    Py_ssize_t count = PyTuple_Size(tuple);
-    if (count > STEPS_MOST) {
-        PyErr_SetString(PyExc_ValueError, "too many steps");
-        return -1;
-    }
-    for (steps->count = 0; steps->count < (size_t)count; steps->count++) {
-        PyObject *step = PyTuple_GetItem(tuple, (Py_ssize_t)steps->count);
-        if (!take_step(&steps->of[steps->count], step)) {
-            return -1;
-        }
-    }
-    return 0;
-}
-
-/* Whether files of this kind are decoded here, as far as Python has said so. */
-static bool is_taken(struct drawing *drawing, unsigned long long kind)
-{
-    if (drawing->any_taken && drawing->taken == kind) {
-        return true;
-    }
-    PyObject *number = PyLong_FromUnsignedLongLong(kind);
-    PyObject *said = number != NULL ? PyDict_GetItemWithError(drawing->kinds, number) : NULL;
-    Py_XDECREF(number);
-    PyErr_Clear();
-    if (said == Py_True) {
-        drawing->taken = kind;
-        drawing->any_taken = true;
-    }
-    return said == Py_True;
-}
-
-static bool is_likely(const struct drawing *drawing, const struct stk_jpeg_info *info)
-{
-    unsigned long long pixels = (unsigned long long)info->width * info->height;
-    return pixels <= drawing->most_pixels && pixels <= drawing->most_for_byte * info->end;
-}
-
-static bool draw(struct drawing *drawing, struct item *item)
-{
-    const struct stk_jpeg_info *info = &item->info;
-    item->is_drawn =
-        item->found != ITEM_NOTHING && is_likely(drawing, info) &&
-        is_taken(drawing, kind_of(item)) &&
-        steps_plan(&drawing->steps, info->width, info->height, drawing->numbers, &item->plan);
-    item->plan.order = (enum stk_pass_order)drawing->order;
-    return item->is_drawn;
-}
-
-/* NULL, with an exception set: none that can be drawn from. */
-static struct numbers *numbers_in(const Py_buffer *state)
-{
-    struct numbers *numbers = state->buf;
-    if ((size_t)state->len < sizeof *numbers || !numbers_are_sound(numbers)) {
-        PyErr_SetString(PyExc_ValueError, "no state of a generator");
-        return NULL;
-    }
-    return numbers;
-}
-
-static Py_ssize_t draw_from(struct files *files, struct drawing *drawing, Py_ssize_t at)
-{
-    while (at >= 0 && at < files->count && draw(drawing, &files->items[at])) {
-        at++;
-    }
-    return at;
-}
-
-/* files.draw(at, steps, order, kinds, (most pixels, most for a byte, least side), state): see
- * core.pyi. */
-static PyObject *files_draw(PyObject *self, PyObject *arguments)
-{
-    Py_buffer state;
-    Py_ssize_t at;
-    PyObject *steps;
-    struct drawing drawing = {0};
-    struct files *files = (struct files *)self;
-    if (idle_crew(files) == NULL ||
-        !PyArg_ParseTuple(arguments, "nO!iO!(KKI)w*", &at, &PyTuple_Type, &steps, &drawing.order,
-                          &PyDict_Type, &drawing.kinds, &drawing.most_pixels,
-                          &drawing.most_for_byte, &drawing.steps.least_side, &state)) {
-        return NULL;
-    }
-    drawing.numbers = numbers_in(&state);
-    bool drawn = drawing.numbers != NULL && take_steps(&drawing.steps, steps) == 0;
-    at = drawn ? draw_from(files, &drawing, at) : -1;
-    PyBuffer_Release(&state);
-    return drawn ? PyLong_FromSsize_t(at) : NULL;
-}
-
-/* feed_words(count, state): see core.pyi. */
-PyObject *core_feed_words(PyObject *module, PyObject *arguments)
-{
-    (void)module;
-    Py_buffer state;
-    Py_ssize_t count;
-    if (!PyArg_ParseTuple(arguments, "nw*", &count, &state)) {
-        return NULL;
-    }
-    struct numbers *numbers = numbers_in(&state);
-    PyObject *words = numbers != NULL ? PyList_New(0) : NULL;
-    for (Py_ssize_t i = 0; words != NULL && i < count; i++) {
-        PyObject *word = PyLong_FromUnsignedLong(numbers_draw(numbers));
-        if (word == NULL || PyList_Append(words, word) != 0) {
-            Py_CLEAR(words);
-        }
-        Py_XDECREF(word);
-    }
-    PyBuffer_Release(&state);
-    return words;
-}
-
-/* files.drawn_size(): (width, height) of all that were drawn; None: these differ, or there are
- * none. */
-static PyObject *files_drawn_size(PyObject *self, PyObject *unused)
-{
-    (void)unused;
-    uint32_t width, height, found[2] = {0, 0};
-    struct files *files = (struct files *)self;
-    if (idle_crew(files) == NULL) {
-        return NULL;
-    }
-    for (Py_ssize_t i = 0; i < files->count; i++) {
-        if (!files->items[i].is_drawn) {
-            continue;
-        }
-        steps_result(&files->items[i].plan, &width, &height);
-        if (found[0] != 0 && (found[0] != width || found[1] != height)) {
-            Py_RETURN_NONE;
-        }
-        found[0] = width;
-        found[1] = height;
-    }
-    if (found[0] == 0) {
-        Py_RETURN_NONE;
-    }
-    return Py_BuildValue("II", found[0], found[1]);
-}
-
-/* files.drawn(i): ((crop), (size), filter, flip, (window) or None) of one that was drawn. */
-static PyObject *files_drawn(PyObject *self, PyObject *number)
-{
-    const struct item *item = item_of((struct files *)self, number);
-    if (item == NULL || !item->is_drawn) {
-        return item == NULL ? NULL : Py_NewRef(Py_None);
-    }
-    const struct stk_plan *plan = &item->plan;
-    const uint32_t *window = plan->window;
-    PyObject *wanted = window[2] > window[0]
-                           ? Py_BuildValue("IIII", window[0], window[1], window[2], window[3])
-                           : Py_NewRef(Py_None);
-    return Py_BuildValue("(iiii)(II)iIN", plan->crop[0], plan->crop[1], plan->crop[2],
-                         plan->crop[3], plan->width, plan->height, (int)plan->filter, plan->flip,
-                         wanted);
+                         files_kind(item));
 }
 
 /* ---- decoding ---- */
@@ -570,7 +369,7 @@ static int take_orders(struct files *files, PyObject *orders, size_t row_bytes)
     Py_ssize_t at = 0;
     PyObject *number, *order, *table;
     while (PyDict_Next(orders, &at, &number, &order)) {
-        struct item *item = item_of(files, number);
+        struct item *item = files_item(files, number);
         if (item == NULL || plan_of(&item->plan, order, &table) != 0 ||
             take_row(files, item - files->items, table, row_bytes) != 0) {
             return -1;
@@ -613,7 +412,7 @@ static PyObject *files_decode(PyObject *self, PyObject *arguments)
     PyObject *orders, *out;
     Py_ssize_t row_bytes;
     struct end end;
-    struct crew *crew = idle_crew(files);
+    struct crew *crew = files_idle_crew(files);
     if (crew == NULL ||
         !PyArg_ParseTuple(arguments, "O!(O&iiO)On", &PyDict_Type, &orders, take_u32, &end.channels,
                           &end.layout, &end.type, &end.table, &out, &row_bytes)) {
@@ -641,7 +440,7 @@ static PyObject *files_failed(PyObject *self, PyObject *unused)
 {
     (void)unused;
     struct files *files = (struct files *)self;
-    PyObject *failed = idle_crew(files) == NULL ? NULL : PyList_New(0);
+    PyObject *failed = files_idle_crew(files) == NULL ? NULL : PyList_New(0);
     for (Py_ssize_t i = 0; failed != NULL && i < files->count; i++) {
         if (files->items[i].is_wanted && files->items[i].status != STK_DECODE_OK) {
             PyObject *number = PyLong_FromSsize_t(i);
@@ -659,7 +458,7 @@ static PyObject *files_let_go(PyObject *self, PyObject *unused)
 {
     (void)unused;
     struct files *files = (struct files *)self;
-    if (idle_crew(files) == NULL) {
+    if (files_idle_crew(files) == NULL) {
         return NULL;
     }
     let_go(files);
