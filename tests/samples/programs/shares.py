@@ -1,7 +1,10 @@
-"""Opens all JPEGs of a directory with Pillow, each epoch in another order: shares.py DIRECTORY EPOCHS
-HOME [HOW]. Prints, of each epoch, a digest of its pixels, how many images came from forms, how many
-files were not read and their bytes, and what lies in HOME by then: as JSON, a line each. HOW: `file` opens the files itself, as
-torchvision does."""
+"""Opens all JPEGs of a directory with Pillow, each epoch in another order:
+
+    shares.py DIRECTORY EPOCHS HOME [HOW]
+
+Prints, of each epoch, a digest of its pixels, how many images came from forms, how many files were not
+read and their bytes, and what lies in HOME by then: as JSON, a line each. HOW: `file` opens the files
+itself, as torchvision does."""
 
 import hashlib
 import json
