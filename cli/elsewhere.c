@@ -238,22 +238,30 @@ static bool is_covered_name(const struct request *request, const char *absolute)
     return false;
 }
 
-/* The argument as an absolute path, if it leads to what is covered by a name that is not. */
-static char *as_other_name(const struct request *request, const char *argument)
+static bool leads_to_covered(const struct request *request, const char *name)
 {
     bool leads = false;
-    char *canonical = *argument != '\0' ? realpath(argument, NULL) : NULL;
-    char *cwd = getcwd(NULL, 0);
+    char *canonical = realpath(name, NULL);
     for (unsigned i = 0; canonical != NULL && i < request->count; i++) {
         leads = leads || paths_is_below(canonical, request->canonical[i]);
     }
+    free(canonical);
+    return leads;
+}
+
+/* The argument as an absolute path, if it leads to what is covered by a name that is not. Of names
+ * that are covered the origin is asked nothing. */
+static char *as_other_name(const struct request *request, const char *argument)
+{
+    char *cwd = getcwd(NULL, 0);
     char *absolute = argument[0] == '/' ? must_copy(argument)
                                         : must_format("%s/%s", cwd != NULL ? cwd : "", argument);
-    if (!leads || is_covered_name(request, absolute)) {
+    bool other = *argument != '\0' && !is_covered_name(request, absolute) &&
+                 leads_to_covered(request, absolute);
+    if (!other) {
         free(absolute);
         absolute = NULL;
     }
-    free(canonical);
     free(cwd);
     return absolute;
 }
@@ -265,13 +273,8 @@ static void cut_to_root(const struct request *request, char *name)
     bool above = true;
     while (above && (slash = strrchr(name, '/')) != NULL && slash != name) {
         *slash = '\0';
-        char *canonical = realpath(name, NULL);
-        above = false;
-        for (unsigned i = 0; canonical != NULL && i < request->count; i++) {
-            above = above || paths_is_below(canonical, request->canonical[i]);
-        }
+        above = leads_to_covered(request, name);
         *slash = above ? '\0' : '/';
-        free(canonical);
     }
 }
 
