@@ -35,7 +35,7 @@ _stoker() {
     case $verb in
     run) flags='--path --tier --fresh --keep --samples --no-decode --no-torchvision --no-batches --warm --warm=first --jobs --json --' ;;
     warm) flags='--path --tier --fresh --jobs --share --samples --dry-run --keep' ;;
-    env) flags='--path --tier --fresh --samples --markdown' ;;
+    env) flags='--path --tier --fresh --samples --end --markdown' ;;
     ls) flags='--tier' ;;
     clear) flags='--tier --dead' ;;
     verify) flags='--tier --sample --json' ;;
