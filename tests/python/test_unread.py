@@ -79,12 +79,13 @@ def epochs(jobs, programs):
     return run
 
 
+@pytest.mark.parametrize("words", [(), ("folder",)], ids=["Pillow", "torchvision"])
 @pytest.mark.parametrize("largest", [FILLED, READ])
-def test_a_later_epoch_reads_nothing_of_the_origin(epochs, origin, data_set, scratch, largest):
+def test_a_later_epoch_reads_nothing_of_the_origin(epochs, origin, data_set, scratch, largest, words):
     """Whether there are entries or not: where there are none, no file is opened either."""
     _, mount, right = data_set
     marks = []
-    told = epochs(mount, 3, lambda number: marks.append(origin.fs.counts()), tier=TIER,
+    told = epochs(mount, 3, lambda number: marks.append(origin.fs.counts()), words, tier=TIER,
                   env={"STOKER_MAX_FILE": largest, "STOKER_BLOCK": "0"},
                   flags=[f"--samples={scratch / 'samples'}:32M"])
     marks.append(origin.fs.counts())

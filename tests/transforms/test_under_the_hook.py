@@ -42,6 +42,20 @@ def test_every_transform(tell, files, version):
            f"{len(plain['outcomes'])} cases", "same")
 
 
+def test_images_of_a_folder(tell, files, store, tmp_path):
+    """Images, and errors in torchvision's own words."""
+    jpeg = files[0].read_bytes()
+    (tmp_path / "short.jpg").write_bytes(jpeg[:len(jpeg) // 2])
+    (tmp_path / "text.jpg").write_text("no image")
+    (tmp_path / "empty.jpg").touch()
+    others = [tmp_path / name for name in ("short.jpg", "text.jpg", "empty.jpg", "missing.jpg", "")]
+    plain = tell("plainly", "loading.py", *files, *others)
+    hooked = tell("hooked", "loading.py", *files, *others, env=store)
+    assert plain["outcomes"] == hooked["outcomes"] and plain["own"] == hooked["own"]
+    assert {each[0] for each in plain["outcomes"]} == {"returned", "raised"}
+    assert hooked["counts"]["from_forms"] > 0
+
+
 def test_every_transform_from_forms(tell, files, version, store):
     """With a sample store: each file is decoded many times, and read once."""
     plain = tell("plainly", "every.py", *files)

@@ -1,6 +1,7 @@
 """Decodes the JPEGs below a directory, epoch after epoch: decoding.py DIRECTORY EPOCHS [wait
-[bytes]]. Says for each epoch, as JSON, a digest of each image and what was counted; with `wait`
-each epoch but the first waits for a line; with `bytes` Pillow gets no file."""
+[bytes | folder]]. Says for each epoch, as JSON, a digest of each image and what was counted; with `wait`
+each epoch but the first waits for a line; with `bytes` Pillow gets no file; with `folder` torchvision
+loads the images."""
 
 import hashlib
 import io
@@ -26,11 +27,19 @@ def source(path):
         return io.BytesIO(file.read())
 
 
+def load(path):
+    if "folder" in sys.argv:
+        from torchvision.datasets import folder
+        return folder.default_loader(path)
+    with Image.open(source(path)) as image:
+        return image.convert("RGB")
+
+
 def epoch(directory):
     before, digests = counts(), {}
     for name in sorted(os.listdir(directory)):
-        with Image.open(source(os.path.join(directory, name))) as image:
-            digests[name] = hashlib.sha1(image.convert("RGB").tobytes()).hexdigest()
+        image = load(os.path.join(directory, name))
+        digests[name] = hashlib.sha1(image.tobytes()).hexdigest()
     after = counts()
     return {"digests": digests, **{name: after[name] - before[name] for name in NAMES}}
 

@@ -10,6 +10,7 @@ import os
 import sys
 
 import PIL.JpegImagePlugin  # noqa: F401  (the hook waits for it, and must not meet itself half-way)
+from PIL import Image
 
 from . import draws, exact, normalize, pipeline, tails
 from .exact import F, T
@@ -43,6 +44,12 @@ def install_v2():
         _replace(v2.Compose, "forward", _compose_v2, "compose_v2")
 
 
+def install_loader():
+    """To be called once torchvision.datasets.folder has been imported."""
+    if is_wanted() and "pil_loader" not in PLAIN:
+        _replace(sys.modules["torchvision.datasets.folder"], "pil_loader", _pil_loader)
+
+
 def _replace(owner, name, new, key=None):
     plain = owner.__dict__[name]
     function = getattr(plain, "__func__", plain)
@@ -55,6 +62,19 @@ def _replace(owner, name, new, key=None):
     new.__original_fn = function
     setattr(owner, name, staticmethod(new) if isinstance(plain, staticmethod) else new)
     exact.expect_again(owner, name)
+
+
+# ---- images of a folder ----
+
+def _pil_loader(path):
+    """By its name: an image whose form is kept need not be opened. torchvision opens the file itself."""
+    try:
+        if type(path) is str:  # of files Pillow takes more than torchvision does
+            with Image.open(path) as image:
+                return image.convert("RGB")
+    except Exception:  # torchvision's own says what is wrong, in its own words
+        pass
+    return PLAIN["pil_loader"](path)
 
 
 # ---- functions ----
