@@ -19,7 +19,7 @@
 /* So many refusals one behind the other, and no fill between: whatever is left will not fit. */
 #define IN_VAIN 256
 
-#define ATTEMPTS 5
+#define ATTEMPTS 6 /* an eighth of a second in all */
 #define PAUSE_NS (STK_NS_PER_S / 500)
 
 enum figure {
@@ -122,8 +122,9 @@ static void count(const struct stk_outcome *outcome)
 
 /* ---- filling ---- */
 
-/* With many at a time a budget may be all reserved for a moment, or its account be in others' hands
- * (cache/account.h): a program's open goes to the origin then, but this file would be left out. */
+/* With many at a time a budget may be all reserved for a moment, even for the catalogue alone,
+ * which all want to grow at first; or its account be in others' hands (cache/account.h). A
+ * program's open goes to the origin then, but this file would be left out. */
 static bool may_have_room(const struct stk_outcome *outcome)
 {
     const struct stk_tier *tier = stk_cache_next_tier(filler.cache, NULL);
@@ -133,7 +134,7 @@ static bool may_have_room(const struct stk_outcome *outcome)
                                stk_budget_blocks_of(outcome->size, tier->shared->block_bytes)) {
         tier = stk_cache_next_tier(filler.cache, tier);
     }
-    return refused && tier != NULL;
+    return refused && (tier != NULL || outcome->why == STK_BYPASS_CATALOGUE);
 }
 
 static void try_to_fill(const struct stk_place *place, int fd, int64_t opened_ns,
@@ -141,7 +142,7 @@ static void try_to_fill(const struct stk_place *place, int fd, int64_t opened_ns
 {
     stk_cache_fill(filler.cache, place, fd, opened_ns, ask->entry, outcome);
     for (int i = 0; i < ATTEMPTS && may_have_room(outcome); i++) {
-        nanosleep(&(struct timespec){0, PAUSE_NS}, NULL);
+        nanosleep(&(struct timespec){0, PAUSE_NS << i}, NULL);
         stk_cache_fill(filler.cache, place, fd, opened_ns, ask->entry, outcome);
     }
 }
