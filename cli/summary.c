@@ -134,12 +134,7 @@ static void add_n_th_opens(const struct figures *figures)
     }
     add_opens("first open of a file", &figures->first, NULL);
     if (figures->opened > 1) {
-        char *later = figures->opened > 2
-                          ? must_format("2nd to %u%s open of a file", figures->opened,
-                                        figures->opened == 3 ? "rd" : "th")
-                          : must_copy("2nd open of a file");
-        add_opens(later, &figures->later, &figures->first);
-        free(later);
+        add_opens("2nd and later opens of a file", &figures->later, &figures->first);
     }
 }
 

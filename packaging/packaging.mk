@@ -5,8 +5,10 @@
 # CROSS=aarch64 makes those of arm64, in build/release-aarch64.
 
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
-# The time that everything in a package has: that of the last commit.
-export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 1767225600)
+# The time that everything in a package has: that of the last commit. Only here, since other programs,
+# such as mksquashfs, know the variable as well.
+release wheel tarball deb packages test-packages: export SOURCE_DATE_EPOCH ?= \
+	$(shell git log -1 --format=%ct 2>/dev/null || echo 1767225600)
 CROSS ?=
 PACKAGED := $(or $(CROSS),$(MACHINE))
 RELEASE := build/release$(CROSS:%=-%)

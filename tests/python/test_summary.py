@@ -183,7 +183,8 @@ def test_epochs_beyond_those_counted(jobs, data):
     ran = jobs.run(reading([data / "file0000"], 300), path=data)
     assert ran.opens == 300 and ran.hits == 299
     assert len(ran.epochs) == 32 and ran.epoch(32)["opens"] == 300 - 31
-    assert "open of a file: 1, 1, 1, 1, 1, 1, 1, 1, ..." in ran.stderr
+    assert "open of a file: 1, 1, 1, 1, 1, 1, 1, 1, ..." in ran.stderr or (
+        "2nd and later opens of a file: 299 in" in ran.stderr)  # where it lasted a second
 
 
 @pytest.mark.parametrize("what", ["descriptors", "maps"])
