@@ -2,13 +2,13 @@
  * Covered roots: the directories whose files are served. A root has a spelling by which paths match
  * it (lexically), and an identity by which its files are known:
  *
- *   key    hash of the view (mount namespace and root directory), device and inode, and of the
- *          process's rights (base/proc.h): for the catalogue, so that two containers with different
- *          volumes on one path never mix, and nobody is told what others with more groups have
- * seen; ground the same without the rights: what changes there, changes for all; name   its last
- * component and a hash of file-system type, source, volume, mounted directory and path: the
- * directory of its entries in a tier. Equal after a reboot, unless the volume is known by its mount
- * only (base/volume.h).
+ *   key     hash of the view (mount namespace and root directory), device and inode, and of the
+ *           process's rights (base/proc.h): for the catalogue, so that two containers with other
+ *           volumes on one path never mix, and nobody is told what others with more groups saw;
+ *   ground  the same without the rights: what changes there, changes for all;
+ *   name    its last component and a hash of file-system type, source, volume, mounted directory
+ *           and path: the directory of its entries in a tier. Equal after a reboot, unless the
+ *           volume is known by its mount only (base/volume.h).
  *
  * A mount below a root is a root of its own. A single file is its directory with only one name.
  * Everything here is for setting up, once per process; matching is in stk_roots_match.
