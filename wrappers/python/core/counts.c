@@ -61,51 +61,54 @@ PyObject *core_count(PyObject *module, PyObject *const *arguments, Py_ssize_t co
     Py_RETURN_NONE;
 }
 
-/* The loader and the pass, and then a step of it: see core.pyi. */
-static int take_pass(PyObject *arguments, unsigned place[2], unsigned long long values[5])
+/* The loader and the pass, and then a step of it: see core.pyi. Done with it: None. */
+static PyObject *take_pass(PyObject *arguments, void (*done)(struct stk_tally *, const unsigned[2],
+                                                             const unsigned long long[5]))
 {
-    return PyArg_ParseTuple(arguments, "IIKKK|KK", &place[0], &place[1], &values[0], &values[1],
-                            &values[2], &values[3], &values[4]);
+    unsigned place[2];
+    unsigned long long values[5] = {0};
+    struct stk_tally *tally = atomic_load(&shared);
+    if (!PyArg_ParseTuple(arguments, "IIKKK|KK", &place[0], &place[1], &values[0], &values[1],
+                          &values[2], &values[3], &values[4])) {
+        return NULL;
+    }
+    if (tally != NULL) {
+        done(tally, place, values);
+    }
+    Py_RETURN_NONE;
+}
+
+static void begin_pass(struct stk_tally *tally, const unsigned place[2],
+                       const unsigned long long values[5])
+{
+    stk_tally_begin_pass(tally, place[0], place[1],
+                         &(struct stk_tally_pass){
+                             .begun_ns = values[0], .expected = values[1], .workers = values[2]});
 }
 
 /* begin_pass(loader, number, begun_ns, expected, workers) */
 PyObject *core_begin_pass(PyObject *module, PyObject *arguments)
 {
     (void)module;
-    unsigned place[2];
-    unsigned long long values[5] = {0};
-    struct stk_tally *tally = atomic_load(&shared);
-    if (!take_pass(arguments, place, values)) {
-        return NULL;
-    }
-    if (tally != NULL) {
-        stk_tally_begin_pass(tally, place[0], place[1],
-                             &(struct stk_tally_pass){.begun_ns = values[0],
-                                                      .expected = values[1],
-                                                      .workers = values[2]});
-    }
-    Py_RETURN_NONE;
+    return take_pass(arguments, begin_pass);
+}
+
+static void add_pass(struct stk_tally *tally, const unsigned place[2],
+                     const unsigned long long values[5])
+{
+    stk_tally_add_pass(tally, place[0], place[1],
+                       &(struct stk_tally_pass){.ended_ns = values[0],
+                                                .lasted_ns = values[1],
+                                                .waited_ns = values[2],
+                                                .samples = values[3],
+                                                .batches = values[4]});
 }
 
 /* add_pass(loader, number, ended_ns, lasted_ns, waited_ns, samples, batches) */
 PyObject *core_add_pass(PyObject *module, PyObject *arguments)
 {
     (void)module;
-    unsigned place[2];
-    unsigned long long values[5] = {0};
-    struct stk_tally *tally = atomic_load(&shared);
-    if (!take_pass(arguments, place, values)) {
-        return NULL;
-    }
-    if (tally != NULL) {
-        stk_tally_add_pass(tally, place[0], place[1],
-                           &(struct stk_tally_pass){.ended_ns = values[0],
-                                                    .lasted_ns = values[1],
-                                                    .waited_ns = values[2],
-                                                    .samples = values[3],
-                                                    .batches = values[4]});
-    }
-    Py_RETURN_NONE;
+    return take_pass(arguments, add_pass);
 }
 
 /* counts(): {name: this process's count}, in the order of the slots. */
