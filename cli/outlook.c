@@ -98,11 +98,6 @@ static char *append(char *text, char *more)
     return longer;
 }
 
-static double percent(int64_t part, int64_t whole)
-{
-    return whole > 0 ? 100.0 * (double)part / (double)whole : 0.0;
-}
-
 /* "40% of its opens from A, 30% from B, 30% from P itself". The caller frees. */
 static char *shares_text(const struct request *request, const struct session *session,
                          const struct look *look)
@@ -114,12 +109,13 @@ static char *shares_text(const struct request *request, const struct session *se
         int64_t part = room < rest ? room : rest;
         rest -= part;
         text = append(text, must_format("%s%.0f%%%s from %s", i > 0 ? ", " : "about ",
-                                        percent(part, look->blocks), i > 0 ? "" : " of its opens",
-                                        session->tiers[i].home));
+                                        percent((double)part, (double)look->blocks),
+                                        i > 0 ? "" : " of its opens", session->tiers[i].home));
     }
     if (rest > 0) {
         text =
-            append(text, must_format(", %.0f%% from %s itself", percent(rest, look->blocks),
+            append(text, must_format(", %.0f%% from %s itself",
+                                     percent((double)rest, (double)look->blocks),
                                      request->count > 1 ? "the originals" : request->spelled[0]));
     }
     return text;
@@ -179,7 +175,7 @@ void outlook_print(const struct session *session, const struct stk_run_counts *c
         const struct stk_tier *tier = &session->tiers[i];
         uint64_t served = counts->tiers[tier->index % STK_TIERS];
         fprintf(stderr, "  %s served %" PRIu64 " opens (%.1f%%), %s of %s used\n", tier->home,
-                served, percent((int64_t)served, (int64_t)opens), size_text(used, used_bytes(tier)),
+                served, percent((double)served, (double)opens), size_text(used, used_bytes(tier)),
                 size_text(allowed, (uint64_t)(tier->shared->budget.blocks * STK_BLOCK_BYTES)));
     }
 }

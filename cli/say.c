@@ -55,6 +55,11 @@ const char *size_text(char out[STK_SIZE_TEXT], uint64_t bytes)
     return out;
 }
 
+double percent(double part, double whole)
+{
+    return whole > 0 ? 100 * part / whole : 0;
+}
+
 char *must_copy(const char *text)
 {
     char *copy = strdup(text);

@@ -17,6 +17,8 @@ void die_with(int status, const char *format, ...) __attribute__((format(printf,
 /* "1.5 GiB", into a buffer of the caller's, which is returned. */
 #define STK_SIZE_TEXT 32
 const char *size_text(char out[STK_SIZE_TEXT], uint64_t bytes);
+/* Of nothing everything is 0%. */
+double percent(double part, double whole);
 
 /* A copy of a string, or a message and exit when there is no memory. The caller frees. */
 char *must_copy(const char *text);

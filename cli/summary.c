@@ -61,11 +61,6 @@ void summary_announce(const struct request *request, const struct session *sessi
 
 /* ---- epochs ---- */
 
-static double percent(uint64_t part, uint64_t whole)
-{
-    return whole == 0 ? 0.0 : 100.0 * (double)part / (double)whole;
-}
-
 static double rate(const struct stretch *stretch)
 {
     return stretch->seconds > 0 ? (double)stretch->count / stretch->seconds : 0;
@@ -537,8 +532,8 @@ static bool explain_mildly(const struct figures *figures)
                   "stoker: served by %" PRIu64 " inner %s of stoker: %" PRIu64
                   " opens, %.1f%% from the cache",
                   runs, runs == 1 ? "run" : "runs", figures_tallied(session, STK_TALLY_INNER_OPENS),
-                  percent(figures_tallied(session, STK_TALLY_INNER_HITS),
-                          figures_tallied(session, STK_TALLY_INNER_OPENS)));
+                  percent((double)figures_tallied(session, STK_TALLY_INNER_HITS),
+                          (double)figures_tallied(session, STK_TALLY_INNER_OPENS)));
     } else if (images > 0) {
         lines_add(HEAD, "stoker: no file below %s was opened; the images came from elsewhere",
                   request->spelled[0]);
@@ -570,9 +565,10 @@ static void explain_nothing(const struct figures *figures)
 
 static void add_opened(const struct figures *figures)
 {
-    lines_add(HEAD, "stoker: %" PRIu64 " opens of %" PRIu64 " files, %.1f%% from the cache",
-              figures->total[STK_COUNT_OPENS], figures->counts->epochs[0][STK_COUNT_OPENS],
-              percent(figures->total[STK_COUNT_HITS], figures->total[STK_COUNT_OPENS]));
+    lines_add(
+        HEAD, "stoker: %" PRIu64 " opens of %" PRIu64 " files, %.1f%% from the cache",
+        figures->total[STK_COUNT_OPENS], figures->counts->epochs[0][STK_COUNT_OPENS],
+        percent((double)figures->total[STK_COUNT_HITS], (double)figures->total[STK_COUNT_OPENS]));
 }
 
 static void add_advice(const struct figures *figures)

@@ -22,11 +22,6 @@ static const struct stretch *latest(const struct figures *figures)
     return figures->passes > 1 ? &figures->later : &figures->first;
 }
 
-static double percent(double part, double whole)
-{
-    return whole > 0 ? 100 * part / whole : 0;
-}
-
 /* Files that found no room in the tier, which is more than all else can mend. */
 static char *advise_room(const struct figures *figures)
 {
