@@ -6,6 +6,10 @@ cd "$(dirname "$0")/.." || exit
 name=${1:-}
 scratch=$(mktemp -d)
 export MAKE=${MAKE:-make} scratch
+# A part that takes as long hangs: it is ended, and what it was doing is shown.
+limit=1500
+[ "${STOKER_ALL:-}" = 1 ] && limit=14400
+export limit
 trap 'rm -rf "$scratch"' EXIT
 
 # Runs the parts of one line, one after the other. What a part prints is shown when it has ended, in
@@ -13,7 +17,8 @@ trap 'rm -rf "$scratch"' EXIT
 parts() {
     for part; do
         SECONDS=0
-        "$MAKE" --no-print-directory "$part" >"$scratch/$part" 2>&1 || echo "$part" >>"$scratch/failed"
+        "${PYTHON:-/usr/bin/python3}" tests/lib/hang.py "$limit" "$MAKE" --no-print-directory "$part" \
+            >"$scratch/$part" 2>&1 || echo "$part" >>"$scratch/failed"
         flock "$scratch" cat <(echo "== $part ($SECONDS s)") "$scratch/$part"
     done
 }

@@ -1,0 +1,39 @@
+"""What holds for the tests of all rooms: none may hang. After the limit a test fails, and says what it
+had started and where each of these waits."""
+
+import os
+import pathlib
+import signal
+import sys
+
+import pytest
+
+_HERE = str(pathlib.Path(__file__).resolve().parent)
+# pytest puts this directory there; its rooms' names would be found as packages (`import cuda`).
+sys.path[:] = [path for path in sys.path if path != _HERE]
+sys.path.insert(0, f"{_HERE}/lib")
+
+import hang  # noqa: E402
+
+# Far beyond what any takes on a loaded machine. All of a room may take long: make test-all.
+_LIMIT_S = 3600 if os.environ.get("STOKER_ALL") == "1" else 400
+_AGAIN_S = 20  # what cleans up after a test that hangs may hang as well
+
+
+def _fail(_signal, _frame):
+    print(f"still running after {_LIMIT_S} s, with:", file=sys.stderr)
+    hang.show(os.getpid(), sys.stderr)
+    pytest.fail(f"hangs: still running after {_LIMIT_S} s")
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_protocol(item):
+    """Set-up and tear-down are in the limit. A test may use the alarm itself: it hangs at its own risk
+    then, and the limit of its part ends it (scripts/test.sh)."""
+    before = signal.signal(signal.SIGALRM, _fail)
+    signal.setitimer(signal.ITIMER_REAL, _LIMIT_S, _AGAIN_S)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
