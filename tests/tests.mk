@@ -117,9 +117,10 @@ FUZZ_RUNS_mounts := 50000
 FUZZ_RUNS_catalogue := 4000
 FUZZ_RUNS_decode := 2000
 FUZZ_RUNS_form := 2000
+FUZZ_FIRST = $(if $(filter 1,$(STOKER_ALL)),0,100000)
 run-fuzz: $(FUZZ_PROGRAMS)
 	@$(foreach one,$(FUZZ_TARGETS),$(B)/tests/fuzz-$(one) --seconds $(FUZZ_LIMIT_S) \
-		--runs $(FUZZ_RUNS_$(one))$(if $(filter 1,$(STOKER_ALL)),0) || [ $$? = 77 ] || exit 1;)
+		--systematic $(FUZZ_FIRST) --runs $(FUZZ_RUNS_$(one))$(if $(filter 1,$(STOKER_ALL)),0) || [ $$? = 77 ] || exit 1;)
 
 FUZZ_LIMIT_S = $(if $(filter 1,$(STOKER_ALL)),600,60)
 test-fuzz: ## torn, random and foreign files and text for what reads them

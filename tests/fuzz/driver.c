@@ -2,6 +2,7 @@
  * Runs a fuzzing target with inputs of a deterministic generator:
  *
  *     TARGET [--seed N] [--runs N] [--seconds S]     until either is reached; 0: without end
+ *            [--systematic N]                        of the systematic inputs only the first
  *     TARGET FILE...                                 these inputs
  *
  * Each run's input follows from the seed and the run's number alone. What kills the target is left
@@ -107,10 +108,10 @@ static void run_file(const char *path)
     run();
 }
 
-static size_t run_systematic(void)
+static size_t run_systematic(size_t most)
 {
     size_t number = 0;
-    while (fuzz_systematic != NULL &&
+    while (fuzz_systematic != NULL && (most == 0 || number < most) &&
            (input_bytes = fuzz_systematic(number, input, sizeof input)) > 0) {
         run();
         number++;
@@ -151,7 +152,7 @@ int main(int argc, char **argv)
         }
         return 0;
     }
-    size_t systematic = run_systematic();
+    size_t systematic = run_systematic(option(argv, "--systematic", 0));
     size_t random = run_random(option(argv, "--seed", 1), option(argv, "--runs", 0),
                                (time_t)option(argv, "--seconds", 0));
     const char *name = strrchr(argv[0], '/');
