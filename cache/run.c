@@ -10,8 +10,8 @@
 #include "base/sys.h"
 #include "base/text.h"
 
-#define MAGIC          UINT64_C(0x35302d6e75726b74) /* changes with the layout */
-#define COUNTERS_BYTES (160u << 10)                 /* and what is put off, and begun */
+#define MAGIC          UINT64_C(0x36302d6e75726b74) /* changes with the layout */
+#define COUNTERS_BYTES (176u << 10)                 /* and what is put off, and begun */
 /* Of the one byte that counts the opens of a file; far below 255, as many may count it at once. */
 #define EPOCH_LIMIT 100
 
@@ -27,6 +27,7 @@ struct stripe {
     _Atomic uint64_t blocks[STK_BLOCK_COUNTS];
     _Atomic uint64_t stale;
     _Atomic uint64_t given_up[2]; /* entries, and their bytes */
+    _Atomic uint64_t waits[STK_WAITS_BUCKETS];
 };
 
 /* What is counted of one record's file: its opens, and those of them that were decoded. */
@@ -284,6 +285,7 @@ unsigned stk_run_count_open(struct stk_run *run, const struct stk_run_open_count
     }
     if (open->wait_ns > 0) {
         add(&counters[STK_COUNT_WAIT_NS], (uint64_t)open->wait_ns);
+        add(&stripe->waits[stk_waits_bucket(open->wait_ns)], 1);
     }
     return epoch;
 }
@@ -367,6 +369,9 @@ static void add_stripe(const struct stripe *stripe, struct stk_run_counts *out)
     }
     for (int kind = 0; kind < STK_BLOCK_COUNTS; kind++) {
         out->blocks[kind] += atomic_load(&stripe->blocks[kind]);
+    }
+    for (int bucket = 0; bucket < STK_WAITS_BUCKETS; bucket++) {
+        out->waits[bucket] += atomic_load(&stripe->waits[bucket]);
     }
     out->stats_asked += atomic_load(&stripe->stats[0]);
     out->stats_served += atomic_load(&stripe->stats[1]);

@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/waits.h"
 #include "cache/begun.h"
 #include "cache/budget.h"
 #include "cache/catalogue.h"
@@ -80,6 +81,7 @@ struct stk_run_counts {
     uint64_t blocks[STK_BLOCK_COUNTS];
     uint64_t stale; /* maps and descriptors of entries that were written afterwards */
     uint64_t given_up, given_up_bytes; /* entries that made room for a form of theirs */
+    uint64_t waits[STK_WAITS_BUCKETS]; /* opens that waited for the origin, by how long */
 };
 
 struct stk_run_file;

@@ -130,6 +130,26 @@ static void write_finished(FILE *out, const struct session *session)
     finisher_free_mapped(mapped, count);
 }
 
+/* Of the buckets those that hold any; the last has no bound. */
+static void write_waits(FILE *out, const uint64_t waits[STK_WAITS_BUCKETS])
+{
+    const char *comma = "";
+    fprintf(out,
+            "  \"origin_waits\": {\"p50_us\": %" PRIu64 ", \"p99_us\": %" PRIu64 ", \"buckets\": [",
+            stk_waits_percentile_us(waits, 50), stk_waits_percentile_us(waits, 99));
+    for (unsigned bucket = 0; bucket < STK_WAITS_BUCKETS; bucket++) {
+        char bound[24] = "null";
+        if (bucket < STK_WAITS_BUCKETS - 1) {
+            snprintf(bound, sizeof bound, "%" PRIu64, stk_waits_bound_us(bucket));
+        }
+        if (waits[bucket] > 0) {
+            fprintf(out, "%s{\"le_us\": %s, \"count\": %" PRIu64 "}", comma, bound, waits[bucket]);
+            comma = ", ";
+        }
+    }
+    fprintf(out, "]},\n");
+}
+
 static void write_epochs(FILE *out, const struct figures *figures)
 {
     fprintf(out, "  \"epochs_by\": \"%s\",\n  \"epochs\": [",
@@ -256,6 +276,7 @@ void summary_write_json(int fd, const struct figures *figures, int status)
             counts->stats_served, counts->stats_asked, counts->stale);
     write_bypassed(out, "bypassed", counts->bypassed, counts->bypassed);
     write_bypassed(out, "bypassed_bytes", counts->bypassed, counts->bypassed_bytes);
+    write_waits(out, counts->waits);
     write_blocks(out, counts);
     write_finished(out, session);
     write_decoded(out, session);

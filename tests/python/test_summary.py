@@ -40,6 +40,21 @@ def test_the_json_object(jobs, data):
     assert 0 < told["tier"]["used_bytes"] <= told["tier"]["budget_bytes"]
 
 
+def test_how_long_opens_waited(jobs, origin):
+    """Of the origin: opens that were served are not among them."""
+    mount = origin.files("waits", 40, 100)[1]
+    origin.fs.latency_ms = 4
+    told = jobs.run(reading([mount / f"file{number:04}" for number in range(40)], 3), path=mount).json
+    waits = told["origin_waits"]
+    bounds = [bucket["le_us"] for bucket in waits["buckets"]]
+    assert (told["opens"], told["fills"]) == (120, 40)
+    assert sum(bucket["count"] for bucket in waits["buckets"]) == 40
+    assert bounds == sorted(bounds) and bounds[0] > 4000
+    assert 4000 <= waits["p50_us"] <= waits["p99_us"] <= bounds[-1]
+    assert told["origin_wait_s"] < sum(bucket["le_us"] * bucket["count"] / 1e6
+                                       for bucket in waits["buckets"])
+
+
 def test_the_lines(jobs, data):
     files = [data / f"file000{number}" for number in range(4)]
     ran = jobs.run(reading(files, 2), path=data)

@@ -186,6 +186,29 @@ START_TEST(counters_over_forks)
 }
 END_TEST
 
+/* Of hits only those that had to ask the origin. */
+START_TEST(waits_are_counted_by_their_length)
+{
+    struct stk_run_counts counts;
+    struct stk_run_open_counts open = {.kind = STK_COUNT_HITS};
+    ck_assert_int_eq(stk_run_create(&run, new_home(), "one"), 0);
+    stk_run_count_open(&run, &open);
+    stk_run_read(&run, &counts);
+    for (unsigned bucket = 0; bucket < STK_WAITS_BUCKETS; bucket++) {
+        ck_assert_uint_eq(counts.waits[bucket], 0);
+        open.kind = bucket % 2 == 0 ? STK_COUNT_FILLS : STK_COUNT_OPENS;
+        for (unsigned i = 0; i <= bucket; i++) {
+            open.wait_ns = bucket > 0 ? (int64_t)stk_waits_bound_us(bucket - 1) * 1000 + 1 : 1;
+            stk_run_count_open(&run, &open);
+        }
+    }
+    stk_run_read(&run, &counts);
+    for (unsigned bucket = 0; bucket < STK_WAITS_BUCKETS; bucket++) {
+        ck_assert_uint_eq(counts.waits[bucket], bucket + 1);
+    }
+}
+END_TEST
+
 /* The file is gone or another has its name: what needs mapping is not counted any more. */
 START_TEST(replaced_while_mapped)
 {
@@ -206,7 +229,7 @@ START_TEST(no_room_to_count)
 {
     UNIT_NEEDS_PRIVATE();
     new_home();
-    unit_mount_tmpfs(unit_path("home/runs"), "size=160k");
+    unit_mount_tmpfs(unit_path("home/runs"), "size=176k");
     ck_assert_int_eq(stk_run_create(&run, unit_path("home"), "one"), 0);
     ck_assert_uint_eq(open_file(&run, 1), 0);
     ck_assert_uint_eq(open_file(&run, 1), 0);
@@ -238,6 +261,7 @@ Suite *suite_run(void)
     tcase_add_test(files, no_room_to_count);
     TCase *count = unit_case(suite, "run_count");
     tcase_add_test(count, epochs);
+    tcase_add_test(count, waits_are_counted_by_their_length);
     tcase_add_test(count, many_epochs_end_in_the_last);
     tcase_add_test(count, unknown_files_and_far_records);
     tcase_add_test(count, opens_that_are_decoded);

@@ -56,6 +56,7 @@ Suite *suite_tier(void);
 Suite *suite_tiers(void);
 Suite *suite_trust(void);
 Suite *suite_volume(void);
+Suite *suite_waits(void);
 Suite *suite_walk(void);
 Suite *suite_changes(void);
 
