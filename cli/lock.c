@@ -74,13 +74,14 @@ void lock_release(int fd)
     }
 }
 
+/* Locked shared, so that two who look do not take each other for a holder. */
 int lock_is_held(const char *path)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0) {
         return 0;
     }
-    int held = flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    int held = flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
     close(fd);
     return held;
 }

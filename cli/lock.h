@@ -11,7 +11,8 @@
 int lock_take(const char *home, int create);
 /* Lets it go; nothing for what is none. */
 void lock_release(int fd);
-/* Whether somebody holds the lock on this file. */
+/* Whether somebody holds the lock on this file for himself. Who looks delays him who takes it, and
+ * hides nothing from others who look. */
 int lock_is_held(const char *path);
 
 #endif

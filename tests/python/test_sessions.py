@@ -1,5 +1,6 @@
 """Runs begin and end, one after the other, beside each other, and by a kill; what stays of them."""
 
+import fcntl
 import os
 import signal
 
@@ -137,6 +138,16 @@ def test_what_a_killed_run_left_is_removed_by_clear_dead(jobs, data, home):
     assert jobs.stoker("clear", "--dead").stdout == "removed what dead runs left\n"
     assert not os.path.exists(home)
     assert jobs.stoker("clear", "--dead").stdout == "no dead runs\n"
+
+
+def test_who_looks_whether_a_run_lives_does_not_keep_it_alive(jobs, data, home):
+    """Its file is locked for that, for a moment, in which another may look as well."""
+    kill_run(jobs, data)
+    with open(f"{home}/runs/{runs_in(home)[0]}", "rb") as looked_at:
+        fcntl.flock(looked_at, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        assert jobs.stoker("ls").stdout.splitlines()[-1] == "0 live runs"
+        assert jobs.stoker("clear", "--dead").stdout == "removed what dead runs left\n"
+    assert not os.path.exists(home)
 
 
 def test_what_a_killed_run_left_beside_a_live_one(jobs, data, home):
