@@ -93,6 +93,8 @@ bool stk_tally_path(char *out, size_t bytes, const char *run);
 int stk_tally_create(const char *path);
 /* Maps it for good; NULL when it is not there, or not one of ours. */
 struct stk_tally *stk_tally_open(const char *path);
+/* A copy of what it holds now, for one who only looks, and for stk_tally_close; or NULL. */
+struct stk_tally *stk_tally_look(const char *path);
 
 void stk_tally_add(struct stk_tally *tally, enum stk_tally_slot slot, uint64_t count);
 uint64_t stk_tally_read(const struct stk_tally *tally, enum stk_tally_slot slot);

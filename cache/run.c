@@ -40,6 +40,7 @@ _Static_assert(sizeof(struct opens) * STK_RUN_SEGMENT_FILES == STK_RUN_SEGMENT_B
 struct stk_run_file {
     uint64_t magic, bytes;
     int64_t start_ns;
+    char title[STK_RUN_TITLE_BYTES];
     struct stripe stripes[STK_RUN_STRIPES];
     struct stk_deferred deferred;
     struct stk_begun begun;
@@ -69,15 +70,14 @@ static int check_file(int fd, struct stat *stat)
     return ours ? 0 : -EPROTO;
 }
 
-static int map_file(struct stk_run *run, int fd)
+static int map_file(struct stk_run *run, int fd, int protection)
 {
     struct stat stat;
     int error = check_file(fd, &stat);
     if (error != 0) {
         return error;
     }
-    struct stk_run_file *file =
-        stk_sys_mmap(COUNTERS_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    struct stk_run_file *file = stk_sys_mmap(COUNTERS_BYTES, protection, MAP_SHARED, fd, 0);
     if (file == NULL) {
         return -ENOMEM;
     }
@@ -101,7 +101,7 @@ int stk_run_open(struct stk_run *run, const char *path)
     if (fd < 0) {
         return fd;
     }
-    int error = map_file(run, fd);
+    int error = map_file(run, fd, PROT_READ | PROT_WRITE);
     stk_sys_close(fd);
     return error;
 }
@@ -149,6 +149,15 @@ int stk_run_create(struct stk_run *run, const char *home, const char *name)
         return error;
     }
     return stk_run_open(run, path);
+}
+
+/* The last byte stays 0. */
+void stk_run_entitle(struct stk_run *run, const char *title)
+{
+    if (run->file != NULL) {
+        size_t length = strnlen(title, STK_RUN_TITLE_BYTES - 1);
+        memcpy(run->file->title, title, length);
+    }
 }
 
 int64_t stk_run_start_ns(const struct stk_run *run)
@@ -386,6 +395,25 @@ void stk_run_read(const struct stk_run *run, struct stk_run_counts *out)
     for (int i = 0; run->file != NULL && i < STK_RUN_STRIPES; i++) {
         add_stripe(&run->file->stripes[i], out);
     }
+}
+
+int stk_run_look(const char *path, struct stk_run_view *out)
+{
+    struct stk_run run = {.file = NULL};
+    int fd = stk_sys_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW, 0);
+    if (fd < 0) {
+        return fd;
+    }
+    int error = map_file(&run, fd, PROT_READ);
+    stk_sys_close(fd);
+    if (error == 0) {
+        out->start_ns = run.file->start_ns;
+        memcpy(out->title, run.file->title, sizeof out->title);
+        out->title[sizeof out->title - 1] = '\0';
+        stk_run_read(&run, &out->counts);
+        stk_sys_munmap(run.file, COUNTERS_BYTES);
+    }
+    return error;
 }
 
 const char *stk_bypass_name(enum stk_bypass why)

@@ -30,6 +30,7 @@
 #define STK_RUN_SEGMENT_FILES 32768
 #define STK_RUN_SEGMENT_BYTES (2 * STK_RUN_SEGMENT_FILES)
 #define STK_RUN_OUTSIDE       "outside"
+#define STK_RUN_TITLE_BYTES   512
 
 enum stk_count {
     STK_COUNT_OPENS, /* of covered regular files, for reading only */
@@ -99,6 +100,9 @@ struct stk_run {
 int stk_run_create(struct stk_run *run, const char *home, const char *name);
 /* Opens a run's file by its path; 0 or -errno (-EPROTO: not such a file). */
 int stk_run_open(struct stk_run *run, const char *path);
+/* What those see who look at the run: the command. Said before that begins; what is too long is
+ * cut. */
+void stk_run_entitle(struct stk_run *run, const char *title);
 /* The path of a run's file. */
 bool stk_run_path(char out[STK_HOME_BYTES], const char *home, const char *name);
 /* When it began, on CLOCK_BOOTTIME. */
@@ -133,6 +137,15 @@ void stk_run_count_stale(struct stk_run *run);
 void stk_run_count_blocks(struct stk_run *run, enum stk_block_count kind, uint64_t amount);
 /* Adds everything up. */
 void stk_run_read(const struct stk_run *run, struct stk_run_counts *out);
+
+/* A run as one sees it who takes no part in it. */
+struct stk_run_view {
+    int64_t start_ns;                /* CLOCK_BOOTTIME */
+    char title[STK_RUN_TITLE_BYTES]; /* "": nobody has said */
+    struct stk_run_counts counts;
+};
+/* Looks at the run in this file, of which nothing stays open; 0 or -errno as stk_run_open. */
+int stk_run_look(const char *path, struct stk_run_view *out);
 
 const char *stk_bypass_name(enum stk_bypass why);
 

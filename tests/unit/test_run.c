@@ -186,6 +186,35 @@ START_TEST(counters_over_forks)
 }
 END_TEST
 
+/* Who looks takes no part, and may do so with a file that he cannot write to. */
+START_TEST(looking)
+{
+    static struct stk_run_view view;
+    char title[2 * STK_RUN_TITLE_BYTES];
+    const char *path = unit_path("home/runs/one");
+    ck_assert_int_eq(stk_run_create(&run, new_home(), "one"), 0);
+    ck_assert_int_eq(stk_run_look(path, &view), 0);
+    ck_assert_str_eq(view.title, "");
+    stk_run_entitle(&run, "python train.py");
+    open_file(&run, 1);
+    ck_assert_int_eq(chmod(path, 0400), 0);
+    ck_assert_int_eq(stk_run_look(path, &view), 0);
+    ck_assert_str_eq(view.title, "python train.py");
+    ck_assert_int_eq(view.start_ns, stk_run_start_ns(&run));
+    ck_assert_uint_eq(view.counts.epochs[0][STK_COUNT_OPENS], 1);
+    memset(title, 'x', sizeof title);
+    title[sizeof title - 1] = '\0';
+    stk_run_entitle(&run, title);
+    ck_assert_int_eq(stk_run_look(path, &view), 0);
+    ck_assert_uint_eq(strlen(view.title), STK_RUN_TITLE_BYTES - 1);
+    ck_assert_int_eq(chmod(path, 0604), 0);
+    ck_assert_int_eq(stk_run_look(path, &view), -EPROTO);
+    ck_assert_int_eq(stk_run_look(unit_path("home/runs/two"), &view), -ENOENT);
+    memset(&run, 0, sizeof run);
+    stk_run_entitle(&run, "nothing");
+}
+END_TEST
+
 /* Of hits only those that had to ask the origin. */
 START_TEST(waits_are_counted_by_their_length)
 {
@@ -258,6 +287,7 @@ Suite *suite_run(void)
     tcase_add_test(files, creates_and_opens);
     tcase_add_test(files, refuses_other_files);
     tcase_add_test(files, replaced_while_mapped);
+    tcase_add_test(files, looking);
     tcase_add_test(files, no_room_to_count);
     TCase *count = unit_case(suite, "run_count");
     tcase_add_test(count, epochs);

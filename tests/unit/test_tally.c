@@ -37,6 +37,29 @@ START_TEST(counts_for_all_who_opened_it)
 }
 END_TEST
 
+/* Who looks has what was there then, and nothing that he could spoil. */
+START_TEST(looking)
+{
+    const char *path = unit_path("tally");
+    ck_assert_ptr_null(stk_tally_look(path));
+    ck_assert_int_eq(stk_tally_create(path), 0);
+    struct stk_tally *tally = stk_tally_open(path);
+    stk_tally_add(tally, STK_TALLY_IMAGES, 2);
+    struct stk_tally *look = stk_tally_look(path);
+    ck_assert_ptr_nonnull(look);
+    stk_tally_add(tally, STK_TALLY_IMAGES, 3);
+    stk_tally_add(look, STK_TALLY_IMAGES, 100);
+    ck_assert_uint_eq(stk_tally_read(look, STK_TALLY_IMAGES), 102);
+    ck_assert_uint_eq(stk_tally_read(tally, STK_TALLY_IMAGES), 5);
+    stk_tally_close(look);
+    ck_assert_int_eq(chmod(path, 0640), 0);
+    ck_assert_ptr_null(stk_tally_look(path));
+    unit_write_text(unit_path("other"), "text");
+    ck_assert_int_eq(chmod(unit_path("other"), 0600), 0);
+    ck_assert_ptr_null(stk_tally_look(unit_path("other")));
+}
+END_TEST
+
 START_TEST(grants)
 {
     struct stk_tally_grant grant = {.budget_bytes = 5};
@@ -170,6 +193,7 @@ Suite *suite_tally(void)
     TCase *tcase = unit_case(suite, "tally");
     tcase_add_test(tcase, belongs_to_a_run);
     tcase_add_test(tcase, counts_for_all_who_opened_it);
+    tcase_add_test(tcase, looking);
     tcase_add_test(tcase, grants);
     tcase_add_test(tcase, grants_are_of_one_pid_namespace);
     tcase_add_test(tcase, who_waits_is_asked);
