@@ -143,6 +143,19 @@ static void tell_outer(struct stk_tally *outer, const struct figures *figures)
     }
 }
 
+/* For those who look at it (cli/top.c). */
+static void entitle(struct stk_run *run, char *const *command)
+{
+    char *title = must_copy(command[0]);
+    for (unsigned i = 1; command[i] != NULL && strlen(title) < STK_RUN_TITLE_BYTES; i++) {
+        char *longer = must_format("%s %s", title, command[i]);
+        free(title);
+        title = longer;
+    }
+    stk_run_entitle(run, title);
+    free(title);
+}
+
 static void run_cached(const struct request *request, struct session *session, int json)
 {
     static struct stk_run_counts counts;
@@ -152,6 +165,7 @@ static void run_cached(const struct request *request, struct session *session, i
     summary_announce(request, session);
     outlook_announce(request, session);
     set_environment(request, session);
+    entitle(&session->run, request->command);
     finisher_prepare(request, &session->run);
     int64_t began_ns = stk_clock_boottime_ns();
     command_start(request->command);

@@ -84,20 +84,39 @@ static bool has_processes(const char *run)
     return found;
 }
 
-static void count_if_live(const char *path, void *context)
+/* Who wants to know of those that live. */
+struct visitor {
+    session_visit *visit;
+    void *context;
+};
+
+static void visit_if_live(const char *path, void *context)
 {
-    struct session_live *live = context;
+    const struct visitor *visitor = context;
     bool orphaned = !lock_is_held(path);
     if (!orphaned || has_processes(path)) {
-        live->runs++;
-        live->orphans += orphaned;
+        visitor->visit(path, orphaned, visitor->context);
     }
+}
+
+void session_each_live(const char *home, session_visit *visit, void *context)
+{
+    struct visitor visitor = {visit, context};
+    each_run(home, visit_if_live, &visitor);
+}
+
+static void count_live(const char *path, bool orphaned, void *context)
+{
+    struct session_live *live = context;
+    (void)path;
+    live->runs++;
+    live->orphans += orphaned;
 }
 
 struct session_live session_count_live(const char *home)
 {
     struct session_live live = {0, 0};
-    each_run(home, count_if_live, &live);
+    session_each_live(home, count_live, &live);
     return live;
 }
 

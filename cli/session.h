@@ -71,5 +71,8 @@ struct session_live {
     unsigned runs, orphans;
 };
 struct session_live session_count_live(const char *home);
+/* Calls `visit` with the file of each. */
+typedef void session_visit(const char *path, bool orphaned, void *context);
+void session_each_live(const char *home, session_visit *visit, void *context);
 
 #endif

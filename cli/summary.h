@@ -2,6 +2,9 @@
 #ifndef STK_CLI_SUMMARY_H
 #define STK_CLI_SUMMARY_H
 
+#include <stdbool.h>
+#include <stdio.h>
+
 #include "cache/run.h"
 #include "cli/request.h"
 #include "cli/session.h"
@@ -13,7 +16,10 @@ void summary_announce(const struct request *request, const struct session *sessi
 void summary_print(const struct figures *figures);
 /* What was left to the origin, and why: all of it, a line for each reason. */
 void summary_print_bypassed(const uint64_t bypassed[STK_BYPASS_KINDS]);
-/* The same for programs; status as waitpid gave it. Written to an open file. */
+/* What the counters of a run come to, for programs: members of a JSON object, behind the last of
+ * which nothing stands. `ours`: it is this process's run. */
+void summary_write_counted(FILE *out, const struct figures *figures, bool ours);
+/* All of it for programs; status as waitpid gave it. Written to an open file. */
 void summary_write_json(int fd, const struct figures *figures, int status);
 
 #endif

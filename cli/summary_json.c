@@ -73,19 +73,27 @@ static void write_batches(FILE *out, const struct session *session)
     fprintf(out, "}},\n");
 }
 
-static void write_samples(FILE *out, const struct session *session,
-                          const struct stk_run_counts *counts)
+static void write_sample_store(FILE *out, const struct session *session)
 {
     const char *set = getenv(stk_option_table[STK_OPTION_SAMPLES].variable);
-    fprintf(out, "  \"samples\": {\"setting\": ");
+    fprintf(out, "\"setting\": ");
     json_string(out, set != NULL ? set : "");
+    fprintf(out, ", \"budget_bytes\": %" PRIu64 ", \"used_bytes\": %" PRIu64 ", ",
+            samples_budget_bytes(&session->samples), samples_used_bytes(&session->samples));
+}
+
+static void write_samples(FILE *out, const struct session *session,
+                          const struct stk_run_counts *counts, bool ours)
+{
+    fprintf(out, "  \"samples\": {");
+    if (ours) {
+        write_sample_store(out, session);
+    }
     fprintf(
         out,
-        ", \"budget_bytes\": %" PRIu64 ", \"used_bytes\": %" PRIu64 ", \"kept\": %" PRIu64
-        ", \"kept_bytes\": %" PRIu64 ", \"hits\": %" PRIu64 ", \"unread\": %" PRIu64
-        ", \"unread_bytes\": %" PRIu64 ", \"saved_s\": %.6f, \"given_up\": %" PRIu64
-        ", \"given_up_bytes\": %" PRIu64 "},\n",
-        samples_budget_bytes(&session->samples), samples_used_bytes(&session->samples),
+        "\"kept\": %" PRIu64 ", \"kept_bytes\": %" PRIu64 ", \"hits\": %" PRIu64
+        ", \"unread\": %" PRIu64 ", \"unread_bytes\": %" PRIu64
+        ", \"saved_s\": %.6f, \"given_up\": %" PRIu64 ", \"given_up_bytes\": %" PRIu64 "},\n",
         figures_tallied(session, STK_TALLY_FORMS), figures_tallied(session, STK_TALLY_FORM_BYTES),
         figures_tallied(session, STK_TALLY_FROM_FORMS), figures_tallied(session, STK_TALLY_UNREAD),
         figures_tallied(session, STK_TALLY_UNREAD_BYTES),
@@ -253,21 +261,11 @@ static void write_tier(FILE *out, const struct session *session)
             budget->used_inodes, session->given_back_bytes);
 }
 
-void summary_write_json(int fd, const struct figures *figures, int status)
+void summary_write_counted(FILE *out, const struct figures *figures, bool ours)
 {
-    const struct request *request = figures->request;
     const struct session *session = figures->session;
     const struct stk_run_counts *counts = figures->counts;
-    FILE *out = fdopen(fd, "w");
-    if (out == NULL) {
-        return;
-    }
-    fprintf(out, "{\n  \"version\": 1,\n  \"paths\": ");
-    json_strings(out, request->spelled, request->count);
-    fprintf(out, ",\n  \"command\": ");
-    json_strings(out, request->command, json_count(request->command));
-    fprintf(out, ",\n  \"status\": %d,\n  \"seconds\": %.3f,\n  ", command_exit_status(status),
-            figures->run_s);
+    fprintf(out, "  \"seconds\": %.3f,\n  ", figures->run_s);
     write_counts(out, figures->total);
     fprintf(out, ",\n  \"files\": %" PRIu64 ",\n", counts->epochs[0][STK_COUNT_OPENS]);
     fprintf(out,
@@ -278,20 +276,36 @@ void summary_write_json(int fd, const struct figures *figures, int status)
     write_bypassed(out, "bypassed_bytes", counts->bypassed, counts->bypassed_bytes);
     write_waits(out, counts->waits);
     write_blocks(out, counts);
-    write_finished(out, session);
     write_decoded(out, session);
-    write_samples(out, session, counts);
+    write_samples(out, session, counts, ours);
     write_batches(out, session);
+    outlook_write_json(out, session, counts);
+    write_passes(out, figures);
+    write_times(out, figures);
+    write_epochs(out, figures);
+}
+
+void summary_write_json(int fd, const struct figures *figures, int status)
+{
+    const struct request *request = figures->request;
+    const struct session *session = figures->session;
+    FILE *out = fdopen(fd, "w");
+    if (out == NULL) {
+        return;
+    }
+    fprintf(out, "{\n  \"version\": 1,\n  \"paths\": ");
+    json_strings(out, request->spelled, request->count);
+    fprintf(out, ",\n  \"command\": ");
+    json_strings(out, request->command, json_count(request->command));
+    fprintf(out, ",\n  \"status\": %d,\n", command_exit_status(status));
+    write_finished(out, session);
     write_tier(out, session);
-    outlook_write_json(out, session, figures->counts);
     if (request->warm) {
         write_ahead(out, &session->ahead);
     }
     write_elsewhere(out, figures);
-    write_passes(out, figures);
-    write_times(out, figures);
     write_advice(out, figures);
-    write_epochs(out, figures);
+    summary_write_counted(out, figures, true);
     fprintf(out, "\n}\n");
     if (fflush(out) != 0) {
         say("--json %s: could not be written", request->json);
