@@ -119,7 +119,7 @@ static int end(void)
     say("without `stoker run`, of all that this user has run in %.0f s (images are not counted):",
         since_s);
     figures_gather(&figures, &request, &session, &counts, &pulse, since_s);
-    summary_print(&figures);
+    summary_print(stderr, &figures);
     unlink(path);
     return 0;
 }

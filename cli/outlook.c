@@ -167,15 +167,15 @@ static uint64_t opens_of(const struct stk_run_counts *counts)
     return opens;
 }
 
-void outlook_print(const struct session *session, const struct stk_run_counts *counts)
+void outlook_print(FILE *out, const struct session *session, const struct stk_run_counts *counts)
 {
     char used[STK_SIZE_TEXT], allowed[STK_SIZE_TEXT];
     uint64_t opens = opens_of(counts);
     for (unsigned i = 0; session->tier_count > 1 && opens > 0 && i < session->tier_count; i++) {
         const struct stk_tier *tier = &session->tiers[i];
         uint64_t served = counts->tiers[tier->index % STK_TIERS];
-        fprintf(stderr, "  %s served %" PRIu64 " opens (%.1f%%), %s of %s used\n", tier->home,
-                served, percent((double)served, (double)opens), size_text(used, used_bytes(tier)),
+        fprintf(out, "  %s served %" PRIu64 " opens (%.1f%%), %s of %s used\n", tier->home, served,
+                percent((double)served, (double)opens), size_text(used, used_bytes(tier)),
                 size_text(allowed, (uint64_t)(tier->shared->budget.blocks * STK_BLOCK_BYTES)));
     }
 }

@@ -16,7 +16,7 @@
  * server. */
 void outlook_announce(const struct request *request, const struct session *session);
 /* Of several tiers: what each has served, and how much of it is used. */
-void outlook_print(const struct session *session, const struct stk_run_counts *counts);
+void outlook_print(FILE *out, const struct session *session, const struct stk_run_counts *counts);
 /* The same of one or more, for programs: the member "tiers". */
 void outlook_write_json(FILE *out, const struct session *session,
                         const struct stk_run_counts *counts);

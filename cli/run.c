@@ -178,8 +178,8 @@ static void run_cached(const struct request *request, struct session *session, i
     stk_run_read(&session->run, &counts);
     figures_gather(&figures, request, session, &counts, &pulse, seconds);
     tell_outer(outer, &figures);
-    summary_print(&figures);
-    outlook_print(session, &counts);
+    summary_print(stderr, &figures);
+    outlook_print(stderr, session, &counts);
     if (json >= 0) {
         summary_write_json(json, &figures, status);
     }

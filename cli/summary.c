@@ -169,7 +169,7 @@ static void add_bytes(const struct figures *figures)
               size_text(cache, figures->total[STK_COUNT_BYTES_CACHE]));
 }
 
-static const char *const meanings[STK_BYPASS_KINDS] = {
+const char *const summary_bypass_meanings[STK_BYPASS_KINDS] = {
     [STK_BYPASS_LARGE] = "above STOKER_MAX_FILE",
     [STK_BYPASS_EMPTY] = "of size 0",
     [STK_BYPASS_YOUNG] = "changed less than STOKER_MIN_AGE ago",
@@ -187,8 +187,7 @@ static const char *const meanings[STK_BYPASS_KINDS] = {
     [STK_BYPASS_STUCK] = "another process was stuck filling it",
 };
 
-/* What would change it. */
-static const char *const settings[STK_BYPASS_KINDS] = {
+const char *const summary_bypass_settings[STK_BYPASS_KINDS] = {
     [STK_BYPASS_LARGE] = "STOKER_BLOCK above 0, or a larger STOKER_MAX_FILE",
     [STK_BYPASS_YOUNG] = "a smaller STOKER_MIN_AGE, if nobody writes them",
     [STK_BYPASS_BUDGET] = "--tier DIR:SIZE",
@@ -202,13 +201,12 @@ void summary_print_bypassed(const uint64_t bypassed[STK_BYPASS_KINDS])
     for (int why = 1; why < STK_BYPASS_KINDS; why++) {
         if (bypassed[why] > 0) {
             fprintf(stderr, "  bypassed: %" PRIu64 " %s (%s)\n", bypassed[why],
-                    stk_bypass_name((enum stk_bypass)why), meanings[why]);
+                    stk_bypass_name((enum stk_bypass)why), summary_bypass_meanings[why]);
         }
     }
 }
 
-/* Opens that the origin served. Of big files those count whose blocks are not cached, either. */
-static uint64_t bypassed(const struct stk_run_counts *counts, int why)
+uint64_t summary_bypassed(const struct stk_run_counts *counts, int why)
 {
     bool by_blocks = why == STK_BYPASS_LARGE && counts->bypassed_bytes[why] == 0;
     return by_blocks ? 0 : counts->bypassed[why];
@@ -220,8 +218,8 @@ static int heaviest(const struct stk_run_counts *counts, const bool said[STK_BYP
     for (int why = 1; why < STK_BYPASS_KINDS; why++) {
         bool heavier = found == 0 || counts->bypassed_bytes[why] > counts->bypassed_bytes[found] ||
                        (counts->bypassed_bytes[why] == counts->bypassed_bytes[found] &&
-                        bypassed(counts, why) > bypassed(counts, found));
-        if (bypassed(counts, why) > 0 && !said[why] && heavier) {
+                        summary_bypassed(counts, why) > summary_bypassed(counts, found));
+        if (summary_bypassed(counts, why) > 0 && !said[why] && heavier) {
             found = why;
         }
     }
@@ -231,10 +229,10 @@ static int heaviest(const struct stk_run_counts *counts, const bool said[STK_BYP
 static void add_one_bypassed(const struct stk_run_counts *counts, int why)
 {
     char size[STK_SIZE_TEXT];
-    const char *setting = settings[why];
-    lines_add(LOSSES, "  bypassed: %" PRIu64 " %s, %s (%s%s%s)", bypassed(counts, why),
+    const char *setting = summary_bypass_settings[why];
+    lines_add(LOSSES, "  bypassed: %" PRIu64 " %s, %s (%s%s%s)", summary_bypassed(counts, why),
               stk_bypass_name((enum stk_bypass)why), size_text(size, counts->bypassed_bytes[why]),
-              meanings[why], setting != NULL ? "; would change it: " : "",
+              summary_bypass_meanings[why], setting != NULL ? "; would change it: " : "",
               setting != NULL ? setting : "");
 }
 
@@ -243,10 +241,10 @@ static void add_other_bypassed(const struct stk_run_counts *counts,
 {
     char *all = must_copy("");
     for (int why = 1; why < STK_BYPASS_KINDS; why++) {
-        if (!said[why] && bypassed(counts, why) > 0) {
+        if (!said[why] && summary_bypassed(counts, why) > 0) {
             char *longer =
                 must_format("%s%s%" PRIu64 " %s", all, *all != '\0' ? ", " : "",
-                            bypassed(counts, why), stk_bypass_name((enum stk_bypass)why));
+                            summary_bypassed(counts, why), stk_bypass_name((enum stk_bypass)why));
             free(all);
             all = longer;
         }
@@ -580,7 +578,7 @@ static void add_advice(const struct figures *figures)
     free(advice);
 }
 
-void summary_print(const struct figures *figures)
+void summary_print(FILE *out, const struct figures *figures)
 {
     const struct session *session = figures->session;
     bool any = figures->total[STK_COUNT_OPENS] > 0;
@@ -611,5 +609,5 @@ void summary_print(const struct figures *figures)
         add_stay(figures);
         add_advice(figures);
     }
-    lines_print();
+    lines_print(out);
 }

@@ -285,15 +285,11 @@ void summary_write_counted(FILE *out, const struct figures *figures, bool ours)
     write_epochs(out, figures);
 }
 
-void summary_write_json(int fd, const struct figures *figures, int status)
+void summary_put_json(FILE *out, const struct figures *figures, int status)
 {
     const struct request *request = figures->request;
     const struct session *session = figures->session;
-    FILE *out = fdopen(fd, "w");
-    if (out == NULL) {
-        return;
-    }
-    fprintf(out, "{\n  \"version\": 1,\n  \"paths\": ");
+    fprintf(out, "  \"version\": 1,\n  \"paths\": ");
     json_strings(out, request->spelled, request->count);
     fprintf(out, ",\n  \"command\": ");
     json_strings(out, request->command, json_count(request->command));
@@ -306,9 +302,19 @@ void summary_write_json(int fd, const struct figures *figures, int status)
     write_elsewhere(out, figures);
     write_advice(out, figures);
     summary_write_counted(out, figures, true);
+}
+
+void summary_write_json(int fd, const struct figures *figures, int status)
+{
+    FILE *out = fdopen(fd, "w");
+    if (out == NULL) {
+        return;
+    }
+    fprintf(out, "{\n");
+    summary_put_json(out, figures, status);
     fprintf(out, "\n}\n");
     if (fflush(out) != 0) {
-        say("--json %s: could not be written", request->json);
+        say("--json %s: could not be written", figures->request->json);
     }
     fclose(out);
 }

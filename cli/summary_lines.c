@@ -104,18 +104,17 @@ static unsigned choose(void)
     return left_out;
 }
 
-void lines_print(void)
+void lines_print(FILE *out)
 {
     unsigned left_out = choose();
     for (unsigned i = 0; i < count; i++) {
         if (!lines[i].left_out) {
-            fprintf(stderr, "%s\n", lines[i].text);
+            fprintf(out, "%s\n", lines[i].text);
         }
         free(lines[i].text);
     }
     if (left_out > 0) {
-        fprintf(stderr, "  (%u lines did not fit: --json FILE has all that was counted)\n",
-                left_out);
+        fprintf(out, "  (%u lines did not fit: --json FILE has all that was counted)\n", left_out);
     }
     count = 0;
 }

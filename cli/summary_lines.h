@@ -3,6 +3,8 @@
 #ifndef STK_CLI_SUMMARY_LINES_H
 #define STK_CLI_SUMMARY_LINES_H
 
+#include <stdio.h>
+
 #define LINES_MOST    10
 #define LINES_COLUMNS 80
 
@@ -16,7 +18,7 @@ enum weight { HEAD, EPOCHS, LOSSES, TIMES, CACHES, PARTS, DETAILS };
 void lines_add(enum weight weight, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Has the blanks of a text be blanks, where it goes elsewhere. */
 void lines_let_break(char *text);
-/* Prints them on stderr, and forgets them. */
-void lines_print(void);
+/* Prints them, and forgets them. */
+void lines_print(FILE *out);
 
 #endif

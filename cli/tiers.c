@@ -2,52 +2,18 @@
 #include "cli/tiers.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/path.h"
 #include "cli/say.h"
+#include "cli/state.h"
 
 #define MOST_TIERS 64
 
 /* ---- the list ---- */
-
-/* The directory that states are kept in, which is there or made; NULL: none. The caller frees. */
-static char *state_directory(void)
-{
-    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-    struct stat stat_;
-    if (state != NULL && state[0] == '/') {
-        return must_format("%s/stoker", state);
-    }
-    bool none = home == NULL || home[0] != '/' || strcmp(home, "/nonexistent") == 0; /* Debian's */
-    bool usable = !none && stat(home, &stat_) == 0;
-    return usable ? must_format("%s/.local/state/stoker", home) : NULL;
-}
-
-static char *list_path(void)
-{
-    char *directory = state_directory();
-    char *path = directory != NULL ? must_format("%s/tiers", directory) : NULL;
-    free(directory);
-    return path;
-}
-
-/* Makes the directories above a file that are missing. */
-static void make_parents(const char *path)
-{
-    char *copy = must_copy(path);
-    for (char *slash = strchr(copy + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        mkdir(copy, 0700);
-        *slash = '/';
-    }
-    free(copy);
-}
 
 /* The homes that are remembered and still there. */
 struct list {
@@ -77,7 +43,7 @@ static void add(struct list *list, const char *home)
 static void read_list(struct list *list)
 {
     char line[STK_HOME_BYTES + 2];
-    char *path = list_path();
+    char *path = state_path("tiers");
     FILE *file = path != NULL ? fopen(path, "re") : NULL;
     list->count = 0;
     while (file != NULL && fgets(line, sizeof line, file) != NULL) {
@@ -95,7 +61,7 @@ static void read_list(struct list *list)
 static void write_list(const char *path, const struct list *list)
 {
     char *aside = must_format("%s.%d", path, getpid());
-    make_parents(path);
+    state_make_parents(path);
     FILE *file = fopen(aside, "we");
     for (unsigned i = 0; file != NULL && i < list->count; i++) {
         fprintf(file, "%s\n", list->homes[i]);
@@ -109,7 +75,7 @@ static void write_list(const char *path, const struct list *list)
 void tiers_remember(const char *home)
 {
     static struct list list;
-    char *path = list_path();
+    char *path = state_path("tiers");
     read_list(&list);
     if (path != NULL && strchr(home, '\n') == NULL && strlen(home) < STK_HOME_BYTES &&
         !is_listed(&list, home)) {
