@@ -102,6 +102,11 @@ const struct stk_option_row stk_option_table[STK_OPTION_COUNT] = {
          "is "
          "then cached once. `--samples SIZE` sets so much of the tier's budget aside for samples. "
          "Without the command nothing is kept when it is unset."},
+    [STK_OPTION_HISTORY] =
+        {"STOKER_HISTORY", "--no-history", "on|off", "on",
+         "Whether `stoker run` leaves a record of the run for `stoker report`, some 100 KB in "
+         "~/.local/state/stoker/runs, of which the newest 20 are kept. The flag takes no value and "
+         "says off."},
     [STK_OPTION_SIMD] =
         {"STOKER_SIMD", NULL, "c|avx2|avx512|neon", "",
          "Which of the decoder's inner loops are used, for tests and comparisons: all give the "
@@ -228,6 +233,7 @@ const char *stk_option_complaint(enum stk_option option, const char *value)
     case STK_OPTION_DECODE:
     case STK_OPTION_TORCHVISION:
     case STK_OPTION_BATCHES:
+    case STK_OPTION_HISTORY:
         return strcmp(value, "on") == 0 || strcmp(value, "off") == 0 ? NULL : "write on or off";
     case STK_OPTION_SAMPLES:
         return complaint_of_samples(value);

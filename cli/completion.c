@@ -39,8 +39,11 @@ static const char middle[] =
     "        mapfile -t COMPREPLY < <(compgen -d -- \"$word\")\n"
     "        return ;;\n"
     "    --json)\n"
-    "        [ \"$verb\" = doctor ] || mapfile -t COMPREPLY < <(compgen -f -- \"$word\")\n"
-    "        [ \"$verb\" = doctor ] || return ;;\n"
+    "        # Of some it takes no file.\n"
+    "        if ! [[ $verb =~ ^(doctor|report)$ ]]; then\n"
+    "            mapfile -t COMPREPLY < <(compgen -f -- \"$word\")\n"
+    "            return\n"
+    "        fi ;;\n"
     "    --jobs | --share | --sample) return ;;\n"
     "    esac\n"
     "    case $verb in\n";

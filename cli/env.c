@@ -61,6 +61,7 @@ static void refuse_idle(const struct request *request)
     const char *idle = request->json != NULL ? "--json"
                        : request->keep       ? "--keep"
                        : request->warm       ? "--warm"
+                       : request->no_history ? "--no-history"
                                              : NULL;
     if (idle != NULL) {
         die("%s has no meaning without `stoker run`", idle);

@@ -47,6 +47,10 @@
     {                                                                                              \
         "--no-batches", "", "leave the batches of torch's DataLoader as they are"                  \
     }
+#define NO_HISTORY                                                                                 \
+    {                                                                                              \
+        "--no-history", "", "leave no record of the run for stoker report"                         \
+    }
 #define TIER_ONLY                                                                                  \
     {                                                                                              \
         "--tier", "DIR", "only what lies in this tier"                                             \
@@ -72,6 +76,7 @@ const struct help_verb help_verbs[] = {
                   "first open of a big file waits until that is whole: maps of it, as of HDF5, "
                   "LMDB and Arrow, are then served from the first on"},
                  {"--jobs", "N", "with --warm: so many files at a time"},
+                 NO_HISTORY,
                  JSON},
      .examples = {"stoker run --path /data/imagenet -- python train.py",
                   "stoker run --tier /nvme/me:500G --path /data -- torchrun train.py",
@@ -139,6 +144,25 @@ const struct help_verb help_verbs[] = {
               "The status is 1 when something is to be mended.\n",
      .options = {{"--json", "", "print the findings as JSON"}},
      .examples = {"stoker doctor /data/imagenet", "stoker doctor -- python train.py"}},
+    {.name = "report",
+     .brief = "a page with plots of what a run did, and what to change",
+     .synopsis = "[RUN]",
+     .about =
+         "Writes one HTML page about RUN (without a name: the latest): throughput and hit rate "
+         "over time, epochs compared, where the time went, how long the origin took, what was "
+         "not cached and why, and what to change next. The page needs no network and nothing "
+         "else beside it.\n"
+         "stoker run records a run in ~/.local/state/stoker/runs while it goes on and at its "
+         "end, so one that was killed has a report, too; the newest 20 are kept.\n",
+     .options = {{"-o", "FILE",
+                  "write to FILE (- is standard output); else to "
+                  "stoker-report-RUN.html here"},
+                 {"--json", "",
+                  "print all figures instead, those of stoker run --json and how they "
+                  "grew"},
+                 {"--list", "", "show which runs there are"}},
+     .examples = {"stoker report", "stoker report --list",
+                  "stoker report -o last.html 20261123-091500-node7-4711"}},
 };
 const unsigned help_verb_count = sizeof help_verbs / sizeof *help_verbs;
 

@@ -1,9 +1,9 @@
 /* Writing JSON strings. See cli/json.h. */
 #include "cli/json.h"
 
-/* The length of the UTF-8 sequence at `at`, 0 when there is none. */
-static int sequence_length(const unsigned char *at)
+int json_sequence(const char *text)
 {
+    const unsigned char *at = (const unsigned char *)text;
     int length = *at < 0x80                  ? 1
                  : *at >= 0xc2 && *at < 0xe0 ? 2
                  : *at >= 0xe0 && *at < 0xf0 ? 3
@@ -22,7 +22,7 @@ void json_string(FILE *out, const char *text)
     const unsigned char *at = (const unsigned char *)text;
     fputc('"', out);
     while (*at != '\0') {
-        int length = sequence_length(at);
+        int length = json_sequence((const char *)at);
         if (*at < 0x20 || length == 0 || *at == 0x7f) {
             fprintf(out, "\\u%04x", *at++);
         } else if (*at == '"' || *at == '\\') {

@@ -10,6 +10,7 @@
 #include "base/sys.h"
 #include "cli/elsewhere.h"
 #include "cli/progress.h"
+#include "cli/recorder.h"
 #include "cli/thread.h"
 
 #define LOOK_NS  (STK_NS_PER_S / 5)
@@ -103,6 +104,7 @@ static void *look(void *context)
         int64_t now_ns = stk_clock_boottime_ns();
         stk_run_read(looked_at, &now);
         note(&now, last_ns, now_ns);
+        recorder_look(&now, &figures);
         last_ns = now_ns;
         if (!ends) {
             show(&now, began_ns, now_ns);

@@ -376,6 +376,8 @@ static bool take_flag(struct request *request, struct cursor *cursor)
         request->no_torchvision = true;
     } else if (strcmp(*cursor->at, "--no-batches") == 0) {
         request->no_batches = true;
+    } else if (strcmp(*cursor->at, "--no-history") == 0) {
+        request->no_history = true;
     } else {
         return false;
     }

@@ -43,6 +43,7 @@ struct request {
     bool no_decode;      /* by the flag or by the environment */
     bool no_torchvision; /* by the flag */
     bool no_batches;     /* by the flag or by the environment */
+    bool no_history;     /* by the flag: the run leaves no record */
     enum samples_kind samples_kind;
     const char *samples;   /* the flag's value, or NULL */
     int64_t samples_bytes; /* of ours; -1: what entries leave */

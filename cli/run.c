@@ -16,6 +16,7 @@
 #include "cli/outlook.h"
 #include "cli/pulse.h"
 #include "cli/python.h"
+#include "cli/recorder.h"
 #include "cli/say.h"
 #include "cli/session.h"
 #include "cli/summary.h"
@@ -170,6 +171,7 @@ static void run_cached(const struct request *request, struct session *session, i
     int64_t began_ns = stk_clock_boottime_ns();
     command_start(request->command);
     begin_beside(request, session);
+    recorder_begin(request, session);
     pulse_begin(request, &session->run, session->tally);
     int status = command_wait();
     double seconds = seconds_since(began_ns);
@@ -183,6 +185,7 @@ static void run_cached(const struct request *request, struct session *session, i
     if (json >= 0) {
         summary_write_json(json, &figures, status);
     }
+    recorder_end(&figures, status);
     session_end(session);
     command_end_like(status);
 }

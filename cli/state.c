@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "cli/say.h"
 
@@ -20,13 +21,27 @@ char *state_path(const char *name)
     return usable ? must_format("%s/.local/state/stoker/%s", home, name) : NULL;
 }
 
+/* Not in a directory of another user's, as that of whoever has become root by sudo. */
+static bool may_add_to(const char *directory)
+{
+    struct stat stat_;
+    return stat(*directory != '\0' ? directory : "/", &stat_) == 0 &&
+           (stat_.st_uid == geteuid() || stat_.st_uid == 0);
+}
+
 void state_make_parents(const char *path)
 {
-    char *copy = must_copy(path);
+    char *copy = must_copy(path), *before = copy;
     for (char *slash = strchr(copy + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+        *before = '\0';
+        bool may = may_add_to(copy);
+        *before = '/';
         *slash = '\0';
-        mkdir(copy, 0700);
+        if (may) {
+            mkdir(copy, 0700);
+        }
         *slash = '/';
+        before = slash;
     }
     free(copy);
 }

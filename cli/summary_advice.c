@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "cli/say.h"
+#include "cli/summary.h"
 #include "cli/summary_figures.h"
 #include "cli/summary_lines.h"
 
@@ -133,4 +134,79 @@ char *figures_advice(const struct figures *figures)
     default:
         return advise_by_opens(figures);
     }
+}
+
+/* ---- what else would help ---- */
+
+/* The next run begins cold where the cache went with this one. */
+static char *suggest_keeping(const struct figures *figures)
+{
+    bool memory = figures->session->tier.shared->memory != 0;
+    if (!memory || figures->request->keep || figures->origin_s < FETCH_S) {
+        return NULL;
+    }
+    return must_format("the cache lies in memory and goes with the last run, so the next one waits "
+                       "for the origin again (%.1f s): --keep keeps it, --tier on a local disk "
+                       "also over a restart",
+                       figures->origin_s);
+}
+
+/* The first epoch needs not be the one that fills. */
+static char *suggest_warming(const struct figures *figures)
+{
+    double first_s = (double)figures->counts->epochs[0][STK_COUNT_WAIT_NS] / 1e9;
+    if (figures->request->warm || figures->bound == BOUND_FETCH || first_s < FETCH_S) {
+        return NULL;
+    }
+    return must_format("first opens of files waited %.1f s for the origin, added up over "
+                       "processes: `stoker" LINES_KEEP "warm" LINES_KEEP
+                       "%s` before the job fills the cache ahead, --warm does so beside it",
+                       first_s, figures->request->spelled[0]);
+}
+
+/* What was left out for a reason that can be changed; of room it is told above. */
+static char *suggest_setting(const struct figures *figures)
+{
+    char size[STK_SIZE_TEXT];
+    const struct stk_run_counts *counts = figures->counts;
+    int most = 0;
+    for (int why = 1; why < STK_BYPASS_KINDS; why++) {
+        bool room = why == STK_BYPASS_BUDGET || why == STK_BYPASS_TIER || why == STK_BYPASS_MEMORY;
+        if (!room && summary_bypass_settings[why] != NULL && summary_bypassed(counts, why) > 0 &&
+            (most == 0 || counts->bypassed_bytes[why] > counts->bypassed_bytes[most])) {
+            most = why;
+        }
+    }
+    return most == 0 ? NULL
+                     : must_format("%" PRIu64 " opens (files of %s) were left to the origin, %s: "
+                                   "%s would change it",
+                                   summary_bypassed(counts, most),
+                                   size_text(size, counts->bypassed_bytes[most]),
+                                   summary_bypass_meanings[most], summary_bypass_settings[most]);
+}
+
+static char *suggest_for_maps(const struct figures *figures)
+{
+    unsigned count;
+    uint64_t more;
+    struct finisher_mapped *mapped = finisher_list_mapped(&figures->session->run, &count, &more);
+    char *text = count == 0 ? NULL
+                            : must_format("%" PRIu64 " big files were mapped before they were "
+                                          "filled, and read from the origin: stoker run "
+                                          "--warm=first fills them first",
+                                          count + more);
+    finisher_free_mapped(mapped, count);
+    return text;
+}
+
+unsigned figures_suggest(const struct figures *figures, char *out[FIGURES_SUGGESTIONS])
+{
+    static char *(*const sources[])(const struct figures *) = {
+        figures_advice, suggest_for_maps, suggest_setting, suggest_warming, suggest_keeping};
+    unsigned count = 0;
+    for (unsigned i = 0; i < sizeof sources / sizeof *sources; i++) {
+        out[count] = sources[i](figures);
+        count += out[count] != NULL;
+    }
+    return count;
 }

@@ -61,5 +61,8 @@ uint64_t figures_left_to_torch(const struct session *session);
 const char *figures_bound_name(enum bound bound);
 /* One line for the user, which begins with a verb or with what is the case. To be freed. */
 char *figures_advice(const struct figures *figures);
+/* That, and what else would help: how many, each to be freed. */
+#define FIGURES_SUGGESTIONS 6
+unsigned figures_suggest(const struct figures *figures, char *out[FIGURES_SUGGESTIONS]);
 
 #endif

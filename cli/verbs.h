@@ -9,5 +9,6 @@ int verb_ls(char **arguments);
 int verb_clear(char **arguments);
 int verb_verify(char **arguments);
 int verb_doctor(char **arguments);
+int verb_report(char **arguments);
 
 #endif

@@ -17,7 +17,7 @@ _stoker() {
         fi
     done
     if ((COMP_CWORD == 1)); then
-        mapfile -t COMPREPLY < <(compgen -W 'run warm env ls clear verify doctor help --help --version' -- "$word")
+        mapfile -t COMPREPLY < <(compgen -W 'run warm env ls clear verify doctor report help --help --version' -- "$word")
         return
     fi
     case $before in
@@ -28,18 +28,22 @@ _stoker() {
         mapfile -t COMPREPLY < <(compgen -d -- "$word")
         return ;;
     --json)
-        [ "$verb" = doctor ] || mapfile -t COMPREPLY < <(compgen -f -- "$word")
-        [ "$verb" = doctor ] || return ;;
+        # Of some it takes no file.
+        if ! [[ $verb =~ ^(doctor|report)$ ]]; then
+            mapfile -t COMPREPLY < <(compgen -f -- "$word")
+            return
+        fi ;;
     --jobs | --share | --sample) return ;;
     esac
     case $verb in
-    run) flags='--path --tier --fresh --keep --samples --no-decode --no-torchvision --no-batches --warm --warm=first --jobs --json --' ;;
+    run) flags='--path --tier --fresh --keep --samples --no-decode --no-torchvision --no-batches --warm --warm=first --jobs --no-history --json --' ;;
     warm) flags='--path --tier --fresh --jobs --share --samples --dry-run --keep' ;;
     env) flags='--path --tier --fresh --samples --end --markdown' ;;
     ls) flags='--tier' ;;
     clear) flags='--tier --dead' ;;
     verify) flags='--tier --sample --json' ;;
     doctor) flags='--json --' ;;
+    report) flags='-o --json --list' ;;
     help) flags='--man --completion' ;;
     esac
     if [ "${word#-}" != "$word" ]; then

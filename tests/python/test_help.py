@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-VERBS = ["run", "warm", "env", "ls", "clear", "verify", "doctor"]
+VERBS = ["run", "warm", "env", "ls", "clear", "verify", "doctor", "report"]
 
 
 def flags_of(text):
@@ -111,7 +111,8 @@ printf '%s\\n' "${COMPREPLY[@]}"
 @pytest.mark.parametrize("words, wanted", [
     (["stoker", ""], {*VERBS, "help", "--help", "--version"}),
     (["stoker", "ru"], {"run"}),
-    (["stoker", "run", "--no-"], {"--no-decode", "--no-torchvision", "--no-batches"}),
+    (["stoker", "run", "--no-"], {"--no-decode", "--no-torchvision", "--no-batches",
+                                        "--no-history"}),
     (["stoker", "run", "--wa"], {"--warm", "--warm=first"}),
     (["stoker", "run", "--fresh", ""], {"run", "open", "never"}),
     (["stoker", "clear", "--d"], {"--dead"}),

@@ -1,0 +1,274 @@
+/* What runs leave behind. See cli/history.h. */
+#include "cli/history.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cache/home.h"
+#include "cli/say.h"
+#include "cli/state.h"
+
+#define MAGIC      "stoker-record 1"
+#define MOST_BYTES (64u << 20) /* far above what is written */
+#define MOST_FILES 1024        /* that are looked at */
+
+/* ---- the directory ---- */
+
+/* Opens it, after it was made where `make`; -1 and errno. */
+static int open_directory(bool make)
+{
+    char *path = state_path("runs/");
+    if (path == NULL) {
+        errno = ENOENT;
+        return -1;
+    }
+    if (make) {
+        state_make_parents(path);
+    }
+    path[strlen(path) - 1] = '\0';
+    int error = stk_home_check(path);
+    int fd = error == 0 ? open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
+    errno = error != 0 ? -error : errno;
+    free(path);
+    return fd;
+}
+
+/* A name is a word that no shell and no file name trips over. */
+static bool is_name(const char *text)
+{
+    static const char letters[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
+    return *text != '\0' && *text != '.' && *text != '-' && text[strspn(text, letters)] == '\0' &&
+           strlen(text) < NAME_MAX;
+}
+
+char *history_new_name(void)
+{
+    char when[32] = "", host[64] = "";
+    time_t now = time(NULL);
+    struct tm local;
+    if (localtime_r(&now, &local) != NULL) {
+        strftime(when, sizeof when, "%Y%m%d-%H%M%S", &local);
+    }
+    gethostname(host, sizeof host - 1);
+    host[strcspn(host, ".")] = '\0';
+    char *name = must_format("%s-%s-%d", when, host, getpid());
+    if (!is_name(name)) {
+        free(name);
+        name = must_format("%s-%d", when, getpid());
+    }
+    return name;
+}
+
+/* ---- what is there ---- */
+
+struct found {
+    char name[NAME_MAX + 1]; /* of the file */
+    struct timespec at;
+};
+
+/* The newest first. */
+static int compare(const void *left, const void *right)
+{
+    const struct found *a = left, *b = right;
+    if (a->at.tv_sec != b->at.tv_sec) {
+        return a->at.tv_sec < b->at.tv_sec ? 1 : -1;
+    }
+    if (a->at.tv_nsec != b->at.tv_nsec) {
+        return a->at.tv_nsec < b->at.tv_nsec ? 1 : -1;
+    }
+    return strcmp(b->name, a->name);
+}
+
+static bool look_at(int directory, const char *name, struct found *out)
+{
+    struct stat stat_;
+    bool ours = (is_name(name) || (*name == '.' && is_name(name + 1))) &&
+                fstatat(directory, name, &stat_, AT_SYMLINK_NOFOLLOW) == 0 &&
+                S_ISREG(stat_.st_mode) && stat_.st_uid == geteuid();
+    if (ours) {
+        strcpy(out->name, name);
+        out->at = stat_.st_mtim;
+    }
+    return ours;
+}
+
+/* Records, and what became none, in the order of their age. The caller frees. */
+static struct found *look(int directory, unsigned *count)
+{
+    struct found *found = must_allocate(MOST_FILES * sizeof *found);
+    int copy = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *files = copy >= 0 ? fdopendir(copy) : NULL;
+    struct dirent *entry;
+    *count = 0;
+    while (files != NULL && *count < MOST_FILES && (entry = readdir(files)) != NULL) {
+        *count += look_at(directory, entry->d_name, &found[*count]);
+    }
+    if (files != NULL) {
+        closedir(files);
+    } else if (copy >= 0) {
+        close(copy);
+    }
+    qsort(found, *count, sizeof *found, compare);
+    return found;
+}
+
+/* Beyond the newest ones all go; so do drafts that killed writers have left. */
+static void drop_oldest(int directory)
+{
+    unsigned count, kept = 0;
+    struct found *found = look(directory, &count);
+    for (unsigned i = 0; i < count; i++) {
+        if (kept >= HISTORY_MOST) {
+            unlinkat(directory, found[i].name, 0);
+        }
+        kept += found[i].name[0] != '.';
+    }
+    free(found);
+}
+
+void history_list(struct history_list *out)
+{
+    unsigned count = 0;
+    int directory = open_directory(false);
+    struct found *found = directory >= 0 ? look(directory, &count) : NULL;
+    out->count = 0;
+    for (unsigned i = 0; i < count && out->count < HISTORY_MOST; i++) {
+        if (found[i].name[0] != '.') {
+            out->names[out->count++] = must_copy(found[i].name);
+        }
+    }
+    free(found);
+    if (directory >= 0) {
+        close(directory);
+    }
+}
+
+void history_list_free(struct history_list *list)
+{
+    for (unsigned i = 0; i < list->count; i++) {
+        free(list->names[i]);
+    }
+    list->count = 0;
+}
+
+/* ---- writing ---- */
+
+static int write_parts(int fd, const struct history_record *record)
+{
+    FILE *out = fdopen(fd, "w");
+    if (out == NULL) {
+        close(fd);
+        return -ENOMEM;
+    }
+    fputs(MAGIC, out);
+    for (int part = 0; part < HISTORY_PARTS; part++) {
+        fprintf(out, " %zu", record->bytes[part]);
+    }
+    fputc('\n', out);
+    for (int part = 0; part < HISTORY_PARTS; part++) {
+        fwrite(record->text[part], 1, record->bytes[part], out);
+    }
+    bool good = fflush(out) == 0 && !ferror(out);
+    int error = good ? 0 : -errno;
+    return fclose(out) == 0 || !good ? error : -errno;
+}
+
+static int write_aside(int directory, const char *aside, const char *name,
+                       const struct history_record *record)
+{
+    unlinkat(directory, aside, 0);
+    int fd = openat(directory, aside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    int error = fd >= 0 ? write_parts(fd, record) : -errno;
+    if (error == 0 && renameat(directory, aside, directory, name) != 0) {
+        error = -errno;
+    }
+    if (error != 0) {
+        unlinkat(directory, aside, 0);
+    }
+    return error;
+}
+
+int history_write(const char *name, const struct history_record *record)
+{
+    int directory = open_directory(true);
+    if (directory < 0) {
+        return -errno;
+    }
+    char *aside = must_format(".%s", name);
+    int error = write_aside(directory, aside, name, record);
+    free(aside);
+    if (error == 0) {
+        drop_oldest(directory);
+    }
+    close(directory);
+    return error;
+}
+
+/* ---- reading ---- */
+
+/* Where the part lies; false: this is no record, or it is cut. */
+static bool find_part(FILE *file, enum history_part wanted, long *at, size_t *bytes)
+{
+    char line[256];
+    unsigned long long sum = 0;
+    if (fgets(line, sizeof line, file) == NULL || strncmp(line, MAGIC " ", sizeof MAGIC) != 0) {
+        return false;
+    }
+    const char *text = line + sizeof MAGIC - 1;
+    for (int part = 0; part < HISTORY_PARTS; part++) {
+        char *end;
+        unsigned long long length = strtoull(text, &end, 10);
+        if (end == text || length > MOST_BYTES) {
+            return false;
+        }
+        if (part == (int)wanted) {
+            *at = (long)(strlen(line) + sum);
+            *bytes = (size_t)length;
+        }
+        sum += length;
+        text = end;
+    }
+    return *text == '\n';
+}
+
+static char *read_part(FILE *file, enum history_part wanted)
+{
+    long at = 0;
+    size_t bytes = 0;
+    if (!find_part(file, wanted, &at, &bytes) || fseek(file, at, SEEK_SET) != 0) {
+        return NULL;
+    }
+    char *text = must_allocate(bytes + 1);
+    if (fread(text, 1, bytes, file) != bytes) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
+char *history_read(const char *name, enum history_part part)
+{
+    struct found found;
+    int directory = is_name(name) ? open_directory(false) : -1;
+    if (directory < 0) {
+        return NULL;
+    }
+    bool ours = look_at(directory, name, &found);
+    int fd = ours ? openat(directory, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC) : -1;
+    FILE *file = fd >= 0 ? fdopen(fd, "r") : NULL;
+    char *text = file != NULL ? read_part(file, part) : NULL;
+    if (file != NULL) {
+        fclose(file);
+    }
+    close(directory);
+    return text;
+}

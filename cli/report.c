@@ -1,0 +1,152 @@
+/* `stoker report`: what a run left behind, as a page or as JSON. See cli/history.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/history.h"
+#include "cli/json.h"
+#include "cli/say.h"
+#include "cli/verbs.h"
+
+struct wanted {
+    const char *run, *output;
+    bool json, list;
+};
+
+/* ---- what is asked ---- */
+
+static void take_output(struct wanted *wanted, char ***arguments)
+{
+    const char *value = (**arguments)[2] != '\0' ? **arguments + 2 : *++*arguments;
+    if (value == NULL || *value == '\0') {
+        die("-o needs a file, or - for standard output: see `stoker report --help`");
+    }
+    wanted->output = value;
+}
+
+static void parse(struct wanted *wanted, char **arguments)
+{
+    for (; *arguments != NULL; arguments++) {
+        if (strcmp(*arguments, "--json") == 0) {
+            wanted->json = true;
+        } else if (strcmp(*arguments, "--list") == 0) {
+            wanted->list = true;
+        } else if (strncmp(*arguments, "-o", 2) == 0) {
+            take_output(wanted, &arguments);
+        } else if ((*arguments)[0] == '-') {
+            die("unknown option %s: see `stoker report --help`", *arguments);
+        } else if (wanted->run != NULL) {
+            die("unexpected argument %s: one run at a time", *arguments);
+        } else {
+            wanted->run = *arguments;
+        }
+    }
+}
+
+/* ---- answers ---- */
+
+/* Whatever a command's words hold, it is one line, and moves no cursor. */
+static void print_line(const char *text)
+{
+    while (*text != '\0') {
+        int length = json_sequence(text);
+        if (length <= 1) {
+            bool odd = length == 0 || (unsigned char)*text < 0x20 || *text == 0x7f;
+            putchar(odd ? '?' : *text);
+            text++;
+        } else {
+            bool control = (unsigned char)text[0] == 0xc2 && (unsigned char)text[1] < 0xa0;
+            fwrite(control ? "?" : text, 1, control ? 1 : (size_t)length, stdout);
+            text += length;
+        }
+    }
+    putchar('\n');
+}
+
+static int list(void)
+{
+    struct history_list names;
+    history_list(&names);
+    for (unsigned i = 0; i < names.count; i++) {
+        char *title = history_read(names.names[i], HISTORY_TITLE);
+        printf("%s  ", names.names[i]);
+        print_line(title != NULL ? title : "(cannot be read)");
+        free(title);
+    }
+    if (names.count == 0) {
+        say("no run has left a record yet: `stoker run` does at its end");
+    }
+    history_list_free(&names);
+    return 0;
+}
+
+/* The run that is meant. The caller frees. */
+static char *find(const struct wanted *wanted)
+{
+    struct history_list names;
+    if (wanted->run != NULL) {
+        return must_copy(wanted->run);
+    }
+    history_list(&names);
+    if (names.count == 0) {
+        die("no run has left a record yet: `stoker run` does at its end");
+    }
+    char *name = must_copy(names.names[0]);
+    history_list_free(&names);
+    return name;
+}
+
+static void print(const char *text)
+{
+    if (fputs(text, stdout) < 0 || fflush(stdout) != 0) {
+        die("standard output could not be written");
+    }
+}
+
+/* A name of our own choice is not followed when it is a link. */
+static void write_to(const char *path, const char *text, bool chosen)
+{
+    int flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | (chosen ? O_NOFOLLOW : 0);
+    int fd = open(path, flags, 0666);
+    FILE *out = fd >= 0 ? fdopen(fd, "w") : NULL;
+    bool good = out != NULL && fputs(text, out) >= 0;
+    if (out == NULL || fclose(out) != 0 || !good) {
+        die("%s: %s: name a file that can be written, with -o FILE", path, strerror(errno));
+    }
+}
+
+static void give(const struct wanted *wanted, const char *name, const char *text)
+{
+    if (wanted->output == NULL ? wanted->json : strcmp(wanted->output, "-") == 0) {
+        print(text);
+        return;
+    }
+    char *chosen = must_format("stoker-report-%s.html", name);
+    const char *path = wanted->output != NULL ? wanted->output : chosen;
+    write_to(path, text, wanted->output == NULL);
+    say("%s is in %s%s", wanted->json ? "the record" : "the report", path,
+        wanted->json ? "" : ": open it in a browser");
+    free(chosen);
+}
+
+int verb_report(char **arguments)
+{
+    struct wanted wanted = {.run = NULL};
+    parse(&wanted, arguments);
+    if (wanted.list) {
+        return list();
+    }
+    char *name = find(&wanted);
+    char *text = history_read(name, wanted.json ? HISTORY_JSON : HISTORY_PAGE);
+    if (text == NULL) {
+        die("no record of a run %s: `stoker report --list` shows what there is", name);
+    }
+    give(&wanted, name, text);
+    free(text);
+    free(name);
+    return 0;
+}

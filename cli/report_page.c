@@ -1,0 +1,433 @@
+/* The page: what stands at its top and around its sections. See cli/report_page.h. */
+#include "cli/report_page.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/help.h"
+#include "cli/json.h"
+#include "cli/say.h"
+#include "cli/summary_lines.h"
+
+#define MOST_COMMAND 4000 /* bytes of it that are shown */
+
+/* ---- what pages are made of ---- */
+
+static const char *entity_of(char letter)
+{
+    switch (letter) {
+    case '<':
+        return "&lt;";
+    case '>':
+        return "&gt;";
+    case '&':
+        return "&amp;";
+    case '"':
+        return "&quot;";
+    case '\'':
+        return "&#39;";
+    default:
+        return NULL;
+    }
+}
+
+/* What is no text is shown as the sign for that. */
+void page_text(FILE *out, const char *text)
+{
+    while (*text != '\0') {
+        int length = json_sequence(text);
+        bool blank = *text == '\n' || *text == '\t';
+        bool odd = length == 0 || ((unsigned char)*text < 0x20 && !blank) || *text == 0x7f;
+        const char *entity = entity_of(*text);
+        if (odd) {
+            fputs("&#xFFFD;", out);
+            length = 1;
+        } else if (entity != NULL) {
+            fputs(entity, out);
+        } else {
+            fwrite(text, 1, (size_t)length, out);
+        }
+        text += length;
+    }
+}
+
+void page_begin(FILE *out, const char *id, const char *heading, const char *about)
+{
+    fprintf(out, "<section id=\"%s\"><h2>%s</h2><p class=\"about\">%s</p>\n", id, heading, about);
+}
+
+void page_end(FILE *out)
+{
+    fputs("</section>\n", out);
+}
+
+void page_begin_table(FILE *out, const char *heads)
+{
+    fputs("<details><summary>The same figures as a table</summary><div class=\"wrap\"><table>"
+          "<tr><th scope=\"col\">",
+          out);
+    for (; *heads != '\0'; heads++) {
+        if (*heads == '|') {
+            fputs("</th><th scope=\"col\">", out);
+        } else {
+            fputc(*heads, out);
+        }
+    }
+    fputs("</th></tr>\n", out);
+}
+
+void page_end_table(FILE *out)
+{
+    fputs("</table></div></details>\n", out);
+}
+
+static void put_parts(FILE *out, const struct page_bar *bar, double whole)
+{
+    double x = 0;
+    for (unsigned i = 0; i < bar->count; i++) {
+        double width = whole > 0 ? 1000 * bar->parts[i].value / whole : 0;
+        fprintf(out,
+                "<rect class=\"block %s\" data-value=\"%.6f\" x=\"%.2f\" width=\"%.2f\" "
+                "height=\"10\"/>",
+                bar->parts[i].class, bar->parts[i].value, x, width);
+        x += width;
+    }
+}
+
+void page_bar(FILE *out, const struct page_bar *bar, double whole)
+{
+    fprintf(out, "<div class=\"bar %s\"><span>%s%s</span>",
+            bar->count == 1 ? bar->parts[0].class : "", bar->count == 1 ? "<i></i>" : "",
+            bar->name);
+    fprintf(out,
+            "<svg viewBox=\"0 0 1000 10\" preserveAspectRatio=\"none\" role=\"img\"><title>%s: "
+            "%s</title>",
+            bar->name, bar->text);
+    put_parts(out, bar, whole);
+    fprintf(out, "</svg><span class=\"value\">%s</span>", bar->text);
+    if (bar->note != NULL) {
+        fprintf(out, "<span class=\"note\">%s</span>", bar->note);
+    }
+    fputs("</div>\n", out);
+}
+
+double page_step(double value, double unit, unsigned most)
+{
+    static const double steps[] = {1, 2, 5};
+    double power = unit;
+    while (power * most >= value && power > unit / 1e6) {
+        power /= 10;
+    }
+    for (;; power *= 10) {
+        for (unsigned i = 0; i < 3; i++) {
+            if (power * steps[i] * most >= value) {
+                return power * steps[i];
+            }
+        }
+    }
+}
+
+const char *page_seconds(char out[PAGE_TEXT], double seconds)
+{
+    static const struct {
+        double from, seconds;
+        const char *unit;
+    } units[] = {{172800, 86400, "d"}, {7200, 3600, "h"}, {120, 60, "min"}, {0, 1, "s"}};
+    unsigned i = 0;
+    while (seconds < units[i].from) {
+        i++;
+    }
+    double value = seconds / units[i].seconds;
+    snprintf(out, PAGE_TEXT, value < 100 && value != (double)(int)value ? "%.1f %s" : "%.0f %s",
+             value, units[i].unit);
+    return out;
+}
+
+/* ---- the top ---- */
+
+static double rate(const struct stretch *stretch)
+{
+    return stretch->seconds > 0 ? (double)stretch->count / stretch->seconds : 0;
+}
+
+static void put_headline(FILE *out, const struct figures *figures)
+{
+    uint64_t reads = figures->counts->blocks[STK_BLOCK_READS];
+    if (figures->total[STK_COUNT_OPENS] > 0) {
+        fprintf(out, "<h1>%.0f%% of the files opened came from the cache</h1>\n",
+                percent((double)figures->total[STK_COUNT_HITS],
+                        (double)figures->total[STK_COUNT_OPENS]));
+    } else if (reads > 0) {
+        fprintf(out, "<h1>%" PRIu64 " reads of big files came from the cache</h1>\n", reads);
+    } else {
+        fputs("<h1>No file below the covered paths was opened</h1>\n", out);
+    }
+}
+
+static void put_command(FILE *out, char **command)
+{
+    char *text = must_copy("");
+    for (char **word = command; *word != NULL; word++) {
+        char *longer = must_format("%s%s%s", text, *text != '\0' ? " " : "", *word);
+        free(text);
+        text = longer;
+    }
+    char *shown = must_format("%.*s", MOST_COMMAND, text);
+    fputs("<code class=\"command\">", out);
+    page_text(out, shown);
+    fputs("</code>\n", out);
+    free(shown);
+    free(text);
+}
+
+static void put_fact(FILE *out, const char *name, const char *text)
+{
+    fprintf(out, "<dt>%s</dt><dd>", name);
+    page_text(out, text);
+    fputs("</dd>\n", out);
+}
+
+static void put_end_fact(FILE *out, const struct recorded *run)
+{
+    char seconds[PAGE_TEXT];
+    page_seconds(seconds, run->figures->run_s);
+    char *text = run->ended
+                     ? must_format("%s, exit status %d", seconds, command_exit_status(run->status))
+                     : must_format("%s so far: it had not ended when this was written, or its "
+                                   "stoker run was killed",
+                                   seconds);
+    put_fact(out, "Lasted", text);
+    free(text);
+}
+
+static void put_cache_fact(FILE *out, const struct session *session)
+{
+    char used[STK_SIZE_TEXT], whole[STK_SIZE_TEXT];
+    const struct stk_budget *budget = &session->tier.shared->budget;
+    int64_t blocks = budget->used_blocks > 0 ? budget->used_blocks : 0;
+    char *text = must_format("%s, %s of %s used", session->tier.home,
+                             size_text(used, (uint64_t)blocks * STK_BLOCK_BYTES),
+                             size_text(whole, (uint64_t)budget->blocks * STK_BLOCK_BYTES));
+    put_fact(out, "Cache", text);
+    free(text);
+}
+
+static void put_facts(FILE *out, const struct recorded *run)
+{
+    char began[64] = "";
+    struct tm local;
+    if (localtime_r(&run->began, &local) != NULL) {
+        strftime(began, sizeof began, "%Y-%m-%d %H:%M:%S", &local);
+    }
+    fputs("<dl class=\"facts\">\n", out);
+    put_fact(out, "Began", began);
+    put_end_fact(out, run);
+    put_fact(out, "Machine", run->machine);
+    for (unsigned i = 0; i < run->figures->request->count; i++) {
+        put_fact(out, i == 0 ? "Origin" : "", run->figures->request->spelled[i]);
+    }
+    put_cache_fact(out, run->figures->session);
+    fputs("</dl>\n<p class=\"note\">The <em>origin</em> is where the data set lies. The "
+          "<em>cache</em> holds copies of its files on this machine, made when they are first "
+          "read.</p>\n",
+          out);
+}
+
+/* ---- the tiles ---- */
+
+static void put_tile(FILE *out, const char *name, const char *value, const char *note)
+{
+    fprintf(out, "<li><span>%s</span><b>%s</b><span class=\"note\">%s</span></li>\n", name, value,
+            note);
+}
+
+static void put_opens_tile(FILE *out, const struct figures *figures)
+{
+    uint64_t opens = figures->total[STK_COUNT_OPENS], hits = figures->total[STK_COUNT_HITS];
+    char *value = must_format("%.1f%%", percent((double)hits, (double)opens));
+    char *note = must_format("%" PRIu64 " of %" PRIu64 " opens of %" PRIu64 " files", hits, opens,
+                             figures->counts->epochs[0][STK_COUNT_OPENS]);
+    if (opens > 0) {
+        put_tile(out, "From the cache", value, note);
+    }
+    free(note);
+    free(value);
+}
+
+static void put_speed_tile(FILE *out, const struct figures *figures)
+{
+    const char *unit = figures->by_passes ? "samples" : "files";
+    double first = rate(&figures->first), later = rate(&figures->later);
+    if (first > 0 && later > 0) {
+        char *value = must_format("%.1f times", later / first);
+        char *note = must_format("%.0f %s per second, %.0f in epoch 1", later, unit, first);
+        put_tile(out, "Later epochs are faster", value, note);
+        free(note);
+        free(value);
+    } else if (first > 0) {
+        char *value = must_format("%.0f", first);
+        char *note = must_format("%s per second in the only epoch", unit);
+        put_tile(out, "Speed", value, note);
+        free(note);
+        free(value);
+    }
+}
+
+static void put_waiting_tile(FILE *out, const struct figures *figures)
+{
+    const struct stretch *last = figures->passes > 1 ? &figures->later : &figures->first;
+    char *value = must_format("%.0f%%", percent(last->waited_s, last->seconds));
+    char *note = must_format("%.1f s of the %.1f s of %s", last->waited_s, last->seconds,
+                             figures->passes > 1 ? "the later epochs" : "the epoch");
+    if (figures->by_passes && last->seconds > 0) {
+        put_tile(out, "Waiting for data", value, note);
+    }
+    free(note);
+    free(value);
+}
+
+static void put_bytes_tile(FILE *out, const struct figures *figures)
+{
+    char cache[STK_SIZE_TEXT], origin[STK_SIZE_TEXT];
+    const uint64_t *blocks = figures->counts->blocks;
+    size_text(cache, figures->total[STK_COUNT_BYTES_CACHE] + blocks[STK_BLOCK_BYTES_CACHE]);
+    size_text(origin, figures->total[STK_COUNT_BYTES_ORIGIN] + blocks[STK_BLOCK_BYTES_ORIGIN]);
+    char *note = must_format("came from the cache; the origin gave %s", origin);
+    put_tile(out, "Not read again", cache, note);
+    free(note);
+}
+
+static void put_tiles(FILE *out, const struct figures *figures)
+{
+    fputs("<ul class=\"tiles\">\n", out);
+    put_opens_tile(out, figures);
+    put_speed_tile(out, figures);
+    put_waiting_tile(out, figures);
+    put_bytes_tile(out, figures);
+    fputs("</ul>\n", out);
+}
+
+/* ---- what to change ---- */
+
+static const char *const verdicts[] = {
+    [BOUND_UNKNOWN] = "No DataLoader of torch was seen at work for long enough to tell what held "
+                      "the job up.",
+    [BOUND_NOT] = "The data kept up: the job's own computing, on a GPU if it has one, set the "
+                  "pace.",
+    [BOUND_FETCH] = "The job was fetch-bound: what it waited for most was the origin.",
+    [BOUND_DECODE] = "The job was decode-bound: its workers spent most of their time turning "
+                     "JPEGs into pixels.",
+    [BOUND_BATCH] = "The job was batch-bound: its workers spent most of their time laying samples "
+                    "side by side as one batch.",
+    [BOUND_OTHER] = "The job was bound by transforms: its workers spent most of their time in the "
+                    "data set's own code, and reading what is cached.",
+};
+
+/* A piece of a text, as it is or as what a user types. */
+static void put_piece(FILE *out, const char *text, size_t length, const char *class)
+{
+    char *piece = must_format("%.*s", (int)length, text);
+    if (class != NULL) {
+        fprintf(out, "<code class=\"%s\">", class);
+    }
+    page_text(out, piece);
+    fputs(class != NULL ? "</code>" : "", out);
+    free(piece);
+}
+
+/* How long what a user types is that begins here, with what is around it; 0: nothing does.
+ * Commands stand between backquotes, flags begin with dashes. */
+static size_t typed(const char *text)
+{
+    const char *end = *text == '`' ? strchr(text + 1, '`') : NULL;
+    return end != NULL                   ? (size_t)(end + 1 - text)
+           : strncmp(text, "--", 2) == 0 ? strcspn(text, " ,;:)")
+                                         : 0;
+}
+
+static void put_advice(FILE *out, const char *text)
+{
+    while (*text != '\0') {
+        size_t plain = 0, length;
+        while (text[plain] != '\0' && typed(text + plain) == 0) {
+            plain++;
+        }
+        put_piece(out, text, plain, NULL);
+        text += plain;
+        length = typed(text);
+        if (length > 0) {
+            bool quoted = *text == '`';
+            put_piece(out, text + quoted, length - 2 * quoted, quoted ? "typed" : "flag");
+        }
+        text += length;
+    }
+}
+
+static void put_next(FILE *out, const struct recorded *run)
+{
+    char *suggested[FIGURES_SUGGESTIONS];
+    unsigned count = figures_suggest(run->figures, suggested);
+    page_begin(out, "next", "What to change next", verdicts[run->figures->bound]);
+    fputs("<ol class=\"next\">\n", out);
+    for (unsigned i = 0; i < count; i++) {
+        lines_let_break(suggested[i]);
+        suggested[i][0] = (char)toupper((unsigned char)suggested[i][0]);
+        fputs("<li>", out);
+        put_advice(out, suggested[i]);
+        fputs("</li>\n", out);
+        free(suggested[i]);
+    }
+    if (count == 0) {
+        fputs("<li>Nothing: these figures name no trouble.</li>\n", out);
+    }
+    fputs("</ol>\n", out);
+    page_end(out);
+}
+
+/* ---- all of it ---- */
+
+static void put_head(FILE *out, const struct recorded *run)
+{
+    fputs("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+          "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
+          "'unsafe-inline'\">\n"
+          "<title>Stoker report ",
+          out);
+    page_text(out, run->name);
+    fprintf(out, "</title>\n<style>%s</style>\n</head>\n<body>\n<main>\n<header>\n", report_style);
+    fputs("<p class=\"kicker\">Stoker report ", out);
+    page_text(out, run->name);
+    fputs("</p>\n", out);
+    put_headline(out, run->figures);
+    put_command(out, run->figures->request->command);
+    put_facts(out, run);
+    put_tiles(out, run->figures);
+    fputs("</header>\n", out);
+}
+
+static void put_foot(FILE *out, const struct recorded *run)
+{
+    fputs("<footer>All figures, for programs: <code>stoker report --json ", out);
+    page_text(out, run->name);
+    fputs("</code>. Written by stoker " STK_VERSION
+          "; this page is one file that loads nothing, and nothing was sent anywhere.</footer>\n"
+          "</main>\n</body>\n</html>\n",
+          out);
+}
+
+void report_page(FILE *out, const struct recorded *run)
+{
+    put_head(out, run);
+    put_next(out, run);
+    report_time(out, run);
+    report_epochs(out, run);
+    report_work(out, run);
+    report_waits(out, run);
+    report_bypassed(out, run);
+    report_images(out, run);
+    put_foot(out, run);
+}

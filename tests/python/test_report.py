@@ -1,0 +1,384 @@
+"""What a run leaves behind, and the page that `stoker report` makes of it."""
+
+import html
+import json
+import os
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+
+import pytest
+
+from isolated import Isolated
+from jobs import Jobs, read_line, reading, wait_for
+from origin import settle
+
+ALONE = {"meta", "br", "img", "link", "input", "hr"}  # tags that have no end
+
+
+@pytest.fixture(scope="module")
+def data(session_origin):
+    return session_origin.files("report", 4, 1000)[1]
+
+
+@pytest.fixture
+def state(scratch):
+    """Where what is remembered lies, for this test alone."""
+    return {"XDG_STATE_HOME": scratch / "state"}
+
+
+@pytest.fixture
+def runs(state):
+    return state["XDG_STATE_HOME"] / "stoker/runs"
+
+
+@pytest.fixture
+def report(jobs, state):
+    def ask(*arguments, **more):
+        return jobs.stoker("report", *arguments, env=state, **more)
+    return ask
+
+
+def files_of(data):
+    return sorted(data / name for name in os.listdir(data))
+
+
+class Page(HTMLParser):
+    """Its text, its tags and their attributes; fails when one is not closed in its turn."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.text, self.tags, self._open = "", [], []
+        self.feed(text)
+        self.close()
+        assert not self._open
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append((tag, dict(attributes)))
+        if tag not in ALONE:
+            self._open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.tags.append((tag, dict(attributes)))
+
+    def handle_endtag(self, tag):
+        assert self._open.pop() == tag
+
+    def handle_data(self, text):
+        self.text += text
+
+    def all(self, name):
+        return [attributes for tag, attributes in self.tags if tag == name]
+
+
+# ---- a job that trains ----
+
+@pytest.fixture(scope="module")
+def trained(session_origin, session_scratch, build, programs):
+    """A run with a DataLoader: what --json says of it, its record as JSON, and its page."""
+    if Isolated.obstacle():
+        pytest.skip(Isolated.obstacle())
+    mount = session_origin.files("trained", 40, 20000)[1]
+    state = {"XDG_STATE_HOME": session_scratch / "trained"}
+    session_origin.fs.latency_ms = 4
+    with Isolated() as place:
+        jobs = Jobs(place, build, session_scratch)
+        ran = jobs.run([sys.executable, programs / "passes.py", mount, 3, 1, 2, 0.01], path=mount,
+                       env=state)
+        recorded = jobs.stoker("report", "--json", env=state)
+        page = jobs.stoker("report", "-o", "-", env=state)
+    session_origin.fs.latency_ms = 0
+    assert (recorded.stderr, page.stderr) == ("", "")
+    return ran.json, json.loads(recorded.stdout), page.stdout
+
+
+def rows_of(recorded):
+    """The series: a dictionary for each moment, after one for the start."""
+    columns = recorded["series"]["columns"]
+    rows = [dict(zip(columns, row)) for row in recorded["series"]["rows"]]
+    return [dict.fromkeys(columns, 0), *rows]
+
+
+@pytest.mark.torch
+def test_the_record_is_what_the_run_said(trained):
+    told, recorded, _ = trained
+    assert {name: recorded[name] for name in told} == told
+    assert recorded["run"]["ended"] is True and told["passes"]
+    last = rows_of(recorded)[-1]
+    for name in ("opens", "hits", "bytes_cache", "bytes_origin"):
+        assert last[name] == told[name] > 0
+    assert last["samples"] == sum(one["samples"] for one in told["passes"]) == 3 * 40
+    assert abs(last["origin_s"] - told["origin_wait_s"]) < 0.001
+    assert abs(last["seconds"] - told["seconds"]) < 0.01
+
+
+@pytest.mark.torch
+def test_the_series_only_grows(trained):
+    rows = rows_of(trained[1])
+    assert len(rows) > 5
+    for before, after in zip(rows, rows[1:]):
+        assert after["seconds"] > before["seconds"]
+        assert all(after[name] >= before[name] for name in after)
+
+
+def assert_self_contained(text):
+    page = Page(text)
+    assert not re.search(r"https?:|//\w", text) and "@import" not in text and "url(" not in text
+    assert not page.all("script") and not page.all("link") and not page.all("img")
+    assert all(one.get("href", "#").startswith("#") for one in page.all("a"))
+    assert not any("src" in one or "style" in one and "url" in one["style"] for _, one in page.tags)
+    names = [one["id"] for _, one in page.tags if "id" in one]
+    assert len(names) == len(set(names))
+    return page
+
+
+@pytest.mark.torch
+def test_the_page_is_whole_and_needs_nothing(trained):
+    page = assert_self_contained(trained[2])
+    assert trained[2].startswith("<!doctype html>")
+    headings = ["What to change next", "Over time", "Epochs compared", "Where the time went",
+                "How long the origin took", "What was left to the origin, and why"]
+    assert [line for line in re.findall("<h2>(.*?)</h2>", trained[2]) if line in headings] == headings
+    for drawing in page.all("svg"):
+        assert drawing["role"] == "img"
+    ids = {one.get("id") for _, one in page.tags}
+    labels = [one["aria-labelledby"] for _, one in page.tags if "aria-labelledby" in one]
+    assert len(labels) == 4 and all(set(label.split()) <= ids for label in labels)
+    assert len(page.all("details")) >= 4
+
+
+@pytest.mark.torch
+def test_the_advice_stands_in_the_page(trained):
+    text = " ".join(Page(trained[2]).text.split())
+    advice = trained[0]["advice"].replace("`", "")
+    assert advice and advice[1:] in text
+
+
+# ---- what is hostile ----
+
+HOSTILE = ["<script>alert(1)</script>", '"><img src=x onerror=alert(2)>', "&lt;b&gt;", "'\"`",
+           "\x1b[2J\x07", "caf\u00e9 \u202egnp.exe", b"\xff\xfe\xc0\xaf", "</code></main>"]
+
+
+def test_hostile_words_are_text(jobs, report, origin, state):
+    source, _ = origin.directory("hostile")
+    inner = origin.mount / source.name / "<img src=x>&\"'"
+    (source / inner.name).mkdir()
+    (source / inner.name / "file").write_text("x")
+    settle()
+    words = [word if isinstance(word, str) else os.fsdecode(word) for word in HOSTILE]
+    jobs.run(["sh", "-c", 'cat "$0"/*', inner, *words], path=inner, env=state)
+    page = assert_self_contained(report("-o", "-").stdout)
+    for word in ("<script>alert(1)</script>", '"><img src=x onerror=alert(2)>', "&lt;b&gt;",
+                 "</code></main>", str(inner)):
+        assert word in page.text
+    assert "\x1b" not in page.text and "\x07" not in page.text and "\ufffd" in page.text
+    listed = report("--list").stdout
+    assert listed.count("\n") == 1 and listed.isprintable() is False
+    assert "\x1b" not in listed and "\x07" not in listed and "<script>" in listed
+
+
+def test_a_record_of_strange_words_is_json(jobs, report, data, state):
+    jobs.run(["true", '"', "\\", "\n", "\x01"], path=data, env=state)
+    assert json.loads(report("--json").stdout)["command"] == ["true", '"', "\\", "\n", "\x01"]
+
+
+# ---- which records there are ----
+
+def test_each_run_leaves_one_and_the_newest_is_meant(jobs, report, data, state):
+    for word in ("one", "two", "three"):
+        jobs.run(["cat", data / "file0000", "/dev/null"], path=data, env=state, stdin=None)
+        jobs.run(["true", word], path=data, env=state)
+    names = [line.split()[0] for line in report("--list").stdout.splitlines()]
+    assert len(names) == len(set(names)) == 6
+    assert json.loads(report("--json").stdout)["command"][1] == "three"
+    assert json.loads(report("--json", names[2]).stdout)["command"][1] == "two"
+    assert json.loads(report("--json", names[1]).stdout)["opens"] == 1
+
+
+def test_the_newest_twenty_are_kept(jobs, report, data, state, runs):
+    jobs.run(["true", "first"], path=data, env=state)
+    first, = runs.iterdir()
+    for number in range(25):
+        copy = runs / f"{'.' if number % 5 == 0 else ''}copy-{number}"
+        copy.write_bytes(first.read_bytes())
+        os.utime(copy, (1000 + number, 1000 + number))
+    jobs.run(["true", "last"], path=data, env=state)
+    kept = {path.name for path in runs.iterdir()}
+    assert first.name in kept and len([name for name in kept if name[0] != "."]) == 20
+    assert {"copy-24", "copy-4", "copy-3"} <= kept and not {"copy-1", "copy-2", ".copy-0"} & kept
+    assert json.loads(report("--json").stdout)["command"][1] == "last"
+    assert len(report("--list").stdout.splitlines()) == 20
+
+
+def test_two_runs_at_once(jobs, report, data, state):
+    line = jobs.command_line(["sh", "-c", 'cat "$0"/* >/dev/null; echo ready; read line', data], path=data)
+    with jobs.started(line, state) as one, jobs.started(line, state) as other:
+        for process in (one, other):
+            assert read_line(process) == "ready"
+        for process in (one, other):
+            process.communicate("\n", timeout=60)
+            assert process.returncode == 0
+    names = [line.split()[0] for line in report("--list").stdout.splitlines()]
+    assert len(set(names)) == 2
+    assert [json.loads(report("--json", name).stdout)["opens"] for name in names] == [4, 4]
+
+
+def test_a_killed_run_has_a_report(jobs, report, data, state, runs):
+    """As far as it was written when `stoker run` was killed."""
+    script = 'for file in "$0"/*; do cmp -s "$file" "$file"; done; echo ready; read line'
+    line = jobs.command_line(["sh", "-c", script, data], path=data)
+    with jobs.started(line, state) as process:
+        assert read_line(process) == "ready"
+        wait_for(lambda: runs.is_dir() and any(one.name[0] != "." for one in runs.iterdir()), 60)
+        process.kill()
+        process.communicate()
+    told = json.loads(report("--json").stdout)
+    assert told["run"]["ended"] is False and told["files"] == 4
+    assert told["series"]["rows"][-1][1] == told["opens"]
+    assert "not ended at" in report("--list").stdout
+    assert "had not ended when this was written" in report("-o", "-").stdout
+
+
+def test_nothing_is_recorded_where_that_is_not_wanted(jobs, report, data, state, runs):
+    jobs.run(["true"], path=data, env=state, flags=["--no-history"])
+    jobs.run(["true"], path=data, env={**state, "STOKER_HISTORY": "off"})
+    assert not runs.exists()
+    assert "no run has left a record yet" in report("--list").stderr
+    assert report().returncode == 2
+    assert jobs.run(["true"], path=data, env={**state, "STOKER_HISTORY": "no"},
+                    check=False).status == 2
+
+
+# ---- where it cannot be written, or is not ours ----
+
+def test_a_full_home_is_said_once(jobs, data, scratch):
+    (scratch / "full/stoker/runs").mkdir(parents=True)
+    jobs.place.run(["mount", "-t", "tmpfs", "-o", "size=8k,mode=700", "full", scratch / "full"])
+    jobs.place.run(["mkdir", "-p", scratch / "full/stoker/runs"])
+    ran = jobs.run(["cat", data / "file0000"], path=data, env={"XDG_STATE_HOME": scratch / "full"})
+    assert ran.said.count("no record of this run was kept") == 1 and "No space left" in ran.said
+    assert jobs.place.run(["ls", "-A", scratch / "full/stoker/runs"]).stdout == ""
+
+
+def test_a_home_that_is_none_is_not_told_of(jobs, data, scratch):
+    for env in ({"XDG_STATE_HOME": "/dev/null"}, {"XDG_STATE_HOME": "", "HOME": "/nonexistent"},
+                {"XDG_STATE_HOME": "/proc/none"}):
+        ran = jobs.run(["cat", data / "file0000"], path=data, env=env)
+        assert "record" not in ran.stderr
+
+
+def test_a_directory_of_another_user_is_left_alone(jobs, report, data, state, runs, as_root):
+    jobs.run(["true"], path=data, env=state)
+    os.chown(runs, 65534, 65534)
+    ran = jobs.run(["true"], path=data, env=state)
+    assert ran.said.count("no record of this run was kept") == 1
+    assert len(list(runs.iterdir())) == 1
+    assert "no run has left a record" in report("--list").stderr
+    os.chown(runs, 0, 0)
+    record, = runs.iterdir()
+    os.chown(record, 65534, 65534)
+    assert "no run has left a record" in report("--list").stderr
+    assert report(record.name).returncode == 2
+
+
+def test_a_directory_that_others_may_write_to_is_left_alone(jobs, data, state, runs):
+    jobs.run(["true"], path=data, env=state)
+    assert runs.stat().st_mode & 0o777 == 0o700
+    assert {one.stat().st_mode & 0o777 for one in runs.iterdir()} == {0o600}
+    runs.chmod(0o777)
+    assert "no record of this run was kept" in jobs.run(["true"], path=data, env=state).said
+
+
+def test_nothing_is_made_in_the_home_of_another_user(jobs, data, scratch, as_root):
+    """As after `sudo`, which keeps HOME in some setups."""
+    home = scratch / "home"
+    home.mkdir()
+    os.chown(home, 65534, 65534)
+    ran = jobs.run(["true"], path=data, env={"XDG_STATE_HOME": "", "HOME": home})
+    assert list(home.iterdir()) == [] and "record" not in ran.stderr
+
+
+def test_what_is_no_record_is_refused(jobs, report, data, state, runs):
+    jobs.run(["true"], path=data, env=state)
+    record, = runs.iterdir()
+    whole = record.read_bytes()
+    cases = [b"", b"x", whole[:100], whole[:-1], b"stoker-record 2 1 1 1 1\nabcd",
+             b"stoker-record 1 1 1 1 99999999999999999999\nabcd", b"stoker-record 1 1 1 1\nabc"]
+    for case in cases:
+        record.write_bytes(case)
+        done = report("-o", "-")
+        assert done.returncode == 2 and done.stdout == "" and "no record" in done.stderr, case
+    assert report("--list").returncode == 0
+    for name in ("../runs/" + record.name, ".hidden", "none", "/etc/passwd", ""):
+        assert report("--json", name).returncode == 2
+
+
+# ---- where the page goes ----
+
+def test_where_the_page_goes(jobs, report, data, state, scratch, runs):
+    jobs.run(["true"], path=data, env=state)
+    name = next(runs.iterdir()).name
+    line = ["env", "-C", scratch, jobs.build / "stoker", "report"]
+    done = jobs.place.run(line, env=state)
+    assert f"stoker-report-{name}.html" in done.stderr and done.stdout == ""
+    page = (scratch / f"stoker-report-{name}.html").read_text()
+    assert page == report("-o", "-").stdout
+    assert report("-o", scratch / "x.html").returncode == 0
+    assert (scratch / "x.html").read_text() == page
+    (scratch / f"stoker-report-{name}.html").unlink()
+    (scratch / "target").write_text("mine")
+    (scratch / f"stoker-report-{name}.html").symlink_to("target")
+    assert jobs.place.run(line, env=state, check=False).returncode == 2
+    assert (scratch / "target").read_text() == "mine"
+    assert "-o FILE" in report("-o", "/nowhere/x").stderr
+    assert "could not be written" in jobs.place.run(
+        ["sh", "-c", '"$0" report -o - >/dev/full', jobs.build / "stoker"], env=state,
+        check=False).stderr
+
+
+def test_a_page_without_a_dataloader(jobs, report, data, state):
+    jobs.run(reading(files_of(data), 3), path=data, env=state)
+    page = assert_self_contained(report("-o", "-").stdout)
+    assert "Files opened per second" in page.text and "67% of the files opened" in page.text
+    jobs.run(["true"], path=data, env=state)
+    page = assert_self_contained(report("-o", "-").stdout)
+    assert "No file below the covered paths was opened" in page.text
+
+
+def test_what_was_bypassed_stands_in_the_page(jobs, report, data, state):
+    jobs.run(["cat", *files_of(data)], path=data,
+             env={**state, "STOKER_MAX_FILE": "500", "STOKER_BLOCK": "0"})
+    text = report("-o", "-").stdout
+    assert '<tr data-why="large"><td class="words">above STOKER_MAX_FILE</td><td>4</td>' in text
+    assert "a larger STOKER_MAX_FILE" in html.unescape(text)
+
+
+# ---- runs of days ----
+
+@pytest.fixture(scope="module")
+def series(session_scratch, repository, programs):
+    binary = session_scratch / "series"
+    sources = [programs / "series.c", repository / "cli/series.c",
+               *sorted((repository / "base").glob("*.c"))]
+    subprocess.run(["cc", "-D_GNU_SOURCE", f"-I{repository}", *sources, "-o", binary], check=True)
+
+    def ask(seconds):
+        return json.loads(subprocess.run([binary, str(seconds)], check=True, text=True,
+                                         capture_output=True).stdout)["rows"]
+    return ask
+
+
+@pytest.mark.parametrize("seconds", [1, 47, 48, 49, 1000, 300000])
+def test_a_long_run_has_no_more_moments(series, seconds):
+    rows = series(seconds)
+    assert min(5 * seconds, 110) <= len(rows) <= 240
+    assert rows[-1][:2] == [seconds, 5 * seconds]
+    steps = [after[0] - before[0] for before, after in zip(rows, rows[1:-1])]
+    assert all(abs(step - steps[0]) < 0.001 for step in steps)
+    for at, opens, *_ in rows:
+        assert abs(at * 5 - opens) < 0.01
+
+
+# ---- in a browser ----
