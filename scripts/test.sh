@@ -45,7 +45,7 @@ one() {
     "$MAKE" --no-print-directory test-programs
     local found='' status
     for room in preload python paths versions faults kills samples cpython neighbours wild readers decode wrappers \
-        transforms feed batches cuda loader make; do
+        transforms feed batches cuda loader make docs; do
         STOKER_BUILD=build "${PYTHON:-/usr/bin/python3}" -m pytest -q --tb=short "tests/$room" \
             -k "$name" >"$scratch/$room" 2>&1
         status=$?
@@ -76,7 +76,7 @@ test-readers
 test-cpython
 test-neighbours
 test-chaos-slice
-test-make
+test-make test-docs
 test-kernels
 test-cuda test-loader
 test-decode

@@ -360,6 +360,12 @@ test-batches-slice: all
 test-loader: all $(B)/tests/cuda/libcuda.so.1 ## tests of stoker.Loader, here and with the driver of tests/cuda
 	@STOKER_BUILD=$(B) $(PYTHON) -m pytest -q -rs --tb=short tests/loader $(if $(T),-k '$(T)')
 
+# ---- tests/docs: every command of the documents ----
+
+.PHONY: test-docs
+test-docs: all ## runs every command of README.md and docs; says which are not run, and why
+	@STOKER_BUILD=$(B) $(PYTHON) -m pytest -q --tb=short -n 2 tests/docs $(if $(T),-k '$(T)')
+
 # ---- all of it ----
 
 # In order of growing size, so that what is simple fails first.
