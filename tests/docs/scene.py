@@ -73,9 +73,11 @@ class Scene:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
 
-    def make(self, directory):
-        """A directory of this name, in memory: the root is."""
+    def mount(self, directory, size):
+        """So much memory, there."""
         self._inside(["mkdir", "-p", directory])
+        done = self._inside(["mount", "-t", "tmpfs", "-o", f"mode=1777,size={size}", "volume", directory])
+        assert done.returncode == 0, done.stdout
 
     def run(self, argv, env=None):
         """What the command says and its status, as (status, text)."""
