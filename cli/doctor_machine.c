@@ -75,6 +75,22 @@ static bool shm_is_mounted_with(const char *option)
     return found;
 }
 
+/* What large files and batches could have, where nothing is wrong. A mount's own option decides for
+ * its files, unless the setting is "deny"; the setting decides for files without a name, as batches
+ * are. */
+static void note_small_pages(struct doctor *doctor, const char *setting)
+{
+    if (strcmp(setting, "deny") != 0 && !shm_is_mounted_with("huge=within_size")) {
+        doctor_ok(doctor, SHM " has pages of 4 KB; from some 64 KB on files are read faster out of "
+                              "larger ones: mount -o remount,huge=within_size " SHM);
+    }
+    doctor_ok(doctor, "shared memory: %s%s", setting,
+              strcmp(setting, "never") == 0 || strcmp(setting, "deny") == 0
+                  ? "; batches take larger ones after: echo advise "
+                    ">/sys/kernel/mm/transparent_hugepage/shmem_enabled"
+                  : "");
+}
+
 /* One of 2 MiB for each file of 100 KiB would be a cache of a twentieth. */
 void doctor_look_at_huge_pages(struct doctor *doctor)
 {
@@ -89,7 +105,7 @@ void doctor_look_at_huge_pages(struct doctor *doctor)
         doctor_warn(doctor, "mount -o remount,huge=within_size " SHM,
                     SHM " is mounted with huge=always: each small file may take 2 MiB of it");
     } else {
-        doctor_ok(doctor, "shared memory: %s", setting);
+        note_small_pages(doctor, setting);
     }
 }
 
