@@ -9,13 +9,6 @@
     {                                                                                              \
         "--json", "FILE", "write what was found and done to FILE, for programs"                    \
     }
-#define PATH_OF_RUN                                                                                \
-    {                                                                                              \
-        "--path", "DIR",                                                                           \
-            "serve the files below DIR, or this single file; once for each. Without it: the "      \
-            "directories "                                                                         \
-            "among COMMAND's arguments"                                                            \
-    }
 #define TIER                                                                                       \
     {                                                                                              \
         "--tier", "DIR[:SIZE]",                                                                    \
@@ -26,7 +19,8 @@
 #define FRESH                                                                                      \
     {                                                                                              \
         "--fresh", "run|open|never",                                                               \
-            "ask the origin whether a file has changed once in a run, at each open, or never"      \
+            "ask the file system of the data set whether a file has changed: once in a run, at "   \
+            "each open, or never"                                                                  \
     }
 #define SAMPLES                                                                                    \
     {                                                                                              \
@@ -63,7 +57,9 @@ const struct help_verb help_verbs[] = {
      .about = "Runs COMMAND with the files below the covered paths served from a cache on this "
               "node, which fills as they are first read. Everything that COMMAND starts is served, "
               "too. At the end it says what it did, and ends as COMMAND ended.\n",
-     .options = {PATH_OF_RUN,
+     .options = {{"--path", "DIR",
+                  "serve the files below DIR, or this single file; once for each. Without it: the "
+                  "directories among COMMAND's arguments"},
                  TIER,
                  FRESH,
                  {"--keep", "", "keep a cache in memory when the last run ends"},
@@ -95,7 +91,7 @@ const struct help_verb help_verbs[] = {
                  {"--samples", "[=SIZE]",
                   "decode JPEGs ahead, too, and keep them as stoker run does"},
                  {"--dry-run", "", "say what would be filled, and fill nothing"},
-                 {"--keep", "", "is what it does anyway"}},
+                 {"--keep", "", "accepted as for stoker run; what is filled is kept anyway"}},
      .examples = {"stoker warm /data/imagenet",
                   "stoker warm --path /data --share 1/4 /data/imagenet/train"}},
     {.name = "env",
@@ -104,7 +100,7 @@ const struct help_verb help_verbs[] = {
      .about = "Prints exports that have the files served in a job script, without stoker run "
               "around it. The cache stays when the job ends. Nobody then watches the memory or "
               "finishes big files, and decoded images are kept only with --samples DIR:SIZE.\n",
-     .options = {PATH_OF_RUN,
+     .options = {{"--path", "DIR", "serve the files below DIR, or this single file; once for each"},
                  TIER,
                  FRESH,
                  {"--samples", "DIR[:SIZE]|0", "keep decoded samples in a directory of your own"},
