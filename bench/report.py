@@ -126,10 +126,24 @@ def part_lines(part):
     return lines
 
 
+def command_of(name):
+    """What makes a part's table."""
+    own = {"peers": "bench-peers", "stages": "bench-peers", "gpu": "bench-gpu"}
+    return "`make %s`" % own.get(name, "bench T=" + name)
+
+
 def sections(text):
     """The parts that a document has already: those that were not measured again stay."""
     _, *found = re.split(r"^### (\w+)$", text, flags=re.MULTILINE)
-    return {name: body.strip("\n") for name, body in zip(found[::2], found[1::2])}
+    return {name: body.strip("\n").removeprefix(command_of(name)).strip("\n")
+            for name, body in zip(found[::2], found[1::2])}
+
+
+def document_lines(machine, parts):
+    lines = list(machine)
+    for name in sorted(parts, key=ORDER.index):
+        lines += ["", "### " + name, "", command_of(name), "", parts[name]]
+    return lines
 
 
 def write_document():
@@ -142,9 +156,7 @@ def write_document():
     there, after = rest.split(END)
     parts = sections(there)
     parts.update({part["part"]: "\n".join(part_lines(part)).strip("\n") for part in figures})
-    lines = describe_machine(figures)
-    for name in sorted(parts, key=ORDER.index):
-        lines += ["", "### " + name, "", parts[name]]
+    lines = document_lines(describe_machine(figures), parts)
     with open(DOCUMENT, "w") as file:
         file.write(before + BEGIN + "\n\n" + "\n".join(lines) + "\n\n" + END + after)
 

@@ -9,6 +9,8 @@ import blocks
 
 ROOT = blocks.ROOT
 COMMAND = re.compile(r"^ *(?:\$ )?(stoker (run|env|warm|ls|clear|verify|doctor)\b|make [a-z]|python3? \S+\.py|srun |docker )")
+# Not run as a whole, since it builds and tests everything in every way.
+CONTRIBUTING = ROOT / "CONTRIBUTING.md"
 PAGES = pytest.mark.parametrize("page", blocks.pages(), ids=blocks.name)
 
 
@@ -84,7 +86,17 @@ def test_variables(page, variables):
 
 @PAGES
 def test_targets_of_make(page, targets):
-    for where, text in code(page):
+    check_targets(code(page), targets)
+
+
+def test_targets_of_contributing(targets):
+    lines = [(f"{CONTRIBUTING.name}:{number}", line) for number, line in blocks.indented(CONTRIBUTING)]
+    assert lines
+    check_targets([*lines, *code(CONTRIBUTING)], targets)
+
+
+def check_targets(pieces, targets):
+    for where, text in pieces:
         for words in blocks.commands(text):
             if words[0] == "make" and len(words) > 1 and re.fullmatch("[a-z][a-z0-9-]*", words[1]):
                 assert words[1] in targets, f"{where}: {' '.join(words)}"
