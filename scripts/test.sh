@@ -76,7 +76,8 @@ test-readers
 test-cpython
 test-neighbours
 test-chaos-slice
-test-make test-docs
+test-make
+test-docs
 test-kernels
 test-cuda test-loader
 test-decode
