@@ -51,7 +51,8 @@ static void do_init(void *data, struct fuse_conn_info *connection)
 /* Mount options are separated by commas: one within a name needs a backslash. */
 static char *mount_options(const struct slow_options *options)
 {
-    size_t room = 2 * strlen(options->source) + 128;
+    const char *name = options->name != NULL ? options->name : options->source;
+    size_t room = 2 * strlen(name) + 128;
     char *text = calloc(1, room);
     if (text == NULL) {
         fail("mount options", ENOMEM);
@@ -59,7 +60,7 @@ static char *mount_options(const struct slow_options *options)
     int used = snprintf(text, room, "subtype=slowfs,default_permissions%s%s,fsname=",
                         options->readonly ? ",ro" : "", options->allow_other ? ",allow_other" : "");
     char *to = text + used;
-    for (const char *from = options->source; *from != '\0'; from++) {
+    for (const char *from = name; *from != '\0'; from++) {
         if (*from == ',' || *from == '\\') {
             *to++ = '\\';
         }

@@ -14,6 +14,7 @@ static const char usage[] =
     "  --latency-ms N       delay before each operation, in milliseconds (0)\n"
     "  --mbytes-per-s N     how much data all reads get together, in 10^6 bytes; 0: no limit (0)\n"
     "  --control FILE       counters, and the latency to change; layout in control.h\n"
+    "  --name NAME          what the table of mounts calls it, such as server:/data (SOURCE)\n"
     "  --attr-timeout S     seconds for which the kernel may keep attributes (1.0)\n"
     "  --entry-timeout S    the same for names (1.0)\n"
     "  --threads N          requests at once (128)\n"
@@ -30,6 +31,7 @@ enum option_key {
     KEY_LATENCY = 256,
     KEY_MBYTES_PER_S,
     KEY_CONTROL,
+    KEY_NAME,
     KEY_ATTR_TIMEOUT,
     KEY_ENTRY_TIMEOUT,
     KEY_THREADS,
@@ -46,6 +48,7 @@ static const struct option long_options[] = {
     {"latency-ms", required_argument, NULL, KEY_LATENCY},
     {"mbytes-per-s", required_argument, NULL, KEY_MBYTES_PER_S},
     {"control", required_argument, NULL, KEY_CONTROL},
+    {"name", required_argument, NULL, KEY_NAME},
     {"attr-timeout", required_argument, NULL, KEY_ATTR_TIMEOUT},
     {"entry-timeout", required_argument, NULL, KEY_ENTRY_TIMEOUT},
     {"threads", required_argument, NULL, KEY_THREADS},
@@ -96,6 +99,9 @@ static void take_option(int key, struct slow_options *options)
         break;
     case KEY_CONTROL:
         options->control = optarg;
+        break;
+    case KEY_NAME:
+        options->name = optarg;
         break;
     case KEY_ATTR_TIMEOUT:
         options->attr_timeout = take_number(optarg, 1e9);

@@ -8,6 +8,7 @@
 struct slow_options {
     const char *source, *mountpoint;
     const char *control;                /* or NULL */
+    const char *name;                   /* what mounts call it; or NULL: the source */
     uint64_t latency_ns, bytes_per_s;   /* 0: no limit */
     double attr_timeout, entry_timeout; /* seconds */
     unsigned threads;

@@ -438,6 +438,13 @@ class Ended(Case):
                 self.assertFalse(reading.done())
             self.assertEqual(reading.result(timeout=20), b"content")
 
+    def test_a_name_of_its_own(self):
+        """As servers have, whose names are the same on all nodes."""
+        fs = self.mount(name="server:/a,b")
+        with open("/proc/self/mountinfo") as file:
+            told = [line.split() for line in file if fs.mountpoint in line]
+        self.assertEqual(told[0][-2], "server:/a,b")
+
     def test_a_source_that_is_not_there(self):
         with self.assertRaisesRegex(slowfs.SlowFSError, "No such file"):
             slowfs.SlowFS(self.in_source("missing")).__enter__()
