@@ -17,7 +17,7 @@
 #include "base/text.h"
 #include "cache/pressure.h"
 
-#define MAGIC               UINT64_C(0x37302d72656b6f74) /* changes with the layout */
+#define MAGIC               UINT64_C(0x38302d72656b6f74) /* changes with the layout */
 #define FILE_LEAF           "/catalogue"
 #define BUCKET_SLOTS        16
 #define FIRST_LEVEL_BYTES   (512u << 10)

@@ -57,6 +57,7 @@ struct stk_pressure {
     _Atomic uint32_t pressed; /* 1: it is */
     _Atomic int64_t looked_ns;
     _Atomic int64_t admitted_bytes; /* since then */
+    _Atomic int64_t entries;        /* that this group has made: more than there are, if anything */
 };
 
 /* A tier as all processes see it. Slots are taken in order and never freed. */

@@ -21,6 +21,7 @@
 #define PAUSE_NS      (STK_NS_PER_S / 10)
 #define PAUSE_BYTES   (LEAST_BYTES / 4)
 #define GUEST_LOOKS   512
+#define TAKEN_BYTES   20000 /* by a thread of the job while an entry goes */
 #define GROUP_HOLD_NS STK_NS_PER_S
 
 static int64_t within(int64_t number, int64_t least, int64_t most)
@@ -99,19 +100,51 @@ static uint32_t mark_of(uint64_t group)
     return (uint32_t)(group >> 32 ^ group);
 }
 
-static bool is_short(const struct stk_memory_view *view, bool guarded)
+/* What the job may take while so many entries go. */
+static int64_t taken_during(int64_t entries)
 {
-    const struct stk_memory *group = &view->group;
-    int64_t little = guarded ? stk_pressure_little(group->total) : group->total - group->total / 8;
-    return view->machine.available < stk_pressure_little(view->machine.total) ||
-           (view->group_id != 0 && group->available < little);
+    return within(entries, 0, MOST_BYTES / TAKEN_BYTES) * TAKEN_BYTES;
 }
 
-bool stk_pressure_is_on(void)
+/* How much must be left for entries to be admitted, and how much for them to stay. */
+struct needs {
+    int64_t admits, stays;
+};
+
+static struct needs needs_of(int64_t little, int64_t entries)
+{
+    int64_t taken = taken_during(entries);
+    return (struct needs){little + taken, little / 2 + taken};
+}
+
+static struct needs machine_needs(const struct stk_tier *tier, const struct stk_memory_view *view)
+{
+    return needs_of(stk_pressure_little(view->machine.total),
+                    atomic_load(&tier->shared->budget.used_inodes));
+}
+
+/* Of a tier's entries so many at most are this group's. Where no command watches, few are admitted,
+ * and go early. */
+static struct needs group_needs(const struct stk_tier *tier, const struct stk_memory_view *view)
+{
+    int64_t total = view->group.total;
+    int64_t own = atomic_load(&find_verdict(tier)->entries);
+    int64_t all = atomic_load(&tier->shared->budget.used_inodes);
+    return tier->guarded ? needs_of(stk_pressure_little(total), own < all ? own : all)
+                         : (struct needs){total - total / 8, total / 4};
+}
+
+static bool is_short(const struct stk_tier *tier, const struct stk_memory_view *view)
+{
+    return view->machine.available < machine_needs(tier, view).admits ||
+           (view->group_id != 0 && view->group.available < group_needs(tier, view).admits);
+}
+
+bool stk_pressure_is_on(const struct stk_tier *tier)
 {
     struct stk_memory_view view;
     stk_memory_look(&view);
-    return is_short(&view, true);
+    return is_short(tier, &view);
 }
 
 /* Looks at the memory; where no command watches, who finds too little of it gives back a bounded
@@ -122,7 +155,7 @@ static bool look(const struct stk_tier *tier, bool pressed_before)
     struct stk_memory_view view;
     struct stk_excess excess;
     stk_memory_look(&view);
-    bool pressed = is_short(&view, tier->guarded) ||
+    bool pressed = is_short(tier, &view) ||
                    (tier->shared->jobs != 0 && shared_room(tier->home, sixteenths) < 0);
     if (pressed && !tier->guarded && stk_pressure_excess(tier, &excess)) {
         stk_pressure_give_back(tier, &excess, GUEST_LOOKS);
@@ -172,35 +205,44 @@ void stk_pressure_sign(const struct stk_tier *tier, const char *path)
 {
     if (tier->shared->memory != 0) {
         stk_sys_set_mtime(path, (struct timespec){.tv_sec = mark_of(own_group())});
+        atomic_fetch_add(&find_verdict(tier)->entries, 1);
     }
 }
 
-/* What has to go to have `little` left, when there is less than `least`. */
-static int64_t excess_of(int64_t available, int64_t least, int64_t little)
+/* What has to go so that enough is left; and how much may be taken until then, if that is less than
+ * `left`. */
+static int64_t excess_of(int64_t available, int64_t stays, int64_t wanted, int64_t *left)
 {
-    return available < least ? little - available : 0;
+    *left = available - stays < *left ? available - stays : *left;
+    return available < stays ? wanted - available : 0;
+}
+
+static void add_shared_room(const struct stk_tier *tier, struct stk_excess *out)
+{
+    int64_t room = tier->shared->jobs != 0 ? shared_room(tier->home, FLOOR_STAYS) : 0;
+    if (room < 0) {
+        room = shared_room(tier->home, FLOOR_ADMITS);
+    }
+    if (-room > out->any) {
+        out->any = -room;
+        out->each = 0;
+    }
 }
 
 bool stk_pressure_excess(const struct stk_tier *tier, struct stk_excess *out)
 {
     struct stk_memory_view view;
     stk_memory_look(&view);
-    int64_t little = stk_pressure_little(view.machine.total);
-    out->any = excess_of(view.machine.available, little / 2, little);
-    out->own = 0;
-    out->mark = mark_of(view.group_id);
-    if (view.group_id != 0 && tier->guarded) {
-        little = stk_pressure_little(view.group.total);
-        out->own = excess_of(view.group.available, little / 2, little);
-    } else if (view.group_id != 0) {
-        little = view.group.total / 4;
-        out->own = excess_of(view.group.available, little, little);
+    struct needs needs = machine_needs(tier, &view);
+    *out = (struct stk_excess){.left = INT64_MAX, .mark = mark_of(view.group_id)};
+    out->any = excess_of(view.machine.available, needs.stays, needs.admits, &out->left);
+    if (view.group_id != 0) {
+        needs = group_needs(tier, &view);
+        int64_t wanted = tier->guarded ? needs.admits : needs.stays;
+        out->own = excess_of(view.group.available, needs.stays, wanted, &out->left);
     }
-    int64_t room = tier->shared->jobs != 0 ? shared_room(tier->home, FLOOR_STAYS) : 0;
-    if (room < 0) {
-        room = shared_room(tier->home, FLOOR_ADMITS);
-        out->any = out->any > -room ? out->any : -room;
-    }
+    out->each = tier->guarded ? TAKEN_BYTES : 0;
+    add_shared_room(tier, out);
     return out->any > 0 || out->own > 0;
 }
 
@@ -208,6 +250,7 @@ struct giving {
     const struct stk_tier *tier;
     struct stk_excess wanted;
     uint64_t bytes, looks_left;
+    int64_t own;
 };
 
 static int give_one(void *context, int dirfd, const char *name, unsigned depth,
@@ -221,8 +264,9 @@ static int give_one(void *context, int dirfd, const char *name, unsigned depth,
         stk_sys_unlinkat(dirfd, name, 0) == 0) {
         int64_t bytes = stat->st_blocks * STK_BLOCK_BYTES;
         giving->bytes += (uint64_t)bytes;
-        wanted->any -= bytes;
-        wanted->own -= own ? bytes : 0;
+        wanted->any -= bytes + wanted->each;
+        wanted->own -= own ? bytes + wanted->each : 0;
+        giving->own += own;
         stk_tier_free(giving->tier->shared, stat->st_blocks, 1);
     }
     return (wanted->any <= 0 && wanted->own <= 0) || --giving->looks_left == 0;
@@ -239,6 +283,15 @@ static void give_of(const struct stk_tier *tier, const char *room, struct giving
     }
 }
 
+/* So many of the group's entries have gone. */
+static void forget(struct stk_pressure *verdict, int64_t gone)
+{
+    int64_t entries = atomic_load(&verdict->entries);
+    while (!atomic_compare_exchange_weak(&verdict->entries, &entries,
+                                         entries > gone ? entries - gone : 0)) {
+    }
+}
+
 /* Entries first, then blocks of files that are not whole yet, which have names like theirs. */
 uint64_t stk_pressure_give_back(const struct stk_tier *tier, const struct stk_excess *excess,
                                 uint64_t most_looks)
@@ -246,5 +299,7 @@ uint64_t stk_pressure_give_back(const struct stk_tier *tier, const struct stk_ex
     struct giving giving = {.tier = tier, .wanted = *excess, .looks_left = most_looks};
     give_of(tier, "/tree", &giving);
     give_of(tier, "/fill", &giving);
+    bool all_gone = giving.wanted.own > 0 && giving.looks_left > 0;
+    forget(find_verdict(tier), all_gone ? INT64_MAX : giving.own);
     return giving.bytes;
 }

@@ -4,9 +4,11 @@
  * is left, entries go.
  *
  * Of memory, little is a twentieth of what the machine or the control group has, from 64 MiB to
- * 2 GiB; very little is half of that. A group counts for its own processes alone: the verdict is
- * one for each group, and only entries that were charged to it go for its sake. Where no command
- * watches, little is seven eighths of a group's limit, and very little a quarter.
+ * 2 GiB; very little is half of that. Both are more by what the job may take while all entries go:
+ * a thread takes 2 GB/s, and the kernel needs 10 us for an entry however small, so 20 KB for each,
+ * up to 2 GiB. A group counts for its own processes alone: the verdict is one for each group, and
+ * only entries that were charged to it go for its sake. Where no command watches, little is seven
+ * eighths of a group's limit, and very little a quarter.
  * Of the file system where the job's shared memory lies (/dev/shm), 60 MiB or an eighth must
  * remain free: that is what PyTorch needs, and nearly all that Docker gives.
  *
@@ -36,14 +38,16 @@ bool stk_pressure_admits(const struct stk_tier *tier, int64_t bytes);
 /* What a refusal for want of memory has of this group; not 0. */
 uint32_t stk_pressure_mark(const struct stk_tier *tier);
 
-/* Marks a draft as filled by this group. */
+/* Marks a draft as filled by this group, and counts it. */
 void stk_pressure_sign(const struct stk_tier *tier, const char *path);
 
 /* Whether memory is short now, for this process. Costs the reading of a few small files. */
-bool stk_pressure_is_on(void);
+bool stk_pressure_is_on(const struct stk_tier *tier);
 /* How many bytes of entries should go now: of any, and of those of this group. */
 struct stk_excess {
     int64_t any, own;
+    int64_t each;  /* bytes that an entry counts beside its own */
+    int64_t left;  /* what may be taken until some should go */
     uint32_t mark; /* of this group's */
 };
 /* True if any should. Costs the reading of a few small files. */

@@ -89,8 +89,9 @@ static void look(struct samples *samples, bool asked)
 {
     int64_t used = stk_grant_used_blocks(samples->tier);
     int64_t step = stk_grant_step_blocks(samples->tier);
-    bool short_of_memory = samples->tier->shared->memory != 0 &&
-                           (stk_pressure_is_on() || !stk_pressure_admits(samples->tier, 0));
+    bool short_of_memory =
+        samples->tier->shared->memory != 0 &&
+        (stk_pressure_is_on(samples->tier) || !stk_pressure_admits(samples->tier, 0));
     bool wanted = (asked || used > 0) && !short_of_memory;
     if (wanted && granted_blocks(samples) - used < step) {
         raise_by(samples, next_step(samples));

@@ -9,7 +9,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/memory.h"
 #include "base/sys.h"
 #include "cache/pressure.h"
 #include "cli/superseded.h"
@@ -30,20 +29,25 @@ static bool watching, counting;
 static atomic_bool over;
 static _Atomic uint32_t ended; /* the same, to be waited for */
 static uint64_t removed_bytes;
+static int64_t left_bytes; /* that the job may take until entries have to go */
 
 static void watch_memory(const struct stk_tier *tier)
 {
     struct stk_excess excess;
-    if (tier->shared->memory != 0 && stk_pressure_excess(tier, &excess)) {
+    if (stk_pressure_excess(tier, &excess)) {
         removed_bytes += stk_pressure_give_back(tier, &excess, UINT64_MAX);
     }
+    left_bytes = excess.left < left_bytes ? excess.left : left_bytes;
 }
 
 /* The last one is filled last, and gives first. */
 static void watch_tiers(void)
 {
+    left_bytes = INT64_MAX;
     for (unsigned i = watched->tier_count; i > 0; i--) {
-        watch_memory(&watched->tiers[i - 1]);
+        if (watched->tiers[i - 1].shared->memory != 0) {
+            watch_memory(&watched->tiers[i - 1]);
+        }
     }
 }
 
@@ -66,7 +70,7 @@ static void pause_for(long ns)
  * allows little, it may want half of that in one call. */
 static long pause_ns(void)
 {
-    int64_t pause = stk_memory_available_bytes() / MOST_BYTES_A_NS;
+    int64_t pause = left_bytes / MOST_BYTES_A_NS;
     return pause < LEAST_PAUSE_NS ? LEAST_PAUSE_NS : pause < PAUSE_NS ? (long)pause : PAUSE_NS;
 }
 

@@ -237,3 +237,21 @@ def test_what_the_job_takes_at_once_is_its(jobs, groups, place, much):
     done = place.run(groups()(line), env={"STOKER_MIN_AGE": "0.05"}, check=False)
     assert (done.returncode, done.stdout) == (0, "well\n"), done.stderr
     assert "Memory was short" in done.stderr and groups.killed() == 0
+
+
+def test_many_small_entries_go_too_slowly_for_what_is_taken_at_once(jobs, groups, place, scratch):
+    """An entry of 4 KB takes as long to go as one of 100 KB: of small ones only so many are let in
+    that all could go while the job takes what is left."""
+    data, count = scratch / "small", 24000
+    data.mkdir()
+    for number in range(count):
+        (data / f"{number:05}").write_bytes(b"x" * 4096)
+    settle()
+    place.run(["mount", "-t", "tmpfs", "-o", "mode=1777,size=1g", "shm", "/dev/shm"])
+    line = jobs.command_line([sys.executable, "-c", AT_ONCE, data, 150], path=data,
+                             flags=[f"--json={scratch}/summary.json"])
+    done = place.run(groups(256 * MIB)(line), env={"STOKER_MIN_AGE": "0.05"}, check=False)
+    assert (done.returncode, done.stdout) == (0, "well\n"), done.stderr
+    ran = json.loads((scratch / "summary.json").read_text())
+    assert 1000 < ran["fills"] < count and ran["bypassed"]["memory"] > 0
+    assert groups.killed() == 0
