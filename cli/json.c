@@ -1,6 +1,17 @@
 /* Writing JSON strings. See cli/json.h. */
 #include "cli/json.h"
 
+#include <stdbool.h>
+
+/* Behind which first byte a second one is bounded more tightly: no longer spelling of a shorter
+ * sequence, no surrogate, nothing above U+10FFFF. */
+static bool is_second(unsigned char first, unsigned char second)
+{
+    unsigned char least = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;
+    unsigned char most = first == 0xed ? 0x9f : first == 0xf4 ? 0x8f : 0xbf;
+    return second >= least && second <= most;
+}
+
 int json_sequence(const char *text)
 {
     const unsigned char *at = (const unsigned char *)text;
@@ -9,7 +20,10 @@ int json_sequence(const char *text)
                  : *at >= 0xe0 && *at < 0xf0 ? 3
                  : *at >= 0xf0 && *at < 0xf5 ? 4
                                              : 0;
-    for (int i = 1; i < length; i++) {
+    if (length > 1 && !is_second(at[0], at[1])) {
+        return 0;
+    }
+    for (int i = 2; i < length; i++) {
         if ((at[i] & 0xc0) != 0x80) {
             return 0;
         }

@@ -6,7 +6,8 @@
 #include "cli/report_page.h"
 #include "cli/say.h"
 
-#define SHORTEST_S 0.05 /* less has no bar */
+#define SHORTEST_S    0.05 /* less has no bar */
+#define LEAST_COLUMNS 8
 
 /* ---- epochs ---- */
 
@@ -259,7 +260,8 @@ static const char *microseconds(char out[PAGE_TEXT], uint64_t us)
     return out;
 }
 
-/* From the first bucket that holds any to the last, both included. */
+/* From the first bucket that holds any to the last, both included; with some beside them where they
+ * are few, since a column alone tells nothing. */
 static unsigned range(const uint64_t waits[STK_WAITS_BUCKETS], unsigned *first)
 {
     unsigned end = 0;
@@ -269,6 +271,10 @@ static unsigned range(const uint64_t waits[STK_WAITS_BUCKETS], unsigned *first)
             *first = bucket < *first ? bucket : *first;
             end = bucket + 1;
         }
+    }
+    while (end > 0 && end - *first < LEAST_COLUMNS) {
+        *first -= *first > 0;
+        end += end < STK_WAITS_BUCKETS;
     }
     return end;
 }
@@ -356,8 +362,8 @@ void report_waits(FILE *out, const struct recorded *run)
     }
     page_begin(out, "waits", "How long the origin took",
                "Opens of files that were not cached yet, by how long each waited until it had its "
-               "file. Towards the right columns stand for longer waits, doubling every second "
-               "one.");
+               "file. A column counts those that waited up to the time at its right edge, and "
+               "longer than the column to its left.");
     fprintf(out,
             "<p>Half of them took no longer than <b>%s</b>, and 99 of 100 no longer than "
             "<b>%s</b>.</p>\n",

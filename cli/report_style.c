@@ -5,8 +5,8 @@
  */
 const char report_style[] =
     ":root{color-scheme:light dark;--paper:#fff;--card:#f6f7f9;--ink:#1b2330;--soft:#566072;"
-    "--line:#dfe3e9;--cache:#0e8a7d;--origin:#d9730d;--decode:#7a5bd0;--resize:#c94f8f;"
-    "--batches:#2f7ed8;--other:#8592a6;--idle:#d3d9e1;--wait:#e3a008;--mark:#1b233055}"
+    "--line:#dfe3e9;--cache:#0e8a7d;--origin:#c9640a;--decode:#7a5bd0;--resize:#c94f8f;"
+    "--batches:#2f7ed8;--other:#6f7d94;--idle:#d3d9e1;--wait:#b07c00;--mark:#1b233055}"
     "@media(prefers-color-scheme:dark){:root{--paper:#12161d;--card:#1a2029;--ink:#e8ecf2;"
     "--soft:#a3adbd;--line:#2c3542;--cache:#35c3b3;--origin:#f59a45;--decode:#a78bfa;"
     "--resize:#f07ab4;--batches:#6aaef5;--other:#8b98ab;--idle:#36404e;--wait:#f2c24b;"
@@ -32,7 +32,7 @@ const char report_style[] =
     "dl.facts{display:grid;grid-template-columns:max-content 1fr;gap:.15rem 1rem;margin:1rem 0 0;"
     "font-size:.95rem}"
     "dl.facts dt{color:var(--soft)}dl.facts dd{margin:0;min-width:0}"
-    ".tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(12.5rem,1fr));gap:.75rem;"
+    ".tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(9.5rem,1fr));gap:.75rem;"
     "margin:1.5rem 0 0;padding:0;list-style:none}"
     ".tiles li{background:var(--card);border-radius:.75rem;padding:.9rem 1rem}"
     ".tiles b{display:block;font-size:1.6rem;line-height:1.25;font-variant-numeric:tabular-nums}"
@@ -82,5 +82,5 @@ const char report_style[] =
     "footer{margin-top:3rem;padding-top:1rem;border-top:1px solid var(--line);font-size:.875rem}"
     "@media(max-width:34rem){main{padding:1.25rem 1rem 2rem}h1{font-size:1.45rem}"
     ".bar{grid-template-columns:1fr}.bar .value,.bar .note{grid-column:1}"
-    ".frame{grid-template-columns:3.1rem 1fr}.y{font-size:.75rem}}"
+    ".frame{grid-template-columns:3.5rem 1fr}.y{font-size:.75rem}}"
     "@media print{details{display:none}}";

@@ -113,11 +113,52 @@ static char *advise_by_opens(const struct figures *figures)
     return NULL;
 }
 
+/* The reason that weighs most of those that can be changed; of room it is told apart. 0: none. */
+static int heaviest_setting(const struct figures *figures)
+{
+    const struct stk_run_counts *counts = figures->counts;
+    int most = 0;
+    for (int why = 1; why < STK_BYPASS_KINDS; why++) {
+        bool room = why == STK_BYPASS_BUDGET || why == STK_BYPASS_TIER || why == STK_BYPASS_MEMORY;
+        if (!room && summary_bypass_settings[why] != NULL && summary_bypassed(counts, why) > 0 &&
+            (most == 0 || counts->bypassed_bytes[why] > counts->bypassed_bytes[most])) {
+            most = why;
+        }
+    }
+    return most;
+}
+
+/* Whether that is much of what was opened: whoever reads it waits for the origin in its own reads,
+ * which look like any other work. */
+static bool is_much_left(const struct figures *figures)
+{
+    const uint64_t *first = figures->counts->epochs[0];
+    uint64_t bytes = first[STK_COUNT_BYTES_CACHE] + first[STK_COUNT_BYTES_ORIGIN];
+    int why = heaviest_setting(figures);
+    bool slow = figures->bound != BOUND_NOT && figures->bound != BOUND_UNKNOWN;
+    return slow && why != 0 && figures->counts->bypassed_bytes[why] > bytes / 5;
+}
+
+static char *advise_setting(const struct figures *figures)
+{
+    char size[STK_SIZE_TEXT];
+    int why = heaviest_setting(figures);
+    return why == 0 ? NULL
+                    : must_format("%" PRIu64 " opens (files of %s) were left to the origin, %s: %s "
+                                  "would change it",
+                                  summary_bypassed(figures->counts, why),
+                                  size_text(size, figures->counts->bypassed_bytes[why]),
+                                  summary_bypass_meanings[why], summary_bypass_settings[why]);
+}
+
 char *figures_advice(const struct figures *figures)
 {
     char *room = figures->session->tier.shared != NULL ? advise_room(figures) : NULL;
     if (room != NULL || figures->session->tier.shared == NULL) {
         return room;
+    }
+    if (is_much_left(figures)) {
+        return advise_setting(figures);
     }
     switch (figures->bound) {
     case BOUND_NOT:
@@ -164,25 +205,9 @@ static char *suggest_warming(const struct figures *figures)
                        first_s, figures->request->spelled[0]);
 }
 
-/* What was left out for a reason that can be changed; of room it is told above. */
 static char *suggest_setting(const struct figures *figures)
 {
-    char size[STK_SIZE_TEXT];
-    const struct stk_run_counts *counts = figures->counts;
-    int most = 0;
-    for (int why = 1; why < STK_BYPASS_KINDS; why++) {
-        bool room = why == STK_BYPASS_BUDGET || why == STK_BYPASS_TIER || why == STK_BYPASS_MEMORY;
-        if (!room && summary_bypass_settings[why] != NULL && summary_bypassed(counts, why) > 0 &&
-            (most == 0 || counts->bypassed_bytes[why] > counts->bypassed_bytes[most])) {
-            most = why;
-        }
-    }
-    return most == 0 ? NULL
-                     : must_format("%" PRIu64 " opens (files of %s) were left to the origin, %s: "
-                                   "%s would change it",
-                                   summary_bypassed(counts, most),
-                                   size_text(size, counts->bypassed_bytes[most]),
-                                   summary_bypass_meanings[most], summary_bypass_settings[most]);
+    return is_much_left(figures) ? NULL : advise_setting(figures);
 }
 
 static char *suggest_for_maps(const struct figures *figures)

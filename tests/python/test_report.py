@@ -10,6 +10,7 @@ from html.parser import HTMLParser
 
 import pytest
 
+import browser
 from isolated import Isolated
 from jobs import Jobs, read_line, reading, wait_for
 from origin import settle
@@ -180,8 +181,11 @@ def test_hostile_words_are_text(jobs, report, origin, state):
 
 
 def test_a_record_of_strange_words_is_json(jobs, report, data, state):
-    jobs.run(["true", '"', "\\", "\n", "\x01"], path=data, env=state)
-    assert json.loads(report("--json").stdout)["command"] == ["true", '"', "\\", "\n", "\x01"]
+    words = ["true", '"', "\\", "\n", "\x01", "\u00e9\U0001f600"]
+    odd = [b"\xed\xa0\x80", b"\xe0\x80\x80", b"\xf4\x90\x80\x80", b"\xf0\x8f\xbf\xbf", b"\xc3"]  # no UTF-8
+    jobs.run([*words, *map(os.fsdecode, odd)], path=data, env=state)
+    words += [word.decode("latin-1") for word in odd]
+    assert json.loads(report("--json").stdout)["command"] == words
 
 
 # ---- which records there are ----
@@ -355,6 +359,19 @@ def test_what_was_bypassed_stands_in_the_page(jobs, report, data, state):
     assert "a larger STOKER_MAX_FILE" in html.unescape(text)
 
 
+@pytest.mark.torch
+def test_what_reads_past_the_cache_comes_first(jobs, report, origin, programs, state):
+    """What workers read by themselves at the origin looks like their own work."""
+    mount = origin.files("past", 20, 20000)[1]
+    origin.fs.latency_ms = 4
+    ran = jobs.run([sys.executable, programs / "passes.py", mount, 2, 1, 1], path=mount,
+                   env={**state, "STOKER_MAX_FILE": "5000", "STOKER_BLOCK": "0"})
+    advice = json.loads(report("--json").stdout)["advice"]
+    assert advice == ran.advice
+    assert re.match(r"\d+ opens \(files of 391 KiB\) were left to the origin, above STOKER_MAX_FILE: "
+                    "STOKER_BLOCK above 0, .* would change it$", advice), advice
+
+
 # ---- runs of days ----
 
 @pytest.fixture(scope="module")
@@ -382,3 +399,175 @@ def test_a_long_run_has_no_more_moments(series, seconds):
 
 
 # ---- in a browser ----
+
+LOOK = """(page, window) => {
+    const box = one => { const {left, top, width, height} = one.getBoundingClientRect();
+                         return {left, top, width, height}; };
+    const behind = one => {
+        for (; one; one = one.parentElement) {
+            const colour = window.getComputedStyle(one).backgroundColor;
+            if (colour !== "rgba(0, 0, 0, 0)") return colour;
+        }
+    };
+    const all = (under, what) => [...under.querySelectorAll(what)];
+    return {
+        wide: page.documentElement.scrollWidth,
+        plots: all(page, "svg[data-top]").map(svg => ({
+            id: svg.closest("figure").id, box: box(svg), top: +svg.dataset.top,
+            seconds: +svg.dataset.seconds,
+            paths: all(svg, "path[data-name]").map(one => ({
+                name: one.dataset.name, d: one.getAttribute("d"), box: box(one)})),
+            marks: all(svg, "path.mark").map(one => box(one).left),
+            columns: all(svg, "rect.block").map(one => ({
+                count: +one.dataset.count, box: box(one)}))})),
+        bars: all(page, ".bar").map(bar => ({
+            name: bar.querySelector("span").textContent, box: box(bar.querySelector("svg")),
+            parts: all(bar, "rect").map(one => ({value: +one.dataset.value, box: box(one)}))})),
+        texts: all(page, "h1,h2,h3,.about,.note,.kicker,.y span,.x span,th,td,dt,dd,summary,li,code,"
+                   + "footer,.value,a").map(one => ({
+            text: one.textContent.slice(0, 40), ink: window.getComputedStyle(one).color,
+            paper: behind(one)})),
+        fills: all(page, ".area,.block").map(one => ({
+            text: one.getAttribute("class"), ink: window.getComputedStyle(one).fill,
+            paper: behind(one)})),
+    };
+}"""
+
+
+@pytest.fixture(scope="module", params=["light", "dark"])
+def looked(request, trained, session_scratch):
+    """What a browser says of the page, and how wide it was given to it."""
+    if browser.find() is None:
+        pytest.skip("no Chromium here: no browser has looked at the page")
+    dark = request.param == "dark"
+    width = 400 if dark else 1000
+    scratch = session_scratch / request.param
+    scratch.mkdir()
+    return browser.look(trained[2], scratch, LOOK, width, dark), width, dark
+
+
+def plot(looked, name):
+    found, = (one for one in looked[0]["plots"] if one["id"] == name)
+    return found
+
+
+def steps_of(path, seconds, top):
+    """The path back in figures: (from, to, value) for each step of its upper edge."""
+    number = r"-?\d+(?:\.\d+)?"
+    x, y, steps = 0.0, 200.0, []
+    for letter, first, second in re.findall(rf"([MHV])({number})(?: ({number}))?", path["d"]):
+        if letter == "V":
+            y = float(first)
+        elif letter == "M":
+            x, y = float(first), float(second)
+        elif float(first) > x:
+            steps.append((x * seconds / 1000, float(first) * seconds / 1000, top * (1 - y / 200)))
+            x = float(first)
+    return steps
+
+
+def grown(rows, name, from_s, to_s):
+    """By how much a sum grew meanwhile, which began and ended at two of the moments."""
+    at = {moment: min(rows, key=lambda row: abs(row["seconds"] - moment)) for moment in (from_s, to_s)}
+    return at[to_s][name] - at[from_s][name]
+
+
+@pytest.mark.torch
+def test_curves_are_the_figures(looked, trained):
+    rows = rows_of(trained[1])
+    for name, sums in (("speed", ["samples"]), ("bytes", ["bytes_origin", "bytes_cache"])):
+        drawn = plot(looked, name)
+        assert [path["name"] for path in drawn["paths"]] == sums
+        assert abs(drawn["seconds"] - rows[-1]["seconds"]) < 0.001
+        for layer, path in enumerate(drawn["paths"], 1):
+            steps = steps_of(path, drawn["seconds"], drawn["top"])
+            assert steps[0][0] == 0 and abs(steps[-1][1] - drawn["seconds"]) < 0.01
+            for from_s, to_s, value in steps:
+                more = sum(grown(rows, one, from_s, to_s) for one in sums[:layer])
+                assert abs(value - more / (to_s - from_s)) < drawn["top"] / 100
+            # Everything is somewhere in it.
+            area = sum((to_s - from_s) * value for from_s, to_s, value in steps)
+            whole = sum(rows[-1][one] for one in sums[:layer])
+            assert abs(area - whole) < 0.01 * drawn["top"] * drawn["seconds"]
+
+
+@pytest.mark.torch
+def test_the_hit_rate_is_the_figures(looked, trained):
+    rows = rows_of(trained[1])
+    drawn = plot(looked, "hits")
+    steps = steps_of(drawn["paths"][0], drawn["seconds"], drawn["top"])
+    assert drawn["top"] == 100 and steps
+    for from_s, to_s, value in steps:
+        opens, hits = (grown(rows, name, from_s, to_s) for name in ("opens", "hits"))
+        assert opens > 0 and abs(value - 100 * hits / opens) < 1
+    assert sum(grown(rows, "opens", *step[:2]) for step in steps) == rows[-1]["opens"]
+
+
+@pytest.mark.torch
+def test_the_histogram_is_the_figures(looked, trained):
+    drawn = plot(looked, "histogram")
+    counts = [column["count"] for column in drawn["columns"]]
+    buckets = trained[0]["origin_waits"]["buckets"]
+    assert [count for count in counts if count] == [bucket["count"] for bucket in buckets]
+    for column in drawn["columns"]:
+        height = drawn["box"]["height"] * column["count"] / drawn["top"]
+        assert abs(column["box"]["height"] - height) < 1
+        bottom = column["box"]["top"] + column["box"]["height"]
+        assert abs(bottom - drawn["box"]["top"] - drawn["box"]["height"]) < 1
+
+
+@pytest.mark.torch
+def test_bars_are_the_figures(looked, trained):
+    told = trained[0]
+    bars = {bar["name"]: bar for bar in looked[0]["bars"]}
+    epochs = [one for one in told["passes"] if one["loader"] == told["compared"]["loader"]]
+    longest = max(one["seconds"] for one in epochs)
+    assert len(epochs) == told["compared"]["epochs"]
+    for number, epoch in enumerate(epochs, 1):
+        bar = bars[f"Epoch {number}"]
+        work, wait = bar["parts"]
+        assert abs(wait["value"] - epoch["waited_s"]) < 0.001
+        assert abs(work["value"] + wait["value"] - epoch["seconds"]) < 0.001
+        width = work["box"]["width"] + wait["box"]["width"]
+        assert abs(width - bar["box"]["width"] * epoch["seconds"] / longest) < 2
+    for name, figure in (("Origin", "origin_s"), ("Cache, transforms", "other_s")):
+        part, = bars[name]["parts"]
+        assert abs(part["value"] - told["time"][figure]) < 0.001
+    first, later = bars["In epoch 1"], bars["In later epochs"]
+    counted = sum(part["value"] for bar in (first, later) for part in bar["parts"])
+    assert abs(counted - told["time"]["fetch_s"]) < 0.2 * told["time"]["fetch_s"]
+    assert first["parts"][0]["value"] > later["parts"][0]["value"]  # the origin
+
+
+@pytest.mark.torch
+def test_it_fits_and_is_drawn(looked):
+    told, width, _ = looked
+    assert told["wide"] <= width
+    for drawn in told["plots"]:
+        assert drawn["box"]["width"] > 0.7 * width and drawn["box"]["height"] > 100
+        for path in drawn["paths"]:
+            assert path["box"]["width"] > 0
+            assert path["box"]["top"] >= drawn["box"]["top"] - 1
+        right = drawn["box"]["left"] + drawn["box"]["width"]
+        assert all(drawn["box"]["left"] - 1 <= mark <= right + 1 for mark in drawn["marks"])
+    assert len(plot(looked, "speed")["marks"]) == 3
+
+
+def luminance(colour):
+    channels = [int(number) / 255 for number in re.findall(r"\d+", colour)[:3]]
+    linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one):
+    lower, higher = sorted(map(luminance, (one["ink"], one["paper"])))
+    return (higher + 0.05) / (lower + 0.05)
+
+
+@pytest.mark.torch
+def test_it_can_be_read_in_light_and_dark(looked):
+    told, _, dark = looked
+    assert all((luminance(one["paper"]) < 0.05) == dark for one in told["texts"])
+    assert [one for one in told["texts"] if contrast(one) < 4.5] == []
+    faint = [one for one in told["fills"] if contrast(one) < 3 and "idle" not in one["text"]]
+    assert faint == []
