@@ -122,29 +122,44 @@ static void count(const struct stk_outcome *outcome)
 
 /* ---- filling ---- */
 
-/* With many at a time a budget may be all reserved for a moment, even for the catalogue alone,
- * which all want to grow at first; or its account be in others' hands (cache/account.h). A
- * program's open goes to the origin then, but this file would be left out. */
+static bool wants_room(const struct stk_outcome *outcome)
+{
+    return outcome->kind == STK_COUNT_OPENS && is_want_of_room(outcome->why) &&
+           outcome->why != STK_BYPASS_MEMORY;
+}
+
+/* Whether what has no room might have it soon: others, such as the job, reserve for a moment, or have
+ * the account in their hands (cache/account.h). */
 static bool may_have_room(const struct stk_outcome *outcome)
 {
     const struct stk_tier *tier = stk_cache_next_tier(filler.cache, NULL);
-    bool refused = outcome->kind == STK_COUNT_OPENS && is_want_of_room(outcome->why) &&
-                   outcome->why != STK_BYPASS_MEMORY;
     while (tier != NULL && stk_budget_left(&tier->shared->budget) <
                                stk_budget_blocks_of(outcome->size, tier->shared->block_bytes)) {
         tier = stk_cache_next_tier(filler.cache, tier);
     }
-    return refused && (tier != NULL || outcome->why == STK_BYPASS_CATALOGUE);
+    return wants_room(outcome) && (tier != NULL || outcome->why == STK_BYPASS_CATALOGUE);
 }
 
+/* With many at a time a budget may be all reserved, even for the catalogue alone, which all want to
+ * grow at first. A program's open goes to the origin then, but this file would be left out: so what
+ * has no room is tried again while no other thread of ours fills. */
 static void try_to_fill(const struct stk_place *place, int fd, int64_t opened_ns,
                         struct stk_ask *ask, struct stk_outcome *outcome)
 {
+    static pthread_rwlock_t filling = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
+    pthread_rwlock_rdlock(&filling);
+    stk_cache_fill(filler.cache, place, fd, opened_ns, ask->entry, outcome);
+    pthread_rwlock_unlock(&filling);
+    if (!wants_room(outcome)) {
+        return;
+    }
+    pthread_rwlock_wrlock(&filling);
     stk_cache_fill(filler.cache, place, fd, opened_ns, ask->entry, outcome);
     for (int i = 0; i < ATTEMPTS && may_have_room(outcome); i++) {
         nanosleep(&(struct timespec){0, PAUSE_NS << i}, NULL);
         stk_cache_fill(filler.cache, place, fd, opened_ns, ask->entry, outcome);
     }
+    pthread_rwlock_unlock(&filling);
 }
 
 /* ---- big files ---- */
