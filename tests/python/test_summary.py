@@ -58,7 +58,8 @@ def test_how_long_opens_waited(jobs, origin):
 def test_the_lines(jobs, data):
     files = [data / f"file000{number}" for number in range(4)]
     ran = jobs.run(reading(files, 2), path=data)
-    lines = ran.stderr.splitlines()
+    # Where the time went is said from a twentieth of a second on: a busy machine takes that long.
+    lines = [line for line in ran.stderr.splitlines() if "time summed" not in line]
     assert lines[0].startswith(f"stoker: caching {data} in /dev/shm/stoker-")
     assert lines[1:4] == ["stoker: 8 opens of 4 files, 50.0% from the cache",
                           "  first, second, ... open of a file: 4, 4",
