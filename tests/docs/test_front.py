@@ -1,6 +1,7 @@
 """docs/performance.md: its first page and the plots say what the tables say, and the tables survive the
 writing of others."""
 
+import re
 import subprocess
 import sys
 
@@ -22,3 +23,24 @@ def test_parts_that_are_not_measured_again_stay():
     there = page.split(report.BEGIN)[1].split(report.END)[0].strip("\n")
     machine = there.split("\n")[0]
     assert "\n".join(report.document_lines([machine], report.sections(there))) == there
+
+
+# Figures of others, which the comparison names as published.
+PUBLISHED = {"7000", "172801", "31278"}
+RATE = re.compile(r"(?:images|samples) a second|(?:images|samples)/s")
+NUMBER = re.compile(r"(?<![\w.,-])\d[\d,]*(?![\w.-]|%| [KMG]i?B)")
+
+
+def test_rates_in_the_tour_are_those_of_the_tables():
+    page = (blocks.ROOT / "docs/performance.md").read_text()
+    tables = set(re.findall(r"(\d+) (?:images|samples|files)/s", page))
+    found = 0
+    for page in ("comparison", "faq", "tuning", "big-files", "imagenet"):
+        text = "\n".join(line for _, line in blocks.prose(blocks.ROOT / f"docs/{page}.md"))
+        for sentence in re.split(r"(?<=[.;|])\s|\n\n", text):
+            if RATE.search(sentence):
+                rates = {each.replace(",", "") for each in NUMBER.findall(sentence)}
+                large = {rate for rate in rates if int(rate) >= 200} - PUBLISHED
+                assert large <= tables, f"{page}: {large - tables} in: {sentence}"
+                found += len(large)
+    assert found > 10
