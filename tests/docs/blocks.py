@@ -1,7 +1,8 @@
 """What stands in the documents: fenced blocks, code within lines, headings and links.
 
 A block's language says what is done with it. Words behind the language: file=NAME is written and not run,
-may=STATUS is a status other than 0 that is no error, norun=REASON (all the rest of the line) is only read.
+may=STATUS is a status other than 0 that is no error, says=WORDS,WORDS (with _ for blanks) is what it prints
+among other things, norun=REASON (all the rest of the line) is only read.
 """
 
 import dataclasses

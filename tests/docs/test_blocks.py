@@ -33,6 +33,8 @@ def allowed(block):
 
 def check(block, status, text):
     assert status in allowed(block), f"{block}: status {status}\n{script(block)}\n{text[-4000:]}"
+    for words in filter(None, block.info.get("says", "").split(",")):
+        assert words.replace("_", " ") in text, f"{block}: does not say {words}:\n{text[-4000:]}"
     # A command that runs and does nothing is not what the page says, either.
     assert "NOTHING WAS SERVED" not in text, f"{block}:\n{text[-4000:]}"
 
@@ -118,7 +120,7 @@ def test_every_block_says_what_it_is():
         known = {*RUN, "text", "json", "c"} | ({"dockerfile"} if "norun" in block.info else set())
         assert block.language in known, f"{block}: {block.language!r}"
         assert block.info.get("norun") != "", f"{block}: not run, without a reason"
-        assert set(block.info) <= {"file", "may", "norun"}, f"{block}: {block.info}"
+        assert set(block.info) <= {"file", "may", "says", "norun"}, f"{block}: {block.info}"
 
 
 def test_nearly_all_is_run():
