@@ -54,9 +54,11 @@ const struct help_verb help_verbs[] = {
     {.name = "run",
      .brief = "run a command, its data set served from a cache on this node",
      .synopsis = "-- COMMAND...",
-     .about = "Runs COMMAND with the files below the covered paths served from a cache on this "
-              "node, which fills as they are first read. Everything that COMMAND starts is served, "
-              "too. At the end it says what it did, and ends as COMMAND ended.\n",
+     .about =
+         "Runs COMMAND with the files below DIR served from a cache on this node, which fills as "
+         "they are first read. Everything that COMMAND starts is served, too. At the end it says "
+         "what it did, and ends as COMMAND ended. A cache in memory goes with the last run that "
+         "uses it; one on a disk stays.\n",
      .options = {{"--path", "DIR",
                   "serve the files below DIR, or this single file; once for each. Without it: the "
                   "directories among COMMAND's arguments"},
@@ -68,7 +70,7 @@ const struct help_verb help_verbs[] = {
                  NO_TORCHVISION,
                  NO_BATCHES,
                  {"--warm", "[=first]",
-                  "fill ahead what lies at the covered paths, beside COMMAND; with =first, the "
+                  "fill ahead what lies below DIR, beside COMMAND; with =first, the "
                   "first open of a big file waits until that is whole: maps of it, as of HDF5, "
                   "LMDB and Arrow, are then served from the first on"},
                  {"--jobs", "N", "with --warm: so many files at a time"},
