@@ -34,6 +34,12 @@ const struct stk_option_row stk_option_table[STK_OPTION_COUNT] = {
          "Files whose mtime or ctime is younger than this are not cached, since somebody may "
          "still be writing them. What was decoded is found again without reading the file from a "
          "minute on, or at this age where it is below the default."},
+    [STK_OPTION_FILES] =
+        {"STOKER_FILES", NULL, "on|off", "on",
+         "Whether files and listings of directories are cached. off: only decoded images are; "
+         "files "
+         "are left to the origin and the kernel's page cache. `stoker run --auto` sets it where a "
+         "copy would gain nothing."},
     [STK_OPTION_MAX_FILE] =
         {"STOKER_MAX_FILE", NULL, "SIZE", "8M",
          "Files above this size are not copied as a whole when they are opened, but block by block "
@@ -196,6 +202,8 @@ void stk_options_read(struct stk_options *out)
         stk_text_parse_size(stk_option_table[STK_OPTION_WHOLE].otherwise, &out->whole_bytes);
     }
     read_blocks(out);
+    out->leaves_files = strcmp(value_of(STK_OPTION_FILES), "off") == 0;
+    out->listings = out->leaves_files ? STK_LISTINGS_OFF : out->listings;
     out->completes = strcmp(value_of(STK_OPTION_COMPLETE), "off") != 0;
 }
 
@@ -229,6 +237,7 @@ const char *stk_option_complaint(enum stk_option option, const char *value)
         return stk_text_parse_size(value, &number) == 0 && is_block(number)
                    ? NULL
                    : "write a size from 64K to 64M, a multiple of 4K, or 0";
+    case STK_OPTION_FILES:
     case STK_OPTION_COMPLETE:
     case STK_OPTION_DECODE:
     case STK_OPTION_TORCHVISION:

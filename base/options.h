@@ -13,6 +13,7 @@ enum stk_option {
     STK_OPTION_TIERS,
     STK_OPTION_FRESH,
     STK_OPTION_MIN_AGE,
+    STK_OPTION_FILES,
     STK_OPTION_MAX_FILE,
     STK_OPTION_WHOLE,
     STK_OPTION_LISTINGS,
@@ -59,6 +60,7 @@ struct stk_options {
     char run[STK_OPTION_BYTES];  /* path of the run's file, "" outside `stoker run` */
     enum stk_fresh fresh;
     enum stk_listings listings;
+    bool leaves_files; /* to the kernel's page cache; and listings */
     int64_t min_age_ns;
     int64_t max_file_bytes, whole_bytes;
     int64_t block_bytes;     /* of files above that; 0: they are the origin's */

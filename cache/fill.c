@@ -151,6 +151,9 @@ enum stk_bypass stk_cache_reason_against(const struct stk_cache *cache,
                                          const struct stk_identity *identity)
 {
     const char *leaf = stk_path_leaf(place->below);
+    if (cache->options.leaves_files) {
+        return STK_BYPASS_LEFT;
+    }
     if (place->root->kind == STK_ROOT_MEMORY) {
         return STK_BYPASS_ORIGIN;
     }

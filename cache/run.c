@@ -427,6 +427,7 @@ const char *stk_bypass_name(enum stk_bypass why)
         [STK_BYPASS_ORIGIN] = "in_memory",    [STK_BYPASS_NAME] = "name",
         [STK_BYPASS_FLAGS] = "flags",         [STK_BYPASS_TIER] = "tier",
         [STK_BYPASS_CATALOGUE] = "catalogue", [STK_BYPASS_STUCK] = "stuck",
+        [STK_BYPASS_LEFT] = "left",
     };
     return names[why];
 }

@@ -61,6 +61,7 @@ enum stk_bypass {
     STK_BYPASS_TIER,      /* no tier, or the tier failed or is gone */
     STK_BYPASS_CATALOGUE, /* no catalogue, or no room in it */
     STK_BYPASS_STUCK,     /* another process fills it and makes no progress */
+    STK_BYPASS_LEFT,      /* files are not wanted here: STOKER_FILES=off */
     STK_BYPASS_KINDS
 };
 

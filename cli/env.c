@@ -62,6 +62,7 @@ static void refuse_idle(const struct request *request)
                        : request->keep       ? "--keep"
                        : request->warm       ? "--warm"
                        : request->no_history ? "--no-history"
+                       : request->automatic  ? "--auto"
                                              : NULL;
     if (idle != NULL) {
         die("%s has no meaning without `stoker run`", idle);

@@ -63,6 +63,9 @@ const struct help_verb help_verbs[] = {
                   "serve the files below DIR, or this single file; once for each. Without it: the "
                   "directories among COMMAND's arguments"},
                  TIER,
+                 {"--auto", "",
+                  "where the data set lies on a fast local disk and fits in the free memory, leave "
+                  "its files to the kernel's page cache, and keep decoded images alone"},
                  FRESH,
                  {"--keep", "", "keep a cache in memory when the last run ends"},
                  SAMPLES,

@@ -17,17 +17,17 @@
 
 /* ---- what is covered ---- */
 
-struct look {
-    uint64_t files, bytes;
-    int64_t blocks, until_ns;
-    bool cut; /* there may be more */
+/* Links lead anywhere; what is empty is not cached. */
+struct looking {
+    struct outlook_look *look;
+    int64_t until_ns;
 };
 
-/* Links lead anywhere; what is empty is not cached. */
 static int look_at(void *context, int dirfd, const char *name, unsigned depth,
                    const struct stat *stat)
 {
-    struct look *look = context;
+    const struct looking *looking = context;
+    struct outlook_look *look = looking->look;
     (void)dirfd;
     (void)name;
     (void)depth;
@@ -36,15 +36,16 @@ static int look_at(void *context, int dirfd, const char *name, unsigned depth,
         look->bytes += (uint64_t)stat->st_size;
         look->blocks += stk_budget_blocks_of((uint64_t)stat->st_size, 4096);
     }
-    look->cut = stk_clock_boottime_ns() > look->until_ns;
+    look->cut = stk_clock_boottime_ns() > looking->until_ns;
     return look->cut;
 }
 
-static void look_at_covered(const struct request *request, struct look *look)
+void outlook_look(const struct request *request, struct outlook_look *look)
 {
-    *look = (struct look){.until_ns = stk_clock_boottime_ns() + LOOK_NS};
+    struct looking looking = {look, stk_clock_boottime_ns() + LOOK_NS};
+    *look = (struct outlook_look){.files = 0};
     for (unsigned i = 0; i < request->count && !look->cut; i++) {
-        stk_walk(request->canonical[i], look_at, look);
+        stk_walk(request->canonical[i], look_at, &looking);
     }
 }
 
@@ -100,7 +101,7 @@ static char *append(char *text, char *more)
 
 /* "40% of its opens from A, 30% from B, 30% from P itself". The caller frees. */
 static char *shares_text(const struct request *request, const struct session *session,
-                         const struct look *look)
+                         const struct outlook_look *look)
 {
     char *text = must_copy("");
     int64_t rest = look->blocks;
@@ -124,8 +125,8 @@ static char *shares_text(const struct request *request, const struct session *se
 static void say_shares(const struct request *request, const struct session *session)
 {
     char size[STK_SIZE_TEXT], room[STK_SIZE_TEXT];
-    struct look look;
-    look_at_covered(request, &look);
+    struct outlook_look look;
+    outlook_look(request, &look);
     if (look.cut) {
         int64_t blocks = 0;
         for (unsigned i = 0; i < session->tier_count; i++) {
@@ -145,7 +146,7 @@ static void say_shares(const struct request *request, const struct session *sess
 void outlook_announce(const struct request *request, const struct session *session)
 {
     say_tiers_behind(session);
-    if (session->tier_count > 1 && !request->warm_only) {
+    if (session->tier_count > 1 && !request->warm_only && request->files_left == NULL) {
         say_shares(request, session);
     }
 }

@@ -11,8 +11,16 @@
 #include "cli/request.h"
 #include "cli/session.h"
 
+/* What is covered, by a look of half a second at most. */
+struct outlook_look {
+    uint64_t files, bytes;
+    int64_t blocks;
+    bool cut; /* there may be more */
+};
+void outlook_look(const struct request *request, struct outlook_look *look);
+
 /* The tiers behind the first, and which share of a job's opens each will serve: after a look of
- * half a second at most at what is covered. Nothing where there is one: the look is dear at a
+ * such a look. Nothing where there is one: the look is dear at a
  * server. */
 void outlook_announce(const struct request *request, const struct session *session);
 /* Of several tiers: what each has served, and how much of it is used. */

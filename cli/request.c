@@ -365,6 +365,8 @@ static bool take_flag(struct request *request, struct cursor *cursor)
         request->json = value;
     } else if ((value = take_value(cursor, "--samples")) != NULL) {
         take_samples(request, value);
+    } else if (strcmp(*cursor->at, "--auto") == 0) {
+        request->automatic = true;
     } else if (strcmp(*cursor->at, "--warm") == 0) {
         request->warm = true;
     } else if (strcmp(*cursor->at, "--warm=first") == 0) {
@@ -643,6 +645,9 @@ void request_export(const struct request *request, const char *run)
     set(STK_OPTION_RUN, run);
     if (request->fresh != NULL) {
         set(STK_OPTION_FRESH, request->fresh);
+    }
+    if (request->files_left != NULL) {
+        set(STK_OPTION_FILES, "off");
     }
     free(paths);
     free(tiers);

@@ -39,6 +39,8 @@ struct request {
     bool no_tier; /* shared memory is too small to share, and no disk is known: said */
 
     const char *fresh; /* NULL: not given */
+    bool automatic;    /* --auto */
+    char *files_left;  /* NULL: files are cached; else why copies of them gain nothing */
     bool keep;
     bool no_decode;      /* by the flag or by the environment */
     bool no_torchvision; /* by the flag */

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/options.h"
 #include "cli/ahead.h"
+#include "cli/automatic.h"
 #include "cli/command.h"
 #include "cli/finisher.h"
 #include "cli/library.h"
@@ -198,6 +199,7 @@ int verb_run(char **arguments)
     request_parse(&request, arguments, true);
     command_check(request.command[0]);
     int json = open_json(request.json);
+    automatic_decide(&request);
     if (!request.no_tier && session_begin(&session, &request)) {
         run_cached(&request, &session, json);
     } else {

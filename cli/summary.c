@@ -40,10 +40,29 @@ static const char *stay(const struct request *request, const struct session *ses
                                              : "removed at the end unless --keep";
 }
 
+/* Of a run that caches no files. */
+static void announce_left(const struct request *request, const struct session *session,
+                          const char *size)
+{
+    const char *samples = session->samples.setting;
+    if (request->no_decode || samples == NULL || strcmp(samples, "0") == 0) {
+        say("--auto: %s: its files are left to the kernel's page cache", request->files_left);
+    } else {
+        say("--auto: %s: its files are left to the kernel's page cache, decoded images are kept in "
+            "%s, at most %s; %s",
+            request->files_left, session->tier.home, size, stay(request, session));
+    }
+}
+
 void summary_announce(const struct request *request, const struct session *session)
 {
     char size[STK_SIZE_TEXT];
     const struct stk_budget *budget = &session->tier.shared->budget;
+    size_text(size, (uint64_t)(budget->blocks * STK_BLOCK_BYTES));
+    if (request->files_left != NULL) {
+        announce_left(request, session, size);
+        return;
+    }
     char *paths = must_copy(request->spelled[0]);
     for (unsigned i = 1; i < request->count; i++) {
         char *longer = must_format("%s, %s", paths, request->spelled[i]);
@@ -52,9 +71,8 @@ void summary_announce(const struct request *request, const struct session *sessi
     }
     char *samples = announced_samples(&session->samples, request);
     say("caching %s%s in %s, at most %s%s; %s", paths,
-        request->detected ? " (from the command's arguments)" : "", session->tier.home,
-        size_text(size, (uint64_t)(budget->blocks * STK_BLOCK_BYTES)), samples,
-        stay(request, session));
+        request->detected ? " (from the command's arguments)" : "", session->tier.home, size,
+        samples, stay(request, session));
     free(samples);
     free(paths);
 }
@@ -185,6 +203,7 @@ const char *const summary_bypass_meanings[STK_BYPASS_KINDS] = {
     [STK_BYPASS_TIER] = "the tier was full or failed",
     [STK_BYPASS_CATALOGUE] = "no room in the catalogue, or it was removed",
     [STK_BYPASS_STUCK] = "another process was stuck filling it",
+    [STK_BYPASS_LEFT] = "to the kernel's page cache, as STOKER_FILES=off or --auto say",
 };
 
 const char *const summary_bypass_settings[STK_BYPASS_KINDS] = {

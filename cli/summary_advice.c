@@ -102,6 +102,9 @@ static char *advise_nothing(const struct figures *figures)
 static char *advise_by_opens(const struct figures *figures)
 {
     bool memory = figures->session->tier.shared->memory != 0;
+    if (figures->request->files_left != NULL) {
+        return NULL;
+    }
     bool once = figures->opened == 1 && figures->total[STK_COUNT_HITS] == 0;
     if (once && memory && !figures->request->keep && figures->total[STK_COUNT_FILLS] > 0) {
         return must_format("each file was opened once: the cache serves the next run if it stays "
@@ -164,7 +167,7 @@ char *figures_advice(const struct figures *figures)
     case BOUND_NOT:
         return advise_nothing(figures);
     case BOUND_FETCH:
-        return advise_fetch(figures);
+        return figures->request->files_left == NULL ? advise_fetch(figures) : NULL;
     case BOUND_DECODE:
         return advise_decode(figures);
     case BOUND_BATCH:
