@@ -128,8 +128,8 @@ static bool wants_room(const struct stk_outcome *outcome)
            outcome->why != STK_BYPASS_MEMORY;
 }
 
-/* Whether what has no room might have it soon: others, such as the job, reserve for a moment, or have
- * the account in their hands (cache/account.h). */
+/* Whether what has no room might have it soon: others, such as the job, reserve for a moment, or
+ * have the account in their hands (cache/account.h). */
 static bool may_have_room(const struct stk_outcome *outcome)
 {
     const struct stk_tier *tier = stk_cache_next_tier(filler.cache, NULL);
@@ -140,9 +140,9 @@ static bool may_have_room(const struct stk_outcome *outcome)
     return wants_room(outcome) && (tier != NULL || outcome->why == STK_BYPASS_CATALOGUE);
 }
 
-/* With many at a time a budget may be all reserved, even for the catalogue alone, which all want to
- * grow at first. A program's open goes to the origin then, but this file would be left out: so what
- * has no room is tried again while no other thread of ours fills. */
+/* With many at a time a budget may be all reserved, even for the catalogue alone, which all want
+ * to grow at first. A program's open goes to the origin then, but this file would be left out: so
+ * what has no room is tried again while no other thread of ours fills. */
 static void try_to_fill(const struct stk_place *place, int fd, int64_t opened_ns,
                         struct stk_ask *ask, struct stk_outcome *outcome)
 {

@@ -36,7 +36,7 @@ _stoker() {
     --jobs | --share | --sample) return ;;
     esac
     case $verb in
-    run) flags='--path --tier --fresh --keep --samples --no-decode --no-torchvision --no-batches --warm --warm=first --jobs --no-history --json --' ;;
+    run) flags='--path --tier --auto --fresh --keep --samples --no-decode --no-torchvision --no-batches --warm --warm=first --jobs --no-history --json --' ;;
     warm) flags='--path --tier --fresh --jobs --share --samples --dry-run --keep' ;;
     env) flags='--path --tier --fresh --samples --end --markdown' ;;
     ls) flags='--tier' ;;
