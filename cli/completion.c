@@ -40,7 +40,7 @@ static const char middle[] =
     "        return ;;\n"
     "    --json)\n"
     "        # Of some it takes no file.\n"
-    "        if ! [[ $verb =~ ^(doctor|report)$ ]]; then\n"
+    "        if ! [[ $verb =~ ^(doctor|report|top)$ ]]; then\n"
     "            mapfile -t COMPREPLY < <(compgen -f -- \"$word\")\n"
     "            return\n"
     "        fi ;;\n"

@@ -119,6 +119,23 @@ const struct help_verb help_verbs[] = {
               "used.\n",
      .options = {TIER_ONLY},
      .examples = {"stoker ls"}},
+    {.name = "top",
+     .brief = "show what the runs do, live",
+     .synopsis = "",
+     .about = "Shows of each run of this user how much is served from the cache, how fast, how "
+              "long opens wait for the origin, images, batches and epochs; and how full each tier "
+              "is. It only looks. On a terminal it goes on until q is typed; elsewhere it looks "
+              "once.\n"
+              "\"waiting\" counts the processes that waited for the origin at a time, on the "
+              "average; a loader's waiting is the part of the time in which the job had no "
+              "batch.\n",
+     .options = {{"--once", "", "look once, for half a second, and print it"},
+                 {"--json", "", "the same as JSON, with the names of stoker run's --json"},
+                 {"--prometheus", "",
+                  "print counters in Prometheus's text format, for the textfile collector of an "
+                  "exporter"}},
+     .examples = {"stoker top", "stoker top --once --json",
+                  "stoker top --prometheus > stoker.prom.new && mv stoker.prom.new stoker.prom"}},
     {.name = "clear",
      .brief = "remove the cache, or what it holds of a path",
      .synopsis = "[PATH]",

@@ -17,7 +17,7 @@ _stoker() {
         fi
     done
     if ((COMP_CWORD == 1)); then
-        mapfile -t COMPREPLY < <(compgen -W 'run warm env ls clear verify doctor report help --help --version' -- "$word")
+        mapfile -t COMPREPLY < <(compgen -W 'run warm env ls top clear verify doctor report help --help --version' -- "$word")
         return
     fi
     case $before in
@@ -29,7 +29,7 @@ _stoker() {
         return ;;
     --json)
         # Of some it takes no file.
-        if ! [[ $verb =~ ^(doctor|report)$ ]]; then
+        if ! [[ $verb =~ ^(doctor|report|top)$ ]]; then
             mapfile -t COMPREPLY < <(compgen -f -- "$word")
             return
         fi ;;
@@ -40,6 +40,7 @@ _stoker() {
     warm) flags='--path --tier --fresh --jobs --share --samples --dry-run --keep' ;;
     env) flags='--path --tier --fresh --samples --end --markdown' ;;
     ls) flags='--tier' ;;
+    top) flags='--once --json --prometheus' ;;
     clear) flags='--tier --dead' ;;
     verify) flags='--tier --sample --json' ;;
     doctor) flags='--json --' ;;

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-VERBS = ["run", "warm", "env", "ls", "clear", "verify", "doctor", "report"]
+VERBS = ["run", "warm", "env", "ls", "top", "clear", "verify", "doctor", "report"]
 
 
 def flags_of(text):
