@@ -136,6 +136,14 @@ const struct help_verb help_verbs[] = {
                   "exporter"}},
      .examples = {"stoker top", "stoker top --once --json",
                   "stoker top --prometheus > stoker.prom.new && mv stoker.prom.new stoker.prom"}},
+    {.name = "last",
+     .brief = "show how the last run went",
+     .synopsis = "",
+     .about = "Prints the summary of this user's last run that has ended, such as one whose "
+              "terminal was closed; of one that was killed, what it had come to some time before. "
+              "stoker report has more of it, and earlier runs.\n"
+              "The status is 1 when there is none.\n",
+     .examples = {"stoker last"}},
     {.name = "clear",
      .brief = "remove the cache, or what it holds of a path",
      .synopsis = "[PATH]",
@@ -252,7 +260,9 @@ void help_verb(const struct help_verb *verb)
     for (const struct help_option *option = verb->options; option->flag != NULL; option++) {
         put_option(option);
     }
-    putchar('\n');
+    if (verb->options[0].flag != NULL) {
+        putchar('\n');
+    }
     for (const char *const *example = verb->examples; *example != NULL; example++) {
         printf("  $ %s\n", *example);
     }

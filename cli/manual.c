@@ -75,11 +75,12 @@ static void put_verb(const struct help_verb *verb)
     char title[64];
     snprintf(title, sizeof title, "stoker-%s", verb->name);
     begin_page(title, 1, verb->brief);
-    printf(".SH SYNOPSIS\n.B stoker %s\n[\\fIOPTION\\fR]... ", verb->name);
+    bool takes = verb->options[0].flag != NULL;
+    printf(".SH SYNOPSIS\n.B stoker %s\n%s", verb->name, takes ? "[\\fIOPTION\\fR]... " : "");
     put_escaped(verb->synopsis);
     printf("\n.SH DESCRIPTION\n");
     put_paragraphs(verb->about);
-    printf(".SH OPTIONS\n");
+    fputs(takes ? ".SH OPTIONS\n" : "", stdout);
     for (const struct help_option *option = verb->options; option->flag != NULL; option++) {
         put_option(option);
     }

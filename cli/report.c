@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "cli/history.h"
-#include "cli/json.h"
+#include "cli/plain.h"
 #include "cli/say.h"
 #include "cli/verbs.h"
 
@@ -49,32 +49,13 @@ static void parse(struct wanted *wanted, char **arguments)
 
 /* ---- answers ---- */
 
-/* Whatever a command's words hold, it is one line, and moves no cursor. */
-static void print_line(const char *text)
-{
-    while (*text != '\0') {
-        int length = json_sequence(text);
-        if (length <= 1) {
-            bool odd = length == 0 || (unsigned char)*text < 0x20 || *text == 0x7f;
-            putchar(odd ? '?' : *text);
-            text++;
-        } else {
-            bool control = (unsigned char)text[0] == 0xc2 && (unsigned char)text[1] < 0xa0;
-            fwrite(control ? "?" : text, 1, control ? 1 : (size_t)length, stdout);
-            text += length;
-        }
-    }
-    putchar('\n');
-}
-
 static int list(void)
 {
     struct history_list names;
     history_list(&names);
     for (unsigned i = 0; i < names.count; i++) {
         char *title = history_read(names.names[i], HISTORY_TITLE);
-        printf("%s  ", names.names[i]);
-        print_line(title != NULL ? title : "(cannot be read)");
+        printf("%s  %s\n", names.names[i], title != NULL ? plain_line(title) : "(cannot be read)");
         free(title);
     }
     if (names.count == 0) {

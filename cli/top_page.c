@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/json.h"
+#include "cli/plain.h"
 #include "cli/say.h"
 #include "cli/top.h"
 
@@ -49,34 +50,19 @@ static void begin_section(struct top_page *page, struct sections *sections, enum
     }
 }
 
-static bool is_control(const unsigned char *at)
-{
-    return *at < 0x20 || *at == 0x7f || (*at == 0xc2 && at[1] < 0xa0);
-}
-
-/* What a terminal would take for a command, or could not show, becomes a question mark; what is
- * longer than a line ends in dots. */
+/* What is longer than a line ends in dots. */
 static void fit(char *line, unsigned columns)
 {
     unsigned column = 0;
-    char *to = line, *end = line; /* where dots would begin */
-    for (const char *at = line; *at != '\0';) {
-        int length = json_sequence(at);
-        bool control = is_control((const unsigned char *)at);
-        if (columns > 0 && ++column > columns) {
+    char *end = line; /* where dots would begin */
+    plain_line(line);
+    for (char *at = line; columns > 0 && *at != '\0'; at += json_sequence(at)) {
+        end = column + 3 <= columns ? at : end;
+        if (++column > columns) {
             strcpy(end, "...");
             return;
         }
-        if (length == 0 || control) {
-            *to++ = '?';
-        } else {
-            memmove(to, at, (size_t)length);
-            to += length;
-        }
-        at += length > 0 ? length : 1;
-        end = column + 3 <= columns ? to : end;
     }
-    *to = '\0';
 }
 
 /* ---- words ---- */

@@ -7,6 +7,7 @@ int verb_warm(char **arguments);
 int verb_env(char **arguments);
 int verb_ls(char **arguments);
 int verb_top(char **arguments);
+int verb_last(char **arguments);
 int verb_clear(char **arguments);
 int verb_verify(char **arguments);
 int verb_doctor(char **arguments);

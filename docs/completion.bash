@@ -17,7 +17,7 @@ _stoker() {
         fi
     done
     if ((COMP_CWORD == 1)); then
-        mapfile -t COMPREPLY < <(compgen -W 'run warm env ls top clear verify doctor report help --help --version' -- "$word")
+        mapfile -t COMPREPLY < <(compgen -W 'run warm env ls top last clear verify doctor report help --help --version' -- "$word")
         return
     fi
     case $before in
@@ -41,6 +41,7 @@ _stoker() {
     env) flags='--path --tier --fresh --samples --end --markdown' ;;
     ls) flags='--tier' ;;
     top) flags='--once --json --prometheus' ;;
+    last) flags='' ;;
     clear) flags='--tier --dead' ;;
     verify) flags='--tier --sample --json' ;;
     doctor) flags='--json --' ;;

@@ -1,0 +1,67 @@
+/* `stoker last`: the summary of the run that ended last, of which nobody has seen the end. */
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/history.h"
+#include "cli/plain.h"
+#include "cli/say.h"
+#include "cli/session.h"
+#include "cli/verbs.h"
+
+static bool any_lives(void)
+{
+    char home[STK_HOME_BYTES];
+    return stk_home_find_existing(home) == 0 && session_count_live(home).runs > 0;
+}
+
+/* A record that does not say how its run ended is that of one that lives, or was killed. */
+static bool is_over(const char *title, bool living)
+{
+    return !living || strncmp(title, "ended ", strlen("ended ")) == 0;
+}
+
+static bool print(const char *name, bool living)
+{
+    char *title = history_read(name, HISTORY_TITLE);
+    char *summary = history_read(name, HISTORY_SUMMARY);
+    bool over = title != NULL && summary != NULL && is_over(title, living);
+    if (over) {
+        printf("%s\n%s", plain_line(title), summary);
+    }
+    free(title);
+    free(summary);
+    return over;
+}
+
+/* Without the command there is no end at which something could be recorded. */
+static void say_if_outside(void)
+{
+    static struct stk_run_view view;
+    char home[STK_HOME_BYTES], path[STK_HOME_BYTES];
+    bool there = stk_home_find_existing(home) == 0 && stk_run_path(path, home, STK_RUN_OUTSIDE) &&
+                 stk_run_look(path, &view) == 0;
+    if (there && view.counts.epochs[0][STK_COUNT_OPENS] > 0) {
+        say("what has run without `stoker run` is summed up by `stoker env --end`");
+    }
+}
+
+int verb_last(char **arguments)
+{
+    struct history_list names;
+    bool found = false, living = any_lives();
+    if (arguments[0] != NULL) {
+        die("last takes nothing; unexpected: %s", arguments[0]);
+    }
+    history_list(&names);
+    for (unsigned i = 0; i < names.count && !found; i++) {
+        found = print(names.names[i], living);
+    }
+    history_list_free(&names);
+    say_if_outside();
+    if (!found) {
+        say("no run of yours has ended and left a record: `stoker run` does at its end");
+    }
+    return fflush(stdout) != 0 || !found;
+}

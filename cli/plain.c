@@ -1,0 +1,30 @@
+/* Plain lines. See cli/plain.h. */
+#include "cli/plain.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "cli/json.h"
+
+/* Those of ASCII, and those of Latin-1, which begin with 0xc2 in UTF-8. */
+static bool is_control(const unsigned char *at)
+{
+    return *at < 0x20 || *at == 0x7f || (*at == 0xc2 && at[1] < 0xa0);
+}
+
+char *plain_line(char *text)
+{
+    char *to = text;
+    for (const char *at = text; *at != '\0';) {
+        int length = json_sequence(at), taken = length > 0 ? length : 1;
+        if (length == 0 || is_control((const unsigned char *)at)) {
+            *to++ = '?';
+        } else {
+            memmove(to, at, (size_t)length);
+            to += length;
+        }
+        at += taken;
+    }
+    *to = '\0';
+    return text;
+}

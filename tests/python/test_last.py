@@ -1,0 +1,107 @@
+"""`stoker last`: how the run went whose end nobody has seen."""
+
+import os
+import pty
+import select
+import signal
+import subprocess
+
+import pytest
+
+from jobs import YOUNG, read_line, reading, wait_for
+
+NONE = "stoker: no run of yours has ended and left a record: `stoker run` does at its end\n"
+
+
+@pytest.fixture(scope="module")
+def data(session_origin):
+    return session_origin.files("last", 3, 1000)[1]
+
+
+@pytest.fixture
+def state(scratch):
+    """Where this test's runs are remembered."""
+    return {"XDG_STATE_HOME": scratch / "state"}
+
+
+@pytest.fixture
+def last(jobs, state):
+    def ask():
+        done = jobs.stoker("last", env=state)
+        return done.returncode, done.stdout, done.stderr
+    return ask
+
+
+def files(data):
+    return [data / f"file000{number}" for number in range(3)]
+
+
+def test_none(jobs, last):
+    assert last() == (1, "", NONE)
+    done = jobs.stoker("last", "--json")
+    assert done.returncode == 2 and "unexpected: --json" in done.stderr
+
+
+def test_the_summary_of_the_last_one(jobs, data, state, last):
+    """As it was printed; of another, a line of its own tells."""
+    jobs.run(reading(files(data), 1), path=data, env=state)
+    ran = jobs.run(["sh", "-c", 'cat "$0" "$0" >/dev/null', files(data)[0], "a\n\x1b[31mb"], path=data,
+                   env=state)
+    status, out, err = last()
+    assert (status, err) == (0, "")
+    title, summary = out.split("\n", 1)
+    assert title.startswith("ended with 0 after ") and title.endswith("file0000 a??[31mb")
+    assert ran.stderr.endswith(summary)
+    assert summary.startswith("stoker: 2 opens of 1 files, 50.0% from the cache\n")
+
+
+def test_one_that_lives_and_one_that_was_killed(jobs, data, state, last):
+    """Both leave records that know no end; the one that lives is not meant."""
+    jobs.run(reading(files(data), 1), path=data, env=state)
+    jobs.run(["cat", files(data)[0]], path=data, env=state)
+    newest = max((state["XDG_STATE_HOME"] / "stoker/runs").iterdir(), key=lambda path: path.stat().st_mtime_ns)
+    record = newest.read_bytes()
+    assert record.count(b"ended with 0 after ") == 1
+    newest.write_bytes(record.replace(b"ended with 0 after ", b"not ended at 0.000 "))
+    assert last()[1].startswith("not ended at 0.000 ") and "1 opens of 1 files" in last()[1]
+    line = jobs.command_line(["sh", "-c", "echo ready; read line"], path=data)
+    with jobs.started(line, env=state) as process:
+        assert read_line(process) == "ready"
+        assert "stoker: 3 opens of 3 files" in last()[1]
+        process.communicate("go\n", timeout=60)
+    assert "NOTHING WAS SERVED" in last()[1]
+
+
+def test_one_whose_terminal_was_closed(jobs, data, state, last):
+    """The shell in it goes, and the job with it: there is nobody to be told."""
+    ours, theirs = pty.openpty()
+    script = 'cat "$0"/* >/dev/null; echo ready; exec sleep 60'
+    run = jobs.command_line(["sh", "-c", script, data], path=data)
+    line = jobs.place.command(["setsid", "-c", "-w", "sh", "-c", '"$@"; exit', "sh", *run],
+                              {**YOUNG, **state})
+    with subprocess.Popen(line, stdin=theirs, stdout=theirs, stderr=theirs):
+        os.close(theirs)
+        said = b""
+        while b"ready" not in said:
+            assert select.select([ours], [], [], 60)[0], said
+            said += os.read(ours, 1000)
+        os.close(ours)
+    status, out, err = wait_for(lambda: (lambda told: told if told[0] == 0 else None)(last()))
+    assert (status, err) == (0, "")
+    assert out.startswith(f"ended with {128 + signal.SIGHUP} after ")
+    assert "\nstoker: 3 opens of 3 files" in out
+
+
+def test_the_environment_alone(jobs, data, state, last):
+    jobs.preloaded(reading(files(data), 1), data)
+    status, out, err = last()
+    assert (status, out) == (1, "")
+    assert err == ("stoker: what has run without `stoker run` is summed up by `stoker env --end`\n"
+                   + NONE)
+    jobs.stoker("clear")
+
+
+def test_where_nothing_can_be_remembered(jobs, data):
+    done = jobs.run(["cat", *files(data)], path=data)
+    assert done.fills == 3
+    assert jobs.stoker("last").returncode == 1
