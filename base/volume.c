@@ -63,7 +63,7 @@ static bool hash_xfs(int fd, uint64_t *out)
 /* File systems whose f_fsid is made of the volume's UUID (of a tmpfs: of this one instance), and
  * those of servers, whose files have inode numbers and times that no image brings along. Of all
  * others it may be the number of the device, or of a build. */
-static bool has_number(const struct statfs *fs)
+bool stk_volume_has_number(const struct statfs *fs)
 {
     switch ((unsigned long)fs->f_type) {
     case EXT4_SUPER_MAGIC:
@@ -157,7 +157,7 @@ static uint64_t hash_mount(int fd)
 uint64_t stk_volume_of_fd(int fd, const struct statfs *fs)
 {
     uint64_t hash;
-    if (has_number(fs)) {
+    if (stk_volume_has_number(fs)) {
         return stk_hash_64(&fs->f_fsid, sizeof fs->f_fsid, 0);
     }
     if ((unsigned long)fs->f_type == XFS_MAGIC_NUMBER && hash_xfs(fd, &hash)) {

@@ -17,6 +17,10 @@
  */
 uint64_t stk_volume_of_fd(int fd, const struct statfs *fs);
 
+/* Whether that number is the volume's own, by what kind of file system it is (but XFS, which has to
+ * be asked). */
+bool stk_volume_has_number(const struct statfs *fs);
+
 /* The number by which /proc/self/mountinfo knows the mount that a descriptor lies on; false: it
  * cannot be told. Given again after an unmount. */
 bool stk_volume_mount_id(int fd, uint64_t *id);

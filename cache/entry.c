@@ -10,7 +10,6 @@
 #include "base/sys.h"
 #include "base/text.h"
 
-#define TREE        "/tree/"
 #define ORIGIN_NOTE ";origin" /* in a root's directory: the path of the origin, for people */
 
 #define HIGH_NUMBERS 512 /* from here on, where the limit allows twice as many */
@@ -19,7 +18,7 @@ size_t stk_entry_tree(char *out, size_t bytes, const char *home, const struct st
 {
     struct stk_text tree = stk_text_in(out, bytes);
     stk_text_add(&tree, home);
-    stk_text_add(&tree, TREE);
+    stk_text_add(&tree, STK_ENTRY_TREE);
     stk_text_add(&tree, root->name);
     stk_text_add_char(&tree, '/');
     return tree.cut ? 0 : tree.used;
@@ -52,11 +51,11 @@ bool stk_entry_parse(const char *path, const char *home, struct stk_entry_parts 
     const char *leaf = stk_path_leaf(path);
     const char *digits = leaf;
     if (strncmp(path, home, home_length) != 0 ||
-        strncmp(path + home_length, TREE, sizeof TREE - 1) != 0 ||
+        strncmp(path + home_length, STK_ENTRY_TREE, sizeof STK_ENTRY_TREE - 1) != 0 ||
         !stk_text_take_hex(&digits, STK_ENTRY_DIGITS, &out->name) || *digits != ';') {
         return false;
     }
-    out->root = path + home_length + sizeof TREE - 1;
+    out->root = path + home_length + sizeof STK_ENTRY_TREE - 1;
     out->root_length = strcspn(out->root, "/");
     const char *directory = out->root + out->root_length + 1;
     if (directory > leaf) {
@@ -243,7 +242,7 @@ static int make_directories(const struct stk_tier *tier, const struct stk_root *
                             const char *entry)
 {
     char path[STK_PATH_BYTES];
-    size_t start = strlen(tier->home) + sizeof TREE - 1;
+    size_t start = strlen(tier->home) + sizeof STK_ENTRY_TREE - 1;
     bool first = true;
     if (!stk_text_copy(path, sizeof path, entry)) {
         return -ENAMETOOLONG;

@@ -17,6 +17,7 @@
 #include "cache/root.h"
 #include "cache/tier.h"
 
+#define STK_ENTRY_TREE       "/tree/"
 #define STK_ENTRY_DIGITS     12
 #define STK_ENTRY_MODE       0400
 #define STK_ENTRY_LEAF_LIMIT 242 /* longer names do not fit with the digits: 255 bytes */

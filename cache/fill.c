@@ -48,6 +48,16 @@ static void settle_deferred(const struct stk_fill *fill, enum stk_bypass why)
     }
 }
 
+/* What is in the draft is whole: it proves that, and is of the version that there is. */
+static enum stk_bypass settle_copy(struct stk_fill *fill, const struct stk_entry_draft *draft)
+{
+    bool disk = fill->making.tier->shared->memory == 0;
+    if (disk && stk_proof_leave(draft->path, fill->check) != 0) {
+        return STK_BYPASS_TIER;
+    }
+    return validate_copy(fill) ? STK_BYPASS_NONE : STK_BYPASS_CHANGED;
+}
+
 /* Of stk_make_entry. */
 static enum stk_bypass write_copy(void *context, const struct stk_entry_draft *draft)
 {
@@ -58,12 +68,27 @@ static enum stk_bypass write_copy(void *context, const struct stk_entry_draft *d
     }
     fill->check = 0;
     enum stk_bypass why = stk_fill_copy(fill, draft);
-    bool disk = fill->making.tier->shared->memory == 0;
-    if (why == STK_BYPASS_NONE && disk && stk_proof_leave(draft->path, fill->check) != 0) {
-        why = STK_BYPASS_TIER;
+    return why == STK_BYPASS_NONE ? settle_copy(fill, draft) : why;
+}
+
+/* Of stk_make_entry. CHANGED: there is no such entry. */
+static enum stk_bypass write_fetched(void *context, const struct stk_entry_draft *draft)
+{
+    struct stk_fill *fill = context;
+    fill->fetched = stk_fill_fetch(fill, draft);
+    return fill->fetched ? settle_copy(fill, draft) : STK_BYPASS_CHANGED;
+}
+
+/* By a shared tier, or else by the origin. */
+static enum stk_bypass make(struct stk_fill *fill)
+{
+    enum stk_bypass why = STK_BYPASS_CHANGED;
+    if (stk_fill_is_far(fill)) {
+        why = stk_make_entry(&fill->making, write_fetched, fill);
     }
-    if (why == STK_BYPASS_NONE && !validate_copy(fill)) {
-        why = STK_BYPASS_CHANGED;
+    if (why == STK_BYPASS_CHANGED) {
+        fill->fetched = false;
+        why = stk_make_entry(&fill->making, write_copy, fill);
     }
     return why;
 }
@@ -126,7 +151,7 @@ static void run_fill(struct stk_fill *fill, struct stk_outcome *outcome)
         outcome->why = STK_BYPASS_SPARSE;
         outcome->kind = STK_COUNT_OPENS;
     } else if (!adopt(fill)) {
-        outcome->why = stk_make_entry(&fill->making, write_copy, fill);
+        outcome->why = make(fill);
         outcome->kind = outcome->why == STK_BYPASS_NONE ? STK_COUNT_FILLS : STK_COUNT_OPENS;
     }
     if (outcome->why == STK_BYPASS_TIER && adopt(fill)) {
@@ -137,6 +162,9 @@ static void run_fill(struct stk_fill *fill, struct stk_outcome *outcome)
     outcome->tier = fill->making.tier != NULL ? fill->making.tier->index : 0;
     finish(fill, outcome->why);
     settle_deferred(fill, outcome->why);
+    if (outcome->why == STK_BYPASS_NONE) {
+        stk_fill_publish(fill); /* also what an earlier run has left here */
+    }
     if (outcome->kind == STK_COUNT_FILLS && fill->unread) {
         /* Its pages are in the tier now: memory is not to be spent twice. Those that others had
          * read before are theirs. */

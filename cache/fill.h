@@ -1,6 +1,7 @@
 /*
- * One fill, as its two parts know it: cache/fill.c decides and counts, cache/copy.c goes through
- * the bytes, chunk by chunk, and advances the claim at each. Safe in threads, after fork and in
+ * One fill, as its parts know it: cache/fill.c decides and counts, cache/copy.c goes through the
+ * bytes, chunk by chunk, and advances the claim at each; cache/fetch.c has them copied by a shared
+ * tier. Safe in threads, after fork and in
  * signal handlers; no heap.
  */
 #ifndef STK_CACHE_FILL_H
@@ -27,6 +28,10 @@ struct stk_fill {
     bool begun;     /* to be read by us */
     bool unread;    /* by anybody, before the fill */
     uint64_t check; /* of what is copied: cache/proof.h */
+    bool fetched;   /* by a shared tier */
+    bool damaged;   /* it has it there, but not with the right bytes */
+    /* Its name there. */
+    char far_path[STK_ERRAND_PATH_BYTES];
 };
 
 /* Copies the origin, which must be exactly as long as its identity says, into the draft. NONE, or
@@ -36,5 +41,16 @@ enum stk_bypass stk_fill_copy(struct stk_fill *fill, const struct stk_entry_draf
 /* Whether what is open as `fd`, by the entry's name, has the bytes of the entry; `stat` is
  * set if it can be had. */
 bool stk_fill_is_whole(const struct stk_fill *fill, int fd, struct stat *stat);
+
+/* ---- by a shared tier: cache/errand.h ---- */
+
+/* Whether it has this version. Waits for an answer, with a deadline. */
+bool stk_fill_is_far(struct stk_fill *fill);
+/* Has it copied into the draft. If it was not, the draft is to be given up: somebody may still be
+ * writing to it. */
+bool stk_fill_fetch(struct stk_fill *fill, const struct stk_entry_draft *draft);
+/* Leaves the entry to be put there, if it did not come from there. Should the origin have changed
+ * while it was copied, it has a name that no look at the origin gives again. */
+void stk_fill_publish(struct stk_fill *fill);
 
 #endif

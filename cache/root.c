@@ -142,6 +142,7 @@ static bool hash_mount(struct stk_root *root, int fd, uint64_t *out)
         return false;
     }
     uint64_t volume = search.names_volume ? 0 : stk_volume_of_fd(fd, &fs);
+    root->lasting = search.names_volume || stk_volume_has_number(&fs);
     *out = stk_hash_64(&volume, sizeof volume, search.hash);
     return true;
 }

@@ -11,7 +11,7 @@
 #include "base/text.h"
 
 #define MAGIC          UINT64_C(0x36302d6e75726b74) /* changes with the layout */
-#define COUNTERS_BYTES (176u << 10)                 /* and what is put off, and begun */
+#define COUNTERS_BYTES (272u << 10)                 /* and what is put off, begun, and asked */
 /* Of the one byte that counts the opens of a file; far below 255, as many may count it at once. */
 #define EPOCH_LIMIT 100
 
@@ -44,6 +44,7 @@ struct stk_run_file {
     struct stripe stripes[STK_RUN_STRIPES];
     struct stk_deferred deferred;
     struct stk_begun begun;
+    struct stk_errands errands;
 };
 
 _Static_assert(sizeof(struct stk_run_file) <= COUNTERS_BYTES, "the counters have their room");
@@ -173,6 +174,11 @@ struct stk_deferred *stk_run_deferred(const struct stk_run *run)
 struct stk_begun *stk_run_begun(const struct stk_run *run)
 {
     return run->file != NULL ? &run->file->begun : NULL;
+}
+
+struct stk_errands *stk_run_errands(const struct stk_run *run)
+{
+    return run->file != NULL ? &run->file->errands : NULL;
 }
 
 /* ---- counting ---- */

@@ -22,6 +22,7 @@
 #include "cache/budget.h"
 #include "cache/catalogue.h"
 #include "cache/deferred.h"
+#include "cache/errand.h"
 #include "cache/home.h"
 
 #define STK_RUN_EPOCHS        32 /* what comes later is counted in the last */
@@ -112,6 +113,8 @@ int64_t stk_run_start_ns(const struct stk_run *run);
 struct stk_deferred *stk_run_deferred(const struct stk_run *run);
 /* The big files that were begun in it; NULL: there is no such place. */
 struct stk_begun *stk_run_begun(const struct stk_run *run);
+/* What is asked of a shared tier; NULL: there is no such place. */
+struct stk_errands *stk_run_errands(const struct stk_run *run);
 
 /* One open, as it is counted. */
 struct stk_run_open_counts {

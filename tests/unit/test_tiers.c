@@ -172,7 +172,7 @@ START_TEST(found_in_either_without_the_catalogue)
     UNIT_NEEDS_PRIVATE();
     char catalogue[STK_HOME_BYTES + 16];
     int counts[3];
-    open_tiers("/dev/shm:8M", "4M");
+    open_tiers("/dev/shm:7M", "4M");
     fill_all(counts);
     snprintf(catalogue, sizeof catalogue, "%s/catalogue", box.cache.tier.home);
     stk_catalogue_close(&box.cache.catalogue);

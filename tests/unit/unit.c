@@ -173,14 +173,14 @@ TCase *unit_case(Suite *suite, const char *name)
 static SRunner *make_runner(void)
 {
     static Suite *(*const suites[])(void) = {
-        suite_tally,   suite_text,  suite_path,     suite_options, suite_proc,     suite_memory,
-        suite_volume,  suite_walk,  suite_hash,     suite_store,   suite_sys,      suite_identity,
-        suite_record,  suite_claim, suite_budget,   suite_grant,   suite_home,     suite_catalogue,
-        suite_tiers,   suite_tier,  suite_mounts,   suite_root,    suite_entry,    suite_proof,
-        suite_changes, suite_run,   suite_remember, suite_trust,   suite_ask,      suite_fill,
-        suite_marks,   suite_drop,  suite_slot,     suite_ring,    suite_deferred, suite_listing,
-        suite_blocks,  suite_begun, suite_content,  suite_kernel,  suite_kernel,   suite_gpu,
-        suite_crew,    suite_waits,
+        suite_tally,   suite_text,   suite_path,     suite_options, suite_proc,     suite_memory,
+        suite_volume,  suite_walk,   suite_hash,     suite_store,   suite_sys,      suite_identity,
+        suite_record,  suite_claim,  suite_budget,   suite_grant,   suite_home,     suite_catalogue,
+        suite_tiers,   suite_tier,   suite_mounts,   suite_root,    suite_entry,    suite_proof,
+        suite_changes, suite_run,    suite_remember, suite_trust,   suite_ask,      suite_fill,
+        suite_marks,   suite_drop,   suite_slot,     suite_ring,    suite_deferred, suite_errand,
+        suite_listing, suite_blocks, suite_begun,    suite_content, suite_kernel,
+        suite_gpu,     suite_crew,   suite_waits,
     };
     SRunner *runner = srunner_create(NULL);
     for (size_t i = 0; i < sizeof suites / sizeof *suites; i++) {

@@ -1,0 +1,165 @@
+/* cache/errand.c */
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "cache/claim.h"
+#include "cache/errand.h"
+#include "tests/unit/unit.h"
+
+static struct stk_errands errands;
+static _Atomic uint64_t claim;
+static uint64_t check;
+
+static void begin(void)
+{
+    memset(&errands, 0, sizeof errands);
+    check = 0;
+    atomic_store(&claim, stk_claim_pack((struct stk_claim){.state = STK_ABSENT}));
+    ck_assert(stk_claim_take(&claim, stk_claim_load(&claim)));
+    stk_errands_open(&errands);
+}
+
+static struct stk_errand_wish wish_of(enum stk_errand_kind kind, const char *path)
+{
+    struct stk_errand_wish wish = {.kind = kind, .bytes = 5};
+    strcpy(wish.path, path);
+    return wish;
+}
+
+static enum stk_errand_answer ask(enum stk_errand_kind kind, const char *path)
+{
+    struct stk_errand_wish wish = wish_of(kind, path);
+    return stk_errand_ask(&errands, &wish, &claim, &check);
+}
+
+/* Answers what is asked: "yes", "damaged", and no to everything else; "never" not at all. */
+static void *answer_all(void *context)
+{
+    struct stk_errand_taken taken;
+    while (stk_errand_take(&errands, false, &taken)) {
+        const char *path = taken.wish.path;
+        if (strcmp(path, "never") != 0) {
+            stk_errand_answer(&taken,
+                              strcmp(path, "yes") == 0       ? STK_ERRAND_YES
+                              : strcmp(path, "damaged") == 0 ? STK_ERRAND_DAMAGED
+                                                             : STK_ERRAND_NO,
+                              77);
+        } else {
+            *(struct stk_errand_taken *)context = taken;
+        }
+    }
+    return NULL;
+}
+
+START_TEST(what_is_asked_is_answered)
+{
+    pthread_t thread;
+    begin();
+    ck_assert_int_eq(pthread_create(&thread, NULL, answer_all, NULL), 0);
+    for (int i = 0; i < 3 * STK_ERRAND_SLOTS; i++) {
+        ck_assert_int_eq(ask(STK_ERRAND_LOOK, "no"), STK_ERRAND_NO);
+        ck_assert_int_eq(ask(STK_ERRAND_FETCH, "yes"), STK_ERRAND_YES);
+        ck_assert_uint_eq(check, 77);
+        ck_assert_int_eq(ask(STK_ERRAND_FETCH, "damaged"), STK_ERRAND_DAMAGED);
+    }
+    stk_errands_close(&errands, STK_ERRANDS_OVER);
+    pthread_join(thread, NULL);
+}
+END_TEST
+
+START_TEST(nothing_is_asked_of_nobody)
+{
+    struct stk_errand_wish wish = wish_of(STK_ERRAND_PUBLISH, "a");
+    memset(&errands, 0, sizeof errands);
+    ck_assert(!stk_errands_are_open(NULL) && !stk_errands_are_open(&errands));
+    ck_assert_int_eq(ask(STK_ERRAND_LOOK, "yes"), STK_ERRAND_NO);
+    stk_errand_put(&errands, &wish);
+    stk_errands_close(&errands, STK_ERRANDS_FAILED);
+    stk_errands_open(&errands); /* too late */
+    ck_assert(!stk_errands_are_open(&errands));
+    ck_assert_uint_eq(atomic_load(&errands.counts[STK_ERRANDS_LEFT]), 0);
+}
+END_TEST
+
+/* Who asks waits once; and what is answered at last is nobody's. */
+START_TEST(a_deadline_that_is_missed)
+{
+    pthread_t thread;
+    struct stk_errand_taken late = {.errand = NULL};
+    begin();
+    ck_assert_int_eq(pthread_create(&thread, NULL, answer_all, &late), 0);
+    int64_t began_ns = stk_clock_boottime_ns();
+    ck_assert_int_eq(ask(STK_ERRAND_FETCH, "never"), STK_ERRAND_NO);
+    ck_assert_int_ge(stk_clock_boottime_ns() - began_ns, 2 * STK_NS_PER_S);
+    ck_assert_uint_eq(atomic_load(&errands.state), STK_ERRANDS_LATE);
+    ck_assert_int_eq(ask(STK_ERRAND_FETCH, "yes"), STK_ERRAND_NO);
+    pthread_join(thread, NULL);
+    ck_assert_int_eq(stk_claim_load(&claim).state, STK_FILLING); /* kept alive meanwhile */
+    stk_errand_answer(&late, STK_ERRAND_YES, 1);
+    ck_assert_uint_eq(atomic_load(&late.errand->state) % 8, 0);
+}
+END_TEST
+
+START_TEST(a_claim_that_was_lost)
+{
+    begin();
+    atomic_store(&claim, stk_claim_pack((struct stk_claim){.state = STK_ABSENT}));
+    ck_assert_int_eq(ask(STK_ERRAND_FETCH, "yes"), STK_ERRAND_NO);
+    ck_assert(stk_errands_are_open(&errands));
+}
+END_TEST
+
+/* What does not fit is counted; what is left when all is over is done. */
+START_TEST(what_is_put)
+{
+    struct stk_errand_taken taken;
+    char name[16];
+    begin();
+    for (int i = 0; i < STK_ERRAND_SLOTS + 3; i++) {
+        snprintf(name, sizeof name, "%d", i);
+        struct stk_errand_wish wish = wish_of(STK_ERRAND_PUBLISH, name);
+        stk_errand_put(&errands, &wish);
+    }
+    ck_assert_uint_eq(atomic_load(&errands.counts[STK_ERRANDS_LEFT]), 3);
+    ck_assert_int_eq(ask(STK_ERRAND_LOOK, "yes"), STK_ERRAND_NO); /* no place */
+    stk_errands_close(&errands, STK_ERRANDS_OVER);
+    for (int i = 0; i < STK_ERRAND_SLOTS; i++) {
+        ck_assert(stk_errand_take(&errands, true, &taken));
+        ck_assert_uint_eq(taken.wish.bytes, 5);
+        stk_errand_answer(&taken, STK_ERRAND_NO, 0);
+        ck_assert_uint_eq(atomic_load(&taken.errand->state) % 8, 0);
+    }
+    ck_assert(!stk_errand_take(&errands, true, &taken));
+    ck_assert(!stk_errand_take(&errands, false, &taken));
+}
+END_TEST
+
+START_TEST(names_below_a_tree)
+{
+    static char below[STK_PATH_BYTES];
+    char path[STK_ERRAND_PATH_BYTES];
+    struct stk_root root = {.name = "data-0123456789abcdef"};
+    ck_assert(stk_errand_path(path, &root, "a/b/leaf", 0xabc));
+    ck_assert_str_eq(path, "data-0123456789abcdef/a/b/000000000abc;leaf");
+    memset(below, 'x', STK_ERRAND_PATH_BYTES);
+    ck_assert(!stk_errand_path(path, &root, below, 0xabc));
+}
+END_TEST
+
+Suite *suite_errand(void)
+{
+    Suite *suite = suite_create("errand");
+    TCase *tcase = tcase_create("errands");
+    tcase_set_timeout(tcase, 60);
+    tcase_add_test(tcase, what_is_asked_is_answered);
+    tcase_add_test(tcase, nothing_is_asked_of_nobody);
+    tcase_add_test(tcase, a_deadline_that_is_missed);
+    tcase_add_test(tcase, a_claim_that_was_lost);
+    tcase_add_test(tcase, what_is_put);
+    tcase_add_test(tcase, names_below_a_tree);
+    suite_add_tcase(suite, tcase);
+    return suite;
+}
