@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/options.h"
 #include "cli/command.h"
+#include "cli/courier.h"
 #include "cli/history.h"
 #include "cli/json.h"
 #include "cli/outlook.h"
@@ -57,6 +58,7 @@ static void put_summary(FILE *out)
     }
     summary_print(out, run.figures);
     outlook_print(out, session, run.figures->counts);
+    courier_print(out);
 }
 
 /* The object of --json, and how it came to that. */

@@ -16,6 +16,7 @@
 #include "cli/paths.h"
 #include "cli/python.h"
 #include "cli/say.h"
+#include "cli/shared.h"
 
 /* ---- the tier ---- */
 
@@ -45,6 +46,9 @@ static void check_tier_places(const struct request *request)
 {
     for (unsigned i = 0; i < request->tier_count; i++) {
         check_tier_place(request, request->tiers[i].directory);
+    }
+    if (request->shared.directory[0] != '\0') {
+        check_tier_place(request, request->shared.directory);
     }
 }
 
@@ -126,6 +130,32 @@ static void check_apart(const struct request_tier *tier, const struct request_ti
     }
 }
 
+static void take_shared(struct request *request, const struct request_tier *tier,
+                        const char *canonical)
+{
+    if (request->shared.directory[0] != '\0') {
+        die("--tier %s and %s are both on file systems that may be shared: name one of them",
+            request->shared.directory, tier->directory);
+    }
+    request->shared.budget_bytes = tier->budget_bytes;
+    strcpy(request->shared.directory, canonical);
+}
+
+/* Whether it is none of this node's: one of several nodes, of which this process asks nothing, or
+ * one that does not answer. */
+static bool is_elsewhere(struct request *request, const struct request_tier *tier)
+{
+    char canonical[STK_HOME_BYTES];
+    bool usual = strcmp(tier->directory, stk_option_table[STK_OPTION_TIERS].otherwise) == 0;
+    enum shared_kind kind = usual ? SHARED_LOCAL : shared_find(tier->directory, canonical);
+    if (kind == SHARED_YES) {
+        take_shared(request, tier, canonical);
+    } else if (kind == SHARED_LATE) {
+        say("--tier %s does not answer: going on without it", tier->directory);
+    }
+    return kind != SHARED_LOCAL;
+}
+
 static void add_tier(struct request *request, const char **list)
 {
     if (request->tier_count == STK_TIERS) {
@@ -133,6 +163,9 @@ static void add_tier(struct request *request, const char **list)
     }
     struct request_tier *tier = &request->tiers[request->tier_count];
     parse_tier(tier, list);
+    if (is_elsewhere(request, tier)) {
+        return;
+    }
     find_tier(tier);
     for (unsigned i = 0; i < request->tier_count; i++) {
         check_apart(tier, &request->tiers[i]);
@@ -149,6 +182,11 @@ static void settle_tiers(struct request *request, const char *given)
     do {
         add_tier(request, &value);
     } while (*value != '\0');
+    if (request->tier_count == 0) { /* what is shared is copied into one that is not */
+        request->tier_given = false;
+        value = stk_option_table[STK_OPTION_TIERS].otherwise;
+        add_tier(request, &value);
+    }
     char *tiers = request_tiers(request);
     if (strlen(tiers) >= STK_TIERS_BYTES) {
         die("--tier: all together are too long: name directories with shorter paths");

@@ -35,6 +35,7 @@ struct request {
         int64_t budget_bytes;           /* or STK_TIER_DEFAULT_BUDGET */
     } tiers[STK_TIERS];
     unsigned tier_count;
+    struct request_tier shared; /* a further one, of several nodes; no directory: none */
     bool tier_given;
     bool no_tier; /* shared memory is too small to share, and no disk is known: said */
 

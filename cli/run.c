@@ -12,6 +12,7 @@
 #include "cli/ahead.h"
 #include "cli/automatic.h"
 #include "cli/command.h"
+#include "cli/courier.h"
 #include "cli/finisher.h"
 #include "cli/library.h"
 #include "cli/outlook.h"
@@ -164,8 +165,10 @@ static void run_cached(const struct request *request, struct session *session, i
     static struct pulse_figures pulse;
     struct figures figures;
     struct stk_tally *outer = outer_tally();
+    courier_begin(request, session);
     summary_announce(request, session);
     outlook_announce(request, session);
+    courier_announce(request);
     set_environment(request, session);
     entitle(&session->run, request->command);
     finisher_prepare(request, &session->run);
@@ -178,11 +181,13 @@ static void run_cached(const struct request *request, struct session *session, i
     double seconds = seconds_since(began_ns);
     pulse_end(&pulse);
     end_beside(request, session);
+    courier_end();
     stk_run_read(&session->run, &counts);
     figures_gather(&figures, request, session, &counts, &pulse, seconds);
     tell_outer(outer, &figures);
     summary_print(stderr, &figures);
     outlook_print(stderr, session, &counts);
+    courier_print(stderr);
     if (json >= 0) {
         summary_write_json(json, &figures, status);
     }

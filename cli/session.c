@@ -571,19 +571,6 @@ static struct refusal begin(struct session *session, const struct request *reque
     }
 }
 
-/* Removes what was made for nothing. */
-static void undo(struct session *session)
-{
-    session_end(session);
-    for (unsigned i = 0; i < session->made_count; i++) {
-        if (is_removable(session->made_tiers[i])) {
-            stk_walk_remove(session->made_tiers[i]);
-        }
-    }
-    memset(session->tiers, 0, sizeof session->tiers);
-    session->tier_count = 0;
-}
-
 static void say_if_in_the_way(const char *home)
 {
     if (stk_home_is_further_name(stk_path_leaf(home))) {
@@ -608,7 +595,7 @@ bool session_begin(struct session *session, const struct request *request)
     session->run_lock = -1;
     struct refusal refusal = begin(session, request);
     if (refusal.error != 0) {
-        undo(session);
+        session_undo(session);
         refusal_explain(&refusal, session->home, request);
     } else {
         say_what_is_in_the_way(session);
@@ -656,4 +643,16 @@ void session_end(struct session *session)
         remove_own(session);
     }
     lock_release(lock);
+}
+
+void session_undo(struct session *session)
+{
+    session_end(session);
+    for (unsigned i = 0; i < session->made_count; i++) {
+        if (is_removable(session->made_tiers[i])) {
+            stk_walk_remove(session->made_tiers[i]);
+        }
+    }
+    memset(session->tiers, 0, sizeof session->tiers);
+    session->tier_count = 0;
 }

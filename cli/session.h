@@ -50,6 +50,9 @@ bool session_begin(struct session *session, const struct request *request);
 /* Ends it. If it was the last one and nothing is to be kept, what lies in memory is removed. */
 void session_end(struct session *session);
 
+/* The same of one in which nothing was done: what was made for it goes. */
+void session_undo(struct session *session);
+
 /* Opens what is there without beginning a run, for ls and clear. False: nothing is. */
 bool session_look(struct session *session);
 /* Removes the leftovers of dead runs; true if there were any. */

@@ -5,6 +5,7 @@
 
 #include "base/options.h"
 #include "cli/command.h"
+#include "cli/courier.h"
 #include "cli/elsewhere.h"
 #include "cli/json.h"
 #include "cli/outlook.h"
@@ -296,6 +297,7 @@ void summary_put_json(FILE *out, const struct figures *figures, int status)
     fprintf(out, ",\n  \"status\": %d,\n", command_exit_status(status));
     write_finished(out, session);
     write_tier(out, session);
+    courier_write_json(out);
     if (request->warm) {
         write_ahead(out, &session->ahead);
     }

@@ -7,6 +7,7 @@
 
 #include "cli/ahead.h"
 #include "cli/command.h"
+#include "cli/courier.h"
 #include "cli/forms.h"
 #include "cli/joined.h"
 #include "cli/outlook.h"
@@ -181,12 +182,14 @@ static int warm(const struct request *request, struct session *session)
 {
     struct stk_cache *cache;
     struct ahead_figures figures;
+    courier_begin(request, session);
     request_export(request, session->run.path);
     if (request->forms) {
         forms_prepare(session);
     }
     summary_announce(request, session);
     outlook_announce(request, session);
+    courier_announce(request);
     watch_begin(session);
     if ((cache = joined_cache()) != NULL) {
         progress_begin(ahead_read);
@@ -195,8 +198,10 @@ static int warm(const struct request *request, struct session *session)
     }
     uint64_t jpegs = request->forms ? forms_make(request) : 0;
     session->given_back_bytes = watch_end();
+    courier_end();
     ahead_read(&figures);
     print_end(&figures, session);
+    courier_print();
     if (request->forms) {
         print_forms(session, jpegs);
     }

@@ -219,9 +219,9 @@ def test_tiers_that_are_no_directories(refused, data, scratch):
     refused([f"--path={data}", "--tier="], "--tier")
 
 
-def test_a_tier_on_a_file_system_that_is_not_local(refused, data, origin):
-    _, mount = origin.directory("tier")
-    refused([f"--path={data}", f"--tier={mount}"], "not on a local file system", "ext4")
+def test_two_tiers_on_file_systems_that_may_be_shared(refused, data, origin):
+    (_, mount), (_, other) = origin.directory("tier"), origin.directory("tier")
+    refused([f"--path={data}", f"--tier={mount}", f"--tier={other}"], mount, other, "name one")
 
 
 def test_tiers_of_others(refused, data, scratch, as_root):
@@ -301,8 +301,8 @@ def test_a_list_of_tiers(refused, data, scratch):
     """One that is none is an error, wherever it stands; and nothing is made in the others."""
     path, good = f"--path={data}", f"--tier={scratch}:10M"
     refused([path, good, "--tier=/no/such"], "--tier /no/such", "there")
-    refused([path, good, "--tier=/proc"], "--tier /proc", "not on a local file system")
-    refused([path, "--tier=/proc:1G", good], "--tier /proc", "not on a local file system")
+    refused([path, good, "--tier=/proc"], "--tier /proc", "a file system that may be shared")
+    refused([path, "--tier=/proc:1G", good], "--tier /proc", "a file system that may be shared")
     refused([path, f"{good},{data}:10M"], f"--tier {data}", "inside the covered path")
     refused([path, f"{good},,/dev/shm"], "no directory")
     refused([path, f"{good},/dev/shm:much"], "size")

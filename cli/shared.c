@@ -1,0 +1,373 @@
+/* Shared tiers. See cli/shared.h. */
+#include "cli/shared.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/hash.h"
+#include "base/local.h"
+#include "base/sys.h"
+#include "cache/buffer.h"
+#include "cache/proof.h"
+
+#define PATIENCE_MS 5000
+#define LEFT_S      3600
+#define NAME_BYTES  (STK_HOME_BYTES + 96)
+#define PATH_BYTES  (STK_HOME_BYTES + 1024)
+
+/* Behind the bytes of an entry. */
+struct seal {
+    char magic[8];
+    uint64_t bytes, check;
+    uint64_t path;        /* hash of the entry's path, with its version */
+    uint64_t reserved[3]; /* 0 */
+    uint64_t self;        /* hash of what is before it */
+};
+
+_Static_assert(sizeof(struct seal) == SHARED_SEAL_BYTES, "as it lies there");
+#define MAGIC "stoker\0\1"
+
+static void make_seal(struct seal *seal, const char *path, uint64_t bytes, uint64_t check)
+{
+    *seal = (struct seal){.bytes = bytes, .check = check};
+    memcpy(seal->magic, MAGIC, sizeof seal->magic);
+    seal->path = stk_hash_64(path, strlen(path), 0);
+    seal->self = stk_hash_64(seal, offsetof(struct seal, self), 0);
+}
+
+/* ---- what a directory is ---- */
+
+struct found {
+    bool shared;
+    char canonical[STK_HOME_BYTES];
+};
+
+/* What is wrong with a directory is said by those who look at it next. */
+static void look_at(const char *directory, int out)
+{
+    struct found found = {.shared = false};
+    struct statfs fs;
+    char *canonical = realpath(directory, NULL);
+    if (canonical != NULL && strlen(canonical) < sizeof found.canonical &&
+        statfs(canonical, &fs) == 0 && !stk_local_is(&fs)) {
+        found.shared = true;
+        strcpy(found.canonical, canonical);
+    }
+    _exit(write(out, &found, sizeof found) == (ssize_t)sizeof found ? 0 : 1);
+}
+
+static bool read_found(int in, struct found *found)
+{
+    struct pollfd answer = {.fd = in, .events = POLLIN};
+    int ready = poll(&answer, 1, PATIENCE_MS);
+    while (ready < 0 && errno == EINTR) {
+        ready = poll(&answer, 1, PATIENCE_MS);
+    }
+    return ready > 0 && read(in, found, sizeof *found) == (ssize_t)sizeof *found;
+}
+
+static void let_go_of_descriptors(int kept)
+{
+    struct dirent *entry;
+    DIR *own = opendir("/proc/self/fd");
+    while (own != NULL && (entry = readdir(own)) != NULL) {
+        int fd = atoi(entry->d_name);
+        if (entry->d_name[0] != '.' && fd != kept && fd != dirfd(own)) {
+            close(fd);
+        }
+    }
+    if (own != NULL) {
+        closedir(own);
+    }
+}
+
+void shared_stand_alone(pid_t parent, int kept)
+{
+    setsid();
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) {
+        _exit(1);
+    }
+    let_go_of_descriptors(kept);
+}
+
+/* A process that waits for a server cannot be ended, and is not waited for. */
+enum shared_kind shared_find(const char *directory, char canonical[STK_HOME_BYTES])
+{
+    struct found found;
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) {
+        return SHARED_LOCAL;
+    }
+    pid_t parent = getpid(), child = fork();
+    if (child == 0) {
+        shared_stand_alone(parent, ends[1]);
+        look_at(directory, ends[1]);
+    }
+    close(ends[1]);
+    bool told = child > 0 && read_found(ends[0], &found);
+    close(ends[0]);
+    if (child > 0) {
+        kill(child, SIGKILL);
+        waitpid(child, NULL, told ? 0 : WNOHANG);
+    }
+    if (told && found.shared) {
+        memcpy(canonical, found.canonical, STK_HOME_BYTES);
+    }
+    return !told ? SHARED_LATE : found.shared ? SHARED_YES : SHARED_LOCAL;
+}
+
+/* ---- files ---- */
+
+static void name_entry(const struct shared *shared, const char *path, char out[PATH_BYTES])
+{
+    snprintf(out, PATH_BYTES, "%s/shared/%s", shared->home, path);
+}
+
+/* A name that no other process of any node takes. */
+static void name_draft(const struct shared *shared, char out[NAME_BYTES])
+{
+    static atomic_uint turn;
+    char node[256] = "";
+    gethostname(node, sizeof node - 1);
+    uint64_t mine[] = {
+        stk_hash_64(node, strlen(node), 0), (uint64_t)stk_sys_clock_ns(CLOCK_REALTIME),
+        (uint64_t)stk_sys_clock_ns(CLOCK_BOOTTIME), (uint64_t)getpid(), atomic_fetch_add(&turn, 1)};
+    snprintf(out, NAME_BYTES, "%s/making/%016llx-%d", shared->home,
+             (unsigned long long)stk_hash_64(mine, sizeof mine, 0), getpid());
+}
+
+static int read_all(int fd, void *to, size_t bytes, off_t at)
+{
+    for (size_t got = 0; got < bytes;) {
+        ssize_t more = stk_sys_pread(fd, (char *)to + got, bytes - got, at + (off_t)got);
+        if (more <= 0) {
+            return more == 0 ? -EBADMSG : (int)more;
+        }
+        got += (size_t)more;
+    }
+    return 0;
+}
+
+static int write_all(int fd, const void *from, size_t bytes, off_t at)
+{
+    for (size_t put = 0; put < bytes;) {
+        ssize_t more = stk_sys_pwrite(fd, (const char *)from + put, bytes - put, at + (off_t)put);
+        if (more <= 0) {
+            return more == 0 ? -ENOSPC : (int)more;
+        }
+        put += (size_t)more;
+    }
+    return 0;
+}
+
+/* Copies, and computes the check sum of what was copied. */
+static int copy(int from, int to, uint64_t bytes, uint64_t *check)
+{
+    char *buffer = stk_buffer_take();
+    int error = buffer != NULL ? 0 : -ENOMEM;
+    *check = 0;
+    for (uint64_t at = 0; error == 0 && at < bytes;) {
+        size_t piece = bytes - at < STK_BUFFER_BYTES ? (size_t)(bytes - at) : STK_BUFFER_BYTES;
+        error = read_all(from, buffer, piece, (off_t)at);
+        if (error == 0) {
+            *check += stk_proof_of(buffer, piece, at);
+            error = write_all(to, buffer, piece, (off_t)at);
+        }
+        at += piece;
+    }
+    if (buffer != NULL) {
+        stk_buffer_put(buffer);
+    }
+    return error;
+}
+
+/* ---- from there ---- */
+
+int shared_look(const struct shared *shared, const char *path, uint64_t bytes)
+{
+    char name[PATH_BYTES];
+    struct stat stat_;
+    name_entry(shared, path, name);
+    int error = stk_sys_fstatat(AT_FDCWD, name, &stat_, AT_SYMLINK_NOFOLLOW);
+    bool right = error == 0 && S_ISREG(stat_.st_mode) && stat_.st_uid == geteuid() &&
+                 (uint64_t)stat_.st_size == bytes + sizeof(struct seal);
+    return error != 0 ? error : right ? 0 : -ENOENT;
+}
+
+int shared_fetch(const struct shared *shared, const char *path, uint64_t bytes, int to,
+                 uint64_t *check)
+{
+    char name[PATH_BYTES];
+    struct seal right, seal;
+    name_entry(shared, path, name);
+    int from = stk_sys_open_nolinks(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (from < 0) {
+        return from;
+    }
+    int error = copy(from, to, bytes, check);
+    if (error == 0) {
+        error = read_all(from, &seal, sizeof seal, (off_t)bytes);
+    }
+    stk_sys_close(from);
+    make_seal(&right, path, bytes, *check);
+    return error != 0 ? error : memcmp(&seal, &right, sizeof seal) == 0 ? 0 : -EBADMSG;
+}
+
+/* ---- to there ---- */
+
+/* The error that a write ends with may come only when all is to reach the server, or at the close.
+ */
+static int write_draft(const char *name, const char *path, uint64_t bytes, int from)
+{
+    struct seal seal;
+    struct stat stat_;
+    uint64_t check;
+    int to =
+        stk_sys_openat(AT_FDCWD, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (to < 0) {
+        return to;
+    }
+    int error = copy(from, to, bytes, &check);
+    make_seal(&seal, path, bytes, check);
+    error = error == 0 ? write_all(to, &seal, sizeof seal, (off_t)bytes) : error;
+    error = error == 0 && fsync(to) != 0 ? -errno : error;
+    error = error == 0 ? stk_sys_fstat(to, &stat_) : error;
+    error = error == 0 && (uint64_t)stat_.st_size != bytes + sizeof seal ? -EIO : error;
+    int closed = stk_sys_close(to);
+    return error != 0 ? error : closed;
+}
+
+static int make_directories(const struct shared *shared, char *name)
+{
+    int error = 0;
+    char *first = name + strlen(shared->home) + sizeof "/shared";
+    for (char *slash = strchr(first, '/'); slash != NULL && error == 0;
+         slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        error = stk_sys_mkdirat(AT_FDCWD, name, 0700);
+        error = error == -EEXIST ? 0 : error;
+        *slash = '/';
+    }
+    return error;
+}
+
+/* Where there are no links, two who come at the same time replace what is the same. A flag of
+ * rename's that would tell is ignored in places. */
+static int place(const char *draft, const char *name, bool repairs)
+{
+    if (!repairs && link(draft, name) == 0) {
+        return 0;
+    }
+    int error = repairs ? 0 : -errno;
+    if (error == -EEXIST || error == -ENOENT) {
+        return error;
+    }
+    if (!repairs && stk_sys_faccessat(AT_FDCWD, name, F_OK) == 0) {
+        return -EEXIST;
+    }
+    return stk_sys_rename(draft, name);
+}
+
+static int place_in_directory(const struct shared *shared, const char *draft, char *name,
+                              bool repairs)
+{
+    int error = place(draft, name, repairs);
+    if (error == -ENOENT) {
+        error = make_directories(shared, name);
+        error = error == 0 ? place(draft, name, repairs) : error;
+    }
+    return error;
+}
+
+int shared_publish(const struct shared *shared, const char *path, uint64_t bytes, int from,
+                   bool repairs)
+{
+    char draft[NAME_BYTES], name[PATH_BYTES];
+    if (!repairs && shared_look(shared, path, bytes) == 0) {
+        return -EEXIST;
+    }
+    name_draft(shared, draft);
+    name_entry(shared, path, name);
+    int error = write_draft(draft, path, bytes, from);
+    error = error == 0 ? place_in_directory(shared, draft, name, repairs) : error;
+    stk_sys_unlinkat(AT_FDCWD, draft, 0); /* unless it was renamed */
+    return error;
+}
+
+/* ---- setting up ---- */
+
+/* Whether it keeps what it is given, and gives it back. */
+static int try_out(const struct shared *shared)
+{
+    static const char text[] = "tried out";
+    char name[NAME_BYTES], back[sizeof text] = "";
+    name_draft(shared, name);
+    int fd =
+        stk_sys_openat(AT_FDCWD, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0) {
+        return fd;
+    }
+    int error = write_all(fd, text, sizeof text, 0);
+    error = error == 0 && fsync(fd) != 0 ? -errno : error;
+    error = error == 0 ? read_all(fd, back, sizeof back, 0) : error;
+    error = error == 0 && memcmp(text, back, sizeof text) != 0 ? -EIO : error;
+    stk_sys_close(fd);
+    stk_sys_unlinkat(AT_FDCWD, name, 0);
+    return error;
+}
+
+int shared_open(struct shared *shared)
+{
+    static const char *const rooms[] = {"shared", "making", "nodes"};
+    int error = stk_home_check_parent(shared->directory);
+    if (error == 0 && !stk_home_path(shared->home, shared->directory)) {
+        error = -ENAMETOOLONG;
+    }
+    error = error == 0 ? stk_home_ensure(shared->home) : error;
+    for (size_t i = 0; error == 0 && i < sizeof rooms / sizeof *rooms; i++) {
+        error = stk_home_ensure_room(shared->home, rooms[i]);
+    }
+    error = error == 0 ? try_out(shared) : error;
+    /* A full one has much to give, and what it has no room for is not put there. */
+    return error == -ENOSPC || error == -EDQUOT ? 0 : error;
+}
+
+/* By the clock of those who keep the files: that of this node may be any other. */
+void shared_sweep(const struct shared *shared)
+{
+    char now_name[NAME_BYTES], name[STK_HOME_BYTES + 8];
+    struct stat now, stat_;
+    struct dirent *entry;
+    snprintf(name, sizeof name, "%s/making", shared->home);
+    name_draft(shared, now_name);
+    int fd = stk_sys_openat(AT_FDCWD, now_name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    bool told = fd >= 0 && stk_sys_fstat(fd, &now) == 0;
+    DIR *making = told ? opendir(name) : NULL;
+    while (making != NULL && (entry = readdir(making)) != NULL) {
+        if (fstatat(dirfd(making), entry->d_name, &stat_, AT_SYMLINK_NOFOLLOW) == 0 &&
+            S_ISREG(stat_.st_mode) && stat_.st_mtime < now.st_mtime - LEFT_S) {
+            unlinkat(dirfd(making), entry->d_name, 0);
+        }
+    }
+    if (making != NULL) {
+        closedir(making);
+    }
+    if (fd >= 0) {
+        stk_sys_close(fd);
+        stk_sys_unlinkat(AT_FDCWD, now_name, 0);
+    }
+}
