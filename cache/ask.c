@@ -210,6 +210,7 @@ void stk_cache_count(struct stk_cache *cache, const struct stk_outcome *outcome)
     unsigned epoch = stk_run_count_open(&cache->run, &(struct stk_run_open_counts){
                                                          .record = outcome->record,
                                                          .kind = outcome->kind,
+                                                         .fetched = outcome->fetched,
                                                          .tier = outcome->tier,
                                                          .bytes = outcome->size,
                                                          .wait_ns = outcome->wait_ns,

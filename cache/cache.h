@@ -108,6 +108,7 @@ struct stk_outcome {
     enum stk_count kind; /* STK_COUNT_HITS, STK_COUNT_FILLS, or STK_COUNT_OPENS for a bypass */
     enum stk_bypass why; /* of a bypass; NONE: not to be counted (not a regular file) */
     unsigned tier;       /* of a hit: its number in the catalogue */
+    bool fetched;        /* of a fill: by a shared tier, and not by the origin */
     uint32_t record;
     uint64_t size;
     int64_t wait_ns;

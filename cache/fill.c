@@ -153,6 +153,7 @@ static void run_fill(struct stk_fill *fill, struct stk_outcome *outcome)
     } else if (!adopt(fill)) {
         outcome->why = make(fill);
         outcome->kind = outcome->why == STK_BYPASS_NONE ? STK_COUNT_FILLS : STK_COUNT_OPENS;
+        outcome->fetched = fill->fetched;
     }
     if (outcome->why == STK_BYPASS_TIER && adopt(fill)) {
         /* A filler that had been thought dead has published it in the meantime. */

@@ -291,7 +291,8 @@ unsigned stk_run_count_open(struct stk_run *run, const struct stk_run_open_count
     _Atomic uint64_t *counters = stripe->epochs[epoch];
     bool hit = open->kind == STK_COUNT_HITS;
     add(&counters[STK_COUNT_OPENS], 1);
-    add(&counters[hit ? STK_COUNT_BYTES_CACHE : STK_COUNT_BYTES_ORIGIN], open->bytes);
+    bool cached = hit || open->fetched;
+    add(&counters[cached ? STK_COUNT_BYTES_CACHE : STK_COUNT_BYTES_ORIGIN], open->bytes);
     if (open->kind != STK_COUNT_OPENS) {
         add(&counters[open->kind], 1);
     }

@@ -37,7 +37,7 @@ enum stk_count {
     STK_COUNT_OPENS, /* of covered regular files, for reading only */
     STK_COUNT_HITS,
     STK_COUNT_FILLS,
-    STK_COUNT_BYTES_CACHE,  /* sizes of the files served */
+    STK_COUNT_BYTES_CACHE,  /* sizes of the files served, or filled by a shared tier */
     STK_COUNT_BYTES_ORIGIN, /* sizes of the files filled or left to the origin, without what comes
                              * in blocks */
     STK_COUNT_WAIT_NS,      /* in opens that were no hits */
@@ -120,6 +120,7 @@ struct stk_errands *stk_run_errands(const struct stk_run *run);
 struct stk_run_open_counts {
     uint32_t record;     /* of the file; 0: unknown, which counts as the first open of it */
     enum stk_count kind; /* hit or fill; OPENS for neither */
+    bool fetched;        /* filled by a shared tier, and not by the origin */
     unsigned tier;       /* of a hit */
     uint64_t bytes;      /* of the file */
     int64_t wait_ns;

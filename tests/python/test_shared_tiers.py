@@ -89,6 +89,9 @@ def test_two_nodes_share(cluster):
     assert second.shared["fetched"] == COUNT and second.shared["published"] == 0
     assert second.shared["fetched_bytes"] == COUNT * SIZE
     assert second.epoch(2)["hits"] == COUNT
+    assert first.epoch(1)["bytes_origin"] == COUNT * SIZE
+    assert second.epoch(1)["bytes_origin"] == 0
+    assert second.epoch(1)["bytes_cache"] == COUNT * SIZE
     assert f"shared: {cluster.tier.mountpoint}/{HOME}; taken" in second.stderr
     told = rf"shared: {COUNT} files \(\S+ KiB\) came from {cluster.tier.mountpoint}/{HOME}, 0 "
     assert re.search(told, second.stderr)
