@@ -24,7 +24,10 @@ const struct stk_option_row stk_option_table[STK_OPTION_COUNT] = {
          "8 GiB and 20%, at most half. Of /dev/shm, 60 MiB or an eighth stay free, whatever SIZE "
          "says; where it has less than 256 MiB, as in Docker, and no directory is named, "
          "`stoker run` takes SLURM_TMPDIR or TMPDIR, if that is on a local disk, or runs the "
-         "command uncached."},
+         "command uncached. To `stoker run` and `stoker warm` one of them may be a directory on "
+         "another file system, which several nodes share: what is copied into the local ones is "
+         "put there, too, or comes from there; SIZE is then what all nodes together put there "
+         "(default: until a tenth of it is free)."},
     [STK_OPTION_FRESH] =
         {"STOKER_FRESH", "--fresh", "run|open|never", "run",
          "When a file's identity is asked of the origin again: once in each run (a run never sees "

@@ -14,7 +14,8 @@
         "--tier", "DIR[:SIZE]",                                                                    \
             "where the cache lies, and its budget (default: /dev/shm, computed of what is free). " \
             "Given more than once, the first that has room is filled: --tier /dev/shm:60G "        \
-            "--tier /nvme/me:500G"                                                                 \
+            "--tier /nvme/me:500G. One on a file system that is not local, such as /ceph/me:10T, " \
+            "is shared with other nodes"                                                           \
     }
 #define FRESH                                                                                      \
     {                                                                                              \

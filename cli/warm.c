@@ -201,7 +201,7 @@ static int warm(const struct request *request, struct session *session)
     courier_end();
     ahead_read(&figures);
     print_end(&figures, session);
-    courier_print();
+    courier_print(stderr);
     if (request->forms) {
         print_forms(session, jpegs);
     }
