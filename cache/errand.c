@@ -10,11 +10,13 @@
 #include "cache/entry.h"
 
 /* How far one is, below the number of its turn: who comes too late finds another. */
-enum phase { FREE, MADE, WAITING, TAKEN, ANSWERED, GIVEN_UP, PHASES = 8 };
+enum phase { FREE, MADE, WAITING, LEFT, TAKEN, ANSWERED, GIVEN_UP, PHASES = 8 };
 
 #define PATIENCE_NS  (2 * STK_NS_PER_S)
 #define BYTES_PER_S  (16 << 20) /* the least that a tier is worth waiting for */
 #define SLICE_NS     (STK_NS_PER_S / 10)
+#define PUT_NS       (10 * STK_NS_PER_S) /* for a place, where that may be waited for */
+#define PUT_STEP_NS  (STK_NS_PER_S / 500)
 #define FORGOTTEN_NS (10 * STK_NS_PER_S)
 
 static enum phase phase_of(uint32_t state)
@@ -106,7 +108,7 @@ static struct stk_errand *leave(struct stk_errands *errands, const struct stk_er
             continue;
         }
         errand->wish = *wish;
-        if (!go_to(errand, state, WAITING)) {
+        if (!go_to(errand, state, publishes ? LEFT : WAITING)) {
             return NULL;
         }
         atomic_fetch_add(&errands->left[publishes], 1);
@@ -120,9 +122,16 @@ static struct stk_errand *leave(struct stk_errands *errands, const struct stk_er
 
 void stk_errand_put(struct stk_errands *errands, const struct stk_errand_wish *wish)
 {
-    uint32_t state;
-    if (stk_errands_are_open(errands) &&
-        leave(errands, wish, stk_clock_boottime_ns() + PATIENCE_NS, &state) == NULL) {
+    uint32_t state, nobody = 0;
+    int64_t now_ns = stk_clock_boottime_ns();
+    int64_t until_ns = now_ns + (atomic_load(&errands->patient) != 0 ? PUT_NS : 0);
+    struct stk_errand *errand = NULL;
+    while (stk_errands_are_open(errands) &&
+           (errand = leave(errands, wish, now_ns, &state)) == NULL && now_ns < until_ns) {
+        stk_sys_futex_wait(&nobody, 0, PUT_STEP_NS);
+        now_ns = stk_clock_boottime_ns();
+    }
+    if (errand == NULL && stk_errands_are_open(errands)) {
         stk_errands_count(errands, STK_ERRANDS_LEFT, 1);
     }
 }
@@ -189,8 +198,7 @@ static bool take_one(struct stk_errands *errands, bool publishes, struct stk_err
     for (uint32_t i = 0; i < STK_ERRAND_SLOTS; i++) {
         struct stk_errand *errand = &errands->slots[i];
         out->state = atomic_load_explicit(&errand->state, memory_order_acquire);
-        if (phase_of(out->state) != WAITING ||
-            (errand->wish.kind == STK_ERRAND_PUBLISH) != publishes) {
+        if (phase_of(out->state) != (publishes ? LEFT : WAITING)) {
             continue;
         }
         out->errand = errand;

@@ -74,6 +74,7 @@ enum stk_errands_count {
 
 struct stk_errands {
     _Atomic uint32_t state;
+    _Atomic uint32_t patient;          /* 1: who puts what is to be published waits for a place */
     _Atomic uint32_t next;             /* where to look for a free place first */
     _Atomic uint32_t left[2], idle[2]; /* for the one kind of takers and the other */
     _Atomic uint64_t counts[STK_ERRANDS_COUNTS];
@@ -92,7 +93,7 @@ bool stk_errands_are_open(const struct stk_errands *errands);
 enum stk_errand_answer stk_errand_ask(struct stk_errands *errands,
                                       const struct stk_errand_wish *wish, _Atomic uint64_t *claim,
                                       uint64_t *check);
-/* Leaves it to be done, if there is room for the note. */
+/* Leaves it to be done, if there is room for the note, or (where all are patient) comes to be. */
 void stk_errand_put(struct stk_errands *errands, const struct stk_errand_wish *wish);
 
 /* ---- of those who do it ---- */

@@ -127,6 +127,7 @@ void courier_begin(const struct request *request, struct session *session)
     if (request->shared.directory[0] == '\0' || courier.errands == NULL) {
         return;
     }
+    atomic_store(&courier.errands->patient, request->warm_only);
     courier.shared.budget_bytes = request->shared.budget_bytes;
     strcpy(courier.shared.directory, request->shared.directory);
     snprintf(courier.shared.home, sizeof courier.shared.home, "%.*s/stoker-%u",

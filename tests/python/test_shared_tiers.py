@@ -1,11 +1,14 @@
 """A tier on a file system that is not known to be local, by which nodes fill each other's caches."""
 
 import errno
+import json
 import os
 import pathlib
 import re
+import shutil
 import signal
 import stat
+import subprocess
 import sys
 import time
 
@@ -16,6 +19,7 @@ from isolated import Isolated
 from jobs import HOME, Jobs, wait_for
 from origin import Origin, settle
 from slices import ALL
+from test_epochs import images, program  # noqa: F401
 from test_tiers import KIB, MIB, reader, sum_of
 
 pytestmark = pytest.mark.usefixtures("as_root")
@@ -177,6 +181,27 @@ def test_warming_puts_it_there(cluster):
     assert counted["read_bytes"] == 0
 
 
+def test_warming_leaves_nothing_out(cluster):
+    """It waits where a job would not."""
+    count = 250
+    source, mount = cluster.origin.files("many", count, 2 * KIB)
+    cluster.tier.latency_ms = 2
+    done = cluster.nodes[0].jobs.stoker("warm", *cluster.flags(), mount)
+    cluster.tier.latency_ms = 0
+    assert done.returncode == 0 and "no time" not in done.stderr, done.stderr
+    assert len(cluster.entries()) == count
+
+
+def test_cleared(cluster):
+    """As other tiers are, by name; what other nodes have open is theirs."""
+    cluster.run(0)
+    jobs = cluster.nodes[1].jobs
+    assert jobs.stoker("clear", f"--tier={cluster.tier.mountpoint}").stdout == "removed\n"
+    assert not cluster.home.exists()
+    ran, _ = cluster.run(1)
+    assert ran.shared["fetched"] == 0 and ran.shared["published"] == COUNT
+
+
 def test_a_local_tier_on_a_disk(cluster, scratch):
     """What is fetched proves itself there, as what is copied does."""
     local = scratch / "disk"
@@ -312,3 +337,33 @@ def test_volumes_that_have_no_name(cluster, build, scratch):
                            flags=cluster.flags())
     assert "shared: not for" in ran.said and ran.shared["published"] == 0
     assert cluster.entries() == {}
+
+
+# ---- a training job ----
+
+def train(cluster, programs, number, folder):
+    """Two epochs by two workers on that node: what the run says, and what each epoch told."""
+    line = [sys.executable, *program(programs, cluster.origin, 2, [f"{folder}:2:fork:1"])]
+    ran = cluster.nodes[number].jobs.run(line, path=folder, flags=cluster.flags())
+    epochs, = json.loads(ran.stdout).values()
+    return ran, epochs
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("failure", [None, *(FAILURES if ALL else [])])
+def test_a_training_job_on_two_nodes(cluster, images, programs, failure):  # noqa: F811
+    """The same pixels on both, and of the second node's images nothing is read at the origin."""
+    source, mount = cluster.origin.directory("training")
+    shutil.copytree(images, source / "data")
+    settle()
+    line = program(programs, cluster.origin, 1, [f"{mount}/data:0:fork:0"])
+    plain = subprocess.run([sys.executable, *line], check=True, stdout=subprocess.PIPE, text=True)
+    (epoch,), = json.loads(plain.stdout).values()
+    with cluster.tier.faults(**FAILURES.get(failure, {})):
+        told = [train(cluster, programs, number, mount / "data") for number in (0, 1)]
+    assert {one["sum"] for _, epochs in told for one in epochs} == {epoch["sum"]}
+    assert all(epochs[1]["read_bytes"] == 0 for _, epochs in told)
+    if failure is None:
+        (first, _), (second, epochs) = told
+        assert first.shared["published"] == second.shared["fetched"] == second.epoch(1)["opens"]
+        assert epochs[0]["read_bytes"] == 0
