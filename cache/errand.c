@@ -120,7 +120,7 @@ static struct stk_errand *leave(struct stk_errands *errands, const struct stk_er
     return NULL;
 }
 
-void stk_errand_put(struct stk_errands *errands, const struct stk_errand_wish *wish)
+bool stk_errand_put(struct stk_errands *errands, const struct stk_errand_wish *wish)
 {
     uint32_t state, nobody = 0;
     int64_t now_ns = stk_clock_boottime_ns();
@@ -131,9 +131,7 @@ void stk_errand_put(struct stk_errands *errands, const struct stk_errand_wish *w
         stk_sys_futex_wait(&nobody, 0, PUT_STEP_NS);
         now_ns = stk_clock_boottime_ns();
     }
-    if (errand == NULL && stk_errands_are_open(errands)) {
-        stk_errands_count(errands, STK_ERRANDS_LEFT, 1);
-    }
+    return errand != NULL;
 }
 
 /* Until it is answered, or nothing is asked any more. False: the deadline was missed, or the claim

@@ -93,8 +93,9 @@ bool stk_errands_are_open(const struct stk_errands *errands);
 enum stk_errand_answer stk_errand_ask(struct stk_errands *errands,
                                       const struct stk_errand_wish *wish, _Atomic uint64_t *claim,
                                       uint64_t *check);
-/* Leaves it to be done, if there is room for the note, or (where all are patient) comes to be. */
-void stk_errand_put(struct stk_errands *errands, const struct stk_errand_wish *wish);
+/* Leaves it to be done, if there is room for the note, or (where all are patient) comes to be.
+ * False: there is none. */
+bool stk_errand_put(struct stk_errands *errands, const struct stk_errand_wish *wish);
 
 /* ---- of those who do it ---- */
 

@@ -58,13 +58,16 @@ bool stk_fill_fetch(struct stk_fill *fill, const struct stk_entry_draft *draft)
     return answer == STK_ERRAND_YES && stk_sys_chmod(draft->path, STK_ENTRY_MODE) == 0;
 }
 
-void stk_fill_publish(struct stk_fill *fill)
+void stk_fill_publish(struct stk_fill *fill, bool copied)
 {
     struct stk_errand_wish wish;
-    if (!fill->fetched && stk_errands_are_open(errands_of(fill)) && find_name(fill)) {
+    struct stk_errands *errands = errands_of(fill);
+    if (!fill->fetched && stk_errands_are_open(errands) && find_name(fill)) {
         wish_for(fill, STK_ERRAND_PUBLISH, &wish);
         wish.ino = fill->making.ino;
         wish.repairs = fill->damaged;
-        stk_errand_put(errands_of(fill), &wish);
+        if (!stk_errand_put(errands, &wish) && copied) {
+            stk_errands_count(errands, STK_ERRANDS_LEFT, 1);
+        }
     }
 }

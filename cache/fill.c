@@ -164,7 +164,7 @@ static void run_fill(struct stk_fill *fill, struct stk_outcome *outcome)
     finish(fill, outcome->why);
     settle_deferred(fill, outcome->why);
     if (outcome->why == STK_BYPASS_NONE) {
-        stk_fill_publish(fill); /* also what an earlier run has left here */
+        stk_fill_publish(fill, outcome->kind == STK_COUNT_FILLS);
     }
     if (outcome->kind == STK_COUNT_FILLS && fill->unread) {
         /* Its pages are in the tier now: memory is not to be spent twice. Those that others had

@@ -49,8 +49,9 @@ bool stk_fill_is_far(struct stk_fill *fill);
 /* Has it copied into the draft. If it was not, the draft is to be given up: somebody may still be
  * writing to it. */
 bool stk_fill_fetch(struct stk_fill *fill, const struct stk_entry_draft *draft);
-/* Leaves the entry to be put there, if it did not come from there. Should the origin have changed
- * while it was copied, it has a name that no look at the origin gives again. */
-void stk_fill_publish(struct stk_fill *fill);
+/* Leaves the entry to be put there, if it did not come from there: it was copied, or lay here, and
+ * then may be there already. Should the origin have changed while it was copied, it has a name that
+ * no look at the origin gives again. */
+void stk_fill_publish(struct stk_fill *fill, bool copied);
 
 #endif

@@ -166,15 +166,11 @@ static bool has_ended(void)
     return waitpid(courier.pid, NULL, WNOHANG) != 0;
 }
 
-/* A process that waits for a server may not even be killed: nobody waits for that. */
-void courier_end(void)
+/* As long as it gets on. Whether it has ended. */
+static bool wait_for_end(void)
 {
-    if (courier.pid == 0) {
-        return;
-    }
     int64_t began_ns = stk_clock_boottime_ns(), moved_ns = began_ns, now_ns = began_ns;
     uint64_t seen = progress();
-    stk_errands_close(courier.errands, STK_ERRANDS_OVER);
     bool ended = has_ended();
     while (!ended && now_ns - began_ns < END_NS && now_ns - moved_ns < STUCK_NS) {
         nanosleep(&(struct timespec){0, STEP_NS}, NULL);
@@ -183,7 +179,18 @@ void courier_end(void)
         seen = progress();
         ended = has_ended();
     }
-    if (!ended) {
+    return ended;
+}
+
+/* It may wait for a server, and then may not even be killed: nobody waits for that. */
+void courier_end(bool in_haste)
+{
+    if (courier.pid == 0) {
+        return;
+    }
+    stk_errands_close(courier.errands, STK_ERRANDS_OVER);
+    bool waits = !in_haste && atomic_load(&courier.errands->state) != STK_ERRANDS_LATE;
+    if (!waits || !wait_for_end()) {
         kill(courier.pid, SIGKILL);
         has_ended();
     }

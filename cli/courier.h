@@ -16,8 +16,8 @@
 void courier_begin(const struct request *request, struct session *session);
 /* Says so, or why there is none. */
 void courier_announce(const struct request *request);
-/* Has it end: what is left to be published is, if that gets on. */
-void courier_end(void);
+/* Has it end: what is left to be published is, if that gets on and there is no haste. */
+void courier_end(bool in_haste);
 
 /* What it came to: lines of the summary, or nothing; and for --json. */
 void courier_print(FILE *out);

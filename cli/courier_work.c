@@ -165,6 +165,9 @@ static bool is_full(void)
 
 static int put_there(const struct stk_errand_wish *wish, int entry)
 {
+    if (!wish->repairs && shared_look(&courier.shared, wish->path, wish->bytes) == 0) {
+        return -EEXIST;
+    }
     int error = is_full() ? -ENOSPC : shared_take_room(&courier.shared, wish->bytes);
     if (error != 0) {
         return error;

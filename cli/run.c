@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -181,7 +182,7 @@ static void run_cached(const struct request *request, struct session *session, i
     double seconds = seconds_since(began_ns);
     pulse_end(&pulse);
     end_beside(request, session);
-    courier_end();
+    courier_end(WIFSIGNALED(status)); /* the user does not want to wait */
     stk_run_read(&session->run, &counts);
     figures_gather(&figures, request, session, &counts, &pulse, seconds);
     tell_outer(outer, &figures);

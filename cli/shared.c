@@ -297,9 +297,6 @@ int shared_publish(const struct shared *shared, const char *path, uint64_t bytes
                    bool repairs)
 {
     char draft[NAME_BYTES], name[PATH_BYTES];
-    if (!repairs && shared_look(shared, path, bytes) == 0) {
-        return -EEXIST;
-    }
     name_draft(shared, draft);
     name_entry(shared, path, name);
     int error = write_draft(draft, path, bytes, from);

@@ -198,7 +198,7 @@ static int warm(const struct request *request, struct session *session)
     }
     uint64_t jpegs = request->forms ? forms_make(request) : 0;
     session->given_back_bytes = watch_end();
-    courier_end();
+    courier_end(false);
     ahead_read(&figures);
     print_end(&figures, session);
     courier_print(stderr);

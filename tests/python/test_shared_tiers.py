@@ -163,6 +163,18 @@ def test_a_new_version(cluster):
     assert counted["read_bytes"] == 0
 
 
+def test_what_lies_here_already(cluster, scratch):
+    """Of a run without the shared tier is put there by the next one with it; once."""
+    local = scratch / "disk"
+    local.mkdir()
+    jobs, flags = cluster.nodes[0].jobs, cluster.flags(":970K", f"{local}:64M")
+    jobs.run(reader(cluster.files, 1), path=cluster.mount, tier=f"{local}:64M")
+    for published in (COUNT, 0):
+        ran = jobs.run(reader(cluster.files, 1), path=cluster.mount, flags=flags)
+        assert ran.shared["published"] == published and ran.shared["full"] == 0
+    assert len(cluster.entries()) == COUNT
+
+
 def test_the_shared_tier_alone(cluster):
     """The usual local one is in front of it then."""
     flags = [f"--tier={cluster.tier.mountpoint}:64M"]
