@@ -103,6 +103,10 @@ enum stk_answer stk_cache_ask(struct stk_cache *cache, const struct stk_place *p
 /* Tells that the entry of a hit was not there: the next ask will say FILL. */
 void stk_cache_lost(struct stk_cache *cache, const struct stk_ask *ask);
 
+/* Has the entry of a hit put into the shared tier, if there is one that has not got it. */
+void stk_cache_publish(struct stk_cache *cache, const struct stk_place *place,
+                       const struct stk_ask *ask);
+
 /* How one open ended; for the counters. */
 struct stk_outcome {
     enum stk_count kind; /* STK_COUNT_HITS, STK_COUNT_FILLS, or STK_COUNT_OPENS for a bypass */

@@ -10,21 +10,26 @@ static struct stk_errands *errands_of(const struct stk_fill *fill)
     return stk_run_errands(&fill->cache->run);
 }
 
-/* Other nodes find it by its root's name, if that tells the volume, and the file is on it. */
-static bool find_name(struct stk_fill *fill)
+/* Whether errands are done for this version of a file. Other nodes find it by its root's name, if
+ * that tells the volume, and the file is on it. */
+static bool begin(struct stk_errand_wish *wish, enum stk_errand_kind kind,
+                  const struct stk_cache *cache, const struct stk_place *place,
+                  const struct stk_record *record)
 {
-    const struct stk_place *place = fill->place;
-    bool named = place->root->lasting && fill->identity->dev == place->root->dev &&
-                 stk_errand_path(fill->far_path, place->root, place->below, fill->making.name);
-    return named;
+    *wish = (struct stk_errand_wish){.kind = kind, .bytes = record->size};
+    return stk_errands_are_open(stk_run_errands(&cache->run)) && place->root->lasting &&
+           stk_record_dev(record) == place->root->dev &&
+           stk_errand_path(wish->path, place->root, place->below, stk_record_name(record));
 }
 
-static void wish_for(const struct stk_fill *fill, enum stk_errand_kind kind,
+/* ---- by a fill ---- */
+
+static bool begin_of(const struct stk_fill *fill, enum stk_errand_kind kind,
                      struct stk_errand_wish *wish)
 {
-    *wish = (struct stk_errand_wish){.kind = kind, .bytes = fill->record->size};
+    bool begun = begin(wish, kind, fill->cache, fill->place, fill->record);
     wish->tier = fill->making.tier != NULL ? fill->making.tier->index : 0;
-    stk_text_copy(wish->path, sizeof wish->path, fill->far_path);
+    return begun;
 }
 
 static enum stk_errand_answer ask(struct stk_fill *fill, const struct stk_errand_wish *wish)
@@ -35,24 +40,20 @@ static enum stk_errand_answer ask(struct stk_fill *fill, const struct stk_errand
 bool stk_fill_is_far(struct stk_fill *fill)
 {
     struct stk_errand_wish wish;
-    if (!stk_errands_are_open(errands_of(fill)) || !find_name(fill)) {
-        return false;
-    }
-    wish_for(fill, STK_ERRAND_LOOK, &wish);
-    return ask(fill, &wish) == STK_ERRAND_YES;
+    return begin_of(fill, STK_ERRAND_LOOK, &wish) && ask(fill, &wish) == STK_ERRAND_YES;
 }
 
 /* Nobody has seen the draft yet, so its mode may be another for a moment. */
 bool stk_fill_fetch(struct stk_fill *fill, const struct stk_entry_draft *draft)
 {
     struct stk_errand_wish wish;
-    wish_for(fill, STK_ERRAND_FETCH, &wish);
-    wish.dev = draft->dev;
-    wish.ino = draft->ino;
-    if (!stk_text_copy(wish.draft, sizeof wish.draft, stk_path_leaf(draft->path)) ||
+    if (!begin_of(fill, STK_ERRAND_FETCH, &wish) ||
+        !stk_text_copy(wish.draft, sizeof wish.draft, stk_path_leaf(draft->path)) ||
         stk_sys_chmod(draft->path, 0600) != 0) {
         return false;
     }
+    wish.dev = draft->dev;
+    wish.ino = draft->ino;
     enum stk_errand_answer answer = ask(fill, &wish);
     fill->damaged = answer == STK_ERRAND_DAMAGED;
     return answer == STK_ERRAND_YES && stk_sys_chmod(draft->path, STK_ENTRY_MODE) == 0;
@@ -62,12 +63,25 @@ void stk_fill_publish(struct stk_fill *fill, bool copied)
 {
     struct stk_errand_wish wish;
     struct stk_errands *errands = errands_of(fill);
-    if (!fill->fetched && stk_errands_are_open(errands) && find_name(fill)) {
-        wish_for(fill, STK_ERRAND_PUBLISH, &wish);
+    if (!fill->fetched && begin_of(fill, STK_ERRAND_PUBLISH, &wish)) {
         wish.ino = fill->making.ino;
         wish.repairs = fill->damaged;
         if (!stk_errand_put(errands, &wish) && copied) {
             stk_errands_count(errands, STK_ERRANDS_LEFT, 1);
         }
+    }
+}
+
+/* ---- what is here already ---- */
+
+void stk_cache_publish(struct stk_cache *cache, const struct stk_place *place,
+                       const struct stk_ask *ask)
+{
+    struct stk_errand_wish wish;
+    const struct stk_record *record = stk_catalogue_record(&cache->catalogue, ask->record);
+    if (record != NULL && begin(&wish, STK_ERRAND_PUBLISH, cache, place, record)) {
+        wish.tier = ask->tier;
+        wish.ino = atomic_load(&record->entry_ino);
+        stk_errand_put(stk_run_errands(&cache->run), &wish);
     }
 }

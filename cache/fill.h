@@ -30,8 +30,6 @@ struct stk_fill {
     uint64_t check; /* of what is copied: cache/proof.h */
     bool fetched;   /* by a shared tier */
     bool damaged;   /* it has it there, but not with the right bytes */
-    /* Its name there. */
-    char far_path[STK_ERRAND_PATH_BYTES];
 };
 
 /* Copies the origin, which must be exactly as long as its identity says, into the draft. NONE, or

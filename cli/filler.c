@@ -261,6 +261,7 @@ static bool look_at(const struct stk_place *place, bool link, struct desk *desk)
     case STK_ANSWER_HIT:
         if (stk_sys_faccessat(AT_FDCWD, ask.entry, F_OK) == 0) {
             count_present(ask.size);
+            stk_cache_publish(filler.cache, place, &ask);
             break;
         }
         stk_cache_lost(filler.cache, &ask);

@@ -204,6 +204,23 @@ def test_warming_leaves_nothing_out(cluster):
     assert len(cluster.entries()) == count
 
 
+def test_warming_puts_there_what_was_filled_before(cluster):
+    jobs = cluster.nodes[0].jobs
+    for flags, entries in ([cluster.flags()[:1], 0], [cluster.flags(), COUNT]):
+        done = jobs.stoker("warm", *flags, cluster.mount)
+        assert done.returncode == 0 and len(cluster.entries()) == entries
+
+
+def test_not_without_the_command(cluster):
+    """Nobody would make the calls in the job's place."""
+    done = cluster.nodes[0].jobs.stoker("env", f"--path={cluster.mount}", *cluster.flags())
+    assert done.returncode == 2 and "has no meaning without `stoker run`" in done.stderr
+    jobs, tier = cluster.nodes[0].jobs, f"/dev/shm:64M,{cluster.tier.mountpoint}"
+    done = jobs.preloaded(reader(cluster.files, 2), cluster.mount, tier=tier)
+    assert done.stdout.split() == [sum_of(cluster.source, COUNT)] * 2 and done.stderr == ""
+    assert not cluster.home.exists()
+
+
 def test_cleared(cluster):
     """As other tiers are, by name; what other nodes have open is theirs."""
     cluster.run(0)
