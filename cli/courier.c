@@ -37,15 +37,16 @@ static struct {
 static int wait_for_setup(int in)
 {
     struct pollfd answer = {.fd = in, .events = POLLIN};
-    int error = -ETIME;
+    struct courier_told told = {.error = -ETIME};
     int ready = poll(&answer, 1, SETUP_MS);
     while (ready < 0 && errno == EINTR) {
         ready = poll(&answer, 1, SETUP_MS);
     }
-    if (ready > 0 && read(in, &error, sizeof error) != (ssize_t)sizeof error) {
-        error = -ECHILD;
+    if (ready > 0 && read(in, &told, sizeof told) != (ssize_t)sizeof told) {
+        told.error = -ECHILD;
     }
-    return error;
+    memcpy(courier.shared.home, told.home, sizeof courier.shared.home);
+    return told.error;
 }
 
 static int start(struct session *session)
@@ -130,8 +131,6 @@ void courier_begin(const struct request *request, struct session *session)
     atomic_store(&courier.errands->patient, request->warm_only);
     courier.shared.budget_bytes = request->shared.budget_bytes;
     strcpy(courier.shared.directory, request->shared.directory);
-    snprintf(courier.shared.home, sizeof courier.shared.home, "%.*s/stoker-%u",
-             (int)(sizeof courier.shared.home - 32), courier.shared.directory, geteuid());
     courier.error = start(session);
     if (is_for_the_user(courier.error)) {
         session_undo(session);

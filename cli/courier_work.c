@@ -261,11 +261,12 @@ void courier_work(struct session *session, const struct shared *shared, pid_t pa
     courier.errands = stk_run_errands(&session->run);
     courier.shared = *shared;
     shared_stand_alone(parent, told);
-    int error = shared_open(&courier.shared);
-    if (error == 0) {
+    struct courier_told setup = {.error = shared_open(&courier.shared)};
+    memcpy(setup.home, courier.shared.home, sizeof setup.home);
+    if (setup.error == 0) {
         stk_errands_open(courier.errands);
     }
-    if (write(told, &error, sizeof error) != (ssize_t)sizeof error || error != 0) {
+    if (write(told, &setup, sizeof setup) != (ssize_t)sizeof setup || setup.error != 0) {
         _exit(1);
     }
     close(told);

@@ -9,8 +9,14 @@
 
 #define COURIER_MOST_ERRORS 16 /* one after the other */
 
-/* Sets the shared tier up, tells what that came to (0 or -errno, an int) by the descriptor `told`,
- * and does what is asked until nothing is asked any more. Ends with its parent. */
+/* What setting up the shared tier came to. */
+struct courier_told {
+    int error; /* 0 or -errno */
+    char home[STK_HOME_BYTES];
+};
+
+/* Sets it up, tells so by the descriptor `told`, and does what is asked until nothing is asked any
+ * more. Ends with its parent. */
 _Noreturn void courier_work(struct session *session, const struct shared *shared, pid_t parent,
                             int told);
 

@@ -92,6 +92,12 @@ static void let_go_of_descriptors(int kept)
     if (own != NULL) {
         closedir(own);
     }
+    for (int fd = 0; fd <= STDERR_FILENO; fd++) { /* whatever is printed is for nobody */
+        int opened = open("/dev/null", O_RDWR | O_CLOEXEC);
+        if (opened > STDERR_FILENO) {
+            close(opened);
+        }
+    }
 }
 
 void shared_stand_alone(pid_t parent, int kept)
@@ -118,12 +124,14 @@ enum shared_kind shared_find(const char *directory, char canonical[STK_HOME_BYTE
         look_at(directory, ends[1]);
     }
     close(ends[1]);
-    bool told = child > 0 && read_found(ends[0], &found);
-    close(ends[0]);
-    if (child > 0) {
-        kill(child, SIGKILL);
-        waitpid(child, NULL, told ? 0 : WNOHANG);
+    if (child < 0) {
+        close(ends[0]);
+        return SHARED_LOCAL;
     }
+    bool told = read_found(ends[0], &found);
+    close(ends[0]);
+    kill(child, SIGKILL);
+    waitpid(child, NULL, told ? 0 : WNOHANG);
     if (told && found.shared) {
         memcpy(canonical, found.canonical, STK_HOME_BYTES);
     }

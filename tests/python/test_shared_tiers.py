@@ -334,6 +334,41 @@ def test_failing_again_and_again(cluster):
     assert "it failed 16 times in a row (Input/output error), and was left alone" in ran.said
 
 
+def test_the_courier_is_killed(cluster):
+    """Who asks waits in vain once, and the job gets on."""
+    script = "\n".join(["import sys", "print('begun', flush=True)", "sys.stdin.readline()",
+                        "for name in sys.argv[1:]:", "    open(name, 'rb').read()"])
+    jobs = cluster.nodes[0].jobs
+    line = jobs.command_line([sys.executable, "-c", script, *cluster.files], cluster.mount,
+                             flags=cluster.flags())
+    with jobs.started(line) as process:
+        assert process.stdout.readline() == "begun\n"
+        children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text()
+        courier, = (pid for pid in children.split() if "stoker" in
+                    os.path.basename(os.readlink(f"/proc/{pid}/exe")))
+        os.kill(int(courier), signal.SIGKILL)
+        out, said = process.communicate("go\n", timeout=60)
+    assert process.returncode == 0 and "was left alone from then on" in " ".join(said.split())
+
+
+def test_a_name_that_is_somebody_elses(cluster):
+    """The next one is taken, and told."""
+    cluster.home.mkdir()
+    os.chown(cluster.home, 12345, 12345)
+    ran, _ = cluster.run(0)
+    assert f"{cluster.tier.mountpoint}/{HOME}.1; taken" in ran.said
+    assert ran.shared["published"] == COUNT and list(cluster.home.iterdir()) == []
+
+
+def test_a_directory_that_others_may_change(cluster):
+    os.chmod(cluster.tier.source, 0o777)
+    jobs = cluster.nodes[0].jobs
+    done = jobs.stoker("run", f"--path={cluster.mount}", *cluster.flags(), "--", "true")
+    assert done.returncode == 2 and "writable by others" in done.stderr
+    assert not cluster.home.exists()
+    assert not os.path.exists(cluster.nodes[0].place.path(f"/dev/shm/{HOME}"))
+
+
 def test_killed_in_the_middle_of_publishing(cluster):
     """What lies there under an entry's name is whole; what was in the making goes by and by."""
     jobs = cluster.nodes[0].jobs
