@@ -111,11 +111,12 @@ const struct stk_option_row stk_option_table[STK_OPTION_COUNT] = {
          "is "
          "then cached once. `--samples SIZE` sets so much of the tier's budget aside for samples. "
          "Without the command nothing is kept when it is unset."},
-    [STK_OPTION_HISTORY] =
-        {"STOKER_HISTORY", "--no-history", "on|off", "on",
-         "Whether `stoker run` leaves a record of the run for `stoker report`, some 100 KB in "
-         "~/.local/state/stoker/runs, of which the newest 20 are kept. The flag takes no value and "
-         "says off."},
+    [STK_OPTION_HISTORY] = {"STOKER_HISTORY", "--no-history", "on|off", "on",
+                            "Whether `stoker run` leaves a record of the run for `stoker report`, "
+                            "with the words of its "
+                            "command: some 100 KB in ~/.local/state/stoker/runs, which nobody else "
+                            "can read. The newest "
+                            "20 are kept. The flag takes no value and says off."},
     [STK_OPTION_SIMD] =
         {"STOKER_SIMD", NULL, "c|avx2|avx512|neon", "",
          "Which of the decoder's inner loops are used, for tests and comparisons: all give the "

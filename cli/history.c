@@ -162,6 +162,14 @@ void history_list_free(struct history_list *list)
 
 /* ---- writing ---- */
 
+void history_free(struct history_record *record)
+{
+    for (int part = 0; part < HISTORY_PARTS; part++) {
+        free(record->text[part]);
+        record->text[part] = NULL;
+    }
+}
+
 static int write_parts(int fd, const struct history_record *record)
 {
     FILE *out = fdopen(fd, "w");

@@ -29,6 +29,8 @@ struct history_record {
     size_t bytes[HISTORY_PARTS];
 };
 
+void history_free(struct history_record *record);
+
 /* The name of a run that begins now: no other has it. The caller frees. */
 char *history_new_name(void);
 /* Puts a record there, in the place of an older one of that name, and drops the oldest. 0 or

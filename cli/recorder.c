@@ -17,11 +17,14 @@
 #include "cli/outlook.h"
 #include "cli/report_page.h"
 #include "cli/say.h"
+#include "cli/scribe.h"
 #include "cli/summary.h"
 
 /* While the run goes on it is written when it has lasted half as long again. */
 #define FIRST_NS (5 * STK_NS_PER_S)
 #define MOST_NS  (600 * STK_NS_PER_S)
+
+#define PATIENCE_NS (3 * STK_NS_PER_S) /* with the home, at the end */
 
 static struct recorded run;
 static const struct request *asked;
@@ -103,15 +106,16 @@ static bool compose(struct history_record *record)
     return good;
 }
 
-static int write_record(const struct figures *figures)
+/* Begins to write what the run has come to. False: it is not begun. */
+static bool write_record(const struct figures *figures)
 {
     struct history_record record = {.bytes = {0}};
     run.figures = figures;
-    int error = compose(&record) ? history_write(run.name, &record) : -ENOMEM;
-    for (int part = 0; part < HISTORY_PARTS; part++) {
-        free(record.text[part]);
+    bool begun = compose(&record) && scribe_write(run.name, &record);
+    if (!begun) {
+        history_free(&record);
     }
-    return error;
+    return begun;
 }
 
 /* ---- when ---- */
@@ -163,6 +167,15 @@ void recorder_look(const struct stk_run_counts *counts, const struct pulse_figur
     }
 }
 
+static int write_last(const struct figures *figures)
+{
+    int error = scribe_wait(PATIENCE_NS);
+    if (error == -ETIMEDOUT) {
+        return error;
+    }
+    return write_record(figures) ? scribe_wait(PATIENCE_NS) : -ENOMEM;
+}
+
 static bool is_worth_a_word(int error)
 {
     return error != 0 && error != -ENOENT && error != -ENOTDIR;
@@ -176,9 +189,9 @@ void recorder_end(const struct figures *figures, int status)
     run.ended = true;
     run.status = status;
     series_end(&run.series, figures->counts, session->tally, (int64_t)(figures->run_s * 1e9));
-    int error = write_record(figures);
+    int error = write_last(figures);
     if (is_worth_a_word(error)) {
         say("no record of this run was kept for `stoker report`: %s (--no-history asks for none)",
-            strerror(-error));
+            error == -ETIMEDOUT ? "the home directory does not answer" : strerror(-error));
     }
 }

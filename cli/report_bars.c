@@ -295,14 +295,14 @@ static void put_columns(FILE *out, const uint64_t *waits, unsigned first, unsign
     char name[2 * PAGE_TEXT];
     double width = 1000.0 / (end - first);
     for (unsigned bucket = first; bucket < end; bucket++) {
-        double height = 200 * (double)waits[bucket] / top;
+        double height = PAGE_HEIGHT * (double)waits[bucket] / top;
         name_bucket(name, bucket);
         fprintf(out,
                 "<rect class=\"block origin\" data-count=\"%" PRIu64
                 "\" x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\"><title>%s: %" PRIu64
                 " opens</title></rect>",
-                waits[bucket], (bucket - first + 0.08) * width, 200 - height, 0.84 * width, height,
-                name, waits[bucket]);
+                waits[bucket], (bucket - first + 0.08) * width, PAGE_HEIGHT - height, 0.84 * width,
+                height, name, waits[bucket]);
     }
 }
 
@@ -326,27 +326,22 @@ static void put_histogram(FILE *out, const uint64_t *waits, unsigned first, unsi
     for (unsigned bucket = first; bucket < end; bucket++) {
         most = waits[bucket] > most ? waits[bucket] : most;
     }
-    double step = page_step((double)most, 1, 4), top = step;
-    step = step < 1 ? 1 : step;
-    for (top = step; top < (double)most;) {
-        top += step;
-    }
+    struct page_axis axis = page_axis(most > 4 ? (double)most : 4, 1, 4);
     fputs("<figure id=\"histogram\"><div class=\"frame\"><div class=\"epochs\"></div><div "
           "class=\"y\" aria-hidden=\"true\">",
           out);
-    for (double at = 0; at <= top; at += step) {
-        fprintf(out, "<span style=\"bottom:%.2f%%\">%.0f</span>", 100 * at / top, at);
+    for (unsigned i = 0; i <= axis.steps; i++) {
+        fprintf(out, "<span style=\"bottom:%.2f%%\">%.0f</span>", 100.0 * i / axis.steps,
+                i * axis.step);
     }
     fprintf(out,
             "</div><svg viewBox=\"0 0 1000 200\" preserveAspectRatio=\"none\" role=\"img\" "
             "aria-labelledby=\"waits-t waits-d\" data-top=\"%.0f\"><title id=\"waits-t\">Opens by "
             "how long they waited for the origin</title><desc id=\"waits-d\">Each column is wider "
             "in time than the one before it; the highest has %" PRIu64 " opens.</desc>",
-            top, most);
-    for (double at = 0; at <= top; at += step) {
-        fprintf(out, "<path class=\"grid\" d=\"M0 %.2fH1000\"/>", 200 * (1 - at / top));
-    }
-    put_columns(out, waits, first, end, top);
+            axis.top, most);
+    page_grid(out, &axis);
+    put_columns(out, waits, first, end, axis.top);
     fputs("</svg>", out);
     put_bounds(out, first, end);
     fputs("</div></figure>\n", out);

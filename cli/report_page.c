@@ -114,7 +114,7 @@ void page_bar(FILE *out, const struct page_bar *bar, double whole)
     fputs("</div>\n", out);
 }
 
-double page_step(double value, double unit, unsigned most)
+static double round_step(double value, double unit, unsigned most)
 {
     static const double steps[] = {1, 2, 5};
     double power = unit;
@@ -127,6 +127,24 @@ double page_step(double value, double unit, unsigned most)
                 return power * steps[i];
             }
         }
+    }
+}
+
+struct page_axis page_axis(double value, double unit, unsigned most)
+{
+    struct page_axis axis = {.step = round_step(value, unit, most), .steps = 1};
+    while (axis.step * axis.steps < value) {
+        axis.steps++;
+    }
+    axis.top = axis.step * axis.steps;
+    return axis;
+}
+
+void page_grid(FILE *out, const struct page_axis *axis)
+{
+    for (unsigned i = 0; i <= axis->steps; i++) {
+        fprintf(out, "<path class=\"grid\" d=\"M0 %.2fH1000\"/>",
+                PAGE_HEIGHT * (1 - (double)i / axis->steps));
     }
 }
 

@@ -57,8 +57,16 @@ struct page_bar {
 };
 void page_bar(FILE *out, const struct page_bar *bar, double whole);
 
-/* The smallest of 1, 2, 5, 10, ... (times the unit) of which `most` reach over the value. */
-double page_step(double value, double unit, unsigned most);
+/* An axis from 0 to a round number that the value is not above, in steps of 1, 2, 5, 10, ... units,
+ * at most so many. */
+struct page_axis {
+    double step, top;
+    unsigned steps;
+};
+struct page_axis page_axis(double value, double unit, unsigned most);
+/* Its lines across a plot, which is 1000 by PAGE_HEIGHT in its own units. */
+#define PAGE_HEIGHT 200.0
+void page_grid(FILE *out, const struct page_axis *axis);
 /* "2.5 s", "12 min", "3.5 h". Into a buffer of the caller's, which is returned. */
 #define PAGE_TEXT 32
 const char *page_seconds(char out[PAGE_TEXT], double seconds);

@@ -9,8 +9,7 @@
 #define MOST_BINS   120
 #define TICKS       4
 #define MOST_LAYERS 2
-#define HEIGHT      200.0 /* of a plot, in its own units; it is 1000 wide */
-#define APART       0.08  /* of the width: labels that are closer would touch */
+#define APART       0.08 /* of the width: labels that are closer would touch */
 
 /* ---- moments ---- */
 
@@ -102,7 +101,7 @@ struct plot {
     const char *const *keys; /* "class", "what it is", ..., NULL; NULL: none */
     unsigned layers;
     struct layer layer[MOST_LAYERS];
-    double top, step;
+    struct page_axis axis;
     bool bytes, percents;
 };
 
@@ -125,18 +124,14 @@ static double highest(const struct plot *plot, const struct bins *bins)
     return most;
 }
 
-/* The axis ends at a round number that nothing is above. */
 static void scale(struct plot *plot, const struct bins *bins)
 {
     double most = highest(plot, bins), unit = 1;
     while (plot->bytes && unit * 1024 <= most) {
         unit *= 1024;
     }
-    plot->step = plot->percents ? 25 : page_step(most > 0 ? most : 1, unit, TICKS);
-    plot->top = plot->percents ? 100 : plot->step;
-    while (plot->top < most) {
-        plot->top += plot->step;
-    }
+    plot->axis = plot->percents ? (struct page_axis){.step = 25, .top = 100, .steps = 4}
+                                : page_axis(most > 0 ? most : 1, unit, TICKS);
 }
 
 static const char *value_text(char out[STK_SIZE_TEXT], const struct plot *plot, double value)
@@ -144,7 +139,7 @@ static const char *value_text(char out[STK_SIZE_TEXT], const struct plot *plot, 
     if (plot->bytes) {
         return size_text(out, (uint64_t)(value + 0.5));
     }
-    snprintf(out, STK_SIZE_TEXT, plot->percents ? "%.0f%%" : "%.4g", value);
+    snprintf(out, STK_SIZE_TEXT, plot->percents ? "%.0f%%" : value < 10 ? "%.3g" : "%.0f", value);
     return out;
 }
 
@@ -161,9 +156,9 @@ static void put_y_axis(FILE *out, const struct plot *plot)
 {
     char text[STK_SIZE_TEXT];
     fputs("<div class=\"y\" aria-hidden=\"true\">", out);
-    for (double at = 0; at <= plot->top * 1.001; at += plot->step) {
-        fprintf(out, "<span style=\"bottom:%.2f%%\">%s</span>", 100 * at / plot->top,
-                value_text(text, plot, at));
+    for (unsigned i = 0; i <= plot->axis.steps; i++) {
+        fprintf(out, "<span style=\"bottom:%.2f%%\">%s</span>", 100.0 * i / plot->axis.steps,
+                value_text(text, plot, i * plot->axis.step));
     }
     fputs("</div>", out);
 }
@@ -219,7 +214,7 @@ static void put_marks(FILE *out, const struct recorded *run, double seconds)
         double part = report_epoch_begin(run, n) / seconds;
         if (part >= 0 && part <= 1) {
             fprintf(out, "<path class=\"mark\" data-epoch=\"%u\" d=\"M%.2f -8V%g\"/>", n + 1,
-                    1000 * part, HEIGHT);
+                    1000 * part, PAGE_HEIGHT);
         }
     }
 }
@@ -233,7 +228,7 @@ static double x_of(const struct bins *bins, double at_s)
 
 static double y_of(const struct plot *plot, double value)
 {
-    return HEIGHT * (1 - value / plot->top);
+    return PAGE_HEIGHT * (1 - value / plot->axis.top);
 }
 
 /* Along its upper edge, and back along what it lies on. */
@@ -283,8 +278,8 @@ static void put_hits(FILE *out, const struct plot *plot, const struct bins *bins
         fprintf(out,
                 "<rect class=\"hit\" x=\"%.2f\" y=\"0\" width=\"%.2f\" height=\"%g\"><title>%s to "
                 "%s: ",
-                x_of(bins, bin->from_s), x_of(bins, bin->to_s) - x_of(bins, bin->from_s), HEIGHT,
-                page_seconds(from, bin->from_s), page_seconds(to, bin->to_s));
+                x_of(bins, bin->from_s), x_of(bins, bin->to_s) - x_of(bins, bin->from_s),
+                PAGE_HEIGHT, page_seconds(from, bin->from_s), page_seconds(to, bin->to_s));
         for (unsigned layer = 0; layer < plot->layers; layer++) {
             fprintf(out, "%s%s %s", layer > 0 ? ", " : "", plot->layer[layer].class,
                     value_text(text, plot, plot->layer[layer].values[i]));
@@ -302,11 +297,10 @@ static void put_drawing(FILE *out, const struct plot *plot, const struct bins *b
             "aria-labelledby=\"%s-t %s-d\" data-top=\"%.6f\" data-seconds=\"%.6f\">"
             "<title id=\"%s-t\">%s</title><desc id=\"%s-d\">Over %s; the highest value is "
             "%s.</desc>",
-            HEIGHT, plot->id, plot->id, plot->top, bins->seconds, plot->id, plot->heading, plot->id,
-            page_seconds(seconds, bins->seconds), value_text(most, plot, highest(plot, bins)));
-    for (double at = 0; at <= plot->top * 1.001; at += plot->step) {
-        fprintf(out, "<path class=\"grid\" d=\"M0 %.2fH1000\"/>", y_of(plot, at));
-    }
+            PAGE_HEIGHT, plot->id, plot->id, plot->axis.top, bins->seconds, plot->id, plot->heading,
+            plot->id, page_seconds(seconds, bins->seconds),
+            value_text(most, plot, highest(plot, bins)));
+    page_grid(out, &plot->axis);
     if (plot->percents) {
         put_line(out, plot, bins);
     }

@@ -11,6 +11,7 @@ from html.parser import HTMLParser
 import pytest
 
 import browser
+import slowfs
 from isolated import Isolated
 from jobs import Jobs, read_line, reading, wait_for
 from origin import settle
@@ -264,6 +265,29 @@ def test_a_full_home_is_said_once(jobs, data, scratch):
     ran = jobs.run(["cat", data / "file0000"], path=data, env={"XDG_STATE_HOME": scratch / "full"})
     assert ran.said.count("no record of this run was kept") == 1 and "No space left" in ran.said
     assert jobs.place.run(["ls", "-A", scratch / "full/stoker/runs"]).stdout == ""
+
+
+@pytest.fixture
+def slow_home(scratch, build):
+    """To be asked for before `jobs`, whose place knows what was mounted until then."""
+    (scratch / "home").mkdir()
+    with slowfs.SlowFS(scratch / "home", binary=str(build / "slowfs")) as fs:
+        yield fs
+        fs.latency_ms = 0
+
+
+def test_a_home_that_does_not_answer_holds_up_nobody(slow_home, jobs, data):
+    """As one on a server that is busy, which a job that writes nothing there does not notice. What
+    the kernel waits for at the moment it waits for to the end; no more is begun."""
+    state = {"XDG_STATE_HOME": slow_home.mountpoint}
+    jobs.run(["true"], path=data, env=state)
+    assert len(os.listdir(f"{slow_home.source}/stoker/runs")) == 1
+    line = jobs.command_line(["sh", "-c", "echo ready; read line"], path=data)
+    with jobs.started(line, state) as process:
+        assert read_line(process) == "ready"
+        slow_home.latency_ms = 1500
+        said = process.communicate("\n", timeout=60)[1]
+    assert process.returncode == 0 and "was kept" in said and "does not answer" in said
 
 
 def test_a_home_that_is_none_is_not_told_of(jobs, data, scratch):
