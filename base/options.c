@@ -28,6 +28,12 @@ const struct stk_option_row stk_option_table[STK_OPTION_COUNT] = {
          "another file system, which several nodes share: what is copied into the local ones is "
          "put there, too, or comes from there; SIZE is then what all nodes together put there "
          "(default: until a tenth of it is free)."},
+    [STK_OPTION_SHARE] =
+        {"STOKER_SHARE", "--share", "GROUP", "",
+         "The group with which tiers are shared whose directories were made for that by "
+         "`stoker share DIR GROUP`: what one member has cached there is served to those of the "
+         "others who can open the original. `stoker run` and `stoker env` set it to the group's "
+         "number and its members', by which the library knows whose entries are to be used."},
     [STK_OPTION_FRESH] =
         {"STOKER_FRESH", "--fresh", "run|open|never", "run",
          "When a file's identity is asked of the origin again: once in each run (a run never sees "
@@ -193,6 +199,7 @@ void stk_options_read(struct stk_options *out)
     *out = (struct stk_options){.fresh = STK_FRESH_RUN};
     out->paths = value_of(STK_OPTION_PATHS);
     stk_text_copy(out->tiers, sizeof out->tiers, value_of(STK_OPTION_TIERS));
+    stk_text_copy(out->share, sizeof out->share, value_of(STK_OPTION_SHARE));
     stk_text_copy(out->run, sizeof out->run, value_of(STK_OPTION_RUN));
     parse_fresh(value_of(STK_OPTION_FRESH), &out->fresh);
     parse_listings(value_of(STK_OPTION_LISTINGS), &out->listings);

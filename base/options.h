@@ -11,6 +11,7 @@
 enum stk_option {
     STK_OPTION_PATHS,
     STK_OPTION_TIERS,
+    STK_OPTION_SHARE,
     STK_OPTION_FRESH,
     STK_OPTION_MIN_AGE,
     STK_OPTION_FILES,
@@ -56,8 +57,9 @@ enum stk_listings { STK_LISTINGS_AUTO, STK_LISTINGS_MTIME, STK_LISTINGS_OFF };
  * once. The other strings are copies, "" where unset or too long. */
 struct stk_options {
     const char *paths; /* colon-separated, a colon or backslash in a path behind a backslash */
-    char tiers[STK_TIERS_BYTES]; /* DIR[:SIZE][,DIR[:SIZE]]..., "" where they are too long */
-    char run[STK_OPTION_BYTES];  /* path of the run's file, "" outside `stoker run` */
+    char tiers[STK_TIERS_BYTES];  /* DIR[:SIZE][,DIR[:SIZE]]..., "" where they are too long */
+    char share[STK_OPTION_BYTES]; /* GID:UID,UID..., as the command writes it */
+    char run[STK_OPTION_BYTES];   /* path of the run's file, "" outside `stoker run` */
     enum stk_fresh fresh;
     enum stk_listings listings;
     bool leaves_files; /* to the kernel's page cache; and listings */

@@ -35,7 +35,9 @@
 struct cachestat_v0 {
     uint64_t cached, dirty, writeback, evicted, recently_evicted;
 };
+#define RESOLVE_NO_XDEV_BIT     0x01u
 #define RESOLVE_NO_SYMLINKS_BIT 0x04u
+#define RESOLVE_BENEATH_BIT     0x08u
 #define RENAME_NOREPLACE_BIT    1u
 #define MFD_CLOEXEC_BIT         1u
 #define MFD_NOEXEC_SEAL_BIT     8u
@@ -66,6 +68,14 @@ int stk_sys_open_nolinks(const char *path, int flags)
     return (int)result;
 }
 
+int stk_sys_open_beneath(int dirfd, const char *path, int flags)
+{
+    struct open_how_v0 how = {.flags = (uint64_t)(unsigned)flags,
+                              .resolve = RESOLVE_NO_XDEV_BIT | RESOLVE_NO_SYMLINKS_BIT |
+                                         RESOLVE_BENEATH_BIT};
+    return (int)CALL4(openat2, dirfd, path, &how, sizeof how);
+}
+
 int stk_sys_close(int fd)
 {
     return (int)CALL1(close, fd);
@@ -84,6 +94,11 @@ int stk_sys_dup_above(int fd, int lowest)
 int stk_sys_get_status_flags(int fd)
 {
     return (int)CALL2(fcntl, fd, F_GETFL);
+}
+
+int stk_sys_set_status_flags(int fd, int flags)
+{
+    return (int)CALL3(fcntl, fd, F_SETFL, flags);
 }
 
 bool stk_sys_is_same_open_file(int a, int b)

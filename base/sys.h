@@ -25,12 +25,16 @@
 int stk_sys_openat(int dirfd, const char *path, int flags, mode_t mode);
 /* Opens without following any symbolic link, where the kernel can (5.6); else a plain openat. */
 int stk_sys_open_nolinks(const char *path, int flags);
+/* Opens what lies below a directory in the same mount, by no link; only where the kernel can do
+ * that (5.6). */
+int stk_sys_open_beneath(int dirfd, const char *path, int flags);
 int stk_sys_close(int fd);
 int stk_sys_dup3(int from, int to, int flags);
 /* The lowest free number from `lowest` on, close-on-exec; -EINVAL when that is beyond the limit. */
 int stk_sys_dup_above(int fd, int lowest);
 /* O_NONBLOCK and its like, or -errno. */
 int stk_sys_get_status_flags(int fd);
+int stk_sys_set_status_flags(int fd, int flags);
 /* Whether two descriptors share their offset; false also where the kernel does not tell. */
 bool stk_sys_is_same_open_file(int a, int b);
 bool stk_sys_is_closed_on_exec(int fd);

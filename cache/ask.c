@@ -118,6 +118,13 @@ static enum stk_bypass standing_reason(struct stk_cache *cache, const struct stk
     return stk_make_refusal(cache, claim);
 }
 
+/* Whether another member's home may have what there is no room for in one's own. */
+static bool members_may_have(const struct stk_cache *cache, enum stk_bypass why)
+{
+    return cache->group.on &&
+           (why == STK_BYPASS_LARGE || why == STK_BYPASS_BUDGET || why == STK_BYPASS_MEMORY);
+}
+
 static bool name_entry(struct stk_cache *cache, const struct stk_place *place,
                        const struct stk_record *record, unsigned index, char *entry)
 {
@@ -173,7 +180,7 @@ enum stk_answer stk_cache_ask(struct stk_cache *cache, const struct stk_place *p
         ask->size = record->size;
         ask->why = standing_reason(cache, record, claim, trust);
         if (ask->why != STK_BYPASS_NONE) {
-            return STK_ANSWER_ORIGIN;
+            return members_may_have(cache, ask->why) ? STK_ANSWER_FILL : STK_ANSWER_ORIGIN;
         }
         if (claim.state == STK_ABSENT || claim.state == STK_REFUSED) {
             return STK_ANSWER_FILL;
@@ -206,6 +213,9 @@ void stk_cache_count(struct stk_cache *cache, const struct stk_outcome *outcome)
     bool bypassed = outcome->kind == STK_COUNT_OPENS;
     if (bypassed && outcome->why == STK_BYPASS_NONE) {
         return;
+    }
+    if (outcome->members) {
+        stk_run_count_members(&cache->run);
     }
     unsigned epoch = stk_run_count_open(&cache->run, &(struct stk_run_open_counts){
                                                          .record = outcome->record,
@@ -352,9 +362,12 @@ static uint32_t find_version(struct stk_cache *cache, struct stk_hash128 key, ui
 static bool parse_entry(struct stk_cache *cache, const char *entry, struct stk_entry_parts *parts)
 {
     struct stk_tier tier;
+    char home[STK_HOME_BYTES];
     for (unsigned i = 0; i < STK_TIERS; i++) {
         if (stk_tier_by_index(&cache->catalogue, i, &tier) &&
-            stk_entry_parse(entry, tier.home, parts)) {
+            (stk_entry_parse(entry, tier.home, parts) ||
+             (stk_group_home_of(&cache->group, &tier, entry, home) &&
+              stk_entry_parse(entry, home, parts)))) {
             return true;
         }
     }

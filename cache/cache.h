@@ -25,6 +25,7 @@
 #include "base/path.h"
 #include "cache/catalogue.h"
 #include "cache/changes.h"
+#include "cache/group.h"
 #include "cache/root.h"
 #include "cache/run.h"
 #include "cache/tier.h"
@@ -38,6 +39,7 @@ struct stk_cache {
         struct stk_tier tier; /* the first; shared NULL: nothing is filled */
         struct stk_tier tiers[STK_TIERS];
     };
+    struct stk_group group; /* that shares some of them */
     struct stk_run run;
     int64_t run_start_ns;
 };
@@ -113,6 +115,7 @@ struct stk_outcome {
     enum stk_bypass why; /* of a bypass; NONE: not to be counted (not a regular file) */
     unsigned tier;       /* of a hit: its number in the catalogue */
     bool fetched;        /* of a fill: by a shared tier, and not by the origin */
+    bool members;        /* a hit in another member's home (cache/group.h) */
     uint32_t record;
     uint64_t size;
     int64_t wait_ns;
@@ -126,6 +129,10 @@ struct stk_outcome {
  */
 bool stk_cache_fill(struct stk_cache *cache, const struct stk_place *place, int origin_fd,
                     int64_t opened_ns, char entry[STK_PATH_BYTES], struct stk_outcome *outcome);
+
+/* Opens the entry that a fill named, with these flags: the descriptor, or -errno. */
+int stk_cache_open_entry(struct stk_cache *cache, const char *entry,
+                         const struct stk_outcome *outcome, int flags);
 
 /* Why a version is not to be cached, as far as it tells by itself, or NONE. Needs no catalogue. */
 enum stk_bypass stk_cache_reason_against(const struct stk_cache *cache,

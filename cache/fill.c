@@ -262,12 +262,70 @@ static bool name_entry(const struct stk_fill *fill, struct stk_outcome *outcome)
                           stk_record_name(fill->record));
 }
 
+/* ---- what other members have ---- */
+
+static bool name_members_entry(struct stk_fill *fill, struct stk_outcome *outcome)
+{
+    struct stk_cache *cache = fill->cache;
+    const struct stk_tier *tier = stk_cache_next_tier(cache, NULL);
+    while (tier != NULL &&
+           !stk_group_find(&cache->group, tier, fill->place->root, fill->place->below,
+                           fill->making.name, fill->making.bytes, fill->making.path)) {
+        tier = stk_cache_next_tier(cache, tier);
+    }
+    outcome->tier = tier != NULL ? tier->index : 0;
+    return tier != NULL;
+}
+
+/* In another's home, of what one has not oneself. The program has just opened the origin, which is
+ * its right to it; nothing is noted but what the origin has said, so the next open does the same.
+ */
+static bool find_at_members(struct stk_fill *fill, struct stk_outcome *outcome)
+{
+    struct stk_cache *cache = fill->cache;
+    if (!cache->group.on || stk_claim_load(&fill->record->claim).state == STK_PRESENT ||
+        !name_members_entry(fill, outcome)) {
+        return false;
+    }
+    bool valid = stk_trust_of(cache, fill->place->root, fill->record) == STK_TRUST_YES ||
+                 validate_copy(fill);
+    settle_deferred(fill, valid ? STK_BYPASS_NONE : STK_BYPASS_CHANGED);
+    fill->deferred = NULL;
+    outcome->members = valid;
+    if (valid) {
+        outcome->kind = STK_COUNT_HITS;
+        outcome->why = STK_BYPASS_NONE;
+    }
+    return valid;
+}
+
+int stk_cache_open_entry(struct stk_cache *cache, const char *entry,
+                         const struct stk_outcome *outcome, int flags)
+{
+    struct stk_tier tier;
+    if (!outcome->members) {
+        return stk_sys_open_nolinks(entry, flags);
+    }
+    return stk_tier_by_index(&cache->catalogue, outcome->tier, &tier)
+               ? stk_group_open_entry(&cache->group, &tier, entry, outcome->size, flags)
+               : -ENOENT;
+}
+
 static bool fill_record(struct stk_fill *fill, struct stk_outcome *outcome)
 {
     struct stk_cache *cache = fill->cache;
     if (!stk_catalogue_is_current(&cache->catalogue)) {
         outcome->why = STK_BYPASS_CATALOGUE;
         return false;
+    }
+    if (find_at_members(fill, outcome)) {
+        return true;
+    }
+    if (cache->group.on) { /* it was asked for all the same, see cache/ask.c */
+        outcome->why = stk_make_refusal(cache, stk_claim_load(&fill->record->claim));
+        if (outcome->why != STK_BYPASS_NONE) {
+            return false;
+        }
     }
     outcome->kind = acquire(fill, &outcome->why);
     if (outcome->kind == STK_COUNT_FILLS) {
@@ -298,6 +356,9 @@ static bool find_large(struct stk_fill *fill, struct stk_outcome *outcome)
     if (stk_trust_is_written(fill->cache, fill->place) ||
         stk_trust_is_inode_written(fill->cache, fill->origin.dev, fill->origin.ino)) {
         return false;
+    }
+    if (find_at_members(fill, outcome)) {
+        return true;
     }
     bool found = claim.state == STK_PRESENT && is_usable(fill) && name_entry(fill, outcome);
     bool free = claim.state == STK_ABSENT || claim.state == STK_REFUSED;
@@ -336,12 +397,16 @@ bool stk_cache_fill(struct stk_cache *cache, const struct stk_place *place, int 
         return false;
     }
     outcome->record = stk_remember(cache, place, &identity);
-    struct stk_fill fill = {.cache = cache,
-                            .place = place,
-                            .identity = &identity,
-                            .origin = {.fd = origin_fd, .dev = identity.dev, .ino = identity.ino},
-                            .opened_ns = opened_ns,
-                            .making = {.cache = cache, .place = place, .path = entry}};
+    struct stk_fill fill = {
+        .cache = cache,
+        .place = place,
+        .identity = &identity,
+        .origin = {.fd = origin_fd, .dev = identity.dev, .ino = identity.ino},
+        .opened_ns = opened_ns,
+        .making = {.cache = cache,
+                   .place = place,
+                   .path = entry,
+                   .shared = stk_group_may_read(&cache->group, identity.mode, identity.gid)}};
     fill.record = stk_catalogue_record(&cache->catalogue, outcome->record);
     if (fill.record == NULL) {
         return false;

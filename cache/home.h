@@ -19,6 +19,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/stat.h>
 
 #define STK_HOME_BYTES 512
 
@@ -40,9 +41,12 @@ int stk_home_ensure(const char *home);
 int stk_home_check(const char *home);
 /* Makes a directory 0700 in a home if it is missing. */
 int stk_home_ensure_room(const char *home, const char *room);
-/* Checks that nobody else could swap a home away: DIR (absolute, without links) is ours or root's,
- * and sticky if writable; no directory above it can be changed by everybody. */
+/* Checks that nobody else could swap a home away: DIR (absolute, without links) is ours, root's, or
+ * trusted, and sticky if writable; no directory above it can be changed by everybody. */
 int stk_home_check_parent(const char *dir);
+/* Whoever owns this directory is trusted with it: a member of the group that shares it
+ * (cache/group.h). Of few directories, when a process sets up. */
+void stk_home_trust(const struct stat *dir);
 
 /*
  * The home that holds (or shall hold) the catalogue: the first of /dev/shm, XDG_RUNTIME_DIR,

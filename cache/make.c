@@ -76,6 +76,9 @@ static enum stk_bypass complete(struct stk_making *making, const struct stk_entr
     }
     if (why == STK_BYPASS_NONE) {
         why = reserve_excess(making, draft);
+        if (making->shared) {
+            stk_group_open_file(&making->cache->group, making->tier, draft->path);
+        }
         stk_pressure_sign(making->tier, draft->path);
     }
     return why;
@@ -86,6 +89,9 @@ static enum stk_bypass publish(struct stk_making *making, struct stk_entry_draft
     int error = stk_entry_publish(draft, making->tier, making->place->root, making->path);
     stk_entry_close(draft);
     making->taken = error == -EEXIST;
+    if (error == 0 && making->shared) {
+        stk_group_open_way(&making->cache->group, making->tier, making->place->root, making->path);
+    }
     note_tier_error(making->tier, error);
     if (error == -EDQUOT) {
         return STK_BYPASS_BUDGET;

@@ -22,6 +22,7 @@ struct stk_making {
     int64_t blocks;                /* reserved */
     uint64_t ino;                  /* of the entry, once it is made */
     bool taken;                    /* not made, since one is there */
+    bool shared;                   /* open to the group, in a tier that it shares */
 };
 
 /* Goes on to the next tier, to the first from NULL, in which it has a path. False: there is none.

@@ -26,6 +26,7 @@ struct stripe {
     _Atomic uint64_t stats[2];
     _Atomic uint64_t blocks[STK_BLOCK_COUNTS];
     _Atomic uint64_t stale;
+    _Atomic uint64_t members;
     _Atomic uint64_t given_up[2]; /* entries, and their bytes */
     _Atomic uint64_t waits[STK_WAITS_BUCKETS];
 };
@@ -362,6 +363,13 @@ void stk_run_count_stale(struct stk_run *run)
     }
 }
 
+void stk_run_count_members(struct stk_run *run)
+{
+    if (run->file != NULL) {
+        add(&my_stripe(run->file)->members, 1);
+    }
+}
+
 void stk_run_count_blocks(struct stk_run *run, enum stk_block_count kind, uint64_t amount)
 {
     if (run->file != NULL) {
@@ -392,6 +400,7 @@ static void add_stripe(const struct stripe *stripe, struct stk_run_counts *out)
     out->stats_asked += atomic_load(&stripe->stats[0]);
     out->stats_served += atomic_load(&stripe->stats[1]);
     out->stale += atomic_load(&stripe->stale);
+    out->members += atomic_load(&stripe->members);
     out->given_up += atomic_load(&stripe->given_up[0]);
     out->given_up_bytes += atomic_load(&stripe->given_up[1]);
 }

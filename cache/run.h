@@ -82,7 +82,8 @@ struct stk_run_counts {
     uint64_t stats_served;     /* path stats answered without the origin */
     uint64_t stats_asked;      /* identities asked of the origin */
     uint64_t blocks[STK_BLOCK_COUNTS];
-    uint64_t stale; /* maps and descriptors of entries that were written afterwards */
+    uint64_t stale;   /* maps and descriptors of entries that were written afterwards */
+    uint64_t members; /* hits in other members' homes (cache/group.h) */
     uint64_t given_up, given_up_bytes; /* entries that made room for a form of theirs */
     uint64_t waits[STK_WAITS_BUCKETS]; /* opens that waited for the origin, by how long */
 };
@@ -139,6 +140,7 @@ void stk_run_count_given_up(struct stk_run *run, uint64_t bytes);
 void stk_run_count_bypass(struct stk_run *run, enum stk_bypass why, uint64_t bytes);
 void stk_run_count_stat(struct stk_run *run, bool served);
 void stk_run_count_stale(struct stk_run *run);
+void stk_run_count_members(struct stk_run *run);
 void stk_run_count_blocks(struct stk_run *run, enum stk_block_count kind, uint64_t amount);
 /* Adds everything up. */
 void stk_run_read(const struct stk_run *run, struct stk_run_counts *out);

@@ -157,6 +157,9 @@ int verb_env(char **arguments)
     char *tiers = request_tiers(&request);
     print_export(stk_option_table[STK_OPTION_PATHS].variable, paths);
     print_export(stk_option_table[STK_OPTION_TIERS].variable, tiers);
+    if (request.share != NULL) {
+        print_export(stk_option_table[STK_OPTION_SHARE].variable, request.share);
+    }
     if (request.fresh != NULL) {
         print_export(stk_option_table[STK_OPTION_FRESH].variable, request.fresh);
     }

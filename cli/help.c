@@ -17,6 +17,12 @@
             "--tier /nvme/me:500G. One on a file system that is not local, such as /ceph/me:10T, " \
             "is shared with other nodes"                                                           \
     }
+#define SHARE                                                                                      \
+    {                                                                                              \
+        "--share", "GROUP",                                                                        \
+            "use what others of GROUP have cached of files that you can open, and let them use "   \
+            "yours, in tiers that stoker share has made"                                           \
+    }
 #define FRESH                                                                                      \
     {                                                                                              \
         "--fresh", "run|open|never",                                                               \
@@ -67,6 +73,7 @@ const struct help_verb help_verbs[] = {
                  {"--auto", "",
                   "where the data set lies on a fast local disk and fits in the free memory, leave "
                   "its files to the kernel's page cache, and keep decoded images alone"},
+                 SHARE,
                  FRESH,
                  {"--keep", "", "keep a cache in memory when the last run ends"},
                  SAMPLES,
@@ -91,6 +98,8 @@ const struct help_verb help_verbs[] = {
      .options = {{"--path", "DIR",
                   "what the job will cover (or STOKER_PATHS), where PATH is a part of that"},
                  TIER,
+                 {"--share", "GROUP",
+                  "use what others of GROUP have cached, too, as stoker run does"},
                  FRESH,
                  {"--jobs", "N", "so many files at a time (default: as many as suit the origin)"},
                  {"--share", "I/N", "only this node's part, such as 1/4 on the first of four"},
@@ -108,6 +117,7 @@ const struct help_verb help_verbs[] = {
               "finishes big files, and decoded images are kept only with --samples DIR:SIZE.\n",
      .options = {{"--path", "DIR", "serve the files below DIR, or this single file; once for each"},
                  TIER,
+                 SHARE,
                  FRESH,
                  {"--samples", "DIR[:SIZE]|0", "keep decoded samples in a directory of your own"},
                  {"--end", "", "say what was served, as stoker run does at its end"},
@@ -190,6 +200,15 @@ const struct help_verb help_verbs[] = {
                  {"--list", "", "show which runs there are"}},
      .examples = {"stoker report", "stoker report --list",
                   "stoker report -o last.html 20261123-091500-node7-4711"}},
+    {.name = "share",
+     .brief = "make a directory that a group's caches share",
+     .synopsis = "DIR GROUP",
+     .about = "Makes DIR a directory in which the members of GROUP have their caches, for stoker "
+              "run --share GROUP --tier DIR. Each fills his own, and is served from those of the "
+              "others what he can open at its origin himself. Only share what all of GROUP may "
+              "read; who owns DIR can remove what lies there.\n",
+     .examples = {"stoker share /nvme/lab lab",
+                  "stoker run --share lab --tier /nvme/lab --path /data -- python train.py"}},
 };
 const unsigned help_verb_count = sizeof help_verbs / sizeof *help_verbs;
 

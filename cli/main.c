@@ -13,9 +13,10 @@ static const struct verb {
     const char *name;
     int (*run)(char **arguments);
 } verbs[] = {
-    {"run", verb_run},       {"warm", verb_warm},     {"ls", verb_ls},     {"clear", verb_clear},
-    {"env", verb_env},       {"top", verb_top},       {"last", verb_last}, {"verify", verb_verify},
-    {"doctor", verb_doctor}, {"report", verb_report}, {"help", verb_help},
+    {"run", verb_run},       {"warm", verb_warm},     {"ls", verb_ls},
+    {"clear", verb_clear},   {"env", verb_env},       {"top", verb_top},
+    {"last", verb_last},     {"verify", verb_verify}, {"doctor", verb_doctor},
+    {"report", verb_report}, {"share", verb_share},   {"help", verb_help},
 };
 
 static bool is_help(const char *argument)

@@ -13,6 +13,7 @@
 #include "base/options.h"
 #include "base/text.h"
 #include "cache/tier.h"
+#include "cli/group.h"
 #include "cli/paths.h"
 #include "cli/python.h"
 #include "cli/say.h"
@@ -267,7 +268,8 @@ static void settle_small(struct request *request)
 /* Where parsing stands. */
 struct cursor {
     char **at;
-    char *tiers; /* the flags, as a list; NULL: there is none */
+    char *tiers;       /* the flags, as a list; NULL: there is none */
+    const char *share; /* the flag; NULL: there is none */
 };
 
 /* If the argument is this flag, its value: "--flag VALUE" or "--flag=VALUE"; else NULL. */
@@ -355,6 +357,12 @@ static void take_jobs(struct request *request, const char *value)
     }
 }
 
+/* Whether it means a part, and not a group, of which `stoker warm` takes the name only. */
+static bool is_part(const char *value)
+{
+    return (*value >= '0' && *value <= '9') || *value == '\0' || strchr(value, '/') != NULL;
+}
+
 static void take_share(struct request *request, const char *value)
 {
     const char *end = value;
@@ -381,6 +389,12 @@ static bool take_cache_flag(struct request *request, struct cursor *cursor)
         paths_add(request, "--path ", value);
     } else if ((value = take_value(cursor, "--tier")) != NULL) {
         add_tier_flag(cursor, value);
+    } else if ((value = take_value(cursor, "--share")) != NULL) {
+        if (request->warm_only && is_part(value)) {
+            take_share(request, value);
+        } else {
+            cursor->share = value;
+        }
     } else if ((value = take_value(cursor, "--fresh")) != NULL) {
         take_fresh(request, value);
     } else if ((value = take_value(cursor, "--jobs")) != NULL) {
@@ -477,7 +491,7 @@ static void settle_paths(struct request *request)
 
 void request_parse(struct request *request, char **arguments, bool needs_command)
 {
-    struct cursor cursor = {.at = arguments, .tiers = NULL};
+    struct cursor cursor = {.at = arguments};
     *request = (struct request){.samples_bytes = -1};
     for (; *cursor.at != NULL && (*cursor.at)[0] == '-'; cursor.at++) {
         if (strcmp(*cursor.at, "--") == 0) {
@@ -507,6 +521,7 @@ void request_parse(struct request *request, char **arguments, bool needs_command
     settle_paths(request);
     settle_small(request);
     check_tier_places(request);
+    group_settle(request, cursor.share);
     request->parts = request->canonical;
     request->part_count = request->count;
 }
@@ -519,9 +534,7 @@ static bool take_warm_flag(struct request *request, struct cursor *cursor)
     if (take_cache_flag(request, cursor)) {
         return true;
     }
-    if ((value = take_value(cursor, "--share")) != NULL) {
-        take_share(request, value);
-    } else if (strcmp(*cursor->at, "--dry-run") == 0) {
+    if (strcmp(*cursor->at, "--dry-run") == 0) {
         request->dry_run = true;
     } else if (strcmp(*cursor->at, "--samples") == 0) {
         request->forms = true; /* no word behind it: that is a path */
@@ -609,7 +622,7 @@ static void settle_forms(struct request *request)
 
 void request_parse_warm(struct request *request, char **arguments)
 {
-    struct cursor cursor = {.at = arguments, .tiers = NULL};
+    struct cursor cursor = {.at = arguments};
     *request = (struct request){.samples_bytes = -1, .warm_only = true};
     unsigned count = take_warm_arguments(request, &cursor, arguments);
     request->keep = true;
@@ -620,6 +633,7 @@ void request_parse_warm(struct request *request, char **arguments)
     settle_parts(request, arguments, count);
     settle_small(request);
     check_tier_places(request);
+    group_settle(request, cursor.share);
 }
 
 /* ---- as variables ---- */
@@ -686,6 +700,9 @@ void request_export(const struct request *request, const char *run)
     }
     if (request->files_left != NULL) {
         set(STK_OPTION_FILES, "off");
+    }
+    if (request->share != NULL) {
+        set(STK_OPTION_SHARE, request->share);
     }
     free(paths);
     free(tiers);

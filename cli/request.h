@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "cache/catalogue.h"
+#include "cache/group.h"
 #include "cache/home.h"
 
 #define STK_REQUEST_PATHS  16
@@ -38,6 +39,11 @@ struct request {
     struct request_tier shared; /* a further one, of several nodes; no directory: none */
     bool tier_given;
     bool no_tier; /* shared memory is too small to share, and no disk is known: said */
+
+    /* With whom it is shared (cli/group.h). */
+    struct stk_group group;
+    char *share_name;  /* as people call it; NULL: with nobody */
+    const char *share; /* the value of STOKER_SHARE */
 
     const char *fresh; /* NULL: not given */
     bool automatic;    /* --auto */

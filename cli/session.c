@@ -468,10 +468,12 @@ static void note_made(struct session *session, const char *directory)
     }
 }
 
-static int attach_tier(struct session *session, const struct request_tier *wanted, bool alone)
+static int attach_tier(struct session *session, const struct request *request,
+                       const struct request_tier *wanted, bool alone)
 {
     struct stk_tier *tier = &session->tiers[session->tier_count];
     note_made(session, wanted->directory);
+    session->shared = stk_group_prepare(&request->group, wanted->directory) || session->shared;
     int error = stk_tier_attach(&session->catalogue, wanted->directory, wanted->budget_bytes, tier);
     tier->guarded = true; /* by us */
     /* A full tier may have room when drafts are gone; but not one where no home could be made. */
@@ -491,7 +493,7 @@ static struct refusal attach_tiers(struct session *session, const struct request
     struct refusal full = {0, NULL};
     for (unsigned i = 0; i < request->tier_count; i++) {
         const struct request_tier *wanted = &request->tiers[i];
-        int error = attach_tier(session, wanted, alone);
+        int error = attach_tier(session, request, wanted, alone);
         if (error == 0) {
             session->tier_count++;
         } else {

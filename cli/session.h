@@ -27,6 +27,7 @@ struct session {
         struct stk_tier tiers[STK_TIERS];
     };
     unsigned tier_count;
+    bool shared; /* one of them, with the group */
     struct stk_run run;
     struct stk_tally *tally; /* of decoded images, or NULL */
     struct samples samples;

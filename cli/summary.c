@@ -70,9 +70,12 @@ void summary_announce(const struct request *request, const struct session *sessi
         paths = longer;
     }
     char *samples = announced_samples(&session->samples, request);
-    say("caching %s%s in %s, at most %s%s; %s", paths,
+    char *shared = session->shared ? must_format(", shared with group %s", request->share_name)
+                                   : must_copy("");
+    say("caching %s%s in %s, at most %s%s%s; %s", paths,
         request->detected ? " (from the command's arguments)" : "", session->tier.home, size,
-        samples, stay(request, session));
+        samples, shared, stay(request, session));
+    free(shared);
     free(samples);
     free(paths);
 }
@@ -286,6 +289,16 @@ static void add_bypassed(const struct stk_run_counts *counts)
         }
     }
     add_other_bypassed(counts, said);
+}
+
+static void add_members(const struct figures *figures)
+{
+    uint64_t members = figures->counts->members;
+    if (members > 0) {
+        lines_add(CACHES,
+                  "  %" PRIu64 " opens served from what other members of the group have cached",
+                  members);
+    }
 }
 
 static void add_blocks(const struct figures *figures)
@@ -612,6 +625,7 @@ void summary_print(FILE *out, const struct figures *figures)
         add_n_th_opens(figures);
     }
     add_times(figures);
+    add_members(figures);
     add_blocks(figures);
     if (any) {
         add_bytes(figures);

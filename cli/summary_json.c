@@ -271,8 +271,8 @@ void summary_write_counted(FILE *out, const struct figures *figures, bool ours)
     fprintf(out, ",\n  \"files\": %" PRIu64 ",\n", counts->epochs[0][STK_COUNT_OPENS]);
     fprintf(out,
             "  \"stats_served\": %" PRIu64 ", \"stats_asked\": %" PRIu64 ", \"stale\": %" PRIu64
-            ",\n",
-            counts->stats_served, counts->stats_asked, counts->stale);
+            ", \"members\": %" PRIu64 ",\n",
+            counts->stats_served, counts->stats_asked, counts->stale, counts->members);
     write_bypassed(out, "bypassed", counts->bypassed, counts->bypassed);
     write_bypassed(out, "bypassed_bytes", counts->bypassed, counts->bypassed_bytes);
     write_waits(out, counts->waits);

@@ -12,5 +12,6 @@ int verb_clear(char **arguments);
 int verb_verify(char **arguments);
 int verb_doctor(char **arguments);
 int verb_report(char **arguments);
+int verb_share(char **arguments);
 
 #endif

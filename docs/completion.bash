@@ -17,7 +17,7 @@ _stoker() {
         fi
     done
     if ((COMP_CWORD == 1)); then
-        mapfile -t COMPREPLY < <(compgen -W 'run warm env ls top last clear verify doctor report help --help --version' -- "$word")
+        mapfile -t COMPREPLY < <(compgen -W 'run warm env ls top last clear verify doctor report share help --help --version' -- "$word")
         return
     fi
     case $before in
@@ -36,9 +36,9 @@ _stoker() {
     --jobs | --share | --sample) return ;;
     esac
     case $verb in
-    run) flags='--path --tier --auto --fresh --keep --samples --no-decode --no-torchvision --no-batches --warm --warm=first --jobs --no-history --json --' ;;
-    warm) flags='--path --tier --fresh --jobs --share --samples --dry-run --keep' ;;
-    env) flags='--path --tier --fresh --samples --end --markdown' ;;
+    run) flags='--path --tier --auto --share --fresh --keep --samples --no-decode --no-torchvision --no-batches --warm --warm=first --jobs --no-history --json --' ;;
+    warm) flags='--path --tier --share --fresh --jobs --share --samples --dry-run --keep' ;;
+    env) flags='--path --tier --share --fresh --samples --end --markdown' ;;
     ls) flags='--tier' ;;
     top) flags='--once --json --prometheus' ;;
     last) flags='' ;;
@@ -46,6 +46,7 @@ _stoker() {
     verify) flags='--tier --sample --json' ;;
     doctor) flags='--json --' ;;
     report) flags='-o --json --list' ;;
+    share) flags='' ;;
     help) flags='--man --completion' ;;
     esac
     if [ "${word#-}" != "$word" ]; then

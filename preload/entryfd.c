@@ -17,7 +17,6 @@
 #include "preload/process.h"
 
 #define TABLE_SLOTS 4096
-#define ENTRY_MODE  (S_IFREG | 0400)
 #define DELETED     " (deleted)" /* how the kernel marks the path of an unlinked file */
 
 /* Records by the inode numbers of their entries; a slot is overwritten by the next that hashes to
@@ -59,7 +58,8 @@ void stk_entryfd_note(struct stk_cache *cache, uint32_t number)
 
 bool stk_entryfd_may_be(const struct stat *stat)
 {
-    return stat->st_mode == ENTRY_MODE && stat->st_nlink <= 1 && stk_process_is_on();
+    mode_t mode = stat->st_mode & ~(mode_t)(STK_ENTRY_MODE ^ STK_ENTRY_SHARED_MODE);
+    return mode == (S_IFREG | STK_ENTRY_MODE) && stat->st_nlink <= 1 && stk_process_is_on();
 }
 
 static bool is_tier_device(struct stk_cache *cache, dev_t dev)
@@ -79,12 +79,19 @@ static bool is_tier_device(struct stk_cache *cache, dev_t dev)
     return false;
 }
 
+/* Another member's is open to the group (cache/group.h). Records tell of the inodes of one's own.
+ */
+static bool is_ours(const struct stat *stat)
+{
+    return (stat->st_mode & S_IRGRP) == 0 || stat->st_uid == stk_sys_geteuid();
+}
+
 /* The cache if the file is on one of its tiers. It is not set up for a file of somebody else's that
- * only looks like an entry. */
+ * only looks like an entry, unless that is open to a group. */
 static struct stk_cache *cache_with_device(const struct stat *stat)
 {
     struct stk_cache *cache = stk_process_cache_if_ready();
-    if (cache == NULL && stat->st_uid == stk_sys_geteuid()) {
+    if (cache == NULL && (stat->st_uid == stk_sys_geteuid() || (stat->st_mode & S_IRGRP) != 0)) {
         cache = stk_process_cache();
     }
     return cache != NULL && is_tier_device(cache, stat->st_dev) ? cache : NULL;
@@ -197,7 +204,7 @@ bool stk_entryfd_identify(int fd, const struct stat *stat, struct stk_identity *
     }
     uint32_t number = atomic_load_explicit(slot_of(stat->st_ino), memory_order_relaxed);
     const struct stk_record *record = stk_catalogue_record(&cache->catalogue, number);
-    if (record == NULL || !is_on_device(cache, record, stat->st_dev)) {
+    if (record == NULL || !is_ours(stat) || !is_on_device(cache, record, stat->st_dev)) {
         return identify_by_name(cache, fd, out);
     }
     return (!is_doubtful(cache, record) &&
@@ -236,7 +243,7 @@ uint32_t stk_entryfd_record(struct stk_cache *cache, int fd)
     }
     uint32_t number = atomic_load_explicit(slot_of(stat.st_ino), memory_order_relaxed);
     const struct stk_record *record = stk_catalogue_record(&cache->catalogue, number);
-    bool known = record != NULL && is_on_device(cache, record, stat.st_dev) &&
+    bool known = record != NULL && is_ours(&stat) && is_on_device(cache, record, stat.st_dev) &&
                  atomic_load(&record->entry_ino) == stat.st_ino;
     return known ? number : record_by_name(cache, fd);
 }

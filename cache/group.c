@@ -1,0 +1,414 @@
+/* Sharing by a group. See cache/group.h. */
+#include "cache/group.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/sys.h"
+#include "base/text.h"
+#include "cache/entry.h"
+#include "cache/proof.h"
+
+#define SHARED_MODE    03770 /* setgid: what is made there is the group's; sticky: by each his own */
+#define OPEN_DIRECTORY 02750
+#define STEM           "/stoker-"
+#define SETTLED_NS     STK_NS_PER_S /* file systems' clocks tick more often */
+#define MOST_LISTINGS  64           /* calls that list the homes */
+
+/* ---- who ---- */
+
+static bool read_members(struct stk_group *group, const char *at)
+{
+    uint64_t uid;
+    while (group->count < STK_GROUP_MEMBERS && stk_text_take_number(&at, &uid) &&
+           uid <= UINT32_MAX) {
+        group->members[group->count++] = (uint32_t)uid;
+        at += *at == ',';
+    }
+    return *at == '\0';
+}
+
+void stk_group_read(struct stk_group *group, const char *value)
+{
+    uint64_t gid;
+    group->on = false;
+    group->count = 0;
+    if (stk_text_take_number(&value, &gid) && gid > 0 && gid < UINT32_MAX && *value++ == ':' &&
+        stk_sys_geteuid() != 0) {
+        group->gid = (uint32_t)gid;
+        group->on = read_members(group, value);
+    }
+}
+
+static bool is_member(const struct stk_group *group, uint32_t uid)
+{
+    bool is = false;
+    for (unsigned i = 0; i < group->count && !is; i++) {
+        is = group->members[i] == uid;
+    }
+    return is && uid != 0;
+}
+
+/* ---- one's own home ---- */
+
+static bool is_shared(const struct stk_group *group, const struct stat *dir)
+{
+    return group->on && S_ISDIR(dir->st_mode) && dir->st_gid == group->gid &&
+           (dir->st_mode & 07777) == SHARED_MODE &&
+           (dir->st_uid == 0 || dir->st_uid == stk_sys_geteuid() || is_member(group, dir->st_uid));
+}
+
+bool stk_group_has(const struct stk_group *group, const char *dir)
+{
+    struct stat stat;
+    return stk_sys_fstatat(AT_FDCWD, dir, &stat, AT_SYMLINK_NOFOLLOW) == 0 &&
+           is_shared(group, &stat);
+}
+
+/* Whether a directory of ours is the group's and open to it. Whatever the umask: chmod. */
+static bool open_directory(const struct stk_group *group, const char *path)
+{
+    struct stat stat;
+    if (stk_sys_fstatat(AT_FDCWD, path, &stat, AT_SYMLINK_NOFOLLOW) != 0 ||
+        !S_ISDIR(stat.st_mode) || stat.st_gid != group->gid || stat.st_uid != stk_sys_geteuid()) {
+        return false;
+    }
+    return (stat.st_mode & 07777) == OPEN_DIRECTORY || stk_sys_chmod(path, OPEN_DIRECTORY) == 0;
+}
+
+bool stk_group_prepare(const struct stk_group *group, const char *dir)
+{
+    char home[STK_HOME_BYTES];
+    struct stat stat;
+    if (stk_sys_fstatat(AT_FDCWD, dir, &stat, AT_SYMLINK_NOFOLLOW) != 0 ||
+        !is_shared(group, &stat) || !stk_home_path(home, dir)) {
+        return false;
+    }
+    stk_home_trust(&stat);
+    if (stk_home_ensure(home) != 0 || stk_home_ensure_room(home, "tree") != 0) {
+        return false;
+    }
+    struct stk_text tree = {home, strlen(home), sizeof home, false};
+    bool open = open_directory(group, home);
+    stk_text_add(&tree, "/tree");
+    return open && !tree.cut && open_directory(group, home);
+}
+
+void stk_group_note(struct stk_group *group, const struct stk_tier *tier)
+{
+    const char *leaf = stk_path_leaf(tier->home);
+    group->tiers[tier->index].dir_length = (size_t)(leaf - tier->home) - 1;
+}
+
+/* ---- what the others get ---- */
+
+/* Who is in the group is held by its bits, also where all others have more. */
+static bool lets(const struct stk_group *group, uint32_t mode, uint32_t gid, uint32_t others_bit)
+{
+    return (mode & (gid == group->gid ? others_bit << 3 : others_bit)) != 0;
+}
+
+bool stk_group_may_read(const struct stk_group *group, uint32_t mode, uint32_t gid)
+{
+    return group->on && lets(group, mode, gid, S_IROTH);
+}
+
+void stk_group_open_file(const struct stk_group *group, const struct stk_tier *tier,
+                         const char *draft)
+{
+    struct stat stat;
+    if (stk_group_shares(group, tier) &&
+        stk_sys_fstatat(AT_FDCWD, draft, &stat, AT_SYMLINK_NOFOLLOW) == 0 &&
+        S_ISREG(stat.st_mode) && stat.st_gid == group->gid) {
+        stk_sys_chmod(draft, STK_ENTRY_SHARED_MODE);
+    }
+}
+
+static bool lets_pass(const struct stk_group *group, const char *origin)
+{
+    struct stat stat;
+    return stk_sys_fstatat(AT_FDCWD, origin, &stat, 0) == 0 &&
+           lets(group, stat.st_mode, stat.st_gid, S_IXOTH);
+}
+
+/* A root, and all that is above it. `origin` is changed, and as it was afterwards. */
+static bool lets_pass_to(const struct stk_group *group, char *origin)
+{
+    bool passes = lets_pass(group, "/");
+    for (char *slash = strchr(origin + 1, '/'); passes && slash != NULL;
+         slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        passes = lets_pass(group, origin);
+        *slash = '/';
+    }
+    return passes && lets_pass(group, origin);
+}
+
+static bool is_open(const char *directory)
+{
+    struct stat stat;
+    return stk_sys_fstatat(AT_FDCWD, directory, &stat, AT_SYMLINK_NOFOLLOW) == 0 &&
+           (stat.st_mode & 07777) == OPEN_DIRECTORY;
+}
+
+/* One directory of a tree, for which that one of the origin stands; `first`: the root itself. */
+static bool open_one(const struct stk_group *group, const char *directory, char *origin, bool first)
+{
+    return is_open(directory) ||
+           ((first ? lets_pass_to(group, origin) : lets_pass(group, origin)) &&
+            open_directory(group, directory));
+}
+
+/* From the root's directory down to the one that ends at `last`. */
+static void open_way(const struct stk_group *group, const struct stk_root *root, char *entry,
+                     char *begin, const char *last)
+{
+    char origin[STK_PATH_BYTES];
+    bool open = true;
+    for (char *slash = begin; open && slash != NULL && slash <= last;
+         slash = strchr(slash + 1, '/')) {
+        struct stk_text text = stk_text_in(origin, sizeof origin);
+        *slash = '\0';
+        stk_text_add(&text, root->canonical);
+        stk_text_add(&text, begin); /* what is below the root, or nothing */
+        open = !text.cut && open_one(group, entry, origin, slash == begin);
+        *slash = '/';
+    }
+}
+
+void stk_group_open_way(const struct stk_group *group, const struct stk_tier *tier,
+                        const struct stk_root *root, char *entry)
+{
+    char *last = strrchr(entry, '/');
+    char *tree = entry + strlen(tier->home) + sizeof "/tree/" - 1;
+    if (!stk_group_shares(group, tier) || last == NULL || tree >= last) {
+        return;
+    }
+    *last = '\0';
+    bool open = is_open(entry);
+    *last = '/';
+    if (!open) {
+        open_way(group, root, entry, strchr(tree, '/'), last);
+    }
+}
+
+/* ---- the others' homes ---- */
+
+/* A home's name is stoker-UID or stoker-UID.N (cache/home.h); as a word, not 0. */
+static uint64_t word_of(const char *name)
+{
+    const char *at = name + sizeof STEM - 2;
+    uint64_t uid, number = 0;
+    if (strncmp(name, STEM + 1, sizeof STEM - 2) != 0 || !stk_text_take_number(&at, &uid) ||
+        uid > UINT32_MAX) {
+        return 0;
+    }
+    if (*at == '.') {
+        at++;
+        if (!stk_text_take_number(&at, &number) || number == 0 || number >= STK_HOME_NAMES) {
+            return 0;
+        }
+    }
+    return *at == '\0' ? uid << 8 | (number + 1) : 0;
+}
+
+static uint32_t user_of(uint64_t word)
+{
+    return (uint32_t)(word >> 8);
+}
+
+/* The path of a home; where its own name begins. */
+static size_t name_home(char out[STK_HOME_BYTES], const struct stk_group *group,
+                        const struct stk_tier *tier, uint64_t word)
+{
+    struct stk_text path = stk_text_in(out, STK_HOME_BYTES);
+    stk_text_add_bytes(&path, tier->home, group->tiers[tier->index].dir_length);
+    stk_text_add(&path, STEM);
+    stk_text_add_number(&path, user_of(word));
+    if ((word & 0xff) > 1) {
+        stk_text_add_char(&path, '.');
+        stk_text_add_number(&path, (word & 0xff) - 1);
+    }
+    return path.cut ? 0 : group->tiers[tier->index].dir_length + 1;
+}
+
+struct dirent64 {
+    uint64_t ino;
+    int64_t off;
+    uint16_t length;
+    uint8_t type;
+    char name[];
+};
+
+/* Those in one buffer of names; how many homes are known then. */
+static unsigned list_some(struct stk_group *group, struct stk_group_tier *homes, const char *buffer,
+                          ssize_t bytes, unsigned count)
+{
+    for (ssize_t at = 0; at < bytes && count < STK_GROUP_HOMES;) {
+        const struct dirent64 *one = (const struct dirent64 *)(const void *)(buffer + at);
+        uint64_t word = word_of(one->name);
+        if (word != 0 && is_member(group, user_of(word)) && user_of(word) != stk_sys_geteuid()) {
+            atomic_store(&homes->homes[count++], word);
+        }
+        at += one->length;
+    }
+    return count;
+}
+
+static void list_homes(struct stk_group *group, struct stk_group_tier *homes, int dir)
+{
+    _Alignas(8) char buffer[1024];
+    unsigned count = 0;
+    ssize_t bytes = 1;
+    for (int i = 0; i < MOST_LISTINGS && bytes > 0; i++) {
+        bytes = stk_sys_getdents(dir, buffer, sizeof buffer);
+        count = list_some(group, homes, buffer, bytes, count);
+    }
+    while (count < STK_GROUP_HOMES) {
+        atomic_store(&homes->homes[count++], 0);
+    }
+}
+
+static int open_dir(const struct stk_group *group, const struct stk_tier *tier, int flags)
+{
+    char dir[STK_HOME_BYTES];
+    struct stk_text path = stk_text_in(dir, sizeof dir);
+    stk_text_add_bytes(&path, tier->home, group->tiers[tier->index].dir_length);
+    return path.cut
+               ? -ENAMETOOLONG
+               : stk_sys_openat(AT_FDCWD, dir, flags | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW, 0);
+}
+
+/* Homes come and go, which their directory's mtime tells; one that is as young as its clock's ticks
+ * tells nothing. */
+static void refresh(struct stk_group *group, const struct stk_tier *tier)
+{
+    struct stk_group_tier *homes = &group->tiers[tier->index];
+    struct stat stat;
+    int dir = open_dir(group, tier, O_RDONLY);
+    if (dir < 0) {
+        return;
+    }
+    int error = stk_sys_fstat(dir, &stat);
+    int64_t changed_ns = stat.st_mtim.tv_sec * STK_NS_PER_S + stat.st_mtim.tv_nsec;
+    if (error == 0 && changed_ns != atomic_load(&homes->listed_ns)) {
+        bool settled = stk_clock_realtime_ns() - changed_ns > SETTLED_NS;
+        list_homes(group, homes, dir);
+        atomic_store(&homes->listed_ns, settled ? changed_ns : 0);
+    }
+    stk_sys_close(dir);
+}
+
+/* ---- what the others have ---- */
+
+/* A member's home, open as a path: his own, the group's, and writable by no one else. */
+static int open_home(const struct stk_group *group, const struct stk_tier *tier, const char *leaf,
+                     uint32_t uid)
+{
+    struct stat stat;
+    int dir = open_dir(group, tier, O_PATH);
+    int home = dir < 0 ? dir : stk_sys_open_beneath(dir, leaf, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (dir >= 0) {
+        stk_sys_close(dir);
+    }
+    if (home >= 0 && (stk_sys_fstat(home, &stat) != 0 || stat.st_uid != uid ||
+                      stat.st_gid != group->gid || (stat.st_mode & 022) != 0)) {
+        stk_sys_close(home);
+        home = -EPERM;
+    }
+    return home;
+}
+
+/* What is open is the owner's, and nobody else could have put it there or written to it. On a disk
+ * its bytes are believed in the boot in which the owner has seen them (cache/proof.h). */
+static bool is_sound(const struct stk_tier *tier, int fd, uint32_t uid, uint64_t size)
+{
+    struct stat stat;
+    return stk_sys_fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode) && stat.st_uid == uid &&
+           stat.st_nlink == 1 && (stat.st_mode & 022) == 0 && (uint64_t)stat.st_size == size &&
+           (tier->shared->memory != 0 || stk_proof_is_of_this_boot(&stat));
+}
+
+/* Below a home. Not waiting: for the other end of a pipe, or for a lease to end. */
+static int open_below(const struct stk_tier *tier, int home, const char *rest, uint32_t uid,
+                      uint64_t size, int flags)
+{
+    int fd = stk_sys_open_beneath(home, rest, flags | O_NONBLOCK);
+    if (fd < 0) {
+        return fd;
+    }
+    bool good = is_sound(tier, fd, uid, size) &&
+                ((flags & O_NONBLOCK) != 0 || stk_sys_set_status_flags(fd, flags) == 0);
+    if (!good) {
+        stk_sys_close(fd);
+    }
+    return good ? fd : -EPERM;
+}
+
+/* The word of the home that an entry lies in, and where its name and what is below it begin. */
+static uint64_t parse(const struct stk_group *group, const struct stk_tier *tier, const char *entry,
+                      const char **leaf, const char **rest)
+{
+    char name[32];
+    size_t length = group->tiers[tier->index].dir_length;
+    if (!stk_group_shares(group, tier) || strncmp(entry, tier->home, length) != 0 ||
+        entry[length] != '/') {
+        return 0;
+    }
+    *leaf = entry + length + 1;
+    size_t bytes = strcspn(*leaf, "/");
+    struct stk_text text = stk_text_in(name, sizeof name);
+    stk_text_add_bytes(&text, *leaf, bytes);
+    *rest = *leaf + bytes + 1;
+    uint64_t word = text.cut || (*leaf)[bytes] == '\0' ? 0 : word_of(name);
+    return word != 0 && is_member(group, user_of(word)) ? word : 0;
+}
+
+int stk_group_open_entry(const struct stk_group *group, const struct stk_tier *tier,
+                         const char *entry, uint64_t size, int flags)
+{
+    char path[STK_HOME_BYTES];
+    const char *leaf, *rest;
+    uint64_t word = parse(group, tier, entry, &leaf, &rest);
+    size_t start = word != 0 ? name_home(path, group, tier, word) : 0;
+    int home = start > 0 ? open_home(group, tier, path + start, user_of(word)) : -ENOENT;
+    if (home < 0) {
+        return home;
+    }
+    int fd = open_below(tier, home, rest, user_of(word), size, flags);
+    stk_sys_close(home);
+    return fd;
+}
+
+bool stk_group_find(struct stk_group *group, const struct stk_tier *tier,
+                    const struct stk_root *root, const char *below, uint64_t name, uint64_t size,
+                    char entry[STK_PATH_BYTES])
+{
+    char home[STK_HOME_BYTES];
+    int fd = -ENOENT;
+    if (!stk_group_shares(group, tier)) {
+        return false;
+    }
+    refresh(group, tier);
+    for (unsigned i = 0; i < STK_GROUP_HOMES && fd < 0; i++) {
+        uint64_t word = atomic_load(&group->tiers[tier->index].homes[i]);
+        if (word != 0 && name_home(home, group, tier, word) > 0 &&
+            stk_entry_path(entry, home, root, below, name)) {
+            fd = stk_group_open_entry(group, tier, entry, size, O_RDONLY | O_CLOEXEC);
+        }
+    }
+    if (fd >= 0) {
+        stk_sys_close(fd);
+    }
+    return fd >= 0;
+}
+
+bool stk_group_home_of(const struct stk_group *group, const struct stk_tier *tier,
+                       const char *entry, char home[STK_HOME_BYTES])
+{
+    const char *leaf, *rest;
+    uint64_t word = parse(group, tier, entry, &leaf, &rest);
+    return word != 0 && name_home(home, group, tier, word) > 0;
+}

@@ -1,0 +1,257 @@
+/* Groups that share tiers. See cli/group.h; and `stoker share`, which makes a tier for one. */
+#include "cli/group.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/options.h"
+#include "cli/say.h"
+#include "cli/verbs.h"
+
+#define SHARED_MODE 03770 /* as cache/group.c wants it */
+#define MOST_GROUPS 1024
+
+/* ---- groups, as the machine knows them ---- */
+
+/* By its name or number; STOKER_SHARE of an outer run has its members behind it. */
+static gid_t find_group(const char *value, struct group **out)
+{
+    char *name = must_copy(value), *end;
+    name[strcspn(name, ":")] = '\0';
+    unsigned long number = strtoul(name, &end, 10);
+    bool is_number = *name != '\0' && *end == '\0' && number > 0 && number < UINT32_MAX;
+    *out = getgrnam(name);
+    if (*out == NULL && is_number) {
+        *out = getgrgid((gid_t)number);
+    }
+    if (*out == NULL && !is_number) {
+        die("--share %s: no such group on this machine: see `getent group`", name);
+    }
+    free(name);
+    return *out != NULL ? (*out)->gr_gid : (gid_t)number;
+}
+
+static bool have_group(gid_t gid)
+{
+    gid_t groups[MOST_GROUPS];
+    int count = getgroups(MOST_GROUPS, groups);
+    bool have = getegid() == gid;
+    for (int i = 0; i < count && !have; i++) {
+        have = groups[i] == gid;
+    }
+    return have;
+}
+
+static bool is_member(uid_t uid, gid_t gid)
+{
+    gid_t groups[MOST_GROUPS];
+    int count = MOST_GROUPS;
+    const struct passwd *user = getpwuid(uid);
+    bool is = false;
+    if (user != NULL && getgrouplist(user->pw_name, user->pw_gid, groups, &count) < 0) {
+        count = 0;
+    }
+    for (int i = 0; user != NULL && i < count && !is; i++) {
+        is = groups[i] == gid;
+    }
+    return is;
+}
+
+/* ---- the setting ---- */
+
+/* GID:UID,UID... Who is one too many is left out: his cache is not used. */
+struct setting {
+    gid_t gid;
+    unsigned count;
+    char text[STK_OPTION_BYTES];
+};
+
+static bool is_listed(const struct setting *setting, const char *uid)
+{
+    const char *at = strchr(setting->text, ':');
+    size_t length = strlen(uid);
+    while (at != NULL && !(strncmp(at + 1, uid, length) == 0 &&
+                           (at[1 + length] == ',' || at[1 + length] == '\0'))) {
+        at = strchr(at + 1, ',');
+    }
+    return at != NULL;
+}
+
+static void add_user(struct setting *setting, uid_t uid)
+{
+    char text[16];
+    size_t used = strlen(setting->text);
+    int length = snprintf(text, sizeof text, "%u", uid);
+    if (uid != 0 && setting->count < STK_GROUP_MEMBERS && !is_listed(setting, text) &&
+        used + (size_t)length + 2 < sizeof setting->text) {
+        sprintf(setting->text + used, "%s%s", setting->count++ > 0 ? "," : "", text);
+    }
+}
+
+static void add_owner(struct setting *setting, uid_t uid)
+{
+    if (is_member(uid, setting->gid)) {
+        add_user(setting, uid);
+    }
+}
+
+/* Of those who are there already, who comes first; then all that the group is said to have. */
+static void add_owners(struct setting *setting, const char *tier)
+{
+    struct stat stat_;
+    struct dirent *one;
+    DIR *homes = lstat(tier, &stat_) == 0 && stat_.st_gid == setting->gid ? opendir(tier) : NULL;
+    if (homes != NULL) {
+        add_owner(setting, stat_.st_uid);
+    }
+    while (homes != NULL && (one = readdir(homes)) != NULL) {
+        if (strncmp(one->d_name, "stoker-", 7) == 0 &&
+            fstatat(dirfd(homes), one->d_name, &stat_, AT_SYMLINK_NOFOLLOW) == 0) {
+            add_owner(setting, stat_.st_uid);
+        }
+    }
+    if (homes != NULL) {
+        closedir(homes);
+    }
+}
+
+static void add_members(struct setting *setting, const struct group *group)
+{
+    for (char **name = group != NULL ? group->gr_mem : NULL; name != NULL && *name != NULL;
+         name++) {
+        const struct passwd *user = getpwnam(*name);
+        if (user != NULL) {
+            add_user(setting, user->pw_uid);
+        }
+    }
+}
+
+static void make_setting(struct setting *setting, const struct request *request,
+                         const struct group *group)
+{
+    snprintf(setting->text, sizeof setting->text, "%u:", setting->gid);
+    for (unsigned i = 0; i < request->tier_count; i++) {
+        add_owners(setting, request->tiers[i].directory);
+    }
+    add_members(setting, group);
+}
+
+/* Whether the group shares one of the tiers. Those are trusted to whoever of it owns them. */
+static bool shares_any(const struct request *request)
+{
+    bool any = false;
+    for (unsigned i = 0; i < request->tier_count; i++) {
+        struct stat stat_;
+        const char *tier = request->tiers[i].directory;
+        if (stk_group_has(&request->group, tier) && lstat(tier, &stat_) == 0) {
+            stk_home_trust(&stat_);
+            any = true;
+        }
+    }
+    return any;
+}
+
+void group_settle(struct request *request, const char *given)
+{
+    static struct setting setting;
+    struct group *group;
+    const char *variable = getenv(stk_option_table[STK_OPTION_SHARE].variable);
+    const char *value = given != NULL ? given : variable;
+    if (value == NULL || *value == '\0') {
+        return;
+    }
+    setting = (struct setting){.gid = find_group(value, &group)};
+    request->share_name =
+        group != NULL ? must_copy(group->gr_name) : must_format("%u", setting.gid);
+    if (geteuid() == 0) {
+        die("--share %s: root's cache is not shared: run it as the user whose job it is",
+            request->share_name);
+    }
+    if (!have_group(setting.gid)) {
+        die("--share %s: you are not in that group, as this session knows: log in anew, or "
+            "`newgrp %s`",
+            request->share_name, request->share_name);
+    }
+    make_setting(&setting, request, group);
+    request->share = setting.text;
+    stk_group_read(&request->group, setting.text);
+    if (!shares_any(request)) {
+        die("--share %s: no tier is that group's: `stoker share /dev/shm/%s %s` makes one, which "
+            "--tier /dev/shm/%s names then",
+            request->share_name, request->share_name, request->share_name, request->share_name);
+    }
+}
+
+/* ---- stoker share ---- */
+
+static bool is_empty(const char *directory)
+{
+    DIR *names = opendir(directory);
+    unsigned count = 0;
+    while (names != NULL && readdir(names) != NULL) {
+        count++;
+    }
+    if (names != NULL) {
+        closedir(names);
+    }
+    return count == 2;
+}
+
+/* A directory that is there, or a new one that nobody else gets into before it is the group's. */
+static void make_directory(const char *directory, struct stat *out)
+{
+    if (mkdir(directory, 0700) != 0 && errno != EEXIST) {
+        die("share %s: %s: name a new directory", directory, strerror(errno));
+    }
+    if (lstat(directory, out) != 0 || !S_ISDIR(out->st_mode)) {
+        die("share %s: not a directory: name a new one", directory);
+    }
+    if (out->st_uid != geteuid()) {
+        die("share %s: it belongs to another user: name a new directory", directory);
+    }
+}
+
+static void give(const char *directory, gid_t gid, const char *name)
+{
+    if (chmod(directory, 0700) != 0 || lchown(directory, (uid_t)-1, gid) != 0 ||
+        chmod(directory, SHARED_MODE) != 0) {
+        die("share %s with %s: %s", directory, name, strerror(errno));
+    }
+}
+
+int verb_share(char **arguments)
+{
+    struct stat stat_;
+    struct group *group;
+    if (arguments[0] == NULL || arguments[1] == NULL || arguments[2] != NULL ||
+        arguments[0][0] == '-') {
+        die("share takes a directory and a group: `stoker share /nvme/lab lab`");
+    }
+    const char *directory = arguments[0], *name = arguments[1];
+    gid_t gid = find_group(name, &group);
+    if (geteuid() != 0 && !have_group(gid)) {
+        die("share %s with %s: you are not in that group, as this session knows", directory, name);
+    }
+    make_directory(directory, &stat_);
+    bool is_so = stat_.st_gid == gid && (stat_.st_mode & 07777) == SHARED_MODE;
+    if (!is_so && !is_empty(directory)) {
+        die("share %s: something is in it: name a new directory", directory);
+    }
+    if (!is_so) {
+        give(directory, gid, name);
+    }
+    char *canonical = realpath(directory, NULL);
+    printf("%s is shared by group %s: stoker run --share %s --tier %s ...\n",
+           canonical != NULL ? canonical : directory, name, name,
+           canonical != NULL ? canonical : directory);
+    free(canonical);
+    return 0;
+}
