@@ -221,7 +221,7 @@ static void note_origin(const struct stk_tier *tier, const struct stk_root *root
     char path[STK_PATH_BYTES];
     struct stk_text text = stk_text_in(path, sizeof path);
     stk_text_add(&text, directory);
-    stk_text_add(&text, "/" ORIGIN_NOTE);
+    stk_text_add(&text, STK_ENTRY_ORIGIN_NOTE);
     int64_t blocks = stk_budget_blocks_of(1, tier->shared->block_bytes);
     if (text.cut || stk_tier_take(tier->shared, blocks, 1) != STK_TOOK) {
         return;

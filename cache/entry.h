@@ -20,8 +20,10 @@
 #define STK_ENTRY_TREE        "/tree/"
 #define STK_ENTRY_DIGITS      12
 #define STK_ENTRY_MODE        0400
-#define STK_ENTRY_SHARED_MODE 0440 /* open to a group: cache/group.h */
-#define STK_ENTRY_LEAF_LIMIT  242  /* longer names do not fit with the digits: 255 bytes */
+#define STK_ENTRY_SHARED_MODE 0440       /* open to a group: cache/group.h */
+#define STK_ENTRY_ORIGIN_NOTE "/;origin" /* in a root's directory: the origin's path, for people   \
+                                          */
+#define STK_ENTRY_LEAF_LIMIT 242         /* longer names do not fit with the digits: 255 bytes */
 
 /* Writes the entry's path; false when it does not fit. `below` is folded, without leading slash.
  * Part of every hit. */

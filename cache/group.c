@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/local.h"
 #include "base/sys.h"
 #include "base/text.h"
 #include "cache/entry.h"
@@ -82,12 +83,14 @@ bool stk_group_prepare(const struct stk_group *group, const char *dir)
 {
     char home[STK_HOME_BYTES];
     struct stat stat;
+    struct statfs fs;
     if (stk_sys_fstatat(AT_FDCWD, dir, &stat, AT_SYMLINK_NOFOLLOW) != 0 ||
-        !is_shared(group, &stat) || !stk_home_path(home, dir)) {
+        !is_shared(group, &stat) || stk_sys_statfs(dir, &fs) != 0 || !stk_local_is(&fs)) {
         return false;
     }
     stk_home_trust(&stat);
-    if (stk_home_ensure(home) != 0 || stk_home_ensure_room(home, "tree") != 0) {
+    if (stk_home_check_parent(dir) != 0 || !stk_home_path(home, dir) ||
+        stk_home_ensure(home) != 0 || stk_home_ensure_room(home, "tree") != 0) {
         return false;
     }
     struct stk_text tree = {home, strlen(home), sizeof home, false};
@@ -104,10 +107,11 @@ void stk_group_note(struct stk_group *group, const struct stk_tier *tier)
 
 /* ---- what the others get ---- */
 
-/* Who is in the group is held by its bits, also where all others have more. */
+/* Who is in the group of a file is held by its bits, also where all others have more; and any
+ * member may be in whatever group it is. */
 static bool lets(const struct stk_group *group, uint32_t mode, uint32_t gid, uint32_t others_bit)
 {
-    return (mode & (gid == group->gid ? others_bit << 3 : others_bit)) != 0;
+    return (mode & others_bit << 3) != 0 && (gid == group->gid || (mode & others_bit) != 0);
 }
 
 bool stk_group_may_read(const struct stk_group *group, uint32_t mode, uint32_t gid)
@@ -161,12 +165,25 @@ static bool open_one(const struct stk_group *group, const char *directory, char 
             open_directory(group, directory));
 }
 
+/* What says whose entries these are, to whoever gets so far. */
+static void open_note(const char *entry, const char *end_of_root)
+{
+    char note[STK_PATH_BYTES];
+    struct stk_text text = stk_text_in(note, sizeof note);
+    stk_text_add_bytes(&text, entry, (size_t)(end_of_root - entry));
+    stk_text_add(&text, STK_ENTRY_ORIGIN_NOTE);
+    if (!text.cut) {
+        stk_sys_chmod(note, STK_ENTRY_SHARED_MODE);
+    }
+}
+
 /* From the root's directory down to the one that ends at `last`. */
 static void open_way(const struct stk_group *group, const struct stk_root *root, char *entry,
                      char *begin, const char *last)
 {
     char origin[STK_PATH_BYTES];
     bool open = true;
+    open_note(entry, begin);
     for (char *slash = begin; open && slash != NULL && slash <= last;
          slash = strchr(slash + 1, '/')) {
         struct stk_text text = stk_text_in(origin, sizeof origin);
