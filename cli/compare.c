@@ -285,14 +285,22 @@ static bool drop_blocks(const struct pair *pair, struct stk_blocks *blocks)
 
 /* ---- entries ---- */
 
-/* What is no plain file of ours would be opened by a program all the same. */
-static const char *oddity_of(const struct stat *stat)
+/* Whose home it is. */
+static uid_t owner_of(const char *home)
 {
-    return !S_ISREG(stat->st_mode)             ? "is no plain file"
-           : stat->st_uid != stk_sys_geteuid() ? "is somebody else's"
-           : (stat->st_mode & 022) != 0        ? "can be written by others"
-           : stat->st_nlink > 1                ? "has a second name"
-                                               : NULL;
+    struct stat stat;
+    return stk_sys_fstatat(AT_FDCWD, home, &stat, AT_SYMLINK_NOFOLLOW) == 0 ? stat.st_uid
+                                                                            : stk_sys_geteuid();
+}
+
+/* What is no plain file of the owner's would be opened by a program all the same. */
+static const char *oddity_of(const struct stat *stat, uid_t owner)
+{
+    return !S_ISREG(stat->st_mode)      ? "is no plain file"
+           : stat->st_uid != owner      ? "is somebody else's"
+           : (stat->st_mode & 022) != 0 ? "can be written by others"
+           : stat->st_nlink > 1         ? "has a second name"
+                                        : NULL;
 }
 
 void compare_entry(struct stk_cache *cache, const char *entry, const char *origin,
@@ -307,19 +315,22 @@ void compare_entry(struct stk_cache *cache, const char *entry, const char *origi
         !stk_entry_parse(entry, cache->tier.home, &parts)) {
         return;
     }
+    uid_t owner = owner_of(cache->tier.home);
     pair.version = parts.name;
-    const char *oddity = oddity_of(&seen);
+    out->others = owner != stk_sys_geteuid();
+    const char *oddity = oddity_of(&seen, owner);
     if (oddity != NULL) {
         differs(out, oddity, 0);
     } else if (!placed || !is_of_root(&pair, &parts)) {
         out->end = COMPARE_GONE;
     } else if ((pair.copy = stk_sys_openat(AT_FDCWD, entry, O_RDONLY | O_CLOEXEC | O_NOFOLLOW,
-                                           0)) == -ENOENT) {
+                                           0)) == -ENOENT ||
+               (out->others && pair.copy == -EACCES)) { /* not open to the group */
         return;
     } else {
         compare_open(&pair, (uint64_t)seen.st_size, NULL, out);
     }
-    out->dropped = out->end == COMPARE_DIFFERS && drop_entry(cache, entry, &seen);
+    out->dropped = out->end == COMPARE_DIFFERS && !out->others && drop_entry(cache, entry, &seen);
     close_pair(&pair);
 }
 

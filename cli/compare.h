@@ -27,6 +27,7 @@ enum compare_end {
 struct compared {
     enum compare_end end;
     bool dropped;     /* of one that differs */
+    bool others;      /* it is another member's of a group, whom nobody but he can drop it for */
     uint64_t bytes;   /* that were looked at */
     const char *what; /* is wrong with it, for people; NULL: the byte at `at` */
     uint64_t at;

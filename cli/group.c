@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/options.h"
+#include "base/path.h"
 #include "cli/say.h"
 #include "cli/verbs.h"
 
@@ -188,6 +189,31 @@ void group_settle(struct request *request, const char *given)
             "--tier /dev/shm/%s names then",
             request->share_name, request->share_name, request->share_name, request->share_name);
     }
+}
+
+void group_each_home(const char *name, const char *beside, void (*visit)(const char *home))
+{
+    struct group *group;
+    struct stat stat_;
+    struct dirent *one;
+    gid_t gid = find_group(name, &group);
+    char *directory = must_format("%.*s", (int)(stk_path_leaf(beside) - beside - 1), beside);
+    DIR *homes = opendir(directory);
+    while (homes != NULL && (one = readdir(homes)) != NULL) {
+        bool other = strncmp(one->d_name, "stoker-", 7) == 0 &&
+                     fstatat(dirfd(homes), one->d_name, &stat_, AT_SYMLINK_NOFOLLOW) == 0 &&
+                     S_ISDIR(stat_.st_mode) && stat_.st_gid == gid && stat_.st_uid != geteuid() &&
+                     stat_.st_uid != 0 && is_member(stat_.st_uid, gid);
+        if (other) {
+            char *home = must_format("%s/%s", directory, one->d_name);
+            visit(home);
+            free(home);
+        }
+    }
+    if (homes != NULL) {
+        closedir(homes);
+    }
+    free(directory);
 }
 
 /* ---- stoker share ---- */

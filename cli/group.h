@@ -8,4 +8,7 @@
  * known. Dies where nothing could be shared: what is asked for explicitly is not left out. */
 void group_settle(struct request *request, const char *given);
 
+/* Calls `visit` for the homes that other members of this group have beside the one of a tier. */
+void group_each_home(const char *name, const char *beside, void (*visit)(const char *home));
+
 #endif

@@ -169,6 +169,8 @@ const struct help_verb help_verbs[] = {
               "The status is 0 when nothing differed, 1 when something did and was dropped, and 2 "
               "when it could not be looked at.\n",
      .options = {TIER_ONLY,
+                 {"--share", "GROUP",
+                  "what other members of GROUP have beside it, too, which only they can drop"},
                  {"--sample", "N|P%", "only so many copies, or such a part of all, by chance"},
                  JSON},
      .examples = {"stoker verify --sample 1% /data/imagenet"}},

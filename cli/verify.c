@@ -18,6 +18,7 @@
 #include "cache/entry.h"
 #include "cli/compare.h"
 #include "cli/forms_check.h"
+#include "cli/group.h"
 #include "cli/json.h"
 #include "cli/paths.h"
 #include "cli/progress.h"
@@ -38,7 +39,7 @@ enum kind { ENTRY, LISTING, BLOCKS, KINDS };
 /* ---- what is asked ---- */
 
 struct wanted {
-    const char *tier, *json;
+    const char *tier, *json, *share;
     double part;     /* of all copies; below 0: not given */
     uint64_t sample; /* so many */
     unsigned count;
@@ -93,6 +94,8 @@ static void parse(struct wanted *wanted, char **arguments)
     for (char **at = arguments; *at != NULL; at++) {
         if ((value = value_of(&at, "--tier")) != NULL) {
             wanted->tier = value;
+        } else if ((value = value_of(&at, "--share")) != NULL) {
+            wanted->share = value;
         } else if ((value = value_of(&at, "--sample")) != NULL) {
             take_sample(wanted, value);
         } else if ((value = value_of(&at, "--json")) != NULL) {
@@ -119,6 +122,7 @@ static bool is_wanted(const struct wanted *wanted, const char *origin)
 struct found {
     uint64_t ends[KINDS][COMPARE_ENDS];
     uint64_t bytes, failed; /* compared; that differ and could not be dropped */
+    uint64_t others;        /* that differ, in homes of other members of a group */
     uint64_t closed;        /* directories of tiers that could not be looked into */
     struct forms_found forms;
     bool unchecked; /* forms, which was said */
@@ -151,6 +155,7 @@ struct waiting {
 static struct verifying {
     struct wanted wanted;
     struct stk_cache cache; /* of the tier and the root at hand */
+    bool others;            /* the tier is the home of another member of a group */
     bool counting;          /* how many there are; nothing is compared */
     uint64_t all, left;     /* copies that there are; of those that were not passed yet */
     uint64_t chosen, to_choose;
@@ -176,10 +181,13 @@ static void note_difference(struct found *found, const struct compared *compared
             die("out of memory");
         }
     }
+    char *what = compared->what != NULL ? must_copy(compared->what)
+                                        : must_format("differs at byte %" PRIu64, compared->at);
     found->names[found->count] = must_copy(compared->origin);
-    found->whats[found->count++] = compared->what != NULL
-                                       ? must_copy(compared->what)
-                                       : must_format("differs at byte %" PRIu64, compared->at);
+    found->whats[found->count++] = compared->others
+                                       ? must_format("in %s %s", verifying.cache.tier.home, what)
+                                       : must_copy(what);
+    free(what);
 }
 
 /* Under the lock. */
@@ -188,7 +196,8 @@ static void note(struct found *found, enum kind kind, const struct compared *com
     found->ends[kind][compared->end]++;
     found->bytes += compared->bytes;
     if (compared->end == COMPARE_DIFFERS) {
-        found->failed += !compared->dropped;
+        found->failed += !compared->dropped && !compared->others;
+        found->others += compared->others;
         note_difference(found, compared);
     }
 }
@@ -342,6 +351,9 @@ static int meet_entry(void *context, int dirfd, const char *name, unsigned depth
     if (parts.listing) {
         *strrchr(origin, '/') = '\0';
     }
+    if (parts.listing && verifying.others) {
+        return 0; /* is nobody else's */
+    }
     meet(parts.listing ? LISTING : ENTRY, entry, origin);
     return 0;
 }
@@ -369,9 +381,11 @@ static void resolve(const char *origin)
     free(list);
 }
 
+/* What others have closed is theirs. */
 static void note_closed(int error)
 {
-    verifying.found.closed += error < 0 && error != -ENOENT && !verifying.counting;
+    bool others = verifying.others && error == -EACCES;
+    verifying.found.closed += error < 0 && error != -ENOENT && !verifying.counting && !others;
 }
 
 static void visit_root(const char *tier_home, const char *root, void *context)
@@ -511,12 +525,32 @@ static void visit_tier(struct stk_tier *tier, void *context)
     }
 }
 
+/* What others of the group have beside it. */
+static void visit_member(const char *home)
+{
+    verifying.cache.tier = (struct stk_tier){.shared = NULL};
+    stk_text_copy(verifying.cache.tier.home, sizeof verifying.cache.tier.home, home);
+    verifying.others = true;
+    tree_each_root(home, visit_root, NULL);
+    verifying.others = false;
+}
+
+static void visit_with_others(struct stk_tier *tier, void *context)
+{
+    char home[STK_HOME_BYTES];
+    stk_text_copy(home, sizeof home, tier->home);
+    visit_tier(tier, context);
+    if (verifying.wanted.share != NULL) {
+        group_each_home(verifying.wanted.share, home, visit_member);
+    }
+}
+
 static void visit_all(void)
 {
     struct stk_catalogue *catalogue = &verifying.cache.catalogue;
     const struct tiers tiers = {.catalogue = catalogue->header != NULL ? catalogue : NULL,
                                 .only = verifying.wanted.tier};
-    tiers_each(&tiers, visit_tier, NULL);
+    tiers_each(&tiers, visit_with_others, NULL);
 }
 
 static void choose(void)
@@ -594,9 +628,9 @@ static void print(const struct found *found)
     }
     printf("%" PRIu64 " copies right (%s), %" PRIu64 " differed%s\n", count_of(COMPARE_RIGHT),
            size_text(size, found->bytes), count_of(COMPARE_DIFFERS),
-           count_of(COMPARE_DIFFERS) == 0 ? ""
-           : found->failed == 0           ? ": dropped"
-                                          : "");
+           count_of(COMPARE_DIFFERS) == 0       ? ""
+           : found->failed + found->others == 0 ? ": dropped"
+                                                : "");
     if (found->forms.right > 0 || found->forms.differ > 0) {
         printf("%" PRIu64 " forms of images right (%s of JPEGs), %" PRIu64 " differed\n",
                found->forms.right, size_text(size, found->forms.bytes), found->forms.differ);
@@ -608,6 +642,12 @@ static void print(const struct found *found)
     fflush(stdout);
     if (found->failed > 0) {
         say("%" PRIu64 " could not be dropped: `stoker clear` removes the cache", found->failed);
+    }
+    if (found->others > 0) {
+        say("%" PRIu64
+            " differed in homes of other members, who alone can drop them: tell them, or "
+            "do without --share",
+            found->others);
     }
     if (found->closed > 0) {
         say("%" PRIu64 " directories of the cache could not be looked into", found->closed);
@@ -638,7 +678,7 @@ static void write_json(const char *path, const struct found *found)
     fprintf(out,
             "  \"bytes\": %" PRIu64 ", \"not_looked_at\": %" PRIu64 ", \"not_dropped\": %" PRIu64
             ",\n  \"differing\": ",
-            found->bytes, verifying.all - verifying.chosen, found->failed);
+            found->bytes, verifying.all - verifying.chosen, found->failed + found->others);
     json_strings(out, found->names, found->count);
     fprintf(out, "\n}\n");
     if (fclose(out) != 0) {

@@ -43,7 +43,7 @@ _stoker() {
     top) flags='--once --json --prometheus' ;;
     last) flags='' ;;
     clear) flags='--tier --dead' ;;
-    verify) flags='--tier --sample --json' ;;
+    verify) flags='--tier --share --sample --json' ;;
     doctor) flags='--json --' ;;
     report) flags='-o --json --list' ;;
     share) flags='' ;;

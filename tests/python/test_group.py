@@ -539,3 +539,26 @@ def test_a_directory_that_is_in_use(jobs, ann, bob):
     assert "another user" in bob.stoker("share", TIER, "lab").stderr
     assert pathlib.Path(jobs.place.path(TIER)).stat().st_gid == ANN
     assert ann.stoker("share", TIER).returncode == 2
+
+
+def test_what_differs_in_another_s_home(shared, ann, bob, data):
+    """Is named, and stays: it is the other's to drop."""
+    (data / "more").write_text(CONTENT)
+    (data / "private").write_text(CONTENT)
+    os.chown(data / "private", ANN, ANN)
+    (data / "private").chmod(0o600)
+    settle()
+    ann.run(data, script='cat "$1"/*; ls "$1"')
+    bob.run(data, script='cat "$1"/file')
+    verify = "verify", "--share", "lab", "--tier", TIER
+    done = bob.stoker(*verify)
+    assert (done.returncode, done.stderr) == (0, "") and done.stdout.startswith("2 copies right")
+    lie(entries(ann)[0])
+    done = bob.stoker(*verify)
+    assert done.returncode == 1 and "who alone can drop them" in done.stderr
+    assert done.stdout.startswith(f"{data}/file: the copy in {TIER}/stoker-{ANN} differs at byte 0")
+    assert bob.stoker("verify", "--tier", TIER).stdout.startswith("0 copies right")
+    assert len(entries(ann)) == 1
+    done = ann.stoker("verify", "--tier", TIER)
+    assert done.returncode == 1 and "1 differed: dropped" in done.stdout
+    assert entries(ann) == [] and bob.stoker(*verify).returncode == 0
