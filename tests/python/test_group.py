@@ -562,3 +562,47 @@ def test_what_differs_in_another_s_home(shared, ann, bob, data):
     done = ann.stoker("verify", "--tier", TIER)
     assert done.returncode == 1 and "1 differed: dropped" in done.stdout
     assert entries(ann) == [] and bob.stoker(*verify).returncode == 0
+
+
+PIXELS = """
+import hashlib, sys
+from PIL import Image
+for _ in range(3):
+    print(hashlib.sha1(Image.open(sys.argv[1] + "/picture.jpg").convert("RGB").tobytes()).hexdigest())
+"""
+
+
+def test_images(shared, ann, bob, data):
+    """Are decoded of what others have cached; their forms are each one's own."""
+    image = pytest.importorskip("PIL.Image")
+    image.effect_noise((90, 60), 80).convert("RGB").save(data / "picture.jpg")
+    settle()
+    script = f"/usr/bin/python3 -c '{PIXELS}' \"$1\""
+    right = bob.run(data, "--no-decode", script=script).stdout
+    assert len(set(right.split())) == 1
+    bob.stoker("clear", "--tier", TIER)
+    ann.run(data, script=script)
+    done = bob.run(data, script=script)
+    assert done.stdout == right and served(done) >= 1, done.stderr
+    assert entries(bob, "picture.jpg") == []
+    for path in shared.glob("stoker-*/samples/**/*"):
+        assert path.lstat().st_mode & 0o077 == 0, path
+
+
+def test_filling_ahead(shared, ann, bob, data):
+    """Leaves out what others have."""
+    ann.run(data)
+    done = bob.stoker("warm", "--share", "lab", "--tier", TIER, data)
+    assert done.returncode == 0 and "0 files (0 B) filled" in done.stderr
+    assert "1 were there" in done.stderr and entries(bob) == []
+    done = bob.stoker("warm", "--share", "1/1", "--tier", TIER, data)
+    assert "1 files (3.9 KiB) filled" in done.stderr
+
+
+def test_a_descriptor_that_is_inherited(shared, ann, bob, data):
+    """By a program that has opened nothing itself."""
+    ann.run(data)
+    form = "'%d %i %u %g %a %Y'"
+    done = bob.run(data, script=f'stat -c {form} - <"$1/file"; stat -c {form} "$1/file"')
+    inherited, right = done.stdout.splitlines()
+    assert inherited == right and served(done) == 1
