@@ -513,6 +513,20 @@ def test_what_cannot_be_shared_is_refused(shared, ann, data, what):
     assert done.returncode == 2 and said in done.stderr
 
 
+def test_settings_that_mean_nothing(jobs, shared, ann, bob, data):
+    """Share nothing, and hinder nothing: by hand, without the command."""
+    ann.run(data)
+    env = jobs.preload_env(data, TIER)
+    for value in ("lab", f"{LAB}", f"{LAB}:", f"{LAB}:{BOB}", f"{LAB}:x", f"{LAB}:{ANN},x", "0:1",
+                  f":{ANN}", f"-1:{ANN}", f"{2**32 + LAB}:{ANN}", f"{LAB}:{2**32 + ANN}",
+                  f"{LAB}:{'1,' * 400}{ANN}"):
+        done = bob.do("/usr/bin/python3", "-c", WHERE, data / "file",
+                      env={**env, "STOKER_SHARE": value})
+        assert done.stdout.startswith(f"{TIER}/stoker-{BOB}/"), value
+        bob.stoker("clear", data)
+        assert entries(bob) == []
+
+
 def test_a_directory_that_a_member_makes(jobs, names, ann, bob, eve, data):
     assert ann.stoker("share", TIER, "lab").returncode == 0
     assert pathlib.Path(jobs.place.path(TIER)).stat().st_mode & 0o7777 == 0o3770

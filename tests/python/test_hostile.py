@@ -347,6 +347,19 @@ def test_each_has_a_cache(jobs, victim, attacker, data):
     assert " 100.0% from the cache" in victim.run(data, "--keep").stderr
 
 
+@pytest.mark.parametrize("squat", ["mkdir {0}", "mkdir {0}; chmod 777 {0}", ": >{0}",
+                                   "mkfifo {0}; chmod 666 {0}", "ln -s /dev/shm/trap {0}"])
+def test_the_name_that_a_home_goes_by(jobs, victim, attacker, data, squat):
+    """Taken by another, it keeps no home from going, nor the next from coming."""
+    attacker.sh(squat.format(f"{HOME}.gone"))
+    for _ in range(2):
+        assert victim.run(data).stdout == 2 * CONTENT
+        assert f"stoker-{VICTIM}" not in names(jobs)
+    assert victim.run(data, "--keep").stdout == 2 * CONTENT
+    assert victim.stoker("clear").stdout == "removed\n"
+    assert names(jobs).count(f"stoker-{VICTIM}.gone") == 1
+
+
 def test_a_run_of_another_user_is_not_joined(jobs, victim, attacker, data):
     """Not by its name, which anybody may put into the environment."""
     script = 'cat "$1/file"; printenv STOKER_RUN'
