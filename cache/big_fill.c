@@ -469,14 +469,10 @@ static enum stk_state become_entry(struct stk_cache *cache, struct stk_big *big,
                                    struct stk_record *record)
 {
     uint64_t ino;
-    const struct stk_tier *tier = big->blocks.tier;
     bool shared = stk_group_may_read(&cache->group, record->mode, record->gid);
     int error = dress(&big->blocks);
-    if (error == 0 && shared) {
-        stk_group_open_file(&cache->group, tier, big->blocks.file);
-    }
     if (error == 0 && move(big) == 0 && shared) {
-        stk_group_open_way(&cache->group, tier, big->root, big->entry);
+        stk_group_give(&cache->group, big->blocks.tier, big->root, big->entry);
     }
     if (!find_entry(big, &ino)) {
         stk_blocks_lose(&big->blocks, cache);

@@ -6,17 +6,22 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/local.h"
 #include "base/sys.h"
 #include "base/text.h"
 #include "cache/entry.h"
 #include "cache/proof.h"
 
-#define SHARED_MODE    03770 /* setgid: what is made there is the group's; sticky: by each his own */
-#define OPEN_DIRECTORY 02750
-#define STEM           "/stoker-"
-#define SETTLED_NS     STK_NS_PER_S /* file systems' clocks tick more often */
-#define MOST_LISTINGS  64           /* calls that list the homes */
+#define SHARED_MODE      03770 /* setgid: what is made there is the group's; sticky: by each his own */
+#define OPEN_DIRECTORY   02750
+#define CLOSED_DIRECTORY 02700
+#define PASSED           1024
+#define PASSED_S         2
+#define TIME_MASK        UINT64_C(0xffffff)
+#define STEM             "/stoker-"
+#define SETTLED_NS       STK_NS_PER_S /* file systems' clocks tick more often */
+#define MOST_LISTINGS    64           /* calls that list the homes */
 
 /* ---- who ---- */
 
@@ -68,15 +73,15 @@ bool stk_group_has(const struct stk_group *group, const char *dir)
            is_shared(group, &stat);
 }
 
-/* Whether a directory of ours is the group's and open to it. Whatever the umask: chmod. */
-static bool open_directory(const struct stk_group *group, const char *path)
+/* Gives a directory of ours that is the group's this mode, whatever the umask was. */
+static bool set_directory(const struct stk_group *group, const char *path, mode_t mode)
 {
     struct stat stat;
     if (stk_sys_fstatat(AT_FDCWD, path, &stat, AT_SYMLINK_NOFOLLOW) != 0 ||
         !S_ISDIR(stat.st_mode) || stat.st_gid != group->gid || stat.st_uid != stk_sys_geteuid()) {
         return false;
     }
-    return (stat.st_mode & 07777) == OPEN_DIRECTORY || stk_sys_chmod(path, OPEN_DIRECTORY) == 0;
+    return (stat.st_mode & 07777) == mode || stk_sys_chmod(path, mode) == 0;
 }
 
 bool stk_group_prepare(const struct stk_group *group, const char *dir)
@@ -94,9 +99,9 @@ bool stk_group_prepare(const struct stk_group *group, const char *dir)
         return false;
     }
     struct stk_text tree = {home, strlen(home), sizeof home, false};
-    bool open = open_directory(group, home);
+    bool open = set_directory(group, home, OPEN_DIRECTORY);
     stk_text_add(&tree, "/tree");
-    return open && !tree.cut && open_directory(group, home);
+    return open && !tree.cut && set_directory(group, home, OPEN_DIRECTORY);
 }
 
 void stk_group_note(struct stk_group *group, const struct stk_tier *tier)
@@ -119,17 +124,6 @@ bool stk_group_may_read(const struct stk_group *group, uint32_t mode, uint32_t g
     return group->on && lets(group, mode, gid, S_IROTH);
 }
 
-void stk_group_open_file(const struct stk_group *group, const struct stk_tier *tier,
-                         const char *draft)
-{
-    struct stat stat;
-    if (stk_group_shares(group, tier) &&
-        stk_sys_fstatat(AT_FDCWD, draft, &stat, AT_SYMLINK_NOFOLLOW) == 0 &&
-        S_ISREG(stat.st_mode) && stat.st_gid == group->gid) {
-        stk_sys_chmod(draft, STK_ENTRY_SHARED_MODE);
-    }
-}
-
 static bool lets_pass(const struct stk_group *group, const char *origin)
 {
     struct stat stat;
@@ -150,64 +144,116 @@ static bool lets_pass_to(const struct stk_group *group, char *origin)
     return passes && lets_pass(group, origin);
 }
 
-static bool is_open(const char *directory)
+/* Directories of trees whose origins the group could pass a moment ago: a hash, and when. Each look
+ * may be a question to a server, and a directory has many files. */
+static _Atomic uint64_t passed[PASSED];
+
+static uint64_t now_s(void)
 {
-    struct stat stat;
-    return stk_sys_fstatat(AT_FDCWD, directory, &stat, AT_SYMLINK_NOFOLLOW) == 0 &&
-           (stat.st_mode & 07777) == OPEN_DIRECTORY;
+    return (uint64_t)(stk_clock_boottime_ns() / STK_NS_PER_S) & TIME_MASK;
 }
 
-/* One directory of a tree, for which that one of the origin stands; `first`: the root itself. */
-static bool open_one(const struct stk_group *group, const char *directory, char *origin, bool first)
+static bool was_passed(uint64_t hash)
 {
-    return is_open(directory) ||
-           ((first ? lets_pass_to(group, origin) : lets_pass(group, origin)) &&
-            open_directory(group, directory));
+    uint64_t word = atomic_load(&passed[hash % PASSED]);
+    return ((word ^ hash) & ~TIME_MASK) == 0 && ((now_s() - word) & TIME_MASK) <= PASSED_S;
+}
+
+static void note_passed(uint64_t hash)
+{
+    atomic_store(&passed[hash % PASSED], (hash & ~TIME_MASK) | now_s());
 }
 
 /* What says whose entries these are, to whoever gets so far. */
-static void open_note(const char *entry, const char *end_of_root)
+static void open_note(const char *root_directory)
 {
     char note[STK_PATH_BYTES];
     struct stk_text text = stk_text_in(note, sizeof note);
-    stk_text_add_bytes(&text, entry, (size_t)(end_of_root - entry));
+    stk_text_add(&text, root_directory);
     stk_text_add(&text, STK_ENTRY_ORIGIN_NOTE);
     if (!text.cut) {
         stk_sys_chmod(note, STK_ENTRY_SHARED_MODE);
     }
 }
 
-/* From the root's directory down to the one that ends at `last`. */
-static void open_way(const struct stk_group *group, const struct stk_root *root, char *entry,
-                     char *begin, const char *last)
+/* One directory of a tree is opened or closed as that of the origin is for which it stands: whether
+ * it is open then. `first`: the root itself. */
+static bool follow_one(const struct stk_group *group, const char *directory, char *origin,
+                       bool first)
+{
+    uint64_t hash = stk_hash_64(directory, strlen(directory), 0);
+    bool known = was_passed(hash);
+    bool passes = known || (first ? lets_pass_to(group, origin) : lets_pass(group, origin));
+    if (!set_directory(group, directory, passes ? OPEN_DIRECTORY : CLOSED_DIRECTORY)) {
+        return false;
+    }
+    if (passes && !known) {
+        note_passed(hash);
+    }
+    if (passes && !known && first) {
+        open_note(directory);
+    }
+    return passes;
+}
+
+/* From the root's directory, which ends at `begin`, down to the one that ends at `last`. */
+static bool follow_way(const struct stk_group *group, const struct stk_root *root, char *entry,
+                       char *begin, const char *last)
 {
     char origin[STK_PATH_BYTES];
     bool open = true;
-    open_note(entry, begin);
-    for (char *slash = begin; open && slash != NULL && slash <= last;
-         slash = strchr(slash + 1, '/')) {
+    for (char *slash = begin; open && slash <= last; slash = strchr(slash + 1, '/')) {
         struct stk_text text = stk_text_in(origin, sizeof origin);
         *slash = '\0';
         stk_text_add(&text, root->canonical);
         stk_text_add(&text, begin); /* what is below the root, or nothing */
-        open = !text.cut && open_one(group, entry, origin, slash == begin);
+        open = !text.cut && follow_one(group, entry, origin, slash == begin);
         *slash = '/';
+        if (slash == last) {
+            break;
+        }
+    }
+    return open;
+}
+
+/* Whether the origin of an entry lies where its path says: at what is behind a link nobody has
+ * looked. `begin`: of what is below the root in the entry's path. */
+static bool is_no_link(const struct stk_root *root, const char *begin)
+{
+    char below[STK_PATH_BYTES];
+    const char *leaf = stk_path_leaf(begin);
+    struct stk_text text = stk_text_in(below, sizeof below);
+    stk_text_add_bytes(&text, begin, (size_t)(leaf - begin));
+    stk_text_add(&text, leaf + STK_ENTRY_DIGITS + 1);
+    int dir = stk_sys_openat(AT_FDCWD, root->canonical, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+    int fd = dir < 0 || text.cut ? -ENOENT : stk_sys_open_beneath(dir, below, O_PATH | O_CLOEXEC);
+    if (dir >= 0) {
+        stk_sys_close(dir);
+    }
+    if (fd >= 0) {
+        stk_sys_close(fd);
+    }
+    return fd >= 0;
+}
+
+static void open_file(const struct stk_group *group, const char *entry)
+{
+    struct stat stat;
+    if (stk_sys_fstatat(AT_FDCWD, entry, &stat, AT_SYMLINK_NOFOLLOW) == 0 &&
+        S_ISREG(stat.st_mode) && stat.st_gid == group->gid) {
+        stk_sys_chmod(entry, STK_ENTRY_SHARED_MODE);
     }
 }
 
-void stk_group_open_way(const struct stk_group *group, const struct stk_tier *tier,
-                        const struct stk_root *root, char *entry)
+void stk_group_give(const struct stk_group *group, const struct stk_tier *tier,
+                    const struct stk_root *root, char *entry)
 {
     char *last = strrchr(entry, '/');
     char *tree = entry + strlen(tier->home) + sizeof "/tree/" - 1;
-    if (!stk_group_shares(group, tier) || last == NULL || tree >= last) {
-        return;
-    }
-    *last = '\0';
-    bool open = is_open(entry);
-    *last = '/';
-    if (!open) {
-        open_way(group, root, entry, strchr(tree, '/'), last);
+    if (stk_group_shares(group, tier) && last != NULL && tree < last &&
+        follow_way(group, root, entry, strchr(tree, '/'), last) &&
+        is_no_link(root, strchr(tree, '/') + 1)) {
+        open_file(group, entry);
     }
 }
 

@@ -63,13 +63,13 @@ static inline bool stk_group_shares(const struct stk_group *group, const struct 
 
 /* Whether a file with this mode and group is open to the members, for all that the mode tells. */
 bool stk_group_may_read(const struct stk_group *group, uint32_t mode, uint32_t gid);
-/* Lets them read a complete draft, if the tier is shared. */
-void stk_group_open_file(const struct stk_group *group, const struct stk_tier *tier,
-                         const char *draft);
-/* Lets them pass the directories above an entry there, as far as they may pass the origin's.
- * `entry` is changed, and as it was afterwards. */
-void stk_group_open_way(const struct stk_group *group, const struct stk_tier *tier,
-                        const struct stk_root *root, char *entry);
+/*
+ * Lets them read an entry of such a file that was just published in a tier that is shared, if they
+ * may pass the directories above it at the origin; those in the tier are opened or closed as these
+ * are. `entry` is changed, and as it was afterwards.
+ */
+void stk_group_give(const struct stk_group *group, const struct stk_tier *tier,
+                    const struct stk_root *root, char *entry);
 
 /* ---- what the others have ---- */
 

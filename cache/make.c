@@ -76,9 +76,6 @@ static enum stk_bypass complete(struct stk_making *making, const struct stk_entr
     }
     if (why == STK_BYPASS_NONE) {
         why = reserve_excess(making, draft);
-        if (making->shared) {
-            stk_group_open_file(&making->cache->group, making->tier, draft->path);
-        }
         stk_pressure_sign(making->tier, draft->path);
     }
     return why;
@@ -90,7 +87,7 @@ static enum stk_bypass publish(struct stk_making *making, struct stk_entry_draft
     stk_entry_close(draft);
     making->taken = error == -EEXIST;
     if (error == 0 && making->shared) {
-        stk_group_open_way(&making->cache->group, making->tier, making->place->root, making->path);
+        stk_group_give(&making->cache->group, making->tier, making->place->root, making->path);
     }
     note_tier_error(making->tier, error);
     if (error == -EDQUOT) {

@@ -8,6 +8,7 @@ import pytest
 import slowfs
 from jobs import YOUNG, read_line
 from origin import settle
+from slices import ALL
 
 ANN, BOB, EVE = 15001, 15002, 15003  # Eve is in no group
 LAB, OTHERS = 15100, 15200
@@ -16,6 +17,11 @@ CONTENT = "the truth\n" * 400
 READ = 'cat "$1/file" "$1/file"'
 
 pytestmark = pytest.mark.usefixtures("as_root")
+
+
+def some(cases, *others):
+    """The cases' names, without those that go another way to the same place, unless all are wanted."""
+    return [case for case in cases if ALL or case not in others]
 
 
 class User:
@@ -200,7 +206,7 @@ def test_a_big_file(shared, ann, bob, data):
     assert done.stdout == 2 * right and served(done) == 2
 
 
-@pytest.mark.parametrize("mask", ["077", "000"])
+@pytest.mark.parametrize("mask", some(["077", "000"], "000"))
 def test_whatever_the_umask(jobs, shared, ann, bob, data, mask):
     jobs.place.run(["sh", "-c", f'umask {mask}; exec "$@"', "sh", *ann.run_line(data, READ)],
                    env=YOUNG)
@@ -265,7 +271,7 @@ def deep(data):
     return data
 
 
-@pytest.mark.parametrize("what", REVOCATIONS)
+@pytest.mark.parametrize("what", some(REVOCATIONS, "of the root", "by one of its directory"))
 def test_a_right_that_is_taken_away(jobs, shared, ann, bob, deep, what):
     """It is gone at once, in the run that had it."""
     ann.run(deep, script='cat "$1/dir/file"')
@@ -311,7 +317,23 @@ CLOSED = {
 }
 
 
-@pytest.mark.parametrize("what", CLOSED)
+def put_away(path):
+    """Into a directory that is closed, and a link in its place."""
+    away = path.parents[1 if path.is_dir() else 2] / "private"
+    away.mkdir()
+    path.rename(away / path.name)
+    path.symlink_to(away / path.name)
+    os.chown(away, ANN, ANN)
+    away.chmod(0o700)
+
+
+CLOSED.update({
+    "a link to a file": lambda data: put_away(data / "dir" / "file"),
+    "a link to a directory": lambda data: put_away(data / "dir"),
+})
+
+
+@pytest.mark.parametrize("what", some(CLOSED, "a file for another group"))
 def test_what_is_not_the_group_s_is_not_open_to_it(shared, ann, bob, deep, what):
     """Not by its entry's path, either, which anybody may guess."""
     for path in (deep.parent, deep, deep / "dir", deep / "dir" / "file"):
@@ -328,6 +350,30 @@ def test_what_is_not_the_group_s_is_not_open_to_it(shared, ann, bob, deep, what)
         assert " 100.0% from the cache" in ann.run(deep, script='cat "$1/dir/file"').stderr
     finally:
         deep.parent.chmod(0o755)
+
+
+def test_a_directory_that_is_closed_later(shared, ann, bob, deep):
+    """What comes to lie in it is not open, and no more what lay there before."""
+    for path in (deep, deep / "dir", deep / "dir" / "file"):
+        os.chown(path, ANN, ANN)
+    settle()
+    ann.run(deep, script='cat "$1/dir/file"')
+    assert served(bob.run(deep, script='cat "$1/dir/file"')) == 1
+    (deep / "dir").chmod(0o700)
+    (deep / "dir" / "secret").write_text(CONTENT)
+    os.chown(deep / "dir" / "secret", ANN, ANN)
+    settle()
+    ann.run(deep, script='cat "$1/dir/secret"')
+    for name in ("file", "secret"):
+        entry, = entries(ann, name)
+        path = f"{TIER}/{entry.relative_to(shared)}"
+        assert ann.do("cat", path).stdout == CONTENT
+        assert bob.do("cat", path).stdout == ""
+    (deep / "dir").chmod(0o755)
+    (deep / "dir" / "third").write_text(CONTENT)
+    settle()
+    ann.run(deep, script='cat "$1/dir/third"')
+    assert served(bob.run(deep, script='cat "$1/dir/third" "$1/dir/file"')) == 2
 
 
 def test_a_file_for_the_group(shared, ann, bob, eve, deep):
@@ -429,7 +475,9 @@ HARMS = {
 }
 
 
-@pytest.mark.parametrize("harm", HARMS)
+@pytest.mark.parametrize("harm", some(
+    HARMS, "a device", "a directory", "a socket", "one's own file", "a file that all can write",
+    "a home that all can write", "a link to elsewhere"))
 def test_a_home_that_is_not_what_it_should_be(shared, ann, bob, data, harm):
     """What lies there is not served, nor waited for."""
     ann.run(data)
