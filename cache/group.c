@@ -6,22 +6,14 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/hash.h"
-#include "base/local.h"
 #include "base/sys.h"
 #include "base/text.h"
 #include "cache/entry.h"
 #include "cache/proof.h"
 
-#define SHARED_MODE      03770 /* setgid: what is made there is the group's; sticky: by each his own */
-#define OPEN_DIRECTORY   02750
-#define CLOSED_DIRECTORY 02700
-#define PASSED           1024
-#define PASSED_S         2
-#define TIME_MASK        UINT64_C(0xffffff)
-#define STEM             "/stoker-"
-#define SETTLED_NS       STK_NS_PER_S /* file systems' clocks tick more often */
-#define MOST_LISTINGS    64           /* calls that list the homes */
+#define STEM          "stoker-"
+#define SETTLED_NS    STK_NS_PER_S /* file systems' clocks tick more often */
+#define MOST_LISTINGS 64           /* calls that list the homes */
 
 /* ---- who ---- */
 
@@ -57,12 +49,12 @@ static bool is_member(const struct stk_group *group, uint32_t uid)
     return is && uid != 0;
 }
 
-/* ---- one's own home ---- */
+/* ---- where ---- */
 
 static bool is_shared(const struct stk_group *group, const struct stat *dir)
 {
     return group->on && S_ISDIR(dir->st_mode) && dir->st_gid == group->gid &&
-           (dir->st_mode & 07777) == SHARED_MODE &&
+           (dir->st_mode & 07777) == STK_GROUP_MODE &&
            (dir->st_uid == 0 || dir->st_uid == stk_sys_geteuid() || is_member(group, dir->st_uid));
 }
 
@@ -73,188 +65,10 @@ bool stk_group_has(const struct stk_group *group, const char *dir)
            is_shared(group, &stat);
 }
 
-/* Gives a directory of ours that is the group's this mode, whatever the umask was. */
-static bool set_directory(const struct stk_group *group, const char *path, mode_t mode)
-{
-    struct stat stat;
-    if (stk_sys_fstatat(AT_FDCWD, path, &stat, AT_SYMLINK_NOFOLLOW) != 0 ||
-        !S_ISDIR(stat.st_mode) || stat.st_gid != group->gid || stat.st_uid != stk_sys_geteuid()) {
-        return false;
-    }
-    return (stat.st_mode & 07777) == mode || stk_sys_chmod(path, mode) == 0;
-}
-
-bool stk_group_prepare(const struct stk_group *group, const char *dir)
-{
-    char home[STK_HOME_BYTES];
-    struct stat stat;
-    struct statfs fs;
-    if (stk_sys_fstatat(AT_FDCWD, dir, &stat, AT_SYMLINK_NOFOLLOW) != 0 ||
-        !is_shared(group, &stat) || stk_sys_statfs(dir, &fs) != 0 || !stk_local_is(&fs)) {
-        return false;
-    }
-    stk_home_trust(&stat);
-    if (stk_home_check_parent(dir) != 0 || !stk_home_path(home, dir) ||
-        stk_home_ensure(home) != 0 || stk_home_ensure_room(home, "tree") != 0) {
-        return false;
-    }
-    struct stk_text tree = {home, strlen(home), sizeof home, false};
-    bool open = set_directory(group, home, OPEN_DIRECTORY);
-    stk_text_add(&tree, "/tree");
-    return open && !tree.cut && set_directory(group, home, OPEN_DIRECTORY);
-}
-
 void stk_group_note(struct stk_group *group, const struct stk_tier *tier)
 {
     const char *leaf = stk_path_leaf(tier->home);
     group->tiers[tier->index].dir_length = (size_t)(leaf - tier->home) - 1;
-}
-
-/* ---- what the others get ---- */
-
-/* Who is in the group of a file is held by its bits, also where all others have more; and any
- * member may be in whatever group it is. */
-static bool lets(const struct stk_group *group, uint32_t mode, uint32_t gid, uint32_t others_bit)
-{
-    return (mode & others_bit << 3) != 0 && (gid == group->gid || (mode & others_bit) != 0);
-}
-
-bool stk_group_may_read(const struct stk_group *group, uint32_t mode, uint32_t gid)
-{
-    return group->on && lets(group, mode, gid, S_IROTH);
-}
-
-static bool lets_pass(const struct stk_group *group, const char *origin)
-{
-    struct stat stat;
-    return stk_sys_fstatat(AT_FDCWD, origin, &stat, 0) == 0 &&
-           lets(group, stat.st_mode, stat.st_gid, S_IXOTH);
-}
-
-/* A root, and all that is above it. `origin` is changed, and as it was afterwards. */
-static bool lets_pass_to(const struct stk_group *group, char *origin)
-{
-    bool passes = lets_pass(group, "/");
-    for (char *slash = strchr(origin + 1, '/'); passes && slash != NULL;
-         slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        passes = lets_pass(group, origin);
-        *slash = '/';
-    }
-    return passes && lets_pass(group, origin);
-}
-
-/* Directories of trees whose origins the group could pass a moment ago: a hash, and when. Each look
- * may be a question to a server, and a directory has many files. */
-static _Atomic uint64_t passed[PASSED];
-
-static uint64_t now_s(void)
-{
-    return (uint64_t)(stk_clock_boottime_ns() / STK_NS_PER_S) & TIME_MASK;
-}
-
-static bool was_passed(uint64_t hash)
-{
-    uint64_t word = atomic_load(&passed[hash % PASSED]);
-    return ((word ^ hash) & ~TIME_MASK) == 0 && ((now_s() - word) & TIME_MASK) <= PASSED_S;
-}
-
-static void note_passed(uint64_t hash)
-{
-    atomic_store(&passed[hash % PASSED], (hash & ~TIME_MASK) | now_s());
-}
-
-/* What says whose entries these are, to whoever gets so far. */
-static void open_note(const char *root_directory)
-{
-    char note[STK_PATH_BYTES];
-    struct stk_text text = stk_text_in(note, sizeof note);
-    stk_text_add(&text, root_directory);
-    stk_text_add(&text, STK_ENTRY_ORIGIN_NOTE);
-    if (!text.cut) {
-        stk_sys_chmod(note, STK_ENTRY_SHARED_MODE);
-    }
-}
-
-/* One directory of a tree is opened or closed as that of the origin is for which it stands: whether
- * it is open then. `first`: the root itself. */
-static bool follow_one(const struct stk_group *group, const char *directory, char *origin,
-                       bool first)
-{
-    uint64_t hash = stk_hash_64(directory, strlen(directory), 0);
-    bool known = was_passed(hash);
-    bool passes = known || (first ? lets_pass_to(group, origin) : lets_pass(group, origin));
-    if (!set_directory(group, directory, passes ? OPEN_DIRECTORY : CLOSED_DIRECTORY)) {
-        return false;
-    }
-    if (passes && !known) {
-        note_passed(hash);
-    }
-    if (passes && !known && first) {
-        open_note(directory);
-    }
-    return passes;
-}
-
-/* From the root's directory, which ends at `begin`, down to the one that ends at `last`. */
-static bool follow_way(const struct stk_group *group, const struct stk_root *root, char *entry,
-                       char *begin, const char *last)
-{
-    char origin[STK_PATH_BYTES];
-    bool open = true;
-    for (char *slash = begin; open && slash <= last; slash = strchr(slash + 1, '/')) {
-        struct stk_text text = stk_text_in(origin, sizeof origin);
-        *slash = '\0';
-        stk_text_add(&text, root->canonical);
-        stk_text_add(&text, begin); /* what is below the root, or nothing */
-        open = !text.cut && follow_one(group, entry, origin, slash == begin);
-        *slash = '/';
-        if (slash == last) {
-            break;
-        }
-    }
-    return open;
-}
-
-/* Whether the origin of an entry lies where its path says: at what is behind a link nobody has
- * looked. `begin`: of what is below the root in the entry's path. */
-static bool is_no_link(const struct stk_root *root, const char *begin)
-{
-    char below[STK_PATH_BYTES];
-    const char *leaf = stk_path_leaf(begin);
-    struct stk_text text = stk_text_in(below, sizeof below);
-    stk_text_add_bytes(&text, begin, (size_t)(leaf - begin));
-    stk_text_add(&text, leaf + STK_ENTRY_DIGITS + 1);
-    int dir = stk_sys_openat(AT_FDCWD, root->canonical, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
-    int fd = dir < 0 || text.cut ? -ENOENT : stk_sys_open_beneath(dir, below, O_PATH | O_CLOEXEC);
-    if (dir >= 0) {
-        stk_sys_close(dir);
-    }
-    if (fd >= 0) {
-        stk_sys_close(fd);
-    }
-    return fd >= 0;
-}
-
-static void open_file(const struct stk_group *group, const char *entry)
-{
-    struct stat stat;
-    if (stk_sys_fstatat(AT_FDCWD, entry, &stat, AT_SYMLINK_NOFOLLOW) == 0 &&
-        S_ISREG(stat.st_mode) && stat.st_gid == group->gid) {
-        stk_sys_chmod(entry, STK_ENTRY_SHARED_MODE);
-    }
-}
-
-void stk_group_give(const struct stk_group *group, const struct stk_tier *tier,
-                    const struct stk_root *root, char *entry)
-{
-    char *last = strrchr(entry, '/');
-    char *tree = entry + strlen(tier->home) + sizeof "/tree/" - 1;
-    if (stk_group_shares(group, tier) && last != NULL && tree < last &&
-        follow_way(group, root, entry, strchr(tree, '/'), last) &&
-        is_no_link(root, strchr(tree, '/') + 1)) {
-        open_file(group, entry);
-    }
 }
 
 /* ---- the others' homes ---- */
@@ -262,9 +76,9 @@ void stk_group_give(const struct stk_group *group, const struct stk_tier *tier,
 /* A home's name is stoker-UID or stoker-UID.N (cache/home.h); as a word, not 0. */
 static uint64_t word_of(const char *name)
 {
-    const char *at = name + sizeof STEM - 2;
+    const char *at = name + sizeof STEM - 1;
     uint64_t uid, number = 0;
-    if (strncmp(name, STEM + 1, sizeof STEM - 2) != 0 || !stk_text_take_number(&at, &uid) ||
+    if (strncmp(name, STEM, sizeof STEM - 1) != 0 || !stk_text_take_number(&at, &uid) ||
         uid > UINT32_MAX) {
         return 0;
     }
@@ -288,7 +102,7 @@ static size_t name_home(char out[STK_HOME_BYTES], const struct stk_group *group,
 {
     struct stk_text path = stk_text_in(out, STK_HOME_BYTES);
     stk_text_add_bytes(&path, tier->home, group->tiers[tier->index].dir_length);
-    stk_text_add(&path, STEM);
+    stk_text_add(&path, "/" STEM);
     stk_text_add_number(&path, user_of(word));
     if ((word & 0xff) > 1) {
         stk_text_add_char(&path, '.');
@@ -349,7 +163,7 @@ static int open_dir(const struct stk_group *group, const struct stk_tier *tier, 
 static void refresh(struct stk_group *group, const struct stk_tier *tier)
 {
     struct stk_group_tier *homes = &group->tiers[tier->index];
-    struct stat stat;
+    struct stat stat = {.st_size = 0};
     int dir = open_dir(group, tier, O_RDONLY);
     if (dir < 0) {
         return;

@@ -26,6 +26,7 @@
 #include "cache/root.h"
 #include "cache/tier.h"
 
+#define STK_GROUP_MODE    03770 /* setgid: what is made there is the group's; sticky: each his own */
 #define STK_GROUP_MEMBERS 64
 #define STK_GROUP_HOMES   16 /* of others, in one tier */
 

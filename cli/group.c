@@ -17,7 +17,6 @@
 #include "cli/say.h"
 #include "cli/verbs.h"
 
-#define SHARED_MODE 03770 /* as cache/group.c wants it */
 #define MOST_GROUPS 1024
 
 /* ---- groups, as the machine knows them ---- */
@@ -248,7 +247,7 @@ static void make_directory(const char *directory, struct stat *out)
 static void give(const char *directory, gid_t gid, const char *name)
 {
     if (chmod(directory, 0700) != 0 || lchown(directory, (uid_t)-1, gid) != 0 ||
-        chmod(directory, SHARED_MODE) != 0) {
+        chmod(directory, STK_GROUP_MODE) != 0) {
         die("share %s with %s: %s", directory, name, strerror(errno));
     }
 }
@@ -267,7 +266,7 @@ int verb_share(char **arguments)
         die("share %s with %s: you are not in that group, as this session knows", directory, name);
     }
     make_directory(directory, &stat_);
-    bool is_so = stat_.st_gid == gid && (stat_.st_mode & 07777) == SHARED_MODE;
+    bool is_so = stat_.st_gid == gid && (stat_.st_mode & 07777) == STK_GROUP_MODE;
     if (!is_so && !is_empty(directory)) {
         die("share %s: something is in it: name a new directory", directory);
     }
