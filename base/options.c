@@ -28,16 +28,16 @@ const struct stk_option_row stk_option_table[STK_OPTION_COUNT] = {
          "another file system, which several nodes share: what is copied into the local ones is "
          "put there, too, or comes from there; SIZE is then what all nodes together put there "
          "(default: until a tenth of it is free)."},
+    [STK_OPTION_FRESH] =
+        {"STOKER_FRESH", "--fresh", "run|open|never", "run",
+         "When a file's identity is asked of the origin again: once in each run (a run never sees "
+         "a version older than its start), at every open, or never."},
     [STK_OPTION_SHARE] =
         {"STOKER_SHARE", "--share", "GROUP", "",
          "The group with which tiers are shared whose directories were made for that by "
          "`stoker share DIR GROUP`: what one member has cached there is served to those of the "
          "others who can open the original. `stoker run` and `stoker env` set it to the group's "
          "number and its members', by which the library knows whose entries are to be used."},
-    [STK_OPTION_FRESH] =
-        {"STOKER_FRESH", "--fresh", "run|open|never", "run",
-         "When a file's identity is asked of the origin again: once in each run (a run never sees "
-         "a version older than its start), at every open, or never."},
     [STK_OPTION_MIN_AGE] =
         {"STOKER_MIN_AGE", NULL, "SECONDS", "2",
          "Files whose mtime or ctime is younger than this are not cached, since somebody may "

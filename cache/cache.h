@@ -115,10 +115,10 @@ struct stk_outcome {
     enum stk_bypass why; /* of a bypass; NONE: not to be counted (not a regular file) */
     unsigned tier;       /* of a hit: its number in the catalogue */
     bool fetched;        /* of a fill: by a shared tier, and not by the origin */
-    bool members;        /* a hit in another member's home (cache/group.h) */
     uint32_t record;
     uint64_t size;
     int64_t wait_ns;
+    bool members; /* a hit in another member's home (cache/group.h) */
 };
 
 /*

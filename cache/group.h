@@ -26,9 +26,10 @@
 #include "cache/root.h"
 #include "cache/tier.h"
 
-#define STK_GROUP_MODE    03770 /* setgid: what is made there is the group's; sticky: each his own */
-#define STK_GROUP_MEMBERS 64
-#define STK_GROUP_HOMES   16 /* of others, in one tier */
+#define STK_GROUP_MODE       03770 /* setgid: what is made there is the group's; sticky: each his own */
+#define STK_GROUP_ENTRY_MODE 0440
+#define STK_GROUP_MEMBERS    64
+#define STK_GROUP_HOMES      16 /* of others, in one tier */
 
 struct stk_group {
     bool on;

@@ -108,18 +108,6 @@ static void note_passed(uint64_t hash)
     atomic_store(&passed[hash % PASSED], (hash & ~TIME_MASK) | now_s());
 }
 
-/* What says whose entries these are, to whoever gets so far. */
-static void open_note(const char *root_directory)
-{
-    char note[STK_PATH_BYTES];
-    struct stk_text text = stk_text_in(note, sizeof note);
-    stk_text_add(&text, root_directory);
-    stk_text_add(&text, STK_ENTRY_ORIGIN_NOTE);
-    if (!text.cut) {
-        stk_sys_chmod(note, STK_ENTRY_SHARED_MODE);
-    }
-}
-
 /* One directory of a tree is opened or closed as that of the origin is for which it stands: whether
  * it is open then. `first`: the root itself. */
 static bool follow_one(const struct stk_group *group, const char *directory, char *origin,
@@ -135,7 +123,7 @@ static bool follow_one(const struct stk_group *group, const char *directory, cha
         note_passed(hash);
     }
     if (passes && !known && first) {
-        open_note(directory);
+        stk_entry_chmod_note(directory, STK_GROUP_ENTRY_MODE);
     }
     return passes;
 }
@@ -187,7 +175,7 @@ static void open_file(const struct stk_group *group, const char *entry)
     struct stat stat;
     if (stk_sys_fstatat(AT_FDCWD, entry, &stat, AT_SYMLINK_NOFOLLOW) == 0 &&
         S_ISREG(stat.st_mode) && stat.st_gid == group->gid) {
-        stk_sys_chmod(entry, STK_ENTRY_SHARED_MODE);
+        stk_sys_chmod(entry, STK_GROUP_ENTRY_MODE);
     }
 }
 

@@ -58,7 +58,7 @@ void stk_entryfd_note(struct stk_cache *cache, uint32_t number)
 
 bool stk_entryfd_may_be(const struct stat *stat)
 {
-    mode_t mode = stat->st_mode & ~(mode_t)(STK_ENTRY_MODE ^ STK_ENTRY_SHARED_MODE);
+    mode_t mode = stat->st_mode & ~(mode_t)(STK_ENTRY_MODE ^ STK_GROUP_ENTRY_MODE);
     return mode == (S_IFREG | STK_ENTRY_MODE) && stat->st_nlink <= 1 && stk_process_is_on();
 }
 
