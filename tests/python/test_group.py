@@ -418,6 +418,17 @@ def test_a_run_that_does_not_share(shared, ann, bob, data):
     assert " 100.0% from the cache" in done.stderr
 
 
+def test_a_cache_in_memory_goes_with_its_run(shared, ann, bob, data):
+    """And with nobody else's."""
+    bob.run(data)
+    done = ann.stoker("run", "--share", "lab", "--tier", TIER, "--path", data, "--", "cat",
+                      data / "file")
+    assert served(done) == 1 and "removed now" in done.stderr
+    assert not ann.home().exists() and len(entries(bob)) == 1
+    assert bob.stoker("clear").stdout == "removed\n"
+    assert os.listdir(shared) == []
+
+
 # ---- whose cache is used ----
 
 def lie(entry, owner=ANN):
