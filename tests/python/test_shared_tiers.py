@@ -195,7 +195,7 @@ def test_warming_puts_it_there(cluster):
 
 def test_warming_leaves_nothing_out(cluster):
     """It waits where a job would not."""
-    count = 250
+    count = 150
     source, mount = cluster.origin.files("many", count, 2 * KIB)
     cluster.tier.latency_ms = 2
     done = cluster.nodes[0].jobs.stoker("warm", *cluster.flags(), mount)
