@@ -8,8 +8,11 @@
 #include "base/sys.h"
 #include "base/text.h"
 #include "base/walk.h"
+#include "cache/drop.h"
 #include "cache/entry.h"
 #include "preload/entryfd.h"
+#include "preload/guard.h"
+#include "preload/process.h"
 
 #define MAPS_BYTES (64u << 10)
 
@@ -313,4 +316,38 @@ stk_restore_origin(struct stk_cache *cache, const struct stat *written, int dirf
     struct restoring restoring = {cache, written, dirfd, name};
     restore_fds(&restoring);
     restore_maps(&restoring);
+}
+
+/* ---- what cannot be read any more ---- */
+
+/* Others shall not find it either. */
+static bool replace_failed(struct stk_cache *cache, int fd, int origin, const struct stat *entry)
+{
+    char path[STK_PATH_BYTES];
+    uint32_t record = stk_entryfd_record(cache, fd);
+    bool named = record != 0 && stk_entryfd_name(fd, path);
+    struct opened opened = {.old = stk_entry_dup_high(fd), .number = fd};
+    bool done = replace_by(origin, &opened, stk_sys_lseek(fd, 0, SEEK_CUR), entry);
+    if (opened.old >= 0) {
+        stk_sys_close(opened.old);
+    }
+    if (named) {
+        stk_drop_entry(cache, record, path);
+    }
+    return done;
+}
+
+__attribute__((noinline)) bool stk_restore_failed(int fd)
+{
+    struct stat entry;
+    struct stk_guard guard;
+    bool ours = stk_process_is_on() && stk_sys_fstat(fd, &entry) == 0 && stk_entryfd_may_be(&entry);
+    int origin = ours ? stk_entryfd_open_origin(fd) : -1;
+    if (origin < 0 || !stk_guard_enter(&guard)) {
+        return false;
+    }
+    struct stk_cache *cache = stk_process_cache_if_ready();
+    bool done = cache != NULL && replace_failed(cache, fd, origin, &entry);
+    stk_guard_leave(&guard);
+    return done;
 }

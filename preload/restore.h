@@ -1,7 +1,7 @@
 /*
- * What the program had open, or mapped, of a file before it opens it for writing: descriptors and
- * shared maps of its entries become the origin's, so that they show what is written, as they would
- * without us.
+ * Giving the origin back to what the program had open, or mapped, of a file before it opens it for
+ * writing: descriptors and shared maps of its entries become the origin's, so that they show what
+ * is written, as they would without us.
  *
  * Only of this process: another one's keep what was there. Private maps stay as they are, since
  * nobody can tell which of their pages the program has changed. What stays is counted.
@@ -13,6 +13,7 @@
 #ifndef STK_PRELOAD_RESTORE_H
 #define STK_PRELOAD_RESTORE_H
 
+#include <stdbool.h>
 #include <sys/stat.h>
 
 #include "cache/cache.h"
@@ -23,5 +24,13 @@
  */
 void stk_restore_origin(struct stk_cache *cache, const struct stat *written, int dirfd,
                         const char *name);
+
+/*
+ * After a read of `fd` that failed by EIO: if it is an entry's, the disk of a tier has failed,
+ * which is none of the program's business. The descriptor becomes the origin's, where it stands,
+ * and the entry goes. True: the read is to be made again. Keeps errno. Outside the guard, which it
+ * takes.
+ */
+bool stk_restore_failed(int fd);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * copy_file_range. Some file systems refuse it across their borders, and a descriptor of an entry
- * lies beyond one that the program does not know of: there the origin is copied from. Only after
- * the refusal, so that nobody pays for it who does not need it.
+ * lies beyond one that the program does not know of, on a disk that may fail: there the origin is
+ * copied from. Only after the failure, so that nobody pays for it who does not need it.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -70,5 +70,5 @@ STK_EXPORT(ssize_t, copy_file_range, int fd_in, off64_t *offset_in, int fd_out, 
     struct call call = {fd_in, offset_in, fd_out, offset_out, bytes, flags};
     int before = errno;
     ssize_t copied = copy_next(&call);
-    return copied < 0 && errno == EXDEV ? copy_perhaps(&call, before) : copied;
+    return copied < 0 && (errno == EXDEV || errno == EIO) ? copy_perhaps(&call, before) : copied;
 }

@@ -1,7 +1,7 @@
 /*
  * read, pread, readv, preadv and their kin, and what has the kernel read ahead. Where this process
- * has no big file open, that costs one load; else the descriptor is looked at (preload/big.h). What
- * libc reads by itself, as for a FILE, comes by none of these names.
+ * has no big file open, and no disk fails, that costs one load; else the descriptor is looked at
+ * (preload/big.h). What libc reads by itself, as for a FILE, comes by none of these names.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,6 +14,7 @@
 #include "preload/big.h"
 #include "preload/export.h"
 #include "preload/next.h"
+#include "preload/restore.h"
 
 typedef ssize_t read_function(int, void *, size_t);
 typedef ssize_t read_chk_function(int, void *, size_t, size_t);
@@ -34,6 +35,18 @@ static ssize_t finish(ssize_t result)
     return result;
 }
 
+/* The disk of a tier may fail; then it is read again, by the origin. */
+#define READ_TWICE(fd, call)                                                                       \
+    ({                                                                                             \
+        int before = errno;                                                                        \
+        ssize_t done = (call);                                                                     \
+        if (done < 0 && errno == EIO && stk_restore_failed(fd)) {                                  \
+            errno = before;                                                                        \
+            done = (call);                                                                         \
+        }                                                                                          \
+        done;                                                                                      \
+    })
+
 STK_EXPORT(ssize_t, read, int fd, void *buffer, size_t bytes)
 {
     ssize_t got;
@@ -41,7 +54,8 @@ STK_EXPORT(ssize_t, read, int fd, void *buffer, size_t bytes)
         return got;
     }
     read_function *next = STK_NEXT(read, read_function *);
-    return next != NULL ? next(fd, buffer, bytes) : finish(stk_sys_read(fd, buffer, bytes));
+    return next != NULL ? READ_TWICE(fd, next(fd, buffer, bytes))
+                        : finish(stk_sys_read(fd, buffer, bytes));
 }
 
 /* A buffer that is too small is libc's to complain of. */
@@ -52,7 +66,7 @@ STK_EXPORT(ssize_t, __read_chk, int fd, void *buffer, size_t bytes, size_t room)
         return got;
     }
     read_chk_function *next = STK_NEXT(__read_chk, read_chk_function *);
-    return next != NULL ? next(fd, buffer, bytes, room) : stk_next_missing();
+    return next != NULL ? READ_TWICE(fd, next(fd, buffer, bytes, room)) : stk_next_missing();
 }
 
 STK_EXPORT(ssize_t, readv, int fd, const struct iovec *parts, int count)
@@ -62,7 +76,7 @@ STK_EXPORT(ssize_t, readv, int fd, const struct iovec *parts, int count)
         return got;
     }
     readv_function *next = STK_NEXT(readv, readv_function *);
-    return next != NULL ? next(fd, parts, count) : stk_next_missing();
+    return next != NULL ? READ_TWICE(fd, next(fd, parts, count)) : stk_next_missing();
 }
 
 /* An offset below zero is an error, and the kernel's to tell. */
@@ -74,7 +88,7 @@ STK_EXPORT(ssize_t, readv, int fd, const struct iovec *parts, int count)
             return got;                                                                            \
         }                                                                                          \
         pread_function *next = STK_NEXT(name, pread_function *);                                   \
-        return next != NULL ? next(fd, buffer, bytes, offset)                                      \
+        return next != NULL ? READ_TWICE(fd, next(fd, buffer, bytes, offset))                      \
                             : finish(stk_sys_pread(fd, buffer, bytes, offset));                    \
     }
 
@@ -87,7 +101,8 @@ STK_EXPORT(ssize_t, readv, int fd, const struct iovec *parts, int count)
             return got;                                                                            \
         }                                                                                          \
         pread_chk_function *next = STK_NEXT(name, pread_chk_function *);                           \
-        return next != NULL ? next(fd, buffer, bytes, offset, room) : stk_next_missing();          \
+        return next != NULL ? READ_TWICE(fd, next(fd, buffer, bytes, offset, room))                \
+                            : stk_next_missing();                                                  \
     }
 
 #define PREADV_SYMBOL(name)                                                                        \
@@ -98,7 +113,7 @@ STK_EXPORT(ssize_t, readv, int fd, const struct iovec *parts, int count)
             return got;                                                                            \
         }                                                                                          \
         preadv_function *next = STK_NEXT(name, preadv_function *);                                 \
-        return next != NULL ? next(fd, parts, count, offset)                                       \
+        return next != NULL ? READ_TWICE(fd, next(fd, parts, count, offset))                       \
                             : finish(stk_sys_preadv(fd, parts, count, offset));                    \
     }
 
@@ -114,7 +129,8 @@ STK_EXPORT(ssize_t, readv, int fd, const struct iovec *parts, int count)
             return got;                                                                            \
         }                                                                                          \
         preadv2_function *next = STK_NEXT(name, preadv2_function *);                               \
-        return next != NULL ? next(fd, parts, count, offset, flags) : stk_next_missing();          \
+        return next != NULL ? READ_TWICE(fd, next(fd, parts, count, offset, flags))                \
+                            : stk_next_missing();                                                  \
     }
 
 PREAD_SYMBOL(pread)

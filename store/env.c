@@ -201,6 +201,17 @@ static int try_open(struct stk_env *env, const char *directory, uint64_t map, un
     return error;
 }
 
+/* LMDB maps the table: what the disk cannot read would end the program with a signal. */
+static int read_table(int fd, off_t bytes)
+{
+    char piece[4096];
+    ssize_t got = 0;
+    for (off_t at = 0; at < bytes && got >= 0; at += (off_t)sizeof piece) {
+        got = pread(fd, piece, sizeof piece, at);
+    }
+    return got < 0 ? errno : 0;
+}
+
 /*
  * Gives the table of readers its full size and room on the file system: LMDB makes it by ftruncate,
  * and on a full one a new reader's first touch would be a SIGBUS.
@@ -218,6 +229,7 @@ static int make_table(const char *directory, unsigned readers)
     }
     off_t bytes = TABLE_HEAD_BYTES + (off_t)readers * TABLE_READER_BYTES;
     int error = (uint64_t)bytes > room_in_file() ? EFBIG : posix_fallocate(fd, 0, bytes);
+    error = error == 0 ? read_table(fd, bytes) : error;
     futimens(fd, NULL); /* when it was last opened: store/place.c */
     close(fd);
     return error;

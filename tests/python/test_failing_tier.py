@@ -1,0 +1,184 @@
+"""A disk tier that fails while it is in use: the job gets the origin's bytes, and never dies."""
+
+import hashlib
+import os
+import sys
+
+import pytest
+
+from jobs import read_line
+from origin import settle
+from volumes import mount_ext4
+
+COUNT, SIZE = 12, 200_000
+
+# For each line of its input: all files, in the ways that Python reads. Prints the sum of their bytes.
+READER = """
+import hashlib, os, pathlib, sys
+
+def whole(path):
+    return path.read_bytes()
+
+def pieces(path):
+    with open(path, "rb", buffering=0) as file:
+        return b"".join(iter(lambda: file.read(4096), b""))
+
+def at_offsets(path):
+    fd = os.open(path, os.O_RDONLY)
+    try:
+        size = os.fstat(fd).st_size
+        return b"".join(os.pread(fd, 7000, at) for at in range(0, size, 7000))
+    finally:
+        os.close(fd)
+
+def scattered(path):
+    fd = os.open(path, os.O_RDONLY)
+    try:
+        parts = [bytearray(1000), bytearray(os.fstat(fd).st_size - 1000)]
+        assert os.readv(fd, parts) == sum(map(len, parts))
+        return b"".join(parts)
+    finally:
+        os.close(fd)
+
+def copied(path):
+    with open(path, "rb") as source, open(sys.argv[2], "w+b") as target:
+        while os.copy_file_range(source.fileno(), target.fileno(), 1 << 20):
+            pass
+        target.seek(0)
+        return target.read()
+
+WAYS = whole, pieces, at_offsets, scattered, copied
+files = sorted(pathlib.Path(sys.argv[1]).iterdir())
+kept = [open(file, "rb", buffering=0) for file in files[:2]]
+print("ready", flush=True)
+for line in sys.stdin:
+    total = hashlib.sha1()
+    for number, file in enumerate(files):
+        total.update(WAYS[number % len(WAYS)](file))
+    for file in kept:
+        file.seek(0)
+        total.update(file.readall())
+    print(total.hexdigest(), flush=True)
+"""
+
+
+FORGET = """
+import pathlib, sys
+sys.path.append(sys.argv[2])
+import resident
+every = pathlib.Path(sys.argv[1]).rglob("*")
+resident.drop([each for each in every if ";" in each.name or each.suffix == ".mdb"])
+"""
+
+
+class Disk:
+    """A tier on a disk of its own, which fails when it is told to."""
+
+    def __init__(self, place, scratch, tests):
+        self._place, self._image, self._tests = place, scratch / "disk.ext4", tests
+        self.path = scratch / "disk"
+        self.path.mkdir()
+        mount_ext4(place, self.path, scratch, "64M")
+
+    def fail(self):
+        """Of entries, blocks and samples nothing is in memory any more, and the disk cannot read
+        its blocks."""
+        self._place.run([sys.executable, "-c", FORGET, self.path, self._tests / "lib"])
+        os.truncate(self._image, 0)
+
+
+@pytest.fixture
+def disk(place, scratch, repository):
+    return Disk(place, scratch, repository / "tests")
+
+
+@pytest.fixture
+def data(scratch):
+    directory = scratch / "data"
+    directory.mkdir()
+    for number in range(COUNT):
+        (directory / f"{number:02}").write_bytes(os.urandom(SIZE))
+    settle()
+    return directory
+
+
+def right(data):
+    files = sorted(data.iterdir())
+    total = hashlib.sha1()
+    for file in files + files[:2]:
+        total.update(file.read_bytes())
+    return total.hexdigest()
+
+
+def test_what_the_disk_cannot_read_comes_from_the_origin(jobs, disk, data, scratch):
+    line = jobs.command_line([sys.executable, "-c", READER, data, scratch / "copy"], path=data,
+                             tier=f"{disk.path}:40M", flags=[f"--json={scratch}/summary.json"])
+    with jobs.started(line) as job:
+        assert read_line(job) == "ready"
+        for each in range(4):
+            if each == 2:
+                disk.fail()
+            job.stdin.write("\n")
+            job.stdin.flush()
+            assert read_line(job, 60) == right(data), f"{each}: {job.stderr.read()}"
+        said = job.communicate(timeout=60)[1]
+    assert job.returncode == 0, said
+
+
+BLOCKS = """
+import hashlib, os, sys
+fd = os.open(sys.argv[1], os.O_RDONLY)
+print("ready", flush=True)
+for line in sys.stdin:
+    print(hashlib.sha1(b"".join(os.pread(fd, 100_000, at) for at in range(0, 2 << 20, 100_000)))
+          .hexdigest(), flush=True)
+"""
+
+
+def test_blocks_that_the_disk_cannot_read_come_from_the_origin(jobs, disk, data):
+    content = os.urandom(4 << 20)
+    (data / "large").write_bytes(content)
+    settle()
+    expected = hashlib.sha1(content[:(2 << 20) // 100_000 * 100_000 + 100_000]).hexdigest()
+    line = jobs.command_line([sys.executable, "-c", BLOCKS, data / "large"], path=data,
+                             tier=f"{disk.path}:40M")
+    with jobs.started(line, env={"STOKER_MAX_FILE": "1M", "STOKER_COMPLETE": "off",
+                                 "STOKER_READAHEAD": "64K"}) as job:
+        assert read_line(job) == "ready"
+        for each in range(4):
+            if each == 2:
+                disk.fail()
+            job.stdin.write("\n")
+            job.stdin.flush()
+            assert read_line(job, 60) == expected
+        said = job.communicate(timeout=60)[1]
+    assert job.returncode == 0 and "reads answered from blocks" in said, said
+
+
+IMAGES = """
+import hashlib, pathlib, sys
+from PIL import Image
+for epoch in range(3):
+    total = hashlib.sha1()
+    for file in sorted(pathlib.Path(sys.argv[1]).glob("*.jpg")):
+        with Image.open(file) as image:
+            total.update(image.convert("RGB").tobytes())
+    print(total.hexdigest())
+"""
+
+
+@pytest.mark.torch
+def test_a_run_on_a_disk_that_fails_decodes_the_origin(jobs, disk, data):
+    """Neither entries nor samples of the run before can be read."""
+    image = pytest.importorskip("PIL.Image")
+    total = hashlib.sha1()
+    for number in range(COUNT):
+        picture = image.effect_mandelbrot((400, 300), (-2, -1.5, 1, 1.5 + number), 90)
+        image.merge("RGB", [picture] * 3).save(data / f"{number:02}.jpg", quality=95)
+        total.update(image.open(data / f"{number:02}.jpg").convert("RGB").tobytes())
+    settle()
+    for fails in False, True:
+        if fails:
+            disk.fail()
+        ran = jobs.run([sys.executable, "-B", "-c", IMAGES, data], data, f"{disk.path}:40M")
+        assert ran.stdout == f"{total.hexdigest()}\n" * 3, ran.stderr
