@@ -339,15 +339,19 @@ static bool replace_failed(struct stk_cache *cache, int fd, int origin, const st
 
 __attribute__((noinline)) bool stk_restore_failed(int fd)
 {
+    bool done = false;
     struct stat entry;
     struct stk_guard guard;
+    struct stk_cache *cache = NULL;
     bool ours = stk_process_is_on() && stk_sys_fstat(fd, &entry) == 0 && stk_entryfd_may_be(&entry);
     int origin = ours ? stk_entryfd_open_origin(fd) : -1;
-    if (origin < 0 || !stk_guard_enter(&guard)) {
-        return false;
+    if (origin >= 0 && stk_guard_enter(&guard)) {
+        cache = stk_process_cache();
+        done = cache != NULL && replace_failed(cache, fd, origin, &entry);
+        stk_guard_leave(&guard);
     }
-    struct stk_cache *cache = stk_process_cache_if_ready();
-    bool done = cache != NULL && replace_failed(cache, fd, origin, &entry);
-    stk_guard_leave(&guard);
+    if (origin >= 0 && cache == NULL) {
+        stk_sys_close(origin);
+    }
     return done;
 }
