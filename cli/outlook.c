@@ -159,22 +159,14 @@ static uint64_t used_bytes(const struct stk_tier *tier)
     return blocks > 0 ? (uint64_t)blocks * STK_BLOCK_BYTES : 0;
 }
 
-static uint64_t opens_of(const struct stk_run_counts *counts)
-{
-    uint64_t opens = 0;
-    for (int epoch = 0; epoch < STK_RUN_EPOCHS; epoch++) {
-        opens += counts->epochs[epoch][STK_COUNT_OPENS];
-    }
-    return opens;
-}
-
-void outlook_print(FILE *out, const struct session *session, const struct stk_run_counts *counts)
+void outlook_print(FILE *out, const struct figures *figures)
 {
     char used[STK_SIZE_TEXT], allowed[STK_SIZE_TEXT];
-    uint64_t opens = opens_of(counts);
+    const struct session *session = figures->session;
+    uint64_t opens = figures->total[STK_COUNT_OPENS];
     for (unsigned i = 0; session->tier_count > 1 && opens > 0 && i < session->tier_count; i++) {
         const struct stk_tier *tier = &session->tiers[i];
-        uint64_t served = counts->tiers[tier->index % STK_TIERS];
+        uint64_t served = figures->counts->tiers[tier->index % STK_TIERS];
         fprintf(out, "  %s served %" PRIu64 " opens (%.1f%%), %s of %s used\n", tier->home, served,
                 percent((double)served, (double)opens), size_text(used, used_bytes(tier)),
                 size_text(allowed, (uint64_t)(tier->shared->budget.blocks * STK_BLOCK_BYTES)));

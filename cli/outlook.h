@@ -10,6 +10,7 @@
 #include "cache/run.h"
 #include "cli/request.h"
 #include "cli/session.h"
+#include "cli/summary_figures.h"
 
 /* What is covered, by a look of half a second at most. */
 struct outlook_look {
@@ -24,7 +25,7 @@ void outlook_look(const struct request *request, struct outlook_look *look);
  * server. */
 void outlook_announce(const struct request *request, const struct session *session);
 /* Of several tiers: what each has served, and how much of it is used. */
-void outlook_print(FILE *out, const struct session *session, const struct stk_run_counts *counts);
+void outlook_print(FILE *out, const struct figures *figures);
 /* The same of one or more, for programs: the member "tiers". */
 void outlook_write_json(FILE *out, const struct session *session,
                         const struct stk_run_counts *counts);

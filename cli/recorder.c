@@ -60,7 +60,7 @@ static void put_summary(FILE *out)
                 run.figures->run_s);
     }
     summary_print(out, run.figures);
-    outlook_print(out, session, run.figures->counts);
+    outlook_print(out, run.figures);
     courier_print(out);
 }
 

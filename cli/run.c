@@ -187,7 +187,7 @@ static void run_cached(const struct request *request, struct session *session, i
     figures_gather(&figures, request, session, &counts, &pulse, seconds);
     tell_outer(outer, &figures);
     summary_print(stderr, &figures);
-    outlook_print(stderr, session, &counts);
+    outlook_print(stderr, &figures);
     courier_print(stderr);
     if (json >= 0) {
         summary_write_json(json, &figures, status);
