@@ -42,8 +42,8 @@ static int look_at(void *context, int dirfd, const char *name, unsigned depth,
 
 void outlook_look(const struct request *request, struct outlook_look *look)
 {
-    struct looking looking = {look, stk_clock_boottime_ns() + LOOK_NS};
     *look = (struct outlook_look){.files = 0};
+    struct looking looking = {look, stk_clock_boottime_ns() + LOOK_NS};
     for (unsigned i = 0; i < request->count && !look->cut; i++) {
         stk_walk(request->canonical[i], look_at, &looking);
     }
