@@ -31,7 +31,7 @@
 #define STK_RUN_SEGMENT_FILES 32768
 #define STK_RUN_SEGMENT_BYTES (2 * STK_RUN_SEGMENT_FILES)
 #define STK_RUN_OUTSIDE       "outside"
-#define STK_RUN_TITLE_BYTES   512
+#define STK_RUN_TITLE_BYTES   488
 
 enum stk_count {
     STK_COUNT_OPENS, /* of covered regular files, for reading only */

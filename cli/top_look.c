@@ -44,6 +44,16 @@ static void gather(struct top_run *run, struct stk_catalogue *catalogue, int64_t
     figures_gather(&run->figures, &request, &run->session, &run->view.counts, &pulse, lasted_s);
 }
 
+/* By their beginnings, whatever order the directory has. */
+static void insert(struct top_look *look, struct top_run *run)
+{
+    unsigned at = look->count++;
+    for (; at > 0 && look->runs[at - 1]->view.start_ns > run->view.start_ns; at--) {
+        look->runs[at] = look->runs[at - 1];
+    }
+    look->runs[at] = run;
+}
+
 static void add_run(struct top_look *look, const char *path, enum top_state state)
 {
     char tally[STK_HOME_BYTES + 300];
@@ -61,7 +71,7 @@ static void add_run(struct top_look *look, const char *path, enum top_state stat
         run->session.tally = stk_tally_look(tally);
     }
     gather(run, &look->session.catalogue, look->at_ns);
-    look->runs[look->count++] = run;
+    insert(look, run);
 }
 
 static void add_live(const char *path, bool orphaned, void *context)
@@ -75,14 +85,6 @@ static void add_outside(struct top_look *look)
     if (stk_run_path(path, look->session.home, STK_RUN_OUTSIDE)) {
         add_run(look, path, TOP_OUTSIDE);
     }
-}
-
-/* By their beginnings, whatever order the directory has. */
-static int by_start(const void *a, const void *b)
-{
-    const struct top_run *const *one = a, *const *other = b;
-    int64_t first = (*one)->view.start_ns, second = (*other)->view.start_ns;
-    return first < second ? -1 : first > second;
 }
 
 /* ---- runs that have ended ---- */
@@ -131,7 +133,6 @@ struct top_look *top_look(struct top_look *before)
     if (session_look(&look->session)) {
         copy_tiers(&look->session.catalogue, &look->session, look->shared);
         session_each_live(look->session.home, add_live, look);
-        qsort(look->runs, look->count, sizeof *look->runs, by_start);
         add_outside(look);
         stk_catalogue_close(&look->session.catalogue);
     }
@@ -243,11 +244,12 @@ static void pace_loaders(const struct top_run *run, const struct top_run *before
 void top_pace(const struct top_run *run, const struct top_look *before, struct top_pace *out)
 {
     const struct top_run *then = find(before, run->name);
-    double seconds = then != NULL ? run->figures.run_s - then->figures.run_s : 0;
-    *out = (struct top_pace){.known = then != NULL && run->state != TOP_ENDED && seconds > 0};
-    if (!out->known) {
+    *out = (struct top_pace){.known = false};
+    if (then == NULL || run->state == TOP_ENDED || run->figures.run_s <= then->figures.run_s) {
         return;
     }
+    double seconds = run->figures.run_s - then->figures.run_s;
+    out->known = true;
     out->opens = total_since(run, then, STK_COUNT_OPENS) / seconds;
     out->hits = total_since(run, then, STK_COUNT_HITS) / seconds;
     out->fills = total_since(run, then, STK_COUNT_FILLS) / seconds;

@@ -86,12 +86,18 @@ static const char *wait_text(char out[TIME_TEXT], uint64_t us)
     return out;
 }
 
+/* How many of a bar's places; what is counted in shared memory may be anything. */
+static unsigned places(double part, double all)
+{
+    double share = all > 0 ? part / all : 0;
+    return share <= 0 ? 0 : share >= 1 ? BAR : (unsigned)(BAR * share + 0.5);
+}
+
 static const char *bar_text(char out[BAR + 1], double first, double second, double all)
 {
-    unsigned end = all > 0 ? (unsigned)(BAR * first / all + 0.5) : 0;
-    unsigned behind = all > 0 ? (unsigned)(BAR * (first + second) / all + 0.5) : 0;
+    unsigned end = places(first, all), behind = places(first + second, all);
     for (unsigned i = 0; i < BAR; i++) {
-        out[i] = i < end ? '=' : i < behind ? '-' : ' ';
+        out[i] = *(i < end ? "=" : i < behind ? "-" : " ");
     }
     out[BAR] = '\0';
     return out;
