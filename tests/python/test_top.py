@@ -260,12 +260,16 @@ class Terminal:
                      "text": True, "timeout": 60}
         top = jobs.place.command([jobs.build / "stoker", "top"], {"TERM": "screen"})
         script = ('exec 2>/dev/null; trap : INT QUIT; stty -g </dev/tty | cksum; echo BEFORE; "$@";'
-                  ' echo "left with $?"; stty -g </dev/tty | cksum; exec sleep 1000')
+                  ' echo "left with $?"; stty -g </dev/tty | cksum; exec sleep 300')
         self.tmux("-f", "/dev/null", "new-session", "-d", "-x", columns, "-y", rows, "sh", "-c",
                   script, "sh", *top)
 
     def tmux(self, *words):
         return subprocess.run(["tmux", "-u", *map(str, words)], **self._run).stdout
+
+    def close(self):
+        """It may be closed already, with what ran in it."""
+        subprocess.run(["tmux", "kill-server"], **{**self._run, "check": False})
 
     def lines(self):
         """What is on it, but for empty lines at its end."""
@@ -302,7 +306,7 @@ def terminal(jobs, scratch):
         return opened[-1]
     yield open_one
     for one in opened:
-        one.tmux("kill-server")
+        one.close()
 
 
 def test_a_screen_of_one_run_and_two_tiers(jobs, data, scratch, terminal):
