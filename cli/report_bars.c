@@ -29,14 +29,12 @@ static void read_epoch(const struct figures *figures, unsigned n, struct stretch
 
 double report_epoch_begin(const struct recorded *run, unsigned n)
 {
+    struct stk_tally_pass pass = {0};
     const struct figures *figures = run->figures;
     if (figures->by_passes) {
-        struct stk_tally_pass pass = {0};
         stk_tally_read_pass(figures->session->tally, figures->loader, n, &pass);
-        return pass.begins > 0 ? ((double)pass.begun_ns - (double)run->passes_ns) / 1e9 : -1;
     }
-    int64_t begun_ns = figures->pulse->begun_ns[n];
-    return begun_ns > 0 ? (double)(begun_ns - run->began_ns) / 1e9 : -1;
+    return pass.begins > 0 ? ((double)pass.begun_ns - (double)run->passes_ns) / 1e9 : -1;
 }
 
 static void put_epoch_bar(FILE *out, const struct figures *figures, unsigned n, double most)
@@ -76,10 +74,10 @@ void report_epochs(FILE *out, const struct recorded *run)
         read_epoch(figures, n, &epoch);
         most = epoch.seconds > most ? epoch.seconds : most;
     }
-    if (most <= 0) {
+    if (most <= 0 || (!figures->by_passes && most < REPORT_RATED_S)) {
         return;
     }
-    page_begin(out, "epochs", "Epochs compared",
+    page_begin(out, "epochs", figures->by_passes ? "Epochs compared" : "Opens compared",
                figures->by_passes
                    ? "How long each pass over the data took, and how much of that the job waited "
                      "for its next batch. The first epoch reads the origin and fills the cache; "

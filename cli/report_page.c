@@ -20,15 +20,34 @@ static double rate(const struct stretch *stretch)
     return stretch->seconds > 0 ? (double)stretch->count / stretch->seconds : 0;
 }
 
+/* Whether the job read big files by blocks more than it opened any: opens then tell little. */
+static bool is_by_reads(const struct figures *figures)
+{
+    return figures->counts->blocks[STK_BLOCK_READS] > figures->total[STK_COUNT_OPENS];
+}
+
+static double cached_bytes(const struct figures *figures)
+{
+    return (double)(figures->total[STK_COUNT_BYTES_CACHE] +
+                    figures->counts->blocks[STK_BLOCK_BYTES_CACHE]);
+}
+
+static double origin_bytes(const struct figures *figures)
+{
+    return (double)(figures->total[STK_COUNT_BYTES_ORIGIN] +
+                    figures->counts->blocks[STK_BLOCK_BYTES_ORIGIN]);
+}
+
 static void put_headline(FILE *out, const struct figures *figures)
 {
-    uint64_t reads = figures->counts->blocks[STK_BLOCK_READS];
-    if (figures->total[STK_COUNT_OPENS] > 0) {
+    double bytes = cached_bytes(figures);
+    if (is_by_reads(figures)) {
+        fprintf(out, "<h1>%.0f%% of the bytes read came from the cache</h1>\n",
+                percent(bytes, bytes + origin_bytes(figures)));
+    } else if (figures->total[STK_COUNT_OPENS] > 0) {
         fprintf(out, "<h1>%.0f%% of the files opened came from the cache</h1>\n",
                 percent((double)figures->total[STK_COUNT_HITS],
                         (double)figures->total[STK_COUNT_OPENS]));
-    } else if (reads > 0) {
-        fprintf(out, "<h1>%" PRIu64 " reads of big files came from the cache</h1>\n", reads);
     } else {
         fputs("<h1>No file below the covered paths was opened</h1>\n", out);
     }
@@ -117,26 +136,32 @@ static void put_opens_tile(FILE *out, const struct figures *figures)
     char *value = must_format("%.1f%%", percent((double)hits, (double)opens));
     char *note = must_format("%" PRIu64 " of %" PRIu64 " opens of %" PRIu64 " files", hits, opens,
                              figures->counts->epochs[0][STK_COUNT_OPENS]);
-    if (opens > 0) {
+    if (opens > 0 && !is_by_reads(figures)) {
         put_tile(out, "From the cache", value, note);
     }
     free(note);
     free(value);
 }
 
+/* Only passes are epochs; of n-th opens that took a moment nobody can say how fast they were. */
 static void put_speed_tile(FILE *out, const struct figures *figures)
 {
-    const char *unit = figures->by_passes ? "samples" : "files";
-    double first = rate(&figures->first), later = rate(&figures->later);
+    bool passes = figures->by_passes;
+    double least_s = passes ? 0 : REPORT_RATED_S;
+    double first = figures->first.seconds >= least_s ? rate(&figures->first) : 0;
+    double later = figures->later.seconds >= least_s ? rate(&figures->later) : 0;
+    const char *unit = passes ? "samples" : "files";
     if (first > 0 && later > 0) {
         char *value = must_format("%.1f times", later / first);
-        char *note = must_format("%.0f %s per second, %.0f in epoch 1", later, unit, first);
-        put_tile(out, "Later epochs are faster", value, note);
+        char *note = must_format("%.0f %s per second, %.0f in %s", later, unit, first,
+                                 passes ? "epoch 1" : "first opens");
+        put_tile(out, passes ? "Later epochs are faster" : "Later opens are faster", value, note);
         free(note);
         free(value);
     } else if (first > 0) {
         char *value = must_format("%.0f", first);
-        char *note = must_format("%s per second in the only epoch", unit);
+        char *note =
+            must_format("%s per second in %s", unit, passes ? "the only epoch" : "first opens");
         put_tile(out, "Speed", value, note);
         free(note);
         free(value);
@@ -159,11 +184,9 @@ static void put_waiting_tile(FILE *out, const struct figures *figures)
 static void put_bytes_tile(FILE *out, const struct figures *figures)
 {
     char cache[STK_SIZE_TEXT], origin[STK_SIZE_TEXT];
-    const uint64_t *blocks = figures->counts->blocks;
-    size_text(cache, figures->total[STK_COUNT_BYTES_CACHE] + blocks[STK_BLOCK_BYTES_CACHE]);
-    size_text(origin, figures->total[STK_COUNT_BYTES_ORIGIN] + blocks[STK_BLOCK_BYTES_ORIGIN]);
-    char *note = must_format("came from the cache; the origin gave %s", origin);
-    put_tile(out, "Not read again", cache, note);
+    char *note = must_format("came from the cache; the origin gave %s",
+                             size_text(origin, (uint64_t)origin_bytes(figures)));
+    put_tile(out, "Not read again", size_text(cache, (uint64_t)cached_bytes(figures)), note);
     free(note);
 }
 

@@ -31,7 +31,11 @@ void report_bypassed(FILE *out, const struct recorded *run);
 /* Images, and batches of a DataLoader; nothing where there were none. */
 void report_images(FILE *out, const struct recorded *run);
 
-/* When the n-th epoch began, from 0, in seconds since the start; below 0: it did not. */
+/* Of n-th opens that took less nobody can say how fast they were. */
+#define REPORT_RATED_S 1.0
+
+/* When the n-th epoch began, from 0, in seconds since the start; below 0: it did not, or no
+ * DataLoader has told. */
 double report_epoch_begin(const struct recorded *run, unsigned n);
 
 #endif

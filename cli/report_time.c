@@ -433,8 +433,10 @@ void report_time(FILE *out, const struct recorded *run)
         return;
     }
     page_begin(out, "time", "Over time",
-               "From the start of the command to its end. A dashed line is the beginning of an "
-               "epoch, which is one pass over the whole data set.");
+               run->figures->by_passes
+                   ? "From the start of the command to its end. A dashed line is the beginning of "
+                     "an epoch, which is one pass over the whole data set."
+                   : "From the start of the command to its end.");
     put_speed(out, &bins, run);
     if (total(&bins, SERIES_OPENS) > 0) {
         put_hit_rate(out, &bins, run);

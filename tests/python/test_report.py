@@ -13,7 +13,7 @@ import pytest
 import browser
 import slowfs
 from isolated import Isolated
-from jobs import Jobs, read_line, reading, wait_for
+from jobs import Jobs, read_line, wait_for
 from origin import settle
 
 ALONE = {"meta", "br", "img", "link", "input", "hr"}  # tags that have no end
@@ -68,7 +68,7 @@ class Page(HTMLParser):
         assert self._open.pop() == tag
 
     def handle_data(self, text):
-        self.text += text
+        self.text += text if self._open[-1:] != ["style"] else ""
 
     def all(self, name):
         return [attributes for tag, attributes in self.tags if tag == name]
@@ -367,12 +367,32 @@ def test_where_the_page_goes(jobs, report, data, state, scratch, runs):
 
 
 def test_a_page_without_a_dataloader(jobs, report, data, state):
-    jobs.run(reading(files_of(data), 3), path=data, env=state)
+    loop = 'for n in 1 2 3; do cat "$@"; done >/dev/null'
+    jobs.run(["sh", "-c", loop, "sh", *files_of(data)], path=data, env=state)
     page = assert_self_contained(report("-o", "-").stdout)
     assert "Files opened per second" in page.text and "67% of the files opened" in page.text
+    # These are n-th opens, and nobody told of epochs.
+    assert "epoch" not in page.text.lower()
+    assert not any(one.get("class") == "mark" for one in page.all("path"))
     jobs.run(["true"], path=data, env=state)
     page = assert_self_contained(report("-o", "-").stdout)
     assert "No file below the covered paths was opened" in page.text
+
+
+def test_a_page_of_big_files(jobs, report, origin, state):
+    """One open serves many reads, so opens tell nothing."""
+    source, mount = origin.directory("big")
+    (source / "file").write_bytes(os.urandom(3 << 20))
+    settle()
+    jobs.run(["sh", "-c", 'for i in 1 2; do dd if="$0" bs=64k of=/dev/null; done', mount / "file"], path=mount,
+             env={**state, "STOKER_MAX_FILE": "1M", "STOKER_COMPLETE": "off"})
+    told = json.loads(report("--json").stdout)
+    page = assert_self_contained(report("-o", "-").stdout)
+    cache, by_blocks = told["bytes_cache"], told["blocks"]
+    cache += by_blocks["bytes_cache"]
+    share = 100 * cache / (cache + told["bytes_origin"] + by_blocks["bytes_origin"])
+    assert f"{share:.0f}% of the bytes read came from the cache" in page.text
+    assert "Reads per second" in page.text and "0% of the files" not in page.text
 
 
 def test_what_was_bypassed_stands_in_the_page(jobs, report, data, state):
