@@ -190,10 +190,20 @@ static void put_bytes_tile(FILE *out, const struct figures *figures)
     free(note);
 }
 
+static void put_reads_tile(FILE *out, const struct figures *figures)
+{
+    char *value = must_format("%" PRIu64, figures->counts->blocks[STK_BLOCK_READS]);
+    if (is_by_reads(figures)) {
+        put_tile(out, "Reads from the cache", value, "of big files, which are cached in blocks");
+    }
+    free(value);
+}
+
 static void put_tiles(FILE *out, const struct figures *figures)
 {
     fputs("<ul class=\"tiles\">\n", out);
     put_opens_tile(out, figures);
+    put_reads_tile(out, figures);
     put_speed_tile(out, figures);
     put_waiting_tile(out, figures);
     put_bytes_tile(out, figures);

@@ -438,7 +438,7 @@ void report_time(FILE *out, const struct recorded *run)
                      "an epoch, which is one pass over the whole data set."
                    : "From the start of the command to its end.");
     put_speed(out, &bins, run);
-    if (total(&bins, SERIES_OPENS) > 0) {
+    if (total(&bins, SERIES_OPENS) > total(&bins, SERIES_READS)) {
         put_hit_rate(out, &bins, run);
     }
     put_bytes(out, &bins, run);

@@ -393,6 +393,8 @@ def test_a_page_of_big_files(jobs, report, origin, state):
     share = 100 * cache / (cache + told["bytes_origin"] + by_blocks["bytes_origin"])
     assert f"{share:.0f}% of the bytes read came from the cache" in page.text
     assert "Reads per second" in page.text and "0% of the files" not in page.text
+    assert f"Reads from the cache{by_blocks['reads']}of big files" in page.text
+    assert "hits" not in {one.get("id") for _, one in page.tags}
 
 
 def test_what_was_bypassed_stands_in_the_page(jobs, report, data, state):
