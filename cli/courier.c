@@ -239,8 +239,7 @@ void courier_print(FILE *out)
     if (courier.pid == 0) {
         return;
     }
-    fprintf(out,
-            "  shared: %" PRIu64 " files (%s) came from %s, %" PRIu64 " (%s) were put there\n",
+    fprintf(out, "  shared: %" PRIu64 " files (%s) came from %s, %" PRIu64 " (%s) were put there\n",
             counted(STK_ERRANDS_FETCHED), size_text(fetched, counted(STK_ERRANDS_FETCHED_BYTES)),
             courier.shared.home, counted(STK_ERRANDS_PUBLISHED),
             size_text(published, counted(STK_ERRANDS_PUBLISHED_BYTES)));
