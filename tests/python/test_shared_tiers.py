@@ -1,4 +1,4 @@
-"""A tier on a file system that is not known to be local, by which nodes fill each other's caches."""
+"""A tier on a file system that may not be local, by which nodes fill each other's caches."""
 
 import errno
 import json
