@@ -1,6 +1,6 @@
 """Where the documents' commands run: a root directory in which the things that they name exist.
 
-It is this machine's, in a mount namespace of its own, with /data (data sets), /nvme (for a local disk), /scratch
+It is this machine's, in a mount namespace of its own, with /data (data sets), /nvme and /ceph (for disks), /scratch
 (the reader's own) and /dev/shm besides. `stoker` is the one that was built. Only what is a whole cluster or
 machine has a stand-in (standins/): these check the options that they are given and run what they would run.
 """
@@ -24,16 +24,18 @@ for entry in /*; do
         cp -P "$entry" "$1/root/"
     elif [ -d "$entry" ]; then
         mkdir "$1/root$entry"
-        case $entry in /data|/nvme|/scratch) ;; *) mount --rbind "$entry" "$1/root$entry" ;; esac
+        case $entry in /data|/nvme|/ceph|/scratch) ;; *) mount --rbind "$entry" "$1/root$entry" ;; esac
     fi
 done
 for name in data scratch; do
     mkdir -p "$1/root/$name"
     mount --bind "$1/$name" "$1/root/$name"
 done
-mkdir "$1/root/nvme"
-mount -t tmpfs -o mode=755,size=1t nvme "$1/root/nvme"
-mkdir "$1/root/nvme/me"
+for disk in nvme ceph; do
+    mkdir "$1/root/$disk"
+    mount -t tmpfs -o mode=755,size=20t $disk "$1/root/$disk"
+    mkdir "$1/root/$disk/me"
+done
 """
 
 

@@ -82,14 +82,17 @@ def test_page(scene, page):
             RUN[block.language](scene, block)
 
 
+# What these are about is not in the scene: runs that go on or have ended, a group of people.
+OF_OTHERS = {"top", "last", "report", "share"}
+
+
 def test_examples_of_the_manual(scene, build):
     """Those of `stoker help VERB`, from which the manual pages are made."""
     def say(*words):
         return subprocess.run([build / "stoker", "help", *words], text=True, check=True,
                               stdout=subprocess.PIPE).stdout
     found = 0
-    # One goes on until it is ended, the other wants a run's name.
-    for verb in set(re.findall(r"^  stoker ([a-z]+) ", say(), re.MULTILINE)) - {"top", "report"}:
+    for verb in set(re.findall(r"^  stoker ([a-z]+) ", say(), re.MULTILINE)) - OF_OTHERS:
         for example in re.findall(r"^  \$ (.*)", say(verb), re.MULTILINE):
             info = {"may": "1"} if verb == "doctor" else {}
             run_shell(scene, blocks.Block(blocks.ROOT / "cli/help.c", 0, "sh", info, example))
