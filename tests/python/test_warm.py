@@ -470,10 +470,11 @@ def test_filling_ahead_ends_with_the_command(jobs, origin, place):
     (source / "file").write_bytes(os.urandom(size))
     settle()
     origin.fs.latency_ms = SLOWLY
+    begun = f'for i in $(seq 400); do [ -z "$(ls /dev/shm/{HOME}/fill)" ] || break; sleep 0.05; done'
     with origin.fs.counting() as counted:
-        ran = jobs.run(["sleep", "0.5"], path=mount, flags=["--warm", "--keep"],
+        ran = jobs.run(["sh", "-c", begun], path=mount, flags=["--warm", "--keep"],
                        env={"STOKER_MAX_FILE": "64M"})
-    assert 0 < counted["read_bytes"] < size / 2
+    assert counted["open"] > 0 and counted["read_bytes"] < size / 2
     assert ran.ahead["filled"] == 0 and "the command ended first" in ran.said
     assert entries(place) == set() and os.listdir(place.path(f"/dev/shm/{HOME}/fill")) == []
 
