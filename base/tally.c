@@ -15,7 +15,7 @@
 #include "base/sys.h"
 #include "base/text.h"
 
-#define MAGIC UINT64_C(0x35796c6c61746b73) /* changes with the layout */
+#define MAGIC UINT64_C(0x36796c6c61746b73) /* changes with the layout */
 #define BYTES 16384                        /* of the file */
 
 /* As struct stk_tally_pass; but begun_ns has one added, and 0 says that nobody has begun. */
@@ -71,6 +71,9 @@ static const struct {
     [STK_TALLY_FETCH_NS] = {"fetch_ns", "nanoseconds of making batches"},
     [STK_TALLY_COLLATE_NS] = {"collate_ns", "nanoseconds of collating, of these"},
     [STK_TALLY_OPENCV] = {"opencv", "processes with OpenCV"},
+    [STK_TALLY_RESULTS_FOUND] = {"results_found", "results of stoker.cached from the store"},
+    [STK_TALLY_RESULTS_MADE] = {"results_made", "results that such a function made"},
+    [STK_TALLY_RESULTS_KEPT] = {"results_kept", "of these, kept in the store"},
     [STK_TALLY_INNER_RUNS] = {"inner_runs", "runs inside this one"},
     [STK_TALLY_INNER_OPENS] = {"inner_opens", "opens of these"},
     [STK_TALLY_INNER_HITS] = {"inner_hits", "hits of these"},

@@ -51,6 +51,10 @@ enum stk_tally_slot {
     STK_TALLY_FETCH_NS,   /* in which workers made batches, whatever it took */
     STK_TALLY_COLLATE_NS, /* of that, in which samples were laid side by side */
     STK_TALLY_OPENCV,     /* processes that made batches, and have OpenCV */
+    /* What calls of functions under stoker.cached gave. */
+    STK_TALLY_RESULTS_FOUND, /* in the store */
+    STK_TALLY_RESULTS_MADE,  /* by the function */
+    STK_TALLY_RESULTS_KEPT,  /* of these */
     /* Of runs that were begun inside this one. */
     STK_TALLY_INNER_RUNS,
     STK_TALLY_INNER_OPENS,

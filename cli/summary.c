@@ -418,6 +418,21 @@ static void add_decoded(const struct session *session)
     free(samples);
 }
 
+/* Of functions whose results are kept. */
+static void add_results(const struct session *session)
+{
+    uint64_t found = figures_tallied(session, STK_TALLY_RESULTS_FOUND);
+    uint64_t made = figures_tallied(session, STK_TALLY_RESULTS_MADE);
+    uint64_t kept = figures_tallied(session, STK_TALLY_RESULTS_KEPT);
+    char *lost = made > kept ? must_format(", %" PRIu64 " not kept", made - kept) : must_copy("");
+    if (found + made > 0) {
+        lines_add(CACHES,
+                  "  %" PRIu64 " results of stoker.cached: %" PRIu64 " found, %" PRIu64 " made%s",
+                  found + made, found, made, lost);
+    }
+    free(lost);
+}
+
 static void add_given_up(const struct stk_run_counts *counts)
 {
     char size[STK_SIZE_TEXT];
@@ -557,6 +572,8 @@ static bool explain_mildly(const struct figures *figures)
     const struct request *request = figures->request;
     uint64_t runs = figures_tallied(session, STK_TALLY_INNER_RUNS);
     uint64_t images = figures_tallied(session, STK_TALLY_IMAGES) + figures_left_to_pillow(session);
+    uint64_t results = figures_tallied(session, STK_TALLY_RESULTS_FOUND) +
+                       figures_tallied(session, STK_TALLY_RESULTS_KEPT);
     if (runs > 0) {
         lines_add(HEAD,
                   "stoker: served by %" PRIu64 " inner %s of stoker: %" PRIu64
@@ -567,8 +584,11 @@ static bool explain_mildly(const struct figures *figures)
     } else if (images > 0) {
         lines_add(HEAD, "stoker: no file below %s was opened; the images came from elsewhere",
                   request->spelled[0]);
+    } else if (results > 0) {
+        lines_add(HEAD, "stoker: no file below %s was opened; results of functions were kept",
+                  request->spelled[0]);
     }
-    return runs + images > 0;
+    return runs + images + results > 0;
 }
 
 static void explain_nothing(const struct figures *figures)
@@ -631,6 +651,7 @@ void summary_print(FILE *out, const struct figures *figures)
         add_bytes(figures);
     }
     add_decoded(session);
+    add_results(session);
     add_given_up(figures->counts);
     add_batches(session);
     add_missing(figures);

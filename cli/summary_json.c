@@ -55,6 +55,16 @@ static void write_decoded(FILE *out, const struct session *session)
     fprintf(out, "}, \"resized\": %" PRIu64 "},\n", figures_tallied(session, STK_TALLY_RESIZED));
 }
 
+static void write_results(FILE *out, const struct session *session)
+{
+    fprintf(out,
+            "  \"results\": {\"found\": %" PRIu64 ", \"made\": %" PRIu64 ", \"kept\": %" PRIu64
+            "},\n",
+            figures_tallied(session, STK_TALLY_RESULTS_FOUND),
+            figures_tallied(session, STK_TALLY_RESULTS_MADE),
+            figures_tallied(session, STK_TALLY_RESULTS_KEPT));
+}
+
 static void write_batches(FILE *out, const struct session *session)
 {
     const char *comma = "";
@@ -279,6 +289,7 @@ void summary_write_counted(FILE *out, const struct figures *figures, bool ours)
     write_blocks(out, counts);
     write_decoded(out, session);
     write_samples(out, session, counts, ours);
+    write_results(out, session);
     write_batches(out, session);
     outlook_write_json(out, session, counts);
     write_passes(out, figures);

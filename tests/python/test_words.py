@@ -250,6 +250,36 @@ def test_images_that_came_from_elsewhere(jobs, data, scratch):
     assert re.search(r"^  3 images decoded", ran.stderr, re.M)
 
 
+def test_results_of_cached_functions_were_served(jobs, data, scratch):
+    """The only use of Stoker: no file is opened, no image decoded, and nothing went wrong."""
+    (scratch / "results.py").write_text("""
+import stoker
+@stoker.cached
+def double(number):
+    return 2 * number
+@stoker.cached
+def fail(number):
+    raise ValueError
+assert [double(number) for number in [*range(5)] * 3] == [0, 2, 4, 6, 8] * 3
+try:
+    fail(1)
+except ValueError:
+    pass
+""")
+    def run(*flags):
+        ran = jobs.run([sys.executable, scratch / "results.py"], path=data, timeout=60, flags=flags)
+        return ran, lines_of(ran)
+    ran, said = run()
+    assert ran.json["results"] == {"found": 10, "made": 5, "kept": 5}
+    assert f"stoker: no file below {data} was opened; results of functions were kept" in said
+    assert "  15 results of stoker.cached: 10 found, 5 made" in said
+    assert "NOTHING WAS SERVED" not in ran.stderr and "Is the path right?" not in ran.stderr
+    ran, said = run("--samples=0")
+    assert ran.json["results"] == {"found": 0, "made": 15, "kept": 0}
+    assert "  15 results of stoker.cached: 0 found, 15 made, 15 not kept" in said
+    assert "NOTHING WAS SERVED" in ran.stderr
+
+
 def test_nothing_saved_is_not_said(jobs, scratch):
     directory = scratch / "photographs"
     directory.mkdir()

@@ -3,6 +3,7 @@
 import functools
 import time
 
+from . import _core, _slots
 from ._store import functions, keys, pack, samples
 from ._store.claim import Claim
 
@@ -22,6 +23,7 @@ def _put(store, place, packed):
     would compute it again."""
     end = time.monotonic() + _PATIENCE_S
     if store.put(place, packed):
+        _core.count(_slots.RESULTS_KEPT)
         while not store.flush() and time.monotonic() < end:
             time.sleep(0.001)
 
@@ -59,12 +61,21 @@ class _Cached:
         return store.key(self._function_bytes() + self._argument_bytes(arguments, options))
 
     def _compute(self, arguments, options):
-        return memoryview(pack.pack(self._function(*arguments, **options)))
+        packed = memoryview(pack.pack(self._function(*arguments, **options)))
+        _core.count(_slots.RESULTS_MADE)
+        return packed
+
+    def _find(self, store, place):
+        """The packed value, or None."""
+        packed = store.get(place)
+        if packed is not None:
+            _core.count(_slots.RESULTS_FOUND)
+        return packed
 
     def _fill(self, store, place, arguments, options):
         """The packed value, by ourselves or by whoever was at it already."""
         with Claim(store.directory, place, lambda: store.get(place) is not None) as mine:
-            packed = None if mine else store.get(place)
+            packed = None if mine else self._find(store, place)
             if packed is None:
                 packed = self._compute(arguments, options)
                 _put(store, place, packed)
@@ -75,7 +86,7 @@ class _Cached:
         if store is None:
             return pack.unpack(self._compute(arguments, options))
         place = self._place(store, arguments, options)
-        packed = store.get(place)
+        packed = self._find(store, place)
         if packed is None:
             packed = self._fill(store, place, arguments, options)
         return pack.unpack(packed)
