@@ -10,7 +10,7 @@
 #include "base/sys.h"
 #include "base/text.h"
 
-#define MAGIC          UINT64_C(0x36302d6e75726b74) /* changes with the layout */
+#define MAGIC          UINT64_C(0x37302d6e75726b74) /* changes with the layout */
 #define COUNTERS_BYTES (272u << 10)                 /* and what is put off, begun, and asked */
 /* Of the one byte that counts the opens of a file; far below 255, as many may count it at once. */
 #define EPOCH_LIMIT 100
@@ -27,6 +27,7 @@ struct stripe {
     _Atomic uint64_t blocks[STK_BLOCK_COUNTS];
     _Atomic uint64_t stale;
     _Atomic uint64_t members;
+    _Atomic uint64_t unnumbered;
     _Atomic uint64_t given_up[2]; /* entries, and their bytes */
     _Atomic uint64_t waits[STK_WAITS_BUCKETS];
 };
@@ -273,7 +274,9 @@ static unsigned count_epoch(struct stk_run *run, uint32_t record)
 {
     unsigned epoch = 0;
     struct opens *opens = opens_of(run, record);
-    if (opens != NULL) {
+    if (opens == NULL) {
+        add(&my_stripe(run->file)->unnumbered, 1);
+    } else {
         epoch = atomic_load_explicit(&opens->all, memory_order_relaxed);
         if (epoch < EPOCH_LIMIT) {
             epoch = atomic_fetch_add_explicit(&opens->all, 1, memory_order_relaxed);
@@ -400,6 +403,7 @@ static void add_stripe(const struct stripe *stripe, struct stk_run_counts *out)
     out->stats_asked += atomic_load(&stripe->stats[0]);
     out->stats_served += atomic_load(&stripe->stats[1]);
     out->stale += atomic_load(&stripe->stale);
+    out->unnumbered += atomic_load(&stripe->unnumbered);
     out->members += atomic_load(&stripe->members);
     out->given_up += atomic_load(&stripe->given_up[0]);
     out->given_up_bytes += atomic_load(&stripe->given_up[1]);
@@ -411,6 +415,13 @@ void stk_run_read(const struct stk_run *run, struct stk_run_counts *out)
     for (int i = 0; run->file != NULL && i < STK_RUN_STRIPES; i++) {
         add_stripe(&run->file->stripes[i], out);
     }
+}
+
+/* The two are counted one after the other. */
+uint64_t stk_run_files(const struct stk_run_counts *counts)
+{
+    uint64_t opens = counts->epochs[0][STK_COUNT_OPENS];
+    return opens > counts->unnumbered ? opens - counts->unnumbered : 0;
 }
 
 int stk_run_look(const char *path, struct stk_run_view *out)

@@ -82,8 +82,10 @@ struct stk_run_counts {
     uint64_t stats_served;     /* path stats answered without the origin */
     uint64_t stats_asked;      /* identities asked of the origin */
     uint64_t blocks[STK_BLOCK_COUNTS];
-    uint64_t stale;   /* maps and descriptors of entries that were written afterwards */
-    uint64_t members; /* hits in other members' homes (cache/group.h) */
+    uint64_t unnumbered; /* opens of epochs[0] that may be any of their file's: nothing is
+                          * remembered of it, since it is bypassed, or there is no room */
+    uint64_t stale;      /* maps and descriptors of entries that were written afterwards */
+    uint64_t members;    /* hits in other members' homes (cache/group.h) */
     uint64_t given_up, given_up_bytes; /* entries that made room for a form of theirs */
     uint64_t waits[STK_WAITS_BUCKETS]; /* opens that waited for the origin, by how long */
 };
@@ -144,6 +146,8 @@ void stk_run_count_members(struct stk_run *run);
 void stk_run_count_blocks(struct stk_run *run, enum stk_block_count kind, uint64_t amount);
 /* Adds everything up. */
 void stk_run_read(const struct stk_run *run, struct stk_run_counts *out);
+/* How many files were opened, of those that could be told apart. */
+uint64_t stk_run_files(const struct stk_run_counts *counts);
 
 /* A run as one sees it who takes no part in it. */
 struct stk_run_view {

@@ -61,7 +61,7 @@ static void read_figures(struct ahead_figures *out)
     uint64_t expected, given;
     stk_run_read(looked_at, &now);
     const uint64_t *first = now.epochs[0];
-    *out = (struct ahead_figures){.done = first[STK_COUNT_OPENS], .seconds_ns = 1};
+    *out = (struct ahead_figures){.done = stk_run_files(&now), .seconds_ns = 1};
     out->filled_bytes = first[STK_COUNT_BYTES_ORIGIN] + first[STK_COUNT_BYTES_CACHE];
     if (read_pass(&expected, &given) && given <= expected) {
         out->found = out->done * expected / given;
@@ -72,7 +72,7 @@ static void read_figures(struct ahead_figures *out)
 /* In the first epoch, and while there is one. */
 static bool wants_line(const struct stk_run_counts *now, int64_t began_ns, int64_t now_ns)
 {
-    uint64_t first = now->epochs[0][STK_COUNT_OPENS], second = now->epochs[1][STK_COUNT_OPENS];
+    uint64_t first = stk_run_files(now), second = now->epochs[1][STK_COUNT_OPENS];
     struct stk_tally_pass later = {0};
     if (tallied != NULL) {
         stk_tally_read_pass(tallied, 0, 1, &later);

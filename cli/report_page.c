@@ -134,8 +134,9 @@ static void put_opens_tile(FILE *out, const struct figures *figures)
 {
     uint64_t opens = figures->total[STK_COUNT_OPENS], hits = figures->total[STK_COUNT_HITS];
     char *value = must_format("%.1f%%", percent((double)hits, (double)opens));
-    char *note = must_format("%" PRIu64 " of %" PRIu64 " opens of %" PRIu64 " files", hits, opens,
-                             figures->counts->epochs[0][STK_COUNT_OPENS]);
+    char files[FIGURES_FILES_TEXT];
+    char *note = must_format("%" PRIu64 " of %" PRIu64 " opens%s", hits, opens,
+                             figures_files_text(files, figures->counts));
     if (opens > 0 && !is_by_reads(figures)) {
         put_tile(out, "From the cache", value, note);
     }

@@ -132,8 +132,8 @@ static void add_counts(const struct figures *figures)
 {
     char *text = must_copy("");
     for (unsigned n = 0; n < figures->opened && n < MOST_OPENS; n++) {
-        char *longer = must_format("%s%s%" PRIu64, text, n > 0 ? ", " : "",
-                                   figures->counts->epochs[n][STK_COUNT_OPENS]);
+        uint64_t opens = n > 0 ? figures->counts->epochs[n][STK_COUNT_OPENS] : figures->first.count;
+        char *longer = must_format("%s%s%" PRIu64, text, n > 0 ? ", " : "", opens);
         free(text);
         text = longer;
     }
@@ -615,9 +615,10 @@ static void explain_nothing(const struct figures *figures)
 
 static void add_opened(const struct figures *figures)
 {
+    char files[FIGURES_FILES_TEXT];
     lines_add(
-        HEAD, "stoker: %" PRIu64 " opens of %" PRIu64 " files, %.1f%% from the cache",
-        figures->total[STK_COUNT_OPENS], figures->counts->epochs[0][STK_COUNT_OPENS],
+        HEAD, "stoker: %" PRIu64 " opens%s, %.1f%% from the cache", figures->total[STK_COUNT_OPENS],
+        figures_files_text(files, figures->counts),
         percent((double)figures->total[STK_COUNT_HITS], (double)figures->total[STK_COUNT_OPENS]));
 }
 
@@ -641,7 +642,7 @@ void summary_print(FILE *out, const struct figures *figures)
     }
     if (figures->by_passes) {
         add_passes(figures);
-    } else if (any) {
+    } else if (stk_run_files(figures->counts) > 0) {
         add_n_th_opens(figures);
     }
     add_times(figures);

@@ -1,6 +1,8 @@
 /* What counters come to. See cli/summary_figures.h. */
 #include "cli/summary_figures.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -118,11 +120,22 @@ double figures_opens_s(const struct pulse_figures *pulse, unsigned epoch)
     return (double)(pulse->ended_ns[epoch] - pulse->begun_ns[epoch]) / 1e9;
 }
 
+const char *figures_files_text(char out[FIGURES_FILES_TEXT], const struct stk_run_counts *counts)
+{
+    uint64_t files = stk_run_files(counts);
+    *out = '\0';
+    if (files > 0) {
+        snprintf(out, FIGURES_FILES_TEXT, " of %s%" PRIu64 " files",
+                 counts->unnumbered > 0 ? "at least " : "", files);
+    }
+    return out;
+}
+
 static void gather_opens(struct figures *figures)
 {
     int64_t begun_ns = INT64_MAX, ended_ns = 0;
     const struct pulse_figures *pulse = figures->pulse;
-    figures->first.count = figures->counts->epochs[0][STK_COUNT_OPENS];
+    figures->first.count = stk_run_files(figures->counts);
     figures->first.seconds = figures_opens_s(pulse, 0);
     for (unsigned epoch = 1; epoch < figures->opened; epoch++) {
         figures->later.count += figures->counts->epochs[epoch][STK_COUNT_OPENS];

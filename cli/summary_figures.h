@@ -53,6 +53,9 @@ void figures_pass(const struct session *session, unsigned loader, unsigned numbe
                   struct stretch *out);
 /* How long the n-th opens took from the first to the last, n from 0. */
 double figures_opens_s(const struct pulse_figures *pulse, unsigned epoch);
+/* Of how many files the opens were, as far as that is known: " of 3 files", or "". */
+#define FIGURES_FILES_TEXT 48
+const char *figures_files_text(char out[FIGURES_FILES_TEXT], const struct stk_run_counts *counts);
 /* 0 where there is no tally. */
 uint64_t figures_tallied(const struct session *session, enum stk_tally_slot slot);
 uint64_t figures_left_to_pillow(const struct session *session);

@@ -278,7 +278,8 @@ void summary_write_counted(FILE *out, const struct figures *figures, bool ours)
     const struct stk_run_counts *counts = figures->counts;
     fprintf(out, "  \"seconds\": %.3f,\n  ", figures->run_s);
     write_counts(out, figures->total);
-    fprintf(out, ",\n  \"files\": %" PRIu64 ",\n", counts->epochs[0][STK_COUNT_OPENS]);
+    fprintf(out, ",\n  \"files\": %" PRIu64 ", \"unnumbered\": %" PRIu64 ",\n",
+            stk_run_files(counts), counts->unnumbered);
     fprintf(out,
             "  \"stats_served\": %" PRIu64 ", \"stats_asked\": %" PRIu64 ", \"stale\": %" PRIu64
             ", \"members\": %" PRIu64 ",\n",

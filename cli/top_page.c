@@ -130,12 +130,12 @@ static double hit_rate(const struct top_run *run)
 
 static void add_hits(struct top_page *page, const struct top_run *run, const struct top_pace *pace)
 {
-    char now[TIME_TEXT] = "";
+    char now[TIME_TEXT] = "", files[FIGURES_FILES_TEXT];
     if (pace->known && pace->opens > 0) {
         snprintf(now, sizeof now, "; now %.1f%%", percent(pace->hits, pace->opens));
     }
-    add(page, "  hits     %.1f%% of %" PRIu64 " opens of %" PRIu64 " files%s", hit_rate(run),
-        run->figures.total[STK_COUNT_OPENS], run->view.counts.epochs[0][STK_COUNT_OPENS], now);
+    add(page, "  hits     %.1f%% of %" PRIu64 " opens%s%s", hit_rate(run),
+        run->figures.total[STK_COUNT_OPENS], figures_files_text(files, &run->view.counts), now);
 }
 
 static void add_speed(struct top_page *page, const struct top_pace *pace)

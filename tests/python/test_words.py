@@ -70,6 +70,7 @@ for mode, named in ("L", {}), ("RGB", {"progressive": True}), ("RGB", {}):
     file = io.BytesIO()
     Image.effect_noise((200, 200), 50).convert(mode).save(file, "JPEG", **named)
     Image.open(file).load()
+    Image.open(file).convert("L").resize((50, 50))
 """
     ran = jobs.run([sys.executable, "-c", script, mount], path=mount,
                    env={"STOKER_MAX_FILE": "2000", "STOKER_MIN_AGE": "100", "STOKER_WHOLE": "0",
@@ -144,6 +145,39 @@ def test_without_a_data_loader_opens_are_called_opens(jobs, data):
     assert ran.json["epochs_by"] == "opens" and ran.json["passes"] == []
     assert "  first, second, ... open of a file: 2, 1" in ran.stderr
     assert "epoch" not in ran.stderr
+
+
+def test_files_that_nobody_told_apart_are_not_numbered(jobs, origin):
+    """What is not remembered, as a young file, may have been opened before."""
+    source, mount = origin.directory("apart")
+    for name in "one", "two":
+        (source / name).write_bytes(b"x")
+    settle()
+    for name in "young", "new":
+        (source / name).write_bytes(b"x")
+    def run(*names):
+        line = ["sh", "-c", "cd $0; for i in 1 2 3; do cat $* >/dev/null; done", mount, *names]
+        age = "100" if names[0] == "new" else "0.05"
+        ran = jobs.run(line, path=mount, env={"STOKER_MIN_AGE": age})
+        return ran.json["files"], ran.json["unnumbered"], lines_of(ran)[:2]
+    assert run("one", "two") == (2, 0, [
+        "stoker: 6 opens of 2 files, 66.7% from the cache",
+        "  first, second, ... open of a file: 2, 2, 2"])
+    files, unnumbered, said = run("new", "young")
+    assert (files, unnumbered) == (0, 6)
+    assert said[0] == "stoker: 6 opens, 0.0% from the cache" and "open of a file" not in said[1]
+
+
+def test_files_of_which_some_were_told_apart(jobs, origin):
+    source, mount = origin.directory("some")
+    for name in "one", "written":
+        (source / name).write_bytes(b"x")
+    settle()
+    ran = jobs.run(["sh", "-c", "cd $0; echo >>written; for i in 1 2 3; do cat one written; done",
+                    mount], path=mount)
+    assert (ran.files, ran.json["unnumbered"]) == (1, 3)
+    assert lines_of(ran)[:2] == ["stoker: 6 opens of at least 1 files, 33.3% from the cache",
+                                 "  first, second, ... open of a file: 1, 1, 1"]
 
 
 def test_how_fast_opens_were_is_said_of_what_lasted(jobs, data):
