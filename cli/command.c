@@ -131,11 +131,20 @@ const char *command_cannot_preload(const char *name)
 
 static volatile sig_atomic_t child;
 
-/* The terminal's signals reach the whole process group: only what was sent to us alone goes on. */
+/* A terminal that goes away tells the leader of its session alone, and has it go on if it stands.
+ */
+static bool is_hangup(int number, const siginfo_t *info)
+{
+    return info->si_code == SI_KERNEL && (number == SIGHUP || number == SIGCONT) &&
+           getsid(0) == getpid();
+}
+
+/* The terminal's other signals reach the whole process group: of them only what was sent to us
+ * alone goes on. */
 static void pass_on(int number, siginfo_t *info, void *context)
 {
     (void)context;
-    if (info->si_code <= 0 && child > 0) {
+    if ((info->si_code <= 0 || is_hangup(number, info)) && child > 0) {
         int saved = errno;
         kill((pid_t)child, number);
         errno = saved;

@@ -145,6 +145,15 @@ class Terminal:
         self.said += got
         return bool(got)
 
+    def hang_up(self):
+        """What was started is the leader of the session: the kernel tells it alone. Its status; if
+        it goes on, its end tells the others."""
+        os.close(self._master)
+        try:
+            return self.process.wait(20)
+        finally:
+            self.process.kill()
+
     def end(self):
         while self.process.poll() is None and self._read():
             pass
@@ -211,3 +220,33 @@ def test_a_line_tells_how_far_the_first_epoch_is(jobs, session_origin):
     terminal.type("\n")
     assert terminal.end() == 0
     assert terminal.said.count("epoch 1: ") < 100 and "6 opens of 3 files" in terminal.said
+
+
+@pytest.mark.parametrize("job, status", [
+    ("trap 'echo hangup >$0; exit 3' HUP; echo ready; while :; do sleep 0.05; done", 3),
+    ("echo ready; exec sleep 100", -signal.SIGHUP),
+    ("echo ready; kill -STOP $$; sleep 100", -signal.SIGHUP)])
+def test_a_terminal_that_goes_away_ends_the_command(jobs, data, scratch, job, status):
+    """As it would without stoker, which is the session's leader in its place."""
+    told = scratch / "told"
+    terminal = Terminal(jobs.place, jobs.command_line(["sh", "-c", job, told], path=data))
+    terminal.wait_for("ready")
+    if "STOP" in job:
+        wait_for(lambda: has_stopped_child(terminal.process.pid))
+    assert terminal.hang_up() == status
+    assert told.exists() == (status == 3)
+
+
+def has_stopped_child(pid):
+    children = open(f"/proc/{pid}/task/{pid}/children").read().split()
+    return any(" T " in open(f"/proc/{child}/stat").read() for child in children)
+
+
+def test_nohup_survives_a_terminal_that_goes_away(jobs, data, scratch):
+    told = scratch / "told"
+    job = f"echo ready; read line; echo on >{told}"  # until the terminal has gone
+    line = ["sh", "-c", "trap '' HUP; exec \"$@\"", "sh",
+            *jobs.command_line(["sh", "-c", job], path=data)]
+    terminal = Terminal(jobs.place, line)
+    terminal.wait_for("ready")
+    assert terminal.hang_up() == 0 and told.read_text() == "on\n"
