@@ -59,9 +59,10 @@ def _make_pool(data):
             os.link(data / "pool" / str(number), data / "hard" / str(number))
 
 
-def _age(base):
-    for directory, _, names in os.walk(base, topdown=False):
-        for name in [*names, "."]:
+def age(base):
+    """Of all that is there, links to directories as well."""
+    for directory, directories, names in os.walk(base, topdown=False):
+        for name in [*names, *directories, "."]:
             os.utime(os.path.join(directory, name), (OLD, OLD), follow_symlinks=False)
     os.utime(base / "data" / "old", (-1, -1000000000))
 
@@ -74,7 +75,7 @@ def make(base):
     _write(base / "other" / "o.txt", 6000, 1)
     (base / "other" / "inward").symlink_to("../data")
     _write(base / "data2" / "a.bin", 600, 2)
-    _age(base)
+    age(base)
 
 
 def copy(master, base):
