@@ -319,6 +319,11 @@ int stk_sys_chmod(const char *path, mode_t mode)
     return (int)CALL3(fchmodat, AT_FDCWD, path, mode);
 }
 
+int stk_sys_fchmod(int fd, mode_t mode)
+{
+    return (int)CALL2(fchmod, fd, mode);
+}
+
 int stk_sys_set_mtime(const char *path, struct timespec mtime)
 {
     const struct timespec times[2] = {{0, UTIME_OMIT}, mtime};
@@ -337,6 +342,11 @@ int stk_sys_get_attribute(const char *path, const char *name, void *value, size_
         return 0;
     }
     return got < 0 ? (int)got : -ENODATA;
+}
+
+int stk_sys_remove_attribute(int fd, const char *name)
+{
+    return (int)CALL2(fremovexattr, fd, name);
 }
 
 ssize_t stk_sys_getdents(int fd, void *buffer, size_t bytes)

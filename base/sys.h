@@ -87,12 +87,14 @@ int stk_sys_unlinkat(int dirfd, const char *path, int flags);
 int stk_sys_rename_noreplace(const char *from, const char *to);
 int stk_sys_rename(const char *from, const char *to);
 int stk_sys_chmod(const char *path, mode_t mode);
+int stk_sys_fchmod(int fd, mode_t mode);
 /* Sets when a file was last written to; a link is not followed. */
 int stk_sys_set_mtime(const char *path, struct timespec mtime);
 /* Attributes that users give to files; a link is not followed. What there is must have exactly so
  * many bytes to be got: -ENODATA. */
 int stk_sys_set_attribute(const char *path, const char *name, const void *value, size_t bytes);
 int stk_sys_get_attribute(const char *path, const char *name, void *value, size_t bytes);
+int stk_sys_remove_attribute(int fd, const char *name);
 ssize_t stk_sys_getdents(int fd, void *buffer, size_t bytes);
 
 /* The mapping, or NULL (the reason does not matter to any caller). */

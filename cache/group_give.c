@@ -20,15 +20,40 @@
 
 /* ---- one's own home ---- */
 
-/* Gives a directory of ours that is the group's this mode, whatever the umask was. */
-static bool set_directory(const struct stk_group *group, const char *path, mode_t mode)
+/* The lists of rights that a directory hands down to what is made in it let others in as well. */
+static bool drop_list(int fd, const char *name)
+{
+    int error = stk_sys_remove_attribute(fd, name);
+    return error == 0 || error == -ENODATA || error == -EOPNOTSUPP;
+}
+
+static bool drop_lists(int fd, mode_t type)
+{
+    return drop_list(fd, "system.posix_acl_access") &&
+           (type != S_IFDIR || drop_list(fd, "system.posix_acl_default"));
+}
+
+/* Gives what is ours, and the group's, this mode and no other rights, whatever the umask was.
+ * Whoever owns the directory of the homes may change what lies there: what was looked at is what is
+ * changed. */
+static bool set_mode(const struct stk_group *group, const char *path, mode_t type, mode_t mode)
 {
     struct stat stat;
-    if (stk_sys_fstatat(AT_FDCWD, path, &stat, AT_SYMLINK_NOFOLLOW) != 0 ||
-        !S_ISDIR(stat.st_mode) || stat.st_gid != group->gid || stat.st_uid != stk_sys_geteuid()) {
+    int fd = stk_sys_open_nolinks(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0) {
         return false;
     }
-    return (stat.st_mode & 07777) == mode || stk_sys_chmod(path, mode) == 0;
+    bool ours = stk_sys_fstat(fd, &stat) == 0 && (stat.st_mode & S_IFMT) == type &&
+                stat.st_gid == group->gid && stat.st_uid == stk_sys_geteuid();
+    bool done = ours && ((stat.st_mode & 07777) == mode ||
+                         (drop_lists(fd, type) && stk_sys_fchmod(fd, mode) == 0));
+    stk_sys_close(fd);
+    return done;
+}
+
+static bool set_directory(const struct stk_group *group, const char *path, mode_t mode)
+{
+    return set_mode(group, path, S_IFDIR, mode);
 }
 
 bool stk_group_prepare(const struct stk_group *group, const char *dir)
@@ -170,15 +195,6 @@ static bool is_no_link(const struct stk_root *root, const char *begin)
     return fd >= 0;
 }
 
-static void open_file(const struct stk_group *group, const char *entry)
-{
-    struct stat stat;
-    if (stk_sys_fstatat(AT_FDCWD, entry, &stat, AT_SYMLINK_NOFOLLOW) == 0 &&
-        S_ISREG(stat.st_mode) && stat.st_gid == group->gid) {
-        stk_sys_chmod(entry, STK_GROUP_ENTRY_MODE);
-    }
-}
-
 void stk_group_give(const struct stk_group *group, const struct stk_tier *tier,
                     const struct stk_root *root, char *entry)
 {
@@ -187,6 +203,6 @@ void stk_group_give(const struct stk_group *group, const struct stk_tier *tier,
     if (stk_group_shares(group, tier) && last != NULL && tree < last &&
         follow_way(group, root, entry, strchr(tree, '/'), last) &&
         is_no_link(root, strchr(tree, '/') + 1)) {
-        open_file(group, entry);
+        set_mode(group, entry, S_IFREG, STK_GROUP_ENTRY_MODE);
     }
 }

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/options.h"
@@ -244,10 +245,17 @@ static void make_directory(const char *directory, struct stat *out)
     }
 }
 
+/* Rights of others that it has from the directory above it. */
+static bool has_lost(const char *directory, const char *list)
+{
+    return removexattr(directory, list) == 0 || errno == ENODATA || errno == EOPNOTSUPP;
+}
+
 static void give(const char *directory, gid_t gid, const char *name)
 {
-    if (chmod(directory, 0700) != 0 || lchown(directory, (uid_t)-1, gid) != 0 ||
-        chmod(directory, STK_GROUP_MODE) != 0) {
+    if (chmod(directory, 0700) != 0 || !has_lost(directory, "system.posix_acl_access") ||
+        !has_lost(directory, "system.posix_acl_default") ||
+        lchown(directory, (uid_t)-1, gid) != 0 || chmod(directory, STK_GROUP_MODE) != 0) {
         die("share %s with %s: %s", directory, name, strerror(errno));
     }
 }

@@ -389,6 +389,41 @@ def test_a_file_for_the_group(shared, ann, bob, eve, deep):
     assert eve.do("mkdir", f"{TIER}/stoker-{EVE}").returncode != 0
 
 
+def give_list(jobs, entries, directory):
+    jobs.place.run(["setfacl", "-m", entries, directory])
+
+
+def lab_data(data):
+    """For the group alone."""
+    os.chown(data / "file", 0, LAB)
+    (data / "file").chmod(0o640)
+    settle()
+
+
+@pytest.mark.parametrize("first", ["a run that shares", "one that does not"])
+def test_lists_that_a_directory_hands_down(jobs, shared, ann, bob, eve, data, first):
+    """Let nobody in who is not in the group; what was made without sharing is no exception."""
+    lab_data(data)
+    give_list(jobs, f"u:{EVE}:rwx,d:u:{EVE}:rwx,d:g:{OTHERS}:rwx", TIER)
+    if first == "one that does not":
+        ann.stoker("run", "--keep", "--tier", TIER, "--path", data, "--", "true")
+    assert ann.run(data).stdout == 2 * CONTENT
+    assert served(bob.run(data)) == 2
+    entry, = entries(ann)
+    path = f"{TIER}/{entry.relative_to(shared)}"
+    assert ann.do("cat", path).stdout == CONTENT
+    for other in (eve, User(jobs, EVE, OTHERS)):
+        assert other.do("cat", path).stdout == ""
+        assert other.do("ls", f"{TIER}/stoker-{ANN}").stdout == ""
+
+
+def test_a_list_where_the_directory_is_made(jobs, names, eve):
+    give_list(jobs, f"d:u:{EVE}:rwx", "/dev/shm")
+    assert jobs.stoker("share", TIER, "lab").returncode == 0
+    assert eve.do("ls", TIER).returncode != 0
+    assert eve.do("mkdir", f"{TIER}/x").returncode != 0
+
+
 def test_members_change_nothing_of_each_other_s(jobs, shared, ann, bob, data):
     ann.run(data, script='ls "$1"; cat "$1/file"')
     entry, = entries(ann)
