@@ -200,7 +200,7 @@ void stk_group_give(const struct stk_group *group, const struct stk_tier *tier,
 {
     char *last = strrchr(entry, '/');
     char *tree = entry + strlen(tier->home) + sizeof "/tree/" - 1;
-    if (stk_group_shares(group, tier) && last != NULL && tree < last &&
+    if (stk_group_shares(group, tier) && !root->personal && last != NULL && tree < last &&
         follow_way(group, root, entry, strchr(tree, '/'), last) &&
         is_no_link(root, strchr(tree, '/') + 1)) {
         set_mode(group, entry, S_IFREG, STK_GROUP_ENTRY_MODE);

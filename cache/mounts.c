@@ -61,11 +61,13 @@ static void visit_line(char *line, stk_mount_visitor *visit, void *context)
     line = dash + 2;
     char *type = take_field(&line);
     char *source = take_field(&line);
+    char *options = take_field(&line);
     if (type != NULL && source != NULL) {
         unescape(fields[3]);
         unescape(fields[4]);
         unescape(source);
-        struct stk_mount mount = {0, fields[4], fields[3], type, source};
+        struct stk_mount mount = {0,    fields[4], fields[3],
+                                  type, source,    options != NULL ? options : ""};
         const char *id = fields[0];
         stk_text_take_number(&id, &mount.id);
         visit(context, &mount);

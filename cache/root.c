@@ -115,6 +115,12 @@ static bool source_names_volume(const char *source)
                             : source[1] == '/';
 }
 
+/* FUSE asks modes only where others may come at all. */
+static bool is_personal(const struct stk_mount *mount)
+{
+    return strncmp(mount->type, "fuse", 4) == 0 && strstr(mount->options, ",allow_other") == NULL;
+}
+
 static void consider_mount(void *context, const struct stk_mount *mount)
 {
     struct mount_search *search = context;
@@ -125,6 +131,7 @@ static void consider_mount(void *context, const struct stk_mount *mount)
         search->names_volume = source_names_volume(mount->source);
         search->root->inode_counts = type_keeps_inodes(mount->type);
         search->root->kind = kind_of(mount->type);
+        search->root->personal = is_personal(mount);
     }
 }
 

@@ -50,6 +50,7 @@ struct stk_root {
     _Atomic int64_t seen_ns; /* when that was looked at */
     bool inode_counts;       /* false: the mount makes inode numbers up */
     bool lasting;            /* its name says which volume, and not only which mount */
+    bool personal;           /* kept by the mount to who has made it, whatever the modes say */
     enum stk_root_kind kind;
     char name[STK_ROOT_NAME_BYTES];
     /* The directories of its entries in this process's tiers, by the catalogue's numbers. */

@@ -352,6 +352,28 @@ def test_what_is_not_the_group_s_is_not_open_to_it(shared, ann, bob, deep, what)
         deep.parent.chmod(0o755)
 
 
+@pytest.fixture
+def anns(data, scratch, build):
+    """The data by a mount of Ann's, which the kernel keeps to her, whatever the modes there say."""
+    binary = scratch / "slowfs"
+    binary.write_text(f'#!/bin/sh\nexec setpriv --ruid={ANN} --rgid={ANN} --keep-groups {build}/slowfs "$@"\n')
+    binary.chmod(0o755)
+    with slowfs.SlowFS(data, binary=str(binary)) as fs:
+        os.chmod(fs._directory, 0o755)
+        yield fs.mountpoint
+
+
+def test_a_mount_for_one_alone(anns, shared, ann, bob):
+    """sshfs, encrypted directories: who else asks there gets nothing, not even by a mode."""
+    assert ann.run(anns).stdout == 2 * CONTENT
+    assert bob.do("cat", f"{anns}/file").stdout == ""
+    entry, = entries(ann)
+    path = f"{TIER}/{entry.relative_to(shared)}"
+    assert ann.do("cat", path).stdout == CONTENT
+    assert bob.do("cat", path).stdout == ""
+    assert " 100.0% from the cache" in ann.run(anns).stderr
+
+
 def test_a_directory_that_is_closed_later(shared, ann, bob, deep):
     """What comes to lie in it is not open, and no more what lay there before."""
     for path in (deep, deep / "dir", deep / "dir" / "file"):
