@@ -303,6 +303,19 @@ static const char *oddity_of(const struct stat *stat, uid_t owner)
                                         : NULL;
 }
 
+/* What was looked at, and nothing that has come in its place. */
+static int open_copy(const char *entry, const struct stat *seen)
+{
+    struct stat stat;
+    int fd = stk_sys_open_nolinks(entry, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd >= 0 && (stk_sys_fstat(fd, &stat) != 0 || stat.st_dev != seen->st_dev ||
+                    stat.st_ino != seen->st_ino)) {
+        stk_sys_close(fd);
+        return -ENOENT;
+    }
+    return fd;
+}
+
 void compare_entry(struct stk_cache *cache, const char *entry, const char *origin,
                    struct compared *out)
 {
@@ -323,8 +336,7 @@ void compare_entry(struct stk_cache *cache, const char *entry, const char *origi
         differs(out, oddity, 0);
     } else if (!placed || !is_of_root(&pair, &parts)) {
         out->end = COMPARE_GONE;
-    } else if ((pair.copy = stk_sys_openat(AT_FDCWD, entry, O_RDONLY | O_CLOEXEC | O_NOFOLLOW,
-                                           0)) == -ENOENT ||
+    } else if ((pair.copy = open_copy(entry, &seen)) == -ENOENT ||
                (out->others && pair.copy == -EACCES)) { /* not open to the group */
         return;
     } else {

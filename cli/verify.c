@@ -381,10 +381,10 @@ static void resolve(const char *origin)
     free(list);
 }
 
-/* What others have closed is theirs. */
+/* What others have closed, or have there instead of a directory, is theirs. */
 static void note_closed(int error)
 {
-    bool others = verifying.others && error == -EACCES;
+    bool others = verifying.others && (error == -EACCES || error == -ENOTDIR || error == -ELOOP);
     verifying.found.closed += error < 0 && error != -ENOENT && !verifying.counting && !others;
 }
 

@@ -694,6 +694,33 @@ def test_what_differs_in_another_s_home(shared, ann, bob, data):
     assert entries(ann) == [] and bob.stoker(*verify).returncode == 0
 
 
+def make_pipe(note):
+    note.unlink()
+    os.mkfifo(note, 0o444)
+
+
+LURES = {
+    "a pipe for a root's path": lambda tree, note: make_pipe(note),
+    "a link for a root's path": lambda tree, note: (
+        note.rename(note.with_name("x")), make_pipe(note.with_name("x")), note.symlink_to("x")),
+    "a link for a tree": lambda tree, note: (
+        make_pipe(note), tree.rename(tree.with_name("x")), tree.symlink_to("x")),
+    "a pipe for a root": lambda tree, note: os.mkfifo(tree / "x", 0o444),
+}
+
+
+@pytest.mark.parametrize("lure", LURES)
+def test_what_verify_does_not_wait_for(shared, ann, bob, data, lure):
+    """In another's home. What it cannot look at there is no failure: it is not ours to mend."""
+    ann.run(data)
+    tree = ann.home() / "tree"
+    note, = tree.glob("*/;origin")
+    bob.run(data)
+    LURES[lure](tree, note)
+    done = bob.stoker("verify", "--share", "lab", "--tier", TIER, timeout=20)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 PIXELS = """
 import hashlib, sys
 from PIL import Image
