@@ -11,9 +11,8 @@
 #include "cache/entry.h"
 #include "cache/proof.h"
 
-#define STEM          "stoker-"
-#define SETTLED_NS    STK_NS_PER_S /* file systems' clocks tick more often */
-#define MOST_LISTINGS 64           /* calls that list the homes */
+#define STEM       "stoker-"
+#define SETTLED_NS STK_NS_PER_S /* file systems' clocks tick more often */
 
 /* ---- who ---- */
 
@@ -74,6 +73,11 @@ void stk_group_note(struct stk_group *group, const struct stk_tier *tier)
 /* ---- the others' homes ---- */
 
 /* A home's name is stoker-UID or stoker-UID.N (cache/home.h); as a word, not 0. */
+static uint64_t word_for(uint32_t uid, unsigned number)
+{
+    return (uint64_t)uid << 8 | (number + 1);
+}
+
 static uint64_t word_of(const char *name)
 {
     const char *at = name + sizeof STEM - 1;
@@ -88,12 +92,22 @@ static uint64_t word_of(const char *name)
             return 0;
         }
     }
-    return *at == '\0' ? uid << 8 | (number + 1) : 0;
+    return *at == '\0' ? word_for((uint32_t)uid, (unsigned)number) : 0;
 }
 
 static uint32_t user_of(uint64_t word)
 {
     return (uint32_t)(word >> 8);
+}
+
+static void add_name(struct stk_text *text, uint64_t word)
+{
+    stk_text_add(text, STEM);
+    stk_text_add_number(text, user_of(word));
+    if ((word & 0xff) > 1) {
+        stk_text_add_char(text, '.');
+        stk_text_add_number(text, (word & 0xff) - 1);
+    }
 }
 
 /* The path of a home; where its own name begins. */
@@ -102,46 +116,48 @@ static size_t name_home(char out[STK_HOME_BYTES], const struct stk_group *group,
 {
     struct stk_text path = stk_text_in(out, STK_HOME_BYTES);
     stk_text_add_bytes(&path, tier->home, group->tiers[tier->index].dir_length);
-    stk_text_add(&path, "/" STEM);
-    stk_text_add_number(&path, user_of(word));
-    if ((word & 0xff) > 1) {
-        stk_text_add_char(&path, '.');
-        stk_text_add_number(&path, (word & 0xff) - 1);
-    }
+    stk_text_add_char(&path, '/');
+    add_name(&path, word);
     return path.cut ? 0 : group->tiers[tier->index].dir_length + 1;
 }
 
-struct dirent64 {
-    uint64_t ino;
-    int64_t off;
-    uint16_t length;
-    uint8_t type;
-    char name[];
-};
-
-/* Those in one buffer of names; how many homes are known then. */
-static unsigned list_some(struct stk_group *group, struct stk_group_tier *homes, const char *buffer,
-                          ssize_t bytes, unsigned count)
+bool stk_group_is_home_of(const struct stat *home, const char *leaf)
 {
-    for (ssize_t at = 0; at < bytes && count < STK_GROUP_HOMES;) {
-        const struct dirent64 *one = (const struct dirent64 *)(const void *)(buffer + at);
-        uint64_t word = word_of(one->name);
-        if (word != 0 && is_member(group, user_of(word)) && user_of(word) != stk_sys_geteuid()) {
-            atomic_store(&homes->homes[count++], word);
-        }
-        at += one->length;
-    }
-    return count;
+    char name[32];
+    uint64_t word = word_of(leaf);
+    struct stk_text text = stk_text_in(name, sizeof name);
+    add_name(&text, word);
+    return word != 0 && strcmp(name, leaf) == 0 && user_of(word) == home->st_uid &&
+           S_ISDIR(home->st_mode);
 }
 
-static void list_homes(struct stk_group *group, struct stk_group_tier *homes, int dir)
+/* Under the first of his names that is his: others may have taken some. */
+static uint64_t look_for_home(int dir, uint32_t uid)
 {
-    _Alignas(8) char buffer[1024];
+    char name[32];
+    struct stat stat;
+    for (unsigned number = 0; number < STK_HOME_NAMES; number++) {
+        struct stk_text text = stk_text_in(name, sizeof name);
+        add_name(&text, word_for(uid, number));
+        if (stk_sys_fstatat(dir, name, &stat, AT_SYMLINK_NOFOLLOW) == 0 &&
+            stk_group_is_home_of(&stat, name)) {
+            return word_for(uid, number);
+        }
+    }
+    return 0;
+}
+
+/* By the members' names: whatever else there is in the directory neither hides them nor takes time.
+ */
+static void list_homes(const struct stk_group *group, struct stk_group_tier *homes, int dir)
+{
     unsigned count = 0;
-    ssize_t bytes = 1;
-    for (int i = 0; i < MOST_LISTINGS && bytes > 0; i++) {
-        bytes = stk_sys_getdents(dir, buffer, sizeof buffer);
-        count = list_some(group, homes, buffer, bytes, count);
+    for (unsigned i = 0; i < group->count && count < STK_GROUP_HOMES; i++) {
+        uint32_t uid = group->members[i];
+        uint64_t word = uid != 0 && uid != stk_sys_geteuid() ? look_for_home(dir, uid) : 0;
+        if (word != 0) {
+            atomic_store(&homes->homes[count++], word);
+        }
     }
     while (count < STK_GROUP_HOMES) {
         atomic_store(&homes->homes[count++], 0);

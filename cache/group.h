@@ -21,6 +21,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 #include "base/path.h"
 #include "cache/root.h"
@@ -50,6 +51,8 @@ void stk_group_read(struct stk_group *group, const char *value);
 
 /* Whether the group shares this directory, and nobody but root or a member owns it. */
 bool stk_group_has(const struct stk_group *group, const char *dir);
+/* Whether a home's name stands for whom it belongs to. */
+bool stk_group_is_home_of(const struct stat *home, const char *leaf);
 /*
  * Makes this user's home there, open to the group, if the group shares the directory. To be called
  * before the tier is attached; true: stk_group_note is to be called behind it.

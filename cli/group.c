@@ -104,6 +104,14 @@ static void add_owner(struct setting *setting, uid_t uid)
     }
 }
 
+/* Nobody can make many homes of his own, whatever else he makes there. */
+static bool look_at_home(DIR *homes, const char *name, struct stat *out)
+{
+    return strncmp(name, "stoker-", 7) == 0 &&
+           fstatat(dirfd(homes), name, out, AT_SYMLINK_NOFOLLOW) == 0 &&
+           stk_group_is_home_of(out, name);
+}
+
 /* Of those who are there already, who comes first; then all that the group is said to have. */
 static void add_owners(struct setting *setting, const char *tier)
 {
@@ -114,8 +122,7 @@ static void add_owners(struct setting *setting, const char *tier)
         add_owner(setting, stat_.st_uid);
     }
     while (homes != NULL && (one = readdir(homes)) != NULL) {
-        if (strncmp(one->d_name, "stoker-", 7) == 0 &&
-            fstatat(dirfd(homes), one->d_name, &stat_, AT_SYMLINK_NOFOLLOW) == 0) {
+        if (look_at_home(homes, one->d_name, &stat_)) {
             add_owner(setting, stat_.st_uid);
         }
     }
@@ -200,10 +207,8 @@ void group_each_home(const char *name, const char *beside, void (*visit)(const c
     char *directory = must_format("%.*s", (int)(stk_path_leaf(beside) - beside - 1), beside);
     DIR *homes = opendir(directory);
     while (homes != NULL && (one = readdir(homes)) != NULL) {
-        bool other = strncmp(one->d_name, "stoker-", 7) == 0 &&
-                     fstatat(dirfd(homes), one->d_name, &stat_, AT_SYMLINK_NOFOLLOW) == 0 &&
-                     S_ISDIR(stat_.st_mode) && stat_.st_gid == gid && stat_.st_uid != geteuid() &&
-                     stat_.st_uid != 0 && is_member(stat_.st_uid, gid);
+        bool other = look_at_home(homes, one->d_name, &stat_) && stat_.st_gid == gid &&
+                     stat_.st_uid != geteuid() && stat_.st_uid != 0 && is_member(stat_.st_uid, gid);
         if (other) {
             char *home = must_format("%s/%s", directory, one->d_name);
             visit(home);

@@ -464,6 +464,22 @@ def test_members_change_nothing_of_each_other_s(jobs, shared, ann, bob, data):
     assert " 100.0% from the cache" in ann.run(data).stderr
 
 
+LITTER = {
+    "names": "seq 3000 | sed 's/^/x/' | xargs mkdir",
+    "homes of others": f"for n in 1 2 3 4 5 6 7 8 9; do mkdir stoker-{ANN}.$n stoker-{EVE}.$n; done",
+}
+
+
+@pytest.mark.parametrize("what", LITTER)
+def test_litter_hides_no_home(jobs, names, shared, ann, bob, data, what):
+    """In the directory, where each member may make what he wants."""
+    names("ann", "bob", "eve")
+    ann.run(data)
+    jobs.place.run(User(jobs, EVE, LAB).line(["sh", "-c", f"cd {TIER}; {LITTER[what]}"]))
+    done = bob.run(data)
+    assert done.stdout == 2 * CONTENT and served(done) == 2
+
+
 def test_a_run_that_does_not_share(shared, ann, bob, data):
     """In a directory that a group shares: nothing is given, or taken."""
     done = ann.stoker("run", "--keep", "--tier", TIER, "--path", data, "--", "cat", data / "file")
