@@ -16,11 +16,29 @@ static double rate(const struct stretch *stretch)
     return stretch->seconds > 0 ? (double)stretch->count / stretch->seconds : 0;
 }
 
-/* The n-th pass of the loader that gave the most; or the n-th opens of files. */
+/* How many are counted together as the n-th. */
+static unsigned count_rounds(const struct figures *figures, unsigned n)
+{
+    return n + 1 == figures->passes ? figures->epochs - n : 1;
+}
+
+/* "32", or "32-200, each". The caller frees. */
+static char *number_text(const struct figures *figures, unsigned n)
+{
+    return count_rounds(figures, n) > 1 ? must_format("%u-%u, each", n + 1, figures->epochs)
+                                        : must_format("%u", n + 1);
+}
+
+/* The n-th pass of the loader that gave the most, or each of those that are counted as the n-th; or
+ * the n-th opens of files. */
 static void read_epoch(const struct figures *figures, unsigned n, struct stretch *out)
 {
+    unsigned rounds = count_rounds(figures, n);
     if (figures->by_passes) {
         figures_pass(figures->session, figures->loader, n, out);
+        out->seconds /= rounds;
+        out->waited_s /= rounds;
+        out->count /= rounds;
     } else {
         *out = (struct stretch){.seconds = figures_opens_s(figures->pulse, n),
                                 .count = figures->counts->epochs[n][STK_COUNT_OPENS]};
@@ -45,7 +63,9 @@ static void put_epoch_bar(FILE *out, const struct figures *figures, unsigned n, 
     waited = waited < 1 ? waited : 1;
     const struct page_part parts[] = {{"cache", epoch.seconds * (1 - waited)},
                                       {"wait", epoch.seconds * waited}};
-    char *name = must_format(figures->by_passes ? "Epoch %u" : "Open %u", n + 1);
+    char *number = number_text(figures, n);
+    char *name = must_format("%s%s %s", figures->by_passes ? "Epoch" : "Open",
+                             count_rounds(figures, n) > 1 ? "s" : "", number);
     char *wait =
         figures->by_passes ? must_format(", %.0f%% of it waiting", 100 * waited) : must_copy("");
     char *text = must_format("%.1f s%s; %.0f %s per second", epoch.seconds, wait, rate(&epoch),
@@ -54,15 +74,18 @@ static void put_epoch_bar(FILE *out, const struct figures *figures, unsigned n, 
     free(text);
     free(wait);
     free(name);
+    free(number);
 }
 
 static void put_epoch_row(FILE *out, const struct figures *figures, unsigned n)
 {
     struct stretch epoch;
+    char *number = number_text(figures, n);
     read_epoch(figures, n, &epoch);
     fprintf(out,
-            "<tr><td>%u</td><td>%.2f</td><td>%" PRIu64 "</td><td>%.1f</td><td>%.2f</td></tr>\n",
-            n + 1, epoch.seconds, epoch.count, rate(&epoch), epoch.waited_s);
+            "<tr><td>%s</td><td>%.2f</td><td>%" PRIu64 "</td><td>%.1f</td><td>%.2f</td></tr>\n",
+            number, epoch.seconds, epoch.count, rate(&epoch), epoch.waited_s);
+    free(number);
 }
 
 void report_epochs(FILE *out, const struct recorded *run)

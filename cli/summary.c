@@ -106,7 +106,7 @@ static void add_pass(const char *name, const struct stretch *stretch, const stru
 static void add_passes(const struct figures *figures)
 {
     char *later =
-        figures->passes > 2 ? must_format("epochs 2-%u", figures->passes) : must_copy("epoch 2");
+        figures->epochs > 2 ? must_format("epochs 2-%u", figures->epochs) : must_copy("epoch 2");
     add_pass("epoch 1", &figures->first, NULL);
     if (figures->passes > 1) {
         add_pass(later, &figures->later, &figures->first);

@@ -93,6 +93,19 @@ static unsigned count_passes(const struct session *session, unsigned loader, uin
     return count;
 }
 
+/* The last that is counted holds all later ones. */
+static unsigned count_epochs(const struct figures *figures)
+{
+    struct stretch first, last;
+    if (figures->passes < STK_TALLY_PASSES) {
+        return figures->passes;
+    }
+    figures_pass(figures->session, figures->loader, 0, &first);
+    figures_pass(figures->session, figures->loader, figures->passes - 1, &last);
+    uint64_t rounds = first.processes > 0 ? last.processes / first.processes : 1;
+    return figures->passes - 1 + (unsigned)(rounds > 0 ? rounds : 1);
+}
+
 /* The training set's loader is the one that gave the most. */
 static void gather_passes(struct figures *figures)
 {
@@ -106,6 +119,7 @@ static void gather_passes(struct figures *figures)
         }
     }
     figures->by_passes = most > 0;
+    figures->epochs = figures->by_passes ? count_epochs(figures) : 0;
     for (unsigned number = 0; figures->by_passes && number < figures->passes; number++) {
         struct stretch pass;
         figures_pass(figures->session, figures->loader, number, &pass);
@@ -143,7 +157,7 @@ static void gather_opens(struct figures *figures)
         ended_ns = pulse->ended_ns[epoch] > ended_ns ? pulse->ended_ns[epoch] : ended_ns;
     }
     figures->later.seconds = ended_ns > begun_ns ? (double)(ended_ns - begun_ns) / 1e9 : 0;
-    figures->passes = figures->opened;
+    figures->passes = figures->epochs = figures->opened;
 }
 
 /* ---- all ---- */

@@ -35,6 +35,7 @@ struct figures {
     bool by_passes;  /* else the stretches are first opens, and later ones */
     unsigned loader; /* the one with the most samples */
     unsigned passes; /* of it, or `opened` */
+    unsigned epochs; /* the same; but those that are counted together with the last pass, each */
     struct stretch first, later;
 
     /* Seconds, of all processes added up. */

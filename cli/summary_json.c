@@ -207,7 +207,7 @@ static void write_passes(FILE *out, const struct figures *figures)
         }
     }
     fprintf(out, "],\n  \"compared\": {\"loader\": %u, \"epochs\": %u, ",
-            figures->by_passes ? figures->loader + 1 : 0, figures->passes);
+            figures->by_passes ? figures->loader + 1 : 0, figures->epochs);
     write_stretch(out, "first", &figures->first);
     fprintf(out, ", ");
     write_stretch(out, "later", &figures->later);

@@ -187,12 +187,10 @@ unsigned top_epoch(const struct top_run *run, struct stk_tally_pass *out)
     }
     stk_tally_read_pass(run->session.tally, figures->loader, 0, &first);
     stk_tally_read_pass(run->session.tally, figures->loader, figures->passes - 1, out);
-    unsigned rounds = first.begins > 0 ? (unsigned)(out->begins / first.begins) : 0;
-    if (figures->passes < STK_TALLY_PASSES || rounds < 2) {
-        return figures->passes;
+    if (figures->epochs > figures->passes) {
+        take_last(out, &first, figures->epochs - figures->passes + 1);
     }
-    take_last(out, &first, rounds);
-    return figures->passes - 1 + rounds;
+    return figures->epochs;
 }
 
 /* ---- between two looks ---- */
