@@ -16,16 +16,10 @@ static double rate(const struct stretch *stretch)
     return stretch->seconds > 0 ? (double)stretch->count / stretch->seconds : 0;
 }
 
-/* How many are counted together as the n-th. */
-static unsigned count_rounds(const struct figures *figures, unsigned n)
-{
-    return n + 1 == figures->passes ? figures->epochs - n : 1;
-}
-
 /* "32", or "32-200, each". The caller frees. */
 static char *number_text(const struct figures *figures, unsigned n)
 {
-    return count_rounds(figures, n) > 1 ? must_format("%u-%u, each", n + 1, figures->epochs)
+    return figures_rounds(figures, n) > 1 ? must_format("%u-%u, each", n + 1, figures->epochs)
                                         : must_format("%u", n + 1);
 }
 
@@ -33,7 +27,7 @@ static char *number_text(const struct figures *figures, unsigned n)
  * the n-th opens of files. */
 static void read_epoch(const struct figures *figures, unsigned n, struct stretch *out)
 {
-    unsigned rounds = count_rounds(figures, n);
+    unsigned rounds = figures_rounds(figures, n);
     if (figures->by_passes) {
         figures_pass(figures->session, figures->loader, n, out);
         out->seconds /= rounds;
@@ -65,7 +59,7 @@ static void put_epoch_bar(FILE *out, const struct figures *figures, unsigned n, 
                                       {"wait", epoch.seconds * waited}};
     char *number = number_text(figures, n);
     char *name = must_format("%s%s %s", figures->by_passes ? "Epoch" : "Open",
-                             count_rounds(figures, n) > 1 ? "s" : "", number);
+                             figures_rounds(figures, n) > 1 ? "s" : "", number);
     char *wait =
         figures->by_passes ? must_format(", %.0f%% of it waiting", 100 * waited) : must_copy("");
     char *text = must_format("%.1f s%s; %.0f %s per second", epoch.seconds, wait, rate(&epoch),

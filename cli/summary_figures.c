@@ -106,6 +106,11 @@ static unsigned count_epochs(const struct figures *figures)
     return figures->passes - 1 + (unsigned)(rounds > 0 ? rounds : 1);
 }
 
+unsigned figures_rounds(const struct figures *figures, unsigned n)
+{
+    return n + 1 == figures->passes ? figures->epochs - n : 1;
+}
+
 /* The training set's loader is the one that gave the most. */
 static void gather_passes(struct figures *figures)
 {
@@ -123,6 +128,8 @@ static void gather_passes(struct figures *figures)
     for (unsigned number = 0; figures->by_passes && number < figures->passes; number++) {
         struct stretch pass;
         figures_pass(figures->session, figures->loader, number, &pass);
+        pass.processes /= figures_rounds(figures, number);
+        pass.workers /= figures_rounds(figures, number);
         add_stretch(number == 0 ? &figures->first : &figures->later, &pass);
     }
 }

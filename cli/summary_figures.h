@@ -52,6 +52,8 @@ void figures_gather(struct figures *out, const struct request *request,
 /* One pass of a loader; its processes are 0 where there was none. */
 void figures_pass(const struct session *session, unsigned loader, unsigned number,
                   struct stretch *out);
+/* How many epochs are counted together as the n-th pass, n from 0. */
+unsigned figures_rounds(const struct figures *figures, unsigned n);
 /* How long the n-th opens took from the first to the last, n from 0. */
 double figures_opens_s(const struct pulse_figures *pulse, unsigned epoch);
 /* Of how many files the opens were, as far as that is known: " of 3 files", or "". */

@@ -112,7 +112,7 @@ def test_epochs_are_passes_of_the_data_loader(jobs, data, opens, workers):
 @pytest.mark.torch
 def test_epochs_beyond_those_that_are_counted_one_by_one(jobs, data, scratch):
     """All are told, by their numbers; what is counted of several together is not one long epoch."""
-    ran = jobs.run([sys.executable, PROGRAMS / "passes.py", data, "40", "1", "0"], path=data,
+    ran = jobs.run([sys.executable, PROGRAMS / "passes.py", data, "40", "1", "1"], path=data,
                    env={"XDG_STATE_HOME": scratch}, timeout=120)
     assert re.search(rf"^  epochs 2-40: {39 * FILES} samples in ", "\n".join(lines_of(ran)), re.M)
     assert ran.json["compared"]["epochs"] == 40
@@ -121,6 +121,9 @@ def test_epochs_beyond_those_that_are_counted_one_by_one(jobs, data, scratch):
     assert "<td>31</td>" in page and "<td>32-40, each</td>" in page and "<td>32</td>" not in page
     row = re.search(r"<td>32-40, each</td><td>[\d.]+</td><td>(\d+)</td>", page)
     assert int(row[1]) == FILES
+    idle = re.search(r"<td>Idle</td><td>([\d.]+)</td>", page)
+    lasted = sum(ran.json["compared"][part]["seconds"] for part in ("first", "later"))
+    assert float(idle[1]) <= lasted + 0.01  # of one worker
 
 
 @pytest.mark.torch
