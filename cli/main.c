@@ -1,4 +1,5 @@
 /* The `stoker` command: its verbs. What is said of them is in cli/help.c. */
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -43,7 +44,28 @@ static int verb_help(char **arguments)
     return 0;
 }
 
-int main(int count, char **arguments)
+/* No file of ours gets the number of a stream that is closed, and with it what is said. Whoever
+ * uses one is told what he would be told without; programs that are started find it closed. */
+static void hold_streams(void)
+{
+    for (int fd = 0; fd < 3; fd++) {
+        if (fcntl(fd, F_GETFD) < 0) {
+            open("/dev/null", (fd == 0 ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
+        }
+    }
+}
+
+/* What was printed has not been seen where it could not be written. */
+static int finish(int status)
+{
+    bool written = fflush(stdout) == 0 && !ferror(stdout);
+    if (!written) {
+        say("standard output could not be written");
+    }
+    return written || status != 0 ? status : STK_EXIT_USAGE;
+}
+
+static int run(int count, char **arguments)
 {
     if (count < 2) {
         help_overview(stderr);
@@ -67,4 +89,10 @@ int main(int count, char **arguments)
         }
     }
     die("unknown verb %s: see `stoker --help`", arguments[1]);
+}
+
+int main(int count, char **arguments)
+{
+    hold_streams();
+    return finish(run(count, arguments));
 }

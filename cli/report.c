@@ -81,13 +81,6 @@ static char *find(const struct wanted *wanted)
     return name;
 }
 
-static void print(const char *text)
-{
-    if (fputs(text, stdout) < 0 || fflush(stdout) != 0) {
-        die("standard output could not be written");
-    }
-}
-
 /* A name of our own choice is not followed when it is a link. */
 static void write_to(const char *path, const char *text, bool chosen)
 {
@@ -103,7 +96,7 @@ static void write_to(const char *path, const char *text, bool chosen)
 static void give(const struct wanted *wanted, const char *name, const char *text)
 {
     if (wanted->output == NULL ? wanted->json : strcmp(wanted->output, "-") == 0) {
-        print(text);
+        fputs(text, stdout);
         return;
     }
     char *chosen = must_format("stoker-report-%s.html", name);

@@ -93,7 +93,7 @@ int verb_top(char **arguments)
     }
     if (once || form != FORM_PAGE || !screen_begin()) {
         look_once(form);
-        return fflush(stdout) != 0;
+        return 0;
     }
     watch();
     screen_end();

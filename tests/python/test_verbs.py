@@ -341,3 +341,26 @@ def test_nested_paths(jobs, origin):
 def test_an_earlier_preload_stays(jobs, data):
     ran = jobs.run(["sh", "-c", "echo $LD_PRELOAD"], path=data, env={"LD_PRELOAD": "libm.so.6"})
     assert ran.stdout == f"libm.so.6:{jobs.build}/libstoker.so\n"
+
+
+# ---- streams that cannot be written, and closed ones ----
+
+@pytest.mark.parametrize("words", ["ls", "env --path /usr", "report --list", "top --once", "doctor",
+                                   "clear /usr", "help", "run --help"])
+def test_what_could_not_be_printed_is_said(jobs, data, scratch, words):
+    env = {"XDG_STATE_HOME": scratch}
+    jobs.run(reading(files(data), 1), path=data, env=env)
+    done = jobs.place.run(["sh", "-c", f'exec "$0" {words} >/dev/full', jobs.build / "stoker"],
+                          check=False, env=env)
+    assert "stoker: standard output could not be written\n" in done.stderr
+    assert done.returncode != 0
+
+
+def test_no_file_of_ours_takes_the_number_of_a_closed_stream(jobs, data, scratch):
+    """What is said would else be written into it. The command finds it closed, as it was."""
+    look = ('for fd in 0 1 2; do readlink "/proc/$PPID/fd/$fd" >>"$0"; '
+            '[ -e "/proc/$$/fd/$fd" ] && echo open >>"$0"; done; true')
+    line = jobs.command_line(["sh", "-c", look, scratch / "seen"], path=data)
+    done = jobs.place.run(["sh", "-c", 'exec "$@" 0<&- 1>&- 2>&-', "sh", *line], check=False)
+    assert done.returncode == 0
+    assert (scratch / "seen").read_text().split() == ["/dev/null"] * 3
