@@ -2,6 +2,7 @@
 #include "preload/restore.h"
 
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -320,12 +321,22 @@ stk_restore_origin(struct stk_cache *cache, const struct stat *written, int dirf
 
 /* ---- what cannot be read any more ---- */
 
+/* The entry's name. Another thread may have given the number to the origin meanwhile, the name of
+ * which must not be taken for it. */
+static bool name_failed(int fd, const struct stat *entry, char path[STK_PATH_BYTES])
+{
+    struct stat named;
+    return stk_entryfd_name(fd, path) &&
+           stk_sys_fstatat(AT_FDCWD, path, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+           named.st_ino == entry->st_ino && named.st_dev == entry->st_dev;
+}
+
 /* Others shall not find it either. */
 static bool replace_failed(struct stk_cache *cache, int fd, int origin, const struct stat *entry)
 {
     char path[STK_PATH_BYTES];
     uint32_t record = stk_entryfd_record(cache, fd);
-    bool named = record != 0 && stk_entryfd_name(fd, path);
+    bool named = record != 0 && name_failed(fd, entry, path);
     struct opened opened = {.old = stk_entry_dup_high(fd), .number = fd};
     bool done = replace_by(origin, &opened, stk_sys_lseek(fd, 0, SEEK_CUR), entry);
     if (opened.old >= 0) {
@@ -337,6 +348,10 @@ static bool replace_failed(struct stk_cache *cache, int fd, int origin, const st
     return done;
 }
 
+/* Set before any number is given to an origin: whoever has read the entry by it, and finds it
+ * replaced, reads again. Where it was the origin that could not be read, it is asked twice. */
+static _Atomic bool any_failed;
+
 __attribute__((noinline)) bool stk_restore_failed(int fd)
 {
     bool done = false;
@@ -347,11 +362,12 @@ __attribute__((noinline)) bool stk_restore_failed(int fd)
     int origin = ours ? stk_entryfd_open_origin(fd) : -1;
     if (origin >= 0 && stk_guard_enter(&guard)) {
         cache = stk_process_cache();
+        atomic_store(&any_failed, true);
         done = cache != NULL && replace_failed(cache, fd, origin, &entry);
         stk_guard_leave(&guard);
     }
     if (origin >= 0 && cache == NULL) {
         stk_sys_close(origin);
     }
-    return done;
+    return done || (atomic_load(&any_failed) && !(ours && is_file(fd, &entry)));
 }

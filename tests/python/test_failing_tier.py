@@ -125,6 +125,58 @@ def test_what_the_disk_cannot_read_comes_from_the_origin(jobs, disk, data, scrat
     assert job.returncode == 0, said
 
 
+AT_ONCE = """
+import concurrent.futures, hashlib, os, sys, threading
+files = [os.open(path, os.O_RDONLY) for path in sys.argv[2:]]
+sizes = [os.fstat(file).st_size for file in files]
+
+def sums():
+    def part(file, begin, gate):
+        gate.wait()
+        return os.pread(file, 25000, begin)
+    for file, size in zip(files, sizes):
+        starts = range(0, size, 25000)
+        gate = threading.Barrier(len(starts))
+        run = (lambda begin: part(file, begin, gate))
+        with concurrent.futures.ThreadPoolExecutor(len(starts)) as pool:
+            yield hashlib.sha1(b"".join(pool.map(run, starts))).hexdigest()
+
+def whole():
+    for file, size in zip(files, sizes):
+        yield hashlib.sha1(b"".join(os.pread(file, 7000, at) for at in range(0, size, 7000))).hexdigest()
+
+print("ready", flush=True)
+sys.stdin.readline()
+if sys.argv[1] == "threads":
+    print(*sums(), flush=True)
+else:
+    for _ in range(3):
+        sys.stdout.flush()
+        if os.fork() == 0:
+            try:
+                print(*whole(), flush=True)
+            except OSError as error:
+                print(error, flush=True)
+            os._exit(0)
+        os.wait()
+"""
+
+
+@pytest.mark.parametrize("who", ["threads", "processes"])
+def test_several_that_read_one_descriptor_when_the_disk_fails(jobs, disk, data, scratch, who):
+    """Who is second finds the descriptor replaced already, or the entry gone."""
+    files = sorted(data.iterdir())
+    jobs.run(["cat", *files], path=data, tier=f"{disk.path}:40M")
+    line = jobs.command_line([sys.executable, "-c", AT_ONCE, who, *files], path=data,
+                             tier=f"{disk.path}:40M")
+    with jobs.started(line) as job:
+        assert read_line(job) == "ready"
+        disk.fail()
+        said, trouble = job.communicate("\n", timeout=60)
+    expected = " ".join(hashlib.sha1(file.read_bytes()).hexdigest() for file in files)
+    assert said.splitlines() == [expected] * (1 if who == "threads" else 3), trouble
+
+
 BLOCKS = """
 import hashlib, os, sys
 fd = os.open(sys.argv[1], os.O_RDONLY)
