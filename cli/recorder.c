@@ -24,6 +24,8 @@
 #define FIRST_NS (5 * STK_NS_PER_S)
 #define MOST_NS  (600 * STK_NS_PER_S)
 
+#define TITLE_BYTES 400 /* of the command's words */
+
 #define PATIENCE_NS (3 * STK_NS_PER_S) /* with the home, at the end */
 
 static struct recorded run;
@@ -48,8 +50,15 @@ static void put_title(FILE *out)
         out, ", %.1f%% of %" PRIu64 " opens from the cache:",
         percent((double)figures->total[STK_COUNT_HITS], (double)figures->total[STK_COUNT_OPENS]),
         figures->total[STK_COUNT_OPENS]);
+    size_t room = TITLE_BYTES;
     for (char **word = asked->command; *word != NULL; word++) {
+        size_t bytes = strlen(*word) + 1;
+        if (bytes > room) {
+            fprintf(out, " ...");
+            break;
+        }
         fprintf(out, " %s", *word);
+        room -= bytes;
     }
 }
 

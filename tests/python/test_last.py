@@ -55,6 +55,12 @@ def test_the_summary_of_the_last_one(jobs, data, state, last):
     assert summary.startswith("stoker: 2 opens of 1 files, 50.0% from the cache\n")
 
 
+def test_a_title_of_many_words_is_a_line_that_can_be_read(jobs, data, state, last):
+    jobs.run(["cat", *[files(data)[0]] * 300], path=data, env=state)
+    title = last()[1].splitlines()[0]
+    assert ": cat " in title and title.endswith("file0000 ...") and len(title) < 600
+
+
 def test_one_that_lives_and_one_that_was_killed(jobs, data, state, last):
     """Both leave records that know no end; the one that lives is not meant."""
     jobs.run(reading(files(data), 1), path=data, env=state)
