@@ -65,20 +65,35 @@ static int list(void)
     return 0;
 }
 
-/* The run that is meant. The caller frees. */
-static char *find(const struct wanted *wanted)
+/* What is wanted of a run by this name. The caller frees. */
+static char *read_wanted(const struct wanted *wanted, const char *name)
+{
+    char *text = history_read(name, wanted->json ? HISTORY_JSON : HISTORY_PAGE);
+    if (text == NULL && wanted->run != NULL) {
+        die("no record that can be read of a run %s: `stoker report --list` shows what there is",
+            name);
+    }
+    return text;
+}
+
+/* The same of the run that is meant, which is the latest with a record that can be read. */
+static char *find(const struct wanted *wanted, char **name)
 {
     struct history_list names;
-    if (wanted->run != NULL) {
-        return must_copy(wanted->run);
-    }
+    char *text = NULL;
     history_list(&names);
-    if (names.count == 0) {
-        die("no run has left a record yet: `stoker run` does at its end");
+    *name = wanted->run != NULL ? must_copy(wanted->run) : NULL;
+    for (unsigned i = 0; *name == NULL && i < names.count; i++) {
+        text = read_wanted(wanted, names.names[i]);
+        *name = text != NULL ? must_copy(names.names[i]) : NULL;
     }
-    char *name = must_copy(names.names[0]);
+    if (*name == NULL) {
+        die("%s", names.count > 0
+                      ? "no record can be read: `stoker report --list` shows what there is"
+                      : "no run has left a record yet: `stoker run` does at its end");
+    }
     history_list_free(&names);
-    return name;
+    return text != NULL ? text : read_wanted(wanted, *name);
 }
 
 /* A name of our own choice is not followed when it is a link. */
@@ -114,11 +129,7 @@ int verb_report(char **arguments)
     if (wanted.list) {
         return list();
     }
-    char *name = find(&wanted);
-    char *text = history_read(name, wanted.json ? HISTORY_JSON : HISTORY_PAGE);
-    if (text == NULL) {
-        die("no record of a run %s: `stoker report --list` shows what there is", name);
-    }
+    char *name, *text = find(&wanted, &name);
     give(&wanted, name, text);
     free(text);
     free(name);

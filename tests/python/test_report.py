@@ -297,6 +297,16 @@ def test_a_home_that_is_none_is_not_told_of(jobs, data, scratch):
         assert "record" not in ran.stderr
 
 
+def test_a_record_that_cannot_be_read_is_not_the_latest(jobs, report, data, state, runs):
+    """As one that another version wrote, or that was cut."""
+    jobs.run(["cat", data / "file0000"], path=data, env=state)
+    name, = os.listdir(runs)
+    (runs / "20991231-235959-vm-1").write_text("stoker-record 99 1\n")
+    assert json.loads(report("--json").stdout)["run"]["name"] == name
+    assert "(cannot be read)" in report("--list").stdout
+    assert "no record that can be read of a run 2099" in report("20991231-235959-vm-1").stderr
+
+
 def test_a_directory_of_another_user_is_left_alone(jobs, report, data, state, runs, as_root):
     jobs.run(["true"], path=data, env=state)
     os.chown(runs, 65534, 65534)
