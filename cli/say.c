@@ -5,13 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/plain.h"
+
 static void print(const char *format, va_list arguments)
 {
     /* One write, so that lines of several processes do not mix. */
     char line[8192];
     int used = snprintf(line, sizeof line, "stoker: ");
     vsnprintf(line + used, sizeof line - (size_t)used - 1, format, arguments);
-    strcat(line, "\n");
+    strcat(plain_line(line), "\n");
     fputs(line, stderr);
 }
 

@@ -20,10 +20,17 @@ static struct line {
 } lines[MOST];
 static unsigned count;
 
+/* Names are of anybody's making, and a terminal shall take nothing in them for a command. */
+static int plain(char letter)
+{
+    bool control = (unsigned char)letter < 0x20 || letter == 0x7f;
+    return letter == *LINES_KEEP ? ' ' : control ? '?' : letter;
+}
+
 static void write_word(FILE *out, const char *word, unsigned length)
 {
     for (unsigned i = 0; i < length; i++) {
-        fputc(word[i] == *LINES_KEEP ? ' ' : word[i], out);
+        fputc(plain(word[i]), out);
     }
 }
 
@@ -114,7 +121,7 @@ void lines_print(FILE *out)
         free(lines[i].text);
     }
     if (left_out > 0) {
-        fprintf(out, "  (%u lines did not fit: --json FILE has all that was counted)\n", left_out);
+        fprintf(out, "  (%u lines did not fit: see `stoker report`, or --json FILE)\n", left_out);
     }
     count = 0;
 }

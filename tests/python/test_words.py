@@ -45,6 +45,15 @@ def test_the_line_at_the_start(jobs, data, scratch):
                         first(tier=f"{scratch}/disk:64M"))
 
 
+def test_whatever_a_directory_is_called(jobs, scratch):
+    """What is said is one line, and no command to a terminal."""
+    path = scratch / "a\n\x1b[31mb"
+    path.mkdir()
+    ran = jobs.run(["true"], path=path)
+    assert "\x1b" not in ran.stderr and f"{scratch}/a??[31mb" in ran.said
+    assert ran.stderr.splitlines()[0].startswith(f"stoker: caching {scratch}/a??[31mb in /dev/shm/")
+
+
 def test_ten_lines_of_eighty_columns(jobs, origin):
     """Even where there is more to say; that it is left out is said."""
     source, mount = origin.directory("ten")
@@ -78,7 +87,7 @@ for mode, named in ("L", {}), ("RGB", {"progressive": True}), ("RGB", {}):
     summary = ran.stderr.splitlines()[1:]
     assert len(summary) <= 10, summary
     assert all(len(line) <= 80 or str(mount) in line for line in summary), summary
-    left_out = re.search(r"^  \((\d+) lines did not fit: --json FILE has all", ran.stderr, re.M)
+    left_out = re.search(r"^  \((\d+) lines did not fit: see `stoker report`, or --json FILE", ran.stderr, re.M)
     assert left_out and len(summary) == 10, summary
 
 
