@@ -113,12 +113,13 @@ static char *size_if_small(const struct request *request, char **why)
     size_text(bytes, look.bytes);
     size_text(memory, (uint64_t)free_bytes);
     if (look.bytes > (uint64_t)free_bytes) {
-        *why = must_format("it holds %s%s, and the page cache can have %s",
+        *why = must_format("the data set holds %s%s, and the page cache can have %s",
                            look.cut ? "at least " : "", bytes, memory);
         return NULL;
     }
     if (look.cut) {
-        *why = must_format("it holds at least %s, and more than a short look shows", bytes);
+        *why =
+            must_format("the data set holds at least %s, and more than a short look shows", bytes);
         return NULL;
     }
     return must_format("%s in %" PRIu64 " files, of %s that the page cache can have", bytes,

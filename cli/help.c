@@ -164,10 +164,12 @@ const struct help_verb help_verbs[] = {
     {.name = "verify",
      .brief = "compare what is cached with the originals",
      .synopsis = "[PATH...]",
-     .about = "Compares what is cached (of PATH) with its originals, byte for byte, and drops what "
-              "differs. It may run beside a job, to which its reads yield.\n"
-              "The status is 0 when nothing differed, 1 when something did and was dropped, and 2 "
-              "when it could not be looked at.\n",
+     .about =
+         "Compares what is cached (of PATH) with its originals, byte for byte, and drops what "
+         "differs. Copies are those of files, and of what directories hold. It may run beside a "
+         "job, to which its reads yield.\n"
+         "The status is 0 when nothing differed, 1 when something did and was dropped, and 2 "
+         "when it could not be looked at.\n",
      .options = {TIER_ONLY,
                  {"--share", "GROUP",
                   "what other members of GROUP have beside it, too, which only they can drop"},

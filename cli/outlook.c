@@ -132,13 +132,14 @@ static void say_shares(const struct request *request, const struct session *sess
         for (unsigned i = 0; i < session->tier_count; i++) {
             blocks += room_of(&session->tiers[i], request);
         }
-        say("it holds at least %s in %" PRIu64 " files (after a short look); there is room for %s",
+        say("the data set holds at least %s in %" PRIu64
+            " files (after a short look); there is room for %s",
             size_text(size, look.bytes), look.files,
             size_text(room, (uint64_t)blocks * STK_BLOCK_BYTES));
     } else if (look.files > 0) {
         char *shares = shares_text(request, session, &look);
-        say("it holds %s in %" PRIu64 " files: once filled, %s", size_text(size, look.bytes),
-            look.files, shares);
+        say("the data set holds %s in %" PRIu64 " files: once filled, %s",
+            size_text(size, look.bytes), look.files, shares);
         free(shares);
     }
 }

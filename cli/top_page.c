@@ -202,8 +202,8 @@ static void add_images(struct top_page *page, const struct top_run *run,
     }
     if (images > 0) {
         add(page,
-            "  images   %" PRIu64 " decoded%s; %" PRIu64 " from samples, of which %" PRIu64
-            " were kept",
+            "  images   %" PRIu64 " decoded%s; %" PRIu64 " of them from samples; %" PRIu64
+            " samples kept",
             images, now, figures_tallied(session, STK_TALLY_FROM_FORMS),
             figures_tallied(session, STK_TALLY_FORMS));
     }

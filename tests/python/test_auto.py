@@ -98,7 +98,7 @@ def test_of_what_is_larger_than_memory_files_are_cached(jobs, local):
         file.truncate(1 << 42)
     settle()
     ran = jobs.run(["cat", local / "file"], local, TIER, ["--auto"])
-    assert "--auto: files are cached as well: it holds 4.0 TiB, and the page cache can" in ran.said
+    assert "--auto: files are cached as well: the data set holds 4.0 TiB, and the page cache can" in ran.said
     assert ran.fills == 1
 
 
