@@ -13,6 +13,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "base/local.h"
 #include "base/options.h"
 #include "base/path.h"
 #include "cli/say.h"
@@ -239,7 +240,9 @@ static bool is_empty(const char *directory)
 /* A directory that is there, or a new one that nobody else gets into before it is the group's. */
 static void make_directory(const char *directory, struct stat *out)
 {
-    if (mkdir(directory, 0700) != 0 && errno != EEXIST) {
+    struct statfs fs;
+    bool made = mkdir(directory, 0700) == 0;
+    if (!made && errno != EEXIST) {
         die("share %s: %s: name a new directory", directory, strerror(errno));
     }
     if (lstat(directory, out) != 0 || !S_ISDIR(out->st_mode)) {
@@ -247,6 +250,13 @@ static void make_directory(const char *directory, struct stat *out)
     }
     if (out->st_uid != geteuid()) {
         die("share %s: it belongs to another user: name a new directory", directory);
+    }
+    if (statfs(directory, &fs) != 0 || !stk_local_is(&fs)) {
+        if (made) {
+            rmdir(directory);
+        }
+        die("share %s: on a file system that may not be local: name a directory of this machine",
+            directory);
     }
 }
 

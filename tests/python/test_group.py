@@ -671,6 +671,13 @@ def test_a_directory_that_a_member_makes(jobs, names, ann, bob, eve, data):
     assert not os.path.lexists(jobs.place.path("/dev/shm/eves"))
 
 
+def test_a_directory_that_may_not_be_local(far, jobs, names):
+    """Where members would not find each other's."""
+    done = jobs.stoker("share", f"{far.mountpoint}/lab", "lab")
+    assert done.returncode == 2 and "name a directory of this machine" in done.stderr
+    assert not os.path.lexists(f"{far.mountpoint}/lab")
+
+
 def test_a_directory_of_nobody_in_the_group(shared, ann, data):
     os.chown(shared, EVE, LAB)
     shared.chmod(0o3770)
