@@ -182,3 +182,31 @@ int stk_text_parse_seconds(const char *string, int64_t *out_ns)
     *out_ns = (int64_t)(whole * 1000000000u + fraction);
     return 0;
 }
+
+/* Behind which first byte a second one is bounded more tightly: no longer spelling of a shorter
+ * sequence, no surrogate, nothing above U+10FFFF. */
+static bool is_second(unsigned char first, unsigned char second)
+{
+    unsigned char least = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;
+    unsigned char most = first == 0xed ? 0x9f : first == 0xf4 ? 0x8f : 0xbf;
+    return second >= least && second <= most;
+}
+
+int stk_text_sequence(const char *text)
+{
+    const unsigned char *at = (const unsigned char *)text;
+    int length = *at < 0x80                  ? 1
+                 : *at >= 0xc2 && *at < 0xe0 ? 2
+                 : *at >= 0xe0 && *at < 0xf0 ? 3
+                 : *at >= 0xf0 && *at < 0xf5 ? 4
+                                             : 0;
+    if (length > 1 && !is_second(at[0], at[1])) {
+        return 0;
+    }
+    for (int i = 2; i < length; i++) {
+        if ((at[i] & 0xc0) != 0x80) {
+            return 0;
+        }
+    }
+    return length;
+}

@@ -1,6 +1,6 @@
 /*
- * Text without printf and without malloc: a bounded builder, and parsers for numbers and sizes.
- * All functions are safe in threads, after fork and in signal handlers.
+ * Text without printf and without malloc: a bounded builder, and parsers for numbers, sizes and
+ * UTF-8. All functions are safe in threads, after fork and in signal handlers.
  */
 #ifndef STK_BASE_TEXT_H
 #define STK_BASE_TEXT_H
@@ -33,6 +33,9 @@ bool stk_text_copy(char *to, size_t bytes, const char *from);
 bool stk_text_take_number(const char **cursor, uint64_t *out);
 /* Reads `digits` hexadecimal digits; false when one is missing. */
 bool stk_text_take_hex(const char **cursor, unsigned digits, uint64_t *out);
+/* The length of the UTF-8 sequence that a string begins with, 1 to 4 bytes (1 at its end, too); 0:
+ * it begins with none. */
+int stk_text_sequence(const char *string);
 /* "60G", "1.5T", "200M", "4096": bytes, with K M G T P as powers of 1024 (an iB or B may follow).
  * 0, or -EINVAL for anything else, or -ERANGE for a size above 2^62. */
 int stk_text_parse_size(const char *string, int64_t *out_bytes);

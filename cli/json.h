@@ -6,8 +6,6 @@
 
 void json_string(FILE *out, const char *text);
 void json_strings(FILE *out, char *const *texts, unsigned count);
-/* The length of the UTF-8 sequence that text begins with; 0: it begins with none. */
-int json_sequence(const char *text);
 /* The length of a NULL-terminated list. */
 unsigned json_count(char *const *texts);
 

@@ -3,7 +3,7 @@
 
 #include <stdbool.h>
 
-#include "cli/json.h"
+#include "base/text.h"
 
 static const char *entity_of(char letter)
 {
@@ -27,7 +27,7 @@ static const char *entity_of(char letter)
 void page_text(FILE *out, const char *text)
 {
     while (*text != '\0') {
-        int length = json_sequence(text);
+        int length = stk_text_sequence(text);
         bool blank = *text == '\n' || *text == '\t';
         bool odd = length == 0 || ((unsigned char)*text < 0x20 && !blank) || *text == 0x7f;
         const char *entity = entity_of(*text);

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "cli/json.h"
+#include "base/text.h"
 
 /* Those of ASCII, and those of Latin-1, which begin with 0xc2 in UTF-8. */
 static bool is_control(const unsigned char *at)
@@ -16,7 +16,7 @@ char *plain_line(char *text)
 {
     char *to = text;
     for (const char *at = text; *at != '\0';) {
-        int length = json_sequence(at), taken = length > 0 ? length : 1;
+        int length = stk_text_sequence(at), taken = length > 0 ? length : 1;
         if (length == 0 || is_control((const unsigned char *)at)) {
             *to++ = '?';
         } else {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/json.h"
+#include "base/text.h"
 #include "cli/plain.h"
 #include "cli/say.h"
 #include "cli/top.h"
@@ -56,7 +56,7 @@ static void fit(char *line, unsigned columns)
     unsigned column = 0;
     char *end = line; /* where dots would begin */
     plain_line(line);
-    for (char *at = line; columns > 0 && *at != '\0'; at += json_sequence(at)) {
+    for (char *at = line; columns > 0 && *at != '\0'; at += stk_text_sequence(at)) {
         end = column + 3 <= columns ? at : end;
         if (++column > columns) {
             strcpy(end, "...");

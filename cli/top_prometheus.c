@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "cli/json.h"
+#include "base/text.h"
 #include "cli/top.h"
 
 /* ---- labels ---- */
@@ -12,7 +12,7 @@ static void write_label(const char *name, const char *value)
 {
     printf("%s=\"", name);
     for (const unsigned char *at = (const unsigned char *)value; *at != '\0';) {
-        int length = json_sequence((const char *)at);
+        int length = stk_text_sequence((const char *)at);
         if (*at == '\\' || *at == '"') {
             printf("\\%c", *at);
         } else if (length == 0 || *at < 0x20) {

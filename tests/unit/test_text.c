@@ -164,6 +164,55 @@ START_TEST(parses_seconds)
 }
 END_TEST
 
+static void encode(char out[8], uint32_t point)
+{
+    static const unsigned char lead[] = {0, 0, 0xc0, 0xe0, 0xf0};
+    int length = point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;
+    memset(out, 'x', 8);
+    for (int i = length - 1; i > 0; i--, point >>= 6) {
+        out[i] = (char)(0x80 | (point & 0x3f));
+    }
+    out[0] = (char)(lead[length] | point);
+}
+
+START_TEST(every_character_is_one_sequence)
+{
+    char text[8];
+    for (uint32_t point = 0; point < 0x120000; point++) {
+        bool none = (point >= 0xd800 && point < 0xe000) || point > 0x10ffff;
+        int length = point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;
+        encode(text, point);
+        ck_assert_msg(stk_text_sequence(text) == (none ? 0 : length), "U+%04X", point);
+    }
+}
+END_TEST
+
+static const char *const no_sequences[] = {
+    "\x80x",
+    "\xbfx",
+    "\xc0\x80",
+    "\xc1\xbf",
+    "\xe0\x9f\xbf",
+    "\xf0\x8f\xbf\xbf",
+    "\xfe\x80",
+    "\xff\xbf\xbf",
+    "\xc3",
+    "\xc3x",
+    "\xe2\x82",
+    "\xe2\x82x",
+    "\xe2x\xac",
+    "\xf0\x9f",
+    "\xf0\x9f\x98",
+    "\xf0\x9f\x98x",
+    "\xf5\x80\x80\x80",
+};
+
+START_TEST(what_is_no_sequence)
+{
+    ck_assert_int_eq(stk_text_sequence(no_sequences[_i]), 0);
+}
+END_TEST
+
 Suite *suite_text(void)
 {
     Suite *suite = suite_create("text");
@@ -175,6 +224,8 @@ Suite *suite_text(void)
     TCase *take = unit_case(suite, "text_take");
     tcase_add_test(take, takes_numbers);
     tcase_add_test(take, takes_hex);
+    tcase_add_test(take, every_character_is_one_sequence);
+    tcase_add_loop_test(take, what_is_no_sequence, 0, sizeof no_sequences / sizeof *no_sequences);
     TCase *parse = unit_case(suite, "text_parse");
     tcase_add_loop_test(parse, parses_sizes, 0, sizeof sizes / sizeof *sizes);
     tcase_add_loop_test(parse, parses_seconds, 0, sizeof durations / sizeof *durations);
