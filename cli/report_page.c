@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "cli/command.h"
 #include "cli/help.h"
 #include "cli/say.h"
@@ -53,6 +54,21 @@ static void put_headline(FILE *out, const struct figures *figures)
     }
 }
 
+/* How much of it is shown: no character is cut. */
+static size_t shown_length(const char *text)
+{
+    size_t length = 0;
+    while (text[length] != '\0') {
+        int next = stk_text_sequence(text + length);
+        size_t longer = length + (size_t)(next > 0 ? next : 1);
+        if (longer > MOST_COMMAND) {
+            break;
+        }
+        length = longer;
+    }
+    return length;
+}
+
 static void put_command(FILE *out, char **command)
 {
     char *text = must_copy("");
@@ -61,11 +77,10 @@ static void put_command(FILE *out, char **command)
         free(text);
         text = longer;
     }
-    char *shown = must_format("%.*s", MOST_COMMAND, text);
+    text[shown_length(text)] = '\0';
     fputs("<code class=\"command\">", out);
-    page_text(out, shown);
+    page_text(out, text);
     fputs("</code>\n", out);
-    free(shown);
     free(text);
 }
 

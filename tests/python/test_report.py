@@ -181,6 +181,13 @@ def test_hostile_words_are_text(jobs, report, origin, state):
     assert "\x1b" not in listed and "\x07" not in listed and "<script>" in listed
 
 
+def test_a_long_command_is_cut_between_characters(jobs, report, data, state):
+    for before in "x", "xx":
+        jobs.run(["true", before + 3000 * "\u00e9"], path=data, env=state)
+        page = assert_self_contained(report("-o", "-").stdout)
+        assert 1900 * "\u00e9" in page.text and "\ufffd" not in page.text
+
+
 def test_a_record_of_strange_words_is_json(jobs, report, data, state):
     words = ["true", '"', "\\", "\n", "\x01", "\u00e9\U0001f600"]
     odd = [b"\xed\xa0\x80", b"\xe0\x80\x80", b"\xf4\x90\x80\x80", b"\xf0\x8f\xbf\xbf", b"\xc3"]  # no UTF-8
