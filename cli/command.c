@@ -131,8 +131,7 @@ const char *command_cannot_preload(const char *name)
 
 static volatile sig_atomic_t child;
 
-/* A terminal that goes away tells the leader of its session alone, and has it go on if it stands.
- */
+/* A terminal that goes away tells the leader of its session alone, and continues it. */
 static bool is_hangup(int number, const siginfo_t *info)
 {
     return info->si_code == SI_KERNEL && (number == SIGHUP || number == SIGCONT) &&
