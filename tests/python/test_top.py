@@ -276,9 +276,11 @@ class Terminal:
         return self.tmux("capture-pane", "-p").rstrip("\n").split("\n")
 
     def shows(self, pattern):
-        """Waits until it does; all of it, then."""
-        return wait_for(lambda: (lambda text: text if re.search(pattern, text, re.M) else None)(
-            "\n".join(self.lines())), 60)
+        """Waits until it does; all of it, then. What is half drawn is not looked at."""
+        def look():
+            text = "\n".join(self.lines())
+            return text if re.search(pattern, text, re.M) and text == "\n".join(self.lines()) else None
+        return wait_for(look, 60)
 
     def pid(self):
         """Of `stoker top`."""
