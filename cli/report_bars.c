@@ -20,7 +20,7 @@ static double rate(const struct stretch *stretch)
 static char *number_text(const struct figures *figures, unsigned n)
 {
     return figures_rounds(figures, n) > 1 ? must_format("%u-%u, each", n + 1, figures->epochs)
-                                        : must_format("%u", n + 1);
+                                          : must_format("%u", n + 1);
 }
 
 /* The n-th pass of the loader that gave the most, or each of those that are counted as the n-th; or
