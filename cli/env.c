@@ -132,6 +132,13 @@ static int end(void)
     return 0;
 }
 
+static void print_given(enum stk_option option, const char *value)
+{
+    if (value != NULL) {
+        print_export(stk_option_table[option].variable, value);
+    }
+}
+
 int verb_env(char **arguments)
 {
     struct request request;
@@ -157,15 +164,9 @@ int verb_env(char **arguments)
     char *tiers = request_tiers(&request);
     print_export(stk_option_table[STK_OPTION_PATHS].variable, paths);
     print_export(stk_option_table[STK_OPTION_TIERS].variable, tiers);
-    if (request.share != NULL) {
-        print_export(stk_option_table[STK_OPTION_SHARE].variable, request.share);
-    }
-    if (request.fresh != NULL) {
-        print_export(stk_option_table[STK_OPTION_FRESH].variable, request.fresh);
-    }
-    if (request.samples != NULL) {
-        print_export(stk_option_table[STK_OPTION_SAMPLES].variable, request.samples);
-    }
+    print_given(STK_OPTION_SHARE, request.share);
+    print_given(STK_OPTION_FRESH, request.fresh);
+    print_given(STK_OPTION_SAMPLES, request.samples);
     print_python(&request);
     printf("export LD_PRELOAD=\"${LD_PRELOAD:+$LD_PRELOAD:}\"");
     print_quoted(library);
