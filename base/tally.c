@@ -131,14 +131,9 @@ static bool is_ours(int fd)
            stat.st_uid == stk_sys_geteuid() && (stat.st_mode & 077) == 0 && stat.st_size == BYTES;
 }
 
-struct stk_tally *stk_tally_open(const char *path)
+static struct stk_tally *map_known(int fd)
 {
-    int fd = stk_sys_openat(AT_FDCWD, path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0);
-    if (fd < 0) {
-        return NULL;
-    }
-    struct stk_tally *tally = is_ours(fd) ? map(fd) : NULL;
-    stk_sys_close(fd);
+    struct stk_tally *tally = map(fd);
     if (tally != NULL && tally->magic != MAGIC) {
         stk_sys_munmap(tally, BYTES);
         return NULL;
@@ -158,15 +153,26 @@ static struct stk_tally *copy(int fd)
     return tally;
 }
 
-struct stk_tally *stk_tally_look(const char *path)
+/* What `take` makes of the file, if that is a tally of ours. */
+static struct stk_tally *open_by(const char *path, int flags, struct stk_tally *(*take)(int fd))
 {
-    int fd = stk_sys_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW, 0);
+    int fd = stk_sys_openat(AT_FDCWD, path, flags | O_CLOEXEC | O_NOFOLLOW, 0);
     if (fd < 0) {
         return NULL;
     }
-    struct stk_tally *tally = is_ours(fd) ? copy(fd) : NULL;
+    struct stk_tally *tally = is_ours(fd) ? take(fd) : NULL;
     stk_sys_close(fd);
     return tally;
+}
+
+struct stk_tally *stk_tally_open(const char *path)
+{
+    return open_by(path, O_RDWR, map_known);
+}
+
+struct stk_tally *stk_tally_look(const char *path)
+{
+    return open_by(path, O_RDONLY, copy);
 }
 
 static void add(_Atomic uint64_t *counter, uint64_t amount)

@@ -80,15 +80,20 @@ void *must_allocate(size_t bytes)
     return memory;
 }
 
-char *must_format(const char *format, ...)
+char *must_format_all(const char *format, va_list arguments)
 {
     char *text = NULL;
-    va_list arguments;
-    va_start(arguments, format);
-    int length = vasprintf(&text, format, arguments);
-    va_end(arguments);
-    if (length < 0) {
+    if (vasprintf(&text, format, arguments) < 0) {
         die("out of memory");
     }
+    return text;
+}
+
+char *must_format(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    char *text = must_format_all(format, arguments);
+    va_end(arguments);
     return text;
 }

@@ -3,6 +3,7 @@
 #ifndef STK_CLI_SAY_H
 #define STK_CLI_SAY_H
 
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -24,7 +25,8 @@ double percent(double part, double whole);
 char *must_copy(const char *text);
 /* malloc that never fails. */
 void *must_allocate(size_t bytes);
-/* asprintf that never fails. */
+/* asprintf that never fails, and vasprintf. */
 char *must_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
+char *must_format_all(const char *format, va_list arguments) __attribute__((format(printf, 1, 0)));
 
 #endif

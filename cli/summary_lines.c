@@ -65,13 +65,13 @@ void lines_let_break(char *text)
 
 void lines_add(enum weight weight, const char *format, ...)
 {
-    char *text = NULL, *broken = NULL;
+    char *broken = NULL;
     size_t bytes;
     va_list arguments;
     va_start(arguments, format);
-    int length = vasprintf(&text, format, arguments);
+    char *text = must_format_all(format, arguments);
     va_end(arguments);
-    FILE *out = length >= 0 ? open_memstream(&broken, &bytes) : NULL;
+    FILE *out = open_memstream(&broken, &bytes);
     if (out == NULL) {
         die("out of memory");
     }

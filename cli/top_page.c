@@ -26,14 +26,10 @@ static void add(struct top_page *page, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 static void add(struct top_page *page, const char *format, ...)
 {
-    char *line = NULL;
     va_list arguments;
     va_start(arguments, format);
-    int length = vasprintf(&line, format, arguments);
+    char *line = must_format_all(format, arguments);
     va_end(arguments);
-    if (length < 0) {
-        die("out of memory");
-    }
     if (page->count < TOP_MOST_LINES) {
         page->lines[page->count++] = line;
     } else {

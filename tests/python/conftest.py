@@ -13,6 +13,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path[:0] = [str(HERE.parent / name) for name in ("lib", "slowfs", "preload")]
 
+import slowfs  # noqa: E402
 from isolated import Isolated  # noqa: E402
 from jobs import Jobs  # noqa: E402
 from slow_origin import origin, session_origin  # noqa: E402, F401
@@ -77,3 +78,11 @@ def jobs(place, build, scratch):
 def as_root():
     if os.geteuid() != 0:
         pytest.skip("needs root")
+
+
+@pytest.fixture
+def far(data, build):
+    """A test's `data` far away, for all users. (Mounted before the place is made, which then has it.)"""
+    with slowfs.SlowFS(data, binary=str(build / "slowfs"), allow_other=True) as fs:
+        os.chmod(fs._directory, 0o755)
+        yield fs

@@ -130,14 +130,6 @@ def test_what_one_has_filled_serves_the_other(shared, ann, bob, data):
     assert served(done) == 0 and " 100.0% from the cache" in done.stderr
 
 
-@pytest.fixture
-def far(data, build):
-    """The data far away, for all users. (Mounted before the place is made, which then has it.)"""
-    with slowfs.SlowFS(data, binary=str(build / "slowfs"), allow_other=True) as fs:
-        os.chmod(fs._directory, 0o755)
-        yield fs
-
-
 def test_what_it_costs_the_origin(far, shared, ann, bob):
     """One open, which is the right to it, and no read."""
     ann.run(far.mountpoint)

@@ -8,7 +8,6 @@ import time
 
 import pytest
 
-import slowfs
 from jobs import YOUNG, wait_for
 from origin import settle
 from slices import ALL
@@ -542,14 +541,6 @@ def test_a_listing_whose_right_was_taken_away(victim, data):
     assert done.stdout == said[5:] and "cannot open directory" in done.stderr
     data.chmod(0o700)
     assert victim.run(data, "--keep", script=script).stdout == "0\n"
-
-
-@pytest.fixture
-def far(data, build):
-    """The data far away, for all users. (Mounted before the place is made, which then has it.)"""
-    with slowfs.SlowFS(data, binary=str(build / "slowfs"), allow_other=True) as fs:
-        os.chmod(fs._directory, 0o755)
-        yield fs
 
 
 def test_others_delay_nothing(far, jobs, victim, attacker):
