@@ -34,7 +34,8 @@ def files(scratch):
     resident.drop(paths.values())
     with open(paths["begun"], "rb", buffering=0) as file:
         os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_RANDOM)
-        os.pread(file.fileno(), 10, 100 * 4096)
+        for _ in range(3):  # one that is in use, or the kernel takes it first
+            os.pread(file.fileno(), 10, 100 * 4096)
     paths["read"].read_bytes()
     if pages(paths)[:2] != [0, 1]:
         pytest.skip("not on a disk")
@@ -59,8 +60,9 @@ def test_pages_that_were_there_before_stay(jobs, build, scratch, files, kernel):
     assert json.loads(jobs.place.run(counters).stdout)["fills"] == 3
     unread, begun, read = pages(files)
     assert unread == 0
-    assert read > PAGES // 2  # a fill that gave them back would leave none; the kernel may take some
-    assert begun >= 1
+    # A fill that gave them back would leave none. The kernel may take some, and then the one of `begun`.
+    assert read > PAGES // 2
+    assert begun >= 1 or read < PAGES
     calls = [line.split()[1] for line in log.read_text().splitlines()]
     # Each is read through, and that is over; and of one the pages go.
     assert calls.count("fadvise64") == 3 * 2 + 1
