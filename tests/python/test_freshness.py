@@ -93,7 +93,8 @@ def test_the_same_size_and_mtime_is_another_version_all_the_same(jobs, file):
 @pytest.mark.parametrize("change", CHANGES)
 def test_fresh_run_keeps_one_version_during_a_run(asking, file, change):
     with asking() as process:
-        assert ask(process) == "one 3"
+        for _ in range(2):  # the second asks itself, where the command has not looked after the fill yet
+            assert ask(process) == "one 3"
         getattr(file, change)("three")
         assert ask(process) == "one 3"
     with asking() as process:
