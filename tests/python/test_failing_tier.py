@@ -110,18 +110,23 @@ def right(data):
     return total.hexdigest()
 
 
+def read_four_times(job, disk, expected):
+    """Half of it before the disk fails. What the job said at its end."""
+    assert read_line(job) == "ready"
+    for each in range(4):
+        if each == 2:
+            disk.fail()
+        job.stdin.write("\n")
+        job.stdin.flush()
+        assert read_line(job, 60) == expected, f"{each}: {job.stderr.read()}"
+    return job.communicate(timeout=60)[1]
+
+
 def test_what_the_disk_cannot_read_comes_from_the_origin(jobs, disk, data, scratch):
     line = jobs.command_line([sys.executable, "-c", READER, data, scratch / "copy"], path=data,
                              tier=f"{disk.path}:40M", flags=[f"--json={scratch}/summary.json"])
     with jobs.started(line) as job:
-        assert read_line(job) == "ready"
-        for each in range(4):
-            if each == 2:
-                disk.fail()
-            job.stdin.write("\n")
-            job.stdin.flush()
-            assert read_line(job, 60) == right(data), f"{each}: {job.stderr.read()}"
-        said = job.communicate(timeout=60)[1]
+        said = read_four_times(job, disk, right(data))
     assert job.returncode == 0, said
 
 
@@ -196,14 +201,7 @@ def test_blocks_that_the_disk_cannot_read_come_from_the_origin(jobs, disk, data)
                              tier=f"{disk.path}:40M")
     with jobs.started(line, env={"STOKER_MAX_FILE": "1M", "STOKER_COMPLETE": "off",
                                  "STOKER_READAHEAD": "64K"}) as job:
-        assert read_line(job) == "ready"
-        for each in range(4):
-            if each == 2:
-                disk.fail()
-            job.stdin.write("\n")
-            job.stdin.flush()
-            assert read_line(job, 60) == expected
-        said = job.communicate(timeout=60)[1]
+        said = read_four_times(job, disk, expected)
     assert job.returncode == 0 and "reads answered from blocks" in said, said
 
 
