@@ -48,6 +48,8 @@ void stk_budget_set(struct stk_budget *budget, int64_t blocks, int64_t inodes);
 /* The blocks that a file of this size takes in a file system with such blocks. */
 int64_t stk_budget_blocks_of(uint64_t bytes, uint32_t fs_block_bytes);
 
+#define STK_BUDGET_LEAST_RESERVE_BYTES (INT64_C(8) << 30)
+
 /*
  * The default: what of `available` remains when a reserve is left for the job and for PyTorch's own
  * shared memory: the larger of `least_reserve` and 20%, at most half.

@@ -16,7 +16,6 @@
 #include "cache/pressure.h"
 
 #define UNLIMITED            (INT64_MAX / 4)
-#define LEAST_RESERVE_BYTES  (8LL << 30)
 #define LEAST_RESERVE_INODES 1024
 #define LEAST_BUDGET_BYTES   (1 << 20)
 #define LEAST_BUDGET_INODES  16
@@ -168,7 +167,7 @@ static bool reserve(struct stk_tier_shared *tier, int64_t blocks, int64_t inodes
             stk_budget_reserve(budget, blocks, inodes));
 }
 
-/* Who holds the lock for so long may be another thread that announces, what we took with the rest. */
+/* Who holds the lock for so long may be another thread, which announces what we took as well. */
 static int announce_taken(struct stk_tier_shared *tier)
 {
     int error = stk_tier_announce(tier, false);
@@ -293,7 +292,7 @@ static void compute_budget(const struct statfs *fs, bool jobs, int64_t used_bloc
         used_inodes = 0;
     }
     int64_t whole = free_bytes + used_blocks * STK_BLOCK_BYTES;
-    int64_t allowed = stk_budget_less_reserve(whole, LEAST_RESERVE_BYTES);
+    int64_t allowed = stk_budget_less_reserve(whole, STK_BUDGET_LEAST_RESERVE_BYTES);
     int64_t total = (int64_t)fs->f_blocks * fs->f_bsize;
     if (jobs && allowed > total - stk_pressure_floor(total)) {
         allowed = total - stk_pressure_floor(total);

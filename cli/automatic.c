@@ -18,10 +18,9 @@
 #include "cli/outlook.h"
 #include "cli/say.h"
 
-#define RESERVE_BYTES (INT64_C(8) << 30) /* for the job, as a tier's budget leaves it */
-#define OPENS         9
-#define MOST_LOOKS    1000 /* at things, to find so many files */
-#define QUICK_NS      (STK_NS_PER_S / 500)
+#define OPENS      9
+#define MOST_LOOKS 1000 /* at things, to find so many files */
+#define QUICK_NS   (STK_NS_PER_S / 500)
 
 /* ---- fast ---- */
 
@@ -108,7 +107,8 @@ static char *size_if_small(const struct request *request, char **why)
 {
     char bytes[STK_SIZE_TEXT], memory[STK_SIZE_TEXT];
     struct outlook_look look;
-    int64_t free_bytes = stk_budget_less_reserve(stk_memory_available_bytes(), RESERVE_BYTES);
+    int64_t free_bytes =
+        stk_budget_less_reserve(stk_memory_available_bytes(), STK_BUDGET_LEAST_RESERVE_BYTES);
     outlook_look(request, &look);
     size_text(bytes, look.bytes);
     size_text(memory, (uint64_t)free_bytes);
