@@ -172,7 +172,7 @@ bench-peers: all ## measure decoding against other libraries, which it installs 
 	@bench/peers/install.sh $(PEERS)
 	@BENCH_PEERS=$(PEERS) bench/run.sh $(or $(T),peers stages)
 
-bench-gpu: all ## on a machine with a GPU: stoker.Loader against DataLoader with pin_memory
+bench-gpu: all ## on a machine with a GPU: stoker.Loader against pin_memory, timm and DALI (PYTHON= has them)
 	@bench/run.sh gpu
 
 SOURCES := $(shell find base cache preload cli decode store ring gpu wrappers tests bench -name '*.[ch]' 2>/dev/null)

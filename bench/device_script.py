@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""A script's DataLoader with a GPU behind it, that is told when to run an epoch.
+"""A script's loader with a GPU behind it, that is told when to run an epoch.
 
     device_script.py KIND DIRECTORY WORKERS DEVICE PACKAGE
 
 For each line of its standard input it has every batch on the device once, as normalised floats, and prints
 the images, the seconds until the last one is there, and the seconds of this process's own processor
-time. KIND is `pinned` (ToTensor, Normalize, pin_memory, to() without waiting) or `loader` (PILToTensor and
-stoker.Loader).
+time. KIND is `pinned` (ToTensor, Normalize, pin_memory, to() without waiting), `loader` (PILToTensor and
+stoker.Loader), `timm` (bytes, collated by timm, and its PrefetchLoader), `dali` (decoded on the processor) or
+`dali-gpu` (decoded on the device). All crop and flip at random; DALI draws and resizes in its own way.
 """
 
 import sys
@@ -20,19 +21,41 @@ GEOMETRY = [transforms.RandomResizedCrop(224), transforms.RandomHorizontalFlip()
 BATCH = 256
 
 
-def make_loader(directory, workers, end, pinned):
+def make_loader(directory, workers, end, **options):
     dataset = datasets.ImageFolder(directory, transforms.Compose(GEOMETRY + end))
     return torch.utils.data.DataLoader(dataset, BATCH, shuffle=True, num_workers=workers,
-                                       pin_memory=pinned, persistent_workers=True)
+                                       persistent_workers=True, **options)
 
 
-def batches_of(kind, directory, workers, device):
-    if kind == "loader":
-        import stoker
-        return stoker.Loader(make_loader(directory, workers, [transforms.PILToTensor()], False),
-                             device=device, mean=MEAN, std=STD)
-    end = [transforms.ToTensor(), transforms.Normalize(MEAN, STD)]
-    return make_loader(directory, workers, end, device.type == "cuda")
+def make_pinned(directory, workers, device):
+    return make_loader(directory, workers, [transforms.ToTensor(), transforms.Normalize(MEAN, STD)],
+                       pin_memory=device.type == "cuda")
+
+
+def make_ours(directory, workers, device):
+    import stoker
+    return stoker.Loader(make_loader(directory, workers, [transforms.PILToTensor()]),
+                         device=device, mean=MEAN, std=STD)
+
+
+def make_timm(directory, workers, device):
+    from timm.data.loader import PrefetchLoader, fast_collate
+    from timm.data.transforms import ToNumpy
+    loader = make_loader(directory, workers, [ToNumpy()], collate_fn=fast_collate)
+    return PrefetchLoader(loader, MEAN, STD, device=device)
+
+
+def make_dali(directory, workers, device, decoder="cpu"):
+    from dali_lane import Batches
+    return Batches(directory, workers, device, decoder, BATCH, (MEAN, STD))
+
+
+def make_dali_gpu(directory, workers, device):
+    return make_dali(directory, workers, device, "mixed")
+
+
+KINDS = {"pinned": make_pinned, "loader": make_ours, "timm": make_timm, "dali": make_dali,
+         "dali-gpu": make_dali_gpu}
 
 
 def run_epoch(batches, device):
@@ -50,7 +73,7 @@ def main():
     sys.path.insert(0, package)
     torch.set_num_threads(1)
     device = torch.device(device)
-    batches = batches_of(kind, directory, int(workers), device)
+    batches = KINDS[kind](directory, int(workers), device)
     print("ready", flush=True)
     for _ in sys.stdin:
         start, cpu = time.perf_counter(), time.process_time()

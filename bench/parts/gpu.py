@@ -1,14 +1,17 @@
-"""Batches on a GPU: stoker.Loader, and a DataLoader with pin_memory, under `stoker run` and plainly.
+"""Batches on a GPU: stoker.Loader under `stoker run`, and what else feeds one.
 
-Processes of the same script run their epochs in turn, with no model behind them. The first epochs, in which
-forms are made, are not counted. Where there is no GPU it is left out; BENCH_DEVICE=cpu runs it all the same,
-to see whether it works.
+Peers are a DataLoader with pin_memory, under `stoker run` and plainly; timm's PrefetchLoader and DALI, which
+decodes on the processor or on the device, both plainly. What the Python that runs this (PYTHON=) has no
+modules for is left out, and named. Processes of the same script run their epochs in turn, with no model
+behind them. The first epochs, in which forms are made, are not counted. Where there is no GPU the part is
+left out; BENCH_DEVICE=cpu runs it all the same, to see whether it works.
 """
 
 import contextlib
 import os
 import subprocess
 import sys
+from typing import NamedTuple
 
 import ground
 from measure import QUICK, Table, times
@@ -20,7 +23,23 @@ DEVICE = os.environ.get("BENCH_DEVICE", "cuda:0")
 IMAGES = 300
 WORKERS = (2,) if QUICK else (2, 8, 16)
 STARTS, EPOCHS, WARM = 3, 6, 3
-LANES = ("loader", "pinned", "plain")
+
+
+class Lane(NamedTuple):
+    """A process of the script: its kind, and whether `stoker run` stands before it."""
+    name: str
+    kind: str
+    hooked: bool = False
+
+
+OURS = Lane("loader", "loader", hooked=True)
+PEERS = (
+    Lane("pin_memory, under stoker run", "pinned", hooked=True),
+    Lane("pin_memory, plain", "pinned"),
+    Lane("timm, PrefetchLoader", "timm"),
+    Lane("DALI, decoded on the processor", "dali"),
+    Lane("DALI, decoded on the device", "dali-gpu"),
+)
 
 
 class Script(epochs.Script):
@@ -44,35 +63,49 @@ def check_device():
         raise ground.Skip(asked.stderr.strip().splitlines()[-1])
 
 
-def run_start(workers, directory, tier):
-    """Of each lane the rates and the main process's times."""
+def start(lane, workers, directory, tier):
     run = [ground.STOKER, "run", "--path", directory, "--tier", tier + ":1G", "--"]
-    lanes = {"loader": (run, "loader"), "pinned": (run, "pinned"), "plain": ([], "pinned")}
+    return Script(run if lane.hooked else [], lane.kind, directory, workers)
+
+
+def peers_here(table, directory, tier):
+    """Those that can run; of the others the table has a note."""
+    here = []
+    for lane in PEERS:
+        try:
+            with start(lane, WORKERS[0], directory, tier):
+                here.append(lane)
+        except RuntimeError as error:
+            table.note("%s is left out: %s" % (lane.name, str(error).strip().splitlines()[-1]))
+    return here
+
+
+def run_start(lanes, workers, directory, tier):
+    """Of each lane the rates, then of each the main process's times."""
     with contextlib.ExitStack() as stack:
-        scripts = {name: stack.enter_context(Script(prefix, kind, directory, workers))
-                   for name, (prefix, kind) in lanes.items()}
-        for script in scripts.values():
+        scripts = [stack.enter_context(start(lane, workers, directory, tier)) for lane in lanes]
+        for script in scripts:
             for _ in range(WARM):
                 script.epoch()
-        turns = [{name: script.epoch() for name, script in scripts.items()}
-                 for _ in range(times(EPOCHS))]
-    return [[turn[name][which] for turn in turns] for which in (0, 1) for name in LANES]
+        turns = [[script.epoch() for script in scripts] for _ in range(times(EPOCHS))]
+    return [[turn[i][which] for turn in turns] for which in (0, 1) for i in range(len(lanes))]
 
 
-def add_rows(table, workers, lists):
-    loader, pinned, plain, main_loader, main_pinned, main_plain = lists
+def add_rows(table, workers, peers, lists):
+    (rate, *rates), (cpu, *cpus) = lists[:len(peers) + 1], lists[len(peers) + 1:]
     what = "224 x 224 on %s, batch 256, %d workers" % (DEVICE, workers)
-    for peer, name in (pinned, "pin_memory, under stoker run"), (plain, "pin_memory, plain"):
-        table.row(what, "images/s", loader, peer, peer_name=name, decimals=0, at_least=True)
-    for peer, name in (main_pinned, "pin_memory, under stoker run"), (main_plain, "pin_memory, plain"):
-        table.row(what + ", main process, an image", "us", main_loader, peer, peer_name=name)
+    for peer, other in zip(peers, rates):
+        table.row(what, "images/s", rate, other, peer_name=peer.name, decimals=0, at_least=True)
+    for peer, other in zip(peers, cpus):
+        table.row(what + ", main process, an image", "us", cpu, other, peer_name=peer.name)
 
 
 def measure():
     check_device()
     table = Table("gpu")
     with epochs.some_images(IMAGES) as (images, tier):
+        peers = peers_here(table, images, tier)
         for workers in WORKERS:
-            add_rows(table, workers, ground.collect(
-                times(STARTS), lambda count=workers: run_start(count, images, tier)))
+            add_rows(table, workers, peers, ground.collect(
+                times(STARTS), lambda count=workers: run_start((OURS, *peers), count, images, tier)))
     return table
