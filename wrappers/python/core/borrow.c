@@ -3,6 +3,7 @@
 
 #include "base/sys.h"
 #include "ring/slot.h"
+#include "wrappers/python/core/ends.h"
 #include "wrappers/python/core/slots.h"
 
 /* A worker's slot, mapped here for as long as the object, or a loan of it, is there. */
@@ -10,7 +11,7 @@ struct borrowed {
     PyObject_HEAD struct stk_slot slot;
     unsigned loans; /* of this process */
     unsigned holds; /* of these, those that nobody lent */
-    PyObject *ends; /* what is called before it is unmapped: a list, or NULL */
+    PyObject *ends; /* what is called before it is unmapped */
     struct borrowed *next;
 };
 
@@ -28,26 +29,9 @@ struct loan {
 
 /* ---- ends ---- */
 
-/* Whoever is called does not fail, or nobody hears of it: this may be the end of any object. */
-static void call_all(PyObject *ends)
-{
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
-    for (Py_ssize_t i = 0; i < PyList_Size(ends); i++) {
-        Py_XDECREF(PyObject_CallNoArgs(PyList_GetItem(ends, i)));
-        PyErr_Clear();
-    }
-    PyErr_Restore(type, value, traceback);
-}
-
 static void unmap(struct borrowed *borrowed)
 {
-    PyObject *ends = borrowed->ends;
-    borrowed->ends = NULL;
-    if (ends != NULL) {
-        call_all(ends);
-        Py_DECREF(ends);
-    }
+    ends_call(&borrowed->ends);
     stk_slot_unmap(&borrowed->slot);
 }
 
@@ -223,11 +207,7 @@ static PyObject *borrowed_before_unmap(PyObject *self, PyObject *function)
         PyErr_SetString(PyExc_ValueError, "this slot is not mapped any more");
         return NULL;
     }
-    borrowed->ends = borrowed->ends != NULL ? borrowed->ends : PyList_New(0);
-    if (borrowed->ends == NULL || PyList_Append(borrowed->ends, function) != 0) {
-        return NULL;
-    }
-    Py_RETURN_NONE;
+    return ends_add(&borrowed->ends, function) != 0 ? NULL : Py_NewRef(Py_None);
 }
 
 /* slot.owner(): the worker's pid, as it says itself; 0: it is not mapped any more. */
