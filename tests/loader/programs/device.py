@@ -3,8 +3,10 @@
 import gc
 import os
 import sys
+import tempfile
 import threading
 import weakref
+from unittest import mock
 
 import fake
 import torch
@@ -136,6 +138,39 @@ def kept_workers():
     del ours
     gc.collect()
     return all(passes) and min(locks) > devices.of(0).pinned() and world.wild == 0
+
+
+def jpegs(directory, count):
+    from PIL import Image
+    paths = [os.path.join(directory, f"{i}.jpg") for i in range(count)]
+    for i, path in enumerate(paths):
+        Image.fromarray(pixels(i)).resize((96, 80)).save(path)
+    return paths
+
+
+def of_paths(paths, batch_size, **wanted):
+    return stoker.Loader(paths, range(len(paths)), batch_size=batch_size, threads=2, mean=MEAN, std=STD,
+                         **wanted)
+
+
+@case
+def what_threads_decode_is_locked_once():
+    """It is written again as soon as its copy has ended, and not before; it stays locked from pass to pass, and is
+    unlocked before it is unmapped."""
+    world.late_us = 8000
+    with tempfile.TemporaryDirectory() as directory:
+        paths = jpegs(directory, 10) * 12
+        right = list(of_paths(paths, 4, device="cpu"))
+        seen = []
+        for prefetch in 0, 2, 6:
+            ours = of_paths(paths, 4, device="cuda:0", prefetch=prefetch)
+            with mock.patch.object(fake.core, "pin", wraps=fake.core.pin) as pin:
+                seen += [all_same(right, fetch_all(ours)) for _ in range(3)]
+            seen.append(0 < devices.of(0).pinned() == pin.call_count)
+            del ours
+            gc.collect()
+            seen.append(devices.of(0).pinned() == 0)
+    return all(seen) and world.wild == 0 or seen
 
 
 @case

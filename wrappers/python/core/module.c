@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "wrappers/python/core/core.h"
+#include "wrappers/python/core/feed/area.h"
 #include "wrappers/python/core/feed/feed.h"
 #include "wrappers/python/core/slots.h"
 #include "wrappers/python/core/tables.h"
@@ -242,7 +243,8 @@ static PyMethodDef methods[] = {
     {"borrowed_at", core_borrowed_at, METH_O, NULL},
     {"borrowed_hold", core_borrowed_hold, METH_O, NULL},
     {"feed_crew", core_feed_crew, METH_O, NULL},
-    {"feed_stock", core_feed_stock, METH_O, NULL},
+    {"feed_stock", core_feed_stock, METH_VARARGS, NULL},
+    {"feed_area_at", core_feed_area_at, METH_O, NULL},
     {"feed_words", core_feed_words, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

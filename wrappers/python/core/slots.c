@@ -1,6 +1,7 @@
 /* What the types of slots share. See slots.h. */
 #include "wrappers/python/core/slots.h"
 
+#include "wrappers/python/core/feed/area.h"
 #include "wrappers/python/core/feed/feed.h"
 
 PyObject *slots_new(PyObject *module, const char *name)
@@ -23,9 +24,9 @@ void slots_free(PyObject *object)
 
 int slots_add_types(PyObject *module)
 {
-    PyType_Spec *const specs[] = {
-        &lend_piece_spec, &borrow_slot_spec, &borrow_loan_spec, &feed_crew_spec,
-        &feed_files_spec, &feed_stock_spec,  &feed_memory_spec, NULL};
+    PyType_Spec *const specs[] = {&lend_piece_spec, &borrow_slot_spec, &borrow_loan_spec,
+                                  &feed_crew_spec,  &feed_files_spec,  &feed_stock_spec,
+                                  &feed_area_spec,  &feed_memory_spec, NULL};
     for (PyType_Spec *const *spec = specs; *spec != NULL; spec++) {
         PyObject *type = PyType_FromModuleAndSpec(module, *spec, NULL);
         int status = type == NULL ? -1 : PyModule_AddType(module, (PyTypeObject *)type);

@@ -62,7 +62,12 @@ class Feed:
         self.prefetch = prefetch
         self.batch_sampler = BatchSampler(_sampler(len(self.paths), shuffle, self.generator),
                                           batch_size, drop_last)
-        self.stock = _core.feed_stock(prefetch + 2)
+        self.stock = _core.feed_stock(prefetch + 2, False)
+
+    def share(self, ahead):
+        """Before the first pass: batches lie in memory that a device may lock, and so many more of them are held
+        than are asked for. What is written there is seen by children of a fork."""
+        self.stock = _core.feed_stock(self.prefetch + 2 + ahead, True)
 
     @property
     def transforms(self):

@@ -15,6 +15,8 @@ from ._gpu.there import There
 
 __all__ = ["Loader"]
 
+UNDER_WAY = 4  # batches whose copies a device has begun: gpu/gpu.h
+
 
 class Loader:
     """The batches of a torch DataLoader, or of anything else that has batches, in its order, as they are
@@ -41,7 +43,8 @@ class Loader:
 
     So many batches as `prefetch` says are on their way to a GPU before they are asked for; none where the
     DataLoader has no workers, and none here. Slots (docs/batches.md) are locked for the GPU the first time
-    that a batch lies in them (MemoryError if they may not be; not with pin=False)."""
+    that a batch lies in them, and so is the memory into which files are decoded here (MemoryError if they may
+    not be; not with pin=False)."""
 
     def __init__(self, source, labels=None, *, device=None, mean=None, std=None, dtype=None,
                  layout=NCHW, input_layout=None, images=None, prefetch=2, pin=True, **further):
@@ -57,6 +60,8 @@ class Loader:
         # which both do.
         waits = index is None or getattr(self.source, "num_workers", None) == 0
         self.prefetch = 0 if waits else prefetch
+        if self.source is not source and index is not None and pin:  # a Feed, of nobody else's
+            self.source.share(self.prefetch + UNDER_WAY)
 
     def __iter__(self):
         self._side.let_go()

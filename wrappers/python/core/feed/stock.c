@@ -3,77 +3,60 @@
  * batch's size is page after page of zeros, each time. See feed.h.
  *
  * A stock keeps no more than it was told to, what is lent counted. Whoever holds on to more batches
- * has more; these are given back to the system.
+ * has more; these are given back to the system. In a child of fork, what its parent has left there
+ * is the parent's.
  */
-#include <sys/mman.h>
-
+#include "wrappers/python/core/feed/area.h"
 #include "wrappers/python/core/feed/feed.h"
 #include "wrappers/python/core/slots.h"
 
-#define MOST       64
-#define HUGE_BYTES ((size_t)4 << 20) /* from so many on, larger pages are asked for */
-
-struct area {
-    void *address;
-    size_t bytes;
-};
+#define MOST 64
 
 struct stock {
     PyObject_HEAD;
     unsigned most, lent, kept;
-    struct area areas[MOST];
+    bool shared;
+    PyObject *areas[MOST];
 };
 
 /* A buffer; it lies in an area that is the stock's again when the object ends. */
 struct memory {
     PyObject_HEAD;
     struct stock *stock;
-    struct area area;
+    PyObject *area;
     Py_ssize_t bytes;
 };
 
 /* ---- areas ---- */
 
-static void drop(struct area area)
+static bool is_good(PyObject *area, size_t bytes)
 {
-    munmap(area.address, area.bytes);
-}
-
-static struct area make(size_t bytes)
-{
-    struct area area = {.bytes = bytes};
-    area.address = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (area.address == MAP_FAILED) {
-        area.address = NULL;
-    } else if (bytes >= HUGE_BYTES) {
-        madvise(area.address, bytes, MADV_HUGEPAGE); /* if it cannot be, the pages are small */
-    }
-    return area;
+    return feed_area_is_own(area) && feed_area_bytes(area) >= bytes;
 }
 
 /* One that is kept and large enough; one that is too small makes room for it. */
-static struct area find(struct stock *stock, size_t bytes)
+static PyObject *find(struct stock *stock, PyObject *module, size_t bytes)
 {
     for (unsigned i = stock->kept; i-- > 0;) {
-        if (stock->areas[i].bytes >= bytes) {
-            struct area area = stock->areas[i];
+        if (is_good(stock->areas[i], bytes)) {
+            PyObject *area = stock->areas[i];
             stock->areas[i] = stock->areas[--stock->kept];
             return area;
         }
     }
     if (stock->kept > 0) {
-        drop(stock->areas[--stock->kept]);
+        Py_DECREF(stock->areas[--stock->kept]);
     }
-    return make(bytes);
+    return feed_area_make(module, bytes, stock->shared);
 }
 
-static void put_back(struct stock *stock, struct area area)
+static void put_back(struct stock *stock, PyObject *area)
 {
     stock->lent--;
     if (stock->lent + stock->kept < stock->most) {
         stock->areas[stock->kept++] = area;
     } else {
-        drop(area);
+        Py_DECREF(area);
     }
 }
 
@@ -82,7 +65,7 @@ static void put_back(struct stock *stock, struct area area)
 static void free_memory(PyObject *self)
 {
     struct memory *memory = (struct memory *)self;
-    if (memory->area.address != NULL) {
+    if (memory->area != NULL) {
         put_back(memory->stock, memory->area);
     }
     Py_XDECREF((PyObject *)memory->stock);
@@ -92,7 +75,7 @@ static void free_memory(PyObject *self)
 static int get_buffer(PyObject *self, Py_buffer *view, int flags)
 {
     struct memory *memory = (struct memory *)self;
-    return PyBuffer_FillInfo(view, self, memory->area.address, memory->bytes, 0, flags);
+    return PyBuffer_FillInfo(view, self, feed_area_address(memory->area), memory->bytes, 0, flags);
 }
 
 static PyType_Slot memory_slots[] = {
@@ -115,7 +98,7 @@ static void free_stock(PyObject *self)
 {
     struct stock *stock = (struct stock *)self;
     while (stock->kept > 0) {
-        drop(stock->areas[--stock->kept]);
+        Py_DECREF(stock->areas[--stock->kept]);
     }
     slots_free(self);
 }
@@ -128,16 +111,17 @@ static PyObject *stock_take(PyObject *self, PyObject *size)
     if (bytes <= 0) {
         return PyErr_Occurred() != NULL ? NULL : PyErr_Format(PyExc_ValueError, "no bytes");
     }
-    struct memory *memory = (struct memory *)slots_new(PyType_GetModule(Py_TYPE(self)), "Memory");
+    PyObject *module = PyType_GetModule(Py_TYPE(self));
+    struct memory *memory = (struct memory *)slots_new(module, "Memory");
     if (memory == NULL) {
         return NULL;
     }
     memory->stock = (struct stock *)Py_NewRef(self);
-    memory->area = find(stock, (size_t)bytes);
+    memory->area = find(stock, module, (size_t)bytes);
     memory->bytes = bytes;
-    if (memory->area.address == NULL) {
+    if (memory->area == NULL) {
         Py_DECREF((PyObject *)memory);
-        return PyErr_NoMemory();
+        return NULL;
     }
     stock->lent++;
     return (PyObject *)memory;
@@ -159,16 +143,19 @@ PyType_Spec feed_stock_spec = {
     stock_slots,
 };
 
-/* feed_stock(most): a Stock that keeps so many areas, of which it knows to keep 64. */
-PyObject *core_feed_stock(PyObject *module, PyObject *number)
+/* feed_stock(most, shared): a Stock that keeps so many areas, of which it knows to keep 64; of
+ * shared memory or of the process's own. */
+PyObject *core_feed_stock(PyObject *module, PyObject *arguments)
 {
-    uint32_t most;
-    if (!take_u32(number, &most)) {
+    unsigned most;
+    int shared;
+    if (!PyArg_ParseTuple(arguments, "Ip", &most, &shared)) {
         return NULL;
     }
     struct stock *stock = (struct stock *)slots_new(module, "Stock");
     if (stock != NULL) {
         stock->most = most < MOST ? most : MOST;
+        stock->shared = shared != 0;
     }
     return (PyObject *)stock;
 }

@@ -1,7 +1,8 @@
 """Devices: each is opened once in a process, for whoever wants it. Knows nothing of torch.
 
-A slot (docs/batches.md) that is sent from is locked once, and unlocked before it is unmapped: what lies
-at its address afterwards is something else, which the driver would take for locked.
+A slot (docs/batches.md), or an area that a Feed's batches lie in, is locked once when it is sent from, and unlocked
+before it is unmapped: what lies at its address afterwards is something else, which the driver would take for
+locked.
 """
 
 import functools
@@ -32,7 +33,7 @@ class Device:
     def __init__(self, index):
         self.index = index
         self._opened = _gpu_core.open(index)
-        self._known = set()  # where slots begin that are locked
+        self._known = set()  # where that begins which is locked
 
     def _call(self, function, *arguments):
         """A device that has failed is of no more use: the next one who asks opens it again."""
@@ -66,11 +67,11 @@ class Device:
     # ---- locked memory ----
 
     def pin(self, address):
-        """Locks the slot in which it lies, if it lies in one; MemoryError, with the limit."""
-        slot = _core.borrowed_at(address)
-        if slot is None:
+        """Locks the slot or the area in which it lies, if it lies in one; MemoryError, with the limit."""
+        memory = _core.borrowed_at(address) or _core.feed_area_at(address)
+        if memory is None:
             return
-        begin, size = slot.memory()
+        begin, size = memory.memory()
         if begin in self._known:
             return
         try:
@@ -79,10 +80,10 @@ class Device:
         except ValueError:  # another device of this process has locked it, for all of them
             end = _forget
         self._known.add(begin)
-        slot.before_unmap(functools.partial(end, weakref.ref(self), begin))
+        memory.before_unmap(functools.partial(end, weakref.ref(self), begin))
 
     def pinned(self):
-        """How many slots are."""
+        """How many slots and areas are."""
         return len(self._known)
 
 
