@@ -26,10 +26,9 @@ uint64_t stk_samples_namespace(void)
                                                                               : 0;
 }
 
-bool stk_samples_name(char out[STK_SAMPLES_NAME_BYTES])
+bool stk_samples_name(uint64_t namespace, char out[STK_SAMPLES_NAME_BYTES])
 {
     char boot[STK_SAMPLES_BOOT_DIGITS];
-    uint64_t namespace = stk_samples_namespace();
     if (namespace == 0 || !read_boot(boot)) {
         return false;
     }

@@ -13,9 +13,9 @@
 #define STK_SAMPLES_NAME_BYTES  64
 #define STK_SAMPLES_BOOT_DIGITS 8 /* at the end of the name */
 
-/* Of this process. False where there is no /proc. */
-bool stk_samples_name(char out[STK_SAMPLES_NAME_BYTES]);
 /* The number of this process's pid namespace; 0 where there is no /proc. */
 uint64_t stk_samples_namespace(void);
+/* Of the namespace of this number. False where it is 0, or there is no /proc. */
+bool stk_samples_name(uint64_t namespace, char out[STK_SAMPLES_NAME_BYTES]);
 
 #endif

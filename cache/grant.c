@@ -13,18 +13,41 @@
 /* The store's directories and files. */
 #define INODES 8
 
-int64_t stk_grant_used_blocks(const struct stk_tier *tier)
+static int64_t used_of(const struct stk_tier *tier, uint64_t namespace)
 {
     char path[STK_HOME_BYTES + 128], name[STK_SAMPLES_NAME_BYTES];
     int64_t blocks = 0, inodes;
     struct stk_text text = stk_text_in(path, sizeof path);
-    if (!stk_samples_name(name)) {
+    if (!stk_samples_name(namespace, name)) {
         return 0;
     }
     stk_text_add(&text, tier->home);
     stk_text_add(&text, "/" STK_SAMPLES_ROOM "/");
     stk_text_add(&text, name);
     return stk_account_walk(path, 0, NULL, &blocks, &inodes) == 0 ? blocks : 0;
+}
+
+int64_t stk_grant_used_blocks(const struct stk_tier *tier)
+{
+    return used_of(tier, stk_samples_namespace());
+}
+
+static int64_t unused_of(const struct stk_tier *tier, const struct stk_grant *grant)
+{
+    int64_t granted = atomic_load(&grant->blocks);
+    int64_t unused = granted > 0 ? granted - used_of(tier, atomic_load(&grant->namespace)) : 0;
+    return unused > 0 ? unused : 0;
+}
+
+/* One by one within what the budget says is used: the catalogue may be damaged. */
+int64_t stk_grant_aside_blocks(const struct stk_tier *tier)
+{
+    int64_t left = atomic_load(&tier->shared->budget.used_blocks), aside = 0;
+    for (int i = 0; i < STK_GRANTS && left > aside; i++) {
+        int64_t unused = unused_of(tier, &tier->shared->grants[i]);
+        aside += unused < left - aside ? unused : left - aside;
+    }
+    return aside;
 }
 
 struct stk_grant *stk_grant_find(struct stk_tier *tier)

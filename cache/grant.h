@@ -20,6 +20,9 @@
 struct stk_grant *stk_grant_find(struct stk_tier *tier);
 /* What this process's store in the tier takes now. */
 int64_t stk_grant_used_blocks(const struct stk_tier *tier);
+/* What is granted in the tier to stores of all namespaces and not used yet: it counts as used in
+ * the budget, and holds nothing. Never more than the budget says. */
+int64_t stk_grant_aside_blocks(const struct stk_tier *tier);
 /* Reserves so many blocks more, or as many as there are. Returns how many it got. */
 int64_t stk_grant_raise(struct stk_tier *tier, struct stk_grant *grant, int64_t blocks);
 /* Has entries give way until they have left it so many blocks; 0: no more. */

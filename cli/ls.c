@@ -3,11 +3,13 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/samples.h"
 #include "base/walk.h"
+#include "cli/holding.h"
 #include "cli/say.h"
 #include "cli/session.h"
 #include "cli/tiers.h"
@@ -38,12 +40,11 @@ static void print_samples(const char *tier_home)
 
 static void print_known(const struct stk_tier *tier)
 {
-    char used[STK_SIZE_TEXT], allowed[STK_SIZE_TEXT];
     const struct stk_budget *budget = &tier->shared->budget;
-    printf("%s: %s of %s used, %" PRId64 " of %" PRId64 " inodes\n", tier->home,
-           size_text(used, (uint64_t)(budget->used_blocks * STK_BLOCK_BYTES)),
-           size_text(allowed, (uint64_t)(budget->blocks * STK_BLOCK_BYTES)), budget->used_inodes,
+    char *holding = holding_text(tier);
+    printf("%s: %s, %" PRId64 " of %" PRId64 " inodes\n", tier->home, holding, budget->used_inodes,
            budget->inodes);
+    free(holding);
 }
 
 /* One that earlier runs have left on a disk. */

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/path.h"
 #include "base/walk.h"
+#include "cli/holding.h"
 #include "cli/json.h"
 #include "cli/paths.h"
 #include "cli/say.h"
@@ -51,31 +52,30 @@ void outlook_look(const struct request *request, struct outlook_look *look)
 
 /* ---- what there is room for ---- */
 
-struct holding {
+struct kept {
     const struct request *request;
-    bool holds;
+    bool any;
 };
 
 static void look_at_root(const char *tier_home, const char *root, void *context)
 {
     char origin[4096];
-    struct holding *holding = context;
-    const struct request *request = holding->request;
+    struct kept *kept = context;
+    const struct request *request = kept->request;
     tree_origin(tier_home, root, origin, sizeof origin);
     for (unsigned i = 0; i < request->count && *origin != '\0'; i++) {
         const char *covered = request->canonical[i];
-        holding->holds = holding->holds || strcmp(origin, covered) == 0 ||
-                         paths_is_below(origin, covered) || paths_is_below(covered, origin);
+        kept->any = kept->any || strcmp(origin, covered) == 0 || paths_is_below(origin, covered) ||
+                    paths_is_below(covered, origin);
     }
 }
 
 static int64_t room_of(const struct stk_tier *tier, const struct request *request)
 {
-    const struct stk_budget *budget = &tier->shared->budget;
-    struct holding holding = {request, false};
-    int64_t left = stk_budget_left(budget), used = atomic_load(&budget->used_blocks);
-    tree_each_root(tier->home, look_at_root, &holding);
-    return left + (holding.holds && used > 0 ? used : 0);
+    struct kept kept = {request, false};
+    int64_t left = stk_budget_left(&tier->shared->budget);
+    tree_each_root(tier->home, look_at_root, &kept);
+    return left + (kept.any ? (int64_t)(holding_of(tier).used_bytes / STK_BLOCK_BYTES) : 0);
 }
 
 /* ---- before the run ---- */
@@ -154,23 +154,17 @@ void outlook_announce(const struct request *request, const struct session *sessi
 
 /* ---- after it ---- */
 
-static uint64_t used_bytes(const struct stk_tier *tier)
-{
-    int64_t blocks = atomic_load(&tier->shared->budget.used_blocks);
-    return blocks > 0 ? (uint64_t)blocks * STK_BLOCK_BYTES : 0;
-}
-
 void outlook_print(FILE *out, const struct figures *figures)
 {
-    char used[STK_SIZE_TEXT], allowed[STK_SIZE_TEXT];
     const struct session *session = figures->session;
     uint64_t opens = figures->total[STK_COUNT_OPENS];
     for (unsigned i = 0; session->tier_count > 1 && opens > 0 && i < session->tier_count; i++) {
         const struct stk_tier *tier = &session->tiers[i];
         uint64_t served = figures->counts->tiers[tier->index % STK_TIERS];
-        fprintf(out, "  %s served %" PRIu64 " opens (%.1f%%), %s of %s used\n", tier->home, served,
-                percent((double)served, (double)opens), size_text(used, used_bytes(tier)),
-                size_text(allowed, (uint64_t)(tier->shared->budget.blocks * STK_BLOCK_BYTES)));
+        char *holding = holding_text(tier);
+        fprintf(out, "  %s served %" PRIu64 " opens (%.1f%%), %s\n", tier->home, served,
+                percent((double)served, (double)opens), holding);
+        free(holding);
     }
 }
 
@@ -181,14 +175,15 @@ void outlook_write_json(FILE *out, const struct session *session,
     for (unsigned i = 0; i < session->tier_count; i++) {
         const struct stk_tier *tier = &session->tiers[i];
         const struct stk_budget *budget = &tier->shared->budget;
+        const struct holding holding = holding_of(tier);
         fprintf(out, "%s{\"path\": ", i > 0 ? ",\n    " : "");
         json_string(out, tier->home);
         fprintf(out,
                 ", \"budget_bytes\": %" PRId64 ", \"budget_inodes\": %" PRId64
-                ", \"used_bytes\": %" PRIu64 ", \"used_inodes\": %" PRId64 ", \"hits\": %" PRIu64
-                "}",
-                budget->blocks * STK_BLOCK_BYTES, budget->inodes, used_bytes(tier),
-                budget->used_inodes, counts->tiers[tier->index % STK_TIERS]);
+                ", \"used_bytes\": %" PRIu64 ", \"set_aside_bytes\": %" PRIu64
+                ", \"used_inodes\": %" PRId64 ", \"hits\": %" PRIu64 "}",
+                budget->blocks * STK_BLOCK_BYTES, budget->inodes, holding.used_bytes,
+                holding.aside_bytes, budget->used_inodes, counts->tiers[tier->index % STK_TIERS]);
     }
     fprintf(out, "],\n");
 }

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/help.h"
+#include "cli/holding.h"
 #include "cli/say.h"
 #include "cli/summary_lines.h"
 
@@ -106,14 +107,11 @@ static void put_end_fact(FILE *out, const struct recorded *run)
 
 static void put_cache_fact(FILE *out, const struct session *session)
 {
-    char used[STK_SIZE_TEXT], whole[STK_SIZE_TEXT];
-    const struct stk_budget *budget = &session->tier.shared->budget;
-    int64_t blocks = budget->used_blocks > 0 ? budget->used_blocks : 0;
-    char *text = must_format("%s, %s of %s used", session->tier.home,
-                             size_text(used, (uint64_t)blocks * STK_BLOCK_BYTES),
-                             size_text(whole, (uint64_t)budget->blocks * STK_BLOCK_BYTES));
+    char *holding = holding_text(&session->tier);
+    char *text = must_format("%s, %s", session->tier.home, holding);
     put_fact(out, "Cache", text);
     free(text);
+    free(holding);
 }
 
 static void put_facts(FILE *out, const struct recorded *run)

@@ -9,6 +9,7 @@
 #include "base/samples.h"
 #include "cli/command.h"
 #include "cli/elsewhere.h"
+#include "cli/holding.h"
 #include "cli/python.h"
 #include "cli/say.h"
 #include "cli/summary_lines.h"
@@ -521,7 +522,7 @@ static void add_stay(const struct figures *figures)
                         : session_count_live(session->home).runs > 1 ? "stays while other runs last"
                         : is_kept(figures->request, session)         ? "stays until `stoker clear`"
                                                              : "removed now (--keep keeps it)";
-    size_text(used, (uint64_t)(session->tier.shared->budget.used_blocks * STK_BLOCK_BYTES));
+    size_text(used, holding_of(&session->tier).used_bytes);
     lines_add(EPOCHS, "  cache: %s in %s, %s", used, session->tier.home, until);
 }
 

@@ -7,6 +7,7 @@
 #include "cli/command.h"
 #include "cli/courier.h"
 #include "cli/elsewhere.h"
+#include "cli/holding.h"
 #include "cli/json.h"
 #include "cli/outlook.h"
 #include "cli/say.h"
@@ -262,14 +263,15 @@ static void write_tier(FILE *out, const struct session *session)
     static const struct stk_budget none;
     const struct stk_budget *budget =
         session->tier.shared != NULL ? &session->tier.shared->budget : &none;
+    const struct holding holding = holding_of(&session->tier);
     fprintf(out, "  \"tier\": {\"path\": ");
     json_string(out, session->tier.home);
     fprintf(out,
             ", \"budget_bytes\": %" PRId64 ", \"budget_inodes\": %" PRId64
-            ", \"used_bytes\": %" PRId64 ", \"used_inodes\": %" PRId64
-            ", \"given_back_bytes\": %" PRIu64 "},\n",
-            budget->blocks * STK_BLOCK_BYTES, budget->inodes, budget->used_blocks * STK_BLOCK_BYTES,
-            budget->used_inodes, session->given_back_bytes);
+            ", \"used_bytes\": %" PRIu64 ", \"set_aside_bytes\": %" PRIu64
+            ", \"used_inodes\": %" PRId64 ", \"given_back_bytes\": %" PRIu64 "},\n",
+            budget->blocks * STK_BLOCK_BYTES, budget->inodes, holding.used_bytes,
+            holding.aside_bytes, budget->used_inodes, session->given_back_bytes);
 }
 
 void summary_write_counted(FILE *out, const struct figures *figures, bool ours)

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "cli/holding.h"
 #include "cli/json.h"
 #include "cli/summary.h"
 #include "cli/top.h"
@@ -39,14 +40,15 @@ static void write_run(const struct top_run *run, const struct top_look *before)
 static void write_tier(const struct stk_tier *tier)
 {
     const struct stk_budget *budget = &tier->shared->budget;
+    const struct holding holding = holding_of(tier);
     printf("{\"path\": ");
     json_string(stdout, tier->home);
     printf(", \"memory\": %s, \"budget_bytes\": %" PRId64 ", \"budget_inodes\": %" PRId64
-           ", \"used_bytes\": %" PRId64 ", \"used_inodes\": %" PRId64
-           ", \"samples_bytes\": %" PRId64 "}",
+           ", \"used_bytes\": %" PRIu64 ", \"used_inodes\": %" PRId64
+           ", \"samples_bytes\": %" PRIu64 ", \"set_aside_bytes\": %" PRIu64 "}",
            tier->shared->memory != 0 ? "true" : "false", budget->blocks * STK_BLOCK_BYTES,
-           budget->inodes, budget->used_blocks * STK_BLOCK_BYTES, budget->used_inodes,
-           stk_grant_used_blocks(tier) * STK_BLOCK_BYTES);
+           budget->inodes, holding.used_bytes, budget->used_inodes, holding.samples_bytes,
+           holding.aside_bytes);
 }
 
 void top_write_json(const struct top_look *now, const struct top_look *before)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "cli/holding.h"
 #include "cli/plain.h"
 #include "cli/say.h"
 #include "cli/top.h"
@@ -311,16 +312,17 @@ static uint64_t hits_of(const struct top_look *look, unsigned index)
 static void add_tier(struct top_page *page, const struct top_look *look,
                      const struct stk_tier *tier)
 {
-    char bar[BAR + 1], used[STK_SIZE_TEXT], allowed[STK_SIZE_TEXT], samples[STK_SIZE_TEXT];
-    const struct stk_budget *budget = &tier->shared->budget;
-    int64_t blocks = stk_grant_used_blocks(tier), all = budget->used_blocks;
-    blocks = blocks < all ? blocks : all;
+    char bar[BAR + 1], used[STK_SIZE_TEXT], allowed[STK_SIZE_TEXT], samples[STK_SIZE_TEXT],
+        aside[STK_SIZE_TEXT];
+    const struct holding holding = holding_of(tier);
+    uint64_t whole = (uint64_t)(tier->shared->budget.blocks * STK_BLOCK_BYTES);
     add(page, "tier %s served %" PRIu64 " opens", tier->home, hits_of(look, tier->index));
-    add(page, "  [%s] %s of %s, of it samples (-) %s",
-        bar_text(bar, (double)(all - blocks), (double)blocks, (double)budget->blocks),
-        size_text(used, (uint64_t)(all * STK_BLOCK_BYTES)),
-        size_text(allowed, (uint64_t)(budget->blocks * STK_BLOCK_BYTES)),
-        size_text(samples, (uint64_t)(blocks * STK_BLOCK_BYTES)));
+    add(page, "  [%s] %s of %s, of it samples (-) %s%s%s",
+        bar_text(bar, (double)(holding.used_bytes - holding.samples_bytes),
+                 (double)holding.samples_bytes, (double)whole),
+        size_text(used, holding.used_bytes), size_text(allowed, whole),
+        size_text(samples, holding.samples_bytes), holding.aside_bytes > 0 ? "; set aside " : "",
+        holding.aside_bytes > 0 ? size_text(aside, holding.aside_bytes) : "");
 }
 
 /* ---- a page ---- */

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/text.h"
+#include "cli/holding.h"
 #include "cli/top.h"
 
 /* ---- labels ---- */
@@ -196,7 +197,7 @@ static int64_t budget_bytes(const struct stk_tier *tier)
 
 static int64_t used_bytes(const struct stk_tier *tier)
 {
-    return tier->shared->budget.used_blocks * STK_BLOCK_BYTES;
+    return (int64_t)holding_of(tier).used_bytes;
 }
 
 static int64_t budget_inodes(const struct stk_tier *tier)
@@ -211,7 +212,12 @@ static int64_t used_inodes(const struct stk_tier *tier)
 
 static int64_t samples_bytes(const struct stk_tier *tier)
 {
-    return stk_grant_used_blocks(tier) * STK_BLOCK_BYTES;
+    return (int64_t)holding_of(tier).samples_bytes;
+}
+
+static int64_t aside_bytes(const struct stk_tier *tier)
+{
+    return (int64_t)holding_of(tier).aside_bytes;
 }
 
 static void write_of_tiers(const struct top_look *look, const char *name, const char *help,
@@ -239,4 +245,6 @@ void top_write_prometheus(const struct top_look *now)
     write_of_tiers(now, "tier_budget_inodes", "The same of inodes.", budget_inodes);
     write_of_tiers(now, "tier_used_inodes", "The same of inodes.", used_inodes);
     write_of_tiers(now, "tier_samples_bytes", "What samples take of it.", samples_bytes);
+    write_of_tiers(now, "tier_set_aside_bytes", "Of the budget, reserved for samples to come.",
+                   aside_bytes);
 }

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import time
@@ -10,7 +11,7 @@ import time
 import pytest
 
 from conftest import ENV, PROGRAMS, python
-from jobs import HOME, wait_for
+from jobs import HOME, in_bytes, wait_for
 
 MB = 1 << 20
 BYTES = 60000
@@ -340,10 +341,41 @@ def test_a_grant_ends_with_the_last_run(jobs, data):
     """What was reserved and not used is the entries' again, and is reserved anew by who wants it."""
     first = jobs.run(keep(), path=data, tier="/dev/shm:64M", env=ENV,
                      flags=["--keep", "--samples=32M"])
-    assert first.samples["budget_bytes"] == 32 * MB and first.tier["used_bytes"] > 32 * MB
+    assert first.samples["budget_bytes"] == 32 * MB and 32 * MB > first.tier["set_aside_bytes"] > 30 * MB
     second = jobs.run(keep(), path=data, tier="/dev/shm:64M", env=ENV, flags=["--keep"])
     assert said(second.stdout)["before"] == 20
     assert 0 < second.samples["budget_bytes"] < 12 * MB > second.tier["used_bytes"] - 2 * MB
+
+
+SIZE = r"([0-9.]+ [KMGi]*B)"
+
+
+def test_what_is_set_aside_is_not_said_to_be_used(jobs, data, scratch):
+    """Wherever the tier is told of: what lies there, and beside it what is reserved."""
+    looks = [f"{jobs.build / 'stoker'} {verb}" for verb in ("ls", "top", "top --prometheus",
+                                                            "top --json")]
+    script = "; ".join(['"$@" >/dev/null', f"cat {data}/* >/dev/null", f"du -sB1 /dev/shm/{HOME}",
+                        *looks])
+    env = {**ENV, "XDG_STATE_HOME": str(scratch / "state")}
+    ran = jobs.run(["sh", "-c", script, "sh", *keep()], path=data, tier="/dev/shm:64M", env=env,
+                   flags=["--samples=32M"])
+    there = int(ran.stdout.split()[0])
+    aside = ran.tier["set_aside_bytes"]
+    assert 28 * MB < aside < 32 * MB
+    assert there <= ran.tier["used_bytes"] <= there + MB < 8 * MB, (there, ran.tier)
+    ls = re.search(f"{HOME}: {SIZE} of 64.0 MiB used, {SIZE} set aside for samples, ", ran.stdout)
+    page = re.search(rf"\] {SIZE} of 64.0 MiB, of it samples \(-\) {SIZE}; set aside {SIZE}",
+                     ran.stdout)
+    report = jobs.stoker("report", "-o", "-", env=env).stdout
+    report = re.search(f"{HOME}, {SIZE} of 64.0 MiB used, {SIZE} set aside for samples", report)
+    told = [ls[1], page[1], report[1], re.search(f"cache: {SIZE} in", ran.stderr)[1]]
+    assert all(there <= in_bytes(size) + MB // 16 < there + MB for size in told), (there, told)
+    assert all(abs(in_bytes(size) - aside) < MB for size in (ls[2], page[3], report[2]))
+    metrics = dict(re.findall(r"^stoker_tier_(\w+)_bytes\{.*\} (\d+)$", ran.stdout, re.M))
+    top = json.loads(ran.stdout[ran.stdout.rindex('\n{"version"'):])["tiers"][0]
+    for name in "used", "set_aside":
+        assert abs(int(metrics[name]) - ran.tier[f"{name}_bytes"]) < MB
+        assert top[f"{name}_bytes"] == int(metrics[name])
 
 
 # ---- other namespaces ----

@@ -29,7 +29,7 @@ static void write_store(size_t bytes)
 {
     char name[STK_SAMPLES_NAME_BYTES];
     void *data = calloc(1, bytes);
-    ck_assert(stk_samples_name(name));
+    ck_assert(stk_samples_name(stk_samples_namespace(), name));
     mkdir(unit_join(tier.home, STK_SAMPLES_ROOM), 0700);
     const char *place = unit_join(unit_join(tier.home, STK_SAMPLES_ROOM), name);
     mkdir(place, 0700);
@@ -81,6 +81,27 @@ START_TEST(a_store_that_is_there)
 }
 END_TEST
 
+/* What is set aside is none of what the tier holds, of whichever namespace. */
+START_TEST(what_is_set_aside)
+{
+    UNIT_NEEDS_PRIVATE();
+    attach(20 * MIB);
+    ck_assert_int_eq(stk_grant_aside_blocks(&tier), 0);
+    struct stk_grant *grant = stk_grant_find(&tier);
+    stk_grant_raise(&tier, grant, 6 * BLOCKS);
+    ck_assert_int_eq(stk_grant_aside_blocks(&tier), 6 * BLOCKS);
+    write_store(2 * MIB);
+    ck_assert_int_eq(stk_grant_aside_blocks(&tier), 6 * BLOCKS - stk_grant_used_blocks(&tier));
+    atomic_store(&tier.shared->grants[1].namespace, 1);
+    atomic_store(&tier.shared->grants[1].blocks, 5);
+    ck_assert_int_eq(stk_grant_aside_blocks(&tier), 6 * BLOCKS - stk_grant_used_blocks(&tier) + 5);
+    atomic_store(&grant->blocks, 0); /* more is there than was granted: nothing is set aside */
+    ck_assert_int_eq(stk_grant_aside_blocks(&tier), 5);
+    atomic_store(&grant->blocks, INT64_MAX); /* damaged */
+    ck_assert_int_eq(stk_grant_aside_blocks(&tier), used());
+}
+END_TEST
+
 START_TEST(as_many_namespaces_as_there_are_places)
 {
     UNIT_NEEDS_PRIVATE();
@@ -112,6 +133,7 @@ Suite *suite_grant(void)
     TCase *tcase = unit_case(suite, "grant");
     tcase_add_test(tcase, within_the_budget);
     tcase_add_test(tcase, a_store_that_is_there);
+    tcase_add_test(tcase, what_is_set_aside);
     tcase_add_test(tcase, as_many_namespaces_as_there_are_places);
     tcase_add_test(tcase, steps);
     return suite;
