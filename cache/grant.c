@@ -1,9 +1,12 @@
 /* What sample stores may use of a tier. See cache/grant.h. */
 #include "cache/grant.h"
 
+#include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/samples.h"
+#include "base/sys.h"
 #include "base/text.h"
 
 /* One 64th of the budget: the next step is taken when less than one is left. */
@@ -13,18 +16,29 @@
 /* The store's directories and files. */
 #define INODES 8
 
+static int64_t blocks_of(const char *directory)
+{
+    struct stat stat;
+    return stk_sys_fstatat(AT_FDCWD, directory, &stat, AT_SYMLINK_NOFOLLOW) == 0 ? stat.st_blocks
+                                                                                 : 0;
+}
+
+/* With the two directories that it lies in, which were made for it. */
 static int64_t used_of(const struct stk_tier *tier, uint64_t namespace)
 {
     char path[STK_HOME_BYTES + 128], name[STK_SAMPLES_NAME_BYTES];
-    int64_t blocks = 0, inodes;
+    int64_t blocks = 0, inodes, room;
     struct stk_text text = stk_text_in(path, sizeof path);
     if (!stk_samples_name(namespace, name)) {
         return 0;
     }
     stk_text_add(&text, tier->home);
-    stk_text_add(&text, "/" STK_SAMPLES_ROOM "/");
+    stk_text_add(&text, "/" STK_SAMPLES_ROOM);
+    room = blocks_of(path);
+    stk_text_add(&text, "/");
     stk_text_add(&text, name);
-    return stk_account_walk(path, 0, NULL, &blocks, &inodes) == 0 ? blocks : 0;
+    return stk_account_walk(path, 0, NULL, &blocks, &inodes) == 0 ? blocks + blocks_of(path) + room
+                                                                  : 0;
 }
 
 int64_t stk_grant_used_blocks(const struct stk_tier *tier)
@@ -114,13 +128,9 @@ void stk_grant_leave(struct stk_tier *tier, struct stk_grant *grant, int64_t blo
 
 void stk_grant_forget(struct stk_tier *tier)
 {
-    uint64_t namespace = stk_samples_namespace();
+    stk_tier_release(tier->shared, stk_grant_aside_blocks(tier), 0);
     for (int i = 0; i < STK_GRANTS; i++) {
         struct stk_grant *grant = &tier->shared->grants[i];
-        if (atomic_load(&grant->namespace) == namespace) {
-            int64_t unused = atomic_load(&grant->blocks) - stk_grant_used_blocks(tier);
-            stk_tier_release(tier->shared, unused > 0 ? unused : 0, 0);
-        }
         atomic_store(&grant->blocks, 0);
         atomic_store(&grant->inodes, 0);
         atomic_store(&grant->wanted_blocks, 0);

@@ -32,7 +32,7 @@ void stk_grant_want(struct stk_grant *grant, int64_t blocks);
 struct stk_grant *stk_grant_find_wanting(const struct stk_tier *tier);
 /* Gives it what an entry took that is gone: the budget has it already. */
 void stk_grant_leave(struct stk_tier *tier, struct stk_grant *grant, int64_t blocks);
-/* Forgets all grants, for a time when nobody works; gives back what this namespace has not used. */
+/* Forgets all grants, for a time when nobody works; gives back what is set aside. */
 void stk_grant_forget(struct stk_tier *tier);
 /* How much is granted at a time. */
 int64_t stk_grant_step_blocks(const struct stk_tier *tier);

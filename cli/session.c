@@ -631,6 +631,19 @@ static void remove_own(struct session *session)
     }
 }
 
+/* What was set aside for samples is nobody's when no run lives, and a disk's account outlives the
+ * catalogue: a run that begins beside another counts nothing anew, and would go without it. */
+static void end_grants(struct session *session)
+{
+    struct stk_tier tier;
+    for (unsigned i = 0; i < STK_TIERS; i++) {
+        if (stk_tier_by_index(&session->catalogue, i, &tier)) {
+            stk_grant_forget(&tier);
+            stk_tier_announce(tier.shared, true);
+        }
+    }
+}
+
 void session_end(struct session *session)
 {
     int lock = lock_take(session->home, 0);
@@ -642,6 +655,7 @@ void session_end(struct session *session)
         close(session->run_lock);
     }
     if (lock >= 0 && session_count_live(session->home).runs == 0) {
+        end_grants(session);
         remove_own(session);
     }
     lock_release(lock);

@@ -347,6 +347,20 @@ def test_a_grant_ends_with_the_last_run(jobs, data):
     assert 0 < second.samples["budget_bytes"] < 12 * MB > second.tier["used_bytes"] - 2 * MB
 
 
+def test_what_was_set_aside_on_a_disk_is_not_taken_in_a_run_beside_another(jobs, data, scratch,
+                                                                           keeper):
+    """The account of the tier outlives the catalogue, and only a run that begins alone counts."""
+    (scratch / "disk").mkdir()
+    tier = f"{scratch / 'disk'}:64M"
+    jobs.run(keep(), path=data, tier=tier, env=ENV, flags=["--samples=32M"])
+    other = keeper()
+    other.hear()
+    ran = jobs.run(["true"], path=data, tier=tier, env=ENV)
+    there = whole_bytes(home(jobs, scratch / "disk"))
+    assert there <= ran.tier["used_bytes"] < there + 2 * MB < 8 * MB
+    other.end()
+
+
 SIZE = r"([0-9.]+ [KMGi]*B)"
 
 
