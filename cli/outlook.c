@@ -4,8 +4,10 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/vfs.h>
 
 #include "base/clock.h"
+#include "base/local.h"
 #include "base/path.h"
 #include "base/walk.h"
 #include "cli/holding.h"
@@ -15,6 +17,8 @@
 #include "cli/tree.h"
 
 #define LOOK_NS (STK_NS_PER_S / 2)
+/* For a tier that is the only one, as most runs have it. */
+#define BRIEF_NS (STK_NS_PER_S / 10)
 
 /* ---- what is covered ---- */
 
@@ -41,13 +45,18 @@ static int look_at(void *context, int dirfd, const char *name, unsigned depth,
     return look->cut;
 }
 
-void outlook_look(const struct request *request, struct outlook_look *look)
+static void look_for(const struct request *request, int64_t most_ns, struct outlook_look *look)
 {
     *look = (struct outlook_look){.files = 0};
-    struct looking looking = {look, stk_clock_boottime_ns() + LOOK_NS};
+    struct looking looking = {look, stk_clock_boottime_ns() + most_ns};
     for (unsigned i = 0; i < request->count && !look->cut; i++) {
         stk_walk(request->canonical[i], look_at, &looking);
     }
+}
+
+void outlook_look(const struct request *request, struct outlook_look *look)
+{
+    look_for(request, LOOK_NS, look);
 }
 
 /* ---- what there is room for ---- */
@@ -76,6 +85,15 @@ static int64_t room_of(const struct stk_tier *tier, const struct request *reques
     int64_t left = stk_budget_left(&tier->shared->budget);
     tree_each_root(tier->home, look_at_root, &kept);
     return left + (kept.any ? (int64_t)(holding_of(tier).used_bytes / STK_BLOCK_BYTES) : 0);
+}
+
+static int64_t room_of_all(const struct session *session, const struct request *request)
+{
+    int64_t blocks = 0;
+    for (unsigned i = 0; i < session->tier_count; i++) {
+        blocks += room_of(&session->tiers[i], request);
+    }
+    return blocks;
 }
 
 /* ---- before the run ---- */
@@ -122,40 +140,83 @@ static char *shares_text(const struct request *request, const struct session *se
     return text;
 }
 
-static void say_shares(const struct request *request, const struct session *session)
+static void say_shares(const struct request *request, const struct session *session,
+                       const struct outlook_look *look)
 {
     char size[STK_SIZE_TEXT], room[STK_SIZE_TEXT];
-    struct outlook_look look;
-    outlook_look(request, &look);
-    if (look.cut) {
-        int64_t blocks = 0;
-        for (unsigned i = 0; i < session->tier_count; i++) {
-            blocks += room_of(&session->tiers[i], request);
-        }
+    if (look->cut) {
         say("the data set holds at least %s in %" PRIu64
             " files (after a short look); there is room for %s",
-            size_text(size, look.bytes), look.files,
-            size_text(room, (uint64_t)blocks * STK_BLOCK_BYTES));
-    } else if (look.files > 0) {
-        char *shares = shares_text(request, session, &look);
+            size_text(size, look->bytes), look->files,
+            size_text(room, (uint64_t)room_of_all(session, request) * STK_BLOCK_BYTES));
+    } else if (look->files > 0) {
+        char *shares = shares_text(request, session, look);
         say("the data set holds %s in %" PRIu64 " files: once filled, %s",
-            size_text(size, look.bytes), look.files, shares);
+            size_text(size, look->bytes), look->files, shares);
         free(shares);
+    }
+}
+
+/* Whether a look asks no server; what is in memory already is not cached. */
+static bool is_at_hand(const struct request *request)
+{
+    struct statfs fs;
+    bool is = true;
+    for (unsigned i = 0; i < request->count && is; i++) {
+        is = statfs(request->canonical[i], &fs) == 0 && stk_local_is(&fs) &&
+             !stk_local_is_memory(&fs);
+    }
+    return is;
+}
+
+/* Of one tier only what does not fit is worth a line. */
+static void say_if_too_much(const struct request *request, const struct session *session)
+{
+    struct outlook_look look;
+    if (is_at_hand(request)) {
+        look_for(request, BRIEF_NS, &look);
+        if (look.blocks > room_of_all(session, request)) {
+            say_shares(request, session, &look);
+        }
     }
 }
 
 void outlook_announce(const struct request *request, const struct session *session)
 {
+    struct outlook_look look;
     say_tiers_behind(session);
-    if (session->tier_count > 1 && !request->warm_only && request->files_left == NULL) {
-        say_shares(request, session);
+    if (request->warm_only || request->files_left != NULL) {
+        return;
+    }
+    if (session->tier_count > 1) {
+        outlook_look(request, &look);
+        say_shares(request, session, &look);
+    } else {
+        say_if_too_much(request, session);
     }
 }
 
 /* ---- after it ---- */
 
+/* Of one tier that was full: the share that was foretold. */
+static void print_share(FILE *out, const struct figures *figures)
+{
+    uint64_t opens = 0, served = 0;
+    for (unsigned epoch = 1; epoch < figures->opened; epoch++) {
+        opens += figures->counts->epochs[epoch][STK_COUNT_OPENS];
+        served += figures->counts->epochs[epoch][STK_COUNT_HITS];
+    }
+    if (opens > 0 && figures->counts->bypassed[STK_BYPASS_BUDGET] > 0) {
+        fprintf(out, "  2nd and later opens of a file: %.1f%% from %s\n",
+                percent((double)served, (double)opens), figures->session->tier.home);
+    }
+}
+
 void outlook_print(FILE *out, const struct figures *figures)
 {
+    if (figures->session->tier_count == 1) {
+        print_share(out, figures);
+    }
     const struct session *session = figures->session;
     uint64_t opens = figures->total[STK_COUNT_OPENS];
     for (unsigned i = 0; session->tier_count > 1 && opens > 0 && i < session->tier_count; i++) {

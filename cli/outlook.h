@@ -20,11 +20,12 @@ struct outlook_look {
 };
 void outlook_look(const struct request *request, struct outlook_look *look);
 
-/* The tiers behind the first, and which share of a job's opens each will serve: after a look of
- * such a look. Nothing where there is one: the look is dear at a
- * server. */
+/* The tiers behind the first, and which share of a job's opens each will serve, after such a look.
+ * Where there is one tier, that is said if it cannot hold all, after a look of a tenth of a second;
+ * nothing where a server would have to be asked for that. */
 void outlook_announce(const struct request *request, const struct session *session);
-/* Of several tiers: what each has served, and how much of it is used. */
+/* Of several tiers: what each has served, and how much of it is used. Of one that was full: which
+ * share of the opens behind the first of each file it has served. */
 void outlook_print(FILE *out, const struct figures *figures);
 /* The same of one or more, for programs: the member "tiers". */
 void outlook_write_json(FILE *out, const struct session *session,

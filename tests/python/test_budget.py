@@ -12,6 +12,7 @@ import pytest
 from isolated import Isolated
 from jobs import HOME, Jobs, read_line, reading, wait_for
 from origin import settle
+from volumes import mount_ext4
 
 KIB, MIB = 1 << 10, 1 << 20
 BLOCK = 512
@@ -271,6 +272,49 @@ def test_what_is_cleared_during_a_run_is_filled_anew_within_the_budget(jobs, pla
     assert ran.fills == 3 * 40
     assert sampler.most_bytes <= budget
     assert ran.tier["used_bytes"] <= budget
+
+
+@pytest.fixture
+def nearby(place, scratch):
+    """200 files of 64 KiB where no server is asked for their sizes."""
+    path = scratch / "nearby"
+    path.mkdir()
+    mount_ext4(place, path, scratch, size="32M")
+    place.run(["sh", "-c", 'for i in $(seq -w 0 199); do head -c 65536 /dev/urandom '
+               '>"$0/file0$i" || exit 1; done', path])
+    settle()
+    return path
+
+
+def test_what_is_foretold_of_one_tier_is_what_comes(jobs, nearby, tier):
+    """Data twice the budget: the share of opens that is said beforehand is the one said afterwards."""
+    files = names_of(nearby, 200)
+    ran = jobs.run(shuffled_epochs(files, 4), path=nearby, tier=f"{tier}:{100 * 64 * KIB}")
+    told = re.search(rf"the data set holds 12\.5 MiB in 200 files: once filled, about (\d+)% of its "
+                     rf"opens from {tier}/{HOME}, (\d+)% from {nearby} itself", ran.said)
+    assert told and int(told[1]) + int(told[2]) == 100 and 47 <= int(told[1]) <= 50, ran.stderr
+    came = re.search(rf"2nd and later opens of a file: ([0-9.]+)% from {tier}/{HOME}", ran.said)
+    assert came and abs(float(came[1]) - int(told[1])) <= 2, ran.stderr
+    later = [ran.epoch(number) for number in (2, 3, 4)]
+    share = sum(epoch["hits"] for epoch in later) / sum(epoch["opens"] for epoch in later)
+    assert abs(float(came[1]) - 100 * share) < 0.1
+
+
+def test_of_one_tier_that_holds_all_nothing_is_foretold(jobs, nearby, tier):
+    """Half the budget; also in a second run, when the tier holds all of it already."""
+    files = names_of(nearby, 200)
+    for budget in f"{400 * 64 * KIB}", f"{210 * 64 * KIB}":
+        ran = jobs.run(reading(files, 2), path=nearby, tier=f"{tier}:{budget}", flags=["--keep"])
+        assert "the data set holds" not in ran.said and "later opens" not in ran.said, ran.stderr
+        assert ran.epoch(2)["hits"] == 200
+
+
+def test_of_one_tier_no_server_is_asked_what_it_holds(jobs, origin, tier):
+    _, mount = origin.files("unasked", 60, 100 * KIB)
+    with origin.fs.counting() as ops:
+        ran = jobs.run(["true"], path=mount, tier=f"{tier}:{20 * 100 * KIB}")
+    assert "the data set holds" not in ran.said
+    assert ops["readdir"] == 0
 
 
 def test_du_agrees_with_what_the_catalogue_counts(jobs, place, origin, tier):
