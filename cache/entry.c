@@ -10,8 +10,6 @@
 #include "base/sys.h"
 #include "base/text.h"
 
-#define ORIGIN_NOTE ";origin" /* in a root's directory: the path of the origin, for people */
-
 #define HIGH_NUMBERS 512 /* from here on, where the limit allows twice as many */
 
 size_t stk_entry_tree(char *out, size_t bytes, const char *home, const struct stk_root *root)
@@ -221,7 +219,7 @@ static void note_origin(const struct stk_tier *tier, const struct stk_root *root
     char path[STK_PATH_BYTES];
     struct stk_text text = stk_text_in(path, sizeof path);
     stk_text_add(&text, directory);
-    stk_text_add(&text, "/" ORIGIN_NOTE);
+    stk_text_add(&text, "/" STK_ENTRY_NOTE);
     int64_t blocks = stk_budget_blocks_of(1, tier->shared->block_bytes);
     if (text.cut || stk_tier_take(tier->shared, blocks, 1) != STK_TOOK) {
         return;
@@ -235,17 +233,6 @@ static void note_origin(const struct stk_tier *tier, const struct stk_root *root
     size_t length = strlen(root->canonical);
     stk_sys_pwrite(fd, root->canonical, length, 0);
     stk_sys_close(fd);
-}
-
-void stk_entry_chmod_note(const char *directory, mode_t mode)
-{
-    char path[STK_PATH_BYTES];
-    struct stk_text text = stk_text_in(path, sizeof path);
-    stk_text_add(&text, directory);
-    stk_text_add(&text, "/" ORIGIN_NOTE);
-    if (!text.cut) {
-        stk_sys_chmod(path, mode);
-    }
 }
 
 /* Makes the directories above an entry, from the root's own downwards. */

@@ -18,6 +18,7 @@
 #include "cache/tier.h"
 
 #define STK_ENTRY_TREE       "/tree/"
+#define STK_ENTRY_NOTE       ";origin" /* in a root's directory: the path of the origin, for people */
 #define STK_ENTRY_DIGITS     12
 #define STK_ENTRY_MODE       0400
 #define STK_ENTRY_LEAF_LIMIT 242 /* longer names do not fit with the digits: 255 bytes */
@@ -79,7 +80,5 @@ void stk_entry_discard(struct stk_entry_draft *draft);
  */
 int stk_entry_publish(struct stk_entry_draft *draft, const struct stk_tier *tier,
                       const struct stk_root *root, const char *path);
-/* Gives the note beside a root's tree, which is in this directory, another mode. */
-void stk_entry_chmod_note(const char *directory, mode_t mode);
 
 #endif

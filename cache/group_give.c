@@ -133,6 +133,18 @@ static void note_passed(uint64_t hash)
     atomic_store(&passed[hash % PASSED], (hash & ~TIME_MASK) | now_s());
 }
 
+/* The note of a root, by which people see whose tree it is. */
+static void open_note(const struct stk_group *group, const char *directory)
+{
+    char path[STK_PATH_BYTES];
+    struct stk_text text = stk_text_in(path, sizeof path);
+    stk_text_add(&text, directory);
+    stk_text_add(&text, "/" STK_ENTRY_NOTE);
+    if (!text.cut) {
+        set_mode(group, path, S_IFREG, STK_GROUP_ENTRY_MODE);
+    }
+}
+
 /* One directory of a tree is opened or closed as that of the origin is for which it stands: whether
  * it is open then. `first`: the root itself. */
 static bool follow_one(const struct stk_group *group, const char *directory, char *origin,
@@ -148,7 +160,7 @@ static bool follow_one(const struct stk_group *group, const char *directory, cha
         note_passed(hash);
     }
     if (passes && !known && first) {
-        stk_entry_chmod_note(directory, STK_GROUP_ENTRY_MODE);
+        open_note(group, directory);
     }
     return passes;
 }

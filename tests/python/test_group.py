@@ -714,6 +714,24 @@ def make_pipe(note):
     os.mkfifo(note, 0o444)
 
 
+def test_a_link_in_the_place_of_a_roots_note_leads_nowhere(shared, ann, data, scratch):
+    """Who owns DIR can put another home in a member's place: what was not looked at is not opened."""
+    ann.run(data)
+    note, = (ann.home() / "tree").glob("*/;origin")
+    assert note.stat().st_mode & 0o777 == 0o440
+    private = scratch / "private"
+    private.write_text("ann's own")
+    private.chmod(0o600)
+    os.chown(private, ANN, LAB)
+    note.unlink()
+    note.symlink_to(private)
+    (data / "another").write_text(CONTENT)
+    settle()
+    ann.run(data, script='cat "$1/another"')
+    assert len(entries(ann, "another")) == 1
+    assert private.stat().st_mode & 0o777 == 0o600
+
+
 LURES = {
     "a pipe for a root's path": lambda tree, note: make_pipe(note),
     "a link for a root's path": lambda tree, note: (
