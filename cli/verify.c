@@ -477,7 +477,7 @@ static void note_named_store(void)
 static void note_form(const char *path)
 {
     if (path != NULL) {
-        struct compared compared = {.what = "that is kept as a form is another image's",
+        struct compared compared = {.what = "that is kept as a sample is another image's",
                                     .dropped = true};
         stk_text_copy(compared.origin, sizeof compared.origin, path);
         pthread_mutex_lock(&verifying.lock);
@@ -632,7 +632,7 @@ static void print(const struct found *found)
            : found->failed + found->others == 0 ? ": dropped"
                                                 : "");
     if (found->forms.right > 0 || found->forms.differ > 0) {
-        printf("%" PRIu64 " forms of images right (%s of JPEGs), %" PRIu64 " differed\n",
+        printf("%" PRIu64 " samples of images right (%s of JPEGs), %" PRIu64 " differed\n",
                found->forms.right, size_text(size, found->forms.bytes), found->forms.differ);
     }
     print_line(count_of(COMPARE_CHANGED), "of versions that are not the origin's any more");
@@ -673,7 +673,7 @@ static void write_json(const char *path, const struct found *found)
     write_kind(out, "entries", found->ends[ENTRY]);
     write_kind(out, "listings", found->ends[LISTING]);
     write_kind(out, "blocks", found->ends[BLOCKS]);
-    fprintf(out, "  \"forms\": {\"right\": %" PRIu64 ", \"differ\": %" PRIu64 "},\n",
+    fprintf(out, "  \"samples\": {\"right\": %" PRIu64 ", \"differ\": %" PRIu64 "},\n",
             found->forms.right, found->forms.differ);
     fprintf(out,
             "  \"bytes\": %" PRIu64 ", \"not_looked_at\": %" PRIu64 ", \"not_dropped\": %" PRIu64

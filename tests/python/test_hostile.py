@@ -505,7 +505,7 @@ def test_others_get_no_form(jobs, victim, attacker, decodes, picture):
     assert decodes(attacker, "/dev/shm/mine:20M") == right  # from the file, which he may read
     done = attacker.do(jobs.build / "stoker", "verify", picture,
                        env={"STOKER_SAMPLES": "/dev/shm/mine:20M"})
-    assert "forms of images right" not in done.stdout
+    assert "samples of images right" not in done.stdout
     after = {path: path.stat().st_mtime_ns for path in inside(jobs, "/dev/shm/mine").rglob("*")}
     assert after == before
 

@@ -267,7 +267,7 @@ def test_json(jobs, cached, origin, scratch):
     found = json.loads((scratch / "found").read_text())
     none = {"right": 0, "differ": 0, "changed": 0, "gone": 0, "unreadable": 0}
     assert found == {"entries": {**none, "right": 1, "differ": 1, "gone": 1}, "listings": none,
-                     "forms": {"right": 0, "differ": 0}, "blocks": none, "bytes": SIZE,
+                     "samples": {"right": 0, "differ": 0}, "blocks": none, "bytes": SIZE,
                      "not_looked_at": 0, "not_dropped": 0,
                      "differing": [f"{cached}/file0001"]}
 
@@ -512,7 +512,7 @@ def test_interrupted(jobs, cached, origin):
     assert verify(jobs).startswith("3 copies right")
 
 
-# ---- forms of images ----
+# ---- samples of images ----
 
 DECODING = """
 import hashlib, sys
@@ -569,9 +569,9 @@ def spoil_forms(jobs, build, files):
 def test_forms_that_are_right(jobs, build, photographs):
     decode(jobs, build, photographs)
     said = verify(jobs)
-    assert f"{len(photographs)} forms of images right" in said and " 0 differed" in said
-    assert "1 forms of images right" in verify(jobs, photographs[4])
-    assert "forms" not in verify(jobs, photographs[0].parent.parent / "nothing")
+    assert f"{len(photographs)} samples of images right" in said and " 0 differed" in said
+    assert "1 samples of images right" in verify(jobs, photographs[4])
+    assert "samples" not in verify(jobs, photographs[0].parent.parent / "nothing")
 
 
 @pytest.mark.parametrize("how", ["all", "part", "json"])
@@ -582,22 +582,22 @@ def test_a_form_that_is_another_image_s(jobs, build, photographs, scratch, how):
     assert set(decode(jobs, build, photographs[5:])) == {right[0]}
     arguments = {"part": [photographs[0].parent], "json": [f"--json={scratch}/told"]}
     said = verify(jobs, *arguments.get(how, []), status=1)
-    assert "5 forms of images right" in said and f", {len(photographs) - 5} differed" in said
+    assert "5 samples of images right" in said and f", {len(photographs) - 5} differed" in said
     for path in photographs[5:]:
-        assert f"{path}: the copy that is kept as a form is another image's" in said
+        assert f"{path}: the copy that is kept as a sample is another image's" in said
     if how == "json":
         told = json.loads((scratch / "told").read_text())
-        assert told["forms"] == {"right": 5, "differ": len(photographs) - 5}
+        assert told["samples"] == {"right": 5, "differ": len(photographs) - 5}
         assert sorted(told["differing"]) == list(map(str, photographs[5:]))
     again = decode(jobs, build, photographs)
     assert again[:5] == right and right[0] not in again[1:]
-    assert "5 forms of images right" in verify(jobs)
+    assert "5 samples of images right" in verify(jobs)
 
 
 def test_no_python_to_compare_forms_with(jobs, build, photographs):
     decode(jobs, build, photographs)
     done = jobs.stoker("verify", env={"PATH": "/nonexistent"})
-    assert done.returncode == 2 and "forms of images are not compared: python3" in done.stderr
+    assert done.returncode == 2 and "samples of images are not compared: python3" in done.stderr
     assert "could not be looked into" not in done.stderr
     assert "9 copies right" in done.stdout
 
@@ -608,5 +608,5 @@ def test_forms_of_a_store_that_is_named(jobs, build, photographs, scratch):
              tier="/dev/shm:64M", flags=["--keep", f"--samples={named}"],
              env={"PYTHONPATH": f"{build}/python", "PATH": "/usr/bin:/bin"})
     said = verify(jobs, env={"STOKER_SAMPLES": named})
-    assert f"{len(photographs)} forms of images right" in said
-    assert "forms" not in verify(jobs, "--tier=/dev/shm", env={"STOKER_SAMPLES": named})
+    assert f"{len(photographs)} samples of images right" in said
+    assert "samples" not in verify(jobs, "--tier=/dev/shm", env={"STOKER_SAMPLES": named})

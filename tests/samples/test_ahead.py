@@ -86,4 +86,4 @@ def test_a_python_that_fails(jobs, photographs, scratch):
     (scratch / "bin" / "python3").chmod(0o755)
     done = jobs.place.run([jobs.build / "stoker", "warm", "--samples", photographs],
                           env={"PATH": f"{scratch}/bin:/bin", "STOKER_MIN_AGE": "0.05"})
-    assert "Pythons that make forms have failed" in done.stderr and HOME in done.stderr
+    assert "Pythons that make samples have failed" in done.stderr and HOME in done.stderr
