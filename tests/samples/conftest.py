@@ -45,6 +45,15 @@ def jobs(place, build, scratch):
     return Jobs(place, build, scratch)
 
 
+@pytest.fixture
+def tier(place, jobs, scratch):
+    """A tmpfs of its own: the catalogue, which lies in /dev/shm, is not paid for there."""
+    path = scratch / "tier"
+    path.mkdir()
+    place.run(["mount", "-t", "tmpfs", "-o", "mode=700", "tier", path])
+    return path
+
+
 def python(*words):
     """A command line of the Python that runs the tests."""
     return [sys.executable, "-B", *words]

@@ -10,7 +10,7 @@ import pytest
 
 from conftest import BUILD, ENV, PROGRAMS, python
 from jobs import HOME
-from pictures import make_pictures, tagged
+from pictures import noisy_pictures, tagged
 
 pytest.importorskip("PIL")
 MB = 1 << 20
@@ -18,22 +18,6 @@ SIZE = 1.05  # of a form, beside its JPEG
 WHOLE = os.environ.get("STOKER_ALL") == "1"
 DATA_MB, TIER_MB, EPOCHS = (75, 37, 8) if WHOLE else (48, 24, 5)
 FEW, FEW_MB = 120, 14
-
-
-def noisy_pictures():
-    """Photographs of sensors: most of their bytes are noise, as of all that is kept in good quality."""
-    import io
-    import random
-    from PIL import Image
-    dice = random.Random(11)
-    for number in range(16):
-        size = dice.randrange(300, 420), dice.randrange(240, 320)
-        small = Image.frombytes("RGB", (12, 9), dice.randbytes(12 * 9 * 3))
-        noise = Image.frombytes("RGB", size, dice.randbytes(size[0] * size[1] * 3))
-        stream = io.BytesIO()
-        Image.blend(small.resize(size, 3), noise, 0.3).save(stream, "JPEG", quality=90 + number % 5,
-                                                            subsampling=number % 3)
-        yield stream.getvalue()
 
 
 @pytest.fixture(scope="module")
@@ -48,15 +32,6 @@ def photographs(tmp_path_factory):
         number += 1
     time.sleep(0.1)
     return directory, total
-
-
-@pytest.fixture
-def tier(place, jobs, scratch):
-    """A tmpfs of its own: the catalogue, which lies in /dev/shm, is not paid for there."""
-    path = scratch / "tier"
-    path.mkdir()
-    place.run(["mount", "-t", "tmpfs", "-o", "mode=700", "tier", path])
-    return path
 
 
 @pytest.fixture

@@ -30,6 +30,20 @@ def make_pictures():
     return pictures
 
 
+def noisy_pictures():
+    """Photographs of sensors: most of their bytes are noise, as of all that is kept in good quality."""
+    from PIL import Image
+    dice = random.Random(11)
+    for number in range(16):
+        size = dice.randrange(300, 420), dice.randrange(240, 320)
+        small = Image.frombytes("RGB", (12, 9), dice.randbytes(12 * 9 * 3))
+        noise = Image.frombytes("RGB", size, dice.randbytes(size[0] * size[1] * 3))
+        stream = io.BytesIO()
+        Image.blend(small.resize(size, 3), noise, 0.3).save(stream, "JPEG", quality=90 + number % 5,
+                                                            subsampling=number % 3)
+        yield stream.getvalue()
+
+
 def tagged(jpeg, tag):
     """Another file with the same pixels: a comment behind the first marker."""
     return jpeg[:2] + b"\xff\xfe\0\x0a" + struct.pack("<Q", tag) + jpeg[2:]
