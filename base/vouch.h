@@ -15,22 +15,34 @@
 
 #include "base/hash.h"
 
-#define STK_VOUCH_VERSION 1
+#define STK_VOUCH_VERSION 2
+
+enum stk_vouch_how {
+    STK_VOUCH_GUESS, /* nobody is asked: it may be wrong, if it is not sure */
+    STK_VOUCH_RUN,   /* the server is, of a file of which it was not yet in this run */
+    STK_VOUCH_NOW,   /* in any case */
+};
+
+struct stk_vouched {
+    struct stk_hash128 link; /* stands for a file in its version */
+    bool is_entry;           /* the descriptor is one */
+    bool is_sure;
+};
 
 struct stk_vouch {
     uint32_t version; /* of this */
     /*
-     * A hash that stands for the file open as `fd` in its version: the same for the file's entry
-     * and for the file itself. False where nobody vouches for it: not covered, changed, written in
-     * this run. Of the file itself the server is asked where it was not yet in this run, and in any
-     * case with `ask`: for who has read it, and wants to know of which version that was.
+     * What stands for the file open as `fd` in its version: the same for the file's entry, of which
+     * nobody is asked, and for the file itself. False where nobody vouches for it: not covered,
+     * changed, written in this run. Who has read it, and wants to know of which version that was,
+     * has to ask in any case.
      */
-    bool (*link)(int fd, bool ask, struct stk_hash128 *out, bool *is_entry);
+    bool (*link)(int fd, enum stk_vouch_how how, struct stk_vouched *out);
     /*
      * The same of the file that this path leads to now, where it has no entry: so a form can be had
-     * without opening anything. Asks the server where it was not asked yet in this run.
+     * without opening anything.
      */
-    bool (*link_path)(const char *path, struct stk_hash128 *out);
+    bool (*link_path)(const char *path, enum stk_vouch_how how, struct stk_vouched *out);
     /* That was an open, and its form was used. */
     void (*served)(const char *path);
     /*

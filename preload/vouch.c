@@ -58,55 +58,77 @@ static uint32_t find_record(struct stk_cache *cache, int fd, struct stk_place *p
     return known ? stk_catalogue_find(&cache->catalogue, place->key) : 0;
 }
 
-/* Whether the record is of the version that was found by the descriptor, and trusted. */
-static bool is_of(struct stk_cache *cache, const struct stk_place *place,
-                  const struct stk_record *record, struct stk_identity *seen)
+/* The number of the place's record, of which the origin is asked first if it has to be; 0: none. */
+static uint32_t settle(struct stk_cache *cache, const struct stk_place *place, uint32_t number,
+                       enum stk_vouch_how *how)
+{
+    const struct stk_record *record = stk_catalogue_record(&cache->catalogue, number);
+    if (record == NULL || *how == STK_VOUCH_GUESS ||
+        stk_trust_of(cache, place->root, record) != STK_TRUST_ASK) {
+        return number;
+    }
+    *how = STK_VOUCH_RUN; /* it is asked now */
+    return stk_trust_validate(cache, place);
+}
+
+/* Whether what the record says may be told. */
+static bool is_good_for(struct stk_cache *cache, const struct stk_place *place,
+                        const struct stk_record *record, enum stk_vouch_how how,
+                        struct stk_vouched *out)
+{
+    enum stk_trust trust = stk_trust_of(cache, place->root, record);
+    out->is_sure = trust == STK_TRUST_YES;
+    return out->is_sure || (trust == STK_TRUST_ASK && how == STK_VOUCH_GUESS);
+}
+
+/* Whether the record is of the version that was found by the descriptor. */
+static bool is_of(const struct stk_record *record, struct stk_identity *seen)
 {
     struct stk_identity known;
-    if (record == NULL || !stk_record_get_identity(record, &known) ||
-        stk_trust_of(cache, place->root, record) != STK_TRUST_YES) {
+    if (!stk_record_get_identity(record, &known)) {
         return false;
     }
     seen->ino = record->inode_changes != 0 ? known.ino : seen->ino;
     return stk_identity_same_version(&known, seen) && known.dev == seen->dev;
 }
 
-/* Apart for its stack. */
-static __attribute__((noinline)) bool link_file(struct stk_cache *cache, int fd, bool ask,
-                                                struct stk_hash128 *out)
+static bool link_record(struct stk_cache *cache, int fd, const struct stk_place *place,
+                        uint32_t number, enum stk_vouch_how how, struct stk_vouched *out)
 {
     struct stk_identity seen;
-    struct stk_place place;
-    struct stk_record *record =
-        stk_catalogue_record(&cache->catalogue, find_record(cache, fd, &place));
-    if (record == NULL) {
-        return false;
-    }
-    if (stk_trust_of(cache, place.root, record) == STK_TRUST_ASK) {
-        record = stk_catalogue_record(&cache->catalogue, stk_trust_validate(cache, &place));
-    }
-    return look(fd, ask ? AT_STATX_FORCE_SYNC : AT_STATX_DONT_SYNC, &seen) &&
-           is_of(cache, &place, record, &seen) && hash_record(record, out);
+    number = settle(cache, place, number, &how);
+    const struct stk_record *record = stk_catalogue_record(&cache->catalogue, number);
+    int sync = how == STK_VOUCH_NOW ? AT_STATX_FORCE_SYNC : AT_STATX_DONT_SYNC;
+    return record != NULL && look(fd, sync, &seen) && is_good_for(cache, place, record, how, out) &&
+           is_of(record, &seen) && hash_record(record, &out->link);
 }
 
-/* The record of the file that a path leads to, if it is trusted and has no entry; 0: none. What is
- * being filled will have one. */
-static uint32_t find_alone(struct stk_cache *cache, const struct stk_place *place)
+/* What a guess does not fit has become another version. Apart for its stack. */
+static __attribute__((noinline)) bool link_file(struct stk_cache *cache, int fd,
+                                                enum stk_vouch_how how, struct stk_vouched *out)
+{
+    struct stk_place place;
+    uint32_t number = find_record(cache, fd, &place);
+    return number != 0 &&
+           (link_record(cache, fd, &place, number, how, out) ||
+            (how == STK_VOUCH_GUESS && link_record(cache, fd, &place, number, STK_VOUCH_RUN, out)));
+}
+
+/* What is being filled will have an entry. */
+static bool is_alone(const struct stk_record *record)
+{
+    enum stk_state state = stk_claim_load(&record->claim).state;
+    return state == STK_ABSENT || state == STK_REFUSED;
+}
+
+static bool link_alone(struct stk_cache *cache, const struct stk_place *place,
+                       enum stk_vouch_how how, struct stk_vouched *out)
 {
     uint32_t number = stk_catalogue_find(&cache->catalogue, place->key);
+    number = place->root->kind != STK_ROOT_MEMORY ? settle(cache, place, number, &how) : 0;
     const struct stk_record *record = stk_catalogue_record(&cache->catalogue, number);
-    if (record == NULL || place->root->kind == STK_ROOT_MEMORY) {
-        return 0;
-    }
-    if (stk_trust_of(cache, place->root, record) == STK_TRUST_ASK) {
-        number = stk_trust_validate(cache, place);
-        record = stk_catalogue_record(&cache->catalogue, number);
-    }
-    if (record == NULL || stk_trust_of(cache, place->root, record) != STK_TRUST_YES) {
-        return 0;
-    }
-    enum stk_state state = stk_claim_load(&record->claim).state;
-    return state == STK_ABSENT || state == STK_REFUSED ? number : 0;
+    return record != NULL && is_good_for(cache, place, record, how, out) && is_alone(record) &&
+           hash_record(record, &out->link);
 }
 
 /* ---- what is told ---- */
@@ -118,17 +140,23 @@ static struct stk_cache *cache_for(void)
     return cache != NULL && cache->catalogue.header != NULL ? cache : NULL;
 }
 
-static bool vouch_link(int fd, bool ask, struct stk_hash128 *out, bool *is_entry)
+static bool link_any(struct stk_cache *cache, int fd, enum stk_vouch_how how,
+                     struct stk_vouched *out)
+{
+    uint32_t number = stk_entryfd_record(cache, fd);
+    *out = (struct stk_vouched){.is_entry = number != 0, .is_sure = true};
+    return number != 0 ? hash_record(stk_catalogue_record(&cache->catalogue, number), &out->link)
+                       : link_file(cache, fd, how, out);
+}
+
+static bool vouch_link(int fd, enum stk_vouch_how how, struct stk_vouched *out)
 {
     struct stk_guard guard;
     if (!stk_guard_enter(&guard)) {
         return false;
     }
     struct stk_cache *cache = cache_for();
-    uint32_t number = cache != NULL ? stk_entryfd_record(cache, fd) : 0;
-    bool known = number != 0 ? hash_record(stk_catalogue_record(&cache->catalogue, number), out)
-                             : cache != NULL && link_file(cache, fd, ask, out);
-    *is_entry = number != 0;
+    bool known = cache != NULL && link_any(cache, fd, how, out);
     stk_guard_leave(&guard);
     return known;
 }
@@ -140,7 +168,8 @@ static struct stk_cache *cover(const char *path, struct stk_place *place)
     return cache != NULL && cache->catalogue.header != NULL ? cache : NULL;
 }
 
-static __attribute__((noinline)) bool link_covered(const char *path, struct stk_hash128 *out)
+static __attribute__((noinline)) bool link_covered(const char *path, enum stk_vouch_how how,
+                                                   struct stk_vouched *out)
 {
     struct stk_guard guard;
     struct stk_place place;
@@ -148,15 +177,15 @@ static __attribute__((noinline)) bool link_covered(const char *path, struct stk_
         return false;
     }
     struct stk_cache *cache = cover(path, &place);
-    uint32_t number = cache != NULL ? find_alone(cache, &place) : 0;
-    bool known = number != 0 && hash_record(stk_catalogue_record(&cache->catalogue, number), out);
+    bool known = cache != NULL && link_alone(cache, &place, how, out);
     stk_guard_leave(&guard);
     return known;
 }
 
-static bool vouch_link_path(const char *path, struct stk_hash128 *out)
+static bool vouch_link_path(const char *path, enum stk_vouch_how how, struct stk_vouched *out)
 {
-    return stk_cover_may(path) && link_covered(path, out);
+    *out = (struct stk_vouched){.is_entry = false};
+    return stk_cover_may(path) && link_covered(path, how, out);
 }
 
 static void count_served(struct stk_cache *cache, uint32_t number)

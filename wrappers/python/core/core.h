@@ -52,6 +52,8 @@ PyObject *core_resize(PyObject *module, PyObject *arguments);
 PyObject *core_attach(PyObject *module, PyObject *arguments);
 PyObject *core_find(PyObject *module, PyObject *fd);
 PyObject *core_identify(PyObject *module, PyObject *fd);
+PyObject *core_file_bytes(PyObject *module, PyObject *fd);
+PyObject *core_wants_link(PyObject *module, PyObject *bytes);
 PyObject *core_holds(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
 PyObject *core_find_path(PyObject *module, PyObject *path);
 PyObject *core_identify_path(PyObject *module, PyObject *path);

@@ -65,6 +65,37 @@ PyObject *core_identify(PyObject *module, PyObject *number)
     return link_bytes(link);
 }
 
+/* file_bytes(fd): how long a regular file is, as this machine knows it; None: it is none. */
+PyObject *core_file_bytes(PyObject *module, PyObject *number)
+{
+    (void)module;
+    long fd = PyLong_AsLong(number);
+    if (fd == -1 && PyErr_Occurred() != NULL) {
+        return NULL;
+    }
+    int64_t bytes = identity_file_bytes((int)fd);
+    if (bytes < 0) {
+        Py_RETURN_NONE;
+    }
+    return PyLong_FromLongLong(bytes);
+}
+
+/* wants_link(bytes): whether it would be of any use to know which file they are of. */
+PyObject *core_wants_link(PyObject *module, PyObject *object)
+{
+    (void)module;
+    Py_buffer in;
+    if (PyObject_GetBuffer(object, &in, PyBUF_SIMPLE) != 0) {
+        return NULL;
+    }
+    bool wanted;
+    Py_BEGIN_ALLOW_THREADS;
+    wanted = kept_wants_link(in.buf, (size_t)in.len);
+    Py_END_ALLOW_THREADS;
+    PyBuffer_Release(&in);
+    return PyBool_FromLong(wanted);
+}
+
 /* tell_decoded(fd, kept): what was opened so is decoded, of its form, or (`kept` is false) of its
  * bytes: then the path of the entry that these are of; None: of none. */
 PyObject *core_tell_decoded(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
@@ -101,14 +132,16 @@ static PyObject *outlined(const struct stk_form_source *source)
 }
 
 /* (link, form, what probe() says, the file's first bytes, its size, its state, an outline) */
-static PyObject *found(struct stk_hash128 link, const struct stk_store_value *form,
-                       const struct stk_form_source *source, const struct identity_mark *mark)
+static PyObject *found_form(const struct kept_found *found)
 {
+    const struct identity_mark *mark = &found->identity.mark;
+    const struct stk_store_value *form = &found->form;
+    const struct stk_form_source *source = &found->source;
     const struct stk_jpeg_info *info = &source->info;
     bool sound = !info->progressive && !info->multiscan &&
                  tables_are_sound(source->header, source->header_bytes);
     return Py_BuildValue(
-        "NNNNKNN", link_bytes(link),
+        "NNNNKNN", link_bytes(found->identity.link),
         PyMemoryView_FromMemory((char *)(uintptr_t)form->data, (Py_ssize_t)form->bytes, PyBUF_READ),
         probed(info, sound),
         PyBytes_FromStringAndSize(source->header, (Py_ssize_t)source->header_bytes),
@@ -116,29 +149,31 @@ static PyObject *found(struct stk_hash128 link, const struct stk_store_value *fo
         PyBytes_FromStringAndSize((const char *)mark, (Py_ssize_t)sizeof *mark), outlined(source));
 }
 
-/* find(fd): None: nothing stands for the file; (link,): its form is not there; or all of it. */
+/* (link, whether it is an entry's) */
+static PyObject *found_link(const struct kept_found *found)
+{
+    bool is_entry = found->identity.mark.own_dev != 0;
+    return Py_BuildValue("NN", link_bytes(found->identity.link), PyBool_FromLong(is_entry));
+}
+
+/* find(fd): None: nothing stands for the file; (link, whether it is an entry): its form is not
+ * there; or all of it. */
 PyObject *core_find(PyObject *module, PyObject *number)
 {
     (void)module;
-    struct stk_hash128 link;
-    struct identity_mark mark;
-    struct stk_store_value form;
-    struct stk_form_source source;
-    bool known = false, has_form = false;
+    struct kept_found found;
+    enum kept_kind kind;
     long fd = PyLong_AsLong(number);
     if (fd == -1 && PyErr_Occurred() != NULL) {
         return NULL;
     }
-    if (kept_is_attached()) {
-        Py_BEGIN_ALLOW_THREADS;
-        known = identity_of((int)fd, &link, &mark);
-        has_form = known && kept_follow(link, &form, &source);
-        Py_END_ALLOW_THREADS;
-    }
-    if (!known) {
+    Py_BEGIN_ALLOW_THREADS;
+    kind = kept_find((int)fd, &found);
+    Py_END_ALLOW_THREADS;
+    if (kind == KEPT_UNKNOWN) {
         Py_RETURN_NONE;
     }
-    return has_form ? found(link, &form, &source, &mark) : Py_BuildValue("(N)", link_bytes(link));
+    return kind == KEPT_FORM ? found_form(&found) : found_link(&found);
 }
 
 /* The path as the kernel would get it: a new reference, or NULL with an exception set. */
@@ -153,33 +188,28 @@ static PyObject *path_bytes(PyObject *path)
 PyObject *core_find_path(PyObject *module, PyObject *path)
 {
     (void)module;
-    const struct identity_mark none = {.is_local = 0};
-    struct stk_hash128 link;
-    struct stk_store_value form;
-    struct stk_form_source source;
-    bool has_form = false;
+    struct kept_found found;
     PyObject *bytes = path_bytes(path);
     if (bytes == NULL) {
         return NULL;
     }
-    if (kept_is_attached()) {
-        const char *name = PyBytes_AsString(bytes);
-        Py_BEGIN_ALLOW_THREADS;
-        has_form = identity_of_path(name, &link) && kept_follow(link, &form, &source);
-        Py_END_ALLOW_THREADS;
-    }
+    const char *name = PyBytes_AsString(bytes);
+    bool has_form;
+    Py_BEGIN_ALLOW_THREADS;
+    has_form = kept_find_path(name, &found);
+    Py_END_ALLOW_THREADS;
     Py_DECREF(bytes);
     if (!has_form) {
         Py_RETURN_NONE;
     }
-    return found(link, &form, &source, &none);
+    return found_form(&found);
 }
 
 /* identify_path(path): what find_path() begins with, or None. */
 PyObject *core_identify_path(PyObject *module, PyObject *path)
 {
     (void)module;
-    struct stk_hash128 link;
+    struct identity identity;
     PyObject *bytes = path_bytes(path);
     if (bytes == NULL) {
         return NULL;
@@ -187,13 +217,13 @@ PyObject *core_identify_path(PyObject *module, PyObject *path)
     const char *name = PyBytes_AsString(bytes);
     bool known;
     Py_BEGIN_ALLOW_THREADS;
-    known = identity_of_path(name, &link);
+    known = identity_of_path(name, &identity);
     Py_END_ALLOW_THREADS;
     Py_DECREF(bytes);
     if (!known) {
         Py_RETURN_NONE;
     }
-    return link_bytes(link);
+    return link_bytes(identity.link);
 }
 
 /* tell_served(path): the form that find_path() gave is used in the place of an open. */

@@ -162,10 +162,12 @@ static bool ask(int fd, struct statfs *fs, struct identity_mark *out)
 }
 
 /* By what the file says of itself. */
-static bool is_by_itself(int fd, struct stk_hash128 *out, struct identity_mark *mark)
+static bool is_by_itself(int fd, struct identity *out)
 {
     struct statfs fs;
     struct label label;
+    struct identity_mark *mark = &out->mark;
+    out->is_sure = true;
     if (!ask(fd, &fs, mark) || (stk_local_is_memory(&fs) && mark->state.entry_ino == 0) ||
         !is_quiet(fd, &mark->state)) {
         return false;
@@ -175,7 +177,7 @@ static bool is_by_itself(int fd, struct stk_hash128 *out, struct identity_mark *
     label.version = VERSION;
     label.volume = stk_volume_of_fd(fd, &fs);
     label.state = mark->state;
-    *out = stk_hash_128(&label, offsetof(struct label, path) + length, 0);
+    out->link = stk_hash_128(&label, offsetof(struct label, path) + length, 0);
     return is_entry || length > 0;
 }
 
@@ -201,37 +203,86 @@ static bool look(int fd, struct identity_state *out)
     return true;
 }
 
-static bool is_vouched(int fd, bool ask, struct stk_hash128 *out, struct identity_mark *mark)
+int64_t identity_file_bytes(int fd)
 {
-    bool is_entry;
-    const struct stk_vouch *vouch = preload();
-    *mark = (struct identity_mark){.is_local = 1};
-    if (vouch == NULL || !vouch->link(fd, ask, out, &is_entry) || !look(fd, &mark->state)) {
-        return false;
-    }
-    if (is_entry) {
+    struct statx stat;
+    int flags = AT_EMPTY_PATH | AT_STATX_DONT_SYNC;
+    bool known = stk_sys_statx(fd, "", flags, STATX_TYPE | STATX_SIZE, &stat) == 0 &&
+                 S_ISREG(stat.stx_mode) && stat.stx_size <= INT64_MAX;
+    return known ? (int64_t)stat.stx_size : -1;
+}
+
+static void take_vouched(const struct stk_vouched *vouched, struct identity *out)
+{
+    struct identity_mark *mark = &out->mark;
+    out->link = vouched->link;
+    out->is_sure = vouched->is_sure;
+    if (vouched->is_entry) {
         mark->own_dev = mark->state.dev;
         mark->state.entry_ino = mark->state.ino;
         mark->state.entry_ctime_ns = mark->state.ctime_ns;
     }
-    return is_entry || is_quiet(fd, &mark->state);
 }
 
-bool identity_of(int fd, struct stk_hash128 *out, struct identity_mark *mark)
+static bool is_vouched(int fd, enum stk_vouch_how how, struct identity *out)
 {
-    return is_vouched(fd, false, out, mark) || is_by_itself(fd, out, mark);
+    struct stk_vouched vouched;
+    const struct stk_vouch *vouch = preload();
+    *out = (struct identity){.mark = {.is_local = 1}};
+    if (vouch == NULL || !vouch->link(fd, how, &vouched) || !look(fd, &out->mark.state)) {
+        return false;
+    }
+    take_vouched(&vouched, out);
+    return true;
+}
+
+/* Who vouches for a file knows more of it than it says of itself. */
+static bool identify(int fd, enum stk_vouch_how how, struct identity *out)
+{
+    if (!is_vouched(fd, how, out)) {
+        return is_by_itself(fd, out);
+    }
+    return out->mark.own_dev != 0 || is_quiet(fd, &out->mark.state);
+}
+
+bool identity_of(int fd, struct identity *out)
+{
+    return identify(fd, STK_VOUCH_RUN, out);
+}
+
+bool identity_guess(int fd, struct identity *out)
+{
+    return identify(fd, STK_VOUCH_GUESS, out);
 }
 
 bool identity_after_reading(int fd, struct stk_hash128 *out)
 {
-    struct identity_mark mark;
-    return is_vouched(fd, true, out, &mark) || is_by_itself(fd, out, &mark);
+    struct identity found;
+    bool known = identify(fd, STK_VOUCH_NOW, &found);
+    *out = found.link;
+    return known;
 }
 
-bool identity_of_path(const char *path, struct stk_hash128 *out)
+static bool identify_path(const char *path, enum stk_vouch_how how, struct identity *out)
 {
+    struct stk_vouched vouched;
     const struct stk_vouch *vouch = preload();
-    return vouch != NULL && vouch->link_path(path, out);
+    *out = (struct identity){.is_sure = false};
+    bool known = vouch != NULL && vouch->link_path(path, how, &vouched);
+    if (known) {
+        take_vouched(&vouched, out);
+    }
+    return known;
+}
+
+bool identity_of_path(const char *path, struct identity *out)
+{
+    return identify_path(path, STK_VOUCH_RUN, out);
+}
+
+bool identity_guess_path(const char *path, struct identity *out)
+{
+    return identify_path(path, STK_VOUCH_GUESS, out);
 }
 
 void identity_tell_served(const char *path)

@@ -25,6 +25,13 @@ struct identity_mark {
     uint64_t is_local;
 };
 
+/* Which file it is, in which version. */
+struct identity {
+    struct stk_hash128 link; /* stands for it */
+    struct identity_mark mark;
+    bool is_sure; /* else it was guessed */
+};
+
 /* How old a file must be, from now on; before anything is asked. Of a file that is younger than the
  * kernel may take to write its pages, a map's stores leave no trace in the times: it has no
  * identity either, or, for an age below the default, its pages are written first. */
@@ -39,12 +46,18 @@ void identity_begin(int64_t min_age_ns);
  * an entry that the catalogue does not know the preload tells its origin's state; an entry itself
  * never changes, and its own inode is hashed in the place of the path.
  */
-bool identity_of(int fd, struct stk_hash128 *out, struct identity_mark *mark);
+bool identity_of(int fd, struct identity *out);
+/* The same of a covered file as far as it is known without asking; of any other it is sure. For who
+ * has something to look for by it, and mostly in vain. */
+bool identity_guess(int fd, struct identity *out);
 /* The same for who has read the file by this descriptor, of which version that was: the server is
  * asked, whatever is known. */
 bool identity_after_reading(int fd, struct stk_hash128 *out);
 /* The same of a covered file without an entry by its path, without opening it. */
-bool identity_of_path(const char *path, struct stk_hash128 *out);
+bool identity_of_path(const char *path, struct identity *out);
+bool identity_guess_path(const char *path, struct identity *out);
+/* The bytes of a regular file, as this machine knows them: no server is asked. -1: it is none. */
+int64_t identity_file_bytes(int fd);
 /* Its form was used then, in the place of an open. */
 void identity_tell_served(const char *path);
 /* What was opened so is decoded: of its form, or (`kept` is false) of its bytes; then `entry` gets

@@ -7,7 +7,6 @@
 #include "base/clock.h"
 #include "base/tally.h"
 #include "wrappers/python/core/core.h"
-#include "wrappers/python/core/identity.h"
 
 /* A form is a little larger than its file: see docs/coefficient-form.md. */
 #define LIKELY_BYTES(file) ((file) + (file) / 8)
@@ -78,15 +77,26 @@ static bool is_seen(struct stk_hash128 from, struct stk_hash128 key)
     return false;
 }
 
-/*
- * Whether a form is to be made now of a file that has none. Of one that has an entry the last room
- * is used as well: the entry makes as much anew.
- */
+/* Whether there is room for the form of such a file. For one that has an entry the last room is
+ * used as well: the entry makes as much anew. */
+static bool has_room(size_t size, bool has_entry)
+{
+    size_t left = has_entry ? 0 : LEFT_FOR_ENTRIES * LIKELY_BYTES(size);
+    return api->admits(store, LIKELY_BYTES(size) + left);
+}
+
+/* Whether a form is to be made now of a file that has none. */
 static bool is_wanted(const struct kept_file *file, struct stk_hash128 key, size_t size)
 {
-    size_t left = file->entry != NULL ? 0 : LEFT_FOR_ENTRIES * LIKELY_BYTES(size);
-    return api->admits(store, LIKELY_BYTES(size) + left) &&
+    return has_room(size, file->entry != NULL) &&
            (api->at_first_touch(store) || is_seen(file->link != NULL ? *file->link : key, key));
+}
+
+bool kept_wants_link(const void *bytes, size_t size)
+{
+    struct stk_store_value value;
+    return kept_is_attached() && (has_room(size, false) ||
+                                  api->get(store, api->key(bytes, size, STK_FORM_VERSION), &value));
 }
 
 static void note_kept(const struct kept_file *file, struct stk_hash128 key)
@@ -172,10 +182,32 @@ int kept_check(struct stk_decoder *decoder, const void *bytes, size_t size, stru
            memcmp(form.data, value.data, form.bytes) == 0;
 }
 
-bool kept_follow(struct stk_hash128 link, struct stk_store_value *form,
-                 struct stk_form_source *source)
+/* ---- files that are not read ---- */
+
+/* The form that a file's identity leads to, and what it says of its file. */
+static bool has_form(struct kept_found *found)
 {
     struct stk_hash128 key;
-    return kept_is_attached() && api->follow(store, link, &key) && api->get(store, key, form) &&
-           stk_decode_probe_form(form->data, form->bytes, source) == STK_DECODE_OK;
+    struct stk_store_value *form = &found->form;
+    return api->follow(store, found->identity.link, &key) && api->get(store, key, form) &&
+           stk_decode_probe_form(form->data, form->bytes, &found->source) == STK_DECODE_OK;
+}
+
+/* Only who has a form has to be sure which file it is. */
+enum kept_kind kept_find(int fd, struct kept_found *out)
+{
+    bool known = kept_is_attached() && identity_guess(fd, &out->identity);
+    bool found = known && has_form(out);
+    if (found && !out->identity.is_sure) {
+        known = identity_of(fd, &out->identity);
+        found = known && has_form(out);
+    }
+    return found ? KEPT_FORM : known ? KEPT_NO_FORM : KEPT_UNKNOWN;
+}
+
+bool kept_find_path(const char *path, struct kept_found *out)
+{
+    bool found = kept_is_attached() && identity_guess_path(path, &out->identity) && has_form(out);
+    return found &&
+           (out->identity.is_sure || (identity_of_path(path, &out->identity) && has_form(out)));
 }

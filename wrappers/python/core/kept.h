@@ -10,6 +10,7 @@
 #include <stdbool.h>
 
 #include "decode/decode.h"
+#include "wrappers/python/core/identity.h"
 #include "wrappers/python/core/samples/api.h"
 
 /* The store of this process, from now on; the first one stays. */
@@ -30,14 +31,30 @@ int kept_decode(struct stk_decoder *decoder, const void *bytes, size_t size,
                 const struct kept_file *file, const struct stk_plan *plan,
                 const struct stk_target *target);
 
-/* As stk_decode_form(), of a form that kept_follow() found; its file has so many bytes. */
+/* As stk_decode_form(), of a form that was found; its file has so many bytes. */
 int kept_decode_form(struct stk_decoder *decoder, const struct stk_store_value *form,
                      uint64_t file_bytes, const struct stk_plan *plan,
                      const struct stk_target *target);
 
-/* The form that a file's identity leads to, and what it says of its file. */
-bool kept_follow(struct stk_hash128 link, struct stk_store_value *form,
-                 struct stk_form_source *source);
+/* What is known of a file that was not read. */
+struct kept_found {
+    struct identity identity;
+    struct stk_store_value form; /* of KEPT_FORM, and what it says of its file */
+    struct stk_form_source source;
+};
+
+enum kept_kind { KEPT_UNKNOWN, KEPT_NO_FORM, KEPT_FORM };
+
+/* Whether the file that is open has a form. If not, nobody was asked, where its identity can be
+ * guessed: it is to be compared with that behind the reading. */
+enum kept_kind kept_find(int fd, struct kept_found *out);
+/* The same by the path of a covered file that has no entry, without opening it. Only a form is
+ * something to know. */
+bool kept_find_path(const char *path, struct kept_found *out);
+
+/* Whether it would be of any use to know which file these bytes are of: a form of them is there, or
+ * would be kept, though the file has no entry. */
+bool kept_wants_link(const void *bytes, size_t size);
 
 /*
  * Whether the form that the store has of these bytes is the one that they make now: 1 it is, 0 it

@@ -209,6 +209,8 @@ static PyMethodDef methods[] = {
     {"attach", core_attach, METH_VARARGS, NULL},
     {"find", core_find, METH_O, NULL},
     {"identify", core_identify, METH_O, NULL},
+    {"file_bytes", core_file_bytes, METH_O, NULL},
+    {"wants_link", core_wants_link, METH_O, NULL},
     {"holds", FAST(core_holds), METH_FASTCALL, NULL},
     {"find_path", core_find_path, METH_O, NULL},
     {"identify_path", core_identify_path, METH_O, NULL},

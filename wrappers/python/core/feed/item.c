@@ -48,18 +48,13 @@ static void look_at(struct item *item, const uint8_t *head, size_t size)
 /* ---- reading ---- */
 
 /* As the store has it, and nobody has to read it. */
-static bool find_form(struct item *item, int fd)
+static enum item_found take_form(struct item *item, const struct kept_found *found)
 {
-    struct identity_mark mark;
-    struct stk_form_source source;
-    item->has_link = kept_is_attached() && identity_of(fd, &item->link, &mark);
-    if (!item->has_link || !kept_follow(item->link, &item->form, &source)) {
-        return false;
-    }
-    item->info = source.info;
-    item->size = source.file_bytes;
-    look_at(item, source.header, source.header_bytes);
-    return true;
+    item->form = found->form;
+    item->info = found->source.info;
+    item->size = found->source.file_bytes;
+    look_at(item, found->source.header, found->source.header_bytes);
+    return ITEM_FORM;
 }
 
 static bool has_room(struct item *item, size_t wanted)
@@ -90,16 +85,23 @@ static bool read_all(struct item *item, int fd, size_t likely)
     return count == 0;
 }
 
-static bool read_bytes(struct item *item, int fd, size_t likely)
+/* The bytes were read by this descriptor; what stood for the file before may still do. */
+static bool is_still(const struct item *item, int fd, const struct identity *before)
 {
     struct stk_hash128 link;
+    bool is_entry = before->mark.own_dev != 0;
+    return (is_entry || kept_wants_link(item->bytes, item->size)) &&
+           identity_after_reading(fd, &link) && link.low == before->link.low &&
+           link.high == before->link.high;
+}
+
+static bool read_bytes(struct item *item, int fd, size_t likely)
+{
     struct stk_decoder *decoder = thread_decoder();
     if (decoder == NULL || !read_all(item, fd, likely) ||
         stk_decode_probe(decoder, item->bytes, item->size, &item->info) != STK_DECODE_OK) {
         return false;
     }
-    item->has_link = item->has_link && identity_after_reading(fd, &link) &&
-                     link.low == item->link.low && link.high == item->link.high;
     look_at(item, item->bytes, item->size);
     return true;
 }
@@ -107,16 +109,22 @@ static bool read_bytes(struct item *item, int fd, size_t likely)
 static enum item_found find(struct item *item, int fd)
 {
     struct stat stat;
+    struct kept_found found;
     if (fstat(fd, &stat) != 0 || !S_ISREG(stat.st_mode) ||
         (uint64_t)stat.st_size >= ITEM_LARGEST_BYTES) {
         return ITEM_NOTHING;
     }
-    if (find_form(item, fd)) {
+    enum kept_kind kind = kept_find(fd, &found);
+    if (kind == KEPT_FORM) {
         identity_tell_decoded(fd, true, NULL, 0);
-        return ITEM_FORM;
+        return take_form(item, &found);
     }
     if (!read_bytes(item, fd, (size_t)stat.st_size)) {
         return ITEM_NOTHING;
+    }
+    item->has_link = kind == KEPT_NO_FORM && is_still(item, fd, &found.identity);
+    if (item->has_link) {
+        item->link = found.identity.link;
     }
     identity_tell_decoded(fd, false, NULL, 0);
     return ITEM_BYTES;

@@ -5,8 +5,6 @@ Only what Pillow would certainly load without an error, and what was proven to g
 """
 
 import io
-import os
-import stat
 
 from PIL import Image, ImageFile, JpegImagePlugin
 
@@ -15,8 +13,6 @@ from .._slots import CUSTOMISED, DAMAGED, DRAFT, LENIENT, MODE, SCANS, STREAM, U
 from .._store import sources
 from . import check, pending, versions
 from .plan import Plan
-
-LARGEST = 256 << 20  # bytes of a file; larger ones are read as Pillow reads them, by Pillow
 
 LARGEST_IMAGE = 1 << 27  # pixels
 SPARSEST = 170  # pixels for each byte: two bits are the least that eight by eight of them take
@@ -148,15 +144,7 @@ def _read(image, parts):
 
 def _of_file(file):
     """The source of a file that may be read as a whole, from its beginning; else None."""
-    return sources.of_file(file) if sources.is_plain(file) and _is_regular(file) else None
-
-
-def _is_regular(file):
-    try:
-        status = os.fstat(file.fileno())
-    except OSError:
-        return False
-    return stat.S_ISREG(status.st_mode) and status.st_size <= LARGEST
+    return sources.of_file(file) if sources.is_plain(file) else None
 
 
 def _read_blocks(image, parts):
@@ -164,7 +152,7 @@ def _read_blocks(image, parts):
     on it is Pillow's."""
     image.fp.seek(0)
     source = bytearray()
-    while len(source) <= LARGEST:
+    while len(source) <= sources.LARGEST:
         try:
             part = image.fp.read(image.decodermaxblock)
         except Exception as error:
@@ -251,7 +239,7 @@ def picture_size(source):
 
 def sampled_size(source):
     """The same, if it has a sampling that is."""
-    if "jpeg" in Image.DECODERS or len(source) > LARGEST:
+    if "jpeg" in Image.DECODERS or len(source) > sources.LARGEST:
         return None
     info = source.probe()
     if info is None or _flaw(info[:2], info) is not None:

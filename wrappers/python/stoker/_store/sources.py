@@ -12,7 +12,10 @@ from .. import _core
 from .._slots import UNREAD, UNREAD_BYTES
 from . import setting
 
+LARGEST = 256 << 20  # bytes of a file; larger ones are read as Pillow reads them, by Pillow
+
 _BROKEN = "broken data stream when reading image file"
+_PART = 1 << 20
 _MEMORY = -3
 
 _is_ready = None
@@ -215,16 +218,15 @@ def is_plain(file):
 
 
 def form_of(file):
-    """The Form of an open file; where there is none, what stands for the file, or None."""
+    """The Form of an open file; where there is none, (what stands for the file, whether it is an entry),
+    or None."""
     return plain_form_of(file) if is_ready() and is_plain(file) else None
 
 
 def plain_form_of(file):
     """The same of a file that is plain, where there is a store."""
     found = _core.find(file.fileno())
-    if found is None or len(found) == 1:
-        return found and found[0]
-    return Form(found, file.name)
+    return found if found is None or len(found) == 2 else Form(found, file.name)
 
 
 def note_form(file, form):
@@ -245,15 +247,39 @@ def noted_form(file):
 
 
 def of_file(file):
-    """The source of an open file; if it is read, it is read from its beginning."""
+    """The source of an open file, or None where it is better read by Pillow; if it is read, it is read from
+    its beginning, and left anywhere."""
     found = form_of(file)
     if type(found) is Form:
         return found
-    if found is not None:
-        file.seek(0, os.SEEK_END)  # what is in its buffer may be older
-    file.seek(0)
-    data = file.read()
-    return Bytes(data, found if found and _core.identify(file.fileno()) == found else None)
+    size = _core.file_bytes(file.fileno())
+    if size is None or size > LARGEST:
+        return None
+    data = _read(file.fileno(), size)
+    return Bytes(data, _link_behind(file, data, found))
+
+
+def _read(fd, likely):
+    """What a regular file has, and not what a buffer has of it; where it is as long as it seems to be, by one
+    call, and without asking a server for its length."""
+    data = os.pread(fd, likely + 1, 0)
+    if len(data) == likely:
+        return data
+    parts, size = [data], len(data)
+    while parts[-1]:
+        parts.append(os.pread(fd, _PART, size))
+        size += len(parts[-1])
+    return b"".join(parts)
+
+
+def _link_behind(file, data, found):
+    """What stood for the file before it was read, if it still does, and that is of use: to be sure may be a
+    question to a server."""
+    if found is None:
+        return None
+    link, is_entry = found
+    is_wanted = is_entry or _core.wants_link(data)
+    return link if is_wanted and _core.identify(file.fileno()) == link else None
 
 
 def tell_decoded(file, source):
@@ -266,9 +292,11 @@ def tell_decoded(file, source):
 
 def of_path(path):
     with open(path, "rb", buffering=0) as file:
-        if not file.seekable():
+        source = of_file(file) if is_plain(file) else None
+        if source is None:
+            if file.seekable():
+                file.seek(0)
             return Bytes(file.read())
-        source = of_file(file)
         tell_decoded(file, source)
         return source
 

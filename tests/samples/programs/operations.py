@@ -1,0 +1,87 @@
+"""What images cost the file system that they lie on, epoch by epoch:
+
+    operations.py CONTROL DIRECTORY EPOCHS HOW WORKERS
+
+So many processes share each epoch, in another order each time. Prints a digest of its pixels, the names of
+the files that were served from their forms, and the operations that it cost (CONTROL is slowfs's): as JSON,
+a line each. HOW: `path`, `file`, by the loader of torchvision's ImageFolder (`folder`), or by stoker.decode
+(`decode`). `plain` needs no Stoker, and prints what each file costs, to open and to decode."""
+
+import hashlib
+import json
+import multiprocessing
+import os
+import pathlib
+import random
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../slowfs"))
+import slowfs  # noqa: E402
+
+
+def pixels(path, how):
+    if how == "folder":
+        from torchvision.datasets import folder
+        return folder.pil_loader(path).tobytes()
+    if how == "decode":
+        import stoker
+        return memoryview(stoker.decode(path)).tobytes()
+    from shares import pixels_of
+    return pixels_of(path, how)
+
+
+def see(task):
+    """(name, digest, whether its form was used)"""
+    from stoker import _core
+    path, how = task
+    before = _core.counts()["unread"]
+    digest = digest_of(pixels(path, how))
+    return os.path.basename(path), digest, _core.counts()["unread"] > before
+
+
+def digest_of(data):
+    return hashlib.blake2b(data, digest_size=8).hexdigest()
+
+
+def see_all(control, paths, how, pool):
+    before = control.settled_counts()
+    seen = sorted(pool.map(see, [(path, how) for path in paths], chunksize=4))
+    return {"pixels": digest_of("".join(digest for _, digest, _ in seen).encode()),
+            "forms": [name for name, _, is_form in seen if is_form],
+            "operations": (control.settled_counts() - before).file_ops}
+
+
+def cost_of(control, call):
+    before = control.counts()
+    call()
+    return (control.counts() - before).file_ops
+
+
+def see_plainly(control, paths):
+    from PIL import Image
+    costs, digests = {}, []
+
+    def decode():
+        with Image.open(path) as image:
+            digests.append(digest_of(image.convert("RGB").tobytes()))
+
+    for path in paths:
+        costs[os.path.basename(path)] = (cost_of(control, lambda: open(path, "rb").close()),
+                                         cost_of(control, decode))
+    return {"pixels": digest_of("".join(digests).encode()), "costs": costs}
+
+
+def main():
+    control_path, directory, epochs, how, workers = sys.argv[1:6]
+    paths, dice = sorted(map(str, pathlib.Path(directory).iterdir())), random.Random(1)
+    control = slowfs.Control(control_path)
+    if how == "plain":
+        return print(json.dumps(see_plainly(control, paths)))
+    with multiprocessing.get_context("fork").Pool(int(workers)) as pool:
+        for _ in range(int(epochs)):
+            orders = dice.sample(paths, len(paths))
+            print(json.dumps(see_all(control, orders, how, pool)), flush=True)
+
+
+if __name__ == "__main__":
+    main()
