@@ -56,9 +56,9 @@ def epochs(jobs, data, tier, scratch):
 
 @pytest.mark.parametrize("how, share, workers", [
     ("path", 1 / 2, 1), ("path", 1 / 3, 2), ("folder", 1 / 2, 2), ("folder", 1 / 3, 1),
-    ("file", 1 / 3, 1), ("file", 1 / 2, 2)])
+    ("decode", 1 / 2, 2), ("feed", 1 / 3, 1), ("file", 1 / 3, 1), ("file", 1 / 2, 2)])
 def test_a_full_tier(epochs, data, how, share, workers):
-    if how == "folder":
+    if how in ("folder", "feed"):
         pytest.importorskip("torchvision")
     told = epochs(how, share, workers)
     assert {epoch["pixels"] for epoch in told} == {data.plain["pixels"]}
@@ -67,4 +67,5 @@ def test_a_full_tier(epochs, data, how, share, workers):
         forms = set(epoch["forms"])
         assert len(forms) > (share - 0.15) * COUNT
         opened = forms if how == "file" else ()
+        assert epoch["opens"] <= len(names - forms) + len(opened)
         assert epoch["operations"] <= data.cost(opened, names - forms), epoch

@@ -3,9 +3,10 @@
     operations.py CONTROL DIRECTORY EPOCHS HOW WORKERS
 
 So many processes share each epoch, in another order each time. Prints a digest of its pixels, the names of
-the files that were served from their forms, and the operations that it cost (CONTROL is slowfs's): as JSON,
-a line each. HOW: `path`, `file`, by the loader of torchvision's ImageFolder (`folder`), or by stoker.decode
-(`decode`). `plain` needs no Stoker, and prints what each file costs, to open and to decode."""
+the files that were served from their forms, and the opens and operations that it cost (CONTROL is
+slowfs's): as JSON, a line each. HOW: `path`, `file`, by the loader of torchvision's ImageFolder (`folder`),
+by stoker.decode (`decode`), or by a thread of a Feed (`feed`). `plain` needs no Stoker, and prints what
+each file costs, to open and to decode."""
 
 import hashlib
 import json
@@ -26,6 +27,10 @@ def pixels(path, how):
     if how == "decode":
         import stoker
         return memoryview(stoker.decode(path)).tobytes()
+    if how == "feed":
+        from stoker._feed import Feed
+        (images, _), = Feed([path], threads=1)
+        return images.numpy().tobytes()
     from shares import pixels_of
     return pixels_of(path, how)
 
@@ -46,9 +51,10 @@ def digest_of(data):
 def see_all(control, paths, how, pool):
     before = control.settled_counts()
     seen = sorted(pool.map(see, [(path, how) for path in paths], chunksize=4))
+    cost = control.settled_counts() - before
     return {"pixels": digest_of("".join(digest for _, digest, _ in seen).encode()),
             "forms": [name for name, _, is_form in seen if is_form],
-            "operations": (control.settled_counts() - before).file_ops}
+            "opens": cost["open"], "operations": cost.file_ops}
 
 
 def cost_of(control, call):

@@ -130,11 +130,23 @@ static enum item_found find(struct item *item, int fd)
     return ITEM_BYTES;
 }
 
+/* What has a form and no entry need not be opened: that would be a question to the origin. */
+static bool find_unopened(struct item *item)
+{
+    struct kept_found found;
+    if (!kept_find_path(item->path, &found)) {
+        return false;
+    }
+    identity_tell_served(item->path);
+    item->found = take_form(item, &found);
+    return true;
+}
+
 void item_read(struct crew_task *task)
 {
     struct item *item = (struct item *)task;
     item->found = ITEM_NOTHING;
-    if (item->path == NULL) {
+    if (item->path == NULL || find_unopened(item)) {
         return;
     }
     int fd =

@@ -291,6 +291,10 @@ def tell_decoded(file, source):
 
 
 def of_path(path):
+    form = form_of_name(path) if open is io.open else None
+    if form is not None:
+        _core.tell_served(path)
+        return form
     with open(path, "rb", buffering=0) as file:
         source = of_file(file) if is_plain(file) else None
         if source is None:
