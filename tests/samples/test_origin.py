@@ -1,5 +1,5 @@
-"""What images cost their origin where the tier is full: nothing if their form is kept, and else what they
-cost a program without Stoker."""
+"""What files cost their origin where the tier is full: nothing if their form or entry is kept, and else what
+they cost a program without Stoker."""
 
 import json
 import time
@@ -33,10 +33,10 @@ class Data:
     def read(self, told):
         return [json.loads(line) for line in told.splitlines()]
 
-    def cost(self, opened, decoded):
-        """Of so many files, which a program without Stoker opens, or decodes."""
-        costs = self.plain["costs"]
-        return sum(costs[name][0] for name in opened) + sum(costs[name][1] for name in decoded)
+    def cost(self, opened=(), decoded=(), read=()):
+        """Of these files to a program without Stoker."""
+        return sum(self.plain["costs"][name][number]
+                   for number, names in enumerate((opened, decoded, read)) for name in names)
 
 
 @pytest.fixture
@@ -64,8 +64,19 @@ def test_a_full_tier(epochs, data, how, share, workers):
     assert {epoch["pixels"] for epoch in told} == {data.plain["pixels"]}
     names = set(data.plain["costs"])
     for epoch in told[-COUNTED:]:
-        forms = set(epoch["forms"])
+        forms = set(epoch["served"])
         assert len(forms) > (share - 0.15) * COUNT
         opened = forms if how == "file" else ()
         assert epoch["opens"] <= len(names - forms) + len(opened)
-        assert epoch["operations"] <= data.cost(opened, names - forms), epoch
+        assert epoch["operations"] <= data.cost(opened, decoded=names - forms), epoch
+
+
+@pytest.mark.parametrize("share, workers", [(1 / 2, 1), (1 / 3, 2)])
+def test_a_tier_full_of_entries(epochs, data, share, workers):
+    told = epochs("read", share, workers)
+    assert {epoch["pixels"] for epoch in told} == {data.plain["bytes"]}
+    for epoch in told[1:]:
+        missed = set(data.plain["costs"]) - set(epoch["served"])
+        assert abs(len(missed) - (1 - share) * COUNT) <= 0.02 * COUNT
+        assert epoch["opens"] == len(missed)
+        assert epoch["operations"] <= data.cost(read=missed), epoch

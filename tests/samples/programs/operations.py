@@ -1,12 +1,13 @@
-"""What images cost the file system that they lie on, epoch by epoch:
+"""What files cost the file system that they lie on, epoch by epoch:
 
     operations.py CONTROL DIRECTORY EPOCHS HOW WORKERS
 
 So many processes share each epoch, in another order each time. Prints a digest of its pixels, the names of
 the files that were served from their forms, and the opens and operations that it cost (CONTROL is
 slowfs's): as JSON, a line each. HOW: `path`, `file`, by the loader of torchvision's ImageFolder (`folder`),
-by stoker.decode (`decode`), or by a thread of a Feed (`feed`). `plain` needs no Stoker, and prints what
-each file costs, to open and to decode."""
+by stoker.decode (`decode`), or by a thread of a Feed (`feed`). `read`: nothing is decoded, and they are
+served from entries. `plain` needs no Stoker, and prints what each file costs, to open, to decode and to
+read."""
 
 import hashlib
 import json
@@ -14,6 +15,7 @@ import multiprocessing
 import os
 import pathlib
 import random
+import re
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../slowfs"))
@@ -36,12 +38,26 @@ def pixels(path, how):
 
 
 def see(task):
-    """(name, digest, whether its form was used)"""
-    from stoker import _core
+    """(name, digest, whether it was served)"""
     path, how = task
+    return os.path.basename(path), *(see_bytes(path) if how == "read" else see_pixels(path, how))
+
+
+def see_pixels(path, how):
+    from stoker import _core
     before = _core.counts()["unread"]
     digest = digest_of(pixels(path, how))
-    return os.path.basename(path), digest, _core.counts()["unread"] > before
+    return digest, _core.counts()["unread"] > before
+
+
+def see_bytes(path):
+    """An entry is on another mount."""
+    with open(path, "rb") as file:
+        return digest_of(file.read()), mount_of(file.fileno()) != mount_of(top)
+
+
+def mount_of(fd):
+    return re.search(r"mnt_id:\s*(\d+)", pathlib.Path(f"/proc/self/fdinfo/{fd}").read_text())[1]
 
 
 def digest_of(data):
@@ -53,7 +69,7 @@ def see_all(control, paths, how, pool):
     seen = sorted(pool.map(see, [(path, how) for path in paths], chunksize=4))
     cost = control.settled_counts() - before
     return {"pixels": digest_of("".join(digest for _, digest, _ in seen).encode()),
-            "forms": [name for name, _, is_form in seen if is_form],
+            "served": [name for name, _, is_served in seen if is_served],
             "opens": cost["open"], "operations": cost.file_ops}
 
 
@@ -65,7 +81,7 @@ def cost_of(control, call):
 
 def see_plainly(control, paths):
     from PIL import Image
-    costs, digests = {}, []
+    costs, digests, read = {}, [], []
 
     def decode():
         with Image.open(path) as image:
@@ -73,12 +89,16 @@ def see_plainly(control, paths):
 
     for path in paths:
         costs[os.path.basename(path)] = (cost_of(control, lambda: open(path, "rb").close()),
-                                         cost_of(control, decode))
-    return {"pixels": digest_of("".join(digests).encode()), "costs": costs}
+                                         cost_of(control, decode),
+                                         cost_of(control, lambda: read.append(see_bytes(path)[0])))
+    return {"pixels": digest_of("".join(digests).encode()),
+            "bytes": digest_of("".join(read).encode()), "costs": costs}
 
 
 def main():
+    global top
     control_path, directory, epochs, how, workers = sys.argv[1:6]
+    top = os.open(directory, os.O_PATH)
     paths, dice = sorted(map(str, pathlib.Path(directory).iterdir())), random.Random(1)
     control = slowfs.Control(control_path)
     if how == "plain":
