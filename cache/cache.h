@@ -42,6 +42,7 @@ struct stk_cache {
     struct stk_group group; /* that shares some of them */
     struct stk_run run;
     int64_t run_start_ns;
+    bool passes; /* what there is no room for may come for a moment (cache/passing.h) */
 };
 
 /* The tier behind this one, NULL: it is the last; the first, if it is NULL. */
@@ -119,6 +120,8 @@ struct stk_outcome {
     uint64_t size;
     int64_t wait_ns;
     bool members; /* a hit in another member's home (cache/group.h) */
+    /* Of a fill that does not stay: to be told when it is open, or not wanted. */
+    struct stk_passing *passing;
 };
 
 /*

@@ -28,16 +28,15 @@ struct drop {
 };
 
 /* The tier of a record's entry; false: it has none. */
-static bool find_entry(struct stk_cache *cache, uint32_t number, struct drop *drop,
+static bool find_entry(struct stk_catalogue *catalogue, uint32_t number, struct drop *drop,
                        struct stk_claim *seen)
 {
-    drop->record = stk_catalogue_record(&cache->catalogue, number);
+    drop->record = stk_catalogue_record(catalogue, number);
     if (drop->record == NULL) {
         return false;
     }
     *seen = stk_claim_load(&drop->record->claim);
-    return seen->state == STK_PRESENT &&
-           stk_tier_by_index(&cache->catalogue, seen->tier, &drop->tier);
+    return seen->state == STK_PRESENT && stk_tier_by_index(catalogue, seen->tier, &drop->tier);
 }
 
 /* The claim is held while the entry goes, as for a fill: nobody shall adopt it in that moment, and
@@ -55,16 +54,29 @@ static bool unlink_entry(struct drop *drop, struct stk_claim seen, const char *e
     return true;
 }
 
-void stk_drop_entry(struct stk_cache *cache, uint32_t number, const char *entry)
+typedef void giver(struct stk_tier_shared *tier, int64_t blocks, int64_t inodes);
+
+static void drop_and(giver *give_back, struct stk_catalogue *catalogue, uint32_t number,
+                     const char *entry)
 {
     struct drop drop;
     struct stk_claim seen;
-    if (find_entry(cache, number, &drop, &seen) && unlink_entry(&drop, seen, entry)) {
+    if (find_entry(catalogue, number, &drop, &seen) && unlink_entry(&drop, seen, entry)) {
         if (drop.blocks > 0) {
-            stk_tier_free(drop.tier.shared, drop.blocks, 1);
+            give_back(drop.tier.shared, drop.blocks, 1);
         }
         stk_claim_finish(&drop.record->claim, STK_ABSENT, 0, 0);
     }
+}
+
+void stk_drop_entry(struct stk_cache *cache, uint32_t number, const char *entry)
+{
+    drop_and(stk_tier_free, &cache->catalogue, number, entry);
+}
+
+void stk_drop_passing(struct stk_catalogue *catalogue, uint32_t number, const char *entry)
+{
+    drop_and(stk_tier_release, catalogue, number, entry);
 }
 
 /* On a disk the entry outlives the store. */
@@ -72,7 +84,7 @@ bool stk_drop_is_wanted(struct stk_cache *cache, uint32_t number)
 {
     struct drop drop;
     struct stk_claim seen;
-    return find_entry(cache, number, &drop, &seen) && drop.tier.shared->memory != 0 &&
+    return find_entry(&cache->catalogue, number, &drop, &seen) && drop.tier.shared->memory != 0 &&
            stk_grant_find_wanting(&drop.tier) != NULL;
 }
 
@@ -80,7 +92,7 @@ bool stk_drop_for_samples(struct stk_cache *cache, uint32_t number, const char *
 {
     struct drop drop;
     struct stk_claim seen;
-    if (!find_entry(cache, number, &drop, &seen) || drop.tier.shared->memory == 0) {
+    if (!find_entry(&cache->catalogue, number, &drop, &seen) || drop.tier.shared->memory == 0) {
         return false;
     }
     struct stk_grant *grant = stk_grant_find_wanting(&drop.tier);

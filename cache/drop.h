@@ -17,7 +17,10 @@ void stk_drop_entry(struct stk_cache *cache, uint32_t record, const char *entry)
  * a tier that is memory, or is nothing to drop.
  */
 bool stk_drop_for_samples(struct stk_cache *cache, uint32_t record, const char *entry);
-/* Whether that would do anything, as far as can be told at once. */
+/* As the first, of one that was to stay for a moment only (cache/passing.h): what was refused for
+ * want of room is not tried again for that. */
+void stk_drop_passing(struct stk_catalogue *catalogue, uint32_t record, const char *entry);
+/* Whether the second would do anything, as far as can be told at once. */
 bool stk_drop_is_wanted(struct stk_cache *cache, uint32_t record);
 /* The same for a version of this place that has been superseded. */
 void stk_drop_version(struct stk_cache *cache, const struct stk_place *place, uint32_t record);

@@ -64,6 +64,8 @@ enum stk_errands_count {
     STK_ERRANDS_FETCHED_BYTES,
     STK_ERRANDS_PUBLISHED,
     STK_ERRANDS_PUBLISHED_BYTES,
+    STK_ERRANDS_PASSED, /* of what was fetched: was not kept */
+    STK_ERRANDS_PASSED_BYTES,
     STK_ERRANDS_DAMAGED, /* entries whose check sum or name was wrong */
     STK_ERRANDS_FULL,    /* not published for want of room */
     STK_ERRANDS_LEFT,    /* not published since there was too much to do */

@@ -59,6 +59,22 @@ bool stk_fill_fetch(struct stk_fill *fill, const struct stk_entry_draft *draft)
     return answer == STK_ERRAND_YES && stk_sys_chmod(draft->path, STK_ENTRY_MODE) == 0;
 }
 
+bool stk_fill_begin_passing(struct stk_fill *fill)
+{
+    struct stk_errand_wish wish;
+    struct stk_passings *passings = stk_run_passings(&fill->cache->run);
+    if (begin_of(fill, STK_ERRAND_FETCH, &wish)) {
+        fill->making.passing = stk_passing_begin(passings, fill->number, wish.path);
+    }
+    return fill->making.passing != NULL;
+}
+
+void stk_fill_end_passing(struct stk_fill *fill)
+{
+    stk_passing_end(stk_run_passings(&fill->cache->run), fill->making.passing);
+    fill->making.passing = NULL;
+}
+
 void stk_fill_publish(struct stk_fill *fill, bool copied)
 {
     struct stk_errand_wish wish;

@@ -79,12 +79,43 @@ static enum stk_bypass write_fetched(void *context, const struct stk_entry_draft
     return fill->fetched ? settle_copy(fill, draft) : STK_BYPASS_CHANGED;
 }
 
+static bool is_want_of_room(const struct stk_fill *fill, enum stk_bypass why)
+{
+    return (why == STK_BYPASS_BUDGET || why == STK_BYPASS_MEMORY || why == STK_BYPASS_TIER) &&
+           !fill->making.taken;
+}
+
+static enum stk_bypass make_passing_once(struct stk_fill *fill, enum stk_bypass why)
+{
+    if (stk_fill_begin_passing(fill)) {
+        why = stk_make_entry(&fill->making, write_fetched, fill);
+        if (why != STK_BYPASS_NONE) {
+            stk_fill_end_passing(fill);
+        }
+    }
+    return why;
+}
+
+/* In the room of those that pass, which others may take first. */
+static enum stk_bypass make_passing(struct stk_fill *fill, enum stk_bypass why)
+{
+    struct stk_passings *passings = stk_run_passings(&fill->cache->run);
+    bool more = fill->cache->passes;
+    for (int i = 0; i < ATTEMPTS && more && is_want_of_room(fill, why); i++) {
+        why = make_passing_once(fill, why);
+        more = is_want_of_room(fill, why) && stk_passings_make_room(passings);
+    }
+    return why;
+}
+
 /* By a shared tier, or else by the origin. */
 static enum stk_bypass make(struct stk_fill *fill)
 {
     enum stk_bypass why = STK_BYPASS_CHANGED;
-    if (stk_fill_is_far(fill)) {
+    fill->far = stk_fill_is_far(fill);
+    if (fill->far) {
         why = stk_make_entry(&fill->making, write_fetched, fill);
+        why = make_passing(fill, why);
     }
     if (why == STK_BYPASS_CHANGED) {
         fill->fetched = false;
@@ -137,6 +168,8 @@ static void finish(const struct stk_fill *fill, enum stk_bypass why)
     }
     if (why == STK_BYPASS_SPARSE) {
         stk_claim_finish(claim, STK_REFUSED, 0, stk_claim_sparse_in(fill->cache->run_start_ns));
+    } else if (why == STK_BYPASS_BUDGET && fill->far) { /* soon there may be room to pass */
+        stk_claim_finish(claim, STK_ABSENT, 0, 0);
     } else {
         stk_make_finish(&fill->making, claim, why);
     }
@@ -154,6 +187,7 @@ static void run_fill(struct stk_fill *fill, struct stk_outcome *outcome)
         outcome->why = make(fill);
         outcome->kind = outcome->why == STK_BYPASS_NONE ? STK_COUNT_FILLS : STK_COUNT_OPENS;
         outcome->fetched = fill->fetched;
+        outcome->passing = fill->making.passing;
     }
     if (outcome->why == STK_BYPASS_TIER && adopt(fill)) {
         /* A filler that had been thought dead has published it in the meantime. */
@@ -400,6 +434,7 @@ bool stk_cache_fill(struct stk_cache *cache, const struct stk_place *place, int 
     struct stk_fill fill = {
         .cache = cache,
         .place = place,
+        .number = outcome->record,
         .identity = &identity,
         .origin = {.fd = origin_fd, .dev = identity.dev, .ino = identity.ino},
         .opened_ns = opened_ns,

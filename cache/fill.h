@@ -19,6 +19,7 @@ struct stk_fill {
     struct stk_cache *cache;
     const struct stk_place *place;
     struct stk_record *record;
+    uint32_t number; /* of the record */
     const struct stk_identity *identity;
     struct stk_origin origin;
     int64_t opened_ns;        /* a time before it was opened */
@@ -29,7 +30,8 @@ struct stk_fill {
     bool unread;    /* by anybody, before the fill */
     uint64_t check; /* of what is copied: cache/proof.h */
     bool fetched;   /* by a shared tier */
-    bool damaged;   /* it has it there, but not with the right bytes */
+    bool far;       /* it has it there */
+    bool damaged;   /* but not with the right bytes */
 };
 
 /* Copies the origin, which must be exactly as long as its identity says, into the draft. NONE, or
@@ -47,6 +49,10 @@ bool stk_fill_is_far(struct stk_fill *fill);
 /* Has it copied into the draft. If it was not, the draft is to be given up: somebody may still be
  * writing to it. */
 bool stk_fill_fetch(struct stk_fill *fill, const struct stk_entry_draft *draft);
+/* Begins it once more, as an entry that passes (cache/passing.h). False: too many do. */
+bool stk_fill_begin_passing(struct stk_fill *fill);
+/* It was not made. */
+void stk_fill_end_passing(struct stk_fill *fill);
 /* Leaves the entry to be put there, if it did not come from there: it was copied, or lay here, and
  * then may be there already. Should the origin have changed while it was copied, it has a name that
  * no look at the origin gives again. */

@@ -22,6 +22,23 @@ static enum stk_bypass take(const struct stk_making *making, int64_t blocks, int
     return meanings[stk_tier_take(making->tier->shared, blocks, inodes)];
 }
 
+/* Where entries may pass, what is to stay leaves them their room. */
+static bool has_room(const struct stk_making *making)
+{
+    const struct stk_run *run = &making->cache->run;
+    const struct stk_budget *budget = &making->tier->shared->budget;
+    unsigned tier = making->tier->index;
+    if (making->passing != NULL) {
+        return stk_passing_take(stk_run_passings(run), making->passing, tier, budget,
+                                making->blocks);
+    }
+    if (!stk_errands_are_open(stk_run_errands(run))) {
+        return true;
+    }
+    int64_t left = stk_passing_left(stk_run_passings(run), tier, budget);
+    return stk_budget_left(budget) - making->blocks >= (left > 0 ? left : 0);
+}
+
 static enum stk_bypass reserve(struct stk_making *making)
 {
     const struct stk_tier *tier = making->tier;
@@ -34,7 +51,7 @@ static enum stk_bypass reserve(struct stk_making *making)
         return STK_BYPASS_MEMORY;
     }
     making->blocks = stk_budget_blocks_of(making->bytes, tier->shared->block_bytes);
-    return take(making, making->blocks, 1);
+    return has_room(making) ? take(making, making->blocks, 1) : STK_BYPASS_BUDGET;
 }
 
 /* File systems may take more blocks than the size says (huge pages, preallocation). */
@@ -173,10 +190,12 @@ void stk_make_way(const struct stk_tier *tier, const char *path, int64_t blocks)
 /* ---- claims ---- */
 
 /* One number for which tiers there are and how often each has come to have more room: what was
- * refused by all of them is tried again when it is another. */
+ * refused by all of them is tried again when it is another. A shared tier may have more in each
+ * run. */
 static uint32_t generation_of(const struct stk_cache *cache)
 {
-    uint32_t all = 0;
+    bool far = stk_errands_are_open(stk_run_errands(&cache->run));
+    uint32_t all = far ? (uint32_t)cache->run_start_ns : 0;
     for (const struct stk_tier *tier = stk_cache_next_tier(cache, NULL); tier != NULL;
          tier = stk_cache_next_tier(cache, tier)) {
         uint32_t own = atomic_load(&tier->shared->budget.generation) * STK_TIERS + tier->index;

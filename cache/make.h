@@ -23,6 +23,7 @@ struct stk_making {
     uint64_t ino;                  /* of the entry, once it is made */
     bool taken;                    /* not made, since one is there */
     bool shared;                   /* open to the group, in a tier that it shares */
+    struct stk_passing *passing;   /* the note of one that passes; NULL: it is to stay */
 };
 
 /* Goes on to the next tier, to the first from NULL, in which it has a path. False: there is none.

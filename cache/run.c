@@ -10,8 +10,8 @@
 #include "base/sys.h"
 #include "base/text.h"
 
-#define MAGIC          UINT64_C(0x37302d6e75726b74) /* changes with the layout */
-#define COUNTERS_BYTES (272u << 10)                 /* and what is put off, begun, and asked */
+#define MAGIC          UINT64_C(0x38302d6e75726b74) /* changes with the layout */
+#define COUNTERS_BYTES (332u << 10)                 /* and what is put off, begun, asked, passes */
 /* Of the one byte that counts the opens of a file; far below 255, as many may count it at once. */
 #define EPOCH_LIMIT 100
 
@@ -47,6 +47,7 @@ struct stk_run_file {
     struct stk_deferred deferred;
     struct stk_begun begun;
     struct stk_errands errands;
+    struct stk_passings passings;
 };
 
 _Static_assert(sizeof(struct stk_run_file) <= COUNTERS_BYTES, "the counters have their room");
@@ -154,6 +155,12 @@ int stk_run_create(struct stk_run *run, const char *home, const char *name)
     return stk_run_open(run, path);
 }
 
+void stk_run_close(struct stk_run *run)
+{
+    stk_sys_munmap(run->file, COUNTERS_BYTES);
+    run->file = NULL;
+}
+
 /* The last byte stays 0. */
 void stk_run_entitle(struct stk_run *run, const char *title)
 {
@@ -181,6 +188,11 @@ struct stk_begun *stk_run_begun(const struct stk_run *run)
 struct stk_errands *stk_run_errands(const struct stk_run *run)
 {
     return run->file != NULL ? &run->file->errands : NULL;
+}
+
+struct stk_passings *stk_run_passings(const struct stk_run *run)
+{
+    return run->file != NULL ? &run->file->passings : NULL;
 }
 
 /* ---- counting ---- */

@@ -24,6 +24,7 @@
 #include "cache/deferred.h"
 #include "cache/errand.h"
 #include "cache/home.h"
+#include "cache/passing.h"
 
 #define STK_RUN_EPOCHS        32 /* what comes later is counted in the last */
 #define STK_RUN_STRIPES       32
@@ -105,6 +106,8 @@ struct stk_run {
 int stk_run_create(struct stk_run *run, const char *home, const char *name);
 /* Opens a run's file by its path; 0 or -errno (-EPROTO: not such a file). */
 int stk_run_open(struct stk_run *run, const char *path);
+/* Unmaps it; nobody may count by it any more. What is counted of files stays. */
+void stk_run_close(struct stk_run *run);
 /* What those see who look at the run: the command. Said before that begins; what is too long is
  * cut. */
 void stk_run_entitle(struct stk_run *run, const char *title);
@@ -118,6 +121,8 @@ struct stk_deferred *stk_run_deferred(const struct stk_run *run);
 struct stk_begun *stk_run_begun(const struct stk_run *run);
 /* What is asked of a shared tier; NULL: there is no such place. */
 struct stk_errands *stk_run_errands(const struct stk_run *run);
+/* The entries that pass; NULL: there is no such place. */
+struct stk_passings *stk_run_passings(const struct stk_run *run);
 
 /* One open, as it is counted. */
 struct stk_run_open_counts {

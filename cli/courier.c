@@ -17,6 +17,7 @@
 #include "cache/errand.h"
 #include "cli/courier_work.h"
 #include "cli/json.h"
+#include "cli/passing.h"
 #include "cli/say.h"
 
 #define SETUP_MS 5000
@@ -25,6 +26,7 @@
 #define STUCK_NS (2 * STK_NS_PER_S)
 
 static struct {
+    struct session *session;
     struct stk_errands *errands;
     struct shared shared;
     pid_t pid; /* 0: there is none */
@@ -124,6 +126,7 @@ static void say_begun(const struct request *request)
 
 void courier_begin(const struct request *request, struct session *session)
 {
+    courier.session = session;
     courier.errands = stk_run_errands(&session->run);
     if (request->shared.directory[0] == '\0' || courier.errands == NULL) {
         return;
@@ -193,6 +196,7 @@ void courier_end(bool in_haste)
         kill(courier.pid, SIGKILL);
         has_ended();
     }
+    passing_drop_all(&courier.session->catalogue, &courier.session->run);
 }
 
 /* ---- what it came to ---- */
@@ -243,6 +247,10 @@ void courier_print(FILE *out)
             counted(STK_ERRANDS_FETCHED), size_text(fetched, counted(STK_ERRANDS_FETCHED_BYTES)),
             courier.shared.home, counted(STK_ERRANDS_PUBLISHED),
             size_text(published, counted(STK_ERRANDS_PUBLISHED_BYTES)));
+    if (counted(STK_ERRANDS_PASSED) > 0) {
+        fprintf(out, "  shared: of these %" PRIu64 " (%s) were not kept here, for want of room\n",
+                counted(STK_ERRANDS_PASSED), size_text(fetched, counted(STK_ERRANDS_PASSED_BYTES)));
+    }
     print_losses(out);
 }
 
@@ -258,10 +266,12 @@ void courier_write_json(FILE *out)
     json_string(out, courier.shared.home);
     fprintf(out,
             ", \"state\": \"%s\", \"fetched\": %" PRIu64 ", \"fetched_bytes\": %" PRIu64
-            ", \"published\": %" PRIu64 ", \"published_bytes\": %" PRIu64 ", \"damaged\": %" PRIu64
-            ", \"full\": %" PRIu64 ", \"left\": %" PRIu64 ", \"errors\": %" PRIu64 "},\n",
+            ", \"passed\": %" PRIu64 ", \"passed_bytes\": %" PRIu64 ", \"published\": %" PRIu64
+            ", \"published_bytes\": %" PRIu64 ", \"damaged\": %" PRIu64 ", \"full\": %" PRIu64
+            ", \"left\": %" PRIu64 ", \"errors\": %" PRIu64 "},\n",
             state < sizeof states / sizeof *states ? states[state] : "none",
             counted(STK_ERRANDS_FETCHED), counted(STK_ERRANDS_FETCHED_BYTES),
+            counted(STK_ERRANDS_PASSED), counted(STK_ERRANDS_PASSED_BYTES),
             counted(STK_ERRANDS_PUBLISHED), counted(STK_ERRANDS_PUBLISHED_BYTES),
             counted(STK_ERRANDS_DAMAGED), counted(STK_ERRANDS_FULL), counted(STK_ERRANDS_LEFT),
             counted(STK_ERRANDS_ERRORS));

@@ -15,6 +15,7 @@
 #include "base/sys.h"
 #include "cache/entry.h"
 #include "cache/errand.h"
+#include "cli/passing.h"
 #include "cli/thread.h"
 #include "cli/yield.h"
 
@@ -247,6 +248,12 @@ static void look_for_late_ones(void)
     }
 }
 
+static void *make_room(void *session)
+{
+    passing_watch(session);
+    return NULL;
+}
+
 static void *sweep(void *context)
 {
     yield_to_others();
@@ -256,7 +263,7 @@ static void *sweep(void *context)
 
 void courier_work(struct session *session, const struct shared *shared, pid_t parent, int told)
 {
-    pthread_t sweeper;
+    pthread_t sweeper, watcher;
     courier.catalogue = &session->catalogue;
     courier.errands = stk_run_errands(&session->run);
     courier.shared = *shared;
@@ -271,6 +278,7 @@ void courier_work(struct session *session, const struct shared *shared, pid_t pa
     }
     close(told);
     start_threads();
+    thread_start(&watcher, make_room, session);
     thread_start(&sweeper, sweep, NULL);
     while (atomic_load(&courier.alive) > 0) {
         nanosleep(&(struct timespec){0, STEP_NS}, NULL);

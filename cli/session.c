@@ -21,6 +21,7 @@
 #include "cache/blocks.h"
 #include "cache/entry.h"
 #include "cli/lock.h"
+#include "cli/passing.h"
 #include "cli/refusal.h"
 #include "cli/say.h"
 #include "cli/tiers.h"
@@ -140,11 +141,18 @@ static void unlink_run(const char *path)
     unlink(path);
 }
 
+struct sweep {
+    const char *home; /* of the catalogue */
+    bool any_dead;
+};
+
 static void remove_if_dead(const char *path, void *context)
 {
+    struct sweep *sweep = context;
     if (!lock_is_held(path) && !has_processes(path)) {
+        passing_sweep(sweep->home, path);
         unlink_run(path);
-        *(bool *)context = true;
+        sweep->any_dead = true;
     }
 }
 
@@ -314,16 +322,16 @@ static bool sweep_locked(const char *home)
 {
     static struct stk_catalogue catalogue;
     char aside[STK_HOME_BYTES + 8];
-    bool any_dead = false;
+    struct sweep sweep = {.home = home};
     make_way_aside(aside, home);
-    each_run(home, remove_if_dead, &any_dead);
-    if (!any_dead || session_count_live(home).runs > 0 ||
+    each_run(home, remove_if_dead, &sweep);
+    if (!sweep.any_dead || session_count_live(home).runs > 0 ||
         stk_catalogue_open(&catalogue, home, false) != 0) {
-        return any_dead;
+        return sweep.any_dead;
     }
     remove_memory(&catalogue, home);
     stk_catalogue_close(&catalogue);
-    return any_dead;
+    return sweep.any_dead;
 }
 
 bool session_sweep(void)

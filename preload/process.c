@@ -57,6 +57,7 @@ static bool set_up(void)
     case STK_ONCE_MINE:
         memset(&cache, 0, sizeof cache); /* a fork may have left half of one */
         stk_cache_open(&cache, &options, &spelling);
+        cache.passes = true;
         stk_once_finish(&cache_once);
         tell_untold();
         return true;

@@ -135,6 +135,17 @@ static bool swap(struct stk_cache *cache, const char *entry, const struct stk_ou
     return swapped;
 }
 
+/* It is open, or will not be. */
+static void let_pass(struct stk_serve *serve, const struct stk_outcome *outcome)
+{
+    if (outcome->passing != NULL) {
+        stk_passing_opened(outcome->passing);
+        stk_errands_count(stk_run_errands(&serve->cache->run), STK_ERRANDS_PASSED, 1);
+        stk_errands_count(stk_run_errands(&serve->cache->run), STK_ERRANDS_PASSED_BYTES,
+                          outcome->size);
+    }
+}
+
 static void fill(struct stk_serve *serve, int origin_fd, int flags, struct stk_outcome *outcome)
 {
     char *entry = serve->ask.entry; /* that of a hit, which this was not */
@@ -144,7 +155,9 @@ static void fill(struct stk_serve *serve, int origin_fd, int flags, struct stk_o
         return;
     }
     stk_entryfd_note(serve->cache, outcome->record);
-    if (swap(serve->cache, entry, outcome, origin_fd, &origin, flags)) {
+    bool swapped = swap(serve->cache, entry, outcome, origin_fd, &origin, flags);
+    let_pass(serve, outcome);
+    if (swapped) {
         look_again(serve);
     } else if (outcome->kind == STK_COUNT_HITS) {
         outcome->kind = STK_COUNT_OPENS;

@@ -19,6 +19,7 @@ from isolated import Isolated
 from jobs import HOME, Jobs, wait_for
 from origin import Origin, settle
 from slices import ALL
+from test_budget import mount_tmpfs
 from test_epochs import images, program  # noqa: F401
 from test_tiers import KIB, MIB, reader, sum_of
 
@@ -46,19 +47,24 @@ class Cluster:
 
     def __init__(self, origin, tier, nodes):
         self.origin, self.tier, self.nodes = origin, tier, nodes
-        self.source, self.mount = origin.files("shared", COUNT, SIZE)
-        self.files = [self.mount / f"file{number:04}" for number in range(COUNT)]
+        self.hold(COUNT)
         self.home = pathlib.Path(tier.source) / HOME
+
+    def hold(self, count):
+        """So many files from now on."""
+        self.count = count
+        self.source, self.mount = self.origin.files("shared", count, SIZE)
+        self.files = [self.mount / f"file{number:04}" for number in range(count)]
 
     def flags(self, budget="", local="/dev/shm:64M"):
         return [f"--tier={local}", f"--tier={self.tier.mountpoint}{budget}"]
 
-    def run(self, number, epochs=1, budget="", seed=0, **more):
+    def run(self, number, epochs=1, budget="", seed=0, local="/dev/shm:64M", **more):
         """A job on that node, which reads what is true; (what the run says, what it cost)."""
         with self.origin.fs.counting() as counted:
             ran = self.nodes[number].jobs.run(reader(self.files, epochs, seed), path=self.mount,
-                                              flags=self.flags(budget), **more)
-        assert ran.stdout.split() == [sum_of(self.source, COUNT)] * epochs
+                                              flags=self.flags(budget, local), **more)
+        assert ran.stdout.split() == [sum_of(self.source, self.count)] * epochs
         return ran, counted
 
     def entries(self):
@@ -431,3 +437,32 @@ def test_a_training_job_on_two_nodes(cluster, images, programs, failure):  # noq
         (first, _), (second, epochs) = told
         assert first.shared["published"] == second.shared["fetched"] == second.epoch(1)["opens"]
         assert epochs[0]["read_bytes"] == 0
+
+
+# ---- more than there is room for here ----
+
+
+MANY = 80
+
+
+@pytest.fixture(params=["memory", "disk"])
+def little(request, cluster, scratch):
+    """Many files, and a local tier of the second node's, of which a sixteenth is for what does not
+    stay."""
+    cluster.hold(MANY)
+    directory = scratch / "little"
+    directory.mkdir()
+    if request.param == "memory":
+        mount_tmpfs(cluster.nodes[1].place, directory)
+    return f"{directory}:1M"
+
+
+def test_what_there_is_no_room_for_here(cluster, little):
+    """Is read from the shared tier all the same, epoch for epoch, and never from the origin."""
+    cluster.run(0)
+    ran, counted = cluster.run(1, 3, local=little)
+    assert counted["read_bytes"] == 0
+    kept = ran.epoch(2)["hits"]
+    assert 10 < kept < MANY
+    assert ran.shared["passed"] >= 3 * (MANY - kept)
+    assert ran.shared["fetched"] == kept + ran.shared["passed"]

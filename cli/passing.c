@@ -1,0 +1,140 @@
+/* Entries that pass. See cli/passing.h. */
+#include "cli/passing.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "base/clock.h"
+#include "base/sys.h"
+#include "cache/claim.h"
+#include "cache/drop.h"
+#include "cache/entry.h"
+#include "cache/passing.h"
+
+#define LOOK_NS (STK_NS_PER_S / 2)
+
+typedef char path_of_entry[STK_HOME_BYTES + STK_ERRAND_PATH_BYTES + 8];
+
+struct room {
+    struct stk_catalogue *catalogue;
+    struct stk_passings *passings;
+};
+
+static bool name_entry(const struct room *room, const struct stk_passing *passing,
+                       path_of_entry out)
+{
+    struct stk_tier tier;
+    bool known =
+        stk_tier_by_index(room->catalogue, stk_passing_tier(room->passings, passing), &tier);
+    if (known) {
+        snprintf(out, sizeof(path_of_entry), "%s" STK_ENTRY_TREE "%.*s", tier.home,
+                 STK_ERRAND_PATH_BYTES - 1, passing->path);
+    }
+    return known;
+}
+
+/* Whether what lies there is what the record says; else somebody has dropped it already. */
+static bool is_there(const struct room *room, const struct stk_passing *passing, const char *entry)
+{
+    struct stat stat_;
+    const struct stk_record *record =
+        stk_catalogue_record(room->catalogue, atomic_load(&passing->record));
+    return record != NULL && stk_sys_fstatat(AT_FDCWD, entry, &stat_, AT_SYMLINK_NOFOLLOW) == 0 &&
+           atomic_load(&record->entry_ino) == stat_.st_ino;
+}
+
+/* The kernel gives a lease to write only to who alone has the file open, or mapped, under whatever
+ * number in whatever process. Who opens it in just that moment waits until it is given back. */
+static bool is_in_use(const char *entry)
+{
+    int fd = stk_sys_open_nolinks(entry, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0) {
+        return fd != -ENOENT;
+    }
+    bool alone = fcntl(fd, F_SETLEASE, F_WRLCK) == 0;
+    if (alone) {
+        fcntl(fd, F_SETLEASE, F_UNLCK);
+    }
+    stk_sys_close(fd);
+    return !alone;
+}
+
+static bool is_being_made(const struct room *room, const struct stk_passing *passing)
+{
+    const struct stk_record *record =
+        stk_catalogue_record(room->catalogue, atomic_load(&passing->record));
+    return record != NULL && stk_claim_load(&record->claim).state == STK_FILLING;
+}
+
+/* Of one that is claimed. False: it stays. */
+static bool drop(const struct room *room, struct stk_passing *passing, bool in_use_as_well)
+{
+    path_of_entry entry;
+    bool named = name_entry(room, passing, entry);
+    if (named && !in_use_as_well && (is_being_made(room, passing) || is_in_use(entry))) {
+        return false;
+    }
+    if (named && is_there(room, passing, entry)) {
+        stk_drop_passing(room->catalogue, atomic_load(&passing->record), entry);
+    }
+    stk_passing_end(room->passings, passing);
+    return true;
+}
+
+/* ---- while the job runs ---- */
+
+static void make_room(const struct room *room)
+{
+    for (unsigned i = 0; i < STK_PASSING_SLOTS; i++) {
+        struct stk_passing *passing = &room->passings->slots[i];
+        if (stk_passing_claim(passing) && !drop(room, passing, false)) {
+            stk_passing_opened(passing);
+        }
+    }
+}
+
+void passing_watch(struct session *session)
+{
+    struct room room = {&session->catalogue, stk_run_passings(&session->run)};
+    const struct stk_errands *errands = stk_run_errands(&session->run);
+    signal(SIGIO, SIG_IGN); /* somebody wants to open what is leased */
+    uint32_t seen = atomic_load(&room.passings->looked);
+    while (stk_errands_are_open(errands)) {
+        uint32_t asked = stk_passings_wait(room.passings, LOOK_NS);
+        if (asked != seen) {
+            make_room(&room);
+            stk_passings_looked(room.passings, asked);
+            seen = asked;
+        }
+    }
+}
+
+/* ---- afterwards ---- */
+
+void passing_drop_all(struct stk_catalogue *catalogue, const struct stk_run *run)
+{
+    struct room room = {catalogue, stk_run_passings(run)};
+    for (unsigned i = 0; room.passings != NULL && i < STK_PASSING_SLOTS; i++) {
+        struct stk_passing *passing = &room.passings->slots[i];
+        if (atomic_load(&passing->state) != STK_PASSING_FREE) {
+            drop(&room, passing, true);
+        }
+    }
+}
+
+void passing_sweep(const char *home, const char *run_path)
+{
+    static struct stk_catalogue catalogue;
+    static struct stk_run run;
+    if (stk_run_open(&run, run_path) != 0) {
+        return;
+    }
+    if (stk_catalogue_open(&catalogue, home, false) == 0) {
+        passing_drop_all(&catalogue, &run);
+        stk_catalogue_close(&catalogue);
+    }
+    stk_run_close(&run);
+}
