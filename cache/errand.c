@@ -55,6 +55,12 @@ bool stk_errands_are_open(const struct stk_errands *errands)
            atomic_load_explicit(&errands->state, memory_order_acquire) == STK_ERRANDS_OPEN;
 }
 
+bool stk_errands_are_known(const struct stk_errands *errands)
+{
+    return errands != NULL &&
+           atomic_load_explicit(&errands->state, memory_order_acquire) != STK_ERRANDS_NONE;
+}
+
 void stk_errands_open(struct stk_errands *errands)
 {
     uint32_t none = STK_ERRANDS_NONE;

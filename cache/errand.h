@@ -90,6 +90,8 @@ bool stk_errand_path(char out[STK_ERRAND_PATH_BYTES], const struct stk_root *roo
 /* ---- of the job ---- */
 
 bool stk_errands_are_open(const struct stk_errands *errands);
+/* Whether there is, or was, a shared tier in this run. */
+bool stk_errands_are_known(const struct stk_errands *errands);
 /* Has it done, and waits; NO is also a miss of any other kind. The record's claim is kept alive
  * meanwhile. `check` is set by a FETCH that ends with YES. */
 enum stk_errand_answer stk_errand_ask(struct stk_errands *errands,

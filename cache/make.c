@@ -22,7 +22,7 @@ static enum stk_bypass take(const struct stk_making *making, int64_t blocks, int
     return meanings[stk_tier_take(making->tier->shared, blocks, inodes)];
 }
 
-/* Where entries may pass, what is to stay leaves them their room. */
+/* Where entries pass, what is to stay leaves them their room: in the next run, too. */
 static bool has_room(const struct stk_making *making)
 {
     const struct stk_run *run = &making->cache->run;
@@ -32,7 +32,7 @@ static bool has_room(const struct stk_making *making)
         return stk_passing_take(stk_run_passings(run), making->passing, tier, budget,
                                 making->blocks);
     }
-    if (!stk_errands_are_open(stk_run_errands(run))) {
+    if (!stk_errands_are_known(stk_run_errands(run))) {
         return true;
     }
     int64_t left = stk_passing_left(stk_run_passings(run), tier, budget);

@@ -19,7 +19,6 @@ from isolated import Isolated
 from jobs import HOME, Jobs, wait_for
 from origin import Origin, settle
 from slices import ALL
-from test_budget import mount_tmpfs
 from test_epochs import images, program  # noqa: F401
 from test_tiers import KIB, MIB, reader, sum_of
 
@@ -340,6 +339,14 @@ def test_failing_again_and_again(cluster):
     assert "it failed 16 times in a row (Input/output error), and was left alone" in ran.said
 
 
+def courier_of(process):
+    """Its number; the process is a `stoker run`."""
+    children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text()
+    courier, = (pid for pid in children.split() if "stoker" in
+                os.path.basename(os.readlink(f"/proc/{pid}/exe")))
+    return int(courier)
+
+
 def test_the_courier_is_killed(cluster):
     """Who asks waits in vain once, and the job gets on."""
     script = "\n".join(["import sys", "print('begun', flush=True)", "sys.stdin.readline()",
@@ -349,10 +356,7 @@ def test_the_courier_is_killed(cluster):
                              flags=cluster.flags())
     with jobs.started(line) as process:
         assert process.stdout.readline() == "begun\n"
-        children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text()
-        courier, = (pid for pid in children.split() if "stoker" in
-                    os.path.basename(os.readlink(f"/proc/{pid}/exe")))
-        os.kill(int(courier), signal.SIGKILL)
+        os.kill(courier_of(process), signal.SIGKILL)
         out, said = process.communicate("go\n", timeout=60)
     assert process.returncode == 0 and "was left alone from then on" in " ".join(said.split())
 
@@ -437,32 +441,3 @@ def test_a_training_job_on_two_nodes(cluster, images, programs, failure):  # noq
         (first, _), (second, epochs) = told
         assert first.shared["published"] == second.shared["fetched"] == second.epoch(1)["opens"]
         assert epochs[0]["read_bytes"] == 0
-
-
-# ---- more than there is room for here ----
-
-
-MANY = 80
-
-
-@pytest.fixture(params=["memory", "disk"])
-def little(request, cluster, scratch):
-    """Many files, and a local tier of the second node's, of which a sixteenth is for what does not
-    stay."""
-    cluster.hold(MANY)
-    directory = scratch / "little"
-    directory.mkdir()
-    if request.param == "memory":
-        mount_tmpfs(cluster.nodes[1].place, directory)
-    return f"{directory}:1M"
-
-
-def test_what_there_is_no_room_for_here(cluster, little):
-    """Is read from the shared tier all the same, epoch for epoch, and never from the origin."""
-    cluster.run(0)
-    ran, counted = cluster.run(1, 3, local=little)
-    assert counted["read_bytes"] == 0
-    kept = ran.epoch(2)["hits"]
-    assert 10 < kept < MANY
-    assert ran.shared["passed"] >= 3 * (MANY - kept)
-    assert ran.shared["fetched"] == kept + ran.shared["passed"]

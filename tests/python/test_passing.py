@@ -1,0 +1,241 @@
+"""What a shared tier has, and the local ones have no room for: it comes for a moment, and goes again."""
+
+import os
+import pathlib
+import signal
+import sys
+
+import pytest
+
+from jobs import HOME, read_line, wait_for
+from test_budget import Sampler, mount_tmpfs, walk_used
+from test_shared_tiers import FAILURES, MORE, SIZE, cluster, courier_of  # noqa: F401
+from test_tiers import MIB, reader, sum_of
+from volumes import mount_ext4
+
+pytestmark = pytest.mark.usefixtures("as_root")
+
+COUNT = 80
+ROOM = MIB // 16  # of the tier's budget, for what does not stay
+
+
+class Most(Sampler):
+    """What is used of a file system of its own above what was used before: with what is unlinked,
+    and still open."""
+
+    def __init__(self, path):
+        super().__init__(path)
+        self._before = self._used()
+
+    def _used(self):
+        told = os.statvfs(self._home)
+        return (told.f_blocks - told.f_bfree) * told.f_frsize
+
+    def _watch(self):
+        while not self._stop.is_set():
+            self.most_bytes = max(self.most_bytes, self._used() - self._before)
+            self.looks += 1
+
+
+class Little:
+    """The first node has put many files into the shared tier; the second has a local tier of 1 MiB."""
+
+    def __init__(self, cluster, directory):
+        self.cluster, self.directory = cluster, directory
+        self.jobs = cluster.nodes[1].jobs
+        cluster.hold(COUNT)
+        cluster.run(0)
+
+    def run(self, epochs=1, **more):
+        return self.cluster.run(1, epochs, local=f"{self.directory}:1M", **more)
+
+    def flags(self):
+        return self.cluster.flags(local=f"{self.directory}:1M")
+
+    def line(self, script, *arguments):
+        return self.jobs.command_line([sys.executable, "-c", script, *arguments],
+                                      self.cluster.mount, flags=self.flags())
+
+    def most(self):
+        return Most(self.cluster.nodes[1].place.path(self.directory))
+
+    def home(self):
+        """Where the tier lies, as seen from here."""
+        return self.cluster.nodes[1].place.path(f"{self.directory}/{HOME}")
+
+    def entries(self):
+        """How many files have an entry."""
+        return sum(name[12:13] == ";" and len(name) > 13
+                   for _, _, names in os.walk(f"{self.home()}/tree") for name in names)
+
+
+@pytest.fixture(params=["memory", "disk"])
+def little(request, cluster, scratch):  # noqa: F811
+    directory = scratch / "little"
+    directory.mkdir()
+    if request.param == "memory":
+        mount_tmpfs(cluster.nodes[1].place, directory)
+    else:
+        mount_ext4(cluster.nodes[1].place, directory, scratch, "64M")
+    return Little(cluster, directory)
+
+
+on_disk = pytest.mark.parametrize("little", ["disk"], indirect=True)
+
+
+def test_nothing_is_read_from_the_origin(little):
+    """In no epoch; and the local tier stays within its budget, and serves what it keeps."""
+    with little.most() as most:
+        ran, counted = little.run(3)
+    assert counted["read_bytes"] == 0
+    kept = ran.epoch(2)["hits"]
+    assert 10 < kept < COUNT and ran.bypassed == {}
+    assert ran.shared["passed"] >= 3 * (COUNT - kept)
+    assert ran.shared["passed_bytes"] == ran.shared["passed"] * SIZE
+    assert ran.shared["fetched"] == kept + ran.shared["passed"]
+    assert f"of these {ran.shared['passed']} (" in ran.said and "were not kept here" in ran.said
+    assert most.looks > 5 and 0.8 * MIB < most.most_bytes <= MIB
+
+
+@on_disk
+def test_the_room_is_left_behind(little):
+    """What stays does so as it was; the room is there again for the next run."""
+    ran, _ = little.run()
+    before = little.entries()
+    assert before == COUNT - ran.shared["passed"]
+    again, counted = little.run(2)
+    assert counted["read_bytes"] == 0 and little.entries() == before
+    assert again.shared["passed"] == again.shared["fetched"] > 0
+    assert walk_used(little.home())[0] <= MIB - ROOM
+
+
+def test_what_the_shared_tier_has_not_got(little):
+    """Is asked for once, and is the origin's in this run; what it has comes from there."""
+    lost = [name for number, name in enumerate(sorted(little.cluster.entries())) if number % 2]
+    little.run()  # the local tier is full
+    for name in lost:
+        little.cluster.entries()[name].unlink()
+    ran, counted = little.run(3)
+    refused = ran.bypassed["budget"]
+    assert refused % 3 == 0 and 0 < refused // 3 <= len(lost)
+    assert counted["read_bytes"] >= refused * SIZE and ran.shared["passed"] > 0
+
+
+@pytest.mark.parametrize("failure", ["stale", "statvfs zero", *(MORE if "reads" in FAILURES else [])])
+@on_disk
+def test_file_systems_that_fail(little, failure):
+    """The bytes are right, and what they cost is the origin's business."""
+    with little.cluster.tier.faults(**FAILURES[failure]):
+        little.run(2)
+
+
+@on_disk
+def test_damaged_entries(little):
+    little.run()
+    for path in little.cluster.entries().values():
+        held = bytearray(path.read_bytes())
+        held[len(held) // 2] ^= 1
+        path.write_bytes(held)
+    ran, _ = little.run()
+    assert ran.shared["passed"] == 0 and ran.shared["damaged"] > 0
+
+
+# ---- descriptors ----
+
+HOLD = """
+import mmap, os, sys
+held, right = [], []
+for name in sys.argv[2:]:
+    file = open(name, "rb")
+    seen = os.fstat(file.fileno()), os.stat(name)
+    assert seen[0] == seen[1], (name, seen)
+    if sys.argv[1] == "mapped":
+        held.append(mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ))
+        file.close()
+    elif sys.argv[1] == "duplicates":
+        held.append(os.fdopen(os.dup(file.fileno()), "rb"))
+        file.close()
+    else:
+        held.append(file)
+for name, one in zip(sys.argv[2:], held):
+    one.seek(0)
+    assert one.read() == open(name, "rb").read()
+    if sys.argv[1] != "mapped":
+        assert os.fstat(one.fileno()) == os.stat(name)
+print(sum("/little/" in os.readlink(f"/proc/self/fd/{fd}") for fd in os.listdir("/proc/self/fd")
+          if os.path.islink(f"/proc/self/fd/{fd}")) if sys.argv[1] != "mapped" else
+      sum("/little/" in line for line in open("/proc/self/maps")))
+"""
+
+
+@pytest.mark.parametrize("how", ["open", "mapped", "duplicates"])
+def test_what_is_held(little, how):
+    """What somebody has open stays, and counts: the rest is the origin's. All show its identity."""
+    with little.most() as most:
+        ran = little.jobs.run([sys.executable, "-c", HOLD, how, *little.cluster.files],
+                              path=little.cluster.mount, flags=little.flags())
+    assert most.most_bytes <= MIB
+    assert 10 < int(ran.stdout) < COUNT - 10
+    assert ran.bypassed["budget"] > 0
+
+
+# ---- several processes, killed ones ----
+
+AT_ONCE = 'for seed in 1 2 3 4 5 6; do "$0" "$1" "$2" $seed "${@:4}" & done; wait'
+
+
+def test_many_processes(little):
+    """Beyond what there is room for at once the origin is read; the bytes are right in any case."""
+    with little.most() as most:
+        ran = little.jobs.run(["bash", "-c", AT_ONCE, *reader(little.cluster.files, 2)],
+                              path=little.cluster.mount, flags=little.flags())
+    assert ran.stdout.split() == [sum_of(little.cluster.source, COUNT)] * 2 * 6
+    assert most.most_bytes <= MIB and ran.shared["passed"] > 0
+
+
+WAITS = """
+import sys
+print("begun", flush=True)
+for line in sys.stdin:
+    for name in sys.argv[1:]:
+        open(name, "rb").read()
+    print("read", flush=True)
+"""
+
+
+@on_disk
+def test_the_courier_is_killed(little):
+    """The origin is read from then on; what was there for a moment goes with the run."""
+    little.run()
+    before = little.entries()
+    with little.jobs.started(little.line(WAITS, *little.cluster.files)) as job:
+        assert read_line(job) == "begun"
+        for turn in range(2):
+            job.stdin.write("go\n")
+            job.stdin.flush()
+            assert read_line(job) == "read"
+            if turn == 0:
+                assert little.entries() > before
+                os.kill(courier_of(job), signal.SIGKILL)
+        job.communicate(timeout=60)
+    assert job.returncode == 0 and little.entries() == before
+
+
+@on_disk
+def test_everybody_is_killed(little):
+    """The next run finds what was left, and has the room again."""
+    little.run()
+    before = little.entries()
+    with little.jobs.started(little.line(WAITS, *little.cluster.files),
+                             start_new_session=True) as job:
+        assert read_line(job) == "begun"
+        job.stdin.write("go\n")
+        job.stdin.flush()
+        wait_for(lambda: little.entries() > before)
+        courier = courier_of(job)
+        os.killpg(job.pid, signal.SIGKILL)
+        job.wait()
+    wait_for(lambda: not pathlib.Path(f"/proc/{courier}").exists())
+    ran, counted = little.run()
+    assert little.entries() <= before + 1 and counted["read_bytes"] == 0
+    assert ran.shared["passed"] > 0 and walk_used(little.home())[0] <= MIB
