@@ -39,6 +39,25 @@ START_TEST(drops)
 }
 END_TEST
 
+/* What was to stay for a moment only gives back what it took, for nobody to try again. */
+START_TEST(drops_what_passes)
+{
+    UNIT_NEEDS_PRIVATE();
+    box_open();
+    box_write("first", "x");
+    ck_assert(box_open_file("first"));
+    int64_t used = box_used_blocks();
+    box_write("file", "hello");
+    ck_assert(box_open_file("file"));
+    uint32_t generation = atomic_load(&box.cache.tier.shared->budget.generation);
+    stk_drop_passing(&box.cache.catalogue, box.outcome.record, box.entry);
+    ck_assert(!unit_exists(box.entry));
+    ck_assert_int_eq(box_used_blocks(), used);
+    ck_assert_uint_eq(atomic_load(&box.cache.tier.shared->budget.generation), generation);
+    ck_assert(box_open_file("file"));
+}
+END_TEST
+
 /* What the file system really took is given back. */
 START_TEST(gives_back_the_excess)
 {
@@ -151,6 +170,7 @@ Suite *suite_drop(void)
     Suite *suite = suite_create("drop");
     TCase *all = unit_case(suite, "drop_entries");
     tcase_add_test(all, drops);
+    tcase_add_test(all, drops_what_passes);
     tcase_add_test(all, gives_back_the_excess);
     tcase_add_test(all, gives_back_what_it_unlinked);
     tcase_add_test(all, not_while_it_is_filled);

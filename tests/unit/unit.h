@@ -46,6 +46,7 @@ Suite *suite_ring(void);
 Suite *suite_begun(void);
 Suite *suite_deferred(void);
 Suite *suite_errand(void);
+Suite *suite_passing(void);
 Suite *suite_root(void);
 Suite *suite_run(void);
 Suite *suite_slot(void);
