@@ -15,8 +15,9 @@ enum phase { FREE, MADE, WAITING, LEFT, TAKEN, ANSWERED, GIVEN_UP, PHASES = 8 };
 #define PATIENCE_NS  (2 * STK_NS_PER_S)
 #define BYTES_PER_S  (16 << 20) /* the least that a tier is worth waiting for */
 #define SLICE_NS     (STK_NS_PER_S / 10)
-#define PUT_NS       (10 * STK_NS_PER_S) /* for a place, where that may be waited for */
-#define PUT_STEP_NS  (STK_NS_PER_S / 500)
+#define ASK_NS       (STK_NS_PER_S / 10) /* for a place */
+#define PUT_NS       (10 * STK_NS_PER_S) /* the same, where that may be waited for */
+#define STEP_NS      (STK_NS_PER_S / 500)
 #define FORGOTTEN_NS (10 * STK_NS_PER_S)
 
 static enum phase phase_of(uint32_t state)
@@ -108,8 +109,9 @@ static struct stk_errand *leave(struct stk_errands *errands, const struct stk_er
     int64_t now_ns = stk_clock_boottime_ns();
     uint32_t first = atomic_fetch_add_explicit(&errands->next, 1, memory_order_relaxed);
     bool publishes = wish->kind == STK_ERRAND_PUBLISH;
-    for (uint32_t i = 0; i < STK_ERRAND_SLOTS; i++) {
-        struct stk_errand *errand = &errands->slots[(first + i) % STK_ERRAND_SLOTS];
+    uint32_t places = publishes ? STK_ERRAND_PUTS : STK_ERRAND_SLOTS;
+    for (uint32_t i = 0; i < places; i++) {
+        struct stk_errand *errand = &errands->slots[(first + i) % places];
         if (!reserve(errand, now_ns, until_ns, state)) {
             continue;
         }
@@ -126,18 +128,27 @@ static struct stk_errand *leave(struct stk_errands *errands, const struct stk_er
     return NULL;
 }
 
-bool stk_errand_put(struct stk_errands *errands, const struct stk_errand_wish *wish)
+/* NULL: there was no place for so long, or nothing is asked any more. */
+static struct stk_errand *leave_soon(struct stk_errands *errands,
+                                     const struct stk_errand_wish *wish, int64_t wait_ns,
+                                     int64_t until_ns, uint32_t *state)
 {
-    uint32_t state, nobody = 0;
-    int64_t now_ns = stk_clock_boottime_ns();
-    int64_t until_ns = now_ns + (atomic_load(&errands->patient) != 0 ? PUT_NS : 0);
+    uint32_t nobody = 0;
+    int64_t now_ns = stk_clock_boottime_ns(), late_ns = now_ns + wait_ns;
     struct stk_errand *errand = NULL;
     while (stk_errands_are_open(errands) &&
-           (errand = leave(errands, wish, now_ns, &state)) == NULL && now_ns < until_ns) {
-        stk_sys_futex_wait(&nobody, 0, PUT_STEP_NS);
+           (errand = leave(errands, wish, until_ns, state)) == NULL && now_ns < late_ns) {
+        stk_sys_futex_wait(&nobody, 0, STEP_NS);
         now_ns = stk_clock_boottime_ns();
     }
-    return errand != NULL;
+    return errand;
+}
+
+bool stk_errand_put(struct stk_errands *errands, const struct stk_errand_wish *wish)
+{
+    uint32_t state;
+    int64_t wait_ns = atomic_load(&errands->patient) != 0 ? PUT_NS : 0;
+    return leave_soon(errands, wish, wait_ns, stk_clock_boottime_ns(), &state) != NULL;
 }
 
 /* Until it is answered, or nothing is asked any more. False: the deadline was missed, or the claim
@@ -178,10 +189,7 @@ enum stk_errand_answer stk_errand_ask(struct stk_errands *errands,
         PATIENCE_NS +
         (int64_t)(wish->kind == STK_ERRAND_FETCH ? wish->bytes / BYTES_PER_S : 0) * STK_NS_PER_S;
     int64_t until_ns = stk_clock_boottime_ns() + allowed_ns;
-    if (!stk_errands_are_open(errands)) {
-        return STK_ERRAND_NO;
-    }
-    struct stk_errand *errand = leave(errands, wish, until_ns, &state);
+    struct stk_errand *errand = leave_soon(errands, wish, ASK_NS, until_ns, &state);
     if (errand == NULL) {
         return STK_ERRAND_NO;
     }

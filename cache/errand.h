@@ -24,6 +24,7 @@
 #include "cache/root.h"
 
 #define STK_ERRAND_SLOTS       96
+#define STK_ERRAND_PUTS        64 /* of these, at most, are to be published */
 #define STK_ERRAND_PATH_BYTES  888
 #define STK_ERRAND_DRAFT_BYTES 64
 
@@ -92,8 +93,9 @@ bool stk_errand_path(char out[STK_ERRAND_PATH_BYTES], const struct stk_root *roo
 bool stk_errands_are_open(const struct stk_errands *errands);
 /* Whether there is, or was, a shared tier in this run. */
 bool stk_errands_are_known(const struct stk_errands *errands);
-/* Has it done, and waits; NO is also a miss of any other kind. The record's claim is kept alive
- * meanwhile. `check` is set by a FETCH that ends with YES. */
+/* Has it done, and waits; NO is also a miss of any other kind: where too many wait, after a tenth
+ * of a second. The record's claim is kept alive meanwhile. `check` is set by a FETCH that ends with
+ * YES. */
 enum stk_errand_answer stk_errand_ask(struct stk_errands *errands,
                                       const struct stk_errand_wish *wish, _Atomic uint64_t *claim,
                                       uint64_t *check);

@@ -111,20 +111,59 @@ START_TEST(a_claim_that_was_lost)
 }
 END_TEST
 
-/* What does not fit is counted; what is left when all is over is done. */
+/* Who finds no place for a question waits for one, but not for long. */
+START_TEST(no_place_to_ask)
+{
+    begin();
+    for (int i = 0; i < STK_ERRAND_SLOTS; i++) {
+        atomic_store(&errands.slots[i].state, 2); /* WAITING */
+    }
+    int64_t began_ns = stk_clock_boottime_ns();
+    ck_assert_int_eq(ask(STK_ERRAND_LOOK, "yes"), STK_ERRAND_NO);
+    ck_assert_int_lt(stk_clock_boottime_ns() - began_ns, 2 * STK_NS_PER_S);
+    ck_assert(stk_errands_are_open(&errands)); /* nobody was late */
+}
+END_TEST
+
+static void *free_one(void *context)
+{
+    usleep(20000);
+    atomic_store(&errands.slots[7].state, 0);
+    return answer_all(context);
+}
+
+START_TEST(a_place_to_ask_that_comes_late)
+{
+    pthread_t thread;
+    begin();
+    for (int i = 0; i < STK_ERRAND_SLOTS; i++) {
+        atomic_store(&errands.slots[i].state, 4); /* TAKEN */
+    }
+    ck_assert_int_eq(pthread_create(&thread, NULL, free_one, NULL), 0);
+    ck_assert_int_eq(ask(STK_ERRAND_LOOK, "yes"), STK_ERRAND_YES);
+    stk_errands_close(&errands, STK_ERRANDS_OVER);
+    pthread_join(thread, NULL);
+}
+END_TEST
+
+/* What does not fit is counted; what is left when all is over is done; questions have places of
+ * their own. */
 START_TEST(what_is_put)
 {
     struct stk_errand_taken taken;
+    pthread_t thread;
     char name[16];
     begin();
-    for (int i = 0; i < STK_ERRAND_SLOTS + 3; i++) {
+    for (int i = 0; i < STK_ERRAND_PUTS + 3; i++) {
         snprintf(name, sizeof name, "%d", i);
         struct stk_errand_wish wish = wish_of(STK_ERRAND_PUBLISH, name);
-        ck_assert(stk_errand_put(&errands, &wish) == (i < STK_ERRAND_SLOTS));
+        ck_assert(stk_errand_put(&errands, &wish) == (i < STK_ERRAND_PUTS));
     }
-    ck_assert_int_eq(ask(STK_ERRAND_LOOK, "yes"), STK_ERRAND_NO); /* no place */
+    ck_assert_int_eq(pthread_create(&thread, NULL, answer_all, NULL), 0);
+    ck_assert_int_eq(ask(STK_ERRAND_LOOK, "yes"), STK_ERRAND_YES);
     stk_errands_close(&errands, STK_ERRANDS_OVER);
-    for (int i = 0; i < STK_ERRAND_SLOTS; i++) {
+    pthread_join(thread, NULL);
+    for (int i = 0; i < STK_ERRAND_PUTS; i++) {
         ck_assert(stk_errand_take(&errands, true, &taken));
         ck_assert_uint_eq(taken.wish.bytes, 5);
         stk_errand_answer(&taken, STK_ERRAND_NO, 0);
@@ -156,6 +195,8 @@ Suite *suite_errand(void)
     tcase_add_test(tcase, nothing_is_asked_of_nobody);
     tcase_add_test(tcase, a_deadline_that_is_missed);
     tcase_add_test(tcase, a_claim_that_was_lost);
+    tcase_add_test(tcase, no_place_to_ask);
+    tcase_add_test(tcase, a_place_to_ask_that_comes_late);
     tcase_add_test(tcase, what_is_put);
     tcase_add_test(tcase, names_below_a_tree);
     suite_add_tcase(suite, tcase);
