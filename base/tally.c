@@ -15,7 +15,7 @@
 #include "base/sys.h"
 #include "base/text.h"
 
-#define MAGIC UINT64_C(0x36796c6c61746b73) /* changes with the layout */
+#define MAGIC UINT64_C(0x37796c6c61746b73) /* changes with the layout */
 #define BYTES 16384                        /* of the file */
 
 /* As struct stk_tally_pass; but begun_ns has one added, and 0 says that nobody has begun. */
@@ -74,6 +74,13 @@ static const struct {
     [STK_TALLY_RESULTS_FOUND] = {"results_found", "results of stoker.cached from the store"},
     [STK_TALLY_RESULTS_MADE] = {"results_made", "results that such a function made"},
     [STK_TALLY_RESULTS_KEPT] = {"results_kept", "of these, kept in the store"},
+    [STK_TALLY_UPLOADS] = {"uploads", "batches sent to a GPU"},
+    [STK_TALLY_UPLOAD_BYTES] = {"upload_bytes", "bytes of these"},
+    [STK_TALLY_UPLOAD_FLOAT_BYTES] = {"upload_float_bytes", "of these, in floats"},
+    [STK_TALLY_UPLOAD_UNLOCKED_BYTES] = {"upload_unlocked_bytes", "and in memory not locked"},
+    [STK_TALLY_UPLOAD_SENDING_NS] = {"upload_sending_ns", "nanoseconds of sending, GPU idle"},
+    [STK_TALLY_UPLOAD_STALLED_NS] = {"upload_stalled_ns", "nanoseconds of steps without a batch"},
+    [STK_TALLY_CUDA] = {"cuda", "processes with CUDA"},
     [STK_TALLY_INNER_RUNS] = {"inner_runs", "runs inside this one"},
     [STK_TALLY_INNER_OPENS] = {"inner_opens", "opens of these"},
     [STK_TALLY_INNER_HITS] = {"inner_hits", "hits of these"},

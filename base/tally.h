@@ -55,6 +55,14 @@ enum stk_tally_slot {
     STK_TALLY_RESULTS_FOUND, /* in the store */
     STK_TALLY_RESULTS_MADE,  /* by the function */
     STK_TALLY_RESULTS_KEPT,  /* of these */
+    /* What stoker.Loader sent to GPUs, and what that held up: of each process, to be added up. */
+    STK_TALLY_UPLOADS,               /* batches */
+    STK_TALLY_UPLOAD_BYTES,          /* of them */
+    STK_TALLY_UPLOAD_FLOAT_BYTES,    /* of these, in tensors of floats */
+    STK_TALLY_UPLOAD_UNLOCKED_BYTES, /* and in memory that is not locked for the GPU */
+    STK_TALLY_UPLOAD_SENDING_NS,     /* in which a batch was sent while its GPU had nothing to do */
+    STK_TALLY_UPLOAD_STALLED_NS,     /* in which a step had its batch, and that was on its way */
+    STK_TALLY_CUDA,                  /* processes that took batches, and use CUDA by torch */
     /* Of runs that were begun inside this one. */
     STK_TALLY_INNER_RUNS,
     STK_TALLY_INNER_OPENS,

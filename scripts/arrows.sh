@@ -7,7 +7,7 @@
 # And within the package `stoker`, where each room also says which libraries it needs:
 #   _slots, _core <- _store <- _pillow <- _torchvision <- the modules beside the rooms
 #   _slots, _core <- _torch <- _torchvision <- _feeding <- the modules beside the rooms
-#   _core, _gpu_core <- _gpu <- the modules beside the rooms
+#   _slots, _core, _gpu_core <- _gpu <- the modules beside the rooms
 set -eu
 cd "$(dirname "$0")/.."
 failed=0
@@ -93,7 +93,7 @@ only lmdb.h store/env.c
 room _store - _samples_core _core _slots
 room _pillow PIL _store _core _slots
 room _torch torch _core _slots
-room _gpu torch _gpu_core _core
+room _gpu torch _gpu_core _core _slots
 room _torchvision "PIL numpy torch torchvision" _torch _pillow _store _core _slots
 room _feeding "PIL numpy torch" _torchvision _torch _pillow _store _core _slots
 all_rooms

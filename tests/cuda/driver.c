@@ -271,11 +271,14 @@ static void do_operation(const struct operation *operation)
     }
 }
 
-static void be_late(void)
+static void be_late(const struct operation *operation)
 {
     static uint32_t state = 1;
     state = state * 1664525U + 1013904223U;
     unsigned us = world.late_us == 0 ? 0 : (state >> 8) % (world.late_us + 1);
+    if (operation->kind == COPY && world.copy_mb_s > 0) {
+        us += (unsigned)(operation->bytes / world.copy_mb_s);
+    }
     pthread_mutex_unlock(&lock);
     usleep(us);
     pthread_mutex_lock(&lock);
@@ -288,7 +291,7 @@ static void run_next(struct stream *stream)
     stream->first = operation->next;
     stream->last = stream->first == NULL ? &stream->first : stream->last;
     stream->is_busy = true;
-    be_late();
+    be_late(operation);
     if (!is_dead) {
         do_operation(operation);
     }

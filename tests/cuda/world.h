@@ -19,6 +19,7 @@ struct cuda_world {
     int version, devices, capability;  /* 13000; 1; 90 */
     size_t device_bytes, locked_bytes; /* that there are; that may be locked */
     unsigned late_us;                  /* at most: how much later something is done */
+    unsigned copy_mb_s;                /* how fast copies are, in MB/s; 0: as fast as they can be */
     bool takes_ptx_only;
     long fail_at;  /* the number of the call that fails, from 1 upwards; 0: none */
     int fail_with; /* its result */

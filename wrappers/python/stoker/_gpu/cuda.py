@@ -3,6 +3,7 @@
 import torch
 
 from . import device as devices
+from .uploads import are_counted
 
 
 def find(device):
@@ -62,7 +63,7 @@ class Place:
 
     def mark(self):
         """What all that has been begun is before."""
-        return self._side.record_event()
+        return self._side.record_event(torch.cuda.Event(enable_timing=are_counted()))
 
     def hand_over(self, mark, tensors):
         """Has the current stream wait for the mark, and the tensors' memory for what is begun there."""
@@ -70,3 +71,21 @@ class Place:
         current.wait_event(mark)
         for tensor in tensors:
             tensor.record_stream(current)
+
+    # ---- for uploads.py: nothing of this waits ----
+
+    def is_locked(self, tensor):
+        return tensor.layout is torch.strided and tensor.is_pinned()
+
+    def is_idle(self):
+        """Whether whoever takes batches has nothing left to do there."""
+        return torch.cuda.current_stream(self.device).query()
+
+    def note(self):
+        """The moment at which the current stream has come so far."""
+        event = torch.cuda.Event(enable_timing=True)
+        return torch.cuda.current_stream(self.device).record_event(event)
+
+    def between_ns(self, noted, mark):
+        """From that moment to a mark, which is past; 0 where the stream came there later."""
+        return max(0, int(noted.elapsed_time(mark) * 1e6)) if noted.query() else 0

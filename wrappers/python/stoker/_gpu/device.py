@@ -67,13 +67,13 @@ class Device:
     # ---- locked memory ----
 
     def pin(self, address):
-        """Locks the slot or the area in which it lies, if it lies in one; MemoryError, with the limit."""
+        """Locks the slot or the area in which it lies: whether it lies in one; MemoryError, with the limit."""
         memory = _core.borrowed_at(address) or _core.feed_area_at(address)
         if memory is None:
-            return
+            return False
         begin, size = memory.memory()
         if begin in self._known:
-            return
+            return True
         try:
             self._call(_gpu_core.pin, begin, size)
             end = _unpin
@@ -81,6 +81,7 @@ class Device:
             end = _forget
         self._known.add(begin)
         memory.before_unmap(functools.partial(end, weakref.ref(self), begin))
+        return True
 
     def pinned(self):
         """How many slots and areas are."""

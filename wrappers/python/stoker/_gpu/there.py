@@ -11,6 +11,7 @@ import collections
 import torch
 
 from .leaves import mapped
+from .uploads import Uncounted, Uploads, are_counted
 
 
 class Sent:
@@ -34,6 +35,7 @@ class There:
         self._place = place
         self._recipe = recipe
         self._pin = pin
+        self._uploads = Uploads(place) if are_counted() else Uncounted()
         self._last = 0  # number of what was sent
         self._held = collections.deque()  # (mark, what was copied from before it)
 
@@ -41,17 +43,20 @@ class There:
 
     def begin(self, batch):
         sent, sources = Sent(), []
+        self._uploads.begin()
         with self._place.inside():
             try:
                 sent.batch = mapped(batch, lambda leaf, name: self._leaf(leaf, name, sent, sources))
             finally:  # of what fails, something may have been begun
                 sent.mark = self._place.mark()
                 self._held.append((sent.mark, sources))
+        self._uploads.end()
         return sent
 
     def give(self, sent):
         """To whoever uses the device's current stream."""
         self.let_go()
+        self._uploads.ask(sent.mark)
         self._place.hand_over(sent.mark, sent.tensors)
         return mapped(sent.batch, self._late) if sent.has_others else sent.batch
 
@@ -69,6 +74,7 @@ class There:
         self._sender.collect()
         while self._held and self._held[0][0].query():
             self._held.popleft()
+        self._uploads.look()
 
     # ---- each for itself ----
 
@@ -108,5 +114,6 @@ class There:
         return self._recipe.shaped(out, work)
 
     def _lock(self, tensor):
-        if self._pin and tensor.layout is torch.strided:
-            self._sender.pin(tensor.data_ptr())
+        locked = (self._pin and tensor.layout is torch.strided
+                  and self._sender.pin(tensor.data_ptr()))
+        self._uploads.add(tensor, locked)

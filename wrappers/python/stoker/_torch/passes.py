@@ -51,7 +51,7 @@ def _replace_fetch(kind):
             return plain(self, indices)
         finally:
             _core.count(_slots.FETCH_NS, monotonic_ns() - began)
-            if not _seen and "cv2" in sys.modules:
+            if "cv2" not in _seen and "cv2" in sys.modules:
                 _seen.add("cv2")
                 _core.count(_slots.OPENCV)
 
@@ -165,6 +165,9 @@ class _Pass:
             _core.begin_pass(self.loader.number, self.number, self.begun, self.expected, self.workers)
         _core.add_pass(self.loader.number, self.number, now, now - self.last, self.waited, self.samples,
                        self.batches)
+        if "cuda" not in _seen and torch.cuda.is_initialized():
+            _seen.add("cuda")
+            _core.count(_slots.CUDA)
         self.last = now
         self.samples = self.batches = self.waited = 0
 
