@@ -227,6 +227,19 @@ static void put_kinds(FILE *out, const struct kind *kinds, unsigned count)
     page_end_table(out);
 }
 
+static void put_uploads(FILE *out, const struct figures *figures)
+{
+    char size[STK_SIZE_TEXT];
+    uint64_t batches = figures_tallied(figures->session, STK_TALLY_UPLOADS);
+    if (batches > 0) {
+        fprintf(out,
+                "<p class=\"note\">%" PRIu64 " batches (%s) were sent to the GPU, for which its "
+                "steps waited %.1f s.</p>\n",
+                batches, size_text(size, figures_tallied(figures->session, STK_TALLY_UPLOAD_BYTES)),
+                figures->upload_s);
+    }
+}
+
 void report_work(FILE *out, const struct recorded *run)
 {
     const struct figures *figures = run->figures;
@@ -258,6 +271,7 @@ void report_work(FILE *out, const struct recorded *run)
                 figures->first.waited_s + figures->later.waited_s,
                 figures->first.seconds + figures->later.seconds);
     }
+    put_uploads(out, figures);
     page_end(out);
 }
 

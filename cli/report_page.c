@@ -238,6 +238,8 @@ static const char *const verdicts[] = {
                     "side by side as one batch.",
     [BOUND_OTHER] = "The job was bound by transforms: its workers spent most of their time in the "
                     "data set's own code, and reading what is cached.",
+    [BOUND_UPLOAD] = "The job was upload-bound: its steps waited most for batches on their way to "
+                     "the GPU.",
 };
 
 /* A piece of a text, as it is or as what a user types. */

@@ -179,6 +179,18 @@ static void add_times(const struct figures *figures)
     free(text);
 }
 
+static void add_uploads(const struct figures *figures)
+{
+    char size[STK_SIZE_TEXT];
+    const struct session *session = figures->session;
+    uint64_t batches = figures_tallied(session, STK_TALLY_UPLOADS);
+    if (batches > 0) {
+        lines_add(TIMES, "  to the GPU: %s in %" PRIu64 " batches, %.1f s waiting for them",
+                  size_text(size, figures_tallied(session, STK_TALLY_UPLOAD_BYTES)), batches,
+                  figures->upload_s);
+    }
+}
+
 /* ---- files ---- */
 
 static void add_bytes(const struct figures *figures)
@@ -647,6 +659,7 @@ void summary_print(FILE *out, const struct figures *figures)
         add_n_th_opens(figures);
     }
     add_times(figures);
+    add_uploads(figures);
     add_members(figures);
     add_blocks(figures);
     if (any) {

@@ -18,11 +18,6 @@ static unsigned processors(void)
     return sched_getaffinity(0, sizeof set, &set) == 0 ? (unsigned)CPU_COUNT(&set) : 1;
 }
 
-static const struct stretch *latest(const struct figures *figures)
-{
-    return figures->passes > 1 ? &figures->later : &figures->first;
-}
-
 /* Files that found no room in the tier, which is more than all else can mend. */
 static char *advise_room(const struct figures *figures)
 {
@@ -51,7 +46,7 @@ static char *advise_workers(const struct figures *figures, const char *bound, do
                             const char *otherwise)
 {
     unsigned cores = processors();
-    uint64_t workers = latest(figures)->workers;
+    uint64_t workers = figures_latest(figures)->workers;
     char *change = workers < cores ? must_format("more workers may help: %" PRIu64 " on %u cores",
                                                  workers, cores)
                                    : must_format("all %u cores have a worker%s", cores, otherwise);
@@ -80,21 +75,82 @@ static char *advise_fetch(const struct figures *figures)
         figures->origin_s, figures->request->spelled[0]);
 }
 
-/* The loader keeps up. With too many workers, even idle ones, it is said. */
+static const char *latest_name(const struct figures *figures)
+{
+    return figures->passes > 1 ? "the later epochs" : "the epoch";
+}
+
+/* What there is most of in what was sent, and can be changed. The caller frees. */
+static char *advise_sending(const struct figures *figures)
+{
+    double bytes = (double)figures_tallied(figures->session, STK_TALLY_UPLOAD_BYTES);
+    double floats = (double)figures_tallied(figures->session, STK_TALLY_UPLOAD_FLOAT_BYTES);
+    double unlocked = (double)figures_tallied(figures->session, STK_TALLY_UPLOAD_UNLOCKED_BYTES);
+    if (floats > bytes / 2) {
+        return must_format(
+            "%.0f%% of them floats: images sent as bytes are a quarter (PILToTensor; "
+            "mean= and std= of stoker.Loader)",
+            percent(floats, bytes));
+    }
+    if (unlocked > bytes / 2) {
+        return must_format("%.0f%% of them from memory that is not locked: a DataLoader's workers "
+                           "have it locked, without pin=False",
+                           percent(unlocked, bytes));
+    }
+    return must_copy("as bytes from locked memory: smaller images are what is left, or fewer jobs "
+                     "on that bus");
+}
+
+static char *advise_upload(const struct figures *figures)
+{
+    char size[STK_SIZE_TEXT];
+    char *sending = advise_sending(figures);
+    char *advice = must_format(
+        "upload-bound: steps waited for copies to the GPU for %.0f%% of %s; %s were "
+        "sent, %s",
+        100 * figures_upload_part(figures), latest_name(figures),
+        size_text(size, figures_tallied(figures->session, STK_TALLY_UPLOAD_BYTES)), sending);
+    free(sending);
+    return advice;
+}
+
+/* What else took time, as far as anybody has seen: copies that the job begins by itself nobody has.
+ * The caller frees. */
+static char *explain_step(const struct figures *figures)
+{
+    if (figures_tallied(figures->session, STK_TALLY_UPLOADS) > 0) {
+        return must_format(", for copies to the GPU for %.0f%%; the rest is the step (GPU-bound)",
+                           100 * figures_upload_part(figures));
+    }
+    return must_copy(figures_tallied(figures->session, STK_TALLY_CUDA) > 0
+                         ? "; the rest is the step: GPU-bound, or upload-bound if nvidia-smi shows "
+                           "a GPU that is often idle (stoker.Loader copies ahead)"
+                         : "; the rest is the job's own step");
+}
+
+/* With too many workers, even idle ones, it is said. The caller frees. */
+static char *explain_workers(const struct figures *figures)
+{
+    const struct stretch *last = figures_latest(figures);
+    double all_s = (figures->first.seconds + figures->later.seconds) * (double)last->workers;
+    bool many = last->workers > last->processes && figures->fetch_s < BUSY_LITTLE * all_s;
+    return many ? must_format("; the loader's %llu workers were busy for %.0f%% of the time: fewer "
+                              "would do",
+                              (unsigned long long)last->workers, percent(figures->fetch_s, all_s))
+                : must_copy("");
+}
+
 static char *advise_nothing(const struct figures *figures)
 {
-    const struct stretch *last = latest(figures);
-    double all_s = (figures->first.seconds + figures->later.seconds) * (double)last->workers;
-    char *fewer =
-        last->workers > last->processes && figures->fetch_s < BUSY_LITTLE * all_s
-            ? must_format("; its %llu workers were busy for %.0f%% of the time: fewer "
-                          "would do",
-                          (unsigned long long)last->workers, percent(figures->fetch_s, all_s))
-            : must_copy("");
-    char *advice = must_format("the loader keeps up: the job waited for batches for %.0f%% of %s%s",
-                               percent(last->waited_s, last->seconds),
-                               figures->passes > 1 ? "the later epochs" : "the epoch", fewer);
+    const struct stretch *last = figures_latest(figures);
+    char *step = explain_step(figures);
+    char *fewer = explain_workers(figures);
+    char *advice =
+        must_format("the loader keeps up: the job waited for batches for %.0f%% of "
+                    "%s%s%s",
+                    percent(last->waited_s, last->seconds), latest_name(figures), step, fewer);
     free(fewer);
+    free(step);
     return advice;
 }
 
@@ -170,6 +226,8 @@ char *figures_advice(const struct figures *figures)
         return figures->request->files_left == NULL ? advise_fetch(figures) : NULL;
     case BOUND_DECODE:
         return advise_decode(figures);
+    case BOUND_UPLOAD:
+        return advise_upload(figures);
     case BOUND_BATCH:
         return advise_workers(figures, "batch", figures->collate_s, "");
     case BOUND_OTHER:

@@ -62,6 +62,7 @@ void figures_pass(const struct session *session, unsigned loader, unsigned numbe
     /* The last holds all later ones, and whatever was between them. */
     double many = at_once(number < STK_TALLY_PASSES - 1 ? &pass : &first);
     *out = (struct stretch){.seconds = (double)pass.lasted_ns / 1e9 / many,
+                            .lasted_s = (double)pass.lasted_ns / 1e9,
                             .waited_s = (double)pass.waited_ns / 1e9 / many,
                             .count = pass.samples,
                             .batches = pass.batches,
@@ -72,6 +73,7 @@ void figures_pass(const struct session *session, unsigned loader, unsigned numbe
 static void add_stretch(struct stretch *sum, const struct stretch *one)
 {
     sum->seconds += one->seconds;
+    sum->lasted_s += one->lasted_s;
     sum->waited_s += one->waited_s;
     sum->count += one->count;
     sum->batches += one->batches;
@@ -196,25 +198,37 @@ static void gather_times(struct figures *figures)
     figures->fetch_s = seconds_of(session, STK_TALLY_FETCH_NS);
     figures->other_s = not_below_zero(figures->fetch_s - figures->origin_s - figures->decode_s -
                                       figures->resize_s - figures->collate_s);
+    figures->upload_s = seconds_of(session, STK_TALLY_UPLOAD_SENDING_NS) +
+                        seconds_of(session, STK_TALLY_UPLOAD_STALLED_NS);
 }
 
-/* By the later epochs, if there are any; the origin is in their way only if it was asked then. */
-static enum bound find_bound(const struct figures *figures)
+const struct stretch *figures_latest(const struct figures *figures)
 {
-    const struct stretch *last = figures->passes > 1 ? &figures->later : &figures->first;
+    return figures->passes > 1 ? &figures->later : &figures->first;
+}
+
+/* How many of all samples they gave. */
+static double latest_part(const struct figures *figures)
+{
+    uint64_t all = figures->first.count + figures->later.count;
+    return all > 0 ? (double)figures_latest(figures)->count / (double)all : 1;
+}
+
+double figures_upload_part(const struct figures *figures)
+{
+    double lasted_s = figures_latest(figures)->lasted_s;
+    double part = lasted_s > 0 ? figures->upload_s * latest_part(figures) / lasted_s : 0;
+    return part < 1 ? part : 1;
+}
+
+/* What making batches took most of; the origin is in its way only if it was asked then. */
+static enum bound find_work(const struct figures *figures)
+{
     double decode_s = figures->decode_s + figures->resize_s, origin_s = 0;
-    if (!figures->by_passes || last->seconds <= 0) {
-        return BOUND_UNKNOWN;
-    }
-    if (last->waited_s < MOST_BUSY * last->seconds) {
-        return BOUND_NOT;
-    }
     for (unsigned epoch = figures->passes > 1 ? 1 : 0; epoch < figures->opened; epoch++) {
         origin_s += (double)figures->counts->epochs[epoch][STK_COUNT_WAIT_NS] / 1e9;
     }
-    double part = figures->first.count + figures->later.count > 0
-                      ? (double)last->count / (double)(figures->first.count + figures->later.count)
-                      : 1;
+    double part = latest_part(figures);
     decode_s *= part;
     double collate_s = figures->collate_s * part, other_s = figures->other_s * part;
     if (origin_s >= decode_s && origin_s >= collate_s && origin_s >= other_s) {
@@ -223,6 +237,19 @@ static enum bound find_bound(const struct figures *figures)
     return decode_s >= collate_s && decode_s >= other_s ? BOUND_DECODE
            : collate_s >= other_s                       ? BOUND_BATCH
                                                         : BOUND_OTHER;
+}
+
+static enum bound find_bound(const struct figures *figures)
+{
+    const struct stretch *last = figures_latest(figures);
+    if (!figures->by_passes || last->seconds <= 0) {
+        return BOUND_UNKNOWN;
+    }
+    double waited = last->waited_s / last->seconds, upload = figures_upload_part(figures);
+    if (waited < MOST_BUSY && upload < MOST_BUSY) {
+        return BOUND_NOT;
+    }
+    return upload > waited ? BOUND_UPLOAD : find_work(figures);
 }
 
 void figures_gather(struct figures *out, const struct request *request,
@@ -248,6 +275,7 @@ const char *figures_bound_name(enum bound bound)
 {
     static const char *const names[] = {
         [BOUND_UNKNOWN] = "unknown", [BOUND_NOT] = "none",    [BOUND_FETCH] = "fetch",
-        [BOUND_DECODE] = "decode",   [BOUND_BATCH] = "batch", [BOUND_OTHER] = "transforms"};
+        [BOUND_DECODE] = "decode",   [BOUND_BATCH] = "batch", [BOUND_OTHER] = "transforms",
+        [BOUND_UPLOAD] = "upload"};
     return names[bound];
 }

@@ -14,14 +14,24 @@
 /* One pass over a DataLoader, or all but the first; or the n-th opens of files. */
 struct stretch {
     double seconds;  /* of wall time; 0: too short to be told */
-    double waited_s; /* of these, for batches, as the process sees it that takes them; of several
-                      * processes the mean */
+    double lasted_s; /* the same, of all processes added up */
+    double waited_s; /* of `seconds`, for batches, as the process sees it that takes them; of
+                      * several processes the mean */
     uint64_t count;  /* samples of all processes; or files */
     uint64_t batches, processes, workers; /* workers of all processes */
 };
 
-/* What there is most of in the time of those who make batches. */
-enum bound { BOUND_UNKNOWN, BOUND_NOT, BOUND_FETCH, BOUND_DECODE, BOUND_BATCH, BOUND_OTHER };
+/* What there is most of in the time of those who make batches; or the job's steps waited longer for
+ * uploads than for them. */
+enum bound {
+    BOUND_UNKNOWN,
+    BOUND_NOT,
+    BOUND_FETCH,
+    BOUND_DECODE,
+    BOUND_BATCH,
+    BOUND_OTHER,
+    BOUND_UPLOAD
+};
 
 struct figures {
     const struct request *request;
@@ -41,8 +51,9 @@ struct figures {
     /* Seconds, of all processes added up. */
     double origin_s; /* opens that waited for it */
     double decode_s, resize_s, collate_s;
-    double fetch_s; /* making batches, with what of the above was done for that */
-    double other_s; /* of it the rest: the job's own transforms, and reading what is cached */
+    double fetch_s;  /* making batches, with what of the above was done for that */
+    double other_s;  /* of it the rest: the job's own transforms, and reading what is cached */
+    double upload_s; /* in which steps were held up by stoker.Loader's sending to a GPU */
     enum bound bound;
 };
 
@@ -59,6 +70,11 @@ double figures_opens_s(const struct pulse_figures *pulse, unsigned epoch);
 /* Of how many files the opens were, as far as that is known: " of 3 files", or "". */
 #define FIGURES_FILES_TEXT 48
 const char *figures_files_text(char out[FIGURES_FILES_TEXT], const struct stk_run_counts *counts);
+/* The later epochs, if there are any; else the first. */
+const struct stretch *figures_latest(const struct figures *figures);
+/* How much of these their steps were held up by uploads, from 0 to 1: as far as their
+ * samples tell. */
+double figures_upload_part(const struct figures *figures);
 /* 0 where there is no tally. */
 uint64_t figures_tallied(const struct session *session, enum stk_tally_slot slot);
 uint64_t figures_left_to_pillow(const struct session *session);

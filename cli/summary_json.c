@@ -225,6 +225,21 @@ static void write_times(FILE *out, const struct figures *figures)
             figures->fetch_s, figures->other_s, figures->first.waited_s + figures->later.waited_s);
 }
 
+static void write_uploads(FILE *out, const struct session *session)
+{
+    fprintf(out,
+            "  \"upload\": {\"batches\": %" PRIu64 ", \"bytes\": %" PRIu64
+            ", \"float_bytes\": %" PRIu64 ", \"unlocked_bytes\": %" PRIu64
+            ", \"sending_s\": %.6f, \"stalled_s\": %.6f, \"cuda\": %" PRIu64 "},\n",
+            figures_tallied(session, STK_TALLY_UPLOADS),
+            figures_tallied(session, STK_TALLY_UPLOAD_BYTES),
+            figures_tallied(session, STK_TALLY_UPLOAD_FLOAT_BYTES),
+            figures_tallied(session, STK_TALLY_UPLOAD_UNLOCKED_BYTES),
+            (double)figures_tallied(session, STK_TALLY_UPLOAD_SENDING_NS) / 1e9,
+            (double)figures_tallied(session, STK_TALLY_UPLOAD_STALLED_NS) / 1e9,
+            figures_tallied(session, STK_TALLY_CUDA));
+}
+
 static void write_elsewhere(FILE *out, const struct figures *figures)
 {
     const struct elsewhere *seen = elsewhere_read();
@@ -297,6 +312,7 @@ void summary_write_counted(FILE *out, const struct figures *figures, bool ours)
     outlook_write_json(out, session, counts);
     write_passes(out, figures);
     write_times(out, figures);
+    write_uploads(out, session);
     write_epochs(out, figures);
 }
 

@@ -218,6 +218,17 @@ static void add_loader(struct top_page *page, const struct top_run *run,
     }
 }
 
+static void add_uploads(struct top_page *page, const struct top_run *run)
+{
+    char size[STK_SIZE_TEXT];
+    uint64_t batches = figures_tallied(&run->session, STK_TALLY_UPLOADS);
+    if (batches > 0) {
+        add(page, "  to GPU   %s in %" PRIu64 " batches, steps waited %.1f s for them",
+            size_text(size, figures_tallied(&run->session, STK_TALLY_UPLOAD_BYTES)), batches,
+            run->figures.upload_s);
+    }
+}
+
 static void add_pass(struct top_page *page, const struct top_run *run)
 {
     char bar[BAR + 1];
@@ -276,6 +287,7 @@ static void add_run(struct top_page *page, const struct top_run *run, const stru
     add_bypassed(page, &run->view.counts);
     add_images(page, run, pace);
     add_loader(page, run, pace);
+    add_uploads(page, run);
     add_pass(page, run);
     if (run->figures.by_passes) {
         add_passes(page, run);

@@ -82,6 +82,12 @@ static double read_waited(const struct top_run *run, int unused)
     return run->figures.first.waited_s + run->figures.later.waited_s;
 }
 
+static double read_uploaded(const struct top_run *run, int unused)
+{
+    (void)unused;
+    return run->figures.upload_s;
+}
+
 static const struct metric {
     const char *name, *type, *help;
     double (*read)(const struct top_run *run, int which);
@@ -111,6 +117,10 @@ static const struct metric {
      read_passes, 0},
     {"loader_samples_total", "counter", "Samples that it gave.", read_samples, 0},
     {"loader_wait_seconds_total", "counter", "Time that it was waited for.", read_waited, 0},
+    {"uploads_total", "counter", "Batches sent to GPUs by stoker.Loader.", read_tallied,
+     STK_TALLY_UPLOADS},
+    {"upload_bytes_total", "counter", "Bytes of these.", read_tallied, STK_TALLY_UPLOAD_BYTES},
+    {"upload_wait_seconds_total", "counter", "Time that steps waited for them.", read_uploaded, 0},
 };
 
 static void write_metric(const struct metric *metric, const struct top_look *look)
