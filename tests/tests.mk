@@ -159,7 +159,7 @@ VENV ?= build/venv
 
 .PHONY: test-python test-newest
 # They wait for a slow origin more than they compute, so three files at a time.
-test-python: all $(B)/slowfs ## tests of the command and of whole jobs; T is an expression for -k
+test-python: all $(B)/slowfs $(B)/tests/cuda/libcuda.so.1 ## tests of the command and of whole jobs; T is an expression for -k
 	@STOKER_BUILD=$(B) $(PYTHON) -m pytest -q --tb=short -n 3 --dist loadfile tests/python $(if $(T),-k '$(T)')
 
 # 5.7 GB, of which a processor needs little: so only when asked for. It goes with `make clean`, as
