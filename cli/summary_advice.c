@@ -9,8 +9,9 @@
 #include "cli/summary_figures.h"
 #include "cli/summary_lines.h"
 
-#define FETCH_S     1.0 /* what is less is no trouble */
-#define BUSY_LITTLE 0.5 /* of the workers' time: fewer would do */
+#define SHORTEST_S  0.05 /* what would be told as 0.0 */
+#define FETCH_S     1.0  /* what is less is no trouble */
+#define BUSY_LITTLE 0.5  /* of the workers' time: fewer would do */
 
 static unsigned processors(void)
 {
@@ -41,18 +42,33 @@ static double work_s(const struct figures *figures)
     return figures->fetch_s > origin_s ? figures->fetch_s - origin_s : figures->fetch_s;
 }
 
-/* More workers while there are processors for them; then what else makes that cheaper. */
+/* More workers while there are processors for them; then what else makes that cheaper. The caller
+ * frees. */
+static char *change_workers(const struct figures *figures, unsigned cores, const char *otherwise)
+{
+    uint64_t workers = figures_latest(figures)->workers;
+    uint64_t processes = figures_latest(figures)->processes;
+    if (workers == 0) {
+        return must_format("the job makes its batches itself: num_workers=%" PRIu64
+                           " has them made beside it, on %u cores",
+                           processes > 0 && processes < cores ? cores / processes : 1, cores);
+    }
+    if (workers > cores) {
+        return must_format("%" PRIu64 " workers share %u cores: %u may do as well%s", workers,
+                           cores, cores, otherwise);
+    }
+    return workers < cores
+               ? must_format("more workers may help: %" PRIu64 " on %u cores", workers, cores)
+               : must_format("all %u cores have a worker%s", cores, otherwise);
+}
+
 static char *advise_workers(const struct figures *figures, const char *bound, double seconds,
                             const char *otherwise)
 {
-    unsigned cores = processors();
-    uint64_t workers = figures_latest(figures)->workers;
-    char *change = workers < cores ? must_format("more workers may help: %" PRIu64 " on %u cores",
-                                                 workers, cores)
-                                   : must_format("all %u cores have a worker%s", cores, otherwise);
-    char *advice =
-        must_format("%s-bound: %.1f s of %.1f s of work on batches%s; %s", bound, seconds,
-                    work_s(figures), figures->passes > 1 ? " (origin apart)" : "", change);
+    bool apart = figures->passes > 1 && figures->origin_s >= SHORTEST_S;
+    char *change = change_workers(figures, processors(), otherwise);
+    char *advice = must_format("%s-bound: %.1f s of %.1f s of work on batches%s; %s", bound,
+                               seconds, work_s(figures), apart ? " (origin apart)" : "", change);
     free(change);
     return advice;
 }
@@ -69,10 +85,11 @@ static char *advise_decode(const struct figures *figures)
 
 static char *advise_fetch(const struct figures *figures)
 {
+    bool first = figures->passes > 1 && 2 * figures_first_origin_s(figures) > figures->origin_s;
     return must_format(
-        "fetch-bound: the origin took %.1f s, added up over processes; `stoker" LINES_KEEP
+        "fetch-bound%s: the origin took %.1f s, added up over processes; `stoker" LINES_KEEP
         "warm" LINES_KEEP "%s` fills the cache ahead, --tier on a disk keeps it",
-        figures->origin_s, figures->request->spelled[0]);
+        first ? " in epoch 1" : "", figures->origin_s, figures->request->spelled[0]);
 }
 
 static const char *latest_name(const struct figures *figures)
@@ -128,16 +145,19 @@ static char *explain_step(const struct figures *figures)
                          : "; the rest is the job's own step");
 }
 
-/* With too many workers, even idle ones, it is said. The caller frees. */
+/* With too many workers, even idle ones, it is said: of each process as many would do as are busy,
+ * and a fifth more. The caller frees. */
 static char *explain_workers(const struct figures *figures)
 {
     const struct stretch *last = figures_latest(figures);
     double all_s = (figures->first.seconds + figures->later.seconds) * (double)last->workers;
-    bool many = last->workers > last->processes && figures->fetch_s < BUSY_LITTLE * all_s;
-    return many ? must_format("; the loader's %llu workers were busy for %.0f%% of the time: fewer "
-                              "would do",
-                              (unsigned long long)last->workers, percent(figures->fetch_s, all_s))
-                : must_copy("");
+    if (last->workers <= last->processes || figures->fetch_s >= BUSY_LITTLE * all_s) {
+        return must_copy("");
+    }
+    double busy = (double)last->workers / (double)last->processes * figures->fetch_s / all_s;
+    return must_format("; %.1f of its %" PRIu64 " workers were busy on average: num_workers=%u "
+                       "would do",
+                       busy * (double)last->processes, last->workers, (unsigned)(busy * 1.2) + 1);
 }
 
 static char *advise_nothing(const struct figures *figures)
@@ -229,7 +249,8 @@ char *figures_advice(const struct figures *figures)
     case BOUND_UPLOAD:
         return advise_upload(figures);
     case BOUND_BATCH:
-        return advise_workers(figures, "batch", figures->collate_s, "");
+        return advise_workers(figures, "batch", figures->collate_s,
+                              ", bytes (uint8) instead of floats are a quarter of it");
     case BOUND_OTHER:
         return advise_workers(figures, "transform", figures->other_s,
                               ", stoker.transforms may help");
@@ -256,7 +277,7 @@ static char *suggest_keeping(const struct figures *figures)
 /* The first epoch needs not be the one that fills. */
 static char *suggest_warming(const struct figures *figures)
 {
-    double first_s = (double)figures->counts->epochs[0][STK_COUNT_WAIT_NS] / 1e9;
+    double first_s = figures_first_origin_s(figures);
     if (figures->request->warm || figures->bound == BOUND_FETCH || first_s < FETCH_S) {
         return NULL;
     }

@@ -239,11 +239,31 @@ static enum bound find_work(const struct figures *figures)
                                                         : BOUND_OTHER;
 }
 
+double figures_first_origin_s(const struct figures *figures)
+{
+    return (double)figures->counts->epochs[0][STK_COUNT_WAIT_NS] / 1e9;
+}
+
+/* Whether the first epoch waited longer than all later ones, which is much of the whole, and for
+ * the origin more than for anything else. */
+static bool is_first_fetched(const struct figures *figures)
+{
+    const struct stretch *first = &figures->first, *later = &figures->later;
+    double work_s = not_below_zero(figures->fetch_s - figures->origin_s);
+    double later_s = later->waited_s + figures_upload_part(figures) * later->seconds;
+    return figures->passes > 1 && first->waited_s > later_s &&
+           first->waited_s > MOST_BUSY * (first->seconds + later->seconds) &&
+           figures_first_origin_s(figures) > work_s * (1 - latest_part(figures));
+}
+
 static enum bound find_bound(const struct figures *figures)
 {
     const struct stretch *last = figures_latest(figures);
     if (!figures->by_passes || last->seconds <= 0) {
         return BOUND_UNKNOWN;
+    }
+    if (is_first_fetched(figures)) {
+        return BOUND_FETCH;
     }
     double waited = last->waited_s / last->seconds, upload = figures_upload_part(figures);
     if (waited < MOST_BUSY && upload < MOST_BUSY) {

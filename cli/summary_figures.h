@@ -75,6 +75,8 @@ const struct stretch *figures_latest(const struct figures *figures);
 /* How much of these their steps were held up by uploads, from 0 to 1: as far as their
  * samples tell. */
 double figures_upload_part(const struct figures *figures);
+/* Of `origin_s`, what first opens of files waited. */
+double figures_first_origin_s(const struct figures *figures);
 /* 0 where there is no tally. */
 uint64_t figures_tallied(const struct session *session, enum stk_tally_slot slot);
 uint64_t figures_left_to_pillow(const struct session *session);

@@ -1,0 +1,72 @@
+"""What the advice says of whole jobs, each of which is slow for one reason that is known here."""
+
+import os
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.torch
+
+PROGRAMS = Path(__file__).parent / "programs"
+FILES = 12
+CORES = len(os.sched_getaffinity(0))
+
+STEPS = """
+import sys, time, torch
+from torch.utils.data import DataLoader
+class Files:
+    def __len__(self):
+        return 60
+    def __getitem__(self, index):
+        time.sleep(0.002)
+        return len(open(sys.argv[1], "rb").read())
+loader = DataLoader(Files(), batch_size=4, num_workers=int(sys.argv[2]), persistent_workers=True)
+for _ in range(3):
+    for _ in loader:
+        time.sleep(0.05)
+"""
+
+
+@pytest.fixture(scope="module")
+def data(session_origin):
+    return session_origin.files("advice", FILES, 1000)[1]
+
+
+def passes(jobs, data, *arguments, **more):
+    line = [sys.executable, PROGRAMS / "passes.py", data, *map(str, arguments)]
+    return jobs.run(line, path=data, timeout=200, **more)
+
+
+def test_a_first_epoch_that_takes_longer_than_all_others_is_the_trouble(jobs, data, origin):
+    """Not what little the later ones wait for."""
+    origin.fs.latency_ms = 60
+    ran = passes(jobs, data, 3, 1, 1)
+    assert ran.json["bound"] == "fetch"
+    assert re.match(r"fetch-bound in epoch 1: the origin took [\d.]+ s, ", ran.json["advice"])
+
+
+def test_a_first_epoch_that_is_outweighed_is_not(jobs, data, origin):
+    origin.fs.latency_ms = 20
+    ran = passes(jobs, data, 6, 1, 1, 0.1)
+    assert ran.json["bound"] == "transforms" and "(origin apart)" in ran.json["advice"]
+
+
+@pytest.mark.parametrize("workers, change", [
+    (0, f"the job makes its batches itself: num_workers={CORES} has them made beside it"),
+    (CORES, f"all {CORES} cores have a worker"),
+    (CORES + 1, f"{CORES + 1} workers share {CORES} cores: {CORES} may do as well"),
+    *([(1, f"more workers may help: 1 on {CORES} cores")] if CORES > 1 else [])])
+def test_more_workers_where_there_are_cores_for_them(jobs, data, workers, change):
+    ran = passes(jobs, data, 2, 1, workers, 0.1)
+    assert ran.json["bound"] == "transforms" and change in ran.json["advice"]
+
+
+def test_how_many_workers_would_do(jobs, data):
+    """Fifteen steps of 50 ms, for each of which samples take 8 ms: a fifth of one worker, and what opens take."""
+    ran = jobs.run([sys.executable, "-c", STEPS, data / "file0000", "4"], path=data, timeout=200)
+    assert ran.json["bound"] == "none"
+    said = re.search(r"; the rest is the job's own step; ([\d.]+) of its 4 workers were busy on average: "
+                     r"num_workers=1 would do$", ran.json["advice"])
+    assert said and 0.1 <= float(said[1]) < 0.8, ran.json["advice"]
