@@ -42,7 +42,7 @@ def passes(jobs, data, *arguments, **more):
 def test_a_first_epoch_that_takes_longer_than_all_others_is_the_trouble(jobs, data, origin):
     """Not what little the later ones wait for."""
     origin.fs.latency_ms = 60
-    ran = passes(jobs, data, 3, 1, 1)
+    ran = passes(jobs, data, 3, 1, 1, 0.01)
     assert ran.json["bound"] == "fetch"
     assert re.match(r"fetch-bound in epoch 1: the origin took [\d.]+ s, ", ran.json["advice"])
 
