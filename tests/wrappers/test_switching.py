@@ -1,6 +1,5 @@
 """`stoker run` switches the hook on in every Python that may have it, and disturbs none."""
 
-import glob
 import json
 import os
 import subprocess
@@ -11,6 +10,7 @@ import pytest
 from conftest import BUILD
 from covered import jobs, place, scratch, session_scratch  # noqa: F401
 from matrix import record
+from pythons import pythons
 
 PYTHON = sys.executable
 SITE = BUILD / "python/stoker/site.zip"
@@ -20,24 +20,6 @@ from PIL import Image
 image = Image.open(sys.argv[1]).convert("RGB").crop((1, 2, 50, 60)).resize((20, 20), 2)
 print(sum(image.tobytes()), "_stoker_waiting" in sys.modules)
 """
-
-
-def pythons():
-    """Every Python of this machine, by version."""
-    roots = os.environ.get("PATH", "").split(":")
-    roots += glob.glob(os.path.join(os.environ.get("PYENV_ROOT", os.path.expanduser("~/.pyenv")),
-                                    "versions/*/bin"))
-    found = {}
-    for root in roots:
-        for path in glob.glob(os.path.join(root, "python[23].[0-9]*")):
-            name = os.path.basename(path)[len("python"):]
-            if name.replace(".", "").isdigit() and name not in found and works(path):
-                found[name] = path
-    return found
-
-
-def works(python):
-    return subprocess.run([python, "-c", ""], capture_output=True).returncode == 0
 
 
 @pytest.fixture
