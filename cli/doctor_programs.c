@@ -97,8 +97,7 @@ void doctor_look_at_command(struct doctor *doctor)
 
 void doctor_look_at_samples(struct doctor *doctor)
 {
-    char *package = python_package_path();
-    if (package == NULL) {
+    if (!python_decodes()) {
         doctor_ok(doctor, "none, as there is no Python package");
     } else if (python_keeps_samples()) {
         doctor_ok(doctor, "LMDB is there");
@@ -106,7 +105,6 @@ void doctor_look_at_samples(struct doctor *doctor)
         doctor_warn(doctor, "apt-get install liblmdb-dev, then make again (Fedora: lmdb-devel)",
                     "this build has none, for want of LMDB: nothing decoded is kept");
     }
-    free(package);
 }
 
 /* A line for each thing found: a word, and what of it. It runs with any Python 3. */
@@ -197,6 +195,11 @@ static void judge_hook(struct doctor *doctor, const struct python *python)
     } else if (is_old(python)) {
         doctor_warn(doctor, "use Python 3.11 or later",
                     "Python %s: files are served, but decoding is left to Pillow", python->version);
+    } else if (!python_decodes()) {
+        doctor_warn(doctor,
+                    "install stoker in an environment of this Python, and run it from there",
+                    "this stoker was installed for an older Python: files are served, decoding is "
+                    "Pillow's");
     } else if (strcmp(python->hook, "absent") == 0) {
         doctor_ok(doctor, "no Pillow: there is nothing to decode for");
     } else if (strcmp(python->hook, "on") == 0) {

@@ -10,6 +10,7 @@
 #include "cli/say.h"
 
 #define SITE  "site.zip"
+#define CORE  "_core.abi3.so"
 #define STORE "_samples_core.abi3.so"
 
 static char *find(void)
@@ -73,15 +74,25 @@ char *python_package_path(void)
     return site;
 }
 
-bool python_keeps_samples(void)
+static bool package_has(const char *name)
 {
     char *site = find();
     if (site == NULL) {
         return false;
     }
-    char *store = must_format("%.*s" STORE, (int)(strlen(site) - strlen(SITE)), site);
-    bool there = access(store, R_OK) == 0;
-    free(store);
+    char *file = must_format("%.*s%s", (int)(strlen(site) - strlen(SITE)), site, name);
+    bool there = access(file, R_OK) == 0;
+    free(file);
     free(site);
     return there;
+}
+
+bool python_decodes(void)
+{
+    return package_has(CORE);
+}
+
+bool python_keeps_samples(void)
+{
+    return package_has(STORE);
 }

@@ -15,7 +15,10 @@ char *python_site(void);
 /* The directory that the package lies in, or NULL. The caller frees. */
 char *python_package_path(void);
 
-/* Whether that package has a sample store: it is built without one where LMDB is missing. */
+/* Whether that package decodes: not where it was installed for a Python before 3.11. */
+bool python_decodes(void);
+
+/* Whether it has a sample store: it is built without one where LMDB is missing. */
 bool python_keeps_samples(void);
 
 #endif

@@ -319,7 +319,13 @@ static void take_samples(struct request *request, const char *value)
 /* Of a build without a store: who has asked for one shall not wait for it in vain. */
 static void refuse_samples(struct request *request, const char *asked)
 {
-    if (asked != NULL && *asked != '\0' && strcmp(asked, "0") != 0) {
+    bool wanted = asked != NULL && *asked != '\0' && strcmp(asked, "0") != 0;
+    if (wanted && !python_decodes()) {
+        die("samples in %s: this stoker decodes nothing, as it was installed without its Python "
+            "package, which wants CPython 3.11 or later; or --samples 0",
+            asked);
+    }
+    if (wanted) {
         die("samples in %s: this build has no sample store, for want of LMDB: apt-get install "
             "liblmdb-dev (Fedora: dnf install lmdb-devel), then make again; or --samples 0",
             asked);

@@ -461,7 +461,7 @@ static bool lacks_package(const struct request *request)
     char *site = python_site();
     bool python =
         request->command != NULL && strncmp(stk_path_leaf(request->command[0]), "python", 6) == 0;
-    bool none = site == NULL;
+    bool none = site == NULL || !python_decodes();
     free(site);
     return none && python && !(request->no_decode && request->no_batches);
 }
@@ -477,8 +477,7 @@ static void add_missing(const struct figures *figures)
                   "  Python %u.%u: images and batches are left as they are (decoding wants "
                   "CPython 3.11 or later, with the GIL)",
                   version / 100, version % 100);
-    }
-    if (lacks_package(figures->request)) {
+    } else if (lacks_package(figures->request)) {
         lines_add(LOSSES, "  images and batches are left as they are: the Python package is not "
                           "installed beside this command");
     }

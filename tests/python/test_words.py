@@ -376,8 +376,11 @@ def test_a_python_that_is_too_old_is_said_once(jobs, data):
     assert "Python" not in jobs.run([sys.executable, "-c", "open('/dev/null')"], path=data).stderr
 
 
-def test_a_package_that_is_not_there_is_said(jobs, place, data, scratch):
-    for name in "stoker", "libstoker.so":
+@pytest.mark.parametrize("kept", [[], ["python/stoker/site.zip"]], ids=["nothing", "what does not decode"])
+def test_a_package_that_is_not_there_is_said(jobs, place, data, scratch, kept):
+    """The second is what a Python before 3.11 is given."""
+    for name in "stoker", "libstoker.so", *kept:
+        (scratch / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(jobs.build / name, scratch / name)
     alone = Jobs(place, scratch, scratch)
     line = "images and batches are left as they are: the Python package is not installed beside"
