@@ -1,6 +1,10 @@
 """What `pip install .` runs: make builds the package, the library and the command into one wheel.
 
-STOKER_PREBUILT names a directory where that was built already (packaging/wheel.sh).
+A Python that the package is not for (before 3.11, no CPython, or without the GIL) gets the command and the
+library alone, which serve files.
+
+STOKER_PREBUILT names a directory where that was built already, STOKER_FILES_ONLY asks for the smaller wheel
+(packaging/wheel.sh).
 """
 
 import os
@@ -8,6 +12,7 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import sysconfig
 
 from setuptools import setup
 from setuptools.command.build_py import build_py
@@ -22,9 +27,18 @@ except ImportError:  # before setuptools 70
         bdist_wheel = object
 
 PREBUILT = os.environ.get("STOKER_PREBUILT")
-BUILD = PREBUILT or "build/wheel"
+DECODES = (sys.version_info >= (3, 11) and sys.implementation.name == "cpython"
+           and not sysconfig.get_config_var("Py_GIL_DISABLED")
+           and not os.environ.get("STOKER_FILES_ONLY"))
+BUILD = PREBUILT or ("build/wheel" if DECODES else "build/wheel-files")
 PROGRAMS = {"stoker": "bin/stoker", "libstoker.so": "lib/libstoker.so"}
-SBOM = pathlib.Path(BUILD, "stoker.cdx.json")
+SBOM = pathlib.Path(BUILD, "stoker.cdx.json" if DECODES else "stoker-files.cdx.json")
+NEEDED, TARGET = ("xxhash jpeg python", "all") if DECODES else ("xxhash", "files")
+# Where the command looks for what its Pythons shall import.
+PACKAGE = pathlib.Path("wrappers/python/stoker")
+FILES_ONLY = {"wrappers/python/files_only.py": "__init__.py", f"{BUILD}/python/stoker/site.zip": "site.zip",
+              **{str(PACKAGE / name): name for name in (
+                  "__main__.py", "_command.py", "waiting/_stoker_refused.py")}}
 
 
 def make():
@@ -34,8 +48,7 @@ def make():
                  "libc6-dev libjpeg62-turbo-dev libxxhash-dev liblmdb-dev python3-dev (Fedora: "
                  "dnf install make gcc libjpeg-turbo-devel xxhash-devel lmdb-devel python3-devel)")
     made = subprocess.run(["make", "-s", "-j", str(os.cpu_count()), f"B={BUILD}",
-                           f"PYTHON={sys.executable}", "NEEDED=xxhash jpeg python", "all"],
-                          check=False)
+                           f"PYTHON={sys.executable}", f"NEEDED={NEEDED}", TARGET], check=False)
     if made.returncode != 0:  # and has said why
         sys.exit("stoker was not built")
 
@@ -46,40 +59,51 @@ def settle_modes(directory):
         path.chmod(0o755 if path.is_dir() or os.access(path, os.X_OK) else 0o644)
 
 
+def copy_files(files, target):
+    for source, place in files.items():
+        (target / place).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(source, target / place)
+
+
 class Build(build_py):
     def run(self):
         if not PREBUILT:
             make()
-        source, target = pathlib.Path(BUILD), pathlib.Path(self.build_lib, "stoker")
+        target = pathlib.Path(self.build_lib, "stoker")
         shutil.rmtree(target, ignore_errors=True)
-        shutil.copytree(source / "python/stoker", target,
-                        ignore=shutil.ignore_patterns("__pycache__"))
-        for name, place in PROGRAMS.items():
-            (target / place).parent.mkdir()
-            shutil.copy2(source / name, target / place)
+        if DECODES:
+            shutil.copytree(pathlib.Path(BUILD, "python/stoker"), target,
+                            ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            copy_files(FILES_ONLY, target)
+        copy_files({f"{BUILD}/{name}": place for name, place in PROGRAMS.items()}, target)
         settle_modes(target)
 
 
 class Wheel(bdist_wheel):
     """With a bill of materials, where the build has made one."""
 
+    def get_tag(self):
+        python, abi, platform = super().get_tag()
+        return (python, abi, platform) if DECODES else ("py3", "none", platform)
+
     def write_wheelfile(self, wheelfile_base, **more):
         super().write_wheelfile(wheelfile_base, **more)
         if SBOM.exists():
             boms = pathlib.Path(wheelfile_base, "sboms")
             boms.mkdir(exist_ok=True)
-            shutil.copy2(SBOM, boms)
+            shutil.copy2(SBOM, boms / "stoker.cdx.json")
         settle_modes(pathlib.Path(wheelfile_base))
 
 
 class Binary(Distribution):
-    """Not for every machine, but for every CPython from 3.11 on."""
+    """Not for every machine, but for every CPython from 3.11 on, or for every Python."""
 
     def has_ext_modules(self):
         return True
 
 
 setup(distclass=Binary, packages=["stoker"], package_dir={"stoker": "wrappers/python/stoker"},
-      license_files=["LICENSE", "packaging/licenses/*.txt"],
+      license_files=["LICENSE", "packaging/licenses/*.txt" if DECODES else "packaging/licenses/xxHash.txt"],
       cmdclass={"build_py": Build, "bdist_wheel": Wheel},
-      options={"bdist_wheel": {"py_limited_api": "cp311"}})
+      options={"bdist_wheel": {"py_limited_api": "cp311"}} if DECODES else {})

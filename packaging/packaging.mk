@@ -35,14 +35,18 @@ $(CROSS_ROOT)/ready:
 	@touch $@
 endif
 
+# What all, or these, of the binaries are made of.
+bill = CC=$(RELEASE_CC) FLAGS='$(CROSS_HEADERS)' packaging/sbom.py $(VERSION) $(RELEASE)/maps $(2) >$(RELEASE)/$(1)
+
 .PHONY: release wheel tarball deb packages test-packages
 release: $(if $(CROSS),$(CROSS_ROOT)/ready)
 	@scripts/deps.sh build packages
 	@mkdir -p $(RELEASE)/maps
 	@+$(RELEASE_MAKE) all
-	@CC=$(RELEASE_CC) FLAGS='$(CROSS_HEADERS)' packaging/sbom.py $(VERSION) $(RELEASE)/maps >$(RELEASE)/stoker.cdx.json
+	@$(call bill,stoker.cdx.json,)
+	@$(call bill,stoker-files.cdx.json,stoker.map)
 
-wheel: release ## a binary wheel for CPython 3.11 and later, in build/packages/
+wheel: release ## binary wheels, in build/packages/: for CPython 3.11 and later, and, for files alone, for others
 	@packaging/wheel.sh $(RELEASE) $(PACKAGED) $(PACKAGES)
 
 LEGAL = LICENSE packaging/licenses/*.txt $(RELEASE)/stoker.cdx.json

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """What the packages' binaries are made of, as a CycloneDX bill of materials.
 
-    packaging/sbom.py VERSION MAPS      MAPS: a directory of the linker's maps, one for each binary
+    packaging/sbom.py VERSION MAPS [NAME...]     MAPS: a directory of the linker's maps, one for each
+                                                 binary; NAME: only these of them
 
 Archives are those that the linker says it has taken members from; headers that leave code behind are
 those that the sources include. Versions are what the headers say; CC and FLAGS find these.
@@ -47,7 +48,7 @@ def includes(header):
 
 
 def parts(maps):
-    linked = {path.stem: archives(path.read_text()) for path in sorted(maps.glob("*.map"))}
+    linked = {path.stem: archives(path.read_text()) for path in maps}
     for name, licence, address, found_by, header, macros in PARTS:
         holders = [binary for binary, names in linked.items() if found_by in names]
         if holders or (found_by.endswith(".h") and includes(found_by)):
@@ -59,8 +60,8 @@ def parts(maps):
 
 
 def main():
-    version, maps = sys.argv[1], pathlib.Path(sys.argv[2])
-    components = list(parts(maps))
+    version, directory, names = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3:]
+    components = list(parts([directory / name for name in names] or sorted(directory.glob("*.map"))))
     print(json.dumps({
         "bomFormat": "CycloneDX", "specVersion": "1.5", "version": 1,
         "metadata": {"component": {"type": "application", "bom-ref": "stoker", "name": "stoker",

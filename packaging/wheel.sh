@@ -1,6 +1,6 @@
 #!/bin/bash
-# Makes the wheel of what is built, checks it with auditwheel, and names it for the oldest glibc that it
-# runs with.
+# Makes the wheels of what is built, checks them with auditwheel, and names them for the oldest glibc that
+# they run with: one for CPython from 3.11 on, and one that serves files, for every other Python.
 #
 #     packaging/wheel.sh BUILD MACHINE DIRECTORY     MACHINE: x86_64, aarch64
 #
@@ -20,9 +20,18 @@ PATH=$(realpath "$venv")/bin:$PATH
 made=$(mktemp -d)
 trap 'rm -rf "$made"' EXIT
 mkdir -p "$packages"
-STOKER_PREBUILT=$build _PYTHON_HOST_PLATFORM=linux-$machine \
-    pip --disable-pip-version-check wheel --quiet --no-deps --no-build-isolation -w "$made" .
-auditwheel repair --only-plat --wheel-dir "$made/checked" "$made"/stoker-*.whl >"$made/log" 2>&1 || { cat "$made/log" >&2; exit 1; }
+
+# make_wheel FILES_ONLY
+make_wheel() {
+    STOKER_PREBUILT=$build STOKER_FILES_ONLY=$1 _PYTHON_HOST_PLATFORM=linux-$machine \
+        pip --disable-pip-version-check wheel --quiet --no-deps --no-build-isolation -w "$made/new" .
+    auditwheel repair --only-plat --wheel-dir "$made/checked" "$made"/new/stoker-*.whl >"$made/log" 2>&1 ||
+        { cat "$made/log" >&2; exit 1; }
+    rm -r "$made/new"
+}
+
+make_wheel ''
+make_wheel 1
 rm -f "$packages"/stoker-*"$machine".whl
 mv "$made"/checked/stoker-*.whl "$packages"
 ls "$packages"/stoker-*"$machine".whl

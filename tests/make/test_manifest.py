@@ -41,7 +41,8 @@ def test_one_version_everywhere():
     """In the command, the package and its metadata."""
     said = {}
     for name, before in [("pyproject.toml", 'version = "'), ("cli/help.h", 'STK_VERSION "'),
-                         ("wrappers/python/stoker/__init__.py", '__version__ = "')]:
+                         ("wrappers/python/stoker/__init__.py", '__version__ = "'),
+                         ("wrappers/python/files_only.py", '__version__ = "')]:
         said[name] = (ROOT / name).read_text().split(before)[1].split('"')[0]
     assert len(set(said.values())) == 1, said
 

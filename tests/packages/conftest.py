@@ -30,7 +30,13 @@ def package(pattern):
 
 @pytest.fixture(scope="session")
 def wheel():
-    return package(f"*{MACHINE}.whl")
+    return package(f"*-abi3-*{MACHINE}.whl")
+
+
+@pytest.fixture(scope="session")
+def files_wheel():
+    """For every Python that the other is not for."""
+    return package(f"*-none-*{MACHINE}.whl")
 
 
 @pytest.fixture(scope="session")
@@ -43,6 +49,28 @@ def photographs(session_scratch):  # noqa: F811
         image = Image.effect_noise((320, 240), 40 + number).convert("RGB")
         image.save(directory / f"{number}.jpg")
     return directory
+
+
+@pytest.fixture
+def serves(place, scratch, photographs):  # noqa: F811
+    """serves(stoker, python): that a run serves; gives what it says at its end."""
+    def check(stoker, python):
+        summary = scratch / "summary.json"
+        ran = place.run([*stoker, "run", "--path", photographs, f"--json={summary}", "--",
+                         python, "-c", READS, *sorted(photographs.iterdir())],
+                        env={"STOKER_MIN_AGE": "0.05"})
+        told = json.loads(summary.read_text())
+        assert (told["hits"], told["fills"]) == (4, 4), told
+        return ran.stderr
+    return check
+
+
+READS = """
+import sys
+for epoch in range(2):
+    for path in sys.argv[1:]:
+        open(path, "rb").read()
+"""
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """The binary wheel: what is in it, and that it works where nothing else of Stoker's is."""
 
+import ast
 import base64
 import csv
 import hashlib
@@ -11,7 +12,9 @@ import sys
 import time
 import zipfile
 
-from conftest import ROOT
+import pytest
+from conftest import PACKAGES, ROOT
+from pythons import pythons
 
 
 def test_it_holds_all_of_the_package(wheel):
@@ -28,8 +31,10 @@ def test_it_holds_all_of_the_package(wheel):
     assert extra == sources | made
 
 
-def test_it_runs_with_old_versions_of_glibc_and_needs_nothing_else(wheel, tmp_path):
-    assert re.search(r"-cp311-abi3-(manylinux\w+\.)?manylinux_2_17_(x86_64|aarch64)", wheel.name)
+@pytest.mark.parametrize("kind, tag", [("wheel", "cp311-abi3"), ("files_wheel", "py3-none")])
+def test_it_runs_with_old_versions_of_glibc_and_needs_nothing_else(kind, tag, request, tmp_path):
+    wheel = request.getfixturevalue(kind)
+    assert re.search(rf"-{tag}-(manylinux\w+\.)?manylinux_2_17_(x86_64|aarch64)", wheel.name)
     with zipfile.ZipFile(wheel) as packed:
         packed.extractall(tmp_path)
     for path in [tmp_path / "stoker/bin/stoker", *tmp_path.rglob("*.so")]:
@@ -43,13 +48,17 @@ def test_it_runs_with_old_versions_of_glibc_and_needs_nothing_else(wheel, tmp_pa
         assert b"/build/" not in path.read_bytes(), "a name of the machine that built it"
 
 
-def test_licences_and_bill_of_materials(wheel):
+def parts_and_licences(wheel):
     with zipfile.ZipFile(wheel) as packed:
         names = packed.namelist()
         bom, = (name for name in names if name.endswith("sboms/stoker.cdx.json"))
         parts = {part["name"]: part for part in json.loads(packed.read(bom))["components"]}
-        texts = {name.rpartition("/")[2]: packed.read(name).decode() for name in names
-                 if "/licenses/" in name and not name.endswith("/")}
+        return parts, {name.rpartition("/")[2]: packed.read(name).decode() for name in names
+                       if "/licenses/" in name and not name.endswith("/")}
+
+
+def test_licences_and_bill_of_materials(wheel):
+    parts, texts = parts_and_licences(wheel)
     assert set(parts) == {"libjpeg-turbo", "LMDB", "xxHash"}
     assert set(texts) == {"LICENSE", *(f"{name}.txt" for name in parts)}
     assert all(re.fullmatch(r"\d+\.\d+\.\d+", part["version"]) for part in parts.values())
@@ -70,8 +79,8 @@ def test_its_record_is_right(wheel):
                 assert int(size) == packed.getinfo(name).file_size
 
 
-def venv(directory):
-    subprocess.run([sys.executable, "-m", "venv", directory], check=True)
+def venv(directory, python=sys.executable):
+    subprocess.run([python, "-m", "venv", directory], check=True)
     return directory / "bin"
 
 
@@ -116,3 +125,59 @@ def test_in_a_prefix_that_moves(wheel, install, works, scratch):
     python = scratch / "moved/bin/python"
     where = works([python, "-m", "stoker"], python)
     assert where.startswith(str(scratch / "moved"))
+
+
+# ---- the smaller one, for every other Python ----
+
+def test_the_smaller_one_holds_what_serves_files(files_wheel):
+    with zipfile.ZipFile(files_wheel) as packed:
+        names = {name for name in packed.namelist() if name.startswith("stoker/") and name[-1] != "/"}
+        sources = {name: packed.read(name) for name in names if name.endswith(".py")}
+    assert names == {f"stoker/{name}" for name in (
+        "__init__.py", "__main__.py", "_command.py", "waiting/_stoker_refused.py", "site.zip", "bin/stoker",
+        "lib/libstoker.so")}
+    for name, source in sources.items():
+        ast.parse(source, name, feature_version=(3, 9))
+    parts, texts = parts_and_licences(files_wheel)
+    assert set(parts) == {"xxHash"} and set(texts) == {"LICENSE", "xxHash.txt"}
+
+
+@pytest.mark.parametrize("version, kind", [("39", "files_wheel"), ("310", "files_wheel"), ("311", "wheel"),
+                                           ("314", "wheel")])
+def test_pip_takes_the_one_that_fits(version, kind, request, install, scratch):
+    install(venv(scratch / "venv") / "pip", "download", "-q", "--no-deps", "--no-index", "--find-links",
+            PACKAGES, "--python-version", version, "--only-binary", ":all:", "-d", scratch / "taken", "stoker")
+    assert [path.name for path in (scratch / "taken").iterdir()] == [request.getfixturevalue(kind).name]
+
+
+def older():
+    """Pythons of this machine that pip takes the smaller wheel for."""
+    return {version: python for version, python in pythons().items()
+            if (3, 9) <= tuple(map(int, version.split("."))) < (3, 11)}
+
+
+@pytest.mark.parametrize("version", ["3.9", "3.10"])
+def test_an_older_python_has_its_files_served(version, files_wheel, install, serves, scratch):
+    if version not in older():
+        pytest.skip(f"no Python {version}")
+    programs = venv(scratch / "venv", older()[version])
+    install(programs / "pip", "install", "-q", "--no-index", "--find-links", PACKAGES, "stoker")
+    said = serves([programs / "stoker"], programs / "python")
+    assert said.count(f"Python {version}: images and batches are left as they are") == 1, said
+    assert "not installed beside" not in said
+    asked = subprocess.run([programs / "python", "-c", "from stoker import Image"], text=True,
+                           capture_output=True, check=False)
+    assert asked.stderr.splitlines()[-1].startswith("ImportError: stoker.Image wants CPython 3.11"), asked
+
+
+def test_with_the_smaller_one_a_newer_python_is_told_of_it(files_wheel, install, serves, place, scratch):
+    """As a job's may be, whose command lies in an environment of an older one."""
+    programs = venv(scratch / "venv")
+    install(programs / "pip", "install", "-q", "--no-index", files_wheel)
+    said = serves([programs / "stoker"], programs / "python")
+    assert said.count("images and batches are left as they are: the Python package is not") == 1, said
+    doctor = place.run([programs / "stoker", "doctor", "--", programs / "python"], check=False).stdout
+    assert "installed for an older Python" in doctor and "none, as there is no Python package" in doctor
+    refused = place.run([programs / "stoker", "run", "--path", scratch, "--samples", "1G", "--", "true"],
+                        check=False)
+    assert refused.returncode != 0 and "installed without its Python package" in refused.stderr

@@ -55,6 +55,10 @@ $(PY_TO)/_gpu_core.abi3.so: $(PY_GPU) $(B)/libstokergpu.a $(call objects,$(BASE)
 	$(Q)$(LINK) -shared -o $@ $^ $(LDFLAGS) $(LINK_SAN) -pthread -lm -ldl -Wl,-z,now -Wl,-z,relro \
 		-Wl,-z,noexecstack
 
+# For a Python that the package is not for (setup.py): what serves files, and says that it does no more.
+.PHONY: files
+files: arrows $(B)/stoker $(B)/libstoker.so $(PY_TO)/site.zip
+
 # In a zip file, so that no Python writes bytecode beside it; not compressed, since that takes zlib; of no
 # time, so that it is the same wherever it is made.
 $(PY_TO)/site.zip: wrappers/python/sitecustomize.py wrappers/python/python.mk
