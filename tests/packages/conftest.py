@@ -53,7 +53,7 @@ def photographs(session_scratch):  # noqa: F811
 
 @pytest.fixture
 def serves(place, scratch, photographs):  # noqa: F811
-    """serves(stoker, python): that a run serves; gives what it says at its end."""
+    """serves(stoker, python): that a run serves; gives what it says, in one line."""
     def check(stoker, python):
         summary = scratch / "summary.json"
         ran = place.run([*stoker, "run", "--path", photographs, f"--json={summary}", "--",
@@ -61,7 +61,7 @@ def serves(place, scratch, photographs):  # noqa: F811
                         env={"STOKER_MIN_AGE": "0.05"})
         told = json.loads(summary.read_text())
         assert (told["hits"], told["fills"]) == (4, 4), told
-        return ran.stderr
+        return " ".join(ran.stderr.split())
     return check
 
 
