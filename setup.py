@@ -93,7 +93,13 @@ class Wheel(bdist_wheel):
             boms = pathlib.Path(wheelfile_base, "sboms")
             boms.mkdir(exist_ok=True)
             shutil.copy2(SBOM, boms / "stoker.cdx.json")
-        settle_modes(pathlib.Path(wheelfile_base))
+        settle_modes(pathlib.Path(wheelfile_base).parent)
+
+
+def manual():
+    """Where `man` looks for the pages of a program that it finds on PATH, as of an environment that is active."""
+    pages = sorted(map(str, pathlib.Path("docs/man").iterdir()))
+    return [(f"share/man/man{number}", [page for page in pages if page.endswith(number)]) for number in "17"]
 
 
 class Binary(Distribution):
@@ -105,5 +111,6 @@ class Binary(Distribution):
 
 setup(distclass=Binary, packages=["stoker"], package_dir={"stoker": "wrappers/python/stoker"},
       license_files=["LICENSE", "packaging/licenses/*.txt" if DECODES else "packaging/licenses/xxHash.txt"],
+      data_files=manual(),
       cmdclass={"build_py": Build, "bdist_wheel": Wheel},
       options={"bdist_wheel": {"py_limited_api": "cp311"}} if DECODES else {})

@@ -89,6 +89,8 @@ def test_in_a_venv(wheel, install, works, scratch, capsys):
     start = time.monotonic()
     install(programs / "pip", "install", "-q", "pillow", wheel)
     where = works([programs / "stoker"], programs / "python")
+    pages = {page.name for page in (scratch / "venv/share/man").glob("man?/*")}
+    assert pages == {page.name for page in (ROOT / "docs/man").iterdir()}
     seconds = time.monotonic() - start
     with capsys.disabled():
         print(f"\nfrom `pip install` to the first hits: {seconds:.1f} s")
