@@ -185,6 +185,7 @@ static void run_cached(const struct request *request, struct session *session, i
     courier_end(WIFSIGNALED(status)); /* the user does not want to wait */
     stk_run_read(&session->run, &counts);
     figures_gather(&figures, request, session, &counts, &pulse, seconds);
+    figures.status = status;
     tell_outer(outer, &figures);
     summary_print(stderr, &figures);
     outlook_print(stderr, &figures);

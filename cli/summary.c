@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "base/path.h"
 #include "base/samples.h"
@@ -539,12 +540,16 @@ static void add_stay(const struct figures *figures)
 
 /* ---- when nothing was opened ---- */
 
-static void explain_command(const struct request *request)
+static void explain_command(const struct request *request, int status)
 {
     const char *reason = command_cannot_preload(request->command[0]);
     if (reason != NULL) {
         lines_add(HEAD, "  the command is a %s: the library cannot be loaded into it", reason);
         return;
+    }
+    if (WIFEXITED(status) && WEXITSTATUS(status) != 0) {
+        lines_add(HEAD, "  The command ended with %d: perhaps before it came to its files",
+                  WEXITSTATUS(status));
     }
     lines_add(LOSSES,
               "  Is the path right? Paths are compared as they are spelled, links not followed.");
@@ -616,7 +621,7 @@ static void explain_nothing(const struct figures *figures)
     bool known =
         figures_tallied(figures->session, STK_TALLY_INNER_RUNS) == 0 && add_elsewhere(request);
     if (!mild && !known) {
-        explain_command(request);
+        explain_command(request, figures->status);
     }
     if (!mild && stats > 0) {
         lines_add(CACHES, "  (%" PRIu64 " stats were seen.)", stats);

@@ -39,6 +39,7 @@ struct figures {
     const struct stk_run_counts *counts;
     const struct pulse_figures *pulse;
     double run_s;
+    int status; /* the command's, as waitpid gave it; 0 while it runs */
     uint64_t total[STK_COUNT_KINDS];
     unsigned opened; /* how often a file was opened, at most */
 

@@ -100,6 +100,15 @@ def test_it_is_said_loudly_when_nothing_matched(jobs, data):
     assert (ran.opens, ran.epochs) == (0, [])
 
 
+def test_a_command_that_failed_is_said_to_have_failed(jobs, data):
+    """Most have then come to no file: an import that fails, a wrong argument."""
+    line = "The command ended with 3: perhaps before it came to its files"
+    assert line in jobs.run(["sh", "-c", "exit 3"], path=data, check=False).said
+    assert "The command ended" not in jobs.run(["true"], path=data).said
+    reads = jobs.run(["sh", "-c", f"cat {data}/file0000; exit 3"], path=data, check=False)
+    assert "The command ended" not in reads.said
+
+
 def test_it_is_said_how_many_stats_were_seen(jobs, data):
     ran = jobs.run(["stat", data / "file0000"], path=data)
     assert "NOTHING WAS SERVED" in ran.stderr and "1 stats were seen" in ran.stderr
