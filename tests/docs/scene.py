@@ -3,6 +3,9 @@
 It is this machine's, in a mount namespace of its own, with /data (data sets), /nvme and /ceph (for disks), /scratch
 (the reader's own) and /dev/shm besides. `stoker` is the one that was built. Only what is a whole cluster or
 machine has a stand-in (standins/): these check the options that they are given and run what they would run.
+
+READER_BIN names the directory of an installation instead: then `stoker` and `python` are those that a reader who
+has it first on PATH would find, with nothing of ours besides.
 """
 
 import os
@@ -15,6 +18,7 @@ from isolated import Isolated
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 WORK = "/scratch/me"
+READER = os.environ.get("READER_BIN")
 
 SET_UP = """
 set -e
@@ -61,8 +65,9 @@ class Scene:
 
     def _tools(self):
         bin_ = self._directory / "scratch/bin"
-        (bin_ / "stoker").symlink_to(self._build / "stoker")
-        (bin_ / "python").symlink_to("/usr/bin/python3")
+        if not READER:
+            (bin_ / "stoker").symlink_to(self._build / "stoker")
+            (bin_ / "python").symlink_to("/usr/bin/python3")
         for standin in (HERE / "standins").iterdir():
             if standin.suffix == "":
                 (bin_ / standin.name).symlink_to(standin)
@@ -87,9 +92,10 @@ class Scene:
         return done.returncode, done.stdout
 
     def _inside(self, argv, env=None):
+        first = {"PATH": f"{READER}:/scratch/bin:{os.environ['PATH']}"} if READER else {
+            "PATH": f"/scratch/bin:{os.environ['PATH']}", "PYTHONPATH": str(self._build / "python")}
         # A compiler's cache would be written into the repository.
-        variables = {"HOME": WORK, "PATH": f"/scratch/bin:{os.environ['PATH']}", "TMPDIR": "/scratch/tmp",
-                     "PYTHONPATH": str(self._build / "python"), "PYTHONDONTWRITEBYTECODE": "1",
+        variables = {"HOME": WORK, **first, "TMPDIR": "/scratch/tmp", "PYTHONDONTWRITEBYTECODE": "1",
                      "XDG_STATE_HOME": f"{WORK}/.local/state", "OMP_NUM_THREADS": "1",
                      "STOKER_MIN_AGE": "0.05", "USER": "me", **(env or {})}
         command = self._place.command(["chroot", self._directory / "root", *argv], variables)

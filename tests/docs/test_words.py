@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+import sys
 
 import pytest
 
@@ -110,6 +111,23 @@ def test_links(page):
             path = page.parent / name if name else page
             assert path.exists(), f"{page.name}:{number}: {target}"
             assert not anchor or anchor in blocks.anchors(path), f"{page.name}:{number}: {target}"
+
+
+def imported(page):
+    """What the Python of a page imports that is neither Python's own nor ours."""
+    code = "\n".join(block.text for block in blocks.blocks(page) if block.language in ("python", "sh"))
+    found = set(re.findall(r"^ *(?:from|import) (\w+)", code, re.MULTILINE))
+    return found - set(sys.stdlib_module_names) - {"stoker"}
+
+
+@PAGES
+def test_what_a_page_imports_it_says_how_to_get(page):
+    said = {word for _, text in blocks.spans(page) if text.startswith("pip install ") for word in text.split()}
+    assert imported(page) <= said, f"{page.name}: pip install {' '.join(imported(page) - said)}"
+
+
+def test_imports_of_a_page_are_found():
+    assert imported(ROOT / "docs/big-files.md") == {"h5py", "lmdb"}
 
 
 @PAGES
