@@ -4,8 +4,8 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
+
+#include "gpu/calls.h"
 
 #define LIBRARY "libcuda.so.1"
 
@@ -13,10 +13,7 @@ static struct stk_gpu_driver found;
 static bool is_found;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static const struct {
-    const char *symbol;
-    size_t offset;
-} calls[] = {
+static const struct stk_gpu_call calls[] = {
 #define CALL(name, symbol, parameters) {#symbol, offsetof(struct stk_gpu_driver, name)},
 #include "gpu/calls.def"
 #undef CALL
@@ -24,15 +21,10 @@ static const struct {
 
 static int find_calls(void *library, struct stk_gpu_why *why)
 {
-    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
-        void *call = dlsym(library, calls[i].symbol);
-        if (call == NULL) {
-            return stk_gpu_why_say(why, STK_GPU_NONE, "the NVIDIA driver is too old: no %s",
-                                   calls[i].symbol);
-        }
-        memcpy((char *)&found + calls[i].offset, &call, sizeof call);
-    }
-    return STK_GPU_OK;
+    const char *missing = stk_gpu_calls_find(library, calls, sizeof calls / sizeof *calls, &found);
+    return missing == NULL
+               ? STK_GPU_OK
+               : stk_gpu_why_say(why, STK_GPU_NONE, "the NVIDIA driver is too old: no %s", missing);
 }
 
 static int check_version(struct stk_gpu_why *why)
