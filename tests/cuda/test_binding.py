@@ -14,18 +14,10 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("STOKER_BUILD", "build")).absolute()
 
 BEGIN = """
-import ctypes, gc, os, sys, threading, weakref
+import gc, os, sys, threading, weakref
 import numpy as np
+from cuda_world import world
 from stoker import _gpu_core as core
-
-class World(ctypes.Structure):
-    _fields_ = [("version", ctypes.c_int), ("devices", ctypes.c_int), ("capability", ctypes.c_int),
-                ("device_bytes", ctypes.c_size_t), ("locked_bytes", ctypes.c_size_t),
-                ("late_us", ctypes.c_uint)]
-
-library = ctypes.CDLL("libcuda.so.1")
-library.cuda_world.restype = ctypes.POINTER(World)
-world = library.cuda_world().contents
 
 class Holder:
     pass
@@ -55,7 +47,7 @@ def here(memory):
 def run(text):
     if not (ROOT / "build/gpu/kernel.txt").exists():
         pytest.skip("no nvcc: the kernel is not built")
-    env = {**os.environ, "PYTHONPATH": str(BUILD / "python"),
+    env = {**os.environ, "PYTHONPATH": f"{BUILD / 'python'}:{ROOT / 'tests/lib'}",
            "LD_LIBRARY_PATH": str(BUILD / "tests/cuda")}
     done = subprocess.run([sys.executable, "-c", BEGIN + text], env=env, check=False, timeout=120,
                           capture_output=True, text=True)

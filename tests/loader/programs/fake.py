@@ -9,37 +9,24 @@ import collections
 import contextlib
 import ctypes
 import math
+import pathlib
 import queue
+import sys
 import threading
 import time
 import weakref
 
 import torch
 
-from stoker import _gpu_core as core
-from stoker._gpu import cuda
-from stoker._gpu import device as devices
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "lib"))
+
+from cuda_world import library, world  # noqa: E402
+
+from stoker import _gpu_core as core  # noqa: E402
+from stoker._gpu import cuda  # noqa: E402
+from stoker._gpu import device as devices  # noqa: E402
 
 LATE_S = 0.002
-
-
-class World(ctypes.Structure):
-    """struct cuda_world."""
-    _fields_ = [("version", ctypes.c_int), ("devices", ctypes.c_int), ("capability", ctypes.c_int),
-                ("device_bytes", ctypes.c_size_t), ("locked_bytes", ctypes.c_size_t),
-                ("late_us", ctypes.c_uint), ("copy_mb_s", ctypes.c_uint), ("takes_ptx_only", ctypes.c_bool),
-                ("fail_at", ctypes.c_long), ("fail_with", ctypes.c_int), ("for_good", ctypes.c_bool),
-                ("calls", ctypes.c_long), ("failed", ctypes.c_char_p), ("retained", ctypes.c_int),
-                ("pushed", ctypes.c_int), ("modules", ctypes.c_int), ("streams", ctypes.c_int),
-                ("events", ctypes.c_int), ("memories", ctypes.c_int), ("locks", ctypes.c_int),
-                ("device_used", ctypes.c_size_t), ("locked_used", ctypes.c_size_t),
-                ("lost", ctypes.c_long), ("wild", ctypes.c_long), ("copies", ctypes.c_long),
-                ("kernels", ctypes.c_long)]
-
-
-library = ctypes.CDLL("libcuda.so.1")
-library.cuda_world.restype = ctypes.POINTER(World)
-world = library.cuda_world().contents
 
 
 class Memory:
