@@ -192,8 +192,9 @@ static int begin_inside(struct stk_gpu *gpu, struct stk_gpu_why *why)
 /* ---- ending ---- */
 
 /* The driver's calls here may tell of errors of before; what they give back is given back. */
-static void end_inside(struct stk_gpu *gpu)
+static void end_inside(void *argument)
 {
+    struct stk_gpu *gpu = argument;
     const struct stk_gpu_driver *driver = gpu->driver;
     struct stk_gpu_why why;
     if (gpu->copies != NULL) {
@@ -221,15 +222,17 @@ static void end_inside(struct stk_gpu *gpu)
     }
 }
 
-static void end_context(struct stk_gpu *gpu)
+void stk_gpu_give_back(struct stk_gpu *gpu, void (*give)(void *), void *what)
 {
     void *context;
+    if (is_childs(gpu)) {
+        return;
+    }
     bool is_inside = gpu->driver->push_current(gpu->context) == 0;
-    end_inside(gpu);
+    give(what);
     if (is_inside) {
         gpu->driver->pop_current(&context);
     }
-    gpu->driver->primary_release(gpu->device);
 }
 
 /* In a child the driver is its parent's, and so is what is held. */
@@ -248,7 +251,8 @@ void stk_gpu_close(struct stk_gpu *gpu)
         return;
     }
     if (gpu->context != NULL && !is_childs(gpu)) {
-        end_context(gpu);
+        stk_gpu_give_back(gpu, end_inside, gpu);
+        gpu->driver->primary_release(gpu->device);
     }
     forget_pins(gpu);
     free(gpu);

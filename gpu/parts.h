@@ -56,6 +56,10 @@ struct stk_gpu {
 int stk_gpu_enter(struct stk_gpu *gpu, struct stk_gpu_why *why);
 int stk_gpu_leave(struct stk_gpu *gpu, int result);
 
+/* Calls give(what) inside the device's context, whatever has failed; in a child of fork not at all.
+ */
+void stk_gpu_give_back(struct stk_gpu *gpu, void (*give)(void *), void *what);
+
 /* Says why a driver's call failed. */
 int stk_gpu_refused(struct stk_gpu *gpu, int result, const char *what, struct stk_gpu_why *why);
 /* The same for what was under way: it is of no more use. Waits until nothing runs. */

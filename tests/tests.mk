@@ -170,7 +170,7 @@ $(VENV)/ready: $(VENV_LISTS)
 	$(VENV)/bin/pip install --quiet torch torchvision numpy pillow pytest $(VENV_LISTS:%=-r %)
 	@touch $@
 
-test-newest: all $(B)/slowfs $(B)/tests/libgpu.so $(B)/tests/cuda/libcuda.so.1 $(B)/tests/device $(SKEW) $(PRELOAD_BIN)/counters $(VENV)/ready ## the tests of Python libraries, with the newest from PyPI
+test-newest: all $(B)/slowfs $(B)/tests/libgpu.so $(B)/tests/cuda/libcuda.so.1 $(B)/tests/cuda/libnvjpeg.so.13 $(B)/tests/device $(SKEW) $(PRELOAD_BIN)/counters $(VENV)/ready ## the tests of Python libraries, with the newest from PyPI
 	@STOKER_BUILD=$(B) $(VENV)/bin/python -m pytest -q --tb=short -m torch tests/python $(if $(T),-k '$(T)')
 	@STOKER_BUILD=$(B) STOKER_ALL=1 $(VENV)/bin/python -m pytest -q -rs --tb=short -m newest tests/wild \
 		$(if $(T),-k '$(T)')
@@ -357,7 +357,7 @@ test-batches-slice: all
 # ---- tests/loader: stoker.Loader ----
 
 .PHONY: test-loader
-test-loader: all $(B)/tests/cuda/libcuda.so.1 ## tests of stoker.Loader, here and with the driver of tests/cuda
+test-loader: all $(CUDA_OF_TESTS) ## tests of stoker.Loader, here and with the driver of tests/cuda
 	@STOKER_BUILD=$(B) $(PYTHON) -m pytest -q -rs --tb=short tests/loader $(if $(T),-k '$(T)')
 
 # ---- tests/docs: every command of the documents ----

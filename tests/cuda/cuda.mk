@@ -11,7 +11,18 @@ $(B)/tests/cuda/libcuda.so.1: $(call objects,tests/cuda/driver.c tests/cuda/walk
 	$(if $(V),,@echo "  LINK  $@")
 	$(Q)$(LINK) -shared -Wl,-soname,$(@F) -o $@ $^ $(LDFLAGS) $(LINK_SAN) -pthread -lm
 
-$(B)/tests/unit: $(B)/tests/cuda/libcuda.so.1
+# The nvJPEG of the tests, over that driver.
+$(B)/tests/cuda/libnvjpeg.so.13: $(call objects,tests/cuda/nvjpeg.c gpu/nvjpeg.c gpu/calls.c gpu/why.c) \
+		$(B)/tests/cuda/libcuda.so.1
+	@mkdir -p $(@D)
+	$(if $(V),,@echo "  LINK  $@")
+	$(Q)$(LINK) -shared -Wl,-soname,$(@F) -Wl,-rpath,'$$ORIGIN' -o $@ $^ $(LDFLAGS) $(LINK_SAN) \
+		$(JPEG_LIBS) -ldl
+
+# All of what stands for a GPU.
+CUDA_OF_TESTS := $(addprefix $(B)/tests/cuda/,libcuda.so.1 libnvjpeg.so.13)
+
+$(B)/tests/unit: $(CUDA_OF_TESTS)
 
 # ---- where there is one ----
 
@@ -33,5 +44,5 @@ test-gpu: $(B)/tests/device ## on a machine with a GPU: equality, rates, compute
 		$(COMPUTE_SANITIZER) --error-exitcode 1 --leak-check full $(B)/tests/device --equality; fi; \
 		status=$$?; echo "(the table is in build/gpu/device.txt)"; exit $$status
 
-test-cuda: gpu $(B)/tests/device $(B)/tests/cuda/libcuda.so.1 $(B)/tests/libgpu.so ## tests of gpu/ beside its unit tests: against torch, and what nvcc made
+test-cuda: gpu $(B)/tests/device $(CUDA_OF_TESTS) $(B)/tests/libgpu.so ## tests of gpu/ beside its unit tests: against torch, and what nvcc made
 	@STOKER_BUILD=$(B) $(PYTHON) -m pytest -q -rs --tb=short tests/cuda $(if $(T),-k '$(T)')

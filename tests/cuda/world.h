@@ -34,9 +34,21 @@ struct cuda_world {
     long lost;            /* of these, what the context's end took along */
     long wild;            /* accesses to what was not there */
     long copies, kernels; /* that were done */
+
+    /* The nvJPEG of the tests (tests/cuda/nvjpeg.c). */
+    bool has_no_engine;
+    int decoders; /* what nvJPEG has made and that is there now */
+    long decoded; /* images */
 };
 
 typedef struct cuda_world *cuda_world_get(void);
 struct cuda_world *cuda_world(void);
+
+/* For libraries that stand for others over this driver: counts a call of theirs, which fails when
+ * it is its turn, or where no context is current: that is its result. */
+int cuda_world_call(const char *name);
+/* Whether there is so much memory of the device. Inside what cuLaunchHostFunc runs alone. */
+bool cuda_world_has(const void *at, size_t bytes);
+int cuLaunchHostFunc(void *stream, void (*function)(void *), void *argument);
 
 #endif
