@@ -88,7 +88,7 @@ check gpu ring base
 check wrappers decode store ring gpu base
 only xxhash.h base/hash.c store/content_avx2.c
 only Python.h wrappers/python/core/core.h wrappers/python/core/samples/samples.c \
-    wrappers/python/core/gpu/gpu.c
+    wrappers/python/core/gpu/parts.h
 only lmdb.h store/env.c
 room _store - _samples_core _core _slots
 room _pillow PIL _store _core _slots

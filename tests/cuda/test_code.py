@@ -11,11 +11,19 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build/gpu"
 CUDA = pathlib.Path("/usr/local/cuda")
 ENTRIES = re.findall(r"^ENTRY\((\w+),", (ROOT / "gpu/entries.def").read_text(), re.M)
-CALLS = re.findall(r"^CALL\((\w+), (\w+),\s*\((.*?)\)\)$", (ROOT / "gpu/calls.def").read_text(),
-                   re.M | re.S)
+
+
+def calls_of(table):
+    """(our name, symbol, parameters) of all that a table of calls has."""
+    return re.findall(r"^CALL\((\w+), (\w+),\s*\((.*?)\)\)$", (ROOT / table).read_text(), re.M | re.S)
+
+
+CALLS = calls_of("gpu/calls.def")
 DEVICES = ["sm_80", "sm_90", "sm_100"]
 MOST_REGISTERS = 64  # half of the threads that a multiprocessor can have
-HANDLES = "CUcontext|CUmodule|CUfunction|CUstream|CUevent"
+# What calls.def has in the place of CUDA's own types.
+TYPES = {"CUcontext|CUmodule|CUfunction|CUstream|CUevent": "void *",
+         "CUdevice_attribute|CUdevice|CUresult": "int", "CUdeviceptr": "unsigned long long"}
 
 
 def made(name):
@@ -54,12 +62,12 @@ def test_ptx_stores_sixteen_bytes_at_once_and_has_no_local_memory():
         assert ".local" not in body, name
 
 
-def plain(parameter):
+def plain(parameter, types=TYPES):
     """The type of a parameter, as calls.def has it."""
     words = re.sub(r"\bunsigned int\b", "unsigned", parameter)
-    words = re.sub(rf"\b({HANDLES})\b", "void *", words)
-    words = re.sub(r"\b(CUdevice_attribute|CUdevice|CUresult)\b", "int", words)
-    words = re.sub(r"\bCUdeviceptr\b", "unsigned long long", words).replace("*", " * ").split()
+    for theirs, ours in types.items():
+        words = re.sub(rf"\b({theirs})\b", ours, words)
+    words = words.replace("*", " * ").split()
     return words if words[-1] == "*" else words[:-1]
 
 
@@ -73,7 +81,10 @@ def test_calls_are_as_in_cuda_s_header(symbol, parameters):
     assert symbol == (newer.group(1) if newer else name)
 
 
+def symbols_of(library):
+    listed = subprocess.run(["nm", "-D", library], check=True, capture_output=True, text=True).stdout
+    return set(re.findall(r" T (\w+)", listed))
+
+
 def test_calls_are_the_driver_s():
-    listed = subprocess.run(["nm", "-D", cuda("lib64/stubs/libcuda.so")], check=True,
-                            capture_output=True, text=True).stdout
-    assert {symbol for _, symbol, _ in CALLS} <= set(re.findall(r" T (\w+)", listed))
+    assert {symbol for _, symbol, _ in CALLS} <= symbols_of(cuda("lib64/stubs/libcuda.so"))

@@ -2,22 +2,12 @@
  * stoker._gpu_core: plans and devices (gpu/) for Python. A module of its own, since the kernel for
  * devices is part of it. Addresses are ints: of the host, or of a device where one is opened.
  */
-#define PY_SSIZE_T_CLEAN
-#ifndef Py_LIMITED_API
-#define Py_LIMITED_API 0x030b0000
-#endif
-#include <Python.h>
+#include "wrappers/python/core/gpu/parts.h"
 
-#include <pthread.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "gpu/gpu.h"
-
-#define PLAN   "stoker._gpu_core.plan"
-#define DEVICE "stoker._gpu_core.device"
+#define PLAN "stoker._gpu_core.plan"
 
 static PyObject *no_device, *failed; /* exceptions */
 
@@ -27,7 +17,7 @@ static PyObject *refuse(const char *refusal)
     return NULL;
 }
 
-static PyObject *raise_why(const struct stk_gpu_why *why)
+PyObject *gpu_raise(const struct stk_gpu_why *why)
 {
     PyObject *type = why->error == STK_GPU_NONE       ? no_device
                      : why->error == STK_GPU_FAILED   ? failed
@@ -160,18 +150,7 @@ static PyObject *gpu_run(PyObject *module, PyObject *arguments)
 
 /* ---- devices ---- */
 
-/* Calls may wait, so they are without the GIL, and one at a time; in a child of fork, where all are
- * refused, the lock may be that of a thread of its parent's. What is let go of meanwhile may be the
- * end of objects, whose code may call again: that is left for when the call is over. */
-struct device {
-    struct stk_gpu *gpu;
-    pthread_mutex_t lock;
-    pid_t owner;
-    PyObject *ended[STK_GPU_LANES];
-    unsigned count;
-};
-
-static struct device *device_of(PyObject *capsule)
+struct device *gpu_device_of(PyObject *capsule)
 {
     return PyCapsule_GetPointer(capsule, DEVICE);
 }
@@ -190,7 +169,7 @@ static void let_go(void *argument)
 }
 
 /* Takes what has ended out of the device, whose lock is held. */
-static unsigned take_ended(struct device *device, PyObject **ended)
+unsigned gpu_take_ended(struct device *device, PyObject **ended)
 {
     unsigned count = device->count;
     for (unsigned i = 0; i < count; i++) {
@@ -200,47 +179,27 @@ static unsigned take_ended(struct device *device, PyObject **ended)
     return count;
 }
 
-static void drop_ended(PyObject **ended, unsigned count)
+void gpu_drop_ended(PyObject **ended, unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
         Py_DECREF(ended[i]);
     }
 }
 
-/* One call: does `what`, with the device's lock and without the GIL. None, an int, or an exception.
- */
-#define CALL_DEVICE(device, result, what)                                                          \
-    do {                                                                                           \
-        PyObject *ended[STK_GPU_LANES];                                                            \
-        unsigned count;                                                                            \
-        bool is_own = (device)->owner == getpid();                                                 \
-        Py_BEGIN_ALLOW_THREADS;                                                                    \
-        if (is_own) {                                                                              \
-            pthread_mutex_lock(&(device)->lock);                                                   \
-        }                                                                                          \
-        (result) = (what);                                                                         \
-        count = take_ended(device, ended);                                                         \
-        if (is_own) {                                                                              \
-            pthread_mutex_unlock(&(device)->lock);                                                 \
-        }                                                                                          \
-        Py_END_ALLOW_THREADS;                                                                      \
-        drop_ended(ended, count);                                                                  \
-    } while (0)
-
 static PyObject *none_or_raise(int error, const struct stk_gpu_why *why)
 {
-    return error < 0 ? raise_why(why) : Py_NewRef(Py_None);
+    return error < 0 ? gpu_raise(why) : Py_NewRef(Py_None);
 }
 
 static void close_device(PyObject *capsule)
 {
-    struct device *device = device_of(capsule);
+    struct device *device = gpu_device_of(capsule);
     PyObject *ended[STK_GPU_LANES];
     stk_gpu_close(device->gpu);
-    unsigned count = take_ended(device, ended);
+    unsigned count = gpu_take_ended(device, ended);
     pthread_mutex_destroy(&device->lock);
     PyMem_Free(device);
-    drop_ended(ended, count);
+    gpu_drop_ended(ended, count);
 }
 
 /* open(ordinal): the device, as long as it is there; NoDevice, with the reason. */
@@ -258,7 +217,7 @@ static PyObject *gpu_open(PyObject *module, PyObject *ordinal)
     Py_BEGIN_ALLOW_THREADS;
     error = stk_gpu_open(&device->gpu, number, &why);
     Py_END_ALLOW_THREADS;
-    PyObject *capsule = error < 0 ? raise_why(&why) : PyCapsule_New(device, DEVICE, close_device);
+    PyObject *capsule = error < 0 ? gpu_raise(&why) : PyCapsule_New(device, DEVICE, close_device);
     if (capsule == NULL) {
         stk_gpu_close(device->gpu);
         PyMem_Free(device);
@@ -270,7 +229,7 @@ static PyObject *gpu_open(PyObject *module, PyObject *ordinal)
 static PyObject *gpu_name(PyObject *module, PyObject *capsule)
 {
     (void)module;
-    const struct device *device = device_of(capsule);
+    const struct device *device = gpu_device_of(capsule);
     return device == NULL ? NULL : PyUnicode_FromString(stk_gpu_name(device->gpu));
 }
 
@@ -306,8 +265,7 @@ static int send(struct device *device, const struct batch *batch, PyObject *obje
     return error;
 }
 
-/* What a stream is called: an int, or None for no stream. 0, or -1 with an exception set. */
-static int take_stream(PyObject *object, void *out)
+int gpu_take_stream(PyObject *object, void *out)
 {
     void *stream = object == Py_None ? STK_GPU_NO_STREAM : PyLong_AsVoidPtr(object);
     memcpy(out, &stream, sizeof stream);
@@ -328,7 +286,7 @@ static PyObject *send_batch(struct device *device, PyObject *given, PyObject *ho
     PyBuffer_Release(&batch.images);
     if (error < 0) {
         Py_XDECREF(holder);
-        return raise_why(&why);
+        return gpu_raise(&why);
     }
     return PyLong_FromUnsignedLongLong(number);
 }
@@ -340,8 +298,8 @@ static PyObject *gpu_send(PyObject *module, PyObject *arguments)
     (void)module;
     PyObject *device, *given, *holder;
     void *stream;
-    return PyArg_ParseTuple(arguments, "OOOO&", &device, &given, &holder, take_stream, &stream)
-               ? send_batch(device_of(device), given, holder, stream)
+    return PyArg_ParseTuple(arguments, "OOOO&", &device, &given, &holder, gpu_take_stream, &stream)
+               ? send_batch(gpu_device_of(device), given, holder, stream)
                : NULL;
 }
 
@@ -351,8 +309,8 @@ static PyObject *gpu_resident(PyObject *module, PyObject *arguments)
     (void)module;
     PyObject *device, *given;
     void *stream;
-    return PyArg_ParseTuple(arguments, "OOO&", &device, &given, take_stream, &stream)
-               ? send_batch(device_of(device), given, NULL, stream)
+    return PyArg_ParseTuple(arguments, "OOO&", &device, &given, gpu_take_stream, &stream)
+               ? send_batch(gpu_device_of(device), given, NULL, stream)
                : NULL;
 }
 
@@ -360,14 +318,14 @@ static PyObject *gpu_resident(PyObject *module, PyObject *arguments)
 static PyObject *gpu_collect(PyObject *module, PyObject *capsule)
 {
     (void)module;
-    struct device *device = device_of(capsule);
+    struct device *device = gpu_device_of(capsule);
     struct stk_gpu_why why = {0};
     int held;
     if (device == NULL) {
         return NULL;
     }
     CALL_DEVICE(device, held, stk_gpu_collect(device->gpu, &why));
-    return held < 0 ? raise_why(&why) : PyLong_FromLong(held);
+    return held < 0 ? gpu_raise(&why) : PyLong_FromLong(held);
 }
 
 /* follow(device, number, stream): what is begun on the stream from now on waits for the batch. */
@@ -378,10 +336,10 @@ static PyObject *gpu_follow(PyObject *module, PyObject *arguments)
     unsigned long long number;
     void *stream;
     struct stk_gpu_why why = {0};
-    if (!PyArg_ParseTuple(arguments, "OKO&", &capsule, &number, take_stream, &stream)) {
+    if (!PyArg_ParseTuple(arguments, "OKO&", &capsule, &number, gpu_take_stream, &stream)) {
         return NULL;
     }
-    struct device *device = device_of(capsule);
+    struct device *device = gpu_device_of(capsule);
     int error;
     if (device == NULL) {
         return NULL;
@@ -400,7 +358,7 @@ static PyObject *gpu_wait(PyObject *module, PyObject *arguments)
     if (!PyArg_ParseTuple(arguments, "OK", &capsule, &number)) {
         return NULL;
     }
-    struct device *device = device_of(capsule);
+    struct device *device = gpu_device_of(capsule);
     int error;
     if (device == NULL) {
         return NULL;
@@ -417,7 +375,7 @@ static struct device *take_memory(PyObject *arguments, unsigned long long *addre
 {
     PyObject *capsule;
     *bytes = 0;
-    return PyArg_ParseTuple(arguments, "OK|K", &capsule, address, bytes) ? device_of(capsule)
+    return PyArg_ParseTuple(arguments, "OK|K", &capsule, address, bytes) ? gpu_device_of(capsule)
                                                                          : NULL;
 }
 
@@ -482,7 +440,7 @@ static PyObject *gpu_take(PyObject *module, PyObject *arguments)
         return NULL;
     }
     CALL_DEVICE(device, error, stk_gpu_take(device->gpu, (size_t)bytes, &address, &why));
-    return error < 0 ? raise_why(&why) : PyLong_FromUnsignedLongLong(address);
+    return error < 0 ? gpu_raise(&why) : PyLong_FromUnsignedLongLong(address);
 }
 
 /* give(device, address): gives it back. */
@@ -508,12 +466,15 @@ static PyObject *gpu_fetch(PyObject *module, PyObject *arguments)
     CALL_DEVICE(device, error, stk_gpu_fetch(device->gpu, to, address, (size_t)bytes, &why));
     if (error < 0) {
         Py_DECREF(made);
-        return raise_why(&why);
+        return gpu_raise(&why);
     }
     return made;
 }
 
 static PyMethodDef methods[] = {
+    {"jpegs", gpu_jpegs, METH_VARARGS, NULL},
+    {"jpegs_name", gpu_jpegs_name, METH_O, NULL},
+    {"jpegs_decode", gpu_jpegs_decode, METH_VARARGS, NULL},
     {"plan", gpu_plan, METH_VARARGS, NULL},
     {"run", gpu_run, METH_VARARGS, NULL},
     {"open", gpu_open, METH_O, NULL},
