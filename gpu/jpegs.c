@@ -98,8 +98,9 @@ static int create_handle(struct stk_gpu_jpegs *jpegs)
     return 0;
 }
 
-static int create(struct stk_gpu_jpegs *jpegs, struct stk_gpu_why *why)
+static int create(struct stk_gpu_jpegs *jpegs, const char *library, struct stk_gpu_why *why)
 {
+    char what[128];
     int result = create_handle(jpegs);
     if (result == 0) {
         result = jpegs->calls.state_create(jpegs->handle, &jpegs->state);
@@ -107,16 +108,37 @@ static int create(struct stk_gpu_jpegs *jpegs, struct stk_gpu_why *why)
     if (result == 0) {
         result = jpegs->calls.header_create(jpegs->handle, &jpegs->header);
     }
-    return result == 0 ? STK_GPU_OK : stk_gpu_nvjpeg_failed(result, "begin", why);
+    snprintf(what, sizeof what, "begin (%s)", library);
+    return result == 0 ? STK_GPU_OK : stk_gpu_nvjpeg_failed(result, what, why);
 }
 
 /* By one library. What it cannot do, another may: an older one, for an older driver. */
 static int begin_with(struct stk_gpu_jpegs *jpegs, const char *library, struct stk_gpu_why *why)
 {
-    int error = stk_gpu_nvjpeg_find(&jpegs->calls, library, why);
-    error = error != STK_GPU_OK ? error : create(jpegs, why);
+    int error = create(jpegs, library, why);
     if (error == STK_GPU_FAILED) {
+        end_inside(jpegs);
         error = why->error = STK_GPU_NONE;
+    }
+    return error;
+}
+
+/* The reason of a library that is there says more than that of one that is not. */
+static int try_all(struct stk_gpu_jpegs *jpegs, const char *const *libraries,
+                   struct stk_gpu_why *why)
+{
+    bool any_there = false;
+    int error = stk_gpu_why_say(why, STK_GPU_NONE, "no nvJPEG");
+    for (; *libraries != NULL && error == STK_GPU_NONE; libraries++) {
+        struct stk_gpu_why other;
+        bool is_there = stk_gpu_nvjpeg_find(&jpegs->calls, *libraries, &other) == STK_GPU_OK;
+        if (is_there) {
+            error = begin_with(jpegs, *libraries, &other);
+        }
+        if (error != STK_GPU_OK && (is_there || !any_there)) {
+            *why = other;
+        }
+        any_there = any_there || is_there;
     }
     return error;
 }
@@ -124,11 +146,7 @@ static int begin_with(struct stk_gpu_jpegs *jpegs, const char *library, struct s
 static int begin_inside(struct stk_gpu_jpegs *jpegs, const char *const *libraries,
                         struct stk_gpu_why *why)
 {
-    int error = stk_gpu_why_say(why, STK_GPU_NONE, "no nvJPEG");
-    for (; *libraries != NULL && error == STK_GPU_NONE; libraries++) {
-        end_inside(jpegs); /* of the one before */
-        error = begin_with(jpegs, *libraries, why);
-    }
+    int error = try_all(jpegs, libraries, why);
     if (error != STK_GPU_OK) {
         return error;
     }

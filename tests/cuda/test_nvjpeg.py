@@ -141,6 +141,21 @@ for names in (), NAMES[:1], ("libcuda.so.1",):
 """)
 
 
+def test_what_one_that_is_there_says_is_said():
+    """Rather than that another one is not there."""
+    over_ours("""
+device = core.open(0)
+world.calls, world.fail_at, world.for_good = 0, 2, True
+try:
+    core.jpegs(device, NAMES[1:] + NAMES[:1])
+    raise AssertionError
+except core.NoDevice as why:
+    assert str(why) == "nvJPEG cannot begin (libnvjpeg.so.13): EXECUTION_FAILED (6)", why
+world.fail_at = 0
+del device
+""")
+
+
 @pytest.mark.parametrize("error", [999, 2, 4])
 def test_every_call_fails_once(error):
     """What is begun is right, or there is an exception; images that are not liked are left. Nothing stays."""
