@@ -41,7 +41,7 @@ class Feed:
     opened by Pillow, converted to RGB, transformed, and collated."""
 
     def __init__(self, paths, labels=None, *, transform=None, batch_size=1, shuffle=False,
-                 generator=None, threads=None, drop_last=False, prefetch=2):
+                 generator=None, threads=None, drop_last=False, prefetch=2, encoded=False):
         """paths      of the images
         labels     one for each; None: there are none, and None is given in their place
         transform  of stoker.transforms, of torchvision, or any callable: from an image to a tensor, or to
@@ -49,6 +49,7 @@ class Feed:
         generator  as DataLoader's, or a number to seed one with
         threads    that read and decode; None: as many as there are processors
         prefetch   how many batches are made ahead
+        encoded    whether images are only read, for somebody else to decode (_feeding/encoded.py)
         """
         self.paths = paths if hasattr(paths, "__getitem__") else list(paths)
         self.labels = labels
@@ -60,6 +61,7 @@ class Feed:
         self.generator = Generator().manual_seed(generator) if isinstance(generator, int) else generator
         self.threads = len(os.sched_getaffinity(0)) if threads is None else threads
         self.prefetch = prefetch
+        self.encoded = encoded
         self.batch_sampler = BatchSampler(_sampler(len(self.paths), shuffle, self.generator),
                                           batch_size, drop_last)
         self.stock = _core.feed_stock(prefetch + 2, False)

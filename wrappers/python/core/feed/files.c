@@ -219,7 +219,7 @@ static int make_room(struct files *files, Py_ssize_t count)
 }
 
 /* What cannot be a path has none: Pillow says what is wrong with it. */
-static int take_path(struct files *files, Py_ssize_t i, PyObject *sequence)
+static int take_path(struct files *files, Py_ssize_t i, PyObject *sequence, bool is_bytes_wanted)
 {
     PyObject *bytes = NULL, *path = PySequence_GetItem(sequence, i);
     if (path == NULL) {
@@ -227,6 +227,7 @@ static int take_path(struct files *files, Py_ssize_t i, PyObject *sequence)
     }
     files->items[i].path = NULL;
     files->items[i].is_drawn = false;
+    files->items[i].is_bytes_wanted = is_bytes_wanted;
     if (PyUnicode_FSConverter(path, &bytes)) {
         files->items[i].path = PyBytes_AsString(bytes);
         PyList_Append(files->paths, bytes);
@@ -240,19 +241,25 @@ static int take_path(struct files *files, Py_ssize_t i, PyObject *sequence)
     return 0;
 }
 
-/* files.read(paths): begins to read them. */
-static PyObject *files_read(PyObject *self, PyObject *paths)
+/* files.read(paths, bytes=False): begins to read them. With `bytes` the files themselves, also
+ * where there are forms. */
+static PyObject *files_read(PyObject *self, PyObject *arguments)
 {
+    PyObject *paths;
+    int is_bytes_wanted = false;
     struct files *files = (struct files *)self;
     struct crew *crew = files_idle_crew(files);
-    Py_ssize_t count = crew == NULL ? -1 : PySequence_Size(paths);
+    if (crew == NULL || !PyArg_ParseTuple(arguments, "O|p", &paths, &is_bytes_wanted)) {
+        return NULL;
+    }
+    Py_ssize_t count = PySequence_Size(paths);
     if (count < 0 || make_room(files, count) != 0) {
         return NULL;
     }
     let_go(files);
     files->paths = PyList_New(0);
     for (Py_ssize_t i = 0; files->paths != NULL && i < count; i++) {
-        if (take_path(files, i, paths) != 0) {
+        if (take_path(files, i, paths, is_bytes_wanted) != 0) {
             return NULL;
         }
     }
@@ -323,6 +330,20 @@ static PyObject *files_head(PyObject *self, PyObject *number)
     }
     return Py_BuildValue("IInK", item->info.width, item->info.height, (Py_ssize_t)item->info.end,
                          files_kind(item));
+}
+
+/* files.bytes(i): where the file's bytes lie, which whoever has the Files keeps there until the
+ * next read(): (address, size), or None. */
+static PyObject *files_bytes(PyObject *self, PyObject *number)
+{
+    const struct item *item = files_item((struct files *)self, number);
+    if (item == NULL) {
+        return NULL;
+    }
+    if (item->found != ITEM_BYTES) {
+        Py_RETURN_NONE;
+    }
+    return Py_BuildValue("Kn", (unsigned long long)(uintptr_t)item->bytes, (Py_ssize_t)item->size);
 }
 
 /* ---- decoding ---- */
@@ -466,10 +487,11 @@ static PyObject *files_let_go(PyObject *self, PyObject *unused)
 }
 
 static PyMethodDef files_methods[] = {
-    {"read", files_read, METH_O, NULL},
+    {"read", files_read, METH_VARARGS, NULL},
     {"are_done", files_are_done, METH_NOARGS, NULL},
     {"wait", files_wait, METH_O, NULL},
     {"head", files_head, METH_O, NULL},
+    {"bytes", files_bytes, METH_O, NULL},
     {"draw", files_draw, METH_VARARGS, NULL},
     {"drawn_size", files_drawn_size, METH_NOARGS, NULL},
     {"drawn", files_drawn, METH_O, NULL},

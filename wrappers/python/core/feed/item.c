@@ -114,7 +114,7 @@ static enum item_found find(struct item *item, int fd)
         (uint64_t)stat.st_size >= ITEM_LARGEST_BYTES) {
         return ITEM_NOTHING;
     }
-    enum kept_kind kind = kept_find(fd, &found);
+    enum kept_kind kind = item->is_bytes_wanted ? KEPT_UNKNOWN : kept_find(fd, &found);
     if (kind == KEPT_FORM) {
         identity_tell_decoded(fd, true, NULL, 0);
         return take_form(item, &found);
@@ -134,7 +134,7 @@ static enum item_found find(struct item *item, int fd)
 static bool find_unopened(struct item *item)
 {
     struct kept_found found;
-    if (!kept_find_path(item->path, &found)) {
+    if (item->is_bytes_wanted || !kept_find_path(item->path, &found)) {
         return false;
     }
     identity_tell_served(item->path);

@@ -22,7 +22,8 @@ enum item_found {
 
 struct item {
     struct crew_task task;
-    const char *path; /* the caller's */
+    const char *path;     /* the caller's */
+    bool is_bytes_wanted; /* the file's own: a form is of no use */
 
     /* What item_read() found. */
     enum item_found found;

@@ -2,6 +2,7 @@
 
 from torch.utils.data import default_collate
 
+from .encoded import Encoded
 from .layout import layout_of
 from .pixels import Maker, Noted
 
@@ -15,11 +16,11 @@ class Batch:
         self._indices = indices
         self._rows = {}  # by their place; those that are not here were drawn without Python
         self._maker = self._layout = self._memory = self._error = None
-        self.files = files
+        self.files = files  # None: they were handed out with what they hold
         self.is_planned = False
         try:
             self._paths = [feed.paths[i] for i in indices]
-            files.read(self._paths)
+            files.read(self._paths, feed.encoded)
         except Exception as error:
             self._error, self.is_planned = error, True
 
@@ -58,7 +59,7 @@ class Batch:
 
     def _begin(self):
         self._layout = layout = self._find_layout()
-        if layout is None:
+        if layout is None or self._feed.encoded:
             return
         self._memory = self._feed.stock.take(len(self._paths) * layout.row_bytes)
         orders = {i: row.order(layout.end) for i, row in self._rows.items() if type(row) is Noted}
@@ -82,8 +83,12 @@ class Batch:
                 raise error
             finally:
                 del error
-        images = self._collated() if self._layout is None else self._finished()
-        return images, self._labels()
+        return self._images(), self._labels()
+
+    def _images(self):
+        if self._layout is None:
+            return self._collated()
+        return self._encoded() if self._feed.encoded else self._finished()
 
     def _labels(self):
         labels = self._feed.labels
@@ -91,6 +96,14 @@ class Batch:
 
     def _collated(self):
         return default_collate(tuple(self._made(i) for i in range(len(self._paths))))
+
+    def _encoded(self):
+        """All that is to be known of the files is taken from them here: later the crew may be gone."""
+        count = range(len(self._paths))
+        self._rows = {i: self._noted_row(i) for i in count}
+        files, self.files = self.files, None
+        return Encoded(self._layout, [self._rows[i] for i in count],
+                       [_lying(files, i) for i in count], self._made, files)
 
     def _finished(self):
         """What threads could not do is done here."""
@@ -102,16 +115,24 @@ class Batch:
             images[i].copy_(self._made(i))
         return images
 
-    def _made(self, i):
+    def _noted_row(self, i):
         row = self._rows.get(i)
-        if row is None:
-            row = self._maker.noted(self._paths[i], self.files.drawn(i))
+        return self._maker.noted(self._paths[i], self.files.drawn(i)) if row is None else row
+
+    def _made(self, i):
+        row = self._noted_row(i)
         if type(row) is not Noted:
             return row
         try:
             return row.done()
         except Exception as error:
             raise _told(error, self._paths[i])
+
+
+def _lying(files, i):
+    """(address, size, width, height) of a file that was read, or None."""
+    place = files.bytes(i)
+    return None if place is None else place + files.head(i)[:2]
 
 
 def _told(error, path):

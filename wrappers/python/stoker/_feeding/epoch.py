@@ -51,8 +51,9 @@ class Epoch:
         try:
             return batch.result()
         finally:
-            batch.files.let_go()
-            self._idle.append(batch.files)
+            if batch.files is not None:
+                batch.files.let_go()
+                self._idle.append(batch.files)
 
     def _is_ready(self):
         """Begins what can be begun; whether the first batch is made, after some waiting if it is not."""
