@@ -11,11 +11,13 @@ from ._gpu import cuda
 from ._gpu.device import of as open_device
 from ._gpu.here import Here
 from ._gpu.images import NCHW, Recipe
+from ._gpu.jpegs import Jpegs
 from ._gpu.there import There
 
 __all__ = ["Loader"]
 
 UNDER_WAY = 4  # batches whose copies a device has begun: gpu/gpu.h
+NVJPEG = "nvjpeg"
 
 
 class Loader:
@@ -44,17 +46,25 @@ class Loader:
     So many batches as `prefetch` says are on their way to a GPU before they are asked for; none where the
     DataLoader has no workers, and none here. Slots (docs/batches.md) are locked for the GPU the first time
     that a batch lies in them, and so is the memory into which files are decoded here (MemoryError if they may
-    not be; not with pin=False)."""
+    not be; not with pin=False).
+
+    `decode="nvjpeg"`, with a list of paths and a GPU: that decodes the JPEGs, by NVIDIA's nvJPEG, which gives
+    pixels that are not Pillow's (docs/gpu.md says how far off they are). What it does not take is decoded here;
+    `decoder` says how many images each has had. NoDevice, with what to do, where there is no nvJPEG."""
 
     def __init__(self, source, labels=None, *, device=None, mean=None, std=None, dtype=None,
-                 layout=NCHW, input_layout=None, images=None, prefetch=2, pin=True, **further):
+                 layout=NCHW, input_layout=None, images=None, prefetch=2, pin=True, decode=None,
+                 **further):
         if prefetch < 0:
             raise ValueError("prefetch is a number of batches, from 0 upwards")
         recipe = Recipe(mean, std, dtype, layout, input_layout, _names(images))
-        self.source = _source(source, labels, further)
+        self.source = _source(source, labels, further, decode)
         index = cuda.find(device)
-        self._side = (Here(recipe) if index is None else
-                      There(open_device(index), cuda.Place(index), recipe, pin))
+        if decode and index is None:
+            raise ValueError(f'decode="{decode}" needs a GPU (device="cuda"): where there is none leave it '
+                             "out, and this processor decodes")
+        self.decoder = None
+        self._side = Here(recipe) if index is None else self._there(index, recipe, pin, decode)
         self.device = self._side.device
         # Without workers the data set draws its chances from the generators of who asks, in the order in
         # which both do.
@@ -62,6 +72,13 @@ class Loader:
         self.prefetch = 0 if waits else prefetch
         if self.source is not source and index is not None and pin:  # a Feed, of nobody else's
             self.source.share(self.prefetch + UNDER_WAY)
+
+    def _there(self, index, recipe, pin, decode):
+        device, place = open_device(index), cuda.Place(index)
+        if decode:
+            from ._feeding.encoded import Encoded
+            self.decoder = Jpegs(device, place, Encoded)
+        return There(device, place, recipe, pin, self.decoder)
 
     def __iter__(self):
         self._side.let_go()
@@ -140,16 +157,19 @@ def _names(images):
     return frozenset(images if isinstance(images, (list, tuple, set, frozenset)) else [images])
 
 
-def _source(source, labels, further):
-    if not _are_paths(source):
-        if labels is not None or further:
-            if _is_sequence(source) and len(source) == 0:
-                raise ValueError("there are no images: the list of paths is empty")
-            wrong = ["labels"] * (labels is not None) + list(further)
-            raise TypeError(f"only with a list of paths: {', '.join(wrong)}")
-        return source
-    from ._feed import Feed
-    return Feed(source, labels, **further)
+def _source(source, labels, further, decode):
+    if decode not in (None, NVJPEG):
+        raise ValueError(f"decode is {NVJPEG!r}, or None: this processor decodes")
+    if _are_paths(source):
+        from ._feed import Feed
+        return Feed(source, labels, encoded=decode is not None, **further)
+    wrong = ["labels"] * (labels is not None) + ["decode"] * (decode is not None) + list(further)
+    if wrong:
+        if _is_sequence(source) and len(source) == 0:
+            raise ValueError("there are no images: the list of paths is empty")
+        raise TypeError("only with a list of paths, stoker.Loader(paths, labels, transform=...): "
+                        f"{', '.join(wrong)}")
+    return source
 
 
 def _is_sequence(source):

@@ -9,6 +9,7 @@ import functools
 import weakref
 
 from .. import _core, _gpu_core
+from . import nvjpeg
 
 NoDevice = _gpu_core.NoDevice
 NO_STREAM = None
@@ -34,6 +35,7 @@ class Device:
         self.index = index
         self._opened = _gpu_core.open(index)
         self._known = set()  # where that begins which is locked
+        self._jpegs = None  # nvJPEG, once it was wanted
 
     def _call(self, function, *arguments):
         """A device that has failed is of no more use: the next one who asks opens it again."""
@@ -63,6 +65,21 @@ class Device:
 
     def collect(self):
         return self._call(_gpu_core.collect)
+
+    # ---- JPEGs ----
+
+    def jpegs_name(self):
+        """Of nvJPEG, which begins here; NoDevice, with what to do."""
+        if self._jpegs is None:
+            try:
+                self._jpegs = self._call(_gpu_core.jpegs, nvjpeg.libraries())
+            except NoDevice as why:
+                raise NoDevice(nvjpeg.missing(why)) from None
+        return _gpu_core.jpegs_name(self._jpegs)
+
+    def decode(self, images, stream):
+        """Which of them have been begun: see _gpu_core."""
+        return self._call(lambda _: _gpu_core.jpegs_decode(self._jpegs, images, stream))
 
     # ---- locked memory ----
 

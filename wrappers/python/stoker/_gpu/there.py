@@ -27,15 +27,16 @@ class Sent:
 
 class There:
     """One device: `device` sends what the kernel takes (device.py); `place` is all that is torch's there
-    (cuda.py)."""
+    (cuda.py); `jpegs` decodes what has not been decoded (jpegs.py), if that is wanted."""
 
-    def __init__(self, device, place, recipe, pin):
+    def __init__(self, device, place, recipe, pin, jpegs=None):
         self.device = place.device
         self._sender = device
         self._place = place
         self._recipe = recipe
         self._pin = pin
         self._uploads = Uploads(place) if are_counted() else Uncounted()
+        self._jpegs = jpegs
         self._last = 0  # number of what was sent
         self._held = collections.deque()  # (mark, what was copied from before it)
 
@@ -79,10 +80,14 @@ class There:
     # ---- each for itself ----
 
     def _leaf(self, leaf, name, sent, sources):
-        if not isinstance(leaf, torch.Tensor):
+        if self._jpegs is not None and self._jpegs.takes(leaf):
+            sources.append(leaf)
+            made = self._resident(self._jpegs.decoded(leaf), name)
+        elif isinstance(leaf, torch.Tensor):
+            made = self._tensor(leaf, self._recipe.layout_of(leaf, name), sources)
+        else:
             sent.has_others = True
             return leaf
-        made = self._tensor(leaf, self._recipe.layout_of(leaf, name), sources)
         sent.tensors.append(made)
         return made
 
@@ -108,8 +113,20 @@ class There:
             return self._recipe.empty(tensor, layout, self.device)
         work = self._recipe.work(tensor, layout)
         self._lock(work.tensor)
+        return self._run(work, self._sender.send, work.tensor)
+
+    def _resident(self, tensor, name):
+        """Of images that this side's stream has made on the device."""
+        layout = self._recipe.layout_of(tensor, name)
+        if layout is None:
+            return tensor
+        if tensor.is_floating_point():
+            return self._recipe.normalised(tensor, layout)
+        return self._run(self._recipe.work(tensor, layout), self._sender.resident)
+
+    def _run(self, work, send, *holder):
         out = self._place.empty(work.shape, self._recipe.dtype)
-        self._last = self._sender.send(work.batch(out), work.tensor, self._place.stream)
+        self._last = send(work.batch(out), *holder, self._place.stream)
         self._sender.follow(self._last, self._place.stream)
         return self._recipe.shaped(out, work)
 
