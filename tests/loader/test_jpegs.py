@@ -10,8 +10,8 @@ CALLS = {  # of nvJPEG, in a pass, and its beginning and end
     "nvjpegDecodeBatched", "cuEventRecord", "cuEventSynchronize", "cuEventCreate"}
 CASES = ("without_resizing_pixels_are_equal", "resized_pixels_are_a_level_off",
          "filters_that_torch_lacks_are_the_processors", "transforms_that_are_not_known_are_the_processors",
-         "the_engine_is_named", "late_batches", "files_that_cannot_be_read", "what_makes_no_sense", "no_library",
-         "a_child_of_fork", "early_break")
+         "the_engine_is_named", "late_batches", "files_are_held_until_their_batch_is_out",
+         "files_that_cannot_be_read", "what_makes_no_sense", "no_library", "a_child_of_fork", "early_break")
 LAST = "every_call_fails_once", "many_loaders"
 
 

@@ -19,6 +19,7 @@ from torchvision.transforms.functional import InterpolationMode as Filter
 
 import stoker
 from stoker import gpu
+from stoker._feeding.encoded import Encoded
 
 CASES = {}
 WANTED = {"device": "cuda:0", "decode": "nvjpeg", "threads": 2}
@@ -188,6 +189,27 @@ def late_batches():
     """Files are held until they are read, which is late, and the next ones are read meanwhile."""
     world.late_us, (_, ours) = 20000, batches_of(CROP, prefetch=3)
     return farthest(ours, plain_batches_of(CROP)) == 0 and world.wild == 0
+
+
+@case
+def files_are_held_until_their_batch_is_out():
+    """Also of one that fails, of which something may have been begun."""
+    loader, seen, mark = loader_of(CROP, make(), {}), [], fake.Mark()
+    side = loader._side
+    side._place.mark = lambda: mark
+
+    def held():
+        side.let_go()
+        return [type(one) for _, sources in side._held for one in sources if not torch.is_tensor(one)]
+    side.begin(next(iter(loader.source)))
+    seen.append(held())
+    side._jpegs.decoded = None
+    try:
+        side.begin(next(iter(loader.source)))
+    except TypeError:
+        seen.append(held())
+    mark.event.set()
+    return seen == [[Encoded], [Encoded] * 2] and held() == []
 
 
 @case
