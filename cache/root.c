@@ -221,7 +221,7 @@ static void split_file_root(struct stk_roots *roots, struct stk_root *root)
 
 static void resolve_one(struct stk_roots *roots, struct stk_root *root, uint64_t view)
 {
-    uint64_t mounted;
+    uint64_t mounted = 0;
     split_file_root(roots, root);
     if (!identify(roots, root, &mounted)) {
         return;
