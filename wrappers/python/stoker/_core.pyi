@@ -116,18 +116,21 @@ class Crew:
     def ends(self) -> int: ...
     def wait(self, ends: int, /) -> None: ...
     def close(self) -> None: ...
-# The files of one batch: read() and decode() begin, and return; nothing else but are_done() and wait(), which is the
-# crew's for their own end alone, may be called until that is true. read() may follow again. head(): of a file (width, height, where it ends, its kind), None where it is
-# no JPEG that can be read; files of one kind differ in nothing else that take.is_taken() asks for. draw() draws the
-# numbers of images from the at-th on by the state of torch's generator, and plans them, and says which is the next:
-# the first of a kind that is not among `kinds`, or that is not decoded here, is too large (most pixels; most for a
-# byte of the file), makes too small an image (the least side), or whose steps (core/feed/steps.h: kind, filter,
-# height, width, values) are not for it to take. What was drawn: crop, size, filter, flip, window; drawn_size(): of
-# the images that come of it, if it is one. decode(): what was drawn, by how its plans end (channels, layout, type,
-# table), and others by their plans, to where their rows lie in `out`; failed(): those for which that could not be
-# done.
+# The files of one batch: read() and decode() begin, and return; nothing else but are_done() and wait(), which
+# is the crew's for their own end alone, may be called until that is true. read() may follow again; the files
+# then lie in `memory`, which is held until let_go() or the next read(), and those for which there is no room
+# in it elsewhere: wanted() says how many bytes all would have taken. head(): of a file (width, height, where
+# it ends, its kind), None where it is no JPEG that can be read; files of one kind differ in nothing else that
+# take.is_taken() asks for. draw() draws the numbers of images from the at-th on by the state of torch's
+# generator, and plans them, and says which is the next: the first of a kind that is not among `kinds`, or
+# that is not decoded here, is too large (most pixels; most for a byte of the file), makes too small an image
+# (the least side), or whose steps (core/feed/steps.h: kind, filter, height, width, values) are not for it to
+# take. What was drawn: crop, size, filter, flip, window; drawn_size(): of the images that come of it, if it
+# is one. decode(): what was drawn, by how its plans end (channels, layout, type, table), and others by their
+# plans, to where their rows lie in `out`; failed(): those for which that could not be done.
 class Files:
-    def read(self, paths: Sequence[Any], bytes: bool = ..., /) -> None: ...
+    def read(self, paths: Sequence[Any], bytes: bool = ..., memory: Buffer | None = None, /) -> None: ...
+    def wanted(self) -> int: ...
     def are_done(self) -> bool: ...
     def wait(self, ends: int, /) -> None: ...
     def head(self, i: int, /) -> tuple[int, int, int, int] | None: ...

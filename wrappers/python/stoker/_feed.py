@@ -15,6 +15,7 @@ from torch.utils.data import BatchSampler, RandomSampler, SequentialSampler
 
 from . import _core, transforms
 from ._feeding.epoch import Epoch
+from ._feeding.memory import FileMemory
 from ._torchvision import exact
 
 __all__ = ["Feed"]
@@ -65,6 +66,7 @@ class Feed:
         self.batch_sampler = BatchSampler(_sampler(len(self.paths), shuffle, self.generator),
                                           batch_size, drop_last)
         self.stock = _core.feed_stock(prefetch + 2, False)
+        self.files = FileMemory(prefetch + 2)
 
     def share(self, ahead):
         """Before the first pass: batches lie in memory that a device may lock, and so many more of them are held

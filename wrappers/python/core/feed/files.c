@@ -164,7 +164,11 @@ static void let_go(struct files *files)
     if (files->has_out) {
         PyBuffer_Release(&files->out);
     }
-    files->has_out = false;
+    if (files->has_space) {
+        PyBuffer_Release(&files->read_to);
+    }
+    files->has_out = files->has_space = false;
+    files->space = (struct space){.data = NULL};
     files->count = 0;
     Py_CLEAR(files->paths);
     Py_CLEAR(files->plans);
@@ -226,6 +230,7 @@ static int take_path(struct files *files, Py_ssize_t i, PyObject *sequence, bool
         return -1;
     }
     files->items[i].path = NULL;
+    files->items[i].space = &files->space;
     files->items[i].is_drawn = false;
     files->items[i].is_bytes_wanted = is_bytes_wanted;
     if (PyUnicode_FSConverter(path, &bytes)) {
@@ -241,15 +246,40 @@ static int take_path(struct files *files, Py_ssize_t i, PyObject *sequence, bool
     return 0;
 }
 
-/* files.read(paths, bytes=False): begins to read them. With `bytes` the files themselves, also
- * where there are forms. */
+static int take_paths(struct files *files, Py_ssize_t count, PyObject *paths, bool is_bytes_wanted)
+{
+    files->paths = PyList_New(0);
+    for (Py_ssize_t i = 0; files->paths != NULL && i < count; i++) {
+        if (take_path(files, i, paths, is_bytes_wanted) != 0) {
+            return -1;
+        }
+    }
+    return files->paths != NULL ? 0 : -1;
+}
+
+static int take_space(struct files *files, PyObject *memory)
+{
+    if (memory == NULL || memory == Py_None) {
+        return 0; /* each has its own */
+    }
+    if (PyObject_GetBuffer(memory, &files->read_to, PyBUF_WRITABLE) != 0) {
+        return -1;
+    }
+    files->has_space = true;
+    files->space.data = files->read_to.buf;
+    files->space.bytes = (size_t)files->read_to.len;
+    return 0;
+}
+
+/* files.read(paths, bytes = False, memory = None): begins to read them, to there as far as they
+ * fit. With `bytes` the files themselves, also where there are forms. */
 static PyObject *files_read(PyObject *self, PyObject *arguments)
 {
-    PyObject *paths;
+    PyObject *paths, *memory = NULL;
     int is_bytes_wanted = false;
     struct files *files = (struct files *)self;
     struct crew *crew = files_idle_crew(files);
-    if (crew == NULL || !PyArg_ParseTuple(arguments, "O|p", &paths, &is_bytes_wanted)) {
+    if (crew == NULL || !PyArg_ParseTuple(arguments, "O|pO", &paths, &is_bytes_wanted, &memory)) {
         return NULL;
     }
     Py_ssize_t count = PySequence_Size(paths);
@@ -257,19 +287,21 @@ static PyObject *files_read(PyObject *self, PyObject *arguments)
         return NULL;
     }
     let_go(files);
-    files->paths = PyList_New(0);
-    for (Py_ssize_t i = 0; files->paths != NULL && i < count; i++) {
-        if (take_path(files, i, paths, is_bytes_wanted) != 0) {
-            return NULL;
-        }
-    }
-    if (files->paths == NULL) {
+    if (take_space(files, memory) != 0 || take_paths(files, count, paths, is_bytes_wanted) != 0) {
         return NULL;
     }
     files->count = count;
     files->group.work = item_read;
     crew_add(crew, &files->group, CREW_URGENT, files->items, (size_t)count, sizeof *files->items);
     Py_RETURN_NONE;
+}
+
+/* files.wanted(): how many bytes of memory they would have filled. */
+static PyObject *files_wanted(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    struct files *files = (struct files *)self;
+    return files_idle_crew(files) == NULL ? NULL : PyLong_FromSize_t(files->space.taken);
 }
 
 /* files.are_done(): whether nothing is underway. */
@@ -488,6 +520,7 @@ static PyObject *files_let_go(PyObject *self, PyObject *unused)
 
 static PyMethodDef files_methods[] = {
     {"read", files_read, METH_VARARGS, NULL},
+    {"wanted", files_wanted, METH_NOARGS, NULL},
     {"are_done", files_are_done, METH_NOARGS, NULL},
     {"wait", files_wait, METH_O, NULL},
     {"head", files_head, METH_O, NULL},

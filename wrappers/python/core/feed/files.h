@@ -23,8 +23,10 @@ struct files {
     Py_ssize_t count, room;
     PyObject *paths; /* what the items' paths are of */
     PyObject *plans; /* what the tables of the items' plans are of */
-    Py_buffer out;   /* where the pixels go, if has_out */
-    bool has_out;
+    struct space space;
+    Py_buffer read_to; /* what the space is of, if has_space */
+    Py_buffer out;     /* where the pixels go, if has_out */
+    bool has_space, has_out;
 };
 
 /* The crew of files of which nothing is underway, or NULL with an exception set. */

@@ -13,7 +13,7 @@
 #include "wrappers/python/core/identity.h"
 #include "wrappers/python/core/tables.h"
 
-#define LEAST_ROOM 65536
+#define LINE_BYTES 64 /* of the cache: no two files share one */
 
 /* ---- what a header says besides ---- */
 
@@ -57,19 +57,52 @@ static enum item_found take_form(struct item *item, const struct kept_found *fou
     return ITEM_FORM;
 }
 
+/* NULL: there is no such piece left. */
+static uint8_t *take_piece(struct space *space, size_t bytes)
+{
+    size_t at = atomic_fetch_add(&space->taken, bytes);
+    return at + bytes <= space->bytes ? space->data + at : NULL;
+}
+
+/* Memory of its own, with what it has so far. */
+static uint8_t *move_out(struct item *item, size_t room)
+{
+    uint8_t *own = realloc(item->own, room);
+    if (own == NULL) {
+        return NULL;
+    }
+    if (item->room > 0 && item->own == NULL) {
+        memcpy(own, item->bytes, item->room);
+    }
+    item->own = own;
+    return own;
+}
+
 static bool has_room(struct item *item, size_t wanted)
 {
     if (wanted <= item->room) {
         return true;
     }
-    size_t room = wanted < LEAST_ROOM ? LEAST_ROOM : wanted + wanted / 8; /* for the next one */
-    uint8_t *bytes = wanted <= ITEM_LARGEST_BYTES ? realloc(item->bytes, room) : NULL;
+    if (wanted > ITEM_LARGEST_BYTES) {
+        return false;
+    }
+    size_t room = (wanted + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES;
+    uint8_t *bytes = item->room == 0 ? take_piece(item->space, room) : NULL;
+    bytes = bytes != NULL ? bytes : move_out(item, room);
     if (bytes == NULL) {
         return false;
     }
     item->bytes = bytes;
     item->room = room;
     return true;
+}
+
+/* Of the file before. */
+static void forget_bytes(struct item *item)
+{
+    free(item->own);
+    item->bytes = item->own = NULL;
+    item->room = 0;
 }
 
 /* To the end, wherever that is by now. */
@@ -146,6 +179,7 @@ void item_read(struct crew_task *task)
 {
     struct item *item = (struct item *)task;
     item->found = ITEM_NOTHING;
+    forget_bytes(item);
     if (item->path == NULL || find_unopened(item)) {
         return;
     }
@@ -190,6 +224,6 @@ void item_decode(struct crew_task *task)
 
 void item_clear(struct item *item)
 {
-    free(item->bytes);
+    forget_bytes(item);
     *item = (struct item){.path = NULL};
 }

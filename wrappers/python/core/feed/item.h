@@ -20,9 +20,18 @@ enum item_found {
     ITEM_FORM,
 };
 
+/* Memory for a batch's files, of which each takes a piece as it is read; its owner empties it by
+ * setting `taken` to 0. */
+struct space {
+    uint8_t *data;
+    size_t bytes;
+    _Atomic size_t taken; /* what was wanted of it: more than there is if it was too little */
+};
+
 struct item {
     struct crew_task task;
     const char *path;     /* the caller's */
+    struct space *space;  /* the caller's */
     bool is_bytes_wanted; /* the file's own: a form is of no use */
 
     /* What item_read() found. */
@@ -34,8 +43,9 @@ struct item {
     struct stk_store_value form;       /* ITEM_FORM */
     struct stk_hash128 link;           /* what stands for the file, if has_link */
     bool has_link;
-    uint8_t *bytes; /* ITEM_BYTES: the file's. Kept, with its room, for the next one */
+    uint8_t *bytes; /* ITEM_BYTES: the file's, in the space or `own` */
     size_t room;
+    uint8_t *own; /* what the space had no room for, until the next one is read */
 
     /* What item_decode() does, if it is to do anything, and how it went: STK_DECODE_... */
     bool is_wanted;

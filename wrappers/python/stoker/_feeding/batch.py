@@ -20,7 +20,7 @@ class Batch:
         self.is_planned = False
         try:
             self._paths = [feed.paths[i] for i in indices]
-            files.read(self._paths, feed.encoded)
+            files.read(self._paths, feed.encoded, feed.files.take(len(self._paths)))
         except Exception as error:
             self._error, self.is_planned = error, True
 
@@ -29,6 +29,7 @@ class Batch:
         self.is_planned = True
         self._error = RuntimeError("this batch was interrupted")  # as by a signal's handler
         try:
+            self._feed.files.learn(self.files.wanted(), len(self._paths))
             self._draw(numbers)
             self._begin()
             self._error = None
