@@ -34,12 +34,17 @@ static void do_job(struct crew_task *task)
     job->turn = atomic_fetch_add(&turns, 1);
 }
 
-static struct crew *new_crew(unsigned threads)
+static struct crew *new_crew_of(unsigned threads, unsigned at_once)
 {
     int error;
-    struct crew *crew = crew_new(threads, &error);
+    struct crew *crew = crew_new(threads, at_once, &error);
     ck_assert_ptr_nonnull(crew);
     return crew;
+}
+
+static struct crew *new_crew(unsigned threads)
+{
+    return new_crew_of(threads, threads);
 }
 
 static void wait_for(struct crew *crew, const struct crew_group *group)
@@ -93,6 +98,38 @@ START_TEST(urgent_tasks_come_first_and_others_in_their_order)
     ck_assert(crew_has_ended(&urgent));
     for (unsigned i = 0; i < 20; i++) {
         ck_assert_uint_eq(jobs[i].turn, i == 0 ? 0 : i < 10 ? 10 + i : i - 9);
+    }
+    crew_free(crew);
+}
+END_TEST
+
+static _Atomic unsigned now, most;
+
+static void count_job(struct crew_task *task)
+{
+    unsigned count = atomic_fetch_add(&now, 1) + 1, before = atomic_load(&most);
+    while (before < count && !atomic_compare_exchange_weak(&most, &before, count)) {
+    }
+    do_job(task);
+    atomic_fetch_sub(&now, 1);
+}
+
+START_TEST(of_usual_tasks_no_more_are_done_at_once_than_was_said)
+{
+    struct crew *crew = new_crew_of(4, 2);
+    struct crew_group usual = {.work = count_job}, urgent = {.work = do_job};
+    atomic_store(&held, true);
+    add(crew, &usual, CREW_USUAL, 0, 150);
+    wait_for_begun(2);
+    add(crew, &urgent, CREW_URGENT, 150, 50);
+    wait_for_begun(4); /* by those whom nothing else is for */
+    ck_assert_uint_eq(atomic_load(&now), 2);
+    atomic_store(&held, false);
+    wait_for(crew, &usual);
+    wait_for(crew, &urgent);
+    ck_assert_uint_eq(atomic_load(&most), 2);
+    for (int i = 0; i < TASKS; i++) {
+        ck_assert_uint_eq(jobs[i].times, 1);
     }
     crew_free(crew);
 }
@@ -234,6 +271,7 @@ Suite *suite_crew(void)
     TCase *tasks = unit_case(suite, "crew_tasks");
     tcase_add_test(tasks, each_task_is_done_once);
     tcase_add_test(tasks, urgent_tasks_come_first_and_others_in_their_order);
+    tcase_add_test(tasks, of_usual_tasks_no_more_are_done_at_once_than_was_said);
     tcase_add_test(tasks, what_is_cancelled_has_not_begun_or_has_ended);
     tcase_add_test(tasks, the_end_waits_for_what_has_begun_and_for_no_more);
     TCase *waiting = unit_case(suite, "crew_waiting");

@@ -244,7 +244,7 @@ static PyMethodDef methods[] = {
     {"borrow", core_borrow, METH_O, NULL},
     {"borrowed_at", core_borrowed_at, METH_O, NULL},
     {"borrowed_hold", core_borrowed_hold, METH_O, NULL},
-    {"feed_crew", core_feed_crew, METH_O, NULL},
+    {"feed_crew", core_feed_crew, METH_VARARGS, NULL},
     {"feed_stock", core_feed_stock, METH_VARARGS, NULL},
     {"feed_area_at", core_feed_area_at, METH_O, NULL},
     {"feed_words", core_feed_words, METH_VARARGS, NULL},

@@ -7,14 +7,12 @@
 docs/feed.md says what is promised.
 """
 
-import os
-
 import torchvision.transforms
 from torch import Generator
 from torch.utils.data import BatchSampler, RandomSampler, SequentialSampler
 
 from . import _core, transforms
-from ._feeding.epoch import Epoch
+from ._feeding.epoch import Epoch, processors
 from ._feeding.memory import FileMemory
 from ._torchvision import exact
 
@@ -60,7 +58,7 @@ class Feed:
             raise ValueError("prefetch is 0 or more")
         self.transform = transform
         self.generator = Generator().manual_seed(generator) if isinstance(generator, int) else generator
-        self.threads = len(os.sched_getaffinity(0)) if threads is None else threads
+        self.threads = processors() if threads is None else threads
         self.prefetch = prefetch
         self.encoded = encoded
         self.batch_sampler = BatchSampler(_sampler(len(self.paths), shuffle, self.generator),

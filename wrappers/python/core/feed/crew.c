@@ -18,6 +18,7 @@ struct crew {
     pthread_cond_t more; /* there is a task, or the end has come */
     pthread_cond_t less; /* nothing of some group is running */
     struct queue queues[CREW_URGENCIES];
+    unsigned at_once, usual; /* tasks that are not urgent: at most, and now */
     bool over;
     _Atomic uint32_t ends; /* a futex */
     pid_t owner;
@@ -27,16 +28,20 @@ struct crew {
 
 /* ---- the queues; under the lock ---- */
 
-static struct crew_task *take(struct crew *crew)
+/* Of which queue a thread may take a task now; NULL: of none. */
+static struct queue *next_queue(struct crew *crew)
 {
-    struct queue *queue = crew->queues;
-    while (queue->first == NULL && queue < &crew->queues[CREW_URGENCIES - 1]) {
-        queue++;
+    struct queue *urgent = &crew->queues[CREW_URGENT], *usual = &crew->queues[CREW_USUAL];
+    if (urgent->first != NULL) {
+        return urgent;
     }
+    return usual->first != NULL && crew->usual < crew->at_once ? usual : NULL;
+}
+
+static struct crew_task *take(struct queue *queue)
+{
     struct crew_task *task = queue->first;
-    if (task != NULL) {
-        queue->first = task->next;
-    }
+    queue->first = task->next;
     return task;
 }
 
@@ -70,6 +75,14 @@ static size_t drop(struct queue *queue, const struct crew_group *group)
 
 /* ---- the threads ---- */
 
+/* Who was woken wakes the next one, as long as there is something to do. */
+static void wake_another(struct crew *crew)
+{
+    if (next_queue(crew) != NULL) {
+        pthread_cond_signal(&crew->more);
+    }
+}
+
 static void note_end(struct crew *crew)
 {
     atomic_fetch_add(&crew->ends, 1);
@@ -77,14 +90,19 @@ static void note_end(struct crew *crew)
 }
 
 /* One task, without the lock but at the beginning and at the end. */
-static void run(struct crew *crew, struct crew_task *task)
+static void run(struct crew *crew, struct queue *queue)
 {
+    struct crew_task *task = take(queue);
     struct crew_group *group = task->group;
+    bool usual = queue == &crew->queues[CREW_USUAL];
+    crew->usual += usual;
     group->running++;
+    wake_another(crew);
     pthread_mutex_unlock(&crew->lock);
     group->work(task);
     pthread_mutex_lock(&crew->lock);
     group->running--;
+    crew->usual -= usual;
     if (group->running == 0) {
         pthread_cond_broadcast(&crew->less);
     }
@@ -98,9 +116,9 @@ static void *work(void *argument)
     struct crew *crew = argument;
     pthread_mutex_lock(&crew->lock);
     while (!crew->over) {
-        struct crew_task *task = take(crew);
-        if (task != NULL) {
-            run(crew, task);
+        struct queue *queue = next_queue(crew);
+        if (queue != NULL) {
+            run(crew, queue);
         } else {
             pthread_cond_wait(&crew->more, &crew->lock);
         }
@@ -126,7 +144,7 @@ static int start(struct crew *crew, unsigned threads)
 
 /* ---- the crew ---- */
 
-struct crew *crew_new(unsigned threads, int *error)
+struct crew *crew_new(unsigned threads, unsigned at_once, int *error)
 {
     struct crew *crew = calloc(1, sizeof *crew + threads * sizeof crew->threads[0]);
     *error = -ENOMEM;
@@ -137,6 +155,7 @@ struct crew *crew_new(unsigned threads, int *error)
     pthread_cond_init(&crew->more, NULL);
     pthread_cond_init(&crew->less, NULL);
     crew->owner = stk_sys_getpid();
+    crew->at_once = at_once;
     *error = start(crew, threads);
     if (*error != 0) {
         crew_free(crew);
@@ -178,7 +197,7 @@ void crew_add(struct crew *crew, struct crew_group *group, enum crew_urgency urg
         task->group = group;
         put(&crew->queues[urgency], task);
     }
-    pthread_cond_broadcast(&crew->more);
+    wake_another(crew);
     pthread_mutex_unlock(&crew->lock);
 }
 

@@ -3,8 +3,10 @@
  * of Python is known here.
  *
  * Tasks belong to groups. Urgent ones come first, else they are begun in the order in which they
- * were added. Nobody waits by looking again and again: threads without a task sleep, and who hands
- * them out sleeps until a group has ended.
+ * were added. Usual ones are work for a processor: no more of them than the crew was told to are
+ * done at a time, and its other threads are for urgent ones, which may wait for a disk. Nobody
+ * waits by looking again and again: threads without a task sleep, and who hands them out sleeps
+ * until a group has ended.
  *
  * The threads take no signals, so that these go to the program's own. All functions but crew_free()
  * may be called by any thread of the process that made the crew. A child of fork has none of the
@@ -36,9 +38,10 @@ struct crew_group {
 
 enum crew_urgency { CREW_URGENT, CREW_USUAL, CREW_URGENCIES };
 
-/* With so many threads, or with as many as can be had. NULL: with none, and `error` says why
+/* With so many threads, or with as many as can be had, of which `at_once`, from 1 on, do usual
+ * tasks. NULL: with none, and `error` says why
  * (-errno). The caller owns it. */
-struct crew *crew_new(unsigned threads, int *error);
+struct crew *crew_new(unsigned threads, unsigned at_once, int *error);
 /* What has not begun is dropped; waits for what has, and for the threads' end. NULL is fine. */
 void crew_free(struct crew *crew);
 bool crew_is_own(const struct crew *crew);

@@ -14,7 +14,7 @@
 extern PyType_Spec feed_crew_spec, feed_files_spec;   /* files.c */
 extern PyType_Spec feed_stock_spec, feed_memory_spec; /* stock.c */
 
-PyObject *core_feed_crew(PyObject *module, PyObject *threads);
+PyObject *core_feed_crew(PyObject *module, PyObject *arguments);
 PyObject *core_feed_stock(PyObject *module, PyObject *arguments);
 PyObject *core_feed_words(PyObject *module, PyObject *arguments);
 

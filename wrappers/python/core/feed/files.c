@@ -131,15 +131,16 @@ PyType_Spec feed_crew_spec = {
     team_slots,
 };
 
-/* feed_crew(threads): a Crew of so many, or as many as can be had; OSError: of none. */
-PyObject *core_feed_crew(PyObject *module, PyObject *number)
+/* feed_crew(threads, at_once = threads): a Crew of so many, or as many as can be had, of which
+ * `at_once` decode; OSError: of none. */
+PyObject *core_feed_crew(PyObject *module, PyObject *arguments)
 {
-    uint32_t threads;
+    uint32_t threads, at_once = MOST_THREADS;
     int error;
-    if (!take_u32(number, &threads)) {
+    if (!PyArg_ParseTuple(arguments, "O&|O&", take_u32, &threads, take_u32, &at_once)) {
         return NULL;
     }
-    if (threads == 0 || threads > MOST_THREADS) {
+    if (threads == 0 || at_once == 0 || threads > MOST_THREADS) {
         return PyErr_Format(PyExc_ValueError, "threads are from 1 to %d", MOST_THREADS);
     }
     struct team *team = (struct team *)slots_new(module, "Crew");
@@ -147,7 +148,7 @@ PyObject *core_feed_crew(PyObject *module, PyObject *number)
         return NULL;
     }
     team->owner = stk_sys_getpid();
-    team->crew = crew_new(threads, &error);
+    team->crew = crew_new(threads, at_once, &error);
     if (team->crew == NULL) {
         Py_DECREF((PyObject *)team);
         errno = -error;

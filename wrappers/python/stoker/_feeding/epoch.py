@@ -10,6 +10,11 @@ from .batch import Batch
 from .numbers import Numbers
 
 
+def processors():
+    """How many this process may use now."""
+    return len(os.sched_getaffinity(0))
+
+
 class Epoch:
     """An iterator. Its threads end with it: at the last batch, by close(), or when nobody has it any
     more."""
@@ -23,7 +28,7 @@ class Epoch:
         self._indices = iter(feed.batch_sampler)
         self._batches = deque()  # all that have been begun, in their order
         self._idle = []  # Files of batches that were handed out
-        self._crew = _core.feed_crew(feed.threads)
+        self._crew = _core.feed_crew(feed.threads, processors())
         self._read_ahead()
 
     def __iter__(self):
