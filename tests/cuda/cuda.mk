@@ -36,13 +36,16 @@ COMPUTE_SANITIZER := $(firstword $(wildcard /usr/local/cuda/bin/compute-sanitize
 	$(shell command -v compute-sanitizer 2>/dev/null))
 
 .PHONY: test-gpu test-cuda
-test-gpu: $(B)/tests/device ## on a machine with a GPU: equality, rates, compute-sanitizer where there is one
+test-gpu: $(B)/tests/device python ## on a machine with a GPU: equality, rates, compute-sanitizer where there is one
 	@mkdir -p build/gpu
 	@$(B)/tests/device >build/gpu/device.txt; status=$$?; cat build/gpu/device.txt; \
 		if [ $$status = 77 ]; then exit 0; fi; [ $$status = 0 ] || exit $$status; \
 		if [ -z "$(COMPUTE_SANITIZER)" ]; then echo "skipped: no compute-sanitizer"; else \
 		$(COMPUTE_SANITIZER) --error-exitcode 1 --leak-check full $(B)/tests/device --equality; fi; \
 		status=$$?; echo "(the table is in build/gpu/device.txt)"; exit $$status
+	@$(PYTHON) -c 'import torch, torchvision' 2>/dev/null || { echo "skipped: nvJPEG: no torch"; exit 0; }; \
+		PYTHONPATH=$(B)/python $(PYTHON) -B tests/loader/programs/nvjpeg_device.py; status=$$?; \
+		[ $$status = 77 ] || exit $$status
 
 test-cuda: gpu $(B)/tests/device $(CUDA_OF_TESTS) $(B)/tests/libgpu.so ## tests of gpu/ beside its unit tests: against torch, and what nvcc made
 	@STOKER_BUILD=$(B) $(PYTHON) -m pytest -q -rs --tb=short tests/cuda $(if $(T),-k '$(T)')

@@ -1,7 +1,11 @@
 """stoker.Loader(paths, decode="nvjpeg") with the driver and the nvJPEG of tests/cuda: what arrives, what the
 processor decodes, what goes wrong."""
 
+import subprocess
+import sys
+
 import pytest
+from conftest import HERE, ROOT, environment
 
 CALLS = {  # of nvJPEG, in a pass, and its beginning and end
     "nvjpegCreateEx", "nvjpegDestroy", "nvjpegJpegStateCreate", "nvjpegJpegStateDestroy",
@@ -34,3 +38,23 @@ def test_every_call_fails_once(seen):
 def test_nothing_is_left_of_many_loaders(seen):
     before, after = seen["many_loaders"]
     assert all(now <= then for now, then in zip(after, before)), (before, after)
+
+
+def on_a_device(driver, *arguments):
+    return subprocess.run([sys.executable, "-B", HERE / "programs/nvjpeg_device.py", *arguments],
+                          env=environment(False, driver), text=True, timeout=300, check=False,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def test_what_a_device_is_asked_for_runs_here():
+    if not (ROOT / "build/gpu/kernel.txt").exists():
+        pytest.skip("no nvcc: the kernel is not built")
+    done = on_a_device(True, "--dry")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("12 images there and 0 here | 0 at most") == 3
+    assert done.stdout.count("images/s") == 2
+
+
+def test_no_device_is_said_and_skipped():
+    done = on_a_device(False)
+    assert done.returncode == 77 and done.stdout.startswith("skipped: no"), done.stdout + done.stderr

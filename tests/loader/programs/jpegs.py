@@ -1,20 +1,18 @@
 """stoker.Loader(paths, decode="nvjpeg") on the GPU of the tests (fake.py), with the nvJPEG of tests/cuda, which
 has the processor's own pixels: jpegs.py DIRECTORY CASE..."""
 
-import ctypes
 import gc
 import os
 import pathlib
 import sys
-import weakref
 
 import fake
+import late
 import numpy as np
 import torch
 import torchvision.transforms as T
-from fake import core, devices, fetched, library, world
-from PIL import Image
-from sets import MEAN, STD, say
+from fake import devices, fetched, world
+from sets import MEAN, STD, picture, say
 from torchvision.transforms.functional import InterpolationMode as Filter
 
 import stoker
@@ -32,49 +30,7 @@ def case(function):
     return function
 
 
-# ---- memory of the device that torch works on ----
-
-class Late(torch.Tensor):
-    """Bytes of the device. Whatever torch does with them it does when all that was begun before is done, as
-    on a stream."""
-
-    @classmethod
-    def __torch_function__(cls, function, types, arguments=(), named=None):
-        if library.cuStreamSynchronize(None) != 0:
-            raise RuntimeError("the consumer's own call has failed")
-        with torch._C.DisableTorchFunction():
-            made = function(*arguments, **(named or {}))
-        return made.as_subclass(torch.Tensor) if isinstance(made, cls) else made
-
-
-class Place(fake.Place):
-    """That also has memory for torch."""
-
-    def empty(self, shape, dtype):
-        if dtype is not torch.uint8:
-            return super().empty(shape, dtype)
-        size = torch.Size(shape).numel()
-        address = core.take(self._device._opened, size)
-        memory = (ctypes.c_uint8 * size).from_address(address)
-        weakref.finalize(memory, give, self._device._opened, address)
-        return torch.frombuffer(memory, dtype=dtype).view(shape).as_subclass(Late)
-
-
-def give(device, address):
-    """When all that was begun is done, as torch's allocator does."""
-    library.cuStreamSynchronize(None)
-    try:
-        core.give(device, address)
-    except RuntimeError:  # it has failed, and takes all along
-        pass
-
-
 # ---- images ----
-
-def picture(i, width, height):
-    small = np.random.RandomState(i).randint(0, 256, (5, 7, 3), np.uint8)
-    return Image.fromarray(small).resize((width, height), Image.BICUBIC)
-
 
 def make():
     """JPEGs of all sizes, and at some places what nvJPEG does not take."""
@@ -367,8 +323,7 @@ def many_loaders():
     return [before, counts()]
 
 
-fake.Place = Place
-fake.install()
+late.install()
 for name in sys.argv[2:]:
     world.late_us = 200
     say(name, CASES[name]())

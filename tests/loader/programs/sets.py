@@ -9,6 +9,7 @@ import sys
 
 import numpy as np
 import torch
+from PIL import Image
 from torch.utils.data import DataLoader, _utils
 from torchvision.transforms import functional as F
 
@@ -28,6 +29,11 @@ def say(name, what):
 def pixels(i):
     """HWC."""
     return np.random.RandomState(i).randint(0, 256, (*SIDES, 3), np.uint8)
+
+
+def picture(i, width, height):
+    small = np.random.RandomState(i).randint(0, 256, (5, 7, 3), np.uint8)
+    return Image.fromarray(small).resize((width, height), Image.BICUBIC)
 
 
 def planes(i):
