@@ -76,6 +76,12 @@ static void put_images(FILE *out, const struct session *session)
     put_reasons(out, session, "Images left to Pillow", STK_TALLY_IMAGES + 1, STK_TALLY_REASONS);
     put_count(out, "Images resized", figures_tallied(session, STK_TALLY_RESIZED),
               "by Stoker, of those that Pillow had decoded");
+    put_count(out, "Results of stoker.cached found",
+              figures_tallied(session, STK_TALLY_RESULTS_FOUND), "so the function was not called");
+    put_count(out, "... made", figures_tallied(session, STK_TALLY_RESULTS_MADE),
+              "by the function, since none was found");
+    put_count(out, "... of these kept", figures_tallied(session, STK_TALLY_RESULTS_KEPT),
+              "for the next call with the same arguments");
     put_count(out, "Batches without a copy", figures_tallied(session, STK_TALLY_BATCHES),
               "which workers made in memory that the job reads, too");
     put_reasons(out, session, "Tensors left to torch", STK_TALLY_BATCH_REASONS,
@@ -86,13 +92,15 @@ void report_images(FILE *out, const struct recorded *run)
 {
     const struct session *session = run->figures->session;
     if (figures_tallied(session, STK_TALLY_IMAGES) + figures_left_to_pillow(session) +
+            figures_tallied(session, STK_TALLY_RESULTS_FOUND) +
+            figures_tallied(session, STK_TALLY_RESULTS_MADE) +
             figures_tallied(session, STK_TALLY_BATCHES) + figures_left_to_torch(session) ==
         0) {
         return;
     }
-    page_begin(out, "images", "Images and batches",
-               "What Stoker did beyond serving files: decoding JPEGs in Python, and handing "
-               "batches from workers to the job.");
+    page_begin(out, "images", "Images, batches and results",
+               "What Stoker did beyond serving files: decoding JPEGs in Python, handing batches "
+               "from workers to the job, keeping what functions returned.");
     fputs("<div class=\"wrap\"><table><tr><th scope=\"col\">What</th><th scope=\"col\">How "
           "many</th><th scope=\"col\" class=\"words\">In words</th></tr>\n",
           out);

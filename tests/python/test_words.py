@@ -327,12 +327,17 @@ except ValueError:
     pass
 """)
     def run(*flags):
-        ran = jobs.run([sys.executable, scratch / "results.py"], path=data, timeout=60, flags=flags)
+        ran = jobs.run([sys.executable, scratch / "results.py"], path=data, timeout=60, flags=flags,
+                       env=state)
         return ran, lines_of(ran)
+    state = {"XDG_STATE_HOME": scratch / "state"}
     ran, said = run()
     assert ran.json["results"] == {"found": 10, "made": 5, "kept": 5}
     assert f"stoker: no file below {data} was opened; results of functions were kept" in said
     assert "  15 results of stoker.cached: 10 found, 5 made" in said
+    page = jobs.stoker("report", "-o", "-", env=state).stdout
+    for what, count in ("Results of stoker.cached found", 10), ("... made", 5), ("... of these kept", 5):
+        assert f"<td>{what}</td><td>{count}</td>" in page
     assert "NOTHING WAS SERVED" not in ran.stderr and "Is the path right?" not in ran.stderr
     ran, said = run("--samples=0")
     assert ran.json["results"] == {"found": 0, "made": 15, "kept": 0}
