@@ -82,6 +82,13 @@ static void note_tier_error(const struct stk_tier *tier, int error)
     }
 }
 
+/* What of no tier is the fault is none of its. */
+static enum stk_bypass why_not_begun(const struct stk_tier *tier, int error)
+{
+    note_tier_error(tier, error);
+    return error == -EMFILE || error == -ENFILE ? STK_BYPASS_DESCRIPTORS : STK_BYPASS_TIER;
+}
+
 /* ---- the entry ---- */
 
 static enum stk_bypass complete(struct stk_making *making, const struct stk_entry_draft *draft,
@@ -120,8 +127,7 @@ static enum stk_bypass make_draft(struct stk_making *making, stk_make_write *wri
     struct stk_entry_draft draft;
     int error = stk_entry_begin(&draft, making->tier->home, making->bytes);
     if (error != 0) {
-        note_tier_error(making->tier, error);
-        return STK_BYPASS_TIER;
+        return why_not_begun(making->tier, error);
     }
     enum stk_bypass why = complete(making, &draft, write, context);
     if (why != STK_BYPASS_NONE) {

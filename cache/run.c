@@ -10,7 +10,7 @@
 #include "base/sys.h"
 #include "base/text.h"
 
-#define MAGIC          UINT64_C(0x38302d6e75726b74) /* changes with the layout */
+#define MAGIC          UINT64_C(0x39302d6e75726b74) /* changes with the layout */
 #define COUNTERS_BYTES (332u << 10)                 /* and what is put off, begun, asked, passes */
 /* Of the one byte that counts the opens of a file; far below 255, as many may count it at once. */
 #define EPOCH_LIMIT 100
@@ -466,7 +466,7 @@ const char *stk_bypass_name(enum stk_bypass why)
         [STK_BYPASS_ORIGIN] = "in_memory",    [STK_BYPASS_NAME] = "name",
         [STK_BYPASS_FLAGS] = "flags",         [STK_BYPASS_TIER] = "tier",
         [STK_BYPASS_CATALOGUE] = "catalogue", [STK_BYPASS_STUCK] = "stuck",
-        [STK_BYPASS_LEFT] = "left",
+        [STK_BYPASS_LEFT] = "left",           [STK_BYPASS_DESCRIPTORS] = "descriptors",
     };
     return names[why];
 }

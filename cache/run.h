@@ -48,22 +48,23 @@ enum stk_count {
 /* Why an open was left to the origin. Names for people: stk_bypass_name(). */
 enum stk_bypass {
     STK_BYPASS_NONE,
-    STK_BYPASS_LARGE,     /* above STOKER_MAX_FILE */
-    STK_BYPASS_EMPTY,     /* size 0: some file systems say so of files with content */
-    STK_BYPASS_YOUNG,     /* changed less than STOKER_MIN_AGE ago */
-    STK_BYPASS_WRITTEN,   /* opened for writing in this run */
-    STK_BYPASS_CHANGED,   /* changed while it was read */
-    STK_BYPASS_BUDGET,    /* does not fit */
-    STK_BYPASS_MEMORY,    /* the machine or the control group is short of memory */
-    STK_BYPASS_DATABASE,  /* written in its place beside readers: cache/content.h */
-    STK_BYPASS_SPARSE,    /* has holes, which an entry would not have */
-    STK_BYPASS_ORIGIN,    /* lies in memory already (tmpfs) */
-    STK_BYPASS_NAME,      /* too long for an entry */
-    STK_BYPASS_FLAGS,     /* O_DIRECT and other opens that want the origin itself */
-    STK_BYPASS_TIER,      /* no tier, or the tier failed or is gone */
-    STK_BYPASS_CATALOGUE, /* no catalogue, or no room in it */
-    STK_BYPASS_STUCK,     /* another process fills it and makes no progress */
-    STK_BYPASS_LEFT,      /* files are not wanted here: STOKER_FILES=off */
+    STK_BYPASS_LARGE,       /* above STOKER_MAX_FILE */
+    STK_BYPASS_EMPTY,       /* size 0: some file systems say so of files with content */
+    STK_BYPASS_YOUNG,       /* changed less than STOKER_MIN_AGE ago */
+    STK_BYPASS_WRITTEN,     /* opened for writing in this run */
+    STK_BYPASS_CHANGED,     /* changed while it was read */
+    STK_BYPASS_BUDGET,      /* does not fit */
+    STK_BYPASS_MEMORY,      /* the machine or the control group is short of memory */
+    STK_BYPASS_DATABASE,    /* written in its place beside readers: cache/content.h */
+    STK_BYPASS_SPARSE,      /* has holes, which an entry would not have */
+    STK_BYPASS_ORIGIN,      /* lies in memory already (tmpfs) */
+    STK_BYPASS_NAME,        /* too long for an entry */
+    STK_BYPASS_FLAGS,       /* O_DIRECT and other opens that want the origin itself */
+    STK_BYPASS_TIER,        /* no tier, or the tier failed or is gone */
+    STK_BYPASS_DESCRIPTORS, /* none was free to fill with */
+    STK_BYPASS_CATALOGUE,   /* no catalogue, or no room in it */
+    STK_BYPASS_STUCK,       /* another process fills it and makes no progress */
+    STK_BYPASS_LEFT,        /* files are not wanted here: STOKER_FILES=off */
     STK_BYPASS_KINDS
 };
 

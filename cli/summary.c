@@ -218,6 +218,7 @@ const char *const summary_bypass_meanings[STK_BYPASS_KINDS] = {
     [STK_BYPASS_NAME] = "names too long",
     [STK_BYPASS_FLAGS] = "opened with flags that want the origin itself",
     [STK_BYPASS_TIER] = "the tier was full or failed",
+    [STK_BYPASS_DESCRIPTORS] = "the process had no descriptor left to fill with",
     [STK_BYPASS_CATALOGUE] = "no room in the catalogue, or it was removed",
     [STK_BYPASS_STUCK] = "another process was stuck filling it",
     [STK_BYPASS_LEFT] = "to the kernel's page cache, as STOKER_FILES=off or --auto say",
@@ -229,6 +230,7 @@ const char *const summary_bypass_settings[STK_BYPASS_KINDS] = {
     [STK_BYPASS_BUDGET] = "--tier DIR:SIZE",
     [STK_BYPASS_MEMORY] = "--tier on a disk",
     [STK_BYPASS_TIER] = "--tier DIR:SIZE",
+    [STK_BYPASS_DESCRIPTORS] = "a higher limit: ulimit -n",
     [STK_BYPASS_CATALOGUE] = "more room in /dev/shm",
 };
 

@@ -91,6 +91,29 @@ def test_why_opens_were_bypassed(jobs, origin):
         "  bypassed as well: 1 empty, 1 written, 1 database"]
 
 
+def test_a_process_without_descriptors_is_told_so(jobs, data):
+    """One is left for the origin, and none to fill with: no larger tier would help."""
+    script = """
+import os, resource, sys
+open(sys.argv[1]).close()
+resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+held = []
+try:
+    while True:
+        held.append(os.dup(0))
+except OSError:
+    os.close(held.pop())
+for path in sys.argv[2:]:
+    open(path).close()
+"""
+    names = sorted(path for path in data.iterdir() if path.is_file())
+    assert len(names) > 2
+    ran = jobs.run([sys.executable, "-c", script, *names], path=data)
+    assert ran.bypassed == {"descriptors": len(names) - 1}
+    assert "no descriptor left to fill with; would change it: a higher limit: ulimit -n)" in ran.said
+    assert "name a larger place" not in ran.said
+
+
 # ---- when nothing was served ----
 
 def test_it_is_said_loudly_when_nothing_matched(jobs, data):
