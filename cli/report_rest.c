@@ -9,12 +9,12 @@
 
 static void put_bypassed(FILE *out, const struct stk_run_counts *counts, int why)
 {
-    char size[STK_SIZE_TEXT];
+    char size[SUMMARY_SIZE_TEXT];
     const char *setting = summary_bypass_settings[why];
     fprintf(out, "<tr data-why=\"%s\"><td class=\"words\">", stk_bypass_name((enum stk_bypass)why));
     page_text(out, summary_bypass_meanings[why]);
     fprintf(out, "</td><td>%" PRIu64 "</td><td>%s</td><td class=\"words\">",
-            summary_bypassed(counts, why), size_text(size, counts->bypassed_bytes[why]));
+            summary_bypassed(counts, why), summary_bypassed_size(size, counts, why));
     page_text(out, setting != NULL ? setting : "Nothing: it is right so");
     fputs("</td></tr>\n", out);
 }

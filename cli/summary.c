@@ -250,6 +250,15 @@ uint64_t summary_bypassed(const struct stk_run_counts *counts, int why)
     return by_blocks ? 0 : counts->bypassed[why];
 }
 
+const char *summary_bypassed_size(char out[SUMMARY_SIZE_TEXT], const struct stk_run_counts *counts,
+                                  int why)
+{
+    char size[STK_SIZE_TEXT];
+    snprintf(out, SUMMARY_SIZE_TEXT, "%s%s", counts->unnumbered > 0 ? "at most " : "",
+             size_text(size, counts->bypassed_bytes[why]));
+    return out;
+}
+
 static int heaviest(const struct stk_run_counts *counts, const bool said[STK_BYPASS_KINDS])
 {
     int found = 0;
@@ -266,10 +275,10 @@ static int heaviest(const struct stk_run_counts *counts, const bool said[STK_BYP
 
 static void add_one_bypassed(const struct stk_run_counts *counts, int why)
 {
-    char size[STK_SIZE_TEXT];
+    char size[SUMMARY_SIZE_TEXT];
     const char *setting = summary_bypass_settings[why];
     lines_add(LOSSES, "  bypassed: %" PRIu64 " %s, %s (%s%s%s)", summary_bypassed(counts, why),
-              stk_bypass_name((enum stk_bypass)why), size_text(size, counts->bypassed_bytes[why]),
+              stk_bypass_name((enum stk_bypass)why), summary_bypassed_size(size, counts, why),
               summary_bypass_meanings[why], setting != NULL ? "; would change it: " : "",
               setting != NULL ? setting : "");
 }

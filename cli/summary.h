@@ -7,6 +7,7 @@
 
 #include "cache/run.h"
 #include "cli/request.h"
+#include "cli/say.h"
 #include "cli/session.h"
 #include "cli/summary_figures.h"
 
@@ -21,6 +22,11 @@ void summary_print_bypassed(const uint64_t bypassed[STK_BYPASS_KINDS]);
 void summary_write_counted(FILE *out, const struct figures *figures, bool ours);
 /* Opens that the origin served. Of big files those count whose blocks are not cached, either. */
 uint64_t summary_bypassed(const struct stk_run_counts *counts, int why);
+/* Of what size the files are: at most so much, where it is not known which of the opens were of the
+ * same file. */
+#define SUMMARY_SIZE_TEXT (STK_SIZE_TEXT + 8)
+const char *summary_bypassed_size(char out[SUMMARY_SIZE_TEXT], const struct stk_run_counts *counts,
+                                  int why);
 /* Why that is, and what would change it; NULL: nothing does. */
 extern const char *const summary_bypass_meanings[STK_BYPASS_KINDS];
 extern const char *const summary_bypass_settings[STK_BYPASS_KINDS];

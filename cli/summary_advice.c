@@ -220,13 +220,13 @@ static bool is_much_left(const struct figures *figures)
 
 static char *advise_setting(const struct figures *figures)
 {
-    char size[STK_SIZE_TEXT];
+    char size[SUMMARY_SIZE_TEXT];
     int why = heaviest_setting(figures);
     return why == 0 ? NULL
                     : must_format("%" PRIu64 " opens (files of %s) were left to the origin, %s: "
                                   "what would change it is %s",
                                   summary_bypassed(figures->counts, why),
-                                  size_text(size, figures->counts->bypassed_bytes[why]),
+                                  summary_bypassed_size(size, figures->counts, why),
                                   summary_bypass_meanings[why], summary_bypass_settings[why]);
 }
 

@@ -422,6 +422,17 @@ def test_what_was_bypassed_stands_in_the_page(jobs, report, data, state):
     assert "a larger STOKER_MAX_FILE" in html.unescape(text)
 
 
+def test_what_is_opened_again_and_never_remembered_is_at_most_so_large(jobs, report, data, state):
+    """Of files that are too new nobody knows which opens were of the same one."""
+    files = files_of(data)
+    ran = jobs.run(["cat", *files, *files], path=data, env={**state, "STOKER_MIN_AGE": "1000000000"})
+    size = 2 * sum(path.stat().st_size for path in files)
+    assert ran.json["bypassed_bytes"] == {"young": size}
+    assert f"bypassed: {2 * len(files)} young, at most {size / 1024:.1f} KiB (changed" in ran.said
+    row = f'</td><td>{2 * len(files)}</td><td>at most {size / 1024:.1f} KiB</td>'
+    assert row in report("-o", "-").stdout
+
+
 @pytest.mark.torch
 def test_what_reads_past_the_cache_comes_first(jobs, report, origin, programs, state):
     """What workers read by themselves at the origin looks like their own work."""

@@ -84,9 +84,9 @@ def test_why_opens_were_bypassed(jobs, origin):
     said = ran.stderr.replace("\n    ", " ").splitlines()
     # The two that weigh most, and the rest.
     assert [line for line in said if line.startswith("  bypassed")] == [
-        "  bypassed: 1 large, 2.9 KiB (above STOKER_MAX_FILE; would change it: STOKER_BLOCK above 0,"
+        "  bypassed: 1 large, at most 2.9 KiB (above STOKER_MAX_FILE; would change it: STOKER_BLOCK above 0,"
         " or a larger STOKER_MAX_FILE)",
-        "  bypassed: 2 young, 117 B (changed less than STOKER_MIN_AGE ago; would change it: a "
+        "  bypassed: 2 young, at most 117 B (changed less than STOKER_MIN_AGE ago; would change it: a "
         "smaller STOKER_MIN_AGE, if nobody writes them)",
         "  bypassed as well: 1 empty, 1 written, 1 database"]
 
