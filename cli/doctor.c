@@ -102,8 +102,7 @@ static void parse(struct doctor *doctor, char **paths, char **arguments)
         if (strcmp(*arguments, "--json") == 0) {
             doctor->json = true;
         } else if ((*arguments)[0] == '-') {
-            die("unknown option %s: see `stoker doctor --help`; the command goes behind --",
-                *arguments);
+            die_wrong("unknown option %s (the command goes behind --)", *arguments);
         } else if (count == MOST_PATHS) {
             die("%s: at most %d paths", *arguments, MOST_PATHS);
         } else {

@@ -85,6 +85,7 @@ static int run(int count, char **arguments)
                 help_verb(help_find(arguments[1]));
                 return 0;
             }
+            say_verb(arguments[1]);
             return verbs[i].run(arguments + 2);
         }
     }

@@ -23,7 +23,7 @@ static void take_output(struct wanted *wanted, char ***arguments)
 {
     const char *value = (**arguments)[2] != '\0' ? **arguments + 2 : *++*arguments;
     if (value == NULL || *value == '\0') {
-        die("-o needs a file, or - for standard output: see `stoker report --help`");
+        die_wrong("-o needs a file, or - for standard output");
     }
     wanted->output = value;
 }
@@ -38,7 +38,7 @@ static void parse(struct wanted *wanted, char **arguments)
         } else if (strncmp(*arguments, "-o", 2) == 0) {
             take_output(wanted, &arguments);
         } else if ((*arguments)[0] == '-') {
-            die("unknown option %s: see `stoker report --help`", *arguments);
+            die_wrong("unknown option %s", *arguments);
         } else if (wanted->run != NULL) {
             die("unexpected argument %s: one run at a time", *arguments);
         } else {

@@ -287,7 +287,7 @@ static const char *take_value(struct cursor *cursor, const char *flag)
         return NULL;
     }
     if (cursor->at[1] == NULL || strcmp(cursor->at[1], "--") == 0) {
-        die("%s needs a value: see `stoker --help`", flag);
+        die_wrong("%s needs a value", flag);
     }
     return *++cursor->at;
 }
@@ -505,7 +505,7 @@ void request_parse(struct request *request, char **arguments, bool needs_command
             break;
         }
         if (!take_flag(request, &cursor)) {
-            die("unknown option %s: see `stoker --help`; the command goes behind --", *cursor.at);
+            die_wrong("unknown option %s (the command goes behind --)", *cursor.at);
         }
     }
     request->command = *cursor.at != NULL ? cursor.at : NULL;
@@ -517,7 +517,7 @@ void request_parse(struct request *request, char **arguments, bool needs_command
         die("no command: write `stoker run --path DIR -- COMMAND...`");
     }
     if (!needs_command && request->command != NULL) {
-        die("unexpected argument %s: see `stoker --help`", *request->command);
+        die_wrong("unexpected argument %s", *request->command);
     }
     check_environment();
     settle_python(request);
@@ -565,7 +565,7 @@ static unsigned take_warm_arguments(struct request *request, struct cursor *curs
         } else if (strcmp(*cursor->at, "--") == 0) {
             flags = false;
         } else if (!take_warm_flag(request, cursor)) {
-            die("unknown option %s: see `stoker --help`", *cursor->at);
+            die_wrong("unknown option %s", *cursor->at);
         }
     }
     return count;

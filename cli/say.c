@@ -34,6 +34,22 @@ void die(const char *format, ...)
     exit(STK_EXIT_USAGE);
 }
 
+static const char *verb = "";
+
+void say_verb(const char *name)
+{
+    verb = name;
+}
+
+void die_wrong(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    char *what = must_format_all(format, arguments);
+    va_end(arguments);
+    die("%s: see `stoker %s --help`", what, verb);
+}
+
 void die_with(int status, const char *format, ...)
 {
     va_list arguments;

@@ -12,7 +12,11 @@
 void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Says it and exits with status 2: what was asked cannot be done, and nothing was started. */
 void die(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
-/* The same with another status. */
+/* Of a wrong argument: the same, and which help tells of the right ones. */
+void die_wrong(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
+/* Whose arguments are read from here on; the name stays the caller's. */
+void say_verb(const char *name);
+/* As die, with another status. */
 void die_with(int status, const char *format, ...) __attribute__((format(printf, 2, 3), noreturn));
 
 /* "1.5 GiB", into a buffer of the caller's, which is returned. */

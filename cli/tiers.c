@@ -157,7 +157,7 @@ const char *tiers_option(char ***arguments)
     }
     const char *value = first[6] == '=' ? first + 7 : (*arguments)[1];
     if (value == NULL || *value == '\0') {
-        die("--tier needs a directory: see `stoker --help`");
+        die_wrong("--tier needs a directory");
     }
     *arguments += first[6] == '=' ? 1 : 2;
     return value;

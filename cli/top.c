@@ -88,7 +88,7 @@ int verb_top(char **arguments)
         } else if (strcmp(*arguments, "--prometheus") == 0) {
             form = FORM_PROMETHEUS;
         } else {
-            die("unknown option %s: see `stoker top --help`", *arguments);
+            die_wrong("unknown option %s", *arguments);
         }
     }
     if (once || form != FORM_PAGE || !screen_begin()) {

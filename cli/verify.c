@@ -82,7 +82,7 @@ static const char *value_of(char ***at, const char *flag)
     }
     const char *value = argument[length] == '=' ? argument + length + 1 : *++*at;
     if (value == NULL || *value == '\0') {
-        die("%s needs a value: see `stoker --help`", flag);
+        die_wrong("%s needs a value", flag);
     }
     return value;
 }
@@ -101,7 +101,7 @@ static void parse(struct wanted *wanted, char **arguments)
         } else if ((value = value_of(&at, "--json")) != NULL) {
             wanted->json = value;
         } else if ((*at)[0] == '-') {
-            die("unknown option %s: see `stoker --help`", *at);
+            die_wrong("unknown option %s", *at);
         } else {
             take_path(wanted, *at);
         }

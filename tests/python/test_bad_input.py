@@ -84,6 +84,14 @@ def test_wrong_options(refused, data, arguments, words):
     refused([f"--path={data}", *arguments], *words)
 
 
+@pytest.mark.parametrize("verb", ["run", "warm", "env", "top", "clear", "verify", "doctor", "report"])
+def test_a_wrong_option_leads_to_the_help_of_its_verb(jobs, verb):
+    """The overview lists no options."""
+    done = jobs.stoker(verb, "--nonsense")
+    assert done.returncode == 2 and "unknown option --nonsense" in done.stderr
+    assert done.stderr.endswith(f": see `stoker {verb} --help`\n")
+
+
 def test_wrong_verbs(refused, data):
     refused([], "nonsense", "--help", verb="nonsense")
     refused(["/x", "/y"], "unexpected", verb="clear")
