@@ -45,7 +45,7 @@ def make():
     """Ends with what make says, where something is missing."""
     if shutil.which("make") is None:
         sys.exit("stoker is built by make, which is not installed: apt-get install make gcc "
-                 "libc6-dev libjpeg62-turbo-dev libxxhash-dev liblmdb-dev python3-dev (Fedora: "
+                 "libc6-dev libjpeg-dev libxxhash-dev liblmdb-dev python3-dev (Fedora: "
                  "dnf install make gcc libjpeg-turbo-devel xxhash-devel lmdb-devel python3-devel)")
     made = subprocess.run(["make", "-s", "-j", str(os.cpu_count()), f"B={BUILD}",
                            f"PYTHON={sys.executable}", f"NEEDED={NEEDED}", TARGET], check=False)

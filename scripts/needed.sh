@@ -8,14 +8,14 @@
 # The environment says CC, FLAGS and LDFLAGS, which may name other directories, JPEG_LIBS and PYTHON.
 set -eu
 
-# What to install: Debian's name, and Fedora's.
+# What to install: the name that Debian and Ubuntu know, and Fedora's.
 names() {
     case $1 in
     compiler) echo gcc gcc ;;
     libc) echo libc6-dev glibc-devel ;;
     python) echo python3-dev python3-devel ;;
     xxhash) echo libxxhash-dev xxhash-devel ;;
-    jpeg) echo libjpeg62-turbo-dev libjpeg-turbo-devel ;;
+    jpeg) echo libjpeg-dev libjpeg-turbo-devel ;;
     esac
 }
 
