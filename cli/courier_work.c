@@ -15,6 +15,7 @@
 #include "base/sys.h"
 #include "cache/entry.h"
 #include "cache/errand.h"
+#include "cli/apart.h"
 #include "cli/passing.h"
 #include "cli/thread.h"
 #include "cli/yield.h"
@@ -267,7 +268,7 @@ void courier_work(struct session *session, const struct shared *shared, pid_t pa
     courier.catalogue = &session->catalogue;
     courier.errands = stk_run_errands(&session->run);
     courier.shared = *shared;
-    shared_stand_alone(parent, told);
+    apart_stand_alone(parent, told);
     struct courier_told setup = {.error = shared_open(&courier.shared)};
     memcpy(setup.home, courier.shared.home, sizeof setup.home);
     if (setup.error == 0) {

@@ -18,6 +18,7 @@
 #include "cli/report_page.h"
 #include "cli/say.h"
 #include "cli/scribe.h"
+#include "cli/state.h"
 #include "cli/summary.h"
 
 /* While the run goes on it is written when it has lasted half as long again. */
@@ -25,8 +26,6 @@
 #define MOST_NS  (600 * STK_NS_PER_S)
 
 #define TITLE_BYTES 400 /* of the command's words */
-
-#define PATIENCE_NS (3 * STK_NS_PER_S) /* with the home, at the end */
 
 static struct recorded run;
 static const struct request *asked;
@@ -121,9 +120,7 @@ static bool write_record(const struct figures *figures)
     struct history_record record = {.bytes = {0}};
     run.figures = figures;
     bool begun = compose(&record) && scribe_write(run.name, &record);
-    if (!begun) {
-        history_free(&record);
-    }
+    history_free(&record);
     return begun;
 }
 
@@ -178,11 +175,11 @@ void recorder_look(const struct stk_run_counts *counts, const struct pulse_figur
 
 static int write_last(const struct figures *figures)
 {
-    int error = scribe_wait(PATIENCE_NS);
+    int error = scribe_wait(STATE_PATIENCE_MS);
     if (error == -ETIMEDOUT) {
         return error;
     }
-    return write_record(figures) ? scribe_wait(PATIENCE_NS) : -ENOMEM;
+    return write_record(figures) ? scribe_wait(STATE_PATIENCE_MS) : -ENOMEM;
 }
 
 static bool is_worth_a_word(int error)
@@ -199,6 +196,10 @@ void recorder_end(const struct figures *figures, int status)
     run.status = status;
     series_end(&run.series, figures->counts, session->tally, (int64_t)(figures->run_s * 1e9));
     int error = write_last(figures);
+    scribe_leave();
+    if (error == -ETIMEDOUT) {
+        state_give_up();
+    }
     if (is_worth_a_word(error)) {
         say("no record of this run was kept for `stoker report`: %s (--no-history asks for none)",
             error == -ETIMEDOUT ? "the home directory does not answer" : strerror(-error));

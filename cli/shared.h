@@ -36,11 +36,6 @@ struct shared {
 enum shared_kind { SHARED_LOCAL, SHARED_YES, SHARED_LATE };
 enum shared_kind shared_find(const char *directory, char canonical[STK_HOME_BYTES]);
 
-/* For a process that may have to be left behind, as it waits for a server: it has no descriptors
- * but `kept`, whose other ends somebody may wait for, nor the terminal's signals, and ends with its
- * parent if it can. */
-void shared_stand_alone(pid_t parent, int kept);
-
 /* Makes what is missing there, and tries whether it keeps what it is given. 0 or -errno; those of
  * cache/home.h have their meanings. */
 int shared_open(struct shared *shared);

@@ -1,7 +1,6 @@
 /* Where things are remembered. See cli/state.h. */
 #include "cli/state.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -44,4 +43,27 @@ void state_make_parents(const char *path)
         before = slash;
     }
     free(copy);
+}
+
+static bool is_late;
+
+bool state_ask(apart_work *work, void *context, void *answer, size_t bytes)
+{
+    struct apart apart;
+    if (is_late || !apart_begin(&apart, work, context)) {
+        return false;
+    }
+    enum apart_state state = apart_wait(&apart, answer, bytes, STATE_PATIENCE_MS);
+    if (state == APART_LATE) {
+        apart_leave(&apart);
+        is_late = true;
+        say("the home directory does not answer: caches that were named by --tier are not "
+            "remembered there, nor found by it");
+    }
+    return state == APART_TOLD;
+}
+
+void state_give_up(void)
+{
+    is_late = true;
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/path.h"
+#include "cli/apart.h"
 #include "cli/say.h"
 #include "cli/state.h"
 
@@ -39,23 +40,48 @@ static void add(struct list *list, const char *home)
     }
 }
 
-/* A line may be cut, or of anybody's making: what is no home of this user's is passed over. */
-static void read_list(struct list *list)
+/* The file, as far as there is room for it. */
+#define TEXT_BYTES 32768
+
+static void read_text(char text[TEXT_BYTES])
 {
-    char line[STK_HOME_BYTES + 2];
     char *path = state_path("tiers");
     FILE *file = path != NULL ? fopen(path, "re") : NULL;
-    list->count = 0;
-    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
-        line[strcspn(line, "\n")] = '\0';
-        if (line[0] == '/' && stk_home_is_name(stk_path_leaf(line))) {
-            add(list, line);
-        }
-    }
+    size_t bytes = file != NULL ? fread(text, 1, TEXT_BYTES - 1, file) : 0;
+    text[bytes] = '\0';
     if (file != NULL) {
         fclose(file);
     }
     free(path);
+}
+
+/* A line may be cut, or of anybody's making: what is no home of this user's is passed over. */
+static void parse(char *text, struct list *list)
+{
+    char *rest = text, *line;
+    list->count = 0;
+    while ((line = strsep(&rest, "\n")) != NULL) {
+        if (line[0] == '/' && stk_home_is_name(stk_path_leaf(line))) {
+            add(list, line);
+        }
+    }
+}
+
+static void tell_text(void *unused, int out)
+{
+    static char text[TEXT_BYTES];
+    (void)unused;
+    read_text(text);
+    apart_tell(out, text, sizeof text);
+}
+
+static void read_list(struct list *list)
+{
+    static char text[TEXT_BYTES];
+    if (!state_ask(tell_text, NULL, text, sizeof text)) {
+        text[0] = '\0';
+    }
+    parse(text, list);
 }
 
 static void write_list(const char *path, const struct list *list)
@@ -72,11 +98,14 @@ static void write_list(const char *path, const struct list *list)
     free(aside);
 }
 
-void tiers_remember(const char *home)
+static void remember(void *context, int out)
 {
     static struct list list;
+    static char text[TEXT_BYTES];
+    const char *home = context;
     char *path = state_path("tiers");
-    read_list(&list);
+    read_text(text);
+    parse(text, &list);
     if (path != NULL && strchr(home, '\n') == NULL && strlen(home) < STK_HOME_BYTES &&
         !is_listed(&list, home)) {
         if (list.count == MOST_TIERS) {
@@ -87,6 +116,15 @@ void tiers_remember(const char *home)
         write_list(path, &list);
     }
     free(path);
+    apart_tell(out, &list.count, sizeof list.count);
+}
+
+void tiers_remember(const char *home)
+{
+    unsigned count;
+    char *copy = must_copy(home);
+    state_ask(remember, copy, &count, sizeof count);
+    free(copy);
 }
 
 /* ---- walking ---- */

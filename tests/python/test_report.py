@@ -283,9 +283,20 @@ def slow_home(scratch, build):
         fs.latency_ms = 0
 
 
+def test_a_home_that_hangs_holds_up_neither_the_start_nor_the_end(slow_home, jobs, data, scratch):
+    """It goes on to hang until the run has ended; what is cached in memory is removed all the same."""
+    (scratch / "disk").mkdir()
+    with slow_home.faults(hang_ns=600 * 10**9):
+        for tier, said in (f"{scratch}/disk:64M", "caches that were named by --tier are not remembered"), (
+                None, "no record of this run was kept"):
+            ran = jobs.run(["cat", data / "file0000"], path=data, tier=tier, timeout=60,
+                           env={"XDG_STATE_HOME": slow_home.mountpoint})
+            assert ran.opens == 1 and said in ran.said and ran.said.count("does not answer") <= 2
+        assert "nothing is cached" not in jobs.stoker("ls", "--tier", scratch / "disk").stdout
+
+
 def test_a_home_that_does_not_answer_holds_up_nobody(slow_home, jobs, data):
-    """As one on a server that is busy, which a job that writes nothing there does not notice. What
-    the kernel waits for at the moment it waits for to the end; no more is begun."""
+    """As one on a server that is busy, which a job that writes nothing there does not notice."""
     state = {"XDG_STATE_HOME": slow_home.mountpoint}
     jobs.run(["true"], path=data, env=state)
     assert len(os.listdir(f"{slow_home.source}/stoker/runs")) == 1
