@@ -9,6 +9,7 @@
 #include "base/options.h"
 #include "cli/library.h"
 #include "cli/python.h"
+#include "cli/recorder.h"
 #include "cli/request.h"
 #include "cli/say.h"
 #include "cli/summary.h"
@@ -105,13 +106,26 @@ static void print_python(const struct request *request)
 
 /* ---- what was done without the command ---- */
 
+/* What is covered by the environment, as it is spelled there; no command. */
+static void request_outside(struct request *request)
+{
+    static struct stk_roots roots;
+    static char *no_command[] = {NULL};
+    const char *paths = getenv(stk_option_table[STK_OPTION_PATHS].variable);
+    stk_roots_spell(&roots, paths != NULL ? paths : "");
+    for (unsigned i = 0; i < roots.count && i + 1 < STK_REQUEST_PATHS; i++) {
+        request->spelled[request->count++] = must_copy(roots.roots[i].prefix);
+    }
+    request->command = no_command;
+}
+
 /* The counters of all that has no run, since they were begun; they begin anew. */
 static int end(void)
 {
     static struct session session;
     static struct stk_run_counts counts;
     static const struct pulse_figures pulse;
-    static const struct request request;
+    static struct request request;
     struct figures figures;
     char path[STK_HOME_BYTES];
     bool there = session_look(&session) && stk_run_path(path, session.home, STK_RUN_OUTSIDE) &&
@@ -126,8 +140,10 @@ static int end(void)
         (double)(stk_clock_boottime_ns() - stk_run_start_ns(&session.run)) / (double)STK_NS_PER_S;
     say("without `stoker run`, of all that this user has run in %.0f s (images are not counted):",
         since_s);
+    request_outside(&request);
     figures_gather(&figures, &request, &session, &counts, &pulse, since_s);
     summary_print(stderr, &figures);
+    recorder_put_outside(&figures);
     unlink(path);
     return 0;
 }

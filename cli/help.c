@@ -120,7 +120,7 @@ const struct help_verb help_verbs[] = {
                  SHARE,
                  FRESH,
                  {"--samples", "DIR[:SIZE]|0", "keep decoded samples in a directory of your own"},
-                 {"--end", "", "say what was served, as stoker run does at its end"},
+                 {"--end", "", "say what was served, and record it, as stoker run does"},
                  {"--markdown", "", "print the table of all variables instead"}},
      .examples = {"eval \"$(stoker env --path /data)\"; python train.py; stoker env --end"}},
     {.name = "ls",

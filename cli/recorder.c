@@ -36,21 +36,10 @@ static bool recording;
 
 /* ---- the parts of a record ---- */
 
-/* "ended with 0 after 12.3 s, 90.1% of 1200 opens from the cache: python train.py" */
-static void put_title(FILE *out)
+static void put_words(FILE *out, char *const *words)
 {
-    const struct figures *figures = run.figures;
-    if (run.ended) {
-        fprintf(out, "ended with %d after %.1f s", command_exit_status(run.status), figures->run_s);
-    } else {
-        fprintf(out, "not ended at %.1f s", figures->run_s);
-    }
-    fprintf(
-        out, ", %.1f%% of %" PRIu64 " opens from the cache:",
-        percent((double)figures->total[STK_COUNT_HITS], (double)figures->total[STK_COUNT_OPENS]),
-        figures->total[STK_COUNT_OPENS]);
     size_t room = TITLE_BYTES;
-    for (char **word = asked->command; *word != NULL; word++) {
+    for (char *const *word = words; *word != NULL; word++) {
         size_t bytes = strlen(*word) + 1;
         if (bytes > room) {
             fprintf(out, " ...");
@@ -59,6 +48,24 @@ static void put_title(FILE *out)
         fprintf(out, " %s", *word);
         room -= bytes;
     }
+}
+
+/* "ended with 0 after 12.3 s, 90.1% of 1200 opens from the cache: python train.py" */
+static void put_title(FILE *out)
+{
+    const struct figures *figures = run.figures;
+    if (run.outside) {
+        fprintf(out, "ended after %.1f s without stoker run", figures->run_s);
+    } else if (run.ended) {
+        fprintf(out, "ended with %d after %.1f s", command_exit_status(run.status), figures->run_s);
+    } else {
+        fprintf(out, "not ended at %.1f s", figures->run_s);
+    }
+    fprintf(
+        out, ", %.1f%% of %" PRIu64 " opens from the cache:",
+        percent((double)figures->total[STK_COUNT_HITS], (double)figures->total[STK_COUNT_OPENS]),
+        figures->total[STK_COUNT_OPENS]);
+    put_words(out, run.outside ? asked->spelled : asked->command);
 }
 
 static void put_summary(FILE *out)
@@ -204,4 +211,12 @@ void recorder_end(const struct figures *figures, int status)
         say("no record of this run was kept for `stoker report`: %s (--no-history asks for none)",
             error == -ETIMEDOUT ? "the home directory does not answer" : strerror(-error));
     }
+}
+
+void recorder_put_outside(const struct figures *figures)
+{
+    recorder_begin(figures->request, figures->session);
+    run.outside = true;
+    run.began -= (time_t)figures->run_s;
+    recorder_end(figures, 0);
 }

@@ -21,6 +21,7 @@ struct recorded {
     int64_t began_ns;  /* on CLOCK_BOOTTIME */
     int64_t passes_ns; /* the same moment, on the clock of passes: CLOCK_MONOTONIC */
     bool ended;        /* else it goes on, or was killed later */
+    bool outside;      /* it is all that was done without the command */
     int status;        /* of waitpid, when it has ended */
     struct series series;
     const struct figures *figures;
@@ -32,5 +33,7 @@ void recorder_begin(const struct request *request, const struct session *session
 void recorder_look(const struct stk_run_counts *counts, const struct pulse_figures *pulse);
 /* Writes what the run came to. No other thread may look any more. */
 void recorder_end(const struct figures *figures, int status);
+/* Keeps one of all that was done without the command until now. */
+void recorder_put_outside(const struct figures *figures);
 
 #endif

@@ -96,7 +96,8 @@ static void put_end_fact(FILE *out, const struct recorded *run)
 {
     char seconds[PAGE_TEXT];
     page_seconds(seconds, run->figures->run_s);
-    char *text = run->ended
+    char *text = run->outside ? must_format("%s, without stoker run", seconds)
+                 : run->ended
                      ? must_format("%s, exit status %d", seconds, command_exit_status(run->status))
                      : must_format("%s so far: it had not ended when this was written, or its "
                                    "stoker run was killed",
@@ -128,7 +129,9 @@ static void put_facts(FILE *out, const struct recorded *run)
     for (unsigned i = 0; i < run->figures->request->count; i++) {
         put_fact(out, i == 0 ? "Origin" : "", run->figures->request->spelled[i]);
     }
-    put_cache_fact(out, run->figures->session);
+    if (run->figures->session->tier.shared != NULL) {
+        put_cache_fact(out, run->figures->session);
+    }
     fputs("</dl>\n<p class=\"note\">The <em>origin</em> is where the data set lies. The "
           "<em>cache</em> holds copies of its files on this machine, made when they are first "
           "read.</p>\n",
@@ -286,7 +289,10 @@ static void put_next(FILE *out, const struct recorded *run)
 {
     char *suggested[FIGURES_SUGGESTIONS];
     unsigned count = figures_suggest(run->figures, suggested);
-    page_begin(out, "next", "What to change next", verdicts[run->figures->bound]);
+    page_begin(out, "next", "What to change next",
+               run->outside ? "Without stoker run only opens are counted: what held the job up is "
+                              "not known."
+                            : verdicts[run->figures->bound]);
     fputs("<ol class=\"next\">\n", out);
     for (unsigned i = 0; i < count; i++) {
         lines_let_break(suggested[i]);
@@ -297,7 +303,9 @@ static void put_next(FILE *out, const struct recorded *run)
         free(suggested[i]);
     }
     if (count == 0) {
-        fputs("<li>Nothing: these figures name no trouble.</li>\n", out);
+        fputs(run->outside ? "<li>Use stoker run, which sees more.</li>\n"
+                           : "<li>Nothing: these figures name no trouble.</li>\n",
+              out);
     }
     fputs("</ol>\n", out);
     page_end(out);

@@ -471,8 +471,8 @@ static void add_given_up(const struct stk_run_counts *counts)
 static bool lacks_package(const struct request *request)
 {
     char *site = python_site();
-    bool python =
-        request->command != NULL && strncmp(stk_path_leaf(request->command[0]), "python", 6) == 0;
+    bool python = request->command != NULL && request->command[0] != NULL &&
+                  strncmp(stk_path_leaf(request->command[0]), "python", 6) == 0;
     bool none = site == NULL || !python_decodes();
     free(site);
     return none && python && !(request->no_decode && request->no_batches);

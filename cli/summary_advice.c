@@ -311,6 +311,9 @@ unsigned figures_suggest(const struct figures *figures, char *out[FIGURES_SUGGES
     static char *(*const sources[])(const struct figures *) = {
         figures_advice, suggest_for_maps, suggest_setting, suggest_warming, suggest_keeping};
     unsigned count = 0;
+    if (figures->session->tier.shared == NULL) { /* nobody knows of the cache */
+        return 0;
+    }
     for (unsigned i = 0; i < sizeof sources / sizeof *sources; i++) {
         out[count] = sources[i](figures);
         count += out[count] != NULL;

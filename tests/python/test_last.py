@@ -1,7 +1,9 @@
 """`stoker last`: how the run went whose end nobody has seen."""
 
+import json
 import os
 import pty
+import re
 import select
 import signal
 import subprocess
@@ -104,6 +106,29 @@ def test_the_environment_alone(jobs, data, state, last):
     assert (status, out) == (1, "")
     assert err == ("stoker: what has run without `stoker run` is summed up by `stoker env --end`\n"
                    + NONE)
+    jobs.stoker("clear")
+
+
+def test_the_environment_s_end_leaves_a_record(jobs, data, state, last):
+    """As a run's does: for last, and for report in all its shapes."""
+    env = {"STOKER_PATHS": data, **state}
+    jobs.preloaded(reading(files(data), 2), data)
+    told = jobs.stoker("env", "--end", env=env)
+    assert "stoker: 6 opens of 3 files, 50.0% from the cache\n" in told.stderr
+    status, out, err = last()
+    title, summary = out.split("\n", 1)
+    assert (status, err) == (0, "") and told.stderr.endswith(summary)
+    assert re.fullmatch(rf"ended after [\d.]+ s without stoker run, 50.0% of 6 opens from the cache: {data}", title)
+    assert title in jobs.stoker("report", "--list", env=state).stdout
+    record = json.loads(jobs.stoker("report", "--json", env=state).stdout)
+    assert (record["command"], record["paths"], record["opens"]) == ([], [str(data)], 6)
+    page = jobs.stoker("report", "-o", "-", env=state).stdout
+    assert "without stoker run" in page and "only opens are counted" in page
+    assert "no covered file was opened" in jobs.stoker("env", "--end", env=env).stderr
+    assert last() == (0, out, "")
+    jobs.preloaded(["cat", files(data)[0]], data)
+    jobs.stoker("env", "--end", env={**env, "STOKER_HISTORY": "off"})
+    assert last() == (0, out, "")
     jobs.stoker("clear")
 
 
