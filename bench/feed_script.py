@@ -4,14 +4,16 @@
     feed_script.py DIRECTORY
 
 For each line of its standard input it goes through the data once, and prints the images, the seconds, the
-seconds of processor time of this process and of its threads' children, those of the calling thread alone, and
-the bytes of memory that all of them have for themselves. The line says how:
+seconds of processor time of this process, those of the calling thread, those inside of the decoder, and the
+bytes of memory that it and its children have for themselves. The line says how:
 
     threads N    by a Feed of so many threads, as normalised floats
     bytes N      the same, as bytes: what is sent to a GPU
     workers N    by a DataLoader of so many processes that stay
 
-and in this thread alone, from files in memory, what a Feed would make of them in the same epoch:
+and from files in memory, by one thread or as many at once as the line says, what a Feed would make of them in
+the same epoch; of these the seconds inside of the decoder are all that is printed, as what Python takes to call
+it is no part of decoding:
 
     region       the regions that are wanted, as bytes, each where the last one was
     resized      these, resized
@@ -25,6 +27,7 @@ Each way makes the same plans of the same images in the same order in its n-th e
 
 import os
 import sys
+import threading
 import time
 
 import torch
@@ -41,6 +44,7 @@ BATCH = 64
 SIDE = 224
 PASSES = 8  # of the data set in an epoch: threads begin with it anew, and find their feet
 LARGEST = 4 << 20  # bytes of a region
+HANDED_OUT = "threads", "bytes", "workers"
 
 
 class Data:
@@ -74,10 +78,16 @@ class Data:
                                            persistent_workers=True)
 
 
+def inside():
+    """Seconds of processor time that were spent in the decoder so far, by all threads."""
+    return _core.counts()["jpeg_ns"] / 1e9
+
+
 def handed_out(batches):
-    start, cpu, own = time.perf_counter(), time.process_time(), time.thread_time()
+    start, cpu, own, decoder = time.perf_counter(), time.process_time(), time.thread_time(), inside()
     images = sum(len(labels) for _, labels in batches)
-    return images, time.perf_counter() - start, time.process_time() - cpu, time.thread_time() - own
+    return (images, time.perf_counter() - start, time.process_time() - cpu, time.thread_time() - own,
+            inside() - decoder)
 
 
 def drawn(feed):
@@ -96,7 +106,7 @@ def drawn(feed):
     return order, rows
 
 
-def alone(data, how):
+def alone(data, how, threads):
     order, rows = drawn(data.batches("threads", 1))
     if how == "read":
         return read(order)
@@ -105,7 +115,7 @@ def alone(data, how):
     plans = [row.order(as_floats if how in ("planes", "floats") else as_bytes) for row in rows]
     if how == "region":
         plans = [without_resize(plan) for plan in plans]
-    return decode(order, plans, BATCH if how in ("floats", "rows") else 1)
+    return decode(order, plans, BATCH if how in ("floats", "rows") else threads, threads)
 
 
 def without_resize(plan):
@@ -117,7 +127,16 @@ def bytes_of(plan):
     return plan[1][0] * plan[1][1] * plan[6] * (4 if plan[8] == F32 else 1)
 
 
-def decode(order, plans, count):
+def at_once(work, threads):
+    """Each does the images from its number on, so many apart."""
+    those = [threading.Thread(target=work, args=(i,)) for i in range(threads)]
+    for thread in those:
+        thread.start()
+    for thread in those:
+        thread.join()
+
+
+def decode(order, plans, count, threads):
     """To so many places in turn."""
     files = []
     for path in order:
@@ -126,11 +145,13 @@ def decode(order, plans, count):
     row = LARGEST if count == 1 else bytes_of(plans[0])
     memory = memoryview(bytearray(count * row))
     out = [memory[i % count * row:][:bytes_of(plan)] for i, plan in enumerate(plans)]
-    start, cpu = time.perf_counter(), time.thread_time()
-    for data, plan, place in zip(files, plans, out):
-        _core.decode_kept(data, None, plan, place)
-    cpu = time.thread_time() - cpu
-    return len(files), time.perf_counter() - start, cpu, cpu
+    def some(first):
+        for i in range(first, len(files), threads):
+            _core.decode_kept(files[i], None, plans[i], out[i])
+    start, decoder = time.perf_counter(), inside()
+    at_once(some, threads)
+    decoder = inside() - decoder
+    return len(files), time.perf_counter() - start, decoder, 0, decoder
 
 
 def read(order):
@@ -143,7 +164,7 @@ def read(order):
             pass
         os.close(fd)
     cpu = time.thread_time() - cpu
-    return len(order), time.perf_counter() - start, cpu, cpu
+    return len(order), time.perf_counter() - start, cpu, cpu, 0
 
 
 def own_memory_bytes():
@@ -165,11 +186,9 @@ def main():
     print("ready", flush=True)
     for line in sys.stdin:
         how, *count = line.split()
+        count = int(count[0]) if count else 1
         data.seed(line)
-        if count:
-            told = handed_out(data.batches(how, int(count[0])))
-        else:
-            told = alone(data, how)
+        told = handed_out(data.batches(how, count)) if how in HANDED_OUT else alone(data, how, count)
         print(*told, own_memory_bytes(), flush=True)
 
 

@@ -1,12 +1,18 @@
 """Batches by threads of one process: what an image costs beyond its decoding, and against workers.
 
 One process hands out epochs by 1, 2 and 4 threads, as floats and as bytes, in turn with the pieces of which these
-consist, each done alone in one thread with the same images and regions: regions decoded, these resized, laid out
-as floats, written to a batch, and files read. What rows call "read and decoded alone" is all of the
-decoder's own work (decoding, resizing, normalising, rows of a batch, written in the ordinary way) and the
-reading of the file into a buffer that stays in the cache. What a Feed takes beyond that is its own: planning,
-labels, queues, files that lie in memory until they are decoded. Then, under `stoker run`, one by threads and
-one by worker processes, in later epochs.
+consist, each done alone with the same images and regions: regions decoded, these resized, laid out as floats,
+written to a batch, and files read. What rows call "read and decoded alone" is all of the decoder's own work
+(decoding, resizing, normalising, rows of a batch, written in the ordinary way; by the clock inside of it, without
+what calls it) and the reading of the file into a buffer that stays in the cache. What a Feed takes beyond that is
+its own: planning, labels, queues, files that lie in memory until they are decoded.
+
+Processors that work at the same time share caches and memory, so each is slower than one by itself, whatever they
+work for. So a Feed of several threads is held against as many threads at once that do nothing but decode, no
+more than there are processors, as a Feed has no more decode at a time; and, without a goal, against a single
+one. What it takes outside of the decoder, reading left out, says the same of any number of them.
+
+Then, under `stoker run`, one by threads and one by worker processes, in later epochs.
 """
 
 import contextlib
@@ -33,13 +39,25 @@ class Script(epochs.Script):
 
     def epoch(self, how):
         """(images per second, microseconds of processor time for an image, of these the calling thread's,
-        megabytes of memory)."""
-        images, seconds, cpu, own, memory = map(float, self.ask(how))
-        return images / seconds, cpu * 1e6 / images, own * 1e6 / images, memory / MB
+        megabytes of memory, microseconds outside of the decoder)."""
+        images, seconds, cpu, own, decoder, memory = map(float, self.ask(how))
+        us = 1e6 / images
+        return images / seconds, cpu * us, own * us, memory / MB, (cpu - decoder) * us
 
 
 PIECES = ("read", "region", "resized", "planes", "floats", "rows")
-WAYS = (*PIECES, *("threads %d" % count for count in THREADS), "bytes 1", "bytes 2")
+FEEDS = (*("threads %d" % count for count in THREADS), "bytes 1", "bytes 2")
+
+
+def beside(way):
+    """What decodes alone what a Feed does."""
+    how, count = way.split()
+    processors = min(int(count), len(os.sched_getaffinity(0)))
+    piece = "floats" if how == "threads" else "rows"
+    return piece if processors == 1 else "%s %d" % (piece, processors)
+
+
+WAYS = tuple(dict.fromkeys((*PIECES, *map(beside, FEEDS), *FEEDS)))
 
 
 def run_alone(directory):
@@ -85,6 +103,18 @@ def add_pieces(table, us):
                   peer_name="without", decimals=1)
 
 
+def add_feed(table, what, us, outside):
+    """`us`: of the Feed, of as many threads that decode alone, of one, and of reading."""
+    feed, peers, one, read = us
+    for peer, name, goal in ((peers, "read and decoded alone, on as many processors", BEYOND_US),
+                             (one, "read and decoded alone, on one processor", None)):
+        if goal or peers is not one:
+            table.row(what + ", processor time of an image", "us", feed, together(peer, read), kind="more",
+                      peer_name=name, goal=goal, decimals=1)
+    table.row(what + ", outside of the decoder", "us", outside, read, kind="more", peer_name="read alone",
+              decimals=1)
+
+
 def add_alone(table, *ways):
     of = dict(zip(WAYS, ways))
     us = {way: pick(epochs_of_it, 1) for way, epochs_of_it in of.items()}
@@ -93,9 +123,8 @@ def add_alone(table, *ways):
                                      ("the same as bytes, for a GPU", "bytes", "rows", (1, 2))):
         for count in counts:
             name = "%s %d" % (way, count)
-            table.row("%s, threads: %d, processor time of an image" % (what, count), "us", us[name],
-                      together(us[piece], us["read"]), kind="more",
-                      peer_name="read and decoded alone", goal=BEYOND_US, decimals=1)
+            add_feed(table, "%s, threads: %d" % (what, count),
+                     (us[name], us[beside(name)], us[piece], us["read"]), pick(of[name], 4))
         table.row(what + ", threads: 1, the calling thread's part", "us", pick(of[way + " 1"], 2),
                   decimals=1)
     table.row("224 x 224 float, batch 64, threads: 1, beside what stays in the cache", "us", us["threads 1"],
