@@ -6,6 +6,7 @@
 
 #define LARGEST_SIDE (1 << 20) /* that is resized to here */
 #define TRIES        10
+#define ROUNDING     0x1.01p-24 /* to single precision, at most, as a share; and a little more */
 
 /* What is noted of an image so far. */
 struct sketch {
@@ -78,18 +79,19 @@ struct about {
     double value, error;
 };
 
-/* What uniform_() makes of one draw. */
+/* What uniform_() makes of one draw: a difference, a product and a sum, each rounded or not. */
 static struct about uniform(struct numbers *numbers, double least, double most)
 {
     double low = (float)least, high = (float)most;
     double value = low + numbers_share(numbers) * (high - low);
-    return (struct about){value, 0x1p-22 * (fabs(low) + fabs(high))};
+    return (struct about){value, ROUNDING * (2 * fabs(value - low) + fabs(value))};
 }
 
-/* round(sqrt(square)), if that is certain; else -1. */
+/* round(sqrt(square)), if that is certain; else -1. The error is the square's, as a share of it:
+ * the root's is half of that. */
 static int64_t edge_of(double square, double error)
 {
-    double edge = sqrt(square), doubt = edge * error + 1e-9;
+    double edge = sqrt(square), doubt = edge * error / 2 + 1e-9;
     double rounded = floor(edge + 0.5);
     bool certain = edge - doubt > rounded - 0.5 && edge + doubt < rounded + 0.5;
     return certain && rounded <= INT32_MAX ? (int64_t)rounded : -1;
