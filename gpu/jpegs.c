@@ -123,22 +123,20 @@ static int begin_with(struct stk_gpu_jpegs *jpegs, const char *library, struct s
     return error;
 }
 
-/* The reason of a library that is there says more than that of one that is not. */
+/* Why the last one that is there cannot be used; if none is, why the first is not. */
 static int try_all(struct stk_gpu_jpegs *jpegs, const char *const *libraries,
                    struct stk_gpu_why *why)
 {
-    bool any_there = false;
     int error = stk_gpu_why_say(why, STK_GPU_NONE, "no nvJPEG");
-    for (; *libraries != NULL && error == STK_GPU_NONE; libraries++) {
+    for (size_t i = 0; libraries[i] != NULL && error == STK_GPU_NONE; i++) {
         struct stk_gpu_why other;
-        bool is_there = stk_gpu_nvjpeg_find(&jpegs->calls, *libraries, &other) == STK_GPU_OK;
+        bool is_there = stk_gpu_nvjpeg_find(&jpegs->calls, libraries[i], &other) == STK_GPU_OK;
         if (is_there) {
-            error = begin_with(jpegs, *libraries, &other);
+            error = begin_with(jpegs, libraries[i], &other);
         }
-        if (error != STK_GPU_OK && (is_there || !any_there)) {
+        if (error != STK_GPU_OK && (is_there || i == 0)) {
             *why = other;
         }
-        any_there = any_there || is_there;
     }
     return error;
 }

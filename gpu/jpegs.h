@@ -15,8 +15,8 @@
 struct stk_gpu_jpegs;
 
 /* The first of these libraries (names or paths, then NULL) that can be used with this device: by
- * its JPEG engine if it has one, else by its kernels. STK_GPU_NONE: none can, with what is wrong
- * with the last one. */
+ * its JPEG engine if it has one, else by its kernels. STK_GPU_NONE: none can, with the
+ * reason. */
 int stk_gpu_jpegs_open(struct stk_gpu_jpegs **out, struct stk_gpu *gpu,
                        const char *const *libraries, struct stk_gpu_why *why);
 

@@ -69,7 +69,7 @@ static PyObject *capsule_of(struct stk_gpu_jpegs *jpegs, PyObject *device)
 }
 
 /* jpegs(device, libraries): a decoder, by the first of these libraries (names or paths) that can be
- * used; NoDevice, with what is wrong with the last one. */
+ * used; NoDevice, with the reason. */
 PyObject *gpu_jpegs(PyObject *module, PyObject *arguments)
 {
     (void)module;
