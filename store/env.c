@@ -18,6 +18,7 @@
 #include "store/ahead.h"
 #include "store/gate.h"
 #include "store/map.h"
+#include "store/tree.h"
 
 #define SPARE_READERS                                                                              \
     64 /* transactions kept for the next reader; more threads at once make their own */
@@ -85,6 +86,35 @@ static bool holds_file(const struct stk_env *env)
     struct stat stat;
     return mdb_env_get_fd(env->lmdb, &fd) == 0 && fstat(fd, &stat) == 0 &&
            stat.st_dev == env->dev && stat.st_ino == env->ino;
+}
+
+/* Whether LMDB may look at where everything is: what a disk cannot read would end the program. */
+static bool has_heads(const struct stk_env *env)
+{
+    mdb_filehandle_t fd;
+    return !env->on_disk ||
+           (mdb_env_get_fd(env->lmdb, &fd) == 0 && stk_tree_read_heads(fd, env->page_bytes));
+}
+
+/* The same of the way to a name, as it is in this transaction of those that are done. */
+static bool has_way(const struct stk_env *env, uint64_t txn, enum stk_tree tree,
+                    const MDB_val *name)
+{
+    mdb_filehandle_t fd;
+    return !env->on_disk ||
+           (mdb_env_get_fd(env->lmdb, &fd) == 0 &&
+            stk_tree_read_way(fd, env->page_bytes, txn, tree, name->mv_data, name->mv_size));
+}
+
+/* The same of what reads, and of what is written now. */
+static bool can_read(const struct stk_env *env, MDB_txn *txn, const MDB_val *name)
+{
+    return has_way(env, mdb_txn_id(txn), STK_TREE_VALUES, name);
+}
+
+static bool can_write(const struct stk_env *env, enum stk_tree tree, const MDB_val *name)
+{
+    return has_way(env, mdb_txn_id(env->writing) - 1, tree, name);
 }
 
 static int note_file(struct stk_env *env)
@@ -298,7 +328,7 @@ static MDB_txn *new_reader(struct stk_env *env)
 /* Without its descriptors a process is dead to the others, who then write over what it reads. */
 static MDB_txn *take_reader(struct stk_env *env)
 {
-    if (!holds_file(env)) {
+    if (!holds_file(env) || !has_heads(env)) {
         return NULL;
     }
     for (size_t i = 0; i < SPARE_READERS; i++) {
@@ -334,7 +364,7 @@ bool stk_env_find(struct stk_env *env, struct stk_hash128 key, const void **data
     if (txn == NULL) {
         return false;
     }
-    bool found = mdb_get(txn, env->values, &name, &value) == 0;
+    bool found = can_read(env, txn, &name) && mdb_get(txn, env->values, &name, &value) == 0;
     put_reader(env, txn);
     if (found) {
         *data = value.mv_data;
@@ -377,7 +407,8 @@ bool stk_env_follow(struct stk_env *env, struct stk_hash128 from, struct stk_has
     if (txn == NULL) {
         return false;
     }
-    bool found = mdb_get(txn, env->values, &name, &value) == 0 && value.mv_size == sizeof *to;
+    bool found = can_read(env, txn, &name) && mdb_get(txn, env->values, &name, &value) == 0 &&
+                 value.mv_size == sizeof *to;
     if (found) {
         memcpy(to, value.mv_data, sizeof *to);
     }
@@ -402,6 +433,9 @@ static uint64_t pages_of(const struct stk_env *env, size_t bytes)
 uint64_t stk_env_used_bytes(struct stk_env *env)
 {
     MDB_envinfo info;
+    if (!has_heads(env)) {
+        return env->map_bytes; /* nothing can be put there */
+    }
     mdb_env_info(env->lmdb, &info);
     return ((uint64_t)info.me_last_pgno + 1) * env->page_bytes;
 }
@@ -441,6 +475,14 @@ static bool has_room(struct stk_env *env, uint64_t pages)
     return is_within(env, wanted) && wanted <= room_in_file();
 }
 
+/* LMDB looks among the free pages from the first one on. */
+static bool may_write(struct stk_env *env)
+{
+    static const size_t first;
+    const MDB_val name = {sizeof first, (void *)(uintptr_t)&first};
+    return can_write(env, STK_TREE_FREE, &name);
+}
+
 static void count_tree(struct stk_env *env)
 {
     MDB_stat stat = {0};
@@ -477,6 +519,11 @@ bool stk_env_begin(struct stk_env *env)
     if (mdb_txn_begin(env->lmdb, NULL, 0, &env->writing) != 0) {
         return false;
     }
+    if (!may_write(env)) {
+        mdb_txn_abort(env->writing);
+        env->writing = NULL;
+        return false;
+    }
     count_tree(env);
     return true;
 }
@@ -497,7 +544,10 @@ bool stk_env_add(struct stk_env *env, struct stk_hash128 key, const struct stk_e
         return false;
     }
     MDB_val name = {sizeof key, &key}, value = {bytes, NULL};
-    int error = mdb_put(env->writing, env->values, &name, &value, MDB_NOOVERWRITE | MDB_RESERVE);
+    int error =
+        can_write(env, STK_TREE_VALUES, &name)
+            ? mdb_put(env->writing, env->values, &name, &value, MDB_NOOVERWRITE | MDB_RESERVE)
+            : EIO;
     if (error == 0) {
         fill_value(value.mv_data, bytes, parts);
         env->added_pages += pages;
@@ -516,7 +566,8 @@ bool stk_env_link(struct stk_env *env, struct stk_hash128 from, struct stk_hash1
     }
     env->added_links++;
     env->added_pages += pages;
-    return mdb_put(env->writing, env->values, &name, &value, 0) == 0;
+    return can_write(env, STK_TREE_VALUES, &name) &&
+           mdb_put(env->writing, env->values, &name, &value, 0) == 0;
 }
 
 bool stk_env_end(struct stk_env *env)

@@ -61,11 +61,12 @@ bool stk_env_add(struct stk_env *env, struct stk_hash128 key, const struct stk_e
 bool stk_env_link(struct stk_env *env, struct stk_hash128 from, struct stk_hash128 to);
 bool stk_env_end(struct stk_env *env);
 
-/* Thread-safe, without a system call. Whether a value of so many bytes has room now. */
+/* Thread-safe, without a system call where it lies in memory. Whether a value of so many bytes has
+ * room now. */
 bool stk_env_has_room(struct stk_env *env, size_t bytes);
 /* Thread-safe. Another budget from now on, in this process; it holds within the map. */
 void stk_env_set_budget(struct stk_env *env, uint64_t budget);
-/* Thread-safe. Bytes that the environment takes. */
+/* Thread-safe. Bytes that the environment takes, or all that it may where the disk does not say. */
 uint64_t stk_env_used_bytes(struct stk_env *env);
 
 #endif

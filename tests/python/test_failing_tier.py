@@ -217,9 +217,9 @@ for epoch in range(3):
 """
 
 
-@pytest.mark.torch
-def test_a_run_on_a_disk_that_fails_decodes_the_origin(jobs, disk, data):
-    """Neither entries nor samples of the run before can be read."""
+@pytest.fixture
+def pictures(data):
+    """So many JPEGs; the sum of their pixels."""
     image = pytest.importorskip("PIL.Image")
     total = hashlib.sha1()
     for number in range(COUNT):
@@ -227,8 +227,55 @@ def test_a_run_on_a_disk_that_fails_decodes_the_origin(jobs, disk, data):
         image.merge("RGB", [picture] * 3).save(data / f"{number:02}.jpg", quality=95)
         total.update(image.open(data / f"{number:02}.jpg").convert("RGB").tobytes())
     settle()
+    return total.hexdigest()
+
+
+@pytest.mark.torch
+def test_a_run_on_a_disk_that_fails_decodes_the_origin(jobs, disk, data, pictures):
+    """Neither entries nor samples of the run before can be read."""
     for fails in False, True:
         if fails:
             disk.fail()
         ran = jobs.run([sys.executable, "-B", "-c", IMAGES, data], data, f"{disk.path}:40M")
-        assert ran.stdout == f"{total.hexdigest()}\n" * 3, ran.stderr
+        assert ran.stdout == f"{pictures}\n" * 3, ran.stderr
+
+
+# As the above, three times for each line of its input. What memory holds of the sample store goes
+# out of it first, as when others want it.
+IMAGES_AGAIN = """
+import ctypes, sys
+MADV_PAGEOUT = 21
+madvise = ctypes.CDLL(None).madvise
+print("ready", flush=True)
+for line in sys.stdin:
+    for mapped in open("/proc/self/maps"):
+        if "data.mdb" in mapped:
+            first, last = (int(each, 16) for each in mapped.split()[0].split("-"))
+            madvise(ctypes.c_void_p(first), ctypes.c_size_t(last - first), MADV_PAGEOUT)
+    print("out", flush=True)
+    sys.stdin.readline()
+    exec(IMAGES)
+    sys.stdout.flush()
+"""
+
+
+@pytest.mark.torch
+def test_samples_that_the_disk_cannot_read_any_more(jobs, disk, data, pictures):
+    """Neither values nor the tree that leads to them are in memory any more."""
+    script = f"IMAGES = {IMAGES!r}" + IMAGES_AGAIN
+    line = jobs.command_line([sys.executable, "-B", "-c", script, data], path=data,
+                             tier=f"{disk.path}:40M")
+    with jobs.started(line) as job:
+        assert read_line(job, 60) == "ready"
+        for each in range(4):
+            job.stdin.write("\n")
+            job.stdin.flush()
+            assert read_line(job, 60) == "out"
+            if each == 2:
+                disk.fail()
+            job.stdin.write("\n")
+            job.stdin.flush()
+            for _ in range(3):
+                assert read_line(job, 60) == pictures
+        said = job.communicate(timeout=60)[1]
+    assert job.returncode == 0, said

@@ -56,6 +56,7 @@ Suite *suite_tally(void);
 Suite *suite_text(void);
 Suite *suite_tier(void);
 Suite *suite_tiers(void);
+Suite *suite_tree(void);
 Suite *suite_trust(void);
 Suite *suite_volume(void);
 Suite *suite_waits(void);
