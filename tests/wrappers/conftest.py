@@ -5,6 +5,7 @@ program runs twice with the interpreter that runs the tests, with the hook and w
 what it saw, line by line.
 """
 
+import functools
 import json
 import os
 import pathlib
@@ -105,9 +106,14 @@ def ask(environment):
 @pytest.fixture(scope="session")
 def compare(ask):
     """Asserts that a program sees the same with the hook; returns the outcomes and the counts."""
+    @functools.cache
+    def plainly(program, *arguments):
+        """The environment of a run with the hook holds nothing else for one without."""
+        return ask(False, program, *arguments)[0]
+
     def run(program, *arguments, touches=1, **options):
         """The hook's last run of so many is compared."""
-        plain, _ = ask(False, program, *arguments, **options)
+        plain = plainly(program, *arguments)
         for _ in range(touches):
             hooked, counts = ask(True, program, *arguments, **options)
         assert list(plain) == list(hooked)

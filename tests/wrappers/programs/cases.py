@@ -65,7 +65,8 @@ def show(value):
     if isinstance(value, dict):
         return {str(key): show(each) for key, each in value.items()}
     if isinstance(value, (list, tuple)):
-        return [type(value).__name__, [show(each) for each in value]]
+        numbers = set(map(type, value)) == {int}  # the tables of each image: most of what is shown
+        return [type(value).__name__, list(value) if numbers else [show(each) for each in value]]
     if hasattr(value, "__array_interface__") and hasattr(value, "dtype"):
         return [str(value.dtype), list(value.shape), digest(value.tobytes()),
                 bool(value.flags.writeable)]
