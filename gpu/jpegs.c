@@ -129,7 +129,7 @@ static int try_all(struct stk_gpu_jpegs *jpegs, const char *const *libraries,
 {
     int error = stk_gpu_why_say(why, STK_GPU_NONE, "no nvJPEG");
     for (size_t i = 0; libraries[i] != NULL && error == STK_GPU_NONE; i++) {
-        struct stk_gpu_why other;
+        struct stk_gpu_why other = {0};
         bool is_there = stk_gpu_nvjpeg_find(&jpegs->calls, libraries[i], &other) == STK_GPU_OK;
         if (is_there) {
             error = begin_with(jpegs, libraries[i], &other);

@@ -54,17 +54,20 @@ static int take_libraries(PyObject *tuple, const char **libraries)
     return 0;
 }
 
+/* Takes it over; NULL with an exception set: it did not. */
 static PyObject *capsule_of(struct stk_gpu_jpegs *jpegs, PyObject *device)
 {
     struct decoder *decoder = PyMem_Calloc(1, sizeof *decoder);
-    PyObject *capsule =
-        decoder == NULL ? PyErr_NoMemory() : PyCapsule_New(decoder, JPEGS, close_decoder);
+    if (decoder == NULL) {
+        return PyErr_NoMemory();
+    }
+    *decoder = (struct decoder){jpegs, device, gpu_device_of(device)};
+    PyObject *capsule = PyCapsule_New(decoder, JPEGS, close_decoder);
     if (capsule == NULL) {
         PyMem_Free(decoder);
-        stk_gpu_jpegs_close(jpegs);
         return NULL;
     }
-    *decoder = (struct decoder){jpegs, Py_NewRef(device), gpu_device_of(device)};
+    Py_INCREF(device);
     return capsule;
 }
 
@@ -87,7 +90,14 @@ PyObject *gpu_jpegs(PyObject *module, PyObject *arguments)
         return NULL;
     }
     CALL_DEVICE(device, error, stk_gpu_jpegs_open(&jpegs, device->gpu, libraries, &why));
-    return error < 0 ? gpu_raise(&why) : capsule_of(jpegs, capsule);
+    if (error < 0) {
+        return gpu_raise(&why);
+    }
+    PyObject *made = capsule_of(jpegs, capsule);
+    if (made == NULL) {
+        stk_gpu_jpegs_close(jpegs);
+    }
+    return made;
 }
 
 /* jpegs_name(jpegs). */
