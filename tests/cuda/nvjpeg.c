@@ -55,9 +55,10 @@ static int make(void **out)
     return 0;
 }
 
+/* On a device that is dead nothing is under way any more. */
 static int drop(struct thing *thing, int result)
 {
-    cuda_world()->wild += thing->is_under_way;
+    cuda_world()->wild += thing->is_under_way && result == 0;
     cuda_world()->decoders--;
     free(thing);
     return result;

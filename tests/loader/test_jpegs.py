@@ -12,6 +12,7 @@ CALLS = {  # of nvJPEG, in a pass, and its beginning and end
     "nvjpegJpegStreamCreate", "nvjpegJpegStreamDestroy", "nvjpegJpegStreamParseHeader",
     "nvjpegJpegStreamGetFrameDimensions", "nvjpegDecodeBatchedSupported", "nvjpegDecodeBatchedInitialize",
     "nvjpegDecodeBatched", "cuEventRecord", "cuEventSynchronize", "cuEventCreate"}
+FIRST = "every_call_fails_for_good"  # in children, before the driver is begun with
 CASES = ("without_resizing_pixels_are_equal", "resized_pixels_are_a_level_off",
          "filters_that_torch_lacks_are_the_processors", "transforms_that_are_not_known_are_the_processors",
          "the_engine_is_named", "late_batches", "files_are_held_until_their_batch_is_out",
@@ -21,10 +22,10 @@ LAST = "every_call_fails_once", "many_loaders"
 
 @pytest.fixture(scope="module")
 def seen(say, tmp_path_factory):
-    return say("jpegs.py", tmp_path_factory.mktemp("jpegs"), *CASES, *LAST, slots=False, driver=True)
+    return say("jpegs.py", tmp_path_factory.mktemp("jpegs"), FIRST, *CASES, *LAST, slots=False, driver=True)
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", [FIRST, *CASES])
 def test_what_arrives_and_what_goes_wrong(seen, name):
     assert seen[name] is True
 

@@ -254,6 +254,24 @@ def every_call_fails_once():
     return seen
 
 
+@case
+def every_call_fails_for_good():
+    """And all later ones: the driver is not to be begun with again, so each time in a child."""
+    paths, at, step = make()[:3], 1, 1 if os.environ.get("STOKER_ALL") == "1" else 9
+    plain = list(loader_of(CROP, paths, {"decode": None, "device": "cpu", "batch_size": 2, "shuffle": False}))
+    gc.freeze()
+    while True:
+        pid = os.fork()
+        if pid == 0:
+            seen, world.for_good, world.late_us = {}, True, 0
+            failed = fail(at, 999, paths, plain, seen)
+            os._exit(2 if not failed else 0 if not any(seen.values()) else print(seen) or 1)
+        status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        if status:
+            return status == 2 and at > 50 or [status, at]
+        at += step
+
+
 def fail(at, result, paths, plain, seen):
     """The call that failed, as that of this number; none, where there are not so many."""
     forget_the_device()
