@@ -45,6 +45,14 @@ def test_memory_too_small_is_learned_from(jpegs, monkeypatch):
         assert wanted(jpegs[i:i + 4], room) <= memoryview(room).nbytes
 
 
+def test_no_memory_in_one_piece(jpegs, monkeypatch):
+    """Each file lies by itself then."""
+    monkeypatch.setattr(memory, "_LIKELY_BYTES", 1 << 50)
+    given, count = decoded(lambda: plain.epochs(Feed(jpegs, jpegs, transform=CROP, batch_size=4)))
+    plain.assert_same(plain.epochs(plain.loader(jpegs, jpegs, CROP, batch_size=4)), given)
+    assert count == len(jpegs)
+
+
 @contextlib.contextmanager
 def command_line(jpeg):
     """The path of a plain file with these bytes, that is said to have none: a process's command line. A

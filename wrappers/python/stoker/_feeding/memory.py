@@ -14,8 +14,11 @@ class FileMemory:
         self._each = _LIKELY_BYTES
 
     def take(self, count):
-        """For a batch of so many files."""
-        return self._stock.take(count * self._each)
+        """For a batch of so many files; None where there is none in one piece, which files do without."""
+        try:
+            return self._stock.take(count * self._each)
+        except MemoryError:
+            return None
 
     def learn(self, wanted, count):
         """That so many files would have filled so many bytes: the next ones are to fit."""
