@@ -44,5 +44,4 @@ def give(device, address):
 
 
 def install():
-    fake.Place = Place
-    fake.install()
+    fake.install(Place)
