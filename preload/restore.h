@@ -13,6 +13,7 @@
 #ifndef STK_PRELOAD_RESTORE_H
 #define STK_PRELOAD_RESTORE_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <sys/stat.h>
 
@@ -32,5 +33,17 @@ void stk_restore_origin(struct stk_cache *cache, const struct stat *written, int
  * takes.
  */
 bool stk_restore_failed(int fd);
+
+/* A call that reads `fd`, and is made again if that was so. Needs errno. */
+#define STK_READ_TWICE(fd, call)                                                                   \
+    ({                                                                                             \
+        int before = errno;                                                                        \
+        ssize_t done = (call);                                                                     \
+        if (done < 0 && errno == EIO && stk_restore_failed(fd)) {                                  \
+            errno = before;                                                                        \
+            done = (call);                                                                         \
+        }                                                                                          \
+        done;                                                                                      \
+    })
 
 #endif

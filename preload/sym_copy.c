@@ -1,7 +1,8 @@
 /*
- * copy_file_range. Some file systems refuse it across their borders, and a descriptor of an entry
- * lies beyond one that the program does not know of, on a disk that may fail: there the origin is
- * copied from. Only after the failure, so that nobody pays for it who does not need it.
+ * copy_file_range, and sendfile. Of the first: some file systems refuse it across their borders,
+ * and a descriptor of an entry lies beyond one that the program does not know of, on a disk that
+ * may fail: there the origin is copied from. Only after the failure, so that nobody pays for it who
+ * does not need it. The second may read a disk that fails, too.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -12,6 +13,7 @@
 #include "preload/entryfd.h"
 #include "preload/export.h"
 #include "preload/next.h"
+#include "preload/restore.h"
 
 struct call {
     int fd_in;
@@ -72,3 +74,16 @@ STK_EXPORT(ssize_t, copy_file_range, int fd_in, off64_t *offset_in, int fd_out, 
     ssize_t copied = copy_next(&call);
     return copied < 0 && (errno == EXDEV || errno == EIO) ? copy_perhaps(&call, before) : copied;
 }
+
+typedef ssize_t send_function(int, int, off_t *, size_t);
+
+#define SENDFILE_SYMBOL(name)                                                                      \
+    STK_EXPORT(ssize_t, name, int to, int from, off_t *offset, size_t bytes)                       \
+    {                                                                                              \
+        send_function *next = STK_NEXT(name, send_function *);                                     \
+        return next != NULL ? STK_READ_TWICE(from, next(to, from, offset, bytes))                  \
+                            : stk_next_missing();                                                  \
+    }
+
+SENDFILE_SYMBOL(sendfile)
+SENDFILE_SYMBOL(sendfile64)

@@ -35,18 +35,6 @@ static ssize_t finish(ssize_t result)
     return result;
 }
 
-/* The disk of a tier may fail; then it is read again, by the origin. */
-#define READ_TWICE(fd, call)                                                                       \
-    ({                                                                                             \
-        int before = errno;                                                                        \
-        ssize_t done = (call);                                                                     \
-        if (done < 0 && errno == EIO && stk_restore_failed(fd)) {                                  \
-            errno = before;                                                                        \
-            done = (call);                                                                         \
-        }                                                                                          \
-        done;                                                                                      \
-    })
-
 STK_EXPORT(ssize_t, read, int fd, void *buffer, size_t bytes)
 {
     ssize_t got;
@@ -54,7 +42,7 @@ STK_EXPORT(ssize_t, read, int fd, void *buffer, size_t bytes)
         return got;
     }
     read_function *next = STK_NEXT(read, read_function *);
-    return next != NULL ? READ_TWICE(fd, next(fd, buffer, bytes))
+    return next != NULL ? STK_READ_TWICE(fd, next(fd, buffer, bytes))
                         : finish(stk_sys_read(fd, buffer, bytes));
 }
 
@@ -66,7 +54,7 @@ STK_EXPORT(ssize_t, __read_chk, int fd, void *buffer, size_t bytes, size_t room)
         return got;
     }
     read_chk_function *next = STK_NEXT(__read_chk, read_chk_function *);
-    return next != NULL ? READ_TWICE(fd, next(fd, buffer, bytes, room)) : stk_next_missing();
+    return next != NULL ? STK_READ_TWICE(fd, next(fd, buffer, bytes, room)) : stk_next_missing();
 }
 
 STK_EXPORT(ssize_t, readv, int fd, const struct iovec *parts, int count)
@@ -76,7 +64,7 @@ STK_EXPORT(ssize_t, readv, int fd, const struct iovec *parts, int count)
         return got;
     }
     readv_function *next = STK_NEXT(readv, readv_function *);
-    return next != NULL ? READ_TWICE(fd, next(fd, parts, count)) : stk_next_missing();
+    return next != NULL ? STK_READ_TWICE(fd, next(fd, parts, count)) : stk_next_missing();
 }
 
 /* An offset below zero is an error, and the kernel's to tell. */
@@ -88,7 +76,7 @@ STK_EXPORT(ssize_t, readv, int fd, const struct iovec *parts, int count)
             return got;                                                                            \
         }                                                                                          \
         pread_function *next = STK_NEXT(name, pread_function *);                                   \
-        return next != NULL ? READ_TWICE(fd, next(fd, buffer, bytes, offset))                      \
+        return next != NULL ? STK_READ_TWICE(fd, next(fd, buffer, bytes, offset))                  \
                             : finish(stk_sys_pread(fd, buffer, bytes, offset));                    \
     }
 
@@ -101,7 +89,7 @@ STK_EXPORT(ssize_t, readv, int fd, const struct iovec *parts, int count)
             return got;                                                                            \
         }                                                                                          \
         pread_chk_function *next = STK_NEXT(name, pread_chk_function *);                           \
-        return next != NULL ? READ_TWICE(fd, next(fd, buffer, bytes, offset, room))                \
+        return next != NULL ? STK_READ_TWICE(fd, next(fd, buffer, bytes, offset, room))            \
                             : stk_next_missing();                                                  \
     }
 
@@ -113,7 +101,7 @@ STK_EXPORT(ssize_t, readv, int fd, const struct iovec *parts, int count)
             return got;                                                                            \
         }                                                                                          \
         preadv_function *next = STK_NEXT(name, preadv_function *);                                 \
-        return next != NULL ? READ_TWICE(fd, next(fd, parts, count, offset))                       \
+        return next != NULL ? STK_READ_TWICE(fd, next(fd, parts, count, offset))                   \
                             : finish(stk_sys_preadv(fd, parts, count, offset));                    \
     }
 
@@ -129,7 +117,7 @@ STK_EXPORT(ssize_t, readv, int fd, const struct iovec *parts, int count)
             return got;                                                                            \
         }                                                                                          \
         preadv2_function *next = STK_NEXT(name, preadv2_function *);                               \
-        return next != NULL ? READ_TWICE(fd, next(fd, parts, count, offset, flags))                \
+        return next != NULL ? STK_READ_TWICE(fd, next(fd, parts, count, offset, flags))            \
                             : stk_next_missing();                                                  \
     }
 

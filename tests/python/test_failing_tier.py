@@ -47,7 +47,14 @@ def copied(path):
         target.seek(0)
         return target.read()
 
-WAYS = whole, pieces, at_offsets, scattered, copied
+def sent(path):
+    with open(path, "rb") as source, open(sys.argv[2], "w+b") as target:
+        while os.sendfile(target.fileno(), source.fileno(), None, 7000):
+            pass
+        target.seek(0)
+        return target.read()
+
+WAYS = whole, pieces, at_offsets, scattered, copied, sent
 files = sorted(pathlib.Path(sys.argv[1]).iterdir())
 kept = [open(file, "rb", buffering=0) for file in files[:2]]
 print("ready", flush=True)

@@ -113,6 +113,21 @@ static void show_copy(int from, off_t *offset, size_t bytes)
     close(to);
 }
 
+static void show_sending(const char *name, int from, off_t *offset, size_t bytes)
+{
+    typedef ssize_t send_call(int, int, off_t *, size_t);
+    send_call *send = (send_call *)symbol(name);
+    int to = open(".", O_TMPFILE | O_RDWR, 0600);
+    SHOW(name, send(to, from, offset, bytes));
+    SHOW("  at the source", lseek(from, 0, SEEK_CUR));
+    SHOW("  at the target", lseek(to, 0, SEEK_CUR));
+    SHOW("  offset", offset != NULL ? *offset : -1);
+    SHOW("  from what is none", send(to, -1, offset, bytes));
+    lseek(to, 0, SEEK_SET);
+    show_content(to);
+    close(to);
+}
+
 /* The kernel copies within one file system; an entry is on another than its origin. */
 static void copy_ranges(void)
 {
@@ -124,6 +139,10 @@ static void copy_ranges(void)
         show_copy(fds[i], &offset, 700);
         show_copy(fds[i], NULL, 1 << 20);
         show_copy(fds[i], NULL, 1);
+        lseek(fds[i], 100, SEEK_SET);
+        show_sending("sendfile", fds[i], NULL, 1000);
+        show_sending("sendfile64", fds[i], &offset, 700);
+        show_sending("sendfile64", fds[i], NULL, 1 << 20);
     }
     close(fds[0]);
     close(fds[1]);
