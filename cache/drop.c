@@ -54,29 +54,26 @@ static bool unlink_entry(struct drop *drop, struct stk_claim seen, const char *e
     return true;
 }
 
-typedef void giver(struct stk_tier_shared *tier, int64_t blocks, int64_t inodes);
-
-static void drop_and(giver *give_back, struct stk_catalogue *catalogue, uint32_t number,
-                     const char *entry)
+int64_t stk_drop_passing(struct stk_catalogue *catalogue, uint32_t number, const char *entry)
 {
-    struct drop drop;
+    struct drop drop = {.blocks = 0};
     struct stk_claim seen;
     if (find_entry(catalogue, number, &drop, &seen) && unlink_entry(&drop, seen, entry)) {
-        if (drop.blocks > 0) {
-            give_back(drop.tier.shared, drop.blocks, 1);
-        }
         stk_claim_finish(&drop.record->claim, STK_ABSENT, 0, 0);
     }
+    return drop.blocks;
 }
 
 void stk_drop_entry(struct stk_cache *cache, uint32_t number, const char *entry)
 {
-    drop_and(stk_tier_free, &cache->catalogue, number, entry);
-}
-
-void stk_drop_passing(struct stk_catalogue *catalogue, uint32_t number, const char *entry)
-{
-    drop_and(stk_tier_release, catalogue, number, entry);
+    struct drop drop;
+    struct stk_claim seen;
+    if (find_entry(&cache->catalogue, number, &drop, &seen) && unlink_entry(&drop, seen, entry)) {
+        if (drop.blocks > 0) {
+            stk_tier_free(drop.tier.shared, drop.blocks, 1);
+        }
+        stk_claim_finish(&drop.record->claim, STK_ABSENT, 0, 0);
+    }
 }
 
 /* On a disk the entry outlives the store. */

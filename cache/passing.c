@@ -48,6 +48,11 @@ unsigned stk_passing_tier(const struct stk_passings *passings, const struct stk_
     return atomic_load(&passings->rooms[passing - passings->slots]) % STK_TIERS;
 }
 
+int64_t stk_passing_blocks(const struct stk_passings *passings, const struct stk_passing *passing)
+{
+    return (int64_t)(atomic_load(&passings->rooms[passing - passings->slots]) / STK_TIERS);
+}
+
 /* ---- notes ---- */
 
 static bool go_to(struct stk_passing *passing, uint32_t from, uint32_t to)
@@ -81,6 +86,13 @@ void stk_passing_end(struct stk_passings *passings, struct stk_passing *passing)
     atomic_store(&passings->rooms[passing - passings->slots], 0);
     atomic_store(&passing->state, STK_PASSING_FREE);
     atomic_fetch_add(&passings->freed, 1);
+}
+
+void stk_passing_gone(struct stk_passings *passings, struct stk_passing *passing, int64_t blocks)
+{
+    unsigned tier = stk_passing_tier(passings, passing);
+    atomic_store(&passings->rooms[passing - passings->slots], (uint64_t)blocks * STK_TIERS + tier);
+    atomic_store(&passing->state, STK_PASSING_GONE);
 }
 
 bool stk_passing_claim(struct stk_passing *passing)

@@ -25,7 +25,8 @@ enum stk_passing_state {
     STK_PASSING_FREE,
     STK_PASSING_MAKING, /* not open yet, or its maker is dead */
     STK_PASSING_HERE,
-    STK_PASSING_GOING
+    STK_PASSING_GOING,
+    STK_PASSING_GONE /* unlinked, but open still, and not given back */
 };
 
 struct stk_passing {
@@ -71,7 +72,10 @@ void stk_passings_looked(struct stk_passings *passings, uint32_t asked);
 /* Whether it is there, and whoever made it has it open by now or never will: then it is the
  * caller's, to be ended or to be left here (stk_passing_opened). */
 bool stk_passing_claim(struct stk_passing *passing);
-/* Which tier it is in, by the catalogue's number. */
+/* It was unlinked, and somebody has it open: so many blocks are to be given back later. */
+void stk_passing_gone(struct stk_passings *passings, struct stk_passing *passing, int64_t blocks);
+/* Which tier it is in, by the catalogue's number, and what it takes there. */
 unsigned stk_passing_tier(const struct stk_passings *passings, const struct stk_passing *passing);
+int64_t stk_passing_blocks(const struct stk_passings *passings, const struct stk_passing *passing);
 
 #endif

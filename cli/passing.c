@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "base/clock.h"
@@ -48,17 +49,12 @@ static bool is_there(const struct room *room, const struct stk_passing *passing,
 
 /* The kernel gives a lease to write only to who alone has the file open, or mapped, under whatever
  * number in whatever process. Who opens it in just that moment waits until it is given back. */
-static bool is_in_use(const char *entry)
+static bool is_open_elsewhere(int fd)
 {
-    int fd = stk_sys_open_nolinks(entry, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0) {
-        return fd != -ENOENT;
-    }
     bool alone = fcntl(fd, F_SETLEASE, F_WRLCK) == 0;
     if (alone) {
         fcntl(fd, F_SETLEASE, F_UNLCK);
     }
-    stk_sys_close(fd);
     return !alone;
 }
 
@@ -69,29 +65,85 @@ static bool is_being_made(const struct room *room, const struct stk_passing *pas
     return record != NULL && stk_claim_load(&record->claim).state == STK_FILLING;
 }
 
-/* Of one that is claimed. False: it stays. */
-static bool drop(const struct room *room, struct stk_passing *passing, bool in_use_as_well)
+static void give_back(const struct room *room, struct stk_passing *passing, int64_t blocks)
 {
-    path_of_entry entry;
-    bool named = name_entry(room, passing, entry);
-    if (named && !in_use_as_well && (is_being_made(room, passing) || is_in_use(entry))) {
-        return false;
-    }
-    if (named && is_there(room, passing, entry)) {
-        stk_drop_passing(room->catalogue, atomic_load(&passing->record), entry);
+    struct stk_tier tier;
+    unsigned index = stk_passing_tier(room->passings, passing);
+    if (blocks > 0 && stk_tier_by_index(room->catalogue, index, &tier)) {
+        stk_tier_release(tier.shared, blocks, 1);
     }
     stk_passing_end(room->passings, passing);
-    return true;
+}
+
+/* What it took, which is to be given back. */
+static int64_t unlink_entry(const struct room *room, const struct stk_passing *passing)
+{
+    path_of_entry entry;
+    bool there = name_entry(room, passing, entry) && is_there(room, passing, entry);
+    return there ? stk_drop_passing(room->catalogue, atomic_load(&passing->record), entry) : 0;
 }
 
 /* ---- while the job runs ---- */
+
+/* By slots: what was unlinked when somebody had just opened it; -1: nothing. */
+static int left_open[STK_PASSING_SLOTS];
+
+/* Of one that is claimed, and open here. Whoever had looked it up before it was unlinked may have
+ * opened it since. */
+static void drop(const struct room *room, struct stk_passing *passing, int fd)
+{
+    int64_t blocks = unlink_entry(room, passing);
+    if (blocks > 0 && is_open_elsewhere(fd)) {
+        stk_passing_gone(room->passings, passing, blocks);
+        left_open[passing - room->passings->slots] = fd;
+    } else {
+        stk_sys_close(fd); /* only then its blocks are free */
+        give_back(room, passing, blocks);
+    }
+}
+
+static int open_entry(const struct room *room, const struct stk_passing *passing)
+{
+    path_of_entry entry;
+    return name_entry(room, passing, entry)
+               ? stk_sys_open_nolinks(entry, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+               : -ENOENT;
+}
+
+static void drop_if_unused(const struct room *room, struct stk_passing *passing)
+{
+    int fd = open_entry(room, passing);
+    bool stays = is_being_made(room, passing) || (fd < 0 && fd != -ENOENT) ||
+                 (fd >= 0 && is_open_elsewhere(fd));
+    if (stays) {
+        stk_passing_opened(passing);
+    } else if (fd < 0) {
+        give_back(room, passing, 0); /* somebody else has dropped it */
+    } else {
+        drop(room, passing, fd);
+        return;
+    }
+    if (fd >= 0) {
+        stk_sys_close(fd);
+    }
+}
+
+static void close_if_unused(const struct room *room, struct stk_passing *passing, int *fd)
+{
+    if (*fd >= 0 && !is_open_elsewhere(*fd)) {
+        stk_sys_close(*fd);
+        *fd = -1;
+        give_back(room, passing, stk_passing_blocks(room->passings, passing));
+    }
+}
 
 static void make_room(const struct room *room)
 {
     for (unsigned i = 0; i < STK_PASSING_SLOTS; i++) {
         struct stk_passing *passing = &room->passings->slots[i];
-        if (stk_passing_claim(passing) && !drop(room, passing, false)) {
-            stk_passing_opened(passing);
+        close_if_unused(room, passing, &left_open[i]);
+        if (stk_passing_claim(passing)) {
+            drop_if_unused(room, passing);
         }
     }
 }
@@ -101,6 +153,7 @@ void passing_watch(struct session *session)
     struct room room = {&session->catalogue, stk_run_passings(&session->run)};
     const struct stk_errands *errands = stk_run_errands(&session->run);
     signal(SIGIO, SIG_IGN); /* somebody wants to open what is leased */
+    memset(left_open, -1, sizeof left_open);
     uint32_t seen = atomic_load(&room.passings->looked);
     while (stk_errands_are_open(errands)) {
         uint32_t asked = stk_passings_wait(room.passings, LOOK_NS);
@@ -119,8 +172,11 @@ void passing_drop_all(struct stk_catalogue *catalogue, const struct stk_run *run
     struct room room = {catalogue, stk_run_passings(run)};
     for (unsigned i = 0; room.passings != NULL && i < STK_PASSING_SLOTS; i++) {
         struct stk_passing *passing = &room.passings->slots[i];
-        if (atomic_load(&passing->state) != STK_PASSING_FREE) {
-            drop(&room, passing, true);
+        uint32_t state = atomic_load(&passing->state);
+        if (state == STK_PASSING_GONE) {
+            give_back(&room, passing, stk_passing_blocks(room.passings, passing));
+        } else if (state != STK_PASSING_FREE) {
+            give_back(&room, passing, unlink_entry(&room, passing));
         }
     }
 }

@@ -75,6 +75,21 @@ START_TEST(who_may_drop_one)
 }
 END_TEST
 
+/* What is unlinked and still open takes its room until it is closed. */
+START_TEST(one_that_is_gone)
+{
+    begin(1600);
+    struct stk_passing *passing = stk_passing_begin(&passings, 1, "a");
+    ck_assert(stk_passing_take(&passings, passing, 2, &budget, 60));
+    stk_passing_gone(&passings, passing, 70);
+    ck_assert(!stk_passing_claim(passing));
+    ck_assert_int_eq(stk_passing_blocks(&passings, passing), 70);
+    ck_assert_int_eq(stk_passing_left(&passings, 2, &budget), 30);
+    stk_passing_end(&passings, passing);
+    ck_assert_int_eq(stk_passing_left(&passings, 2, &budget), 100);
+}
+END_TEST
+
 /* Makes room once, of the note that it is given. */
 static void *make_room(void *note)
 {
@@ -112,6 +127,7 @@ Suite *suite_passing(void)
     tcase_add_test(tcase, takes_and_gives_back);
     tcase_add_test(tcase, no_more_than_there_are_notes);
     tcase_add_test(tcase, who_may_drop_one);
+    tcase_add_test(tcase, one_that_is_gone);
     tcase_add_test(tcase, asks_for_room);
     return suite;
 }
