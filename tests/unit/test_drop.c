@@ -8,13 +8,19 @@
 #include "cache/grant.h"
 #include "tests/unit/box.h"
 
+/* What is used when the first file has paid for the directories and the catalogue. */
+static int64_t open_first(void)
+{
+    box_open();
+    box_write("first", "x");
+    ck_assert(box_open_file("first"));
+    return box_used_blocks();
+}
+
 START_TEST(drops)
 {
     UNIT_NEEDS_PRIVATE();
-    box_open();
-    box_write("first", "x"); /* pays for the directories and the catalogue */
-    ck_assert(box_open_file("first"));
-    int64_t used = box_used_blocks();
+    int64_t used = open_first();
     struct stk_budget *budget = &box.cache.tier.shared->budget;
     int64_t inodes = atomic_load(&budget->used_inodes);
     box_write("file", "hello");
@@ -43,10 +49,7 @@ END_TEST
 START_TEST(drops_what_passes)
 {
     UNIT_NEEDS_PRIVATE();
-    box_open();
-    box_write("first", "x");
-    ck_assert(box_open_file("first"));
-    int64_t used = box_used_blocks();
+    int64_t used = open_first();
     box_write("file", "hello");
     ck_assert(box_open_file("file"));
     int64_t blocks = stk_drop_passing(&box.cache.catalogue, box.outcome.record, box.entry);
@@ -64,10 +67,7 @@ START_TEST(gives_back_the_excess)
 {
     UNIT_NEEDS_PRIVATE();
     static char data[3 * 4096];
-    box_open();
-    box_write("first", "x");
-    ck_assert(box_open_file("first"));
-    int64_t used = box_used_blocks();
+    int64_t used = open_first();
     box_write("file", "hello");
     ck_assert(box_open_file("file"));
     /* As if the file had been made with huge pages. */
