@@ -15,7 +15,7 @@
 #include "base/sys.h"
 #include "base/text.h"
 
-#define MAGIC UINT64_C(0x37796c6c61746b73) /* changes with the layout */
+#define MAGIC UINT64_C(0x38796c6c61746b73) /* changes with the layout */
 #define BYTES 16384                        /* of the file */
 
 /* As struct stk_tally_pass; but begun_ns has one added, and 0 says that nobody has begun. */
@@ -81,6 +81,7 @@ static const struct {
     [STK_TALLY_UPLOAD_SENDING_NS] = {"upload_sending_ns", "nanoseconds of sending, GPU idle"},
     [STK_TALLY_UPLOAD_STALLED_NS] = {"upload_stalled_ns", "nanoseconds of steps without a batch"},
     [STK_TALLY_CUDA] = {"cuda", "processes with CUDA"},
+    [STK_TALLY_START_NS] = {"start_ns", "nanoseconds of waiting for workers begun anew"},
     [STK_TALLY_INNER_RUNS] = {"inner_runs", "runs inside this one"},
     [STK_TALLY_INNER_OPENS] = {"inner_opens", "opens of these"},
     [STK_TALLY_INNER_HITS] = {"inner_hits", "hits of these"},

@@ -63,6 +63,7 @@ enum stk_tally_slot {
     STK_TALLY_UPLOAD_SENDING_NS,     /* in which a batch was sent while its GPU had nothing to do */
     STK_TALLY_UPLOAD_STALLED_NS,     /* in which a step had its batch, and that was on its way */
     STK_TALLY_CUDA,                  /* processes that took batches, and use CUDA by torch */
+    STK_TALLY_START_NS, /* in which later passes waited for the first batch of workers begun anew */
     /* Of runs that were begun inside this one. */
     STK_TALLY_INNER_RUNS,
     STK_TALLY_INNER_OPENS,

@@ -131,6 +131,13 @@ static char *advise_upload(const struct figures *figures)
     return advice;
 }
 
+static char *advise_start(const struct figures *figures)
+{
+    return must_format("start-bound: the later epochs waited %.1f s for workers to begin: "
+                       "persistent_workers=True keeps them from epoch to epoch",
+                       figures->start_s);
+}
+
 /* What else took time, as far as anybody has seen: copies that the job begins by itself nobody has.
  * The caller frees. */
 static char *explain_step(const struct figures *figures)
@@ -246,6 +253,8 @@ char *figures_advice(const struct figures *figures)
         return figures->request->files_left == NULL ? advise_fetch(figures) : NULL;
     case BOUND_DECODE:
         return advise_decode(figures);
+    case BOUND_START:
+        return advise_start(figures);
     case BOUND_UPLOAD:
         return advise_upload(figures);
     case BOUND_BATCH:

@@ -256,6 +256,22 @@ static bool is_first_fetched(const struct figures *figures)
            figures_first_origin_s(figures) > work_s * (1 - latest_part(figures));
 }
 
+/* Of all processes, as `start_s` is. */
+static double waited_by_all_s(const struct stretch *stretch)
+{
+    return stretch->seconds > 0 ? stretch->waited_s * stretch->lasted_s / stretch->seconds : 0;
+}
+
+/* The first batch takes as long as any to be made, whoever makes it. */
+static double find_start_s(const struct figures *figures)
+{
+    uint64_t batches = figures->first.batches + figures->later.batches;
+    double batch_s = batches > 0 ? figures->fetch_s / (double)batches : 0;
+    double passes =
+        (double)(figures->epochs > 1 ? figures->epochs - 1 : 0) * (double)figures->first.processes;
+    return not_below_zero(seconds_of(figures->session, STK_TALLY_START_NS) - passes * batch_s);
+}
+
 static enum bound find_bound(const struct figures *figures)
 {
     const struct stretch *last = figures_latest(figures);
@@ -269,7 +285,9 @@ static enum bound find_bound(const struct figures *figures)
     if (waited < MOST_BUSY && upload < MOST_BUSY) {
         return BOUND_NOT;
     }
-    return upload > waited ? BOUND_UPLOAD : find_work(figures);
+    return upload > waited                                           ? BOUND_UPLOAD
+           : 2 * figures->start_s > waited_by_all_s(&figures->later) ? BOUND_START
+                                                                     : find_work(figures);
 }
 
 void figures_gather(struct figures *out, const struct request *request,
@@ -288,6 +306,7 @@ void figures_gather(struct figures *out, const struct request *request,
         gather_opens(out);
     }
     gather_times(out);
+    out->start_s = find_start_s(out);
     out->bound = find_bound(out);
 }
 
@@ -296,6 +315,6 @@ const char *figures_bound_name(enum bound bound)
     static const char *const names[] = {
         [BOUND_UNKNOWN] = "unknown", [BOUND_NOT] = "none",    [BOUND_FETCH] = "fetch",
         [BOUND_DECODE] = "decode",   [BOUND_BATCH] = "batch", [BOUND_OTHER] = "transforms",
-        [BOUND_UPLOAD] = "upload"};
+        [BOUND_UPLOAD] = "upload",   [BOUND_START] = "start"};
     return names[bound];
 }

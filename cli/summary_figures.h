@@ -22,7 +22,7 @@ struct stretch {
 };
 
 /* What there is most of in the time of those who make batches; or the job's steps waited longer for
- * uploads than for them. */
+ * uploads than for them, or for workers that each epoch begins anew. */
 enum bound {
     BOUND_UNKNOWN,
     BOUND_NOT,
@@ -30,7 +30,8 @@ enum bound {
     BOUND_DECODE,
     BOUND_BATCH,
     BOUND_OTHER,
-    BOUND_UPLOAD
+    BOUND_UPLOAD,
+    BOUND_START
 };
 
 struct figures {
@@ -55,6 +56,7 @@ struct figures {
     double fetch_s;  /* making batches, with what of the above was done for that */
     double other_s;  /* of it the rest: the job's own transforms, and reading what is cached */
     double upload_s; /* in which steps were held up by stoker.Loader's sending to a GPU */
+    double start_s; /* in which later epochs waited for workers to begin, beyond a batch's making */
     enum bound bound;
 };
 

@@ -220,9 +220,11 @@ static void write_times(FILE *out, const struct figures *figures)
 {
     fprintf(out,
             "  \"time\": {\"origin_s\": %.6f, \"decode_s\": %.6f, \"resize_s\": %.6f, "
-            "\"batches_s\": %.6f, \"fetch_s\": %.6f, \"other_s\": %.6f, \"waited_s\": %.6f},\n",
+            "\"batches_s\": %.6f, \"fetch_s\": %.6f, \"other_s\": %.6f, \"start_s\": %.6f, "
+            "\"waited_s\": %.6f},\n",
             figures->origin_s, figures->decode_s, figures->resize_s, figures->collate_s,
-            figures->fetch_s, figures->other_s, figures->first.waited_s + figures->later.waited_s);
+            figures->fetch_s, figures->other_s, figures->start_s,
+            figures->first.waited_s + figures->later.waited_s);
 }
 
 static void write_uploads(FILE *out, const struct session *session)

@@ -70,3 +70,35 @@ def test_how_many_workers_would_do(jobs, data):
     said = re.search(r"; the rest is the job's own step; ([\d.]+) of its 4 workers were busy on average: "
                      r"num_workers=1 would do$", ran.json["advice"])
     assert said and 0.1 <= float(said[1]) < 0.8, ran.json["advice"]
+
+
+STARTS = """
+import sys, time
+from torch.utils.data import DataLoader
+directory, keeps, start_s, sample_s = sys.argv[1], *map(float, sys.argv[2:])
+class Files:
+    def __len__(self):
+        return 12
+    def __getitem__(self, index):
+        time.sleep(sample_s)
+        return len(open(f"{directory}/file{index:04}", "rb").read())
+loader = DataLoader(Files(), batch_size=4, num_workers=1, persistent_workers=bool(keeps),
+                    worker_init_fn=lambda number: time.sleep(start_s))
+for _ in range(4):
+    for _ in loader:
+        pass
+"""
+
+
+@pytest.mark.parametrize("keeps, start_s, sample_s, bound", [
+    (0, 0.5, 0, "start"), (1, 0.5, 0.005, "transforms"), (0, 0, 0.2, "transforms")])
+def test_workers_that_each_epoch_begins_anew(jobs, data, keeps, start_s, sample_s, bound):
+    """Those that are kept are none of them; nor is a batch that takes long, whichever of an epoch it is."""
+    ran = jobs.run([sys.executable, "-c", STARTS, data, *map(str, (keeps, start_s, sample_s))], path=data,
+                   timeout=200)
+    assert ran.json["bound"] == bound, ran.json["advice"]
+    if bound == "start":
+        said = re.fullmatch(r"start-bound: the later epochs waited ([\d.]+) s for workers to begin: "
+                            r"persistent_workers=True keeps them from epoch to epoch", ran.json["advice"])
+        assert said and float(said[1]) >= 3 * start_s - 0.1
+    assert ran.json["time"]["start_s"] <= ran.json["compared"]["later"]["seconds"]

@@ -138,7 +138,8 @@ class _Pass:
         self.loader, self.number = _loader_of(iterator), None
         self.begun = self.last = now
         self.samples = self.batches = self.waited = 0  # not told yet
-        self.given = 0
+        self.given = self.first = 0
+        self.anew = iterator._num_workers > 0 and not getattr(iterator, "_persistent_workers", True)
         self.may_be_cut = iterator._dataset_kind != 0  # torch's _DatasetKind.Map
         self.workers = iterator._num_workers
         try:
@@ -148,6 +149,7 @@ class _Pass:
 
     def step(self, size, batch, began, now):
         self.given += 1
+        self.first = self.first or now - began
         self.batches += 1
         self.samples += min(size, _length(batch)) if self.may_be_cut else size
         self.waited += now - began
@@ -162,6 +164,8 @@ class _Pass:
         if self.number is None:
             self.number = self.loader.passes
             self.loader.passes += 1
+            if self.number > 0 and self.anew:
+                _core.count(_slots.START_NS, self.first)
             _core.begin_pass(self.loader.number, self.number, self.begun, self.expected, self.workers)
         _core.add_pass(self.loader.number, self.number, now, now - self.last, self.waited, self.samples,
                        self.batches)
