@@ -75,14 +75,14 @@ def test_how_many_workers_would_do(jobs, data):
 STARTS = """
 import sys, time
 from torch.utils.data import DataLoader
-directory, keeps, start_s, sample_s = sys.argv[1], *map(float, sys.argv[2:])
+directory, keeps, start_s, first_s, sample_s, size = sys.argv[1], *map(float, sys.argv[2:])
 class Files:
     def __len__(self):
         return 12
     def __getitem__(self, index):
-        time.sleep(sample_s)
+        time.sleep(sample_s if index > 0 else first_s)
         return len(open(f"{directory}/file{index:04}", "rb").read())
-loader = DataLoader(Files(), batch_size=4, num_workers=1, persistent_workers=bool(keeps),
+loader = DataLoader(Files(), batch_size=int(size), num_workers=1, persistent_workers=bool(keeps),
                     worker_init_fn=lambda number: time.sleep(start_s))
 for _ in range(4):
     for _ in loader:
@@ -90,12 +90,13 @@ for _ in range(4):
 """
 
 
-@pytest.mark.parametrize("keeps, start_s, sample_s, bound", [
-    (0, 0.5, 0, "start"), (1, 0.5, 0.005, "transforms"), (0, 0, 0.2, "transforms")])
-def test_workers_that_each_epoch_begins_anew(jobs, data, keeps, start_s, sample_s, bound):
-    """Those that are kept are none of them; nor is a batch that takes long, whichever of an epoch it is."""
-    ran = jobs.run([sys.executable, "-c", STARTS, data, *map(str, (keeps, start_s, sample_s))], path=data,
-                   timeout=200)
+@pytest.mark.parametrize("keeps, start_s, first_s, sample_s, size, bound", [
+    (0, 0.5, 0, 0, 4, "start"),
+    (1, 0, 0.5, 0, 4, "transforms"),       # workers that are kept begin once, however slow they then are
+    (0, 0, 0.1, 0.1, 12, "transforms")])   # the only batch of an epoch takes as long to be made
+def test_workers_that_each_epoch_begins_anew(jobs, data, keeps, start_s, first_s, sample_s, size, bound):
+    numbers = map(str, (keeps, start_s, first_s, sample_s, size))
+    ran = jobs.run([sys.executable, "-c", STARTS, data, *numbers], path=data, timeout=200)
     assert ran.json["bound"] == bound, ran.json["advice"]
     if bound == "start":
         said = re.fullmatch(r"start-bound: the later epochs waited ([\d.]+) s for workers to begin: "
