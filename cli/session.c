@@ -644,7 +644,7 @@ static void remove_own(struct session *session)
 static void end_grants(struct session *session)
 {
     struct stk_tier tier;
-    for (unsigned i = 0; i < STK_TIERS; i++) {
+    for (unsigned i = 0; session->catalogue.header != NULL && i < STK_TIERS; i++) {
         if (stk_tier_by_index(&session->catalogue, i, &tier)) {
             stk_grant_forget(&tier);
             stk_tier_announce(tier.shared, true);
