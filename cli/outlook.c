@@ -207,7 +207,7 @@ static void print_share(FILE *out, const struct figures *figures)
         served += figures->counts->epochs[epoch][STK_COUNT_HITS];
     }
     if (opens > 0 && figures->counts->bypassed[STK_BYPASS_BUDGET] > 0) {
-        fprintf(out, "  2nd and later opens of a file: %.1f%% from %s\n",
+        fprintf(out, "  once filled, %.1f%% of the opens came from %s\n",
                 percent((double)served, (double)opens), figures->session->tier.home);
     }
 }
