@@ -14,6 +14,19 @@ def settle():
     time.sleep(AGE)
 
 
+CONTENT = "the truth\n" * 400
+
+
+def truth_in(scratch):
+    """A directory that any user may read, with one file."""
+    scratch.chmod(0o755)
+    path = scratch / "data"
+    path.mkdir()
+    (path / "file").write_text(CONTENT)
+    settle()
+    return path
+
+
 class Origin:
     """The slow file system: `source` is behind it, and changing that is not counted."""
 

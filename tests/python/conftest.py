@@ -60,6 +60,12 @@ def scratch(session_scratch):
 
 
 @pytest.fixture
+def state(scratch):
+    """The environment by which the command remembers in a directory of this test's."""
+    return {"XDG_STATE_HOME": scratch / "state/of the/user"}
+
+
+@pytest.fixture
 def place(session_origin):  # noqa: F811
     """A mount namespace with a /dev/shm of its own."""
     obstacle = Isolated.obstacle()

@@ -7,13 +7,12 @@ import pytest
 
 import slowfs
 from jobs import YOUNG, read_line
-from origin import settle
+from origin import CONTENT, settle, truth_in
 from slices import ALL
 
 ANN, BOB, EVE = 15001, 15002, 15003  # Eve is in no group
 LAB, OTHERS = 15100, 15200
 TIER = "/dev/shm/lab"
-CONTENT = "the truth\n" * 400
 READ = 'cat "$1/file" "$1/file"'
 
 pytestmark = pytest.mark.usefixtures("as_root")
@@ -97,11 +96,7 @@ def shared(jobs, names):
 
 @pytest.fixture
 def data(scratch):
-    scratch.chmod(0o755)
-    (scratch / "data").mkdir()
-    (scratch / "data" / "file").write_text(CONTENT)
-    settle()
-    return scratch / "data"
+    return truth_in(scratch)
 
 
 def entries(user, name="file"):

@@ -9,12 +9,11 @@ import time
 import pytest
 
 from jobs import YOUNG, wait_for
-from origin import settle
+from origin import CONTENT, settle, truth_in
 from slices import ALL
 
 VICTIM, ATTACKER = 15001, 15002
 HOME = f"/dev/shm/stoker-{VICTIM}"
-CONTENT = "the truth\n" * 400
 
 pytestmark = pytest.mark.usefixtures("as_root")
 
@@ -61,11 +60,7 @@ def attacker(jobs):
 
 @pytest.fixture
 def data(scratch):
-    scratch.chmod(0o755)
-    (scratch / "data").mkdir()
-    (scratch / "data" / "file").write_text(CONTENT)
-    settle()
-    return scratch / "data"
+    return truth_in(scratch)
 
 
 def inside(jobs, path):

@@ -21,12 +21,6 @@ def data(session_origin):
 
 
 @pytest.fixture
-def state(scratch):
-    """Where this test's runs are remembered."""
-    return {"XDG_STATE_HOME": scratch / "state"}
-
-
-@pytest.fixture
 def last(jobs, state):
     def ask():
         done = jobs.stoker("last", env=state)

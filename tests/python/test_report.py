@@ -25,12 +25,6 @@ def data(session_origin):
 
 
 @pytest.fixture
-def state(scratch):
-    """Where what is remembered lies, for this test alone."""
-    return {"XDG_STATE_HOME": scratch / "state"}
-
-
-@pytest.fixture
 def runs(state):
     return state["XDG_STATE_HOME"] / "stoker/runs"
 

@@ -173,12 +173,6 @@ def test_clear_after_the_environment_alone(jobs, data, place):
     assert jobs.stoker("clear").stdout == "nothing is cached\n"
 
 
-@pytest.fixture
-def state(scratch):
-    """The environment by which the command remembers in a directory of the test's."""
-    return {"XDG_STATE_HOME": str(scratch / "state/of the/user")}
-
-
 def test_a_disk_tier_is_remembered_when_its_catalogue_is_gone(jobs, data, scratch, place, state):
     (scratch / "disk").mkdir()
     home = scratch / "disk" / HOME
@@ -232,7 +226,7 @@ def test_a_list_of_tiers_that_somebody_spoiled(jobs, scratch, state):
     """Nothing but a home of this user's is ever removed."""
     precious = scratch / "precious"
     precious.mkdir()
-    listed = scratch / "state/of the/user/stoker/tiers"
+    listed = state["XDG_STATE_HOME"] / "stoker/tiers"
     listed.parent.mkdir(parents=True)
     listed.write_text(f"{precious}\n\n/\nrelative/{HOME}\n{precious}/{HOME}\n" + "x" * 5000)
     assert jobs.stoker("clear", env=state).stdout == "nothing is cached\n"

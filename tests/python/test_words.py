@@ -310,7 +310,7 @@ def test_images_that_came_from_elsewhere(jobs, data, scratch):
     assert re.search(r"^  3 images decoded", ran.stderr, re.M)
 
 
-def test_results_of_cached_functions_were_served(jobs, data, scratch):
+def test_results_of_cached_functions_were_served(jobs, data, scratch, state):
     """The only use of Stoker: no file is opened, no image decoded, and nothing went wrong."""
     (scratch / "results.py").write_text("""
 import stoker
@@ -330,7 +330,6 @@ except ValueError:
         ran = jobs.run([sys.executable, scratch / "results.py"], path=data, timeout=60, flags=flags,
                        env=state)
         return ran, lines_of(ran)
-    state = {"XDG_STATE_HOME": scratch / "state"}
     ran, said = run()
     assert ran.json["results"] == {"found": 10, "made": 5, "kept": 5}
     assert f"stoker: no file below {data} was opened; results of functions were kept" in said
