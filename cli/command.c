@@ -162,17 +162,19 @@ static void pass_signals_on(void)
     }
 }
 
-static struct sigaction beyond_limit;
+static struct sigaction beyond_limit, nobody_reads;
 
-void command_outlive_limits(void)
+void command_outlive_writing(void)
 {
     const struct sigaction ignore = {.sa_handler = SIG_IGN};
     sigaction(SIGXFSZ, &ignore, &beyond_limit);
+    sigaction(SIGPIPE, &ignore, &nobody_reads);
 }
 
 static void execute(char **command, const sigset_t *mask)
 {
     sigaction(SIGXFSZ, &beyond_limit, NULL);
+    sigaction(SIGPIPE, &nobody_reads, NULL);
     sigprocmask(SIG_SETMASK, mask, NULL);
     execvp(command[0], command);
     int error = errno;

@@ -10,9 +10,10 @@ bool command_is_there(const char *name);
 void command_check(const char *name);
 /* Why LD_PRELOAD cannot work on it ("static program", "setuid program"), or NULL. */
 const char *command_cannot_preload(const char *name);
-/* Has what we write beyond the limit on the size of files fail, instead of ending us by a signal,
- * and the job's end with us. The command gets its signal all the same. */
-void command_outlive_limits(void);
+/* Has what we write beyond the limit on the size of files, or to a pipe that nobody reads any more,
+ * fail, instead of ending us by a signal, and the job's end with us: what lies in memory would stay
+ * there. The command gets its signals all the same. */
+void command_outlive_writing(void);
 /*
  * Starts the command with the environment as it is. From then on signals sent to us alone are
  * passed on to it; those of the terminal reach it by themselves, since it is in our process group.

@@ -202,7 +202,7 @@ int verb_run(char **arguments)
 {
     static struct session session;
     struct request request;
-    command_outlive_limits();
+    command_outlive_writing();
     request_parse(&request, arguments, true);
     command_check(request.command[0]);
     int json = open_json(request.json);

@@ -213,7 +213,7 @@ int verb_warm(char **arguments)
 {
     static struct session session;
     static struct request request;
-    command_outlive_limits();
+    command_outlive_writing();
     request_parse_warm(&request, arguments);
     if (request.dry_run) {
         catch_signals();

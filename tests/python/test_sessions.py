@@ -3,6 +3,7 @@
 import fcntl
 import os
 import signal
+import subprocess
 
 import pytest
 
@@ -45,6 +46,16 @@ def test_a_run_leaves_nothing_in_memory(jobs, data, home):
     assert not os.path.exists(home)
     assert os.listdir(jobs.place.path("/dev/shm")) == []
     assert jobs.stoker("ls").stdout == "nothing is cached\n"
+
+
+def test_a_run_whose_words_nobody_reads_leaves_nothing_in_memory(jobs, data, home):
+    """As in `stoker run ... 2>&1 | head -1`. The job gets the signal, as without us."""
+    script = 'cat "$0"/* >/dev/null; kill -PIPE $$'
+    line = jobs.command_line(["sh", "-c", script, data], path=data)
+    with jobs.started(line, stderr=subprocess.PIPE) as process:
+        process.stderr.close()
+        assert process.wait(60) == -signal.SIGPIPE
+    assert not os.path.exists(home)
 
 
 def test_keep(jobs, origin, data, home):
