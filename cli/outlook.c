@@ -198,11 +198,13 @@ void outlook_announce(const struct request *request, const struct session *sessi
 
 /* ---- after it ---- */
 
-/* Of one tier that was full: the share that was foretold. */
+/* Of one tier that was full: the share that was foretold. By the later half of the epochs, since
+ * it takes some until images have gone over to their forms. */
 static void print_share(FILE *out, const struct figures *figures)
 {
     uint64_t opens = 0, served = 0;
-    for (unsigned epoch = 1; epoch < figures->opened; epoch++) {
+    for (unsigned epoch = figures->opened > 3 ? figures->opened / 2 : 1; epoch < figures->opened;
+         epoch++) {
         opens += figures->counts->epochs[epoch][STK_COUNT_OPENS];
         served += figures->counts->epochs[epoch][STK_COUNT_HITS];
     }

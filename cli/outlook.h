@@ -25,7 +25,7 @@ void outlook_look(const struct request *request, struct outlook_look *look);
  * nothing where a server would have to be asked for that. */
 void outlook_announce(const struct request *request, const struct session *session);
 /* Of several tiers: what each has served, and how much of it is used. Of one that was full: which
- * share of the opens behind the first of each file it has served. */
+ * share of the opens it has served once it was. */
 void outlook_print(FILE *out, const struct figures *figures);
 /* The same of one or more, for programs: the member "tiers". */
 void outlook_write_json(FILE *out, const struct session *session,
