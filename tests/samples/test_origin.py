@@ -117,11 +117,11 @@ def test_another_version(epochs, asked, how):
 
 
 @pytest.mark.parametrize("share, workers", [(1 / 2, 1), (1 / 3, 2)])
-def test_a_tier_full_of_entries(epochs, data, share, workers):
-    told = epochs(data, "read", share, workers)
-    assert {epoch["pixels"] for epoch in told} == {data.plain["bytes"]}
+def test_a_tier_full_of_entries(epochs, asked, share, workers):
+    told = epochs(asked, "read", share, workers)
+    assert {epoch["pixels"] for epoch in told} == {asked.plain["bytes"]}
     for epoch in told[1:]:
-        missed = set(data.plain["costs"]) - set(epoch["served"])
+        missed = set(asked.plain["costs"]) - set(epoch["served"])
         assert abs(len(missed) - (1 - share) * COUNT) <= FEW
         assert epoch["opens"] == len(missed)
-        assert epoch["operations"] <= data.cost(read=missed), epoch
+        assert epoch["operations"] <= asked.cost(read=missed), epoch
