@@ -36,9 +36,9 @@ def photographs(tmp_path_factory):
 
 @pytest.fixture
 def epochs(jobs, photographs, tier, scratch):
-    def run(how="path", count=EPOCHS, flags=()):
-        line = python(PROGRAMS / "shares.py", photographs[0], count, tier / HOME, how)
-        ran = jobs.run(line, path=photographs[0], tier=f"{tier}:{TIER_MB}M", flags=flags,
+    def run(how="path", count=EPOCHS, flags=(), where=tier):
+        line = python(PROGRAMS / "shares.py", photographs[0], count, f"{where}/{HOME}", how)
+        ran = jobs.run(line, path=photographs[0], tier=f"{where}:{TIER_MB}M", flags=flags,
                        env={**ENV, "HOME": str(scratch)})
         return ran, [json.loads(line) for line in ran.stdout.splitlines()]
     return run
@@ -66,6 +66,18 @@ def test_forms_serve_what_fits(epochs, photographs, plain_pixels, how):
     shares = [unread_bytes / data for _, _, _, unread_bytes, _ in told]
     assert min(shares[3:]) > budget / SIZE / data - 0.02, shares
     assert all(forms == unread for _, forms, unread, _, _ in told[3:]), told
+
+
+def test_beside_the_catalogue(epochs, photographs, plain_pixels):
+    """Where the catalogue lies in the tier, forms serve what it leaves, with what it has aside to grow."""
+    ran, told = epochs(where="/dev/shm")
+    budget, data = TIER_MB * MB, photographs[1]
+    assert {pixels for pixels, *_ in told} == {plain_pixels}
+    assert max(taken for *_, taken in told) <= budget and ran.tier["used_bytes"] <= budget
+    catalogue = told[-1][4] - ran.samples["used_bytes"] + budget / 64
+    left = (budget - catalogue) / SIZE / data
+    shares = [unread_bytes / data for _, _, _, unread_bytes, _ in told]
+    assert min(shares[3:]) > left - 0.03, shares
 
 
 def test_what_is_not_opened(jobs, photographs, tier, scratch):
