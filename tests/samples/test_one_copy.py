@@ -75,6 +75,7 @@ def test_beside_the_catalogue(epochs, photographs, plain_pixels):
     assert {pixels for pixels, *_ in told} == {plain_pixels}
     assert max(taken for *_, taken in told) <= budget and ran.tier["used_bytes"] <= budget
     catalogue = told[-1][4] - ran.samples["used_bytes"] + budget / 64
+    assert catalogue < budget / 8, "no entry is left"
     left = (budget - catalogue) / SIZE / data
     shares = [unread_bytes / data for _, _, _, unread_bytes, _ in told]
     assert min(shares[3:]) > left - 0.03, shares
