@@ -557,7 +557,8 @@ static void choose(void)
 {
     const struct wanted *wanted = &verifying.wanted;
     double part = wanted->part * (double)verifying.all;
-    uint64_t many = wanted->part < 0 ? wanted->sample : (uint64_t)part + (part > (uint64_t)part);
+    uint64_t many =
+        wanted->part < 0 ? wanted->sample : (uint64_t)part + (part > (double)(uint64_t)part);
     verifying.chosen = many < verifying.all ? many : verifying.all;
     verifying.to_choose = verifying.chosen;
     verifying.left = verifying.all;
