@@ -362,9 +362,13 @@ test-loader: all $(CUDA_OF_TESTS) ## tests of stoker.Loader, here and with the d
 
 # ---- tests/docs: every command of the documents ----
 
-.PHONY: test-docs
+.PHONY: test-docs test-docs-root
 test-docs: all ## runs every command of README.md and docs; says which are not run, and why
 	@STOKER_BUILD=$(B) $(PYTHON) -m pytest -q --tb=short -n 2 tests/docs $(if $(T),-k '$(T)')
+
+# Minutes, and 400 packages of Debian's: so only when asked for.
+test-docs-root: wheel ## the documents' commands in a root directory with nothing but what the pages say that they need
+	@tests/docs/root.sh '$(T)'
 
 # ---- all of it ----
 
