@@ -143,7 +143,7 @@ import sys
 from PIL import Image
 Image.open(sys.argv[1]).tobytes()
 import stoker
-print(stoker.counts(), stoker.__file__.startswith(sys.prefix))
+print(stoker.counts()["images"], stoker.__file__.startswith(sys.prefix))
 """
 
 
@@ -165,8 +165,8 @@ def test_wheel(source, request, tmp_path, jpegs, environment, place):  # noqa: F
     ran = place.run([programs / "stoker", "run", "--path", jpegs, f"--json={summary}", "--",
                      programs / "python", "-c", RUN_BY_WHEEL, jpegs / "color.jpg"])
     told = json.loads(summary.read_text())
-    assert ran.stdout == "{'images': 1, 'settled': {}, 'resized': 0} True\n"
-    assert told["decode"] == {"images": 1, "settled": {}, "resized": 0} and told["opens"] > 0
+    assert ran.stdout == "1 True\n"
+    assert told["decode"]["images"] == 1 and told["opens"] > 0
 
 
 WAITING = """
