@@ -164,7 +164,9 @@ static int parse_fresh(const char *value, enum stk_fresh *out)
 {
     static const char *const names[3] = {"run", "open", "never"};
     int choice = choice_of(value, names);
-    *out = choice >= 0 ? (enum stk_fresh)choice : *out;
+    if (choice >= 0) {
+        *out = (enum stk_fresh)choice;
+    }
     return choice >= 0 ? 0 : -1;
 }
 
@@ -172,7 +174,9 @@ static int parse_listings(const char *value, enum stk_listings *out)
 {
     static const char *const names[3] = {"auto", "mtime", "off"};
     int choice = choice_of(value, names);
-    *out = choice >= 0 ? (enum stk_listings)choice : *out;
+    if (choice >= 0) {
+        *out = (enum stk_listings)choice;
+    }
     return choice >= 0 ? 0 : -1;
 }
 

@@ -454,7 +454,7 @@ uint32_t stk_sys_capabilities(void)
     } header = {0x20080522, 0}; /* _LINUX_CAPABILITY_VERSION_3; this thread */
     struct {
         uint32_t effective, permitted, inheritable;
-    } sets[2];
+    } sets[2] = {{0, 0, 0}, {0, 0, 0}};
     return CALL2(capget, &header, sets) == 0 ? sets[0].effective : 0;
 }
 

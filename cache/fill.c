@@ -408,6 +408,26 @@ static bool find_large(struct stk_fill *fill, struct stk_outcome *outcome)
     return found;
 }
 
+/* Whether this version may be remembered; if not, the outcome says why. */
+static bool may_remember(struct stk_cache *cache, const struct stk_place *place,
+                         const struct stk_identity *identity, struct stk_outcome *outcome)
+{
+    outcome->why = STK_BYPASS_CATALOGUE;
+    if (cache->catalogue.header == NULL) {
+        return false;
+    }
+    if (!stk_root_is_there(place->root)) {
+        outcome->why = STK_BYPASS_CHANGED; /* it is another directory's file */
+        return false;
+    }
+    if (stk_trust_is_young(cache, identity)) {
+        stk_trust_forget(cache, place, identity);
+        outcome->why = reason_against(cache, place, identity);
+        return false;
+    }
+    return true;
+}
+
 bool stk_cache_fill(struct stk_cache *cache, const struct stk_place *place, int origin_fd,
                     int64_t opened_ns, char entry[STK_PATH_BYTES], struct stk_outcome *outcome)
 {
@@ -417,17 +437,7 @@ bool stk_cache_fill(struct stk_cache *cache, const struct stk_place *place, int 
         return false;
     }
     outcome->size = identity.size;
-    outcome->why = STK_BYPASS_CATALOGUE;
-    if (cache->catalogue.header == NULL) {
-        return false;
-    }
-    if (!stk_root_is_there(place->root)) {
-        outcome->why = STK_BYPASS_CHANGED; /* it is another directory's file */
-        return false;
-    }
-    if (stk_trust_is_young(cache, &identity)) {
-        stk_trust_forget(cache, place, &identity);
-        outcome->why = reason_against(cache, place, &identity);
+    if (!may_remember(cache, place, &identity, outcome)) {
         return false;
     }
     outcome->record = stk_remember(cache, place, &identity);
