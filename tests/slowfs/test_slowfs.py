@@ -252,18 +252,23 @@ class Late(Case):
         for i in range(64):
             write(self.in_source(str(i)), b"x" * 1000)
 
+    def beyond_ms(self, fs, path, latency_ms):
+        """How much longer a stat takes than the latency of its operations."""
+        start = time.monotonic()
+        with fs.counting() as counted:
+            os.stat(path)
+        took_ms = (time.monotonic() - start) * 1000
+        beyond = took_ms - sum(counted.counts().values()) * latency_ms
+        self.assertGreaterEqual(beyond, 0)
+        return beyond
+
     def test_latency_changes_at_run_time(self):
         fs = self.mount(attr_timeout=0, entry_timeout=0)
         path = os.path.join(fs.mountpoint, "1")
         for latency_ms in (0, 40, 5, 0):
             fs.latency_ms = latency_ms
-            start = time.monotonic()
-            with fs.counting() as counted:
-                os.stat(path)
-            took_ms = (time.monotonic() - start) * 1000
-            operations = sum(counted.counts().values())
-            self.assertGreaterEqual(took_ms, operations * latency_ms)
-            self.assertLess(took_ms, operations * latency_ms + 30)
+            # Once at least: a machine that does much else is late.
+            self.assertTrue(any(self.beyond_ms(fs, path, latency_ms) < 30 for _ in range(20)))
 
     def test_sixty_four_readers_sleep_at_once(self):
         fs = self.mount(latency_ms=100)
