@@ -129,13 +129,13 @@ include tests/tests.mk
 # T=name runs the tests whose name holds it, of whatever kind.
 test: ## run all tests (T=name: those with that name)
 	@scripts/deps.sh build test wild
-	@$(MAKE) --no-print-directory all $(B)/slowfs
+	@$(MAKE) --no-print-directory -j$(shell nproc) all $(B)/slowfs
 	@scripts/test.sh $(T)
 
 # What `make test` takes a slice of, because it takes long, or needs much to be installed.
 test-all: ## run all cases of all tests, of which `test` runs a slice
 	@scripts/deps.sh build test wild test-all
-	@$(MAKE) --no-print-directory all $(B)/slowfs
+	@$(MAKE) --no-print-directory -j$(shell nproc) all $(B)/slowfs
 	@STOKER_ALL=1 scripts/test.sh
 
 # The tests record what they ran in MATRIX; an existing file is only made a page of.
