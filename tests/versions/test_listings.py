@@ -32,7 +32,6 @@ def make(top):
     (top / "dir/file").write_text("file")
     (top / "dir/full/file").write_text("file")
     (top / "link").symlink_to("dir")
-    settle()
 
 
 def see(who, top):
@@ -44,22 +43,28 @@ def see(who, top):
 @pytest.mark.parametrize("doer", ["self", "child", "other-run", "behind"])
 @pytest.mark.parametrize("fresh", ["run", "open"])
 def test_changes(agents, scratch, doer, fresh):
+    """Each in a root of its own."""
     flags = ("--keep", f"--fresh={fresh}")
-    for number, (name, change) in enumerate(CHANGES.items()):
-        top = scratch / f"{doer}-{fresh}-{number}"
+    kept = doer == "behind" and fresh == "run"
+    tops = {name: scratch / str(number) for number, name in enumerate(CHANGES)}
+    for top in tops.values():
         make(top)
-        with agents.shim(top, flags) as shim, agents.plain() as plain, \
-                agents.shim(top, flags) as other:
-            before = see(plain, top)
-            assert see(shim, top) == see(shim, top) == before, name
-            who = {"self": shim, "child": Child(shim), "other-run": other, "behind": plain}[doer]
-            change(who, top)
-            now = see(plain, top)
-            assert now != before
-            kept = doer == "behind" and fresh == "run"
+    settle()
+    before, now = {}, {}
+    with agents.shim(tops.values(), flags) as shim, agents.plain() as plain, \
+            agents.shim(tops.values(), flags) as other:
+        who = {"self": shim, "child": Child(shim), "other-run": other, "behind": plain}[doer]
+        for name, top in tops.items():
+            before[name] = see(plain, top)
+            assert see(shim, top) == see(shim, top) == before[name], name
+            CHANGES[name](who, top)
+            now[name] = see(plain, top)
+            assert now[name] != before[name]
             for _ in range(2):
-                assert see(shim, top) == (before if kept else now), name
-            settle()
-            assert see(shim, top) == (before if kept else now), name
-            with agents.shim(top, flags) as later:
-                assert see(later, top) == see(later, top) == now, name
+                assert see(shim, top) == (before if kept else now)[name], name
+        settle()
+        for name, top in tops.items():
+            assert see(shim, top) == (before if kept else now)[name], name
+        with agents.shim(tops.values(), flags) as later:
+            for name, top in tops.items():
+                assert see(later, top) == see(later, top) == now[name], name
