@@ -43,8 +43,9 @@ def test_the_user_s_flags_are_added_to_ours(place, scratch, given):
     arguments = [f"{name}={value}" for name, value in USERS.items()] if given == "arguments" else []
     env = USERS if given == "environment" else {}
     wanted = [scratch / name for name in (AVX2, EXACT, MODULE, "stoker")]
-    said = make(place, scratch, *arguments, *wanted, env=env).stdout
-    assert all(path.exists() for path in wanted)
+    builds = given == "arguments"  # what it would do tells as much, and takes no time
+    said = make(place, scratch, *([] if builds else ["-n"]), *arguments, *wanted, env=env).stdout
+    assert all(path.exists() == builds for path in wanted)
     for made, needs in (AVX2, "-mavx2"), (EXACT, "-ffp-contract=off"), (MODULE, "-DPy_LIMITED_API="):
         words = line_of(said, made).split()
         assert any(word.startswith(needs) for word in words), made
