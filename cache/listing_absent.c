@@ -18,8 +18,8 @@
 static bool is_alike(const char *a, const char *b)
 {
     for (; *a != '\0' || *b != '\0'; a++, b++) {
-        char small_a = *a >= 'A' && *a <= 'Z' ? (char)(*a + 'a' - 'A') : *a;
-        char small_b = *b >= 'A' && *b <= 'Z' ? (char)(*b + 'a' - 'A') : *b;
+        int small_a = *a >= 'A' && *a <= 'Z' ? *a + 'a' - 'A' : *a;
+        int small_b = *b >= 'A' && *b <= 'Z' ? *b + 'a' - 'A' : *b;
         if (small_a != small_b) {
             return false;
         }
@@ -65,7 +65,9 @@ static __attribute__((noinline)) bool validate_anew(struct stk_cache *cache,
     stk_text_add(&text, directory->below);
     directory->dirfd = AT_FDCWD;
     directory->path = path;
-    return !text.cut && stk_listing_validate(cache, directory, number);
+    bool same = !text.cut && stk_listing_validate(cache, directory, number);
+    directory->path = NULL; /* its text ends here */
+    return same;
 }
 
 /* A look that is not as old as that, or one now. */
