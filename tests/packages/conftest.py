@@ -52,14 +52,23 @@ def photographs(session_scratch):  # noqa: F811
 
 
 @pytest.fixture
-def serves(place, scratch, photographs):  # noqa: F811
-    """serves(stoker, python): that a run serves; gives what it says, in one line."""
-    def check(stoker, python):
+def run_over(place, scratch, photographs):  # noqa: F811
+    """run_over(stoker, python, code): a run over the photographs, whose names the code is given; what it said, and
+    its figures."""
+    def run(stoker, python, code):
         summary = scratch / "summary.json"
         ran = place.run([*stoker, "run", "--path", photographs, f"--json={summary}", "--",
-                         python, "-c", READS, *sorted(photographs.iterdir())],
+                         python, "-c", code, *sorted(photographs.iterdir())],
                         env={"STOKER_MIN_AGE": "0.05"})
-        told = json.loads(summary.read_text())
+        return ran, json.loads(summary.read_text())
+    return run
+
+
+@pytest.fixture
+def serves(run_over):
+    """serves(stoker, python): that a run serves; gives what it says, in one line."""
+    def check(stoker, python):
+        ran, told = run_over(stoker, python, READS)
         assert (told["hits"], told["fills"]) == (4, 4), told
         return " ".join(ran.stderr.split())
     return check
@@ -74,14 +83,10 @@ for epoch in range(2):
 
 
 @pytest.fixture
-def works(place, scratch, photographs):  # noqa: F811
+def works(run_over):
     """works(stoker, python): that a run serves and decodes, and where the package was found."""
     def check(stoker, python):
-        summary = scratch / "summary.json"
-        ran = place.run([*stoker, "run", "--path", photographs, f"--json={summary}", "--",
-                         python, "-c", USES, *sorted(photographs.iterdir())],
-                        env={"STOKER_MIN_AGE": "0.05"})
-        told = json.loads(summary.read_text())
+        ran, told = run_over(stoker, python, USES)
         count, where = ran.stdout.split(maxsplit=1)
         assert (count, told["decode"]["images"]) == ("8", 8), ran.stderr
         assert told["hits"] >= 4 and told["fills"] == 4, told
