@@ -14,11 +14,14 @@
 #include "cli/json.h"
 #include "cli/paths.h"
 #include "cli/say.h"
+#include "cli/sizes.h"
 #include "cli/tree.h"
 
 #define LOOK_NS (STK_NS_PER_S / 2)
 /* For a tier that is the only one, as most runs have it. */
 #define BRIEF_NS (STK_NS_PER_S / 10)
+
+#define PAGE_BYTES 4096
 
 /* ---- what is covered ---- */
 
@@ -39,7 +42,7 @@ static int look_at(void *context, int dirfd, const char *name, unsigned depth,
     if (S_ISREG(stat->st_mode) && stat->st_size > 0) {
         look->files++;
         look->bytes += (uint64_t)stat->st_size;
-        look->blocks += stk_budget_blocks_of((uint64_t)stat->st_size, 4096);
+        look->blocks += stk_budget_blocks_of((uint64_t)stat->st_size, PAGE_BYTES);
     }
     look->cut = stk_clock_boottime_ns() > looking->until_ns;
     return look->cut;
@@ -151,7 +154,8 @@ static void say_shares(const struct request *request, const struct session *sess
             size_text(room, (uint64_t)room_of_all(session, request) * STK_BLOCK_BYTES));
     } else if (look->files > 0) {
         char *shares = shares_text(request, session, look);
-        say("the data set holds %s in %" PRIu64 " files: once filled, %s",
+        say("%s %s in %" PRIu64 " files: once filled, %s",
+            look->of_run ? "the last run opened" : "the data set holds",
             size_text(size, look->bytes), look->files, shares);
         free(shares);
     }
@@ -169,15 +173,31 @@ static bool is_at_hand(const struct request *request)
     return is;
 }
 
+/* Files end somewhere in their last page. */
+static void recall(const struct request *request, struct outlook_look *look)
+{
+    struct sizes sizes;
+    if (sizes_recall(request, &sizes)) {
+        uint64_t whole = sizes.bytes + sizes.files * PAGE_BYTES / 2;
+        *look = (struct outlook_look){.files = sizes.files,
+                                      .bytes = sizes.bytes,
+                                      .blocks = (int64_t)(whole / STK_BLOCK_BYTES),
+                                      .of_run = true};
+    }
+}
+
 /* Of one tier only what does not fit is worth a line. */
 static void say_if_too_much(const struct request *request, const struct session *session)
 {
-    struct outlook_look look;
+    struct outlook_look look = {.cut = true};
     if (is_at_hand(request)) {
         look_for(request, BRIEF_NS, &look);
-        if (look.blocks > room_of_all(session, request)) {
-            say_shares(request, session, &look);
-        }
+    }
+    if (look.cut) {
+        recall(request, &look);
+    }
+    if (look.blocks > room_of_all(session, request)) {
+        say_shares(request, session, &look);
     }
 }
 

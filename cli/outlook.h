@@ -16,13 +16,15 @@
 struct outlook_look {
     uint64_t files, bytes;
     int64_t blocks;
-    bool cut; /* there may be more */
+    bool cut;    /* there may be more */
+    bool of_run; /* of what the last run has opened, and not of what lies there */
 };
 void outlook_look(const struct request *request, struct outlook_look *look);
 
 /* The tiers behind the first, and which share of a job's opens each will serve, after such a look.
  * Where there is one tier, that is said if it cannot hold all, after a look of a tenth of a second;
- * nothing where a server would have to be asked for that. */
+ * where that is not enough, or would have to ask a server, of what the last run has opened
+ * there. */
 void outlook_announce(const struct request *request, const struct session *session);
 /* Of several tiers: what each has served, and how much of it is used. Of one that was full: which
  * share of the opens it has served once it was. */

@@ -22,6 +22,7 @@
 #include "cli/recorder.h"
 #include "cli/say.h"
 #include "cli/session.h"
+#include "cli/sizes.h"
 #include "cli/summary.h"
 #include "cli/verbs.h"
 #include "cli/watch.h"
@@ -194,6 +195,7 @@ static void run_cached(const struct request *request, struct session *session, i
         summary_write_json(json, &figures, status);
     }
     recorder_end(&figures, status);
+    sizes_remember(request, &counts);
     session_end(session);
     command_end_like(status);
 }

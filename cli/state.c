@@ -1,6 +1,7 @@
 /* Where things are remembered. See cli/state.h. */
 #include "cli/state.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -43,6 +44,42 @@ void state_make_parents(const char *path)
         before = slash;
     }
     free(copy);
+}
+
+void state_read(const char *name, char *text, size_t room)
+{
+    char *path = state_path(name);
+    FILE *file = path != NULL ? fopen(path, "re") : NULL;
+    size_t bytes = file != NULL ? fread(text, 1, room - 1, file) : 0;
+    text[bytes] = '\0';
+    if (file != NULL) {
+        fclose(file);
+    }
+    free(path);
+}
+
+static bool write_to(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "we");
+    bool put = file != NULL && fputs(text, file) >= 0;
+    return file != NULL && fclose(file) == 0 && put;
+}
+
+bool state_write(const char *name, const char *text)
+{
+    char *path = state_path(name);
+    if (path == NULL) {
+        return false;
+    }
+    char *aside = must_format("%s.%d", path, getpid());
+    state_make_parents(path);
+    bool done = write_to(aside, text) && rename(aside, path) == 0;
+    if (!done) {
+        unlink(aside);
+    }
+    free(aside);
+    free(path);
+    return done;
 }
 
 static bool is_late;

@@ -16,6 +16,12 @@ char *state_path(const char *name);
  * another user's but root's. */
 void state_make_parents(const char *path);
 
+/* What is kept there by this name, as far as there is room for it, with a 0 behind; "": nothing.
+ * Both of these are for work that is asked for as below. */
+void state_read(const char *name, char *text, size_t room);
+/* Puts a text in its place, at once: whether that was done. */
+bool state_write(const char *name, const char *text);
+
 /* How long anybody waits for a home that may be on a server that does not answer. */
 #define STATE_PATIENCE_MS 3000
 /* Has work done there by a process that may be left behind: whether it gave its answer. Where it

@@ -12,6 +12,7 @@
 #include "cli/say.h"
 #include "cli/state.h"
 
+#define NAME       "tiers"
 #define MOST_TIERS 64
 
 /* ---- the list ---- */
@@ -43,18 +44,6 @@ static void add(struct list *list, const char *home)
 /* The file, as far as there is room for it. */
 #define TEXT_BYTES 32768
 
-static void read_text(char text[TEXT_BYTES])
-{
-    char *path = state_path("tiers");
-    FILE *file = path != NULL ? fopen(path, "re") : NULL;
-    size_t bytes = file != NULL ? fread(text, 1, TEXT_BYTES - 1, file) : 0;
-    text[bytes] = '\0';
-    if (file != NULL) {
-        fclose(file);
-    }
-    free(path);
-}
-
 /* A line may be cut, or of anybody's making: what is no home of this user's is passed over. */
 static void parse(char *text, struct list *list)
 {
@@ -71,7 +60,7 @@ static void tell_text(void *unused, int out)
 {
     static char text[TEXT_BYTES];
     (void)unused;
-    read_text(text);
+    state_read(NAME, text, sizeof text);
     apart_tell(out, text, sizeof text);
 }
 
@@ -84,18 +73,14 @@ static void read_list(struct list *list)
     parse(text, list);
 }
 
-static void write_list(const char *path, const struct list *list)
+static void write_list(const struct list *list)
 {
-    char *aside = must_format("%s.%d", path, getpid());
-    state_make_parents(path);
-    FILE *file = fopen(aside, "we");
-    for (unsigned i = 0; file != NULL && i < list->count; i++) {
-        fprintf(file, "%s\n", list->homes[i]);
+    static char text[TEXT_BYTES];
+    size_t used = 0;
+    for (unsigned i = 0; i < list->count && used < sizeof text; i++) {
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s\n", list->homes[i]);
     }
-    if (file != NULL && (fclose(file) != 0 || rename(aside, path) != 0)) {
-        unlink(aside);
-    }
-    free(aside);
+    state_write(NAME, text);
 }
 
 static void remember(void *context, int out)
@@ -103,19 +88,16 @@ static void remember(void *context, int out)
     static struct list list;
     static char text[TEXT_BYTES];
     const char *home = context;
-    char *path = state_path("tiers");
-    read_text(text);
+    state_read(NAME, text, sizeof text);
     parse(text, &list);
-    if (path != NULL && strchr(home, '\n') == NULL && strlen(home) < STK_HOME_BYTES &&
-        !is_listed(&list, home)) {
+    if (strchr(home, '\n') == NULL && strlen(home) < STK_HOME_BYTES && !is_listed(&list, home)) {
         if (list.count == MOST_TIERS) {
             memmove(list.homes[0], list.homes[1], sizeof list.homes - sizeof list.homes[0]);
             list.count--;
         }
         strcpy(list.homes[list.count++], home); /* it may have to be made yet */
-        write_list(path, &list);
+        write_list(&list);
     }
-    free(path);
     apart_tell(out, &list.count, sizeof list.count);
 }
 

@@ -309,12 +309,23 @@ def test_of_one_tier_that_holds_all_nothing_is_foretold(jobs, nearby, tier):
         assert ran.epoch(2)["hits"] == 200
 
 
-def test_of_one_tier_no_server_is_asked_what_it_holds(jobs, origin, tier):
-    _, mount = origin.files("unasked", 60, 100 * KIB)
-    with origin.fs.counting() as ops:
-        ran = jobs.run(["true"], path=mount, tier=f"{tier}:{20 * 100 * KIB}")
-    assert "the data set holds" not in ran.said
-    assert ops["readdir"] == 0
+def test_of_one_tier_no_server_is_asked_what_it_holds(jobs, state, origin, tier):
+    """What the last run has opened is known, though, and is foretold like what a look would see."""
+    source, mount = origin.files("unasked", 60, 100 * KIB)
+    budget = 20 * 100 * KIB
+    said = []
+    for command in ["true"], shuffled_epochs(names_of(mount, 60), 3), ["true"]:
+        with origin.fs.counting() as ops:
+            ran = jobs.run(command, path=mount, tier=f"{tier}:{budget}", env=state)
+        said.append(ran.said)
+        assert ops["readdir"] == 0
+    assert not any("once filled, about" in each for each in said[:2]), said
+    told = re.search(rf"the last run opened 5\.9 MiB in 60 files: once filled, about (\d+)% of its opens "
+                     rf"from {tier}/{HOME}, (\d+)% from {mount} itself", said[2])
+    came = re.search(r"once filled, ([0-9.]+)% of the opens came from", said[1])
+    assert told and came and abs(float(came[1]) - int(told[1])) <= 4, said
+    ran = jobs.run(["true"], path=mount, tier=f"{tier}:{4 * budget}", env=state)
+    assert "the last run opened" not in ran.said  # it fits
 
 
 def test_du_agrees_with_what_the_catalogue_counts(jobs, place, origin, tier):

@@ -1,0 +1,115 @@
+/* How much runs have opened. See cli/sizes.h. */
+#include "cli/sizes.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/say.h"
+#include "cli/state.h"
+
+#define NAME       "sizes"
+#define TEXT_BYTES 65536 /* the oldest lines go when they are more */
+
+/* "FILES BYTES PATH:PATH", of which a caller is told no more than the numbers. */
+struct asked {
+    char *paths;
+    struct sizes sizes;
+};
+
+/* NULL: such paths cannot be kept in a line. The caller frees. */
+static char *paths_of(const struct request *request)
+{
+    char *paths = must_copy("");
+    for (unsigned i = 0; i < request->count; i++) {
+        char *more = must_format("%s:%s", paths, request->canonical[i]);
+        free(paths);
+        paths = more;
+    }
+    if (strchr(paths, '\n') == NULL && *paths != '\0') {
+        return paths;
+    }
+    free(paths);
+    return NULL;
+}
+
+/* Whether a line is of these paths. */
+static bool parse(const char *line, const char *paths, struct sizes *out)
+{
+    int end = 0;
+    return sscanf(line, "%" SCNu64 " %" SCNu64 " %n", &out->files, &out->bytes, &end) == 2 &&
+           end > 0 && strcmp(line + end, paths) == 0;
+}
+
+static void recall(void *context, int out)
+{
+    static char text[TEXT_BYTES];
+    const struct asked *asked = context;
+    struct sizes found = {.files = 0}, each;
+    state_read(NAME, text, sizeof text);
+    char *rest = text, *line;
+    while ((line = strsep(&rest, "\n")) != NULL) {
+        if (parse(line, asked->paths, &each)) {
+            found = each;
+        }
+    }
+    apart_tell(out, &found, sizeof found);
+}
+
+bool sizes_recall(const struct request *request, struct sizes *out)
+{
+    struct asked asked = {.paths = paths_of(request)};
+    bool told = asked.paths != NULL && state_ask(recall, &asked, out, sizeof *out);
+    free(asked.paths);
+    return told && out->files > 0;
+}
+
+/* Lines of other paths. The caller frees. */
+static char *others(char *text, const char *paths)
+{
+    struct sizes each;
+    char *lines = must_copy(""), *rest = text, *line;
+    while ((line = strsep(&rest, "\n")) != NULL) {
+        if (*line != '\0' && !parse(line, paths, &each)) {
+            char *more = must_format("%s%s\n", lines, line);
+            free(lines);
+            lines = more;
+        }
+    }
+    return lines;
+}
+
+/* Last comes what was used last; the oldest go, so that it can be read again. */
+static void remember(void *context, int out)
+{
+    static char text[TEXT_BYTES];
+    const struct asked *asked = context;
+    state_read(NAME, text, sizeof text);
+    char *lines = others(text, asked->paths);
+    char *own = must_format("%" PRIu64 " %" PRIu64 " %s\n", asked->sizes.files, asked->sizes.bytes,
+                            asked->paths);
+    const char *from = lines;
+    while (*from != '\0' && strlen(from) + strlen(own) >= TEXT_BYTES) {
+        from = strchr(from, '\n') + 1;
+    }
+    char *all = must_format("%s%s", from, own);
+    bool written = state_write(NAME, all);
+    free(all);
+    free(own);
+    free(lines);
+    apart_tell(out, &written, sizeof written);
+}
+
+void sizes_remember(const struct request *request, const struct stk_run_counts *counts)
+{
+    bool written;
+    const uint64_t *first = counts->epochs[0];
+    struct asked asked = {.paths = paths_of(request),
+                          .sizes = {stk_run_files(counts),
+                                    first[STK_COUNT_BYTES_CACHE] + first[STK_COUNT_BYTES_ORIGIN]}};
+    if (asked.paths != NULL && asked.sizes.files > 0 && counts->unnumbered == 0) {
+        state_ask(remember, &asked, &written, sizeof written);
+    }
+    free(asked.paths);
+}
