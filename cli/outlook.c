@@ -4,10 +4,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/vfs.h>
 
 #include "base/clock.h"
-#include "base/local.h"
 #include "base/path.h"
 #include "base/walk.h"
 #include "cli/holding.h"
@@ -161,14 +159,11 @@ static void say_shares(const struct request *request, const struct session *sess
     }
 }
 
-/* Whether a look asks no server; what is in memory already is not cached. */
 static bool is_at_hand(const struct request *request)
 {
-    struct statfs fs;
     bool is = true;
-    for (unsigned i = 0; i < request->count && is; i++) {
-        is = statfs(request->canonical[i], &fs) == 0 && stk_local_is(&fs) &&
-             !stk_local_is_memory(&fs);
+    for (unsigned i = 0; i < request->count; i++) {
+        is = is && request->at_hand[i];
     }
     return is;
 }

@@ -10,6 +10,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "base/local.h"
 #include "base/path.h"
 #include "cli/say.h"
 
@@ -39,15 +40,19 @@ static char *spell(const char *path)
     return folds ? must_format("/%s", folded) : NULL;
 }
 
-static bool is_pseudo(const char *canonical)
+/* What kind of file system; it may be a server's, so each path is asked once. */
+static struct statfs ask(const char *canonical)
 {
     struct statfs fs;
-    if (statfs(canonical, &fs) != 0) {
-        return false;
-    }
-    return fs.f_type == PROC_SUPER_MAGIC || fs.f_type == SYSFS_MAGIC ||
-           fs.f_type == DEVPTS_SUPER_MAGIC || paths_is_below("/dev", canonical) ||
-           strcmp(canonical, "/dev") == 0;
+    return statfs(canonical, &fs) == 0 ? fs : (struct statfs){.f_type = 0};
+}
+
+static bool is_pseudo(const struct statfs *fs, const char *canonical)
+{
+    return fs->f_type == PROC_SUPER_MAGIC || fs->f_type == SYSFS_MAGIC ||
+           fs->f_type == DEVPTS_SUPER_MAGIC ||
+           (fs->f_type != 0 &&
+            (paths_is_below("/dev", canonical) || strcmp(canonical, "/dev") == 0));
 }
 
 static bool is_known(const struct request *request, const char *canonical)
@@ -60,8 +65,10 @@ static bool is_known(const struct request *request, const char *canonical)
     return false;
 }
 
-static void keep(struct request *request, const char *path, char *canonical)
+static void keep(struct request *request, const char *path, char *canonical,
+                 const struct statfs *fs)
 {
+    request->at_hand[request->count] = stk_local_is(fs) && !stk_local_is_memory(fs);
     char *spelled = spell(path);
     request->spelled[request->count] = spelled != NULL ? spelled : must_copy(canonical);
     request->canonical[request->count++] = canonical;
@@ -79,7 +86,8 @@ void paths_add(struct request *request, const char *flag, const char *path)
         die("%s%s: the whole file system cannot be covered: name the data set's directory", flag,
             path);
     }
-    if (is_pseudo(canonical)) {
+    const struct statfs fs = ask(canonical);
+    if (is_pseudo(&fs, canonical)) {
         die("%s%s: a file system of the kernel's holds no data set: name the data set's "
             "directory",
             flag, path);
@@ -94,7 +102,7 @@ void paths_add(struct request *request, const char *flag, const char *path)
     if (request->count == STK_REQUEST_PATHS) {
         die("%s%s: more than %d paths: name a directory above them", flag, path, STK_REQUEST_PATHS);
     }
-    keep(request, path, canonical);
+    keep(request, path, canonical, &fs);
 }
 
 /* ---- detection ---- */
@@ -158,12 +166,13 @@ static void detect_one(struct request *request, const char *candidate)
     if (canonical == NULL) {
         return;
     }
+    const struct statfs fs = ask(canonical);
     bool good = stat(canonical, &stat_) == 0 && S_ISDIR(stat_.st_mode) && !is_too_high(canonical) &&
-                !is_pseudo(canonical) && !holds_program(request, canonical) &&
+                !is_pseudo(&fs, canonical) && !holds_program(request, canonical) &&
                 !holds_tier(request, canonical) && !is_known(request, canonical) &&
                 request->count < STK_REQUEST_PATHS;
     if (good) {
-        keep(request, candidate, canonical);
+        keep(request, candidate, canonical, &fs);
         request->detected = true;
     } else {
         free(canonical);

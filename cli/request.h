@@ -28,7 +28,8 @@ struct request {
     unsigned count;
     char *spelled[STK_REQUEST_PATHS];
     char *canonical[STK_REQUEST_PATHS];
-    bool detected; /* found among the command's arguments */
+    bool at_hand[STK_REQUEST_PATHS]; /* on a local disk: a look there asks no server */
+    bool detected;                   /* found among the command's arguments */
 
     /* Where the cache lies, in the order in which it is filled. */
     struct request_tier {
