@@ -102,6 +102,14 @@ enum stk_trust stk_trust_of(struct stk_cache *cache, const struct stk_root *root
     return trust(cache, validated(record), changes);
 }
 
+bool stk_trust_would(struct stk_cache *cache, const struct stk_root *root,
+                     const struct stk_record *record)
+{
+    struct stk_changes changes =
+        is_quiet(cache, record) ? nothing : changes_of(cache, root, record);
+    return trust(cache, INT64_MAX, changes) == STK_TRUST_YES;
+}
+
 bool stk_trust_is_written(struct stk_cache *cache, const struct stk_place *place)
 {
     return is_written_in_run(cache, stk_changes_last(&cache->catalogue, place->key.low).written_ns);

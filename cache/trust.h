@@ -23,6 +23,9 @@ enum stk_trust {
 /* What a file and a root are noted by (cache/changes.h) is asked together. */
 enum stk_trust stk_trust_of(struct stk_cache *cache, const struct stk_root *root,
                             const struct stk_record *record);
+/* Whether it would be served once the origin was asked now, and had nothing new to say. */
+bool stk_trust_would(struct stk_cache *cache, const struct stk_root *root,
+                     const struct stk_record *record);
 /* The same of a place that has no record. */
 bool stk_trust_is_written(struct stk_cache *cache, const struct stk_place *place);
 /* Whether an inode was opened for writing in this run. */

@@ -71,14 +71,16 @@ static uint32_t settle(struct stk_cache *cache, const struct stk_place *place, u
     return stk_trust_validate(cache, place);
 }
 
-/* Whether what the record says may be told. */
+/* Whether what the record says may be told. A guess is one at what would be told if the origin were
+ * asked: nothing is of a file that is to be asked about each time. */
 static bool is_good_for(struct stk_cache *cache, const struct stk_place *place,
                         const struct stk_record *record, enum stk_vouch_how how,
                         struct stk_vouched *out)
 {
     enum stk_trust trust = stk_trust_of(cache, place->root, record);
     out->is_sure = trust == STK_TRUST_YES;
-    return out->is_sure || (trust == STK_TRUST_ASK && how == STK_VOUCH_GUESS);
+    return out->is_sure || (trust == STK_TRUST_ASK && how == STK_VOUCH_GUESS &&
+                            stk_trust_would(cache, place->root, record));
 }
 
 /* Whether the record is of the version that was found by the descriptor. */
