@@ -43,7 +43,7 @@ struct wanted {
     double part;     /* of all copies; below 0: not given */
     uint64_t sample; /* so many */
     unsigned count;
-    char *paths[MOST_PATHS]; /* canonical, where they are there; none: everything */
+    char *paths[MOST_PATHS + 1]; /* canonical, where they are there; none: everything */
 };
 
 static void take_sample(struct wanted *wanted, const char *value)
@@ -489,18 +489,14 @@ static void note_form(const char *path)
 /* Of the files below what was named, or of all that tiers hold anything of. */
 static void check_forms(void)
 {
-    const struct wanted *wanted = &verifying.wanted;
-    struct names paths = {NULL, 0};
+    struct wanted *wanted = &verifying.wanted;
     note_named_store();
-    for (unsigned i = 0; i < wanted->count; i++) {
-        add_name(&paths, wanted->paths[i]);
-    }
     const struct forms_wanted forms = {
         .share = wanted->part >= 0      ? wanted->part
                  : verifying.all == 0   ? 1
                  : verifying.chosen > 0 ? (double)verifying.chosen / (double)verifying.all
                                         : 0,
-        .paths = wanted->count > 0 ? paths.names : verifying.roots.names,
+        .paths = wanted->count > 0 ? wanted->paths : verifying.roots.names,
         .seed = verifying.seed};
     for (size_t i = 0; i < verifying.stores.count && forms.paths != NULL; i++) {
         const char *store = verifying.stores.names[i];
