@@ -166,20 +166,26 @@ STK_GPU_CODE uint32_t stk_gpu_share(const struct stk_gpu_job *job, uint32_t chan
     return channels == 1U ? image % job->planes : 0U;
 }
 
-/* The numbers of a group's bytes, in the order of the window. How it divides is asked once, not for
- * each number. */
+/* A group's bytes, as they lie in the image. */
+struct stk_gpu_bytes {
+    const uint32_t *words;
+    uint32_t share; /* of the first channel: stk_gpu_share */
+    bool flip;
+};
+
+/* Their numbers, in the order of the window. How it divides is asked once, not for each number. */
 STK_GPU_CODE void stk_gpu_number(const struct stk_gpu_job *job, enum stk_gpu_type type,
-                                 uint32_t channels, uint32_t share, const uint32_t *words,
-                                 bool flip, bool is_quick, uint32_t *numbers)
+                                 uint32_t channels, const struct stk_gpu_bytes *bytes,
+                                 bool is_quick, uint32_t *numbers)
 {
     uint32_t group = stk_gpu_group(type);
     STK_GPU_UNROLL
     for (uint32_t i = 0; i < group * channels; i++) {
         uint32_t there = (group - 1U - i / channels) * channels + i % channels;
-        uint32_t c = share + i % channels;
-        uint32_t straight = words[i / 4U] >> i % 4U * 8U & 255U;
-        uint32_t mirrored = words[there / 4U] >> there % 4U * 8U & 255U;
-        float value = stk_gpu_normal(flip ? mirrored : straight, job->mean[c], job->std[c],
+        uint32_t c = bytes->share + i % channels;
+        uint32_t straight = bytes->words[i / 4U] >> i % 4U * 8U & 255U;
+        uint32_t mirrored = bytes->words[there / 4U] >> there % 4U * 8U & 255U;
+        float value = stk_gpu_normal(bytes->flip ? mirrored : straight, job->mean[c], job->std[c],
                                      job->inverse[c], is_quick);
         numbers[i] = stk_gpu_convert(value, type);
     }
@@ -202,11 +208,12 @@ STK_GPU_CODE void stk_gpu_make(const struct stk_gpu_job *job, enum stk_gpu_type 
     } else {
         stk_gpu_load_bytes(&image, job->fill + share, channels, &span, words);
     }
+    const struct stk_gpu_bytes bytes = {words, share, image.flip != 0};
     bool is_quick = job->inverse[0] != 0;
     if (is_quick) {
-        stk_gpu_number(job, type, channels, share, words, image.flip != 0, true, numbers);
+        stk_gpu_number(job, type, channels, &bytes, true, numbers);
     } else {
-        stk_gpu_number(job, type, channels, share, words, image.flip != 0, false, numbers);
+        stk_gpu_number(job, type, channels, &bytes, false, numbers);
     }
 }
 
