@@ -66,7 +66,8 @@ static bool keep(struct chosen *chosen, const struct stk_listing_name *name)
     if (copy == NULL) {
         return false;
     }
-    chosen->names[chosen->count++] = memcpy(copy, name, name->bytes);
+    memcpy(copy, name, name->bytes);
+    chosen->names[chosen->count++] = copy;
     return true;
 }
 
