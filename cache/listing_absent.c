@@ -100,6 +100,17 @@ static bool lacks_in(struct stk_cache *cache, struct stk_place *directory, const
     return absent && is_recent(cache, directory, number);
 }
 
+/* The directory in which the leaf of a place lies. */
+static void take_directory(struct stk_place *directory, const struct stk_place *place,
+                           const char *leaf)
+{
+    size_t length = (size_t)(leaf - place->below);
+    directory->root = place->root;
+    directory->key = stk_listing_key(place->root, place->below, length > 0 ? length - 1 : 0);
+    memcpy(directory->below, place->below, length);
+    directory->below[length] = '\0';
+}
+
 /* Apart for its stack. */
 __attribute__((noinline)) bool stk_listing_lacks(struct stk_cache *cache,
                                                  const struct stk_place *place)
@@ -107,14 +118,10 @@ __attribute__((noinline)) bool stk_listing_lacks(struct stk_cache *cache,
     struct stk_place directory;
     const struct stk_root *root = place->root;
     const char *leaf = stk_path_leaf(place->below);
-    size_t length = (size_t)(leaf - place->below);
     if (!stk_listing_may(cache, place) || root->only != NULL || !is_plain(leaf) ||
         !(root->kind == STK_ROOT_SERVER || cache->options.listings == STK_LISTINGS_MTIME)) {
         return false;
     }
-    directory.root = root;
-    directory.key = stk_listing_key(root, place->below, length > 0 ? length - 1 : 0);
-    memcpy(directory.below, place->below, length);
-    directory.below[length] = '\0';
+    take_directory(&directory, place, leaf);
     return lacks_in(cache, &directory, leaf);
 }
