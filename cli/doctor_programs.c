@@ -1,5 +1,6 @@
 /* What the doctor looks at of programs: libc, libraries, the command, Python. See cli/doctor.h. */
 #include <errno.h>
+#include <fcntl.h>
 #include <gnu/libc-version.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -142,7 +143,7 @@ static FILE *ask(const char *python, pid_t *pid)
         }
         alarm(PATIENCE_S);
         dup2(ends[1], STDOUT_FILENO);
-        freopen("/dev/null", "w", stderr);
+        dup2(open("/dev/null", O_WRONLY | O_CLOEXEC), STDERR_FILENO);
         execlp(python, python, "-c", probe, (char *)NULL);
         _exit(127);
     }
