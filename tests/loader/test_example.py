@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 import pytest
-from conftest import PACKAGE, ROOT, environment
+from conftest import ROOT, environment
 
 Image = pytest.importorskip("PIL.Image")
 

@@ -506,7 +506,7 @@ def test_progress_on_a_terminal(jobs, origin, data):
     origin.fs.latency_ms = SLOWLY
     leader, follower = pty.openpty()
     with jobs.started([jobs.build / "stoker", "warm", "--jobs=2", mount],
-                      stderr=follower) as process:
+                      stderr=follower):
         os.close(follower)
         seen = b""
         with contextlib.suppress(OSError):  # when nobody writes any more

@@ -16,7 +16,7 @@ from jobs import HOME, in_bytes, wait_for
 from origin import settle
 from test_big_files import MB, PAGES, ROUNDS, SIZE, SMALL, assert_next_run_counts, begin, big, \
     file, is_whole  # noqa: F401 (fixtures)
-from test_warm import dry_run, entries, warm
+from test_warm import entries, warm
 
 SLOWLY = 15  # ms for each operation
 TIER = "--tier=/dev/shm:200M"

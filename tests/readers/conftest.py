@@ -13,7 +13,6 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "lib"), str(HERE.parent / "slowfs")]
 
 from covered import build, jobs, place, scratch, session_scratch  # noqa: E402, F401
-from origin import settle  # noqa: E402
 from harness import Files, make  # noqa: E402
 from slow_origin import origin, session_origin  # noqa: E402, F401
 

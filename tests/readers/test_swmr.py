@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from harness import PATIENCE_S, SMALL, TIER
+from harness import SMALL, TIER
 from jobs import read_line
 from origin import settle
 

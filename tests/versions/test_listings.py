@@ -1,8 +1,6 @@
 """Which names a directory is seen to have: what is done through the library, by whatever process,
 is seen at once; what is done behind its back in the next run, or at once with fresh=open."""
 
-import os
-
 import pytest
 
 from agent import Child

@@ -269,7 +269,7 @@ def every_call_fails_once():
     """There is an exception, or all is right; nothing hangs, and nothing is held or left."""
     right, seen, at = expected(3), {}, 1
     gc.freeze()
-    while (failed := fail(at, right, seen)):
+    while fail(at, right, seen):
         at += 1
     return seen
 

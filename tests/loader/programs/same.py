@@ -4,8 +4,8 @@ import sys
 
 import numpy as np
 import torch
-from sets import (MEAN, STD, all_same, array, bits, drawn, floats, in_dict, loader_of, named, of_torch,
-                  planes, same, say, stacked)
+from sets import (MEAN, STD, all_same, array, drawn, floats, in_dict, loader_of, named, of_torch, planes,
+                  same, say, stacked)
 
 import stoker
 

@@ -6,7 +6,6 @@ wrong is noticed. Half of the memory is taken in the first epoch, all of it by t
 """
 
 import multiprocessing
-import os
 import pathlib
 import random
 import sys

@@ -5,7 +5,6 @@ opening an image and loading it. Says "sound" when all is as Pillow has it."""
 import os
 import pathlib
 import pickle
-import shutil
 import sys
 
 from PIL import Image
