@@ -10,11 +10,11 @@ import sys
 
 import pytest
 
-import slowfs
 from jobs import HOME
 from matrix import record
-from origin import Origin, settle
+from origin import settle
 from slices import ALL
+from slow_origin import slow_origin
 
 HERE = pathlib.Path(__file__).resolve().parent
 SIZES = {"small": 5000, "large": 600000}
@@ -52,12 +52,8 @@ CASES = [(name, state) for number, name in enumerate(FAULTS)
 
 @pytest.fixture(scope="module")
 def origin(build, tmp_path_factory):
-    if not os.access("/dev/fuse", os.R_OK | os.W_OK):
-        pytest.skip("/dev/fuse cannot be opened: no slow origin")
-    source = tmp_path_factory.mktemp("origin")
-    with slowfs.SlowFS(source, binary=str(build / "slowfs"), attr_timeout=0,
-                       entry_timeout=0) as fs:
-        yield Origin(fs)
+    with slow_origin(tmp_path_factory.mktemp("origin") / "source", build) as origin:
+        yield origin
 
 
 @pytest.fixture

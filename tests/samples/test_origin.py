@@ -7,9 +7,8 @@ import time
 import pytest
 
 from conftest import ENV, PROGRAMS, python
-import slowfs
-from origin import Origin
 from pictures import noisy_pictures, tagged
+from slow_origin import slow_origin
 
 pytest.importorskip("PIL")
 COUNT, EPOCHS, COUNTED = 300, 6, 2
@@ -54,12 +53,9 @@ def asked(place, origin):
 
 
 @pytest.fixture(scope="module")
-def remembered(session_origin, session_scratch, build):
-    source = session_scratch / "remembered"
-    source.mkdir()
-    with slowfs.SlowFS(source, binary=str(build / "slowfs"), attr_timeout=1000,
-                       entry_timeout=0) as fs:
-        yield Origin(fs)
+def remembered(session_scratch, build):
+    with slow_origin(session_scratch / "remembered", build, attr_timeout=1000) as origin:
+        yield origin
 
 
 @pytest.fixture
