@@ -276,20 +276,13 @@ def every_call_fails_once():
 
 @case
 def every_call_fails_for_good():
-    """And all later ones: the driver is not to be begun with again, so each time in a child."""
-    right, at, step = expected(3), 1, 1 if os.environ.get("STOKER_ALL") == "1" else 7
-    gc.freeze()
-    while True:
-        pid = os.fork()
-        if pid == 0:
-            seen, world.for_good = {}, True
-            begin_ring()
-            failed = fail(at, right, seen)
-            os._exit(2 if not failed else 0 if not any(seen.values()) else print(seen) or 1)
-        status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-        if status:
-            return status == 2 and at > 50
-        at += step
+    """And all later ones."""
+    right = expected(3)
+
+    def fail_in_child(at, seen):
+        begin_ring()
+        return fail(at, right, seen)
+    return fake.fail_for_good(fail_in_child, step=7)
 
 
 def fail(at, right, seen):

@@ -257,20 +257,14 @@ def every_call_fails_once():
 
 @case
 def every_call_fails_for_good():
-    """And all later ones: the driver is not to be begun with again, so each time in a child."""
-    paths, at, step = make()[:3], 1, 1 if os.environ.get("STOKER_ALL") == "1" else 9
+    """And all later ones."""
+    paths = make()[:3]
     plain = list(loader_of(CROP, paths, {"decode": None, "device": "cpu", "batch_size": 2, "shuffle": False}))
-    gc.freeze()
-    while True:
-        pid = os.fork()
-        if pid == 0:
-            seen, world.for_good, world.late_us = {}, True, 0
-            failed = fail(at, 999, paths, plain, seen)
-            os._exit(2 if not failed else 0 if not any(seen.values()) else print(seen) or 1)
-        status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-        if status:
-            return status == 2 and at > 50 or [status, at]
-        at += step
+
+    def fail_in_child(at, seen):
+        world.late_us = 0
+        return fail(at, 999, paths, plain, seen)
+    return fake.fail_for_good(fail_in_child, step=9)
 
 
 def fail(at, result, paths, plain, seen):
