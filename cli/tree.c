@@ -67,7 +67,7 @@ void tree_origin(const char *tier_home, const char *root, char *out, size_t byte
     char path[4096];
     struct stat stat_;
     ssize_t got = 0;
-    snprintf(path, sizeof path, "%s/tree/%s/;origin", tier_home, root);
+    snprintf(path, sizeof path, "%s/tree/%s/" STK_ENTRY_NOTE, tier_home, root);
     int fd = stk_sys_open_nolinks(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd >= 0 && stk_sys_fstat(fd, &stat_) == 0 && S_ISREG(stat_.st_mode)) {
         got = stk_sys_read(fd, out, bytes - 1);
