@@ -17,14 +17,12 @@ void stk_drop_entry(struct stk_cache *cache, uint32_t record, const char *entry)
  * a tier that is memory, or is nothing to drop.
  */
 bool stk_drop_for_samples(struct stk_cache *cache, uint32_t record, const char *entry);
-/* As the first, of one that was to stay for a moment only (cache/passing.h), but what it took is
- * the caller's to give back, when nobody has it open any more: so many blocks, and an inode; 0:
- * nothing.
- */
-int64_t stk_drop_passing(struct stk_catalogue *catalogue, uint32_t record, const char *entry);
-/* Whether the second would do anything, as far as can be told at once. */
+/* Whether that would do anything, as far as can be told at once. */
 bool stk_drop_is_wanted(struct stk_cache *cache, uint32_t record);
-/* The same for a version of this place that has been superseded. */
+/* As stk_drop_entry, of an entry that passes (cache/passing.h), but what it took is the caller's to
+ * give back, when nobody has it open any more: so many blocks, and an inode; 0: nothing. */
+int64_t stk_drop_passing(struct stk_catalogue *catalogue, uint32_t record, const char *entry);
+/* As stk_drop_entry, of the version of this place that has been superseded. */
 void stk_drop_version(struct stk_cache *cache, const struct stk_place *place, uint32_t record);
 /* Marks a present record absent, but leaves the entry, to be adopted by another record. */
 void stk_drop_claim(struct stk_record *record);
