@@ -228,7 +228,7 @@ def fail_for_good(fail, step):
         if pid == 0:
             seen, world.for_good = {}, True
             failed = fail(at, seen)
-            os._exit(2 if not failed else 0 if not any(seen.values()) else print(seen) or 1)
+            os._exit(2 if not failed else 0 if not any(seen.values()) else print(seen, file=sys.stderr) or 1)
         status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
         if status:
             return status == 2 and at > 50 or [status, at]
