@@ -32,3 +32,8 @@ bool stk_local_is_memory(const struct statfs *fs)
         return false;
     }
 }
+
+bool stk_local_is_layered(const struct statfs *fs)
+{
+    return (unsigned long)fs->f_type == OVERLAYFS_SUPER_MAGIC;
+}

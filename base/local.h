@@ -15,4 +15,8 @@ bool stk_local_is(const struct statfs *fs);
  * map is stored to again without any trace in the file's times. */
 bool stk_local_is_memory(const struct statfs *fs);
 
+/* Overlayfs: a map holds the file of a layer, so whoever has a file mapped and not open is known to
+ * nobody who asks the kernel about the file itself, as by a lease. */
+bool stk_local_is_layered(const struct statfs *fs);
+
 #endif

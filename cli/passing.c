@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "base/clock.h"
+#include "base/local.h"
 #include "base/sys.h"
 #include "cache/claim.h"
 #include "cache/drop.h"
@@ -48,10 +49,13 @@ static bool is_there(const struct room *room, const struct stk_passing *passing,
 }
 
 /* The kernel gives a lease to write only to who alone has the file open, or mapped, under whatever
- * number in whatever process. Who opens it in just that moment waits until it is given back. */
+ * number in whatever process. Who opens it in just that moment waits until it is given back. Where
+ * maps cannot be known of, it may be open. */
 static bool is_open_elsewhere(int fd)
 {
-    bool alone = fcntl(fd, F_SETLEASE, F_WRLCK) == 0;
+    struct statfs fs;
+    bool told = stk_sys_fstatfs(fd, &fs) == 0 && !stk_local_is_layered(&fs);
+    bool alone = told && fcntl(fd, F_SETLEASE, F_WRLCK) == 0;
     if (alone) {
         fcntl(fd, F_SETLEASE, F_UNLCK);
     }

@@ -17,3 +17,12 @@ def mount_ext4(place, directory, scratch, size="256M", features=()):
     if made.returncode != 0 or place.run(["mount", "-o", "loop", image, directory],
                                          check=False).returncode != 0:
         pytest.skip("needs mkfs.ext4 and a loop device")
+
+
+def mount_overlay(place, directory, below):
+    """Mounts an overlay there, in the place, whose layers lie in the directory `below`: it may be
+    the same one."""
+    rooms = [below / name for name in ("lower", "upper", "work")]
+    place.run(["mkdir", "-p", *rooms])
+    options = "lowerdir={},upperdir={},workdir={}".format(*rooms)
+    place.run(["mount", "-t", "overlay", "-o", options, "overlay", directory])

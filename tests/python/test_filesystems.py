@@ -12,6 +12,7 @@ from jobs import HOME
 from origin import settle
 from slices import ALL
 from test_epochs import images, program  # noqa: F401
+from volumes import mount_overlay
 
 pytestmark = [pytest.mark.torch, pytest.mark.usefixtures("as_root")]
 
@@ -46,10 +47,7 @@ class Disk:
         if done.returncode != 0:
             pytest.skip(f"cannot be mounted here: {done.stderr.strip()}")
         if self._kind == "overlay":
-            rooms = [self._at / name for name in ("lower", "upper", "work")]
-            self._place.run(["mkdir", "-p", *rooms])
-            options = "lowerdir={},upperdir={},workdir={}".format(*rooms)
-            self._place.run(["mount", "-t", "overlay", "-o", options, "overlay", self.tier])
+            mount_overlay(self._place, self.tier, self._at)
 
     def unmount(self):
         if self._kind == "overlay":

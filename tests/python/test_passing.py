@@ -11,7 +11,7 @@ from jobs import HOME, read_line, wait_for
 from test_budget import Sampler, mount_tmpfs, walk_used
 from test_shared_tiers import FAILURES, MORE, SIZE, cluster, courier_of  # noqa: F401
 from test_tiers import MIB, reader, sum_of
-from volumes import mount_ext4
+from volumes import mount_ext4, mount_overlay
 
 pytestmark = pytest.mark.usefixtures("as_root")
 
@@ -77,16 +77,19 @@ class Little:
 
 @pytest.fixture(params=["memory", "disk"])
 def little(request, cluster, scratch):  # noqa: F811
-    directory = scratch / "little"
+    place, directory = cluster.nodes[1].place, scratch / "little"
     directory.mkdir()
-    if request.param == "memory":
-        mount_tmpfs(cluster.nodes[1].place, directory)
+    if request.param == "disk":
+        mount_ext4(place, directory, scratch, "64M")
     else:
-        mount_ext4(cluster.nodes[1].place, directory, scratch, "64M")
+        mount_tmpfs(place, directory)
+    if request.param == "overlay":
+        mount_overlay(place, directory, directory)
     return Little(cluster, directory)
 
 
 on_disk = pytest.mark.parametrize("little", ["disk"], indirect=True)
+on_overlay = pytest.mark.parametrize("little", ["overlay"], indirect=True)
 
 
 def test_nothing_is_read_from_the_origin(little):
@@ -149,14 +152,23 @@ def test_damaged_entries(little):
 # ---- descriptors ----
 
 HOLD = """
-import mmap, os, sys
-held, right = [], []
+import ctypes, io, mmap, os, sys
+libc = ctypes.CDLL(None)
+libc.mmap.restype, libc.mmap.argtypes = ctypes.c_void_p, [
+    ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
+class Mapped(io.BytesIO):  # by nothing but a map: Python's own keeps a descriptor
+    def __init__(self, fd):
+        self.bytes = os.fstat(fd).st_size
+        self.address = libc.mmap(None, self.bytes, mmap.PROT_READ, mmap.MAP_SHARED, fd, 0)
+    def read(self):
+        return ctypes.string_at(self.address, self.bytes)
+held = []
 for name in sys.argv[2:]:
     file = open(name, "rb")
     seen = os.fstat(file.fileno()), os.stat(name)
     assert seen[0] == seen[1], (name, seen)
     if sys.argv[1] == "mapped":
-        held.append(mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ))
+        held.append(Mapped(file.fileno()))
         file.close()
     elif sys.argv[1] == "duplicates":
         held.append(os.fdopen(os.dup(file.fileno()), "rb"))
@@ -179,6 +191,17 @@ def test_what_is_held(little, how):
     """What somebody has open stays, and counts: the rest is the origin's. All show its identity."""
     with little.most() as most:
         ran = little.jobs.run([sys.executable, "-c", HOLD, how, *little.cluster.files],
+                              path=little.cluster.mount, flags=little.flags())
+    assert most.most_bytes <= little.limit()
+    assert 10 < int(ran.stdout) < COUNT - 10
+    assert ran.bypassed["budget"] > 0
+
+
+@on_overlay
+def test_what_is_mapped_on_an_overlay(little):
+    """There a map holds the file of the layer below, of which no lease tells: nothing goes."""
+    with little.most() as most:
+        ran = little.jobs.run([sys.executable, "-c", HOLD, "mapped", *little.cluster.files],
                               path=little.cluster.mount, flags=little.flags())
     assert most.most_bytes <= little.limit()
     assert 10 < int(ran.stdout) < COUNT - 10
