@@ -171,18 +171,33 @@ void passing_watch(struct session *session)
 
 /* ---- afterwards ---- */
 
+/* What another run has open takes its room as before, and nobody is left who could tell when that
+ * ends: it counts until the tier is counted anew, by a run that begins alone. */
+static void drop_for_good(const struct room *room, struct stk_passing *passing)
+{
+    int fd = open_entry(room, passing);
+    int64_t blocks = unlink_entry(room, passing);
+    bool held = fd >= 0 && is_open_elsewhere(fd);
+    if (fd >= 0) {
+        stk_sys_close(fd);
+    }
+    give_back(room, passing, held ? 0 : blocks);
+}
+
 void passing_drop_all(struct stk_catalogue *catalogue, const struct stk_run *run)
 {
     struct room room = {catalogue, stk_run_passings(run)};
+    void (*before)(int) = signal(SIGIO, SIG_IGN); /* as in passing_watch */
     for (unsigned i = 0; room.passings != NULL && i < STK_PASSING_SLOTS; i++) {
         struct stk_passing *passing = &room.passings->slots[i];
         uint32_t state = atomic_load(&passing->state);
         if (state == STK_PASSING_GONE) {
             give_back(&room, passing, stk_passing_blocks(room.passings, passing));
         } else if (state != STK_PASSING_FREE) {
-            give_back(&room, passing, unlink_entry(&room, passing));
+            drop_for_good(&room, passing);
         }
     }
+    signal(SIGIO, before);
 }
 
 void passing_sweep(const char *home, const char *run_path)

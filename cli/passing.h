@@ -12,7 +12,8 @@
  * that nobody sends signals to. Blocks. */
 void passing_watch(struct session *session);
 
-/* Drops all of a run, whoever has them open. */
+/* Drops all of a run, whoever has them open; what others have open goes on counting in the budget.
+ * SIGIO is ignored meanwhile. */
 void passing_drop_all(struct stk_catalogue *catalogue, const struct stk_run *run);
 
 /* The same of a run that is dead, by its file; `home` is the catalogue's. */

@@ -232,6 +232,13 @@ for line in sys.stdin:
 """
 
 
+def ask(job):
+    """Has it go on; what it says then."""
+    job.stdin.write("go\n")
+    job.stdin.flush()
+    return read_line(job)
+
+
 @on_disk
 def test_the_courier_is_killed(little):
     """The origin is read from then on; what was there for a moment goes with the run."""
@@ -240,14 +247,40 @@ def test_the_courier_is_killed(little):
     with little.jobs.started(little.line(WAITS, *little.cluster.files)) as job:
         assert read_line(job) == "begun"
         for turn in range(2):
-            job.stdin.write("go\n")
-            job.stdin.flush()
-            assert read_line(job) == "read"
+            assert ask(job) == "read"
             if turn == 0:
                 assert little.entries() > before
                 os.kill(courier_of(job), signal.SIGKILL)
         job.communicate(timeout=60)
     assert job.returncode == 0 and little.entries() == before
+
+
+HOLDS = """
+import os, sys
+print("begun", flush=True)
+held = {}
+for line in sys.stdin:
+    for name in sys.argv[1:]:
+        if name not in held:
+            held[name] = os.open(name, os.O_RDONLY)
+    for name, fd in held.items():
+        assert os.fstat(fd) == os.stat(name) and os.pread(fd, 1 << 20, 0) == open(name, "rb").read()
+    print(sum("(deleted)" in os.readlink(f"/proc/self/fd/{fd}") for fd in held.values()), flush=True)
+"""
+
+
+def test_another_run_has_them_open(little):
+    """When the run ends in which they came: they stay as they were, and in the budget."""
+    with little.most() as most, \
+            little.jobs.started(little.line(WAITS, *little.cluster.files)) as first, \
+            little.jobs.started(little.line(HOLDS, *little.cluster.files)) as second:
+        assert read_line(first) == read_line(second) == "begun"
+        assert ask(first) == "read" and ask(second) == "0"
+        first.communicate(timeout=60)
+        assert int(ask(second)) > 0
+        with little.jobs.started(little.line(HOLDS, *little.cluster.files)) as third:
+            assert read_line(third) == "begun" and ask(third) == "0"
+    assert most.most_bytes <= little.limit()
 
 
 @on_disk
