@@ -15,6 +15,7 @@ enum phase { FREE, MADE, WAITING, LEFT, TAKEN, ANSWERED, GIVEN_UP, PHASES = 8 };
 #define PATIENCE_NS  (2 * STK_NS_PER_S)
 #define BYTES_PER_S  (16 << 20) /* the least that a tier is worth waiting for */
 #define SLICE_NS     (STK_NS_PER_S / 10)
+#define STOPPED_NS   STK_NS_PER_S        /* so much longer no slice takes by itself */
 #define ASK_NS       (STK_NS_PER_S / 10) /* for a place */
 #define PUT_NS       (10 * STK_NS_PER_S) /* the same, where that may be waited for */
 #define STEP_NS      (STK_NS_PER_S / 500)
@@ -151,6 +152,16 @@ bool stk_errand_put(struct stk_errands *errands, const struct stk_errand_wish *w
     return leave_soon(errands, wish, wait_ns, stk_clock_boottime_ns(), &state) != NULL;
 }
 
+/* Waits for the answer for a moment. Returns for how long it was stopped meanwhile, as schedulers
+ * do it to whole jobs: nobody was late for that. */
+static int64_t wait_a_slice(struct stk_errand *errand, uint32_t seen)
+{
+    int64_t began_ns = stk_clock_boottime_ns();
+    stk_sys_futex_wait(&errand->state, seen, SLICE_NS);
+    int64_t took_ns = stk_clock_boottime_ns() - began_ns;
+    return took_ns > STOPPED_NS ? took_ns - SLICE_NS : 0;
+}
+
 /* Until it is answered, or nothing is asked any more. False: the deadline was missed, or the claim
  * on the record was lost. */
 static bool wait_for(struct stk_errands *errands, struct stk_errand *errand, uint32_t state,
@@ -163,7 +174,7 @@ static bool wait_for(struct stk_errands *errands, struct stk_errand *errand, uin
         } else if (!stk_claim_advance(claim)) {
             return false;
         } else {
-            stk_sys_futex_wait(&errand->state, seen, SLICE_NS);
+            until_ns += wait_a_slice(errand, seen);
         }
         seen = atomic_load_explicit(&errand->state, memory_order_acquire);
     }

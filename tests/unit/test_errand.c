@@ -1,7 +1,10 @@
 /* cache/errand.c */
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -102,6 +105,50 @@ START_TEST(a_deadline_that_is_missed)
 }
 END_TEST
 
+struct shared {
+    struct stk_errands errands;
+    _Atomic uint64_t claim;
+};
+
+static void ask_in(struct shared *shared)
+{
+    struct stk_errand_wish wish = wish_of(STK_ERRAND_FETCH, "yes");
+    ck_assert(stk_claim_take(&shared->claim, stk_claim_load(&shared->claim)));
+    _exit(stk_errand_ask(&shared->errands, &wish, &shared->claim, &check));
+}
+
+/* A scheduler may stop a job for as long as it likes: the server has not been slow for that. */
+START_TEST(who_was_stopped_meanwhile)
+{
+    struct stk_errand_taken taken;
+    int status;
+    struct shared *shared =
+        mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    ck_assert_ptr_ne(shared, MAP_FAILED);
+    atomic_store(&shared->claim, stk_claim_pack((struct stk_claim){.state = STK_ABSENT}));
+    stk_errands_open(&shared->errands);
+    pid_t pid = fork();
+    if (pid == 0) {
+        ask_in(shared);
+    }
+    ck_assert(stk_errand_take(&shared->errands, false, &taken));
+    ck_assert(kill(pid, SIGSTOP) == 0 && waitpid(pid, &status, WUNTRACED) == pid);
+    while (stk_clock_boottime_ns() <= atomic_load(&taken.errand->until_ns)) {
+        usleep(1000);
+    }
+    uint64_t seen = atomic_load(&shared->claim);
+    kill(pid, SIGCONT);
+    while (stk_errands_are_open(&shared->errands) && atomic_load(&shared->claim) == seen) {
+        usleep(1000);
+    }
+    stk_errand_answer(&taken, STK_ERRAND_YES, 77);
+    ck_assert(waitpid(pid, &status, 0) == pid && WIFEXITED(status));
+    ck_assert_int_eq(WEXITSTATUS(status), STK_ERRAND_YES);
+    ck_assert(stk_errands_are_open(&shared->errands));
+    munmap(shared, sizeof *shared);
+}
+END_TEST
+
 START_TEST(a_claim_that_was_lost)
 {
     begin();
@@ -194,6 +241,7 @@ Suite *suite_errand(void)
     tcase_add_test(tcase, what_is_asked_is_answered);
     tcase_add_test(tcase, nothing_is_asked_of_nobody);
     tcase_add_test(tcase, a_deadline_that_is_missed);
+    tcase_add_test(tcase, who_was_stopped_meanwhile);
     tcase_add_test(tcase, a_claim_that_was_lost);
     tcase_add_test(tcase, no_place_to_ask);
     tcase_add_test(tcase, a_place_to_ask_that_comes_late);
