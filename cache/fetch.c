@@ -59,6 +59,18 @@ bool stk_fill_fetch(struct stk_fill *fill, const struct stk_entry_draft *draft)
     return answer == STK_ERRAND_YES && stk_sys_chmod(draft->path, STK_ENTRY_MODE) == 0;
 }
 
+bool stk_fill_may_pass(const struct stk_fill *fill)
+{
+    const struct stk_cache *cache = fill->cache;
+    const struct stk_tier *tier = cache->passes ? stk_cache_next_tier(cache, NULL) : NULL;
+    while (tier != NULL &&
+           stk_passing_room(&tier->shared->budget) <
+               stk_budget_blocks_of(fill->making.bytes, tier->shared->block_bytes)) {
+        tier = stk_cache_next_tier(cache, tier);
+    }
+    return tier != NULL;
+}
+
 bool stk_fill_begin_passing(struct stk_fill *fill)
 {
     struct stk_errand_wish wish;

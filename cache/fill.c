@@ -100,8 +100,8 @@ static enum stk_bypass make_passing_once(struct stk_fill *fill, enum stk_bypass 
 static enum stk_bypass make_passing(struct stk_fill *fill, enum stk_bypass why)
 {
     struct stk_passings *passings = stk_run_passings(&fill->cache->run);
-    bool more = fill->cache->passes;
-    for (int i = 0; i < ATTEMPTS && more && is_want_of_room(fill, why); i++) {
+    bool more = is_want_of_room(fill, why) && stk_fill_may_pass(fill);
+    for (int i = 0; i < ATTEMPTS && more; i++) {
         why = make_passing_once(fill, why);
         more = is_want_of_room(fill, why) && stk_passings_make_room(passings);
     }

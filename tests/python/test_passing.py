@@ -11,6 +11,7 @@ from jobs import HOME, read_line, wait_for
 from test_budget import Sampler, mount_tmpfs, walk_used
 from test_shared_tiers import FAILURES, MORE, SIZE, cluster, courier_of  # noqa: F401
 from test_tiers import MIB, reader, sum_of
+from origin import settle
 from volumes import mount_ext4, mount_overlay
 
 pytestmark = pytest.mark.usefixtures("as_root")
@@ -116,6 +117,19 @@ def test_the_room_is_left_behind(little):
     assert counted["read_bytes"] == 0 and little.entries() == before
     assert again.shared["passed"] == again.shared["fetched"] > 0
     assert walk_used(little.home())[0] <= MIB - ROOM
+
+
+def test_a_file_too_large_to_pass(little):
+    """Is the origin's, and what passes is not dropped in vain for it."""
+    cluster, last = little.cluster, little.cluster.files[-1]  # noqa: F811
+    large = cluster.mount / "large"
+    (cluster.source / "large").write_bytes(os.urandom(2 * ROOM))
+    settle()
+    cluster.nodes[0].jobs.run(["cat", large], path=cluster.mount, flags=cluster.flags())
+    again = 'last=$1; shift; cat "$@" >/dev/null; for turn in 1 2 3 4; do cat "$0" "$last"; done >/dev/null'
+    ran = little.jobs.run(["sh", "-c", again, large, last, *cluster.files], path=cluster.mount,
+                          flags=little.flags())
+    assert ran.bypassed["budget"] == 4 and ran.shared["fetched"] == COUNT
 
 
 def test_what_the_shared_tier_has_not_got(little):
