@@ -62,7 +62,7 @@ bool stk_fill_fetch(struct stk_fill *fill, const struct stk_entry_draft *draft)
 bool stk_fill_may_pass(const struct stk_fill *fill)
 {
     const struct stk_cache *cache = fill->cache;
-    const struct stk_tier *tier = cache->passes ? stk_cache_next_tier(cache, NULL) : NULL;
+    const struct stk_tier *tier = stk_cache_next_tier(cache, NULL);
     while (tier != NULL &&
            stk_passing_room(&tier->shared->budget) <
                stk_budget_blocks_of(fill->making.bytes, tier->shared->block_bytes)) {

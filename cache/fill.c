@@ -100,7 +100,7 @@ static enum stk_bypass make_passing_once(struct stk_fill *fill, enum stk_bypass 
 static enum stk_bypass make_passing(struct stk_fill *fill, enum stk_bypass why)
 {
     struct stk_passings *passings = stk_run_passings(&fill->cache->run);
-    bool more = is_want_of_room(fill, why) && stk_fill_may_pass(fill);
+    bool more = is_want_of_room(fill, why) && fill->cache->passes && stk_fill_may_pass(fill);
     for (int i = 0; i < ATTEMPTS && more; i++) {
         why = make_passing_once(fill, why);
         more = is_want_of_room(fill, why) && stk_passings_make_room(passings);
@@ -168,7 +168,8 @@ static void finish(const struct stk_fill *fill, enum stk_bypass why)
     }
     if (why == STK_BYPASS_SPARSE) {
         stk_claim_finish(claim, STK_REFUSED, 0, stk_claim_sparse_in(fill->cache->run_start_ns));
-    } else if (why == STK_BYPASS_BUDGET && fill->far) { /* soon there may be room to pass */
+    } else if (why == STK_BYPASS_BUDGET && fill->far && stk_fill_may_pass(fill)) {
+        /* soon there may be room for that */
         stk_claim_finish(claim, STK_ABSENT, 0, 0);
     } else {
         stk_make_finish(&fill->making, claim, why);

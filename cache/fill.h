@@ -49,7 +49,7 @@ bool stk_fill_is_far(struct stk_fill *fill);
 /* Has it copied into the draft. If it was not, the draft is to be given up: somebody may still be
  * writing to it. */
 bool stk_fill_fetch(struct stk_fill *fill, const struct stk_entry_draft *draft);
-/* Whether entries pass here, and any tier has a room for them that is large enough for this one. */
+/* Whether any tier's room for entries that pass is large enough for this one. */
 bool stk_fill_may_pass(const struct stk_fill *fill);
 /* Begins it once more, as an entry that passes (cache/passing.h). False: too many do. */
 bool stk_fill_begin_passing(struct stk_fill *fill);

@@ -119,17 +119,37 @@ def test_the_room_is_left_behind(little):
     assert walk_used(little.home())[0] <= MIB - ROOM
 
 
-def test_a_file_too_large_to_pass(little):
-    """Is the origin's, and what passes is not dropped in vain for it."""
-    cluster, last = little.cluster, little.cluster.files[-1]  # noqa: F811
-    large = cluster.mount / "large"
+def large_file(little):
+    """One that no room for what passes could take, and the shared tier has."""
+    cluster = little.cluster  # noqa: F811
     (cluster.source / "large").write_bytes(os.urandom(2 * ROOM))
     settle()
-    cluster.nodes[0].jobs.run(["cat", large], path=cluster.mount, flags=cluster.flags())
+    cluster.nodes[0].jobs.run(["cat", cluster.mount / "large"], path=cluster.mount,
+                              flags=cluster.flags())
+    return cluster.mount / "large"
+
+
+def test_a_file_too_large_to_pass(little):
+    """Is the origin's, and what passes is not dropped in vain for it."""
+    large, last = large_file(little), little.cluster.files[-1]
     again = 'last=$1; shift; cat "$@" >/dev/null; for turn in 1 2 3 4; do cat "$0" "$last"; done >/dev/null'
-    ran = little.jobs.run(["sh", "-c", again, large, last, *cluster.files], path=cluster.mount,
-                          flags=little.flags())
+    ran = little.jobs.run(["sh", "-c", again, large, last, *little.cluster.files],
+                          path=little.cluster.mount, flags=little.flags())
     assert ran.bypassed["budget"] == 4 and ran.shared["fetched"] == COUNT
+
+
+def test_a_file_too_large_to_pass_is_asked_for_once(little):
+    """In a run: the shared tier is not asked again for what no room can take."""
+    asked, large = [], large_file(little)
+    little.run()
+    for turns in (1, 40):
+        read = f'cat "$@" >/dev/null; for turn in $(seq {turns}); do cat "$0" >/dev/null; done'
+        with little.cluster.tier.counting() as counted:
+            ran = little.jobs.run(["sh", "-c", read, large, *little.cluster.files[:-1]],
+                                  path=little.cluster.mount, flags=little.flags())
+        assert ran.bypassed["budget"] == turns
+        asked.append(counted.file_ops)
+    assert asked[1] < asked[0] + 30
 
 
 def test_what_the_shared_tier_has_not_got(little):
