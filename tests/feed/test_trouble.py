@@ -112,21 +112,61 @@ def test_a_file_that_cannot_be_read(jpegs, tmp_path, name):
     assert next(given, None) is None and next(given, None) is None
 
 
+def read_by_threads(feed):
+    """A pass over it whose first batch's files were read."""
+    epoch = iter(feed)
+    deadline = time.monotonic() + PATIENCE_S
+    while not epoch._batches[0].files.are_done() and time.monotonic() < deadline:
+        time.sleep(0.001)
+    return epoch
+
+
 def test_a_file_that_goes_between_the_steps(jpegs, tmp_path):
     """It was read before; who has to look at it once more does not find it."""
     path = tmp_path / "gone.jpg"
     path.write_bytes(pathlib.Path(jpegs[0]).read_bytes())
     feed = Feed([str(path), *jpegs[1:4]], transform=T.Compose([T.CenterCrop(32), T.ColorJitter(0.1),
                                                                T.ToTensor()]), batch_size=2)
-    epoch = iter(feed)
-    deadline = time.monotonic() + PATIENCE_S
-    while not epoch._batches[0].files.are_done() and time.monotonic() < deadline:
-        time.sleep(0.001)
+    epoch = read_by_threads(feed)
     path.unlink()
     with pytest.raises(FileNotFoundError) as raised:
         next(epoch)
     assert str(path) in said(raised.value)
     assert len(next(epoch)[0]) == 2
+
+
+def inverted_crop(image):
+    return CROP(image.point(lambda value: 255 - value))
+
+
+NEW_SIZES = (400, 300), (60, 50), (200, 150)
+
+
+@pytest.mark.parametrize("size", NEW_SIZES)
+@pytest.mark.parametrize("is_replaced", [True, False])
+def test_a_file_that_becomes_another_between_the_steps(tmp_path, size, is_replaced):
+    """Who looks at it once more gets the new one's pixels, and nothing between the two."""
+    path, other = tmp_path / "image.jpg", tmp_path / "other.jpg"
+    path.write_bytes(pictures.jpeg(pictures.image(200, 150)))
+    other.write_bytes(pictures.jpeg(pictures.image(*size, seed=2)))
+    with Image.open(other) as file:
+        expected = inverted_crop(file.convert("RGB"))
+    epoch = read_by_threads(Feed([str(path)], transform=inverted_crop))
+    if is_replaced:
+        other.rename(path)
+    else:
+        path.write_bytes(other.read_bytes())
+    images, _ = next(epoch)
+    assert torch.equal(images[0], expected)
+
+
+@pytest.mark.parametrize("size", NEW_SIZES)
+def test_an_encoded_file_that_becomes_another(tmp_path, size):
+    path = tmp_path / "image.jpg"
+    path.write_bytes(pictures.jpeg(pictures.image(200, 150)))
+    (batch, _), = Feed([str(path)], transform=CROP, encoded=True)
+    path.write_bytes(pictures.jpeg(pictures.image(*size, seed=2)))
+    assert torch.equal(batch.to("cpu")[0], opened(path))
 
 
 def test_sizes_that_differ(jpegs):

@@ -4,7 +4,7 @@ from torch.utils.data import default_collate
 
 from .encoded import Encoded
 from .layout import layout_of
-from .pixels import Maker, Noted
+from .pixels import Changed, Maker, Noted
 
 
 class Batch:
@@ -118,16 +118,24 @@ class Batch:
 
     def _noted_row(self, i):
         row = self._rows.get(i)
-        return self._maker.noted(self._paths[i], self.files.drawn(i)) if row is None else row
+        if row is None:
+            row = self._maker.noted(self._paths[i], self.files.head(i)[:2], self.files.drawn(i))
+        return row
 
     def _made(self, i):
         row = self._noted_row(i)
         if type(row) is not Noted:
             return row
         try:
-            return row.done()
+            return self._done(row, self._paths[i])
         except Exception as error:
             raise _told(error, self._paths[i])
+
+    def _done(self, row, path):
+        try:
+            return row.done()
+        except Changed:
+            return self._maker.opened(path)
 
 
 def _lying(files, i):

@@ -33,18 +33,28 @@ class Noted:
         return self.picture.tensor(self.tail)
 
 
+class Changed(OSError):
+    """A file has become another image, of another size, since threads have read it."""
+
+
 class _Later:
-    """A JPEG that threads have read, for whoever wants it here: it is read again (_store/sources.py)."""
+    """A JPEG that threads have read, for whoever wants it here: it is read again (_store/sources.py). What
+    was noted of it holds for that size alone."""
 
-    __slots__ = ("_path", "_source")
+    __slots__ = ("_path", "_size", "_source")
 
-    def __init__(self, path):
+    def __init__(self, path, size):
         self._path = path
+        self._size = size
         self._source = None
 
     def _read(self):
         if self._source is None:
-            self._source = sources.of_path(self._path)
+            source = sources.of_path(self._path)
+            frame = source.frame()
+            if frame is None or frame[:2] != self._size:
+                raise Changed(f"{self._path} has become another image while it was read")
+            self._source = source
         return self._source
 
     def decode(self, order, out):
@@ -104,16 +114,23 @@ class Maker:
             self._kinds[head[3]] = take.is_taken(head[3])
         return is_new
 
-    def noted(self, path, drawn):
+    def noted(self, path, image_size, drawn):
         """Of an image that draw() planned, what was noted (_core.Files.drawn)."""
         crop, size, filter, flip, window = drawn
-        plan = Plan(_Later(path), crop, size, _PILLOWS.get(filter, 0), flip, window)
+        plan = Plan(_Later(path, image_size), crop, size, _PILLOWS.get(filter, 0), flip, window)
         return Noted(pictures.Picture.of_plan(plan, None), self.tail)
 
     def make(self, path, head):
         """A Noted, or what the transforms return. `head` is what the threads found of the file."""
         if head is not None and self._is_taken(*head):
-            return self._noted(pictures.Picture(3, head[:2], source=_Later(path)))
+            try:
+                return self._noted(pictures.Picture(3, head[:2], source=_Later(path, head[:2])))
+            except Changed:
+                pass
+        return self.opened(path)
+
+    def opened(self, path):
+        """What the transforms return of the file as it is now."""
         with Image.open(path) as file:
             image = file.convert("RGB")
         return self._run(0, pictures.is_float32() and pictures.of_image(image) or image)
