@@ -2,6 +2,7 @@
 JPEGs until enough of them have a form and no entry, then does with these what programs do between
 opening an image and loading it. Says "sound" when all is as Pillow has it."""
 
+import errno
 import os
 import pathlib
 import pickle
@@ -93,6 +94,22 @@ def replaced(path, expected, data):
     assert pixels(path) != expected
 
 
+def read_when_replaced(path, expected, data):
+    """By who needs the file's bytes: those of another file are no part of this image."""
+    image, other = Image.open(path), Image.open(path)
+    image.draft("RGB", (image.width // 2, image.height // 2))
+    Image.new("RGB", other.size, (200, 10, 10)).save(path + ".new", "JPEG")
+    os.rename(path + ".new", path)
+    for use in image.load, other.fp.read:
+        try:
+            use()
+        except OSError as error:
+            assert (error.errno, error.filename) == (errno.ESTALE, path)
+        else:
+            raise AssertionError("another file was read")
+    assert other.convert("RGB").tobytes() == expected
+
+
 def written(path, expected, data):
     """In its place, by another size than it had: as Pillow, which reads it when it is loaded."""
     image = Image.open(path)
@@ -112,7 +129,8 @@ def main():
         assert all(pixels(path) == expected[path] for path in paths)
     found = list(are_later(paths))
     assert len(found) > 20, len(found)
-    for action, path in zip((unopened, read, closed, elsewhere, removed, replaced, written), found):
+    actions = (unopened, read, closed, elsewhere, removed, replaced, read_when_replaced, written)
+    for action, path in zip(actions, found):
         with open(path, "rb") as file:
             data = file.read()
         action(path, expected[path], data)

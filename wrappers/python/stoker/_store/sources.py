@@ -4,6 +4,7 @@ Of a file whose identity somebody vouches for, the form is found without reading
 theirs by what they are. Where there is no store, there are only bytes, as if nothing could be kept.
 """
 
+import errno
 import io
 import os
 from weakref import ref
@@ -135,9 +136,19 @@ class Later(io.RawIOBase):
         if self.closed:
             raise ValueError("I/O operation on closed file")
         if self._file is None:
-            self._file = io.FileIO(self._path)
-            self._file.seek(self._at)
+            file = io.FileIO(self._path)
+            if not self._is_it(file):
+                file.close()
+                raise OSError(errno.ESTALE, "was replaced since it was opened as an image", self._path)
+            file.seek(self._at)
+            self._file = file
         return self._file
+
+    def _is_it(self, file):
+        """Whether that is the file that would have been opened. Of a file that is as it was, some mounts make
+        up another inode number."""
+        return _inode_of(file.fileno()) == self._inode or (
+            _core.identify(file.fileno()) == self._form.link)
 
     def form(self):
         """The Form, if what would have been opened has its bytes, else None: a file that was removed or
@@ -178,10 +189,10 @@ class Later(io.RawIOBase):
         super().close()
 
 
-def _inode_of(path):
-    """None: nothing is there. The preload knows it."""
+def _inode_of(file):
+    """Of a path or a descriptor. None: nothing is there. The preload knows it."""
     try:
-        status = os.stat(path)
+        status = os.stat(file)
     except OSError:
         return None
     return status.st_dev, status.st_ino
