@@ -3,6 +3,7 @@ JPEGs until enough of them have a form and no entry, then does with these what p
 opening an image and loading it. Says "sound" when all is as Pillow has it."""
 
 import errno
+import itertools
 import os
 import pathlib
 import pickle
@@ -110,6 +111,18 @@ def read_when_replaced(path, expected, data):
     assert other.convert("RGB").tobytes() == expected
 
 
+def renumbered(path, expected, data):
+    """By a mount that makes up another inode number: it still is the file."""
+    numbers, own = itertools.count(), sources._inode_of
+    sources._inode_of = lambda file: (0, next(numbers))
+    try:
+        image = Image.open(path)
+        image.fp.seek(0)
+        assert image.fp.read() == data
+    finally:
+        sources._inode_of = own
+
+
 def written(path, expected, data):
     """In its place, by another size than it had: as Pillow, which reads it when it is loaded."""
     image = Image.open(path)
@@ -129,7 +142,8 @@ def main():
         assert all(pixels(path) == expected[path] for path in paths)
     found = list(are_later(paths))
     assert len(found) > 20, len(found)
-    actions = (unopened, read, closed, elsewhere, removed, replaced, read_when_replaced, written)
+    actions = (unopened, read, closed, elsewhere, removed, replaced, read_when_replaced, renumbered,
+               written)
     for action, path in zip(actions, found):
         with open(path, "rb") as file:
             data = file.read()
