@@ -162,9 +162,9 @@ static char *explain_workers(const struct figures *figures)
         return must_copy("");
     }
     double busy = (double)last->workers / (double)last->processes * figures->fetch_s / all_s;
-    return must_format("; %.1f of its %" PRIu64 " workers were busy on average: num_workers=%u "
-                       "would do",
-                       busy * (double)last->processes, last->workers, (unsigned)(busy * 1.2) + 1);
+    return must_format("; %.1f of its %" PRIu64 " workers were busy on average: %u would do%s",
+                       busy * (double)last->processes, last->workers, (unsigned)(busy * 1.2) + 1,
+                       last->processes > 1 ? " in each process" : "");
 }
 
 static char *advise_nothing(const struct figures *figures)
