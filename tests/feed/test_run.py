@@ -12,7 +12,7 @@ from conftest import BUILD, HERE, PACKAGE
 from isolated import Isolated
 from jobs import AGE, Jobs
 
-EPOCHS = 4
+EPOCHS, BATCH = 4, 5
 PROGRAM = HERE / "programs" / "feed.py"
 
 
@@ -67,6 +67,24 @@ def test_it_is_served(place, copies, tmp_path, plain):
     assert ran.files == len(copies)
     assert ran.hits >= len(copies) * (EPOCHS - 1)
     assert counts[-1]["images"] == len(copies) * EPOCHS and counts[-1]["from_forms"] == 0
+    assert_passes(ran.json, len(copies), 3)
+
+
+def assert_passes(said, count, threads):
+    """Epochs are those of the Feed, and what its threads had to do is told as workers' time is."""
+    assert said["epochs_by"] == "passes" and said["bound"] != "unknown"
+    assert [(one["samples"], one["batches"], one["workers"]) for one in said["passes"]] == [
+        (count, -(-count // BATCH), threads)] * EPOCHS
+    time = said["time"]
+    assert time["fetch_s"] >= time["decode_s"] > 0 and time["start_s"] == 0
+
+
+def test_one_that_is_left_early_is_a_pass_of_what_it_gave(place, copies, tmp_path):
+    """And one that only looks at a batch is none."""
+    ran = Jobs(place, BUILD, tmp_path).run(
+        [sys.executable, "-B", HERE / "programs" / "leave.py", *copies], path=os.path.dirname(copies[0]),
+        env=environment(tmp_path))
+    assert [one["batches"] for one in ran.json["passes"]] == [4, len(copies)]
 
 
 @pytest.mark.skipif(not (PACKAGE / "_samples_core.abi3.so").exists(), reason="no liblmdb-dev")

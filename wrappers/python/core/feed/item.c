@@ -8,12 +8,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/sys.h"
 #include "base/tally.h"
 #include "wrappers/python/core/core.h"
 #include "wrappers/python/core/identity.h"
 #include "wrappers/python/core/tables.h"
 
 #define LINE_BYTES 64 /* of the cache: no two files share one */
+
+/* Of the run's time spent on batches, as a worker's fetch is. */
+static void count_time(int64_t began_ns)
+{
+    count_more(STK_TALLY_FETCH_NS, (uint64_t)(stk_sys_clock_ns(CLOCK_MONOTONIC) - began_ns));
+}
 
 /* ---- what a header says besides ---- */
 
@@ -175,9 +182,8 @@ static bool find_unopened(struct item *item)
     return true;
 }
 
-void item_read(struct crew_task *task)
+static void read_item(struct item *item)
 {
-    struct item *item = (struct item *)task;
     item->found = ITEM_NOTHING;
     forget_bytes(item);
     if (item->path == NULL || find_unopened(item)) {
@@ -189,6 +195,13 @@ void item_read(struct crew_task *task)
         item->found = find(item, fd);
         close(fd);
     }
+}
+
+void item_read(struct crew_task *task)
+{
+    int64_t began_ns = stk_sys_clock_ns(CLOCK_MONOTONIC);
+    read_item((struct item *)task);
+    count_time(began_ns);
 }
 
 /* ---- decoding ---- */
@@ -208,10 +221,12 @@ void item_decode(struct crew_task *task)
     if (!item->is_wanted) {
         return;
     }
+    int64_t began_ns = stk_sys_clock_ns(CLOCK_MONOTONIC);
     struct stk_decoder *decoder = thread_decoder();
     item->plan.end = item->info.end;
     item->status = decoder == NULL ? STK_DECODE_MEMORY : decode(item, decoder);
     atomic_thread_fence(memory_order_seq_cst); /* behind what was streamed */
+    count_time(began_ns);
     if (item->status != STK_DECODE_OK) {
         return; /* who decodes it then counts it */
     }

@@ -24,6 +24,9 @@ class Batch:
         except Exception as error:
             self._error, self.is_planned = error, True
 
+    def __len__(self):
+        return len(self._indices)
+
     def plan(self, numbers):
         """Draws the images' numbers, and has threads do the rest. To be called when the files are done."""
         self.is_planned = True

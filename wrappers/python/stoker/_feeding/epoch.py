@@ -3,9 +3,11 @@
 import os
 import threading
 from collections import deque
+from time import monotonic_ns
 
-from .. import _core
+from .. import _core, _slots
 from .._store import sources
+from .._torch.passes import Pass
 from .batch import Batch
 from .numbers import Numbers
 
@@ -29,6 +31,7 @@ class Epoch:
         self._batches = deque()  # all that have been begun, in their order
         self._idle = []  # Files of batches that were handed out
         self._crew = _core.feed_crew(feed.threads, processors())
+        self._pass = None  # until somebody asks for a batch
         self._read_ahead()
 
     def __iter__(self):
@@ -41,21 +44,40 @@ class Epoch:
         if not self._turn.acquire(blocking=False):
             raise RuntimeError("another thread, or a signal's handler, waits for this batch")
         try:
-            return self._next()
+            return self._counted(monotonic_ns())
         finally:
             self._turn.release()
 
-    def _next(self):
+    def _counted(self, began):
         if self._crew is None:
             raise StopIteration
+        if self._pass is None:
+            feed = self._feed
+            self._pass = Pass.begin(feed.batch_sampler, feed.paths, feed.threads, began)
+        batch = self._next()
+        if self._pass is not None and batch is None:
+            self._pass.end(began)
+        if batch is None:
+            raise StopIteration
+        result = self._result(batch)
+        if self._pass is not None:
+            self._pass.step(len(batch), result, began, monotonic_ns())
+        return result
+
+    def _next(self):
+        """The first batch, made; None behind the last one."""
         while not self._is_ready():
             if not self._batches:
                 self._end()
-                raise StopIteration
-        batch = self._batches.popleft()
+                return None
+        return self._batches.popleft()
+
+    def _result(self, batch):
+        began = monotonic_ns()
         try:
             return batch.result()
         finally:
+            _core.count(_slots.FETCH_NS, monotonic_ns() - began)
             if batch.files is not None:
                 batch.files.let_go()
                 self._idle.append(batch.files)
@@ -87,7 +109,9 @@ class Epoch:
             if not batch.is_planned:
                 if not batch.files.are_done():
                     return False
+                began = monotonic_ns()
                 batch.plan(self._numbers)
+                _core.count(_slots.FETCH_NS, monotonic_ns() - began)
         return True
 
     def close(self):

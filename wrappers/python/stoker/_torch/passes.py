@@ -1,4 +1,4 @@
-"""Counts the passes over DataLoaders, for the run's summary: how long each took, how long the process that
+"""Counts the passes over DataLoaders and Feeds, for the run's summary: how long each took, how long the process that
 takes the batches waited for them, and what making them took, in whichever process that was done.
 
 A pass is an iterator that gave three batches, or came to its end: who only looks at a batch makes no pass.
@@ -103,11 +103,18 @@ def _pass_of(iterator, now):
     """None where it is not to be counted, as in a worker."""
     try:
         if iterator._num_yielded == 0:  # new, or reset: workers that stay have one iterator
-            counts = torch.utils.data.get_worker_info() is None
-            iterator._stoker_pass = _Pass(iterator, now) if counts else None
+            iterator._stoker_pass = _begun(iterator, now)
         return getattr(iterator, "_stoker_pass", None)
     except Exception:
         return None
+
+
+def _begun(iterator, now):
+    begun = Pass.begin(iterator._index_sampler, iterator._dataset, iterator._num_workers, now)
+    if begun is not None:
+        begun.anew = iterator._num_workers > 0 and not getattr(iterator, "_persistent_workers", True)
+        begun.may_be_cut = iterator._dataset_kind != 0  # torch's _DatasetKind.Map
+    return begun
 
 
 class _Loader:
@@ -121,8 +128,7 @@ class _Loader:
         return self
 
 
-def _loader_of(iterator):
-    sampler, dataset = iterator._index_sampler, iterator._dataset
+def _loader_of(sampler, dataset):
     for loader in _loaders:
         if loader.sampler() is sampler:
             return loader
@@ -133,17 +139,25 @@ def _loader_of(iterator):
     return _loaders[-1]
 
 
-class _Pass:
-    def __init__(self, iterator, now):
-        self.loader, self.number = _loader_of(iterator), None
+class Pass:
+    """Over the batches that `sampler` has the indices of, by so many workers or threads."""
+
+    anew = False  # whether workers are started for each
+    may_be_cut = False  # whether batches may have fewer samples than they were asked for
+
+    @classmethod
+    def begin(cls, sampler, dataset, workers, now):
+        """None in a worker: whoever takes its batches counts."""
+        return cls(sampler, dataset, workers, now) if torch.utils.data.get_worker_info() is None else None
+
+    def __init__(self, sampler, dataset, workers, now):
+        self.loader, self.number = _loader_of(sampler, dataset), None
         self.begun = self.last = now
         self.samples = self.batches = self.waited = 0  # not told yet
         self.given = self.first = 0
-        self.anew = iterator._num_workers > 0 and not getattr(iterator, "_persistent_workers", True)
-        self.may_be_cut = iterator._dataset_kind != 0  # torch's _DatasetKind.Map
-        self.workers = iterator._num_workers
+        self.workers = workers
         try:
-            self.expected = len(iterator._index_sampler)
+            self.expected = len(sampler)
         except Exception:  # an IterableDataset's has no end
             self.expected = 0
 
