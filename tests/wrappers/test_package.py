@@ -74,6 +74,40 @@ def test_stubs_name_only_what_the_oldest_python_has():
     assert not missing
 
 
+def as_module(package, path=""):
+    """`python -m stoker --version`, of a package that lies somewhere."""
+    return subprocess.run([sys.executable, "-m", "stoker", "--version"], text=True, capture_output=True,
+                          env={**os.environ, "PYTHONPATH": str(package.parent), "PATH": str(path)})
+
+
+@pytest.fixture
+def moved(tmp_path):
+    """A package without its program, as `make install` lays it."""
+    return shutil.copytree(BUILD / "python/stoker", tmp_path / "lib/stoker/python/stoker")
+
+
+def test_the_module_is_the_command_beside_it(moved):
+    """Where make has left it, and where `make install` and the archives put it."""
+    version = subprocess.check_output([BUILD / "stoker", "--version"], text=True)
+    assert as_module(BUILD / "python/stoker").stdout == version
+    programs = moved.parents[3] / "bin"
+    programs.mkdir()
+    shutil.copy(BUILD / "stoker", programs)
+    assert as_module(moved).stdout == version
+
+
+def test_the_module_finds_the_command_on_path(moved, tmp_path):
+    """Past a script that would start the module again."""
+    script = tmp_path / "venv" / "stoker"
+    script.parent.mkdir()
+    script.write_text(f"#!/bin/sh\nexec {sys.executable} -m stoker\n")
+    script.chmod(0o755)
+    alone = as_module(moved, script.parent)
+    assert alone.returncode == 1 and "Traceback" not in alone.stderr
+    assert str(moved) in alone.stderr and "pip install ." in alone.stderr
+    assert as_module(moved, f"{script.parent}:{BUILD}").stdout.startswith("stoker ")
+
+
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory):
     """A copy of the sources, without what was built in them."""
