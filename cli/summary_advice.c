@@ -83,9 +83,22 @@ static char *advise_decode(const struct figures *figures)
                           room ? ", --samples SIZE keeps more of them decoded" : "");
 }
 
+/* Whether files were there before: then the origin only said that they are still the same. */
+static bool was_only_asked(const struct figures *figures)
+{
+    const uint64_t *first = figures->counts->epochs[0];
+    return 10 * first[STK_COUNT_HITS] > 9 * first[STK_COUNT_OPENS];
+}
+
 static char *advise_fetch(const struct figures *figures)
 {
     bool first = figures->passes > 1 && 2 * figures_first_origin_s(figures) > figures->origin_s;
+    if (was_only_asked(figures)) {
+        return must_format("fetch-bound%s: asking the origin whether files have changed took "
+                           "%.1f s, added up over processes; where they never do, --fresh never "
+                           "spares it",
+                           first ? " in epoch 1" : "", figures->origin_s);
+    }
     return must_format(
         "fetch-bound%s: the origin took %.1f s, added up over processes; `stoker" LINES_KEEP
         "warm" LINES_KEEP "%s` fills the cache ahead, --tier on a disk keeps it",
@@ -287,7 +300,8 @@ static char *suggest_keeping(const struct figures *figures)
 static char *suggest_warming(const struct figures *figures)
 {
     double first_s = figures_first_origin_s(figures);
-    if (figures->request->warm || figures->bound == BOUND_FETCH || first_s < FETCH_S) {
+    if (figures->request->warm || figures->bound == BOUND_FETCH || first_s < FETCH_S ||
+        was_only_asked(figures)) {
         return NULL;
     }
     return must_format("first opens of files waited %.1f s for the origin, added up over "

@@ -47,6 +47,17 @@ def test_a_first_epoch_that_takes_longer_than_all_others_is_the_trouble(jobs, da
     assert re.match(r"fetch-bound in epoch 1: the origin took [\d.]+ s, ", ran.json["advice"])
 
 
+def test_a_first_epoch_of_what_is_there_waits_for_answers(jobs, data, origin):
+    """To fill the cache would change nothing: it is full."""
+    passes(jobs, data, 1, 1, 1, flags=["--keep"])
+    origin.fs.latency_ms = 60
+    ran = passes(jobs, data, 3, 1, 1, 0.01, flags=["--keep"])
+    jobs.stoker("clear")
+    assert ran.hits == ran.opens and ran.json["bound"] == "fetch"
+    assert re.match(r"fetch-bound in epoch 1: asking the origin whether files have changed took [\d.]+ s, .*; "
+                    "where they never do, --fresh never spares it$", ran.json["advice"])
+
+
 def test_a_first_epoch_that_is_outweighed_is_not(jobs, data, origin):
     origin.fs.latency_ms = 20
     ran = passes(jobs, data, 6, 1, 1, 0.1)
