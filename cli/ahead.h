@@ -27,8 +27,9 @@ struct ahead_figures {
     uint64_t unreadable, unreadable_directories;
     uint64_t links; /* that lead to directories, or to what is no file */
     uint64_t refused[STK_BYPASS_KINDS];
-    bool stopped, full; /* ended early: by ahead_stop; since nothing fitted any more */
-    int64_t seconds_ns; /* of filling, without the listing before it */
+    uint64_t batches, all_batches; /* beside a job: of its epoch, where that is known */
+    bool stopped, full;            /* ended early: by ahead_stop; since nothing fitted any more */
+    int64_t seconds_ns;            /* of filling, without the listing before it */
 };
 
 /* How many threads suit the slowest kind of origin among these roots. */

@@ -29,8 +29,8 @@ static _Atomic uint32_t over;
 /* How fast it goes: the latest seconds count most. */
 struct pace {
     int64_t at_ns;
-    uint64_t done, bytes; /* and what was there */
-    double files_per_s, bytes_per_s;
+    uint64_t done, bytes, batches; /* and what was there */
+    double files_per_s, bytes_per_s, batches_per_s;
 };
 
 /* What is there of the files that were found, filled or not. */
@@ -64,10 +64,13 @@ static void measure(struct pace *pace, const struct ahead_figures *now)
         pace->files_per_s = smoothed(pace->files_per_s, (double)(now->done - pace->done) / seconds);
         pace->bytes_per_s =
             smoothed(pace->bytes_per_s, (double)(there_bytes(now) - pace->bytes) / seconds);
+        pace->batches_per_s =
+            smoothed(pace->batches_per_s, (double)(now->batches - pace->batches) / seconds);
     }
     pace->at_ns = now_ns;
     pace->done = now->done;
     pace->bytes = there_bytes(now);
+    pace->batches = now->batches;
 }
 
 /* "[=====     ] ", where there is room. */
@@ -97,17 +100,25 @@ static double seconds_left(const struct pace *pace, const struct ahead_figures *
     return pace->files_per_s > 0 ? (double)(now->found - now->done) / pace->files_per_s : 0;
 }
 
-/* Nobody knows while directories are still to be listed. */
-static void write_rest(char *rest, size_t room, const struct pace *pace,
-                       const struct ahead_figures *now)
+static void write_left(char *rest, size_t room, double seconds)
 {
-    double seconds = seconds_left(pace, now);
-    if (!now->whole || seconds <= 0 || seconds > 1e6) {
-        snprintf(rest, room, "%s", now->whole ? "" : ", listing goes on");
+    if (seconds <= 0 || seconds > 1e6) {
+        rest[0] = '\0';
         return;
     }
     unsigned long left = (unsigned long)(seconds + 0.5);
     snprintf(rest, room, ", %lu:%02lu:%02lu left", left / 3600, left / 60 % 60, left % 60);
+}
+
+/* Nobody knows while directories are still to be listed. */
+static void write_rest(char *rest, size_t room, const struct pace *pace,
+                       const struct ahead_figures *now)
+{
+    if (now->whole) {
+        write_left(rest, room, seconds_left(pace, now));
+    } else {
+        snprintf(rest, room, ", listing goes on");
+    }
 }
 
 /* Of big files it is worth knowing how much there is to come. */
@@ -119,6 +130,28 @@ static void write_bytes(char *bytes, size_t room, const struct ahead_figures *no
     snprintf(bytes, room, now->at_work > 0 ? "%s of %s" : "%s", there, all);
 }
 
+static bool are_batches_known(const struct ahead_figures *now)
+{
+    return now->batches > 0 && now->batches <= now->all_batches;
+}
+
+/* Of a job: its batches, where they are known, else what it has read. */
+static void write_epoch(char *line, const struct pace *pace, const struct ahead_figures *now)
+{
+    char done[64], rate[STK_SIZE_TEXT], rest[64] = "", bytes[STK_SIZE_TEXT];
+    if (are_batches_known(now)) {
+        double left = (double)(now->all_batches - now->batches);
+        snprintf(done, sizeof done, "%" PRIu64 "/%" PRIu64 " batches", now->batches,
+                 now->all_batches);
+        write_left(rest, sizeof rest, pace->batches_per_s > 0 ? left / pace->batches_per_s : 0);
+    } else {
+        snprintf(done, sizeof done, "%" PRIu64 " files, %s", now->done,
+                 size_text(bytes, there_bytes(now)));
+    }
+    snprintf(line, LINE_ROOM, "stoker: epoch 1: %s, %.0f files/s, %s/s%s", done, pace->files_per_s,
+             size_text(rate, (uint64_t)pace->bytes_per_s), rest);
+}
+
 static void write_line(char *line, unsigned columns, const struct pace *pace,
                        const struct ahead_figures *now)
 {
@@ -127,17 +160,15 @@ static void write_line(char *line, unsigned columns, const struct pace *pace,
         snprintf(line, LINE_ROOM, "stoker: listing, %" PRIu64 " files so far", now->found);
         return;
     }
-    if (beside && now->found == 0) {
-        snprintf(line, LINE_ROOM, "stoker: epoch 1: %" PRIu64 " files, %s, %.0f files/s, %s/s",
-                 now->done, size_text(bytes, there_bytes(now)), pace->files_per_s,
-                 size_text(rate, (uint64_t)pace->bytes_per_s));
+    if (beside) {
+        write_epoch(line, pace, now);
         return;
     }
     write_bar(bar, columns, now);
     write_bytes(bytes, sizeof bytes, now);
     write_rest(rest, sizeof rest, pace, now);
-    snprintf(line, LINE_ROOM, "stoker: %s%s%" PRIu64 "/%" PRIu64 " files, %s, %.0f files/s, %s/s%s",
-             beside ? "epoch 1: " : "", bar, now->done, now->found, bytes, pace->files_per_s,
+    snprintf(line, LINE_ROOM, "stoker: %s%" PRIu64 "/%" PRIu64 " files, %s, %.0f files/s, %s/s%s",
+             bar, now->done, now->found, bytes, pace->files_per_s,
              size_text(rate, (uint64_t)pace->bytes_per_s), rest);
 }
 

@@ -40,8 +40,8 @@ static void note(const struct stk_run_counts *now, int64_t last_ns, int64_t now_
 
 /* ---- the line ---- */
 
-/* How many batches the first epoch has, and has given; false where nobody knows. */
-static bool read_pass(uint64_t *expected, uint64_t *given)
+/* How many batches the first epoch has, where that is known, and has given. */
+static void read_pass(uint64_t *expected, uint64_t *given)
 {
     struct stk_tally_pass pass = {0};
     for (unsigned i = 0; tallied != NULL && i < STK_TALLY_LOADERS; i++) {
@@ -51,22 +51,17 @@ static bool read_pass(uint64_t *expected, uint64_t *given)
     }
     *expected = pass.expected;
     *given = pass.batches;
-    return pass.expected > 0 && pass.batches > 0;
 }
 
-/* Of the files of the first epoch there are as many as the part of it that is over tells. */
+/* How many files it will have nobody knows: workers are ahead of the batches that it was given. */
 static void read_figures(struct ahead_figures *out)
 {
     static struct stk_run_counts now;
-    uint64_t expected, given;
     stk_run_read(looked_at, &now);
     const uint64_t *first = now.epochs[0];
     *out = (struct ahead_figures){.done = stk_run_files(&now), .seconds_ns = 1};
     out->filled_bytes = first[STK_COUNT_BYTES_ORIGIN] + first[STK_COUNT_BYTES_CACHE];
-    if (read_pass(&expected, &given) && given <= expected) {
-        out->found = out->done * expected / given;
-        out->whole = true;
-    }
+    read_pass(&out->all_batches, &out->batches);
 }
 
 /* In the first epoch, and while there is one. */

@@ -3,15 +3,19 @@ way of signals and terminals."""
 
 import os
 import pty
+import re
 import select
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
 from jobs import read_line, signal_of, wait_for
+
+PROGRAMS = Path(__file__).parent / "programs"
 
 
 @pytest.fixture(scope="module")
@@ -220,6 +224,19 @@ def test_a_line_tells_how_far_the_first_epoch_is(jobs, session_origin):
     terminal.type("\n")
     assert terminal.end() == 0
     assert terminal.said.count("epoch 1: ") < 100 and "6 opens of 3 files" in terminal.said
+
+
+@pytest.mark.torch
+def test_the_line_counts_the_batches_of_a_loader(jobs, session_origin):
+    """Not files: of these workers read ahead, so nobody knows how many there will be."""
+    data = session_origin.files("batches", 60, 1000)[1]
+    job = [sys.executable, PROGRAMS / "passes.py", data, "1", "1", "1", "0.1"]
+    terminal = Terminal(jobs.place, ["env", "STOKER_MIN_AGE=0.05", *jobs.command_line(job, path=data)])
+    terminal.wait_for("/30 batches, ")
+    terminal.wait_for(" left\x1b[K\r")
+    assert terminal.end() == 0
+    counted = [int(given) for given in re.findall(r"epoch 1: (\d+)/30 batches, \d+ files/s", terminal.said)]
+    assert counted == sorted(counted) and 0 < counted[0] <= counted[-1] <= 30
 
 
 @pytest.mark.parametrize("job, status", [
