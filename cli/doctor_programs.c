@@ -161,7 +161,7 @@ static void read_answer(FILE *answer, struct python *out)
     while (fgets(line, sizeof line, answer) != NULL) {
         sscanf(line, "python %63s %511[^\n]", out->version, out->program);
         sscanf(line, "Pillow %63s", out->pillow);
-        sscanf(line, "torch %63s", out->torch);
+        sscanf(line, "torch%*[ ]%63s", out->torch); /* not torchvision's */
         sscanf(line, "torchvision %63s", out->torchvision);
         sscanf(line, "hook %15s", out->hook);
     }

@@ -144,13 +144,32 @@ echo python 3.9.2 "$0"
 echo Pillow 8.1.2
 echo hook off
 """
+WITH_TORCH = """#!/bin/sh
+echo python 3.11.2 "$0"
+echo Pillow 9.4.0
+echo torch 1.13.0
+echo torchvision 0.14.1
+echo hook on
+"""
+
+
+def saying(scratch, text):
+    """A Python that says so of itself."""
+    program = scratch / "python3"
+    program.write_text(text)
+    program.chmod(0o755)
+    return program
+
+
+def test_torch_and_torchvision(doctor, build, scratch):
+    if not (build / "python/stoker/_core.abi3.so").exists():
+        pytest.skip("the package is not built: python3-dev")
+    found = [each["text"].partition(":")[0] for each in doctor("--", saying(scratch, WITH_TORCH))["Python"]]
+    assert found[-2:] == ["torch 1.13.0", "torchvision 0.14.1"]
 
 
 def test_an_old_python(doctor, scratch):
-    program = scratch / "python3.9"
-    program.write_text(OLD)
-    program.chmod(0o755)
-    text, fix = warning(doctor("--", program), "Python")
+    text, fix = warning(doctor("--", saying(scratch, OLD)), "Python")
     assert "3.9.2" in text and "3.11" in fix
 
 
