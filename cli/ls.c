@@ -72,12 +72,12 @@ static void print_tier(struct stk_tier *tier, void *context)
 static void print_runs(const struct session *session)
 {
     struct session_live live = session_count_live(session->home);
-    printf("%u live runs", live.runs);
+    printf("%u live run%s", live.runs, live.runs == 1 ? "" : "s");
     if (live.orphans > 0) {
         printf(" (of %u the stoker was killed, and the job goes on)", live.orphans);
     }
     printf("%s\n", session->catalogue.header->kept
-                       ? "; stays when the last ends (stoker clear removes it)"
+                       ? "; the cache stays until `stoker clear`"
                        : "");
 }
 

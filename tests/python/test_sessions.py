@@ -98,7 +98,7 @@ def test_two_runs_share_a_tier_and_the_first_to_end_leaves_it(jobs, origin, data
             second = jobs.run(reading(files(data), 1), path=data)
         assert counted["read_bytes"] == 0
         assert (second.hits, second.fills) == (5, 0)
-        assert "1 live runs" in jobs.stoker("ls").stdout
+        assert "1 live run\n" in jobs.stoker("ls").stdout
         done = jobs.stoker("clear")
         assert done.returncode == 2 and "1 runs are using the cache" in done.stderr
         assert os.path.exists(home)
@@ -180,7 +180,7 @@ def test_the_job_of_a_killed_stoker_still_counts(jobs, data, home):
         assert read_line(process) == "ready"
         process.kill()
         process.wait(20)
-        assert "1 live runs (of 1 the stoker was killed, and the job goes on)" in \
+        assert "1 live run (of 1 the stoker was killed, and the job goes on)" in \
             jobs.stoker("ls").stdout
         assert jobs.stoker("clear", "--dead").stdout == "no dead runs\n"
         assert jobs.stoker("clear").returncode == 2

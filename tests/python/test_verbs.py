@@ -117,7 +117,7 @@ def test_ls(jobs, data):
     assert lines[0].startswith(f"/dev/shm/{HOME}: ")
     assert " of 64.0 MiB used, " in lines[0]
     assert lines[1].split() == ["3", "files", "5.9", "KiB", str(data)]
-    assert lines[2] == "0 live runs; stays when the last ends (stoker clear removes it)"
+    assert lines[2] == "0 live runs; the cache stays until `stoker clear`"
 
 
 def test_clear_of_a_path(jobs, origin, data):
