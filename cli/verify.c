@@ -635,7 +635,7 @@ static void print(const struct found *found)
     print_line(count_of(COMPARE_CHANGED), "of versions that are not the origin's any more");
     print_line(count_of(COMPARE_GONE), "of files that are gone, or not mounted here");
     print_line(count_of(COMPARE_UNREADABLE), "whose origin could not be read");
-    print_line(verifying.all - verifying.chosen, "more were not looked at");
+    print_line(verifying.all - verifying.chosen, "copies were not looked at (--sample)");
     fflush(stdout);
     if (found->failed > 0) {
         say("%" PRIu64 " could not be dropped: `stoker clear` removes the cache", found->failed);

@@ -228,7 +228,7 @@ def test_a_sample(jobs, origin):
     for sample, count in (("5", 5), ("10%", 2), ("1%", 1), ("100%", 20), ("400", 20)):
         said = verify(jobs, "--sample", sample)
         assert said.startswith(f"{count} copies right ")
-        assert (f"  {20 - count} more were not looked at\n" in said) == (count < 20)
+        assert (f"  {20 - count} copies were not looked at (--sample)\n" in said) == (count < 20)
 
 
 def test_a_sample_is_another_each_time(jobs, origin):
