@@ -244,7 +244,8 @@ void report_work(FILE *out, const struct recorded *run)
 {
     const struct figures *figures = run->figures;
     const struct kind kinds[] = {
-        {"origin", "Origin", "Waiting for files that were not in the cache yet.",
+        {"origin", "Origin",
+         "Waiting for files that were not in the cache yet, or to hear that one has not changed.",
          figures->origin_s},
         {"decode", "Decoding", "From a JPEG's bytes, or its sample, to pixels.", figures->decode_s},
         {"resize", "Resizing", "Images that Pillow had decoded.", figures->resize_s},
@@ -259,9 +260,11 @@ void report_work(FILE *out, const struct recorded *run)
     if (figures->fetch_s <= 0 && figures->origin_s <= 0) {
         return;
     }
-    page_begin(out, "work", "Where the time went",
-               "Seconds of all processes added up: four workers that are busy for ten seconds "
-               "count forty. Workers are the processes that make a DataLoader's batches.");
+    page_begin(
+        out, "work", "Where the time went",
+        "Seconds of all processes added up: four workers that are busy for ten seconds "
+        "count forty. Workers are the processes that make a DataLoader's batches, or the threads "
+        "of a stoker.Loader over paths.");
     put_kinds(out, kinds, count);
     put_splits(out, run);
     if (figures->by_passes) {
