@@ -139,7 +139,8 @@ static void add_counts(const struct figures *figures)
         free(text);
         text = longer;
     }
-    lines_add(EPOCHS, "  first, second, ... open of a file: %s%s", text,
+    lines_add(EPOCHS, "  %s of a file: %s%s",
+              figures->opened > 1 ? "first, second, ... open" : "first open", text,
               figures->opened > MOST_OPENS ? ", ..." : "");
     free(text);
 }

@@ -170,6 +170,8 @@ def test_without_a_data_loader_opens_are_called_opens(jobs, data):
     ran = jobs.run(["sh", "-c", "cat $0 $0 $1 >/dev/null", *files[:2]], path=data, stdin=None)
     assert ran.json["epochs_by"] == "opens" and ran.json["passes"] == []
     assert "  first, second, ... open of a file: 2, 1" in ran.stderr
+    once = jobs.run(["cat", files[0]], path=data)
+    assert "  first open of a file: 1\n" in once.stderr
     assert "epoch" not in ran.stderr
 
 
