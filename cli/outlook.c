@@ -104,8 +104,8 @@ static void say_tiers_behind(const struct session *session)
     char size[STK_SIZE_TEXT];
     for (unsigned i = 1; i < session->tier_count; i++) {
         const struct stk_budget *budget = &session->tiers[i].shared->budget;
-        say("then in %s, at most %s in %" PRId64 " files", session->tiers[i].home,
-            size_text(size, (uint64_t)(budget->blocks * STK_BLOCK_BYTES)), budget->inodes);
+        say("then in %s, at most %s", session->tiers[i].home,
+            size_text(size, (uint64_t)(budget->blocks * STK_BLOCK_BYTES)));
     }
 }
 
