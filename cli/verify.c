@@ -636,6 +636,9 @@ static void print(const struct found *found)
     print_line(count_of(COMPARE_GONE), "of files that are gone, or not mounted here");
     print_line(count_of(COMPARE_UNREADABLE), "whose origin could not be read");
     print_line(verifying.all - verifying.chosen, "copies were not looked at (--sample)");
+    if (verifying.all == 0 && found->forms.right + found->forms.differ == 0) {
+        puts("  nothing is cached there: `stoker ls` shows what is, and where");
+    }
     fflush(stdout);
     if (found->failed > 0) {
         say("%" PRIu64 " could not be dropped: `stoker clear` removes the cache", found->failed);
