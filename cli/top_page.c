@@ -329,7 +329,7 @@ static void add_tier(struct top_page *page, const struct top_look *look,
     const struct holding holding = holding_of(tier);
     uint64_t whole = (uint64_t)(tier->shared->budget.blocks * STK_BLOCK_BYTES);
     add(page, "tier %s served %" PRIu64 " opens", tier->home, hits_of(look, tier->index));
-    add(page, "  [%s] %s of %s, of it samples (-) %s%s%s",
+    add(page, "  [%s] %s of %s, samples (-) %s%s%s",
         bar_text(bar, (double)(holding.used_bytes - holding.samples_bytes),
                  (double)holding.samples_bytes, (double)whole),
         size_text(used, holding.used_bytes), size_text(allowed, whole),

@@ -378,7 +378,7 @@ def test_what_is_set_aside_is_not_said_to_be_used(jobs, data, scratch):
     assert 28 * MB < aside < 32 * MB
     assert there <= ran.tier["used_bytes"] <= there + MB < 8 * MB, (there, ran.tier)
     ls = re.search(f"{HOME}: {SIZE} of 64.0 MiB used, {SIZE} set aside for samples, ", ran.stdout)
-    page = re.search(rf"\] {SIZE} of 64.0 MiB, of it samples \(-\) {SIZE}; set aside {SIZE}",
+    page = re.search(rf"\] {SIZE} of 64.0 MiB, samples \(-\) {SIZE}; set aside {SIZE}",
                      ran.stdout)
     report = jobs.stoker("report", "-o", "-", env=env).stdout
     report = re.search(f"{HOME}, {SIZE} of 64.0 MiB used, {SIZE} set aside for samples", report)
