@@ -25,3 +25,9 @@ def test_paths_are_for_the_feed():
     """And what is the feed's own is no argument for anything else."""
     with pytest.raises(TypeError, match="batch_size"):
         stoker.Loader([None], batch_size=3)
+
+
+def test_no_interrupt_is_lost_at_the_end_of_a_pass():
+    """What is raised in a __del__ goes nowhere."""
+    batches = iter(stoker.Loader([[1], [2]], device="cpu"))
+    assert not hasattr(batches, "__del__") and list(batches) == [[1], [2]]

@@ -82,7 +82,8 @@ class Loader:
 
     def __iter__(self):
         self._side.let_go()
-        return _Batches(iter(self.source), self._side, self.prefetch)
+        kind = _Batches if type(self._side) is Here else _Sending
+        return kind(iter(self.source), self._side, self.prefetch)
 
     def __len__(self):
         return len(self.source)
@@ -142,7 +143,11 @@ class _Batches:
         if self._owner == os.getpid():
             self._side.finish()
 
-    def __del__(self):
+
+class _Sending(_Batches):
+    """Of which some may be on their way to a device when nobody asks for more."""
+
+    def __del__(self):  # an interrupt that comes meanwhile is lost: so there is none where none is needed
         self._begun.clear()
         self._batches = None
         try:
