@@ -186,6 +186,13 @@ static void finish_large(struct stk_serve *serve, int origin_fd, int flags,
     stk_big_let_go(big);
 }
 
+/* Of a version that may not be remembered yet its size is told first (cache/fill.c). */
+static bool is_young(const struct stk_serve *serve, const struct stk_outcome *outcome)
+{
+    return outcome->why == STK_BYPASS_LARGE &&
+           stk_catalogue_record(&serve->cache->catalogue, outcome->record) == NULL;
+}
+
 static void open_large(struct stk_serve *serve, int origin_fd, int flags,
                        struct stk_outcome *outcome)
 {
@@ -199,6 +206,8 @@ static void open_large(struct stk_serve *serve, int origin_fd, int flags,
     }
     if (blocks && outcome->why == STK_BYPASS_LARGE) {
         outcome->size = 0; /* its blocks are counted as they come */
+    } else if (is_young(serve, outcome)) {
+        outcome->why = STK_BYPASS_YOUNG;
     }
 }
 

@@ -255,6 +255,13 @@ def test_a_run_of_the_command(jobs, origin, file, big):
     assert (ran.stdout, ran.hits, counted["read"]) == ("good\n", 1, 0)
 
 
+def test_one_that_is_young_is_said_to_be(jobs, file, big):
+    """Not that it is large, which is nothing to be changed."""
+    ran = jobs.run([big, "front", file[0], SIZE, 65536], path=file[0].parent, tier=TIER,
+                   env={**SMALL, "STOKER_MIN_AGE": "3600"})
+    assert (ran.stdout, ran.bypassed) == ("good\n", {"young": 1})
+
+
 def test_on_a_disk(jobs, origin, file, big, scratch, build):
     """An entry on a disk that was made of blocks is found by a later run, without the catalogue."""
     tier = scratch / "tier"
