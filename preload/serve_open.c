@@ -186,10 +186,12 @@ static void finish_large(struct stk_serve *serve, int origin_fd, int flags,
     stk_big_let_go(big);
 }
 
-/* Of a version that may not be remembered yet its size is told first (cache/fill.c). */
+/* Of a version that may not be remembered yet its size is told first (cache/fill.c). Where there
+ * are no blocks, that stays the reason. */
 static bool is_young(const struct stk_serve *serve, const struct stk_outcome *outcome)
 {
     return outcome->why == STK_BYPASS_LARGE &&
+           stk_big_may_be(serve->cache, stk_path_leaf(serve->place->below)) &&
            stk_catalogue_record(&serve->cache->catalogue, outcome->record) == NULL;
 }
 
