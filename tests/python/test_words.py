@@ -82,7 +82,7 @@ for mode, named in ("L", {}), ("RGB", {"progressive": True}), ("RGB", {}):
     Image.open(file).convert("L").resize((50, 50))
 """
     ran = jobs.run([sys.executable, "-c", script, mount], path=mount,
-                   env={"STOKER_MAX_FILE": "2000", "STOKER_MIN_AGE": "100", "STOKER_WHOLE": "0",
+                   env={"STOKER_MAX_FILE": "2000", "STOKER_MIN_AGE": "100", "STOKER_BLOCK": "0",
                         "STOKER_COMPLETE": "off"})
     summary = ran.stderr.splitlines()[1:]
     assert len(summary) <= 10, summary
