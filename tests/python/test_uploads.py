@@ -60,8 +60,8 @@ def test_what_would_make_them_shorter_is_said(train, arguments, why):
 
 @pytest.mark.torch
 @pytest.mark.parametrize("arguments, bound", [
-    (("bytes", 1000, 0.06, 0), "none"),      # the step
-    (("bytes", 4, 0.06, 0), "none"),         # copies that are done while it lasts
+    (("bytes", 1000, 0.15, 0), "none"),      # the step
+    (("bytes", 4, 0.15, 0), "none"),         # copies that are done while it lasts
     (("bytes", 8, 0, 0.02), "transforms")])  # making batches
 def test_a_job_that_does_not_wait_for_copies_is_not(train, arguments, bound):
     ran = train(*arguments)
