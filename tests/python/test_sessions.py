@@ -60,7 +60,7 @@ def test_a_run_whose_words_nobody_reads_leaves_nothing_in_memory(jobs, data, hom
 
 def test_keep(jobs, origin, data, home):
     jobs.run(reading(files(data), 1), path=data, flags=["--keep"])
-    assert "stays when the last ends" in jobs.stoker("ls").stdout
+    assert "stays until `stoker clear`" in jobs.stoker("ls").stdout
     with origin.fs.counting() as counted:
         ran = jobs.run(reading(files(data), 1), path=data)
     assert (ran.hits, ran.fills, counted["read_bytes"], counted["open"]) == (5, 0, 0, 0)

@@ -48,7 +48,7 @@ def test_env_does_what_run_does(jobs, origin, data):
                               env={"STOKER_MIN_AGE": "0.05"})
     assert (done.stdout, done.stderr) == ("", "")
     assert counted["read_bytes"] == 6000
-    assert "stays when the last ends" in jobs.stoker("ls").stdout
+    assert "stays until `stoker clear`" in jobs.stoker("ls").stdout
 
 
 def test_env_quotes_and_keeps_an_earlier_preload(jobs, scratch):
