@@ -85,7 +85,8 @@ def at_once(maker, files, paths, drawn):
     made, at, left = [], 0, 0
     while at < len(paths):
         end = maker.draw(at, files, drawn.memory)
-        made += [maker.noted(paths[i], files.drawn(i)).order(END) for i in range(at, end)]
+        made += [maker.noted(paths[i], files.head(i)[:2], files.drawn(i)).order(END)
+                 for i in range(at, end)]
         at = end
         if at < len(paths) and not maker.learn(files.head(at)):
             with drawn.drawn(False):
