@@ -94,20 +94,22 @@ static int64_t looked_at(const struct stk_record *record)
     return ns < 0 ? -ns : ns;
 }
 
+static struct stk_changes known_changes(struct stk_cache *cache, const struct stk_root *root,
+                                        const struct stk_record *record)
+{
+    return is_quiet(cache, record) ? nothing : changes_of(cache, root, record);
+}
+
 enum stk_trust stk_trust_of(struct stk_cache *cache, const struct stk_root *root,
                             const struct stk_record *record)
 {
-    struct stk_changes changes =
-        is_quiet(cache, record) ? nothing : changes_of(cache, root, record);
-    return trust(cache, validated(record), changes);
+    return trust(cache, validated(record), known_changes(cache, root, record));
 }
 
 bool stk_trust_would(struct stk_cache *cache, const struct stk_root *root,
                      const struct stk_record *record)
 {
-    struct stk_changes changes =
-        is_quiet(cache, record) ? nothing : changes_of(cache, root, record);
-    return trust(cache, INT64_MAX, changes) == STK_TRUST_YES;
+    return trust(cache, INT64_MAX, known_changes(cache, root, record)) == STK_TRUST_YES;
 }
 
 bool stk_trust_is_written(struct stk_cache *cache, const struct stk_place *place)
@@ -124,9 +126,7 @@ bool stk_trust_is_inode_written(struct stk_cache *cache, uint64_t dev, uint64_t 
 bool stk_trust_is_unmarked(struct stk_cache *cache, const struct stk_root *root,
                            const struct stk_record *record)
 {
-    struct stk_changes changes =
-        is_quiet(cache, record) ? nothing : changes_of(cache, root, record);
-    return is_after(looked_at(record), changes);
+    return is_after(looked_at(record), known_changes(cache, root, record));
 }
 
 bool stk_trust_is_untouched(struct stk_cache *cache, const struct stk_record *record)
