@@ -109,15 +109,6 @@ static void say_tiers_behind(const struct session *session)
     }
 }
 
-/* Appends to a text of the heap's. */
-static char *append(char *text, char *more)
-{
-    char *longer = must_format("%s%s", text, more);
-    free(text);
-    free(more);
-    return longer;
-}
-
 /* "40% of its opens from A, 30% from B, 30% from P itself". The caller frees. */
 static char *shares_text(const struct request *request, const struct session *session,
                          const struct outlook_look *look)
@@ -128,15 +119,14 @@ static char *shares_text(const struct request *request, const struct session *se
         int64_t room = room_of(&session->tiers[i], request);
         int64_t part = room < rest ? room : rest;
         rest -= part;
-        text = append(text, must_format("%s%.0f%%%s from %s", i > 0 ? ", " : "about ",
-                                        percent((double)part, (double)look->blocks),
-                                        i > 0 ? "" : " of its opens", session->tiers[i].home));
+        text = must_append(text, "%s%.0f%%%s from %s", i > 0 ? ", " : "about ",
+                           percent((double)part, (double)look->blocks),
+                           i > 0 ? "" : " of its opens", session->tiers[i].home);
     }
     if (rest > 0) {
-        text =
-            append(text, must_format(", %.0f%% from %s itself",
-                                     percent((double)rest, (double)look->blocks),
-                                     request->count > 1 ? "the originals" : request->spelled[0]));
+        text = must_append(text, ", %.0f%% from %s itself",
+                           percent((double)rest, (double)look->blocks),
+                           request->count > 1 ? "the originals" : request->spelled[0]);
     }
     return text;
 }

@@ -74,9 +74,7 @@ static void put_command(FILE *out, char **command)
 {
     char *text = must_copy("");
     for (char **word = command; *word != NULL; word++) {
-        char *longer = must_format("%s%s%s", text, *text != '\0' ? " " : "", *word);
-        free(text);
-        text = longer;
+        text = must_append(text, "%s%s", *text != '\0' ? " " : "", *word);
     }
     text[shown_length(text)] = '\0';
     fputs("<code class=\"command\">", out);

@@ -653,10 +653,8 @@ static void append_path(char **list, const char *path)
         }
         *to++ = *from;
     }
-    char *longer = must_format("%s%s%s", *list, **list != '\0' ? ":" : "", escaped);
+    *list = must_append(*list, "%s%s", **list != '\0' ? ":" : "", escaped);
     free(escaped);
-    free(*list);
-    *list = longer;
 }
 
 char *request_paths(const struct request *request)
@@ -676,13 +674,9 @@ char *request_tiers(const struct request *request)
     char *list = must_copy("");
     for (unsigned i = 0; i < request->tier_count; i++) {
         const struct request_tier *tier = &request->tiers[i];
-        char *longer = must_format("%s%s%s", list, i > 0 ? "," : "", tier->directory);
-        free(list);
-        list = longer;
+        list = must_append(list, "%s%s", i > 0 ? "," : "", tier->directory);
         if (tier->budget_bytes >= 0) {
-            longer = must_format("%s:%lld", list, (long long)tier->budget_bytes);
-            free(list);
-            list = longer;
+            list = must_append(list, ":%lld", (long long)tier->budget_bytes);
         }
     }
     return list;

@@ -153,9 +153,7 @@ static void entitle(struct stk_run *run, char *const *command)
 {
     char *title = must_copy(command[0]);
     for (unsigned i = 1; command[i] != NULL && strlen(title) < STK_RUN_TITLE_BYTES; i++) {
-        char *longer = must_format("%s %s", title, command[i]);
-        free(title);
-        title = longer;
+        title = must_append(title, " %s", command[i]);
     }
     stk_run_entitle(run, title);
     free(title);

@@ -113,3 +113,15 @@ char *must_format(const char *format, ...)
     va_end(arguments);
     return text;
 }
+
+char *must_append(char *text, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    char *more = must_format_all(format, arguments);
+    va_end(arguments);
+    char *both = must_format("%s%s", text, more);
+    free(more);
+    free(text);
+    return both;
+}

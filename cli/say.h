@@ -32,5 +32,7 @@ void *must_allocate(size_t bytes);
 /* asprintf that never fails, and vasprintf. */
 char *must_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 char *must_format_all(const char *format, va_list arguments) __attribute__((format(printf, 1, 0)));
+/* The text with more behind it, in the place of the text, which is freed. */
+char *must_append(char *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -23,9 +23,7 @@ static char *paths_of(const struct request *request)
 {
     char *paths = must_copy("");
     for (unsigned i = 0; i < request->count; i++) {
-        char *more = must_format("%s:%s", paths, request->canonical[i]);
-        free(paths);
-        paths = more;
+        paths = must_append(paths, ":%s", request->canonical[i]);
     }
     if (strchr(paths, '\n') == NULL && *paths != '\0') {
         return paths;
@@ -72,9 +70,7 @@ static char *others(char *text, const char *paths)
     char *lines = must_copy(""), *rest = text, *line;
     while ((line = strsep(&rest, "\n")) != NULL) {
         if (*line != '\0' && !parse(line, paths, &each)) {
-            char *more = must_format("%s%s\n", lines, line);
-            free(lines);
-            lines = more;
+            lines = must_append(lines, "%s\n", line);
         }
     }
     return lines;

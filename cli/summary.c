@@ -67,9 +67,7 @@ void summary_announce(const struct request *request, const struct session *sessi
     }
     char *paths = must_copy(request->spelled[0]);
     for (unsigned i = 1; i < request->count; i++) {
-        char *longer = must_format("%s, %s", paths, request->spelled[i]);
-        free(paths);
-        paths = longer;
+        paths = must_append(paths, ", %s", request->spelled[i]);
     }
     char *samples = announced_samples(&session->samples, request);
     char *shared = session->shared ? must_format(", shared with group %s", request->share_name)
