@@ -15,6 +15,9 @@ sys.path.insert(0, f"{_HERE}/lib")
 
 import hang  # noqa: E402
 
+# It is for this run (scripts/test.sh), not for those that tests start.
+os.environ.pop("PYTEST_ADDOPTS", None)
+
 # Far beyond what any takes on a loaded machine. All of a room may take long: make test-all.
 _LIMIT_S = 3600 if os.environ.get("STOKER_ALL") == "1" else 400
 _AGAIN_S = 20  # what cleans up after a test that hangs may hang as well
