@@ -51,8 +51,8 @@ def test_workers_end_with_their_main_process(start, how):
         assert len(pids) == 3
         if how == "waits":
             os.kill(pids[0], signal.SIGKILL)
-        wait_for(lambda: not any(map(is_alive, pids)), 30)
-        process.wait(30)
+        wait_for(lambda: not any(map(is_alive, pids)))
+        process.wait(60)
 
 
 def test_large_batches_in_a_small_shm(run):

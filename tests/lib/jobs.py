@@ -21,6 +21,7 @@ import time
 YOUNG = {"STOKER_MIN_AGE": "0.05"}
 HOME = "stoker-0"  # Stoker's directory in a tier: in the place everybody is root
 AGE = 0.08  # seconds until a file just made is older than that, and a kernel tick
+PATIENCE_S = 60.0  # with what takes a moment: on a busy machine it may take many
 
 
 class Ran:
@@ -104,7 +105,7 @@ def in_bytes(text):
     return float(number) * 1024 ** ["B", "KiB", "MiB", "GiB", "TiB"].index(unit)
 
 
-def wait_for(condition, patience_s=20.0):
+def wait_for(condition, patience_s=PATIENCE_S):
     """Waits until condition() is true, and returns what it said."""
     deadline = time.monotonic() + patience_s
     while True:
@@ -115,7 +116,7 @@ def wait_for(condition, patience_s=20.0):
         time.sleep(0.01)
 
 
-def read_line(process, patience_s=20.0):
+def read_line(process, patience_s=PATIENCE_S):
     """The next line that a started process prints, without the end; nothing behind it is taken."""
     line = b""
     while not line.endswith(b"\n"):

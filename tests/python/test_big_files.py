@@ -652,7 +652,7 @@ def test_killed_fillers(jobs, origin, file, big, build):
             group = find_leader(big, number)
             if group is not None:
                 os.killpg(group, signal.SIGKILL)
-            process.wait(20)
+            process.wait(60)
         said = preloaded(jobs, [big, "random", file[0], SIZE, 2, 30, number], file[0])
         assert said.stdout == "good\n"
     said = preloaded(jobs, [big, "front", file[0], SIZE, 65536], file[0])

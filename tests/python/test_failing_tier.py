@@ -125,7 +125,7 @@ def read_four_times(job, disk, expected):
             disk.fail()
         job.stdin.write("\n")
         job.stdin.flush()
-        assert read_line(job, 60) == expected, f"{each}: {job.stderr.read()}"
+        assert read_line(job) == expected, f"{each}: {job.stderr.read()}"
     return job.communicate(timeout=60)[1]
 
 
@@ -273,16 +273,16 @@ def test_samples_that_the_disk_cannot_read_any_more(jobs, disk, data, pictures):
     line = jobs.command_line([sys.executable, "-B", "-c", script, data], path=data,
                              tier=f"{disk.path}:40M")
     with jobs.started(line) as job:
-        assert read_line(job, 60) == "ready"
+        assert read_line(job) == "ready"
         for each in range(4):
             job.stdin.write("\n")
             job.stdin.flush()
-            assert read_line(job, 60) == "out"
+            assert read_line(job) == "out"
             if each == 2:
                 disk.fail()
             job.stdin.write("\n")
             job.stdin.flush()
             for _ in range(3):
-                assert read_line(job, 60) == pictures
+                assert read_line(job) == pictures
         said = job.communicate(timeout=60)[1]
     assert job.returncode == 0, said

@@ -144,7 +144,7 @@ def test_many_that_are_only_opened_are_in_nobodys_way(jobs, origin):
     line = jobs.command_line([PYTHON, "-S", "-E", "-c", MANY, mount], path=mount, tier=TIER,
                              flags=KEEP)
     with jobs.started(line, {"STOKER_MAX_FILE": "64K", "STOKER_BLOCK": "64K"}) as process:
-        assert read_line(process, 60) == "done"
+        assert read_line(process) == "done"
         wait_for(lambda: has_entry(jobs, "file0079"))
         assert not has_entry(jobs, "file0078")
 
@@ -217,12 +217,12 @@ def test_an_hdf5_that_is_mapped_is_local_at_its_next_open(jobs, origin, scratch)
     path = mount / "file"
     line = jobs.command_line([PYTHON, "-c", HDF5, path], path=mount, tier=TIER, flags=KEEP)
     with jobs.started(line, SMALL) as process:
-        first = read_line(process, 60)
+        first = read_line(process)
         wait_for(lambda: has_entry(jobs))
         with origin.fs.counting() as counted:
             process.stdin.write("again\n")
             process.stdin.flush()
-            assert read_line(process, 60) == first
+            assert read_line(process) == first
         assert counted["read"] == 0
         process.stdin.close()
         process.stdin = None
@@ -295,7 +295,7 @@ def test_a_killed_command(jobs, origin, file, started, hold):
     command = command_of(job)
     os.kill(command, signal.SIGKILL)
     if hold:
-        assert read_line(job.process, 30) == "done"
+        assert read_line(job.process) == "done"
     assert job.tell(f"read {9 * MB} 1000") == "done"
     origin.fs.latency_ms = 0
     assert job.tell(f"read {3 * MB} {9 * MB}") == "done"
@@ -472,7 +472,7 @@ def test_an_origin_that_stands_still(jobs, origin, file, started):
         wait_for(lambda: counted["read_bytes"] > 4 * MB)
     origin.fs.latency_ms = 9_000
     began = time.monotonic()
-    assert read_line(job.process, 60) == "done" and time.monotonic() - began < 9
+    assert read_line(job.process) == "done" and time.monotonic() - began < 9
     assert job.tell("entry") == "False"
     origin.fs.latency_ms = 0
     job.end()

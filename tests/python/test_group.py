@@ -34,7 +34,7 @@ class User:
             "--clear-groups"]
         return ["setpriv", f"--reuid={self.number}", f"--regid={self.number}", *groups, *argv]
 
-    def do(self, *argv, env=None, timeout=30):
+    def do(self, *argv, env=None, timeout=60):
         return self._jobs.place.run(self.line(argv), env={**YOUNG, **(env or {})}, check=False,
                                     timeout=timeout)
 
@@ -213,7 +213,7 @@ def test_a_tier_that_is_full(jobs, shared, ann, bob, data):
         right = read_line(process)
         assert read_line(process) == right
         ann.run(data, script='sha1sum "$1/large"')
-        said, told = process.communicate("go\n", timeout=30)
+        said, told = process.communicate("go\n", timeout=60)
     assert said == 2 * f"{right}\n" and "4 opens of 1 files, 50.0% from the cache" in told
     assert "2 opens served from what other members" in told
 
@@ -266,7 +266,7 @@ def test_a_right_that_is_taken_away(jobs, shared, ann, bob, deep, what):
         got = process.stdout.read(len(CONTENT) + 6)
         assert got == CONTENT + "ready\n"
         jobs.place.run(["sh", "-c", REVOCATIONS[what].format(deep)])
-        said, told = process.communicate("go\n", timeout=30)
+        said, told = process.communicate("go\n", timeout=60)
     try:
         assert said == "" and told.count("Permission denied") == 1, (said, told)
         assert "1 opens served" in told
@@ -745,7 +745,7 @@ def test_what_verify_does_not_wait_for(shared, ann, bob, data, lure):
     note, = tree.glob("*/;origin")
     bob.run(data)
     LURES[lure](tree, note)
-    done = bob.stoker("verify", "--share", "lab", "--tier", TIER, timeout=20)
+    done = bob.stoker("verify", "--share", "lab", "--tier", TIER, timeout=60)
     assert (done.returncode, done.stderr) == (0, "")
 
 

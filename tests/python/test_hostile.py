@@ -28,7 +28,7 @@ class User:
         return ["setpriv", f"--reuid={self.number}", f"--regid={self.number}", "--clear-groups",
                 *argv]
 
-    def do(self, *argv, env=None, timeout=20):
+    def do(self, *argv, env=None, timeout=60):
         return self._jobs.place.run(self.line(argv), env={**YOUNG, **(env or {})}, check=False,
                                     timeout=timeout)
 
@@ -551,4 +551,4 @@ def test_others_delay_nothing(far, jobs, victim, attacker):
         done = victim.preloaded(far.mountpoint)
         assert done.stdout == 2 * CONTENT and time.monotonic() - began < 1.9
         filler.send_signal(signal.SIGCONT)
-        assert filler.communicate(timeout=20)[0] == CONTENT
+        assert filler.communicate(timeout=60)[0] == CONTENT

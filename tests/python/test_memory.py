@@ -160,7 +160,7 @@ def test_the_pressure_of_one_group_is_not_another_s(jobs, groups, scratch, data)
     hungry = jobs.command_line([sys.executable, "-c", script.format(small)], path=small,
                                tier="/dev/shm:150M")
     with jobs.started(groups()(hungry)) as process:
-        assert read_line(process, 60) == "ready"
+        assert read_line(process) == "ready"
         json_path = scratch / "summary.json"
         command = ["sh", "-c", 'for i in 1 2 3; do cat "$0"/* >/dev/null; sleep 0.5; done', data]
         line = jobs.command_line(command, path=data, tier="/dev/shm:150M",

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from jobs import read_line, signal_of, wait_for
+from jobs import PATIENCE_S, read_line, signal_of, wait_for
 
 PROGRAMS = Path(__file__).parent / "programs"
 
@@ -56,7 +56,7 @@ def test_a_signal_to_stoker_reaches_the_command_once(jobs, data, number, status)
         process.send_signal(signal.SIGUSR1)
         assert read_line(process) == "got USR1"
         process.send_signal(number)
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=60)
     assert out == f"got {number.name[3:]}\n"
     assert process.returncode == status
     assert "NOTHING WAS SERVED" in err  # the summary is there all the same
@@ -68,7 +68,7 @@ def test_a_command_that_is_ended_by_a_signal_to_stoker(jobs, data, scratch):
     with jobs.started(line) as process:
         assert read_line(process) == "ready"
         process.terminate()
-        process.communicate(timeout=20)
+        process.communicate(timeout=60)
     assert signal_of(process.returncode) == signal.SIGTERM
     assert '"status": 143' in (scratch / "json").read_text()
 
@@ -81,7 +81,7 @@ def test_stopping_and_going_on(jobs, data):
         os.killpg(process.pid, signal.SIGSTOP)
         wait_for(lambda: " T " in open(f"/proc/{process.pid}/stat").read())
         os.killpg(process.pid, signal.SIGCONT)
-        assert process.communicate("on\n", timeout=20)[0] == "on\n"
+        assert process.communicate("on\n", timeout=60)[0] == "on\n"
 
 
 def test_standard_streams_are_passed_through(jobs, data):
@@ -114,7 +114,7 @@ def test_nohup_survives_a_hangup(jobs, data):
         assert read_line(process) == "ready"
         os.killpg(process.pid, signal.SIGHUP)
         time.sleep(0.05)
-        assert process.communicate("on\n", timeout=20)[0] == "on\n"
+        assert process.communicate("on\n", timeout=60)[0] == "on\n"
 
 
 # ---- a terminal ----
@@ -133,7 +133,7 @@ class Terminal:
     def type(self, text):
         os.write(self._master, text.encode())
 
-    def wait_for(self, text, patience_s=20):
+    def wait_for(self, text, patience_s=PATIENCE_S):
         deadline = time.monotonic() + patience_s
         while text not in self.said:
             assert time.monotonic() < deadline, self.said
@@ -154,14 +154,14 @@ class Terminal:
         it goes on, its end tells the others."""
         os.close(self._master)
         try:
-            return self.process.wait(20)
+            return self.process.wait(60)
         finally:
             self.process.kill()
 
     def end(self):
         while self.process.poll() is None and self._read():
             pass
-        status = self.process.wait(20)
+        status = self.process.wait(60)
         while select.select([self._master], [], [], 0.05)[0] and self._read():
             pass
         os.close(self._master)

@@ -237,7 +237,7 @@ def test_a_killed_run_has_a_report(jobs, report, data, state, runs):
     line = jobs.command_line(["sh", "-c", script, data], path=data)
     with jobs.started(line, state) as process:
         assert read_line(process) == "ready"
-        wait_for(lambda: runs.is_dir() and any(one.name[0] != "." for one in runs.iterdir()), 60)
+        wait_for(lambda: runs.is_dir() and any(one.name[0] != "." for one in runs.iterdir()))
         process.kill()
         process.communicate()
     told = json.loads(report("--json").stdout)

@@ -103,7 +103,7 @@ def test_two_runs_share_a_tier_and_the_first_to_end_leaves_it(jobs, origin, data
         assert done.returncode == 2 and "1 runs are using the cache" in done.stderr
         assert os.path.exists(home)
         with origin.fs.counting() as counted:
-            out, err = first.communicate("go\n", timeout=20)
+            out, err = first.communicate("go\n", timeout=60)
         assert counted["read_bytes"] == 0
         assert "10 opens of 5 files, 50.0% from the cache" in err
     assert not os.path.exists(home)
@@ -123,7 +123,7 @@ def kill_run(jobs, data):
     with waiting(jobs, data) as process:
         assert read_line(process) == "ready"
         process.kill()
-        process.wait(20)
+        process.wait(60)
 
 
 def runs_in(home):
@@ -168,7 +168,7 @@ def test_what_a_killed_run_left_beside_a_live_one(jobs, data, home):
         assert len(runs_in(home)) == 2
         assert jobs.stoker("clear", "--dead").stdout == "removed what dead runs left\n"
         assert len(runs_in(home)) == 1
-        err = live.communicate("go\n", timeout=20)[1]
+        err = live.communicate("go\n", timeout=60)[1]
     assert "10 opens of 5 files, 50.0% from the cache" in err
 
 
@@ -179,7 +179,7 @@ def test_the_job_of_a_killed_stoker_still_counts(jobs, data, home):
     with jobs.started(line) as process:
         assert read_line(process) == "ready"
         process.kill()
-        process.wait(20)
+        process.wait(60)
         assert "1 live run (of 1 the stoker was killed, and the job goes on)" in \
             jobs.stoker("ls").stdout
         assert jobs.stoker("clear", "--dead").stdout == "no dead runs\n"
@@ -253,7 +253,7 @@ def test_the_command_is_killed_with_its_workers_while_filling(jobs, origin, home
                 os.killpg(process.pid, signal.SIGKILL)
             except ProcessLookupError:
                 pass
-            process.wait(20)
+            process.wait(60)
         ran = jobs.preloaded(["diff", "-r", mount, source], mount)
         assert ran.stdout == ""
         jobs.stoker("clear", "--dead")

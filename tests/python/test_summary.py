@@ -221,8 +221,8 @@ def test_the_summary_does_not_wait_for_what_the_command_left_running(jobs, data)
     line = jobs.command_line(["sh", "-c", script, data], path=data)
     with jobs.started(line) as process:
         assert read_line(process) == "ready"
-        process.wait(20)
-        out = process.communicate("go\n", timeout=20)[0]
+        process.wait(60)
+        out = process.communicate("go\n", timeout=60)[0]
     assert process.returncode == 0
     assert out.endswith("end\n")
 

@@ -176,7 +176,7 @@ def test_whatever_a_command_is_called(jobs, data):
 def test_a_run_whose_stoker_was_killed(jobs, data):
     with standing(jobs, data) as process:
         process.kill()
-        process.wait(20)
+        process.wait(60)
         assert [run["state"] for run in look(jobs)["runs"]] == ["orphaned"]
         assert ", its stoker was killed: sh -c" in once(jobs)
         process.stdin.close()
@@ -280,7 +280,7 @@ class Terminal:
         def look():
             text = "\n".join(self.lines())
             return text if re.search(pattern, text, re.M) and text == "\n".join(self.lines()) else None
-        return wait_for(look, 60)
+        return wait_for(look)
 
     def pid(self):
         """Of `stoker top`."""

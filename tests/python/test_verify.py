@@ -220,7 +220,7 @@ def test_what_changes_meanwhile_is_no_error(jobs, cached, origin):
     with jobs.started([jobs.build / "stoker", "verify", cached / "file0001"]) as process:
         wait_for(lambda: origin.fs.counts()["read"] > before)
         (origin.source / cached.name / "file0001").write_bytes(bytes(SIZE))
-        said = process.communicate(timeout=20)[0]
+        said = process.communicate(timeout=60)[0]
     assert process.returncode == 0 and "  1 of versions that are not the origin's" in said
     assert len(in_memory(jobs)) == 3
 
@@ -512,7 +512,7 @@ def test_interrupted(jobs, cached, origin):
     with jobs.started([jobs.build / "stoker", "verify"]) as process:
         wait_for(lambda: origin.fs.counts()["open"] > before)
         process.send_signal(signal.SIGINT)
-        assert process.wait(20) == -signal.SIGINT
+        assert process.wait(60) == -signal.SIGINT
     origin.fs.latency_ms = 0
     assert verify(jobs).startswith("3 copies right")
 

@@ -431,7 +431,7 @@ def test_beside_a_running_job(jobs, origin, data):
 WAIT_FOR_ALL = """
 import pathlib, sys, time
 tree, count = pathlib.Path(sys.argv[1]), int(sys.argv[2])
-deadline = time.monotonic() + 30
+deadline = time.monotonic() + 60
 while sum(1 for _ in tree.rglob("????????????;*")) < count and time.monotonic() < deadline:
     time.sleep(0.02)
 for name in sys.argv[3:]:

@@ -45,7 +45,7 @@ class Asked:
     def ask(self, line):
         self._process.stdin.write(f"{line}\n")
         self._process.stdin.flush()
-        return read_line(self._process, 60)
+        return read_line(self._process)
 
 
 def sum_of(rows):
