@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from jobs import wait_for
+from jobs import wait_until_gone
 from slices import ALL
 
 
@@ -36,13 +36,6 @@ def test_a_worker_with_the_number_of_one_that_has_ended(run):
     assert seen == 63
 
 
-def is_alive(pid):
-    try:
-        return open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[0] not in "ZX"
-    except OSError:
-        return False
-
-
 @pytest.mark.parametrize("how", ["waits", "exits", "raises"])
 def test_workers_end_with_their_main_process(start, how):
     """It is killed, ends at once, or by an exception."""
@@ -51,7 +44,7 @@ def test_workers_end_with_their_main_process(start, how):
         assert len(pids) == 3
         if how == "waits":
             os.kill(pids[0], signal.SIGKILL)
-        wait_for(lambda: not any(map(is_alive, pids)))
+        wait_until_gone(pids)
         process.wait(60)
 
 

@@ -17,6 +17,8 @@ import signal
 import subprocess
 import time
 
+import gone
+
 # Files made by a test are a moment old: without this nothing would be cached for two seconds.
 YOUNG = {"STOKER_MIN_AGE": "0.05"}
 HOME = "stoker-0"  # Stoker's directory in a tier: in the place everybody is root
@@ -80,16 +82,19 @@ class Jobs:
 
     @contextlib.contextmanager
     def started(self, line, env=None, **more):
-        """A command line running in the place; the process is `line` itself. Killed at the end."""
+        """A command line running in the place; the process is `line` itself. At the end it is killed, and
+        gone with all that it has started and that prints where it does."""
         process = subprocess.Popen(self.place.command(line, {**YOUNG, **(env or {})}), text=True,
                                    **{"stdin": subprocess.PIPE, "stdout": subprocess.PIPE,
                                       "stderr": subprocess.PIPE, **more})
         try:
             yield process
         finally:
+            left = gone.speakers(process)
             if process.poll() is None:
                 process.kill()
             process.communicate()
+            wait_until_gone(left)
 
     def used(self, tier="/dev/shm"):
         """What `stoker ls` says a tier uses: (used bytes, of, used inodes, of), sizes rounded."""
@@ -114,6 +119,20 @@ def wait_for(condition, patience_s=PATIENCE_S):
             return value
         assert time.monotonic() < deadline, "waited in vain"
         time.sleep(0.01)
+
+
+def wait_until_gone(pids):
+    """What a process prints ends before its maps do, and with them its locks: on a busy machine who went
+    on when the output had ended found the cache in use."""
+    wait_for(lambda: not any(map(gone.is_alive, pids)))
+
+
+def kill_group(process):
+    """Kills the group that a started process leads, and waits until nothing is left of it."""
+    pids = gone.speakers(process)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    wait_until_gone(pids)
 
 
 def read_line(process, patience_s=PATIENCE_S):

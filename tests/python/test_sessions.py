@@ -1,5 +1,6 @@
 """Runs begin and end, one after the other, beside each other, and by a kill; what stays of them."""
 
+import contextlib
 import fcntl
 import os
 import signal
@@ -7,7 +8,7 @@ import subprocess
 
 import pytest
 
-from jobs import HOME, YOUNG, read_line, reading, wait_for
+from jobs import HOME, YOUNG, kill_group, read_line, reading, wait_for
 from origin import settle
 
 
@@ -244,16 +245,13 @@ def test_the_command_is_killed_with_its_workers_while_filling(jobs, origin, home
     for moment in (0.02, 0.05, 0.11):
         line = jobs.command_line(reading([mount / f"file{i:04}" for i in range(40)], 1), path=mount)
         with jobs.started(line, start_new_session=True) as process:
-            wait_for(lambda: os.path.exists(f"{home}/tree"))
+            wait_for(lambda: os.path.exists(f"{home}/tree") or process.poll() is not None)
             try:
                 process.wait(moment)
             except Exception:
                 pass
-            try:
-                os.killpg(process.pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
-            process.wait(60)
+            with contextlib.suppress(ProcessLookupError):
+                kill_group(process)
         ran = jobs.preloaded(["diff", "-r", mount, source], mount)
         assert ran.stdout == ""
         jobs.stoker("clear", "--dead")

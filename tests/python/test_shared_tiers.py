@@ -16,7 +16,7 @@ import pytest
 
 import slowfs
 from isolated import Isolated
-from jobs import HOME, Jobs, wait_for
+from jobs import HOME, Jobs, kill_group, wait_for
 from origin import Origin, settle
 from slices import ALL
 from test_epochs import images, program  # noqa: F401
@@ -387,8 +387,7 @@ def test_killed_in_the_middle_of_publishing(cluster):
         cluster.tier.latency_ms = 5
         with jobs.started(line, start_new_session=True) as process:
             wait_for(lambda: len(cluster.entries()) >= fraction)
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+            kill_group(process)
         cluster.tier.latency_ms = 0
         for name, path in cluster.entries().items():
             assert path.read_bytes()[:-SEAL] == (cluster.source / name).read_bytes()

@@ -5,12 +5,11 @@ import hashlib
 import os
 import random
 import re
-import signal
 import sys
 
 import pytest
 
-from jobs import HOME, read_line, wait_for
+from jobs import HOME, kill_group, read_line, wait_for
 from origin import settle
 from test_budget import Sampler, mount_tmpfs, walk_used
 from volumes import mount_ext4
@@ -210,8 +209,7 @@ def test_killed_in_the_middle(jobs, data, place):
         line = jobs.command_line(reader(data.files, 50, seed), data.mount, data.tiers())
         with jobs.started(line, start_new_session=True) as process:
             wait_for(lambda: len(data.names_in(data.disk)) > 10)
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+            kill_group(process)
     with Sampler(data.home(data.memory)) as memory, Sampler(data.home(data.disk)) as disk:
         ran = jobs.run(reader(data.files), path=data.mount, tier=data.tiers())
     assert ran.stdout.split() == [sum_of(data.source)] * 4
