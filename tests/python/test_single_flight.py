@@ -78,8 +78,8 @@ def test_those_who_come_during_a_fill_wait_for_it(jobs, origin, scratch, as_root
     """Not one of them reads the origin, though the fill takes longer than anybody's patience. (What
     a process sleeps in is for root to see.)"""
     source, mount = origin.directory("during")
-    write(source / "file", 8_000_000)
-    origin.fs.latency_ms = 900  # the fill would take a minute
+    write(source / "file", 4 * 8_000_000)
+    origin.fs.latency_ms = 100  # for each of so many pieces that it takes a while
     summary = scratch / "during.json"
     line = jobs.command_line(["sh", "-c", ONE_FIRST, "sh", mount / "file", source / "file"],
                              path=mount, flags=[f"--json={summary}"])
@@ -90,15 +90,17 @@ def test_those_who_come_during_a_fill_wait_for_it(jobs, origin, scratch, as_root
         seen.update(sleepers(mount / "file"))
         return len(seen) == PROCESSES - 1
 
-    with origin.fs.counting() as counted, jobs.started(line) as process:
+    with origin.fs.counting() as counted, \
+            jobs.started(line, {"STOKER_MAX_FILE": "64M"}) as process:
         wait_for(lambda: os.path.isdir(drafts) and os.listdir(drafts))
+        origin.fs.latency_ms = 900  # it would take minutes now
         process.stdin.write("go\n")
         process.stdin.flush()
-        wait_for(all_were_seen_waiting, patience_s=60)
+        wait_for(all_were_seen_waiting)
         assert os.listdir(drafts), "the fill had ended already"
         origin.fs.latency_ms = 0
         stdout, _ = process.communicate(timeout=120)
     assert (process.returncode, stdout) == (0, "")
-    assert counted["read_bytes"] <= 8_000_000 + READAHEAD
+    assert counted["read_bytes"] <= 4 * 8_000_000 + READAHEAD
     counts = json.loads(summary.read_text())
     assert (counts["opens"], counts["fills"], counts["hits"]) == (PROCESSES, 1, PROCESSES - 1)
