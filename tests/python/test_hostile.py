@@ -538,17 +538,28 @@ def test_a_listing_whose_right_was_taken_away(victim, data):
     assert victim.run(data, "--keep", script=script).stdout == "0\n"
 
 
-def test_others_delay_nothing(far, jobs, victim, attacker):
-    """One fills and is stopped in the middle; the other does not wait for that."""
+def took_s(far, jobs, victim, attacker, name):
+    """How long one takes to read a file while the other, who fills it, is stopped in the middle."""
     far.latency_ms = 200
     before = far.counts()["read"]
-    env = jobs.preload_env(far.mountpoint)
-    with jobs.started(attacker.line(["cat", f"{far.mountpoint}/file"]), env=env) as filler:
+    path = f"{far.mountpoint}/{name}"
+    with jobs.started(attacker.line(["cat", path]), env=jobs.preload_env(far.mountpoint)) as filler:
         wait_for(lambda: far.counts()["read"] > before)
         filler.send_signal(signal.SIGSTOP)
         far.latency_ms = 0
         began = time.monotonic()
-        done = victim.preloaded(far.mountpoint)
-        assert done.stdout == 2 * CONTENT and time.monotonic() - began < 1.9
+        done = victim.preloaded(far.mountpoint, f'cat "$1/{name}" "$1/{name}"')
+        took = time.monotonic() - began
+        assert done.stdout == 2 * CONTENT
         filler.send_signal(signal.SIGCONT)
         assert filler.communicate(timeout=60)[0] == CONTENT
+    return took
+
+
+def test_others_delay_nothing(far, data, jobs, victim, attacker):
+    """Who waited for another's fill would do so for two seconds each time. On a busy machine programs may take
+    as long by themselves."""
+    for number in range(10):
+        (data / f"file{number}").write_text(CONTENT)
+    settle()
+    assert any(took_s(far, jobs, victim, attacker, f"file{number}") < 1.9 for number in range(10))
