@@ -173,7 +173,7 @@ if pid == 0:
         core.unpin(device, memory.ctypes.data)
     except RuntimeError:
         os._exit(0)
-for _ in range(100):
+for _ in range(600):
     ended, status = os.waitpid(pid, os.WNOHANG)
     if ended:
         break

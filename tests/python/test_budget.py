@@ -370,14 +370,14 @@ def test_two_places_share_a_disk_tier_within_its_budget(jobs, build, origin, scr
 def test_drafts_of_another_pid_namespace_are_left_to_it(jobs, origin, scratch):
     """A process number there means another process here, or none."""
     source, mount = origin.directory("drafts")
-    (source / "file").write_bytes(os.urandom(9 * MIB))
+    (source / "file").write_bytes(os.urandom(32 * MIB))
     (source / "other").write_bytes(b"x")
     settle()
     disk = scratch / "disk"
     disk.mkdir()
-    origin.fs.latency_ms = 300
+    origin.fs.latency_ms = 100
     line = ["unshare", "-p", "-f", "--mount-proc", "cmp", mount / "file", source / "file"]
-    slow = {**jobs.preload_env(mount, disk), "STOKER_MIN_AGE": "0.05"}
+    slow = {**jobs.preload_env(mount, disk), "STOKER_MAX_FILE": "64M"}
     with jobs.started(line, env=slow) as filler:
         drafts = wait_for(lambda: (disk / HOME / "fill").exists() and
                           os.listdir(disk / HOME / "fill"))
@@ -385,13 +385,13 @@ def test_drafts_of_another_pid_namespace_are_left_to_it(jobs, origin, scratch):
         with Isolated() as second:
             Jobs(second, jobs.build, scratch).run(["cat", mount / "other"], path=mount, tier=disk)
         assert filler.poll() is None and os.listdir(disk / HOME / "fill") == drafts
+        origin.fs.latency_ms = 0
         assert filler.wait(60) == 0
     assert os.listdir(disk / HOME / "fill") == []
     # One that nobody has written to for long is nobody's.
     old = disk / HOME / "fill" / "1-2.0123456789abcdef"
     old.touch()
     os.utime(old, (1, 1))
-    origin.fs.latency_ms = 0
     jobs.run(["cat", mount / "file"], path=mount, tier=disk)
     assert not old.exists()
 

@@ -215,7 +215,7 @@ def test_an_origin_that_gives_less_than_it_says(jobs, cached, origin):
 
 def test_what_changes_meanwhile_is_no_error(jobs, cached, origin):
     """Between the look at the origin and the last byte of it: then nothing was compared."""
-    origin.fs.latency_ms = 80
+    origin.fs.latency_ms = 150
     before = origin.fs.counts()["read"]
     with jobs.started([jobs.build / "stoker", "verify", cached / "file0001"]) as process:
         wait_for(lambda: origin.fs.counts()["read"] > before)

@@ -333,7 +333,7 @@ def many_loaders():
             pass
         if i == 20:
             before = counts()
-    for _ in range(100):  # threads of the last one may be about to end
+    for _ in range(600):  # threads of the last one may be about to end
         after = counts()
         if all(now <= then for now, then in zip(after, before)):
             break
