@@ -24,7 +24,6 @@ from stoker import _core
 from stoker import transforms as S
 from stoker._feed import Feed
 
-HOUR_NS = 3600 * 10**9
 CROP = T.Compose([T.CenterCrop(32), T.ToTensor()])
 
 
@@ -413,7 +412,7 @@ def test_waiting_is_interrupted(jpegs, tmp_path):
     try:
         names = [os.path.join(slow.mountpoint, name) for name in sorted(os.listdir(tmp_path))[:2]]
         with started(SLOW, *names) as process:
-            with slow.faults(hang_ns=HOUR_NS):
+            with slow.faults(hang_ns=slowfs.HOUR_NS):
                 assert read_line(process) == "waiting"
                 time.sleep(0.3)  # until it is
                 process.send_signal(signal.SIGINT)

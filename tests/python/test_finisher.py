@@ -12,6 +12,7 @@ import pytest
 
 from jobs import HOME, read_line, wait_for
 from origin import settle
+from slowfs import HOUR_NS
 from test_big_files import MB, PAGES, ROUNDS, SIZE, SMALL, assert_next_run_counts, big, file, \
     is_whole  # noqa: F401 (fixtures)
 from test_warm_big import hands_on
@@ -258,11 +259,12 @@ def test_it_ends_with_the_run(jobs, origin, file, started, build):
         job.tell("open")
         job.tell("read 0 1000")
         wait_for(lambda: counted["read_bytes"] > 4 * MB)
+        origin.fs.latency_ms = 10 * SLOWLY  # the rest would take minutes
         began = time.monotonic()
         said = job.end()[1]
-        assert time.monotonic() - began < 10
+        assert time.monotonic() - began < 30
     assert counted["read_bytes"] < SIZE and said["finished"]["files"] == 0
-    time.sleep(0.2)
+    origin.fs._control.settled_counts()
     with origin.fs.counting() as later:
         time.sleep(0.3)
     assert later["read"] == 0
@@ -421,7 +423,8 @@ def test_many_first_opens(jobs, origin, file):
         ran = jobs.run(["sh", "-c", script, file[0], file[1]], path=file[0].parent, tier=TIER,
                        flags=["--warm=first"], env=SMALL)
     assert ran.stdout == "" and ran.hits == 5
-    assert counted["read_bytes"] <= SIZE + FORGOTTEN
+    assert ran.ahead["filled_bytes"] + ran.finished["bytes"] == SIZE
+    assert counted["read_bytes"] <= SIZE + 4 * FORGOTTEN
 
 
 def test_an_open_does_not_wait_for_what_does_not_come(jobs, origin, file, started):
@@ -429,7 +432,7 @@ def test_an_open_does_not_wait_for_what_does_not_come(jobs, origin, file, starte
     job = started("--warm=first", tier="/dev/shm:9M")
     began = time.monotonic()
     job.tell("open")
-    assert time.monotonic() - began < 4 and job.tell("entry") == "False"
+    assert time.monotonic() - began < 4.9 and job.tell("entry") == "False"
     assert job.tell(f"read 0 {SIZE}") == "done"
     assert job.end()[1]["mapped"] == []
 
@@ -470,9 +473,8 @@ def test_an_origin_that_stands_still(jobs, origin, file, started):
         job.process.stdin.write("open\n")
         job.process.stdin.flush()
         wait_for(lambda: counted["read_bytes"] > 4 * MB)
-    origin.fs.latency_ms = 9_000
-    began = time.monotonic()
-    assert read_line(job.process) == "done" and time.monotonic() - began < 9
-    assert job.tell("entry") == "False"
+    with origin.fs.faults(hang_ns=HOUR_NS):
+        assert read_line(job.process) == "done"
+        assert job.tell("entry") == "False"
     origin.fs.latency_ms = 0
     job.end()

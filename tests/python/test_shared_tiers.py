@@ -26,7 +26,6 @@ pytestmark = pytest.mark.usefixtures("as_root")
 
 COUNT, SIZE = 40, 24 * KIB + 5
 SEAL = 64
-HOUR_NS = 3600 * 10**9
 
 
 class Node:
@@ -255,7 +254,7 @@ def test_a_local_tier_on_a_disk(cluster, scratch):
 
 FAILURES = {"stale": {"stale_ns": 1}, "whole seconds": {"whole_seconds": 1},
             "statvfs zero": {"statvfs_zero": 1}, "fsync": {"fsync": errno.EIO},
-            "rename flags": {"rename_flags": 1}, "negative names": {"negative_ns": HOUR_NS}}
+            "rename flags": {"rename_flags": 1}, "negative names": {"negative_ns": slowfs.HOUR_NS}}
 MORE = {"quota": {"fsync": errno.EDQUOT}, "reads": {"read": errno.EIO},
         "opens": {"open": errno.EIO}, "sizes": {"size": -1000}, "short reads": {"read_most": 1000}}
 FAILURES.update(MORE if ALL else {})
@@ -307,7 +306,7 @@ def test_a_budget_that_is_short(cluster):
 # ---- servers that are gone ----
 
 def test_hanging_from_the_start(cluster):
-    with cluster.tier.faults(hang_ns=HOUR_NS):
+    with cluster.tier.faults(hang_ns=slowfs.HOUR_NS):
         began = time.monotonic()
         ran, _ = cluster.run(0, 2)
         assert time.monotonic() - began < 60
@@ -325,7 +324,7 @@ def test_hanging_in_the_middle(cluster):
                              flags=cluster.flags())
     with jobs.started(line) as process:
         assert process.stdout.readline() == "begun\n"
-        with cluster.tier.faults(hang_ns=HOUR_NS):
+        with cluster.tier.faults(hang_ns=slowfs.HOUR_NS):
             out, said = process.communicate("go\n", timeout=60)
         assert out == "done\n" and process.returncode == 0
     assert "it did not answer in time, and was left alone from then on" in " ".join(said.split())

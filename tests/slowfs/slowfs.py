@@ -42,6 +42,7 @@ FAULTS = ("open", "getattr", "lookup", "read", "read_from", "read_most", "size",
           "stale_ns", "whole_seconds", "statvfs_zero", "fsync", "rename_flags", "negative_ns",
           "hang_ns")
 NS_PER_MS = 1e6
+HOUR_NS = 3600 * 10**9  # of a fault that lasts until it is taken back
 
 REPOSITORY = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
