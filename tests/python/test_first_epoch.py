@@ -26,12 +26,20 @@ VALIDATORS = 16  # threads that take them: cli/validator.c
 # Reads files in rounds, as it is told, while the command above it stands still: what is asked of the
 # origin then is what the job itself has asked.
 ALONE = ("import os, signal, sys, time\n"
+         "def state(task):\n"
+         "    try:\n"
+         "        with open(f'/proc/{command}/task/{task}/stat') as file:\n"
+         "            return file.read().rpartition(')')[2].split()[0]\n"
+         "    except OSError:\n"  # it has ended
+         "        return 'T'\n"
          "command = os.getppid()\n"
          "if 'STOKER_RUN' in os.environ:\n"
-         "    until = time.monotonic() + 10\n"  # its threads that validate begin beside the job
+         "    until = time.monotonic() + 60\n"  # its threads that validate begin beside the job
          f"    while len(os.listdir(f'/proc/{{command}}/task')) < {VALIDATORS} and until > time.monotonic():\n"
          "        time.sleep(0.01)\n"
-         "    os.kill(command, signal.SIGSTOP)\n"
+         "    os.kill(command, signal.SIGSTOP)\n"  # the signal waits for its turn on a busy machine
+         "    while {state(task) for task in os.listdir(f'/proc/{command}/task')} != {'T'}:\n"
+         "        time.sleep(0.001)\n"
          "print('ready', flush=True)\n"
          "for line in sys.stdin:\n"
          "    if line.strip() == 'go on':\n"
@@ -111,6 +119,7 @@ def operations_alone(mounted, size, line, run):
     with mounted(COUNT, size) as here, here.reading_alone(run) as alone:
         with here.counting() as counted:
             alone.reads(line)
+            here.origin.fs._control.settled_counts()  # the kernel may be reading ahead
     return counted
 
 
