@@ -1,6 +1,7 @@
 """Directories that are listed: what it costs the origin, and that everybody sees the same."""
 
 import contextlib
+import itertools
 import os
 import pathlib
 import shlex
@@ -10,7 +11,7 @@ import tempfile
 import pytest
 import slowfs
 
-from jobs import YOUNG
+from jobs import YOUNG, read_line, wait_for
 from origin import settle
 
 CLASSES, FILES = 4, 6
@@ -232,25 +233,42 @@ def test_an_image_folder_is_found_without_the_origin(jobs, origin, programs):
 
 
 PROBE = """
-import os, sys, time
-top, count = sys.argv[1], int(sys.argv[2])
+import os, sys
+top = sys.argv[1]
 os.listdir(top)
-time.sleep(0.5)  # until the command has looked
-found = [os.path.exists(f"{top}/absent{number}") for number in range(count)]
-found += [os.access(f"{top}/absent{number}", os.R_OK) for number in range(count)]
-print(any(found), os.path.exists(top + "/c0"))
+print("listed", flush=True)
+for line in sys.stdin:
+    names = [f"{top}/absent{number}" for number in range(*map(int, line.split()))]
+    found = [*map(os.path.exists, names), *(os.access(name, os.R_OK) for name in names)]
+    print(any(found), os.path.exists(top + "/c0"), flush=True)
 """
 
 
+@contextlib.contextmanager
+def probing(jobs, origin, mount, env):
+    """cost(first, last): how many names the origin is asked for when these are, twice each."""
+    line = jobs.command_line([sys.executable, "-c", PROBE, mount], path=mount)
+    with jobs.started(line, env=env) as process:
+        def cost(first, last):
+            with origin.fs.counting() as counted:
+                process.stdin.write(f"{first} {last}\n")
+                process.stdin.flush()
+                assert read_line(process) == "False True"
+            return counted["lookup_negative"]
+        assert read_line(process) == "listed"
+        yield cost
+
+
 def test_names_that_are_absent_are_not_asked_for_each(jobs, origin):
+    """Once the command has looked at the directory."""
     _, mount = make_tree(origin, "absent")
-    argv = [sys.executable, "-c", PROBE, mount, "200"]
-    with origin.fs.counting() as counted:
-        assert jobs.run(argv, path=mount, env=BELIEVED).stdout == "False True\n"
-    assert counted["lookup_negative"] == 0
-    with origin.fs.counting() as counted:
-        assert jobs.run(argv, path=mount).stdout == "False True\n"
-    assert counted["lookup_negative"] == 400  # nobody has said that times are to be believed
+    numbers = itertools.count()
+    with probing(jobs, origin, mount, BELIEVED) as cost:
+        wait_for(lambda: cost(number := next(numbers), number + 1) == 0)
+        assert cost(10_000, 10_200) == 0
+    with probing(jobs, origin, mount, {}) as cost:
+        origin.fs._control.settled_counts()
+        assert cost(10_000, 10_200) == 400  # nobody has said that times are to be believed
 
 
 # ---- versions ----
