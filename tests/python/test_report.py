@@ -238,6 +238,8 @@ def test_a_killed_run_has_a_report(jobs, report, data, state, runs):
     with jobs.started(line, state) as process:
         assert read_line(process) == "ready"
         wait_for(lambda: runs.is_dir() and any(one.name[0] != "." for one in runs.iterdir()))
+        # On a busy machine it was first written before all was read.
+        wait_for(lambda: json.loads(report("--json").stdout)["files"] == 4)
         process.kill()
         process.communicate()
     told = json.loads(report("--json").stdout)
