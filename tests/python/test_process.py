@@ -216,7 +216,8 @@ def test_a_line_tells_how_far_the_first_epoch_is(jobs, session_origin):
     terminal = Terminal(jobs.place, ["env", "STOKER_MIN_AGE=0.05",
                                      *jobs.command_line(["sh", "-c", script, data], path=data)])
     terminal.wait_for("epoch 1: 3 files, 2.9 KiB, ")
-    assert terminal.said.split("epoch 1: ")[1].endswith("\x1b[K\r")  # what the job writes goes over it
+    terminal.wait_for("\x1b[K\r")
+    assert re.search(r"epoch 1: 3 files, [^\r]*\x1b\[K\r", terminal.said)  # what the job writes goes over it
     gone = "\r\x1b[K"
     assert gone not in terminal.said
     terminal.type("\n")
