@@ -1,5 +1,6 @@
 """Memory pressure: the cache gives way, and the job lives. In a control group of its own."""
 
+import errno
 import json
 import os
 import pathlib
@@ -10,7 +11,7 @@ import sys
 
 import pytest
 
-from jobs import read_line
+from jobs import read_line, wait_for
 from origin import settle
 from slices import ALL
 
@@ -33,6 +34,16 @@ def memory_groups():
 
 def killed_leaf(limit):
     return "memory.events" if limit == "memory.max" else "memory.oom_control"
+
+
+def is_removed(group):
+    """Whether its last process has let go of it."""
+    try:
+        group.rmdir()
+        return True
+    except OSError as error:
+        assert error.errno == errno.EBUSY, error
+        return False
 
 
 @pytest.fixture
@@ -64,7 +75,7 @@ def groups():
     make.killed = killed
     yield make
     for group in made:
-        group.rmdir()
+        wait_for(lambda: is_removed(group))
 
 
 @pytest.fixture
