@@ -20,12 +20,12 @@ class Files:
     def __len__(self):
         return 60
     def __getitem__(self, index):
-        time.sleep(0.002)
+        time.sleep(0.006)
         return len(open(sys.argv[1], "rb").read())
 loader = DataLoader(Files(), batch_size=4, num_workers=int(sys.argv[2]), persistent_workers=True)
 for _ in range(3):
     for _ in loader:
-        time.sleep(0.05)
+        time.sleep(0.15)
 """
 
 
@@ -75,7 +75,7 @@ def test_more_workers_where_there_are_cores_for_them(jobs, data, workers, change
 
 
 def test_how_many_workers_would_do(jobs, data):
-    """Fifteen steps of 50 ms, for each of which samples take 8 ms: a fifth of one worker, and what opens take."""
+    """Fifteen steps of 150 ms, for each of which samples take 24 ms: a fifth of one worker, and what opens take."""
     ran = jobs.run([sys.executable, "-c", STEPS, data / "file0000", "4"], path=data, timeout=200)
     assert ran.json["bound"] == "none"
     said = re.search(r"; the rest is the job's own step; ([\d.]+) of its 4 workers were busy on average: "

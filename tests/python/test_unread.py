@@ -102,7 +102,7 @@ def test_a_later_epoch_reads_nothing_of_the_origin(epochs, origin, data_set, scr
 def test_by_default_in_memory(epochs, data_set, words):
     """Kept at the first touch, as far as room was granted by then, which the first asks for."""
     _, mount, right = data_set
-    told = epochs(mount, 6, lambda number: time.sleep(0.2), words, tier=TIER)
+    told = epochs(mount, 6, lambda number: time.sleep(0.4), words, tier=TIER)
     assert all(each["digests"] == right for each in told)
     assert told[0]["from_forms"] == 0
     assert sum(each["forms"] for each in told) == COUNT
