@@ -207,6 +207,6 @@ def test_a_job_sees_what_it_writes(jobs, file):
 def test_a_young_file_is_not_kept(jobs, origin):
     source, mount = origin.directory("young")
     (source / "file").write_text("x")
-    script = 'cat "$0" "$0"; sleep 0.3; cat "$0" "$0"'
-    ran = jobs.run(["sh", "-c", script, mount / "file"], path=mount, env={"STOKER_MIN_AGE": "0.2"})
+    script = 'cat "$0" "$0"; sleep 3.1; cat "$0" "$0"'
+    ran = jobs.run(["sh", "-c", script, mount / "file"], path=mount, env={"STOKER_MIN_AGE": "3"})
     assert (ran.opens, ran.fills, ran.hits, ran.bypassed) == (4, 1, 1, {"young": 2})
