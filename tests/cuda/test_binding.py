@@ -58,7 +58,7 @@ def test_batches_arrive_and_are_held_until_they_are_copied():
     run("""
 device = core.open(0)
 assert core.name(device) == "the first"
-world.late_us = 20000
+world.late_us = 60000
 outs, wanted, memories, alive = [], [], [], []
 for seed in range(12):
     memory = make(seed)

@@ -70,7 +70,7 @@ def assert_good_again(jobs, data, hits, fills, tier="/dev/shm:64M", flags=("--ke
     ran = jobs.run(["sh", "-c", 'cat "$0"/* | md5sum', data], path=data, tier=tier, flags=flags)
     plain = subprocess.run(["sh", "-c", 'cat "$0"/* | md5sum', data], capture_output=True,
                            text=True, check=True)
-    assert (ran.stdout, ran.hits, ran.fills) == (plain.stdout, hits, fills)
+    assert (ran.stdout, ran.hits, ran.fills) == (plain.stdout, hits, fills), ran.stderr
 
 
 def assert_budget_is_right(jobs, home=f"/dev/shm/{HOME}"):

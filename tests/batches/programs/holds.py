@@ -72,7 +72,7 @@ def in_thread(tensor):
 
 def of_thread(thing):
     thing[0].put(True)
-    return thing[1].get(timeout=20)
+    return thing[1].get(timeout=60)
 
 
 def in_lru_cache(tensor):

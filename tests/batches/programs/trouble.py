@@ -230,7 +230,7 @@ CASES = {
     "bus error": lambda: killed(by(signal.SIGBUS)),
     "exits": lambda: killed(lambda: os._exit(3)),
     "forks": lambda: seen(loader(Forking(), persistent_workers=True)),
-    "times out": lambda: killed(bool, timeout=2),
+    "times out": lambda: killed(bool, timeout=10),
     "last batch after the loader": last_batch_after_the_loader,
 }
 LEFT = {
