@@ -189,7 +189,7 @@ class SlowFS:
                     command.append(str(value))
         return command + [self.source, self.mountpoint]
 
-    def _wait_for_mount(self, patience_s=10.0):
+    def _wait_for_mount(self, patience_s=60.0):
         deadline = time.monotonic() + patience_s
         while not is_mounted(self.mountpoint):
             if self._process.poll() is not None:
