@@ -248,8 +248,7 @@ END_TEST
 Suite *suite_errand(void)
 {
     Suite *suite = suite_create("errand");
-    TCase *tcase = tcase_create("errands");
-    tcase_set_timeout(tcase, 60);
+    TCase *tcase = unit_case(suite, "errands");
     tcase_add_test(tcase, what_is_asked_is_answered);
     tcase_add_test(tcase, nothing_is_asked_of_nobody);
     tcase_add_test(tcase, a_deadline_that_is_missed);
@@ -259,6 +258,5 @@ Suite *suite_errand(void)
     tcase_add_test(tcase, a_place_to_ask_that_comes_late);
     tcase_add_test(tcase, what_is_put);
     tcase_add_test(tcase, names_below_a_tree);
-    suite_add_tcase(suite, tcase);
     return suite;
 }
