@@ -182,7 +182,9 @@ START_TEST(every_character_is_one_sequence)
         bool none = (point >= 0xd800 && point < 0xe000) || point > 0x10ffff;
         int length = point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;
         encode(text, point);
-        ck_assert_msg(stk_text_sequence(text) == (none ? 0 : length), "U+%04X", point);
+        if (stk_text_sequence(text) != (none ? 0 : length)) { /* each assertion is written down */
+            ck_abort_msg("U+%04X", point);
+        }
     }
 }
 END_TEST
