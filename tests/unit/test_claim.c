@@ -122,30 +122,40 @@ static int64_t wait_ns(_Atomic uint64_t *word, bool *over)
     return stk_clock_boottime_ns() - before;
 }
 
-START_TEST(waits_for_nobody)
+/* The shortest of some waits, which goes below `short_ns` unless something is wrong: on a busy
+ * machine any one of them may be long. All end by themselves, or in none has the filler got on, and
+ * what it does from now on is not noticed by anybody. */
+static int64_t shortest_wait_ns(struct stk_claim claim, bool wanted, int64_t short_ns)
 {
     bool over;
-    _Atomic uint64_t *word = shared_word((struct stk_claim){.state = STK_PRESENT});
-    ck_assert_int_lt(wait_ns(word, &over), 100 * MS);
-    ck_assert(over);
+    int64_t shortest_ns = INT64_MAX;
+    for (int i = 0; i < 10 && shortest_ns >= short_ns; i++) {
+        _Atomic uint64_t *word = shared_word(claim);
+        int64_t waited_ns = wait_ns(word, &over);
+        ck_assert_int_eq(over, wanted);
+        shortest_ns = waited_ns < shortest_ns ? waited_ns : shortest_ns;
+        ck_assert(over || (!stk_claim_advance(word) && stk_claim_take(word, stk_claim_load(word))));
+    }
+    return shortest_ns;
+}
+
+START_TEST(waits_for_nobody)
+{
+    struct stk_claim there = {.state = STK_PRESENT};
+    ck_assert_int_lt(shortest_wait_ns(there, true, 100 * MS), 100 * MS);
 }
 END_TEST
 
 START_TEST(a_dead_filler_is_overtaken_at_once)
 {
-    bool over;
-    _Atomic uint64_t *word =
-        shared_word((struct stk_claim){.state = STK_FILLING, .pid = unit_dead_pid()});
-    ck_assert_int_lt(wait_ns(word, &over), 100 * MS);
-    ck_assert(!over);
-    ck_assert(stk_claim_take(word, stk_claim_load(word)));
+    struct stk_claim dead = {.state = STK_FILLING, .pid = unit_dead_pid()};
+    ck_assert_int_lt(shortest_wait_ns(dead, false, 100 * MS), 100 * MS);
 }
 END_TEST
 
 /* One that was killed, and that its parent has not waited for. */
 START_TEST(a_zombie_is_dead)
 {
-    bool over;
     siginfo_t ended;
     pid_t pid = fork();
     ck_assert_int_ge(pid, 0);
@@ -153,31 +163,26 @@ START_TEST(a_zombie_is_dead)
         _exit(0);
     }
     ck_assert_int_eq(waitid(P_PID, (id_t)pid, &ended, WEXITED | WNOWAIT), 0);
-    _Atomic uint64_t *word = shared_word((struct stk_claim){.state = STK_FILLING, .pid = pid});
-    ck_assert_int_lt(wait_ns(word, &over), 1000 * MS);
-    ck_assert(!over);
+    struct stk_claim zombie = {.state = STK_FILLING, .pid = pid};
+    ck_assert_int_lt(shortest_wait_ns(zombie, false, 1000 * MS), 1000 * MS);
     ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
 }
 END_TEST
 
 START_TEST(a_stuck_filler_after_two_seconds)
 {
-    bool over;
-    _Atomic uint64_t *word = shared_word((struct stk_claim){.state = STK_FILLING, .pid = getpid()});
-    int64_t waited = wait_ns(word, &over);
-    ck_assert(!over);
+    struct stk_claim stuck = {.state = STK_FILLING, .pid = getpid()};
+    int64_t waited = shortest_wait_ns(stuck, false, 3000 * MS);
     ck_assert_int_ge(waited, 2000 * MS);
     ck_assert_int_lt(waited, 3000 * MS);
-    /* What it does from now on is not noticed by anybody. */
-    ck_assert(!stk_claim_advance(word));
 }
 END_TEST
 
-/* Fills for three seconds, a step every 100 ms. */
-static void fill_slowly(_Atomic uint64_t *word)
+/* Fills until three seconds after `began_ns`, a step every 100 ms. */
+static void fill_slowly(_Atomic uint64_t *word, _Atomic uint64_t *began_ns)
 {
     bool mine = stk_claim_take(word, stk_claim_load(word));
-    for (int i = 0; i < 30 && mine; i++) {
+    while (mine && stk_clock_boottime_ns() - (int64_t)atomic_load(began_ns) < 3000 * MS) {
         usleep(100000);
         mine = stk_claim_advance(word);
     }
@@ -187,19 +192,20 @@ static void fill_slowly(_Atomic uint64_t *word)
 START_TEST(a_live_filler_goes_on)
 {
     int status;
-    bool over;
     _Atomic uint64_t *word = shared_word((struct stk_claim){.state = STK_ABSENT});
+    _Atomic uint64_t *began_ns = shared_word((struct stk_claim){.state = STK_ABSENT});
+    atomic_store(began_ns, INT64_MAX);
     pid_t pid = fork();
     ck_assert_int_ge(pid, 0);
     if (pid == 0) {
-        fill_slowly(word);
+        fill_slowly(word, began_ns);
     }
     while (stk_claim_load(word).state != STK_FILLING) {
         usleep(1000);
     }
-    int64_t waited = wait_ns(word, &over);
-    ck_assert(over);
-    ck_assert_int_ge(waited, 2500 * MS);
+    atomic_store(began_ns, (uint64_t)stk_clock_boottime_ns());
+    ck_assert(stk_claim_wait(word));
+    ck_assert_int_ge(stk_clock_boottime_ns() - (int64_t)atomic_load(began_ns), 2500 * MS);
     ck_assert_int_eq(stk_claim_load(word).state, STK_PRESENT);
     ck_assert_int_eq(waitpid(pid, &status, 0), pid);
     ck_assert_int_eq(status, 0);
