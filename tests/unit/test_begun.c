@@ -1,6 +1,5 @@
 /* cache/begun.c */
 #include <pthread.h>
-#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -119,18 +118,24 @@ START_TEST(a_slot_of_a_killed_writer)
 }
 END_TEST
 
+/* As if so much time had gone by. */
+static void age(int64_t ms)
+{
+    atomic_fetch_sub(&begun.read_ns, ms * (STK_NS_PER_S / 1000));
+}
+
 START_TEST(a_read_under_way_may_be_silent)
 {
     begin(false);
     ck_assert(!stk_begun_is_reading(&begun));
     stk_begun_note_reading(&begun, STK_BEGUN_BEGINS);
-    usleep(300000);
+    age(300);
     ck_assert(stk_begun_is_reading(&begun));
     stk_begun_note_reading(&begun, STK_BEGUN_ENDS);
-    usleep(300000);
+    age(300);
     ck_assert(!stk_begun_is_reading(&begun));
     stk_begun_note_reading(&begun, STK_BEGUN_BEGINS); /* and is killed */
-    usleep(2100000);
+    age(2100);
     ck_assert(!stk_begun_is_reading(&begun));
     stk_begun_close(&begun);
     stk_begun_note_reading(&begun, STK_BEGUN_BEGINS); /* which nobody asks for */
@@ -166,30 +171,16 @@ START_TEST(waiting_ends_when_it_is_whole)
 }
 END_TEST
 
-static void do_nothing(int number)
-{
-    (void)number;
-}
-
-static void *interrupt(void *thread)
-{
-    usleep(50000);
-    pthread_kill(*(pthread_t *)thread, SIGUSR1);
-    return NULL;
-}
-
 START_TEST(waiting_ends_when_it_is_hopeless)
 {
-    pthread_t self = pthread_self(), other;
-    const struct sigaction action = {.sa_handler = do_nothing, .sa_flags = SA_RESTART};
     begin(true);
     atomic_store(&whole, 0);
     uint64_t ticket = stk_begun_tell(&begun, 1, 1, "a");
     ck_assert(!stk_begun_wait(&begun, 0, &whole));
-    sigaction(SIGUSR1, &action, NULL);
-    ck_assert_int_eq(pthread_create(&other, NULL, interrupt, &self), 0);
+    unit_signals_begin();
     ck_assert(!stk_begun_wait(&begun, ticket, &whole));
-    pthread_join(other, NULL);
+    unit_signals_end();
+    ck_assert(stk_begun_holds(&begun));
     int64_t began_ns = stk_clock_boottime_ns();
     ck_assert(!stk_begun_wait(&begun, ticket, &whole)); /* nobody gets on */
     ck_assert_int_gt(stk_clock_boottime_ns() - began_ns, 4 * STK_NS_PER_S);

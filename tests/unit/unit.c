@@ -3,7 +3,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -143,6 +146,40 @@ pid_t unit_dead_pid(void)
     }
     ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
     return pid;
+}
+
+/* ---- signals ---- */
+
+static pthread_t interrupted, interrupter;
+static _Atomic bool interrupts;
+
+static void do_nothing(int number)
+{
+    (void)number;
+}
+
+static void *send_signals(void *unused)
+{
+    while (atomic_load(&interrupts)) {
+        usleep(5000);
+        pthread_kill(interrupted, SIGUSR1);
+    }
+    return unused;
+}
+
+void unit_signals_begin(void)
+{
+    const struct sigaction action = {.sa_handler = do_nothing, .sa_flags = SA_RESTART};
+    ck_assert_int_eq(sigaction(SIGUSR1, &action, NULL), 0);
+    interrupted = pthread_self();
+    atomic_store(&interrupts, true);
+    ck_assert_int_eq(pthread_create(&interrupter, NULL, send_signals, NULL), 0);
+}
+
+void unit_signals_end(void)
+{
+    atomic_store(&interrupts, false);
+    ck_assert_int_eq(pthread_join(interrupter, NULL), 0);
 }
 
 /* ---- a place for each test ---- */
