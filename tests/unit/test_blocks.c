@@ -113,11 +113,15 @@ START_TEST(what_is_paid_stays_paid)
 }
 END_TEST
 
+static _Atomic bool has_waited;
+
 /* Block 4, which gets on while block 0 is waited for. */
 static void *get_on(void *held)
 {
-    usleep(1000000);
-    stk_blocks_advance(&blocks, 4, held);
+    while (!atomic_load(&has_waited)) {
+        usleep(10000);
+        stk_blocks_advance(&blocks, 4, held);
+    }
     return NULL;
 }
 
@@ -137,6 +141,7 @@ START_TEST(who_is_stuck_with_many_is_waited_for_once)
     atomic_store(&blocks.words[5], stk_claim_pack(anothers));
     ck_assert_int_eq(pthread_create(&thread, NULL, get_on, &held), 0);
     stk_blocks_wait(&blocks, 0);
+    atomic_store(&has_waited, true);
     ck_assert_int_eq(pthread_join(thread, NULL), 0);
     for (uint64_t i = 0; i < 4; i++) {
         ck_assert_uint_ne(stk_blocks_take(&blocks, i), 0);
