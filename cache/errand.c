@@ -152,29 +152,30 @@ bool stk_errand_put(struct stk_errands *errands, const struct stk_errand_wish *w
     return leave_soon(errands, wish, wait_ns, stk_clock_boottime_ns(), &state) != NULL;
 }
 
-/* Waits for the answer for a moment. Returns for how long it was stopped meanwhile, as schedulers
- * do it to whole jobs: nobody was late for that. */
-static int64_t wait_a_slice(struct stk_errand *errand, uint32_t seen)
+/* Until when to wait: from `last_ns` to now at most a slice was waited. What is more was a stop, as
+ * schedulers do it to whole jobs, wherever it came: nobody was late for that. */
+static int64_t prolong(int64_t until_ns, int64_t last_ns, int64_t now_ns)
 {
-    int64_t began_ns = stk_clock_boottime_ns();
-    stk_sys_futex_wait(&errand->state, seen, SLICE_NS);
-    int64_t took_ns = stk_clock_boottime_ns() - began_ns;
-    return took_ns > STOPPED_NS ? took_ns - SLICE_NS : 0;
+    int64_t took_ns = now_ns - last_ns;
+    return until_ns + (took_ns > STOPPED_NS ? took_ns - SLICE_NS : 0);
 }
 
-/* Until it is answered, or nothing is asked any more. False: the deadline was missed, or the claim
- * on the record was lost. */
+/* From `began_ns` until it is answered, or nothing is asked any more. False: the deadline was
+ * missed, or the claim on the record was lost. */
 static bool wait_for(struct stk_errands *errands, struct stk_errand *errand, uint32_t state,
-                     int64_t until_ns, _Atomic uint64_t *claim)
+                     int64_t began_ns, int64_t until_ns, _Atomic uint64_t *claim)
 {
     uint32_t answered = state - state % PHASES + ANSWERED, seen = state;
-    while (seen != answered && stk_errands_are_open(errands)) {
-        if (stk_clock_boottime_ns() > until_ns) {
+    for (int64_t last_ns = began_ns; seen != answered && stk_errands_are_open(errands);) {
+        int64_t now_ns = stk_clock_boottime_ns();
+        until_ns = prolong(until_ns, last_ns, now_ns);
+        last_ns = now_ns;
+        if (now_ns > until_ns) {
             stk_errands_close(errands, STK_ERRANDS_LATE);
         } else if (!stk_claim_advance(claim)) {
             return false;
         } else {
-            until_ns += wait_a_slice(errand, seen);
+            stk_sys_futex_wait(&errand->state, seen, SLICE_NS);
         }
         seen = atomic_load_explicit(&errand->state, memory_order_acquire);
     }
@@ -199,12 +200,12 @@ enum stk_errand_answer stk_errand_ask(struct stk_errands *errands,
     int64_t allowed_ns =
         PATIENCE_NS +
         (int64_t)(wish->kind == STK_ERRAND_FETCH ? wish->bytes / BYTES_PER_S : 0) * STK_NS_PER_S;
-    int64_t until_ns = stk_clock_boottime_ns() + allowed_ns;
+    int64_t began_ns = stk_clock_boottime_ns(), until_ns = began_ns + allowed_ns;
     struct stk_errand *errand = leave_soon(errands, wish, ASK_NS, until_ns, &state);
     if (errand == NULL) {
         return STK_ERRAND_NO;
     }
-    if (!wait_for(errands, errand, state, until_ns, claim)) {
+    if (!wait_for(errands, errand, state, began_ns, until_ns, claim)) {
         give_up(errand, state);
         return STK_ERRAND_NO;
     }
