@@ -179,12 +179,14 @@ START_TEST(too_young)
 {
     UNIT_NEEDS_PRIVATE();
     box_open();
-    box.cache.options.min_age_ns = 200 * MS;
+    box.cache.options.min_age_ns = 100000 * MS;
     box_write("file", "hello");
     assert_bypassed("file", STK_BYPASS_YOUNG);
+    box.cache.options.min_age_ns = 200 * MS;
     usleep(300000);
     ck_assert(box_open_file("file"));
     ck_assert_int_eq(box_ask("file"), STK_ANSWER_HIT);
+    box.cache.options.min_age_ns = 100000 * MS;
     box_write("file", "hullo");
     ck_assert_int_eq(chmod(box_origin("file"), 0600), 0);
     struct timespec old[2] = {{1000000000, 0}, {1000000000, 0}};
@@ -542,26 +544,27 @@ static int claim_and_die(void *context)
     return stk_claim_take(claim, stk_claim_load(claim)) ? 0 : 1;
 }
 
-START_TEST(a_filler_that_died)
+static int64_t open_ns(const char *name)
 {
-    UNIT_NEEDS_PRIVATE();
-    box_open();
-    box_write("file", "hello");
-    ck_assert_int_eq(unit_in_child(claim_and_die, claim_of("file")), 0);
     int64_t before = stk_clock_boottime_ns();
-    ck_assert(box_open_file("file"));
-    ck_assert_int_lt(stk_clock_boottime_ns() - before, 500 * MS);
-    ck_assert_int_eq(box.outcome.kind, STK_COUNT_FILLS);
+    ck_assert(box_open_file(name));
+    return stk_clock_boottime_ns() - before;
 }
-END_TEST
 
-/* The whole open takes two seconds and not much more, and the next ones take nothing. */
-START_TEST(a_filler_that_is_stuck)
+/* How long the open of a file takes whose filler has died. */
+static int64_t open_after_death_ns(const char *name)
 {
-    UNIT_NEEDS_PRIVATE();
-    box_open();
-    box_write("file", "hello");
-    _Atomic uint64_t *claim = claim_of("file");
+    box_write(name, "hello");
+    ck_assert_int_eq(unit_in_child(claim_and_die, claim_of(name)), 0);
+    int64_t took = open_ns(name);
+    ck_assert_int_eq(box.outcome.kind, STK_COUNT_FILLS);
+    return took;
+}
+
+static int64_t open_beside_stuck_ns(const char *name)
+{
+    box_write(name, "hello");
+    _Atomic uint64_t *claim = claim_of(name);
     pid_t pid = fork();
     ck_assert_int_ge(pid, 0);
     if (pid == 0) {
@@ -572,17 +575,47 @@ START_TEST(a_filler_that_is_stuck)
     while (stk_claim_load(claim).state != STK_FILLING) {
         usleep(1000);
     }
-    int64_t before = stk_clock_boottime_ns();
-    ck_assert(box_open_file("file"));
-    int64_t waited = stk_clock_boottime_ns() - before;
+    int64_t took = open_ns(name);
     kill(pid, SIGKILL);
     ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
-    ck_assert_int_ge(waited, 2000 * MS);
-    ck_assert_int_lt(waited, 3000 * MS);
-    ck_assert_int_eq(box_ask("file"), STK_ANSWER_HIT);
+    ck_assert_int_eq(box_ask(name), STK_ANSWER_HIT);
+    return took;
+}
+
+/* The shortest of some opens, which goes below `short_ns` unless something is wrong: on a busy
+ * machine any one of them may be long. */
+static int64_t shortest_ns(int64_t (*open)(const char *name), int64_t short_ns)
+{
+    char name[16];
+    int64_t shortest = INT64_MAX;
+    for (int i = 0; i < 10 && shortest >= short_ns; i++) {
+        snprintf(name, sizeof name, "file%d", i);
+        int64_t took = open(name);
+        shortest = took < shortest ? took : shortest;
+    }
+    return shortest;
+}
+
+START_TEST(a_filler_that_died)
+{
+    UNIT_NEEDS_PRIVATE();
+    box_open();
+    ck_assert_int_lt(shortest_ns(open_after_death_ns, 500 * MS), 500 * MS);
 }
 END_TEST
 
+/* The whole open takes two seconds and not much more, and the next ones take nothing. */
+START_TEST(a_filler_that_is_stuck)
+{
+    UNIT_NEEDS_PRIVATE();
+    box_open();
+    int64_t waited = shortest_ns(open_beside_stuck_ns, 3000 * MS);
+    ck_assert_int_ge(waited, 2000 * MS);
+    ck_assert_int_lt(waited, 3000 * MS);
+}
+END_TEST
+
+/* Takes a second, and gets on. */
 static int fill_slowly(void *context)
 {
     (void)context;
@@ -590,7 +623,9 @@ static int fill_slowly(void *context)
     if (!stk_claim_take(claim, stk_claim_load(claim))) {
         return 1;
     }
-    usleep(300000);
+    for (int i = 0; i < 100 && stk_claim_advance(claim); i++) {
+        usleep(10000);
+    }
     return stk_claim_finish(claim, STK_ABSENT, 0, 0) && box_fill("file") ? 0 : 2;
 }
 
@@ -636,27 +671,44 @@ END_TEST
 struct late_publisher {
     char aside[STK_PATH_BYTES], entry[STK_PATH_BYTES];
     char drafts[STK_HOME_BYTES + 8];
+    int64_t used_blocks; /* without the entry */
+    _Atomic bool over;
 };
 
-/* Puts an entry into place as soon as somebody begins to make the same one. */
+/* Puts an entry into place as soon as somebody begins to make the same one, or when he has. */
 static void *publish_late(void *context)
 {
-    const struct late_publisher *late = context;
+    struct late_publisher *late = context;
     int64_t inodes = 1, blocks;
-    while (inodes < 2) {
+    while (inodes < 2 && !atomic_load(&late->over)) {
         stk_account_walk(late->drafts, 0, NULL, &blocks, &inodes);
     }
     return rename(late->aside, late->entry) == 0 ? NULL : context;
 }
 
+/* Fills the file, whose entry is dropped before, while another thread publishes the same one. */
+static void fill_beside(struct late_publisher *late)
+{
+    pthread_t thread;
+    void *failed;
+    ck_assert_int_eq(link(late->entry, late->aside), 0);
+    stk_drop_entry(&box.cache, box.outcome.record, late->entry);
+    ck_assert(!unit_exists(late->entry));
+    late->used_blocks = box_used_blocks();
+    atomic_store(&late->over, false);
+    ck_assert_int_eq(pthread_create(&thread, NULL, publish_late, late), 0);
+    ck_assert(box_fill("file"));
+    atomic_store(&late->over, true);
+    ck_assert_int_eq(pthread_join(thread, &failed), 0);
+    ck_assert_ptr_null(failed);
+}
+
 /* A filler that had been thought dead was only slow, and is faster in the end. That its place is
- * taken is no reason to make another in the next tier. */
+ * taken is no reason to make another in the next tier. On a busy machine it may come too late. */
 START_TEST(published_by_another_meanwhile)
 {
     UNIT_NEEDS_PRIVATE();
     static struct late_publisher late;
-    pthread_t thread;
-    void *failed;
     box_prepare();
     snprintf(box.options.tiers, sizeof box.options.tiers, "/dev/shm:64M,%s:64M",
              unit_directory("second"));
@@ -669,15 +721,12 @@ START_TEST(published_by_another_meanwhile)
     strcpy(late.entry, box.entry);
     strcpy(late.aside, unit_join(box.cache.tier.home, "aside"));
     strcpy(late.drafts, unit_join(box.cache.tier.home, "fill"));
-    ck_assert_int_eq(link(late.entry, late.aside), 0);
-    stk_drop_entry(&box.cache, box.outcome.record, box.entry);
-    int64_t used = box_used_blocks();
-    ck_assert_int_eq(pthread_create(&thread, NULL, publish_late, &late), 0);
-    ck_assert(box_fill("file"));
-    ck_assert_int_eq(pthread_join(thread, &failed), 0);
-    ck_assert_ptr_null(failed);
+    for (int i = 0; i < 50 && box.outcome.kind == STK_COUNT_FILLS; i++) {
+        fill_beside(&late);
+        ck_assert_str_eq(box.entry, late.entry);
+    }
     ck_assert_int_eq(box.outcome.kind, STK_COUNT_HITS);
-    ck_assert_int_eq(box_used_blocks(), used); /* the other has paid */
+    ck_assert_int_eq(box_used_blocks(), late.used_blocks); /* the other has paid */
     ck_assert_int_eq(box_ask("file"), STK_ANSWER_HIT);
     ck_assert_uint_eq(atomic_load(&box_record("file")->entry_ino), unit_stat(late.entry).st_ino);
 }

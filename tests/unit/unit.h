@@ -103,8 +103,8 @@ void unit_mount_tmpfs(const char *path, const char *options);
 
 /* Runs `work` in a child, which must end by itself; its exit status, or -signal. */
 int unit_in_child(int (*work)(void *context), void *context);
-/* Sends this thread SIGUSR1, which does nothing and restarts what it interrupts, again and again (the
- * first ones may come before it waits) until the end. */
+/* Sends this thread SIGUSR1, which does nothing and restarts what it interrupts, again and again
+ * (the first ones may come before it waits) until the end. */
 void unit_signals_begin(void);
 void unit_signals_end(void);
 /* What this program does as a copy of itself, for test_proc.c; its exit status. */
