@@ -101,12 +101,12 @@ static int copy_to_disk(void)
         ck_assert_int_eq(write(to, piece, (size_t)got), got);
     }
     close(from);
+    ck_assert(to < 0 || fsync(to) == 0); /* once: a busy disk takes its time */
     return to;
 }
 
 static void forget(int fd)
 {
-    ck_assert_int_eq(fsync(fd), 0);
     ck_assert_int_eq(posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED), 0);
     ck_assert_int_eq(posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM), 0);
 }
