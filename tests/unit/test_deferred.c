@@ -134,7 +134,7 @@ START_TEST(each_is_taken_once)
     while (count < COUNT) {
         count += put("x") ? 1 : 0;
     }
-    for (int i = 0; i < 10000 && atomic_load(&taken) < COUNT; i++) {
+    for (int i = 0; i < 60000 && atomic_load(&taken) < COUNT; i++) {
         usleep(1000);
     }
     stk_deferred_close(&queue);
