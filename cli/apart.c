@@ -109,3 +109,17 @@ void apart_leave(struct apart *apart)
 {
     end(apart, WNOHANG);
 }
+
+enum apart_state apart_ask(apart_work *work, void *context, void *answer, size_t bytes,
+                           int patience_ms)
+{
+    struct apart apart;
+    if (!apart_begin(&apart, work, context)) {
+        return APART_NONE;
+    }
+    enum apart_state state = apart_wait(&apart, answer, bytes, patience_ms);
+    if (state == APART_LATE) {
+        apart_leave(&apart);
+    }
+    return state;
+}

@@ -31,9 +31,14 @@ void apart_tell(int out, const void *answer, size_t bytes);
 /* Waits for the answer, which has so many bytes. TOLD: it is there. GONE: the process ended without
  * one. In both cases nothing is left of it. LATE: it is at work, and may be waited for again, or
  * left. */
-enum apart_state { APART_TOLD, APART_GONE, APART_LATE };
+enum apart_state { APART_TOLD, APART_GONE, APART_LATE, APART_NONE };
 enum apart_state apart_wait(struct apart *apart, void *answer, size_t bytes, int patience_ms);
 /* Ends it if it can be ended, and waits for nothing: it may stay until its server answers. */
 void apart_leave(struct apart *apart);
+
+/* All of that: begins it, waits for its answer, and leaves it where it is LATE. NONE: it could not
+ * be begun. */
+enum apart_state apart_ask(apart_work *work, void *context, void *answer, size_t bytes,
+                           int patience_ms);
 
 #endif

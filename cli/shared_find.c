@@ -35,16 +35,11 @@ static void look_at(void *directory, int out)
 enum shared_kind shared_find(const char *directory, char canonical[STK_HOME_BYTES])
 {
     struct found found;
-    struct apart apart;
     char *copy = must_copy(directory);
-    bool begun = apart_begin(&apart, look_at, copy);
+    enum apart_state state = apart_ask(look_at, copy, &found, sizeof found, PATIENCE_MS);
     free(copy);
-    if (!begun) {
+    if (state == APART_NONE) {
         return SHARED_LOCAL;
-    }
-    enum apart_state state = apart_wait(&apart, &found, sizeof found, PATIENCE_MS);
-    if (state == APART_LATE) {
-        apart_leave(&apart);
     }
     if (state == APART_TOLD && found.shared) {
         memcpy(canonical, found.canonical, STK_HOME_BYTES);

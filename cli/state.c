@@ -86,13 +86,11 @@ static bool is_late;
 
 bool state_ask(apart_work *work, void *context, void *answer, size_t bytes)
 {
-    struct apart apart;
-    if (is_late || !apart_begin(&apart, work, context)) {
+    if (is_late) {
         return false;
     }
-    enum apart_state state = apart_wait(&apart, answer, bytes, STATE_PATIENCE_MS);
+    enum apart_state state = apart_ask(work, context, answer, bytes, STATE_PATIENCE_MS);
     if (state == APART_LATE) {
-        apart_leave(&apart);
         is_late = true;
         say("the home directory does not answer: caches that were named by --tier are not "
             "remembered there, nor found by it");
