@@ -82,6 +82,12 @@ void doctor_warn(struct doctor *doctor, const char *fix, const char *format, ...
     va_end(values);
 }
 
+void doctor_no_process(struct doctor *doctor, const char *what)
+{
+    doctor_warn(doctor, "end some processes, or raise the limit (ulimit -u)",
+                "%s could not be looked at: no process could be started", what);
+}
+
 /* ---- the verb ---- */
 
 /* What the job's environment covers, where nothing is named. */

@@ -13,9 +13,14 @@ struct doctor {
     char **command;  /* that the job will be, or NULL */
     bool json;       /* findings as JSON, not as lines */
     const char *now; /* the check's name */
+    bool late;       /* what holds the command did not answer: it is not asked again */
     unsigned found;  /* so many findings, */
     unsigned wrong;  /* so many of them warnings */
 };
+
+/* What lies on a file system that may not answer is looked at by a process that may be left behind
+ * (cli/apart.h), so long at most. */
+#define DOCTOR_PATIENCE_S 5
 
 /* What a check has to say: that something is as it should be; that it is not, and what mends it: a
  * command as it is typed, or what to change in one. */
@@ -23,6 +28,9 @@ void doctor_ok(struct doctor *doctor, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void doctor_warn(struct doctor *doctor, const char *fix, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* That something could not be looked at, for want of a process (cli/apart.h). */
+void doctor_no_process(struct doctor *doctor, const char *what);
 
 /* cli/doctor_machine.c */
 void doctor_look_at_shared_memory(struct doctor *doctor);

@@ -10,6 +10,7 @@
 
 #include "base/local.h"
 #include "base/volume.h"
+#include "cli/apart.h"
 #include "cli/doctor.h"
 #include "cli/say.h"
 
@@ -94,10 +95,36 @@ static void judge_fuse(struct doctor *doctor, const char *path, const struct mou
     }
 }
 
-static void judge(struct doctor *doctor, const char *path, int fd, const struct mount *mount)
+/* What is found out of a path, by a process that may be left behind. */
+struct found {
+    int error; /* of opening it, or 0 */
+    bool memory, mounted;
+    struct mount mount;
+};
+
+static void look_at(void *path, int out)
 {
     struct statfs fs;
-    if (fstatfs(fd, &fs) == 0 && stk_local_is_memory(&fs)) {
+    struct found found = {.error = 0};
+    int fd = open(path, O_PATH | O_CLOEXEC);
+    if (fd < 0) {
+        found.error = errno;
+    } else {
+        found.memory = fstatfs(fd, &fs) == 0 && stk_local_is_memory(&fs);
+        found.mounted = find_mount(fd, &found.mount);
+    }
+    apart_tell(out, &found, sizeof found);
+}
+
+static void judge(struct doctor *doctor, const char *path, const struct found *found)
+{
+    const struct mount *mount = &found->mount;
+    if (found->error != 0) {
+        doctor_warn(doctor, "name a directory that is there", "%s: %s", path,
+                    strerror(found->error));
+    } else if (!found->mounted) {
+        doctor_warn(doctor, "mount -t proc proc /proc", "%s: its mount cannot be found", path);
+    } else if (found->memory) {
         doctor_warn(doctor, "name the data set where it lies on a disk or a network",
                     "%s lies in memory (%s): its files are not cached", path, mount->type);
     } else if (strncmp(mount->type, "nfs", 3) == 0) {
@@ -115,17 +142,16 @@ void doctor_look_at_data(struct doctor *doctor)
         doctor_ok(doctor, "none named: stoker doctor DIR looks at its mount");
     }
     for (char **path = doctor->paths; *path != NULL; path++) {
-        struct mount mount;
-        int fd = open(*path, O_PATH | O_CLOEXEC);
-        if (fd < 0) {
-            doctor_warn(doctor, "name a directory that is there", "%s: %s", *path, strerror(errno));
-        } else if (!find_mount(fd, &mount)) {
-            doctor_warn(doctor, "mount -t proc proc /proc", "%s: its mount cannot be found", *path);
+        struct found found;
+        enum apart_state state =
+            apart_ask(look_at, *path, &found, sizeof found, DOCTOR_PATIENCE_S * 1000);
+        if (state == APART_TOLD) {
+            judge(doctor, *path, &found);
+        } else if (state == APART_LATE) {
+            doctor_warn(doctor, "mend its mount, or the server behind it", "%s: no answer for %d s",
+                        *path, DOCTOR_PATIENCE_S);
         } else {
-            judge(doctor, *path, fd, &mount);
-        }
-        if (fd >= 0) {
-            close(fd);
+            doctor_no_process(doctor, *path);
         }
     }
 }

@@ -2,21 +2,22 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <gnu/libc-version.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/utsname.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/apart.h"
 #include "cli/command.h"
 #include "cli/doctor.h"
 #include "cli/library.h"
 #include "cli/python.h"
 #include "cli/say.h"
 
-/* Nobody waits longer for a program that is asked something. */
-enum { PATIENCE_S = 60 };
+#define PATIENCE_S 60 /* nobody waits longer for a program that is asked something */
 
 void doctor_look_at_libc(struct doctor *doctor)
 {
@@ -75,22 +76,51 @@ static const char *name_of_program(const struct doctor *doctor)
     return doctor->command != NULL ? doctor->command[0] : "python3";
 }
 
-void doctor_look_at_command(struct doctor *doctor)
+struct program {
+    bool there;
+    char reason[32]; /* why nothing can be preloaded, or "" */
+};
+
+static void look_for_program(void *asked, int out)
 {
-    const char *name = name_of_program(doctor);
+    const char *name = *(const char **)asked;
+    struct program program = {.there = command_is_there(name)};
     const char *reason = command_cannot_preload(name);
-    if (!command_is_there(name)) {
+    snprintf(program.reason, sizeof program.reason, "%s", reason != NULL ? reason : "");
+    apart_tell(out, &program, sizeof program);
+}
+
+static void judge_program(struct doctor *doctor, const char *name, const struct program *program)
+{
+    if (!program->there) {
         if (doctor->command != NULL) {
             doctor_warn(doctor, "give its path, or look at PATH", "%s is not there", name);
         } else {
             doctor_ok(doctor, "none named, and no python3: stoker doctor -- COMMAND looks at one");
         }
-    } else if (reason != NULL) {
+    } else if (program->reason[0] != '\0') {
         doctor_warn(doctor, "run one that is linked dynamically, and as yourself",
                     "%s is a %s: no library can be loaded into it, so it reads the originals", name,
-                    reason);
+                    program->reason);
     } else {
         doctor_ok(doctor, "%s can be served", name);
+    }
+}
+
+void doctor_look_at_command(struct doctor *doctor)
+{
+    struct program program;
+    const char *name = name_of_program(doctor);
+    enum apart_state state =
+        apart_ask(look_for_program, &name, &program, sizeof program, DOCTOR_PATIENCE_S * 1000);
+    if (state == APART_TOLD) {
+        judge_program(doctor, name, &program);
+    } else if (state == APART_LATE) {
+        doctor->late = true;
+        doctor_warn(doctor, "mend or unmount the file system that it, or PATH, leads to",
+                    "%s: no answer for %d s from where it lies", name, DOCTOR_PATIENCE_S);
+    } else {
+        doctor_no_process(doctor, name);
     }
 }
 
@@ -129,26 +159,31 @@ static const char probe[] =
     "hook = [m for n, m in sys.modules.items() if n.endswith('stoker._pillow.hook')]\n"
     "print('hook', 'absent' if not pil else 'on' if hook and hook[0]._installed else 'off')\n";
 
-static FILE *ask(const char *python, pid_t *pid)
+/* Goes with the process that asks it. */
+static void run_probe(const char *python, int out)
+{
+    char *path = python_path();
+    if (path != NULL) {
+        setenv("PYTHONPATH", path, 1);
+    }
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    dup2(out, STDOUT_FILENO);
+    execlp(python, python, "-c", probe, (char *)NULL);
+    _exit(127);
+}
+
+static FILE *start_probe(const char *python)
 {
     int ends[2];
-    if (pipe(ends) != 0) {
+    if (pipe2(ends, O_CLOEXEC) != 0) {
         return NULL;
     }
-    *pid = fork();
-    if (*pid == 0) {
-        char *path = python_path();
-        if (path != NULL) {
-            setenv("PYTHONPATH", path, 1);
-        }
-        alarm(PATIENCE_S);
-        dup2(ends[1], STDOUT_FILENO);
-        dup2(open("/dev/null", O_WRONLY | O_CLOEXEC), STDERR_FILENO);
-        execlp(python, python, "-c", probe, (char *)NULL);
-        _exit(127);
+    pid_t pid = fork();
+    if (pid == 0) {
+        run_probe(python, ends[1]);
     }
     close(ends[1]);
-    return fdopen(ends[0], "r");
+    return fdopen(ends[0], "re");
 }
 
 struct python {
@@ -167,17 +202,14 @@ static void read_answer(FILE *answer, struct python *out)
     }
 }
 
-static bool ask_python(const char *program, struct python *out)
+static void ask_python(void *asked, int out)
 {
-    pid_t pid = -1;
-    FILE *answer = ask(program, &pid);
-    if (answer == NULL || pid < 0) {
-        return false;
+    struct python python = {.hook = "off"};
+    FILE *answer = start_probe(*(const char **)asked);
+    if (answer != NULL) {
+        read_answer(answer, &python);
     }
-    read_answer(answer, out);
-    fclose(answer);
-    waitpid(pid, NULL, 0);
-    return out->version[0] != '\0';
+    apart_tell(out, &python, sizeof python);
 }
 
 static bool is_old(const struct python *python)
@@ -227,17 +259,42 @@ static void say_torch(struct doctor *doctor, const struct python *python)
     }
 }
 
-void doctor_look_at_python(struct doctor *doctor)
+/* The program that the job's Python is, as far as anybody can see. */
+static const char *name_of_python(const struct doctor *doctor)
 {
-    struct python python = {.hook = "off"};
     const char *name = name_of_program(doctor);
     const char *base = strrchr(name, '/') != NULL ? strrchr(name, '/') + 1 : name;
-    const char *program = strncmp(base, "python", 6) == 0 ? name : "python3";
-    if (!ask_python(program, &python)) {
+    return strncmp(base, "python", 6) == 0 ? name : "python3";
+}
+
+static void judge_python(struct doctor *doctor, const char *program, const struct python *python)
+{
+    if (python->version[0] == '\0') {
         doctor_ok(doctor, "no %s: nothing is decoded", program);
         return;
     }
-    doctor_ok(doctor, "Python %s, %s", python.version, python.program);
-    judge_hook(doctor, &python);
-    say_torch(doctor, &python);
+    doctor_ok(doctor, "Python %s, %s", python->version, python->program);
+    judge_hook(doctor, python);
+    say_torch(doctor, python);
+}
+
+void doctor_look_at_python(struct doctor *doctor)
+{
+    struct python python = {.hook = "off"};
+    const char *program = name_of_python(doctor);
+    if (doctor->late) {
+        doctor_ok(doctor, "not asked, as the command did not answer either");
+        return;
+    }
+    switch (apart_ask(ask_python, &program, &python, sizeof python, PATIENCE_S * 1000)) {
+    case APART_LATE:
+        doctor_warn(doctor, "see what it waits for: python3 -X importtime -c 'import PIL'",
+                    "%s has not told its version in %d s", program, PATIENCE_S);
+        break;
+    case APART_NONE:
+        doctor_no_process(doctor, program);
+        break;
+    default:
+        judge_python(doctor, program, &python);
+    }
 }

@@ -123,6 +123,17 @@ def test_data_on_fuse(doctor, origin):
     assert "fuse" in findings["data set"][0]["text"]
 
 
+def test_what_hangs_is_not_waited_for(doctor, origin):
+    """Neither the data's file system nor the one that the command lies on; its Python is not asked then."""
+    source, mount = origin.directory("dead")
+    (source / "python3").symlink_to(sys.executable)
+    with origin.fs.faults(hang_ns=600 * 10**9):
+        findings = doctor(mount / "images", "--", mount / "python3")
+    assert warning(findings, "data set")[0] == f"{mount}/images: no answer for 5 s"
+    assert warning(findings, "command")[0] == f"{mount}/python3: no answer for 5 s from where it lies"
+    assert [each["text"] for each in findings["Python"]] == ["not asked, as the command did not answer either"]
+
+
 def test_data_of_the_environment(doctor, scratch):
     findings = doctor(env={"STOKER_PATHS": f"{scratch}"})
     assert str(scratch) in findings["data set"][0]["text"]
