@@ -241,7 +241,8 @@ static const char *const verdicts[] = {
                     "data set's own code, and reading what is cached.",
     [BOUND_UPLOAD] = "The job was upload-bound: its steps waited most for batches on their way to "
                      "the GPU.",
-    [BOUND_START] = "The job was start-bound: its later epochs waited most for workers to begin.",
+    [BOUND_START] = "The job was start-bound: its later epochs waited most for the first batches "
+                    "of new workers.",
 };
 
 /* A piece of a text, as it is or as what a user types. */

@@ -144,10 +144,13 @@ static char *advise_upload(const struct figures *figures)
     return advice;
 }
 
+/* Whether the workers took that long to begin, or their first samples, nobody has seen: mostly that
+ * is what each new worker does once, such as to open a big file. The caller frees. */
 static char *advise_start(const struct figures *figures)
 {
-    return must_format("start-bound: the later epochs waited %.1f s for workers to begin: "
-                       "persistent_workers=True keeps them from epoch to epoch",
+    return must_format("start-bound: the first batches of later epochs, from new workers, took "
+                       "%.1f s longer than others: persistent_workers=True keeps workers, and what "
+                       "they have opened, from epoch to epoch",
                        figures->start_s);
 }
 

@@ -56,7 +56,7 @@ struct figures {
     double fetch_s;  /* making batches, with what of the above was done for that */
     double other_s;  /* of it the rest: the job's own transforms, and reading what is cached */
     double upload_s; /* in which steps were held up by stoker.Loader's sending to a GPU */
-    double start_s; /* in which later epochs waited for workers to begin, beyond a batch's making */
+    double start_s; /* of new workers' first batches in later epochs, beyond what a batch takes */
     enum bound bound;
 };
 
