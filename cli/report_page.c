@@ -230,8 +230,9 @@ static void put_tiles(FILE *out, const struct figures *figures)
 static const char *const verdicts[] = {
     [BOUND_UNKNOWN] = "No DataLoader of torch was seen at work for long enough to tell what held "
                       "the job up.",
-    [BOUND_NOT] = "The data kept up: the job's own computing, on a GPU if it has one, set the "
-                  "pace.",
+    [BOUND_NOT] =
+        "The data kept up: the job's own step set the pace: what it computes, or copies to a "
+        "GPU that it begins itself.",
     [BOUND_FETCH] = "The job was fetch-bound: what it waited for most was the origin.",
     [BOUND_DECODE] = "The job was decode-bound: its workers spent most of their time turning "
                      "JPEGs into pixels.",
