@@ -135,20 +135,20 @@ static bool are_batches_known(const struct ahead_figures *now)
     return now->batches > 0 && now->batches <= now->all_batches;
 }
 
-/* Of a job: its batches, where they are known, else what it has read. */
+/* Of a job: its batches, where they are known, else what it has opened. */
 static void write_epoch(char *line, const struct pace *pace, const struct ahead_figures *now)
 {
     char done[64], rate[STK_SIZE_TEXT], rest[64] = "", bytes[STK_SIZE_TEXT];
     if (are_batches_known(now)) {
         double left = (double)(now->all_batches - now->batches);
-        snprintf(done, sizeof done, "%" PRIu64 "/%" PRIu64 " batches", now->batches,
+        snprintf(done, sizeof done, "epoch 1: %" PRIu64 "/%" PRIu64 " batches", now->batches,
                  now->all_batches);
         write_left(rest, sizeof rest, pace->batches_per_s > 0 ? left / pace->batches_per_s : 0);
     } else {
-        snprintf(done, sizeof done, "%" PRIu64 " files, %s", now->done,
+        snprintf(done, sizeof done, "first opens: %" PRIu64 " files, %s", now->done,
                  size_text(bytes, there_bytes(now)));
     }
-    snprintf(line, LINE_ROOM, "stoker: epoch 1: %s, %.0f files/s, %s/s%s", done, pace->files_per_s,
+    snprintf(line, LINE_ROOM, "stoker: %s, %.0f files/s, %s/s%s", done, pace->files_per_s,
              size_text(rate, (uint64_t)pace->bytes_per_s), rest);
 }
 

@@ -90,19 +90,25 @@ static bool was_only_asked(const struct figures *figures)
     return 10 * first[STK_COUNT_HITS] > 9 * first[STK_COUNT_OPENS];
 }
 
-static char *advise_fetch(const struct figures *figures)
+/* Epochs are passes: first opens are none. */
+static const char *when_fetched(const struct figures *figures)
 {
     bool first = figures->passes > 1 && 2 * figures_first_origin_s(figures) > figures->origin_s;
+    return !first ? "" : figures->by_passes ? " in epoch 1" : " at first opens";
+}
+
+static char *advise_fetch(const struct figures *figures)
+{
     if (was_only_asked(figures)) {
         return must_format("fetch-bound%s: asking the origin whether files have changed took "
                            "%.1f s, added up over processes; where they never do, --fresh never "
                            "spares it",
-                           first ? " in epoch 1" : "", figures->origin_s);
+                           when_fetched(figures), figures->origin_s);
     }
     return must_format(
         "fetch-bound%s: the origin took %.1f s, added up over processes; `stoker" LINES_KEEP
         "warm" LINES_KEEP "%s` fills the cache ahead, --tier on a disk keeps it",
-        first ? " in epoch 1" : "", figures->origin_s, figures->request->spelled[0]);
+        when_fetched(figures), figures->origin_s, figures->request->spelled[0]);
 }
 
 static const char *latest_name(const struct figures *figures)

@@ -47,6 +47,12 @@ def test_a_first_epoch_that_takes_longer_than_all_others_is_the_trouble(jobs, da
     assert re.match(r"fetch-bound in epoch 1: the origin took [\d.]+ s, ", ran.json["advice"])
 
 
+def test_where_nobody_sees_epochs_none_are_named(jobs, data, origin):
+    origin.fs.latency_ms = 60
+    ran = jobs.run(["sh", "-c", 'for turn in 1 2; do cat "$0"/* >/dev/null; done', data], path=data)
+    assert re.match(r"fetch-bound at first opens: the origin took [\d.]+ s, ", ran.json["advice"])
+
+
 def test_a_first_epoch_of_what_is_there_waits_for_answers(jobs, data, origin):
     """To fill the cache would change nothing: it is full."""
     passes(jobs, data, 1, 1, 1, flags=["--keep"])

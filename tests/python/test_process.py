@@ -215,16 +215,16 @@ def test_a_line_tells_how_far_the_first_epoch_is(jobs, session_origin):
     script = 'cat "$0"/* >/dev/null; read x; cat "$0"/* >/dev/null; read x; echo over'
     terminal = Terminal(jobs.place, ["env", "STOKER_MIN_AGE=0.05",
                                      *jobs.command_line(["sh", "-c", script, data], path=data)])
-    terminal.wait_for("epoch 1: 3 files, 2.9 KiB, ")
+    terminal.wait_for("first opens: 3 files, 2.9 KiB, ")
     terminal.wait_for("\x1b[K\r")
-    assert re.search(r"epoch 1: 3 files, [^\r]*\x1b\[K\r", terminal.said)  # what the job writes goes over it
+    assert re.search(r"first opens: 3 files, [^\r]*\x1b\[K\r", terminal.said)  # what the job writes goes over it
     gone = "\r\x1b[K"
     assert gone not in terminal.said
     terminal.type("\n")
     terminal.wait_for(gone)
     terminal.type("\n")
     assert terminal.end() == 0
-    assert terminal.said.count("epoch 1: ") < 100 and "6 opens of 3 files" in terminal.said
+    assert terminal.said.count("first opens: ") < 100 and "6 opens of 3 files" in terminal.said
 
 
 @pytest.mark.torch
