@@ -6,6 +6,8 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -203,11 +205,18 @@ static void *keep_writing(void *context)
     return context;
 }
 
+/* Those that cannot go back in a line, as an editor's, would show each as one of its own. */
+static bool is_redrawn(void)
+{
+    const char *kind = getenv("TERM");
+    return isatty(STDERR_FILENO) && (kind == NULL || strcmp(kind, "dumb") != 0);
+}
+
 static void begin(void (*figures)(struct ahead_figures *out))
 {
     read_figures = figures;
     atomic_store(&over, 0);
-    writing = isatty(STDERR_FILENO) && thread_start(&writer, keep_writing, NULL);
+    writing = is_redrawn() && thread_start(&writer, keep_writing, NULL);
 }
 
 void progress_begin(void (*figures)(struct ahead_figures *out))

@@ -5,7 +5,8 @@
 
 #include "cli/ahead.h"
 
-/* Starts a thread that writes it, if standard error is a terminal, by what `figures` tells. */
+/* Starts a thread that writes it, if standard error is a terminal that can, by what `figures`
+ * tells. */
 void progress_begin(void (*figures)(struct ahead_figures *out));
 /* The same beside a job that may write to the same terminal: the line is written less often, and
  * what the job writes goes over it. A number of files that is not known is 0. */

@@ -227,6 +227,14 @@ def test_a_line_tells_how_far_the_first_epoch_is(jobs, session_origin):
     assert terminal.said.count("first opens: ") < 100 and "6 opens of 3 files" in terminal.said
 
 
+def test_no_line_where_it_could_not_be_written_over(jobs, session_origin):
+    data = session_origin.files("dumb", 3, 1000)[1]
+    for kind, drawn in ("dumb", False), ("screen", True):
+        terminal = Terminal(jobs.place, ["env", f"TERM={kind}", jobs.build / "stoker", "warm", data])
+        assert terminal.end() == 0
+        assert ("\x1b" in terminal.said) == drawn and "were there" in terminal.said
+
+
 @pytest.mark.torch
 def test_the_line_counts_the_batches_of_a_loader(jobs, session_origin):
     """Not files: of these workers read ahead, so nobody knows how many there will be."""
