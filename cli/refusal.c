@@ -8,6 +8,8 @@
 #include "cache/home.h"
 #include "cli/say.h"
 
+#define LEAST_BYTES (INT64_C(1) << 20)
+
 /* Each of these texts has a place for how it goes on, if it does. The caller frees. */
 static char *explain_home(const char *home, int error, const char *goes_on)
 {
@@ -39,6 +41,20 @@ static char *explain_home(const char *home, int error, const char *goes_on)
     }
 }
 
+/* A budget that holds nothing was mostly given without its unit. The caller frees. */
+static char *explain_room(const struct request_tier *tier, const char *option, const char *goes_on)
+{
+    char size[STK_SIZE_TEXT];
+    if (tier->budget_bytes >= 0 && tier->budget_bytes < LEAST_BYTES) {
+        return must_format("%s%s: a budget of %s holds nothing: name a larger one, with its "
+                           "unit, such as 60G or 500M",
+                           option, tier->directory, size_text(size, (uint64_t)tier->budget_bytes));
+    }
+    return must_format("%s%s is full: %sfree some space, name a larger budget, or another tier "
+                       "with --tier DIR",
+                       option, tier->directory, goes_on);
+}
+
 static char *explain_tier(const struct refusal *refusal, bool given, const char *goes_on)
 {
     const char *tier = refusal->tier->directory, *option = given ? "--tier " : "";
@@ -50,9 +66,7 @@ static char *explain_tier(const struct refusal *refusal, bool given, const char 
                            "%sname a directory on a local disk or in /dev/shm",
                            option, tier, goes_on);
     case ENOSPC:
-        return must_format("%s%s is full: %sfree some space, name a larger budget, or another tier "
-                           "with --tier DIR",
-                           option, tier, goes_on);
+        return explain_room(refusal->tier, option, goes_on);
     case ERANGE:
         return must_format("%s%s: the budget is larger than the file system: name a smaller one, "
                            "or none",

@@ -230,7 +230,7 @@ const char *const summary_bypass_settings[STK_BYPASS_KINDS] = {
     [STK_BYPASS_MEMORY] = "--tier on a disk",
     [STK_BYPASS_TIER] = "--tier DIR:SIZE",
     [STK_BYPASS_DESCRIPTORS] = "a higher limit: ulimit -n",
-    [STK_BYPASS_CATALOGUE] = "more room in /dev/shm",
+    [STK_BYPASS_CATALOGUE] = "more room in /dev/shm, or a larger --tier DIR:SIZE",
 };
 
 void summary_print_bypassed(const uint64_t bypassed[STK_BYPASS_KINDS])

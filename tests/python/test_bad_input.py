@@ -282,8 +282,8 @@ def test_a_budget_larger_than_the_tier(refused, data):
 
 def test_a_budget_too_small_to_hold_anything(refused, data, place, scratch):
     """Nothing stays behind of what was tried."""
-    refused([f"--path={data}", "--tier=/dev/shm:700K"], "--tier", "budget")
-    refused([f"--path={data}", f"--tier={scratch}:1K"], "--tier", "budget")
+    refused([f"--path={data}", "--tier=/dev/shm:700K"], "--tier /dev/shm: a budget of 700 KiB holds nothing")
+    refused([f"--path={data}", f"--tier={scratch}:60"], f"--tier {scratch}: a budget of 60 B ", "unit, such as 60G")
     assert os.listdir(place.path("/dev/shm")) == []
     assert os.listdir(scratch) == []
 
