@@ -185,6 +185,7 @@ static void run_cached(const struct request *request, struct session *session, i
     stk_run_read(&session->run, &counts);
     figures_gather(&figures, request, session, &counts, &pulse, seconds);
     figures.status = status;
+    figures.outlived = figures.total[STK_COUNT_OPENS] == 0 && session_goes_on(session);
     tell_outer(outer, &figures);
     summary_print(stderr, &figures);
     outlook_print(stderr, &figures);

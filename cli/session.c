@@ -67,7 +67,8 @@ static bool has_setting(const char *pid, const char *setting)
     return found;
 }
 
-/* Whether processes of this run go on, which they do when only `stoker run` was killed. */
+/* Whether processes of this run go on, which they do when only `stoker run` was killed, or when its
+ * command has left them behind. */
 static bool has_processes(const char *run)
 {
     char *setting = must_format("%s=%s", stk_option_table[STK_OPTION_RUN].variable, run);
@@ -83,6 +84,11 @@ static bool has_processes(const char *run)
     }
     free(setting);
     return found;
+}
+
+bool session_goes_on(const struct session *session)
+{
+    return has_processes(session->run.path);
 }
 
 /* Who wants to know of those that live. */

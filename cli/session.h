@@ -75,6 +75,9 @@ struct session_live {
     unsigned runs, orphans;
 };
 struct session_live session_count_live(const char *home);
+/* Whether processes of this run are there besides us: those that its command has left behind. Looks
+ * at all processes of the machine. */
+bool session_goes_on(const struct session *session);
 /* Calls `visit` with the file of each. */
 typedef void session_visit(const char *path, bool orphaned, void *context);
 void session_each_live(const char *home, session_visit *visit, void *context);

@@ -550,8 +550,10 @@ static void add_stay(const struct figures *figures)
 
 /* ---- when nothing was opened ---- */
 
-static void explain_command(const struct request *request, int status)
+static void explain_command(const struct figures *figures)
 {
+    const struct request *request = figures->request;
+    int status = figures->status;
     const char *reason = command_cannot_preload(request->command[0]);
     if (reason != NULL) {
         lines_add(HEAD, "  the command is a %s: the library cannot be loaded into it", reason);
@@ -560,6 +562,10 @@ static void explain_command(const struct request *request, int status)
     if (WIFEXITED(status) && WEXITSTATUS(status) != 0) {
         lines_add(HEAD, "  The command ended with %d: perhaps before it came to its files",
                   WEXITSTATUS(status));
+    }
+    if (figures->outlived) {
+        lines_add(HEAD, "  The command has ended, and processes that it started go on without a "
+                        "summary: let it wait for them");
     }
     lines_add(LOSSES,
               "  Is the path right? Paths are compared as they are spelled, links not followed.");
@@ -631,7 +637,7 @@ static void explain_nothing(const struct figures *figures)
     bool known =
         figures_tallied(figures->session, STK_TALLY_INNER_RUNS) == 0 && add_elsewhere(request);
     if (!mild && !known) {
-        explain_command(request, figures->status);
+        explain_command(figures);
     }
     if (!mild && stats > 0) {
         lines_add(CACHES, "  (%" PRIu64 " stats were seen.)", stats);

@@ -40,7 +40,8 @@ struct figures {
     const struct stk_run_counts *counts;
     const struct pulse_figures *pulse;
     double run_s;
-    int status; /* the command's, as waitpid gave it; 0 while it runs */
+    int status;    /* the command's, as waitpid gave it; 0 while it runs */
+    bool outlived; /* nothing was served, and processes that the command started go on */
     uint64_t total[STK_COUNT_KINDS];
     unsigned opened; /* how often a file was opened, at most */
 
@@ -56,7 +57,7 @@ struct figures {
     double fetch_s;  /* making batches, with what of the above was done for that */
     double other_s;  /* of it the rest: the job's own transforms, and reading what is cached */
     double upload_s; /* in which steps were held up by stoker.Loader's sending to a GPU */
-    double start_s; /* of new workers' first batches in later epochs, beyond what a batch takes */
+    double start_s;  /* of new workers' first batches in later epochs, beyond what a batch takes */
     enum bound bound;
 };
 

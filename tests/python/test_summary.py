@@ -132,6 +132,15 @@ def test_a_command_that_failed_is_said_to_have_failed(jobs, data):
     assert "The command ended" not in reads.said
 
 
+def test_a_command_that_does_not_wait_for_its_job_is_told_of(jobs, data):
+    """As a script that begins the training behind itself: nothing was opened while it ran."""
+    line = "processes that it started go on without a summary: let it wait for them"
+    ran = jobs.run(["sh", "-c", "sleep 600 </dev/null >/dev/null 2>&1 & echo $!"], path=data)
+    jobs.place.run(["kill", ran.stdout.strip()])
+    assert "NOTHING WAS SERVED" in ran.said and line in ran.said
+    assert line not in jobs.run(["sh", "-c", "sleep 0.01 & wait"], path=data).said
+
+
 def test_it_is_said_how_many_stats_were_seen(jobs, data):
     ran = jobs.run(["stat", data / "file0000"], path=data)
     assert "NOTHING WAS SERVED" in ran.stderr and "1 stats were seen" in ran.stderr
