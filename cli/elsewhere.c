@@ -19,6 +19,7 @@
 #define OFTEN_NS   (10 * STK_NS_PER_S) /* so long it is looked at each time, then less often */
 #define SELDOM     10
 #define MOST_TASKS 4096 /* that are asked for children */
+#define BASH_FD    255  /* by which bash reads its script */
 
 static struct elsewhere seen;
 
@@ -165,7 +166,8 @@ static void look_at_process(const struct request *request, long pid)
         ssize_t length = entry->d_name[0] == '.'
                              ? -1
                              : readlinkat(dirfd(numbers), entry->d_name, path, sizeof path - 1);
-        if (length > 0 && path[0] == '/' && atol(entry->d_name) > STDERR_FILENO) {
+        long fd = atol(entry->d_name);
+        if (length > 0 && path[0] == '/' && fd > STDERR_FILENO && fd != BASH_FD) {
             path[length] = '\0';
             if (is_read_file(dirfd(numbers), entry->d_name)) {
                 add_file(request, path);

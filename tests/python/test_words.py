@@ -260,6 +260,15 @@ def test_the_advice_says_how_much_did_not_fit(jobs, origin):
 
 # ---- nothing was served, or was it? ----
 
+def test_scripts_that_are_run_are_no_data(jobs, data, scratch):
+    """Such as those that find a Python, of pyenv and conda."""
+    script = scratch / "python"
+    script.write_text("#!/bin/bash\nsleep 3\n")
+    script.chmod(0o755)
+    ran = jobs.run([script], path=data)
+    assert "NOTHING WAS SERVED" in ran.said and "Files were open" not in ran.said
+
+
 def test_files_that_were_open_elsewhere_are_named(jobs, data, scratch):
     """In two classes of one data set: what they have in common is named."""
     for name in "cat", "dog":
