@@ -24,13 +24,14 @@ static void put_escaped(const char *text)
     }
 }
 
-static void put_paragraphs(const char *text)
+static void put_paragraphs(const char *all)
 {
+    const char *text = all;
     while (*text != '\0') {
         char paragraph[2048];
         int length = (int)strcspn(text, "\n");
         snprintf(paragraph, sizeof paragraph, "%.*s", length, text);
-        fputs(".PP\n", stdout);
+        fputs(text != all ? ".PP\n" : "", stdout); /* a section begins with one */
         put_escaped(paragraph);
         putchar('\n');
         text += length + (text[length] == '\n');
