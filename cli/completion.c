@@ -24,11 +24,15 @@ static const char head[] =
     "            return\n"
     "        fi\n"
     "    done\n"
-    "    if ((COMP_CWORD == 1)); then\n"
-    "        mapfile -t COMPREPLY < <(compgen -W '";
+    "    local verbs='";
 
 static const char middle[] =
-    " help --help --version' -- \"$word\")\n"
+    "'\n"
+    "    if ((COMP_CWORD == 1)); then\n"
+    "        mapfile -t COMPREPLY < <(compgen -W \"$verbs help --help --version\" -- \"$word\")\n"
+    "        return\n"
+    "    elif ((COMP_CWORD == 2)) && [ \"$verb\" = help ]; then\n"
+    "        mapfile -t COMPREPLY < <(compgen -W \"$verbs --man --completion\" -- \"$word\")\n"
     "        return\n"
     "    fi\n"
     "    case $before in\n"
@@ -80,6 +84,5 @@ void completion_bash(void)
     for (unsigned i = 0; i < help_verb_count; i++) {
         put_flags(&help_verbs[i]);
     }
-    printf("    help) flags='--man --completion' ;;\n");
     fputs(tail, stdout);
 }

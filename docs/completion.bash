@@ -16,8 +16,12 @@ _stoker() {
             return
         fi
     done
+    local verbs='run warm env ls top last clear verify doctor report share'
     if ((COMP_CWORD == 1)); then
-        mapfile -t COMPREPLY < <(compgen -W 'run warm env ls top last clear verify doctor report share help --help --version' -- "$word")
+        mapfile -t COMPREPLY < <(compgen -W "$verbs help --help --version" -- "$word")
+        return
+    elif ((COMP_CWORD == 2)) && [ "$verb" = help ]; then
+        mapfile -t COMPREPLY < <(compgen -W "$verbs --man --completion" -- "$word")
         return
     fi
     case $before in
@@ -47,7 +51,6 @@ _stoker() {
     doctor) flags='--json --' ;;
     report) flags='-o --json --list' ;;
     share) flags='' ;;
-    help) flags='--man --completion' ;;
     esac
     if [ "${word#-}" != "$word" ]; then
         mapfile -t COMPREPLY < <(compgen -W "$flags --help" -- "$word")

@@ -112,6 +112,7 @@ printf '%s\\n' "${COMPREPLY[@]}"
 @pytest.mark.parametrize("words, wanted", [
     (["stoker", ""], {*VERBS, "help", "--help", "--version"}),
     (["stoker", "ru"], {"run"}),
+    (["stoker", "help", "r"], {"run", "report"}),
     (["stoker", "run", "--no-"], {"--no-decode", "--no-torchvision", "--no-batches",
                                         "--no-history"}),
     (["stoker", "run", "--wa"], {"--warm", "--warm=first"}),
