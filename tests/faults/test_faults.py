@@ -49,5 +49,5 @@ def test_the_library_fails(place, build, scratch, part, state):
     assert not done["wrong"]
     assert done["calls"] > 50, done
     assert CASES or is_served(part, state, done), done
-    record("Faults", f"{part}, {state}", "", f"{done['cases']} of {done['calls']} calls' faults",
+    record("Faults", f"{part}, {state}", "", f"{done['cases']} faults at {done['calls']} calls",
            "same")
