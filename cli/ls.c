@@ -76,9 +76,7 @@ static void print_runs(const struct session *session)
     if (live.orphans > 0) {
         printf(" (of %u the stoker was killed, and the job goes on)", live.orphans);
     }
-    printf("%s\n", session->catalogue.header->kept
-                       ? "; the cache stays until `stoker clear`"
-                       : "");
+    printf("%s\n", session->catalogue.header->kept ? "; the cache stays until `stoker clear`" : "");
 }
 
 int verb_ls(char **arguments)
