@@ -12,7 +12,6 @@
 #include <fcntl.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/sys.h"
 #include "base/text.h"
 #include "cache/buffer.h"
@@ -24,10 +23,9 @@
 #include "cache/proof.h"
 #include "cache/trust.h"
 
-#define GROUP         STK_BLOCKS_GROUP
-#define AHEAD         2           /* blocks that are asked for ahead of the one that is copied */
-#define PIECE_BYTES   (128 << 10) /* the kernel asks for at once */
-#define FULL_PAUSE_NS (5 * STK_NS_PER_S)
+#define GROUP       STK_BLOCKS_GROUP
+#define AHEAD       2           /* blocks that are asked for ahead of the one that is copied */
+#define PIECE_BYTES (128 << 10) /* the kernel asks for at once */
 
 /* Some blocks under way. */
 struct group {
@@ -44,12 +42,6 @@ struct group {
 };
 
 /* ---- taking ---- */
-
-static bool is_full(const struct stk_blocks *blocks)
-{
-    uint64_t full_ns = (uint64_t)atomic_load(&blocks->tier->shared->budget.full_ns);
-    return full_ns != 0 && (uint64_t)stk_clock_boottime_ns() - full_ns < FULL_PAUSE_NS;
-}
 
 /* Whether there was no room, and nothing has become free since. */
 static bool is_refused(const struct stk_blocks *blocks)
@@ -155,10 +147,7 @@ static bool write_piece(const struct group *group, const char *buffer, uint64_t 
                           ? stk_sys_pwrite(group->file.fd, buffer, bytes, (off_t)offset)
                           : -EBADF;
         if (put <= 0) {
-            if (put == -ENOSPC || put == -EDQUOT) {
-                atomic_store(&group->big->blocks.tier->shared->budget.full_ns,
-                             stk_clock_boottime_ns());
-            }
+            stk_budget_note_error(&group->big->blocks.tier->shared->budget, (int)put);
             return false;
         }
         buffer += put;
@@ -394,7 +383,8 @@ unsigned stk_big_fill(struct stk_cache *cache, struct stk_big *big, int fd, uint
         .record = stk_catalogue_record(&cache->catalogue, big->record),
         .origin = {.fd = fd, .dev = atomic_load(&big->dev), .ino = atomic_load(&big->ino)},
         .first = block};
-    if (group.record == NULL || is_full(&big->blocks) || is_refused(&big->blocks)) {
+    if (group.record == NULL || stk_budget_is_full(&big->blocks.tier->shared->budget) ||
+        is_refused(&big->blocks)) {
         return 0;
     }
     take(&group, widen(cache, big, block, wanted));

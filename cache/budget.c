@@ -1,6 +1,12 @@
 /* A budget in shared memory. See cache/budget.h. */
 #include "cache/budget.h"
 
+#include <errno.h>
+
+#include "base/clock.h"
+
+#define FULL_PAUSE_NS (5 * STK_NS_PER_S)
+
 /* One in 64: 160 bytes a file, which is enough for entries of 10 KB on average; at most 512 MiB,
  * enough for three million files. */
 #define ASIDE_SHARE       64
@@ -100,6 +106,19 @@ void stk_budget_set(struct stk_budget *budget, int64_t blocks, int64_t inodes)
     atomic_store(&budget->blocks, blocks);
     atomic_store(&budget->inodes, inodes);
     atomic_fetch_add(&budget->generation, 1);
+}
+
+void stk_budget_note_error(struct stk_budget *budget, int error)
+{
+    if (error == -ENOSPC || error == -EDQUOT) {
+        atomic_store(&budget->full_ns, stk_clock_boottime_ns());
+    }
+}
+
+bool stk_budget_is_full(const struct stk_budget *budget)
+{
+    uint64_t full_ns = (uint64_t)atomic_load(&budget->full_ns); /* a time to come is none */
+    return full_ns != 0 && (uint64_t)stk_clock_boottime_ns() - full_ns < FULL_PAUSE_NS;
 }
 
 int64_t stk_budget_blocks_of(uint64_t bytes, uint32_t fs_block_bytes)

@@ -45,6 +45,12 @@ int64_t stk_budget_aside_of(int64_t blocks);
 
 /* Sets what is allowed; files refused before are then tried again. */
 void stk_budget_set(struct stk_budget *budget, int64_t blocks, int64_t inodes);
+/* Notes an -errno of the file system: after -ENOSPC and -EDQUOT it is full, others say nothing. */
+void stk_budget_note_error(struct stk_budget *budget, int error);
+/* Whether it was in the last 5 s: to begin something there would cost a copy that ends the same
+ * way. */
+bool stk_budget_is_full(const struct stk_budget *budget);
+
 /* The blocks that a file of this size takes in a file system with such blocks. */
 int64_t stk_budget_blocks_of(uint64_t bytes, uint32_t fs_block_bytes);
 

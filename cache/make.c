@@ -4,11 +4,8 @@
 #include <errno.h>
 #include <fcntl.h>
 
-#include "base/clock.h"
 #include "base/sys.h"
 #include "cache/pressure.h"
-
-#define FULL_PAUSE_NS (5 * STK_NS_PER_S)
 
 /* ---- the budget ---- */
 
@@ -42,9 +39,7 @@ static bool has_room(const struct stk_making *making)
 static enum stk_bypass reserve(struct stk_making *making)
 {
     const struct stk_tier *tier = making->tier;
-    struct stk_budget *budget = &tier->shared->budget;
-    uint64_t full_ns = (uint64_t)atomic_load(&budget->full_ns); /* a time to come is none */
-    if (full_ns != 0 && (uint64_t)stk_clock_boottime_ns() - full_ns < FULL_PAUSE_NS) {
+    if (stk_budget_is_full(&tier->shared->budget)) {
         return STK_BYPASS_TIER;
     }
     if (!stk_pressure_admits(tier, (int64_t)making->bytes)) {
@@ -75,17 +70,10 @@ static enum stk_bypass reserve_excess(struct stk_making *making,
     return STK_BYPASS_NONE;
 }
 
-static void note_tier_error(const struct stk_tier *tier, int error)
-{
-    if (error == -ENOSPC || error == -EDQUOT) {
-        atomic_store(&tier->shared->budget.full_ns, stk_clock_boottime_ns());
-    }
-}
-
 /* What of no tier is the fault is none of its. */
 static enum stk_bypass why_not_begun(const struct stk_tier *tier, int error)
 {
-    note_tier_error(tier, error);
+    stk_budget_note_error(&tier->shared->budget, error);
     return error == -EMFILE || error == -ENFILE ? STK_BYPASS_DESCRIPTORS : STK_BYPASS_TIER;
 }
 
@@ -96,7 +84,7 @@ static enum stk_bypass complete(struct stk_making *making, const struct stk_entr
 {
     enum stk_bypass why = write(context, draft);
     if (why == STK_BYPASS_TIER && stk_entry_holds(draft)) {
-        note_tier_error(making->tier, -ENOSPC);
+        stk_budget_note_error(&making->tier->shared->budget, -ENOSPC);
     }
     if (why == STK_BYPASS_NONE) {
         why = reserve_excess(making, draft);
@@ -113,7 +101,7 @@ static enum stk_bypass publish(struct stk_making *making, struct stk_entry_draft
     if (error == 0 && making->shared) {
         stk_group_give(&making->cache->group, making->tier, making->place->root, making->path);
     }
-    note_tier_error(making->tier, error);
+    stk_budget_note_error(&making->tier->shared->budget, error);
     if (error == -EDQUOT) {
         return STK_BYPASS_BUDGET;
     }

@@ -1,6 +1,7 @@
 /* cache/budget.c */
 #include "tests/unit/unit.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "cache/budget.h"
 
 #define GIB     (INT64_C(1) << 30)
@@ -209,6 +211,23 @@ START_TEST(reserve_rule)
 }
 END_TEST
 
+START_TEST(full_for_a_while)
+{
+    struct stk_budget budget = {0};
+    stk_budget_note_error(&budget, -EIO);
+    ck_assert(!stk_budget_is_full(&budget));
+    stk_budget_note_error(&budget, -EDQUOT);
+    ck_assert(stk_budget_is_full(&budget));
+    atomic_store(&budget.full_ns, stk_clock_boottime_ns() - 6 * STK_NS_PER_S);
+    ck_assert(!stk_budget_is_full(&budget));
+    stk_budget_note_error(&budget, -ENOSPC);
+    ck_assert(stk_budget_is_full(&budget));
+    /* Of a catalogue that was written over: it must not stand in the way until that day. */
+    atomic_store(&budget.full_ns, stk_clock_boottime_ns() + 6 * STK_NS_PER_S);
+    ck_assert(!stk_budget_is_full(&budget));
+}
+END_TEST
+
 Suite *suite_budget(void)
 {
     Suite *suite = suite_create("budget");
@@ -226,5 +245,6 @@ Suite *suite_budget(void)
     TCase *rule = unit_case(suite, "budget_rule");
     tcase_add_test(rule, blocks_of_a_file);
     tcase_add_test(rule, reserve_rule);
+    tcase_add_test(rule, full_for_a_while);
     return suite;
 }
