@@ -249,7 +249,7 @@ static bool pay_excess(const struct group *group)
 {
     struct stat stat;
     struct stk_blocks_table *table = group->big->blocks.table;
-    if (stk_sys_fstat(group->file.fd, &stat) != 0 || stat.st_ino != group->file.ino) {
+    if (!stk_entry_stat(&group->file, &stat)) {
         return false;
     }
     int64_t excess = stat.st_blocks - atomic_load(&table->paid_blocks);

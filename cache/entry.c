@@ -81,23 +81,29 @@ bool stk_entry_looks_like_file(const char *name, const struct stat *stat)
 
 enum whose { OURS, SOMEBODY_ELSES, UNKNOWN };
 
-static enum whose whose_is(const struct stk_entry_draft *draft)
+static enum whose whose_is(const struct stk_entry_draft *draft, struct stat *stat)
 {
-    struct stat stat;
-    if (stk_sys_fstat(draft->fd, &stat) != 0) {
+    if (stk_sys_fstat(draft->fd, stat) != 0) {
         return UNKNOWN;
     }
-    return stat.st_ino == draft->ino && stat.st_dev == draft->dev ? OURS : SOMEBODY_ELSES;
+    return stat->st_ino == draft->ino && stat->st_dev == draft->dev ? OURS : SOMEBODY_ELSES;
+}
+
+bool stk_entry_stat(const struct stk_entry_draft *draft, struct stat *stat)
+{
+    return whose_is(draft, stat) == OURS;
 }
 
 bool stk_entry_holds(const struct stk_entry_draft *draft)
 {
-    return whose_is(draft) == OURS;
+    struct stat stat;
+    return stk_entry_stat(draft, &stat);
 }
 
 void stk_entry_close(struct stk_entry_draft *draft)
 {
-    if (draft->fd >= 0 && whose_is(draft) != SOMEBODY_ELSES) {
+    struct stat stat;
+    if (draft->fd >= 0 && whose_is(draft, &stat) != SOMEBODY_ELSES) {
         stk_sys_close(draft->fd);
     }
     draft->fd = -1;

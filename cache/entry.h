@@ -65,6 +65,8 @@ int stk_entry_begin(struct stk_entry_draft *draft, const char *home, uint64_t by
  * the number then belongs to the next file that is opened, which must not be written, nor closed.
  */
 bool stk_entry_holds(const struct stk_entry_draft *draft);
+/* The same, with what the kernel says of its file. */
+bool stk_entry_stat(const struct stk_entry_draft *draft, struct stat *stat);
 /* Closes a draft, if it is still open. */
 void stk_entry_close(struct stk_entry_draft *draft);
 /* A duplicate with a number that nobody gets by opening something, close-on-exec; or -errno. */

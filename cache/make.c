@@ -54,8 +54,7 @@ static enum stk_bypass reserve_excess(struct stk_making *making,
                                       const struct stk_entry_draft *draft)
 {
     struct stat stat;
-    if (stk_sys_fstat(draft->fd, &stat) != 0 || stat.st_ino != draft->ino ||
-        (uint64_t)stat.st_size != making->bytes) {
+    if (!stk_entry_stat(draft, &stat) || (uint64_t)stat.st_size != making->bytes) {
         return STK_BYPASS_TIER;
     }
     int64_t excess = stat.st_blocks - making->blocks;
