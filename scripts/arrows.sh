@@ -7,6 +7,7 @@
 # And within the package `stoker`, where each room also says which libraries it needs:
 #   _slots, _core <- _store <- _pillow <- _torchvision <- the modules beside the rooms
 #   _slots, _core <- _torch <- _torchvision <- _feeding <- the modules beside the rooms
+#   _processors <- _feeding <- the modules beside the rooms
 #   _slots, _core, _gpu_core <- _gpu <- the modules beside the rooms
 set -eu
 cd "$(dirname "$0")/.."
@@ -95,6 +96,6 @@ room _pillow PIL _store _core _slots
 room _torch torch _core _slots
 room _gpu torch _gpu_core _core _slots
 room _torchvision "PIL numpy torch torchvision" _torch _pillow _store _core _slots
-room _feeding "PIL numpy torch" _torchvision _torch _pillow _store _core _slots
+room _feeding "PIL numpy torch" _torchvision _torch _pillow _store _core _slots _processors
 all_rooms
 exit $failed

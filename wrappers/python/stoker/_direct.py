@@ -146,6 +146,8 @@ def decode_batch(sources, threads=None, out=None, **options):
     value for each source; `out` has one buffer for each (an array of them will do)."""
     from concurrent.futures import ThreadPoolExecutor
 
+    from ._processors import processors
+
     sources = list(sources)
     lists = {name: value for name, value in options.items() if isinstance(value, list)}
     for name, values in lists.items():
@@ -159,7 +161,7 @@ def decode_batch(sources, threads=None, out=None, **options):
         own = {name: lists[name][i] if name in lists else value for name, value in options.items()}
         return _decode(row(i), sources[i], out=None if out is None else out[i], **own)
 
-    threads = threads or len(os.sched_getaffinity(0))
+    threads = threads or processors()
     if threads == 1 or len(sources) < 2:
         return [one(i) for i in range(len(sources))]
     with ThreadPoolExecutor(min(threads, len(sources))) as pool:

@@ -12,8 +12,9 @@ from torch import Generator
 from torch.utils.data import BatchSampler, RandomSampler, SequentialSampler
 
 from . import _core, transforms
-from ._feeding.epoch import Epoch, processors
+from ._feeding.epoch import Epoch
 from ._feeding.memory import FileMemory
+from ._processors import processors
 from ._torchvision import exact
 
 __all__ = ["Feed"]

@@ -6,15 +6,11 @@ from collections import deque
 from time import monotonic_ns
 
 from .. import _core, _slots
+from .._processors import processors
 from .._store import sources
 from .._torch.passes import Pass
 from .batch import Batch
 from .numbers import Numbers
-
-
-def processors():
-    """How many this process may use now."""
-    return len(os.sched_getaffinity(0))
 
 
 class Epoch:
