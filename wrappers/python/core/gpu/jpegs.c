@@ -95,7 +95,7 @@ PyObject *gpu_jpegs(PyObject *module, PyObject *arguments)
     }
     PyObject *made = capsule_of(jpegs, capsule);
     if (made == NULL) {
-        stk_gpu_jpegs_close(jpegs);
+        CALL_DEVICE(device, error, end(jpegs));
     }
     return made;
 }
