@@ -10,7 +10,7 @@
 #include "cli/library.h"
 #include "cli/python.h"
 #include "cli/recorder.h"
-#include "cli/request.h"
+#include "cli/request_tiers.h"
 #include "cli/say.h"
 #include "cli/summary.h"
 #include "cli/tiers.h"

@@ -79,8 +79,6 @@ void request_parse_warm(struct request *request, char **arguments);
 
 /* The value of STOKER_PATHS for this request; the caller frees. */
 char *request_paths(const struct request *request);
-/* The value of STOKER_TIERS; the caller frees. */
-char *request_tiers(const struct request *request);
 /* Sets the variables by which this process and those that it starts find the run in this file. */
 void request_export(const struct request *request, const char *run);
 

@@ -1,0 +1,27 @@
+/*
+ * Where a request has its cache lie: --tier, else STOKER_TIERS, else the default. Parts of the
+ * parsing of a request (cli/request.h), by one thread; what is wrong ends in one line and status 2.
+ */
+#ifndef STK_CLI_REQUEST_TIERS_H
+#define STK_CLI_REQUEST_TIERS_H
+
+#include "cli/request.h"
+
+/* Finds the tiers, and the shared one; `given` is the flag's value, or NULL. A tier that does not
+ * answer is left out, and that is said. */
+void request_settle_tiers(struct request *request, const char *given);
+
+/*
+ * When the covered paths are known: nothing of ours lies in a shared memory that the job needs. It
+ * goes to a disk that the environment names for such things, or nowhere, and that is said; `stoker
+ * warm` ends.
+ */
+void request_settle_small(struct request *request);
+
+/* When both are settled: no tier lies in what is covered, and nothing that is covered in a tier. */
+void request_check_tier_places(const struct request *request);
+
+/* The value of STOKER_TIERS; the caller frees. */
+char *request_tiers(const struct request *request);
+
+#endif
