@@ -14,6 +14,18 @@
 #include "base/path.h"
 #include "cli/say.h"
 
+char *paths_quote(const char *path)
+{
+    char *quoted = must_allocate(2 * strlen(path) + 1), *to = quoted;
+    for (; *path != '\0'; path++) {
+        if (*path == ':' || *path == '\\') {
+            *to++ = '\\';
+        }
+        *to++ = *path;
+    }
+    return quoted;
+}
+
 bool paths_is_below(const char *path, const char *above)
 {
     return strcmp(above, "/") == 0 || stk_path_below(path, above) != NULL;

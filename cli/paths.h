@@ -12,6 +12,8 @@ void paths_add(struct request *request, const char *flag, const char *path);
 /* Adds the directories named among the command's arguments: DIR, --x=DIR, key=DIR; not those that
  * hold the tier. */
 void paths_detect(struct request *request);
+/* As one path is written in STOKER_PATHS; the caller frees. */
+char *paths_quote(const char *path);
 /* Whether `path` is `above` or lies below it; both canonical. */
 bool paths_is_below(const char *path, const char *above);
 

@@ -132,9 +132,8 @@ static void take_share(struct request *request, const char *value)
 
 static void add_tier_flag(struct cursor *cursor, const char *value)
 {
-    char *before = cursor->tiers;
-    cursor->tiers = before != NULL ? must_format("%s,%s", before, value) : must_copy(value);
-    free(before);
+    cursor->tiers =
+        cursor->tiers != NULL ? must_append(cursor->tiers, ",%s", value) : must_copy(value);
 }
 
 /* What concerns the cache, whoever fills it. */
@@ -396,15 +395,9 @@ void request_parse_warm(struct request *request, char **arguments)
 
 static void append_path(char **list, const char *path)
 {
-    char *escaped = must_allocate(2 * strlen(path) + 1), *to = escaped;
-    for (const char *from = path; *from != '\0'; from++) {
-        if (*from == ':' || *from == '\\') {
-            *to++ = '\\';
-        }
-        *to++ = *from;
-    }
-    *list = must_append(*list, "%s%s", **list != '\0' ? ":" : "", escaped);
-    free(escaped);
+    char *quoted = paths_quote(path);
+    *list = must_append(*list, "%s%s", **list != '\0' ? ":" : "", quoted);
+    free(quoted);
 }
 
 char *request_paths(const struct request *request)

@@ -27,7 +27,7 @@ double percent(double part, double whole);
 
 /* A copy of a string, or a message and exit when there is no memory. The caller frees. */
 char *must_copy(const char *text);
-/* malloc that never fails. */
+/* Memory of zeros, likewise. */
 void *must_allocate(size_t bytes);
 /* asprintf that never fails, and vasprintf. */
 char *must_format(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -358,23 +358,9 @@ static int meet_entry(void *context, int dirfd, const char *name, unsigned depth
     return 0;
 }
 
-/* One path in the list of a variable's form. */
-static char *quote(const char *path)
-{
-    char *quoted = must_allocate(2 * strlen(path) + 1), *to = quoted;
-    for (; *path != '\0'; path++) {
-        if (*path == ':' || *path == '\\') {
-            *to++ = '\\';
-        }
-        *to++ = *path;
-    }
-    *to = '\0';
-    return quoted;
-}
-
 static void resolve(const char *origin)
 {
-    char *list = quote(origin);
+    char *list = paths_quote(origin);
     memset(&verifying.cache.roots, 0, sizeof verifying.cache.roots);
     stk_roots_spell(&verifying.cache.roots, list);
     stk_roots_resolve(&verifying.cache.roots);
