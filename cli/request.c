@@ -7,6 +7,7 @@
 
 #include "base/options.h"
 #include "base/text.h"
+#include "cli/flag.h"
 #include "cli/group.h"
 #include "cli/paths.h"
 #include "cli/python.h"
@@ -21,26 +22,6 @@ struct cursor {
     char *tiers;       /* the flags, as a list; NULL: there is none */
     const char *share; /* the flag; NULL: there is none */
 };
-
-/* If the argument is this flag, its value: "--flag VALUE" or "--flag=VALUE"; else NULL. */
-static const char *take_value(struct cursor *cursor, const char *flag)
-{
-    const char *argument = *cursor->at;
-    size_t length = strlen(flag);
-    if (strncmp(argument, flag, length) != 0) {
-        return NULL;
-    }
-    if (argument[length] == '=') {
-        return argument + length + 1;
-    }
-    if (argument[length] != '\0') {
-        return NULL;
-    }
-    if (cursor->at[1] == NULL || strcmp(cursor->at[1], "--") == 0) {
-        die_wrong("%s needs a value", flag);
-    }
-    return *++cursor->at;
-}
 
 static void take_fresh(struct request *request, const char *value)
 {
@@ -140,19 +121,19 @@ static void add_tier_flag(struct cursor *cursor, const char *value)
 static bool take_cache_flag(struct request *request, struct cursor *cursor)
 {
     const char *value;
-    if ((value = take_value(cursor, "--path")) != NULL) {
+    if ((value = flag_value(&cursor->at, "--path")) != NULL) {
         paths_add(request, "--path ", value);
-    } else if ((value = take_value(cursor, "--tier")) != NULL) {
+    } else if ((value = flag_value(&cursor->at, "--tier")) != NULL) {
         add_tier_flag(cursor, value);
-    } else if ((value = take_value(cursor, "--share")) != NULL) {
+    } else if ((value = flag_value(&cursor->at, "--share")) != NULL) {
         if (request->warm_only && is_part(value)) {
             take_share(request, value);
         } else {
             cursor->share = value;
         }
-    } else if ((value = take_value(cursor, "--fresh")) != NULL) {
+    } else if ((value = flag_value(&cursor->at, "--fresh")) != NULL) {
         take_fresh(request, value);
-    } else if ((value = take_value(cursor, "--jobs")) != NULL) {
+    } else if ((value = flag_value(&cursor->at, "--jobs")) != NULL) {
         take_jobs(request, value);
     } else if (strcmp(*cursor->at, "--keep") == 0) {
         request->keep = true;
@@ -168,9 +149,9 @@ static bool take_flag(struct request *request, struct cursor *cursor)
     if (take_cache_flag(request, cursor)) {
         return true;
     }
-    if ((value = take_value(cursor, "--json")) != NULL) {
+    if ((value = flag_value(&cursor->at, "--json")) != NULL) {
         request->json = value;
-    } else if ((value = take_value(cursor, "--samples")) != NULL) {
+    } else if ((value = flag_value(&cursor->at, "--samples")) != NULL) {
         take_samples(request, value);
     } else if (strcmp(*cursor->at, "--auto") == 0) {
         request->automatic = true;
@@ -293,7 +274,7 @@ static bool take_warm_flag(struct request *request, struct cursor *cursor)
         request->dry_run = true;
     } else if (strcmp(*cursor->at, "--samples") == 0) {
         request->forms = true; /* no word behind it: that is a path */
-    } else if ((value = take_value(cursor, "--samples")) != NULL) {
+    } else if ((value = flag_value(&cursor->at, "--samples")) != NULL) {
         request->forms = true;
         take_samples(request, value);
     } else {

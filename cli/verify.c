@@ -17,6 +17,7 @@
 #include "cache/blocks.h"
 #include "cache/entry.h"
 #include "cli/compare.h"
+#include "cli/flag.h"
 #include "cli/forms_check.h"
 #include "cli/group.h"
 #include "cli/json.h"
@@ -71,17 +72,10 @@ static void take_path(struct wanted *wanted, const char *path)
     wanted->paths[wanted->count++] = canonical != NULL ? canonical : must_copy(path);
 }
 
-/* "--flag VALUE" or "--flag=VALUE": the value, or NULL. */
 static const char *value_of(char ***at, const char *flag)
 {
-    const char *argument = **at;
-    size_t length = strlen(flag);
-    if (strncmp(argument, flag, length) != 0 ||
-        (argument[length] != '\0' && argument[length] != '=')) {
-        return NULL;
-    }
-    const char *value = argument[length] == '=' ? argument + length + 1 : *++*at;
-    if (value == NULL || *value == '\0') {
+    const char *value = flag_value(at, flag);
+    if (value != NULL && *value == '\0') {
         die_wrong("%s needs a value", flag);
     }
     return value;
