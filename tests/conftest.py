@@ -18,23 +18,26 @@ import hang  # noqa: E402
 # It is for this run (scripts/test.sh), not for those that tests start.
 os.environ.pop("PYTEST_ADDOPTS", None)
 
-# Far beyond what any takes on a loaded machine. All of a room may take long: make test-all.
+# Far beyond what any takes. All of a room may take long: make test-all.
 _LIMIT_S = 3600 if os.environ.get("STOKER_ALL") == "1" else 400
 _AGAIN_S = 20  # what cleans up after a test that hangs may hang as well
 
 
-def _fail(_signal, _frame):
-    print(f"still running after {_LIMIT_S} s, with:", file=sys.stderr)
-    hang.show(os.getpid(), sys.stderr)
-    pytest.fail(f"hangs: still running after {_LIMIT_S} s")
+def _fail_after(limit_s):
+    def fail(_signal, _frame):
+        print(f"still running after {limit_s:.0f} s, with:", file=sys.stderr)
+        hang.show(os.getpid(), sys.stderr)
+        pytest.fail(f"hangs: still running after {limit_s:.0f} s")
+    return fail
 
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_protocol(item):
     """Set-up and tear-down are in the limit. A test may use the alarm itself: it hangs at its own risk
     then, and the limit of its part ends it (scripts/test.sh)."""
-    before = signal.signal(signal.SIGALRM, _fail)
-    signal.setitimer(signal.ITIMER_REAL, _LIMIT_S, _AGAIN_S)
+    limit_s = hang.patience(_LIMIT_S)
+    before = signal.signal(signal.SIGALRM, _fail_after(limit_s))
+    signal.setitimer(signal.ITIMER_REAL, limit_s, _AGAIN_S)
     try:
         yield
     finally:

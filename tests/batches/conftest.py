@@ -24,6 +24,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "lib"), str(HERE.parent / "transfor
 pytest.importorskip("torch", reason="no torch")
 pytest.importorskip("torchvision", reason="no torchvision")
 
+import hang  # noqa: E402
 import pictures  # noqa: E402
 from isolated import Isolated  # noqa: E402
 from jobs import Jobs  # noqa: E402
@@ -98,7 +99,7 @@ def run(place_of, variables, folder, scratch_of_all):
     def run(how, program, *arguments, shm="2g", check=True, env=None):
         place = place_of(shm)
         argv = [sys.executable, "-B", HERE / "programs" / program, *map(str, arguments)]
-        env = {**variables, "PATIENCE_S": str(PATIENCE_S), **(env or {})}
+        env = {**variables, "PATIENCE_S": str(hang.patience(PATIENCE_S)), **(env or {})}
         timeout = PATIENCE_S + 20
         if how == "plain":
             done = place.run(argv, env, check=False, timeout=timeout)

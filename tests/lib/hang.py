@@ -15,6 +15,14 @@ import sys
 
 _PR_SET_CHILD_SUBREAPER = 36
 _LONGEST = 300  # characters shown of a command line
+_MOST = 3  # so that a test that hangs is told of by itself, and not by the limit of its part
+
+
+def patience(seconds):
+    """What `seconds` on a machine of one's own may take on this one, where others want the processors as
+    well: a limit that only what hangs reaches."""
+    share = os.getloadavg()[0] / len(os.sched_getaffinity(0))
+    return seconds * min(max(share, 1), _MOST)
 
 
 def _read(pid, name):

@@ -12,6 +12,8 @@ import functools
 import os
 import subprocess
 
+import hang
+
 SHM_SIZE = "256m"
 CLEAN = {"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "LANG": "C", "HOME": "/nonexistent",
          "XDG_STATE_HOME": "/dev/null"}  # nothing is remembered from test to test
@@ -64,9 +66,10 @@ class Isolated:
         return [*enter, "--", "env", "-C", "/", "-i", *variables, *map(str, argv)]
 
     def run(self, argv, env=None, check=True, timeout=180, **more):
-        """Runs argv inside and returns subprocess.CompletedProcess with text output."""
+        """Runs argv inside and returns subprocess.CompletedProcess with text output. The timeout, in
+        seconds, is for a machine that has nothing else to do."""
         more.setdefault("stdin", subprocess.DEVNULL)
-        done = subprocess.run(self.command(argv, env), timeout=timeout, text=True,
+        done = subprocess.run(self.command(argv, env), timeout=hang.patience(timeout), text=True,
                               errors="backslashreplace", stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, **more)
         if check and done.returncode != 0:
