@@ -405,6 +405,12 @@ def training(jobs, data):
             process.stdout.close()  # which ends the job after its next epoch
 
 
+def given_meanwhile(jobs):
+    """What a look saw of the only run, at a moment when workers did not just begin."""
+    run, = look(jobs)["runs"]
+    return run if run["per_second"]["samples"] > 0 else None
+
+
 @pytest.mark.torch
 def test_epochs_as_they_pass(jobs, data, terminal):
     with training(jobs, data):
@@ -415,10 +421,10 @@ def test_epochs_as_they_pass(jobs, data, terminal):
         assert re.search(rf"^  epochs   .*\b{number}: \d+/s$", text, re.M)
         assert re.search(r"^  loader   [1-9]\d* samples/s, [\d.]+ batches/s; waits \d+% of the time, "
                          "2 workers$", text, re.M)
-        run, = look(jobs)["runs"]
+        run = wait_for(lambda: given_meanwhile(jobs))
         done = [one for one in run["passes"] if one["pass"] < len(run["passes"])]
         assert len(done) >= 3 and all(one["samples"] == FILES for one in done)
-        assert run["epochs_by"] == "passes" and run["per_second"]["samples"] > 0
+        assert run["epochs_by"] == "passes"
         assert 0 < run["waiting_for_batches"] <= 1
 
 
