@@ -101,7 +101,7 @@ def test_two_ranks_under_stoker_run(jobs, origin, images, programs, torchrun):
     top, folders = copies(origin, images, 2)
     configurations = [f"{folders[0]}:0:fork:0", f"{folders[1]}:2:fork:0"]
     ran = jobs.run([*torchrun, *program(programs, origin, 3, configurations)], path=top,
-                   timeout=120)
+                   timeout=300)
     check(json.loads(ran.stdout), 2)
     assert_second_epoch_is_all_hits(ran, 2 * IMAGES)
 
@@ -109,7 +109,7 @@ def test_two_ranks_under_stoker_run(jobs, origin, images, programs, torchrun):
 def test_two_ranks_under_ld_preload_alone(jobs, origin, images, programs, torchrun):
     top, folders = copies(origin, images, 1)
     done = jobs.preloaded([*torchrun, *program(programs, origin, 3, [f"{folders[0]}:2:fork:1"])],
-                          top, timeout=120)
+                          top, timeout=300)
     check(json.loads(done.stdout), 1)
 
 
@@ -117,6 +117,6 @@ def test_without_stoker_each_epoch_costs_the_same(place, origin, images, program
     """That the counting counts."""
     _, folders = copies(origin, images, 1)
     done = place.run([sys.executable, *program(programs, origin, 2, [f"{folders[0]}:0:fork:0"])],
-                     timeout=120)
+                     timeout=300)
     (first, second), = json.loads(done.stdout).values()
     assert min(first["file_ops"], second["file_ops"]) >= 3 * IMAGES

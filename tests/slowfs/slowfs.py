@@ -97,7 +97,7 @@ class Control:
         end = FIRST_COUNTER + len(COUNTERS)
         return Counts(zip(COUNTERS, self._words[FIRST_COUNTER:end]))
 
-    def settled_counts(self, quiet_s=0.1):
+    def settled_counts(self, quiet_s=0.3):
         """The same, once nothing has been asked for a while: `stoker run` asks some of it after the
         job has read."""
         last, since = self.counts(), time.monotonic()
