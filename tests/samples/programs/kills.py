@@ -25,7 +25,9 @@ from pictures import BOX, digest, make_pictures, tagged
 
 WORKERS = 16
 ROUND_S = 10
-STUCK_S = 30
+MOST_S = 60  # for what a round has to do, on a busy machine
+STUCK_S = 60
+A_SECOND = {"killed": 5, "decodes": 100, "from_forms": 30, "unread": 10}  # in a round, at least
 FILES = 60
 SLOT = struct.Struct("QQQQQ")  # when last seen, decodes, of these from forms, unread, wrong
 
@@ -100,6 +102,9 @@ class Round:
             self.total["wrong"].append(f"round {self.number}: a worker ended with {status:#x}")
         self.total["killed"] += 1
 
+    def is_enough(self):
+        return all(self.total[name] > least * ROUND_S for name, least in A_SECOND.items())
+
     def run(self, directory, seconds):
         self.files = directory / "files"
         self.files.mkdir()
@@ -109,8 +114,8 @@ class Round:
         time.sleep(0.1)
         for index in range(WORKERS):
             self.start(index)
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
+        began = time.monotonic()
+        while (took := time.monotonic() - began) < seconds or (took < MOST_S and not self.is_enough()):
             time.sleep(self.dice.random() * 0.06)
             for index in self.dice.sample(range(WORKERS), self.dice.choice((1, 1, 1, 4, WORKERS))):
                 self.kill(index)
@@ -148,7 +153,7 @@ def step(*words, store):
     """This program in a process of its own; what it said."""
     done = subprocess.run([sys.executable, "-B", __file__, *map(str, words)], check=True,
                           env={**os.environ, "STOKER_SAMPLES": f"{store}:1G"},
-                          stdout=subprocess.PIPE, timeout=ROUND_S + 300)
+                          stdout=subprocess.PIPE, timeout=MOST_S + 300)
     return json.loads(done.stdout)
 
 
@@ -158,10 +163,10 @@ def main():
             else look(sys.argv[2])
         return
     seconds, seed = float(sys.argv[1]), int(sys.argv[2])
-    result = {"rounds": 0, "killed": 0, "decodes": 0, "from_forms": 0, "unread": 0, "wrong": [],
+    result = {"rounds": 0, "idle_rounds": 0, "killed": 0, "decodes": 0, "from_forms": 0, "unread": 0, "wrong": [],
               "found": 0, "kept": 0}
     end = time.monotonic() + seconds
-    while time.monotonic() < end and not result["wrong"]:
+    while (time.monotonic() < end or result["rounds"] < 2) and not result["wrong"]:
         directory = pathlib.Path(tempfile.mkdtemp())
         number = seed * 1000 + result["rounds"]
         told = step("round", ROUND_S, number, directory, store=directory / "store")
@@ -171,6 +176,7 @@ def main():
         result["kept"] += seen["forms"]
         for name, value in told.items():
             result[name] += value
+        result["idle_rounds"] += any(told[name] <= least * ROUND_S for name, least in A_SECOND.items())
         if seen["wrong"] or seen["forms"] < 50:
             result["wrong"].append(f"round {number}: afterwards {seen}")
         shutil.rmtree(directory)
