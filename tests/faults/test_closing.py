@@ -58,7 +58,10 @@ def test_closing_while_others_open(place, jobs, build, files, scratch):
 
 OPENS_TWICE = """
 import os, sys, threading, time
-path, mine = sys.argv[1:]
+path, mine, modules, control = sys.argv[1:]
+sys.path.insert(0, modules)
+import slowfs
+origin = slowfs.Control(control)
 def name_of(fd):
     try:
         return os.readlink(f"/proc/self/fd/{fd}")
@@ -67,17 +70,24 @@ def name_of(fd):
 def opened():
     return {fd for fd in range(3, 32) if name_of(fd) == path}
 def wait_for(count):
-    for _ in range(1000):
+    for _ in range(12000):
         if len(opened()) == count:
             return
         time.sleep(0.005)
     sys.exit("nobody opens it")
+def start_opening(thread):
+    before = origin.counts()["open"]
+    thread.start()
+    while origin.counts()["open"] == before:
+        time.sleep(0.001)
 os.path.exists(path + "none")  # so that all is set up
 os.close(os.open(path, os.O_PATH))  # and its name looked up
 threads = [threading.Thread(target=os.open, args=(path, os.O_RDONLY)) for _ in range(2)]
-for thread in threads:  # neither knows of the other when it asks
-    thread.start()
-    time.sleep(0.02)
+origin.latency_ms = 2000  # neither knows of the other when it asks
+start_opening(threads[0])
+time.sleep(0.5)  # so much sooner it fills, and has the lower number
+start_opening(threads[1])
+origin.latency_ms = 50
 wait_for(2)
 first = {min(opened())}
 number, = opened() - first
@@ -104,8 +114,8 @@ def test_a_number_that_is_another_file_by_then(place, jobs, origin, scratch):
     put on the file that has it now."""
     mount = origin.files("twice", 1, 6000000)[1]
     origin.fs.latency_ms = 50
-    ran = jobs.preloaded([sys.executable, "-c", OPENS_TWICE, mount / "file0000", scratch / "mine"],
-                         mount)
+    ran = jobs.preloaded([sys.executable, "-c", OPENS_TWICE, mount / "file0000", scratch / "mine",
+                          pathlib.Path(slowfs.__file__).parent, origin.control_path], mount)
     filling, entry = ran.stdout.split()
     assert filling == "True" and f"/{HOME}/tree/" in entry
     assert (scratch / "mine").read_bytes() == b"mine"
