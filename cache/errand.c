@@ -63,6 +63,11 @@ bool stk_errands_are_known(const struct stk_errands *errands)
            atomic_load_explicit(&errands->state, memory_order_acquire) != STK_ERRANDS_NONE;
 }
 
+bool stk_errands_have_room(const struct stk_errands *errands)
+{
+    return stk_errands_are_open(errands) && atomic_load(&errands->counts[STK_ERRANDS_FULL]) == 0;
+}
+
 void stk_errands_open(struct stk_errands *errands)
 {
     uint32_t none = STK_ERRANDS_NONE;
@@ -150,6 +155,19 @@ bool stk_errand_put(struct stk_errands *errands, const struct stk_errand_wish *w
     uint32_t state;
     int64_t wait_ns = atomic_load(&errands->patient) != 0 ? PUT_NS : 0;
     return leave_soon(errands, wish, wait_ns, stk_clock_boottime_ns(), &state) != NULL;
+}
+
+/* What is written there at this moment is another's. */
+bool stk_errand_is_left(const struct stk_errands *errands, unsigned tier, uint64_t ino)
+{
+    bool left = false;
+    for (uint32_t i = 0; i < STK_ERRAND_PUTS && !left; i++) {
+        const struct stk_errand *errand = &errands->slots[i];
+        enum phase phase = phase_of(atomic_load_explicit(&errand->state, memory_order_acquire));
+        left = (phase == LEFT || phase == TAKEN) && errand->wish.kind == STK_ERRAND_PUBLISH &&
+               errand->wish.tier == tier && errand->wish.ino == ino;
+    }
+    return left;
 }
 
 /* Until when to wait: from `last_ns` to now at most a slice was waited. What is more was a stop, as

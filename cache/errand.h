@@ -93,6 +93,8 @@ bool stk_errand_path(char out[STK_ERRAND_PATH_BYTES], const struct stk_root *roo
 bool stk_errands_are_open(const struct stk_errands *errands);
 /* Whether there is, or was, a shared tier in this run. */
 bool stk_errands_are_known(const struct stk_errands *errands);
+/* Whether what is put there is taken, as far as is known: nothing was refused for want of room. */
+bool stk_errands_have_room(const struct stk_errands *errands);
 /* Has it done, and waits; NO is also a miss of any other kind: where too many wait, after a tenth
  * of a second. The record's claim is kept alive meanwhile. `check` is set by a FETCH that ends with
  * YES. */
@@ -102,6 +104,8 @@ enum stk_errand_answer stk_errand_ask(struct stk_errands *errands,
 /* Leaves it to be done, if there is room for the note, or (where all are patient) comes to be.
  * False: there is none. */
 bool stk_errand_put(struct stk_errands *errands, const struct stk_errand_wish *wish);
+/* Whether the entry with this inode is still to be put there, from the tier with this number. */
+bool stk_errand_is_left(const struct stk_errands *errands, unsigned tier, uint64_t ino);
 
 /* ---- of those who do it ---- */
 

@@ -59,16 +59,24 @@ bool stk_fill_fetch(struct stk_fill *fill, const struct stk_entry_draft *draft)
     return answer == STK_ERRAND_YES && stk_sys_chmod(draft->path, STK_ENTRY_MODE) == 0;
 }
 
+static bool fits_where_others_pass(const struct stk_making *making, const struct stk_tier *tier)
+{
+    const struct stk_budget *budget = &tier->shared->budget;
+    return stk_budget_blocks_of(making->bytes, tier->shared->block_bytes) <=
+           stk_passing_room(budget) - stk_passing_spared(making->copied, budget);
+}
+
+/* What is copied passes on to the shared tier, and not where that has no room for it. */
 bool stk_fill_may_pass(const struct stk_fill *fill)
 {
+    struct stk_errand_wish wish;
     const struct stk_cache *cache = fill->cache;
     const struct stk_tier *tier = stk_cache_next_tier(cache, NULL);
-    while (tier != NULL &&
-           stk_passing_room(&tier->shared->budget) <
-               stk_budget_blocks_of(fill->making.bytes, tier->shared->block_bytes)) {
+    while (tier != NULL && !fits_where_others_pass(&fill->making, tier)) {
         tier = stk_cache_next_tier(cache, tier);
     }
-    return tier != NULL;
+    return tier != NULL && begin_of(fill, STK_ERRAND_FETCH, &wish) &&
+           (!fill->making.copied || stk_errands_have_room(errands_of(fill)));
 }
 
 bool stk_fill_begin_passing(struct stk_fill *fill)
@@ -76,7 +84,8 @@ bool stk_fill_begin_passing(struct stk_fill *fill)
     struct stk_errand_wish wish;
     struct stk_passings *passings = stk_run_passings(&fill->cache->run);
     if (begin_of(fill, STK_ERRAND_FETCH, &wish)) {
-        fill->making.passing = stk_passing_begin(passings, fill->number, wish.path);
+        fill->making.passing =
+            stk_passing_begin(passings, fill->making.copied, fill->number, wish.path);
     }
     return fill->making.passing != NULL;
 }

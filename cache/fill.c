@@ -85,10 +85,11 @@ static bool is_want_of_room(const struct stk_fill *fill, enum stk_bypass why)
            !fill->making.taken;
 }
 
-static enum stk_bypass make_passing_once(struct stk_fill *fill, enum stk_bypass why)
+static enum stk_bypass make_passing_once(struct stk_fill *fill, stk_make_write *write,
+                                         enum stk_bypass why)
 {
     if (stk_fill_begin_passing(fill)) {
-        why = stk_make_entry(&fill->making, write_fetched, fill);
+        why = stk_make_entry(&fill->making, write, fill);
         if (why != STK_BYPASS_NONE) {
             stk_fill_end_passing(fill);
         }
@@ -96,13 +97,14 @@ static enum stk_bypass make_passing_once(struct stk_fill *fill, enum stk_bypass 
     return why;
 }
 
-/* In the room of those that pass, which others may take first. */
-static enum stk_bypass make_passing(struct stk_fill *fill, enum stk_bypass why)
+/* Where it stays, or else in the room of those that pass, which others may take first. */
+static enum stk_bypass make_by(struct stk_fill *fill, stk_make_write *write)
 {
     struct stk_passings *passings = stk_run_passings(&fill->cache->run);
+    enum stk_bypass why = stk_make_entry(&fill->making, write, fill);
     bool more = is_want_of_room(fill, why) && fill->cache->passes && stk_fill_may_pass(fill);
     for (int i = 0; i < ATTEMPTS && more; i++) {
-        why = make_passing_once(fill, why);
+        why = make_passing_once(fill, write, why);
         more = is_want_of_room(fill, why) && stk_passings_make_room(passings);
     }
     return why;
@@ -112,14 +114,13 @@ static enum stk_bypass make_passing(struct stk_fill *fill, enum stk_bypass why)
 static enum stk_bypass make(struct stk_fill *fill)
 {
     enum stk_bypass why = STK_BYPASS_CHANGED;
-    fill->far = stk_fill_is_far(fill);
-    if (fill->far) {
-        why = stk_make_entry(&fill->making, write_fetched, fill);
-        why = make_passing(fill, why);
+    if (stk_fill_is_far(fill)) {
+        why = make_by(fill, write_fetched);
     }
     if (why == STK_BYPASS_CHANGED) {
         fill->fetched = false;
-        why = stk_make_entry(&fill->making, write_copy, fill);
+        fill->making.copied = true;
+        why = make_by(fill, write_copy);
     }
     return why;
 }
@@ -168,8 +169,7 @@ static void finish(const struct stk_fill *fill, enum stk_bypass why)
     }
     if (why == STK_BYPASS_SPARSE) {
         stk_claim_finish(claim, STK_REFUSED, 0, stk_claim_sparse_in(fill->cache->run_start_ns));
-    } else if (why == STK_BYPASS_BUDGET && fill->far && stk_fill_may_pass(fill)) {
-        /* soon there may be room for that */
+    } else if (why == STK_BYPASS_BUDGET && stk_fill_may_pass(fill)) { /* soon, perhaps */
         stk_claim_finish(claim, STK_ABSENT, 0, 0);
     } else {
         stk_make_finish(&fill->making, claim, why);

@@ -30,8 +30,7 @@ struct stk_fill {
     bool unread;    /* by anybody, before the fill */
     uint64_t check; /* of what is copied: cache/proof.h */
     bool fetched;   /* by a shared tier */
-    bool far;       /* it has it there */
-    bool damaged;   /* but not with the right bytes */
+    bool damaged;   /* it has it there, but not with the right bytes */
 };
 
 /* Copies the origin, which must be exactly as long as its identity says, into the draft. NONE, or
@@ -49,7 +48,8 @@ bool stk_fill_is_far(struct stk_fill *fill);
 /* Has it copied into the draft. If it was not, the draft is to be given up: somebody may still be
  * writing to it. */
 bool stk_fill_fetch(struct stk_fill *fill, const struct stk_entry_draft *draft);
-/* Whether any tier's room for entries that pass is large enough for this one. */
+/* Whether it may come as an entry that passes, as soon as there is room: any tier's room for these
+ * is large enough. */
 bool stk_fill_may_pass(const struct stk_fill *fill);
 /* Begins it once more, as an entry that passes (cache/passing.h). False: too many do. */
 bool stk_fill_begin_passing(struct stk_fill *fill);

@@ -26,8 +26,8 @@ static bool has_room(const struct stk_making *making)
     const struct stk_budget *budget = &making->tier->shared->budget;
     unsigned tier = making->tier->index;
     if (making->passing != NULL) {
-        return stk_passing_take(stk_run_passings(run), making->passing, tier, budget,
-                                making->blocks);
+        return stk_passing_take(stk_run_passings(run), making->passing, making->copied, tier,
+                                budget, making->blocks);
     }
     if (!stk_errands_are_known(stk_run_errands(run))) {
         return true;

@@ -24,6 +24,7 @@ struct stk_making {
     bool taken;                    /* not made, since one is there */
     bool shared;                   /* open to the group, in a tier that it shares */
     struct stk_passing *passing;   /* the note of one that passes; NULL: it is to stay */
+    bool copied;                   /* by the origin: if it passes, to the shared tier */
 };
 
 /* Goes on to the next tier, to the first from NULL, in which it has a path. False: there is none.

@@ -30,13 +30,18 @@ int64_t stk_passing_left(const struct stk_passings *passings, unsigned tier,
     return left;
 }
 
+int64_t stk_passing_spared(bool there, const struct stk_budget *budget)
+{
+    return there ? stk_passing_room(budget) / 2 : 0;
+}
+
 /* First what is taken, then what is left, as others do at the same time. */
-bool stk_passing_take(struct stk_passings *passings, const struct stk_passing *passing,
+bool stk_passing_take(struct stk_passings *passings, const struct stk_passing *passing, bool there,
                       unsigned tier, const struct stk_budget *budget, int64_t blocks)
 {
     _Atomic uint64_t *room = &passings->rooms[passing - passings->slots];
     atomic_store(room, (uint64_t)blocks * STK_TIERS + tier);
-    if (stk_passing_left(passings, tier, budget) < 0) {
+    if (stk_passing_left(passings, tier, budget) < stk_passing_spared(there, budget)) {
         atomic_store(room, 0);
         return false;
     }
@@ -60,10 +65,11 @@ static bool go_to(struct stk_passing *passing, uint32_t from, uint32_t to)
     return atomic_compare_exchange_strong(&passing->state, &from, to);
 }
 
-struct stk_passing *stk_passing_begin(struct stk_passings *passings, uint32_t record,
+struct stk_passing *stk_passing_begin(struct stk_passings *passings, bool there, uint32_t record,
                                       const char *path)
 {
-    for (unsigned i = 0; i < STK_PASSING_SLOTS; i++) {
+    unsigned slots = there ? STK_PASSING_SLOTS / 2 : STK_PASSING_SLOTS;
+    for (unsigned i = 0; i < slots; i++) {
         struct stk_passing *passing = &passings->slots[i];
         if (go_to(passing, STK_PASSING_FREE, STK_PASSING_MAKING)) {
             atomic_store(&passing->began_ns, stk_clock_boottime_ns());

@@ -1,8 +1,10 @@
 /*
- * Passing entries: of files that a shared tier has and no local tier has room for. Such an entry is
- * made as any other, in a small room that all others leave free, and goes again when the room is
- * wanted and nobody has it open. So the origin is not read, no budget is exceeded, and whoever dies
- * leaves an entry, which is in the way of nobody but the next.
+ * Passing entries: of files that no local tier has room for, and a shared tier has, or is to have.
+ * Such an entry is made as any other, in a small room that all others leave free, and goes again
+ * when the room is wanted, nobody has it open, and it is not waiting to be put there. How long that
+ * takes is the shared tier's business: so half of the room is only for what comes from there. So
+ * the origin is not read, no budget is exceeded, and whoever dies leaves an entry, which is in the
+ * way of nobody but the next.
  *
  * A note of each lies in the run's file (cache/run.h): who makes one takes a note first, and says
  * when it is open; the command (cli/passing.h) drops what nobody has open, as it alone may ask the
@@ -49,12 +51,15 @@ int64_t stk_passing_room(const struct stk_budget *budget);
 int64_t stk_passing_left(const struct stk_passings *passings, unsigned tier,
                          const struct stk_budget *budget);
 
-/* A note of an entry that is to be made; NULL: there are too many. */
-struct stk_passing *stk_passing_begin(struct stk_passings *passings, uint32_t record,
+/* A note of an entry that is to be made, from the shared tier or on the way there; NULL: there are
+ * too many. */
+struct stk_passing *stk_passing_begin(struct stk_passings *passings, bool there, uint32_t record,
                                       const char *path);
+/* Of the room in such a budget, what an entry leaves free to others, in blocks. */
+int64_t stk_passing_spared(bool there, const struct stk_budget *budget);
 /* Takes so many blocks of the room in that tier, and gives back what it has in another. False:
  * there is no such room. */
-bool stk_passing_take(struct stk_passings *passings, const struct stk_passing *passing,
+bool stk_passing_take(struct stk_passings *passings, const struct stk_passing *passing, bool there,
                       unsigned tier, const struct stk_budget *budget, int64_t blocks);
 /* It is open, or was not wanted after all: it may go. */
 void stk_passing_opened(struct stk_passing *passing);

@@ -23,6 +23,7 @@ typedef char path_of_entry[STK_HOME_BYTES + STK_ERRAND_PATH_BYTES + 8];
 struct room {
     struct stk_catalogue *catalogue;
     struct stk_passings *passings;
+    const struct stk_errands *errands;
 };
 
 static bool name_entry(const struct room *room, const struct stk_passing *passing,
@@ -60,6 +61,15 @@ static bool is_open_elsewhere(int fd)
         fcntl(fd, F_SETLEASE, F_UNLCK);
     }
     return !alone;
+}
+
+/* What came from the origin waits for its turn, however slow the shared tier is: its room is given
+ * to nobody meanwhile. */
+static bool is_to_be_put(const struct room *room, const struct stk_passing *passing, int fd)
+{
+    struct stat stat_;
+    unsigned tier = stk_passing_tier(room->passings, passing);
+    return stk_sys_fstat(fd, &stat_) == 0 && stk_errand_is_left(room->errands, tier, stat_.st_ino);
 }
 
 static bool is_being_made(const struct room *room, const struct stk_passing *passing)
@@ -118,7 +128,7 @@ static void drop_if_unused(const struct room *room, struct stk_passing *passing)
 {
     int fd = open_entry(room, passing);
     bool stays = is_being_made(room, passing) || (fd < 0 && fd != -ENOENT) ||
-                 (fd >= 0 && is_open_elsewhere(fd));
+                 (fd >= 0 && (is_to_be_put(room, passing, fd) || is_open_elsewhere(fd)));
     if (stays) {
         stk_passing_opened(passing);
     } else if (fd < 0) {
@@ -154,12 +164,12 @@ static void make_room(const struct room *room)
 
 void passing_watch(struct session *session)
 {
-    struct room room = {&session->catalogue, stk_run_passings(&session->run)};
-    const struct stk_errands *errands = stk_run_errands(&session->run);
+    struct room room = {&session->catalogue, stk_run_passings(&session->run),
+                        stk_run_errands(&session->run)};
     signal(SIGIO, SIG_IGN); /* somebody wants to open what is leased */
     memset(left_open, -1, sizeof left_open);
     uint32_t seen = atomic_load(&room.passings->looked);
-    while (stk_errands_are_open(errands)) {
+    while (stk_errands_are_open(room.errands)) {
         uint32_t asked = stk_passings_wait(room.passings, LOOK_NS);
         if (asked != seen) {
             make_room(&room);
@@ -186,7 +196,7 @@ static void drop_for_good(const struct room *room, struct stk_passing *passing)
 
 void passing_drop_all(struct stk_catalogue *catalogue, const struct stk_run *run)
 {
-    struct room room = {catalogue, stk_run_passings(run)};
+    struct room room = {catalogue, stk_run_passings(run), stk_run_errands(run)};
     void (*before)(int) = signal(SIGIO, SIG_IGN); /* as in passing_watch */
     for (unsigned i = 0; room.passings != NULL && i < STK_PASSING_SLOTS; i++) {
         struct stk_passing *passing = &room.passings->slots[i];

@@ -140,6 +140,8 @@ static void let_pass(struct stk_serve *serve, const struct stk_outcome *outcome)
 {
     if (outcome->passing != NULL) {
         stk_passing_opened(outcome->passing);
+    }
+    if (outcome->passing != NULL && outcome->fetched) {
         stk_errands_count(stk_run_errands(&serve->cache->run), STK_ERRANDS_PASSED, 1);
         stk_errands_count(stk_run_errands(&serve->cache->run), STK_ERRANDS_PASSED_BYTES,
                           outcome->size);

@@ -74,10 +74,23 @@ class Little:
                  for name, _, _ in os.walk(self.home())]
         return MIB + sum(more for more in grown if more > 0)
 
+    def names(self):
+        """The files that have an entry."""
+        return {name[13:] for _, _, names in os.walk(f"{self.home()}/tree") for name in names
+                if name[12:13] == ";" and len(name) > 13}
+
     def entries(self):
-        """How many files have an entry."""
-        return sum(name[12:13] == ";" and len(name) > 13
-                   for _, _, names in os.walk(f"{self.home()}/tree") for name in names)
+        """How many these are."""
+        return len(self.names())
+
+    def kept(self):
+        """Has the local tier filled, and the shared one emptied; the files that stay, and the others."""
+        self.run()
+        names = self.names()
+        for path in self.cluster.entries().values():
+            path.unlink()
+        return [[file for file in self.cluster.files if (file.name in names) == stays]
+                for stays in (True, False)]
 
 
 @pytest.fixture(params=["memory", "disk"])
@@ -156,16 +169,44 @@ def test_a_file_too_large_to_pass_is_asked_for_once(little):
     assert asked[1] < asked[0] + 30
 
 
+def fill_the_shared_tier(little):
+    """Until it has everything; the origin is asked no more than by the job alone."""
+    while len(little.cluster.entries()) < COUNT:
+        with little.most() as most:
+            ran, counted = little.run()
+        assert most.most_bytes <= little.limit() and ran.shared["published"] > 0
+        assert counted["open"] <= COUNT and counted["read"] <= COUNT
+
+
 def test_what_the_shared_tier_has_not_got(little):
-    """Is asked for once, and is the origin's in this run; what it has comes from there."""
+    """Passes on its way there, as room comes to be: until all is there."""
     lost = [name for number, name in enumerate(sorted(little.cluster.entries())) if number % 2]
     little.run()  # the local tier is full
     for name in lost:
         little.cluster.entries()[name].unlink()
-    ran, counted = little.run(3)
-    refused = ran.bypassed["budget"]
-    assert refused % 3 == 0 and 0 < refused // 3 <= len(lost)
-    assert counted["read_bytes"] >= refused * SIZE and ran.shared["passed"] > 0
+    fill_the_shared_tier(little)
+    ran, counted = little.run(2)
+    assert counted["read_bytes"] == 0 and ran.shared["passed"] > 0 and ran.bypassed == {}
+
+
+@on_disk
+def test_the_shared_tier_is_slow(little):
+    """What passes on its way there is copied once, and waits for its turn: the rest is the origin's."""
+    kept, others = little.kept()
+    little.cluster.tier.latency_ms = 30
+    ran = little.jobs.run(["cat", *kept, *others], path=little.cluster.mount, flags=little.flags())
+    little.cluster.tier.latency_ms = 0
+    assert ran.fills + ran.bypassed["budget"] == len(others) and ran.fills > 0
+    assert ran.shared["published"] == len(little.cluster.entries()) == len(kept) + ran.fills
+
+
+@on_disk
+def test_the_shared_tier_is_full(little):
+    """Nothing passes on its way there then: the rest is the origin's, and copied by nobody."""
+    _, others = little.kept()
+    ran, _ = little.run(3, budget=f":{10 * SIZE}")
+    assert ran.shared["published"] < 10 and ran.shared["full"] > 0
+    assert ran.fills <= 10 and ran.bypassed["budget"] >= 3 * len(others) - 10
 
 
 @pytest.mark.parametrize("failure", ["stale", "statvfs zero", *(MORE if "reads" in FAILURES else [])])

@@ -277,6 +277,39 @@ START_TEST(what_is_put)
 }
 END_TEST
 
+/* From when it is left to when it is done; and a question is nothing of the kind. */
+START_TEST(what_is_left_to_be_put)
+{
+    struct stk_errand_taken taken;
+    struct stk_errand_wish wish = wish_of(STK_ERRAND_PUBLISH, "a");
+    begin();
+    wish.tier = 2;
+    wish.ino = 77;
+    ck_assert(!stk_errand_is_left(&errands, 2, 77));
+    ck_assert(stk_errand_put(&errands, &wish));
+    ck_assert(stk_errand_is_left(&errands, 2, 77));
+    ck_assert(!stk_errand_is_left(&errands, 2, 78) && !stk_errand_is_left(&errands, 3, 77));
+    ck_assert(stk_errand_take(&errands, true, &taken));
+    ck_assert(stk_errand_is_left(&errands, 2, 77));
+    stk_errand_answer(&taken, STK_ERRAND_NO, 0);
+    ck_assert(!stk_errand_is_left(&errands, 2, 77));
+    taken.errand->wish.kind = STK_ERRAND_FETCH;
+    atomic_store(&taken.errand->state, 4); /* TAKEN */
+    ck_assert(!stk_errand_is_left(&errands, 2, 77));
+}
+END_TEST
+
+START_TEST(whether_there_is_room)
+{
+    memset(&errands, 0, sizeof errands);
+    ck_assert(!stk_errands_have_room(&errands));
+    begin();
+    ck_assert(stk_errands_have_room(&errands));
+    stk_errands_count(&errands, STK_ERRANDS_FULL, 1);
+    ck_assert(!stk_errands_have_room(&errands));
+}
+END_TEST
+
 START_TEST(names_below_a_tree)
 {
     static char below[STK_PATH_BYTES];
@@ -301,6 +334,8 @@ Suite *suite_errand(void)
     tcase_add_test(tcase, no_place_to_ask);
     tcase_add_test(tcase, a_place_to_ask_that_comes_late);
     tcase_add_test(tcase, what_is_put);
+    tcase_add_test(tcase, what_is_left_to_be_put);
+    tcase_add_test(tcase, whether_there_is_room);
     tcase_add_test(tcase, names_below_a_tree);
     return suite;
 }

@@ -28,13 +28,13 @@ END_TEST
 START_TEST(takes_and_gives_back)
 {
     begin(1600);
-    struct stk_passing *first = stk_passing_begin(&passings, 1, "a");
-    struct stk_passing *second = stk_passing_begin(&passings, 2, "b");
-    ck_assert(stk_passing_take(&passings, first, 3, &budget, 60));
-    ck_assert(!stk_passing_take(&passings, second, 3, &budget, 41));
+    struct stk_passing *first = stk_passing_begin(&passings, false, 1, "a");
+    struct stk_passing *second = stk_passing_begin(&passings, false, 2, "b");
+    ck_assert(stk_passing_take(&passings, first, false, 3, &budget, 60));
+    ck_assert(!stk_passing_take(&passings, second, false, 3, &budget, 41));
     ck_assert_int_eq(stk_passing_left(&passings, 3, &budget), 40);
-    ck_assert(stk_passing_take(&passings, second, 4, &budget, 41)); /* another tier's */
-    ck_assert(stk_passing_take(&passings, second, 3, &budget, 40));
+    ck_assert(stk_passing_take(&passings, second, false, 4, &budget, 41)); /* another tier's */
+    ck_assert(stk_passing_take(&passings, second, false, 3, &budget, 40));
     ck_assert_int_eq(stk_passing_left(&passings, 4, &budget), 100);
     ck_assert_uint_eq(stk_passing_tier(&passings, second), 3);
     stk_passing_end(&passings, first);
@@ -48,11 +48,30 @@ START_TEST(no_more_than_there_are_notes)
     begin(1600);
     struct stk_passing *last = NULL;
     for (unsigned i = 0; i < STK_PASSING_SLOTS; i++) {
-        ck_assert_ptr_nonnull(last = stk_passing_begin(&passings, i + 1, "a"));
+        ck_assert_ptr_nonnull(last = stk_passing_begin(&passings, false, i + 1, "a"));
     }
-    ck_assert_ptr_null(stk_passing_begin(&passings, 99, "a"));
+    ck_assert_ptr_null(stk_passing_begin(&passings, false, 99, "a"));
     stk_passing_end(&passings, last);
-    ck_assert_ptr_eq(stk_passing_begin(&passings, 99, "a"), last);
+    ck_assert_ptr_eq(stk_passing_begin(&passings, false, 99, "a"), last);
+}
+END_TEST
+
+/* How fast a shared tier takes what it is given is its business: half is for what comes from there.
+ */
+START_TEST(on_its_way_there)
+{
+    begin(1600);
+    ck_assert_int_eq(stk_passing_spared(true, &budget), 50);
+    ck_assert_int_eq(stk_passing_spared(false, &budget), 0);
+    struct stk_passing *passing = stk_passing_begin(&passings, true, 1, "a");
+    ck_assert(!stk_passing_take(&passings, passing, true, 3, &budget, 51));
+    ck_assert(stk_passing_take(&passings, passing, true, 3, &budget, 50));
+    for (unsigned i = 1; i < STK_PASSING_SLOTS / 2; i++) {
+        ck_assert_ptr_nonnull(stk_passing_begin(&passings, true, i + 1, "a"));
+    }
+    ck_assert_ptr_null(stk_passing_begin(&passings, true, 99, "a"));
+    passing = stk_passing_begin(&passings, false, 99, "a");
+    ck_assert(stk_passing_take(&passings, passing, false, 3, &budget, 50));
 }
 END_TEST
 
@@ -60,7 +79,7 @@ END_TEST
 START_TEST(who_may_drop_one)
 {
     begin(1600);
-    struct stk_passing *passing = stk_passing_begin(&passings, 1, "a");
+    struct stk_passing *passing = stk_passing_begin(&passings, false, 1, "a");
     ck_assert(!stk_passing_claim(passing));
     stk_passing_opened(passing);
     ck_assert(stk_passing_claim(passing));
@@ -69,7 +88,7 @@ START_TEST(who_may_drop_one)
     ck_assert(stk_passing_claim(passing));
     stk_passing_end(&passings, passing);
     ck_assert(!stk_passing_claim(passing));
-    passing = stk_passing_begin(&passings, 1, "a");
+    passing = stk_passing_begin(&passings, false, 1, "a");
     atomic_store(&passing->began_ns, stk_clock_boottime_ns() - 11 * STK_NS_PER_S);
     ck_assert(stk_passing_claim(passing));
 }
@@ -79,8 +98,8 @@ END_TEST
 START_TEST(one_that_is_gone)
 {
     begin(1600);
-    struct stk_passing *passing = stk_passing_begin(&passings, 1, "a");
-    ck_assert(stk_passing_take(&passings, passing, 2, &budget, 60));
+    struct stk_passing *passing = stk_passing_begin(&passings, false, 1, "a");
+    ck_assert(stk_passing_take(&passings, passing, false, 2, &budget, 60));
     stk_passing_gone(&passings, passing, 70);
     ck_assert(!stk_passing_claim(passing));
     ck_assert_int_eq(stk_passing_blocks(&passings, passing), 70);
@@ -108,7 +127,7 @@ static bool is_made_room(bool there_is_some)
 {
     pthread_t thread;
     begin(1600);
-    struct stk_passing *passing = there_is_some ? stk_passing_begin(&passings, 1, "a") : NULL;
+    struct stk_passing *passing = there_is_some ? stk_passing_begin(&passings, false, 1, "a") : NULL;
     ck_assert_int_eq(pthread_create(&thread, NULL, make_room, passing), 0);
     bool made = stk_passings_make_room(&passings);
     pthread_join(thread, NULL);
@@ -136,6 +155,7 @@ Suite *suite_passing(void)
     tcase_add_test(tcase, a_part_of_the_budget);
     tcase_add_test(tcase, takes_and_gives_back);
     tcase_add_test(tcase, no_more_than_there_are_notes);
+    tcase_add_test(tcase, on_its_way_there);
     tcase_add_test(tcase, who_may_drop_one);
     tcase_add_test(tcase, one_that_is_gone);
     tcase_add_test(tcase, asks_for_room);
