@@ -360,6 +360,32 @@ def test_the_courier_is_killed(cluster):
     assert process.returncode == 0 and "was left alone from then on" in " ".join(said.split())
 
 
+@pytest.mark.skipif(not ALL, reason="takes as long as a server may")
+def test_the_courier_is_stopped(cluster, scratch):
+    """For longer than a server may take for what is put there: it was not the server that was late."""
+    local = scratch / "disk"
+    local.mkdir()
+    script = "\n".join(["import sys", "print('begun', flush=True)", "for line in sys.stdin:",
+                        "    for name in sys.argv[1:]:", "        open(name, 'rb').read()",
+                        "    print('read', flush=True)"])
+    jobs, flags = cluster.nodes[0].jobs, cluster.flags(local=f"{local}:64M")
+    jobs.run(reader(cluster.files, 1), path=cluster.mount, tier=f"{local}:64M")
+    line = jobs.command_line([sys.executable, "-c", script, *cluster.files], cluster.mount, flags=flags)
+    with jobs.started(line) as process:
+        assert process.stdout.readline() == "begun\n"
+        cluster.tier.latency_ms = 1000
+        process.stdin.write("go\n")
+        process.stdin.flush()
+        assert process.stdout.readline() == "read\n"
+        wait_for(cluster.drafts)
+        os.kill(courier_of(process), signal.SIGSTOP)
+        time.sleep(21)
+        cluster.tier.latency_ms = 0
+        os.kill(courier_of(process), signal.SIGCONT)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 0 and "in time" not in said and len(cluster.entries()) == COUNT
+
+
 def test_a_name_that_is_somebody_elses(cluster):
     """The next one is taken, and told."""
     cluster.home.mkdir()
