@@ -16,6 +16,7 @@
 #include "cache/entry.h"
 #include "cache/errand.h"
 #include "cli/apart.h"
+#include "cli/leases.h"
 #include "cli/passing.h"
 #include "cli/thread.h"
 #include "cli/yield.h"
@@ -91,7 +92,7 @@ static int open_entry(const struct stk_errand_wish *wish)
     char name[STK_HOME_BYTES + STK_ERRAND_PATH_BYTES + 8];
     struct stk_tier tier;
     struct stat stat_;
-    if (!stk_tier_by_index(courier.catalogue, wish->tier, &tier)) {
+    if (!stk_tier_by_index(courier.catalogue, wish->tier, &tier) || lease_is_held(wish->ino)) {
         return -ENOENT;
     }
     snprintf(name, sizeof name, "%s" STK_ENTRY_TREE "%s", tier.home, wish->path);
@@ -255,9 +256,9 @@ static void look_for_late_ones(int64_t stopped_ns)
     int64_t now_ns = stk_clock_boottime_ns();
     for (int i = 0; i < PUBLISHERS; i++) {
         int64_t late_ns = atomic_load(&courier.late_ns[i]);
-        bool moved = late_ns != 0 && stopped_ns > 0 &&
-                     atomic_compare_exchange_strong(&courier.late_ns[i], &late_ns,
-                                                    late_ns + stopped_ns);
+        bool moved =
+            late_ns != 0 && stopped_ns > 0 &&
+            atomic_compare_exchange_strong(&courier.late_ns[i], &late_ns, late_ns + stopped_ns);
         if (late_ns != 0 && !moved && now_ns > late_ns) {
             stk_errands_close(courier.errands, STK_ERRANDS_LATE);
         }

@@ -15,6 +15,7 @@
 #include "cache/drop.h"
 #include "cache/entry.h"
 #include "cache/passing.h"
+#include "cli/leases.h"
 
 #define LOOK_NS (STK_NS_PER_S / 2)
 
@@ -116,9 +117,20 @@ static void drop(const struct room *room, struct stk_passing *passing, int fd)
     }
 }
 
+static bool is_leased(const struct room *room, const struct stk_passing *passing)
+{
+    const struct stk_record *record =
+        stk_catalogue_record(room->catalogue, atomic_load(&passing->record));
+    return record != NULL && lease_is_held(atomic_load(&record->entry_ino));
+}
+
+/* -ENOENT: it is gone; another -errno: somebody may have it open. */
 static int open_entry(const struct room *room, const struct stk_passing *passing)
 {
     path_of_entry entry;
+    if (is_leased(room, passing)) {
+        return -EAGAIN;
+    }
     return name_entry(room, passing, entry)
                ? stk_sys_open_nolinks(entry, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
                : -ENOENT;
@@ -187,7 +199,7 @@ static void drop_for_good(const struct room *room, struct stk_passing *passing)
 {
     int fd = open_entry(room, passing);
     int64_t blocks = unlink_entry(room, passing);
-    bool held = fd >= 0 && is_open_elsewhere(fd);
+    bool held = fd >= 0 ? is_open_elsewhere(fd) : fd != -ENOENT;
     if (fd >= 0) {
         stk_sys_close(fd);
     }

@@ -287,6 +287,34 @@ def test_what_is_mapped_on_an_overlay(little):
     assert ran.bypassed["budget"] > 0
 
 
+LEASE = """
+import fcntl, signal, sys
+signals, held = [], []
+signal.signal(signal.SIGIO, lambda number, frame: signals.append(number))
+for name in sys.argv[1:]:
+    file = open(name, "rb")
+    try:
+        fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+        held.append(file)
+    except OSError:
+        pass  # the origin's file system has none
+for name in sys.argv[1:]:
+    if name not in [file.name for file in held]:
+        open(name, "rb").read()
+kept = [fcntl.fcntl(file, fcntl.F_GETLEASE) == fcntl.F_WRLCK for file in held]
+print(len(held), sum(kept), len(signals))
+"""
+
+
+@on_disk
+def test_what_somebody_has_a_lease_on(little):
+    """Stays, and nobody asks for it: the kernel would send a signal, of which a program may die."""
+    ran = little.jobs.run([sys.executable, "-c", LEASE, *little.cluster.files],
+                          path=little.cluster.mount, flags=little.flags())
+    held, kept, signals = map(int, ran.stdout.split())
+    assert held == kept > little.entries() and signals == 0
+
+
 # ---- several processes, killed ones ----
 
 AT_ONCE = 'for seed in 1 2 3 4 5 6; do "$0" "$1" "$2" $seed "${@:4}" & done; wait'
