@@ -404,6 +404,14 @@ static char *left_text(const struct session *session, int first, int end)
     return text;
 }
 
+/* A cache that is too small or too full has none for samples; the user who asked for none knows. */
+static bool lacks_room_for_samples(const struct session *session)
+{
+    const struct samples *samples = &session->samples;
+    return samples->grant != NULL && samples->most_blocks == INT64_MAX &&
+           samples_budget_bytes(samples) == 0;
+}
+
 /* ", 4000 from samples (2000 kept, 182 MiB), 2.1 s saved", or "". The caller frees. */
 static char *samples_text(const struct session *session)
 {
@@ -417,6 +425,9 @@ static char *samples_text(const struct session *session)
         forms + hits > 0
             ? must_format(", %" PRIu64 " from samples (%" PRIu64 " kept, %s)%s", hits, forms,
                           size_text(kept, figures_tallied(session, STK_TALLY_FORM_BYTES)), time)
+        : lacks_room_for_samples(session)
+            ? must_copy(", none kept as samples: no room in the cache; --tier DIR:SIZE, or "
+                        "--samples SIZE, makes some")
             : must_copy("");
     free(time);
     return text;

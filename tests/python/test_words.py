@@ -370,6 +370,21 @@ def test_nothing_saved_is_not_said(jobs, scratch):
     assert said[4] == ("" if told["saved_s"] < 0.05 else f", {told['saved_s']:.1f} s saved")
 
 
+@pytest.mark.parametrize("flags, none", [([], True), (["--samples=0"], False), (["--samples=1M"], False)])
+def test_no_room_for_samples(jobs, scratch, flags, none):
+    """Of a small cache entries would have little, and the store is not begun: unless it is asked for."""
+    directory = scratch / "photographs"
+    directory.mkdir()
+    photograph(directory / "one.jpg")
+    settle()
+    script = "import sys; from PIL import Image\nfor _ in range(4): Image.open(sys.argv[1]).load()"
+    ran = jobs.run([sys.executable, "-c", script, directory / "one.jpg"], path=directory, timeout=60,
+                   tier="/dev/shm:4M", flags=flags)
+    said = ("4 images decoded, none kept as samples: no room in the cache; --tier DIR:SIZE, or --samples SIZE, "
+            "makes some")
+    assert (said in ran.said) == none and (ran.samples["kept"] > 0) == (flags == ["--samples=1M"])
+
+
 # ---- what is missing ----
 
 def test_a_python_that_is_too_old_is_said_once(jobs, data):
