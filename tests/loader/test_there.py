@@ -1,6 +1,10 @@
 """stoker.Loader with the driver of tests/cuda: what arrives, what is held meanwhile, what goes wrong."""
 
+import collections
+
 import pytest
+
+from stoker._gpu.marked import past
 
 CALLS = {  # that a pass makes, and its beginning and end
     "cuInit", "cuDriverGetVersion", "cuDeviceGetCount", "cuDeviceGet", "cuDeviceGetName",
@@ -17,7 +21,7 @@ CASES = ("slots_are_not_written_before_their_copies_have_ended", "slots_are_lock
          "two_devices_have_the_same_slots",
          "floats_in_slots_are_held", "structures", "channels_last", "what_moves_itself",
          "order_of_asking", "errors_have_their_turn", "no_memory_to_lock", "no_memory_of_the_device",
-         "a_child_of_fork", "a_worker_that_is_killed", "early_break")
+         "a_child_of_fork", "a_worker_that_is_killed", "early_break", "passes_of_several_threads")
 
 
 @pytest.fixture(scope="module")
@@ -40,3 +44,18 @@ def test_every_call_fails_once(seen):
 def test_nothing_is_left_of_a_thousand_loaders(seen):
     before, after = seen["a_thousand_loaders"]
     assert all(now <= then for now, then in zip(after, before)), (before, after)
+
+
+def test_what_is_past_is_taken_once():
+    """Another thread's pass takes from the row as well, while this one asks."""
+    class Mark:
+        def __init__(self, is_past, meanwhile=lambda: None):
+            self.is_past, self.meanwhile = is_past, meanwhile
+
+        def query(self):
+            self.meanwhile()
+            return self.is_past
+    first, second = Mark(True, lambda: others.extend(past(row))), Mark(False)
+    row, others = collections.deque([(first,), (second,)]), []
+    assert list(past(row)) == [(first,)]
+    assert others == [] and list(row) == [(second,)]

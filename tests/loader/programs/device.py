@@ -395,6 +395,30 @@ def early_break():
 
 
 @case
+def passes_of_several_threads():
+    """Of one loader: one ends, or gives a batch out, while others send."""
+    plain, made, errors = list(loader_of(floats, 0)), [], []
+
+    class Source:
+        def __iter__(self):
+            return ([part.clone() for part in batch] for batch in plain)
+
+    loader = stoker.Loader(Source(), device="cuda:0")
+
+    def work():
+        try:
+            made.extend(all_same(plain, fetch_all(loader)) for _ in range(4))
+        except Exception as error:
+            errors.append(repr(error))
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    return made == [True] * 16 or errors
+
+
+@case
 def a_thousand_loaders():
     slots = Slots(1)
 

@@ -11,6 +11,7 @@ import collections
 import torch
 
 from .leaves import mapped
+from .marked import past
 from .uploads import Uncounted, Uploads, are_counted
 
 
@@ -63,18 +64,20 @@ class There:
 
     def finish(self):
         """Waits for what is under way, and lets go of all of it."""
-        if self._last:
-            self._sender.wait(self._last)
+        last = self._last
+        if last:
+            self._sender.wait(last)
+        if last == self._last:
             self._last = 0
-        for mark, _ in self._held:
+        for mark, _ in tuple(self._held):  # meanwhile another thread's pass may add to it
             mark.synchronize()
         self.let_go()
 
     def let_go(self):
         """Of what has been copied; RuntimeError where the device is of no use to this process."""
         self._sender.collect()
-        while self._held and self._held[0][0].query():
-            self._held.popleft()
+        for _ in past(self._held):
+            pass
         self._uploads.look()
 
     # ---- each for itself ----

@@ -10,6 +10,7 @@ import os
 from time import monotonic_ns
 
 from .. import _core, _slots
+from .marked import past
 
 
 def are_counted():
@@ -21,7 +22,7 @@ class Uploads:
 
     def __init__(self, place):
         self._place = place
-        self._late = collections.deque()  # (when it was asked for, when it is there)
+        self._late = collections.deque()  # (when it is there, when it was asked for)
         self._bytes = self._floats = self._unlocked = 0
         self._began = 0
 
@@ -48,11 +49,11 @@ class Uploads:
     def ask(self, mark):
         """The batch before this mark is asked for."""
         if not mark.query():
-            self._late.append((self._place.note(), mark))
+            self._late.append((mark, self._place.note()))
 
     def look(self):
-        while self._late and self._late[0][1].query():
-            _core.count(_slots.UPLOAD_STALLED_NS, self._place.between_ns(*self._late.popleft()))
+        for mark, noted in past(self._late):
+            _core.count(_slots.UPLOAD_STALLED_NS, self._place.between_ns(noted, mark))
 
 
 class Uncounted:
