@@ -188,23 +188,33 @@ def test_a_pipe_is_pillows(jpegs, tmp_path):
     assert torch.equal(images[0], opened(jpegs[0]))
 
 
+class Unnoted(OSError):
+    """An error as those before Python 3.11."""
+
+    @property
+    def add_note(self):
+        raise AttributeError("add_note")
+
+
 class Picky:
     """A transform of the program's that fails once."""
 
-    def __init__(self, fails_at):
+    def __init__(self, fails_at, kind=KeyError):
         self.left = fails_at
+        self.kind = kind
 
     def __call__(self, image):
         self.left -= 1
         if self.left == 0:
-            raise KeyError("not this one")
+            raise self.kind("not this one")
         return CROP(image)
 
 
-def test_a_transform_that_raises(jpegs):
-    epoch = iter(Feed(jpegs[:9], transform=Picky(5), batch_size=3))
+@pytest.mark.parametrize("kind", [KeyError, Unnoted])
+def test_a_transform_that_raises(jpegs, kind):
+    epoch = iter(Feed(jpegs[:9], transform=Picky(5, kind), batch_size=3))
     assert len(next(epoch)[0]) == 3
-    with pytest.raises(KeyError) as raised:
+    with pytest.raises(kind, match="not this one") as raised:
         next(epoch)
     assert jpegs[4] in said(raised.value)
     assert len(next(epoch)[0]) == 3

@@ -148,7 +148,11 @@ def _lying(files, i):
 
 
 def _told(error, path):
-    """The error, with the path in what is said of it."""
+    """The error, with the path in what is said of it: before Python 3.11 there are no notes."""
     if str(path) not in str(error):
-        error.add_note(f"in the image {path}")
+        note = f"in the image {path}"
+        if hasattr(error, "add_note"):
+            error.add_note(note)
+        elif len(error.args) == 1 and isinstance(error.args[0], str):
+            error.args = f"{error.args[0]}\n{note}",
     return error
