@@ -28,14 +28,14 @@ def images():
 def of_torch(images, indices, padding, flip, fill=0, size=None):
     """The same out of torchvision's functions, one image after the other."""
     draws = torch.Generator().manual_seed(5)
-    count, made = len(indices), []
+    count, made, (height, width) = len(indices), [], size or (32, 32)
     left, top = ([[0] * count] * 2) if padding == 0 else (
-        torch.randint(-padding, padding + 1, (count,), generator=draws, dtype=torch.int32).tolist()
-        for _ in range(2))
+        torch.randint(-padding, 32 + padding - side + 1, (count,), generator=draws, dtype=torch.int32).tolist()
+        for side in (width, height))
     flips = torch.rand(count, generator=draws) < 0.5 if flip else [False] * count
     for index, x, y, mirrored in zip(indices, left, top, flips):
         image = F.pad(images[index].permute(2, 0, 1), padding, fill)
-        image = F.crop(image, y + padding, x + padding, *(size or (32, 32)))
+        image = F.crop(image, y + padding, x + padding, height, width)
         image = F.hflip(image) if mirrored else image
         made.append(F.normalize(image.float().div(255), MEAN, STD))
     return torch.stack(made)
@@ -56,10 +56,20 @@ def test_batches_are_torchvision_s(images, padding, flip, dtype, channels_last, 
     assert torch.equal(ours.contiguous().view(BITS[dtype]), theirs.view(BITS[dtype]))
 
 
-def test_all_of_them_and_other_sizes(images):
-    ours = gpu.augment(images, mean=MEAN, std=STD, padding=2, fill=9, size=(24, 20),
+@pytest.mark.parametrize("padding", [0, 2])
+def test_all_of_them_and_other_sizes(images, padding):
+    """All of the padded image is cropped from."""
+    ours = gpu.augment(images, mean=MEAN, std=STD, padding=padding, fill=9, size=(24, 20),
                        generator=torch.Generator().manual_seed(5))
-    assert torch.equal(ours, of_torch(images, range(100), 2, False, 9, (24, 20)))
+    assert torch.equal(ours, of_torch(images, range(100), padding, False, 9, (24, 20)))
+
+
+def test_a_crop_larger_than_the_padded_image(images):
+    """It lies anywhere around that."""
+    ours = gpu.augment(images, mean=0, std=1, padding=1, size=(32, 40))
+    columns = ours.sum((1, 2)) > 0
+    assert columns.sum(1).unique().tolist() == [32]
+    assert columns.int().argmax(1).unique().tolist() == list(range(1, 8))
 
 
 def test_torch_s_own_generator_is_the_default(images):

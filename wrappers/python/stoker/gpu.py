@@ -21,16 +21,22 @@ __all__ = ["NoDevice", "augment"]
 NoDevice = device.NoDevice
 
 
-def _draw(count, padding, flip, generator):
-    """Which windows: three draws for the whole batch, each only if it is wanted."""
+def _draw(count, spare, padding, flip, generator):
+    """Which windows: three draws for the whole batch, each only if it is wanted. `spare`: by how much an image is
+    wider and higher than they are."""
     zeros = torch.zeros(count, dtype=torch.int32)
     if padding == 0:
         left = top = zeros
     else:
-        left, top = (torch.randint(-padding, padding + 1, (count,), generator=generator,
-                                   dtype=torch.int32) for _ in range(2))
+        left, top = (_places(count, -padding, pixels + padding, generator) for pixels in spare)
     flips = (torch.rand(count, generator=generator) < 0.5).int() if flip else zeros
     return left, top, flips
+
+
+def _places(count, first, last, generator):
+    """Where windows begin; those that are larger than the padded image lie around it anywhere."""
+    first, last = sorted((first, last))
+    return torch.randint(first, last + 1, (count,), generator=generator, dtype=torch.int32)
 
 
 def _told(images, indices, left, top, flips):
@@ -67,8 +73,8 @@ def augment(images, indices=None, *, mean, std, padding=0, flip=False, fill=0, s
     `images` are all there are, as bytes, count x height x width x channels, on a GPU or not; `indices`
     are those that are wanted (None: all of them). With `padding` each is padded by so many pixels of
     the value `fill`, and cropped to its size again at a place by chance; with `flip` half of them are
-    mirrored. `size` is (height, width) of the window if it is another than the image's. Chance is
-    torch's `generator`: for the whole batch first all left edges, then all upper ones, then flips.
+    mirrored. `size` is (height, width) of the crop if it is another than the image's; without padding
+    it lies in the upper left corner. Chance is torch's `generator`: for the whole batch first all left edges, then all upper ones, then flips.
     The result is count x channels x height x width where the images are, in the memory format
     channels_last if that is wanted. On the processor `threads` share the work."""
     indices = torch.arange(len(images)) if indices is None else torch.as_tensor(indices).cpu().long()
@@ -76,7 +82,8 @@ def augment(images, indices=None, *, mean, std, padding=0, flip=False, fill=0, s
     channels, (height, width) = images.shape[3], size or images.shape[1:3]
     plan = _gpu_core.plan(TYPES[dtype], int(channels_last), channels, width, height,
                           each(mean, channels), each(std, channels), each(fill, channels))
-    wanted = _told(images, indices, *_draw(len(indices), padding, flip, generator))
+    spare = images.shape[2] - width, images.shape[1] - height
+    wanted = _told(images, indices, *_draw(len(indices), spare, padding, flip, generator))
     shape = (height, width, channels) if channels_last else (channels, height, width)
     out = torch.empty((len(indices), *shape), dtype=dtype, device=images.device)
     batch = (plan, bytes_of(wanted), images.data_ptr(), images.numel(),
