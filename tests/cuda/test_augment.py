@@ -82,7 +82,8 @@ def test_torch_s_own_generator_is_the_default(images):
 
 
 def test_what_makes_no_sense_is_said(images):
-    for wrong in {"mean": (0, 0)}, {"std": 0}, {"size": (0, 5)}, {"padding": 70000}:
+    for wrong in ({"mean": (0, 0)}, {"std": 0}, {"size": (0, 5)}, {"padding": 70000}, {"padding": -1},
+                  {"dtype": torch.float64}, {"indices": torch.arange(100) > 40}, {"indices": [1.5]}):
         with pytest.raises(ValueError):
             gpu.augment(images, **{"mean": MEAN, "std": STD, **wrong})
     for indices in [100], [-1]:

@@ -14,7 +14,7 @@ import torch
 
 from . import _gpu_core
 from ._gpu import device
-from ._gpu.images import TYPES, bytes_of, each, told
+from ._gpu.images import bytes_of, each, told, type_of
 
 __all__ = ["NoDevice", "augment"]
 
@@ -51,8 +51,9 @@ def _told(images, indices, left, top, flips):
 def _check(images, indices):
     if images.dtype != torch.uint8 or images.dim() != 4 or not images.is_contiguous():
         raise ValueError("images are contiguous bytes: count x height x width x channels")
-    if indices.dim() != 1 or len(indices) == 0:
-        raise ValueError("indices are some numbers in a row")
+    is_whole = not indices.is_floating_point() and indices.dtype is not torch.bool
+    if indices.dim() != 1 or len(indices) == 0 or not is_whole:
+        raise ValueError("indices are some whole numbers in a row; of a mask, mask.nonzero().flatten()")
     if indices.min() < 0 or indices.max() >= len(images):
         raise IndexError("there is no image of that number")
 
@@ -74,13 +75,17 @@ def augment(images, indices=None, *, mean, std, padding=0, flip=False, fill=0, s
     are those that are wanted (None: all of them). With `padding` each is padded by so many pixels of
     the value `fill`, and cropped to its size again at a place by chance; with `flip` half of them are
     mirrored. `size` is (height, width) of the crop if it is another than the image's; without padding
-    it lies in the upper left corner. Chance is torch's `generator`: for the whole batch first all left edges, then all upper ones, then flips.
+    it lies in the upper left corner. Chance is torch's `generator`: for the whole batch first all left
+    edges, then all upper ones, then flips.
     The result is count x channels x height x width where the images are, in the memory format
     channels_last if that is wanted. On the processor `threads` share the work."""
-    indices = torch.arange(len(images)) if indices is None else torch.as_tensor(indices).cpu().long()
+    if padding < 0:
+        raise ValueError("padding is a number of pixels, from 0 upwards")
+    indices = torch.arange(len(images)) if indices is None else torch.as_tensor(indices).cpu()
     _check(images, indices)
+    indices = indices.long()
     channels, (height, width) = images.shape[3], size or images.shape[1:3]
-    plan = _gpu_core.plan(TYPES[dtype], int(channels_last), channels, width, height,
+    plan = _gpu_core.plan(type_of(dtype), int(channels_last), channels, width, height,
                           each(mean, channels), each(std, channels), each(fill, channels))
     spare = images.shape[2] - width, images.shape[1] - height
     wanted = _told(images, indices, *_draw(len(indices), spare, padding, flip, generator))

@@ -17,6 +17,13 @@ def each(values, channels):
     return tuple((values * 3)[:3])
 
 
+def type_of(dtype):
+    """Its number: enum stk_gpu_type."""
+    if dtype not in TYPES:
+        raise ValueError("dtype is torch.float32, torch.float16 or torch.bfloat16")
+    return TYPES[dtype]
+
+
 def told(addresses, width, height, stride):
     """What the kernel is told of each image, as `struct stk_gpu_image`: all of it but windows."""
     made = torch.zeros((len(addresses), WORDS), dtype=torch.int32)
@@ -51,15 +58,13 @@ class Recipe:
     """What is wanted of all batches."""
 
     def __init__(self, mean, std, dtype, layout, input_layout, names):
-        if dtype is not None and dtype not in TYPES:
-            raise ValueError("dtype is torch.float32, torch.float16 or torch.bfloat16")
         for name, value in ("layout", layout), ("input_layout", input_layout):
             if value not in (NCHW, NHWC) and (name == "layout" or value is not None):
                 raise ValueError(f"{name} is {NCHW!r} or {NHWC!r}")
         self.normalises = mean is not None or std is not None
         self.mean = 0.0 if mean is None else _as_list(mean)
         self.std = 1.0 if std is None else _as_list(std)
-        self.dtype = dtype or torch.float32
+        self.dtype = torch.float32 if dtype is None else dtype
         self.layout = layout
         self._input = input_layout
         self._names = names
@@ -126,7 +131,7 @@ class Recipe:
         if key not in self._plans:
             shares = channels * planes
             self._plans[key] = _gpu_core.plan(
-                TYPES[self.dtype], int(layout == NHWC), channels, width, height,
+                type_of(self.dtype), int(layout == NHWC), channels, width, height,
                 each(self.mean, shares), each(self.std, shares), (0, 0, 0), planes)
         return self._plans[key]
 
