@@ -29,6 +29,7 @@ from stoker._gpu import cuda  # noqa: E402
 from stoker._gpu import device as devices  # noqa: E402
 
 LATE_S = 0.002
+COPIER, PATIENCE_S = "copier", 60
 
 
 class Memory:
@@ -76,7 +77,7 @@ class Mark:
         return self.event.is_set()
 
     def synchronize(self):
-        assert self.event.wait(60)
+        assert self.event.wait(PATIENCE_S)
 
 
 class Place:
@@ -87,7 +88,7 @@ class Place:
         self.stream = 0  # the driver's default one
         self._device = devices.of(index)
         self._begun = queue.SimpleQueue()
-        threading.Thread(target=_copy, args=(self._begun,), daemon=True).start()
+        threading.Thread(target=_copy, args=(self._begun,), daemon=True, name=COPIER).start()
 
     def __del__(self):
         self._begun.put(None)
@@ -123,6 +124,13 @@ def _copy(begun):
             time.sleep(LATE_S)
             made, address, size = what
             ctypes.memmove(made.data_ptr(), address, size)
+
+
+def copiers_ended():
+    """Those of places that are no more: each ends a moment later than its place."""
+    for thread in threading.enumerate():
+        if thread.name == COPIER:
+            thread.join(PATIENCE_S)
 
 
 def fetched(batch):
