@@ -18,7 +18,7 @@ def test_however_batches_come(say, method, slots):
 def test_what_goes_wrong_is_torch_s(say):
     seen = say("trouble.py")
     assert seen.pop("a_thousand_loaders") == {} and seen.pop("some_loaders_with_workers") == {}
-    assert len(seen) == 6 and {name: said for name, said in seen.items() if said is not True} == {}
+    assert len(seen) == 7 and {name: said for name, said in seen.items() if said is not True} == {}
 
 
 def test_paths_are_for_the_feed():

@@ -12,7 +12,7 @@ import fake
 import torch
 from fake import devices, fetched, left, world
 from sets import (MEAN, SIDES, STD, Named, all_same, floats, in_dict, is_of_a_killed_worker, killing,
-                  loader_of, named, of_torch, pixels, planes, same, say, until_error, watched)
+                  loader_of, named, of_torch, pixels, planes, same, say, until_error, watched, without_images)
 
 import stoker
 from stoker import _core
@@ -260,6 +260,12 @@ def errors_have_their_turn():
     except LookupError as error:
         return made == [0, 1] and str(error) == "the source's own" and list(passing) == []
     return "no error"
+
+
+@case
+def images_that_are_not_found():
+    """It is said; all else that was begun comes to its end."""
+    return without_images(lambda batches, **wanted: stoker.Loader(batches, device="cuda:0", **wanted))
 
 
 # ---- what goes wrong ----

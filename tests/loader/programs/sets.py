@@ -132,6 +132,21 @@ def bits(tensor):
     return tensor.view(kinds[tensor.dtype]) if tensor.dtype in kinds else tensor
 
 
+def without_images(loader_for):
+    """What loader_for(batches, **wanted) says of batches whose images nobody would find."""
+    images, told = torch.zeros(2, 3, 5, 6, dtype=torch.uint8), []
+    for batch, wanted in (({"image": images}, {"images": "imgae"}), ([images, 1], {"mean": (0.5,), "std": (0.2,)}),
+                          ([[images[0], images[1]]], {"mean": 0.5})):
+        try:
+            list(loader_for([batch], **wanted))
+        except ValueError as error:
+            told.append(str(error))
+    fine = [list(loader_for([batch], **wanted)) for batch, wanted in (
+        ([None], {"mean": 0.5}), ([images[:, :1]], {"images": 1, "mean": (0, 0, 0)}), ([images[0]], {}),
+        ([images[:, :1].float()], {"mean": (0, 0, 0)}), (images[0, 0], {"mean": 0.5}), ([], {"images": "image"}))]
+    return len(fine) == 6 and len(told) == 3 and "'imgae'" in told[0] and all("(2, 3, 5, 6)" in why for why in told[:2])
+
+
 def all_same(ones, others):
     ones, others = list(ones), list(others)
     return len(ones) == len(others) > 0 and all(map(same, ones, others))

@@ -8,7 +8,7 @@ import traceback
 
 import torch
 from sets import (MEAN, STD, all_same, is_of_a_killed_worker, killing, loader_of, of_torch, planes, same,
-                  say, until_error, watched)
+                  say, until_error, watched, without_images)
 
 import stoker
 from stoker import gpu
@@ -109,6 +109,11 @@ def what_makes_no_sense():
     except ValueError as error:
         told.append(str(error))
     return len(told) == len(wrong) + 3 and all(told)
+
+
+@case
+def images_that_are_not_found():
+    return without_images(lambda batches, **wanted: stoker.Loader(batches, device="cpu", **wanted))
 
 
 def left():

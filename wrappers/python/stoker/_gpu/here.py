@@ -14,7 +14,10 @@ class Here:
         self._recipe = recipe
 
     def begin(self, batch):
-        return mapped(batch, self._leaf)
+        made = mapped(batch, self._leaf)
+        if made is batch:
+            self._recipe.check_none(batch)
+        return made
 
     def give(self, batch):
         return batch

@@ -3,6 +3,7 @@
 import torch
 
 from .. import _gpu_core
+from .leaves import tensors
 
 TYPES = {torch.float32: 0, torch.float16: 1, torch.bfloat16: 2}
 NCHW, NHWC = "NCHW", "NHWC"
@@ -91,6 +92,22 @@ class Recipe:
             raise ValueError(f"{name!r}, of the shape {tuple(tensor.shape)} and the type "
                              f"{tensor.dtype}, is no batch of images")
         return layout
+
+    def check_none(self, batch):
+        """Of a batch in which there were no images: ValueError if something in it looks as if it were to be."""
+        looks = self._fitting if self._names is not None else self._looks_like_some
+        for tensor in tensors(batch):
+            if looks(tensor):
+                raise ValueError(f"no images are found in a batch with a tensor of the shape {tuple(tensor.shape)} "
+                                 f"and the type {tensor.dtype}: {self._looked_for()}")
+
+    def _looks_like_some(self, tensor):
+        return self.normalises and tensor.dtype is torch.uint8 and tensor.dim() > 2
+
+    def _looked_for(self):
+        channels = " or ".join(map(str, self._channels))
+        named = "" if self._names is None else f", named {' or '.join(sorted(map(repr, self._names)))}"
+        return f"they have four dimensions, and {channels} channels (as many as mean and std){named}"
 
     def _fitting(self, tensor):
         if tensor.dim() != 4 or tensor.layout is not torch.strided or not (

@@ -26,6 +26,18 @@ def mapped(batch, function, name=None):
     return batch
 
 
+def tensors(batch):
+    """All that are in a batch."""
+    found = []
+
+    def note(leaf, _):
+        if isinstance(leaf, torch.Tensor):
+            found.append(leaf)
+        return leaf
+    mapped(batch, note)
+    return found
+
+
 def _mapping(batch, made):
     if all(made[key] is value for key, value in batch.items()):
         return batch

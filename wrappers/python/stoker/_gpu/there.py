@@ -18,12 +18,12 @@ from .uploads import Uncounted, Uploads, are_counted
 class Sent:
     """A batch that has been begun."""
 
-    __slots__ = ("batch", "mark", "tensors", "has_others")
+    __slots__ = ("batch", "mark", "tensors", "has_images", "has_others")
 
     def __init__(self):
         self.batch = self.mark = None
         self.tensors = []
-        self.has_others = False
+        self.has_images = self.has_others = False
 
 
 class There:
@@ -49,6 +49,8 @@ class There:
         with self._place.inside():
             try:
                 sent.batch = mapped(batch, lambda leaf, name: self._leaf(leaf, name, sent, sources))
+                if not sent.has_images:
+                    self._recipe.check_none(batch)
             finally:  # of what fails, something may have been begun
                 sent.mark = self._place.mark()
                 self._held.append((sent.mark, sources))
@@ -87,7 +89,9 @@ class There:
             sources.append(leaf)
             made = self._resident(self._jpegs.decoded(leaf), name)
         elif isinstance(leaf, torch.Tensor):
-            made = self._tensor(leaf, self._recipe.layout_of(leaf, name), sources)
+            layout = self._recipe.layout_of(leaf, name)
+            sent.has_images |= layout is not None
+            made = self._tensor(leaf, layout, sources)
         else:
             sent.has_others = True
             return leaf
