@@ -143,8 +143,9 @@ def without_images(loader_for):
             told.append(str(error))
     fine = [list(loader_for([batch], **wanted)) for batch, wanted in (
         ([None], {"mean": 0.5}), ([images[:, :1]], {"images": 1, "mean": (0, 0, 0)}), ([images[0]], {}),
-        ([images[:, :1].float()], {"mean": (0, 0, 0)}), (images[0, 0], {"mean": 0.5}), ([], {"images": "image"}))]
-    return len(fine) == 6 and len(told) == 3 and "'imgae'" in told[0] and all("(2, 3, 5, 6)" in why for why in told[:2])
+        ([images[:, :1].float()], {"mean": (0, 0, 0)}), (images[0, 0], {"mean": 0.5}), ([], {"images": "image"}),
+        ({"image": images.float(), "mask": images}, {"images": "image"}))]
+    return len(fine) == 7 and len(told) == 3 and "'imgae'" in told[0] and all("(2, 3, 5, 6)" in why for why in told[:2])
 
 
 def all_same(ones, others):

@@ -95,13 +95,20 @@ class Recipe:
 
     def check_none(self, batch):
         """Of a batch in which there were no images: ValueError if something in it looks as if it were to be."""
-        looks = self._fitting if self._names is not None else self._looks_like_some
-        for tensor in tensors(batch):
-            if looks(tensor):
+        for tensor in self._unnamed(batch):
+            if self._looks_meant(tensor):
                 raise ValueError(f"no images are found in a batch with a tensor of the shape {tuple(tensor.shape)} "
                                  f"and the type {tensor.dtype}: {self._looked_for()}")
 
-    def _looks_like_some(self, tensor):
+    def _unnamed(self, batch):
+        """Its tensors, if none of them has a name that is meant."""
+        found = tensors(batch)
+        is_named = self._names is not None and any(name in self._names for _, name in found)
+        return [] if is_named else [tensor for tensor, _ in found]
+
+    def _looks_meant(self, tensor):
+        if self._names is not None:
+            return self._fitting(tensor)
         return self.normalises and tensor.dtype is torch.uint8 and tensor.dim() > 2
 
     def _looked_for(self):

@@ -27,12 +27,12 @@ def mapped(batch, function, name=None):
 
 
 def tensors(batch):
-    """All that are in a batch."""
+    """All that are in a batch, each with its name."""
     found = []
 
-    def note(leaf, _):
+    def note(leaf, name):
         if isinstance(leaf, torch.Tensor):
-            found.append(leaf)
+            found.append((leaf, name))
         return leaf
     mapped(batch, note)
     return found
