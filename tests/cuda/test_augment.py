@@ -1,5 +1,6 @@
 """stoker.gpu.augment on the processor, against torchvision's functions with the same draws."""
 
+import contextlib
 import os
 import pathlib
 import subprocess
@@ -12,8 +13,9 @@ F = pytest.importorskip("torchvision.transforms.functional")
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("STOKER_BUILD", "build")).absolute()
-sys.path.insert(0, str(BUILD / "python"))
+sys.path[:0] = [str(BUILD / "python"), str(ROOT / "tests/lib")]
 gpu = pytest.importorskip("stoker.gpu")
+from elsewhere import Elsewhere  # noqa: E402
 
 MEAN, STD = (0.4914, 0.4822, 0.4465), (0.2470, 0.2435, 0.2616)
 BITS = {torch.float32: torch.int32, torch.float16: torch.int16, torch.bfloat16: torch.int16}
@@ -79,6 +81,16 @@ def test_torch_s_own_generator_is_the_default(images):
         made.append(gpu.augment(images, mean=MEAN, std=STD, padding=4, flip=True))
     assert torch.equal(*made)
     assert not torch.equal(made[0], gpu.augment(images, mean=MEAN, std=STD, padding=4, flip=True))
+
+
+@pytest.mark.parametrize("indices", [None, [3, 4, 1]])
+def test_where_tensors_are_made_elsewhere(images, indices):
+    made = []
+    for where in contextlib.nullcontext(), Elsewhere():
+        torch.manual_seed(3)
+        with where:
+            made.append(gpu.augment(images, indices, mean=MEAN, std=STD, padding=4, flip=True))
+    assert torch.equal(*made)
 
 
 def test_what_makes_no_sense_is_said(images):

@@ -4,10 +4,11 @@ import sys
 
 import numpy as np
 import torch
-from sets import (MEAN, STD, all_same, array, drawn, floats, in_dict, loader_of, named, of_torch, planes,
-                  same, say, stacked)
+from sets import (MEAN, STD, all_same, array, drawn, floats, in_dict, loader_of, named, of_torch, pixels,
+                  planes, same, say, stacked)
 
 import stoker
+from elsewhere import Elsewhere
 
 METHOD = sys.argv[1]
 CASES = {}
@@ -132,6 +133,14 @@ def bytes_as_they_lie():
     plain = images.to(torch.float32).div(255)
     return (all(same(each, plain) for each in made[:3]) and made[3][0].shape == (0, 3, 20, 24)
             and same(made[4], plain[:, :1]))
+
+
+@case
+def where_tensors_are_made_elsewhere():
+    sources = planes(0)[0][None], torch.from_numpy(pixels(0))[None], floats(0)[0][None]
+    with Elsewhere():
+        made = list(stoker.Loader(sources, **WANTED))
+    return all(same(images, of_torch(sources[0])) for images in made) and len(made) == 3
 
 
 @case

@@ -24,19 +24,19 @@ NoDevice = device.NoDevice
 def _draw(count, spare, padding, flip, generator):
     """Which windows: three draws for the whole batch, each only if it is wanted. `spare`: by how much an image is
     wider and higher than they are."""
-    zeros = torch.zeros(count, dtype=torch.int32)
+    zeros = torch.zeros(count, dtype=torch.int32, device="cpu")
     if padding == 0:
         left = top = zeros
     else:
         left, top = (_places(count, -padding, pixels + padding, generator) for pixels in spare)
-    flips = (torch.rand(count, generator=generator) < 0.5).int() if flip else zeros
+    flips = (torch.rand(count, generator=generator, device="cpu") < 0.5).int() if flip else zeros
     return left, top, flips
 
 
 def _places(count, first, last, generator):
     """Where windows begin; those that are larger than the padded image lie around it anywhere."""
     first, last = sorted((first, last))
-    return torch.randint(first, last + 1, (count,), generator=generator, dtype=torch.int32)
+    return torch.randint(first, last + 1, (count,), generator=generator, dtype=torch.int32, device="cpu")
 
 
 def _told(images, indices, left, top, flips):
@@ -81,7 +81,8 @@ def augment(images, indices=None, *, mean, std, padding=0, flip=False, fill=0, s
     channels_last if that is wanted. On the processor `threads` share the work."""
     if padding < 0:
         raise ValueError("padding is a number of pixels, from 0 upwards")
-    indices = torch.arange(len(images)) if indices is None else torch.as_tensor(indices).cpu()
+    indices = (torch.arange(len(images), device="cpu") if indices is None
+               else torch.as_tensor(indices, device="cpu"))
     _check(images, indices)
     indices = indices.long()
     channels, (height, width) = images.shape[3], size or images.shape[1:3]

@@ -40,6 +40,6 @@ class Here:
         if len(tensor) == 0:
             return self._recipe.empty(tensor, layout, self.device)
         work = self._recipe.work(tensor, layout)
-        out = torch.empty(work.shape, dtype=self._recipe.dtype)
+        out = torch.empty(work.shape, dtype=self._recipe.dtype, device=self.device)
         _gpu_core.run(work.batch(out), 0, len(work.told))
         return self._recipe.shaped(out, work)

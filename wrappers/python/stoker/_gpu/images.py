@@ -27,7 +27,7 @@ def type_of(dtype):
 
 def told(addresses, width, height, stride):
     """What the kernel is told of each image, as `struct stk_gpu_image`: all of it but windows."""
-    made = torch.zeros((len(addresses), WORDS), dtype=torch.int32)
+    made = torch.zeros((len(addresses), WORDS), dtype=torch.int32, device="cpu")
     made.view(torch.int64)[:, 0] = addresses
     made[:, 2], made[:, 3], made[:, 4] = width, height, stride
     return made
@@ -196,4 +196,4 @@ def _as_list(values):
 
 
 def _addresses(tensor, count):
-    return tensor.data_ptr() + torch.arange(count) * (tensor.numel() // count)
+    return tensor.data_ptr() + torch.arange(count, device="cpu") * (tensor.numel() // count)
