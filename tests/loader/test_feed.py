@@ -1,5 +1,7 @@
 """stoker.Loader of a list of paths: what threads of this process decode comes as any other batch does."""
 
+import os
+
 import numpy as np
 import pytest
 import torch
@@ -23,7 +25,7 @@ def paths(tmp_path):
     return made
 
 
-@pytest.mark.parametrize("kind", [str, None])
+@pytest.mark.parametrize("kind", [str, os.fsencode, None])
 def test_paths_and_labels(paths, kind):
     """Bytes, in the order of the paths, with a last batch that is smaller."""
     named = [kind(path) for path in paths] if kind else paths

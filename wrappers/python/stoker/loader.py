@@ -184,4 +184,4 @@ def _is_sequence(source):
 
 def _are_paths(source):
     """Whether it is a sequence of them; of none, there is nothing to see."""
-    return _is_sequence(source) and len(source) > 0 and isinstance(source[0], (str, os.PathLike))
+    return _is_sequence(source) and len(source) > 0 and isinstance(source[0], (str, bytes, os.PathLike))
