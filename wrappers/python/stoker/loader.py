@@ -38,7 +38,8 @@ class Loader:
     which torch normalises. Where either dimension could be the channels it is an error, and `input_layout`
     ("NCHW", "NHWC") says which it is. `images` names those that are meant, by their keys, indices or fields
     in the batch, where others look like images as well. They come as count x channels x height x width,
-    in the memory format channels_last if `layout` is "NHWC".
+    in the memory format channels_last if `layout` is "NHWC". A batch without
+    images whose bytes look as if they were meant is a ValueError, where a mean, a std or `images` is said.
 
     All other tensors are moved as they are; strings, numbers, None and objects without a to() stay. Dicts,
     lists, tuples and named tuples stay what they are.
