@@ -203,6 +203,11 @@ static char *advise_nothing(const struct figures *figures)
     return advice;
 }
 
+static bool waits_for_origin(const struct figures *figures)
+{
+    return figures->origin_s >= FETCH_S && figures->origin_s > 0.2 * figures->run_s;
+}
+
 /* Of what nobody counted: only what the origin took is known. */
 static char *advise_by_opens(const struct figures *figures)
 {
@@ -210,15 +215,13 @@ static char *advise_by_opens(const struct figures *figures)
     if (figures->request->files_left != NULL) {
         return NULL;
     }
-    bool once = figures->opened == 1 && figures->total[STK_COUNT_HITS] == 0;
+    bool once = figures->opened == 1 && figures->total[STK_COUNT_HITS] == 0 &&
+                figures->counts->unnumbered == 0; /* of others nobody knows how often */
     if (once && memory && !figures->request->keep && figures->total[STK_COUNT_FILLS] > 0) {
         return must_format("each file was opened once: the cache serves the next run if it stays "
                            "(--keep, or --tier on a disk)");
     }
-    if (figures->origin_s >= FETCH_S && figures->origin_s > 0.2 * figures->run_s) {
-        return advise_fetch(figures);
-    }
-    return NULL;
+    return waits_for_origin(figures) ? advise_fetch(figures) : NULL;
 }
 
 /* The reason that weighs most of those that can be changed; of room it is told apart. 0: none. */
@@ -243,7 +246,8 @@ static bool is_much_left(const struct figures *figures)
     const uint64_t *first = figures->counts->epochs[0];
     uint64_t bytes = first[STK_COUNT_BYTES_CACHE] + first[STK_COUNT_BYTES_ORIGIN];
     int why = heaviest_setting(figures);
-    bool slow = figures->bound != BOUND_NOT && figures->bound != BOUND_UNKNOWN;
+    bool slow =
+        figures->bound == BOUND_UNKNOWN ? waits_for_origin(figures) : figures->bound != BOUND_NOT;
     return slow && why != 0 && figures->counts->bypassed_bytes[why] > bytes / 5;
 }
 

@@ -53,6 +53,19 @@ def test_where_nobody_sees_epochs_none_are_named(jobs, data, origin):
     assert re.match(r"fetch-bound at first opens: the origin took [\d.]+ s, ", ran.json["advice"])
 
 
+def test_what_cannot_be_cached_is_named_and_no_file_said_to_be_opened_once(jobs, origin):
+    """Nothing is remembered of young files, so nobody knows how often they were opened."""
+    source, mount = origin.directory("young")
+    for number in range(9):
+        (source / f"file{number}").write_bytes(bytes(1000))
+    origin.fs.latency_ms = 60
+    ran = jobs.run(["sh", "-c", 'for turn in 1 2; do cat "$0"/* >/dev/null; done', mount], path=mount,
+                   env={"STOKER_MIN_AGE": "600"})
+    assert ran.bypassed == {"young": 18}
+    assert re.match(r"18 opens \(files of at most .*\) were left to the origin, changed less than STOKER_MIN_AGE ago: "
+                    r"what would change it is a smaller STOKER_MIN_AGE", ran.json["advice"])
+
+
 def test_a_first_epoch_of_what_is_there_waits_for_answers(jobs, data, origin):
     """To fill the cache would change nothing: it is full."""
     passes(jobs, data, 1, 1, 1, flags=["--keep"])
