@@ -216,6 +216,35 @@ const struct help_verb help_verbs[] = {
 };
 const unsigned help_verb_count = sizeof help_verbs / sizeof *help_verbs;
 
+bool help_is_flag(const char *argument)
+{
+    return strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0;
+}
+
+static bool takes_value(const struct help_verb *verb, const char *flag)
+{
+    const struct help_option *option = verb->options;
+    while (option->flag != NULL && strcmp(option->flag, flag) != 0) {
+        option++;
+    }
+    return option->flag != NULL && *option->argument != '\0' && *option->argument != '[';
+}
+
+/* The command begins at "--", or, of a verb that takes nothing else, at the first other word. */
+static bool begins_command(const struct help_verb *verb, const char *argument)
+{
+    return strcmp(argument, "--") == 0 ||
+           (*argument != '-' && strncmp(verb->synopsis, "--", 2) == 0);
+}
+
+bool help_is_asked(const struct help_verb *verb, char **arguments)
+{
+    while (*arguments != NULL && !help_is_flag(*arguments) && !begins_command(verb, *arguments)) {
+        arguments += takes_value(verb, *arguments) && arguments[1] != NULL ? 2 : 1;
+    }
+    return *arguments != NULL && help_is_flag(*arguments);
+}
+
 const struct help_verb *help_find(const char *verb)
 {
     for (unsigned i = 0; i < help_verb_count; i++) {

@@ -33,6 +33,11 @@ extern const unsigned help_verb_count;
 
 /* NULL: there is none of that name. */
 const struct help_verb *help_find(const char *verb);
+/* Whether that is --help, or -h. */
+bool help_is_flag(const char *argument);
+/* Whether it stands among a verb's own arguments, behind whatever of these is written already: as
+ * no option's value, and not in a command's arguments. */
+bool help_is_asked(const struct help_verb *verb, char **arguments);
 /* The first screen: the verbs, at most 24 lines. */
 void help_overview(FILE *out);
 void help_verb(const struct help_verb *verb);

@@ -20,15 +20,10 @@ static const struct verb {
     {"report", verb_report}, {"share", verb_share},   {"help", verb_help},
 };
 
-static bool is_help(const char *argument)
-{
-    return strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0;
-}
-
 /* `stoker help [COMMAND]`; and what is made of the same table for others. */
 static int verb_help(char **arguments)
 {
-    if (arguments[0] == NULL) {
+    if (arguments[0] == NULL || help_is_flag(arguments[0])) {
         help_overview(stdout);
     } else if (strcmp(arguments[0], "--completion") == 0) {
         completion_bash();
@@ -71,7 +66,7 @@ static int run(int count, char **arguments)
         help_overview(stderr);
         return STK_EXIT_USAGE;
     }
-    if (is_help(arguments[1])) {
+    if (help_is_flag(arguments[1])) {
         help_overview(stdout);
         return 0;
     }
@@ -81,8 +76,9 @@ static int run(int count, char **arguments)
     }
     for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++) {
         if (strcmp(arguments[1], verbs[i].name) == 0) {
-            if (count > 2 && is_help(arguments[2]) && help_find(arguments[1]) != NULL) {
-                help_verb(help_find(arguments[1]));
+            const struct help_verb *help = help_find(arguments[1]);
+            if (help != NULL && help_is_asked(help, arguments + 2)) {
+                help_verb(help);
                 return 0;
             }
             say_verb(arguments[1]);

@@ -46,6 +46,18 @@ def test_every_verb_is_listed(repository):
     assert set(re.findall(r'\{"(\w+)"', table)) == {*VERBS, "help"}
 
 
+def test_help_behind_what_is_written_already(jobs, help_of, scratch):
+    """But not what a command's own --help is, nor an option's value."""
+    for words in (["run", "--path", scratch, "--help"], ["run", "--keep", "-h", "--", "true"],
+                  ["warm", scratch, "--samples", "--help"], ["doctor", "--json", scratch, "--help"]):
+        done = jobs.stoker(*words)
+        assert (done.returncode, done.stdout) == (0, help_of(words[0])), words
+    for words in (["run", "--path", scratch, "--", "cat", "--help"], ["run", "--path", scratch, "cat", "--help"]):
+        assert "Usage: cat" in jobs.stoker(*words).stdout
+    assert "--help: No such file" in jobs.stoker("run", "--path", "--help", "--", "true").stderr
+    assert jobs.stoker("help", "--help").stdout == jobs.stoker("--help").stdout
+
+
 def test_flags_that_are_listed_are_taken(jobs, help_of):
     for verb in VERBS:
         for flag in flags_of(help_of(verb)):
