@@ -31,6 +31,14 @@ bool paths_is_below(const char *path, const char *above)
     return strcmp(above, "/") == 0 || stk_path_below(path, above) != NULL;
 }
 
+void paths_cut_slashes(char *path)
+{
+    size_t length = strlen(path);
+    while (length > 1 && path[length - 1] == '/') {
+        path[--length] = '\0';
+    }
+}
+
 /* The path made absolute as the user spells it, "//" and "/./" folded; NULL for one with "..",
  * whose meaning only the kernel knows. The caller frees. */
 static char *spell(const char *path)
@@ -42,10 +50,7 @@ static char *spell(const char *path)
         cwd = getcwd(NULL, 0);
         joined = must_format("%s/%s", cwd != NULL ? cwd : "", path);
     }
-    size_t length = strlen(joined);
-    while (length > 1 && joined[length - 1] == '/') {
-        joined[--length] = '\0';
-    }
+    paths_cut_slashes(joined);
     bool folds = stk_path_fold(joined, folded, sizeof folded) > 0;
     free(cwd);
     free(joined);

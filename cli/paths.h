@@ -14,6 +14,8 @@ void paths_add(struct request *request, const char *flag, const char *path);
 void paths_detect(struct request *request);
 /* As one path is written in STOKER_PATHS; the caller frees. */
 char *paths_quote(const char *path);
+/* Takes away slashes at its end; of "/" one stays. */
+void paths_cut_slashes(char *path);
 /* Whether `path` is `above` or lies below it; both canonical. */
 bool paths_is_below(const char *path, const char *above);
 

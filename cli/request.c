@@ -12,6 +12,7 @@
 #include "cli/paths.h"
 #include "cli/python.h"
 #include "cli/request_tiers.h"
+#include "cli/samples_place.h"
 #include "cli/say.h"
 
 /* ---- flags ---- */
@@ -41,6 +42,9 @@ static void take_samples(struct request *request, const char *value)
     if (!is_size && (strchr(value, '/') == NULL || complaint != NULL)) {
         die("--samples %s: write a size, such as 20G, a directory of your own, DIR[:SIZE], or 0",
             value);
+    }
+    if (!is_size) {
+        samples_place_check(value);
     }
     request->samples = value;
     request->samples_kind = is_size && bytes > 0 ? SAMPLES_OURS : SAMPLES_NAMED;

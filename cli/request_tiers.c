@@ -88,10 +88,7 @@ static void parse_tier(struct request_tier *tier, const char **list)
 static void find_tier(struct request_tier *tier)
 {
     char *directory = tier->directory;
-    size_t length = strlen(directory);
-    while (length > 1 && directory[length - 1] == '/') {
-        directory[--length] = '\0';
-    }
+    paths_cut_slashes(directory);
     check_tier_directory(directory);
     char *canonical = realpath(directory, NULL);
     if (canonical == NULL || !stk_text_copy(directory, sizeof tier->directory, canonical)) {

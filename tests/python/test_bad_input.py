@@ -276,6 +276,22 @@ def test_budgets_that_are_none(refused, data, size):
     refused([f"--path={data}", f"--tier=/dev/shm:{size}"], "--tier", "60G")
 
 
+def test_places_of_samples_where_none_would_be_kept(refused, data, scratch, origin):
+    """The job would go on without them, and say nothing."""
+    (scratch / "file").touch()
+    (scratch / "open").mkdir()
+    (scratch / "open").chmod(0o777)
+    mount = origin.directory("samples")[1]
+    for place, what in ((scratch / "no/such", "No such file"), (scratch / "file", "not a directory"),
+                        (scratch / "open", "only you can write"), (mount / "own", "local disk"),
+                        (f"{scratch}/file/below:5G", "Not a directory")):
+        for verb in "run", "env":
+            named = f"--samples {str(place).removesuffix(':5G')}: "
+            refused([f"--path={data}", f"--samples={place}"], named, what, verb=verb)
+    with origin.fs.faults(hang_ns=600 * 10**9):
+        refused([f"--path={scratch}/open", f"--samples={mount}/other"], "no answer for 5 s")
+
+
 def test_a_budget_larger_than_the_tier(refused, data):
     refused([f"--path={data}", "--tier=/dev/shm:500G"], "larger than the file system", "smaller")
 

@@ -1,0 +1,88 @@
+/* The directory that --samples names. See cli/samples_place.h. */
+#include "cli/samples_place.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "base/local.h"
+#include "cli/apart.h"
+#include "cli/paths.h"
+#include "cli/say.h"
+
+#define PATIENCE_MS 5000
+
+struct found {
+    int error;     /* of the directory, or of the one above it, if it is to be made */
+    bool own;      /* or nothing is there yet */
+    bool is_local; /* its file system */
+};
+
+/* What it lies in. The caller frees. */
+static char *above(const char *directory)
+{
+    const char *slash = strrchr(directory, '/');
+    return slash == NULL        ? must_copy(".")
+           : slash == directory ? must_copy("/")
+                                : must_format("%.*s", (int)(slash - directory), directory);
+}
+
+static bool is_own(const struct stat *stat)
+{
+    return S_ISDIR(stat->st_mode) && stat->st_uid == geteuid() && (stat->st_mode & 022) == 0;
+}
+
+static void look_at(void *directory, int out)
+{
+    struct stat stat;
+    struct statfs fs;
+    bool there = lstat(directory, &stat) == 0;
+    char *existing = there || errno != ENOENT ? must_copy(directory) : above(directory);
+    struct found found = {.own = !there || is_own(&stat)};
+    found.error = statfs(existing, &fs) == 0 ? 0 : errno;
+    found.is_local = found.error == 0 && stk_local_is(&fs);
+    free(existing);
+    apart_tell(out, &found, sizeof found);
+}
+
+static void judge(const char *directory, const struct found *found)
+{
+    if (found->error != 0) {
+        die("--samples %s: %s: name a directory of your own; only its last part may be missing",
+            directory, strerror(found->error));
+    }
+    if (!found->own) {
+        die("--samples %s: not a directory that is yours and that only you can write: name one, "
+            "which may be missing",
+            directory);
+    }
+    if (!found->is_local) {
+        die("--samples %s: not on a local file system (tmpfs, ext4, xfs, btrfs, overlay): name a "
+            "directory on a local disk",
+            directory);
+    }
+}
+
+void samples_place_check(const char *value)
+{
+    struct found found;
+    const char *colon = strrchr(value, ':');
+    size_t length = colon != NULL ? (size_t)(colon - value) : strlen(value);
+    char *directory = must_format("%.*s", (int)length, value);
+    paths_cut_slashes(directory);
+    switch (apart_ask(look_at, directory, &found, sizeof found, PATIENCE_MS)) {
+    case APART_TOLD:
+        judge(directory, &found);
+        break;
+    case APART_LATE:
+        die("--samples %s: no answer for %d s: name a directory on a local disk", directory,
+            PATIENCE_MS / 1000);
+    default: /* nobody could look */
+        break;
+    }
+    free(directory);
+}
