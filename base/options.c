@@ -119,10 +119,11 @@ const struct stk_option_row stk_option_table[STK_OPTION_COUNT] = {
          "Without the command nothing is kept when it is unset."},
     [STK_OPTION_HISTORY] = {"STOKER_HISTORY", "--no-history", "on|off", "on",
                             "Whether `stoker run` leaves a record of the run for `stoker report`, "
-                            "with the words of its "
-                            "command: some 100 KB in ~/.local/state/stoker/runs, which nobody else "
-                            "can read. The newest "
-                            "20 are kept. The flag takes no value and says off."},
+                            "with the words of its command: some 100 KB in "
+                            "~/.local/state/stoker/runs, which nobody else can read. The newest 20 "
+                            "are kept. Beside them it notes how much was opened of the covered "
+                            "paths, by which the next run knows what will fit. The flag takes no "
+                            "value and says off: then nothing is kept of the run."},
     [STK_OPTION_SIMD] =
         {"STOKER_SIMD", NULL, "c|avx2|avx512|neon", "",
          "Which of the decoder's inner loops are used, for tests and comparisons: all give the "

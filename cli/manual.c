@@ -112,7 +112,10 @@ static void put_overview(void)
     printf(
         ".SH EXIT STATUS\nThat of the command that is run; 2 where what is asked cannot be done.\n"
         ".SH FILES\n.TP\n.I /dev/shm/stoker\\-UID\nthe cache and its catalogue\n.TP\n"
-        ".I ~/.local/state/stoker/tiers\nwhere caches lie on disks\n"
+        ".I ~/.local/state/stoker/tiers\nwhere caches lie on disks\n.TP\n"
+        ".I ~/.local/state/stoker/sizes\nhow much the last runs have opened, by covered "
+        "paths\n.TP\n"
+        ".I ~/.local/state/stoker/runs\nthe newest runs, for stoker report\n"
         ".SH SEE ALSO\n.BR libstoker.so (7)\n");
 }
 

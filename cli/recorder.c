@@ -133,7 +133,7 @@ static bool write_record(const struct figures *figures)
 
 /* ---- when ---- */
 
-static bool is_wanted(const struct request *request)
+bool recorder_is_wanted(const struct request *request)
 {
     const char *value = getenv(stk_option_table[STK_OPTION_HISTORY].variable);
     return !request->no_history && (value == NULL || strcmp(value, "off") != 0);
@@ -143,7 +143,7 @@ void recorder_begin(const struct request *request, const struct session *session
 {
     asked = request;
     session = session_;
-    recording = is_wanted(request);
+    recording = recorder_is_wanted(request);
     if (recording) {
         gethostname(machine, sizeof machine - 1);
         run = (struct recorded){.name = history_new_name(),

@@ -27,6 +27,8 @@ struct recorded {
     const struct figures *figures;
 };
 
+/* Whether anything may be kept of what this run has read. */
+bool recorder_is_wanted(const struct request *request);
 /* Begins one; nothing is recorded where the user does not want that. */
 void recorder_begin(const struct request *request, const struct session *session);
 /* Looks, as often as one likes, in one thread. */

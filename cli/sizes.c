@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/recorder.h"
 #include "cli/say.h"
 #include "cli/state.h"
 
@@ -104,7 +105,8 @@ void sizes_remember(const struct request *request, const struct stk_run_counts *
     struct asked asked = {.paths = paths_of(request),
                           .sizes = {stk_run_files(counts),
                                     first[STK_COUNT_BYTES_CACHE] + first[STK_COUNT_BYTES_ORIGIN]}};
-    if (asked.paths != NULL && asked.sizes.files > 0 && counts->unnumbered == 0) {
+    if (asked.paths != NULL && asked.sizes.files > 0 && counts->unnumbered == 0 &&
+        recorder_is_wanted(request)) {
         state_ask(remember, &asked, &written, sizeof written);
     }
     free(asked.paths);

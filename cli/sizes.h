@@ -20,7 +20,7 @@ struct sizes {
  * not answer. */
 bool sizes_recall(const struct request *request, struct sizes *out);
 /* That this run has. Nothing is kept of a run that opened no file, or files that could not be told
- * apart. */
+ * apart, nor where the user wants no record (--no-history): a line names what was covered. */
 void sizes_remember(const struct request *request, const struct stk_run_counts *counts);
 
 #endif

@@ -250,13 +250,16 @@ def test_a_killed_run_has_a_report(jobs, report, data, state, runs):
 
 
 def test_nothing_is_recorded_where_that_is_not_wanted(jobs, report, data, state, runs):
-    jobs.run(["true"], path=data, env=state, flags=["--no-history"])
-    jobs.run(["true"], path=data, env={**state, "STOKER_HISTORY": "off"})
-    assert not runs.exists()
+    reads, sizes = ["sh", "-c", 'cat "$0"/* >/dev/null', data], runs.with_name("sizes")
+    jobs.run(reads, path=data, env=state, flags=["--no-history"])
+    jobs.run(reads, path=data, env={**state, "STOKER_HISTORY": "off"})
+    assert not runs.exists() and not sizes.exists()
     assert "no run has left a record yet" in report("--list").stderr
     assert report().returncode == 2
     assert jobs.run(["true"], path=data, env={**state, "STOKER_HISTORY": "no"},
                     check=False).status == 2
+    jobs.run(reads, path=data, env=state)
+    assert runs.exists() and sizes.exists()
 
 
 # ---- where it cannot be written, or is not ours ----
