@@ -13,7 +13,6 @@ _FILTERS = {"nearest": 0, "box": 1, "bilinear": 2, "hamming": 3, "bicubic": 4, "
 _PILLOW_FILTERS = {0: 0, 1: 5, 2: 2, 3: 4, 4: 1, 5: 3}
 _LAYOUTS = {"HWC": 0, "CHW": 1}
 _FLIPS = {None: 0, "": 0, "h": 1, "v": 2, "hv": 3, "vh": 3}
-_ORDER = {None: None, "horizontal": 0, "tall": 1, "shrink": 2}
 _ERRORS = {-1: "damaged or cut short", -2: "no JPEG of a supported kind", -4: "no such region"}
 
 _order = None
