@@ -126,18 +126,6 @@ def statx(at, path, flags, mask):
     return (number(0, 4), number(8, 8), number(56, 8), number(28, 2), number(40, 8))
 
 
-def fopen_text(path):
-    """The start of a file through stdio."""
-    libc_functions.fopen.restype = ctypes.c_void_p
-    stream = libc_functions.fopen(path, b"r")
-    if not stream:
-        raise OSError(ctypes.get_errno(), "fopen")
-    buffer = ctypes.create_string_buffer(1 << 16)
-    got = libc_functions.fread(buffer, 1, 1 << 16, ctypes.c_void_p(stream))
-    libc_functions.fclose(ctypes.c_void_p(stream))
-    return buffer.raw[:got]
-
-
 def map_file(fd):
     """Maps a file opened for reading and writing, and keeps the map."""
     mappings[fd] = mmap.mmap(fd, 0)
