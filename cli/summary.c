@@ -133,9 +133,7 @@ static void add_counts(const struct figures *figures)
     char *text = must_copy("");
     for (unsigned n = 0; n < figures->opened && n < MOST_OPENS; n++) {
         uint64_t opens = n > 0 ? figures->counts->epochs[n][STK_COUNT_OPENS] : figures->first.count;
-        char *longer = must_format("%s%s%" PRIu64, text, n > 0 ? ", " : "", opens);
-        free(text);
-        text = longer;
+        text = must_append(text, "%s%" PRIu64, n > 0 ? ", " : "", opens);
     }
     lines_add(EPOCHS, "  %s of a file: %s%s",
               figures->opened > 1 ? "first, second, ... open" : "first open", text,
@@ -157,22 +155,20 @@ static void add_n_th_opens(const struct figures *figures)
 
 /* ---- times ---- */
 
-static char *time_text(char *before, const char *name, double seconds)
+static char *add_time(char *text, const char *name, double seconds)
 {
-    char *text = seconds >= SHORTEST_S ? must_format("%s%s%s %.1f s", before,
-                                                     *before != '\0' ? ", " : "", name, seconds)
-                                       : must_copy(before);
-    free(before);
-    return text;
+    return seconds >= SHORTEST_S
+               ? must_append(text, "%s%s %.1f s", *text != '\0' ? ", " : "", name, seconds)
+               : text;
 }
 
 static void add_times(const struct figures *figures)
 {
-    char *text = time_text(must_copy(""), "origin", figures->origin_s);
-    text = time_text(text, "decode", figures->decode_s);
-    text = time_text(text, "resize", figures->resize_s);
-    text = time_text(text, "batches", figures->collate_s);
-    text = time_text(text, "cache and transforms", figures->other_s);
+    char *text = add_time(must_copy(""), "origin", figures->origin_s);
+    text = add_time(text, "decode", figures->decode_s);
+    text = add_time(text, "resize", figures->resize_s);
+    text = add_time(text, "batches", figures->collate_s);
+    text = add_time(text, "cache and transforms", figures->other_s);
     if (*text != '\0') {
         lines_add(TIMES, "  time summed over processes: %s", text);
     }
@@ -288,11 +284,8 @@ static void add_other_bypassed(const struct stk_run_counts *counts,
     char *all = must_copy("");
     for (int why = 1; why < STK_BYPASS_KINDS; why++) {
         if (!said[why] && summary_bypassed(counts, why) > 0) {
-            char *longer =
-                must_format("%s%s%" PRIu64 " %s", all, *all != '\0' ? ", " : "",
-                            summary_bypassed(counts, why), stk_bypass_name((enum stk_bypass)why));
-            free(all);
-            all = longer;
+            all = must_append(all, "%s%" PRIu64 " %s", *all != '\0' ? ", " : "",
+                              summary_bypassed(counts, why), stk_bypass_name((enum stk_bypass)why));
         }
     }
     if (*all != '\0') {
@@ -394,11 +387,9 @@ static char *left_text(const struct session *session, int first, int end)
     for (int slot = first; slot < end; slot++) {
         enum stk_tally_slot why = (enum stk_tally_slot)slot;
         if (figures_tallied(session, why) > 0) {
-            char *longer = must_format("%s%s%" PRIu64 " %s (%s)", text, *text != '\0' ? ", " : "",
-                                       figures_tallied(session, why), stk_tally_name(why),
-                                       stk_tally_meaning(why));
-            free(text);
-            text = longer;
+            text = must_append(text, "%s%" PRIu64 " %s (%s)", *text != '\0' ? ", " : "",
+                               figures_tallied(session, why), stk_tally_name(why),
+                               stk_tally_meaning(why));
         }
     }
     return text;

@@ -175,11 +175,8 @@ static void add_bypassed(struct top_page *page, const struct stk_run_counts *cou
     char *all = must_copy("");
     for (int why = 1; why < STK_BYPASS_KINDS; why++) {
         if (counts->bypassed[why] > 0) {
-            char *longer =
-                must_format("%s%s%" PRIu64 " %s", all, *all != '\0' ? ", " : "",
-                            counts->bypassed[why], stk_bypass_name((enum stk_bypass)why));
-            free(all);
-            all = longer;
+            all = must_append(all, "%s%" PRIu64 " %s", *all != '\0' ? ", " : "",
+                              counts->bypassed[why], stk_bypass_name((enum stk_bypass)why));
         }
     }
     if (*all != '\0') {
@@ -254,10 +251,8 @@ static void add_passes(struct top_page *page, const struct top_run *run)
         struct stretch pass;
         figures_pass(&run->session, figures->loader, number, &pass);
         double rate = pass.seconds > 0 ? (double)pass.count / pass.seconds : 0;
-        char *longer = must_format("%s%s%u%s: %.0f/s", all, *all != '\0' ? ", " : "", number + 1,
-                                   number == STK_TALLY_PASSES - 1 ? " on" : "", rate);
-        free(all);
-        all = longer;
+        all = must_append(all, "%s%u%s: %.0f/s", *all != '\0' ? ", " : "", number + 1,
+                          number == STK_TALLY_PASSES - 1 ? " on" : "", rate);
     }
     add(page, "  epochs   %s", all);
     free(all);
@@ -268,10 +263,8 @@ static void add_opened(struct top_page *page, const struct top_run *run)
 {
     char *all = must_copy("");
     for (unsigned n = 0; n < run->figures.opened && n < MOST_EPOCHS; n++) {
-        char *longer = must_format("%s%s%" PRIu64, all, n > 0 ? ", " : "",
-                                   run->view.counts.epochs[n][STK_COUNT_OPENS]);
-        free(all);
-        all = longer;
+        all = must_append(all, "%s%" PRIu64, n > 0 ? ", " : "",
+                          run->view.counts.epochs[n][STK_COUNT_OPENS]);
     }
     add(page, "  opened   for the first, second, ... time: %s%s", all,
         run->figures.opened > MOST_EPOCHS ? ", ..." : "");
