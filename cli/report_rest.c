@@ -1,20 +1,20 @@
 /* What was left out, and images. See cli/report_page.h. */
 #include <inttypes.h>
 
+#include "cli/bypassed.h"
 #include "cli/report_page.h"
 #include "cli/say.h"
-#include "cli/summary.h"
 
 /* ---- what was not cached ---- */
 
 static void put_bypassed(FILE *out, const struct stk_run_counts *counts, int why)
 {
-    char size[SUMMARY_SIZE_TEXT];
-    const char *setting = summary_bypass_settings[why];
+    char size[BYPASSED_SIZE_TEXT];
+    const char *setting = bypassed_settings[why];
     fprintf(out, "<tr data-why=\"%s\"><td class=\"words\">", stk_bypass_name((enum stk_bypass)why));
-    page_text(out, summary_bypass_meanings[why]);
+    page_text(out, bypassed_meanings[why]);
     fprintf(out, "</td><td>%" PRIu64 "</td><td>%s</td><td class=\"words\">",
-            summary_bypassed(counts, why), summary_bypassed_size(size, counts, why));
+            bypassed_count(counts, why), bypassed_size(size, counts, why));
     page_text(out, setting != NULL ? setting : "Nothing: it is right so");
     fputs("</td></tr>\n", out);
 }
@@ -24,7 +24,7 @@ void report_bypassed(FILE *out, const struct recorded *run)
     const struct stk_run_counts *counts = run->figures->counts;
     uint64_t all = 0;
     for (int why = 1; why < STK_BYPASS_KINDS; why++) {
-        all += summary_bypassed(counts, why);
+        all += bypassed_count(counts, why);
     }
     page_begin(out, "bypassed", "What was left to the origin, and why",
                all > 0 ? "Opens that the cache did not serve and did not learn from. Such files "
@@ -36,7 +36,7 @@ void report_bypassed(FILE *out, const struct recorded *run)
               "class=\"words\">What would change it</th></tr>\n",
               out);
         for (int why = 1; why < STK_BYPASS_KINDS; why++) {
-            if (summary_bypassed(counts, why) > 0) {
+            if (bypassed_count(counts, why) > 0) {
                 put_bypassed(out, counts, why);
             }
         }

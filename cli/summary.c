@@ -4,16 +4,14 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 
 #include "base/path.h"
-#include "base/samples.h"
-#include "cli/command.h"
-#include "cli/elsewhere.h"
+#include "cli/bypassed.h"
 #include "cli/holding.h"
 #include "cli/python.h"
 #include "cli/say.h"
 #include "cli/summary_lines.h"
+#include "cli/summary_nothing.h"
 
 #define SHORTEST_S 0.05 /* what is shorter was not worth saving */
 #define MOST_OPENS 8    /* that are told one by one */
@@ -199,69 +197,14 @@ static void add_bytes(const struct figures *figures)
               size_text(cache, figures->total[STK_COUNT_BYTES_CACHE]));
 }
 
-const char *const summary_bypass_meanings[STK_BYPASS_KINDS] = {
-    [STK_BYPASS_LARGE] = "above STOKER_MAX_FILE",
-    [STK_BYPASS_EMPTY] = "of size 0",
-    [STK_BYPASS_YOUNG] = "changed less than STOKER_MIN_AGE ago",
-    [STK_BYPASS_WRITTEN] = "opened for writing in this run",
-    [STK_BYPASS_CHANGED] = "changed while being read",
-    [STK_BYPASS_BUDGET] = "beyond the tier's budget",
-    [STK_BYPASS_MEMORY] = "memory was short",
-    [STK_BYPASS_DATABASE] = "SQLite, and HDF5 open for writing",
-    [STK_BYPASS_SPARSE] = "files with holes",
-    [STK_BYPASS_ORIGIN] = "in memory already, on a tmpfs",
-    [STK_BYPASS_NAME] = "names too long",
-    [STK_BYPASS_FLAGS] = "opened with flags that want the origin itself",
-    [STK_BYPASS_TIER] = "the tier was full or failed",
-    [STK_BYPASS_DESCRIPTORS] = "the process had no descriptor left to fill with",
-    [STK_BYPASS_CATALOGUE] = "no room in the catalogue, or it was removed",
-    [STK_BYPASS_STUCK] = "another process was stuck filling it",
-    [STK_BYPASS_LEFT] = "to the kernel's page cache, as STOKER_FILES=off or --auto say",
-};
-
-const char *const summary_bypass_settings[STK_BYPASS_KINDS] = {
-    [STK_BYPASS_LARGE] = "STOKER_BLOCK above 0, or a larger STOKER_MAX_FILE",
-    [STK_BYPASS_YOUNG] = "a smaller STOKER_MIN_AGE, if nobody writes them",
-    [STK_BYPASS_BUDGET] = "--tier DIR:SIZE",
-    [STK_BYPASS_MEMORY] = "--tier on a disk",
-    [STK_BYPASS_TIER] = "--tier DIR:SIZE",
-    [STK_BYPASS_DESCRIPTORS] = "a higher limit: ulimit -n",
-    [STK_BYPASS_CATALOGUE] = "more room in /dev/shm, or a larger --tier DIR:SIZE",
-};
-
-void summary_print_bypassed(const uint64_t bypassed[STK_BYPASS_KINDS])
-{
-    for (int why = 1; why < STK_BYPASS_KINDS; why++) {
-        if (bypassed[why] > 0) {
-            fprintf(stderr, "  bypassed: %" PRIu64 " %s (%s)\n", bypassed[why],
-                    stk_bypass_name((enum stk_bypass)why), summary_bypass_meanings[why]);
-        }
-    }
-}
-
-uint64_t summary_bypassed(const struct stk_run_counts *counts, int why)
-{
-    bool by_blocks = why == STK_BYPASS_LARGE && counts->bypassed_bytes[why] == 0;
-    return by_blocks ? 0 : counts->bypassed[why];
-}
-
-const char *summary_bypassed_size(char out[SUMMARY_SIZE_TEXT], const struct stk_run_counts *counts,
-                                  int why)
-{
-    char size[STK_SIZE_TEXT];
-    snprintf(out, SUMMARY_SIZE_TEXT, "%s%s", counts->unnumbered > 0 ? "at most " : "",
-             size_text(size, counts->bypassed_bytes[why]));
-    return out;
-}
-
 static int heaviest(const struct stk_run_counts *counts, const bool said[STK_BYPASS_KINDS])
 {
     int found = 0;
     for (int why = 1; why < STK_BYPASS_KINDS; why++) {
         bool heavier = found == 0 || counts->bypassed_bytes[why] > counts->bypassed_bytes[found] ||
                        (counts->bypassed_bytes[why] == counts->bypassed_bytes[found] &&
-                        summary_bypassed(counts, why) > summary_bypassed(counts, found));
-        if (summary_bypassed(counts, why) > 0 && !said[why] && heavier) {
+                        bypassed_count(counts, why) > bypassed_count(counts, found));
+        if (bypassed_count(counts, why) > 0 && !said[why] && heavier) {
             found = why;
         }
     }
@@ -270,11 +213,11 @@ static int heaviest(const struct stk_run_counts *counts, const bool said[STK_BYP
 
 static void add_one_bypassed(const struct stk_run_counts *counts, int why)
 {
-    char size[SUMMARY_SIZE_TEXT];
-    const char *setting = summary_bypass_settings[why];
-    lines_add(LOSSES, "  bypassed: %" PRIu64 " %s, %s (%s%s%s)", summary_bypassed(counts, why),
-              stk_bypass_name((enum stk_bypass)why), summary_bypassed_size(size, counts, why),
-              summary_bypass_meanings[why], setting != NULL ? "; would change it: " : "",
+    char size[BYPASSED_SIZE_TEXT];
+    const char *setting = bypassed_settings[why];
+    lines_add(LOSSES, "  bypassed: %" PRIu64 " %s, %s (%s%s%s)", bypassed_count(counts, why),
+              stk_bypass_name((enum stk_bypass)why), bypassed_size(size, counts, why),
+              bypassed_meanings[why], setting != NULL ? "; would change it: " : "",
               setting != NULL ? setting : "");
 }
 
@@ -283,9 +226,9 @@ static void add_other_bypassed(const struct stk_run_counts *counts,
 {
     char *all = must_copy("");
     for (int why = 1; why < STK_BYPASS_KINDS; why++) {
-        if (!said[why] && summary_bypassed(counts, why) > 0) {
+        if (!said[why] && bypassed_count(counts, why) > 0) {
             all = must_append(all, "%s%" PRIu64 " %s", *all != '\0' ? ", " : "",
-                              summary_bypassed(counts, why), stk_bypass_name((enum stk_bypass)why));
+                              bypassed_count(counts, why), stk_bypass_name((enum stk_bypass)why));
         }
     }
     if (*all != '\0') {
@@ -550,102 +493,6 @@ static void add_stay(const struct figures *figures)
     lines_add(EPOCHS, "  cache: %s in %s, %s", used, session->tier.home, until);
 }
 
-/* ---- when nothing was opened ---- */
-
-static void explain_command(const struct figures *figures)
-{
-    const struct request *request = figures->request;
-    int status = figures->status;
-    const char *reason = command_cannot_preload(request->command[0]);
-    if (reason != NULL) {
-        lines_add(HEAD, "  the command is a %s: the library cannot be loaded into it", reason);
-        return;
-    }
-    if (WIFEXITED(status) && WEXITSTATUS(status) != 0) {
-        lines_add(HEAD, "  The command ended with %d: perhaps before it came to its files",
-                  WEXITSTATUS(status));
-    }
-    if (figures->outlived) {
-        lines_add(HEAD, "  The command has ended, and processes that it started go on without a "
-                        "summary: let it wait for them");
-    }
-    lines_add(LOSSES,
-              "  Is the path right? Paths are compared as they are spelled, links not followed.");
-    lines_add(LOSSES,
-              "  Programs that are static, setuid or written in Go do not load the library, and "
-              "launchers such as srun, ssh, docker and sudo lose LD_PRELOAD: run stoker inside "
-              "them, as in: srun" LINES_KEEP "stoker" LINES_KEEP "run" LINES_KEEP
-              "--path" LINES_KEEP "%s -- COMMAND",
-              request->spelled[0]);
-}
-
-/* Where files were opened instead; false: nobody knows. */
-static bool add_elsewhere(const struct request *request)
-{
-    const struct elsewhere *seen = elsewhere_read();
-    char *name = elsewhere_other_name(request);
-    if (name != NULL) {
-        lines_add(HEAD, "  %s is another name of what is covered: try --path" LINES_KEEP "%s", name,
-                  name);
-    } else if (seen->below > 0) {
-        lines_add(HEAD, "  Files below it were open, by another name (a link, or ..) or past the "
-                        "library: try --path with the name that the program uses");
-    }
-    for (unsigned i = 0; i < seen->count && i < 2 && name == NULL; i++) {
-        lines_add(HEAD, "  Files were open in %s: try --path" LINES_KEEP "%s",
-                  seen->places[i].directory, seen->places[i].directory);
-    }
-    bool known = name != NULL || seen->below > 0 || seen->count > 0;
-    free(name);
-    return known;
-}
-
-/* Whether the job went well without such files: then it is said as a fact, not as an alarm. */
-static bool explain_mildly(const struct figures *figures)
-{
-    const struct session *session = figures->session;
-    const struct request *request = figures->request;
-    uint64_t runs = figures_tallied(session, STK_TALLY_INNER_RUNS);
-    uint64_t images = figures_tallied(session, STK_TALLY_IMAGES) + figures_left_to_pillow(session);
-    uint64_t results = figures_tallied(session, STK_TALLY_RESULTS_FOUND) +
-                       figures_tallied(session, STK_TALLY_RESULTS_KEPT);
-    if (runs > 0) {
-        lines_add(HEAD,
-                  "stoker: served by %" PRIu64 " inner %s of stoker: %" PRIu64
-                  " opens, %.1f%% from the cache",
-                  runs, runs == 1 ? "run" : "runs", figures_tallied(session, STK_TALLY_INNER_OPENS),
-                  percent((double)figures_tallied(session, STK_TALLY_INNER_HITS),
-                          (double)figures_tallied(session, STK_TALLY_INNER_OPENS)));
-    } else if (images > 0) {
-        lines_add(HEAD, "stoker: no file below %s was opened; the images came from elsewhere",
-                  request->spelled[0]);
-    } else if (results > 0) {
-        lines_add(HEAD, "stoker: no file below %s was opened; results of functions were kept",
-                  request->spelled[0]);
-    }
-    return runs + images + results > 0;
-}
-
-static void explain_nothing(const struct figures *figures)
-{
-    const struct request *request = figures->request;
-    uint64_t stats = figures->counts->stats_served + figures->counts->stats_asked;
-    bool mild = explain_mildly(figures);
-    if (!mild) {
-        lines_add(HEAD,
-                  "stoker: NOTHING WAS SERVED: no process opened a file below %s%s for reading",
-                  request->spelled[0], request->count > 1 ? " (or the other paths)" : "");
-    }
-    bool known =
-        figures_tallied(figures->session, STK_TALLY_INNER_RUNS) == 0 && add_elsewhere(request);
-    if (!mild && !known) {
-        explain_command(figures);
-    }
-    if (!mild && stats > 0) {
-        lines_add(CACHES, "  (%" PRIu64 " stats were seen.)", stats);
-    }
-}
-
 /* ---- all of it ---- */
 
 static void add_opened(const struct figures *figures)
@@ -673,7 +520,7 @@ void summary_print(FILE *out, const struct figures *figures)
     if (any) {
         add_opened(figures);
     } else {
-        explain_nothing(figures);
+        summary_explain_nothing(figures);
     }
     if (figures->by_passes) {
         add_passes(figures);

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "cli/bypassed.h"
 #include "cli/say.h"
-#include "cli/summary.h"
 #include "cli/summary_figures.h"
 #include "cli/summary_lines.h"
 
@@ -231,7 +231,7 @@ static int heaviest_setting(const struct figures *figures)
     int most = 0;
     for (int why = 1; why < STK_BYPASS_KINDS; why++) {
         bool room = why == STK_BYPASS_BUDGET || why == STK_BYPASS_TIER || why == STK_BYPASS_MEMORY;
-        if (!room && summary_bypass_settings[why] != NULL && summary_bypassed(counts, why) > 0 &&
+        if (!room && bypassed_settings[why] != NULL && bypassed_count(counts, why) > 0 &&
             (most == 0 || counts->bypassed_bytes[why] > counts->bypassed_bytes[most])) {
             most = why;
         }
@@ -253,14 +253,14 @@ static bool is_much_left(const struct figures *figures)
 
 static char *advise_setting(const struct figures *figures)
 {
-    char size[SUMMARY_SIZE_TEXT];
+    char size[BYPASSED_SIZE_TEXT];
     int why = heaviest_setting(figures);
     return why == 0 ? NULL
                     : must_format("%" PRIu64 " opens (files of %s) were left to the origin, %s: "
                                   "what would change it is %s",
-                                  summary_bypassed(figures->counts, why),
-                                  summary_bypassed_size(size, figures->counts, why),
-                                  summary_bypass_meanings[why], summary_bypass_settings[why]);
+                                  bypassed_count(figures->counts, why),
+                                  bypassed_size(size, figures->counts, why), bypassed_meanings[why],
+                                  bypassed_settings[why]);
 }
 
 char *figures_advice(const struct figures *figures)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/ahead.h"
+#include "cli/bypassed.h"
 #include "cli/command.h"
 #include "cli/courier.h"
 #include "cli/forms.h"
@@ -68,7 +69,7 @@ static void print_left(const struct ahead_figures *figures)
     print_line(figures->unreadable, "files could not be opened");
     print_line(figures->vanished, "names led to no file (gone meanwhile, or links to nothing)");
     print_line(figures->links, "links led to directories, which are not followed, or to no files");
-    summary_print_bypassed(figures->refused);
+    bypassed_print(figures->refused);
     if (figures->full) {
         fprintf(stderr, "  Nothing more fitted: %" PRIu64 " files were not looked at.\n",
                 figures->found - figures->done);

@@ -1,0 +1,105 @@
+/* Why nothing was served. See cli/summary_nothing.h. */
+#include "cli/summary_nothing.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+
+#include "cli/command.h"
+#include "cli/elsewhere.h"
+#include "cli/say.h"
+#include "cli/summary_lines.h"
+
+static void explain_command(const struct figures *figures)
+{
+    const struct request *request = figures->request;
+    int status = figures->status;
+    const char *reason = command_cannot_preload(request->command[0]);
+    if (reason != NULL) {
+        lines_add(HEAD, "  the command is a %s: the library cannot be loaded into it", reason);
+        return;
+    }
+    if (WIFEXITED(status) && WEXITSTATUS(status) != 0) {
+        lines_add(HEAD, "  The command ended with %d: perhaps before it came to its files",
+                  WEXITSTATUS(status));
+    }
+    if (figures->outlived) {
+        lines_add(HEAD, "  The command has ended, and processes that it started go on without a "
+                        "summary: let it wait for them");
+    }
+    lines_add(LOSSES,
+              "  Is the path right? Paths are compared as they are spelled, links not followed.");
+    lines_add(LOSSES,
+              "  Programs that are static, setuid or written in Go do not load the library, and "
+              "launchers such as srun, ssh, docker and sudo lose LD_PRELOAD: run stoker inside "
+              "them, as in: srun" LINES_KEEP "stoker" LINES_KEEP "run" LINES_KEEP
+              "--path" LINES_KEEP "%s -- COMMAND",
+              request->spelled[0]);
+}
+
+/* Where files were opened instead; false: nobody knows. */
+static bool add_elsewhere(const struct request *request)
+{
+    const struct elsewhere *seen = elsewhere_read();
+    char *name = elsewhere_other_name(request);
+    if (name != NULL) {
+        lines_add(HEAD, "  %s is another name of what is covered: try --path" LINES_KEEP "%s", name,
+                  name);
+    } else if (seen->below > 0) {
+        lines_add(HEAD, "  Files below it were open, by another name (a link, or ..) or past the "
+                        "library: try --path with the name that the program uses");
+    }
+    for (unsigned i = 0; i < seen->count && i < 2 && name == NULL; i++) {
+        lines_add(HEAD, "  Files were open in %s: try --path" LINES_KEEP "%s",
+                  seen->places[i].directory, seen->places[i].directory);
+    }
+    bool known = name != NULL || seen->below > 0 || seen->count > 0;
+    free(name);
+    return known;
+}
+
+/* Whether the job went well without such files: then it is said as a fact, not as an alarm. */
+static bool explain_mildly(const struct figures *figures)
+{
+    const struct session *session = figures->session;
+    const struct request *request = figures->request;
+    uint64_t runs = figures_tallied(session, STK_TALLY_INNER_RUNS);
+    uint64_t images = figures_tallied(session, STK_TALLY_IMAGES) + figures_left_to_pillow(session);
+    uint64_t results = figures_tallied(session, STK_TALLY_RESULTS_FOUND) +
+                       figures_tallied(session, STK_TALLY_RESULTS_KEPT);
+    if (runs > 0) {
+        lines_add(HEAD,
+                  "stoker: served by %" PRIu64 " inner %s of stoker: %" PRIu64
+                  " opens, %.1f%% from the cache",
+                  runs, runs == 1 ? "run" : "runs", figures_tallied(session, STK_TALLY_INNER_OPENS),
+                  percent((double)figures_tallied(session, STK_TALLY_INNER_HITS),
+                          (double)figures_tallied(session, STK_TALLY_INNER_OPENS)));
+    } else if (images > 0) {
+        lines_add(HEAD, "stoker: no file below %s was opened; the images came from elsewhere",
+                  request->spelled[0]);
+    } else if (results > 0) {
+        lines_add(HEAD, "stoker: no file below %s was opened; results of functions were kept",
+                  request->spelled[0]);
+    }
+    return runs + images + results > 0;
+}
+
+void summary_explain_nothing(const struct figures *figures)
+{
+    const struct request *request = figures->request;
+    uint64_t stats = figures->counts->stats_served + figures->counts->stats_asked;
+    bool mild = explain_mildly(figures);
+    if (!mild) {
+        lines_add(HEAD,
+                  "stoker: NOTHING WAS SERVED: no process opened a file below %s%s for reading",
+                  request->spelled[0], request->count > 1 ? " (or the other paths)" : "");
+    }
+    bool known =
+        figures_tallied(figures->session, STK_TALLY_INNER_RUNS) == 0 && add_elsewhere(request);
+    if (!mild && !known) {
+        explain_command(figures);
+    }
+    if (!mild && stats > 0) {
+        lines_add(CACHES, "  (%" PRIu64 " stats were seen.)", stats);
+    }
+}
