@@ -4,16 +4,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cache/home.h"
+#include "cache/run.h"
 #include "cli/history.h"
+#include "cli/live.h"
 #include "cli/plain.h"
 #include "cli/say.h"
-#include "cli/session.h"
 #include "cli/verbs.h"
 
 static bool any_lives(void)
 {
     char home[STK_HOME_BYTES];
-    return stk_home_find_existing(home) == 0 && session_count_live(home).runs > 0;
+    return stk_home_find_existing(home) == 0 && live_count(home).runs > 0;
 }
 
 /* A record that does not say how its run ended is that of one that lives, or was killed. */

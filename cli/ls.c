@@ -10,6 +10,7 @@
 #include "base/samples.h"
 #include "base/walk.h"
 #include "cli/holding.h"
+#include "cli/live.h"
 #include "cli/say.h"
 #include "cli/session.h"
 #include "cli/tiers.h"
@@ -71,7 +72,7 @@ static void print_tier(struct stk_tier *tier, void *context)
 
 static void print_runs(const struct session *session)
 {
-    struct session_live live = session_count_live(session->home);
+    struct live live = live_count(session->home);
     printf("%u live run%s", live.runs, live.runs == 1 ? "" : "s");
     if (live.orphans > 0) {
         printf(" (of %u the stoker was killed, and the job goes on)", live.orphans);

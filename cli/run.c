@@ -16,6 +16,7 @@
 #include "cli/courier.h"
 #include "cli/finisher.h"
 #include "cli/library.h"
+#include "cli/live.h"
 #include "cli/outlook.h"
 #include "cli/pulse.h"
 #include "cli/python.h"
@@ -185,7 +186,7 @@ static void run_cached(const struct request *request, struct session *session, i
     stk_run_read(&session->run, &counts);
     figures_gather(&figures, request, session, &counts, &pulse, seconds);
     figures.status = status;
-    figures.outlived = figures.total[STK_COUNT_OPENS] == 0 && session_goes_on(session);
+    figures.outlived = figures.total[STK_COUNT_OPENS] == 0 && live_has_processes(session->run.path);
     tell_outer(outer, &figures);
     summary_print(stderr, &figures);
     outlook_print(stderr, &figures);

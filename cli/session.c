@@ -1,7 +1,6 @@
 /* Beginning and ending runs. See cli/session.h. */
 #include "cli/session.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -9,123 +8,20 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/options.h"
 #include "base/path.h"
-#include "base/proc.h"
 #include "base/walk.h"
-#include "base/samples.h"
-#include "cache/blocks.h"
-#include "cache/entry.h"
+#include "cli/drafts.h"
+#include "cli/live.h"
 #include "cli/lock.h"
 #include "cli/passing.h"
 #include "cli/refusal.h"
 #include "cli/say.h"
 #include "cli/tiers.h"
 
-#define FOREIGN_DRAFT_S 3600
-
-/* ---- runs that live, and what the dead left ---- */
-
-/* Calls `visit` for each run's file but the one outside of runs. */
-static void each_run(const char *home, void (*visit)(const char *path, void *context),
-                     void *context)
-{
-    char path[STK_HOME_BYTES + 300];
-    snprintf(path, sizeof path, "%s/runs", home);
-    DIR *runs = opendir(path);
-    struct dirent *entry;
-    while (runs != NULL && (entry = readdir(runs)) != NULL) {
-        if (entry->d_name[0] != '.' && strcmp(entry->d_name, STK_RUN_OUTSIDE) != 0) {
-            snprintf(path, sizeof path, "%s/runs/%s", home, entry->d_name);
-            visit(path, context);
-        }
-    }
-    if (runs != NULL) {
-        closedir(runs);
-    }
-}
-
-/* Whether a process's environment holds this setting. A process of another user cannot be asked. */
-static bool has_setting(const char *pid, const char *setting)
-{
-    char path[64], *line = NULL;
-    size_t room = 0;
-    bool found = false;
-    snprintf(path, sizeof path, "/proc/%.20s/environ", pid);
-    FILE *environment = fopen(path, "re");
-    while (environment != NULL && !found && getdelim(&line, &room, '\0', environment) > 0) {
-        found = strcmp(line, setting) == 0;
-    }
-    if (environment != NULL) {
-        fclose(environment);
-    }
-    free(line);
-    return found;
-}
-
-/* Whether processes of this run go on, which they do when only `stoker run` was killed, or when its
- * command has left them behind. */
-static bool has_processes(const char *run)
-{
-    char *setting = must_format("%s=%s", stk_option_table[STK_OPTION_RUN].variable, run);
-    DIR *processes = opendir("/proc");
-    struct dirent *entry;
-    bool found = false;
-    while (processes != NULL && !found && (entry = readdir(processes)) != NULL) {
-        found = entry->d_name[0] >= '1' && entry->d_name[0] <= '9' &&
-                has_setting(entry->d_name, setting);
-    }
-    if (processes != NULL) {
-        closedir(processes);
-    }
-    free(setting);
-    return found;
-}
-
-bool session_goes_on(const struct session *session)
-{
-    return has_processes(session->run.path);
-}
-
-/* Who wants to know of those that live. */
-struct visitor {
-    session_visit *visit;
-    void *context;
-};
-
-static void visit_if_live(const char *path, void *context)
-{
-    const struct visitor *visitor = context;
-    bool orphaned = !lock_is_held(path);
-    if (!orphaned || has_processes(path)) {
-        visitor->visit(path, orphaned, visitor->context);
-    }
-}
-
-void session_each_live(const char *home, session_visit *visit, void *context)
-{
-    struct visitor visitor = {visit, context};
-    each_run(home, visit_if_live, &visitor);
-}
-
-static void count_live(const char *path, bool orphaned, void *context)
-{
-    struct session_live *live = context;
-    (void)path;
-    live->runs++;
-    live->orphans += orphaned;
-}
-
-struct session_live session_count_live(const char *home)
-{
-    struct session_live live = {0, 0};
-    session_each_live(home, count_live, &live);
-    return live;
-}
+/* ---- what dead runs left ---- */
 
 /* Processes that outlive their run are told that nobody reserves for them any more. */
 static void unlink_tally(const char *path)
@@ -155,78 +51,10 @@ struct sweep {
 static void remove_if_dead(const char *path, void *context)
 {
     struct sweep *sweep = context;
-    if (!lock_is_held(path) && !has_processes(path)) {
+    if (live_is_over(path)) {
         passing_sweep(sweep->home, path);
         unlink_run(path);
         sweep->any_dead = true;
-    }
-}
-
-/* Whether a table of a big file's blocks is of the version that a block file's name begins with. */
-static bool has_table(const char *home, const char *name)
-{
-    char path[STK_HOME_BYTES + 8];
-    struct dirent *entry;
-    bool found = false;
-    snprintf(path, sizeof path, "%s/big", home);
-    DIR *tables = opendir(path);
-    while (tables != NULL && !found && (entry = readdir(tables)) != NULL) {
-        found = strlen(entry->d_name) > STK_BLOCKS_KEY_DIGITS + STK_ENTRY_DIGITS &&
-                strncmp(entry->d_name + STK_BLOCKS_KEY_DIGITS, name, STK_ENTRY_DIGITS) == 0;
-    }
-    if (tables != NULL) {
-        closedir(tables);
-    }
-    return found;
-}
-
-/* Whether somebody of another place, who cannot be asked, has had time enough to write to it. */
-static bool is_left(const struct stat *stat_)
-{
-    time_t now = time(NULL), up = (time_t)(stk_clock_boottime_ns() / STK_NS_PER_S);
-    return stat_->st_mtime < now - FOREIGN_DRAFT_S || stat_->st_mtime < now - up;
-}
-
-/* Whether nobody writes it any more. Its name says whose it is: a filler of another pid namespace,
- * whose number means nothing here, has an hour between two writes, and so has another catalogue
- * that knows the blocks. */
-static bool is_dead_draft(const char *home, int directory, const char *name, struct stat *stat_)
-{
-    uint64_t namespace, pid;
-    bool named = stk_entry_parse_draft(name, &namespace, &pid);
-    if (fstatat(directory, name, stat_, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(stat_->st_mode)) {
-        return false;
-    }
-    if (named && namespace == stk_samples_namespace()) {
-        return stk_proc_is_over((pid_t)pid);
-    }
-    return is_left(stat_) && !(stk_entry_looks_like(name, stat_) && has_table(home, name));
-}
-
-/* Whether it has blocks that this catalogue knows. */
-static bool is_ours(const char *home, int directory, const char *name, struct stat *stat_)
-{
-    return fstatat(directory, name, stat_, AT_SYMLINK_NOFOLLOW) == 0 &&
-           stk_entry_looks_like(name, stat_) && has_table(home, name);
-}
-
-typedef bool draft_judge(const char *home, int directory, const char *name, struct stat *stat_);
-
-static void remove_drafts(const char *home, const struct stk_tier *tier, draft_judge *is_to_go)
-{
-    char path[STK_HOME_BYTES + 8];
-    struct stat stat_;
-    snprintf(path, sizeof path, "%s/fill", tier->home);
-    DIR *drafts = opendir(path);
-    struct dirent *entry;
-    while (drafts != NULL && (entry = readdir(drafts)) != NULL) {
-        if (is_to_go(home, dirfd(drafts), entry->d_name, &stat_) &&
-            unlinkat(dirfd(drafts), entry->d_name, 0) == 0) {
-            stk_tier_free(tier->shared, stat_.st_blocks, 1);
-        }
-    }
-    if (drafts != NULL) {
-        closedir(drafts);
     }
 }
 
@@ -283,8 +111,7 @@ static void remove_tier(struct stk_tier *tier, void *context)
         is_removable(tier->home)) {
         remove_home(tier->home, going->removal);
     } else if (!memory && tier->shared != NULL) {
-        /* What is known of blocks goes with the catalogue. */
-        remove_drafts(going->home, tier, is_ours);
+        drafts_remove_known(going->home, tier);
     }
 }
 
@@ -330,8 +157,8 @@ static bool sweep_locked(const char *home)
     char aside[STK_HOME_BYTES + 8];
     struct sweep sweep = {.home = home};
     make_way_aside(aside, home);
-    each_run(home, remove_if_dead, &sweep);
-    if (!sweep.any_dead || session_count_live(home).runs > 0 ||
+    live_each_file(home, remove_if_dead, &sweep);
+    if (!sweep.any_dead || live_count(home).runs > 0 ||
         stk_catalogue_open(&catalogue, home, false) != 0) {
         return sweep.any_dead;
     }
@@ -363,7 +190,7 @@ static bool is_in_use(const struct tiers *tiers, const char *home)
     for (unsigned i = 0; !known && tiers->catalogue != NULL && i < STK_TIERS; i++) {
         known = stk_tier_by_index(tiers->catalogue, i, &tier) && is_in(tiers->only, tier.home);
     }
-    return known && session_count_live(home).runs > 0;
+    return known && live_count(home).runs > 0;
 }
 
 /* Under the lock, if there is a catalogue; its home is "" if not. */
@@ -371,7 +198,7 @@ static void remove_locked(struct tiers *tiers, const char *home, struct session_
 {
     struct going going = {.home = home, .disks = true, .removal = removal};
     if (*home != '\0' && is_in_use(tiers, home)) {
-        removal->live = session_count_live(home).runs;
+        removal->live = live_count(home).runs;
         return;
     }
     bool with_own = *home != '\0' && (tiers->only == NULL || is_in(tiers->only, home));
@@ -464,7 +291,7 @@ static int settle_budget(struct session *session, struct stk_tier *tier, int64_t
     int error = 0;
     if (alone) {
         /* Those of processes outside of any run, which still exist, and of other places stay. */
-        remove_drafts(session->home, tier, is_dead_draft);
+        drafts_remove_dead(session->home, tier);
         stk_grant_forget(tier);
         session->recounts[i] = stk_tier_recount_begin(tier->shared, &session->recount[i]) == 0;
     }
@@ -535,7 +362,7 @@ static int open_catalogue(struct session *session)
 
 static struct refusal begin_locked(struct session *session, const struct request *request)
 {
-    bool alone = session_count_live(session->home).runs == 0;
+    bool alone = live_count(session->home).runs == 0;
     int error = open_catalogue(session);
     if (error == 0) {
         error = make_run_file(session); /* before the tier counts what is used */
@@ -668,7 +495,7 @@ void session_end(struct session *session)
         unlink_run(session->run.path);
         close(session->run_lock);
     }
-    if (lock >= 0 && session_count_live(session->home).runs == 0) {
+    if (lock >= 0 && live_count(session->home).runs == 0) {
         end_grants(session);
         remove_own(session);
     }

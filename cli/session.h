@@ -1,7 +1,6 @@
 /*
- * Beginning and ending runs: who lives, what is left over, what is removed. Every step that decides
- * about others is made under HOME/lock. A run lives as long as somebody holds the lock on its file,
- * which the kernel lets go of when `stoker run` ends in whatever way.
+ * Beginning and ending runs: what is left over, what is removed. Every step that decides about
+ * others (cli/live.h) is made under HOME/lock.
  */
 #ifndef STK_CLI_SESSION_H
 #define STK_CLI_SESSION_H
@@ -69,17 +68,5 @@ struct session_removal {
 /* Removes everything in memory and in the tiers that are known, or the tier in directory `only`,
  * unless it is in use. */
 struct session_removal session_remove_all(const char *only);
-
-/* The runs that live; and those of them whose `stoker run` was killed, while their job goes on. */
-struct session_live {
-    unsigned runs, orphans;
-};
-struct session_live session_count_live(const char *home);
-/* Whether processes of this run are there besides us: those that its command has left behind. Looks
- * at all processes of the machine. */
-bool session_goes_on(const struct session *session);
-/* Calls `visit` with the file of each. */
-typedef void session_visit(const char *path, bool orphaned, void *context);
-void session_each_live(const char *home, session_visit *visit, void *context);
 
 #endif

@@ -8,6 +8,7 @@
 #include "base/path.h"
 #include "cli/bypassed.h"
 #include "cli/holding.h"
+#include "cli/live.h"
 #include "cli/python.h"
 #include "cli/say.h"
 #include "cli/summary_lines.h"
@@ -485,9 +486,9 @@ static void add_stay(const struct figures *figures)
     if (session->tier.shared == NULL) {
         return;
     }
-    const char *until = session->tier.shared->memory == 0            ? "stays for the next run"
-                        : session_count_live(session->home).runs > 1 ? "stays while other runs last"
-                        : is_kept(figures->request, session)         ? "stays until `stoker clear`"
+    const char *until = session->tier.shared->memory == 0    ? "stays for the next run"
+                        : live_count(session->home).runs > 1 ? "stays while other runs last"
+                        : is_kept(figures->request, session) ? "stays until `stoker clear`"
                                                              : "removed now (--keep keeps it)";
     size_text(used, holding_of(&session->tier).used_bytes);
     lines_add(EPOCHS, "  cache: %s in %s, %s", used, session->tier.home, until);

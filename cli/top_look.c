@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/path.h"
+#include "cli/live.h"
 #include "cli/say.h"
 #include "cli/top.h"
 
@@ -132,7 +133,7 @@ struct top_look *top_look(struct top_look *before)
     look->at_ns = stk_clock_boottime_ns();
     if (session_look(&look->session)) {
         copy_tiers(&look->session.catalogue, &look->session, look->shared);
-        session_each_live(look->session.home, add_live, look);
+        live_each(look->session.home, add_live, look);
         add_outside(look);
         stk_catalogue_close(&look->session.catalogue);
     }

@@ -1,0 +1,106 @@
+/* Runs that live. See cli/live.h. */
+#include "cli/live.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/options.h"
+#include "cache/home.h"
+#include "cache/run.h"
+#include "cli/lock.h"
+#include "cli/say.h"
+
+void live_each_file(const char *home, void (*visit)(const char *path, void *context), void *context)
+{
+    char path[STK_HOME_BYTES + 300];
+    snprintf(path, sizeof path, "%s/runs", home);
+    DIR *runs = opendir(path);
+    struct dirent *entry;
+    while (runs != NULL && (entry = readdir(runs)) != NULL) {
+        if (entry->d_name[0] != '.' && strcmp(entry->d_name, STK_RUN_OUTSIDE) != 0) {
+            snprintf(path, sizeof path, "%s/runs/%s", home, entry->d_name);
+            visit(path, context);
+        }
+    }
+    if (runs != NULL) {
+        closedir(runs);
+    }
+}
+
+/* Whether a process's environment holds this setting. A process of another user cannot be asked. */
+static bool has_setting(const char *pid, const char *setting)
+{
+    char path[64], *line = NULL;
+    size_t room = 0;
+    bool found = false;
+    snprintf(path, sizeof path, "/proc/%.20s/environ", pid);
+    FILE *environment = fopen(path, "re");
+    while (environment != NULL && !found && getdelim(&line, &room, '\0', environment) > 0) {
+        found = strcmp(line, setting) == 0;
+    }
+    if (environment != NULL) {
+        fclose(environment);
+    }
+    free(line);
+    return found;
+}
+
+bool live_has_processes(const char *path)
+{
+    char *setting = must_format("%s=%s", stk_option_table[STK_OPTION_RUN].variable, path);
+    DIR *processes = opendir("/proc");
+    struct dirent *entry;
+    bool found = false;
+    while (processes != NULL && !found && (entry = readdir(processes)) != NULL) {
+        found = entry->d_name[0] >= '1' && entry->d_name[0] <= '9' &&
+                has_setting(entry->d_name, setting);
+    }
+    if (processes != NULL) {
+        closedir(processes);
+    }
+    free(setting);
+    return found;
+}
+
+bool live_is_over(const char *path)
+{
+    return !lock_is_held(path) && !live_has_processes(path);
+}
+
+/* Who wants to know of those that live. */
+struct visitor {
+    live_visit *visit;
+    void *context;
+};
+
+static void visit_if_live(const char *path, void *context)
+{
+    const struct visitor *visitor = context;
+    bool orphaned = !lock_is_held(path);
+    if (!orphaned || live_has_processes(path)) {
+        visitor->visit(path, orphaned, visitor->context);
+    }
+}
+
+void live_each(const char *home, live_visit *visit, void *context)
+{
+    struct visitor visitor = {visit, context};
+    live_each_file(home, visit_if_live, &visitor);
+}
+
+static void count_live(const char *path, bool orphaned, void *context)
+{
+    struct live *live = context;
+    (void)path;
+    live->runs++;
+    live->orphans += orphaned;
+}
+
+struct live live_count(const char *home)
+{
+    struct live live = {0, 0};
+    live_each(home, count_live, &live);
+    return live;
+}
