@@ -75,8 +75,7 @@ static void look_at_root(const char *tier_home, const char *root, void *context)
     tree_origin(tier_home, root, origin, sizeof origin);
     for (unsigned i = 0; i < request->count && *origin != '\0'; i++) {
         const char *covered = request->canonical[i];
-        kept->any = kept->any || strcmp(origin, covered) == 0 || paths_is_below(origin, covered) ||
-                    paths_is_below(covered, origin);
+        kept->any = kept->any || paths_is_below(origin, covered) || paths_is_below(covered, origin);
     }
 }
 

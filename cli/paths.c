@@ -68,8 +68,7 @@ static bool is_pseudo(const struct statfs *fs, const char *canonical)
 {
     return fs->f_type == PROC_SUPER_MAGIC || fs->f_type == SYSFS_MAGIC ||
            fs->f_type == DEVPTS_SUPER_MAGIC ||
-           (fs->f_type != 0 &&
-            (paths_is_below("/dev", canonical) || strcmp(canonical, "/dev") == 0));
+           (fs->f_type != 0 && paths_is_below("/dev", canonical));
 }
 
 static bool is_known(const struct request *request, const char *canonical)

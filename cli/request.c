@@ -314,8 +314,7 @@ static char *part_of(const struct request *request, const char *path)
             *path == '\0' ? "empty" : strerror(errno));
     }
     for (unsigned i = 0; i < request->count; i++) {
-        if (paths_is_below(canonical, request->canonical[i]) ||
-            strcmp(canonical, request->canonical[i]) == 0) {
+        if (paths_is_below(canonical, request->canonical[i])) {
             return canonical;
         }
     }
