@@ -19,8 +19,8 @@ struct elsewhere {
         char *directory;      /* that holds all of them */
         uint64_t files;       /* how often one was seen open */
     } places[ELSEWHERE_MOST]; /* those with the most files first */
-    uint64_t
-        below; /* the same of files that are covered, and were opened in a way that is not seen */
+    /* The same of files that are covered, and were opened in a way that is not seen. */
+    uint64_t below;
 };
 
 /* Looks, now and then; not when files were served. */

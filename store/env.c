@@ -20,8 +20,8 @@
 #include "store/map.h"
 #include "store/tree.h"
 
-#define SPARE_READERS                                                                              \
-    64 /* transactions kept for the next reader; more threads at once make their own */
+/* Transactions kept for the next reader; more threads at once make their own. */
+#define SPARE_READERS 64
 
 /* Before what lies on the first of a value's own pages. LMDB gives it such pages when a node with
  * it would fill half of one: a value is made to fill one at least. */
@@ -54,8 +54,8 @@ struct stk_env {
     ino_t ino;
     bool on_disk;
     _Atomic(MDB_txn *) spare[SPARE_READERS];
-    pthread_mutex_t
-        table;    /* who is in the gate to the table of readers; the gate is the process's */
+    /* Who is in the gate to the table of readers; the gate is the process's. */
+    pthread_mutex_t table;
     bool in_vain; /* was the last wait for that gate */
     char *directory;
     MDB_txn *writing;
