@@ -46,9 +46,8 @@ const struct stk_option_row stk_option_table[STK_OPTION_COUNT] = {
     [STK_OPTION_FILES] =
         {"STOKER_FILES", NULL, "on|off", "on",
          "Whether files and listings of directories are cached. off: only decoded images are; "
-         "files "
-         "are left to the origin and the kernel's page cache. `stoker run --auto` sets it where a "
-         "copy would gain nothing."},
+         "files are left to the origin and the kernel's page cache. `stoker run --auto` sets it "
+         "where a copy would gain nothing."},
     [STK_OPTION_MAX_FILE] =
         {"STOKER_MAX_FILE", NULL, "SIZE", "8M",
          "Files above this size are not copied as a whole when they are opened, but block by block "
@@ -56,9 +55,8 @@ const struct stk_option_row stk_option_table[STK_OPTION_COUNT] = {
     [STK_OPTION_WHOLE] =
         {"STOKER_WHOLE", NULL, "SIZE", "64M",
          "Of a file that is cached by blocks and no larger than this, all that is missing is "
-         "copied "
-         "when it is mapped or read as a stream (fopen, fdopen), for which blocks are no use. "
-         "Larger ones are read from the origin so, until their last block is there."},
+         "copied when it is mapped or read as a stream (fopen, fdopen), for which blocks are no "
+         "use. Larger ones are read from the origin so, until their last block is there."},
     [STK_OPTION_LISTINGS] =
         {"STOKER_LISTINGS", NULL, "auto|mtime|off", "auto",
          "When a directory's listing from an earlier run is believed: if the directory's mtime and "
@@ -82,41 +80,32 @@ const struct stk_option_row stk_option_table[STK_OPTION_COUNT] = {
     [STK_OPTION_DECODE] =
         {"STOKER_DECODE", "--no-decode", "on|off", "on",
          "Whether the Pythons under `stoker run` decode JPEGs for Pillow, with the same pixels. "
-         "The "
-         "flag takes no value and says off. Without the command: `stoker env` prints the "
+         "The flag takes no value and says off. Without the command: `stoker env` prints the "
          "PYTHONPATH that does the same; or import Image from the package `stoker`."},
     [STK_OPTION_TORCHVISION] =
         {"STOKER_TORCHVISION", "--no-torchvision", "on|off", "on",
          "Whether torchvision's to_tensor, normalize, RandomResizedCrop and Compose are replaced "
-         "by "
-         "ones that give the same bits and draws, where JPEGs are decoded for Pillow. The flag "
+         "by ones that give the same bits and draws, where JPEGs are decoded for Pillow. The flag "
          "takes no value and says off."},
     [STK_OPTION_BATCHES] =
         {"STOKER_BATCHES", "--no-batches", "on|off", "on",
          "Whether the Pythons under `stoker run` have the batches of torch's DataLoader go from "
-         "its "
-         "workers to the main process through memory that is used again, instead of a new file in "
-         "/dev/shm for each tensor (docs/batches.md). The flag takes no value and says off. "
-         "Without the command nothing is "
-         "replaced, unless this and PYTHONPATH are set as `stoker env` prints them."},
+         "its workers to the main process through memory that is used again, instead of a new file "
+         "in /dev/shm for each tensor (docs/batches.md). The flag takes no value and says off. "
+         "Without the command nothing is replaced, unless this and PYTHONPATH are set as `stoker "
+         "env` prints them."},
     [STK_OPTION_SAMPLES] =
         {"STOKER_SAMPLES", "--samples", "DIR[:SIZE]", "",
          "Where decoded images and what `stoker.cached` functions return are kept, as samples, and "
-         "how "
-         "much of them: a directory of your own on a local file system, which is made if it is "
-         "missing. "
-         "On a disk it may be larger than memory. Without a size, a quarter of what is free there. "
-         "The "
-         "directory stays when programs end: remove it when it is not wanted any more. 0: nothing "
-         "is "
-         "kept. Unset, `stoker run` keeps samples in the tier, beside the files and for as long as "
-         "these, "
-         "in what they leave of its budget. Where that is not enough, a file of a tier in memory "
-         "whose "
-         "sample is kept makes room for others, unless its bytes were read as well: such an image "
-         "is "
-         "then cached once. `--samples SIZE` sets so much of the tier's budget aside for samples. "
-         "Without the command nothing is kept when it is unset."},
+         "how much of them: a directory of your own on a local file system, which is made if it is "
+         "missing. On a disk it may be larger than memory. Without a size, a quarter of what is "
+         "free there. The directory stays when programs end: remove it when it is not wanted any "
+         "more. 0: nothing is kept. Unset, `stoker run` keeps samples in the tier, beside the "
+         "files and for as long as these, in what they leave of its budget. Where that is not "
+         "enough, a file of a tier in memory whose sample is kept makes room for others, unless "
+         "its bytes were read as well: such an image is then cached once. `--samples SIZE` sets so "
+         "much of the tier's budget aside for samples. Without the command nothing is kept when it "
+         "is unset."},
     [STK_OPTION_HISTORY] = {"STOKER_HISTORY", "--no-history", "on|off", "on",
                             "Whether `stoker run` leaves a record of the run for `stoker report`, "
                             "with the words of its command: some 100 KB in "
@@ -127,13 +116,12 @@ const struct stk_option_row stk_option_table[STK_OPTION_COUNT] = {
     [STK_OPTION_SIMD] =
         {"STOKER_SIMD", NULL, "c|avx2|avx512|neon", "",
          "Which of the decoder's inner loops are used, for tests and comparisons: all give the "
-         "same "
-         "bytes. Unset, or where the processor has not what it names, the best that it has."},
+         "same bytes. Unset, or where the processor has not what it names, the best that it has."},
     [STK_OPTION_ENTROPY] =
         {"STOKER_ENTROPY", NULL, "own|libjpeg", "own",
          "Who reads the Huffman codes of JPEGs, for tests and comparisons: the decoder's own "
-         "parser, "
-         "which leaves to libjpeg-turbo what it does not know, or libjpeg-turbo all of them."},
+         "parser, which leaves to libjpeg-turbo what it does not know, or libjpeg-turbo all of "
+         "them."},
     [STK_OPTION_CURSORS] =
         {"STOKER_CURSORS", NULL, "1|2|3|4", "",
          "In how many places of a JPEG the decoder's own parser reads at the same time, for tests "

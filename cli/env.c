@@ -70,14 +70,12 @@ static void refuse_idle(const struct request *request)
     }
     if (request->shared.directory[0] != '\0') {
         die("--tier %s, on a file system that may be shared, has no meaning without `stoker run` "
-            "or "
-            "`stoker warm`: name local ones only",
+            "or `stoker warm`: name local ones only",
             request->shared.directory);
     }
     if (request->samples_bytes >= 0) {
         die("--samples %s has no meaning without `stoker run`, which grants it: name a directory "
-            "of "
-            "your own, --samples DIR:SIZE",
+            "of your own, --samples DIR:SIZE",
             request->samples);
     }
 }
