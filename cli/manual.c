@@ -96,10 +96,8 @@ static void put_overview(void)
            ".B stoker\n\\fIVERB\\fR [\\fIOPTION\\fR]... [\\fIPATH\\fR]...\n.SH DESCRIPTION\n");
     put_paragraphs(
         "Stoker feeds a GPU that waits for data. From the second epoch on the files of the data "
-        "set "
-        "come from this machine's memory, or its local disk, instead of the file system that "
-        "cannot "
-        "keep up. The script stays as it is.\n"
+        "set come from this machine's memory, or its local disk, instead of the file system that "
+        "cannot keep up. The script stays as it is.\n"
         "An entry of the cache is a complete copy of one version of one file. A run never sees a "
         "version that is older than its start; what is in doubt is read from the original.\n"
         "Nothing is sent anywhere: there is no telemetry.\n");
@@ -144,17 +142,13 @@ static void put_library(void)
            "\\fICOMMAND\\fR...\n.SH DESCRIPTION\n");
     put_paragraphs(
         "A library for LD_PRELOAD. In each process that loads it, plain openings, reads and stats "
-        "of "
-        "files below STOKER_PATHS are answered from the cache on this node, and fill it; "
-        "everything "
-        "else goes to the original. stoker run sets the environment for everything that it starts; "
-        "stoker env prints it.\n"
+        "of files below STOKER_PATHS are answered from the cache on this node, and fill it; "
+        "everything else goes to the original. stoker run sets the environment for everything "
+        "that it starts; stoker env prints it.\n"
         "Programs get the kernel's own descriptors, and see the original's metadata. A failure of "
-        "the "
-        "cache is a miss: the program then reads the original.\n"
+        "the cache is a miss: the program then reads the original.\n"
         "Programs that load no libraries (static ones, those of Go, setuid ones of another user) "
-        "read "
-        "the originals. glibc 2.17 or later, on Linux for x86-64 and arm64.\n");
+        "read the originals. glibc 2.17 or later, on Linux for x86-64 and arm64.\n");
     put_variables();
     printf(".SH SEE ALSO\n.BR stoker (1),\n.BR stoker\\-env (1),\n.BR ld.so (8)\n");
 }
