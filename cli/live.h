@@ -23,7 +23,8 @@ void live_each(const char *home, live_visit *visit, void *context);
 void live_each_file(const char *home, void (*visit)(const char *path, void *context),
                     void *context);
 /* Whether processes of the run with this file are there besides us, as they are when only `stoker
- * run` was killed, or when its command has left them behind. Looks at all processes of the machine. */
+ * run` was killed, or when its command has left them behind. Looks at all processes of the machine.
+ */
 bool live_has_processes(const char *path);
 /* Whether nothing of the run with this file goes on. */
 bool live_is_over(const char *path);
