@@ -94,7 +94,7 @@ def test_more_workers_where_there_are_cores_for_them(jobs, data, workers, change
 
 
 def test_how_many_workers_would_do(jobs, data):
-    """Fifteen steps of 150 ms, for each of which samples take 24 ms: a fifth of one worker, and what opens take."""
+    """Fifteen steps of 150 ms, for each of which samples take 24 ms: a fifth of a worker, and what opens take."""
     ran = jobs.run([sys.executable, "-c", STEPS, data / "file0000", "4"], path=data, timeout=200)
     assert ran.json["bound"] == "none"
     said = re.search(r"; the rest is the job's own step; ([\d.]+) of its 4 workers were busy on average: "
