@@ -479,7 +479,7 @@ static enum stk_state become_entry(struct stk_cache *cache, struct stk_big *big,
 static struct stk_claim claim_of(struct stk_record *record)
 {
     struct stk_claim seen = stk_claim_load(&record->claim);
-    if (seen.state == STK_FILLING && !stk_sys_process_exists(seen.pid)) {
+    if (seen.state == STK_FILLING && stk_claim_is_dead(seen)) {
         stk_claim_wait(&record->claim);
         seen = stk_claim_load(&record->claim);
     }

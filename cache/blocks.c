@@ -539,7 +539,8 @@ uint64_t stk_blocks_take(const struct stk_blocks *blocks, uint64_t block)
     struct stk_claim mine = seen;
     mine.state = STK_FILLING;
     mine.pid = stk_sys_getpid();
-    mine.detail = (uint32_t)stk_clock_boottime_ns() ^ (uint32_t)(uintptr_t)&mine << 16;
+    mine.detail =
+        stk_claim_first((uint32_t)stk_clock_boottime_ns() ^ (uint32_t)(uintptr_t)&mine << 16);
     bool taken = seen.state == STK_ABSENT && stk_claim_change(&blocks->words[block], seen, mine);
     return taken ? stk_claim_pack(mine) : 0;
 }
@@ -567,7 +568,7 @@ bool stk_blocks_is_paid(uint64_t held)
 bool stk_blocks_advance(const struct stk_blocks *blocks, uint64_t block, uint64_t *held)
 {
     struct stk_claim next = stk_claim_unpack(*held);
-    next.detail++;
+    next.detail = stk_claim_next(next.detail);
     return go_on(blocks, block, held, next);
 }
 

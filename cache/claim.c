@@ -1,10 +1,14 @@
 /* The claim word. See cache/claim.h. */
 #include "cache/claim.h"
 
+#include "base/hash.h"
 #include "base/proc.h"
+#include "base/samples.h"
 #include "base/sys.h"
 
-#define LOOK_NS (50 * 1000000LL) /* how often a waiter looks whether the filler lives */
+#define LOOK_NS       (50 * 1000000LL) /* how often a waiter looks whether the filler lives */
+#define PROGRESS_BITS 24
+#define PROGRESS      ((UINT32_C(1) << PROGRESS_BITS) - 1)
 
 /* Every bit has its place: a word that somebody has damaged is read and written as it is. */
 uint64_t stk_claim_pack(struct stk_claim claim)
@@ -38,18 +42,62 @@ bool stk_claim_change(_Atomic uint64_t *word, struct stk_claim seen, struct stk_
     return true;
 }
 
+/* ---- whose pid it is ---- */
+
+static uint32_t mark_of(uint64_t namespace)
+{
+    return namespace == 0 ? 0 : (uint32_t)(stk_hash_64(&namespace, sizeof namespace, 0) % 255 + 1);
+}
+
+/* Of this process's namespace; 0: unknown. Found out once for each process, as it may have been
+ * forked into another. */
+static uint32_t own_mark(void)
+{
+    static _Atomic uint64_t known;
+    uint64_t pid = (uint64_t)stk_sys_getpid(), seen = atomic_load(&known);
+    if (seen >> 8 != pid) {
+        seen = pid << 8 | mark_of(stk_samples_namespace());
+        atomic_store(&known, seen);
+    }
+    return (uint32_t)(seen & 0xff);
+}
+
+static bool is_of_another_namespace(struct stk_claim claim)
+{
+    uint32_t mark = claim.detail >> PROGRESS_BITS;
+    return mark != 0 && own_mark() != 0 && mark != own_mark();
+}
+
+uint32_t stk_claim_first(uint32_t progress)
+{
+    return own_mark() << PROGRESS_BITS | (progress & PROGRESS);
+}
+
+uint32_t stk_claim_next(uint32_t detail)
+{
+    return (detail & ~PROGRESS) | ((detail + 1) & PROGRESS);
+}
+
+bool stk_claim_is_dead(struct stk_claim claim)
+{
+    return !is_of_another_namespace(claim) && !stk_sys_process_exists(claim.pid);
+}
+
+/* ---- filling ---- */
+
 bool stk_claim_take(_Atomic uint64_t *word, struct stk_claim seen)
 {
     struct stk_claim mine = seen;
     mine.state = STK_FILLING;
     mine.pid = stk_sys_getpid();
-    mine.detail = 0;
+    mine.detail = stk_claim_first(0);
     return stk_claim_change(word, seen, mine);
 }
 
 static bool is_mine(struct stk_claim claim)
 {
-    return claim.state == STK_FILLING && claim.pid == stk_sys_getpid();
+    return claim.state == STK_FILLING && claim.pid == stk_sys_getpid() &&
+           !is_of_another_namespace(claim);
 }
 
 bool stk_claim_advance(_Atomic uint64_t *word)
@@ -57,7 +105,7 @@ bool stk_claim_advance(_Atomic uint64_t *word)
     for (;;) {
         struct stk_claim seen = stk_claim_load(word);
         struct stk_claim next = seen;
-        next.detail++;
+        next.detail = stk_claim_next(seen.detail);
         if (!is_mine(seen)) {
             return false;
         }
@@ -109,10 +157,10 @@ bool stk_claim_abandon(_Atomic uint64_t *word, struct stk_claim seen)
 
 /* Whether nothing more is to be expected of a filler that has not got on for so long. One that was
  * killed may be a zombie for as long as its parent likes. */
-static bool is_given_up(pid_t pid, int64_t idle_ns)
+static bool is_given_up(struct stk_claim claim, int64_t idle_ns)
 {
-    return idle_ns > STK_CLAIM_PATIENCE_NS || !stk_sys_process_exists(pid) ||
-           (idle_ns > LOOK_NS && stk_proc_is_over(pid));
+    return idle_ns > STK_CLAIM_PATIENCE_NS || stk_claim_is_dead(claim) ||
+           (idle_ns > LOOK_NS && !is_of_another_namespace(claim) && stk_proc_is_over(claim.pid));
 }
 
 bool stk_claim_wait(_Atomic uint64_t *word)
@@ -124,7 +172,7 @@ bool stk_claim_wait(_Atomic uint64_t *word)
         if (claim.state != STK_FILLING) {
             return true;
         }
-        if (is_given_up(claim.pid, stk_clock_boottime_ns() - moved_ns)) {
+        if (is_given_up(claim, stk_clock_boottime_ns() - moved_ns)) {
             if (stk_claim_abandon(word, claim)) {
                 return false;
             }

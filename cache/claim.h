@@ -5,11 +5,12 @@
  *   bits 2-3   the path's last component is a symbolic link: unknown, no, yes
  *   bits 4-6   tier of a present entry, or the tier that refused
  *   bits 8-31  pid of the filler
- *   bits 32-63 filling: progress, counted up; refused: the budget's generation, or for its holes
- *              in this run
+ *   bits 32-63 filling: progress, counted up, and above it 8 bits for the filler's pid namespace;
+ *              refused: the budget's generation, or for its holes in this run
  *
  * A claim is advice: a dead filler is overtaken at once, one without progress after
- * STK_CLAIM_PATIENCE_NS. Two fillers at worst do the same work twice, since entries are published
+ * STK_CLAIM_PATIENCE_NS, and so is one of another pid namespace, whose number here is nobody's, or
+ * another's. Two fillers at worst do the same work twice, since entries are published
  * whole and by name. All functions are lock-free and safe everywhere.
  */
 #ifndef STK_CACHE_CLAIM_H
@@ -32,7 +33,7 @@ struct stk_claim {
     enum stk_leaf leaf;
     unsigned tier;
     pid_t pid;
-    uint32_t detail; /* progress, or the budget's generation */
+    uint32_t detail; /* progress and namespace, or the budget's generation */
 };
 
 uint64_t stk_claim_pack(struct stk_claim claim);
@@ -53,6 +54,13 @@ static inline struct stk_claim stk_claim_load(const _Atomic uint64_t *word)
 
 /* Replaces `seen` by `wanted`; false when somebody else was faster. Wakes those who wait. */
 bool stk_claim_change(_Atomic uint64_t *word, struct stk_claim seen, struct stk_claim wanted);
+
+/* What the detail of this process's filling begins with, a number of the caller's for its progress;
+ * and what comes after. */
+uint32_t stk_claim_first(uint32_t progress);
+uint32_t stk_claim_next(uint32_t detail);
+/* Whether who fills it is dead, for all that is known here. */
+bool stk_claim_is_dead(struct stk_claim claim);
 
 /* Takes a record that nobody fills, for filling (or dropping) by this process; false: not now. */
 bool stk_claim_take(_Atomic uint64_t *word, struct stk_claim seen);

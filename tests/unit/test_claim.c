@@ -48,10 +48,11 @@ START_TEST(a_fill_from_take_to_finish)
     ck_assert(stk_claim_take(word, seen));
     ck_assert(!stk_claim_take(word, seen));
     struct stk_claim claim = stk_claim_load(word);
-    ck_assert(claim.state == STK_FILLING && claim.pid == getpid() && claim.detail == 0);
+    ck_assert(claim.state == STK_FILLING && claim.pid == getpid());
+    ck_assert_uint_eq(claim.detail, stk_claim_first(0));
     ck_assert(stk_claim_advance(word));
     ck_assert(stk_claim_advance(word));
-    ck_assert_uint_eq(stk_claim_load(word).detail, 2);
+    ck_assert_uint_eq(stk_claim_load(word).detail, stk_claim_first(2));
     ck_assert(stk_claim_finish(word, STK_PRESENT, 3, 9));
     claim = stk_claim_load(word);
     ck_assert(claim.state == STK_PRESENT && claim.tier == 3 && claim.detail == 9);
@@ -110,7 +111,7 @@ START_TEST(advances_beside_other_changes)
         ck_assert(stk_claim_advance(word));
     }
     ck_assert_int_eq(pthread_join(thread, NULL), 0);
-    ck_assert_uint_eq(stk_claim_load(word).detail, 200000);
+    ck_assert_uint_eq(stk_claim_load(word).detail, stk_claim_first(200000));
 }
 END_TEST
 
@@ -212,6 +213,55 @@ START_TEST(a_live_filler_goes_on)
 }
 END_TEST
 
+/* A filling by a process that has this number in another pid namespace. */
+static struct stk_claim claim_of_elsewhere(pid_t pid)
+{
+    uint32_t another = (stk_claim_first(0) >> 24) % 255 + 1;
+    return (struct stk_claim){.state = STK_FILLING, .pid = pid, .detail = another << 24};
+}
+
+static void *fill_elsewhere(void *context)
+{
+    _Atomic uint64_t *word = context;
+    struct stk_claim seen = stk_claim_load(word), next = seen;
+    for (int i = 0; i < 5; i++) {
+        usleep(100000);
+        next.detail = stk_claim_next(seen.detail);
+        ck_assert(stk_claim_change(word, seen, next));
+        seen = next;
+    }
+    next.state = STK_PRESENT;
+    ck_assert(stk_claim_change(word, seen, next));
+    return NULL;
+}
+
+/* Its number is nobody's here, or another's: nothing is to be learnt from that. */
+START_TEST(a_filler_of_another_namespace)
+{
+    bool over;
+    pthread_t thread;
+    _Atomic uint64_t *word = shared_word(claim_of_elsewhere(unit_dead_pid()));
+    ck_assert(!stk_claim_is_dead(stk_claim_load(word)));
+    ck_assert_int_eq(pthread_create(&thread, NULL, fill_elsewhere, word), 0);
+    ck_assert_int_ge(wait_ns(word, &over), 300 * MS);
+    ck_assert(over && stk_claim_load(word).state == STK_PRESENT);
+    ck_assert_int_eq(pthread_join(thread, NULL), 0);
+    atomic_store(word, stk_claim_pack(claim_of_elsewhere(getpid())));
+    ck_assert(!stk_claim_advance(word) && !stk_claim_finish(word, STK_ABSENT, 0, 0));
+    ck_assert_int_ge(wait_ns(word, &over), 2000 * MS); /* as one that is stuck */
+    ck_assert(!over);
+}
+END_TEST
+
+START_TEST(progress_stays_below_the_namespace)
+{
+    uint32_t last = stk_claim_first(UINT32_MAX);
+    ck_assert_uint_eq(stk_claim_next(last), stk_claim_first(0));
+    ck_assert_uint_eq(stk_claim_next(stk_claim_first(7)), stk_claim_first(8));
+    ck_assert_uint_eq(stk_claim_first(0) >> 24 != 0, access("/proc/self/ns/pid", F_OK) == 0);
+}
+END_TEST
+
 /* Waits, takes the claim if it had to be abandoned, and says so by its exit status. */
 static int wait_and_take(void *context)
 {
@@ -267,6 +317,8 @@ Suite *suite_claim(void)
     tcase_add_test(wait, a_zombie_is_dead);
     tcase_add_test(wait, a_stuck_filler_after_two_seconds);
     tcase_add_test(wait, a_live_filler_goes_on);
+    tcase_add_test(wait, a_filler_of_another_namespace);
+    tcase_add_test(wait, progress_stays_below_the_namespace);
     tcase_add_test(wait, one_overtakes);
     return suite;
 }
