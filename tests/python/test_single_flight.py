@@ -104,3 +104,30 @@ def test_those_who_come_during_a_fill_wait_for_it(jobs, origin, scratch, as_root
     assert counted["read_bytes"] <= 4 * 8_000_000 + READAHEAD
     counts = json.loads(summary.read_text())
     assert (counts["opens"], counts["fills"], counts["hits"]) == (PROCESSES, 1, PROCESSES - 1)
+
+
+# The first fills; the others, each in a pid namespace of its own, where its number is nobody's.
+OTHERS_APART = """
+cmp "$1" "$2" || echo wrong &
+read -r go
+for i in 1 2 3; do
+    unshare --pid --fork cmp "$1" "$2" || echo wrong &
+done
+wait
+"""
+
+
+def test_those_of_other_pid_namespaces_wait_too(jobs, origin, scratch, as_root):
+    """As containers are that share a /dev/shm: they cannot see whether who fills it lives."""
+    source, mount = origin.directory("apart")
+    write(source / "file", 8_000_000)
+    origin.fs.latency_ms = 100
+    summary = scratch / "apart.json"
+    line = jobs.command_line(["sh", "-c", OTHERS_APART, "sh", mount / "file", source / "file"],
+                             path=mount, flags=[f"--json={summary}"])
+    drafts = jobs.place.path(f"/dev/shm/{HOME}/fill")
+    with jobs.started(line) as process:
+        wait_for(lambda: os.path.isdir(drafts) and os.listdir(drafts))
+        out, _ = process.communicate("go\n", timeout=60)
+    told = json.loads(summary.read_text())
+    assert out == "" and (told["opens"], told["fills"], told["hits"]) == (4, 1, 3)
