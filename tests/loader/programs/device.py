@@ -16,6 +16,7 @@ from sets import (MEAN, SIDES, STD, Named, all_same, floats, in_dict, is_of_a_ki
 
 import stoker
 from stoker import _core
+from stoker._gpu.images import Recipe
 from stoker._torch.tensors import over, tensor_of
 
 CASES = {}
@@ -225,6 +226,20 @@ def what_moves_itself():
     batch = {"a": Moving(), "b": "text", "c": None}
     made = next(iter(stoker.Loader([batch], device="cuda:0")))
     return type(made["a"].device) is torch.device and made["b"] == "text" and batch["a"].device is None
+
+
+@case
+def floats_that_are_there_already():
+    """Nobody knows whether their own stream has come so far, but whoever takes them is on it. (Here they are
+    tensors without memory, of a device that is called so.)"""
+    batches, seen = [[torch.zeros(2, 3, 4, 5, device="meta"), i] for i in range(3)], []
+    with mock.patch.object(Recipe, "normalised", autospec=True,
+                           side_effect=lambda _, images, layout: seen.append(layout) or images):
+        loader = stoker.Loader(batches, prefetch=2, **WANTED)
+        loader._side.device = batches[0][0].device
+        passing = iter(loader)
+        asked = [(next(passing)[1], len(seen)) for _ in batches]
+    return asked == [(0, 1), (1, 2), (2, 3)] and seen == ["NCHW"] * 3
 
 
 @case

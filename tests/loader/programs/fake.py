@@ -100,7 +100,9 @@ class Place:
         return Memory(self._device, shape, dtype)
 
     def move(self, tensor):
-        """It knows where the tensor lies, and does not hold it."""
+        """It knows where the tensor lies, and does not hold it. What is elsewhere is there already."""
+        if tensor.device.type != "cpu":
+            return tensor
         made = torch.empty_like(tensor)
         size = tensor.untyped_storage().nbytes() if hasattr(tensor, "untyped_storage") else \
             tensor.storage().nbytes()

@@ -26,6 +26,19 @@ class Sent:
         self.has_images = self.has_others = False
 
 
+class Later:
+    """Floats that lie on a device already, and may still be in the making on the stream of whoever takes batches:
+    normalised when they are given out, and there."""
+
+    def __init__(self, tensor, layout, recipe):
+        self._tensor = tensor
+        self._layout = layout
+        self._recipe = recipe
+
+    def to(self, device):
+        return self._recipe.normalised(self._tensor.to(device), self._layout)
+
+
 class There:
     """One device: `device` sends what the kernel takes (device.py); `place` is all that is torch's there
     (cuda.py); `jpegs` decodes what has not been decoded (jpegs.py), if that is wanted."""
@@ -91,6 +104,9 @@ class There:
         elif isinstance(leaf, torch.Tensor):
             layout = self._recipe.layout_of(leaf, name)
             sent.has_images |= layout is not None
+            if layout is not None and leaf.is_floating_point() and leaf.device.type != "cpu":
+                sent.has_others = True
+                return Later(leaf, layout, self._recipe)
             made = self._tensor(leaf, layout, sources)
         else:
             sent.has_others = True
