@@ -50,6 +50,15 @@ def pixels_of_bytes():
 
 
 @case
+def means_of_any_kind():
+    """One number, or one for each channel, however it is given."""
+    images, right = planes(0)[0][None], of_torch(planes(0)[0][None], mean=0.5, std=0.25)
+    return all(same(right, next(iter(stoker.Loader([images], device="cpu", mean=kind(0.5), std=kind(0.25)))))
+               for kind in (float, np.float32, np.array, torch.tensor, lambda number: [number] * 3,
+                            lambda number: torch.full((3,), number), lambda number: np.full(3, number)))
+
+
+@case
 def drop_last():
     ours = stoker.Loader(loader(planes, drop_last=True), **WANTED)
     return len(ours) == 5 and all_same(first_normalised(loader(planes, drop_last=True)), ours)

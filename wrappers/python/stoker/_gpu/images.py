@@ -10,9 +10,14 @@ NCHW, NHWC = "NCHW", "NHWC"
 WORDS = 8  # of 32 bits, that say where an image lies and what is wanted of it: gpu/job.h
 
 
+def _is_row(values):
+    """Rather than one number, which tensors and arrays may be as well."""
+    return hasattr(values, "__iter__") and getattr(values, "ndim", 1) > 0
+
+
 def each(values, channels):
     """Three numbers, of one for all channels or of one for each."""
-    values = list(values) if hasattr(values, "__iter__") else [values] * channels
+    values = list(values) if _is_row(values) else [values] * channels
     if len(values) != channels:
         raise ValueError(f"{len(values)} values for {channels} channels")
     return tuple((values * 3)[:3])
@@ -192,7 +197,7 @@ class Recipe:
 
 
 def _as_list(values):
-    return [float(value) for value in values] if hasattr(values, "__iter__") else float(values)
+    return [float(value) for value in values] if _is_row(values) else float(values)
 
 
 def _addresses(tensor, count):
