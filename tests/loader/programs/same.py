@@ -140,7 +140,9 @@ def bytes_as_they_lie():
     wide[..., ::2] = images
     made = list(stoker.Loader([images, last, wide[..., ::2], [images[:0]], images[:, :1]], device="cpu"))
     plain = images.to(torch.float32).div(255)
+    none = next(iter(stoker.Loader([images[:0]], device="cpu", layout="NHWC")))
     return (all(same(each, plain) for each in made[:3]) and made[3][0].shape == (0, 3, 20, 24)
+            and none.is_contiguous(memory_format=torch.channels_last)
             and same(made[4], plain[:, :1]))
 
 

@@ -72,6 +72,7 @@ class Recipe:
         self.std = 1.0 if std is None else _as_list(std)
         self.dtype = torch.float32 if dtype is None else dtype
         self.layout = layout
+        self._form = torch.channels_last if layout == NHWC else torch.contiguous_format
         self._input = input_layout
         self._names = names
         self._plans = {}  # and what else is made once
@@ -175,7 +176,8 @@ class Recipe:
     def empty(self, tensor, layout, device):
         """What becomes of no images."""
         count, channels, height, width = (tensor if layout == NCHW else tensor.permute(0, 3, 1, 2)).shape
-        return torch.empty((count, channels, height, width), dtype=self.dtype, device=device)
+        return torch.empty((count, channels, height, width), dtype=self.dtype, device=device,
+                           memory_format=self._form)
 
     # ---- floats ----
 
@@ -184,8 +186,7 @@ class Recipe:
         images = tensor if layout == NCHW else tensor.permute(0, 3, 1, 2)
         mean, std = self._shares(tensor.dtype, tensor.device)
         made = images.sub(mean).div_(std).to(self.dtype)
-        form = torch.channels_last if self.layout == NHWC else torch.contiguous_format
-        return made.contiguous(memory_format=form)
+        return made.contiguous(memory_format=self._form)
 
     def _shares(self, dtype, device):
         """Made once: on its way to a device each would be waited for."""
