@@ -8,6 +8,8 @@ What nvJPEG does not take comes from the processor.
 import torch
 from torch.nn.functional import interpolate
 
+from .leaves import tensors
+
 _CHANNELS = 3
 _ALIGNED = 256
 _MODES = {0: None, 2: "bilinear", 4: "bicubic"}  # of the decoder's filters, those that torch has as well
@@ -30,6 +32,11 @@ class Jpegs:
 
     def takes(self, leaf):
         return type(leaf) is self._kind
+
+    def count(self, images):
+        """Those of a batch that this processor has decoded as a whole, as where transforms are not known."""
+        if not self.takes(images):
+            self.here += max((len(tensor) for tensor, _ in tensors(images)), default=0)
 
     def decoded(self, encoded):
         """As a tensor of the device: the bytes or numbers that the batch is of. What the files are made of must

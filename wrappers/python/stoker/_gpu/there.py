@@ -58,6 +58,8 @@ class There:
 
     def begin(self, batch):
         sent, sources = Sent(), []
+        if self._jpegs is not None:  # a Feed's batch: images, labels
+            self._jpegs.count(batch[0])
         self._uploads.begin()
         with self._place.inside():
             try:
