@@ -82,7 +82,8 @@ static int clear_all(const char *tier)
 {
     struct session_removal removal = session_remove_all(tier);
     if (removal.live > 0) {
-        die("%u runs are using the cache: wait for them, or name a PATH to clear", removal.live);
+        die("%u live run%s the cache: wait for the end, or name a PATH to clear", removal.live,
+            removal.live == 1 ? " uses" : "s use");
     }
     if (removal.used) {
         return clear_beside_users(tier);

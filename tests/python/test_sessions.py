@@ -101,7 +101,7 @@ def test_two_runs_share_a_tier_and_the_first_to_end_leaves_it(jobs, origin, data
         assert (second.hits, second.fills) == (5, 0)
         assert "1 live run\n" in jobs.stoker("ls").stdout
         done = jobs.stoker("clear")
-        assert done.returncode == 2 and "1 runs are using the cache" in done.stderr
+        assert done.returncode == 2 and "1 live run uses the cache" in done.stderr
         assert os.path.exists(home)
         with origin.fs.counting() as counted:
             out, err = first.communicate("go\n", timeout=60)

@@ -219,7 +219,7 @@ def test_clear_of_a_named_tier_leaves_the_others(jobs, data, scratch, place):
     inner = f'"{jobs.build}/stoker" clear --tier'
     script = f'cat "$0"/* >/dev/null; {inner} "$1"; {inner} /dev/shm; exit 0'
     ran = jobs.run(["sh", "-c", script, data, scratch / "disk"], path=data)
-    assert ran.stdout == "removed\n" and "1 runs are using the cache" in ran.stderr
+    assert ran.stdout == "removed\n" and "1 live run uses the cache" in ran.stderr
 
 
 def test_a_list_of_tiers_that_somebody_spoiled(jobs, scratch, state):
