@@ -500,7 +500,8 @@ static void add_opened(const struct figures *figures)
 {
     char files[FIGURES_FILES_TEXT];
     lines_add(
-        HEAD, "stoker: %" PRIu64 " opens%s, %.1f%% from the cache", figures->total[STK_COUNT_OPENS],
+        HEAD, "stoker: %" PRIu64 " open%s%s, %.1f%% from the cache",
+        figures->total[STK_COUNT_OPENS], figures->total[STK_COUNT_OPENS] == 1 ? "" : "s",
         figures_files_text(files, figures->counts),
         percent((double)figures->total[STK_COUNT_HITS], (double)figures->total[STK_COUNT_OPENS]));
 }

@@ -71,7 +71,7 @@ void figures_pass(const struct session *session, unsigned loader, unsigned numbe
 unsigned figures_rounds(const struct figures *figures, unsigned n);
 /* How long the n-th opens took from the first to the last, n from 0. */
 double figures_opens_s(const struct pulse_figures *pulse, unsigned epoch);
-/* Of how many files the opens were, as far as that is known: " of 3 files", or "". */
+/* Of how many files the opens were, as far as that is known: " of 3 files", " of 1 file", or "". */
 #define FIGURES_FILES_TEXT 48
 const char *figures_files_text(char out[FIGURES_FILES_TEXT], const struct stk_run_counts *counts);
 /* The later epochs, if there are any; else the first. */

@@ -214,7 +214,7 @@ def test_a_tier_that_is_full(jobs, shared, ann, bob, data):
         assert read_line(process) == right
         ann.run(data, script='sha1sum "$1/large"')
         said, told = process.communicate("go\n", timeout=60)
-    assert said == 2 * f"{right}\n" and "4 opens of 1 files, 50.0% from the cache" in told
+    assert said == 2 * f"{right}\n" and "4 opens of 1 file, 50.0% from the cache" in told
     assert "2 opens served from what other members" in told
 
 

@@ -48,7 +48,7 @@ def test_the_summary_of_the_last_one(jobs, data, state, last):
     title, summary = out.split("\n", 1)
     assert title.startswith("ended with 0 after ") and title.endswith("file0000 a??[31mb")
     assert ran.stderr.endswith(summary)
-    assert summary.startswith("stoker: 2 opens of 1 files, 50.0% from the cache\n")
+    assert summary.startswith("stoker: 2 opens of 1 file, 50.0% from the cache\n")
 
 
 def test_a_title_of_many_words_is_a_line_that_can_be_read(jobs, data, state, last):
@@ -65,7 +65,7 @@ def test_one_that_lives_and_one_that_was_killed(jobs, data, state, last):
     record = newest.read_bytes()
     assert record.count(b"ended with 0 after ") == 1
     newest.write_bytes(record.replace(b"ended with 0 after ", b"not ended at 0.000 "))
-    assert last()[1].startswith("not ended at 0.000 ") and "1 opens of 1 files" in last()[1]
+    assert last()[1].startswith("not ended at 0.000 ") and "1 open of 1 file" in last()[1]
     line = jobs.command_line(["sh", "-c", "echo ready; read line"], path=data)
     with jobs.started(line, env=state) as process:
         assert read_line(process) == "ready"

@@ -115,7 +115,7 @@ def test_many_runs_that_begin_and_end_at_once(jobs, data, home):
     line = jobs.command_line(["cat", data / "file0001", data / "file0001"], path=data)
     done = jobs.place.run(["sh", "-c", f"({script}) >/dev/null", "sh", *line], env=YOUNG)
     assert done.stderr.count("stoker: caching") == 12
-    assert done.stderr.count("stoker: 2 opens of 1 files") == 12, done.stderr
+    assert done.stderr.count("stoker: 2 opens of 1 file") == 12, done.stderr
     assert not os.path.exists(home)
 
 

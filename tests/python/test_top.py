@@ -196,7 +196,7 @@ def test_the_environment_alone(jobs, data):
     run, = look(jobs)["runs"]
     assert (run["run"], run["state"], run["opens"], run["hits"]) == ("outside", "outside", 3, 2)
     assert "without `stoker run`, 0:0" in once(jobs)
-    assert "3 opens of 1 files" in jobs.stoker("env", "--end").stderr
+    assert "3 opens of 1 file" in jobs.stoker("env", "--end").stderr
     assert once(jobs) == NO_RUN + "\n"
 
 

@@ -35,7 +35,7 @@ def test_env_does_what_run_does_and_tells_it(jobs, scratch):
     done = jobs.place.run(["sh", "-c", line, "sh", scratch, sys.executable, script],
                           env={"STOKER_MIN_AGE": "0.05", "PYTHONPATH": "/nowhere"})
     assert done.stdout.split() == ["3"]
-    assert "stoker: 3 opens of 1 files, 66.7% from the cache" in done.stderr
+    assert "stoker: 3 opens of 1 file, 66.7% from the cache" in done.stderr
     assert "first, second, ... open of a file: 1, 1, 1" in done.stderr
     assert "no covered file was opened" in done.stderr.splitlines()[-1]
 

@@ -204,7 +204,7 @@ def test_files_of_which_some_were_told_apart(jobs, origin):
     ran = jobs.run(["sh", "-c", "cd $0; echo >>written; for i in 1 2 3; do cat one written; done",
                     mount], path=mount)
     assert (ran.files, ran.json["unnumbered"]) == (1, 3)
-    assert lines_of(ran)[:2] == ["stoker: 6 opens of at least 1 files, 33.3% from the cache",
+    assert lines_of(ran)[:2] == ["stoker: 6 opens of at least 1 file, 33.3% from the cache",
                                  "  first, second, ... open of a file: 1, 1, 1"]
 
 
