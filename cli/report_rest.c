@@ -69,7 +69,7 @@ static void put_reasons(FILE *out, const struct session *session, const char *wh
 static void put_images(FILE *out, const struct session *session)
 {
     put_count(out, "Images decoded", figures_tallied(session, STK_TALLY_IMAGES),
-              "by Stoker, with Pillow's very pixels");
+              "by Stoker, with exactly Pillow's pixels");
     put_count(out, "... of these from samples", figures_tallied(session, STK_TALLY_FROM_FORMS),
               "from a half-decoded form that was kept of the same image, which is quicker");
     put_count(out, "Samples kept", figures_tallied(session, STK_TALLY_FORMS), "in this run");
