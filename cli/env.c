@@ -15,19 +15,13 @@
 #include "cli/summary.h"
 #include "cli/tiers.h"
 #include "cli/verbs.h"
+#include "cli/word.h"
 
-/* Prints a value in single quotes, as every shell reads it. */
 static void print_quoted(const char *value)
 {
-    putchar('\'');
-    for (; *value != '\0'; value++) {
-        if (*value == '\'') {
-            fputs("'\\''", stdout);
-        } else {
-            putchar(*value);
-        }
-    }
-    putchar('\'');
+    char *quoted = word_quoted(value);
+    fputs(quoted, stdout);
+    free(quoted);
 }
 
 static void print_export(const char *name, const char *value)

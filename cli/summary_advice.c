@@ -8,6 +8,7 @@
 #include "cli/say.h"
 #include "cli/summary_figures.h"
 #include "cli/summary_lines.h"
+#include "cli/word.h"
 
 #define SHORTEST_S  0.05 /* what would be told as 0.0 */
 #define FETCH_S     1.0  /* what is less is no trouble */
@@ -105,10 +106,13 @@ static char *advise_fetch(const struct figures *figures)
                            "spares it",
                            when_fetched(figures), figures->origin_s);
     }
-    return must_format(
+    char *path = word_of(figures->request->spelled[0]);
+    char *advice = must_format(
         "fetch-bound%s: the origin took %.1f s, added up over processes; `stoker" LINES_KEEP
         "warm" LINES_KEEP "%s` fills the cache ahead, --tier on a disk keeps it",
-        when_fetched(figures), figures->origin_s, figures->request->spelled[0]);
+        when_fetched(figures), figures->origin_s, path);
+    free(path);
+    return advice;
 }
 
 static const char *latest_name(const struct figures *figures)
@@ -317,10 +321,13 @@ static char *suggest_warming(const struct figures *figures)
         was_only_asked(figures)) {
         return NULL;
     }
-    return must_format("first opens of files waited %.1f s for the origin, added up over "
-                       "processes: `stoker" LINES_KEEP "warm" LINES_KEEP
-                       "%s` before the job fills the cache ahead, --warm does so beside it",
-                       first_s, figures->request->spelled[0]);
+    char *path = word_of(figures->request->spelled[0]);
+    char *text = must_format("first opens of files waited %.1f s for the origin, added up over "
+                             "processes: `stoker" LINES_KEEP "warm" LINES_KEEP
+                             "%s` before the job fills the cache ahead, --warm does so beside it",
+                             first_s, path);
+    free(path);
+    return text;
 }
 
 static char *suggest_setting(const struct figures *figures)

@@ -9,6 +9,7 @@
 #include "cli/elsewhere.h"
 #include "cli/say.h"
 #include "cli/summary_lines.h"
+#include "cli/word.h"
 
 static void explain_command(const struct figures *figures)
 {
@@ -37,21 +38,26 @@ static void explain_command(const struct figures *figures)
               request->spelled[0]);
 }
 
+static void add_proposal(const char *before, const char *directory, const char *behind)
+{
+    char *word = word_of(directory);
+    lines_add(HEAD, "  %s%s%s: try --path" LINES_KEEP "%s", before, directory, behind, word);
+    free(word);
+}
+
 /* Where files were opened instead; false: nobody knows. */
 static bool add_elsewhere(const struct request *request)
 {
     const struct elsewhere *seen = elsewhere_read();
     char *name = elsewhere_other_name(request);
     if (name != NULL) {
-        lines_add(HEAD, "  %s is another name of what is covered: try --path" LINES_KEEP "%s", name,
-                  name);
+        add_proposal("", name, " is another name of what is covered");
     } else if (seen->below > 0) {
         lines_add(HEAD, "  Files below it were open, by another name (a link, or ..) or past the "
                         "library: try --path with the name that the program uses");
     }
     for (unsigned i = 0; i < seen->count && i < 2 && name == NULL; i++) {
-        lines_add(HEAD, "  Files were open in %s: try --path" LINES_KEEP "%s",
-                  seen->places[i].directory, seen->places[i].directory);
+        add_proposal("Files were open in ", seen->places[i].directory, "");
     }
     bool known = name != NULL || seen->below > 0 || seen->count > 0;
     free(name);

@@ -2,10 +2,13 @@
 
 import os
 import re
+import shlex
 import sys
 from pathlib import Path
 
 import pytest
+
+from origin import settle
 
 pytestmark = pytest.mark.torch
 
@@ -45,6 +48,24 @@ def test_a_first_epoch_that_takes_longer_than_all_others_is_the_trouble(jobs, da
     ran = passes(jobs, data, 3, 1, 1, 0.01)
     assert ran.json["bound"] == "fetch"
     assert re.match(r"fetch-bound in epoch 1: the origin took [\d.]+ s, ", ran.json["advice"])
+
+
+def test_what_is_to_be_typed_is_one_word(jobs, origin):
+    """Of a path that a shell would take apart; it is broken at no line's end."""
+    source, mount = origin.directory("two")
+    (source / "it's  my set" / "a").mkdir(parents=True)
+    for number in range(20):
+        (source / "it's  my set" / "a" / str(number)).write_bytes(b"x")
+    settle()
+    origin.fs.latency_ms = 60
+    path = mount / "it's  my set"
+    script = 'for turn in 1 2; do cat "$0"/a/* >/dev/null; done'
+    ran = jobs.run(["sh", "-c", script, path], path=path)
+    typed = re.search(r"`stoker (.*?)` fills", ran.json["advice"])[1]
+    assert shlex.split(typed) == ["warm", str(path)] and f"`stoker {typed}`" in ran.stderr
+    ran = jobs.run([sys.executable, "-c", "import sys, time; file = open(sys.argv[1]); time.sleep(2)", path / "a" / "1"],
+                   path=source)
+    assert shlex.split(re.search(r"--path .*", ran.stderr)[0]) == ["--path", f"{path}/a"]
 
 
 def test_where_nobody_sees_epochs_none_are_named(jobs, data, origin):
