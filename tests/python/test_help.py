@@ -54,6 +54,7 @@ def test_help_behind_what_is_written_already(jobs, help_of, scratch):
         assert (done.returncode, done.stdout) == (0, help_of(words[0])), words
     for words in (["run", "--path", scratch, "--", "cat", "--help"], ["run", "--path", scratch, "cat", "--help"]):
         assert "Usage: cat" in jobs.stoker(*words).stdout
+    assert "cat can be served" in jobs.stoker("doctor", "--", "cat", "--help").stdout
     assert "--help: No such file" in jobs.stoker("run", "--path", "--help", "--", "true").stderr
     assert jobs.stoker("help", "--help").stdout == jobs.stoker("--help").stdout
 
