@@ -245,7 +245,8 @@ def test_the_command_is_killed(jobs, data, keeper):
     ran = jobs.run(keep(), path=data, tier="/dev/shm:64M", env=ENV)
     assert said(ran.stdout)["there"] == 20
     first.end()
-    wait_for(lambda: jobs.stoker("clear", "--dead") and not home(jobs).exists())  # what it prints ends before it
+    # What it prints ends before it does, and then it still has the catalogue.
+    wait_for(lambda: jobs.stoker("clear", "--dead") and not home(jobs).exists())
 
 
 JOB = """

@@ -163,8 +163,8 @@ def main():
             else look(sys.argv[2])
         return
     seconds, seed = float(sys.argv[1]), int(sys.argv[2])
-    result = {"rounds": 0, "idle_rounds": 0, "killed": 0, "decodes": 0, "from_forms": 0, "unread": 0, "wrong": [],
-              "found": 0, "kept": 0}
+    result = {"rounds": 0, "idle_rounds": 0, "killed": 0, "decodes": 0, "from_forms": 0, "unread": 0,
+              "wrong": [], "found": 0, "kept": 0}
     end = time.monotonic() + seconds
     while (time.monotonic() < end or result["rounds"] < 2) and not result["wrong"]:
         directory = pathlib.Path(tempfile.mkdtemp())
