@@ -1,8 +1,6 @@
 /* `stoker verify`: compares what is cached with its origins, and drops what differs. */
 #include <dirent.h>
 #include <errno.h>
-#include <inttypes.h>
-#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,15 +14,13 @@
 #include "base/walk.h"
 #include "cache/blocks.h"
 #include "cache/entry.h"
-#include "cli/compare.h"
 #include "cli/flag.h"
 #include "cli/forms_check.h"
+#include "cli/found.h"
 #include "cli/group.h"
-#include "cli/json.h"
 #include "cli/paths.h"
 #include "cli/progress.h"
 #include "cli/say.h"
-#include "cli/session.h"
 #include "cli/thread.h"
 #include "cli/tiers.h"
 #include "cli/tree.h"
@@ -34,8 +30,6 @@
 #define MOST_PATHS 16
 #define THREADS    4 /* each waits for an origin most of the time */
 #define QUEUED     64
-
-enum kind { ENTRY, LISTING, BLOCKS, KINDS };
 
 /* ---- what is asked ---- */
 
@@ -111,18 +105,7 @@ static bool is_wanted(const struct wanted *wanted, const char *origin)
     return any;
 }
 
-/* ---- what was found ---- */
-
-struct found {
-    uint64_t ends[KINDS][COMPARE_ENDS];
-    uint64_t bytes, failed; /* compared; that differ and could not be dropped */
-    uint64_t others;        /* that differ, in homes of other members of a group */
-    uint64_t closed;        /* directories of tiers that could not be looked into */
-    struct forms_found forms;
-    bool unchecked; /* forms, which was said */
-    unsigned count, room;
-    char **names, **whats; /* of what differs */
-};
+/* ---- what is known of it ---- */
 
 /* Ended by NULL. */
 struct names {
@@ -142,7 +125,7 @@ static void add_name(struct names *names, const char *name)
 
 /* One copy that waits for its turn. */
 struct waiting {
-    enum kind kind;
+    enum found_kind kind;
     char *copy, *origin;
 };
 
@@ -165,61 +148,12 @@ static struct verifying {
     struct found found;
 } verifying = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
-static void note_difference(struct found *found, const struct compared *compared)
-{
-    if (found->count == found->room) {
-        found->room = 2 * found->room + 16;
-        found->names = realloc(found->names, found->room * sizeof *found->names);
-        found->whats = realloc(found->whats, found->room * sizeof *found->whats);
-        if (found->names == NULL || found->whats == NULL) {
-            die("out of memory");
-        }
-    }
-    char *what = compared->what != NULL ? must_copy(compared->what)
-                                        : must_format("differs at byte %" PRIu64, compared->at);
-    found->names[found->count] = must_copy(compared->origin);
-    found->whats[found->count++] = compared->others
-                                       ? must_format("in %s %s", verifying.cache.tier.home, what)
-                                       : must_copy(what);
-    free(what);
-}
-
-/* Under the lock. */
-static void note(struct found *found, enum kind kind, const struct compared *compared)
-{
-    found->ends[kind][compared->end]++;
-    found->bytes += compared->bytes;
-    if (compared->end == COMPARE_DIFFERS) {
-        found->failed += !compared->dropped && !compared->others;
-        found->others += compared->others;
-        note_difference(found, compared);
-    }
-}
-
-static uint64_t count_of(enum compare_end end)
-{
-    uint64_t count = 0;
-    for (int kind = 0; kind < KINDS; kind++) {
-        count += verifying.found.ends[kind][end];
-    }
-    return count;
-}
-
-static uint64_t count_done(void)
-{
-    uint64_t done = 0;
-    for (int end = 0; end < COMPARE_ENDS; end++) {
-        done += count_of((enum compare_end)end);
-    }
-    return done;
-}
-
 static void read_figures(struct ahead_figures *out)
 {
     *out = (struct ahead_figures){.whole = true};
     pthread_mutex_lock(&verifying.lock);
     out->found = verifying.counting ? verifying.all : verifying.chosen;
-    out->done = count_done();
+    out->done = found_done(&verifying.found);
     out->present_bytes = verifying.found.bytes;
     out->seconds_ns = verifying.counting ? 0 : stk_clock_boottime_ns() - verifying.began_ns;
     pthread_mutex_unlock(&verifying.lock);
@@ -230,12 +164,14 @@ static void read_figures(struct ahead_figures *out)
 static void compare(const struct waiting *one)
 {
     struct compared *compared = must_allocate(sizeof *compared);
-    static void (*const compare_kind[KINDS])(struct stk_cache * cache, const char *copy,
-                                             const char *origin, struct compared *out) = {
-        [ENTRY] = compare_entry, [LISTING] = compare_listing, [BLOCKS] = compare_blocks};
+    static void (*const compare_kind[FOUND_KINDS])(struct stk_cache * cache, const char *copy,
+                                                   const char *origin, struct compared *out) = {
+        [FOUND_ENTRY] = compare_entry,
+        [FOUND_LISTING] = compare_listing,
+        [FOUND_BLOCKS] = compare_blocks};
     compare_kind[one->kind](&verifying.cache, one->copy, one->origin, compared);
     pthread_mutex_lock(&verifying.lock);
-    note(&verifying.found, one->kind, compared);
+    found_note(&verifying.found, one->kind, compared, verifying.cache.tier.home);
     pthread_mutex_unlock(&verifying.lock);
     free(compared);
     free(one->copy);
@@ -273,7 +209,7 @@ static void *keep_comparing(void *context)
     return context;
 }
 
-static void put_one(enum kind kind, const char *copy, const char *origin)
+static void put_one(enum found_kind kind, const char *copy, const char *origin)
 {
     struct waiting one = {kind, must_copy(copy), must_copy(origin)};
     pthread_mutex_lock(&verifying.lock);
@@ -307,7 +243,7 @@ static bool is_chosen(void)
     return chosen;
 }
 
-static void meet(enum kind kind, const char *copy, const char *origin)
+static void meet(enum found_kind kind, const char *copy, const char *origin)
 {
     if (!is_wanted(&verifying.wanted, origin)) {
         return;
@@ -348,7 +284,7 @@ static int meet_entry(void *context, int dirfd, const char *name, unsigned depth
     if (parts.listing && verifying.others) {
         return 0; /* is nobody else's */
     }
-    meet(parts.listing ? LISTING : ENTRY, entry, origin);
+    meet(parts.listing ? FOUND_LISTING : FOUND_ENTRY, entry, origin);
     return 0;
 }
 
@@ -403,7 +339,7 @@ static void meet_table(const char *name)
             wait_for_all();
             resolve(root);
         }
-        meet(BLOCKS, name, origin);
+        meet(FOUND_BLOCKS, name, origin);
         free(origin);
     }
     free(root);
@@ -461,7 +397,7 @@ static void note_form(const char *path)
                                     .dropped = true};
         stk_text_copy(compared.origin, sizeof compared.origin, path);
         pthread_mutex_lock(&verifying.lock);
-        note_difference(&verifying.found, &compared);
+        found_note_difference(&verifying.found, &compared, verifying.cache.tier.home);
         pthread_mutex_unlock(&verifying.lock);
     }
 }
@@ -579,91 +515,8 @@ static void verify(void)
     progress_end();
     end_threads(threads, count);
     check_forms();
-}
-
-/* ---- what it came to ---- */
-
-static int status_of(const struct found *found)
-{
-    bool failed =
-        found->failed > 0 || found->forms.kept > 0 || found->closed > 0 || found->unchecked;
-    return failed ? STK_EXIT_USAGE : found->count > 0;
-}
-
-static void print_line(uint64_t count, const char *text)
-{
-    if (count > 0) {
-        printf("  %" PRIu64 " %s\n", count, text);
-    }
-}
-
-static void print(const struct found *found)
-{
-    char size[STK_SIZE_TEXT];
-    for (unsigned i = 0; i < found->count; i++) {
-        printf("%s: the copy %s\n", found->names[i], found->whats[i]);
-    }
-    printf("%" PRIu64 " copies right (%s), %" PRIu64 " differed%s\n", count_of(COMPARE_RIGHT),
-           size_text(size, found->bytes), count_of(COMPARE_DIFFERS),
-           count_of(COMPARE_DIFFERS) == 0       ? ""
-           : found->failed + found->others == 0 ? ": dropped"
-                                                : "");
-    if (found->forms.right > 0 || found->forms.differ > 0) {
-        printf("%" PRIu64 " samples of images right (%s of JPEGs), %" PRIu64 " differed\n",
-               found->forms.right, size_text(size, found->forms.bytes), found->forms.differ);
-    }
-    print_line(count_of(COMPARE_CHANGED), "of versions that are not the origin's any more");
-    print_line(count_of(COMPARE_GONE), "of files that are gone, or not mounted here");
-    print_line(count_of(COMPARE_UNREADABLE), "whose origin could not be read");
-    print_line(verifying.all - verifying.chosen, "copies were not looked at (--sample)");
-    if (verifying.all == 0 && found->forms.right + found->forms.differ == 0) {
-        puts("  nothing is cached there: `stoker ls` shows what is, and where");
-    }
-    fflush(stdout);
-    if (found->failed > 0) {
-        say("%" PRIu64 " could not be dropped: `stoker clear` removes the cache", found->failed);
-    }
-    if (found->others > 0) {
-        say("%" PRIu64
-            " differed in homes of other members, who alone can drop them: tell them, or "
-            "do without --share",
-            found->others);
-    }
-    if (found->closed > 0) {
-        say("%" PRIu64 " directories of the cache could not be looked into", found->closed);
-    }
-}
-
-static void write_kind(FILE *out, const char *name, const uint64_t ends[COMPARE_ENDS])
-{
-    fprintf(out,
-            "  \"%s\": {\"right\": %" PRIu64 ", \"differ\": %" PRIu64 ", \"changed\": %" PRIu64
-            ", \"gone\": %" PRIu64 ", \"unreadable\": %" PRIu64 "},\n",
-            name, ends[COMPARE_RIGHT], ends[COMPARE_DIFFERS], ends[COMPARE_CHANGED],
-            ends[COMPARE_GONE], ends[COMPARE_UNREADABLE]);
-}
-
-static void write_json(const char *path, const struct found *found)
-{
-    FILE *out = fopen(path, "we");
-    if (out == NULL) {
-        die("--json %s: %s", path, strerror(errno));
-    }
-    fprintf(out, "{\n");
-    write_kind(out, "entries", found->ends[ENTRY]);
-    write_kind(out, "listings", found->ends[LISTING]);
-    write_kind(out, "blocks", found->ends[BLOCKS]);
-    fprintf(out, "  \"samples\": {\"right\": %" PRIu64 ", \"differ\": %" PRIu64 "},\n",
-            found->forms.right, found->forms.differ);
-    fprintf(out,
-            "  \"bytes\": %" PRIu64 ", \"not_looked_at\": %" PRIu64 ", \"not_dropped\": %" PRIu64
-            ",\n  \"differing\": ",
-            found->bytes, verifying.all - verifying.chosen, found->failed + found->others);
-    json_strings(out, found->names, found->count);
-    fprintf(out, "\n}\n");
-    if (fclose(out) != 0) {
-        die("--json %s: %s", path, strerror(errno));
-    }
+    verifying.found.none = verifying.all == 0;
+    verifying.found.passed_over = verifying.all - verifying.chosen;
 }
 
 /* What lies in the place of the user's own directory there is not looked into. */
@@ -692,9 +545,9 @@ int verb_verify(char **arguments)
         stk_catalogue_open(&verifying.cache.catalogue, home, false);
     }
     verify();
-    print(&verifying.found);
+    found_print(&verifying.found);
     if (verifying.wanted.json != NULL) {
-        write_json(verifying.wanted.json, &verifying.found);
+        found_write_json(&verifying.found, verifying.wanted.json);
     }
-    return status_of(&verifying.found);
+    return found_status(&verifying.found);
 }
