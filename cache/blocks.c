@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/sys.h"
 #include "base/text.h"
+#include "cache/aside.h"
 #include "cache/entry.h"
 
 #define MAGIC       UINT64_C(0x32302d6769626b74) /* changes with the layout */
@@ -263,8 +264,9 @@ int stk_blocks_look(struct stk_blocks *blocks, const struct stk_cache *cache, co
 /* ---- making ---- */
 
 /* Writes the first page, through the kernel: only what is complete is ever mapped. */
-static int write_head(const struct stk_blocks *blocks, int fd)
+static int write_head(int fd, const void *context)
 {
+    const struct stk_blocks *blocks = context;
     const struct stk_blocks_table head = {.magic = MAGIC,
                                           .bytes = blocks->table_bytes,
                                           .size = blocks->size,
@@ -277,27 +279,6 @@ static int write_head(const struct stk_blocks *blocks, int fd)
     }
     ssize_t put = stk_sys_pwrite(fd, &head, sizeof head, 0);
     return put == (ssize_t)sizeof head ? 0 : put < 0 ? (int)put : -ENOSPC;
-}
-
-static int make_state(const struct stk_blocks *blocks)
-{
-    char aside[sizeof blocks->state + 20];
-    struct stk_text path = stk_text_in(aside, sizeof aside);
-    stk_text_add(&path, blocks->state);
-    stk_text_add_char(&path, '.');
-    stk_text_add_hex(&path, blocks->stamp, 16);
-    int fd = stk_sys_openat(AT_FDCWD, aside, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
-                            FILE_MODE);
-    if (fd < 0) {
-        return fd;
-    }
-    int error = write_head(blocks, fd);
-    stk_sys_close(fd);
-    error = error == 0 ? stk_sys_rename_noreplace(aside, blocks->state) : error;
-    if (error != 0) {
-        stk_sys_unlinkat(AT_FDCWD, aside, 0);
-    }
-    return error;
 }
 
 static int make_file(struct stk_blocks *blocks, const struct stk_record *record)
@@ -325,7 +306,7 @@ static int make_both(struct stk_blocks *blocks, const struct stk_record *record)
     }
     int error = make_file(blocks, record);
     if (error == 0) {
-        error = make_state(blocks);
+        error = stk_aside_make(blocks->state, write_head, blocks);
         if (error != 0) {
             stk_sys_unlinkat(AT_FDCWD, blocks->file, 0);
         }

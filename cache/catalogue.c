@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/sys.h"
 #include "base/text.h"
+#include "cache/aside.h"
 #include "cache/pressure.h"
 
 #define MAGIC               UINT64_C(0x38302d72656b6f74) /* changes with the layout */
@@ -189,8 +190,9 @@ static bool grow(struct stk_catalogue *catalogue, _Atomic uint32_t *count, uint3
 
 /* ---- opening ---- */
 
-static int initialise(int fd)
+static int initialise(int fd, const void *unused)
 {
+    (void)unused;
     struct extent first = level_extent(0);
     int error = stk_sys_fallocate(fd, 0, HEADER_BYTES);
     if (error == 0) {
@@ -212,28 +214,9 @@ static int initialise(int fd)
     return 0;
 }
 
-/* Makes a whole catalogue aside and links it into place, so that nobody ever sees half of one. */
 static int create_file(const char *path)
 {
-    char aside[STK_TIER_PATH_BYTES + 64];
-    struct stk_text name = stk_text_in(aside, sizeof aside);
-    stk_text_add(&name, path);
-    stk_text_add_char(&name, '.');
-    stk_text_add_hex(&name, (uint64_t)stk_clock_boottime_ns() ^ (uint64_t)stk_sys_getpid() << 40,
-                     16);
-    int fd =
-        stk_sys_openat(AT_FDCWD, aside, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd < 0) {
-        return fd;
-    }
-    int error = initialise(fd);
-    stk_sys_close(fd);
-    if (error == 0) {
-        error = stk_sys_rename_noreplace(aside, path);
-    }
-    if (error != 0) {
-        stk_sys_unlinkat(AT_FDCWD, aside, 0);
-    }
+    int error = stk_aside_make(path, initialise, NULL);
     return error == -EEXIST ? 0 : error;
 }
 

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/sys.h"
 #include "base/text.h"
+#include "cache/aside.h"
 
 #define MAGIC          UINT64_C(0x39302d6e75726b74) /* changes with the layout */
 #define COUNTERS_BYTES (332u << 10)                 /* and what is put off, begun, asked, passes */
@@ -110,8 +111,9 @@ int stk_run_open(struct stk_run *run, const char *path)
     return error;
 }
 
-static int initialise(int fd)
+static int initialise(int fd, const void *unused)
 {
+    (void)unused;
     int error = stk_sys_fallocate(fd, 0, COUNTERS_BYTES);
     if (error != 0) {
         return error;
@@ -130,26 +132,12 @@ static int initialise(int fd)
 
 int stk_run_create(struct stk_run *run, const char *home, const char *name)
 {
-    char path[STK_HOME_BYTES], aside[STK_HOME_BYTES + 32];
+    char path[STK_HOME_BYTES];
     if (!stk_run_path(path, home, name)) {
         return -ENAMETOOLONG;
     }
-    struct stk_text text = stk_text_in(aside, sizeof aside);
-    stk_text_add(&text, path);
-    stk_text_add_char(&text, '.');
-    stk_text_add_number(&text, (uint64_t)stk_sys_getpid());
-    int fd =
-        stk_sys_openat(AT_FDCWD, aside, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd < 0) {
-        return fd;
-    }
-    int error = initialise(fd);
-    stk_sys_close(fd);
-    if (error == 0) {
-        error = stk_sys_rename_noreplace(aside, path);
-    }
+    int error = stk_aside_make(path, initialise, NULL);
     if (error != 0) {
-        stk_sys_unlinkat(AT_FDCWD, aside, 0);
         return error;
     }
     return stk_run_open(run, path);
