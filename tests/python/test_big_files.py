@@ -47,6 +47,19 @@ def file(origin, big):
     return mount / "file", source / "file"
 
 
+def make_another(path, replaced):
+    """Another version of a big file: another file in its place, or it is written to here and there."""
+    if replaced:
+        aside = path.with_name("aside")
+        aside.write_bytes(os.urandom(SIZE))
+        os.replace(aside, path)
+        return
+    with open(path, "r+b") as writer:
+        for at in MB, SIZE - MB:
+            writer.seek(at)
+            writer.write(b"new!" * 1000)
+
+
 def preloaded(jobs, argv, path, tier=TIER, env=None, **more):
     return jobs.preloaded(argv, path.parent, tier, env={**SMALL, **(env or {})}, **more)
 

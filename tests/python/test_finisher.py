@@ -14,7 +14,7 @@ from jobs import HOME, read_line, wait_for
 from origin import settle
 from slowfs import HOUR_NS
 from test_big_files import MB, PAGES, ROUNDS, SIZE, SMALL, assert_next_run_counts, big, file, \
-    is_whole  # noqa: F401 (fixtures)
+    is_whole, make_another  # noqa: F401 (fixtures)
 from test_warm_big import hands_on
 
 TIER = "/dev/shm:200M"
@@ -380,15 +380,7 @@ def test_a_file_that_changes_meanwhile(jobs, origin, file, started, replaced):
         job.tell("open")
         job.tell("read 0 1000")
         wait_for(lambda: counted["read_bytes"] > 4 * MB)
-    if replaced:
-        aside = file[1].with_name("aside")
-        aside.write_bytes(os.urandom(SIZE))
-        os.replace(aside, file[1])
-    else:
-        with open(file[1], "r+b") as writer:
-            for at in MB, SIZE - MB:
-                writer.seek(at)
-                writer.write(b"new!" * 1000)
+    make_another(file[1], replaced)
     settle()
     origin.fs.latency_ms = 0
     time.sleep(0.5)

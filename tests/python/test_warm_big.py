@@ -15,7 +15,7 @@ import pytest
 from jobs import HOME, in_bytes, wait_for
 from origin import settle
 from test_big_files import MB, PAGES, ROUNDS, SIZE, SMALL, assert_next_run_counts, begin, big, \
-    file, is_whole  # noqa: F401 (fixtures)
+    file, is_whole, make_another  # noqa: F401 (fixtures)
 from test_warm import entries, warm
 
 SLOWLY = 15  # ms for each operation
@@ -276,15 +276,7 @@ def test_a_file_that_changes_meanwhile(jobs, origin, file, build, replaced):
     line = [build / "stoker", "warm", TIER, "--jobs=2", file[0].parent]
     with origin.fs.counting() as counted, jobs.started(line, env=SMALL) as process:
         wait_for(lambda: counted["read_bytes"] > 4 * MB)
-        if replaced:
-            aside = file[1].with_name("aside")
-            aside.write_bytes(os.urandom(SIZE))
-            os.replace(aside, file[1])
-        else:
-            with open(file[1], "r+b") as writer:
-                for at in MB, SIZE - MB:
-                    writer.seek(at)
-                    writer.write(b"new!" * 1000)
+        make_another(file[1], replaced)
         process.communicate(timeout=60)
     origin.fs.latency_ms = 0
     settle()
