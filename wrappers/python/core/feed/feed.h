@@ -11,7 +11,8 @@
 
 #include "wrappers/python/core/core.h"
 
-extern PyType_Spec feed_crew_spec, feed_files_spec;   /* files.c */
+extern PyType_Spec feed_crew_spec;                    /* team.c */
+extern PyType_Spec feed_files_spec;                   /* files.c */
 extern PyType_Spec feed_stock_spec, feed_memory_spec; /* stock.c */
 
 PyObject *core_feed_crew(PyObject *module, PyObject *arguments);

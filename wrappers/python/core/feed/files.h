@@ -7,13 +7,7 @@
 
 #include "wrappers/python/core/feed/feed.h"
 #include "wrappers/python/core/feed/item.h"
-
-struct team {
-    PyObject_HEAD;
-    struct crew *crew; /* NULL: closed */
-    pid_t owner;
-    unsigned waiting; /* threads that wait for it */
-};
+#include "wrappers/python/core/feed/team.h"
 
 struct files {
     PyObject_HEAD;
@@ -29,6 +23,8 @@ struct files {
     bool has_space, has_out;
 };
 
+/* Files that are none yet, or NULL with an exception set. */
+PyObject *files_new(struct team *team);
 /* The crew of files of which nothing is underway, or NULL with an exception set. */
 struct crew *files_idle_crew(struct files *files);
 /* The item that a number is of, if nothing of the files is underway; or NULL with an exception set.
