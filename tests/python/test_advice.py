@@ -21,14 +21,14 @@ import sys, time, torch
 from torch.utils.data import DataLoader
 class Files:
     def __len__(self):
-        return 60
+        return 20
     def __getitem__(self, index):
-        time.sleep(0.006)
+        time.sleep(0.015)
         return len(open(sys.argv[1], "rb").read())
 loader = DataLoader(Files(), batch_size=4, num_workers=int(sys.argv[2]), persistent_workers=True)
 for _ in range(3):
     for _ in loader:
-        time.sleep(0.15)
+        time.sleep(0.4)
 """
 
 
@@ -115,7 +115,8 @@ def test_more_workers_where_there_are_cores_for_them(jobs, data, workers, change
 
 
 def test_how_many_workers_would_do(jobs, data):
-    """Fifteen steps of 150 ms, for each of which samples take 24 ms: a fifth of a worker, and what opens take."""
+    """Five steps of 400 ms, for each of which samples take 60 ms: a seventh of one worker, and what opens take.
+    As long as that, so that a busy machine's delays are little beside them."""
     ran = jobs.run([sys.executable, "-c", STEPS, data / "file0000", "4"], path=data, timeout=200)
     assert ran.json["bound"] == "none"
     said = re.search(r"; the rest is the job's own step; ([\d.]+) of its 4 workers were busy on average: "
