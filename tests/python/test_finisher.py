@@ -383,10 +383,14 @@ def test_a_file_that_changes_meanwhile(jobs, origin, file, started, replaced):
     make_another(file[1], replaced)
     settle()
     origin.fs.latency_ms = 0
-    time.sleep(0.5)
-    job.tell("open")
-    job.tell("read 0 1000")
-    wait_for(lambda: has_entry(jobs))
+
+    def comes_after_an_open():
+        """Of one that comes before the command has seen the change the run knows the old version."""
+        job.tell("open")
+        job.tell("read 0 1000")
+        time.sleep(1)
+        return has_entry(jobs)
+    wait_for(comes_after_an_open)
     assert same(jobs, file)
     job.end()
 
