@@ -127,7 +127,8 @@ static bool is_made_room(bool there_is_some)
 {
     pthread_t thread;
     begin(1600);
-    struct stk_passing *passing = there_is_some ? stk_passing_begin(&passings, false, 1, "a") : NULL;
+    struct stk_passing *passing =
+        there_is_some ? stk_passing_begin(&passings, false, 1, "a") : NULL;
     ck_assert_int_eq(pthread_create(&thread, NULL, make_room, passing), 0);
     bool made = stk_passings_make_room(&passings);
     pthread_join(thread, NULL);
