@@ -394,13 +394,14 @@ def started(text, *arguments):
 
 
 SLOW = """
-    import sys
+    import signal, sys
     from torchvision import transforms as T
     from stoker._feed import Feed
     import stoker._pillow.check as check
     check.proven()
     transform = T.Compose([T.CenterCrop(32), T.ToTensor()])
     epoch = iter(Feed(sys.argv[1:], transform=transform, batch_size=2, threads=2))
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # which is ignored below a shell's "&"
     try:
         print("waiting", flush=True)
         next(epoch)
