@@ -204,7 +204,8 @@ def test_beside_a_job_that_reads_it(jobs, origin, file, big, build):
     jobs.preloaded(["head", "-c", "1", file[0]], file[0].parent, "/dev/shm:200M", env=SMALL)
     with origin.fs.counting() as counted:
         with jobs.started([big, "random", file[0], str(SIZE), "4", "100", "1"], env) as job:
-            assert warm_big(jobs, file[0].parent).filled == 1
+            warmed = warm_big(jobs, file[0].parent)
+            assert warmed.filled + warmed.present == 1  # the job may be done with it by then
             assert job.communicate(timeout=60)[0] == "good\n"
     # The command's open has the kernel forget what is under way for the job.
     assert counted["read_bytes"] <= SIZE + 4 * MB
