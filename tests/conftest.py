@@ -15,9 +15,6 @@ sys.path.insert(0, f"{_HERE}/lib")
 
 import hang  # noqa: E402
 
-# It is for this run (scripts/test.sh), not for those that tests start.
-os.environ.pop("PYTEST_ADDOPTS", None)
-
 # Far beyond what any takes. All of a room may take long: make test-all.
 _LIMIT_S = 3600 if os.environ.get("STOKER_ALL") == "1" else 400
 _AGAIN_S = 20  # what cleans up after a test that hangs may hang as well
@@ -29,6 +26,12 @@ def _fail_after(limit_s):
         hang.show(os.getpid(), sys.stderr)
         pytest.fail(f"hangs: still running after {limit_s:.0f} s")
     return fail
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop():
+    """What scripts/test.sh wants of this run, and of its workers, is not for those that tests start."""
+    os.environ.pop("PYTEST_ADDOPTS", None)
 
 
 @pytest.hookimpl(hookwrapper=True)
