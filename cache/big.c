@@ -154,6 +154,7 @@ static bool fill_slot(struct stk_big *big, struct stk_cache *cache, const struct
 {
     const struct stk_record *record = stk_catalogue_record(&cache->catalogue, number);
     big->record = number;
+    big->key = place->key;
     big->root = place->root;
     big->opened_ns = opened_ns;
     atomic_store(&big->ticket, 0);
@@ -496,13 +497,13 @@ enum stk_bypass stk_big_reason(struct stk_cache *cache, const struct stk_big *bi
 
 /* ---- what others are told ---- */
 
-/* Its path is that of its entry. */
+/* Its path is that of its entry. Of another version there is another table, and another ticket:
+ * what ends the one says nothing of the other. */
 static __attribute__((noinline)) uint64_t tell(struct stk_cache *cache, const struct stk_big *big)
 {
     struct stk_entry_parts parts;
-    const struct stk_record *record = stk_catalogue_record(&cache->catalogue, big->record);
-    return record != NULL && stk_entry_parse(big->entry, big->blocks.tier->home, &parts)
-               ? stk_begun_tell(stk_run_begun(&cache->run), record->key, big->root->key,
+    return stk_entry_parse(big->entry, big->blocks.tier->home, &parts)
+               ? stk_begun_tell(stk_run_begun(&cache->run), big->blocks.stamp, big->root->key,
                                 parts.below)
                : 0;
 }

@@ -39,6 +39,7 @@ struct stk_big {
     _Atomic uint64_t turn;     /* when it was last looked for */
     int64_t opened_ns;         /* a time before it was opened */
     _Atomic uint64_t ticket;   /* by which those who finish it know it (cache/begun.h), or 0 */
+    struct stk_hash128 key;    /* of its place */
     const struct stk_root *root;
     _Atomic uint64_t read_until;   /* where the last read ended */
     _Atomic int kept;              /* of what is read at the origin, in memory */

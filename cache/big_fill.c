@@ -273,12 +273,19 @@ static void forget(const struct group *group, unsigned i)
     }
 }
 
+/* Whether the record is the last one of its path: what a descriptor of an older version shows says
+ * nothing of the version that was found since. */
+static bool is_last(const struct group *group)
+{
+    return stk_catalogue_find(&group->cache->catalogue, group->big->key) == group->big->record;
+}
+
 /* Whether the origin still is the version. If not, nobody is served what is there of it either. */
 static bool is_still_the_version(const struct group *group)
 {
     bool still =
         stk_trust_validate_fd(group->cache, group->record, group->origin.fd, group->big->opened_ns);
-    if (!still) {
+    if (!still && is_last(group)) {
         stk_changes_note(&group->cache->catalogue, group->record->key, STK_CHANGED, NULL);
     }
     return still;
