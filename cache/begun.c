@@ -13,6 +13,8 @@
 #define QUIET_NS    (STK_NS_PER_S / 10) /* without a read: the job does something else */
 #define SILENCE_NS  (2 * STK_NS_PER_S)  /* without an answer: who asked may have been killed */
 
+#define OVER (STK_BEGUN_DONE | STK_BEGUN_LEFT)
+
 enum state { FREE, WRITTEN, TOLD };
 enum holds { HOLDS_NOT, HOLDS, HOLDS_IN_VAIN };
 
@@ -83,7 +85,7 @@ static struct stk_begun_slot *find(struct stk_begun *begun, uint64_t key)
 /* How gladly a slot is given to another file; 0: not at all. */
 static int worth(struct word word)
 {
-    bool done = (word.marks & (STK_BEGUN_DONE | STK_BEGUN_LEFT)) != 0;
+    bool done = (word.marks & OVER) != 0;
     if (word.state == WRITTEN) {
         return stk_sys_process_exists((pid_t)word.pid) ? 0 : 3;
     }
@@ -141,11 +143,12 @@ uint64_t stk_begun_tell(struct stk_begun *begun, uint64_t key, uint64_t root, co
         return tell_new(begun, key, root, below);
     }
     struct word word = load(slot), again = word;
-    again.marks &= ~(uint32_t)(STK_BEGUN_LEFT | STK_BEGUN_DONE);
-    if (word.state == TOLD && again.marks != word.marks) {
-        change(slot, word, again);
+    if ((word.marks & OVER) != 0) {
+        again.marks &= ~(uint32_t)OVER;
+        again.turn++; /* or who looks later would find what it has seen before */
     }
-    return word.state == TOLD ? ticket_of(begun, slot, word) : 0;
+    bool told = word.state == TOLD && (again.turn == word.turn || change(slot, word, again));
+    return told ? ticket_of(begun, slot, again) : 0;
 }
 
 bool stk_begun_mark(struct stk_begun *begun, uint64_t ticket, uint32_t marks)

@@ -34,7 +34,7 @@ struct stk_begun_slot {
     /* Bits 0-1: free, being written, told; 2-7: marks; 8-31: who writes it; from 32 on: how often
      * it was written. */
     _Alignas(8) _Atomic uint64_t word;
-    uint64_t key, root; /* of the file's record; of its root */
+    uint64_t key, root; /* of the file's table of blocks, its stamp; of its root */
     char below[STK_BEGUN_PATH_BYTES];
 };
 
@@ -63,8 +63,8 @@ struct stk_begun_file {
 
 /* ---- the job's side ---- */
 
-/* Names a file, which is told once however often it is named; a ticket to mark it by, or 0. One
- * that was left is worth another try. */
+/* Names a version of a file, which is told once however often it is named; a ticket to mark it by,
+ * or 0. One that was left is worth another try, by another ticket. */
 uint64_t stk_begun_tell(struct stk_begun *begun, uint64_t key, uint64_t root, const char *below);
 /* Adds marks; false: the ticket is not valid any more, and they are nobody's. */
 bool stk_begun_mark(struct stk_begun *begun, uint64_t ticket, uint32_t marks);

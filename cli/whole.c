@@ -27,6 +27,7 @@ struct work {
     int fd; /* of the origin */
     int64_t opened_ns;
     uint32_t record;
+    uint64_t stamp; /* of its table of blocks: that of one version */
     enum whole_rank rank;
     uint64_t bytes, block_bytes, blocks, next, filled;
     unsigned hands;      /* blocks under way */
@@ -104,10 +105,10 @@ static int64_t lacking(const struct stk_blocks *blocks)
 }
 
 /* Under the lock. */
-static struct work *find(uint32_t record)
+static struct work *find(const struct stk_blocks *blocks)
 {
     for (size_t i = 0; i < pool.used; i++) {
-        if (pool.works[i].turn != 0 && pool.works[i].record == record) {
+        if (pool.works[i].turn != 0 && pool.works[i].stamp == blocks->stamp) {
             return &pool.works[i];
         }
     }
@@ -138,6 +139,7 @@ static struct work *make(const struct stk_place *place, const struct opened *ope
                           .fd = fd,
                           .opened_ns = opened->ns,
                           .record = opened->record,
+                          .stamp = blocks->stamp,
                           .bytes = blocks->size,
                           .block_bytes = blocks->block_bytes,
                           .blocks = blocks->count};
@@ -165,7 +167,7 @@ static enum whole_taken take(const struct stk_place *place, const struct opened 
                              const struct whole_file *file, const struct stk_blocks *blocks)
 {
     pthread_mutex_lock(&pool.lock);
-    struct work *work = find(opened->record);
+    struct work *work = find(blocks);
     work = work != NULL ? work : make(place, opened, blocks);
     if (work != NULL) {
         befriend(work, file);
