@@ -213,7 +213,9 @@ def test_killed_in_the_middle(jobs, data, place):
     with Sampler(data.home(data.memory)) as memory, Sampler(data.home(data.disk)) as disk:
         ran = jobs.run(reader(data.files), path=data.mount, tier=data.tiers())
     assert ran.stdout.split() == [sum_of(data.source)] * 4
-    assert 0.48 <= ran.epoch(4)["hits"] / COUNT <= 0.5  # who was killed had announced a little
+    # All epochs, as a tier that is full may have no room to number them; in the first, what was left hits. Who
+    # was killed had announced a little.
+    assert 3 * 0.48 <= ran.hits / COUNT <= 4 * 0.5
     assert memory.most_bytes <= QUARTER and disk.most_bytes <= QUARTER
 
 
