@@ -63,8 +63,8 @@ def test_what_is_to_be_typed_is_one_word(jobs, origin):
     ran = jobs.run(["sh", "-c", script, path], path=path)
     typed = re.search(r"`stoker (.*?)` fills", ran.json["advice"])[1]
     assert shlex.split(typed) == ["warm", str(path)] and f"`stoker {typed}`" in ran.stderr
-    ran = jobs.run([sys.executable, "-c", "import sys, time; file = open(sys.argv[1]); time.sleep(2)", path / "a" / "1"],
-                   path=source)
+    holds_open = "import sys, time; file = open(sys.argv[1]); time.sleep(2)"
+    ran = jobs.run([sys.executable, "-c", holds_open, path / "a" / "1"], path=source)
     assert shlex.split(re.search(r"--path .*", ran.stderr)[0]) == ["--path", f"{path}/a"]
 
 
