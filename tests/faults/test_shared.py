@@ -13,10 +13,10 @@ import pytest
 
 from jobs import read_line, wait_for
 from origin import settle
+from slowfs import HOUR_NS
 from test_origin import origin  # noqa: F401
 
 MB = 1 << 20
-HOUR_NS = 3600 * 10**9
 BIG = {"STOKER_MAX_FILE": "1M", "STOKER_WHOLE": "1M", "STOKER_BLOCK": "256K"}
 
 # Does what each line of its input says, and prints the first bytes of what it has got, or the errno.

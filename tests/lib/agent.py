@@ -84,12 +84,6 @@ class Agent:
         return {path: Sight(said) for path, said in
                 zip(paths, self.ask("look_all", [os.fsencode(path) for path in paths]))}
 
-    def end(self):
-        """Waits until it is gone with all that it held: its output ends before its locks do."""
-        self.process.stdin.close()
-        self.process.wait(ANSWER_S)
-        self.process.stdin = None
-
     def errno_of(self, name, *arguments):
         """The errno of a call, or 0."""
         try:
@@ -123,14 +117,11 @@ class Agents:
         """An agent without the library."""
         return self.start([*wrapper, *self.line()])
 
-    @contextlib.contextmanager
     def preloaded(self, path, env=None, wrapper=()):
         """One with LD_PRELOAD alone. A shell between it and the tests, which run in Python as
         well: else they would be one run."""
         env = {**self.jobs.preload_env(path), **(env or {})}
-        with self.start(["sh", "-c", '"$@"; exit $?', "sh", *wrapper, *self.line()], env) as agent:
-            yield agent
-            agent.end()
+        return self.start(["sh", "-c", '"$@"; exit $?', "sh", *wrapper, *self.line()], env)
 
     @contextlib.contextmanager
     def shim(self, path, flags=("--keep",), env=None, wrapper=(), **more):
@@ -140,7 +131,9 @@ class Agents:
                                       **more)
         with self.start([*wrapper, *line], env) as agent:
             yield agent
-            agent.end()
+            agent.process.stdin.close()
+            agent.process.wait(ANSWER_S)
+            agent.process.stdin = None
             agent.summary = json.loads(summary.read_text()) if summary.exists() else None
 
 

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from jobs import HOME, read_line, wait_for
+from jobs import HOME, kill_group, read_line, wait_for
 from test_budget import Sampler, mount_tmpfs, walk_used
 from test_shared_tiers import FAILURES, MORE, SIZE, cluster, courier_of  # noqa: F401
 from test_tiers import MIB, reader, sum_of
@@ -402,8 +402,7 @@ def test_everybody_is_killed(little):
         job.stdin.flush()
         wait_for(lambda: little.entries() > before)
         courier = courier_of(job)
-        os.killpg(job.pid, signal.SIGKILL)
-        job.wait()
+        kill_group(job)
     wait_for(lambda: not pathlib.Path(f"/proc/{courier}").exists())
     ran, counted = little.run()
     assert little.entries() <= before + 1 and counted["read_bytes"] == 0
