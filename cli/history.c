@@ -12,34 +12,15 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cache/home.h"
 #include "cli/say.h"
 #include "cli/state.h"
 
+#define ROOM       "runs"
 #define MAGIC      "stoker-record 1"
 #define MOST_BYTES (64u << 20) /* far above what is written */
 #define MOST_FILES 1024        /* that are looked at */
 
-/* ---- the directory ---- */
-
-/* Opens it, after it was made where `make`; -1 and errno. */
-static int open_directory(bool make)
-{
-    char *path = state_path("runs/");
-    if (path == NULL) {
-        errno = ENOENT;
-        return -1;
-    }
-    if (make) {
-        state_make_parents(path);
-    }
-    path[strlen(path) - 1] = '\0';
-    int error = stk_home_check(path);
-    int fd = error == 0 ? open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
-    errno = error != 0 ? -error : errno;
-    free(path);
-    return fd;
-}
+/* ---- names ---- */
 
 /* A name is a word that no shell and no file name trips over. */
 static bool is_name(const char *text)
@@ -135,10 +116,10 @@ static void drop_oldest(int directory)
     free(found);
 }
 
-void history_list(struct history_list *out)
+int history_list(struct history_list *out)
 {
     unsigned count = 0;
-    int directory = open_directory(false);
+    int directory = state_open(ROOM, false);
     struct found *found = directory >= 0 ? look(directory, &count) : NULL;
     out->count = 0;
     for (unsigned i = 0; i < count && out->count < HISTORY_MOST; i++) {
@@ -150,6 +131,15 @@ void history_list(struct history_list *out)
     if (directory >= 0) {
         close(directory);
     }
+    return directory >= 0 ? 0 : directory;
+}
+
+bool history_say_refused(int error)
+{
+    if (error == -EPERM) {
+        say("records of runs are neither kept nor looked for: %s", state_reason(error));
+    }
+    return error == -EPERM;
 }
 
 void history_list_free(struct history_list *list)
@@ -170,12 +160,13 @@ void history_free(struct history_record *record)
     }
 }
 
-static int write_parts(int fd, const struct history_record *record)
+/* Puts a record in one piece. The caller frees. */
+static char *join_parts(const struct history_record *record, size_t *bytes)
 {
-    FILE *out = fdopen(fd, "w");
+    char *text = NULL;
+    FILE *out = open_memstream(&text, bytes);
     if (out == NULL) {
-        close(fd);
-        return -ENOMEM;
+        return NULL;
     }
     fputs(MAGIC, out);
     for (int part = 0; part < HISTORY_PARTS; part++) {
@@ -185,35 +176,24 @@ static int write_parts(int fd, const struct history_record *record)
     for (int part = 0; part < HISTORY_PARTS; part++) {
         fwrite(record->text[part], 1, record->bytes[part], out);
     }
-    bool good = fflush(out) == 0 && !ferror(out);
-    int error = good ? 0 : -errno;
-    return fclose(out) == 0 || !good ? error : -errno;
-}
-
-static int write_aside(int directory, const char *aside, const char *name,
-                       const struct history_record *record)
-{
-    unlinkat(directory, aside, 0);
-    int fd = openat(directory, aside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    int error = fd >= 0 ? write_parts(fd, record) : -errno;
-    if (error == 0 && renameat(directory, aside, directory, name) != 0) {
-        error = -errno;
+    bool whole = !ferror(out);
+    if (fclose(out) == 0 && whole) {
+        return text;
     }
-    if (error != 0) {
-        unlinkat(directory, aside, 0);
-    }
-    return error;
+    free(text);
+    return NULL;
 }
 
 int history_write(const char *name, const struct history_record *record)
 {
-    int directory = open_directory(true);
+    size_t bytes = 0;
+    int directory = state_open(ROOM, true);
     if (directory < 0) {
-        return -errno;
+        return directory;
     }
-    char *aside = must_format(".%s", name);
-    int error = write_aside(directory, aside, name, record);
-    free(aside);
+    char *text = join_parts(record, &bytes);
+    int error = text != NULL ? state_put(directory, name, text, bytes) : -ENOMEM;
+    free(text);
     if (error == 0) {
         drop_oldest(directory);
     }
@@ -265,13 +245,11 @@ static char *read_part(FILE *file, enum history_part wanted)
 
 char *history_read(const char *name, enum history_part part)
 {
-    struct found found;
-    int directory = is_name(name) ? open_directory(false) : -1;
+    int directory = is_name(name) ? state_open(ROOM, false) : -1;
     if (directory < 0) {
         return NULL;
     }
-    bool ours = look_at(directory, name, &found);
-    int fd = ours ? openat(directory, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC) : -1;
+    int fd = state_open_file(directory, name);
     FILE *file = fd >= 0 ? fdopen(fd, "r") : NULL;
     char *text = file != NULL ? read_part(file, part) : NULL;
     if (file != NULL) {

@@ -1,9 +1,8 @@
 /*
  * What runs leave behind, for `stoker report` and whoever else looks back: one file each in
  * XDG_STATE_HOME/stoker/runs (cli/state.h), the newest of which are kept. A record is written
- * aside and renamed into place, so each is whole, also that of a run that was killed. The directory
- * must be this user's own, and closed to others: what belongs to somebody else is neither written
- * nor believed.
+ * aside and renamed into place, so each is whole, also that of a run that was killed. A file
+ * of another user's is not read.
  *
  * A record holds what it is asked for ready to be printed: so nothing has to be read back and
  * understood, and each shows what its own version of Stoker had to say.
@@ -42,7 +41,11 @@ struct history_list {
     unsigned count;
     char *names[HISTORY_MOST];
 };
-void history_list(struct history_list *out);
+/* 0, or -errno with an empty list: -EPERM where another user has a hand in the directory. */
+int history_list(struct history_list *out);
+/* Says why a list with that error was not looked for; false where it is empty for another reason.
+ */
+bool history_say_refused(int error);
 void history_list_free(struct history_list *list);
 /* One part of a record; NULL: there is no such record, or it is none of ours. The caller frees. */
 char *history_read(const char *name, enum history_part part);

@@ -56,13 +56,13 @@ int verb_last(char **arguments)
     if (arguments[0] != NULL) {
         die("last takes nothing; unexpected: %s", arguments[0]);
     }
-    history_list(&names);
+    int error = history_list(&names);
     for (unsigned i = 0; i < names.count && !found; i++) {
         found = print(names.names[i], living);
     }
     history_list_free(&names);
     say_if_outside();
-    if (!found) {
+    if (!found && !history_say_refused(error)) {
         say("no run of yours has ended and left a record: `stoker run` does at its end");
     }
     return !found;

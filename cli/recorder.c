@@ -209,7 +209,7 @@ void recorder_end(const struct figures *figures, int status)
     }
     if (is_worth_a_word(error)) {
         say("no record of this run was kept for `stoker report`: %s (--no-history asks for none)",
-            error == -ETIMEDOUT ? "the home directory does not answer" : strerror(-error));
+            error == -ETIMEDOUT ? "the home directory does not answer" : state_reason(error));
     }
 }
 

@@ -52,13 +52,13 @@ static void parse(struct wanted *wanted, char **arguments)
 static int list(void)
 {
     struct history_list names;
-    history_list(&names);
+    int error = history_list(&names);
     for (unsigned i = 0; i < names.count; i++) {
         char *title = history_read(names.names[i], HISTORY_TITLE);
         printf("%s  %s\n", names.names[i], title != NULL ? plain_line(title) : "(cannot be read)");
         free(title);
     }
-    if (names.count == 0) {
+    if (names.count == 0 && !history_say_refused(error)) {
         say("no run has left a record yet: `stoker run` does at its end");
     }
     history_list_free(&names);
@@ -81,13 +81,15 @@ static char *find(const struct wanted *wanted, char **name)
 {
     struct history_list names;
     char *text = NULL;
-    history_list(&names);
+    int error = history_list(&names);
     *name = wanted->run != NULL ? must_copy(wanted->run) : NULL;
     for (unsigned i = 0; *name == NULL && i < names.count; i++) {
         text = read_wanted(wanted, names.names[i]);
         *name = text != NULL ? must_copy(names.names[i]) : NULL;
     }
-    if (*name == NULL) {
+    if (*name == NULL && history_say_refused(error)) {
+        exit(STK_EXIT_USAGE);
+    } else if (*name == NULL) {
         die("%s", names.count > 0
                       ? "no record can be read: `stoker report --list` shows what there is"
                       : "no run has left a record yet: `stoker run` does at its end");

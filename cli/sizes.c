@@ -91,7 +91,7 @@ static void remember(void *context, int out)
         from = strchr(from, '\n') + 1;
     }
     char *all = must_format("%s%s", from, own);
-    bool written = state_write(NAME, all);
+    bool written = state_write(NAME, all) == 0;
     free(all);
     free(own);
     free(lines);

@@ -1,86 +1,128 @@
 /* Where things are remembered. See cli/state.h. */
 #include "cli/state.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/way.h"
 #include "cli/say.h"
 
-char *state_path(const char *name)
+/* ---- the directory ---- */
+
+/* Its path; NULL: there is no such place. The caller frees. */
+static char *find_path(const char *room)
 {
     const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
     struct stat stat_;
     if (state != NULL && state[0] == '/') {
-        return must_format("%s/stoker/%s", state, name);
+        return must_format("%s/stoker/%s", state, room);
     }
     bool none = home == NULL || home[0] != '/' || strcmp(home, "/nonexistent") == 0; /* Debian's */
     bool usable = !none && stat(home, &stat_) == 0;
-    return usable ? must_format("%s/.local/state/stoker/%s", home, name) : NULL;
+    return usable ? must_format("%s/.local/state/stoker/%s", home, room) : NULL;
 }
 
-/* Not in a directory of another user's, as that of whoever has become root by sudo. */
-static bool may_add_to(const char *directory)
+int state_open(const char *room, bool make)
+{
+    char *path = find_path(room);
+    int fd = path != NULL ? stk_way_open(path, make) : -ENOENT;
+    free(path);
+    return fd;
+}
+
+const char *state_reason(int error)
+{
+    return error == -EPERM ? "a directory on the way to ~/.local/state/stoker belongs to another "
+                             "user, or others may change it (XDG_STATE_HOME names another place)"
+                           : strerror(-error);
+}
+
+/* ---- files ---- */
+
+int state_open_file(int directory, const char *name)
 {
     struct stat stat_;
-    return stat(*directory != '\0' ? directory : "/", &stat_) == 0 &&
-           (stat_.st_uid == geteuid() || stat_.st_uid == 0);
+    int fd = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0) {
+        return -errno;
+    }
+    if (fstat(fd, &stat_) == 0 && S_ISREG(stat_.st_mode) && stat_.st_uid == geteuid()) {
+        return fd;
+    }
+    close(fd);
+    return -EPERM;
 }
 
-void state_make_parents(const char *path)
+static int write_all(int fd, const char *text, size_t bytes)
 {
-    char *copy = must_copy(path), *before = copy;
-    for (char *slash = strchr(copy + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
-        *before = '\0';
-        bool may = may_add_to(copy);
-        *before = '/';
-        *slash = '\0';
-        if (may) {
-            mkdir(copy, 0700);
+    while (bytes > 0) {
+        ssize_t written = write(fd, text, bytes);
+        if (written < 0 && errno != EINTR) {
+            return -errno;
         }
-        *slash = '/';
-        before = slash;
+        text += written > 0 ? written : 0;
+        bytes -= written > 0 ? (size_t)written : 0;
     }
-    free(copy);
+    return 0;
+}
+
+/* Makes a file that was not there; what a killed process has left by that name goes. */
+static int write_new(int directory, const char *name, const char *text, size_t bytes)
+{
+    unlinkat(directory, name, 0);
+    int fd = openat(directory, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    int error = fd >= 0 ? write_all(fd, text, bytes) : -errno;
+    if (fd >= 0 && close(fd) != 0 && error == 0) {
+        error = -errno;
+    }
+    return error;
+}
+
+int state_put(int directory, const char *name, const char *text, size_t bytes)
+{
+    char *aside = must_format(".%s.%d", name, getpid());
+    int error = write_new(directory, aside, text, bytes);
+    if (error == 0 && renameat(directory, aside, directory, name) != 0) {
+        error = -errno;
+    }
+    if (error != 0) {
+        unlinkat(directory, aside, 0);
+    }
+    free(aside);
+    return error;
 }
 
 void state_read(const char *name, char *text, size_t room)
 {
-    char *path = state_path(name);
-    FILE *file = path != NULL ? fopen(path, "re") : NULL;
+    int directory = state_open("", false);
+    int fd = directory >= 0 ? state_open_file(directory, name) : -1;
+    FILE *file = fd >= 0 ? fdopen(fd, "r") : NULL;
     size_t bytes = file != NULL ? fread(text, 1, room - 1, file) : 0;
     text[bytes] = '\0';
     if (file != NULL) {
         fclose(file);
     }
-    free(path);
+    if (directory >= 0) {
+        close(directory);
+    }
 }
 
-static bool write_to(const char *path, const char *text)
+int state_write(const char *name, const char *text)
 {
-    FILE *file = fopen(path, "we");
-    bool put = file != NULL && fputs(text, file) >= 0;
-    return file != NULL && fclose(file) == 0 && put;
+    int directory = state_open("", true);
+    int error = directory >= 0 ? state_put(directory, name, text, strlen(text)) : directory;
+    if (directory >= 0) {
+        close(directory);
+    }
+    return error;
 }
 
-bool state_write(const char *name, const char *text)
-{
-    char *path = state_path(name);
-    if (path == NULL) {
-        return false;
-    }
-    char *aside = must_format("%s.%d", path, getpid());
-    state_make_parents(path);
-    bool done = write_to(aside, text) && rename(aside, path) == 0;
-    if (!done) {
-        unlink(aside);
-    }
-    free(aside);
-    free(path);
-    return done;
-}
+/* ---- a home that may not answer ---- */
 
 static bool is_late;
 

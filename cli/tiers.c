@@ -73,14 +73,14 @@ static void read_list(struct list *list)
     parse(text, list);
 }
 
-static void write_list(const struct list *list)
+static int write_list(const struct list *list)
 {
     static char text[TEXT_BYTES];
     size_t used = 0;
     for (unsigned i = 0; i < list->count && used < sizeof text; i++) {
         used += (size_t)snprintf(text + used, sizeof text - used, "%s\n", list->homes[i]);
     }
-    state_write(NAME, text);
+    return state_write(NAME, text);
 }
 
 static void remember(void *context, int out)
@@ -88,6 +88,7 @@ static void remember(void *context, int out)
     static struct list list;
     static char text[TEXT_BYTES];
     const char *home = context;
+    int error = 0;
     state_read(NAME, text, sizeof text);
     parse(text, &list);
     if (strchr(home, '\n') == NULL && strlen(home) < STK_HOME_BYTES && !is_listed(&list, home)) {
@@ -96,16 +97,19 @@ static void remember(void *context, int out)
             list.count--;
         }
         strcpy(list.homes[list.count++], home); /* it may have to be made yet */
-        write_list(&list);
+        error = write_list(&list);
     }
-    apart_tell(out, &list.count, sizeof list.count);
+    apart_tell(out, &error, sizeof error);
 }
 
 void tiers_remember(const char *home)
 {
-    unsigned count;
+    int error = 0;
     char *copy = must_copy(home);
-    state_ask(remember, copy, &count, sizeof count);
+    if (state_ask(remember, copy, &error, sizeof error) && error == -EPERM) {
+        say("%s is not remembered for `stoker ls` and `stoker clear`, which find it by --tier: %s",
+            home, state_reason(error));
+    }
     free(copy);
 }
 

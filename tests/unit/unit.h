@@ -61,6 +61,7 @@ Suite *suite_trust(void);
 Suite *suite_volume(void);
 Suite *suite_waits(void);
 Suite *suite_walk(void);
+Suite *suite_way(void);
 Suite *suite_changes(void);
 
 /* A case of a suite, named for `T=name`, whose tests each get a fresh place. */

@@ -1,6 +1,7 @@
 """The self-test: what is proven, how it is remembered, and that what differs is left to Pillow."""
 
 import json
+import os
 import subprocess
 import sys
 
@@ -56,6 +57,28 @@ def test_the_answer_is_remembered(report, tmp_path):
 def test_nowhere_to_remember(report, tmp_path):
     (tmp_path / "file").write_text("")
     assert report(home=tmp_path / "file")[3]["images"] == 1
+
+
+STRANGER = 65534
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+def test_nothing_goes_through_links_of_another_user(report, tmp_path):
+    """In the home of another user nothing is kept, and nothing that lies there is believed."""
+    precious, home = tmp_path / "precious", tmp_path / "home"
+    report(home=home)
+    kept, = (home / "stoker").iterdir()
+    kept.write_text("\n\n0\n")
+    precious.mkdir()
+    (home / "stoker").rename(home / "own")
+    (home / "stoker").symlink_to(precious)
+    os.chown(home, STRANGER, STRANGER)
+    assert report(home=home)[3]["images"] == 1 and list(precious.iterdir()) == []
+    (home / "stoker").unlink()
+    (home / "own").rename(home / "stoker")
+    assert report(home=home)[3]["images"] == 1
+    os.chown(home, 0, 0)
+    assert report(home=home)[3] == {"images": 0, "settled": {"unproven": 1}, "resized": 0}
 
 
 def wrong(condition):

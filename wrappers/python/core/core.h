@@ -62,6 +62,7 @@ PyObject *core_tell_decoded(PyObject *module, PyObject *const *arguments, Py_ssi
 PyObject *core_decode_kept(PyObject *module, PyObject *arguments);
 PyObject *core_decode_form(PyObject *module, PyObject *arguments);
 PyObject *core_check_kept(PyObject *module, PyObject *object);
+PyObject *core_open_own(PyObject *module, PyObject *arguments);
 
 /* What probe() says: a tuple, see core.pyi. */
 PyObject *probed(const struct stk_jpeg_info *info, int sound);

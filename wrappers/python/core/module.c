@@ -219,6 +219,7 @@ static PyMethodDef methods[] = {
     {"decode_kept", core_decode_kept, METH_VARARGS, NULL},
     {"decode_form", core_decode_form, METH_VARARGS, NULL},
     {"check_kept", core_check_kept, METH_O, NULL},
+    {"open_own", core_open_own, METH_VARARGS, NULL},
     {"memory", core_memory, METH_VARARGS, NULL},
     {"resize", core_resize, METH_VARARGS, NULL},
     {"table", core_table, METH_VARARGS, NULL},

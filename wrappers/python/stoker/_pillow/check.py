@@ -5,6 +5,7 @@ the installed Pillow. What differs in a single byte is left to Pillow from then 
 kept beside the user's other caches, for this Pillow, this processor and this decoder.
 """
 
+import contextlib
 import hashlib
 import os
 import struct
@@ -196,6 +197,23 @@ def _places():
         yield os.path.join(os.path.dirname(os.path.dirname(run)), "proven")
 
 
+@contextlib.contextmanager
+def _opened(place, make):
+    """Opens a directory that no other user has a hand in; OSError (base/way.h)."""
+    directory = _core.open_own(place, make)
+    try:
+        yield directory
+    finally:
+        os.close(directory)
+
+
+def _read(place, name):
+    with _opened(place, False) as directory:
+        with open(os.open(name, os.O_RDONLY | os.O_NOFOLLOW, dir_fd=directory)) as file:
+            ours = os.fstat(file.fileno()).st_uid == os.geteuid()
+            return Proven.from_text(file.read()) if ours else None
+
+
 def _remembered():
     try:
         name = _name()
@@ -203,23 +221,28 @@ def _remembered():
         return None
     for place in _places():
         try:
-            with open(os.path.join(place, name)) as file:
-                if os.fstat(file.fileno()).st_uid == os.geteuid():
-                    return Proven.from_text(file.read())
+            found = _read(place, name)
         except (OSError, ValueError):
             continue
+        if found is not None:
+            return found
     return None
+
+
+def _write(place, name, text):
+    aside = f"{name}.{os.getpid()}"
+    with _opened(place, True) as directory:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(aside, dir_fd=directory)
+        new = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=directory)
+        with open(new, "w") as file:
+            file.write(text)
+        os.replace(aside, name, src_dir_fd=directory, dst_dir_fd=directory)
 
 
 def _remember(found):
     for place in _places():
         try:
-            os.makedirs(place, 0o700, exist_ok=True)
-            name = os.path.join(place, _name())
-            aside = f"{name}.{os.getpid()}"
-            with open(aside, "w") as file:
-                file.write(found.text())
-            os.replace(aside, name)
-            return
+            return _write(place, _name(), found.text())
         except OSError:
             continue

@@ -1,0 +1,159 @@
+/* Directories that nobody else has a hand in. See base/way.h. */
+#include "base/way.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "base/path.h"
+#include "base/sys.h"
+#include "base/text.h"
+
+#define MOST_LINKS 40 /* as the kernel's own limit */
+
+struct way {
+    int at;                    /* the directory that was reached */
+    uid_t root;                /* the owner of "/" */
+    unsigned links;            /* that were followed */
+    char rest[STK_PATH_BYTES]; /* what is still to be walked */
+    bool make;
+};
+
+/* Goes on from another directory, which is the way's from now on. */
+static void step(struct way *way, int fd)
+{
+    stk_sys_close(way->at);
+    way->at = fd;
+}
+
+static int start(struct way *way)
+{
+    struct stat stat;
+    int fd = stk_sys_openat(AT_FDCWD, "/", O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+    if (fd >= 0 && stk_sys_fstat(fd, &stat) == 0) {
+        way->root = stat.st_uid;
+    }
+    return fd;
+}
+
+static int restart(struct way *way)
+{
+    int fd = start(way);
+    if (fd >= 0) {
+        step(way, fd);
+    }
+    return fd >= 0 ? 0 : fd;
+}
+
+static bool is_owned_well(const struct way *way, const struct stat *stat)
+{
+    return stat->st_uid == stk_sys_geteuid() || stat->st_uid == 0 || stat->st_uid == way->root;
+}
+
+/* Takes the first name off the rest; false at its end. */
+static bool take_name(struct way *way, char name[STK_PATH_BYTES])
+{
+    size_t slashes = strspn(way->rest, "/");
+    size_t length = strcspn(way->rest + slashes, "/");
+    memcpy(name, way->rest + slashes, length);
+    name[length] = '\0';
+    memmove(way->rest, way->rest + slashes + length, strlen(way->rest + slashes + length) + 1);
+    return length > 0;
+}
+
+static int open_name(const struct way *way, const char *name)
+{
+    const int flags = O_PATH | O_NOFOLLOW | O_CLOEXEC;
+    int fd = stk_sys_openat(way->at, name, flags, 0);
+    if (fd == -ENOENT && way->make) {
+        stk_sys_mkdirat(way->at, name, 0700); /* where that fails the second look says ENOENT */
+        fd = stk_sys_openat(way->at, name, flags, 0);
+    }
+    return fd;
+}
+
+/* Puts the text of a link before the rest; an absolute link begins at "/" again. */
+static int follow(struct way *way, int link)
+{
+    char path[STK_PATH_BYTES];
+    struct stk_text text = stk_text_in(path, sizeof path);
+    ssize_t length = stk_sys_readlinkat(link, "", path, sizeof path);
+    if (length < 0 || (size_t)length == sizeof path) {
+        return length < 0 ? (int)length : -ENAMETOOLONG;
+    }
+    text.used = (size_t)length;
+    stk_text_add_char(&text, '/');
+    stk_text_add(&text, way->rest);
+    if (text.cut || ++way->links > MOST_LINKS) {
+        return text.cut ? -ENAMETOOLONG : -ELOOP;
+    }
+    memcpy(way->rest, path, text.used + 1);
+    return path[0] == '/' ? restart(way) : 0;
+}
+
+static int check_directory(const struct stat *stat)
+{
+    bool is_open = (stat->st_mode & S_IWOTH) != 0 && (stat->st_mode & S_ISVTX) == 0;
+    if (!S_ISDIR(stat->st_mode)) {
+        return -ENOTDIR;
+    }
+    return is_open ? -EPERM : 0;
+}
+
+/* Goes on from a directory that was opened, or to where a link leads. */
+static int enter(struct way *way, int fd)
+{
+    struct stat stat;
+    int error = stk_sys_fstat(fd, &stat);
+    if (error == 0 && !is_owned_well(way, &stat)) {
+        error = -EPERM;
+    }
+    bool is_link = error == 0 && S_ISLNK(stat.st_mode);
+    if (error == 0) {
+        error = is_link ? follow(way, fd) : check_directory(&stat);
+    }
+    if (error == 0 && !is_link) {
+        step(way, fd);
+    } else {
+        stk_sys_close(fd);
+    }
+    return error;
+}
+
+static int walk(struct way *way)
+{
+    char name[STK_PATH_BYTES];
+    int error = 0;
+    while (error == 0 && take_name(way, name)) {
+        int fd = open_name(way, name);
+        error = fd < 0 ? fd : enter(way, fd);
+    }
+    return error;
+}
+
+/* Opens the last directory for reading. */
+static int finish(const struct way *way)
+{
+    struct stat stat;
+    int error = stk_sys_fstat(way->at, &stat);
+    if (error == 0 && (stat.st_uid != stk_sys_geteuid() || (stat.st_mode & 022) != 0)) {
+        error = -EPERM;
+    }
+    return error != 0 ? error : stk_sys_openat(way->at, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+}
+
+int stk_way_open(const char *path, bool make)
+{
+    struct way way = {.make = make};
+    if (path[0] != '/' || !stk_text_copy(way.rest, sizeof way.rest, path)) {
+        return path[0] != '/' ? -EINVAL : -ENAMETOOLONG;
+    }
+    way.at = start(&way);
+    if (way.at < 0) {
+        return way.at;
+    }
+    int error = walk(&way);
+    int fd = error != 0 ? error : finish(&way);
+    stk_sys_close(way.at);
+    return fd;
+}

@@ -1,0 +1,24 @@
+/*
+ * Opens directories whose way nobody else has a hand in: each directory and each symbolic link on
+ * it belongs to this user or to root, and not everybody may change what is in the directory.
+ */
+#ifndef STK_BASE_WAY_H
+#define STK_BASE_WAY_H
+
+#include <stdbool.h>
+
+/*
+ * Opens the directory `path` (absolute) for reading, close-on-exec, after walking to it by
+ * descriptors from "/". Links are followed where root or this user has made them. Where `make`,
+ * directories that are missing are made, 0700. Of the last one this user is the owner, and nobody
+ * else may write to it.
+ *
+ * The descriptor, which is the caller's to close, or -errno: -EPERM if another user has a hand in
+ * the way, -ELOOP for too many links, or what the kernel says, as -ENOENT. No heap; uses 12 KiB of
+ * stack; safe in threads and after fork.
+ *
+ * Root is user 0 or the owner of "/": in a user namespace the host's root has no number.
+ */
+int stk_way_open(const char *path, bool make);
+
+#endif

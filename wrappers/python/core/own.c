@@ -1,0 +1,25 @@
+/* Directories that no other user has a hand in. */
+#include <errno.h>
+
+#include "base/way.h"
+#include "wrappers/python/core/core.h"
+
+/* open_own(path, make): its descriptor (base/way.h); OSError. */
+PyObject *core_open_own(PyObject *module, PyObject *arguments)
+{
+    (void)module;
+    PyObject *path;
+    int make, fd;
+    if (!PyArg_ParseTuple(arguments, "O&p", PyUnicode_FSConverter, &path, &make)) {
+        return NULL;
+    }
+    Py_BEGIN_ALLOW_THREADS;
+    fd = stk_way_open(PyBytes_AsString(path), make != 0);
+    Py_END_ALLOW_THREADS;
+    Py_DECREF(path);
+    if (fd >= 0) {
+        return PyLong_FromLong(fd);
+    }
+    errno = -fd;
+    return PyErr_SetFromErrno(PyExc_OSError);
+}
