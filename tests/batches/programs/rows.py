@@ -4,6 +4,7 @@ in place.
     rows.py CASE...
 """
 
+import collections
 import io
 import json
 import sys
@@ -13,11 +14,12 @@ import torch
 from PIL import Image
 from slots import show
 from torch.utils.data import DataLoader, Dataset, IterableDataset, default_collate
+from torch.utils.data._utils.collate import collate, default_collate_fn_map
 from torchvision import transforms as T
 from torchvision.transforms import functional as F
 
 MEAN, STD = [0.4, 0.5, 0.6], [0.2, 0.3, 0.4]
-SIZE = 32
+SIZE = 48  # a sample alone is too large to travel by value
 CASES = {}
 
 
@@ -264,6 +266,155 @@ OWN = []
 @case
 def collated_by_another():
     return load(Pictures(CHAIN), num_workers=1, collate_fn=own_collate)
+
+
+# ---- collates that are not the fetcher's own ----
+
+def batched(tensor):
+    """As kornia, or a model, wants an image: what is done to its batch is not done to it."""
+    return default_collate([tensor])
+
+
+class CollatedInside(Pictures):
+    def __getitem__(self, i):
+        tensor = CHAIN(picture(i))
+        batch = batched(tensor)
+        before = tensor.clone()
+        batch.mul_(-3)
+        return tensor, batch[0].sum(), torch.equal(tensor, before)
+
+
+@case
+def collated_inside():
+    return load(CollatedInside(None))
+
+
+@case
+def collated_inside_one_by_one():
+    return load(CollatedInside(None), batch_size=1)
+
+
+class MixedInside(Pictures):
+    """MixUp of two samples, each made as always."""
+
+    def __getitem__(self, i):
+        first, second = CHAIN(picture(i)), CHAIN(picture(i + 1))
+        both = default_collate([first, second])
+        both[0].mul_(0.5).add_(both[1], alpha=0.5)
+        return both[0].clone(), first, second
+
+
+@case
+def mixed_inside():
+    return load(MixedInside(None))
+
+
+@case
+def mixed_inside_one_by_one():
+    return load(MixedInside(None), batch_size=1)
+
+
+class LoaderInside(Pictures):
+    def __getitem__(self, i):
+        tensors = [CHAIN(picture(i)), CHAIN(picture(i + 1))]
+        batch = next(iter(DataLoader(tensors, batch_size=2)))
+        batch.zero_()
+        return tensors[0], tensors[1]
+
+
+@case
+def loader_inside():
+    return load(LoaderInside(None))
+
+
+class CollatedForAll(Pictures):
+    """The whole batch is looked at before it is given out."""
+
+    def __getitems__(self, indices):
+        tensors = [CHAIN(picture(i)) for i in indices]
+        default_collate(tensors).fill_(5)
+        return tensors
+
+
+@case
+def collated_for_all():
+    return load(CollatedForAll(None))
+
+
+class Lazily(collections.UserDict):
+    """Makes the second view of the first, when it is asked for: while the batch is collated."""
+
+    def __getitem__(self, key):
+        return self.data["image"].add_(1) if key == "brighter" else self.data[key]
+
+
+class MadeLazily(Pictures):
+    def __getitem__(self, i):
+        return Lazily(image=CHAIN(picture(i)), brighter=None)
+
+
+@case
+def made_lazily():
+    return load(MadeLazily(None))
+
+
+class Own:
+    def __init__(self, image):
+        self.image = image
+
+
+def collate_own(batch, *, collate_fn_map=None):
+    """By the map that torch has for this: in halves, of which the first changes its samples."""
+    images = [own.image for own in batch]
+    half = len(images) // 2
+    first = collate(images[:half], collate_fn_map=collate_fn_map)
+    images[0].add_(1)
+    first.mul_(2)
+    return first, collate(images, collate_fn_map=collate_fn_map)
+
+
+class Owned(Pictures):
+    def __getitem__(self, i):
+        tensor = CHAIN(picture(i))
+        return tensor, Own(tensor)
+
+
+@case
+def collated_by_the_map():
+    default_collate_fn_map[Own] = collate_own
+    try:
+        return load(Owned(None))
+    finally:
+        del default_collate_fn_map[Own]
+
+
+def collate_pairs(batch, *, collate_fn_map=None):
+    images = collate([image for image, _ in batch], collate_fn_map=collate_fn_map)
+    images.add_(1)
+    return images, collate([image for image, _ in batch], collate_fn_map=collate_fn_map)
+
+
+@case
+def pairs_by_the_map():
+    default_collate_fn_map[tuple] = collate_pairs
+    try:
+        return load(Pictures(CHAIN))
+    finally:
+        del default_collate_fn_map[tuple]
+
+
+Pair = collections.namedtuple("Pair", "image label")
+
+
+class InContainers(Pictures):
+    def __getitem__(self, i):
+        return {"pair": Pair(CHAIN(picture(i)), numpy.int64(i)), "names": ["a", str(i)],
+                "mean": numpy.zeros(3), "is": True}
+
+
+@case
+def in_containers():
+    return load(InContainers(None))
 
 
 def main(*names):

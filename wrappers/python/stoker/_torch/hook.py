@@ -9,7 +9,7 @@ import os
 from multiprocessing import process, queues
 from multiprocessing.reduction import ForkingPickler
 
-from . import borrow, collate, lend, moves, passes, rows
+from . import borrow, collate, known, lend, moves, passes, rows
 
 SWITCH = "STOKER_BATCHES"
 _awaited = {"loader", "reducers"}
@@ -82,6 +82,7 @@ def _replace_collate(torch, module):
     if torch.Tensor in functions:
         collate.PLAIN["tensors"] = functions[torch.Tensor]
         functions[torch.Tensor] = passes.timed_collate(collate.collate_tensors)
+        known.heed(functions)
 
 
 def _replace_fetch(module, default_collate):

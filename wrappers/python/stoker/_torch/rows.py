@@ -5,9 +5,10 @@ Which outputs become rows is learned from one batch: a worker's pipeline asks fo
 of times for each sample, and of these default_collate stacks one (or several, or none). From the next
 batch on those are given as pieces of a slot.
 
-Somebody may hold a row: a data set that keeps its tensors. So each row ends by itself, and a batch that
-was not copied stays so only if torch's own fetcher called torch's own default_collate, and when it returns,
-before another sample is made, all rows have ended. Else the batch becomes a copy, and the rows stay whose
+A batch that lies over its rows must differ from a copy in nothing. Only one call of default_collate may answer
+so, the last thing that torch's own fetcher does for a batch, and only while torch alone collates
+(known.py): a data set that collates gets a copy. Each row ends by itself. If a row has not ended when the
+fetcher returns, as in a data set that keeps its tensors, the batch becomes a copy and the rows stay whose
 they are.
 """
 
@@ -17,7 +18,7 @@ from _thread import get_ident
 import torch
 
 from .. import _core, _slots
-from . import lend
+from . import known, lend
 from .tensors import contiguous, over, storage_of, tensor_of
 
 _LINE = 64  # where torch's own memory begins, and so do rows
@@ -106,8 +107,10 @@ class _Stream:
 class _Batch:
     """One batch in the making."""
 
-    def __init__(self, count):
+    def __init__(self, count, default_collate):
         self.thread = get_ident()
+        self.default_collate = default_collate
+        self.is_last = False  # nothing is done with the samples but to make the batch of them
         self.count = count
         self.asked = 0
         self.seen = {}  # while there is no plan: an output's address, and which it was
@@ -141,8 +144,18 @@ class _Batch:
 
     # ---- what default_collate asks ----
 
+    def collate(self, samples):
+        """Makes the batch, in the place of the fetcher's default_collate."""
+        self.is_last = known.are_known(samples)
+        try:
+            return self.default_collate(samples)
+        finally:
+            self.is_last = False
+
     def collated(self, tensors):
         """The batch of tensors that are alike, if it lies there already; None: it does not."""
+        if not self.is_last:
+            return None
         if _plan is None:
             self._note(tensors)
             return None
@@ -232,10 +245,13 @@ def is_wanted():
 def fetch(plain, fetcher, indices):
     """A batch of so many samples, by torch's own fetcher."""
     global _fetching
-    batch = _fetching = _Batch(len(indices))
+    default_collate = fetcher.collate_fn
+    batch = _fetching = _Batch(len(indices), default_collate)
+    fetcher.collate_fn = batch.collate
     try:
         fetched = plain(fetcher, indices)
     finally:
+        fetcher.collate_fn = default_collate
         _fetching = None
     batch.close()
     return fetched

@@ -1,0 +1,44 @@
+"""Which samples torch's default_collate stacks without calling any code but its own.
+
+Code of the program's that runs in between, as a mapping's that makes its values when they are asked for, could
+change a sample of which the batch has been made already.
+"""
+
+import collections
+
+import torch
+
+_SEQUENCES = frozenset((list, tuple))
+_MAPPINGS = frozenset((dict, collections.OrderedDict))
+_VALUES = frozenset((torch.Tensor, int, float, bool, str, bytes))
+_LIBRARIES = "numpy", "torchvision.tv_tensors."
+
+_functions = {}  # torch's map of functions, by the type of what they collate
+_known = {}  # the same as it was when ours came into it
+
+
+def heed(functions):
+    """Notes the functions that samples may be collated by."""
+    global _functions, _known
+    _functions, _known = functions, dict(functions)
+
+
+def are_known(samples):
+    """Returns true if torch alone collates these samples."""
+    return type(samples) in _SEQUENCES and _functions == _known and all(map(_is_known, samples))
+
+
+def _is_known(sample):
+    kind = type(sample)
+    if kind in _VALUES:
+        return True
+    if kind in _SEQUENCES or _is_named_tuple(kind):
+        return all(map(_is_known, sample))
+    if kind in _MAPPINGS:
+        return all(map(_is_known, sample.values()))
+    return kind.__module__.startswith(_LIBRARIES)
+
+
+def _is_named_tuple(kind):
+    """Returns true for what namedtuple() makes. A class derived from that may replace what torch calls."""
+    return kind.__bases__ == (tuple,) and hasattr(kind, "_fields")
