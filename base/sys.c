@@ -468,6 +468,11 @@ int stk_sys_flock(int fd, int operation)
     return (int)CALL2(flock, fd, operation);
 }
 
+long stk_sys_call(long number, const long at[6])
+{
+    return stk_arch_syscall6(number, at[0], at[1], at[2], at[3], at[4], at[5]);
+}
+
 int stk_sys_futex_wait(void *word, uint32_t expected, int64_t timeout_ns)
 {
     struct timespec timeout = {.tv_sec = timeout_ns / 1000000000,

@@ -113,6 +113,9 @@ int stk_sys_mincore(void *address, size_t bytes, unsigned char *pages);
 void stk_sys_block_signals(uint64_t *before);
 void stk_sys_restore_signals(const uint64_t *before);
 
+/* A program's own call of any number: the kernel's answer, or -errno. */
+long stk_sys_call(long number, const long at[6]);
+
 pid_t stk_sys_getpid(void);
 pid_t stk_sys_getppid(void);
 uid_t stk_sys_getuid(void);

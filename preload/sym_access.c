@@ -13,6 +13,7 @@
 #include "preload/export.h"
 #include "preload/guard.h"
 #include "preload/next.h"
+#include "preload/syscall.h"
 
 enum answer { UNKNOWN, YES, ABSENT };
 
@@ -92,4 +93,27 @@ STK_EXPORT(int, faccessat, int dirfd, const char *path, int mode, int flags)
     int (*next)(int, const char *, int, int) =
         (int (*)(int, const char *, int, int))stk_next(STK_SYM_faccessat);
     return next != NULL ? next(dirfd, path, mode, flags) : stk_next_missing();
+}
+
+/* ---- by syscall() ---- */
+
+long stk_syscall_access(const struct stk_syscall *by)
+{
+    int result;
+    bool served = is_served(AT_FDCWD, stk_syscall_pointer(by, 0), stk_syscall_int(by, 1), &result);
+    return served ? result : stk_syscall_next(by);
+}
+
+long stk_syscall_faccessat(const struct stk_syscall *by)
+{
+    int result;
+    bool served = is_served(stk_syscall_int(by, 0), stk_syscall_pointer(by, 1),
+                            stk_syscall_int(by, 2), &result);
+    return served ? result : stk_syscall_next(by);
+}
+
+long stk_syscall_faccessat2(const struct stk_syscall *by)
+{
+    bool may = (stk_syscall_int(by, 3) & ~AT_EACCESS) == 0;
+    return may ? stk_syscall_faccessat(by) : stk_syscall_next(by);
 }

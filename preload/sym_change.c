@@ -1,21 +1,37 @@
 /* Calls that change names and contents: truncate, rename, unlink, link. */
 #include <fcntl.h>
 #include <stdbool.h>
+#include <sys/syscall.h>
 #include <sys/types.h>
 
 #include "preload/change.h"
 #include "preload/entryfd.h"
 #include "preload/export.h"
 #include "preload/next.h"
+#include "preload/syscall.h"
 
 /* ---- truncate ---- */
+
+static int truncate_by_syscall(const char *path, off_t bytes)
+{
+    const struct stk_syscall call = {SYS_truncate, {(long)path, bytes}};
+    return (int)stk_syscall_next(&call);
+}
+
+static int next_truncate(enum stk_symbol symbol, const char *path, off_t bytes)
+{
+    if (symbol == STK_SYM_syscall) {
+        return truncate_by_syscall(path, bytes);
+    }
+    int (*next)(const char *, off_t) = (int (*)(const char *, off_t))stk_next(symbol);
+    return next != NULL ? next(path, bytes) : stk_next_missing();
+}
 
 static int serve_truncate(enum stk_symbol symbol, const char *path, off_t bytes)
 {
     struct stk_write write;
-    int (*next)(const char *, off_t) = (int (*)(const char *, off_t))stk_next(symbol);
     stk_write_before(&write, AT_FDCWD, path);
-    int result = next != NULL ? next(path, bytes) : stk_next_missing();
+    int result = next_truncate(symbol, path, bytes);
     if (result == 0) {
         stk_write_done(&write, -1, AT_FDCWD, path);
     } else {
@@ -35,15 +51,25 @@ static __attribute__((noinline)) int truncate_fd(enum stk_symbol symbol, const c
     return result;
 }
 
+static int truncate_perhaps(enum stk_symbol symbol, const char *path, off_t bytes)
+{
+    return stk_entryfd_may_be_meant(path, 0) ? truncate_fd(symbol, path, bytes)
+                                             : serve_truncate(symbol, path, bytes);
+}
+
 #define TRUNCATE_SYMBOL(name)                                                                      \
     STK_EXPORT(int, name, const char *path, off_t bytes)                                           \
     {                                                                                              \
-        return stk_entryfd_may_be_meant(path, 0) ? truncate_fd(STK_SYM_##name, path, bytes)        \
-                                                 : serve_truncate(STK_SYM_##name, path, bytes);    \
+        return truncate_perhaps(STK_SYM_##name, path, bytes);                                      \
     }
 
 TRUNCATE_SYMBOL(truncate)
 TRUNCATE_SYMBOL(truncate64)
+
+long stk_syscall_truncate(const struct stk_syscall *by)
+{
+    return truncate_perhaps(STK_SYM_syscall, stk_syscall_pointer(by, 0), by->at[1]);
+}
 
 /* ---- one name ---- */
 
@@ -78,21 +104,52 @@ STK_EXPORT(int, unlinkat, int dirfd, const char *path, int flags)
     return after_name(result, dirfd, path, &before);
 }
 
+static long unlink_by_syscall(const struct stk_syscall *by, int dirfd, const char *path)
+{
+    struct stk_noted before = stk_change(STK_CHANGE_NAME, dirfd, path);
+    return after_name((int)stk_syscall_next(by), dirfd, path, &before);
+}
+
+long stk_syscall_unlink(const struct stk_syscall *by)
+{
+    return unlink_by_syscall(by, AT_FDCWD, stk_syscall_pointer(by, 0));
+}
+
+long stk_syscall_unlinkat(const struct stk_syscall *by)
+{
+    return unlink_by_syscall(by, stk_syscall_int(by, 0), stk_syscall_pointer(by, 1));
+}
+
 /* ---- two names ---- */
 
 /* One call, whichever symbol it came by. */
 struct call {
     enum stk_symbol symbol;
-    enum { TWO_PATHS, TWO_DIRS, TWO_DIRS_FLAGS } shape;
+    enum { TWO_PATHS, TWO_DIRS, TWO_DIRS_FLAGS, SYSCALL } shape;
     int from_dir;
     const char *from;
     int to_dir;
     const char *to;
     unsigned flags;
+    const struct stk_syscall *by; /* of a SYSCALL: with flags, linkat */
 };
+
+/* Only linkat's first name may be another than the program's. */
+static int two_by_syscall(const struct call *c)
+{
+    struct stk_syscall real = *c->by;
+    if (real.number == SYS_linkat) {
+        real.at[0] = c->from_dir;
+        real.at[1] = (long)c->from;
+    }
+    return (int)stk_syscall_next(&real);
+}
 
 static int next_two(const struct call *c)
 {
+    if (c->shape == SYSCALL) {
+        return two_by_syscall(c);
+    }
     void *next = stk_next(c->symbol);
     if (next == NULL) {
         return stk_next_missing();
@@ -121,7 +178,7 @@ static int serve_two(const struct call *call)
 #define TWO_PATHS_SYMBOL(name)                                                                     \
     STK_EXPORT(int, name, const char *from, const char *to)                                        \
     {                                                                                              \
-        struct call call = {STK_SYM_##name, TWO_PATHS, AT_FDCWD, from, AT_FDCWD, to, 0};           \
+        struct call call = {STK_SYM_##name, TWO_PATHS, AT_FDCWD, from, AT_FDCWD, to, 0, NULL};     \
         return serve_two(&call);                                                                   \
     }
 
@@ -130,14 +187,14 @@ TWO_PATHS_SYMBOL(link)
 
 STK_EXPORT(int, renameat, int from_dir, const char *from, int to_dir, const char *to)
 {
-    struct call call = {STK_SYM_renameat, TWO_DIRS, from_dir, from, to_dir, to, 0};
+    struct call call = {STK_SYM_renameat, TWO_DIRS, from_dir, from, to_dir, to, 0, NULL};
     return serve_two(&call);
 }
 
 STK_EXPORT(int, renameat2, int from_dir, const char *from, int to_dir, const char *to,
            unsigned flags)
 {
-    struct call call = {STK_SYM_renameat2, TWO_DIRS_FLAGS, from_dir, from, to_dir, to, flags};
+    struct call call = {STK_SYM_renameat2, TWO_DIRS_FLAGS, from_dir, from, to_dir, to, flags, NULL};
     return serve_two(&call);
 }
 
@@ -158,9 +215,53 @@ static __attribute__((noinline)) int link_fd(struct call *call)
     return result;
 }
 
+static int serve_link(struct call *call)
+{
+    return stk_entryfd_may_be_meant(call->from, (int)call->flags) ? link_fd(call) : serve_two(call);
+}
+
 STK_EXPORT(int, linkat, int from_dir, const char *from, int to_dir, const char *to, int flags)
 {
-    struct call call = {STK_SYM_linkat, TWO_DIRS_FLAGS, from_dir, from, to_dir, to,
-                        (unsigned)flags};
-    return stk_entryfd_may_be_meant(from, flags) ? link_fd(&call) : serve_two(&call);
+    struct call call = {
+        STK_SYM_linkat, TWO_DIRS_FLAGS, from_dir, from, to_dir, to, (unsigned)flags, NULL};
+    return serve_link(&call);
+}
+
+/* ---- two names, by syscall() ---- */
+
+long stk_syscall_rename(const struct stk_syscall *by)
+{
+    const struct call call = {STK_SYM_syscall,
+                              SYSCALL,
+                              AT_FDCWD,
+                              stk_syscall_pointer(by, 0),
+                              AT_FDCWD,
+                              stk_syscall_pointer(by, 1),
+                              0,
+                              by};
+    return serve_two(&call);
+}
+
+static struct call call_at(const struct stk_syscall *by, unsigned flags)
+{
+    return (struct call){STK_SYM_syscall,
+                         SYSCALL,
+                         stk_syscall_int(by, 0),
+                         stk_syscall_pointer(by, 1),
+                         stk_syscall_int(by, 2),
+                         stk_syscall_pointer(by, 3),
+                         flags,
+                         by};
+}
+
+long stk_syscall_renameat(const struct stk_syscall *by)
+{
+    const struct call call = call_at(by, 0);
+    return serve_two(&call);
+}
+
+long stk_syscall_linkat(const struct stk_syscall *by)
+{
+    struct call call = call_at(by, (unsigned)stk_syscall_int(by, 4));
+    return serve_link(&call);
 }

@@ -14,6 +14,7 @@
 #include "preload/export.h"
 #include "preload/next.h"
 #include "preload/restore.h"
+#include "preload/syscall.h"
 
 struct call {
     int fd_in;
@@ -72,6 +73,16 @@ STK_EXPORT(ssize_t, copy_file_range, int fd_in, off64_t *offset_in, int fd_out, 
     struct call call = {fd_in, offset_in, fd_out, offset_out, bytes, flags};
     int before = errno;
     ssize_t copied = copy_next(&call);
+    return copied < 0 && (errno == EXDEV || errno == EIO) ? copy_perhaps(&call, before) : copied;
+}
+
+long stk_syscall_copy_file_range(const struct stk_syscall *by)
+{
+    struct call call = {stk_syscall_int(by, 0), stk_syscall_pointer(by, 1),
+                        stk_syscall_int(by, 2), stk_syscall_pointer(by, 3),
+                        (size_t)by->at[4],      (unsigned)stk_syscall_int(by, 5)};
+    int before = errno;
+    long copied = stk_syscall_next(by);
     return copied < 0 && (errno == EXDEV || errno == EIO) ? copy_perhaps(&call, before) : copied;
 }
 

@@ -18,6 +18,7 @@
 #include "preload/guard.h"
 #include "preload/next.h"
 #include "preload/process.h"
+#include "preload/syscall.h"
 
 static bool is_entry(int fd, struct stk_entry_origin *origin)
 {
@@ -92,3 +93,35 @@ FD_SYMBOL(ssize_t, fgetxattr, (int fd, const char *name, void *value, size_t byt
           (fd, name, value, bytes), getxattr(origin.name, name, value, bytes), READS)
 FD_SYMBOL(ssize_t, flistxattr, (int fd, char *list, size_t bytes), (fd, list, bytes),
           listxattr(origin.name, list, bytes), READS)
+
+/*
+ * ---- by syscall() ----
+ *
+ * What is no entry goes on as the program's own call; on an entry libc's function is as good.
+ */
+#define FD_SYSCALL(name, ARGUMENTS, AFTER)                                                         \
+    long stk_syscall_##name(const struct stk_syscall *by)                                          \
+    {                                                                                              \
+        const int fd = stk_syscall_int(by, 0);                                                     \
+        return may_be_entry(fd) ? (long)name ARGUMENTS : AFTER(stk_syscall_next(by));              \
+    }
+
+#define POINTER(i) stk_syscall_pointer(by, i)
+#define SIZE(i)    ((size_t)by->at[i])
+#define NUMBER(i)  stk_syscall_int(by, i)
+
+static long after_syscall(long result, int fd)
+{
+    after(result == 0 ? 0 : -1, STK_CHANGE_ACCESS, fd);
+    return result;
+}
+
+#undef CHANGES
+#define CHANGES(result) after_syscall(result, fd)
+
+FD_SYSCALL(fchmod, (fd, (mode_t)NUMBER(1)), CHANGES)
+FD_SYSCALL(fchown, (fd, (uid_t)NUMBER(1), (gid_t)NUMBER(2)), CHANGES)
+FD_SYSCALL(fsetxattr, (fd, POINTER(1), POINTER(2), SIZE(3), NUMBER(4)), CHANGES)
+FD_SYSCALL(fremovexattr, (fd, POINTER(1)), CHANGES)
+FD_SYSCALL(fgetxattr, (fd, POINTER(1), POINTER(2), SIZE(3)), READS)
+FD_SYSCALL(flistxattr, (fd, POINTER(1), SIZE(2)), READS)

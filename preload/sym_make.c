@@ -6,6 +6,7 @@
 #include "preload/change.h"
 #include "preload/export.h"
 #include "preload/next.h"
+#include "preload/syscall.h"
 
 static int after(int result, int dirfd, const char *path)
 {
@@ -46,3 +47,33 @@ MAKE_SYMBOL(__xmknod, AT_FDCWD, path, (int, const char *, mode_t, dev_t *),
 MAKE_SYMBOL(__xmknodat, dirfd, path, (int, int, const char *, mode_t, dev_t *),
             (version, dirfd, path, mode, device), int version, int dirfd, const char *path,
             mode_t mode, dev_t *device)
+
+/* ---- by syscall() ---- */
+
+static long make_at(const struct stk_syscall *by, int dirfd, const char *path)
+{
+    stk_change_listing(dirfd, path);
+    long result = stk_syscall_next(by);
+    after(result == 0 ? 0 : -1, dirfd, path);
+    return result;
+}
+
+long stk_syscall_make(const struct stk_syscall *by)
+{
+    return make_at(by, AT_FDCWD, stk_syscall_pointer(by, 0));
+}
+
+long stk_syscall_makeat(const struct stk_syscall *by)
+{
+    return make_at(by, stk_syscall_int(by, 0), stk_syscall_pointer(by, 1));
+}
+
+long stk_syscall_symlink(const struct stk_syscall *by)
+{
+    return make_at(by, AT_FDCWD, stk_syscall_pointer(by, 1));
+}
+
+long stk_syscall_symlinkat(const struct stk_syscall *by)
+{
+    return make_at(by, stk_syscall_int(by, 1), stk_syscall_pointer(by, 2));
+}

@@ -9,6 +9,7 @@
 #include "preload/entryfd.h"
 #include "preload/export.h"
 #include "preload/next.h"
+#include "preload/syscall.h"
 
 /*
  * Defines a symbol that makes its next call between two looks at the change; the one with the large
@@ -85,3 +86,97 @@ METADATA_SYMBOL(removexattr, STK_CHANGE_ACCESS, AT_FDCWD, 0, AS_IT_IS,
                 (const char *path, const char *name), (path, name))
 METADATA_SYMBOL(lremovexattr, STK_CHANGE_ACCESS, AT_FDCWD, AT_SYMLINK_NOFOLLOW, AS_IT_IS,
                 (const char *path, const char *name), (path, name))
+
+/* ---- by syscall() ---- */
+
+/* Which file a call means: by its argument `path_at`, and by flags, if its argument `flags_at` has
+ * any. */
+struct subject {
+    enum stk_change kind;
+    int dirfd, flags;
+    unsigned path_at;
+    int flags_at; /* -1: none */
+};
+
+static long change_subject(const struct stk_syscall *by, const struct subject *what)
+{
+    struct stk_entry_origin origin;
+    struct stk_syscall real = *by;
+    const char *path = stk_syscall_pointer(by, what->path_at);
+    const char *subject = stk_entryfd_subject(what->dirfd, path, what->flags, &origin);
+    if (subject != path && what->flags_at >= 0) {
+        real.at[what->flags_at] &= ~AT_SYMLINK_NOFOLLOW;
+    }
+    real.at[what->path_at] = (long)subject;
+    stk_change(what->kind, what->dirfd, subject);
+    long result = stk_syscall_next(&real);
+    if (result == 0) {
+        stk_change(what->kind, what->dirfd, subject);
+    }
+    stk_entryfd_release(&origin, STK_ORIGIN_ASKED);
+    return result;
+}
+
+static long change_path(const struct stk_syscall *by, enum stk_change kind, int flags)
+{
+    const struct subject what = {kind, AT_FDCWD, flags, 0, -1};
+    return change_subject(by, &what);
+}
+
+static long change_at(const struct stk_syscall *by, enum stk_change kind, int flags, int flags_at)
+{
+    const struct subject what = {kind, stk_syscall_int(by, 0), flags, 1, flags_at};
+    return change_subject(by, &what);
+}
+
+long stk_syscall_chmod(const struct stk_syscall *by)
+{
+    return change_path(by, STK_CHANGE_ACCESS, 0);
+}
+
+long stk_syscall_lchown(const struct stk_syscall *by)
+{
+    return change_path(by, STK_CHANGE_ACCESS, AT_SYMLINK_NOFOLLOW);
+}
+
+long stk_syscall_utime(const struct stk_syscall *by)
+{
+    return change_path(by, STK_CHANGE_TIMES, 0);
+}
+
+long stk_syscall_fchmodat(const struct stk_syscall *by)
+{
+    return change_at(by, STK_CHANGE_ACCESS, 0, -1);
+}
+
+long stk_syscall_fchmodat2(const struct stk_syscall *by)
+{
+    return change_at(by, STK_CHANGE_ACCESS, stk_syscall_int(by, 3), 3);
+}
+
+long stk_syscall_fchownat(const struct stk_syscall *by)
+{
+    return change_at(by, STK_CHANGE_ACCESS, stk_syscall_int(by, 4), 4);
+}
+
+/* setxattrat and removexattrat. */
+long stk_syscall_setxattrat(const struct stk_syscall *by)
+{
+    return change_at(by, STK_CHANGE_ACCESS, stk_syscall_int(by, 2), 2);
+}
+
+/* Without a path the descriptor itself is meant. */
+static int flags_of(const struct stk_syscall *by, int flags)
+{
+    return flags == 0 && by->at[1] == 0 ? AT_EMPTY_PATH : flags;
+}
+
+long stk_syscall_futimesat(const struct stk_syscall *by)
+{
+    return change_at(by, STK_CHANGE_TIMES, flags_of(by, 0), -1);
+}
+
+long stk_syscall_utimensat(const struct stk_syscall *by)
+{
+    return change_at(by, STK_CHANGE_TIMES, flags_of(by, stk_syscall_int(by, 3)), 3);
+}

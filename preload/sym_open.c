@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/sys.h"
 #include "preload/change.h"
@@ -13,16 +14,26 @@
 #include "preload/next.h"
 #include "preload/process.h"
 #include "preload/serve_open.h"
+#include "preload/syscall.h"
 
 /* One call, whichever symbol it came by. */
 struct call {
     enum stk_symbol symbol;
-    enum { OPEN, OPENAT, OPEN_2, OPENAT_2, CREAT } shape;
+    enum { OPEN, OPENAT, OPEN_2, OPENAT_2, CREAT, SYSCALL } shape;
     int dirfd;
     const char *path;
     int flags;
     mode_t mode;
+    const struct stk_syscall *by; /* of a SYSCALL, whose path is its argument `path_at` */
+    unsigned path_at;
 };
+
+static int open_by_syscall(const struct call *call)
+{
+    struct stk_syscall real = *call->by;
+    real.at[call->path_at] = (long)call->path;
+    return (int)stk_syscall_next(&real);
+}
 
 static int raw_open(const struct call *call)
 {
@@ -38,6 +49,9 @@ static int raw_open(const struct call *call)
 static int next_open(const struct call *call)
 {
     void *next = stk_next(call->symbol);
+    if (call->shape == SYSCALL) {
+        return open_by_syscall(call);
+    }
     if (next == NULL) {
         return raw_open(call);
     }
@@ -191,8 +205,8 @@ static mode_t take_mode(int flags, va_list *arguments)
     {                                                                                              \
         va_list arguments;                                                                         \
         va_start(arguments, flags);                                                                \
-        struct call call = {STK_SYM_##name, OPEN,  AT_FDCWD,                                       \
-                            path,           flags, take_mode(flags, &arguments)};                  \
+        struct call call = {                                                                       \
+            STK_SYM_##name, OPEN, AT_FDCWD, path, flags, take_mode(flags, &arguments), NULL, 0};   \
         va_end(arguments);                                                                         \
         return serve(&call);                                                                       \
     }
@@ -202,8 +216,8 @@ static mode_t take_mode(int flags, va_list *arguments)
     {                                                                                              \
         va_list arguments;                                                                         \
         va_start(arguments, flags);                                                                \
-        struct call call = {STK_SYM_##name, OPENAT, dirfd,                                         \
-                            path,           flags,  take_mode(flags, &arguments)};                 \
+        struct call call = {                                                                       \
+            STK_SYM_##name, OPENAT, dirfd, path, flags, take_mode(flags, &arguments), NULL, 0};    \
         va_end(arguments);                                                                         \
         return serve(&call);                                                                       \
     }
@@ -211,22 +225,22 @@ static mode_t take_mode(int flags, va_list *arguments)
 #define OPEN_2_SYMBOL(name)                                                                        \
     STK_EXPORT(int, name, const char *path, int flags)                                             \
     {                                                                                              \
-        struct call call = {STK_SYM_##name, OPEN_2, AT_FDCWD, path, flags, 0};                     \
+        struct call call = {STK_SYM_##name, OPEN_2, AT_FDCWD, path, flags, 0, NULL, 0};            \
         return serve(&call);                                                                       \
     }
 
 #define OPENAT_2_SYMBOL(name)                                                                      \
     STK_EXPORT(int, name, int dirfd, const char *path, int flags)                                  \
     {                                                                                              \
-        struct call call = {STK_SYM_##name, OPENAT_2, dirfd, path, flags, 0};                      \
+        struct call call = {STK_SYM_##name, OPENAT_2, dirfd, path, flags, 0, NULL, 0};             \
         return serve(&call);                                                                       \
     }
 
 #define CREAT_SYMBOL(name)                                                                         \
     STK_EXPORT(int, name, const char *path, mode_t mode)                                           \
     {                                                                                              \
-        struct call call = {                                                                       \
-            STK_SYM_##name, CREAT, AT_FDCWD, path, O_CREAT | O_WRONLY | O_TRUNC, mode};            \
+        struct call call = {STK_SYM_##name, CREAT, AT_FDCWD, path, O_CREAT | O_WRONLY | O_TRUNC,   \
+                            mode,           NULL,  0};                                             \
         return serve(&call);                                                                       \
     }
 
@@ -240,3 +254,54 @@ OPENAT_2_SYMBOL(__openat_2)
 OPENAT_2_SYMBOL(__openat64_2)
 CREAT_SYMBOL(creat)
 CREAT_SYMBOL(creat64)
+
+/* ---- by syscall() ---- */
+
+static long serve_syscall(const struct stk_syscall *by, int dirfd, unsigned path_at, int flags)
+{
+    const char *path = stk_syscall_pointer(by, path_at);
+    const struct call call = {STK_SYM_syscall, SYSCALL, dirfd, path, flags, 0, by, path_at};
+    return serve(&call);
+}
+
+long stk_syscall_open(const struct stk_syscall *by)
+{
+    return serve_syscall(by, AT_FDCWD, 0, stk_syscall_int(by, 1));
+}
+
+long stk_syscall_creat(const struct stk_syscall *by)
+{
+    return serve_syscall(by, AT_FDCWD, 0, O_CREAT | O_WRONLY | O_TRUNC);
+}
+
+long stk_syscall_openat(const struct stk_syscall *by)
+{
+    return serve_syscall(by, stk_syscall_int(by, 0), 1, stk_syscall_int(by, 2));
+}
+
+/* The kernel's struct open_how. */
+struct how {
+    uint64_t flags, mode, resolve;
+};
+
+/* What it would refuse of a plain open, and how else it may be told to find a file, is its own
+ * business. */
+static bool is_plain(const struct how *how, size_t bytes)
+{
+    const uint64_t usual = O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_LARGEFILE;
+    return bytes == sizeof *how && how->mode == 0 && how->resolve == 0 &&
+           (how->flags & ~usual) == O_RDONLY;
+}
+
+long stk_syscall_openat2(const struct stk_syscall *by)
+{
+    const struct how *how = stk_syscall_pointer(by, 2);
+    size_t bytes = (size_t)by->at[3];
+    if (stk_path_is_missing((const char *)how) || bytes < sizeof *how) {
+        return stk_syscall_next(by);
+    }
+    int flags = (int)how->flags;
+    return stk_open_kind_of(flags) != STK_OPEN_READ || is_plain(how, bytes)
+               ? serve_syscall(by, stk_syscall_int(by, 0), 1, flags)
+               : stk_syscall_next(by);
+}

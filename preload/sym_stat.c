@@ -16,6 +16,7 @@
 #include "preload/guard.h"
 #include "preload/next.h"
 #include "preload/process.h"
+#include "preload/syscall.h"
 
 #if defined(__x86_64__)
 #define KNOWN_VERSION(version) ((version) == 0 || (version) == 1)
@@ -26,12 +27,13 @@
 /* One call, whichever symbol it came by. `path` NULL: of the descriptor `fd`. */
 struct call {
     enum stk_symbol symbol;
-    enum { STAT, FSTAT, FSTATAT, XSTAT, FXSTAT, FXSTATAT } shape;
+    enum { STAT, FSTAT, FSTATAT, XSTAT, FXSTAT, FXSTATAT, SYSCALL } shape;
     int version;
     int fd; /* or the directory's */
     const char *path;
     int flags; /* AT_ */
     struct stat *out;
+    const struct stk_syscall *by; /* of a SYSCALL */
 };
 
 static int raw_stat(const struct call *call)
@@ -48,6 +50,9 @@ static int raw_stat(const struct call *call)
 static int next_stat(const struct call *c)
 {
     void *next = stk_next(c->symbol);
+    if (c->shape == SYSCALL) {
+        return (int)stk_syscall_next(c->by);
+    }
     if (next == NULL) {
         return raw_stat(c);
     }
@@ -227,42 +232,42 @@ static int serve(const struct call *call)
 #define STAT_SYMBOL(name, flags)                                                                   \
     STK_EXPORT(int, name, const char *path, struct stat *out)                                      \
     {                                                                                              \
-        struct call call = {STK_SYM_##name, STAT, 0, AT_FDCWD, path, flags, out};                  \
+        struct call call = {STK_SYM_##name, STAT, 0, AT_FDCWD, path, flags, out, NULL};            \
         return serve(&call);                                                                       \
     }
 
 #define FSTAT_SYMBOL(name)                                                                         \
     STK_EXPORT(int, name, int fd, struct stat *out)                                                \
     {                                                                                              \
-        struct call call = {STK_SYM_##name, FSTAT, 0, fd, NULL, 0, out};                           \
+        struct call call = {STK_SYM_##name, FSTAT, 0, fd, NULL, 0, out, NULL};                     \
         return serve_fd(&call, fd);                                                                \
     }
 
 #define FSTATAT_SYMBOL(name)                                                                       \
     STK_EXPORT(int, name, int dirfd, const char *path, struct stat *out, int flags)                \
     {                                                                                              \
-        struct call call = {STK_SYM_##name, FSTATAT, 0, dirfd, path, flags, out};                  \
+        struct call call = {STK_SYM_##name, FSTATAT, 0, dirfd, path, flags, out, NULL};            \
         return serve(&call);                                                                       \
     }
 
 #define XSTAT_SYMBOL(name, flags)                                                                  \
     STK_EXPORT(int, name, int version, const char *path, struct stat *out)                         \
     {                                                                                              \
-        struct call call = {STK_SYM_##name, XSTAT, version, AT_FDCWD, path, flags, out};           \
+        struct call call = {STK_SYM_##name, XSTAT, version, AT_FDCWD, path, flags, out, NULL};     \
         return serve(&call);                                                                       \
     }
 
 #define FXSTAT_SYMBOL(name)                                                                        \
     STK_EXPORT(int, name, int version, int fd, struct stat *out)                                   \
     {                                                                                              \
-        struct call call = {STK_SYM_##name, FXSTAT, version, fd, NULL, 0, out};                    \
+        struct call call = {STK_SYM_##name, FXSTAT, version, fd, NULL, 0, out, NULL};              \
         return KNOWN_VERSION(version) ? serve_fd(&call, fd) : next_stat(&call);                    \
     }
 
 #define FXSTATAT_SYMBOL(name)                                                                      \
     STK_EXPORT(int, name, int version, int dirfd, const char *path, struct stat *out, int flags)   \
     {                                                                                              \
-        struct call call = {STK_SYM_##name, FXSTATAT, version, dirfd, path, flags, out};           \
+        struct call call = {STK_SYM_##name, FXSTATAT, version, dirfd, path, flags, out, NULL};     \
         return serve(&call);                                                                       \
     }
 
@@ -291,11 +296,15 @@ struct statx_call {
     int flags;
     unsigned mask;
     struct statx *out;
+    const struct stk_syscall *by; /* NULL: by libc's function */
 };
 
 /* The raw call where libc has none: Rust's weak reference finds ours and expects it to work. */
 static int next_statx(const struct statx_call *call)
 {
+    if (call->by != NULL) {
+        return (int)stk_syscall_next(call->by);
+    }
     int (*next)(int, const char *, int, unsigned, struct statx *) =
         (int (*)(int, const char *, int, unsigned, struct statx *))stk_next(STK_SYM_statx);
     if (next != NULL) {
@@ -387,17 +396,76 @@ static __attribute__((noinline)) int statx_perhaps(const struct statx_call *call
     }
 }
 
+static int serve_statx(const struct statx_call *call)
+{
+    if (!stk_process_is_on() || call->out == NULL) {
+        return next_statx(call);
+    }
+    if (stk_path_is_empty(call->path)) {
+        return (call->flags & AT_EMPTY_PATH) != 0 ? statx_fd(call) : next_statx(call);
+    }
+    if (!stk_cover_may_at(call->dirfd, call->path)) {
+        return statx_elsewhere(call);
+    }
+    return statx_perhaps(call);
+}
+
 STK_EXPORT(int, statx, int dirfd, const char *path, int flags, unsigned mask, struct statx *out)
 {
-    const struct statx_call call = {dirfd, path, flags, mask, out};
-    if (!stk_process_is_on() || out == NULL) {
-        return next_statx(&call);
-    }
-    if (stk_path_is_empty(path)) {
-        return (flags & AT_EMPTY_PATH) != 0 ? statx_fd(&call) : next_statx(&call);
-    }
-    if (!stk_cover_may_at(dirfd, path)) {
-        return statx_elsewhere(&call);
-    }
-    return statx_perhaps(&call);
+    const struct statx_call call = {dirfd, path, flags, mask, out, NULL};
+    return serve_statx(&call);
+}
+
+/* ---- by syscall(), where struct stat is libc's ---- */
+
+static long serve_path(const struct stk_syscall *by, int flags)
+{
+    const struct call call = {.symbol = STK_SYM_syscall,
+                              .shape = SYSCALL,
+                              .fd = AT_FDCWD,
+                              .path = stk_syscall_pointer(by, 0),
+                              .flags = flags,
+                              .out = stk_syscall_pointer(by, 1),
+                              .by = by};
+    return serve(&call);
+}
+
+long stk_syscall_stat(const struct stk_syscall *by)
+{
+    return serve_path(by, 0);
+}
+
+long stk_syscall_lstat(const struct stk_syscall *by)
+{
+    return serve_path(by, AT_SYMLINK_NOFOLLOW);
+}
+
+long stk_syscall_fstat(const struct stk_syscall *by)
+{
+    const struct call call = {.symbol = STK_SYM_syscall,
+                              .shape = SYSCALL,
+                              .fd = stk_syscall_int(by, 0),
+                              .out = stk_syscall_pointer(by, 1),
+                              .by = by};
+    return serve_fd(&call, call.fd);
+}
+
+long stk_syscall_fstatat(const struct stk_syscall *by)
+{
+    const struct call call = {.symbol = STK_SYM_syscall,
+                              .shape = SYSCALL,
+                              .fd = stk_syscall_int(by, 0),
+                              .path = stk_syscall_pointer(by, 1),
+                              .flags = stk_syscall_int(by, 3),
+                              .out = stk_syscall_pointer(by, 2),
+                              .by = by};
+    return serve(&call);
+}
+
+long stk_syscall_statx(const struct stk_syscall *by)
+{
+    const struct statx_call call = {stk_syscall_int(by, 0),     stk_syscall_pointer(by, 1),
+                                    stk_syscall_int(by, 2),     (unsigned)stk_syscall_int(by, 3),
+                                    stk_syscall_pointer(by, 4), by};
+    return serve_statx(&call);
 }

@@ -15,6 +15,7 @@
 #include "preload/export.h"
 #include "preload/next.h"
 #include "preload/process.h"
+#include "preload/syscall.h"
 
 #define GROUPS 64 /* with more of them, nobody can tell whether they have changed */
 
@@ -98,4 +99,25 @@ STK_EXPORT(int, setfsuid, uid_t uid)
 STK_EXPORT(int, setfsgid, gid_t gid)
 {
     return set_for_files(STK_SYM_setfsgid, gid);
+}
+
+/* ---- by syscall(), which changes this thread only; the cache is that of all ---- */
+
+long stk_syscall_set_user(const struct stk_syscall *by)
+{
+    struct user before;
+    look(&before);
+    long result = stk_syscall_next(by);
+    after(0, &before);
+    return result;
+}
+
+long stk_syscall_set_file_user(const struct stk_syscall *by)
+{
+    const struct stk_syscall question = {by->number, {-1}};
+    long before = stk_syscall_next(by);
+    if (stk_process_cache_if_ready() != NULL && stk_syscall_next(&question) != before) {
+        lose();
+    }
+    return before;
 }

@@ -5,12 +5,14 @@
  * nothing is resolved, and nothing lost.
  */
 #include <sched.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "preload/export.h"
 #include "preload/far.h"
 #include "preload/next.h"
 #include "preload/process.h"
+#include "preload/syscall.h"
 
 /* The working directory may be another, too: of a mount namespace that is entered, its root. */
 static int after(int result)
@@ -42,4 +44,29 @@ STK_EXPORT(int, setns, int fd, int kind)
 {
     int (*next)(int, int) = (int (*)(int, int))stk_next(STK_SYM_setns);
     return after(next != NULL ? next(fd, kind) : stk_next_missing());
+}
+
+/* ---- by syscall() ---- */
+
+static long after_syscall(long result)
+{
+    after(result == 0 ? 0 : -1);
+    return result;
+}
+
+long stk_syscall_chroot(const struct stk_syscall *by)
+{
+    return after_syscall(stk_syscall_next(by));
+}
+
+long stk_syscall_unshare(const struct stk_syscall *by)
+{
+    long result = stk_syscall_next(by);
+    bool concerns = (by->at[0] & (CLONE_NEWNS | CLONE_NEWUSER)) != 0;
+    return concerns ? after_syscall(result) : result;
+}
+
+long stk_syscall_setns(const struct stk_syscall *by)
+{
+    return after_syscall(stk_syscall_next(by));
 }

@@ -18,4 +18,7 @@ static inline long stk_arch_syscall6(long number, long a, long b, long c, long d
     return x0;
 }
 
+/* This machine has none of the old system calls, such as open. */
+#define STK_ARCH_OLD(...)
+
 #endif

@@ -1,5 +1,6 @@
 /*
- * The one selector for the processor: stk_arch_syscall6().
+ * The one selector for the processor: stk_arch_syscall6(), and STK_ARCH_OLD(), which leaves out
+ * what concerns system calls that the machine lacks.
  * Returns the kernel's own answer: 0 or positive, or -errno. Touches no errno.
  */
 #ifndef STK_ARCH_SYSCALL_H

@@ -209,8 +209,42 @@ def test_changing(build, scratch, master, plain_runs, name, frame, state):
         assert_used(cache, state, name)
 
 
+# ---- the same calls by syscall() ----
+
+# Frames make no difference to those.
+BY_SYSCALL = [cold, known, fresh]
+
+
+@pytest.mark.parametrize("run", BY_SYSCALL, ids=lambda run: run.__name__)
+@pytest.mark.parametrize("name", ["open", "stat", "access", "user"])
+def test_reading_by_syscall(build, unchanged, name, run):
+    argv = program(build, name, "main", unchanged)
+    with Isolated() as place:
+        settings = {"SHOW_EXACT": "1", "SHOW_SYSCALL": "1"}
+        plain = run_as(ROOT, place, argv, {**sanitizer.environment(), **settings})
+        cache = Cache(place, build, unchanged, ROOT)
+        cache.env.update(settings)
+        assert_same(plain, run(cache, argv), run)
+        assert_used(cache, run, name)
+
+
+@pytest.mark.parametrize("run", BY_SYSCALL, ids=lambda run: run.__name__)
+@pytest.mark.parametrize("name", ["create", "make", "change", "chdir", "metadata", "fdmeta"])
+def test_changing_by_syscall(build, scratch, master, name, run):
+    base = scratch / "changed"
+    argv = program(build, name, "main", base)
+    with Isolated() as place:
+        dataset.copy(master, base)
+        plain = run_as(ROOT, place, argv, {**sanitizer.environment(), "SHOW_SYSCALL": "1"})
+        dataset.copy(master, base)
+        cache = Cache(place, build, base, ROOT)
+        cache.env["SHOW_SYSCALL"] = "1"
+        assert_same(plain, run(cache, argv), run)
+        assert_used(cache, run, name)
+
+
 def test_every_symbol_is_shown(build, unchanged, scratch, master, plain_runs, symbols):
-    shown = set()
+    shown = {"syscall"}  # test_reading_by_syscall
     dataset.copy(master, scratch / "changed")
     with Isolated() as place:
         for name in READERS + WRITERS:
