@@ -105,6 +105,50 @@ def test_values(place):
     assert json.loads(second.stderr) == []
 
 
+def test_values_come_back_as_they_are(place):
+    """All of cached_keys.py, and objects of other kinds."""
+    code = """
+        import collections, datetime, decimal, fractions, pickle
+        import numpy, stoker
+        import cached_keys
+        from stoker._store import keys
+        made = []
+        @stoker.cached
+        def value(name, place):
+            made.append(name)
+            return MAKERS[name][place]()
+        shared = numpy.arange(3.0)
+        others = [decimal.Decimal("1.00"), fractions.Fraction(1, 3), range(3), ...,
+                  datetime.datetime(2020, 1, 1, fold=1), collections.OrderedDict(b=1, a=2),
+                  collections.Counter("aab"), collections.deque([1], 3)]
+        arrays = [numpy.ma.array([1, 2], mask=[0, 1], fill_value=7), numpy.matrix([[1]]),
+                  numpy.rec.array([(1, 2.0)], [("x", "i4"), ("y", "f8")]), numpy.array([1, None])]
+        MAKERS = {"atoms": cached_keys.ATOMS, "others": [lambda each=each: each for each in others],
+                  "arrays": [lambda each=each: each for each in arrays],
+                  "shared": [lambda: (shared, [shared], shared[1:])]}
+        def called(name):
+            return [value(name, place) for place in range(len(MAKERS[name]))]
+        def said(each):
+            if type(each) is numpy.ndarray and not (each.flags.c_contiguous or each.flags.f_contiguous):
+                each = each.copy()
+            return keys.encode_whole(each)
+        for _ in range(2):
+            expected = [said(pickle.loads(pickle.dumps(make(), 5))) for make in cached_keys.ATOMS]
+            assert [said(each) for each in called("atoms")] == expected
+            found = called("others")
+            assert repr(found) == repr(others), (found, others)
+            assert [type(each) for each in found] == [type(each) for each in others]
+            for each, first in zip(called("arrays"), arrays):
+                assert repr(each) == repr(first) and type(each) is type(first), each
+                assert (each.dtype, each.dtype.type) == (first.dtype, first.dtype.type)
+            (one, (two,), part), = called("shared")
+            assert one is two and list(part) == [1, 2] and not one.flags.writeable
+            assert not numpy.shares_memory(one, shared)
+        print(len(made) == sum(map(len, MAKERS.values())))
+        """
+    assert run(place, code).stdout == "True\n"
+
+
 def test_keys(place):
     code = """
         import pathlib, sys
@@ -113,6 +157,10 @@ def test_keys(place):
         def count(*arguments, **options):
             made.append(arguments)
             return len(made)
+        def naming():
+            def named(a, b):
+                return count(a, b)
+            return named
         one, two = stoker.cached(count), stoker.cached(count, version=2)
         different = [(), (1,), (1.0,), (True,), ("1",), (b"1",), (None,), ((1,),), ([1],), ({1},),
                      (1, 1), ("a", "bc"), ("ab", "c"), (pathlib.Path("1"),), (numpy.int64(1),),
@@ -121,14 +169,24 @@ def test_keys(place):
         for arguments in different:
             one(*arguments), one(*arguments)
         assert len(made) == len(different), made
-        assert one({"a": 1, "b": 2}) == one({"b": 2, "a": 1})
-        assert one(a=1, b=2) == one(b=2, a=1) != one(a=2, b=1)
+        assert one({"a": 1, "b": 2}) != one({"b": 2, "a": 1})
+        assert one(a=1, b=2) != one(b=2, a=1) != one(a=2, b=1)
+        named = stoker.cached(naming())
+        assert named(a=1, b=2) == named(b=2, a=1) != named(a=2, b=1)
         assert two(1) != one(1)
         assert stoker.cached(count, key=lambda object: 5)(object()) == \\
             stoker.cached(count, key=lambda object: 5)(iter(()))
         print(len(made))
         """
-    assert run(place, code).stdout.strip() == "27"
+    assert run(place, code).stdout.strip() == "31"
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_values_that_can_be_told_apart_have_keys_of_their_own(place, seed):
+    program = HERE / "programs/cached_keys.py"
+    done = subprocess.run([sys.executable, program, str(seed)], env=place, text=True, timeout=300,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert (done.returncode, done.stdout[:4000], done.stderr[-2000:]) == (0, "", "")
 
 
 # Functions of one name; each is another function than all before it.
@@ -318,6 +376,23 @@ def test_a_version_stands_for_what_has_no_key(place):
         @stoker.cached
         def kept(x, values=values): ...
         kept(1)""", "a value that holds itself"),
+    ("""
+        values = []
+        values.append(values)
+        @stoker.cached
+        def kept(x): ...
+        kept(values)""", "a value that holds itself"),
+    ("""
+        @stoker.cached
+        async def kept(x): ...""", "kept is a coroutine function"),
+    ("""
+        @stoker.cached(version=1)
+        async def kept(x):
+            yield x""", "kept is an asynchronous generator function"),
+    ("""
+        @stoker.cached
+        def kept(x):
+            yield x""", "kept is a generator function"),
 ])
 def test_what_cannot_be_kept(place, code, says):
     done = run(place, "import stoker\n" + textwrap.dedent(code), check=False)

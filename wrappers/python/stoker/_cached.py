@@ -1,6 +1,7 @@
 """stoker.cached: what a function returned, kept for all processes and epochs."""
 
 import functools
+import inspect
 import time
 
 from . import _core, _slots
@@ -9,6 +10,12 @@ from ._store.claim import Claim
 
 _PATIENCE_S = 1
 
+_KINDS = {
+    "a coroutine function": inspect.iscoroutinefunction,
+    "an asynchronous generator function": inspect.isasyncgenfunction,
+    "a generator function": inspect.isgeneratorfunction,
+}
+
 
 def _name_of(function):
     name = getattr(function, "__qualname__", None)
@@ -16,6 +23,20 @@ def _name_of(function):
         raise TypeError("stoker.cached: a function without a name of its own has no place in the "
                         "store: define it with def")
     return f"{functions.module_of(function)}:{name}"
+
+
+def _refuse_kinds(function):
+    """Raises TypeError for functions whose result is no value yet."""
+    for kind, is_kind in _KINDS.items():
+        if is_kind(function) or is_kind(getattr(type(function), "__call__", None)):
+            raise TypeError(f"stoker.cached: {_name_of(function)} is {kind}: what it returns cannot be kept. "
+                            "Decorate a function that returns the values themselves")
+
+
+def _sees_order(function):
+    """Returns true if the function may tell in which order arguments were named."""
+    code = getattr(function, "__code__", None)
+    return code is None or bool(code.co_flags & inspect.CO_VARKEYWORDS)
 
 
 def _put(store, place, packed):
@@ -34,6 +55,7 @@ class _Cached:
     def __init__(self, function, version, key):
         self._function, self._version, self._key = function, version, key
         self._name = _name_of(function)
+        self._names_sorted = not _sees_order(function)
 
     def __reduce__(self):
         """Of functions that close over this one (_store/functions.py)."""
@@ -48,10 +70,15 @@ class _Cached:
                 f"stoker.cached: no key can be made of {error} of {self._name}: make it an argument, "
                 "or give cached(version=...), which then tells such functions apart") from None
 
+    def _said(self, arguments, options):
+        if self._key:
+            return [self._key(*arguments, **options)]
+        return [list(arguments), dict(sorted(options.items())) if self._names_sorted else options]
+
     def _argument_bytes(self, arguments, options):
-        said = [self._key(*arguments, **options)] if self._key else [list(arguments), options]
+        said = self._said(arguments, options)
         try:
-            return keys.encode([self._name, self._version, *said])
+            return keys.encode_whole([self._name, self._version, *said])
         except keys.Unusable as error:
             raise TypeError(
                 f"stoker.cached: no key can be made of {error}, which {self._name} was called with: "
@@ -101,20 +128,22 @@ def cached(function=None, *, version=None, key=None):
 
         load = stoker.cached(load, version=2)
 
-    The value's key is the function, `version`, and the arguments: plain values, paths, NumPy arrays,
-    and tuples, lists, sets and dicts of them. `key`, if given, is called with the arguments and makes
-    such values of others.
+    The value's key is the function, `version`, and the arguments: plain values, paths of pathlib, NumPy
+    arrays, and tuples, lists, sets and dicts of them, each of exactly that type. Arguments that differ in
+    type or value have keys of their own: 1 and 1.0, arrays whose fields have other names, dicts of another
+    order. Whether two arguments are one object is not seen. `key`, if given, is called with the arguments
+    and makes such values of others; it belongs to the function.
 
     The function is its module (a script's path), its qualified name, its code with all constants, its
-    defaults, and what it closes over, as that is at each call: an object by what pickle would make of
-    it, a class or a module by its name. What pickle does not take is refused, unless there is a
-    `version`. Globals are not looked at, nor what the function calls by them, nor code that is not
-    Python's: change `version` when these change, or what the function reads, since a path stands for
-    its name, not for the file. Another minor version of Python, or one with -O, has code of its own,
-    and so values of its own.
+    defaults and attributes, and what it closes over, as that is at each call: an object by what pickle
+    would make of it, a class or a module by its name. What pickle does not take is refused, unless there
+    is a `version`. Globals are not looked at, nor what the function calls by them, nor code that is not
+    Python's: change `version` when these change, or what the function reads, since a path stands for its
+    name, not for the file. Another minor version of Python, or one with -O, has code of its own, and so
+    values of its own.
 
-    Whatever pickle takes may be returned. It always comes back as a copy, arrays of NumPy read-only
-    and where they lie in the store: copy() what is to be changed.
+    Whatever pickle takes may be returned, but by no coroutine and no generator. It always comes back as a
+    copy, arrays of NumPy read-only and where they lie in the store: copy() what is to be changed.
 
     One process at a time computes a value; others wait for it, up to a minute. Where there is no store
     (STOKER_SAMPLES), or it is full, the function is called each time. The function's exceptions are
@@ -123,6 +152,7 @@ def cached(function=None, *, version=None, key=None):
     """
     if function is None:
         return functools.partial(cached, version=version, key=key)
+    _refuse_kinds(function)
     kept = _Cached(function, version, key)
 
     @functools.wraps(function)

@@ -1,7 +1,14 @@
-"""Arguments as bytes, the same for equal arguments in every process."""
+"""Arguments as bytes, the same in every process: two values have the same bytes if, and only if, a function
+that only reads them cannot tell them apart.
 
-import os
+Each type has bytes of its own, and only exact types are taken: a subclass may have more state. A dict's order
+and an array's memory layout are part of the value. The identity of objects and the order of a set are not.
+"""
+
+import functools
+import pathlib
 import struct
+import sys
 
 
 class Unusable(TypeError):
@@ -13,43 +20,130 @@ def frame(kind, *parts):
     return b"".join([kind, struct.pack("<I", len(parts)), sizes, *parts])
 
 
-def _array(value):
-    kind = f"{value.dtype.str}{value.shape}".encode()
-    if value.dtype.hasobject:
-        raise Unusable("an array of objects")
-    return frame(b"a", kind, value.tobytes())
+# ---- plain values ----
 
+def _text(value):
+    return value.encode("utf-8", "surrogatepass")
+
+
+def _named(value, _):
+    return repr(value).encode()
+
+
+def _int(value, _):
+    return frame(b"i", hex(value).encode())  # str() refuses thousands of digits
+
+
+def _float(value, _):
+    return frame(b"f", struct.pack("<d", value))
+
+
+def _complex(value, _):
+    return frame(b"c", struct.pack("<dd", value.real, value.imag))
+
+
+def _str(value, _):
+    return frame(b"s", _text(value))
+
+
+def _bytes(kind, value, _):
+    return frame(kind, bytes(value))
+
+
+def _sequence(kind, value, other):
+    return frame(kind, *[encode(each, other) for each in value])
+
+
+def _set(kind, value, other):
+    return frame(kind, *sorted(encode(each, other) for each in value))
+
+
+def _dict(value, other):
+    return frame(b"d", *[encode(part, other) for pair in value.items() for part in pair])
+
+
+def _path(value, _):
+    """The parts, too: a Windows path's text may be another path's."""
+    return frame(b"p", type(value).__name__.encode(), *map(_text, (str(value), *value.parts)))
+
+
+_ENCODERS = {
+    type(None): _named,
+    bool: _named,
+    int: _int,
+    float: _float,
+    complex: _complex,
+    str: _str,
+    bytes: functools.partial(_bytes, b"b"),
+    bytearray: functools.partial(_bytes, b"B"),
+    tuple: functools.partial(_sequence, b"t"),
+    list: functools.partial(_sequence, b"l"),
+    set: functools.partial(_set, b"S"),
+    frozenset: functools.partial(_set, b"Z"),
+    dict: _dict,
+    pathlib.PurePosixPath: _path,
+    pathlib.PureWindowsPath: _path,
+    pathlib.PosixPath: _path,
+}
+
+
+# ---- NumPy's ----
+
+def _field(dtype, name, other):
+    kind, *place = dtype.fields[name]
+    return frame(b"F", _dtype(kind, other), encode([name, *place], other))
+
+
+def _dtype(dtype, other):
+    """Types that compare equal may differ in class and metadata; those of one str, in their fields."""
+    if type(dtype).__module__.partition(".")[0] != "numpy":
+        return other(dtype)
+    kind, metadata = dtype.type, dict(dtype.metadata or ()) or None
+    said = [kind.__module__, kind.__qualname__, dtype.str, dtype.char, dtype.isalignedstruct, metadata]
+    if dtype.subdtype is not None:
+        base, shape = dtype.subdtype
+        return frame(b"U", _dtype(base, other), encode(shape, other), encode(said, other))
+    return frame(b"D", encode(said, other), *[_field(dtype, name, other) for name in dtype.names or ()])
+
+
+def _array(value, other):
+    """Most arrays lie one row behind the other. Of another one the strides are said."""
+    strides = None if value.flags.c_contiguous else value.strides
+    return frame(b"a", _dtype(value.dtype, other), encode([value.shape, strides]), value.tobytes())
+
+
+def _scalar(value, other):
+    return frame(b"n", _dtype(value.dtype, other), value.tobytes())
+
+
+def _numpys_encoder(value):
+    """Returns the encoder of a value of NumPy's own classes, else None."""
+    numpy = sys.modules.get("numpy")
+    if numpy is None or not isinstance(value, (numpy.ndarray, numpy.generic)) or value.dtype.hasobject:
+        return None
+    if type(value) is numpy.ndarray:
+        return _array
+    return _scalar if type(value) is value.dtype.type else None
+
+
+# ---- any value ----
 
 def _refuse(value):
     kind = type(value)
-    raise Unusable(f"a {kind.__module__}.{kind.__qualname__}")
+    is_array = kind.__module__ == "numpy" and kind.__name__ == "ndarray"
+    raise Unusable("an array of objects" if is_array else f"a {kind.__module__}.{kind.__qualname__}")
 
 
 def encode(value, other=_refuse):
-    """bytes; Unusable for what is neither a plain value, nor a path, nor an array of NumPy, nor made
-    of such: unless `other` gives bytes of it."""
-    kind = type(value)
-    if value is None or kind is bool:
-        return repr(value).encode()
-    if kind is int:
-        return frame(b"i", str(value).encode())
-    if kind is float:
-        return frame(b"f", struct.pack("<d", value))
-    if kind is complex:
-        return frame(b"c", struct.pack("<dd", value.real, value.imag))
-    if kind is str:
-        return frame(b"s", value.encode("utf-8", "surrogatepass"))
-    if kind in (bytes, bytearray):
-        return frame(b"b", bytes(value))
-    if kind in (tuple, list):
-        return frame(b"t" if kind is tuple else b"l", *(encode(each, other) for each in value))
-    if kind in (set, frozenset):
-        return frame(b"S", *sorted(encode(each, other) for each in value))
-    if kind is dict:
-        pairs = sorted((encode(key, other), encode(item, other)) for key, item in value.items())
-        return frame(b"d", *(part for pair in pairs for part in pair))
-    if isinstance(value, os.PathLike):
-        return frame(b"p", os.fsencode(value))
-    if kind.__module__ == "numpy" and hasattr(value, "dtype"):
-        return _array(value)
-    return other(value)
+    """Returns bytes; Unusable for what is neither a plain value, nor a path of pathlib's, nor an array of
+    NumPy, nor made of such: unless `other` gives bytes of it."""
+    encoder = _ENCODERS.get(type(value)) or _numpys_encoder(value)
+    return other(value) if encoder is None else encoder(value, other)
+
+
+def encode_whole(value, other=_refuse):
+    """Returns the bytes of encode(); Unusable for a value without an end, too."""
+    try:
+        return encode(value, other)
+    except RecursionError:
+        raise Unusable("a value that holds itself, or is nested too deeply") from None
