@@ -191,8 +191,9 @@ def test_values_that_can_be_told_apart_have_keys_of_their_own(place, seed):
 
 # Functions of one name; each is another function than all before it.
 FUNCTIONS = """
-import collections, dataclasses, enum, functools, math, re, threading
+import collections, dataclasses, datetime, decimal, enum, functools, math, pathlib, re, threading
 import numpy, stoker
+Pair = collections.namedtuple("Pair", "x y")
 made = []
 def note(what):
     made.append(what)
@@ -217,6 +218,27 @@ def counting():
         nonlocal count
         count += 1
     return kept, more
+class Scaled:
+    def __init__(self, function, by):
+        functools.update_wrapper(self, function)
+        self.by = by
+    def __call__(self, x):
+        return x * self.by
+class Made:
+    def __init__(self, value):
+        self.value = value
+    def make(self):
+        return self.value
+class Borrowed:
+    def __init__(self, value):
+        self.maker = Made(value)
+    def __reduce__(self):
+        return self.maker.make, ()
+def marked(value):
+    def each(x):
+        return x + each.by
+    each.by = value
+    return each
 def written(text, names="x=0, y=0"):
     space = {"note": note}
     exec(f"def kept({names}):\\n    " + text.replace("; ", "\\n    "), space)
@@ -242,6 +264,10 @@ class Point:
     y: int
 class Names(set):
     pass
+def noted(values, by):
+    names = Names(values)
+    names.by = by
+    return names
 def one(x): return x
 def other(x): return x + 1
 def recursive(value):
@@ -266,6 +292,16 @@ functions = [
     closing(collections.OrderedDict(a=1)), closing(collections.Counter("a")), closing(set(words)),
     closing(Names(words)), closing(Names("a")), closing(closing(7)), closing(closing(8)),
     closing(Kept(1).kept), closing(Kept(2).kept), closing(object()), closing(...), closing(None),
+    closing(Scaled(one, 1)), closing(Scaled(one, 2)), closing(Borrowed(1)), closing(Borrowed(2)),
+    closing(marked(1)), closing(marked(2)), closing(noted("a", 1)), closing(noted("a", 2)),
+    closing(bytearray(b"a")), closing(b"a"), closing({1}), closing(frozenset({1})),
+    closing(numpy.zeros(1, [("x", "i4")])), closing(numpy.zeros(1, [("y", "i4")])),
+    closing(numpy.ma.array([1, 2], mask=[0, 1])), closing(numpy.ma.array([1, 2], mask=[1, 0])),
+    closing(numpy.rec.array([(1,)], [("x", "i4")])), closing(numpy.array([1, None])),
+    closing(numpy.array([2, None])), closing(pathlib.Path("a")), closing(pathlib.PurePath("a")),
+    closing(decimal.Decimal("1.0")), closing(decimal.Decimal("1.00")), closing(Pair(1, 2)), closing((1, 2)),
+    closing(datetime.datetime(2020, 1, 1)), closing(datetime.datetime(2020, 1, 1, fold=1)),
+    closing(datetime.datetime(2020, 1, 1, tzinfo=datetime.timezone.utc)), closing(range(3)), closing(slice(3)),
     recursive(1), recursive(2),
     Kept(1).kept, Kept(2).kept, Kept.both, method(1), method(2), wrapped(closing(1)),
     wrapped(closing(2)),
@@ -298,18 +334,32 @@ def test_functions_of_one_name(place):
         assert run({**place, "PYTHONHASHSEED": seed}, again).stdout == "[]\n", "all are kept"
 
 
+def test_a_key_is_part_of_the_function(place):
+    run(place, FUNCTIONS + textwrap.dedent("""
+        def kept(x):
+            return note(x)
+        first, second = (stoker.cached(kept, key=key) for key in (lambda x: x[0], lambda x: x[1]))
+        assert (first((1, 2)), first((1, 3)), second((2, 1)), second((3, 1))) == (1, 1, 2, 2)
+        """))
+
+
 def test_functions_that_close_over_tensors(place):
     pytest.importorskip("torch")
     code = FUNCTIONS + textwrap.dedent("""
         import torch
+        def named(tensor):
+            tensor.said = "one"
+            return tensor
         values = [torch.zeros(2), torch.ones(2), torch.zeros(2, dtype=torch.float64), torch.float32,
-                  torch.nn.Parameter(torch.ones(2)), torch.nn.Linear(2, 2), torch.nn.ReLU()]
+                  torch.nn.Parameter(torch.ones(2)), torch.nn.Linear(2, 2), torch.nn.ReLU(),
+                  torch.ones(2, requires_grad=True), named(torch.ones(2)), torch.ones(2, 3),
+                  torch.ones(3, 2).T]
         for value in values[5].parameters():
             torch.nn.init.ones_(value)
         print([stoker.cached(closing(value))() for value in values], len(made))
         """)
-    assert run(place, code).stdout == "[1, 2, 3, 4, 5, 6, 7] 7\n"
-    assert run(place, code).stdout == "[1, 2, 3, 4, 5, 6, 7] 0\n"
+    assert run(place, code).stdout == "[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11] 11\n"
+    assert run(place, code).stdout == "[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11] 0\n"
 
 
 def test_what_a_function_closes_over_may_change(place):

@@ -64,7 +64,7 @@ class _Cached:
     def _function_bytes(self):
         """What the function closes over may change: so this is asked at each call."""
         try:
-            return functions.encode(self._function, self._version is not None)
+            return functions.encode([self._function, self._key], self._version is not None)
         except keys.Unusable as error:
             raise TypeError(
                 f"stoker.cached: no key can be made of {error} of {self._name}: make it an argument, "

@@ -16,6 +16,11 @@ from .keys import Unusable, frame
 
 _PROTOCOL = 4
 
+# What these hold beside the function does not change what they return.
+_SHELLS = type(functools.lru_cache(len)), staticmethod, classmethod
+
+_EMPTY = object()
+
 _path_of_script = functools.lru_cache(maxsize=16)(os.path.realpath)
 
 
@@ -64,6 +69,14 @@ def _is_tensor(value):
     return torch is not None and isinstance(value, torch.Tensor)
 
 
+def _content(cell):
+    """Returns the value of a closure's cell; _EMPTY while it has none."""
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return _EMPTY
+
+
 class _Reader:
     """One look at a function."""
 
@@ -72,9 +85,9 @@ class _Reader:
         self._begun = []  # the values that we are inside of
 
     def encode(self, value):
-        return keys.encode(value, self._other)
+        return keys.encode(value, self.other)
 
-    def _other(self, value):
+    def other(self, value):
         """What is no plain value."""
         if isinstance(value, (type, types.ModuleType)):
             return frame(b"T", keys.encode(value.__name__) if isinstance(value, types.ModuleType)
@@ -97,25 +110,29 @@ class _Reader:
             return self._function(value)
         if isinstance(value, types.MethodType):
             return frame(b"m", self._named("self", value.__self__), self.encode(value.__func__))
-        if callable(value) and hasattr(value, "__wrapped__"):  # as functools.cache makes them
+        if type(value) in _SHELLS:
             return frame(b"w", _place_of(type(value)), self.encode(value.__wrapped__))
         if _is_tensor(value):
             return self._tensor(value)
         return self._object(value)
 
     def _function(self, function):
-        cells = zip(function.__code__.co_freevars, function.__closure__ or ())
+        cells = list(zip(function.__code__.co_freevars, function.__closure__ or ()))
         return frame(b"F", _place_of(function), _code(function.__code__),
                      self._named("defaults", function.__defaults__),
-                     self._named("defaults", function.__kwdefaults__),
+                     self._named("defaults", function.__kwdefaults__), self._attributes(function, cells),
                      *(self._cell(name, cell) for name, cell in cells))
 
+    def _attributes(self, function, cells):
+        """Of what functools.wraps copies, the wrapped function mostly is a cell's as well."""
+        own = dict(vars(function))
+        if "__wrapped__" in own and any(own["__wrapped__"] is _content(cell) for _, cell in cells):
+            del own["__wrapped__"]
+        return self._named("attributes", own)
+
     def _cell(self, name, cell):
-        try:
-            value = cell.cell_contents
-        except ValueError:
-            return b"empty"
-        return self._named(name, value)
+        value = _content(cell)
+        return b"empty" if value is _EMPTY else self._named(name, value)
 
     def _named(self, name, value):
         try:
@@ -125,28 +142,26 @@ class _Reader:
 
     def _tensor(self, value):
         """Pickle would say where its memory lies, too."""
+        said = [str(value.dtype), str(value.device), value.requires_grad, value.is_leaf, vars(value)]
         try:
-            return frame(b"t", _place_of(type(value)), str(value.dtype).encode(),
-                         keys.encode(value.detach().cpu().numpy()))
+            values = keys.encode(value.detach().cpu().numpy())
         except (RuntimeError, TypeError):
             raise Unusable(f"a {value.dtype} tensor") from None
+        return frame(b"t", _place_of(type(value)), self.encode(said), values)
 
     def _object(self, value):
-        if isinstance(value, (set, frozenset)):  # of a class of its own; they have no order
-            return frame(b"s", _place_of(type(value)), self.encode(set(value)))
         reduced = _reduced(value)
         if isinstance(reduced, str):
-            return frame(b"T", keys.encode([module_of(value), reduced]))
+            wrapped = getattr(value, "__wrapped__", None)  # a name stands for one function at a time
+            return frame(b"T", keys.encode([module_of(value), reduced]), self.encode(wrapped))
         make, *parts = reduced
+        if make is type(value) and isinstance(value, (set, frozenset)):  # of a subclass; they have no order
+            return frame(b"s", self.encode([make, set(value), parts[1:]]))
         parts = [list(part) if hasattr(part, "__next__") else part for part in parts]
-        name = _place_of(make) if hasattr(make, "__qualname__") else self.encode(make)
-        return frame(b"o", name, self.encode(parts))
+        return frame(b"o", self.encode(make), self.encode(parts))
 
 
 def encode(function, is_lenient=False):
-    """bytes; Unusable where a value has none that are the same in every process. `is_lenient`: of
-    such values the class will do."""
-    try:
-        return _Reader(is_lenient).encode(function)
-    except RecursionError:
-        raise Unusable("a value that holds itself") from None
+    """Returns bytes, of a function or of values that hold functions; Unusable where a value has none that
+    are the same in every process. `is_lenient`: of such values the class will do."""
+    return keys.encode_whole(function, _Reader(is_lenient).other)
