@@ -23,7 +23,7 @@ static bool is_astray(struct stk_cache *cache, struct stk_root *root)
     if (!root->linked || cache->catalogue.header == NULL) {
         return false;
     }
-    int64_t changed_ns = stk_changes_last(&cache->catalogue, root->ground).changed_ns;
+    int64_t changed_ns = stk_changes_last(&cache->catalogue, STK_CHANGES_EVERYTHING).changed_ns;
     if (changed_ns >= atomic_load(&root->seen_ns)) {
         int64_t now_ns = stk_clock_boottime_ns();
         atomic_store(&root->astray, !stk_root_is_there(root));
@@ -176,7 +176,7 @@ enum stk_answer stk_cache_ask(struct stk_cache *cache, const struct stk_place *p
             return answer_unknown(cache, place, ask);
         }
         struct stk_claim claim = stk_claim_load(&record->claim);
-        enum stk_trust trust = stk_trust_of(cache, place->root, record);
+        enum stk_trust trust = stk_trust_of(cache, record);
         ask->size = record->size;
         ask->why = standing_reason(cache, record, claim, trust);
         if (ask->why != STK_BYPASS_NONE) {
@@ -252,8 +252,8 @@ bool stk_cache_is_written(struct stk_cache *cache, const struct stk_place *place
 /* ---- metadata ---- */
 
 /* The current record of a key if nothing speaks against believing it. */
-static struct stk_record *believable(struct stk_cache *cache, const struct stk_place *place,
-                                     struct stk_hash128 key, struct stk_claim *claim)
+static struct stk_record *believable(struct stk_cache *cache, struct stk_hash128 key,
+                                     struct stk_claim *claim)
 {
     if (cache->catalogue.header == NULL) {
         return NULL;
@@ -264,7 +264,7 @@ static struct stk_record *believable(struct stk_cache *cache, const struct stk_p
         return NULL;
     }
     *claim = stk_claim_load(&record->claim);
-    return stk_trust_of(cache, place->root, record) == STK_TRUST_YES ? record : NULL;
+    return stk_trust_of(cache, record) == STK_TRUST_YES ? record : NULL;
 }
 
 /* The same of the directory that has this name. Where the mount makes inode numbers up, programs
@@ -274,14 +274,14 @@ static struct stk_record *believable_directory(struct stk_cache *cache,
                                                struct stk_claim *claim)
 {
     struct stk_hash128 key = stk_listing_key(place->root, place->below, strlen(place->below));
-    return nofollow && !place->root->inode_counts ? NULL : believable(cache, place, key, claim);
+    return nofollow && !place->root->inode_counts ? NULL : believable(cache, key, claim);
 }
 
 bool stk_cache_stat(struct stk_cache *cache, const struct stk_place *place, bool nofollow,
                     struct stk_identity *out)
 {
     struct stk_claim claim;
-    const struct stk_record *record = believable(cache, place, place->key, &claim);
+    const struct stk_record *record = believable(cache, place->key, &claim);
     if (record == NULL) {
         record = believable_directory(cache, place, nofollow, &claim);
     }
@@ -331,7 +331,7 @@ bool stk_cache_is_absent(struct stk_cache *cache, const struct stk_place *place)
 bool stk_cache_is_readable(struct stk_cache *cache, const struct stk_place *place)
 {
     struct stk_claim claim;
-    return believable(cache, place, place->key, &claim) != NULL && claim.state == STK_PRESENT;
+    return believable(cache, place->key, &claim) != NULL && claim.state == STK_PRESENT;
 }
 
 bool stk_cache_stat_entry(struct stk_cache *cache, uint32_t number, uint64_t entry_ino,
@@ -429,7 +429,7 @@ bool stk_cache_is_superseded(struct stk_cache *cache, const char *entry)
         stk_catalogue_record(&cache->catalogue, stk_catalogue_find(&cache->catalogue, key));
     return record != NULL && stk_record_name(record) != parts.name &&
            (stk_claim_load(&record->claim).state == STK_REFUSED ||
-            stk_trust_of(cache, root, record) == STK_TRUST_YES);
+            stk_trust_of(cache, record) == STK_TRUST_YES);
 }
 
 enum stk_likeness stk_cache_compare_entry(struct stk_cache *cache, const char *entry,

@@ -138,11 +138,10 @@ static bool identify(int fd, struct stk_identity *out)
 }
 
 /* Whether the version is one that nobody writes, as far as is known, or can be found out. */
-static bool is_trusted(struct stk_cache *cache, const struct stk_place *place,
-                       struct stk_record *record, const struct stk_origin *origin,
-                       int64_t opened_ns)
+static bool is_trusted(struct stk_cache *cache, struct stk_record *record,
+                       const struct stk_origin *origin, int64_t opened_ns)
 {
-    enum stk_trust trust = stk_trust_of(cache, place->root, record);
+    enum stk_trust trust = stk_trust_of(cache, record);
     return !stk_trust_is_inode_written(cache, origin->dev, origin->ino) &&
            (trust == STK_TRUST_YES ||
             (trust == STK_TRUST_ASK &&
@@ -201,8 +200,7 @@ static bool is_good(struct stk_cache *cache, const struct stk_big *big)
     const struct stk_record *record = stk_catalogue_record(&cache->catalogue, big->record);
     const struct stk_blocks_table *blocks = big->blocks.table;
     return record != NULL && atomic_load(&blocks->gone) == 0 && atomic_load(&blocks->passed) == 0 &&
-           stk_trust_of(cache, big->root, record) != STK_TRUST_WRITTEN &&
-           stk_trust_is_unmarked(cache, big->root, record);
+           stk_trust_of(cache, record) != STK_TRUST_WRITTEN && stk_trust_is_unmarked(cache, record);
 }
 
 /* Whether it is in the table as this version, which is still to be used. */
@@ -246,10 +244,9 @@ bool stk_big_note(struct stk_cache *cache, const struct stk_place *place, uint32
     }
     const struct stk_origin origin = {.fd = fd, .dev = identity.dev, .ino = identity.ino};
     return stk_claim_load(&record->claim).state != STK_PRESENT &&
-           (is_noted(cache, number, &origin) ||
-            (is_trusted(cache, place, record, &origin, opened_ns) &&
-             !stk_origin_has_holes(&origin, &identity) &&
-             note(cache, place, number, &origin, opened_ns)));
+           (is_noted(cache, number, &origin) || (is_trusted(cache, record, &origin, opened_ns) &&
+                                                 !stk_origin_has_holes(&origin, &identity) &&
+                                                 note(cache, place, number, &origin, opened_ns)));
 }
 
 /* ---- reading ---- */
@@ -420,7 +417,7 @@ static enum stk_bypass reason_against(struct stk_cache *cache, const struct stk_
     }
     origin->dev = identity.dev;
     origin->ino = identity.ino;
-    if (!is_trusted(cache, place, record, origin, opened_ns)) {
+    if (!is_trusted(cache, record, origin, opened_ns)) {
         return STK_BYPASS_CHANGED;
     }
     return stk_origin_has_holes(origin, &identity) ? STK_BYPASS_SPARSE : STK_BYPASS_NONE;

@@ -207,7 +207,8 @@ void stk_cache_mark_written(struct stk_cache *cache, const struct stk_place *pla
 void stk_cache_unmark_written(struct stk_cache *cache, const struct stk_mark *mark);
 /* After such a call: marks the file by its inode, for its other names. */
 void stk_cache_mark_inode(struct stk_cache *cache, const struct stat *stat);
-/* All files below all roots count as written in this run: one was, and nobody knows which. */
+/* Counts all files below all roots of the catalogue as written in this run: one was, and which one
+ * is not known. */
 void stk_cache_mark_all_written(struct stk_cache *cache);
 /* Before and after a call that changes a name or metadata: the origin is asked again. */
 void stk_cache_distrust(struct stk_cache *cache, const struct stk_place *place);
@@ -215,7 +216,8 @@ void stk_cache_distrust(struct stk_cache *cache, const struct stk_place *place);
 void stk_cache_distrust_inode(struct stk_cache *cache, const struct stat *stat);
 /* The same for the listing of the directory that holds this place. */
 void stk_cache_distrust_listing(struct stk_cache *cache, const struct stk_place *place);
-/* The same for everything below a root: a directory or symbolic link was renamed or replaced. */
-void stk_cache_distrust_root(struct stk_cache *cache, const struct stk_root *root);
+/* The same for everything below every root of the catalogue: a directory or symbolic link was
+ * renamed or replaced. Another process may have other roots, or the same by another view. */
+void stk_cache_distrust_all(struct stk_cache *cache);
 
 #endif

@@ -261,8 +261,7 @@ static bool look_at_origin(int fd, struct stk_identity *out)
 /* Whether a record that is present may be used for this open. */
 static bool is_usable(struct stk_fill *fill)
 {
-    return stk_trust_of(fill->cache, fill->place->root, fill->record) == STK_TRUST_YES ||
-           validate(fill);
+    return stk_trust_of(fill->cache, fill->record) == STK_TRUST_YES || validate(fill);
 }
 
 /*
@@ -322,8 +321,7 @@ static bool find_at_members(struct stk_fill *fill, struct stk_outcome *outcome)
         !name_members_entry(fill, outcome)) {
         return false;
     }
-    bool valid = stk_trust_of(cache, fill->place->root, fill->record) == STK_TRUST_YES ||
-                 validate_copy(fill);
+    bool valid = stk_trust_of(cache, fill->record) == STK_TRUST_YES || validate_copy(fill);
     settle_deferred(fill, valid ? STK_BYPASS_NONE : STK_BYPASS_CHANGED);
     fill->deferred = NULL;
     outcome->members = valid;

@@ -91,7 +91,7 @@ static bool lacks_in(struct stk_cache *cache, struct stk_place *directory, const
     uint32_t number = stk_catalogue_find(&cache->catalogue, directory->key);
     const struct stk_record *record = stk_catalogue_record(&cache->catalogue, number);
     if (record == NULL || stk_claim_load(&record->claim).state != STK_PRESENT ||
-        stk_trust_of(cache, directory->root, record) != STK_TRUST_YES || !is_searchable(record) ||
+        stk_trust_of(cache, record) != STK_TRUST_YES || !is_searchable(record) ||
         !stk_listing_serve(cache, directory, number, LOOK_BYTES, &listing)) {
         return false;
     }

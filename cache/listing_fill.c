@@ -37,8 +37,7 @@ static enum turn take_turn(struct filling *filling)
 {
     for (int i = 0; i < ATTEMPTS; i++) {
         struct stk_claim claim = stk_listing_settled_claim(filling->record);
-        bool trusted = stk_trust_of(filling->cache, filling->directory->root, filling->record) ==
-                       STK_TRUST_YES;
+        bool trusted = stk_trust_of(filling->cache, filling->record) == STK_TRUST_YES;
         if (claim.state == STK_PRESENT && trusted) {
             return MADE;
         }

@@ -173,8 +173,7 @@ bool stk_listing_is_last(struct stk_cache *cache, const struct stk_place *direct
     int64_t seen = record != NULL ? atomic_load(&record->validated_ns) : 0;
     int64_t looked_ns = seen < 0 ? -seen : seen; /* or read, and to be looked at */
     return number == listing->record && looked_ns >= cache->run_start_ns && looked_ns != 0 &&
-           cache->options.fresh != STK_FRESH_OPEN &&
-           stk_trust_is_unmarked(cache, directory->root, record);
+           cache->options.fresh != STK_FRESH_OPEN && stk_trust_is_unmarked(cache, record);
 }
 
 static bool validate(struct stk_cache *cache, const struct stk_place *directory, uint32_t number)
@@ -198,7 +197,7 @@ bool stk_listing_find(struct stk_cache *cache, const struct stk_place *directory
     if (record == NULL || stk_listing_settled_claim(record).state != STK_PRESENT) {
         return false;
     }
-    enum stk_trust trust = stk_trust_of(cache, directory->root, record);
+    enum stk_trust trust = stk_trust_of(cache, record);
     return trust != STK_TRUST_WRITTEN &&
            (trust == STK_TRUST_YES || validate(cache, directory, number)) &&
            stk_listing_serve(cache, directory, number, STK_LISTING_MOST_BYTES, out);

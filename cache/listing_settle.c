@@ -34,7 +34,7 @@ static void look_where_it_is(struct stk_cache *cache, const struct stk_place *di
 static void settle(struct stk_cache *cache, const struct stk_place *directory, uint32_t number)
 {
     struct stk_record *record = stk_catalogue_record(&cache->catalogue, number);
-    if (record == NULL || stk_trust_of(cache, directory->root, record) != STK_TRUST_ASK) {
+    if (record == NULL || stk_trust_of(cache, record) != STK_TRUST_ASK) {
         return;
     }
     if (stk_listing_is_told_by_times(cache, directory)) {
@@ -72,11 +72,11 @@ static void pass_on(struct stk_cache *cache, const struct stk_place *directory, 
 
 /* Of what an earlier run has listed, and nobody has looked at since. That it is looked at says the
  * record, by having forgotten when it last was. */
-static bool take(struct stk_cache *cache, const struct stk_root *root, struct stk_record *record)
+static bool take(struct stk_cache *cache, struct stk_record *record)
 {
     int64_t seen = record != NULL ? atomic_load(&record->validated_ns) : 0;
     return seen > 0 && stk_claim_load(&record->claim).state == STK_PRESENT &&
-           stk_trust_of(cache, root, record) == STK_TRUST_ASK &&
+           stk_trust_of(cache, record) == STK_TRUST_ASK &&
            atomic_compare_exchange_strong(&record->validated_ns, &seen, 0);
 }
 
@@ -89,7 +89,7 @@ static __attribute__((noinline)) bool look_at(struct stk_cache *cache,
         return false;
     }
     uint32_t number = stk_catalogue_find(&cache->catalogue, directory.key);
-    bool wanted = take(cache, directory.root, stk_catalogue_record(&cache->catalogue, number));
+    bool wanted = take(cache, stk_catalogue_record(&cache->catalogue, number));
     if (wanted) {
         pass_on(cache, &directory, number);
     }

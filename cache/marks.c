@@ -59,14 +59,14 @@ void stk_cache_distrust_listing(struct stk_cache *cache, const struct stk_place 
     distrust(cache, stk_listing_key(place->root, place->below, length > 0 ? length - 1 : 0).low);
 }
 
-void stk_cache_distrust_root(struct stk_cache *cache, const struct stk_root *root)
+void stk_cache_distrust_all(struct stk_cache *cache)
 {
-    distrust(cache, root->ground);
+    distrust(cache, STK_CHANGES_EVERYTHING);
 }
 
 void stk_cache_mark_all_written(struct stk_cache *cache)
 {
-    for (unsigned i = 0; cache->catalogue.header != NULL && i < cache->roots.count; i++) {
-        stk_changes_note(&cache->catalogue, cache->roots.roots[i].ground, STK_WRITTEN, NULL);
+    if (cache->catalogue.header != NULL) {
+        stk_changes_note(&cache->catalogue, STK_CHANGES_EVERYTHING, STK_WRITTEN, NULL);
     }
 }

@@ -228,8 +228,7 @@ static void resolve_one(struct stk_roots *roots, struct stk_root *root, uint64_t
     }
     uint64_t hash = stk_hash_64(root->canonical, strlen(root->canonical), mounted);
     const uint64_t parts[] = {view, root->dev, root->ino, hash};
-    root->ground = stk_hash_64(parts, sizeof parts, 0);
-    root->key = stk_hash_64(&root->ground, sizeof root->ground, stk_proc_rights());
+    root->key = stk_hash_64(parts, sizeof parts, stk_proc_rights());
     name_root(root, hash);
     root->linked = strcmp(root->prefix, root->canonical) != 0;
     root->usable = true;

@@ -5,7 +5,6 @@
  *   key     hash of the view (mount namespace and root directory), device and inode, and of the
  *           process's rights (base/proc.h): for the catalogue, so that two containers with other
  *           volumes on one path never mix, and nobody is told what others with more groups saw;
- *   ground  the same without the rights: what changes there, changes for all;
  *   name    its last component and a hash of file-system type, source, volume, mounted directory
  *           and path: the directory of its entries in a tier. Equal after a reboot, unless the
  *           volume is known by its mount only (base/volume.h).
@@ -43,7 +42,7 @@ struct stk_root {
     const char *only;      /* the one name below it that is covered, or NULL for all */
     const char *canonical; /* without symbolic links */
     uint64_t dev, ino;
-    uint64_t key, ground;
+    uint64_t key;
     bool usable;             /* false: not there, or not a directory: matches nothing */
     bool linked;             /* spelled through symbolic links, which may come to lead elsewhere */
     _Atomic bool astray;     /* they do, as far as this process knows */

@@ -26,11 +26,10 @@ static struct stk_changes changes_of_file(struct stk_cache *cache, const struct 
                              stk_changes_last(&cache->catalogue, inode));
 }
 
-static struct stk_changes changes_of(struct stk_cache *cache, const struct stk_root *root,
-                                     const struct stk_record *record)
+static struct stk_changes changes_of(struct stk_cache *cache, const struct stk_record *record)
 {
     return stk_changes_later(changes_of_file(cache, record),
-                             stk_changes_last(&cache->catalogue, root->ground));
+                             stk_changes_last(&cache->catalogue, STK_CHANGES_EVERYTHING));
 }
 
 static bool is_after(int64_t asked_ns, struct stk_changes changes)
@@ -94,22 +93,19 @@ static int64_t looked_at(const struct stk_record *record)
     return ns < 0 ? -ns : ns;
 }
 
-static struct stk_changes known_changes(struct stk_cache *cache, const struct stk_root *root,
-                                        const struct stk_record *record)
+static struct stk_changes known_changes(struct stk_cache *cache, const struct stk_record *record)
 {
-    return is_quiet(cache, record) ? nothing : changes_of(cache, root, record);
+    return is_quiet(cache, record) ? nothing : changes_of(cache, record);
 }
 
-enum stk_trust stk_trust_of(struct stk_cache *cache, const struct stk_root *root,
-                            const struct stk_record *record)
+enum stk_trust stk_trust_of(struct stk_cache *cache, const struct stk_record *record)
 {
-    return trust(cache, validated(record), known_changes(cache, root, record));
+    return trust(cache, validated(record), known_changes(cache, record));
 }
 
-bool stk_trust_would(struct stk_cache *cache, const struct stk_root *root,
-                     const struct stk_record *record)
+bool stk_trust_would(struct stk_cache *cache, const struct stk_record *record)
 {
-    return trust(cache, INT64_MAX, known_changes(cache, root, record)) == STK_TRUST_YES;
+    return trust(cache, INT64_MAX, known_changes(cache, record)) == STK_TRUST_YES;
 }
 
 bool stk_trust_is_written(struct stk_cache *cache, const struct stk_place *place)
@@ -123,10 +119,9 @@ bool stk_trust_is_inode_written(struct stk_cache *cache, uint64_t dev, uint64_t 
         cache, stk_changes_last(&cache->catalogue, stk_changes_inode(dev, ino)).written_ns);
 }
 
-bool stk_trust_is_unmarked(struct stk_cache *cache, const struct stk_root *root,
-                           const struct stk_record *record)
+bool stk_trust_is_unmarked(struct stk_cache *cache, const struct stk_record *record)
 {
-    return is_after(looked_at(record), known_changes(cache, root, record));
+    return is_after(looked_at(record), known_changes(cache, record));
 }
 
 bool stk_trust_is_untouched(struct stk_cache *cache, const struct stk_record *record)

@@ -20,20 +20,17 @@ enum stk_trust {
     STK_TRUST_WRITTEN /* opened for writing in this run: it is the origin's, whatever that says */
 };
 
-/* What a file and a root are noted by (cache/changes.h) is asked together. */
-enum stk_trust stk_trust_of(struct stk_cache *cache, const struct stk_root *root,
-                            const struct stk_record *record);
+/* Returns what the changes of the file, and of everything (cache/changes.h), leave of its trust. */
+enum stk_trust stk_trust_of(struct stk_cache *cache, const struct stk_record *record);
 /* Whether it would be served once the origin was asked now, and had nothing new to say. */
-bool stk_trust_would(struct stk_cache *cache, const struct stk_root *root,
-                     const struct stk_record *record);
+bool stk_trust_would(struct stk_cache *cache, const struct stk_record *record);
 /* The same of a place that has no record. */
 bool stk_trust_is_written(struct stk_cache *cache, const struct stk_place *place);
 /* Whether an inode was opened for writing in this run. */
 bool stk_trust_is_inode_written(struct stk_cache *cache, uint64_t dev, uint64_t ino);
 
 /* Whether nothing is known to have changed it since the last look, whichever run that was in. */
-bool stk_trust_is_unmarked(struct stk_cache *cache, const struct stk_root *root,
-                           const struct stk_record *record);
+bool stk_trust_is_unmarked(struct stk_cache *cache, const struct stk_record *record);
 /* The same by its path and inode only. */
 bool stk_trust_is_untouched(struct stk_cache *cache, const struct stk_record *record);
 

@@ -45,11 +45,11 @@ void stk_write_before(struct stk_write *write, int dirfd, const char *path)
     stk_guard_leave(&guard);
 }
 
-/* All roots; none if nothing is known yet. */
+/* Nothing, if no cache is set up yet. */
 static void distrust_all(struct stk_cache *cache)
 {
-    for (unsigned i = 0; cache != NULL && i < cache->roots.count; i++) {
-        stk_cache_distrust_root(cache, &cache->roots.roots[i]);
+    if (cache != NULL) {
+        stk_cache_distrust_all(cache);
     }
 }
 

@@ -104,17 +104,6 @@ static bool is_on_device(const struct stk_cache *cache, const struct stk_record 
     return cache->catalogue.header->tiers[index].dev == dev;
 }
 
-/* Whether something was done to the file, or may have been by another name, since it was asked. */
-static bool is_doubtful(struct stk_cache *cache, const struct stk_record *record)
-{
-    for (unsigned i = 0; i < cache->roots.count; i++) {
-        if (!stk_trust_is_unmarked(cache, &cache->roots.roots[i], record)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* How much of the path of an open file is the kernel's mark of an unlinked one. */
 static size_t mark_of(const char *path)
 {
@@ -178,7 +167,7 @@ static bool identify_by_name(struct stk_cache *cache, int fd, struct stk_identit
         return false;
     }
     bool is_known = known.record != NULL;
-    bool asks = !is_known || is_doubtful(cache, known.record);
+    bool asks = !is_known || !stk_trust_is_unmarked(cache, known.record);
     if (!asks || compare(cache, AT_FDCWD, known.origin, 0, entry, out) == STK_ANOTHER_FILE) {
         *out = is_known ? known.identity : *out;
         return is_known;
@@ -207,7 +196,7 @@ bool stk_entryfd_identify(int fd, const struct stat *stat, struct stk_identity *
     if (record == NULL || !is_ours(stat) || !is_on_device(cache, record, stat->st_dev)) {
         return identify_by_name(cache, fd, out);
     }
-    return (!is_doubtful(cache, record) &&
+    return (stk_trust_is_unmarked(cache, record) &&
             stk_cache_stat_entry(cache, number, stat->st_ino, out)) ||
            identify_by_name(cache, fd, out) || recall(record, stat->st_ino, out);
 }

@@ -63,8 +63,7 @@ static uint32_t settle(struct stk_cache *cache, const struct stk_place *place, u
                        enum stk_vouch_how *how)
 {
     const struct stk_record *record = stk_catalogue_record(&cache->catalogue, number);
-    if (record == NULL || *how == STK_VOUCH_GUESS ||
-        stk_trust_of(cache, place->root, record) != STK_TRUST_ASK) {
+    if (record == NULL || *how == STK_VOUCH_GUESS || stk_trust_of(cache, record) != STK_TRUST_ASK) {
         return number;
     }
     *how = STK_VOUCH_RUN; /* it is asked now */
@@ -73,14 +72,13 @@ static uint32_t settle(struct stk_cache *cache, const struct stk_place *place, u
 
 /* Whether what the record says may be told. A guess is one at what would be told if the origin were
  * asked: nothing is of a file that is to be asked about each time. */
-static bool is_good_for(struct stk_cache *cache, const struct stk_place *place,
-                        const struct stk_record *record, enum stk_vouch_how how,
-                        struct stk_vouched *out)
+static bool is_good_for(struct stk_cache *cache, const struct stk_record *record,
+                        enum stk_vouch_how how, struct stk_vouched *out)
 {
-    enum stk_trust trust = stk_trust_of(cache, place->root, record);
+    enum stk_trust trust = stk_trust_of(cache, record);
     out->is_sure = trust == STK_TRUST_YES;
-    return out->is_sure || (trust == STK_TRUST_ASK && how == STK_VOUCH_GUESS &&
-                            stk_trust_would(cache, place->root, record));
+    return out->is_sure ||
+           (trust == STK_TRUST_ASK && how == STK_VOUCH_GUESS && stk_trust_would(cache, record));
 }
 
 /* Whether the record is of the version that was found by the descriptor. */
@@ -101,7 +99,7 @@ static bool link_record(struct stk_cache *cache, int fd, const struct stk_place 
     number = settle(cache, place, number, &how);
     const struct stk_record *record = stk_catalogue_record(&cache->catalogue, number);
     int sync = how == STK_VOUCH_NOW ? AT_STATX_FORCE_SYNC : AT_STATX_DONT_SYNC;
-    return record != NULL && look(fd, sync, &seen) && is_good_for(cache, place, record, how, out) &&
+    return record != NULL && look(fd, sync, &seen) && is_good_for(cache, record, how, out) &&
            is_of(record, &seen) && hash_record(record, &out->link);
 }
 
@@ -129,7 +127,7 @@ static bool link_alone(struct stk_cache *cache, const struct stk_place *place,
     uint32_t number = stk_catalogue_find(&cache->catalogue, place->key);
     number = place->root->kind != STK_ROOT_MEMORY ? settle(cache, place, number, &how) : 0;
     const struct stk_record *record = stk_catalogue_record(&cache->catalogue, number);
-    return record != NULL && is_good_for(cache, place, record, how, out) && is_alone(record) &&
+    return record != NULL && is_good_for(cache, record, how, out) && is_alone(record) &&
            hash_record(record, &out->link);
 }
 

@@ -422,7 +422,7 @@ static void change_file(const struct stk_place *place, uint32_t what)
         stk_cache_distrust_inode(&world.cache, &stat_);
         break;
     case 5:
-        stk_cache_distrust_root(&world.cache, place->root);
+        stk_cache_distrust_all(&world.cache);
         break;
     default:
         stk_cache_ask_stat(&world.cache, place, false, &answer);

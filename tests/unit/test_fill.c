@@ -428,7 +428,7 @@ START_TEST(no_catalogue)
     stk_cache_mark_written(&box.cache, &place, &mark);
     stk_cache_unmark_written(&box.cache, &mark);
     stk_cache_distrust(&box.cache, &place);
-    stk_cache_distrust_root(&box.cache, place.root);
+    stk_cache_distrust_all(&box.cache);
 }
 END_TEST
 

@@ -9,9 +9,9 @@
 #include "cache/trust.h"
 #include "tests/unit/box.h"
 
-static bool is_trusted(const struct stk_root *root, const struct stk_record *record)
+static bool is_trusted(const struct stk_record *record)
 {
-    return stk_trust_of(&box.cache, root, record) == STK_TRUST_YES;
+    return stk_trust_of(&box.cache, record) == STK_TRUST_YES;
 }
 
 START_TEST(believes)
@@ -19,22 +19,21 @@ START_TEST(believes)
     UNIT_NEEDS_PRIVATE();
     struct stk_record record = {0};
     box_open();
-    const struct stk_root *root = &box.cache.roots.roots[0];
     int64_t start = box.cache.run_start_ns;
-    ck_assert(!is_trusted(root, &record));
+    ck_assert(!is_trusted(&record));
     atomic_store(&record.validated_ns, start - 1);
-    ck_assert(!is_trusted(root, &record));
-    ck_assert(stk_trust_is_unmarked(&box.cache, root, &record));
+    ck_assert(!is_trusted(&record));
+    ck_assert(stk_trust_is_unmarked(&box.cache, &record));
     atomic_store(&record.validated_ns, start);
-    ck_assert(is_trusted(root, &record));
+    ck_assert(is_trusted(&record));
     box.cache.options.fresh = STK_FRESH_OPEN;
-    ck_assert(!is_trusted(root, &record));
+    ck_assert(!is_trusted(&record));
     box.cache.options.fresh = STK_FRESH_NEVER;
     atomic_store(&record.validated_ns, 1);
-    ck_assert(is_trusted(root, &record));
-    stk_cache_distrust_root(&box.cache, root);
-    ck_assert(!is_trusted(root, &record));
-    ck_assert(!stk_trust_is_unmarked(&box.cache, root, &record));
+    ck_assert(is_trusted(&record));
+    stk_cache_distrust_all(&box.cache);
+    ck_assert(!is_trusted(&record));
+    ck_assert(!stk_trust_is_unmarked(&box.cache, &record));
 }
 END_TEST
 
@@ -110,12 +109,11 @@ START_TEST(a_young_version_ends_the_trust_in_an_older_one)
     UNIT_NEEDS_PRIVATE();
     box_open();
     for (int by_open = 0; by_open < 2; by_open++) {
-        const struct stk_root *root = &box.cache.roots.roots[0];
         const char *name = by_open ? "opened" : "asked";
         box.cache.options.min_age_ns = 0;
         box_write(name, "hello");
         box_learn(name);
-        ck_assert(is_trusted(root, box_record(name)));
+        ck_assert(is_trusted(box_record(name)));
         box.cache.options.min_age_ns = 60 * STK_NS_PER_S;
         box_write(name, "other");
         if (by_open) {
@@ -124,7 +122,7 @@ START_TEST(a_young_version_ends_the_trust_in_an_older_one)
         } else {
             box_learn(name);
         }
-        ck_assert(!is_trusted(root, box_record(name)));
+        ck_assert(!is_trusted(box_record(name)));
     }
 }
 END_TEST
@@ -157,18 +155,17 @@ START_TEST(an_answer_from_before_a_distrust)
     box_write("file", "hello");
     uint32_t number = stk_trust_validate(&box.cache, box_place("file"));
     struct stk_record *record = stk_catalogue_record(&box.cache.catalogue, number);
-    const struct stk_root *root = &box.cache.roots.roots[0];
-    ck_assert(is_trusted(root, record));
+    ck_assert(is_trusted(record));
     stk_cache_distrust(&box.cache, box_place("file"));
-    ck_assert(!is_trusted(root, record));
+    ck_assert(!is_trusted(record));
     ck_assert_uint_eq(stk_trust_validate(&box.cache, box_place("file")), number);
-    ck_assert(is_trusted(root, record));
+    ck_assert(is_trusted(record));
     /* Distrusted while the origin is asked, and the answer is noted after it. */
     struct stk_look look;
     ck_assert_int_eq(stk_trust_look(&box.cache, box_place("file"), false, &look), 0);
     stk_cache_distrust(&box.cache, box_place("file"));
     ck_assert_uint_eq(stk_trust_remember(&box.cache, box_place("file"), &look), number);
-    ck_assert(!is_trusted(root, record));
+    ck_assert(!is_trusted(record));
     /* The same of a version that was not known yet. */
     box_write("file", "other");
     ck_assert_int_eq(stk_trust_look(&box.cache, box_place("file"), false, &look), 0);
@@ -176,7 +173,7 @@ START_TEST(an_answer_from_before_a_distrust)
     uint32_t newer = stk_trust_remember(&box.cache, box_place("file"), &look);
     ck_assert_uint_ne(newer, number);
     record = stk_catalogue_record(&box.cache.catalogue, newer);
-    ck_assert(!is_trusted(root, record));
+    ck_assert(!is_trusted(record));
 }
 END_TEST
 
