@@ -172,7 +172,7 @@ const struct help_verb help_verbs[] = {
          "when it could not be looked at.\n",
      .options = {TIER_ONLY,
                  {"--share", "GROUP",
-                  "what other members of GROUP have beside it, too, which only they can drop"},
+                  "what other members of GROUP have of each PATH, too, which only they can drop"},
                  {"--sample", "N|P%", "only so many copies, or such a part of all, by chance"},
                  JSON},
      .examples = {"stoker verify --sample 1% /data/imagenet"}},

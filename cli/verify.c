@@ -1,6 +1,7 @@
 /* `stoker verify`: compares what is cached with its origins, and drops what differs. */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/samples.h"
+#include "base/sys.h"
 #include "base/text.h"
 #include "base/walk.h"
 #include "cache/blocks.h"
@@ -94,6 +96,11 @@ static void parse(struct wanted *wanted, char **arguments)
             take_path(wanted, *at);
         }
     }
+    if (wanted->share != NULL && wanted->count == 0) {
+        die("verify --share %s: name the data sets, of which others have copies: members list "
+            "nothing in each other's directories",
+            wanted->share);
+    }
 }
 
 static bool is_wanted(const struct wanted *wanted, const char *origin)
@@ -132,7 +139,6 @@ struct waiting {
 static struct verifying {
     struct wanted wanted;
     struct stk_cache cache; /* of the tier and the root at hand */
-    bool others;            /* the tier is the home of another member of a group */
     bool counting;          /* how many there are; nothing is compared */
     uint64_t all, left;     /* copies that there are; of those that were not passed yet */
     uint64_t chosen, to_choose;
@@ -281,9 +287,6 @@ static int meet_entry(void *context, int dirfd, const char *name, unsigned depth
     if (parts.listing) {
         *strrchr(origin, '/') = '\0';
     }
-    if (parts.listing && verifying.others) {
-        return 0; /* is nobody else's */
-    }
     meet(parts.listing ? FOUND_LISTING : FOUND_ENTRY, entry, origin);
     return 0;
 }
@@ -297,11 +300,9 @@ static void resolve(const char *origin)
     free(list);
 }
 
-/* What others have closed, or have there instead of a directory, is theirs. */
 static void note_closed(int error)
 {
-    bool others = verifying.others && (error == -EACCES || error == -ENOTDIR || error == -ELOOP);
-    verifying.found.closed += error < 0 && error != -ENOENT && !verifying.counting && !others;
+    verifying.found.closed += error < 0 && error != -ENOENT && !verifying.counting;
 }
 
 static void visit_root(const char *tier_home, const char *root, void *context)
@@ -437,14 +438,71 @@ static void visit_tier(struct stk_tier *tier, void *context)
     }
 }
 
-/* What others of the group have beside it. */
+/* ---- what other members of a group have ---- */
+
+/* Members list nothing in each other's homes: copies are found by the names of their originals. */
+static int meet_original(void *context, int dirfd, const char *name, unsigned depth,
+                         const struct stat *stat)
+{
+    char origin[STK_PATH_BYTES], entry[STK_PATH_BYTES];
+    struct statx answer;
+    struct stk_identity identity;
+    struct stk_place place;
+    (void)context;
+    (void)depth;
+    if (!S_ISREG(stat->st_mode) || !tree_path_of(origin, dirfd, name) ||
+        stk_sys_statx(dirfd, name, AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS, &answer) != 0 ||
+        !stk_identity_from_statx(&identity, &answer) ||
+        !stk_cache_place(&verifying.cache, origin, AT_FDCWD, origin, &place) ||
+        !stk_cache_name_entry(&verifying.cache, &place, &identity, entry)) {
+        return 0;
+    }
+    int fd = stk_sys_open_nolinks(entry, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    if (fd >= 0) {
+        stk_sys_close(fd);
+        meet(FOUND_ENTRY, entry, origin);
+    }
+    return 0;
+}
+
+/* Returns true if the member at hand has copies of what lies below this directory. */
+static bool has_root(const char *directory)
+{
+    char tree[STK_PATH_BYTES];
+    struct stat stat_;
+    resolve(directory);
+    const struct stk_roots *roots = &verifying.cache.roots;
+    return roots->count > 0 && roots->roots[0].usable &&
+           stk_entry_tree(tree, sizeof tree, verifying.cache.tier.home, &roots->roots[0]) > 0 &&
+           stat(tree, &stat_) == 0 && S_ISDIR(stat_.st_mode);
+}
+
+/* A member's job may have covered a directory above. */
+static void visit_originals(const char *path)
+{
+    struct stat stat_;
+    bool file = stat(path, &stat_) == 0 && !S_ISDIR(stat_.st_mode);
+    size_t length = file ? (size_t)(stk_path_leaf(path) - path) - 1 : strlen(path);
+    char *directory = must_format("%.*s", (int)length, path);
+    char *root = must_copy(directory);
+    for (char *end = root + length; end > root; end = strrchr(root, '/')) {
+        *end = '\0';
+        if (has_root(root)) {
+            stk_walk(directory, meet_original, NULL);
+            wait_for_all();
+        }
+    }
+    free(directory);
+    free(root);
+}
+
 static void visit_member(const char *home)
 {
     verifying.cache.tier = (struct stk_tier){.shared = NULL};
     stk_text_copy(verifying.cache.tier.home, sizeof verifying.cache.tier.home, home);
-    verifying.others = true;
-    tree_each_root(home, visit_root, NULL);
-    verifying.others = false;
+    for (unsigned i = 0; i < verifying.wanted.count; i++) {
+        visit_originals(verifying.wanted.paths[i]);
+    }
 }
 
 static void visit_with_others(struct stk_tier *tier, void *context)
