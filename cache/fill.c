@@ -447,10 +447,7 @@ bool stk_cache_fill(struct stk_cache *cache, const struct stk_place *place, int 
         .identity = &identity,
         .origin = {.fd = origin_fd, .dev = identity.dev, .ino = identity.ino},
         .opened_ns = opened_ns,
-        .making = {.cache = cache,
-                   .place = place,
-                   .path = entry,
-                   .shared = stk_group_may_read(&cache->group, identity.mode, identity.gid)}};
+        .making = {.cache = cache, .place = place, .path = entry, .shared = &identity}};
     fill.record = stk_catalogue_record(&cache->catalogue, outcome->record);
     if (fill.record == NULL) {
         return false;

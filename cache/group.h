@@ -24,6 +24,7 @@
 #include <sys/stat.h>
 
 #include "base/path.h"
+#include "cache/identity.h"
 #include "cache/root.h"
 #include "cache/tier.h"
 
@@ -66,15 +67,17 @@ static inline bool stk_group_shares(const struct stk_group *group, const struct 
 
 /* ---- what the others get ---- */
 
-/* Whether a file with this mode and group is open to the members, for all that the mode tells. */
-bool stk_group_may_read(const struct stk_group *group, uint32_t mode, uint32_t gid);
 /*
- * Lets them read an entry of such a file that was just published in a tier that is shared, if they
- * may pass the directories above it at the origin; those in the tier are opened or closed as these
- * are. `entry` is changed, and as it was afterwards.
+ * Opens an entry that was just published to the members, in a tier that is shared: if the entry's
+ * path at the origin, walked beneath the root without links, leads to the very file and version
+ * that was copied, every member may read that file, and may list and pass each directory on the
+ * walk. Members may pass each directory above the root, too. The walk comes after the copy, by
+ * descriptors: what is looked at is what the modes are of.
+ * The directories in the tier are opened (to pass, not to list) or closed as the origin's are.
+ * `entry` is changed, and as it was afterwards.
  */
 void stk_group_give(const struct stk_group *group, const struct stk_tier *tier,
-                    const struct stk_root *root, char *entry);
+                    const struct stk_root *root, char *entry, const struct stk_identity *copied);
 
 /* ---- what the others have ---- */
 

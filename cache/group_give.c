@@ -5,18 +5,15 @@
 #include <fcntl.h>
 #include <string.h>
 
-#include "base/clock.h"
-#include "base/hash.h"
 #include "base/local.h"
 #include "base/sys.h"
 #include "base/text.h"
 #include "cache/entry.h"
 
-#define OPEN_DIRECTORY   02750
+#define OPEN_DIRECTORY   02710 /* members know the paths that they open */
 #define CLOSED_DIRECTORY 02700
-#define PASSED           1024 /* directories are remembered */
-#define PASSED_S         2    /* for so long */
-#define TIME_MASK        UINT64_C(0xffffff)
+#define PASSED           S_IXOTH
+#define LISTED           (S_IROTH | S_IXOTH)
 
 /* ---- one's own home ---- */
 
@@ -77,144 +74,123 @@ bool stk_group_prepare(const struct stk_group *group, const char *dir)
     return open && !tree.cut && set_directory(group, home, OPEN_DIRECTORY);
 }
 
-/* ---- what the modes of the origin say ---- */
+/* ---- the way to the origin ---- */
 
-/* Who is in the group of a file is held by its bits, also where all others have more; and any
- * member may be in whatever group it is. */
-static bool lets(const struct stk_group *group, uint32_t mode, uint32_t gid, uint32_t others_bit)
+/* Returns true if every member has these rights, which are given as the bits for others. A member
+ * of a file's group is held by that group's bits, and a member may be in any group. */
+static bool lets(const struct stk_group *group, const struct stat *stat, mode_t rights)
 {
-    return (mode & others_bit << 3) != 0 && (gid == group->gid || (mode & others_bit) != 0);
+    mode_t all = stat->st_gid == group->gid ? rights << 3 : rights << 3 | rights;
+    return (stat->st_mode & all) == all;
 }
 
-bool stk_group_may_read(const struct stk_group *group, uint32_t mode, uint32_t gid)
+/* Opens a name of an open directory as a path. A link is not followed, and a mount that covers the
+ * name is refused where the kernel can tell (5.6). */
+static int open_name(int dirfd, const char *name, int flags)
 {
-    return group->on && lets(group, mode, gid, S_IROTH);
+    flags |= O_PATH | O_NOFOLLOW | O_CLOEXEC;
+    int fd = stk_sys_open_beneath(dirfd, name, flags);
+    return fd == -ENOSYS || fd == -EPERM ? stk_sys_openat(dirfd, name, flags, 0) : fd;
 }
 
-static bool lets_pass(const struct stk_group *group, const char *origin)
+/* Returns the directory's descriptor if every member has these rights to it. Else closes it. */
+static int check_rights(const struct stk_group *group, int fd, mode_t rights)
 {
     struct stat stat;
-    return stk_sys_fstatat(AT_FDCWD, origin, &stat, 0) == 0 &&
-           lets(group, stat.st_mode, stat.st_gid, S_IXOTH);
-}
-
-/* A root, and all that is above it. `origin` is changed, and as it was afterwards. */
-static bool lets_pass_to(const struct stk_group *group, char *origin)
-{
-    bool passes = lets_pass(group, "/");
-    for (char *slash = strchr(origin + 1, '/'); passes && slash != NULL;
-         slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        passes = lets_pass(group, origin);
-        *slash = '/';
+    if (fd >= 0 && (stk_sys_fstat(fd, &stat) != 0 || !lets(group, &stat, rights))) {
+        stk_sys_close(fd);
+        fd = -EACCES;
     }
-    return passes && lets_pass(group, origin);
+    return fd;
 }
 
-/* ---- directories ---- */
-
-/* Directories of trees whose origins the group could pass a moment ago: a hash, and when. Each look
- * may be a question to a server, and a directory has many files. */
-static _Atomic uint64_t passed[PASSED];
-
-static uint64_t now_s(void)
+/* Goes from an open directory, which is closed, into the one of that name. */
+static int enter(const struct stk_group *group, int from, const char *name, bool beneath)
 {
-    return (uint64_t)(stk_clock_boottime_ns() / STK_NS_PER_S) & TIME_MASK;
+    const int flags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+    int fd = beneath ? open_name(from, name, O_DIRECTORY) : stk_sys_openat(from, name, flags, 0);
+    stk_sys_close(from);
+    return check_rights(group, fd, beneath ? LISTED : PASSED);
 }
 
-static bool was_passed(uint64_t hash)
-{
-    uint64_t word = atomic_load(&passed[hash % PASSED]);
-    return ((word ^ hash) & ~TIME_MASK) == 0 && ((now_s() - word) & TIME_MASK) <= PASSED_S;
-}
-
-static void note_passed(uint64_t hash)
-{
-    atomic_store(&passed[hash % PASSED], (hash & ~TIME_MASK) | now_s());
-}
-
-/* The note of a root, by which people see whose tree it is. */
-static void open_note(const struct stk_group *group, const char *directory)
+/* Opens a root as a path: members may pass every directory above it, and list the root. A path
+ * without links is entered name by name. */
+static int reach_root(const struct stk_group *group, const struct stk_root *root)
 {
     char path[STK_PATH_BYTES];
-    struct stk_text text = stk_text_in(path, sizeof path);
-    stk_text_add(&text, directory);
-    stk_text_add(&text, "/" STK_ENTRY_NOTE);
-    if (!text.cut) {
-        set_mode(group, path, S_IFREG, STK_GROUP_ENTRY_MODE);
+    if (!stk_text_copy(path, sizeof path, root->canonical)) {
+        return -ENAMETOOLONG;
     }
+    int fd = stk_sys_openat(AT_FDCWD, "/", O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+    fd = check_rights(group, fd, PASSED);
+    for (char *name = path + 1, *end; fd >= 0 && *name != '\0'; name = end) {
+        end = name + strcspn(name, "/");
+        bool more = *end == '/';
+        *end = '\0';
+        fd = enter(group, fd, name, false);
+        end += more;
+    }
+    return check_rights(group, fd, LISTED);
 }
 
-/* One directory of a tree is opened or closed as that of the origin is for which it stands: whether
- * it is open then. `first`: the root itself. */
-static bool follow_one(const struct stk_group *group, const char *directory, char *origin,
-                       bool first)
+/* Returns true if this name of an open directory is the file that was copied, of the same version,
+ * and every member may read it. */
+static bool is_copied(const struct stk_group *group, int dirfd, const char *name,
+                      const struct stk_identity *copied)
 {
-    uint64_t hash = stk_hash_64(directory, strlen(directory), 0);
-    bool known = was_passed(hash);
-    bool passes = known || (first ? lets_pass_to(group, origin) : lets_pass(group, origin));
-    if (!set_directory(group, directory, passes ? OPEN_DIRECTORY : CLOSED_DIRECTORY)) {
-        return false;
+    struct statx answer;
+    struct stat stat;
+    struct stk_identity found;
+    int fd = open_name(dirfd, name, 0);
+    bool same = fd >= 0 && stk_sys_statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &answer) == 0 &&
+                S_ISREG(answer.stx_mode) && stk_identity_from_statx(&found, &answer) &&
+                stk_identity_same_version(&found, copied);
+    if (fd >= 0) {
+        stk_sys_close(fd);
     }
-    if (passes && !known) {
-        note_passed(hash);
+    if (same) {
+        stk_identity_to_stat(&found, &stat);
     }
-    if (passes && !known && first) {
-        open_note(group, directory);
-    }
-    return passes;
-}
-
-/* From the root's directory, which ends at `begin`, down to the one that ends at `last`. */
-static bool follow_way(const struct stk_group *group, const struct stk_root *root, char *entry,
-                       char *begin, const char *last)
-{
-    char origin[STK_PATH_BYTES];
-    bool open = true;
-    for (char *slash = begin; open && slash <= last; slash = strchr(slash + 1, '/')) {
-        struct stk_text text = stk_text_in(origin, sizeof origin);
-        *slash = '\0';
-        stk_text_add(&text, root->canonical);
-        stk_text_add(&text, begin); /* what is below the root, or nothing */
-        open = !text.cut && follow_one(group, entry, origin, slash == begin);
-        *slash = '/';
-        if (slash == last) {
-            break;
-        }
-    }
-    return open;
+    return same && lets(group, &stat, S_IROTH);
 }
 
 /* ---- entries ---- */
 
-/* Whether the origin of an entry lies where its path says: at what is behind a link nobody has
- * looked. `begin`: of what is below the root in the entry's path. */
-static bool is_no_link(const struct stk_root *root, const char *begin)
+/* Walks from a root, whose directory in the tier ends at `slash`, down to the directory of an
+ * entry. Each directory in the tier is opened or closed as the origin's is. `fd`: the root's or
+ * -errno, which is closed. Returns the last directory's descriptor, or -errno. */
+static int walk_down(const struct stk_group *group, int fd, char *entry, char *slash)
 {
-    char below[STK_PATH_BYTES];
-    const char *leaf = stk_path_leaf(begin);
-    struct stk_text text = stk_text_in(below, sizeof below);
-    stk_text_add_bytes(&text, begin, (size_t)(leaf - begin));
-    stk_text_add(&text, leaf + STK_ENTRY_DIGITS + 1);
-    int dir = stk_sys_openat(AT_FDCWD, root->canonical, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
-    int fd = dir < 0 || text.cut ? -ENOENT : stk_sys_open_beneath(dir, below, O_PATH | O_CLOEXEC);
-    if (dir >= 0) {
-        stk_sys_close(dir);
+    for (char *next = strchr(slash + 1, '/');; slash = next, next = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        bool set = set_directory(group, entry, fd >= 0 ? OPEN_DIRECTORY : CLOSED_DIRECTORY);
+        *slash = '/';
+        if (fd >= 0 && !set) {
+            stk_sys_close(fd);
+            fd = -EACCES;
+        }
+        if (fd < 0 || next == NULL) {
+            return fd;
+        }
+        *next = '\0';
+        fd = enter(group, fd, slash + 1, true);
+        *next = '/';
     }
-    if (fd >= 0) {
-        stk_sys_close(fd);
-    }
-    return fd >= 0;
 }
 
 void stk_group_give(const struct stk_group *group, const struct stk_tier *tier,
-                    const struct stk_root *root, char *entry)
+                    const struct stk_root *root, char *entry, const struct stk_identity *copied)
 {
-    char *last = strrchr(entry, '/');
-    char *tree = entry + strlen(tier->home) + sizeof "/tree/" - 1;
-    if (stk_group_shares(group, tier) && !root->personal && last != NULL && tree < last &&
-        follow_way(group, root, entry, strchr(tree, '/'), last) &&
-        is_no_link(root, strchr(tree, '/') + 1)) {
+    const char *leaf = stk_path_leaf(entry);
+    char *slash = strchr(entry + strlen(tier->home) + sizeof STK_ENTRY_TREE - 1, '/');
+    if (!stk_group_shares(group, tier) || root->personal || slash == NULL) {
+        return;
+    }
+    int fd = walk_down(group, reach_root(group, root), entry, slash);
+    if (fd >= 0 && is_copied(group, fd, leaf + STK_ENTRY_DIGITS + 1, copied)) {
         set_mode(group, entry, S_IFREG, STK_GROUP_ENTRY_MODE);
+    }
+    if (fd >= 0) {
+        stk_sys_close(fd);
     }
 }

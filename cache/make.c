@@ -97,8 +97,9 @@ static enum stk_bypass publish(struct stk_making *making, struct stk_entry_draft
     int error = stk_entry_publish(draft, making->tier, making->place->root, making->path);
     stk_entry_close(draft);
     making->taken = error == -EEXIST;
-    if (error == 0 && making->shared) {
-        stk_group_give(&making->cache->group, making->tier, making->place->root, making->path);
+    if (error == 0 && making->shared != NULL) {
+        stk_group_give(&making->cache->group, making->tier, making->place->root, making->path,
+                       making->shared);
     }
     stk_budget_note_error(&making->tier->shared->budget, error);
     if (error == -EDQUOT) {

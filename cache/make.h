@@ -14,17 +14,17 @@
 /* One entry in the making. */
 struct stk_making {
     const struct stk_cache *cache;
-    const struct stk_place *place; /* of what */
-    uint64_t name;                 /* its version */
-    uint64_t bytes;                /* how long it shall be */
-    const struct stk_tier *tier;   /* the tier at hand, where it lies once it is made */
-    char *path;                    /* its path there, of STK_PATH_BYTES */
-    int64_t blocks;                /* reserved */
-    uint64_t ino;                  /* of the entry, once it is made */
-    bool taken;                    /* not made, since one is there */
-    bool shared;                   /* open to the group, in a tier that it shares */
-    struct stk_passing *passing;   /* the note of one that passes; NULL: it is to stay */
-    bool copied;                   /* by the origin: if it passes, to the shared tier */
+    const struct stk_place *place;     /* of what */
+    uint64_t name;                     /* its version */
+    uint64_t bytes;                    /* how long it shall be */
+    const struct stk_tier *tier;       /* the tier at hand, where it lies once it is made */
+    char *path;                        /* its path there, of STK_PATH_BYTES */
+    int64_t blocks;                    /* reserved */
+    uint64_t ino;                      /* of the entry, once it is made */
+    bool taken;                        /* not made, since one is there */
+    const struct stk_identity *shared; /* what is copied, which a group may get; NULL: it may not */
+    struct stk_passing *passing;       /* the note of one that passes; NULL: it is to stay */
+    bool copied;                       /* by the origin: if it passes, to the shared tier */
 };
 
 /* Goes on to the next tier, to the first from NULL, in which it has a path. False: there is none.

@@ -6,7 +6,7 @@ import pathlib
 import pytest
 
 import slowfs
-from jobs import YOUNG, read_line
+from jobs import YOUNG, read_line, wait_for
 from origin import CONTENT, settle, truth_in
 from slices import ALL
 
@@ -201,7 +201,9 @@ def test_whatever_the_umask(jobs, shared, ann, bob, data, mask):
     for path in [ann.home(), *ann.home().rglob("*")]:
         mode = path.lstat().st_mode & 0o7777
         way = path == ann.home() or path.relative_to(ann.home()).parts[0] == "tree"
-        assert mode in ((0o2750, 0o440) if way else (0o2700, 0o600, 0o400)), (path, oct(mode))
+        note = path.name == ";origin"
+        assert mode in ((0o2710, 0o440) if way and not note else (0o2700, 0o600, 0o400)), (
+            path, oct(mode))
 
 
 def test_a_tier_that_is_full(jobs, shared, ann, bob, data):
@@ -359,6 +361,98 @@ def test_a_mount_for_one_alone(anns, shared, ann, bob):
     assert ann.do("cat", path).stdout == CONTENT
     assert bob.do("cat", path).stdout == ""
     assert " 100.0% from the cache" in ann.run(anns).stderr
+
+
+@pytest.fixture
+def lured(data):
+    """A private file of Ann's, and a directory of Bob's in the data set with a link to it: gives both."""
+    private, bobs = data / "private", data / "bobs"
+    private.mkdir()
+    bobs.mkdir()
+    (private / "secret").write_bytes(os.urandom(1 << 20))
+    (bobs / "name").symlink_to("../private/secret")
+    for path, owner in ((private, ANN), (private / "secret", ANN), (bobs, BOB)):
+        os.chown(path, owner, owner)
+    private.chmod(0o700)
+    settle()
+    return private, bobs
+
+
+def put_another_file(bobs):
+    """Of Bob's, in the place of the link."""
+    (bobs / "name").unlink()
+    (bobs / "name").write_text(CONTENT)
+    os.chown(bobs / "name", BOB, BOB)
+
+
+def assert_is_anns(shared, ann, bob, size):
+    """What was copied by way of the link, and not only what is there by now."""
+    copy, = (entry for entry in entries(ann, "name") if entry.stat().st_size == size)
+    path = f"{TIER}/{copy.relative_to(shared)}"
+    assert copy.stat().st_mode & 0o777 == 0o400
+    assert bob.do("wc", "-c", path).stdout == ""
+    assert ann.do("wc", "-c", path).stdout.startswith(str(size))
+
+
+@pytest.fixture
+def slow(data, build):
+    """The data far away, by names that the kernel asks for each time."""
+    with slowfs.SlowFS(data, binary=str(build / "slowfs"), allow_other=True, entry_timeout=0,
+                       attr_timeout=0, latency_ms=20) as fs:
+        os.chmod(fs._directory, 0o755)
+        yield fs
+
+
+def test_a_link_that_goes_while_its_file_is_copied(slow, lured, jobs, shared, ann, bob):
+    """What lies there then is open to all, and another file."""
+    _, bobs = lured
+    with jobs.started(ann.run_line(slow.mountpoint, 'cat "$1/bobs/name" | wc -c')) as process:
+        wait_for(lambda: slow.counts()["read"] > 0)
+        with slow.faults(hang_ns=slowfs.HOUR_NS):
+            put_another_file(bobs)
+        said, told = process.communicate(timeout=60)
+    assert said == f"{1 << 20}\n", told
+    assert_is_anns(shared, ann, bob, 1 << 20)
+
+
+HALVES = """
+import sys
+with open(sys.argv[1] + "/bobs/name", "rb", 0) as file:
+    half = file.read(1 << 19)
+    print(len(half), flush=True)
+    sys.stdin.readline()
+    print(len(half + file.read(1 << 19)), flush=True)
+"""
+
+
+def test_a_link_that_goes_while_a_big_file_is_read(jobs, lured, shared, ann, bob, data):
+    """By blocks, for as long as that takes."""
+    _, bobs = lured
+    line = ann.run_line(data, f"/usr/bin/python3 -c '{HALVES}' \"$1\"")
+    env = {"STOKER_MAX_FILE": "256K", "STOKER_BLOCK": "64K", "STOKER_COMPLETE": "off"}
+    with jobs.started(line, env=env) as process:
+        assert read_line(process) == str(1 << 19)
+        put_another_file(bobs)
+        said, told = process.communicate("go\n", timeout=60)
+    assert said == f"{1 << 20}\n", told
+    assert_is_anns(shared, ann, bob, 1 << 20)
+
+
+def test_a_directory_that_the_origin_does_not_list(shared, ann, bob, deep):
+    """Nor does what stands for it in the tier, or anything else in a member's home."""
+    (deep / "dir").chmod(0o711)
+    (deep / "listed").mkdir()
+    (deep / "listed" / "file").write_text(CONTENT)
+    settle()
+    ann.run(deep, script='cat "$1/dir/file" "$1/listed/file"')
+    assert len(entries(ann)) == 2
+    for path in (ann.home(), *ann.home().rglob("*")):
+        if path.is_dir():
+            assert path.stat().st_mode & 0o044 == 0, path
+            name = f"{TIER}/{path.relative_to(shared)}"
+            assert bob.do("ls", name).stdout == ""
+    assert served(bob.run(deep, script='cat "$1/listed/file"')) == 1
+    assert bob.run(deep, script='cat "$1/dir/file"').stdout == CONTENT
 
 
 def test_a_directory_that_is_closed_later(shared, ann, bob, deep):
@@ -690,7 +784,11 @@ def test_what_differs_in_another_s_home(shared, ann, bob, data):
     settle()
     ann.run(data, script='cat "$1"/*; ls "$1"')
     bob.run(data, script='cat "$1"/file')
-    verify = "verify", "--share", "lab", "--tier", TIER
+    verify = "verify", "--share", "lab", "--tier", TIER, data
+    done = bob.stoker(*verify[:-1])
+    assert done.returncode == 2 and "name the data sets" in done.stderr
+    for part in (data / "file", data / "more"):
+        assert bob.stoker(*verify[:-1], part).stdout.startswith("1 copies right")
     done = bob.stoker(*verify)
     assert (done.returncode, done.stderr) == (0, "") and done.stdout.startswith("2 copies right")
     lie(entries(ann)[0])
@@ -713,7 +811,7 @@ def test_a_link_in_the_place_of_a_roots_note_leads_nowhere(shared, ann, data, sc
     """Who owns DIR can put another home in a member's place: what was not looked at is not opened."""
     ann.run(data)
     note, = (ann.home() / "tree").glob("*/;origin")
-    assert note.stat().st_mode & 0o777 == 0o440
+    assert note.stat().st_mode & 0o777 == 0o400
     private = scratch / "private"
     private.write_text("ann's own")
     private.chmod(0o600)
@@ -745,7 +843,7 @@ def test_what_verify_does_not_wait_for(shared, ann, bob, data, lure):
     note, = tree.glob("*/;origin")
     bob.run(data)
     LURES[lure](tree, note)
-    done = bob.stoker("verify", "--share", "lab", "--tier", TIER, timeout=60)
+    done = bob.stoker("verify", "--share", "lab", "--tier", TIER, data, timeout=60)
     assert (done.returncode, done.stderr) == (0, "")
 
 
