@@ -55,6 +55,7 @@ static void forget(struct stk_ring_slot *slot)
     if (slot->fd >= 0) {
         stk_sys_close(slot->fd);
     }
+    stk_slot_drop_copy(&slot->slot, slot->copy);
     stk_slot_unmap(&slot->slot);
     *slot = (struct stk_ring_slot){0};
 }
@@ -227,12 +228,25 @@ void stk_ring_introduced(struct stk_ring *ring, int slot)
 
 /* ---- forks and ends ---- */
 
-void stk_ring_keep(const struct stk_ring *ring)
+/* The mark is for a child that had no memory for the copy. */
+void stk_ring_keep(struct stk_ring *ring)
+{
+    stk_ring_go_on(ring);
+    for (int i = 0; i < STK_RING_SLOTS; i++) {
+        struct stk_ring_slot *slot = &ring->slots[i];
+        if (slot->holders > 0) {
+            stk_slot_mark(&slot->slot, STK_SLOT_KEPT);
+            slot->copy = stk_slot_copy(&slot->slot);
+        }
+    }
+}
+
+void stk_ring_go_on(struct stk_ring *ring)
 {
     for (int i = 0; i < STK_RING_SLOTS; i++) {
-        if (ring->slots[i].holders > 0) {
-            stk_slot_mark(&ring->slots[i].slot, STK_SLOT_KEPT);
-        }
+        struct stk_ring_slot *slot = &ring->slots[i];
+        stk_slot_drop_copy(&slot->slot, slot->copy);
+        slot->copy = NULL;
     }
 }
 
@@ -248,9 +262,10 @@ void stk_ring_leave(struct stk_ring *ring)
             stk_sys_close(slot->fd);
         }
         if (slot->holders == 0) {
+            stk_slot_drop_copy(&slot->slot, slot->copy);
             stk_slot_unmap(&slot->slot);
-        } else {
-            stk_slot_make_private(&slot->slot);
+        } else { /* one that a thread took during the fork has no copy yet */
+            stk_slot_put_copy(&slot->slot, slot->copy ? slot->copy : stk_slot_copy(&slot->slot));
         }
     }
     memset(ring, 0, sizeof *ring);

@@ -187,16 +187,27 @@ void stk_slot_empty(const struct stk_slot *slot)
     stk_sys_madvise(slot->memory, tail_of(slot->bytes), MADV_REMOVE);
 }
 
-/* The words stay the parent's. */
-void stk_slot_make_private(const struct stk_slot *slot)
+void *stk_slot_copy(const struct stk_slot *slot)
 {
     size_t bytes = tail_of(slot->bytes);
-    void *aside = stk_sys_mmap(bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (aside == NULL) {
-        return;
+    void *copy = stk_sys_mmap(bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (copy != NULL) {
+        memcpy(copy, slot->memory, slot->bytes);
     }
-    memcpy(aside, slot->memory, slot->bytes);
-    if (!stk_sys_move_map(aside, bytes, slot->memory)) {
-        stk_sys_munmap(aside, bytes);
+    return copy;
+}
+
+void stk_slot_drop_copy(const struct stk_slot *slot, void *copy)
+{
+    if (copy != NULL) {
+        stk_sys_munmap(copy, tail_of(slot->bytes));
+    }
+}
+
+/* The words stay the parent's. */
+void stk_slot_put_copy(const struct stk_slot *slot, void *copy)
+{
+    if (copy != NULL && !stk_sys_move_map(copy, tail_of(slot->bytes), slot->memory)) {
+        stk_slot_drop_copy(slot, copy);
     }
 }

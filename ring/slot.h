@@ -66,9 +66,14 @@ uint32_t stk_slot_times_lent(const struct stk_slot *slot);
 void stk_slot_mark(const struct stk_slot *slot, enum stk_slot_mark mark);
 bool stk_slot_has(const struct stk_slot *slot, enum stk_slot_mark mark);
 
-/* In a child of fork: makes what lies there the process's own, as all other memory of it is. Where
- * there is no memory for that, it stays as it is. */
-void stk_slot_make_private(const struct stk_slot *slot);
+/* Before a fork: copies the slot's memory, for the child. The caller drops the copy or puts it in
+ * place. NULL: no memory. */
+void *stk_slot_copy(const struct stk_slot *slot);
+/* In the parent of a fork: ends a copy, which may be NULL. */
+void stk_slot_drop_copy(const struct stk_slot *slot, void *copy);
+/* In the child of a fork: puts the copy in the place of the slot's memory, so that this is the
+ * child's own. If there is none, the memory stays the slot's. */
+void stk_slot_put_copy(const struct stk_slot *slot, void *copy);
 
 /* Gives its memory back to the system, for all who have it mapped: for a slot that nobody looks
  * at. */

@@ -210,6 +210,41 @@ START_TEST(a_child_of_fork_has_no_ring)
 }
 END_TEST
 
+/* The child of a fork that looks once its parent has gone on. */
+static void look_late(int held, const int *gate)
+{
+    const unsigned char *memory = ring.slots[held].slot.memory;
+    char word;
+    if (read(gate[0], &word, 1) != 1) {
+        _exit(2);
+    }
+    stk_ring_leave(&ring);
+    _exit(memory[0] == 7 && memory[BYTES - 1] == 7 ? 0 : 1);
+}
+
+START_TEST(a_child_sees_what_there_was_at_the_fork)
+{
+    int gate[2], status;
+    stk_ring_begin(&ring, 1);
+    int held = stk_ring_take(&ring, BYTES);
+    memset(ring.slots[held].slot.memory, 7, BYTES);
+    ck_assert_int_eq(pipe(gate), 0);
+    stk_ring_keep(&ring);
+    pid_t child = fork();
+    if (child == 0) {
+        look_late(held, gate);
+    }
+    stk_ring_go_on(&ring);
+    ck_assert_ptr_null(ring.slots[held].copy);
+    memset(ring.slots[held].slot.memory, 8, BYTES);
+    ck_assert_int_eq(write(gate[1], "x", 1), 1);
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_int_eq(status, 0);
+    close(gate[0]);
+    close(gate[1]);
+}
+END_TEST
+
 START_TEST(what_a_child_sees_is_never_written_again)
 {
     stk_ring_begin(&ring, 1);
@@ -306,6 +341,7 @@ Suite *suite_ring(void)
     tcase_add_test(growth, a_ring_whose_slots_are_all_held_says_no);
     TCase *ends = unit_case(suite, "ring_ends");
     tcase_add_test(ends, a_child_of_fork_has_no_ring);
+    tcase_add_test(ends, a_child_sees_what_there_was_at_the_fork);
     tcase_add_test(ends, what_a_child_sees_is_never_written_again);
     tcase_add_test(ends, what_the_receivers_child_sees_is_never_written_again);
     tcase_add_test(ends, an_end_is_told);

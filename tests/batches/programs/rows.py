@@ -7,8 +7,10 @@ in place.
 import collections
 import io
 import json
+import os
 import sys
 
+import gate
 import numpy
 import torch
 from PIL import Image
@@ -240,6 +242,32 @@ def some_kept():
 @case
 def views_kept():
     return mutated(KeepingViews())
+
+
+class Forking(Pictures):
+    """The parent goes on with its tensor before the child has looked at it."""
+
+    def __getitem__(self, i):
+        tensor = CHAIN(picture(i))
+        right = tensor.clone()
+        (wait, go), (answer, tell) = os.pipe(), os.pipe()
+        gate.ENDS[:] = [wait]
+        child = os.fork()
+        if child == 0:
+            os.write(tell, b"right" if torch.equal(tensor, right) else b"wrong")
+            os._exit(0)
+        tensor.fill_(9)
+        os.write(go, b"x")
+        said = os.read(answer, 5).decode()
+        os.waitpid(child, 0)
+        for end in wait, go, answer, tell:
+            os.close(end)
+        return tensor.copy_(right), said
+
+
+@case
+def seen_by_a_child():
+    return load(Forking(None), multiprocessing_context="fork")
 
 
 class ByBatch(Pictures):

@@ -180,13 +180,23 @@ PyObject *core_ring_take_back(PyObject *module, PyObject *object)
     Py_RETURN_NONE;
 }
 
-/* ring_keep(), ring_leave(): before a fork, and in the child. */
+/* ring_keep(), ring_go_on(), ring_leave(): before a fork, then in the parent, and in the child. */
 PyObject *core_ring_keep(PyObject *module, PyObject *unused)
 {
     (void)module;
     (void)unused;
     if (stk_ring_is_own(&ring)) {
         stk_ring_keep(&ring);
+    }
+    Py_RETURN_NONE;
+}
+
+PyObject *core_ring_go_on(PyObject *module, PyObject *unused)
+{
+    (void)module;
+    (void)unused;
+    if (stk_ring_is_own(&ring)) {
+        stk_ring_go_on(&ring);
     }
     Py_RETURN_NONE;
 }

@@ -239,6 +239,7 @@ static PyMethodDef methods[] = {
     {"ring_introduced", core_ring_introduced, METH_O, NULL},
     {"ring_take_back", core_ring_take_back, METH_O, NULL},
     {"ring_keep", core_ring_keep, METH_NOARGS, NULL},
+    {"ring_go_on", core_ring_go_on, METH_NOARGS, NULL},
     {"ring_leave", core_ring_leave, METH_NOARGS, NULL},
     {"ring_end", core_ring_end, METH_NOARGS, NULL},
     {"ring_hold", core_ring_hold, METH_O, NULL},

@@ -29,6 +29,7 @@ PyObject *core_ring_lend(PyObject *module, PyObject *address);
 PyObject *core_ring_introduced(PyObject *module, PyObject *slot);
 PyObject *core_ring_take_back(PyObject *module, PyObject *slot);
 PyObject *core_ring_keep(PyObject *module, PyObject *unused);
+PyObject *core_ring_go_on(PyObject *module, PyObject *unused);
 PyObject *core_ring_leave(PyObject *module, PyObject *unused);
 PyObject *core_ring_end(PyObject *module, PyObject *unused);
 PyObject *core_ring_hold(PyObject *module, PyObject *address);

@@ -62,7 +62,8 @@ def _install():
     passes.install(dataloader._BaseDataLoaderIter, _utils.fetch)
     ForkingPickler.register(torch.Tensor, lend.reduce_tensor)
     process.current_process()._config[_KEY] = True  # workers, and theirs, inherit it
-    os.register_at_fork(before=_before_fork, after_in_child=_after_fork_in_child)
+    os.register_at_fork(before=_before_fork, after_in_parent=lend.after_fork_in_parent,
+                        after_in_child=_after_fork_in_child)
 
 
 def _before_fork():

@@ -196,6 +196,10 @@ def before_fork():
     _core.ring_keep()
 
 
+def after_fork_in_parent():
+    _core.ring_go_on()
+
+
 def after_fork_in_child():
     global _worker, _message
     _worker = _message = None
