@@ -139,8 +139,7 @@ void doctor_look_at_samples(struct doctor *doctor)
 }
 
 /* A line for each thing found: a word, and what of it. It runs with any Python 3. */
-static const char probe[] =
-    "import sys\n"
+static const char probe[] = PYTHON_APART
     "print('python', '%d.%d.%d' % sys.version_info[:3], sys.executable)\n"
     "try:\n"
     "    from importlib.metadata import version\n"
@@ -163,9 +162,7 @@ static const char probe[] =
 static void run_probe(const char *python, int out)
 {
     char *path = python_path();
-    if (path != NULL) {
-        setenv("PYTHONPATH", path, 1);
-    }
+    python_set_apart(path != NULL ? path : getenv("PYTHONPATH"));
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     dup2(out, STDOUT_FILENO);
     execlp(python, python, "-c", probe, (char *)NULL);

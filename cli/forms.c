@@ -62,7 +62,7 @@ void forms_prepare(const struct session *session)
 {
     char *package = python_package_path();
     char *library = library_path(session->home), *preload = library_preload(library);
-    set("PYTHONPATH", package);
+    python_set_apart(package);
     set("LD_PRELOAD", preload);
     set(stk_option_table[STK_OPTION_SAMPLES].variable, session->samples.setting);
     free(package);
@@ -72,8 +72,9 @@ void forms_prepare(const struct session *session)
 
 static bool start_worker(struct workers *workers, int names)
 {
-    static char python[] = "python3", module[] = "-m", name[] = "stoker._warm";
-    static char *const command[] = {python, module, name, NULL};
+    static char python[] = "python3", option[] = "-c",
+                program[] = PYTHON_APART "from stoker import _warm\n_warm.main()\n";
+    static char *const command[] = {python, option, program, NULL};
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, names, STDIN_FILENO);

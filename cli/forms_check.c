@@ -55,7 +55,10 @@ static void take_all(struct reading *reading, int fd)
     }
 }
 
-/* python3 -m stoker._verify SAMPLES SHARE SEED PATH... */
+/* What runs; its arguments are SAMPLES SHARE SEED PATH... */
+static const char program[] =
+    PYTHON_APART "from stoker import _verify\nsys.exit(_verify.main(*sys.argv[1:]))\n";
+
 static char **command_of(const char *samples, const struct forms_wanted *wanted)
 {
     size_t count = 0;
@@ -64,8 +67,8 @@ static char **command_of(const char *samples, const struct forms_wanted *wanted)
     }
     char **command = must_allocate((count + 7) * sizeof *command);
     char *const first[] = {must_copy("python3"),
-                           must_copy("-m"),
-                           must_copy("stoker._verify"),
+                           must_copy("-c"),
+                           must_copy(program),
                            must_copy(samples),
                            must_format("%.9f", wanted->share),
                            must_format("%" PRIx64, wanted->seed)};
@@ -94,7 +97,7 @@ static int start(const char *samples, const struct forms_wanted *wanted, pid_t *
         free(package);
         return -1;
     }
-    setenv("PYTHONPATH", package, 1);
+    python_set_apart(package);
     unsetenv("LD_PRELOAD");
     char **command = command_of(samples, wanted);
     posix_spawn_file_actions_init(&actions);
@@ -123,7 +126,7 @@ bool forms_check(const char *samples, const struct forms_wanted *wanted, struct 
     }
     take_all(&reading, fd);
     if (waitpid(pid, &status, 0) != pid || status != 0) {
-        say("samples of images could not all be compared: python3 -m stoker._verify failed");
+        say("samples of images could not all be compared: python3 failed");
         return false;
     }
     return true;

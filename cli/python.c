@@ -96,3 +96,24 @@ bool python_keeps_samples(void)
 {
     return package_has(STORE);
 }
+
+static char *absolute_ones(const char *path)
+{
+    char *list = must_copy(path), *rest = list, *kept = must_copy("");
+    for (char *directory; (directory = strsep(&rest, ":")) != NULL;) {
+        if (directory[0] == '/') {
+            kept = must_append(kept, "%s%s", *kept != '\0' ? ":" : "", directory);
+        }
+    }
+    free(list);
+    return kept;
+}
+
+void python_set_apart(const char *path)
+{
+    char *kept = absolute_ones(path != NULL ? path : "");
+    if (setenv("PYTHONPATH", kept, 1) != 0 || setenv("PYTHONSAFEPATH", "1", 1) != 0) {
+        die("out of memory");
+    }
+    free(kept);
+}

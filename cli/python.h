@@ -21,4 +21,14 @@ bool python_decodes(void);
 /* Whether it has a sample store: it is built without one where LMDB is missing. */
 bool python_keeps_samples(void);
 
+/*
+ * Pythons of the command's own take no module from the working directory, which may be anybody's:
+ * the program that is given to one by -c begins with this. A Python from 3.11 on imports modules
+ * before the program begins, and is kept from there by its environment.
+ */
+#define PYTHON_APART "import sys\nif sys.path[:1] == ['']:\n    del sys.path[0]\n"
+/* Makes this process's environment that of Pythons of the command's own: of the directories in
+ * `path`, a value of PYTHONPATH, the absolute ones. Never where a user's job is started later. */
+void python_set_apart(const char *path);
+
 #endif

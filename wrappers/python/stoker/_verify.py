@@ -1,7 +1,7 @@
 """What `stoker verify` runs: compares the forms that a sample store holds with what the files' own
 bytes make now, and makes those void that differ.
 
-    python3 -m stoker._verify STORE SHARE SEED PATH...
+    main(STORE, SHARE, SEED, PATH...)
 
 STORE is a value of STOKER_SAMPLES, SHARE the part of the files that is looked at, from 0 to 1. It
 tells on its standard output, in records that end with a NUL: `dPATH`, a form that differed;
@@ -102,7 +102,3 @@ def main(value, share, seed, *paths):
         thread.join()
     check.tell_figures()
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))

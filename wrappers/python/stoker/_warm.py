@@ -25,7 +25,3 @@ def main():
             decode(os.fsdecode(name), box=(0, 0, 8, 8), out=corner)
         except (ValueError, OSError, MemoryError):
             continue  # no JPEG that is decoded here, or gone
-
-
-if __name__ == "__main__":
-    main()
