@@ -55,9 +55,9 @@ static int clear_path(const char *path, const char *tier)
     }
     uint64_t files = remove_entries(full, tier);
     if (files > 0) {
-        printf("removed %" PRIu64 " cached files of %s\n", files, full);
+        say_line(stdout, "removed %" PRIu64 " cached files of %s", files, full);
     } else {
-        printf("nothing is cached of %s\n", full);
+        say_line(stdout, "nothing is cached of %s", full);
     }
     free(canonical);
     return 0;

@@ -243,10 +243,10 @@ void courier_print(FILE *out)
     if (courier.pid == 0) {
         return;
     }
-    fprintf(out, "  shared: %" PRIu64 " files (%s) came from %s, %" PRIu64 " (%s) were put there\n",
-            counted(STK_ERRANDS_FETCHED), size_text(fetched, counted(STK_ERRANDS_FETCHED_BYTES)),
-            courier.shared.home, counted(STK_ERRANDS_PUBLISHED),
-            size_text(published, counted(STK_ERRANDS_PUBLISHED_BYTES)));
+    say_line(out, "  shared: %" PRIu64 " files (%s) came from %s, %" PRIu64 " (%s) were put there",
+             counted(STK_ERRANDS_FETCHED), size_text(fetched, counted(STK_ERRANDS_FETCHED_BYTES)),
+             courier.shared.home, counted(STK_ERRANDS_PUBLISHED),
+             size_text(published, counted(STK_ERRANDS_PUBLISHED_BYTES)));
     if (counted(STK_ERRANDS_PASSED) > 0) {
         fprintf(out, "  shared: of these %" PRIu64 " (%s) were not kept here, for want of room\n",
                 counted(STK_ERRANDS_PASSED), size_text(fetched, counted(STK_ERRANDS_PASSED_BYTES)));

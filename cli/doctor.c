@@ -57,10 +57,10 @@ static void show(struct doctor *doctor, const char *fix, const char *format, va_
     if (doctor->json) {
         show_json(doctor, text, fix);
     } else {
-        printf("%-8s %-14s %s\n", fix == NULL ? "ok" : "warning:", doctor->now, text);
+        say_line(stdout, "%-8s %-14s %s", fix == NULL ? "ok" : "warning:", doctor->now, text);
     }
     if (!doctor->json && fix != NULL) {
-        printf("%-8s %-14s to mend it: %s\n", "", "", fix);
+        say_line(stdout, "%-8s %-14s to mend it: %s", "", "", fix);
     }
     doctor->found++;
     doctor->wrong += fix != NULL;

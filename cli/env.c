@@ -11,16 +11,18 @@
 #include "cli/python.h"
 #include "cli/recorder.h"
 #include "cli/request_tiers.h"
+#include "cli/plain.h"
 #include "cli/say.h"
 #include "cli/summary.h"
 #include "cli/tiers.h"
 #include "cli/verbs.h"
 #include "cli/word.h"
 
+/* A shell gets it to the letter. */
 static void print_quoted(const char *value)
 {
     char *quoted = word_quoted(value);
-    fputs(quoted, stdout);
+    fputs(isatty(STDOUT_FILENO) ? plain_line(quoted) : quoted, stdout);
     free(quoted);
 }
 

@@ -96,7 +96,7 @@ void found_print(const struct found *found)
 {
     char size[STK_SIZE_TEXT];
     for (unsigned i = 0; i < found->count; i++) {
-        printf("%s: the copy %s\n", found->names[i], found->whats[i]);
+        say_line(stdout, "%s: the copy %s", found->names[i], found->whats[i]);
     }
     printf("%" PRIu64 " copies right (%s), %" PRIu64 " differed%s\n",
            found_count(found, COMPARE_RIGHT), size_text(size, found->bytes),

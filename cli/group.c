@@ -297,9 +297,9 @@ int verb_share(char **arguments)
         give(directory, gid, name);
     }
     char *canonical = realpath(directory, NULL);
-    printf("%s is shared by group %s: stoker run --share %s --tier %s ...\n",
-           canonical != NULL ? canonical : directory, name, name,
-           canonical != NULL ? canonical : directory);
+    say_line(stdout, "%s is shared by group %s: stoker run --share %s --tier %s ...",
+             canonical != NULL ? canonical : directory, name, name,
+             canonical != NULL ? canonical : directory);
     free(canonical);
     return 0;
 }

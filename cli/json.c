@@ -11,6 +11,9 @@ void json_string(FILE *out, const char *text)
         int length = stk_text_sequence((const char *)at);
         if (*at < 0x20 || length == 0 || *at == 0x7f) {
             fprintf(out, "\\u%04x", *at++);
+        } else if (*at == 0xc2 && at[1] < 0xa0) { /* U+0080 to U+009f, which end in that byte */
+            fprintf(out, "\\u%04x", at[1]);
+            at += length;
         } else if (*at == '"' || *at == '\\') {
             fprintf(out, "\\%c", *at++);
         } else {

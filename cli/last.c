@@ -8,7 +8,6 @@
 #include "cache/run.h"
 #include "cli/history.h"
 #include "cli/live.h"
-#include "cli/plain.h"
 #include "cli/say.h"
 #include "cli/verbs.h"
 
@@ -24,13 +23,24 @@ static bool is_over(const char *title, bool living)
     return !living || strncmp(title, "ended ", strlen("ended ")) == 0;
 }
 
+static void print_lines(char *text)
+{
+    char *rest = text, *line;
+    while ((line = strsep(&rest, "\n")) != NULL) {
+        if (rest != NULL || *line != '\0') {
+            say_line(stdout, "%s", line);
+        }
+    }
+}
+
 static bool print(const char *name, bool living)
 {
     char *title = history_read(name, HISTORY_TITLE);
     char *summary = history_read(name, HISTORY_SUMMARY);
     bool over = title != NULL && summary != NULL && is_over(title, living);
     if (over) {
-        printf("%s\n%s", plain_line(title), summary);
+        say_line(stdout, "%s", title);
+        print_lines(summary);
     }
     free(title);
     free(summary);

@@ -24,8 +24,8 @@ static void print_root(const char *tier_home, const char *root, void *context)
     (void)context;
     tree_measure(tier_home, root, &content);
     tree_origin(tier_home, root, origin, sizeof origin);
-    printf("  %10" PRIu64 " files %11s  %s\n", content.files, size_text(size, content.bytes),
-           *origin != '\0' ? origin : root);
+    say_line(stdout, "  %10" PRIu64 " files %11s  %s", content.files,
+             size_text(size, content.bytes), *origin != '\0' ? origin : root);
 }
 
 /* The sample stores, of all pid namespaces. */
@@ -43,8 +43,8 @@ static void print_known(const struct stk_tier *tier)
 {
     const struct stk_budget *budget = &tier->shared->budget;
     char *holding = holding_text(tier);
-    printf("%s: %s, %" PRId64 " of %" PRId64 " inodes\n", tier->home, holding, budget->used_inodes,
-           budget->inodes);
+    say_line(stdout, "%s: %s, %" PRId64 " of %" PRId64 " inodes", tier->home, holding,
+             budget->used_inodes, budget->inodes);
     free(holding);
 }
 
@@ -54,8 +54,8 @@ static void print_left(const struct stk_tier *tier)
     char used[STK_SIZE_TEXT];
     int64_t blocks, inodes;
     stk_account_walk(tier->home, 0, NULL, &blocks, &inodes);
-    printf("%s: %s used, %" PRId64 " inodes, by no run now\n", tier->home,
-           size_text(used, (uint64_t)(blocks * STK_BLOCK_BYTES)), inodes);
+    say_line(stdout, "%s: %s used, %" PRId64 " inodes, by no run now", tier->home,
+             size_text(used, (uint64_t)(blocks * STK_BLOCK_BYTES)), inodes);
 }
 
 static void print_tier(struct stk_tier *tier, void *context)

@@ -213,8 +213,8 @@ static void print_share(FILE *out, const struct figures *figures)
         served += figures->counts->epochs[epoch][STK_COUNT_HITS];
     }
     if (opens > 0 && figures->counts->bypassed[STK_BYPASS_BUDGET] > 0) {
-        fprintf(out, "  once filled, %.1f%% of the opens came from %s\n",
-                percent((double)served, (double)opens), figures->session->tier.home);
+        say_line(out, "  once filled, %.1f%% of the opens came from %s",
+                 percent((double)served, (double)opens), figures->session->tier.home);
     }
 }
 
@@ -229,8 +229,8 @@ void outlook_print(FILE *out, const struct figures *figures)
         const struct stk_tier *tier = &session->tiers[i];
         uint64_t served = figures->counts->tiers[tier->index % STK_TIERS];
         char *holding = holding_text(tier);
-        fprintf(out, "  %s served %" PRIu64 " opens (%.1f%%), %s\n", tier->home, served,
-                percent((double)served, (double)opens), holding);
+        say_line(out, "  %s served %" PRIu64 " opens (%.1f%%), %s", tier->home, served,
+                 percent((double)served, (double)opens), holding);
         free(holding);
     }
 }

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "cli/history.h"
-#include "cli/plain.h"
 #include "cli/say.h"
 #include "cli/verbs.h"
 
@@ -55,7 +54,7 @@ static int list(void)
     int error = history_list(&names);
     for (unsigned i = 0; i < names.count; i++) {
         char *title = history_read(names.names[i], HISTORY_TITLE);
-        printf("%s  %s\n", names.names[i], title != NULL ? plain_line(title) : "(cannot be read)");
+        say_line(stdout, "%s  %s", names.names[i], title != NULL ? title : "(cannot be read)");
         free(title);
     }
     if (names.count == 0 && !history_say_refused(error)) {

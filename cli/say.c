@@ -25,6 +25,16 @@ void say(const char *format, ...)
     va_end(arguments);
 }
 
+void say_line(FILE *out, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    char *line = must_format_all(format, arguments);
+    va_end(arguments);
+    fprintf(out, "%s\n", plain_line(line));
+    free(line);
+}
+
 void die(const char *format, ...)
 {
     va_list arguments;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/plain.h"
 #include "cli/say.h"
 
 #define MOST   64
@@ -20,17 +21,10 @@ static struct line {
 } lines[MOST];
 static unsigned count;
 
-/* Names are of anybody's making, and a terminal shall take nothing in them for a command. */
-static int plain(char letter)
-{
-    bool control = (unsigned char)letter < 0x20 || letter == 0x7f;
-    return letter == *LINES_KEEP ? ' ' : control ? '?' : letter;
-}
-
 static void write_word(FILE *out, const char *word, unsigned length)
 {
     for (unsigned i = 0; i < length; i++) {
-        fputc(plain(word[i]), out);
+        fputc(word[i] == *LINES_KEEP ? ' ' : word[i], out);
     }
 }
 
@@ -75,7 +69,7 @@ void lines_add(enum weight weight, const char *format, ...)
     if (out == NULL) {
         die("out of memory");
     }
-    unsigned rows = break_into(out, text);
+    unsigned rows = break_into(out, plain_line_but(text, *LINES_KEEP));
     fclose(out);
     free(text);
     if (count < MOST) {

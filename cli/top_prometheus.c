@@ -2,9 +2,11 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
-#include "base/text.h"
 #include "cli/holding.h"
+#include "cli/plain.h"
+#include "cli/say.h"
 #include "cli/top.h"
 
 /* ---- labels ---- */
@@ -12,17 +14,11 @@
 static void write_label(const char *name, const char *value)
 {
     printf("%s=\"", name);
-    for (const unsigned char *at = (const unsigned char *)value; *at != '\0';) {
-        int length = stk_text_sequence((const char *)at);
-        if (*at == '\\' || *at == '"') {
-            printf("\\%c", *at);
-        } else if (length == 0 || *at < 0x20) {
-            putchar('?');
-        } else {
-            fwrite(at, 1, (size_t)length, stdout);
-        }
-        at += length > 0 ? length : 1;
+    char *line = plain_line(must_copy(value));
+    for (const char *at = line; *at != '\0'; at++) {
+        printf(*at == '\\' || *at == '"' ? "\\%c" : "%c", *at);
     }
+    free(line);
     putchar('"');
 }
 
