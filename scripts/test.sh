@@ -49,7 +49,7 @@ one() {
     local found='' status
     for room in preload python paths versions faults kills samples cpython neighbours wild readers decode wrappers \
         transforms feed batches cuda loader make docs; do
-        STOKER_BUILD=build "${PYTHON:-/usr/bin/python3}" -m pytest -q --tb=short "tests/$room" \
+        STOKER_BUILD=build tests/lib/reachable.sh "${PYTHON:-/usr/bin/python3}" -m pytest -q -rs --tb=short "tests/$room" \
             -k "$name" >"$scratch/$room" 2>&1
         status=$?
         [ "$status" -eq 5 ] && continue # nothing of that name

@@ -1,5 +1,9 @@
 # What the tests are built from and how they run. Part of the Makefile.
 
+# Python's tests, by a path of this checkout that other users can enter; -rs says why a test is skipped.
+PYTEST = STOKER_BUILD='$(B)' tests/lib/reachable.sh $(PYTHON) -m pytest -q -rs --tb=short
+NEWEST_PYTEST = $(PYTEST:$(PYTHON)=$(VENV)/bin/python)
+
 $(B)/slowfs: $(wildcard tests/slowfs/*.c) $(wildcard tests/slowfs/*.h)
 	@mkdir -p $(@D)
 	$(if $(V),,@echo "  LINK  $@")
@@ -39,7 +43,7 @@ $(PRELOAD_BIN)/counters: tests/preload/counters.c $(call objects,$(BASE) $(CACHE
 
 .PHONY: test-preload
 test-preload: $(B)/libstoker.so $(B)/stoker $(PRELOAD_PROGRAMS) ## tests of the interposed symbols and the ABI
-	@STOKER_BUILD=$(B) $(PYTHON) -m pytest -q --tb=short tests/preload $(if $(T),-k '$(T)')
+	@$(PYTEST) tests/preload $(if $(T),-k '$(T)')
 
 # ---- tests/unit and tests/stress: the rooms base and cache, from within ----
 
@@ -77,8 +81,8 @@ SAN_SLICE = -k $(if $(findstring thread,$(SAN)),'async and not in_a_run','main a
 
 .PHONY: test-san test-frames
 test-frames: $(B)/libstoker.so $(B)/stoker $(PRELOAD_PROGRAMS)
-	@STOKER_BUILD='$(B)' STOKER_SANITIZER=$(if $(SAN),$(SAN_RUNTIME)) $(PYTHON) -m pytest -q \
-		--tb=short tests/preload/test_frames.py $(if $(filter 1,$(STOKER_ALL)),,$(SAN_SLICE))
+	@STOKER_SANITIZER=$(if $(SAN),$(SAN_RUNTIME)) $(PYTEST) tests/preload/test_frames.py \
+		$(if $(filter 1,$(STOKER_ALL)),,$(SAN_SLICE))
 
 test-san: ## unit tests, stress and the interposed symbols under the sanitizers
 	@$(MAKE) --no-print-directory SAN=address,undefined test-unit test-frames \
@@ -160,7 +164,7 @@ VENV ?= build/venv
 .PHONY: test-python test-newest
 # They wait for a slow origin more than they compute, so three files at a time.
 test-python: all $(B)/slowfs $(B)/tests/cuda/libcuda.so.1 ## tests of the command and of whole jobs; T is an expression for -k
-	@STOKER_BUILD=$(B) $(PYTHON) -m pytest -q --tb=short -n 3 --dist loadfile tests/python $(if $(T),-k '$(T)')
+	@$(PYTEST) -n 3 --dist loadfile tests/python $(if $(T),-k '$(T)')
 
 # 5.7 GB, of which a processor needs little: so only when asked for. It goes with `make clean`, as
 # everything built does; VENV=DIRECTORY puts it where it stays.
@@ -171,27 +175,27 @@ $(VENV)/ready: $(VENV_LISTS)
 	@touch $@
 
 test-newest: all $(B)/slowfs $(B)/tests/libgpu.so $(B)/tests/cuda/libcuda.so.1 $(B)/tests/cuda/libnvjpeg.so.13 $(B)/tests/device $(SKEW) $(PRELOAD_BIN)/counters $(VENV)/ready ## the tests of Python libraries, with the newest from PyPI
-	@STOKER_BUILD=$(B) $(VENV)/bin/python -m pytest -q --tb=short -m torch tests/python $(if $(T),-k '$(T)')
-	@STOKER_BUILD=$(B) STOKER_ALL=1 $(VENV)/bin/python -m pytest -q -rs --tb=short -m newest tests/wild \
+	@$(NEWEST_PYTEST) -m torch tests/python $(if $(T),-k '$(T)')
+	@STOKER_ALL=1 $(NEWEST_PYTEST) -m newest tests/wild \
 		$(if $(T),-k '$(T)')
-	@STOKER_BUILD=$(B) $(VENV)/bin/python -m pytest -q -rs --tb=short $(addprefix tests/readers/test_,readers.py swmr.py) \
+	@$(NEWEST_PYTEST) $(addprefix tests/readers/test_,readers.py swmr.py) \
 		$(if $(T),-k '$(T)')
-	@STOKER_BUILD=$(B) $(VENV)/bin/python -m pytest -q --tb=short tests/transforms $(if $(T),-k '$(T)')
-	@STOKER_BUILD=$(B) $(VENV)/bin/python -m pytest -q --tb=short tests/wrappers $(if $(T),-k '$(T)')
-	@STOKER_BUILD=$(B) $(VENV)/bin/python -m pytest -q --tb=short tests/feed $(if $(T),-k '$(T)')
-	@STOKER_BUILD=$(B) $(VENV)/bin/python -m pytest -q --tb=short tests/batches $(if $(T),-k '$(T)')
-	@STOKER_BUILD=$(B) $(VENV)/bin/python -m pytest -q --tb=short tests/cuda $(if $(T),-k '$(T)')
-	@STOKER_BUILD=$(B) $(VENV)/bin/python -m pytest -q --tb=short tests/loader $(if $(T),-k '$(T)')
+	@$(NEWEST_PYTEST) tests/transforms $(if $(T),-k '$(T)')
+	@$(NEWEST_PYTEST) tests/wrappers $(if $(T),-k '$(T)')
+	@$(NEWEST_PYTEST) tests/feed $(if $(T),-k '$(T)')
+	@$(NEWEST_PYTEST) tests/batches $(if $(T),-k '$(T)')
+	@$(NEWEST_PYTEST) tests/cuda $(if $(T),-k '$(T)')
+	@$(NEWEST_PYTEST) tests/loader $(if $(T),-k '$(T)')
 	@$(MAKE) --no-print-directory test-pillows
 
 # ---- tests/paths and tests/versions: every road to a file, every change of one ----
 
 .PHONY: test-paths test-versions
 test-paths: all ## tests of links, odd names, descriptors, roots and views
-	@STOKER_BUILD=$(B) $(PYTHON) -m pytest -q --tb=short tests/paths $(if $(T),-k '$(T)')
+	@$(PYTEST) tests/paths $(if $(T),-k '$(T)')
 
 test-versions: all $(SKEW) ## tests of which version of a file is seen, whoever changes it
-	@STOKER_BUILD=$(B) $(PYTHON) -m pytest -q --tb=short tests/versions $(if $(T),-k '$(T)')
+	@$(PYTEST) tests/versions $(if $(T),-k '$(T)')
 
 # ---- tests/faults: what fails in the library's own calls ----
 
@@ -211,7 +215,7 @@ $(B)/tests/faults/meddle $(B)/tests/faults/closer: $(B)/tests/faults/%: tests/fa
 
 .PHONY: test-faults
 test-faults: all $(B)/slowfs $(FAULTS_PROGRAMS) ## tests in which system calls of ours fail, and the origin
-	@STOKER_BUILD=$(B) $(PYTHON) -m pytest -q --tb=short tests/faults $(if $(T),-k '$(T)')
+	@$(PYTEST) tests/faults $(if $(T),-k '$(T)')
 
 # ---- tests/cpython: CPython's own tests ----
 
@@ -224,7 +228,7 @@ $(B)/tests/cpython/%.so: tests/cpython/%.c
 
 .PHONY: test-cpython
 test-cpython: all $(CPYTHON_PROGRAMS) ## CPython's own tests, each case as without
-	@STOKER_BUILD=$(B) $(PYTHON) -m pytest -q --tb=short tests/cpython $(if $(T),-k '$(T)')
+	@$(PYTEST) tests/cpython $(if $(T),-k '$(T)')
 
 include tests/decode/decode.mk
 include tests/cuda/cuda.mk
@@ -245,7 +249,7 @@ $(B)/tests/kills/accounts: tests/kills/accounts.c $(call objects,$(BASE) $(CACHE
 
 .PHONY: test-kills
 test-kills: all $(B)/slowfs $(SKEW) $(KILLS_PROGRAMS) ## tests in which processes are killed while they fill
-	@STOKER_BUILD=$(B) $(PYTHON) -m pytest -q --tb=short tests/kills $(if $(T),-k '$(T)')
+	@$(PYTEST) tests/kills $(if $(T),-k '$(T)')
 
 # ---- tests/chaos: everything goes wrong at the same time ----
 
@@ -277,7 +281,7 @@ test-chaos-slice:
 
 .PHONY: test-samples
 test-samples: all ## tests of the sample store: runs, kills, many processes
-	@STOKER_BUILD=$(B) $(PYTHON) -m pytest -q --tb=short tests/samples $(if $(T),-k '$(T)')
+	@$(PYTEST) tests/samples $(if $(T),-k '$(T)')
 
 # ---- tests/neighbours: other libraries, and programs that make it hard ----
 
@@ -299,13 +303,13 @@ $(addprefix $(NEIGHBOURS_BIN)/,$(NEIGHBOURS)): $(NEIGHBOURS_BIN)/%: tests/neighb
 
 .PHONY: test-neighbours
 test-neighbours: all $(NEIGHBOURS_PROGRAMS) ## tests beside other preloads, in sandboxes, with small stacks
-	@STOKER_BUILD=$(B) $(PYTHON) -m pytest -q --tb=short tests/neighbours $(if $(T),-k '$(T)')
+	@$(PYTEST) tests/neighbours $(if $(T),-k '$(T)')
 
 # ---- tests/make: the build itself ----
 
 .PHONY: test-make
 test-make: all ## tests of the build: other flags, missing headers, no LMDB
-	@STOKER_BUILD=$(B) $(PYTHON) -m pytest -q -rs --tb=short tests/make $(if $(T),-k '$(T)')
+	@$(PYTEST) tests/make $(if $(T),-k '$(T)')
 
 # ---- tests/wild: the libraries, tools and languages that people read data sets with ----
 
@@ -313,19 +317,19 @@ WILD_PROGRAMS := $(PRELOAD_BIN)/counters
 
 .PHONY: test-wild
 test-wild: all $(WILD_PROGRAMS) ## tests of Python loaders, command-line tools and languages
-	@STOKER_BUILD=$(B) $(PYTHON) -m pytest -q -rs --tb=short tests/wild $(if $(T),-k '$(T)')
+	@$(PYTEST) tests/wild $(if $(T),-k '$(T)')
 
 # ---- tests/readers: the libraries that read big files, on a slow origin ----
 
 .PHONY: test-readers
 test-readers: all $(B)/slowfs ## tests of HDF5, LMDB, archives, tensors and tables that are read by blocks
-	@STOKER_BUILD=$(B) $(PYTHON) -m pytest -q -rs --tb=short tests/readers $(if $(T),-k '$(T)')
+	@$(PYTEST) tests/readers $(if $(T),-k '$(T)')
 
 # ---- tests/wrappers: the Python package and the hook ----
 
 .PHONY: test-wrappers test-pillow
 test-wrappers: all $(SKEW) ## tests of the Python package, and of Pillow under its hook
-	@STOKER_BUILD=$(B) $(PYTHON) -m pytest -q --tb=short tests/wrappers $(if $(T),-k '$(T)')
+	@$(PYTEST) tests/wrappers $(if $(T),-k '$(T)')
 
 # Of Debian's version and of three more; T names a file of them, such as test_image_resize.
 test-pillow: all $(PILLOWS_READY) ## Pillow's own tests, with the hook and without (fetches its sources from PyPI)
@@ -336,35 +340,34 @@ test-pillow: all $(PILLOWS_READY) ## Pillow's own tests, with the hook and witho
 
 .PHONY: test-transforms
 test-transforms: all ## tests of stoker.transforms, and of torchvision under the hook
-	@STOKER_BUILD=$(B) $(PYTHON) -m pytest -q --tb=short tests/transforms $(if $(T),-k '$(T)')
+	@$(PYTEST) tests/transforms $(if $(T),-k '$(T)')
 
 # ---- tests/feed: batches without worker processes ----
 
 .PHONY: test-feed
 test-feed: all $(B)/slowfs ## tests of batches that threads of one process read and decode
-	@STOKER_BUILD=$(B) $(PYTHON) -m pytest -q --tb=short tests/feed $(if $(T),-k '$(T)')
+	@$(PYTEST) tests/feed $(if $(T),-k '$(T)')
 
 # ---- tests/batches: batches of torch's DataLoader ----
 
 .PHONY: test-batches test-batches-slice
-BATCH_TESTS := $(PYTHON) -m pytest -q --tb=short
 test-batches: all ## tests of batches on their way from workers to the main process
-	@STOKER_BUILD=$(B) $(BATCH_TESTS) tests/batches $(if $(T),-k '$(T)')
+	@$(PYTEST) tests/batches $(if $(T),-k '$(T)')
 # The mechanism alone, while it is not the default: the rest takes ten minutes.
 test-batches-slice: all
-	@STOKER_BUILD=$(B) $(BATCH_TESTS) $(addprefix tests/batches/test_,slots.py rows_in_place.py) $(if $(T),-k '$(T)')
+	@$(PYTEST) $(addprefix tests/batches/test_,slots.py rows_in_place.py) $(if $(T),-k '$(T)')
 
 # ---- tests/loader: stoker.Loader ----
 
 .PHONY: test-loader
 test-loader: all $(CUDA_OF_TESTS) ## tests of stoker.Loader, here and with the driver of tests/cuda
-	@STOKER_BUILD=$(B) $(PYTHON) -m pytest -q -rs --tb=short tests/loader $(if $(T),-k '$(T)')
+	@$(PYTEST) tests/loader $(if $(T),-k '$(T)')
 
 # ---- tests/docs: every command of the documents ----
 
 .PHONY: test-docs test-docs-root
 test-docs: all ## runs every command of README.md and docs; says which are not run, and why
-	@STOKER_BUILD=$(B) $(PYTHON) -m pytest -q --tb=short -n 2 tests/docs $(if $(T),-k '$(T)')
+	@$(PYTEST) -n 2 tests/docs $(if $(T),-k '$(T)')
 
 # Minutes, and 400 packages of Debian's: so only when asked for.
 test-docs-root: wheel ## the documents' commands in a root directory with nothing but what the pages say that they need

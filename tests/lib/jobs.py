@@ -46,7 +46,7 @@ class Ran:
 
 class Jobs:
     def __init__(self, place, build, scratch):
-        self.place, self.build, self._scratch = place, build, scratch
+        self.place, self.build, self.scratch = place, build, scratch
         self._numbers = itertools.count()
 
     def command_line(self, argv, path=(), tier=None, flags=(), cwd="/"):
@@ -60,7 +60,7 @@ class Jobs:
     def run(self, argv, path=(), tier=None, flags=(), env=None, check=True, cwd="/", within=(),
             **more):
         """Runs argv under stoker, which `within` may run in its turn, and waits."""
-        json_path = self._scratch / f"summary-{next(self._numbers)}.json"
+        json_path = self.scratch / f"summary-{next(self._numbers)}.json"
         line = self.command_line(argv, path, tier, [*flags, f"--json={json_path}"], cwd)
         done = self.place.run([*within, *line], env={**YOUNG, **(env or {})}, check=False, **more)
         assert not check or done.returncode == 0, f"{done.returncode}: {done.stdout} {done.stderr}"

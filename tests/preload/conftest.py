@@ -46,16 +46,6 @@ def scratch():
 
 
 @pytest.fixture(scope="session")
-def open_build(build, scratch):
-    """The library and the tests' programs where other users may read them: the checkout may lie
-    below a closed directory."""
-    path = scratch / "build"
-    shutil.copytree(build / "tests/preload", path / "tests/preload")
-    shutil.copy(build / "libstoker.so", path)
-    return path
-
-
-@pytest.fixture(scope="session")
 def master(scratch):
     """The files in their original state."""
     path = scratch / "master"

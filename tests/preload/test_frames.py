@@ -190,8 +190,8 @@ def test_reading(build, unchanged, plain_runs, name, frame, state):
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
 @pytest.mark.parametrize("state", [cold, known], ids=lambda state: state.__name__)
 @pytest.mark.parametrize("name", READERS)
-def test_reading_without_privileges(open_build, unchanged, plain_runs, name, state):
-    check_reader(open_build, unchanged, plain_runs, name, "main", state, NOBODY)
+def test_reading_without_privileges(build, unchanged, plain_runs, name, state):
+    check_reader(build, unchanged, plain_runs, name, "main", state, NOBODY)
 
 
 @pytest.mark.parametrize("frame, state", CASES, ids=lambda case: getattr(case, "__name__", case))

@@ -1,7 +1,6 @@
 """What stoker says at the end, to people and to programs."""
 
 import json
-import os
 import shutil
 import signal
 import subprocess
@@ -178,10 +177,6 @@ def test_a_setuid_program_is_named_as_such(jobs, data, scratch, as_root):
     line = ["setpriv", "--reuid=65534", "--clear-groups", jobs.build / "stoker", "run",
             f"--path={scratch}/data", "--", scratch / "setuid"]
     scratch.chmod(0o755)
-    if not os.access(jobs.build, os.X_OK) or jobs.place.run(
-            ["setpriv", "--reuid=65534", "--clear-groups", "test", "-r",
-             jobs.build / "libstoker.so"], check=False).returncode:
-        pytest.skip("other users cannot reach the build directory")
     assert "the command is a setuid program" in jobs.place.run(line).stderr
 
 

@@ -415,14 +415,14 @@ def test_beside_a_running_job(jobs, origin, data):
     _, mount, files = data
     origin.fs.latency_ms = 2
     line = jobs.command_line(reading(reversed(files), 1), path=mount,
-                             flags=["--keep", f"--json={jobs._scratch}/beside.json"])
+                             flags=["--keep", f"--json={jobs.scratch}/beside.json"])
     with jobs.started(line) as job:
         warmed = warm(jobs, mount, "--jobs=4")
         job.communicate(timeout=60)
     assert job.returncode == 0
     ran = jobs.run(["true"], path=mount)
     assert ran.opens == 0
-    told = (jobs._scratch / "beside.json").read_text()
+    told = (jobs.scratch / "beside.json").read_text()
     fills = int(re.search(r'"fills": (\d+)', told)[1])
     assert warmed.filled + fills == COUNT and warmed.filled > 0
     assert warmed.filled + warmed.present == COUNT

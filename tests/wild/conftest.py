@@ -1,5 +1,4 @@
-"""Where programs of the wild are run: a copy of the build that anybody may read, a data set for
-each user, a place for each test."""
+"""Where programs of the wild are run: a data set for each user, a place for each test."""
 
 import os
 import pathlib
@@ -11,10 +10,9 @@ import tempfile
 import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
 sys.path[:0] = [str(HERE), str(HERE.parent / "lib")]
 
-from covered import jobs, place  # noqa: E402, F401
+from covered import build, jobs, place  # noqa: E402, F401
 from slices import ALL  # noqa: E402
 from users import USERS  # noqa: E402
 
@@ -29,22 +27,9 @@ def session_scratch():
     """A directory on the disk that others may enter."""
     path = pathlib.Path(tempfile.mkdtemp(prefix="stoker-wild-"))
     path.chmod(0o755)
-    (path / "reports").mkdir()
-    (path / "reports").chmod(0o777)
     yield path
     subprocess.run(["chmod", "-R", "u+rwX", path], check=False)
     shutil.rmtree(path, ignore_errors=True)
-
-
-@pytest.fixture(scope="session")
-def build(session_scratch):
-    """The build, where other users may read it: the checkout may lie below a closed directory."""
-    source = ROOT / os.environ.get("STOKER_BUILD", "build")
-    path = session_scratch / "build"
-    path.mkdir()
-    for name in ("stoker", "libstoker.so", "tests/preload/counters"):
-        shutil.copy(source / name, path)
-    return path
 
 
 @pytest.fixture

@@ -53,7 +53,7 @@ class Guest:
         return one["said"]
 
     def cached(self, jobs, names, how, passes, env=None):
-        plan = self.plan(names, how, passes, jobs.build / "counters")
+        plan = self.plan(names, how, passes, jobs.build / "tests/preload/counters")
         ran = self.user.run(jobs, self.line("read", self.top, plan), self.top, timeout=PATIENCE_S,
                             env=env)
         return json.loads(ran.stdout), ran

@@ -20,7 +20,7 @@ class User:
 
     def run(self, jobs, argv, path, flags=(), check=True, env=None, **more):
         """Runs argv under `stoker run`, all of it as this user: a Ran."""
-        json_path = jobs.build.parent / "reports" / f"{next(numbers)}.json"
+        json_path = jobs.scratch / f"{next(numbers)}.json"
         line = [*self.become(), *jobs.command_line(argv, path, flags=[*flags,
                                                                       f"--json={json_path}"])]
         done = jobs.place.run(line, env={**YOUNG, **(env or {})}, check=check, **more)
