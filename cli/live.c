@@ -5,8 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "base/options.h"
+#include "base/proc.h"
 #include "cache/home.h"
 #include "cache/run.h"
 #include "cli/lock.h"
@@ -29,8 +32,32 @@ void live_each_file(const char *home, void (*visit)(const char *path, void *cont
     }
 }
 
-/* Whether a process's environment holds this setting. A process of another user cannot be asked. */
-static bool has_setting(const char *pid, const char *setting)
+enum { ENVIRONMENT_ENDS = 51 }; /* a field of /proc/PID/stat, counted from 1 */
+
+/* Returns true if the process is in the middle of an exec: it has a program, and the kernel has not
+ * yet laid out the environment, which reads as empty until then. Kernel threads and zombies have no
+ * program. */
+static bool is_in_exec(const char *pid)
+{
+    char path[64], text[1024], program[8];
+    snprintf(path, sizeof path, "/proc/%.20s/exe", pid);
+    if (readlink(path, program, sizeof program) <= 0) {
+        return false;
+    }
+    snprintf(path, sizeof path, "/proc/%.20s/stat", pid);
+    if (stk_proc_read_text(path, text, sizeof text) <= 0) {
+        return false;
+    }
+    const char *field = strrchr(text, ')'); /* the end of field 2: a name may hold spaces */
+    for (unsigned number = 2; field != NULL && number < ENVIRONMENT_ENDS; number++) {
+        field = strchr(field + 1, ' ');
+    }
+    return field != NULL && strtoull(field, NULL, 10) == 0;
+}
+
+/* Returns true if the environment of a process holds the setting, false if not or if it cannot be
+ * read. */
+static bool shows_setting(const char *pid, const char *setting)
 {
     char path[64], *line = NULL;
     size_t room = 0;
@@ -44,6 +71,19 @@ static bool has_setting(const char *pid, const char *setting)
         fclose(environment);
     }
     free(line);
+    return found;
+}
+
+/* Does what shows_setting does, and waits up to two seconds for a process that is in an exec: the
+ * exec may read its program from a slow file system. A process of another user cannot be asked. */
+static bool has_setting(const char *pid, const char *setting)
+{
+    const struct timespec pause = {0, 1000000};
+    bool found = shows_setting(pid, setting);
+    for (unsigned tries = 0; !found && tries < 2000 && is_in_exec(pid); tries++) {
+        nanosleep(&pause, NULL);
+        found = shows_setting(pid, setting);
+    }
     return found;
 }
 

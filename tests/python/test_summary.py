@@ -140,6 +140,18 @@ def test_a_command_that_does_not_wait_for_its_job_is_told_of(jobs, data):
     assert line not in jobs.run(["sh", "-c", "sleep 0.01 & wait"], path=data).said
 
 
+def test_a_job_that_is_in_an_exec_at_the_end_is_told_of(jobs, origin, scratch):
+    """The kernel shows no environment of such a process."""
+    source, mount = origin.files("in-exec", 1, 10)
+    shutil.copy("/usr/bin/python3", source / "program")
+    origin.fs.latency_ms = 500
+    ran = jobs.run([sys.executable, PROGRAMS / "into_exec.py", "-c", "import time; time.sleep(600)"],
+                   path=scratch, env={"PROGRAM": mount / "program"})
+    origin.fs.latency_ms = 0
+    jobs.place.run(["kill", ran.stdout.strip()])
+    assert "go on without a summary" in ran.said
+
+
 def test_it_is_said_how_many_stats_were_seen(jobs, data):
     ran = jobs.run(["stat", data / "file0000"], path=data)
     assert "NOTHING WAS SERVED" in ran.stderr and "1 stats were seen" in ran.stderr
