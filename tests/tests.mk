@@ -202,8 +202,8 @@ test-versions: all $(SKEW) ## tests of which version of a file is seen, whoever 
 FAULTS_PROGRAMS := $(addprefix $(B)/tests/faults/,subject meddle closer) $(PRELOAD_BIN)/counters \
 	$(B)/tests/kills/filler
 
-$(B)/tests/faults/subject: tests/faults/subject.c tests/preload/frames/show.c \
-		tests/preload/frames/show.h
+$(B)/tests/faults/subject: tests/faults/subject.c $(addprefix tests/preload/frames/,\
+		show.c show.h by_syscall.c by_syscall.h)
 	@mkdir -p $(@D)
 	$(if $(V),,@echo "  LINK  $@")
 	$(Q)$(PRELOAD_CC) $(filter %.c,$^) -ldl -pthread -o $@
