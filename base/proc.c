@@ -20,6 +20,8 @@
 #define DAY_NS               (24 * 3600 * STK_NS_PER_S)
 #define PASSING_CAPABILITIES (1u << CAP_DAC_OVERRIDE | 1u << CAP_DAC_READ_SEARCH)
 #define SETTING              "STOKER_"
+#define CONFINEMENT          "\nNoNewPrivs:\t"
+#define BEFORE_NEXT_LINE     (sizeof CONFINEMENT) /* what of a line may have been read */
 /* No environment is larger that anybody made by hand. */
 #define MAX_ENVIRONMENT_BYTES (1u << 20)
 
@@ -268,10 +270,85 @@ static uint64_t sum_of_groups(void)
     return count >= 0 ? sum : sum + (uint64_t)stk_sys_getgroups(0, NULL);
 }
 
+/* ---- confinement ---- */
+
+/* Reads /proc/.../status from the line of no_new_privs on, behind which stand those of seccomp; the
+ * line of groups before it may be of any length. Leaves "" if there is no such line. */
+static void read_confinement(int fd, char *text, size_t bytes)
+{
+    size_t used = 0;
+    ssize_t got;
+    do {
+        got = stk_sys_read(fd, text + used, bytes - 1 - used);
+        used += got > 0 ? (size_t)got : 0;
+        text[used] = '\0';
+        const char *found = strstr(text, CONFINEMENT);
+        size_t kept = found != NULL             ? used - (size_t)(found - text)
+                      : used < BEFORE_NEXT_LINE ? used
+                                                : BEFORE_NEXT_LINE;
+        memmove(text, text + used - kept, kept + 1);
+        used = kept;
+    } while (got > 0 && used < bytes - 1);
+    text[strncmp(text, CONFINEMENT, strlen(CONFINEMENT)) == 0 ? used : 0] = '\0';
+}
+
+static uint64_t number_of(const char *text, const char *name)
+{
+    uint64_t number = 0;
+    const char *at = strstr(text, name);
+    at = at != NULL ? at + strlen(name) : "";
+    return stk_text_take_number(&at, &number) ? number : 0;
+}
+
+/* What the kernel says of this thread's confinement. */
+struct confinement {
+    uint64_t no_new_privs;
+    uint64_t seccomp; /* 0: off; not so if the kernel says nothing */
+    uint64_t filters;
+};
+
+static struct confinement confinement(void)
+{
+    char text[512] = "";
+    int fd = stk_sys_openat(AT_FDCWD, "/proc/thread-self/status", O_RDONLY | O_CLOEXEC, 0);
+    if (fd < 0) {
+        fd = stk_sys_openat(AT_FDCWD, "/proc/self/status", O_RDONLY | O_CLOEXEC, 0);
+    }
+    if (fd >= 0) {
+        read_confinement(fd, text, sizeof text);
+        stk_sys_close(fd);
+    }
+    return (struct confinement){
+        .no_new_privs = number_of(text, CONFINEMENT),
+        .seccomp = text[0] != '\0' ? number_of(text, "\nSeccomp:\t") : 1,
+        .filters = number_of(text, "\nSeccomp_filters:\t"),
+    };
+}
+
+/* Hashes the label of SELinux, AppArmor and their like. */
+static uint64_t label(void)
+{
+    char text[256];
+    long length = stk_proc_read_text("/proc/thread-self/attr/current", text, sizeof text);
+    return length > 0 ? stk_hash_64(text, (size_t)length, 0) : 0;
+}
+
+/* Returns true if Landlock is known to confine this thread. With CAP_SYS_ADMIN it needs no
+ * no_new_privs, and the one thing that tells of it is that nothing can be mounted. Seccomp may end
+ * a program that tries. */
+static bool is_landlocked(uint32_t capabilities, const struct confinement *by)
+{
+    return (capabilities & 1u << CAP_SYS_ADMIN) != 0 && by->seccomp == 0 &&
+           stk_sys_mount_nothing() == -EPERM;
+}
+
 uint64_t stk_proc_rights(void)
 {
-    uint32_t passing = stk_sys_capabilities() & PASSING_CAPABILITIES;
-    const uint64_t rights[] = {sum_of_groups(), passing};
+    uint32_t capabilities = stk_sys_capabilities();
+    struct confinement by = confinement();
+    const uint64_t rights[] = {sum_of_groups(), capabilities & PASSING_CAPABILITIES,
+                               by.no_new_privs, by.filters,
+                               label(),         is_landlocked(capabilities, &by)};
     return stk_hash_64(rights, sizeof rights, 0);
 }
 

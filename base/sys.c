@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
@@ -456,6 +457,16 @@ uint32_t stk_sys_capabilities(void)
         uint32_t effective, permitted, inheritable;
     } sets[2] = {{0, 0, 0}, {0, 0, 0}};
     return CALL2(capget, &header, sets) == 0 ? sets[0].effective : 0;
+}
+
+bool stk_sys_has_no_new_privs(void)
+{
+    return CALL5(prctl, PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1;
+}
+
+int stk_sys_mount_nothing(void)
+{
+    return (int)CALL5(mount, NULL, "/", NULL, 0, NULL);
 }
 
 bool stk_sys_process_exists(pid_t pid)

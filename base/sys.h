@@ -128,6 +128,11 @@ int stk_sys_getgroups(int count, gid_t *groups);
 gid_t stk_sys_getegid(void);
 /* The first 32 effective capabilities, bit by bit; 0 where they are not told. */
 uint32_t stk_sys_capabilities(void);
+/* Returns true if this thread has no_new_privs. */
+bool stk_sys_has_no_new_privs(void);
+/* Asks to mount a file system of no type, which never succeeds: -EINVAL, or -EPERM where this
+ * thread may mount nothing. */
+int stk_sys_mount_nothing(void);
 /* True unless the kernel says that no such process exists (one of another user does). */
 bool stk_sys_process_exists(pid_t pid);
 int stk_sys_flock(int fd, int operation);

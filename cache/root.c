@@ -219,7 +219,12 @@ static void split_file_root(struct stk_roots *roots, struct stk_root *root)
     }
 }
 
-static void resolve_one(struct stk_roots *roots, struct stk_root *root, uint64_t view)
+/* What a process sees of the file system. */
+struct sight {
+    uint64_t view, rights;
+};
+
+static void resolve_one(struct stk_roots *roots, struct stk_root *root, const struct sight *sight)
 {
     uint64_t mounted = 0;
     split_file_root(roots, root);
@@ -227,8 +232,8 @@ static void resolve_one(struct stk_roots *roots, struct stk_root *root, uint64_t
         return;
     }
     uint64_t hash = stk_hash_64(root->canonical, strlen(root->canonical), mounted);
-    const uint64_t parts[] = {view, root->dev, root->ino, hash};
-    root->key = stk_hash_64(parts, sizeof parts, stk_proc_rights());
+    const uint64_t parts[] = {sight->view, root->dev, root->ino, hash};
+    root->key = stk_hash_64(parts, sizeof parts, sight->rights);
     name_root(root, hash);
     root->linked = strcmp(root->prefix, root->canonical) != 0;
     root->usable = true;
@@ -293,11 +298,11 @@ static void add_canonical(struct stk_roots *roots, const struct stk_root *root)
 
 void stk_roots_resolve(struct stk_roots *roots)
 {
-    uint64_t view = stk_proc_view();
+    const struct sight sight = {stk_proc_view(), stk_proc_rights()};
     unsigned spelled = roots->count;
     for (unsigned i = 0; i < spelled; i++) {
         struct stk_root *root = &roots->roots[i];
-        resolve_one(roots, root, view);
+        resolve_one(roots, root, &sight);
         if (root->usable && root->linked) {
             add_canonical(roots, root);
         }
@@ -305,7 +310,7 @@ void stk_roots_resolve(struct stk_roots *roots)
     struct mount_below below = {roots, roots->count};
     stk_mounts_visit(consider_below, &below);
     for (unsigned i = below.count; i < roots->count; i++) {
-        resolve_one(roots, &roots->roots[i], view);
+        resolve_one(roots, &roots->roots[i], &sight);
     }
 }
 

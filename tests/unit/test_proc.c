@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -214,6 +215,34 @@ static int rights_of_groups(void *context)
                : 1;
 }
 
+/* Behind groups that fill more of a status than is read at once. */
+static int rights_without_new_privileges(void *context)
+{
+    gid_t groups[1000];
+    for (unsigned i = 0; i < 1000; i++) {
+        groups[i] = 3000000000u + i;
+    }
+    if (geteuid() == 0 && setgroups(1000, groups) != 0) {
+        return 2;
+    }
+    uint64_t before = stk_proc_rights();
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    *(uint64_t *)context = stk_proc_rights();
+    return *(uint64_t *)context != before ? 0 : 1;
+}
+
+START_TEST(rights_of_the_confined)
+{
+    uint64_t *rights =
+        mmap(NULL, 2 * sizeof *rights, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    for (int i = 0; i < 2 && prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 0; i++) {
+        ck_assert_int_eq(unit_in_child(rights_without_new_privileges, &rights[i]), 0);
+    }
+    ck_assert_uint_eq(rights[0], rights[1]);
+    munmap(rights, 2 * sizeof *rights);
+}
+END_TEST
+
 START_TEST(rights)
 {
     ck_assert_uint_eq(stk_proc_rights(), stk_proc_rights());
@@ -254,6 +283,7 @@ Suite *suite_proc(void)
     tcase_add_test(all, another_executable_breaks_the_chain);
     tcase_add_test(all, view);
     tcase_add_test(all, rights);
+    tcase_add_test(all, rights_of_the_confined);
     tcase_add_test(all, fd_path);
     return suite;
 }

@@ -1,9 +1,11 @@
-/* setuid, setgid, setgroups and their kin: what the process may see is the new user's to know, and
- * not what was found out before. Changes nothing but who a child of its own is. */
+/* setuid, setgid, setgroups and their kin, and prctl: what the process may see is the new user's to
+ * know, or the confined one's, and not what was found out before. Changes nothing but who a child
+ * of its own is. */
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <stdio.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,6 +22,7 @@ typedef int two_call(unsigned, unsigned);
 typedef int three_call(unsigned, unsigned, unsigned);
 typedef int groups_call(size_t, const gid_t *);
 typedef int init_call(const char *, gid_t);
+typedef int prctl_call(int, ...);
 
 static const char *const one[] = {"setuid", "seteuid", "setfsuid", "setgid", "setegid", "setfsgid"};
 static const char *const two[] = {"setreuid", "setregid"};
@@ -57,11 +60,15 @@ static void become(unsigned how)
         show_paths();
         CALL(two_call, two[0], NOBODY, NOBODY);
         break;
-    default:
+    case 3:
         CALL(three_call, three[1], NOBODY, NOBODY, NOBODY);
         CALL(three_call, three[0], NOBODY, NOBODY, 0);
         show_paths();
         CALL(three_call, three[0], 0, 0, 0);
+        break;
+    case 4:
+        CALL(prctl_call, "prctl", PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+        CALL(prctl_call, "prctl", PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0);
     }
     show_paths();
 }
@@ -95,6 +102,8 @@ static void stay_who_we_are(void)
     CALL(three_call, three[1], getgid(), getgid(), getgid());
     CALL(groups_call, "setgroups", count > 0 ? (size_t)count : 0, groups);
     CALL(groups_call, "setgroups", (size_t)-1, NULL);
+    CALL(prctl_call, "prctl", PR_SET_NO_NEW_PRIVS, 0, 0, 0, 0);
+    CALL(prctl_call, "prctl", -1, 0, 0, 0, 0);
     (void)symbol("initgroups");
 }
 
@@ -105,7 +114,7 @@ void body(void)
         show_path(interesting_paths[i]);
     }
     stay_who_we_are();
-    for (unsigned how = 0; how < 4; how++) {
+    for (unsigned how = 0; how < 5; how++) {
         in_child(how);
     }
     show_paths();

@@ -1,0 +1,58 @@
+/*
+ * prctl, and the system calls without a function of libc by which a process confines itself:
+ * no_new_privs, which most kinds of confinement want first, Landlock, filters of seccomp. What the
+ * cache knows was seen without them. So this process reads the origin from then on; a program that
+ * it executes begins anew (base/proc.h, rights). Before the cache is set up nothing is known, and
+ * nothing lost; nor by a call that changes nothing. In a child of vfork it is the parent's cache
+ * that is lost.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#include "base/sys.h"
+#include "preload/export.h"
+#include "preload/next.h"
+#include "preload/process.h"
+#include "preload/syscall.h"
+
+/* Where all processes have no_new_privs, as in many containers, one that sets it once more changes
+ * nothing. */
+static bool is_confining(int option)
+{
+    return option == PR_SET_SECCOMP ||
+           (option == PR_SET_NO_NEW_PRIVS && stk_process_cache_if_ready() != NULL &&
+            !stk_sys_has_no_new_privs());
+}
+
+static void lose_if(bool confined)
+{
+    struct stk_cache *cache = stk_process_cache_if_ready();
+    if (confined && cache != NULL) {
+        stk_roots_lose(&cache->roots);
+    }
+}
+
+typedef int prctl_function(int, ...);
+
+/* Hands all five arguments on, as libc does. */
+STK_EXPORT(int, prctl, int option, unsigned long a, unsigned long b, unsigned long c,
+           unsigned long d)
+{
+    prctl_function *next = STK_NEXT(prctl, prctl_function *);
+    bool confining = is_confining(option);
+    int result = next != NULL ? next(option, a, b, c, d) : stk_next_missing();
+    lose_if(confining && result == 0);
+    return result;
+}
+
+/* ---- by syscall() ---- */
+
+long stk_syscall_confine(const struct stk_syscall *by)
+{
+    bool confining = by->number != SYS_prctl || is_confining(stk_syscall_int(by, 0));
+    long result = stk_syscall_next(by);
+    lose_if(confining && result >= 0);
+    return result;
+}

@@ -1,0 +1,112 @@
+"""A process that is confined (Landlock, no_new_privs, seccomp) is told no more than the kernel tells
+it, whatever others have seen."""
+
+import hashlib
+import os
+import pathlib
+import sys
+
+import pytest
+
+import landlock
+import matrix
+import tree
+from origin import settle
+
+LANDLOCK = pathlib.Path(landlock.__file__)
+DENIED = 13
+
+HOW = {
+    "no_new_privs": True,
+    "capability": pytest.param(
+        False, marks=pytest.mark.skipif(os.geteuid() != 0, reason="needs CAP_SYS_ADMIN")),
+}
+
+needs_landlock = pytest.mark.skipif(landlock.version() == 0, reason="this kernel has no Landlock")
+both_ways = pytest.mark.parametrize("no_new_privs", HOW.values(), ids=HOW)
+
+
+@pytest.fixture
+def file(scratch):
+    tree.write(scratch / "data/sub/file", 5000)
+    settle()
+    return scratch / "data/sub/file"
+
+
+def away_from(file, no_new_privs):
+    return [sys.executable, "-S", "-E", "-B", LANDLOCK, file.parents[1],
+            "with" if no_new_privs else "without"]
+
+
+def know(agents, file):
+    """All that can be known of it is known, and used."""
+    for agent in agents:
+        for _ in range(3):
+            agent.see(file)
+
+
+@needs_landlock
+@both_ways
+@pytest.mark.parametrize("how", ["run", "preload"])
+def test_a_process_that_confines_itself(agents, file, how, no_new_privs):
+    make = agents.shim if how == "run" else agents.preloaded
+    with make(file.parents[1]) as shim, agents.plain() as plain:
+        know([shim, plain], file)
+        assert shim.see(file).served["open"]
+        for agent in shim, plain:
+            agent.confine(file.parents[1], no_new_privs)
+        for _ in range(2):
+            assert shim.see(file) == plain.see(file)
+        assert shim.errno_of("text", file) == shim.errno_of("names", file.parent) == DENIED
+        assert shim.in_child("look", os.fsencode(file)) == \
+            plain.in_child("look", os.fsencode(file))
+    matrix.record("Paths", "Landlock: a process that confines itself, or was by its parent", "",
+                  "open, stat, access of what others have seen", "same")
+
+
+@needs_landlock
+@both_ways
+def test_a_process_that_its_parent_has_confined(agents, file, no_new_privs):
+    """Another looks at the file before and after it begins."""
+    wrapper = away_from(file, no_new_privs)
+    with agents.preloaded(file.parents[1]) as other:
+        know([other], file)
+        with agents.preloaded(file.parents[1], wrapper=wrapper) as shim, \
+                agents.plain(wrapper) as plain:
+            for _ in range(2):
+                know([other], file)
+                assert shim.see(file) == plain.see(file)
+            assert shim.errno_of("text", file) == shim.errno_of("names", file.parent) == DENIED
+
+
+@needs_landlock
+@both_ways
+def test_a_program_that_a_confined_one_executes(jobs, file, no_new_privs):
+    """In one run: the first step is served, the second is not let in."""
+    script = 'cat "$0" >/dev/null; cat "$0" | md5sum; exec "$@" cat "$0"'
+    ran = jobs.run(["sh", "-c", script, file, *away_from(file, no_new_privs)],
+                   path=file.parents[1], check=False)
+    assert ran.status == 1 and "Permission denied" in ran.stderr
+    assert ran.stdout.split() == [hashlib.md5(file.read_bytes()).hexdigest(), "-"]
+
+
+def test_a_process_that_sets_no_new_privs(agents, file):
+    """It reads the origin from then on: what will be denied to it, or to what it executes, comes
+    after that call. One that had it already changes nothing by it."""
+    with agents.shim(file.parents[1]) as shim, agents.plain() as plain:
+        know([shim, plain], file)
+        shim.libc("prctl", landlock.SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+        assert shim.see(file) == plain.see(file)
+        assert not shim.see(file).served["open"]
+
+
+def test_where_all_have_no_new_privs(agents, file):
+    """As in many containers: they know what the others have seen, and may say so once more."""
+    wrapper = ["setpriv", "--no-new-privs"]
+    with agents.preloaded(file.parents[1], wrapper=wrapper) as one:
+        know([one], file)
+        with agents.preloaded(file.parents[1], wrapper=wrapper) as other:
+            other.libc("prctl", landlock.SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+            assert other.see(file).served["open"]
+            other.libc("prctl", landlock.SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+            assert other.see(file).served["open"]
