@@ -1,5 +1,8 @@
 """Images under the hook behave as without it, whatever a program does with them."""
 
+import subprocess
+import sys
+
 import images
 import PIL
 from matrix import record
@@ -27,6 +30,16 @@ def test_behaviours(compare, jpegs):
     assert idle <= IDLE | absent, "nothing was decoded here"
     assert set(counts["settled"]) >= {"mode", "scans", "draft", "lenient", "customised"}
     record("Pillow under the hook", "behaviours", PIL.__version__, f"{len(outcomes)} cases", "same")
+
+
+def test_what_is_loaded_at_exit(environment, jpegs):
+    """No function of Python's calls it."""
+    program = ("import atexit, sys; from stoker import Image; image = Image.open(sys.argv[1]); "
+               "image.convert('RGB'); atexit.register(image.load); "
+               "atexit.register(Image.open(sys.argv[1]).load)")
+    done = subprocess.run([sys.executable, "-c", program, jpegs / "color.jpg"], env=environment,
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 def test_damaged(compare, jpegs):

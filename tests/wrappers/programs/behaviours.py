@@ -1,15 +1,18 @@
 """What programs do with images, one case each. Argument: a directory of JPEGs (see images.py)."""
 
+import _thread
 import copy
 import gzip
 import io
 import mmap
+import operator
 import os
 import pickle
 import sys
 import tarfile
 import tempfile
 import threading
+import time
 import zipfile
 
 import cases
@@ -70,6 +73,38 @@ def load_twice():
     image.load()
     first = image.load()
     return first[0, 0], image.load()[0, 0], image
+
+
+def parsed():
+    parser = ImageFile.Parser()
+    parser.feed(data())
+    return parser.close()
+
+
+def touched():
+    image = opened()
+    image.convert("RGB")
+    return image
+
+
+@case
+def load_gives_a_program_pixels():
+    """Whatever Pillow did with the image before."""
+    ways = [opened, parsed, touched, lambda: touched().convert("RGB"), lambda: ImageOps.mirror(opened()),
+            lambda: touched().crop((1, 2, 5, 9))]
+    return [(type(image.load()).__name__, image.load()[1, 1], image) for image in (way() for way in ways)]
+
+
+@case
+def load_in_a_thread_of_c():
+    """No function of Python's calls it."""
+    told, found, images = [], [], [opened(), touched(), touched().copy()]
+    sys.unraisablehook = lambda failed: told.append(str(failed.exc_value))
+    _thread.start_new_thread(found.extend, (map(operator.methodcaller("load"), images),))
+    while not told and len(found) < len(images):
+        time.sleep(0.001)
+    sys.unraisablehook = sys.__unraisablehook__
+    return told, [type(access).__name__ for access in found], images
 
 
 @case

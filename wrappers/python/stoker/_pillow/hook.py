@@ -27,6 +27,7 @@ _FLIP_TYPES = (int, getattr(Image, "Transpose", int))
 # FLIP_LEFT_RIGHT, FLIP_TOP_BOTTOM, ROTATE_180: as the decoder's two directions.
 _FLIPS = {0: 1, 1: 2, 3: 3}
 _FILTER_TYPES = (int, getattr(Image, "Resampling", int))
+_LOADS = "load", "_load_file"  # Pillow's, and ours in their place
 _PACKAGES = "PIL.", __package__.rpartition(".")[0] + "."
 
 
@@ -98,15 +99,23 @@ def _delete_plain_im(self):
         raise AttributeError("im") from None
 
 
-def _is_pillows_own(caller):
-    """Whether a function of Pillow's, or of ours, calls: not the program."""
-    return str(caller.f_globals.get("__name__")).startswith(_PACKAGES)
+def _is_for_pillow(frame):
+    """Returns true if the function of this frame is Pillow's, or ours, and keeps what load() returns to
+    itself. Pillow's own load() functions pass it on. A thread that C starts has no frame."""
+    while frame is not None:
+        name = frame.f_globals.get("__name__")
+        if type(name) is not str or not name.startswith(_PACKAGES):
+            return False
+        if frame.f_code.co_name not in _LOADS:
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _loaded(image, plan, caller):
     """What load() returns. The program wants pixels then and there; Pillow's own functions call it
     before each thing they do, and for many of those the image may wait."""
-    if image.palette is None and _is_pillows_own(caller):
+    if image.palette is None and _is_for_pillow(caller):
         return Access(image, plan)
     settle(image, plan)
     return _PLAIN["load"](image)
@@ -115,7 +124,7 @@ def _loaded(image, plan, caller):
 def _load(self):
     core = self.__dict__.get(_FIELD)
     if type(core) is Plan:
-        return _loaded(self, core, sys._getframe(1))
+        return _loaded(self, core, sys._getframe().f_back)
     return _PLAIN["load"](self)
 
 
@@ -124,7 +133,7 @@ def _load_file(self):
         plan = take.take(self)
         if plan is None:
             return take.load_plainly(self)
-        return _loaded(self, plan, sys._getframe(1))
+        return _loaded(self, plan, sys._getframe().f_back)
     return _PLAIN["ImageFile.load"](self)
 
 
