@@ -12,6 +12,7 @@ import textwrap
 import threading
 import time
 
+import numpy
 import pytest
 import torch
 from PIL import Image
@@ -474,3 +475,27 @@ def test_one_at_a_time(jpegs):
     finally:
         signal.signal(signal.SIGUSR1, before)
     assert len(errors) == 2 and "waits for this batch" in errors[0]
+
+
+# ---- arguments ----
+
+@pytest.mark.parametrize("wrong, says", [
+    ({"threads": -2}, "threads is 1 or more"), ({"threads": 0}, "threads is 1 or more"),
+    ({"threads": 2.5}, "threads is a whole number"), ({"prefetch": -1}, "prefetch is 0 or more"),
+    ({"prefetch": 1.5}, "prefetch is a whole number"), ({"generator": "3"}, "generator is a torch.Generator"),
+    ({"generator": 3.0}, "generator is a torch.Generator"), ({"transform": 3}, "cannot be called"),
+    ({"transform": T.Compose([CROP, None])}, "cannot be called"), ({"labels": "ab"}, "labels is a sequence"),
+    ({"paths": "a.jpg"}, "paths is a sequence"), ({"paths": pathlib.Path("a.jpg")}, "paths is a sequence"),
+    ({"paths": {0: "a.jpg", 1: "b.jpg"}}, "paths is a sequence"),
+], ids=repr)
+def test_what_is_wrong_is_said_at_once(wrong, says):
+    with pytest.raises((TypeError, ValueError), match=says):
+        Feed(**{"paths": ["a.jpg", "b.jpg"], **wrong})
+
+
+def test_whole_numbers_of_numpy(tmp_path):
+    Image.new("RGB", (40, 40)).save(tmp_path / "a.jpg")
+    feeds = [Feed([tmp_path / "a.jpg"] * 9, list(range(9)), transform=CROP, shuffle=True, generator=kind(3),
+                  threads=kind(1), prefetch=kind(1), batch_size=2) for kind in (int, numpy.int64)]
+    first, second = ([labels.tolist() for _, labels in feed] for feed in feeds)
+    assert first == second and sorted(sum(first, [])) == list(range(9))

@@ -164,3 +164,18 @@ def test_sizes_beyond_those_of_c(size):
             stoker._core.transform(b"" if shape[1] > 3 else bytes(24), shape, whole, None)
     with pytest.raises((OverflowError, ValueError)):
         stoker._core.transform(bytes(24), (2, 3, 4), whole[:1] + (size,) + whole[2:], None)
+
+
+def test_one_number_for_all_channels():
+    """Of Python's or NumPy's."""
+    data = images.kinds()["color.jpg"]
+    expected = stoker.decode(data, dtype="float32", mean=[.5] * 3, std=[.25] * 3)
+    for kind in float, np.float32, np.float64, np.array:
+        found = stoker.decode(data, dtype="float32", mean=kind(.5), std=kind(.25))
+        assert (found == expected).all(), kind
+
+
+@pytest.mark.parametrize("threads, error", [(-2, ValueError), (1.5, TypeError)])
+def test_how_many_threads_is_a_whole_number(threads, error):
+    with pytest.raises(error, match="threads is"):
+        stoker.decode_batch([images.kinds()["color.jpg"]], threads=threads)

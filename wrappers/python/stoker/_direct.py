@@ -40,7 +40,7 @@ def _filter_number(filter):
 
 
 def _channel_values(values, channels):
-    if values is None or isinstance(values, (int, float)):
+    if not hasattr(values, "__iter__") or getattr(values, "ndim", 1) == 0:  # one number, perhaps NumPy's
         return [values] * channels
     values = list(values)
     if len(values) != channels:
@@ -145,6 +145,7 @@ def decode_batch(sources, threads=None, out=None, **options):
     value for each source; `out` has one buffer for each (an array of them will do)."""
     from concurrent.futures import ThreadPoolExecutor
 
+    from ._numbers import whole_number
     from ._processors import processors
 
     sources = list(sources)
@@ -160,7 +161,7 @@ def decode_batch(sources, threads=None, out=None, **options):
         own = {name: lists[name][i] if name in lists else value for name, value in options.items()}
         return _decode(row(i), sources[i], out=None if out is None else out[i], **own)
 
-    threads = threads or processors()
+    threads = whole_number("threads", threads or processors(), 1)
     if threads == 1 or len(sources) < 2:
         return [one(i) for i in range(len(sources))]
     with ThreadPoolExecutor(min(threads, len(sources))) as pool:

@@ -7,6 +7,10 @@
 docs/feed.md says what is promised.
 """
 
+import operator
+import os
+from collections.abc import Mapping
+
 import torchvision.transforms
 from torch import Generator
 from torch.utils.data import BatchSampler, RandomSampler, SequentialSampler
@@ -14,6 +18,7 @@ from torch.utils.data import BatchSampler, RandomSampler, SequentialSampler
 from . import _core, transforms
 from ._feeding.epoch import Epoch
 from ._feeding.memory import FileMemory
+from ._numbers import whole_number
 from ._processors import processors
 from ._torchvision import exact
 
@@ -36,6 +41,24 @@ def _sampler(count, shuffle, generator):
     return RandomSampler(every, generator=generator) if shuffle else SequentialSampler(every)
 
 
+def _sequence(name, values):
+    """What has places, of these; TypeError for what is one value."""
+    if isinstance(values, (str, bytes, os.PathLike, Mapping)):
+        raise TypeError(f"{name} is a sequence, one for each image, and no {type(values).__name__}")
+    return values if hasattr(values, "__getitem__") else list(values)
+
+
+def _generator(given):
+    """torch's Generator, or None: torch's own."""
+    if given is None or isinstance(given, Generator):
+        return given
+    try:
+        return Generator().manual_seed(operator.index(given))
+    except TypeError:
+        raise TypeError("generator is a torch.Generator, a whole number to seed one with, or None, and no "
+                        f"{type(given).__name__}") from None
+
+
 class Feed:
     """What torch's DataLoader would give of these images, with num_workers=1, batch for batch: each file
     opened by Pillow, converted to RGB, transformed, and collated."""
@@ -51,21 +74,21 @@ class Feed:
         prefetch   how many batches are made ahead
         encoded    whether images are only read, for somebody else to decode (_feeding/encoded.py)
         """
-        self.paths = paths if hasattr(paths, "__getitem__") else list(paths)
-        self.labels = labels
+        self.paths = _sequence("paths", paths)
+        self.labels = None if labels is None else _sequence("labels", labels)
         if labels is not None and len(labels) != len(self.paths):
             raise ValueError(f"{len(labels)} labels for {len(self.paths)} paths")
-        if prefetch < 0:
-            raise ValueError("prefetch is 0 or more")
+        if not all(map(callable, _transforms_of(transform))):
+            raise TypeError(f"transform is {transform!r}, which cannot be called")
         self.transform = transform
-        self.generator = Generator().manual_seed(generator) if isinstance(generator, int) else generator
-        self.threads = processors() if threads is None else threads
-        self.prefetch = prefetch
+        self.generator = _generator(generator)
+        self.threads = processors() if threads is None else whole_number("threads", threads, 1)
+        self.prefetch = whole_number("prefetch", prefetch, 0)
         self.encoded = encoded
         self.batch_sampler = BatchSampler(_sampler(len(self.paths), shuffle, self.generator),
                                           batch_size, drop_last)
-        self.stock = _core.feed_stock(prefetch + 2, False)
-        self.files = FileMemory(prefetch + 2)
+        self.stock = _core.feed_stock(self.prefetch + 2, False)
+        self.files = FileMemory(self.prefetch + 2)
 
     def share(self, ahead):
         """Before the first pass: batches lie in memory that a device may lock, and so many more of them are held

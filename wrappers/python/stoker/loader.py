@@ -13,6 +13,7 @@ from ._gpu.here import Here
 from ._gpu.images import NCHW, Recipe
 from ._gpu.jpegs import Jpegs
 from ._gpu.there import There
+from ._numbers import whole_number
 
 __all__ = ["Loader"]
 
@@ -42,7 +43,7 @@ class Loader:
     images whose bytes look as if they were meant is a ValueError, where a mean, a std or `images` is said.
 
     All other tensors are moved as they are; strings, numbers, None and objects without a to() stay. Dicts,
-    lists, tuples and named tuples stay what they are.
+    lists, deques, tuples and named tuples stay what they are.
 
     So many batches as `prefetch` says are on their way to a GPU before they are asked for; none where the
     DataLoader has no workers, and none here. Slots (docs/batches.md) are locked for the GPU the first time
@@ -56,8 +57,7 @@ class Loader:
     def __init__(self, source, labels=None, *, device=None, mean=None, std=None, dtype=None,
                  layout=NCHW, input_layout=None, images=None, prefetch=2, pin=True, decode=None,
                  **further):
-        if prefetch < 0:
-            raise ValueError("prefetch is a number of batches, from 0 upwards")
+        prefetch = whole_number("prefetch", prefetch, 0)
         recipe = Recipe(mean, std, dtype, layout, input_layout, _names(images))
         self.source = _source(source, labels, further, decode)
         index = cuda.find(device)

@@ -10,7 +10,7 @@ def find(device):
     """What `device=` says: a number of a GPU, or None for this processor; NoDevice."""
     if device is None:
         return _usual()
-    device = torch.device("cuda", device) if isinstance(device, int) else torch.device(device)
+    device = torch.device("cuda", int(device)) if hasattr(device, "__index__") else torch.device(device)
     if device.type == "cpu":
         return None
     if device.type != "cuda":

@@ -1,9 +1,12 @@
-"""Batches as data sets make them: tensors in dicts, lists, tuples and named tuples, as deep as they like."""
+"""Batches as data sets make them: tensors in dicts, lists, deques, tuples and named tuples, as deep as they like."""
 
 import copy
+from collections import UserList, deque
 from collections.abc import Mapping, MutableMapping
 
 import torch
+
+_SEQUENCES = list, tuple, deque, UserList
 
 
 def mapped(batch, function, name=None):
@@ -19,7 +22,7 @@ def mapped(batch, function, name=None):
                                 for key, value in batch.items()})
     if callable(getattr(batch, "to", None)):
         return function(batch, name)
-    if isinstance(batch, (list, tuple)):
+    if isinstance(batch, _SEQUENCES):
         names = getattr(batch, "_fields", None) or range(len(batch))
         return _sequence(batch, [mapped(value, function, own if name is None else name)
                                  for value, own in zip(batch, names)])
@@ -56,6 +59,11 @@ def _sequence(batch, made):
         return batch
     if hasattr(batch, "_fields"):
         return type(batch)(*made)
+    if not isinstance(batch, (list, tuple)):
+        like = copy.copy(batch)  # a deque has a length, too
+        for place, value in enumerate(made):
+            like[place] = value
+        return like
     try:
         return type(batch)(made)
     except TypeError:
