@@ -72,15 +72,46 @@ const char *stk_path_leaf(const char *path)
     return slash != NULL ? slash + 1 : path;
 }
 
+/* True if a leaf ends so, and has something before that. */
+static bool has_end(const char *leaf, const char *end)
+{
+    size_t length = strlen(leaf), end_length = strlen(end);
+    return length > end_length && strcmp(leaf + length - end_length, end) == 0;
+}
+
 bool stk_path_is_database(const char *leaf)
 {
     static const char *const ends[] = {".sqlite", ".sqlite3", ".db-wal", ".db-shm", ".db-journal"};
-    size_t length = strlen(leaf);
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
-        size_t end = strlen(ends[i]);
-        if (length > end && strcmp(leaf + length - end, ends[i]) == 0) {
+        if (has_end(leaf, ends[i])) {
             return true;
         }
     }
     return false;
+}
+
+#define LMDB_LOCK "lock.mdb"
+#define LMDB_DATA "data.mdb" /* as long as the other */
+#define LMDB_END  "-lock"
+
+bool stk_path_is_lmdb_lock(const char *path)
+{
+    const char *leaf = stk_path_leaf(path);
+    return strcmp(leaf, LMDB_LOCK) == 0 || has_end(leaf, LMDB_END);
+}
+
+bool stk_path_lmdb_data(const char *path, char *out, size_t bytes)
+{
+    const char *leaf = stk_path_leaf(path);
+    size_t length = strlen(path);
+    if (!stk_path_is_lmdb_lock(path) || length >= bytes) {
+        return false;
+    }
+    memcpy(out, path, length + 1);
+    if (strcmp(leaf, LMDB_LOCK) == 0) {
+        memcpy(out + (leaf - path), LMDB_DATA, sizeof LMDB_DATA);
+    } else {
+        out[length - (sizeof LMDB_END - 1)] = '\0';
+    }
+    return true;
 }

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/path.h"
 #include "base/sys.h"
 #include "preload/change.h"
 #include "preload/cover.h"
@@ -70,7 +71,7 @@ static int next_open(const struct call *call)
     }
 }
 
-static int open_for_writing(const struct call *call)
+static int write_file(const struct call *call)
 {
     struct stk_write write;
     bool makes = (call->flags & O_CREAT) != 0;
@@ -88,6 +89,44 @@ static int open_for_writing(const struct call *call)
         stk_write_failed(&write);
     }
     return fd;
+}
+
+/* The database of such a lock file, if there is one. */
+static bool find_lmdb_data(const struct call *call, char data[STK_PATH_BYTES])
+{
+    struct stat stat;
+    return stk_path_lmdb_data(call->path, data, STK_PATH_BYTES) &&
+           stk_sys_fstatat(call->dirfd, data, &stat, 0) == 0 && S_ISREG(stat.st_mode);
+}
+
+/*
+ * Readers of LMDB find by the lock file, which they write to, which version of the database is the
+ * last. So the database has to be of the same moment as the lock file: it is the origin's, as if it
+ * were written, before and after LMDB has it open. Where the lock file cannot be had LMDB goes on
+ * without, and the database is what it is. Apart for its stack.
+ */
+static __attribute__((noinline)) int open_lmdb_lock(const struct call *call)
+{
+    char data[STK_PATH_BYTES];
+    struct stk_write write;
+    if (!find_lmdb_data(call, data)) {
+        return write_file(call);
+    }
+    stk_write_before(&write, call->dirfd, data);
+    int fd = write_file(call);
+    if (fd >= 0) {
+        stk_write_done(&write, -1, call->dirfd, data);
+    } else {
+        stk_write_failed(&write);
+    }
+    return fd;
+}
+
+static int open_for_writing(const struct call *call)
+{
+    bool lock = !stk_path_is_missing(call->path) && stk_path_is_lmdb_lock(call->path) &&
+                stk_process_is_on();
+    return lock ? open_lmdb_lock(call) : write_file(call);
 }
 
 /* By a name that may be that of a descriptor we gave out. */

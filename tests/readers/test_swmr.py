@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
+from asked import Asked
 from harness import SMALL, TIER
-from jobs import read_line
 from origin import settle
 
 pytest.importorskip("h5py", reason="no h5py")
@@ -36,16 +36,6 @@ for line in sys.stdin:
     rows.refresh()
     print(rows.shape[0], int(rows[:, 7].astype("u8").sum()), flush=True)
 """
-
-
-class Asked:
-    def __init__(self, process):
-        self._process = process
-
-    def ask(self, line):
-        self._process.stdin.write(f"{line}\n")
-        self._process.stdin.flush()
-        return read_line(self._process)
 
 
 def sum_of(rows):

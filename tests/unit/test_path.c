@@ -140,6 +140,41 @@ START_TEST(leaf)
 }
 END_TEST
 
+static const struct {
+    const char *lock, *data; /* NULL: it is no lock file */
+} databases[] = {{"/x/lock.mdb", "/x/data.mdb"},
+                 {"lock.mdb", "data.mdb"},
+                 {"/x/train.lmdb-lock", "/x/train.lmdb"},
+                 {"a-lock", "a"},
+                 {"/x/-lock", NULL},
+                 {"-lock", NULL},
+                 {"/lock.mdb/x", NULL},
+                 {"/x-lock/y", NULL},
+                 {"/x/block.mdb", NULL},
+                 {"/x/lock.mdb.old", NULL},
+                 {"/x/", NULL},
+                 {"", NULL}};
+
+START_TEST(lmdb_data)
+{
+    char out[64];
+    bool is_lock = stk_path_lmdb_data(databases[_i].lock, out, sizeof out);
+    ck_assert_int_eq(is_lock, databases[_i].data != NULL);
+    ck_assert_int_eq(stk_path_is_lmdb_lock(databases[_i].lock), is_lock);
+    if (is_lock) {
+        ck_assert_str_eq(out, databases[_i].data);
+    }
+}
+END_TEST
+
+START_TEST(lmdb_data_keeps_to_its_room)
+{
+    char out[10];
+    ck_assert(stk_path_lmdb_data("x/y-lock", out, sizeof out));
+    ck_assert(!stk_path_lmdb_data("x/yyy-lock", out, sizeof out));
+}
+END_TEST
+
 Suite *suite_path(void)
 {
     Suite *suite = suite_create("path");
@@ -151,5 +186,7 @@ Suite *suite_path(void)
     tcase_add_test(second, fold_keeps_to_its_room);
     tcase_add_test(second, fold_at_the_kernels_limit);
     tcase_add_test(second, leaf);
+    tcase_add_loop_test(second, lmdb_data, 0, sizeof databases / sizeof *databases);
+    tcase_add_test(second, lmdb_data_keeps_to_its_room);
     return suite;
 }

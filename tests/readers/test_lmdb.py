@@ -1,0 +1,103 @@
+"""Databases of LMDB that one process writes while others read them. A reader that has LMDB's lock
+file open finds by it which version is the last; the database must be of the same moment."""
+
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+from asked import Asked
+from harness import SMALL, TIER
+from origin import settle
+
+lmdb = pytest.importorskip("lmdb", reason="no py-lmdb")
+
+FOLLOW = pathlib.Path(__file__).resolve().parent / "programs/follow_lmdb.py"
+SIZES = {"whole file": 200, "blocks": 4000}  # KB of values
+LAYOUTS = {"directory": ("base", "base/data.mdb"), "file": ("base.lmdb", "base.lmdb")}
+
+WRITE = """
+import os, sys, lmdb
+path, last, kilobytes, subdir = sys.argv[1:]
+with lmdb.open(path, map_size=1 << 28, subdir=subdir == "1") as base:
+    with base.begin(write=True) as writing:
+        for number in range(int(kilobytes)):
+            writing.put(b"%d" % number, bytes(1000))
+        writing.put(b"last", last.encode())
+"""
+
+
+class Base:
+    """A database: `path` is what LMDB is told, `data` what holds its pages."""
+
+    def __init__(self, scratch, layout, kilobytes):
+        name, data = LAYOUTS[layout]
+        self.root = scratch / "set"
+        self.root.mkdir()
+        self.path, self.data = self.root / name, self.root / data
+        self._subdir = str(int(layout == "directory"))
+        self.write(0, kilobytes)
+
+    def write(self, last, kilobytes=0):
+        """By a process without Stoker."""
+        subprocess.run([sys.executable, "-c", WRITE, self.path, str(last), str(kilobytes),
+                        self._subdir], check=True)
+        os.sync()
+        settle()
+
+
+def cache(jobs, base, env):
+    """All of it: a second reading is a hit, or comes from blocks."""
+    for _ in range(2):
+        jobs.preloaded(["cat", base.data], base.root, TIER, env)
+
+
+def follower(jobs, base, lock, how, env):
+    covered = {**jobs.preload_env(base.root, TIER), **env}
+    return jobs.started([sys.executable, FOLLOW, base.path, int(lock), how], covered)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("how", ["main", "fork", "spawn"])
+def test_a_reader_with_locks_follows_the_writer(jobs, scratch, layout, size, how):
+    base = Base(scratch, layout, SIZES[size])
+    cache(jobs, base, SMALL)
+    with follower(jobs, base, True, how, SMALL) as process:
+        reader = Asked(process)
+        assert reader.answer() == "ready"
+        assert reader.ask("?") == "0"
+        for last in range(1, 5):
+            base.write(last)
+            assert reader.ask("?") == str(last)
+
+
+def opens_of_an_entry(jobs, base, lock, within=()):
+    """Of a process that opens the database: how it has the file that holds the pages."""
+    program = ("import lmdb, os, sys; base = lmdb.open(sys.argv[1], readonly=True, "
+               "lock=sys.argv[2] == '1', subdir=os.path.isdir(sys.argv[1])); "
+               "print(base.begin().get(b'last').decode(), "
+               "any('shm' in os.readlink(f'/proc/self/fd/{fd}') for fd in os.listdir('/proc/self/fd')"
+               " if os.path.islink(f'/proc/self/fd/{fd}')))")
+    return jobs.preloaded([*within, sys.executable, "-c", program, base.path, int(lock)],
+                          base.root, TIER).stdout.split()
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_without_its_lock_file_it_is_cached(jobs, scratch, layout):
+    base = Base(scratch, layout, SIZES["whole file"])
+    cache(jobs, base, {})
+    assert opens_of_an_entry(jobs, base, False) == ["0", "True"]
+    assert opens_of_an_entry(jobs, base, True) == ["0", "False"]
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_where_no_lock_file_can_be_made_it_is_cached(jobs, scratch, layout):
+    """On a file system for reading only LMDB goes on without."""
+    base = Base(scratch, layout, SIZES["whole file"])
+    jobs.place.run(["mount", "--bind", base.root, base.root])
+    jobs.place.run(["mount", "-o", "remount,bind,ro", base.root])
+    cache(jobs, base, {})
+    assert opens_of_an_entry(jobs, base, True) == ["0", "True"]
