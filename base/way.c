@@ -157,3 +157,40 @@ int stk_way_open(const char *path, bool make)
     stk_sys_close(way.at);
     return fd;
 }
+
+/* ---- what lies above ---- */
+
+/* Cuts the last name off an absolute path. */
+static void cut_name(char *path)
+{
+    char *slash = strrchr(path, '/');
+    slash[slash == path] = '\0';
+}
+
+static int check_above(const char *directory, uid_t root, uid_t owner)
+{
+    struct stat stat;
+    int error = stk_sys_fstatat(AT_FDCWD, directory, &stat, AT_SYMLINK_NOFOLLOW);
+    if (error != 0) {
+        return error;
+    }
+    if (stat.st_uid != 0 && stat.st_uid != stk_sys_geteuid() && stat.st_uid != root &&
+        stat.st_uid != owner) {
+        return -EPERM;
+    }
+    return (stat.st_mode & 022) != 0 && (stat.st_mode & S_ISVTX) == 0 ? -EACCES : 0;
+}
+
+int stk_way_check_above(const char *path, uid_t owner, char where[STK_PATH_BYTES])
+{
+    struct stat root;
+    if (path[0] != '/' || !stk_text_copy(where, STK_PATH_BYTES, path)) {
+        return path[0] != '/' ? -EINVAL : -ENAMETOOLONG;
+    }
+    int error = stk_sys_fstatat(AT_FDCWD, "/", &root, 0);
+    while (error == 0 && where[1] != '\0') {
+        cut_name(where);
+        error = check_above(where, root.st_uid, owner);
+    }
+    return error;
+}

@@ -64,7 +64,7 @@ bool stk_group_prepare(const struct stk_group *group, const char *dir)
         return false;
     }
     stk_home_trust(&stat);
-    if (stk_home_check_parent(dir) != 0 || !stk_home_path(home, dir) ||
+    if (stk_home_check_parent(dir, NULL) != 0 || !stk_home_path(home, dir) ||
         stk_home_ensure(home) != 0 || stk_home_ensure_room(home, "tree") != 0) {
         return false;
     }

@@ -10,6 +10,7 @@
 
 #include "base/sys.h"
 #include "base/text.h"
+#include "base/way.h"
 
 #define CANDIDATES       4
 #define LEAST_ROOM_BYTES (1 << 20)
@@ -73,23 +74,40 @@ bool stk_home_is_further_name(const char *leaf)
     return stk_home_is_name(leaf) && name_home(name, "", 0) && strcmp(name + 1, leaf) != 0;
 }
 
+static int check_home(const struct stat *stat)
+{
+    if (S_ISLNK(stat->st_mode)) {
+        return -ELOOP;
+    }
+    if (!S_ISDIR(stat->st_mode)) {
+        return -ENOTDIR;
+    }
+    if (stat->st_uid != stk_sys_geteuid()) {
+        return -EPERM;
+    }
+    return (stat->st_mode & 022) != 0 ? -EACCES : 0;
+}
+
 int stk_home_check(const char *home)
 {
     struct stat stat;
     int error = stk_sys_fstatat(AT_FDCWD, home, &stat, AT_SYMLINK_NOFOLLOW);
+    return error != 0 ? error : check_home(&stat);
+}
+
+int stk_home_open(const char *home)
+{
+    struct stat stat;
+    int fd = stk_sys_openat(AT_FDCWD, home, O_PATH | O_NOFOLLOW | O_CLOEXEC, 0);
+    if (fd < 0) {
+        return fd;
+    }
+    int error = stk_sys_fstat(fd, &stat);
+    error = error == 0 ? check_home(&stat) : error;
     if (error != 0) {
-        return error;
+        stk_sys_close(fd);
     }
-    if (S_ISLNK(stat.st_mode)) {
-        return -ELOOP;
-    }
-    if (!S_ISDIR(stat.st_mode)) {
-        return -ENOTDIR;
-    }
-    if (stat.st_uid != stk_sys_geteuid()) {
-        return -EPERM;
-    }
-    return (stat.st_mode & 022) != 0 ? -EACCES : 0;
+    return error != 0 ? error : fd;
 }
 
 int stk_home_ensure(const char *home)
@@ -106,24 +124,6 @@ int stk_home_ensure_room(const char *home, const char *room)
     stk_text_add_char(&text, '/');
     stk_text_add(&text, room);
     return text.cut ? -ENAMETOOLONG : stk_home_ensure(path);
-}
-
-/* Whoever may rename one of them may put another tree in its place, also while it is in use. */
-static bool is_below_open_directory(const char *dir)
-{
-    char above[STK_HOME_BYTES];
-    struct stat stat;
-    bool open = false;
-    if (!stk_text_copy(above, sizeof above, dir)) {
-        return true;
-    }
-    for (char *slash = strrchr(above, '/'); slash != NULL && slash != above && !open;
-         slash = strrchr(above, '/')) {
-        *slash = '\0';
-        open = stk_sys_fstatat(AT_FDCWD, above, &stat, AT_SYMLINK_NOFOLLOW) == 0 &&
-               (stat.st_mode & S_IWOTH) != 0 && (stat.st_mode & S_ISVTX) == 0;
-    }
-    return open;
 }
 
 static struct {
@@ -150,7 +150,7 @@ void stk_home_trust(const struct stat *dir)
     }
 }
 
-int stk_home_check_parent(const char *dir)
+static int check_parent(const char *dir, uid_t *owner)
 {
     struct stat stat;
     int error = stk_sys_fstatat(AT_FDCWD, dir, &stat, AT_SYMLINK_NOFOLLOW);
@@ -166,8 +166,22 @@ int stk_home_check_parent(const char *dir)
     if (stat.st_uid != 0 && stat.st_uid != stk_sys_geteuid() && !is_trusted(&stat)) {
         return -EPERM;
     }
-    bool open = (stat.st_mode & 022) != 0 && (stat.st_mode & S_ISVTX) == 0;
-    return open || is_below_open_directory(dir) ? -EACCES : 0;
+    *owner = stat.st_uid;
+    return (stat.st_mode & 022) != 0 && (stat.st_mode & S_ISVTX) == 0 ? -EACCES : 0;
+}
+
+/* Entries, drafts, listings and samples are opened by their paths: a process that may rename a
+ * directory above could put another tree in their place while they are in use. */
+int stk_home_check_parent(const char *dir, char where[STK_PATH_BYTES])
+{
+    char above[STK_PATH_BYTES];
+    uid_t owner;
+    int error = check_parent(dir, &owner);
+    bool cut = where != NULL && !stk_text_copy(where, STK_PATH_BYTES, dir);
+    if (error == 0 && !cut) {
+        error = stk_way_check_above(dir, owner, where != NULL ? where : above);
+    }
+    return error;
 }
 
 /* The directories that may hold a home with the catalogue, best first. */

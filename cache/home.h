@@ -21,6 +21,8 @@
 #include <stddef.h>
 #include <sys/stat.h>
 
+#include "base/path.h"
+
 #define STK_HOME_BYTES 512
 
 #define STK_HOME_NAMES 10
@@ -39,11 +41,19 @@ bool stk_home_is_further_name(const char *leaf);
 int stk_home_ensure(const char *home);
 /* Checks that only this user can have put things in it. */
 int stk_home_check(const char *home);
+/*
+ * Opens a home as a path, close-on-exec, if only this user can have put things in it: what is
+ * opened beneath the descriptor is this user's, whoever may rename the directories above. The
+ * descriptor, which is the caller's to close, or -errno.
+ */
+int stk_home_open(const char *home);
 /* Makes a directory 0700 in a home if it is missing. */
 int stk_home_ensure_room(const char *home, const char *room);
 /* Checks that nobody else could swap a home away: DIR (absolute, without links) is ours, root's, or
- * trusted, and sticky if writable; no directory above it can be changed by everybody. */
-int stk_home_check_parent(const char *dir);
+ * trusted, and sticky if writable; each directory above it is ours, root's or of DIR's owner, and
+ * sticky if its group or others may write to it. `where` (may be NULL) gets the path of the
+ * directory at fault: DIR's, or one above it. */
+int stk_home_check_parent(const char *dir, char where[STK_PATH_BYTES]);
 /* Whoever owns this directory is trusted with it: a member of the group that shares it
  * (cache/group.h). Of few directories, when a process sets up. */
 void stk_home_trust(const struct stat *dir);

@@ -439,7 +439,7 @@ static int find_home(const char *dir, char home[STK_HOME_BYTES], struct statfs *
     char canonical[STK_HOME_BYTES];
     int error = canonical_dir(dir, canonical);
     if (error == 0) {
-        error = stk_home_check_parent(canonical);
+        error = stk_home_check_parent(canonical, NULL);
     }
     if (error == 0) {
         error = stk_sys_statfs(canonical, fs);

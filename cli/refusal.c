@@ -55,10 +55,32 @@ static char *explain_room(const struct request_tier *tier, const char *option, c
                        option, tier->directory, goes_on);
 }
 
+/* NULL: what lies above a tier is not at fault. The caller frees. */
+static char *explain_above(const struct refusal *refusal, const char *option)
+{
+    char where[STK_PATH_BYTES], *tier = realpath(refusal->tier->directory, NULL), *text = NULL;
+    int error = tier != NULL ? stk_home_check_parent(tier, where) : 0;
+    bool above = error != 0 && error == refusal->error && strcmp(where, tier) != 0;
+    if (above && error == -EACCES) {
+        text = must_format("%s%s: %s, above it, is writable by others, who could put another tier "
+                           "in its place: `chmod +t %s` (or go-w), or name a directory elsewhere",
+                           option, tier, where, where);
+    } else if (above && error == -EPERM) {
+        text = must_format("%s%s: %s, above it, belongs to another user, who could put another "
+                           "tier in its place: name a directory elsewhere",
+                           option, tier, where);
+    }
+    free(tier);
+    return text;
+}
+
 static char *explain_tier(const struct refusal *refusal, bool given, const char *goes_on)
 {
     const char *tier = refusal->tier->directory, *option = given ? "--tier " : "";
-    char home[STK_HOME_BYTES];
+    char home[STK_HOME_BYTES], *above = explain_above(refusal, option);
+    if (above != NULL) {
+        return above;
+    }
     stk_home_path(home, tier);
     switch (-refusal->error) {
     case EMEDIUMTYPE:

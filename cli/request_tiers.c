@@ -227,7 +227,7 @@ static char *disk_of(const struct request *request, const char *variable)
     char *canonical = value != NULL && value[0] == '/' ? realpath(value, NULL) : NULL;
     bool good = canonical != NULL && strlen(canonical) < STK_HOME_BYTES &&
                 statfs(canonical, &fs) == 0 && stk_local_is(&fs) && fs.f_type != TMPFS_MAGIC &&
-                access(canonical, W_OK) == 0 && stk_home_check_parent(canonical) == 0;
+                access(canonical, W_OK) == 0 && stk_home_check_parent(canonical, NULL) == 0;
     for (unsigned i = 0; good && i < request->count; i++) {
         good = !paths_is_below(canonical, request->canonical[i]);
     }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/local.h"
+#include "base/way.h"
 #include "cli/apart.h"
 #include "cli/paths.h"
 #include "cli/say.h"
@@ -17,9 +18,10 @@
 #define PATIENCE_MS 5000
 
 struct found {
-    int error;     /* of the directory, or of the one above it, if it is to be made */
-    bool own;      /* or nothing is there yet */
-    bool is_local; /* its file system */
+    int error;            /* of the directory, or of the one above it, if it is to be made */
+    bool own;             /* or nothing is there yet */
+    bool is_out_of_reach; /* nobody else can put another in its place */
+    bool is_local;        /* its file system */
 };
 
 /* What it lies in. The caller frees. */
@@ -36,6 +38,22 @@ static bool is_own(const struct stat *stat)
     return S_ISDIR(stat->st_mode) && stat->st_uid == geteuid() && (stat->st_mode & 022) == 0;
 }
 
+/* Returns true if nobody else can put another directory in the place of this one, which may be
+ * missing. */
+static bool is_out_of_reach(const char *directory, const char *existing)
+{
+    char where[STK_PATH_BYTES], *canonical = realpath(existing, NULL);
+    char *path = strcmp(directory, existing) == 0 || canonical == NULL
+                     ? canonical
+                     : must_format("%s/samples", canonical);
+    bool is = path == NULL || stk_way_check_above(path, geteuid(), where) == 0;
+    if (path != canonical) {
+        free(path);
+    }
+    free(canonical);
+    return is;
+}
+
 static void look_at(void *directory, int out)
 {
     struct stat stat;
@@ -43,6 +61,7 @@ static void look_at(void *directory, int out)
     bool there = lstat(directory, &stat) == 0;
     char *existing = there || errno != ENOENT ? must_copy(directory) : above(directory);
     struct found found = {.own = !there || is_own(&stat)};
+    found.is_out_of_reach = is_out_of_reach(directory, existing);
     found.error = statfs(existing, &fs) == 0 ? 0 : errno;
     found.is_local = found.error == 0 && stk_local_is(&fs);
     free(existing);
@@ -58,6 +77,12 @@ static void judge(const char *directory, const struct found *found)
     if (!found->own) {
         die("--samples %s: not a directory that is yours and that only you can write: name one, "
             "which may be missing",
+            directory);
+    }
+    if (!found->is_out_of_reach) {
+        die("--samples %s: a directory above it is another user's, or writable by others, who "
+            "could "
+            "put another in its place: `chmod +t` that (or go-w), or name a directory elsewhere",
             directory);
     }
     if (!found->is_local) {

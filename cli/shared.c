@@ -240,7 +240,7 @@ static int try_out(const struct shared *shared)
 int shared_open(struct shared *shared)
 {
     static const char *const rooms[] = {"shared", "making", "nodes"};
-    int error = stk_home_check_parent(shared->directory);
+    int error = stk_home_check_parent(shared->directory, NULL);
     if (error == 0 && !stk_home_path(shared->home, shared->directory)) {
         error = -ENAMETOOLONG;
     }

@@ -276,6 +276,14 @@ def test_budgets_that_are_none(refused, data, size):
     refused([f"--path={data}", f"--tier=/dev/shm:{size}"], "--tier", "60G")
 
 
+def test_places_of_samples_that_others_could_swap(refused, data, scratch):
+    """By renaming a directory above."""
+    (scratch / "project" / "mine").mkdir(parents=True)
+    (scratch / "project").chmod(0o2775)
+    for place in ("mine", "mine/new", "new"):
+        refused([f"--path={data}", f"--samples={scratch}/project/{place}:1G"], "writable by others", "chmod +t")
+
+
 def test_places_of_samples_where_none_would_be_kept(refused, data, scratch, origin):
     """The job would go on without them, and say nothing."""
     (scratch / "file").touch()

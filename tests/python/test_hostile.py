@@ -207,6 +207,48 @@ def test_a_directory_above_the_tier_that_all_may_change(victim, data, scratch):
     assert victim.run(data, f"--tier={tier}").returncode == 0
 
 
+PROJECT = 15100
+
+
+@pytest.fixture
+def project(scratch):
+    """A directory of a group's, as on most clusters, and one of the victim's in it."""
+    (scratch / "project").mkdir()
+    mine = scratch / "project" / "mine"
+    mine.mkdir()
+    os.chown(mine, VICTIM, PROJECT)
+    mine.chmod(0o755)
+    os.chown(scratch / "project", 0, PROJECT)
+    (scratch / "project").chmod(0o2775)
+    return mine
+
+
+def test_a_tier_below_a_directory_that_a_group_may_change(jobs, victim, data, project):
+    """A member of the group could put another tier in its place: it is used when none can."""
+    swap = f"cp -r '{project}' '{project}2' && mv '{project}' '{project}1' && mv '{project}2' '{project}'"
+    member = ["setpriv", f"--reuid={ATTACKER}", f"--regid={PROJECT}", "--clear-groups", "sh", "-c", swap]
+    done = victim.run(data, f"--tier={project}", "--keep")
+    assert done.returncode == 2 and f"chmod +t {project.parent}" in done.stderr
+    victim.preloaded(data, STOKER_TIERS=str(project))
+    assert list(project.iterdir()) == []
+    assert jobs.place.run(member, check=False).returncode == 0
+    assert project.stat().st_uid == ATTACKER
+    done = victim.run(data, f"--tier={project}")
+    assert done.returncode == 2 and "another user" in done.stderr
+    project.rename(project.with_name("theirs"))
+    project.with_name("mine1").rename(project)
+    project.parent.chmod(0o3775)
+    assert jobs.place.run(member, check=False).returncode != 0
+    assert victim.run(data, f"--tier={project}").returncode == 0
+
+
+def test_a_tier_below_a_directory_of_another_user(victim, data, project):
+    os.chown(project.parent, ATTACKER, PROJECT)
+    project.parent.chmod(0o755)
+    done = victim.run(data, f"--tier={project}")
+    assert done.returncode == 2 and f"{project.parent}, above it, belongs to another user" in done.stderr
+
+
 def test_a_tier_in_a_directory_of_another_user(victim, attacker, data, scratch):
     (scratch / "theirs").mkdir()
     (scratch / "theirs").chmod(0o777)

@@ -2,6 +2,7 @@
 #include "tests/unit/unit.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -121,31 +122,54 @@ START_TEST(refuses)
 }
 END_TEST
 
+START_TEST(a_home_is_opened)
+{
+    struct stat stat;
+    const char *home = unit_directory("home");
+    int fd = stk_home_open(home);
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(fstat(fd, &stat), 0);
+    ck_assert_uint_eq(stat.st_ino, unit_stat(home).st_ino);
+    ck_assert_int_eq(fcntl(fd, F_GETFD), FD_CLOEXEC);
+    close(fd);
+    ck_assert_int_eq(stk_home_open(unit_path("none")), -ENOENT);
+    ck_assert_int_eq(symlink("home", unit_path("link")), 0);
+    ck_assert_int_eq(stk_home_open(unit_path("link")), -ELOOP);
+    unit_write_text(unit_path("file"), "");
+    ck_assert_int_eq(stk_home_open(unit_path("file")), -ENOTDIR);
+    ck_assert_int_eq(chmod(home, 0770), 0);
+    ck_assert_int_eq(stk_home_open(home), -EACCES);
+    UNIT_NEEDS_ROOT();
+    ck_assert_int_eq(chown(home, 1234, 1234), 0);
+    ck_assert_int_eq(stk_home_open(home), -EPERM);
+}
+END_TEST
+
 START_TEST(refuses_another_users)
 {
     UNIT_NEEDS_ROOT();
     const char *home = unit_directory("home");
     ck_assert_int_eq(chown(home, 1234, 1234), 0);
     ck_assert_int_eq(stk_home_ensure(home), -EPERM);
-    ck_assert_int_eq(stk_home_check_parent(home), -EPERM);
+    ck_assert_int_eq(stk_home_check_parent(home, NULL), -EPERM);
 }
 END_TEST
 
 START_TEST(parents)
 {
     const char *dir = unit_directory("dir");
-    ck_assert_int_eq(stk_home_check_parent(dir), 0);
+    ck_assert_int_eq(stk_home_check_parent(dir, NULL), 0);
     ck_assert_int_eq(chmod(dir, 0777), 0);
-    ck_assert_int_eq(stk_home_check_parent(dir), -EACCES);
+    ck_assert_int_eq(stk_home_check_parent(dir, NULL), -EACCES);
     ck_assert_int_eq(chmod(dir, 0775), 0);
-    ck_assert_int_eq(stk_home_check_parent(dir), -EACCES);
+    ck_assert_int_eq(stk_home_check_parent(dir, NULL), -EACCES);
     ck_assert_int_eq(chmod(dir, 01777), 0);
-    ck_assert_int_eq(stk_home_check_parent(dir), 0);
+    ck_assert_int_eq(stk_home_check_parent(dir, NULL), 0);
     ck_assert_int_eq(symlink("dir", unit_path("link")), 0);
-    ck_assert_int_eq(stk_home_check_parent(unit_path("link")), -ELOOP);
+    ck_assert_int_eq(stk_home_check_parent(unit_path("link"), NULL), -ELOOP);
     unit_write_text(unit_path("file"), "");
-    ck_assert_int_eq(stk_home_check_parent(unit_path("file")), -ENOTDIR);
-    ck_assert_int_eq(stk_home_check_parent(unit_path("none")), -ENOENT);
+    ck_assert_int_eq(stk_home_check_parent(unit_path("file"), NULL), -ENOTDIR);
+    ck_assert_int_eq(stk_home_check_parent(unit_path("none"), NULL), -ENOENT);
 }
 END_TEST
 
@@ -155,14 +179,37 @@ START_TEST(above_parents)
     strcpy(above, unit_directory("above"));
     strcpy(dir, unit_directory("above/dir"));
     unit_directory("above/dir/below");
-    ck_assert_int_eq(stk_home_check_parent(unit_path("above/dir/below")), 0);
+    ck_assert_int_eq(stk_home_check_parent(unit_path("above/dir/below"), NULL), 0);
     ck_assert_int_eq(chmod(above, 0777), 0);
-    ck_assert_int_eq(stk_home_check_parent(unit_path("above/dir/below")), -EACCES);
-    ck_assert_int_eq(stk_home_check_parent(dir), -EACCES);
+    ck_assert_int_eq(stk_home_check_parent(unit_path("above/dir/below"), NULL), -EACCES);
+    ck_assert_int_eq(stk_home_check_parent(dir, NULL), -EACCES);
     ck_assert_int_eq(chmod(above, 01777), 0);
-    ck_assert_int_eq(stk_home_check_parent(dir), 0);
-    ck_assert_int_eq(chmod(above, 0775), 0); /* a group's directory is its users' to share */
-    ck_assert_int_eq(stk_home_check_parent(dir), 0);
+    ck_assert_int_eq(stk_home_check_parent(dir, NULL), 0);
+    static const mode_t groups[] = {0775, 02775, 0720};
+    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
+        char where[STK_PATH_BYTES];
+        ck_assert_int_eq(chmod(above, groups[i]), 0);
+        ck_assert_int_eq(stk_home_check_parent(dir, where), -EACCES);
+        ck_assert_str_eq(where, above);
+        ck_assert_int_eq(chmod(above, groups[i] | S_ISVTX), 0);
+        ck_assert_int_eq(stk_home_check_parent(dir, NULL), 0);
+    }
+}
+END_TEST
+
+START_TEST(above_parents_of_another_user)
+{
+    UNIT_NEEDS_ROOT();
+    char where[STK_PATH_BYTES], above[STK_HOME_BYTES];
+    strcpy(above, unit_directory("above"));
+    const char *dir = unit_directory("above/dir");
+    ck_assert_int_eq(chown(above, 1234, 1234), 0);
+    ck_assert_int_eq(stk_home_check_parent(dir, where), -EPERM);
+    ck_assert_str_eq(where, above);
+    struct stat stat = unit_stat(dir);
+    stk_home_trust(&stat); /* a trusted owner may have what lies above, too */
+    ck_assert_int_eq(chown(dir, 1234, 1234), 0);
+    ck_assert_int_eq(stk_home_check_parent(dir, where), 0);
 }
 END_TEST
 
@@ -224,9 +271,11 @@ Suite *suite_home(void)
     tcase_add_test(check, knows_its_names);
     tcase_add_test(check, makes_and_checks);
     tcase_add_test(check, refuses);
+    tcase_add_test(check, a_home_is_opened);
     tcase_add_test(check, refuses_another_users);
     tcase_add_test(check, parents);
     tcase_add_test(check, above_parents);
+    tcase_add_test(check, above_parents_of_another_user);
     TCase *find = unit_case(suite, "home_find");
     tcase_add_test(find, finds_dev_shm_first);
     tcase_add_test(find, finds_where_the_catalogue_is);
