@@ -17,8 +17,10 @@
 #include "cache/proof.h"
 
 #define LEFT_S     3600
-#define NAME_BYTES (STK_HOME_BYTES + 96)
-#define PATH_BYTES (STK_HOME_BYTES + 1024)
+#define SHARED     "shared/"
+#define MAKING     "making"
+#define NAME_BYTES 96
+#define PATH_BYTES STK_PATH_BYTES
 
 /* Behind the bytes of an entry. */
 struct seal {
@@ -42,13 +44,17 @@ static void make_seal(struct seal *seal, const char *path, uint64_t bytes, uint6
 
 /* ---- files ---- */
 
-static void name_entry(const struct shared *shared, const char *path, char out[PATH_BYTES])
+/* Each operation opens the home anew, checks it, and goes on beneath its descriptor: the
+ * directories above may be a group's, whose members can rename them. None is kept: a server may
+ * come back as another mount. */
+
+static void name_entry(const char *path, char out[PATH_BYTES])
 {
-    snprintf(out, PATH_BYTES, "%s/shared/%s", shared->home, path);
+    snprintf(out, PATH_BYTES, SHARED "%s", path);
 }
 
 /* A name that no other process of any node takes. */
-static void name_draft(const struct shared *shared, char out[NAME_BYTES])
+static void name_draft(char out[NAME_BYTES])
 {
     static atomic_uint turn;
     char node[256] = "";
@@ -56,7 +62,7 @@ static void name_draft(const struct shared *shared, char out[NAME_BYTES])
     uint64_t mine[] = {
         stk_hash_64(node, strlen(node), 0), (uint64_t)stk_sys_clock_ns(CLOCK_REALTIME),
         (uint64_t)stk_sys_clock_ns(CLOCK_BOOTTIME), (uint64_t)getpid(), atomic_fetch_add(&turn, 1)};
-    snprintf(out, NAME_BYTES, "%s/making/%016llx-%d", shared->home,
+    snprintf(out, NAME_BYTES, MAKING "/%016llx-%d",
              (unsigned long long)stk_hash_64(mine, sizeof mine, 0), getpid());
 }
 
@@ -105,14 +111,34 @@ static int copy(int from, int to, uint64_t bytes, uint64_t *check)
     return error;
 }
 
+static void close_home(int home)
+{
+    if (home >= 0) {
+        stk_sys_close(home);
+    }
+}
+
+DIR *shared_list(int home, const char *room)
+{
+    int fd = stk_sys_openat(home, room, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW, 0);
+    DIR *names = fd >= 0 ? fdopendir(fd) : NULL;
+    if (fd >= 0 && names == NULL) {
+        stk_sys_close(fd);
+    }
+    errno = fd < 0 ? -fd : errno;
+    return names;
+}
+
 /* ---- from there ---- */
 
 int shared_look(const struct shared *shared, const char *path, uint64_t bytes)
 {
     char name[PATH_BYTES];
     struct stat stat_;
-    name_entry(shared, path, name);
-    int error = stk_sys_fstatat(AT_FDCWD, name, &stat_, AT_SYMLINK_NOFOLLOW);
+    name_entry(path, name);
+    int home = stk_home_open(shared->home);
+    int error = home < 0 ? home : stk_sys_fstatat(home, name, &stat_, AT_SYMLINK_NOFOLLOW);
+    close_home(home);
     bool right = error == 0 && S_ISREG(stat_.st_mode) && stat_.st_uid == geteuid() &&
                  (uint64_t)stat_.st_size == bytes + sizeof(struct seal);
     return error != 0 ? error : right ? 0 : -ENOENT;
@@ -123,8 +149,11 @@ int shared_fetch(const struct shared *shared, const char *path, uint64_t bytes, 
 {
     char name[PATH_BYTES];
     struct seal right, seal;
-    name_entry(shared, path, name);
-    int from = stk_sys_open_nolinks(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    name_entry(path, name);
+    int home = stk_home_open(shared->home);
+    int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW;
+    int from = home < 0 ? home : stk_sys_openat(home, name, flags, 0);
+    close_home(home);
     if (from < 0) {
         return from;
     }
@@ -141,13 +170,12 @@ int shared_fetch(const struct shared *shared, const char *path, uint64_t bytes, 
 
 /* The error that a write ends with may come only when all is to reach the server, or at the close.
  */
-static int write_draft(const char *name, const char *path, uint64_t bytes, int from)
+static int write_draft(int home, const char *name, const char *path, uint64_t bytes, int from)
 {
     struct seal seal;
     struct stat stat_;
     uint64_t check;
-    int to =
-        stk_sys_openat(AT_FDCWD, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    int to = stk_sys_openat(home, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (to < 0) {
         return to;
     }
@@ -161,14 +189,14 @@ static int write_draft(const char *name, const char *path, uint64_t bytes, int f
     return error != 0 ? error : closed;
 }
 
-static int make_directories(const struct shared *shared, char *name)
+static int make_directories(int home, char *name)
 {
     int error = 0;
-    char *first = name + strlen(shared->home) + sizeof "/shared";
+    char *first = name + sizeof SHARED - 1;
     for (char *slash = strchr(first, '/'); slash != NULL && error == 0;
          slash = strchr(slash + 1, '/')) {
         *slash = '\0';
-        error = stk_sys_mkdirat(AT_FDCWD, name, 0700);
+        error = stk_sys_mkdirat(home, name, 0700);
         error = error == -EEXIST ? 0 : error;
         *slash = '/';
     }
@@ -177,28 +205,27 @@ static int make_directories(const struct shared *shared, char *name)
 
 /* Where there are no links, two who come at the same time replace what is the same. A flag of
  * rename's that would tell is ignored in places. */
-static int place(const char *draft, const char *name, bool repairs)
+static int place(int home, const char *draft, const char *name, bool repairs)
 {
-    if (!repairs && link(draft, name) == 0) {
+    if (!repairs && linkat(home, draft, home, name, 0) == 0) {
         return 0;
     }
     int error = repairs ? 0 : -errno;
     if (error == -EEXIST || error == -ENOENT) {
         return error;
     }
-    if (!repairs && stk_sys_faccessat(AT_FDCWD, name, F_OK) == 0) {
+    if (!repairs && stk_sys_faccessat(home, name, F_OK) == 0) {
         return -EEXIST;
     }
-    return stk_sys_rename(draft, name);
+    return renameat(home, draft, home, name) == 0 ? 0 : -errno;
 }
 
-static int place_in_directory(const struct shared *shared, const char *draft, char *name,
-                              bool repairs)
+static int place_in_directory(int home, const char *draft, char *name, bool repairs)
 {
-    int error = place(draft, name, repairs);
+    int error = place(home, draft, name, repairs);
     if (error == -ENOENT) {
-        error = make_directories(shared, name);
-        error = error == 0 ? place(draft, name, repairs) : error;
+        error = make_directories(home, name);
+        error = error == 0 ? place(home, draft, name, repairs) : error;
     }
     return error;
 }
@@ -207,24 +234,28 @@ int shared_publish(const struct shared *shared, const char *path, uint64_t bytes
                    bool repairs)
 {
     char draft[NAME_BYTES], name[PATH_BYTES];
-    name_draft(shared, draft);
-    name_entry(shared, path, name);
-    int error = write_draft(draft, path, bytes, from);
-    error = error == 0 ? place_in_directory(shared, draft, name, repairs) : error;
-    stk_sys_unlinkat(AT_FDCWD, draft, 0); /* unless it was renamed */
+    name_draft(draft);
+    name_entry(path, name);
+    int home = stk_home_open(shared->home);
+    if (home < 0) {
+        return home;
+    }
+    int error = write_draft(home, draft, path, bytes, from);
+    error = error == 0 ? place_in_directory(home, draft, name, repairs) : error;
+    stk_sys_unlinkat(home, draft, 0); /* unless it was renamed */
+    close_home(home);
     return error;
 }
 
 /* ---- setting up ---- */
 
 /* Whether it keeps what it is given, and gives it back. */
-static int try_out(const struct shared *shared)
+static int try_out(int home)
 {
     static const char text[] = "tried out";
     char name[NAME_BYTES], back[sizeof text] = "";
-    name_draft(shared, name);
-    int fd =
-        stk_sys_openat(AT_FDCWD, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    name_draft(name);
+    int fd = stk_sys_openat(home, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0) {
         return fd;
     }
@@ -233,37 +264,45 @@ static int try_out(const struct shared *shared)
     error = error == 0 ? read_all(fd, back, sizeof back, 0) : error;
     error = error == 0 && memcmp(text, back, sizeof text) != 0 ? -EIO : error;
     stk_sys_close(fd);
-    stk_sys_unlinkat(AT_FDCWD, name, 0);
+    stk_sys_unlinkat(home, name, 0);
+    return error;
+}
+
+static int make_rooms(int home)
+{
+    static const char *const rooms[] = {"shared", MAKING, "nodes"};
+    int error = 0;
+    for (size_t i = 0; error == 0 && i < sizeof rooms / sizeof *rooms; i++) {
+        error = stk_sys_mkdirat(home, rooms[i], 0700);
+        error = error == -EEXIST ? 0 : error;
+    }
     return error;
 }
 
 int shared_open(struct shared *shared)
 {
-    static const char *const rooms[] = {"shared", "making", "nodes"};
-    int error = stk_home_check_parent(shared->directory, NULL);
-    if (error == 0 && !stk_home_path(shared->home, shared->directory)) {
-        error = -ENAMETOOLONG;
-    }
+    int error = stk_home_path(shared->home, shared->directory) ? 0 : -ENAMETOOLONG;
     error = error == 0 ? stk_home_ensure(shared->home) : error;
-    for (size_t i = 0; error == 0 && i < sizeof rooms / sizeof *rooms; i++) {
-        error = stk_home_ensure_room(shared->home, rooms[i]);
+    int home = error == 0 ? stk_home_open(shared->home) : error;
+    if (home < 0) {
+        return home;
     }
-    error = error == 0 ? try_out(shared) : error;
+    error = make_rooms(home);
+    error = error == 0 ? try_out(home) : error;
+    close_home(home);
     /* A full one has much to give, and what it has no room for is not put there. */
     return error == -ENOSPC || error == -EDQUOT ? 0 : error;
 }
 
-/* By the clock of those who keep the files: that of this node may be any other. */
-void shared_sweep(const struct shared *shared)
+static void sweep(int home)
 {
-    char now_name[NAME_BYTES], name[STK_HOME_BYTES + 8];
+    char now_name[NAME_BYTES];
     struct stat now, stat_;
     struct dirent *entry;
-    snprintf(name, sizeof name, "%s/making", shared->home);
-    name_draft(shared, now_name);
-    int fd = stk_sys_openat(AT_FDCWD, now_name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    name_draft(now_name);
+    int fd = stk_sys_openat(home, now_name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     bool told = fd >= 0 && stk_sys_fstat(fd, &now) == 0;
-    DIR *making = told ? opendir(name) : NULL;
+    DIR *making = told ? shared_list(home, MAKING) : NULL;
     while (making != NULL && (entry = readdir(making)) != NULL) {
         if (fstatat(dirfd(making), entry->d_name, &stat_, AT_SYMLINK_NOFOLLOW) == 0 &&
             S_ISREG(stat_.st_mode) && stat_.st_mtime < now.st_mtime - LEFT_S) {
@@ -275,6 +314,16 @@ void shared_sweep(const struct shared *shared)
     }
     if (fd >= 0) {
         stk_sys_close(fd);
-        stk_sys_unlinkat(AT_FDCWD, now_name, 0);
+        stk_sys_unlinkat(home, now_name, 0);
     }
+}
+
+/* By the clock of those who keep the files: that of this node may be any other. */
+void shared_sweep(const struct shared *shared)
+{
+    int home = stk_home_open(shared->home);
+    if (home >= 0) {
+        sweep(home);
+    }
+    close_home(home);
 }

@@ -7,15 +7,18 @@
  *                  making/                             what is being written
  *                  nodes/                              what each node has put there, in bytes
  *
- * Nothing is believed but a seal: it says of which entry the bytes in front of it are, how many
- * they are, and their check sum. No lock, time, attribute or flag of the file system's matters;
- * what is there is never changed, and replaced only if it was found to be damaged.
+ * What is there is opened beneath a descriptor of the home, which is checked each time: other users
+ * may be able to rename the directories above. Nothing is believed but a seal: it says of which
+ * entry the bytes in front of it are, how many they are, and their check sum. No lock, time,
+ * attribute or flag of the file system's matters; what is there is never changed, and replaced only
+ * if it was found to be damaged.
  *
  * Errors are -errno. Safe in threads.
  */
 #ifndef STK_CLI_SHARED_H
 #define STK_CLI_SHARED_H
 
+#include <dirent.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -57,5 +60,9 @@ void shared_give_room(const struct shared *shared, uint64_t bytes);
 void shared_end_room(const struct shared *shared);
 /* Removes what those who were killed have left in the making. */
 void shared_sweep(const struct shared *shared);
+
+/* Opens a room of the home that is open as `home`, to be listed. The caller closes it. NULL: errno
+ * says why. */
+DIR *shared_list(int home, const char *room);
 
 #endif

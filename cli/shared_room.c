@@ -19,6 +19,7 @@
 #include "base/sys.h"
 #include "cli/shared.h"
 
+#define NODES   "nodes"
 #define STEPS   256                 /* a part of the budget that is said at once */
 #define RESERVE 10                  /* a part of a file system that is left to others */
 #define LOOK_NS (10 * STK_NS_PER_S) /* between two looks at what is free, or at the others */
@@ -31,21 +32,24 @@ static struct {
 
 /* ---- what nodes say ---- */
 
-static int open_own(const struct shared *shared)
+static int open_own(int home)
 {
-    char name[STK_HOME_BYTES + 32], boot[64] = "", node[256] = "";
+    char name[32], boot[64] = "", node[256] = "";
     long length = stk_proc_read_text("/proc/sys/kernel/random/boot_id", boot, sizeof boot);
     gethostname(node, sizeof node - 1);
     uint64_t hash = stk_hash_64(boot, length > 0 ? (size_t)length : 0, 0);
     hash = stk_hash_64(node, strlen(node), hash);
-    snprintf(name, sizeof name, "%s/nodes/%016llx", shared->home, (unsigned long long)hash);
-    return stk_sys_openat(AT_FDCWD, name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW,
-                          0600);
+    snprintf(name, sizeof name, NODES "/%016llx", (unsigned long long)hash);
+    return stk_sys_openat(home, name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
 }
 
 static int say_more(const struct shared *shared, int64_t more)
 {
-    int fd = open_own(shared);
+    int home = stk_home_open(shared->home);
+    int fd = home < 0 ? home : open_own(home);
+    if (home >= 0) {
+        stk_sys_close(home);
+    }
     if (fd < 0) {
         return fd;
     }
@@ -75,13 +79,16 @@ static int64_t sum_of(int directory, const char *name)
 
 static int sum_of_all(const struct shared *shared, int64_t *sum)
 {
-    char name[STK_HOME_BYTES + 8];
     struct dirent *entry;
-    snprintf(name, sizeof name, "%s/nodes", shared->home);
-    DIR *nodes = opendir(name);
+    int home = stk_home_open(shared->home);
+    DIR *nodes = home >= 0 ? shared_list(home, NODES) : NULL;
+    int error = home < 0 ? home : nodes == NULL ? -errno : 0;
     *sum = 0;
+    if (home >= 0) {
+        stk_sys_close(home);
+    }
     if (nodes == NULL) {
-        return -errno;
+        return error;
     }
     while ((entry = readdir(nodes)) != NULL) {
         *sum += entry->d_name[0] != '.' ? sum_of(dirfd(nodes), entry->d_name) : 0;

@@ -395,13 +395,35 @@ def test_a_name_that_is_somebody_elses(cluster):
     assert ran.shared["published"] == COUNT and list(cluster.home.iterdir()) == []
 
 
-def test_a_directory_that_others_may_change(cluster):
-    os.chmod(cluster.tier.source, 0o777)
-    jobs = cluster.nodes[0].jobs
-    done = jobs.stoker("run", f"--path={cluster.mount}", *cluster.flags(), "--", "true")
-    assert done.returncode == 2 and "writable by others" in done.stderr
-    assert not cluster.home.exists()
-    assert not os.path.exists(cluster.nodes[0].place.path(f"/dev/shm/{HOME}"))
+STRANGER = 12345
+
+
+def swap(home):
+    """As somebody does who may change a directory above: his own copy of some of it takes its place."""
+    home.rename(home.with_name("away"))
+    shutil.copytree(home.with_name("away"), home)
+    for path in home.glob("shared/*/*;file*[05]"):
+        path.unlink()
+    for path in (home, *home.rglob("*")):
+        os.chown(path, STRANGER, STRANGER)
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o2775])
+def test_a_directory_that_others_may_change(cluster, mode):
+    """What they put in the place of the home there is left alone, and the job goes on."""
+    os.chmod(cluster.tier.source, mode)
+    ran, _ = cluster.run(0)
+    assert ran.shared["published"] == COUNT
+    jobs = cluster.nodes[1].jobs
+    line = jobs.command_line(["sh", "-c", 'echo begun; read go; exec "$@"', "sh",
+                              *reader(cluster.files, 1)], cluster.mount, flags=cluster.flags())
+    with jobs.started(line) as process:
+        assert process.stdout.readline() == "begun\n"
+        swap(cluster.home)
+        out, said = process.communicate("go\n", timeout=60)
+    assert process.returncode == 0 and out.split() == [sum_of(cluster.source, COUNT)], said
+    assert "shared: 0 files (0 B) came from" in said
+    assert {path.stat().st_uid for path in cluster.home.rglob("*")} == {STRANGER}
 
 
 def test_killed_in_the_middle_of_publishing(cluster):
