@@ -448,12 +448,15 @@ bool session_begin(struct session *session, const struct request *request)
 
 /* ---- ending ---- */
 
-/* A home in which no catalogue could be made, if nothing else is there. */
+/* A home in which no catalogue could be made, if nothing else is there. What a link leads to is not
+ * looked into. */
 static void remove_empty(const char *home)
 {
     char path[STK_HOME_BYTES + 8];
+    struct stat stat_;
+    bool directory = lstat(home, &stat_) == 0 && S_ISDIR(stat_.st_mode);
     snprintf(path, sizeof path, "%s/catalogue", home);
-    if (access(path, F_OK) != 0) {
+    if (directory && access(path, F_OK) != 0) {
         snprintf(path, sizeof path, "%s/runs", home);
         rmdir(path);
         snprintf(path, sizeof path, "%s/lock", home);
