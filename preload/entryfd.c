@@ -223,6 +223,11 @@ static bool look_without_asking(int fd, struct stat *out)
     return known;
 }
 
+bool stk_entryfd_looks_so(int fd, struct stat *out)
+{
+    return stk_process_is_on() && look_without_asking(fd, out) && stk_entryfd_may_be(out);
+}
+
 uint32_t stk_entryfd_record(struct stk_cache *cache, int fd)
 {
     struct stat stat;

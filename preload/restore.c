@@ -132,16 +132,20 @@ static bool replace_by(int origin, struct opened *opened, off_t before, const st
     return done;
 }
 
-/* Replaces a description under all its numbers at once. */
-static bool replace(const struct restoring *restoring, int fd, const struct stat *entry)
+/* Replaces a description under all its numbers at once. Closes `origin`. */
+static bool replace_fd(int fd, int origin, const struct stat *entry)
 {
     struct opened opened = {.old = stk_entry_dup_high(fd), .number = fd};
-    off_t before = stk_sys_lseek(fd, 0, SEEK_CUR);
-    bool done = replace_by(open_origin(restoring, status_flags(fd)), &opened, before, entry);
+    bool done = replace_by(origin, &opened, stk_sys_lseek(fd, 0, SEEK_CUR), entry);
     if (opened.old >= 0) {
         stk_sys_close(opened.old);
     }
     return done;
+}
+
+static bool replace(const struct restoring *restoring, int fd, const struct stat *entry)
+{
+    return replace_fd(fd, open_origin(restoring, status_flags(fd)), entry);
 }
 
 static int visit_fd(void *context, int dirfd, const char *name, unsigned depth,
@@ -319,6 +323,40 @@ stk_restore_origin(struct stk_cache *cache, const struct stat *written, int dirf
     restore_maps(&restoring);
 }
 
+/* ---- what is locked ---- */
+
+static bool is_hdf5(int fd)
+{
+    static const char magic[8] = "\x89HDF\r\n\x1a\n";
+    char found[sizeof magic];
+    return stk_sys_pread(fd, found, sizeof found, 0) == (ssize_t)sizeof found &&
+           memcmp(found, magic, sizeof magic) == 0;
+}
+
+/* The file itself is meant, whatever version it has by now. */
+static void replace_locked(int fd, const struct stat *entry)
+{
+    struct stk_entry_origin origin;
+    if (stk_entryfd_origin(fd, &origin) && origin.fd >= 0) {
+        int flags = O_RDONLY | O_CLOEXEC | status_flags(fd);
+        replace_fd(fd, stk_sys_openat(AT_FDCWD, origin.name, flags, 0), entry);
+        stk_sys_close(origin.fd);
+    }
+}
+
+void stk_restore_for_lock(int fd, bool shared)
+{
+    struct stk_guard guard;
+    struct stat entry;
+    if (!stk_entryfd_looks_so(fd, &entry) || (shared && is_hdf5(fd))) {
+        return;
+    }
+    if (stk_guard_enter(&guard)) {
+        replace_locked(fd, &entry);
+        stk_guard_leave(&guard);
+    }
+}
+
 /* ---- what cannot be read any more ---- */
 
 /* The entry's name. Another thread may have given the number to the origin meanwhile, the name of
@@ -337,11 +375,7 @@ static bool replace_failed(struct stk_cache *cache, int fd, int origin, const st
     char path[STK_PATH_BYTES];
     uint32_t record = stk_entryfd_record(cache, fd);
     bool named = record != 0 && name_failed(fd, entry, path);
-    struct opened opened = {.old = stk_entry_dup_high(fd), .number = fd};
-    bool done = replace_by(origin, &opened, stk_sys_lseek(fd, 0, SEEK_CUR), entry);
-    if (opened.old >= 0) {
-        stk_sys_close(opened.old);
-    }
+    bool done = replace_fd(fd, origin, entry);
     if (named) {
         stk_drop_entry(cache, record, path);
     }

@@ -34,6 +34,18 @@ void stk_restore_origin(struct stk_cache *cache, const struct stat *written, int
  */
 bool stk_restore_failed(int fd);
 
+/*
+ * Before a lock of `fd`: if it is an entry's, the descriptor becomes the origin's, where it stands,
+ * under all its numbers in this process. Whoever else locks the file locks the origin. What the
+ * program reads then is the file as it is, as without us. Where the origin cannot be had (its path
+ * leads to another file), or another thread is reading, the entry stays and is locked. Keeps errno.
+ * Outside the guard, which it takes.
+ *
+ * `shared`: HDF5 takes a shared lock of each file that it reads, unasked. One of those stays
+ * an entry, or no small one would be served.
+ */
+void stk_restore_for_lock(int fd, bool shared);
+
 /* A call that reads `fd`, and is made again if that was so. Needs errno. */
 #define STK_READ_TWICE(fd, call)                                                                   \
     ({                                                                                             \

@@ -12,7 +12,7 @@ $(B)/slowfs: $(wildcard tests/slowfs/*.c) $(wildcard tests/slowfs/*.h)
 
 # ---- tests/preload: programs whose output must not depend on the library ----
 
-PRELOAD_FRAMES := open read stdio stat access user async directory create make change chdir metadata fdmeta
+PRELOAD_FRAMES := open read stdio stat access user async directory descriptor create make change chdir metadata fdmeta
 PRELOAD_SHARED := $(addprefix tests/preload/frames/,frame.c show.c by_syscall.c paths.c pool.c)
 PRELOAD_BIN := $(B)/tests/preload
 PRELOAD_CC = $(CC) -std=gnu11 -D_GNU_SOURCE -I. $(WARNINGS) $(OPTIMISE) -g $(USERS) $(COMPILE_SAN)

@@ -15,7 +15,7 @@ import sanitizer
 from isolated import Isolated
 
 # These change nothing.
-READERS = ["open", "read", "stdio", "stat", "access", "user", "async", "directory"]
+READERS = ["open", "read", "stdio", "stat", "access", "user", "async", "directory", "descriptor"]
 WRITERS = ["create", "make", "change", "chdir", "metadata", "fdmeta"]
 LISTERS = ["directory", "make"]  # these look for listings, not for files
 FRAMES = ["main", "constructor", "fork", "thread"]
@@ -141,7 +141,7 @@ def assert_used(cache, state, name):
         counts = cache.counts()
         least = {"stat": 1, "read": 0}.get(name, 10)
         assert counts["hits"] >= least and counts["fills"] >= least, counts
-        assert name in ("open", "read", "stdio", "async") or counts["stats_served"] > 10, counts
+        assert name in ("open", "read", "stdio", "async", "descriptor") or counts["stats_served"] > 10, counts
 
 
 def program(build, name, frame, base):
@@ -216,7 +216,7 @@ BY_SYSCALL = [cold, known, fresh]
 
 
 @pytest.mark.parametrize("run", BY_SYSCALL, ids=lambda run: run.__name__)
-@pytest.mark.parametrize("name", ["open", "stat", "access", "user"])
+@pytest.mark.parametrize("name", ["open", "stat", "access", "user", "descriptor"])
 def test_reading_by_syscall(build, unchanged, name, run):
     argv = program(build, name, "main", unchanged)
     with Isolated() as place:

@@ -95,6 +95,16 @@ CALL(fremovexattr, SYS_fremovexattr, (int fd, const char *name), fd, name)
 CALL(copy_file_range, SYS_copy_file_range,
      (int from, off_t *from_at, int to, off_t *to_at, size_t bytes, unsigned flags), from, from_at,
      to, to_at, bytes, flags)
+static long call_fcntl(int fd, int command, ...)
+{
+    va_list arguments;
+    va_start(arguments, command);
+    long argument = va_arg(arguments, long);
+    va_end(arguments);
+    return syscall(SYS_fcntl, fd, command, argument);
+}
+
+CALL(flock, SYS_flock, (int fd, int operation), fd, operation)
 CALL(setreuid, SYS_setreuid, (uid_t real, uid_t effective), real, effective)
 CALL(setregid, SYS_setregid, (gid_t real, gid_t effective), real, effective)
 CALL(setresuid, SYS_setresuid, (uid_t real, uid_t effective, uid_t saved), real, effective, saved)
@@ -147,17 +157,15 @@ static const struct {
 } calls[] = {
     ENTRY(openat) ENTRY(openat64) ENTRY(fstatat) ENTRY(statx) ENTRY(fstat) ENTRY(faccessat)
         ENTRY(chdir) ENTRY(fchdir) ENTRY(truncate) ENTRY(renameat) ENTRY(renameat2) ENTRY(linkat)
-            ENTRY(unlinkat) ENTRY(mkdirat) ENTRY(symlinkat) ENTRY(mknodat) ENTRY(fchownat)
-                ENTRY(utimensat) ENTRY(setxattr) ENTRY(lsetxattr) ENTRY(removexattr)
-                    ENTRY(lremovexattr) ENTRY(fchmod) ENTRY(fchown) ENTRY(futimens) ENTRY(fsetxattr)
-                        ENTRY(fgetxattr) ENTRY(flistxattr) ENTRY(fremovexattr)
-                            ENTRY(copy_file_range) ENTRY(setreuid) ENTRY(setregid) ENTRY(setresuid)
-                                ENTRY(setresgid) ENTRY(setuid) ENTRY(setgid) ENTRY(setgroups)
-                                    ENTRY(setfsuid) ENTRY(setfsgid) OLD(open) OLD(creat) OLD(stat)
-                                        OLD(lstat) OLD(access) OLD(rename) OLD(link) OLD(unlink)
-                                            OLD(rmdir) OLD(mkdir) OLD(symlink) OLD(mknod) OLD(chmod)
-                                                OLD(chown) OLD(lchown) OLD(utime) OLD(utimes)
-                                                    OLD(futimesat)};
+            ENTRY(unlinkat) ENTRY(mkdirat) ENTRY(symlinkat) ENTRY(mknodat) ENTRY(fchownat) ENTRY(
+                utimensat) ENTRY(setxattr) ENTRY(lsetxattr) ENTRY(removexattr) ENTRY(lremovexattr)
+                ENTRY(fchmod) ENTRY(fchown) ENTRY(futimens) ENTRY(fsetxattr) ENTRY(fgetxattr) ENTRY(
+                    flistxattr) ENTRY(fremovexattr) ENTRY(copy_file_range) ENTRY(flock) ENTRY(fcntl)
+                    ENTRY(setreuid) ENTRY(setregid) ENTRY(setresuid) ENTRY(setresgid) ENTRY(setuid)
+                        ENTRY(setgid) ENTRY(setgroups) ENTRY(setfsuid) ENTRY(setfsgid) OLD(open)
+                            OLD(creat) OLD(stat) OLD(lstat) OLD(access) OLD(rename) OLD(link)
+                                OLD(unlink) OLD(rmdir) OLD(mkdir) OLD(symlink) OLD(mknod) OLD(chmod)
+                                    OLD(chown) OLD(lchown) OLD(utime) OLD(utimes) OLD(futimesat)};
 
 void *by_syscall(const char *name)
 {

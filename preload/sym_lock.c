@@ -1,0 +1,119 @@
+/*
+ * flock, lockf, and what fcntl has to do with locks. A lock of an entry would hold nobody off who
+ * locks the file, so the first one that is asked for puts the origin in the entry's place.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <sys/file.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/path.h"
+#include "base/sys.h"
+#include "preload/export.h"
+#include "preload/next.h"
+#include "preload/restore.h"
+#include "preload/syscall.h"
+
+/* ---- flock ---- */
+
+static void before_flock(int fd, int operation)
+{
+    if ((operation & LOCK_UN) == 0) {
+        stk_restore_for_lock(fd, (operation & LOCK_SH) != 0);
+    }
+}
+
+STK_EXPORT(int, flock, int fd, int operation)
+{
+    int (*next)(int, int) = (int (*)(int, int))stk_next(STK_SYM_flock);
+    before_flock(fd, operation);
+    return next != NULL ? next(fd, operation) : stk_next_missing();
+}
+
+long stk_syscall_flock(const struct stk_syscall *by)
+{
+    before_flock(stk_syscall_int(by, 0), stk_syscall_int(by, 1));
+    return stk_syscall_next(by);
+}
+
+/* ---- lockf ---- */
+
+#define LOCKF_SYMBOL(name)                                                                         \
+    STK_EXPORT(int, name, int fd, int command, off_t bytes)                                        \
+    {                                                                                              \
+        int (*next)(int, int, off_t) = (int (*)(int, int, off_t))stk_next(STK_SYM_##name);         \
+        if (command != F_ULOCK) {                                                                  \
+            stk_restore_for_lock(fd, false);                                                       \
+        }                                                                                          \
+        return next != NULL ? next(fd, command, bytes) : stk_next_missing();                       \
+    }
+
+LOCKF_SYMBOL(lockf)
+LOCKF_SYMBOL(lockf64)
+
+/* ---- fcntl ---- */
+
+/* Who asks which lock there is wants to know it of the file, too. */
+static bool concerns_locks(int command, long argument)
+{
+    const struct flock *lock = (const struct flock *)argument; // NOLINT(performance-no-int-to-ptr)
+    switch (command) {
+    case F_SETLK:
+    case F_SETLKW:
+    case F_OFD_SETLK:
+    case F_OFD_SETLKW:
+        return !stk_path_is_missing((const char *)lock) && lock->l_type != F_UNLCK;
+    case F_GETLK:
+    case F_OFD_GETLK:
+        return true;
+    case F_SETLEASE:
+        return argument != F_UNLCK;
+    default:
+        return false;
+    }
+}
+
+static int raw_fcntl(int fd, int command, long argument)
+{
+    const long at[6] = {fd, command, argument};
+    long result = stk_sys_call(SYS_fcntl, at);
+    if (result < 0) {
+        errno = (int)-result;
+        return -1;
+    }
+    return (int)result;
+}
+
+static int serve_fcntl(enum stk_symbol symbol, int fd, int command, long argument)
+{
+    int (*next)(int, int, ...) = (int (*)(int, int, ...))stk_next(symbol);
+    if (concerns_locks(command, argument)) {
+        stk_restore_for_lock(fd, false);
+    }
+    return next != NULL ? next(fd, command, argument) : raw_fcntl(fd, command, argument);
+}
+
+/* Whatever the third argument is, or if there is none, it is handed on, as libc does. */
+#define FCNTL_SYMBOL(name)                                                                         \
+    STK_EXPORT(int, name, int fd, int command, ...)                                                \
+    {                                                                                              \
+        va_list arguments;                                                                         \
+        va_start(arguments, command);                                                              \
+        long argument = va_arg(arguments, long);                                                   \
+        va_end(arguments);                                                                         \
+        return serve_fcntl(STK_SYM_##name, fd, command, argument);                                 \
+    }
+
+FCNTL_SYMBOL(fcntl)
+FCNTL_SYMBOL(fcntl64)
+
+long stk_syscall_fcntl(const struct stk_syscall *by)
+{
+    if (concerns_locks(stk_syscall_int(by, 1), by->at[2])) {
+        stk_restore_for_lock(stk_syscall_int(by, 0), false);
+    }
+    return stk_syscall_next(by);
+}

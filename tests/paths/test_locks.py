@@ -1,0 +1,140 @@
+"""Locks of served descriptors: they hold off whoever locks the file, with and without Stoker."""
+
+import os
+import sys
+
+import pytest
+
+from asked import Asked
+from origin import settle
+
+BUSY, MINE = "busy", "mine"
+
+# Answers each line, "WHAT HOW", of one descriptor that is open from the start.
+LOCKER = """
+import fcntl, os, struct, sys
+fd = os.open(sys.argv[1], os.O_RDONLY)
+copy = os.dup(fd)
+os.set_inheritable(copy, True)
+os.lseek(fd, 7, os.SEEK_SET)
+ways = {"exclusive": lambda fd: fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB),
+        "shared": lambda fd: fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB),
+        "posix": lambda fd: fcntl.lockf(fd, fcntl.LOCK_SH | fcntl.LOCK_NB),
+        "unlock": lambda fd: fcntl.flock(fd, fcntl.LOCK_UN),
+        "write": lambda _: fcntl.lockf(os.open(sys.argv[1], os.O_RDWR), fcntl.LOCK_EX | fcntl.LOCK_NB),
+        "lease": lambda fd: fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_RDLCK)}
+print(fd, flush=True)
+for line in sys.stdin:
+    which, way = line.split()
+    one = copy if which == "copy" else fd
+    if way == "state":
+        print(os.lseek(one, 0, os.SEEK_CUR), fcntl.fcntl(one, fcntl.F_GETFL),
+              fcntl.fcntl(fd, fcntl.F_GETFD), fcntl.fcntl(copy, fcntl.F_GETFD), flush=True)
+        continue
+    if way == "read":
+        print(os.pread(one, 100, 0).hex(), flush=True)
+        continue
+    try:
+        ways[way](one)
+        print("mine", flush=True)
+    except BlockingIOError:
+        print("busy", flush=True)
+"""
+
+
+class Locker(Asked):
+    def __init__(self, process):
+        super().__init__(process)
+        self.pid, self.fd = process.pid, int(self.answer())
+
+    def is_served(self):
+        return os.readlink(f"/proc/{self.pid}/fd/{self.fd}").startswith("/dev/shm/")
+
+
+@pytest.fixture
+def lockers(jobs, scratch):
+    """Of a file that is cached: lockers(with the library) is a context with a Locker."""
+    return Lockers(jobs, scratch / "data")
+
+
+class Lockers:
+    def __init__(self, jobs, root):
+        self._jobs, self._root, self.path = jobs, root, root / "file"
+        root.mkdir()
+        self.write(b"plain" * 100)
+
+    def write(self, content):
+        self.path.write_bytes(content)
+        settle()
+        self._jobs.preloaded(["cat", self.path], self._root)
+
+    def start(self, served=True):
+        env = self._jobs.preload_env(self._root) if served else {}
+        return self._jobs.started([sys.executable, "-c", LOCKER, self.path], env)
+
+
+@pytest.mark.parametrize("first", [True, False], ids=["served first", "outside first"])
+@pytest.mark.parametrize("ours, theirs", [("exclusive", "exclusive"), ("exclusive", "shared"),
+                                          ("shared", "exclusive"), ("posix", "write")])
+def test_a_lock_and_one_by_a_process_without_stoker(lockers, ours, theirs, first):
+    with lockers.start() as one, lockers.start(served=False) as two:
+        us, them = Locker(one), Locker(two)
+        assert us.is_served()
+        asked = [(us, ours), (them, theirs)]
+        holder, other = asked if first else reversed(asked)
+        assert holder[0].ask(f"fd {holder[1]}") == MINE
+        assert other[0].ask(f"fd {other[1]}") == BUSY
+
+
+def test_two_served_descriptors_exclude_each_other(lockers):
+    with lockers.start() as one, lockers.start() as two:
+        us, them = Locker(one), Locker(two)
+        assert [us.ask("fd exclusive"), them.ask("fd exclusive")] == [MINE, BUSY]
+        assert [us.ask("fd unlock"), them.ask("fd exclusive")] == [MINE, MINE]
+
+
+def test_a_duplicate_has_the_same_lock_and_all_stays_as_it_was(lockers):
+    with lockers.start() as one, lockers.start(served=False) as two:
+        us, them = Locker(one), Locker(two)
+        before = us.ask("copy state")
+        content = us.ask("fd read")
+        assert us.ask("fd exclusive") == MINE
+        assert us.ask("copy state") == us.ask("fd state") == before
+        assert us.ask("copy read") == content
+        assert not us.is_served()
+        assert [us.ask("copy exclusive"), them.ask("fd exclusive")] == [MINE, BUSY]
+        assert [us.ask("copy unlock"), them.ask("fd exclusive")] == [MINE, MINE]
+
+
+def test_who_has_the_lock_reads_what_was_written_before(lockers):
+    with lockers.start() as one:
+        us = Locker(one)
+        assert us.is_served()
+        lockers.path.write_bytes(b"other" * 100)
+        assert us.ask("fd exclusive") == MINE
+        assert bytes.fromhex(us.ask("fd read")) == b"other" * 20
+
+
+def test_a_file_that_was_replaced_keeps_its_entry(lockers, scratch):
+    with lockers.start() as one:
+        us = Locker(one)
+        (scratch / "aside").write_bytes(b"other" * 100)
+        os.rename(scratch / "aside", lockers.path)
+        assert us.ask("fd exclusive") == MINE
+        assert bytes.fromhex(us.ask("fd read")) == b"plain" * 20
+
+
+def test_a_lease_is_of_the_file(lockers):
+    with lockers.start() as one:
+        us = Locker(one)
+        assert us.ask("fd lease") == MINE
+        assert not us.is_served()
+
+
+def test_a_shared_lock_of_hdf5_leaves_it_served(lockers):
+    """HDF5 takes one of each file that it reads; an exclusive one is somebody's wish."""
+    lockers.write(b"\x89HDF\r\n\x1a\n" + bytes(5000))
+    with lockers.start() as one:
+        us = Locker(one)
+        assert [us.ask("fd shared"), us.is_served()] == [MINE, True]
+        assert [us.ask("fd exclusive"), us.is_served()] == [MINE, False]

@@ -1,0 +1,96 @@
+/* What a program asks of a descriptor itself: its locks. It may be an entry's. Changes nothing. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "tests/preload/frames/frame.h"
+#include "tests/preload/frames/paths.h"
+#include "tests/preload/frames/show.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+typedef int flock_call(int, int);
+typedef int lockf_call(int, int, off_t);
+typedef int fcntl_call(int, int, ...);
+
+static const char *const lockf_names[] = {"lockf", "lockf64"};
+static const char *const fcntl_names[] = {"fcntl", "fcntl64"};
+static const int operations[] = {LOCK_SH | LOCK_NB, LOCK_EX | LOCK_NB, LOCK_SH | LOCK_NB,
+                                 LOCK_UN,           LOCK_NB,           77};
+static const int commands[] = {F_GETLK, F_SETLK, F_OFD_GETLK, F_OFD_SETLK, F_SETLKW};
+static const short types[] = {F_RDLCK, F_WRLCK, F_UNLCK, 77};
+static const int others[] = {F_GETFD, F_GETFL, F_GETLEASE, F_GETOWN, 12345};
+
+static void try_flock(int fd)
+{
+    flock_call *lock = (flock_call *)symbol("flock");
+    for (unsigned i = 0; i < COUNT(operations); i++) {
+        SHOW("flock", lock(fd, operations[i]));
+    }
+}
+
+static void try_lockf(int fd)
+{
+    for (unsigned i = 0; i < COUNT(lockf_names); i++) {
+        lockf_call *lock = (lockf_call *)symbol(lockf_names[i]);
+        SHOW("lockf test", lock(fd, F_TEST, 10));
+        SHOW("lockf try", lock(fd, F_TLOCK, 10));
+        SHOW("lockf unlock", lock(fd, F_ULOCK, 10));
+        SHOW("lockf none", lock(fd, 77, 10));
+    }
+}
+
+static void try_lock_of(fcntl_call *control, int fd, int command, short type)
+{
+    struct flock lock = {.l_type = type, .l_whence = SEEK_SET, .l_start = 5, .l_len = 10};
+    SHOW("fcntl lock", control(fd, command, &lock));
+    printf("  %d %d %d %d\n", command, lock.l_type, (int)lock.l_start, (int)lock.l_len);
+}
+
+static void try_fcntl(int fd)
+{
+    for (unsigned n = 0; n < COUNT(fcntl_names); n++) {
+        fcntl_call *control = (fcntl_call *)symbol(fcntl_names[n]);
+        for (unsigned i = 0; i < COUNT(commands) * COUNT(types); i++) {
+            try_lock_of(control, fd, commands[i / COUNT(types)], types[i % COUNT(types)]);
+        }
+        SHOW("fcntl NULL", control(fd, F_SETLK, NULL));
+        for (unsigned i = 0; i < COUNT(others); i++) {
+            SHOW("fcntl", control(fd, others[i]));
+        }
+        int copy = control(fd, F_DUPFD_CLOEXEC, 50);
+        SHOW("fcntl copy", copy);
+        SHOW("fcntl flags", control(copy, F_GETFD));
+        close(copy);
+        SHOW("lease", control(fd, F_SETLEASE, F_RDLCK));
+        SHOW("lease", control(fd, F_GETLEASE));
+        SHOW("lease", control(fd, F_SETLEASE, F_UNLCK));
+    }
+}
+
+/* Each meets a descriptor that nothing was asked of before. */
+static void try_everything(const char *path)
+{
+    void (*const tries[])(int) = {try_flock, try_lockf, try_fcntl};
+    printf("%s\n", path);
+    for (unsigned i = 0; i < COUNT(tries); i++) {
+        int fd = open(path, O_RDONLY | (i == 1 ? O_CLOEXEC : 0));
+        lseek(fd, 3, SEEK_SET);
+        tries[i](fd);
+        if (fd >= 0) {
+            show_fd(fd);
+            close(fd);
+        }
+    }
+}
+
+void body(void)
+{
+    for (unsigned i = 0; i < interesting_count; i++) {
+        try_everything(interesting_paths[i]);
+        try_everything(absolute_path(interesting_paths[i]));
+    }
+}
