@@ -1,5 +1,6 @@
 /* `stoker env`: the exports that do without the command, for job scripts; what was done by them;
  * and the options table as documentation. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include "cli/library.h"
 #include "cli/python.h"
 #include "cli/recorder.h"
+#include "cli/refusal.h"
 #include "cli/request_tiers.h"
 #include "cli/plain.h"
 #include "cli/say.h"
@@ -149,6 +151,20 @@ static void print_given(enum stk_option option, const char *value)
     }
 }
 
+/* A library by itself says nothing of a tier that it passes over. */
+static void refuse_tiers_in_reach(const struct request *request)
+{
+    for (unsigned i = 0; request->tier_given && i < request->tier_count; i++) {
+        char *canonical = realpath(request->tiers[i].directory, NULL);
+        int error = canonical != NULL ? stk_home_check_parent(canonical, NULL) : 0;
+        if (error == -EPERM || error == -EACCES) {
+            const struct refusal refusal = {error, &request->tiers[i]};
+            refusal_explain(&refusal, "", request);
+        }
+        free(canonical);
+    }
+}
+
 int verb_env(char **arguments)
 {
     struct request request;
@@ -161,6 +177,7 @@ int verb_env(char **arguments)
     }
     request_parse(&request, arguments, false);
     refuse_idle(&request);
+    refuse_tiers_in_reach(&request);
     if (stk_home_find(home) != 0) {
         die("no tmpfs has room for the catalogue: free some, or enlarge /dev/shm");
     }

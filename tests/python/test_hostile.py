@@ -229,6 +229,7 @@ def test_a_tier_below_a_directory_that_a_group_may_change(jobs, victim, data, pr
     member = ["setpriv", f"--reuid={ATTACKER}", f"--regid={PROJECT}", "--clear-groups", "sh", "-c", swap]
     done = victim.run(data, f"--tier={project}", "--keep")
     assert done.returncode == 2 and f"chmod +t {project.parent}" in done.stderr
+    assert victim.stoker("env", f"--tier={project}", "--path", data).returncode == 2
     victim.preloaded(data, STOKER_TIERS=str(project))
     assert list(project.iterdir()) == []
     assert jobs.place.run(member, check=False).returncode == 0
