@@ -89,7 +89,7 @@ static int look_at(pid_t pid, struct process *out)
         return -EINVAL;
     }
     out->parent = (pid_t)ppid;
-    out->start_ns = (int64_t)(ticks + 1) * TICK_NS;
+    out->start_ns = stk_clock_of_machine_ns((int64_t)(ticks + 1) * TICK_NS);
     return 0;
 }
 

@@ -144,7 +144,7 @@ void stk_cache_open(struct stk_cache *cache, const struct stk_options *options,
     cache->options = *options;
     cache->roots = *spelling;
     stk_roots_resolve(&cache->roots);
-    if (stk_clock_boottime_ns() <= 0) {
+    if (!stk_clock_is_known() || stk_clock_boottime_ns() <= 0) {
         return; /* a sandbox forbids the call, which libc makes without the kernel: nothing is sure
                  */
     }

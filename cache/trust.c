@@ -32,9 +32,31 @@ static struct stk_changes changes_of(struct stk_cache *cache, const struct stk_r
                              stk_changes_last(&cache->catalogue, STK_CHANGES_EVERYTHING));
 }
 
+/* A look that is still to be made. */
+#define A_LOOK_NOW INT64_MAX
+
+/* A time that was past when a thread of this process last asked. */
+static _Atomic int64_t past_ns;
+
+static __attribute__((noinline)) bool is_later_than_now(int64_t ns)
+{
+    int64_t now_ns = stk_clock_boottime_ns();
+    atomic_store_explicit(&past_ns, now_ns, memory_order_relaxed);
+    return ns > now_ns;
+}
+
+/* Returns true if no look can have begun then: a process left this time whose clock is wrong. Asks
+ * for the time only where the look is later than any that this process has met. */
+static bool is_ahead(int64_t asked_ns)
+{
+    return asked_ns > atomic_load_explicit(&past_ns, memory_order_relaxed) &&
+           asked_ns != A_LOOK_NOW && is_later_than_now(asked_ns);
+}
+
 static bool is_after(int64_t asked_ns, struct stk_changes changes)
 {
-    return asked_ns != 0 && asked_ns > changes.changed_ns && asked_ns > changes.written_ns;
+    return asked_ns != 0 && asked_ns > changes.changed_ns && asked_ns > changes.written_ns &&
+           !is_ahead(asked_ns);
 }
 
 static int64_t validated(const struct stk_record *record)
@@ -87,10 +109,14 @@ static bool is_quiet(const struct stk_cache *cache, const struct stk_record *rec
 }
 
 /* When the origin was last looked at, or the descriptor that was copied from. */
+static int64_t look_of(int64_t validated_ns)
+{
+    return validated_ns < 0 ? -validated_ns : validated_ns;
+}
+
 static int64_t looked_at(const struct stk_record *record)
 {
-    int64_t ns = validated(record);
-    return ns < 0 ? -ns : ns;
+    return look_of(validated(record));
 }
 
 static struct stk_changes known_changes(struct stk_cache *cache, const struct stk_record *record)
@@ -105,7 +131,7 @@ enum stk_trust stk_trust_of(struct stk_cache *cache, const struct stk_record *re
 
 bool stk_trust_would(struct stk_cache *cache, const struct stk_record *record)
 {
-    return trust(cache, INT64_MAX, known_changes(cache, record)) == STK_TRUST_YES;
+    return trust(cache, A_LOOK_NOW, known_changes(cache, record)) == STK_TRUST_YES;
 }
 
 bool stk_trust_is_written(struct stk_cache *cache, const struct stk_place *place)
@@ -138,7 +164,9 @@ bool stk_trust_is_young(const struct stk_cache *cache, const struct stk_identity
 
 /* ---- looking ---- */
 
-/* Never back: an earlier look takes nothing from a later one. */
+/* Never back, but from a time that is still to come: an earlier look takes nothing from a later
+ * one.
+ */
 void stk_trust_note(const struct stk_cache *cache, struct stk_record *record,
                     const struct stk_identity *identity, int64_t asked_ns)
 {
@@ -146,7 +174,7 @@ void stk_trust_note(const struct stk_cache *cache, struct stk_record *record,
     if (stk_trust_is_young(cache, identity)) {
         return;
     }
-    while (seen < asked_ns &&
+    while ((seen < asked_ns || is_ahead(seen)) &&
            !atomic_compare_exchange_weak(&record->validated_ns, &seen, asked_ns)) {
     }
 }
@@ -259,7 +287,7 @@ static bool is_version_of(const struct stk_record *record, int fd, int sync,
 void stk_trust_defer(struct stk_record *record, int64_t opened_ns)
 {
     int64_t seen = atomic_load(&record->validated_ns);
-    while (seen <= 0 && -seen < opened_ns &&
+    while (((seen <= 0 && -seen < opened_ns) || is_ahead(look_of(seen))) &&
            !atomic_compare_exchange_weak(&record->validated_ns, &seen, -opened_ns)) {
     }
 }

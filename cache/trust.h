@@ -5,6 +5,8 @@
  * begins before the question is sent; one at an open file began before the file was opened, since a
  * descriptor says of a path what was true then.
  *
+ * A time later than now is believed of no record: the next look takes its place.
+ *
  * STOKER_FRESH=never does without the run's beginning, STOKER_FRESH=open believes no look but that
  * of this open. Lock-free, no heap, safe everywhere.
  */

@@ -2,17 +2,21 @@
  * chroot, unshare and setns: the same paths mean other files afterwards, or (in another user
  * namespace) other rights to them. What the cache has resolved is not true of them, so this process
  * reads the origin from then on; a program that it executes begins anew. Before the cache is set up
- * nothing is resolved, and nothing lost.
+ * nothing is resolved, and nothing lost. In another time namespace only the clock is another.
  */
 #include <sched.h>
-#include <stdbool.h>
 #include <stddef.h>
 
+#include "base/clock.h"
 #include "preload/export.h"
 #include "preload/far.h"
 #include "preload/next.h"
 #include "preload/process.h"
 #include "preload/syscall.h"
+
+#ifndef CLONE_NEWTIME
+#define CLONE_NEWTIME 0x80
+#endif
 
 /* The working directory may be another, too: of a mount namespace that is entered, its root. */
 static int after(int result)
@@ -33,17 +37,39 @@ STK_EXPORT(int, chroot, const char *path)
     return after(next != NULL ? next(path) : stk_next_missing());
 }
 
+/* What setns enters is told by its descriptor alone, where `kinds` is 0. */
+static void before_kinds(int kinds)
+{
+    if ((kinds & CLONE_NEWTIME) != 0 && stk_process_is_on()) {
+        stk_clock_will_move();
+    }
+}
+
+static int after_kinds(int result, int kinds)
+{
+    if (result == 0 && (kinds & CLONE_NEWTIME) != 0) {
+        stk_clock_has_moved();
+    }
+    return (kinds & (CLONE_NEWNS | CLONE_NEWUSER)) != 0 ? after(result) : result;
+}
+
+static int kinds_of_setns(int kinds)
+{
+    return kinds | CLONE_NEWNS | (kinds == 0 ? CLONE_NEWTIME : 0);
+}
+
 STK_EXPORT(int, unshare, int flags)
 {
     int (*next)(int) = (int (*)(int))stk_next(STK_SYM_unshare);
-    int result = next != NULL ? next(flags) : stk_next_missing();
-    return (flags & (CLONE_NEWNS | CLONE_NEWUSER)) != 0 ? after(result) : result;
+    before_kinds(flags);
+    return after_kinds(next != NULL ? next(flags) : stk_next_missing(), flags);
 }
 
 STK_EXPORT(int, setns, int fd, int kind)
 {
     int (*next)(int, int) = (int (*)(int, int))stk_next(STK_SYM_setns);
-    return after(next != NULL ? next(fd, kind) : stk_next_missing());
+    before_kinds(kinds_of_setns(kind));
+    return after_kinds(next != NULL ? next(fd, kind) : stk_next_missing(), kinds_of_setns(kind));
 }
 
 /* ---- by syscall() ---- */
@@ -61,12 +87,18 @@ long stk_syscall_chroot(const struct stk_syscall *by)
 
 long stk_syscall_unshare(const struct stk_syscall *by)
 {
+    int kinds = stk_syscall_int(by, 0);
+    before_kinds(kinds);
     long result = stk_syscall_next(by);
-    bool concerns = (by->at[0] & (CLONE_NEWNS | CLONE_NEWUSER)) != 0;
-    return concerns ? after_syscall(result) : result;
+    after_kinds(result == 0 ? 0 : -1, kinds);
+    return result;
 }
 
 long stk_syscall_setns(const struct stk_syscall *by)
 {
-    return after_syscall(stk_syscall_next(by));
+    int kinds = kinds_of_setns(stk_syscall_int(by, 1));
+    before_kinds(kinds);
+    long result = stk_syscall_next(by);
+    after_kinds(result == 0 ? 0 : -1, kinds);
+    return result;
 }

@@ -9,6 +9,13 @@
 #include "cache/trust.h"
 #include "tests/unit/box.h"
 
+/* A run's start may be rounded up beyond now, by a tick. */
+static int64_t begin_earlier(void)
+{
+    box.cache.run_start_ns -= STK_NS_PER_S;
+    return box.cache.run_start_ns;
+}
+
 static bool is_trusted(const struct stk_record *record)
 {
     return stk_trust_of(&box.cache, record) == STK_TRUST_YES;
@@ -19,7 +26,7 @@ START_TEST(believes)
     UNIT_NEEDS_PRIVATE();
     struct stk_record record = {0};
     box_open();
-    int64_t start = box.cache.run_start_ns;
+    int64_t start = begin_earlier();
     ck_assert(!is_trusted(&record));
     atomic_store(&record.validated_ns, start - 1);
     ck_assert(!is_trusted(&record));
@@ -34,6 +41,37 @@ START_TEST(believes)
     stk_cache_distrust_all(&box.cache);
     ck_assert(!is_trusted(&record));
     ck_assert(!stk_trust_is_unmarked(&box.cache, &record));
+}
+END_TEST
+
+/* As a process may leave it whose clock is ahead of all others. */
+START_TEST(ahead)
+{
+    UNIT_NEEDS_PRIVATE();
+    struct stk_record record = {0};
+    const struct stk_identity identity = {0};
+    box_open();
+    begin_earlier();
+    int64_t now_ns = stk_clock_boottime_ns();
+    atomic_store(&record.validated_ns, now_ns);
+    ck_assert(is_trusted(&record));
+    for (int sign = -1; sign <= 1; sign += 2) {
+        atomic_store(&record.validated_ns, sign * (now_ns + 3600 * STK_NS_PER_S));
+        ck_assert(!is_trusted(&record));
+        ck_assert(!stk_trust_is_unmarked(&box.cache, &record));
+        ck_assert(!stk_trust_is_untouched(&box.cache, &record));
+        ck_assert(stk_trust_would(&box.cache, &record));
+        stk_trust_note(&box.cache, &record, &identity, now_ns);
+        ck_assert_int_eq(atomic_load(&record.validated_ns), now_ns);
+        ck_assert(is_trusted(&record));
+    }
+    atomic_store(&record.validated_ns, now_ns + 3600 * STK_NS_PER_S);
+    stk_trust_defer(&record, now_ns);
+    ck_assert_int_eq(atomic_load(&record.validated_ns), -now_ns);
+    ck_assert(stk_trust_is_untouched(&box.cache, &record));
+    /* Another's look, later than any that this process has met. */
+    atomic_store(&record.validated_ns, stk_clock_boottime_ns());
+    ck_assert(is_trusted(&record));
 }
 END_TEST
 
@@ -182,6 +220,7 @@ Suite *suite_trust(void)
     Suite *suite = suite_create("trust");
     TCase *all = unit_case(suite, "trust_records");
     tcase_add_test(all, believes);
+    tcase_add_test(all, ahead);
     tcase_add_test(all, young);
     tcase_add_test(all, validates_open_files);
     tcase_add_test(all, a_descriptor_is_as_old_as_its_open);
