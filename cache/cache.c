@@ -44,6 +44,27 @@ static bool join_named_run(struct stk_cache *cache, char home[STK_HOME_BYTES])
     return true;
 }
 
+/* Returns true if the run's directory is another user's. */
+static bool is_of_others(const char *run)
+{
+    char home[STK_HOME_BYTES];
+    return run[0] == '/' && !home_of_run(home, run) && stk_home_check(home) == -EPERM;
+}
+
+/* Keeps the catalogue: for a run of another user's, which this process belongs to, until that run
+ * ends; else until it is cleared. */
+static void keep(struct stk_cache *cache)
+{
+    struct stk_catalogue_header *header = cache->catalogue.header;
+    uint32_t not_yet = STK_KEPT_NOT;
+    if (is_of_others(cache->options.run)) {
+        atomic_store(&header->guest_of, stk_run_number(cache->options.run));
+        atomic_compare_exchange_strong(&header->kept, &not_yet, STK_KEPT_GUEST);
+    } else {
+        atomic_store(&header->kept, STK_KEPT);
+    }
+}
+
 /* The last run to end removes a catalogue that is not kept: either it sees that this one is, or we
  * that it is closed. */
 static int join_kept(struct stk_cache *cache, char home[STK_HOME_BYTES])
@@ -54,7 +75,7 @@ static int join_kept(struct stk_cache *cache, char home[STK_HOME_BYTES])
     if (error != 0) {
         return error;
     }
-    atomic_store(&cache->catalogue.header->kept, 1);
+    keep(cache);
     if (atomic_load(&cache->catalogue.header->closed) != 0) {
         stk_catalogue_close(&cache->catalogue);
         return -EAGAIN;

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
@@ -311,6 +312,15 @@ int stk_catalogue_lock(const char *home)
         return -EBUSY;
     }
     return fd;
+}
+
+int stk_catalogue_read_guest(int fd, uint32_t *out)
+{
+    const off_t at = offsetof(struct stk_catalogue_header, guest_of);
+    uint64_t start[2]; /* magic and bytes */
+    bool known = stk_sys_pread(fd, start, sizeof start, 0) == (ssize_t)sizeof start &&
+                 start[0] == MAGIC && start[1] == sizeof(struct stk_catalogue_header);
+    return known && stk_sys_pread(fd, out, sizeof *out, at) == (ssize_t)sizeof *out ? 0 : -EPROTO;
 }
 
 void stk_catalogue_close(struct stk_catalogue *catalogue)

@@ -77,14 +77,22 @@ struct stk_tier_shared {
 };
 #define STK_TIER_READY UINT64_MAX
 
+enum stk_kept {
+    STK_KEPT_NOT,   /* it goes when the last run ends */
+    STK_KEPT,       /* it stays */
+    STK_KEPT_GUEST, /* it stays until the run of another user's ends that its processes belong to */
+};
+
 struct stk_catalogue_header {
     uint64_t magic;
     uint64_t bytes;               /* of this header */
     _Atomic uint32_t closed;      /* 1: about to be removed; nothing may be added */
-    _Atomic uint32_t kept;        /* 1: stays when the last run ends */
+    _Atomic uint32_t kept;        /* enum stk_kept */
     _Atomic uint32_t levels;      /* of the index that are allocated */
     _Atomic uint32_t segments;    /* of records that are allocated */
     _Atomic uint32_t next_record; /* the first number not given out */
+    /* The run of another user's (stk_run_number) whose processes joined it last; 0: none's did. */
+    _Atomic uint32_t guest_of;
     struct stk_tier_shared tiers[STK_TIERS];
     /* cache/changes.h */
     _Atomic int64_t last_changed_ns; /* of anything; 0: nothing was noted */
@@ -121,6 +129,9 @@ int stk_catalogue_join(struct stk_catalogue *catalogue, const char *home, bool c
 /* A descriptor by which the catalogue in `home` is locked against being joined, for the caller to
  * close; -EBUSY when somebody has joined it; or another -errno. */
 int stk_catalogue_lock(const char *home);
+/* Reads `guest_of` of the catalogue that is open for reading there, which may be of anybody's
+ * making: it is not mapped. 0, or -EPROTO when it is no catalogue of this version. */
+int stk_catalogue_read_guest(int fd, uint32_t *out);
 /* Unmaps everything. No other thread may use it. */
 void stk_catalogue_close(struct stk_catalogue *catalogue);
 /* Whether the file of that name still is the one we mapped, and not closed: two system calls. */

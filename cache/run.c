@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/sys.h"
 #include "base/text.h"
 #include "cache/aside.h"
@@ -156,6 +157,11 @@ void stk_run_entitle(struct stk_run *run, const char *title)
         size_t length = strnlen(title, STK_RUN_TITLE_BYTES - 1);
         memcpy(run->file->title, title, length);
     }
+}
+
+uint32_t stk_run_number(const char *path)
+{
+    return (uint32_t)stk_hash_64(path, strlen(path), 0) | 1;
 }
 
 int64_t stk_run_start_ns(const struct stk_run *run)

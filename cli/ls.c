@@ -77,7 +77,10 @@ static void print_runs(const struct session *session)
     if (live.orphans > 0) {
         printf(" (of %u the stoker was killed, and the job goes on)", live.orphans);
     }
-    printf("%s\n", session->catalogue.header->kept ? "; the cache stays until `stoker clear`" : "");
+    uint32_t kept = atomic_load(&session->catalogue.header->kept);
+    printf("%s\n", kept == STK_KEPT_NOT ? ""
+                   : kept == STK_KEPT   ? "; the cache stays until `stoker clear`"
+                                        : "; the cache was made for a run of root's");
 }
 
 int verb_ls(char **arguments)

@@ -15,6 +15,7 @@
 #include "cli/command.h"
 #include "cli/courier.h"
 #include "cli/finisher.h"
+#include "cli/guests.h"
 #include "cli/library.h"
 #include "cli/live.h"
 #include "cli/outlook.h"
@@ -164,6 +165,7 @@ static void run_cached(const struct request *request, struct session *session, i
 {
     static struct stk_run_counts counts;
     static struct pulse_figures pulse;
+    static struct guests guests;
     struct figures figures;
     struct stk_tally *outer = outer_tally();
     courier_begin(request, session);
@@ -183,9 +185,11 @@ static void run_cached(const struct request *request, struct session *session, i
     pulse_end(&pulse);
     end_beside(request, session);
     courier_end(WIFSIGNALED(status)); /* the user does not want to wait */
+    guests_end(session, request->keep, &guests);
     stk_run_read(&session->run, &counts);
     figures_gather(&figures, request, session, &counts, &pulse, seconds);
     figures.status = status;
+    figures.guests = &guests;
     figures.outlived = figures.total[STK_COUNT_OPENS] == 0 && live_has_processes(session->run.path);
     tell_outer(outer, &figures);
     summary_print(stderr, &figures);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -377,7 +378,7 @@ static struct refusal begin_locked(struct session *session, const struct request
     }
     samples_begin(&session->samples, request, &session->tier, session->tally);
     if (request->keep) {
-        atomic_store(&session->catalogue.header->kept, 1);
+        atomic_store(&session->catalogue.header->kept, STK_KEPT);
     }
     return refusal_by_home(0);
 }
@@ -503,6 +504,52 @@ void session_end(struct session *session)
         remove_own(session);
     }
     lock_release(lock);
+}
+
+/* Waits a moment for processes that are ending. */
+static int lock_catalogue(const char *home)
+{
+    const struct timespec pause = {0, 20000000};
+    int alone = stk_catalogue_lock(home);
+    for (int i = 0; i < 50 && alone == -EBUSY; i++) {
+        nanosleep(&pause, NULL);
+        alone = stk_catalogue_lock(home);
+    }
+    return alone;
+}
+
+static enum session_guest end_guest_locked(struct stk_catalogue *catalogue, const char *home)
+{
+    uint32_t guest = STK_KEPT_GUEST;
+    if (atomic_load(&catalogue->header->kept) == STK_KEPT) {
+        return SESSION_GUEST_KEPT;
+    }
+    bool runs = live_count(home).runs > 0;
+    int alone = runs ? -1 : lock_catalogue(home);
+    if (!runs && alone < 0) {
+        return SESSION_GUEST_USED;
+    }
+    bool kept = !atomic_compare_exchange_strong(&catalogue->header->kept, &guest, STK_KEPT_NOT);
+    if (!kept && !runs) {
+        remove_memory(catalogue, home);
+    }
+    if (alone >= 0) {
+        close(alone);
+    }
+    return kept ? SESSION_GUEST_KEPT : runs ? SESSION_GUEST_USED : SESSION_GUEST_GONE;
+}
+
+enum session_guest session_end_guest(const char *home)
+{
+    static struct stk_catalogue catalogue;
+    enum session_guest end = SESSION_GUEST_USED;
+    int lock = is_removable(home) ? lock_take(home, 0) : -EPERM;
+    if (lock >= 0 && stk_catalogue_open(&catalogue, home, false) == 0) {
+        end = end_guest_locked(&catalogue, home);
+        stk_catalogue_close(&catalogue);
+    }
+    lock_release(lock);
+    return end;
 }
 
 void session_undo(struct session *session)

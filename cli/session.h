@@ -53,6 +53,12 @@ void session_end(struct session *session);
 /* The same of one in which nothing was done: what was made for it goes. */
 void session_undo(struct session *session);
 
+/* What becomes of the home of a user that a run of root's has given its processes to. */
+enum session_guest { SESSION_GUEST_GONE, SESSION_GUEST_KEPT, SESSION_GUEST_USED };
+/* Removes it with what that user has in memory, for a process of that user: if it was kept for
+ * root's run alone, and nothing uses it. Where a run of the user's own does, it goes with that. */
+enum session_guest session_end_guest(const char *home);
+
 /* Opens what is there without beginning a run, for ls and clear. False: nothing is. */
 bool session_look(struct session *session);
 /* Removes the leftovers of dead runs; true if there were any. */

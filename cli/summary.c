@@ -494,6 +494,22 @@ static void add_stay(const struct figures *figures)
     lines_add(EPOCHS, "  cache: %s in %s, %s", used, session->tier.home, until);
 }
 
+static void add_guests(const struct guests *guests)
+{
+    static const char *const ends[] = {[SESSION_GUEST_GONE] = "gone now",
+                                       [SESSION_GUEST_KEPT] =
+                                           "stays until that user's `stoker clear`",
+                                       [SESSION_GUEST_USED] = "stays, as processes still use it"};
+    for (unsigned i = 0; guests != NULL && i < guests->count; i++) {
+        const struct guest *guest = &guests->guests[i];
+        lines_add(HEAD,
+                  "  Processes of this run became user %u, which has a cache of its own: %" PRIu64
+                  " open%s, %.1f%% from it; %s",
+                  guest->uid, guest->opens, guest->opens == 1 ? "" : "s",
+                  percent((double)guest->hits, (double)guest->opens), ends[guest->end]);
+    }
+}
+
 /* ---- all of it ---- */
 
 static void add_opened(const struct figures *figures)
@@ -524,6 +540,7 @@ void summary_print(FILE *out, const struct figures *figures)
     } else {
         summary_explain_nothing(figures);
     }
+    add_guests(figures->guests);
     if (figures->by_passes) {
         add_passes(figures);
     } else if (stk_run_files(figures->counts) > 0) {

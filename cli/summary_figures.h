@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "cache/run.h"
+#include "cli/guests.h"
 #include "cli/pulse.h"
 #include "cli/request.h"
 #include "cli/session.h"
@@ -40,7 +41,8 @@ struct figures {
     const struct stk_run_counts *counts;
     const struct pulse_figures *pulse;
     double run_s;
-    int status;    /* the command's, as waitpid gave it; 0 while it runs */
+    const struct guests *guests; /* NULL while it runs */
+    int status;                  /* the command's, as waitpid gave it; 0 while it runs */
     bool outlived; /* nothing was served, and processes that the command started go on */
     uint64_t total[STK_COUNT_KINDS];
     unsigned opened; /* how often a file was opened, at most */

@@ -90,8 +90,22 @@ static bool explain_mildly(const struct figures *figures)
     return runs + images + results > 0;
 }
 
+/* The files may have been opened by users that root's processes became. */
+static bool explain_guests(const struct figures *figures)
+{
+    bool any = figures->guests != NULL && figures->guests->count > 0;
+    if (any) {
+        lines_add(HEAD, "stoker: no process of this user opened a file below %s for reading",
+                  figures->request->spelled[0]);
+    }
+    return any;
+}
+
 void summary_explain_nothing(const struct figures *figures)
 {
+    if (explain_guests(figures)) {
+        return;
+    }
     const struct request *request = figures->request;
     uint64_t stats = figures->counts->stats_served + figures->counts->stats_asked;
     bool mild = explain_mildly(figures);

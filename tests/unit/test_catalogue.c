@@ -14,6 +14,7 @@
 
 #include "base/hash.h"
 #include "cache/catalogue.h"
+#include "cache/home.h"
 
 #define MANY 300000
 
@@ -475,6 +476,29 @@ START_TEST(no_descriptors)
 }
 END_TEST
 
+START_TEST(a_mark_is_read_without_a_map)
+{
+    uint32_t guest_of = 1;
+    char home[STK_HOME_BYTES], path[STK_HOME_BYTES + 16];
+    ck_assert(stk_home_path(home, "/dev/shm"));
+    ck_assert_int_eq(stk_home_ensure(home), 0);
+    ck_assert_int_eq(stk_catalogue_open(&catalogue, home, true), 0);
+    snprintf(path, sizeof path, "%s/catalogue", home);
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    ck_assert_int_eq(stk_catalogue_read_guest(fd, &guest_of), 0);
+    ck_assert_uint_eq(guest_of, 0);
+    atomic_store(&catalogue.header->guest_of, 17);
+    ck_assert_int_eq(stk_catalogue_read_guest(fd, &guest_of), 0);
+    ck_assert_uint_eq(guest_of, 17);
+    stk_catalogue_close(&catalogue);
+    ck_assert_int_eq(pwrite(fd, "x", 1, 0), 1);
+    ck_assert_int_eq(stk_catalogue_read_guest(fd, &guest_of), -EPROTO);
+    ck_assert_int_eq(ftruncate(fd, 7), 0);
+    ck_assert_int_eq(stk_catalogue_read_guest(fd, &guest_of), -EPROTO);
+    close(fd);
+}
+END_TEST
+
 Suite *suite_catalogue(void)
 {
     Suite *suite = suite_create("catalogue");
@@ -501,5 +525,6 @@ Suite *suite_catalogue(void)
     tcase_add_test(trust, unlinked_and_replaced_while_mapped);
     tcase_add_test(trust, closed);
     tcase_add_test(trust, no_descriptors);
+    tcase_add_test(trust, a_mark_is_read_without_a_map);
     return suite;
 }

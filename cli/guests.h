@@ -1,0 +1,39 @@
+/*
+ * Guests: the users that processes of root's run became (setpriv, gosu, su). Such a process cannot
+ * use root's catalogue and has one of its own, which it marks with the run (cache/cache.c). When
+ * the run ends that catalogue goes, too.
+ *
+ * Of a guest's home root reads one number, beneath a descriptor, by no link and in one mount. All
+ * else is done by a process that has become the guest, and can do no more than the guest can.
+ */
+#ifndef STK_CLI_GUESTS_H
+#define STK_CLI_GUESTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "cache/home.h"
+#include "cli/session.h"
+
+#define GUESTS_MOST 8
+
+struct guest {
+    char home[STK_HOME_BYTES];
+    uid_t uid;
+    gid_t gid;
+    uint64_t opens, hits; /* since the home was made */
+    enum session_guest end;
+};
+
+struct guests {
+    unsigned count;
+    struct guest guests[GUESTS_MOST];
+};
+
+/* Finds the guests of a run, which has ended, in the directory that its catalogue's home lies in;
+ * removes what they have in memory unless `keep`. None where this process is not root's. Waits for
+ * a few seconds at most. */
+void guests_end(const struct session *session, bool keep, struct guests *out);
+
+#endif

@@ -1,0 +1,139 @@
+"""Processes of root's runs that become another user: what they put into memory goes with the run."""
+
+import os
+import pathlib
+
+import pytest
+
+from jobs import YOUNG, wait_for
+from origin import CONTENT, truth_in
+
+GUEST = 15001
+HOME = f"/dev/shm/stoker-{GUEST}"
+AS_GUEST = ["setpriv", f"--reuid={GUEST}", f"--regid={GUEST}", "--clear-groups"]
+READ = 'cat "$0/file" "$0/file"'
+
+pytestmark = pytest.mark.usefixtures("as_root")
+
+
+@pytest.fixture
+def data(scratch):
+    return truth_in(scratch)
+
+
+@pytest.fixture
+def names(jobs):
+    """What lies in /dev/shm."""
+    return lambda: sorted(os.listdir(jobs.place.path("/dev/shm")))
+
+
+@pytest.fixture
+def inside(jobs):
+    return lambda path: pathlib.Path(jobs.place.path(path))
+
+
+@pytest.fixture
+def guest(jobs):
+    """Runs a program as the other user, outside of root's runs."""
+    def run(*argv, env=None):
+        return jobs.place.run([*AS_GUEST, *argv], env={**YOUNG, **(env or {})}, check=False)
+    return run
+
+
+def run(jobs, data, *flags, script=READ):
+    return jobs.run([*AS_GUEST, "sh", "-c", script, data], path=data, flags=flags)
+
+
+def test_it_goes_with_the_run(jobs, data, names):
+    ran = run(jobs, data)
+    assert ran.stdout == 2 * CONTENT
+    assert names() == [], ran.stderr
+    assert "NOTHING WAS SERVED" not in ran.said and "Is the path right" not in ran.said
+    assert f"user {GUEST}, which has a cache of its own: 2 opens, 50.0% from it" in ran.said
+    assert "gone now" in ran.said
+
+
+def test_a_root_that_reads_too(jobs, data, names):
+    script = f"{READ}; {' '.join(AS_GUEST)} sh -c '{READ}' \"$0\""
+    ran = jobs.run(["sh", "-c", script, data], path=data)
+    assert ran.stdout == 4 * CONTENT and ran.opens == 2 and names() == []
+    assert "2 opens of 1 file, 50.0%" in ran.said and f"user {GUEST}, which" in ran.said
+
+
+def test_two_users(jobs, data, names):
+    other = " ".join(AS_GUEST).replace(str(GUEST), "15002")
+    script = f"{' '.join(AS_GUEST)} cat \"$0/file\"; {other} cat \"$0/file\""
+    ran = jobs.run(["sh", "-c", script, data], path=data)
+    assert "user 15001, which" in ran.said and "user 15002, which" in ran.said and names() == []
+
+
+def test_with_keep_it_stays(jobs, data, names, guest):
+    ran = run(jobs, data, "--keep")
+    assert f"stoker-{GUEST}" in names() and "stays until" in ran.said
+    assert guest(jobs.build / "stoker", "clear").stdout == "removed\n"
+    assert f"stoker-{GUEST}" not in names()
+
+
+def test_what_the_user_kept_before_stays(jobs, data, names, guest):
+    guest("sh", "-c", READ, data, env=jobs.preload_env(data))
+    assert names() == [f"stoker-{GUEST}"]
+    assert f"user {GUEST}, which" in run(jobs, data).said
+    assert names() == [f"stoker-{GUEST}"]
+    assert guest("sh", "-c", READ, data, env=jobs.preload_env(data)).stdout == 2 * CONTENT
+
+
+def test_what_the_user_keeps_afterwards_stays(jobs, data, names):
+    """It is used outside of the run while that goes on."""
+    cat = f"{' '.join(AS_GUEST)} cat \"$0/file\""
+    ran = jobs.run(["sh", "-c", f"{cat}; env -u STOKER_RUN {cat}", data], path=data)
+    assert ran.stdout == 2 * CONTENT and names() == [f"stoker-{GUEST}"]
+
+
+def test_a_run_of_the_users_own_goes_on(jobs, data, names):
+    """Its catalogue goes with it, and not before."""
+    waiting = jobs.command_line(["sh", "-c", f"{READ}; echo; read line", data], data)
+    line = [*AS_GUEST, *map(str, waiting)]
+    with jobs.started(line) as own:
+        own.stdout.readline()
+        assert names() == [f"stoker-{GUEST}"]
+        ran = run(jobs, data)
+        assert names() == [f"stoker-{GUEST}"] and "still use it" in ran.said
+        own.stdin.write("\n")
+        own.stdin.flush()
+        own.wait(60)
+    assert names() == []
+
+
+def test_a_process_that_is_left_behind(jobs, data, names, guest, scratch):
+    go_on = scratch / "go on"
+    wait = f"while [ ! -e '{go_on}' ]; do sleep 0.1; done"
+    script = f'{READ}; (exec 3<"$0/file"; {wait}) </dev/null >/dev/null 2>&1 &'
+    ran = run(jobs, data, script=script)
+    try:
+        assert "still use it" in ran.said and names() == [f"stoker-{GUEST}"]
+    finally:
+        go_on.touch()
+    wait_for(lambda: guest(jobs.build / "stoker", "clear").stdout == "removed\n")
+    assert names() == []
+
+
+def test_a_user_who_is_hostile(jobs, data, names, inside, guest, scratch):
+    """No link of the user's is followed, and nothing is waited for."""
+    precious = inside("/dev/shm/precious")
+    precious.mkdir()
+    (precious / "file").write_text("precious")
+    traps = {
+        "link": f"ln -s /dev/shm/precious {HOME}",
+        "fifo": f"mkdir -m 700 {HOME}; mkfifo {HOME}/catalogue",
+        "linked": f"mkdir -m 700 {HOME}; ln -s /dev/shm/precious/file {HOME}/catalogue",
+        "empty": f"mkdir -m 700 {HOME}; : >{HOME}/catalogue",
+    }
+    for trap in traps.values():
+        assert guest("sh", "-c", trap).returncode == 0
+        assert run(jobs, data).stdout == 2 * CONTENT
+        assert (precious / "file").read_text() == "precious"
+        jobs.place.run(["sh", "-c", f"rm -rf {HOME} {HOME}.*"])
+    swap = (f"{READ}; rm -rf {HOME}/tree {HOME}/runs; ln -s /dev/shm/precious {HOME}/tree; "
+            f"ln -s /dev/shm/precious {HOME}/runs")
+    run(jobs, data, script=swap)
+    assert (precious / "file").read_text() == "precious" and names() == ["precious"]
