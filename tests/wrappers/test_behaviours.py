@@ -5,6 +5,8 @@ import sys
 
 import images
 import PIL
+import pytest
+from conftest import HERE
 from matrix import record
 from slices import ALL
 
@@ -120,3 +122,16 @@ def test_resizes(compare, jpegs):
     assert count / 2 < returned < count, "what Pillow refuses is asked for, too"
     record("Pillow under the hook", "resizes of other images", PIL.__version__, f"{count} cases",
            "same")
+
+
+@pytest.mark.parametrize("with_store", [False, True])
+def test_a_function_of_ours_that_fails_is_as_if_nothing_had_been_tried(environment, store, jpegs, with_store):
+    """Each, once, wherever a hook is entered."""
+    done = subprocess.run(
+        [sys.executable, "-B", HERE / "programs/failing.py", jpegs], stdin=subprocess.DEVNULL, text=True,
+        env={**environment, "HOOK": "1", **(store if with_store else {})}, stdout=subprocess.PIPE, timeout=900,
+        stderr=subprocess.PIPE)
+    *different, failed = done.stdout.splitlines() or [""]
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert not different, "\n".join(different[:20])
+    assert int(failed.split()[0]) > (80 if with_store else 60)

@@ -13,7 +13,8 @@ from PIL import Image, ImageFile, JpegImagePlugin
 from .._store import setting
 from . import check, ordinary, pending, take, versions
 from .pending import new_image
-from .plan import FILTERS, Access, Plan, settle
+from .own import is_own
+from .plan import FILTERS, Access, Plan, reference, settle
 
 _FIELD = versions.FIELD
 _PLAIN = versions.PLAIN
@@ -55,7 +56,7 @@ def unused_plan(image):
     now on, if it had one."""
     plan = _plan_of(image)
     if plan is not None and plan.used:
-        settle(image, plan)
+        _settle(image, plan)
         return None
     return plan
 
@@ -73,10 +74,19 @@ def _are_ints(values, count):
     return len(values) == count and all(type(value) is int for value in values)
 
 
+def _settle(image, plan):
+    try:
+        settle(image, plan)
+    except Exception as error:
+        if not is_own(error):
+            raise
+        image.__dict__[_FIELD] = reference(plan)
+
+
 def _get_im(self):
     core = self.__dict__.get(_FIELD)
     if type(core) is Plan:
-        settle(self, core)
+        _settle(self, core)
     return _PLAIN["im"](self)
 
 
@@ -117,63 +127,125 @@ def _loaded(image, plan, caller):
     before each thing they do, and for many of those the image may wait."""
     if image.palette is None and _is_for_pillow(caller):
         return Access(image, plan)
-    settle(image, plan)
+    _settle(image, plan)
     return _PLAIN["load"](image)
 
+
+# ---- in the place of Pillow's: what goes wrong here is as if nothing had been tried ----
 
 def _load(self):
     core = self.__dict__.get(_FIELD)
     if type(core) is Plan:
-        return _loaded(self, core, sys._getframe().f_back)
+        try:
+            return _loaded(self, core, sys._getframe().f_back)
+        except Exception as error:
+            if not is_own(error):
+                raise
     return _PLAIN["load"](self)
 
 
 def _load_file(self):
     if type(self) is _Jpeg and self.tile and self.__dict__.get(_FIELD) is None:
-        plan = take.take(self)
-        if plan is None:
-            return take.load_plainly(self)
-        return _loaded(self, plan, sys._getframe().f_back)
+        try:
+            plan = take.take(self)
+            return take.load_plainly(self) if plan is None else _loaded(self, plan, sys._getframe().f_back)
+        except Exception as error:
+            if not is_own(error):
+                raise
     return _PLAIN["ImageFile.load"](self)
 
 
 def _copy(self):
-    plan = _first_use(self)
-    return _PLAIN["copy"](self) if plan is None else new_image(self, plan.again())
+    try:
+        plan = _first_use(self)
+        if plan is not None:
+            return new_image(self, plan.again())
+    except Exception as error:
+        if not is_own(error):
+            raise
+    return _PLAIN["copy"](self)
 
 
 def _convert(self, mode=None, *arguments, **named):
     if mode == "RGB" and not arguments and not named:
-        plan = _first_use(self)
-        if plan is not None:
-            return new_image(self, plan.again())
+        try:
+            plan = _first_use(self)
+            if plan is not None:
+                return new_image(self, plan.again())
+        except Exception as error:
+            if not is_own(error):
+                raise
     return _PLAIN["convert"](self, mode, *arguments, **named)
 
 
 def _crop(self, box=None):
-    if type(box) is tuple and _are_ints(box, 4):
-        width, height = self.size
-        if 0 <= box[0] < box[2] <= width and 0 <= box[1] < box[3] <= height:
-            plan = _first_use(self)
-            if plan is not None:
-                Image._decompression_bomb_check((box[2] - box[0], box[3] - box[1]))
-                return new_image(self, plan.cropped(box))
-    return _PLAIN["crop"](self, box)
+    try:
+        new = _cropped(self, box)
+    except Exception as error:
+        if not is_own(error):
+            raise
+        new = None
+    return _PLAIN["crop"](self, box) if new is None else new
 
 
 def _resize(self, size, resample=None, box=None, reducing_gap=None):
-    if (type(size) in (tuple, list) and _are_ints(size, 2) and 0 < size[0] <= _LARGEST
-            and 0 < size[1] <= _LARGEST):
-        filter = 3 if resample is None else resample
-        if type(filter) in _FILTER_TYPES and filter in FILTERS:
-            new = _resized(self, tuple(size), int(filter), box, reducing_gap)
-            if new is not None:
-                return new
-    return _PLAIN["resize"](self, size, resample, box, reducing_gap)
+    try:
+        new = _resized(self, size, resample, box, reducing_gap)
+    except Exception as error:
+        if not is_own(error):
+            raise
+        new = None
+    return _PLAIN["resize"](self, size, resample, box, reducing_gap) if new is None else new
 
 
-def _resized(image, size, filter, box, reducing_gap):
-    """The new image, or None."""
+def _transpose(self, method):
+    if type(method) in _FLIP_TYPES and method in _FLIPS:
+        try:
+            plan = _first_use(self)
+            if plan is not None:
+                return new_image(self, plan.flipped(_FLIPS[method]))
+        except Exception as error:
+            if not is_own(error):
+                raise
+    return _PLAIN["transpose"](self, method)
+
+
+def _tobytes(self, encoder_name="raw", *arguments):
+    if encoder_name == "raw" and (not arguments or arguments == ("RGB",)):
+        try:
+            plan = _first_use(self)
+            pixels = None if plan is None else plan.pixels(3)
+            if type(pixels) is bytes:
+                return pixels
+        except Exception as error:
+            if not is_own(error):
+                raise
+    return _PLAIN["tobytes"](self, encoder_name, *arguments)
+
+
+# ---- what can be part of a plan ----
+
+def _cropped(image, box):
+    """Returns the new image; None where Pillow is to make it."""
+    if type(box) is not tuple or not _are_ints(box, 4):
+        return None
+    width, height = image.size
+    if not (0 <= box[0] < box[2] <= width and 0 <= box[1] < box[3] <= height):
+        return None
+    plan = _first_use(image)
+    if plan is None:
+        return None
+    Image._decompression_bomb_check((box[2] - box[0], box[3] - box[1]))
+    return new_image(image, plan.cropped(box))
+
+
+def _resized(image, size, resample, box, reducing_gap):
+    """Returns the new image; None where Pillow is to make it."""
+    filter = 3 if resample is None else resample
+    if (type(size) not in (tuple, list) or not _are_ints(size, 2) or not 0 < size[0] <= _LARGEST
+            or not 0 < size[1] <= _LARGEST or type(filter) not in _FILTER_TYPES or filter not in FILTERS):
+        return None
+    size, filter = tuple(size), int(filter)
     if box is None and reducing_gap is None:
         plan = _first_use(image)
         if plan is not None and not plan.flip:
@@ -182,24 +254,6 @@ def _resized(image, size, filter, box, reducing_gap):
             if not plan.filter and filter in check.proven().filters:
                 return new_image(image, plan.resized(size, filter))
     return ordinary.resized(image, size, filter, box, reducing_gap)
-
-
-def _transpose(self, method):
-    if type(method) in _FLIP_TYPES and method in _FLIPS:
-        plan = _first_use(self)
-        if plan is not None:
-            return new_image(self, plan.flipped(_FLIPS[method]))
-    return _PLAIN["transpose"](self, method)
-
-
-def _tobytes(self, encoder_name="raw", *arguments):
-    if encoder_name == "raw" and (not arguments or arguments == ("RGB",)):
-        plan = _first_use(self)
-        if plan is not None:
-            pixels = plan.pixels(3)
-            if type(pixels) is bytes:
-                return pixels
-    return _PLAIN["tobytes"](self, encoder_name, *arguments)
 
 
 def _replace(owner, name, new, key=None):

@@ -18,6 +18,7 @@ from PIL import Image, JpegImagePlugin
 from .. import _core
 from .._store import sources
 from . import headers, take, versions
+from .own import is_own
 
 _PLAIN = versions.PLAIN
 _Jpeg = JpegImagePlugin.JpegImageFile
@@ -36,6 +37,14 @@ class _Turn:
         self.wanted = True
         self.ahead = ahead  # what its open() gives, if that was called before
         self.found = None  # (file, form, stand-in) of it
+
+    def opened(self, file, *arguments, **named):
+        """What Pillow's open() of a file gives."""
+        if self.ahead is not None:
+            return self.ahead
+        if type(file) is str and arguments == ("rb",) and not named:
+            return self.take(*_opened(file))
+        return self.look_at(builtins.open(file, *arguments, **named))
 
     def look_at(self, file):
         """What Pillow gets in the place of a file."""
@@ -69,11 +78,14 @@ class _Builtins(types.ModuleType):
         if turn is None or not turn.wanted:
             return builtins.open(file, *arguments, **named)
         turn.wanted = False
-        if turn.ahead is not None:
-            return turn.ahead
-        if type(file) is str and arguments == ("rb",) and not named:
-            return turn.take(*_opened(file))
-        return turn.look_at(builtins.open(file, *arguments, **named))
+        try:
+            return turn.opened(file, *arguments, **named)
+        except OSError:  # of the file itself
+            raise
+        except Exception as error:
+            if not is_own(error):
+                raise
+        return builtins.open(file, *arguments, **named)
 
 
 class _Plugins:
@@ -240,12 +252,13 @@ def _open_by_plugins(fp, mode, formats, form):
             image = _open_by_form(fp, form)
         elif mode == "r" and formats is None and isinstance(fp, _PATHS) and sources.is_ready():
             image = _open_by_path(fp)
-        return _PLAIN["open"](fp, mode, formats) if image is None else image
+        return image
     finally:
         _thread.turn = outer
 
 
-def open_image(fp, mode="r", formats=None):
+def _open_here(fp, mode, formats):
+    """The image, or None: Pillow is to open it."""
     form = None
     if type(fp) is io.BufferedReader and mode == "r" and formats is None and sources.is_ready():
         form = _form_of(fp)
@@ -253,6 +266,22 @@ def open_image(fp, mode="r", formats=None):
         if image is not None:
             return image
     return _open_by_plugins(fp, mode, formats, form)
+
+
+def open_image(fp, mode="r", formats=None):
+    try:
+        image = _open_here(fp, mode, formats)
+    except Exception as error:
+        if not is_own(error):
+            raise
+        image = None
+    if image is not None:
+        return image
+    outer, _thread.turn = _thread.turn, None
+    try:
+        return _PLAIN["open"](fp, mode, formats)
+    finally:
+        _thread.turn = outer
 
 
 def see_files():

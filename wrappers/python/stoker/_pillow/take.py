@@ -12,6 +12,7 @@ from .. import _core
 from .._slots import CUSTOMISED, DAMAGED, DRAFT, LENIENT, MODE, SCANS, STREAM, UNPROVEN
 from .._store import sources
 from . import check, pending, versions
+from .own import is_own
 from .plan import Plan
 
 LARGEST_IMAGE = 1 << 27  # pixels
@@ -24,7 +25,21 @@ _load_read = JpegImagePlugin.JpegImageFile.load_read
 
 def take(image):
     """Puts a plan into an image whose pixels are wanted now and returns it; None: Pillow's."""
-    reason, parts = _obstacle(image), []
+    parts = []
+    try:
+        plan = _take(image, parts)
+    except Exception as error:
+        if not is_own(error):
+            raise
+        plan = image.__dict__.get(versions.FIELD)  # which may be there already
+    if plan is None and parts:
+        image.fp = _Again(image.fp, parts)
+    return plan
+
+
+def _take(image, parts):
+    """The same; of a stream what was read is in `parts` then."""
+    reason = _obstacle(image)
     if reason is None:
         source = _opened_form(image)
         if source is not None:
@@ -43,8 +58,6 @@ def take(image):
     if reason is not None:
         is_let_through = reason == DAMAGED and ImageFile.LOAD_TRUNCATED_IMAGES
         _core.count(LENIENT if is_let_through else reason)
-        if parts:
-            image.fp = _Again(image.fp, parts)
         return None
     return _taken(image, source, len(source) if parts else info[8])
 
