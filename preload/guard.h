@@ -3,38 +3,62 @@
  * work leads to (through an allocator, a signal handler, a vfork child) go straight on.
  *
  * It may switch serving off, never noting what the program changes: a handler may write while we
- * are inside, and a thread that has left us by siglongjmp has the guard for good. Notes are
- * lock-free and wait for nobody, so they may be made inside of anything.
+ * are inside. Notes are lock-free and wait for nobody, so they may be made inside of anything.
+ *
+ * A handler may leave our work for good by siglongjmp, or an exception. So the thread remembers
+ * where on its stack the guard lies, and believes that only as long as that may still be in use.
  */
 #ifndef STK_PRELOAD_GUARD_H
 #define STK_PRELOAD_GUARD_H
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 /* Initial-exec: no call into the loader, and nothing is allocated at the first use in a thread. */
 #define STK_TLS __attribute__((tls_model("initial-exec")))
 
-extern __thread int stk_guard_depth STK_TLS;
-
 struct stk_guard {
-    int saved_errno, saved_depth;
+    int saved_errno;
+    uintptr_t outer;
+    uintptr_t mark; /* of a guard that was entered here */
 };
+
+/* Where the innermost guard of this thread lies; 0: we are outside. */
+extern __thread uintptr_t stk_guard_innermost STK_TLS;
+
+/*
+ * True if the innermost guard may be in use where this one, of the caller, is about to be. It is
+ * not where the stack has been unwound beyond it, or something else lies there by now. What a jump
+ * has left may look like a guard in use to calls that lie below it, until other calls have written
+ * over it: those go to the origin. Costs system calls only inside of a guard, or after a jump.
+ */
+bool stk_guard_is_in_use(uintptr_t guard);
+
+/* What is found at a guard that is in use. */
+static inline uintptr_t stk_guard_mark(uintptr_t guard)
+{
+    return guard ^ (uintptr_t)UINT64_C(0x6a09e667f3bcc908);
+}
 
 /* To note a change: always. */
 static inline void stk_guard_join(struct stk_guard *guard)
 {
     guard->saved_errno = errno;
-    guard->saved_depth = stk_guard_depth;
-    stk_guard_depth = 1;
+    guard->outer = stk_guard_innermost;
+    guard->mark = stk_guard_mark((uintptr_t)guard);
+    stk_guard_innermost = (uintptr_t)guard;
 }
 
 /* To serve. False: we are inside already, so the caller must make the next call and nothing else.
  */
 static inline bool stk_guard_enter(struct stk_guard *guard)
 {
-    if (stk_guard_depth != 0) {
-        return false;
+    if (stk_guard_innermost != 0) {
+        if (stk_guard_is_in_use((uintptr_t)guard)) {
+            return false;
+        }
+        stk_guard_innermost = 0;
     }
     stk_guard_join(guard);
     return true;
@@ -42,7 +66,7 @@ static inline bool stk_guard_enter(struct stk_guard *guard)
 
 static inline void stk_guard_leave(const struct stk_guard *guard)
 {
-    stk_guard_depth = guard->saved_depth;
+    stk_guard_innermost = guard->outer;
     errno = guard->saved_errno;
 }
 

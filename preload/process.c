@@ -8,8 +8,6 @@
 #include "preload/guard.h"
 #include "preload/once.h"
 
-__thread int stk_guard_depth STK_TLS;
-
 static struct stk_once spelling_once;
 static struct stk_once cache_once;
 static struct stk_options options;
@@ -30,7 +28,7 @@ static bool read_spelling(void)
 
 bool stk_process_is_on(void)
 {
-    if (!stk_once_is_done(&spelling_once) && (stk_guard_depth != 0 || !read_spelling())) {
+    if (!stk_once_is_done(&spelling_once) && (stk_guard_innermost != 0 || !read_spelling())) {
         return false;
     }
     return spelling.count > 0;

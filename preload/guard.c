@@ -1,0 +1,43 @@
+/* Which guard is in use. See preload/guard.h. */
+#include "preload/guard.h"
+
+#include <signal.h>
+#include <stddef.h>
+#include <sys/syscall.h>
+
+#include "base/sys.h"
+
+#define PAGE_BYTES 4096
+/* Between a guard and a call that our own work leads to lie some of our frames, one of the kernel's
+ * for a signal, and what a handler or an allocator needs. */
+#define NEAR_BYTES ((uintptr_t)256 << 10)
+
+__thread uintptr_t stk_guard_innermost STK_TLS;
+
+/* True if this runs on a stack for signals, whose place says nothing of other stacks. */
+static bool is_on_signal_stack(void)
+{
+    stack_t stack = {.ss_flags = 0};
+    const long at[6] = {0, (long)&stack};
+    return stk_sys_call(SYS_sigaltstack, at) == 0 && (stack.ss_flags & SS_ONSTACK) != 0;
+}
+
+/* The stack of a coroutine that has ended may be gone. */
+static bool has_mark(uintptr_t guard)
+{
+    const uintptr_t first = guard & ~(uintptr_t)(PAGE_BYTES - 1);
+    const size_t bytes = guard + sizeof(struct stk_guard) - first;
+    unsigned char pages[2];
+    // NOLINTBEGIN(performance-no-int-to-ptr)
+    return stk_sys_mincore((void *)first, bytes, pages) == 0 &&
+           ((const struct stk_guard *)guard)->mark == stk_guard_mark(guard);
+    // NOLINTEND(performance-no-int-to-ptr)
+}
+
+/* Stacks grow downwards on every machine that this runs on. */
+bool stk_guard_is_in_use(uintptr_t guard)
+{
+    const uintptr_t innermost = stk_guard_innermost;
+    bool below = guard < innermost && innermost - guard < NEAR_BYTES;
+    return (below || is_on_signal_stack()) && has_mark(innermost);
+}
