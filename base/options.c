@@ -27,7 +27,19 @@ const struct stk_option_row stk_option_table[STK_OPTION_COUNT] = {
          "command uncached. To `stoker run` and `stoker warm` one of them may be a directory on "
          "another file system, which several nodes share: what is copied into the local ones is "
          "put there, too, or comes from there; SIZE is then what all nodes together put there "
-         "(default: until a tenth of it is free)."},
+         "(default: until a tenth of it is free). A tier that cannot be used on this node (no "
+         "room, "
+         "no right to write, a server that is gone) is done without, and a SIZE above what there "
+         "is "
+         "is made smaller; both are said in one line."},
+    [STK_OPTION_REQUIRE] =
+        {"STOKER_REQUIRE_CACHE", "--require-cache", "on|off", "off",
+         "Whether a command is not started (status 2) where this node cannot give the cache that "
+         "was "
+         "asked for: a tier without room or behind a server that is gone, a budget above what "
+         "there "
+         "is, no place for the catalogue. off: one line says so, and the command runs with what "
+         "there is, or uncached. The flag takes no value and says on."},
     [STK_OPTION_FRESH] =
         {"STOKER_FRESH", "--fresh", "run|open|never", "run",
          "When a file's identity is asked of the origin again: once in each run (a run never sees "
@@ -241,6 +253,7 @@ const char *stk_option_complaint(enum stk_option option, const char *value)
         return stk_text_parse_size(value, &number) == 0 && is_block(number)
                    ? NULL
                    : "write a size from 64K to 64M, a multiple of 4K, or 0";
+    case STK_OPTION_REQUIRE:
     case STK_OPTION_FILES:
     case STK_OPTION_COMPLETE:
     case STK_OPTION_DECODE:

@@ -178,7 +178,7 @@ static int check_above(const char *directory, uid_t root, uid_t owner)
         stat.st_uid != owner) {
         return -EPERM;
     }
-    return (stat.st_mode & 022) != 0 && (stat.st_mode & S_ISVTX) == 0 ? -EACCES : 0;
+    return (stat.st_mode & 022) != 0 && (stat.st_mode & S_ISVTX) == 0 ? -ENOTUNIQ : 0;
 }
 
 int stk_way_check_above(const char *path, uid_t owner, char where[STK_PATH_BYTES])

@@ -32,7 +32,7 @@ int stk_way_open(const char *path, bool make);
  * is sticky. Otherwise another user could put something else in the place of `path` at any time.
  *
  * 0, or -errno with the directory at fault in `where` (not NULL): -EPERM it belongs to another
- * user, -EACCES others may write to it, or what the kernel says. No heap, no descriptor; safe
+ * user, -ENOTUNIQ others may write to it, or what the kernel says. No heap, no descriptor; safe
  * everywhere.
  */
 int stk_way_check_above(const char *path, uid_t owner, char where[STK_PATH_BYTES]);

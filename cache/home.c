@@ -85,7 +85,7 @@ static int check_home(const struct stat *stat)
     if (stat->st_uid != stk_sys_geteuid()) {
         return -EPERM;
     }
-    return (stat->st_mode & 022) != 0 ? -EACCES : 0;
+    return (stat->st_mode & 022) != 0 ? -ENOTUNIQ : 0;
 }
 
 int stk_home_check(const char *home)
@@ -167,7 +167,7 @@ static int check_parent(const char *dir, uid_t *owner)
         return -EPERM;
     }
     *owner = stat.st_uid;
-    return (stat.st_mode & 022) != 0 && (stat.st_mode & S_ISVTX) == 0 ? -EACCES : 0;
+    return (stat.st_mode & 022) != 0 && (stat.st_mode & S_ISVTX) == 0 ? -ENOTUNIQ : 0;
 }
 
 /* Entries, drafts, listings and samples are opened by their paths: a process that may rename a

@@ -12,7 +12,8 @@
  *   lock          held while a run begins or ends
  *
  * Errors are -errno with one meaning each: -ENOTDIR not a directory, -ELOOP a symbolic link, -EPERM
- * of another user, -EACCES writable by others, or what mkdir said. No heap; safe everywhere.
+ * of another user, -ENOTUNIQ writable by others, or what the kernel said: -EACCES and -EROFS mean
+ * that this user may not write there. No heap; safe everywhere.
  */
 #ifndef STK_CACHE_HOME_H
 #define STK_CACHE_HOME_H

@@ -303,17 +303,23 @@ static void compute_budget(const struct statfs *fs, bool jobs, int64_t used_bloc
                                                          LEAST_RESERVE_INODES);
 }
 
+/* Returns how large a tier in this file system can be at most, whatever is free now. */
+static int64_t capacity_of(const struct statfs *fs, bool jobs)
+{
+    int64_t total = (int64_t)fs->f_blocks * fs->f_bsize;
+    int64_t capacity = jobs ? total - stk_pressure_floor(total) : total;
+    int64_t memory = fs->f_type == TMPFS_MAGIC ? stk_memory_total_bytes() : INT64_MAX;
+    return capacity < memory ? capacity : memory;
+}
+
 static int set_budget(struct stk_tier_shared *shared, const struct statfs *fs, int64_t wanted_bytes)
 {
     int64_t blocks, inodes;
     int64_t used_blocks = atomic_load(&shared->budget.used_blocks);
     int64_t used_inodes = atomic_load(&shared->budget.used_inodes);
     compute_budget(fs, shared->jobs != 0, used_blocks, used_inodes, &blocks, &inodes);
-    if (wanted_bytes >= 0) {
+    if (wanted_bytes >= 0 && wanted_bytes <= capacity_of(fs, shared->jobs != 0)) {
         blocks = wanted_bytes / STK_BLOCK_BYTES;
-        if (blocks > (int64_t)fs->f_blocks * (fs->f_bsize / STK_BLOCK_BYTES)) {
-            return -ERANGE;
-        }
     }
     if (blocks * STK_BLOCK_BYTES < LEAST_BUDGET_BYTES || inodes < LEAST_BUDGET_INODES) {
         return -ENOSPC; /* who is there goes on with what there was */
@@ -465,13 +471,40 @@ static int prepare_home(const char *dir, char home[STK_HOME_BYTES], struct statf
     return error != 0 ? error : stk_home_ensure_room(home, "fill");
 }
 
-int stk_tier_foresee(const char *dir, int64_t budget_bytes, struct stk_tier_shared *out)
+/* Returns 0 if attaching could make this home in `dir`, or write to the one that is there. */
+static int check_writable(const char *dir, const char *home)
+{
+    int error = stk_home_check(home);
+    if (error == -ENOENT) {
+        return stk_sys_faccessat(AT_FDCWD, dir, W_OK | X_OK);
+    }
+    return error != 0 ? error : stk_sys_faccessat(AT_FDCWD, home, W_OK | X_OK);
+}
+
+/* Counts what lies in the home, if there is one. */
+static void foresee_used(struct stk_tier_shared *out, const struct statfs *fs, int64_t limit_ns)
+{
+    struct stk_account count = {0, 0, 0, 0};
+    if (stk_home_check(out->home) == 0) {
+        int error = stk_account_walk(out->home, limit_ns, NULL, &count.blocks, &count.inodes);
+        if (error == -ETIME) {
+            count.blocks = (int64_t)(fs->f_blocks - fs->f_bfree) * (fs->f_bsize / STK_BLOCK_BYTES);
+            count.inodes = (int64_t)(fs->f_files - fs->f_ffree);
+        }
+        learn(&out->budget, &count);
+    }
+}
+
+int stk_tier_foresee(const char *dir, int64_t budget_bytes, int64_t limit_ns,
+                     struct stk_tier_shared *out)
 {
     struct stat stat;
     struct statfs fs;
-    struct stk_account count = {0, 0, 0, 0};
     *out = (struct stk_tier_shared){.path_hash = 0};
     int error = find_home(dir, out->home, &fs);
+    if (error == 0) {
+        error = check_writable(dir, out->home);
+    }
     if (error == 0) {
         error = stk_sys_fstatat(AT_FDCWD, dir, &stat, 0);
     }
@@ -482,10 +515,7 @@ int stk_tier_foresee(const char *dir, int64_t budget_bytes, struct stk_tier_shar
     out->memory = fs.f_type == TMPFS_MAGIC;
     out->jobs = is_the_jobs(stat.st_dev);
     out->pays = out->jobs; /* the catalogue will lie there */
-    if (stk_home_check(out->home) == 0) {
-        stk_account_walk(out->home, 0, NULL, &count.blocks, &count.inodes);
-        learn(&out->budget, &count);
-    }
+    foresee_used(out, &fs, limit_ns);
     return set_budget(out, &fs, budget_bytes);
 }
 

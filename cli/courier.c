@@ -18,6 +18,7 @@
 #include "cli/courier_work.h"
 #include "cli/json.h"
 #include "cli/passing.h"
+#include "cli/refusal.h"
 #include "cli/say.h"
 
 #define SETUP_MS 5000
@@ -83,18 +84,15 @@ static const char *reason_of(int error)
         return "it does not answer";
     case EPERM:
         return "it belongs to another user";
+    case ENOTUNIQ:
+        return "it is writable by others";
     case EACCES:
-        return "it is writable by others, or not by you";
+        return "permission denied";
+    case EROFS:
+        return "read-only file system";
     default:
         return strerror(-error);
     }
-}
-
-/* What will be so the next time, too; else it is for the server to mend. */
-static bool is_for_the_user(int error)
-{
-    return error == -EPERM || error == -EACCES || error == -EROFS || error == -ENOENT ||
-           error == -ENOTDIR || error == -ELOOP || error == -ENAMETOOLONG || error == -ENOSYS;
 }
 
 /* Of volumes that are known by their mount only, a node's entries are found by that node alone. */
@@ -135,7 +133,8 @@ void courier_begin(const struct request *request, struct session *session)
     courier.shared.budget_bytes = request->shared.budget_bytes;
     strcpy(courier.shared.directory, request->shared.directory);
     courier.error = start(session);
-    if (is_for_the_user(courier.error)) {
+    bool typed = refusal_class_of(courier.error) == REFUSAL_TYPED;
+    if (courier.error != 0 && (typed || request->require_cache)) {
         session_undo(session);
         die("--tier %s, on a file system that may be shared: %s: name another",
             courier.shared.directory, reason_of(courier.error));

@@ -1,6 +1,5 @@
 /* `stoker env`: the exports that do without the command, for job scripts; what was done by them;
  * and the options table as documentation. */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/options.h"
+#include "cache/tier.h"
 #include "cli/library.h"
 #include "cli/python.h"
 #include "cli/recorder.h"
@@ -144,6 +144,8 @@ static int end(void)
     return 0;
 }
 
+/* ---- exports ---- */
+
 static void print_given(enum stk_option option, const char *value)
 {
     if (value != NULL) {
@@ -151,24 +153,84 @@ static void print_given(enum stk_option option, const char *value)
     }
 }
 
-/* A library by itself says nothing of a tier that it passes over. */
-static void refuse_tiers_in_reach(const struct request *request)
+/* Tells what a process of the job will find. */
+static int foresee(void *context, const struct request_tier *tier, int64_t *budget_bytes)
 {
-    for (unsigned i = 0; request->tier_given && i < request->tier_count; i++) {
-        char *canonical = realpath(request->tiers[i].directory, NULL);
-        int error = canonical != NULL ? stk_home_check_parent(canonical, NULL) : 0;
-        if (error == -EPERM || error == -EACCES) {
-            const struct refusal refusal = {error, &request->tiers[i]};
-            refusal_explain(&refusal, "", request);
-        }
-        free(canonical);
+    struct stk_tier_shared foreseen;
+    const struct request *request = context;
+    stk_group_prepare(&request->group, tier->directory);
+    int error = stk_tier_foresee(tier->directory, tier->budget_bytes, STK_NS_PER_S / 50, &foreseen);
+    if (error == 0) {
+        *budget_bytes = foreseen.budget.blocks * STK_BLOCK_BYTES;
     }
+    return error;
+}
+
+/* Returns true if there will be a cache; if not, says why. `home` is then the catalogue's. */
+static bool have_cache(struct request *request, char home[STK_HOME_BYTES])
+{
+    if (request->no_tier) {
+        return false;
+    }
+    struct refusal refusal = {.error = stk_home_find(home)};
+    if (refusal.error == 0) {
+        refusal = refusal_use_tiers(request, foresee, request);
+    }
+    if (refusal.error != 0) {
+        rmdir(home); /* if it was made for this */
+        refusal_explain(&refusal, home, request);
+    }
+    return refusal.error == 0;
+}
+
+static void remember_tiers(const struct request *request)
+{
+    char home[STK_HOME_BYTES];
+    for (unsigned i = 0; i < request->tier_count; i++) {
+        const struct request_tier *tier = &request->tiers[i];
+        if (tier->named && tier->error == 0 && stk_home_path(home, tier->directory)) {
+            tiers_remember(home);
+        }
+    }
+}
+
+static void print_cached(const struct request *request, const char *home)
+{
+    char *library = library_path(home);
+    char *paths = request_paths(request);
+    char *tiers = request_tiers(request);
+    print_export(stk_option_table[STK_OPTION_PATHS].variable, paths);
+    print_export(stk_option_table[STK_OPTION_TIERS].variable, tiers);
+    print_given(STK_OPTION_SHARE, request->share);
+    print_given(STK_OPTION_FRESH, request->fresh);
+    print_given(STK_OPTION_SAMPLES, request->samples);
+    print_python(request);
+    printf("export LD_PRELOAD=\"${LD_PRELOAD:+$LD_PRELOAD:}\"");
+    print_quoted(library);
+    printf("\n# The cache stays when the job ends. In a job script, this says what was served, and "
+           "ends\n"
+           "# the cache with the job:\n"
+           "#   trap 'stoker env --end; stoker clear' EXIT\n");
+    if (request->samples == NULL) {
+        printf("# Decoded images are kept with --samples DIR:SIZE, or by `stoker run`.\n");
+    }
+    free(library);
+    free(paths);
+    free(tiers);
+}
+
+/* Images are decoded all the same. */
+static void print_uncached(const struct request *request)
+{
+    printf("# Nothing is cached on this node.\n");
+    print_given(STK_OPTION_SAMPLES, request->samples);
+    print_python(request);
 }
 
 int verb_env(char **arguments)
 {
-    struct request request;
-    char home[STK_HOME_BYTES], home_of_tier[STK_HOME_BYTES];
+    static struct request request;
+    char home[STK_HOME_BYTES];
     if (arguments[0] != NULL && strcmp(arguments[0], "--markdown") == 0 && arguments[1] == NULL) {
         return print_markdown();
     }
@@ -177,35 +239,11 @@ int verb_env(char **arguments)
     }
     request_parse(&request, arguments, false);
     refuse_idle(&request);
-    refuse_tiers_in_reach(&request);
-    if (stk_home_find(home) != 0) {
-        die("no tmpfs has room for the catalogue: free some, or enlarge /dev/shm");
+    if (have_cache(&request, home)) {
+        remember_tiers(&request);
+        print_cached(&request, home);
+    } else {
+        print_uncached(&request);
     }
-    for (unsigned i = 0; request.tier_given && i < request.tier_count; i++) {
-        if (stk_home_path(home_of_tier, request.tiers[i].directory)) {
-            tiers_remember(home_of_tier);
-        }
-    }
-    char *library = library_path(home);
-    char *paths = request_paths(&request);
-    char *tiers = request_tiers(&request);
-    print_export(stk_option_table[STK_OPTION_PATHS].variable, paths);
-    print_export(stk_option_table[STK_OPTION_TIERS].variable, tiers);
-    print_given(STK_OPTION_SHARE, request.share);
-    print_given(STK_OPTION_FRESH, request.fresh);
-    print_given(STK_OPTION_SAMPLES, request.samples);
-    print_python(&request);
-    printf("export LD_PRELOAD=\"${LD_PRELOAD:+$LD_PRELOAD:}\"");
-    print_quoted(library);
-    printf("\n# The cache stays when the job ends. In a job script, this says what was served, and "
-           "ends\n"
-           "# the cache with the job:\n"
-           "#   trap 'stoker env --end; stoker clear' EXIT\n");
-    if (request.samples == NULL) {
-        printf("# Decoded images are kept with --samples DIR:SIZE, or by `stoker run`.\n");
-    }
-    free(library);
-    free(paths);
-    free(tiers);
     return 0;
 }

@@ -153,6 +153,16 @@ static void make_setting(struct setting *setting, const struct request *request,
     add_members(setting, group);
 }
 
+/* Returns true if the node may lack the tier that the group shares. */
+static bool lacks_any(const struct request *request)
+{
+    bool lacks = request->no_tier;
+    for (unsigned i = 0; i < request->tier_count; i++) {
+        lacks = lacks || request->tiers[i].error != 0;
+    }
+    return lacks;
+}
+
 /* Whether the group shares one of the tiers. Those are trusted to whoever of it owns them. */
 static bool shares_any(const struct request *request)
 {
@@ -160,7 +170,8 @@ static bool shares_any(const struct request *request)
     for (unsigned i = 0; i < request->tier_count; i++) {
         struct stat stat_;
         const char *tier = request->tiers[i].directory;
-        if (stk_group_has(&request->group, tier) && lstat(tier, &stat_) == 0) {
+        if (request->tiers[i].error == 0 && stk_group_has(&request->group, tier) &&
+            lstat(tier, &stat_) == 0) {
             stk_home_trust(&stat_);
             any = true;
         }
@@ -192,10 +203,15 @@ void group_settle(struct request *request, const char *given)
     make_setting(&setting, request, group);
     request->share = setting.text;
     stk_group_read(&request->group, setting.text);
-    if (!shares_any(request)) {
+    bool any = shares_any(request);
+    if (!any && !lacks_any(request)) {
         die("--share %s: no tier is that group's: `stoker share /dev/shm/%s %s` makes one, which "
             "--tier /dev/shm/%s names then",
             request->share_name, request->share_name, request->share_name, request->share_name);
+    }
+    if (!any) {
+        request->share = NULL;
+        request->group.on = false;
     }
 }
 

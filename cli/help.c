@@ -23,6 +23,13 @@
             "use what others of GROUP have cached of files that you can open, and let them use "   \
             "yours, in tiers that stoker share has made"                                           \
     }
+#define REQUIRE                                                                                    \
+    {                                                                                              \
+        "--require-cache", "",                                                                     \
+            "do not start where this node cannot give the cache that is asked for: no room, a "    \
+            "server that is gone, a size above what there is (default: say so, and go on with "    \
+            "what there is)"                                                                       \
+    }
 #define FRESH                                                                                      \
     {                                                                                              \
         "--fresh", "run|open|never",                                                               \
@@ -70,6 +77,7 @@ const struct help_verb help_verbs[] = {
                   "serve the files below DIR, or this single file; once for each. Without it: the "
                   "directories among COMMAND's arguments"},
                  TIER,
+                 REQUIRE,
                  {"--auto", "",
                   "where the data set lies on a fast local disk and fits in the free memory, leave "
                   "its files to the kernel's page cache, and keep decoded images alone"},
@@ -98,6 +106,7 @@ const struct help_verb help_verbs[] = {
      .options = {{"--path", "DIR",
                   "what the job will cover (or STOKER_PATHS), where PATH is a part of that"},
                  TIER,
+                 REQUIRE,
                  {"--share", "GROUP",
                   "use what others of GROUP have cached, too, as stoker run does"},
                  FRESH,
@@ -117,6 +126,7 @@ const struct help_verb help_verbs[] = {
               "finishes big files, and decoded images are kept only with --samples DIR:SIZE.\n",
      .options = {{"--path", "DIR", "serve the files below DIR, or this single file; once for each"},
                  TIER,
+                 REQUIRE,
                  SHARE,
                  FRESH,
                  {"--samples", "DIR[:SIZE]|0", "keep decoded samples in a directory of your own"},

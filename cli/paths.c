@@ -12,6 +12,7 @@
 
 #include "base/local.h"
 #include "base/path.h"
+#include "cli/refusal.h"
 #include "cli/say.h"
 
 char *paths_quote(const char *path)
@@ -90,13 +91,28 @@ static void keep(struct request *request, const char *path, char *canonical,
     request->canonical[request->count++] = canonical;
 }
 
+/* Remembers a path that cannot be looked at on this node. */
+static void put_away(struct request *request, const char *flag, const char *path, int error)
+{
+    if (request->away_count < STK_REQUEST_PATHS) {
+        request->away[request->away_count++] =
+            must_format("%s%s: %s", flag, path, strerror(-error));
+    }
+}
+
 void paths_add(struct request *request, const char *flag, const char *path)
 {
     struct stat stat_;
     char *canonical = realpath(path, NULL);
-    if (*path == '\0' || canonical == NULL) {
+    int error = canonical == NULL || stat(canonical, &stat_) != 0 ? -errno : 0;
+    if (*path == '\0' || (error != 0 && refusal_class_of(error) == REFUSAL_TYPED)) {
         die("%s%s: %s: name a directory or file that is there", flag, path,
-            *path == '\0' ? "empty" : strerror(errno));
+            *path == '\0' ? "empty" : strerror(-error));
+    }
+    if (error != 0) {
+        free(canonical);
+        put_away(request, flag, path, error);
+        return;
     }
     if (strcmp(canonical, "/") == 0) {
         die("%s%s: the whole file system cannot be covered: name the data set's directory", flag,
@@ -108,7 +124,7 @@ void paths_add(struct request *request, const char *flag, const char *path)
             "directory",
             flag, path);
     }
-    if (stat(canonical, &stat_) != 0 || (!S_ISDIR(stat_.st_mode) && !S_ISREG(stat_.st_mode))) {
+    if (!S_ISDIR(stat_.st_mode) && !S_ISREG(stat_.st_mode)) {
         die("%s%s: neither a directory nor a regular file: name one", flag, path);
     }
     if (is_known(request, canonical)) {

@@ -11,6 +11,7 @@
 #include "cli/group.h"
 #include "cli/paths.h"
 #include "cli/python.h"
+#include "cli/refusal.h"
 #include "cli/request_tiers.h"
 #include "cli/samples_place.h"
 #include "cli/say.h"
@@ -43,9 +44,6 @@ static void take_samples(struct request *request, const char *value)
         die("--samples %s: write a size, such as 20G, a directory of your own, DIR[:SIZE], or 0",
             value);
     }
-    if (!is_size) {
-        samples_place_check(value);
-    }
     request->samples = value;
     request->samples_kind = is_size && bytes > 0 ? SAMPLES_OURS : SAMPLES_NAMED;
     request->samples_bytes = is_size && bytes > 0 ? bytes : -1;
@@ -69,6 +67,15 @@ static void refuse_samples(struct request *request, const char *asked)
     request->samples_kind = SAMPLES_NAMED;
 }
 
+/* Leaves out samples whose directory this node does not let be used, which is said. */
+static void settle_samples_place(struct request *request)
+{
+    bool named = request->samples_kind == SAMPLES_NAMED && strcmp(request->samples, "0") != 0;
+    if (named && !samples_place_check(request, request->samples)) {
+        request->samples = "0";
+    }
+}
+
 static void settle_samples(struct request *request)
 {
     const char *value = getenv(stk_option_table[STK_OPTION_SAMPLES].variable);
@@ -78,6 +85,7 @@ static void settle_samples(struct request *request)
     if (!python_keeps_samples()) {
         refuse_samples(request, request->samples != NULL ? request->samples : value);
     }
+    settle_samples_place(request);
 }
 
 /* A number from 1 to `most`, and what is behind it. */
@@ -141,6 +149,8 @@ static bool take_cache_flag(struct request *request, struct cursor *cursor)
         take_jobs(request, value);
     } else if (strcmp(*cursor->at, "--keep") == 0) {
         request->keep = true;
+    } else if (strcmp(*cursor->at, "--require-cache") == 0) {
+        request->require_cache = true;
     } else {
         return false;
     }
@@ -200,8 +210,9 @@ static bool is_set_to(enum stk_option option, const char *wanted)
     return value != NULL && strcmp(value, wanted) == 0;
 }
 
-static void settle_python(struct request *request)
+static void settle_switches(struct request *request)
 {
+    request->require_cache = request->require_cache || is_set_to(STK_OPTION_REQUIRE, "on");
     request->no_decode = request->no_decode || is_set_to(STK_OPTION_DECODE, "off");
     request->no_batches = request->no_batches || is_set_to(STK_OPTION_BATCHES, "off");
 }
@@ -215,15 +226,32 @@ static void add_paths_of_environment(struct request *request)
     }
 }
 
+/* Says of the paths that cannot be looked at on this node that they are not covered. */
+static void pass_over_away(struct request *request)
+{
+    enum refusal_loss loss = request->count > 0 ? REFUSAL_PART : REFUSAL_ALL;
+    for (unsigned i = 0; i < request->away_count; i++) {
+        refusal_tell(request, loss, "%s: %sname a directory that can be read", request->away[i],
+                     refusal_goes_on(request, loss));
+    }
+    request->no_tier = request->no_tier || (request->away_count > 0 && loss == REFUSAL_ALL);
+}
+
+static bool names_paths(const struct request *request)
+{
+    return request->count > 0 || request->away_count > 0;
+}
+
 static void settle_paths(struct request *request)
 {
-    if (request->count == 0) {
+    if (!names_paths(request)) {
         add_paths_of_environment(request);
     }
-    if (request->count == 0 && request->command != NULL) {
+    if (!names_paths(request) && request->command != NULL) {
         paths_detect(request);
     }
-    if (request->count == 0) {
+    pass_over_away(request);
+    if (!names_paths(request)) {
         die("nothing to cover: name the data set with --path DIR%s",
             request->command != NULL ? " (none of the command's arguments is one)" : "");
     }
@@ -254,12 +282,14 @@ void request_parse(struct request *request, char **arguments, bool needs_command
         die_wrong("unexpected argument %s", *request->command);
     }
     check_environment();
-    settle_python(request);
+    settle_switches(request);
     settle_samples(request);
     request_settle_tiers(request, cursor.tiers);
     free(cursor.tiers);
     settle_paths(request);
-    request_settle_small(request);
+    if (!request->no_tier) {
+        request_settle_small(request);
+    }
     request_check_tier_places(request);
     group_settle(request, cursor.share);
     request->parts = request->canonical;
@@ -326,14 +356,15 @@ static char *part_of(const struct request *request, const char *path)
  * that, if it is said what the whole is. */
 static void settle_parts(struct request *request, char **paths, unsigned count)
 {
-    if (request->count == 0) {
+    if (!names_paths(request)) {
         add_paths_of_environment(request);
     }
     bool parts = request->count > 0 && count > 0;
     for (unsigned i = 0; !parts && i < count; i++) {
         paths_add(request, "", paths[i]);
     }
-    if (request->count == 0) {
+    pass_over_away(request);
+    if (!names_paths(request)) {
         die("nothing to fill: name the data set: `stoker warm DIR`");
     }
     request->parts = parts ? must_allocate(count * sizeof *request->parts) : request->canonical;
@@ -353,6 +384,7 @@ static void settle_forms(struct request *request)
     }
     if (request->forms) {
         settle_samples(request);
+        request->forms = request->samples == NULL || strcmp(request->samples, "0") != 0;
     } else {
         request->samples = "0";
         request->samples_kind = SAMPLES_NAMED;
@@ -366,6 +398,7 @@ void request_parse_warm(struct request *request, char **arguments)
     unsigned count = take_warm_arguments(request, &cursor, arguments);
     request->keep = true;
     check_environment();
+    settle_switches(request);
     settle_forms(request);
     request_settle_tiers(request, cursor.tiers);
     free(cursor.tiers);

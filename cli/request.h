@@ -1,6 +1,8 @@
 /*
  * What the user asks of `stoker run`, `warm` and `env`: the flags, and what follows from them and
- * from the environment. Everything is checked here; what is wrong ends in one line and status 2.
+ * from the environment. Everything is checked here; what was typed wrong ends in one line and
+ * status
+ * 2. What this node lacks is said, and the job goes on (cli/refusal.h).
  */
 #ifndef STK_CLI_REQUEST_H
 #define STK_CLI_REQUEST_H
@@ -30,16 +32,23 @@ struct request {
     char *canonical[STK_REQUEST_PATHS];
     bool at_hand[STK_REQUEST_PATHS]; /* on a local disk: a look there asks no server */
     bool detected;                   /* found among the command's arguments */
+    /* Those that were named and cannot be looked at on this node, each with the reason. */
+    unsigned away_count;
+    char *away[STK_REQUEST_PATHS];
 
     /* Where the cache lies, in the order in which it is filled. */
     struct request_tier {
         char directory[STK_HOME_BYTES]; /* canonical */
         int64_t budget_bytes;           /* or STK_TIER_DEFAULT_BUDGET */
-    } tiers[STK_TIERS];
+        bool named;                     /* by the user; else it is the default */
+        int error;     /* -errno: it cannot be looked at on this node, and is as it was typed */
+        bool left_out; /* it could not be used in a run; processes do not try */
+    } tiers[STK_TIERS + 1];
     unsigned tier_count;
     struct request_tier shared; /* a further one, of several nodes; no directory: none */
     bool tier_given;
-    bool no_tier; /* shared memory is too small to share, and no disk is known: said */
+    bool no_tier;       /* nothing can be cached, which was said */
+    bool require_cache; /* what this node lacks for it is an error */
 
     /* With whom it is shared (cli/group.h). */
     struct stk_group group;

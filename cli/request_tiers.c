@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "cache/tier.h"
 #include "cli/paths.h"
+#include "cli/refusal.h"
 #include "cli/say.h"
 #include "cli/shared.h"
 
@@ -53,21 +54,34 @@ void request_check_tier_places(const struct request *request)
 
 /* ---- which there are ---- */
 
-/* What is wrong with the tier's directory itself, before anything is made in it. */
-static void check_tier_directory(const char *tier)
+/* Returns 0, or -errno where the directory cannot be looked at on this node; ends where it was
+ * typed wrong. */
+static int fail_tier(const struct request_tier *tier, int error)
 {
-    struct stat stat_;
-    if (lstat(tier, &stat_) != 0) {
-        die("--tier %s: %s: name a directory that is there", tier, strerror(errno));
+    if (tier->named && refusal_class_of(error) == REFUSAL_TYPED) {
+        die("--tier %s: %s: name a directory that is there", tier->directory, strerror(-error));
     }
-    if (S_ISLNK(stat_.st_mode)) {
-        char *target = realpath(tier, NULL);
-        die("--tier %s is a symbolic link: name the directory itself%s%s", tier,
+    return error;
+}
+
+/* The same, before anything is made in it. */
+static int check_tier_directory(const struct request_tier *tier)
+{
+    const char *directory = tier->directory;
+    struct stat stat_;
+    if (lstat(directory, &stat_) != 0) {
+        return fail_tier(tier, -errno);
+    }
+    bool is_link = S_ISLNK(stat_.st_mode), is_directory = S_ISDIR(stat_.st_mode);
+    if (is_link && tier->named) {
+        char *target = realpath(directory, NULL);
+        die("--tier %s is a symbolic link: name the directory itself%s%s", directory,
             target != NULL ? ", " : "", target != NULL ? target : "");
     }
-    if (!S_ISDIR(stat_.st_mode)) {
-        die("--tier %s is not a directory: name one", tier);
+    if (!is_link && !is_directory && tier->named) {
+        die("--tier %s is not a directory: name one", directory);
     }
+    return is_directory ? 0 : is_link ? -ELOOP : -ENOTDIR;
 }
 
 static void parse_tier(struct request_tier *tier, const char **list)
@@ -89,10 +103,14 @@ static void find_tier(struct request_tier *tier)
 {
     char *directory = tier->directory;
     paths_cut_slashes(directory);
-    check_tier_directory(directory);
-    char *canonical = realpath(directory, NULL);
-    if (canonical == NULL || !stk_text_copy(directory, sizeof tier->directory, canonical)) {
-        die("--tier %s: %s", directory, strerror(errno));
+    tier->error = check_tier_directory(tier);
+    char *canonical = tier->error == 0 ? realpath(directory, NULL) : NULL;
+    if (canonical == NULL) {
+        tier->error = tier->error == 0 ? fail_tier(tier, -errno) : tier->error;
+        return;
+    }
+    if (!stk_text_copy(directory, sizeof tier->directory, canonical)) {
+        die("--tier %s: too long: name a directory with a shorter path", canonical);
     }
     if (strpbrk(directory, ",:") != NULL) {
         die("--tier %s: a comma or a colon is no part of a tier's path: name another", directory);
@@ -106,8 +124,11 @@ static bool is_memory(const char *directory)
     return statfs(directory, &fs) == 0 && fs.f_type == TMPFS_MAGIC;
 }
 
-/* What is computed is all that may be had of a file system or of the memory: for one of them. */
-static void check_apart(const struct request_tier *tier, const struct request_tier *before)
+/* Returns true if the tier can be used beside one before it. A computed budget is all that may be
+ * had of a file system or of the memory, so only one tier of each has it; which directories lie in
+ * one file system is a property of the node. */
+static bool is_apart(const struct request *request, const struct request_tier *tier,
+                     const struct request_tier *before)
 {
     struct stat one, other;
     bool computed = tier->budget_bytes == STK_TIER_DEFAULT_BUDGET ||
@@ -122,53 +143,70 @@ static void check_apart(const struct request_tier *tier, const struct request_ti
     }
     bool same = stat(tier->directory, &one) == 0 && stat(before->directory, &other) == 0 &&
                 one.st_dev == other.st_dev;
-    if (computed && (same || (is_memory(tier->directory) && is_memory(before->directory)))) {
-        die("--tier %s and %s are both in the same %s: give each of them a budget, DIR:SIZE",
-            before->directory, tier->directory, same ? "file system" : "memory");
+    bool apart =
+        !computed || !(same || (is_memory(tier->directory) && is_memory(before->directory)));
+    if (!apart) {
+        refusal_tell(request, REFUSAL_PART,
+                     "--tier %s is in the same %s as %s: %sgive each of them a budget, DIR:SIZE",
+                     tier->directory, same ? "file system" : "memory", before->directory,
+                     refusal_goes_on(request, REFUSAL_PART));
     }
+    return apart;
 }
 
 static void take_shared(struct request *request, const struct request_tier *tier,
                         const char *canonical)
 {
     if (request->shared.directory[0] != '\0') {
-        die("--tier %s and %s are both on file systems that may be shared: name one of them",
-            request->shared.directory, tier->directory);
+        refusal_tell(
+            request, REFUSAL_PART,
+            "--tier %s is on a file system that may be shared, as %s is: %sname one of them",
+            tier->directory, request->shared.directory, refusal_goes_on(request, REFUSAL_PART));
+        return;
     }
     request->shared.budget_bytes = tier->budget_bytes;
     strcpy(request->shared.directory, canonical);
 }
 
-/* Whether it is none of this node's: one of several nodes, of which this process asks nothing, or
- * one that does not answer. */
-static bool is_elsewhere(struct request *request, const struct request_tier *tier)
+/* Returns true if the tier is one of several nodes, of which this process asks nothing. One that
+ * does not answer is not looked at again. */
+static bool is_shared(struct request *request, struct request_tier *tier)
 {
     char canonical[STK_HOME_BYTES];
     bool usual = strcmp(tier->directory, stk_option_table[STK_OPTION_TIERS].otherwise) == 0;
     enum shared_kind kind = usual ? SHARED_LOCAL : shared_find(tier->directory, canonical);
+    tier->error = kind == SHARED_LATE ? -ETIMEDOUT : 0;
     if (kind == SHARED_YES) {
         take_shared(request, tier, canonical);
-    } else if (kind == SHARED_LATE) {
-        say("--tier %s does not answer: going on without it", tier->directory);
     }
-    return kind != SHARED_LOCAL;
+    return kind == SHARED_YES;
+}
+
+/* Returns true if the tier is to stay in the request. */
+static bool settle_tier(struct request *request, struct request_tier *tier)
+{
+    if (is_shared(request, tier)) {
+        return false;
+    }
+    if (tier->error == 0) {
+        find_tier(tier);
+    }
+    bool apart = true;
+    for (const struct request_tier *before = request->tiers; apart && before < tier; before++) {
+        apart = tier->error != 0 || before->error != 0 || is_apart(request, tier, before);
+    }
+    return apart;
 }
 
 static void add_tier(struct request *request, const char **list)
 {
-    if (request->tier_count == STK_TIERS) {
+    if (request->tier_given && request->tier_count == STK_TIERS) {
         die("--tier %s is one too many: name at most %d", *list, STK_TIERS);
     }
     struct request_tier *tier = &request->tiers[request->tier_count];
+    *tier = (struct request_tier){.named = request->tier_given};
     parse_tier(tier, list);
-    if (is_elsewhere(request, tier)) {
-        return;
-    }
-    find_tier(tier);
-    for (unsigned i = 0; i < request->tier_count; i++) {
-        check_apart(tier, &request->tiers[i]);
-    }
-    request->tier_count++;
+    request->tier_count += settle_tier(request, tier);
 }
 
 char *request_tiers(const struct request *request)
@@ -176,12 +214,28 @@ char *request_tiers(const struct request *request)
     char *list = must_copy("");
     for (unsigned i = 0; i < request->tier_count; i++) {
         const struct request_tier *tier = &request->tiers[i];
-        list = must_append(list, "%s%s", i > 0 ? "," : "", tier->directory);
+        if (tier->error != 0 || tier->left_out) {
+            continue;
+        }
+        list = must_append(list, "%s%s", *list != '\0' ? "," : "", tier->directory);
         if (tier->budget_bytes >= 0) {
             list = must_append(list, ":%lld", (long long)tier->budget_bytes);
         }
     }
     return list;
+}
+
+/* Returns true if the default tier is wanted: the named ones are behind servers, be they well or
+ * not, and what is shared is copied into one that is not. One that may not be written to was meant
+ * to be local: memory does not stand in for it. */
+static bool wants_default(const struct request *request)
+{
+    bool wants = true;
+    for (unsigned i = 0; i < request->tier_count; i++) {
+        int error = request->tiers[i].error;
+        wants = wants && error != 0 && error != -EACCES;
+    }
+    return wants;
 }
 
 void request_settle_tiers(struct request *request, const char *given)
@@ -193,7 +247,7 @@ void request_settle_tiers(struct request *request, const char *given)
     do {
         add_tier(request, &value);
     } while (*value != '\0');
-    if (request->tier_count == 0) { /* what is shared is copied into one that is not */
+    if (wants_default(request) && request->tier_given) {
         request->tier_given = false;
         value = stk_option_table[STK_OPTION_TIERS].otherwise;
         add_tier(request, &value);
@@ -238,33 +292,50 @@ static char *disk_of(const struct request *request, const char *variable)
     return canonical;
 }
 
-void request_settle_small(struct request *request)
+/* Why nothing of ours is to lie in the default tier, or NULL. The caller frees. */
+static char *why_not_there(const struct request_tier *tier)
+{
+    char size[STK_SIZE_TEXT];
+    int64_t bytes;
+    if (tier->error != 0) {
+        return must_format("%s: %s", tier->directory, strerror(-tier->error));
+    }
+    return is_small(tier->directory, &bytes)
+               ? must_format("%s has only %s, which the job needs itself", tier->directory,
+                             size_text(size, (uint64_t)bytes))
+               : NULL;
+}
+
+/* Returns true if the environment names a disk: the cache lies there then, and that is said. */
+static bool take_disk(const struct request *request, struct request_tier *tier, const char *why)
 {
     static const char *const variables[] = {"SLURM_TMPDIR", "TMPDIR"};
-    char size[STK_SIZE_TEXT], *tier = request->tiers[0].directory;
-    int64_t bytes;
-    if (request->tier_given || !is_small(tier, &bytes)) {
-        return;
-    }
-    size_text(size, (uint64_t)bytes);
-    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
-        char *disk = disk_of(request, variables[i]);
+    char *disk = NULL;
+    for (size_t i = 0; disk == NULL && i < sizeof variables / sizeof *variables; i++) {
+        disk = disk_of(request, variables[i]);
         if (disk != NULL) {
-            say("%s has only %s, which the job needs itself: caching in %s (%s); name another "
-                "place with --tier DIR",
-                tier, size, disk, variables[i]);
-            strcpy(tier, disk);
-            free(disk);
-            return;
+            say("%s: caching in %s (%s); name another place with --tier DIR", why, disk,
+                variables[i]);
+            strcpy(tier->directory, disk);
+            tier->error = 0;
         }
     }
-    if (request->warm_only) {
-        die("%s has only %s, which jobs need themselves: name a local disk with --tier DIR or "
-            "TMPDIR, or enlarge it (docker run --shm-size=8g)",
-            tier, size);
+    bool taken = disk != NULL;
+    free(disk);
+    return taken;
+}
+
+void request_settle_small(struct request *request)
+{
+    struct request_tier *tier = &request->tiers[request->tier_count - 1];
+    char *why = request->tier_given ? NULL : why_not_there(tier);
+    if (why != NULL && !take_disk(request, tier, why)) {
+        refusal_pass_over_unusable(request);
+        refusal_tell(request, REFUSAL_ALL,
+                     "%s: %sname a local disk with --tier DIR or TMPDIR, or enlarge it (docker run "
+                     "--shm-size=8g)",
+                     why, refusal_goes_on(request, REFUSAL_ALL));
+        request->no_tier = true;
     }
-    request->no_tier = true;
-    say("%s has only %s, which the job needs itself: running uncached; name a local disk with "
-        "--tier DIR or TMPDIR, or enlarge it (docker run --shm-size=8g)",
-        tier, size);
+    free(why);
 }

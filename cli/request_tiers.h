@@ -7,14 +7,14 @@
 
 #include "cli/request.h"
 
-/* Finds the tiers, and the shared one; `given` is the flag's value, or NULL. A tier that does not
- * answer is left out, and that is said. */
+/* Finds the tiers, and the shared one; `given` is the flag's value, or NULL. A tier that cannot be
+ * looked at on this node keeps its error, for those who use the tiers to say. */
 void request_settle_tiers(struct request *request, const char *given);
 
 /*
- * When the covered paths are known: nothing of ours lies in a shared memory that the job needs. It
- * goes to a disk that the environment names for such things, or nowhere, and that is said; `stoker
- * warm` ends.
+ * When the covered paths are known: nothing of ours lies in a shared memory that the job needs, or
+ * that is not there. It goes to a disk that the environment names for such things, or nowhere, and
+ * that is said (cli/refusal.h).
  */
 void request_settle_small(struct request *request);
 

@@ -207,7 +207,7 @@ static void run_cached(const struct request *request, struct session *session, i
 int verb_run(char **arguments)
 {
     static struct session session;
-    struct request request;
+    static struct request request;
     command_outlive_writing();
     request_parse(&request, arguments, true);
     command_check(request.command[0]);

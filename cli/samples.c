@@ -8,6 +8,7 @@
 #include "base/samples.h"
 #include "base/text.h"
 #include "cache/pressure.h"
+#include "cli/refusal.h"
 #include "cli/say.h"
 
 /* What a store takes besides what it counts: the table of readers, directories. */
@@ -116,14 +117,18 @@ static void reserve_all(struct samples *samples, const struct request *request)
     char size[STK_SIZE_TEXT];
     int64_t whole = samples->tier->shared->budget.blocks;
     samples->most_blocks = request->samples_bytes / STK_BLOCK_BYTES + BESIDES_BLOCKS;
-    if (samples->most_blocks > whole) {
-        die("--samples %s is more than the tier's budget of %s: name a smaller size, a larger tier "
-            "(--tier DIR:SIZE), or a directory of its own (--samples DIR:SIZE)",
-            request->samples, size_text(size, (uint64_t)(whole * STK_BLOCK_BYTES)));
+    bool fits = samples->most_blocks <= whole;
+    if (!fits) {
+        refusal_tell(request, REFUSAL_PART,
+                     "--samples %s is more than the tier's budget of %s: name a smaller size, a "
+                     "larger tier (--tier DIR:SIZE), or a directory of its own (--samples "
+                     "DIR:SIZE)",
+                     request->samples, size_text(size, (uint64_t)(whole * STK_BLOCK_BYTES)));
+        samples->most_blocks = whole;
     }
     raise_by(samples, samples->most_blocks);
     uint64_t budget = samples_budget_bytes(samples);
-    if (budget < (uint64_t)request->samples_bytes / STK_BLOCK_BYTES * STK_BLOCK_BYTES) {
+    if (fits && budget < (uint64_t)request->samples_bytes / STK_BLOCK_BYTES * STK_BLOCK_BYTES) {
         say("--samples %s: only %s of the tier's budget are left", request->samples,
             size_text(size, budget));
     }

@@ -13,6 +13,7 @@
 #include "base/way.h"
 #include "cli/apart.h"
 #include "cli/paths.h"
+#include "cli/refusal.h"
 #include "cli/say.h"
 
 #define PATIENCE_MS 5000
@@ -62,15 +63,17 @@ static void look_at(void *directory, int out)
     char *existing = there || errno != ENOENT ? must_copy(directory) : above(directory);
     struct found found = {.own = !there || is_own(&stat)};
     found.is_out_of_reach = is_out_of_reach(directory, existing);
-    found.error = statfs(existing, &fs) == 0 ? 0 : errno;
-    found.is_local = found.error == 0 && stk_local_is(&fs);
+    bool asked = statfs(existing, &fs) == 0;
+    found.error = asked && access(existing, W_OK | X_OK) == 0 ? 0 : errno;
+    found.is_local = asked && stk_local_is(&fs);
     free(existing);
     apart_tell(out, &found, sizeof found);
 }
 
+/* What is wrong on every node. */
 static void judge(const char *directory, const struct found *found)
 {
-    if (found->error != 0) {
+    if (found->error != 0 && refusal_class_of(-found->error) == REFUSAL_TYPED) {
         die("--samples %s: %s: name a directory of your own; only its last part may be missing",
             directory, strerror(found->error));
     }
@@ -85,29 +88,38 @@ static void judge(const char *directory, const struct found *found)
             "put another in its place: `chmod +t` that (or go-w), or name a directory elsewhere",
             directory);
     }
-    if (!found->is_local) {
-        die("--samples %s: not on a local file system (tmpfs, ext4, xfs, btrfs, overlay): name a "
-            "directory on a local disk",
-            directory);
-    }
 }
 
-void samples_place_check(const char *value)
+/* What is lacking on this node, or NULL. */
+static const char *lack_of(enum apart_state state, const struct found *found)
+{
+    if (state != APART_TOLD) {
+        return state == APART_LATE ? "it does not answer" : NULL; /* else nobody could look */
+    }
+    return found->error == EACCES  ? "permission denied"
+           : found->error == EROFS ? "read-only file system"
+           : found->error != 0     ? strerror(found->error)
+           : !found->is_local      ? "not on a local file system (tmpfs, ext4, xfs, btrfs, overlay)"
+                                   : NULL;
+}
+
+bool samples_place_check(const struct request *request, const char *value)
 {
     struct found found;
     const char *colon = strrchr(value, ':');
     size_t length = colon != NULL ? (size_t)(colon - value) : strlen(value);
     char *directory = must_format("%.*s", (int)length, value);
     paths_cut_slashes(directory);
-    switch (apart_ask(look_at, directory, &found, sizeof found, PATIENCE_MS)) {
-    case APART_TOLD:
+    enum apart_state state = apart_ask(look_at, directory, &found, sizeof found, PATIENCE_MS);
+    if (state == APART_TOLD) {
         judge(directory, &found);
-        break;
-    case APART_LATE:
-        die("--samples %s: no answer for %d s: name a directory on a local disk", directory,
-            PATIENCE_MS / 1000);
-    default: /* nobody could look */
-        break;
+    }
+    const char *lack = lack_of(state, &found);
+    if (lack != NULL) {
+        refusal_tell(request, REFUSAL_PART,
+                     "--samples %s: %s: %sname a directory on a local disk that you may write to",
+                     directory, lack, refusal_goes_on(request, REFUSAL_PART));
     }
     free(directory);
+    return lack == NULL;
 }

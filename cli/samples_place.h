@@ -3,8 +3,13 @@
 #ifndef STK_CLI_SAMPLES_PLACE_H
 #define STK_CLI_SAMPLES_PLACE_H
 
-/* Of "DIR[:SIZE]". Exits with status 2, and says why, where a store would be refused
- * (store/place.h); DIR itself may be missing. Makes nothing, and waits for no server for long. */
-void samples_place_check(const char *value);
+#include <stdbool.h>
+
+#include "cli/request.h"
+
+/* Returns true if a store in "DIR[:SIZE]" would not be refused (store/place.h); DIR itself may be
+ * missing. What was typed wrong ends with status 2; of what this node does not allow a line tells
+ * (cli/refusal.h). Makes nothing, and waits for no server for long. */
+bool samples_place_check(const struct request *request, const char *value);
 
 #endif

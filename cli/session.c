@@ -257,7 +257,7 @@ bool session_look(struct session *session)
 
 static struct refusal refusal_by_home(int error)
 {
-    return (struct refusal){error, NULL};
+    return (struct refusal){.error = error};
 }
 
 static int make_run_file(struct session *session)
@@ -310,46 +310,45 @@ static void note_made(struct session *session, const char *directory)
     }
 }
 
-static int attach_tier(struct session *session, const struct request *request,
-                       const struct request_tier *wanted, bool alone)
+struct attaching {
+    struct session *session;
+    const struct request *request;
+    bool alone;
+};
+
+static int attach_one(const struct attaching *attaching, const struct request_tier *wanted,
+                      struct stk_tier *tier)
 {
-    struct stk_tier *tier = &session->tiers[session->tier_count];
+    struct session *session = attaching->session;
     note_made(session, wanted->directory);
-    session->shared = stk_group_prepare(&request->group, wanted->directory) || session->shared;
+    session->shared =
+        stk_group_prepare(&attaching->request->group, wanted->directory) || session->shared;
     int error = stk_tier_attach(&session->catalogue, wanted->directory, wanted->budget_bytes, tier);
     tier->guarded = true; /* by us */
     /* A full tier may have room when drafts are gone; but not one where no home could be made. */
     if (error == 0 || (error == -ENOSPC && tier->shared != NULL)) {
-        error = settle_budget(session, tier, wanted->budget_bytes, alone);
-    }
-    if (error == 0 && tier->shared->memory == 0) {
-        tiers_remember(tier->home);
+        error = settle_budget(session, tier, wanted->budget_bytes, attaching->alone);
     }
     return error;
 }
 
-/* All of them; but one that is full is done without, if there is another. */
-static struct refusal attach_tiers(struct session *session, const struct request *request,
-                                   bool alone)
+/* The next one of the session, if it can be attached. */
+static int attach_tier(void *context, const struct request_tier *wanted, int64_t *budget_bytes)
 {
-    struct refusal full = {0, NULL};
-    for (unsigned i = 0; i < request->tier_count; i++) {
-        const struct request_tier *wanted = &request->tiers[i];
-        int error = attach_tier(session, request, wanted, alone);
-        if (error == 0) {
-            session->tier_count++;
-        } else {
-            session->tiers[session->tier_count] = (struct stk_tier){.shared = NULL};
-            full = (struct refusal){error, wanted};
-        }
-        if (error != 0 && error != -ENOSPC) {
-            return full;
-        }
-        if (error != 0 && request->tier_count > 1) {
-            refusal_pass_over(wanted);
-        }
+    const struct attaching *attaching = context;
+    struct session *session = attaching->session;
+    struct stk_tier *tier = &session->tiers[session->tier_count];
+    int error = attach_one(attaching, wanted, tier);
+    if (error != 0) {
+        *tier = (struct stk_tier){.shared = NULL};
+        return error;
     }
-    return session->tier_count > 0 ? (struct refusal){0, NULL} : full;
+    if (tier->shared->memory == 0) {
+        tiers_remember(tier->home);
+    }
+    *budget_bytes = tier->shared->budget.blocks * STK_BLOCK_BYTES;
+    session->tier_count++;
+    return 0;
 }
 
 static int open_catalogue(struct session *session)
@@ -361,7 +360,7 @@ static int open_catalogue(struct session *session)
     return error != 0 ? error : stk_catalogue_open(&session->catalogue, session->home, true);
 }
 
-static struct refusal begin_locked(struct session *session, const struct request *request)
+static struct refusal begin_locked(struct session *session, struct request *request)
 {
     bool alone = live_count(session->home).runs == 0;
     int error = open_catalogue(session);
@@ -372,7 +371,8 @@ static struct refusal begin_locked(struct session *session, const struct request
         return refusal_by_home(error);
     }
     make_tally(session);
-    struct refusal refusal = attach_tiers(session, request, alone);
+    struct attaching attaching = {session, request, alone};
+    struct refusal refusal = refusal_use_tiers(request, attach_tier, &attaching);
     if (refusal.error != 0) {
         return refusal;
     }
@@ -393,7 +393,7 @@ static int lock_to_begin(const char *home)
     return lock;
 }
 
-static struct refusal begin(struct session *session, const struct request *request)
+static struct refusal begin(struct session *session, struct request *request)
 {
     for (;;) {
         int error = stk_home_find(session->home);
@@ -433,7 +433,7 @@ static void say_what_is_in_the_way(const struct session *session)
     }
 }
 
-bool session_begin(struct session *session, const struct request *request)
+bool session_begin(struct session *session, struct request *request)
 {
     memset(session, 0, sizeof *session);
     session->run_lock = -1;

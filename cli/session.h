@@ -42,11 +42,11 @@ struct session {
 
 /*
  * Begins a run: removes what dead runs left, attaches catalogue and tiers, makes the run's file.
- * What goes wrong leaves nothing behind, and ends in one line and status 2; but false, and a line,
- * where this machine or its limits leave no room in a place that the user has not named: the
- * command then runs uncached.
+ * What goes wrong leaves nothing behind. What was typed wrong ends in one line and status 2. Where
+ * this node lacks what a cache needs a line says so (cli/refusal.h): tiers are left out of the
+ * request, or false is returned, and the command runs uncached.
  */
-bool session_begin(struct session *session, const struct request *request);
+bool session_begin(struct session *session, struct request *request);
 /* Ends it. If it was the last one and nothing is to be kept, what lies in memory is removed. */
 void session_end(struct session *session);
 

@@ -584,9 +584,9 @@ static void check_tier(const char *directory)
     int error = canonical != NULL && stk_home_path(home, canonical) ? stk_home_check(home) : 0;
     if (error != 0 && error != -ENOENT) {
         die("--tier %s: %s is not a directory of yours alone (%s): remove it", directory, home,
-            error == -EPERM    ? "somebody else's"
-            : error == -EACCES ? "others can write to it"
-                               : strerror(-error));
+            error == -EPERM      ? "somebody else's"
+            : error == -ENOTUNIQ ? "others can write to it"
+                                 : strerror(-error));
     }
     free(canonical);
 }

@@ -112,16 +112,19 @@ static int status_of(const struct ahead_figures *figures)
 
 /* ---- without filling ---- */
 
+/* The tiers that warming would use. */
+struct foreseen {
+    struct stk_cache *cache;
+    struct stk_tier_shared tiers[STK_TIERS];
+    unsigned count;
+};
+
 /* The budget that a tier has, or would have. Nothing is made for it. */
-static void find_budget(const struct request *request, const struct request_tier *tier,
-                        struct stk_tier_shared *out)
+static int find_budget(const struct request_tier *tier, struct stk_tier_shared *out)
 {
     static struct session session;
     struct stk_tier known;
-    int error = stk_tier_foresee(tier->directory, tier->budget_bytes, out);
-    if (error != 0 && error != -ENOSPC) {
-        refusal_explain(&(struct refusal){error, tier}, "", request);
-    }
+    int error = stk_tier_foresee(tier->directory, tier->budget_bytes, 0, out);
     bool looked = tier->budget_bytes < 0 && session_look(&session);
     for (unsigned i = 0; looked && i < STK_TIERS; i++) {
         if (stk_tier_by_index(&session.catalogue, i, &known) &&
@@ -129,6 +132,22 @@ static void find_budget(const struct request *request, const struct request_tier
             out->budget = known.shared->budget;
         }
     }
+    return error == -ENOSPC ? 0 : error; /* to be said when it is known how much would fit */
+}
+
+static int foresee(void *context, const struct request_tier *tier, int64_t *budget_bytes)
+{
+    struct foreseen *foreseen = context;
+    struct stk_tier_shared *out = &foreseen->tiers[foreseen->count];
+    int error = find_budget(tier, out);
+    if (error == 0) {
+        *budget_bytes =
+            out->budget.blocks > 0 ? out->budget.blocks * STK_BLOCK_BYTES : *budget_bytes;
+        foreseen->cache->tiers[foreseen->count].shared = out;
+        strcpy(foreseen->cache->tiers[foreseen->count].home, out->home);
+        foreseen->count++;
+    }
+    return error;
 }
 
 static void print_foreseen(const struct ahead_figures *figures, const struct stk_cache *cache)
@@ -153,22 +172,21 @@ static void print_foreseen(const struct ahead_figures *figures, const struct stk
     }
 }
 
-static int warm_dryly(const struct request *request)
+static int warm_dryly(struct request *request)
 {
     static struct stk_cache cache;
-    static struct stk_tier_shared tiers[STK_TIERS];
     static struct stk_roots roots;
+    static struct foreseen foreseen = {.cache = &cache};
     struct ahead_figures figures;
+    struct refusal refusal = refusal_use_tiers(request, foresee, &foreseen);
+    if (refusal.error != 0) {
+        refusal_explain(&refusal, "", request);
+    }
     request_export(request, "");
     stk_options_read(&cache.options);
     stk_roots_spell(&roots, cache.options.paths);
     cache.roots = roots;
     stk_roots_resolve(&cache.roots);
-    for (unsigned i = 0; i < request->tier_count; i++) {
-        find_budget(request, &request->tiers[i], &tiers[i]);
-        cache.tiers[i].shared = &tiers[i];
-        strcpy(cache.tiers[i].home, tiers[i].home);
-    }
     progress_begin(ahead_read);
     ahead_run(&cache, request);
     progress_end();

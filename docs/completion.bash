@@ -40,9 +40,9 @@ _stoker() {
     --jobs | --share | --sample) return ;;
     esac
     case $verb in
-    run) flags='--path --tier --auto --share --fresh --keep --samples --no-decode --no-torchvision --no-batches --warm --warm=first --jobs --no-history --json --' ;;
-    warm) flags='--path --tier --share --fresh --jobs --share --samples --dry-run --keep' ;;
-    env) flags='--path --tier --share --fresh --samples --end --markdown' ;;
+    run) flags='--path --tier --require-cache --auto --share --fresh --keep --samples --no-decode --no-torchvision --no-batches --warm --warm=first --jobs --no-history --json --' ;;
+    warm) flags='--path --tier --require-cache --share --fresh --jobs --share --samples --dry-run --keep' ;;
+    env) flags='--path --tier --require-cache --share --fresh --samples --end --markdown' ;;
     ls) flags='--tier' ;;
     top) flags='--once --json --prometheus' ;;
     last) flags='' ;;

@@ -135,8 +135,8 @@ class Place:
                 **self.clock.env(), **more}
 
     def stoker(self, *command, flags=()):
-        return [self.build / "stoker", "run", f"--path={self.data}", f"--tier={self.tier}", *flags,
-                "--", *command]
+        return [self.build / "stoker", "run", "--require-cache", f"--path={self.data}",
+                f"--tier={self.tier}", *flags, "--", *command]
 
     def preload(self):
         """The environment that does without the command."""

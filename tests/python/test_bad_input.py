@@ -228,8 +228,10 @@ def test_tiers_that_are_no_directories(refused, data, scratch):
 
 
 def test_two_tiers_on_file_systems_that_may_be_shared(refused, data, origin):
+    """Which they are is a node's property: the first is used."""
     (_, mount), (_, other) = origin.directory("tier"), origin.directory("tier")
-    refused([f"--path={data}", f"--tier={mount}", f"--tier={other}"], mount, other, "name one")
+    refused([f"--path={data}", f"--tier={mount}", f"--tier={other}", "--require-cache"], mount, other,
+            "name one")
 
 
 def test_tiers_of_others(refused, data, scratch, as_root):
@@ -241,33 +243,38 @@ def test_tiers_of_others(refused, data, scratch, as_root):
     refused([f"--path={data}", f"--tier={scratch}/open"], "writable by others", "chmod")
     (scratch / "open").chmod(0o1777)
     home = scratch / "open" / "stoker-0"
+    # What lies in it was typed by nobody: an error only where that is asked for.
+    flags = [f"--path={data}", f"--tier={scratch}/open", "--require-cache"]
     for number in range(10):  # all the names that there are
         name = scratch / "open" / (f"stoker-0.{number}" if number else "stoker-0")
         name.mkdir()
         os.chown(name, 1, 1)
-    refused([f"--path={data}", f"--tier={scratch}/open"], "another user", home)
+    refused(flags, "another user", home)
     os.chown(home, 0, 0)
     home.chmod(0o770)
-    refused([f"--path={data}", f"--tier={scratch}/open"], "writable by others", home)
+    refused(flags, "writable by others", home)
     home.rmdir()
     home.symlink_to(scratch / "home")
-    refused([f"--path={data}", f"--tier={scratch}/open"], "symbolic link", home)
+    refused(flags, "symbolic link", home)
     home.unlink()
     home.touch()
-    refused([f"--path={data}", f"--tier={scratch}/open"], "not a directory", home)
+    refused(flags, "not a directory", home)
 
 
-def test_a_catalogue_of_others(refused, data, place, as_root):
-    """The same where the home of the catalogue is concerned, in /dev/shm."""
+def test_a_catalogue_of_others(refused, jobs, data, place, as_root):
+    """The same where the home of the catalogue is concerned, in /dev/shm: the command runs uncached."""
     home = "/dev/shm/stoker-0"
     all_names = f"{home} {home}.1 {home}.2 {home}.3 {home}.4 {home}.5 {home}.6 {home}.7 " \
                 f"{home}.8 {home}.9"
     for spoil, word in ((f"mkdir {all_names} && chown 1 {all_names}", "another user"),
                         (f"mkdir {home} && chmod 777 {home}", "writable by others"),
                         (f"ln -s /tmp {home}", "symbolic link"), (f"touch {home}", "directory")):
-        place.run(["sh", "-c", spoil])
-        refused([f"--path={data}", "--tier=/dev/shm"], word, home)
-        place.run(["sh", "-c", f"rm -rf {home}*"])
+        flags = [f"--path={data}", "--tier=/dev/shm", "--require-cache"]
+        for check in (lambda: refused(flags, word, home), lambda: check_uncached(jobs, data, word, home),
+                      lambda: check_uncached(jobs, data, word, home, tier="/dev/shm")):
+            place.run(["sh", "-c", spoil])
+            check()
+            place.run(["sh", "-c", f"rm -rf {home}*"])
 
 
 @pytest.mark.parametrize("size", ["lots", "0", "-5", "-1G", "1Q", "G", "", "1G1", "0x10", "1e9",
@@ -284,24 +291,28 @@ def test_places_of_samples_that_others_could_swap(refused, data, scratch):
         refused([f"--path={data}", f"--samples={scratch}/project/{place}:1G"], "writable by others", "chmod +t")
 
 
-def test_places_of_samples_where_none_would_be_kept(refused, data, scratch, origin):
-    """The job would go on without them, and say nothing."""
+def test_places_of_samples_that_were_typed_wrong(refused, data, scratch):
     (scratch / "file").touch()
     (scratch / "open").mkdir()
     (scratch / "open").chmod(0o777)
-    mount = origin.directory("samples")[1]
     for place, what in ((scratch / "no/such", "No such file"), (scratch / "file", "not a directory"),
-                        (scratch / "open", "only you can write"), (mount / "own", "local disk"),
-                        (f"{scratch}/file/below:5G", "Not a directory")):
+                        (scratch / "open", "only you can write"), (f"{scratch}/file/below:5G", "Not a directory")):
         for verb in "run", "env":
             named = f"--samples {str(place).removesuffix(':5G')}: "
             refused([f"--path={data}", f"--samples={place}"], named, what, verb=verb)
-    with origin.fs.faults(hang_ns=600 * 10**9):
-        refused([f"--path={scratch}/open", f"--samples={mount}/other"], "no answer for 5 s")
 
 
-def test_a_budget_larger_than_the_tier(refused, data):
-    refused([f"--path={data}", "--tier=/dev/shm:500G"], "larger than the file system", "smaller")
+def test_places_of_samples_where_none_would_be_kept(refused, jobs, data, scratch, origin):
+    """Properties of a node: the job goes on without them, which is said."""
+    mount = origin.directory("samples")[1]
+    for place, what, faults in ((mount / "own", "not on a local file system", {}),
+                                (mount / "other", "does not answer", {"hang_ns": 600 * 10**9})):
+        with origin.fs.faults(**faults):
+            refused([f"--path={scratch}", f"--samples={place}", "--require-cache"], place, what)
+            done = jobs.stoker("run", f"--path={scratch}", f"--samples={place}", "--", "sh", "-c",
+                               "echo $STOKER_SAMPLES; exit 7")
+            assert (done.returncode, done.stdout) == (7, "0\n"), done.stderr
+            assert done.stderr.count(what) == 1 and "going on without it" in done.stderr
 
 
 def test_a_budget_too_small_to_hold_anything(refused, data, place, scratch):
@@ -349,14 +360,16 @@ def test_a_tier_that_is_named_twice(refused, data, scratch):
 
 
 def test_computed_budgets_in_the_same_place(refused, data, scratch, place):
-    """Each of them would be given all that there is."""
+    """Each of them would be given all that there is. What is one place here may be two elsewhere: without
+    the flag the first of them is used (test_node.py)."""
     for name in ("a", "b", "memory"):
         (scratch / name).mkdir()
     place.run(["mount", "-t", "tmpfs", "-o", "size=64m", "memory", scratch / "memory"])
     path = f"--path={data}"
-    refused([path, f"--tier={scratch}/a,{scratch}/b:5M"], "same file system", "DIR:SIZE")
-    refused([path, f"--tier={scratch}/a:5M,{scratch}/b"], "same file system", "DIR:SIZE")
-    refused([path, f"--tier=/dev/shm,{scratch}/memory"], "same memory", "DIR:SIZE")
+    for tiers, what in ((f"{scratch}/a,{scratch}/b:5M", "same file system"),
+                        (f"{scratch}/a:5M,{scratch}/b", "same file system"),
+                        (f"/dev/shm,{scratch}/memory", "same memory")):
+        refused([path, f"--tier={tiers}", "--require-cache"], what, "DIR:SIZE")
 
 
 def test_a_tier_in_another(refused, data, scratch):
@@ -377,25 +390,25 @@ def test_too_many_tiers(refused, data, scratch):
 def test_a_full_tier(refused, data, place, scratch):
     place.run(["mount", "-t", "tmpfs", "-o", "size=4m,nr_inodes=50", "small", scratch])
     place.run(["sh", "-c", "cat /dev/zero >$0/zeroes; true", scratch])
-    refused([f"--path={data}", f"--tier={scratch}"], "full", "free")
+    refused([f"--path={data}", f"--tier={scratch}", "--require-cache"], "full", "free")
 
 
 def test_a_tier_without_inodes(refused, data, place, scratch):
     place.run(["mount", "-t", "tmpfs", "-o", "size=4m,nr_inodes=10", "small", scratch])
     place.run(["sh", "-c", "i=0; while mkdir $0/$i; do i=$((i + 1)); done; true", scratch])
-    refused([f"--path={data}", f"--tier={scratch}"], "full", "free")
+    refused([f"--path={data}", f"--tier={scratch}", "--require-cache"], "full", "free")
 
 
 def test_a_full_shared_memory(refused, data, place, scratch):
     place.run(["mount", "-t", "tmpfs", "-o", "size=4m", "small", "/dev/shm"])
     place.run(["sh", "-c", "cat /dev/zero >/dev/shm/zeroes; true"])
-    refused([f"--path={data}", f"--tier={scratch}"], "no tmpfs has room", "free")
+    refused([f"--path={data}", f"--tier={scratch}", "--require-cache"], "no tmpfs has room", "free")
 
 
-def check_uncached(jobs, data, *words, limit=None):
+def check_uncached(jobs, data, *words, limit=None, tier=None):
     """The command runs, nothing of ours in it, and one line says why and what to do."""
     ran = jobs.run(["sh", "-c", 'cat "$0"/* | wc -c; echo "$LD_PRELOAD"; exit 7', data], path=data,
-                   check=False, within=[] if limit is None else ["prlimit", f"--fsize={limit}"])
+                   tier=tier, check=False, within=[] if limit is None else ["prlimit", f"--fsize={limit}"])
     assert (ran.status, ran.stdout) == (7, "2000\n\n"), ran.stderr
     assert re.fullmatch(r"stoker: [^\n]*running uncached[^\n]*\n", ran.stderr), ran.stderr
     for word in words:
@@ -427,10 +440,7 @@ def test_a_limit_that_nobody_meant_for_us(jobs, data, place, limit):
 
 
 def test_a_limit_beside_a_tier_that_was_named(jobs, data, scratch):
-    line = jobs.command_line(["touch", scratch / "started"], path=data, tier=scratch)
-    done = jobs.place.run(["prlimit", "--fsize=4096", *line], check=False)
-    assert done.returncode == 2 and not (scratch / "started").exists()
-    assert re.fullmatch(r"stoker: [^\n]*ulimit -f[^\n]*\n", done.stderr), done.stderr
+    check_uncached(jobs, data, "ulimit -f", limit=4096, tier=scratch)
 
 
 def test_what_is_said_may_be_larger_than_the_limit(jobs, data, scratch):

@@ -115,7 +115,7 @@ START_TEST(refuses)
     static const mode_t bad[] = {0720, 0702, 0777, 01777};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         ck_assert_int_eq(chmod(home, bad[i]), 0);
-        ck_assert_int_eq(stk_home_ensure(home), -EACCES);
+        ck_assert_int_eq(stk_home_ensure(home), -ENOTUNIQ);
     }
     ck_assert_int_eq(chmod(home, 0755), 0);
     ck_assert_int_eq(stk_home_ensure(home), 0);
@@ -138,7 +138,7 @@ START_TEST(a_home_is_opened)
     unit_write_text(unit_path("file"), "");
     ck_assert_int_eq(stk_home_open(unit_path("file")), -ENOTDIR);
     ck_assert_int_eq(chmod(home, 0770), 0);
-    ck_assert_int_eq(stk_home_open(home), -EACCES);
+    ck_assert_int_eq(stk_home_open(home), -ENOTUNIQ);
     UNIT_NEEDS_ROOT();
     ck_assert_int_eq(chown(home, 1234, 1234), 0);
     ck_assert_int_eq(stk_home_open(home), -EPERM);
@@ -160,9 +160,9 @@ START_TEST(parents)
     const char *dir = unit_directory("dir");
     ck_assert_int_eq(stk_home_check_parent(dir, NULL), 0);
     ck_assert_int_eq(chmod(dir, 0777), 0);
-    ck_assert_int_eq(stk_home_check_parent(dir, NULL), -EACCES);
+    ck_assert_int_eq(stk_home_check_parent(dir, NULL), -ENOTUNIQ);
     ck_assert_int_eq(chmod(dir, 0775), 0);
-    ck_assert_int_eq(stk_home_check_parent(dir, NULL), -EACCES);
+    ck_assert_int_eq(stk_home_check_parent(dir, NULL), -ENOTUNIQ);
     ck_assert_int_eq(chmod(dir, 01777), 0);
     ck_assert_int_eq(stk_home_check_parent(dir, NULL), 0);
     ck_assert_int_eq(symlink("dir", unit_path("link")), 0);
@@ -181,15 +181,15 @@ START_TEST(above_parents)
     unit_directory("above/dir/below");
     ck_assert_int_eq(stk_home_check_parent(unit_path("above/dir/below"), NULL), 0);
     ck_assert_int_eq(chmod(above, 0777), 0);
-    ck_assert_int_eq(stk_home_check_parent(unit_path("above/dir/below"), NULL), -EACCES);
-    ck_assert_int_eq(stk_home_check_parent(dir, NULL), -EACCES);
+    ck_assert_int_eq(stk_home_check_parent(unit_path("above/dir/below"), NULL), -ENOTUNIQ);
+    ck_assert_int_eq(stk_home_check_parent(dir, NULL), -ENOTUNIQ);
     ck_assert_int_eq(chmod(above, 01777), 0);
     ck_assert_int_eq(stk_home_check_parent(dir, NULL), 0);
     static const mode_t groups[] = {0775, 02775, 0720};
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
         char where[STK_PATH_BYTES];
         ck_assert_int_eq(chmod(above, groups[i]), 0);
-        ck_assert_int_eq(stk_home_check_parent(dir, where), -EACCES);
+        ck_assert_int_eq(stk_home_check_parent(dir, where), -ENOTUNIQ);
         ck_assert_str_eq(where, above);
         ck_assert_int_eq(chmod(above, groups[i] | S_ISVTX), 0);
         ck_assert_int_eq(stk_home_check_parent(dir, NULL), 0);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "cache/pressure.h"
 #include "cache/tier.h"
 
 #define MIB (INT64_C(1) << 20)
@@ -141,7 +142,7 @@ START_TEST(errors)
     ck_assert_int_eq(attach("/proc", MIB, &tier), unit_is_root() ? -EMEDIUMTYPE : -EPERM);
     const char *dir = unit_directory("dir");
     ck_assert_int_eq(chmod(dir, 0777), 0);
-    ck_assert_int_eq(attach(dir, MIB, &tier), -EACCES);
+    ck_assert_int_eq(attach(dir, MIB, &tier), -ENOTUNIQ);
     ck_assert_int_eq(chmod(dir, 0755), 0);
     ck_assert(stk_home_path(home, dir));
     ck_assert_int_eq(symlink("/dev/shm", home), 0);
@@ -150,10 +151,8 @@ START_TEST(errors)
     unit_write_text(home, "");
     ck_assert_int_eq(attach(dir, MIB, &tier), -ENOTDIR);
     ck_assert_int_eq(unlink(home), 0);
-    ck_assert_int_eq(attach(dir, INT64_C(1) << 50, &tier), -ERANGE);
     ck_assert_int_eq(attach("/dev/shm", 4096, &tier), -ENOSPC);
     ck_assert_int_eq(stk_tier_set_budget(&tier, 4096), -ENOSPC);
-    ck_assert_int_eq(stk_tier_set_budget(&tier, INT64_C(1) << 50), -ERANGE);
     ck_assert_int_eq(stk_tier_set_budget(&tier, 2 * MIB), 0);
 }
 END_TEST
@@ -508,7 +507,7 @@ START_TEST(foresees_what_attaching_comes_to)
     static struct stk_tier_shared before, after;
     char home[STK_HOME_BYTES];
     ck_assert(stk_home_path(home, "/dev/shm"));
-    ck_assert_int_eq(stk_tier_foresee("/dev/shm", 5 * MIB, &before), 0);
+    ck_assert_int_eq(stk_tier_foresee("/dev/shm", 5 * MIB, 0, &before), 0);
     ck_assert_int_ne(access(home, F_OK), 0); /* nothing was made */
     ck_assert_str_eq(before.home, home);
     ck_assert_int_eq(attach("/dev/shm", 5 * MIB, &tier), 0);
@@ -517,11 +516,33 @@ START_TEST(foresees_what_attaching_comes_to)
     ck_assert_uint_eq(before.block_bytes, tier.shared->block_bytes);
     ck_assert_uint_eq(before.memory, 1);
     unit_write_text(unit_join(home, "tree/entry"), "content");
-    ck_assert_int_eq(stk_tier_foresee("/dev/shm", 5 * MIB, &after), 0);
+    ck_assert_int_eq(stk_tier_foresee("/dev/shm", 5 * MIB, 0, &after), 0);
     ck_assert_int_ge(after.budget.used_blocks, 8);
     ck_assert_int_le(stk_budget_left(&after.budget), stk_budget_left(&before.budget) - 8);
-    ck_assert_int_eq(stk_tier_foresee("/proc", 5 * MIB, &after), -EMEDIUMTYPE);
-    ck_assert_int_eq(stk_tier_foresee("/dev/shm", INT64_C(1) << 60, &after), -ERANGE);
+    ck_assert_int_eq(stk_tier_foresee("/proc", 5 * MIB, 0, &after), -EMEDIUMTYPE);
+}
+END_TEST
+
+/* The budget is then computed, as without one: a reserve stays free. */
+START_TEST(budgets_above_what_there_can_be)
+{
+    UNIT_NEEDS_PRIVATE();
+    struct stk_tier tier;
+    struct statvfs fs;
+    static struct stk_tier_shared foreseen;
+    ck_assert_int_eq(statvfs("/dev/shm", &fs), 0);
+    int64_t total = (int64_t)fs.f_blocks * (int64_t)fs.f_frsize;
+    int64_t most = total - stk_pressure_floor(total);
+    for (int64_t wanted = most + MIB; wanted < INT64_C(1) << 60; wanted *= 2) {
+        ck_assert_int_eq(stk_tier_foresee("/dev/shm", wanted, 0, &foreseen), 0);
+        ck_assert_int_le(foreseen.budget.blocks, most / 512 * 3 / 4);
+    }
+    ck_assert_int_eq(attach("/dev/shm", INT64_C(1) << 50, &tier), 0);
+    ck_assert_int_le(atomic_load(&tier.shared->budget.blocks), most / 512 * 3 / 4);
+    ck_assert_int_eq(stk_tier_set_budget(&tier, most), 0);
+    ck_assert_int_eq(atomic_load(&tier.shared->budget.blocks), most / 512);
+    ck_assert_int_eq(stk_tier_set_budget(&tier, most + 512), 0);
+    ck_assert_int_le(atomic_load(&tier.shared->budget.blocks), most / 512 * 3 / 4);
 }
 END_TEST
 
@@ -545,6 +566,7 @@ Suite *suite_tier(void)
     TCase *budget = unit_case(suite, "tier_budget");
     tcase_add_test(budget, default_budget_leaves_a_reserve);
     tcase_add_test(budget, foresees_what_attaching_comes_to);
+    tcase_add_test(budget, budgets_above_what_there_can_be);
     tcase_add_test(budget, counts_what_is_there);
     tcase_add_test(budget, counting_has_a_limit);
     tcase_add_test(budget, counting_corrects_both_ways);
