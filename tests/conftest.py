@@ -46,3 +46,13 @@ def pytest_runtest_protocol(item):
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_makereport(item, call):
+    """Skips a test whose machine lacks something that the test needs, whichever part of it has found out."""
+    if call.excinfo is not None and getattr(call.excinfo.value, "skips", False):
+        try:
+            pytest.skip(str(call.excinfo.value))
+        except pytest.skip.Exception:
+            call.excinfo = pytest.ExceptionInfo.from_current()

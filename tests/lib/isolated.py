@@ -13,6 +13,7 @@ import os
 import subprocess
 
 import hang
+from lacking import Lacking
 
 SHM_SIZE = "256m"
 CLEAN = {"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "LANG": "C", "HOME": "/nonexistent",
@@ -33,7 +34,7 @@ class Isolated:
             with Isolated() as place:
                 place.run(["true"])
         except (OSError, AssertionError, subprocess.SubprocessError) as error:
-            return f"no private mount namespace: {error}"
+            return str(error)
         return None
 
     def __enter__(self):
@@ -44,7 +45,7 @@ class Isolated:
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=CLEAN)
         if self._holder.stdout.readline() != b"ready\n":
             self.__exit__()
-            raise OSError("unshare and mount of a tmpfs failed")
+            raise Lacking("no private mount namespace: unshare and mount of a tmpfs failed")
         return self
 
     def __exit__(self, *_):

@@ -51,6 +51,12 @@ class SlowFSError(RuntimeError):
     """slowfs could not be started or mounted; the text says why."""
 
 
+class MountRefused(SlowFSError):
+    """This machine allows no FUSE mounts."""
+
+    skips = True  # the test: tests/conftest.py
+
+
 class Counts(dict):
     """Counters by name, with the one sum that is asked for everywhere."""
 
@@ -193,15 +199,18 @@ class SlowFS:
         deadline = time.monotonic() + patience_s
         while not is_mounted(self.mountpoint):
             if self._process.poll() is not None:
-                raise SlowFSError(self._why_not())
+                raise self._why_not()
             if time.monotonic() > deadline:
                 raise SlowFSError("slowfs did not mount %s in %g s" % (self.mountpoint, patience_s))
             time.sleep(0.005)
 
     def _why_not(self):
         said = self._process.stderr.read().decode(errors="replace").strip()
-        hint = "" if os.path.exists("/dev/fuse") else " (there is no /dev/fuse here)"
-        return "slowfs could not mount %s%s: %s" % (self.mountpoint, hint, said)
+        if not os.path.exists("/dev/fuse"):
+            return MountRefused("no FUSE mounts: there is no /dev/fuse here")
+        if "not permitted" in said:
+            return MountRefused("no FUSE mounts: " + said)
+        return SlowFSError("slowfs could not mount %s: %s" % (self.mountpoint, said))
 
     def stop(self):
         """Unmounts, and removes what start() made. May be called twice."""
