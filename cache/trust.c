@@ -38,7 +38,7 @@ static struct stk_changes changes_of(struct stk_cache *cache, const struct stk_r
 /* A time that was past when a thread of this process last asked. */
 static _Atomic int64_t past_ns;
 
-static __attribute__((noinline)) bool is_later_than_now(int64_t ns)
+static __attribute__((noinline, cold)) bool is_later_than_now(int64_t ns)
 {
     int64_t now_ns = stk_clock_boottime_ns();
     atomic_store_explicit(&past_ns, now_ns, memory_order_relaxed);
@@ -49,8 +49,8 @@ static __attribute__((noinline)) bool is_later_than_now(int64_t ns)
  * for the time only where the look is later than any that this process has met. */
 static bool is_ahead(int64_t asked_ns)
 {
-    return asked_ns > atomic_load_explicit(&past_ns, memory_order_relaxed) &&
-           asked_ns != A_LOOK_NOW && is_later_than_now(asked_ns);
+    bool perhaps = asked_ns > atomic_load_explicit(&past_ns, memory_order_relaxed);
+    return __builtin_expect(perhaps, 0) && asked_ns != A_LOOK_NOW && is_later_than_now(asked_ns);
 }
 
 static bool is_after(int64_t asked_ns, struct stk_changes changes)
