@@ -142,6 +142,12 @@ const struct stk_option_row stk_option_table[STK_OPTION_COUNT] = {
         {"STOKER_RUN", NULL, "NAME", "",
          "Set by `stoker run` for everything that it starts: the name of the run, by which its "
          "processes find its start and its counters. Not for setting by hand."},
+    [STK_OPTION_OUTER_PATHS] =
+        {"STOKER_OUTER_PATHS", NULL, "PATH[:PATH]...", "",
+         "Set by a `stoker run` that was begun inside another: what the runs around it cover, so "
+         "that its processes tell those runs of what they change there. Not for setting by hand."},
+    [STK_OPTION_OUTER_RUNS] = {"STOKER_OUTER_RUNS", NULL, "NAME[:NAME]...", "",
+                               "The names of these runs. Not for setting by hand."},
 };
 
 static const char *value_of(enum stk_option option)
@@ -206,6 +212,8 @@ void stk_options_read(struct stk_options *out)
     stk_text_copy(out->tiers, sizeof out->tiers, value_of(STK_OPTION_TIERS));
     stk_text_copy(out->share, sizeof out->share, value_of(STK_OPTION_SHARE));
     stk_text_copy(out->run, sizeof out->run, value_of(STK_OPTION_RUN));
+    out->outer_paths = value_of(STK_OPTION_OUTER_PATHS);
+    stk_text_copy(out->outer_runs, sizeof out->outer_runs, value_of(STK_OPTION_OUTER_RUNS));
     parse_fresh(value_of(STK_OPTION_FRESH), &out->fresh);
     parse_listings(value_of(STK_OPTION_LISTINGS), &out->listings);
     if (stk_text_parse_seconds(value_of(STK_OPTION_MIN_AGE), &out->min_age_ns) != 0) {

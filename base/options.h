@@ -31,6 +31,8 @@ enum stk_option {
     STK_OPTION_ENTROPY,
     STK_OPTION_CURSORS,
     STK_OPTION_RUN,
+    STK_OPTION_OUTER_PATHS,
+    STK_OPTION_OUTER_RUNS,
     STK_OPTION_COUNT
 };
 
@@ -54,13 +56,15 @@ enum stk_listings { STK_LISTINGS_AUTO, STK_LISTINGS_MTIME, STK_LISTINGS_OFF };
 #define STK_LEAST_BLOCK_BYTES (64 << 10)
 #define STK_MOST_BLOCK_BYTES  (64 << 20)
 
-/* The parsed values. `paths` belongs to the environment, which the program may change: use it at
- * once. The other strings are copies, "" where unset or too long. */
+/* The parsed values. `paths` and `outer_paths` belong to the environment, which the program may
+ * change: use them at once. The other strings are copies, "" where unset or too long. */
 struct stk_options {
     const char *paths; /* colon-separated, a colon or backslash in a path behind a backslash */
     char tiers[STK_TIERS_BYTES];  /* DIR[:SIZE][,DIR[:SIZE]]..., "" where they are too long */
     char share[STK_OPTION_BYTES]; /* GID:UID,UID..., as the command writes it */
     char run[STK_OPTION_BYTES];   /* path of the run's file, "" outside `stoker run` */
+    const char *outer_paths;      /* of the runs that this one was begun in, written as `paths` */
+    char outer_runs[STK_OPTION_BYTES]; /* their files, written so, too */
     enum stk_fresh fresh;
     enum stk_listings listings;
     bool leaves_files; /* to the kernel's page cache; and listings */

@@ -9,7 +9,10 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/un.h>
 #include <sys/sysmacros.h>
 #include <time.h>
 
@@ -482,6 +485,52 @@ int stk_sys_flock(int fd, int operation)
 long stk_sys_call(long number, const long at[6])
 {
     return stk_arch_syscall6(number, at[0], at[1], at[2], at[3], at[4], at[5]);
+}
+
+static int set_patience(int fd, int64_t patience_ns)
+{
+    const struct timeval patience = {.tv_sec = patience_ns / 1000000000,
+                                     .tv_usec = patience_ns % 1000000000 / 1000};
+    long result = CALL5(setsockopt, fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    return (int)(result == 0
+                     ? CALL5(setsockopt, fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience)
+                     : result);
+}
+
+int stk_sys_datagram_socket(int64_t patience_ns)
+{
+    const sa_family_t unnamed = AF_UNIX; /* the kernel then chooses a name */
+    int fd = (int)CALL3(socket, AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (fd < 0) {
+        return fd;
+    }
+    int error = (int)CALL3(bind, fd, &unnamed, sizeof unnamed);
+    error = error == 0 ? set_patience(fd, patience_ns) : error;
+    if (error != 0) {
+        stk_sys_close(fd);
+    }
+    return error != 0 ? error : fd;
+}
+
+int stk_sys_connect_abstract(int fd, const char *name)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    size_t length = strlen(name);
+    if (length >= sizeof address.sun_path) {
+        return -ENAMETOOLONG;
+    }
+    memcpy(address.sun_path + 1, name, length);
+    return (int)CALL3(connect, fd, &address, offsetof(struct sockaddr_un, sun_path) + 1 + length);
+}
+
+ssize_t stk_sys_send(int fd, const void *data, size_t bytes)
+{
+    return CALL6(sendto, fd, data, bytes, MSG_NOSIGNAL, NULL, 0);
+}
+
+ssize_t stk_sys_receive(int fd, void *data, size_t bytes)
+{
+    return CALL6(recvfrom, fd, data, bytes, 0, NULL, NULL);
 }
 
 int stk_sys_futex_wait(void *word, uint32_t expected, int64_t timeout_ns)

@@ -136,6 +136,15 @@ int stk_sys_mount_nothing(void);
 /* True unless the kernel says that no such process exists (one of another user does). */
 bool stk_sys_process_exists(pid_t pid);
 int stk_sys_flock(int fd, int operation);
+/* Unix datagrams between processes of a node. A socket, close-on-exec, with a name of the kernel's
+ * choice, whose calls wait for `patience_ns` at most: -EAGAIN. */
+int stk_sys_datagram_socket(int64_t patience_ns);
+/* Connects to the abstract socket of that name; -ECONNREFUSED where there is none. */
+int stk_sys_connect_abstract(int fd, const char *name);
+/* Neither sends a signal. */
+ssize_t stk_sys_send(int fd, const void *data, size_t bytes);
+ssize_t stk_sys_receive(int fd, void *data, size_t bytes);
+
 /* 0, or -errno: woken; -EINTR when a signal's handler has run. */
 int stk_sys_futex_wait(void *word, uint32_t expected, int64_t timeout_ns);
 void stk_sys_futex_wake_all(void *word);

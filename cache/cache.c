@@ -2,6 +2,7 @@
 #include "cache/cache.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -44,11 +45,38 @@ static bool join_named_run(struct stk_cache *cache, char home[STK_HOME_BYTES])
     return true;
 }
 
+/* Returns true if this process can use that run's catalogue, if the run is not over. */
+static bool is_within_reach(const char *run)
+{
+    char home[STK_HOME_BYTES];
+    return home_of_run(home, run) && stk_sys_faccessat(AT_FDCWD, run, 0) == 0;
+}
+
 /* Returns true if the run's directory is another user's. */
 static bool is_of_others(const char *run)
 {
     char home[STK_HOME_BYTES];
     return run[0] == '/' && !home_of_run(home, run) && stk_home_check(home) == -EPERM;
+}
+
+/* Finds the runs that are to be told what this process changes. A process that is in none of its
+ * run's tables is not told, in its turn, what the run's other processes change: it asks the origin
+ * at each open. */
+static void find_others(struct stk_cache *cache, bool in_run)
+{
+    const char *runs = cache->options.outer_runs;
+    char run[STK_HOME_BYTES];
+    if (!in_run && cache->options.run[0] == '/') {
+        bool reached = stk_notices_reach(&cache->notices, cache->options.run);
+        bool asks = reached || is_of_others(cache->options.run);
+        cache->options.fresh =
+            asks && cache->options.fresh == STK_FRESH_RUN ? STK_FRESH_OPEN : cache->options.fresh;
+    }
+    while (stk_options_next_path(&runs, run, sizeof run)) {
+        if (run[0] == '/' && !is_within_reach(run)) {
+            stk_notices_reach(&cache->notices, run);
+        }
+    }
 }
 
 /* Keeps the catalogue: for a run of another user's, which this process belongs to, until that run
@@ -165,6 +193,9 @@ void stk_cache_open(struct stk_cache *cache, const struct stk_options *options,
     cache->options = *options;
     cache->roots = *spelling;
     stk_roots_resolve(&cache->roots);
+    if (cache->outer.count > 0) {
+        stk_roots_resolve(&cache->outer);
+    }
     if (!stk_clock_is_known() || stk_clock_boottime_ns() <= 0) {
         return; /* a sandbox forbids the call, which libc makes without the kernel: nothing is sure
                  */
@@ -173,6 +204,7 @@ void stk_cache_open(struct stk_cache *cache, const struct stk_options *options,
     if (!in_run) {
         join_outside(cache);
     }
+    find_others(cache, in_run);
     stk_group_read(&cache->group, cache->options.share);
     attach_tiers(cache);
     settle_tiers(cache, in_run);

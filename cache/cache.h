@@ -26,6 +26,7 @@
 #include "cache/catalogue.h"
 #include "cache/changes.h"
 #include "cache/group.h"
+#include "cache/notice.h"
 #include "cache/root.h"
 #include "cache/run.h"
 #include "cache/tier.h"
@@ -33,6 +34,8 @@
 struct stk_cache {
     struct stk_options options;
     struct stk_roots roots;
+    struct stk_roots outer; /* of the runs around this one: nothing is served, but changes count */
+    struct stk_notices notices;     /* to runs whose catalogue this process cannot reach */
     struct stk_catalogue catalogue; /* header NULL: nothing is served */
     /* In the order in which they are filled; behind the last one `shared` is NULL. */
     union {
@@ -64,7 +67,7 @@ struct stk_place {
 
 /* Sets up from parsed options and spelled roots, whose text must stay; once per process, by one
  * thread. Always succeeds: what is missing (no tmpfs, no tier) only means that less is served. The
- * cache may live in zeroed static memory. */
+ * cache may live in memory that is zero but for `outer`, which may be spelled. */
 void stk_cache_open(struct stk_cache *cache, const struct stk_options *options,
                     const struct stk_roots *spelling);
 

@@ -5,6 +5,37 @@
 #include "cache/changes.h"
 #include "cache/listing.h"
 
+static void note(struct stk_cache *cache, uint64_t hash, enum stk_changes_kind kind)
+{
+    if (cache->catalogue.header != NULL) {
+        stk_changes_note(&cache->catalogue, hash, kind, NULL);
+    }
+}
+
+/* Notes a change by a hash that does not depend on who looks, in this catalogue and in those of
+ * the runs that the process cannot join. */
+static void note_everywhere(struct stk_cache *cache, uint64_t hash, enum stk_changes_kind kind)
+{
+    note(cache, hash, kind);
+    stk_notices_tell(&cache->notices, hash, kind);
+}
+
+/* Returns true if other runs take part in what this process does: their keys of a path differ. */
+static bool has_others(const struct stk_cache *cache)
+{
+    return cache->notices.count > 0 || cache->outer.count > 0;
+}
+
+/* Where a mount makes inode numbers up, a path is all that a file is known by: other runs, which
+ * have other keys for it, must take everything for changed. */
+static void note_for_others(struct stk_cache *cache, const struct stk_root *root,
+                            enum stk_changes_kind kind)
+{
+    if (has_others(cache) && !root->inode_counts) {
+        note_everywhere(cache, STK_CHANGES_EVERYTHING, kind);
+    }
+}
+
 void stk_cache_mark_written(struct stk_cache *cache, const struct stk_place *place,
                             struct stk_mark *mark)
 {
@@ -12,6 +43,7 @@ void stk_cache_mark_written(struct stk_cache *cache, const struct stk_place *pla
     if (cache->catalogue.header != NULL) {
         stk_changes_note(&cache->catalogue, place->key.low, STK_WRITTEN, mark);
     }
+    note_for_others(cache, place->root, STK_CHANGED);
 }
 
 void stk_cache_unmark_written(struct stk_cache *cache, const struct stk_mark *mark)
@@ -21,11 +53,26 @@ void stk_cache_unmark_written(struct stk_cache *cache, const struct stk_mark *ma
     }
 }
 
+static void note_device_for_others(struct stk_cache *cache, const struct stk_roots *roots,
+                                   dev_t dev, enum stk_changes_kind kind)
+{
+    for (unsigned i = 0; i < roots->count; i++) {
+        const struct stk_root *root = &roots->roots[i];
+        if (root->usable && root->dev == dev && !root->inode_counts) {
+            note_for_others(cache, root, kind);
+            return;
+        }
+    }
+}
+
 static void note_inode(struct stk_cache *cache, const struct stat *stat, enum stk_changes_kind kind)
 {
-    if (cache->catalogue.header != NULL && (S_ISREG(stat->st_mode) || S_ISDIR(stat->st_mode))) {
-        uint64_t inode = stk_changes_inode(stat->st_dev, stat->st_ino);
-        stk_changes_note(&cache->catalogue, inode, kind, NULL);
+    if (S_ISREG(stat->st_mode) || S_ISDIR(stat->st_mode)) {
+        note_everywhere(cache, stk_changes_inode(stat->st_dev, stat->st_ino), kind);
+        if (has_others(cache)) {
+            note_device_for_others(cache, &cache->roots, stat->st_dev, kind);
+            note_device_for_others(cache, &cache->outer, stat->st_dev, kind);
+        }
     }
 }
 
@@ -39,34 +86,28 @@ void stk_cache_distrust_inode(struct stk_cache *cache, const struct stat *stat)
     note_inode(cache, stat, STK_CHANGED);
 }
 
-static void distrust(struct stk_cache *cache, uint64_t hash)
-{
-    if (cache->catalogue.header != NULL) {
-        stk_changes_note(&cache->catalogue, hash, STK_CHANGED, NULL);
-    }
-}
-
 void stk_cache_distrust(struct stk_cache *cache, const struct stk_place *place)
 {
-    distrust(cache, place->key.low);
-    distrust(cache, stk_listing_key(place->root, place->below, strlen(place->below)).low);
+    note(cache, place->key.low, STK_CHANGED);
+    note(cache, stk_listing_key(place->root, place->below, strlen(place->below)).low, STK_CHANGED);
+    note_for_others(cache, place->root, STK_CHANGED);
 }
 
 /* Its path is what comes before the leaf. */
 void stk_cache_distrust_listing(struct stk_cache *cache, const struct stk_place *place)
 {
     size_t length = (size_t)(stk_path_leaf(place->below) - place->below);
-    distrust(cache, stk_listing_key(place->root, place->below, length > 0 ? length - 1 : 0).low);
+    length = length > 0 ? length - 1 : 0;
+    note(cache, stk_listing_key(place->root, place->below, length).low, STK_CHANGED);
+    note_for_others(cache, place->root, STK_CHANGED);
 }
 
 void stk_cache_distrust_all(struct stk_cache *cache)
 {
-    distrust(cache, STK_CHANGES_EVERYTHING);
+    note_everywhere(cache, STK_CHANGES_EVERYTHING, STK_CHANGED);
 }
 
 void stk_cache_mark_all_written(struct stk_cache *cache)
 {
-    if (cache->catalogue.header != NULL) {
-        stk_changes_note(&cache->catalogue, STK_CHANGES_EVERYTHING, STK_WRITTEN, NULL);
-    }
+    note_everywhere(cache, STK_CHANGES_EVERYTHING, STK_WRITTEN);
 }

@@ -436,9 +436,32 @@ static void set(enum stk_option option, const char *value)
     }
 }
 
+/* Sets a list to what it is now with another in front: PATH[:PATH]... */
+static void put_before(enum stk_option list, enum stk_option before)
+{
+    const char *value = getenv(stk_option_table[list].variable);
+    const char *first = getenv(stk_option_table[before].variable);
+    if (first != NULL && *first != '\0') {
+        char *both = must_format("%s:%s", first, value != NULL ? value : "");
+        set(list, both);
+        free(both);
+    }
+}
+
+/* What the run around this one is told of stays known. */
+static void export_outer(void)
+{
+    const char *run = getenv(stk_option_table[STK_OPTION_RUN].variable);
+    if (run != NULL && *run != '\0') {
+        put_before(STK_OPTION_OUTER_PATHS, STK_OPTION_PATHS);
+        put_before(STK_OPTION_OUTER_RUNS, STK_OPTION_RUN);
+    }
+}
+
 void request_export(const struct request *request, const char *run)
 {
     char *paths = request_paths(request), *tiers = request_tiers(request);
+    export_outer();
     set(STK_OPTION_PATHS, paths);
     set(STK_OPTION_TIERS, tiers);
     set(STK_OPTION_RUN, run);

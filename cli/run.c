@@ -18,6 +18,7 @@
 #include "cli/guests.h"
 #include "cli/library.h"
 #include "cli/live.h"
+#include "cli/notices.h"
 #include "cli/outlook.h"
 #include "cli/pulse.h"
 #include "cli/python.h"
@@ -108,6 +109,7 @@ static void run_uncached(const struct request *request, struct session *session,
 
 static void begin_beside(const struct request *request, struct session *session)
 {
+    notices_begin();
     watch_begin(session);
     finisher_begin(request);
     if (request->warm) {
@@ -122,6 +124,7 @@ static void end_beside(const struct request *request, struct session *session)
     }
     finisher_end(&session->finished);
     session->given_back_bytes = watch_end();
+    notices_end();
 }
 
 /* The run that this one was begun in, if any: it has seen none of these files. Its tally, and NULL
@@ -174,6 +177,7 @@ static void run_cached(const struct request *request, struct session *session, i
     courier_announce(request);
     set_environment(request, session);
     entitle(&session->run, request->command);
+    notices_open(session);
     finisher_prepare(request, &session->run);
     int64_t began_ns = stk_clock_boottime_ns();
     command_start(request->command);

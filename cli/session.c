@@ -6,12 +6,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/path.h"
 #include "base/walk.h"
 #include "cli/drafts.h"
@@ -260,10 +262,20 @@ static struct refusal refusal_by_home(int error)
     return (struct refusal){.error = error};
 }
 
+/* Makes a name that cannot be guessed: notices are heard from processes that know it
+ * (cli/notices.h). */
+static void name_run(char *out, size_t bytes)
+{
+    const void *random = (const void *)getauxval(AT_RANDOM); /* 16 bytes of the kernel's */
+    uint64_t secret = random != NULL ? stk_hash_64(random, 16, 0) : 0;
+    snprintf(out, bytes, "%d-%llx-%llx", getpid(), (unsigned long long)stk_clock_boottime_ns(),
+             (unsigned long long)secret);
+}
+
 static int make_run_file(struct session *session)
 {
     char name[64], path[STK_HOME_BYTES];
-    snprintf(name, sizeof name, "%d-%llx", getpid(), (unsigned long long)stk_clock_boottime_ns());
+    name_run(name, sizeof name);
     int error = stk_run_create(&session->run, session->home, name);
     if (error != 0) {
         return error;

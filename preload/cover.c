@@ -188,10 +188,21 @@ struct stk_cache *stk_cover_change(int dirfd, const char *path, struct stk_place
     return cache;
 }
 
-static bool is_root_device(const struct stk_cache *cache, dev_t dev)
+static bool has_device(const struct stk_roots *roots, dev_t dev)
 {
-    for (unsigned i = 0; i < cache->roots.count; i++) {
-        if (cache->roots.roots[i].usable && cache->roots.roots[i].dev == dev) {
+    for (unsigned i = 0; i < roots->count; i++) {
+        if (roots->roots[i].usable && roots->roots[i].dev == dev) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool has_path(const struct stk_roots *roots, const char *path)
+{
+    for (unsigned i = 0; i < roots->count; i++) {
+        const struct stk_root *root = &roots->roots[i];
+        if (root->usable && stk_path_below(path, root->canonical) != NULL) {
             return true;
         }
     }
@@ -203,42 +214,42 @@ __attribute__((noinline)) bool stk_cover_has_fd(struct stk_cache *cache, int fd,
                                                 const struct stat *stat)
 {
     char path[STK_PATH_BYTES];
-    if (!is_root_device(cache, stat->st_dev)) {
+    if (!has_device(&cache->roots, stat->st_dev) && !has_device(&cache->outer, stat->st_dev)) {
         return false;
     }
     if (!stk_cover_fd_path(fd, path)) {
         return true; /* perhaps */
     }
-    for (unsigned i = 0; i < cache->roots.count; i++) {
-        const struct stk_root *root = &cache->roots.roots[i];
-        if (root->usable && stk_path_below(path, root->canonical) != NULL) {
-            return true;
-        }
-    }
-    return false;
+    return has_path(&cache->roots, path) || has_path(&cache->outer, path);
 }
 
 /* ---- names that are not covered ---- */
 
-/* The devices of the roots as they are spelled, plus one; 0 where nobody has asked yet. */
-static _Atomic uint64_t spelled_devices[STK_ROOTS];
+/* The devices of the roots as they are spelled, plus one; 0: not asked for yet. */
+static _Atomic uint64_t spelled_devices[STK_ROOTS], outer_devices[STK_ROOTS];
 
-static bool is_spelled_device(dev_t dev)
+static bool is_device_of(const struct stk_roots *roots, _Atomic uint64_t devices[STK_ROOTS],
+                         dev_t dev)
 {
-    const struct stk_roots *roots = stk_process_spelling();
     for (unsigned i = 0; i < roots->count; i++) {
         struct stat stat;
-        uint64_t known = atomic_load_explicit(&spelled_devices[i], memory_order_relaxed);
+        uint64_t known = atomic_load_explicit(&devices[i], memory_order_relaxed);
         if (known == 0) {
             int error = stk_sys_fstatat(AT_FDCWD, roots->roots[i].prefix, &stat, 0);
             known = error == 0 ? (uint64_t)stat.st_dev + 1 : UINT64_MAX;
-            atomic_store_explicit(&spelled_devices[i], known, memory_order_relaxed);
+            atomic_store_explicit(&devices[i], known, memory_order_relaxed);
         }
         if (known == (uint64_t)dev + 1) {
             return true;
         }
     }
     return false;
+}
+
+static bool is_spelled_device(dev_t dev)
+{
+    return is_device_of(stk_process_spelling(), spelled_devices, dev) ||
+           is_device_of(stk_process_outer_spelling(), outer_devices, dev);
 }
 
 struct stk_cache *stk_cover_elsewhere(dev_t dev)
@@ -271,6 +282,17 @@ static bool is_near(const char *path, const char *root)
     return stk_path_below(path, root) != NULL || stk_path_below(root, path) != NULL;
 }
 
+static bool is_near_any(const struct stk_roots *roots, const char *path)
+{
+    for (unsigned i = 0; i < roots->count; i++) {
+        const struct stk_root *root = &roots->roots[i];
+        if (is_near(path, root->prefix) || is_near(path, root->canonical)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Apart for its stack, which most changes do not need. */
 __attribute__((noinline)) bool stk_cover_leads_near(const struct stk_cache *cache, int dirfd,
                                                     const char *path, int flags)
@@ -279,11 +301,5 @@ __attribute__((noinline)) bool stk_cover_leads_near(const struct stk_cache *cach
     if (!real_path(dirfd, path, flags, real)) {
         return true; /* perhaps */
     }
-    for (unsigned i = 0; i < cache->roots.count; i++) {
-        const struct stk_root *root = &cache->roots.roots[i];
-        if (is_near(real, root->prefix) || is_near(real, root->canonical)) {
-            return true;
-        }
-    }
-    return false;
+    return is_near_any(&cache->roots, real) || is_near_any(&cache->outer, real);
 }

@@ -40,6 +40,7 @@ Suite *suite_options(void);
 Suite *suite_path(void);
 Suite *suite_proc(void);
 Suite *suite_proof(void);
+Suite *suite_notice(void);
 Suite *suite_record(void);
 Suite *suite_remember(void);
 Suite *suite_ring(void);

@@ -1,7 +1,9 @@
-"""Steps of a job that have another view or other roots than its other processes. What such a step
-changes is known to the run before the step's call returns."""
+"""Steps of a job that do not share the run's table of changes as its other processes do: another
+user's, one in a mount namespace of its own, a `stoker run` inside. What such a step changes is
+known to the run before the step's call returns."""
 
 import os
+import socket
 import subprocess
 
 import pytest
@@ -62,6 +64,10 @@ def step(change, root, wrapper):
     return [os.fsencode(one) for one in (*wrapper, PYTHON, "-S", "-E", "-c", code)]
 
 
+def become(user):
+    return ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups"]
+
+
 def check(shim, plain, root):
     for name in NAMES:
         assert shim.see(root / name) == plain.see(root / name), name
@@ -83,6 +89,17 @@ def check_step(agents, root, change, wrapper):
         assert shim.see(root / "two/file").served["open"] or change == "directory replaced"
 
 
+# ---- another user's ----
+
+
+@as_root
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_step_as_another_user(agents, root, change):
+    check_step(agents, root, change, become(NOBODY))
+    matrix.record("Versions", f"a step as another user: {change}", "",
+                  "rewrites, names, links, directories", "same")
+
+
 # ---- in a mount namespace of its own ----
 
 
@@ -92,3 +109,88 @@ def test_a_step_in_a_mount_namespace(agents, root, change):
     check_step(agents, root, change, ["unshare", "-m"])
     matrix.record("Versions", f"a step in a mount namespace of its own: {change}", "",
                   "rewrites, names, links, directories", "same")
+
+
+# ---- in a run inside the run ----
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("covers", ["the same", "another directory", "another file system"])
+def test_a_step_in_a_run_inside(agents, jobs, place, scratch, root, covers, change):
+    """It has the same catalogue, and other roots."""
+    (scratch / "other").mkdir()
+    place.run(["mkdir", "/dev/shm/other"])
+    path = {"the same": root, "another directory": scratch / "other",
+            "another file system": "/dev/shm/other"}[covers]
+    check_step(agents, root, change, jobs.command_line([], path))
+    matrix.record("Versions", f"a step in a `stoker run` inside: {change}", covers,
+                  "rewrites, names, links, directories", "same")
+
+
+@as_root
+@pytest.mark.parametrize("change", ["rewritten", "replaced", "link replaced"])
+def test_a_run_of_another_user_inside(agents, jobs, place, root, change):
+    place.run(["install", "-d", "-o", str(NOBODY), "/dev/shm/other"])
+    check_step(agents, root, change,
+               [*become(NOBODY), *jobs.command_line([], "/dev/shm/other")])
+
+
+# ---- the other way round ----
+
+
+# Does what is written to the first pipe, and says so in the second, beside another user's program.
+BESIDE = """
+while read -r change; do sh -c "$change"; echo done >"$2"; done <>"$1" &
+beside=$! user=$3; shift 3
+setpriv --reuid="$user" --regid="$user" --clear-groups "$@"
+kill $beside
+"""
+
+
+@as_root
+@pytest.mark.parametrize("change", ["printf %05000d 1 >{0}/one/file", "mv {0}/aside {0}/one/file",
+                                    "ln -sfn two {0}/link", "chmod 600 {0}/one/file",
+                                    "mv {0}/one {0}/old; mv {0}/two {0}/one"])
+def test_a_program_of_another_user_sees_the_runs_changes(agents, jobs, scratch, root, change):
+    pipes = [scratch / "change", scratch / "done"]
+    for pipe in pipes:
+        os.mkfifo(pipe, 0o666)
+        pipe.chmod(0o666)
+    line = jobs.command_line(["sh", "-c", BESIDE, "sh", *pipes, NOBODY, *agents.line()], root)
+    with agents.start(line) as other, agents.plain(become(NOBODY)) as plain:
+        for _ in range(2):
+            check(other, plain, root)
+        assert other.see(root / "one/file").served["open"]
+        other.write(pipes[0], change.format(root).encode() + b"\n", os.O_WRONLY)
+        assert other.text(pipes[1]) == b"done\n"
+        for _ in range(2):
+            check(other, plain, root)
+            settle()
+        other.process.stdin.close()
+        other.process.wait(60)
+        other.process.stdin = None
+
+
+# ---- what others may send ----
+
+
+def sockets():
+    """The abstract sockets of runs, of whoever's."""
+    lines = open("/proc/net/unix").read().split("\n")
+    return {line.rsplit(" ", 1)[1] for line in lines if " @stoker-" in line}
+
+
+@as_root
+def test_what_is_no_notice(agents, root):
+    """It is passed over, and a step's change is noted all the same."""
+    before = sockets()
+    with agents.shim(root) as shim, agents.plain() as plain:
+        new = sockets() - before
+        assert new
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
+            for name in new:
+                for data in b"", b"x", b"x" * 48, b"\0" * 48, b"x" * 5000:
+                    sender.sendto(data, b"\0" + name[1:].encode())
+        check(shim, plain, root)
+        shim.spawn(step("rewritten", root, become(NOBODY)))
+        check(shim, plain, root)
