@@ -8,6 +8,7 @@
 #   _slots, _core <- _store <- _pillow <- _torchvision <- the modules beside the rooms
 #   _slots, _core <- _torch <- _torchvision <- _feeding <- the modules beside the rooms
 #   _processors <- _feeding <- the modules beside the rooms
+#   _ending <- _pillow, _torch
 #   _slots, _core, _gpu_core <- _gpu <- the modules beside the rooms
 set -eu
 cd "$(dirname "$0")/.."
@@ -92,8 +93,8 @@ only Python.h wrappers/python/core/core.h wrappers/python/core/samples/samples.c
     wrappers/python/core/gpu/parts.h
 only lmdb.h store/env.c
 room _store - _samples_core _core _slots
-room _pillow PIL _store _core _slots
-room _torch torch _core _slots
+room _pillow PIL _store _core _slots _ending
+room _torch torch _core _slots _ending
 room _gpu torch _gpu_core _core _slots
 room _torchvision "PIL numpy torch torchvision" _torch _pillow _store _core _slots
 room _feeding "PIL numpy torch" _torchvision _torch _pillow _store _core _slots _processors

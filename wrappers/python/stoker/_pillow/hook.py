@@ -10,6 +10,7 @@ import sys
 
 from PIL import Image, ImageFile, JpegImagePlugin
 
+from .. import _ending
 from .._store import setting
 from . import check, ordinary, pending, take, versions
 from .pending import new_image
@@ -286,6 +287,7 @@ def install():
     Image.Image.__copy__ = Image.Image.copy
     _replace_im()
     pending.heed_forks()
+    _ending.hold_modules()
     if setting():
         from .open import open_image, see_files
         see_files()

@@ -65,20 +65,20 @@ def _read(fd, offset, size):
     return over(data)
 
 
-def let_go(workers):
+def let_go(workers, slots=_slots):
     """Unmaps what no message will name any more: the slots of these workers (pids), which have
     ended, and those that other workers have forgotten. What is still in use lives on by itself."""
-    for name, slot in list(_slots.items()):
+    for name, slot in list(slots.items()):
         if slot.is_over() or slot.owner() in workers:
-            _slots.pop(name, None)
+            slots.pop(name, None)
 
 
 # ---- forks: a child has what there was in view, and nothing else ----
 
-def before_fork():
-    for slot in list(_slots.values()):
+def _keep(slots=_slots):
+    for slot in list(slots.values()):
         slot.keep()
 
 
-def after_fork_in_child():
-    _slots.clear()
+def heed_forks():
+    os.register_at_fork(before=_keep, after_in_child=_slots.clear)

@@ -6,9 +6,11 @@ do: who imports the package by himself has torch's own functions.
 
 import functools
 import os
+import sys
 from multiprocessing import process, queues
 from multiprocessing.reduction import ForkingPickler
 
+from .. import _ending
 from . import borrow, collate, known, lend, moves, passes, rows
 
 SWITCH = "STOKER_BATCHES"
@@ -62,19 +64,9 @@ def _install():
     passes.install(dataloader._BaseDataLoaderIter, _utils.fetch)
     ForkingPickler.register(torch.Tensor, lend.reduce_tensor)
     process.current_process()._config[_KEY] = True  # workers, and theirs, inherit it
-    os.register_at_fork(before=_before_fork, after_in_parent=lend.after_fork_in_parent,
-                        after_in_child=_after_fork_in_child)
-
-
-def _before_fork():
-    lend.before_fork()
-    borrow.before_fork()
-
-
-def _after_fork_in_child():
-    lend.after_fork_in_child()
-    rows.after_fork_in_child()
-    borrow.after_fork_in_child()
+    for module in lend, rows, borrow:
+        module.heed_forks()
+    _ending.hold_modules()
 
 
 def _replace_collate(torch, module):
@@ -124,8 +116,8 @@ def _begin(queue):
 
 
 def _replace_shutdown(iterator):
-    """Where all workers of a loader have ended, or been told to."""
-    plain = iterator._shutdown_workers
+    """Where all workers of a loader have ended, or been told to. The interpreter's end calls it, too."""
+    plain, let_go, is_ending = iterator._shutdown_workers, borrow.let_go, sys.is_finalizing
 
     @functools.wraps(plain)
     def _shutdown_workers(self):
@@ -133,7 +125,7 @@ def _replace_shutdown(iterator):
         try:
             return plain(self)
         finally:
-            if not had_ended:
-                borrow.let_go({worker.pid for worker in getattr(self, "_workers", ())})
+            if not had_ended and not is_ending():
+                let_go({worker.pid for worker in getattr(self, "_workers", ())})
 
     iterator._shutdown_workers = _shutdown_workers

@@ -192,15 +192,11 @@ def reduce_tensor(tensor):
 
 # ---- forks: a child is no worker ----
 
-def before_fork():
-    _core.ring_keep()
-
-
-def after_fork_in_parent():
-    _core.ring_go_on()
-
-
-def after_fork_in_child():
+def _be_no_worker():
     global _worker, _message
     _worker = _message = None
-    _core.ring_leave()
+
+
+def heed_forks():
+    os.register_at_fork(before=_core.ring_keep, after_in_parent=_core.ring_go_on, after_in_child=_core.ring_leave)
+    os.register_at_fork(after_in_child=_be_no_worker)

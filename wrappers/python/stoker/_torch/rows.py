@@ -13,6 +13,7 @@ they are.
 """
 
 import contextlib
+import os
 from _thread import get_ident
 
 import torch
@@ -259,6 +260,10 @@ def fetch(plain, fetcher, indices):
 
 # ---- forks: what a child makes is no row ----
 
-def after_fork_in_child():
+def _make_none():
     global _fetching
     _fetching = None
+
+
+def heed_forks():
+    os.register_at_fork(after_in_child=_make_none)

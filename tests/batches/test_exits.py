@@ -1,0 +1,34 @@
+"""An interpreter's end says nothing, whatever of torch's and Pillow's is still alive, and in whichever order
+modules are taken apart."""
+
+import importlib.util
+import subprocess
+import sys
+
+import pytest
+from direct import HERE, environment
+
+GROUPS = [
+    ["persistent"], ["persistent_under_way", "without_workers"], ["under_way", "under_way_and_ended"],
+    ["spawned"], ["in_a_cycle", "in_builtins"], ["in_a_thread"], ["stateful"], ["feed", "sending", "images"]]
+OF_THE_PROGRAM = ["image_used_late", "transform_used_late", "fork_late"]
+
+
+def end(order, cases):
+    if "stateful" in cases and not importlib.util.find_spec("torchdata"):
+        pytest.skip("no torchdata")
+    done = subprocess.run([sys.executable, "-W", "ignore", "-B", HERE / "programs/exits.py", order, *cases],
+                          env=environment(True), text=True, timeout=300, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
+
+
+@pytest.mark.parametrize("order", ["usual", "kept", "cleared"])
+@pytest.mark.parametrize("cases", GROUPS, ids="+".join)
+def test_the_end_is_silent(cases, order):
+    end(order, cases)
+
+
+@pytest.mark.parametrize("order", ["usual", "kept"])
+def test_what_a_program_does_at_its_end_is_silent(order):
+    end(order, OF_THE_PROGRAM)
