@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <time.h>
@@ -104,6 +105,8 @@ static long call_fcntl(int fd, int command, ...)
     return syscall(SYS_fcntl, fd, command, argument);
 }
 
+CALL(fstatfs, SYS_fstatfs, (int fd, struct statfs *out), fd, out)
+CALL(ioctl, SYS_ioctl, (int fd, unsigned long request, void *argument), fd, request, argument)
 CALL(flock, SYS_flock, (int fd, int operation), fd, operation)
 CALL(setreuid, SYS_setreuid, (uid_t real, uid_t effective), real, effective)
 CALL(setregid, SYS_setregid, (gid_t real, gid_t effective), real, effective)
@@ -157,15 +160,18 @@ static const struct {
 } calls[] = {
     ENTRY(openat) ENTRY(openat64) ENTRY(fstatat) ENTRY(statx) ENTRY(fstat) ENTRY(faccessat)
         ENTRY(chdir) ENTRY(fchdir) ENTRY(truncate) ENTRY(renameat) ENTRY(renameat2) ENTRY(linkat)
-            ENTRY(unlinkat) ENTRY(mkdirat) ENTRY(symlinkat) ENTRY(mknodat) ENTRY(fchownat) ENTRY(
-                utimensat) ENTRY(setxattr) ENTRY(lsetxattr) ENTRY(removexattr) ENTRY(lremovexattr)
-                ENTRY(fchmod) ENTRY(fchown) ENTRY(futimens) ENTRY(fsetxattr) ENTRY(fgetxattr) ENTRY(
-                    flistxattr) ENTRY(fremovexattr) ENTRY(copy_file_range) ENTRY(flock) ENTRY(fcntl)
-                    ENTRY(setreuid) ENTRY(setregid) ENTRY(setresuid) ENTRY(setresgid) ENTRY(setuid)
-                        ENTRY(setgid) ENTRY(setgroups) ENTRY(setfsuid) ENTRY(setfsgid) OLD(open)
-                            OLD(creat) OLD(stat) OLD(lstat) OLD(access) OLD(rename) OLD(link)
-                                OLD(unlink) OLD(rmdir) OLD(mkdir) OLD(symlink) OLD(mknod) OLD(chmod)
-                                    OLD(chown) OLD(lchown) OLD(utime) OLD(utimes) OLD(futimesat)};
+            ENTRY(unlinkat) ENTRY(mkdirat) ENTRY(symlinkat) ENTRY(mknodat) ENTRY(fchownat)
+                ENTRY(utimensat) ENTRY(setxattr) ENTRY(lsetxattr) ENTRY(removexattr)
+                    ENTRY(lremovexattr) ENTRY(fchmod) ENTRY(fchown) ENTRY(futimens) ENTRY(fsetxattr)
+                        ENTRY(fgetxattr) ENTRY(flistxattr) ENTRY(fremovexattr)
+                            ENTRY(copy_file_range) ENTRY(flock) ENTRY(fstatfs) ENTRY(ioctl)
+                                ENTRY(fcntl) ENTRY(setreuid) ENTRY(setregid) ENTRY(setresuid)
+                                    ENTRY(setresgid) ENTRY(setuid) ENTRY(setgid) ENTRY(setgroups)
+                                        ENTRY(setfsuid) ENTRY(setfsgid) OLD(open) OLD(creat)
+                                            OLD(stat) OLD(lstat) OLD(access) OLD(rename) OLD(link)
+                                                OLD(unlink) OLD(rmdir) OLD(mkdir) OLD(symlink)
+                                                    OLD(mknod) OLD(chmod) OLD(chown) OLD(lchown)
+                                                        OLD(utime) OLD(utimes) OLD(futimesat)};
 
 void *by_syscall(const char *name)
 {

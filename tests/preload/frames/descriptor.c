@@ -1,9 +1,14 @@
-/* What a program asks of a descriptor itself: its locks. It may be an entry's. Changes nothing. */
+/* What a program asks of a descriptor itself: its locks, its file system, its flags. It may be an
+ * entry's. Changes nothing. */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/ioctl.h>
+#include <sys/statfs.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "tests/preload/frames/frame.h"
@@ -71,10 +76,50 @@ static void try_fcntl(int fd)
     }
 }
 
+typedef int statfs_call(int, struct statfs *);
+typedef int statvfs_call(int, struct statvfs *);
+typedef long pathconf_call(int, int);
+typedef int ioctl_call(int, unsigned long, ...);
+
+/* How much is free changes all the time. */
+static void try_file_system(int fd)
+{
+    static const char *const names[] = {"fstatfs", "fstatfs64"};
+    static const char *const vnames[] = {"fstatvfs", "fstatvfs64"};
+    for (unsigned i = 0; i < COUNT(names); i++) {
+        struct statfs out = {.f_type = 0};
+        struct statvfs vout = {.f_bsize = 0};
+        SHOW(names[i], ((statfs_call *)symbol(names[i]))(fd, &out));
+        printf("  %lx %ld %ld %ld\n", (long)out.f_type, (long)out.f_bsize, (long)out.f_blocks,
+               (long)out.f_namelen);
+        SHOW(vnames[i], ((statvfs_call *)symbol(vnames[i]))(fd, &vout));
+        printf("  %ld %ld %lx %ld\n", (long)vout.f_bsize, (long)vout.f_blocks, vout.f_fsid,
+               (long)vout.f_namemax);
+    }
+    static const int limits[] = {_PC_LINK_MAX, _PC_NAME_MAX, _PC_2_SYMLINKS, _PC_FILESIZEBITS, 999};
+    for (unsigned i = 0; i < COUNT(limits); i++) {
+        SHOW("fpathconf", ((pathconf_call *)symbol("fpathconf"))(fd, limits[i]));
+    }
+}
+
+static void try_ioctl(int fd)
+{
+    ioctl_call *control = (ioctl_call *)symbol("ioctl");
+    static const unsigned long requests[] = {FS_IOC_GETFLAGS, FIONREAD, FIGETBSZ, 12345};
+    for (unsigned i = 0; i < COUNT(requests); i++) {
+        int value = 0;
+        SHOW("ioctl", control(fd, requests[i], &value));
+        printf("  %x\n", (unsigned)value);
+    }
+    struct fsxattr more = {.fsx_xflags = 0};
+    SHOW("ioctl FSGETXATTR", control(fd, FS_IOC_FSGETXATTR, &more));
+    printf("  %x %x\n", more.fsx_xflags, more.fsx_projid);
+}
+
 /* Each meets a descriptor that nothing was asked of before. */
 static void try_everything(const char *path)
 {
-    void (*const tries[])(int) = {try_flock, try_lockf, try_fcntl};
+    void (*const tries[])(int) = {try_flock, try_lockf, try_fcntl, try_file_system, try_ioctl};
     printf("%s\n", path);
     for (unsigned i = 0; i < COUNT(tries); i++) {
         int fd = open(path, O_RDONLY | (i == 1 ? O_CLOEXEC : 0));
