@@ -181,10 +181,10 @@ static int check_above(const char *directory, uid_t root, uid_t owner)
     return (stat.st_mode & 022) != 0 && (stat.st_mode & S_ISVTX) == 0 ? -ENOTUNIQ : 0;
 }
 
-int stk_way_check_above(const char *path, uid_t owner, char where[STK_PATH_BYTES])
+int stk_way_check_above(const char *path, uid_t owner, char *where, size_t bytes)
 {
     struct stat root;
-    if (path[0] != '/' || !stk_text_copy(where, STK_PATH_BYTES, path)) {
+    if (path[0] != '/' || !stk_text_copy(where, bytes, path)) {
         return path[0] != '/' ? -EINVAL : -ENAMETOOLONG;
     }
     int error = stk_sys_fstatat(AT_FDCWD, "/", &root, 0);

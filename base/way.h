@@ -32,9 +32,9 @@ int stk_way_open(const char *path, bool make);
  * is sticky. Otherwise another user could put something else in the place of `path` at any time.
  *
  * 0, or -errno with the directory at fault in `where` (not NULL): -EPERM it belongs to another
- * user, -ENOTUNIQ others may write to it, or what the kernel says. No heap, no descriptor; safe
- * everywhere.
+ * user, -ENOTUNIQ others may write to it, -ENAMETOOLONG `where` has no room for `path`, or what the
+ * kernel says. No heap, no descriptor; safe everywhere.
  */
-int stk_way_check_above(const char *path, uid_t owner, char where[STK_PATH_BYTES]);
+int stk_way_check_above(const char *path, uid_t owner, char *where, size_t bytes);
 
 #endif

@@ -172,16 +172,16 @@ static int check_parent(const char *dir, uid_t *owner)
 
 /* Entries, drafts, listings and samples are opened by their paths: a process that may rename a
  * directory above could put another tree in their place while they are in use. */
-int stk_home_check_parent(const char *dir, char where[STK_PATH_BYTES])
+int stk_home_check_parent(const char *dir, char where[STK_HOME_BYTES])
 {
-    char above[STK_PATH_BYTES];
+    char unwanted[STK_HOME_BYTES]; /* a path of any length is too much for a thread's small stack */
+    char *at = where != NULL ? where : unwanted;
     uid_t owner;
-    int error = check_parent(dir, &owner);
-    bool cut = where != NULL && !stk_text_copy(where, STK_PATH_BYTES, dir);
-    if (error == 0 && !cut) {
-        error = stk_way_check_above(dir, owner, where != NULL ? where : above);
+    if (!stk_text_copy(at, STK_HOME_BYTES, dir)) {
+        return -ENAMETOOLONG;
     }
-    return error;
+    int error = check_parent(dir, &owner);
+    return error != 0 ? error : stk_way_check_above(dir, owner, at, STK_HOME_BYTES);
 }
 
 /* The directories that may hold a home with the catalogue, best first. */

@@ -14,21 +14,21 @@
 
 /* ---- spelling ---- */
 
-const char *stk_roots_keep(struct stk_roots *roots, const char *text)
+const char *stk_roots_keep(struct stk_roots *roots, const char *text, size_t length)
 {
-    size_t bytes = strlen(text) + 1;
-    if (bytes > sizeof roots->text - roots->text_used) {
+    if (length >= sizeof roots->text - roots->text_used) {
         return NULL;
     }
     char *kept = roots->text + roots->text_used;
-    memcpy(kept, text, bytes);
-    roots->text_used += bytes;
+    memcpy(kept, text, length);
+    kept[length] = '\0';
+    roots->text_used += length + 1;
     return kept;
 }
 
 static struct stk_root *add_root(struct stk_roots *roots, const char *prefix)
 {
-    const char *kept = roots->count < STK_ROOTS ? stk_roots_keep(roots, prefix) : NULL;
+    const char *kept = roots->count < STK_ROOTS ? stk_roots_keep(roots, prefix, strlen(prefix)) : NULL;
     if (kept == NULL) {
         return NULL;
     }
@@ -174,7 +174,7 @@ static const char *path_of_fd(struct stk_roots *roots, int fd)
         return NULL;
     }
     path[length] = '\0';
-    return stk_roots_keep(roots, path);
+    return stk_roots_keep(roots, path, (size_t)length);
 }
 
 static bool identify_fd(struct stk_roots *roots, struct stk_root *root, int fd, uint64_t *mounted)
@@ -204,18 +204,16 @@ static bool identify(struct stk_roots *roots, struct stk_root *root, uint64_t *m
 static void split_file_root(struct stk_roots *roots, struct stk_root *root)
 {
     struct stat stat;
-    char directory[STK_PATH_BYTES];
     if (stk_sys_fstatat(AT_FDCWD, root->prefix, &stat, 0) != 0 || !S_ISREG(stat.st_mode)) {
         return;
     }
     const char *leaf = stk_path_leaf(root->prefix);
-    struct stk_text text = stk_text_in(directory, sizeof directory);
-    stk_text_add_bytes(&text, root->prefix, (size_t)(leaf - root->prefix) - 1);
-    const char *kept = stk_roots_keep(roots, directory);
-    if (text.used > 0 && kept != NULL) {
+    size_t length = (size_t)(leaf - root->prefix) - 1;
+    const char *kept = length > 0 ? stk_roots_keep(roots, root->prefix, length) : NULL;
+    if (kept != NULL) {
         root->only = leaf;
         root->prefix = kept;
-        root->prefix_length = strlen(kept);
+        root->prefix_length = length;
     }
 }
 

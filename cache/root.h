@@ -89,7 +89,7 @@ void stk_roots_resolve(struct stk_roots *roots);
 bool stk_root_is_there(const struct stk_root *root);
 
 /* Keeps a text as long as the roots; NULL when there is no room. */
-const char *stk_roots_keep(struct stk_roots *roots, const char *text);
+const char *stk_roots_keep(struct stk_roots *roots, const char *text, size_t length);
 
 /*
  * The root that `path` (absolute) lies under, and in `rest` what is left of the path, unfolded; the

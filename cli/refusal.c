@@ -158,7 +158,7 @@ static char *explain_size(const struct refusal *refusal, const char *option)
 /* NULL: what lies above a tier is not at fault. */
 static char *explain_above(const struct refusal *refusal, const char *option, const char *goes_on)
 {
-    char where[STK_PATH_BYTES], *text = NULL;
+    char where[STK_HOME_BYTES], *text = NULL;
     const char *tier = refusal->tier->directory;
     int error = refusal->tier->error == 0 ? stk_home_check_parent(tier, where) : 0;
     bool above = error != 0 && error == refusal->error && strcmp(where, tier) != 0;

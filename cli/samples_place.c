@@ -47,7 +47,7 @@ static bool is_out_of_reach(const char *directory, const char *existing)
     char *path = strcmp(directory, existing) == 0 || canonical == NULL
                      ? canonical
                      : must_format("%s/samples", canonical);
-    bool is = path == NULL || stk_way_check_above(path, geteuid(), where) == 0;
+    bool is = path == NULL || stk_way_check_above(path, geteuid(), where, sizeof where) == 0;
     if (path != canonical) {
         free(path);
     }

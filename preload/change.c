@@ -219,21 +219,30 @@ static bool parent_of(const char *path, char out[STK_PATH_BYTES])
     return !text.cut;
 }
 
-/* By its inode, as it may be known by other paths. No server is asked for that. A directory that
- * cannot be looked at lets nobody change a name in it. */
-static __attribute__((noinline)) void distrust_parent(int dirfd, const char *path)
+/* Finds out which directory a path lies in. A path's buffer is on the stack only here: the cache
+ * may be set up behind it, which takes as much once more. */
+static __attribute__((noinline)) bool find_parent(int dirfd, const char *path, struct stat *stat)
 {
     char parent[STK_PATH_BYTES];
     struct statx found;
     int flags = AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT;
     if (!parent_of(path, parent) ||
         stk_sys_statx(dirfd, parent, flags, STATX_TYPE | STATX_INO, &found) != 0) {
-        return;
+        return false;
     }
-    const struct stat stat = {.st_dev = makedev(found.stx_dev_major, found.stx_dev_minor),
-                              .st_ino = found.stx_ino,
-                              .st_mode = S_IFDIR};
-    struct stk_cache *cache = stk_cover_elsewhere(stat.st_dev);
+    *stat = (struct stat){.st_dev = makedev(found.stx_dev_major, found.stx_dev_minor),
+                          .st_ino = found.stx_ino,
+                          .st_mode = S_IFDIR};
+    return true;
+}
+
+/* By its inode, as it may be known by other paths. No server is asked for that. A directory that
+ * cannot be looked at lets nobody change a name in it. */
+static __attribute__((noinline)) void distrust_parent(int dirfd, const char *path)
+{
+    struct stat stat;
+    struct stk_cache *cache =
+        find_parent(dirfd, path, &stat) ? stk_cover_elsewhere(stat.st_dev) : NULL;
     if (cache != NULL) {
         stk_cache_distrust_inode(cache, &stat);
     }
