@@ -181,7 +181,8 @@ static void name_trees(struct stk_cache *cache, const struct stk_tier *tier)
         if (root->usable) {
             struct stk_root_tree *tree = &root->trees[tier->index];
             tree->length = stk_entry_tree(path, sizeof path, tier->home, root);
-            tree->path = tree->length > 0 ? stk_roots_keep(&cache->roots, path, tree->length) : NULL;
+            tree->path =
+                tree->length > 0 ? stk_roots_keep(&cache->roots, path, tree->length) : NULL;
         }
     }
 }

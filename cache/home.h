@@ -53,7 +53,8 @@ int stk_home_ensure_room(const char *home, const char *room);
 /* Checks that nobody else could swap a home away: DIR (absolute, without links) is ours, root's, or
  * trusted, and sticky if writable; each directory above it is ours, root's or of DIR's owner, and
  * sticky if its group or others may write to it. `where` (may be NULL) gets the path of the
- * directory at fault: DIR's, or one above it. A longer DIR has no room for a home: -ENAMETOOLONG. */
+ * directory at fault: DIR's, or one above it. A longer DIR has no room for a home: -ENAMETOOLONG.
+ */
 int stk_home_check_parent(const char *dir, char where[STK_HOME_BYTES]);
 /* Whoever owns this directory is trusted with it: a member of the group that shares it
  * (cache/group.h). Of few directories, when a process sets up. */

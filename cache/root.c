@@ -28,7 +28,8 @@ const char *stk_roots_keep(struct stk_roots *roots, const char *text, size_t len
 
 static struct stk_root *add_root(struct stk_roots *roots, const char *prefix)
 {
-    const char *kept = roots->count < STK_ROOTS ? stk_roots_keep(roots, prefix, strlen(prefix)) : NULL;
+    const char *kept =
+        roots->count < STK_ROOTS ? stk_roots_keep(roots, prefix, strlen(prefix)) : NULL;
     if (kept == NULL) {
         return NULL;
     }
