@@ -217,8 +217,7 @@ static SRunner *make_runner(void)
         suite_changes, suite_run,    suite_remember, suite_trust,   suite_ask,      suite_fill,
         suite_marks,   suite_drop,   suite_slot,     suite_ring,    suite_deferred, suite_errand,
         suite_listing, suite_blocks, suite_begun,    suite_content, suite_kernel,   suite_gpu,
-        suite_crew,    suite_waits,  suite_passing,  suite_tree,    suite_way,
-        suite_notice,
+        suite_crew,    suite_waits,  suite_passing,  suite_tree,    suite_way,      suite_notice,
     };
     SRunner *runner = srunner_create(NULL);
     for (size_t i = 0; i < sizeof suites / sizeof *suites; i++) {
