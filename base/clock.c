@@ -13,11 +13,11 @@
 
 enum { NOT_ASKED, UNKNOWN, KNOWN, MOVING };
 
-/* Of the namespace in which the process was when its offset was asked for. */
+/* The offset of the time namespace that the process was in when it first asked. */
 static _Atomic int64_t kept_ns;
 static _Atomic int stage;
 
-/* Returns the length of what a link of /proc says; 0: there is none, negative: it is not told. */
+/* Reads a namespace's link in /proc. Returns its length, 0 if there is no such link, or -errno. */
 static ssize_t read_namespace(const char *path, char out[64])
 {
     memset(out, 0, 64);
@@ -25,8 +25,8 @@ static ssize_t read_namespace(const char *path, char out[64])
     return length == -ENOENT ? 0 : length;
 }
 
-/* Returns true if the process is in the namespace that its children get, of which alone the kernel
- * tells the offset. */
+/* Returns true if the process is in the namespace that its children get. The kernel tells the
+ * offset of the children's namespace only. */
 static bool is_in_that_of_children(void)
 {
     char own[64], of_children[64];
@@ -49,7 +49,7 @@ static bool take_part(const char **at, int64_t *out)
     return is_number;
 }
 
-/* "boottime  SECONDS  NANOSECONDS", of which the seconds may be negative. */
+/* Parses the line "boottime  SECONDS  NANOSECONDS". The seconds may be negative. */
 static bool parse_offset(const char *text, int64_t *out_ns)
 {
     static const char name[] = "\nboottime";
@@ -63,7 +63,8 @@ static bool parse_offset(const char *text, int64_t *out_ns)
     return true;
 }
 
-/* Kernels before 5.6 have no such file, and one time. */
+/* Reads the offset of the process's time namespace. Kernels before 5.6 have no such file and no
+ * such namespaces: the offset is 0. */
 static bool ask_offset(int64_t *out_ns)
 {
     char text[OFFSETS_BYTES];
@@ -92,8 +93,8 @@ static int settle(void)
     return before == NOT_ASKED ? now : before;
 }
 
-/* A process that has asked for another namespace stays where it was, in most cases; its children
- * come to be there. */
+/* Returns the namespace's offset. A process that has asked for another namespace mostly stays in
+ * its own, and only its children get the other one. */
 static int64_t offset(void)
 {
     int64_t offset_ns;

@@ -13,19 +13,19 @@
 /*
  * Returns the time for everything the catalogue remembers: it goes on in suspend, never steps, and
  * is equal in all processes. It is CLOCK_BOOTTIME as the machine has it: in a time namespace, less
- * the offset of the namespace. The first call of a process asks /proc for that. Lock-free; safe in
- * threads, after fork and in signal handlers.
+ * the namespace's offset. The first call of a process reads that offset in /proc. Lock-free; safe
+ * in threads, after fork and in signal handlers.
  */
 int64_t stk_clock_boottime_ns(void);
 
-/* Returns the machine's time of one that the kernel has told, in this process's namespace. */
+/* Converts a time that the kernel told in this process's namespace to the machine's. */
 int64_t stk_clock_of_machine_ns(int64_t told_ns);
 
-/* Returns false if the namespace's offset cannot be told: then times are not those of others. */
+/* Returns false if the namespace's offset is unknown: times then differ between processes. */
 bool stk_clock_is_known(void);
 
-/* Before and after a call that gives this process, or its children, another time namespace: from
- * then on each question for the time asks for the offset as well. */
+/* Note that a call will give, or has given, this process or its children another time namespace.
+ * Each later reading of the clock reads the offset, too. */
 void stk_clock_will_move(void);
 void stk_clock_has_moved(void);
 

@@ -27,18 +27,14 @@ const struct stk_option_row stk_option_table[STK_OPTION_COUNT] = {
          "command uncached. To `stoker run` and `stoker warm` one of them may be a directory on "
          "another file system, which several nodes share: what is copied into the local ones is "
          "put there, too, or comes from there; SIZE is then what all nodes together put there "
-         "(default: until a tenth of it is free). A tier that cannot be used on this node (no "
-         "room, "
-         "no right to write, a server that is gone) is done without, and a SIZE above what there "
-         "is "
-         "is made smaller; both are said in one line."},
+         "(default: until a tenth of it is free). The command runs without a tier that this node "
+         "cannot use (no room, no right to write, a server that is gone). A SIZE above what there "
+         "is becomes smaller. One line tells of either."},
     [STK_OPTION_REQUIRE] =
         {"STOKER_REQUIRE_CACHE", "--require-cache", "on|off", "off",
-         "Whether a command is not started (status 2) where this node cannot give the cache that "
-         "was "
-         "asked for: a tier without room or behind a server that is gone, a budget above what "
-         "there "
-         "is, no place for the catalogue. off: one line says so, and the command runs with what "
+         "on: a command does not start (status 2) if this node cannot give the cache that was "
+         "asked for: a tier has no room or its server is gone, a budget is above what there is, "
+         "or the catalogue has no place. off: one line says so, and the command runs with what "
          "there is, or uncached. The flag takes no value and says on."},
     [STK_OPTION_FRESH] =
         {"STOKER_FRESH", "--fresh", "run|open|never", "run",
@@ -144,8 +140,8 @@ const struct stk_option_row stk_option_table[STK_OPTION_COUNT] = {
          "processes find its start and its counters. Not for setting by hand."},
     [STK_OPTION_OUTER_PATHS] =
         {"STOKER_OUTER_PATHS", NULL, "PATH[:PATH]...", "",
-         "Set by a `stoker run` that was begun inside another: what the runs around it cover, so "
-         "that its processes tell those runs of what they change there. Not for setting by hand."},
+         "Set by a `stoker run` that was begun inside another: the paths that the runs around it "
+         "cover. Its processes tell those runs of changes there. Not for setting by hand."},
     [STK_OPTION_OUTER_RUNS] = {"STOKER_OUTER_RUNS", NULL, "NAME[:NAME]...", "",
                                "The names of these runs. Not for setting by hand."},
 };

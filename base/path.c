@@ -72,7 +72,7 @@ const char *stk_path_leaf(const char *path)
     return slash != NULL ? slash + 1 : path;
 }
 
-/* True if a leaf ends so, and has something before that. */
+/* Returns true if a leaf ends with `end` and has something before it. */
 static bool has_end(const char *leaf, const char *end)
 {
     size_t length = strlen(leaf), end_length = strlen(end);

@@ -45,11 +45,11 @@ const char *stk_path_leaf(const char *path);
 /* Whether a leaf is called as SQLite's databases are, which have locks and journals beside them. */
 bool stk_path_is_database(const char *leaf);
 
-/* True if `path` is called as LMDB's lock files are: DIRECTORY/lock.mdb, or NAME-lock. */
+/* Returns true if `path` is named as LMDB's lock files are: DIRECTORY/lock.mdb, or NAME-lock. */
 bool stk_path_is_lmdb_lock(const char *path);
 
-/* Writes the path of the database that such a lock file belongs to: DIRECTORY/data.mdb, or NAME.
- * False: it is no such name, or there is not enough room. */
+/* Writes the path of the database of such a lock file: DIRECTORY/data.mdb, or NAME. Returns false
+ * if `path` is no such name, or `out` has not enough room. */
 bool stk_path_lmdb_data(const char *path, char *out, size_t bytes);
 
 #endif

@@ -21,7 +21,7 @@
 #define PASSING_CAPABILITIES (1u << CAP_DAC_OVERRIDE | 1u << CAP_DAC_READ_SEARCH)
 #define SETTING              "STOKER_"
 #define CONFINEMENT          "\nNoNewPrivs:\t"
-#define BEFORE_NEXT_LINE     (sizeof CONFINEMENT) /* what of a line may have been read */
+#define BEFORE_NEXT_LINE     (sizeof CONFINEMENT) /* bytes of that line that were read */
 /* No environment is larger that anybody made by hand. */
 #define MAX_ENVIRONMENT_BYTES (1u << 20)
 
@@ -272,8 +272,8 @@ static uint64_t sum_of_groups(void)
 
 /* ---- confinement ---- */
 
-/* Reads /proc/.../status from the line of no_new_privs on, behind which stand those of seccomp; the
- * line of groups before it may be of any length. Leaves "" if there is no such line. */
+/* Reads /proc/.../status from the line of no_new_privs on; seccomp's lines follow it. The line of
+ * groups before it may have any length. Leaves "" if there is no such line. */
 static void read_confinement(int fd, char *text, size_t bytes)
 {
     size_t used = 0;
@@ -300,10 +300,10 @@ static uint64_t number_of(const char *text, const char *name)
     return stk_text_take_number(&at, &number) ? number : 0;
 }
 
-/* What the kernel says of this thread's confinement. */
+/* This thread's confinement, as the kernel reports it. */
 struct confinement {
     uint64_t no_new_privs;
-    uint64_t seccomp; /* 0: off; not so if the kernel says nothing */
+    uint64_t seccomp; /* 0: off; 1 if the kernel says nothing */
     uint64_t filters;
 };
 
@@ -333,9 +333,9 @@ static uint64_t label(void)
     return length > 0 ? stk_hash_64(text, (size_t)length, 0) : 0;
 }
 
-/* Returns true if Landlock is known to confine this thread. With CAP_SYS_ADMIN it needs no
- * no_new_privs, and the one thing that tells of it is that nothing can be mounted. Seccomp may end
- * a program that tries. */
+/* Returns true if Landlock is known to confine this thread. With CAP_SYS_ADMIN Landlock needs no
+ * no_new_privs: the one sign of it is that the thread can mount nothing. Under seccomp the function
+ * does not try to mount, since seccomp may end a program that tries. */
 static bool is_landlocked(uint32_t capabilities, const struct confinement *by)
 {
     return (capabilities & 1u << CAP_SYS_ADMIN) != 0 && by->seccomp == 0 &&

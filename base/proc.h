@@ -41,10 +41,11 @@ int stk_proc_start(pid_t pid, int64_t *start_ns, pid_t *parent);
 uint64_t stk_proc_view(void);
 
 /*
- * Returns a number for what this process may open besides what its user may: its groups, the
- * capabilities that pass over modes, and how it is confined (no_new_privs, the number of seccomp's
- * filters, the label of a security module; Landlock, where the process has CAP_SYS_ADMIN: else that
- * needs no_new_privs). More than 1024 groups are told apart by how many there are.
+ * Returns a hash of what decides, besides the user, which files this process may open: its groups,
+ * the capabilities that pass over modes, and its confinement. The confinement is no_new_privs, the
+ * number of seccomp's filters, and the label of a security module. Landlock counts where the
+ * process has CAP_SYS_ADMIN; elsewhere Landlock needs no_new_privs. Of more than 1024 groups only
+ * the number counts.
  */
 uint64_t stk_proc_rights(void);
 

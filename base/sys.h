@@ -113,7 +113,7 @@ int stk_sys_mincore(void *address, size_t bytes, unsigned char *pages);
 void stk_sys_block_signals(uint64_t *before);
 void stk_sys_restore_signals(const uint64_t *before);
 
-/* A program's own call of any number: the kernel's answer, or -errno. */
+/* Makes a system call of any number for a program. Returns the kernel's answer, or -errno. */
 long stk_sys_call(long number, const long at[6]);
 
 pid_t stk_sys_getpid(void);
@@ -130,18 +130,18 @@ gid_t stk_sys_getegid(void);
 uint32_t stk_sys_capabilities(void);
 /* Returns true if this thread has no_new_privs. */
 bool stk_sys_has_no_new_privs(void);
-/* Asks to mount a file system of no type, which never succeeds: -EINVAL, or -EPERM where this
- * thread may mount nothing. */
+/* Tries to mount a file system without a type, which never succeeds. Returns -EPERM if this thread
+ * may mount nothing, else -EINVAL. */
 int stk_sys_mount_nothing(void);
 /* True unless the kernel says that no such process exists (one of another user does). */
 bool stk_sys_process_exists(pid_t pid);
 int stk_sys_flock(int fd, int operation);
-/* Unix datagrams between processes of a node. A socket, close-on-exec, with a name of the kernel's
- * choice, whose calls wait for `patience_ns` at most: -EAGAIN. */
+/* Opens a socket for Unix datagrams between processes of a node, close-on-exec. The kernel chooses
+ * its name. Its calls wait for `patience_ns` at most, then return -EAGAIN. */
 int stk_sys_datagram_socket(int64_t patience_ns);
-/* Connects to the abstract socket of that name; -ECONNREFUSED where there is none. */
+/* Connects to the abstract socket of that name. Returns -ECONNREFUSED if there is none. */
 int stk_sys_connect_abstract(int fd, const char *name);
-/* Neither sends a signal. */
+/* Send or receive one datagram. Both return bytes or -errno, and raise no signal. */
 ssize_t stk_sys_send(int fd, const void *data, size_t bytes);
 ssize_t stk_sys_receive(int fd, void *data, size_t bytes);
 

@@ -1,4 +1,4 @@
-/* Directories that nobody else has a hand in. See base/way.h. */
+/* Directories whose path belongs to this user and root. See base/way.h. */
 #include "base/way.h"
 
 #include <errno.h>
@@ -14,12 +14,12 @@
 struct way {
     int at;                    /* the directory that was reached */
     uid_t root;                /* the owner of "/" */
-    unsigned links;            /* that were followed */
-    char rest[STK_PATH_BYTES]; /* what is still to be walked */
+    unsigned links;            /* symbolic links that were followed */
+    char rest[STK_PATH_BYTES]; /* the names that are still to be walked */
     bool make;
 };
 
-/* Goes on from another directory, which is the way's from now on. */
+/* Goes on from another directory. The way owns `fd` from now on. */
 static void step(struct way *way, int fd)
 {
     stk_sys_close(way->at);
@@ -50,7 +50,7 @@ static bool is_owned_well(const struct way *way, const struct stat *stat)
     return stat->st_uid == stk_sys_geteuid() || stat->st_uid == 0 || stat->st_uid == way->root;
 }
 
-/* Takes the first name off the rest; false at its end. */
+/* Takes the first name off the rest. Returns false at the end of the rest. */
 static bool take_name(struct way *way, char name[STK_PATH_BYTES])
 {
     size_t slashes = strspn(way->rest, "/");
@@ -66,7 +66,7 @@ static int open_name(const struct way *way, const char *name)
     const int flags = O_PATH | O_NOFOLLOW | O_CLOEXEC;
     int fd = stk_sys_openat(way->at, name, flags, 0);
     if (fd == -ENOENT && way->make) {
-        stk_sys_mkdirat(way->at, name, 0700); /* where that fails the second look says ENOENT */
+        stk_sys_mkdirat(way->at, name, 0700); /* if that fails, the second open says ENOENT */
         fd = stk_sys_openat(way->at, name, flags, 0);
     }
     return fd;
@@ -100,7 +100,7 @@ static int check_directory(const struct stat *stat)
     return is_open ? -EPERM : 0;
 }
 
-/* Goes on from a directory that was opened, or to where a link leads. */
+/* Goes on from `fd` if it is a directory, or from where it leads if it is a link. */
 static int enter(struct way *way, int fd)
 {
     struct stat stat;

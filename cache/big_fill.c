@@ -469,7 +469,7 @@ static enum stk_state become_entry(struct stk_cache *cache, struct stk_big *big,
     struct stk_identity copied;
     int error = dress(&big->blocks);
     if (error == 0 && move(big) == 0 && big->root->inode_counts &&
-        stk_record_get_identity(record, &copied)) { /* a number that is made up tells no file */
+        stk_record_get_identity(record, &copied)) { /* made-up inode numbers identify no file */
         stk_group_give(&cache->group, big->blocks.tier, big->root, big->entry, &copied);
     }
     if (!find_entry(big, &ino)) {

@@ -45,23 +45,23 @@ static bool join_named_run(struct stk_cache *cache, char home[STK_HOME_BYTES])
     return true;
 }
 
-/* Returns true if this process can use that run's catalogue, if the run is not over. */
+/* Returns true if the run is not over and this process can use its catalogue. */
 static bool is_within_reach(const char *run)
 {
     char home[STK_HOME_BYTES];
     return home_of_run(home, run) && stk_sys_faccessat(AT_FDCWD, run, 0) == 0;
 }
 
-/* Returns true if the run's directory is another user's. */
+/* Returns true if the run's directory belongs to another user. */
 static bool is_of_others(const char *run)
 {
     char home[STK_HOME_BYTES];
     return run[0] == '/' && !home_of_run(home, run) && stk_home_check(home) == -EPERM;
 }
 
-/* Finds the runs that are to be told what this process changes. A process that is in none of its
- * run's tables is not told, in its turn, what the run's other processes change: it asks the origin
- * at each open. */
+/* Finds the runs to which this process sends its changes. A process that cannot join its own run's
+ * catalogue does not learn what the run's other processes change: it asks the origin at each
+ * open. */
 static void find_others(struct stk_cache *cache, bool in_run)
 {
     const char *runs = cache->options.outer_runs;
@@ -79,8 +79,8 @@ static void find_others(struct stk_cache *cache, bool in_run)
     }
 }
 
-/* Keeps the catalogue: for a run of another user's, which this process belongs to, until that run
- * ends; else until it is cleared. */
+/* Keeps the catalogue until it is cleared. If this process belongs to another user's run, the
+ * catalogue is kept only until that run ends. */
 static void keep(struct stk_cache *cache)
 {
     struct stk_catalogue_header *header = cache->catalogue.header;

@@ -34,8 +34,8 @@
 struct stk_cache {
     struct stk_options options;
     struct stk_roots roots;
-    struct stk_roots outer; /* of the runs around this one: nothing is served, but changes count */
-    struct stk_notices notices;     /* to runs whose catalogue this process cannot reach */
+    struct stk_roots outer;     /* of the runs around this one: never served, but changes count */
+    struct stk_notices notices; /* to runs whose catalogue this process cannot join */
     struct stk_catalogue catalogue; /* header NULL: nothing is served */
     /* In the order in which they are filled; behind the last one `shared` is NULL. */
     union {
@@ -67,7 +67,7 @@ struct stk_place {
 
 /* Sets up from parsed options and spelled roots, whose text must stay; once per process, by one
  * thread. Always succeeds: what is missing (no tmpfs, no tier) only means that less is served. The
- * cache may live in memory that is zero but for `outer`, which may be spelled. */
+ * cache may live in memory that is zero except for `outer`, which may hold spelled roots. */
 void stk_cache_open(struct stk_cache *cache, const struct stk_options *options,
                     const struct stk_roots *spelling);
 
@@ -210,8 +210,8 @@ void stk_cache_mark_written(struct stk_cache *cache, const struct stk_place *pla
 void stk_cache_unmark_written(struct stk_cache *cache, const struct stk_mark *mark);
 /* After such a call: marks the file by its inode, for its other names. */
 void stk_cache_mark_inode(struct stk_cache *cache, const struct stat *stat);
-/* Counts all files below all roots of the catalogue as written in this run: one was, and which one
- * is not known. */
+/* Counts all files below all roots of the catalogue as written in this run. One of them was
+ * written, and which one is unknown. */
 void stk_cache_mark_all_written(struct stk_cache *cache);
 /* Before and after a call that changes a name or metadata: the origin is asked again. */
 void stk_cache_distrust(struct stk_cache *cache, const struct stk_place *place);
@@ -219,8 +219,9 @@ void stk_cache_distrust(struct stk_cache *cache, const struct stk_place *place);
 void stk_cache_distrust_inode(struct stk_cache *cache, const struct stat *stat);
 /* The same for the listing of the directory that holds this place. */
 void stk_cache_distrust_listing(struct stk_cache *cache, const struct stk_place *place);
-/* The same for everything below every root of the catalogue: a directory or symbolic link was
- * renamed or replaced. Another process may have other roots, or the same by another view. */
+/* Makes processes ask the origin again for everything below every root of the catalogue: a
+ * directory or symbolic link was renamed or replaced. Another process may have other roots, or the
+ * same roots in another view. */
 void stk_cache_distrust_all(struct stk_cache *cache);
 
 #endif

@@ -78,9 +78,9 @@ struct stk_tier_shared {
 #define STK_TIER_READY UINT64_MAX
 
 enum stk_kept {
-    STK_KEPT_NOT,   /* it goes when the last run ends */
-    STK_KEPT,       /* it stays */
-    STK_KEPT_GUEST, /* it stays until the run of another user's ends that its processes belong to */
+    STK_KEPT_NOT,   /* removed when the last run ends */
+    STK_KEPT,       /* kept until it is cleared */
+    STK_KEPT_GUEST, /* kept until the other user's run ends that its processes belong to */
 };
 
 struct stk_catalogue_header {
@@ -91,7 +91,7 @@ struct stk_catalogue_header {
     _Atomic uint32_t levels;      /* of the index that are allocated */
     _Atomic uint32_t segments;    /* of records that are allocated */
     _Atomic uint32_t next_record; /* the first number not given out */
-    /* The run of another user's (stk_run_number) whose processes joined it last; 0: none's did. */
+    /* The other user's run (stk_run_number) whose processes joined the catalogue last; 0: none. */
     _Atomic uint32_t guest_of;
     struct stk_tier_shared tiers[STK_TIERS];
     /* cache/changes.h */
@@ -129,8 +129,8 @@ int stk_catalogue_join(struct stk_catalogue *catalogue, const char *home, bool c
 /* A descriptor by which the catalogue in `home` is locked against being joined, for the caller to
  * close; -EBUSY when somebody has joined it; or another -errno. */
 int stk_catalogue_lock(const char *home);
-/* Reads `guest_of` of the catalogue that is open for reading there, which may be of anybody's
- * making: it is not mapped. 0, or -EPROTO when it is no catalogue of this version. */
+/* Reads `guest_of` of a catalogue that is open for reading. Any user may have made the file, so it
+ * is not mapped. Returns 0, or -EPROTO if it is no catalogue of this version. */
 int stk_catalogue_read_guest(int fd, uint32_t *out);
 /* Unmaps everything. No other thread may use it. */
 void stk_catalogue_close(struct stk_catalogue *catalogue);

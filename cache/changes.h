@@ -2,8 +2,8 @@
  * What is known to have changed, and when: one table in shared memory, from a hash to the time of
  * the last change, and of the last opening for writing. It is asked by everything that leads to a
  * file: the key of its path, its inode (hard links and linked directories are other names of it),
- * and one hash that stands for everything, for changes of directories and links. Which files those
- * concern depends on the process's roots and view, so they concern all of the catalogue.
+ * and one hash that stands for everything, for changes of directories and links. Which files such a
+ * change concerns depends on a process's roots and view, so it counts for the whole catalogue.
  *
  * A change means that the origin is asked again. What was opened for writing is not cached again in
  * that run, since a descriptor that is open for writing cannot be watched.
@@ -33,7 +33,7 @@ struct stk_changes {
     int64_t written_ns; /* 0: never. To open for writing is a change as well. */
 };
 
-/* What a change of a directory or link is noted by: it concerns every file of the catalogue. */
+/* The hash of a change of a directory or link. It counts for every file of the catalogue. */
 #define STK_CHANGES_EVERYTHING UINT64_C(0x8f3c51b7a96e2d04)
 
 /* What a file's inode is noted by. */

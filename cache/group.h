@@ -68,13 +68,13 @@ static inline bool stk_group_shares(const struct stk_group *group, const struct 
 /* ---- what the others get ---- */
 
 /*
- * Opens an entry that was just published to the members, in a tier that is shared: if the entry's
- * path at the origin, walked beneath the root without links, leads to the very file and version
- * that was copied, every member may read that file, and may list and pass each directory on the
- * walk. Members may pass each directory above the root, too. The walk comes after the copy, by
- * descriptors: what is looked at is what the modes are of.
- * The directories in the tier are opened (to pass, not to list) or closed as the origin's are.
- * `entry` is changed, and as it was afterwards.
+ * Opens a new entry of a shared tier to the members, if every member may read the file that was
+ * copied. The function walks the entry's path at the origin, beneath the root and without links.
+ * The walk must end at the file and version of `copied`. Every member must be allowed to list and
+ * pass each directory of the walk, and to pass each directory above the root. The walk comes after
+ * the copy and uses descriptors, so each mode is that of the object that was checked.
+ * Each directory in the tier is opened (to pass, not to list) or closed as its origin is.
+ * Changes `entry` meanwhile, and restores it.
  */
 void stk_group_give(const struct stk_group *group, const struct stk_tier *tier,
                     const struct stk_root *root, char *entry, const struct stk_identity *copied);

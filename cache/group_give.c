@@ -76,8 +76,8 @@ bool stk_group_prepare(const struct stk_group *group, const char *dir)
 
 /* ---- the way to the origin ---- */
 
-/* Returns true if every member has these rights, which are given as the bits for others. A member
- * of a file's group is held by that group's bits, and a member may be in any group. */
+/* Returns true if every member has these rights, given as the bits for others. For a member of the
+ * file's group the group's bits decide, and a member may be in any group. */
 static bool lets(const struct stk_group *group, const struct stat *stat, mode_t rights)
 {
     mode_t all = stat->st_gid == group->gid ? rights << 3 : rights << 3 | rights;
@@ -93,7 +93,7 @@ static int open_name(int dirfd, const char *name, int flags)
     return fd == -ENOSYS || fd == -EPERM ? stk_sys_openat(dirfd, name, flags, 0) : fd;
 }
 
-/* Returns the directory's descriptor if every member has these rights to it. Else closes it. */
+/* Returns `fd` if every member has these rights to it. Otherwise closes it and returns -errno. */
 static int check_rights(const struct stk_group *group, int fd, mode_t rights)
 {
     struct stat stat;
@@ -104,7 +104,7 @@ static int check_rights(const struct stk_group *group, int fd, mode_t rights)
     return fd;
 }
 
-/* Goes from an open directory, which is closed, into the one of that name. */
+/* Opens the directory `name` of `from`, and closes `from`. */
 static int enter(const struct stk_group *group, int from, const char *name, bool beneath)
 {
     const int flags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
@@ -113,8 +113,8 @@ static int enter(const struct stk_group *group, int from, const char *name, bool
     return check_rights(group, fd, beneath ? LISTED : PASSED);
 }
 
-/* Opens a root as a path: members may pass every directory above it, and list the root. A path
- * without links is entered name by name. */
+/* Opens a root as a path if members may pass every directory above it and list the root. The
+ * root's path has no links, and the function enters it name by name. */
 static int reach_root(const struct stk_group *group, const struct stk_root *root)
 {
     char path[STK_PATH_BYTES];
@@ -157,8 +157,8 @@ static bool is_copied(const struct stk_group *group, int dirfd, const char *name
 /* ---- entries ---- */
 
 /* Walks from a root, whose directory in the tier ends at `slash`, down to the directory of an
- * entry. Each directory in the tier is opened or closed as the origin's is. `fd`: the root's or
- * -errno, which is closed. Returns the last directory's descriptor, or -errno. */
+ * entry. Opens or closes each directory in the tier as its origin is. `fd` is the root's
+ * descriptor, which is closed, or -errno. Returns the last directory's descriptor, or -errno. */
 static int walk_down(const struct stk_group *group, int fd, char *entry, char *slash)
 {
     for (char *next = strchr(slash + 1, '/');; slash = next, next = strchr(slash + 1, '/')) {

@@ -174,7 +174,7 @@ static int check_parent(const char *dir, uid_t *owner)
  * directory above could put another tree in their place while they are in use. */
 int stk_home_check_parent(const char *dir, char where[STK_HOME_BYTES])
 {
-    char unwanted[STK_HOME_BYTES]; /* a path of any length is too much for a thread's small stack */
+    char unwanted[STK_HOME_BYTES]; /* STK_PATH_BYTES are too many for a thread's small stack */
     char *at = where != NULL ? where : unwanted;
     uid_t owner;
     if (!stk_text_copy(at, STK_HOME_BYTES, dir)) {

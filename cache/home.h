@@ -43,18 +43,17 @@ int stk_home_ensure(const char *home);
 /* Checks that only this user can have put things in it. */
 int stk_home_check(const char *home);
 /*
- * Opens a home as a path, close-on-exec, if only this user can have put things in it: what is
- * opened beneath the descriptor is this user's, whoever may rename the directories above. The
- * descriptor, which is the caller's to close, or -errno.
+ * Opens a home as a path, close-on-exec, if only this user can have put things in it. A file that
+ * is opened beneath the descriptor is then this user's, even if another user renames a directory
+ * above. Returns the descriptor, which the caller closes, or -errno.
  */
 int stk_home_open(const char *home);
 /* Makes a directory 0700 in a home if it is missing. */
 int stk_home_ensure_room(const char *home, const char *room);
-/* Checks that nobody else could swap a home away: DIR (absolute, without links) is ours, root's, or
- * trusted, and sticky if writable; each directory above it is ours, root's or of DIR's owner, and
- * sticky if its group or others may write to it. `where` (may be NULL) gets the path of the
- * directory at fault: DIR's, or one above it. A longer DIR has no room for a home: -ENAMETOOLONG.
- */
+/* Checks that no other user can replace a home in DIR (absolute, without links). DIR belongs to
+ * this user, to root or to a trusted user. Each directory above belongs to this user, to root or to
+ * DIR's owner. Each of them is sticky if its group or others may write to it. `where` (may be NULL)
+ * gets the path of the directory at fault. -ENAMETOOLONG: DIR has no room for a home. */
 int stk_home_check_parent(const char *dir, char where[STK_HOME_BYTES]);
 /* Whoever owns this directory is trusted with it: a member of the group that shares it
  * (cache/group.h). Of few directories, when a process sets up. */

@@ -22,7 +22,7 @@ struct stk_making {
     int64_t blocks;                    /* reserved */
     uint64_t ino;                      /* of the entry, once it is made */
     bool taken;                        /* not made, since one is there */
-    const struct stk_identity *shared; /* what is copied, which a group may get; NULL: it may not */
+    const struct stk_identity *shared; /* the copied file, if a group may get it; or NULL */
     struct stk_passing *passing;       /* the note of one that passes; NULL: it is to stay */
     bool copied;                       /* by the origin: if it passes, to the shared tier */
 };

@@ -12,22 +12,23 @@ static void note(struct stk_cache *cache, uint64_t hash, enum stk_changes_kind k
     }
 }
 
-/* Notes a change by a hash that does not depend on who looks, in this catalogue and in those of
- * the runs that the process cannot join. */
+/* Notes a change in this catalogue, and tells it to the runs that the process cannot join. The hash
+ * is equal in all processes. */
 static void note_everywhere(struct stk_cache *cache, uint64_t hash, enum stk_changes_kind kind)
 {
     note(cache, hash, kind);
     stk_notices_tell(&cache->notices, hash, kind);
 }
 
-/* Returns true if other runs take part in what this process does: their keys of a path differ. */
+/* Returns true if other runs have to learn of this process's changes. Their keys of a path differ.
+ */
 static bool has_others(const struct stk_cache *cache)
 {
     return cache->notices.count > 0 || cache->outer.count > 0;
 }
 
-/* Where a mount makes inode numbers up, a path is all that a file is known by: other runs, which
- * have other keys for it, must take everything for changed. */
+/* Tells other runs of a change where a mount makes inode numbers up. Such a file is known by its
+ * path only, and other runs have other keys for that path: for them everything has changed. */
 static void note_for_others(struct stk_cache *cache, const struct stk_root *root,
                             enum stk_changes_kind kind)
 {

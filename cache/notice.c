@@ -26,7 +26,7 @@ void stk_notice_address(struct stk_notice_address *out, const char *run)
     out->token[1] = token.high;
 }
 
-/* Waits for the answer to this notice. Handlers of signals may run meanwhile. */
+/* Waits for the answer to this notice. Signal handlers may run meanwhile. */
 static int hear(int fd, const struct stk_notice *notice, int64_t until_ns)
 {
     int result;
@@ -38,7 +38,7 @@ static int hear(int fd, const struct stk_notice *notice, int64_t until_ns)
     return result >= 0 && memcmp(&answer, notice, sizeof answer) != 0 ? -EAGAIN : result;
 }
 
-/* Sends the notice and waits until it is noted: 0 or positive, -ECONNREFUSED where nothing listens,
+/* Sends the notice and waits for its answer. Returns 0 or more, -ECONNREFUSED if nothing listens,
  * or another -errno. */
 static int exchange(const struct stk_notice_address *to, const struct stk_notice *notice,
                     int64_t patience_ns)
@@ -84,7 +84,8 @@ bool stk_notices_reach(struct stk_notices *notices, const char *run)
     return true;
 }
 
-/* What was missed may have been anything: everything is told before the change. */
+/* Tells a run of a change. A notice that the run missed may have been of any file, so the next one
+ * says first that everything was written. */
 static void tell(struct stk_notice_run *run, uint64_t hash, enum stk_changes_kind kind)
 {
     if (atomic_load(&run->missed) && send_notice(run, STK_CHANGES_EVERYTHING, STK_WRITTEN) >= 0) {

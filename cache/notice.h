@@ -1,15 +1,15 @@
 /*
  * Notices: changes that a process tells to a run whose table of changes it cannot write to. The
- * run's name is in the process's environment, and its catalogue is another user's (setpriv, su and
- * gosu keep the environment), or lies in a /dev/shm that this mount namespace does not have.
+ * process has the run's name in its environment, which setpriv, su and gosu keep. The run's
+ * catalogue belongs to another user, or lies in a /dev/shm that this mount namespace does not have.
  *
- * The run's command listens at an abstract socket that is named by the run (cli/notices.h). It
- * notes the change in the run's table and answers; only then the call goes on that made the change.
- * A notice that gets no answer is made up for by the next one, which says that everything was
- * written. A forged notice has the origin asked once more.
+ * The run's command listens at an abstract socket that is named after the run (cli/notices.h). The
+ * command notes the change in the run's table and answers. The process waits for that answer. If a
+ * notice gets no answer, the next one says that everything was written. A forged notice only makes
+ * processes ask the origin once more.
  *
- * A notice takes a descriptor for a moment, and waits 2 s at most; behind one that was missed, 20
- * ms. No heap; safe in threads, after fork and vfork, and in signal handlers.
+ * A notice uses a descriptor for a moment. It waits for at most 2 s, or for 20 ms after a notice
+ * without an answer. No heap; safe in threads, after fork and vfork, and in signal handlers.
  */
 #ifndef STK_CACHE_NOTICE_H
 #define STK_CACHE_NOTICE_H
@@ -24,13 +24,13 @@
 #define STK_NOTICE_NAME  40
 #define STK_NOTICE_MAGIC UINT64_C(0x31656369746f6e73) /* changes with the layout */
 
-/* What is sent; the answer is the same once more. */
+/* A notice as it is sent. The answer repeats all of it. */
 struct stk_notice {
     uint64_t magic;
     uint64_t token[2]; /* shows that the sender knows the run's name */
     uint64_t hash;     /* of cache/changes.h */
     uint32_t kind;     /* enum stk_changes_kind, or STK_NOTICE_GREETING */
-    uint32_t number;   /* tells an answer from that of an earlier notice */
+    uint32_t number;   /* tells its answer from the answer to an earlier notice */
 };
 #define STK_NOTICE_GREETING 2 /* nothing has changed */
 
@@ -50,10 +50,10 @@ struct stk_notices {
         _Atomic bool missed; /* a notice got no answer */
     } runs[STK_NOTICE_RUNS];
 };
-/* Greets a run, and adds it if it is heard. Returns false if nothing listens there, or there is no
- * room. While a process sets up. */
+/* Greets a run, and adds it unless nothing listens there. Returns false if nothing listens, or
+ * there is no room. Only while a process sets up. */
 bool stk_notices_reach(struct stk_notices *notices, const char *run);
-/* Tells all of them of a change, and returns when they have noted it. */
+/* Tells all these runs of a change, and returns when they have noted it or the wait is over. */
 void stk_notices_tell(struct stk_notices *notices, uint64_t hash, enum stk_changes_kind kind);
 
 #endif

@@ -218,7 +218,7 @@ static void split_file_root(struct stk_roots *roots, struct stk_root *root)
     }
 }
 
-/* What a process sees of the file system. */
+/* Hashes of a process's view of the file system and of its rights (base/proc.h). */
 struct sight {
     uint64_t view, rights;
 };

@@ -4,8 +4,8 @@
  *
  *   key     hash of the view (mount namespace and root directory), device and inode, and of the
  *           process's rights (base/proc.h): for the catalogue, so that two containers with other
- *           volumes on one path never mix, and nobody is told what others with more groups saw,
- *           or without the confinement that this process has;
+ *           volumes on one path never mix. A process never gets what a process with more groups
+ *           or with less confinement saw;
  *   name    its last component and a hash of file-system type, source, volume, mounted directory
  *           and path: the directory of its entries in a tier. Equal after a reboot, unless the
  *           volume is known by its mount only (base/volume.h).

@@ -114,7 +114,7 @@ void stk_run_close(struct stk_run *run);
 void stk_run_entitle(struct stk_run *run, const char *title);
 /* The path of a run's file. */
 bool stk_run_path(char out[STK_HOME_BYTES], const char *home, const char *name);
-/* A number that stands for the run of this file in another user's catalogue; never 0. */
+/* Returns the number that stands for the run of this file in another user's catalogue; never 0. */
 uint32_t stk_run_number(const char *path);
 /* When it began, on CLOCK_BOOTTIME. */
 int64_t stk_run_start_ns(const struct stk_run *run);

@@ -303,7 +303,7 @@ static void compute_budget(const struct statfs *fs, bool jobs, int64_t used_bloc
                                                          LEAST_RESERVE_INODES);
 }
 
-/* Returns how large a tier in this file system can be at most, whatever is free now. */
+/* Returns the most bytes that a tier in this file system can have, however much is free now. */
 static int64_t capacity_of(const struct statfs *fs, bool jobs)
 {
     int64_t total = (int64_t)fs->f_blocks * fs->f_bsize;
@@ -471,7 +471,7 @@ static int prepare_home(const char *dir, char home[STK_HOME_BYTES], struct statf
     return error != 0 ? error : stk_home_ensure_room(home, "fill");
 }
 
-/* Returns 0 if attaching could make this home in `dir`, or write to the one that is there. */
+/* Returns 0 if attaching could make this home in `dir`, or write to a home that exists. */
 static int check_writable(const char *dir, const char *home)
 {
     int error = stk_home_check(home);
@@ -481,7 +481,7 @@ static int check_writable(const char *dir, const char *home)
     return error != 0 ? error : stk_sys_faccessat(AT_FDCWD, home, W_OK | X_OK);
 }
 
-/* Counts what lies in the home, if there is one. */
+/* Counts the files in the home, if there is one, as used. */
 static void foresee_used(struct stk_tier_shared *out, const struct statfs *fs, int64_t limit_ns)
 {
     struct stk_account count = {0, 0, 0, 0};

@@ -6,10 +6,10 @@
  * cache/home.h; -EMEDIUMTYPE the file system is not a local one; -ENOSPC no room for even one file;
  * -EMFILE too many tiers; -EAGAIN another process takes too long to set it up.
  *
- * A wanted budget above what there can be (the file system, the machine's memory or the control
- * group's for a tmpfs, less what the job keeps of its shared memory) counts as none given: the
- * budget is computed then. The caller compares the two to tell the user. Safe in threads, after
- * fork and in signal handlers; no heap.
+ * A wanted budget above the tier's capacity is ignored, and the budget is computed. The capacity is
+ * the file system's size, less what the job keeps of its shared memory. For a tmpfs it is at most
+ * the memory of the machine or the control group. The caller compares the two budgets to tell the
+ * user. Safe in threads, after fork and in signal handlers; no heap.
  */
 #ifndef STK_CACHE_TIER_H
 #define STK_CACHE_TIER_H
@@ -46,16 +46,16 @@ int stk_tier_attach(struct stk_catalogue *catalogue, const char *dir, int64_t bu
                     struct stk_tier *out);
 
 /*
- * Tells what attaching a tier at `dir` that no catalogue knows would come to, without making
- * anything: the budget, with what lies there counted as used. Walks what lies there, for `limit_ns`
- * at most (0: to the end); after that all that the file system holds counts as used. 0 or -errno as
- * attaching.
+ * Computes the budget that a tier at `dir`, which no catalogue knows, would have if it were
+ * attached. Makes nothing. Files in the tier's home count as used: the function walks them for
+ * `limit_ns` at most (0: to the end). After that limit all that the file system holds counts as
+ * used. Returns 0, or -errno as attaching does.
  */
 int stk_tier_foresee(const char *dir, int64_t budget_bytes, int64_t limit_ns,
                      struct stk_tier_shared *out);
 
-/* Sets the budget: given, or computed from what the file system and the memory leave now. 0 or
- * -errno: of the file system, or -ENOSPC. */
+/* Sets the budget: given, or computed from what the file system and the memory leave now. Returns
+ * 0, -ENOSPC, or the file system's -errno. */
 int stk_tier_set_budget(struct stk_tier *tier, int64_t budget_bytes);
 
 /*

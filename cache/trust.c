@@ -32,10 +32,10 @@ static struct stk_changes changes_of(struct stk_cache *cache, const struct stk_r
                              stk_changes_last(&cache->catalogue, STK_CHANGES_EVERYTHING));
 }
 
-/* A look that is still to be made. */
+/* The time of a look that is still to be made. */
 #define A_LOOK_NOW INT64_MAX
 
-/* A time that was past when a thread of this process last asked. */
+/* The time when a thread of this process last asked for it: all before that is past. */
 static _Atomic int64_t past_ns;
 
 static __attribute__((noinline, cold)) bool is_later_than_now(int64_t ns)
@@ -45,8 +45,8 @@ static __attribute__((noinline, cold)) bool is_later_than_now(int64_t ns)
     return ns > now_ns;
 }
 
-/* Returns true if no look can have begun then: a process left this time whose clock is wrong. Asks
- * for the time only where the look is later than any that this process has met. */
+/* Returns true if a look's time is later than now: a process with a wrong clock noted it. Asks for
+ * the time only if the look is later than the last time that this process got. */
 static bool is_ahead(int64_t asked_ns)
 {
     bool perhaps = asked_ns > atomic_load_explicit(&past_ns, memory_order_relaxed);
@@ -164,9 +164,7 @@ bool stk_trust_is_young(const struct stk_cache *cache, const struct stk_identity
 
 /* ---- looking ---- */
 
-/* Never back, but from a time that is still to come: an earlier look takes nothing from a later
- * one.
- */
+/* Notes a look, unless a later one is noted. A noted time that is later than now is replaced. */
 void stk_trust_note(const struct stk_cache *cache, struct stk_record *record,
                     const struct stk_identity *identity, int64_t asked_ns)
 {

@@ -5,7 +5,7 @@
  * begins before the question is sent; one at an open file began before the file was opened, since a
  * descriptor says of a path what was true then.
  *
- * A time later than now is believed of no record: the next look takes its place.
+ * A record's time that is later than now is not believed, and the next look replaces it.
  *
  * STOKER_FRESH=never does without the run's beginning, STOKER_FRESH=open believes no look but that
  * of this open. Lock-free, no heap, safe everywhere.
@@ -22,7 +22,8 @@ enum stk_trust {
     STK_TRUST_WRITTEN /* opened for writing in this run: it is the origin's, whatever that says */
 };
 
-/* Returns what the changes of the file, and of everything (cache/changes.h), leave of its trust. */
+/* Returns a record's trust after the noted changes of its file and of everything
+ * (cache/changes.h). */
 enum stk_trust stk_trust_of(struct stk_cache *cache, const struct stk_record *record);
 /* Whether it would be served once the origin was asked now, and had nothing new to say. */
 bool stk_trust_would(struct stk_cache *cache, const struct stk_record *record);

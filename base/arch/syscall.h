@@ -1,6 +1,6 @@
 /*
- * The one selector for the processor: stk_arch_syscall6(), and STK_ARCH_OLD(), which leaves out
- * what concerns system calls that the machine lacks.
+ * The one selector for the processor: stk_arch_syscall6(), and STK_ARCH_OLD(), which leaves its
+ * arguments out on machines that lack the old system calls.
  * Returns the kernel's own answer: 0 or positive, or -errno. Touches no errno.
  */
 #ifndef STK_ARCH_SYSCALL_H

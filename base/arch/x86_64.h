@@ -15,7 +15,7 @@ static inline long stk_arch_syscall6(long number, long a, long b, long c, long d
     return result;
 }
 
-/* This machine has the old system calls, which newer ones lack. */
+/* This machine has the old system calls, such as open, which newer machines lack. */
 #define STK_ARCH_OLD(...) __VA_ARGS__
 
 #endif
