@@ -45,7 +45,7 @@ void stk_write_before(struct stk_write *write, int dirfd, const char *path)
     stk_guard_leave(&guard);
 }
 
-/* Nothing, if no cache is set up yet. */
+/* Notes that everything may have changed, if a cache is set up. */
 static void distrust_all(struct stk_cache *cache)
 {
     if (cache != NULL) {
@@ -219,8 +219,8 @@ static bool parent_of(const char *path, char out[STK_PATH_BYTES])
     return !text.cut;
 }
 
-/* Finds out which directory a path lies in. A path's buffer is on the stack only here: the cache
- * may be set up behind it, which takes as much once more. */
+/* Finds the directory that a path lies in. The path's buffer is on the stack in this function only:
+ * the caller may set up the cache, which takes as much stack again. */
 static __attribute__((noinline)) bool find_parent(int dirfd, const char *path, struct stat *stat)
 {
     char parent[STK_PATH_BYTES];
@@ -236,8 +236,8 @@ static __attribute__((noinline)) bool find_parent(int dirfd, const char *path, s
     return true;
 }
 
-/* By its inode, as it may be known by other paths. No server is asked for that. A directory that
- * cannot be looked at lets nobody change a name in it. */
+/* Notes the directory by its inode, since other paths may lead to it. Asks no server. A process
+ * that cannot look at a directory cannot change a name in it either. */
 static __attribute__((noinline)) void distrust_parent(int dirfd, const char *path)
 {
     struct stat stat;

@@ -19,8 +19,8 @@ void stk_entryfd_note(struct stk_cache *cache, uint32_t record);
  * inode number, whatever version and by whatever name. */
 bool stk_entryfd_has_noted(uint64_t ino);
 
-/* Whether `fd` may be an entry's, and what fstat says of it then. Asks no server; false is certain.
- */
+/* Returns true if `fd` may be an entry's, with fstat's answer in `out`. Asks no server; false is
+ * certain. */
 bool stk_entryfd_looks_so(int fd, struct stat *out);
 
 /* Whether a stat result may be that of an entry. Cheap; false is certain. */

@@ -8,13 +8,13 @@
 #include "base/sys.h"
 
 #define PAGE_BYTES 4096
-/* Between a guard and a call that our own work leads to lie some of our frames, one of the kernel's
- * for a signal, and what a handler or an allocator needs. */
+/* The most stack between a guard and a call that Stoker's own work leads to: some of Stoker's
+ * frames, the kernel's frame for a signal, and the frames of a handler or an allocator. */
 #define NEAR_BYTES ((uintptr_t)256 << 10)
 
 __thread uintptr_t stk_guard_innermost STK_TLS;
 
-/* True if this runs on a stack for signals, whose place says nothing of other stacks. */
+/* Returns true if this runs on a signal stack, whose place says nothing about other stacks. */
 static bool is_on_signal_stack(void)
 {
     stack_t stack = {.ss_flags = 0};
@@ -22,7 +22,8 @@ static bool is_on_signal_stack(void)
     return stk_sys_call(SYS_sigaltstack, at) == 0 && (stack.ss_flags & SS_ONSTACK) != 0;
 }
 
-/* The stack of a coroutine that has ended may be gone. */
+/* Returns true if that memory exists and holds a guard's mark. The stack of a coroutine that has
+ * ended may be unmapped. */
 static bool has_mark(uintptr_t guard)
 {
     const uintptr_t first = guard & ~(uintptr_t)(PAGE_BYTES - 1);
@@ -34,7 +35,7 @@ static bool has_mark(uintptr_t guard)
     // NOLINTEND(performance-no-int-to-ptr)
 }
 
-/* Stacks grow downwards on every machine that this runs on. */
+/* Compares addresses, since stacks grow downwards on every machine that Stoker runs on. */
 bool stk_guard_is_in_use(uintptr_t guard)
 {
     const uintptr_t innermost = stk_guard_innermost;

@@ -3,10 +3,10 @@
  * work leads to (through an allocator, a signal handler, a vfork child) go straight on.
  *
  * It may switch serving off, never noting what the program changes: a handler may write while we
- * are inside. Notes are lock-free and wait for nobody, so they may be made inside of anything.
+ * are inside. Notes are lock-free and wait for no process, so any code may make them.
  *
- * A handler may leave our work for good by siglongjmp, or an exception. So the thread remembers
- * where on its stack the guard lies, and believes that only as long as that may still be in use.
+ * A handler may leave our work for good by siglongjmp or an exception. So the thread remembers
+ * where its guard lies on the stack, and ignores a guard that cannot be in use any more.
  */
 #ifndef STK_PRELOAD_GUARD_H
 #define STK_PRELOAD_GUARD_H
@@ -28,14 +28,15 @@ struct stk_guard {
 extern __thread uintptr_t stk_guard_innermost STK_TLS;
 
 /*
- * True if the innermost guard may be in use where this one, of the caller, is about to be. It is
- * not where the stack has been unwound beyond it, or something else lies there by now. What a jump
- * has left may look like a guard in use to calls that lie below it, until other calls have written
- * over it: those go to the origin. Costs system calls only inside of a guard, or after a jump.
+ * Returns true if the thread's innermost guard may still be in use. `guard` is the place of the
+ * caller's own guard, which is not yet entered. The innermost guard is out of use if the stack was
+ * unwound beyond it, or if something else lies in its place. A guard that a jump abandoned may look
+ * in use to deeper calls, until other calls write over it: the deeper calls go to the origin. Costs
+ * system calls only inside a guard or after a jump.
  */
 bool stk_guard_is_in_use(uintptr_t guard);
 
-/* What is found at a guard that is in use. */
+/* Returns the mark that a guard in use holds. */
 static inline uintptr_t stk_guard_mark(uintptr_t guard)
 {
     return guard ^ (uintptr_t)UINT64_C(0x6a09e667f3bcc908);

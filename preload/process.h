@@ -18,7 +18,7 @@
 bool stk_process_is_on(void);
 /* The covered paths as spelled; only when on. */
 const struct stk_roots *stk_process_spelling(void);
-/* Those of the runs around this one, where nothing is served, but changes count. */
+/* The covered paths of the runs around this one: never served, but changes there count. */
 const struct stk_roots *stk_process_outer_spelling(void);
 /* The cache, set up if it was not; NULL when that is under way in this or another thread. Call it
  * inside the guard. */

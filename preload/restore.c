@@ -333,7 +333,7 @@ static bool is_hdf5(int fd)
            memcmp(found, magic, sizeof magic) == 0;
 }
 
-/* The file itself is meant, whatever version it has by now. */
+/* Puts the origin in the entry's place, whatever version the origin has by now. */
 static void replace_locked(int fd, const struct stat *entry)
 {
     struct stk_entry_origin origin;

@@ -35,14 +35,14 @@ void stk_restore_origin(struct stk_cache *cache, const struct stat *written, int
 bool stk_restore_failed(int fd);
 
 /*
- * Before a lock of `fd`: if it is an entry's, the descriptor becomes the origin's, where it stands,
- * under all its numbers in this process. Whoever else locks the file locks the origin. What the
- * program reads then is the file as it is, as without us. Where the origin cannot be had (its path
- * leads to another file), or another thread is reading, the entry stays and is locked. Keeps errno.
- * Outside the guard, which it takes.
+ * Prepares a lock of `fd`. If `fd` is an entry's, the descriptor becomes the origin's at the same
+ * offset, under all its numbers in this process: other processes lock the origin. The program then
+ * reads the file as it is, as without us. If the origin cannot be opened (its path leads to another
+ * file), or another thread is reading, the entry stays and is locked. Keeps errno. Call it outside
+ * the guard, which it takes.
  *
- * `shared`: HDF5 takes a shared lock of each file that it reads, unasked. One of those stays
- * an entry, or no small one would be served.
+ * `shared`: the lock is a shared one, which HDF5 takes of each file that it reads. An HDF5 file
+ * stays an entry then: otherwise no small HDF5 file would be served.
  */
 void stk_restore_for_lock(int fd, bool shared);
 

@@ -131,10 +131,10 @@ struct call {
     int to_dir;
     const char *to;
     unsigned flags;
-    const struct stk_syscall *by; /* of a SYSCALL: with flags, linkat */
+    const struct stk_syscall *by; /* the program's call, for SYSCALL */
 };
 
-/* Only linkat's first name may be another than the program's. */
+/* Makes the program's call. Only linkat's first name may differ from the program's. */
 static int two_by_syscall(const struct call *c)
 {
     struct stk_syscall real = *c->by;

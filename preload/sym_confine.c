@@ -1,10 +1,10 @@
 /*
- * prctl, and the system calls without a function of libc by which a process confines itself:
- * no_new_privs, which most kinds of confinement want first, Landlock, filters of seccomp. What the
- * cache knows was seen without them. So this process reads the origin from then on; a program that
- * it executes begins anew (base/proc.h, rights). Before the cache is set up nothing is known, and
- * nothing lost; nor by a call that changes nothing. In a child of vfork it is the parent's cache
- * that is lost.
+ * prctl, and the system calls without a libc function by which a process confines itself:
+ * no_new_privs (which most kinds of confinement require first), Landlock, and seccomp's filters.
+ * The cache's knowledge was gained without that confinement. So this process reads the origin from
+ * then on; a program that it executes begins anew (base/proc.h, rights). Before the cache is set
+ * up, nothing is known and nothing is lost. A call that changes nothing loses nothing either. In a
+ * child of vfork the parent loses its cache.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,8 +17,8 @@
 #include "preload/process.h"
 #include "preload/syscall.h"
 
-/* Where all processes have no_new_privs, as in many containers, one that sets it once more changes
- * nothing. */
+/* Returns true if this prctl may confine the process. In many containers every process has
+ * no_new_privs already, and setting it again changes nothing. */
 static bool is_confining(int option)
 {
     return option == PR_SET_SECCOMP ||

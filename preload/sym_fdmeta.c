@@ -97,7 +97,8 @@ FD_SYMBOL(ssize_t, flistxattr, (int fd, char *list, size_t bytes), (fd, list, by
 /*
  * ---- by syscall() ----
  *
- * What is no entry goes on as the program's own call; on an entry libc's function is as good.
+ * A descriptor that is no entry's goes on in the program's own call. For an entry's descriptor
+ * libc's function does as well.
  */
 #define FD_SYSCALL(name, ARGUMENTS, AFTER)                                                         \
     long stk_syscall_##name(const struct stk_syscall *by)                                          \

@@ -1,6 +1,6 @@
 /*
- * What a program asks of the file system by a descriptor: fstatfs, fstatvfs, fpathconf, and by
- * ioctl the file's flags. Of an entry's descriptor the origin is asked, where it can be had.
+ * Questions about a descriptor's file system (fstatfs, fstatvfs, fpathconf) and its file's flags
+ * (ioctl). For an entry's descriptor the origin is asked, if it can be opened.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,8 +20,8 @@
 #include "preload/next.h"
 #include "preload/syscall.h"
 
-/* The descriptor that is to be asked: that of the origin, which is opened for it, or `fd` itself.
- * `flags`: O_PATH, or O_RDONLY for what the kernel refuses of such a descriptor. */
+/* Returns the descriptor to ask: one of the origin, opened for this, or `fd` itself. `flags` is
+ * O_PATH, or O_RDONLY for questions that the kernel refuses for an O_PATH descriptor. */
 static __attribute__((noinline)) int subject_of(int fd, int flags)
 {
     struct stk_guard guard;
@@ -45,7 +45,7 @@ static int begin(int fd, int flags)
     return stk_entryfd_looks_so(fd, &looks) ? subject_of(fd, flags) : fd;
 }
 
-/* Keeps errno. */
+/* Closes the descriptor that begin() opened, if it did. Keeps errno. */
 static void end(int subject, int fd)
 {
     if (subject != fd) {
@@ -100,7 +100,7 @@ static int raw_ioctl(int fd, unsigned long request, void *argument)
     return result;
 }
 
-/* Whatever the third argument is, or if there is none, it is handed on, as libc does. */
+/* Hands the third argument on as it is, even if the program gave none, as libc does. */
 STK_EXPORT(int, ioctl, int fd, unsigned long request, ...)
 {
     va_list arguments;

@@ -1,6 +1,6 @@
 /*
- * flock, lockf, and what fcntl has to do with locks. A lock of an entry would hold nobody off who
- * locks the file, so the first one that is asked for puts the origin in the entry's place.
+ * flock, lockf, and fcntl's commands for locks. A lock of an entry would not exclude processes that
+ * lock the file. So the first lock puts the origin in the entry's place.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -56,7 +56,8 @@ LOCKF_SYMBOL(lockf64)
 
 /* ---- fcntl ---- */
 
-/* Who asks which lock there is wants to know it of the file, too. */
+/* Returns true if this fcntl takes a lock or asks for one. The question, too, is about the file and
+ * not about the entry. */
 static bool concerns_locks(int command, long argument)
 {
     const struct flock *lock = (const struct flock *)argument; // NOLINT(performance-no-int-to-ptr)
@@ -96,7 +97,7 @@ static int serve_fcntl(enum stk_symbol symbol, int fd, int command, long argumen
     return next != NULL ? next(fd, command, argument) : raw_fcntl(fd, command, argument);
 }
 
-/* Whatever the third argument is, or if there is none, it is handed on, as libc does. */
+/* Hands the third argument on as it is, even if the program gave none, as libc does. */
 #define FCNTL_SYMBOL(name)                                                                         \
     STK_EXPORT(int, name, int fd, int command, ...)                                                \
     {                                                                                              \

@@ -89,8 +89,8 @@ METADATA_SYMBOL(lremovexattr, STK_CHANGE_ACCESS, AT_FDCWD, AT_SYMLINK_NOFOLLOW, 
 
 /* ---- by syscall() ---- */
 
-/* Which file a call means: by its argument `path_at`, and by flags, if its argument `flags_at` has
- * any. */
+/* How a call names its file: by the path in argument `path_at`, and by the flags in argument
+ * `flags_at`, if the call has flags. */
 struct subject {
     enum stk_change kind;
     int dirfd, flags;
@@ -159,13 +159,13 @@ long stk_syscall_fchownat(const struct stk_syscall *by)
     return change_at(by, STK_CHANGE_ACCESS, stk_syscall_int(by, 4), 4);
 }
 
-/* setxattrat and removexattrat. */
+/* Serves setxattrat and removexattrat. */
 long stk_syscall_setxattrat(const struct stk_syscall *by)
 {
     return change_at(by, STK_CHANGE_ACCESS, stk_syscall_int(by, 2), 2);
 }
 
-/* Without a path the descriptor itself is meant. */
+/* Returns the flags of a call. A call without a path means the descriptor itself. */
 static int flags_of(const struct stk_syscall *by, int flags)
 {
     return flags == 0 && by->at[1] == 0 ? AT_EMPTY_PATH : flags;

@@ -25,7 +25,7 @@ struct call {
     const char *path;
     int flags;
     mode_t mode;
-    const struct stk_syscall *by; /* of a SYSCALL, whose path is its argument `path_at` */
+    const struct stk_syscall *by; /* the program's call, for SYSCALL; the path is at `path_at` */
     unsigned path_at;
 };
 
@@ -91,7 +91,7 @@ static int write_file(const struct call *call)
     return fd;
 }
 
-/* The database of such a lock file, if there is one. */
+/* Finds the database of an LMDB lock file. Returns false if there is none. */
 static bool find_lmdb_data(const struct call *call, char data[STK_PATH_BYTES])
 {
     struct stat stat;
@@ -100,10 +100,11 @@ static bool find_lmdb_data(const struct call *call, char data[STK_PATH_BYTES])
 }
 
 /*
- * Readers of LMDB find by the lock file, which they write to, which version of the database is the
- * last. So the database has to be of the same moment as the lock file: it is the origin's, as if it
- * were written, before and after LMDB has it open. Where the lock file cannot be had LMDB goes on
- * without, and the database is what it is. Apart for its stack.
+ * Opens an LMDB lock file. A reader of LMDB writes to that file, and learns from it which version
+ * of the database is the last. So the database must be of the same moment as the lock file: it
+ * counts as written, and the origin serves it, whether LMDB opens it before or after. If the lock
+ * file cannot be opened, LMDB goes on without it, and the database's mark is taken back. Apart for
+ * its stack.
  */
 static __attribute__((noinline)) int open_lmdb_lock(const struct call *call)
 {
@@ -323,8 +324,8 @@ struct how {
     uint64_t flags, mode, resolve;
 };
 
-/* What it would refuse of a plain open, and how else it may be told to find a file, is its own
- * business. */
+/* Returns true if this openat2 is a plain open for reading. The kernel serves all others: it
+ * refuses more than open does, and may be told to find a file in other ways. */
 static bool is_plain(const struct how *how, size_t bytes)
 {
     const uint64_t usual = O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_LARGEFILE;

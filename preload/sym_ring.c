@@ -1,9 +1,10 @@
 /*
- * io_uring_setup, which libc has no function for. A program opens, writes and renames by a ring
- * without any call that could be seen here, so what it changes by it cannot be noted when it does.
- * When it ends by exit, everything counts as changed: later steps of the job ask the origin again.
- * Files that it has opened by libc for writing are noted as ever. Libraries that make the system
- * call by themselves are not seen, nor is a process that is killed or executes another program.
+ * io_uring_setup, for which libc has no function. A program opens, writes and renames by a ring
+ * without a call that the library sees. So these changes cannot be noted when they happen. When the
+ * process ends by exit, everything counts as changed: later steps of the job ask the origin again.
+ * Files that the process opened for writing by libc are noted as ever. The library misses a ring
+ * that a program makes by the bare system call. It also misses the end of a process that is killed
+ * or executes another program.
  */
 #include <stdatomic.h>
 #include <stddef.h>
@@ -13,7 +14,8 @@
 #include "preload/process.h"
 #include "preload/syscall.h"
 
-/* The process that has made a ring; 0: none. A child of it has the number, and is another. */
+/* The process that made a ring; 0: none. A forked child inherits the value, but is not the maker.
+ */
 static _Atomic pid_t maker;
 
 long stk_syscall_io_uring_setup(const struct stk_syscall *by)

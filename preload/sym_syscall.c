@@ -1,7 +1,7 @@
 /*
- * syscall. All six arguments are handed on, as libc does: whoever gave fewer has left something
- * there. The sixth may be a variable of the caller's then, which another thread may change: it is
- * read, and never stored to.
+ * syscall. It hands on all six arguments, as libc does, even if the caller gave fewer. The place of
+ * the sixth may then be a variable of the caller's, which another thread may change: syscall reads
+ * it, and never stores to it.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -48,8 +48,8 @@ static bool is_served(long number)
     return (unsigned long)number < count && served[number] != NULL && stk_process_is_on();
 }
 
-/* A call that is followed by something is no jump: before one the compiler may store arguments
- * where the caller's are. */
+/* Serves a call, or hands it on. The empty asm keeps the compiler from turning the last call into a
+ * jump: before a jump it may store arguments where the caller's are. */
 STK_EXPORT(long, syscall, long number, long a, long b, long c, long d, long e, long f)
 {
     const struct stk_syscall call = {number, {a, b, c, d, e, f}};

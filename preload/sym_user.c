@@ -101,7 +101,7 @@ STK_EXPORT(int, setfsgid, gid_t gid)
     return set_for_files(STK_SYM_setfsgid, gid);
 }
 
-/* ---- by syscall(), which changes this thread only; the cache is that of all ---- */
+/* ---- by syscall(), which changes this thread only; all threads share the cache ---- */
 
 long stk_syscall_set_user(const struct stk_syscall *by)
 {

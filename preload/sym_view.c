@@ -2,7 +2,7 @@
  * chroot, unshare and setns: the same paths mean other files afterwards, or (in another user
  * namespace) other rights to them. What the cache has resolved is not true of them, so this process
  * reads the origin from then on; a program that it executes begins anew. Before the cache is set up
- * nothing is resolved, and nothing lost. In another time namespace only the clock is another.
+ * nothing is resolved, and nothing lost. Another time namespace changes only the clock.
  */
 #include <sched.h>
 #include <stddef.h>
@@ -37,7 +37,7 @@ STK_EXPORT(int, chroot, const char *path)
     return after(next != NULL ? next(path) : stk_next_missing());
 }
 
-/* What setns enters is told by its descriptor alone, where `kinds` is 0. */
+/* Prepares the clock for a call that may change the time namespace. */
 static void before_kinds(int kinds)
 {
     if ((kinds & CLONE_NEWTIME) != 0 && stk_process_is_on()) {
@@ -53,6 +53,8 @@ static int after_kinds(int result, int kinds)
     return (kinds & (CLONE_NEWNS | CLONE_NEWUSER)) != 0 ? after(result) : result;
 }
 
+/* Returns the kinds of namespace that setns may enter. If `kinds` is 0, only the descriptor tells
+ * the kind. */
 static int kinds_of_setns(int kinds)
 {
     return kinds | CLONE_NEWNS | (kinds == 0 ? CLONE_NEWTIME : 0);
