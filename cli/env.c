@@ -20,7 +20,7 @@
 #include "cli/verbs.h"
 #include "cli/word.h"
 
-/* A shell gets it to the letter. */
+/* Prints a quoted value: to a shell as it is, to a terminal without control characters. */
 static void print_quoted(const char *value)
 {
     char *quoted = word_quoted(value);
@@ -153,7 +153,7 @@ static void print_given(enum stk_option option, const char *value)
     }
 }
 
-/* Tells what a process of the job will find. */
+/* Computes the budget that a process of the job will find in a tier. */
 static int foresee(void *context, const struct request_tier *tier, int64_t *budget_bytes)
 {
     struct stk_tier_shared foreseen;
@@ -166,7 +166,8 @@ static int foresee(void *context, const struct request_tier *tier, int64_t *budg
     return error;
 }
 
-/* Returns true if there will be a cache; if not, says why. `home` is then the catalogue's. */
+/* Returns true if there will be a cache, with the catalogue's home in `home`. Otherwise says why
+ * there is none. */
 static bool have_cache(struct request *request, char home[STK_HOME_BYTES])
 {
     if (request->no_tier) {
@@ -219,7 +220,7 @@ static void print_cached(const struct request *request, const char *home)
     free(tiers);
 }
 
-/* Images are decoded all the same. */
+/* Prints what a job without a cache gets: its images are decoded all the same. */
 static void print_uncached(const struct request *request)
 {
     printf("# Nothing is cached on this node.\n");

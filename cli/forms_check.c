@@ -55,7 +55,7 @@ static void take_all(struct reading *reading, int fd)
     }
 }
 
-/* What runs; its arguments are SAMPLES SHARE SEED PATH... */
+/* The program that compares samples. Its arguments are SAMPLES SHARE SEED PATH... */
 static const char program[] =
     PYTHON_APART "from stoker import _verify\nsys.exit(_verify.main(*sys.argv[1:]))\n";
 

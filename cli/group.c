@@ -153,7 +153,7 @@ static void make_setting(struct setting *setting, const struct request *request,
     add_members(setting, group);
 }
 
-/* Returns true if the node may lack the tier that the group shares. */
+/* Returns true if this node lacks a tier, which may be the one that the group shares. */
 static bool lacks_any(const struct request *request)
 {
     bool lacks = request->no_tier;

@@ -16,12 +16,12 @@
 #include "base/text.h"
 #include "cli/apart.h"
 
-#define PATIENCE_NS (5 * STK_NS_PER_S) /* for all of them */
+#define PATIENCE_NS (5 * STK_NS_PER_S) /* for all guests together */
 
-/* ---- finding them ---- */
+/* ---- finding guests ---- */
 
-/* Returns true if a process of the run with this number has marked the catalogue in that home; and
- * the owner, who is not this user. */
+/* Returns true if a process of the run with this number marked the catalogue in that home, and
+ * another user owns it. Puts that user and its group in `out`. */
 static bool is_marked(int directory, const char *name, uint32_t number, struct guest *out)
 {
     char path[STK_HOME_BYTES];
@@ -65,14 +65,14 @@ static void find(struct guests *guests, const char *directory, uint32_t number)
     }
 }
 
-/* ---- as one of them ---- */
+/* ---- as a guest ---- */
 
 struct visit {
     struct guest guest;
     bool keep;
 };
 
-/* Returns true if this process has the guest's rights from now on, and no others. */
+/* Takes the guest's rights. Returns true if this process has those rights and no others. */
 static bool become(const struct guest *guest)
 {
     uid_t uid = guest->uid;

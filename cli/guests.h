@@ -1,10 +1,10 @@
 /*
  * Guests: the users that processes of root's run became (setpriv, gosu, su). Such a process cannot
- * use root's catalogue and has one of its own, which it marks with the run (cache/cache.c). When
- * the run ends that catalogue goes, too.
+ * use root's catalogue. It makes one of its own, and marks that with the run (cache/cache.c). When
+ * the run ends, the command removes the guest's catalogue, too.
  *
- * Of a guest's home root reads one number, beneath a descriptor, by no link and in one mount. All
- * else is done by a process that has become the guest, and can do no more than the guest can.
+ * Root reads one number in a guest's home, beneath a descriptor, by no link and in one mount. A
+ * process that has become the guest does all else, and can do no more than the guest can.
  */
 #ifndef STK_CLI_GUESTS_H
 #define STK_CLI_GUESTS_H
@@ -31,9 +31,9 @@ struct guests {
     struct guest guests[GUESTS_MOST];
 };
 
-/* Finds the guests of a run, which has ended, in the directory that its catalogue's home lies in;
- * removes what they have in memory unless `keep`. None where this process is not root's. Waits for
- * a few seconds at most. */
+/* Finds the guests of a run that has ended, in the directory of its catalogue's home. Removes what
+ * the guests have in memory, unless `keep`. Finds none if this process is not root's. Waits for a
+ * few seconds at most. */
 void guests_end(const struct session *session, bool keep, struct guests *out);
 
 #endif

@@ -26,7 +26,7 @@
 #define REQUIRE                                                                                    \
     {                                                                                              \
         "--require-cache", "",                                                                     \
-            "do not start where this node cannot give the cache that is asked for: no room, a "    \
+            "do not start if this node cannot give the cache that is asked for: no room, a "       \
             "server that is gone, a size above what there is (default: say so, and go on with "    \
             "what there is)"                                                                       \
     }
@@ -182,7 +182,8 @@ const struct help_verb help_verbs[] = {
          "when it could not be looked at.\n",
      .options = {TIER_ONLY,
                  {"--share", "GROUP",
-                  "what other members of GROUP have of each PATH, too, which only they can drop"},
+                  "check the copies of each PATH that other members of GROUP have, too; only those "
+                  "members can drop them"},
                  {"--sample", "N|P%", "only so many copies, or such a part of all, by chance"},
                  JSON},
      .examples = {"stoker verify --sample 1% /data/imagenet"}},

@@ -160,7 +160,7 @@ void history_free(struct history_record *record)
     }
 }
 
-/* Puts a record in one piece. The caller frees. */
+/* Joins the parts of a record to one text, or returns NULL. The caller frees it. */
 static char *join_parts(const struct history_record *record, size_t *bytes)
 {
     char *text = NULL;

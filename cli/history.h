@@ -41,10 +41,11 @@ struct history_list {
     unsigned count;
     char *names[HISTORY_MOST];
 };
-/* 0, or -errno with an empty list: -EPERM where another user has a hand in the directory. */
+/* Lists the records. Returns 0, or -errno with an empty list: -EPERM if another user can change the
+ * directory or one on its path. */
 int history_list(struct history_list *out);
-/* Says why a list with that error was not looked for; false where it is empty for another reason.
- */
+/* Says why the records were not read, if the error is -EPERM. Returns false for all other errors,
+ * and says nothing. */
 bool history_say_refused(int error);
 void history_list_free(struct history_list *list);
 /* One part of a record; NULL: there is no such record, or it is none of ours. The caller frees. */

@@ -55,8 +55,8 @@ static bool is_in_exec(const char *pid)
     return field != NULL && strtoull(field, NULL, 10) == 0;
 }
 
-/* Returns true if the environment of a process holds the setting, false if not or if it cannot be
- * read. */
+/* Returns true if a process's environment holds the setting; false if not, or if the environment
+ * cannot be read. */
 static bool shows_setting(const char *pid, const char *setting)
 {
     char path[64], *line = NULL;
@@ -74,8 +74,8 @@ static bool shows_setting(const char *pid, const char *setting)
     return found;
 }
 
-/* Does what shows_setting does, and waits up to two seconds for a process that is in an exec: the
- * exec may read its program from a slow file system. A process of another user cannot be asked. */
+/* Returns what shows_setting() does, but waits up to two seconds for a process that is in an exec:
+ * the exec may read its program from a slow file system. Another user's process cannot be read. */
 static bool has_setting(const char *pid, const char *setting)
 {
     const struct timespec pause = {0, 1000000};

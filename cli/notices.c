@@ -61,7 +61,8 @@ static void note(const struct stk_notice *notice)
     }
 }
 
-/* An answer that finds no room at its receiver is not waited for. */
+/* Notes and answers notices until the run is over. Drops an answer for which the receiver has no
+ * room. */
 static void *listen_on(void *context)
 {
     struct stk_notice notice;
@@ -83,7 +84,7 @@ void notices_begin(void)
 {
     listening = hearing >= 0 && thread_start(&listener, listen_on, NULL);
     if (!listening) {
-        close_socket(); /* nobody shall wait for an answer */
+        close_socket(); /* no process shall wait for an answer */
     }
 }
 

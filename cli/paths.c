@@ -91,7 +91,7 @@ static void keep(struct request *request, const char *path, char *canonical,
     request->canonical[request->count++] = canonical;
 }
 
-/* Remembers a path that cannot be looked at on this node. */
+/* Remembers a path that this node cannot look at, with the reason. */
 static void put_away(struct request *request, const char *flag, const char *path, int error)
 {
     if (request->away_count < STK_REQUEST_PATHS) {

@@ -7,7 +7,7 @@
 #include "cli/request.h"
 
 /* Adds a path that the user named, by this flag ("--path ") or by none (""); ends with a message
- * when it cannot be covered. One that cannot be looked at on this node is added to those away. */
+ * when it cannot be covered. A path that this node cannot look at is added to `away` instead. */
 void paths_add(struct request *request, const char *flag, const char *path);
 /* Adds the directories named among the command's arguments: DIR, --x=DIR, key=DIR; not those that
  * hold the tier. */

@@ -5,7 +5,8 @@
 /* In its place: what is no UTF-8, would end the line, or a terminal could take for a command, is a
  * question mark then. Returns it. */
 char *plain_line(char *text);
-/* The same, but for one control character that means something to the caller. */
+/* Does what plain_line() does, but keeps one control character that means something to the caller.
+ */
 char *plain_line_but(char *text, char kept);
 
 #endif

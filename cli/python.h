@@ -22,13 +22,14 @@ bool python_decodes(void);
 bool python_keeps_samples(void);
 
 /*
- * Pythons of the command's own take no module from the working directory, which may be anybody's:
- * the program that is given to one by -c begins with this. A Python from 3.11 on imports modules
- * before the program begins, and is kept from there by its environment.
+ * Keeps the command's own Pythons from importing modules of the working directory, which may
+ * belong to any user. Each program for `python3 -c` begins with this text. A Python from 3.11 on
+ * imports modules before the program begins, so its environment, too, has to forbid that directory.
  */
 #define PYTHON_APART "import sys\nif sys.path[:1] == ['']:\n    del sys.path[0]\n"
-/* Makes this process's environment that of Pythons of the command's own: of the directories in
- * `path`, a value of PYTHONPATH, the absolute ones. Never where a user's job is started later. */
+/* Sets this process's environment for the command's own Pythons. PYTHONPATH gets the absolute
+ * directories of `path`, a value of PYTHONPATH or NULL. Never call it in a process that starts a
+ * user's job later. */
 void python_set_apart(const char *path);
 
 #endif

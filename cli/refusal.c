@@ -14,9 +14,10 @@
 /* ---- the two classes ---- */
 
 /*
- * Every cause, and its class where a directory was named by the user. The user's own directory in a
- * tier, or that of the catalogue, was named by nobody: what is wrong with it belongs to the node.
- * An error that is not here belongs to the node, too: only what was typed wrong stops a job.
+ * Every cause, and its class for a directory that the user named. The user does not name the
+ * catalogue's directory, nor Stoker's own directory in a tier: an error of either belongs to the
+ * node. An error that is not in the table belongs to the node, too. Only a wrong argument stops a
+ * job.
  */
 static const struct cause {
     int error;
@@ -72,14 +73,14 @@ enum refusal_class refusal_class_of(int error)
     return cause != NULL ? cause->class_ : REFUSAL_NODE;
 }
 
-/* Returns true if the directory that was named is at fault, and not what lies in it. */
+/* Returns true if the named directory is at fault, and not Stoker's own directory in it. */
 static bool is_of_directory(const struct request_tier *tier, int error)
 {
     return tier->error != 0 || error == -EMEDIUMTYPE ||
            stk_home_check_parent(tier->directory, NULL) == error;
 }
 
-/* A budget that holds nothing was mostly given without its unit. */
+/* Returns true if the given budget holds nothing: mostly the user left its unit out. */
 static bool is_no_budget(const struct refusal *refusal)
 {
     return refusal->error == -ENOSPC && refusal->tier->budget_bytes >= 0 &&
@@ -155,7 +156,7 @@ static char *explain_size(const struct refusal *refusal, const char *option)
                        tier->directory, wanted, size_text(room, (uint64_t)refusal->room_bytes));
 }
 
-/* NULL: what lies above a tier is not at fault. */
+/* Explains a directory above a tier that is at fault. Returns NULL if none is. */
 static char *explain_above(const struct refusal *refusal, const char *option, const char *goes_on)
 {
     char where[STK_HOME_BYTES], *text = NULL;
@@ -254,7 +255,7 @@ static void clamp(struct refusal *refusal)
 
 struct refusal refusal_use_tiers(struct request *request, refusal_use *use, void *context)
 {
-    struct refusal pending = {.error = 0}; /* said when it is known whether another tier is left */
+    struct refusal pending = {.error = 0}; /* said once it is known if another tier is left */
     bool any = false;
     for (unsigned i = 0; i < request->tier_count; i++) {
         struct refusal refusal = use_one(&request->tiers[i], use, context);
@@ -263,7 +264,7 @@ struct refusal refusal_use_tiers(struct request *request, refusal_use *use, void
         }
         clamp(&refusal);
         if (refusal.error != 0) {
-            /* A full one may have room later, and the job's processes use it then. */
+            /* A full tier may have room later, and the job's processes use it then. */
             request->tiers[i].left_out = refusal.error != -ENOSPC;
             pass_over(&pending, request);
             pending = refusal;

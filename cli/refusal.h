@@ -1,14 +1,14 @@
 /*
- * What keeps a run from having the cache that was asked for. Each cause is of one of two classes,
- * which one table in cli/refusal.c tells:
+ * The causes that keep a run from having the cache that was asked for. A table in cli/refusal.c
+ * gives each cause one of two classes:
  *
- *   typed wrong         a name or a size that is wrong on every node: the command does not start,
- *                       one line says why, and the status is 2
- *   lacking on a node   room, a right, a server, memory: one line says what is lacking, the job
- * goes on with the rest of the cache or with none, and the status is the job's; under
- * --require-cache this is an error, too
+ *   typed wrong         a name or a size is wrong on every node: the command does not start, one
+ *                       line says why, and the status is 2
+ *   lacking on a node   room, a right, a server or memory: one line says what is lacking. The job
+ *                       goes on with the rest of the cache or with none, and the status is the
+ *                       job's. Under --require-cache this is an error, too.
  *
- * `stoker warm` ends with status 2 where it could fill nothing. For one thread, before the job.
+ * `stoker warm` ends with status 2 if it can fill nothing. For one thread, before the job.
  */
 #ifndef STK_CLI_REFUSAL_H
 #define STK_CLI_REFUSAL_H
@@ -22,15 +22,14 @@ enum refusal_class { REFUSAL_TYPED, REFUSAL_NODE };
 /* The class of an error (-errno) of a directory that was named. */
 enum refusal_class refusal_class_of(int error);
 
-/* What is lost: one of several things, or all of the cache. */
+/* The part of the cache that is lost: one of several things, or all of it. */
 enum refusal_loss { REFUSAL_PART, REFUSAL_ALL };
 
-/* Returns how the job goes on, as the middle of a line: "going on without it; " or "running
- * uncached;
- * ", or "" where the command does not start. */
+/* Returns the part of a line that says how the job goes on. That is "going on without it; ",
+ * "running uncached; ", or "" if the command does not start. */
 const char *refusal_goes_on(const struct request *request, enum refusal_loss loss);
-/* Says what this node lacks, in one line, and returns; exits with status 2 where the command does
- * not start for it. */
+/* Says in one line what this node lacks. Exits with status 2 if the command does not start without
+ * it. */
 void refusal_tell(const struct request *request, enum refusal_loss loss, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
@@ -42,19 +41,20 @@ struct refusal {
 };
 
 /*
- * Has `use` make each tier of the request ready, in their order. It returns 0 and the budget, or
- * -errno as attaching (cache/tier.h). Tiers that this node does not let a run use are passed over,
- * and one line tells so of each; so it is of a budget that is less than was asked for. Returns what
- * keeps the run from having a cache: that no tier is left, or something that was typed wrong.
+ * Has `use` make each tier of the request ready, in order. `use` returns 0 and the budget, or
+ * -errno as attaching does (cache/tier.h). A tier that this node does not let a run use is passed
+ * over. One line says so for each such tier, and for each budget that is less than was asked for.
+ * Returns the refusal that leaves the run without a cache: no tier is left, or an argument is
+ * wrong.
  */
 typedef int refusal_use(void *context, const struct request_tier *tier, int64_t *budget_bytes);
 struct refusal refusal_use_tiers(struct request *request, refusal_use *use, void *context);
 
-/* Says in one line why there is no cache; `home` is the catalogue's. Exits with status 2 where the
- * command does not start, and returns where it runs uncached. */
+/* Says in one line why there is no cache; `home` is the catalogue's. Exits with status 2 if the
+ * command does not start, and returns if it runs uncached. */
 void refusal_explain(const struct refusal *refusal, const char *home,
                      const struct request *request);
-/* Says of the named tiers that cannot be looked at that the run does without them. */
+/* Says for each named tier that this node cannot look at that the run does without it. */
 void refusal_pass_over_unusable(const struct request *request);
 
 #endif

@@ -67,7 +67,7 @@ static void refuse_samples(struct request *request, const char *asked)
     request->samples_kind = SAMPLES_NAMED;
 }
 
-/* Leaves out samples whose directory this node does not let be used, which is said. */
+/* Leaves samples out if this node does not let their directory be used, and says so. */
 static void settle_samples_place(struct request *request)
 {
     bool named = request->samples_kind == SAMPLES_NAMED && strcmp(request->samples, "0") != 0;
@@ -226,7 +226,7 @@ static void add_paths_of_environment(struct request *request)
     }
 }
 
-/* Says of the paths that cannot be looked at on this node that they are not covered. */
+/* Says for each path that this node cannot look at that it is not covered. */
 static void pass_over_away(struct request *request)
 {
     enum refusal_loss loss = request->count > 0 ? REFUSAL_PART : REFUSAL_ALL;
@@ -436,7 +436,7 @@ static void set(enum stk_option option, const char *value)
     }
 }
 
-/* Sets a list to what it is now with another in front: PATH[:PATH]... */
+/* Puts the value of `before` in front of a list: PATH[:PATH]... */
 static void put_before(enum stk_option list, enum stk_option before)
 {
     const char *value = getenv(stk_option_table[list].variable);
@@ -448,7 +448,7 @@ static void put_before(enum stk_option list, enum stk_option before)
     }
 }
 
-/* What the run around this one is told of stays known. */
+/* Exports the paths and names of the runs around this one: processes tell those runs of changes. */
 static void export_outer(void)
 {
     const char *run = getenv(stk_option_table[STK_OPTION_RUN].variable);

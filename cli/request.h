@@ -1,8 +1,7 @@
 /*
  * What the user asks of `stoker run`, `warm` and `env`: the flags, and what follows from them and
- * from the environment. Everything is checked here; what was typed wrong ends in one line and
- * status
- * 2. What this node lacks is said, and the job goes on (cli/refusal.h).
+ * from the environment. Everything is checked here. A wrong argument ends in one line and status 2.
+ * For something that this node lacks a line says so, and the job goes on (cli/refusal.h).
  */
 #ifndef STK_CLI_REQUEST_H
 #define STK_CLI_REQUEST_H
@@ -32,7 +31,7 @@ struct request {
     char *canonical[STK_REQUEST_PATHS];
     bool at_hand[STK_REQUEST_PATHS]; /* on a local disk: a look there asks no server */
     bool detected;                   /* found among the command's arguments */
-    /* Those that were named and cannot be looked at on this node, each with the reason. */
+    /* Named paths that this node cannot look at, each with the reason. */
     unsigned away_count;
     char *away[STK_REQUEST_PATHS];
 
@@ -41,14 +40,14 @@ struct request {
         char directory[STK_HOME_BYTES]; /* canonical */
         int64_t budget_bytes;           /* or STK_TIER_DEFAULT_BUDGET */
         bool named;                     /* by the user; else it is the default */
-        int error;     /* -errno: it cannot be looked at on this node, and is as it was typed */
-        bool left_out; /* it could not be used in a run; processes do not try */
+        int error;     /* -errno: this node cannot look at `directory`, which is as it was typed */
+        bool left_out; /* a run could not use it; the job's processes do not try */
     } tiers[STK_TIERS + 1];
     unsigned tier_count;
     struct request_tier shared; /* a further one, of several nodes; no directory: none */
     bool tier_given;
-    bool no_tier;       /* nothing can be cached, which was said */
-    bool require_cache; /* what this node lacks for it is an error */
+    bool no_tier;       /* nothing can be cached; the command has said so */
+    bool require_cache; /* a cache that this node cannot give is an error */
 
     /* With whom it is shared (cli/group.h). */
     struct stk_group group;

@@ -54,8 +54,7 @@ void request_check_tier_places(const struct request *request)
 
 /* ---- which there are ---- */
 
-/* Returns 0, or -errno where the directory cannot be looked at on this node; ends where it was
- * typed wrong. */
+/* Returns the error of a tier's directory, or ends if the user typed it wrong. */
 static int fail_tier(const struct request_tier *tier, int error)
 {
     if (tier->named && refusal_class_of(error) == REFUSAL_TYPED) {
@@ -64,7 +63,8 @@ static int fail_tier(const struct request_tier *tier, int error)
     return error;
 }
 
-/* The same, before anything is made in it. */
+/* Checks a tier's directory before anything is made in it. Returns 0, or -errno if this node cannot
+ * look at it. Ends if the user typed it wrong. */
 static int check_tier_directory(const struct request_tier *tier)
 {
     const char *directory = tier->directory;
@@ -124,9 +124,9 @@ static bool is_memory(const char *directory)
     return statfs(directory, &fs) == 0 && fs.f_type == TMPFS_MAGIC;
 }
 
-/* Returns true if the tier can be used beside one before it. A computed budget is all that may be
- * had of a file system or of the memory, so only one tier of each has it; which directories lie in
- * one file system is a property of the node. */
+/* Returns true if the tier can be used beside an earlier one. A computed budget takes all that a
+ * file system or the memory can give, so only one tier of each may have one. Two directories that
+ * share a file system on one node may lie apart on another, so this stops no job. */
 static bool is_apart(const struct request *request, const struct request_tier *tier,
                      const struct request_tier *before)
 {
@@ -168,8 +168,8 @@ static void take_shared(struct request *request, const struct request_tier *tier
     strcpy(request->shared.directory, canonical);
 }
 
-/* Returns true if the tier is one of several nodes, of which this process asks nothing. One that
- * does not answer is not looked at again. */
+/* Returns true if the tier is shared by several nodes: this process asks nothing of it. A tier that
+ * does not answer gets -ETIMEDOUT, and is not looked at again. */
 static bool is_shared(struct request *request, struct request_tier *tier)
 {
     char canonical[STK_HOME_BYTES];
@@ -225,9 +225,9 @@ char *request_tiers(const struct request *request)
     return list;
 }
 
-/* Returns true if the default tier is wanted: the named ones are behind servers, be they well or
- * not, and what is shared is copied into one that is not. One that may not be written to was meant
- * to be local: memory does not stand in for it. */
+/* Returns true if the default tier is wanted: no named tier is a local one that can be used. Files
+ * of a shared tier are copied into a local one. A tier that the user may not write to was meant to
+ * be local: memory does not stand in for it. */
 static bool wants_default(const struct request *request)
 {
     bool wants = true;
@@ -292,7 +292,8 @@ static char *disk_of(const struct request *request, const char *variable)
     return canonical;
 }
 
-/* Why nothing of ours is to lie in the default tier, or NULL. The caller frees. */
+/* Explains why the cache is not to lie in the default tier. Returns NULL if it may. The caller
+ * frees. */
 static char *why_not_there(const struct request_tier *tier)
 {
     char size[STK_SIZE_TEXT];
@@ -306,7 +307,8 @@ static char *why_not_there(const struct request_tier *tier)
                : NULL;
 }
 
-/* Returns true if the environment names a disk: the cache lies there then, and that is said. */
+/* Puts the cache on a disk that the environment names, and says so. Returns false if there is
+ * none. */
 static bool take_disk(const struct request *request, struct request_tier *tier, const char *why)
 {
     static const char *const variables[] = {"SLURM_TMPDIR", "TMPDIR"};

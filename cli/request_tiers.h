@@ -7,14 +7,14 @@
 
 #include "cli/request.h"
 
-/* Finds the tiers, and the shared one; `given` is the flag's value, or NULL. A tier that cannot be
- * looked at on this node keeps its error, for those who use the tiers to say. */
+/* Finds the tiers, and the shared one; `given` is the flag's value, or NULL. A tier that this node
+ * cannot look at keeps its error, which is said when the tiers are used. */
 void request_settle_tiers(struct request *request, const char *given);
 
 /*
- * When the covered paths are known: nothing of ours lies in a shared memory that the job needs, or
- * that is not there. It goes to a disk that the environment names for such things, or nowhere, and
- * that is said (cli/refusal.h).
+ * Settles the default tier when the covered paths are known. If the job needs the shared memory
+ * itself, or there is none, the cache goes to a disk that the environment names, or nowhere. One
+ * line says so (cli/refusal.h).
  */
 void request_settle_small(struct request *request);
 

@@ -21,7 +21,7 @@
 struct found {
     int error;            /* of the directory, or of the one above it, if it is to be made */
     bool own;             /* or nothing is there yet */
-    bool is_out_of_reach; /* nobody else can put another in its place */
+    bool is_out_of_reach; /* no other user can replace it */
     bool is_local;        /* its file system */
 };
 
@@ -39,8 +39,7 @@ static bool is_own(const struct stat *stat)
     return S_ISDIR(stat->st_mode) && stat->st_uid == geteuid() && (stat->st_mode & 022) == 0;
 }
 
-/* Returns true if nobody else can put another directory in the place of this one, which may be
- * missing. */
+/* Returns true if no other user can replace this directory, which may be missing. */
 static bool is_out_of_reach(const char *directory, const char *existing)
 {
     char where[STK_PATH_BYTES], *canonical = realpath(existing, NULL);
@@ -70,7 +69,7 @@ static void look_at(void *directory, int out)
     apart_tell(out, &found, sizeof found);
 }
 
-/* What is wrong on every node. */
+/* Ends if the directory is wrong on every node. */
 static void judge(const char *directory, const struct found *found)
 {
     if (found->error != 0 && refusal_class_of(-found->error) == REFUSAL_TYPED) {
@@ -90,11 +89,11 @@ static void judge(const char *directory, const struct found *found)
     }
 }
 
-/* What is lacking on this node, or NULL. */
+/* Returns what this node lacks, in words, or NULL. */
 static const char *lack_of(enum apart_state state, const struct found *found)
 {
     if (state != APART_TOLD) {
-        return state == APART_LATE ? "it does not answer" : NULL; /* else nobody could look */
+        return state == APART_LATE ? "it does not answer" : NULL; /* else no process could look */
     }
     return found->error == EACCES  ? "permission denied"
            : found->error == EROFS ? "read-only file system"

@@ -8,8 +8,8 @@
 #include "cli/request.h"
 
 /* Returns true if a store in "DIR[:SIZE]" would not be refused (store/place.h); DIR itself may be
- * missing. What was typed wrong ends with status 2; of what this node does not allow a line tells
- * (cli/refusal.h). Makes nothing, and waits for no server for long. */
+ * missing. A wrong argument ends with status 2. If this node does not allow the store, a line says
+ * so (cli/refusal.h). Makes nothing, and waits for no server for long. */
 bool samples_place_check(const struct request *request, const char *value);
 
 #endif

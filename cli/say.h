@@ -10,8 +10,8 @@
 #define STK_EXIT_USAGE 2
 
 void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* Prints one line of any length, with its end, in which a terminal finds no command (cli/plain.h):
- * for all that holds names of files or words of a user's. */
+/* Prints one line of any length, with its end, and without control characters for a terminal
+ * (cli/plain.h). For every line that holds names of files or a user's words. */
 void say_line(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Says it and exits with status 2: what was asked cannot be done, and nothing was started. */
 void die(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));

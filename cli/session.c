@@ -262,7 +262,7 @@ static struct refusal refusal_by_home(int error)
     return (struct refusal){.error = error};
 }
 
-/* Makes a name that cannot be guessed: notices are heard from processes that know it
+/* Makes a name that cannot be guessed: notices are taken only from processes that know it
  * (cli/notices.h). */
 static void name_run(char *out, size_t bytes)
 {
@@ -344,7 +344,7 @@ static int attach_one(const struct attaching *attaching, const struct request_ti
     return error;
 }
 
-/* The next one of the session, if it can be attached. */
+/* Attaches a tier as the session's next one, if that is possible. */
 static int attach_tier(void *context, const struct request_tier *wanted, int64_t *budget_bytes)
 {
     const struct attaching *attaching = context;
@@ -461,8 +461,8 @@ bool session_begin(struct session *session, struct request *request)
 
 /* ---- ending ---- */
 
-/* A home in which no catalogue could be made, if nothing else is there. What a link leads to is not
- * looked into. */
+/* Removes a home in which no catalogue could be made, if nothing else is there. Leaves a link's
+ * target alone. */
 static void remove_empty(const char *home)
 {
     char path[STK_HOME_BYTES + 8];
@@ -518,7 +518,7 @@ void session_end(struct session *session)
     lock_release(lock);
 }
 
-/* Waits a moment for processes that are ending. */
+/* Locks a home's catalogue, and waits a moment for processes that are ending. */
 static int lock_catalogue(const char *home)
 {
     const struct timespec pause = {0, 20000000};

@@ -42,9 +42,9 @@ struct session {
 
 /*
  * Begins a run: removes what dead runs left, attaches catalogue and tiers, makes the run's file.
- * What goes wrong leaves nothing behind. What was typed wrong ends in one line and status 2. Where
- * this node lacks what a cache needs a line says so (cli/refusal.h): tiers are left out of the
- * request, or false is returned, and the command runs uncached.
+ * A failure leaves nothing behind. A wrong argument ends in one line and status 2. If this node
+ * lacks something that the cache needs, a line says so (cli/refusal.h). The function then leaves
+ * tiers out of the request, or returns false, and the command runs uncached.
  */
 bool session_begin(struct session *session, struct request *request);
 /* Ends it. If it was the last one and nothing is to be kept, what lies in memory is removed. */
@@ -53,10 +53,11 @@ void session_end(struct session *session);
 /* The same of one in which nothing was done: what was made for it goes. */
 void session_undo(struct session *session);
 
-/* What becomes of the home of a user that a run of root's has given its processes to. */
+/* The end of a guest's home (cli/guests.h): removed, kept by the user, or still in use. */
 enum session_guest { SESSION_GUEST_GONE, SESSION_GUEST_KEPT, SESSION_GUEST_USED };
-/* Removes it with what that user has in memory, for a process of that user: if it was kept for
- * root's run alone, and nothing uses it. Where a run of the user's own does, it goes with that. */
+/* Removes a guest's home with the user's entries in memory, if it was kept for root's run alone and
+ * no process uses it. If a run of the user's own uses it, it goes with that run. Call it in a
+ * process of that user. */
 enum session_guest session_end_guest(const char *home);
 
 /* Opens what is there without beginning a run, for ls and clear. False: nothing is. */

@@ -44,9 +44,9 @@ static void make_seal(struct seal *seal, const char *path, uint64_t bytes, uint6
 
 /* ---- files ---- */
 
-/* Each operation opens the home anew, checks it, and goes on beneath its descriptor: the
- * directories above may be a group's, whose members can rename them. None is kept: a server may
- * come back as another mount. */
+/* Each operation opens the home anew, checks it, and goes on beneath its descriptor: members of a
+ * group may be able to rename the directories above. No descriptor is kept, since a server may come
+ * back as another mount. */
 
 static void name_entry(const char *path, char out[PATH_BYTES])
 {
@@ -318,7 +318,7 @@ static void sweep(int home)
     }
 }
 
-/* By the clock of those who keep the files: that of this node may be any other. */
+/* Compares times of the file server's clock only: this node's clock may differ. */
 void shared_sweep(const struct shared *shared)
 {
     int home = stk_home_open(shared->home);

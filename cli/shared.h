@@ -7,11 +7,10 @@
  *                  making/                             what is being written
  *                  nodes/                              what each node has put there, in bytes
  *
- * What is there is opened beneath a descriptor of the home, which is checked each time: other users
- * may be able to rename the directories above. Nothing is believed but a seal: it says of which
- * entry the bytes in front of it are, how many they are, and their check sum. No lock, time,
- * attribute or flag of the file system's matters; what is there is never changed, and replaced only
- * if it was found to be damaged.
+ * Files are opened beneath a descriptor of the home, which is checked each time: other users may be
+ * able to rename the directories above. Only a seal is believed: it names the entry whose bytes lie
+ * in front of it, and gives their number and check sum. No lock, time, attribute or flag of the
+ * file system matters. A file there is never changed, and is replaced only if it was found damaged.
  *
  * Errors are -errno. Safe in threads.
  */
@@ -61,8 +60,8 @@ void shared_end_room(const struct shared *shared);
 /* Removes what those who were killed have left in the making. */
 void shared_sweep(const struct shared *shared);
 
-/* Opens a room of the home that is open as `home`, to be listed. The caller closes it. NULL: errno
- * says why. */
+/* Opens a room of the home that is open as `home`, to list it. The caller closes it. Returns NULL
+ * with errno if the room cannot be opened. */
 DIR *shared_list(int home, const char *room);
 
 #endif

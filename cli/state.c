@@ -14,7 +14,7 @@
 
 /* ---- the directory ---- */
 
-/* Its path; NULL: there is no such place. The caller frees. */
+/* Returns the path of a room, or NULL if there is no place for it. The caller frees. */
 static char *find_path(const char *room)
 {
     const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
@@ -71,7 +71,7 @@ static int write_all(int fd, const char *text, size_t bytes)
     return 0;
 }
 
-/* Makes a file that was not there; what a killed process has left by that name goes. */
+/* Makes a new file, and removes one of that name that a killed process left. */
 static int write_new(int directory, const char *name, const char *text, size_t bytes)
 {
     unlinkat(directory, name, 0);

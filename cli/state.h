@@ -1,7 +1,7 @@
 /*
  * Where the command remembers things from run to run: XDG_STATE_HOME/stoker, or
- * ~/.local/state/stoker. Where neither is to be had nothing is remembered; nor is it where another
- * user has a hand in a directory on the way (base/way.h), as in the home that `sudo -E` keeps.
+ * ~/.local/state/stoker. If there is neither, nothing is remembered. Nor is it if another user can
+ * change a directory on the path (base/way.h), as in the home that `sudo -E` keeps.
  */
 #ifndef STK_CLI_STATE_H
 #define STK_CLI_STATE_H
@@ -11,22 +11,23 @@
 
 #include "cli/apart.h"
 
-/* Opens that directory, or the one called `room` in it ("": itself); where `make`, what is missing
- * is made. The descriptor, which is the caller's to close, or -errno: -ENOENT and -ENOTDIR where
- * nothing is to be remembered, -EPERM where another user has a hand in it. */
+/* Opens that directory, or its subdirectory `room` (unless ""). With `make`, makes what is missing.
+ * Returns the descriptor, which the caller closes, or -errno: -ENOENT and -ENOTDIR if nothing is to
+ * be remembered, -EPERM if another user can change a directory on the path. */
 int state_open(const char *room, bool make);
-/* Says why nothing can be kept or found there, as the end of a sentence. */
+/* Returns the end of a sentence that says why nothing can be kept or found there. */
 const char *state_reason(int error);
 
-/* Opens a file of that directory for reading: one of this user's own. Or -errno. */
+/* Opens a file of that directory for reading, if this user owns it. Returns it or -errno. */
 int state_open_file(int directory, const char *name);
-/* Writes a file aside and renames it into its place, so it is whole at any time. 0 or -errno. */
+/* Writes a new file and renames it into its place, so that it is whole at any time. Returns 0 or
+ * -errno. */
 int state_put(int directory, const char *name, const char *text, size_t bytes);
 
-/* Reads the file of that name in the directory itself, as far as there is room for it, with a 0
- * behind; "": there is nothing. Both of these are for work that is asked for as below. */
+/* Reads the file of that name in the directory itself, as far as `text` has room, with a 0 behind;
+ * "" if there is none. Call this and state_write() only in work for state_ask(). */
 void state_read(const char *name, char *text, size_t room);
-/* Puts a text in its place. 0 or -errno. */
+/* Writes a text to the file of that name in the directory itself. Returns 0 or -errno. */
 int state_write(const char *name, const char *text);
 
 /* How long anybody waits for a home that may be on a server that does not answer. */

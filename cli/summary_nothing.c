@@ -90,7 +90,7 @@ static bool explain_mildly(const struct figures *figures)
     return runs + images + results > 0;
 }
 
-/* The files may have been opened by users that root's processes became. */
+/* Explains that users which root's processes became may have opened the files. */
 static bool explain_guests(const struct figures *figures)
 {
     bool any = figures->guests != NULL && figures->guests->count > 0;

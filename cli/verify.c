@@ -440,7 +440,8 @@ static void visit_tier(struct stk_tier *tier, void *context)
 
 /* ---- what other members of a group have ---- */
 
-/* Members list nothing in each other's homes: copies are found by the names of their originals. */
+/* Checks the copy of one original. Members cannot list each other's homes, so the original's name
+ * leads to the copy. */
 static int meet_original(void *context, int dirfd, const char *name, unsigned depth,
                          const struct stat *stat)
 {
@@ -465,7 +466,7 @@ static int meet_original(void *context, int dirfd, const char *name, unsigned de
     return 0;
 }
 
-/* Returns true if the member at hand has copies of what lies below this directory. */
+/* Returns true if the member at hand has a tree of copies for this directory. */
 static bool has_root(const char *directory)
 {
     char tree[STK_PATH_BYTES];
@@ -477,7 +478,8 @@ static bool has_root(const char *directory)
            stat(tree, &stat_) == 0 && S_ISDIR(stat_.st_mode);
 }
 
-/* A member's job may have covered a directory above. */
+/* Checks a member's copies of the files below a path. The member's job may have covered a directory
+ * above the path, so each directory above is tried, too. */
 static void visit_originals(const char *path)
 {
     struct stat stat_;

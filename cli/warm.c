@@ -119,7 +119,7 @@ struct foreseen {
     unsigned count;
 };
 
-/* The budget that a tier has, or would have. Nothing is made for it. */
+/* Finds the budget that a tier has, or would have. Makes nothing. */
 static int find_budget(const struct request_tier *tier, struct stk_tier_shared *out)
 {
     static struct session session;
@@ -132,7 +132,7 @@ static int find_budget(const struct request_tier *tier, struct stk_tier_shared *
             out->budget = known.shared->budget;
         }
     }
-    return error == -ENOSPC ? 0 : error; /* to be said when it is known how much would fit */
+    return error == -ENOSPC ? 0 : error; /* said once it is known how much would fit */
 }
 
 static int foresee(void *context, const struct request_tier *tier, int64_t *budget_bytes)
