@@ -228,7 +228,7 @@ void stk_ring_introduced(struct stk_ring *ring, int slot)
 
 /* ---- forks and ends ---- */
 
-/* The mark is for a child that had no memory for the copy. */
+/* Marks each slot as kept, too, for a child whose copy had no memory. */
 void stk_ring_keep(struct stk_ring *ring)
 {
     stk_ring_go_on(ring);
@@ -264,7 +264,7 @@ void stk_ring_leave(struct stk_ring *ring)
         if (slot->holders == 0) {
             stk_slot_drop_copy(&slot->slot, slot->copy);
             stk_slot_unmap(&slot->slot);
-        } else { /* one that a thread took during the fork has no copy yet */
+        } else { /* a slot that a thread took during the fork has no copy yet */
             stk_slot_put_copy(&slot->slot, slot->copy ? slot->copy : stk_slot_copy(&slot->slot));
         }
     }

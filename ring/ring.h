@@ -24,7 +24,7 @@ struct stk_ring_slot {
     unsigned holders;     /* what of this process lies over it */
     uint64_t taken;       /* the ring's count of takes at that time */
     int fd;               /* for the receiver to map it by; -1: it has */
-    void *copy;           /* during a fork: what the child will see; or NULL */
+    void *copy;           /* during a fork: the slot's memory for the child; or NULL */
 };
 
 struct stk_ring {
@@ -51,14 +51,13 @@ int stk_ring_find(const struct stk_ring *ring, const void *address);
 /* The receiver can map it, or will: the descriptor is closed. */
 void stk_ring_introduced(struct stk_ring *ring, int slot);
 
-/* Before a fork: copies what something lies over. The child sees it as it is now, whatever this
- * process writes after the fork. */
+/* Before a fork: copies each slot that something lies over. The child sees the slot as it is now,
+ * whatever this process writes after the fork. */
 void stk_ring_keep(struct stk_ring *ring);
-/* In the parent, after the fork or its failure: ends these copies. */
+/* In the parent, after the fork or its failure: drops these copies. */
 void stk_ring_go_on(struct stk_ring *ring);
-/* In the child: unmaps what nothing lies over, and puts the copies in the place of the rest. There
- * is no ring then.
- */
+/* In the child: unmaps each slot that nothing lies over, and puts the copies in the place of the
+ * others. There is no ring then. */
 void stk_ring_leave(struct stk_ring *ring);
 /* The worker's end: nothing will be lent again. */
 void stk_ring_end(struct stk_ring *ring);

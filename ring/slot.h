@@ -66,13 +66,13 @@ uint32_t stk_slot_times_lent(const struct stk_slot *slot);
 void stk_slot_mark(const struct stk_slot *slot, enum stk_slot_mark mark);
 bool stk_slot_has(const struct stk_slot *slot, enum stk_slot_mark mark);
 
-/* Before a fork: copies the slot's memory, for the child. The caller drops the copy or puts it in
- * place. NULL: no memory. */
+/* Before a fork: copies the slot's memory for the child. Returns the copy, which the caller drops
+ * or puts in place, or NULL if there is no memory for it. */
 void *stk_slot_copy(const struct stk_slot *slot);
-/* In the parent of a fork: ends a copy, which may be NULL. */
+/* In the parent of a fork: unmaps a copy, which may be NULL. */
 void stk_slot_drop_copy(const struct stk_slot *slot, void *copy);
-/* In the child of a fork: puts the copy in the place of the slot's memory, so that this is the
- * child's own. If there is none, the memory stays the slot's. */
+/* In the child of a fork: puts the copy in the place of the slot's memory, which is then the
+ * child's own. If `copy` is NULL, the child goes on sharing the slot's memory. */
 void stk_slot_put_copy(const struct stk_slot *slot, void *copy);
 
 /* Gives its memory back to the system, for all who have it mapped: for a slot that nobody looks

@@ -1,10 +1,10 @@
-/* Directories that no other user has a hand in. */
+/* Directories whose path belongs to this user and root (base/way.h). */
 #include <errno.h>
 
 #include "base/way.h"
 #include "wrappers/python/core/core.h"
 
-/* open_own(path, make): its descriptor (base/way.h); OSError. */
+/* open_own(path, make): returns the directory's descriptor (base/way.h), or raises OSError. */
 PyObject *core_open_own(PyObject *module, PyObject *arguments)
 {
     (void)module;

@@ -26,7 +26,7 @@ def _name_of(function):
 
 
 def _refuse_kinds(function):
-    """Raises TypeError for functions whose result is no value yet."""
+    """Raises TypeError for a function whose result is not a value yet."""
     for kind, is_kind in _KINDS.items():
         if is_kind(function) or is_kind(getattr(type(function), "__call__", None)):
             raise TypeError(f"stoker.cached: {_name_of(function)} is {kind}: what it returns cannot be kept. "
@@ -34,7 +34,7 @@ def _refuse_kinds(function):
 
 
 def _sees_order(function):
-    """Returns true if the function may tell in which order arguments were named."""
+    """Returns true if the function may see the order of its named arguments."""
     code = getattr(function, "__code__", None)
     return code is None or bool(code.co_flags & inspect.CO_VARKEYWORDS)
 
@@ -130,9 +130,9 @@ def cached(function=None, *, version=None, key=None):
 
     The value's key is the function, `version`, and the arguments: plain values, paths of pathlib, NumPy
     arrays, and tuples, lists, sets and dicts of them, each of exactly that type. Arguments that differ in
-    type or value have keys of their own: 1 and 1.0, arrays whose fields have other names, dicts of another
-    order. Whether two arguments are one object is not seen. `key`, if given, is called with the arguments
-    and makes such values of others; it belongs to the function.
+    type or value have different keys: 1 and 1.0, arrays whose fields have other names, dicts of another
+    order. The key does not show if two arguments are one object. `key`, if given, is called with the
+    arguments and makes such values of other types; it belongs to the function.
 
     The function is its module (a script's path), its qualified name, its code with all constants, its
     defaults and attributes, and what it closes over, as that is at each call: an object by what pickle

@@ -1,8 +1,8 @@
 """The package's modules at the interpreter's end.
 
-The interpreter sets all names of each module to None then, the module that was imported last first. torch's and
-Pillow's objects may end after that, and what they call has functions of Stoker's in it. So the modules are taken
-out of the interpreter's sight before: what they hold stays until nothing refers to it.
+At its end the interpreter sets all names of each module to None, beginning with the module that was imported last.
+Objects of torch and Pillow may end after that, and call functions of Stoker's. So _hold() hides the modules from the
+interpreter first: a module's objects then live as long as something refers to them.
 """
 
 import atexit
@@ -24,6 +24,6 @@ def _hold():
 
 
 def hold_modules():
-    """Has the modules keep their names to the end. It may be called again."""
+    """Makes the modules keep their names to the interpreter's end. It may be called again."""
     atexit.unregister(_hold)
     atexit.register(_hold)

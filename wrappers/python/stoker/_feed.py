@@ -42,14 +42,14 @@ def _sampler(count, shuffle, generator):
 
 
 def _sequence(name, values):
-    """What has places, of these; TypeError for what is one value."""
+    """Returns the values as a sequence. Raises TypeError if they are a single value or a mapping."""
     if isinstance(values, (str, bytes, os.PathLike, Mapping)):
         raise TypeError(f"{name} is a sequence, one for each image, and no {type(values).__name__}")
     return values if hasattr(values, "__getitem__") else list(values)
 
 
 def _generator(given):
-    """torch's Generator, or None: torch's own."""
+    """Returns a torch.Generator, or None for torch's default one. Raises TypeError for other types."""
     if given is None or isinstance(given, Generator):
         return given
     try:

@@ -1,10 +1,11 @@
-"""Numbers that are arguments, checked where they are given."""
+"""Checks of arguments that are numbers."""
 
 import operator
 
 
 def whole_number(name, value, least):
-    """Returns an int, of NumPy's whole numbers, too; TypeError, ValueError, with the argument's name."""
+    """Returns the value as an int; NumPy's whole numbers will do. Raises TypeError, or ValueError below `least`,
+    with the argument's name."""
     try:
         number = operator.index(value)
     except TypeError:

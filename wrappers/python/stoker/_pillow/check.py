@@ -199,7 +199,7 @@ def _places():
 
 @contextlib.contextmanager
 def _opened(place, make):
-    """Opens a directory that no other user has a hand in; OSError (base/way.h)."""
+    """Opens a directory whose path belongs to this user and root (base/way.h). Raises OSError."""
     directory = _core.open_own(place, make)
     try:
         yield directory

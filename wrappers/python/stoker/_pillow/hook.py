@@ -29,7 +29,7 @@ _FLIP_TYPES = (int, getattr(Image, "Transpose", int))
 # FLIP_LEFT_RIGHT, FLIP_TOP_BOTTOM, ROTATE_180: as the decoder's two directions.
 _FLIPS = {0: 1, 1: 2, 3: 3}
 _FILTER_TYPES = (int, getattr(Image, "Resampling", int))
-_LOADS = "load", "_load_file"  # Pillow's, and ours in their place
+_LOADS = "load", "_load_file"  # names of Pillow's load functions, and of ours in their place
 _PACKAGES = "PIL.", __package__.rpartition(".")[0] + "."
 
 
@@ -111,8 +111,9 @@ def _delete_plain_im(self):
 
 
 def _is_for_pillow(frame):
-    """Returns true if the function of this frame is Pillow's, or ours, and keeps what load() returns to
-    itself. Pillow's own load() functions pass it on. A thread that C starts has no frame."""
+    """Returns true if the function of this frame is Pillow's or ours, and uses load()'s result itself.
+    Pillow's own load() functions hand the result on, so their callers are looked at. A thread that C starts
+    has no frame."""
     while frame is not None:
         name = frame.f_globals.get("__name__")
         if type(name) is not str or not name.startswith(_PACKAGES):
@@ -132,7 +133,7 @@ def _loaded(image, plan, caller):
     return _PLAIN["load"](image)
 
 
-# ---- in the place of Pillow's: what goes wrong here is as if nothing had been tried ----
+# ---- in the place of Pillow's functions: after an error of ours Pillow's own function runs ----
 
 def _load(self):
     core = self.__dict__.get(_FIELD)

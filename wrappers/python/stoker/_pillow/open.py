@@ -39,7 +39,7 @@ class _Turn:
         self.found = None  # (file, form, stand-in) of it
 
     def opened(self, file, *arguments, **named):
-        """What Pillow's open() of a file gives."""
+        """Returns what Pillow's open() of a file returns."""
         if self.ahead is not None:
             return self.ahead
         if type(file) is str and arguments == ("rb",) and not named:
@@ -80,7 +80,7 @@ class _Builtins(types.ModuleType):
         turn.wanted = False
         try:
             return turn.opened(file, *arguments, **named)
-        except OSError:  # of the file itself
+        except OSError:  # an error of the file itself
             raise
         except Exception as error:
             if not is_own(error):
@@ -258,7 +258,7 @@ def _open_by_plugins(fp, mode, formats, form):
 
 
 def _open_here(fp, mode, formats):
-    """The image, or None: Pillow is to open it."""
+    """Returns the image, or None if Pillow is to open it."""
     form = None
     if type(fp) is io.BufferedReader and mode == "r" and formats is None and sources.is_ready():
         form = _form_of(fp)

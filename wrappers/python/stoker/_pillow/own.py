@@ -1,5 +1,4 @@
-"""Errors that arise in this package. A hook that meets one calls Pillow's own function, as if nothing had been
-tried."""
+"""Errors that arise in this package. A hook that catches one calls Pillow's own function instead."""
 
 _PACKAGE = __package__.partition(".")[0] + "."
 
@@ -10,8 +9,8 @@ def _is_here(frame):
 
 
 def is_own(error):
-    """Returns true if an error arose in this package. What Pillow raises, the program, a signal's handler, or
-    another thread that interrupts this one, is for the hook's caller."""
+    """Returns true if an error arose in this package. The hook's caller gets all other errors: of Pillow, the
+    program, a signal handler, or another thread that interrupts this one."""
     if type(error).__module__ not in ("builtins", "struct"):
         return False
     at = error.__traceback__

@@ -31,14 +31,14 @@ def take(image):
     except Exception as error:
         if not is_own(error):
             raise
-        plan = image.__dict__.get(versions.FIELD)  # which may be there already
+        plan = image.__dict__.get(versions.FIELD)  # may be set already
     if plan is None and parts:
         image.fp = _Again(image.fp, parts)
     return plan
 
 
 def _take(image, parts):
-    """The same; of a stream what was read is in `parts` then."""
+    """Does what take() does, but may raise. `parts` then holds the bytes that were read from a stream."""
     reason = _obstacle(image)
     if reason is None:
         source = _opened_form(image)

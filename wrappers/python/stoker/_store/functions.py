@@ -16,7 +16,7 @@ from .keys import Unusable, frame
 
 _PROTOCOL = 4
 
-# What these hold beside the function does not change what they return.
+# Wrappers of a function whose other state does not change the function's result.
 _SHELLS = type(functools.lru_cache(len)), staticmethod, classmethod
 
 _EMPTY = object()
@@ -70,7 +70,7 @@ def _is_tensor(value):
 
 
 def _content(cell):
-    """Returns the value of a closure's cell; _EMPTY while it has none."""
+    """Returns the value of a closure's cell, or _EMPTY while the cell has none."""
     try:
         return cell.cell_contents
     except ValueError:
@@ -124,7 +124,8 @@ class _Reader:
                      *(self._cell(name, cell) for name, cell in cells))
 
     def _attributes(self, function, cells):
-        """Of what functools.wraps copies, the wrapped function mostly is a cell's as well."""
+        """Encodes a function's attributes. functools.wraps copies the wrapped function into them; it is left out
+        if a cell holds it as well, as is usual."""
         own = dict(vars(function))
         if "__wrapped__" in own and any(own["__wrapped__"] is _content(cell) for _, cell in cells):
             del own["__wrapped__"]
@@ -162,6 +163,6 @@ class _Reader:
 
 
 def encode(function, is_lenient=False):
-    """Returns bytes, of a function or of values that hold functions; Unusable where a value has none that
-    are the same in every process. `is_lenient`: of such values the class will do."""
+    """Returns the bytes of a function, or of values that hold functions. Raises Unusable for a value whose bytes
+    differ between processes; with `is_lenient`, such a value's class stands for it."""
     return keys.encode_whole(function, _Reader(is_lenient).other)

@@ -1,5 +1,5 @@
-"""Arguments as bytes, the same in every process: two values have the same bytes if, and only if, a function
-that only reads them cannot tell them apart.
+"""Arguments as bytes, equal in every process. Two values have the same bytes if, and only if, a function that
+only reads them cannot tell them apart.
 
 Each type has bytes of its own, and only exact types are taken: a subclass may have more state. A dict's order
 and an array's memory layout are part of the value. The identity of objects and the order of a set are not.
@@ -63,7 +63,7 @@ def _dict(value, other):
 
 
 def _path(value, _):
-    """The parts, too: a Windows path's text may be another path's."""
+    """Encodes a path and its parts: two different Windows paths may have the same text."""
     return frame(b"p", type(value).__name__.encode(), *map(_text, (str(value), *value.parts)))
 
 
@@ -95,7 +95,7 @@ def _field(dtype, name, other):
 
 
 def _dtype(dtype, other):
-    """Types that compare equal may differ in class and metadata; those of one str, in their fields."""
+    """Encodes a dtype. Equal dtypes may differ in class and metadata; dtypes with one `str`, in their fields."""
     if type(dtype).__module__.partition(".")[0] != "numpy":
         return other(dtype)
     kind, metadata = dtype.type, dict(dtype.metadata or ()) or None
@@ -107,7 +107,7 @@ def _dtype(dtype, other):
 
 
 def _array(value, other):
-    """Most arrays lie one row behind the other. Of another one the strides are said."""
+    """Encodes an array, with its strides unless its rows lie one behind the other, as in most arrays."""
     strides = None if value.flags.c_contiguous else value.strides
     return frame(b"a", _dtype(value.dtype, other), encode([value.shape, strides]), value.tobytes())
 
@@ -117,7 +117,7 @@ def _scalar(value, other):
 
 
 def _numpys_encoder(value):
-    """Returns the encoder of a value of NumPy's own classes, else None."""
+    """Returns the encoder for a value of NumPy's own classes, or None for other values."""
     numpy = sys.modules.get("numpy")
     if numpy is None or not isinstance(value, (numpy.ndarray, numpy.generic)) or value.dtype.hasobject:
         return None
@@ -135,14 +135,14 @@ def _refuse(value):
 
 
 def encode(value, other=_refuse):
-    """Returns bytes; Unusable for what is neither a plain value, nor a path of pathlib's, nor an array of
-    NumPy, nor made of such: unless `other` gives bytes of it."""
+    """Returns the bytes of a plain value, a path of pathlib's, an array of NumPy's, or a container of such
+    values. `other` gives the bytes of all other values, or raises Unusable."""
     encoder = _ENCODERS.get(type(value)) or _numpys_encoder(value)
     return other(value) if encoder is None else encoder(value, other)
 
 
 def encode_whole(value, other=_refuse):
-    """Returns the bytes of encode(); Unusable for a value without an end, too."""
+    """Returns the bytes of encode(). Raises Unusable for a value that holds itself, too."""
     try:
         return encode(value, other)
     except RecursionError:

@@ -116,7 +116,7 @@ def _begin(queue):
 
 
 def _replace_shutdown(iterator):
-    """Where all workers of a loader have ended, or been told to. The interpreter's end calls it, too."""
+    """Replaces the function that ends all workers of a loader. The interpreter's end calls it, too."""
     plain, let_go, is_ending = iterator._shutdown_workers, borrow.let_go, sys.is_finalizing
 
     @functools.wraps(plain)

@@ -1,7 +1,7 @@
-"""Which samples torch's default_collate stacks without calling any code but its own.
+"""Samples that torch's default_collate stacks without calling any code but its own.
 
-Code of the program's that runs in between, as a mapping's that makes its values when they are asked for, could
-change a sample of which the batch has been made already.
+Code of the program may run while a batch is made: a mapping may make its values when it is asked for them. Such
+code could change a sample that already lies in the batch.
 """
 
 import collections
@@ -13,12 +13,12 @@ _MAPPINGS = frozenset((dict, collections.OrderedDict))
 _VALUES = frozenset((torch.Tensor, int, float, bool, str, bytes))
 _LIBRARIES = "numpy", "torchvision.tv_tensors."
 
-_functions = {}  # torch's map of functions, by the type of what they collate
-_known = {}  # the same as it was when ours came into it
+_functions = {}  # torch's map of collate functions, by the type of their samples
+_known = {}  # a copy of that map when our function came into it
 
 
 def heed(functions):
-    """Notes the functions that samples may be collated by."""
+    """Notes the functions that may collate samples."""
     global _functions, _known
     _functions, _known = functions, dict(functions)
 
@@ -40,5 +40,5 @@ def _is_known(sample):
 
 
 def _is_named_tuple(kind):
-    """Returns true for what namedtuple() makes. A class derived from that may replace what torch calls."""
+    """Returns true for a class that namedtuple() made. A derived class may replace methods that torch calls."""
     return kind.__bases__ == (tuple,) and hasattr(kind, "_fields")

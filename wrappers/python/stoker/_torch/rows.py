@@ -5,11 +5,10 @@ Which outputs become rows is learned from one batch: a worker's pipeline asks fo
 of times for each sample, and of these default_collate stacks one (or several, or none). From the next
 batch on those are given as pieces of a slot.
 
-A batch that lies over its rows must differ from a copy in nothing. Only one call of default_collate may answer
-so, the last thing that torch's own fetcher does for a batch, and only while torch alone collates
-(known.py): a data set that collates gets a copy. Each row ends by itself. If a row has not ended when the
-fetcher returns, as in a data set that keeps its tensors, the batch becomes a copy and the rows stay whose
-they are.
+A batch that lies over its rows must differ from a copy in nothing. Only one call of default_collate may return
+such a batch: the last thing that torch's own fetcher does for a batch, and only while torch alone collates
+(known.py). A data set that collates gets a copy. Each row ends by itself. If a row has not ended when the
+fetcher returns, as in a data set that keeps its tensors, the batch becomes a copy. The rows stay their holder's.
 """
 
 import contextlib
@@ -111,7 +110,7 @@ class _Batch:
     def __init__(self, count, default_collate):
         self.thread = get_ident()
         self.default_collate = default_collate
-        self.is_last = False  # nothing is done with the samples but to make the batch of them
+        self.is_last = False  # the fetcher only makes the batch of the samples now
         self.count = count
         self.asked = 0
         self.seen = {}  # while there is no plan: an output's address, and which it was
