@@ -50,7 +50,7 @@ def pytest_runtest_protocol(item):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_makereport(item, call):
-    """Skips a test whose machine lacks something that the test needs, whichever part of it has found out."""
+    """Skips a test whose machine lacks something that the test needs, whichever part of the test found out."""
     if call.excinfo is not None and getattr(call.excinfo.value, "skips", False):
         try:
             pytest.skip(str(call.excinfo.value))

@@ -1,5 +1,5 @@
-"""An interpreter's end says nothing, whatever of torch's and Pillow's is still alive, and in whichever order
-modules are taken apart."""
+"""The interpreter's end is silent, whichever objects of torch's and Pillow's still live, and in whichever order it
+takes modules apart."""
 
 import importlib.util
 import subprocess

@@ -1,8 +1,8 @@
 /*
- * Jumps out of opens by a signal's handler, at many moments: JUMPER HIT OPENS FILE...
+ * Jumps out of opens by a signal handler, at many moments: JUMPER HIT OPENS FILE...
  *
- * Each FILE is opened, and left after some longer time each. Then HIT is opened so many times, at
- * once, and again with deeper and deeper a stack.
+ * Opens each FILE, and jumps out of each open a little later than out of the one before. After each
+ * jump opens HIT OPENS times, with a deeper and deeper stack.
  */
 #include <fcntl.h>
 #include <setjmp.h>

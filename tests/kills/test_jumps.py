@@ -1,4 +1,4 @@
-"""A signal's handler that jumps out of an open leaves a thread that is served as before."""
+"""After a signal handler has jumped out of an open, the thread is served as before."""
 
 import os
 import pathlib
@@ -31,5 +31,5 @@ def test_a_thread_is_served_after_a_jump_out_of_an_open(jobs, origin, jumper, st
     ran = jobs.run(["sh", "-c", 'cat "$1" "$1" >/dev/null && shift && "$@"', "sh", mount / "hit",
                     jumper, mount / "hit", OPENS, *files], path=mount, env=env)
     assert int(ran.stdout) > 0
-    # What a jump has left on the stack may look like our work to the next open, until it is written over.
+    # A guard that a jump left on the stack may look in use to the next open, until it is written over.
     assert ran.hits >= FILES * (OPENS - 1)

@@ -153,9 +153,9 @@ def fd_facts(fd):
 
 
 def confine(path, no_new_privs):
-    """Landlocks this process away from a path."""
+    """Puts this process under Landlock that denies a path."""
     sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-    import landlock  # here, as it is for few
+    import landlock  # here, since few agents need it
     landlock.confine(path, no_new_privs)
 
 

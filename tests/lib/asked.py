@@ -1,4 +1,4 @@
-"""A process that answers each line that it is given by a line."""
+"""A process that answers each line of its input with one line."""
 
 from jobs import read_line
 

@@ -1,4 +1,4 @@
-"""What a test needs of its machine."""
+"""Things that a test needs and its machine lacks."""
 
 import re
 

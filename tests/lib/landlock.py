@@ -1,4 +1,4 @@
-"""Landlock away from a path, as a function and as a command:
+"""Landlock that denies a path, as a function and as a command:
 
     landlock.py PATH with|without COMMAND...    # no_new_privs, or CAP_SYS_ADMIN in its place
 """
@@ -22,12 +22,12 @@ def call(number, *arguments):
 
 
 def version():
-    """That of the kernel's Landlock; 0: it has none."""
+    """Returns the version of the kernel's Landlock, or 0 if it has none."""
     return max(libc.syscall(ctypes.c_long(CREATE_RULESET), None, ctypes.c_size_t(0), 1), 0)
 
 
 def beside(path):
-    """Everything but what lies below a path: what stands beside it, and beside what is above."""
+    """Yields all paths beside a path and beside the directories above it."""
     above = os.path.dirname(path)
     for name in os.listdir(above):
         if os.path.join(above, name) != path:
@@ -48,7 +48,7 @@ def allow(ruleset, path):
 
 
 def confine(path, no_new_privs):
-    """From here on this thread, and all that comes of it, can read nothing below a path."""
+    """Denies reads below a path to this thread and its children from now on."""
     attributes = (READ_FILE | READ_DIR).to_bytes(8, "little")
     ruleset = call(CREATE_RULESET, attributes, ctypes.c_size_t(len(attributes)), 0)
     for other in beside(os.path.realpath(path)):

@@ -3,9 +3,9 @@
 #
 #     tests/lib/reachable.sh COMMAND [ARGUMENT...]
 #
-# Tests of root start programs of this checkout as other users, and homes are often closed (0700). Below
-# such a home the command runs in a mount namespace of its own, where the checkout has a second path, in
-# the directory for temporary files. Modes stay as they are. The exit status is the command's.
+# Root's tests start programs of this checkout as other users, and homes are often closed (0700). For a
+# checkout below such a home the command runs in a mount namespace of its own. There the checkout has a
+# second path, in the directory for temporary files. Modes stay as they are. The exit status is the command's.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 

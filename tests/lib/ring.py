@@ -1,4 +1,4 @@
-"""Writes a file by an io_uring that is made by syscall(), and by nothing else: ring.py PATH TEXT."""
+"""Writes a file only by an io_uring, which it makes by syscall(): ring.py PATH TEXT."""
 
 import ctypes
 import mmap
@@ -22,7 +22,7 @@ def call(number, *arguments):
 
 
 class Ring:
-    """With room for one operation at a time."""
+    """A ring with room for one operation at a time."""
 
     def __init__(self):
         params = ctypes.create_string_buffer(120)
@@ -34,7 +34,7 @@ class Ring:
         self.entries = mmap.mmap(self.fd, 64 * words[0], offset=SQES_AT)
 
     def do(self, operation, fd, address=0, length=0, flags=0):
-        """Makes one call: its result."""
+        """Makes one call and returns its result."""
         self.entries[:64] = struct.pack("<BBHiQQIIQ", operation, 0, 0, fd, 0, address, length, flags,
                                         0).ljust(64, b"\0")
         tail, = struct.unpack_from("<I", self.submissions, self.sq[1])
@@ -60,7 +60,7 @@ def write(path, data):
 
 
 def obstacle():
-    """Why there is none here, or None."""
+    """Returns why this machine has no io_uring, or None."""
     try:
         Ring()
     except OSError as error:

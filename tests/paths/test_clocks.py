@@ -1,5 +1,5 @@
-"""Time namespaces: processes whose CLOCK_BOOTTIME is another's, on one cache. What they have seen
-and changed is as old as it is, by whatever clock."""
+"""Time namespaces: processes with different CLOCK_BOOTTIMEs use one cache. Each process sees the true
+age of the others' looks and changes."""
 
 import ctypes
 import os
@@ -21,7 +21,7 @@ def uptime_s():
 
 
 def apart(offset_s):
-    """A command that goes on in a time namespace."""
+    """Returns a wrapper that runs a command in a time namespace of its own."""
     return ["unshare", "-T", "--boottime", str(offset_s), "--fork"]
 
 
@@ -52,13 +52,13 @@ def file(scratch):
 
 
 def rewrite(file, seed):
-    """Another version, of as many bytes, that nobody under the library makes."""
+    """Writes another version with as many bytes, by a process without the library."""
     tree.write(file, 5000, seed=seed)
     settle()
 
 
 def replace(agent, file, seed):
-    """Has an agent put another file in its place."""
+    """Makes an agent rename another file over this one."""
     tree.write(file.parents[2] / "new", 5000, seed=seed)
     settle()
     agent.rename(file.parents[2] / "new", file)
@@ -66,7 +66,7 @@ def replace(agent, file, seed):
 
 @pytest.mark.parametrize("there_first", [True, False])
 def test_one_run_after_another(agents, file, wrapper, there_first):
-    """A run sees no version older than its start, whoever has looked before."""
+    """A run sees no version older than its start, whichever clock an earlier run had."""
     wrappers = [wrapper, ()] if there_first else [(), wrapper]
     with agents.plain() as plain:
         for seed, clock in enumerate(wrappers):
@@ -82,7 +82,7 @@ def test_one_run_after_another(agents, file, wrapper, there_first):
 
 @pytest.mark.parametrize("there", [True, False])
 def test_a_change_from_another_namespace(agents, file, wrapper, there):
-    """It is noted where those with another clock see it, at the time that it is for them."""
+    """A process with another clock finds the change, at the right time by its own clock."""
     wrappers = [(), wrapper] if there else [wrapper, ()]
     with agents.preloaded(file.parents[1], wrapper=wrappers[0]) as reader, \
             agents.preloaded(file.parents[1], wrapper=wrappers[1]) as writer, \
@@ -99,7 +99,7 @@ def test_a_change_from_another_namespace(agents, file, wrapper, there):
 
 
 def test_what_is_known_there_is_known_here(agents, file, wrapper):
-    """They share one catalogue: what the one has just seen, the other is served."""
+    """Both share one catalogue: a file that one process has just seen is served to the other."""
     with agents.preloaded(file.parents[1]) as here, \
             agents.preloaded(file.parents[1], wrapper=wrapper) as there:
         for agent in there, here, there:

@@ -1,5 +1,5 @@
-"""A process that is confined (Landlock, no_new_privs, seccomp) is told no more than the kernel tells
-it, whatever others have seen."""
+"""A confined process (Landlock, no_new_privs, seccomp) learns no more from the cache than from the
+kernel, whatever unconfined processes have seen."""
 
 import hashlib
 import os
@@ -39,7 +39,7 @@ def away_from(file, no_new_privs):
 
 
 def know(agents, file):
-    """All that can be known of it is known, and used."""
+    """Looks at the file until the cache knows and serves all about it."""
     for agent in agents:
         for _ in range(3):
             agent.see(file)
@@ -67,7 +67,7 @@ def test_a_process_that_confines_itself(agents, file, how, no_new_privs):
 @needs_landlock
 @both_ways
 def test_a_process_that_its_parent_has_confined(agents, file, no_new_privs):
-    """Another looks at the file before and after it begins."""
+    """An unconfined process looks at the file before and after the confined one begins."""
     wrapper = away_from(file, no_new_privs)
     with agents.preloaded(file.parents[1]) as other:
         know([other], file)
@@ -82,7 +82,7 @@ def test_a_process_that_its_parent_has_confined(agents, file, no_new_privs):
 @needs_landlock
 @both_ways
 def test_a_program_that_a_confined_one_executes(jobs, file, no_new_privs):
-    """In one run: the first step is served, the second is not let in."""
+    """In one run the first step is served, and the confined second step is denied."""
     script = 'cat "$0" >/dev/null; cat "$0" | md5sum; exec "$@" cat "$0"'
     ran = jobs.run(["sh", "-c", script, file, *away_from(file, no_new_privs)],
                    path=file.parents[1], check=False)
@@ -91,8 +91,8 @@ def test_a_program_that_a_confined_one_executes(jobs, file, no_new_privs):
 
 
 def test_a_process_that_sets_no_new_privs(agents, file):
-    """It reads the origin from then on: what will be denied to it, or to what it executes, comes
-    after that call. One that had it already changes nothing by it."""
+    """The process reads the origin from then on: after that call the kernel may deny it files, or deny
+    them to programs that it executes. A process that had no_new_privs already changes nothing."""
     with agents.shim(file.parents[1]) as shim, agents.plain() as plain:
         know([shim, plain], file)
         shim.libc("prctl", landlock.SET_NO_NEW_PRIVS, 1, 0, 0, 0)
@@ -101,7 +101,7 @@ def test_a_process_that_sets_no_new_privs(agents, file):
 
 
 def test_where_all_have_no_new_privs(agents, file):
-    """As in many containers: they know what the others have seen, and may say so once more."""
+    """As in many containers: the processes share what they have seen, and may set no_new_privs again."""
     wrapper = ["setpriv", "--no-new-privs"]
     with agents.preloaded(file.parents[1], wrapper=wrapper) as one:
         know([one], file)

@@ -1,4 +1,4 @@
-"""Locks of served descriptors: they hold off whoever locks the file, with and without Stoker."""
+"""Locks of served descriptors: they exclude processes that lock the file, with and without Stoker."""
 
 import os
 import sys
@@ -10,7 +10,7 @@ from origin import settle
 
 BUSY, MINE = "busy", "mine"
 
-# Answers each line, "WHAT HOW", of one descriptor that is open from the start.
+# Answers each line, "WHAT HOW", about one descriptor that is open from the start.
 LOCKER = """
 import fcntl, os, struct, sys
 fd = os.open(sys.argv[1], os.O_RDONLY)
@@ -53,7 +53,7 @@ class Locker(Asked):
 
 @pytest.fixture
 def lockers(jobs, scratch):
-    """Of a file that is cached: lockers(with the library) is a context with a Locker."""
+    """Starts Lockers of a cached file, with the library."""
     return Lockers(jobs, scratch / "data")
 
 
@@ -132,7 +132,7 @@ def test_a_lease_is_of_the_file(lockers):
 
 
 def test_a_shared_lock_of_hdf5_leaves_it_served(lockers):
-    """HDF5 takes one of each file that it reads; an exclusive one is somebody's wish."""
+    """HDF5 takes a shared lock of each file that it reads. An exclusive lock is the program's own wish."""
     lockers.write(b"\x89HDF\r\n\x1a\n" + bytes(5000))
     with lockers.start() as one:
         us = Locker(one)

@@ -1,4 +1,4 @@
-"""What a process writes by an io_uring is seen by no call of libc. Others see it when it has ended."""
+"""No call of libc shows what a process writes by an io_uring. Other processes see it once the writer has ended."""
 
 import hashlib
 import os

@@ -211,7 +211,7 @@ def test_changing(build, scratch, master, plain_runs, name, frame, state):
 
 # ---- the same calls by syscall() ----
 
-# Frames make no difference to those.
+# Frames make no difference to these calls.
 BY_SYSCALL = [cold, known, fresh]
 
 

@@ -228,7 +228,7 @@ def test_tiers_that_are_no_directories(refused, data, scratch):
 
 
 def test_two_tiers_on_file_systems_that_may_be_shared(refused, data, origin):
-    """Which they are is a node's property: the first is used."""
+    """Which tiers are shared is a property of the node: without --require-cache the first is used."""
     (_, mount), (_, other) = origin.directory("tier"), origin.directory("tier")
     refused([f"--path={data}", f"--tier={mount}", f"--tier={other}", "--require-cache"], mount, other,
             "name one")
@@ -243,7 +243,7 @@ def test_tiers_of_others(refused, data, scratch, as_root):
     refused([f"--path={data}", f"--tier={scratch}/open"], "writable by others", "chmod")
     (scratch / "open").chmod(0o1777)
     home = scratch / "open" / "stoker-0"
-    # What lies in it was typed by nobody: an error only where that is asked for.
+    # The user did not type the name of Stoker's own directory in it: an error only with --require-cache.
     flags = [f"--path={data}", f"--tier={scratch}/open", "--require-cache"]
     for number in range(10):  # all the names that there are
         name = scratch / "open" / (f"stoker-0.{number}" if number else "stoker-0")
@@ -262,7 +262,7 @@ def test_tiers_of_others(refused, data, scratch, as_root):
 
 
 def test_a_catalogue_of_others(refused, jobs, data, place, as_root):
-    """The same where the home of the catalogue is concerned, in /dev/shm: the command runs uncached."""
+    """The catalogue's home in /dev/shm belongs to another user: the command runs uncached."""
     home = "/dev/shm/stoker-0"
     all_names = f"{home} {home}.1 {home}.2 {home}.3 {home}.4 {home}.5 {home}.6 {home}.7 " \
                 f"{home}.8 {home}.9"
@@ -284,7 +284,7 @@ def test_budgets_that_are_none(refused, data, size):
 
 
 def test_places_of_samples_that_others_could_swap(refused, data, scratch):
-    """By renaming a directory above."""
+    """Another user could rename a directory above."""
     (scratch / "project" / "mine").mkdir(parents=True)
     (scratch / "project").chmod(0o2775)
     for place in ("mine", "mine/new", "new"):
@@ -303,7 +303,7 @@ def test_places_of_samples_that_were_typed_wrong(refused, data, scratch):
 
 
 def test_places_of_samples_where_none_would_be_kept(refused, jobs, data, scratch, origin):
-    """Properties of a node: the job goes on without them, which is said."""
+    """These are properties of a node: the job goes on without samples, and a line says so."""
     mount = origin.directory("samples")[1]
     for place, what, faults in ((mount / "own", "not on a local file system", {}),
                                 (mount / "other", "does not answer", {"hang_ns": 600 * 10**9})):
@@ -360,8 +360,8 @@ def test_a_tier_that_is_named_twice(refused, data, scratch):
 
 
 def test_computed_budgets_in_the_same_place(refused, data, scratch, place):
-    """Each of them would be given all that there is. What is one place here may be two elsewhere: without
-    the flag the first of them is used (test_node.py)."""
+    """Each tier would get all the room there is. One file system here may be two on another node: without
+    the flag the first tier is used (test_node.py)."""
     for name in ("a", "b", "memory"):
         (scratch / name).mkdir()
     place.run(["mount", "-t", "tmpfs", "-o", "size=64m", "memory", scratch / "memory"])

@@ -365,7 +365,7 @@ def test_a_mount_for_one_alone(anns, shared, ann, bob):
 
 @pytest.fixture
 def lured(data):
-    """A private file of Ann's, and a directory of Bob's in the data set with a link to it: gives both."""
+    """Returns a private file of Ann's, and a directory of Bob's in the data set with a link to that file."""
     private, bobs = data / "private", data / "bobs"
     private.mkdir()
     bobs.mkdir()
@@ -379,14 +379,14 @@ def lured(data):
 
 
 def put_another_file(bobs):
-    """Of Bob's, in the place of the link."""
+    """Replaces the link by a file of Bob's."""
     (bobs / "name").unlink()
     (bobs / "name").write_text(CONTENT)
     os.chown(bobs / "name", BOB, BOB)
 
 
 def assert_is_anns(shared, ann, bob, size):
-    """What was copied by way of the link, and not only what is there by now."""
+    """Checks that the copy made by way of the link is open to Ann alone."""
     copy, = (entry for entry in entries(ann, "name") if entry.stat().st_size == size)
     path = f"{TIER}/{copy.relative_to(shared)}"
     assert copy.stat().st_mode & 0o777 == 0o400
@@ -396,7 +396,7 @@ def assert_is_anns(shared, ann, bob, size):
 
 @pytest.fixture
 def slow(data, build):
-    """The data far away, by names that the kernel asks for each time."""
+    """The data on a slow file system, whose names the kernel looks up each time."""
     with slowfs.SlowFS(data, binary=str(build / "slowfs"), allow_other=True, entry_timeout=0,
                        attr_timeout=0, latency_ms=20) as fs:
         os.chmod(fs._directory, 0o755)
@@ -404,7 +404,7 @@ def slow(data, build):
 
 
 def test_a_link_that_goes_while_its_file_is_copied(slow, lured, jobs, shared, ann, bob):
-    """What lies there then is open to all, and another file."""
+    """The file that replaces the link is another file, and open to all."""
     _, bobs = lured
     with jobs.started(ann.run_line(slow.mountpoint, 'cat "$1/bobs/name" | wc -c')) as process:
         wait_for(lambda: slow.counts()["read"] > 0)
@@ -426,7 +426,7 @@ with open(sys.argv[1] + "/bobs/name", "rb", 0) as file:
 
 
 def test_a_link_that_goes_while_a_big_file_is_read(jobs, lured, shared, ann, bob, data):
-    """By blocks, for as long as that takes."""
+    """The file is read in blocks, and the link goes in between."""
     _, bobs = lured
     line = ann.run_line(data, f"/usr/bin/python3 -c '{HALVES}' \"$1\"")
     env = {"STOKER_MAX_FILE": "256K", "STOKER_BLOCK": "64K", "STOKER_COMPLETE": "off"}
@@ -439,7 +439,7 @@ def test_a_link_that_goes_while_a_big_file_is_read(jobs, lured, shared, ann, bob
 
 
 def test_a_directory_that_the_origin_does_not_list(shared, ann, bob, deep):
-    """Nor does what stands for it in the tier, or anything else in a member's home."""
+    """The directory's counterpart in the tier is not listed either, nor is anything else in a member's home."""
     (deep / "dir").chmod(0o711)
     (deep / "listed").mkdir()
     (deep / "listed" / "file").write_text(CONTENT)

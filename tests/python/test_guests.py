@@ -1,4 +1,4 @@
-"""Processes of root's runs that become another user: what they put into memory goes with the run."""
+"""Processes of root's runs that become another user: their cache in memory goes with the run."""
 
 import os
 import pathlib
@@ -23,7 +23,7 @@ def data(scratch):
 
 @pytest.fixture
 def names(jobs):
-    """What lies in /dev/shm."""
+    """Lists /dev/shm."""
     return lambda: sorted(os.listdir(jobs.place.path("/dev/shm")))
 
 
@@ -83,14 +83,14 @@ def test_what_the_user_kept_before_stays(jobs, data, names, guest):
 
 
 def test_what_the_user_keeps_afterwards_stays(jobs, data, names):
-    """It is used outside of the run while that goes on."""
+    """The user's processes use the cache outside of the run while the run goes on."""
     cat = f"{' '.join(AS_GUEST)} cat \"$0/file\""
     ran = jobs.run(["sh", "-c", f"{cat}; env -u STOKER_RUN {cat}", data], path=data)
     assert ran.stdout == 2 * CONTENT and names() == [f"stoker-{GUEST}"]
 
 
 def test_a_run_of_the_users_own_goes_on(jobs, data, names):
-    """Its catalogue goes with it, and not before."""
+    """The catalogue goes with the user's own run, and not before."""
     waiting = jobs.command_line(["sh", "-c", f"{READ}; echo; read line", data], data)
     line = [*AS_GUEST, *map(str, waiting)]
     with jobs.started(line) as own:
@@ -118,7 +118,7 @@ def test_a_process_that_is_left_behind(jobs, data, names, guest, scratch):
 
 
 def test_a_user_who_is_hostile(jobs, data, names, inside, guest, scratch):
-    """No link of the user's is followed, and nothing is waited for."""
+    """Root's run follows no link of the user's, and waits for nothing."""
     precious = inside("/dev/shm/precious")
     precious.mkdir()
     (precious / "file").write_text("precious")

@@ -126,7 +126,7 @@ def test_nine_names_that_are_taken(victim, attacker, data):
 
 
 def test_all_names_are_taken(jobs, victim, attacker, data):
-    """The job runs uncached, which is said; without the command nothing is said."""
+    """The job runs uncached, and the command says so; without the command nothing is said."""
     attacker.sh(f"mkdir {HOME}; for i in 1 2 3 4 5 6 7 8 9; do mkdir {HOME}.$i; done")
     done = victim.run(data)
     assert (done.returncode, done.stdout) == (0, 2 * CONTENT)
@@ -213,7 +213,7 @@ PROJECT = 15100
 
 @pytest.fixture
 def project(scratch):
-    """A directory of a group's, as on most clusters, and one of the victim's in it."""
+    """A group's directory, as on most clusters, with a directory of the victim's in it."""
     (scratch / "project").mkdir()
     mine = scratch / "project" / "mine"
     mine.mkdir()
@@ -225,7 +225,7 @@ def project(scratch):
 
 
 def test_a_tier_below_a_directory_that_a_group_may_change(jobs, victim, data, project):
-    """A member of the group could put another tier in its place: it is used when none can."""
+    """A member of the group could replace the tier: it is used only once no member can."""
     swap = f"cp -r '{project}' '{project}2' && mv '{project}' '{project}1' && mv '{project}2' '{project}'"
     member = ["setpriv", f"--reuid={ATTACKER}", f"--regid={PROJECT}", "--clear-groups", "sh", "-c", swap]
     done = victim.run(data, f"--tier={project}", "--keep")

@@ -61,7 +61,7 @@ def test_doctor_with_relative_places_of_modules(there, path):
 
 
 def test_the_doctor_knows_other_places_of_modules(there, scratch):
-    """An absolute one is the job's, too."""
+    """An absolute directory is the job's, too."""
     (scratch / "modules/PIL").mkdir(parents=True)
     (scratch / "modules/PIL/__init__.py").write_text("")
     (scratch / "modules/PIL/JpegImagePlugin.py").write_text("raise ImportError\n")
@@ -84,7 +84,7 @@ def test_what_warm_makes_is_compared(there, photograph):
 
 
 def test_the_job_has_its_own_setting(jobs, photograph, there):
-    """Where a job looks for modules is the job's matter."""
+    """A job itself decides where it looks for modules."""
     script = "import os, sys; print(os.environ.get('PYTHONSAFEPATH'), sys.path[0] == '')"
     done = jobs.run([sys.executable, "-c", script], path=photograph)
     assert done.stdout == "None True\n"

@@ -1,6 +1,6 @@
-"""What one node lacks never stops a job: it is said in one line, the cache is as large as there is room
-for, or lies elsewhere, or there is none; and the command ends as it would. `--require-cache` makes an
-error of each."""
+"""A node that lacks something for the cache never stops a job. One line says so. The cache is as large as
+there is room for, or lies elsewhere, or there is none, and the command ends as it would. `--require-cache`
+makes each of these an error."""
 
 import contextlib
 import errno
@@ -38,13 +38,13 @@ def disk(scratch):
 
 
 def said_by(done):
-    """What stoker says before the command begins, without what it says of a cache that there is."""
+    """Returns stoker's lines before the command begins, without those about a cache that exists."""
     lines = [line for line in done.stderr.splitlines() if line.startswith("stoker: ")]
     return [line for line in lines if not re.match(r"stoker: (caching|then in|the data set|without|\d)", line)]
 
 
 class Node:
-    """How `stoker run`, `env` and `run --require-cache` go with these flags."""
+    """Checks `stoker run`, `env` and `run --require-cache` with these flags."""
 
     def __init__(self, user, data, *flags):
         self.user, self.data, self.flags = user, data, flags
@@ -55,7 +55,7 @@ class Node:
                             *more, *command, env=env)
 
     def goes_on(self, *words, cached=False):
-        """One line that has these words; the command's own status. What is said."""
+        """Checks that one line has these words, and that the status is the command's. Returns the line."""
         done = self._stoker("run", "--no-history")
         assert (done.returncode, done.stdout) == (7, 2 * CONTENT), done.stderr
         said = said_by(done)
@@ -96,7 +96,7 @@ def fill(user, where):
 # ---- sizes ----
 
 def test_a_budget_larger_than_its_file_system(user, data):
-    """Both sizes are named, and the line behind it has the one that holds."""
+    """The line names both sizes, and the next line has the size that holds."""
     said = Node(user, data, "--tier=/dev/shm:500G").goes_on("/dev/shm", "500 GiB", cached=True)
     room = re.search(r"at most ([\d.]+ MiB)", said)[1]
     done = user.run(data, "--tier=/dev/shm:500G")
@@ -108,7 +108,7 @@ def test_a_budget_larger_than_a_disk(user, data, disk):
 
 
 def test_a_budget_larger_than_what_the_job_leaves_of_shared_memory(user, data):
-    """60 MiB are the job's, whatever is asked for."""
+    """60 MiB stay the job's, whichever budget the user asks for."""
     small(user, "/dev/shm", "64m")
     for flags, lines in (["--tier=/dev/shm:60M"], 2), (["--tier=/dev/shm"], 1):
         said = user.run(data, *flags).stderr.splitlines()[:lines]
@@ -119,7 +119,7 @@ def test_a_budget_larger_than_what_the_job_leaves_of_shared_memory(user, data):
 
 @contextlib.contextmanager
 def group_of(limit):
-    """A control group with so much memory; skips where none can be made."""
+    """Makes a control group with that memory limit, or skips the test."""
     for parent in "/sys/fs/cgroup/memory", "/sys/fs/cgroup":
         group, name = f"{parent}/stoker-node-{os.getpid()}", "memory.limit_in_bytes"
         name = name if parent.endswith("memory") else "memory.max"
@@ -172,7 +172,7 @@ def test_a_tier_without_room_beside_another(user, data, disk):
 
 
 def test_leftovers_in_shared_memory(user, data, disk):
-    """There is no room for the catalogue either: a tier on a disk does not help."""
+    """The catalogue has no room either, so a tier on a disk does not help."""
     small(user, "/dev/shm", "300m")
     fill(user, "/dev/shm")
     for flags in [], ["--tier=/dev/shm"], ["--tier=/dev/shm:10M"], [f"--tier={disk}"]:
@@ -180,7 +180,7 @@ def test_leftovers_in_shared_memory(user, data, disk):
 
 
 def test_names_that_others_have_taken(user, data, disk):
-    """Nobody typed them."""
+    """The user typed none of these names, so the job goes on."""
     names = f'{HOME[:-1]}{USER}; cd "$1"; for i in $name $name.1 $name.2 $name.3 $name.4 $name.5 ' \
             '$name.6 $name.7 $name.8 $name.9; do mkdir $i; done'
     User(user._jobs, OTHER).sh(f"name={names}", "/dev/shm")
@@ -200,7 +200,7 @@ def test_a_tier_s_names_that_others_have_taken(user, data, disk):
 # ---- places ----
 
 def test_a_tier_that_may_not_be_written(user, data, disk):
-    """As what it is, with what works; and not as one that others may write to."""
+    """The line says that permission is denied, not that others may write, and the rest of the cache works."""
     os.chown(disk, 0, 0)
     for mode in 0o755, 0o700:
         os.chmod(disk, mode)
@@ -220,7 +220,7 @@ def test_a_tier_that_is_read_only(user, data, disk):
 
 
 def test_shared_memory_that_may_not_be_written(user, data):
-    """Where it was not named it is no mistake of the user's, whatever is wrong with it."""
+    """The user did not name it, so its modes are no mistake of the user's."""
     for mode in "755", "777":
         user._jobs.place.run(["chmod", mode, "/dev/shm"])
         Node(user, data).goes_on("/dev/shm")
@@ -243,7 +243,7 @@ def test_no_place_for_the_catalogue_by_a_limit(jobs, data, scratch):
 
 
 def test_tiers_in_one_place(user, data, disk):
-    """What is two disks on one node may be one on another."""
+    """Two disks on one node may be one disk on another."""
     for name in "a", "b":
         (disk / name).mkdir()
         os.chown(disk / name, USER, USER)
@@ -268,7 +268,7 @@ def test_samples_that_cannot_be_kept(user, data, disk):
 
 @pytest.fixture
 def server(build, scratch):
-    """What a shared tier lies on, mounted before the place is made."""
+    """A file system for a shared tier, mounted before the place is made."""
     (scratch / "server").mkdir()
     with slowfs.SlowFS(scratch / "server", binary=str(build / "slowfs"), attr_timeout=0,
                        entry_timeout=0, allow_other=True) as fs:
@@ -278,7 +278,7 @@ def server(build, scratch):
 
 
 def test_a_server_that_is_gone(server, user, data):
-    """ENOTCONN, which is what is left of a FUSE file system whose process has died."""
+    """A FUSE file system whose process has died answers ENOTCONN."""
     server.kill()
     for flags in [f"--tier={server.mountpoint}"], [f"--tier=/dev/shm:64M,{server.mountpoint}"], \
             [f"--tier={server.mountpoint}/below:5G,/dev/shm:64M"]:
@@ -304,7 +304,7 @@ def test_a_server_that_hangs(server, user, data):
 
 
 def test_a_path_whose_server_is_gone(server, user, data):
-    """The command may not need it."""
+    """The command may not need the path."""
     server.kill()
     done = user.run(data, f"--path={server.mountpoint}")
     assert (done.returncode, done.stdout) == (0, 2 * CONTENT), done.stderr
@@ -318,7 +318,7 @@ def test_a_path_whose_server_is_gone(server, user, data):
 # ---- warm ----
 
 def test_warming_what_there_is(user, data, disk):
-    """Into the tiers that work, and as much as there is room for."""
+    """`stoker warm` fills the tiers that work, as far as there is room."""
     os.chown(disk, 0, 0)
     for flags in [f"--tier={disk}:5M,/dev/shm:64M"], ["--tier=/dev/shm:500G"]:
         for more in [], ["--dry-run"]:
@@ -338,7 +338,7 @@ def test_warming_nothing(user, data, disk):
 
 @pytest.mark.parametrize("verb", ["run", "env", "warm"])
 def test_what_was_typed_wrong(user, data, disk, verb):
-    """Is an error at once, on every node."""
+    """A wrong argument is an error at once, on every node."""
     os.chmod(disk, 0o777)
     (disk / "file").touch()
     (disk / "link").symlink_to(data)

@@ -399,7 +399,7 @@ STRANGER = 12345
 
 
 def swap(home):
-    """As somebody does who may change a directory above: his own copy of some of it takes its place."""
+    """Replaces the home by another user's copy of a part of it, as a user may who can change a directory above."""
     home.rename(home.with_name("away"))
     shutil.copytree(home.with_name("away"), home)
     for path in home.glob("shared/*/*;file*[05]"):
@@ -410,7 +410,7 @@ def swap(home):
 
 @pytest.mark.parametrize("mode", [0o777, 0o2775])
 def test_a_directory_that_others_may_change(cluster, mode):
-    """What they put in the place of the home there is left alone, and the job goes on."""
+    """The command leaves a home that another user put there alone, and the job goes on."""
     os.chmod(cluster.tier.source, mode)
     ran, _ = cluster.run(0)
     assert ran.shared["published"] == COUNT

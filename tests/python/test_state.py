@@ -1,4 +1,4 @@
-"""Where the command remembers things: only in directories that nobody else has a hand in."""
+"""The command remembers things only in directories whose path belongs to the user and root."""
 
 import os
 
@@ -31,7 +31,7 @@ def home(scratch):
 
 @pytest.fixture
 def precious(scratch):
-    """A directory of this user's in which nothing shall appear."""
+    """A directory of this user's, in which no new file may appear."""
     path = scratch / "precious"
     path.mkdir()
     return path
@@ -68,7 +68,7 @@ def test_a_link_of_another_user_to_the_last_directory(jobs, data, disk, home, pr
 
 
 def test_a_directory_that_is_ours_below_another_users(jobs, data, disk, home):
-    """The owner of what lies above it may put a link in its place at any time."""
+    """The owner of a directory above may put a link in its place at any time."""
     (home / ".local/state/stoker").mkdir(parents=True)
     give_away(home)
     os.chown(home / ".local/state/stoker", 0, 0)
@@ -77,7 +77,7 @@ def test_a_directory_that_is_ours_below_another_users(jobs, data, disk, home):
 
 
 def test_what_another_user_wrote_is_not_read(jobs, data, disk, home, scratch):
-    """A tier of the home's owner is nothing that `clear` looks at."""
+    """`clear` does not look at a tier that the home's owner noted."""
     run(jobs, data, disk, scratch / "own", XDG_STATE_HOME=scratch / "own")
     (home / ".local/state").symlink_to(scratch / "own")
     give_away(home)
@@ -105,7 +105,7 @@ def test_a_directory_that_all_may_change_is_no_place(jobs, data, disk, home):
 
 
 def test_files_that_lie_there_already(jobs, data, disk, home, precious):
-    """Of another user's making they are not read, and links in their place are replaced."""
+    """Files of another user's are not read, and links in the place of files are replaced."""
     state = home / ".local/state/stoker"
     run(jobs, data, disk, home)
     (precious / "kept").write_text("kept")

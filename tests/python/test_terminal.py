@@ -1,4 +1,4 @@
-"""Names are of anybody's making: a terminal gets no command from them, whichever verb prints them."""
+"""Any user may have made a file's name: a terminal gets no command from it, whichever verb prints it."""
 
 import json
 import os
@@ -18,7 +18,7 @@ SEEN = "a?]0;title??[31m??2J?1m?? ?\u00e9z"
 
 @pytest.fixture
 def data(scratch):
-    """A data set of such a name, with a line's end in it, and a file of that name in it."""
+    """A data set whose name has control characters and a line's end, with a file of that name in it."""
     path = scratch / (EVIL + "\nx")
     path.mkdir()
     (path / EVIL).write_bytes(b"content")
@@ -35,8 +35,7 @@ def disk(scratch):
 
 @pytest.fixture
 def stoker(jobs, state):
-    """Runs the command and returns what it says, after a look at every letter of it. (As bytes: text
-    would hide how lines end.)"""
+    """Runs the command, checks every byte of its output, and returns that. (Text would hide line ends.)"""
     def run(*arguments, status=0, **env):
         line = jobs.place.command([jobs.build / "stoker", *arguments],
                                   {"STOKER_MIN_AGE": "0.05", **state, **env})
@@ -63,7 +62,7 @@ def test_a_run_and_what_it_leaves(stoker, data, disk):
 
 
 def test_two_tiers(stoker, data, disk):
-    """Each is named in the summary."""
+    """The summary names each tier."""
     assert f"disk{SEEN}/{HOME}" in run(stoker, data, disk, "--tier=/dev/shm:8M")
 
 
@@ -140,5 +139,5 @@ def test_env(jobs, data):
 
 
 def test_share(jobs, stoker, scratch):
-    """Says what to type."""
+    """The verb prints a command line to type, with the directory's name."""
     assert SEEN in stoker("share", scratch / EVIL, "root")

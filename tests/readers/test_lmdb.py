@@ -1,5 +1,5 @@
-"""Databases of LMDB that one process writes while others read them. A reader that has LMDB's lock
-file open finds by it which version is the last; the database must be of the same moment."""
+"""LMDB databases that one process writes while others read them. A reader that has LMDB's lock file
+open learns from it which version is the last. The database must be of the same moment."""
 
 import os
 import pathlib
@@ -30,7 +30,7 @@ with lmdb.open(path, map_size=1 << 28, subdir=subdir == "1") as base:
 
 
 class Base:
-    """A database: `path` is what LMDB is told, `data` what holds its pages."""
+    """A database: LMDB opens `path`, and the file `data` holds the pages."""
 
     def __init__(self, scratch, layout, kilobytes):
         name, data = LAYOUTS[layout]
@@ -41,7 +41,7 @@ class Base:
         self.write(0, kilobytes)
 
     def write(self, last, kilobytes=0):
-        """By a process without Stoker."""
+        """Writes by a process without Stoker."""
         subprocess.run([sys.executable, "-c", WRITE, self.path, str(last), str(kilobytes),
                         self._subdir], check=True)
         os.sync()
@@ -49,7 +49,7 @@ class Base:
 
 
 def cache(jobs, base, env):
-    """All of it: a second reading is a hit, or comes from blocks."""
+    """Caches the whole database: the second reading is a hit, or comes from blocks."""
     for _ in range(2):
         jobs.preloaded(["cat", base.data], base.root, TIER, env)
 
@@ -75,7 +75,7 @@ def test_a_reader_with_locks_follows_the_writer(jobs, scratch, layout, size, how
 
 
 def opens_of_an_entry(jobs, base, lock, within=()):
-    """Of a process that opens the database: how it has the file that holds the pages."""
+    """Returns how a process that opens the database holds the file with the pages."""
     program = ("import lmdb, os, sys; base = lmdb.open(sys.argv[1], readonly=True, "
                "lock=sys.argv[2] == '1', subdir=os.path.isdir(sys.argv[1])); "
                "print(base.begin().get(b'last').decode(), "
@@ -95,7 +95,7 @@ def test_without_its_lock_file_it_is_cached(jobs, scratch, layout):
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_where_no_lock_file_can_be_made_it_is_cached(jobs, scratch, layout):
-    """On a file system for reading only LMDB goes on without."""
+    """On a read-only file system LMDB goes on without a lock file."""
     base = Base(scratch, layout, SIZES["whole file"])
     jobs.place.run(["mount", "--bind", base.root, base.root])
     jobs.place.run(["mount", "-o", "remount,bind,ro", base.root])

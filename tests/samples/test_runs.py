@@ -198,7 +198,7 @@ def test_a_size_is_set_aside(jobs, scratch):
 
 
 def test_more_than_the_tier_has(jobs, data):
-    """The tier's budget may be what the node has room for: an error only where that is asked for."""
+    """The node's room may limit the tier's budget: an error only with --require-cache."""
     flags = [f"--path={data}", "--tier=/dev/shm:20M", "--samples=21M"]
     for more, status in ([], 0), (["--require-cache"], 2):
         done = jobs.stoker("run", *flags, *more, "--", "true")

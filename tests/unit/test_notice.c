@@ -13,7 +13,7 @@
 
 #define HEARD 16
 
-/* One that hears notices as the command does. */
+/* A listener that receives notices as the command does. */
 static struct {
     int socket;
     unsigned count;

@@ -215,7 +215,7 @@ static int rights_of_groups(void *context)
                : 1;
 }
 
-/* Behind groups that fill more of a status than is read at once. */
+/* The line of groups before it is longer than one read of the status. */
 static int rights_without_new_privileges(void *context)
 {
     gid_t groups[1000];

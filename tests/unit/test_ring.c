@@ -210,7 +210,7 @@ START_TEST(a_child_of_fork_has_no_ring)
 }
 END_TEST
 
-/* The child of a fork that looks once its parent has gone on. */
+/* A forked child that looks at its memory once its parent has gone on. */
 static void look_late(int held, const int *gate)
 {
     const unsigned char *memory = ring.slots[held].slot.memory;

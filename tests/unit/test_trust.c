@@ -44,7 +44,7 @@ START_TEST(believes)
 }
 END_TEST
 
-/* As a process may leave it whose clock is ahead of all others. */
+/* Notes a time as a process may whose clock is ahead of all others. */
 START_TEST(ahead)
 {
     UNIT_NEEDS_PRIVATE();
@@ -69,7 +69,7 @@ START_TEST(ahead)
     stk_trust_defer(&record, now_ns);
     ck_assert_int_eq(atomic_load(&record.validated_ns), -now_ns);
     ck_assert(stk_trust_is_untouched(&box.cache, &record));
-    /* Another's look, later than any that this process has met. */
+    /* Another process's look, later than any time that this process has met. */
     atomic_store(&record.validated_ns, stk_clock_boottime_ns());
     ck_assert(is_trusted(&record));
 }

@@ -112,13 +112,13 @@ START_TEST(what_all_may_change_is_refused)
     chmod(unit_path("a"), 01777);
     ck_assert_int_eq(try(unit_path("a/b"), false), 0);
     ck_assert_int_eq(try(unit_path("a"), false), -EPERM);
-    chmod(unit_path("a"), 0775); /* a group's: what its members put there is theirs */
+    chmod(unit_path("a"), 0775); /* a group's directory, where members own their files */
     ck_assert_int_eq(try(unit_path("a/b"), false), 0);
     ck_assert_int_eq(try(unit_path("a"), false), -EPERM);
 }
 END_TEST
 
-/* What is below root's directories is this user's all the same. */
+/* A directory below root's directories is this user's all the same. */
 START_TEST(another_user_opens_its_own)
 {
     UNIT_NEEDS_ROOT();

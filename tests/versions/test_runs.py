@@ -447,7 +447,7 @@ def test_an_open_that_may_make_a_file_writes_nothing(agents, root, file):
 
 @pytest.fixture
 def users(jobs, scratch):
-    """Agents of the user nobody."""
+    """Starts agents as the user `nobody`."""
     if os.geteuid() != 0:
         pytest.skip("only root can become another user")
     return Agents(jobs, scratch, NOBODY)

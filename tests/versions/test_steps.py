@@ -1,6 +1,6 @@
-"""Steps of a job that do not share the run's table of changes as its other processes do: another
-user's, one in a mount namespace of its own, a `stoker run` inside. What such a step changes is
-known to the run before the step's call returns."""
+"""Steps of a job that cannot write to the run's table of changes: a step as another user, a step in a mount
+namespace of its own, and an inner `stoker run`. The run learns of such a step's change before the step's
+call returns."""
 
 import os
 import socket
@@ -20,7 +20,7 @@ as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become som
 
 @pytest.fixture
 def root(scratch):
-    """A tree that everybody may change: two directories with a file each, links to both, a hard
+    """A tree that all users may change: two directories with a file each, links to both, a hard
     link."""
     top = scratch / "data"
     for name in "one", "two":
@@ -59,7 +59,7 @@ CHANGES = {
 
 
 def step(change, root, wrapper):
-    """The command line of a step that makes a change, below any wrapper."""
+    """Returns the command line of a step that makes a change, run by the wrapper."""
     code = f"import os\nos.chdir({os.fspath(root)!r})\n{CHANGES[change]}"
     return [os.fsencode(one) for one in (*wrapper, PYTHON, "-S", "-E", "-c", code)]
 
@@ -75,7 +75,7 @@ def check(shim, plain, root):
 
 
 def check_step(agents, root, change, wrapper):
-    """The run knows all names before the step, and is right about them behind it, at once and
+    """Checks that the run, which knows all names before the step, is right about them at once after it, and
     later."""
     with agents.shim(root) as shim, agents.plain() as plain:
         for _ in range(2):
@@ -117,7 +117,7 @@ def test_a_step_in_a_mount_namespace(agents, root, change):
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("covers", ["the same", "another directory", "another file system"])
 def test_a_step_in_a_run_inside(agents, jobs, place, scratch, root, covers, change):
-    """It has the same catalogue, and other roots."""
+    """The inner run has the same catalogue, and other roots."""
     (scratch / "other").mkdir()
     place.run(["mkdir", "/dev/shm/other"])
     path = {"the same": root, "another directory": scratch / "other",
@@ -138,7 +138,7 @@ def test_a_run_of_another_user_inside(agents, jobs, place, root, change):
 # ---- the other way round ----
 
 
-# Does what is written to the first pipe, and says so in the second, beside another user's program.
+# Runs commands from the first pipe and answers in the second, beside another user's program.
 BESIDE = """
 while read -r change; do sh -c "$change"; echo done >"$2"; done <>"$1" &
 beside=$! user=$3; shift 3
@@ -175,14 +175,14 @@ def test_a_program_of_another_user_sees_the_runs_changes(agents, jobs, scratch, 
 
 
 def sockets():
-    """The abstract sockets of runs, of whoever's."""
+    """Returns the names of the abstract sockets of all users' runs."""
     lines = open("/proc/net/unix").read().split("\n")
     return {line.rsplit(" ", 1)[1] for line in lines if " @stoker-" in line}
 
 
 @as_root
 def test_what_is_no_notice(agents, root):
-    """It is passed over, and a step's change is noted all the same."""
+    """The command ignores other datagrams, and notes a step's change all the same."""
     before = sockets()
     with agents.shim(root) as shim, agents.plain() as plain:
         new = sockets() - before

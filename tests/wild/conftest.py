@@ -1,4 +1,4 @@
-"""Where programs of the wild are run: a data set for each user, a place for each test."""
+"""Runs programs of the wild: a data set for each user, a place for each test."""
 
 import os
 import pathlib

@@ -35,7 +35,7 @@ def test_behaviours(compare, jpegs):
 
 
 def test_what_is_loaded_at_exit(environment, jpegs):
-    """No function of Python's calls it."""
+    """At exit C calls load(), without a function of Python's below it."""
     program = ("import atexit, sys; from stoker import Image; image = Image.open(sys.argv[1]); "
                "image.convert('RGB'); atexit.register(image.load); "
                "atexit.register(Image.open(sys.argv[1]).load)")
@@ -126,7 +126,7 @@ def test_resizes(compare, jpegs):
 
 @pytest.mark.parametrize("with_store", [False, True])
 def test_a_function_of_ours_that_fails_is_as_if_nothing_had_been_tried(environment, store, jpegs, with_store):
-    """Each, once, wherever a hook is entered."""
+    """Each function fails once, at each entry of a hook."""
     done = subprocess.run(
         [sys.executable, "-B", HERE / "programs/failing.py", jpegs], stdin=subprocess.DEVNULL, text=True,
         env={**environment, "HOOK": "1", **(store if with_store else {})}, stdout=subprocess.PIPE, timeout=900,

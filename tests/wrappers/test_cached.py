@@ -106,7 +106,7 @@ def test_values(place):
 
 
 def test_values_come_back_as_they_are(place):
-    """All of cached_keys.py, and objects of other kinds."""
+    """Tests all values of cached_keys.py, and objects of other kinds."""
     code = """
         import collections, datetime, decimal, fractions, pickle
         import numpy, stoker

@@ -64,7 +64,7 @@ STRANGER = 65534
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 def test_nothing_goes_through_links_of_another_user(report, tmp_path):
-    """In the home of another user nothing is kept, and nothing that lies there is believed."""
+    """In another user's home Stoker keeps nothing, and believes no file there."""
     precious, home = tmp_path / "precious", tmp_path / "home"
     report(home=home)
     kept, = (home / "stoker").iterdir()

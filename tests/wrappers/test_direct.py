@@ -167,7 +167,7 @@ def test_sizes_beyond_those_of_c(size):
 
 
 def test_one_number_for_all_channels():
-    """Of Python's or NumPy's."""
+    """The number may be Python's or NumPy's."""
     data = images.kinds()["color.jpg"]
     expected = stoker.decode(data, dtype="float32", mean=[.5] * 3, std=[.25] * 3)
     for kind in float, np.float32, np.float64, np.array:

@@ -1,10 +1,10 @@
-"""Ends with something of torch's or Pillow's alive that has functions of Stoker's in it: an interpreter's end must
-be silent, whatever it takes apart first.
+"""Ends while objects of torch's or Pillow's live that hold functions of Stoker's. The interpreter's end must be
+silent, whichever module it takes apart first.
 
     exits.py usual|kept|cleared CASE...
 
-kept     somebody in C holds all modules, so that the interpreter sets their names to None, the last import first
-cleared  that has happened to Stoker's before anything else ends
+kept     C code holds all modules, so that the interpreter sets their names to None, the last import first
+cleared  the names of Stoker's modules are None before anything else ends
 """
 
 import atexit
@@ -15,7 +15,7 @@ import sys
 import threading
 
 ORDER, *NAMES = sys.argv[1:]
-MODULES = []  # of which nothing may change until the end
+MODULES = []  # must not change until the end
 
 
 def is_ours(name):
@@ -44,7 +44,7 @@ from torchvision import transforms as T  # noqa: E402
 
 CASES = {}
 SIZE = 80
-ALIVE = []  # until the end
+ALIVE = []  # objects that live until the end
 
 
 def case(function):
@@ -70,7 +70,7 @@ def loader(**options):
 
 @case
 def persistent():
-    """timm's and ultralytics' default."""
+    """Keeps workers, as timm and ultralytics do by default."""
     ALIVE.append(loader(persistent_workers=True))
     for _ in ALIVE[-1]:
         pass
@@ -90,7 +90,7 @@ def under_way():
 
 @case
 def under_way_and_ended():
-    """The last thing that is done is that workers are told to end."""
+    """Ends the workers last of all."""
     ALIVE.append(iter(loader()))
     next(ALIVE[-1])
     ALIVE[-1]._shutdown_workers()
@@ -118,7 +118,7 @@ def in_a_cycle():
 
 @case
 def in_builtins():
-    """Which end after all other modules."""
+    """Keeps a loader in builtins, which end after all other modules."""
     import builtins
     builtins.alive = iter(loader(persistent_workers=True))
     builtins.batch = next(builtins.alive)
@@ -126,7 +126,7 @@ def in_builtins():
 
 @case
 def in_a_thread():
-    """A daemon, which has a loader's iterator in hand."""
+    """Keeps a loader's iterator in a daemon thread."""
     begun, never = threading.Event(), threading.Event()
 
     def work():
@@ -190,7 +190,7 @@ class Late:
 
 @case
 def image_used_late():
-    """From 11.0 on Pillow's own function needs the names of its module."""
+    """Loads an image late. From 11.0 on Pillow's own function needs its module's names."""
     if int(PIL.__version__.partition(".")[0]) < 11:
         ALIVE.append(Late(Image.Image.load, picture()))
 
@@ -201,7 +201,7 @@ def transform_used_late():
 
 
 def fork(fork, end, wait):
-    """Where the interpreter still lets it."""
+    """Forks late, if the interpreter still allows it."""
     try:
         child = fork()
     except Exception:

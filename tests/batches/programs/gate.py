@@ -1,5 +1,4 @@
-"""Has children of fork wait before anything of torch's or Stoker's runs in them: so it is imported before
-torch."""
+"""Makes children of fork wait before any code of torch's or Stoker's runs in them. Import it before torch."""
 
 import os
 

@@ -245,7 +245,7 @@ def views_kept():
 
 
 class Forking(Pictures):
-    """The parent goes on with its tensor before the child has looked at it."""
+    """The parent writes its tensor before the forked child looks at it."""
 
     def __getitem__(self, i):
         tensor = CHAIN(picture(i))
@@ -299,7 +299,7 @@ def collated_by_another():
 # ---- collates that are not the fetcher's own ----
 
 def batched(tensor):
-    """As kornia, or a model, wants an image: what is done to its batch is not done to it."""
+    """Makes a batch of one image, as for kornia or a model. A change of the batch must not change the image."""
     return default_collate([tensor])
 
 
@@ -356,7 +356,7 @@ def loader_inside():
 
 
 class CollatedForAll(Pictures):
-    """The whole batch is looked at before it is given out."""
+    """Looks at the whole batch before giving it out."""
 
     def __getitems__(self, indices):
         tensors = [CHAIN(picture(i)) for i in indices]
@@ -370,7 +370,7 @@ def collated_for_all():
 
 
 class Lazily(collections.UserDict):
-    """Makes the second view of the first, when it is asked for: while the batch is collated."""
+    """Makes the second view of the first when default_collate asks for it."""
 
     def __getitem__(self, key):
         return self.data["image"].add_(1) if key == "brighter" else self.data[key]
@@ -392,7 +392,7 @@ class Own:
 
 
 def collate_own(batch, *, collate_fn_map=None):
-    """By the map that torch has for this: in halves, of which the first changes its samples."""
+    """Collates by torch's map of functions, in two halves. The first half changes its samples."""
     images = [own.image for own in batch]
     half = len(images) // 2
     first = collate(images[:half], collate_fn_map=collate_fn_map)

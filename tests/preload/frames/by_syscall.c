@@ -15,7 +15,7 @@
 #include <unistd.h>
 #include <utime.h>
 
-/* One function: the kernel's call NUMBER with these ARGUMENTS. */
+/* Defines one function, which makes the kernel's call NUMBER with these ARGUMENTS. */
 #define CALL(name, number, PARAMETERS, ...)                                                        \
     static long call_##name PARAMETERS                                                             \
     {                                                                                              \
@@ -92,7 +92,7 @@ CALL(fgetxattr, SYS_fgetxattr, (int fd, const char *name, void *value, size_t by
      value, bytes)
 CALL(flistxattr, SYS_flistxattr, (int fd, char *list, size_t bytes), fd, list, bytes)
 CALL(fremovexattr, SYS_fremovexattr, (int fd, const char *name), fd, name)
-/* It has six arguments. */
+/* A call with six arguments. */
 CALL(copy_file_range, SYS_copy_file_range,
      (int from, off_t *from_at, int to, off_t *to_at, size_t bytes, unsigned flags), from, from_at,
      to, to_at, bytes, flags)
@@ -118,7 +118,7 @@ CALL(setgroups, SYS_setgroups, (size_t count, const gid_t *groups), count, group
 CALL(setfsuid, SYS_setfsuid, (uid_t uid), uid)
 CALL(setfsgid, SYS_setfsgid, (gid_t gid), gid)
 
-/* Which newer machines do not have. */
+/* Calls that newer machines lack. */
 #if defined(__x86_64__)
 static long call_open(const char *path, int flags, ...)
 {

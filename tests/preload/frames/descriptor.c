@@ -1,5 +1,5 @@
-/* What a program asks of a descriptor itself: its locks, its file system, its flags. It may be an
- * entry's. Changes nothing. */
+/* A program's questions about a descriptor itself: its locks, its file system, its flags. The
+ * descriptor may be an entry's. Changes nothing. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
@@ -81,7 +81,7 @@ typedef int statvfs_call(int, struct statvfs *);
 typedef long pathconf_call(int, int);
 typedef int ioctl_call(int, unsigned long, ...);
 
-/* How much is free changes all the time. */
+/* Leaves out the free space, which changes all the time. */
 static void try_file_system(int fd)
 {
     static const char *const names[] = {"fstatfs", "fstatfs64"};
@@ -116,7 +116,7 @@ static void try_ioctl(int fd)
     printf("  %x %x\n", more.fsx_xflags, more.fsx_projid);
 }
 
-/* Each meets a descriptor that nothing was asked of before. */
+/* Opens a new descriptor for each question. */
 static void try_everything(const char *path)
 {
     void (*const tries[])(int) = {try_flock, try_lockf, try_fcntl, try_file_system, try_ioctl};

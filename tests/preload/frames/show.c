@@ -51,7 +51,7 @@ static void note_symbol(const char *name)
     symbols[symbol_count++ % SYMBOLS] = name;
 }
 
-/* With SHOW_SYSCALL in the environment, what there is of it by syscall(). */
+/* With SHOW_SYSCALL in the environment, returns the function that makes the call by syscall(). */
 static void *find_symbol(const char *name)
 {
     void *found = getenv("SHOW_SYSCALL") != NULL ? by_syscall(name) : NULL;

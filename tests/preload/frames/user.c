@@ -1,6 +1,6 @@
-/* setuid, setgid, setgroups and their kin, and prctl: what the process may see is the new user's to
- * know, or the confined one's, and not what was found out before. Changes nothing but who a child
- * of its own is. */
+/* setuid, setgid, setgroups and their kin, and prctl: afterwards the process sees what the new
+ * user, or the confined process, may see, and not what it found out before. Changes only the user
+ * of a child of its own. */
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>

@@ -1,5 +1,5 @@
 """into_exec.py [ARGUMENT...]: starts $PROGRAM, prints its pid, and ends while the kernel is in the middle of
-that exec: the old memory is gone, and the environment is not laid out yet."""
+that exec. The old memory is gone then, and the environment is not laid out yet."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""Opens a database of LMDB for reading, and says for each line of input which value it has last.
+"""Opens an LMDB database for reading, and prints its last value for each line of input.
 
     follow_lmdb.py PATH LOCK HOW     LOCK is 0 or 1; HOW is main, fork or spawn: which process reads
 """
@@ -19,7 +19,7 @@ def last_of(base):
 
 
 def follow(pipe, path, lock, parents):
-    """Each question is a transaction of its own. A process closes its parent's end of the pipe."""
+    """Answers each question in a transaction of its own. Closes the parent's end of the pipe first."""
     if parents is not None:
         parents.close()
     with lmdb.open(path, readonly=True, lock=lock, subdir=os.path.isdir(path)) as base:

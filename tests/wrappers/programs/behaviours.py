@@ -89,7 +89,7 @@ def touched():
 
 @case
 def load_gives_a_program_pixels():
-    """Whatever Pillow did with the image before."""
+    """load() gives pixels, whatever Pillow did with the image before."""
     ways = [opened, parsed, touched, lambda: touched().convert("RGB"), lambda: ImageOps.mirror(opened()),
             lambda: touched().crop((1, 2, 5, 9))]
     return [(type(image.load()).__name__, image.load()[1, 1], image) for image in (way() for way in ways)]
@@ -97,7 +97,7 @@ def load_gives_a_program_pixels():
 
 @case
 def load_in_a_thread_of_c():
-    """No function of Python's calls it."""
+    """Calls load() in a thread of C, without a function of Python's below it."""
     told, found, images = [], [], [opened(), touched(), touched().copy()]
     sys.unraisablehook = lambda failed: told.append(str(failed.exc_value))
     _thread.start_new_thread(found.extend, (map(operator.methodcaller("load"), images),))

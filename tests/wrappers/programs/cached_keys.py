@@ -1,7 +1,7 @@
-"""Values that a function can tell apart, and whether stoker.cached does: two have the same key if they are
-described alike, and else have not.
+"""Checks that stoker.cached tells apart the values that a function can tell apart: two values have the same
+key if, and only if, their descriptions are equal.
 
-A value is made of a description, twice: a number is an atom, (kind, descriptions) a container of such.
+Each description makes two values. A number describes an atom, (kind, descriptions) a container of values.
 """
 
 import array
@@ -19,7 +19,7 @@ RECORDS = [("x", "<i4"), ("label", "<i4")]
 
 
 def filled(dtype, shape=(3,)):
-    """An array of this type whose bytes are the same for all types."""
+    """Returns an array of this type, with the same bytes for all types."""
     dtype = numpy.dtype(dtype)
     count = int(numpy.prod(shape)) * dtype.itemsize
     return numpy.frombuffer(bytes(range(1, 1 + count)), numpy.uint8).view(dtype).reshape(shape)
@@ -30,7 +30,7 @@ def fields(**parts):
 
 
 def dtypes():
-    """Types of eight bytes, each another one."""
+    """Returns different types of eight bytes."""
     names, formats = ["a", "b"], ["<i4", "<i4"]
     return [
         RECORDS, [("y", "<i4"), ("score", "<i4")], [("x", "<f4"), ("label", "<f4")],
@@ -56,7 +56,7 @@ def dtypes():
 
 
 def arrays():
-    """Makers of arrays, each of another kind, order, shape or value."""
+    """Yields makers of arrays that differ in kind, order, shape or value."""
     for dtype in dtypes():
         yield lambda dtype=dtype: filled(dtype)
     for shape in (), (1,), (1, 3), (3, 1), (2, 3), (3, 2), (0,), (0, 3):
@@ -78,7 +78,7 @@ def arrays():
 
 
 def constants():
-    """Plain values, each another one."""
+    """Returns different plain values."""
     return [
         None, True, False, 0, 1, -1, 2**70, 10**5000, 0.0, -0.0, 1.0, float("inf"), float("nan"), 1j, 1 + 0j,
         complex(-0.0, 0), complex(0, -0.0), complex(0, 0), "", "1", "None", "True", "\0", "\ud800", "é", "e\u0301",
@@ -97,7 +97,7 @@ KINDS = ["tuple", "list", "dict", "set", "frozenset"]
 
 
 def described(draw, depth):
-    """A description drawn at random."""
+    """Draws a description at random."""
     if depth == 0 or draw.random() < 0.3:
         return draw.randrange(len(ATOMS))
     kind, count = draw.choice(KINDS), draw.randrange(4)
@@ -108,7 +108,7 @@ def described(draw, depth):
 
 
 def made(description):
-    """A value of its own of this description."""
+    """Makes a new value of this description."""
     if type(description) is int:
         return ATOMS[description]()
     kind, parts = description
@@ -145,7 +145,7 @@ Pair = collections.namedtuple("Pair", "x y")
 
 
 def refused():
-    """What has more state than is looked at, or none that is the same in every process."""
+    """Returns values with hidden state, or with state that differs between processes."""
     deep = []
     for _ in range(100000):
         deep = [deep]

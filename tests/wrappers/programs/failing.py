@@ -1,7 +1,7 @@
-"""Whatever function of Stoker's fails, once, a hook gives what Pillow's own function gives. Argument: a directory of
-JPEGs. Says one line for each outcome that is another one, and last how many functions failed.
+"""Checks that a hook returns what Pillow's own function returns, whichever function of Stoker's fails once. Argument:
+a directory of JPEGs. Prints one line for each different outcome, and last the number of functions that failed.
 
-A function's code is exchanged for one that raises at its n-th call and then is as before.
+A function's code is exchanged for code that raises at the n-th call and then works as before.
 """
 
 import copy
@@ -26,7 +26,7 @@ with open(PATH, "rb") as file:
 
 
 class Stream(io.RawIOBase):
-    """Neither a file nor bytes."""
+    """A stream, neither a file nor bytes."""
 
     def __init__(self):
         self.inner = io.BytesIO(DATA)
@@ -108,7 +108,7 @@ def modules():
 
 
 def functions():
-    """Of Python's: those of the modules and their classes, each by its name."""
+    """Yields Python's functions of the modules and their classes, each by its name."""
     for module in modules():
         for name, value in list(vars(module).items()):
             inner = vars(value).items() if isinstance(value, type) and value.__module__ == module.__name__ else ()
@@ -126,7 +126,7 @@ def stand_in(*arguments, **named):
 
 
 class Failing:
-    """While it is entered, the n-th call of a function raises, and no other."""
+    """A context in which only the n-th call of a function raises."""
 
     def __init__(self, number):
         self.number, self.count = number, 0
@@ -140,7 +140,7 @@ class Failing:
 
 
 class FailingFunction(Failing):
-    """Of Python's: it keeps its identity."""
+    """Makes a function of Python's fail. The function keeps its identity."""
 
     def __init__(self, function, number):
         super().__init__(number)
@@ -159,7 +159,7 @@ class FailingFunction(Failing):
 
 
 class FailingCore(Failing):
-    """Of C's, by its name in _core."""
+    """Makes a function of C's fail, by its name in _core."""
 
     def __init__(self, name, number):
         super().__init__(number)
@@ -174,7 +174,7 @@ class FailingCore(Failing):
         setattr(_core, self.name, self.plain)
 
 
-# What Pillow calls in the place of its own, and what does nothing but call Pillow's.
+# Functions that Pillow calls in the place of its own, and functions that only call Pillow's.
 BOUNDS = {"_load", "_load_file", "_copy", "_convert", "_crop", "_resize", "_transpose", "_tobytes", "_get_im",
           "_get_plain_im", "_set_plain_im", "_delete_plain_im", "install", "_replace", "_replace_im", "_settle",
           "open_image", "_Builtins.open", "_Builtins.__getattr__", "load_plainly", "plain_load"}
