@@ -44,8 +44,8 @@ uint64_t stk_proc_view(void);
  * Returns a hash of what decides, besides the user, which files this process may open: its groups,
  * the capabilities that pass over modes, and its confinement. The confinement is no_new_privs, the
  * number of seccomp's filters, and the label of a security module. Landlock counts where the
- * process has CAP_SYS_ADMIN; elsewhere Landlock needs no_new_privs. Of more than 1024 groups only
- * the number counts.
+ * process has CAP_SYS_ADMIN; elsewhere Landlock needs no_new_privs. If there are more than
+ * 1024 groups, only their number counts.
  */
 uint64_t stk_proc_rights(void);
 

@@ -12,8 +12,8 @@
  *   lock          held while a run begins or ends
  *
  * Errors are -errno with one meaning each: -ENOTDIR not a directory, -ELOOP a symbolic link, -EPERM
- * of another user, -ENOTUNIQ writable by others, or what the kernel said: -EACCES and -EROFS mean
- * that this user may not write there. No heap; safe everywhere.
+ * of another user, -ENOTUNIQ writable by its group or others, or the kernel's own error: -EACCES
+ * and -EROFS mean that this user may not write there. No heap; safe everywhere.
  */
 #ifndef STK_CACHE_HOME_H
 #define STK_CACHE_HOME_H

@@ -37,7 +37,7 @@ void refusal_tell(const struct request *request, enum refusal_loss loss, const c
 struct refusal {
     int error;
     const struct request_tier *tier;
-    int64_t room_bytes; /* with -ERANGE: what the budget would be */
+    int64_t room_bytes; /* with -ERANGE: the budget that there is room for */
 };
 
 /*

@@ -8,7 +8,7 @@
 #include "cli/request.h"
 
 /* Finds the tiers, and the shared one; `given` is the flag's value, or NULL. A tier that this node
- * cannot look at keeps its error, which is said when the tiers are used. */
+ * cannot look at keeps its error. The command says it when it uses the tiers. */
 void request_settle_tiers(struct request *request, const char *given);
 
 /*

@@ -97,8 +97,8 @@ static void parse(struct wanted *wanted, char **arguments)
         }
     }
     if (wanted->share != NULL && wanted->count == 0) {
-        die("verify --share %s: name the data sets, of which others have copies: members list "
-            "nothing in each other's directories",
+        die("verify --share %s: name the data sets to compare: members cannot list each other's "
+            "directories",
             wanted->share);
     }
 }
