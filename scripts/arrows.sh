@@ -8,7 +8,8 @@
 #   _slots, _core <- _store <- _pillow <- _torchvision <- the modules beside the rooms
 #   _slots, _core <- _torch <- _torchvision <- _feeding <- the modules beside the rooms
 #   _processors <- _feeding <- the modules beside the rooms
-#   _ending <- _pillow, _torch
+#   _ending, _own <- _pillow, _torch
+#   _own <- _torchvision
 #   _slots, _core, _gpu_core <- _gpu <- the modules beside the rooms
 set -eu
 cd "$(dirname "$0")/.."
@@ -93,10 +94,10 @@ only Python.h wrappers/python/core/core.h wrappers/python/core/samples/samples.c
     wrappers/python/core/gpu/parts.h
 only lmdb.h store/env.c
 room _store - _samples_core _core _slots
-room _pillow PIL _store _core _slots _ending
-room _torch torch _core _slots _ending
+room _pillow PIL _store _core _slots _ending _own
+room _torch torch _core _slots _ending _own
 room _gpu torch _gpu_core _core _slots
-room _torchvision "PIL numpy torch torchvision" _torch _pillow _store _core _slots
+room _torchvision "PIL numpy torch torchvision" _torch _pillow _store _core _slots _own
 room _feeding "PIL numpy torch" _torchvision _torch _pillow _store _core _slots _processors
 all_rooms
 exit $failed

@@ -53,13 +53,14 @@ def store(tmp_path):
 @pytest.fixture(scope="session")
 def tell(tmp_path_factory):
     """tell(how, program, argument...): what a program says, a dictionary, run "plainly", "hooked"
-    (as `stoker run` would) or "decoding" (hooked, but with torchvision's own functions)."""
+    (as `stoker run` would) or "decoding" (hooked, but with torchvision's own functions). With lines=True: its
+    lines."""
     home = str(tmp_path_factory.mktemp("home"))  # so that Pillow is examined here
     clean = {key: value for key, value in os.environ.items()
              if not key.startswith("STOKER_") and key not in ("PYTHONPATH", "LD_PRELOAD")}
     clean.update(HOME=home, XDG_CACHE_HOME=home + "/.cache", OMP_NUM_THREADS="1")
 
-    def run(how, program, *arguments, env=None):
+    def run(how, program, *arguments, env=None, lines=False):
         more = {} if how == "plainly" else {"PYTHONPATH": str(PACKAGE / "site.zip")}
         if how == "decoding":
             more["STOKER_TORCHVISION"] = "off"
@@ -68,5 +69,5 @@ def tell(tmp_path_factory):
             env={**clean, **more, **(env or {})}, text=True, timeout=1200, stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         assert done.returncode == 0, done.stderr[-4000:]
-        return json.loads(done.stdout)
+        return done.stdout.splitlines() if lines else json.loads(done.stdout)
     return run

@@ -48,3 +48,10 @@ def test_flags(jobs, scratch, folder):  # noqa: F811
     assert run("--no-torchvision") == (False, 1, total)
     assert run(env={"STOKER_TORCHVISION": "off"}) == (False, 1, total)
     assert run("--no-decode") == (False, 0, total)
+
+
+def test_a_function_of_ours_that_fails_is_as_if_nothing_had_been_tried(tell, version, folder):
+    *different, failed = tell("hooked", "faults.py", next(folder.glob("*/0.jpg")), lines=True)
+    assert not different, "\n".join(different[:20]) + f"\n{len(different)} differences"
+    assert int(failed.split()[0]) > 60
+    record("torchvision", "functions of ours that fail", version, failed, "same")

@@ -11,10 +11,10 @@ import sys
 from PIL import Image, ImageFile, JpegImagePlugin
 
 from .. import _ending
+from .._own import is_own
 from .._store import setting
 from . import check, ordinary, pending, take, versions
 from .pending import new_image
-from .own import is_own
 from .plan import FILTERS, Access, Plan, reference, settle
 
 _FIELD = versions.FIELD

@@ -8,6 +8,7 @@ import threading
 import torch
 
 from .. import _core
+from .._own import is_own
 
 _log_ratios = {}
 _MOST = 64
@@ -35,6 +36,21 @@ class _Numbers:
         self.real, self.other_real = reals[0:1], reals[1:2]
         self.first, self.second = whole[0:1], whole[1:2]
         self.reals, self.whole = _values(reals, "f"), _values(whole, "q")
+
+
+def as_one(function, *arguments):
+    """Returns what a function of this package returns that draws. None if it fails of itself: the generator is then
+    as it was before."""
+    state = None
+    try:
+        state = torch.default_generator.get_state()
+        return function(*arguments)
+    except Exception as error:
+        if not is_own(error):
+            raise
+        if state is not None:
+            torch.default_generator.set_state(state)
+        return None
 
 
 class _Thread(threading.local):

@@ -7,7 +7,8 @@ is, with an image of Pillow's.
 
 import itertools
 
-from . import pictures, tails
+from .._own import is_own
+from . import draws, pictures, tails
 from .exact import functions_are_own
 from .looks import NOTHING, look_at
 from .pictures import Picture
@@ -21,17 +22,42 @@ def run(transforms, image, end=None):
     """What the transforms make of a picture, or of anything else. Where it still is a picture when only
     its end is left to do, that is what end(picture, tail) gives, if there is such a function; the tail is
     None if the end is an image."""
-    fusing = functions_are_own() and pictures.is_float32()
-    looks, at = None, 0
+    known, at = _are_known(), 0
     while at < len(transforms):
-        transform = transforms[at]
-        if looks is None:
-            looks = look_at(transforms) if fusing else ()
+        if known:
+            image, at = _at_once(transforms, at, image, end)
+        if at < len(transforms):
+            image = transforms[at](_ordinary(image) if type(image) is Picture else image)
+            at += 1
+    return _ended(image, end) if type(image) is Picture else image
+
+
+def _are_known():
+    """Returns true if the functions are torchvision's own."""
+    try:
+        return functions_are_own() and pictures.is_float32()
+    except Exception as error:
+        if not is_own(error):
+            raise
+        return False
+
+
+def _at_once(transforms, at, image, end):
+    """Does what can be done at once from here on: (what came of it, the place of the transform to be called next).
+    What fails, of an image that can be done again, is as if nothing had been tried."""
+    if end is not None or type(image) is Picture:
+        return _noted(transforms, at, image, end)
+    return draws.as_one(_noted, transforms, at, image, None) or (image, at)
+
+
+def _noted(transforms, at, image, end):
+    looks = look_at(transforms)
+    while at < len(transforms):
         look = looks[at] if at < len(looks) else NOTHING
         if look.step is not None:
             if type(image) is not Picture:
                 image = pictures.of_waiting(image) or image
-            if type(image) is Picture and look.step(image, transform):
+            if type(image) is Picture and look.step(image, transforms[at]):
                 at += 1
                 continue
         elif look.start is not None:
@@ -39,10 +65,8 @@ def run(transforms, image, end=None):
             if done is not None:
                 image, at = done
                 continue
-        image = transform(_ordinary(image))
-        looks = None
-        at += 1
-    return end(image, None) if end is not None and type(image) is Picture else _ordinary(image)
+        return _ordinary(image), at
+    return _ended(image, end), at
 
 
 class Outlook:
@@ -75,6 +99,10 @@ def outlook(transforms, mode):
         told = tuple(look.told(transform) for look, transform in steps)
     return Outlook(known, [(look.step, transform) for look, transform in steps], tail,
                    None if told is None or None in told else told)
+
+
+def _ended(image, end):
+    return end(image, None) if end is not None and type(image) is Picture else _ordinary(image)
 
 
 def _ordinary(image):

@@ -12,11 +12,13 @@ import sys
 import PIL.JpegImagePlugin  # noqa: F401  (the hook waits for it, and must not meet itself half-way)
 from PIL import Image
 
+from .._own import is_own
 from . import draws, exact, normalize, pipeline, tails
 from .exact import F, T
 
 SWITCH = "STOKER_TORCHVISION"
 PLAIN = {}  # torchvision's own functions
+_kinds = {}  # torchvision's own classes
 
 
 def is_wanted():
@@ -38,6 +40,7 @@ def install_v2():
     if is_wanted() and "compose_v2" not in PLAIN:
         v2 = sys.modules["torchvision.transforms.v2"]
         tails.know_v2()
+        _kinds["v2"] = v2.Compose
         for name in ("make_params", "_get_params"):
             if name in v2.RandomResizedCrop.__dict__:
                 _replace(v2.RandomResizedCrop, name, _make_params, "make_params")
@@ -80,13 +83,23 @@ def _pil_loader(path):
 # ---- functions ----
 
 def _to_tensor(pic):
-    tail = tails.of_to_tensor(pic)
-    result = None if tail is None else tails.of_image(pic, tail)
+    try:
+        tail = tails.of_to_tensor(pic)
+        result = None if tail is None else tails.of_image(pic, tail)
+    except Exception as error:
+        if not is_own(error):
+            raise
+        result = None
     return PLAIN["to_tensor"](pic) if result is None else result
 
 
 def _normalize_tensor(tensor, mean, std, inplace=False):
-    result = None if inplace else normalize.normalized(tensor, mean, std)
+    try:
+        result = None if inplace else normalize.normalized(tensor, mean, std)
+    except Exception as error:
+        if not is_own(error):
+            raise
+        result = None
     return PLAIN["normalize"](tensor, mean, std, inplace) if result is None else result
 
 
@@ -97,18 +110,25 @@ def _is_pair(values):
             and type(values[0]) in (float, int) and type(values[1]) in (float, int))
 
 
-def _get_params(img, scale, ratio):
+def _region(img, scale, ratio, log_ratio=None):
+    """None where torchvision is to draw it."""
     if not tails.is_pillows(img) or not _is_pair(scale) or not _is_pair(ratio):
-        return PLAIN["get_params"](img, scale, ratio)
-    return draws.region(*img.size, scale, ratio, draws.log_ratio(ratio))
+        return None
+    return draws.region(*img.size, scale, ratio, draws.log_ratio(ratio) if log_ratio is None else log_ratio.tolist())
+
+
+def _get_params(img, scale, ratio):
+    found = draws.as_one(_region, img, scale, ratio)
+    return PLAIN["get_params"](img, scale, ratio) if found is None else found
 
 
 def _make_params(self, flat_inputs):
-    if (len(flat_inputs) != 1 or not tails.is_pillows(flat_inputs[0])
-            or not _is_pair(self.scale) or not _is_pair(self.ratio)):
+    found = None
+    if len(flat_inputs) == 1:
+        found = draws.as_one(_region, flat_inputs[0], self.scale, self.ratio, self._log_ratio)
+    if found is None:
         return PLAIN["make_params"](self, flat_inputs)
-    top, left, height, width = draws.region(*flat_inputs[0].size, self.scale, self.ratio,
-                                            self._log_ratio.tolist())
+    top, left, height, width = found
     return dict(top=top, left=left, height=height, width=width)
 
 
@@ -121,7 +141,7 @@ def _compose(self, img):
 
 
 def _compose_v2(self, *inputs):
-    if (type(self) is not exact.v2().Compose or type(self.transforms) not in (list, tuple)
+    if (type(self) is not _kinds["v2"] or type(self.transforms) not in (list, tuple)
             or len(inputs) != 1 or not self.transforms):
         return PLAIN["compose_v2"](self, *inputs)
     return pipeline.run(self.transforms, inputs[0])

@@ -1,6 +1,6 @@
-"""Errors that arise in this package. A hook that catches one calls Pillow's own function instead."""
+"""Errors that arise in this package. A hook that catches one calls the library's own function instead."""
 
-_PACKAGE = __package__.partition(".")[0] + "."
+_PACKAGE = __package__ + "."
 
 
 def _is_here(frame):
@@ -9,7 +9,7 @@ def _is_here(frame):
 
 
 def is_own(error):
-    """Returns true if an error arose in this package. The hook's caller gets all other errors: of Pillow, the
+    """Returns true if an error arose in this package. The hook's caller gets all other errors: of a library, the
     program, a signal handler, or another thread that interrupts this one."""
     if type(error).__module__ not in ("builtins", "struct"):
         return False

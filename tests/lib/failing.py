@@ -1,0 +1,111 @@
+"""Has each function of the package fail at one of its calls, for programs that compare what comes out.
+
+A function's code is exchanged for one that raises at its n-th call and else is as before. Calls are counted over
+all processes that are forked meanwhile.
+"""
+
+import functools
+import mmap
+import types
+
+
+def functions(modules):
+    """Of Python's: those of the modules and their classes, each with its name."""
+    for module in modules:
+        for name, value in list(vars(module).items()):
+            inner = vars(value).items() if isinstance(value, type) and value.__module__ == module.__name__ else ()
+            for part, each in [(name, value), *((f"{name}.{part}", each) for part, each in inner)]:
+                each = getattr(each, "fget", None) or getattr(each, "__func__", each)
+                if type(each) is types.FunctionType and each.__module__ == module.__name__ and (
+                        not each.__code__.co_freevars):
+                    yield f"{module.__name__}.{part}", each
+
+
+def stand_in(*arguments, **named):
+    if _failing():  # noqa: F821
+        raise RuntimeError("a fault")
+    return _plain(*arguments, **named)  # noqa: F821
+
+
+class _Failing:
+    """While it is entered, the n-th call of a function raises, and no other."""
+
+    def __init__(self, number):
+        self.number = number
+        self._count = memoryview(mmap.mmap(-1, mmap.PAGESIZE)).cast("q")
+
+    @property
+    def count(self):
+        return self._count[0]
+
+    def fails(self):
+        self._count[0] += 1
+        return self._count[0] == self.number
+
+    def globals(self, plain):
+        return {"_failing": self.fails, "_plain": plain}
+
+
+class _FailingFunction(_Failing):
+    """Of Python's: it keeps its identity."""
+
+    def __init__(self, function, number):
+        super().__init__(number)
+        self.function, self.code = function, function.__code__
+
+    def __enter__(self):
+        function = self.function
+        plain = types.FunctionType(self.code, function.__globals__, function.__name__, function.__defaults__)
+        plain.__kwdefaults__ = function.__kwdefaults__
+        function.__globals__.update(self.globals(plain))
+        function.__code__ = stand_in.__code__
+        return self
+
+    def __exit__(self, *_):
+        self.function.__code__ = self.code
+
+
+class _FailingCore(_Failing):
+    """Of C's, by its name in _core."""
+
+    def __init__(self, core, name, number):
+        super().__init__(number)
+        self.core, self.name, self.plain = core, name, getattr(core, name)
+
+    def __enter__(self):
+        space = {"__name__": self.core.__name__, **self.globals(self.plain)}
+        setattr(self.core, self.name, types.FunctionType(stand_in.__code__, space))
+        return self
+
+    def __exit__(self, *_):
+        setattr(self.core, self.name, self.plain)
+
+
+def subjects(modules, core, bounds):
+    """(name, failing) of each function but those of these names, which do nothing but call a library's:
+    failing(n) is to be entered, and has the n-th call raise."""
+    for name, function in list(functions(modules)):
+        if name[len(function.__module__) + 1:] not in bounds:
+            yield name, functools.partial(_FailingFunction, function)
+    for name, value in list(vars(core).items()):
+        if type(value) is types.BuiltinFunctionType and f"_core.{name}" not in bounds:
+            yield f"_core.{name}", functools.partial(_FailingCore, core, name)
+
+
+def compare(subjects, ways, outcome, numbers=(1, 2)):
+    """Says one line for each outcome(way) that is another one while a function fails, and last how many
+    functions have failed."""
+    for _ in range(3):
+        expected = {way: outcome(*way) for way in ways}
+    failed = set()
+    for name, failing in subjects:
+        for way in ways:
+            for number in numbers:
+                with failing(number) as fault:
+                    found = outcome(*way)
+                if found != expected[way]:
+                    print(name, number, *way, str(found)[:200], str(expected[way])[:200])
+                if fault.count < number:
+                    break
+                failed.add(name)
+    print(len(failed), "failed", flush=True)
