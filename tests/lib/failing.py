@@ -6,6 +6,8 @@ all processes that are forked meanwhile.
 
 import functools
 import mmap
+import sys
+import threading
 import types
 
 
@@ -82,24 +84,45 @@ class _FailingCore(_Failing):
 
 
 def subjects(modules, core, bounds):
-    """(name, failing) of each function but those of these names, which do nothing but call a library's:
-    failing(n) is to be entered, and has the n-th call raise."""
+    """(name, what is called, failing) of each function but those of these names, which do nothing but call a
+    library's: failing(n) is to be entered, and has the n-th call raise."""
     for name, function in list(functions(modules)):
         if name[len(function.__module__) + 1:] not in bounds:
-            yield name, functools.partial(_FailingFunction, function)
+            yield name, function.__code__, functools.partial(_FailingFunction, function)
     for name, value in list(vars(core).items()):
         if type(value) is types.BuiltinFunctionType and f"_core.{name}" not in bounds:
-            yield f"_core.{name}", functools.partial(_FailingCore, core, name)
+            yield f"_core.{name}", value, functools.partial(_FailingCore, core, name)
 
 
-def compare(subjects, ways, outcome, numbers=(1, 2)):
+def calls(function, *arguments):
+    """What a function calls in this process: Python's functions as their code."""
+    called = set()
+
+    def note(frame, event, called_by_c):
+        if event in ("call", "c_call"):
+            called.add(frame.f_code if event == "call" else called_by_c)
+
+    threading.setprofile(note)
+    sys.setprofile(note)
+    try:
+        function(*arguments)
+    finally:
+        sys.setprofile(None)
+        threading.setprofile(None)
+    return called
+
+
+def compare(subjects, ways, outcome, numbers=(1, 2), in_one_process=False):
     """Says one line for each outcome(way) that is another one while a function fails, and last how many
-    functions have failed."""
+    functions have failed. What runs in one process is not run for the functions that it does not call."""
     for _ in range(3):
         expected = {way: outcome(*way) for way in ways}
     failed = set()
-    for name, failing in subjects:
+    called = {way: calls(outcome, *way) if in_one_process else None for way in ways}
+    for name, what, failing in subjects:
         for way in ways:
+            if called[way] is not None and what not in called[way]:
+                continue
             for number in numbers:
                 with failing(number) as fault:
                     found = outcome(*way)

@@ -134,4 +134,5 @@ def test_a_function_of_ours_that_fails_is_as_if_nothing_had_been_tried(environme
     *different, failed = done.stdout.splitlines() or [""]
     assert done.returncode == 0, done.stderr[-2000:]
     assert not different, "\n".join(different[:20])
+    assert "a fault" not in done.stderr, done.stderr[-2000:]
     assert int(failed.split()[0]) > (80 if with_store else 60)

@@ -14,6 +14,7 @@ from weakref import ref
 
 from PIL import Image
 
+from .._own import is_own
 from . import versions
 from .plan import Plan, settle
 
@@ -62,11 +63,16 @@ def _end(image):
 
 
 def _end_all():
-    for _ in range(_MOST):
-        _images.append(_no_image)
-        image = _images.popleft()()
-        if image is not None:
-            _end(image)
+    """Before a fork, which tells of what is raised here."""
+    try:
+        for _ in range(_MOST):
+            _images.append(_no_image)
+            image = _images.popleft()()
+            if image is not None:
+                _end(image)
+    except Exception as error:
+        if not is_own(error):
+            raise
 
 
 def _be_main_thread():
