@@ -355,7 +355,7 @@ test-batches: all ## tests of batches on their way from workers to the main proc
 	@$(PYTEST) tests/batches $(if $(T),-k '$(T)')
 # The mechanism alone, while it is not the default: the rest takes ten minutes.
 test-batches-slice: all
-	@$(PYTEST) $(addprefix tests/batches/test_,slots.py rows_in_place.py) $(if $(T),-k '$(T)')
+	@$(PYTEST) $(addprefix tests/batches/test_,slots.py rows_in_place.py faults.py) $(if $(T),-k '$(T)')
 
 # ---- tests/loader: stoker.Loader ----
 

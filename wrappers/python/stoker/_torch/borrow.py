@@ -10,6 +10,7 @@ import os
 import torch
 
 from .. import _core
+from .._own import is_own
 from . import moves
 from .tensors import over, tensor_of
 
@@ -18,7 +19,11 @@ _slots = {}  # (ring, number): what was mapped
 
 def opened(begin, data, end):
     """A message, whose parts have been made by now."""
-    moves.forget_ended()
+    try:
+        moves.forget_ended()
+    except Exception as error:
+        if not is_own(error):
+            raise
     return data
 
 
@@ -42,15 +47,25 @@ def lent(ring, number, offset, size, ticket):
         fd = ticket.detach()
         try:
             slot = _core.borrow(fd)
-        except OSError:
+        except Exception as error:
+            if not is_own(error):
+                raise
             return _read(fd, offset, size)
         finally:
             os.close(fd)
-        let_go(())  # before there are more and more of them
+        _let_go_of_others()  # before there are more and more of them
         _slots[ring, number] = slot
     if slot is None:
         raise RuntimeError("a DataLoader's batch came to a process that does not know its worker")
     return over(slot.loan(offset, size))
+
+
+def _let_go_of_others():
+    try:
+        let_go(())
+    except Exception as error:
+        if not is_own(error):
+            raise
 
 
 def _read(fd, offset, size):

@@ -12,11 +12,11 @@ PLAIN = {}  # torch's own function
 
 def collate_tensors(batch, *, collate_fn_map=None):
     out = None
-    if lend.is_worker():
-        try:
+    try:
+        if lend.is_worker():
             out = _collated(batch)
-        except Exception:  # torch will say what is wrong with them
-            pass
+    except Exception:  # torch will say what is wrong with them
+        pass
     return PLAIN["tensors"](batch, collate_fn_map=collate_fn_map) if out is None else out
 
 

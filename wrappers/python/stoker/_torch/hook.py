@@ -11,6 +11,7 @@ from multiprocessing import process, queues
 from multiprocessing.reduction import ForkingPickler
 
 from .. import _ending
+from .._own import is_own
 from . import borrow, collate, known, lend, moves, passes, rows
 
 SWITCH = "STOKER_BATCHES"
@@ -89,8 +90,8 @@ def _replace_fetch_of(kind, default_collate):
 
     @functools.wraps(plain)
     def fetch(self, indices):
-        if (rows.is_wanted() and type(self) is kind and self.auto_collation
-                and self.collate_fn is default_collate and type(indices) in (list, tuple)):
+        if (type(self) is kind and self.auto_collation and self.collate_fn is default_collate
+                and type(indices) in (list, tuple)):
             return rows.fetch(plain, self, indices)
         return plain(self, indices)
 
@@ -104,7 +105,11 @@ def _replace_loop(module):
 
     @functools.wraps(plain)
     def _worker_loop(*arguments, **named):
-        _begin(named["data_queue"] if "data_queue" in named else arguments[place])
+        try:
+            _begin(named["data_queue"] if "data_queue" in named else arguments[place])
+        except Exception as error:
+            if not is_own(error):
+                raise
         return plain(*arguments, **named)
 
     module._worker_loop = _worker_loop
@@ -125,7 +130,11 @@ def _replace_shutdown(iterator):
         try:
             return plain(self)
         finally:
-            if not had_ended and not is_ending():
-                let_go({worker.pid for worker in getattr(self, "_workers", ())})
+            try:
+                if not had_ended and not is_ending():
+                    let_go({worker.pid for worker in getattr(self, "_workers", ())})
+            except Exception as error:
+                if not is_own(error):
+                    raise
 
     iterator._shutdown_workers = _shutdown_workers

@@ -10,6 +10,7 @@ from _thread import get_ident
 from multiprocessing import reduction, util
 
 from .. import _core, _slots
+from .._own import is_own
 from . import borrow
 from .tensors import bytes_of, contiguous, is_plain, over, storage_of, tensor_of
 
@@ -29,17 +30,18 @@ def begin(queue):
     """This process is a worker from now on, and sends to its main process by this queue."""
     global _worker
     _core.ring_begin(int.from_bytes(os.urandom(8), "little"))
-    _worker = os.getpid()
-    put = queue.put
-    queue.put = lambda message, *rest, **named: put(_Parcel(message), *rest, **named)
     # After the queue's thread has ended, which is at -5.
     util.Finalize(None, _core.ring_end, exitpriority=-100)
+    put = queue.put
+    queue.put = lambda message, *rest, **named: put(_Parcel(message), *rest, **named)
+    _worker = os.getpid()
 
 
 # ---- messages ----
 
 class _Parcel:
-    """A message. Its parts are pickled in this order."""
+    """A message. Its parts are pickled in this order. An error would lose it: what fails here leaves its tensors to
+    torch."""
 
     __slots__ = ("message",)
 
@@ -53,17 +55,27 @@ class _Parcel:
 class _Begin:
     def __reduce__(self):
         global _message
-        if _message is not None:  # it was not sent
-            _message.take_back()
-        _message = _Message()
+        unsent, _message = _message, None
+        try:
+            if unsent is not None:
+                unsent.take_back()
+            _message = _Message()
+        except Exception as error:
+            if not is_own(error):
+                raise
         return tuple, ()
 
 
 class _End:
     def __reduce__(self):
         global _message
-        _message.sent()
-        _message = None
+        message, _message = _message, None
+        try:
+            if message is not None:
+                message.sent()
+        except Exception as error:
+            if not is_own(error):
+                raise
         return tuple, ()
 
 

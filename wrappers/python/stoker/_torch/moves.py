@@ -10,8 +10,10 @@ import functools
 import torch
 
 from .. import _core
+from .._own import is_own
 
 _held = []  # (weak reference to a storage, what keeps its former memory)
+_for_good = []  # what keeps a memory of which nothing tells when its storage ends
 
 
 def forget_ended():
@@ -20,14 +22,22 @@ def forget_ended():
 
 
 def _hold(storage):
-    address = storage.data_ptr()
-    held = _core.borrowed_hold(address)
+    held = _memory_at(storage.data_ptr())
     if held is None:
-        held = _core.ring_hold(address)
-    if held is not None:
+        return
+    try:
         from torch.multiprocessing.reductions import StorageWeakRef
         forget_ended()
         _held.append((StorageWeakRef(storage), held))
+    except Exception as error:
+        _for_good.append(held)
+        if not is_own(error):
+            raise
+
+
+def _memory_at(address):
+    held = _core.borrowed_hold(address)
+    return _core.ring_hold(address) if held is None else held
 
 
 def _replace(kind, name):

@@ -15,11 +15,21 @@ from time import monotonic_ns
 import torch
 
 from .. import _core, _slots
+from .._own import is_own
 
 _LOOKED_AT = 2  # batches that do not make a pass yet
 
 _loaders = []
 _seen = set()  # what was told once by this process
+
+
+def _note(function, *arguments):
+    """Calls a function that counts. What it fails at is not counted."""
+    try:
+        function(*arguments)
+    except Exception as error:
+        if not is_own(error):
+            raise
 
 
 def install(iterator, module):
@@ -36,7 +46,7 @@ def timed_collate(plain):
         try:
             return plain(batch, collate_fn_map=collate_fn_map)
         finally:
-            _core.count(_slots.COLLATE_NS, monotonic_ns() - began)
+            _note(_core.count, _slots.COLLATE_NS, monotonic_ns() - began)
 
     return collate_tensors
 
@@ -50,12 +60,16 @@ def _replace_fetch(kind):
         try:
             return plain(self, indices)
         finally:
-            _core.count(_slots.FETCH_NS, monotonic_ns() - began)
-            if "cv2" not in _seen and "cv2" in sys.modules:
-                _seen.add("cv2")
-                _core.count(_slots.OPENCV)
+            _note(_count_fetch, monotonic_ns() - began)
 
     kind.fetch = fetch
+
+
+def _count_fetch(took):
+    _core.count(_slots.FETCH_NS, took)
+    if "cv2" not in _seen and "cv2" in sys.modules:
+        _seen.add("cv2")
+        _core.count(_slots.OPENCV)
 
 
 def _replace_index(kind):
@@ -65,8 +79,7 @@ def _replace_index(kind):
     @functools.wraps(plain)
     def _next_index(self):
         index = plain(self)
-        self.__dict__.setdefault("_stoker_sizes", collections.deque()).append(
-            len(index) if self._auto_collation else 1)
+        _note(_append_size, self, index)
         return index
 
     @functools.wraps(reset)
@@ -75,6 +88,16 @@ def _replace_index(kind):
         return reset(self, *arguments, **named)
 
     kind._next_index, kind._reset = _next_index, _reset
+
+
+def _append_size(iterator, index):
+    size = 1
+    if iterator._auto_collation:
+        try:
+            size = len(index)
+        except Exception:  # torch only iterates over them
+            pass
+    iterator.__dict__.setdefault("_stoker_sizes", collections.deque()).append(size)
 
 
 def _replace_next(kind):
@@ -88,15 +111,19 @@ def _replace_next(kind):
             batch = plain(self)
         except StopIteration:
             if current is not None:
-                current.end(began)
+                _note(current.end, began)
                 self._stoker_pass = None
             raise
         if current is not None:
-            sizes = getattr(self, "_stoker_sizes", None)
-            current.step(sizes.popleft() if sizes else 1, batch, began, monotonic_ns())
+            _note(_step, self, current, batch, began)
         return batch
 
     kind.__next__ = __next__
+
+
+def _step(iterator, current, batch, began):
+    sizes = getattr(iterator, "_stoker_sizes", None)
+    current.step(sizes.popleft() if sizes else 1, batch, began, monotonic_ns())
 
 
 def _pass_of(iterator, now):
@@ -191,14 +218,17 @@ class Pass:
 
 
 def _length(batch):
-    """The length of a data set's batch that ends early, as the first tensor in it tells."""
+    """The length of a data set's batch that ends early, as the first tensor in it tells. No method of a class of the
+    program's is called."""
     for _ in range(4):
-        if isinstance(batch, torch.Tensor):
+        if type(batch) is torch.Tensor:
             return batch.shape[0] if batch.dim() else 1
         if isinstance(batch, dict):
-            batch = next(iter(batch.values()), None)
-        elif isinstance(batch, (list, tuple)) and batch:
-            batch = batch[0]
+            batch = next(iter(dict.values(batch)), None)
+        elif isinstance(batch, list):
+            batch = next(list.__iter__(batch), None)
+        elif isinstance(batch, tuple):
+            batch = next(tuple.__iter__(batch), None)
         else:
             break
     return sys.maxsize

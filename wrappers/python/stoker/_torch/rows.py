@@ -18,6 +18,7 @@ from _thread import get_ident
 import torch
 
 from .. import _core, _slots
+from .._own import is_own
 from . import known, lend
 from .tensors import contiguous, over, storage_of, tensor_of
 
@@ -133,7 +134,7 @@ class _Batch:
         row, place = divmod(place, _plan.period)
         if row >= self.count or _plan.rows.get(place) != (shape, dtype):
             return None
-        stream = self.streams[place]
+        stream = self.streams.get(place)
         return stream and stream.row(row)
 
     def _stream(self, shape, dtype):
@@ -146,7 +147,11 @@ class _Batch:
 
     def collate(self, samples):
         """Makes the batch, in the place of the fetcher's default_collate."""
-        self.is_last = known.are_known(samples)
+        try:
+            self.is_last = known.are_known(samples)
+        except Exception as error:
+            if not is_own(error):
+                raise
         try:
             return self.default_collate(samples)
         finally:
@@ -196,14 +201,22 @@ class _Batch:
 
     def close(self):
         """To be called when nothing of torch's holds the samples any more."""
-        kept = 0
+        kept = []
         for made, stream in self.made:
-            if stream.piece.others() > 1:  # than the batch
-                kept += 1
-                _copy(made)
-            else:
-                _core.count(_slots.ROWS, len(made))
-        self._learn(kept)
+            try:
+                if stream.piece.others() <= 1:  # the batch
+                    continue
+            except Exception as error:
+                if not is_own(error):
+                    raise
+            kept.append(made)
+            _copy(made)
+        try:
+            self._learn(len(kept))
+            _core.count(_slots.ROWS, sum(len(made) for made, _ in self.made) - sum(map(len, kept)))
+        except Exception as error:
+            if not is_own(error):
+                raise
 
     def _learn(self, kept):
         global _plan, _tries, _kept
@@ -224,7 +237,12 @@ class _Batch:
 def _copy(batch):
     """Makes the batch one that shares its memory with nobody."""
     with torch.inference_mode(batch.is_inference()):
-        copy = lend.empty(batch.dtype, tuple(batch.shape), batch.numel() * batch.element_size())
+        try:
+            copy = lend.empty(batch.dtype, tuple(batch.shape), batch.numel() * batch.element_size())
+        except Exception as error:
+            if not is_own(error):
+                raise
+            copy = None
         copy = batch.clone() if copy is None else copy.copy_(batch)
         batch.set_(storage_of(copy), 0, tuple(batch.shape), batch.stride())
 
@@ -243,10 +261,18 @@ def is_wanted():
 
 
 def fetch(plain, fetcher, indices):
-    """A batch of so many samples, by torch's own fetcher."""
+    """A batch of so many samples, by torch's own fetcher. What fails here is as if nothing had been tried."""
     global _fetching
     default_collate = fetcher.collate_fn
-    batch = _fetching = _Batch(len(indices), default_collate)
+    try:
+        batch = _Batch(len(indices), default_collate) if is_wanted() else None
+    except Exception as error:
+        if not is_own(error):
+            raise
+        batch = None
+    if batch is None:
+        return plain(fetcher, indices)
+    _fetching = batch
     fetcher.collate_fn = batch.collate
     try:
         fetched = plain(fetcher, indices)
