@@ -1,6 +1,6 @@
 """Has each function of the package fail at one of its calls, for programs that compare what comes out.
 
-A function's code is exchanged for one that raises at its n-th call and else is as before. Calls are counted over
+A function's code is exchanged for code that raises at the n-th call and else works as before. Calls are counted over
 all processes that are forked meanwhile.
 """
 
@@ -12,7 +12,7 @@ import types
 
 
 def functions(modules):
-    """Of Python's: those of the modules and their classes, each with its name."""
+    """Yields Python's functions of the modules and their classes, each by its name."""
     for module in modules:
         for name, value in list(vars(module).items()):
             inner = vars(value).items() if isinstance(value, type) and value.__module__ == module.__name__ else ()
@@ -30,7 +30,7 @@ def stand_in(*arguments, **named):
 
 
 class _Failing:
-    """While it is entered, the n-th call of a function raises, and no other."""
+    """A context in which only the n-th call of a function raises."""
 
     def __init__(self, number):
         self.number = number
@@ -49,7 +49,7 @@ class _Failing:
 
 
 class _FailingFunction(_Failing):
-    """Of Python's: it keeps its identity."""
+    """Makes a function of Python's fail. The function keeps its identity."""
 
     def __init__(self, function, number):
         super().__init__(number)
@@ -68,7 +68,7 @@ class _FailingFunction(_Failing):
 
 
 class _FailingCore(_Failing):
-    """Of C's, by its name in _core."""
+    """Makes a function of C's fail, by its name in _core."""
 
     def __init__(self, core, name, number):
         super().__init__(number)

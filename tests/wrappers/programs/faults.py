@@ -26,7 +26,7 @@ with open(PATH, "rb") as file:
 
 
 class Stream(io.RawIOBase):
-    """Neither a file nor bytes."""
+    """A stream, neither a file nor bytes."""
 
     def __init__(self):
         self.inner = io.BytesIO(DATA)
@@ -116,7 +116,7 @@ def modules():
     return [module for name in names if (module := sys.modules.get("stoker." + name)) is not None]
 
 
-# What Pillow calls in the place of its own, and what does nothing but call Pillow's.
+# Functions that Pillow calls in the place of its own, and functions that only call Pillow's.
 BOUNDS = {"_load", "_load_file", "_copy", "_convert", "_crop", "_resize", "_transpose", "_tobytes", "_get_im",
           "_get_plain_im", "_set_plain_im", "_delete_plain_im", "install", "_replace", "_replace_im", "_settle",
           "open_image", "_Builtins.open", "_Builtins.__getattr__", "load_plainly", "plain_load", "_end_all",
