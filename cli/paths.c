@@ -191,18 +191,29 @@ static bool holds_tier(const struct request *request, const char *canonical)
     return holds;
 }
 
+/* Remembers an argument that this node cannot look at: it may be the data set. Most arguments are
+ * no path at all, and have an error of the other class. One argument is enough for one line. */
+static void miss(struct request *request, const char *candidate, int error)
+{
+    if (refusal_class_of(error) == REFUSAL_NODE && request->away_count == 0) {
+        put_away(request, "", candidate, error);
+    }
+}
+
 static void detect_one(struct request *request, const char *candidate)
 {
     struct stat stat_;
     char *canonical = realpath(candidate, NULL);
-    if (canonical == NULL) {
+    int error = canonical == NULL || stat(canonical, &stat_) != 0 ? -errno : 0;
+    if (error != 0) {
+        free(canonical);
+        miss(request, candidate, error);
         return;
     }
     const struct statfs fs = ask(canonical);
-    bool good = stat(canonical, &stat_) == 0 && S_ISDIR(stat_.st_mode) && !is_too_high(canonical) &&
-                !is_pseudo(&fs, canonical) && !holds_program(request, canonical) &&
-                !holds_tier(request, canonical) && !is_known(request, canonical) &&
-                request->count < STK_REQUEST_PATHS;
+    bool good = S_ISDIR(stat_.st_mode) && !is_too_high(canonical) && !is_pseudo(&fs, canonical) &&
+                !holds_program(request, canonical) && !holds_tier(request, canonical) &&
+                !is_known(request, canonical) && request->count < STK_REQUEST_PATHS;
     if (good) {
         keep(request, candidate, canonical, &fs);
         request->detected = true;

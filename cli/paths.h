@@ -10,7 +10,7 @@
  * when it cannot be covered. A path that this node cannot look at is added to `away` instead. */
 void paths_add(struct request *request, const char *flag, const char *path);
 /* Adds the directories named among the command's arguments: DIR, --x=DIR, key=DIR; not those that
- * hold the tier. */
+ * hold the tier. One argument that this node cannot look at is added to `away`. */
 void paths_detect(struct request *request);
 /* As one path is written in STOKER_PATHS; the caller frees. */
 char *paths_quote(const char *path);

@@ -31,7 +31,8 @@ struct request {
     char *canonical[STK_REQUEST_PATHS];
     bool at_hand[STK_REQUEST_PATHS]; /* on a local disk: a look there asks no server */
     bool detected;                   /* found among the command's arguments */
-    /* Named paths that this node cannot look at, each with the reason. */
+    /* Paths that this node cannot look at, each with the reason: all that were named, or one of the
+     * command's arguments. */
     unsigned away_count;
     char *away[STK_REQUEST_PATHS];
 

@@ -315,6 +315,22 @@ def test_a_path_whose_server_is_gone(server, user, data):
     assert done.returncode == 2
 
 
+def test_an_argument_whose_server_is_gone(server, user, data):
+    """The command may not need it, and no path was named."""
+    server.kill()
+    gone = server.mountpoint
+    command = ["sh", "-c", 'cat "$0/file" 2>/dev/null; exit 7']
+    for arguments in [gone], [f"--data={gone}"], [gone, f"{gone}/below"]:
+        done = user.stoker("run", "--", *command, *arguments)
+        line, = said_by(done)
+        assert done.returncode == 7 and "connected: running uncached" in line, done.stderr
+        assert user.stoker("run", "--require-cache", "--", *command, *arguments).returncode == 2
+    done = user.stoker("run", "--", *command, data, gone)
+    line, = said_by(done)
+    assert done.returncode == 7 and "connected: going on without it" in line, done.stderr
+    assert "stoker: caching" in done.stderr
+
+
 # ---- warm ----
 
 def test_warming_what_there_is(user, data, disk):
