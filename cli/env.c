@@ -189,7 +189,8 @@ static void remember_tiers(const struct request *request)
     char home[STK_HOME_BYTES];
     for (unsigned i = 0; i < request->tier_count; i++) {
         const struct request_tier *tier = &request->tiers[i];
-        if (tier->named && tier->error == 0 && stk_home_path(home, tier->directory)) {
+        if (tier->named && tier->error == 0 && !tier->left_out &&
+            stk_home_path(home, tier->directory)) {
             tiers_remember(home);
         }
     }

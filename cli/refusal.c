@@ -2,11 +2,15 @@
 #include "cli/refusal.h"
 
 #include <errno.h>
+#include <linux/magic.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
 
 #include "cache/home.h"
+#include "cache/tier.h"
 #include "cli/say.h"
 
 #define LEAST_BYTES (INT64_C(1) << 20)
@@ -242,6 +246,46 @@ static struct refusal use_one(const struct request_tier *tier, refusal_use *use,
     return (struct refusal){less ? -ERANGE : error, tier, budget_bytes};
 }
 
+static bool is_memory(const char *directory)
+{
+    struct statfs fs;
+    return statfs(directory, &fs) == 0 && fs.f_type == TMPFS_MAGIC;
+}
+
+/* Returns what two tiers share that only one of them can have: "file system", "memory" or NULL. A
+ * computed budget takes all that a file system or the memory can give. */
+static const char *shared_by(const struct request_tier *one, const struct request_tier *other)
+{
+    struct stat first, second;
+    if (one->budget_bytes != STK_TIER_DEFAULT_BUDGET &&
+        other->budget_bytes != STK_TIER_DEFAULT_BUDGET) {
+        return NULL;
+    }
+    if (stat(one->directory, &first) == 0 && stat(other->directory, &second) == 0 &&
+        first.st_dev == second.st_dev) {
+        return "file system";
+    }
+    return is_memory(one->directory) && is_memory(other->directory) ? "memory" : NULL;
+}
+
+/* Leaves a tier out that an earlier one leaves no room. An earlier tier that is not used itself
+ * takes none. Two directories that share a file system on one node may lie apart on another, so
+ * this stops no job. */
+static void leave_out_beside(const struct request *request, struct request_tier *tier)
+{
+    for (const struct request_tier *before = request->tiers; before < tier; before++) {
+        bool both = tier->error == 0 && before->error == 0 && !before->left_out && !tier->left_out;
+        const char *shared = both ? shared_by(tier, before) : NULL;
+        if (shared != NULL) {
+            tier->left_out = true;
+            refusal_tell(
+                request, REFUSAL_PART,
+                "--tier %s is in the same %s as %s: %sgive each of them a budget, DIR:SIZE",
+                tier->directory, shared, before->directory, refusal_goes_on(request, REFUSAL_PART));
+        }
+    }
+}
+
 /* Says that the budget is smaller, and lets the tier be used. */
 static void clamp(struct refusal *refusal)
 {
@@ -258,14 +302,19 @@ struct refusal refusal_use_tiers(struct request *request, refusal_use *use, void
     struct refusal pending = {.error = 0}; /* said once it is known if another tier is left */
     bool any = false;
     for (unsigned i = 0; i < request->tier_count; i++) {
-        struct refusal refusal = use_one(&request->tiers[i], use, context);
+        struct request_tier *tier = &request->tiers[i];
+        leave_out_beside(request, tier);
+        if (tier->left_out) {
+            continue;
+        }
+        struct refusal refusal = use_one(tier, use, context);
         if (refusal.error != 0 && (request->require_cache || is_typed(&refusal))) {
             return refusal;
         }
         clamp(&refusal);
         if (refusal.error != 0) {
             /* A full tier may have room later, and the job's processes use it then. */
-            request->tiers[i].left_out = refusal.error != -ENOSPC;
+            tier->left_out = refusal.error != -ENOSPC;
             pass_over(&pending, request);
             pending = refusal;
         }

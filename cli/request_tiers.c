@@ -118,21 +118,9 @@ static void find_tier(struct request_tier *tier)
     free(canonical);
 }
 
-static bool is_memory(const char *directory)
+/* Ends if the tier is another one, or lies in another one. */
+static void check_apart(const struct request_tier *tier, const struct request_tier *before)
 {
-    struct statfs fs;
-    return statfs(directory, &fs) == 0 && fs.f_type == TMPFS_MAGIC;
-}
-
-/* Returns true if the tier can be used beside an earlier one. A computed budget takes all that a
- * file system or the memory can give, so only one tier of each may have one. Two directories that
- * share a file system on one node may lie apart on another, so this stops no job. */
-static bool is_apart(const struct request *request, const struct request_tier *tier,
-                     const struct request_tier *before)
-{
-    struct stat one, other;
-    bool computed = tier->budget_bytes == STK_TIER_DEFAULT_BUDGET ||
-                    before->budget_bytes == STK_TIER_DEFAULT_BUDGET;
     if (strcmp(tier->directory, before->directory) == 0) {
         die("--tier %s is named twice: name it once, with all of its budget", tier->directory);
     }
@@ -141,17 +129,6 @@ static bool is_apart(const struct request *request, const struct request_tier *t
         die("--tier %s and %s: one lies in what the other keeps: name another", before->directory,
             tier->directory);
     }
-    bool same = stat(tier->directory, &one) == 0 && stat(before->directory, &other) == 0 &&
-                one.st_dev == other.st_dev;
-    bool apart =
-        !computed || !(same || (is_memory(tier->directory) && is_memory(before->directory)));
-    if (!apart) {
-        refusal_tell(request, REFUSAL_PART,
-                     "--tier %s is in the same %s as %s: %sgive each of them a budget, DIR:SIZE",
-                     tier->directory, same ? "file system" : "memory", before->directory,
-                     refusal_goes_on(request, REFUSAL_PART));
-    }
-    return apart;
 }
 
 static void take_shared(struct request *request, const struct request_tier *tier,
@@ -191,11 +168,12 @@ static bool settle_tier(struct request *request, struct request_tier *tier)
     if (tier->error == 0) {
         find_tier(tier);
     }
-    bool apart = true;
-    for (const struct request_tier *before = request->tiers; apart && before < tier; before++) {
-        apart = tier->error != 0 || before->error != 0 || is_apart(request, tier, before);
+    for (const struct request_tier *before = request->tiers; before < tier; before++) {
+        if (tier->error == 0 && before->error == 0) {
+            check_apart(tier, before);
+        }
     }
-    return apart;
+    return true;
 }
 
 static void add_tier(struct request *request, const char **list)

@@ -251,6 +251,21 @@ def test_tiers_in_one_place(user, data, disk):
                                                             cached=True)
 
 
+def test_a_tier_that_is_not_used_takes_no_room(user, data, disk):
+    """One in the same memory, or on the same disk, is used in its place."""
+    for name in "memory", "a", "b":
+        (disk / name).mkdir()
+    os.chown(disk / "b", USER, USER)
+    Node(user, data, f"--tier={disk}/a,{disk}/b").goes_on(f"{disk}/a: permission denied", cached=True)
+    small(user, disk / "memory", "40m")
+    user._jobs.place.run(["mount", "-o", "remount,ro", disk / "memory"])
+    for tiers in f"{disk}/memory,/dev/shm", f"/dev/shm,{disk}/memory":
+        done = user.run(data, f"--tier={tiers}")
+        line, = said_by(done)
+        assert f"--tier {disk}/memory" in line and "going on without it" in line
+        assert f"in /dev/shm/stoker-{USER}" in done.stderr
+
+
 def test_samples_that_cannot_be_kept(user, data, disk):
     os.chown(disk, 0, 0)
     (disk / "own").mkdir(mode=0o500)
