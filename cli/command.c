@@ -171,7 +171,7 @@ void command_outlive_writing(void)
     sigaction(SIGPIPE, &ignore, &nobody_reads);
 }
 
-static void execute(char **command, const sigset_t *mask)
+static void __attribute__((noreturn)) execute(char **command, const sigset_t *mask)
 {
     sigaction(SIGXFSZ, &beyond_limit, NULL);
     sigaction(SIGPIPE, &nobody_reads, NULL);
@@ -182,22 +182,31 @@ static void execute(char **command, const sigset_t *mask)
     _exit(error == ENOENT ? NOT_FOUND : NOT_EXECUTABLE);
 }
 
-void command_start(char **command)
+bool command_start(char **command)
 {
     sigset_t all, before;
     /* No signal may come between starting the command and being able to pass it on. */
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, &before);
     pid_t pid = fork();
-    if (pid < 0) {
-        die("%s: %s", command[0], strerror(errno));
-    }
+    int error = errno;
     if (pid == 0) {
         execute(command, &before);
     }
-    child = pid;
-    pass_signals_on();
+    if (pid > 0) {
+        child = pid;
+        pass_signals_on();
+    }
     sigprocmask(SIG_SETMASK, &before, NULL);
+    errno = error;
+    return pid > 0;
+}
+
+void command_become(char **command)
+{
+    sigset_t mask;
+    sigprocmask(SIG_SETMASK, NULL, &mask);
+    execute(command, &mask);
 }
 
 int command_wait(void)

@@ -18,8 +18,11 @@ void command_outlive_writing(void);
  * Starts the command with the environment as it is. From then on signals sent to us alone are
  * passed on to it; those of the terminal reach it by themselves, since it is in our process group.
  * No thread may have been started before: it changes signals that the command would inherit.
+ * Returns false, with errno, if the kernel starts no further process. Then nothing is changed.
  */
-void command_start(char **command);
+bool command_start(char **command);
+/* Executes the command in this process. It is the last resort where no further process starts. */
+void command_become(char **command) __attribute__((noreturn));
 /* Waits for it; the status as of waitpid. */
 int command_wait(void);
 /* The shell's number for a waitpid status. */

@@ -23,6 +23,7 @@
 #include "cli/pulse.h"
 #include "cli/python.h"
 #include "cli/recorder.h"
+#include "cli/refusal.h"
 #include "cli/say.h"
 #include "cli/session.h"
 #include "cli/sizes.h"
@@ -67,6 +68,17 @@ static void set_environment(const struct request *request, const struct session 
     free(preload);
 }
 
+/* Returns a list of the variables as they are. Setting one later changes none of its strings. */
+static char **copy_environment(void)
+{
+    size_t count = 0;
+    while (environ[count] != NULL) {
+        count++;
+    }
+    char **copy = must_allocate((count + 1) * sizeof *copy);
+    return memcpy(copy, environ, (count + 1) * sizeof *copy);
+}
+
 static double seconds_since(int64_t began_ns)
 {
     return (double)(stk_clock_boottime_ns() - began_ns) / 1e9;
@@ -98,13 +110,36 @@ static void run_uncached(const struct request *request, struct session *session,
         set(STK_OPTION_SAMPLES, request->samples);
     }
     set_python(request);
-    command_start(request->command);
+    if (!command_start(request->command)) {
+        command_become(request->command);
+    }
     int status = command_wait();
     if (json >= 0) {
         figures_gather(&figures, request, session, &counts, &pulse, seconds_since(began_ns));
         summary_write_json(json, &figures, status);
     }
     command_end_like(status);
+}
+
+/* Starts the command in the run. If no further process starts, ends the run, makes the environment
+ * what it was, and returns false. */
+static bool start_cached(const struct request *request, struct session *session)
+{
+    char **before = copy_environment();
+    set_environment(request, session);
+    bool started = command_start(request->command);
+    if (!started) {
+        int error = errno;
+        courier_end(true);
+        session_end(session);
+        environ = before;
+        refusal_tell(request, REFUSAL_ALL,
+                     "no further process can be started: %s: %sraise the limit (ulimit -u)",
+                     strerror(error), refusal_goes_on(request, REFUSAL_ALL));
+    } else {
+        free(before);
+    }
+    return started;
 }
 
 static void begin_beside(const struct request *request, struct session *session)
@@ -164,6 +199,7 @@ static void entitle(struct stk_run *run, char *const *command)
     free(title);
 }
 
+/* Returns only if the command could not be started beside this process. */
 static void run_cached(const struct request *request, struct session *session, int json)
 {
     static struct stk_run_counts counts;
@@ -175,12 +211,13 @@ static void run_cached(const struct request *request, struct session *session, i
     summary_announce(request, session);
     outlook_announce(request, session);
     courier_announce(request);
-    set_environment(request, session);
     entitle(&session->run, request->command);
     notices_open(session);
     finisher_prepare(request, &session->run);
     int64_t began_ns = stk_clock_boottime_ns();
-    command_start(request->command);
+    if (!start_cached(request, session)) {
+        return;
+    }
     begin_beside(request, session);
     recorder_begin(request, session);
     pulse_begin(request, &session->run, session->tally);
@@ -219,8 +256,7 @@ int verb_run(char **arguments)
     automatic_decide(&request);
     if (!request.no_tier && session_begin(&session, &request)) {
         run_cached(&request, &session, json);
-    } else {
-        run_uncached(&request, &session, json);
     }
+    run_uncached(&request, &session, json);
     return 0;
 }

@@ -6,11 +6,12 @@ import contextlib
 import errno
 import os
 import re
+import sys
 
 import pytest
 
 import slowfs
-from jobs import HOME
+from jobs import HOME, YOUNG
 from origin import CONTENT, truth_in
 from test_hostile import User
 
@@ -344,6 +345,28 @@ def test_an_argument_whose_server_is_gone(server, user, data):
     line, = said_by(done)
     assert done.returncode == 7 and "connected: going on without it" in line, done.stderr
     assert "stoker: caching" in done.stderr
+
+
+# ---- processes ----
+
+def test_no_further_process(user, data, jobs):
+    """The command takes this process, and nothing of the run is left."""
+    script = "import os, resource, sys; os.setgroups([]); os.setresgid(*3 * [{0}]); " \
+             "resource.setrlimit(resource.RLIMIT_NPROC, (1, 1)); os.setresuid(*3 * [{0}]); " \
+             "os.execv(sys.argv[1], sys.argv[1:])".format(USER)
+
+    def run(*flags):
+        command = ["/bin/sh", "-c", 'echo "$LD_PRELOAD$STOKER_RUN"; trap; exit 7']
+        line = [sys.executable, "-c", script, jobs.build / "stoker", "run", "--path", data, *flags, "--", *command]
+        return jobs.place.run(line, env=YOUNG, check=False)
+
+    done = run()
+    assert (done.returncode, done.stdout) == (7, "\n"), done.stderr
+    line, = said_by(done)
+    assert "no further process can be started" in line and "running uncached" in line
+    done = run("--require-cache")
+    assert (done.returncode, done.stdout) == (2, ""), done.stderr
+    assert os.listdir(jobs.place.path("/dev/shm")) == []
 
 
 # ---- warm ----
