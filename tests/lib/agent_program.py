@@ -208,6 +208,17 @@ def copytree(source, target):
     shutil.copytree(source, target, symlinks=True)
 
 
+def copy_files(source, target):
+    """Copies each file of a directory into another one, which is there."""
+    for name in os.listdir(source):
+        shutil.copyfile(os.path.join(source, name), os.path.join(target, name))
+
+
+def unlink_files(directory):
+    for name in os.listdir(directory):
+        os.unlink(os.path.join(directory, name))
+
+
 def sendfile_whole(to, fd, count):
     return os.sendfile(to, fd, 0, count)
 

@@ -1,5 +1,6 @@
-"""What programs do to other files costs a job nothing: from the second epoch on its origin is left
-alone, whatever it or anybody else of the user's writes and removes elsewhere."""
+"""What programs do to other files costs a job nothing: from the second epoch on its origin is left alone.
+That holds for all that the job does elsewhere, and for files that the user's other jobs write and remove below
+directories that they cover. (A change of such a directory itself has every file asked about once more.)"""
 
 import os
 
@@ -15,13 +16,17 @@ def agents(jobs, scratch):
     return Agents(jobs, scratch)
 
 
-def churn(who, directory):
+def churn(job, directory):
     """Writes files and removes them again, of which each has an inode of its own."""
-    (directory / "source").mkdir()
-    for number in range(CHANGES):
-        (directory / f"source/file{number}").touch()
-    who.copytree(directory / "source", directory / "copy")
-    who.rmtree(directory / "copy")
+    job.copytree(directory / "source", directory / "copy")
+    job.rmtree(directory / "copy")
+
+
+def churn_files(other, directory):
+    """Does so in a directory that is there already, and stays."""
+    (directory / "copies").mkdir()
+    other.copy_files(directory / "source", directory / "copies")
+    other.unlink_files(directory / "copies")
 
 
 @pytest.mark.parametrize("whose", ["its own", "another program's"])
@@ -30,13 +35,15 @@ def test_changes_elsewhere_cost_no_question(agents, origin, scratch, whose):
     elsewhere = scratch / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / "read").write_bytes(b"x")
+    (elsewhere / "source").mkdir()
+    for number in range(CHANGES):
+        (elsewhere / f"source/file{number}").touch()
     with agents.shim(mount) as job, agents.preloaded(elsewhere) as other:
-        who = job if whose == "its own" else other
         other.text(elsewhere / "read")
         for _ in range(2):
             for name in sorted(os.listdir(mount)):
                 job.text(mount / name)
-        churn(who, elsewhere)
+        (churn(job, elsewhere) if whose == "its own" else churn_files(other, elsewhere))
         with origin.fs.counting() as counted:
             for number in range(FILES):
                 job.text(mount / f"file{number:04}")

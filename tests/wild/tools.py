@@ -1,5 +1,7 @@
 """The tools of the command line, and how each is used on the data set that wildset.py makes."""
 
+import platform
+
 from commands import NEVER, OPENS, STATS, Command
 
 FILES = "data/text.txt data/bytes.bin 'data/with space' data/sub/deep/three.bin"
@@ -151,7 +153,9 @@ PROGRAMS = [
     Command("C, dlmopen", f"bin/loading dlmopen bin/libplain.so {FILES_AND_ODD}", needs="gcc",
             sees=NEVER),
     Command("C, static", f"bin/static {FILES_AND_ODD}", needs="gcc", sees=NEVER),
-    Command("C, system calls of its own", f"bin/raw {FILES_AND_ODD}", needs="gcc", sees=NEVER),
+    Command("C, syscall()", f"bin/syscall {FILES_AND_ODD}", needs="gcc"),
+    *([Command("C, system calls of its own", f"bin/raw {FILES_AND_ODD}", needs="gcc", sees=NEVER)]
+      if platform.machine() == "x86_64" else []),
     Command("C, musl", f"bin/musl {FILES_AND_ODD}", needs="musl-gcc"),
     Command("C++, std::ifstream and std::filesystem", f"bin/streams {FILES_AND_ODD}",
             needs="g++"),

@@ -1,7 +1,7 @@
 """Files with many samples in them: HDF5, NetCDF, LMDB, Parquet and their kind."""
 
 from .arrays import an_array, make_numbers
-from .case import BAD_DIRECTORIES, case, some_bytes
+from .case import BAD_DIRECTORIES, NEVER, case, some_bytes
 
 
 def make_hdf5(path):
@@ -92,7 +92,8 @@ def lmdb_unlocked(path):
     return lmdb_items(path, lock=False)
 
 
-@case("lmdb.open(lock=True)", "lmdb", "", make_lmdb, bad=("missing", "closed"), threads=False)
+@case("lmdb.open(lock=True)", "lmdb", "", make_lmdb, bad=("missing", "closed"), threads=False,
+      sees=NEVER)
 def lmdb_locked(path):
     return lmdb_items(path, lock=True)
 
