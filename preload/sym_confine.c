@@ -1,6 +1,7 @@
 /*
- * prctl, and the system calls without a libc function by which a process confines itself:
- * no_new_privs (which most kinds of confinement require first), Landlock, and seccomp's filters.
+ * prctl, capset, and the system calls without a libc function by which a process confines itself:
+ * no_new_privs (which most kinds of confinement require first), Landlock, seccomp's filters, and
+ * fewer capabilities.
  * The cache's knowledge was gained without that confinement. So this process reads the origin from
  * then on; a program that it executes begins anew (base/proc.h, rights). Before the cache is set
  * up, nothing is known and nothing is lost. A call that changes nothing loses nothing either. In a
@@ -8,6 +9,7 @@
  */
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
@@ -47,6 +49,24 @@ STK_EXPORT(int, prctl, int option, unsigned long a, unsigned long b, unsigned lo
     return result;
 }
 
+/* Returns the thread's capabilities; 0 where nothing is lost with them. The capabilities that pass
+ * over modes are among the 32 that are told. */
+static uint32_t capabilities(void)
+{
+    return stk_process_cache_if_ready() != NULL ? stk_sys_capabilities() : 0;
+}
+
+typedef int capset_function(void *, const void *);
+
+STK_EXPORT(int, capset, void *header, const void *data)
+{
+    capset_function *next = STK_NEXT(capset, capset_function *);
+    uint32_t before = capabilities();
+    int result = next != NULL ? next(header, data) : stk_next_missing();
+    lose_if(capabilities() != before);
+    return result;
+}
+
 /* ---- by syscall() ---- */
 
 long stk_syscall_confine(const struct stk_syscall *by)
@@ -54,5 +74,13 @@ long stk_syscall_confine(const struct stk_syscall *by)
     bool confining = by->number != SYS_prctl || is_confining(stk_syscall_int(by, 0));
     long result = stk_syscall_next(by);
     lose_if(confining && result >= 0);
+    return result;
+}
+
+long stk_syscall_capset(const struct stk_syscall *by)
+{
+    uint32_t before = capabilities();
+    long result = stk_syscall_next(by);
+    lose_if(capabilities() != before);
     return result;
 }

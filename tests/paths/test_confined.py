@@ -1,9 +1,11 @@
-"""A confined process (Landlock, no_new_privs, seccomp) learns no more from the cache than from the
-kernel, whatever unconfined processes have seen."""
+"""A confined process (Landlock, no_new_privs, seccomp, fewer capabilities) learns no more from the
+cache than from the kernel, whatever unconfined processes have seen."""
 
 import hashlib
 import os
 import pathlib
+import platform
+import struct
 import sys
 
 import pytest
@@ -110,3 +112,49 @@ def test_where_all_have_no_new_privs(agents, file):
             assert other.see(file).served["open"]
             other.libc("prctl", landlock.SET_NO_NEW_PRIVS, 1, 0, 0, 0)
             assert other.see(file).served["open"]
+
+
+# ---- capabilities ----
+
+NOBODY = 65534
+NO_CAPABILITIES = struct.pack("<6I", 0, 0, 0, 0, 0, 0)
+VERSION_3 = struct.pack("<Ii", 0x20080522, 0)  # of this thread
+BY = {
+    "libc": ["capset"],
+    "syscall": ["syscall", {"x86_64": 126, "aarch64": 91}.get(platform.machine(), -1)],
+}
+
+as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root has capabilities to drop")
+
+
+@pytest.fixture
+def closed(file):
+    """A file in another user's closed directory, which a capability alone opens."""
+    os.chown(file.parent, NOBODY, NOBODY)
+    file.parent.chmod(0o700)
+    return file
+
+
+@as_root
+@pytest.mark.parametrize("by", BY)
+def test_a_process_that_drops_its_capabilities(agents, closed, by):
+    with agents.shim(closed.parents[1]) as shim, agents.plain() as plain:
+        know([shim, plain], closed)
+        assert shim.see(closed).served["open"]
+        for agent in shim, plain:
+            agent.libc(*BY[by], VERSION_3, NO_CAPABILITIES)
+        for _ in range(2):
+            assert shim.see(closed) == plain.see(closed)
+        assert shim.errno_of("text", closed) == shim.errno_of("times_of", closed) == DENIED
+
+
+@as_root
+def test_a_capset_that_changes_nothing(agents, closed):
+    status = pathlib.Path("/proc/self/status").read_text()
+    held = [int(status.split(f"{key}:")[1].split()[0], 16) for key in ("CapEff", "CapPrm", "CapInh")]
+    same = struct.pack("<6I", *(word & 0xffffffff for word in held), *(word >> 32 for word in held))
+    with agents.shim(closed.parents[1]) as shim:
+        know([shim], closed)
+        shim.libc("capset", VERSION_3, same)
+        assert shim.errno_of("libc", "capset", VERSION_3, None) == 14
+        assert shim.see(closed).served["open"]

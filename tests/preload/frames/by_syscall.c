@@ -117,6 +117,7 @@ CALL(setgid, SYS_setgid, (gid_t gid), gid)
 CALL(setgroups, SYS_setgroups, (size_t count, const gid_t *groups), count, groups)
 CALL(setfsuid, SYS_setfsuid, (uid_t uid), uid)
 CALL(setfsgid, SYS_setfsgid, (gid_t gid), gid)
+CALL(capset, SYS_capset, (void *header, const void *data), header, data)
 
 /* Calls that newer machines lack. */
 #if defined(__x86_64__)
@@ -160,18 +161,17 @@ static const struct {
 } calls[] = {
     ENTRY(openat) ENTRY(openat64) ENTRY(fstatat) ENTRY(statx) ENTRY(fstat) ENTRY(faccessat)
         ENTRY(chdir) ENTRY(fchdir) ENTRY(truncate) ENTRY(renameat) ENTRY(renameat2) ENTRY(linkat)
-            ENTRY(unlinkat) ENTRY(mkdirat) ENTRY(symlinkat) ENTRY(mknodat) ENTRY(fchownat)
-                ENTRY(utimensat) ENTRY(setxattr) ENTRY(lsetxattr) ENTRY(removexattr)
-                    ENTRY(lremovexattr) ENTRY(fchmod) ENTRY(fchown) ENTRY(futimens) ENTRY(fsetxattr)
-                        ENTRY(fgetxattr) ENTRY(flistxattr) ENTRY(fremovexattr)
-                            ENTRY(copy_file_range) ENTRY(flock) ENTRY(fstatfs) ENTRY(ioctl)
-                                ENTRY(fcntl) ENTRY(setreuid) ENTRY(setregid) ENTRY(setresuid)
-                                    ENTRY(setresgid) ENTRY(setuid) ENTRY(setgid) ENTRY(setgroups)
-                                        ENTRY(setfsuid) ENTRY(setfsgid) OLD(open) OLD(creat)
-                                            OLD(stat) OLD(lstat) OLD(access) OLD(rename) OLD(link)
-                                                OLD(unlink) OLD(rmdir) OLD(mkdir) OLD(symlink)
-                                                    OLD(mknod) OLD(chmod) OLD(chown) OLD(lchown)
-                                                        OLD(utime) OLD(utimes) OLD(futimesat)};
+            ENTRY(unlinkat) ENTRY(mkdirat) ENTRY(symlinkat) ENTRY(mknodat) ENTRY(fchownat) ENTRY(
+                utimensat) ENTRY(setxattr) ENTRY(lsetxattr) ENTRY(removexattr) ENTRY(lremovexattr)
+                ENTRY(fchmod) ENTRY(fchown) ENTRY(futimens) ENTRY(fsetxattr) ENTRY(fgetxattr)
+                    ENTRY(flistxattr) ENTRY(fremovexattr) ENTRY(copy_file_range) ENTRY(flock)
+                        ENTRY(fstatfs) ENTRY(ioctl) ENTRY(fcntl) ENTRY(setreuid) ENTRY(setregid)
+                            ENTRY(setresuid) ENTRY(setresgid) ENTRY(setuid) ENTRY(setgid)
+                                ENTRY(setgroups) ENTRY(setfsuid) ENTRY(setfsgid) ENTRY(capset)
+                                    OLD(open) OLD(creat) OLD(stat) OLD(lstat) OLD(access)
+                                        OLD(rename) OLD(link) OLD(unlink) OLD(rmdir) OLD(mkdir)
+                                            OLD(symlink) OLD(mknod) OLD(chmod) OLD(chown)
+                                                OLD(lchown) OLD(utime) OLD(utimes) OLD(futimesat)};
 
 void *by_syscall(const char *name)
 {

@@ -1,11 +1,13 @@
-/* setuid, setgid, setgroups and their kin, and prctl: afterwards the process sees what the new
- * user, or the confined process, may see, and not what it found out before. Changes only the user
- * of a child of its own. */
+/* setuid, setgid, setgroups and their kin, prctl and capset: afterwards the process sees what the
+ * new user, or the confined process, may see, and not what it found out before. Changes only the
+ * user of a child of its own. */
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <linux/capability.h>
 #include <stdio.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,6 +25,7 @@ typedef int three_call(unsigned, unsigned, unsigned);
 typedef int groups_call(size_t, const gid_t *);
 typedef int init_call(const char *, gid_t);
 typedef int prctl_call(int, ...);
+typedef int capset_call(void *, const void *);
 
 static const char *const one[] = {"setuid", "seteuid", "setfsuid", "setgid", "setegid", "setfsgid"};
 static const char *const two[] = {"setreuid", "setregid"};
@@ -34,6 +37,17 @@ static void show_paths(void)
     for (unsigned i = 0; i < COUNT(paths); i++) {
         show_path(paths[i]);
     }
+}
+
+/* Sets the thread's capabilities: the effective ones that it has, or none. */
+static void set_capabilities(unsigned kept)
+{
+    struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+    struct __user_cap_data_struct data[2];
+    syscall(SYS_capget, &header, data);
+    data[0].effective &= kept;
+    CALL(capset_call, "capset", &header, data);
+    CALL(capset_call, "capset", &header, NULL);
 }
 
 /* One after the other: the groups first, as long as that is allowed. */
@@ -69,6 +83,9 @@ static void become(unsigned how)
     case 4:
         CALL(prctl_call, "prctl", PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
         CALL(prctl_call, "prctl", PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0);
+        break;
+    case 5:
+        set_capabilities(0);
     }
     show_paths();
 }
@@ -104,6 +121,7 @@ static void stay_who_we_are(void)
     CALL(groups_call, "setgroups", (size_t)-1, NULL);
     CALL(prctl_call, "prctl", PR_SET_NO_NEW_PRIVS, 0, 0, 0, 0);
     CALL(prctl_call, "prctl", -1, 0, 0, 0, 0);
+    set_capabilities(-1U);
     (void)symbol("initgroups");
 }
 
@@ -114,7 +132,7 @@ void body(void)
         show_path(interesting_paths[i]);
     }
     stay_who_we_are();
-    for (unsigned how = 0; how < 5; how++) {
+    for (unsigned how = 0; how < 6; how++) {
         in_child(how);
     }
     show_paths();
