@@ -76,11 +76,12 @@ bool stk_group_prepare(const struct stk_group *group, const char *dir)
 
 /* ---- the way to the origin ---- */
 
-/* Returns true if every member has these rights, given as the bits for others. For a member of the
- * file's group the group's bits decide, and a member may be in any group. */
+/* Returns true if every member has these rights, given as the bits for others. For the owner the
+ * owner's bits decide, and for a member of the file's group the group's. A member may be the owner,
+ * and in any group. */
 static bool lets(const struct stk_group *group, const struct stat *stat, mode_t rights)
 {
-    mode_t all = stat->st_gid == group->gid ? rights << 3 : rights << 3 | rights;
+    mode_t all = rights << 6 | rights << 3 | (stat->st_gid == group->gid ? 0 : rights);
     return (stat->st_mode & all) == all;
 }
 
