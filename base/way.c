@@ -142,20 +142,42 @@ static int finish(const struct way *way)
     return error != 0 ? error : stk_sys_openat(way->at, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
 }
 
+/* Walks to the end of the path. Returns 0 with the descriptor in `way->at`, or -errno. */
+static int walk_to(struct way *way, const char *path)
+{
+    if (path[0] != '/' || !stk_text_copy(way->rest, sizeof way->rest, path)) {
+        return path[0] != '/' ? -EINVAL : -ENAMETOOLONG;
+    }
+    way->at = start(way);
+    if (way->at < 0) {
+        return way->at;
+    }
+    int error = walk(way);
+    if (error != 0) {
+        stk_sys_close(way->at);
+    }
+    return error;
+}
+
 int stk_way_open(const char *path, bool make)
 {
     struct way way = {.make = make};
-    if (path[0] != '/' || !stk_text_copy(way.rest, sizeof way.rest, path)) {
-        return path[0] != '/' ? -EINVAL : -ENAMETOOLONG;
+    int fd = walk_to(&way, path);
+    if (fd == 0) {
+        fd = finish(&way);
+        stk_sys_close(way.at);
     }
-    way.at = start(&way);
-    if (way.at < 0) {
-        return way.at;
-    }
-    int error = walk(&way);
-    int fd = error != 0 ? error : finish(&way);
-    stk_sys_close(way.at);
     return fd;
+}
+
+int stk_way_check(const char *path)
+{
+    struct way way = {.make = false};
+    int error = walk_to(&way, path);
+    if (error == 0) {
+        stk_sys_close(way.at);
+    }
+    return error;
 }
 
 /* ---- what lies above ---- */

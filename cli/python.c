@@ -1,12 +1,14 @@
 /* Where the package `stoker` is. See cli/python.h. */
 #include "cli/python.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/way.h"
 #include "cli/say.h"
 
 #define SITE  "site.zip"
@@ -109,10 +111,27 @@ static char *absolute_ones(const char *path)
     return kept;
 }
 
+/* Returns true if another user controls the directory of the user's own modules. */
+static bool has_foreign_site(void)
+{
+    const char *base = getenv("PYTHONUSERBASE"), *home = getenv("HOME");
+    bool named = base != NULL && *base != '\0';
+    if (!named && home == NULL) {
+        return false; /* Python asks the user database */
+    }
+    char *site = must_format("%s%s", named ? base : home, named ? "/lib" : "/.local/lib");
+    int error = stk_way_check(site);
+    free(site);
+    return error != 0 && error != -ENOENT;
+}
+
 void python_set_apart(const char *path)
 {
     char *kept = absolute_ones(path != NULL ? path : "");
     if (setenv("PYTHONPATH", kept, 1) != 0 || setenv("PYTHONSAFEPATH", "1", 1) != 0) {
+        die("out of memory");
+    }
+    if (has_foreign_site() && setenv("PYTHONNOUSERSITE", "1", 1) != 0) {
         die("out of memory");
     }
     free(kept);

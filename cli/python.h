@@ -25,6 +25,8 @@ bool python_keeps_samples(void);
  * Keeps the command's own Pythons from importing modules of the working directory, which may
  * belong to any user. Each program for `python3 -c` begins with this text. A Python from 3.11 on
  * imports modules before the program begins, so its environment, too, has to forbid that directory.
+ * The user's own modules (~/.local) are imported before it, too. They are left out if another user
+ * controls the way to them, as when root runs with the HOME of that user.
  */
 #define PYTHON_APART "import sys\nif sys.path[:1] == ['']:\n    del sys.path[0]\n"
 /* Sets this process's environment for the command's own Pythons. PYTHONPATH gets the absolute

@@ -1,5 +1,6 @@
 """The working directory holds no modules for the Pythons that the command itself starts."""
 
+import os
 import pathlib
 import sys
 
@@ -88,3 +89,39 @@ def test_the_job_has_its_own_setting(jobs, photograph, there):
     script = "import os, sys; print(os.environ.get('PYTHONSAFEPATH'), sys.path[0] == '')"
     done = jobs.run([sys.executable, "-c", script], path=photograph)
     assert done.stdout == "None True\n"
+
+
+@pytest.fixture
+def customized(scratch):
+    """A HOME whose modules leave a mark, of this user's own or of another one's."""
+    def make(owner):
+        home = scratch / f"home{owner}"
+        site = home / f".local/lib/python{MINE}/site-packages"
+        site.mkdir(parents=True)
+        (site / "usercustomize.py").write_text(f"open({str(home / 'mark')!r}, 'a').write('x')\n")
+        (site / "more.pth").write_text(f"import os; open({str(home / 'mark')!r}, 'a').write('y')\n")
+        for path in home, home / ".local":
+            os.chown(path, owner, owner)
+        return home
+    return make
+
+
+@pytest.mark.usefixtures("as_root")
+def test_a_home_of_another_user(there, customized, photograph):
+    """Root's Pythons run nothing of it, whatever names it."""
+    home = customized(15011)
+    (home / "link").symlink_to(".local")
+    for env in {"HOME": home}, {"HOME": "/root", "PYTHONUSERBASE": home / ".local"}, \
+            {"HOME": "/root", "PYTHONUSERBASE": home / "link"}:
+        assert f"Python {MINE}." in there("doctor", **env).stdout
+        assert "1 JPEGs looked at" in there("warm", "--samples", photograph, **env).stderr
+        there("verify", **env)
+        assert not (home / "mark").exists(), env
+
+
+@pytest.mark.usefixtures("as_root")
+def test_a_home_of_ones_own(there, customized):
+    """The job has these modules."""
+    home = customized(0)
+    assert f"Python {MINE}." in there("doctor", HOME=home).stdout
+    assert (home / "mark").read_text() == "yx"
