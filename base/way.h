@@ -21,7 +21,9 @@
  * of the path; -ELOOP: too many links; or the kernel's own error, such as -ENOENT. No heap; uses
  * 12 KiB of stack; safe in threads and after fork.
  *
- * Root is user 0 or the owner of "/": in a user namespace the host's root has no number.
+ * Root is user 0 or the owner of "/": in a user namespace the host's root has no number. If "/"
+ * belongs to the overflow user, all users without a number in the namespace pass for root: the
+ * kernel shows no difference between them, and /tmp and /home must remain usable.
  */
 int stk_way_open(const char *path, bool make);
 /*
