@@ -185,28 +185,29 @@ bool session_sweep(void)
     return any;
 }
 
-/* Whether what is to go is in use: by the runs of the catalogue that knows it. */
-static bool is_in_use(const struct tiers *tiers, const char *home)
+/* Returns true if processes that use the catalogue may use what is to go. */
+static bool knows_it(const struct tiers *tiers, const char *home)
 {
     struct stk_tier tier;
-    bool known = tiers->only == NULL || is_in(tiers->only, home);
+    bool known = *home != '\0' && (tiers->only == NULL || is_in(tiers->only, home));
     for (unsigned i = 0; !known && tiers->catalogue != NULL && i < STK_TIERS; i++) {
         known = stk_tier_by_index(tiers->catalogue, i, &tier) && is_in(tiers->only, tier.home);
     }
-    return known && live_count(home).runs > 0;
+    return known;
 }
 
 /* Under the lock, if there is a catalogue; its home is "" if not. */
 static void remove_locked(struct tiers *tiers, const char *home, struct session_removal *removal)
 {
     struct going going = {.home = home, .disks = true, .removal = removal};
-    if (*home != '\0' && is_in_use(tiers, home)) {
-        removal->live = live_count(home).runs;
+    bool known = knows_it(tiers, home);
+    removal->live = known ? live_count(home).runs : 0;
+    if (removal->live > 0) {
         return;
     }
     bool with_own = *home != '\0' && (tiers->only == NULL || is_in(tiers->only, home));
-    int alone = with_own ? stk_catalogue_lock(home) : -ENOENT;
-    if (alone == -EBUSY) {
+    int alone = known ? stk_catalogue_lock(home) : -ENOENT;
+    if (alone == -EBUSY) { /* a home in use stays: another user could take its name */
         removal->used = true;
         return;
     }

@@ -12,6 +12,7 @@ import matrix
 from agent import Agents
 from agent_program import STAT_FIELDS
 from changes import FD_CHANGES, Spot, change_by_descriptor
+from jobs import HOME
 from origin import settle
 from volumes import mount_ext4
 
@@ -142,6 +143,23 @@ def test_what_they_use_is_not_removed(agents, jobs, root, file):
             writer.rename(root / "other", file.path)
             assert version(reader, file.path) == 2
     assert jobs.stoker("clear").stdout == "removed\n"
+
+
+def test_a_tier_that_they_use_keeps_its_home(agents, jobs, root, scratch, file):
+    """In a directory that all may write to another user would take the name, and programs that run would be
+    served what lies there."""
+    tier = scratch / "tier"
+    tier.mkdir()
+    tier.chmod(0o1777)
+    with agents.preloaded(root, env={"STOKER_TIERS": f"{tier}:50M"}) as job:
+        for _ in range(2):
+            assert version(job, file.path) == 1
+        assert job.served(job.open(file.path, os.O_RDONLY))
+        home = (tier / HOME).stat()
+        assert jobs.stoker("clear", "--tier", tier).stdout.startswith("removed 1 cached files")
+        assert os.path.samestat((tier / HOME).stat(), home)
+    assert jobs.stoker("clear", "--tier", tier).stdout == "removed\n"
+    assert not (tier / HOME).exists()
 
 
 def test_without_the_command_each_start_is_a_run(agents, root, file):
