@@ -10,6 +10,7 @@ import sys
 
 import pytest
 
+import beneath
 import slowfs
 from jobs import HOME, wait_for
 from matrix import record
@@ -56,19 +57,19 @@ def test_closing_while_others_open(place, jobs, build, files, scratch):
            f"{ROUNDS} rounds, {opens} opens, {seen} entries compared", "same")
 
 
-OPENS_TWICE = """
-import os, sys, threading, time
+OPENS_TWICE = beneath.SOURCE + """
+import os, re, sys, threading, time
 path, mine, modules, control = sys.argv[1:]
 sys.path.insert(0, modules)
 import slowfs
 origin = slowfs.Control(control)
-def name_of(fd):
+def mount_of(fd):
     try:
-        return os.readlink(f"/proc/self/fd/{fd}")
+        return re.search("mnt_id:\\\\s*([0-9]+)", open(f"/proc/self/fdinfo/{fd}").read())[1]
     except FileNotFoundError:
         return None
 def opened():
-    return {fd for fd in range(3, 32) if name_of(fd) == path}
+    return {fd for fd in range(3, 32) if mount_of(fd) == mount}
 def wait_for(count):
     for _ in range(12000):
         if len(opened()) == count:
@@ -81,7 +82,9 @@ def start_opening(thread):
     while origin.counts()["open"] == before:
         time.sleep(0.001)
 os.path.exists(path + "none")  # so that all is set up
-os.close(os.open(path, os.O_PATH))  # and its name looked up
+fd = os.open(path, os.O_PATH)  # and its name looked up
+mount = mount_of(fd)
+os.close(fd)
 threads = [threading.Thread(target=os.open, args=(path, os.O_RDONLY)) for _ in range(2)]
 origin.latency_ms = 2000  # neither knows of the other when it asks
 start_opening(threads[0])

@@ -81,7 +81,8 @@ def begin(jobs, path, tier=TIER):
 
 def is_whole(jobs, path):
     """Whether an open of the file is an open of an entry."""
-    said = preloaded(jobs, ["sh", "-c", f"readlink /proc/self/fd/3 3<{path}"], path).stdout
+    look = f"LD_PRELOAD= readlink /proc/self/fd/3 3<{path}"  # which sees what the shell has opened
+    said = preloaded(jobs, ["sh", "-c", look], path).stdout
     return HOME in said
 
 

@@ -9,6 +9,7 @@ import threading
 
 import pytest
 
+import beneath
 from isolated import Isolated
 from jobs import HOME, Jobs, read_line, reading, wait_for
 from origin import settle
@@ -451,13 +452,13 @@ def test_counting_goes_on_beside_the_job(jobs, place, origin, endless):
     assert process.returncode == 0
 
 
-READ_UNTIL_SERVED = """
+READ_UNTIL_SERVED = beneath.SOURCE + """
 import os, sys, time
 give_up = time.monotonic() + 60
 served = 0
 while served < len(sys.argv) - 1 and time.monotonic() < give_up:
     fds = [os.open(path, os.O_RDONLY) for path in sys.argv[1:]]
-    served = sum("/tree/" in os.readlink(f"/proc/self/fd/{fd}") for fd in fds)
+    served = sum("/tree/" in name_of(fd) for fd in fds)
     for fd in fds:
         os.close(fd)
     time.sleep(0.05)

@@ -10,6 +10,7 @@ import time
 
 import pytest
 
+import beneath
 from jobs import HOME, read_line, wait_for
 from origin import settle
 from slowfs import HOUR_NS
@@ -25,7 +26,7 @@ KEEP = ["--keep"]
 PYTHON = "/usr/bin/python3"
 
 # A job that does as it is told, line by line, and says when it has.
-JOB = """
+JOB = beneath.SOURCE + """
 import mmap, os, sys
 path = sys.argv[1]
 fds, maps = [], []
@@ -41,7 +42,7 @@ for line in sys.stdin:
     elif what == "touch":
         maps[-1][numbers[0]]
     elif what == "entry":
-        print("/tree/" in os.readlink(f"/proc/self/fd/{fds[-1]}"), flush=True)
+        print("/tree/" in name_of(fds[-1]), flush=True)
         continue
     print("done", flush=True)
 """
@@ -445,9 +446,10 @@ def test_an_origin_that_fails(jobs, origin, file, started):
 def test_a_signal_ends_the_wait(jobs, origin, file):
     """A handler that does not end the program has its open go on by the origin."""
     origin.fs.latency_ms = 200
-    program = ("import os, signal, sys; signal.signal(signal.SIGUSR1, lambda *_: None);"
-               "print('ready', os.getpid(), flush=True); fd = os.open(sys.argv[1], 0);"
-               "print('/tree/' in os.readlink(f'/proc/self/fd/{fd}'), flush=True)")
+    program = beneath.SOURCE + (
+        "import os, signal, sys; signal.signal(signal.SIGUSR1, lambda *_: None);"
+        "print('ready', os.getpid(), flush=True); fd = os.open(sys.argv[1], 0);"
+        "print('/tree/' in name_of(fd), flush=True)")
     line = jobs.command_line([PYTHON, "-S", "-E", "-c", program, file[0]], path=file[0].parent,
                              tier=TIER, flags=["--warm=first", "--jobs=1"])
     with origin.fs.counting() as counted, jobs.started(line, SMALL) as process:

@@ -5,6 +5,7 @@ import pathlib
 
 import pytest
 
+import beneath
 import slowfs
 from jobs import YOUNG, read_line, wait_for
 from origin import CONTENT, settle, truth_in
@@ -134,11 +135,11 @@ def test_what_it_costs_the_origin(far, shared, ann, bob):
     assert counted["open"] == 3 and counted["read"] == 0
 
 
-LOOK = """
+LOOK = beneath.SOURCE + """
 import mmap, os, sys
 path = sys.argv[1] + "/file"
 fd = os.open(path, os.O_RDONLY)
-entry = os.readlink(f"/proc/self/fd/{fd}")
+entry = name_of(fd)
 seen, right = os.fstat(fd), os.stat(path)
 assert seen == right, (seen, right)
 assert os.stat(f"/proc/self/fd/{fd}") == right
@@ -164,7 +165,7 @@ def test_what_is_seen_by_its_descriptor(shared, ann, bob, data):
     assert (data / "file").stat().st_mode & 0o777 == 0o604
 
 
-WHERE = "import os, sys; print(os.readlink(f'/proc/self/fd/{os.open(sys.argv[1], 0)}'))"
+WHERE = beneath.SOURCE + "import os, sys; print(name_of(os.open(sys.argv[1], 0)))"
 
 
 def test_without_the_command(jobs, shared, ann, bob, data):

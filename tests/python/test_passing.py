@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+import beneath
 from jobs import HOME, kill_group, read_line, wait_for
 from test_budget import Sampler, mount_tmpfs, walk_used
 from test_shared_tiers import FAILURES, MORE, SIZE, cluster, courier_of  # noqa: F401
@@ -230,7 +231,7 @@ def test_damaged_entries(little):
 
 # ---- descriptors ----
 
-HOLD = """
+HOLD = beneath.SOURCE + """
 import ctypes, io, mmap, os, sys
 libc = ctypes.CDLL(None)
 libc.mmap.restype, libc.mmap.argtypes = ctypes.c_void_p, [
@@ -259,8 +260,8 @@ for name, one in zip(sys.argv[2:], held):
     assert one.read() == open(name, "rb").read()
     if sys.argv[1] != "mapped":
         assert os.fstat(one.fileno()) == os.stat(name)
-print(sum("/little/" in os.readlink(f"/proc/self/fd/{fd}") for fd in os.listdir("/proc/self/fd")
-          if os.path.islink(f"/proc/self/fd/{fd}")) if sys.argv[1] != "mapped" else
+print(sum("/little/" in name_of(int(fd)) for fd in os.listdir("/proc/self/fd"))
+      if sys.argv[1] != "mapped" else
       sum("/little/" in line for line in open("/proc/self/maps")))
 """
 
@@ -362,7 +363,7 @@ def test_the_courier_is_killed(little):
     assert job.returncode == 0 and little.entries() == before
 
 
-HOLDS = """
+HOLDS = beneath.SOURCE + """
 import os, sys
 print("begun", flush=True)
 held = {}
@@ -372,7 +373,7 @@ for line in sys.stdin:
             held[name] = os.open(name, os.O_RDONLY)
     for name, fd in held.items():
         assert os.fstat(fd) == os.stat(name) and os.pread(fd, 1 << 20, 0) == open(name, "rb").read()
-    print(sum("(deleted)" in os.readlink(f"/proc/self/fd/{fd}") for fd in held.values()), flush=True)
+    print(sum(name_of(fd) == "" for fd in held.values()), flush=True)
 """
 
 

@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+import beneath
 from asked import Asked
 from harness import SMALL, TIER
 from origin import settle
@@ -76,11 +77,11 @@ def test_a_reader_with_locks_follows_the_writer(jobs, scratch, layout, size, how
 
 def opens_of_an_entry(jobs, base, lock, within=()):
     """Returns how a process that opens the database holds the file with the pages."""
-    program = ("import lmdb, os, sys; base = lmdb.open(sys.argv[1], readonly=True, "
-               "lock=sys.argv[2] == '1', subdir=os.path.isdir(sys.argv[1])); "
-               "print(base.begin().get(b'last').decode(), "
-               "any('shm' in os.readlink(f'/proc/self/fd/{fd}') for fd in os.listdir('/proc/self/fd')"
-               " if os.path.islink(f'/proc/self/fd/{fd}')))")
+    program = beneath.SOURCE + (
+        "import lmdb, os, sys; base = lmdb.open(sys.argv[1], readonly=True, "
+        "lock=sys.argv[2] == '1', subdir=os.path.isdir(sys.argv[1])); "
+        "print(base.begin().get(b'last').decode(), "
+        "any('shm' in name_of(int(fd)) for fd in os.listdir('/proc/self/fd')))")
     return jobs.preloaded([*within, sys.executable, "-c", program, base.path, int(lock)],
                           base.root, TIER).stdout.split()
 

@@ -8,6 +8,7 @@ import time
 
 import pytest
 
+import beneath
 import matrix
 from agent import Agents
 from agent_program import STAT_FIELDS
@@ -173,9 +174,9 @@ def test_without_the_command_each_start_is_a_run(agents, root, file):
             assert version(shim, file.path) == number
 
 
-CAT = """
+CAT = beneath.SOURCE + """
 import os, sys
-print(open(sys.argv[1]).read(), os.readlink("/proc/self/fd/%d" % os.open(sys.argv[1], 0)))
+print(open(sys.argv[1]).read(), name_of(os.open(sys.argv[1], 0)))
 """
 
 

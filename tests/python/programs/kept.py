@@ -7,6 +7,10 @@ import os
 import resource
 import sys
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../lib"))
+
+from beneath import name_of  # noqa: E402
+
 PAGE = mmap.PAGESIZE
 
 
@@ -35,7 +39,7 @@ def main():
     path, what = sys.argv[1:]
     for _ in range(2):
         fd = os.open(path, os.O_RDONLY)
-    assert "/tree/" in os.readlink(f"/proc/self/fd/{fd}")
+    assert "/tree/" in name_of(fd)
     seen = mmap.mmap(fd, 0, flags=mmap.MAP_SHARED, prot=mmap.PROT_READ)
     if what == "descriptors":
         take_descriptors()
