@@ -20,7 +20,7 @@ static bool name_home(char out[STK_HOME_BYTES], const char *dir, unsigned number
 {
     struct stk_text path = stk_text_in(out, STK_HOME_BYTES);
     stk_text_add(&path, dir);
-    stk_text_add(&path, "/stoker-");
+    stk_text_add(&path, STK_HOME_STEM);
     stk_text_add_number(&path, stk_sys_geteuid());
     if (number > 0) {
         stk_text_add_char(&path, '.');

@@ -27,6 +27,7 @@
 #define STK_HOME_BYTES 512
 
 #define STK_HOME_NAMES 10
+#define STK_HOME_STEM  "/stoker-" /* what stands between a directory and the number in its home */
 
 /*
  * Writes the path of the effective user's home in DIR: the first of its names by which something of

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/path.h"
 #include "base/sys.h"
+#include "cache/home.h"
 #include "cli/paths.h"
 #include "cli/say.h"
 
@@ -109,7 +110,7 @@ static bool is_home_in(const char *tier, const char *path)
 {
     size_t length = strlen(tier);
     return strncmp(path, tier, length) == 0 &&
-           strncmp(path + length, "/stoker-", sizeof "/stoker-" - 1) == 0;
+           strncmp(path + length, STK_HOME_STEM, sizeof STK_HOME_STEM - 1) == 0;
 }
 
 static bool is_cache(const struct request *request, const char *path)

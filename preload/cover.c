@@ -64,7 +64,7 @@ bool stk_cover_fd_path(int fd, char out[STK_PATH_BYTES])
     return true;
 }
 
-static bool directory_path(int dirfd, char out[STK_PATH_BYTES])
+bool stk_cover_directory_path(int dirfd, char out[STK_PATH_BYTES])
 {
     if (dirfd != AT_FDCWD) {
         return stk_cover_fd_path(dirfd, out);
@@ -106,7 +106,7 @@ static struct stk_cache *cover_below(placing *as, int dirfd, const char *path,
 static struct stk_cache *cover_relative(placing *as, int dirfd, const char *path,
                                         const struct stk_far_key *key, struct stk_place *place)
 {
-    if (!directory_path(dirfd, place->below) || stk_far_learn(key, place->below)) {
+    if (!stk_cover_directory_path(dirfd, place->below) || stk_far_learn(key, place->below)) {
         return NULL;
     }
     return cover_below(as, dirfd, path, place);
@@ -147,7 +147,7 @@ static enum found real_directory(int dirfd, const char *path, size_t length,
                                  char out[STK_PATH_BYTES])
 {
     if (length == 0) {
-        return directory_path(dirfd, out) ? HERE : UNKNOWN;
+        return stk_cover_directory_path(dirfd, out) ? HERE : UNKNOWN;
     }
     struct stk_text text = stk_text_in(out, STK_PATH_BYTES);
     stk_text_add_bytes(&text, path, length);

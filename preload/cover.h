@@ -56,6 +56,10 @@ bool stk_cover_leads_near(const struct stk_cache *cache, int dirfd, const char *
  * need be known of it. Other errors are our own trouble. */
 bool stk_cover_no_change(int error);
 
+/* The path of the directory that relative paths begin in, as the kernel knows it: the working
+ * directory for AT_FDCWD. False when it has none. */
+bool stk_cover_directory_path(int dirfd, char out[STK_PATH_BYTES]);
+
 /* The path of an open descriptor as the kernel knows it; false when it has none. */
 bool stk_cover_fd_path(int fd, char out[STK_PATH_BYTES]);
 

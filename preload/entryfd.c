@@ -412,6 +412,116 @@ bool stk_entryfd_may_name_fd(const char *path)
     return strncmp(path, "/proc/", 6) == 0 || strncmp(path, "/dev/", 5) == 0;
 }
 
+/* Most paths end in no digit, which is the cheapest look. */
+bool stk_entryfd_may_be_link(const char *path)
+{
+    if (stk_path_is_missing(path) || *path == '\0') {
+        return false;
+    }
+    const char last = path[strlen(path) - 1];
+    if (last < '0' || last > '9' || (*path == '/' && !stk_entryfd_may_name_fd(path))) {
+        return false;
+    }
+    const char *leaf = stk_path_leaf(path);
+    return leaf[strspn(leaf, "0123456789")] == '\0' && stk_process_is_on();
+}
+
+/* Looks by the spelling where a relative path leads to: to follow it a server may have to be asked.
+ * `absolute` is only room. */
+static bool is_below_proc(int dirfd, const char *path, char absolute[STK_PATH_BYTES])
+{
+    if (path[0] == '/') {
+        return true;
+    }
+    if (!stk_cover_directory_path(dirfd, absolute)) {
+        return false;
+    }
+    struct stk_text text = {.start = absolute, .used = strlen(absolute), .room = STK_PATH_BYTES};
+    stk_text_add_char(&text, '/');
+    stk_text_add(&text, path);
+    return !text.cut && stk_entryfd_may_name_fd(absolute);
+}
+
+/* Reads a link of a descriptor. False: it leads to nothing that is called as an entry is, for which
+ * the process need not set up its cache. */
+static bool read_link(int dirfd, const char *path, char entry[STK_PATH_BYTES])
+{
+    if (!is_below_proc(dirfd, path, entry)) {
+        return false;
+    }
+    ssize_t length = stk_sys_readlinkat(dirfd, path, entry, STK_PATH_BYTES - 1);
+    if (length <= 0) {
+        return false;
+    }
+    entry[length] = '\0';
+    return entry[0] == '/' && strstr(entry, STK_HOME_STEM) != NULL;
+}
+
+bool stk_entryfd_is_link(int dirfd, const char *path)
+{
+    char entry[STK_PATH_BYTES];
+    return read_link(dirfd, path, entry);
+}
+
+/* Finds the path of an entry's origin, and takes the kernel's mark off the entry's name. The file
+ * may be called so itself: then the catalogue knows the whole name. */
+static bool find_path(struct stk_cache *cache, char *entry, char path[STK_PATH_BYTES])
+{
+    uint32_t record;
+    size_t mark = mark_of(entry);
+    bool found = stk_cache_find_entry(cache, entry, path, &record);
+    if (mark > 0 && (!found || record == 0)) {
+        entry[strlen(entry) - mark] = '\0';
+        found = stk_cache_find_entry(cache, entry, path, &record);
+    }
+    return found && path[0] == '/';
+}
+
+/* Returns true if the path leads to another file, or nowhere. */
+static bool is_gone(struct stk_cache *cache, const char *path, const char *entry)
+{
+    struct stat stat;
+    struct stk_identity found;
+    int error = stk_sys_fstatat(AT_FDCWD, path, &stat, 0);
+    return error == 0 ? compare(cache, AT_FDCWD, path, 0, entry, &found) == STK_ANOTHER_FILE
+                      : stk_cover_no_change(error);
+}
+
+/* Writes what the kernel says of a file that has lost its last link. A link may have led to the
+ * directory. */
+static bool mark_path(const char *path, char out[STK_PATH_BYTES])
+{
+    const char *leaf = stk_path_leaf(path);
+    struct stk_text text = stk_text_in(out, STK_PATH_BYTES);
+    stk_text_add_bytes(&text, path, (size_t)(leaf - path));
+    int fd = stk_sys_openat(AT_FDCWD, out, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+    if (fd >= 0) {
+        if (stk_cover_fd_path(fd, out)) {
+            text.used = strlen(out);
+            stk_text_add_char(&text, '/');
+        }
+        stk_sys_close(fd);
+    }
+    stk_text_add(&text, leaf);
+    stk_text_add(&text, DELETED);
+    return !text.cut;
+}
+
+bool stk_entryfd_origin_of_link(int dirfd, const char *path, struct stk_entry_origin *origin,
+                                char name[STK_PATH_BYTES])
+{
+    char entry[STK_PATH_BYTES];
+    struct stk_cache *cache = read_link(dirfd, path, entry) ? stk_process_cache() : NULL;
+    have_none(origin);
+    if (cache == NULL || !find_path(cache, entry, name)) {
+        return false;
+    }
+    if (open_origin(cache, name, entry, STK_SAME_FILE, origin) || !is_gone(cache, name, entry)) {
+        return true;
+    }
+    return mark_path(name, entry) && stk_text_copy(name, STK_PATH_BYTES, entry);
+}
+
 /* The same as stk_entryfd_origin, by a name of the descriptor. */
 static bool origin_by_path(const char *path, struct stk_entry_origin *origin)
 {

@@ -75,6 +75,22 @@ void stk_entryfd_release(const struct stk_entry_origin *origin, enum stk_origin_
  */
 int stk_entryfd_open_origin(int fd);
 
+/* True if this path may be that of a link that the kernel has for a descriptor: it ends in a
+ * number, and is relative, or below /proc or /dev. Cheap; false is certain. */
+bool stk_entryfd_may_be_link(const char *path);
+
+/* True if it is one, and leads to what is called as an entry is. No link is followed. */
+bool stk_entryfd_is_link(int dirfd, const char *path);
+
+/*
+ * Opens the origin of the entry that such a link leads to, by O_PATH. Where that cannot be had,
+ * origin->fd is -1, and `name` gets what the link would say: the path that the origin had, with the
+ * kernel's mark of an unlinked file if it is gone. False: the link leads to no entry, or the path
+ * is not known. The caller closes origin->fd. Inside the guard.
+ */
+bool stk_entryfd_origin_of_link(int dirfd, const char *path, struct stk_entry_origin *origin,
+                                char name[STK_PATH_BYTES]);
+
 /* Whether this path may be another name for a descriptor. Cheap; false is certain. */
 bool stk_entryfd_may_name_fd(const char *path);
 

@@ -115,6 +115,15 @@ def libc(name, *arguments):
     return result
 
 
+def readlink_at(at, path):
+    return os.readlink(path, dir_fd=at)
+
+
+def true_path(path):
+    """As Python finds it: by lstat and readlink."""
+    return os.path.realpath(path)
+
+
 def statx(at, path, flags, mask):
     """(mask, attributes, attributes_mask, mode, size) of a statx."""
     out = (ctypes.c_uint64 * 32)()

@@ -2,6 +2,7 @@
 their file is gone. And trees of links as model hubs and data versioning tools lay them out."""
 
 import os
+import shutil
 
 import pytest
 
@@ -35,15 +36,15 @@ FD_NAMES = ["/proc/self/fd/{fd}", "/dev/fd/{fd}", "/proc/thread-self/fd/{fd}",
 
 @pytest.mark.parametrize("name", FD_NAMES)
 def test_names_of_a_descriptor(duo, base, name):
-    """They can be read and stat'ed as ever; only readlink tells where the bytes lie."""
+    """They can be read and stat'ed as ever, and as links they lead to the file."""
     fds = open_both(duo, base / "data/a.bin")
     shim, plain = [agent.see(name.format(fd=fd, pid=agent.getpid()))
                    for agent, fd in zip(duo, fds)]
-    for key in "open", "stat", "exists", "readable":
+    for key in "open", "stat", "exists", "readable", "readlink":
         assert shim[key] == plain[key], key
-    assert shim["readlink"] != plain["readlink"]
+    assert os.fsdecode(shim["readlink"]) == str(base / "data/a.bin")
     matrix.record("Paths", name.format(fd="N", pid="PID"), "", "read, stat, access, readlink",
-                  "readlink names the entry")
+                  "same")
 
 
 def test_a_descriptor_below_its_own_directory(duo, base):
@@ -52,13 +53,73 @@ def test_a_descriptor_below_its_own_directory(duo, base):
     seen = []
     for agent, fd in zip(duo, fds):
         at = agent.open("/proc/self/fd", os.O_RDONLY | os.O_DIRECTORY)
-        seen.append(agent.see(b"%d" % fd, at))
-        agent.chdir("/proc/self/fd")
-        seen[-1].by_cwd = agent.see(b"%d" % fd)
+        seen.append([agent.see(b"%d" % fd, at)])
+        for directory, path in ("/proc/self/fd", "%d"), ("/proc", "self/fd/%d"), ("/dev", "fd/%d"):
+            agent.chdir(directory)
+            seen[-1].append(agent.see(path % fd))
         agent.chdir("/")
-    assert seen[0]["open"] == seen[1]["open"] and seen[0]["stat"] == seen[1]["stat"]
-    assert seen[0].by_cwd["open"] == seen[1].by_cwd["open"]
-    assert seen[0].by_cwd["stat"] == seen[1].by_cwd["stat"]
+    for shim, plain in zip(*seen):
+        for key in "open", "stat", "readlink":
+            assert shim[key] == plain[key], key
+    assert [os.fsdecode(one["readlink"]) for one in seen[0]] == [str(base / "data/a.bin")] * 4
+
+
+@pytest.mark.parametrize("name", ["link", "chain2", "outfile", "sub/up/hard1", "hard1"])
+def test_the_name_of_what_was_opened_through_links(duo, base, name):
+    fds = open_both(duo, base / "data" / name)
+    shim, plain = (agent.readlink(by_name(fd)) for agent, fd in zip(duo, fds))
+    assert shim == plain == os.fsencode(os.path.realpath(base / "data" / name))
+    assert [agent.true_path(by_name(fd)) for agent, fd in zip(duo, fds)] == [shim, shim]
+
+
+def test_the_name_is_seen_by_other_processes(duo, base):
+    """Of the same run: a child, a shell's tool."""
+    fds = open_both(duo, base / "data/a.bin")
+    seen = []
+    for agent, fd in zip(duo, fds):
+        path = b"/proc/%d/fd/%d" % (agent.getpid(), fd)
+        seen.append([agent.in_child("readlink", path), agent.spawn([b"readlink", path]),
+                     agent.spawn([b"readlink", b"-f", path]), agent.spawn([b"realpath", path])])
+    assert seen[0] == seen[1]
+
+
+@pytest.mark.parametrize("through", ["data", "alias"])
+@pytest.mark.parametrize("name", ["sub/b.bin", "sub/b.bin (deleted)"])
+@pytest.mark.parametrize("change", ["unlink", "replace", "rmtree", "rename"])
+def test_the_name_of_a_file_that_is_gone(agents, base, change, name, through):
+    """Where it went to is not known: then it counts as unlinked, too."""
+    path = base / "data" / name
+    tree.write(path, 4000)
+    settle()
+    with agents.shim(base / through) as shim, agents.plain() as plain:
+        fds = open_both((shim, plain), base / through / name)
+        assert shim.readlink(by_name(fds[0])) == os.fsencode(path)
+        {"unlink": lambda: os.unlink(path), "rmtree": lambda: shutil.rmtree(path.parent),
+         "replace": lambda: os.rename(base / "data/a.bin", path),
+         "rename": lambda: os.rename(path, base / "data/elsewhere")}[change]()
+        known, true = (agent.readlink(by_name(fd)) for agent, fd in zip((shim, plain), fds))
+        assert known == os.fsencode(path) + b" (deleted)"
+        assert change == "rename" or known == true
+
+
+def test_the_name_when_the_entry_is_gone(duo, base, jobs):
+    """The kernel marks the entry's name then: the file is there."""
+    fds = open_both(duo, base / "data/a.bin")
+    os.unlink(jobs.place.path(duo[0].name_of(fds[0])))
+    shim, plain = (agent.readlink(by_name(fd)) for agent, fd in zip(duo, fds))
+    assert shim == plain == os.fsencode(base / "data/a.bin")
+    os.unlink(base / "data/a.bin")
+    assert duo[0].readlink(by_name(fds[0])) == duo[1].readlink(by_name(fds[1]))
+
+
+def test_a_link_of_ones_own_to_an_entry(duo, base):
+    """It says what it says, whatever its name."""
+    entry = duo[0].name_of(open_both(duo, base / "data/a.bin")[0])
+    for name in "5", "link":
+        os.symlink(entry, base / "outside" / name)
+        assert duo[0].readlink(base / "outside" / name) == os.fsencode(entry)
+    at = duo[0].open(base / "outside", os.O_RDONLY | os.O_DIRECTORY)
+    assert duo[0].readlink_at(at, b"5") == os.fsencode(entry)
 
 
 def test_a_descriptor_of_a_directory_by_name(duo, base):

@@ -106,6 +106,8 @@ static long call_fcntl(int fd, int command, ...)
 }
 
 CALL(fstatfs, SYS_fstatfs, (int fd, struct statfs *out), fd, out)
+CALL(readlinkat, SYS_readlinkat, (int dirfd, const char *path, char *out, size_t bytes), dirfd,
+     path, out, bytes)
 CALL(ioctl, SYS_ioctl, (int fd, unsigned long request, void *argument), fd, request, argument)
 CALL(flock, SYS_flock, (int fd, int operation), fd, operation)
 CALL(setreuid, SYS_setreuid, (uid_t real, uid_t effective), real, effective)
@@ -133,6 +135,7 @@ static long call_open(const char *path, int flags, ...)
 CALL(creat, SYS_creat, (const char *path, mode_t mode), path, mode)
 CALL(stat, SYS_stat, (const char *path, struct stat *out), path, out)
 CALL(lstat, SYS_lstat, (const char *path, struct stat *out), path, out)
+CALL(readlink, SYS_readlink, (const char *path, char *out, size_t bytes), path, out, bytes)
 CALL(access, SYS_access, (const char *path, int mode), path, mode)
 CALL(rename, SYS_rename, (const char *from, const char *to), from, to)
 CALL(link, SYS_link, (const char *from, const char *to), from, to)
@@ -161,17 +164,19 @@ static const struct {
 } calls[] = {
     ENTRY(openat) ENTRY(openat64) ENTRY(fstatat) ENTRY(statx) ENTRY(fstat) ENTRY(faccessat)
         ENTRY(chdir) ENTRY(fchdir) ENTRY(truncate) ENTRY(renameat) ENTRY(renameat2) ENTRY(linkat)
-            ENTRY(unlinkat) ENTRY(mkdirat) ENTRY(symlinkat) ENTRY(mknodat) ENTRY(fchownat) ENTRY(
-                utimensat) ENTRY(setxattr) ENTRY(lsetxattr) ENTRY(removexattr) ENTRY(lremovexattr)
-                ENTRY(fchmod) ENTRY(fchown) ENTRY(futimens) ENTRY(fsetxattr) ENTRY(fgetxattr)
-                    ENTRY(flistxattr) ENTRY(fremovexattr) ENTRY(copy_file_range) ENTRY(flock)
-                        ENTRY(fstatfs) ENTRY(ioctl) ENTRY(fcntl) ENTRY(setreuid) ENTRY(setregid)
-                            ENTRY(setresuid) ENTRY(setresgid) ENTRY(setuid) ENTRY(setgid)
-                                ENTRY(setgroups) ENTRY(setfsuid) ENTRY(setfsgid) ENTRY(capset)
-                                    OLD(open) OLD(creat) OLD(stat) OLD(lstat) OLD(access)
-                                        OLD(rename) OLD(link) OLD(unlink) OLD(rmdir) OLD(mkdir)
-                                            OLD(symlink) OLD(mknod) OLD(chmod) OLD(chown)
-                                                OLD(lchown) OLD(utime) OLD(utimes) OLD(futimesat)};
+            ENTRY(unlinkat) ENTRY(mkdirat) ENTRY(symlinkat) ENTRY(mknodat) ENTRY(fchownat)
+                ENTRY(utimensat) ENTRY(setxattr) ENTRY(lsetxattr) ENTRY(removexattr)
+                    ENTRY(lremovexattr) ENTRY(fchmod) ENTRY(fchown) ENTRY(futimens) ENTRY(fsetxattr)
+                        ENTRY(fgetxattr) ENTRY(flistxattr) ENTRY(fremovexattr)
+                            ENTRY(copy_file_range) ENTRY(flock) ENTRY(fstatfs) ENTRY(readlinkat)
+                                ENTRY(ioctl) ENTRY(fcntl) ENTRY(setreuid) ENTRY(setregid)
+                                    ENTRY(setresuid) ENTRY(setresgid) ENTRY(setuid) ENTRY(setgid)
+                                        ENTRY(setgroups) ENTRY(setfsuid) ENTRY(setfsgid)
+                                            ENTRY(capset) OLD(open) OLD(creat) OLD(stat) OLD(lstat)
+                                                OLD(access) OLD(readlink) OLD(rename) OLD(link)
+                                                    OLD(unlink) OLD(rmdir) OLD(mkdir) OLD(symlink)
+                                                        OLD(mknod) OLD(chmod) OLD(chown) OLD(lchown)
+                                                            OLD(utime) OLD(utimes) OLD(futimesat)};
 
 void *by_syscall(const char *name)
 {

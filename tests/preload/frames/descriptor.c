@@ -1,5 +1,5 @@
-/* A program's questions about a descriptor itself: its locks, its file system, its flags. The
- * descriptor may be an entry's. Changes nothing. */
+/* A program's questions about a descriptor itself: its locks, its file system, its flags, its name.
+ * The descriptor may be an entry's. Changes nothing. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
@@ -116,10 +116,65 @@ static void try_ioctl(int fd)
     printf("  %x %x\n", more.fsx_xflags, more.fsx_projid);
 }
 
+typedef ssize_t readlink_call(const char *, char *, size_t);
+typedef ssize_t readlinkat_call(int, const char *, char *, size_t);
+typedef ssize_t readlink_chk_call(const char *, char *, size_t, size_t);
+typedef ssize_t readlinkat_chk_call(int, const char *, char *, size_t, size_t);
+
+/* What is behind the text stays as it was. */
+static void show_name(const char *label, ssize_t length, char *text)
+{
+    show_result(label, length, errno);
+    printf("  %s\n", text);
+    memset(text, '.', 255);
+    errno = SENTINEL;
+}
+
+static void try_name_in(int dirfd, const char *path, size_t bytes)
+{
+    char text[256] = "";
+    show_name("none", 0, text);
+    show_name("readlink", ((readlink_call *)symbol("readlink"))(path, text, bytes), text);
+    show_name("readlinkat", ((readlinkat_call *)symbol("readlinkat"))(dirfd, path, text, bytes),
+              text);
+    show_name("__readlink_chk",
+              ((readlink_chk_call *)symbol("__readlink_chk"))(path, text, bytes, bytes), text);
+    show_name(
+        "__readlinkat_chk",
+        ((readlinkat_chk_call *)symbol("__readlinkat_chk"))(dirfd, path, text, bytes, bytes + 1),
+        text);
+}
+
+static void try_name(int fd)
+{
+    static const char *const ways[] = {"/proc/self/fd/%d",
+                                       "/dev/fd/%d",
+                                       "/proc/thread-self/fd/%d",
+                                       "//proc/self/../self/./fd//%d",
+                                       "/proc/self/fd/%d/",
+                                       "/proc/self/fd/%dx",
+                                       "/proc/self/fdinfo/%d",
+                                       "%d",
+                                       "self/fd/%d"};
+    static const size_t rooms[] = {255, 60, 7, 1, 0};
+    static const char *const directories[] = {"/proc/self/fd", "/proc", "/"};
+    for (unsigned i = 0; i < COUNT(ways) * COUNT(rooms); i++) {
+        char path[64];
+        snprintf(path, sizeof path, ways[i / COUNT(rooms)], fd);
+        int directory = open(directories[i % COUNT(directories)], O_RDONLY | O_DIRECTORY);
+        try_name_in(directory, path, rooms[i % COUNT(rooms)]);
+        close(directory);
+        SHOW("readlink NULL", ((readlink_call *)symbol("readlink"))(path, NULL, 20));
+        SHOW("readlinkat", ((readlinkat_call *)symbol("readlinkat"))(-1, path, NULL, 20));
+    }
+    SHOW("readlink NULL", ((readlink_call *)symbol("readlink"))(NULL, NULL, 20));
+}
+
 /* Opens a new descriptor for each question. */
 static void try_everything(const char *path)
 {
-    void (*const tries[])(int) = {try_flock, try_lockf, try_fcntl, try_file_system, try_ioctl};
+    void (*const tries[])(int) = {try_flock,       try_lockf, try_fcntl,
+                                  try_file_system, try_ioctl, try_name};
     printf("%s\n", path);
     for (unsigned i = 0; i < COUNT(tries); i++) {
         int fd = open(path, O_RDONLY | (i == 1 ? O_CLOEXEC : 0));
