@@ -530,7 +530,7 @@ int stk_tier_attach(struct stk_catalogue *catalogue, const char *dir, int64_t bu
     }
     int index = find_slot(catalogue, home);
     if (index < 0) {
-        return -EMFILE;
+        return -EUSERS;
     }
     struct stk_tier_shared *shared = &catalogue->header->tiers[index];
     if (take_setup(shared)) {

@@ -4,7 +4,7 @@
  *
  * Errors of attaching are -errno, each with one meaning for the command's message: those of
  * cache/home.h; -EMEDIUMTYPE the file system is not a local one; -ENOSPC no room for even one file;
- * -EMFILE too many tiers; -EAGAIN another process takes too long to set it up.
+ * -EUSERS too many tiers; -EAGAIN another process takes too long to set it up.
  *
  * A wanted budget above the tier's capacity is ignored, and the budget is computed. The capacity is
  * the file system's size, less what the job keeps of its shared memory. For a tmpfs it is at most

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 
 #include "cache/home.h"
 #include "cache/tier.h"
@@ -53,7 +54,9 @@ static const struct cause {
      "raise the limit (ulimit -f)", "raise the limit (ulimit -f)"},
     {EMEDIUMTYPE, REFUSAL_NODE, ": not on a local file system (tmpfs, ext4, xfs, btrfs, overlay)",
      "name a directory on a local disk or in /dev/shm", "name another"},
-    {EMFILE, REFUSAL_NODE, ": the cache knows as many tiers as it can by now",
+    {EMFILE, REFUSAL_NODE, ": this process may open no further file", "raise the limit (ulimit -n)",
+     "raise the limit (ulimit -n)"},
+    {EUSERS, REFUSAL_NODE, ": the cache knows as many tiers as it can by now",
      "`stoker clear` when no job runs", "`stoker clear` when no job runs"},
     {EPROTO, REFUSAL_NODE, " holds a catalogue of another version of Stoker",
      "`stoker clear`, or remove it", "`stoker clear`, or remove it"},
@@ -131,6 +134,11 @@ void refusal_tell(const struct request *request, enum refusal_loss loss, const c
 static char *explain_own(const char *home, int error, const char *goes_on)
 {
     const struct cause *cause = cause_of(error);
+    if (error == -ENOENT && access("/proc/self/fd", F_OK) != 0) {
+        return must_format("%s cannot be used without /proc, which is hidden or not mounted: "
+                           "%smount it (mount -t proc proc /proc)",
+                           home, goes_on);
+    }
     return cause != NULL ? must_format("%s%s: %s%s", home, cause->what, goes_on, cause->remedy)
                          : must_format("%s: %s: %sname another place with --tier DIR", home,
                                        strerror(-error), goes_on);

@@ -369,6 +369,20 @@ def test_no_further_process(user, data, jobs):
     assert os.listdir(jobs.place.path("/dev/shm")) == []
 
 
+@pytest.mark.parametrize("limit", [5, 6])
+def test_no_further_file(jobs, data, limit):
+    line = jobs.command_line(["sh", "-c", "exit 7"], path=data)
+    done = jobs.place.run(["prlimit", f"--nofile={limit}", *line], check=False)
+    assert done.returncode == 7, done.stderr
+    assert re.search(r"^stoker: /dev/shm[^\n]* no further file: running uncached; [^\n]*ulimit -n", done.stderr,
+                     re.M), done.stderr
+
+
+def test_no_proc(user, data):
+    user._jobs.place.run(["mount", "-t", "tmpfs", "none", "/proc"])
+    Node(user, data).goes_on("/proc", "running uncached")
+
+
 # ---- warm ----
 
 def test_warming_what_there_is(user, data, disk):
