@@ -49,7 +49,11 @@ static void look_at(struct guests *guests, const char *directory, int fd, const 
     int length = snprintf(guest.home, sizeof guest.home, "%s/%s", directory, name);
     if (length < (int)sizeof guest.home && strncmp(name, "stoker-", 7) == 0 &&
         is_marked(fd, name, number, &guest)) {
-        guests->guests[guests->count++] = guest;
+        if (guests->count < GUESTS_MOST) {
+            guests->guests[guests->count++] = guest;
+        } else {
+            guests->beyond++;
+        }
     }
 }
 
@@ -57,7 +61,7 @@ static void find(struct guests *guests, const char *directory, uint32_t number)
 {
     DIR *names = opendir(directory);
     struct dirent *entry;
-    while (names != NULL && guests->count < GUESTS_MOST && (entry = readdir(names)) != NULL) {
+    while (names != NULL && (entry = readdir(names)) != NULL) {
         look_at(guests, directory, dirfd(names), entry->d_name, number);
     }
     if (names != NULL) {
@@ -112,7 +116,7 @@ void guests_end(const struct session *session, bool keep, struct guests *out)
     char directory[STK_HOME_BYTES];
     struct visit visit = {.keep = keep};
     int64_t until_ns = stk_clock_boottime_ns() + PATIENCE_NS;
-    out->count = 0;
+    out->count = out->beyond = 0;
     if (geteuid() != 0 || !stk_text_copy(directory, sizeof directory, session->home)) {
         return;
     }

@@ -16,7 +16,7 @@
 #include "cache/home.h"
 #include "cli/session.h"
 
-#define GUESTS_MOST 8
+#define GUESTS_MOST 32 /* any user can make homes that look like a guest's */
 
 struct guest {
     char home[STK_HOME_BYTES];
@@ -28,6 +28,7 @@ struct guest {
 
 struct guests {
     unsigned count;
+    unsigned beyond; /* further homes, which stay */
     struct guest guests[GUESTS_MOST];
 };
 

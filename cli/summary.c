@@ -500,6 +500,13 @@ static void add_guests(const struct guests *guests)
                                        [SESSION_GUEST_KEPT] =
                                            "stays until that user's `stoker clear`",
                                        [SESSION_GUEST_USED] = "stays, as processes still use it"};
+    if (guests != NULL && guests->beyond > 0) {
+        lines_add(
+            HEAD,
+            "  Processes of this run became more than %d users: %u of their caches stay, until "
+            "that user's `stoker clear`",
+            GUESTS_MOST, guests->beyond);
+    }
     for (unsigned i = 0; guests != NULL && i < guests->count; i++) {
         const struct guest *guest = &guests->guests[i];
         lines_add(HEAD,

@@ -67,6 +67,17 @@ def test_two_users(jobs, data, names):
     assert "user 15001, which" in ran.said and "user 15002, which" in ran.said and names() == []
 
 
+@pytest.mark.parametrize("count, beyond", [(12, 0), (34, 2)])
+def test_many_users(jobs, data, names, count, beyond):
+    """The caches of so many go with the run. It is said of those that stay."""
+    script = 'user=15001; while [ $user -lt $1 ]; do setpriv --reuid=$user --regid=$user --clear-groups ' \
+             'cat "$0/file"; user=$((user + 1)); done'
+    ran = jobs.run(["sh", "-c", script, data, 15001 + count], path=data)
+    assert ran.stdout == count * CONTENT
+    assert len(names()) == beyond, ran.said
+    assert ("became more than 32 users: 2 of their caches stay" in ran.said) == (beyond == 2), ran.said
+
+
 def test_with_keep_it_stays(jobs, data, names, guest):
     ran = run(jobs, data, "--keep")
     assert f"stoker-{GUEST}" in names() and "stays until" in ran.said
