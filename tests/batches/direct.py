@@ -7,6 +7,8 @@ import pathlib
 import subprocess
 import sys
 
+from isolated import Isolated
+
 HERE = pathlib.Path(__file__).resolve().parent
 PACKAGE = HERE.parents[1] / os.environ.get("STOKER_BUILD", "build") / "python"
 
@@ -29,13 +31,12 @@ def say(program, *arguments, batches=True, timeout=600):
 
 
 def run(scratch, program, *arguments):
-    """What `stoker run` counted of its batches."""
+    """Returns what `stoker run` counted of its batches. The catalogue is the run's own: the user's may know
+    as many tiers as it can."""
     summary, empty = scratch / "summary.json", scratch / "data"
     empty.mkdir()
-    done = subprocess.run(
-        [PACKAGE.parent / "stoker", "run", f"--path={empty}", f"--tier={scratch}:16M",
-         f"--json={summary}", "--", sys.executable, "-B", HERE / "programs" / program, *arguments],
-        env={**os.environ, "OMP_NUM_THREADS": "1"}, text=True, timeout=600,
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    assert done.returncode == 0, done.stderr[-4000:]
+    with Isolated("2g") as place:
+        place.run([PACKAGE.parent / "stoker", "run", f"--path={empty}", f"--tier={scratch}:16M",
+                   f"--json={summary}", "--", sys.executable, "-B", HERE / "programs" / program,
+                   *arguments], env={"OMP_NUM_THREADS": "1"}, timeout=600)
     return json.loads(summary.read_text())["batches"]
