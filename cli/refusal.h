@@ -43,9 +43,9 @@ struct refusal {
 /*
  * Has `use` make each tier of the request ready, in order. `use` returns 0 and the budget, or
  * -errno as attaching does (cache/tier.h). A tier that this node does not let a run use is passed
- * over, and so is one that has no room beside an earlier one that is used. One line says so for each such tier, and for each budget that is less than was asked for.
- * Returns the refusal that leaves the run without a cache: no tier is left, or an argument is
- * wrong.
+ * over, and so is one that has no room beside an earlier one that is used. One line says so for
+ * each such tier, and for each budget that is less than was asked for. Returns the refusal that
+ * leaves the run without a cache: no tier is left, or an argument is wrong.
  */
 typedef int refusal_use(void *context, const struct request_tier *tier, int64_t *budget_bytes);
 struct refusal refusal_use_tiers(struct request *request, refusal_use *use, void *context);

@@ -349,11 +349,12 @@ def test_an_argument_whose_server_is_gone(server, user, data):
 
 # ---- processes ----
 
-def test_no_further_process(user, data, jobs):
-    """The command takes this process, and nothing of the run is left."""
+def test_no_further_process(data, jobs):
+    """The command takes this process, and nothing of the run is left. No other process is this user's."""
+    alone = 20000 + os.getpid() % 20000
     script = "import os, resource, sys; os.setgroups([]); os.setresgid(*3 * [{0}]); " \
              "resource.setrlimit(resource.RLIMIT_NPROC, (1, 1)); os.setresuid(*3 * [{0}]); " \
-             "os.execv(sys.argv[1], sys.argv[1:])".format(USER)
+             "os.execv(sys.argv[1], sys.argv[1:])".format(alone)
 
     def run(*flags):
         command = ["/bin/sh", "-c", 'echo "$LD_PRELOAD$STOKER_RUN"; trap; exit 7']
