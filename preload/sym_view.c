@@ -1,8 +1,9 @@
 /*
- * chroot, unshare and setns: the same paths mean other files afterwards, or (in another user
- * namespace) other rights to them. What the cache has resolved is not true of them, so this process
- * reads the origin from then on; a program that it executes begins anew. Before the cache is set up
- * nothing is resolved, and nothing lost. Another time namespace changes only the clock.
+ * chroot, pivot_root, unshare and setns: the same paths mean other files afterwards, or (in another
+ * user namespace) other rights to them. What the cache has resolved is not true of them, so this
+ * process reads the origin from then on; a program that it executes begins anew. The cache is set
+ * up before the call: behind it, neither the roots nor the run's table may be found any more, and
+ * what the process changes there would not be noted. Another time namespace changes only the clock.
  */
 #include <sched.h>
 #include <stddef.h>
@@ -10,6 +11,7 @@
 #include "base/clock.h"
 #include "preload/export.h"
 #include "preload/far.h"
+#include "preload/guard.h"
 #include "preload/next.h"
 #include "preload/process.h"
 #include "preload/syscall.h"
@@ -17,6 +19,16 @@
 #ifndef CLONE_NEWTIME
 #define CLONE_NEWTIME 0x80
 #endif
+
+/* Sets the cache up. Apart for its stack. */
+static __attribute__((noinline)) void before(void)
+{
+    struct stk_guard guard;
+    if (stk_process_is_on() && stk_guard_enter(&guard)) {
+        stk_process_cache();
+        stk_guard_leave(&guard);
+    }
+}
 
 /* The working directory may be another, too: of a mount namespace that is entered, its root. */
 static int after(int result)
@@ -34,12 +46,26 @@ static int after(int result)
 STK_EXPORT(int, chroot, const char *path)
 {
     int (*next)(const char *) = (int (*)(const char *))stk_next(STK_SYM_chroot);
+    before();
     return after(next != NULL ? next(path) : stk_next_missing());
 }
 
-/* Prepares the clock for a call that may change the time namespace. */
+STK_EXPORT(int, pivot_root, const char *path, const char *old)
+{
+    int (*next)(const char *, const char *) =
+        (int (*)(const char *, const char *))stk_next(STK_SYM_pivot_root);
+    before();
+    return after(next != NULL ? next(path, old) : stk_next_missing());
+}
+
+#define KINDS_OF_VIEW (CLONE_NEWNS | CLONE_NEWUSER)
+
+/* Prepares the cache, and the clock for a call that may change the time namespace. */
 static void before_kinds(int kinds)
 {
+    if ((kinds & KINDS_OF_VIEW) != 0) {
+        before();
+    }
     if ((kinds & CLONE_NEWTIME) != 0 && stk_process_is_on()) {
         stk_clock_will_move();
     }
@@ -50,7 +76,7 @@ static int after_kinds(int result, int kinds)
     if (result == 0 && (kinds & CLONE_NEWTIME) != 0) {
         stk_clock_has_moved();
     }
-    return (kinds & (CLONE_NEWNS | CLONE_NEWUSER)) != 0 ? after(result) : result;
+    return (kinds & KINDS_OF_VIEW) != 0 ? after(result) : result;
 }
 
 /* Returns the kinds of namespace that setns may enter. If `kinds` is 0, only the descriptor tells
@@ -82,8 +108,10 @@ static long after_syscall(long result)
     return result;
 }
 
+/* Serves chroot and pivot_root. */
 long stk_syscall_chroot(const struct stk_syscall *by)
 {
+    before();
     return after_syscall(stk_syscall_next(by));
 }
 

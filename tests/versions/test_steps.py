@@ -3,6 +3,7 @@ namespace of its own, and an inner `stoker run`. The run learns of such a step's
 call returns."""
 
 import os
+import platform
 import socket
 import subprocess
 
@@ -58,9 +59,10 @@ CHANGES = {
 }
 
 
-def step(change, root, wrapper):
-    """Returns the command line of a step that makes a change, run by the wrapper."""
-    code = f"import os\nos.chdir({os.fspath(root)!r})\n{CHANGES[change]}"
+def step(change, root, wrapper, leave=""):
+    """Returns the command line of a step that makes a change, run by the wrapper, after it has left its view
+    of the file system."""
+    code = f"import os\nos.chdir({os.fspath(root)!r})\n{leave}\n{CHANGES[change]}"
     return [os.fsencode(one) for one in (*wrapper, PYTHON, "-S", "-E", "-c", code)]
 
 
@@ -74,14 +76,14 @@ def check(shim, plain, root):
     assert shim.names(root) == plain.names(root)
 
 
-def check_step(agents, root, change, wrapper):
+def check_step(agents, root, change, wrapper, leave=""):
     """Checks that the run, which knows all names before the step, is right about them at once after it, and
     later."""
     with agents.shim(root) as shim, agents.plain() as plain:
         for _ in range(2):
             check(shim, plain, root)
         assert shim.see(root / "one/file").served["open"]
-        shim.spawn(step(change, root, wrapper))
+        shim.spawn(step(change, root, wrapper, leave))
         check(shim, plain, root)
         settle()
         for _ in range(2):
@@ -109,6 +111,45 @@ def test_a_step_in_a_mount_namespace(agents, root, change):
     check_step(agents, root, change, ["unshare", "-m"])
     matrix.record("Versions", f"a step in a mount namespace of its own: {change}", "",
                   "rewrites, names, links, directories", "same")
+
+
+# ---- of a process that leaves its view before it touches the files ----
+
+VIEWS = {
+    "chroot to the root": "os.chroot('.')\nos.chdir('/')",
+    "chroot elsewhere": "os.chroot('/usr')",
+    "unshare": "import ctypes\nassert ctypes.CDLL(None).unshare(0x20000) == 0",
+}
+
+
+@as_root
+@pytest.mark.parametrize("change", ["rewritten", "replaced", "truncated", "mode", "link replaced",
+                                    "directory replaced"])
+@pytest.mark.parametrize("view", VIEWS)
+def test_a_step_that_leaves_its_view(agents, root, view, change):
+    check_step(agents, root, change, [], VIEWS[view])
+    matrix.record("Versions", f"a step that leaves its view, then: {change}", "chroot, unshare",
+                  "rewrites, names, links, directories", "same")
+
+
+CHROOT, PIVOT_ROOT = {"x86_64": (161, 155), "aarch64": (51, 41)}[platform.machine()]
+NAMESPACE = ["unshare", "-m", "sh", "-c", 'mount -t tmpfs none /mnt && mkdir /mnt/old && exec "$@"', "sh"]
+
+
+@as_root
+@pytest.mark.parametrize("wrapper, call", [([], f"{CHROOT}, my $a = '/usr'"),
+                                           (NAMESPACE, f"{PIVOT_ROOT}, my $a = '/mnt', my $b = '/mnt/old'")],
+                         ids=["chroot", "pivot_root"])
+def test_a_step_that_leaves_its_view_by_syscall(agents, root, wrapper, call):
+    """A program of few calls: nothing else sets up what it knows of the run."""
+    code = (f"chdir '{root}' or die; syscall({call}) == 0 or die $!;"
+            "open my $file, '+<', 'one/file' or die $!; print $file 'n' x 5000;")
+    with agents.shim(root) as shim, agents.plain() as plain:
+        for _ in range(2):
+            check(shim, plain, root)
+        assert shim.see(root / "one/file").served["open"]
+        shim.spawn([os.fsencode(one) for one in (*wrapper, "perl", "-e", code)])
+        check(shim, plain, root)
 
 
 # ---- in a run inside the run ----
