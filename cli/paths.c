@@ -58,6 +58,17 @@ static char *spell(const char *path)
     return folds ? must_format("/%s", folded) : NULL;
 }
 
+/* Finds out where a path leads, and what lies there: 0, or -errno. *canonical is the caller's to
+ * free. */
+static int resolve(const char *path, char **canonical, struct stat *stat_)
+{
+    *canonical = realpath(path, NULL);
+    if (*canonical == NULL) {
+        return errno != 0 ? -errno : -EIO;
+    }
+    return stat(*canonical, stat_) == 0 ? 0 : -errno;
+}
+
 /* What kind of file system; it may be a server's, so each path is asked once. */
 static struct statfs ask(const char *canonical)
 {
@@ -103,8 +114,8 @@ static void put_away(struct request *request, const char *flag, const char *path
 void paths_add(struct request *request, const char *flag, const char *path)
 {
     struct stat stat_;
-    char *canonical = realpath(path, NULL);
-    int error = canonical == NULL || stat(canonical, &stat_) != 0 ? -errno : 0;
+    char *canonical;
+    int error = resolve(path, &canonical, &stat_);
     if (*path == '\0' || (error != 0 && refusal_class_of(error) == REFUSAL_TYPED)) {
         die("%s%s: %s: name a directory or file that is there", flag, path,
             *path == '\0' ? "empty" : strerror(-error));
@@ -203,8 +214,8 @@ static void miss(struct request *request, const char *candidate, int error)
 static void detect_one(struct request *request, const char *candidate)
 {
     struct stat stat_;
-    char *canonical = realpath(candidate, NULL);
-    int error = canonical == NULL || stat(canonical, &stat_) != 0 ? -errno : 0;
+    char *canonical;
+    int error = resolve(candidate, &canonical, &stat_);
     if (error != 0) {
         free(canonical);
         miss(request, candidate, error);

@@ -70,7 +70,8 @@ static void refuse_samples(struct request *request, const char *asked)
 /* Leaves samples out if this node does not let their directory be used, and says so. */
 static void settle_samples_place(struct request *request)
 {
-    bool named = request->samples_kind == SAMPLES_NAMED && strcmp(request->samples, "0") != 0;
+    bool named = request->samples_kind == SAMPLES_NAMED && request->samples != NULL &&
+                 strcmp(request->samples, "0") != 0;
     if (named && !samples_place_check(request, request->samples)) {
         request->samples = "0";
     }

@@ -22,9 +22,9 @@ readers = {}
 
 
 class Reader:
-    def __init__(self, name, needs, suffix, make, open, sees, alone, beside):
+    def __init__(self, name, needs, suffix, make, open, sees, alone):
         self.name, self.suffix, self.make, self.open = name, suffix, make, open
-        self.needs, self.sees, self.alone, self.beside = needs.split(), sees, alone, beside
+        self.needs, self.sees, self.alone = needs.split(), sees, alone
 
     def missing(self):
         """What is not installed, or None."""
@@ -44,16 +44,15 @@ def numbers(version):
     return tuple(int(word) for word in version.split(".")[:2])
 
 
-def reader(name, needs="", suffix=".bin", make=None, sees=READS, alone=False, beside=0):
+def reader(name, needs="", suffix=".bin", make=None, sees=READS, alone=False):
     """Registers a reader.
 
     needs    modules, of which a version may be wanted
     alone    what is open must not be taken along over a fork
-    beside   how many files that are written to it opens beside the big one
     """
     def add(open):
         assert name not in readers, name
-        readers[name] = Reader(name, needs, suffix, make or make_rows, open, sees, alone, beside)
+        readers[name] = Reader(name, needs, suffix, make or make_rows, open, sees, alone)
         return open
     return add
 

@@ -29,11 +29,6 @@ def unlocked(path):
     return rows(path, readonly=True, lock=False, readahead=False)
 
 
-@reader("lmdb, with its lock", "lmdb", "", make_lmdb, sees=UNSEEN, alone=True, beside=1)
-def locked(path):
-    return rows(path, readonly=True, lock=True)
-
-
 @reader("lmdb, to be written to by its map", "lmdb", "", make_lmdb, sees=PASSES, alone=True)
 def writable(path):
     return rows(path, writemap=True)
