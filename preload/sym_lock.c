@@ -1,6 +1,8 @@
 /*
  * flock, lockf, and fcntl's commands for locks. A lock of an entry would not exclude processes that
- * lock the file. So the first lock puts the origin in the entry's place.
+ * lock the file. So the first lock puts the origin in the entry's place. lockf and fcntl's first
+ * commands take locks of the process, which end with the close of any descriptor of the file; the
+ * other locks belong to the open file.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,6 +16,7 @@
 #include "base/sys.h"
 #include "preload/export.h"
 #include "preload/next.h"
+#include "preload/posix_lock.h"
 #include "preload/restore.h"
 #include "preload/syscall.h"
 
@@ -46,7 +49,7 @@ long stk_syscall_flock(const struct stk_syscall *by)
     {                                                                                              \
         int (*next)(int, int, off_t) = (int (*)(int, int, off_t))stk_next(STK_SYM_##name);         \
         if (command != F_ULOCK) {                                                                  \
-            stk_restore_for_lock(fd, false);                                                       \
+            stk_posix_lock_before(fd);                                                             \
         }                                                                                          \
         return next != NULL ? next(fd, command, bytes) : stk_next_missing();                       \
     }
@@ -56,24 +59,38 @@ LOCKF_SYMBOL(lockf64)
 
 /* ---- fcntl ---- */
 
-/* Returns true if this fcntl takes a lock or asks for one. The question, too, is about the file and
- * not about the entry. */
-static bool concerns_locks(int command, long argument)
+static bool is_unlock(long argument)
 {
     const struct flock *lock = (const struct flock *)argument; // NOLINT(performance-no-int-to-ptr)
+    return stk_path_is_missing((const char *)lock) || lock->l_type == F_UNLCK;
+}
+
+/* Prepares an fcntl that takes a lock or asks for one. The question, too, is about the file and not
+ * about the entry. */
+static void before_fcntl(int fd, int command, long argument)
+{
     switch (command) {
     case F_SETLK:
     case F_SETLKW:
+    case F_GETLK:
+        if (command == F_GETLK || !is_unlock(argument)) {
+            stk_posix_lock_before(fd);
+        }
+        break;
     case F_OFD_SETLK:
     case F_OFD_SETLKW:
-        return !stk_path_is_missing((const char *)lock) && lock->l_type != F_UNLCK;
-    case F_GETLK:
     case F_OFD_GETLK:
-        return true;
+        if (command == F_OFD_GETLK || !is_unlock(argument)) {
+            stk_restore_for_lock(fd, false);
+        }
+        break;
     case F_SETLEASE:
-        return argument != F_UNLCK;
+        if (argument != F_UNLCK) {
+            stk_restore_for_lock(fd, false);
+        }
+        break;
     default:
-        return false;
+        break;
     }
 }
 
@@ -91,9 +108,7 @@ static int raw_fcntl(int fd, int command, long argument)
 static int serve_fcntl(enum stk_symbol symbol, int fd, int command, long argument)
 {
     int (*next)(int, int, ...) = (int (*)(int, int, ...))stk_next(symbol);
-    if (concerns_locks(command, argument)) {
-        stk_restore_for_lock(fd, false);
-    }
+    before_fcntl(fd, command, argument);
     return next != NULL ? next(fd, command, argument) : raw_fcntl(fd, command, argument);
 }
 
@@ -113,8 +128,6 @@ FCNTL_SYMBOL(fcntl64)
 
 long stk_syscall_fcntl(const struct stk_syscall *by)
 {
-    if (concerns_locks(stk_syscall_int(by, 1), by->at[2])) {
-        stk_restore_for_lock(stk_syscall_int(by, 0), false);
-    }
+    before_fcntl(stk_syscall_int(by, 0), stk_syscall_int(by, 1), by->at[2]);
     return stk_syscall_next(by);
 }

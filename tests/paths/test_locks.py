@@ -1,6 +1,7 @@
 """Locks of served descriptors: they exclude processes that lock the file, with and without Stoker."""
 
 import os
+import subprocess
 import sys
 
 import pytest
@@ -138,3 +139,70 @@ def test_a_shared_lock_of_hdf5_leaves_it_served(lockers):
         us = Locker(one)
         assert [us.ask("fd shared"), us.is_served()] == [MINE, True]
         assert [us.ask("fd exclusive"), us.is_served()] == [MINE, False]
+
+
+# Takes a lock of one byte by each descriptor in turn, each of an open of its own, and says after each call
+# which locks the process has. The kernel lists them.
+POSIX_LOCKER = """
+import fcntl, os, struct, sys
+path, first = sys.argv[1:]
+libc = __import__("ctypes").CDLL(None)
+ino = os.stat(path).st_ino
+
+def say(what):
+    mine = [line.split() for line in open("/proc/locks").read().splitlines()]
+    mine = [(one[1], one[3], one[6], one[7]) for one in mine
+            if one[1] == "POSIX" and one[4] == str(os.getpid()) and one[5].endswith(":%d" % ino)]
+    print(what, sorted(mine), flush=True)
+
+def record(start, kind=fcntl.F_RDLCK):
+    return struct.pack("hhqqi4x", kind, os.SEEK_SET, start, 1, 0)
+
+def take(way, fd, start):
+    if way == "lockf":
+        os.lseek(fd, start, os.SEEK_SET)
+        libc.lockf(fd, 3, 1)
+    elif way == "syscall":
+        libc.syscall({"x86_64": 72, "aarch64": 25}[os.uname().machine], fd, fcntl.F_SETLK, record(start))
+    elif way == "ask":
+        fcntl.fcntl(fd, fcntl.F_GETLK, record(start))
+    else:
+        fcntl.fcntl(fd, fcntl.F_SETLK, record(start))
+
+held = [os.open(path, os.O_RDONLY) for _ in range(2)]
+for number, way in enumerate([first, "set", "ask", "lockf", "set", "syscall", "set"]):
+    fd = held[-number] if number < 2 else os.open(path, os.O_RDONLY)
+    held.append(fd)
+    os.pread(fd, 9, 0)
+    say("open")
+    take(way, fd, 10 * number)
+    say(way)
+stream = open(path, "rb")
+stream.read(9)
+say("stream")
+"""
+
+
+@pytest.mark.parametrize("cached", [True, False], ids=["cached", "not cached"])
+@pytest.mark.parametrize("first", ["set", "ask", "lockf", "syscall"])
+def test_posix_locks_outlive_later_descriptors(lockers, jobs, scratch, first, cached):
+    """The close of any descriptor of a file ends the locks that the process has on it."""
+    if not cached:
+        lockers.path.write_bytes(b"other" * 100)
+        settle()
+    argv = [sys.executable, "-c", POSIX_LOCKER, lockers.path, first]
+    plain = subprocess.run(argv, capture_output=True, text=True, check=True).stdout
+    assert plain.splitlines()[-1].count("POSIX") >= 4
+    seen = jobs.preloaded(argv, scratch / "data")
+    assert seen.stdout == plain
+
+
+def test_a_file_with_a_posix_lock_is_not_served_again(lockers):
+    with lockers.start() as one, lockers.start() as two:
+        us, them = Locker(one), Locker(two)
+        assert us.is_served()
+        assert us.ask("fd posix") == MINE
+        assert not us.is_served()
+        assert them.is_served()
+        with lockers.start() as three:
+            assert not Locker(three).is_served()
