@@ -318,16 +318,6 @@ static int next_statx(const struct statx_call *call)
     return 0;
 }
 
-/* The origin's identity, with what an identity does not hold left as libc said it. */
-static void overlay(const struct stk_identity *identity, struct statx *out)
-{
-    struct statx origin;
-    stk_identity_to_statx(identity, &origin);
-    origin.stx_attributes = out->stx_attributes;
-    origin.stx_attributes_mask = out->stx_attributes_mask;
-    *out = origin;
-}
-
 /* What the translation needs to see of a statx answer. */
 static struct stat looks_of(const struct statx *in)
 {
@@ -346,7 +336,7 @@ static int statx_fd(const struct statx_call *call)
     if (result == 0) {
         struct stat stat = looks_of(call->out);
         if (translate_fd(call->dirfd, &stat, &identity)) {
-            overlay(&identity, call->out);
+            stk_identity_to_statx(&identity, call->out);
         }
     }
     return result;
@@ -359,7 +349,7 @@ static int statx_elsewhere(const struct statx_call *call)
     if (result == 0 && stk_process_is_on()) {
         struct stat stat = looks_of(call->out);
         if (translate_path(call->dirfd, call->path, &stat, &identity)) {
-            overlay(&identity, call->out);
+            stk_identity_to_statx(&identity, call->out);
         }
     }
     return result;

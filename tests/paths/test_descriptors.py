@@ -410,6 +410,23 @@ def test_the_attributes_of_statx(agents, base):
             assert (seen[1], seen[2]) in [(expected[1], expected[2]), (0, 0)]
 
 
+@pytest.mark.parametrize("mask", [0x7ff, 0xfff, 0x1fff], ids=hex)
+def test_the_attributes_of_statx_by_a_descriptor(agents, base, mask):
+    """The tier's file system may know others, and a birth time that is not the file's."""
+    path = base / "data/a.bin"
+    with agents.shim(base / "data") as shim, agents.plain() as plain:
+        for _ in range(3):
+            shim.text(path)
+        fds = [agent.open(path, os.O_RDONLY) for agent in (shim, plain)]
+        assert shim.served(fds[0])
+        for names in ([(fd, b"", 0x1000) for fd in fds],
+                      [(-100, b"/proc/self/fd/%d" % fd, 0) for fd in fds]):
+            seen, expected = (agent.statx(*name, mask) for agent, name in zip((shim, plain), names))
+            assert seen[3:] == expected[3:]  # mode and size
+            assert seen[0] & 0xfff & mask == expected[0] & 0xfff & mask
+            assert (seen[1], seen[2]) in [(expected[1], expected[2]), (0, 0)]
+
+
 TRY_LOCK = """
 import fcntl, os, sys
 fd = os.open(sys.argv[1], os.O_RDWR)
