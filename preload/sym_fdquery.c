@@ -84,7 +84,8 @@ long stk_syscall_fstatfs(const struct stk_syscall *by)
 
 /* ---- ioctl ---- */
 
-static bool asks_for_flags(unsigned long request)
+/* The kernel takes 32 bits of the request. A program that keeps it as an int sets the others. */
+static bool asks_for_flags(unsigned request)
 {
     return request == FS_IOC_GETFLAGS || request == FS_IOC_FSGETXATTR ||
            request == FS_IOC_GETVERSION;
@@ -109,7 +110,7 @@ STK_EXPORT(int, ioctl, int fd, unsigned long request, ...)
     va_end(arguments);
     int (*next)(int, unsigned long, ...) =
         (int (*)(int, unsigned long, ...))stk_next(STK_SYM_ioctl);
-    const int subject = asks_for_flags(request) ? begin(fd, O_RDONLY) : fd;
+    const int subject = asks_for_flags((unsigned)request) ? begin(fd, O_RDONLY) : fd;
     int result =
         next != NULL ? next(subject, request, argument) : raw_ioctl(subject, request, argument);
     end(subject, fd);

@@ -105,7 +105,9 @@ static void try_file_system(int fd)
 static void try_ioctl(int fd)
 {
     ioctl_call *control = (ioctl_call *)symbol("ioctl");
-    static const unsigned long requests[] = {FS_IOC_GETFLAGS, FIONREAD, FIGETBSZ, 12345};
+    static const unsigned long requests[] = {
+        FS_IOC_GETFLAGS, FS_IOC_GETVERSION, (unsigned long)(int)FS_IOC_GETVERSION,
+        FIONREAD,        FIGETBSZ,          12345};
     for (unsigned i = 0; i < COUNT(requests); i++) {
         int value = 0;
         SHOW("ioctl", control(fd, requests[i], &value));
