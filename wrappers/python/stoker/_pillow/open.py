@@ -16,9 +16,9 @@ from itertools import chain
 from PIL import Image, JpegImagePlugin
 
 from .. import _core
+from .._own import is_own
 from .._store import sources
 from . import headers, take, versions
-from .own import is_own
 
 _PLAIN = versions.PLAIN
 _Jpeg = JpegImagePlugin.JpegImageFile

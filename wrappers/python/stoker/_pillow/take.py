@@ -9,10 +9,10 @@ import io
 from PIL import Image, ImageFile, JpegImagePlugin
 
 from .. import _core
+from .._own import is_own
 from .._slots import CUSTOMISED, DAMAGED, DRAFT, LENIENT, MODE, SCANS, STREAM, UNPROVEN
 from .._store import sources
 from . import check, pending, versions
-from .own import is_own
 from .plan import Plan
 
 LARGEST_IMAGE = 1 << 27  # pixels
