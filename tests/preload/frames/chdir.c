@@ -77,10 +77,14 @@ static void by_system_call(int home)
 static void views(void)
 {
     int (*root)(const char *) = (int (*)(const char *))symbol("chroot");
+    int (*pivot)(const char *, const char *) =
+        (int (*)(const char *, const char *))symbol("pivot_root");
     int (*leave)(int) = (int (*)(int))symbol("unshare");
     int (*enter)(int, int) = (int (*)(int, int))symbol("setns");
     SHOW("chroot", root("missing"));
     SHOW("chroot", root("a.bin"));
+    SHOW("pivot_root", pivot("missing", "missing"));
+    SHOW("pivot_root", pivot(".", "a.bin"));
     SHOW("unshare", leave(0));
     SHOW("unshare", leave(1));
     SHOW("setns", enter(-1, 0));
