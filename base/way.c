@@ -45,9 +45,10 @@ static int restart(struct way *way)
     return fd >= 0 ? 0 : fd;
 }
 
-static bool is_owned_well(const struct way *way, const struct stat *stat)
+/* Returns true if the owner is this user or root; `root` is the owner of "/". */
+static bool is_owned_well(const struct stat *stat, uid_t root)
 {
-    return stat->st_uid == stk_sys_geteuid() || stat->st_uid == 0 || stat->st_uid == way->root;
+    return stat->st_uid == stk_sys_geteuid() || stat->st_uid == 0 || stat->st_uid == root;
 }
 
 /* Takes the first name off the rest. Returns false at the end of the rest. */
@@ -105,7 +106,7 @@ static int enter(struct way *way, int fd)
 {
     struct stat stat;
     int error = stk_sys_fstat(fd, &stat);
-    if (error == 0 && !is_owned_well(way, &stat)) {
+    if (error == 0 && !is_owned_well(&stat, way->root)) {
         error = -EPERM;
     }
     bool is_link = error == 0 && S_ISLNK(stat.st_mode);
@@ -196,8 +197,7 @@ static int check_above(const char *directory, uid_t root, uid_t owner)
     if (error != 0) {
         return error;
     }
-    if (stat.st_uid != 0 && stat.st_uid != stk_sys_geteuid() && stat.st_uid != root &&
-        stat.st_uid != owner) {
+    if (!is_owned_well(&stat, root) && stat.st_uid != owner) {
         return -EPERM;
     }
     return (stat.st_mode & 022) != 0 && (stat.st_mode & S_ISVTX) == 0 ? -ENOTUNIQ : 0;

@@ -4,7 +4,6 @@
  * commands take locks of the process, which end with the close of any descriptor of the file; the
  * other locks belong to the open file.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -13,7 +12,6 @@
 #include <unistd.h>
 
 #include "base/path.h"
-#include "base/sys.h"
 #include "preload/export.h"
 #include "preload/next.h"
 #include "preload/posix_lock.h"
@@ -94,22 +92,12 @@ static void before_fcntl(int fd, int command, long argument)
     }
 }
 
-static int raw_fcntl(int fd, int command, long argument)
-{
-    const long at[6] = {fd, command, argument};
-    long result = stk_sys_call(SYS_fcntl, at);
-    if (result < 0) {
-        errno = (int)-result;
-        return -1;
-    }
-    return (int)result;
-}
-
 static int serve_fcntl(enum stk_symbol symbol, int fd, int command, long argument)
 {
     int (*next)(int, int, ...) = (int (*)(int, int, ...))stk_next(symbol);
+    const struct stk_syscall same = {SYS_fcntl, {fd, command, argument}};
     before_fcntl(fd, command, argument);
-    return next != NULL ? next(fd, command, argument) : raw_fcntl(fd, command, argument);
+    return next != NULL ? next(fd, command, argument) : (int)stk_syscall_next(&same);
 }
 
 /* Hands the third argument on as it is, even if the program gave none, as libc does. */
