@@ -22,8 +22,7 @@ WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wco
 # import makes a musl program refuse to start with us in LD_PRELOAD.
 GUEST := -fPIC -fvisibility=hidden -fno-stack-protector -U_FORTIFY_SOURCE -fno-math-errno
 # The library is optimised as a whole: after a system call the processor has forgotten where calls
-# return to, and each one less on the way of a hit is felt. Everything else links the plain code that
-# the objects hold as well. Only gcc: clang would need another linker.
+# return to, and each call less on the path of a hit is felt. Only gcc: clang would need another linker.
 LTO := $(if $(SAN),,$(if $(findstring Free Software,$(shell $(CC) --version 2>/dev/null)),-flto=auto))
 # The user's own, of which the last word is theirs, except for what a file cannot do without: GUEST, and
 # NEEDS, which its own rules say. Never CFLAGS: from the command line it cannot be added to.
@@ -33,25 +32,38 @@ NEEDS :=
 # optimised away.
 OPTIMISE := $(if $(SAN),-O1,-O3)
 ALL_CFLAGS = -std=gnu11 -D_GNU_SOURCE -I. $(WARNINGS) $(OPTIMISE) -g $(USERS) $(GUEST) $(NEEDS) \
-	$(if $(LTO),$(LTO) -ffat-lto-objects,-fno-lto) $(COMPILE_SAN)
-# What links, but for the library: the plain code that the objects hold.
+	$(CODE) $(COMPILE_SAN)
+# Objects hold plain code, which everything but the library links.
+CODE = -fno-lto
 LINK = $(CC) $(CFLAGS) -fno-lto
-COMPILE_SAN := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer)
+COMPILE_SAN := $(if $(SAN),-DSTK_INVARIANTS -fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer)
 LINK_SAN := $(if $(SAN),-fsanitize=$(SAN))
 
-BASE := $(wildcard base/*.c)
-CACHE := $(wildcard cache/*.c)
-STORE := $(wildcard store/*.c)
-RING := $(wildcard ring/*.c)
-GPU := $(wildcard gpu/*.c)
-PRELOAD := $(wildcard preload/*.c)
-CLI := $(wildcard cli/*.c)
+# All of a room, with its sub-rooms. Where `find` is not sorted, a build would differ from one machine to the next.
+C_SOURCES := $(sort $(shell find base cache store ring gpu preload cli decode wrappers/python/core -name '*.c'))
+of = $(filter $(addsuffix /%,$(1)),$(C_SOURCES))
+BASE := $(call of,base)
+CACHE := $(call of,cache)
+# store/archive is part of what links LMDB's archive (wrappers/python/python.mk).
+STORE := $(filter-out store/archive/%,$(call of,store))
+RING := $(call of,ring)
+GPU := $(call of,gpu)
+PRELOAD := $(call of,preload)
+CLI := $(call of,cli)
 # The kernels of this processor only; kernels/select.c knows which ones there are.
 MACHINE := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null)))
-DECODE := $(wildcard decode/*.c decode/entropy/*.c decode/form/*.c decode/kernels/*.c decode/kernels/$(MACHINE)/*.c)
+OTHERS := $(filter-out plain $(MACHINE),$(notdir $(patsubst %/,%,$(wildcard decode/kernels/*/))))
+DECODE := $(filter-out $(OTHERS:%=decode/kernels/%/%),$(call of,decode))
 objects = $(patsubst %.c,$(B)/obj/%.o,$(1))
+# With invariants (base/invariant.h), for the unit tests; a sanitizer's build has them everywhere.
+checked = $(patsubst %.c,$(B)/$(if $(SAN),obj,checked)/%.o,$(1))
 
-.PHONY: all demo manual test test-all test-newest compatibility bench bench-peers bench-gpu format lint install manifest uninstall clean help arrows
+# The library's objects hold what the linker compiles. Those that the command links as well hold both, which
+# takes less time than to compile each file twice.
+$(call objects,$(PRELOAD)): CODE = $(or $(LTO),-fno-lto)
+$(call objects,$(BASE) $(CACHE)): CODE = $(if $(LTO),$(LTO) -ffat-lto-objects,-fno-lto)
+
+.PHONY: all demo manual test test-all test-newest compatibility compatibility-rows bench bench-peers bench-gpu format style lint install manifest uninstall clean help arrows
 .DELETE_ON_ERROR:
 
 all: arrows $(B)/stoker $(B)/libstoker.so $(B)/libstokerdecode.a python ## build the library and the command (into build/)
@@ -74,8 +86,8 @@ needed-is-there:
 
 # ---- the library ----
 
-$(B)/exports.map: preload/symbols.def Makefile | $(B)/obj needed-is-there
-	$(Q){ echo '{ global:'; $(CC) -E -P -x c -D'X(name)=name;' $<; echo 'stoker_vouch; local: *; };'; } >$@
+$(B)/exports.map: preload/interpose/symbols.def Makefile | $(B)/obj needed-is-there
+	$(Q){ echo '{ global:'; $(CC) -E -P -x c -D'X(name)=name;' $<; echo 'stoker_identity_api; local: *; };'; } >$@
 
 $(B)/libstoker.so: $(call objects,$(BASE) $(CACHE) $(PRELOAD)) $(B)/exports.map
 	$(if $(V),,@echo "  LINK  $@")
@@ -85,17 +97,19 @@ $(B)/libstoker.so: $(call objects,$(BASE) $(CACHE) $(PRELOAD)) $(B)/exports.map
 
 # ---- the command ----
 
+# The page of `stoker report` lies in the command (cli/report/page.c).
+$(B)/obj/cli/report/page.o: cli/report/page.html
+
 $(B)/stoker: $(call objects,$(BASE) $(CACHE) $(CLI))
 	$(if $(V),,@echo "  LINK  $@")
 	$(Q)$(LINK) -o $@ $^ $(LDFLAGS) $(LINK_SAN) -pthread
 
 # ---- the sample store ----
 
-# Called only where the processor has AVX2 (store/content.c).
+# Called only where the processor has AVX2 (store/content_hash.c).
 ifeq ($(MACHINE),x86_64)
-$(B)/obj/store/content_avx2.o: NEEDS += -mavx2
+$(B)/obj/store/content_hash_avx2.o: NEEDS += -mavx2
 endif
-$(B)/obj/store/content_avx2.o: LTO :=
 
 # ---- decoding ----
 
@@ -107,7 +121,6 @@ $(B)/libstokerdecode.a: $(DECODE_OBJECTS)
 
 # Each rounding counts, as in the reference: no fused multiplications.
 $(DECODE_OBJECTS): NEEDS += -ffp-contract=off
-$(DECODE_OBJECTS): LTO :=
 
 # ---- the device ----
 
@@ -148,6 +161,10 @@ endif
 	@scripts/compatibility.py $(MATRIX) >build/compatibility.md
 	@mv build/compatibility.md docs/compatibility.md
 
+compatibility-rows: ## put the rows in MATRIX=file, recorded by some tests, into docs/compatibility.md
+	@scripts/compatibility.py $(MATRIX) docs/compatibility.md >build/compatibility.md
+	@mv build/compatibility.md docs/compatibility.md
+
 # ---- house-keeping ----
 
 $(B)/obj/%.o: %.c Makefile | $(B)/obj needed-is-there
@@ -155,10 +172,17 @@ $(B)/obj/%.o: %.c Makefile | $(B)/obj needed-is-there
 	$(if $(V),,@echo "  CC    $<")
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
 
+$(B)/checked/%.o: NEEDS = -DSTK_INVARIANTS
+$(B)/checked/%.o: OPTIMISE = -O1
+$(B)/checked/%.o: %.c Makefile | $(B)/obj needed-is-there
+	@mkdir -p $(@D)
+	$(if $(V),,@echo "  CC    $<")
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
+
 $(B)/obj:
 	@mkdir -p $@
 
--include $(shell find $(B)/obj -name '*.d' 2>/dev/null)
+-include $(shell find $(B)/obj $(B)/checked -name '*.d' 2>/dev/null)
 
 arrows: ## check that the rooms include each other only downwards
 	@scripts/arrows.sh
@@ -180,7 +204,7 @@ bench-gpu: all ## on a machine with a GPU: stoker.Loader against pin_memory, tim
 
 SOURCES := $(shell find base cache preload cli decode store ring gpu wrappers tests bench -name '*.[ch]' 2>/dev/null)
 
-# What the command says of itself (cli/help.c), for man and for bash.
+# What the command says of itself (cli/help/help.c), for man and for bash.
 VERBS = $(shell $(B)/stoker help | sed -n 's/^  stoker \([a-z]*\)  .*/\1/p')
 manual: $(B)/stoker ## write docs/man and docs/completion.bash anew
 	@mkdir -p docs/man
@@ -189,10 +213,24 @@ manual: $(B)/stoker ## write docs/man and docs/completion.bash anew
 	@$(B)/stoker help --man libstoker.so >docs/man/libstoker.so.7
 	@$(B)/stoker help --completion >docs/completion.bash
 
+# What editors and clang's tools ask for: the commands that compile, as `make` would run them.
+.PHONY: compile_commands.json
+compile_commands.json: ## write how each file is compiled, for editors and clang's tools
+	@$(MAKE) --no-print-directory -Bn V=1 all test-programs $(FUZZ_PROGRAMS) | awk -v root='$(CURDIR)' '\
+		match($$0, / -c [^ ]*\.c /) { \
+			file = substr($$0, RSTART + 4, RLENGTH - 5); gsub(/["\\]/, "\\&"); \
+			printf "%s{\"directory\": \"%s\", \"file\": \"%s\", \"command\": \"%s\"}", \
+				(lines++ ? ",\n" : "[\n"), root, file, $$0 } \
+		END { print "\n]" }' >$@
+
 format: ## format the C sources
 	clang-format -i $(SOURCES)
 
-lint: all ## format check, clang build, clang-tidy, cppcheck, shellcheck
+style: ## format, prose and shell scripts, in seconds
+	@scripts/deps.sh style
+	@scripts/style.sh $(SOURCES)
+
+lint: all ## all of style, clang build, clang-tidy, cppcheck
 	@scripts/deps.sh lint
 	@scripts/lint.sh $(SOURCES)
 

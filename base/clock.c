@@ -1,4 +1,4 @@
-/* The clocks. See base/clock.h. */
+/* Reads the clocks, and the offset of the process's time namespace in /proc. */
 #include "base/clock.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 
 enum { NOT_ASKED, UNKNOWN, KNOWN, MOVING };
 
-/* The offset of the time namespace that the process was in when it first asked. */
+/* The offset of the time namespace that the process was in when it first asked for it. */
 static _Atomic int64_t kept_ns;
 static _Atomic int stage;
 
@@ -25,8 +25,8 @@ static ssize_t read_namespace(const char *path, char out[64])
     return length == -ENOENT ? 0 : length;
 }
 
-/* Returns true if the process is in the namespace that its children get. The kernel tells the
- * offset of the children's namespace only. */
+/* Returns true if the process is in the namespace that its children get. The kernel gives only the
+ * offset of the children's namespace. */
 static bool is_in_that_of_children(void)
 {
     char own[64], of_children[64];

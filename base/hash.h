@@ -1,6 +1,6 @@
 /*
- * Hashes: XXH3 of xxHash (https://github.com/Cyan4973/xxHash), compiled in and kept to one file.
- * Not for secrets. Safe in threads, after fork and in signal handlers; allocates nothing.
+ * Hashes with XXH3 of xxHash (https://github.com/Cyan4973/xxHash), compiled in and kept to one
+ * file. Not for secrets. Safe in threads, after fork and in signal handlers; allocates nothing.
  */
 #ifndef STK_BASE_HASH_H
 #define STK_BASE_HASH_H

@@ -1,4 +1,4 @@
-/* Which file systems are local. See base/local.h. */
+/* Recognises file systems by the magic number of statfs. */
 #include "base/local.h"
 
 #include <linux/magic.h>

@@ -1,4 +1,4 @@
-/* How much memory could still be used. See base/memory.h. */
+/* Reads /proc/meminfo, and the limits and usage of control groups. */
 #include "base/memory.h"
 
 #include <fcntl.h>
@@ -17,7 +17,8 @@ static int64_t smaller(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* The number behind `name` at the start of a line of `text`; `otherwise` when there is none. */
+/* Returns the number behind `name` at the start of a line of `text`; `otherwise` if there is
+ * none. */
 static int64_t number_after(const char *text, const char *name, int64_t otherwise)
 {
     size_t length = strlen(name);
@@ -33,7 +34,7 @@ static int64_t number_after(const char *text, const char *name, int64_t otherwis
     return otherwise;
 }
 
-/* `name` is the start of a line of /proc/meminfo; in bytes. */
+/* Returns a value of /proc/meminfo in bytes. `name` is the start of its line. */
 static int64_t meminfo(const char *name)
 {
     char text[2048];
@@ -76,8 +77,8 @@ static const struct hierarchy hierarchies[] = {
     {":memory:", "/sys/fs/cgroup/memory", "/memory.limit_in_bytes", "/memory.usage_in_bytes"},
 };
 
-/* What one group leaves of its limit: less what it uses and could not give back by dropping files.
- */
+/* Returns the room that one group leaves below its limit. Its usage counts, less what it could give
+ * back by dropping files. */
 static int64_t headroom(const struct hierarchy *hierarchy, const char *group, int64_t limit)
 {
     char stat[4096];
@@ -102,7 +103,8 @@ static uint64_t id_of(const char *group)
     return stk_hash_64(identity, sizeof identity, 0) | 1;
 }
 
-/* A group and all above it, up to the mount point. Without `room` only the name is wanted. */
+/* Looks at a group and all above it, up to the mount point. Without `room` only the name is
+ * wanted. */
 static void look_at_chain(const struct hierarchy *hierarchy, char *group,
                           struct stk_memory_view *out, bool room)
 {

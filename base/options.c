@@ -1,4 +1,4 @@
-/* The one options table. See base/options.h. */
+/* Holds the rows of the table, and parses the values. */
 #include "base/options.h"
 
 #include <stdlib.h>
@@ -15,63 +15,65 @@ const struct stk_option_row stk_option_table[STK_OPTION_COUNT] = {
          "covers the directories named among the command's arguments."},
     [STK_OPTION_TIERS] =
         {"STOKER_TIERS", "--tier", "DIR[:SIZE][,DIR[:SIZE]]...", "/dev/shm",
-         "The directories that hold the cache, on local file systems, and their budgets: a number "
-         "with K, M, G or T. The first that has room is filled, such as /dev/shm:60G before "
-         "/nvme/me:500G; a file is served from where it lies, and is not moved. The flag takes a "
-         "list or is given once for each; eight at most. Without SIZE the budget is what the file "
-         "system, the machine's free "
-         "memory and the control group leave, less a reserve for the job itself: the larger of "
-         "8 GiB and 20%, at most half. Of /dev/shm, 60 MiB or an eighth stay free, whatever SIZE "
-         "says; where it has less than 256 MiB, as in Docker, and no directory is named, "
-         "`stoker run` takes SLURM_TMPDIR or TMPDIR, if that is on a local disk, or runs the "
-         "command uncached. To `stoker run` and `stoker warm` one of them may be a directory on "
-         "another file system, which several nodes share: what is copied into the local ones is "
-         "put there, too, or comes from there; SIZE is then what all nodes together put there "
-         "(default: until a tenth of it is free). The command runs without a tier that this node "
-         "cannot use (no room, no right to write, a server that is gone). A SIZE above what there "
-         "is becomes smaller. One line tells of either."},
+         "The directories that hold the cache, on local file systems, and their budgets: a "
+         "number with K, M, G or T. The first that has room is filled, such as /dev/shm:60G "
+         "before /nvme/me:500G; a file is served from where it lies, and is not moved. The "
+         "flag takes a list or is given once for each; eight at most. Without SIZE the budget "
+         "is what the file system, the machine's free memory and the control group leave, less "
+         "a reserve for the job itself: the larger of 8 GiB and 20%, at most half. 60 MiB or "
+         "an eighth of /dev/shm stay free, whatever SIZE says. If /dev/shm has less than 256 "
+         "MiB, as in Docker, and no directory is named, `stoker run` takes SLURM_TMPDIR or "
+         "TMPDIR, if that is on a local disk, or runs the command uncached. For `stoker run` "
+         "and `stoker warm` one of them may be a directory on another file system, which "
+         "several nodes share. Files that are copied into the local ones are put there, too, "
+         "or come from there. SIZE is then how much all nodes together put there (default: "
+         "until a tenth of it is free). The command runs without a tier that this node cannot "
+         "use (no room, no right to write, a server that is gone). A SIZE above what there is "
+         "becomes smaller. One line says so in either case."},
     [STK_OPTION_REQUIRE] =
         {"STOKER_REQUIRE_CACHE", "--require-cache", "on|off", "off",
          "on: a command does not start (status 2) if this node cannot give the cache that was "
-         "asked for: a tier has no room or its server is gone, a budget is above what there is, "
-         "or the catalogue has no place. off: one line says so, and the command runs with what "
-         "there is, or uncached. The flag takes no value and says on."},
+         "asked for. That is so if a tier has no room or its server is gone, if a budget is "
+         "above what there is, or if the catalogue has no place. off: one line says so, and "
+         "the command runs with what there is, or uncached. The flag takes no value and says "
+         "on."},
     [STK_OPTION_FRESH] =
         {"STOKER_FRESH", "--fresh", "run|open|never", "run",
          "When a file's identity is asked of the origin again: once in each run (a run never sees "
          "a version older than its start), at every open, or never."},
     [STK_OPTION_SHARE] =
         {"STOKER_SHARE", "--share", "GROUP", "",
-         "The group with which tiers are shared whose directories were made for that by "
-         "`stoker share DIR GROUP`: what one member has cached there is served to those of the "
-         "others who can open the original. `stoker run` and `stoker env` set it to the group's "
-         "number and its members', by which the library knows whose entries are to be used."},
+         "The group whose members share tiers. `stoker share DIR GROUP` makes a directory for "
+         "such a tier. Files that one member has cached there are served to those other "
+         "members that can open the original. `stoker run` and `stoker env` set it to the "
+         "group's number and its members', by which the library knows whose entries are to be "
+         "used."},
     [STK_OPTION_MIN_AGE] =
         {"STOKER_MIN_AGE", NULL, "SECONDS", "2",
-         "Files whose mtime or ctime is younger than this are not cached, since somebody may "
-         "still be writing them. What was decoded is found again without reading the file from a "
-         "minute on, or at this age where it is below the default."},
+         "Files whose mtime or ctime is younger than this are not cached, since a program may "
+         "still be writing them. A decoded image is found again without reading its file from "
+         "a minute on, or from this age on if it is below the default."},
     [STK_OPTION_FILES] =
         {"STOKER_FILES", NULL, "on|off", "on",
-         "Whether files and listings of directories are cached. off: only decoded images are; "
-         "files are left to the origin and the kernel's page cache. `stoker run --auto` sets it "
-         "where a copy would gain nothing."},
+         "on: files and listings of directories are cached. off: only decoded images are; "
+         "files are left to the origin and the kernel's page cache. `stoker run --auto` sets "
+         "it where a copy would gain nothing."},
     [STK_OPTION_MAX_FILE] =
         {"STOKER_MAX_FILE", NULL, "SIZE", "8M",
          "Files above this size are not copied as a whole when they are opened, but block by block "
          "as they are read; until the last block is there they are counted as bypassed (large)."},
     [STK_OPTION_WHOLE] =
         {"STOKER_WHOLE", NULL, "SIZE", "64M",
-         "Of a file that is cached by blocks and no larger than this, all that is missing is "
-         "copied when it is mapped or read as a stream (fopen, fdopen), for which blocks are no "
-         "use. Larger ones are read from the origin so, until their last block is there."},
+         "If a file that is cached by blocks is no larger than this, its missing blocks are "
+         "copied when it is mapped or read as a stream (fopen, fdopen), for which blocks are "
+         "no use. Larger files are then read from the origin, until their last block is there."},
     [STK_OPTION_LISTINGS] =
         {"STOKER_LISTINGS", NULL, "auto|mtime|off", "auto",
-         "When a directory's listing from an earlier run is believed: if the directory's mtime and "
-         "ctime are still the same, on file systems that keep these (auto: local disks, NFS, "
-         "Lustre, CephFS; on others, such as most of FUSE and mounts of object stores, a directory "
-         "is listed anew once in each run), or on all of them (mtime). off: directories are not "
-         "cached."},
+         "When a directory's listing from an earlier run is believed. auto: if the directory's "
+         "mtime and ctime are still the same, on file systems that keep these (local disks, "
+         "NFS, Lustre, CephFS). On others, such as most of FUSE and mounts of object stores, a "
+         "directory is listed anew once in each run. mtime: by the times on all of them. off: "
+         "directories are not cached."},
     [STK_OPTION_BLOCK] =
         {"STOKER_BLOCK", NULL, "SIZE", "1M",
          "How much of a file above STOKER_MAX_FILE is copied at once when some of it is read: from "
@@ -82,26 +84,26 @@ const struct stk_option_row stk_option_table[STK_OPTION_COUNT] = {
          "to back."},
     [STK_OPTION_COMPLETE] =
         {"STOKER_COMPLETE", NULL, "on|off", "on",
-         "Whether `stoker run` reads the rest of such a file once the job has begun to read or map "
-         "it: in the background, at a lower priority, and slowly while the job itself reads by the "
-         "origin. Whole, it is served to maps and streams, too."},
+         "on: `stoker run` reads the rest of such a file once the job has begun to read or map "
+         "it. It does so in the background, at a lower priority, and slowly while the job "
+         "itself reads by the origin. A file that is whole is served to maps and streams, too."},
     [STK_OPTION_DECODE] =
         {"STOKER_DECODE", "--no-decode", "on|off", "on",
-         "Whether the Pythons under `stoker run` decode JPEGs for Pillow, with the same pixels. "
+         "on: the Pythons under `stoker run` decode JPEGs for Pillow, with the same pixels. "
          "The flag takes no value and says off. Without the command: `stoker env` prints the "
          "PYTHONPATH that does the same; or import Image from the package `stoker`."},
     [STK_OPTION_TORCHVISION] =
         {"STOKER_TORCHVISION", "--no-torchvision", "on|off", "on",
-         "Whether torchvision's to_tensor, normalize, RandomResizedCrop and Compose are replaced "
-         "by ones that give the same bits and draws, where JPEGs are decoded for Pillow. The flag "
-         "takes no value and says off."},
+         "on: torchvision's to_tensor, normalize, RandomResizedCrop and Compose are replaced "
+         "by ones that give the same bits and draws, where JPEGs are decoded for Pillow. The "
+         "flag takes no value and says off."},
     [STK_OPTION_BATCHES] =
         {"STOKER_BATCHES", "--no-batches", "on|off", "on",
-         "Whether the Pythons under `stoker run` have the batches of torch's DataLoader go from "
-         "its workers to the main process through memory that is used again, instead of a new file "
-         "in /dev/shm for each tensor (docs/batches.md). The flag takes no value and says off. "
-         "Without the command nothing is replaced, unless this and PYTHONPATH are set as `stoker "
-         "env` prints them."},
+         "on: under `stoker run` the batches of torch's DataLoader go from its workers to the "
+         "main process through memory that is used again, and not in a new file in /dev/shm "
+         "for each tensor (docs/batches.md). The flag takes no value and says off. Without the "
+         "command nothing is replaced, unless this and PYTHONPATH are set as `stoker env` "
+         "prints them."},
     [STK_OPTION_SAMPLES] =
         {"STOKER_SAMPLES", "--samples", "DIR[:SIZE]", "",
          "Where decoded images and what `stoker.cached` functions return are kept, as samples, and "
@@ -114,22 +116,22 @@ const struct stk_option_row stk_option_table[STK_OPTION_COUNT] = {
          "its bytes were read as well: such an image is then cached once. `--samples SIZE` sets so "
          "much of the tier's budget aside for samples. Without the command nothing is kept when it "
          "is unset."},
-    [STK_OPTION_HISTORY] = {"STOKER_HISTORY", "--no-history", "on|off", "on",
-                            "Whether `stoker run` leaves a record of the run for `stoker report`, "
-                            "with the words of its command: some 100 KB in "
-                            "~/.local/state/stoker/runs, which nobody else can read. The newest 20 "
-                            "are kept. Beside them it notes how much was opened of the covered "
-                            "paths, by which the next run knows what will fit. The flag takes no "
-                            "value and says off: then nothing is kept of the run."},
+    [STK_OPTION_HISTORY] =
+        {"STOKER_HISTORY", "--no-history", "on|off", "on",
+         "on: `stoker run` leaves a record of the run for `stoker report`, with the words of "
+         "its command: some 100 KB in ~/.local/state/stoker/runs, which no other user can "
+         "read. The newest 20 are kept. Beside them it notes how much was opened of the "
+         "covered paths, by which the next run knows what will fit. The flag takes no value "
+         "and says off: then nothing is kept of the run."},
     [STK_OPTION_SIMD] =
         {"STOKER_SIMD", NULL, "c|avx2|avx512|neon", "",
          "Which of the decoder's inner loops are used, for tests and comparisons: all give the "
          "same bytes. Unset, or where the processor has not what it names, the best that it has."},
     [STK_OPTION_ENTROPY] =
         {"STOKER_ENTROPY", NULL, "own|libjpeg", "own",
-         "Who reads the Huffman codes of JPEGs, for tests and comparisons: the decoder's own "
-         "parser, which leaves to libjpeg-turbo what it does not know, or libjpeg-turbo all of "
-         "them."},
+         "The reader of the Huffman codes of JPEGs, for tests and comparisons. own: the "
+         "decoder's own parser, which leaves unknown files to libjpeg-turbo. libjpeg: "
+         "libjpeg-turbo for all of them."},
     [STK_OPTION_CURSORS] =
         {"STOKER_CURSORS", NULL, "1|2|3|4", "",
          "In how many places of a JPEG the decoder's own parser reads at the same time, for tests "
@@ -140,8 +142,8 @@ const struct stk_option_row stk_option_table[STK_OPTION_COUNT] = {
          "processes find its start and its counters. Not for setting by hand."},
     [STK_OPTION_OUTER_PATHS] =
         {"STOKER_OUTER_PATHS", NULL, "PATH[:PATH]...", "",
-         "Set by a `stoker run` that was begun inside another: the paths that the runs around it "
-         "cover. Its processes tell those runs of changes there. Not for setting by hand."},
+         "Set by a `stoker run` that was begun inside another: the paths that the runs around "
+         "it cover. Its processes report changes there to those runs. Not for setting by hand."},
     [STK_OPTION_OUTER_RUNS] = {"STOKER_OUTER_RUNS", NULL, "NAME[:NAME]...", "",
                                "The names of these runs. Not for setting by hand."},
 };
@@ -152,7 +154,7 @@ static const char *value_of(enum stk_option option)
     return value != NULL && *value != '\0' ? value : stk_option_table[option].otherwise;
 }
 
-/* Which of three names it is; -1: none. */
+/* Returns which of three names the value is; -1: none. */
 static int choice_of(const char *value, const char *const names[3])
 {
     for (int i = 0; i < 3; i++) {

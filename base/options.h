@@ -1,6 +1,7 @@
 /*
- * The one options table. Each option is an environment variable, most also a flag of the command;
- * docs/environment.md is generated from here (`stoker env --markdown`) and checked by a test.
+ * Holds the one table of options. Each option is an environment variable, most are also a flag of
+ * the command. docs/environment.md is generated from here (`stoker env --markdown`) and checked by
+ * a test.
  */
 #ifndef STK_BASE_OPTIONS_H
 #define STK_BASE_OPTIONS_H
@@ -70,23 +71,22 @@ struct stk_options {
     bool leaves_files; /* to the kernel's page cache; and listings */
     int64_t min_age_ns;
     int64_t max_file_bytes, whole_bytes;
-    int64_t block_bytes;     /* of files above that; 0: they are the origin's */
-    int64_t readahead_bytes; /* at most, of those that are read from front to back */
-    bool completes;          /* the command reads the rest of those that were begun */
+    int64_t block_bytes; /* of files above that; 0: they are the origin's */
+    int64_t
+        readahead_bytes; /* the most that is read ahead of a file that is read from front to back */
+    bool completes;      /* the command reads the rest of files that a program has begun to read */
 };
 
-/* Reads the environment. A value that cannot be understood counts as unset: a guest does not
- * complain, the command has checked it before. Not safe beside setenv in another thread, as getenv.
- */
+/* Reads the environment. A value that cannot be understood counts as unset: the library does not
+ * complain, and the command has checked the value before. As getenv, not safe beside setenv in
+ * another thread. */
 void stk_options_read(struct stk_options *out);
 
-/* Checks one value; NULL when it is good, else what is wrong and what to write instead. */
+/* Checks one value. Returns NULL if it is good, else what is wrong and what to write instead. */
 const char *stk_option_complaint(enum stk_option option, const char *value);
 
-/*
- * Takes the next path off a STOKER_PATHS list into `out` (bytes large), undoing the backslashes.
- * False at the end of the list. A path that does not fit is skipped.
- */
+/* Takes the next path off a STOKER_PATHS list into `out` (bytes large), undoing the backslashes.
+ * Returns false at the end of the list. Skips a path that does not fit. */
 bool stk_options_next_path(const char **list, char *out, unsigned long bytes);
 
 #endif

@@ -1,4 +1,4 @@
-/* Lexical path handling. See base/path.h. */
+/* Walks through paths component by component. */
 #include "base/path.h"
 
 #include <string.h>
@@ -30,6 +30,11 @@ const char *stk_path_below(const char *path, const char *root)
         }
     }
     return skip_nothing(path);
+}
+
+bool stk_path_is_below(const char *path, const char *above)
+{
+    return strcmp(above, "/") == 0 || stk_path_below(path, above) != NULL;
 }
 
 static bool is_parent_component(const char *component)
@@ -91,7 +96,7 @@ bool stk_path_is_database(const char *leaf)
 }
 
 #define LMDB_LOCK "lock.mdb"
-#define LMDB_DATA "data.mdb" /* as long as the other */
+#define LMDB_DATA "data.mdb" /* as long as LMDB_LOCK */
 #define LMDB_END  "-lock"
 
 bool stk_path_is_lmdb_lock(const char *path)

@@ -1,6 +1,6 @@
 /*
- * Lexical path handling. Nothing here asks the kernel; what a path means is decided elsewhere.
- * All functions are safe in threads, after fork and in signal handlers.
+ * Compares, folds and splits paths by their letters. Nothing here asks the kernel; other rooms
+ * decide what a path means. All functions are safe in threads, after fork and in signal handlers.
  */
 #ifndef STK_BASE_PATH_H
 #define STK_BASE_PATH_H
@@ -11,38 +11,39 @@
 
 #define STK_PATH_BYTES 4096 /* with the terminating zero, as the kernel's PATH_MAX */
 
-/* NULL, or so near to it, or to the end of memory, that it is no path: the real call says EFAULT.
- * Other pointers that lead nowhere cannot be told without going there. */
+/* Returns true if the pointer is NULL, or so near to it or to the end of memory that it is no path.
+ * The real call reports EFAULT then. Other pointers that lead nowhere are only found by reading
+ * there. */
 static inline bool stk_path_is_missing(const char *path)
 {
     return (uintptr_t)path - 4096 >= (uintptr_t)-8192;
 }
 
-/* What means the descriptor itself to calls with AT_EMPTY_PATH. */
+/* Returns true if the path means the descriptor itself to calls with AT_EMPTY_PATH. */
 static inline bool stk_path_is_empty(const char *path)
 {
     return path == NULL || (!stk_path_is_missing(path) && *path == '\0');
 }
 
-/*
- * If `path` (absolute) lies below `root` (absolute, folded, no trailing slash) or is `root` itself,
- * returns what is left of `path` behind the root, without leading slashes; else NULL.
- * "//" and "/./" in `path` count as "/". Allocates nothing and uses a few words of stack, since
- * it runs for every path that a program names.
- */
+/* Returns the rest of `path` (absolute) behind `root` (absolute, folded, no trailing slash),
+ * without leading slashes, if `path` is `root` or lies below it; else NULL. "//" and "/./" in
+ * `path` count as "/". Allocates nothing and uses a few words of stack, since it runs for every
+ * path that a program names. */
 const char *stk_path_below(const char *path, const char *root);
 
-/*
- * Copies `path` with "//" and "/./" folded and no leading slash into `out`; returns its length.
- * Returns -1 for what only the origin can answer: a ".." component, a trailing "/" or "/.",
- * nothing left, or not enough room. `path` may lie in `out`, where it is folded in place.
- */
+/* Returns true if `path` is `above` or lies below it. Both are canonical; `above` may be "/". */
+bool stk_path_is_below(const char *path, const char *above);
+
+/* Copies `path` into `out`, with "//" and "/./" folded and no leading slash; returns its length.
+ * Returns -1 for a path that only the origin can resolve: a ".." component, a trailing "/" or "/.",
+ * nothing left, or not enough room. `path` may lie in `out`, where it is folded in place. */
 long stk_path_fold(const char *path, char *out, size_t bytes);
 
-/* The last component of `path`: behind the last slash. */
+/* Returns the last component of `path`: behind the last slash. */
 const char *stk_path_leaf(const char *path);
 
-/* Whether a leaf is called as SQLite's databases are, which have locks and journals beside them. */
+/* Returns true if a leaf is named as SQLite's databases are, which have locks and journals beside
+ * them. */
 bool stk_path_is_database(const char *leaf);
 
 /* Returns true if `path` is named as LMDB's lock files are: DIRECTORY/lock.mdb, or NAME-lock. */

@@ -1,4 +1,4 @@
-/* What /proc tells about this process and its ancestors. See base/proc.h. */
+/* Parses files of /proc. */
 #include "base/proc.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include "base/sys.h"
 #include "base/text.h"
 
-/* The kernel's USER_HZ: 100 on every architecture we run on. */
+/* The kernel's USER_HZ: 100 on every architecture that Stoker runs on. */
 #define TICK_NS              (STK_NS_PER_S / 100)
 #define MAX_ANCESTORS        64
 #define EXE_BYTES            512
@@ -22,7 +22,7 @@
 #define SETTING              "STOKER_"
 #define CONFINEMENT          "\nNoNewPrivs:\t"
 #define BEFORE_NEXT_LINE     (sizeof CONFINEMENT) /* bytes of that line that were read */
-/* No environment is larger that anybody made by hand. */
+/* The most that is read: no environment made by hand is larger. */
 #define MAX_ENVIRONMENT_BYTES (1u << 20)
 
 long stk_proc_read_text(const char *path, char *buffer, size_t bytes)
@@ -75,7 +75,7 @@ static int look_at(pid_t pid, struct process *out)
     if (length < 0) {
         return (int)length;
     }
-    /* "pid (name) state ppid pgrp ...": the name may hold anything, so start behind its last
+    /* "pid (name) state ppid pgrp ...". The name may hold any character, so start behind the last
      * bracket. */
     const char *state = strrchr(stat, ')');
     if (state == NULL) {
@@ -127,7 +127,8 @@ static bool read_exe(pid_t pid, char exe[EXE_BYTES])
     return true;
 }
 
-/* The pid by which /proc knows us; it differs from getpid() under a /proc of another namespace. */
+/* Returns the pid by which /proc knows this process. It differs from getpid() under a /proc of
+ * another namespace. */
 static pid_t pid_in_proc(void)
 {
     char link[32];
@@ -144,13 +145,13 @@ static pid_t pid_in_proc(void)
 /* ---- settings ---- */
 
 /* One string of an environment, as far as it is read. */
-struct setting {
+struct environment_string {
     size_t length;
     bool is_ours;
     uint64_t hash;
 };
 
-static void take_byte(struct setting *setting, char byte)
+static void take_byte(struct environment_string *setting, char byte)
 {
     if (setting->length < strlen(SETTING)) {
         setting->is_ours = setting->is_ours && byte == SETTING[setting->length];
@@ -160,8 +161,10 @@ static void take_byte(struct setting *setting, char byte)
     setting->hash ^= setting->hash >> 29;
 }
 
-/* The strings may stand in any order. */
-static void take_bytes(struct setting *setting, const char *bytes, size_t count, uint64_t *sum)
+/* Takes bytes of an environment, and adds up the hashes of its complete strings, which may stand in
+ * any order. */
+static void take_bytes(struct environment_string *setting, const char *bytes, size_t count,
+                       uint64_t *sum)
 {
     for (size_t i = 0; i < count; i++) {
         if (bytes[i] != '\0') {
@@ -169,15 +172,16 @@ static void take_bytes(struct setting *setting, const char *bytes, size_t count,
             continue;
         }
         *sum += setting->is_ours && setting->length > strlen(SETTING) ? setting->hash : 0;
-        *setting = (struct setting){.is_ours = true};
+        *setting = (struct environment_string){.is_ours = true};
     }
 }
 
-/* A hash of the settings of ours that a process was started with; 0: none, or it cannot be told. */
+/* Returns a hash of the STOKER_ settings that a process was started with; 0: it has none, or /proc
+ * does not show them. */
 static uint64_t hash_settings(pid_t pid)
 {
     char bytes[1024];
-    struct setting setting = {.is_ours = true};
+    struct environment_string setting = {.is_ours = true};
     uint64_t sum = 0;
     size_t done = 0;
     ssize_t got;
@@ -208,8 +212,9 @@ static bool runs(pid_t pid, const char *exe)
     return read_exe(pid, other) && strcmp(exe, other) == 0;
 }
 
-/* A program that runs for weeks starts jobs: with settings that it lacks itself, or in groups of
- * their own, as shells and notebooks do. The workers of a job have the job's settings and group. */
+/* Finds the start of the topmost ancestor of the same run. A program that runs for weeks starts
+ * jobs with settings that it lacks itself, or in groups of their own, as shells and notebooks do.
+ * The workers of a job have the job's settings and group. */
 static int64_t topmost_start_ns(pid_t pid, const struct process *self)
 {
     char exe[EXE_BYTES];
@@ -258,7 +263,8 @@ uint64_t stk_proc_view(void)
     return stk_hash_64(&view, sizeof view, 0);
 }
 
-/* As a sum, whatever their order is; the one that is in effect may be among them or not. */
+/* Returns a sum over the groups, which does not depend on their order. The group in effect may be
+ * among them or not. */
 static uint64_t sum_of_groups(void)
 {
     gid_t groups[MOST_GROUPS], own = stk_sys_getegid();

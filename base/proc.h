@@ -1,6 +1,6 @@
 /*
- * What /proc tells about this process and its ancestors.
- * Only raw system calls; no allocation; safe in threads, after fork and in signal handlers.
+ * Reads in /proc about this process and its ancestors. Only raw system calls; no allocation; safe
+ * in threads, after fork and in signal handlers.
  */
 #ifndef STK_BASE_PROC_H
 #define STK_BASE_PROC_H
@@ -10,42 +10,46 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Reads the start of a file as text into `buffer`, zero-terminated; the length, or -errno. */
+/* Reads the start of a file as text into `buffer`, zero-terminated. Returns the length, or
+ * -errno. */
 long stk_proc_read_text(const char *path, char *buffer, size_t bytes);
 
 /*
- * When the run began that this process belongs to, on CLOCK_BOOTTIME: the start, rounded up by one
- * clock tick, of the topmost ancestor in an unbroken chain that runs the same executable in the
- * same process group, and was started with the same STOKER_ settings; of long runs, their latest
- * day. So a script and all its fork, spawn and forkserver workers are one run. The stages of a
- * shell script are several, and so is what a server, a notebook or a shell starts one after the
- * other. A start that is too late only has the origin asked once more. With a /proc that does not
- * know us: now.
+ * Returns when this process's run began, on CLOCK_BOOTTIME. So a script and all its fork, spawn and
+ * forkserver workers are one run. The stages of a shell script are several runs. So are the
+ * commands that a server, a notebook or a shell starts one after the other.
+ *
+ * The run began with the topmost ancestor in an unbroken chain that has three things in common: the
+ * executable, the process group, and the STOKER_ settings at the start. Its start is rounded up by
+ * one clock tick. A long run begins anew with each day. A start that is too late only has the
+ * origin asked once more. If /proc does not know this process, the run begins now.
  */
 int64_t stk_proc_run_start_ns(void);
 
-/* The latest time that is a whole number of days behind the start: all processes of one day have
- * the same, and none believes what is older than a day. */
+/* Returns the latest time that is a whole number of days behind the start. All processes of one day
+ * have the same, and none believes anything older than a day. */
 int64_t stk_proc_latest_day(int64_t start_ns, int64_t now_ns);
 
-/* Whether a process does not run any more: unknown, or a zombie that nobody has waited for. */
+/* Returns true if a process does not run any more: unknown, or a zombie that its parent has not
+ * waited for. */
 bool stk_proc_is_over(pid_t pid);
 
-/* When process `pid` started, rounded up by one clock tick, and its parent; 0 or -errno. */
+/* Finds when process `pid` started, rounded up by one clock tick, and its parent. Returns 0 or
+ * -errno. */
 int stk_proc_start(pid_t pid, int64_t *start_ns, pid_t *parent);
 
-/*
- * A number for the view of the file system that this process has (its mount namespace and its
- * root directory): equal views resolve equal paths to equal files. 0 when it cannot be told.
- */
+/* Returns a number for this process's view of the file system (its mount namespace and its root
+ * directory): equal views resolve equal paths to equal files. Returns 0 if /proc does not give
+ * it. */
 uint64_t stk_proc_view(void);
 
 /*
  * Returns a hash of what decides, besides the user, which files this process may open: its groups,
- * the capabilities that pass over modes, and its confinement. The confinement is no_new_privs, the
- * number of seccomp's filters, and the label of a security module. Landlock counts where the
- * process has CAP_SYS_ADMIN; elsewhere Landlock needs no_new_privs. If there are more than
- * 1024 groups, only their number counts.
+ * the capabilities that pass over modes, and its confinement.
+ *
+ * The confinement is no_new_privs, the number of seccomp's filters, and the label of a security
+ * module. Landlock counts where the process has CAP_SYS_ADMIN; elsewhere Landlock needs
+ * no_new_privs. If there are more than 1024 groups, only their number counts.
  */
 uint64_t stk_proc_rights(void);
 

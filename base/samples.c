@@ -1,4 +1,4 @@
-/* Names of sample stores. See base/samples.h. */
+/* Builds the name from the pid namespace and the boot. */
 #include "base/samples.h"
 
 #include <fcntl.h>
@@ -7,7 +7,7 @@
 #include "base/sys.h"
 #include "base/text.h"
 
-/* The first digits of the boot's identity. */
+/* Reads the first digits of the boot's identity. */
 static bool read_boot(char out[STK_SAMPLES_BOOT_DIGITS])
 {
     int fd = stk_sys_openat(AT_FDCWD, "/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC, 0);

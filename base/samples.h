@@ -1,7 +1,7 @@
 /*
- * What a sample store is called in the directory that holds it (store/place.h): pid-NUMBER-BOOT,
- * for the pid namespace and the boot. The command, which knows nothing of stores, counts by it what
- * one takes of a tier's budget.
+ * Names the directory of a sample store (store/place.h): pid-NUMBER-BOOT, for the pid namespace and
+ * the boot. The command, which knows nothing of stores, finds by this name what a store takes of a
+ * tier's budget.
  */
 #ifndef STK_BASE_SAMPLES_H
 #define STK_BASE_SAMPLES_H
@@ -13,9 +13,10 @@
 #define STK_SAMPLES_NAME_BYTES  64
 #define STK_SAMPLES_BOOT_DIGITS 8 /* at the end of the name */
 
-/* The number of this process's pid namespace; 0 where there is no /proc. */
+/* Returns the number of this process's pid namespace; 0 where there is no /proc. */
 uint64_t stk_samples_namespace(void);
-/* Of the namespace of this number. False where it is 0, or there is no /proc. */
+/* Writes the name for the namespace of this number. Returns false if that is 0, or there is no
+ * /proc. */
 bool stk_samples_name(uint64_t namespace, char out[STK_SAMPLES_NAME_BYTES]);
 
 #endif

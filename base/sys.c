@@ -1,10 +1,11 @@
-/* The real-call table, by raw system calls. See base/sys.h. */
+/* Makes the raw system calls, and falls back where a kernel or a sandbox lacks one. */
 #include "base/sys.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -28,6 +29,10 @@
     stk_arch_syscall6(SYS_##n, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), 0)
 #define CALL6(n, a, b, c, d, e, f)                                                                 \
     stk_arch_syscall6(SYS_##n, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), (long)(f))
+
+#define HIGH_NUMBERS                                                                               \
+    512 /* stk_sys_dup_high: from here on, where the limit allows twice as many                    \
+         */
 
 /* Numbers and structures that the headers of an old system lack. */
 #ifndef SYS_openat2
@@ -65,11 +70,16 @@ int stk_sys_open_nolinks(const char *path, int flags)
     struct open_how_v0 how = {.flags = (uint64_t)(unsigned)flags,
                               .resolve = RESOLVE_NO_SYMLINKS_BIT};
     long result = CALL4(openat2, AT_FDCWD, path, &how, sizeof how);
-    /* openat2 refuses flags that openat ignores: for those the plain call, too. */
+    /* openat2 refuses flags that openat ignores: the plain call takes them */
     if (is_unsupported(result) || result == -EINVAL) {
         result = CALL4(openat, AT_FDCWD, path, flags, 0);
     }
     return (int)result;
+}
+
+int stk_sys_open_own(const char *path, int flags)
+{
+    return stk_sys_open_nolinks(path, flags | O_NOATIME);
 }
 
 int stk_sys_open_beneath(int dirfd, const char *path, int flags)
@@ -123,6 +133,17 @@ uint64_t stk_sys_descriptor_limit(void)
     return CALL4(prlimit64, 0, RLIMIT_NOFILE, NULL, &limit) == 0 ? limit.rlim_cur : 0;
 }
 
+/* Duplicates to another number each time. So a number that a thread closes late is not the next
+ * duplicate's. */
+int stk_sys_dup_high(int fd)
+{
+    static _Atomic unsigned turn;
+    uint64_t limit = stk_sys_descriptor_limit();
+    uint64_t base = limit < 2 * HIGH_NUMBERS ? limit / 2 : HIGH_NUMBERS;
+    uint64_t spread = base / 2 + 1;
+    return stk_sys_dup_above(fd, (int)(base + atomic_fetch_add(&turn, 1) % spread));
+}
+
 off_t stk_sys_lseek(int fd, off_t offset, int whence)
 {
     return CALL3(lseek, fd, offset, whence);
@@ -138,20 +159,22 @@ ssize_t stk_sys_pread(int fd, void *buffer, size_t bytes, off_t offset)
     return CALL4(pread64, fd, buffer, bytes, offset);
 }
 
-/* On a machine of 64 bits the offset is one word, of which the kernel wants the low half first. */
+/* Reads into several buffers. On a machine of 64 bits the offset is one word, of which the kernel
+ * wants the low half first. */
 ssize_t stk_sys_preadv(int fd, const struct iovec *parts, int count, off_t offset)
 {
     return CALL5(preadv, fd, parts, count, offset, 0);
 }
 
-/* Nothing of anybody is read: the list of what to read there is empty. */
+/* Has the kernel check the list. It reads no memory, since the list of places to read from is
+ * empty. */
 int stk_sys_look_at_parts(const struct iovec *parts, int count)
 {
     long result = CALL6(process_vm_readv, 0, parts, count, NULL, 0, 0);
     return result < 0 ? (int)result : 0;
 }
 
-/* Where a file may not be that long, the kernel ends the program by a signal. */
+/* Returns true if a file may not be that long: the kernel would end the program by a signal. */
 static bool is_beyond_limit(off_t end)
 {
     struct rlimit64 limit = {0};
@@ -174,8 +197,8 @@ int stk_sys_fallocate(int fd, off_t offset, off_t bytes)
     return (int)CALL4(fallocate, fd, 0, offset, bytes);
 }
 
-/* Newer kernels may be set to refuse files that programs could be run from, older ones do not know
- * the word for others. */
+/* Makes a memfd without the right to execute. Newer kernels may be set to refuse files that
+ * programs could be run from; older kernels do not know the flag. */
 int stk_sys_memfd(const char *name)
 {
     long fd = CALL2(memfd_create, name, MFD_CLOEXEC_BIT | MFD_NOEXEC_SEAL_BIT);
@@ -209,7 +232,7 @@ int stk_sys_write_out(int fd)
 int stk_sys_fstat(int fd, struct stat *out)
 {
     long result = CALL2(fstat, fd, out);
-    if (is_unsupported(result)) { /* a sandbox may know only what today's libc calls */
+    if (is_unsupported(result)) { /* a sandbox may know only the calls of today's libc */
         result = CALL4(newfstatat, fd, "", out, AT_EMPTY_PATH);
     }
     return (int)result;
@@ -387,7 +410,8 @@ int stk_sys_madvise(void *address, size_t bytes, int advice)
     return (int)CALL3(madvise, address, bytes, advice);
 }
 
-/* The kernel's own set of signals is eight bytes, on every architecture we run on. */
+/* Sets the mask of signals. The kernel's own set is eight bytes, on every architecture that Stoker
+ * runs on. */
 static void set_signals(const uint64_t *wanted, uint64_t *before)
 {
     CALL4(rt_sigprocmask, SIG_SETMASK, wanted, before, sizeof *wanted);

@@ -1,14 +1,14 @@
 /*
- * The real-call table: every system call that Stoker makes for itself, in one place.
+ * Makes every system call that Stoker makes for itself: the real-call table.
  *
- * They are raw on purpose. Our own calls must not come back through our own symbols, must not be
- * seen by other preloads, must not depend on the glibc of the day, and must not touch errno, which
- * belongs to the program we are guests in. A program's own calls go to the next library instead
- * (preload/next.h).
+ * They are raw on purpose. Stoker's own calls must not come back through its own symbols, must not
+ * be seen by other preloads, and must not depend on the glibc of the day. They must not touch
+ * errno, which belongs to the program. A program's own calls go to the next library instead
+ * (preload/interpose/next.h).
  *
  * Every function returns 0 or positive, or -errno; each is safe in threads, after fork and vfork
- * and in signal handlers, and allocates nothing. Paths, buffers and fds stay the caller's.
- * A test build replaces this file's implementation to make the n-th call fail.
+ * and in signal handlers, and allocates nothing. Paths, buffers and fds stay the caller's. A test
+ * build replaces this file's implementation to make the n-th call fail.
  */
 #ifndef STK_BASE_SYS_H
 #define STK_BASE_SYS_H
@@ -21,50 +21,58 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
-/* Opens; O_CLOEXEC is the caller's to give. */
+/* Opens a file. O_CLOEXEC is the caller's to give. */
 int stk_sys_openat(int dirfd, const char *path, int flags, mode_t mode);
 /* Opens without following any symbolic link, where the kernel can (5.6); else a plain openat. */
 int stk_sys_open_nolinks(const char *path, int flags);
-/* Opens what lies below a directory in the same mount, by no link; only where the kernel can do
+/* Opens a file of this user's, as stk_sys_open_nolinks does. -EPERM: another user owns the file,
+ * and this process has no CAP_FOWNER. The kernel checks the owner for O_NOATIME, so that no call is
+ * added. */
+int stk_sys_open_own(const char *path, int flags);
+/* Opens a file below a directory in the same mount, through no link. Only where the kernel can do
  * that (5.6). */
 int stk_sys_open_beneath(int dirfd, const char *path, int flags);
 int stk_sys_close(int fd);
 int stk_sys_dup3(int from, int to, int flags);
-/* The lowest free number from `lowest` on, close-on-exec; -EINVAL when that is beyond the limit. */
+/* Duplicates to the lowest free number from `lowest` on, close-on-exec. Returns -EINVAL if that is
+ * beyond the limit. */
 int stk_sys_dup_above(int fd, int lowest);
-/* O_NONBLOCK and its like, or -errno. */
+/* Returns O_NONBLOCK and its like, or -errno. */
 int stk_sys_get_status_flags(int fd);
 int stk_sys_set_status_flags(int fd, int flags);
-/* Whether two descriptors share their offset; false also where the kernel does not tell. */
+/* Returns true if two descriptors share their offset; false also where the kernel does not know. */
 bool stk_sys_is_same_open_file(int a, int b);
 bool stk_sys_is_closed_on_exec(int fd);
-/* How many descriptors this process may have. */
+/* Returns how many descriptors this process may have. */
 uint64_t stk_sys_descriptor_limit(void);
+/* Duplicates `fd` to a number far above the lowest free one, which open() would return. Returns the
+ * new number, close-on-exec, or -errno. */
+int stk_sys_dup_high(int fd);
 off_t stk_sys_lseek(int fd, off_t offset, int whence);
 
 ssize_t stk_sys_read(int fd, void *buffer, size_t bytes);
 ssize_t stk_sys_pread(int fd, void *buffer, size_t bytes, off_t offset);
-/* Into several buffers. The kernel looks whether they may be written to: -EFAULT. */
+/* Reads into several buffers. If one cannot be written to, the kernel reports -EFAULT. */
 ssize_t stk_sys_preadv(int fd, const struct iovec *parts, int count, off_t offset);
-/* Whether a list of buffers can be read, and the kernel would take it: 0, -EFAULT or -EINVAL.
- * Another error says nothing. */
+/* Checks whether a list of buffers can be read, and the kernel would take it: 0, -EFAULT or
+ * -EINVAL. Another error says nothing. */
 int stk_sys_look_at_parts(const struct iovec *parts, int count);
-/* Beyond the limit on the size of files, which a batch system may set, the kernel would send a
- * signal that ends the program: to one that makes a file longer, and to one that writes there in a
- * file that is long enough. These two say -EFBIG. The second says -EOPNOTSUPP only where the limit
- * allows it. */
+/* Write to a file, and reserve room in it, within the limit on the size of files, which a batch
+ * system may set. Beyond that limit the kernel would send a signal that ends the program, even if
+ * the file is long enough already. These two return -EFBIG instead. The second returns -EOPNOTSUPP
+ * only where the limit allows the call. */
 ssize_t stk_sys_pwrite(int fd, const void *buffer, size_t bytes, off_t offset);
 int stk_sys_fallocate(int fd, off_t offset, off_t bytes);
 int stk_sys_fadvise(int fd, off_t offset, off_t bytes, int advice);
-/* How many pages of a file are in memory; an error before Linux 6.5, and where others' files are
- * nobody's business. */
+/* Counts the pages of a file that are in memory. Returns an error before Linux 6.5, and where the
+ * kernel hides that of other users' files. */
 int64_t stk_sys_count_cached(int fd);
-/* The same of a part of it. */
+/* Counts the pages of a part of a file that are in memory, likewise. */
 int64_t stk_sys_count_cached_in(int fd, off_t offset, off_t bytes);
-/* A file without a name, in no file system and closed on exec. */
+/* Makes a file without a name, in no file system and closed on exec. */
 int stk_sys_memfd(const char *name);
-/* Has the file's changed pages written, without waiting for that: what is stored through a map
- * afterwards shows in the file's times again. */
+/* Has the file's changed pages written, without waiting for that. Afterwards a store through a map
+ * shows in the file's times again. */
 int stk_sys_write_out(int fd);
 
 int stk_sys_fstat(int fd, struct stat *out);
@@ -73,13 +81,14 @@ int stk_sys_fstatat(int dirfd, const char *path, struct stat *out, int flags);
 int stk_sys_statx(int dirfd, const char *path, int flags, unsigned mask, struct statx *out);
 int stk_sys_statfs(const char *path, struct statfs *out);
 int stk_sys_fstatfs(int fd, struct statfs *out);
-/* A request that reads into `data`. */
+/* Makes a request that reads into `data`. */
 int stk_sys_ioctl(int fd, unsigned long request, void *data);
 int stk_sys_faccessat(int dirfd, const char *path, int mode);
 
-/* The length of the link's text, not terminated; equal to bytes when it may have been cut. */
+/* Returns the length of the link's text, which is not terminated; equal to bytes if it may have
+ * been cut. */
 ssize_t stk_sys_readlinkat(int dirfd, const char *path, char *buffer, size_t bytes);
-/* The length of the absolute path including its terminating zero. */
+/* Returns the length of the absolute path including its terminating zero. */
 ssize_t stk_sys_getcwd(char *buffer, size_t bytes);
 int stk_sys_mkdirat(int dirfd, const char *path, mode_t mode);
 int stk_sys_unlinkat(int dirfd, const char *path, int flags);
@@ -90,26 +99,27 @@ int stk_sys_chmod(const char *path, mode_t mode);
 int stk_sys_fchmod(int fd, mode_t mode);
 /* Sets when a file was last written to; a link is not followed. */
 int stk_sys_set_mtime(const char *path, struct timespec mtime);
-/* Attributes that users give to files; a link is not followed. What there is must have exactly so
- * many bytes to be got: -ENODATA. */
+/* Set, get and remove attributes that users give to files; a link is not followed. To be read, the
+ * value must have exactly so many bytes: else -ENODATA. */
 int stk_sys_set_attribute(const char *path, const char *name, const void *value, size_t bytes);
 int stk_sys_get_attribute(const char *path, const char *name, void *value, size_t bytes);
 int stk_sys_remove_attribute(int fd, const char *name);
 ssize_t stk_sys_getdents(int fd, void *buffer, size_t bytes);
 
-/* The mapping, or NULL (the reason does not matter to any caller). */
+/* Returns the mapping, or NULL. The reason of a failure does not matter to any caller. */
 void *stk_sys_mmap(size_t bytes, int protection, int flags, int fd, off_t offset);
-/* A program's own: its address, or -errno. */
+/* Makes a program's own mapping. Returns its address, or -errno. */
 long stk_sys_map(void *address, size_t bytes, int protection, int flags, int fd, off_t offset);
 void stk_sys_munmap(void *address, size_t bytes);
-/* Moves a mapping onto what is mapped at `to`, which goes, in one step; false: nothing was done. */
+/* Moves a mapping onto the one at `to`, which goes, in one step. Returns false if nothing was
+ * done. */
 bool stk_sys_move_map(void *from, size_t bytes, void *to);
 int stk_sys_madvise(void *address, size_t bytes, int advice);
-/* Which pages of a mapping are in memory: bit 0 of a byte each. All of them are said to be where
- * others' files are nobody's business. */
+/* Finds which pages of a mapping are in memory: bit 0 of a byte each. Where the kernel hides that
+ * of other users' files, all bits are set. */
 int stk_sys_mincore(void *address, size_t bytes, unsigned char *pages);
 
-/* Blocks all signals for this thread, and gives the mask of before; restores it. */
+/* Blocks all signals for this thread, and gives the mask of before; the second restores it. */
 void stk_sys_block_signals(uint64_t *before);
 void stk_sys_restore_signals(const uint64_t *before);
 
@@ -120,20 +130,21 @@ pid_t stk_sys_getpid(void);
 pid_t stk_sys_getppid(void);
 uid_t stk_sys_getuid(void);
 uid_t stk_sys_geteuid(void);
-/* Real, effective and saved. */
+/* Read the real, effective and saved numbers. */
 int stk_sys_getresuid(uid_t uids[3]);
 int stk_sys_getresgid(gid_t gids[3]);
-/* How many there are; -EINVAL when there are more than `count`. */
+/* Returns how many groups there are; -EINVAL if there are more than `count`. */
 int stk_sys_getgroups(int count, gid_t *groups);
 gid_t stk_sys_getegid(void);
-/* The first 32 effective capabilities, bit by bit; 0 where they are not told. */
+/* Returns the first 32 effective capabilities, bit by bit; 0 if the kernel does not give them. */
 uint32_t stk_sys_capabilities(void);
 /* Returns true if this thread has no_new_privs. */
 bool stk_sys_has_no_new_privs(void);
 /* Tries to mount a file system without a type, which never succeeds. Returns -EPERM if this thread
  * may mount nothing, else -EINVAL. */
 int stk_sys_mount_nothing(void);
-/* True unless the kernel says that no such process exists (one of another user does). */
+/* Returns false only if the kernel says that no such process exists (another user's process does
+ * exist). */
 bool stk_sys_process_exists(pid_t pid);
 int stk_sys_flock(int fd, int operation);
 /* Opens a socket for Unix datagrams between processes of a node, close-on-exec. The kernel chooses
@@ -145,7 +156,7 @@ int stk_sys_connect_abstract(int fd, const char *name);
 ssize_t stk_sys_send(int fd, const void *data, size_t bytes);
 ssize_t stk_sys_receive(int fd, void *data, size_t bytes);
 
-/* 0, or -errno: woken; -EINTR when a signal's handler has run. */
+/* Waits until the word is woken. Returns 0 or -errno; -EINTR after a signal's handler has run. */
 int stk_sys_futex_wait(void *word, uint32_t expected, int64_t timeout_ns);
 void stk_sys_futex_wake_all(void *word);
 void stk_sys_futex_wake_one(void *word);

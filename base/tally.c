@@ -1,4 +1,4 @@
-/* Counters of decoded images. See base/tally.h. */
+/* Maps the file of counters, and adds to it by atomic operations. */
 #include "base/tally.h"
 
 #include <errno.h>
@@ -18,7 +18,8 @@
 #define MAGIC UINT64_C(0x38796c6c61746b73) /* changes with the layout */
 #define BYTES 16384                        /* of the file */
 
-/* As struct stk_tally_pass; but begun_ns has one added, and 0 says that nobody has begun. */
+/* As struct stk_tally_pass; but begun_ns has one added, and 0 means that no process has begun the
+ * pass. */
 struct pass {
     _Atomic uint64_t begun_ns, ended_ns, lasted_ns, waited_ns, samples, batches, expected, begins,
         workers;
@@ -28,7 +29,7 @@ struct stk_tally {
     uint64_t magic;
     _Atomic uint64_t refused_python; /* at this very place: sitecustomize.py writes it */
     _Atomic uint64_t slots[STK_TALLY_SLOTS];
-    _Atomic uint64_t granted_to; /* a hash of STOKER_SAMPLES and the pid namespace; 0: to nobody */
+    _Atomic uint64_t granted_to; /* a hash of STOKER_SAMPLES and the pid namespace; 0: no grant */
     _Atomic uint64_t granted_bytes; /* the lowest bit: at the first touch */
     _Atomic uint64_t asked;
     struct pass passes[STK_TALLY_LOADERS][STK_TALLY_PASSES];
@@ -87,7 +88,7 @@ static const struct {
     [STK_TALLY_INNER_HITS] = {"inner_hits", "hits of these"},
 };
 
-/* A dot in front keeps it out of the list of runs. */
+/* Writes the tally's path. A dot in front keeps the file out of the list of runs. */
 bool stk_tally_path(char *out, size_t bytes, const char *run)
 {
     const char *leaf = stk_path_leaf(run);
@@ -104,7 +105,8 @@ static struct stk_tally *map(int fd)
     return stk_sys_mmap(BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 }
 
-/* Allocated before it is touched: a full tmpfs must not become a SIGBUS. */
+/* Writes an empty tally. The file is allocated before it is touched: otherwise a full tmpfs would
+ * mean a SIGBUS. */
 static int initialise(int fd)
 {
     int error = stk_sys_fallocate(fd, 0, BYTES);
@@ -149,7 +151,7 @@ static struct stk_tally *map_known(int fd)
     return tally;
 }
 
-/* In memory of its own. */
+/* Copies the file into memory of its own. */
 static struct stk_tally *copy(int fd)
 {
     struct stk_tally *tally =
@@ -161,7 +163,7 @@ static struct stk_tally *copy(int fd)
     return tally;
 }
 
-/* What `take` makes of the file, if that is a tally of ours. */
+/* Opens the file, and returns the result of `take`, or NULL if owner, mode or size are wrong. */
 static struct stk_tally *open_by(const char *path, int flags, struct stk_tally *(*take)(int fd))
 {
     int fd = stk_sys_openat(AT_FDCWD, path, flags | O_CLOEXEC | O_NOFOLLOW, 0);
@@ -257,7 +259,7 @@ unsigned stk_tally_refused_python(const struct stk_tally *tally)
 
 /* ---- the grant ---- */
 
-/* Never 0. */
+/* Returns a hash of the store's name and the namespace, never 0. */
 static uint64_t name_of_store(const char *samples)
 {
     return stk_hash_64(samples, strlen(samples), stk_samples_namespace()) | 1;

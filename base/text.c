@@ -1,4 +1,4 @@
-/* A bounded text builder and small parsers. See base/text.h. */
+/* Appends to a bounded buffer, and takes values off a text. */
 #include "base/text.h"
 
 #include <errno.h>
@@ -43,8 +43,9 @@ void stk_text_add_number(struct stk_text *text, uint64_t number)
     stk_text_add_bytes(text, digits + at, sizeof digits - at);
 }
 
-/* The eight digits of a number as the bytes of a word, all at once: each nibble in a byte of its
- * own, then '0' added, and the distance to 'a' where it is above 9. Little-endian, as we are. */
+/* Returns the eight digits of a number as the bytes of a word, all at once. Each nibble gets a byte
+ * of its own; then '0' is added, and the distance to 'a' where the nibble is above 9.
+ * Little-endian, as all of Stoker's machines. */
 static uint64_t spread_hex(uint32_t number)
 {
     uint64_t nibbles = __builtin_bswap32(number);
@@ -112,7 +113,8 @@ bool stk_text_take_hex(const char **cursor, unsigned digits, uint64_t *out)
     return true;
 }
 
-/* The digits after a decimal point, as a fraction of 10^9. Digits beyond the ninth do not count. */
+/* Takes the digits after a decimal point, as a fraction of 10^9. Digits beyond the ninth do not
+ * count. */
 static uint64_t take_fraction(const char **cursor)
 {
     uint64_t value = 0;
@@ -124,7 +126,7 @@ static uint64_t take_fraction(const char **cursor)
     return value;
 }
 
-/* "12.34" as a whole number and a fraction of 10^9. */
+/* Takes "12.34" as a whole number and a fraction of 10^9. */
 static bool take_decimal(const char **cursor, uint64_t *whole, uint64_t *fraction)
 {
     *fraction = 0;
@@ -138,7 +140,7 @@ static bool take_decimal(const char **cursor, uint64_t *whole, uint64_t *fractio
     return true;
 }
 
-/* The power of two that a unit letter stands for, 0 for none; moves behind the unit. */
+/* Returns the power of two that a unit letter stands for, 0 for none; moves behind the unit. */
 static unsigned take_unit(const char **cursor)
 {
     static const char units[] = "KMGTP";
@@ -183,8 +185,8 @@ int stk_text_parse_seconds(const char *string, int64_t *out_ns)
     return 0;
 }
 
-/* Behind which first byte a second one is bounded more tightly: no longer spelling of a shorter
- * sequence, no surrogate, nothing above U+10FFFF. */
+/* Returns true if `second` may follow `first`. Behind some first bytes it is bounded more tightly:
+ * no longer spelling of a shorter sequence, no surrogate, nothing above U+10FFFF. */
 static bool is_second(unsigned char first, unsigned char second)
 {
     unsigned char least = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;

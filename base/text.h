@@ -1,6 +1,6 @@
 /*
- * Text without printf and without malloc: a bounded builder, and parsers for numbers, sizes and
- * UTF-8. All functions are safe in threads, after fork and in signal handlers.
+ * Builds and parses text without printf and malloc: a bounded builder, and parsers for numbers,
+ * sizes and UTF-8. All functions are safe in threads, after fork and in signal handlers.
  */
 #ifndef STK_BASE_TEXT_H
 #define STK_BASE_TEXT_H
@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A builder over the caller's buffer. What does not fit is dropped and remembered in `cut`. */
+/* A builder over the caller's buffer. Text that does not fit is dropped, and `cut` says so. */
 struct stk_text {
     char *start;
     size_t used, room; /* bytes, `room` including the terminating zero */
@@ -26,20 +26,22 @@ void stk_text_add_number(struct stk_text *text, uint64_t number);
 /* `digits` lower-case hexadecimal digits, leading zeros included. */
 void stk_text_add_hex(struct stk_text *text, uint64_t number, unsigned digits);
 
-/* Copies a string that must fit whole; false (and an empty string) when it does not. */
+/* Copies a string that must fit whole. Returns false (and writes an empty string) if it does
+ * not. */
 bool stk_text_copy(char *to, size_t bytes, const char *from);
 
-/* Reads decimal digits from *cursor and moves it behind them; false on none or on overflow. */
+/* Reads decimal digits from *cursor and moves it behind them. Returns false on none or on
+ * overflow. */
 bool stk_text_take_number(const char **cursor, uint64_t *out);
-/* Reads `digits` hexadecimal digits; false when one is missing. */
+/* Reads `digits` hexadecimal digits. Returns false if one is missing. */
 bool stk_text_take_hex(const char **cursor, unsigned digits, uint64_t *out);
-/* The length of the UTF-8 sequence that a string begins with, 1 to 4 bytes (1 at its end, too); 0:
- * it begins with none. */
+/* Returns the length of the UTF-8 sequence that a string begins with, 1 to 4 bytes (1 at its end,
+ * too). Returns 0 if the string begins with none. */
 int stk_text_sequence(const char *string);
-/* "60G", "1.5T", "200M", "4096": bytes, with K M G T P as powers of 1024 (an iB or B may follow).
- * 0, or -EINVAL for anything else, or -ERANGE for a size above 2^62. */
+/* Parses a size such as "60G", "1.5T", "200M" or "4096", in bytes. K M G T P are powers of 1024; an
+ * iB or B may follow. Returns 0, or -EINVAL for anything else, or -ERANGE for a size above 2^62. */
 int stk_text_parse_size(const char *string, int64_t *out_bytes);
-/* "2", "0.05": seconds, as nanoseconds. 0 or -EINVAL. */
+/* Parses seconds such as "2" or "0.05" as nanoseconds. Returns 0 or -EINVAL. */
 int stk_text_parse_seconds(const char *string, int64_t *out_ns);
 
 #endif

@@ -1,4 +1,4 @@
-/* Which volume a file lies on. See base/volume.h. */
+/* Asks the file system for a volume's number, or makes one from the mount. */
 #include "base/volume.h"
 
 #include <fcntl.h>
@@ -32,7 +32,8 @@
 
 /* ---- volumes that have a number ---- */
 
-/* XFS answers statfs with the number of the device. */
+/* The answer of XFS to a request of its own, since it answers statfs with the number of the
+ * device. */
 struct xfs_geometry {
     uint32_t before[8];
     uint64_t blocks[4];
@@ -60,9 +61,9 @@ static bool hash_xfs(int fd, uint64_t *out)
     return true;
 }
 
-/* File systems whose f_fsid is made of the volume's UUID (of a tmpfs: of this one instance), and
- * those of servers, whose files have inode numbers and times that no image brings along. Of all
- * others it may be the number of the device, or of a build. */
+/* Returns true for file systems whose f_fsid is made of the volume's UUID (for a tmpfs: of this one
+ * instance). Returns true, too, for those of servers, whose files have inode numbers and times that
+ * no image brings along. On all others f_fsid may be the number of the device, or of a build. */
 bool stk_volume_has_number(const struct statfs *fs)
 {
     switch ((unsigned long)fs->f_type) {
@@ -100,7 +101,7 @@ bool stk_volume_mount_id(int fd, uint64_t *id)
     return stk_text_take_number(&at, id);
 }
 
-/* Numbers of mounts begin anew with each boot. */
+/* Hashes the boot, since numbers of mounts begin anew with each boot. */
 static uint64_t hash_boot(void)
 {
     static _Atomic uint64_t known;
@@ -114,7 +115,7 @@ static uint64_t hash_boot(void)
     return hash;
 }
 
-/* The inode number of what sysfs shows of a device. It gives these out in turn. */
+/* Returns the inode number of a device's file in sysfs, which gives these out in turn. */
 static uint64_t number_in_sysfs(const char *before, dev_t dev, const char *after)
 {
     char path[64];
@@ -128,8 +129,9 @@ static uint64_t number_in_sysfs(const char *before, dev_t dev, const char *after
     return stk_sys_fstatat(AT_FDCWD, path, &stat, 0) == 0 ? stat.st_ino : 0;
 }
 
-/* Before 6.8 the number of a mount is given to the next one. What it is made of says more: a FUSE
- * connection has a queue of its own, and a loop device shows its file for as long as it has it. */
+/* Hashes a mount on a kernel before 6.8, where a mount's number is given to the next one. The
+ * mount's parts say more: a FUSE connection has a queue of its own, and a loop device shows its
+ * file for as long as it has it. */
 static uint64_t hash_reused_mount(int fd)
 {
     struct stat stat = {0};

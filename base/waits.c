@@ -1,10 +1,10 @@
-/* Waits in buckets. See base/waits.h. */
+/* Computes the bounds of the buckets by shifts and a square root of two. */
 #include "base/waits.h"
 
 #define FIRST_US 16
 #define LAST     (STK_WAITS_BUCKETS - 1)
 
-/* 46341 / 32768 is the square root of two. */
+/* Computes a bound: 46341 / 32768 is the square root of two. */
 uint64_t stk_waits_bound_us(unsigned bucket)
 {
     uint64_t octave_us = (uint64_t)FIRST_US << (bucket / 2);
@@ -24,7 +24,7 @@ unsigned stk_waits_bucket(int64_t wait_ns)
     return bucket;
 }
 
-/* The wait that so many of those in the bucket did not exceed. */
+/* Returns the wait that `rank` of the waits in the bucket did not exceed. */
 static uint64_t within(unsigned bucket, uint64_t rank, uint64_t count)
 {
     uint64_t from = bucket > 0 ? stk_waits_bound_us(bucket - 1) : 0;

@@ -1,4 +1,4 @@
-/* Walking directory trees. See base/walk.h. */
+/* Walks by getdents64, one mapped buffer a level. */
 #include "base/walk.h"
 
 #include <errno.h>
@@ -11,12 +11,12 @@
 #define BUFFER_BYTES (16u << 10)
 #define MAX_DEPTH    256
 
-struct walk {
+struct tree_walk {
     stk_walk_visitor *visit;
     void *context;
 };
 
-/* As the kernel writes it (getdents64). */
+/* A directory entry as the kernel writes it (getdents64). */
 struct entry {
     uint64_t ino;
     int64_t next;
@@ -25,14 +25,14 @@ struct entry {
     char name[];
 };
 
-static int walk_directory(const struct walk *walk, int dirfd, unsigned depth);
+static int walk_directory(const struct tree_walk *walk, int dirfd, unsigned depth);
 
 static int open_directory(int dirfd, const char *name)
 {
     return stk_sys_openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW, 0);
 }
 
-static int walk_entry(const struct walk *walk, int dirfd, const char *name, unsigned depth)
+static int walk_entry(const struct tree_walk *walk, int dirfd, const char *name, unsigned depth)
 {
     struct stat stat;
     if (stk_sys_fstatat(dirfd, name, &stat, AT_SYMLINK_NOFOLLOW) != 0) {
@@ -51,7 +51,7 @@ static int walk_entry(const struct walk *walk, int dirfd, const char *name, unsi
     return walk->visit(walk->context, dirfd, name, depth, &stat);
 }
 
-static int walk_names(const struct walk *walk, int dirfd, const char *buffer, ssize_t bytes,
+static int walk_names(const struct tree_walk *walk, int dirfd, const char *buffer, ssize_t bytes,
                       unsigned depth)
 {
     for (ssize_t at = 0; at < bytes;) {
@@ -67,7 +67,7 @@ static int walk_names(const struct walk *walk, int dirfd, const char *buffer, ss
     return 0;
 }
 
-static int walk_directory(const struct walk *walk, int dirfd, unsigned depth)
+static int walk_directory(const struct tree_walk *walk, int dirfd, unsigned depth)
 {
     int result = 0;
     ssize_t got;
@@ -86,7 +86,7 @@ static int walk_directory(const struct walk *walk, int dirfd, unsigned depth)
 
 int stk_walk(const char *top, stk_walk_visitor *visit, void *context)
 {
-    struct walk walk = {visit, context};
+    struct tree_walk walk = {visit, context};
     int fd = open_directory(AT_FDCWD, top);
     if (fd < 0) {
         return fd;

@@ -1,24 +1,25 @@
 /*
- * Walks a directory tree by raw system calls, without following links. Each directory below the
- * top is visited after what it holds, so that a visitor can remove what it is shown.
- * Keeps one fd and maps 16 KiB for each level while it walks; no heap. Safe in threads and after
- * fork.
+ * Walks a directory tree by raw system calls, without following links. Each directory below the top
+ * is visited after its contents, so that a visitor can remove what it is shown. Keeps one fd and
+ * maps 16 KiB for each level while it walks; no heap. Safe in threads and after fork.
  */
 #ifndef STK_BASE_WALK_H
 #define STK_BASE_WALK_H
 
 #include <sys/stat.h>
 
-/* One thing found: `name` in the open directory `dirfd`, `depth` 1 right below the top. `stat` is
- * of the thing itself. Return 0 to go on, anything else to end the walk with that. */
+/* Visits one thing found: `name` in the open directory `dirfd`, `depth` 1 right below the top.
+ * `stat` is of the thing itself. Return 0 to go on; any other value ends the walk with that
+ * value. */
 typedef int stk_walk_visitor(void *context, int dirfd, const char *name, unsigned depth,
                              const struct stat *stat);
 
-/* 0, -errno (of the top directory only: what vanishes on the way is passed over), or the visitor's.
- */
+/* Walks the tree. Returns 0, -errno (of the top directory only: anything that vanishes on the way
+ * is passed over), or the visitor's value. */
 int stk_walk(const char *top, stk_walk_visitor *visit, void *context);
 
-/* Removes everything below `top` and `top` itself; what vanishes meanwhile is fine. 0 or -errno. */
+/* Removes everything below `top` and `top` itself; things may vanish meanwhile. Returns 0 or
+ * -errno. */
 int stk_walk_remove(const char *top);
 
 #endif

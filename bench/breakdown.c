@@ -4,8 +4,8 @@
  *     breakdown LIST      with STOKER_PATHS and the like set, and the files in the cache
  *
  * Linked with cache/ and base/ themselves, and without the preload: the steps are what
- * preload/sym_open.c does for an open, one after another. Prints one line for each step: its name
- * and the nanoseconds of each slice. The steps take turns slice by slice.
+ * preload/symbols/file/open.c does for an open, one after another. Prints one line for each step:
+ * its name and the nanoseconds of each slice. The steps take turns slice by slice.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 #include "base/clock.h"
 #include "base/sys.h"
 #include "cache/cache.h"
-#include "cache/entry.h"
+#include "cache/origin/entry_name.h"
 
 #define FILES    1024
 #define SLICES   30
@@ -25,7 +25,7 @@
 struct file {
     char *path;
     struct stk_place place;
-    struct stk_ask ask;
+    struct stk_lookup ask;
 };
 
 static struct stk_cache cache;
@@ -67,7 +67,7 @@ static void name_entry(struct file *file)
 
 static void ask(struct file *file)
 {
-    sink += stk_cache_ask(&cache, &file->place, &file->ask);
+    sink += stk_cache_lookup(&cache, &file->place, &file->ask);
 }
 
 static void count_hit(struct file *file)
@@ -118,7 +118,7 @@ static void read_list(const char *path)
 static void prepare(struct file *file)
 {
     if (!stk_cache_place(&cache, file->path, AT_FDCWD, file->path, &file->place) ||
-        stk_cache_ask(&cache, &file->place, &file->ask) != STK_ANSWER_HIT ||
+        stk_cache_lookup(&cache, &file->place, &file->ask) != STK_ANSWER_HIT ||
         file->place.root->trees[cache.tier.index].path == NULL) {
         fail("not in the cache:", file->path);
     }

@@ -37,7 +37,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(
 
 from stoker import _core, transforms as fused  # noqa: E402
 from stoker._feed import Feed  # noqa: E402
-from stoker._feeding import numbers, pixels  # noqa: E402
+from stoker._feeding import pixels, worker_rng  # noqa: E402
 from stoker._pillow.plan import CHW, F32, HWC, U8  # noqa: E402
 
 BATCH = 64
@@ -92,17 +92,17 @@ def handed_out(batches):
 
 def drawn(feed):
     """(the paths of an epoch in its order, what is noted of each)."""
-    draws = numbers.Numbers(feed.generator)
+    rng = worker_rng.WorkerRng(feed.generator)
     order = [feed.paths[i] for batch in feed.batch_sampler for i in batch]
-    crew = _core.feed_crew(1)
-    files = crew.files()
+    pool = _core.feed_thread_pool(1)
+    files = pool.files()
     files.read(order)
     while not files.are_done():
-        crew.wait(crew.ends())
+        pool.wait(pool.ends())
     maker = pixels.Maker(feed.transforms)
-    with draws.drawn(False):
+    with rng.drawn(False):
         rows = [maker.make(path, files.head(i)) for i, path in enumerate(order)]
-    crew.close()
+    pool.close()
     return order, rows
 
 
@@ -152,7 +152,7 @@ def decode(order, plans, count, threads):
     out = [memory[i % count * row:][:bytes_of(plan)] for i, plan in enumerate(plans)]
     def some(first):
         for i in range(first, len(files), threads):
-            _core.decode_kept(files[i], None, plans[i], out[i])
+            _core.decode_stored(files[i], None, plans[i], out[i])
     start, decoder = time.perf_counter(), inside()
     at_once(some, threads)
     decoder = inside() - decoder

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The first page of docs/performance.md, and its plots, out of figures that are written down already.
 
-    bench/front.py            writes them: from the tables of docs/performance.md (bench/report.py --docs), and
+    bench/front.py            writes them: from the tables of docs/performance-figures.md (bench/report.py --docs), and
                               from what `make demo` printed (examples/demo/figures.txt)
     bench/front.py --check    says which are not what these figures make
 """
@@ -14,6 +14,7 @@ from plot import text
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 DOCUMENT = os.path.join(ROOT, "docs", "performance.md")
+FIGURES = os.path.join(ROOT, "docs", "performance-figures.md")
 DEMO = os.path.join(ROOT, "examples", "demo", "figures.txt")
 BEGIN, END = "<!-- first page: written by bench/front.py -->", "<!-- end of the first page -->"
 GREY, BLUE, GREEN = "#9aa0a6", "#6fa8dc", "#1b7f5c"
@@ -142,9 +143,10 @@ def table(figures):
 
 def make_all():
     """{path: what belongs there}."""
+    with open(FIGURES) as file:
+        figures = read_tables(file.read())
     with open(DOCUMENT) as file:
         document = file.read()
-    figures = read_tables(document)
     before, rest = document.split(BEGIN)
     after = rest.split(END)[1]
     made = {os.path.join(ROOT, "docs", "plots", name + ".svg"): draw_one(figures)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""The table of the figures in build/bench/*.json: printed, or written into docs/performance.md.
+"""The table of the figures in build/bench/*.json: printed, or written into docs/performance-figures.md.
 
     bench/report.py            prints it
-    bench/report.py --docs     replaces what is between the markers in docs/performance.md
+    bench/report.py --docs     replaces what is between the markers in docs/performance-figures.md
 """
 
 import json
@@ -12,7 +12,7 @@ import sys
 
 REPOSITORY = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 OUT = os.path.join(REPOSITORY, "build", "bench")
-DOCUMENT = os.path.join(REPOSITORY, "docs", "performance.md")
+DOCUMENT = os.path.join(REPOSITORY, "docs", "performance-figures.md")
 BEGIN, END = "<!-- figures: written by bench/report.py -->", "<!-- end of the figures -->"
 ORDER = ("hit", "stat", "uncovered", "miss", "outside", "epochs", "first", "decode",
          "peers", "stages", "entropy", "form", "memory", "samples", "image", "batches", "feed", "warm",

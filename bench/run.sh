@@ -23,7 +23,7 @@ build() {
     {
         $cc $flags bench/loop.c -o $out/loop
         $cc $flags bench/spawn.c -o $out/spawn
-        $cc $flags bench/breakdown.c build/obj/cache/*.o build/obj/base/*.o -o $out/breakdown
+        $cc $flags bench/breakdown.c build/obj/cache/*.o build/obj/cache/*/*.o build/obj/base/*.o -o $out/breakdown
         $cc $flags bench/samples.c build/obj/store/*.o build/obj/base/*.o -llmdb -pthread \
             -o $out/samples || rm -f $out/samples
         echo | $cc -shared -x c - -o $out/empty.so

@@ -22,13 +22,13 @@
 
 #include "decode/decode.h"
 #include "decode/decoder.h"
-#include "decode/emit.h"
+#include "decode/resize/emit.h"
 #include "decode/entropy/entropy.h"
-#include "decode/form/make.h"
-#include "decode/form/player.h"
-#include "decode/jpeg.h"
-#include "decode/taps.h"
-#include "decode/units.h"
+#include "decode/form/form_make.h"
+#include "decode/form/form_player.h"
+#include "decode/jpeg/jpeg.h"
+#include "decode/resize/taps.h"
+#include "decode/stages/units.h"
 
 #define PHOTOS 1024
 #define PASSES 15
@@ -268,9 +268,9 @@ WRAP(PLANES, int, stk_unpacker_read,
      (struct stk_unpacker * unpacker, const uint8_t *begin, const uint8_t *end),
      (unpacker, begin, end))
 WRAP(TAPS, int, stk_taps_make,
-     (struct stk_decoder * decoder, enum stk_scratch scratch, uint32_t block,
+     (struct stk_workspace * workspace, enum stk_scratch scratch, uint32_t block,
       const struct stk_axis *axis, struct stk_axis_taps *out),
-     (decoder, scratch, block, axis, out))
+     (workspace, scratch, block, axis, out))
 
 void __real_stk_entropy_play(struct stk_entropy *entropy, j_decompress_ptr cinfo);
 void __wrap_stk_entropy_play(struct stk_entropy *entropy, j_decompress_ptr cinfo);
@@ -350,7 +350,7 @@ static void vertical(uint8_t *out, const uint8_t *const *rows, const struct stk_
 
 static uint64_t blocks_made, pixels_made; /* by our own stages, under the clocks */
 
-static bool idct(uint8_t *const *rows, size_t at, unsigned count, const struct stk_blocks *blocks,
+static bool idct(uint8_t *const *rows, size_t at, unsigned count, const struct stk_quad *blocks,
                  const uint16_t factors[64])
 {
     blocks_made += clocks.on ? count : 0;
@@ -534,13 +534,13 @@ int main(int argument_count, char **arguments)
     }
     read_list(arguments[1]);
     measure_clocks();
-    plain_kernels = decoder->kernels;
+    plain_kernels = decoder->workspace.kernels;
     struct stk_kernels timed = *plain_kernels;
     timed.horizontal = horizontal;
     timed.vertical = vertical;
     timed.idct = timed.idct ? idct : NULL;
     timed.colour = timed.colour ? colour : NULL;
-    decoder->kernels = &timed;
+    decoder->workspace.kernels = &timed;
     decode_all(decoder);
     for (int pass = 0; pass < PASSES; pass++) {
         whole[pass] = measure_whole(decoder);

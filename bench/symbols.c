@@ -12,7 +12,7 @@
 
 #include <jpeglib.h>
 
-#include "decode/entropy/zigzag.h"
+#include "decode/common/zigzag.h"
 
 #define ADDITIONS 20000000
 #define TRIES     20

@@ -1,12 +1,15 @@
-/* The `stoker` command: its verbs. What is said of them is in cli/help.c. */
+/* The `stoker` command: the table of its verbs. */
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/help.h"
-#include "cli/say.h"
-#include "cli/verbs.h"
+#include "cli/doctor/doctor.h"
+#include "cli/help/help.h"
+#include "cli/out/say.h"
+#include "cli/top/top.h"
+#include "cli/verbs/verbs.h"
+#include "cli/verify/verify.h"
 
 static int verb_help(char **arguments);
 
@@ -20,7 +23,7 @@ static const struct verb {
     {"report", verb_report}, {"share", verb_share},   {"help", verb_help},
 };
 
-/* `stoker help [COMMAND]`; and what is made of the same table for others. */
+/* `stoker help [COMMAND]`. Also prints the manual pages and the completion. */
 static int verb_help(char **arguments)
 {
     if (arguments[0] == NULL || help_is_flag(arguments[0])) {
@@ -39,8 +42,9 @@ static int verb_help(char **arguments)
     return 0;
 }
 
-/* No file of ours gets the number of a stream that is closed, and with it what is said. Whoever
- * uses one is told what he would be told without; programs that are started find it closed. */
+/* Opens closed standard streams, so that no file of ours gets their numbers and then receives
+ * messages. They are opened the wrong way: a read or write fails as on a closed one. Programs that
+ * are started find them closed. */
 static void hold_streams(void)
 {
     for (int fd = 0; fd < 3; fd++) {
@@ -50,7 +54,7 @@ static void hold_streams(void)
     }
 }
 
-/* What was printed has not been seen where it could not be written. */
+/* Returns the exit status. Output that could not be written makes it a failure. */
 static int finish(int status)
 {
     bool written = fflush(stdout) == 0 && !ferror(stdout);

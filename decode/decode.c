@@ -1,17 +1,19 @@
 /* The entry points: a JPEG or an image through the passes to the target. */
 #include "decode/decode.h"
 
-#include "decode/emit.h"
-#include "decode/geometry.h"
-#include "decode/grey.h"
-#include "decode/limits.h"
-#include "decode/passes.h"
-#include "decode/rows.h"
+#include "decode/common/limits.h"
+#include "decode/decoder.h"
+#include "decode/form/form.h"
+#include "decode/resize/emit.h"
+#include "decode/resize/geometry.h"
+#include "decode/resize/grey.h"
+#include "decode/resize/passes.h"
+#include "decode/resize/rows.h"
 
 static int need_jpeg(struct stk_decoder *decoder)
 {
     if (!decoder->jpeg) {
-        decoder->jpeg = stk_jpeg_new(decoder->kernels);
+        decoder->jpeg = stk_jpeg_new(decoder->workspace.kernels);
     }
     return decoder->jpeg ? STK_DECODE_OK : STK_DECODE_MEMORY;
 }
@@ -87,12 +89,14 @@ static int decode(struct stk_decoder *decoder, const struct stk_jpeg_info *info,
     if (!result && is_straight(plan, &geometry, info)) {
         return decode_straight(decoder, plan, &geometry, target);
     }
-    result = result ? result : stk_passes_prepare(&passes, decoder, &geometry);
-    result = result ? result : stk_rows_open_jpeg(&rows, decoder, passes.region, passes.slack);
+    result = result ? result : stk_passes_prepare(&passes, &decoder->workspace, &geometry);
+    result = result ? result
+                    : stk_rows_open_jpeg(&rows, &decoder->workspace, decoder->jpeg, passes.region,
+                                         passes.slack);
     if (result) {
         return result;
     }
-    stk_emit_open(&emit, decoder->kernels, plan, &geometry, target);
+    stk_emit_open(&emit, decoder->workspace.kernels, plan, &geometry, target);
     return stk_passes_run(&passes, &rows, &emit);
 }
 
@@ -145,6 +149,16 @@ int stk_decode_form(struct stk_decoder *decoder, const void *data, size_t bytes,
     return result;
 }
 
+int stk_decode_probe_form(const void *data, size_t bytes, struct stk_form_source *out)
+{
+    struct stk_form_view view;
+    int result = stk_form_open(&view, data, bytes);
+    if (!result) {
+        *out = view.source;
+    }
+    return result;
+}
+
 static bool image_is_sound(const struct stk_image *image, uint32_t channels)
 {
     uint32_t own = image->channels;
@@ -166,15 +180,16 @@ int stk_transform(struct stk_decoder *decoder, const struct stk_image *image,
     result =
         result ? result : stk_geometry_make(plan, target, image->width, image->height, &geometry);
     if (!result && stk_grey_fits(image, plan, &geometry)) {
-        return stk_grey_run(decoder, image, plan, &geometry, target);
+        return stk_grey_run(&decoder->workspace, image, plan, &geometry, target);
     }
-    result = result ? result : stk_passes_prepare(&passes, decoder, &geometry);
-    result =
-        result ? result : stk_rows_open_image(&rows, decoder, image, passes.region, passes.slack);
+    result = result ? result : stk_passes_prepare(&passes, &decoder->workspace, &geometry);
+    result = result ? result
+                    : stk_rows_open_image(&rows, &decoder->workspace, image, passes.region,
+                                          passes.slack);
     if (result) {
         return result;
     }
-    stk_emit_open(&emit, decoder->kernels, plan, &geometry, target);
+    stk_emit_open(&emit, decoder->workspace.kernels, plan, &geometry, target);
     emit.clear_fourth = geometry.resized && (image->channels != 4 || image->unused);
     return stk_passes_run(&passes, &rows, &emit);
 }

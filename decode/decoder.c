@@ -1,18 +1,17 @@
-/* Decoders and their scratch memory. */
+/* Decoders: making and freeing. */
 #include "decode/decoder.h"
 
 #include <stdlib.h>
 
 #include "decode/decode.h"
-#include "decode/jpeg.h"
-
-#define ALIGNMENT ((size_t)64)
+#include "decode/jpeg/jpeg.h"
+#include "decode/kernels/kernels.h"
 
 struct stk_decoder *stk_decoder_new(void)
 {
     struct stk_decoder *decoder = calloc(1, sizeof *decoder);
     if (decoder) {
-        decoder->kernels = stk_kernels_select();
+        decoder->workspace.kernels = stk_kernels_select();
     }
     return decoder;
 }
@@ -23,21 +22,8 @@ void stk_decoder_free(struct stk_decoder *decoder)
         return;
     }
     stk_jpeg_free(decoder->jpeg);
-    for (int i = 0; i < STK_SCRATCH_COUNT; i++) {
-        free(decoder->scratch[i].data);
-    }
+    stk_workspace_free(&decoder->workspace);
     free(decoder);
-}
-
-void *stk_scratch_get(struct stk_decoder *decoder, enum stk_scratch which, size_t bytes)
-{
-    if (decoder->scratch[which].bytes < bytes) {
-        bytes = (bytes + ALIGNMENT - 1) & ~(ALIGNMENT - 1);
-        free(decoder->scratch[which].data);
-        decoder->scratch[which].data = aligned_alloc(ALIGNMENT, bytes);
-        decoder->scratch[which].bytes = decoder->scratch[which].data ? bytes : 0;
-    }
-    return decoder->scratch[which].data;
 }
 
 const char *stk_decode_simd(void)

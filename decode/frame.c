@@ -1,15 +1,16 @@
-/* From marker to marker, up to the frame's. */
+/* Walks from marker to marker, up to the frame's. */
 #include "decode/decode.h"
 
 #define MARKER_SOI 0xd8
 
-/* Those from SOF0 on that begin a frame; the others define tables or extensions. */
+/* Returns true for a marker that begins a frame; other ones from SOF0 on define tables or
+ * extensions. */
 static bool is_frame(uint8_t marker)
 {
     return marker >= 0xc0 && marker <= 0xcf && marker != 0xc4 && marker != 0xc8 && marker != 0xcc;
 }
 
-/* Of what stands in a header. */
+/* Returns true for a segment with a length, among those in a header. */
 static bool has_length(uint8_t marker)
 {
     return (marker >= 0xc0 && marker <= 0xcf) || (marker >= 0xdb && marker <= 0xfe);

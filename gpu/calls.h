@@ -6,10 +6,10 @@
 
 struct stk_gpu_call {
     const char *symbol;
-    size_t offset; /* of the pointer to it in what is filled */
+    size_t offset; /* of the pointer in the struct to be filled */
 };
 
-/* Fills in pointers to all of them; or gives the name of the first that is not there. */
+/* Fills in pointers to all calls. Returns NULL, or the name of the first that is missing. */
 const char *stk_gpu_calls_find(void *library, const struct stk_gpu_call *calls, size_t count,
                                void *into);
 

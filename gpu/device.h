@@ -1,4 +1,4 @@
-/* What the kernel needs of a device (gpu/kernel.h). Only for nvcc. */
+/* The operations that gpu/kernel.h needs, for the device. Only for nvcc. */
 #ifndef STK_GPU_DEVICE_H
 #define STK_GPU_DEVICE_H
 
@@ -24,7 +24,7 @@ STK_GPU_CODE uint32_t stk_gpu_to_f16(float value)
     return half;
 }
 
-/* What is read is written by nobody while the kernel runs, so it may go through the cache for
+/* No thread writes the images while the kernel runs, so reads may go through the cache for
  * constants. */
 STK_GPU_CODE uint32_t stk_gpu_load(uint64_t at)
 {
@@ -51,8 +51,8 @@ STK_GPU_CODE struct stk_gpu_image stk_gpu_load_image(uint64_t images, uint32_t w
     return image;
 }
 
-/* Said as instructions: the compiler cannot know that a number is an address of global memory, and
- * took four stores for the one. */
+/* Stores a packet by one instruction, in assembly: the C++ compiler cannot know that a number is an
+ * address of global memory, and emits four stores. */
 STK_GPU_CODE void stk_gpu_store_packet(uint64_t to, const uint32_t *packet)
 {
     asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(packet[0]),

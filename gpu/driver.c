@@ -1,4 +1,3 @@
-/* Finding the driver. See gpu/driver.h. */
 #include "gpu/driver.h"
 
 #include <dlfcn.h>
@@ -44,7 +43,7 @@ static int check_version(struct stk_gpu_why *why)
     return STK_GPU_OK;
 }
 
-/* A library that was loaded stays: what a driver leaves behind when it is unloaded nobody knows. */
+/* A loaded library stays: it is not known what a driver leaves behind when it is unloaded. */
 static int find(struct stk_gpu_why *why)
 {
     void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);

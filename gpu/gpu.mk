@@ -7,12 +7,12 @@
 GPU_OBJECTS := $(call objects,$(GPU))
 
 # Each rounding counts, here as well: no fused multiplications but those that are asked for.
+$(GPU_OBJECTS) $(call objects,tests/cuda/walk.c): gpu/gpu.mk
 $(GPU_OBJECTS) $(call objects,tests/cuda/walk.c): NEEDS += -ffp-contract=off
-$(GPU_OBJECTS) $(call objects,tests/cuda/walk.c): LTO :=
 
 NVCC ?= $(firstword $(wildcard /usr/local/cuda/bin/nvcc) $(shell command -v nvcc 2>/dev/null))
 DEVICES ?= 80 90 100
-# The same for all builds, whatever their flags: nvcc takes its time.
+# One kernel for all builds, whatever their flags: nvcc takes long.
 KERNEL := build/gpu$(if $(NVCC),,-none)/kernel
 
 $(KERNEL).image.c: gpu/image.sh gpu/kernel.cu gpu/entries.def $(addprefix gpu/,job.h kernel.h device.h)
@@ -23,7 +23,6 @@ $(KERNEL).image.c: gpu/image.sh gpu/kernel.cu gpu/entries.def $(addprefix gpu/,j
 $(B)/obj/gpu/image.o: $(KERNEL).image.c | $(B)/obj
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -c $< -o $@
-$(B)/obj/gpu/image.o: LTO :=
 
 $(B)/libstokergpu.a: $(GPU_OBJECTS) $(B)/obj/gpu/image.o
 	$(if $(V),,@echo "  AR    $@")

@@ -1,4 +1,4 @@
-/* The kernel on this processor, over what it needs of one (gpu/kernel.h). */
+/* The operations that gpu/kernel.h needs, for this processor; includes the kernel. */
 #ifndef STK_GPU_HOST_H
 #define STK_GPU_HOST_H
 
@@ -29,8 +29,8 @@ STK_GPU_CODE uint32_t stk_gpu_drop(uint32_t number, uint32_t bits)
     return (number + (1U << (bits - 1U)) - 1U + (number >> bits & 1U)) >> bits;
 }
 
-/* As the device's own instruction. What rounds up to the next power of two carries into the
- * exponent by itself. */
+/* Equal to the device's own instruction. A number that rounds up to the next power of two carries
+ * into the exponent by itself. */
 STK_GPU_CODE uint32_t stk_gpu_to_f16(float value)
 {
     uint32_t bits = stk_gpu_bits(value), sign = bits >> 16 & 0x8000U, size = bits & 0x7fffffffU;

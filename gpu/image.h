@@ -1,7 +1,7 @@
 /*
- * The kernel as nvcc made it, part of this library (gpu.mk): machine code for several devices with
- * PTX for all others, and the PTX alone, for drivers that are older than the machine code. Nothing
- * where there was no nvcc.
+ * The kernel as nvcc compiled it, part of this library (gpu.mk): machine code for several devices
+ * with PTX for all others, and the PTX alone, for drivers that are older than the machine code.
+ * Both are empty if the build had no nvcc.
  */
 #ifndef STK_GPU_IMAGE_H
 #define STK_GPU_IMAGE_H

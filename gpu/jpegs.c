@@ -1,13 +1,12 @@
-/* JPEGs by nvJPEG. See gpu/jpegs.h. */
 #include "gpu/jpegs.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "gpu/context.h"
 #include "gpu/nvjpeg.h"
-#include "gpu/parts.h"
 
-#define CPU_THREADS 1 /* who parses is whoever calls */
+#define CPU_THREADS 1 /* the calling thread parses */
 
 struct stk_gpu_jpegs {
     struct stk_gpu *gpu;
@@ -112,7 +111,7 @@ static int create(struct stk_gpu_jpegs *jpegs, const char *library, struct stk_g
     return result == 0 ? STK_GPU_OK : stk_gpu_nvjpeg_failed(result, what, why);
 }
 
-/* By one library. What it cannot do, another may: an older one, for an older driver. */
+/* Begins with one library. If it fails, another one may do: an older one, for an older driver. */
 static int begin_with(struct stk_gpu_jpegs *jpegs, const char *library, struct stk_gpu_why *why)
 {
     int error = create(jpegs, library, why);
@@ -123,7 +122,7 @@ static int begin_with(struct stk_gpu_jpegs *jpegs, const char *library, struct s
     return error;
 }
 
-/* Why the last one that is there cannot be used; if none is, why the first is not. */
+/* Notes why the last library that exists cannot be used; if none exists, why the first does not. */
 static int try_all(struct stk_gpu_jpegs *jpegs, const char *const *libraries,
                    struct stk_gpu_why *why)
 {
@@ -201,7 +200,7 @@ static int wait_for_last(struct stk_gpu_jpegs *jpegs, struct stk_gpu_why *why)
     return result == 0 ? STK_GPU_OK : stk_gpu_break(jpegs->gpu, result, "wait for a batch", why);
 }
 
-/* Whether nvJPEG takes the image, and finds it as large as the memory that is there for it. */
+/* Returns true if nvJPEG takes the image, and finds the size that its memory was made for. */
 static bool is_taken(const struct stk_gpu_jpegs *jpegs, const struct stk_gpu_jpeg *image)
 {
     unsigned width, height;
@@ -239,7 +238,7 @@ static size_t choose(struct stk_gpu_jpegs *jpegs, struct stk_gpu_jpeg *images, s
     return taken;
 }
 
-/* What fails may have begun something as well. */
+/* Begins a batch. A call that fails may have begun some work too. */
 static int begin_batch(struct stk_gpu_jpegs *jpegs, size_t count, void *stream)
 {
     const struct stk_gpu_nvjpeg *calls = &jpegs->calls;
@@ -252,7 +251,8 @@ static int begin_batch(struct stk_gpu_jpegs *jpegs, size_t count, void *stream)
     return result;
 }
 
-/* What cannot be marked is waited for: nobody could tell when the state is free again. */
+/* Records the end of the batch. If that fails, waits: there is no other sign of when the state is
+ * free again. */
 static int mark_end(struct stk_gpu_jpegs *jpegs, void *stream, struct stk_gpu_why *why)
 {
     const struct stk_gpu_driver *driver = jpegs->gpu->driver;
@@ -265,7 +265,7 @@ static int mark_end(struct stk_gpu_jpegs *jpegs, void *stream, struct stk_gpu_wh
     return stk_gpu_break(jpegs->gpu, result, "decode a batch", why);
 }
 
-/* Which of a batch's images was not liked is not said: then all are for another decoder. */
+/* nvJPEG does not say which image of a batch it rejects: then all are for another decoder. */
 static int decode_inside(struct stk_gpu_jpegs *jpegs, struct stk_gpu_jpeg *images, size_t count,
                          void *stream, struct stk_gpu_why *why)
 {

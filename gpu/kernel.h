@@ -1,14 +1,14 @@
 /*
  * The kernel, for the device and for this processor: bytes of images in, normalised numbers out. It
- * is compiled by nvcc (kernel.cu, over device.h) and by the C compiler (over host.h), which is how
- * its indices, bounds, tails and rounding are tested where there is no device. So whoever includes
- * it has included one of these two before.
+ * is compiled by nvcc (kernel.cu, with device.h) and by the C compiler (with host.h). So its
+ * indices, bounds, tails and rounding are tested without a device. Include one of these two headers
+ * before it.
  *
  * A thread makes some pixels of one row that lie side by side, as many as make 16 bytes of one
- * channel. It loads their bytes as aligned words where all of these lie within the image, and byte
- * by byte at its edges: nothing that is not the image's is ever read. It stores 16 bytes at once
- * where they are aligned so, else number by number. The type, the layout and the channels are
- * constants wherever it is inlined, so arrays here are registers.
+ * channel. If all aligned words of their bytes lie within the image, it loads words; at the image's
+ * edges it loads bytes. It never reads a byte outside the image. It stores 16 bytes at once if they
+ * are aligned, else number by number. The type, the layout and the channels are constants wherever
+ * it is inlined, so arrays here are registers.
  *
  * The arithmetic is torch's: (byte / 255 - mean) / std in single precision, each step rounded once.
  */
@@ -23,9 +23,9 @@
 /* ---- arithmetic ---- */
 
 /*
- * a / b, rounded once, in three steps (Markstein): a first guess by 1 / b, its exact rest, and the
- * guess put right. True for all but a few b; whoever gives the inverse has tried all 256 bytes
- * (plan.c).
+ * Returns a / b, rounded once, in three steps (Markstein): a first guess by 1 / b, its exact rest,
+ * and the corrected guess. It is right for all but a few b; plan.c gives an inverse only after it
+ * has tried all 256 bytes.
  */
 STK_GPU_CODE float stk_gpu_divide(float a, float b, float inverse)
 {
@@ -41,7 +41,7 @@ STK_GPU_CODE float stk_gpu_normal(uint32_t byte, float mean, float std, float in
     return is_quick ? stk_gpu_divide(unit - mean, std, inverse) : (unit - mean) / std;
 }
 
-/* To the nearest, to even where two are as near. */
+/* Rounds to the nearest, and to even between two equally near ones. */
 STK_GPU_CODE uint32_t stk_gpu_to_bf16(float value)
 {
     uint32_t bits = stk_gpu_bits(value);
@@ -101,7 +101,7 @@ STK_GPU_CODE uint64_t stk_gpu_pixel(const struct stk_gpu_image *image, uint32_t 
     return image->pixels + (uint64_t)row * image->stride + (uint64_t)column * channels;
 }
 
-/* Whether all the span's pixels are the image's, and all words that they lie in as well. */
+/* Returns true if all pixels of the span, and all words that they lie in, are the image's. */
 STK_GPU_CODE bool stk_gpu_is_whole(const struct stk_gpu_image *image, uint32_t channels,
                                    const struct stk_gpu_span *span)
 {
@@ -115,7 +115,7 @@ STK_GPU_CODE bool stk_gpu_is_whole(const struct stk_gpu_image *image, uint32_t c
            ((from + span->bytes + 3U) & ~UINT64_C(3)) <= end;
 }
 
-/* Bytes from any address on, as words: aligned ones are loaded, and shifted into place. */
+/* Loads bytes from any address as words: it loads aligned words and shifts them into place. */
 STK_GPU_CODE void stk_gpu_load_words(uint64_t from, uint32_t bytes, uint32_t *words)
 {
     uint32_t shift = (uint32_t)(from & 3U) * 8U, count = bytes / 4U;
@@ -129,7 +129,7 @@ STK_GPU_CODE void stk_gpu_load_words(uint64_t from, uint32_t bytes, uint32_t *wo
     }
 }
 
-/* The same at an image's edges, byte by byte. */
+/* Loads a span at an image's edges, byte by byte. */
 STK_GPU_CODE void stk_gpu_load_bytes(const struct stk_gpu_image *image, const uint8_t *fill,
                                      uint32_t channels, const struct stk_gpu_span *span,
                                      uint32_t *words)
@@ -152,14 +152,14 @@ STK_GPU_CODE void stk_gpu_load_bytes(const struct stk_gpu_image *image, const ui
 
 /* ---- one thread ---- */
 
-/* Which pixels a thread makes. */
+/* The pixels that a thread makes. */
 struct stk_gpu_place {
     uint32_t image, row, column;
     uint32_t count; /* of pixels: less than a group at the end of a row */
 };
 
-/* Whose mean, std and fill the first channel of an image has: another one's only where an image is
- * one channel of several. */
+/* Returns the channel whose mean, std and fill an image's first channel has. It is not 0 only if
+ * the image is one channel of several. */
 STK_GPU_CODE uint32_t stk_gpu_share(const struct stk_gpu_job *job, uint32_t channels,
                                     uint32_t image)
 {
@@ -173,7 +173,8 @@ struct stk_gpu_bytes {
     bool flip;
 };
 
-/* Their numbers, in the order of the window. How it divides is asked once, not for each number. */
+/* Makes the numbers of a group, in the order of the window. `is_quick` chooses the division once
+ * for all of them. */
 STK_GPU_CODE void stk_gpu_number(const struct stk_gpu_job *job, enum stk_gpu_type type,
                                  uint32_t channels, const struct stk_gpu_bytes *bytes,
                                  bool is_quick, uint32_t *numbers)
@@ -191,7 +192,7 @@ STK_GPU_CODE void stk_gpu_number(const struct stk_gpu_job *job, enum stk_gpu_typ
     }
 }
 
-/* The numbers of the place's pixels, in the order of the window. */
+/* Makes the numbers of the place's pixels, in the order of the window. */
 STK_GPU_CODE void stk_gpu_make(const struct stk_gpu_job *job, enum stk_gpu_type type,
                                uint32_t channels, const struct stk_gpu_place *place,
                                uint32_t *numbers)
@@ -217,7 +218,7 @@ STK_GPU_CODE void stk_gpu_make(const struct stk_gpu_job *job, enum stk_gpu_type 
     }
 }
 
-/* `group` numbers that lie side by side, of which the first `count` are wanted. */
+/* Stores the first `count` of a group's numbers, which lie side by side. */
 STK_GPU_CODE void stk_gpu_store(uint64_t to, enum stk_gpu_type type, const uint32_t *numbers,
                                 uint32_t count)
 {
@@ -238,7 +239,7 @@ STK_GPU_CODE void stk_gpu_store(uint64_t to, enum stk_gpu_type type, const uint3
     }
 }
 
-/* Each channel has a plane of its own. */
+/* Stores each channel in its own plane. */
 STK_GPU_CODE void stk_gpu_store_planes(const struct stk_gpu_job *job, enum stk_gpu_type type,
                                        uint32_t channels, const struct stk_gpu_place *place,
                                        const uint32_t *numbers)
@@ -257,7 +258,7 @@ STK_GPU_CODE void stk_gpu_store_planes(const struct stk_gpu_job *job, enum stk_g
     }
 }
 
-/* The channels of a pixel lie side by side. */
+/* Stores the channels of a pixel side by side. */
 STK_GPU_CODE void stk_gpu_store_pixels(const struct stk_gpu_job *job, enum stk_gpu_type type,
                                        uint32_t channels, const struct stk_gpu_place *place,
                                        const uint32_t *numbers)
@@ -274,7 +275,7 @@ STK_GPU_CODE void stk_gpu_store_pixels(const struct stk_gpu_job *job, enum stk_g
     }
 }
 
-/* All that one thread does: `block` of those of the image, `thread` of the block. */
+/* Does all the work of one thread: `block` counts within the image, `thread` within the block. */
 STK_GPU_CODE void stk_gpu_thread(const struct stk_gpu_job *job, enum stk_gpu_type type,
                                  enum stk_gpu_layout layout, uint32_t channels, uint32_t image,
                                  uint32_t block, uint32_t thread)

@@ -1,4 +1,3 @@
-/* Finding nvJPEG. See gpu/nvjpeg.h. */
 #include "gpu/nvjpeg.h"
 
 #include <dlfcn.h>

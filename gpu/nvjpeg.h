@@ -1,7 +1,7 @@
 /*
- * NVIDIA's nvJPEG, loaded when it is first wanted, as the driver is (gpu/driver.h): nothing of it
- * is linked or needed to build. It is no part of the driver: it comes with the CUDA toolkit, and as
- * a package of PyPI.
+ * NVIDIA's nvJPEG, loaded at its first use, as the driver is (gpu/driver.h): nothing of it is
+ * linked or needed to build. It is no part of the driver; it comes with the CUDA toolkit, and as a
+ * package of PyPI.
  */
 #ifndef STK_GPU_NVJPEG_H
 #define STK_GPU_NVJPEG_H
@@ -13,20 +13,20 @@
 
 #define STK_NVJPEG_PLANES 4
 
-/* Where an image's planes go, as nvJPEG has it. */
+/* The memory of an image's planes, in nvJPEG's own layout. */
 struct stk_nvjpeg_image {
     unsigned char *channel[STK_NVJPEG_PLANES]; /* addresses of the device */
     size_t pitch[STK_NVJPEG_PLANES];           /* bytes from row to row */
 };
 
-/* Its calls; each gives 0 or one of its errors. */
+/* The library's calls; each returns 0 or one of its errors. */
 struct stk_gpu_nvjpeg {
 #define CALL(name, symbol, parameters) int(*name) parameters;
 #include "gpu/nvjpeg.def"
 #undef CALL
 };
 
-/* What of its numbers we know by name. */
+/* The library's numbers that are used here. */
 enum {
     STK_NVJPEG_INVALID_PARAMETER = 2,
     STK_NVJPEG_BAD_JPEG = 3,
@@ -43,14 +43,14 @@ enum {
     STK_NVJPEG_MINOR = 1,
 };
 
-/* Loads the library of this name or path, which stays loaded. STK_GPU_NONE, with the reason. Safe
- * in threads. */
+/* Loads the library of this name or path, which stays loaded. Returns STK_GPU_NONE, with the
+ * reason, if it cannot be used. Thread-safe. */
 int stk_gpu_nvjpeg_find(struct stk_gpu_nvjpeg *out, const char *library, struct stk_gpu_why *why);
 
-/* Notes that a call failed: "nvJPEG cannot DO: NAME_OF_THE_ERROR". Its result is negative. */
+/* Notes that a call failed: "nvJPEG cannot DO: NAME_OF_THE_ERROR". Returns a negative error. */
 int stk_gpu_nvjpeg_failed(int result, const char *what, struct stk_gpu_why *why);
 
-/* Whether an error is one image's, which another decoder may read. */
+/* Returns true if an error is that of one image, which another decoder may read. */
 bool stk_gpu_nvjpeg_is_of_image(int result);
 
 #endif

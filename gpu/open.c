@@ -4,67 +4,14 @@
 #include <string.h>
 
 #include "base/sys.h"
+#include "gpu/batch_lane.h"
+#include "gpu/context.h"
 #include "gpu/image.h"
-#include "gpu/parts.h"
+#include "gpu/pin.h"
 
 #define ATTRIBUTE_MAJOR 75
 #define ATTRIBUTE_MINOR 76
 #define NON_BLOCKING    1U /* a stream that does not wait for the default one */
-
-/* ---- errors ---- */
-
-int stk_gpu_refused(struct stk_gpu *gpu, int result, const char *what, struct stk_gpu_why *why)
-{
-    return stk_gpu_driver_failed(gpu->driver, result, what, why);
-}
-
-/* The first reason is the one that is told from then on. */
-int stk_gpu_break(struct stk_gpu *gpu, int result, const char *what, struct stk_gpu_why *why)
-{
-    stk_gpu_driver_failed(gpu->driver, result, what, why);
-    why->error = STK_GPU_FAILED;
-    if (gpu->broken.error == STK_GPU_OK) {
-        gpu->broken = *why;
-    }
-    gpu->driver->stream_synchronize(gpu->copies);
-    gpu->driver->stream_synchronize(gpu->work);
-    return STK_GPU_FAILED;
-}
-
-/* ---- around every call ---- */
-
-static bool is_childs(const struct stk_gpu *gpu)
-{
-    return gpu->owner != stk_sys_getpid();
-}
-
-int stk_gpu_enter(struct stk_gpu *gpu, struct stk_gpu_why *why)
-{
-    if (is_childs(gpu)) {
-        return stk_gpu_why_say(why, STK_GPU_FORKED,
-                               "CUDA was begun in process %d, which has forked this one: a child "
-                               "cannot use it (start it by spawn, or begin in the child)",
-                               (int)gpu->owner);
-    }
-    if (gpu->broken.error != STK_GPU_OK) {
-        *why = gpu->broken;
-        return why->error;
-    }
-    int result = gpu->driver->push_current(gpu->context);
-    return result == 0 ? STK_GPU_OK : stk_gpu_break(gpu, result, "enter the device's context", why);
-}
-
-/* What was done is done: the next call says what went wrong here. */
-int stk_gpu_leave(struct stk_gpu *gpu, int result)
-{
-    void *context;
-    struct stk_gpu_why why;
-    int failure = gpu->driver->pop_current(&context);
-    if (failure != 0) {
-        stk_gpu_break(gpu, failure, "leave the device's context", &why);
-    }
-    return result;
-}
 
 /* ---- finding the device ---- */
 
@@ -191,7 +138,7 @@ static int begin_inside(struct stk_gpu *gpu, struct stk_gpu_why *why)
 
 /* ---- ending ---- */
 
-/* The driver's calls here may tell of errors of before; what they give back is given back. */
+/* The driver's calls here may report earlier errors. They free their object all the same. */
 static void end_inside(void *argument)
 {
     struct stk_gpu *gpu = argument;
@@ -222,19 +169,6 @@ static void end_inside(void *argument)
     }
 }
 
-void stk_gpu_give_back(struct stk_gpu *gpu, void (*give)(void *), void *what)
-{
-    void *context;
-    if (is_childs(gpu)) {
-        return;
-    }
-    bool is_inside = gpu->driver->push_current(gpu->context) == 0;
-    give(what);
-    if (is_inside) {
-        gpu->driver->pop_current(&context);
-    }
-}
-
 /* In a child the driver is its parent's, and so is what is held. */
 static void forget_pins(struct stk_gpu *gpu)
 {
@@ -250,7 +184,7 @@ void stk_gpu_close(struct stk_gpu *gpu)
     if (gpu == NULL) {
         return;
     }
-    if (gpu->context != NULL && !is_childs(gpu)) {
+    if (gpu->context != NULL && !stk_gpu_is_childs(gpu)) {
         stk_gpu_give_back(gpu, end_inside, gpu);
         gpu->driver->primary_release(gpu->device);
     }

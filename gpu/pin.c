@@ -3,7 +3,8 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
-#include "gpu/parts.h"
+#include "gpu/batch_lane.h"
+#include "gpu/pin.h"
 
 #define FOR_ALL_CONTEXTS 1U
 
@@ -74,7 +75,7 @@ static void explain(const struct stk_gpu *gpu, size_t bytes, struct stk_gpu_why 
     why->result = reason.result;
 }
 
-/* What a limit may be behind, and what it may not. */
+/* Notes why the driver did not lock memory: a limit may be the cause, or something else. */
 static int refuse(struct stk_gpu *gpu, int result, size_t bytes, struct stk_gpu_why *why)
 {
     switch (result) {

@@ -1,4 +1,3 @@
-/* Plans. See gpu/plan.h. */
 #include "gpu/plan.h"
 
 #include <math.h>
@@ -7,7 +6,8 @@
 
 /* ---- what follows from a plan ---- */
 
-/* Whether multiplying with the inverse does for all bytes of a channel what dividing does. */
+/* Returns true if, for all bytes of a channel, multiplying by the inverse gives what dividing
+ * gives. */
 static bool is_quick(const struct stk_gpu_plan *plan, uint32_t channel)
 {
     float mean = plan->mean[channel], std = plan->std[channel], inverse = 1.0F / std;
@@ -20,7 +20,7 @@ static bool is_quick(const struct stk_gpu_plan *plan, uint32_t channel)
     return inverse != 0;
 }
 
-/* Of means, for as many channels as an image has, wherever they lie. */
+/* Returns the channels of a whole image, and so the number of its means, wherever they lie. */
 static uint32_t shares(const struct stk_gpu_plan *plan)
 {
     return plan->channels * plan->planes;

@@ -1,6 +1,7 @@
 /* Batches on their way. See gpu/gpu.h. */
+#include "gpu/batch_lane.h"
 #include "gpu/host.h"
-#include "gpu/parts.h"
+#include "gpu/pin.h"
 
 /* ---- what is wrong with a batch ---- */
 

@@ -1,14 +1,14 @@
-/* A worker's slots. See ring/ring.h. */
 #include "ring/ring.h"
 
 #include <errno.h>
 #include <string.h>
 
+#include "base/invariant.h"
 #include "base/sys.h"
 
-#define WINDOW 256 /* takes after which the most of before is forgotten */
+#define WINDOW 256 /* takes after which the earlier maximum no longer counts */
 
-/* A slot may be so much larger than what it is taken for. */
+/* Returns true if the slot is large enough, and at most about twice as large as the request. */
 static bool fits(size_t slot_bytes, size_t bytes)
 {
     return slot_bytes >= bytes && slot_bytes / 2 <= bytes;
@@ -41,10 +41,10 @@ bool stk_ring_is_own(const struct stk_ring *ring)
     return ring->owner != 0 && ring->owner == stk_sys_getpid();
 }
 
-/* ---- forgetting ---- */
+/* ---- dropping slots ---- */
 
-/* It is whoever's has it. What nobody can look at any more gives its memory back at once, since the
- * receiver still has it mapped. */
+/* Drops a slot from the ring; processes that have it mapped keep it. If no batch in it is in use,
+ * its memory is emptied at once: closing it would free nothing while the receiver has it mapped. */
 static void forget(struct stk_ring_slot *slot)
 {
     bool unseen = is_free(slot);
@@ -60,7 +60,7 @@ static void forget(struct stk_ring_slot *slot)
     *slot = (struct stk_ring_slot){0};
 }
 
-/* Of the slots that are there and that `is_it`, the one that was taken the longest ago, or NULL. */
+/* Returns the slot that was taken the longest ago, among those for which `is_it`, or NULL. */
 static struct stk_ring_slot *oldest(struct stk_ring *ring,
                                     bool (*is_it)(const struct stk_ring_slot *))
 {
@@ -74,7 +74,7 @@ static struct stk_ring_slot *oldest(struct stk_ring *ring,
     return found;
 }
 
-/* With its receiver, who has been told how to map it. */
+/* Returns true if only the receiver has the slot, and knows how to map it. */
 static bool is_away(const struct stk_ring_slot *slot)
 {
     return slot->holders == 0 && slot->fd < 0;
@@ -92,7 +92,7 @@ static void forget_kept(struct stk_ring *ring)
 
 /* ---- how much there may be ---- */
 
-/* What the ring's slots take, and how much of that is in flight. */
+/* Returns the bytes of all slots, and in `*busy` how many of them are in flight. */
 static size_t add_up(const struct stk_ring *ring, size_t *busy)
 {
     size_t all = 0;
@@ -110,8 +110,8 @@ static size_t larger(size_t a, size_t b)
     return a > b ? a : b;
 }
 
-/* Notes what is in flight, and drops free slots until there is no more than was at any time
- * lately. */
+/* Notes what is in flight, and drops free slots until the ring has no more than the recent
+ * maximum. */
 static void trim(struct stk_ring *ring)
 {
     size_t busy, all = add_up(ring, &busy);
@@ -123,6 +123,7 @@ static void trim(struct stk_ring *ring)
     size_t most = larger(ring->most_bytes[0], ring->most_bytes[1]);
     struct stk_ring_slot *unused;
     while (all > most && (unused = oldest(ring, is_free)) != NULL) {
+        STK_INVARIANT(unused->holders == 0 && unused->slot.bytes <= all);
         all -= unused->slot.bytes;
         forget(unused);
     }
@@ -130,7 +131,8 @@ static void trim(struct stk_ring *ring)
 
 /* ---- taking ---- */
 
-/* Of the free slots that fit, the smallest, and of these the one last used: the others may go. */
+/* Returns the smallest free slot that fits; among equals the one last used, so that the others can
+ * be dropped. */
 static int find_free(const struct stk_ring *ring, size_t bytes)
 {
     int best = -1;
@@ -148,7 +150,8 @@ static int find_free(const struct stk_ring *ring, size_t bytes)
     return best;
 }
 
-/* The number of one that is not there, for which the oldest may have to be forgotten. */
+/* Returns the number of an empty place in the ring, for which the oldest slot may have to be
+ * dropped. */
 static int find_room(struct stk_ring *ring)
 {
     for (int i = 0; i < STK_RING_SLOTS; i++) {
@@ -191,6 +194,7 @@ int stk_ring_take(struct stk_ring *ring, size_t bytes)
         return found;
     }
     struct stk_ring_slot *slot = &ring->slots[found];
+    STK_INVARIANT(slot->holders == 0 && slot->slot.bytes >= bytes);
     slot->holders = 1;
     slot->taken = ++ring->takes;
     trim(ring);
@@ -199,11 +203,14 @@ int stk_ring_take(struct stk_ring *ring, size_t bytes)
 
 void stk_ring_hold(struct stk_ring *ring, int slot)
 {
+    STK_INVARIANT(slot >= 0 && slot < STK_RING_SLOTS && is_there(&ring->slots[slot]));
     ring->slots[slot].holders++;
 }
 
 void stk_ring_let_go(struct stk_ring *ring, int slot)
 {
+    STK_INVARIANT(slot >= 0 && slot < STK_RING_SLOTS && is_there(&ring->slots[slot]));
+    STK_INVARIANT(ring->slots[slot].holders > 0);
     ring->slots[slot].holders--;
 }
 
@@ -228,7 +235,7 @@ void stk_ring_introduced(struct stk_ring *ring, int slot)
 
 /* ---- forks and ends ---- */
 
-/* Marks each slot as kept, too, for a child whose copy had no memory. */
+/* Also marks each slot as kept, for a child whose copy found no memory. */
 void stk_ring_keep(struct stk_ring *ring)
 {
     stk_ring_go_on(ring);
@@ -250,7 +257,7 @@ void stk_ring_go_on(struct stk_ring *ring)
     }
 }
 
-/* Its parent's words stay as they are: only what is this process's goes. */
+/* The parent's words stay as they are: only this process's map and descriptor go. */
 void stk_ring_leave(struct stk_ring *ring)
 {
     for (int i = 0; i < STK_RING_SLOTS; i++) {

@@ -1,4 +1,3 @@
-/* Memory that is lent. See ring/slot.h. */
 #include "ring/slot.h"
 
 #include <errno.h>
@@ -14,8 +13,8 @@
 #define GRAIN_BYTES 4096U
 #define STEP_BYTES  65536U /* a whole number of pages, however large these are */
 
-/* The end of the file. At its beginning they would move the memory away from where a huge page may
- * begin. */
+/* The words at the end of the file. At its beginning they would move the memory away from an
+ * address where a huge page may begin. */
 struct stk_slot_words {
     uint64_t magic, bytes;
     struct stk_slot_name name;
@@ -33,7 +32,7 @@ static size_t rounded(size_t bytes, size_t step)
     return (bytes + step - 1) / step * step;
 }
 
-/* Where the words begin. */
+/* Returns the offset of the words. */
 static size_t tail_of(size_t bytes)
 {
     return rounded(bytes, STEP_BYTES);
@@ -52,12 +51,12 @@ static int map(struct stk_slot *slot, int fd, size_t bytes)
     }
     slot->bytes = bytes;
     slot->words = (struct stk_slot_words *)(void *)(slot->memory + tail_of(bytes));
-    /* Where the system has none, or is not asked to give them, pages are small. */
+    /* If the system has no huge pages, or gives none without being asked, pages are small. */
     stk_sys_madvise(slot->memory, tail_of(bytes), MADV_HUGEPAGE);
     return 0;
 }
 
-/* All pages at once: of a file they could not be had for, the first touch would be a SIGBUS. Before
+/* Allocates all pages at once: without memory for one, its first touch would be a SIGBUS. Before
  * Linux 5.14 they are allocated without being mapped. */
 static int fill(const struct stk_slot *slot, int fd)
 {
@@ -67,7 +66,7 @@ static int fill(const struct stk_slot *slot, int fd)
 
 static int set_up(struct stk_slot *slot, int fd, size_t bytes, struct stk_slot_name name)
 {
-    /* This makes the file as long as it gets, if the limit on the size of files lets it. */
+    /* This makes the file its full length, if the limit on the size of files allows it. */
     int error = stk_sys_fallocate(fd, (off_t)tail_of(bytes), TAIL_BYTES);
     if (error != 0 || (error = map(slot, fd, bytes)) != 0) {
         return error;
@@ -100,7 +99,7 @@ int stk_slot_make(struct stk_slot *out, size_t bytes, struct stk_slot_name name)
     return error;
 }
 
-/* Whether a file of this length ends with the words of a slot of so many bytes. */
+/* Returns true if a file of this length ends with the words of a slot of so many bytes. */
 static bool is_slot(const struct stk_slot *slot, uint64_t length)
 {
     return slot->words->magic == MAGIC && slot->words->bytes <= slot->bytes &&
@@ -127,7 +126,7 @@ int stk_slot_map(struct stk_slot *out, int fd)
         return -EINVAL;
     }
     out->bytes = out->words->bytes;
-    /* In one go, where the kernel can (5.14): else page by page, at the first touch. */
+    /* From Linux 5.14 on all pages are mapped at once; before, each one at its first touch. */
     stk_sys_madvise(out->memory, out->bytes, MADV_POPULATE_READ);
     return 0;
 }
@@ -161,7 +160,8 @@ void stk_slot_lend(const struct stk_slot *slot)
     atomic_fetch_add_explicit(&slot->words->lent, 1, memory_order_relaxed);
 }
 
-/* Pairs with the worker's look below: whoever sees it given back writes after all that was read. */
+/* Pairs with the worker's look below: a worker that sees the slot given back writes after all of
+ * the receiver's reads. */
 uint32_t stk_slot_give_back(const struct stk_slot *slot)
 {
     return atomic_fetch_sub_explicit(&slot->words->lent, 1, memory_order_acq_rel) - 1;

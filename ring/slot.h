@@ -1,16 +1,18 @@
 /*
- * A slot: memory that a worker writes a batch into and its main process reads it from, again and
- * again. It is a file without a name, in no file system, that both map once; no descriptor of it
- * stays open, and it goes when the last process that has it mapped lets go of it or ends.
+ * A slot: shared memory that a worker writes batches into and its main process reads them from,
+ * again and again. It is a file without a name, in no file system. Each of the two maps it once and
+ * keeps no descriptor of it. It goes when the last process that has it mapped unmaps it or ends.
  *
- * Who has a slot is said in two places. What lies over it in the worker's own process only the
- * worker knows (ring.h). How often it is lent to others stands in the slot itself, so that it is
- * given back without a message, and a process that dies with it takes nobody else's. A slot is
- * written anew only when neither is the case, and never when it is kept: when a process forked that
- * had it in view, its child may look at it for as long as it likes.
+ * Two places say whether a slot is in use. The worker alone knows what lies over it in its own
+ * process (ring.h). A word in the slot counts how often it is lent to other processes. So a slot is
+ * given back without a message, and if a process dies with one, no other slot is lost. A slot is
+ * written anew only if both counts are zero.
  *
- * Nothing here is locked: the words are single atomic ones. Safe in threads and after fork, but for
- * one slot being mapped and unmapped.
+ * A slot marked as kept is never written anew: a process forked while it had the slot in view, and
+ * the child may read it for as long as it likes.
+ *
+ * There are no locks: each word is atomic on its own. Safe in threads and after fork, except for
+ * mapping and unmapping the same slot at the same time.
  */
 #ifndef STK_RING_SLOT_H
 #define STK_RING_SLOT_H
@@ -27,56 +29,56 @@ struct stk_slot {
     struct stk_slot_words *words;
 };
 
-/* Which one it is: the ring's name, by chance, and a number that this ring gives but once. */
+/* A slot's name: the ring's random name, and a number that this ring gives only once. */
 struct stk_slot_name {
     uint64_t ring, number;
 };
 
 enum stk_slot_mark {
-    STK_SLOT_KEPT = 1, /* somebody unknown may look at it: never to be written again */
-    STK_SLOT_OVER = 2, /* the worker has forgotten it: it will not be lent again */
+    STK_SLOT_KEPT = 1, /* an unknown process may read it: never to be written again */
+    STK_SLOT_OVER = 2, /* the worker has dropped it: it will not be lent again */
 };
 
 /*
- * Makes one of at least so many bytes, all of which are there: writing to them needs no more
- * memory, so a machine that has none says so here, not by a signal. The descriptor by which others
- * map it, which is the caller's to close, or -errno.
+ * Makes a slot of at least so many bytes. All of its memory is allocated here, so a lack of memory
+ * is an error of this call and not a signal at a later write. Returns the descriptor by which other
+ * processes map it, which is the caller's to close, or -errno.
  */
 int stk_slot_make(struct stk_slot *out, size_t bytes, struct stk_slot_name name);
-/* Maps another process's; the descriptor stays the caller's. 0, or -errno: -EINVAL for what is no
- * slot. */
+/* Maps another process's slot. The descriptor stays the caller's. Returns 0 or -errno: -EINVAL if
+ * the descriptor is no slot's. */
 int stk_slot_map(struct stk_slot *out, int fd);
 void stk_slot_unmap(struct stk_slot *slot);
 
-/* Whether the address lies in its memory; of one that is not mapped, none does. */
+/* Returns true if the address lies in the slot's memory; false for a slot that is not mapped. */
 bool stk_slot_covers(const struct stk_slot *slot, const void *address);
 
-/* To be asked of a mapped slot. */
+/* Returns the name of a mapped slot. */
 struct stk_slot_name stk_slot_name(const struct stk_slot *slot);
-/* The worker that made it, as it calls itself. */
+/* Returns the process number of the worker that made the slot, as that process sees it. */
 pid_t stk_slot_owner(const struct stk_slot *slot);
 
-/* Lends it once more: the worker, before it sends word of it. */
+/* Lends the slot once more. The worker calls this before it sends the message about it. */
 void stk_slot_lend(const struct stk_slot *slot);
-/* Gives one of these back: whoever got it, when its last view has ended; all that it read and wrote
- * there has then been done. How often it still is lent. */
+/* Gives back one loan. The receiver calls this when its last view has ended, so all of its reads
+ * and writes there are done. Returns the number of loans that are left. */
 uint32_t stk_slot_give_back(const struct stk_slot *slot);
 uint32_t stk_slot_times_lent(const struct stk_slot *slot);
 
 void stk_slot_mark(const struct stk_slot *slot, enum stk_slot_mark mark);
 bool stk_slot_has(const struct stk_slot *slot, enum stk_slot_mark mark);
 
-/* Before a fork: copies the slot's memory for the child. Returns the copy, which the caller drops
- * or puts in place, or NULL if there is no memory for it. */
+/* Copies the slot's memory for the child, before a fork. Returns the copy, or NULL if there is no
+ * memory for it. The caller drops the copy or puts it in place. */
 void *stk_slot_copy(const struct stk_slot *slot);
-/* In the parent of a fork: unmaps a copy, which may be NULL. */
+/* Unmaps a copy, which may be NULL, in the parent of a fork. */
 void stk_slot_drop_copy(const struct stk_slot *slot, void *copy);
-/* In the child of a fork: puts the copy in the place of the slot's memory, which is then the
+/* Puts the copy in the place of the slot's memory, in the child of a fork; that memory is then the
  * child's own. If `copy` is NULL, the child goes on sharing the slot's memory. */
 void stk_slot_put_copy(const struct stk_slot *slot, void *copy);
 
-/* Gives its memory back to the system, for all who have it mapped: for a slot that nobody looks
- * at. */
+/* Gives the slot's memory back to the system, for all processes that have it mapped. Only for a
+ * slot that no process reads. */
 void stk_slot_empty(const struct stk_slot *slot);
 
 #endif

@@ -1,103 +1,159 @@
 #!/bin/sh
-# Checks the dependency law: arrows between rooms point down, and siblings do not know each other.
-#   base <- cache <- preload, cli
-#   base <- decode, store, ring
-#   base, ring <- gpu
-#   base, decode, store, ring, gpu <- wrappers
-# And within the package `stoker`, where each room also says which libraries it needs:
-#   _slots, _core <- _store <- _pillow <- _torchvision <- the modules beside the rooms
-#   _slots, _core <- _torch <- _torchvision <- _feeding <- the modules beside the rooms
-#   _processors <- _feeding <- the modules beside the rooms
-#   _ending, _own <- _pillow, _torch
-#   _own <- _torchvision
-#   _slots, _core, _gpu_core <- _gpu <- the modules beside the rooms
+# Checks the house's plan, scripts/rooms.txt, against what the files include and import:
+#   each folder has a row, and includes only from the folders of its row, which are of rows above;
+#   a library's header is included only where the plan says so, and each room of the Python package imports
+#   only what its row says, never by the name `stoker`, which may be a module of the program's;
+#   no circle between units (x.c with x.h), nor between the modules of a room of the Python package;
+#   no folder with more than 20 .c files, or without README.md where there are more than 3 files;
+#   no header name twice, and no tag of a header.
 set -eu
 cd "$(dirname "$0")/.."
-failed=0
-
-# check ROOM ALLOWED...: ROOM's files may include only from the allowed rooms.
-check() {
-    room=$1
-    shift
-    allowed=$(echo "$room $*" | tr ' ' '|')
-    bad=$(grep -rnE '^#include "' "$room" --include='*.[ch]' | grep -vE "#include \"($allowed)/" || true)
-    if [ -n "$bad" ]; then
-        echo "arrows: $room may include only from: $room $*" >&2
-        echo "$bad" >&2
-        failed=1
-    fi
-}
-
-# only HEADER FILE...: no other files of ours may include the library's header.
-only() {
-    header=$1
-    shift
-    allowed=$(echo "$*" | tr ' ' '|')
-    bad=$(grep -rl "<$header>" base cache preload cli decode store ring gpu wrappers --exclude='*.mk' |
-        grep -vxE "$allowed" || true)
-    if [ -n "$bad" ]; then
-        echo "arrows: $header may be included only by: $*" >&2
-        echo "$bad" >&2
-        failed=1
-    fi
-}
-
+rooms='base cache preload cli decode store ring gpu wrappers'
 package=wrappers/python/stoker
-rooms=
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
 
-# room NAME LIBRARIES ALLOWED...: the package's room needs only these libraries (-: none), and imports of
-# the package only what is allowed. Never by the name `stoker`, which may be a module of the program's.
-room() {
-    room=$1 libraries=$2
-    shift 2
-    rooms="$rooms $room"
-    [ -d "$package/$room" ] || return 0
-    allowed=$(echo "$*" | tr ' ' '|')
-    bad=$(
-        grep -rnE '^ *(from|import) +(\.\.|_?stoker)|import_module\(' "$package/$room" --include='*.py' |
-            grep -vE "from \.\. import ($allowed)(, ($allowed))*( *#.*)?$" |
-            grep -vE "from \.\.($allowed)(\.[a-z_]+)* import |import_module\(\"\.\.($allowed)\"," || true
-        grep -rnE '^ *(from|import) +(PIL|numpy|torch|torchvision)\b' "$package/$room" --include='*.py' |
-            grep -vE "(from|import) +($(echo "$libraries" | tr ' ' '|'))\b" || true
-    )
-    if [ -n "$bad" ]; then
-        echo "arrows: $room may import only from: $* (and of libraries: $libraries)" >&2
-        echo "$bad" >&2
-        failed=1
-    fi
+# shellcheck disable=SC2086  # rooms are words
+includes() {
+    find $rooms -name '*.[ch]' -o -name '*.cu' -o -name README.md | sed 's/^/file /'
+    grep -rE '^(struct|union|enum) [a-z0-9_]+ \{' $rooms --include='*.[ch]' |
+        sed -E 's/^([^:]*):[a-z]+ ([a-z0-9_]+).*/tag \1 \2/'
+    grep -rE '^#include [<"]' $rooms --include='*.[ch]' --include='*.cu' |
+        sed -nE 's/^([^:]*):#include "([^"]*)".*/ours \1 \2/p; s/^([^:]*):#include <([^>]*)>.*/library \1 \2/p'
 }
 
-all_rooms() {
-    for directory in "$package"/_*/; do
-        name=$(basename "$directory")
-        case " $rooms __pycache__ " in
-        *" $name "*) ;;
-        *)
-            echo "arrows: nothing says what $directory may import" >&2
-            failed=1
-            ;;
-        esac
-    done
+imports() {
+    find "$package" -mindepth 1 -maxdepth 1 -type d -name '_[!_]*' | sed 's/^/room /'
+    grep -rnE '^ *(from|import) +(\.\.|_?stoker|(PIL|numpy|torch|torchvision)\b)|import_module\(' \
+        "$package"/_*/ --include='*.py' | sed -E 's/^([^:]*:[0-9]+):/import \1 /' || true
+    grep -rE '^ *from \.([a-z_]+)? import' "$package"/_*/ --include='*.py' |
+        sed -E 's/^([^:]*)\.py: *from \.([a-z_]*) import ([^#]*).*/sibling \1 \2 \3/' || true
 }
 
-check base
-check cache base
-check preload cache base
-check cli cache base
-check decode base
-check store base
-check ring base
-check gpu ring base
-check wrappers decode store ring gpu base
-only xxhash.h base/hash.c store/content_avx2.c
-only Python.h wrappers/python/core/core.h wrappers/python/core/samples/samples.c \
-    wrappers/python/core/gpu/parts.h
-only lmdb.h store/env.c
-room _store - _samples_core _core _slots
-room _pillow PIL _store _core _slots _ending _own
-room _torch torch _core _slots _ending _own
-room _gpu torch _gpu_core _core _slots
-room _torchvision "PIL numpy torch torchvision" _torch _pillow _store _core _slots _own
-room _feeding "PIL numpy torch" _torchvision _torch _pillow _store _core _slots _processors
-all_rooms
-exit $failed
+# Writes complaints to the standard output, and to EDGES the arrows between units.
+# shellcheck disable=SC2016  # of awk, not of the shell
+check='
+function complain(text) { print "arrows: " text }
+function folder(path) { sub(/\/[^\/]*$/, "", path); return path }
+function base(path) { sub(/.*\//, "", path); return path }
+function unit(path) {
+    if (path in facade) return path
+    sub(/\.(c|h|cu|def)$/, "", path)
+    return path
+}
+# Allows ROW to include from TARGET: a folder of a row above, or all below such a folder.
+function allow(kind, row, target,    i, found) {
+    if (target !~ /\/\*$/) {
+        found = (kind, target) in rows
+        may[kind, row, target] = 1
+    } else {
+        sub(/\/\*$/, "", target)
+        for (i = 1; i <= count[kind]; i++)
+            if (order[kind, i] == target || index(order[kind, i], target "/") == 1) {
+                found = 1
+                may[kind, row, order[kind, i]] = 1
+            }
+    }
+    if (!found) complain("scripts/rooms.txt:" FNR ": " row " names " target ", which is no row above it")
+}
+function row(kind,    name, libraries, words, n, i) {
+    name = $0
+    sub(/:.*/, "", name)
+    if (match(name, / *\(.*\)$/)) {
+        libraries = substr(name, RSTART, RLENGTH)
+        name = substr(name, 1, RSTART - 1)
+        gsub(/[()]/, "", libraries)
+        n = split(libraries, words, " ")
+        for (i = 1; i <= n; i++) uses[name, words[i]] = 1
+    }
+    sub(/^[^:]*:/, "")
+    n = split($0, words, " ")
+    for (i = 1; i <= n; i++) allow(kind, name, words[i])
+    rows[kind, name] = 1
+    order[kind, ++count[kind]] = name
+}
+FILENAME == "scripts/rooms.txt" {
+    sub(/#.*/, "")
+    if (!NF) next
+    if ($1 ~ /^\[/) { section = $1; next }
+    if (section == "[folders]") row("folder")
+    if (section == "[facades]") facade[$1] = 1
+    if (section == "[libraries]") {
+        sub(/:$/, "", $1)
+        library[$1] = 1
+        for (i = 2; i <= NF; i++) includer[$1, $i] = 1
+    }
+    if (section == "[python]") row("python")
+    next
+}
+$1 == "file" {
+    at = folder($2)
+    if ($2 ~ /README/) { explained[at] = 1; next }
+    files[at]++
+    if (!(("folder", at) in rows) && !seen[at]++) complain("scripts/rooms.txt has no row for " at)
+    if ($2 ~ /\.c$/ && ++sources[at] == 21)
+        complain(at " has more than 20 .c files")
+    if ($2 ~ /\.h$/ && headers[base($2)]++)
+        complain("the header name " base($2) " twice: " $2 ", " where[base($2)])
+    where[base($2)] = $2
+}
+$1 == "ours" {
+    from = folder($2)
+    to = folder($3)
+    if (from != to && !(("folder", from, to) in may))
+        complain($2 ": " from " may not include from " to)
+    if (unit($2) != unit($3)) print unit($2), unit($3) >edges
+}
+$1 == "tag" {
+    if ($3 in tags && (tags[$3] $2) ~ /\.h/) complain("the tag " $3 " twice: " $2 ", " tags[$3])
+    tags[$3] = $2
+}
+$1 == "library" && $3 in library && !(($3, $2) in includer) { complain($2 ": may not include <" $3 ">") }
+$1 == "room" && !(("python", base($2)) in rows) { complain("scripts/rooms.txt has no row for " $2) }
+$1 == "import" {
+    room = base(folder($2))
+    line = $0
+    sub(/^import [^ ]* */, "", line)
+    if (match(line, /^(from|import) +(PIL|numpy|torch|torchvision)([. ]|$)/)) {
+        split(line, words, /[ .]+/)
+        if (!((room, words[2]) in uses)) complain($2 ": " room " may not import " words[2])
+        next
+    }
+    names = line
+    sub(/ *#.*/, "", names)
+    if (names ~ /^from \.\. import /)
+        sub(/^from \.\. import /, "", names)
+    else if (names ~ /^from \.\.[a-z_]/ && match(names, /[a-z_]+/))
+        names = first(substr(names, 8))
+    else if (match(names, /import_module\("\.\.[a-z_]+/))
+        names = first(substr(names, RSTART + 17))
+    else
+        names = "?"
+    n = split(names, words, /, */)
+    for (i = 1; i <= n; i++)
+        if (!(("python", room, words[i]) in may)) complain($2 ": " room " may not have: " line)
+}
+END {
+    for (at in files)
+        if (files[at] > 3 && !(at in explained)) complain(at " has no README.md")
+}
+$1 == "sibling" {
+    names = $0
+    sub(/^sibling [^ ]+ /, "", names)
+    if (names ~ /^ /) n = split(names, words, /[, ]+/)
+    else n = split(names, words, / .*/)
+    for (i = 1; i <= n; i++)
+        if (words[i] != "") print $2, folder($2) "/" words[i] >edges
+}
+function first(text) { match(text, /^[a-z_]+/); return substr(text, 1, RLENGTH) }
+'
+
+{
+    includes
+    imports
+} | awk -v edges="$scratch/edges" "$check" scripts/rooms.txt - >"$scratch/complaints"
+if ! tsort "$scratch/edges" >/dev/null 2>"$scratch/circle"; then
+    sed 's/.*contains a loop:$/arrows: a circle between units:/; s/^tsort: /    /' "$scratch/circle" >>"$scratch/complaints"
+fi
+cat "$scratch/complaints" >&2
+[ ! -s "$scratch/complaints" ]

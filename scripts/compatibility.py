@@ -2,33 +2,46 @@
 """Makes docs/compatibility.md out of what the tests have recorded (tests/lib/matrix.py).
 
     scripts/compatibility.py ROWS >docs/compatibility.md
+    scripts/compatibility.py ROWS PAGE >NEW_PAGE
 
 ROWS is the file of JSON lines that STOKER_MATRIX named while the tests ran. The same rows, in any
-order and however often, make the same page.
+order and however often, make the same page. With PAGE, a page made before, ROWS may be those of some
+tests: their subjects get new rows, and all else stays as PAGE has it.
 """
 
 import collections
 import json
 import os
 import platform
+import re
 import sys
 
 HEAD = """\
 # What runs under Stoker as it runs without
 
-Made by `make compatibility` from what the tests recorded; not edited by hand. Each row is a
-subject that was run without the library and under it, and compared: what it read, the errors it
-met, what `stat` told it. *Same* means that nothing differed, and that the cache had its part in it;
-of a program that the library cannot see (static, or with system calls of its own), that it read
-the origin. Any other result is a difference that is known, and what it is. CI runs a slice of this;
-`make test-all` runs every case, and a row is there when it was run for this page.
+Made by `make compatibility` from what the tests recorded; not edited by hand. Each row is a subject that was run
+without the library and under it, and compared: its bytes, its errors, its `stat`. *Same* means that nothing
+differed, and that the cache had its part in it. A program that the library cannot see (static, or with system calls
+of its own) is the same if it read the origin. Any other result is a known difference. CI runs a slice of this;
+`make test-all` runs every case, and a row is there when it was run for this page. [Limits](limits.md) explains the
+differences.
 
-What the cases are called: *cold*, nothing is cached yet; *warm*, everything is; *dropped*, the copies are gone, and
-what is known of the files is there; *from the origin*, these are not served, and need not be. Of the faults also:
-*known*, warm, and the origin is not asked; *forgotten*, the copies are there, and nothing is known of them;
-*replaced*, the files have other versions since; *run*, under `stoker run`; *full*, there is room for nothing;
-*disk* and *booted*, in a tier on a disk, empty, and filled before a restart. There each system call that the
-library makes for itself is made to fail in turn, in several ways: 163 faults at 497 calls are 163 of these tries.
+The cases:
+
+| Case | What is cached |
+|---|---|
+| cold, warm | nothing yet; everything |
+| dropped | the copies are gone, the files are known |
+| from the origin | files that are not served, and need not be |
+| known (of faults) | everything, and the origin is not asked |
+| forgotten | the copies are there, the files are not known |
+| replaced | other versions than those on the origin |
+| run | as under `stoker run` |
+| full | nothing, since there is no room |
+| disk, booted | a tier on a disk: empty, and filled before a restart |
+
+With faults each system call that the library makes for itself fails in turn, in several ways: 163 faults at 497
+calls are 163 of these tries.
 
 Made on {system}, kernel {kernel}, {libc}, {machine}.
 """
@@ -88,8 +101,30 @@ def by_name(key):
     return [(part.lower(), part) for part in key]
 
 
+def cells_of(line):
+    """Takes a line of a table apart."""
+    return [part.strip().replace("\\|", "|") for part in re.split(r"(?<!\\)\|", line.strip()[1:-1])]
+
+
+def read_page(path):
+    """A page made before: its head, and {group: {(name, version, cases): result}}."""
+    with open(path) as file:
+        head, *sections = file.read().split("\n## ")
+    groups = {}
+    for section in sections:
+        group, _, lines = section.partition("\n")
+        rows = [cells_of(line) for line in lines.splitlines() if line.startswith("|")][2:]
+        groups[group] = {(name, "".join(version), cases): came for name, *version, cases, came in rows}
+    return head, groups
+
+
+def replaced(page_rows, rows):
+    """The rows of a page, with those of each subject in `rows` in the place of the page's own."""
+    names = {name for name, _, _ in rows}
+    return {key: came for key, came in page_rows.items() if key[0] not in names} | rows
+
+
 def table(rows):
-    rows = merged(rows)
     versions = any(version for _, version, _ in rows)
     titles = ["What", *(["Version"] if versions else []), "Cases", "Result"]
     yield "| " + " | ".join(titles) + " |"
@@ -99,9 +134,13 @@ def table(rows):
         yield "| " + " | ".join(map(cell, cells)) + " |"
 
 
-def page(groups):
-    yield HEAD.format(system=system(), kernel=kernel(), libc=" ".join(platform.libc_ver()),
-                      machine=platform.machine())
+def made_here():
+    return HEAD.format(system=system(), kernel=kernel(), libc=" ".join(platform.libc_ver()),
+                       machine=platform.machine())
+
+
+def page(head, groups):
+    yield head
     for group in sorted(groups, key=str.lower):
         yield f"## {group}\n"
         yield from table(groups[group])
@@ -109,12 +148,14 @@ def page(groups):
 
 
 def main():
-    if len(sys.argv) != 2 or not os.path.exists(sys.argv[1]):
+    if len(sys.argv) not in (2, 3) or not all(map(os.path.exists, sys.argv[1:])):
         sys.exit(__doc__)
-    groups = read(sys.argv[1])
+    groups = {group: merged(rows) for group, rows in read(sys.argv[1]).items()}
     if not groups:
         sys.exit(f"{sys.argv[1]}: no test has recorded anything")
-    print("\n".join(page(groups)).rstrip("\n"))
+    head, before = read_page(sys.argv[2]) if len(sys.argv) == 3 else (made_here(), {})
+    groups = before | {group: replaced(before.get(group, {}), rows) for group, rows in groups.items()}
+    print("\n".join(page(head, groups)).rstrip("\n"))
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 #!/bin/bash
-# All that can be checked without running: format, two compilers, clang-tidy, cppcheck, shellcheck.
+# All that can be checked without running: format, prose, two compilers, clang-tidy, cppcheck, shellcheck.
 #     scripts/lint.sh SOURCE...      (make lint gives all C sources)
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -10,16 +10,15 @@ step() {
 
 own=()
 for source in "$@"; do
-    case $source in base/* | cache/* | preload/* | cli/*.c | cli/*.h | decode/* | store/* | ring/* | gpu/* | wrappers/*) own+=("$source") ;; esac
+    case $source in base/* | cache/* | preload/* | cli/* | decode/* | store/* | ring/* | gpu/* | wrappers/*) own+=("$source") ;; esac
 done
 # Kernels of other processors cannot be read with this one's headers.
 machine=$(gcc -dumpmachine)
 mapfile -t units < <(printf '%s\n' "${own[@]}" | grep '\.c$' |
     grep -vE "decode/kernels/[^/]*/" &&
-    printf '%s\n' "${own[@]}" | grep -E "decode/kernels/${machine%%-*}/.*\.c$")
+    printf '%s\n' "${own[@]}" | grep -E "decode/kernels/(plain|${machine%%-*})/.*\.c$")
 
-step "format (clang-format)"
-clang-format --dry-run -Werror "$@"
+scripts/style.sh "$@"
 
 step "warnings (gcc, clang)"
 make -s B=build/lint-gcc CC=gcc WERROR=-Werror >/dev/null
@@ -35,8 +34,4 @@ cppcheck --quiet --error-exitcode=1 --std=c11 -D_GNU_SOURCE -D__x86_64__ -I. --i
     --enable=warning,portability --suppress=missingIncludeSystem \
     --suppress=unmatchedSuppression -j "$(nproc)" '-DPy_RETURN_NONE=return Py_None' \
     base cache preload cli decode store ring gpu wrappers
-
-step "shellcheck"
-mapfile -t scripts < <(git ls-files '*.sh' .ci/run)
-shellcheck "${scripts[@]}"
 echo "lint: clean" >&2

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Runs the tests, three parts at a time, and says at the end what passed: `make test`, `make test T=name`.
+# Runs the tests, four parts at a time, and says at the end what passed: `make test`, `make test T=name`.
 #     scripts/test.sh [NAME]
 # What failed is tried once more, with nothing beside it (as CPython does with its tests). What passes then is
 # named at the end: it is a test, or a part of the library, that does not bear a busy machine.
@@ -34,7 +34,7 @@ unit_of() {
         /unit_case\(/ { variable = $1; sub(/ =.*/, "", variable); sub(/.*\*/, "", variable)
                         of[variable] = $2; if ($2 == name) print name }
         /tcase_add/ { split($0, word, /[(), ]+/); if (word[4] == name) print of[word[3]] }
-    ' tests/unit/test_*.c | head -n 1
+    ' tests/unit/test_*.c tests/unit/*/test_*.c | head -n 1
 }
 
 # One test by name: of the unit tests if there is one of that name, else what pytest finds.
@@ -67,25 +67,25 @@ lines() {
 test-slowfs
 test-san test-fuzz
 test-python
-test-wrappers
-test-unit
 test-wild
-test-kills test-stress
-test-chaos-slice
-test-samples
 test-versions
-test-batches-slice
-test-libfuzzer
+test-wrappers
 test-paths
-test-preload
+test-kills test-stress
+test-batches-slice
+test-chaos-slice
 test-faults
-test-transforms
-test-decode
 test-readers
+test-preload
+test-decode
 test-cuda test-loader
-test-docs
-test-feed
+test-libfuzzer
+test-transforms
+test-samples
 test-make
+test-docs
+test-unit
+test-feed
 test-cpython
 test-neighbours
 test-kernels
@@ -106,13 +106,13 @@ failed_again() {
     unsteady=$(comm -23 <(printf '%s\n' "${failed[@]}") <(sort -u "$scratch/failed" 2>/dev/null) | tr '\n' ' ')
 }
 
-# Most parts wait more than they compute: one more at a time than there are processors.
+# Most parts wait for more than half of their time: two more at a time than two processors.
 all() {
     if ! "$MAKE" --no-print-directory -j"$(nproc)" test-programs; then
         echo test-programs >>"$scratch/failed"
         return
     fi
-    lines | xargs -P 3 -I '{}' bash -c 'parts {}'
+    lines | xargs -P 4 -I '{}' bash -c 'parts {}'
     failed_again
 }
 

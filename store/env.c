@@ -1,4 +1,3 @@
-/* One LMDB environment. See store/env.h. */
 #include "store/env.h"
 
 #include <errno.h>
@@ -15,32 +14,33 @@
 #include <sys/statfs.h>
 #include <unistd.h>
 
-#include "store/ahead.h"
-#include "store/gate.h"
+#include "store/prefetch.h"
+#include "store/write_lock.h"
 #include "store/map.h"
-#include "store/tree.h"
+#include "store/btree.h"
 
-/* Transactions kept for the next reader; more threads at once make their own. */
+/* Read transactions kept for the next reader. If more threads read at once, they make their own. */
 #define SPARE_READERS 64
 
-/* Before what lies on the first of a value's own pages. LMDB gives it such pages when a node with
- * it would fill half of one: a value is made to fill one at least. */
+/* LMDB's bytes before the value on the first of its own pages. LMDB gives a value such pages if a
+ * node with it would fill half a page; each value is padded to fill one page at least. */
 #define PAGE_HEAD_BYTES   16
 #define OVERWRITTEN_BYTES 64
-/* What a transaction writes besides its values: a path of the tree for each, and the free list. */
+/* The pages that a transaction writes besides its values: a path of the tree for each, and the free
+ * list. */
 #define PAGES_BESIDES 16
-/* A link: a path of the tree, in which pages may be split; of many links at most the tree itself.
- */
+/* The pages that a link dirties: a path of the tree, in which pages may be split. Many links dirty
+ * the whole tree at most. */
 #define PAGES_A_LINK 8
-/* What values leave to links: a form that nothing leads to has its file read each time. */
+/* The room that values leave to links: without a link to its form, a file is read each time. */
 #define BYTES_FOR_LINKS (256u << 10)
 #define LINKS_SHARE     32
-/* Each so many transactions the places of dead readers are given back: one that was killed while it
- * read would keep all pages of the tree that are written anew from being used again. */
+/* After so many transactions the slots of dead readers are freed. A reader that was killed while it
+ * read would prevent the reuse of all pages of the tree that are written anew. */
 #define TRANSACTIONS_A_CHECK 16
 
-/* LMDB takes as many readers as the file of its table has room for; these are more than it needs.
- */
+/* LMDB takes as many readers as its table's file has room for. These sizes are larger than LMDB's
+ * own. */
 #define TABLE_READER_BYTES 64
 #define TABLE_HEAD_BYTES   8192
 
@@ -49,22 +49,22 @@ struct stk_env {
     MDB_dbi values;
     _Atomic uint64_t budget;
     uint64_t map_bytes;
-    size_t page_bytes; /* the environment's: its maker's kernel's, often not 4096 */
+    size_t page_bytes; /* set by the kernel under which the environment was made; often not 4096 */
     dev_t dev;
     ino_t ino;
     bool on_disk;
     _Atomic(MDB_txn *) spare[SPARE_READERS];
-    /* Who is in the gate to the table of readers; the gate is the process's. */
+    /* Held around the write lock on the table of readers, which is the whole process's. */
     pthread_mutex_t table;
-    bool in_vain; /* was the last wait for that gate */
+    bool in_vain; /* the last wait for that lock failed */
     char *directory;
     MDB_txn *writing;
     uint64_t added_pages;             /* since begin */
-    uint64_t added_links, tree_pages; /* since begin, and then */
+    uint64_t added_links, tree_pages; /* links since begin; pages of the tree at begin */
     unsigned begun;                   /* transactions */
 };
 
-/* A link's name is longer than a value's, so the two are never the same. */
+/* A link's name is longer than a value's, so the two are never equal. */
 struct link_name {
     struct stk_hash128 from;
     char kind;
@@ -79,7 +79,7 @@ static uint64_t room_in_file(void)
     return getrlimit(RLIMIT_FSIZE, &limit) == 0 ? limit.rlim_cur : 0;
 }
 
-/* The file that LMDB writes, while its number still is that file's. */
+/* Returns true while the descriptor's number still is that of the file that LMDB writes. */
 static bool holds_file(const struct stk_env *env)
 {
     mdb_filehandle_t fd;
@@ -88,31 +88,34 @@ static bool holds_file(const struct stk_env *env)
            stat.st_dev == env->dev && stat.st_ino == env->ino;
 }
 
-/* Whether LMDB may look at where everything is: what a disk cannot read would end the program. */
+/* Returns true if LMDB may read the two head pages. If the disk could not read them, touching them
+ * would end the program. */
 static bool has_heads(const struct stk_env *env)
 {
     mdb_filehandle_t fd;
     return !env->on_disk ||
-           (mdb_env_get_fd(env->lmdb, &fd) == 0 && stk_tree_read_heads(fd, env->page_bytes));
+           (mdb_env_get_fd(env->lmdb, &fd) == 0 && stk_btree_read_heads(fd, env->page_bytes));
 }
 
-/* The same of the way to a name, as it is in this transaction of those that are done. */
-static bool has_way(const struct stk_env *env, uint64_t txn, enum stk_tree tree,
+/* Returns true if LMDB may read the pages that lead to a name, as they are in that finished
+ * transaction. */
+static bool has_way(const struct stk_env *env, uint64_t txn, enum stk_btree tree,
                     const MDB_val *name)
 {
     mdb_filehandle_t fd;
     return !env->on_disk ||
            (mdb_env_get_fd(env->lmdb, &fd) == 0 &&
-            stk_tree_read_way(fd, env->page_bytes, txn, tree, name->mv_data, name->mv_size));
+            stk_btree_read_way(fd, env->page_bytes, txn, tree, name->mv_data, name->mv_size));
 }
 
-/* The same of what reads, and of what is written now. */
+/* Return true if LMDB may go to a name in a read transaction, and in the present write transaction.
+ */
 static bool can_read(const struct stk_env *env, MDB_txn *txn, const MDB_val *name)
 {
-    return has_way(env, mdb_txn_id(txn), STK_TREE_VALUES, name);
+    return has_way(env, mdb_txn_id(txn), STK_BTREE_VALUES, name);
 }
 
-static bool can_write(const struct stk_env *env, enum stk_tree tree, const MDB_val *name)
+static bool can_write(const struct stk_env *env, enum stk_btree tree, const MDB_val *name)
 {
     return has_way(env, mdb_txn_id(env->writing) - 1, tree, name);
 }
@@ -131,35 +134,35 @@ static int note_file(struct stk_env *env)
     return 0;
 }
 
-/* What LMDB says, as errno would. */
+/* Returns LMDB's error as an errno. */
 static int errno_of(int error)
 {
     return error > 0 ? error : error == MDB_VERSION_MISMATCH ? EPROTO : EIO;
 }
 
-/* The table of readers is LMDB's, behind one of its locks, which is taken here only behind a gate
- * of ours: by `stk_env_open`, or between these two. Who has waited in vain does not wait again
- * until there is nobody in the way. */
+/* LMDB guards its table of readers by a lock of its own. This process takes that lock only under
+ * our write lock: in `stk_env_open`, or between these two functions. After a wait that failed it
+ * does not wait again until no other process is in the way. */
 static int enter_table(struct stk_env *env)
 {
     pthread_mutex_lock(&env->table);
-    int gate = env->in_vain ? stk_gate_enter(env->directory, STK_GATE_READERS)
-                            : stk_gate_wait(env->directory, STK_GATE_READERS);
-    env->in_vain = gate < 0;
-    if (gate < 0) {
+    int lock = env->in_vain ? stk_write_lock_acquire(env->directory, STK_WRITE_LOCK_READERS)
+                            : stk_write_lock_wait(env->directory, STK_WRITE_LOCK_READERS);
+    env->in_vain = lock < 0;
+    if (lock < 0) {
         pthread_mutex_unlock(&env->table);
     }
-    return gate;
+    return lock;
 }
 
-static void leave_table(struct stk_env *env, int gate)
+static void leave_table(struct stk_env *env, int lock)
 {
-    stk_gate_leave(gate);
+    stk_write_lock_release(lock);
     pthread_mutex_unlock(&env->table);
 }
 
-/* In the gate. Takes a place in the table; those of dead processes are given back when it is full.
- */
+/* Takes a slot in the table, under the write lock. If the table is full, slots of dead processes
+ * are freed. */
 static int begin_reading(MDB_env *lmdb, MDB_txn **txn)
 {
     int dead, error = mdb_txn_begin(lmdb, NULL, MDB_RDONLY, txn);
@@ -169,7 +172,7 @@ static int begin_reading(MDB_env *lmdb, MDB_txn **txn)
     return error;
 }
 
-/* The map, too: LMDB makes it larger where the file is. */
+/* Reads the size of the map as well: if the file is larger, LMDB makes the map larger. */
 static int note_sizes(struct stk_env *env)
 {
     MDB_stat stat;
@@ -191,7 +194,7 @@ static int open_values(struct stk_env *env)
     int error = begin_reading(env->lmdb, &txn);
     if (error == 0) {
         error = mdb_dbi_open(txn, NULL, 0, &env->values);
-        if (error == 0) { /* its place is kept for the first who reads */
+        if (error == 0) { /* its slot is kept for the first reader */
             mdb_txn_reset(txn);
             atomic_init(&env->spare[0], txn);
         } else {
@@ -212,7 +215,7 @@ static int try_open(struct stk_env *env, const char *directory, uint64_t map, un
         error = mdb_env_set_maxreaders(env->lmdb, readers);
     }
     if (error == 0) {
-        /* Not synced: a machine that dies takes a cache with it. Readers come and go with threads.
+        /* Not synced: if the machine dies, only a cache is lost. Readers come and go with threads.
          */
         error = mdb_env_open(env->lmdb, directory, MDB_NOSYNC | MDB_NOTLS | MDB_NORDAHEAD, 0600);
     }
@@ -231,7 +234,7 @@ static int try_open(struct stk_env *env, const char *directory, uint64_t map, un
     return error;
 }
 
-/* LMDB maps the table: what the disk cannot read would end the program with a signal. */
+/* LMDB maps the table: a page that the disk cannot read would end the program by a signal. */
 static int read_table(int fd, off_t bytes)
 {
     char piece[4096];
@@ -243,8 +246,8 @@ static int read_table(int fd, off_t bytes)
 }
 
 /*
- * Gives the table of readers its full size and room on the file system: LMDB makes it by ftruncate,
- * and on a full one a new reader's first touch would be a SIGBUS.
+ * Gives the table of readers its full size, and allocates it. LMDB makes it by ftruncate, and on a
+ * full file system a new reader's first touch would be a SIGBUS.
  */
 static int make_table(const char *directory, unsigned readers)
 {
@@ -260,12 +263,13 @@ static int make_table(const char *directory, unsigned readers)
     off_t bytes = TABLE_HEAD_BYTES + (off_t)readers * TABLE_READER_BYTES;
     int error = (uint64_t)bytes > room_in_file() ? EFBIG : posix_fallocate(fd, 0, bytes);
     error = error == 0 ? read_table(fd, bytes) : error;
-    futimens(fd, NULL); /* when it was last opened: store/place.c */
+    futimens(fd, NULL); /* the time of the last opening, for store/place.c */
     close(fd);
     return error;
 }
 
-/* In the gate: LMDB's first user locks all others out until he has made the table. */
+/* Opens under the write lock: LMDB's first user locks all other processes out until it has made the
+ * table. */
 static int open_inside(struct stk_env *env, const struct stk_env_options *options)
 {
     uint64_t map = stk_map_bytes(env->directory, options->most);
@@ -279,13 +283,13 @@ static int open_inside(struct stk_env *env, const struct stk_env_options *option
     return error;
 }
 
-static int open_behind_gate(struct stk_env *env, const struct stk_env_options *options)
+static int open_locked(struct stk_env *env, const struct stk_env_options *options)
 {
-    int gate = options->at_once ? stk_gate_enter(env->directory, STK_GATE_READERS)
-                                : stk_gate_wait(env->directory, STK_GATE_READERS);
-    int error = gate < 0 ? errno : open_inside(env, options);
-    if (gate >= 0) {
-        stk_gate_leave(gate);
+    int lock = options->at_once ? stk_write_lock_acquire(env->directory, STK_WRITE_LOCK_READERS)
+                                : stk_write_lock_wait(env->directory, STK_WRITE_LOCK_READERS);
+    int error = lock < 0 ? errno : open_inside(env, options);
+    if (lock >= 0) {
+        stk_write_lock_release(lock);
     }
     return error;
 }
@@ -299,7 +303,7 @@ struct stk_env *stk_env_open(const char *directory, const struct stk_env_options
     atomic_init(&env->budget, options->budget);
     pthread_mutex_init(&env->table, NULL);
     env->directory = strdup(directory);
-    int error = env->directory != NULL ? open_behind_gate(env, options) : ENOMEM;
+    int error = env->directory != NULL ? open_locked(env, options) : ENOMEM;
     if (error != 0) {
         free(env->directory);
         free(env);
@@ -314,18 +318,19 @@ struct stk_env *stk_env_open(const char *directory, const struct stk_env_options
 static MDB_txn *new_reader(struct stk_env *env)
 {
     MDB_txn *txn = NULL;
-    int gate = enter_table(env);
-    if (gate < 0) {
+    int lock = enter_table(env);
+    if (lock < 0) {
         return NULL;
     }
     if (begin_reading(env->lmdb, &txn) != 0) {
         txn = NULL;
     }
-    leave_table(env, gate);
+    leave_table(env, lock);
     return txn;
 }
 
-/* Without its descriptors a process is dead to the others, who then write over what it reads. */
+/* LMDB detects live readers by file locks. A process whose descriptors were closed looks dead, so
+ * writers reuse the pages that it reads: it must not read. */
 static MDB_txn *take_reader(struct stk_env *env)
 {
     if (!holds_file(env) || !has_heads(env)) {
@@ -375,13 +380,13 @@ bool stk_env_find(struct stk_env *env, struct stk_hash128 key, const void **data
 
 bool stk_env_fetch(const struct stk_env *env, const void *data, size_t bytes)
 {
-    return !env->on_disk || stk_ahead_read(data, bytes);
+    return !env->on_disk || stk_prefetch_read(data, bytes);
 }
 
 /*
- * A value lies on pages of its own (`padded`), the first of which begins with its number in the
- * file. They are never moved or used again, as no value goes: that what is there is the value, is
- * compared.
+ * A value lies on pages of its own (`padded`), and the first page begins with its number in the
+ * file. No value is removed, so its pages are never moved or used again. The bytes in the file are
+ * compared with the found ones before they are overwritten.
  */
 bool stk_env_overwrite(const struct stk_env *env, const void *found, const void *bytes,
                        size_t count)
@@ -424,7 +429,7 @@ static size_t padded(const struct stk_env *env, size_t bytes)
     return bytes < least ? least : bytes;
 }
 
-/* Of a value that is padded. */
+/* Returns the pages of a padded value. */
 static uint64_t pages_of(const struct stk_env *env, size_t bytes)
 {
     return (bytes + PAGE_HEAD_BYTES + env->page_bytes - 1) / env->page_bytes;
@@ -434,7 +439,7 @@ uint64_t stk_env_used_bytes(struct stk_env *env)
 {
     MDB_envinfo info;
     if (!has_heads(env)) {
-        return env->map_bytes; /* nothing can be put there */
+        return env->map_bytes; /* nothing can be written */
     }
     mdb_env_info(env->lmdb, &info);
     return ((uint64_t)info.me_last_pgno + 1) * env->page_bytes;
@@ -475,12 +480,12 @@ static bool has_room(struct stk_env *env, uint64_t pages)
     return is_within(env, wanted) && wanted <= room_in_file();
 }
 
-/* LMDB looks among the free pages from the first one on. */
+/* Returns true if LMDB may search the free pages, which it does from the first one on. */
 static bool may_write(struct stk_env *env)
 {
     static const size_t first;
     const MDB_val name = {sizeof first, (void *)(uintptr_t)&first};
-    return can_write(env, STK_TREE_FREE, &name);
+    return can_write(env, STK_BTREE_FREE, &name);
 }
 
 static void count_tree(struct stk_env *env)
@@ -491,7 +496,7 @@ static void count_tree(struct stk_env *env)
     env->added_links = 0;
 }
 
-/* What so many links can dirty. */
+/* Returns the pages that so many links can dirty. */
 static uint64_t pages_of_links(const struct stk_env *env, uint64_t links)
 {
     uint64_t each = links * PAGES_A_LINK, all = env->tree_pages + 2 * links;
@@ -500,10 +505,10 @@ static uint64_t pages_of_links(const struct stk_env *env, uint64_t links)
 
 static void drop_dead_readers(struct stk_env *env)
 {
-    int dead, gate = enter_table(env);
-    if (gate >= 0) {
+    int dead, lock = enter_table(env);
+    if (lock >= 0) {
         mdb_reader_check(env->lmdb, &dead);
-        leave_table(env, gate);
+        leave_table(env, lock);
     }
 }
 
@@ -545,7 +550,7 @@ bool stk_env_add(struct stk_env *env, struct stk_hash128 key, const struct stk_e
     }
     MDB_val name = {sizeof key, &key}, value = {bytes, NULL};
     int error =
-        can_write(env, STK_TREE_VALUES, &name)
+        can_write(env, STK_BTREE_VALUES, &name)
             ? mdb_put(env->writing, env->values, &name, &value, MDB_NOOVERWRITE | MDB_RESERVE)
             : EIO;
     if (error == 0) {
@@ -566,7 +571,7 @@ bool stk_env_link(struct stk_env *env, struct stk_hash128 from, struct stk_hash1
     }
     env->added_links++;
     env->added_pages += pages;
-    return can_write(env, STK_TREE_VALUES, &name) &&
+    return can_write(env, STK_BTREE_VALUES, &name) &&
            mdb_put(env->writing, env->values, &name, &value, 0) == 0;
 }
 
@@ -574,7 +579,7 @@ bool stk_env_end(struct stk_env *env)
 {
     MDB_txn *txn = env->writing;
     env->writing = NULL;
-    if (!holds_file(env)) { /* which is written only now */
+    if (!holds_file(env)) { /* the file is written only now */
         mdb_txn_abort(txn);
         return false;
     }

@@ -52,8 +52,9 @@ static uint64_t bytes_there(const char *directory)
     return there ? (uint64_t)stat_.st_size : 0;
 }
 
-/* What others write beyond our map we could not read, and their budgets may be larger than ours:
- * each may have taken its share of what was free. */
+/* Returns the bytes that the store may grow to. This process could not read values that other
+ * processes write beyond its map, and their budgets may be larger: each may have taken its share of
+ * the free room. */
 static uint64_t wanted_bytes(const char *directory, uint64_t most_bytes, bool limited)
 {
     struct statvfs fs;

@@ -1,4 +1,3 @@
-/* Where a store lies. See store/place.h. */
 #include "store/place.h"
 
 #include <dirent.h>
@@ -46,8 +45,9 @@ static bool is_old(const char *other, const char *name)
     return strncmp(other, name, same) == 0 && strcmp(other, name) != 0;
 }
 
-/* Whether nobody has the store open, nor has had for a while: another namespace's, in which jobs
- * may come one after the other. LMDB's users hold a lock on the first byte of its table. */
+/* Returns true if no process has had the store open for an hour. It is another namespace's, in
+ * which jobs may come one after the other. LMDB's users hold a lock on the first byte of its table.
+ */
 static bool is_left(int parent, const char *other)
 {
     char table[300];

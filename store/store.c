@@ -1,4 +1,3 @@
-/* The sample store. See store/store.h. */
 #include "store/store.h"
 
 #include <errno.h>
@@ -13,10 +12,10 @@
 #include <unistd.h>
 
 #include "base/samples.h"
-#include "store/aside.h"
-#include "store/content.h"
+#include "store/pending.h"
+#include "store/content_hash.h"
 #include "store/env.h"
-#include "store/gate.h"
+#include "store/write_lock.h"
 #include "store/place.h"
 
 #ifndef MADV_WIPEONFORK
@@ -30,23 +29,23 @@
  * little else. */
 #define LINKS_AT_ONCE   64
 #define LINKS_WHEN_FULL 4
-#define LINKS_BYTES     (1u << 20) /* what so many may take at the most */
+#define LINKS_BYTES     (1u << 20) /* the bytes that so many links may take at the most */
 
-/* What belongs to one process. Lies in a page that a fork leaves to the child full of zeros: an
- * unlocked mutex, an environment not opened yet, nothing kept aside. */
+/* The state of one process. It lies in a page that is full of zeros in a child of fork: an unlocked
+ * mutex, an environment not opened yet, nothing pending. */
 struct mine {
     pthread_mutex_t lock; /* of everything below but the environment's reading */
     _Atomic(struct stk_env *) env;
-    bool tried;         /* to open it */
-    bool in_vain;       /* since somebody else was at it */
-    _Atomic bool asked; /* for a first grant */
+    bool tried;         /* the environment was tried to be opened */
+    bool in_vain;       /* another process was in the way */
+    _Atomic bool asked; /* a first grant was requested */
     _Atomic bool full;
-    struct stk_aside aside;
+    struct stk_pending pending;
     _Atomic uint64_t gets, hits, puts, bytes, refused, damaged;
 };
 
 struct stk_store {
-    struct stk_store *next; /* of all that were opened */
+    struct stk_store *next; /* in the list of all open stores */
     char *given;            /* the directory it was opened by */
     uint64_t namespace;
     char directory[STK_STORE_PLACE_BYTES];
@@ -54,7 +53,7 @@ struct stk_store {
     ino_t ino;
     _Atomic uint64_t budget;
     uint64_t most; /* the budget it was opened with */
-    char *samples; /* whose grant the budget is; NULL: nobody's */
+    char *samples; /* the STOKER_SAMPLES whose grant the budget is; NULL: no grant */
     _Atomic(struct stk_tally *) tally;
     struct mine *mine;
     struct stk_env *latest; /* the one in `mine`: leak checkers do not look into mapped pages */
@@ -110,7 +109,8 @@ static bool is_missing(const struct stk_store *store)
     return atomic_load(&store->budget) == 0 && access(path, F_OK) != 0;
 }
 
-/* Somebody may be in the way: he is waited for once, and perhaps gone at a later call. */
+/* Tries to open the environment. Another process may be in the way: only the first call waits for
+ * it, and a later one may find it gone. */
 static void try_to_open(struct stk_store *store)
 {
     struct mine *mine = store->mine;
@@ -216,10 +216,10 @@ struct stk_store *stk_store_open(const char *directory, uint64_t budget)
 
 static uint64_t check_of(struct stk_hash128 key, const void *data, size_t bytes)
 {
-    return stk_content_64(data, bytes, key.low ^ bytes);
+    return stk_content_hash_64(data, bytes, key.low ^ bytes);
 }
 
-/* Whether these are the bytes that were put there. */
+/* Returns true if these are the bytes that were stored. */
 static bool is_whole(struct stk_hash128 key, const void *found, size_t found_bytes,
                      struct stk_store_value *out)
 {
@@ -271,10 +271,10 @@ bool stk_store_void(struct stk_store *store, struct stk_hash128 key)
 /* Does not wait for a thread that is writing. */
 static bool follow_aside(struct mine *mine, struct stk_hash128 from, struct stk_hash128 *to)
 {
-    if (atomic_load(&mine->aside.link_count) == 0 || pthread_mutex_trylock(&mine->lock) != 0) {
+    if (atomic_load(&mine->pending.link_count) == 0 || pthread_mutex_trylock(&mine->lock) != 0) {
         return false;
     }
-    const struct stk_aside_link *link = stk_aside_find_link(&mine->aside, from);
+    const struct stk_pending_link *link = stk_pending_find_link(&mine->pending, from);
     if (link != NULL) {
         *to = link->to;
     }
@@ -290,18 +290,18 @@ bool stk_store_follow(struct stk_store *store, struct stk_hash128 from, struct s
 
 /* ---- writing, under the lock ---- */
 
-static bool add_links(const struct stk_aside *aside, struct stk_env *env)
+static bool add_links(const struct stk_pending *pending, struct stk_env *env)
 {
     bool room = true;
-    unsigned count = atomic_load(&aside->link_count);
+    unsigned count = atomic_load(&pending->link_count);
     for (unsigned i = 0; i < count && room; i++) {
-        room = stk_env_link(env, aside->links[i].from, aside->links[i].to);
+        room = stk_env_link(env, pending->links[i].from, pending->links[i].to);
     }
     return room;
 }
 
 /* Adds one, and counts it. */
-static bool add_one(struct stk_env *env, const struct stk_aside_value *named, const void *body,
+static bool add_one(struct stk_env *env, const struct stk_pending_value *named, const void *body,
                     struct stk_store_counts *written)
 {
     const struct stk_head *head = &named->head;
@@ -316,7 +316,7 @@ static bool add_one(struct stk_env *env, const struct stk_aside_value *named, co
 }
 
 /* Writes what is aside, and one more if there is one, in one transaction. */
-static bool write_all(struct mine *mine, struct stk_env *env, const struct stk_aside_value *more,
+static bool write_all(struct mine *mine, struct stk_env *env, const struct stk_pending_value *more,
                       const void *body)
 {
     struct stk_store_counts written = {0};
@@ -324,14 +324,14 @@ static bool write_all(struct mine *mine, struct stk_env *env, const struct stk_a
     if (!room) {
         return false;
     }
-    for (const struct stk_aside_value *one = mine->aside.values; one != NULL && room;
+    for (const struct stk_pending_value *one = mine->pending.values; one != NULL && room;
          one = one->next) {
         room = add_one(env, one, one->body, &written);
     }
     if (room && more != NULL) {
         room = add_one(env, more, body, &written);
     }
-    room = room && add_links(&mine->aside, env);
+    room = room && add_links(&mine->pending, env);
     if (!stk_env_end(env)) {
         return false;
     }
@@ -340,18 +340,19 @@ static bool write_all(struct mine *mine, struct stk_env *env, const struct stk_a
     return room;
 }
 
-/* 1: written; 0: somebody else writes; -1: refused, now and from now on. */
+/* Writes all that is pending, and one more value. Returns 1: written; 0: another process writes;
+ * -1: refused, now and from now on. */
 static int write_now(struct stk_store *store, struct stk_env *env,
-                     const struct stk_aside_value *more, const void *body)
+                     const struct stk_pending_value *more, const void *body)
 {
     struct mine *mine = store->mine;
-    int gate = stk_gate_enter(store->directory, STK_GATE_VALUES);
-    if (gate < 0) {
+    int lock = stk_write_lock_acquire(store->directory, STK_WRITE_LOCK_VALUES);
+    if (lock < 0) {
         return 0;
     }
     bool written = write_all(mine, env, more, body);
-    stk_gate_leave(gate);
-    unsigned values = stk_aside_drop(&mine->aside);
+    stk_write_lock_release(lock);
+    unsigned values = stk_pending_drop(&mine->pending);
     if (!written) {
         atomic_store(&mine->full, true);
         atomic_fetch_add(&mine->refused, values);
@@ -363,13 +364,13 @@ static bool put_locked(struct stk_store *store, struct stk_env *env, struct stk_
                        const void *data, size_t bytes)
 {
     struct mine *mine = store->mine;
-    if (stk_aside_has(&mine->aside, key)) {
+    if (stk_pending_has(&mine->pending, key)) {
         return true;
     }
-    const struct stk_aside_value one = {
+    const struct stk_pending_value one = {
         .key = key, .head = {.check = check_of(key, data, bytes), .bytes = bytes}};
     int written = write_now(store, env, &one, data);
-    return written > 0 || (written == 0 && stk_aside_keep(&mine->aside, &one, data));
+    return written > 0 || (written == 0 && stk_pending_keep(&mine->pending, &one, data));
 }
 
 /* ---- what may be kept ---- */
@@ -460,12 +461,12 @@ bool stk_store_put(struct stk_store *store, struct stk_hash128 key, const void *
 }
 
 static bool link_locked(struct stk_store *store, struct stk_env *env,
-                        const struct stk_aside_link *link)
+                        const struct stk_pending_link *link)
 {
-    struct stk_aside *aside = &store->mine->aside;
-    bool kept = stk_aside_link(aside, link);
+    struct stk_pending *pending = &store->mine->pending;
+    bool kept = stk_pending_link(pending, link);
     unsigned at_once = stk_env_has_room(env, LINKS_BYTES) ? LINKS_AT_ONCE : LINKS_WHEN_FULL;
-    bool is_time = aside->link_count % at_once == 0;
+    bool is_time = pending->link_count % at_once == 0;
     return kept && (!is_time || write_now(store, env, NULL, NULL) >= 0);
 }
 
@@ -473,7 +474,7 @@ bool stk_store_link(struct stk_store *store, struct stk_hash128 from, struct stk
 {
     struct stk_env *env = growing_env(store, 0);
     struct mine *mine = store->mine;
-    const struct stk_aside_link link = {from, to};
+    const struct stk_pending_link link = {from, to};
     struct stk_hash128 known;
     if (env == NULL) {
         return false;
@@ -512,7 +513,7 @@ bool stk_store_flush(struct stk_store *store)
         return true;
     }
     pthread_mutex_lock(&mine->lock);
-    bool nothing = mine->aside.values == NULL && mine->aside.link_count == 0;
+    bool nothing = mine->pending.values == NULL && mine->pending.link_count == 0;
     bool done = nothing || write_now(store, env, NULL, NULL) != 0;
     pthread_mutex_unlock(&mine->lock);
     return done;

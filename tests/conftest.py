@@ -8,12 +8,13 @@ import sys
 
 import pytest
 
-_HERE = str(pathlib.Path(__file__).resolve().parent)
-# pytest puts this directory there; its rooms' names would be found as packages (`import cuda`).
-sys.path[:] = [path for path in sys.path if path != _HERE]
-sys.path.insert(0, f"{_HERE}/lib")
+import hang
 
-import hang  # noqa: E402
+_HERE = pathlib.Path(__file__).resolve().parent
+# pytest puts this directory there; its rooms' names would be found as packages (`import cuda`). The other
+# directories are those of pyproject.toml.
+sys.path[:] = [path for path in sys.path if path != str(_HERE)]
+sys.path.insert(0, str(_HERE.parent / os.environ.get("STOKER_BUILD", "build") / "python"))
 
 # Far beyond what any takes. All of a room may take long: make test-all.
 _LIMIT_S = 3600 if os.environ.get("STOKER_ALL") == "1" else 400

@@ -45,12 +45,13 @@ $(PRELOAD_BIN)/counters: tests/preload/counters.c $(call objects,$(BASE) $(CACHE
 test-preload: $(B)/libstoker.so $(B)/stoker $(PRELOAD_PROGRAMS) ## tests of the interposed symbols and the ABI
 	@$(PYTEST) tests/preload $(if $(T),-k '$(T)')
 
-# ---- tests/unit and tests/stress: the rooms base and cache, from within ----
+# ---- tests/unit and tests/stress: the rooms from within ----
 
-UNIT_SOURCES := $(wildcard tests/unit/*.c) tests/cuda/walk.c tests/cuda/image.c \
-	wrappers/python/core/feed/crew.c
+UNIT_SOURCES := $(wildcard tests/unit/*.c tests/unit/cli/*.c) tests/cuda/walk.c tests/cuda/image.c \
+	wrappers/python/core/feed/thread_pool.c
 
-$(B)/tests/unit: $(call objects,$(UNIT_SOURCES) $(BASE) $(CACHE) $(STORE) $(RING) $(GPU))
+$(B)/tests/unit: $(call checked,$(UNIT_SOURCES) $(BASE) $(CACHE) $(RING)) \
+		$(call objects,$(filter-out cli/main.c,$(CLI)) $(STORE) $(GPU))
 	@mkdir -p $(@D)
 	$(if $(V),,@echo "  LINK  $@")
 	$(Q)$(LINK) -o $@ $(filter %.o,$^) $(LDFLAGS) $(LINK_SAN) $$(pkg-config --libs check) -llmdb -lm -ldl \
@@ -62,8 +63,8 @@ $(B)/tests/hammer: $(call objects,tests/stress/hammer.c tests/unit/private.c $(B
 	$(Q)$(LINK) -o $@ $^ $(LDFLAGS) $(LINK_SAN) -pthread
 
 .PHONY: test-unit test-stress
-test-unit: $(B)/tests/unit ## unit tests of base and cache; T names a suite or a case
-	@$(B)/tests/unit $(T)
+test-unit: $(B)/tests/unit ## unit tests of the rooms; T names a suite or a case
+	@tests/unit/run.sh $(B)/tests/unit $(T)
 
 # The hammer says 77 where it may not have a mount namespace.
 test-stress: $(B)/tests/hammer ## processes and threads against one catalogue, some of them killed
@@ -290,7 +291,7 @@ NEIGHBOURS_BIN := $(B)/tests/neighbours
 NEIGHBOURS_PROGRAMS := $(addprefix $(NEIGHBOURS_BIN)/,$(NEIGHBOURS) libtracer.so libbetween.so)
 NEIGHBOURS_SHARED := tests/neighbours/files.c
 
-$(NEIGHBOURS_BIN)/lib%.so: tests/neighbours/%.c preload/symbols.def
+$(NEIGHBOURS_BIN)/lib%.so: tests/neighbours/%.c preload/interpose/symbols.def
 	@mkdir -p $(@D)
 	$(if $(V),,@echo "  LINK  $@")
 	$(Q)$(PRELOAD_CC) -fPIC -shared $< -ldl -o $@
@@ -353,9 +354,9 @@ test-feed: all $(B)/slowfs ## tests of batches that threads of one process read 
 .PHONY: test-batches test-batches-slice
 test-batches: all ## tests of batches on their way from workers to the main process
 	@$(PYTEST) tests/batches $(if $(T),-k '$(T)')
-# The mechanism alone, while it is not the default: the rest takes ten minutes.
+# The mechanism, and the interpreter's end after it: the rest takes ten minutes.
 test-batches-slice: all
-	@$(PYTEST) $(addprefix tests/batches/test_,slots.py rows_in_place.py faults.py) $(if $(T),-k '$(T)')
+	@$(PYTEST) $(addprefix tests/batches/test_,slots.py rows_in_place.py faults.py exits.py) $(if $(T),-k '$(T)')
 
 # ---- tests/loader: stoker.Loader ----
 
@@ -372,6 +373,16 @@ test-docs: all ## runs every command of README.md and docs; says which are not r
 # Minutes, and 400 packages of Debian's: so only when asked for.
 test-docs-root: wheel ## the documents' commands in a root directory with nothing but what the pages say that they need
 	@tests/docs/root.sh '$(T)'
+
+# ---- before each commit ----
+
+# All unit tests; each interposed symbol in main, cold and when all is known; the command's verbs and flags.
+.PHONY: check
+check: test-programs ## before each commit: unit tests, the interposed symbols, the command, in two minutes
+	@tests/unit/run.sh $(B)/tests/unit
+	@$(PYTEST) -n 3 tests/preload -k 'test_abi or (main and (cold or known))'
+	@$(PYTEST) -n 3 --dist loadfile $(addprefix tests/python/test_,help.py verbs.py state.py)
+	@scripts/prose.sh
 
 # ---- all of it ----
 

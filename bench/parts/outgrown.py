@@ -209,7 +209,7 @@ def measure():
     except (slowfs.SlowFSError, ImportError) as error:
         raise ground.Skip(str(error)) from error
     table.note("%d files of %d KB, and %d photographs; 2 workers; %d epochs of one start, behind"
-               " the first, and with forms behind the fourth. What is computed is made of two rates"
+               " the first, and with forms behind the fourth. Computed figures are made of two rates"
                " measured beside it: all of it at hand, and nothing. With Stoker the group is"
                " %d MiB larger: that is the least it keeps free, 2 GiB on a large machine."
                % (FILES, FILE_BYTES // 1000, 1000 * COPIES, COUNTED, KEPT_FREE >> 20))

@@ -1,16 +1,18 @@
-/* What libjpeg knows of a scan, as the parser wants it. */
+/* Sets up the parser from libjpeg's description of a scan. */
 #include "decode/entropy/entropy.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "decode/entropy/player.h"
+#include "decode/entropy/parse.h"
 #include "decode/entropy/scan.h"
+#include "decode/entropy/scan_player.h"
 
 #define CURSORS 3
-/* Less is not worth a cursor of its own. */
+/* A shorter part is not worth a cursor of its own. */
 #define LEAST_BYTES 1500
-/* Of each kind of memory, from one image to the next: that of a few megapixels. */
+/* Bytes of each kind of memory that stay from one image to the next: enough for a few megapixels.
+ */
 #define KEPT_BYTES ((size_t)16 << 20)
 
 struct stk_entropy {
@@ -19,7 +21,7 @@ struct stk_entropy {
     struct stk_table_cache *tables;
     struct stk_scan scan;
     struct stk_player player;
-    struct jpeg_entropy_decoder idle, *theirs; /* before a scan; libjpeg's own */
+    struct jpeg_entropy_decoder idle, *theirs; /* our decoder before a scan; libjpeg's own */
 };
 
 static void choose_cursors(struct stk_scan *scan)
@@ -128,8 +130,8 @@ static bool find_blocks(struct stk_entropy *entropy, const struct jpeg_decompres
 }
 
 /*
- * MCUs of so many lines. Upsampling looks at a row below, for which libjpeg may want another row of
- * units.
+ * Returns the MCUs of so many lines. Upsampling reads a row below, for which libjpeg may want
+ * another row of units.
  */
 static uint32_t mcus_of(const struct jpeg_decompress_struct *cinfo, uint32_t lines)
 {

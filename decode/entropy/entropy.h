@@ -1,13 +1,13 @@
 /*
- * Entropy decoding of our own, for libjpeg's objects: looks at each scan of a file when libjpeg
- * comes to it, parses it if it is of a kind that is known here, and then plays it to libjpeg.
+ * Entropy decoding in the place of libjpeg's. When libjpeg comes to a scan, the parser parses it if
+ * it is of a known kind, and then plays the coefficients to libjpeg.
  *
- * Where libjpeg begins a scan it calls its entropy decoder's start_pass. Who has put ours in its
- * place (stk_entropy_stand_in) is called instead, and calls stk_entropy_parse; then
- * stk_entropy_play, or stk_entropy_step_back if that was false.
+ * When libjpeg begins a scan it calls its entropy decoder's start_pass. stk_entropy_stand_in() puts
+ * a function of the caller in its place. That function calls stk_entropy_parse(); after a true
+ * result stk_entropy_play(), else stk_entropy_step_back().
  *
- * The environment may say, when one is made: STOKER_ENTROPY=libjpeg that libjpeg does it all,
- * STOKER_CURSORS=1 to 4 how many cursors there are, however short the scan is (both for tests).
+ * Two variables are read when the object is made, for tests. STOKER_ENTROPY=libjpeg lets libjpeg do
+ * all of it. STOKER_CURSORS=1 to 4 is the number of cursors, however short the scan is.
  */
 #ifndef STK_DECODE_ENTROPY_ENTROPY_H
 #define STK_DECODE_ENTROPY_ENTROPY_H
@@ -22,32 +22,35 @@
 
 struct stk_entropy;
 
-/* NULL: no memory. One thread at a time, as everything of a decoder. */
+/* Returns NULL if there is no memory. One thread at a time may use it, as all of a decoder. */
 struct stk_entropy *stk_entropy_new(const struct stk_kernels *kernels);
 void stk_entropy_free(struct stk_entropy *entropy);
 
-/* Before a scan: libjpeg shall call `start` when it begins. */
+/* Makes libjpeg call `start` at the beginning of a scan. Call it before the scan. */
 void stk_entropy_stand_in(struct stk_entropy *entropy, struct jpeg_decompress_struct *cinfo,
                           void (*start)(j_decompress_ptr cinfo));
-/* Lets libjpeg's decoder do this scan; it builds its tables now. */
+/* Lets libjpeg's own decoder do this scan. It builds its tables now. */
 void stk_entropy_step_back(struct stk_entropy *entropy, struct jpeg_decompress_struct *cinfo);
 /*
- * Before any data of the scan are read: parses what the first `lines` lines of the image need; of a
- * file with several scans, all. False: not here; libjpeg has not noticed anything.
+ * Parses the data that the first `lines` lines of the image need; in a file with several scans, all
+ * data. Call it before any data of the scan are read. Returns false if the scan is not accepted;
+ * libjpeg has not noticed anything then.
  */
 bool stk_entropy_parse(struct stk_entropy *entropy, const struct jpeg_decompress_struct *cinfo,
                        uint32_t lines);
-/* Behind a parse: libjpeg gets the scan's coefficients from here, and goes on behind its data. */
+/* Plays the parsed coefficients to libjpeg, which goes on behind the scan's data. */
 void stk_entropy_play(struct stk_entropy *entropy, struct jpeg_decompress_struct *cinfo);
-/* Behind jpeg_crop_scanline, of a file with one scan. */
+/* Plays only the columns that jpeg_crop_scanline left, in a file with one scan. Call it after that.
+ */
 void stk_entropy_crop(struct stk_entropy *entropy, const struct jpeg_decompress_struct *cinfo);
-/* Sequential, Huffman codes, eight bits: how a scan has to be. */
+/* Returns true if the scan is of a known kind: sequential, Huffman codes, eight bits. */
 bool stk_entropy_knows(const struct jpeg_decompress_struct *cinfo);
-/* Behind a parse: what it found, until the next one or stk_entropy_rest(). */
+/* Returns the coefficients of the last parse. They stay until the next one or stk_entropy_rest().
+ */
 const struct stk_coefficients *stk_entropy_coefficients(const struct stk_entropy *entropy);
-/* How many cursors had a part in the last parse. For tests. */
+/* Returns how many cursors had a part in the last parse. For tests. */
 unsigned stk_entropy_cursors(const struct stk_entropy *entropy);
-/* Behind an image: gives back the memory that only large ones need. */
+/* Frees the memory that only large images need. Call it after an image. */
 void stk_entropy_rest(struct stk_entropy *entropy);
 
 #endif

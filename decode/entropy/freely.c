@@ -1,14 +1,17 @@
 /*
- * A scan without restart markers: cursors that begin anywhere.
+ * A scan without restart markers: cursors begin anywhere.
  *
- * Of a part of the image only about as many bytes are given out as its rows should take; if they
- * were too few, the rest is given out in the same way.
+ * For a part of the image, cursors first get about as many bytes as its rows should take. If these
+ * were too few, the rest is shared out likewise.
  */
+#include "decode/entropy/freely.h"
+
 #include "decode/entropy/join.h"
 
-/* Before the end of the scan, where no lock-step goes, so that it does not run over it. */
+/* The last bytes of the scan, which the lock-step does not enter, so that it does not run beyond
+ * them. */
 #define END_BYTES 24u
-/* How often a cursor that met what cannot be may begin again, a byte further. */
+/* How often a cursor that cannot read on may begin again, a byte further. */
 #define MOST_RESTARTS 16
 
 struct part {
@@ -25,7 +28,7 @@ struct batch {
     uint32_t end; /* the byte where it should end */
 };
 
-/* ---- the cursors' ways ---- */
+/* ---- the cursors ---- */
 
 static const uint8_t *end_of(const struct stk_scan *scan, uint32_t end)
 {
@@ -38,7 +41,8 @@ static bool is_done(const struct stk_cursor *cursor)
     return cursor->in >= cursor->in_end || cursor->masks >= cursor->masks_end;
 }
 
-/* False: this part is given up. The first one's cursor reads what is there, so it may not. */
+/* Lets a cursor begin again. Returns false if its part is given up. Not for the first part, whose
+ * cursor reads the true bits. */
 static bool begin_again(const struct stk_scan *scan, struct part *part)
 {
     uint64_t bit = stk_cursor_bit(&part->cursor, scan->bytes);
@@ -52,7 +56,8 @@ static bool begin_again(const struct stk_scan *scan, struct part *part)
     return true;
 }
 
-/* The parts from `first` up to `end` to their ends. False: the first one met what cannot be. */
+/* Runs the parts from `first` up to `end` to their ends. Returns false if the first one cannot read
+ * on. */
 static bool run(struct batch *batch, unsigned first, unsigned end)
 {
     struct stk_cursor *going[STK_MOST_CURSORS];
@@ -94,8 +99,8 @@ static void make_part(struct batch *batch, struct part *part, uint64_t begin, ui
 }
 
 /*
- * Where all blocks of an MCU have the same codes, nothing in the scan tells the first one from the
- * others, and cursors that begin somewhere stay in another one.
+ * Returns true if all blocks of an MCU have equal codes. Then nothing in the scan distinguishes the
+ * first block, and a cursor that begins anywhere may stay at another one.
  */
 static bool is_ambiguous(const struct stk_scan *scan)
 {

@@ -1,18 +1,18 @@
 /*
- * Both cursors go from MCU to MCU, always the one that is behind, until they meet. What the second
- * one finds on the way has been written already; it is only counted here, and that again is cheaper
- * than to have noted each place when it was passed.
+ * Both cursors move from MCU to MCU, always the one that is behind, until they meet. The second one
+ * has visited these MCUs before and written their coefficients, so its output is only counted here.
+ * To read them again is cheaper than to note each place at the first visit.
  */
 #include "decode/entropy/join.h"
 
-/* One MCU's output, which nobody reads. */
+/* Memory for the output of one MCU, which is not used. */
 struct nowhere {
     int8_t values[STK_MCU_BLOCKS * STK_BLOCK_SIZE + 8];
     uint64_t masks[STK_MCU_BLOCKS + 1];
     struct stk_wide wide[STK_MCU_BLOCKS * STK_BLOCK_SIZE];
 };
 
-bool stk_cursor_finish_mcu(struct stk_cursor *cursor, const struct stk_slot *first,
+bool stk_cursor_finish_mcu(struct stk_cursor *cursor, const struct stk_mcu_slot *first,
                            const uint8_t *end)
 {
     while (cursor->slot != first || !stk_cursor_is_between(cursor)) {
@@ -23,8 +23,8 @@ bool stk_cursor_finish_mcu(struct stk_cursor *cursor, const struct stk_slot *fir
     return true;
 }
 
-/* One MCU more. */
-static bool advance(struct stk_cursor *cursor, const struct stk_slot *first, const uint8_t *end)
+/* Moves a cursor by one MCU. */
+static bool advance(struct stk_cursor *cursor, const struct stk_mcu_slot *first, const uint8_t *end)
 {
     return cursor->in <= end && stk_cursor_step(cursor) &&
            stk_cursor_finish_mcu(cursor, first, end);

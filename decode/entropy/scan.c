@@ -1,14 +1,9 @@
-/* A scan from its bytes to its coefficients: memory, tables, and which way is taken. */
 #include "decode/entropy/scan.h"
 
-#include <string.h>
-
-/* A larger one is nobody's training sample. */
-#define MOST_BYTES (64u << 20)
-/* A code of one bit and a value of one; a block of two symbols of one bit. */
+/* A value takes two bits at least, a block two symbols of one bit. */
 #define VALUES_A_BYTE 4
 #define BLOCKS_A_BYTE 4
-/* What a cursor writes too far: a round of the lock-step, and up to three MCUs. */
+/* A cursor may write so far beyond its area: a round of the lock-step, and up to three MCUs. */
 #define VALUES_TOO_FAR 1024
 #define BLOCKS_TOO_FAR (STK_MASKS_TOO_FAR + 64)
 #define ROOMS          5
@@ -67,7 +62,7 @@ bool stk_scan_add_run(struct stk_scan *scan, const struct stk_area *from,
     }
     cursor->wide->at = STK_WIDE_END;
     if (blocks > 0) {
-        out->runs[out->run_count++] = (struct stk_run){
+        out->runs[out->run_count++] = (struct stk_coefficient_run){
             .masks = from->masks,
             .blocks = blocks,
             .first_value = (uint32_t)(from->values - out->values),
@@ -78,14 +73,7 @@ bool stk_scan_add_run(struct stk_scan *scan, const struct stk_area *from,
     return true;
 }
 
-/* Of a whole scan each cursor has one; of a part several, if it was guessed too small. */
-static uint32_t most_areas(const struct stk_scan *scan)
-{
-    return scan->wanted == scan->mcus ? scan->cursor_count : STK_MOST_AREAS;
-}
-
-/* So much that `areas` areas for all bytes together, and `more` bytes in each, find room. */
-static bool get_areas(struct stk_scan *scan, uint32_t areas, uint32_t more)
+bool stk_scan_get_areas(struct stk_scan *scan, uint32_t areas, uint32_t more)
 {
     uint64_t bytes = scan->size + (uint64_t)areas * more;
     uint64_t masks = least(BLOCKS_A_BYTE * bytes, (uint64_t)areas * stk_scan_wanted_blocks(scan));
@@ -99,62 +87,4 @@ static bool get_areas(struct stk_scan *scan, uint32_t areas, uint32_t more)
     };
     scan->coefficients.values = scan->free_area.values;
     return scan->free_area.values && scan->free_area.masks && scan->free_area.wide;
-}
-
-static bool unstuff(struct stk_scan *scan, const uint8_t *bytes, size_t size)
-{
-    uint32_t interval = scan->coefficients.interval;
-    scan->intervals.count = interval ? (scan->mcus + interval - 1) / interval : 1;
-    scan->intervals.begin =
-        stk_room_get(&scan->intervals_room, ((size_t)scan->intervals.count + 1) * sizeof(uint32_t));
-    uint8_t *out = stk_room_get(&scan->bytes_room, size + STK_SCAN_SLACK);
-    if (!out || !scan->intervals.begin) {
-        return false;
-    }
-    int64_t length = stk_unstuff(out, bytes, size, scan->more_scans, &scan->intervals, &scan->end);
-    if (length <= 0) {
-        return false;
-    }
-    memset(out + length, 0, STK_SCAN_SLACK);
-    scan->bytes = out;
-    scan->size = (uint32_t)length;
-    return true;
-}
-
-static void make_slots(struct stk_scan *scan)
-{
-    unsigned count = scan->coefficients.mcu_blocks;
-    for (unsigned i = 0; i < count; i++) {
-        unsigned next = i + 1 < count ? i + 1 : 0;
-        scan->slots[i] = (struct stk_slot){
-            .ac = scan->pairs[i]->ac_table,
-            .next_dc = scan->pairs[next]->dc_table,
-            .next = &scan->slots[next],
-            .pair = scan->pairs[i],
-        };
-    }
-}
-
-/* Intervals are parsed as a whole. */
-static void want_intervals(struct stk_scan *scan)
-{
-    uint64_t each = scan->intervals.count > 1 ? scan->coefficients.interval : 1;
-    scan->wanted = least((scan->wanted + each - 1) / each * each, scan->mcus);
-}
-
-bool stk_scan_parse(struct stk_scan *scan, const uint8_t *bytes, size_t size)
-{
-    scan->coefficients.blocks = 0;
-    scan->coefficients.run_count = 0;
-    scan->useful = 1;
-    if (size > MOST_BYTES || scan->mcus > UINT32_MAX / STK_MCU_BLOCKS / 8 ||
-        !unstuff(scan, bytes, size)) {
-        return false;
-    }
-    make_slots(scan);
-    want_intervals(scan);
-    bool freely = scan->intervals.count == 1;
-    return get_areas(scan, most_areas(scan), STK_JOIN_BYTES) &&
-           (freely ? stk_scan_parse_freely(scan) : stk_scan_parse_intervals(scan)) &&
-           scan->coefficients.blocks == stk_scan_wanted_blocks(scan);
 }

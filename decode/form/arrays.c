@@ -1,12 +1,13 @@
-/* Of the coefficients that libjpeg has collected, which are final: DC is no difference there. */
-#include "decode/form/make.h"
+/* Makes a form of the coefficients that libjpeg has collected. They are final, so DC is no
+ * difference. */
+#include "decode/form/form_make.h"
 
 #include <jpegint.h>
 
-#include "decode/entropy/zigzag.h"
+#include "decode/common/zigzag.h"
 
 /* How the components' blocks make one MCU of all of them. */
-struct reader {
+struct array_reader {
     struct jpeg_decompress_struct *cinfo;
     JDIMENSION columns, rows; /* of MCUs */
     unsigned mcu_blocks;
@@ -21,7 +22,7 @@ static JDIMENSION parts(JDIMENSION whole, int part)
     return (whole + (JDIMENSION)part - 1) / (JDIMENSION)part;
 }
 
-static bool set_up(struct reader *reader)
+static bool set_up(struct array_reader *reader)
 {
     const struct jpeg_decompress_struct *cinfo = reader->cinfo;
     const jpeg_component_info *first = &cinfo->comp_info[0];
@@ -46,7 +47,7 @@ static bool set_up(struct reader *reader)
     return reader->mcu_blocks <= STK_MCU_BLOCKS;
 }
 
-static void add_value(struct reader *reader, struct stk_group *group, int value)
+static void add_value(struct array_reader *reader, struct stk_form_group *group, int value)
 {
     if (value < -STK_FORM_LARGEST || value > STK_FORM_LARGEST) {
         *reader->wide++ = (struct stk_wide){group->count, value};
@@ -55,7 +56,7 @@ static void add_value(struct reader *reader, struct stk_group *group, int value)
     group->values[group->count++] = (int8_t)value;
 }
 
-static void add_block(struct reader *reader, struct stk_group *group, int component,
+static void add_block(struct array_reader *reader, struct stk_form_group *group, int component,
                       const JCOEF *block)
 {
     uint64_t mask = 0;
@@ -71,7 +72,7 @@ static void add_block(struct reader *reader, struct stk_group *group, int compon
     reader->last_dc[component] = block[0];
 }
 
-static void add_mcu(struct reader *reader, struct stk_group *group, JDIMENSION column)
+static void add_mcu(struct array_reader *reader, struct stk_form_group *group, JDIMENSION column)
 {
     for (int c = 0; c < reader->cinfo->num_components; c++) {
         const jpeg_component_info *component = &reader->cinfo->comp_info[c];
@@ -84,7 +85,7 @@ static void add_mcu(struct reader *reader, struct stk_group *group, JDIMENSION c
 }
 
 /* The arrays hold whole MCUs, also at the edges. */
-static void add_row(struct reader *reader, struct stk_group *group, JDIMENSION row)
+static void add_row(struct array_reader *reader, struct stk_form_group *group, JDIMENSION row)
 {
     j_decompress_ptr cinfo = reader->cinfo;
     for (int c = 0; c < cinfo->num_components; c++) {
@@ -97,7 +98,7 @@ static void add_row(struct reader *reader, struct stk_group *group, JDIMENSION r
     }
 }
 
-static void begin_group(struct reader *reader, struct stk_group *group)
+static void begin_group(struct array_reader *reader, struct stk_form_group *group)
 {
     group->blocks = group->count = 0;
     reader->wide = group->wide;
@@ -106,13 +107,14 @@ static void begin_group(struct reader *reader, struct stk_group *group)
     }
 }
 
-static bool add_groups(struct stk_packer *packer, struct reader *reader, JDIMENSION group_rows)
+static bool add_groups(struct stk_packer *packer, struct array_reader *reader,
+                       JDIMENSION group_rows)
 {
-    struct stk_group *group = &packer->group;
+    struct stk_form_group *group = &packer->group;
     size_t most = (size_t)group_rows * reader->columns * reader->mcu_blocks;
-    if (!stk_group_reserve_blocks(group, most) ||
-        !stk_group_reserve_values(group, most * STK_BLOCK_SIZE) ||
-        !stk_group_reserve_wide(group, most * STK_BLOCK_SIZE)) {
+    if (!stk_form_group_reserve_blocks(group, most) ||
+        !stk_form_group_reserve_values(group, most * STK_BLOCK_SIZE) ||
+        !stk_form_group_reserve_wide(group, most * STK_BLOCK_SIZE)) {
         return false;
     }
     for (JDIMENSION row = 0; row < reader->rows; row++) {
@@ -133,7 +135,7 @@ static bool add_groups(struct stk_packer *packer, struct reader *reader, JDIMENS
 bool stk_make_of_arrays(struct stk_packer *packer, struct stk_form_view *view,
                         struct jpeg_decompress_struct *cinfo, struct stk_form *out)
 {
-    struct reader reader = {.cinfo = cinfo};
+    struct array_reader reader = {.cinfo = cinfo};
     struct stk_setup setup;
     if (!cinfo->coef->coef_arrays || !set_up(&reader)) {
         return false;

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "decode/common/little.h"
+
 #define MAGIC       0x466b7473u /* stkF */
 #define HEAD_BYTES  64u
 #define INDEX_ENTRY 4u
@@ -153,14 +155,4 @@ bool stk_form_find_group(const struct stk_form_view *view, uint32_t number, cons
     *begin = view->groups + from;
     *end = view->groups + to;
     return true;
-}
-
-int stk_decode_probe_form(const void *data, size_t bytes, struct stk_form_source *out)
-{
-    struct stk_form_view view;
-    int result = stk_form_open(&view, data, bytes);
-    if (!result) {
-        *out = view.source;
-    }
-    return result;
 }

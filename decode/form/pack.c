@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "decode/common/little.h"
+
 static bool make_room(struct stk_packer *packer, size_t more)
 {
     size_t wanted = packer->used + more;
@@ -34,11 +36,11 @@ bool stk_packer_begin(struct stk_packer *packer, const struct stk_form_view *vie
     return true;
 }
 
-/* Of planes and escapes, for each value. */
+/* Bytes of planes and escapes, for each value. */
 #define MOST_BYTES_A_VALUE 4
 
 /* The most that its parts may take, with what the kernels write too far. */
-static size_t most_bytes(const struct stk_group *group)
+static size_t most_bytes(const struct stk_form_group *group)
 {
     size_t each_block = 1 + 8 + 1 + MOST_BYTES_A_VALUE;
     return (size_t)group->blocks * each_block + (size_t)group->count * MOST_BYTES_A_VALUE +
@@ -47,7 +49,7 @@ static size_t most_bytes(const struct stk_group *group)
 
 static uint8_t *put_masks(struct stk_packer *packer, uint8_t *at)
 {
-    const struct stk_group *group = &packer->group;
+    const struct stk_form_group *group = &packer->group;
     uint8_t *halves = packer->levels[0].data, *whole = at + ((size_t)group->blocks + 1) / 2;
     struct stk_mask_bytes done =
         packer->kernels->pack_masks(at, whole, halves, group->masks, group->blocks);
@@ -76,7 +78,7 @@ static uint8_t *put_levels(struct stk_packer *packer, uint8_t *at, const int8_t 
 
 static uint8_t *put_dc(struct stk_packer *packer, uint8_t *at)
 {
-    const struct stk_group *group = &packer->group;
+    const struct stk_form_group *group = &packer->group;
     const int8_t *values = group->dc_values;
     packer->kernels->pack_dc(at, group->dc_values, group->dc, group->blocks);
     at += STK_DC_PLANES * stk_plane_bytes(group->blocks);
@@ -89,10 +91,10 @@ static uint8_t *put_dc(struct stk_packer *packer, uint8_t *at)
     return at;
 }
 
-/* What the largest values of a byte really are. */
+/* Writes the true values of those that are the largest of a byte. */
 static uint8_t *put_escapes(const struct stk_packer *packer, uint8_t *at)
 {
-    const struct stk_group *group = &packer->group;
+    const struct stk_form_group *group = &packer->group;
     const struct stk_wide *wide = group->wide;
     uint32_t *places = packer->places.data;
     size_t escapes = packer->kernels->find_largest(places, group->values, group->count);
@@ -110,7 +112,7 @@ static uint8_t *put_escapes(const struct stk_packer *packer, uint8_t *at)
 
 static bool reserve(struct stk_packer *packer)
 {
-    const struct stk_group *group = &packer->group;
+    const struct stk_form_group *group = &packer->group;
     size_t most = group->count > group->blocks ? group->count : group->blocks;
     return make_room(packer, most_bytes(group)) &&
            stk_room_get(&packer->levels[0], most + STK_PLANES_SLACK) &&
@@ -120,7 +122,7 @@ static bool reserve(struct stk_packer *packer)
 
 bool stk_packer_add(struct stk_packer *packer)
 {
-    const struct stk_group *group = &packer->group;
+    const struct stk_form_group *group = &packer->group;
     if (packer->groups == packer->view.group_count || !reserve(packer)) {
         return false;
     }
@@ -148,7 +150,7 @@ bool stk_packer_end(struct stk_packer *packer, struct stk_form *out)
 
 void stk_packer_free(struct stk_packer *packer, size_t but)
 {
-    stk_group_free(&packer->group, but);
+    stk_form_group_free(&packer->group, but);
     stk_room_free(&packer->levels[0], but);
     stk_room_free(&packer->levels[1], but);
     stk_room_free(&packer->places, but);

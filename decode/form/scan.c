@@ -1,9 +1,9 @@
-/* Of the parser's coefficients, whose runs know nothing of groups. */
-#include "decode/form/make.h"
+/* Makes a form of the parser's coefficients, whose runs do not end where groups do. */
+#include "decode/form/form_make.h"
 
 #include <string.h>
 
-struct reader {
+struct run_reader {
     const struct stk_coefficients *from;
     const struct stk_form_kernels *kernels;
     uint32_t run, left; /* the next one; blocks of this one */
@@ -12,16 +12,16 @@ struct reader {
     unsigned last_dc[STK_SCAN_COMPONENTS]; /* before that MCU */
 };
 
-static void next_run(struct reader *reader)
+static void next_run(struct run_reader *reader)
 {
-    const struct stk_run *run = &reader->from->runs[reader->run++];
+    const struct stk_coefficient_run *run = &reader->from->runs[reader->run++];
     reader->left = run->blocks;
     reader->at.masks = run->masks;
     reader->at.values = reader->from->values + run->first_value;
     reader->at.wide = run->wide;
 }
 
-static bool gather(struct reader *reader, struct stk_group *group)
+static bool gather(struct run_reader *reader, struct stk_form_group *group)
 {
     struct stk_gathering *at = &reader->at;
     at->to_masks = group->masks;
@@ -46,7 +46,7 @@ static bool gather(struct reader *reader, struct stk_group *group)
     return true;
 }
 
-/* Of one block of each MCU. */
+/* Sums the DC of one block of each MCU. */
 static unsigned sum_dc(const int16_t *dc, uint32_t mcus, uint32_t step)
 {
     unsigned sum = 0;
@@ -60,7 +60,7 @@ static unsigned sum_dc(const int16_t *dc, uint32_t mcus, uint32_t step)
  * Between two places where differences begin anew, in the file or in the form: the first one of
  * each component becomes that to the block before it in the form, from which `given` it is.
  */
-static void rebase(struct reader *reader, int16_t *dc, uint32_t mcus, bool begins, bool grouped)
+static void rebase(struct run_reader *reader, int16_t *dc, uint32_t mcus, bool begins, bool grouped)
 {
     const struct stk_coefficients *from = reader->from;
     unsigned sums[STK_SCAN_COMPONENTS], change[STK_SCAN_COMPONENTS];
@@ -81,7 +81,7 @@ static void rebase(struct reader *reader, int16_t *dc, uint32_t mcus, bool begin
 }
 
 /* DC of a group as groups have it: from 0 on, and through restart intervals. */
-static void rebase_all(struct reader *reader, const struct stk_group *group)
+static void rebase_all(struct run_reader *reader, const struct stk_form_group *group)
 {
     uint32_t step = reader->from->mcu_blocks, interval = reader->from->interval;
     uint32_t mcus = group->blocks / step, done = 0;
@@ -94,14 +94,14 @@ static void rebase_all(struct reader *reader, const struct stk_group *group)
     }
 }
 
-static bool add_groups(struct stk_packer *packer, struct reader *reader, uint32_t group_mcus,
+static bool add_groups(struct stk_packer *packer, struct run_reader *reader, uint32_t group_mcus,
                        uint32_t mcus)
 {
-    struct stk_group *group = &packer->group;
+    struct stk_form_group *group = &packer->group;
     uint32_t most = group_mcus * reader->from->mcu_blocks;
-    if (!stk_group_reserve_blocks(group, most) ||
-        !stk_group_reserve_values(group, (size_t)most * STK_BLOCK_SIZE) ||
-        !stk_group_reserve_wide(group, (size_t)most * STK_BLOCK_SIZE)) {
+    if (!stk_form_group_reserve_blocks(group, most) ||
+        !stk_form_group_reserve_values(group, (size_t)most * STK_BLOCK_SIZE) ||
+        !stk_form_group_reserve_wide(group, (size_t)most * STK_BLOCK_SIZE)) {
         return false;
     }
     while (mcus > 0) {
@@ -123,7 +123,7 @@ bool stk_make_of_scan(struct stk_packer *packer, struct stk_form_view *view,
                       const struct stk_coefficients *coefficients,
                       const struct jpeg_decompress_struct *cinfo, struct stk_form *out)
 {
-    struct reader reader = {.from = coefficients, .kernels = packer->kernels};
+    struct run_reader reader = {.from = coefficients, .kernels = packer->kernels};
     reader.at.values_base = coefficients->values;
     view->group_rows = stk_make_group_rows(cinfo->num_components);
     view->group_count = (cinfo->MCU_rows_in_scan + view->group_rows - 1) / view->group_rows;

@@ -1,13 +1,13 @@
 /*
- * A header that makes libjpeg decode, in one sequential scan, what came in several: the same
- * components, tables of quantisation as each component had them when its first scan began, and what
- * the colours are guessed from.
+ * Makes a header by which libjpeg decodes in one sequential scan an image that came in several. It
+ * has the file's components, and the segments from which libjpeg guesses the colours. Each
+ * component has the table of quantisation that it had when its first scan began.
  */
-#include "decode/form/make.h"
+#include "decode/form/form_make.h"
 
 #include <string.h>
 
-#include "decode/entropy/zigzag.h"
+#include "decode/common/zigzag.h"
 
 static void put(struct stk_setup *setup, unsigned byte)
 {

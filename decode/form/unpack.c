@@ -4,7 +4,9 @@
  */
 #include "decode/form/unpack.h"
 
-/* What is left of the group. */
+#include "decode/common/little.h"
+
+/* The rest of the group. */
 struct rest {
     const uint8_t *at, *end;
 };
@@ -21,7 +23,7 @@ static const uint8_t *take(struct rest *rest, size_t bytes)
 
 static bool read_masks(struct stk_unpacker *unpacker, struct rest *rest)
 {
-    struct stk_group *group = &unpacker->group;
+    struct stk_form_group *group = &unpacker->group;
     const struct stk_form_kernels *kernels = unpacker->kernels;
     const uint8_t *lengths = take(rest, ((size_t)group->blocks + 1) / 2);
     if (!lengths) {
@@ -97,7 +99,7 @@ static int read_levels(struct stk_unpacker *unpacker, struct rest *rest, int8_t 
 
 static int read_dc(struct stk_unpacker *unpacker, struct rest *rest)
 {
-    struct stk_group *group = &unpacker->group;
+    struct stk_form_group *group = &unpacker->group;
     size_t escapes;
     const uint8_t *planes = take(rest, STK_DC_PLANES * stk_plane_bytes(group->blocks));
     int result = planes ? read_levels(unpacker, rest, group->dc_values, group->blocks, &escapes)
@@ -116,9 +118,9 @@ static int read_dc(struct stk_unpacker *unpacker, struct rest *rest)
 
 static int read_escapes(struct stk_unpacker *unpacker, struct rest *rest, size_t count)
 {
-    struct stk_group *group = &unpacker->group;
+    struct stk_form_group *group = &unpacker->group;
     const uint8_t *at = take(rest, 2 * count);
-    if (!at || !stk_group_reserve_wide(group, count)) {
+    if (!at || !stk_form_group_reserve_wide(group, count)) {
         return at ? STK_DECODE_MEMORY : STK_DECODE_CORRUPT;
     }
     const uint32_t *places = unpacker->places.data;
@@ -131,9 +133,9 @@ static int read_escapes(struct stk_unpacker *unpacker, struct rest *rest, size_t
 
 static int read_values(struct stk_unpacker *unpacker, struct rest *rest)
 {
-    struct stk_group *group = &unpacker->group;
+    struct stk_form_group *group = &unpacker->group;
     size_t escapes;
-    if (!stk_group_reserve_values(group, group->count)) {
+    if (!stk_form_group_reserve_values(group, group->count)) {
         return STK_DECODE_MEMORY;
     }
     int result = read_levels(unpacker, rest, group->values, group->count, &escapes);
@@ -143,7 +145,7 @@ static int read_values(struct stk_unpacker *unpacker, struct rest *rest)
 int stk_unpacker_read(struct stk_unpacker *unpacker, const uint8_t *begin, const uint8_t *end)
 {
     struct rest rest = {begin, end};
-    if (!stk_group_reserve_blocks(&unpacker->group, unpacker->group.blocks)) {
+    if (!stk_form_group_reserve_blocks(&unpacker->group, unpacker->group.blocks)) {
         return STK_DECODE_MEMORY;
     }
     int result = read_masks(unpacker, &rest) ? STK_DECODE_OK : STK_DECODE_CORRUPT;
@@ -154,7 +156,7 @@ int stk_unpacker_read(struct stk_unpacker *unpacker, const uint8_t *begin, const
 
 void stk_unpacker_free(struct stk_unpacker *unpacker, size_t but)
 {
-    stk_group_free(&unpacker->group, but);
+    stk_form_group_free(&unpacker->group, but);
     stk_room_free(&unpacker->levels[0], but);
     stk_room_free(&unpacker->levels[1], but);
     stk_room_free(&unpacker->places, but);

@@ -1,7 +1,7 @@
 /*
  * The inner loops of resizing and laying out, in one table for each kind of processor.
  *
- * All pixels here are four bytes (red, green, blue, and one more); all kinds give the same bytes. A
+ * All pixels here are four bytes (red, green, blue, and one more). All kinds give equal bytes. A
  * weight has 22 fractional bits and lies below 2 in magnitude; sums are of 32 bits and wrap.
  */
 #ifndef STK_DECODE_KERNELS_KERNELS_H
@@ -11,16 +11,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "decode/entropy/coefficients.h"
-#include "decode/entropy/cursor.h"
-#include "decode/form/planes.h"
+#include "decode/common/coefficients.h"
+#include "decode/huffman/cursor.h"
+#include "decode/kernels/planes.h"
 
 #define STK_WEIGHT_BITS 22
 
-/* Rows may be read, and lines written, so far behind their last pixel. */
+/* So many bytes behind the last pixel of a row may be read, and of a line written. */
 #define STK_ROW_SLACK 64
 
-/* Four weights, in the form that the kernels of one table want them. */
+/* Four weights, as the kernels of one table want them. */
 struct stk_weights {
     _Alignas(16) int32_t word[4];
 };
@@ -28,7 +28,7 @@ struct stk_weights {
 /*
  * The weights of one axis: `outputs` positions, each made of up to 4 x `groups` neighbouring inputs
  * from `first` on. The group g of output o stands at weights[stk_weights_index(...)]. Weights that
- * pad a group are zero, but what they stand for is read.
+ * pad a group are zero, but their inputs are read.
  */
 struct stk_taps {
     uint32_t outputs, groups;
@@ -44,58 +44,58 @@ static inline size_t stk_weights_index(const struct stk_taps *taps, size_t outpu
     return (block * taps->groups + group) * taps->block + lane;
 }
 
-/* What a byte becomes, for each of three channels: as floats, and those floats byte by byte. */
+/* The result of each byte, for each of three channels: as floats, and these floats byte by byte. */
 struct stk_tables {
     const float *floats;                   /* 3 x 256 */
-    _Alignas(64) uint8_t bytes[3][4][256]; /* only for kernels that say so */
+    _Alignas(64) uint8_t bytes[3][4][256]; /* only for kernels with needs_bytes */
 };
 
-/* The blocks that come next (decode/entropy/coefficients.h). */
+/* The blocks that come next: see decode/common/coefficients.h. */
 struct stk_source {
     const uint64_t *masks;
     const int8_t *values; /* of the first of them, */
-    const int8_t *all;    /* from which the wide ones count */
+    const int8_t *all;    /* from which wide values count */
     const struct stk_wide *wide;
-    /* Differences of DC, where they are not the first of the values; else NULL. */
+    /* Differences of DC, if they are not the first of the values; else NULL. */
     const int16_t *dc;
     unsigned last_dc[STK_SCAN_COMPONENTS];
 };
 
-/* Four blocks of a component that stand side by side. Those that are not there have no values. */
-struct stk_blocks {
+/* A quad: four blocks of a component that stand side by side. Absent blocks have no values. */
+struct stk_quad {
     uint64_t masks[4];
     const int8_t *values[4]; /* 64 may be read */
     int16_t dc[4];           /* instead of the first of the values */
     bool has_rest;
-    /* What is to be added to the coefficients: of each of eight rows that of the four blocks. */
+    /* The wide parts, to be added to the coefficients: eight rows, each of the four blocks. */
     _Alignas(64) int16_t rest[8][4 * 8];
 };
 
-/* Where a block goes. */
-struct stk_seat {
-    uint8_t four, place, component;
+/* The place of a block: its quad, its number in there, its component. */
+struct stk_block_slot {
+    uint8_t quad, place, component;
 };
 
-/* Leaves out `count` blocks, of which only DC counts: each one's component. */
+/* Skips `count` blocks, of which only DC counts. `components` has the component of each. */
 typedef void stk_pass(struct stk_source *next, const uint8_t *components, unsigned count);
 
-/* Takes `count` blocks one by one to their seats among `fours`. */
-typedef void stk_take(struct stk_source *next, struct stk_blocks *fours,
-                      const struct stk_seat *seats, unsigned count);
+/* Puts `count` blocks one by one in their slots of `quads`. */
+typedef void stk_take(struct stk_source *next, struct stk_quad *quads,
+                      const struct stk_block_slot *block_slots, unsigned count);
 
 /*
- * Samples of the first `count` of four blocks: column `at` and the following ones of eight rows.
- * `factors` dequantise them, row by row. Exactly libjpeg-turbo's slow integer method as it is on
- * this processor; false, and nothing written, where it would not be.
+ * Makes samples of the first `count` of four blocks: column `at` and the following ones of eight
+ * rows. `factors` dequantise them, row by row. The result is exactly that of libjpeg-turbo's slow
+ * integer method on this processor. Where it would not be, returns false and writes nothing.
  */
 typedef bool stk_idct(uint8_t *const *rows, size_t at, unsigned count,
-                      const struct stk_blocks *blocks, const uint16_t factors[64]);
+                      const struct stk_quad *blocks, const uint16_t factors[64]);
 
 /* A line of an image in luma and chroma. All may be read up to a multiple of 32 samples. */
 struct stk_line {
     const uint8_t *luma, *chroma[2];
-    /* Where chroma has half the columns: its other line that the filter looks at, which may be the
-     * same one; how many samples each has, else 0; what rounds even and odd pixels. */
+    /* If chroma has half the columns: the other line that the filter reads, which may be the same
+     * one; the samples of each, else 0; the rounding of even and odd pixels. */
     const uint8_t *other[2];
     size_t samples;
     int16_t round[2];
@@ -103,54 +103,53 @@ struct stk_line {
     unsigned bytes; /* of a pixel: 3, or 4 with 255 in the last */
 };
 
-/* Colours of a line, exactly libjpeg-turbo's fancy upsampling and colours. */
+/* Makes the colours of a line, exactly as libjpeg-turbo's fancy upsampling and colours do. */
 typedef void stk_colour(uint8_t *out, const struct stk_line *line);
 
 /*
- * Over a scan's data, in which every 0xff is followed by 0: up to the first of which that is not
- * true, or somewhere before it or before the end. A byte behind each one that is passed over is
- * read.
+ * Skips a scan's data, in which a 0 follows each 0xff. Returns the first 0xff with another byte
+ * behind it, or a place before that or before the end. It reads one byte behind each that it skips.
  */
 typedef const uint8_t *stk_skip(const uint8_t *at, const uint8_t *end);
 
 struct stk_kernels {
     const char *name;
-    uint32_t block; /* of horizontal taps; for vertical ones it is 1 */
-    /* Brings plain weights into this table's form; up to four more may be read and written. */
+    uint32_t block; /* outputs of horizontal taps that stand together; for vertical taps it is 1 */
+    /* Converts plain weights to this table's order; up to four more may be read and written. */
     void (*pack)(struct stk_weights *weights, size_t count);
-    /* One row: `out` gets taps->outputs pixels (padded to a block), `in` starts at input 0. */
+    /* Makes a row: `out` gets taps->outputs pixels (padded to a block), `in` starts at input 0. */
     void (*horizontal)(uint8_t *out, const uint8_t *in, const struct stk_taps *taps);
-    /* One row of `pixels` (padded to 16) out of 4 x `groups` rows. */
+    /* Makes a row of `pixels` (padded to 16) of 4 x `groups` rows. */
     void (*vertical)(uint8_t *out, const uint8_t *const *rows, const struct stk_weights *weights,
                      uint32_t groups, size_t pixels);
-    /* Lays out: three bytes a pixel; three planes of bytes; the same as floats. */
+    /* Lay out: three bytes a pixel; three planes of bytes; both as floats. */
     void (*rgb)(uint8_t *out, const uint8_t *line, size_t pixels);
     void (*planes)(uint8_t *const out[3], const uint8_t *line, size_t pixels);
     void (*float_rgb)(float *out, const uint8_t *line, size_t pixels, const struct stk_tables *);
     void (*float_planes)(float *const out[3], const uint8_t *line, size_t pixels,
                          const struct stk_tables *);
-    /* The same past the caches; NULL: there is none. */
+    /* Writes planes of floats past the caches; NULL: not on this processor. */
     void (*streamed_planes)(float *const out[3], const uint8_t *line, size_t pixels,
                             const struct stk_tables *);
     int needs_bytes; /* of the tables */
     /*
-     * Entropy decoding: cursors in lock-step (decode/entropy/cursor.h); the coefficients of a block
-     * where libjpeg has them, out of a mask by zigzag position and as many values, of which 72 may
-     * be read. The block is all zeros before. Returns how many values there were.
+     * Entropy decoding: `lockstep` moves cursors (decode/huffman/cursor.h). `expand` writes a block
+     * as libjpeg has it, from a mask by zigzag position and its values, of which 72 may be read.
+     * The block is all zeros before. Returns the number of values.
      */
     stk_lockstep *lockstep;
-    int wide_tables; /* it takes entries that are STK_ENTRY_WIDE */
+    int wide_tables; /* `lockstep` takes entries that are STK_ENTRY_WIDE */
     unsigned (*expand)(int16_t block[64], uint64_t mask, const int8_t *values);
     stk_pass *pass;
     const struct stk_form_kernels *form;
     stk_skip *skip;
-    /* Instead of libjpeg's own stages; NULL where those are as good. The first two go together. */
+    /* Instead of libjpeg's own stages; NULL if those are as good. `take` and `idct` go together. */
     stk_take *take;
     stk_idct *idct;
     stk_colour *colour;
 };
 
-/* The best table for this machine, or the one that STOKER_SIMD names. */
+/* Returns the best table for this machine, or the one that STOKER_SIMD names. */
 const struct stk_kernels *stk_kernels_select(void);
 
 extern const struct stk_kernels stk_kernels_c;
@@ -160,7 +159,7 @@ extern const struct stk_kernels stk_kernels_avx2, stk_kernels_avx512;
 extern const struct stk_kernels stk_kernels_neon;
 #endif
 
-/* Whatever the processor: these are correct everywhere. */
+/* Functions that are correct on every processor. */
 stk_lockstep stk_plain_lockstep;
 unsigned stk_plain_expand(int16_t block[64], uint64_t mask, const int8_t *values);
 stk_pass stk_plain_pass;
@@ -171,7 +170,7 @@ stk_take stk_bmi2_take;
 stk_pass stk_bmi2_pass;
 #endif
 
-/* The plain layouts, which other tables use for what is left of a row. */
+/* The plain layouts, which other tables use for the rest of a row. */
 void stk_plain_rgb(uint8_t *out, const uint8_t *line, size_t pixels);
 void stk_plain_planes(uint8_t *const out[3], const uint8_t *line, size_t pixels);
 void stk_plain_float_rgb(float *out, const uint8_t *line, size_t pixels,

@@ -1,4 +1,4 @@
-"""What the tests of batches share.
+"""Fixtures of the tests of batches.
 
 A program runs with the interpreter that runs the tests, in a place with a /dev/shm of its own:
 "plain", under `stoker run` ("slots"), or under `stoker run --no-batches` ("off"). It says line
@@ -19,17 +19,16 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 BUILD = ROOT / os.environ.get("STOKER_BUILD", "build")
 PACKAGE = BUILD / "python"
-sys.path[:0] = [str(HERE), str(HERE.parent / "lib"), str(HERE.parent / "transforms")]
 
 pytest.importorskip("torch", reason="no torch")
 pytest.importorskip("torchvision", reason="no torchvision")
 
-import hang  # noqa: E402
-import pictures  # noqa: E402
-from isolated import Isolated  # noqa: E402
-from jobs import Jobs  # noqa: E402
-from outcomes import differences  # noqa: E402
-from slices import ALL  # noqa: E402
+import hang
+import pictures
+from isolated import Isolated
+from jobs import Jobs
+from outcomes import differences
+from slices import ALL
 
 PATIENCE_S = 1200 if ALL else 220  # for one program
 FLAGS = {"slots": (), "off": ("--no-batches",), "alone": ("--no-decode",)}
@@ -83,7 +82,7 @@ def place_of():
 
 
 class Said:
-    """What a program said, and how it went."""
+    """A program's output and its exit."""
 
     def __init__(self, status, stdout, stderr, summary):
         self.status, self.stderr, self.summary = status, stderr, summary

@@ -21,7 +21,7 @@ def environment(batches):
 
 
 def say(program, *arguments, batches=True, timeout=600):
-    """What it prints as JSON, line by line."""
+    """Returns the JSON that it prints, line by line."""
     done = subprocess.run(
         [sys.executable, "-B", str(HERE / "programs" / program), *map(str, arguments)],
         env=environment(batches), text=True, timeout=timeout, stdin=subprocess.DEVNULL,

@@ -7,10 +7,14 @@ import sys
 
 import pytest
 from direct import HERE, environment
+from slices import ALL
 
 GROUPS = [
     ["persistent"], ["persistent_under_way", "without_workers"], ["under_way", "under_way_and_ended"],
     ["spawned"], ["in_a_cycle", "in_builtins"], ["in_a_thread"], ["stateful"], ["feed", "sending", "images"]]
+QUICK = [["persistent"], ["under_way", "under_way_and_ended"], ["in_a_cycle", "in_builtins"],
+         ["feed", "sending", "images"]]
+ORDERS = ["usual", "kept", "cleared"]
 OF_THE_PROGRAM = ["image_used_late", "transform_used_late", "fork_late"]
 
 
@@ -23,12 +27,12 @@ def end(order, cases):
     assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
 
 
-@pytest.mark.parametrize("order", ["usual", "kept", "cleared"])
-@pytest.mark.parametrize("cases", GROUPS, ids="+".join)
+@pytest.mark.parametrize("order", ORDERS if ALL else ORDERS[:1])
+@pytest.mark.parametrize("cases", GROUPS if ALL else QUICK, ids="+".join)
 def test_the_end_is_silent(cases, order):
     end(order, cases)
 
 
-@pytest.mark.parametrize("order", ["usual", "kept"])
+@pytest.mark.parametrize("order", ORDERS[:2] if ALL else ORDERS[:1])
 def test_what_a_program_does_at_its_end_is_silent(order):
     end(order, OF_THE_PROGRAM)

@@ -1,4 +1,4 @@
-"""What somebody keeps of a batch stays as it is, whoever keeps it, and however."""
+"""Kept parts of a batch stay unchanged, in each process and in each way to keep them."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Who has slots: programs under `stoker run`, unless somebody says no. Nobody has them without the command."""
+"""Programs under `stoker run` have slots, unless a flag or a variable says no. Without the command none has them."""
 
 import pytest
 from conftest import PACKAGE
@@ -9,7 +9,7 @@ IMAGES = {"pillow", "to_tensor", "compose"}
 
 @pytest.fixture
 def ours(run):
-    """What is of ours in a program that is run so."""
+    """Returns the parts of the package that a program has in such a run."""
     def ours(how, *imports, **env):
         ((_, there),) = run(how, "orders.py", *imports, env=env).lines
         return {name for name, is_ours in there.items() if is_ours}

@@ -1,4 +1,4 @@
-"""What goes wrong ends as it does with torch alone, and nothing is left of it."""
+"""Failures end as with torch alone, and leave nothing behind."""
 
 import os
 import re

@@ -15,7 +15,7 @@
 #include <time.h>
 
 #include "gpu/gpu.h"
-#include "gpu/parts.h"
+#include "gpu/context.h"
 
 #define COPY_SHARE   0.90 /* of the rate of a plain copy from locked memory */
 #define KERNEL_SHARE 0.70 /* of the bandwidth of a copy on the device */

@@ -13,9 +13,8 @@ F = pytest.importorskip("torchvision.transforms.functional")
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("STOKER_BUILD", "build")).absolute()
-sys.path[:0] = [str(BUILD / "python"), str(ROOT / "tests/lib")]
 gpu = pytest.importorskip("stoker.gpu")
-from elsewhere import Elsewhere  # noqa: E402
+from elsewhere import Elsewhere
 
 MEAN, STD = (0.4914, 0.4822, 0.4465), (0.2470, 0.2435, 0.2616)
 BITS = {torch.float32: torch.int32, torch.float16: torch.int16, torch.bfloat16: torch.int16}

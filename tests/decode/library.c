@@ -1,7 +1,7 @@
 /* The decoder as a shared library, for tests that call it from Python (tests/decode/decoder.py). */
 #include "decode/decode.h"
 #include "decode/decoder.h"
-#include "decode/jpeg.h"
+#include "decode/jpeg/jpeg.h"
 
 #define EXPORT __attribute__((visibility("default")))
 

@@ -14,8 +14,8 @@
 
 #include "decode/decode.h"
 #include "decode/decoder.h"
-#include "decode/entropy/zigzag.h"
-#include "decode/units.h"
+#include "decode/common/zigzag.h"
+#include "decode/stages/units.h"
 
 #define LINE 4096
 #define SIDE 256
@@ -149,26 +149,25 @@ static void tame_block(int16_t block[64], const uint16_t factors[64])
 }
 
 /* A block as the coefficients have it; the first of `values` is DC, if it has its place there. */
-static void put_block(struct stk_blocks *four, unsigned b, const int16_t block[64],
-                      int8_t values[64])
+static void put_block(struct stk_quad *quad, unsigned b, const int16_t block[64], int8_t values[64])
 {
     unsigned count = 0;
-    four->masks[b] = 0;
-    four->values[b] = values;
-    four->dc[b] = block[0];
+    quad->masks[b] = 0;
+    quad->values[b] = values;
+    quad->dc[b] = block[0];
     for (unsigned i = 0; i < 64; i++) {
         unsigned place = stk_zigzag[i];
         if (block[place] == 0 || (i == 0 && below(2))) {
             continue;
         }
-        four->masks[b] |= UINT64_C(1) << i;
+        quad->masks[b] |= UINT64_C(1) << i;
         values[count] = (int8_t)(abs(block[place]) > 127 ? (int)below(256) - 128 : block[place]);
         if (i > 0 && values[count] != block[place]) {
-            if (!four->has_rest) {
-                memset(four->rest, 0, sizeof four->rest);
-                four->has_rest = true;
+            if (!quad->has_rest) {
+                memset(quad->rest, 0, sizeof quad->rest);
+                quad->has_rest = true;
             }
-            four->rest[place / 8][8 * b + place % 8] = (int16_t)(block[place] - values[count]);
+            quad->rest[place / 8][8 * b + place % 8] = (int16_t)(block[place] - values[count]);
         }
         count++;
     }
@@ -196,7 +195,7 @@ static void compare_blocks(struct jpeg_decompress_struct *cinfo, unsigned number
     static int8_t values[4][64 + STK_VALUE_SLACK];
     jpeg_component_info *component = &cinfo->comp_info[0];
     int16_t *factors = component->dct_table;
-    struct stk_blocks four = {.has_rest = false};
+    struct stk_quad quad = {.has_rest = false};
     uint8_t *wanted_rows[8], *got_rows[8];
     unsigned count = 1 + below(4), at = below(33), kind = below(4);
     uint16_t unsigned_factors[64];
@@ -214,12 +213,12 @@ static void compare_blocks(struct jpeg_decompress_struct *cinfo, unsigned number
     for (unsigned b = 0; b < 4; b++) {
         b < count ? random_block(block[b]) : (void)memset(block[b], 0, sizeof block[b]);
         tame ? tame_block(block[b], unsigned_factors) : (void)0;
-        put_block(&four, b, block[b], values[b]);
+        put_block(&quad, b, block[b], values[b]);
     }
     for (unsigned b = 0; b < count; b++) {
         cinfo->idct->inverse_DCT[0](cinfo, component, block[b], wanted_rows, at + 8 * b);
     }
-    bool done = kernels->idct(got_rows, at, count, &four, unsigned_factors);
+    bool done = kernels->idct(got_rows, at, count, &quad, unsigned_factors);
     declined += !done;
     if (!done && tame) {
         fail("the inverse DCT declines", number);
@@ -293,7 +292,7 @@ static void test_colours(unsigned channels)
 static unsigned transformed, coloured, left_to_libjpeg;
 
 static bool counted_idct(uint8_t *const *rows, size_t at, unsigned count,
-                         const struct stk_blocks *blocks, const uint16_t factors[64])
+                         const struct stk_quad *blocks, const uint16_t factors[64])
 {
     bool done = kernels->idct(rows, at, count, blocks, factors);
     transformed++;
@@ -384,7 +383,7 @@ static void test_images(unsigned widths)
     struct stk_kernels counted = *kernels;
     counted.idct = kernels->idct ? counted_idct : NULL;
     counted.colour = kernels->colour ? counted_colour : NULL;
-    decoder->kernels = &counted;
+    decoder->workspace.kernels = &counted;
     for (unsigned width = 1; width <= widths; width++) {
         for (unsigned s = 0; s < sizeof samplings / sizeof *samplings; s++) {
             int quality = below(3) ? 1 + (int)below(100) : 100;

@@ -3,9 +3,7 @@ Our own entropy decoder against libjpeg's: what it takes has the same pixels and
 damaged is left to libjpeg, nothing crashes. STOKER_ALL=1 damages 100,000 scans instead of 4,000.
 """
 import io
-import os
 import random
-import sys
 
 import numpy
 import pytest
@@ -15,8 +13,7 @@ import cases
 import decoder
 import exact
 
-sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "lib"))
-from slices import ALL  # noqa: E402
+from slices import ALL
 
 DAMAGED, CHUNK = 100_000 if ALL else 4_000, 500
 LIBJPEG = exact.MORE_DECODERS["libjpeg"]

@@ -1,4 +1,4 @@
-"""What the tests of batches without worker processes share.
+"""Fixtures of the tests of batches without worker processes.
 
 What a Feed gives is held against torch's own DataLoader with one worker, over a data set that opens each
 path with Pillow.
@@ -6,7 +6,6 @@ path with Pillow.
 
 import os
 import pathlib
-import sys
 
 import pytest
 
@@ -14,13 +13,11 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 BUILD = ROOT / os.environ.get("STOKER_BUILD", "build")
 PACKAGE = BUILD / "python" / "stoker"
-sys.path[:0] = [str(HERE), str(HERE.parent / "lib"), str(HERE.parent / "transforms"),
-                str(HERE.parent / "slowfs"), str(BUILD / "python")]
 
 torch = pytest.importorskip("torch", reason="no torch")
 pytest.importorskip("torchvision", reason="no torchvision")
 
-import pictures  # noqa: E402
+import pictures
 
 
 def pytest_collection_modifyitems(items):
@@ -42,7 +39,7 @@ def own_home(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def paths(tmp_path_factory):
-    """Of images of all kinds, most of which are decoded here."""
+    """Returns files of all kinds of images, most of which are decoded here."""
     directory = tmp_path_factory.mktemp("images")
     pictures.write(directory)
     return sorted(str(path) for path in directory.rglob("*.*"))

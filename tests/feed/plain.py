@@ -1,4 +1,4 @@
-"""What people write without Stoker."""
+"""The data set and loader that people write without Stoker."""
 
 import torch
 from PIL import Image

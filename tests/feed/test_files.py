@@ -16,22 +16,22 @@ CROP = T.Compose([T.CenterCrop(32), T.ToTensor()])
 
 
 def decoded(function):
-    """What it returns, and how many images were decoded here meanwhile."""
+    """Returns the function's result, and the number of images that were decoded here meanwhile."""
     before = _core.counts()["images"]
     return function(), _core.counts()["images"] - before
 
 
 def wanted(paths, room):
-    crew = _core.feed_crew(2)
-    files = crew.files()
+    pool = _core.feed_thread_pool(2)
+    files = pool.files()
     files.read(paths, False, room)
     while not files.are_done():
-        crew.wait(crew.ends())
+        pool.wait(pool.ends())
     return files.wanted()
 
 
 def test_memory_too_small_is_learned_from(jpegs, monkeypatch):
-    """What does not fit lies elsewhere; the next ones fit."""
+    """A file that does not fit lies elsewhere; the next batch fits."""
     monkeypatch.setattr(memory, "_LIKELY_BYTES", 800)
     labels = list(range(len(jpegs)))
     feed = Feed(jpegs, labels, transform=CROP, batch_size=4, threads=2)

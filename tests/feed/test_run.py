@@ -51,7 +51,7 @@ def told(text):
 
 @pytest.fixture(scope="module")
 def plain(place, copies, tmp_path_factory):
-    """What the batches are without Stoker: in each epoch another order, and other crops."""
+    """Batches without Stoker: each epoch has another order, and other crops."""
     env = environment(tmp_path_factory.mktemp("plain"))
     batches, _ = told(place.run(argv(1, copies), env).stdout)
     assert len(set(batches)) == EPOCHS
@@ -71,7 +71,7 @@ def test_it_is_served(place, copies, tmp_path, plain):
 
 
 def assert_passes(said, count, threads):
-    """Epochs are those of the Feed, and what its threads had to do is told as workers' time is."""
+    """Epochs are the Feed's, and its threads' work counts as workers' time."""
     assert said["epochs_by"] == "passes" and said["bound"] != "unknown"
     assert [(one["samples"], one["batches"], one["workers"]) for one in said["passes"]] == [
         (count, -(-count // BATCH), threads)] * EPOCHS

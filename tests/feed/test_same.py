@@ -1,4 +1,4 @@
-"""The same batches as torch's DataLoader gives, whatever the number of threads."""
+"""A Feed gives the batches of torch's DataLoader, with any number of threads."""
 
 import random
 
@@ -228,14 +228,14 @@ def test_what_threads_take_is_what_is_taken(paths, tmp_path, monkeypatch, proven
     if proven is not None:
         monkeypatch.setattr(check, "_proven", proven)
     chosen = [*map(str, variants(tmp_path)), *paths]
-    crew = _core.feed_crew(2)
-    files = crew.files()
+    pool = _core.feed_thread_pool(2)
+    files = pool.files()
     files.read(chosen)
     while not files.are_done():
-        crew.wait(crew.ends())
+        pool.wait(pool.ends())
     maker, taken = Maker([]), 0
     for path, head in zip(chosen, map(files.head, range(len(chosen)))):
-        size = take.picture_size(sources.of_path(path))
+        size = take.jpeg_size(sources.of_path(path))
         is_taken = head is not None and maker._is_taken(*head)
         assert (head[:2] if is_taken else None) == size, path
         taken += is_taken

@@ -146,7 +146,7 @@ NEW_SIZES = (400, 300), (60, 50), (200, 150)
 @pytest.mark.parametrize("size", NEW_SIZES)
 @pytest.mark.parametrize("is_replaced", [True, False])
 def test_a_file_that_becomes_another_between_the_steps(tmp_path, size, is_replaced):
-    """Who looks at it once more gets the new one's pixels, and nothing between the two."""
+    """The second reader gets the new file's pixels, and no mixture of the two."""
     path, other = tmp_path / "image.jpg", tmp_path / "other.jpg"
     path.write_bytes(pictures.jpeg(pictures.image(200, 150)))
     other.write_bytes(pictures.jpeg(pictures.image(*size, seed=2)))
@@ -292,17 +292,17 @@ def test_memory_is_given_again(jpegs):
 
 
 def test_what_was_held_goes_back():
-    """All that a stock does not keep."""
-    stock = _core.feed_stock(2, False)
+    """All that a pool does not keep."""
+    pool = _core.feed_buffer_pool(2, False)
     before = resident_bytes()
-    held = [stock.take(4 << 20) for _ in range(10)]
+    held = [pool.take(4 << 20) for _ in range(10)]
     for memory in held:
         memoryview(memory)[:] = bytes(4 << 20)
     assert resident_bytes() - before > 36 << 20
     held.clear()
     del memory
     assert 4 << 20 < resident_bytes() - before < 12 << 20
-    del stock
+    del pool
     assert resident_bytes() - before < 4 << 20
 
 
@@ -339,20 +339,20 @@ def in_a_child(function):
 
 
 def test_shared_memory_that_is_kept_is_the_parent_s():
-    """What is lent is seen by a child, and what it takes itself lies elsewhere."""
-    stock = _core.feed_stock(2, True)
-    lent, kept = stock.take(4096), stock.take(4096)
+    """A child sees lent memory, and its own memory lies elsewhere."""
+    pool = _core.feed_buffer_pool(2, True)
+    lent, kept = pool.take(4096), pool.take(4096)
     memoryview(kept)[:] = bytes([1]) * 4096
     del kept
 
     def ask():
         memoryview(lent)[:1] = bytes([2])
-        taken = [stock.take(4096) for _ in range(3)]
+        taken = [pool.take(4096) for _ in range(3)]
         for memory in taken:
             memoryview(memory)[:] = bytes([3]) * 4096
     assert in_a_child(ask) == "None"
     assert bytes(memoryview(lent)[:1]) == bytes([2])
-    assert bytes(stock.take(4096)) == bytes([1]) * 4096
+    assert bytes(pool.take(4096)) == bytes([1]) * 4096
 
 
 def test_a_fork_in_the_middle(jpegs):

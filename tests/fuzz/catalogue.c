@@ -4,7 +4,7 @@
  * bytes that it has or had, every stat must tell what is or was true of it, and all of that must
  * end.
  */
-#include "cache/catalogue.h"
+#include "cache/catalogue/catalogue.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 
 #include "base/clock.h"
 #include "base/sys.h"
-#include "cache/claim.h"
+#include "cache/catalogue/claim.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/world.h"
 
@@ -364,8 +364,8 @@ static void fill(const struct world_file *file, const struct stk_place *place)
 /* An open as the preload does it. */
 static void open_file(const struct world_file *file, const struct stk_place *place)
 {
-    struct stk_ask ask;
-    enum stk_answer answer = stk_cache_ask(&world.cache, place, &ask);
+    struct stk_lookup ask;
+    enum stk_answer answer = stk_cache_lookup(&world.cache, place, &ask);
     seen.open++;
     if (answer == STK_ANSWER_HIT) {
         int error = check_entry(file, ask.entry, false);
@@ -425,7 +425,7 @@ static void change_file(const struct stk_place *place, uint32_t what)
         stk_cache_distrust_all(&world.cache);
         break;
     default:
-        stk_cache_ask_stat(&world.cache, place, false, &answer);
+        stk_cache_stat_origin(&world.cache, place, false, &answer);
     }
 }
 

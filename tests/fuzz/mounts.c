@@ -1,6 +1,6 @@
 /* The mount table: any text at all, and tables as the kernel writes them, which must come out as
  * they went in, however short the reads are. */
-#include "cache/mounts.h"
+#include "cache/origin/mounts.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "cache/tier.h"
+#include "cache/tier/tier.h"
 #include "tests/fuzz/fuzz.h"
 
 #define TEXT_BYTES 4096

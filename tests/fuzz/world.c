@@ -239,17 +239,17 @@ void world_close(void)
 static void open_file(struct world_file *file)
 {
     struct stk_place place;
-    struct stk_ask ask;
+    struct stk_lookup ask;
     struct stk_outcome outcome;
     struct statx answer;
     world_place(file, &place);
-    if (stk_cache_ask(&world.cache, &place, &ask) == STK_ANSWER_FILL) {
+    if (stk_cache_lookup(&world.cache, &place, &ask) == STK_ANSWER_FILL) {
         int64_t opened_ns = stk_clock_boottime_ns();
         int fd = open(world_path(file), O_RDONLY | O_CLOEXEC);
         stk_cache_fill(&world.cache, &place, fd, opened_ns, ask.entry, &outcome);
         close(fd);
     }
-    stk_cache_ask_stat(&world.cache, &place, false, &answer);
+    stk_cache_stat_origin(&world.cache, &place, false, &answer);
 }
 
 /* Where in its file a mapped address lies. */

@@ -6,9 +6,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cache/catalogue.h"
-#include "cache/claim.h"
-#include "cache/tier.h"
+#include "cache/catalogue/catalogue.h"
+#include "cache/catalogue/claim.h"
+#include "cache/tier/ledger.h"
+#include "cache/tier/tier.h"
 
 static struct stk_catalogue catalogue;
 
@@ -27,7 +28,7 @@ static void count_states(unsigned states[4])
 static bool agrees(const struct stk_tier *tier, int64_t *blocks, int64_t *inodes, int *error)
 {
     const struct stk_budget *budget = &tier->shared->budget;
-    *error = stk_account_walk(tier->home, 0, NULL, blocks, inodes);
+    *error = stk_ledger_walk(tier->home, 0, NULL, blocks, inodes);
     return *error != 0 || (*blocks == atomic_load(&budget->used_blocks) &&
                            *inodes == atomic_load(&budget->used_inodes));
 }

@@ -1,20 +1,16 @@
 """Where the tests of kills find their helpers; the data set lies on a slow file system."""
 
 import os
-import pathlib
 import subprocess
-import sys
 
 import pytest
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), *(str(HERE.parent / name) for name in ("lib", "slowfs", "chaos"))]
 
-import slowfs  # noqa: E402
-from covered import build, scratch, session_scratch  # noqa: E402, F401
-from isolated import Isolated  # noqa: E402
-from jobs import Jobs  # noqa: E402
-from origin import Origin, settle  # noqa: E402
+import slowfs
+from covered import build, scratch, session_scratch  # noqa: F401
+from isolated import Isolated
+from jobs import Jobs
+from origin import Origin, settle
 
 FILES = 60
 

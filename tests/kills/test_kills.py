@@ -17,7 +17,7 @@ from slices import ALL
 
 ROUNDS = 200 if ALL else 30
 FIRST = int(os.environ.get("STOKER_SHIFT", "0")) * ROUNDS  # other rounds with another number
-PATIENCE_S = 2  # what a claim without progress is given: cache/claim.h
+PATIENCE_S = 2  # what a claim without progress is given: cache/catalogue/claim.h
 SLACK_S = 6  # of a machine that has more to do
 
 

@@ -1,5 +1,5 @@
-"""The kernel's own name of what a process has open. Of a served descriptor that is the entry's, and
-readlink under the library may say another: libc's realpath reads links without calling readlink.
+"""The kernel's own name of an open file. A served descriptor has the entry's name there. readlink under the library
+says the origin's name instead. libc's realpath reads links without calling readlink.
 
     entry = beneath.name_of(fd)
     program = beneath.SOURCE + "print('/tree/' in name_of(int(sys.argv[1])))"
@@ -9,7 +9,7 @@ import inspect
 
 
 def name_of(fd):
-    """Empty where there is none: of an unlinked file, a pipe, a path that is too long."""
+    """Returns the empty string if the file has no name: an unlinked file, a pipe, a path that is too long."""
     import ctypes
     import os
     realpath, name = ctypes.CDLL(None).realpath, ctypes.create_string_buffer(4096)

@@ -31,6 +31,11 @@ def find():
     return next(filter(None, map(shutil.which, NAMES)), None)
 
 
+def rendered(page, scratch):
+    """Returns the page's elements as HTML, after its script has run."""
+    return look(page, scratch, "page => page.documentElement.outerHTML")
+
+
 def look(page, scratch, function, width=1000, dark=False):
     """What the function, in JavaScript, says of the page's document and window."""
     frame = scratch / "frame.html"

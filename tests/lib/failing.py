@@ -95,7 +95,7 @@ def subjects(modules, core, bounds):
 
 
 def calls(function, *arguments):
-    """What a function calls in this process: Python's functions as their code."""
+    """Returns the functions that a function calls in this process. A Python function is given as its code."""
     called = set()
 
     def note(frame, event, called_by_c):

@@ -1,6 +1,7 @@
-"""What the tests of stoker.Loader share: programs run with the interpreter that runs the tests, with the
-package that was built, with slots as `stoker run` switches them on or without, and if it is wanted with the
-driver of tests/cuda in the place of a GPU's. A program prints what it saw as JSON, line by line."""
+"""Fixtures of the tests of stoker.Loader. They run programs with the tests' own interpreter and the built package.
+
+Slots are on, as by `stoker run`, or off. The driver of tests/cuda may take the place of a GPU's. A program prints its
+results as JSON, line by line."""
 
 import json
 import os
@@ -14,7 +15,6 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 BUILD = ROOT / os.environ.get("STOKER_BUILD", "build")
 PACKAGE = BUILD / "python"
-sys.path.insert(0, str(PACKAGE))
 
 pytest.importorskip("torch", reason="no torch")
 pytest.importorskip("torchvision", reason="no torchvision")

@@ -1,4 +1,4 @@
-"""What a run is told of uploads."""
+"""Checks the counters of uploads."""
 
 import pytest
 

@@ -13,7 +13,7 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 AVX2, EXACT, MODULE = (f"obj/{name}.o" for name in (
-    "store/content_avx2", "decode/geometry", "wrappers/python/core/module"))
+    "store/content_hash_avx2", "decode/resize/geometry", "wrappers/python/core/module"))
 USERS = {"CFLAGS": "-O1 -D_FORTIFY_SOURCE=2", "CPPFLAGS": "-DUSERS_OWN", "LDFLAGS": "-Wl,-O1"}
 HEADERS = {"lmdb": "/usr/include/lmdb.h", "jpeg": "/usr/include/jpeglib.h",
            "xxhash": "/usr/include/xxhash.h"}

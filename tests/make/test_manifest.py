@@ -40,7 +40,7 @@ def test_all_that_it_names_is_there(manifest):
 def test_one_version_everywhere():
     """In the command, the package and its metadata."""
     said = {}
-    for name, before in [("pyproject.toml", 'version = "'), ("cli/help.h", 'STK_VERSION "'),
+    for name, before in [("pyproject.toml", 'version = "'), ("cli/help/help.h", 'STK_VERSION "'),
                          ("wrappers/python/stoker/__init__.py", '__version__ = "'),
                          ("wrappers/python/files_only.py", '__version__ = "')]:
         said[name] = (ROOT / name).read_text().split(before)[1].split('"')[0]

@@ -1,15 +1,11 @@
 """Where the tests of neighbours find their helpers."""
 
-import pathlib
-import sys
 
 import pytest
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "lib")]
 
-import pair as files  # noqa: E402
-from covered import build, jobs, place, scratch, session_scratch  # noqa: E402, F401
+import pair as files
+from covered import build, jobs, place, scratch, session_scratch  # noqa: F401
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-/* Files that tell whether they are right. See tests/neighbours/files.h. */
+/* Makes and checks files whose content shows whether it is right. */
 #include "tests/neighbours/files.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /*
  * A child of a process with threads: forks DIR COUNT [unused]. A thread is inside the loader, whose
- * lock it has, when the main thread forks; in the child nobody will ever give it back. There the
- * first calls are made of everything that the parent has not used yet: of all there is, if it says
- * so.
+ * lock it has, when the main thread forks; in the child no thread will ever release that lock.
+ * There the first calls are made of everything that the parent has not used yet: of all there is,
+ * with `unused`.
  */
 #include <errno.h>
 #include <fcntl.h>

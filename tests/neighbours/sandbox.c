@@ -1,8 +1,8 @@
 /*
- * A child that may make few system calls: sandbox DIR COUNT ACTION WHEN NAMES. All but what a
- * reader of files needs is refused with ACTION (an errno, or "kill"); WHEN says whether the files
- * were looked at before the sandbox was closed: "first" or "later"; NAMES whether they are opened
- * by "absolute" names only. Prints how many files were right.
+ * A child that may make few system calls: sandbox DIR COUNT ACTION WHEN NAMES. All calls but those
+ * that a reader of files needs are refused with ACTION (an errno, or "kill"). WHEN says whether the
+ * files were looked at before the sandbox was closed: "first" or "later". NAMES says whether they
+ * are opened by "absolute" names only. Prints how many files were right.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -61,7 +61,8 @@ static void *read_all(void *unused)
     return NULL;
 }
 
-/* What is interrupted is not ended in an orderly way: descriptors leak, and that is all. */
+/* Reads with jumps out of handlers. An interrupted call is not ended in an orderly way: descriptors
+ * leak, and that is all. */
 static void read_with_jumps(void)
 {
     volatile unsigned round = 0, number = 0;

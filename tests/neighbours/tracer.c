@@ -18,14 +18,14 @@
 
 enum symbol {
 #define X(name) SYMBOL_##name,
-#include "preload/symbols.def"
+#include "preload/interpose/symbols.def"
 #undef X
     SYMBOLS
 };
 
 static const char *const names[] = {
 #define X(name) #name,
-#include "preload/symbols.def"
+#include "preload/interpose/symbols.def"
 #undef X
 };
 
@@ -55,7 +55,7 @@ static function *note(enum symbol symbol)
     {                                                                                              \
         return note(SYMBOL_##name)(a, b, c, d, e, f);                                              \
     }
-#include "preload/symbols.def"
+#include "preload/interpose/symbols.def"
 #undef X
 
 static __attribute__((destructor)) void write_all(void)

@@ -10,9 +10,8 @@ import sys
 import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent / "lib")]
 
-from covered import place, scratch, session_scratch  # noqa: E402, F401
+from covered import place, scratch, session_scratch  # noqa: F401
 
 ROOT = HERE.parents[1]
 PACKAGES = ROOT / "build/packages"

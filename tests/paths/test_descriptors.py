@@ -73,7 +73,7 @@ def test_the_name_of_what_was_opened_through_links(duo, base, name):
 
 
 def test_the_name_is_seen_by_other_processes(duo, base):
-    """Of the same run: a child, a shell's tool."""
+    """Other processes of the run see the same name: a child, and a tool that the shell starts."""
     fds = open_both(duo, base / "data/a.bin")
     seen = []
     for agent, fd in zip(duo, fds):

@@ -1,11 +1,14 @@
 """Locks of served descriptors: they exclude processes that lock the file, with and without Stoker."""
 
+import fcntl
 import os
 import subprocess
 import sys
 
 import pytest
 
+import locks
+import matrix
 from asked import Asked
 from origin import settle
 
@@ -23,10 +26,13 @@ ways = {"exclusive": lambda fd: fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB),
         "posix": lambda fd: fcntl.lockf(fd, fcntl.LOCK_SH | fcntl.LOCK_NB),
         "unlock": lambda fd: fcntl.flock(fd, fcntl.LOCK_UN),
         "write": lambda _: fcntl.lockf(os.open(sys.argv[1], os.O_RDWR), fcntl.LOCK_EX | fcntl.LOCK_NB),
+        "open file": lambda fd: fcntl.fcntl(fd, fcntl.F_OFD_SETLK,
+                                            struct.pack("hhqqi4x", fcntl.F_RDLCK, os.SEEK_SET, 0, 0, 0)),
         "lease": lambda fd: fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_RDLCK)}
 print(fd, flush=True)
 for line in sys.stdin:
-    which, way = line.split()
+    which, way = line.split(maxsplit=1)
+    way = way.strip()
     one = copy if which == "copy" else fd
     if way == "state":
         print(os.lseek(one, 0, os.SEEK_CUR), fcntl.fcntl(one, fcntl.F_GETFL),
@@ -76,7 +82,7 @@ class Lockers:
 
 @pytest.mark.parametrize("first", [True, False], ids=["served first", "outside first"])
 @pytest.mark.parametrize("ours, theirs", [("exclusive", "exclusive"), ("exclusive", "shared"),
-                                          ("shared", "exclusive"), ("posix", "write")])
+                                          ("shared", "exclusive"), ("posix", "write"), ("open file", "write")])
 def test_a_lock_and_one_by_a_process_without_stoker(lockers, ours, theirs, first):
     with lockers.start() as one, lockers.start(served=False) as two:
         us, them = Locker(one), Locker(two)
@@ -85,6 +91,8 @@ def test_a_lock_and_one_by_a_process_without_stoker(lockers, ours, theirs, first
         holder, other = asked if first else reversed(asked)
         assert holder[0].ask(f"fd {holder[1]}") == MINE
         assert other[0].ask(f"fd {other[1]}") == BUSY
+    kind = {"posix": "lockf, fcntl(F_SETLK)", "open file": "fcntl(F_OFD_SETLK)"}.get(ours, "flock")
+    matrix.record("Paths", f"{kind} of a cached file", "", "beside a process without Stoker", "same")
 
 
 def test_two_served_descriptors_exclude_each_other(lockers):
@@ -142,18 +150,15 @@ def test_a_shared_lock_of_hdf5_leaves_it_served(lockers):
 
 
 # Takes a lock of one byte by each descriptor in turn, each of an open of its own, and says after each call
-# which locks the process has. The kernel lists them.
-POSIX_LOCKER = """
+# which locks the process has.
+POSIX_LOCKER = locks.SOURCE + """
 import fcntl, os, struct, sys
 path, first = sys.argv[1:]
 libc = __import__("ctypes").CDLL(None)
 ino = os.stat(path).st_ino
 
 def say(what):
-    mine = [line.split() for line in open("/proc/locks").read().splitlines()]
-    mine = [(one[1], one[3], one[6], one[7]) for one in mine
-            if one[1] == "POSIX" and one[4] == str(os.getpid()) and one[5].endswith(":%d" % ino)]
-    print(what, sorted(mine), flush=True)
+    print(what, of_process(ino), flush=True)
 
 def record(start, kind=fcntl.F_RDLCK):
     return struct.pack("hhqqi4x", kind, os.SEEK_SET, start, 1, 0)
@@ -192,9 +197,42 @@ def test_posix_locks_outlive_later_descriptors(lockers, jobs, scratch, first, ca
         settle()
     argv = [sys.executable, "-c", POSIX_LOCKER, lockers.path, first]
     plain = subprocess.run(argv, capture_output=True, text=True, check=True).stdout
-    assert plain.splitlines()[-1].count("POSIX") >= 4
+    assert plain.splitlines()[-1].count("READ") >= 4
     seen = jobs.preloaded(argv, scratch / "data")
     assert seen.stdout == plain
+    matrix.record("Paths", "lockf, fcntl(F_SETLK) of a cached file", "",
+                  "which locks last while the file is opened again", "same")
+
+
+# Takes and ends locks until it is killed.
+OTHER_LOCKER = """
+import fcntl, struct, sys
+with open(sys.argv[1], "r+b") as file:
+    print(flush=True)
+    while True:
+        for start in range(3):
+            fcntl.lockf(file, fcntl.LOCK_EX, 1, 10 * start)
+        fcntl.lockf(file, fcntl.LOCK_UN)
+"""
+
+
+def test_locks_are_listed_once_while_another_process_locks(scratch):
+    """What the test above says of a process must not depend on what other processes do. The locks are so many
+    that the kernel hands out its list of all processes' locks in several pieces."""
+    ours, theirs = scratch / "ours", scratch / "theirs"
+    for path in ours, theirs:
+        path.write_bytes(bytes(100))
+    other = subprocess.Popen([sys.executable, "-c", OTHER_LOCKER, theirs], stdout=subprocess.PIPE)
+    with other, open(ours, "rb") as file:
+        try:
+            other.stdout.readline()
+            for start in range(0, 4000, 10):
+                fcntl.lockf(file, fcntl.LOCK_SH, 1, start)
+            ino = os.fstat(file.fileno()).st_ino
+            seen = {tuple(locks.of_process(ino)) for _ in range(100)}
+        finally:
+            other.kill()
+    assert [len(one) for one in seen] == [400]
 
 
 def test_a_file_with_a_posix_lock_is_not_served_again(lockers):

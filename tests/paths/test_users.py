@@ -1,8 +1,11 @@
 """A process that becomes another user is told no more than that user may know."""
 
+import fcntl
 import hashlib
 import os
 import pathlib
+import platform
+import shutil
 
 import pytest
 
@@ -12,6 +15,7 @@ from origin import settle
 
 NOBODY, GROUP = 65534, 4242
 IDS = (NOBODY, NOBODY, NOBODY)
+SYS_FCNTL = {"x86_64": 72, "aarch64": 25}[platform.machine()]
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
 
@@ -113,6 +117,65 @@ def test_calls_that_change_nothing(agents, files):
         shim.libc("setfsgid", -1)
         assert shim.errno_of("libc", "setgroups", 1 << 20, None) == 22
         assert shim.see(files[0]).served["open"]
+
+
+def take_home(place, home, user):
+    """Root removes the home, as a cleaner of old files does. Another user makes one with files of the same names."""
+    gone, taken = pathlib.Path(place.path(home + ".gone")), pathlib.Path(place.path(home))
+    taken.rename(gone)
+    shutil.copytree(gone / "tree", taken / "tree")
+    for path in [taken, *taken.rglob("*")]:
+        if path.is_file():
+            path.unlink()
+            path.write_bytes(b"foreign" * 700)
+        path.chmod(0o755 if path.is_dir() else 0o444)
+        os.chown(path, user, user)
+
+
+def test_a_home_that_another_user_has_taken(agents, files, place):
+    """A running process reads nothing that another user has put in the place of its cache."""
+    become = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
+    path = files[2]
+    with agents.preloaded(path.parents[1], wrapper=become) as shim, agents.plain(become) as plain:
+        know_them([shim, plain], [path])
+        assert shim.see(path).served["open"]
+        take_home(place, f"/dev/shm/stoker-{NOBODY}", GROUP)
+        for _ in range(2):
+            assert shim.see(path) == plain.see(path)
+            assert not shim.see(path).served["open"]
+
+
+@pytest.mark.parametrize("where", ["memory", "disk"])
+def test_a_home_that_another_user_has_made_anew(agents, files, place, scratch, where):
+    """A running process puts no entry into another user's directory. That user could rename entries there."""
+    become = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
+    tier = pathlib.Path("/dev/shm") if where == "memory" else scratch / "tier"
+    home = pathlib.Path(place.path(f"{tier}/stoker-{NOBODY}"))
+    home.parent.mkdir(exist_ok=True)
+    home.parent.chmod(0o1777)
+    with agents.preloaded(files[2].parents[1], env={"STOKER_TIERS": f"{tier}:1G"}, wrapper=become) as shim, \
+            agents.plain(become) as plain:
+        know_them([shim, plain], [files[2]])
+        assert shim.see(files[2]).served["open"]
+        home.rename(home.with_suffix(".gone"))
+        for path in home, home / "tree", home / "fill":
+            path.mkdir()
+            path.chmod(0o777)
+            os.chown(path, GROUP, GROUP)
+        for _ in range(2):
+            assert shim.see(files[2]) == plain.see(files[2])
+        assert [path for path in home.rglob("*") if path.name not in ("tree", "fill")] == []
+
+
+def test_a_served_descriptor_has_the_flags_of_its_open(agents, files):
+    with agents.shim(files[0].parents[1]) as shim, agents.plain() as plain:
+        know_them([shim, plain], files)
+        for flags in os.O_RDONLY, os.O_RDONLY | os.O_NONBLOCK:
+            fds = [agent.open(files[0], flags) for agent in (shim, plain)]
+            assert shim.served(fds[0])
+            assert shim.libc("fcntl", fds[0], fcntl.F_GETFL) == plain.libc("fcntl", fds[1], fcntl.F_GETFL)
+            assert shim.libc("syscall", SYS_FCNTL, fds[0], fcntl.F_GETFL) == \
+                plain.libc("syscall", SYS_FCNTL, fds[1], fcntl.F_GETFL)
 
 
 def test_a_user_before_anything_is_covered(agents, files, place):

@@ -294,8 +294,8 @@ def test_two_root_directories(agents, jails, how):
 
 
 def enter_namespace(agent, pid):
-    """With its root directory, which setns alone leaves behind: these tests may run in a chroot. By
-    a bare system call, of which the library does not know: setns has to be enough for it."""
+    """Enters the mount namespace of a process, and that process's root directory. setns alone leaves the root
+    directory behind, as these tests may run in a chroot. The library sees a chroot by syscall(), too."""
     root = agent.open(f"/proc/{pid}/root", os.O_RDONLY | os.O_DIRECTORY)
     agent.libc("setns", agent.open(f"/proc/{pid}/ns/mnt", os.O_RDONLY), 0x20000)
     agent.fchdir(root)

@@ -4,16 +4,14 @@ import os
 import pathlib
 import shutil
 import subprocess
-import sys
 import tempfile
 
 import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-sys.path[:0] = [str(HERE), str(HERE.parent / "lib")]
 
-import dataset  # noqa: E402
+import dataset
 
 
 @pytest.fixture(scope="session")
@@ -29,10 +27,10 @@ def library(build):
 
 @pytest.fixture(scope="session")
 def symbols():
-    """The names in preload/symbols.def."""
+    """The names in preload/interpose/symbols.def."""
     import re
 
-    return re.findall(r"\bX\((\w+)\)", (ROOT / "preload" / "symbols.def").read_text())
+    return re.findall(r"\bX\((\w+)\)", (ROOT / "preload/interpose/symbols.def").read_text())
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "cache/run.h"
+#include "cache/run/run.h"
 
 static uint64_t total(const struct stk_run_counts *counts, enum stk_count kind)
 {

@@ -42,7 +42,7 @@ def dynamic_symbols(library):
 
 def test_exports_are_the_list(library, symbols):
     exported = {name for name, _, defined, _ in dynamic_symbols(library) if defined}
-    assert exported == {*symbols, "stoker_vouch"}  # base/vouch.h
+    assert exported == {*symbols, "stoker_identity_api"}  # base/identity_api.h
 
 
 def test_the_list_names_each_once(symbols):

@@ -4,19 +4,17 @@ import os
 import pathlib
 import shutil
 import signal
-import sys
 import tempfile
 
 import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-sys.path[:0] = [str(HERE.parent / name) for name in ("lib", "slowfs", "preload")]
 
-import slowfs  # noqa: E402
-from isolated import Isolated  # noqa: E402
-from jobs import Jobs  # noqa: E402
-from slow_origin import origin, session_origin  # noqa: E402, F401
+import slowfs
+from isolated import Isolated
+from jobs import Jobs
+from slow_origin import origin, session_origin  # noqa: F401
 
 
 def pytest_configure(config):

@@ -142,7 +142,8 @@ def test_warm(refused, data, scratch):
     for jobs in ("0", "-1", "1025", "x", "3x", "", "99999999999999999999"):
         refused([data, f"--jobs={jobs}"], "--jobs " + jobs, "1 to 1024", verb="warm")
     for share in ("0/3", "4/3", "1", "1/", "/2", "1/2x", "-1/2", "1/5000", ""):
-        refused([data, f"--share={share}"], "--share " + share, "I/N", verb="warm")
+        refused([data, f"--shard={share}"], "--shard " + share, "I/N", verb="warm")
+        refused([data, f"--share={share}"], "--share " + share, "I/N", verb="warm")  # the flag's old name
     refused([data, "--samples=0"], "--samples 0", "write --samples", verb="warm")
     refused([data, "--samples=x"], "--samples x", "write a size", verb="warm")
     refused([data, "--tier", data], "lies inside the covered path", verb="warm")

@@ -20,8 +20,8 @@ READ = ("import os, sys\n"
         "        pass\n"
         "    os.close(fd)\n")
 COUNT = 10
-FEW_ROOMS = 128  # for validations that wait: cache/deferred.h
-VALIDATORS = 16  # threads that take them: cli/validator.c
+FEW_ROOMS = 128  # for validations that wait: cache/run/revalidation_queue.h
+VALIDATORS = 16  # threads that take them: cli/run/validator.c
 
 # Reads files in rounds, as it is told, while the command above it stands still: what is asked of the
 # origin then is what the job itself has asked.

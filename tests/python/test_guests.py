@@ -78,6 +78,18 @@ def test_many_users(jobs, data, names, count, beyond):
     assert ("became more than 32 users: 2 of their caches stay" in ran.said) == (beyond == 2), ran.said
 
 
+def test_a_user_with_many_homes(jobs, data, names):
+    """A user can make any number of homes that look like a guest's. Those of other users go all the same."""
+    other = " ".join(AS_GUEST).replace(str(GUEST), "15002")
+    crowd = (f'{READ}; for i in $(seq 40); do mkdir -m 700 /dev/shm/stoker-x$i; '
+             'cp --sparse=always /dev/shm/stoker-15002/catalogue /dev/shm/stoker-x$i/; done')
+    ran = jobs.run(["sh", "-c", f"{' '.join(AS_GUEST)} sh -c '{READ}' \"$0\"; {other} sh -c '{crowd}' \"$0\"", data],
+                   path=data)
+    assert ran.stdout == 4 * CONTENT
+    assert f"stoker-{GUEST}" not in names() and f"user {GUEST}, which" in ran.said, ran.said
+    assert "became more than" not in ran.said and ran.said.count("user 15002") <= 2, ran.said
+
+
 def test_with_keep_it_stays(jobs, data, names, guest):
     ran = run(jobs, data, "--keep")
     assert f"stoker-{GUEST}" in names() and "stays until" in ran.said

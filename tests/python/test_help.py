@@ -72,7 +72,7 @@ def test_flags_that_are_listed_are_taken(jobs, help_of):
 def test_flags_that_are_taken_are_listed(repository, help_of):
     listed = {flag for verb in VERBS for flag in flags_of(help_of(verb))}
     takers = r'(?:strcmp\([^,;]*, |(?:take_value|value_of)\(&?\w+, )"(--[a-z][a-z-]*)'
-    for path in (repository / "cli").glob("*.c"):
+    for path in (repository / "cli").rglob("*.c"):
         if path.name not in ("main.c", "help.c", "manual.c", "completion.c"):
             taken = set(re.findall(takers, path.read_text()))
             assert taken <= listed, path.name

@@ -331,6 +331,24 @@ def test_a_path_whose_server_is_gone(server, user, data):
     assert done.returncode == 2
 
 
+def test_a_path_whose_server_hangs(server, user, data):
+    """The command says after some seconds which path does not answer, and goes on without it."""
+    with server.faults(hang_ns=slowfs.HOUR_NS):
+        done = user.run(data, f"--path={server.mountpoint}")
+        assert (done.returncode, done.stdout) == (0, 2 * CONTENT), done.stderr
+        assert f"--path {server.mountpoint}: does not answer: going on without it" in said_by(done)[0]
+        assert "50.0% from the cache" in done.stderr
+        done = user.stoker("run", f"--path={server.mountpoint}", "--require-cache", "--", "sh", "-c", "exit 7")
+        assert done.returncode == 2 and "does not answer" in done.stderr, done.stderr
+
+
+def test_an_argument_whose_server_hangs(server, user, data):
+    with server.faults(hang_ns=slowfs.HOUR_NS):
+        done = user.stoker("run", "--", "sh", "-c", "exit 7", server.mountpoint, data)
+        assert done.returncode == 7 and f"stoker: caching {data}" in done.stderr, done.stderr
+        assert f"{server.mountpoint}: does not answer" in done.stderr
+
+
 def test_an_argument_whose_server_is_gone(server, user, data):
     """The command may not need it, and no path was named."""
     server.kill()
@@ -421,3 +439,18 @@ def test_what_was_typed_wrong(user, data, disk, verb):
                            *(["--", "true"] if verb == "run" else []))
         assert done.returncode == 2 and re.fullmatch(r"stoker: [^\n]+\n", done.stderr), (tier, done.stderr)
     assert "stoker" not in user.sh("ls /dev/shm")
+
+
+ADDRESSES = {
+    "version": ["--version"],
+    "run": ["run", "--path", "{data}", "--", "cat", "{data}/file"],
+    "warm": ["warm", "{data}"],
+}
+
+
+@pytest.mark.parametrize("verb", ADDRESSES.values(), ids=ADDRESSES)
+def test_little_address_space(jobs, data, verb):
+    """The command and the library need a few megabytes of addresses. Below that the loader says so."""
+    line = [str(jobs.build / "stoker"), *(word.format(data=data) for word in verb)]
+    done = jobs.place.run(["sh", "-c", 'ulimit -v 16000; exec "$@"', "sh", *line], env=YOUNG, check=False)
+    assert done.returncode == 0, (done.returncode, done.stderr)

@@ -1,6 +1,7 @@
-"""What programs do to other files costs a job nothing: from the second epoch on its origin is left alone.
-That holds for all that the job does elsewhere, and for files that the user's other jobs write and remove below
-directories that they cover. (A change of such a directory itself has every file asked about once more.)"""
+"""A job's origin is left alone from the second epoch on, whatever programs do to other files.
+
+Other files are all that the job itself writes elsewhere, and files that the user's other jobs write and remove below
+directories that these jobs cover. If a covered directory itself changes, each of its files is validated once more."""
 
 import os
 
@@ -47,5 +48,5 @@ def test_changes_elsewhere_cost_no_question(agents, origin, scratch, whose):
         with origin.fs.counting() as counted:
             for number in range(FILES):
                 job.text(mount / f"file{number:04}")
-        # Of two names that the table of changes cannot tell apart both have changed: now and then some.
+        # Two names that share a place in the table of changes both count as changed: now and then some do.
         assert counted.file_ops <= FILES // 10

@@ -11,7 +11,7 @@ import pytest
 import beneath
 from jobs import HOME, kill_group, read_line, wait_for
 from test_budget import Sampler, mount_tmpfs, walk_used
-from test_shared_tiers import FAILURES, MORE, SIZE, cluster, courier_of  # noqa: F401
+from test_shared_tiers import FAILURES, MORE, SIZE, cluster, helper_of  # noqa: F401
 from test_tiers import MIB, reader, sum_of
 from origin import settle
 from volumes import mount_ext4, mount_overlay
@@ -348,7 +348,7 @@ def ask(job):
 
 
 @on_disk
-def test_the_courier_is_killed(little):
+def test_the_helper_is_killed(little):
     """The origin is read from then on; what was there for a moment goes with the run."""
     little.run()
     before = little.entries()
@@ -358,7 +358,7 @@ def test_the_courier_is_killed(little):
             assert ask(job) == "read"
             if turn == 0:
                 assert little.entries() > before
-                os.kill(courier_of(job), signal.SIGKILL)
+                os.kill(helper_of(job), signal.SIGKILL)
         job.communicate(timeout=60)
     assert job.returncode == 0 and little.entries() == before
 
@@ -402,9 +402,9 @@ def test_everybody_is_killed(little):
         job.stdin.write("go\n")
         job.stdin.flush()
         wait_for(lambda: little.entries() > before)
-        courier = courier_of(job)
+        helper = helper_of(job)
         kill_group(job)
-    wait_for(lambda: not pathlib.Path(f"/proc/{courier}").exists())
+    wait_for(lambda: not pathlib.Path(f"/proc/{helper}").exists())
     ran, counted = little.run()
     assert little.entries() <= before + 1 and counted["read_bytes"] == 0
     assert ran.shared["passed"] > 0 and walk_used(little.home())[0] <= MIB

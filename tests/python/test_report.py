@@ -1,6 +1,5 @@
 """What a run leaves behind, and the page that `stoker report` makes of it."""
 
-import html
 import json
 import os
 import re
@@ -45,7 +44,7 @@ class Page(HTMLParser):
 
     def __init__(self, text):
         super().__init__()
-        self.text, self.tags, self._open = "", [], []
+        self.text, self.tags, self._texts, self._open = "", [], [], []
         self.feed(text)
         self.close()
         assert not self._open
@@ -62,10 +61,16 @@ class Page(HTMLParser):
         assert self._open.pop() == tag
 
     def handle_data(self, text):
-        self.text += text if self._open[-1:] != ["style"] else ""
+        self.text += text if self._open[-1:] not in (["style"], ["script"]) else ""
+
+        self._texts.append((self._open[-1:], text))
 
     def all(self, name):
         return [attributes for tag, attributes in self.tags if tag == name]
+
+    def under(self, name):
+        """The texts directly below the tags of that name."""
+        return [text for within, text in self._texts if within == [name]]
 
 
 # ---- a job that trains ----
@@ -118,24 +123,50 @@ def test_the_series_only_grows(trained):
         assert all(after[name] >= before[name] for name in after)
 
 
+def record_in(text):
+    """The record that lies in a page. No byte of it ends the element that it lies in."""
+    found, = re.findall('<script type="application/json" id="record">(.*?)</script>', text, re.S)
+    assert "<" not in found
+    return json.loads(found)
+
+
 def assert_self_contained(text):
+    """The file holds two scripts, the record and the one that draws it, and names nothing that a browser would load."""
     page = Page(text)
-    assert not re.search(r"https?:|//\w", text) and "@import" not in text and "url(" not in text
-    assert not page.all("script") and not page.all("link") and not page.all("img")
-    assert all(one.get("href", "#").startswith("#") for one in page.all("a"))
-    assert not any("src" in one or "style" in one and "url" in one["style"] for _, one in page.tags)
-    names = [one["id"] for _, one in page.tags if "id" in one]
-    assert len(names) == len(set(names))
-    return page
+    own = text.replace("http://www.w3.org/2000/svg", "")  # the name of SVG's elements
+    assert not re.search(r"https?:|//\w", re.sub('<script type="application/json".*?</script>', "", own, flags=re.S))
+    assert "@import" not in text and "url(" not in text
+    assert len(page.all("script")) == 2 and not page.all("link") and not page.all("img")
+    policy, = (one["content"] for one in page.all("meta") if "http-equiv" in one)
+    assert policy.startswith("default-src 'none';")
+    record_in(text)
+
+
+@pytest.fixture(scope="module")
+def drawn(session_scratch):
+    """Returns a page as a browser shows it, which must be whole and must have loaded nothing."""
+    if browser.find() is None:
+        pytest.skip("no Chromium here: no browser has drawn the page")
+
+    def draw(text):
+        assert_self_contained(text)
+        (session_scratch / "drawn").mkdir(exist_ok=True)
+        page = Page(browser.rendered(text, session_scratch / "drawn"))
+        assert not page.all("img") and not page.all("a") and not page.all("noscript")
+        assert not any("src" in one or "url" in one.get("style", "") for _, one in page.tags)
+        names = [one["id"] for _, one in page.tags if "id" in one]
+        assert len(names) == len(set(names)) and "next" in names
+        return page
+    return draw
 
 
 @pytest.mark.torch
-def test_the_page_is_whole_and_needs_nothing(trained):
-    page = assert_self_contained(trained[2])
-    assert trained[2].startswith("<!doctype html>")
+def test_the_page_is_whole_and_needs_nothing(trained, drawn):
+    page = drawn(trained[2])
+    assert trained[2].startswith("<!doctype html>") and record_in(trained[2]) == trained[1]
     headings = ["What to change next", "Over time", "Epochs compared", "Where the time went",
                 "How long the origin took", "What was left to the origin, and why"]
-    assert [line for line in re.findall("<h2>(.*?)</h2>", trained[2]) if line in headings] == headings
+    assert page.under("h2")[:len(headings)] == headings
     for drawing in page.all("svg"):
         assert drawing["role"] == "img"
     ids = {one.get("id") for _, one in page.tags}
@@ -145,8 +176,8 @@ def test_the_page_is_whole_and_needs_nothing(trained):
 
 
 @pytest.mark.torch
-def test_the_advice_stands_in_the_page(trained):
-    text = " ".join(Page(trained[2]).text.split())
+def test_the_advice_stands_in_the_page(trained, drawn):
+    text = " ".join(drawn(trained[2]).text.split())
     advice = trained[0]["advice"].replace("`", "")
     assert advice and advice[1:] in text
 
@@ -157,7 +188,7 @@ HOSTILE = ["<script>alert(1)</script>", '"><img src=x onerror=alert(2)>', "&lt;b
            "\x1b[2J\x07", "caf\u00e9 \u202egnp.exe", b"\xff\xfe\xc0\xaf", "</code></main>"]
 
 
-def test_hostile_words_are_text(jobs, report, origin, state):
+def test_hostile_words_are_text(jobs, report, drawn, origin, state):
     source, _ = origin.directory("hostile")
     inner = origin.mount / source.name / "<img src=x>&\"'"
     (source / inner.name).mkdir()
@@ -165,7 +196,7 @@ def test_hostile_words_are_text(jobs, report, origin, state):
     settle()
     words = [word if isinstance(word, str) else os.fsdecode(word) for word in HOSTILE]
     jobs.run(["sh", "-c", 'cat "$0"/*', inner, *words], path=inner, env=state)
-    page = assert_self_contained(report("-o", "-").stdout)
+    page = drawn(report("-o", "-").stdout)
     for word in ("<script>alert(1)</script>", '"><img src=x onerror=alert(2)>', "&lt;b&gt;",
                  "</code></main>", str(inner)):
         assert word in page.text
@@ -175,11 +206,12 @@ def test_hostile_words_are_text(jobs, report, origin, state):
     assert "\x1b" not in listed and "\x07" not in listed and "<script>" in listed
 
 
-def test_a_long_command_is_cut_between_characters(jobs, report, data, state):
+def test_a_long_command_is_cut_between_characters(jobs, report, drawn, data, state):
     for before in "x", "xx":
-        jobs.run(["true", before + 3000 * "\u00e9"], path=data, env=state)
-        page = assert_self_contained(report("-o", "-").stdout)
-        assert 1900 * "\u00e9" in page.text and "\ufffd" not in page.text
+        jobs.run(["true", before + 3000 * "\U0001f600"], path=data, env=state)
+        page = drawn(report("-o", "-").stdout)
+        assert 1900 * "\U0001f600" in page.text and 2100 * "\U0001f600" not in page.text
+        assert "\ufffd" not in page.text
 
 
 def test_a_record_of_strange_words_is_json(jobs, report, data, state):
@@ -231,7 +263,7 @@ def test_two_runs_at_once(jobs, report, data, state):
     assert [json.loads(report("--json", name).stdout)["opens"] for name in names] == [4, 4]
 
 
-def test_a_killed_run_has_a_report(jobs, report, data, state, runs):
+def test_a_killed_run_has_a_report(jobs, report, drawn, data, state, runs):
     """As far as it was written when `stoker run` was killed."""
     script = 'for file in "$0"/*; do cmp -s "$file" "$file"; done; echo ready; read line'
     line = jobs.command_line(["sh", "-c", script, data], path=data)
@@ -246,7 +278,7 @@ def test_a_killed_run_has_a_report(jobs, report, data, state, runs):
     assert told["run"]["ended"] is False and told["files"] == 4
     assert told["series"]["rows"][-1][1] == told["opens"]
     assert "not ended at" in report("--list").stdout
-    assert "had not ended when this was written" in report("-o", "-").stdout
+    assert "had not ended when this was written" in drawn(report("-o", "-").stdout).text
 
 
 def test_nothing_is_recorded_where_that_is_not_wanted(jobs, report, data, state, runs):
@@ -266,8 +298,9 @@ def test_nothing_is_recorded_where_that_is_not_wanted(jobs, report, data, state,
 
 def test_a_full_home_is_said_once(jobs, data, scratch):
     (scratch / "full/stoker/runs").mkdir(parents=True)
-    jobs.place.run(["mount", "-t", "tmpfs", "-o", "size=8k,mode=700", "full", scratch / "full"])
+    jobs.place.run(["mount", "-t", "tmpfs", "-o", "size=4k,mode=700", "full", scratch / "full"])
     jobs.place.run(["mkdir", "-p", scratch / "full/stoker/runs"])
+    jobs.place.run(["sh", "-c", 'head -c 4096 /dev/zero >"$0"', scratch / "full/filler"])
     ran = jobs.run(["cat", data / "file0000"], path=data, env={"XDG_STATE_HOME": scratch / "full"})
     assert ran.said.count("no record of this run was kept") == 1 and "No space left" in ran.said
     assert jobs.place.run(["ls", "-A", scratch / "full/stoker/runs"]).stdout == ""
@@ -359,8 +392,8 @@ def test_what_is_no_record_is_refused(jobs, report, data, state, runs):
     jobs.run(["true"], path=data, env=state)
     record, = runs.iterdir()
     whole = record.read_bytes()
-    cases = [b"", b"x", whole[:100], whole[:-1], b"stoker-record 2 1 1 1 1\nabcd",
-             b"stoker-record 1 1 1 1 99999999999999999999\nabcd", b"stoker-record 1 1 1 1\nabc"]
+    cases = [b"", b"x", whole[:100], whole[:-1], b"stoker-record 1 1 1 1\nabc",
+             b"stoker-record 2 1 1 99999999999999999999\nabc", b"stoker-record 2 1 1 1\nab"]
     for case in cases:
         record.write_bytes(case)
         done = report("-o", "-")
@@ -393,20 +426,20 @@ def test_where_the_page_goes(jobs, report, data, state, scratch, runs):
         check=False).stderr
 
 
-def test_a_page_without_a_dataloader(jobs, report, data, state):
+def test_a_page_without_a_dataloader(jobs, report, drawn, data, state):
     loop = 'for n in 1 2 3; do cat "$@"; done >/dev/null'
     jobs.run(["sh", "-c", loop, "sh", *files_of(data)], path=data, env=state)
-    page = assert_self_contained(report("-o", "-").stdout)
+    page = drawn(report("-o", "-").stdout)
     assert "Files opened per second" in page.text and "67% of the files opened" in page.text
     # These are n-th opens, and nobody told of epochs.
     assert "epoch" not in page.text.lower()
     assert not any(one.get("class") == "mark" for one in page.all("path"))
     jobs.run(["true"], path=data, env=state)
-    page = assert_self_contained(report("-o", "-").stdout)
+    page = drawn(report("-o", "-").stdout)
     assert "No file below the covered paths was opened" in page.text
 
 
-def test_a_page_of_big_files(jobs, report, origin, state):
+def test_a_page_of_big_files(jobs, report, drawn, origin, state):
     """One open serves many reads, so opens tell nothing."""
     source, mount = origin.directory("big")
     (source / "file").write_bytes(os.urandom(3 << 20))
@@ -414,7 +447,7 @@ def test_a_page_of_big_files(jobs, report, origin, state):
     jobs.run(["sh", "-c", 'for i in 1 2; do dd if="$0" bs=64k of=/dev/null; done', mount / "file"], path=mount,
              env={**state, "STOKER_MAX_FILE": "1M", "STOKER_COMPLETE": "off"})
     told = json.loads(report("--json").stdout)
-    page = assert_self_contained(report("-o", "-").stdout)
+    page = drawn(report("-o", "-").stdout)
     cache, by_blocks = told["bytes_cache"], told["blocks"]
     cache += by_blocks["bytes_cache"]
     share = 100 * cache / (cache + told["bytes_origin"] + by_blocks["bytes_origin"])
@@ -424,23 +457,25 @@ def test_a_page_of_big_files(jobs, report, origin, state):
     assert "hits" not in {one.get("id") for _, one in page.tags}
 
 
-def test_what_was_bypassed_stands_in_the_page(jobs, report, data, state):
+def test_what_was_bypassed_stands_in_the_page(jobs, report, drawn, data, state):
     jobs.run(["cat", *files_of(data)], path=data,
              env={**state, "STOKER_MAX_FILE": "500", "STOKER_BLOCK": "0"})
-    text = report("-o", "-").stdout
-    assert '<tr data-why="large"><td class="words">above STOKER_MAX_FILE</td><td>4</td>' in text
-    assert "a larger STOKER_MAX_FILE" in html.unescape(text)
+    page = drawn(report("-o", "-").stdout)
+    cells = page.under("td")
+    at = cells.index("above STOKER_MAX_FILE")
+    assert cells[at + 1] == "4" and "a larger STOKER_MAX_FILE" in cells[at + 3]
+    assert "large" in {one.get("data-why") for one in page.all("tr")}
 
 
-def test_what_is_opened_again_and_never_remembered_is_at_most_so_large(jobs, report, data, state):
+def test_what_is_opened_again_and_never_remembered_is_at_most_so_large(jobs, report, drawn, data, state):
     """Of files that are too new nobody knows which opens were of the same one."""
     files = files_of(data)
     ran = jobs.run(["cat", *files, *files], path=data, env={**state, "STOKER_MIN_AGE": "1000000000"})
     size = 2 * sum(path.stat().st_size for path in files)
     assert ran.json["bypassed_bytes"] == {"young": size}
     assert f"bypassed: {2 * len(files)} young, at most {size / 1024:.1f} KiB (changed" in ran.said
-    row = f'</td><td>{2 * len(files)}</td><td>at most {size / 1024:.1f} KiB</td>'
-    assert row in report("-o", "-").stdout
+    cells = drawn(report("-o", "-").stdout).under("td")
+    assert cells[cells.index(f"at most {size / 1024:.1f} KiB") - 1] == str(2 * len(files))
 
 
 @pytest.mark.torch
@@ -461,13 +496,13 @@ def test_what_reads_past_the_cache_comes_first(jobs, report, origin, programs, s
 @pytest.fixture(scope="module")
 def series(session_scratch, repository, programs):
     binary = session_scratch / "series"
-    sources = [programs / "series.c", repository / "cli/series.c",
+    sources = [programs / "series.c", repository / "cli/report/series.c", repository / "cli/out/json.c",
                *sorted((repository / "base").glob("*.c"))]
     subprocess.run(["cc", "-D_GNU_SOURCE", f"-I{repository}", *sources, "-o", binary], check=True)
 
     def ask(seconds):
         return json.loads(subprocess.run([binary, str(seconds)], check=True, text=True,
-                                         capture_output=True).stdout)["rows"]
+                                         capture_output=True).stdout)["series"]["rows"]
     return ask
 
 

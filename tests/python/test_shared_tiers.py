@@ -338,15 +338,15 @@ def test_failing_again_and_again(cluster):
     assert "it failed 16 times in a row (Input/output error), and was left alone" in ran.said
 
 
-def courier_of(process):
+def helper_of(process):
     """Its number; the process is a `stoker run`."""
     children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text()
-    courier, = (pid for pid in children.split() if "stoker" in
+    helper, = (pid for pid in children.split() if "stoker" in
                 os.path.basename(os.readlink(f"/proc/{pid}/exe")))
-    return int(courier)
+    return int(helper)
 
 
-def test_the_courier_is_killed(cluster):
+def test_the_helper_is_killed(cluster):
     """Who asks waits in vain once, and the job gets on."""
     script = "\n".join(["import sys", "print('begun', flush=True)", "sys.stdin.readline()",
                         "for name in sys.argv[1:]:", "    open(name, 'rb').read()"])
@@ -355,13 +355,13 @@ def test_the_courier_is_killed(cluster):
                              flags=cluster.flags())
     with jobs.started(line) as process:
         assert process.stdout.readline() == "begun\n"
-        os.kill(courier_of(process), signal.SIGKILL)
+        os.kill(helper_of(process), signal.SIGKILL)
         out, said = process.communicate("go\n", timeout=60)
     assert process.returncode == 0 and "was left alone from then on" in " ".join(said.split())
 
 
 @pytest.mark.skipif(not ALL, reason="takes as long as a server may")
-def test_the_courier_is_stopped(cluster, scratch):
+def test_the_helper_is_stopped(cluster, scratch):
     """For longer than a server may take for what is put there: it was not the server that was late."""
     local = scratch / "disk"
     local.mkdir()
@@ -378,10 +378,10 @@ def test_the_courier_is_stopped(cluster, scratch):
         process.stdin.flush()
         assert process.stdout.readline() == "read\n"
         wait_for(cluster.drafts)
-        os.kill(courier_of(process), signal.SIGSTOP)
+        os.kill(helper_of(process), signal.SIGSTOP)
         time.sleep(21)
         cluster.tier.latency_ms = 0
-        os.kill(courier_of(process), signal.SIGCONT)
+        os.kill(helper_of(process), signal.SIGCONT)
         _, said = process.communicate(timeout=60)
     assert process.returncode == 0 and "in time" not in said and len(cluster.entries()) == COUNT
 
@@ -441,8 +441,12 @@ def test_killed_in_the_middle_of_publishing(cluster):
     left = cluster.drafts()
     for path in left:
         os.utime(path, (0, 0))
-    cluster.run(1)
-    wait_for(lambda: not set(left) & set(cluster.drafts()))
+
+    def swept():
+        """A run's helper sweeps where it has the time."""
+        cluster.run(1)
+        return not set(left) & set(cluster.drafts())
+    wait_for(swept)
 
 
 def test_volumes_that_have_no_name(cluster, build, scratch):

@@ -1,6 +1,6 @@
 """Ordinary programs do with covered files just what they do without: cold, warm, and by any name.
 
-The tree has every kind of file (tests/preload/dataset.py). Each program runs three times on a copy
+The tree has every kind of file (tests/lib/dataset.py). Each program runs three times on a copy
 of its own: without the library, cold, and warm; what it prints and what it makes must be the same.
 """
 

@@ -111,7 +111,7 @@ def test_shares_of_big_files(jobs, several, place):
     mount, _ = several
     found = []
     for node in 1, 2:
-        warm_big(jobs, f"--share={node}/2", mount)
+        warm_big(jobs, f"--shard={node}/2", mount)
         found.append(entries(place))
         jobs.stoker("clear")
     assert not found[0] & found[1] and len(found[0] | found[1]) == 23

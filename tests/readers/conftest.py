@@ -4,17 +4,13 @@ They run by any Python: Debian's in `make test`, one with the newest libraries f
 `make test-newest`.
 """
 
-import pathlib
-import sys
 
 import pytest
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "lib"), str(HERE.parent / "slowfs")]
 
-from covered import build, jobs, place, scratch, session_scratch  # noqa: E402, F401
-from harness import Files, make  # noqa: E402
-from slow_origin import origin, session_origin  # noqa: E402, F401
+from covered import build, jobs, place, scratch, session_scratch  # noqa: F401
+from harness import Files, make
+from slow_origin import origin, session_origin  # noqa: F401
 
 
 @pytest.fixture(scope="session")

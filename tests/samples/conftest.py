@@ -9,12 +9,10 @@ import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-sys.path[:0] = [str(HERE), str(HERE / "programs"), str(HERE.parent / "lib"),
-                str(HERE.parent / "slowfs")]
 
-from covered import place, scratch, session_scratch  # noqa: E402, F401
-from jobs import Jobs  # noqa: E402
-from slow_origin import origin, session_origin  # noqa: E402, F401
+from covered import place, scratch, session_scratch  # noqa: F401
+from jobs import Jobs
+from slow_origin import origin, session_origin  # noqa: F401
 
 BUILD = ROOT / os.environ.get("STOKER_BUILD", "build")
 PROGRAMS = HERE / "programs"

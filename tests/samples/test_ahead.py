@@ -59,8 +59,8 @@ def test_the_job_behind_it_finds_all_forms(jobs, photographs):
 
 
 def test_the_parts_of_two_nodes(jobs, photographs):
-    first = warm(jobs, "--samples", "--share=1/2", photographs)
-    second = warm(jobs, photographs, "--samples", "--share=2/2")
+    first = warm(jobs, "--samples", "--shard=1/2", photographs)
+    second = warm(jobs, photographs, "--samples", "--shard=2/2")
     assert first[0] + second[0] == COUNT + 2 and first[1] + second[1] == COUNT
     assert min(first[1], second[1]) > 2
 

@@ -10,7 +10,7 @@ import pytest
 
 from conftest import BUILD, ENV, PROGRAMS, python
 from jobs import HOME, wait_for
-from pictures import noisy_pictures, tagged
+from tagged import noisy_pictures, tagged
 
 pytest.importorskip("PIL")
 MB = 1 << 20

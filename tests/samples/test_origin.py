@@ -7,7 +7,7 @@ import time
 import pytest
 
 from conftest import ENV, PROGRAMS, python
-from pictures import noisy_pictures, tagged
+from tagged import noisy_pictures, tagged
 from slow_origin import slow_origin
 
 pytest.importorskip("PIL")

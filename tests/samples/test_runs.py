@@ -396,7 +396,7 @@ def test_what_is_set_aside_is_not_said_to_be_used(jobs, data, scratch):
     assert all(there <= in_bytes(size) + MB // 16 < there + MB for size in told), (there, told)
     assert all(abs(in_bytes(size) - aside) < MB for size in (ls[2], page[3], report[2]))
     metrics = dict(re.findall(r"^stoker_tier_(\w+)_bytes\{.*\} (\d+)$", ran.stdout, re.M))
-    top = json.loads(ran.stdout[ran.stdout.rindex('\n{"version"'):])["tiers"][0]
+    top = json.loads(ran.stdout[ran.stdout.rindex('\n{\n  "version"'):])["tiers"][0]
     for name in "used", "set_aside":
         assert abs(int(metrics[name]) - ran.tier[f"{name}_bytes"]) < MB
         assert top[f"{name}_bytes"] == int(metrics[name])

@@ -1,12 +1,10 @@
 """Sizes are read twice: by the command in C (base/text.c) and by the package in Python."""
 
-import sys
 
 import pytest
 
 from conftest import BUILD, ROOT
 
-sys.path.insert(0, str(BUILD / "python"))
 
 # Those that are sizes are large enough for a cache: `stoker env` exports no other tier.
 SIZES = ["33554432", "40960000", "65536K", "65536k", "60G", "1.5T", "200M", "200MB", "200MiB", "2P",

@@ -6,7 +6,7 @@ import time
 import pytest
 
 from conftest import ENV, PROGRAMS, python
-from pictures import make_pictures
+from tagged import make_pictures
 
 pytest.importorskip("PIL")
 IMAGES, KEPT = 24, 20  # progressive ones are Pillow's

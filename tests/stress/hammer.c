@@ -24,10 +24,10 @@
 #include "base/clock.h"
 #include "base/walk.h"
 #include "cache/cache.h"
-#include "cache/changes.h"
-#include "cache/claim.h"
-#include "cache/entry.h"
-#include "cache/remember.h"
+#include "cache/catalogue/changes.h"
+#include "cache/catalogue/claim.h"
+#include "cache/origin/entry_name.h"
+#include "cache/version/versions.h"
 #include "tests/unit/private.h"
 
 #define WORKERS     8
@@ -143,7 +143,7 @@ static void remember(uint32_t key, uint32_t version)
     struct stk_place place;
     place_of(key, &place);
     struct stk_identity identity = identity_of(key, version);
-    uint32_t number = stk_remember(&cache, &place, &identity);
+    uint32_t number = stk_versions_remember(&cache, &place, &identity);
     if (number == 0) {
         atomic_fetch_add(&common->full, 1);
         return;
@@ -166,7 +166,8 @@ static bool make_entry(const struct stk_record *record)
     return made;
 }
 
-/* A fill as cache/fill.c does it, without the copying: who finds the entry made has adopted it. */
+/* A fill as cache/file/fill.c does it, without the copying: who finds the entry made has adopted
+ * it. */
 static void fill(uint32_t key)
 {
     struct stk_budget *budget = &cache.catalogue.header->tiers[0].budget;

@@ -1,4 +1,4 @@
-"""What the tests of the torchvision side share.
+"""Fixtures of the tests of the torchvision side.
 
 They run by any Python with torchvision: Debian's in `make test`, PyPI's newest in
 `make test-newest`.
@@ -16,11 +16,10 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 BUILD = ROOT / os.environ.get("STOKER_BUILD", "build")
 PACKAGE = BUILD / "python" / "stoker"
-sys.path[:0] = [str(HERE), str(HERE.parent / "lib"), str(BUILD / "python")]
 
-import torchvision  # noqa: E402
+import torchvision
 
-import pictures  # noqa: E402
+import pictures
 
 
 def pytest_collection_modifyitems(items):

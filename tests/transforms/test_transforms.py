@@ -412,7 +412,7 @@ def test_what_changes_of_transforms_that_were_used(change):
 
 
 def test_transforms_end():
-    """What was found of them holds no transform, and nothing that one of the program's refers to."""
+    """An Inspection holds no transform, and no object that a program's transform refers to."""
     transforms = [T.Resize(20), T.ToTensor(), T.Normalize([0.5], [0.5])]
     transforms[2].all = transforms
     S.Compose(transforms)(pictures.image(60, 50))

@@ -78,7 +78,7 @@ struct stk_place *box_place(const char *name)
 
 enum stk_answer box_ask(const char *name)
 {
-    return stk_cache_ask(&box.cache, box_place(name), &box.ask);
+    return stk_cache_lookup(&box.cache, box_place(name), &box.ask);
 }
 
 bool box_fill(const char *name)
@@ -96,7 +96,7 @@ bool box_fill(const char *name)
 void box_learn(const char *name)
 {
     struct statx answer;
-    stk_cache_ask_stat(&box.cache, box_place(name), false, &answer);
+    stk_cache_stat_origin(&box.cache, box_place(name), false, &answer);
 }
 
 bool box_open_file(const char *name)

@@ -12,7 +12,7 @@ struct box {
     struct stk_options options; /* files of any age, budget 64 MiB */
     struct stk_cache cache;
     struct stk_place place;     /* of the last call */
-    struct stk_ask ask;         /* of the last box_ask */
+    struct stk_lookup ask;      /* of the last box_ask */
     struct stk_outcome outcome; /* of the last box_fill */
     char entry[STK_PATH_BYTES]; /* of the last box_fill */
 };

@@ -1,5 +1,5 @@
-/* cache/blocks.c */
-#include "cache/blocks.h"
+/* cache/big/blocks.c */
+#include "cache/big/blocks.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -8,13 +8,13 @@
 #include <unistd.h>
 
 #include "base/sys.h"
-#include "cache/entry.h"
+#include "cache/origin/entry_name.h"
 #include "tests/unit/box.h"
 
 #define BLOCK STK_LEAST_BLOCK_BYTES
 #define SIZE  (10 * BLOCK + 5)
 
-static struct stk_blocks blocks;
+static struct stk_big_blocks blocks;
 
 /* A file of eleven blocks that the catalogue knows. */
 static struct stk_record *known_file(void)
@@ -31,7 +31,7 @@ static struct stk_record *known_file(void)
 
 static void open_blocks(void)
 {
-    ck_assert_int_eq(stk_blocks_open(&blocks, &box.cache, known_file(), BLOCK), 0);
+    ck_assert_int_eq(stk_big_blocks_open(&blocks, &box.cache, known_file(), BLOCK), 0);
 }
 
 START_TEST(begins_with_none)
@@ -40,12 +40,12 @@ START_TEST(begins_with_none)
     int64_t before;
     struct stk_record *record = known_file();
     before = box_used_blocks();
-    ck_assert_int_eq(stk_blocks_open(&blocks, &box.cache, record, BLOCK), 0);
+    ck_assert_int_eq(stk_big_blocks_open(&blocks, &box.cache, record, BLOCK), 0);
     ck_assert_uint_eq(blocks.count, 11);
-    ck_assert_uint_eq(stk_blocks_bytes_of(&blocks, 9), BLOCK);
-    ck_assert_uint_eq(stk_blocks_bytes_of(&blocks, 10), 5);
+    ck_assert_uint_eq(stk_big_blocks_bytes_of(&blocks, 9), BLOCK);
+    ck_assert_uint_eq(stk_big_blocks_bytes_of(&blocks, 10), 5);
     for (uint64_t i = 0; i < blocks.count; i++) {
-        ck_assert(!stk_blocks_is_present(&blocks, i));
+        ck_assert(!stk_big_blocks_is_present(&blocks, i));
     }
     ck_assert_int_eq(box_used_blocks() - before, (int64_t)(unit_stat(blocks.state).st_blocks +
                                                            unit_stat(blocks.file).st_blocks));
@@ -56,15 +56,15 @@ END_TEST
 START_TEST(is_the_same_for_all)
 {
     UNIT_NEEDS_PRIVATE();
-    static struct stk_blocks second;
+    static struct stk_big_blocks second;
     open_blocks();
-    uint64_t held = stk_blocks_take(&blocks, 3);
-    ck_assert(stk_blocks_publish(&blocks, 3, held));
-    ck_assert_int_eq(stk_blocks_open(&second, &box.cache, box_record("file"), 4 * BLOCK), 0);
+    uint64_t held = stk_big_blocks_take(&blocks, 3);
+    ck_assert(stk_big_blocks_publish(&blocks, 3, held));
+    ck_assert_int_eq(stk_big_blocks_open(&second, &box.cache, box_record("file"), 4 * BLOCK), 0);
     ck_assert_uint_eq(second.block_bytes, BLOCK); /* whoever comes first says */
     ck_assert_str_eq(second.file, blocks.file);
-    ck_assert(stk_blocks_is_present(&second, 3));
-    ck_assert(!stk_blocks_is_present(&second, 4));
+    ck_assert(stk_big_blocks_is_present(&second, 3));
+    ck_assert(!stk_big_blocks_is_present(&second, 4));
 }
 END_TEST
 
@@ -72,12 +72,12 @@ START_TEST(one_fills_a_block)
 {
     UNIT_NEEDS_PRIVATE();
     open_blocks();
-    uint64_t held = stk_blocks_take(&blocks, 0);
+    uint64_t held = stk_big_blocks_take(&blocks, 0);
     ck_assert_uint_ne(held, 0);
-    ck_assert_uint_eq(stk_blocks_take(&blocks, 0), 0);
-    ck_assert(stk_blocks_advance(&blocks, 0, &held));
-    ck_assert(stk_blocks_publish(&blocks, 0, held));
-    ck_assert_uint_eq(stk_blocks_take(&blocks, 0), 0);
+    ck_assert_uint_eq(stk_big_blocks_take(&blocks, 0), 0);
+    ck_assert(stk_big_blocks_advance(&blocks, 0, &held));
+    ck_assert(stk_big_blocks_publish(&blocks, 0, held));
+    ck_assert_uint_eq(stk_big_blocks_take(&blocks, 0), 0);
 }
 END_TEST
 
@@ -86,17 +86,17 @@ START_TEST(who_is_overtaken_knows)
 {
     UNIT_NEEDS_PRIVATE();
     open_blocks();
-    uint64_t first = stk_blocks_take(&blocks, 0), mine = first;
-    stk_blocks_give_up(&blocks, 0, first); /* as one who waits takes it from him */
+    uint64_t first = stk_big_blocks_take(&blocks, 0), mine = first;
+    stk_big_blocks_give_up(&blocks, 0, first); /* as one who waits takes it from him */
     usleep(1000);
-    uint64_t second = stk_blocks_take(&blocks, 0);
+    uint64_t second = stk_big_blocks_take(&blocks, 0);
     ck_assert_uint_ne(second, 0);
-    ck_assert(!stk_blocks_advance(&blocks, 0, &mine));
-    ck_assert(!stk_blocks_pay(&blocks, 0, &mine));
-    ck_assert(!stk_blocks_publish(&blocks, 0, mine));
-    stk_blocks_give_up(&blocks, 0, mine);
-    ck_assert(stk_blocks_advance(&blocks, 0, &second));
-    ck_assert(stk_blocks_publish(&blocks, 0, second));
+    ck_assert(!stk_big_blocks_advance(&blocks, 0, &mine));
+    ck_assert(!stk_big_blocks_pay(&blocks, 0, &mine));
+    ck_assert(!stk_big_blocks_publish(&blocks, 0, mine));
+    stk_big_blocks_give_up(&blocks, 0, mine);
+    ck_assert(stk_big_blocks_advance(&blocks, 0, &second));
+    ck_assert(stk_big_blocks_publish(&blocks, 0, second));
 }
 END_TEST
 
@@ -104,12 +104,12 @@ START_TEST(what_is_paid_stays_paid)
 {
     UNIT_NEEDS_PRIVATE();
     open_blocks();
-    uint64_t held = stk_blocks_take(&blocks, 7);
-    ck_assert(!stk_blocks_is_paid(held));
-    ck_assert(stk_blocks_pay(&blocks, 7, &held));
-    stk_blocks_give_up(&blocks, 7, held);
-    held = stk_blocks_take(&blocks, 7);
-    ck_assert(stk_blocks_is_paid(held));
+    uint64_t held = stk_big_blocks_take(&blocks, 7);
+    ck_assert(!stk_big_blocks_is_paid(held));
+    ck_assert(stk_big_blocks_pay(&blocks, 7, &held));
+    stk_big_blocks_give_up(&blocks, 7, held);
+    held = stk_big_blocks_take(&blocks, 7);
+    ck_assert(stk_big_blocks_is_paid(held));
 }
 END_TEST
 
@@ -120,7 +120,7 @@ static void *get_on(void *held)
 {
     while (!atomic_load(&has_waited)) {
         usleep(10000);
-        stk_blocks_advance(&blocks, 4, held);
+        stk_big_blocks_advance(&blocks, 4, held);
     }
     return NULL;
 }
@@ -133,20 +133,20 @@ START_TEST(who_is_stuck_with_many_is_waited_for_once)
     pthread_t thread;
     open_blocks();
     for (uint64_t i = 0; i < 4; i++) {
-        ck_assert_uint_ne(stk_blocks_take(&blocks, i), 0);
+        ck_assert_uint_ne(stk_big_blocks_take(&blocks, i), 0);
     }
-    uint64_t held = stk_blocks_take(&blocks, 4);
+    uint64_t held = stk_big_blocks_take(&blocks, 4);
     struct stk_claim anothers = stk_claim_load(&blocks.words[3]);
     anothers.pid = getppid();
     atomic_store(&blocks.words[5], stk_claim_pack(anothers));
     ck_assert_int_eq(pthread_create(&thread, NULL, get_on, &held), 0);
-    stk_blocks_wait(&blocks, 0);
+    stk_big_blocks_wait(&blocks, 0);
     atomic_store(&has_waited, true);
     ck_assert_int_eq(pthread_join(thread, NULL), 0);
     for (uint64_t i = 0; i < 4; i++) {
-        ck_assert_uint_ne(stk_blocks_take(&blocks, i), 0);
+        ck_assert_uint_ne(stk_big_blocks_take(&blocks, i), 0);
     }
-    ck_assert(stk_blocks_publish(&blocks, 4, held));
+    ck_assert(stk_big_blocks_publish(&blocks, 4, held));
     ck_assert_int_eq(stk_claim_load(&blocks.words[5]).state, STK_FILLING);
 }
 END_TEST
@@ -157,10 +157,10 @@ START_TEST(a_damaged_word_is_no_block)
     UNIT_NEEDS_PRIVATE();
     open_blocks();
     atomic_store(&blocks.words[2], stk_claim_pack((struct stk_claim){.state = STK_PRESENT}));
-    ck_assert(!stk_blocks_is_present(&blocks, 2));
-    ck_assert(stk_blocks_publish(&blocks, 1, stk_blocks_take(&blocks, 1)));
+    ck_assert(!stk_big_blocks_is_present(&blocks, 2));
+    ck_assert(stk_big_blocks_publish(&blocks, 1, stk_big_blocks_take(&blocks, 1)));
     atomic_store(&blocks.words[2], atomic_load(&blocks.words[1]));
-    ck_assert(!stk_blocks_is_present(&blocks, 2));
+    ck_assert(!stk_big_blocks_is_present(&blocks, 2));
 }
 END_TEST
 
@@ -169,39 +169,39 @@ START_TEST(tells_when_all_are_there)
     UNIT_NEEDS_PRIVATE();
     open_blocks();
     for (uint64_t i = blocks.count; i-- > 0;) {
-        ck_assert(!stk_blocks_are_all_present(&blocks));
-        ck_assert(stk_blocks_publish(&blocks, i, stk_blocks_take(&blocks, i)));
+        ck_assert(!stk_big_blocks_are_all_present(&blocks));
+        ck_assert(stk_big_blocks_publish(&blocks, i, stk_big_blocks_take(&blocks, i)));
     }
-    ck_assert(stk_blocks_are_all_present(&blocks));
+    ck_assert(stk_big_blocks_are_all_present(&blocks));
 }
 END_TEST
 
 START_TEST(one_that_is_lost_is_made_anew)
 {
     UNIT_NEEDS_PRIVATE();
-    static struct stk_blocks second;
+    static struct stk_big_blocks second;
     open_blocks();
-    ck_assert(stk_blocks_publish(&blocks, 0, stk_blocks_take(&blocks, 0)));
+    ck_assert(stk_big_blocks_publish(&blocks, 0, stk_big_blocks_take(&blocks, 0)));
     ck_assert_int_eq(unlink(blocks.file), 0);
-    stk_blocks_lose(&blocks, &box.cache);
-    ck_assert_int_eq(stk_blocks_open(&second, &box.cache, box_record("file"), BLOCK), 0);
+    stk_big_blocks_lose(&blocks, &box.cache);
+    ck_assert_int_eq(stk_big_blocks_open(&second, &box.cache, box_record("file"), BLOCK), 0);
     ck_assert_str_ne(second.file, blocks.file);
-    ck_assert(!stk_blocks_is_present(&second, 0));
+    ck_assert(!stk_big_blocks_is_present(&second, 0));
 }
 END_TEST
 
 START_TEST(what_is_no_table_is_none)
 {
     UNIT_NEEDS_PRIVATE();
-    static struct stk_blocks second;
+    static struct stk_big_blocks second;
     char junk[8192] = "no table";
     open_blocks();
     ck_assert_int_eq(truncate(blocks.state, 4096), 0);
-    ck_assert_int_lt(stk_blocks_open(&second, &box.cache, box_record("file"), BLOCK), 0);
+    ck_assert_int_lt(stk_big_blocks_open(&second, &box.cache, box_record("file"), BLOCK), 0);
     ck_assert_int_eq(unlink(blocks.state), 0);
     unit_write(blocks.state, junk, sizeof junk);
     ck_assert_int_eq(chmod(blocks.state, 0600), 0);
-    ck_assert_int_lt(stk_blocks_open(&second, &box.cache, box_record("file"), BLOCK), 0);
+    ck_assert_int_lt(stk_big_blocks_open(&second, &box.cache, box_record("file"), BLOCK), 0);
     ck_assert_ptr_null(second.table);
 }
 END_TEST

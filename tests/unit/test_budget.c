@@ -1,4 +1,4 @@
-/* cache/budget.c */
+/* cache/catalogue/budget.c */
 #include "tests/unit/unit.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "cache/budget.h"
+#include "cache/catalogue/budget.h"
 
 #define GIB     (INT64_C(1) << 30)
 #define WORKERS 8
@@ -38,35 +38,36 @@ END_TEST
 START_TEST(entries_leave_what_is_kept_aside)
 {
     struct stk_budget budget = {0};
-    atomic_store(&budget.aside_blocks, 3);
+    atomic_store(&budget.headroom_blocks, 3);
     stk_budget_set(&budget, 10, 10);
     ck_assert(!stk_budget_reserve(&budget, 8, 1));
     ck_assert(stk_budget_reserve(&budget, 7, 1));
-    ck_assert(stk_budget_reserve_aside(&budget, 2));
+    ck_assert(stk_budget_take_headroom(&budget, 2));
     ck_assert(!stk_budget_reserve(&budget, 1, 1));
-    ck_assert(stk_budget_reserve_aside(&budget, 1));
-    ck_assert(!stk_budget_reserve_aside(&budget, 1)); /* the whole is a limit for all */
+    ck_assert(stk_budget_take_headroom(&budget, 1));
+    ck_assert(!stk_budget_take_headroom(&budget, 1)); /* the whole is a limit for all */
     ck_assert_int_eq(atomic_load(&budget.used_blocks), 10);
-    stk_budget_release_aside(&budget, 3);
+    stk_budget_give_headroom(&budget, 3);
     ck_assert(!stk_budget_reserve(&budget, 1, 1)); /* kept aside again */
-    ck_assert(stk_budget_reserve_aside(&budget, 3));
+    ck_assert(stk_budget_take_headroom(&budget, 3));
 }
 END_TEST
 
-START_TEST(aside_may_be_exceeded)
+START_TEST(headroom_may_be_exceeded)
 {
     struct stk_budget budget = {0};
-    atomic_store(&budget.aside_blocks, 3);
+    atomic_store(&budget.headroom_blocks, 3);
     stk_budget_set(&budget, 10, 10);
-    ck_assert(stk_budget_reserve_aside(&budget, 5));
+    ck_assert(stk_budget_take_headroom(&budget, 5));
     ck_assert(stk_budget_reserve(&budget, 5, 1));
 }
 END_TEST
 
-START_TEST(aside_is_a_small_share)
+START_TEST(headroom_is_a_small_share)
 {
-    ck_assert_int_eq(stk_budget_aside_of(6400), 100);
-    ck_assert_int_eq(stk_budget_aside_of(1024 * GIB / STK_BLOCK_BYTES), GIB / 2 / STK_BLOCK_BYTES);
+    ck_assert_int_eq(stk_budget_headroom_of(6400), 100);
+    ck_assert_int_eq(stk_budget_headroom_of(1024 * GIB / STK_BLOCK_BYTES),
+                     GIB / 2 / STK_BLOCK_BYTES);
 }
 END_TEST
 
@@ -235,8 +236,8 @@ Suite *suite_budget(void)
     tcase_add_test(count, takes_both_or_nothing);
     tcase_add_test(count, never_below_zero);
     tcase_add_test(count, entries_leave_what_is_kept_aside);
-    tcase_add_test(count, aside_may_be_exceeded);
-    tcase_add_test(count, aside_is_a_small_share);
+    tcase_add_test(count, headroom_may_be_exceeded);
+    tcase_add_test(count, headroom_is_a_small_share);
     tcase_add_test(count, lowered_below_what_is_used);
     tcase_add_test(count, generation_tells_that_more_may_fit);
     TCase *race = unit_case(suite, "budget_race");

@@ -1,4 +1,4 @@
-/* cache/catalogue.c */
+/* cache/catalogue/catalogue.c */
 #include "tests/unit/unit.h"
 
 #include <errno.h>
@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "base/hash.h"
-#include "cache/catalogue.h"
-#include "cache/home.h"
+#include "cache/catalogue/catalogue.h"
+#include "cache/catalogue/home.h"
 
 #define MANY 300000
 

@@ -1,12 +1,12 @@
-/* cache/changes.c */
+/* cache/catalogue/changes.c */
 #include "tests/unit/unit.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
-#include "cache/changes.h"
-#include "cache/home.h"
+#include "cache/catalogue/changes.h"
+#include "cache/catalogue/home.h"
 
 #define HOME      "/dev/shm/stoker-0"
 #define LAST_SLOT (STK_CHANGES_SLOTS - 1)

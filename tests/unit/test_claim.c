@@ -1,4 +1,4 @@
-/* cache/claim.c */
+/* cache/catalogue/claim.c */
 #include "tests/unit/unit.h"
 
 #include <pthread.h>
@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "cache/claim.h"
+#include "cache/catalogue/claim.h"
 
 #define MS (STK_NS_PER_S / 1000)
 

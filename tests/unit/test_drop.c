@@ -1,11 +1,11 @@
-/* cache/drop.c */
+/* cache/version/drop.c */
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "cache/claim.h"
-#include "cache/drop.h"
-#include "cache/grant.h"
+#include "cache/catalogue/claim.h"
+#include "cache/tier/sample_quota.h"
+#include "cache/version/drop.h"
 #include "tests/unit/box.h"
 
 /* What is used when the first file has paid for the directories and the catalogue. */
@@ -52,11 +52,11 @@ START_TEST(drops_what_passes)
     int64_t used = open_first();
     box_write("file", "hello");
     ck_assert(box_open_file("file"));
-    int64_t blocks = stk_drop_passing(&box.cache.catalogue, box.outcome.record, box.entry);
+    int64_t blocks = stk_drop_transient(&box.cache.catalogue, box.outcome.record, box.entry);
     ck_assert(!unit_exists(box.entry));
     ck_assert_int_gt(blocks, 0);
     ck_assert_int_eq(box_used_blocks(), used + blocks);
-    ck_assert_int_eq(stk_drop_passing(&box.cache.catalogue, box.outcome.record, box.entry), 0);
+    ck_assert_int_eq(stk_drop_transient(&box.cache.catalogue, box.outcome.record, box.entry), 0);
     ck_assert(box_open_file("file"));
     ck_assert_int_eq(box_used_blocks(), used + 2 * blocks);
 }
@@ -126,20 +126,20 @@ START_TEST(gives_way_to_samples)
     box_write("file", "hello");
     ck_assert(box_open_file("file"));
     struct stk_tier *tier = &box.cache.tier;
-    struct stk_grant *grant = stk_grant_find(tier);
+    struct stk_sample_quota *quota = stk_sample_quota_find(tier);
     uint32_t record = box.outcome.record,
              generation = atomic_load(&tier->shared->budget.generation);
     int64_t used = box_used_blocks(), inodes = atomic_load(&tier->shared->budget.used_inodes);
     ck_assert(!stk_drop_is_wanted(&box.cache, record));
     ck_assert(!stk_drop_for_samples(&box.cache, record, box.entry));
     ck_assert(unit_exists(box.entry));
-    stk_grant_want(grant, 1);
+    stk_sample_quota_want(quota, 1);
     ck_assert(stk_drop_is_wanted(&box.cache, record));
     ck_assert(stk_drop_for_samples(&box.cache, record, box.entry));
     ck_assert(!unit_exists(box.entry));
     ck_assert_int_eq(box_used_blocks(), used);
-    ck_assert_int_eq(atomic_load(&grant->blocks), 8);
-    ck_assert_int_le(atomic_load(&grant->wanted_blocks), 0);
+    ck_assert_int_eq(atomic_load(&quota->blocks), 8);
+    ck_assert_int_le(atomic_load(&quota->wanted_blocks), 0);
     ck_assert_int_eq(atomic_load(&tier->shared->budget.used_inodes), inodes - 1);
     ck_assert_uint_eq(atomic_load(&tier->shared->budget.generation), generation);
     ck_assert_int_eq(stk_claim_load(&box_record("file")->claim).state, STK_ABSENT);
@@ -158,7 +158,7 @@ START_TEST(gives_way_in_memory_only)
     box_open();
     box_write("file", "hello");
     ck_assert(box_open_file("file"));
-    stk_grant_want(stk_grant_find(&box.cache.tier), 1);
+    stk_sample_quota_want(stk_sample_quota_find(&box.cache.tier), 1);
     box.cache.tier.shared->memory = 0;
     ck_assert(!stk_drop_is_wanted(&box.cache, box.outcome.record));
     ck_assert(!stk_drop_for_samples(&box.cache, box.outcome.record, box.entry));

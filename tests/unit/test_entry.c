@@ -1,4 +1,4 @@
-/* cache/entry.c */
+/* cache/entry/draft.c */
 #include "tests/unit/unit.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "cache/entry.h"
+#include "cache/entry/draft.h"
 
 static const struct stk_root root = {.prefix = "/data/set",
                                      .canonical = "/data/set",
@@ -230,8 +230,8 @@ START_TEST(no_room_for_a_draft)
     UNIT_NEEDS_PRIVATE();
     struct stk_entry_draft draft;
     make_tier(1000, 1000, true);
-    unit_mount_tmpfs(tier.home, "size=64k");
-    unit_mount_tmpfs(unit_directory("home/fill"), "size=64k");
+    unit_mount_tmpfs(tier.home, "size=64k,mode=700");
+    unit_mount_tmpfs(unit_directory("home/fill"), "size=64k,mode=700");
     ck_assert_int_eq(stk_entry_begin(&draft, tier.home, 1 << 20), -ENOSPC);
     ck_assert_int_eq(stk_entry_begin(&draft, tier.home, 4096), 0);
     ck_assert_int_eq(stk_entry_begin(&draft, unit_path("none"), 4096), -ENOENT);

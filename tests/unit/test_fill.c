@@ -1,4 +1,4 @@
-/* cache/fill.c, through cache/cache.h */
+/* cache/file/fill.c, through cache/cache.h */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -10,9 +10,10 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "cache/claim.h"
-#include "cache/drop.h"
-#include "cache/origin.h"
+#include "cache/catalogue/claim.h"
+#include "cache/origin/reader.h"
+#include "cache/tier/ledger.h"
+#include "cache/version/drop.h"
 #include "tests/unit/box.h"
 
 #define MS (STK_NS_PER_S / 1000)
@@ -300,10 +301,10 @@ START_TEST(nothing_is_left_of_a_fill_that_failed)
     box_write("first", "x");
     ck_assert(box_fill("first"));
     int64_t used = box_used_blocks(), blocks, before, inodes;
-    ck_assert_int_eq(stk_account_walk(box.cache.tier.home, 0, NULL, &before, &inodes), 0);
+    ck_assert_int_eq(stk_ledger_walk(box.cache.tier.home, 0, NULL, &before, &inodes), 0);
     unit_write(box_origin("database"), "SQLite format 3\0rest", 20);
     assert_bypassed("database", STK_BYPASS_DATABASE);
-    ck_assert_int_eq(stk_account_walk(box.cache.tier.home, 0, NULL, &blocks, &inodes), 0);
+    ck_assert_int_eq(stk_ledger_walk(box.cache.tier.home, 0, NULL, &blocks, &inodes), 0);
     ck_assert_int_eq(box_used_blocks(), used);
     ck_assert_int_eq(blocks, before);
 }
@@ -361,7 +362,7 @@ START_TEST(refused_until_the_budget_is_raised)
     ck_assert_int_eq(box.ask.why, STK_BYPASS_BUDGET);
     ck_assert_int_eq(box_ask("file00"), STK_ANSWER_HIT);
     int64_t blocks, inodes;
-    ck_assert_int_eq(stk_account_walk(box.cache.tier.home, 0, NULL, &blocks, &inodes), 0);
+    ck_assert_int_eq(stk_ledger_walk(box.cache.tier.home, 0, NULL, &blocks, &inodes), 0);
     ck_assert_int_le(blocks, 6 * 2048);
     stk_budget_set(budget, 16 * 2048, 1000);
     ck_assert_int_eq(box_ask("file29"), STK_ANSWER_FILL);
@@ -419,11 +420,11 @@ START_TEST(no_catalogue)
     ck_assert_ptr_null(box.cache.catalogue.header);
     ck_assert_ptr_null(box.cache.tier.shared);
     struct stk_place place = {.root = &box.cache.roots.roots[0], .dirfd = AT_FDCWD, .path = "/"};
-    ck_assert_int_eq(stk_cache_ask(&box.cache, &place, &box.ask), STK_ANSWER_ORIGIN);
+    ck_assert_int_eq(stk_cache_lookup(&box.cache, &place, &box.ask), STK_ANSWER_ORIGIN);
     ck_assert_int_eq(box.ask.why, STK_BYPASS_CATALOGUE);
     ck_assert(!stk_cache_stat(&box.cache, &place, false, &identity));
     struct statx answer;
-    ck_assert_int_eq(stk_cache_ask_stat(&box.cache, &place, false, &answer), -EAGAIN);
+    ck_assert_int_eq(stk_cache_stat_origin(&box.cache, &place, false, &answer), -EAGAIN);
     struct stk_mark mark;
     stk_cache_mark_written(&box.cache, &place, &mark);
     stk_cache_unmark_written(&box.cache, &mark);
@@ -681,7 +682,7 @@ static void *publish_late(void *context)
     struct late_publisher *late = context;
     int64_t inodes = 1, blocks;
     while (inodes < 2 && !atomic_load(&late->over)) {
-        stk_account_walk(late->drafts, 0, NULL, &blocks, &inodes);
+        stk_ledger_walk(late->drafts, 0, NULL, &blocks, &inodes);
     }
     return rename(late->aside, late->entry) == 0 ? NULL : context;
 }

@@ -9,8 +9,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "gpu/context.h"
 #include "gpu/gpu.h"
-#include "gpu/parts.h"
 #include "ring/ring.h"
 #include "tests/cuda/world.h"
 

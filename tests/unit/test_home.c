@@ -1,4 +1,4 @@
-/* cache/home.c */
+/* cache/catalogue/home.c */
 #include "tests/unit/unit.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cache/home.h"
+#include "cache/catalogue/home.h"
 
 START_TEST(path)
 {

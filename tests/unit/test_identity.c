@@ -1,4 +1,4 @@
-/* cache/identity.c */
+/* cache/catalogue/identity.c */
 #include "tests/unit/unit.h"
 
 #include <fcntl.h>
@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "base/sys.h"
-#include "cache/identity.h"
+#include "cache/catalogue/identity.h"
 
 static struct statx sample(void)
 {

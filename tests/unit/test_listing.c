@@ -1,4 +1,4 @@
-/* cache/listing.c */
+/* cache/listing/bytes.c */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -7,10 +7,10 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
-#include "cache/claim.h"
-#include "cache/entry.h"
-#include "cache/listing.h"
-#include "cache/trust.h"
+#include "cache/catalogue/claim.h"
+#include "cache/listing/listing.h"
+#include "cache/origin/entry_name.h"
+#include "cache/version/freshness.h"
 #include "tests/unit/box.h"
 
 static struct stk_listing listing;
@@ -221,7 +221,7 @@ START_TEST(a_full_tier_is_not_tried_again)
     begin(true);
     struct stk_budget *budget = &box.cache.tier.shared->budget;
     struct statx asked;
-    stk_cache_ask_stat(&box.cache, box_place("dir"), false, &asked); /* makes the record */
+    stk_cache_stat_origin(&box.cache, box_place("dir"), false, &asked); /* makes the record */
     stk_budget_set(budget, 0, 1000);
     ck_assert(fill()); /* read all the same */
     ck_assert(has("one"));
@@ -299,7 +299,7 @@ START_TEST(stat_knows_a_directory)
     struct statx asked;
     begin(true);
     ck_assert(!stk_cache_stat(&box.cache, box_place("dir"), false, &known));
-    ck_assert_int_eq(stk_cache_ask_stat(&box.cache, box_place("dir"), false, &asked), 0);
+    ck_assert_int_eq(stk_cache_stat_origin(&box.cache, box_place("dir"), false, &asked), 0);
     ck_assert(stk_cache_stat(&box.cache, box_place("dir"), false, &known));
     ck_assert(stk_cache_stat(&box.cache, box_place("dir"), true, &known));
     const struct stat stat = unit_stat(box_origin("dir"));
@@ -319,7 +319,7 @@ START_TEST(stat_does_not_vouch_for_a_listing)
     begin(false);
     ck_assert(fill());
     box_begin_run();
-    ck_assert_int_eq(stk_cache_ask_stat(&box.cache, box_place("dir"), false, &asked), 0);
+    ck_assert_int_eq(stk_cache_stat_origin(&box.cache, box_place("dir"), false, &asked), 0);
     ck_assert(!find());
     ck_assert(!stk_cache_stat(&box.cache, box_place("dir"), false, &known));
 }
@@ -343,7 +343,7 @@ START_TEST(what_is_not_listed_is_absent)
     box.cache.roots.roots[0].kind = STK_ROOT_SERVER;
     ck_assert(lacks("dir/three"));
     ck_assert(stk_cache_is_absent(&box.cache, box_place("dir/three")));
-    ck_assert_int_eq(stk_cache_ask_stat(&box.cache, box_place("dir/three"), false, &asked),
+    ck_assert_int_eq(stk_cache_stat_origin(&box.cache, box_place("dir/three"), false, &asked),
                      -ENOENT);
     ck_assert(!lacks("dir/one"));
     ck_assert(!lacks("dir/ONE"));       /* which may be another name of it */

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "cache/pressure.h"
+#include "cache/tier/pressure.h"
 
 #define MIB (INT64_C(1) << 20)
 

@@ -1,9 +1,9 @@
-/* cache/mounts.c */
+/* cache/origin/mounts.c */
 #include "tests/unit/unit.h"
 
 #include <string.h>
 
-#include "cache/mounts.h"
+#include "cache/origin/mounts.h"
 
 struct wanted {
     const char *point, *type, *source;

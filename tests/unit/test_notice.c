@@ -1,4 +1,4 @@
-/* cache/notice.c */
+/* cache/run/notice.c */
 #include "tests/unit/unit.h"
 
 #include <pthread.h>
@@ -9,7 +9,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "cache/notice.h"
+#include "cache/run/notice.h"
 
 #define HEARD 16
 

@@ -56,8 +56,8 @@ END_TEST
 
 /* ---- runs ---- */
 
-/* Says when this process started, and the last one when its run began; before that each starts
- * another as the next letter of UNIT_STEPS tells. */
+/* Prints when this process started; the last process also prints when its run began. Before that
+ * each process starts another one, in the way that the next letter of UNIT_STEPS names. */
 int proc_tell_starts(void)
 {
     const char *steps = getenv("UNIT_STEPS");

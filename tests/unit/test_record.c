@@ -1,10 +1,10 @@
-/* cache/record.c */
+/* cache/catalogue/record.c */
 #include "tests/unit/unit.h"
 
 #include <string.h>
 #include <sys/sysmacros.h>
 
-#include "cache/record.h"
+#include "cache/catalogue/record.h"
 
 static const struct stk_identity sample = {
     .ino = UINT64_MAX - 1,

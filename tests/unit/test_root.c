@@ -1,4 +1,4 @@
-/* cache/root.c */
+/* cache/origin/root.c */
 #include "tests/unit/unit.h"
 
 #include <sched.h>
@@ -7,7 +7,7 @@
 #include <sys/mount.h>
 #include <unistd.h>
 
-#include "cache/root.h"
+#include "cache/origin/root.h"
 
 static struct stk_roots roots;
 

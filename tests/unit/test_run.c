@@ -1,4 +1,4 @@
-/* cache/run.c */
+/* cache/run/run.c */
 #include "tests/unit/unit.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "cache/run.h"
+#include "cache/run/run.h"
 
 static struct stk_run run;
 

@@ -23,10 +23,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "store/content.h"
+#include "store/content_hash.h"
 #include "store/env.h"
-#include "store/gate.h"
 #include "store/place.h"
+#include "store/write_lock.h"
 #include "tests/unit/unit.h"
 
 #define MB         (1u << 20)
@@ -112,9 +112,10 @@ START_TEST(content_is_hashed_as_ever)
     for (size_t size = 0; size + 3 <= sizeof bytes; size += size < 1200 ? 1 : 997) {
         for (uint64_t seed = 0; seed < 3; seed++) {
             struct stk_hash128 plain = stk_hash_128(bytes + seed, size, seed * UINT64_MAX / 2);
-            struct stk_hash128 key = stk_content_128(bytes + seed, size, seed * UINT64_MAX / 2);
+            struct stk_hash128 key =
+                stk_content_hash_128(bytes + seed, size, seed * UINT64_MAX / 2);
             ck_assert(plain.low == key.low && plain.high == key.high);
-            ck_assert_uint_eq(stk_content_64(bytes + seed, size, seed),
+            ck_assert_uint_eq(stk_content_hash_64(bytes + seed, size, seed),
                               stk_hash_64(bytes + seed, size, seed));
         }
     }
@@ -716,7 +717,7 @@ static pid_t start_writer(int signal)
     ck_assert_int_eq(pipe(ready), 0);
     pid_t pid = fork();
     if (pid == 0) {
-        bool in = stk_gate_enter(place(), STK_GATE_VALUES) >= 0;
+        bool in = stk_write_lock_acquire(place(), STK_WRITE_LOCK_VALUES) >= 0;
         if (write(ready[1], "", in) != 1) {
             _exit(1);
         }
@@ -1295,8 +1296,12 @@ Suite *suite_store(void)
     tcase_add_test(several, more_readers_than_places);
     tcase_add_test(several, killed_readers);
     tcase_add_test(several, killed_writers);
-    tcase_add_loop_test(several, stopped_at_any_call, 0, STOPS_APART);
     tcase_add_test(several, stopped_in_a_lock);
+    static const char *const stops[STOPS_APART] = {"store_stops_1", "store_stops_2",
+                                                   "store_stops_3", "store_stops_4"};
+    for (int i = 0; i < STOPS_APART; i++) { /* which run beside each other */
+        tcase_add_loop_test(unit_case(suite, stops[i]), stopped_at_any_call, i, i + 1);
+    }
     TCase *places = unit_case(suite, "store_places");
     tcase_add_test(places, other_boots_go);
     tcase_add_test(places, pid_namespaces);

@@ -37,7 +37,7 @@ START_TEST(counts_for_all_who_opened_it)
 }
 END_TEST
 
-/* Who looks has what was there then, and nothing that he could spoil. */
+/* A reader gets the counters of that moment, in a copy that it may spoil. */
 START_TEST(looking)
 {
     const char *path = unit_path("tally");

@@ -1,4 +1,4 @@
-/* cache/tier.c */
+/* cache/tier/tier.c */
 #include "tests/unit/unit.h"
 
 #include <errno.h>
@@ -10,8 +10,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "cache/pressure.h"
-#include "cache/tier.h"
+#include "cache/catalogue/shm_floor.h"
+#include "cache/tier/ledger.h"
+#include "cache/tier/tier.h"
 
 #define MIB (INT64_C(1) << 20)
 
@@ -220,7 +221,7 @@ START_TEST(counts_what_is_there)
     unit_write(unit_join(tier.home, "tree/a"), data, sizeof data);
     ck_assert_int_eq(mkdir(unit_join(tier.home, "tree/d"), 0700), 0);
     unit_write(unit_join(tier.home, "tree/d/b"), data, 1);
-    ck_assert_int_eq(stk_account_walk(tier.home, 0, NULL, &blocks, &inodes), 0);
+    ck_assert_int_eq(stk_ledger_walk(tier.home, 0, NULL, &blocks, &inodes), 0);
     ck_assert_int_eq(inodes, empty_inodes + 3);
     ck_assert_int_eq(blocks, 8 + 3 * 8 + 8);
     ck_assert_int_eq(stk_tier_recount(&tier), 0);
@@ -234,7 +235,7 @@ START_TEST(counts_what_is_there)
     ck_assert_int_eq(attach("/dev/shm", 5 * MIB, &tier), 0);
     ck_assert_int_eq(atomic_load(&tier.shared->budget.used_blocks), blocks);
     ck_assert_int_eq(atomic_load(&tier.shared->budget.used_inodes), inodes);
-    ck_assert_int_eq(stk_account_walk(unit_path("none"), 0, NULL, &blocks, &inodes), -ENOENT);
+    ck_assert_int_eq(stk_ledger_walk(unit_path("none"), 0, NULL, &blocks, &inodes), -ENOENT);
 }
 END_TEST
 
@@ -247,8 +248,8 @@ START_TEST(counting_has_a_limit)
         snprintf(name, sizeof name, "home/%d", i);
         unit_write_text(unit_path(name), "");
     }
-    ck_assert_int_eq(stk_account_walk(unit_path("home"), 1, NULL, &blocks, &inodes), -ETIME);
-    ck_assert_int_eq(stk_account_walk(unit_path("home"), 60 * STK_NS_PER_S, NULL, &blocks, &inodes),
+    ck_assert_int_eq(stk_ledger_walk(unit_path("home"), 1, NULL, &blocks, &inodes), -ETIME);
+    ck_assert_int_eq(stk_ledger_walk(unit_path("home"), 60 * STK_NS_PER_S, NULL, &blocks, &inodes),
                      0);
 }
 END_TEST
@@ -322,7 +323,7 @@ START_TEST(counting_corrects_both_ways)
     struct stk_budget *budget = &tier.shared->budget;
     int64_t used = atomic_load(&budget->used_blocks);
     tier.shared->pays = 1; /* as where the catalogue is the only one */
-    atomic_store(&budget->aside_blocks, 0);
+    atomic_store(&budget->headroom_blocks, 0);
     ck_assert_int_eq(stk_tier_take(tier.shared, 5000, 3), STK_TOOK);
     uint32_t generation = atomic_load(&budget->generation);
     ck_assert_int_eq(stk_tier_recount(&tier), 0);
@@ -387,8 +388,8 @@ START_TEST(two_catalogues_share_a_budget)
     ck_assert_int_eq(attach(unit_directory("disk"), 5 * MIB, &one), 0);
     attach_other(&other, unit_path("disk"), &two);
     ck_assert_ptr_ne(one.shared, two.shared);
-    atomic_store(&one.shared->budget.aside_blocks, 0);
-    atomic_store(&two.shared->budget.aside_blocks, 0);
+    atomic_store(&one.shared->budget.headroom_blocks, 0);
+    atomic_store(&two.shared->budget.headroom_blocks, 0);
     int64_t used = atomic_load(&one.shared->budget.used_blocks);
     ck_assert_int_eq(stk_tier_take(one.shared, all / 2, 1), STK_TOOK);
     int64_t taken = take_all(&two);
@@ -427,16 +428,16 @@ START_TEST(a_held_account_is_not_waited_for)
 {
     UNIT_NEEDS_PRIVATE();
     struct stk_tier tier;
-    struct stk_account account;
+    struct stk_ledger ledger;
     ck_assert_int_eq(attach("/dev/shm", 5 * MIB, &tier), 0);
     int64_t used = atomic_load(&tier.shared->budget.used_blocks);
-    int fd = stk_account_open(tier.home, &account);
+    int fd = stk_ledger_open(tier.home, &ledger);
     ck_assert_int_ge(fd, 0);
     int64_t began_ns = stk_clock_boottime_ns();
     ck_assert_int_eq(stk_tier_take(tier.shared, 8, 1), STK_TOOK_NOT_NOW);
     ck_assert_int_lt(stk_clock_boottime_ns() - began_ns, STK_NS_PER_S);
     ck_assert_int_eq(atomic_load(&tier.shared->budget.used_blocks), used);
-    ck_assert_int_eq(stk_account_close(fd, NULL), 0);
+    ck_assert_int_eq(stk_ledger_close(fd, NULL), 0);
     ck_assert_int_eq(stk_tier_take(tier.shared, 8, 1), STK_TOOK);
 }
 END_TEST
@@ -454,13 +455,13 @@ START_TEST(who_waits_is_announced_with_the_others)
 {
     UNIT_NEEDS_PRIVATE();
     struct stk_tier tier;
-    struct stk_account account;
+    struct stk_ledger ledger;
     void *took = NULL;
     bool any = false;
     ck_assert_int_eq(attach("/dev/shm", 5 * MIB, &tier), 0);
     struct stk_budget *budget = &tier.shared->budget;
     const int64_t before = atomic_load(&budget->limit_blocks);
-    int fd = stk_account_open(tier.home, &account);
+    int fd = stk_ledger_open(tier.home, &ledger);
     for (int i = 0; i < 100 && !any; i++) {
         pthread_t thread;
         int64_t used = atomic_load(&budget->used_blocks);
@@ -476,7 +477,7 @@ START_TEST(who_waits_is_announced_with_the_others)
         any = *(enum stk_took *)took == STK_TOOK;
     }
     ck_assert(any);
-    ck_assert_int_eq(stk_account_close(fd, NULL), 0);
+    ck_assert_int_eq(stk_ledger_close(fd, NULL), 0);
 }
 END_TEST
 
@@ -484,18 +485,18 @@ START_TEST(a_damaged_account_is_made_anew)
 {
     UNIT_NEEDS_PRIVATE();
     struct stk_tier tier;
-    struct stk_account before, account;
+    struct stk_ledger before, ledger;
     ck_assert_int_eq(attach("/dev/shm", 5 * MIB, &tier), 0);
-    ck_assert_int_eq(stk_account_close(stk_account_open(tier.home, &before), NULL), 0);
+    ck_assert_int_eq(stk_ledger_close(stk_ledger_open(tier.home, &before), NULL), 0);
     for (int i = 0; i < 3; i++) {
         const char *path = unit_join(tier.home, "account");
         ck_assert_int_eq(unlink(path), 0);
         if (i > 0) {
             unit_write(path, "x", i == 1 ? 0 : 1);
         }
-        ck_assert_int_eq(stk_account_close(stk_account_open(tier.home, &account), NULL), 0);
-        ck_assert_int_eq(account.blocks, before.blocks);
-        ck_assert_int_eq(account.inodes, before.inodes);
+        ck_assert_int_eq(stk_ledger_close(stk_ledger_open(tier.home, &ledger), NULL), 0);
+        ck_assert_int_eq(ledger.blocks, before.blocks);
+        ck_assert_int_eq(ledger.inodes, before.inodes);
     }
 }
 END_TEST
@@ -532,7 +533,7 @@ START_TEST(budgets_above_what_there_can_be)
     static struct stk_tier_shared foreseen;
     ck_assert_int_eq(statvfs("/dev/shm", &fs), 0);
     int64_t total = (int64_t)fs.f_blocks * (int64_t)fs.f_frsize;
-    int64_t most = total - stk_pressure_floor(total);
+    int64_t most = total - stk_shm_floor(total);
     for (int64_t wanted = most + MIB; wanted < INT64_C(1) << 60; wanted *= 2) {
         ck_assert_int_eq(stk_tier_foresee("/dev/shm", wanted, 0, &foreseen), 0);
         ck_assert_int_le(foreseen.budget.blocks, most / 512 * 3 / 4);

@@ -1,4 +1,4 @@
-/* Several tiers: cache/cache.c, make.c, fill.c, blocks.c */
+/* Several tiers: cache/cache_core.c, make.c, fill.c, blocks.c */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -6,7 +6,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "cache/big.h"
+#include "cache/big/big.h"
+#include "cache/tier/ledger.h"
 #include "tests/unit/box.h"
 
 #define MIB        (1 << 20)
@@ -40,7 +41,7 @@ static void never_above(const struct stk_tier *tier)
 {
     int64_t blocks, inodes;
     struct stk_budget *budget = &tier->shared->budget;
-    ck_assert_int_eq(stk_account_walk(tier->home, 0, NULL, &blocks, &inodes), 0);
+    ck_assert_int_eq(stk_ledger_walk(tier->home, 0, NULL, &blocks, &inodes), 0);
     ck_assert_int_le(blocks, atomic_load(&budget->blocks));
     ck_assert_int_le(atomic_load(&budget->used_blocks), atomic_load(&budget->blocks));
 }
@@ -368,9 +369,9 @@ static const struct stk_record *to_be_opened;
 
 static void *open_it(void *at)
 {
-    struct stk_blocks *blocks = at;
+    struct stk_big_blocks *blocks = at;
     pthread_barrier_wait(&together);
-    stk_blocks_open(blocks, &box.cache, to_be_opened, BLOCK);
+    stk_big_blocks_open(blocks, &box.cache, to_be_opened, BLOCK);
     return at;
 }
 
@@ -379,7 +380,7 @@ START_TEST(one_table_for_all_who_come_at_once)
 {
     UNIT_NEEDS_PRIVATE();
     enum { THREADS = 4 };
-    static struct stk_blocks views[THREADS];
+    static struct stk_big_blocks views[THREADS];
     pthread_t threads[THREADS];
     open_tiers_for_blocks();
     write_file("big1", 6 * MIB);
@@ -400,9 +401,9 @@ START_TEST(one_table_for_all_who_come_at_once)
         ck_assert_int_le(awaited, 6 * MIB / 512); /* none, if all have given way */
         for (int i = 0; i < THREADS; i++) {
             if (views[i].table != NULL) {
-                stk_blocks_lose(&views[i], &box.cache);
+                stk_big_blocks_lose(&views[i], &box.cache);
                 unlink(views[i].file);
-                stk_blocks_close(&views[i]);
+                stk_big_blocks_close(&views[i]);
             }
         }
     }

@@ -1,5 +1,5 @@
-/* store/tree.c */
-#include "store/tree.h"
+/* store/btree.c */
+#include "store/btree.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -126,8 +126,8 @@ START_TEST(reads_the_way_to_a_name)
         forget(fd);
         look(fd, name, &found);
         UNIT_NEEDS(!found, "needs a disk");
-        ck_assert(stk_tree_read_heads(fd, page));
-        ck_assert(stk_tree_read_way(fd, page, txn, STK_TREE_VALUES, name, sizeof name));
+        ck_assert(stk_btree_read_heads(fd, page));
+        ck_assert(stk_btree_read_way(fd, page, txn, STK_BTREE_VALUES, name, sizeof name));
         ck_assert_uint_le(look(fd, name, &found), MOST_ON_WAYS);
         ck_assert_msg(found, "%u", i);
     }
@@ -146,15 +146,15 @@ START_TEST(tells_what_cannot_be_read)
     int fd = open(unit_path("samples/data.mdb"), O_RDWR);
     uint64_t txn = last_txn(fd, page);
     uint64_t first = 0;
-    ck_assert(stk_tree_read_way(fd, page, txn, STK_TREE_FREE, &first, sizeof first));
-    ck_assert(!stk_tree_read_way(fd, page, txn - 2, STK_TREE_VALUES, name, sizeof name));
+    ck_assert(stk_btree_read_way(fd, page, txn, STK_BTREE_FREE, &first, sizeof first));
+    ck_assert(!stk_btree_read_way(fd, page, txn - 2, STK_BTREE_VALUES, name, sizeof name));
     ck_assert_int_eq(ftruncate(fd, (off_t)(2 * page)), 0);
-    ck_assert(stk_tree_read_heads(fd, page));
-    ck_assert(!stk_tree_read_way(fd, page, txn, STK_TREE_VALUES, name, sizeof name));
+    ck_assert(stk_btree_read_heads(fd, page));
+    ck_assert(!stk_btree_read_way(fd, page, txn, STK_BTREE_VALUES, name, sizeof name));
     ck_assert_int_eq(pwrite(fd, zeroes, sizeof zeroes, 0), sizeof zeroes);
-    ck_assert(stk_tree_read_way(fd, page, txn, STK_TREE_VALUES, name, sizeof name));
+    ck_assert(stk_btree_read_way(fd, page, txn, STK_BTREE_VALUES, name, sizeof name));
     ck_assert_int_eq(ftruncate(fd, (off_t)page), 0);
-    ck_assert(!stk_tree_read_heads(fd, page));
+    ck_assert(!stk_btree_read_heads(fd, page));
     close(fd);
 }
 END_TEST

@@ -41,7 +41,7 @@ static bool mount_overlay(const char *point)
     return mount("overlay", point, "overlay", MS_RDONLY, options) == 0;
 }
 
-/* The same layers, mounted again: only the mount is another. */
+/* Mounts the layers again: only the mount is another. */
 static int each_mount_has_a_number(void *context)
 {
     const char *point = context;
@@ -132,7 +132,7 @@ END_TEST
 
 /* ---- kernels before 6.8 ---- */
 
-/* statx says nothing to those who ask for the mount's unique number. */
+/* Has statx fail if the mount's unique number is asked for. */
 static bool forget_unique_numbers(void)
 {
     struct sock_filter filter[] = {

@@ -198,9 +198,14 @@ static void leave(void)
 {
 }
 
+static bool lists_cases; /* instead of running them */
+
 TCase *unit_case(Suite *suite, const char *name)
 {
     TCase *made = tcase_create(name);
+    if (lists_cases) {
+        puts(name);
+    }
     tcase_add_checked_fixture(made, enter, leave);
     tcase_set_timeout(made, SECONDS_PER_TEST);
     suite_add_tcase(suite, made);
@@ -210,20 +215,70 @@ TCase *unit_case(Suite *suite, const char *name)
 static SRunner *make_runner(void)
 {
     static Suite *(*const suites[])(void) = {
-        suite_tally,   suite_text,   suite_path,     suite_options, suite_proc,     suite_memory,
-        suite_volume,  suite_walk,   suite_hash,     suite_store,   suite_sys,      suite_identity,
-        suite_record,  suite_claim,  suite_budget,   suite_grant,   suite_home,     suite_catalogue,
-        suite_tiers,   suite_tier,   suite_mounts,   suite_root,    suite_entry,    suite_proof,
-        suite_changes, suite_run,    suite_remember, suite_trust,   suite_ask,      suite_fill,
-        suite_marks,   suite_drop,   suite_slot,     suite_ring,    suite_deferred, suite_errand,
-        suite_listing, suite_blocks, suite_begun,    suite_content, suite_kernel,   suite_gpu,
-        suite_crew,    suite_waits,  suite_passing,  suite_tree,    suite_way,      suite_notice,
+        suite_tally,
+        suite_text,
+        suite_path,
+        suite_options,
+        suite_proc,
+        suite_memory,
+        suite_volume,
+        suite_walk,
+        suite_hash,
+        suite_store,
+        suite_sys,
+        suite_identity,
+        suite_record,
+        suite_claim,
+        suite_budget,
+        suite_sample_quota,
+        suite_home,
+        suite_catalogue,
+        suite_tiers,
+        suite_tier,
+        suite_mounts,
+        suite_root,
+        suite_entry,
+        suite_checksum,
+        suite_changes,
+        suite_run,
+        suite_versions,
+        suite_freshness,
+        suite_lookup,
+        suite_fill,
+        suite_writes,
+        suite_drop,
+        suite_slot,
+        suite_ring,
+        suite_revalidation_queue,
+        suite_shared_request,
+        suite_listing,
+        suite_blocks,
+        suite_big_queue,
+        suite_content,
+        suite_kernel,
+        suite_gpu,
+        suite_thread_pool,
+        suite_waits,
+        suite_transient,
+        suite_tree,
+        suite_trusted,
+        suite_notice,
+        suite_invariant,
+        suite_advice,
+        suite_flag,
     };
     SRunner *runner = srunner_create(NULL);
     for (size_t i = 0; i < sizeof suites / sizeof *suites; i++) {
         srunner_add_suite(runner, suites[i]());
     }
     return runner;
+}
+
+static bool is_suite(const char *format, const char *name)
+{
+    char path[128];
+    snprintf(path, sizeof path, format, name);
+    return access(path, F_OK) == 0;
 }
 
 /* `name` is a suite, else a case of any suite, else nothing; NULL and "" are everything. */
@@ -233,9 +288,7 @@ static void run(SRunner *runner, const char *name)
         srunner_run_all(runner, CK_ENV);
         return;
     }
-    char path[64];
-    snprintf(path, sizeof path, "tests/unit/test_%s.c", name);
-    if (access(path, F_OK) == 0) {
+    if (is_suite("tests/unit/test_%s.c", name) || is_suite("tests/unit/cli/test_%s.c", name)) {
         srunner_run(runner, name, NULL, CK_ENV);
     } else {
         srunner_run(runner, NULL, name, CK_ENV);
@@ -246,6 +299,11 @@ int main(int argc, char **argv)
 {
     if (getenv("UNIT_STARTS") != NULL) {
         return proc_tell_starts();
+    }
+    if (argc > 1 && strcmp(argv[1], "--cases") == 0) {
+        lists_cases = true;
+        srunner_free(make_runner());
+        return 0;
     }
     strcpy(scratch, "/tmp/stoker-unit-XXXXXX");
     if (mkdtemp(scratch) == NULL) {

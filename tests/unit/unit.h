@@ -13,25 +13,28 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
-#include "cache/identity.h"
+#include "cache/catalogue/identity.h"
 
 /* One suite for each source. */
-Suite *suite_ask(void);
+Suite *suite_advice(void);
+Suite *suite_lookup(void);
 Suite *suite_blocks(void);
 Suite *suite_budget(void);
 Suite *suite_catalogue(void);
 Suite *suite_claim(void);
 Suite *suite_content(void);
-Suite *suite_crew(void);
+Suite *suite_thread_pool(void);
 Suite *suite_drop(void);
 Suite *suite_entry(void);
 Suite *suite_fill(void);
+Suite *suite_flag(void);
 Suite *suite_gpu(void);
-Suite *suite_grant(void);
+Suite *suite_sample_quota(void);
 Suite *suite_hash(void);
 Suite *suite_home(void);
 Suite *suite_identity(void);
-Suite *suite_marks(void);
+Suite *suite_invariant(void);
+Suite *suite_writes(void);
 Suite *suite_memory(void);
 Suite *suite_kernel(void);
 Suite *suite_listing(void);
@@ -39,15 +42,15 @@ Suite *suite_mounts(void);
 Suite *suite_options(void);
 Suite *suite_path(void);
 Suite *suite_proc(void);
-Suite *suite_proof(void);
+Suite *suite_checksum(void);
 Suite *suite_notice(void);
 Suite *suite_record(void);
-Suite *suite_remember(void);
+Suite *suite_versions(void);
 Suite *suite_ring(void);
-Suite *suite_begun(void);
-Suite *suite_deferred(void);
-Suite *suite_errand(void);
-Suite *suite_passing(void);
+Suite *suite_big_queue(void);
+Suite *suite_revalidation_queue(void);
+Suite *suite_shared_request(void);
+Suite *suite_transient(void);
 Suite *suite_root(void);
 Suite *suite_run(void);
 Suite *suite_slot(void);
@@ -58,11 +61,11 @@ Suite *suite_text(void);
 Suite *suite_tier(void);
 Suite *suite_tiers(void);
 Suite *suite_tree(void);
-Suite *suite_trust(void);
+Suite *suite_freshness(void);
 Suite *suite_volume(void);
 Suite *suite_waits(void);
 Suite *suite_walk(void);
-Suite *suite_way(void);
+Suite *suite_trusted(void);
 Suite *suite_changes(void);
 
 /* A case of a suite, named for `T=name`, whose tests each get a fresh place. */

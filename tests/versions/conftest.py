@@ -1,15 +1,11 @@
 """Where the tests of versions find their helpers."""
 
-import pathlib
-import sys
 
 import pytest
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "lib"), str(HERE.parent / "chaos")]
 
-from clock import Skewed  # noqa: E402
-from covered import (  # noqa: E402, F401
+from clock import Skewed
+from covered import (  # noqa: F401
     agents, build, jobs, place, scratch, session_scratch)
 
 

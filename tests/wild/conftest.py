@@ -4,17 +4,14 @@ import os
 import pathlib
 import shutil
 import subprocess
-import sys
 import tempfile
 
 import pytest
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "lib")]
 
-from covered import build, jobs, place  # noqa: E402, F401
-from slices import ALL  # noqa: E402
-from users import USERS  # noqa: E402
+from covered import build, jobs, place  # noqa: F401
+from slices import ALL
+from users import USERS
 
 
 def pytest_configure(config):

@@ -1,4 +1,4 @@
-"""What the tests of the Python package share.
+"""Fixtures of the tests of the Python package.
 
 They run by any Python with Pillow (Debian's in `make test`, PyPI's newest in `make test-newest`). A
 program runs twice with the interpreter that runs the tests, with the hook and without, and says
@@ -16,10 +16,9 @@ import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-sys.path[:0] = [str(HERE), str(HERE.parent / "lib")]
 
-import images  # noqa: E402
-from outcomes import differences  # noqa: E402
+import images
+from outcomes import differences
 
 BUILD = ROOT / os.environ.get("STOKER_BUILD", "build")
 

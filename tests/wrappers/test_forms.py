@@ -436,7 +436,7 @@ def test_files_that_the_program_opens_in_its_own_way(run, tmp_path):
 
 def test_a_value_that_is_no_form(run, tmp_path):
     images.write(tmp_path, {"x.jpg": record(2)})
-    header = (ROOT / "decode/decode.h").read_text()
+    header = (ROOT / "decode/common/decode_types.h").read_text()
     version = re.search(r"^#define STK_FORM_VERSION (\d+)$", header, re.M)[1]
     seen = run("""
         from stoker._store import samples

@@ -134,7 +134,7 @@ def test_chains_to_the_users_own(scratch):  # noqa: F811
 
 
 def test_the_users_own_may_fail(scratch):  # noqa: F811
-    """What Python says of it, it says without us, too."""
+    """Python prints the same message without the package."""
     own = scratch / "own"
     own.mkdir()
     (own / "sitecustomize.py").write_text("import nothing_of_this_name\n")

@@ -1,4 +1,4 @@
-"""Pixels are made where and when Pillow makes them, wherever somebody could tell."""
+"""Pixels are made where and when Pillow makes them, in each case in which a program can see it."""
 
 import pytest
 
@@ -7,7 +7,7 @@ MOST = 64  # more images than that never wait
 
 @pytest.fixture(scope="module")
 def told(ask, jpegs):
-    """What each case returned: tuples come as lists."""
+    """Returns each case's result, with lists in the place of tuples."""
     outcomes, _ = ask(True, "waits.py", jpegs)
     assert all(outcome[0] == "returned" for outcome in outcomes.values()), outcomes
 

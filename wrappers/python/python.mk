@@ -1,14 +1,14 @@
 # The package `stoker`, in $(B)/python: works with PYTHONPATH=build/python. Part of the Makefile.
 
-PY_SOURCES := $(wildcard wrappers/python/core/*.c wrappers/python/core/feed/*.c)
+PY_SOURCES := $(filter-out $(addprefix wrappers/python/core/,gpu/% samples/%),$(call of,wrappers/python/core))
 PY_OBJECTS := $(call objects,$(PY_SOURCES))
 PY_INCLUDE := $(shell $(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("include"))' 2>/dev/null)
 PY_TO := $(B)/python/stoker
 PY_FILES := $(patsubst wrappers/python/stoker/%,%,$(wildcard $(addprefix wrappers/python/stoker/, \
 	*.py */*.py *.pyi py.typed */check.bin))) site.zip _core.abi3.so _gpu_core.abi3.so
-PY_GPU := $(call objects,$(wildcard wrappers/python/core/gpu/*.c))
+PY_GPU := $(call objects,$(call of,wrappers/python/core/gpu))
 # Beside it, since it may need liblmdb at run time; not where LMDB's archive can be part of it.
-PY_SAMPLES := $(call objects,$(wildcard wrappers/python/core/samples/*.c) $(if $(findstring .a,$(LMDB_LIBS)),\
+PY_SAMPLES := $(call objects,$(call of,wrappers/python/core/samples) $(if $(findstring .a,$(LMDB_LIBS)),\
 	store/archive/stderr.c))
 ifneq ($(LMDB_LIBS),)
 PY_FILES += _samples_core.abi3.so
@@ -33,8 +33,8 @@ PY_MANIFEST = $(subst @,$(PY_NEWLINE),$(foreach file,$(PY_INSTALLED),@644 $(B)/p
 	lib/stoker/python/stoker/$(file)))
 
 # One binary for all versions from 3.11 on.
+$(PY_OBJECTS) $(PY_SAMPLES) $(PY_GPU): wrappers/python/python.mk
 $(PY_OBJECTS) $(PY_SAMPLES) $(PY_GPU): NEEDS += -DPy_LIMITED_API=0x030b0000 -isystem $(PY_INCLUDE)
-$(PY_OBJECTS) $(PY_SAMPLES) $(PY_GPU): LTO :=
 
 # Symbols stay inside: Pillow, OpenCV and torchvision bring a libjpeg of their own.
 $(PY_TO)/_core.abi3.so: $(PY_OBJECTS) $(call objects,$(BASE) $(RING)) $(B)/libstokerdecode.a

@@ -1,7 +1,7 @@
 /* The form's kernels in NEON, 16 values at a time. */
-#include "decode/entropy/ranks.h"
-#include "decode/form/orders.h"
-#include "decode/form/planes.h"
+#include "decode/kernels/ranks.h"
+#include "decode/kernels/orders.h"
+#include "decode/kernels/planes.h"
 
 #include <arm_neon.h>
 #include <string.h>
@@ -15,8 +15,8 @@ static inline unsigned count_of(uint64_t mask)
 #define STK_MASKS_INLINE      static inline
 #define STK_COUNT_ONES(mask)  count_of(mask)
 #define STK_COPY_64(to, from) memcpy(to, from, 64)
-#include "decode/form/gather.h"
-#include "decode/form/masks.h"
+#include "decode/kernels/gather.h"
+#include "decode/kernels/masks.h"
 
 static void gather(struct stk_gathering *gathering, size_t blocks)
 {
@@ -194,7 +194,7 @@ static size_t find_largest(uint32_t *places, const int8_t *values, size_t count)
 
 /* ---- DC ---- */
 
-/* What is left of a magnitude, as a value with that sign. */
+/* Returns the rest of a magnitude as a value with that sign. */
 static inline int8x8_t rest_of(int16x8_t dc)
 {
     uint16x8_t rest = vshrq_n_u16(vreinterpretq_u16_s16(vabsq_s16(dc)), STK_DC_PLANES);

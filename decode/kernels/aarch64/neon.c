@@ -1,5 +1,5 @@
 /* The kernels in NEON: products and sums of 32 bits, four at a time, as in plain C. */
-#include "decode/entropy/ranks.h"
+#include "decode/kernels/ranks.h"
 #include "decode/kernels/kernels.h"
 
 #include <arm_neon.h>

@@ -1,6 +1,6 @@
 /*
- * The kernels in AVX2. A weight is split in a high part and a low one of 8 bits, each of which fits
- * a multiplication of 16 bits that adds pairs; (high << 8) + low is exactly the sum of 32 bits.
+ * The kernels in AVX2. A weight is split in a high part and a low one of 8 bits. Each part fits a
+ * multiplication of 16 bits that adds pairs, and (high << 8) + low is exactly the sum of 32 bits.
  */
 #include "decode/kernels/x86_64/avx2.h"
 

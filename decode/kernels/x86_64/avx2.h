@@ -1,8 +1,8 @@
-/* What the kernels in AVX2 have in common. */
+/* Common parts of the kernels in AVX2. */
 #ifndef STK_DECODE_KERNELS_AVX2_H
 #define STK_DECODE_KERNELS_AVX2_H
 
-#include "decode/entropy/ranks.h"
+#include "decode/kernels/ranks.h"
 #include "decode/kernels/kernels.h"
 
 #include <immintrin.h>
@@ -17,7 +17,7 @@ stk_colour stk_avx2_colour;
     ((place) / 16 == (part) ? (char)((place) % 16) : (char)STK_NO_RANK)
 #define STK_ORDER(places, part) _mm256_setr_epi8(places(STK_FROM_PART, part))
 
-/* Sixteen places of a mask, in both halves; `values` moves on behind theirs. */
+/* Spreads the values of sixteen places of a mask, in both halves; `values` moves on behind them. */
 INLINE __m256i stk_avx2_spread(unsigned mask, const int8_t **values)
 {
     __m128i low = _mm_shuffle_epi8(_mm_loadl_epi64((const __m128i *)(const void *)*values),

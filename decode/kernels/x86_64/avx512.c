@@ -2,7 +2,7 @@
  * The kernels in AVX-512 with VNNI and VBMI. A weight is split in three signed bytes, and each part
  * of four taps is one instruction: four products of bytes, added to a sum of 32 bits.
  */
-#include "decode/entropy/ranks.h"
+#include "decode/kernels/ranks.h"
 #include "decode/kernels/x86_64/avx512.h"
 
 #include <string.h>
@@ -27,11 +27,11 @@ TARGET static void pack(struct stk_weights *weights, size_t count)
 static const uint8_t places[64]
     __attribute__((aligned(64))) = {STK_PLACES_UPPER(AS_IT_IS, ), STK_PLACES_LOWER(AS_IT_IS, )};
 
-struct sums {
+struct wide_sums {
     __m512i high, middle, low;
 };
 
-INLINE void add(struct sums *sums, __m512i pixels, __m512i high, __m512i middle, __m512i low)
+INLINE void add(struct wide_sums *sums, __m512i pixels, __m512i high, __m512i middle, __m512i low)
 {
     sums->high = _mm512_dpbusd_epi32(sums->high, pixels, high);
     sums->middle = _mm512_dpbusd_epi32(sums->middle, pixels, middle);
@@ -39,7 +39,7 @@ INLINE void add(struct sums *sums, __m512i pixels, __m512i high, __m512i middle,
 }
 
 /* Values that still have to be cut to bytes. */
-INLINE __m512i finish(const struct sums *sums)
+INLINE __m512i finish(const struct wide_sums *sums)
 {
     const __m512i half = _mm512_set1_epi32(1 << (STK_WEIGHT_BITS - 1));
     __m512i sum = _mm512_add_epi32(_mm512_slli_epi32(sums->high, 8), sums->middle);
@@ -65,7 +65,7 @@ INLINE void horizontal_row(uint8_t *out, const uint8_t *in, const struct stk_tap
     const __m512i zero = _mm512_setzero_si512();
     const struct stk_weights *weights = taps->weights;
     for (size_t o = 0; o < taps->outputs; o += 4) {
-        struct sums sums = {zero, zero, zero};
+        struct wide_sums sums = {zero, zero, zero};
         for (size_t g = 0; g < groups; g++, weights += 4) {
             __m512i w = _mm512_load_si512(weights);
             add(&sums, gather(in + 16 * g, taps->first + o), _mm512_shuffle_epi32(w, ALL_OF(0)),
@@ -89,7 +89,8 @@ TARGET static void horizontal(uint8_t *out, const uint8_t *in, const struct stk_
 }
 
 /* Adds 64 bytes of each of four rows. */
-INLINE void add_rows(struct sums sums[4], const uint8_t *const *row, size_t at, const int32_t *w)
+INLINE void add_rows(struct wide_sums sums[4], const uint8_t *const *row, size_t at,
+                     const int32_t *w)
 {
     __m512i r0 = _mm512_loadu_si512(row[0] + at), r1 = _mm512_loadu_si512(row[1] + at);
     __m512i r2 = _mm512_loadu_si512(row[2] + at), r3 = _mm512_loadu_si512(row[3] + at);
@@ -108,7 +109,7 @@ TARGET static void vertical(uint8_t *out, const uint8_t *const *rows,
 {
     const __m512i zero = _mm512_setzero_si512();
     for (size_t at = 0; at < 4 * pixels; at += 64) {
-        struct sums sums[4] = {
+        struct wide_sums sums[4] = {
             {zero, zero, zero}, {zero, zero, zero}, {zero, zero, zero}, {zero, zero, zero}};
         for (uint32_t g = 0; g < groups; g++) {
             add_rows(sums, rows + 4 * (size_t)g, at, weights[g].word);

@@ -1,4 +1,4 @@
-/* What the kernels in AVX-512 have in common. */
+/* Common parts of the kernels in AVX-512. */
 #ifndef STK_DECODE_KERNELS_AVX512_H
 #define STK_DECODE_KERNELS_AVX512_H
 

@@ -3,7 +3,7 @@
 
 #define TARGET __attribute__((target("bmi,bmi2,popcnt")))
 
-#include "decode/entropy/lanes.h"
+#include "decode/kernels/lanes.h"
 
 /* By conditional moves: left to themselves, compilers branch here. */
 STK_LANE_INLINE void stk_lane_end_block(struct stk_lane *lane)
@@ -15,8 +15,8 @@ STK_LANE_INLINE void stk_lane_end_block(struct stk_lane *lane)
             "cmovnz %[bits], %[state]"
             : [table] "+r"(lane->table), [slot] "+r"(lane->slot), [masks] "+r"(lane->masks),
               [state] "+r"(lane->state)
-            : [next_dc] "i"(offsetof(struct stk_slot, next_dc)),
-              [next] "i"(offsetof(struct stk_slot, next)), [next_mask] "r"(lane->masks + 1),
+            : [next_dc] "i"(offsetof(struct stk_mcu_slot, next_dc)),
+              [next] "i"(offsetof(struct stk_mcu_slot, next)), [next_mask] "r"(lane->masks + 1),
               [bits] "r"(lane->state & 0xff), "m"(*lane->slot)
             : "cc");
 }

@@ -85,8 +85,8 @@ INLINE void full(uint8_t *out, const struct stk_line *line, size_t bytes)
 /* ---- chroma for two pixels each ---- */
 
 /*
- * Of eight samples of both kinds three parts of this line and one of the other: less what makes
- * them signed behind the next step. Beyond the last one, that one again.
+ * Mixes eight samples of both kinds: three parts of this line and one of the other, less the number
+ * that makes them signed after the next step. Beyond the last sample it repeats that one.
  */
 INLINE __m256i mix_lines(const struct stk_line *line, size_t at)
 {

@@ -14,8 +14,8 @@ INLINE __m512i pair_of_words(int low, int high)
 }
 
 /*
- * Sixteen pixels from their chroma less 128 and their luma in both words, as bytes that still have
- * to be put in order: in each 128 bits four times blue and red, then four times green and 255.
+ * Makes sixteen pixels of their chroma less 128 and their luma in both words. The bytes must still
+ * be put in order: in each 128 bits stand four times blue and red, then four times green and 255.
  * The factors are exact: they were tried for each chroma, and the tests do it for all colours.
  */
 INLINE __m512i colours(__m512i chroma, __m512i luma)
@@ -58,7 +58,7 @@ INLINE __m128i load_16(const uint8_t *from)
 #define EACH_16(x, p) EACH_4(x, p), EACH_4(x, (p) + 4), EACH_4(x, (p) + 8), EACH_4(x, (p) + 12)
 #define BYTES_3(p)    RED(p), GREEN(p), BLUE(p)
 #define BYTES_4(p)    RED(p), GREEN(p), BLUE(p), FOURTH(p)
-/* The same of 32 pixels, of which the odd ones stand 64 bytes behind the even ones. */
+/* The bytes of 32 pixels, where the odd ones stand 64 bytes behind the even ones. */
 #define MIXED(x, p) ((p) % 2 * 64 + x((p) / 2))
 #define MIXED_3(p)  MIXED(RED, p), MIXED(GREEN, p), MIXED(BLUE, p)
 #define MIXED_4(p)  MIXED(RED, p), MIXED(GREEN, p), MIXED(BLUE, p), MIXED(FOURTH, p)
@@ -88,7 +88,7 @@ INLINE void full(uint8_t *out, const struct stk_line *line, size_t bytes)
         __m128i cb = load_16(line->chroma[0] + p), cr = load_16(line->chroma[1] + p);
         __m512i chroma = _mm512_sub_epi16(interleave(cb, cr), _mm512_set1_epi16(128));
         __m512i pixels = _mm512_permutexvar_epi8(order, colours(chroma, interleave(y, y)));
-        /* What is written too much is written again, by the next ones. */
+        /* Bytes that are written too far are written again with the next pixels. */
         store(out + bytes * p, pixels, bytes * left >= 64 ? 64 : bytes * (left < 16 ? left : 16));
     }
 }
@@ -105,8 +105,8 @@ INLINE __m512i four_vectors(__m128i a, __m128i b, __m128i c, __m128i d)
 #define TOGETHER(i) (i), (i) + 16, (i) + 32, (i) + 48
 
 /*
- * Of sixteen samples of both kinds three parts of this line and one of the other: less what makes
- * them signed behind the next step. Beyond the last one, that one again.
+ * Mixes sixteen samples of both kinds: three parts of this line and one of the other, less the
+ * number that makes them signed after the next step. Beyond the last sample it repeats that one.
  */
 INLINE __m512i mix_lines(const struct stk_line *line, size_t at)
 {
@@ -135,13 +135,13 @@ INLINE __m512i spread_luma(__m256i luma, int first)
     return _mm512_maskz_permutexvar_epi8(0x5555555555555555, index, _mm512_castsi256_si512(luma));
 }
 
-struct rounding {
+struct wide_rounding {
     __m512i even, odd;
 };
 
 /* The 32 pixels around sixteen samples whose neighbours are known. */
 INLINE void two_each(uint8_t *out, const struct stk_line *line, size_t p, size_t bytes,
-                     const __m512i mixed[3], struct rounding round)
+                     const __m512i mixed[3], struct wide_rounding round)
 {
     const uint8_t *orders = bytes == 3 ? mixed_3 : mixed_4;
     size_t left = line->pixels - p;
@@ -164,7 +164,8 @@ INLINE void two_each(uint8_t *out, const struct stk_line *line, size_t p, size_t
     }
 }
 
-INLINE void halved(uint8_t *out, const struct stk_line *line, size_t bytes, struct rounding round)
+INLINE void halved(uint8_t *out, const struct stk_line *line, size_t bytes,
+                   struct wide_rounding round)
 {
     __m512i mixed[3];
     mixed[1] = mix_lines(line, 0);
@@ -181,8 +182,8 @@ INLINE void halved(uint8_t *out, const struct stk_line *line, size_t bytes, stru
 
 TARGET void stk_avx512_colour(uint8_t *out, const struct stk_line *line)
 {
-    const struct rounding round = {_mm512_set1_epi16(line->round[0]),
-                                   _mm512_set1_epi16(line->round[1])};
+    const struct wide_rounding round = {_mm512_set1_epi16(line->round[0]),
+                                        _mm512_set1_epi16(line->round[1])};
     if (line->samples == 0) {
         line->bytes == 3 ? full(out, line, 3) : full(out, line, 4);
     } else {

@@ -1,10 +1,11 @@
 /*
- * The form's kernels in AVX2, 32 values at a time. What goes behind each other is shuffled by
- * tables: BMI2's own instruction for it takes some processors a hundred times as long as others.
+ * The form's kernels in AVX2, 32 values at a time. Tables shuffle
+ * values together: BMI2's own instruction for it takes some processors a hundred times as long as
+ * others.
  */
-#include "decode/entropy/ranks.h"
-#include "decode/form/orders.h"
-#include "decode/form/planes.h"
+#include "decode/kernels/ranks.h"
+#include "decode/kernels/orders.h"
+#include "decode/kernels/planes.h"
 
 #include <immintrin.h>
 #include <string.h>
@@ -33,8 +34,8 @@ INLINE void store(void *to, __m256i bytes)
     _mm256_storeu_si256(to, bytes);
 }
 
-#include "decode/form/gather.h"
-#include "decode/form/masks.h"
+#include "decode/kernels/gather.h"
+#include "decode/kernels/masks.h"
 
 TARGET static void gather(struct stk_gathering *gathering, size_t blocks)
 {
@@ -224,7 +225,7 @@ INLINE uint32_t bit_of(__m256i low, __m256i high, int bit)
     return (uint32_t)_mm256_movemask_epi8(_mm256_permute4x64_epi64(both, 0xd8));
 }
 
-/* What is left of a magnitude, as a value with that sign. */
+/* Returns the rest of a magnitude as a value with that sign. */
 INLINE __m256i rest_of(__m256i magnitude, __m256i dc)
 {
     __m256i rest = _mm256_srli_epi16(magnitude, STK_DC_PLANES);

@@ -3,7 +3,7 @@
  * register and from there to memory, all 64 bytes: straight to memory it takes thirty times as
  * long.
  */
-#include "decode/form/planes.h"
+#include "decode/kernels/planes.h"
 
 #include <immintrin.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 #define STK_GATHER_INLINE     INLINE
 #define STK_COUNT_ONES(mask)  _mm_popcnt_u64(mask)
 #define STK_COPY_64(to, from) _mm512_storeu_si512(to, _mm512_loadu_si512(from))
-#include "decode/form/gather.h"
+#include "decode/kernels/gather.h"
 
 TARGET static void gather(struct stk_gathering *gathering, size_t blocks)
 {
@@ -305,7 +305,7 @@ INLINE uint64_t bit_of_both(__m512i a, __m512i b, int bit)
     return _mm512_test_epi16_mask(a, which) | (uint64_t)_mm512_test_epi16_mask(b, which) << 32;
 }
 
-/* What is left of a magnitude, as a value with that sign. */
+/* Returns the rest of a magnitude as a value with that sign. */
 INLINE __m256i rest_of(__m512i magnitude, __m512i dc)
 {
     __m512i rest =

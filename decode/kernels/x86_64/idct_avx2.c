@@ -21,7 +21,7 @@ INLINE void widen(__m256i row[2], __m256i two)
 }
 
 /* A vector for each line of blocks `b` and `b` + 1. */
-INLINE void load_rows(__m256i row[8], const struct stk_blocks *blocks, unsigned b,
+INLINE void load_rows(__m256i row[8], const struct stk_quad *blocks, unsigned b,
                       const uint16_t factors[64])
 {
     struct stk_values left = stk_avx2_values(blocks->masks[b], blocks->values[b]);
@@ -124,7 +124,7 @@ INLINE bool flat(uint8_t *const *rows, size_t at, unsigned count, const int16_t 
 
 /* Blocks `b` and `b` + 1. */
 INLINE bool two_blocks(uint8_t *const *rows, size_t at, unsigned count,
-                       const struct stk_blocks *blocks, unsigned b, const uint16_t factors[64])
+                       const struct stk_quad *blocks, unsigned b, const uint16_t factors[64])
 {
     __m256i v[8], low[8], high[8];
     if ((blocks->masks[b] | blocks->masks[b + 1]) <= 1) {
@@ -143,7 +143,7 @@ INLINE bool two_blocks(uint8_t *const *rows, size_t at, unsigned count,
 }
 
 TARGET bool stk_avx2_idct(uint8_t *const *rows, size_t at, unsigned count,
-                          const struct stk_blocks *blocks, const uint16_t factors[64])
+                          const struct stk_quad *blocks, const uint16_t factors[64])
 {
     return two_blocks(rows, at, count, blocks, 0, factors) &&
            (count <= 2 || two_blocks(rows, at + 16, count - 2, blocks, 2, factors));

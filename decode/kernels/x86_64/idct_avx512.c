@@ -4,7 +4,7 @@
  */
 #include "decode/kernels/x86_64/avx512.h"
 
-#include "decode/entropy/places.h"
+#include "decode/kernels/places.h"
 
 typedef __m512i vector;
 #define V(name) _mm512_##name
@@ -31,7 +31,7 @@ static const uint8_t lower[64]
     __attribute__((aligned(64))) = {LANE(0, 4), LANE(1, 4), LANE(0, 6), LANE(1, 6)};
 
 /* A vector for each row, a block in each quarter of it. */
-INLINE void load_values(__m512i row[8], const struct stk_blocks *blocks)
+INLINE void load_values(__m512i row[8], const struct stk_quad *blocks)
 {
     __m512i block[4], two[4];
     UNROLLED
@@ -63,7 +63,7 @@ INLINE __m512i put_dc(__m512i row, const int16_t dc[4])
     return _mm512_mask_permutexvar_epi16(row, 0x01010101, order, all);
 }
 
-INLINE void load_rows(__m512i row[8], const struct stk_blocks *blocks, const uint16_t factors[64])
+INLINE void load_rows(__m512i row[8], const struct stk_quad *blocks, const uint16_t factors[64])
 {
     load_values(row, blocks);
     if (__builtin_expect(blocks->has_rest, 0)) {
@@ -153,7 +153,7 @@ INLINE bool flat(uint8_t *const *rows, size_t at, unsigned count, const int16_t 
 }
 
 TARGET bool stk_avx512_idct(uint8_t *const *rows, size_t at, unsigned count,
-                            const struct stk_blocks *blocks, const uint16_t factors[64])
+                            const struct stk_quad *blocks, const uint16_t factors[64])
 {
     __m512i v[8], low[8], high[8];
     uint64_t ac = blocks->masks[0] | blocks->masks[1] | blocks->masks[2] | blocks->masks[3];

@@ -1,25 +1,26 @@
 /*
- * libjpeg-turbo's slow integer method as it is on this processor, for vectors of any width, of
- * which each 128 bits are a block's: sums of two inputs wrap at 16 bits, sums of products have 32,
- * and both passes saturate.
+ * libjpeg-turbo's slow integer method as it is on this processor, for vectors of any width. Each
+ * 128 bits of a vector belong to one block. Sums of two inputs wrap at 16 bits, sums of products
+ * have 32 bits, and both passes saturate.
  *
- * The includer has the type `vector`, V(name) for an intrinsic of its width, INLINE, and
- * multiply_add(sums, pairs, factors), which adds the products of two words each to a sum.
+ * The file that includes this defines the type `vector`, V(name) for an intrinsic of its width,
+ * INLINE, and multiply_add(sums, pairs, factors), which adds the products of two words each to a
+ * sum.
  */
 /* Without it gcc -O2 would keep the vectors in memory. */
 #define UNROLLED _Pragma("GCC unroll 8")
 
 #define CONST_BITS 13
 #define PASS1_BITS 2
-/* What is shifted out behind each pass: the second one also divides by the eight of the DCT. */
+/* The shift after each pass: that of the second one also divides by the eight of the DCT. */
 #define SHIFT_1     (CONST_BITS - PASS1_BITS)
 #define SHIFT_2     (CONST_BITS + PASS1_BITS + 3)
 #define HALF(shift) (1 << ((shift)-1))
 #define CENTRE      128
-/* Beyond this, libjpeg-turbo's way for columns without AC wraps where all others saturate. */
+/* Beyond this, libjpeg-turbo's code for columns without AC wraps, and all other code saturates. */
 #define MOST_DC ((1 << (15 - PASS1_BITS)) - 1)
 
-/* Of the method, with 13 fractional bits. */
+/* The factors of the method, with 13 fractional bits. */
 #define F_0_298 2446
 #define F_0_390 3196
 #define F_0_541 4433
@@ -80,7 +81,7 @@ INLINE void transform_pairs(vector out[8], struct pairs z, int more)
     out[4] = V(sub_epi32)(even3, odd3);
 }
 
-/* Of eight vectors, each word of which is one input of a DCT of its own. */
+/* Transforms eight vectors, where each word is one input of a DCT of its own. */
 INLINE void transform(vector low[8], vector high[8], const vector v[8], int more)
 {
     vector sum04 = V(add_epi16)(v[0], v[4]), difference04 = V(sub_epi16)(v[0], v[4]);

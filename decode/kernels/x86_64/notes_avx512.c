@@ -1,13 +1,13 @@
 /*
- * Cursors in lock-step for processors that compress bytes: a look-up only notes its entry, and what
- * the entries say is written afterwards, for eight at a time. That leaves half as many instructions
- * for each look-up (decode/entropy/lanes.h has the way without notes).
+ * Cursors in lock-step for processors that compress bytes. A look-up only notes its entry; the
+ * values and masks of eight entries at a time are written afterwards. That leaves half as many
+ * instructions for each look-up. decode/kernels/lanes.h has the lock-step without notes.
  *
- * The masks of the entries of one block have no bit in common, so their sum is that of the block;
- * and since sums wrap, it is also the sum of all entries up to the block's end, less that up to its
- * beginning. So there are no borders of blocks among the eight.
+ * The masks of the entries of one block have no bit in common, so their sum is the block's mask.
+ * Since sums wrap, it is also the sum of all entries up to the block's end, less the sum up to its
+ * beginning. So the borders of blocks do not matter among the eight.
  */
-#include "decode/entropy/lane.h"
+#include "decode/kernels/lane.h"
 #include "decode/kernels/kernels.h"
 
 #include <immintrin.h>
@@ -22,7 +22,8 @@
 
 _Static_assert(NOTES <= STK_MASKS_TOO_FAR, "no more blocks may end in one go");
 
-/* What one lane has looked up, and the states of before: their bits 8 to 13 are positions. */
+/* The entries that one lane has looked up, and the states before: their bits 8 to 13 are positions.
+ */
 struct notes {
     uint64_t entries[NOTES + 8];
     uint16_t states[NOTES + 8];
@@ -30,16 +31,16 @@ struct notes {
     unsigned from;             /* what is before has been written */
 };
 
-struct group {
+struct note_group {
     __m512i entries, positions;
 };
 
 /* `which` of eight; the others are as if they said nothing. */
-INLINE struct group load(const struct notes *notes, unsigned at, __mmask8 which)
+INLINE struct note_group load(const struct notes *notes, unsigned at, __mmask8 which)
 {
     __m128i states = _mm_loadu_si128((const void *)(notes->states + at));
     __m512i places = _mm512_srli_epi64(_mm512_cvtepu16_epi64(states), 8);
-    return (struct group){
+    return (struct note_group){
         .entries = _mm512_maskz_loadu_epi64(which, notes->entries + at),
         .positions = _mm512_and_si512(places, _mm512_set1_epi64(STK_BLOCK_SIZE - 1)),
     };
@@ -103,7 +104,7 @@ TARGET static void write_notes(struct stk_cursor *cursor, struct notes *notes, u
     notes->sums[0] = 0;
     for (unsigned at = notes->from; at < end; at += 8) {
         __mmask8 which = (__mmask8)_bzhi_u32(0xff, end - at < 8 ? end - at : 8);
-        struct group group = load(notes, at, which);
+        struct note_group group = load(notes, at, which);
         __m512i masks = _mm512_sllv_epi64(_mm512_srli_epi64(group.entries, 51), group.positions);
         __m512i sums = _mm512_add_epi64(sum_up(masks), before);
         __mmask8 ends = _mm512_test_epi64_mask(group.entries, _mm512_set1_epi64(STK_ENTRY_END));
@@ -131,8 +132,8 @@ INLINE void end_block(struct stk_lane *lane)
             "cmovnz %c[next](%[slot]), %[slot]\n\t"
             "cmovnz %[bits], %[state]"
             : [table] "+r"(lane->table), [slot] "+r"(lane->slot), [state] "+r"(lane->state)
-            : [next_dc] "i"(offsetof(struct stk_slot, next_dc)),
-              [next] "i"(offsetof(struct stk_slot, next)), [bits] "r"(lane->state & 0xff),
+            : [next_dc] "i"(offsetof(struct stk_mcu_slot, next_dc)),
+              [next] "i"(offsetof(struct stk_mcu_slot, next)), [bits] "r"(lane->state & 0xff),
               "m"(*lane->slot)
             : "cc");
 }
@@ -168,7 +169,7 @@ INLINE void note_value(struct stk_lane *lane, struct notes *notes, unsigned at, 
     lane->table = lane->slot->ac;
 }
 
-/* What is seldom: behind what has been noted. Its own place says nothing. */
+/* Reads a rare symbol, after all notes were written. Its own place in the notes means nothing. */
 TARGET static bool read_symbol(struct stk_lane *lane, struct stk_cursor *cursor,
                                struct notes *notes, unsigned at)
 {
@@ -182,7 +183,7 @@ TARGET static bool read_symbol(struct stk_lane *lane, struct stk_cursor *cursor,
     return read;
 }
 
-/* What takes more than a look-up. */
+/* Reads a symbol that takes more than a look-up. */
 INLINE bool odd(struct stk_lane *lane, struct stk_cursor *cursor, struct notes *notes, unsigned at,
                 uint64_t entry)
 {

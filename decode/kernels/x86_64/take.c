@@ -1,5 +1,5 @@
 /* Blocks to where they are wanted: DC added up, wide values found, with BMI2. */
-#include "decode/entropy/zigzag.h"
+#include "decode/common/zigzag.h"
 #include "decode/kernels/kernels.h"
 
 #include <immintrin.h>
@@ -15,37 +15,37 @@ INLINE uint32_t choose(uint32_t one, uint32_t other, uint32_t condition)
     return one ^ ((one ^ other) & -condition);
 }
 
-/* What a block's wide values from `wide` on, but not from `end` on, lack as bytes. Returns `wide`
- * behind. */
-INLINE const struct stk_wide *take_rest(struct stk_blocks *four, unsigned place, uint64_t mask,
+/* Adds to the quad what the bytes of a block's wide values lack, from `wide` up to `end`. Returns
+ * the next wide value. */
+INLINE const struct stk_wide *take_rest(struct stk_quad *quad, unsigned place, uint64_t mask,
                                         const int8_t *all, uint32_t at, uint32_t end,
                                         const struct stk_wide *wide)
 {
-    if (!four->has_rest) {
-        memset(four->rest, 0, sizeof four->rest);
-        four->has_rest = true;
+    if (!quad->has_rest) {
+        memset(quad->rest, 0, sizeof quad->rest);
+        quad->has_rest = true;
     }
     for (; wide->at < end; wide++) {
         uint64_t one = _pdep_u64(UINT64_C(1) << (wide->at - at), mask);
         unsigned to = stk_zigzag[__builtin_ctzll(one)];
-        four->rest[to / 8][8 * place + to % 8] = (int16_t)(wide->value - all[wide->at]);
+        quad->rest[to / 8][8 * place + to % 8] = (int16_t)(wide->value - all[wide->at]);
     }
     return wide;
 }
 
 /*
- * Without a branch that depends on whether the difference of DC is wide, which nobody foresees: the
- * wide value that may be next is looked up for each block.
+ * Takes blocks without a branch on whether the difference of DC is wide, which cannot be predicted:
+ * each block looks up the wide value that may be next.
  */
-INLINE void take(struct stk_source *next, struct stk_blocks *fours, const struct stk_seat *seats,
-                 unsigned count, bool apart)
+INLINE void take(struct stk_source *next, struct stk_quad *quads,
+                 const struct stk_block_slot *block_slots, unsigned count, bool apart)
 {
     const struct stk_wide *wide = next->wide;
     const int8_t *all = next->all;
     uint32_t at = (uint32_t)(next->values - all), limit = wide->at;
     for (unsigned i = 0; i < count; i++) {
-        struct stk_blocks *four = &fours[seats[i].four];
-        unsigned place = seats[i].place, component = seats[i].component;
+        struct stk_quad *quad = &quads[block_slots[i].quad];
+        unsigned place = block_slots[i].place, component = block_slots[i].component;
         uint64_t mask = next->masks[i];
         uint32_t end = at + (uint32_t)__builtin_popcountll(mask);
         if (apart) {
@@ -57,11 +57,11 @@ INLINE void take(struct stk_source *next, struct stk_blocks *fours, const struct
             wide += wide_dc;
             limit = wide->at;
         }
-        four->masks[place] = mask;
-        four->values[place] = all + at;
-        four->dc[place] = (int16_t)next->last_dc[component];
+        quad->masks[place] = mask;
+        quad->values[place] = all + at;
+        quad->dc[place] = (int16_t)next->last_dc[component];
         if (__builtin_expect(limit < end, 0)) {
-            wide = take_rest(four, place, mask, all, at, end, wide);
+            wide = take_rest(quad, place, mask, all, at, end, wide);
             limit = wide->at;
         }
         at = end;
@@ -71,14 +71,14 @@ INLINE void take(struct stk_source *next, struct stk_blocks *fours, const struct
     next->values = all + at;
 }
 
-TARGET void stk_bmi2_take(struct stk_source *next, struct stk_blocks *fours,
-                          const struct stk_seat *seats, unsigned count)
+TARGET void stk_bmi2_take(struct stk_source *next, struct stk_quad *quads,
+                          const struct stk_block_slot *block_slots, unsigned count)
 {
     if (next->dc) {
-        take(next, fours, seats, count, true);
+        take(next, quads, block_slots, count, true);
         next->dc += count;
     } else {
-        take(next, fours, seats, count, false);
+        take(next, quads, block_slots, count, false);
     }
 }
 

@@ -1,5 +1,7 @@
-"""Whatever function of Stoker's fails, once, in the main process or in a worker, a DataLoader gives what torch's own
-gives. Says one line for each outcome that is another one, and last how many functions have failed.
+"""Lets each function of Stoker's fail once, in the main process or in a worker. A DataLoader must give the same
+batches as torch's own.
+
+Prints a line for each outcome that differs, and at the end how many functions failed.
 """
 
 import pathlib
@@ -53,11 +55,11 @@ def here():
 WAYS = {"by a worker": by_a_worker, "here": here}
 
 BOUNDS = {
-    # What torch calls in the place of its own, and what does nothing but to call another function.
+    # Functions that torch calls in the place of its own, and functions that only call another one.
     "collate_tensors", "timed_collate", "fetch", "reduce_tensor", "_Batch.collate", "_Batch.close", "_note", "_hold",
     "_Parcel.__init__", "_Parcel.__reduce__", "_Begin.__reduce__", "_End.__reduce__", "_Stored.__reduce__",
     "_let_go_of_others", "_keep", "_make_none", "_be_no_worker", "_copy", "_pass_of",
-    # What is sent is had by these alone.
+    # Only these make tensors of a message.
     "opened", "tensor", "by_value", "lent", "over", "tensor_of",
     # Without these an array's memory would go while the array is there.
     "_memory_at", "_core.borrowed_hold", "_core.ring_hold",

@@ -42,7 +42,7 @@ def batches(data=None):
 
 
 def pass_on(source, count=AGAIN):
-    """What comes next, dropped at once."""
+    """Drops the next message at once."""
     for _ in range(count):
         next(source)
 
@@ -201,7 +201,7 @@ def new_workers_under_way():
 
 
 def told_by_the_way():
-    """What workers send by queues of their own is torch's matter."""
+    """Messages of workers' own queues are torch's alone."""
     queue = mp.get_context("fork").Queue()
     source, saw, said = batches(Telling(queue)), [], {}
     for _ in range(8):

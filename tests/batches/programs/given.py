@@ -1,5 +1,5 @@
-"""What data sets do to the tensors that a pipeline made them, before they give them away, and
-afterwards. Argument: a folder of images."""
+"""Data sets change the tensors that a pipeline made, before they give them away, and afterwards. Argument: a folder of
+images."""
 
 import concurrent.futures
 import functools

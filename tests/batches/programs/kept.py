@@ -1,4 +1,4 @@
-"""What is kept stays as it is, wherever and however it is kept. Arguments: a folder of images; by
+"""Kept parts of batches stay unchanged, in each process and in each way to keep them. Arguments: a folder of images; by
 whom: "row" (the data set), "batch" (the collate function), "main" (the consumer)."""
 
 import sys

@@ -71,7 +71,7 @@ class WithGetItems(Images):
 
 
 class Named(Images):
-    """What worker_init_fn did to the worker."""
+    """Returns the changes that worker_init_fn made to the worker."""
 
     def __getitem__(self, index):
         return image(index, SIDE), Named.mark, float(torch.rand(()))

@@ -1,4 +1,4 @@
-"""What data sets give: tables of samples for default_collate, and of functions for collate_fn.
+"""Tables of samples for default_collate, and of functions for collate_fn.
 
 A sample is made of (number of the sample, side): the same case is run small, where a batch may
 travel by value, and large, where it is worth a slot.

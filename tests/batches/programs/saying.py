@@ -113,7 +113,7 @@ def raised(error):
 
 
 def outcome(call, *arguments):
-    """What became of a call."""
+    """Returns a call's outcome."""
     try:
         return ["returned", describe(call(*arguments))]
     except Exception as error:
@@ -133,7 +133,7 @@ def seed(number):
 
 
 def draws():
-    """What each generator gives next: whether anybody else has drawn from one."""
+    """Returns each generator's next number, which shows if other code has drawn from it."""
     return [random.random(), float(numpy.random.random()), float(torch.rand(()))]
 
 

@@ -39,7 +39,7 @@ class Stream(IterableDataset):
 
 
 def show(what):
-    """All that can be told of a batch."""
+    """Returns all that a program sees of a batch."""
     if isinstance(what, torch.Tensor):
         data = what.detach().contiguous().view(-1)
         data = torch.view_as_real(data) if data.is_complex() else data

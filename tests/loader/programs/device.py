@@ -177,7 +177,7 @@ def what_threads_decode_is_locked_once():
 
 @case
 def two_devices_have_the_same_slots():
-    """What the one has locked is locked for both."""
+    """Memory that one device has locked is locked for both."""
     world.devices, made = 2, []
     for device in "cuda:0", "cuda:1", "cuda:0":
         loader = stoker.Loader(Slots(6, [SIZE * 70]), **{**WANTED, "device": device})
@@ -187,7 +187,7 @@ def two_devices_have_the_same_slots():
 
 @case
 def floats_in_slots_are_held():
-    """What torch copies from locked memory is held as well."""
+    """Sources of torch's copies from locked memory are held as well."""
     plain = list(loader_of(floats, 0, count=160))
     ours = stoker.Loader(loader_of(floats, count=160), device="cuda:0")
     made = fetch_all(ours)
@@ -236,7 +236,7 @@ def floats_that_are_there_already():
     with mock.patch.object(Recipe, "normalised", autospec=True,
                            side_effect=lambda _, images, layout: seen.append(layout) or images):
         loader = stoker.Loader(batches, prefetch=2, **WANTED)
-        loader._side.device = batches[0][0].device
+        loader._sink.device = batches[0][0].device
         passing = iter(loader)
         asked = [(next(passing)[1], len(seen)) for _ in batches]
     return asked == [(0, 1), (1, 2), (2, 3)] and seen == ["NCHW"] * 3
@@ -352,7 +352,7 @@ def no_memory_to_lock():
 
 @case
 def no_memory_of_the_device():
-    """What failed is told in its turn; the next batch may follow, or another pass."""
+    """An error comes at its batch's turn; the next batch may follow, or another pass."""
     forget_the_device()
     slots = Slots(3)
     loader = stoker.Loader(slots, **WANTED)
@@ -390,7 +390,7 @@ def a_child_of_fork():
 
 @case
 def a_worker_that_is_killed():
-    """What it had sent is right; its slots are unlocked and unmapped."""
+    """Its sent batches are right; its slots are unlocked and unmapped."""
     right, before = normalised(loader_of(planes, 0)), devices.of(0).pinned()
     ours = map(fetched, watched(stoker.Loader(loader_of(killing), **WANTED)))
     made, error = until_error(ours)

@@ -69,7 +69,7 @@ class Memory:
         return made if self._order is None else made.permute(*self._order)
 
 
-class Mark:
+class Fence:
     def __init__(self):
         self.event = threading.Event()
 
@@ -109,18 +109,18 @@ class Place:
         self._begun.put((made, tensor.data_ptr(), min(size, tensor.numel() * tensor.element_size())))
         return made
 
-    def mark(self):
-        mark = Mark()
-        self._begun.put(mark)
-        return mark
+    def fence(self):
+        fence = Fence()
+        self._begun.put(fence)
+        return fence
 
-    def hand_over(self, mark, tensors):
-        mark.synchronize()
+    def hand_over(self, fence, tensors):
+        fence.synchronize()
 
 
 def _copy(begun):
     while (what := begun.get()) is not None:
-        if isinstance(what, Mark):
+        if isinstance(what, Fence):
             what.event.set()
         else:
             time.sleep(LATE_S)
@@ -197,11 +197,11 @@ class Timed(Place):
                                             ctypes.c_void_p(tensor.data_ptr()), size, None) == 0
         return made
 
-    def mark(self):
+    def fence(self):
         return Arrival()
 
-    def hand_over(self, mark, tensors):
-        self.handed_over = mark
+    def hand_over(self, fence, tensors):
+        self.handed_over = fence
 
     def is_locked(self, tensor):
         return False
@@ -212,8 +212,8 @@ class Timed(Place):
     def note(self):
         return time.monotonic_ns()
 
-    def between_ns(self, noted, mark):
-        return max(0, mark.at - noted)
+    def between_ns(self, noted, fence):
+        return max(0, fence.at - noted)
 
 
 def install(place=Place):

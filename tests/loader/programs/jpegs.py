@@ -152,9 +152,9 @@ def late_batches():
 @case
 def files_are_held_until_their_batch_is_out():
     """Also of one that fails, of which something may have been begun."""
-    loader, seen, mark = loader_of(CROP, make(), {}), [], fake.Mark()
-    side = loader._side
-    side._place.mark = lambda: mark
+    loader, seen, fence = loader_of(CROP, make(), {}), [], fake.Fence()
+    side = loader._sink
+    side._place.fence = lambda: fence
 
     def held():
         side.let_go()
@@ -166,7 +166,7 @@ def files_are_held_until_their_batch_is_out():
         side.begin(next(iter(loader.source)))
     except TypeError:
         seen.append(held())
-    mark.event.set()
+    fence.event.set()
     return seen == [[Encoded], [Encoded] * 2] and held() == []
 
 

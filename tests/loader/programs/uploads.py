@@ -7,7 +7,7 @@ from stoker import _core
 from stoker._gpu import uploads
 
 
-class Mark:
+class Fence:
     def __init__(self, there):
         self.there = there
 
@@ -29,12 +29,12 @@ class Place:
         self.noted += 1
         return self.noted
 
-    def between_ns(self, noted, mark):
+    def between_ns(self, noted, fence):
         return 1000 + noted
 
 
 def counted(work):
-    """What it adds to the counters."""
+    """Returns the counters that a function raises, with the difference."""
     before = _core.counts()
     work()
     return {name: count - before[name] for name, count in _core.counts().items() if count != before[name]}
@@ -56,9 +56,9 @@ say("busy", counted(lambda: send(every, 1, (images, True), (labels, False))))
 place.idle = place.locked = True
 say("idle", counted(lambda: send(every, 1, (images, True), (labels, False))))
 
-say("there", counted(lambda: (every.ask(Mark(True)), every.look())))
+say("there", counted(lambda: (every.ask(Fence(True)), every.look())))
 say("noted", place.noted)
-late = [Mark(False), Mark(False)]
+late = [Fence(False), Fence(False)]
 say("late", counted(lambda: (every.ask(late[0]), every.ask(late[1]), every.look())))
 late[0].there = True
 say("arrived", counted(lambda: (every.look(), every.look())))

@@ -22,13 +22,13 @@
 
 #define FILES   140
 #define THREADS 8
-#define SLOW_S  1.9 /* less than anybody's patience with another's fill */
+#define SLOW_S  1.9 /* less than a thread's patience with another thread's fill */
 
 static char paths[FILES][4096];
 static _Atomic(const char *) path_now; /* a signal may come late, and in another thread */
 static atomic_uint wrong, slow;
 static atomic_uint handlers; /* that run now, in whatever thread */
-static atomic_bool over;     /* what comes later does nothing */
+static atomic_bool over;     /* a handler that comes later does nothing */
 
 static double seconds(void)
 {
@@ -51,14 +51,14 @@ static double starved(void)
     return (double)waited / 1e9;
 }
 
-/* Whether a call that began then has waited for somebody. */
+/* Returns true if a call that began then has waited for another thread. */
 static int is_slow(double begun)
 {
     double took = seconds() - begun;
     return took > SLOW_S && took - starved() > SLOW_S;
 }
 
-/* Whether the file has the size that its number says, by stat, by fstat and by reading. */
+/* Returns true if the file has the size that its number says, by stat, by fstat and by reading. */
 static int is_right(const char *path, off_t size)
 {
     char buffer[16384];
@@ -81,7 +81,7 @@ static void check(const char *path, off_t size)
     slow += is_slow(begun);
 }
 
-/* The file that is being opened, and whose number of bytes its name tells. */
+/* Looks at the file that is being opened, whose name holds its number of bytes. */
 static void look_in_handler(const char *path)
 {
     struct stat stat_;

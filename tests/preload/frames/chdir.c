@@ -17,7 +17,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-/* The same names lead to other files, or none, from each directory. */
+/* Looks by the same names, which lead to other files, or none, from each directory. */
 static void look(void)
 {
     static const char *const names[] = {"a.bin",         "x",          "b.bin",       "./o.txt",
@@ -60,7 +60,7 @@ static void by_descriptor(int home)
     }
 }
 
-/* Nobody sees these. */
+/* Moves by system calls, which the library does not see. */
 static void by_system_call(int home)
 {
     SHOW("chdir", chdir("../data2"));
@@ -144,7 +144,7 @@ static void in_others(int home)
     SHOW("back", fchdir(home));
 }
 
-/* What is written by a relative name from far away is known by its own. */
+/* Writes by a relative name from far away: the file is known by its own name. */
 static void written_from_afar(int home)
 {
     unsigned number = pool_next();

@@ -35,8 +35,8 @@ static int call(const char *name, const char *path, int flags, mode_t mode)
                  : ((int (*)(const char *, int, ...))function)(path, flags, mode);
 }
 
-/* One opening, a few bytes written if that is allowed, and a look through the descriptor. What has
- * no name stays open, so that its inode number is not given to the next. */
+/* Opens once, writes a few bytes if that is allowed, and looks through the descriptor. A file
+ * without a name stays open, so that its inode number is not given to the next. */
 static void try(const char *name, const char *path, int flags, mode_t mode)
 {
     char label[8192];
@@ -88,7 +88,7 @@ static void every_opener(void)
     }
 }
 
-/* What fails must leave no mark that shows, and what creates must be seen. */
+/* A call that fails must leave no mark that shows, and a call that creates must be seen. */
 static void odd_targets(const char *name)
 {
     static const struct {

@@ -123,7 +123,7 @@ typedef ssize_t readlinkat_call(int, const char *, char *, size_t);
 typedef ssize_t readlink_chk_call(const char *, char *, size_t, size_t);
 typedef ssize_t readlinkat_chk_call(int, const char *, char *, size_t, size_t);
 
-/* What is behind the text stays as it was. */
+/* Shows a link's text, and the bytes of the buffer behind it, which the call must leave alone. */
 static void show_name(const char *label, ssize_t length, char *text)
 {
     show_result(label, length, errno);
@@ -169,7 +169,7 @@ static void try_name(int fd)
         SHOW("readlink NULL", ((readlink_call *)symbol("readlink"))(path, NULL, 20));
         SHOW("readlinkat", ((readlinkat_call *)symbol("readlinkat"))(-1, path, NULL, 20));
     }
-#ifndef __SANITIZE_ADDRESS__ /* whose own readlink measures the path */
+#ifndef __SANITIZE_ADDRESS__ /* the sanitizer's own readlink measures the path */
     SHOW("readlink NULL", ((readlink_call *)symbol("readlink"))(NULL, NULL, 20));
 #endif
 }

@@ -1,5 +1,6 @@
-/* Reading directories: opendir and all that takes its DIR, scandir, and what libc lists for itself.
- * The same records, in the same order, from the first look and from the second. */
+/* Reads directories by opendir and all that takes its DIR, by scandir, and by the functions for
+ * which libc lists. The records are the same, in the same order, from the first look and from the
+ * second. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -156,8 +157,8 @@ static void by_descriptor(const char *path, int flags, int before)
     close(again);
 }
 
-/* Through descriptors that share an offset: what libc has read for one is gone for the others,
- * until somebody goes back to the start. */
+/* Through descriptors that share an offset: names that libc has read for one are gone for the
+ * others, until a reader goes back to the start. */
 static void by_shared(const char *path)
 {
     DIR *(*function)(int) = (DIR * (*)(int)) symbol("fdopendir");

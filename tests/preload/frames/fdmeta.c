@@ -1,5 +1,5 @@
 /* Metadata through a descriptor: fchmod, fchown, futimens, futimes, f*xattr. A descriptor may be an
- * entry's; what is done to it must be done to the file. */
+ * entry's; a change through it must reach the file. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -74,8 +74,8 @@ static void show_attributes(int fd)
         }                                                                                          \
     } while (0)
 
-/* An open file keeps its identity when its name goes to another: all but the count of its names,
- * which only its own descriptor could tell. */
+/* An open file keeps its identity when its name goes to another file. All but the count of its
+ * names, which only the file's own descriptor could show. */
 static void after_rename(void)
 {
     unsigned number = pool_next();

@@ -1,4 +1,4 @@
-/* Frames. See tests/preload/frames/frame.h. */
+/* Runs a body in one of the frames. */
 #include "tests/preload/frames/frame.h"
 
 #include <pthread.h>
@@ -70,8 +70,8 @@ int frame_main(int argc, char **argv)
     return strcmp(argv[1], "main") == 0 ? run_body(argv[2]) : 1;
 }
 
-/* In a library that the program is linked with, so it runs before main and before constructors of
- * what comes later. */
+/* Runs before main. It is in a library that the program is linked with, so it also runs before the
+ * constructors of later libraries. */
 __attribute__((constructor)) static void in_constructor(int argc, char **argv)
 {
     if (argc == 3 && strcmp(argv[1], "constructor") == 0) {

@@ -39,7 +39,7 @@ static const int flag_sets[] = {
     O_PATH | O_RDWR,
     O_RDWR | O_DIRECTORY,
     O_WRONLY | O_DIRECTORY,
-    0x40000000, /* a flag that nobody knows */
+    0x40000000, /* an unknown flag */
 };
 #define FLAG_SETS (sizeof flag_sets / sizeof *flag_sets)
 
@@ -72,7 +72,7 @@ static void try(const struct opener *opener, int dirfd, const char *path, int fl
     }
 }
 
-/* Each symbol meets a file first that nobody has asked for before: fills, then hits. */
+/* Each symbol meets a file first that no call has asked for before: fills, then hits. */
 static void fill_and_hit(void)
 {
     for (unsigned i = 0; i < OPENERS; i++) {
@@ -162,7 +162,7 @@ static void numbers(void)
     close(held);
 }
 
-/* What else a program does with a descriptor. */
+/* Other uses that a program makes of a descriptor. */
 static void share(void)
 {
     char byte, path[64];

@@ -1,4 +1,4 @@
-/* Names. See tests/preload/frames/paths.h. */
+/* Names of files, directories and links, in the covered directory and beside it. */
 #include "tests/preload/frames/paths.h"
 
 #include <limits.h>

@@ -1,4 +1,4 @@
-/* The names under which the programs look for things: see tests/preload/dataset.py. */
+/* The names under which the programs look for things: see tests/lib/dataset.py. */
 #ifndef STK_TESTS_PATHS_H
 #define STK_TESTS_PATHS_H
 

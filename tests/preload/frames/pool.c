@@ -1,4 +1,4 @@
-/* Files to be changed. See tests/preload/frames/pool.h. */
+/* Hands out the files of the pool, one after the other. */
 #include "tests/preload/frames/pool.h"
 
 #include <fcntl.h>

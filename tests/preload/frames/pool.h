@@ -11,8 +11,8 @@
 unsigned pool_next(void);
 /* Looks again. */
 void pool_look(unsigned number);
-/* Keeps a file's inode from being freed, and its number from being given to another, however the
- * file ends: files are told apart by it. */
+/* Keeps a file's inode from being freed, and its number from being given to another file, however
+ * the file ends: the number identifies the file. */
 void pool_pin(const char *path);
 /* "BASE/data/DIRECTORY/N", good until the eighth call after this. */
 const char *pool_path(const char *directory, unsigned number);

@@ -79,7 +79,7 @@ static void read_on(int fd, const struct range *range)
     TRY(fd, __read_chk, (int, void *, size_t, size_t), fd, buffer, range->bytes, sizeof buffer);
 }
 
-/* What comes of it is seen by nobody; what is said is. */
+/* Asks for fetching ahead. Its effect does not show; its result is printed. */
 static void fetch_ahead(int fd, const struct range *range)
 {
     typedef int advise_function(int, off_t, off_t, int);
@@ -178,7 +178,7 @@ static void read_others(void)
     if (pipe(ends) == 0) {
         read_by_offset(ends[0], &ranges[0]);
         printf("%zd\n", write(ends[1], "some bytes", 10));
-        close(ends[1]); /* nobody waits for more */
+        close(ends[1]); /* no reader waits for more */
         read_on(ends[0], &ranges[7]);
         close(ends[0]);
     }

@@ -1,4 +1,4 @@
-/* Printing results. See tests/preload/frames/show.h. */
+/* Prints results so that two runs can be compared. */
 #include "tests/preload/frames/show.h"
 
 #include <dlfcn.h>
@@ -147,7 +147,8 @@ static void show_timestamp(const char *name, bool all, struct statx_timestamp ti
     show_time(name, all, (struct timespec){.tv_sec = time.tv_sec, .tv_nsec = time.tv_nsec});
 }
 
-/* Kernels may tell more than they were asked for, and so may we: only what was asked is shown. */
+/* Prints only the fields that were asked for: a kernel may fill more of them, and so may the
+ * library. */
 void show_statx(const struct statx *statx, unsigned asked)
 {
     unsigned told = statx->stx_mask & asked;

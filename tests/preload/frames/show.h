@@ -1,10 +1,10 @@
 /*
- * Printing what calls returned, in a form that is the same for two runs over equal data: result,
+ * Prints what calls returned, in a form that is the same for two runs over equal data: result,
  * errno, what a descriptor is like, what stat says. Files are named by the order in which they were
- * first seen instead of inode numbers, and times that the program itself caused are "now"; with
+ * first seen instead of inode numbers. Times that the program itself caused are "now". With
  * SHOW_EXACT in the environment (for programs that change nothing) everything is printed as it is.
  *
- * Nothing here calls a symbol of preload/symbols.def but those that it shows.
+ * Nothing here calls a symbol of preload/interpose/symbols.def but those that it shows.
  */
 #ifndef STK_TESTS_SHOW_H
 #define STK_TESTS_SHOW_H
@@ -20,7 +20,7 @@ void show_end(void);
 /* The symbol as the program's own call would find it; ends the program if libc has none. */
 void *symbol(const char *name);
 
-/* What errno is before each call: a call that succeeds must leave it. */
+/* The errno before each call: a call that succeeds must leave it. */
 enum { SENTINEL = 4242 };
 
 /* "LABEL = RESULT ERRNO". */
@@ -38,8 +38,8 @@ void show_statx(const struct statx *statx, unsigned asked);
 /* Number, flags, offset, stat and content of a fresh descriptor. */
 void show_fd(int fd);
 void show_content(int fd);
-/* Everything a reader can learn of a path: stat, lstat, access, open. Twice: what is asked first
- * may be remembered for the second time. */
+/* Shows everything a reader can learn of a path: stat, lstat, access, open. Twice, since the first
+ * answer may be remembered for the second. */
 void show_path(const char *path);
 
 #endif

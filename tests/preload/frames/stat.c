@@ -16,7 +16,8 @@ typedef int stat_call(const char *, struct stat *);
 typedef int fstat_call(int, struct stat *);
 typedef int fstatat_call(int, const char *, struct stat *, int);
 typedef int statx_call(int, const char *, int, unsigned, struct statx *);
-/* Of glibc before 2.33, whose programs are still about: with the version of struct stat. */
+/* The stat functions of glibc before 2.33, whose programs are still about: with the version of
+ * struct stat. */
 typedef int xstat_call(int, const char *, struct stat *);
 typedef int fxstat_call(int, int, struct stat *);
 typedef int fxstatat_call(int, int, const char *, struct stat *, int);
@@ -147,7 +148,7 @@ static void every_version(const char *path)
     close(fd);
 }
 
-/* Each symbol meets a file first that nobody has asked for before, and asks again. */
+/* Each symbol meets a file first that no call has asked for before, and asks again. */
 static void learn_and_know(void)
 {
     char path[64];

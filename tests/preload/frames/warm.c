@@ -1,5 +1,5 @@
-/* Stats and reads every file below a directory, by its plain absolute name, so that whoever comes
- * next finds it in the cache. */
+/* Stats and reads every file below a directory, by its plain absolute name, so that the next
+ * program finds it in the cache. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>

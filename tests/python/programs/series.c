@@ -1,9 +1,9 @@
-/* Runs a series (cli/series.h) through so many seconds, five looks in each, in which a file is
- * opened at each look, and prints it. */
+/* Runs a series (cli/report/series.h) through so many seconds, five looks in each, in which a file
+ * is opened at each look, and prints it. */
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "cli/series.h"
+#include "cli/report/series.h"
 
 int main(int count, char **arguments)
 {
@@ -17,6 +17,8 @@ int main(int count, char **arguments)
         series_look(&series, &counts, NULL, at_ns);
     }
     series_end(&series, &counts, NULL, at_ns + 1);
-    series_write_json(stdout, &series);
+    struct json json = json_begin(stdout);
+    series_write_json(&json, &series);
+    json_finish(&json);
     return 0;
 }

@@ -50,7 +50,7 @@ def main():
                            **({"mean": 0.5} if kind == "bytes" else {}))
     for _ in range(int(more.get("epochs", 2))):
         for _ in loader:
-            loader._side._place.handed_over.synchronize()
+            loader._sink._place.handed_over.synchronize()
             time.sleep(step_s)
     print("trained", flush=True)
     if more.get("stay") == "1":

@@ -11,7 +11,7 @@ import os
 import struct
 import sys
 
-from pictures import digest, make_pictures, tagged
+from tagged import digest, make_pictures, tagged
 
 
 def decode_all(pictures, numbers):

@@ -21,7 +21,7 @@ import sys
 import tempfile
 import time
 
-from pictures import BOX, digest, make_pictures, tagged
+from tagged import BOX, digest, make_pictures, tagged
 
 WORKERS = 16
 ROUND_S = 10

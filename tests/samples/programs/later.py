@@ -22,7 +22,7 @@ def are_later(paths):
     """Those that need not be opened."""
     for path in paths:
         with Image.open(path) as image:
-            if sources.is_later(image.fp):
+            if sources.is_lazy(image.fp):
                 yield path
 
 

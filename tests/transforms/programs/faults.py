@@ -1,5 +1,5 @@
-"""Whatever function of Stoker's fails, once, a function that is replaced gives what torchvision's own gives, calls
-the program's own functions as often, and leaves the generators the same. Argument: a JPEG.
+"""Lets each function of Stoker's fail once. A replaced function must give the same result as torchvision's own, call
+the program's functions as often, and leave the generators in the same state. Argument: a JPEG.
 """
 
 import io
@@ -25,9 +25,10 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "lib"))
 import failing  # noqa: E402
 
 MEAN, STD = [0.4, 0.5, 0.6], [0.2, 0.3, 0.4]
-MODULES = "draws", "exact", "looks", "normalize", "pictures", "pipeline", "replaced", "steps", "tails"
-CACHES = {"draws": ("_log_ratios", "_singles"), "looks": ("_finds",), "normalize": ("_constants",),
-          "pipeline": ("_chains",), "steps": ("_known",), "tails": ("_tails",)}
+MODULES = ("exact", "inspection", "lazy_images", "normalize", "pipeline", "replaced", "rng", "steps",
+           "tensor_tail")
+CACHES = {"inspection": ("_known",), "normalize": ("_constants",), "pipeline": ("_chains",),
+          "rng": ("_log_ratios", "_singles"), "steps": ("_known",), "tensor_tail": ("_tails",)}
 ORDINARY = Image.fromarray(numpy.random.RandomState(3).randint(0, 256, (60, 50, 3)).astype("uint8"))
 JPEG = pathlib.Path(sys.argv[1]).read_bytes()
 TENSOR = torch.rand(3, 20, 20)
@@ -84,7 +85,7 @@ def outcome(image, do):
     return saying.outcome(lambda: DO[do](IMAGES[image]())), list(calls)
 
 
-# What torchvision calls in the place of its own.
+# Functions that torchvision calls in the place of its own.
 BOUNDS = {"_pil_loader", "_to_tensor", "_normalize_tensor", "_get_params", "_make_params", "_compose", "_compose_v2",
           "run", "_are_known", "_at_once", "as_one", "install", "install_v2", "install_loader", "_replace"}
 

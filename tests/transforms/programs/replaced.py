@@ -1,4 +1,4 @@
-"""What a program may do with the functions that are replaced, one case each: what came of it."""
+"""Calls the replaced functions in one way for each case, and prints the outcomes."""
 
 import inspect
 import json

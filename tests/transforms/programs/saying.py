@@ -44,7 +44,7 @@ def state():
 
 
 def outcome(function):
-    """What came of it: the value or the error, the warnings, the generators."""
+    """Returns a call's outcome: the value or the error, the warnings, the generators."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
@@ -60,7 +60,7 @@ def package():
 
 
 def counts():
-    """What Stoker did in this process; how many tensors it made of images."""
+    """Returns Stoker's counters in this process, and the number of tensors that it made of images."""
     package_ = package()
     return {**package_.counts(), "tensors": made["tensors"]} if package_ else None
 
@@ -70,11 +70,11 @@ made = {"tensors": 0}
 
 def count_tensors():
     """To be called when torchvision has been imported."""
-    tail = package() and sys.modules.get(package().__name__ + "._torchvision.tails")
+    tail = package() and sys.modules.get(package().__name__ + "._torchvision.tensor_tail")
     if tail is not None:
-        finished = tail.Tail.finished
+        finished = tail.TensorTail.finished
 
         def counting(of, tensor):
             made["tensors"] += 1
             return finished(of, tensor)
-        tail.Tail.finished = counting
+        tail.TensorTail.finished = counting

@@ -1,4 +1,4 @@
-"""A pytest plugin: the hook for somebody else's tests."""
+"""A pytest plugin: installs the hook for another project's tests."""
 
 import json
 import os

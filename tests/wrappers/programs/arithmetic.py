@@ -33,7 +33,7 @@ for name in NAMES:
 
 @case
 def larger_pieces():
-    """What Pillow reads at once, for all images."""
+    """The bytes that Pillow reads at once, for all images."""
     before, ImageFile.MAXBLOCK = ImageFile.MAXBLOCK, 1 << 22
     try:
         return [steps(content(name)) for name in NAMES]

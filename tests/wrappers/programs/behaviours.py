@@ -1,4 +1,4 @@
-"""What programs do with images, one case each. Argument: a directory of JPEGs (see images.py)."""
+"""Programs' operations on images, one case each. Argument: a directory of JPEGs (see images.py)."""
 
 import _thread
 import copy

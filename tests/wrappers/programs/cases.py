@@ -1,4 +1,4 @@
-"""Cases whose outcome is told in full, so that two runs can be compared: with the hook, without.
+"""Cases with full outcomes, so that a run with the hook and one without can be compared.
 
     @case
     def name(): return anything
@@ -116,7 +116,7 @@ def without_places(text):
 
 
 def outcome(function):
-    """What a function returned, or raised, and what it warned of."""
+    """Returns a function's result or error, and its warnings."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:

@@ -1,4 +1,4 @@
-"""What can be seen of images whose headers Pillow has parsed before. Argument: a directory with
+"""Prints all that a program sees of images whose headers Pillow has parsed before. Argument: a directory with
 files of each kind of header (images.py)."""
 
 import io
@@ -34,7 +34,7 @@ def spoil(value):
 
 
 def both_ways(kind, number, look):
-    """What look() sees of an image by its name, and of one by its file."""
+    """Returns look()'s result for an image by its name, and for one by its file."""
     with Image.open(path(kind, number)) as image:
         seen = [look(image)]
         spoil({**vars(image)})

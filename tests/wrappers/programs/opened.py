@@ -1,4 +1,4 @@
-"""What can be seen of Image.open() on files that were decoded before. Arguments: two
+"""Prints all that a program sees of Image.open() on files that were decoded before. Arguments: two
 directories, the second with odd files."""
 
 import builtins

@@ -1,4 +1,4 @@
-"""What a script does with a file, step by step: the first error stays where it arises."""
+"""A script's operations on a file, step by step: the first error keeps its place."""
 
 import io
 import tempfile

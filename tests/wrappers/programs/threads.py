@@ -95,7 +95,7 @@ def run_threads(count, until, first=0):
 
 
 def child(number):
-    """What a process does that was forked while others decoded. Never returns."""
+    """Decodes in a process that was forked while other threads decoded. Never returns."""
     status = 1
     try:
         # Not of `shared`: loading an ordinary image by several threads is nothing Pillow promises.

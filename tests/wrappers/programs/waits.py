@@ -76,7 +76,7 @@ def in_a_thread_that_forked():
 
 
 def in_a_child(function):
-    """What it returns in a process of its own."""
+    """Returns the function's result in a process of its own."""
     reader, writer = os.pipe()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # from 3.12 on, of forking beside threads
@@ -130,7 +130,7 @@ def thrown_away():
 
 @case
 def damaged():
-    """An error is told to whoever wants the pixels, and to nobody else."""
+    """Only the caller that wants the pixels gets an error."""
     with open(os.path.join(DIRECTORY, "color.jpg"), "rb") as file:
         data = bytearray(file.read())
     image = Image.open(io.BytesIO(data)).convert("RGB")

@@ -23,10 +23,10 @@ if os.environ.get("STOKER_RUN"):
 
 
 def counts():
-    """What this process decoded: {"images": n, "settled": {reason: n}, "resized": n, "forms": n,
-    "from_forms": n, "unread": n}; settled are those that were left to Pillow, resized are images
-    other than JPEGs that wait; forms were kept in the sample store, from_forms are images that were
-    decoded from one, unread those of them whose file was not read."""
+    """Returns the numbers of images that this process decoded: {"images": n, "settled": {reason: n}, "resized": n,
+    "forms": n, "from_forms": n, "unread": n}. "settled" are the images that were left to Pillow, "resized" images other
+    than waiting JPEGs. "forms" were stored in the sample store, "from_forms" are images that were decoded from a form,
+    and "unread" are those of them whose file was not read."""
     slots = _core.counts()
     names = list(slots)
     reasons = names[names.index("images") + 1:names.index("resized")]

@@ -1,10 +1,11 @@
-"""stoker.cached: what a function returned, kept for all processes and epochs."""
+"""stoker.cached: keeps a function's results for all processes and epochs."""
 
 import functools
 import inspect
 import time
 
-from . import _core, _slots
+from . import _core
+from ._base import counters
 from ._store import functions, keys, pack, samples
 from ._store.claim import Claim
 
@@ -40,11 +41,11 @@ def _sees_order(function):
 
 
 def _put(store, place, packed):
-    """Puts it, and lets the process that is writing go first for a moment: who waits for this value
-    would compute it again."""
+    """Puts the value into the store. If another process is writing, waits for it up to a second: a process that waits
+    for this value would compute it again."""
     end = time.monotonic() + _PATIENCE_S
     if store.put(place, packed):
-        _core.count(_slots.RESULTS_KEPT)
+        _core.count(counters.RESULTS_KEPT)
         while not store.flush() and time.monotonic() < end:
             time.sleep(0.001)
 
@@ -58,11 +59,11 @@ class _Cached:
         self._names_sorted = not _sees_order(function)
 
     def __reduce__(self):
-        """Of functions that close over this one (_store/functions.py)."""
+        """Gives the parts to functions that close over this one (_store/functions.py)."""
         return _Cached, (self._function, self._version, self._key)
 
     def _function_bytes(self):
-        """What the function closes over may change: so this is asked at each call."""
+        """Encodes the function at each call, since the values that it closes over may change."""
         try:
             return functions.encode([self._function, self._key], self._version is not None)
         except keys.Unusable as error:
@@ -89,18 +90,18 @@ class _Cached:
 
     def _compute(self, arguments, options):
         packed = memoryview(pack.pack(self._function(*arguments, **options)))
-        _core.count(_slots.RESULTS_MADE)
+        _core.count(counters.RESULTS_MADE)
         return packed
 
     def _find(self, store, place):
-        """The packed value, or None."""
+        """Returns the packed value, or None."""
         packed = store.get(place)
         if packed is not None:
-            _core.count(_slots.RESULTS_FOUND)
+            _core.count(counters.RESULTS_FOUND)
         return packed
 
     def _fill(self, store, place, arguments, options):
-        """The packed value, by ourselves or by whoever was at it already."""
+        """Returns the packed value. This process computes it, or another process that has begun with it."""
         with Claim(store.directory, place, lambda: store.get(place) is not None) as mine:
             packed = None if mine else self._find(store, place)
             if packed is None:
@@ -120,35 +121,33 @@ class _Cached:
 
 
 def cached(function=None, *, version=None, key=None):
-    """Keeps what the function returns: for this process, the other workers, other jobs of the user
-    on this node, and later epochs.
+    """Keeps a function's results for this process, the other workers, other jobs of the user on this node, and later
+    epochs.
 
         @stoker.cached
         def load(path): ...
 
         load = stoker.cached(load, version=2)
 
-    The value's key is the function, `version`, and the arguments: plain values, paths of pathlib, NumPy
-    arrays, and tuples, lists, sets and dicts of them, each of exactly that type. Arguments that differ in
+    The value's key is the function, `version`, and the arguments. Arguments are plain values, paths of pathlib, NumPy
+    arrays, and tuples, lists, sets and dicts of these, each of exactly that type. Arguments that differ in
     type or value have different keys: 1 and 1.0, arrays whose fields have other names, dicts of another
     order. The key does not show if two arguments are one object. `key`, if given, is called with the
     arguments and makes such values of other types; it belongs to the function.
 
-    The function is its module (a script's path), its qualified name, its code with all constants, its
-    defaults and attributes, and what it closes over, as that is at each call: an object by what pickle
-    would make of it, a class or a module by its name. What pickle does not take is refused, unless there
-    is a `version`. Globals are not looked at, nor what the function calls by them, nor code that is not
-    Python's: change `version` when these change, or what the function reads, since a path stands for its
-    name, not for the file. Another minor version of Python, or one with -O, has code of its own, and so
-    values of its own.
+    The function is its module (a script's path), its qualified name, its code with all constants, its defaults and
+    attributes, and the values that it closes over, as they are at each call. An object counts by the parts that
+    pickle makes of it, a class or a module by its name. An object that pickle refuses is an error, unless there is a
+    `version`. Globals, functions that are called by them, and code that is not Python's do not count. Change `version`
+    when these change, or a file that the function reads: a path stands for its name, not for the file. Another minor
+    version of Python, or one with -O, has code of its own, and so values of its own.
 
-    Whatever pickle takes may be returned, but by no coroutine and no generator. It always comes back as a
-    copy, arrays of NumPy read-only and where they lie in the store: copy() what is to be changed.
+    The function may return any value that pickle takes, but be no coroutine and no generator. The value always comes
+    back as a copy; NumPy's arrays in it are read-only and lie in the store. To change a value, copy() it.
 
-    One process at a time computes a value; others wait for it, up to a minute. Where there is no store
-    (STOKER_SAMPLES), or it is full, the function is called each time. The function's exceptions are
-    the caller's, and nothing is kept then. Thread-safe; works in processes made by fork, spawn and
-    forkserver.
+    One process at a time computes a value; other processes wait for it, up to a minute. Without a store
+    (STOKER_SAMPLES), or with a full one, the function is called each time. The function's exceptions reach the caller,
+    and nothing is kept then. Thread-safe; works in processes made by fork, spawn and forkserver.
     """
     if function is None:
         return functools.partial(cached, version=version, key=key)

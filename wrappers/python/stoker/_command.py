@@ -1,4 +1,4 @@
-"""The command: of a pip-installed package the program that lies in bin/, else its tree's, or what is on PATH."""
+"""Starts the command: the program in a pip-installed package's bin/, else in its build tree, else on PATH."""
 
 import os
 import sys
@@ -10,7 +10,7 @@ _BESIDE = ("bin",              # pip's
 
 
 def _is_program(path):
-    """Not a script of pip's, which would come here again."""
+    """Returns true for a binary program. A script of pip's would start this module again."""
     try:
         with open(path, "rb") as file:
             return file.read(4) == b"\x7fELF" and os.access(path, os.X_OK)
@@ -19,7 +19,7 @@ def _is_program(path):
 
 
 def _find():
-    """None: nowhere."""
+    """Returns the program's path, or None."""
     beside = [os.path.normpath(os.path.join(_HERE, directory)) for directory in _BESIDE]
     paths = [os.path.join(directory, "stoker") for directory in (*beside, *os.get_exec_path())]
     return next(filter(_is_program, paths), None)

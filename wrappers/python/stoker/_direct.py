@@ -1,4 +1,4 @@
-"""The helpers for those who call them: decode, decode_batch, view."""
+"""Functions that programs call: decode, decode_batch, view."""
 
 import mmap
 import os
@@ -6,7 +6,7 @@ import struct
 import sys
 
 from . import _core
-from ._slots import IMAGES
+from ._base.counters import IMAGES
 from ._store import sources
 
 _FILTERS = {"nearest": 0, "box": 1, "bilinear": 2, "hamming": 3, "bicubic": 4, "lanczos": 5}
@@ -19,7 +19,7 @@ _order = None
 
 
 def _pass_order():
-    """Which pass of a resize comes first: as the installed Pillow does it, else as its newest."""
+    """Returns the order of a resize's passes in the installed Pillow, or in the newest one if there is none."""
     global _order
     if _order is None:
         try:
@@ -64,7 +64,8 @@ def _is_float(dtype, mean, std):
 
 
 def _rows():
-    """Where a DataLoader's batch is being made, what gives its memory (_torch/rows.py); else None."""
+    """Returns the module that gives the memory of a DataLoader's batch (_torch/rows.py), if it is imported; else
+    None."""
     return sys.modules.get(__package__ + "._torch.rows")
 
 
@@ -74,7 +75,7 @@ def _row(shape, is_float):
 
 
 def _new_array(shape, is_float, row):
-    """A NumPy array where there is NumPy, else a memoryview of that shape."""
+    """Returns a row of the current batch, else a NumPy array, else, without NumPy, a memoryview of that shape."""
     array = row(shape, is_float)
     if array is not None:
         return array
@@ -91,7 +92,7 @@ def _new_array(shape, is_float, row):
 
 def decode(source, box=None, size=None, filter="bilinear", flip=None, layout="HWC", dtype="uint8",
            mean=None, std=None, out=None):
-    """A JPEG's pixels, bit for bit those of Pillow's crop, resize and transpose in this order.
+    """Returns a JPEG's pixels, bit for bit those of Pillow's crop, resize and transpose in this order.
 
     source  a path, or bytes (any buffer) that hold the file
     box     (left, top, right, bottom) of a region, in whole pixels
@@ -103,14 +104,14 @@ def decode(source, box=None, size=None, filter="bilinear", flip=None, layout="HW
     out     a writable buffer of as many bytes as the result, which is then returned; else a NumPy
             array (or a memoryview, where there is no NumPy)
 
-    ValueError for what is no sound JPEG: let Pillow decode it.
+    Raises ValueError for a file that is no sound JPEG: let Pillow decode it.
     """
     return _decode(_row, source, box, size, filter, flip, layout, dtype, mean, std, out)
 
 
 def _decode(row, source, box=None, size=None, filter="bilinear", flip=None, layout="HWC",
             dtype="uint8", mean=None, std=None, out=None):
-    """`row` gives an array of a shape, or None."""
+    """Does what decode() does. `row` gives an array of a shape, or None."""
     if isinstance(source, (str, os.PathLike)):
         source = sources.of_path(source)
     else:
@@ -118,20 +119,8 @@ def _decode(row, source, box=None, size=None, filter="bilinear", flip=None, layo
     frame = source.frame()
     if frame is None:
         raise ValueError("no JPEG")
-    width, height, components = frame
-    channels = 1 if components == 1 else 3
-    left, top, right, bottom = crop = (0, 0, width, height) if box is None else tuple(box)
-    size = (right - left, bottom - top) if size is None else tuple(size)
-    is_float = _is_float(dtype, mean, std)
-    if layout not in _LAYOUTS or flip not in _FLIPS:
-        raise ValueError("layout must be HWC or CHW, flip h, v or hv")
-    table = _table(mean, std, channels) if is_float else None
-    order = (crop, size, (0.0, 0.0, right - left, bottom - top), _filter_number(filter),
-             _pass_order(), _FLIPS[flip], channels, _LAYOUTS[layout], int(is_float), table)
-    if out is None:
-        shape = (size[1], size[0], channels) if layout == "HWC" else (channels, size[1], size[0])
-        out = _new_array(shape, is_float, row)
-    result = source.decode(order, out)
+    order = _order_of(frame, box, size, filter, flip, layout, dtype, mean, std)
+    result = source.decode(order, _new_out(order, row) if out is None else out)
     if type(result) is int:
         if result == -3:
             raise MemoryError
@@ -140,25 +129,42 @@ def _decode(row, source, box=None, size=None, filter="bilinear", flip=None, layo
     return result
 
 
+def _order_of(frame, box, size, filter, flip, layout, dtype, mean, std):
+    """Returns the order as the decoder takes it (_core.pyi: Plan)."""
+    width, height, components = frame
+    channels = 1 if components == 1 else 3
+    left, top, right, bottom = crop = (0, 0, width, height) if box is None else tuple(box)
+    size = (right - left, bottom - top) if size is None else tuple(size)
+    is_float = _is_float(dtype, mean, std)
+    if layout not in _LAYOUTS or flip not in _FLIPS:
+        raise ValueError("layout must be HWC or CHW, flip h, v or hv")
+    table = _table(mean, std, channels) if is_float else None
+    return (crop, size, (0.0, 0.0, right - left, bottom - top), _filter_number(filter),
+            _pass_order(), _FLIPS[flip], channels, _LAYOUTS[layout], int(is_float), table)
+
+
+def _new_out(order, row):
+    """Returns a new array for the pixels of an order."""
+    size, channels, layout, is_float = order[1], *order[6:9]
+    shape = (channels, size[1], size[0]) if layout else (size[1], size[0], channels)
+    return _new_array(shape, bool(is_float), row)
+
+
 def decode_batch(sources, threads=None, out=None, **options):
-    """A list of decode(source, **options), on several threads. An option given as a list has one
-    value for each source; `out` has one buffer for each (an array of them will do)."""
+    """Returns a list of decode(source, **options), made on several threads. An option given as a list has one value for
+    each source; `out` has one buffer for each (an array of them will do)."""
     from concurrent.futures import ThreadPoolExecutor
 
-    from ._numbers import whole_number
-    from ._processors import processors
+    from ._base.numbers import whole_number
+    from ._base.processors import processors
 
     sources = list(sources)
-    lists = {name: value for name, value in options.items() if isinstance(value, list)}
-    for name, values in lists.items():
-        if len(values) != len(sources):
-            raise ValueError(f"{name} has {len(values)} values for {len(sources)} sources")
-
+    _check_lists(options, len(sources))
     rows = _rows()
     row = (lambda i: _row) if rows is None or out is not None else rows.reserve(len(sources))
 
     def one(i):
-        own = {name: lists[name][i] if name in lists else value for name, value in options.items()}
+        own = {name: value[i] if isinstance(value, list) else value for name, value in options.items()}
         return _decode(row(i), sources[i], out=None if out is None else out[i], **own)
 
     threads = whole_number("threads", threads or processors(), 1)
@@ -168,9 +174,16 @@ def decode_batch(sources, threads=None, out=None, **options):
         return list(pool.map(one, range(len(sources))))
 
 
+def _check_lists(options, count):
+    """Raises ValueError for an option whose list has not one value for each source."""
+    for name, values in options.items():
+        if isinstance(values, list) and len(values) != count:
+            raise ValueError(f"{name} has {len(values)} values for {count} sources")
+
+
 def view(path):
-    """A file's bytes as a read-only memoryview, without a copy. Under `stoker run` they are those
-    of the cached entry. The file must not be cut short while it is in use."""
+    """Returns a file's bytes as a read-only memoryview, without a copy. Under `stoker run` they are the cached entry's.
+    The file must not be cut short while the view is in use."""
     with open(path, "rb") as file:
         if os.fstat(file.fileno()).st_size == 0:
             return memoryview(b"")

@@ -16,17 +16,17 @@ from torch import Generator
 from torch.utils.data import BatchSampler, RandomSampler, SequentialSampler
 
 from . import _core, transforms
+from ._base.numbers import whole_number
+from ._base.processors import processors
 from ._feeding.epoch import Epoch
 from ._feeding.memory import FileMemory
-from ._numbers import whole_number
-from ._processors import processors
 from ._torchvision import exact
 
 __all__ = ["Feed"]
 
 
 def _transforms_of(transform):
-    """A list of callables that are called one after the other."""
+    """Returns the callables that are called one after the other."""
     if transform is None:
         return []
     composes = [torchvision.transforms.Compose, getattr(exact.v2(), "Compose", None)]
@@ -60,19 +60,19 @@ def _generator(given):
 
 
 class Feed:
-    """What torch's DataLoader would give of these images, with num_workers=1, batch for batch: each file
-    opened by Pillow, converted to RGB, transformed, and collated."""
+    """Gives the same batches as torch's DataLoader with num_workers=1: each file is opened by Pillow, converted to RGB,
+    transformed, and collated."""
 
     def __init__(self, paths, labels=None, *, transform=None, batch_size=1, shuffle=False,
                  generator=None, threads=None, drop_last=False, prefetch=2, encoded=False):
         """paths      of the images
         labels     one for each; None: there are none, and None is given in their place
         transform  of stoker.transforms, of torchvision, or any callable: from an image to a tensor, or to
-                   an image, which then stands for its bytes (height x width x 3)
+                   an image, whose bytes the batch then has (height x width x 3)
         generator  as DataLoader's, or a number to seed one with
         threads    that read and decode; None: as many as there are processors
         prefetch   how many batches are made ahead
-        encoded    whether images are only read, for somebody else to decode (_feeding/encoded.py)
+        encoded    true if images are only read, for a device to decode (_feeding/encoded.py)
         """
         self.paths = _sequence("paths", paths)
         self.labels = None if labels is None else _sequence("labels", labels)
@@ -87,17 +87,17 @@ class Feed:
         self.encoded = encoded
         self.batch_sampler = BatchSampler(_sampler(len(self.paths), shuffle, self.generator),
                                           batch_size, drop_last)
-        self.stock = _core.feed_stock(self.prefetch + 2, False)
+        self.buffer_pool = _core.feed_buffer_pool(self.prefetch + 2, False)
         self.files = FileMemory(self.prefetch + 2)
 
     def share(self, ahead):
-        """Before the first pass: batches lie in memory that a device may lock, and so many more of them are held
-        than are asked for. What is written there is seen by children of a fork."""
-        self.stock = _core.feed_stock(self.prefetch + 2 + ahead, True)
+        """Makes batches lie in memory that a device may lock, of which `ahead` further ones are held. Called before the
+        first pass. Children of a fork see writes to this memory."""
+        self.buffer_pool = _core.feed_buffer_pool(self.prefetch + 2 + ahead, True)
 
     @property
     def transforms(self):
-        """What is done to each image, as it is now."""
+        """Returns the callables for each image, as they are now."""
         return _transforms_of(self.transform)
 
     def __iter__(self):

@@ -22,8 +22,8 @@ class Feed:
                  shuffle: bool = ..., generator: torch.Generator | int | None = ...,
                  threads: int | None = ..., drop_last: bool = ..., prefetch: int = ...,
                  encoded: bool = ...) -> None: ...
-    # Of (images, labels): images are a tensor, or what default_collate makes of what the transform
-    # returns; labels are what it makes of labels, or None. The iterator has close(). It raises at a
-    # batch what went wrong with it, and goes on; RuntimeError in a child of fork.
+    # Yields (images, labels): default_collate's results for the transform's values and for the labels; labels may be
+    # None. The iterator has close(). It raises a batch's error at that batch, and goes on. Raises RuntimeError in a
+    # child of fork.
     def __iter__(self) -> Iterator[tuple[Any, Any]]: ...
     def __len__(self) -> int: ...

@@ -1,11 +1,14 @@
-"""What `stoker verify` runs: compares the forms that a sample store holds with what the files' own
-bytes make now, and makes those void that differ.
+"""The Python side of `stoker verify`: compares each form of a sample store with the form of the file's bytes now, and
+removes the forms that differ.
 
     main(STORE, SHARE, SEED, PATH...)
 
-STORE is a value of STOKER_SAMPLES, SHARE the part of the files that is looked at, from 0 to 1. It
-tells on its standard output, in records that end with a NUL: `dPATH`, a form that differed;
-`kPATH`, one that could not be made void; `pFORMS BYTES UNREADABLE`, what was right so far.
+STORE is a value of STOKER_SAMPLES, SHARE the part of the files that is compared, from 0 to 1. The standard output gets
+records that end with a NUL:
+
+    dPATH                     a form differed and was removed
+    kPATH                     a form differed and could not be removed
+    pFORMS BYTES UNREADABLE   right forms, their files' bytes, and unreadable files, so far
 """
 
 import hashlib
@@ -28,7 +31,7 @@ def _is_below(path, others):
 
 
 def _files(paths):
-    """As a job would see them: links to files, but no links to directories."""
+    """Yields the files as a job would see them, with links to files, and without links to directories."""
     for path in paths:
         if os.path.isfile(path):
             yield path
@@ -40,7 +43,7 @@ def _files(paths):
 
 
 def _is_chosen(path, share, seed):
-    """The same files for one seed, and as good as a draw."""
+    """Returns true if the file is in the sample: the same files for each seed, by a hash."""
     digest = hashlib.blake2b(os.fsencode(path), digest_size=6, key=seed.encode()).digest()
     return int.from_bytes(digest, "big") < share * (1 << 48)
 
@@ -78,7 +81,7 @@ class Check:
         try:
             with open(path, "rb", buffering=0) as file:
                 data = file.read()
-            return len(data), _core.check_kept(data) if data else None
+            return len(data), _core.check_stored(data) if data else None
         except (OSError, MemoryError):
             return None, None
 

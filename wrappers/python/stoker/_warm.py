@@ -1,8 +1,7 @@
-"""What `stoker warm --samples` runs, once for each processor: makes the forms of JPEGs.
+"""Makes the forms of JPEGs, for `stoker warm --samples`, in a process for each processor.
 
-Their names come as messages on the socket that is this process's standard input, until it is
-closed. Each is decoded at one corner, which makes the form of all of it, as a program's first touch
-would.
+The files' names come as messages on the socket that is the standard input, until it is closed. Each file is decoded at
+one corner, which makes the form of the whole file, as a program's first access would.
 """
 
 import os
@@ -24,4 +23,4 @@ def main():
         try:
             decode(os.fsdecode(name), box=(0, 0, 8, 8), out=corner)
         except (ValueError, OSError, MemoryError):
-            continue  # no JPEG that is decoded here, or gone
+            continue  # no JPEG that is decoded here, or the file is gone

@@ -14,7 +14,7 @@ import torch
 
 from . import _gpu_core
 from ._gpu import device
-from ._gpu.images import bytes_of, each, told, type_of
+from ._gpu.images import bytes_of, each, image_table, type_of
 
 __all__ = ["NoDevice", "augment"]
 
@@ -22,8 +22,8 @@ NoDevice = device.NoDevice
 
 
 def _draw(count, spare, padding, flip, generator):
-    """Which windows: three draws for the whole batch, each only if it is wanted. `spare`: by how much an image is
-    wider and higher than they are."""
+    """Draws the windows: three draws for the whole batch, each only if it is wanted. `spare` has the pixels by which an
+    image is wider and higher than a window."""
     zeros = torch.zeros(count, dtype=torch.int32, device="cpu")
     if padding == 0:
         left = top = zeros
@@ -34,16 +34,16 @@ def _draw(count, spare, padding, flip, generator):
 
 
 def _places(count, first, last, generator):
-    """Where windows begin; those that are larger than the padded image lie around it anywhere."""
+    """Draws the edges of windows. A window that is larger than the padded image lies around it anywhere."""
     first, last = sorted((first, last))
     return torch.randint(first, last + 1, (count,), generator=generator, dtype=torch.int32, device="cpu")
 
 
-def _told(images, indices, left, top, flips):
-    """What the kernel is told of each image: `struct stk_gpu_image`."""
+def _image_table(images, indices, left, top, flips):
+    """Returns the kernel's table of images, a `struct stk_gpu_image` for each."""
     _, height, width, channels = images.shape
-    made = told(images.data_ptr() + indices * (height * width * channels), width, height,
-                width * channels)
+    made = image_table(images.data_ptr() + indices * (height * width * channels), width, height,
+                       width * channels)
     made[:, 5], made[:, 6], made[:, 7] = left, top, flips
     return made
 
@@ -69,7 +69,7 @@ def _run(batch, count, threads):
 
 def augment(images, indices=None, *, mean, std, padding=0, flip=False, fill=0, size=None,
             dtype=torch.float32, channels_last=False, generator=None, threads=1):
-    """A batch of normalised images: (byte / 255 - mean) / std.
+    """Returns a batch of normalised images: (byte / 255 - mean) / std.
 
     `images` are all there are, as bytes, count x height x width x channels, on a GPU or not; `indices`
     are those that are wanted (None: all of them). With `padding` each is padded by so many pixels of
@@ -89,15 +89,15 @@ def augment(images, indices=None, *, mean, std, padding=0, flip=False, fill=0, s
     plan = _gpu_core.plan(type_of(dtype), int(channels_last), channels, width, height,
                           each(mean, channels), each(std, channels), each(fill, channels))
     spare = images.shape[2] - width, images.shape[1] - height
-    wanted = _told(images, indices, *_draw(len(indices), spare, padding, flip, generator))
+    wanted = _image_table(images, indices, *_draw(len(indices), spare, padding, flip, generator))
     shape = (height, width, channels) if channels_last else (channels, height, width)
     out = torch.empty((len(indices), *shape), dtype=dtype, device=images.device)
     batch = (plan, bytes_of(wanted), images.data_ptr(), images.numel(),
              out.data_ptr(), out.numel() * out.element_size())
     if images.is_cuda:
         stream = torch.cuda.current_stream(images.device).cuda_stream
-        there = device.of(images.device.index)
-        there.follow(there.resident(batch, stream), stream)
+        opened = device.of(images.device.index)
+        opened.follow(opened.resident(batch, stream), stream)
     else:
         _run(batch, len(indices), threads)
     return out.permute(0, 3, 1, 2) if channels_last else out

@@ -7,13 +7,13 @@
 import collections
 import os
 
+from ._base.numbers import whole_number
 from ._gpu import cuda
 from ._gpu.device import of as open_device
-from ._gpu.here import Here
+from ._gpu.device_sink import DeviceSink
+from ._gpu.host_sink import HostSink
 from ._gpu.images import NCHW, Recipe
 from ._gpu.jpegs import Jpegs
-from ._gpu.there import There
-from ._numbers import whole_number
 
 __all__ = ["Loader"]
 
@@ -22,37 +22,36 @@ NVJPEG = "nvjpeg"
 
 
 class Loader:
-    """The batches of a torch DataLoader, or of anything else that has batches, in its order, as they are
-    needed: on a device, with images of bytes made numbers of.
+    """Gives the batches of a torch DataLoader, or of another iterable of batches, in its order: on a device or on the
+    processor, with images of bytes made normalised numbers.
 
-    `source` is what has the batches; `loader.sampler`, `loader.batch_size` and all else that is not here are
-    its own. It may also be a list of paths: then files are decoded in threads of this process, by
-    the further arguments that stoker.Loader(paths, labels, transform=, batch_size=, ...) has.
+    `source` has the batches; `loader.sampler`, `loader.batch_size` and all further attributes are the source's. A
+    source may also be a list of paths: then threads of this process decode the files, by the further arguments of
+    stoker.Loader(paths, labels, transform=, batch_size=, ...).
 
-    `device` is a GPU ("cuda", "cuda:1", a number, a torch.device): NoDevice, with the reason, where it
-    cannot be used. "cpu" stays here. None is the GPU that torch would use, or here where there is none that
-    does. The numbers are the same to the last bit: (byte / 255 - mean) / std, as torchvision's ToTensor and
-    Normalize have it, in float32, or as `dtype` (torch.float16, torch.bfloat16) rounded once more.
+    `device` is a GPU ("cuda", "cuda:1", a number, a torch.device); if it cannot be used, NoDevice gives the reason.
+    "cpu" is the processor. None is the GPU that torch would use, or the processor if no GPU works. The numbers are the
+    same to the last bit: (byte / 255 - mean) / std, as by torchvision's ToTensor and Normalize, in float32, or rounded
+    once more to `dtype` (torch.float16, torch.bfloat16).
 
-    Images are tensors of four dimensions whose channels, as many as `mean` and `std` have values (1 or 3 if
-    they have one), are the second or the last dimension: of uint8, and with a mean or a std floats as well,
-    which torch normalises. Where either dimension could be the channels it is an error, and `input_layout`
-    ("NCHW", "NHWC") says which it is. `images` names those that are meant, by their keys, indices or fields
-    in the batch, where others look like images as well. They come as count x channels x height x width,
-    in the memory format channels_last if `layout` is "NHWC". A batch without
-    images whose bytes look as if they were meant is a ValueError, where a mean, a std or `images` is said.
+    Images are tensors of four dimensions. Their channels are the second or the last dimension, as many as `mean` and
+    `std` have values (1 or 3 if they have one value). Images are of uint8; with a mean or a std floats are images as
+    well, which torch normalises. If both dimensions could be the channels, it is an error, and `input_layout` ("NCHW",
+    "NHWC") chooses one. If further tensors look like images, `images` names the images, by their keys, indices or
+    fields in the batch. The results are count x channels x height x width, in the memory format channels_last if
+    `layout` is "NHWC". With a mean, a std or `images`, a batch without images is a ValueError if one of its tensors
+    looks as if it were meant.
 
-    All other tensors are moved as they are; strings, numbers, None and objects without a to() stay. Dicts,
-    lists, deques, tuples and named tuples stay what they are.
+    All other tensors are moved unchanged; strings, numbers, None and objects without a to() stay. Dicts, lists, deques,
+    tuples and named tuples keep their types.
 
-    So many batches as `prefetch` says are on their way to a GPU before they are asked for; none where the
-    DataLoader has no workers, and none here. Slots (docs/batches.md) are locked for the GPU the first time
-    that a batch lies in them, and so is the memory into which files are decoded here (MemoryError if they may
-    not be; not with pin=False).
+    `prefetch` batches are on their way to a GPU before the program asks for them; none if the DataLoader has no
+    workers, and none on the processor. A slot (docs/batches.md) is locked for the GPU when a batch first lies in it,
+    and so is the memory of decoded files. If it may not be locked, that is a MemoryError; pin=False locks nothing.
 
-    `decode="nvjpeg"`, with a list of paths and a GPU: that decodes the JPEGs, by NVIDIA's nvJPEG, which gives
-    pixels that are not Pillow's (docs/gpu.md says how far off they are). What it does not take is decoded here;
-    `decoder` says how many images each has had. NoDevice, with what to do, where there is no nvJPEG."""
+    `decode="nvjpeg"`, with a list of paths and a GPU, decodes the JPEGs by NVIDIA's nvJPEG. Its pixels are not Pillow's
+    (docs/gpu.md has the differences). The processor decodes the files that nvJPEG does not take; `decoder` counts the
+    images of each. Without nvJPEG there is a NoDevice, with a hint."""
 
     def __init__(self, source, labels=None, *, device=None, mean=None, std=None, dtype=None,
                  layout=NCHW, input_layout=None, images=None, prefetch=2, pin=True, decode=None,
@@ -65,26 +64,25 @@ class Loader:
             raise ValueError(f'decode="{decode}" needs a GPU (device="cuda"): where there is none leave it '
                              "out, and this processor decodes")
         self.decoder = None
-        self._side = Here(recipe) if index is None else self._there(index, recipe, pin, decode)
-        self.device = self._side.device
-        # Without workers the data set draws its chances from the generators of who asks, in the order in
-        # which both do.
+        self._sink = HostSink(recipe) if index is None else self._device_sink(index, recipe, pin, decode)
+        self.device = self._sink.device
+        # Without workers the data set and the program draw from the same generators, in the order of their calls.
         waits = index is None or getattr(self.source, "num_workers", None) == 0
         self.prefetch = 0 if waits else prefetch
-        if self.source is not source and index is not None and pin:  # a Feed, of nobody else's
+        if self.source is not source and index is not None and pin:  # a Feed of this loader's own
             self.source.share(self.prefetch + UNDER_WAY)
 
-    def _there(self, index, recipe, pin, decode):
+    def _device_sink(self, index, recipe, pin, decode):
         device, place = open_device(index), cuda.Place(index)
         if decode:
             from ._feeding.encoded import Encoded
             self.decoder = Jpegs(device, place, Encoded)
-        return There(device, place, recipe, pin, self.decoder)
+        return DeviceSink(device, place, recipe, pin, self.decoder)
 
     def __iter__(self):
-        self._side.let_go()
-        kind = _Batches if type(self._side) is Here else _Sending
-        return kind(iter(self.source), self._side, self.prefetch)
+        self._sink.let_go()
+        kind = _Batches if type(self._sink) is HostSink else _Sending
+        return kind(iter(self.source), self._sink, self.prefetch)
 
     def __len__(self):
         return len(self.source)
@@ -103,11 +101,11 @@ class _Failed:
 
 
 class _Batches:
-    """One pass. What fails does so when it is its turn."""
+    """One pass. An error of a batch is raised at that batch's turn."""
 
-    def __init__(self, batches, side, prefetch):
+    def __init__(self, batches, sink, prefetch):
         self._batches = batches
-        self._side = side
+        self._sink = sink
         self._prefetch = prefetch
         self._begun = collections.deque()
         self._owner = os.getpid()
@@ -127,14 +125,14 @@ class _Batches:
                 raise begun.error
             finally:
                 begun = None  # or it would be its own traceback's
-        return self._side.give(begun)
+        return self._sink.give(begun)
 
     def _is_well(self):
         return not self._begun or not isinstance(self._begun[-1], _Failed)
 
     def _fetch(self):
         try:
-            self._begun.append(self._side.begin(next(self._batches)))
+            self._begun.append(self._sink.begin(next(self._batches)))
         except StopIteration:
             self._batches = None
         except Exception as error:
@@ -142,18 +140,18 @@ class _Batches:
 
     def _finish(self):
         if self._owner == os.getpid():
-            self._side.finish()
+            self._sink.finish()
 
 
 class _Sending(_Batches):
-    """Of which some may be on their way to a device when nobody asks for more."""
+    """A pass to a device, which may have batches under way when the program drops it."""
 
-    def __del__(self):  # an interrupt that comes meanwhile is lost: so there is none where none is needed
+    def __del__(self):  # an interrupt in here would be lost, so passes without a device have no __del__
         self._begun.clear()
         self._batches = None
         try:
             self._finish()
-        except Exception:  # who has asked for no more is told of nothing
+        except Exception:  # the program has dropped the pass
             pass
 
 
@@ -184,5 +182,5 @@ def _is_sequence(source):
 
 
 def _are_paths(source):
-    """Whether it is a sequence of them; of none, there is nothing to see."""
+    """Returns true for a sequence of paths. An empty sequence is none."""
     return _is_sequence(source) and len(source) > 0 and isinstance(source[0], (str, bytes, os.PathLike))

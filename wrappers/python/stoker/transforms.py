@@ -6,8 +6,8 @@
                                     T.ToTensor(), T.Normalize(mean, std)])      # or one's own
 
 The tensors are bit for bit those of torchvision's own Compose, and torch's generator gives the same
-numbers and is left the same. What is fused is found out at each call, for transforms of exactly
-torchvision's classes, v1 and v2; any other transform is called as it is, with an image of Pillow's.
+numbers and is left the same. Each call finds the transforms that can be fused: those of exactly torchvision's
+classes, v1 and v2. Any other transform is called as it is, with an image of Pillow's.
 
 A pipeline takes the path of a file, a file's bytes, an image of Pillow's, or an array of bytes
 (height x width x 3, or height x width). A path or bytes stand for Image.open(...).convert("RGB"),
@@ -23,7 +23,7 @@ from PIL import Image
 
 from ._pillow import take
 from ._store import sources
-from ._torchvision import pictures, pipeline, tails
+from ._torchvision import lazy_images, pipeline, tensor_tail
 from ._torchvision.exact import T
 
 __all__ = ["CIFAR10_MEAN", "CIFAR10_STD", "Compose", "IMAGENET_MEAN", "IMAGENET_STD",
@@ -44,9 +44,9 @@ class Compose:
 
     def __call__(self, image):
         image = _opened(image)
-        picture = _picture_of(image) if pictures.is_float32() else None
-        tails.know_v2()
-        return pipeline.run(self.transforms, image if picture is None else picture)
+        lazy = _lazy_of(image) if lazy_images.is_float32() else None
+        tensor_tail.know_v2()
+        return pipeline.run(self.transforms, image if lazy is None else lazy)
 
     def __repr__(self):
         lines = "".join(f"\n    {transform}" for transform in self.transforms)
@@ -54,23 +54,23 @@ class Compose:
 
 
 def _opened(source):
-    """A path or bytes: a picture, or an image of Pillow's; anything else as it is."""
+    """Returns a lazy image of a path or of bytes, or an image of Pillow's. Returns any other value unchanged."""
     if isinstance(source, (str, os.PathLike)):
         source = sources.of_path(source)
     elif isinstance(source, (bytes, bytearray, memoryview)):
         source = sources.Bytes(bytes(source))
     else:
         return source
-    size = take.picture_size(source)
+    size = take.jpeg_size(source)
     if size is not None:
-        return pictures.Picture(3, size, source=source)
+        return lazy_images.LazyImage(3, size, source=source)
     return Image.open(io.BytesIO(source.read())).convert("RGB")
 
 
-def _picture_of(image):
-    if type(image) is pictures.Picture:
+def _lazy_of(image):
+    if type(image) is lazy_images.LazyImage:
         return image
-    return pictures.of_image(image) or pictures.of_array(image)
+    return lazy_images.of_image(image) or lazy_images.of_array(image)
 
 
 # ---- pipelines as they are most often written ----

@@ -1,9 +1,10 @@
-/* What is drawn of a batch's images, for Python. See files.h. */
+/* Draws the random numbers of a batch's images and makes their plans, for Python. */
 #include "wrappers/python/core/feed/files.h"
+#include "wrappers/python/core/common/objects.h"
 #include "wrappers/python/core/feed/numbers.h"
 #include "wrappers/python/core/feed/steps.h"
 
-/* What is drawn of a batch's images, and of which of them. */
+/* A call of draw(): the steps, and which images they are for. */
 struct drawing {
     struct steps steps;
     int order;                /* enum stk_pass_order */
@@ -38,7 +39,7 @@ static int take_steps(struct steps *steps, PyObject *tuple)
     return 0;
 }
 
-/* Whether files of this kind are decoded here, as far as Python has said so. */
+/* Returns true if Python has said that files of this kind are decoded here. */
 static bool is_taken(struct drawing *drawing, unsigned long long kind)
 {
     if (drawing->any_taken && drawing->taken == kind) {
@@ -100,7 +101,7 @@ PyObject *files_draw(PyObject *self, PyObject *arguments)
     PyObject *steps;
     struct drawing drawing = {0};
     struct files *files = (struct files *)self;
-    if (files_idle_crew(files) == NULL ||
+    if (files_idle_pool(files) == NULL ||
         !PyArg_ParseTuple(arguments, "nO!iO!(KKI)w*", &at, &PyTuple_Type, &steps, &drawing.order,
                           &PyDict_Type, &drawing.kinds, &drawing.most_pixels,
                           &drawing.most_for_byte, &drawing.steps.least_side, &state)) {
@@ -142,7 +143,7 @@ PyObject *files_drawn_size(PyObject *self, PyObject *unused)
     (void)unused;
     uint32_t width, height, found[2] = {0, 0};
     struct files *files = (struct files *)self;
-    if (files_idle_crew(files) == NULL) {
+    if (files_idle_pool(files) == NULL) {
         return NULL;
     }
     for (Py_ssize_t i = 0; i < files->count; i++) {

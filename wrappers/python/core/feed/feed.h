@@ -1,22 +1,25 @@
 /*
- * Batches that are read and decoded by threads, for Python (stoker/_feeding): a Crew, its Files
- * (the items of one batch), and a Stock of the memory that batches lie in. What is drawn and
- * planned of an image is Python's matter.
+ * Batches that threads read and decode, for Python (stoker/_feeding). There is a ThreadPool, its
+ * Files (the items of one batch), and a BufferPool of the batches' memory. Python decides which
+ * steps an image goes through.
  *
- * All of it is under the GIL, but for what the crew's threads do with the items of Files that are
- * underway. See crew.h for what a child of fork may do.
+ * The GIL must be held, except for the work of the pool's threads on items of Files that are under
+ * way. thread_pool.h says what a child of fork may do.
  */
 #ifndef STK_PYTHON_FEED_FEED_H
 #define STK_PYTHON_FEED_FEED_H
 
-#include "wrappers/python/core/core.h"
+#include "wrappers/python/core/common/limited_api.h"
 
-extern PyType_Spec feed_crew_spec;                    /* team.c */
-extern PyType_Spec feed_files_spec;                   /* files.c */
-extern PyType_Spec feed_stock_spec, feed_memory_spec; /* stock.c */
+extern PyType_Spec feed_thread_pool_spec;                   /* py_thread_pool.c */
+extern PyType_Spec feed_files_spec;                         /* files.c */
+extern PyType_Spec feed_buffer_pool_spec, feed_memory_spec; /* buffer_pool.c */
 
-PyObject *core_feed_crew(PyObject *module, PyObject *arguments);
-PyObject *core_feed_stock(PyObject *module, PyObject *arguments);
+/* pool.files(): returns empty Files (files.c). */
+PyObject *py_pool_files(PyObject *py_pool, PyObject *unused);
+
+PyObject *core_feed_thread_pool(PyObject *module, PyObject *arguments);
+PyObject *core_feed_buffer_pool(PyObject *module, PyObject *arguments);
 PyObject *core_feed_words(PyObject *module, PyObject *arguments);
 
 #endif

@@ -4,18 +4,19 @@
 
 #include "base/sys.h"
 #include "wrappers/python/core/feed/files.h"
-#include "wrappers/python/core/slots.h"
+#include "wrappers/python/core/common/objects.h"
+#include "wrappers/python/core/decode/plan_request.h"
 
 #define STREAMED_BYTES ((Py_ssize_t)8 << 20) /* of a batch: several of them are in no cache */
 
 /* ---- their life ---- */
 
-PyObject *files_new(struct team *team)
+PyObject *py_pool_files(PyObject *py_pool, PyObject *unused)
 {
-    PyObject *module = PyType_GetModule(Py_TYPE((PyObject *)team));
-    struct files *files = (struct files *)slots_new(module, "Files");
+    (void)unused;
+    struct files *files = (struct files *)object_new(PyType_GetModule(Py_TYPE(py_pool)), "Files");
     if (files != NULL) {
-        files->team = (struct team *)Py_NewRef((PyObject *)team);
+        files->py_pool = (struct py_thread_pool *)Py_NewRef(py_pool);
     }
     return (PyObject *)files;
 }
@@ -40,11 +41,11 @@ static void let_go(struct files *files)
 static void free_files(PyObject *self)
 {
     struct files *files = (struct files *)self;
-    struct crew *crew = files->team != NULL ? files->team->crew : NULL;
-    bool own = files->team == NULL || files->team->owner == stk_sys_getpid();
-    if (crew != NULL && own) {
+    struct thread_pool *pool = files->py_pool != NULL ? files->py_pool->pool : NULL;
+    bool own = files->py_pool == NULL || files->py_pool->owner == stk_sys_getpid();
+    if (pool != NULL && own) {
         Py_BEGIN_ALLOW_THREADS;
-        crew_cancel(crew, &files->group);
+        thread_pool_cancel(pool, &files->group);
         Py_END_ALLOW_THREADS;
     }
     for (Py_ssize_t i = 0; own && i < files->room; i++) {
@@ -54,18 +55,18 @@ static void free_files(PyObject *self)
         free(files->items);
     }
     let_go(files);
-    Py_XDECREF((PyObject *)files->team);
-    slots_free(self);
+    Py_XDECREF((PyObject *)files->py_pool);
+    object_free(self);
 }
 
-struct crew *files_idle_crew(struct files *files)
+struct thread_pool *files_idle_pool(struct files *files)
 {
-    struct crew *crew = team_crew(files->team);
-    if (crew != NULL && !crew_has_ended(&files->group)) {
+    struct thread_pool *pool = py_pool_get(files->py_pool);
+    if (pool != NULL && !thread_pool_has_ended(&files->group)) {
         PyErr_SetString(PyExc_RuntimeError, "the files are underway");
         return NULL;
     }
-    return crew;
+    return pool;
 }
 
 static int make_room(struct files *files, Py_ssize_t count)
@@ -84,7 +85,8 @@ static int make_room(struct files *files, Py_ssize_t count)
     return 0;
 }
 
-/* What cannot be a path has none: Pillow says what is wrong with it. */
+/* Takes an item's path. An object that is no path gives none, and Pillow reports the error later.
+ */
 static int take_path(struct files *files, Py_ssize_t i, PyObject *sequence, bool is_bytes_wanted)
 {
     PyObject *bytes = NULL, *path = PySequence_GetItem(sequence, i);
@@ -140,8 +142,8 @@ static PyObject *files_read(PyObject *self, PyObject *arguments)
     PyObject *paths, *memory = NULL;
     int is_bytes_wanted = false;
     struct files *files = (struct files *)self;
-    struct crew *crew = files_idle_crew(files);
-    if (crew == NULL || !PyArg_ParseTuple(arguments, "O|pO", &paths, &is_bytes_wanted, &memory)) {
+    struct thread_pool *pool = files_idle_pool(files);
+    if (pool == NULL || !PyArg_ParseTuple(arguments, "O|pO", &paths, &is_bytes_wanted, &memory)) {
         return NULL;
     }
     Py_ssize_t count = PySequence_Size(paths);
@@ -154,7 +156,8 @@ static PyObject *files_read(PyObject *self, PyObject *arguments)
     }
     files->count = count;
     files->group.work = item_read;
-    crew_add(crew, &files->group, CREW_URGENT, files->items, (size_t)count, sizeof *files->items);
+    thread_pool_add(pool, &files->group, POOL_URGENT, files->items, (size_t)count,
+                    sizeof *files->items);
     Py_RETURN_NONE;
 }
 
@@ -163,7 +166,7 @@ static PyObject *files_wanted(PyObject *self, PyObject *unused)
 {
     (void)unused;
     struct files *files = (struct files *)self;
-    return files_idle_crew(files) == NULL ? NULL : PyLong_FromSize_t(files->space.taken);
+    return files_idle_pool(files) == NULL ? NULL : PyLong_FromSize_t(files->space.taken);
 }
 
 /* files.are_done(): whether nothing is underway. */
@@ -171,15 +174,15 @@ static PyObject *files_are_done(PyObject *self, PyObject *unused)
 {
     (void)unused;
     struct files *files = (struct files *)self;
-    struct crew *crew = team_crew(files->team);
-    return crew == NULL ? NULL : PyBool_FromLong(crew_has_ended(&files->group));
+    struct thread_pool *pool = py_pool_get(files->py_pool);
+    return pool == NULL ? NULL : PyBool_FromLong(thread_pool_has_ended(&files->group));
 }
 
-/* files.wait(ends): as the crew's, but only their own end counts. */
+/* files.wait(ends): as the pool's, but only their own end counts. */
 static PyObject *files_wait(PyObject *self, PyObject *number)
 {
     struct files *files = (struct files *)self;
-    return team_wait_for(files->team, number, &files->group);
+    return py_pool_wait_for(files->py_pool, number, &files->group);
 }
 
 unsigned long long files_kind(const struct item *item)
@@ -202,7 +205,7 @@ unsigned long long files_kind(const struct item *item)
  */
 struct item *files_item(struct files *files, PyObject *number)
 {
-    Py_ssize_t i = files_idle_crew(files) == NULL ? -1 : PyLong_AsSsize_t(number);
+    Py_ssize_t i = files_idle_pool(files) == NULL ? -1 : PyLong_AsSsize_t(number);
     if (i >= 0 && i < files->count) {
         return &files->items[i];
     }
@@ -327,8 +330,8 @@ static PyObject *files_decode(PyObject *self, PyObject *arguments)
     PyObject *orders, *out;
     Py_ssize_t row_bytes;
     struct end end;
-    struct crew *crew = files_idle_crew(files);
-    if (crew == NULL ||
+    struct thread_pool *pool = files_idle_pool(files);
+    if (pool == NULL ||
         !PyArg_ParseTuple(arguments, "O!(O&iiO)On", &PyDict_Type, &orders, take_u32, &end.channels,
                           &end.layout, &end.type, &end.table, &out, &row_bytes)) {
         return NULL;
@@ -345,8 +348,8 @@ static PyObject *files_decode(PyObject *self, PyObject *arguments)
         return NULL;
     }
     files->group.work = item_decode;
-    crew_add(crew, &files->group, CREW_USUAL, files->items, (size_t)files->count,
-             sizeof *files->items);
+    thread_pool_add(pool, &files->group, POOL_USUAL, files->items, (size_t)files->count,
+                    sizeof *files->items);
     Py_RETURN_NONE;
 }
 
@@ -355,7 +358,7 @@ static PyObject *files_failed(PyObject *self, PyObject *unused)
 {
     (void)unused;
     struct files *files = (struct files *)self;
-    PyObject *failed = files_idle_crew(files) == NULL ? NULL : PyList_New(0);
+    PyObject *failed = files_idle_pool(files) == NULL ? NULL : PyList_New(0);
     for (Py_ssize_t i = 0; failed != NULL && i < files->count; i++) {
         if (files->items[i].is_wanted && files->items[i].status != STK_DECODE_OK) {
             PyObject *number = PyLong_FromSsize_t(i);
@@ -373,7 +376,7 @@ static PyObject *files_let_go(PyObject *self, PyObject *unused)
 {
     (void)unused;
     struct files *files = (struct files *)self;
-    if (files_idle_crew(files) == NULL) {
+    if (files_idle_pool(files) == NULL) {
         return NULL;
     }
     let_go(files);

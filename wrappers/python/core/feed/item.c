@@ -10,13 +10,14 @@
 
 #include "base/sys.h"
 #include "base/tally.h"
-#include "wrappers/python/core/core.h"
-#include "wrappers/python/core/identity.h"
-#include "wrappers/python/core/tables.h"
+#include "wrappers/python/core/common/counts.h"
+#include "wrappers/python/core/decode/thread_decoder.h"
+#include "wrappers/python/core/decode/file_identity.h"
+#include "wrappers/python/core/decode/tables.h"
 
 #define LINE_BYTES 64 /* of the cache: no two files share one */
 
-/* Of the run's time spent on batches, as a worker's fetch is. */
+/* Adds to the run's time spent on batches, as the fetch of a worker does. */
 static void count_time(int64_t began_ns)
 {
     count_more(STK_TALLY_FETCH_NS, (uint64_t)(stk_sys_clock_ns(CLOCK_MONOTONIC) - began_ns));
@@ -29,7 +30,8 @@ static bool is_frame(uint8_t marker)
     return marker >= 0xc0 && marker <= 0xcf && marker != 0xc4 && marker != 0xc8 && marker != 0xcc;
 }
 
-/* Of a header that the decoder found sound; zeros where there are not three components. */
+/* Finds the sampling factors in a header that the decoder found sound; zeros without three
+ * components. */
 static void find_sampling(const uint8_t *head, size_t size, uint8_t sampling[ITEM_COMPONENTS])
 {
     memset(sampling, 0, ITEM_COMPONENTS);
@@ -54,8 +56,8 @@ static void look_at(struct item *item, const uint8_t *head, size_t size)
 
 /* ---- reading ---- */
 
-/* As the store has it, and nobody has to read it. */
-static enum item_found take_form(struct item *item, const struct kept_found *found)
+/* Takes a form from the store; the file need not be read. */
+static enum item_found take_form(struct item *item, const struct stored_found *found)
 {
     item->form = found->form;
     item->info = found->source.info;
@@ -104,7 +106,7 @@ static bool has_room(struct item *item, size_t wanted)
     return true;
 }
 
-/* Of the file before. */
+/* Drops the bytes of the previous file. */
 static void forget_bytes(struct item *item)
 {
     free(item->own);
@@ -130,7 +132,7 @@ static bool is_still(const struct item *item, int fd, const struct identity *bef
 {
     struct stk_hash128 link;
     bool is_entry = before->mark.own_dev != 0;
-    return (is_entry || kept_wants_link(item->bytes, item->size)) &&
+    return (is_entry || stored_wants_link(item->bytes, item->size)) &&
            identity_after_reading(fd, &link) && link.low == before->link.low &&
            link.high == before->link.high;
 }
@@ -149,20 +151,20 @@ static bool read_bytes(struct item *item, int fd, size_t likely)
 static enum item_found find(struct item *item, int fd)
 {
     struct stat stat;
-    struct kept_found found;
+    struct stored_found found;
     if (fstat(fd, &stat) != 0 || !S_ISREG(stat.st_mode) ||
         (uint64_t)stat.st_size >= ITEM_LARGEST_BYTES) {
         return ITEM_NOTHING;
     }
-    enum kept_kind kind = item->is_bytes_wanted ? KEPT_UNKNOWN : kept_find(fd, &found);
-    if (kind == KEPT_FORM) {
+    enum stored_kind kind = item->is_bytes_wanted ? STORED_UNKNOWN : stored_find(fd, &found);
+    if (kind == STORED_FORM) {
         identity_tell_decoded(fd, true, NULL, 0);
         return take_form(item, &found);
     }
     if (!read_bytes(item, fd, (size_t)stat.st_size)) {
         return ITEM_NOTHING;
     }
-    item->has_link = kind == KEPT_NO_FORM && is_still(item, fd, &found.identity);
+    item->has_link = kind == STORED_NO_FORM && is_still(item, fd, &found.identity);
     if (item->has_link) {
         item->link = found.identity.link;
     }
@@ -170,11 +172,11 @@ static enum item_found find(struct item *item, int fd)
     return ITEM_BYTES;
 }
 
-/* What has a form and no entry need not be opened: that would be a question to the origin. */
+/* Finds the form of a file without an entry, without opening it: an open would ask the origin. */
 static bool find_unopened(struct item *item)
 {
-    struct kept_found found;
-    if (item->is_bytes_wanted || !kept_find_path(item->path, &found)) {
+    struct stored_found found;
+    if (item->is_bytes_wanted || !stored_find_path(item->path, &found)) {
         return false;
     }
     identity_tell_served(item->path);
@@ -197,7 +199,7 @@ static void read_item(struct item *item)
     }
 }
 
-void item_read(struct crew_task *task)
+void item_read(struct pool_task *task)
 {
     int64_t began_ns = stk_sys_clock_ns(CLOCK_MONOTONIC);
     read_item((struct item *)task);
@@ -209,13 +211,13 @@ void item_read(struct crew_task *task)
 static int decode(struct item *item, struct stk_decoder *decoder)
 {
     if (item->found == ITEM_FORM) {
-        return kept_decode_form(decoder, &item->form, item->size, &item->plan, &item->target);
+        return stored_decode_form(decoder, &item->form, item->size, &item->plan, &item->target);
     }
-    const struct kept_file file = {.link = item->has_link ? &item->link : NULL};
-    return kept_decode(decoder, item->bytes, item->size, &file, &item->plan, &item->target);
+    const struct stored_file file = {.link = item->has_link ? &item->link : NULL};
+    return stored_decode(decoder, item->bytes, item->size, &file, &item->plan, &item->target);
 }
 
-void item_decode(struct crew_task *task)
+void item_decode(struct pool_task *task)
 {
     struct item *item = (struct item *)task;
     if (!item->is_wanted) {

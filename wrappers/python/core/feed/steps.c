@@ -8,16 +8,16 @@
 #define TRIES        10
 #define ROUNDING     0x1.01p-24 /* to single precision, at most, as a share; and a little more */
 
-/* What is noted of an image so far. */
+/* An image's plan as far as it is made. */
 struct sketch {
     struct stk_plan *plan;
     struct numbers *numbers;
     int64_t width, height; /* of the result so far */
 };
 
-/* ---- noting: as pictures.Picture ---- */
+/* ---- noting: as lazy_images.LazyImage ---- */
 
-/* Of a flipped image: where the box was before. */
+/* Moves a box of a flipped image to its place in the unflipped one. */
 static void mirror(const struct sketch *sketch, int64_t box[4])
 {
     int64_t left = box[0], top = box[1];
@@ -68,7 +68,7 @@ static bool resize(struct sketch *sketch, int64_t width, int64_t height, int fil
     return true;
 }
 
-/* ---- drawing: as draws.py ---- */
+/* ---- drawing: as rng.py ---- */
 
 /*
  * torch rounds to single precision, more or less often from one processor to the next, and takes
@@ -79,7 +79,8 @@ struct about {
     double value, error;
 };
 
-/* What uniform_() makes of one draw: a difference, a product and a sum, each rounded or not. */
+/* Returns what uniform_() makes of one draw: a difference, a product and a sum, each rounded or
+ * not. */
 static struct about uniform(struct numbers *numbers, double least, double most)
 {
     double low = (float)least, high = (float)most;
@@ -97,7 +98,7 @@ static int64_t edge_of(double square, double error)
     return certain && rounded <= INT32_MAX ? (int64_t)rounded : -1;
 }
 
-/* One try: -1 where it is not certain. Whether the region lies in the image. */
+/* Makes one try. Returns 1 if the region lies in the image, 0 if not, -1 if that is not certain. */
 static int try_region(const struct step *step, struct sketch *sketch, int64_t *width,
                       int64_t *height)
 {
@@ -122,7 +123,7 @@ static bool crop_anywhere(struct sketch *sketch, int64_t width, int64_t height)
     return crop(sketch, left, top, width, height);
 }
 
-/* What is taken when no region fits: the middle, as much of it as has a shape that is wanted. */
+/* Takes the middle if no region fits: as much of it as has a wanted shape. */
 static bool crop_in_shape(const struct step *step, struct sketch *sketch)
 {
     double width = (double)sketch->width, height = (double)sketch->height;

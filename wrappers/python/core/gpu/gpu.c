@@ -2,7 +2,7 @@
  * stoker._gpu_core: plans and devices (gpu/) for Python. A module of its own, since the kernel for
  * devices is part of it. Addresses are ints: of the host, or of a device where one is opened.
  */
-#include "wrappers/python/core/gpu/parts.h"
+#include "wrappers/python/core/gpu/gpu_module.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -75,20 +75,20 @@ static PyObject *gpu_plan(PyObject *module, PyObject *arguments)
 
 /* ---- batches ---- */
 
-/* What is the same here and on a device: images, as `struct stk_gpu_image` one behind the other,
- * the memory that they must lie in, and what comes out. */
-struct batch {
+/* A batch, here and on a device: images, as `struct stk_gpu_image` one behind the other, the memory
+ * that they must lie in, and the result. */
+struct gpu_batch {
     const struct stk_gpu_plan *plan;
     Py_buffer images;
     unsigned long long begin, bytes, out, out_bytes;
 };
 
-static size_t count_images(const struct batch *batch)
+static size_t count_images(const struct gpu_batch *batch)
 {
     return (size_t)batch->images.len / sizeof(struct stk_gpu_image);
 }
 
-static const char *refuse_batch(const struct batch *batch)
+static const char *refuse_batch(const struct gpu_batch *batch)
 {
     const struct stk_gpu_image *images = batch->images.buf;
     size_t count = count_images(batch);
@@ -106,7 +106,7 @@ static const char *refuse_batch(const struct batch *batch)
 
 /* Takes them out of (plan, images, begin, bytes, out, out bytes). 0, or -1 with an exception set
  * and nothing held. */
-static int take_batch(struct batch *batch, PyObject *given)
+static int take_batch(struct gpu_batch *batch, PyObject *given)
 {
     PyObject *plan;
     if (!PyArg_ParseTuple(given, "Oy*KKKK", &plan, &batch->images, &batch->begin, &batch->bytes,
@@ -131,7 +131,7 @@ static PyObject *gpu_run(PyObject *module, PyObject *arguments)
     (void)module;
     PyObject *given;
     Py_ssize_t first, last;
-    struct batch batch;
+    struct gpu_batch batch;
     if (!PyArg_ParseTuple(arguments, "Onn", &given, &first, &last) ||
         take_batch(&batch, given) != 0) {
         return NULL;
@@ -155,7 +155,7 @@ struct device *gpu_device_of(PyObject *capsule)
     return PyCapsule_GetPointer(capsule, DEVICE);
 }
 
-/* What a batch's memory is kept by, and who is told. */
+/* The object that keeps a batch's memory, and the device that lets go of it. */
 struct holder {
     struct device *device;
     PyObject *object;
@@ -236,8 +236,8 @@ static PyObject *gpu_name(PyObject *module, PyObject *capsule)
 /* ---- batches on their way ---- */
 
 /* Sends it; what is held is not if that fails. */
-static int send(struct device *device, const struct batch *batch, PyObject *object, void *stream,
-                uint64_t *number, struct stk_gpu_why *why)
+static int send(struct device *device, const struct gpu_batch *batch, PyObject *object,
+                void *stream, uint64_t *number, struct stk_gpu_why *why)
 {
     bool is_here = object != NULL;
     struct holder *holder = is_here ? malloc(sizeof *holder) : NULL;
@@ -274,7 +274,7 @@ int gpu_take_stream(PyObject *object, void *out)
 
 static PyObject *send_batch(struct device *device, PyObject *given, PyObject *holder, void *stream)
 {
-    struct batch batch;
+    struct gpu_batch batch;
     struct stk_gpu_why why = {0};
     uint64_t number = 0;
     int error;
@@ -369,7 +369,8 @@ static PyObject *gpu_wait(PyObject *module, PyObject *arguments)
 
 /* ---- memory ---- */
 
-/* What the calls below take: (device, address, bytes). NULL with an exception set. */
+/* Takes the arguments of the calls below: (device, address, bytes). Returns NULL with an exception
+ * set. */
 static struct device *take_memory(PyObject *arguments, unsigned long long *address,
                                   unsigned long long *bytes)
 {
@@ -379,7 +380,7 @@ static struct device *take_memory(PyObject *arguments, unsigned long long *addre
                                                                          : NULL;
 }
 
-/* What is done with an address, and as many bytes as were said. */
+/* Work on an address and a number of bytes. */
 typedef int memory_work(struct stk_gpu *gpu, uint64_t address, size_t bytes,
                         struct stk_gpu_why *why);
 

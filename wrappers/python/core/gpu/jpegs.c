@@ -1,5 +1,5 @@
 /* JPEGs decoded by a device (gpu/jpegs.h), for Python. */
-#include "wrappers/python/core/gpu/parts.h"
+#include "wrappers/python/core/gpu/gpu_module.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /*
- * What stoker._samples_core gives to stoker._core, in a capsule: the store's functions, so that a
- * look-up, a decode and a put are one call without Python in between. The two stay separate
- * libraries, since only this one needs liblmdb.
+ * The store's functions, which stoker._samples_core gives to stoker._core in a capsule. So a
+ * look-up, a decode and a put are one call without Python in between. The two are separate
+ * libraries, since only stoker._samples_core needs liblmdb.
  */
 #ifndef STK_PYTHON_SAMPLES_API_H
 #define STK_PYTHON_SAMPLES_API_H
@@ -11,10 +11,10 @@
 #define STK_SAMPLES_API   "stoker._samples_core.api"   /* the capsule of a struct stk_samples_api */
 #define STK_SAMPLES_STORE "stoker._samples_core.store" /* the capsule of a struct stk_store */
 
-/* Changes with the struct: a library of another version is not used. */
+/* The struct's version. A library of another version is not used. */
 #define STK_SAMPLES_API_VERSION 2
 
-/* store/store.h and store/content.h say what each does. */
+/* store/store.h and store/content_hash.h describe the functions. */
 struct stk_samples_api {
     unsigned version;
     struct stk_hash128 (*key)(const void *, size_t, uint64_t);

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/tally.h"
-#include "store/content.h"
+#include "store/content_hash.h"
 #include "wrappers/python/core/samples/api.h"
 
 #define KEY_BYTES  16
@@ -125,7 +125,8 @@ static PyObject *samples_put(PyObject *module, PyObject *arguments)
     return error == 0 ? PyBool_FromLong(kept) : NULL;
 }
 
-/* void(store, key): the value is wrong, and nobody gets it any more; whether that was done. */
+/* void(store, key): makes a wrong value void, so that no call finds it. Returns true if it was
+ * done. */
 static PyObject *samples_void(PyObject *module, PyObject *arguments)
 {
     (void)module;
@@ -179,7 +180,7 @@ static PyObject *samples_key(PyObject *module, PyObject *arguments)
     if (!PyArg_ParseTuple(arguments, "y*|K", &data, &seed)) {
         return NULL;
     }
-    struct stk_hash128 key = stk_content_128(data.buf, (size_t)data.len, seed);
+    struct stk_hash128 key = stk_content_hash_128(data.buf, (size_t)data.len, seed);
     PyBuffer_Release(&data);
     return PyBytes_FromStringAndSize((const char *)&key, KEY_BYTES);
 }
@@ -202,7 +203,7 @@ static struct PyModuleDef definition = {
 
 static const struct stk_samples_api api = {
     .version = STK_SAMPLES_API_VERSION,
-    .key = stk_content_128,
+    .key = stk_content_hash_128,
     .get = stk_store_get,
     .put = stk_store_put,
     .link = stk_store_link,

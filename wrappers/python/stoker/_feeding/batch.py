@@ -1,22 +1,22 @@
-"""One batch: first its files are read, then it is planned, then decoded; at last it is handed out."""
+"""One batch: its files are read, then it is planned, then decoded, and at last handed out."""
 
 from torch.utils.data import default_collate
 
 from .encoded import Encoded
 from .layout import layout_of
-from .pixels import Changed, Maker, Noted
+from .pixels import Changed, Maker, PlannedImage
 
 
 class Batch:
-    """Of the images with these places in a Feed, by Files of the crew's that are idle. What goes wrong is
-    kept for result(), so that it is met at its batch, and the next ones go on."""
+    """The images with these places in a Feed, read and decoded by idle Files of the thread pool. An error is kept for
+    result(), so that it is raised at its batch, and further batches go on."""
 
     def __init__(self, feed, files, indices):
         self._feed = feed
         self._indices = indices
-        self._rows = {}  # by their place; those that are not here were drawn without Python
+        self._rows = {}  # {place: a row that Python drew}; threads drew all others
         self._maker = self._layout = self._memory = self._error = None
-        self.files = files  # None: they were handed out with what they hold
+        self.files = files  # None: they were handed out with the files' bytes
         self.is_planned = False
         try:
             self._paths = [feed.paths[i] for i in indices]
@@ -27,50 +27,50 @@ class Batch:
     def __len__(self):
         return len(self._indices)
 
-    def plan(self, numbers):
-        """Draws the images' numbers, and has threads do the rest. To be called when the files are done."""
+    def plan(self, rng):
+        """Draws the images' random numbers, and lets threads do the rest. Called when the files are done."""
         self.is_planned = True
         self._error = RuntimeError("this batch was interrupted")  # as by a signal's handler
         try:
             self._feed.files.learn(self.files.wanted(), len(self._paths))
-            self._draw(numbers)
+            self._draw(rng)
             self._begin()
             self._error = None
         except Exception as error:
             self._error = error
 
-    def _draw(self, numbers):
-        """In the images' order: without Python as far as that goes, one by one where it does not."""
+    def _draw(self, rng):
+        """Draws in the images' order: without Python as far as possible, else one by one."""
         maker = self._maker = Maker(self._feed.transforms)
         at, count, is_easy = 0, len(self._paths), maker.can_draw()
         while at < count:
             if is_easy:
-                at = maker.draw(at, self.files, numbers.memory)
+                at = maker.draw(at, self.files, rng.memory)
                 if at < count and maker.learn(self.files.head(at)):
                     continue
             end = min(at + 1, count) if is_easy else count
-            with numbers.drawn(not maker.is_known):
+            with rng.drawn(not maker.is_known):
                 for at in range(at, end):
                     self._rows[at] = self._row(at)
             at = end
 
     def _row(self, i):
-        """A Noted, or made."""
+        """Returns a PlannedImage, or the transforms' result."""
         try:
             return self._maker.make(self._paths[i], self.files.head(i))
         except Exception as error:
-            raise _told(error, self._paths[i])
+            raise _with_path(error, self._paths[i])
 
     def _begin(self):
         self._layout = layout = self._find_layout()
         if layout is None or self._feed.encoded:
             return
-        self._memory = self._feed.stock.take(len(self._paths) * layout.row_bytes)
-        orders = {i: row.order(layout.end) for i, row in self._rows.items() if type(row) is Noted}
+        self._memory = self._feed.buffer_pool.take(len(self._paths) * layout.row_bytes)
+        orders = {i: row.order(layout.end) for i, row in self._rows.items() if type(row) is PlannedImage}
         self.files.decode(orders, layout.end, self._memory, layout.row_bytes)
 
     def _find_layout(self):
-        """None where there is no one layout."""
+        """Returns the Layout, or None if the images have no common one."""
         drawn = ()
         if len(self._rows) < len(self._paths):
             size = self.files.drawn_size()
@@ -80,7 +80,7 @@ class Batch:
         return layout_of(self._rows.values(), drawn)
 
     def result(self):
-        """(images, labels) of a batch that was planned and whose files are done, once."""
+        """Returns (images, labels), once, of a planned batch whose files are done."""
         error, self._error = self._error, None
         if error is not None:
             try:
@@ -102,7 +102,7 @@ class Batch:
         return default_collate(tuple(self._made(i) for i in range(len(self._paths))))
 
     def _encoded(self):
-        """All that is to be known of the files is taken from them here: later the crew may be gone."""
+        """Returns the batch as files. Reads all that is needed of Files now: later the thread pool may have ended."""
         count = range(len(self._paths))
         self._rows = {i: self._noted_row(i) for i in count}
         files, self.files = self.files, None
@@ -110,10 +110,10 @@ class Batch:
                        [_lying(files, i) for i in count], self._made, files)
 
     def _finished(self):
-        """What threads could not do is done here."""
+        """Returns the decoded batch. Makes the images here that threads could not decode."""
         images = self._layout.batch(len(self._paths), self._memory)
         for i, row in self._rows.items():
-            if type(row) is not Noted:
+            if type(row) is not PlannedImage:
                 images[i].copy_(row)
         for i in self.files.failed():
             images[i].copy_(self._made(i))
@@ -127,12 +127,12 @@ class Batch:
 
     def _made(self, i):
         row = self._noted_row(i)
-        if type(row) is not Noted:
+        if type(row) is not PlannedImage:
             return row
         try:
             return self._done(row, self._paths[i])
         except Exception as error:
-            raise _told(error, self._paths[i])
+            raise _with_path(error, self._paths[i])
 
     def _done(self, row, path):
         try:
@@ -142,13 +142,13 @@ class Batch:
 
 
 def _lying(files, i):
-    """(address, size, width, height) of a file that was read, or None."""
+    """Returns (address, size, width, height) of a file that was read, or None."""
     place = files.bytes(i)
     return None if place is None else place + files.head(i)[:2]
 
 
-def _told(error, path):
-    """The error, with the path in what is said of it: before Python 3.11 there are no notes."""
+def _with_path(error, path):
+    """Returns the error with the path in its message. Before Python 3.11 there are no notes."""
     if str(path) not in str(error):
         note = f"in the image {path}"
         if hasattr(error, "add_note"):

@@ -1,33 +1,33 @@
-"""One pass over a Feed's images: batches are read and decoded ahead by threads of its own."""
+"""One pass over a Feed's images. Threads of its own read and decode batches ahead."""
 
 import os
 import threading
 from collections import deque
 from time import monotonic_ns
 
-from .. import _core, _slots
-from .._processors import processors
+from .. import _core
+from .._base import counters
+from .._base.processors import processors
 from .._store import sources
 from .._torch.passes import Pass
 from .batch import Batch
-from .numbers import Numbers
+from .worker_rng import WorkerRng
 
 
 class Epoch:
-    """An iterator. Its threads end with it: at the last batch, by close(), or when nobody has it any
-    more."""
+    """An iterator. Its threads end at the last batch, by close(), or when the iterator is deleted."""
 
     def __init__(self, feed):
         sources.is_ready()
         self._feed = feed
         self._process = os.getpid()
         self._turn = threading.Lock()
-        self._numbers = Numbers(feed.generator)
+        self._rng = WorkerRng(feed.generator)
         self._indices = iter(feed.batch_sampler)
-        self._batches = deque()  # all that have been begun, in their order
+        self._batches = deque()  # the begun batches, in order
         self._idle = []  # Files of batches that were handed out
-        self._crew = _core.feed_crew(feed.threads, processors())
-        self._pass = None  # until somebody asks for a batch
+        self._pool = _core.feed_thread_pool(feed.threads, processors())
+        self._pass = None  # until the program asks for a batch
         self._read_ahead()
 
     def __iter__(self):
@@ -45,7 +45,7 @@ class Epoch:
             self._turn.release()
 
     def _counted(self, began):
-        if self._crew is None:
+        if self._pool is None:
             raise StopIteration
         if self._pass is None:
             feed = self._feed
@@ -61,7 +61,7 @@ class Epoch:
         return result
 
     def _next(self):
-        """The first batch, made; None behind the last one."""
+        """Returns the next batch when it is made, or None behind the last one."""
         while not self._is_ready():
             if not self._batches:
                 self._end()
@@ -73,47 +73,47 @@ class Epoch:
         try:
             return batch.result()
         finally:
-            _core.count(_slots.FETCH_NS, monotonic_ns() - began)
+            _core.count(counters.FETCH_NS, monotonic_ns() - began)
             if batch.files is not None:
                 batch.files.let_go()
                 self._idle.append(batch.files)
 
     def _is_ready(self):
-        """Begins what can be begun; whether the first batch is made, after some waiting if it is not."""
-        ends = self._crew.ends()
+        """Begins all work that can begin. Returns true if the first batch is made; else waits a while."""
+        ends = self._pool.ends()
         self._read_ahead()
         all_planned = self._plan_ahead()
         first = self._batches[0] if self._batches else None
         if first is None or (first.is_planned and first.files.are_done()):
             return first is not None
-        (first.files if all_planned else self._crew).wait(ends)
+        (first.files if all_planned else self._pool).wait(ends)
         return False
 
     def _read_ahead(self):
-        """One batch further than is planned."""
+        """Reads one batch further than batches are planned."""
         while self._indices is not None and len(self._batches) < self._feed.prefetch + 2:
             indices = next(self._indices, None)
             if indices is None:
                 self._indices = None
                 return
-            files = self._idle.pop() if self._idle else self._crew.files()
+            files = self._idle.pop() if self._idle else self._pool.files()
             self._batches.append(Batch(self._feed, files, indices))
 
     def _plan_ahead(self):
-        """Whether all that may be planned now have been."""
+        """Plans batches. Returns true if all that may be planned now are planned."""
         for batch in list(self._batches)[:self._feed.prefetch + 1]:
             if not batch.is_planned:
                 if not batch.files.are_done():
                     return False
                 began = monotonic_ns()
-                batch.plan(self._numbers)
-                _core.count(_slots.FETCH_NS, monotonic_ns() - began)
+                batch.plan(self._rng)
+                _core.count(counters.FETCH_NS, monotonic_ns() - began)
         return True
 
     def close(self):
-        """Ends it: what was read ahead is dropped. To be called as often as one likes."""
+        """Ends the pass, and drops batches that were read ahead. It may be called again."""
         if self._process != os.getpid():
-            self._turn = threading.Lock()  # whoever had it is not here
+            self._turn = threading.Lock()  # the thread that held it is not in this process
         if not self._turn.acquire(blocking=False):
             raise RuntimeError("another thread, or a signal's handler, waits for a batch")
         try:
@@ -122,8 +122,8 @@ class Epoch:
             self._turn.release()
 
     def _end(self):
-        crew, self._crew, self._indices = self._crew, None, None
-        if crew is not None:
-            crew.close()
+        pool, self._pool, self._indices = self._pool, None, None
+        if pool is not None:
+            pool.close()
         self._batches.clear()
         self._idle.clear()

@@ -1,26 +1,26 @@
-"""The memory that a batch's files lie in until they are decoded."""
+"""The memory that holds a batch's files until they are decoded."""
 
 from .. import _core
 
-_LIKELY_BYTES = 128 << 10  # of a file, before any was seen
+_LIKELY_BYTES = 128 << 10  # of a file, until a batch was read
 
 
 class FileMemory:
-    """Of so many batches, given again from one to the next, and from epoch to epoch. What is not filled
-    of it is no memory of the system's."""
+    """The memory of so many batches, which is used again from batch to batch and from epoch to epoch. Pages that are
+    not filled take no memory of the system."""
 
     def __init__(self, most):
-        self._stock = _core.feed_stock(most, False)
+        self._buffer_pool = _core.feed_buffer_pool(most, False)
         self._each = _LIKELY_BYTES
 
     def take(self, count):
-        """For a batch of so many files; None where there is none in one piece, which files do without."""
+        """Returns memory for a batch of so many files, or None if there is no such piece. Files do without it."""
         try:
-            return self._stock.take(count * self._each)
+            return self._buffer_pool.take(count * self._each)
         except MemoryError:
             return None
 
     def learn(self, wanted, count):
-        """That so many files would have filled so many bytes: the next ones are to fit."""
+        """Notes that `count` files wanted so many bytes in all, so that the next batches fit."""
         if wanted > count * self._each:
             self._each = (wanted + wanted // 8) // count

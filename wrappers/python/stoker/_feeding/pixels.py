@@ -1,4 +1,4 @@
-"""From a file to what its transforms make of it: at once by Pillow, or noted, for threads to do."""
+"""From a file to its transforms' result: at once by Pillow, or as a plan for threads."""
 
 import numpy
 import torch
@@ -7,39 +7,39 @@ from PIL import Image
 from .._pillow import check, take, versions
 from .._pillow.plan import FILTERS, Plan
 from .._store import sources
-from .._torchvision import draws, pictures, pipeline, tails
-from . import numbers
+from .._torchvision import rng, lazy_images, pipeline, tensor_tail
+from . import worker_rng
 
 _PILLOWS = {ours: number for number, ours in FILTERS.items()}
 
 
-class Noted:
-    """What is left to do of one image: all but to draw its random numbers."""
+class PlannedImage:
+    """An image whose random numbers are drawn and whose operations are noted."""
 
-    __slots__ = ("picture", "tail")
+    __slots__ = ("lazy", "tail")
 
-    def __init__(self, picture, tail):
-        self.picture = picture
+    def __init__(self, lazy, tail):
+        self.lazy = lazy
         self.tail = tail  # None: it ends as an image
 
     def order(self, end):
-        """As _core.Files.decode() takes it; `end` says how the pixels are laid out."""
-        return self.picture.order(end)
+        """Returns the order for _core.Files.decode(). `end` is the layout of the pixels."""
+        return self.lazy.order(end)
 
     def done(self):
-        """The tensor, made here and now."""
+        """Makes the tensor now, and returns it."""
         if self.tail is None:
-            return torch.from_numpy(self.picture.pixels())
-        return self.picture.tensor(self.tail)
+            return torch.from_numpy(self.lazy.pixels())
+        return self.lazy.tensor(self.tail)
 
 
 class Changed(OSError):
     """A file has become another image, of another size, since threads have read it."""
 
 
-class _Later:
-    """A JPEG that threads have read, for whoever wants it here: it is read again (_store/sources.py). What
-    was noted of it holds for that size alone."""
+class _LazyJpeg:
+    """A JPEG that threads have read. If Python wants its bytes, it is read again (_store/sources.py). Its noted
+    operations hold for its first size alone."""
 
     __slots__ = ("_path", "_size", "_source")
 
@@ -67,13 +67,13 @@ class _Later:
         return self._read().read()
 
 
-def _end(picture, tail):
-    if picture.is_noted():
-        return Noted(picture, tail)
-    return picture.image() if tail is None else picture.tensor(tail)
+def _end(lazy, tail):
+    if lazy.is_noted():
+        return PlannedImage(lazy, tail)
+    return lazy.image() if tail is None else lazy.tensor(tail)
 
 
-_kinds = None, {}  # what was proven; of kinds of files, whether that makes them ours (take.is_taken)
+_kinds = None, {}  # the Proven kinds, {kind of file: the result of take.is_taken() for it}
 
 
 def _kinds_now():
@@ -85,68 +85,68 @@ def _kinds_now():
 
 
 class Maker:
-    """Of one batch's images."""
+    """Makes one batch's images."""
 
     def __init__(self, transforms):
-        tails.know_v2()
-        self._outlook = pipeline.outlook(transforms, "RGB")
-        self.is_known = self._outlook.is_known
-        self.tail = self._outlook.tail
+        tensor_tail.know_v2()
+        self._analysis = pipeline.analyse(transforms, "RGB")
+        self.is_known = self._analysis.is_known
+        self.tail = self._analysis.tail
         self._transforms = list(transforms)
         self._limit = Image.MAX_IMAGE_PIXELS or take.LARGEST_IMAGE
         self._kinds = None if "jpeg" in Image.DECODERS else _kinds_now()
 
     def can_draw(self):
-        """Whether draw() may be asked."""
-        return (self._outlook.told is not None and self._kinds is not None and draws.are_ordinary()
-                and numbers.are_understood())
+        """Returns true if draw() may be called."""
+        return (self._analysis.thread_steps is not None and self._kinds is not None and rng.are_ordinary()
+                and worker_rng.are_understood())
 
     def draw(self, at, files, memory):
-        """Draws and plans images from the at-th on without Python, as far as that goes: which one is next.
-        `memory`: the generator's (numbers.py)."""
+        """Draws and plans images from the at-th on without Python, as far as possible. Returns the next image's place.
+        `memory` is the generator's state (worker_rng.py)."""
         most = int(min(self._limit, take.LARGEST_IMAGE)), take.SPARSEST, 1 if self.tail is None else 2
-        return files.draw(at, self._outlook.told, versions.PASS_ORDER, self._kinds, most, memory)
+        return files.draw(at, self._analysis.thread_steps, versions.PASS_ORDER, self._kinds, most, memory)
 
     def learn(self, head):
-        """Whether files of this kind were not known to draw()."""
+        """Returns true if draw() did not know this kind of file. It knows the kind from now on."""
         is_new = head is not None and head[3] not in self._kinds
         if is_new:
             self._kinds[head[3]] = take.is_taken(head[3])
         return is_new
 
     def noted(self, path, image_size, drawn):
-        """Of an image that draw() planned, what was noted (_core.Files.drawn)."""
+        """Returns the PlannedImage of an image that draw() planned (_core.Files.drawn)."""
         crop, size, filter, flip, window = drawn
-        plan = Plan(_Later(path, image_size), crop, size, _PILLOWS.get(filter, 0), flip, window)
-        return Noted(pictures.Picture.of_plan(plan, None), self.tail)
+        plan = Plan(_LazyJpeg(path, image_size), crop, size, _PILLOWS.get(filter, 0), flip, window)
+        return PlannedImage(lazy_images.LazyImage.of_plan(plan, None), self.tail)
 
     def make(self, path, head):
-        """A Noted, or what the transforms return. `head` is what the threads found of the file."""
+        """Returns a PlannedImage, or the transforms' result. `head` is _core.Files.head() of the file."""
         if head is not None and self._is_taken(*head):
             try:
-                return self._noted(pictures.Picture(3, head[:2], source=_Later(path, head[:2])))
+                return self._noted(lazy_images.LazyImage(3, head[:2], source=_LazyJpeg(path, head[:2])))
             except Changed:
                 pass
         return self.opened(path)
 
     def opened(self, path):
-        """What the transforms return of the file as it is now."""
+        """Returns the transforms' result for the file as it is now."""
         with Image.open(path) as file:
             image = file.convert("RGB")
-        return self._run(0, pictures.is_float32() and pictures.of_image(image) or image)
+        return self._run(0, lazy_images.is_float32() and lazy_images.of_image(image) or image)
 
-    def _noted(self, picture):
+    def _noted(self, lazy):
         at = 0
-        for step, transform in self._outlook.steps:
-            if not step(picture, transform):
-                return self._run(at, picture)
+        for step, transform in self._analysis.steps:
+            if not step(lazy, transform):
+                return self._run(at, lazy)
             at += 1
-        if self.tail is not None and min(picture.size) > 1 and picture.is_noted():
-            return Noted(picture, self.tail)
-        return self._run(at, picture)
+        if self.tail is not None and min(lazy.size) > 1 and lazy.is_noted():
+            return PlannedImage(lazy, self.tail)
+        return self._run(at, lazy)
 
     def _run(self, at, image):
-        """From the at-th transform on."""
+        """Runs the transforms from the at-th on, and returns their result."""
         made = pipeline.run(self._transforms[at:], image, _end)
         return torch.from_numpy(numpy.array(made)) if isinstance(made, Image.Image) else made
 

@@ -1,4 +1,4 @@
-"""All that a loader asks torch for on a GPU. Nothing else here needs torch to have CUDA."""
+"""All calls of torch for a GPU. No other module here needs a torch with CUDA."""
 
 import torch
 
@@ -7,7 +7,7 @@ from .uploads import are_counted
 
 
 def find(device):
-    """What `device=` says: a number of a GPU, or None for this processor; NoDevice."""
+    """Returns the GPU's number for a `device=` argument, or None for the processor. Raises NoDevice."""
     if device is None:
         return _usual()
     device = torch.device("cuda", int(device)) if hasattr(device, "__index__") else torch.device(device)
@@ -18,13 +18,13 @@ def find(device):
     index = 0 if device.index is None else device.index
     if device.index is None and torch.cuda.is_available():
         index = torch.cuda.current_device()
-    devices.of(index).collect()  # says if this is a child of who has opened it
+    devices.of(index).collect()  # raises an error in a child of the process that has opened the device
     _check_torch()
     return index
 
 
 def _usual():
-    """The GPU that torch would take, where there is one that does."""
+    """Returns the number of the GPU that torch would use, or None if none works."""
     for begun in devices.begun():
         begun.collect()
     if not torch.cuda.is_available():
@@ -52,7 +52,7 @@ class Place:
         self.stream = self._side.cuda_stream
 
     def inside(self):
-        """As long as it lasts, what is begun and what is taken is the stream's."""
+        """Returns a context in which torch's work and memory belong to this stream."""
         return torch.cuda.stream(self._side)
 
     def empty(self, shape, dtype):
@@ -61,31 +61,31 @@ class Place:
     def move(self, tensor):
         return tensor.to(self.device, non_blocking=True)
 
-    def mark(self):
-        """What all that has been begun is before."""
+    def fence(self):
+        """Returns a fence behind all work that this stream has begun."""
         return self._side.record_event(torch.cuda.Event(enable_timing=are_counted()))
 
-    def hand_over(self, mark, tensors):
-        """Has the current stream wait for the mark, and the tensors' memory for what is begun there."""
+    def hand_over(self, fence, tensors):
+        """Makes the current stream wait for the fence, and the tensors' memory wait for work of that stream."""
         current = torch.cuda.current_stream(self.device)
-        current.wait_event(mark)
+        current.wait_event(fence)
         for tensor in tensors:
             tensor.record_stream(current)
 
-    # ---- for uploads.py: nothing of this waits ----
+    # ---- for uploads.py: these functions do not wait ----
 
     def is_locked(self, tensor):
         return tensor.layout is torch.strided and tensor.is_pinned()
 
     def is_idle(self):
-        """Whether whoever takes batches has nothing left to do there."""
+        """Returns true if the consumer's stream has no work left."""
         return torch.cuda.current_stream(self.device).query()
 
     def note(self):
-        """The moment at which the current stream has come so far."""
+        """Returns an event for the moment at which the current stream comes here."""
         event = torch.cuda.Event(enable_timing=True)
         return torch.cuda.current_stream(self.device).record_event(event)
 
-    def between_ns(self, noted, mark):
-        """From that moment to a mark, which is past; 0 where the stream came there later."""
-        return max(0, int(noted.elapsed_time(mark) * 1e6)) if noted.query() else 0
+    def between_ns(self, noted, fence):
+        """Returns the time from such an event to a fence that is past; 0 if the event came later."""
+        return max(0, int(noted.elapsed_time(fence) * 1e6)) if noted.query() else 0

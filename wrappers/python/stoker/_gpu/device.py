@@ -1,8 +1,7 @@
-"""Devices: each is opened once in a process, for whoever wants it. Knows nothing of torch.
+"""Devices, each of which a process opens once. This module does not use torch.
 
-A slot (docs/batches.md), or an area that a Feed's batches lie in, is locked once when it is sent from, and unlocked
-before it is unmapped: what lies at its address afterwards is something else, which the driver would take for
-locked.
+A slot (docs/batches.md), or a buffer of a Feed's batches, is locked when a batch in it is first sent. It is unlocked
+before it is unmapped: other memory may get its address, and the driver would take that for locked.
 """
 
 import functools
@@ -18,15 +17,15 @@ _devices = {}
 
 
 def of(index):
-    """The device of that number; NoDevice, or in a child of a process that has begun with CUDA
-    RuntimeError."""
+    """Returns the device of this number. Raises NoDevice, or RuntimeError in a child of a process that has begun with
+    CUDA."""
     if index not in _devices:
         _devices[index] = Device(index)
     return _devices[index]
 
 
 def begun():
-    """Those that this process, or the one that forked it, has opened."""
+    """Returns the devices that this process or its parent has opened."""
     return list(_devices.values())
 
 
@@ -34,11 +33,11 @@ class Device:
     def __init__(self, index):
         self.index = index
         self._opened = _gpu_core.open(index)
-        self._known = set()  # where that begins which is locked
-        self._jpegs = None  # nvJPEG, once it was wanted
+        self._known = set()  # the addresses of locked memory
+        self._jpegs = None  # nvJPEG, after its first use
 
     def _call(self, function, *arguments):
-        """A device that has failed is of no more use: the next one who asks opens it again."""
+        """Calls a function of _gpu_core. A device that has failed is dropped: the next use opens it again."""
         try:
             return function(self._opened, *arguments)
         except _gpu_core.Failed:
@@ -69,7 +68,7 @@ class Device:
     # ---- JPEGs ----
 
     def jpegs_name(self):
-        """Of nvJPEG, which begins here; NoDevice, with what to do."""
+        """Starts nvJPEG and returns its name. Raises NoDevice, with a hint."""
         if self._jpegs is None:
             try:
                 self._jpegs = self._call(_gpu_core.jpegs, nvjpeg.libraries())
@@ -78,14 +77,15 @@ class Device:
         return _gpu_core.jpegs_name(self._jpegs)
 
     def decode(self, images, stream):
-        """Which of them have been begun: see _gpu_core."""
+        """Begins to decode images. Returns which of them were begun (_gpu_core)."""
         return self._call(lambda _: _gpu_core.jpegs_decode(self._jpegs, images, stream))
 
     # ---- locked memory ----
 
     def pin(self, address):
-        """Locks the slot or the area in which it lies: whether it lies in one; MemoryError, with the limit."""
-        memory = _core.borrowed_at(address) or _core.feed_area_at(address)
+        """Locks the slot or the buffer that holds an address. Returns false if none does. Raises MemoryError, with the
+        limit."""
+        memory = _core.borrowed_at(address) or _core.feed_buffer_at(address)
         if memory is None:
             return False
         begin, size = memory.memory()
@@ -101,7 +101,7 @@ class Device:
         return True
 
     def pinned(self):
-        """How many slots and areas are."""
+        """Returns the number of locked slots and buffers."""
         return len(self._known)
 
 
@@ -113,7 +113,8 @@ def _forget(reference, begin):
 
 
 def _unpin(reference, begin):
-    """In a child of fork it is the parent's, and of a device that has failed nothing is left."""
+    """Unlocks memory. An error is ignored: in a child of fork the lock is the parent's, and a failed device has
+    none."""
     device = _forget(reference, begin)
     if device is not None:
         try:

@@ -1,22 +1,22 @@
-"""Which tensors are images, how they lie, and what is wanted of them."""
+"""Finds the tensors that are images, with their layouts, and makes the kernel's batches of them."""
 
 import torch
 
 from .. import _gpu_core
-from .leaves import tensors
+from .tensors import tensors
 
 TYPES = {torch.float32: 0, torch.float16: 1, torch.bfloat16: 2}
 NCHW, NHWC = "NCHW", "NHWC"
-WORDS = 8  # of 32 bits, that say where an image lies and what is wanted of it: gpu/job.h
+WORDS = 8  # of 32 bits for each image in a table, its place and its wanted window: gpu/job.h
 
 
 def _is_row(values):
-    """Rather than one number, which tensors and arrays may be as well."""
+    """Returns true for a row of values. A tensor or an array may also be one number."""
     return hasattr(values, "__iter__") and getattr(values, "ndim", 1) > 0
 
 
 def each(values, channels):
-    """Three numbers, of one for all channels or of one for each."""
+    """Returns three numbers, from one number for all channels or one for each."""
     values = list(values) if _is_row(values) else [values] * channels
     if len(values) != channels:
         raise ValueError(f"{len(values)} values for {channels} channels")
@@ -24,14 +24,14 @@ def each(values, channels):
 
 
 def type_of(dtype):
-    """Its number: enum stk_gpu_type."""
+    """Returns the number of a dtype: enum stk_gpu_type."""
     if dtype not in TYPES:
         raise ValueError("dtype is torch.float32, torch.float16 or torch.bfloat16")
     return TYPES[dtype]
 
 
-def told(addresses, width, height, stride):
-    """What the kernel is told of each image, as `struct stk_gpu_image`: all of it but windows."""
+def image_table(addresses, width, height, stride):
+    """Returns the kernel's table of images, a `struct stk_gpu_image` for each, without windows."""
     made = torch.zeros((len(addresses), WORDS), dtype=torch.int32, device="cpu")
     made.view(torch.int64)[:, 0] = addresses
     made[:, 2], made[:, 3], made[:, 4] = width, height, stride
@@ -39,29 +39,29 @@ def told(addresses, width, height, stride):
 
 
 def bytes_of(tensor):
-    """As the memory of a buffer."""
+    """Returns a tensor's memory as a buffer."""
     return memoryview(tensor.numpy()).cast("B")
 
 
 class Work:
-    """A batch for the kernel: `tensor` holds the bytes, `shape` is what comes out, as it lies there."""
+    """A batch for the kernel. `tensor` holds the bytes; `shape` is the result's, as it lies in memory."""
 
-    __slots__ = ("plan", "told", "tensor", "shape")
+    __slots__ = ("plan", "image_table", "tensor", "shape")
 
-    def __init__(self, plan, told, tensor, shape):
+    def __init__(self, plan, image_table, tensor, shape):
         self.plan = plan
-        self.told = told
+        self.image_table = image_table
         self.tensor = tensor
         self.shape = shape
 
     def batch(self, out):
-        """For _gpu_core: into this tensor, or what is like one."""
-        return (self.plan, bytes_of(self.told), self.tensor.data_ptr(), self.tensor.numel(),
+        """Returns the batch for _gpu_core, with `out`, a tensor or the like, for its result."""
+        return (self.plan, bytes_of(self.image_table), self.tensor.data_ptr(), self.tensor.numel(),
                 out.data_ptr(), out.numel() * out.element_size())
 
 
 class Recipe:
-    """What is wanted of all batches."""
+    """The wishes for all batches: mean, std, type, layout, and the images' names."""
 
     def __init__(self, mean, std, dtype, layout, input_layout, names):
         for name, value in ("layout", layout), ("input_layout", input_layout):
@@ -75,7 +75,7 @@ class Recipe:
         self._form = torch.channels_last if layout == NHWC else torch.contiguous_format
         self._input = input_layout
         self._names = names
-        self._plans = {}  # and what else is made once
+        self._plans = {}  # plans, and tensors of mean and std, each made once
         self._channels = self._find_channels()
 
     def _find_channels(self):
@@ -83,14 +83,14 @@ class Recipe:
         if len(lengths) > 1 or not lengths <= {1, 3}:
             raise ValueError("mean and std are one number, or one for each of 1 or 3 channels")
         channels = tuple(lengths) or (1, 3)
-        for each_channels in channels:  # what else may be wrong with them is said now
+        for each_channels in channels:  # raises further errors now
             self._plan(each_channels, 1, 1, NCHW)
         return channels
 
-    # ---- which tensors ----
+    # ---- the tensors that are images ----
 
     def layout_of(self, tensor, name):
-        """How the images lie in a tensor of that name in its batch; None if it is none of images."""
+        """Returns the layout of the images in a tensor with this name in its batch, or None if it has no images."""
         if self._names is None:
             return self._fitting(tensor)
         layout = self._fitting(tensor) if name is None or name in self._names else None
@@ -100,14 +100,14 @@ class Recipe:
         return layout
 
     def check_none(self, batch):
-        """Of a batch in which there were no images: ValueError if something in it looks as if it were to be."""
+        """Raises ValueError for a batch without images, if one of its tensors looks as if it were meant."""
         for tensor in self._unnamed(batch):
             if self._looks_meant(tensor):
                 raise ValueError(f"no images are found in a batch with a tensor of the shape {tuple(tensor.shape)} "
                                  f"and the type {tensor.dtype}: {self._looked_for()}")
 
     def _unnamed(self, batch):
-        """Its tensors, if none of them has a name that is meant."""
+        """Returns the batch's tensors, or none if one of them has a wanted name."""
         found = tensors(batch)
         is_named = self._names is not None and any(name in self._names for _, name in found)
         return [] if is_named else [tensor for tensor, _ in found]
@@ -123,8 +123,7 @@ class Recipe:
         return f"they have four dimensions, and {channels} channels (as many as mean and std){named}"
 
     def _fitting(self, tensor):
-        if tensor.dim() != 4 or tensor.layout is not torch.strided or not (
-                tensor.dtype is torch.uint8 or (self.normalises and tensor.is_floating_point())):
+        if tensor.dim() != 4 or tensor.layout is not torch.strided or not self._has_values(tensor):
             return None
         fitting = [layout for layout, place in ((NCHW, 1), (NHWC, 3))
                    if tensor.shape[place] in self._channels and self._input in (None, layout)]
@@ -133,27 +132,30 @@ class Recipe:
                              "say it by input_layout=")
         return fitting[0] if fitting else None
 
+    def _has_values(self, tensor):
+        return tensor.dtype is torch.uint8 or (self.normalises and tensor.is_floating_point())
+
     # ---- bytes ----
 
     def work(self, tensor, layout):
-        """For bytes on this side."""
+        """Returns the Work for a tensor of bytes."""
         side_by_side = tensor if layout == NHWC else tensor.permute(0, 2, 3, 1)
         if layout == NHWC or tensor.shape[1] == 1 or side_by_side.is_contiguous():
             return self._pixels(side_by_side.contiguous())
         return self._planes(tensor.contiguous())
 
     def _pixels(self, tensor):
-        """Channels lie side by side."""
+        """Returns the Work for pixels whose channels lie side by side."""
         count, height, width, channels = tensor.shape
         shape = ((count, height, width, channels) if self.layout == NHWC
                  else (count, channels, height, width))
-        images = told(_addresses(tensor, count), width, height, width * channels)
+        images = image_table(_addresses(tensor, count), width, height, width * channels)
         return Work(self._plan(channels, width, height, self.layout), images, tensor, shape)
 
     def _planes(self, tensor):
-        """Each channel is told of as an image."""
+        """Returns the Work for planes: each channel counts as an image."""
         count, channels, height, width = tensor.shape
-        images = told(_addresses(tensor, count * channels), width, height, width)
+        images = image_table(_addresses(tensor, count * channels), width, height, width)
         return Work(self._plan(1, width, height, NCHW, channels), images, tensor, tuple(tensor.shape))
 
     def _plan(self, channels, width, height, layout, planes=1):
@@ -166,15 +168,15 @@ class Recipe:
         return self._plans[key]
 
     def shaped(self, out, work):
-        """What came out, as count x channels x height x width."""
+        """Returns the result as count x channels x height x width."""
         if self.layout == NCHW:
             return out
-        if len(work.told) == work.shape[0]:  # it lies as it shall
+        if len(work.image_table) == work.shape[0]:  # the result has the wanted layout
             return out.permute(0, 3, 1, 2)
         return out.contiguous(memory_format=torch.channels_last)
 
     def empty(self, tensor, layout, device):
-        """What becomes of no images."""
+        """Returns the result for a batch of no images."""
         count, channels, height, width = (tensor if layout == NCHW else tensor.permute(0, 3, 1, 2)).shape
         return torch.empty((count, channels, height, width), dtype=self.dtype, device=device,
                            memory_format=self._form)
@@ -182,14 +184,14 @@ class Recipe:
     # ---- floats ----
 
     def normalised(self, tensor, layout):
-        """Floats, wherever they are: torchvision's Normalize, step by step."""
+        """Normalises floats where they lie, step by step as torchvision's Normalize."""
         images = tensor if layout == NCHW else tensor.permute(0, 3, 1, 2)
         mean, std = self._shares(tensor.dtype, tensor.device)
         made = images.sub(mean).div_(std).to(self.dtype)
         return made.contiguous(memory_format=self._form)
 
     def _shares(self, dtype, device):
-        """Made once: on its way to a device each would be waited for."""
+        """Returns mean and std as tensors, made once: the host would wait for each copy to a device."""
         if (dtype, device) not in self._plans:
             self._plans[dtype, device] = [
                 torch.as_tensor(value, dtype=dtype, device=device).reshape(-1, 1, 1)

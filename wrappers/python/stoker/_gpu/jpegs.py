@@ -1,25 +1,25 @@
-"""JPEGs that a device decodes, by nvJPEG, and what torch makes of their pixels there.
+"""Decodes JPEGs on a device by nvJPEG, and resizes and flips them there by torch.
 
-What is drawn for an image is what it is on the processor, and so are its region, its flip and what becomes of
-its bytes. Its pixels are nvJPEG's, and resizing is torch's, in floats: docs/gpu.md says how far off these are.
-What nvJPEG does not take comes from the processor.
+An image has the same random numbers, region, flip and table as on the processor. Its pixels are nvJPEG's, and torch
+resizes them in floats: docs/gpu.md has the differences from Pillow's. The processor decodes the files that nvJPEG does
+not take.
 """
 
 import torch
 from torch.nn.functional import interpolate
 
-from .leaves import tensors
+from .tensors import tensors
 
 _CHANNELS = 3
 _ALIGNED = 256
-_MODES = {0: None, 2: "bilinear", 4: "bicubic"}  # of the decoder's filters, those that torch has as well
+_MODES = {0: None, 2: "bilinear", 4: "bicubic"}  # the decoder's filters that torch has as well
 
 
 class Jpegs:
-    """For one device. `there` and `here` say how many images the device and this processor have decoded."""
+    """The decoder of one device. `there` counts the images that the device decoded, `here` those of the processor."""
 
     def __init__(self, device, place, kind):
-        """kind  what batches of undecoded images are: Encoded of _feeding"""
+        """kind  the class of undecoded batches: Encoded of _feeding"""
         self._device = device
         self._place = place
         self._kind = kind
@@ -30,17 +30,17 @@ class Jpegs:
     def __repr__(self):
         return f"{self.name}: {self.there} images there, {self.here} here"
 
-    def takes(self, leaf):
-        return type(leaf) is self._kind
+    def takes(self, item):
+        return type(item) is self._kind
 
     def count(self, images):
-        """Those of a batch that this processor has decoded as a whole, as where transforms are not known."""
+        """Counts a batch that the processor decoded as a whole, as for unknown transforms."""
         if not self.takes(images):
             self.here += max((len(tensor) for tensor, _ in tensors(images)), default=0)
 
     def decoded(self, encoded):
-        """As a tensor of the device: the bytes or numbers that the batch is of. What the files are made of must
-        stay until what is begun has ended, also if there is an exception."""
+        """Returns a tensor of the device with the batch's bytes or numbers. The caller holds the files until the begun
+        work has ended, also after an exception."""
         planes = self._begun(encoded)
         width, height = encoded.size
         out = self._place.empty((len(encoded), height, width, _CHANNELS), torch.uint8)
@@ -54,7 +54,7 @@ class Jpegs:
         return made
 
     def _begun(self, encoded):
-        """The planes of all that the device decodes, by their places in the batch."""
+        """Returns {place in the batch: planes} of the images that the device decodes."""
         chosen = [i for i, place in enumerate(encoded.places)
                   if place is not None and encoded.order(i)[2] in _MODES]
         if not chosen:
@@ -66,20 +66,20 @@ class Jpegs:
             end += -(-_CHANNELS * width * height // _ALIGNED) * _ALIGNED
         memory = self._place.empty((end,), torch.uint8)
         begin = memory.data_ptr()
-        told = [(*encoded.places[i], begin + at) for i, at in zip(chosen, ends)]
-        begun = self._device.decode(told, self._place.stream)
+        orders = [(*encoded.places[i], begin + at) for i, at in zip(chosen, ends)]
+        begun = self._device.decode(orders, self._place.stream)
         return {i: _planes(memory, at, *encoded.places[i][2:])
                 for i, at, is_begun in zip(chosen, ends, begun) if is_begun}
 
     def _converted(self, out, encoded):
-        """As the end of the transforms has it."""
+        """Returns the pixels as the transforms' tensor has them."""
         if encoded.table is not None:
             shares = zip(self._table(encoded.table), out.permute(3, 0, 1, 2))
             return torch.stack([share[plane.long()] for share, plane in shares], 1)
         return out.permute(0, 3, 1, 2) if encoded.in_planes else out
 
     def _table(self, table):
-        """What each byte of each channel becomes, on the device."""
+        """Returns the table of each channel's 256 values on the device."""
         if table not in self._tables:
             self._tables.clear()
             numbers = torch.frombuffer(bytearray(table), dtype=torch.float32)
@@ -92,7 +92,7 @@ def _planes(memory, at, width, height):
 
 
 def _finished(image, crop, size, filter, flip, window):
-    """An order (Encoded.order), done by torch."""
+    """Returns an image after the operations of an order (Encoded.order), by torch."""
     left, top, right, bottom = crop
     image = image[:, top:bottom, left:right]
     if filter:
@@ -105,7 +105,7 @@ def _finished(image, crop, size, filter, flip, window):
 
 
 def _resized(image, size, mode):
-    """To bytes again, as Pillow's, which rounds after each of its two passes."""
+    """Resizes, and rounds to bytes. Pillow rounds after each of its two passes."""
     width, height = size
     numbers = interpolate(image[None].float(), (height, width), mode=mode, antialias=True)
     return numbers[0].round_().clamp_(0, 255)

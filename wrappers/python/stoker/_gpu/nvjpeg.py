@@ -1,4 +1,4 @@
-"""Where nvJPEG is looked for."""
+"""The places of NVIDIA's JPEG library."""
 
 import importlib.util
 import pathlib
@@ -11,7 +11,7 @@ _MISSING = ("nvJPEG comes with the CUDA toolkit, and as a package: pip install n
 
 
 def libraries():
-    """Where the system looks for libraries, then in packages of NVIDIA's; the newest first."""
+    """Returns the library's names for the system's search, then its paths in NVIDIA's packages, the newest first."""
     found = importlib.util.find_spec("nvidia")
     places = found.submodule_search_locations if found else ()
     packaged = [str(path) for name in _NAMES for place in places
@@ -20,5 +20,5 @@ def libraries():
 
 
 def missing(why):
-    """What is said where none can be used."""
+    """Returns the message for a process that cannot use nvJPEG."""
     return f'decode="nvjpeg": {why}. {_MISSING}'

@@ -1,16 +1,17 @@
-"""What the run's summary is told of uploads: how much was sent, and how long the job's steps were held up.
+"""Counts uploads for the run's summary: the bytes sent, and the time for which they delayed the job's steps.
 
-Nothing is waited for. Sending holds a step up where the device has nothing else to do meanwhile; a batch
-that is handed over before it has arrived, from the moment at which the step's stream has come so far. The
-device notes that moment, and the arrival; who sends later looks what lies between.
+Counting never waits. Sending delays a step if the device has no other work meanwhile. A batch that is handed over
+before its arrival delays the step from the moment at which the step's stream reaches it. The device notes that moment
+and the arrival, and a later batch of the loader reads the time between them.
 """
 
 import collections
 import os
 from time import monotonic_ns
 
-from .. import _core, _slots
-from .marked import past
+from .. import _core
+from .._base import counters
+from .fences import passed
 
 
 def are_counted():
@@ -18,11 +19,11 @@ def are_counted():
 
 
 class Uploads:
-    """Of one loader. `place` says when (cuda.py)."""
+    """The uploads of one loader. `place` (cuda.py) has the times."""
 
     def __init__(self, place):
         self._place = place
-        self._late = collections.deque()  # (when it is there, when it was asked for)
+        self._late = collections.deque()  # (fence of its arrival, event of its request)
         self._bytes = self._floats = self._unlocked = 0
         self._began = 0
 
@@ -31,33 +32,33 @@ class Uploads:
         self._began = monotonic_ns()
 
     def add(self, tensor, locked):
-        """A tensor of the batch that was begun."""
+        """Counts a tensor of the begun batch."""
         size = tensor.numel() * tensor.element_size()
         self._bytes += size
         self._floats += size if tensor.is_floating_point() else 0
         self._unlocked += 0 if locked or self._place.is_locked(tensor) else size
 
     def end(self):
-        """All of the batch is on its way."""
+        """Counts the begun batch, all of which is on its way."""
         if self._place.is_idle():
-            _core.count(_slots.UPLOAD_SENDING_NS, monotonic_ns() - self._began)
-        _core.count(_slots.UPLOADS)
-        _core.count(_slots.UPLOAD_BYTES, self._bytes)
-        _core.count(_slots.UPLOAD_FLOAT_BYTES, self._floats)
-        _core.count(_slots.UPLOAD_UNLOCKED_BYTES, self._unlocked)
+            _core.count(counters.UPLOAD_SENDING_NS, monotonic_ns() - self._began)
+        _core.count(counters.UPLOADS)
+        _core.count(counters.UPLOAD_BYTES, self._bytes)
+        _core.count(counters.UPLOAD_FLOAT_BYTES, self._floats)
+        _core.count(counters.UPLOAD_UNLOCKED_BYTES, self._unlocked)
 
-    def ask(self, mark):
-        """The batch before this mark is asked for."""
-        if not mark.query():
-            self._late.append((mark, self._place.note()))
+    def ask(self, fence):
+        """Notes that the program takes the batch before this fence."""
+        if not fence.query():
+            self._late.append((fence, self._place.note()))
 
     def look(self):
-        for mark, noted in past(self._late):
-            _core.count(_slots.UPLOAD_STALLED_NS, self._place.between_ns(noted, mark))
+        for fence, noted in passed(self._late):
+            _core.count(counters.UPLOAD_STALLED_NS, self._place.between_ns(noted, fence))
 
 
 class Uncounted:
-    """The same, where there is no run."""
+    """Counts nothing, without a run."""
 
     def begin(self):
         pass
@@ -68,7 +69,7 @@ class Uncounted:
     def end(self):
         pass
 
-    def ask(self, mark):
+    def ask(self, fence):
         pass
 
     def look(self):

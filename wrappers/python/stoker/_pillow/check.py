@@ -1,8 +1,8 @@
-"""Does this machine's Pillow give the same pixels? Asked once, at the first JPEG.
+"""Compares the decoder with the installed Pillow, once, at the first JPEG.
 
-Small images of every kind that is taken (check.bin) are decoded, cropped and resized here and by
-the installed Pillow. What differs in a single byte is left to Pillow from then on. The answer is
-kept beside the user's other caches, for this Pillow, this processor and this decoder.
+Small images of every kind that is taken (check.bin) are decoded, cropped and resized by both. A kind that differs in
+a single byte is left to Pillow from then on. The result is kept beside the user's other caches, for this Pillow, this
+processor and this decoder.
 """
 
 import contextlib
@@ -21,8 +21,8 @@ _proven = None
 
 
 class Proven:
-    """What is the same: samplings ((h, v) of each component), filters (Pillow's numbers), RGB
-    files, and the bands (1, 3, 4) of ordinary images that are resized."""
+    """The kinds that give the same bytes: samplings ((h, v) of each component), filters (Pillow's numbers), RGB files,
+    and the bands (1, 3, 4) of ordinary images that are resized."""
 
     def __init__(self, samplings=(), filters=(), rgb=False, bands=()):
         self.samplings = frozenset(samplings)
@@ -47,7 +47,7 @@ class Proven:
 
 
 def proven():
-    """The answer; found out at the first call."""
+    """Returns the Proven kinds. The first call finds them."""
     global _proven
     if _proven is None:
         _proven = _remembered() or _find_out()
@@ -57,8 +57,8 @@ def proven():
 # ---- finding out ----
 
 def samples():
-    """(sampling, is RGB, JPEG) of each image in check.bin, which holds six digits of sampling, a
-    byte, a length, the file."""
+    """Yields (sampling, is RGB, JPEG) of each image in check.bin, which holds six digits of sampling, a byte, a length,
+    and the file."""
     with open(os.path.join(os.path.dirname(__file__), "check.bin"), "rb") as file:
         packed = file.read()
     at = 0
@@ -71,7 +71,7 @@ def samples():
 
 
 def _plans(jpeg, size):
-    """What is tried with each image, but for resizing."""
+    """Yields the plans that are tried with each image, without resizes."""
     width, height = size
     source = Bytes(jpeg)
     regions = [(0, 0, width, height), (0, 0, 1, height), (width - 1, 0, width, height),
@@ -95,7 +95,7 @@ def _resizes(plan, filter):
 
 
 def _is_same(plan):
-    """As Pillow stores it, the unused byte included."""
+    """Returns true if the pixels are those that Pillow stores, with the unused byte."""
     try:
         expected = reference(plan)
         return _core.decode(plan.source.data, plan.order(4), None) == _stored(expected)
@@ -104,7 +104,7 @@ def _is_same(plan):
 
 
 def _ordinary():
-    """(bands, image) of pixels that were never in a file."""
+    """Yields (bands, image) of pixels that were never in a file."""
     for mode, bands in (("L", 1), ("RGB", 3), ("CMYK", 4)):
         for width, height in ((37, 53), (3, 330), (41, 1)):
             count = width * height * bands
@@ -113,7 +113,7 @@ def _ordinary():
 
 
 def _is_resized(image, filter):
-    """Whether an ordinary image's resizes are the same, down, up, of a box, along one axis."""
+    """Returns true if an ordinary image's resizes are the same: down, up, of a box, along one axis."""
     width, height = image.size
     for size, box in (((19, 7), (0, 0, width, height)), ((width, 31), (0, 0, width, height)),
                       ((50, height), (0, 0, width, height)),
@@ -127,7 +127,7 @@ def _is_resized(image, filter):
 
 
 def _stored(core):
-    """All bytes of a core image."""
+    """Returns all bytes of a core image."""
     raw = "RGBX" if core.mode == "RGB" else core.mode
     encoder = Image.core.raw_encoder(core.mode, raw, 0, 1)
     encoder.setimage(core, (0, 0) + core.size)
@@ -179,7 +179,7 @@ def _processor():
 
 
 def _name():
-    """Changes with whatever could change the answer."""
+    """Returns the result's file name. It changes with anything that could change the result."""
     parts = [versions.PIL.__version__, getattr(Image.core, "jpeglib_version", ""), _core.simd()]
     for module in (Image.core, _core):
         status = os.stat(module.__file__)
@@ -189,7 +189,7 @@ def _name():
 
 
 def _places():
-    """Where the answer may be kept: the user's cache, else the run's directory."""
+    """Yields the directories that may keep the result: the user's cache, then the run's directory."""
     cache = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     yield os.path.join(cache, "stoker")
     run = os.environ.get("STOKER_RUN")
@@ -199,7 +199,7 @@ def _places():
 
 @contextlib.contextmanager
 def _opened(place, make):
-    """Opens a directory whose path belongs to this user and root (base/way.h). Raises OSError."""
+    """Opens a directory whose path belongs to this user and root (base/trusted_path.h). Raises OSError."""
     directory = _core.open_own(place, make)
     try:
         yield directory

@@ -1,9 +1,9 @@
-"""What Pillow's parser makes of headers that it has parsed before.
+"""Makes images of headers whose like Pillow's parser has parsed before.
 
-Headers of one outline (core/outline.h) differ in Huffman tables and in the size. When an outline
-comes for the second time, what Pillow made of the header is noted: all attributes of the image. It
-is used if it gives, for other tables and another size, exactly what Pillow makes of them. Each image
-has dictionaries and lists of its own.
+Headers of one outline (core/decode/outline.h) differ in Huffman tables and in the size only. When an outline comes for
+the second time, a template is made of the image that Pillow opened: all of its attributes. The template is used if it
+gives, for other tables and another size, exactly the image that Pillow makes of them. Each image has dictionaries and
+lists of its own.
 """
 
 import io
@@ -20,13 +20,13 @@ _MOST = 128  # outlines, of 4 KiB at most
 _Jpeg = JpegImagePlugin.JpegImageFile
 _SIMPLE = frozenset((int, float, bool, str, bytes, type(None)))
 
-_seen = OrderedDict()  # outlines that came once
-_templates = OrderedDict()  # for each that came again: a Template, or None where there can be none
+_seen = OrderedDict()  # outlines that occurred once
+_templates = OrderedDict()  # for each outline that occurred again: its Template, or None if it can have none
 
 
 # ---- Pillow as it was ----
 
-# What an image is made by: as _core.are_as_seen() takes it.
+# The classes and functions that make an image, as _core.are_as_seen() takes them.
 OWN_PARTS = (
     _Jpeg, ("__init__", _Jpeg.__init__, "_getmp", _Jpeg._getmp, "_open", _Jpeg._open),
     ImageFile.ImageFile, ("__init__", ImageFile.ImageFile.__init__),
@@ -37,7 +37,7 @@ OWN_PARTS = (
 
 
 def _imports_nothing(name):
-    """Whether Pillow would open a file of this name, or of none, by plugins that are there."""
+    """Returns true if Pillow opens a file of this name, or without a name, by plugins that it has imported already."""
     ending = os.path.splitext(name)[1].lower() if name else ""
     return ending in Image.EXTENSION or (not ending and getattr(Image, "_initialized", 0) > 0)
 
@@ -45,7 +45,7 @@ def _imports_nothing(name):
 # ---- templates ----
 
 def _copier(value):
-    """What copies a dictionary or a list of this shape."""
+    """Returns a function that copies a dictionary or a list of this shape."""
     items = value.items() if type(value) is dict else enumerate(value)
     parts = [(key, _copier(each)) for key, each in items if type(each) in (dict, list)]
     copied = type(value).copy
@@ -61,7 +61,7 @@ def _copier(value):
 
 
 def _is_simple(value, seen):
-    """Whether it consists of dictionaries and lists, each in one place, of what cannot change."""
+    """Returns true if a value consists of immutable values, in dictionaries and lists that each occur once."""
     kind = type(value)
     if kind in _SIMPLE:
         return True
@@ -76,7 +76,7 @@ def _is_simple(value, seen):
 
 
 def _is_same(one, other):
-    """Values of such a kind, with all their types and the order of their keys."""
+    """Returns true if two such values are equal in all types and in the order of their keys, too."""
     if type(one) is not type(other):
         return False
     if type(one) is dict:
@@ -101,7 +101,7 @@ class Template:
         return _is_simple(self._state, set()) and _is_simple(self._tile, set())
 
     def image(self, size, file, name):
-        """A new image of a file, that Pillow opened if it has a name."""
+        """Returns a new image of a file. Pillow itself opened a file with a name."""
         image = _Jpeg.__new__(_Jpeg)
         image.__dict__ = own = self._copy(self._state)
         tile = self._tile
@@ -114,12 +114,12 @@ class Template:
         return image
 
     def gives(self, image):
-        """Whether it is what Pillow makes."""
+        """Returns true if the template gives the image that Pillow made."""
         return _is_same(vars(self.image(image.size, image.fp, image.filename)), vars(image))
 
 
 def _varied(head):
-    """A header of the same outline, with another size, and with more and other Huffman tables."""
+    """Returns a header of the same outline, with another size, and with more and other Huffman tables."""
     varied, at = bytearray(head[:2]), 2
     while at < len(head):
         end = at + 2 + int.from_bytes(head[at + 2:at + 4], "big")
@@ -136,7 +136,7 @@ def _varied(head):
 
 
 def _template_of(form, image):
-    """The template, or None."""
+    """Returns the Template, or None if it does not give Pillow's images."""
     try:
         template = Template(image)
         if not template.is_simple() or not template.gives(image):
@@ -151,13 +151,13 @@ def _template_of(form, image):
 # ---- for open.py ----
 
 def knows(form):
-    """Whether such a header was parsed before, of a file that was taken."""
+    """Returns true if a header of this outline was parsed before, in a file that was taken."""
     return _templates.get(form.outline) is not None
 
 
 def image_of(form, file, name=""):
-    """The image of a file that was just opened, which is left where Pillow's parser leaves it; None:
-    Pillow has to parse its header. To be asked where OWN_PARTS are there."""
+    """Returns the image of a file that was just opened, or None if Pillow has to parse its header. The file is left
+    where Pillow's parser leaves it. The caller has checked that OWN_PARTS are Pillow's own."""
     template = _templates.get(form.outline)
     if template is None or not _imports_nothing(name):
         return None
@@ -168,7 +168,7 @@ def image_of(form, file, name=""):
 
 
 def note(form, image):
-    """Pillow has opened an image by its form. EXIF may have made it warn."""
+    """Notes an image that Pillow opened by its form. An image with EXIF is left out: Pillow may warn of it."""
     outline = form.outline
     if outline is None or outline in _templates or "exif" in image.info or not (
             _core.are_as_seen(OWN_PARTS)):
@@ -180,7 +180,7 @@ def note(form, image):
 
 
 def _keep(table, key, value):
-    """In a table that forgets what it got first."""
+    """Puts a value into a table, which drops its oldest value when it is full."""
     table[key] = value
     if len(table) > _MOST:
         table.popitem(last=False)

@@ -1,8 +1,8 @@
-"""The hook: Pillow's own image classes, whose JPEGs wait as plans until pixels are wanted.
+"""Replaces methods of Pillow's image classes, so that JPEGs wait as plans until pixels are wanted.
 
-Every function here first asks whether the image's core is a plan. If it is not, or if what is asked
-for cannot be part of one, Pillow's own function does the work, on an ordinary core image: the
-property `im` makes it. Nothing else of Pillow is changed, and no class is added.
+Each function here first checks if the image's core is a plan. If it is not, or if the operation cannot be part of a
+plan, Pillow's own function does the work, on an ordinary core image, which the property `im` makes. Nothing else of
+Pillow is changed, and no class is added.
 """
 
 import functools
@@ -10,12 +10,12 @@ import sys
 
 from PIL import Image, ImageFile, JpegImagePlugin
 
-from .. import _ending
-from .._own import is_own
+from .._base import ending
+from .._base.own import is_own
 from .._store import setting
 from . import check, ordinary, pending, take, versions
 from .pending import new_image
-from .plan import FILTERS, Access, Plan, reference, settle
+from .plan import FILTERS, Access, Plan, reference, materialise
 
 _FIELD = versions.FIELD
 _PLAIN = versions.PLAIN
@@ -34,7 +34,7 @@ _PACKAGES = "PIL.", __package__.rpartition(".")[0] + "."
 
 
 def _plan_of(image):
-    """The image's plan, if its pixels are (or, for a JPEG nobody touched, can be) one."""
+    """Returns the image's plan, or None. An untouched JPEG becomes a plan here, if it can."""
     core = image.__dict__.get(_FIELD)
     if core is None and type(image) is _Jpeg and image.tile:
         if _Jpeg.load is _hooked_load and "load" not in image.__dict__ and image.palette is None:
@@ -45,7 +45,7 @@ def _plan_of(image):
 
 
 def _taken_plan(image):
-    """What its load() would leave: a plan, or pixels and None."""
+    """Loads the image as its load() does. Returns its plan, or None if it has pixels now."""
     plan = take.take(image)
     if plan is None:
         take.load_plainly(image)
@@ -53,18 +53,17 @@ def _taken_plan(image):
 
 
 def unused_plan(image):
-    """The image's plan if nothing was made of it yet; else its pixels are an ordinary image's from
-    now on, if it had one."""
+    """Returns the image's plan if no other image was made of it yet. A plan that was used before is materialised."""
     plan = _plan_of(image)
     if plan is not None and plan.used:
-        _settle(image, plan)
+        _materialise(image, plan)
         return None
     return plan
 
 
-def _first_use(image):
-    """The plan, when nothing was made of it yet. The second time it is cheaper to have the pixels,
-    as for a script that takes several crops of each image."""
+def first_use(image):
+    """Returns the plan at its first use. From the second use on pixels are cheaper, as for a script that takes several
+    crops of each image."""
     plan = unused_plan(image)
     if plan is not None:
         plan.used = True
@@ -75,9 +74,9 @@ def _are_ints(values, count):
     return len(values) == count and all(type(value) is int for value in values)
 
 
-def _settle(image, plan):
+def _materialise(image, plan):
     try:
-        settle(image, plan)
+        materialise(image, plan)
     except Exception as error:
         if not is_own(error):
             raise
@@ -87,12 +86,12 @@ def _settle(image, plan):
 def _get_im(self):
     core = self.__dict__.get(_FIELD)
     if type(core) is Plan:
-        _settle(self, core)
+        _materialise(self, core)
     return _PLAIN["im"](self)
 
 
 def _get_plain_im(self):
-    """Before 11.0 `im` is an ordinary attribute."""
+    """Returns `im` in Pillow before 11.0, where it is an ordinary attribute."""
     try:
         return self.__dict__["im"]
     except KeyError:
@@ -125,11 +124,11 @@ def _is_for_pillow(frame):
 
 
 def _loaded(image, plan, caller):
-    """What load() returns. The program wants pixels then and there; Pillow's own functions call it
-    before each thing they do, and for many of those the image may wait."""
+    """Returns the result of load(). A program that calls load() wants pixels at once. Pillow's own functions call it
+    before each operation, and for many of these the image may wait."""
     if image.palette is None and _is_for_pillow(caller):
         return Access(image, plan)
-    _settle(image, plan)
+    _materialise(image, plan)
     return _PLAIN["load"](image)
 
 
@@ -159,7 +158,7 @@ def _load_file(self):
 
 def _copy(self):
     try:
-        plan = _first_use(self)
+        plan = first_use(self)
         if plan is not None:
             return new_image(self, plan.again())
     except Exception as error:
@@ -171,7 +170,7 @@ def _copy(self):
 def _convert(self, mode=None, *arguments, **named):
     if mode == "RGB" and not arguments and not named:
         try:
-            plan = _first_use(self)
+            plan = first_use(self)
             if plan is not None:
                 return new_image(self, plan.again())
         except Exception as error:
@@ -203,7 +202,7 @@ def _resize(self, size, resample=None, box=None, reducing_gap=None):
 def _transpose(self, method):
     if type(method) in _FLIP_TYPES and method in _FLIPS:
         try:
-            plan = _first_use(self)
+            plan = first_use(self)
             if plan is not None:
                 return new_image(self, plan.flipped(_FLIPS[method]))
         except Exception as error:
@@ -215,7 +214,7 @@ def _transpose(self, method):
 def _tobytes(self, encoder_name="raw", *arguments):
     if encoder_name == "raw" and (not arguments or arguments == ("RGB",)):
         try:
-            plan = _first_use(self)
+            plan = first_use(self)
             pixels = None if plan is None else plan.pixels(3)
             if type(pixels) is bytes:
                 return pixels
@@ -234,7 +233,7 @@ def _cropped(image, box):
     width, height = image.size
     if not (0 <= box[0] < box[2] <= width and 0 <= box[1] < box[3] <= height):
         return None
-    plan = _first_use(image)
+    plan = first_use(image)
     if plan is None:
         return None
     Image._decompression_bomb_check((box[2] - box[0], box[3] - box[1]))
@@ -244,18 +243,28 @@ def _cropped(image, box):
 def _resized(image, size, resample, box, reducing_gap):
     """Returns the new image; None where Pillow is to make it."""
     filter = 3 if resample is None else resample
-    if (type(size) not in (tuple, list) or not _are_ints(size, 2) or not 0 < size[0] <= _LARGEST
-            or not 0 < size[1] <= _LARGEST or type(filter) not in _FILTER_TYPES or filter not in FILTERS):
+    if not _is_size(size) or type(filter) not in _FILTER_TYPES or filter not in FILTERS:
         return None
     size, filter = tuple(size), int(filter)
-    if box is None and reducing_gap is None:
-        plan = _first_use(image)
-        if plan is not None and not plan.flip:
-            if size == plan.size:
-                return new_image(image, plan.again())
-            if not plan.filter and filter in check.proven().filters:
-                return new_image(image, plan.resized(size, filter))
-    return ordinary.resized(image, size, filter, box, reducing_gap)
+    new = _resized_plan(image, size, filter) if box is None and reducing_gap is None else None
+    return ordinary.resized(image, size, filter, box, reducing_gap) if new is None else new
+
+
+def _is_size(size):
+    return (type(size) in (tuple, list) and _are_ints(size, 2)
+            and 0 < size[0] <= _LARGEST and 0 < size[1] <= _LARGEST)
+
+
+def _resized_plan(image, size, filter):
+    """Returns the new image; None if the resize cannot be part of the image's plan."""
+    plan = first_use(image)
+    if plan is None or plan.flip:
+        return None
+    if size == plan.size:
+        return new_image(image, plan.again())
+    if plan.filter or filter not in check.proven().filters:
+        return None
+    return new_image(image, plan.resized(size, filter))
 
 
 def _replace(owner, name, new, key=None):
@@ -288,7 +297,7 @@ def install():
     Image.Image.__copy__ = Image.Image.copy
     _replace_im()
     pending.heed_forks()
-    _ending.hold_modules()
+    ending.hold_modules()
     if setting():
         from .open import open_image, see_files
         see_files()

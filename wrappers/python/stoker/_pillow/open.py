@@ -1,9 +1,8 @@
-"""Image.open() of a file whose form is in the sample store: its header comes from the form.
+"""Image.open() of a file whose form is in the sample store: the header comes from the form.
 
-Pillow's own open() does the work, as ever, on a stand-in that holds the file's first bytes. The
-image then gets the file itself, where Pillow would have left it. It is a plain file of io's own,
-opened by Pillow or given to it with nothing read yet. In any doubt, and for every error, Pillow
-opens the file itself once more.
+Pillow's own open() does the work on a stand-in, which holds the file's first bytes. The image then gets the file
+itself, at the position where Pillow would have left it. The file is a plain file of io's own classes: Pillow opened
+it, or got it with nothing read yet. In any doubt, and after every error, Pillow opens the file itself.
 """
 
 import builtins
@@ -16,7 +15,7 @@ from itertools import chain
 from PIL import Image, JpegImagePlugin
 
 from .. import _core
-from .._own import is_own
+from .._base.own import is_own
 from .._store import sources
 from . import headers, take, versions
 
@@ -29,14 +28,14 @@ _MOST = 64
 
 
 class _Turn:
-    """One Image.open() by a path: the first file that is opened in it is looked at."""
+    """One Image.open() by a path. The first file that is opened in it is the image's."""
 
     __slots__ = ("wanted", "ahead", "found")
 
     def __init__(self, ahead=None):
         self.wanted = True
-        self.ahead = ahead  # what its open() gives, if that was called before
-        self.found = None  # (file, form, stand-in) of it
+        self.ahead = ahead  # the file, if it was opened before Pillow asks for it
+        self.found = None  # (file, form, stand-in), once the file was opened
 
     def opened(self, file, *arguments, **named):
         """Returns what Pillow's open() of a file returns."""
@@ -47,7 +46,7 @@ class _Turn:
         return self.look_at(builtins.open(file, *arguments, **named))
 
     def look_at(self, file):
-        """What Pillow gets in the place of a file."""
+        """Returns the file, or the stand-in that Pillow gets in its place."""
         return self.take(file, _form_of(file))
 
     def take(self, file, form):
@@ -60,14 +59,14 @@ class _Turn:
 
 
 class _Thread(threading.local):
-    turn = None  # of the innermost Image.open(): plugins and names of the program's may open more
+    turn = None  # the innermost Image.open(): the program's plugins and path objects may open more
 
 
 _thread = _Thread()
 
 
 class _Builtins(types.ModuleType):
-    """The builtins as PIL.Image sees them."""
+    """The builtins that PIL.Image gets."""
 
     def __getattr__(self, name):
         return getattr(builtins, name)
@@ -89,7 +88,7 @@ class _Builtins(types.ModuleType):
 
 
 class _Plugins:
-    """What of Pillow's decides who opens a file, and how, as long as it is the same."""
+    """The parts of Pillow that choose the plugin for a file. Valid while these parts do not change."""
 
     def __init__(self):
         names, plugins = Image.ID, Image.OPEN
@@ -99,14 +98,14 @@ class _Plugins:
                        and plugins["JPEG"] == _plugin)
         before = names[:names.index("JPEG")] if self.is_own else ()
         self.accepts = [plugins[name.upper()][1] for name in before]
-        self.known = {}  # what they say to files with these first bytes, if they are all Pillow's
+        self.known = {}  # {first bytes: true if all plugins let them pass}, if all of them are Pillow's own
 
     def are_there(self):
-        """If they are not Pillow's own, they may be again."""
+        """Returns true if the parts are Pillow's own and unchanged. A part that was replaced may be put back."""
         return self.is_own and _core.are_as_seen(self.seen)
 
     def let_pass(self, prefix):
-        """Whether none of those before Pillow's own for JPEGs wants to see such a file."""
+        """Returns true if no plugin before Pillow's own JPEG plugin accepts such a file."""
         passed = self.known.get(prefix)
         if passed is None:
             passed = not any(not accept or accept(prefix) for accept in self.accepts)
@@ -120,7 +119,7 @@ def _is_of_pillow(function):
 
 
 def _is_pillows(prefix):
-    """Whether Pillow's own plugin is the first that wants to see a file with these first bytes."""
+    """Returns true if Pillow's own JPEG plugin is the first that accepts a file with these first bytes."""
     global _plugins
     plugins = _plugins
     if plugins is None or not plugins.are_there():
@@ -129,7 +128,7 @@ def _is_pillows(prefix):
 
 
 def _form_of(file):
-    """The Form of a file that is to be opened, if its image can be made of it; else None."""
+    """Returns the Form of a file that is to be opened, if an image can be made of it; else None."""
     if type(file) is not io.BufferedReader:
         return None
     try:
@@ -142,7 +141,7 @@ def _form_of(file):
 
 
 def _form_of_name(name):
-    """The same of a file that need not be opened."""
+    """Returns the Form of a file by its name, without opening the file, or None."""
     try:
         form = sources.form_of_name(name)
         return form if form is not None and _is_taken(form) else None
@@ -151,21 +150,22 @@ def _form_of_name(name):
 
 
 def _is_taken(form):
-    """Whether loading it would not read the file, either. Of MPO files more than the header is
-    looked at."""
+    """Returns true if loading the image would not read the file, either. For an MPO file Pillow
+    reads more than the header."""
     if headers.knows(form):
         return take.sampled_size(form) is not None and _is_pillows(form.head[:16])
-    return (take.picture_size(form) is not None and b"MPF\0" not in form.head
+    return (take.jpeg_size(form) is not None and b"MPF\0" not in form.head
             and _is_pillows(form.head[:16]))
 
 
 def _stand_in(form):
-    """A file that begins as the form's. Who reads on behind the header ends in another place."""
+    """Returns a file that begins with the form's header. A reader that goes beyond the header ends at another
+    position."""
     return io.BytesIO(form.head + b"\0")
 
 
 def _finish(image, file, form, stand_in):
-    """Gives the image its file; whether all is as it has to be."""
+    """Gives the image its file. Returns false if Pillow did anything unexpected with the stand-in."""
     if (type(image) is not _Jpeg or image.fp is not stand_in or len(image.tile) != 1
             or stand_in.closed or stand_in.tell() != len(form.head)):
         return False
@@ -177,17 +177,17 @@ def _finish(image, file, form, stand_in):
 
 
 def _opened(name):
-    """(the file of that name, its Form or None). Where there is no entry, but a form, nothing is opened:
-    that would be a question to the origin."""
+    """Returns (the file of that name, its Form or None). A file with a form and no entry is not opened: the open would
+    ask the origin."""
     form = _form_of_name(name)
     if form is not None:
-        return sources.later(name, form), form
+        return sources.lazy_file(name, form), form
     file = builtins.open(name, "rb")
     return file, _form_of(file)
 
 
 def _open_by_name(name):
-    """(the image, or None; a turn that begins with the file) of a name that is a str."""
+    """Returns (the image or None, a turn that begins with the file) for a name that is a str."""
     file, form = _opened(name)
     turn = _Turn(file)
     if form is None:
@@ -199,7 +199,7 @@ def _open_by_name(name):
 
 
 def _known_image(form, file, name=""):
-    """The image, if such a header was parsed before; else None."""
+    """Returns the image if a header of this outline was parsed before; else None."""
     try:
         image = headers.image_of(form, file, name)
     except Exception:  # Pillow meets it once more, and says it
@@ -210,7 +210,7 @@ def _known_image(form, file, name=""):
 
 
 def _open_by_path(path):
-    """The image, or None: Pillow is to do it itself."""
+    """Returns the image, or None if Pillow is to open it."""
     image, turn = None, None
     if type(path) is str and path and type(Image.builtins) is _Builtins:
         image, turn = _open_by_name(path)
@@ -233,7 +233,7 @@ def _open_in_turn(path, turn):
 
 
 def _open_by_form(file, form):
-    """The same for a file."""
+    """Returns the image of an open file, or None if Pillow is to open it."""
     try:
         stand_in = _stand_in(form)
         image = _PLAIN["open"](stand_in)
@@ -243,8 +243,8 @@ def _open_by_form(file, form):
 
 
 def _open_by_plugins(fp, mode, formats, form):
-    """By Pillow's own open(), of a file with a form or by a path where Pillow would not see the
-    difference."""
+    """Returns the image of a file with a form or of a path, by Pillow's own open(), which sees no difference. Returns
+    None if Pillow is to open it."""
     outer, _thread.turn = _thread.turn, None
     try:
         image = None
@@ -285,6 +285,6 @@ def open_image(fp, mode="r", formats=None):
 
 
 def see_files():
-    """Has Pillow's own open() ask here for the files that it opens."""
+    """Makes Pillow's own open() call _Builtins.open() for the files that it opens."""
     if Image.builtins is builtins and "builtins" in Image.open.__code__.co_names:
         Image.builtins = _Builtins("builtins", builtins.__doc__)

@@ -1,29 +1,30 @@
-"""Resizing of ordinary images, whatever they came from, by the decoder's code.
+"""Resizes ordinary images, of any file format, by the decoder's code.
 
-An image is taken only if Pillow would resize it by a filter that was proven to give the same
-(check.py) and would not fail: everything else, errors included, is Pillow's.
+An image is taken only if Pillow would not fail, and would resize it by a filter that was proven to give the same bytes
+(check.py). All other images, and all errors, are Pillow's.
 """
 
 from PIL import Image, ImageFile
 
 from .. import _core
-from .._slots import RESIZED
+from .._base.counters import RESIZED
 from . import check, versions
 from .plan import FILTERS
 from .versions import BANDS
 
-# Pixels of both images together for each row and column of theirs. Below, the call and the weights,
-# which take as long as Pillow's, cost more than the faster sums save: small images, and thin ones.
+# The least number of pixels of both images together, for each of their rows and columns. In smaller and thinner images
+# the call and the weights, which take as long as Pillow's, cost more than the faster sums save.
 LEAST = {1: 16, 3: 8, 4: 8}
 LARGEST = 1 << 24  # in each direction
 
 _NUMBERS = (int, float)
 
-_loads = {}  # each class that was looked at: does it load as an image file does?
+_loads = {}  # {class: true if it loads as an image file does}
 
 
 def resized(image, size, filter, box=None, reducing_gap=None):
-    """The new image, or None: Pillow's. `size` are two ints above 0, `filter` is one of FILTERS."""
+    """Returns the new image, or None if Pillow is to make it. `size` are two ints above 0, `filter` is one of
+    FILTERS."""
     before = image.size
     if box is None:
         box = (0, 0) + before
@@ -50,14 +51,14 @@ def _is_small(before, size, least):
 
 
 def _is_resize(before, size, box, reducing_gap):
-    """Whether Pillow would make it in one step that is no copy, and without an error."""
+    """Returns true if Pillow would resize in one step that is no copy, and without an error."""
     return (max(size) <= LARGEST and _is_inside(box, before)
             and (size[0] != box[2] - box[0] or size[1] != box[3] - box[1])
             and (reducing_gap is None or _reduces_nothing(size, box, reducing_gap)))
 
 
 def _loads_plainly(kind):
-    """A class that does its own loading may change its size there."""
+    """Returns true if the class has Pillow's own load(). Another load() may change the image's size."""
     known = _loads.get(kind)
     if known is None:
         known = _loads[kind] = kind.load in (Image.Image.load, ImageFile.ImageFile.load)
@@ -70,6 +71,6 @@ def _is_inside(box, size):
 
 
 def _reduces_nothing(size, box, gap):
-    """Whether this gap lets Pillow resize in one step."""
+    """Returns true if this gap lets Pillow resize in one step."""
     return (type(gap) in _NUMBERS and gap >= 1
             and (box[2] - box[0]) / size[0] / gap < 2 and (box[3] - box[1]) / size[1] / gap < 2)

@@ -1,9 +1,8 @@
-"""Which images wait as plans, so that none waits for long where Pillow's would have had its pixels.
+"""The images that wait as plans. No image waits for long if Pillow's would have had its pixels.
 
-An image that a program keeps is decoded once, where it is kept: when so many others have come to wait
-after it, or before the process forks, since each child would do it again and keep what it got.
-Whatever another thread than the main one makes does not wait at all: it is mostly made there for
-somebody else, who would then do the work of all of them.
+An image that a program keeps is decoded once, in the process that keeps it: when 48 further images have begun to wait,
+or before the process forks. Otherwise each child would decode it again and keep the pixels. Images of other threads
+than the main one do not wait at all: they are mostly made for another thread, which would then decode all of them.
 """
 
 import os
@@ -14,9 +13,9 @@ from weakref import ref
 
 from PIL import Image
 
-from .._own import is_own
+from .._base.own import is_own
 from . import versions
-from .plan import Plan, settle
+from .plan import Plan, materialise
 
 _MOST = 48
 
@@ -38,32 +37,32 @@ def wait(image):
 
 
 def new_image(image, plan):
-    """A new image, as Pillow makes them of another one."""
+    """Returns a new image with this plan, as Pillow makes an image of another one."""
     new = image._new(plan)
     if get_ident() == _main_thread:
         wait(new)
     else:
-        settle(new, plan)
+        materialise(new, plan)
     return new
 
 
 def image_with(plan):
-    """A new image that comes from no other."""
+    """Returns a new image with this plan, which comes from no other image."""
     return new_image(_nothing, plan)
 
 
 def _end(image):
-    """Settles it, if it still is a plan."""
+    """Materialises the image, if it still is a plan."""
     plan = image.__dict__.get(versions.FIELD)
     if type(plan) is Plan:
         try:
-            settle(image, plan)
-        except Exception:  # it is raised where the pixels are wanted
+            materialise(image, plan)
+        except Exception:  # the caller that wants the pixels gets it
             pass
 
 
 def _end_all():
-    """Before a fork, which tells of what is raised here."""
+    """Materialises all waiting images before a fork. The fork prints errors that are raised here."""
     try:
         for _ in range(_MOST):
             _images.append(_no_image)

@@ -1,11 +1,11 @@
-"""A plan: what is to be done to a JPEG, in the place of a Pillow image's core image.
+"""Plans: the crop, resize and flip of a JPEG, in the place of a Pillow image's core image.
 
-Plans do not change, but for two notes: `used`, that something was made from it already, and
-`cell`, the ordinary core image once somebody wanted it. Each image has a plan of its own.
+A plan does not change, but for two notes: `used` is set when another image was made of it, and `cell` gets the
+ordinary core image once it is wanted. Each image has a plan of its own.
 """
 
 from .. import _core
-from .._slots import DAMAGED, IMAGES
+from .._base.counters import DAMAGED, IMAGES
 from .._store import sources
 from . import versions
 
@@ -19,7 +19,7 @@ U8, F32 = 0, 1
 class Plan:
     __slots__ = ("source", "crop", "target", "window", "size", "filter", "flip", "used", "cell")
 
-    # What Pillow's own Python code asks a core image for without wanting its pixels.
+    # Attributes of a core image that Pillow's own Python code reads without wanting pixels.
     mode = "RGB"
     bands = 3
     readonly = 0
@@ -39,7 +39,7 @@ class Plan:
         return Plan(self.source, self.crop, self.target, self.filter, self.flip, self.window)
 
     def cropped(self, box):
-        """A box of what the plan makes. A flip comes last: so the box is that of its mirror."""
+        """Returns the plan of a box in this plan's result. A flip comes last, so the box is mirrored."""
         box = mirrored(box, self.size, self.flip)
         if self.filter:
             return Plan(self.source, self.crop, self.target, self.filter, self.flip,
@@ -48,7 +48,7 @@ class Plan:
         return Plan(self.source, within(self.crop, box), size, 0, self.flip)
 
     def resized(self, size, filter):
-        """Of a plan that neither resizes nor flips."""
+        """Returns the resized plan of a plan that neither resizes nor flips."""
         return Plan(self.source, self.crop, size, filter, 0)
 
     def flipped(self, directions):
@@ -56,7 +56,7 @@ class Plan:
                     self.window)
 
     def order(self, channels, layout=HWC, type=U8, table=None):
-        """The plan as the decoder takes it."""
+        """Returns the plan as the decoder takes it."""
         left, top, right, bottom = self.crop
         whole = (0.0, 0.0, right - left, bottom - top)
         order = (self.crop, self.target, whole, FILTERS.get(self.filter, 0), versions.PASS_ORDER,
@@ -64,13 +64,13 @@ class Plan:
         return order if self.window is None else order + (self.window,)
 
     def pixels(self, channels, out=None):
-        """Rows of pixels as bytes, or in `out`; an int when it cannot be decoded."""
+        """Returns rows of pixels as bytes, or in `out`. Returns an int if the JPEG cannot be decoded."""
         pixels = self.source.decode(self.order(channels), out)
         _core.count(DAMAGED if type(pixels) is int else IMAGES)
         return pixels
 
     def core(self):
-        """An ordinary core image; None when it cannot be decoded."""
+        """Returns an ordinary core image, or None if the JPEG cannot be decoded."""
         core = versions.empty_core(self.size)
         memory = _core.memory(core, self.size)
         pixels = self.pixels(4, memory)
@@ -80,13 +80,13 @@ class Plan:
 
 
 def within(outer, box):
-    """A box inside of another one, from where that one begins."""
+    """Returns a box that is given relative to another box's upper left corner."""
     x, y = outer[:2]
     return x + box[0], y + box[1], x + box[2], y + box[3]
 
 
 def mirrored(box, size, flip):
-    """Where a box of a flipped image was before the flip."""
+    """Returns the place of a flipped image's box before the flip."""
     left, top, right, bottom = box
     if flip & 1:
         left, right = size[0] - right, size[0] - left
@@ -96,7 +96,7 @@ def mirrored(box, size, flip):
 
 
 def core_of(plan):
-    """The ordinary core image. Whoever comes first makes it, without a lock."""
+    """Returns the ordinary core image. The first thread that publishes one wins, without a lock."""
     core = plan.cell["core"]
     if core is None:
         core = plan.core()
@@ -106,14 +106,14 @@ def core_of(plan):
     return plan.cell["core"]
 
 
-def settle(image, plan):
-    """Turns the image into an ordinary one, unless somebody gave it another core meanwhile."""
+def materialise(image, plan):
+    """Gives the image its pixels, unless it got another core meanwhile."""
     core = core_of(plan)
     _core.publish(image.__dict__, versions.FIELD, plan, core)
 
 
 def image_of(source):
-    """The whole JPEG as an ordinary image, by Pillow."""
+    """Returns the whole JPEG as an ordinary image, decoded by Pillow."""
     data = source.read()
     if data is not None:
         return versions.load_plainly(data)
@@ -125,7 +125,7 @@ def image_of(source):
 
 
 def reference(plan):
-    """What Pillow makes of it, errors and warnings included."""
+    """Returns the core image that Pillow makes of a plan, with its errors and warnings."""
     image = image_of(plan.source)
     if plan.crop != (0, 0) + image.size:
         image = versions.plainly("crop", image, plan.crop)
@@ -140,7 +140,7 @@ def reference(plan):
 
 
 class Access:
-    """What load() returns for a plan: Pillow's pixel access, once a pixel is wanted."""
+    """The result of load() for a plan: Pillow's pixel access, once a pixel is wanted."""
 
     __slots__ = ("_image", "_plan", "_access")
 
@@ -149,15 +149,15 @@ class Access:
         self._plan = plan
         self._access = None
 
-    def _settled(self):
+    def _materialised(self):
         if self._access is None:
-            settle(self._image, self._plan)
+            materialise(self._image, self._plan)
             self._access = self._plan.cell["core"].pixel_access(0)
             self._image = None
         return self._access
 
     def __getitem__(self, xy):
-        return self._settled()[xy]
+        return self._materialised()[xy]
 
     def __setitem__(self, xy, color):
-        self._settled()[xy] = color
+        self._materialised()[xy] = color

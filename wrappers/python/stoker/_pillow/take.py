@@ -1,7 +1,7 @@
-"""Taking a JPEG over from Pillow at the moment its pixels are loaded, or leaving it there.
+"""Takes a JPEG over from Pillow when its pixels are loaded, or leaves it to Pillow.
 
-Only what Pillow would certainly load without an error, and what was proven to give the same pixels
-(check.py), becomes a plan. Afterwards the image and its file are as Pillow leaves them.
+A JPEG becomes a plan only if Pillow would certainly load it without an error, and its kind was proven to give the same
+pixels (check.py). Afterwards the image and its file are as Pillow leaves them.
 """
 
 import io
@@ -9,14 +9,14 @@ import io
 from PIL import Image, ImageFile, JpegImagePlugin
 
 from .. import _core
-from .._own import is_own
-from .._slots import CUSTOMISED, DAMAGED, DRAFT, LENIENT, MODE, SCANS, STREAM, UNPROVEN
+from .._base.counters import CUSTOMISED, DAMAGED, DRAFT, LENIENT, MODE, SCANS, STREAM, UNPROVEN
+from .._base.own import is_own
 from .._store import sources
 from . import check, pending, versions
 from .plan import Plan
 
 LARGEST_IMAGE = 1 << 27  # pixels
-SPARSEST = 170  # pixels for each byte: two bits are the least that eight by eight of them take
+SPARSEST = 170  # pixels for each byte of a file: 8 x 8 pixels take at least two bits
 
 YCBCR, RGB = 1, 2  # enum stk_color
 
@@ -24,7 +24,7 @@ _load_read = JpegImagePlugin.JpegImageFile.load_read
 
 
 def take(image):
-    """Puts a plan into an image whose pixels are wanted now and returns it; None: Pillow's."""
+    """Puts a plan into an image whose pixels are wanted now, and returns it. Returns None if Pillow is to load it."""
     parts = []
     try:
         plan = _take(image, parts)
@@ -33,37 +33,42 @@ def take(image):
             raise
         plan = image.__dict__.get(versions.FIELD)  # may be set already
     if plan is None and parts:
-        image.fp = _Again(image.fp, parts)
+        image.fp = _Replay(image.fp, parts)
     return plan
 
 
 def _take(image, parts):
     """Does what take() does, but may raise. `parts` then holds the bytes that were read from a stream."""
     reason = _obstacle(image)
-    if reason is None:
-        source = _opened_form(image)
-        if source is not None:
-            return _taken(image, source, source.info[8])
-        reason = _other_obstacle(image)
-    if reason is None:
-        try:
-            read = _read(image, parts)
-        except Exception:  # Pillow meets it once more, and says it
-            read = None
-        if read is None:
-            reason = STREAM
-        else:
-            source, info = read
-            reason = _flaw(image.size, info)
     if reason is not None:
-        is_let_through = reason == DAMAGED and ImageFile.LOAD_TRUNCATED_IMAGES
-        _core.count(LENIENT if is_let_through else reason)
-        return None
+        return _left(reason)
+    form = _opened_form(image)
+    if form is not None:
+        return _taken(image, form, form.info[8])
+    reason = _other_obstacle(image)
+    if reason is not None:
+        return _left(reason)
+    try:
+        read = _read(image, parts)
+    except Exception:  # Pillow meets it once more, and says it
+        read = None
+    if read is None:
+        return _left(STREAM)
+    source, info = read
+    reason = _flaw(image.size, info)
+    if reason is not None:
+        return _left(reason)
     return _taken(image, source, len(source) if parts else info[8])
 
 
+def _left(reason):
+    """Counts an image that is left to Pillow. Returns None: it has no plan."""
+    is_let_through = reason == DAMAGED and ImageFile.LOAD_TRUNCATED_IMAGES
+    _core.count(LENIENT if is_let_through else reason)
+
+
 def _taken(image, source, end):
-    """The plan of an image whose file Pillow would read up to there."""
+    """Returns the plan of an image. Pillow would read its file up to `end`."""
     size = image.size
     plan = Plan(source, (0, 0) + size, size, 0, 0)
     if type(image.fp) is io.BufferedReader:
@@ -75,7 +80,7 @@ def _taken(image, source, end):
 
 
 def _obstacle(image):
-    """Why the image is not looked at, or None."""
+    """Returns the reason for which an image is left to Pillow unread, or None."""
     if image.mode != "RGB":
         return DRAFT if image.decoderconfig else MODE
     if image.decoderconfig:
@@ -90,14 +95,14 @@ def _obstacle(image):
 
 
 def _other_obstacle(image):
-    """The same, of what open.py has seen to for those that were opened by a form."""
+    """Returns a further such reason, or None. For images that were opened by a form, open.py has checked these."""
     if _sampling(image) not in check.proven().samplings:
         return UNPROVEN
     return SCANS if "progressive" in (image.info or ()) else None
 
 
 def _opened_form(image):
-    """The Form that the image was opened by, if its file is still as it was; else None."""
+    """Returns the Form by which the image was opened, if its file has not changed since; else None."""
     file = image.fp
     form = sources.noted_form(file) if type(file) is io.BufferedReader else None
     return form if form is not None and form.info[:2] == image.size else None
@@ -108,8 +113,8 @@ def _sampling(image):
 
 
 def _flaw(size, info):
-    """Why an image of this size that was read is left to Pillow, or None. Errors must come at load(), where
-    Pillow raises them, so only a file with one scan and its end in place is taken."""
+    """Returns the reason for which a read image of this size is left to Pillow, or None. Pillow raises errors at
+    load(), so a file is taken only if it has one scan and its end is in place."""
     if info is None:
         return DAMAGED
     (width, height, components, color, precision,
@@ -122,7 +127,7 @@ def _flaw(size, info):
 
 
 def _flaw_of_kind(components, color, precision, progressive, arithmetic, multiscan):
-    """The same, as far as it does not depend on the size or on damage."""
+    """Returns a reason that depends neither on the size nor on damage, or None."""
     if progressive or multiscan:
         return SCANS
     if components != 3 or precision != 8 or arithmetic:
@@ -133,14 +138,13 @@ def _flaw_of_kind(components, color, precision, progressive, arithmetic, multisc
 
 
 def is_likely(width, height, end):
-    """Whether a file of so many bytes may hold so many pixels."""
+    """Returns true if a file whose image ends at `end` may hold so many pixels."""
     return width * height <= min(LARGEST_IMAGE, SPARSEST * end)
 
 
 def _read(image, parts):
-    """(the source, what the decoder says of it), or None for what is better read by Pillow. The
-    file is left anywhere: _leave() positions it, or Pillow begins anew; of a stream what was read is
-    in `parts` then."""
+    """Returns (source, info of the decoder), or None if Pillow should read the file. The file's position is undefined
+    afterwards: _leave() sets it, or Pillow begins anew. The bytes that were read of a stream are in `parts`."""
     file = image.fp
     kind = type(file)
     if kind is io.BytesIO:
@@ -156,13 +160,13 @@ def _read(image, parts):
 
 
 def _of_file(file):
-    """The source of a file that may be read as a whole, from its beginning; else None."""
+    """Returns the source of a file that may be read as a whole, from its beginning; else None."""
     return sources.of_file(file) if sources.is_plain(file) else None
 
 
 def _read_blocks(image, parts):
-    """Reads as Pillow does, block by block and not beyond the one that holds the end, or from which
-    on it is Pillow's."""
+    """Reads block by block, as Pillow does. Stops at the block with the end, or at the block that shows that Pillow is
+    to load the image."""
     image.fp.seek(0)
     source = bytearray()
     while len(source) <= sources.LARGEST:
@@ -178,14 +182,21 @@ def _read_blocks(image, parts):
         ends = source.find(b"\xff\xd9", before) >= 0
         if ends or len(parts) == 1:
             info = _core.probe(source)
-            if ends if info is None else info[8] or _flaw(image.size, info) != DAMAGED:
+            if _is_enough(image.size, info, ends):
                 return sources.Bytes(bytes(source)), info
     return None
 
 
-class _Again:
-    """A stream that was read from its beginning on, for Pillow's load(), which reads it in the same
-    way and meets the same error. It may be a far one: what was read of it is not read again."""
+def _is_enough(size, info, ends):
+    """Returns true if no more of a stream has to be read: it has its end, or Pillow is to load the image."""
+    if info is None:
+        return ends
+    return info[8] or _flaw(size, info) != DAMAGED
+
+
+class _Replay:
+    """Plays the read blocks of a stream to Pillow's load(), which reads in the same way and gets the same error. The
+    stream may be remote: its blocks are not read twice."""
 
     def __init__(self, file, parts):
         self.file = file
@@ -193,7 +204,7 @@ class _Again:
         self._at = 0
 
     def seek(self, offset):
-        """To the beginning, before anything else."""
+        """Accepts Pillow's seek to the beginning, its first call."""
         return offset
 
     def read(self, size):
@@ -202,7 +213,7 @@ class _Again:
         part = self._parts.pop(0)
         if isinstance(part, Exception):
             raise part
-        if self._parts:  # the last one may be anything
+        if self._parts:  # the last part may be an error or of another type
             self._at += len(part)
         return part
 
@@ -211,25 +222,25 @@ class _Again:
         self.file.close()
 
     def put_back(self):
-        """Leaves the file where it was read up to."""
+        """Sets the file's position behind the bytes that Pillow read."""
         if self._parts:
             self.file.seek(self._at)
 
 
 def load_plainly(image):
-    """Pillow's load() of an image that was not taken."""
-    again = image.fp
+    """Calls Pillow's load() for an image that was not taken."""
+    replay = image.fp
     try:
         return versions.plain_load(image)
     finally:
-        if type(again) is _Again:
-            again.put_back()
-            if image.fp is again:
-                image.fp = again.file
+        if type(replay) is _Replay:
+            replay.put_back()
+            if image.fp is replay:
+                image.fp = replay.file
 
 
 def _leave(image, size, end):
-    """What Pillow's load() leaves of an image and its file."""
+    """Leaves an image and its file as Pillow's load() leaves them."""
     image.map = None
     image.tile = []
     image.readonly = 0
@@ -243,15 +254,15 @@ def _leave(image, size, end):
 
 # ---- a file that is no image yet ----
 
-def picture_size(source):
-    """(width, height) of a JPEG (_store/sources.py), as Image.open would find it, if it is decoded
-    here as far as its header tells; None: Pillow shall open it."""
+def jpeg_size(source):
+    """Returns (width, height) of a JPEG (_store/sources.py), as Image.open would find it. Returns None if its header
+    shows that Pillow is to open it."""
     size = sampled_size(source)
     return size if size and _header_sampling(source.head) in check.proven().samplings else None
 
 
 def sampled_size(source):
-    """The same, if it has a sampling that is."""
+    """Returns the result of jpeg_size(), but does not check the sampling."""
     if "jpeg" in Image.DECODERS or len(source) > sources.LARGEST:
         return None
     info = source.probe()
@@ -264,7 +275,7 @@ def sampled_size(source):
 
 
 def is_taken(kind):
-    """Whether files of a kind that threads have found (_core.Files.heads) are decoded here, if their size
+    """Returns true if files of a kind that threads found (_core.Files.heads) are decoded here, if their size
     is_likely()."""
     components, color, precision, flags = kind & 15, kind >> 4 & 15, kind >> 8 & 15, kind >> 12
     progressive, arithmetic, multiscan, sound, has_end = (flags >> i & 1 for i in range(5))
@@ -275,7 +286,7 @@ def is_taken(kind):
 
 
 def _header_sampling(source):
-    """((h, v) of each component), or None; of a file that the decoder found sound."""
+    """Returns ((h, v) of each component) of a file that the decoder found sound, or None."""
     at = 2
     while at + 10 < len(source):
         marker, size = source[at + 1], int.from_bytes(source[at + 2:at + 4], "big")

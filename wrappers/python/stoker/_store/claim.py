@@ -1,5 +1,5 @@
-"""One process at a time for each key: a lock on one byte of a file, given back by the kernel when
-its owner ends."""
+"""One process at a time works for a key. A claim is a lock on one byte of a file: when its owner ends, the kernel
+releases it."""
 
 import fcntl
 import os
@@ -13,9 +13,10 @@ _FLOCK = "hhqqi4x"  # l_type, l_whence, l_start, l_len, l_pid
 
 
 class Claim:
-    """With the claim for a key: `with Claim(directory, key, is_done) as mine`. `mine` is true for who
-    is to do the work; false for whom `is_done` has said meanwhile that it is done. Who waits longer
-    than a minute does the work as well: its owner may be stopped for good."""
+    """Holds the claim for a key: `with Claim(directory, key, is_done) as mine`.
+
+    `mine` is true if this process is to do the work, and false if `is_done` returned true while it waited. After a
+    minute a waiting process does the work as well: the claim's owner may be stopped for good."""
 
     def __init__(self, directory, key, is_done):
         self._path = os.path.join(directory, "claims")

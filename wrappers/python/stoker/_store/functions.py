@@ -1,8 +1,8 @@
-"""A function as bytes: what it computes of its arguments, as far as the function itself tells.
+"""A function as bytes. Functions with equal bytes compute equal results from equal arguments.
 
-That is its code with all constants, its defaults, and the values that it closes over: functions by
-the same, classes and modules by their names, other objects by what pickle would make them of. The
-bytes are the same in every process, whatever it hashes strings to and wherever its objects lie.
+The bytes hold its code with all constants, its defaults, and the values that it closes over. Functions among these
+are encoded likewise, classes and modules by their names, and other objects by the parts that pickle makes them of.
+The bytes do not depend on the process: neither on its string hashes nor on its addresses.
 """
 
 import copyreg
@@ -25,7 +25,8 @@ _path_of_script = functools.lru_cache(maxsize=16)(os.path.realpath)
 
 
 def module_of(object):
-    """Of a script its path, which it has in all its processes, and another script has not."""
+    """Returns the name of an object's module. For a script it is the script's path, which is the same in all of its
+    processes and differs from other scripts."""
     module = str(getattr(object, "__module__", None))
     if module in ("__main__", "__mp_main__"):
         space = getattr(object, "__globals__", None)  # a class has none
@@ -46,7 +47,7 @@ def _constant(value):
 
 @functools.lru_cache(maxsize=256)
 def _code(code):
-    """All but where it stands. Another version of Python has other code."""
+    """Encodes a code object without its file and lines. Another version of Python has other code."""
     shape = [sys.implementation.cache_tag, code.co_argcount, code.co_posonlyargcount,
              code.co_kwonlyargcount, code.co_flags, code.co_names, code.co_varnames,
              code.co_freevars, code.co_cellvars]
@@ -55,7 +56,7 @@ def _code(code):
 
 
 def _reduced(value):
-    """What pickle would make it of; Unusable."""
+    """Returns the parts that pickle would make the value of. Raises Unusable."""
     kind = type(value)
     reduce = copyreg.dispatch_table.get(kind)
     try:
@@ -78,7 +79,7 @@ def _content(cell):
 
 
 class _Reader:
-    """One look at a function."""
+    """Encodes one function."""
 
     def __init__(self, is_lenient):
         self._is_lenient = is_lenient
@@ -88,7 +89,7 @@ class _Reader:
         return keys.encode(value, self.other)
 
     def other(self, value):
-        """What is no plain value."""
+        """Encodes a value that is no plain value (keys.py)."""
         if isinstance(value, (type, types.ModuleType)):
             return frame(b"T", keys.encode(value.__name__) if isinstance(value, types.ModuleType)
                          else _place_of(value))
@@ -142,7 +143,7 @@ class _Reader:
             raise Unusable(f"{error} in {name!r}") from None
 
     def _tensor(self, value):
-        """Pickle would say where its memory lies, too."""
+        """Encodes a tensor by its values. Pickle's parts would hold the address of its memory."""
         said = [str(value.dtype), str(value.device), value.requires_grad, value.is_leaf, vars(value)]
         try:
             values = keys.encode(value.detach().cpu().numpy())

@@ -1,5 +1,5 @@
 """Arguments as bytes, equal in every process. Two values have the same bytes if, and only if, a function that
-only reads them cannot tell them apart.
+only reads them sees no difference.
 
 Each type has bytes of its own, and only exact types are taken: a subclass may have more state. A dict's order
 and an array's memory layout are part of the value. The identity of objects and the order of a set are not.

@@ -5,7 +5,7 @@ at a multiple of 64 bytes:
 
     u32 number of buffers, u32 bytes of the pickle, u64 bytes of each buffer, the pickle, the buffers
 
-What comes back is read-only and lies where the packed bytes lie.
+An unpacked value is read-only, and its arrays lie where the packed bytes lie.
 """
 
 import pickle
@@ -19,7 +19,7 @@ def _pad(size):
 
 
 def pack(value):
-    """bytes of the value; pickle's errors."""
+    """Returns the packed bytes of a value. Raises pickle's errors."""
     buffers = []
     body = pickle.dumps(value, protocol=5, buffer_callback=buffers.append)
     views = [memoryview(buffer.raw()) for buffer in buffers]
@@ -31,7 +31,7 @@ def pack(value):
 
 
 def unpack(packed):
-    """The value of a read-only memoryview that pack has made."""
+    """Returns the value that a read-only memoryview holds, as pack() made it."""
     count, length = struct.unpack_from("<II", packed)
     sizes = struct.unpack_from(f"<{count}Q", packed, 8)
     start = 8 + 8 * count

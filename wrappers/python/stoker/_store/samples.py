@@ -1,9 +1,9 @@
-"""The sample store as this process uses it: one, opened when it is first wanted.
+"""The one sample store of a process, opened at its first use.
 
-STOKER_SAMPLES says where: DIR[:SIZE], a directory on a local file system (a tmpfs, or a disk, where
-the store may be larger than memory) and what it may use of it. Unset or 0, or where the store cannot
-be opened, there is none, and everything is computed each time. `stoker run` sets it, and then says by
-the run's tally how much may be used at any moment.
+STOKER_SAMPLES is DIR[:SIZE]: a directory on a local file system (a tmpfs or a disk), and the bytes that the store may
+use there. On a disk the store may be larger than memory. If the variable is unset or 0, or the store cannot be opened,
+there is none, and everything is computed each time. `stoker run` sets the variable; its tally then has the bytes that
+the store may use at any moment.
 """
 
 import atexit
@@ -20,15 +20,15 @@ from . import setting
 
 _SIZE = re.compile(r"([0-9]+)(?:\.([0-9]*))?(?:([KMGTPkmgtp])i?)?B?")
 _PATIENCE_S = 0.5
-_SHARE = 4  # without a size: this part of what is free
+_SHARE = 4  # without a size the store may use a quarter of the free room
 _COUNTS = "gets", "hits", "puts", "bytes", "refused", "damaged", "used_bytes"
 
 
 class Store:
-    """stoker._samples_core's functions, on one store; see store/store.h."""
+    """Calls stoker._samples_core for one store (store/store.h)."""
 
     def __init__(self, directory, budget, run="", setting=""):
-        """`run` and `setting`: of the command, whose grants are then followed."""
+        """Opens the store. With the command's `run` and `setting` it follows the command's quotas."""
         self._core = importlib.import_module(".._samples_core", __package__)
         self._handle = self._core.open(directory, budget)
         if run:
@@ -36,26 +36,26 @@ class Store:
         self.directory = directory
 
     def attach(self):
-        """For what is decoded in this process from now on."""
+        """Gives the store to the decoder. Returns true if that was possible."""
         return _core.attach(self._core.api, self._handle)
 
     def key(self, data, seed=0):
-        """A form's seed is its version."""
+        """Returns the key of these bytes. The seed of a form's key is the form's version."""
         return self._core.key(data, seed)
 
     def get(self, key):
-        """A read-only memoryview that may be kept, or None."""
+        """Returns a read-only memoryview, or None. The caller may keep it."""
         return self._core.get(self._handle, key)
 
     def put(self, key, data):
         return self._core.put(self._handle, key, data)
 
     def void(self, key):
-        """For a value that is wrong: nobody gets it any more. Whether that was done."""
+        """Removes a wrong value, so that no process gets it. Returns true if it was removed."""
         return self._core.void(self._handle, key)
 
     def flush(self):
-        """Writes what waits for its turn. False when another process was in the way."""
+        """Writes the pending values. Returns false if another process holds the write lock."""
         return self._core.flush(self._handle)
 
     def counts(self):
@@ -63,7 +63,7 @@ class Store:
 
 
 def parse_size(text):
-    """Bytes of '512M' and the like, as the command reads them (base/text.c); ValueError."""
+    """Returns the bytes of '512M' and the like, as the command reads them (base/text.c). Raises ValueError."""
     found = _SIZE.fullmatch(text)
     if not found:
         raise ValueError(f"{text!r} is no size")
@@ -75,7 +75,7 @@ def parse_size(text):
 
 
 def _setting(value):
-    """(directory, bytes) of STOKER_SAMPLES."""
+    """Returns (directory, bytes) of STOKER_SAMPLES."""
     directory, colon, size = value.rpartition(":")
     if colon:
         return directory, parse_size(size)
@@ -84,7 +84,7 @@ def _setting(value):
 
 
 def _write_the_rest():
-    """Of what waits for its turn, at the end of a process."""
+    """Writes the pending values at the end of a process."""
     end = time.monotonic() + _PATIENCE_S
     while not _store.flush() and time.monotonic() < end:
         time.sleep(0.001)
@@ -116,7 +116,7 @@ _lacking = None
 
 
 def _open():
-    """The Store, or None."""
+    """Returns the Store, or None."""
     global _opened, _store, _failure, _lacking
     if _opened:
         return _store
@@ -136,8 +136,8 @@ def _open():
 
 
 def store():
-    """The Store, or None where there is none. A failure is told once; ImportError at each call where
-    one is asked for and this build has none."""
+    """Returns the Store, or None. Warns of a failure once. Raises ImportError at each call if a store is set and
+    this build has no LMDB."""
     global _failure
     opened, failure, _failure = _open(), _failure, None
     if _lacking is not None:
@@ -148,12 +148,12 @@ def store():
 
 
 def attach():
-    """Gives the store to the decoder; whether there is one. Nothing is told: who only opens images
-    has asked for none."""
+    """Gives the store to the decoder. Returns true if there is a store. Warns of no failure: a program that only opens
+    images did not ask for a store."""
     opened = _open()
     return opened is not None and opened.attach()
 
 
 def counts():
-    """What this process asked of the store; None where there is none."""
+    """Returns the counters of this process's calls of the store, or None without a store."""
     return None if _store is None else _store.counts()

@@ -1,7 +1,7 @@
-"""Where a JPEG's pixels come from: its bytes, or its form in the sample store (samples.py).
+"""A JPEG's pixels come from its bytes, or from its form in the sample store (samples.py).
 
-Of a file whose identity somebody vouches for, the form is found without reading it; bytes find
-theirs by what they are. Where there is no store, there are only bytes, as if nothing could be kept.
+If the preload library knows a file's version, the form is found without reading the file. Bytes find their form by
+their hash. Without a store there are only bytes.
 """
 
 import errno
@@ -10,10 +10,10 @@ import os
 from weakref import ref
 
 from .. import _core
-from .._slots import UNREAD, UNREAD_BYTES
+from .._base.counters import UNREAD, UNREAD_BYTES
 from . import setting
 
-LARGEST = 256 << 20  # bytes of a file; larger ones are read as Pillow reads them, by Pillow
+LARGEST = 256 << 20  # bytes of a file; Pillow itself reads larger files
 
 _BROKEN = "broken data stream when reading image file"
 _PART = 1 << 20
@@ -26,7 +26,7 @@ _latest = (lambda: None), None
 
 
 def is_ready():
-    """Whether there is a store; opened at the first call."""
+    """Returns true if there is a store. The first call opens it."""
     global _is_ready
     if _is_ready is None:
         _is_ready = bool(setting()) and _attach()
@@ -45,19 +45,19 @@ class Bytes:
 
     def __init__(self, data, link=None):
         self.data = data
-        self.link = link  # what stands for the file that these are all the bytes of; None: nothing
+        self.link = link  # the file's link, if these are all of its bytes; None: the file has no link
         self.entry = None  # the path of the entry that they were read from
 
     @property
     def head(self):
-        """The file's beginning, with all of its header."""
+        """Returns the file's beginning, with all of its header."""
         return self.data
 
     def __len__(self):
         return len(self.data)
 
     def frame(self):
-        """(width, height, components) as far as the header tells, or None: no JPEG."""
+        """Returns (width, height, components) of the header, or None if the bytes are no JPEG."""
         frame = _core.frame(self.data)
         if frame is None:
             info = _core.probe(self.data)
@@ -68,17 +68,17 @@ class Bytes:
         return _core.probe(self.data)
 
     def decode(self, order, out):
-        """As _core.decode()."""
+        """Returns the result of _core.decode()."""
         is_ready()
-        return _core.decode_kept(self.data, self.link, order, out, self.entry)
+        return _core.decode_stored(self.data, self.link, order, out, self.entry)
 
     def read(self):
-        """The JPEG's bytes."""
+        """Returns the JPEG's bytes."""
         return self.data
 
 
 class Form:
-    """A JPEG that was not read, as the store has its form."""
+    """A JPEG whose file is not read, since the store has its form."""
 
     __slots__ = ("head", "info", "link", "state", "outline", "_form", "_size", "_name", "_counted")
 
@@ -98,11 +98,11 @@ class Form:
         return self.info
 
     def decode(self, order, out):
-        """As _core.decode()."""
+        """Returns the result of _core.decode()."""
         result = _core.decode_form(self._form, self._size, order, out)
         if type(result) is int:
             data = self.read()
-            return result if data is None else _core.decode_kept(data, self.link, order, out)
+            return result if data is None else _core.decode_stored(data, self.link, order, out)
         if not self._counted:
             self._counted = True
             _core.count(UNREAD)
@@ -110,7 +110,7 @@ class Form:
         return result
 
     def read(self):
-        """The JPEG's bytes, if the file still is where and as it was; else None."""
+        """Returns the JPEG's bytes, or None if the file has changed or is no longer at its path."""
         if type(self._name) is int:  # a descriptor, which would be closed
             return None
         try:
@@ -121,13 +121,13 @@ class Form:
             return None
 
 
-class Later(io.RawIOBase):
-    """A file of which the form is kept: it is opened when somebody reads it all the same, or asks for its
+class LazyFile(io.RawIOBase):
+    """A file whose form is stored. It is opened when the program reads it all the same, or takes its
     descriptor."""
 
     def __init__(self, name, form):
         self.name, self.mode, self._form = name, "rb", form
-        # Wherever the process is when it is opened.
+        # Absolute: the process may change its directory before the file is opened.
         self._path = name if name.startswith("/") else os.path.join(os.getcwd(), name)
         self._file, self._at = None, 0
         self._inode = _inode_of(self._path)
@@ -145,14 +145,14 @@ class Later(io.RawIOBase):
         return self._file
 
     def _is_it(self, file):
-        """Whether that is the file that would have been opened. Of a file that is as it was, some mounts make
-        up another inode number."""
+        """Returns true if the open file is the file that had this name at the start. Its inode number is compared, and
+        then its link, since some mounts make up another number for an unchanged file."""
         return _inode_of(file.fileno()) == self._inode or (
             _core.identify(file.fileno()) == self._form.link)
 
     def form(self):
-        """The Form, if what would have been opened has its bytes, else None: a file that was removed or
-        replaced since has, one that was written to has not."""
+        """Returns the Form, or None if the file was written to. A file that was removed or replaced keeps its Form:
+        an open descriptor would still read the old bytes."""
         if self._file is not None or self.closed:
             return None
         is_written = (_core.identify_path(self._path) != self._form.link
@@ -190,7 +190,8 @@ class Later(io.RawIOBase):
 
 
 def _inode_of(file):
-    """Of a path or a descriptor. None: nothing is there. The preload knows it."""
+    """Returns (device, inode) of a path or a descriptor, or None if nothing is there. The preload library answers for
+    a cached file, without the origin."""
     try:
         status = os.stat(file)
     except OSError:
@@ -199,24 +200,24 @@ def _inode_of(file):
 
 
 def form_of_name(name):
-    """The Form of a covered file that has no entry, without opening it; else None."""
+    """Returns the Form of a covered file that has no entry, without opening the file; else None."""
     found = _core.find_path(name) if is_ready() else None
     return None if found is None else Form(found, name)
 
 
-def later(name, form):
-    """What stands for that file, as open() would give it."""
+def lazy_file(name, form):
+    """Returns the file as open() would return it, without opening it."""
     _core.tell_served(name)
-    return io.BufferedReader(Later(name, form))
+    return io.BufferedReader(LazyFile(name, form))
 
 
-def is_later(file):
-    return type(file) is io.BufferedReader and type(file.raw) is Later
+def is_lazy(file):
+    return type(file) is io.BufferedReader and type(file.raw) is LazyFile
 
 
 def is_plain(file):
-    """Whether its descriptor tells what is read of it: a file of io's own with nothing replaced.
-    Any other may be a part of what its descriptor is."""
+    """Returns true for a file of io's own classes without replaced methods: its descriptor then has the bytes that
+    are read of it. Any other file object may be a part of the descriptor's file."""
     raw = file
     if type(file) is io.BufferedReader:
         raw = file.raw
@@ -229,28 +230,26 @@ def is_plain(file):
 
 
 def form_of(file):
-    """The Form of an open file; where there is none, (what stands for the file, whether it is an entry),
-    or None."""
+    """Returns the Form of an open file. Without a Form, returns (the file's link, true for an entry), or None."""
     return plain_form_of(file) if is_ready() and is_plain(file) else None
 
 
 def plain_form_of(file):
-    """The same of a file that is plain, where there is a store."""
+    """Returns the result of form_of() for a plain file, where there is a store."""
     found = _core.find(file.fileno())
     return found if found is None or len(found) == 2 else Form(found, file.name)
 
 
 def note_form(file, form):
-    """An image was opened by this form of this file: it is mostly loaded next."""
+    """Notes the form by which an image of this file was opened. The image is mostly loaded next."""
     global _latest
     _latest = ref(file), form
 
 
 def noted_form(file):
-    """The Form of the file for which it was noted last, if nothing was written to that since; else
-    None."""
+    """Returns the noted Form, if it is this file's and nothing was written to the file since; else None."""
     noted, form = _latest
-    if is_later(file):
+    if is_lazy(file):
         return file.raw.form()
     if noted() is not file:
         return None
@@ -258,8 +257,8 @@ def noted_form(file):
 
 
 def of_file(file):
-    """The source of an open file, or None where it is better read by Pillow; if it is read, it is read from
-    its beginning, and left anywhere."""
+    """Returns the source of an open file, or None if Pillow should read it. The file is read from its beginning, and
+    its position afterwards is undefined."""
     found = form_of(file)
     if type(found) is Form:
         return found
@@ -271,8 +270,8 @@ def of_file(file):
 
 
 def _read(fd, likely):
-    """What a regular file has, and not what a buffer has of it; where it is as long as it seems to be, by one
-    call, and without asking a server for its length."""
+    """Returns the bytes of a regular file, past any buffer. If the file has the likely length, one call is enough, and
+    no server is asked for the length."""
     data = os.pread(fd, likely + 1, 0)
     if len(data) == likely:
         return data
@@ -284,8 +283,8 @@ def _read(fd, likely):
 
 
 def _link_behind(file, data, found):
-    """What stood for the file before it was read, if it still does, and that is of use: to be sure may be a
-    question to a server."""
+    """Returns the link that the file had before it was read, if it still has it. Returns None if the link is of no
+    use: the check may ask a server."""
     if found is None:
         return None
     link, is_entry = found
@@ -294,7 +293,7 @@ def _link_behind(file, data, found):
 
 
 def tell_decoded(file, source):
-    """What was opened so is decoded, of this source: nobody gets to see its bytes."""
+    """Notes that the open file is decoded from this source, so the program does not see its bytes."""
     if is_ready() and is_plain(file):
         entry = _core.tell_decoded(file.fileno(), type(source) is Form)
         if entry is not None:
@@ -317,5 +316,5 @@ def of_path(path):
 
 
 def error_of(status):
-    """What Pillow would raise."""
+    """Returns the error that Pillow would raise."""
     return MemoryError() if status == _MEMORY else OSError(_BROKEN)

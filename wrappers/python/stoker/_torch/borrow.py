@@ -1,8 +1,8 @@
-"""The main process's side: tensors over what workers have lent.
+"""The main process's side: tensors over slots that workers have lent.
 
-Workers name the functions here in what they send. A slot is mapped when the first message with it comes,
-which brings its descriptor; from then on its name is enough. Each loan is given back when its storage
-ends, however long views, arrays and further tensors hold that.
+A worker's messages name the functions here. The first message with a slot brings its descriptor, and the slot is
+mapped; later messages only name it. A loan is given back when its storage ends, which views, arrays and further
+tensors may hold for long.
 """
 
 import os
@@ -10,15 +10,15 @@ import os
 import torch
 
 from .. import _core
-from .._own import is_own
+from .._base.own import is_own
 from . import moves
 from .tensors import over, tensor_of
 
-_slots = {}  # (ring, number): what was mapped
+_slots = {}  # {(ring, number): the mapped slot}
 
 
 def opened(begin, data, end):
-    """A message, whose parts have been made by now."""
+    """Returns a message's batch. Pickle has made the batch's tensors before."""
     try:
         moves.forget_ended()
     except Exception as error:
@@ -32,7 +32,7 @@ def tensor(storage, dtype, offset, shape, strides):
 
 
 def by_value(data):
-    """A storage with these bytes."""
+    """Returns a storage with these bytes."""
     storage = torch.UntypedStorage(len(data))
     if data:
         memory = tensor_of(storage, torch.uint8, 0, (len(data),), (1,))
@@ -41,7 +41,7 @@ def by_value(data):
 
 
 def lent(ring, number, offset, size, ticket):
-    """A storage over so many bytes of a slot; `ticket` fetches the descriptor of one that is new."""
+    """Returns a storage over `size` bytes of a slot. `ticket` fetches the descriptor of a new slot."""
     slot = _slots.get((ring, number))
     if ticket is not None:
         fd = ticket.detach()
@@ -69,7 +69,8 @@ def _let_go_of_others():
 
 
 def _read(fd, offset, size):
-    """Where nothing can be mapped. The slot stays lent, so that no other message will name it."""
+    """Returns a copy of the bytes, if the slot cannot be mapped. The slot stays lent, so that no other message names
+    it."""
     data = bytearray(size)
     rest = memoryview(data)
     while rest:
@@ -81,14 +82,14 @@ def _read(fd, offset, size):
 
 
 def let_go(workers, slots=_slots):
-    """Unmaps what no message will name any more: the slots of these workers (pids), which have
-    ended, and those that other workers have forgotten. What is still in use lives on by itself."""
+    """Unmaps slots that no message will name any more: those of these workers (pids), which have ended, and those that
+    other workers have dropped. A slot that is still in use stays mapped until its last loan ends."""
     for name, slot in list(slots.items()):
         if slot.is_over() or slot.owner() in workers:
             slots.pop(name, None)
 
 
-# ---- forks: a child has what there was in view, and nothing else ----
+# ---- forks: a child keeps the loans that there were, and nothing else ----
 
 def _keep(slots=_slots):
     for slot in list(slots.values()):

@@ -1,4 +1,4 @@
-"""torch's default_collate of tensors, into a slot."""
+"""Does torch's default_collate of tensors, into a slot."""
 
 import sys
 
@@ -21,9 +21,9 @@ def collate_tensors(batch, *, collate_fn_map=None):
 
 
 def _collated(batch):
-    """None where torch shall do it."""
+    """Returns the batch, or None if torch is to make it."""
     if type(batch[0]) is not torch.Tensor:
-        batch = _pictures(batch)
+        batch = _plain(batch)
     first = batch[0]
     if not is_plain(first) or not all(_is_like(first, other) for other in batch):
         return None
@@ -37,9 +37,9 @@ def _collated(batch):
     return None if out is None else torch.stack(batch, 0, out=out)
 
 
-def _pictures(batch):
-    """torchvision's images, masks and videos as the plain tensors that torch would make a batch of; other
-    things as they are."""
+def _plain(batch):
+    """Returns torchvision's images, masks and videos as the plain tensors that torch would make a batch of. Returns
+    other samples unchanged."""
     module = sys.modules.get("torchvision.tv_tensors")
     kind = type(batch[0])
     if (module is None or kind not in (module.Image, module.Mask, module.Video)

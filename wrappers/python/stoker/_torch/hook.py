@@ -1,7 +1,7 @@
-"""What `stoker run` puts in the place of some of torch's functions, for its DataLoader.
+"""Functions that `stoker run` puts in the place of some of torch's, for its DataLoader.
 
-Each calls torch's own for what is not exactly known. Only where the switch says on, as `stoker run` has it
-do: who imports the package by himself has torch's own functions.
+Each calls torch's own function in any case that is not exactly known. They are installed only if STOKER_BATCHES is on,
+as `stoker run` sets it: a program that imports the package itself keeps torch's functions.
 """
 
 import functools
@@ -10,13 +10,13 @@ import sys
 from multiprocessing import process, queues
 from multiprocessing.reduction import ForkingPickler
 
-from .. import _ending
-from .._own import is_own
+from .._base import ending
+from .._base.own import is_own
 from . import borrow, collate, known, lend, moves, passes, rows
 
 SWITCH = "STOKER_BATCHES"
 _awaited = {"loader", "reducers"}
-_KEY = "stoker-batches"  # tells a worker that its main process will understand it
+_KEY = "stoker-batches"  # if a worker has it, its main process understands slots
 
 
 def is_wanted():
@@ -24,13 +24,12 @@ def is_wanted():
 
 
 def loader_is_there():
-    """To be called once torch.utils.data.dataloader has been imported."""
+    """Called once torch.utils.data.dataloader has been imported."""
     _begin_with("loader")
 
 
 def reducers_are_there():
-    """To be called once torch.multiprocessing has been imported: which of them comes first differs
-    between versions."""
+    """Called once torch.multiprocessing has been imported. Versions of torch differ in the order of these imports."""
     _begin_with("reducers")
 
 
@@ -67,11 +66,12 @@ def _install():
     process.current_process()._config[_KEY] = True  # workers, and theirs, inherit it
     for module in lend, rows, borrow:
         module.heed_forks()
-    _ending.hold_modules()
+    ending.hold_modules()
 
 
 def _replace_collate(torch, module):
-    """By the map that is there to be extended; older versions have none, and copy once more."""
+    """Replaces the function in the map that torch has for extensions. Older versions have no map; their batches are
+    copied once more."""
     functions = getattr(module, "default_collate_fn_map", {})
     if torch.Tensor in functions:
         collate.PLAIN["tensors"] = functions[torch.Tensor]
@@ -80,7 +80,7 @@ def _replace_collate(torch, module):
 
 
 def _replace_fetch(module, default_collate):
-    """Of torch's own fetchers, where its own default_collate makes the batch."""
+    """Replaces fetch() of torch's own fetchers, for batches of torch's own default_collate."""
     for kind in module._MapDatasetFetcher, module._IterableDatasetFetcher:
         _replace_fetch_of(kind, default_collate)
 
@@ -99,7 +99,7 @@ def _replace_fetch_of(kind, default_collate):
 
 
 def _replace_loop(module):
-    """A worker's whole life. It keeps its name, by which a spawned worker finds it."""
+    """Replaces the function that is a worker's whole life. It keeps its name, by which a spawned worker finds it."""
     plain = module._worker_loop
     place = plain.__code__.co_varnames.index("data_queue")
 

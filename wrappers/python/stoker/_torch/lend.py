@@ -1,25 +1,25 @@
-"""A worker's side: what its messages to the main process carry in the place of tensors.
+"""A worker's side: its messages to the main process name slots in the place of tensors.
 
-Torch's queue pickles in a thread of its own. A message is wrapped so that this thread knows when one
-begins and ends: only then, and only there, a tensor is reduced in our way. All else that a worker
-pickles, for queues of its own, is torch's matter.
+Torch's queue pickles in a thread of its own. Each message is wrapped, so that this thread knows its beginning and end.
+Only in between, and only in that thread, a tensor is pickled as a slot. Pickles for other queues are torch's alone.
 """
 
 import os
 from _thread import get_ident
 from multiprocessing import reduction, util
 
-from .. import _core, _slots
-from .._own import is_own
+from .. import _core
+from .._base import counters
+from .._base.own import is_own
 from . import borrow
 from .tensors import bytes_of, contiguous, is_plain, over, storage_of, tensor_of
 
-SMALL = 16 << 10  # bytes that travel by value: a slot would be a page at least, and a message as well
+SMALL = 16 << 10  # bytes that are sent by value: a slot would take at least a page, and a message as well
 
 PLAIN = {}  # torch's own functions
 
 _worker = None  # the process that has a ring: this one, or the one it was forked from
-_message = None  # what is being pickled
+_message = None  # the message that is being pickled
 
 
 def is_worker():
@@ -27,7 +27,7 @@ def is_worker():
 
 
 def begin(queue):
-    """This process is a worker from now on, and sends to its main process by this queue."""
+    """Makes this process a worker that sends to its main process by this queue."""
     global _worker
     _core.ring_begin(int.from_bytes(os.urandom(8), "little"))
     # After the queue's thread has ended, which is at -5.
@@ -80,19 +80,19 @@ class _End:
 
 
 class _Message:
-    """What of one message is in slots."""
+    """The slots of one message."""
 
     __slots__ = ("thread", "stored", "lent", "new")
 
     def __init__(self):
         self.thread = get_ident()
-        self.stored = {}  # a storage's address: what is sent of it, once for all its tensors
-        self.lent = []  # the slots, as often as they are
-        self.new = []  # those that come with a ticket
+        self.stored = {}  # {a storage's address: its _Stored, once for all its tensors}
+        self.lent = []  # the slots, once for each loan
+        self.new = []  # the slots that come with a ticket
 
     def sent(self):
         if self.lent:
-            _core.count(_slots.BATCHES)
+            _core.count(counters.BATCHES)
         for slot in self.new:
             _core.ring_introduced(slot)
 
@@ -101,9 +101,9 @@ class _Message:
             _core.ring_take_back(slot)
 
     def reduce(self, tensor):
-        """What is pickled of a tensor; None: torch's own way."""
+        """Returns the function and arguments that a tensor is pickled as, or None if torch is to pickle it."""
         if not is_plain(tensor):
-            return _left(_slots.LEFT_KIND)
+            return _left(counters.LEFT_KIND)
         storage = storage_of(tensor)
         stored = self.stored.get(storage._cdata)
         if stored is None:
@@ -115,26 +115,26 @@ class _Message:
                                tensor.stride())
 
     def _store(self, storage, wanted):
-        """The whole storage, so that what shares it here shares it there; None if it is not to be
-        had."""
+        """Returns the _Stored of a whole storage, or None. Tensors that share it here then share it in the main
+        process."""
         if storage.is_shared():
-            return _left(_slots.LEFT_SHARED)
+            return _left(counters.LEFT_SHARED)
         size = storage.nbytes()
         if size <= SMALL:
             return _Stored(storage, borrow.by_value, (bytes(bytes_of(storage).numpy()),))
         arguments = self._lend(storage.data_ptr(), size)
         if arguments is None:
             if size > 2 * wanted:
-                return _left(_slots.LEFT_PART)
+                return _left(counters.LEFT_PART)
             copy = copied(storage, size)
             if copy is None:
-                return _left(_slots.LEFT_ROOM)
-            _core.count(_slots.COPIED)
+                return _left(counters.LEFT_ROOM)
+            _core.count(counters.COPIED)
             arguments = self._lend(copy.data_ptr(), size)
         return arguments and _Stored(storage, borrow.lent, arguments)
 
     def _lend(self, address, size):
-        """Of what lies in a slot."""
+        """Lends the slot at an address. Returns the arguments of borrow.lent(), or None if there is no slot."""
         found = _core.ring_lend(address)
         if found is None:
             return None
@@ -152,18 +152,18 @@ class _Message:
 
 
 def _left(reason):
-    """Torch's own way."""
+    """Counts a tensor that is left to torch. Returns None."""
     _core.count(reason)
     return None
 
 
 class _Stored:
-    """What of a message stands for a storage: pickled once, however many tensors have it."""
+    """Stands for a storage in a message: pickled once for all tensors of the storage."""
 
     __slots__ = ("storage", "make", "arguments")
 
     def __init__(self, storage, make, arguments):
-        self.storage = storage  # held, so that no other one gets its address
+        self.storage = storage  # held, so that no other storage gets its address
         self.make = make
         self.arguments = arguments
 
@@ -172,7 +172,7 @@ class _Stored:
 
 
 def copied(storage, size):
-    """A storage in a slot with the same bytes, or None."""
+    """Returns a storage in a slot with the same bytes, or None."""
     piece = _core.ring_take(size)
     if piece is None:
         return None
@@ -182,7 +182,7 @@ def copied(storage, size):
 
 
 def empty(dtype, shape, size):
-    """A contiguous tensor in a slot, or None."""
+    """Returns a contiguous tensor in a slot, or None."""
     piece = _core.ring_take(size)
     if piece is None:
         return None
@@ -190,7 +190,7 @@ def empty(dtype, shape, size):
 
 
 def reduce_tensor(tensor):
-    """For ForkingPickler, in the place of torch's own."""
+    """Reduces a tensor for ForkingPickler, in the place of torch's own function."""
     message = _message
     if message is not None and message.thread == get_ident():
         try:

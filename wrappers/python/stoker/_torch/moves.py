@@ -1,8 +1,8 @@
-"""What torch moves: the memory of a storage that comes to be shared with other processes.
+"""Keeps memory that torch moves: it moves a storage when the storage comes to be shared with other processes.
 
-Arrays over it stay where it was. They hold a tensor, and so its storage, but no longer the memory.
-torch's own batches lie in shared memory already and are never moved; so what lies in a slot stays
-there, as it is, for as long as its storage lives.
+Arrays over the storage stay at the old place. They hold a tensor, and so its storage, but no longer the memory. torch's
+own batches lie in shared memory already and are never moved. So the bytes in a slot stay there, unchanged, for as long
+as the storage lives.
 """
 
 import functools
@@ -10,10 +10,10 @@ import functools
 import torch
 
 from .. import _core
-from .._own import is_own
+from .._base.own import is_own
 
-_held = []  # (weak reference to a storage, what keeps its former memory)
-_for_good = []  # what keeps a memory of which nothing tells when its storage ends
+_held = []  # (weak reference to a storage, the loan that keeps its former memory)
+_for_good = []  # loans of storages whose end cannot be seen
 
 
 def forget_ended():

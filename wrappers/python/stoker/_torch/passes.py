@@ -1,9 +1,9 @@
-"""Counts the passes over DataLoaders and Feeds, for the run's summary: how long each took, how long the process that
-takes the batches waited for them, and what making them took, in whichever process that was done.
+"""Counts the passes over DataLoaders and Feeds, for the run's summary: the time of each pass, the time for which its
+consumer waited, and the time for which processes made batches.
 
-A pass is an iterator that gave three batches, or came to its end: who only looks at a batch makes no pass.
-Loaders are told apart by their samplers; one that is made anew over the same data set, once the one of
-before is gone, goes on with its passes.
+A pass is an iterator that gave three batches, or came to its end: a program that only looks at a batch makes no pass.
+Each sampler is a loader of its own. A loader that is made anew over the same data set, after the former one has ended,
+continues its passes.
 """
 
 import collections
@@ -14,17 +14,18 @@ from time import monotonic_ns
 
 import torch
 
-from .. import _core, _slots
-from .._own import is_own
+from .. import _core
+from .._base import counters
+from .._base.own import is_own
 
-_LOOKED_AT = 2  # batches that do not make a pass yet
+_LOOKED_AT = 2  # as many batches are no pass yet
 
 _loaders = []
-_seen = set()  # what was told once by this process
+_seen = set()  # the libraries that this process has counted
 
 
 def _note(function, *arguments):
-    """Calls a function that counts. What it fails at is not counted."""
+    """Calls a function that counts. If it fails, nothing is counted."""
     try:
         function(*arguments)
     except Exception as error:
@@ -46,7 +47,7 @@ def timed_collate(plain):
         try:
             return plain(batch, collate_fn_map=collate_fn_map)
         finally:
-            _note(_core.count, _slots.COLLATE_NS, monotonic_ns() - began)
+            _note(_core.count, counters.COLLATE_NS, monotonic_ns() - began)
 
     return collate_tensors
 
@@ -66,14 +67,14 @@ def _replace_fetch(kind):
 
 
 def _count_fetch(took):
-    _core.count(_slots.FETCH_NS, took)
+    _core.count(counters.FETCH_NS, took)
     if "cv2" not in _seen and "cv2" in sys.modules:
         _seen.add("cv2")
-        _core.count(_slots.OPENCV)
+        _core.count(counters.OPENCV)
 
 
 def _replace_index(kind):
-    """How many samples a batch is of say the indices that were asked for, in the order of the batches."""
+    """Replaces _next_index(), to note the number of samples in each batch, in the order of the batches."""
     plain, reset = kind._next_index, kind._reset
 
     @functools.wraps(plain)
@@ -127,7 +128,7 @@ def _step(iterator, current, batch, began):
 
 
 def _pass_of(iterator, now):
-    """None where it is not to be counted, as in a worker."""
+    """Returns the iterator's Pass, or None if it is not counted, as in a worker."""
     try:
         if iterator._num_yielded == 0:  # new, or reset: workers that stay have one iterator
             iterator._stoker_pass = _begun(iterator, now)
@@ -145,7 +146,7 @@ def _begun(iterator, now):
 
 
 class _Loader:
-    """What the passes of one loader have in common."""
+    """One loader, with the number of its passes."""
 
     def __init__(self, number):
         self.number, self.passes = number, 0
@@ -167,20 +168,20 @@ def _loader_of(sampler, dataset):
 
 
 class Pass:
-    """Over the batches that `sampler` has the indices of, by so many workers or threads."""
+    """One pass over the batches of `sampler`, by so many workers or threads."""
 
-    anew = False  # whether workers are started for each
-    may_be_cut = False  # whether batches may have fewer samples than they were asked for
+    anew = False  # true if each pass starts its workers
+    may_be_cut = False  # true if a batch may have fewer samples than it was asked for
 
     @classmethod
     def begin(cls, sampler, dataset, workers, now):
-        """None in a worker: whoever takes its batches counts."""
+        """Returns a Pass, or None in a worker: the process that takes its batches counts."""
         return cls(sampler, dataset, workers, now) if torch.utils.data.get_worker_info() is None else None
 
     def __init__(self, sampler, dataset, workers, now):
         self.loader, self.number = _loader_of(sampler, dataset), None
         self.begun = self.last = now
-        self.samples = self.batches = self.waited = 0  # not told yet
+        self.samples = self.batches = self.waited = 0  # not counted yet
         self.given = self.first = 0
         self.workers = workers
         try:
@@ -206,20 +207,20 @@ class Pass:
             self.number = self.loader.passes
             self.loader.passes += 1
             if self.number > 0 and self.anew:
-                _core.count(_slots.START_NS, self.first)
+                _core.count(counters.START_NS, self.first)
             _core.begin_pass(self.loader.number, self.number, self.begun, self.expected, self.workers)
         _core.add_pass(self.loader.number, self.number, now, now - self.last, self.waited, self.samples,
                        self.batches)
         if "cuda" not in _seen and torch.cuda.is_initialized():
             _seen.add("cuda")
-            _core.count(_slots.CUDA)
+            _core.count(counters.CUDA)
         self.last = now
         self.samples = self.batches = self.waited = 0
 
 
 def _length(batch):
-    """The length of a data set's batch that ends early, as the first tensor in it tells. No method of a class of the
-    program's is called."""
+    """Returns the length of a batch that may end early: that of its first tensor. Calls no method of a class of the
+    program's."""
     for _ in range(4):
         if type(batch) is torch.Tensor:
             return batch.shape[0] if batch.dim() else 1

@@ -1,9 +1,9 @@
-"""Rows in place: what ends a pipeline makes its output where the batch will lie, and nothing is left to
+"""Rows in place: the end of a pipeline writes its output to the place where the batch will lie, so nothing is left to
 collate.
 
-Which outputs become rows is learned from one batch: a worker's pipeline asks for memory the same number
-of times for each sample, and of these default_collate stacks one (or several, or none). From the next
-batch on those are given as pieces of a slot.
+One batch shows which outputs become rows. A worker's pipeline asks for memory the same number of times for each sample,
+and default_collate stacks one of these outputs (or several, or none). From the next batch on, memory for these
+outputs comes from a slot.
 
 A batch that lies over its rows must differ from a copy in nothing. Only one call of default_collate may return
 such a batch: the last thing that torch's own fetcher does for a batch, and only while torch alone collates
@@ -17,14 +17,15 @@ from _thread import get_ident
 
 import torch
 
-from .. import _core, _slots
-from .._own import is_own
+from .. import _core
+from .._base import counters
+from .._base.own import is_own
 from . import known, lend
 from .tensors import contiguous, over, storage_of, tensor_of
 
-_LINE = 64  # where torch's own memory begins, and so do rows
-_TRIES = 8  # batches to learn from, or that were not as learned
-_KEPT = 2  # batches whose rows somebody held: each of those rows holds the whole slot
+_LINE = 64  # the alignment of torch's own memory, and of rows
+_TRIES = 8  # batches that showed no plan, or differed from it
+_KEPT = 2  # batches whose rows the program held: each such row holds the whole slot
 
 _fetching = None  # the batch that is being made
 _plan = None
@@ -32,8 +33,7 @@ _tries = _kept = 0
 
 
 def empty(shape, dtype):
-    """A contiguous tensor that the batch which is being made may be made of; None where that is not
-    so."""
+    """Returns a contiguous tensor that may become a row of the current batch; None if it cannot."""
     batch = _fetching
     if batch is None or batch.thread != get_ident():
         return None
@@ -49,12 +49,12 @@ def _dtype(is_float):
 
 
 def array(shape, is_float):
-    """The same as an array of floats or bytes."""
+    """Returns the tensor of empty() as an array of floats or bytes, or None."""
     return _array(empty(shape, _dtype(is_float)))
 
 
 def reserve(count):
-    """For threads that work for this one: reserve(count)(i) is array() for the i-th of so many."""
+    """Reserves rows for threads that work for this one: reserve(count)(i) is array() for the i-th of `count`."""
     batch = _fetching
     if batch is None or batch.thread != get_ident():
         return lambda i: array
@@ -64,7 +64,7 @@ def reserve(count):
 
 @contextlib.contextmanager
 def paused():
-    """For what a pipeline does once, and not for a sample."""
+    """Gives no rows to work that a pipeline does once, and not for a sample."""
     global _fetching
     batch, _fetching = _fetching, None
     try:
@@ -74,7 +74,7 @@ def paused():
 
 
 class _Plan:
-    """Which of so many outputs for each sample are rows, and what these are like."""
+    """The outputs of each sample that are rows, with their shapes and types."""
 
     __slots__ = ("period", "rows")
 
@@ -84,7 +84,7 @@ class _Plan:
 
 
 class _Stream:
-    """A slot that a batch's rows are made in."""
+    """A slot that gets the rows of a batch."""
 
     __slots__ = ("piece", "address", "shape", "dtype", "size", "strides", "used")
 
@@ -111,11 +111,11 @@ class _Batch:
     def __init__(self, count, default_collate):
         self.thread = get_ident()
         self.default_collate = default_collate
-        self.is_last = False  # the fetcher only makes the batch of the samples now
+        self.is_last = False  # true while torch alone collates, the fetcher's last step
         self.count = count
         self.asked = 0
-        self.seen = {}  # while there is no plan: an output's address, and which it was
-        self.found = {}  # what default_collate stacked of them
+        self.seen = {}  # while there is no plan: {an output's address: (its number, shape, dtype)}
+        self.found = {}  # {first number of stacked outputs: (period, shape, dtype)}
         self.streams = {}
         self.made = []  # (batch that was not copied, its stream)
 
@@ -143,7 +143,7 @@ class _Batch:
         piece = _core.ring_take(size * self.count)
         return piece and _Stream(piece, shape, dtype, size, contiguous(shape))
 
-    # ---- what default_collate asks ----
+    # ---- called by default_collate ----
 
     def collate(self, samples):
         """Makes the batch, in the place of the fetcher's default_collate."""
@@ -158,7 +158,7 @@ class _Batch:
             self.is_last = False
 
     def collated(self, tensors):
-        """The batch of tensors that are alike, if it lies there already; None: it does not."""
+        """Returns the batch of these equal-shaped tensors, if they are the rows of a slot; else None."""
         if not self.is_last:
             return None
         if _plan is None:
@@ -182,14 +182,12 @@ class _Batch:
         return True
 
     def _note(self, tensors):
-        """Whether they are outputs that were asked for in regular distances."""
+        """Notes tensors that are outputs in regular distances: these become rows."""
         first = tensors[0]
         shape, dtype = tuple(first.shape), first.dtype
         seen = [self.seen.get(tensor.data_ptr(), (-1, shape, dtype)) for tensor in tensors]
-        size = first.numel() * first.element_size()
-        if (len(tensors) != self.count or not first.is_contiguous() or size % _LINE
-                or size * self.count <= lend.SMALL
-                or any(each[1:] != (shape, dtype) for each in seen)):
+        if len(tensors) != self.count or not self._may_be_row(first) or any(
+                each[1:] != (shape, dtype) for each in seen):
             return
         places = [place for place, _, _ in seen]
         period = places[1] - places[0] if self.count > 1 else self.asked
@@ -197,10 +195,14 @@ class _Batch:
                 range(places[0], places[0] + period * self.count, period)):
             self.found[places[0]] = period, shape, dtype
 
+    def _may_be_row(self, tensor):
+        size = tensor.numel() * tensor.element_size()
+        return tensor.is_contiguous() and size % _LINE == 0 and size * self.count > lend.SMALL
+
     # ---- the end ----
 
     def close(self):
-        """To be called when nothing of torch's holds the samples any more."""
+        """Called when torch holds no sample any more. A batch with a held row becomes a copy."""
         kept = []
         for made, stream in self.made:
             try:
@@ -213,7 +215,7 @@ class _Batch:
             _copy(made)
         try:
             self._learn(len(kept))
-            _core.count(_slots.ROWS, sum(len(made) for made, _ in self.made) - sum(map(len, kept)))
+            _core.count(counters.ROWS, sum(len(made) for made, _ in self.made) - sum(map(len, kept)))
         except Exception as error:
             if not is_own(error):
                 raise
@@ -235,7 +237,7 @@ class _Batch:
 
 
 def _copy(batch):
-    """Makes the batch one that shares its memory with nobody."""
+    """Makes the batch a copy, which shares its memory with no row."""
     with torch.inference_mode(batch.is_inference()):
         try:
             copy = lend.empty(batch.dtype, tuple(batch.shape), batch.numel() * batch.element_size())
@@ -261,7 +263,8 @@ def is_wanted():
 
 
 def fetch(plain, fetcher, indices):
-    """A batch of so many samples, by torch's own fetcher. What fails here is as if nothing had been tried."""
+    """Returns the batch of these indices, by torch's own fetcher. After an error of rows, the batch is made without
+    them."""
     global _fetching
     default_collate = fetcher.collate_fn
     try:
@@ -283,7 +286,7 @@ def fetch(plain, fetcher, indices):
     return fetched
 
 
-# ---- forks: what a child makes is no row ----
+# ---- forks: a child makes no rows ----
 
 def _make_none():
     global _fetching

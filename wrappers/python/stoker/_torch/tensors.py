@@ -1,11 +1,11 @@
-"""What is asked of tensors, in every version of torch: which ones are plain, and what lies below."""
+"""Plain tensors and their storages, in every version of torch."""
 
 import torch
 
-_has_names = getattr(torch.Tensor, "has_names", lambda tensor: False)  # the newest has none
+_has_names = getattr(torch.Tensor, "has_names", lambda tensor: False)  # the newest torch has no names
 storage_of = getattr(torch.Tensor, "untyped_storage", None) or torch.Tensor._storage
 
-# Of these, values are nothing but their bytes.
+# The types whose values are only their bytes.
 _DTYPES = frozenset(
     dtype for name in ("bool", "uint8", "int8", "int16", "int32", "int64", "uint16", "uint32",
                        "uint64", "float16", "bfloat16", "float32", "float64", "complex32",
@@ -14,8 +14,8 @@ _DTYPES = frozenset(
 
 
 def is_plain(tensor):
-    """Values in ordinary memory and nothing else: no gradient, no names, no bit that says how the
-    values are meant."""
+    """Returns true if a tensor is values in ordinary memory and nothing else: no gradient, no names, no bit that
+    changes the meaning of its values."""
     return (type(tensor) is torch.Tensor and tensor.layout is torch.strided
             and tensor.dtype in _DTYPES and tensor.device.type == "cpu"
             and not tensor.requires_grad and not tensor.is_nested and not tensor.is_conj()
@@ -23,18 +23,18 @@ def is_plain(tensor):
 
 
 def over(memory):
-    """The storage that is this buffer, which it holds."""
+    """Returns a storage over a buffer, which it holds."""
     return storage_of(torch.frombuffer(memory, dtype=torch.uint8))
 
 
 def tensor_of(storage, dtype, offset, shape, strides):
-    """As torch's own _rebuild_tensor: it is a view of no other tensor."""
+    """Returns a tensor as torch's own _rebuild_tensor makes it: a view of no other tensor."""
     empty = torch.empty((0,), dtype=dtype, device="cpu")
     return empty.set_(storage, offset, shape, strides)
 
 
 def contiguous(shape):
-    """The strides of a tensor of this shape whose values lie one behind the other."""
+    """Returns the strides of a tensor of this shape without gaps."""
     strides, step = [], 1
     for length in reversed(shape):
         strides.append(step)
@@ -43,5 +43,5 @@ def contiguous(shape):
 
 
 def bytes_of(storage):
-    """A tensor of the bytes of a storage."""
+    """Returns a tensor of the bytes of a storage."""
     return tensor_of(storage, torch.uint8, 0, (storage.nbytes(),), (1,))

@@ -1,8 +1,8 @@
-"""Is a transform exactly torchvision's own, with nothing hung on it?
+"""Finds transforms that are exactly torchvision's own, without a hook or a patch.
 
-Whoever derives from a class of torchvision's, puts a hook on a transform or replaces one of its
-functions gets what they wrote: only what is found here as torchvision made it is ever replaced or
-left out. Nothing here knows what the transforms do.
+A program may derive from a class of torchvision's, put a hook on a transform or replace one of its functions; then its
+own code runs. A transform is only ever replaced or left out if it is found here as torchvision made it. This module
+does not know what the transforms do.
 """
 
 import os
@@ -21,7 +21,7 @@ _HOME = (os.path.dirname(torchvision.__file__) + os.sep,
          os.path.dirname(os.path.dirname(__file__)) + os.sep,
          os.path.dirname(_module.__file__) + os.sep)
 
-# What a transform's instance must not have of its own.
+# Methods that a transform's instance must not have of its own.
 _METHODS = frozenset(("forward", "transform", "make_params", "_get_params", "_transform",
                       "get_params", "check_inputs", "_check_inputs", "_call_kernel",
                       "_needs_transform_list", "_call_impl", "_compiled_call_impl"))
@@ -32,24 +32,24 @@ _GLOBAL_HOOKS = tuple(
                        "_global_backward_hooks", "_global_backward_pre_hooks")
     if (hooks := getattr(_module, name, None)) is not None)
 
-# What a transform that is known may consist of, besides containers of it.
+# The types of which a known transform may consist, besides containers of them.
 _SIMPLE = int, float, str, type(None), type, torch.dtype, torch.Tensor, T.InterpolationMode
 
 _FUNCTIONS = ("to_tensor", "pil_to_tensor", "convert_image_dtype", "normalize", "resize",
               "resized_crop", "crop", "center_crop", "pad", "hflip", "vflip", "get_dimensions")
 
-_owners = {}  # {a module or class that was looked at: {name: function}}
-_watched = ()  # the same, as _core.are_as_seen() takes it; for those that look while another thread adds to it
-_classes = {}  # each class that was looked at: is it as torchvision made it?
+_owners = {}  # {an inspected module or class: {name: function}}
+_watched = ()  # _owners as _core.are_as_seen() takes them; a tuple, since other threads may add an owner
+_classes = {}  # {an inspected class: true if it is as torchvision made it}
 
 
 def v2():
-    """torchvision.transforms.v2, if the program has it."""
+    """Returns torchvision.transforms.v2 if the program has imported it, else None."""
     return sys.modules.get("torchvision.transforms.v2")
 
 
 def is_own(function):
-    """Written by torchvision, by torch, or by us in its place."""
+    """Returns true if torchvision, torch or this package wrote the function."""
     function = getattr(function, "__func__", function)
     code = getattr(getattr(function, "__wrapped__", function), "__code__", None)
     return code is None or (code.co_filename.startswith(_HOME)
@@ -61,7 +61,7 @@ def _items(dictionary):
 
 
 def _expect(owner, name):
-    """Whether the function is torchvision's own, and one that is noticed when it is replaced."""
+    """Returns true if the function is torchvision's own, and watches it: a replacement is noticed from now on."""
     global _watched
     value = getattr(owner, name, None)
     if getattr(owner, name, None) is not value:  # made anew each time
@@ -85,13 +85,13 @@ def _know_class(kind):
 
 
 def functions_are_own():
-    """Nothing that was looked at has been replaced since, and nobody watches all modules."""
+    """Returns true if no watched function was replaced, and no hook is set for all modules."""
     return _functions and _core.are_as_seen(_watched) and not any(_GLOBAL_HOOKS)
 
 
 def is_bare(transform):
-    """An object of exactly this class of torchvision's, without a hook or a method of its own.
-    To be asked after functions_are_own()."""
+    """Returns true for an object of exactly a class of torchvision's, without a hook or a method of its own. Called
+    after functions_are_own()."""
     kind = type(transform)
     own = _classes.get(kind)
     if not (_know_class(kind) if own is None else own):
@@ -106,7 +106,7 @@ def is_bare(transform):
 
 
 def _is_simple(value):
-    """Whether it refers to nothing of the program's."""
+    """Returns true if the value refers to no object of the program's."""
     if isinstance(value, dict):
         return all(map(_is_simple, list(chain.from_iterable(value.items()))))
     if isinstance(value, (list, tuple, set)):
@@ -115,8 +115,8 @@ def _is_simple(value):
 
 
 def seen(transform):
-    """What _core.found() is to find unchanged, for what is known of a transform to stay true.
-    None where that cannot be told, or would have to hold things of the program's."""
+    """Returns the objects that must stay unchanged for a transform's Inspection to stay valid (_core.found()). Returns
+    None if changes cannot be seen, or if the result would hold objects of the program's."""
     state = transform.__dict__
     if not all(map(_is_simple, list(state.values()))):
         return None
@@ -130,7 +130,7 @@ def seen(transform):
 
 
 def expect_again(owner, name):
-    """A function was replaced by one of ours: that one is expected from now on."""
+    """Expects our function from now on, after it has replaced torchvision's."""
     for known, values in list(_owners.items()):
         if name in values and (known is owner or isinstance(owner, type)
                                and isinstance(known, type) and issubclass(known, owner)):

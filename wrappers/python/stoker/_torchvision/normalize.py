@@ -1,11 +1,11 @@
-"""torchvision's normalize, with the tensors of mean and std kept and one pass over memory less."""
+"""Does torchvision's normalize with one pass over memory less, and keeps the tensors of mean and std."""
 
 import torch
 
+from .._base import cache
 from .._torch import rows
 
 _constants = {}
-_MOST = 64
 _compiling = getattr(getattr(torch, "compiler", None), "is_compiling", lambda: False)
 
 
@@ -14,7 +14,7 @@ def _is_numbers(values):
 
 
 def _find(mean, std):
-    """What torchvision makes of mean and std; None where it complains."""
+    """Returns the tensors that torchvision makes of mean and std, or None if it raises an error."""
     mean, std = (torch.as_tensor(values, dtype=torch.float32, device="cpu")
                  for values in (mean, std))
     if (std == 0).any() or mean.ndim != 1 or std.ndim != 1:
@@ -28,10 +28,8 @@ def _constants_for(mean, std):
     key = (tuple(mean), tuple(std))
     found = _constants.get(key, _constants)
     if found is _constants:
-        if len(_constants) >= _MOST:
-            _constants.clear()
         with torch.inference_mode(False):
-            found = _constants[key] = _find(mean, std)
+            found = cache.put(_constants, key, _find(mean, std))
     return found
 
 
@@ -42,7 +40,7 @@ def _is_plain(tensor):
 
 
 def normalized(tensor, mean, std):
-    """A new tensor; None where torchvision shall do it."""
+    """Returns a new tensor, or None if torchvision is to make it."""
     if not _is_plain(tensor):
         return None
     constants = _constants_for(mean, std)

@@ -1,8 +1,8 @@
-"""What `stoker run` puts in the place of some of torchvision's functions.
+"""Functions that `stoker run` puts in the place of some of torchvision's.
 
-Each gives the same bits and leaves the generator the same, does so only for what it knows exactly
-(Pillow's and torch's own classes, torchvision's own transforms), and calls torchvision's own
-function for everything else. `stoker run --no-torchvision` does without them.
+Each gives the same bits and leaves the generator in the same state. It does so only for classes that it knows exactly:
+Pillow's and torch's own classes, and torchvision's own transforms. In any other case it calls torchvision's own
+function. `stoker run --no-torchvision` does without them.
 """
 
 import functools
@@ -12,8 +12,8 @@ import sys
 import PIL.JpegImagePlugin  # noqa: F401  (the hook waits for it, and must not meet itself half-way)
 from PIL import Image
 
-from .._own import is_own
-from . import draws, exact, normalize, pipeline, tails
+from .._base.own import is_own
+from . import exact, normalize, pipeline, rng, tensor_tail
 from .exact import F, T
 
 SWITCH = "STOKER_TORCHVISION"
@@ -26,7 +26,7 @@ def is_wanted():
 
 
 def install():
-    """To be called once torchvision.transforms.transforms has been imported."""
+    """Called once torchvision.transforms.transforms has been imported."""
     if is_wanted() and "compose" not in PLAIN:
         _replace(F, "to_tensor", _to_tensor)
         _replace(F, "normalize", _normalize_tensor)
@@ -35,11 +35,11 @@ def install():
 
 
 def install_v2():
-    """To be called once torchvision.transforms.v2 has been imported."""
+    """Called once torchvision.transforms.v2 has been imported."""
     install()
     if is_wanted() and "compose_v2" not in PLAIN:
         v2 = sys.modules["torchvision.transforms.v2"]
-        tails.know_v2()
+        tensor_tail.know_v2()
         _kinds["v2"] = v2.Compose
         for name in ("make_params", "_get_params"):
             if name in v2.RandomResizedCrop.__dict__:
@@ -48,7 +48,7 @@ def install_v2():
 
 
 def install_loader():
-    """To be called once torchvision.datasets.folder has been imported."""
+    """Called once torchvision.datasets.folder has been imported."""
     if is_wanted() and "pil_loader" not in PLAIN:
         _replace(sys.modules["torchvision.datasets.folder"], "pil_loader", _pil_loader)
 
@@ -60,7 +60,7 @@ def _replace(owner, name, new, key=None):
         return
     PLAIN[key or name] = function
     new = functools.wraps(function)(new)
-    # What torch.jit.script is to compile instead.
+    # torch.jit.script compiles the original function instead.
     new.__script_if_tracing_wrapper = True
     new.__original_fn = function
     setattr(owner, name, staticmethod(new) if isinstance(plain, staticmethod) else new)
@@ -70,12 +70,12 @@ def _replace(owner, name, new, key=None):
 # ---- images of a folder ----
 
 def _pil_loader(path):
-    """By its name: an image whose form is kept need not be opened. torchvision opens the file itself."""
+    """Opens an image by its name: a file with a form need not be opened. torchvision always opens the file."""
     try:
-        if type(path) is str:  # of files Pillow takes more than torchvision does
+        if type(path) is str:  # Pillow takes more kinds of file objects than torchvision does
             with Image.open(path) as image:
                 return image.convert("RGB")
-    except Exception:  # torchvision's own says what is wrong, in its own words
+    except Exception:  # torchvision's own function raises its own error
         pass
     return PLAIN["pil_loader"](path)
 
@@ -84,8 +84,8 @@ def _pil_loader(path):
 
 def _to_tensor(pic):
     try:
-        tail = tails.of_to_tensor(pic)
-        result = None if tail is None else tails.of_image(pic, tail)
+        tail = tensor_tail.of_to_tensor(pic)
+        result = None if tail is None else tensor_tail.of_image(pic, tail)
     except Exception as error:
         if not is_own(error):
             raise
@@ -105,27 +105,22 @@ def _normalize_tensor(tensor, mean, std, inplace=False):
 
 # ---- RandomResizedCrop ----
 
-def _is_pair(values):
-    return (type(values) in (tuple, list) and len(values) == 2
-            and type(values[0]) in (float, int) and type(values[1]) in (float, int))
-
-
 def _region(img, scale, ratio, log_ratio=None):
-    """None where torchvision is to draw it."""
-    if not tails.is_pillows(img) or not _is_pair(scale) or not _is_pair(ratio):
+    """Draws the region, or returns None if torchvision is to draw it."""
+    if not tensor_tail.is_pillows(img) or not rng.is_pair(scale) or not rng.is_pair(ratio):
         return None
-    return draws.region(*img.size, scale, ratio, draws.log_ratio(ratio) if log_ratio is None else log_ratio.tolist())
+    return rng.region(*img.size, scale, ratio, rng.log_ratio(ratio) if log_ratio is None else log_ratio.tolist())
 
 
 def _get_params(img, scale, ratio):
-    found = draws.as_one(_region, img, scale, ratio)
+    found = rng.as_one(_region, img, scale, ratio)
     return PLAIN["get_params"](img, scale, ratio) if found is None else found
 
 
 def _make_params(self, flat_inputs):
     found = None
     if len(flat_inputs) == 1:
-        found = draws.as_one(_region, flat_inputs[0], self.scale, self.ratio, self._log_ratio)
+        found = rng.as_one(_region, flat_inputs[0], self.scale, self.ratio, self._log_ratio)
     if found is None:
         return PLAIN["make_params"](self, flat_inputs)
     top, left, height, width = found

@@ -1,18 +1,18 @@
-"""torchvision's geometric transforms, noted in a picture (pictures.py).
+"""torchvision's geometric transforms as steps, which note them in a lazy image (lazy_images.py).
 
-A step draws exactly what the transform would have drawn. It either notes the whole transform, or
-draws nothing and leaves the picture to the transform itself. What it needs to know of a transform it was
-made with (looks.py says how long that holds).
+A step draws exactly the random numbers that the transform would have drawn. It either notes the whole transform, or
+draws nothing and leaves the lazy image to the transform itself. A step is made from the transform's attributes, and
+holds for as long as its Inspection (inspection.py).
 
-Beside it is what it does for the threads of a Feed: a tuple that core/feed/steps.h makes the same plan of, for
-a whole batch and without Python.
+Beside each step is its thread step, for the threads of a Feed: a tuple of which core/feed/steps.h makes the same plan,
+for a whole batch and without Python.
 """
 
 import torch
 
 from .._pillow import check
 from .._pillow.plan import FILTERS
-from . import draws, exact
+from . import exact, rng
 from .exact import F, T
 
 _RESIZE, _CENTER_CROP, _CROP, _CROP_EACH, _REGION, _FLIP = range(6)  # enum step_kind
@@ -26,13 +26,14 @@ def _finder_of(kind):
 
 
 def knows(kind):
-    """Whether transforms of this class may be noted."""
+    """Returns true if transforms of this class may be noted."""
     return _finder_of(kind) is not _unknown
 
 
 def step_of(transform):
-    """(step, told) of a transform as it is now. step(picture, transform): whether it noted it; None: it is
-    to be called as it is. told(transform): the same as a tuple for threads, or None."""
+    """Returns (step, thread_step) of a transform as it is now. step(lazy, transform) returns true if it noted the
+    transform; without a step the transform is called as it is. thread_step(transform) returns the tuple for threads, or
+    None."""
     return _finder_of(type(transform))(transform) or (None, _nothing)
 
 
@@ -44,20 +45,15 @@ def _nothing(transform):
     return None
 
 
-def _as(*told):
-    """What a step is for threads, if that is always the same."""
-    return lambda transform: told
+def _always(*thread_step):
+    """Returns a thread_step() that is always this tuple."""
+    return lambda transform: thread_step
 
 
 # ---- what the transforms have in common ----
 
-def _is_pair(values):
-    return (type(values) in (tuple, list) and len(values) == 2
-            and type(values[0]) in (float, int) and type(values[1]) in (float, int))
-
-
 def _height_width(size):
-    """Of a size of two numbers, or None."""
+    """Returns (height, width) of a size of two numbers, or None."""
     if type(size) in (tuple, list) and len(size) == 2 and all(
             type(each) is int and each > 0 for each in size):
         return tuple(size)
@@ -65,7 +61,7 @@ def _height_width(size):
 
 
 def _filter(transform):
-    """Pillow's number of the interpolation, if that resize is known to give the same, else 0."""
+    """Returns Pillow's number of the interpolation if its resize is known to give Pillow's bytes, else 0."""
     if getattr(transform, "antialias", None) is False:  # torchvision warns
         return 0
     mode = transform.interpolation
@@ -76,7 +72,7 @@ def _filter(transform):
 
 
 def _wanted(size):
-    """(height, width), or the shorter edge, that is wanted; or None."""
+    """Returns the wanted (height, width) or shorter edge, or None."""
     if type(size) in (tuple, list) and len(size) == 1:
         size = size[0]
     if type(size) is int:
@@ -85,7 +81,7 @@ def _wanted(size):
 
 
 def _resized(wanted, width, height):
-    """(height, width) of the result."""
+    """Returns (height, width) of the resized image."""
     if type(wanted) is not int:
         return wanted
     short, long = min(width, height), max(width, height)
@@ -100,27 +96,27 @@ def _resize(transform):
     if not filter or wanted is None or transform.max_size is not None:
         return None
 
-    def step(picture, _):
-        height, width = _resized(wanted, *picture.size)
-        picture.resize((width, height), filter)
+    def step(lazy, _):
+        height, width = _resized(wanted, *lazy.size)
+        lazy.resize((width, height), filter)
         return True
     size = (wanted, 0) if type(wanted) is int else wanted
-    return step, _as(_RESIZE, FILTERS[filter], *size, _NO_VALUES)
+    return step, _always(_RESIZE, FILTERS[filter], *size, _NO_VALUES)
 
 
 def _center_crop(transform):
     size = _height_width(transform.size)
 
-    def step(picture, _):
-        edges = [_center(now, wanted) for now, wanted in zip(picture.size, (size[1], size[0]))]
+    def step(lazy, _):
+        edges = [_center(now, wanted) for now, wanted in zip(lazy.size, (size[1], size[0]))]
         (left, right), (top, bottom) = edges
-        picture.crop(left, top, right, bottom)
+        lazy.crop(left, top, right, bottom)
         return True
-    return size and (step, _as(_CENTER_CROP, 0, *size, _NO_VALUES))
+    return size and (step, _always(_CENTER_CROP, 0, *size, _NO_VALUES))
 
 
 def _center(now, wanted):
-    """Where the middle begins and ends; below 0 where the picture is smaller."""
+    """Returns the begin and end of the middle. The begin is below 0 if the lazy image is smaller."""
     if wanted > now:
         begin = -((wanted - now) // 2)
     else:
@@ -130,23 +126,23 @@ def _center(now, wanted):
 
 def _random_resized_crop(transform, log_ratio_of=None):
     filter, size = _filter(transform), _height_width(transform.size)
-    if not filter or size is None or not _is_pair(transform.scale) or not _is_pair(transform.ratio):
+    if not filter or size is None or not rng.is_pair(transform.scale) or not rng.is_pair(transform.ratio):
         return None
     height, width = size
     scale, ratio = tuple(transform.scale), tuple(transform.ratio)
-    log_ratio = log_ratio_of is None and draws.log_ratio(ratio)
+    log_ratio = log_ratio_of is None and rng.log_ratio(ratio)
 
-    def step(picture, transform):
-        top, left, crop_height, crop_width = draws.region(
-            *picture.size, scale, ratio, log_ratio or log_ratio_of(transform))
-        picture.crop(left, top, left + crop_width, top + crop_height)
-        picture.resize((width, height), filter)
+    def step(lazy, transform):
+        top, left, crop_height, crop_width = rng.region(
+            *lazy.size, scale, ratio, log_ratio or log_ratio_of(transform))
+        lazy.crop(left, top, left + crop_width, top + crop_height)
+        lazy.resize((width, height), filter)
         return True
 
-    def told(transform):
+    def thread_step(transform):
         values = *scale, *(log_ratio or log_ratio_of(transform)), min(ratio), max(ratio)
-        return (_REGION, FILTERS[filter], *size, values) if draws.are_usual(values) else None
-    return step, told
+        return (_REGION, FILTERS[filter], *size, values) if rng.are_usual(values) else None
+    return step, thread_step
 
 
 def _random_resized_crop_v2(transform):
@@ -159,18 +155,18 @@ def _flip(direction):
         if type(p) not in (float, int) or not 0 <= p <= 1:
             return None
 
-        def step(picture, _):
-            if draws.chance(p):
-                picture.flip(direction)
+        def step(lazy, _):
+            if rng.chance(p):
+                lazy.flip(direction)
             return True
-        return step, _as(_FLIP, direction, 0, 0, (p, *_NO_VALUES[1:]))
+        return step, _always(_FLIP, direction, 0, 0, (p, *_NO_VALUES[1:]))
     return found
 
 
 # ---- RandomCrop ----
 
 def _fill(fill, channels):
-    """Bytes of each channel, or None."""
+    """Returns the fill as bytes of each channel, or None."""
     if type(fill) is int:
         fill = (fill,) * channels
     if type(fill) is tuple and len(fill) == channels and all(
@@ -180,7 +176,7 @@ def _fill(fill, channels):
 
 
 def _edges(padding):
-    """(left, top, right, bottom) of torchvision's padding, or None."""
+    """Returns (left, top, right, bottom) of torchvision's padding, or None."""
     if type(padding) is int:
         padding = (padding,)
     if type(padding) not in (tuple, list) or len(padding) not in (1, 2, 4):
@@ -208,39 +204,44 @@ def _crop_padded(transform, edges, draw):
     if (size is None or edges is None or transform.pad_if_needed
             or (any(edges) and transform.padding_mode != "constant")):
         return None
-    all_height, all_width = size
 
-    def step(picture, transform):
-        fill = _fill(transform.fill, picture.channels)
-        more_height = picture.size[1] + edges[1] + edges[3] - all_height
-        more_width = picture.size[0] + edges[0] + edges[2] - all_width
-        if fill is None or more_height < 0 or more_width < 0:
+    def step(lazy, transform):
+        fill, spare = _fill(transform.fill, lazy.channels), _spare(lazy.size, edges, size)
+        if fill is None or min(spare) < 0:
             return False
-        top, left = draw(more_height, more_width)
-        left, top = left - edges[0], top - edges[1]
-        box = (left, top, left + all_width, top + all_height)
+        top, left = draw(*spare)
+        box = _box(left - edges[0], top - edges[1], size)
         if any(edges) and any(fill):
-            picture.crop_padded(*box, fill)
+            lazy.crop_padded(*box, fill)
         else:
-            picture.crop(*box)
+            lazy.crop(*box)
         return True
 
-    def told(transform):
+    def thread_step(transform):
         if any(edges) or _fill(transform.fill, 3) is None:
             return None
         return _CROP if draw is _both else _CROP_EACH, 0, *size, _NO_VALUES
-    return step, told
+    return step, thread_step
+
+
+def _spare(size, edges, crop):
+    """Returns by how many pixels the padded image is (higher, wider) than the crop."""
+    return size[1] + edges[1] + edges[3] - crop[0], size[0] + edges[0] + edges[2] - crop[1]
+
+
+def _box(left, top, size):
+    return left, top, left + size[1], top + size[0]
 
 
 def _both(more_height, more_width):
-    """v1 draws both places unless there is but one."""
+    """Draws both places, as v1 does unless the crop has only one."""
     if not more_height and not more_width:
         return 0, 0
-    return draws.pair_below(more_height + 1, more_width + 1)
+    return rng.pair_below(more_height + 1, more_width + 1)
 
 
 def _each(more_height, more_width):
-    """v2 draws a place only where there is more than one."""
+    """Draws a place only in a direction with more than one, as v2 does."""
     top = int(torch.randint(0, more_height + 1, size=())) if more_height else 0
     return top, int(torch.randint(0, more_width + 1, size=())) if more_width else 0
 
@@ -253,7 +254,7 @@ _V2 = {**_V1, "RandomResizedCrop": _random_resized_crop_v2, "RandomCrop": _rando
 
 
 def _find(kind):
-    """What finds the steps of a class that is met for the first time."""
+    """Returns the function that finds the steps of a new class."""
     finder = _unknown
     for module, finders in ((T, _V1), (exact.v2(), _V2)):
         if module is not None and getattr(module, kind.__name__, None) is kind:

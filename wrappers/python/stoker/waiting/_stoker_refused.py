@@ -1,5 +1,5 @@
-"""Tells the run that this Python is not one that the package is for, to be said at its end (base/tally.h:
-stk_tally_refused_python). Of any version, so it is written as all of them read it."""
+"""Notes in the run's tally that the package does not support this Python; the summary says so (base/tally.h:
+stk_tally_refused_python). Written for every version of Python."""
 
 import os
 import struct

@@ -1,14 +1,13 @@
-"""Waits for PIL's JPEG plugin to be imported, and puts the hook in place then; the same for what is
-replaced of torchvision and of torch's DataLoader.
+"""Installs the hooks when the program has imported PIL's JPEG plugin, torchvision's transforms or torch's DataLoader.
 
-Imported at the start of every Python under `stoker run`: so it imports nothing that is not there
-already. Whatever goes wrong leaves Pillow as it is.
+Each Python under `stoker run` imports this module at its start, so the module imports only what the interpreter has
+imported already. After any error Pillow stays as it is.
 """
 
 import os
 import sys
 
-# Whose import brings which module of ours, and the function there.
+# {the awaited module: (our module, the function that installs the hook)}
 WAITED_FOR = {}
 if os.environ.get("STOKER_DECODE") != "off":
     WAITED_FOR.update({"PIL.JpegImagePlugin": ("_pillow.hook", "install"),
@@ -27,7 +26,7 @@ PACKAGE = __file__.rpartition("/")[0].rpartition("/")[0]
 
 
 def _spec(name):
-    """Of the package this file came with."""
+    """Returns the import spec of the package that this file came with."""
     import importlib.util
 
     return importlib.util.spec_from_file_location(name, PACKAGE + "/__init__.py",
@@ -35,8 +34,8 @@ def _spec(name):
 
 
 def _load_package():
-    """The package: the copy that the program would import, or under another name where it has a
-    module of its own called stoker."""
+    """Returns the package that the program would import. If the program has another module called stoker, the package
+    is loaded under another name."""
     import importlib.util
 
     module = sys.modules.get("stoker")
@@ -57,7 +56,7 @@ def _load_package():
     return module
 
 
-_imported = []  # what was waited for and is there; its module of ours has not begun yet
+_imported = []  # awaited modules that were imported, and whose hooks are not installed yet
 _running = []  # modules of ours that are being imported
 
 
@@ -66,8 +65,8 @@ def _is_ours(name):
 
 
 def _begin():
-    """Not while a module of ours is half imported: a program may import one by itself, and that
-    what is waited for."""
+    """Installs the hooks of imported modules, unless a module of ours is half imported: a program may import it
+    itself, and it an awaited module."""
     while _imported and not _running:
         module, function = WAITED_FOR[_imported.pop(0)]
         try:
@@ -91,14 +90,14 @@ def _execute(execute, module, name):
 
 
 class _Last:
-    """Finds `stoker` for scripts that import it, where nobody else does."""
+    """Finds `stoker` for scripts that import it, if no other finder does."""
 
     def find_spec(self, name, path=None, target=None):
         return _spec(name) if name == "stoker" else None
 
 
 class _Finder:
-    """Finds nothing itself: it has the others find the modules that are waited for."""
+    """Finds nothing itself: it lets the other finders find the awaited modules, and wraps their loaders."""
 
     def find_spec(self, name, path=None, target=None):
         if name not in WAITED_FOR and not _is_ours(name):

@@ -1,0 +1,19 @@
+/*
+ * Blocks are read from the origin by the program's descriptor. Then one look finds that the origin
+ * still is the version: so what was read before that look is of that version. A filler that another
+ * one overtakes may write once more what it has read. It held the block after that look, so a later
+ * look has vouched for the same bytes.
+ */
+#ifndef STK_CACHE_BIG_BIG_FILL_H
+#define STK_CACHE_BIG_BIG_FILL_H
+
+#include "cache/big/big_table.h"
+
+/* Fills blocks from `block` on: those of the `wanted` ones that are absent, and what may be read
+ * ahead. Makes the entry if no block is missing then. Returns how many blocks were filled. */
+unsigned stk_big_fill(struct stk_cache *cache, struct stk_big *big, int fd, uint64_t block,
+                      uint64_t wanted);
+/* Makes the entry if all blocks are there and no other process is making it. */
+void stk_big_complete(struct stk_cache *cache, struct stk_big *big);
+
+#endif

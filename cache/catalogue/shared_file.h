@@ -1,0 +1,16 @@
+/*
+ * Files that processes share by mapping them. Each is written under another name and renamed into
+ * place when it is complete, so no process sees half a file. No heap; safe in threads, after fork
+ * and in signal handlers.
+ */
+#ifndef STK_CACHE_CATALOGUE_SHARED_FILE_H
+#define STK_CACHE_CATALOGUE_SHARED_FILE_H
+
+/* Writes a new, empty file, with all the room that it needs. 0 or -errno. */
+typedef int stk_shared_file_write(int fd, const void *context);
+
+/* Makes the file at `path`, for this user alone. Returns 0; -EEXIST if a file is there already,
+ * which stays; or another -errno if none was made. Only a kill leaves a draft behind. */
+int stk_shared_file_make(const char *path, stk_shared_file_write *write, const void *context);
+
+#endif

@@ -1,0 +1,213 @@
+#include "cache/entry/draft.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/invariant.h"
+#include "base/samples.h"
+#include "base/sys.h"
+#include "base/text.h"
+#include "cache/catalogue/home.h"
+
+enum whose { OURS, SOMEBODY_ELSES, UNKNOWN };
+
+static enum whose whose_is(const struct stk_entry_draft *draft, struct stat *stat)
+{
+    if (stk_sys_fstat(draft->fd, stat) != 0) {
+        return UNKNOWN;
+    }
+    if (stat->st_ino != draft->ino || stat->st_dev != draft->dev) {
+        return SOMEBODY_ELSES;
+    }
+    STK_INVARIANT(stat->st_nlink <= 1); /* a draft has one name, so one owner */
+    return OURS;
+}
+
+bool stk_entry_stat(const struct stk_entry_draft *draft, struct stat *stat)
+{
+    return whose_is(draft, stat) == OURS;
+}
+
+bool stk_entry_holds(const struct stk_entry_draft *draft)
+{
+    struct stat stat;
+    return stk_entry_stat(draft, &stat);
+}
+
+void stk_entry_close(struct stk_entry_draft *draft)
+{
+    struct stat stat;
+    if (draft->fd >= 0 && whose_is(draft, &stat) != SOMEBODY_ELSES) {
+        stk_sys_close(draft->fd);
+    }
+    draft->fd = -1;
+}
+
+/* Identifies the draft by its name, which is unique. The number may be another file's already: a
+ * chmod by number would change that file. */
+static int identify(struct stk_entry_draft *draft)
+{
+    struct stat stat;
+    int error = stk_sys_fstatat(AT_FDCWD, draft->path, &stat, AT_SYMLINK_NOFOLLOW);
+    if (error != 0) {
+        stk_sys_close(draft->fd);
+        draft->fd = -1;
+        return error;
+    }
+    draft->dev = stat.st_dev;
+    draft->ino = stat.st_ino;
+    if ((stat.st_mode & 07777) != STK_ENTRY_MODE) { /* an odd umask */
+        error = stk_sys_chmod(draft->path, STK_ENTRY_MODE);
+    }
+    return error == 0 && !stk_entry_holds(draft) ? -EBADF : error;
+}
+
+/*
+ * Moves the draft to a high number. If a thread closes a number that is not its own, another thread
+ * may go on with that number, which is then the next opened file's. A line of a log would land in
+ * the draft, or one thread's copy in another's. New files get the lowest free number, so a high
+ * number is no other file's before or after. If there is none, the low number has to do.
+ */
+static int move_up(struct stk_entry_draft *draft)
+{
+    struct stk_entry_draft high = *draft;
+    high.fd = stk_sys_dup_high(draft->fd);
+    if (high.fd < 0) {
+        return 0;
+    }
+    if (!stk_entry_holds(&high)) {
+        stk_sys_close(high.fd); /* of a number that was somebody else's already */
+        return -EBADF;
+    }
+    stk_entry_close(draft);
+    draft->fd = high.fd;
+    return 0;
+}
+
+bool stk_entry_parse_draft(const char *name, uint64_t *namespace, uint64_t *pid)
+{
+    return stk_text_take_number(&name, namespace) && *name++ == '-' &&
+           stk_text_take_number(&name, pid) && *name == '.';
+}
+
+int stk_entry_begin(struct stk_entry_draft *draft, const char *home, uint64_t bytes)
+{
+    struct stk_text path = stk_text_in(draft->path, sizeof draft->path);
+    int error = stk_home_check(home);
+    draft->removed = false;
+    if (error != 0) {
+        return error;
+    }
+    stk_text_add(&path, home);
+    stk_text_add(&path, "/fill/");
+    stk_text_add_number(&path, stk_samples_namespace());
+    stk_text_add_char(&path, '-');
+    stk_text_add_number(&path, (uint64_t)stk_sys_getpid());
+    stk_text_add_char(&path, '.');
+    stk_text_add_hex(&path, (uint64_t)stk_clock_boottime_ns() ^ (uint64_t)(uintptr_t)draft, 16);
+    draft->fd = stk_sys_openat(AT_FDCWD, draft->path,
+                               O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, STK_ENTRY_MODE);
+    if (draft->fd < 0) {
+        return draft->fd;
+    }
+    error = identify(draft);
+    if (error == 0) {
+        error = move_up(draft);
+    }
+    if (error == 0) {
+        /* Room for all of it at once: the error comes here, and the file lies in one piece. */
+        error = stk_sys_fallocate(draft->fd, 0, (off_t)bytes);
+        error = error == -EOPNOTSUPP ? 0 : error;
+    }
+    if (error != 0) {
+        stk_entry_discard(draft);
+    }
+    return error;
+}
+
+void stk_entry_discard(struct stk_entry_draft *draft)
+{
+    stk_entry_close(draft);
+    draft->removed = stk_sys_unlinkat(AT_FDCWD, draft->path, 0) == -ENOENT;
+}
+
+/* ---- publishing ---- */
+
+static int make_directory(const struct stk_tier *tier, const char *path)
+{
+    int64_t blocks = tier->shared->memory ? 0 : stk_budget_blocks_of(1, tier->shared->block_bytes);
+    if (stk_tier_take(tier->shared, blocks, 1) != STK_TOOK) {
+        return -EDQUOT;
+    }
+    int error = stk_sys_mkdirat(AT_FDCWD, path, 0700);
+    if (error != 0) {
+        stk_tier_release(tier->shared, blocks, 1);
+    }
+    return error == -EEXIST ? 0 : error;
+}
+
+/* Notes for people where a root's entries come from. Its failure does not matter. */
+static void note_origin(const struct stk_tier *tier, const struct stk_root *root,
+                        const char *directory)
+{
+    char path[STK_PATH_BYTES];
+    struct stk_text text = stk_text_in(path, sizeof path);
+    stk_text_add(&text, directory);
+    stk_text_add(&text, "/" STK_ENTRY_NOTE);
+    int64_t blocks = stk_budget_blocks_of(1, tier->shared->block_bytes);
+    if (text.cut || stk_tier_take(tier->shared, blocks, 1) != STK_TOOK) {
+        return;
+    }
+    int fd =
+        stk_sys_openat(AT_FDCWD, path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, STK_ENTRY_MODE);
+    if (fd < 0) {
+        stk_tier_release(tier->shared, blocks, 1);
+        return;
+    }
+    size_t length = strlen(root->canonical);
+    stk_sys_pwrite(fd, root->canonical, length, 0);
+    stk_sys_close(fd);
+}
+
+/* Makes the directories above an entry, from the root's own downwards. */
+static int make_directories(const struct stk_tier *tier, const struct stk_root *root,
+                            const char *entry)
+{
+    char path[STK_PATH_BYTES];
+    size_t start = strlen(tier->home) + sizeof STK_ENTRY_TREE - 1;
+    bool first = true;
+    if (!stk_text_copy(path, sizeof path, entry)) {
+        return -ENAMETOOLONG;
+    }
+    for (char *slash = strchr(path + start, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        int error = make_directory(tier, path);
+        if (error != 0) {
+            return error;
+        }
+        if (first) {
+            note_origin(tier, root, path);
+            first = false;
+        }
+        *slash = '/';
+    }
+    return 0;
+}
+
+int stk_entry_publish(struct stk_entry_draft *draft, const struct stk_tier *tier,
+                      const struct stk_root *root, const char *path)
+{
+    int error = stk_sys_rename_noreplace(draft->path, path);
+    if (error == -ENOENT) {
+        error = make_directories(tier, root, path);
+        if (error == 0) {
+            error = stk_sys_rename_noreplace(draft->path, path);
+        }
+    }
+    if (error != 0) {
+        stk_entry_discard(draft);
+    }
+    return error;
+}

@@ -1,0 +1,130 @@
+/* Fills from a shared tier, and requests to publish there. See cache/file/fill.h,
+ * cache/run/shared_request.h. */
+#include "cache/file/fill.h"
+
+#include "base/sys.h"
+#include "base/text.h"
+#include "cache/cache.h"
+#include "cache/run/shared_request.h"
+
+static struct stk_shared_requests *requests_of(const struct stk_fill *fill)
+{
+    return stk_run_shared_requests(&fill->cache->run);
+}
+
+/* Begins a request for this version. Other nodes find it by its root's name. So the name must come
+ * from a volume that all nodes name alike, and the file must lie on that volume, not on a mount
+ * below. */
+static bool begin(struct stk_shared_request_spec *spec, enum stk_shared_request_kind kind,
+                  const struct stk_cache *cache, const struct stk_place *place,
+                  const struct stk_record *record)
+{
+    *spec = (struct stk_shared_request_spec){.kind = kind, .bytes = record->size};
+    return stk_shared_requests_are_open(stk_run_shared_requests(&cache->run)) &&
+           place->root->lasting && stk_record_dev(record) == place->root->dev &&
+           stk_entry_path_below_tree(spec->path, sizeof spec->path, place->root, place->below,
+                                     stk_record_name(record));
+}
+
+/* ---- by a fill ---- */
+
+static bool begin_of(const struct stk_fill *fill, enum stk_shared_request_kind kind,
+                     struct stk_shared_request_spec *spec)
+{
+    bool is_begun = begin(spec, kind, fill->cache, fill->place, fill->record);
+    spec->tier = fill->build.tier != NULL ? fill->build.tier->index : 0;
+    return is_begun;
+}
+
+static enum stk_shared_request_answer ask(struct stk_fill *fill,
+                                          const struct stk_shared_request_spec *spec)
+{
+    return stk_shared_request_ask(requests_of(fill), spec, &fill->record->claim, &fill->check);
+}
+
+bool stk_fill_is_shared(struct stk_fill *fill)
+{
+    struct stk_shared_request_spec spec;
+    return begin_of(fill, STK_SHARED_REQUEST_LOOK, &spec) &&
+           ask(fill, &spec) == STK_SHARED_REQUEST_YES;
+}
+
+/* No other process has seen the draft yet, so its mode may be another for a moment. */
+bool stk_fill_fetch(struct stk_fill *fill, const struct stk_entry_draft *draft)
+{
+    struct stk_shared_request_spec spec;
+    if (!begin_of(fill, STK_SHARED_REQUEST_FETCH, &spec) ||
+        !stk_text_copy(spec.draft, sizeof spec.draft, stk_path_leaf(draft->path)) ||
+        stk_sys_chmod(draft->path, 0600) != 0) {
+        return false;
+    }
+    spec.dev = draft->dev;
+    spec.ino = draft->ino;
+    enum stk_shared_request_answer answer = ask(fill, &spec);
+    fill->damaged = answer == STK_SHARED_REQUEST_DAMAGED;
+    return answer == STK_SHARED_REQUEST_YES && stk_sys_chmod(draft->path, STK_ENTRY_MODE) == 0;
+}
+
+static bool fits_where_others_pass(const struct stk_entry_build *build, const struct stk_tier *tier)
+{
+    const struct stk_budget *budget = &tier->shared->budget;
+    return stk_budget_blocks_of(build->bytes, tier->shared->block_bytes) <=
+           stk_transient_room(budget) - stk_transient_spared(build->copied, budget);
+}
+
+/* A copy from the origin goes on to the shared tier, unless that has no room for it. */
+bool stk_fill_may_be_transient(const struct stk_fill *fill)
+{
+    struct stk_shared_request_spec spec;
+    const struct stk_cache *cache = fill->cache;
+    const struct stk_tier *tier = stk_cache_next_tier(cache, NULL);
+    while (tier != NULL && !fits_where_others_pass(&fill->build, tier)) {
+        tier = stk_cache_next_tier(cache, tier);
+    }
+    return tier != NULL && begin_of(fill, STK_SHARED_REQUEST_FETCH, &spec) &&
+           (!fill->build.copied || stk_shared_requests_have_room(requests_of(fill)));
+}
+
+bool stk_fill_begin_transient(struct stk_fill *fill)
+{
+    struct stk_shared_request_spec spec;
+    struct stk_transients *transients = stk_run_transients(&fill->cache->run);
+    if (begin_of(fill, STK_SHARED_REQUEST_FETCH, &spec)) {
+        fill->build.transient =
+            stk_transient_begin(transients, fill->build.copied, fill->number, spec.path);
+    }
+    return fill->build.transient != NULL;
+}
+
+void stk_fill_end_transient(struct stk_fill *fill)
+{
+    stk_transient_end(stk_run_transients(&fill->cache->run), fill->build.transient);
+    fill->build.transient = NULL;
+}
+
+void stk_fill_publish(struct stk_fill *fill, bool copied)
+{
+    struct stk_shared_request_spec spec;
+    struct stk_shared_requests *requests = requests_of(fill);
+    if (!fill->fetched && begin_of(fill, STK_SHARED_REQUEST_PUBLISH, &spec)) {
+        spec.ino = fill->build.ino;
+        spec.repairs = fill->damaged;
+        if (!stk_shared_request_queue(requests, &spec) && copied) {
+            stk_shared_requests_count(requests, STK_SHARED_REQUESTS_DROPPED, 1);
+        }
+    }
+}
+
+/* ---- what is here already ---- */
+
+void stk_cache_publish(struct stk_cache *cache, const struct stk_place *place,
+                       const struct stk_lookup *lookup)
+{
+    struct stk_shared_request_spec spec;
+    const struct stk_record *record = stk_catalogue_record(&cache->catalogue, lookup->record);
+    if (record != NULL && begin(&spec, STK_SHARED_REQUEST_PUBLISH, cache, place, record)) {
+        spec.tier = lookup->tier;
+        spec.ino = atomic_load(&record->entry_ino);
+        stk_shared_request_queue(stk_run_shared_requests(&cache->run), &spec);
+    }
+}

@@ -1,0 +1,133 @@
+/* The form of a listing, in memory and in a tier. See cache/listing/listing_parts.h. */
+#include "cache/listing/listing_parts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/hash.h"
+#include "base/sys.h"
+
+#define FIRST_BYTES (64u << 10)
+
+void stk_listing_close(struct stk_listing *listing)
+{
+    if (listing->map != NULL) {
+        stk_sys_munmap(listing->map, listing->map_bytes);
+    }
+    listing->map = NULL;
+}
+
+static char *map_memory(size_t bytes)
+{
+    return stk_sys_mmap(bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
+bool stk_listing_grow(struct stk_listing *listing, size_t bytes)
+{
+    if (listing->map != NULL && bytes <= listing->map_bytes) {
+        return true;
+    }
+    size_t wanted = listing->map != NULL ? 2 * listing->map_bytes : FIRST_BYTES;
+    char *map = wanted <= (size_t)STK_LISTING_MOST_BYTES ? map_memory(wanted) : NULL;
+    if (map == NULL) {
+        return false;
+    }
+    if (listing->map != NULL) {
+        memcpy(map, listing->map, listing->bytes);
+        stk_sys_munmap(listing->map, listing->map_bytes);
+    }
+    listing->map = map;
+    listing->map_bytes = wanted;
+    return true;
+}
+
+const struct stk_listing_name *stk_listing_at(const struct stk_listing *listing, size_t *offset)
+{
+    size_t at = *offset == 0 ? sizeof(struct stk_listing_head) : *offset;
+    const struct stk_listing_name *name =
+        (const struct stk_listing_name *)(const void *)(listing->map + at);
+    const size_t least = offsetof(struct stk_listing_name, name) + 2; /* a letter and the zero */
+    if (at + least > listing->bytes || name->bytes < least || name->bytes > listing->bytes - at) {
+        return NULL;
+    }
+    *offset = at + name->bytes;
+    return name;
+}
+
+static uint64_t check_of(const char *map, size_t bytes)
+{
+    const size_t before = offsetof(struct stk_listing_head, key);
+    return stk_hash_64(map + before, bytes - before, STK_LISTING_FORM);
+}
+
+struct stk_listing_head *stk_listing_head_of(const struct stk_listing *listing)
+{
+    return (struct stk_listing_head *)(void *)listing->map;
+}
+
+void stk_listing_seal(struct stk_listing *listing, uint64_t key)
+{
+    struct stk_listing_head *head = stk_listing_head_of(listing);
+    *head =
+        (struct stk_listing_head){.form = STK_LISTING_FORM, .key = key, .bytes = listing->bytes};
+    head->check = check_of(listing->map, listing->bytes);
+}
+
+/* Returns true if the bytes, which any process of this user may have written, are this directory's
+ * listing. */
+static bool is_whole(const struct stk_listing *listing, uint64_t key)
+{
+    const struct stk_listing_head *head = stk_listing_head_of(listing);
+    return head->form == STK_LISTING_FORM && head->key == key && head->bytes == listing->bytes &&
+           head->check == check_of(listing->map, listing->bytes);
+}
+
+/* ---- an entry of a listing ---- */
+
+static bool read_whole(int fd, char *buffer, size_t bytes)
+{
+    for (size_t done = 0; done < bytes;) {
+        ssize_t got = stk_sys_pread(fd, buffer + done, bytes - done, (off_t)done);
+        if (got <= 0) {
+            return false;
+        }
+        done += (size_t)got;
+    }
+    return true;
+}
+
+static int load_fd(int fd, uint64_t key, off_t most, struct stk_listing *out)
+{
+    struct stat stat;
+    if (stk_sys_fstat(fd, &stat) != 0 || !S_ISREG(stat.st_mode) ||
+        stat.st_uid != stk_sys_geteuid() || stat.st_size < (off_t)sizeof(struct stk_listing_head) ||
+        stat.st_size > STK_LISTING_MOST_BYTES) {
+        return -EINVAL;
+    }
+    if (stat.st_size > most) {
+        return -EFBIG;
+    }
+    out->bytes = out->map_bytes = (size_t)stat.st_size;
+    out->map = map_memory(out->map_bytes);
+    if (out->map == NULL) {
+        return -ENOMEM;
+    }
+    int error = !read_whole(fd, out->map, out->bytes) ? -EIO : is_whole(out, key) ? 0 : -EINVAL;
+    if (error != 0) {
+        stk_listing_close(out);
+    }
+    return error;
+}
+
+int stk_listing_load(const char *entry, uint64_t key, off_t most, struct stk_listing *out)
+{
+    int fd = stk_sys_open_own(entry, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* of a pipe, too */
+    if (fd < 0) {
+        return fd;
+    }
+    int error = load_fd(fd, key, most, out);
+    stk_sys_close(fd);
+    return error;
+}

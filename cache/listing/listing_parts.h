@@ -1,0 +1,60 @@
+/*
+ * The common ground of the listing room's files. Safe in threads, after fork and in signal
+ * handlers; no heap.
+ */
+#ifndef STK_CACHE_LISTING_LISTING_PARTS_H
+#define STK_CACHE_LISTING_LISTING_PARTS_H
+
+#include "cache/catalogue/claim.h"
+#include "cache/listing/listing.h"
+
+#define STK_LISTING_MOST_BYTES                                                                     \
+    (64 << 20) /* a million names; a larger directory is the origin's                              \
+                */
+
+/* The head of a listing, before its records. */
+struct stk_listing_head {
+    uint64_t form;
+    uint64_t check; /* of all that follows */
+    uint64_t key;   /* of the directory's path */
+    uint64_t bytes; /* of the listing, with the head */
+};
+
+/* ---- bytes ---- */
+
+struct stk_listing_head *stk_listing_head_of(const struct stk_listing *listing);
+/* Makes room for so many bytes. Returns false if that is too much, or there is no memory. */
+bool stk_listing_grow(struct stk_listing *listing, size_t bytes);
+/* Writes the head. All records must be there. */
+void stk_listing_seal(struct stk_listing *listing, uint64_t key);
+/* Reads an entry. Returns 0; -ENOENT: there is none; -EINVAL: it is not of this directory; -EFBIG:
+ * it is longer than `most`; or another -errno. */
+int stk_listing_load(const char *entry, uint64_t key, off_t most, struct stk_listing *out);
+
+/* ---- versions ---- */
+
+/* Returns true if a directory's times show its version. */
+bool stk_listing_is_told_by_times(const struct stk_cache *cache, const struct stk_place *directory);
+/* Writes the identity that a look has found. Returns false unless it is a directory that may be
+ * cached. */
+bool stk_listing_identify(const struct stk_place *directory, const struct statx *answer,
+                          struct stk_identity *out);
+/* Returns the record of a version, or 0 if a later version might look the same: this one is too
+ * young. */
+uint32_t stk_listing_remember(struct stk_cache *cache, const struct stk_place *directory,
+                              const struct stk_identity *identity);
+/* Looks at the directory's times once. Returns true if they show the version of this record. */
+bool stk_listing_validate(struct stk_cache *cache, const struct stk_place *directory,
+                          uint32_t wanted);
+/* Returns the claim of a record, after a wait for its filler. */
+struct stk_claim stk_listing_await_claim(struct stk_record *record);
+bool stk_listing_name_entry(struct stk_cache *cache, const struct stk_place *directory,
+                            const struct stk_record *record, unsigned index, char *entry);
+/* Notes in a listing which directory it is of. */
+void stk_listing_tell_whose(const struct stk_record *record, uint32_t number,
+                            struct stk_listing *out);
+/* Reads the listing of a record that is present and fresh, of at most so many bytes. */
+bool stk_listing_serve(struct stk_cache *cache, const struct stk_place *directory, uint32_t number,
+                       off_t most, struct stk_listing *out);
+
+#endif

@@ -1,0 +1,48 @@
+/*
+ * Reads the origin of a fill by the program's own descriptor. Another thread may close any number,
+ * and the number then belongs to the next opened file: so each look compares device and inode. No
+ * function moves the descriptor's offset. No heap; safe in threads, after fork and in signal
+ * handlers.
+ */
+#ifndef STK_CACHE_ORIGIN_READER_H
+#define STK_CACHE_ORIGIN_READER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "cache/catalogue/identity.h"
+
+struct stk_origin {
+    int fd;
+    uint64_t dev, ino;
+};
+
+/* Reads up to so many bytes. Returns -EBADF if the number belongs to another file by now. */
+ssize_t stk_origin_read(const struct stk_origin *origin, char *buffer, size_t bytes, off_t offset);
+
+/* Advises the kernel that the file will be read from front to back, or that this is over. Over a
+ * network the kernel then asks for more at once, and ahead. */
+void stk_origin_read_through(const struct stk_origin *origin, bool begins);
+
+/*
+ * Starts writing out the file's changed pages, without waiting for it. A store through a map to a
+ * page that is already dirty leaves no trace in the file's times; after this call the next store
+ * does. The times themselves prove nothing: tools set them, and the clock may have been stepped.
+ */
+void stk_origin_write_out(const struct stk_origin *origin);
+
+/*
+ * Returns true if the file has holes, as far as its file system says, or if that cannot be found
+ * out. A file with as many blocks as its size needs is not searched: a hole hidden by blocks for
+ * other things goes unseen.
+ */
+bool stk_origin_has_holes(const struct stk_origin *origin, const struct stk_identity *identity);
+
+/* Returns true if no page of the file is in memory; false also if that cannot be found out. */
+bool stk_origin_is_unread(const struct stk_origin *origin, uint64_t size);
+/* Drops the file's pages from memory. */
+void stk_origin_forget(const struct stk_origin *origin);
+
+#endif

@@ -1,0 +1,110 @@
+/*
+ * Covered roots: the directories whose files are served. Paths match a root by its spelling
+ * (lexically). Two identities name its files:
+ *
+ *   key     hash of the view (mount namespace and root directory), device and inode, and of the
+ *           process's rights (base/proc.h): for the catalogue, so that two containers with other
+ *           volumes on one path never mix. A process never gets what a process with more groups
+ *           or with less confinement saw;
+ *   name    its last component and a hash of file-system type, source, volume, mounted directory
+ *           and path: the directory of its entries in a tier. Equal after a reboot, unless the
+ *           volume is known by its mount only (base/volume.h).
+ *
+ * A mount below a root is a root of its own. A single file is its directory with only one name. A
+ * process calls these functions once, at its set-up; only stk_roots_match runs for each path.
+ */
+#ifndef STK_CACHE_ORIGIN_ROOT_H
+#define STK_CACHE_ORIGIN_ROOT_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/path.h"
+#include "cache/catalogue/catalogue.h"
+
+#define STK_ROOTS           32
+#define STK_ROOT_NAME_BYTES 96
+#define STK_ROOT_TEXT_BYTES (16u << 10)
+
+/* The kind of its file system: how dear a question is, and whether a directory's times change
+ * whenever its content does. */
+enum stk_root_kind {
+    STK_ROOT_UNKNOWN, /* perhaps a server; times may not change */
+    STK_ROOT_SERVER,  /* a server: each question is dear; times change */
+    STK_ROOT_DISK,    /* on this machine: a question costs next to nothing; times change */
+    STK_ROOT_MEMORY   /* nothing to gain, and a store through a map leaves no trace */
+};
+
+struct stk_root {
+    const char *prefix; /* as paths spell it: absolute, folded, no trailing slash */
+    size_t prefix_length;
+    const char *only;      /* the one name below it that is covered, or NULL for all */
+    const char *canonical; /* without symbolic links */
+    uint64_t dev, ino;
+    uint64_t key;
+    bool usable;             /* false: missing, or not a directory: matches nothing */
+    bool linked;             /* spelled through symbolic links, which may be changed */
+    _Atomic bool retargeted; /* a link leads elsewhere by now, as far as this process knows */
+    _Atomic int64_t seen_ns; /* when the process last checked that */
+    bool inode_counts;       /* false: the mount makes inode numbers up */
+    bool lasting;            /* its name says which volume it is, and not only which mount */
+    bool single_user; /* the mount serves only the user who made it, whatever the modes say */
+    enum stk_root_kind kind;
+    char name[STK_ROOT_NAME_BYTES];
+    /* The directories of its entries in this process's tiers, by the catalogue's numbers. */
+    struct stk_root_tree {
+        const char *path; /* NULL: not made */
+        size_t length;
+    } trees[STK_TIERS];
+};
+
+static inline bool stk_root_is_local(const struct stk_root *root)
+{
+    return root->kind == STK_ROOT_DISK || root->kind == STK_ROOT_MEMORY;
+}
+
+static inline bool stk_root_keeps_times(const struct stk_root *root)
+{
+    return root->kind == STK_ROOT_SERVER || root->kind == STK_ROOT_DISK;
+}
+
+/* All roots of a process, and the text of their paths. Zero it before use; it may be static. */
+struct stk_roots {
+    unsigned count;
+    _Atomic bool lost; /* the process's view has changed since they were resolved */
+    size_t text_used;
+    struct stk_root roots[STK_ROOTS];
+    char text[STK_ROOT_TEXT_BYTES];
+};
+
+/* Takes the spellings from a STOKER_PATHS list, without a system call. Leaves out what is too many
+ * or too long. */
+void stk_roots_spell(struct stk_roots *roots, const char *paths);
+/* Resolves the spellings and adds the mounts below them, in some twenty system calls. */
+void stk_roots_resolve(struct stk_roots *roots);
+
+/* Returns true if the root's spelling still leads to the directory that it led to when it was
+ * resolved. No system call for a root that is spelled without links. */
+bool stk_root_is_there(const struct stk_root *root);
+
+/* Keeps a text as long as the roots. Returns NULL if there is no room. */
+const char *stk_roots_keep(struct stk_roots *roots, const char *text, size_t length);
+
+/*
+ * Returns the root that `path` (absolute) lies under, the innermost of nested ones, and in `rest`
+ * the rest of the path, unfolded. Returns NULL if the path is not covered. No system call and
+ * little stack: this runs for every path that the program names.
+ */
+const struct stk_root *stk_roots_match(const struct stk_roots *roots, const char *path,
+                                       const char **rest);
+/* Ends all coverage: the process has another view of the file system from now on, for which the
+ * roots were not resolved. */
+void stk_roots_lose(struct stk_roots *roots);
+/* Returns the resolved root with this name, or NULL. Prefers a root that is spelled without links.
+ * Also works after stk_roots_lose: a process's open descriptors stay what they are. */
+const struct stk_root *stk_roots_by_name(const struct stk_roots *roots, const char *name,
+                                         size_t length);
+
+#endif

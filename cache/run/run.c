@@ -1,0 +1,466 @@
+#include "cache/run/run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/sys.h"
+#include "base/text.h"
+#include "cache/catalogue/shared_file.h"
+
+#define MAGIC          UINT64_C(0x39302d6e75726b74) /* changes with the layout */
+#define COUNTERS_BYTES (332u << 10) /* with the queues, requests and transient entries */
+/* limit of the byte that counts a file's opens; far below 255, as many processes may count at once
+ */
+#define EPOCH_LIMIT 100
+
+#ifndef MADV_WIPEONFORK
+#define MADV_WIPEONFORK 18
+#endif
+
+struct stripe {
+    _Alignas(64) _Atomic uint64_t epochs[STK_RUN_EPOCHS][STK_COUNT_KINDS];
+    _Atomic uint64_t bypassed[STK_BYPASS_KINDS], bypassed_bytes[STK_BYPASS_KINDS];
+    _Atomic uint64_t tiers[STK_TIERS];
+    _Atomic uint64_t stats[2];
+    _Atomic uint64_t blocks[STK_BLOCK_COUNTS];
+    _Atomic uint64_t stale;
+    _Atomic uint64_t members;
+    _Atomic uint64_t unnumbered;
+    _Atomic uint64_t given_up[2]; /* entries, and their bytes */
+    _Atomic uint64_t waits[STK_WAITS_BUCKETS];
+};
+
+/* The counts of one record's file: its opens, and those of them that were decoded. */
+struct opens {
+    _Atomic uint8_t all, decoded;
+};
+_Static_assert(sizeof(struct opens) * STK_RUN_SEGMENT_FILES == STK_RUN_SEGMENT_BYTES, "its size");
+
+/* The file: this, then a `struct opens` for each record of the catalogue, by segments. */
+struct stk_run_file {
+    uint64_t magic, bytes;
+    int64_t start_ns;
+    char title[STK_RUN_TITLE_BYTES];
+    struct stripe stripes[STK_RUN_STRIPES];
+    struct stk_revalidation_queue revalidation_queue;
+    struct stk_big_queue big_queue;
+    struct stk_shared_requests shared_requests;
+    struct stk_transients transients;
+};
+
+_Static_assert(sizeof(struct stk_run_file) <= COUNTERS_BYTES, "the counters have their room");
+
+bool stk_run_path(char out[STK_HOME_BYTES], const char *home, const char *name)
+{
+    struct stk_text path = stk_text_in(out, STK_HOME_BYTES);
+    stk_text_add(&path, home);
+    stk_text_add(&path, "/runs/");
+    stk_text_add(&path, name);
+    return !path.cut;
+}
+
+/* ---- opening ---- */
+
+static int check_file(int fd, struct stat *stat)
+{
+    int error = stk_sys_fstat(fd, stat);
+    if (error != 0) {
+        return error;
+    }
+    bool ours = S_ISREG(stat->st_mode) && stat->st_uid == stk_sys_geteuid() &&
+                (stat->st_mode & 077) == 0 && stat->st_size >= (off_t)COUNTERS_BYTES;
+    return ours ? 0 : -EPROTO;
+}
+
+static int map_file(struct stk_run *run, int fd, int protection)
+{
+    struct stat stat;
+    int error = check_file(fd, &stat);
+    if (error != 0) {
+        return error;
+    }
+    struct stk_run_file *file = stk_sys_mmap(COUNTERS_BYTES, protection, MAP_SHARED, fd, 0);
+    if (file == NULL) {
+        return -ENOMEM;
+    }
+    bool begun = file->start_ns > 0 && file->start_ns <= stk_clock_boottime_ns();
+    if (file->magic != MAGIC || file->bytes != sizeof *file || !begun) {
+        stk_sys_munmap(file, COUNTERS_BYTES);
+        return -EPROTO;
+    }
+    run->dev = stat.st_dev;
+    run->ino = stat.st_ino;
+    run->file = file;
+    return 0;
+}
+
+int stk_run_open(struct stk_run *run, const char *path)
+{
+    if (!stk_text_copy(run->path, sizeof run->path, path)) {
+        return -ENAMETOOLONG;
+    }
+    int fd = stk_sys_openat(AT_FDCWD, path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0);
+    if (fd < 0) {
+        return fd;
+    }
+    int error = map_file(run, fd, PROT_READ | PROT_WRITE);
+    stk_sys_close(fd);
+    return error;
+}
+
+static int initialise(int fd, const void *unused)
+{
+    (void)unused;
+    int error = stk_sys_fallocate(fd, 0, COUNTERS_BYTES);
+    if (error != 0) {
+        return error;
+    }
+    struct stk_run_file *file =
+        stk_sys_mmap(COUNTERS_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (file == NULL) {
+        return -ENOMEM;
+    }
+    file->magic = MAGIC;
+    file->bytes = sizeof *file;
+    file->start_ns = stk_clock_boottime_ns();
+    stk_sys_munmap(file, COUNTERS_BYTES);
+    return 0;
+}
+
+int stk_run_create(struct stk_run *run, const char *home, const char *name)
+{
+    char path[STK_HOME_BYTES];
+    if (!stk_run_path(path, home, name)) {
+        return -ENAMETOOLONG;
+    }
+    int error = stk_shared_file_make(path, initialise, NULL);
+    if (error != 0) {
+        return error;
+    }
+    return stk_run_open(run, path);
+}
+
+void stk_run_close(struct stk_run *run)
+{
+    stk_sys_munmap(run->file, COUNTERS_BYTES);
+    run->file = NULL;
+}
+
+/* The last byte stays 0. */
+void stk_run_entitle(struct stk_run *run, const char *title)
+{
+    if (run->file != NULL) {
+        size_t length = strnlen(title, STK_RUN_TITLE_BYTES - 1);
+        memcpy(run->file->title, title, length);
+    }
+}
+
+uint32_t stk_run_number(const char *path)
+{
+    return (uint32_t)stk_hash_64(path, strlen(path), 0) | 1;
+}
+
+int64_t stk_run_start_ns(const struct stk_run *run)
+{
+    return run->file->start_ns;
+}
+
+struct stk_revalidation_queue *stk_run_revalidation_queue(const struct stk_run *run)
+{
+    return run->file != NULL ? &run->file->revalidation_queue : NULL;
+}
+
+struct stk_big_queue *stk_run_big_queue(const struct stk_run *run)
+{
+    return run->file != NULL ? &run->file->big_queue : NULL;
+}
+
+struct stk_shared_requests *stk_run_shared_requests(const struct stk_run *run)
+{
+    return run->file != NULL ? &run->file->shared_requests : NULL;
+}
+
+struct stk_transients *stk_run_transients(const struct stk_run *run)
+{
+    return run->file != NULL ? &run->file->transients : NULL;
+}
+
+/* ---- counting ---- */
+
+/* This process's stripe, on a page that a child of fork finds zeroed, so that it picks its own. */
+static struct stripe *my_stripe(struct stk_run_file *file)
+{
+    static _Atomic(_Atomic uint32_t *) page;
+    _Atomic uint32_t *mine = atomic_load_explicit(&page, memory_order_acquire);
+    if (mine == NULL) {
+        mine = stk_sys_mmap(4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (mine == NULL) {
+            return &file->stripes[0];
+        }
+        stk_sys_madvise(mine, 4096, MADV_WIPEONFORK);
+        atomic_store_explicit(&page, mine, memory_order_release);
+    }
+    uint32_t number = atomic_load_explicit(mine, memory_order_relaxed);
+    if (number == 0) {
+        number = (uint32_t)stk_sys_getpid() % STK_RUN_STRIPES + 1;
+        atomic_store_explicit(mine, number, memory_order_relaxed);
+    }
+    return &file->stripes[number - 1];
+}
+
+static void add(_Atomic uint64_t *counter, uint64_t amount)
+{
+    atomic_fetch_add_explicit(counter, amount, memory_order_relaxed);
+}
+
+/* Makes sure that the segment may be touched, and that the tier has paid for it. Two processes that
+ * meet here may both pay, which errs in the safe direction. */
+static bool ensure_segment(struct stk_run *run, int fd, off_t offset, off_t file_bytes)
+{
+    int64_t blocks = STK_RUN_SEGMENT_BYTES / STK_BLOCK_BYTES;
+    bool grows = file_bytes < offset + STK_RUN_SEGMENT_BYTES;
+    if (grows && run->payer != NULL && !stk_budget_take_headroom(run->payer, blocks)) {
+        return false;
+    }
+    if (stk_sys_fallocate(fd, offset, STK_RUN_SEGMENT_BYTES) == 0) {
+        return true;
+    }
+    if (grows && run->payer != NULL) {
+        stk_budget_give_headroom(run->payer, blocks);
+    }
+    return false;
+}
+
+static void *map_segment(struct stk_run *run, uint32_t segment)
+{
+    struct stat stat;
+    void *mapped = NULL;
+    off_t offset = COUNTERS_BYTES + (off_t)segment * STK_RUN_SEGMENT_BYTES;
+    int fd = stk_sys_openat(AT_FDCWD, run->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0);
+    if (fd < 0) {
+        return NULL;
+    }
+    if (check_file(fd, &stat) == 0 && stat.st_ino == run->ino && stat.st_dev == run->dev &&
+        ensure_segment(run, fd, offset, stat.st_size)) {
+        mapped =
+            stk_sys_mmap(STK_RUN_SEGMENT_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
+    }
+    stk_sys_close(fd);
+    return mapped;
+}
+
+/* Returns the counts of this record's file, or NULL. */
+static struct opens *opens_of(struct stk_run *run, uint32_t record)
+{
+    uint32_t segment = (record - 1) / STK_RUN_SEGMENT_FILES;
+    if (record == 0 || segment >= STK_RUN_SEGMENTS) {
+        return NULL;
+    }
+    void *files = atomic_load_explicit(&run->files[segment], memory_order_acquire);
+    if (files == NULL) {
+        void *mapped = map_segment(run, segment);
+        if (mapped == NULL) {
+            return NULL;
+        }
+        if (atomic_compare_exchange_strong(&run->files[segment], &files, mapped)) {
+            files = mapped;
+        } else {
+            stk_sys_munmap(mapped, STK_RUN_SEGMENT_BYTES);
+        }
+    }
+    return (struct opens *)files + (record - 1) % STK_RUN_SEGMENT_FILES;
+}
+
+/* Which open of this file in the run this is, from 0. */
+static unsigned count_epoch(struct stk_run *run, uint32_t record)
+{
+    unsigned epoch = 0;
+    struct opens *opens = opens_of(run, record);
+    if (opens == NULL) {
+        add(&my_stripe(run->file)->unnumbered, 1);
+    } else {
+        epoch = atomic_load_explicit(&opens->all, memory_order_relaxed);
+        if (epoch < EPOCH_LIMIT) {
+            epoch = atomic_fetch_add_explicit(&opens->all, 1, memory_order_relaxed);
+        }
+    }
+    return epoch < STK_RUN_EPOCHS ? epoch : STK_RUN_EPOCHS - 1;
+}
+
+unsigned stk_run_count_open(struct stk_run *run, const struct stk_run_open_counts *open)
+{
+    if (run->file == NULL) {
+        return 0;
+    }
+    unsigned epoch = count_epoch(run, open->record);
+    struct stripe *stripe = my_stripe(run->file);
+    _Atomic uint64_t *counters = stripe->epochs[epoch];
+    bool hit = open->kind == STK_COUNT_HITS;
+    add(&counters[STK_COUNT_OPENS], 1);
+    bool cached = hit || open->fetched;
+    add(&counters[cached ? STK_COUNT_BYTES_CACHE : STK_COUNT_BYTES_ORIGIN], open->bytes);
+    if (open->kind != STK_COUNT_OPENS) {
+        add(&counters[open->kind], 1);
+    }
+    if (hit) {
+        add(&stripe->tiers[open->tier % STK_TIERS], 1);
+    }
+    if (open->wait_ns > 0) {
+        add(&counters[STK_COUNT_WAIT_NS], (uint64_t)open->wait_ns);
+        add(&stripe->waits[stk_waits_bucket(open->wait_ns)], 1);
+    }
+    return epoch;
+}
+
+/* Beyond the limit of what is counted opens are no longer seen. */
+static bool count_decoded(struct stk_run *run, uint32_t record, unsigned more)
+{
+    struct opens *opens = run->file != NULL ? opens_of(run, record) : NULL;
+    if (opens == NULL) {
+        return false;
+    }
+    unsigned all = atomic_load_explicit(&opens->all, memory_order_relaxed);
+    unsigned decoded = atomic_load_explicit(&opens->decoded, memory_order_relaxed);
+    if (decoded < all && more > 0) {
+        decoded = atomic_fetch_add_explicit(&opens->decoded, 1, memory_order_relaxed) + 1u;
+    }
+    return decoded >= all;
+}
+
+bool stk_run_count_decoded(struct stk_run *run, uint32_t record)
+{
+    return count_decoded(run, record, 1);
+}
+
+bool stk_run_has_decoded(struct stk_run *run, uint32_t record)
+{
+    return count_decoded(run, record, 0);
+}
+
+void stk_run_count_given_up(struct stk_run *run, uint64_t bytes)
+{
+    if (run->file != NULL) {
+        struct stripe *stripe = my_stripe(run->file);
+        add(&stripe->given_up[0], 1);
+        add(&stripe->given_up[1], bytes);
+    }
+}
+
+void stk_run_count_bypass(struct stk_run *run, enum stk_bypass why, uint64_t bytes)
+{
+    if (run->file != NULL) {
+        add(&my_stripe(run->file)->bypassed[why], 1);
+        add(&my_stripe(run->file)->bypassed_bytes[why], bytes);
+    }
+}
+
+void stk_run_count_stat(struct stk_run *run, bool served)
+{
+    if (run->file != NULL) {
+        add(&my_stripe(run->file)->stats[served], 1);
+    }
+}
+
+void stk_run_count_stale(struct stk_run *run)
+{
+    if (run->file != NULL) {
+        add(&my_stripe(run->file)->stale, 1);
+    }
+}
+
+void stk_run_count_members(struct stk_run *run)
+{
+    if (run->file != NULL) {
+        add(&my_stripe(run->file)->members, 1);
+    }
+}
+
+void stk_run_count_blocks(struct stk_run *run, enum stk_block_count kind, uint64_t amount)
+{
+    if (run->file != NULL) {
+        add(&my_stripe(run->file)->blocks[kind], amount);
+    }
+}
+
+static void add_stripe(const struct stripe *stripe, struct stk_run_counts *out)
+{
+    for (int epoch = 0; epoch < STK_RUN_EPOCHS; epoch++) {
+        for (int kind = 0; kind < STK_COUNT_KINDS; kind++) {
+            out->epochs[epoch][kind] += atomic_load(&stripe->epochs[epoch][kind]);
+        }
+    }
+    for (int why = 0; why < STK_BYPASS_KINDS; why++) {
+        out->bypassed[why] += atomic_load(&stripe->bypassed[why]);
+        out->bypassed_bytes[why] += atomic_load(&stripe->bypassed_bytes[why]);
+    }
+    for (int tier = 0; tier < STK_TIERS; tier++) {
+        out->tiers[tier] += atomic_load(&stripe->tiers[tier]);
+    }
+    for (int kind = 0; kind < STK_BLOCK_COUNTS; kind++) {
+        out->blocks[kind] += atomic_load(&stripe->blocks[kind]);
+    }
+    for (int bucket = 0; bucket < STK_WAITS_BUCKETS; bucket++) {
+        out->waits[bucket] += atomic_load(&stripe->waits[bucket]);
+    }
+    out->stats_asked += atomic_load(&stripe->stats[0]);
+    out->stats_served += atomic_load(&stripe->stats[1]);
+    out->stale += atomic_load(&stripe->stale);
+    out->unnumbered += atomic_load(&stripe->unnumbered);
+    out->members += atomic_load(&stripe->members);
+    out->given_up += atomic_load(&stripe->given_up[0]);
+    out->given_up_bytes += atomic_load(&stripe->given_up[1]);
+}
+
+void stk_run_read(const struct stk_run *run, struct stk_run_counts *out)
+{
+    memset(out, 0, sizeof *out);
+    for (int i = 0; run->file != NULL && i < STK_RUN_STRIPES; i++) {
+        add_stripe(&run->file->stripes[i], out);
+    }
+}
+
+/* The two are counted one after the other. */
+uint64_t stk_run_files(const struct stk_run_counts *counts)
+{
+    uint64_t opens = counts->epochs[0][STK_COUNT_OPENS];
+    return opens > counts->unnumbered ? opens - counts->unnumbered : 0;
+}
+
+int stk_run_look(const char *path, struct stk_run_view *out)
+{
+    struct stk_run run = {.file = NULL};
+    int fd = stk_sys_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW, 0);
+    if (fd < 0) {
+        return fd;
+    }
+    int error = map_file(&run, fd, PROT_READ);
+    stk_sys_close(fd);
+    if (error == 0) {
+        out->start_ns = run.file->start_ns;
+        memcpy(out->title, run.file->title, sizeof out->title);
+        out->title[sizeof out->title - 1] = '\0';
+        stk_run_read(&run, &out->counts);
+        stk_sys_munmap(run.file, COUNTERS_BYTES);
+    }
+    return error;
+}
+
+const char *stk_bypass_name(enum stk_bypass why)
+{
+    static const char *const names[STK_BYPASS_KINDS] = {
+        [STK_BYPASS_NONE] = "none",           [STK_BYPASS_LARGE] = "large",
+        [STK_BYPASS_EMPTY] = "empty",         [STK_BYPASS_YOUNG] = "young",
+        [STK_BYPASS_WRITTEN] = "written",     [STK_BYPASS_CHANGED] = "changed",
+        [STK_BYPASS_BUDGET] = "budget",       [STK_BYPASS_MEMORY] = "memory",
+        [STK_BYPASS_DATABASE] = "database",   [STK_BYPASS_SPARSE] = "sparse",
+        [STK_BYPASS_ORIGIN] = "in_memory",    [STK_BYPASS_NAME] = "name",
+        [STK_BYPASS_FLAGS] = "flags",         [STK_BYPASS_TIER] = "tier",
+        [STK_BYPASS_CATALOGUE] = "catalogue", [STK_BYPASS_STUCK] = "stuck",
+        [STK_BYPASS_LEFT] = "left",           [STK_BYPASS_DESCRIPTORS] = "descriptors",
+    };
+    return names[why];
+}

@@ -1,0 +1,139 @@
+/*
+ * Requests of the job to the command, for a shared tier: one that is not known to be local. A call
+ * there may take any time, so no process of the job makes one. It leaves a request here, and a
+ * process of `stoker run` beside the job (cli/run/shared_helper.h) makes the calls.
+ *
+ *   LOOK     is there an entry of this version?
+ *   FETCH    copy it into this draft, if its checksum and its name are right
+ *   PUBLISH  put a copy of this entry there; no process waits for that
+ *
+ * One invariant: a request ends with a whole and right file in the asker's own draft, or with a
+ * miss. An asker waits until a deadline. If that is missed, the draft is given up, even if the
+ * helper still writes to it, and no more requests are made in this run.
+ *
+ * The requests lie in the run's file (cache/run/run.h). Lock-free, no heap, safe in threads, after
+ * fork and in signal handlers, but for stk_shared_request_take.
+ */
+#ifndef STK_CACHE_RUN_SHARED_REQUEST_H
+#define STK_CACHE_RUN_SHARED_REQUEST_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define STK_SHARED_REQUEST_SLOTS       96
+#define STK_SHARED_REQUEST_PUTS        64 /* of these, at most, are to be published */
+#define STK_SHARED_REQUEST_PATH_BYTES  888
+#define STK_SHARED_REQUEST_DRAFT_BYTES 64
+
+enum stk_shared_request_kind {
+    STK_SHARED_REQUEST_LOOK,
+    STK_SHARED_REQUEST_FETCH,
+    STK_SHARED_REQUEST_PUBLISH
+};
+enum stk_shared_request_answer {
+    STK_SHARED_REQUEST_NO,
+    STK_SHARED_REQUEST_YES,
+    STK_SHARED_REQUEST_DAMAGED
+};
+
+/* The content of a request. */
+struct stk_shared_request_spec {
+    uint32_t kind;
+    uint32_t tier;     /* number of the tier of the draft or entry */
+    uint64_t bytes;    /* of the file */
+    uint64_t dev, ino; /* of the draft; of an entry only the inode */
+    bool repairs;      /* the entry there was found to be damaged */
+    char
+        draft[STK_SHARED_REQUEST_DRAFT_BYTES]; /* the draft's name in the tier's folder of drafts */
+    char path[STK_SHARED_REQUEST_PATH_BYTES];  /* of the entry, below any tier's tree */
+};
+
+/* One slot. */
+struct stk_shared_request {
+    _Alignas(8) _Atomic uint32_t state; /* the phase, and how often the slot was used */
+    uint32_t answer;
+    _Atomic int64_t until_ns; /* the asker's deadline */
+    uint64_t check;           /* the checksum of what was fetched: cache/entry/checksum.h */
+    struct stk_shared_request_spec spec;
+};
+
+/* The requests are open, or closed for a reason. */
+enum stk_shared_requests_state {
+    STK_SHARED_REQUESTS_NONE, /* there is no shared tier */
+    STK_SHARED_REQUESTS_OPEN,
+    STK_SHARED_REQUESTS_LATE,   /* a deadline was missed */
+    STK_SHARED_REQUESTS_FAILED, /* too many errors, one after the other */
+    STK_SHARED_REQUESTS_OVER    /* the run ends */
+};
+
+enum stk_shared_requests_count {
+    STK_SHARED_REQUESTS_FETCHED,
+    STK_SHARED_REQUESTS_FETCHED_BYTES,
+    STK_SHARED_REQUESTS_PUBLISHED,
+    STK_SHARED_REQUESTS_PUBLISHED_BYTES,
+    STK_SHARED_REQUESTS_PASSED, /* fetched, and not kept */
+    STK_SHARED_REQUESTS_PASSED_BYTES,
+    STK_SHARED_REQUESTS_DAMAGED, /* entries whose check sum or name was wrong */
+    STK_SHARED_REQUESTS_FULL,    /* not published for want of room */
+    STK_SHARED_REQUESTS_DROPPED, /* not published: all slots were taken */
+    STK_SHARED_REQUESTS_ERRORS,
+    STK_SHARED_REQUESTS_LAST_ERROR, /* an errno */
+    STK_SHARED_REQUESTS_COUNTS
+};
+
+struct stk_shared_requests {
+    _Atomic uint32_t state;
+    _Atomic uint32_t patient; /* 1: a process that queues a PUBLISH waits for a slot */
+    _Atomic uint32_t next;    /* where the search for a free slot begins */
+    _Atomic uint32_t queued[2],
+        idle[2]; /* for the takers of LOOK and FETCH, and for those of PUBLISH */
+    _Atomic uint64_t counts[STK_SHARED_REQUESTS_COUNTS];
+    struct stk_shared_request slots[STK_SHARED_REQUEST_SLOTS];
+};
+
+/* ---- of the job ---- */
+
+bool stk_shared_requests_are_open(const struct stk_shared_requests *requests);
+/* Returns true if the run has or had a shared tier. */
+bool stk_shared_requests_are_known(const struct stk_shared_requests *requests);
+/* Returns true unless a PUBLISH was refused for want of room. */
+bool stk_shared_requests_have_room(const struct stk_shared_requests *requests);
+/* Makes a request and waits for the answer. NO is also any other miss: where too many wait, after a
+ * tenth of a second. The record's claim is kept alive meanwhile. A FETCH that ends with YES sets
+ * `check`. */
+enum stk_shared_request_answer stk_shared_request_ask(struct stk_shared_requests *requests,
+                                                      const struct stk_shared_request_spec *spec,
+                                                      _Atomic uint64_t *claim, uint64_t *check);
+/* Queues a PUBLISH. Returns false if no slot is free; where `patient` is set, it waits for one
+ * first. */
+bool stk_shared_request_queue(struct stk_shared_requests *requests,
+                              const struct stk_shared_request_spec *spec);
+/* Returns true if a PUBLISH of the entry with this inode, from the tier with this number, is still
+ * queued. */
+bool stk_shared_request_is_queued(const struct stk_shared_requests *requests, unsigned tier,
+                                  uint64_t ino);
+
+/* ---- for the helper ---- */
+
+/* Opens the requests, unless they were closed before. */
+void stk_shared_requests_open(struct stk_shared_requests *requests);
+/* Closes the requests for good; the first reason stays. */
+void stk_shared_requests_close(struct stk_shared_requests *requests,
+                               enum stk_shared_requests_state why);
+void stk_shared_requests_count(struct stk_shared_requests *requests,
+                               enum stk_shared_requests_count what, uint64_t amount);
+
+/* Waits for a request: a PUBLISH, or one of the other kinds. Returns false when the requests are
+ * closed and no PUBLISH is left. Blocks. */
+struct stk_shared_request_taken {
+    struct stk_shared_request *request;
+    uint32_t state;
+    struct stk_shared_request_spec spec;
+};
+bool stk_shared_request_take(struct stk_shared_requests *requests, bool publishes,
+                             struct stk_shared_request_taken *out);
+void stk_shared_request_answer(struct stk_shared_request_taken *taken,
+                               enum stk_shared_request_answer answer, uint64_t check);
+
+#endif

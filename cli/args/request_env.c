@@ -1,0 +1,77 @@
+#include "cli/args/request_env.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/options.h"
+#include "cli/args/covered_paths.h"
+#include "cli/args/request_tiers.h"
+#include "cli/out/say.h"
+
+static void append_path(char **list, const char *path)
+{
+    char *quoted = paths_quote(path);
+    *list = must_append(*list, "%s%s", **list != '\0' ? ":" : "", quoted);
+    free(quoted);
+}
+
+char *request_paths(const struct request *request)
+{
+    char *list = must_copy("");
+    for (unsigned i = 0; i < request->count; i++) {
+        append_path(&list, request->spelled[i]);
+        if (strcmp(request->spelled[i], request->canonical[i]) != 0) {
+            append_path(&list, request->canonical[i]);
+        }
+    }
+    return list;
+}
+
+static void set(enum stk_option option, const char *value)
+{
+    if (setenv(stk_option_table[option].variable, value, 1) != 0) {
+        die("out of memory");
+    }
+}
+
+/* Puts the value of `before` in front of a list: PATH[:PATH]... */
+static void put_before(enum stk_option list, enum stk_option before)
+{
+    const char *value = getenv(stk_option_table[list].variable);
+    const char *first = getenv(stk_option_table[before].variable);
+    if (first != NULL && *first != '\0') {
+        char *both = must_format("%s:%s", first, value != NULL ? value : "");
+        set(list, both);
+        free(both);
+    }
+}
+
+/* Exports the paths and names of the runs around this one, to which processes report changes. */
+static void export_outer(void)
+{
+    const char *run = getenv(stk_option_table[STK_OPTION_RUN].variable);
+    if (run != NULL && *run != '\0') {
+        put_before(STK_OPTION_OUTER_PATHS, STK_OPTION_PATHS);
+        put_before(STK_OPTION_OUTER_RUNS, STK_OPTION_RUN);
+    }
+}
+
+void request_export(const struct request *request, const char *run)
+{
+    char *paths = request_paths(request), *tiers = request_tiers(request);
+    export_outer();
+    set(STK_OPTION_PATHS, paths);
+    set(STK_OPTION_TIERS, tiers);
+    set(STK_OPTION_RUN, run);
+    if (request->fresh != NULL) {
+        set(STK_OPTION_FRESH, request->fresh);
+    }
+    if (request->files_left != NULL) {
+        set(STK_OPTION_FILES, "off");
+    }
+    if (request->share != NULL) {
+        set(STK_OPTION_SHARE, request->share);
+    }
+    free(paths);
+    free(tiers);
+}

@@ -1,0 +1,12 @@
+/* A request as environment variables, by which a job's processes find the run. */
+#ifndef STK_CLI_ARGS_REQUEST_ENV_H
+#define STK_CLI_ARGS_REQUEST_ENV_H
+
+#include "cli/args/request.h"
+
+/* Returns the value of STOKER_PATHS for this request. The caller frees it. */
+char *request_paths(const struct request *request);
+/* Sets the variables by which this process and its children find the run in the file `run`. */
+void request_export(const struct request *request, const char *run);
+
+#endif

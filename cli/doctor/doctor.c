@@ -1,0 +1,146 @@
+#include "cli/doctor/doctor.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/options.h"
+#include "cli/out/say.h"
+
+enum { MOST_PATHS = 16 };
+
+static const struct check {
+    const char *name;
+    void (*look)(struct doctor *doctor);
+} checks[] = {
+    {"shared memory", doctor_look_at_shared_memory},
+    {"huge pages", doctor_look_at_huge_pages},
+    {"control group", doctor_look_at_group},
+    {"locked memory", doctor_look_at_memlock},
+    {"descriptors", doctor_look_at_descriptors},
+    {"data set", doctor_look_at_data},
+    {"libc", doctor_look_at_libc},
+    {"library", doctor_look_at_library},
+    {"LD_PRELOAD", doctor_look_at_preloads},
+    {"command", doctor_look_at_command},
+    {"Python", doctor_look_at_python},
+    {"sample store", doctor_look_at_samples},
+    {"GPU", doctor_look_at_gpu},
+};
+
+/* ---- findings ---- */
+
+static void show_json(const struct doctor *doctor, const char *text, const char *fix)
+{
+    json_object(doctor->json, NULL);
+    json_text(doctor->json, "check", doctor->now);
+    json_bool(doctor->json, "ok", fix == NULL);
+    json_text(doctor->json, "text", text);
+    if (fix != NULL) {
+        json_text(doctor->json, "fix", fix);
+    }
+    json_end(doctor->json);
+}
+
+static void show(struct doctor *doctor, const char *fix, const char *format, va_list values)
+{
+    char text[1024];
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+    vsnprintf(text, sizeof text, format, values);
+#pragma GCC diagnostic pop
+    if (doctor->json != NULL) {
+        show_json(doctor, text, fix);
+    } else {
+        say_line(stdout, "%-8s %-14s %s", fix == NULL ? "ok" : "warning:", doctor->now, text);
+    }
+    if (doctor->json == NULL && fix != NULL) {
+        say_line(stdout, "%-8s %-14s to mend it: %s", "", "", fix);
+    }
+    doctor->found++;
+    doctor->wrong += fix != NULL;
+}
+
+void doctor_ok(struct doctor *doctor, const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    show(doctor, NULL, format, values);
+    va_end(values);
+}
+
+void doctor_warn(struct doctor *doctor, const char *fix, const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    show(doctor, fix, format, values);
+    va_end(values);
+}
+
+void doctor_no_process(struct doctor *doctor, const char *what)
+{
+    doctor_warn(doctor, "end some processes, or raise the limit (ulimit -u)",
+                "%s could not be looked at: no process could be started", what);
+}
+
+/* ---- the verb ---- */
+
+/* Adds the paths that the environment covers, if none are named. */
+static void add_paths_of_environment(char **paths)
+{
+    char path[4096];
+    unsigned count = 0;
+    const char *list = getenv(stk_option_table[STK_OPTION_PATHS].variable);
+    while (count < MOST_PATHS && list != NULL && stk_options_next_path(&list, path, sizeof path)) {
+        paths[count++] = must_copy(path);
+    }
+}
+
+static void parse(struct doctor *doctor, char **paths, char **arguments)
+{
+    static struct json json;
+    unsigned count = 0;
+    for (; *arguments != NULL && strcmp(*arguments, "--") != 0; arguments++) {
+        if (strcmp(*arguments, "--json") == 0) {
+            json = json_begin_list(stdout);
+            doctor->json = &json;
+        } else if ((*arguments)[0] == '-') {
+            die_wrong("unknown option %s (the command goes behind --)", *arguments);
+        } else if (count == MOST_PATHS) {
+            die("%s: at most %d paths", *arguments, MOST_PATHS);
+        } else {
+            paths[count++] = *arguments;
+        }
+    }
+    if (count == 0) {
+        add_paths_of_environment(paths);
+    }
+    doctor->paths = paths;
+    doctor->command = arguments[0] != NULL && arguments[1] != NULL ? arguments + 1 : NULL;
+}
+
+static void end(const struct doctor *doctor)
+{
+    if (doctor->json != NULL) {
+        json_finish(doctor->json);
+    } else if (doctor->wrong == 0) {
+        printf("nothing is to be mended\n");
+    } else {
+        printf("warnings: %u\n", doctor->wrong);
+    }
+}
+
+int verb_doctor(char **arguments)
+{
+    char *paths[MOST_PATHS + 1] = {NULL};
+    struct doctor doctor = {.json = NULL};
+    parse(&doctor, paths, arguments);
+    for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
+        doctor.now = checks[i].name;
+        fflush(stdout); /* since checks start programs */
+        checks[i].look(&doctor);
+    }
+    end(&doctor);
+    return doctor.wrong > 0;
+}

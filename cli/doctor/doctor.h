@@ -1,0 +1,57 @@
+/*
+ * `stoker doctor`: what of this machine, this environment and this Python helps or hinders. The .c
+ * file has one table of checks. Each check looks at one thing and reports what it found, with the
+ * command that mends it if something is wrong. Nothing is changed, and no cache is made.
+ */
+#ifndef STK_CLI_DOCTOR_DOCTOR_H
+#define STK_CLI_DOCTOR_DOCTOR_H
+
+#include <stdbool.h>
+
+#include "cli/out/json.h"
+
+struct doctor {
+    char **paths;      /* of the data set: NULL-terminated */
+    char **command;    /* the job's command, or NULL */
+    struct json *json; /* findings as JSON; NULL: as lines */
+    const char *now;   /* the check's name */
+    bool late;         /* the command's file system did not answer: it is not asked again */
+    unsigned found;    /* number of findings */
+    unsigned wrong;    /* of these, warnings */
+};
+
+/* How long a detached process (cli/os/detached.h) may take to look at a file system that may not
+ * answer. */
+#define DOCTOR_PATIENCE_S 5
+
+/* Report a finding of the check: something is as it should be, or something is wrong. `fix` mends
+ * what is wrong: a command as it is typed, or what to change in one. */
+void doctor_ok(struct doctor *doctor, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void doctor_warn(struct doctor *doctor, const char *fix, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Reports that a check could not look, since no process could be started (cli/os/detached.h). */
+void doctor_no_process(struct doctor *doctor, const char *what);
+
+/* cli/doctor/check_machine.c */
+void doctor_look_at_shared_memory(struct doctor *doctor);
+void doctor_look_at_huge_pages(struct doctor *doctor);
+void doctor_look_at_group(struct doctor *doctor);
+void doctor_look_at_memlock(struct doctor *doctor);
+void doctor_look_at_descriptors(struct doctor *doctor);
+void doctor_look_at_gpu(struct doctor *doctor);
+/* cli/doctor/check_data.c */
+void doctor_look_at_data(struct doctor *doctor);
+/* cli/doctor/check_programs.c */
+void doctor_look_at_libc(struct doctor *doctor);
+void doctor_look_at_library(struct doctor *doctor);
+void doctor_look_at_preloads(struct doctor *doctor);
+void doctor_look_at_command(struct doctor *doctor);
+void doctor_look_at_samples(struct doctor *doctor);
+void doctor_look_at_python(struct doctor *doctor);
+
+/* The verb: gets the arguments behind it and returns the exit status. */
+int verb_doctor(char **arguments);
+
+#endif

@@ -1,0 +1,34 @@
+/*
+ * Filling ahead: threads of the command list and fill the files that a run covers, by the same
+ * calls as an open of the job makes (cache/cache.h). So versions, budgets and pressure hold as they
+ * do there. A file that is filled already costs one look. Beside a running job each file is read
+ * once, by the thread that comes first. A job may wait for a file that is being filled here, so
+ * these threads have low priority without ever starving.
+ */
+#ifndef STK_CLI_FILL_FILL_AHEAD_H
+#define STK_CLI_FILL_FILL_AHEAD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cache/cache.h"
+#include "cli/args/request.h"
+#include "cli/fill/fill_figures.h"
+
+/* Returns how many threads suit the slowest kind of origin among these roots. */
+unsigned fill_ahead_jobs(const struct stk_roots *roots);
+
+/* Fills the files at the request's paths, or this node's part of them. Returns when all is done or
+ * fill_ahead_stop() was called. One call at a time in a process. A dry run needs only the cache's
+ * options, its roots and the tier's home, and changes nothing. */
+void fill_ahead_run(struct stk_cache *cache, const struct request *request);
+/* Fills ahead beside the command, in a thread, with the run of the environment. */
+void fill_ahead_begin(const struct request *request);
+/* Ends that thread and gives the figures. Leaves behind a thread that waits for an origin. */
+void fill_ahead_end(struct fill_figures *out);
+/* Makes fill_ahead_run() return soon. Safe in signal handlers. */
+void fill_ahead_stop(void);
+/* Reads the figures, during filling or afterwards. */
+void fill_ahead_read(struct fill_figures *out);
+
+#endif

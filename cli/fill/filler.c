@@ -1,0 +1,357 @@
+#include "cli/fill/filler.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/path.h"
+#include "base/sys.h"
+#include "cache/version/freshness.h"
+#include "cli/fill/big_files.h"
+#include "cli/fill/open_origin.h"
+#include "cli/fill/partition.h"
+
+/* After so many refusals in a row, without a fill between, the rest will not fit. */
+#define IN_VAIN 256
+
+#define ATTEMPTS 6 /* an eighth of a second in all */
+#define PAUSE_NS (STK_NS_PER_S / 500)
+
+enum figure {
+    FILLED,
+    FILLED_BYTES,
+    WANTED_BLOCKS,
+    PRESENT,
+    PRESENT_BYTES,
+    VANISHED,
+    UNREADABLE,
+    LINKS,
+    BIGS,
+    BIG_BYTES,
+    DONE,
+    FIGURES
+};
+
+static struct {
+    struct stk_cache *cache;
+    const struct request *request;
+    atomic_bool full;
+    atomic_uint in_vain;
+    _Atomic uint64_t figures[FIGURES], refused[STK_BYPASS_KINDS];
+} filler;
+
+void filler_begin(struct stk_cache *cache, const struct request *request)
+{
+    filler.cache = cache;
+    filler.request = request;
+}
+
+bool filler_is_full(void)
+{
+    return atomic_load(&filler.full);
+}
+
+/* ---- what is to be filled ---- */
+
+static bool find_place(const struct scanned_file *file, char path[STK_PATH_BYTES],
+                       struct stk_place *place)
+{
+    int length = snprintf(path, STK_PATH_BYTES, "%s/%s", file->directory, file->name);
+    return length < STK_PATH_BYTES && stk_cache_place(filler.cache, path, AT_FDCWD, path, place);
+}
+
+/* Returns true if this node fills the file. A file without a place is reported by every node. */
+bool filler_wants(const struct scanned_file *file)
+{
+    char path[STK_PATH_BYTES];
+    struct stk_place place;
+    return filler.request->nodes <= 1 || !find_place(file, path, &place) ||
+           partition_of(place.below, strlen(place.below), filler.request->nodes) ==
+               filler.request->node;
+}
+
+/* ---- what became of it ---- */
+
+static void add(enum figure figure, uint64_t number)
+{
+    atomic_fetch_add(&filler.figures[figure], number);
+}
+
+static void count_present(uint64_t bytes)
+{
+    add(PRESENT, 1);
+    add(PRESENT_BYTES, bytes);
+}
+
+static bool is_want_of_room(enum stk_bypass why)
+{
+    return why == STK_BYPASS_BUDGET || why == STK_BYPASS_MEMORY || why == STK_BYPASS_TIER ||
+           why == STK_BYPASS_CATALOGUE;
+}
+
+static void count_refused(enum stk_bypass why)
+{
+    atomic_fetch_add(&filler.refused[why], 1);
+    if (filler.request->warm_only && !filler.request->dry_run) {
+        stk_run_count_bypass(&filler.cache->run, why, 0); /* for cli/run/superseded.h */
+    }
+    if (is_want_of_room(why) && atomic_fetch_add(&filler.in_vain, 1) + 1 == IN_VAIN) {
+        atomic_store(&filler.full, true);
+    }
+}
+
+static void count(const struct stk_outcome *outcome)
+{
+    if (outcome->kind == STK_COUNT_FILLS) {
+        atomic_store(&filler.in_vain, 0);
+        add(FILLED, 1);
+        add(FILLED_BYTES, outcome->size);
+    } else if (outcome->kind == STK_COUNT_HITS) {
+        count_present(outcome->size);
+    } else if (outcome->why != STK_BYPASS_NONE) {
+        count_refused(outcome->why);
+    } else {
+        add(LINKS, 1);
+    }
+}
+
+/* ---- filling ---- */
+
+static bool wants_room(const struct stk_outcome *outcome)
+{
+    return outcome->kind == STK_COUNT_OPENS && is_want_of_room(outcome->why) &&
+           outcome->why != STK_BYPASS_MEMORY;
+}
+
+/* Returns true if a file that was refused for want of room might have room soon. Other processes,
+ * such as the job, reserve room for a moment, or have the ledger locked (cache/tier/ledger.h). */
+static bool may_have_room(const struct stk_outcome *outcome)
+{
+    const struct stk_tier *tier = stk_cache_next_tier(filler.cache, NULL);
+    while (tier != NULL && stk_budget_left(&tier->shared->budget) <
+                               stk_budget_blocks_of(outcome->size, tier->shared->block_bytes)) {
+        tier = stk_cache_next_tier(filler.cache, tier);
+    }
+    return wants_room(outcome) && (tier != NULL || outcome->why == STK_BYPASS_CATALOGUE);
+}
+
+/* Fills a file. If many threads fill at a time, the whole budget may be reserved, at first even by
+ * the catalogue alone, which all of them try to grow. An open of the job goes to the origin then,
+ * but this file would be left out. So a refused file is tried again while no other thread of this
+ * process fills. */
+static void try_to_fill(const struct stk_place *place, int fd, int64_t opened_ns,
+                        struct stk_lookup *ask, struct stk_outcome *outcome)
+{
+    static pthread_rwlock_t filling = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
+    pthread_rwlock_rdlock(&filling);
+    stk_cache_fill(filler.cache, place, fd, opened_ns, ask->entry, outcome);
+    pthread_rwlock_unlock(&filling);
+    if (!wants_room(outcome)) {
+        return;
+    }
+    pthread_rwlock_wrlock(&filling);
+    stk_cache_fill(filler.cache, place, fd, opened_ns, ask->entry, outcome);
+    for (int i = 0; i < ATTEMPTS && may_have_room(outcome); i++) {
+        nanosleep(&(struct timespec){0, PAUSE_NS << i}, NULL);
+        stk_cache_fill(filler.cache, place, fd, opened_ns, ask->entry, outcome);
+    }
+    pthread_rwlock_unlock(&filling);
+}
+
+/* ---- big files ---- */
+
+static void count_whole(const struct big_end *end)
+{
+    if (end->why != STK_BYPASS_NONE) {
+        count_refused(end->why);
+    } else if (end->filled > 0) {
+        atomic_store(&filler.in_vain, 0);
+        add(FILLED, 1);
+    } else {
+        count_present(end->bytes);
+        add(BIG_BYTES, end->bytes);
+    }
+    add(BIGS, 1);
+}
+
+/* Counts the outcome of a queued big file. */
+static void count_left(const struct big_end *end)
+{
+    count_whole(end);
+    add(DONE, 1);
+}
+
+static void count_came(uint64_t bytes)
+{
+    add(FILLED_BYTES, bytes);
+    add(BIG_BYTES, bytes);
+}
+
+/* Returns true if the file was queued to be completed. If too many are queued, waits until some are
+ * done. */
+static bool make_whole(const struct stk_place *place, uint32_t record, int64_t opened_ns,
+                       const struct read_cancel *cancel)
+{
+    static const struct big_file file = {
+        .rank = BIG_AHEAD, .ended = count_left, .came = count_came};
+    struct big_end end;
+    enum big_taken taken = big_files_add(place, record, cancel->fd, opened_ns, &file, &end);
+    while (taken == BIG_LATER && !cancel->cut) {
+        nanosleep(&(struct timespec){0, 10 * PAUSE_NS}, NULL);
+        taken = big_files_add(place, record, cancel->fd, opened_ns, &file, &end);
+    }
+    if (taken != BIG_QUEUED && !cancel->cut) {
+        count_whole(&end);
+    }
+    return taken == BIG_QUEUED;
+}
+
+/* ---- one file ---- */
+
+static bool is_large(const struct stk_outcome *outcome)
+{
+    return outcome->kind == STK_COUNT_OPENS && outcome->why == STK_BYPASS_LARGE;
+}
+
+/* Fills a file. Returns false if it is queued as a big file, and not done yet. */
+static bool fill(const struct stk_place *place, struct stk_lookup *ask, struct read_cancel *cancel)
+{
+    struct stk_outcome outcome;
+    int64_t opened_ns = stk_clock_boottime_ns();
+    int fd = origin_open(place->path);
+    if (fd < 0) {
+        add(fd == -ENOENT ? VANISHED : UNREADABLE, 1);
+        return true;
+    }
+    read_cancel_begin(cancel, fd);
+    try_to_fill(place, fd, opened_ns, ask, &outcome);
+    bool large = is_large(&outcome);
+    bool left = large && make_whole(place, outcome.record, opened_ns, cancel);
+    if (read_cancel_end(cancel) && !large) {
+        count(&outcome);
+    }
+    return !left;
+}
+
+/* Returns true if the link leads to a regular file. It must not be opened to find that out: opening
+ * a device may have effects. */
+static bool leads_to_file(const char *path)
+{
+    struct stat stat;
+    int error = stk_sys_fstatat(AT_FDCWD, path, &stat, 0);
+    if (error != 0) {
+        add(error == -ENOENT ? VANISHED : UNREADABLE, 1);
+    } else if (!S_ISREG(stat.st_mode)) {
+        add(LINKS, 1);
+    }
+    return error == 0 && S_ISREG(stat.st_mode);
+}
+
+/* Fills a file unless it is present. Returns what fill() returns. */
+static bool look_at(const struct stk_place *place, bool link, struct read_cancel *cancel)
+{
+    struct stk_lookup ask;
+    enum stk_answer answer = stk_cache_lookup(filler.cache, place, &ask);
+    if (answer == STK_ANSWER_ORIGIN && ask.why == STK_BYPASS_LARGE) {
+        answer = STK_ANSWER_FILL; /* the entry may have some of its blocks */
+    }
+    switch (answer) {
+    case STK_ANSWER_HIT:
+        if (stk_sys_faccessat(AT_FDCWD, ask.entry, F_OK) == 0) {
+            count_present(ask.size);
+            stk_cache_publish(filler.cache, place, &ask);
+            break;
+        }
+        stk_cache_lost(filler.cache, &ask);
+        /* fall through */
+    case STK_ANSWER_FILL:
+        return (link && !leads_to_file(place->path)) || fill(place, &ask, cancel);
+    case STK_ANSWER_ORIGIN:
+        count_refused(ask.why);
+        break;
+    }
+    return true;
+}
+
+/* ---- without filling ---- */
+
+/* Returns the reason why a file would not be cached. Big files are cached by blocks. */
+static enum stk_bypass reason_against(const struct stk_place *place,
+                                      const struct stk_identity *identity)
+{
+    enum stk_bypass why = stk_cache_reason_against(filler.cache, place, identity);
+    bool blocks =
+        why == STK_BYPASS_LARGE && stk_big_may_be(filler.cache, stk_path_leaf(place->below));
+    if (!blocks) {
+        return why;
+    }
+    return stk_freshness_is_young(filler.cache, identity) ? STK_BYPASS_YOUNG : STK_BYPASS_NONE;
+}
+
+/* Counts what look_at() would do. */
+static void foresee(const struct stk_place *place)
+{
+    struct statx answer;
+    struct stk_identity identity;
+    int error = stk_sys_statx(AT_FDCWD, place->path, 0, STATX_BASIC_STATS | STATX_BTIME, &answer);
+    if (error != 0) {
+        add(error == -ENOENT ? VANISHED : UNREADABLE, 1);
+        return;
+    }
+    if (!S_ISREG(answer.stx_mode) || !stk_identity_from_statx(&identity, &answer)) {
+        add(LINKS, 1);
+        return;
+    }
+    enum stk_bypass why = reason_against(place, &identity);
+    if (why != STK_BYPASS_NONE) {
+        count_refused(why);
+    } else if (stk_cache_has_entry(filler.cache, place, &identity)) {
+        count_present(identity.size);
+    } else {
+        uint32_t block_bytes = filler.cache->tier.shared->block_bytes;
+        add(WANTED_BLOCKS, (uint64_t)stk_budget_blocks_of(identity.size, block_bytes));
+        add(FILLED, 1);
+        add(FILLED_BYTES, identity.size);
+    }
+}
+
+void filler_take(const struct scanned_file *file, struct read_cancel *cancel)
+{
+    char path[STK_PATH_BYTES];
+    struct stk_place place;
+    bool done = true;
+    if (!find_place(file, path, &place)) {
+        count_refused(STK_BYPASS_NAME);
+    } else if (filler.request->dry_run) {
+        foresee(&place);
+    } else {
+        done = look_at(&place, file->link, cancel);
+    }
+    add(DONE, done);
+}
+
+/* ---- figures ---- */
+
+void filler_read(struct fill_figures *out)
+{
+    const _Atomic uint64_t *figures = filler.figures;
+    out->done = atomic_load(&figures[DONE]);
+    out->full = atomic_load(&filler.full);
+    out->filled = atomic_load(&figures[FILLED]);
+    out->filled_bytes = atomic_load(&figures[FILLED_BYTES]);
+    out->wanted_blocks = (int64_t)atomic_load(&figures[WANTED_BLOCKS]);
+    out->present = atomic_load(&figures[PRESENT]);
+    out->present_bytes = atomic_load(&figures[PRESENT_BYTES]);
+    out->bigs = atomic_load(&figures[BIGS]);
+    out->big_bytes = atomic_load(&figures[BIG_BYTES]);
+    out->vanished = atomic_load(&figures[VANISHED]);
+    out->unreadable = atomic_load(&figures[UNREADABLE]);
+    out->links = atomic_load(&figures[LINKS]);
+    for (int why = 0; why < STK_BYPASS_KINDS; why++) {
+        out->refused[why] = atomic_load(&filler.refused[why]);
+    }
+}

@@ -1,0 +1,304 @@
+#include "cli/fill/finisher.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/sys.h"
+#include "cli/fill/big_files.h"
+#include "cli/fill/fill_ahead.h"
+#include "cli/fill/job_cache.h"
+#include "cli/fill/open_origin.h"
+#include "cli/os/priority.h"
+#include "cli/os/thread.h"
+#include "cli/out/say.h"
+
+#define MOST_WORKERS 16 /* blocks at a time, over a network */
+#define LOOK_NS      STK_NS_PER_S
+#define STEP_NS      (STK_NS_PER_S / 100)
+#define PATIENCE     200 /* steps until the run ends without them */
+
+/* A slot as it was last seen, so that its file is looked at only if there is news. */
+struct seen {
+    uint64_t ticket;
+    uint32_t marks;
+};
+
+static struct {
+    struct stk_cache
+        cache; /* as the job's, but without a run: the run counts only what its job does */
+    struct stk_big_queue *big_queue;
+    struct seen seen[STK_BIG_QUEUE_SLOTS];
+    struct big_worker workers[MOST_WORKERS];
+    unsigned wanted, started; /* threads that fill */
+    atomic_uint alive;        /* threads to wait for */
+    atomic_bool over;
+    _Atomic uint64_t files, bytes, left;
+} finisher;
+
+/* ---- filling ---- */
+
+static bool goes_on(void)
+{
+    return !atomic_load(&finisher.over);
+}
+
+static void *fill(void *worker)
+{
+    priority_lower();
+    while (goes_on()) {
+        big_files_step(worker, goes_on);
+    }
+    big_worker_close(worker);
+    atomic_fetch_sub(&finisher.alive, 1);
+    return worker;
+}
+
+static bool start(void *(*work)(void *), void *context)
+{
+    pthread_t thread;
+    return thread_start(&thread, work, context) && pthread_detach(thread) == 0;
+}
+
+/* Starts the threads that fill, once there is something to do. */
+static void start_hands(void)
+{
+    while (finisher.started < finisher.wanted) {
+        struct big_worker *worker = &finisher.workers[finisher.started];
+        big_worker_set_up(worker);
+        atomic_fetch_add(&finisher.alive, 1);
+        if (!start(fill, worker)) {
+            atomic_fetch_sub(&finisher.alive, 1);
+            return;
+        }
+        finisher.started++;
+    }
+}
+
+/* ---- what is to be filled ---- */
+
+static void count_end(const struct big_end *end)
+{
+    if (end->why != STK_BYPASS_NONE) {
+        atomic_fetch_add(&finisher.left, 1);
+    } else if (end->filled > 0) {
+        atomic_fetch_add(&finisher.files, 1);
+        atomic_fetch_add(&finisher.bytes, end->filled);
+    }
+}
+
+static enum big_rank rank_of(uint32_t marks)
+{
+    return (marks & STK_BIG_QUEUE_AWAITED) != 0  ? BIG_AWAITED
+           : (marks & STK_BIG_QUEUE_MAPPED) != 0 ? BIG_MAPPED
+                                                 : BIG_READ;
+}
+
+static bool is_to_be_filled(uint32_t marks)
+{
+    return (marks & (STK_BIG_QUEUE_READ | STK_BIG_QUEUE_MAPPED | STK_BIG_QUEUE_AWAITED)) != 0 &&
+           (marks & (STK_BIG_QUEUE_DONE | STK_BIG_QUEUE_LEFT)) == 0;
+}
+
+static const struct stk_root *root_of(const struct stk_cache *cache, uint64_t key)
+{
+    const struct stk_roots *roots = &cache->roots;
+    for (unsigned i = 0; i < roots->count; i++) {
+        if (roots->roots[i].usable && roots->roots[i].key == key) {
+            return &roots->roots[i];
+        }
+    }
+    return NULL;
+}
+
+static enum big_taken leave(const struct stk_place *place, const struct stk_big_queue_file *begun,
+                            int fd, int64_t opened_ns, struct stk_lookup *ask)
+{
+    struct stk_outcome outcome;
+    struct big_end end = {.why = STK_BYPASS_CHANGED};
+    const struct big_file file = {
+        .rank = rank_of(begun->marks), .yields = true, .ticket = begun->ticket, .ended = count_end};
+    if (stk_cache_fill(&finisher.cache, place, fd, opened_ns, ask->entry, &outcome)) {
+        return BIG_THERE;
+    }
+    enum big_taken taken = outcome.why == STK_BYPASS_LARGE
+                               ? big_files_add(place, outcome.record, fd, opened_ns, &file, &end)
+                               : BIG_REFUSED;
+    if (taken == BIG_REFUSED) {
+        count_end(&end);
+    }
+    return taken;
+}
+
+/* Queues a file for filling, under the conditions of an open of the job. */
+static enum big_taken take(const struct stk_big_queue_file *begun)
+{
+    char path[STK_PATH_BYTES];
+    struct stk_place place;
+    struct stk_lookup ask;
+    const struct stk_root *root = root_of(&finisher.cache, begun->root);
+    int length =
+        root == NULL ? -1 : snprintf(path, sizeof path, "%s/%s", root->prefix, begun->below);
+    if (length < 0 || (size_t)length >= sizeof path ||
+        !stk_cache_place(&finisher.cache, path, AT_FDCWD, path, &place) ||
+        place.root->key != begun->root) {
+        return BIG_REFUSED;
+    }
+    enum stk_answer answer = stk_cache_lookup(&finisher.cache, &place, &ask);
+    if (answer == STK_ANSWER_HIT) {
+        return BIG_THERE;
+    }
+    int64_t opened_ns = stk_clock_boottime_ns();
+    int fd = answer == STK_ANSWER_FILL || ask.why == STK_BYPASS_LARGE ? origin_open(path) : -1;
+    enum big_taken taken = fd >= 0 ? leave(&place, begun, fd, opened_ns, &ask) : BIG_REFUSED;
+    if (fd >= 0) {
+        stk_sys_close(fd);
+    }
+    return taken;
+}
+
+static void mark(const struct stk_big_queue_file *begun, enum big_taken taken)
+{
+    if (taken == BIG_THERE || taken == BIG_REFUSED) {
+        stk_big_queue_mark(finisher.big_queue, begun->ticket,
+                           taken == BIG_THERE ? STK_BIG_QUEUE_DONE : STK_BIG_QUEUE_LEFT);
+        stk_big_queue_step(finisher.big_queue);
+    }
+}
+
+static void look_at(unsigned slot)
+{
+    struct stk_big_queue_file begun;
+    struct seen *seen = &finisher.seen[slot];
+    if (!stk_big_queue_look(finisher.big_queue, slot, &begun) ||
+        (seen->ticket == begun.ticket && seen->marks == begun.marks)) {
+        return;
+    }
+    *seen = (struct seen){begun.ticket, begun.marks};
+    if ((begun.marks & STK_BIG_QUEUE_DONE) != 0) {
+        stk_big_queue_free(finisher.big_queue, begun.ticket);
+    } else if (is_to_be_filled(begun.marks)) {
+        enum big_taken taken = take(&begun);
+        mark(&begun, taken);
+        seen->ticket = taken == BIG_LATER ? 0 : seen->ticket;
+        start_hands();
+    }
+}
+
+/* ---- the thread that looks ---- */
+
+static void set_up(const struct request *request, const struct stk_cache *joined)
+{
+    unsigned suited = fill_ahead_jobs(&joined->roots);
+    finisher.cache = *joined;
+    finisher.cache.run.file = NULL;
+    finisher.wanted = request->jobs > 0 ? request->jobs : suited;
+    finisher.wanted = finisher.wanted < MOST_WORKERS ? finisher.wanted : MOST_WORKERS;
+    big_files_begin(&finisher.cache, finisher.big_queue);
+    priority_lower();
+}
+
+static void look_at_all(void)
+{
+    while (goes_on()) {
+        uint32_t count = atomic_load(&finisher.big_queue->count);
+        for (unsigned i = 0; i < STK_BIG_QUEUE_SLOTS && goes_on(); i++) {
+            look_at(i);
+        }
+        stk_sys_futex_wait(&finisher.big_queue->count, count, LOOK_NS);
+    }
+}
+
+/* Looks at the job's queue. To find out about the roots, it asks the origin, so no thread waits for
+ * it. */
+static void *look(void *request)
+{
+    const struct stk_cache *joined = job_cache();
+    if (joined != NULL) {
+        set_up(request, joined);
+        atomic_fetch_add(&finisher.alive, 1);
+        look_at_all();
+        atomic_fetch_sub(&finisher.alive, 1);
+    }
+    return NULL;
+}
+
+static bool is_wanted(const struct request *request)
+{
+    struct stk_options options;
+    stk_options_read(&options);
+    return options.completes || request->warm_first;
+}
+
+void finisher_prepare(const struct request *request, const struct stk_run *run)
+{
+    finisher.big_queue = stk_run_big_queue(run);
+    if (finisher.big_queue != NULL) {
+        stk_big_queue_open(finisher.big_queue, is_wanted(request), request->warm_first);
+    }
+}
+
+void finisher_begin(const struct request *request)
+{
+    static struct request own;
+    own = *request;
+    if (finisher.big_queue != NULL && is_wanted(request) && !start(look, &own)) {
+        stk_big_queue_close(finisher.big_queue);
+    }
+}
+
+void finisher_end(struct finisher_figures *out)
+{
+    atomic_store(&finisher.over, true);
+    if (finisher.big_queue != NULL) {
+        stk_big_queue_close(finisher.big_queue);
+    }
+    big_files_wake();
+    for (int i = 0; i < PATIENCE && atomic_load(&finisher.alive) > 0; i++) {
+        for (unsigned each = 0; each < finisher.started; each++) {
+            read_cancel_cut(&finisher.workers[each].cancel);
+        }
+        nanosleep(&(struct timespec){0, STEP_NS}, NULL);
+    }
+    *out = (struct finisher_figures){.files = atomic_load(&finisher.files),
+                                     .bytes = atomic_load(&finisher.bytes),
+                                     .left = atomic_load(&finisher.left)};
+}
+
+/* ---- names ---- */
+
+static char *path_of(const struct stk_big_queue_file *file)
+{
+    const struct stk_cache *cache = job_cache();
+    const struct stk_root *root = cache != NULL ? root_of(cache, file->root) : NULL;
+    return root != NULL ? must_format("%s/%s", root->prefix, file->below) : must_copy(file->below);
+}
+
+struct finisher_mapped *finisher_list_mapped(const struct stk_run *run, unsigned *count,
+                                             uint64_t *more)
+{
+    struct stk_big_queue *begun = stk_run_big_queue(run);
+    struct stk_big_queue_file file;
+    struct finisher_mapped *mapped = must_allocate(STK_BIG_QUEUE_SLOTS * sizeof *mapped);
+    *count = 0;
+    *more = begun != NULL ? atomic_load(&begun->more) : 0;
+    for (unsigned i = 0; begun != NULL && i < STK_BIG_QUEUE_SLOTS; i++) {
+        if (stk_big_queue_look(begun, i, &file) && (file.marks & STK_BIG_QUEUE_MAPPED) != 0) {
+            mapped[(*count)++] =
+                (struct finisher_mapped){path_of(&file), (file.marks & STK_BIG_QUEUE_DONE) != 0};
+        }
+    }
+    return mapped;
+}
+
+void finisher_free_mapped(struct finisher_mapped *mapped, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        free(mapped[i].path);
+    }
+    free(mapped);
+}

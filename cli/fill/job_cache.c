@@ -1,0 +1,21 @@
+#include "cli/fill/job_cache.h"
+
+#include <pthread.h>
+
+static struct stk_cache cache;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void join(void)
+{
+    static struct stk_options options;
+    static struct stk_roots roots;
+    stk_options_read(&options);
+    stk_roots_spell(&roots, options.paths);
+    stk_cache_open(&cache, &options, &roots);
+}
+
+struct stk_cache *job_cache(void)
+{
+    pthread_once(&once, join);
+    return cache.tier.shared != NULL ? &cache : NULL;
+}

@@ -1,0 +1,12 @@
+/* The cache as the job's processes see it, for threads of `stoker run` beside them. It is opened
+ * once, from the environment that the job gets. */
+#ifndef STK_CLI_FILL_JOB_CACHE_H
+#define STK_CLI_FILL_JOB_CACHE_H
+
+#include "cache/cache.h"
+
+/* Returns the cache, or NULL without a tier. Call it after the environment was set. The cache lives
+ * as long as this process. Safe in threads, as all calls of the cache are. */
+struct stk_cache *job_cache(void);
+
+#endif

@@ -1,0 +1,146 @@
+#include "cli/os/state_dir.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/trusted_path.h"
+#include "cli/out/say.h"
+
+/* ---- the directory ---- */
+
+/* Returns the path of a room, or NULL if there is no place for it. The caller frees. */
+static char *find_path(const char *room)
+{
+    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+    struct stat stat_;
+    if (state != NULL && state[0] == '/') {
+        return must_format("%s/stoker/%s", state, room);
+    }
+    bool none = home == NULL || home[0] != '/' ||
+                strcmp(home, "/nonexistent") == 0; /* Debian's daemons have it */
+    bool usable = !none && stat(home, &stat_) == 0;
+    return usable ? must_format("%s/.local/state/stoker/%s", home, room) : NULL;
+}
+
+int state_open(const char *room, bool make)
+{
+    char *path = find_path(room);
+    int fd = path != NULL ? stk_trusted_path_open(path, make) : -ENOENT;
+    free(path);
+    return fd;
+}
+
+const char *state_reason(int error)
+{
+    return error == -EPERM ? "a directory on the way to ~/.local/state/stoker belongs to another "
+                             "user, or others may change it (XDG_STATE_HOME names another place)"
+                           : strerror(-error);
+}
+
+/* ---- files ---- */
+
+int state_open_file(int directory, const char *name)
+{
+    struct stat stat_;
+    int fd = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0) {
+        return -errno;
+    }
+    if (fstat(fd, &stat_) == 0 && S_ISREG(stat_.st_mode) && stat_.st_uid == geteuid()) {
+        return fd;
+    }
+    close(fd);
+    return -EPERM;
+}
+
+static int write_all(int fd, const char *text, size_t bytes)
+{
+    while (bytes > 0) {
+        ssize_t written = write(fd, text, bytes);
+        if (written < 0 && errno != EINTR) {
+            return -errno;
+        }
+        text += written > 0 ? written : 0;
+        bytes -= written > 0 ? (size_t)written : 0;
+    }
+    return 0;
+}
+
+/* Makes a new file, and removes one of that name that a killed process left. */
+static int write_new(int directory, const char *name, const char *text, size_t bytes)
+{
+    unlinkat(directory, name, 0);
+    int fd = openat(directory, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    int error = fd >= 0 ? write_all(fd, text, bytes) : -errno;
+    if (fd >= 0 && close(fd) != 0 && error == 0) {
+        error = -errno;
+    }
+    return error;
+}
+
+int state_put(int directory, const char *name, const char *text, size_t bytes)
+{
+    char *aside = must_format(".%s.%d", name, getpid());
+    int error = write_new(directory, aside, text, bytes);
+    if (error == 0 && renameat(directory, aside, directory, name) != 0) {
+        error = -errno;
+    }
+    if (error != 0) {
+        unlinkat(directory, aside, 0);
+    }
+    free(aside);
+    return error;
+}
+
+void state_read(const char *name, char *text, size_t room)
+{
+    int directory = state_open("", false);
+    int fd = directory >= 0 ? state_open_file(directory, name) : -1;
+    FILE *file = fd >= 0 ? fdopen(fd, "r") : NULL;
+    size_t bytes = file != NULL ? fread(text, 1, room - 1, file) : 0;
+    text[bytes] = '\0';
+    if (file != NULL) {
+        fclose(file);
+    }
+    if (directory >= 0) {
+        close(directory);
+    }
+}
+
+int state_write(const char *name, const char *text)
+{
+    int directory = state_open("", true);
+    int error = directory >= 0 ? state_put(directory, name, text, strlen(text)) : directory;
+    if (directory >= 0) {
+        close(directory);
+    }
+    return error;
+}
+
+/* ---- a home that may not answer ---- */
+
+static bool is_late;
+
+bool state_ask(detached_work *work, void *context, void *answer, size_t bytes)
+{
+    if (is_late) {
+        return false;
+    }
+    enum detached_state state = detached_ask(work, context, answer, bytes, STATE_PATIENCE_MS);
+    if (state == DETACHED_LATE) {
+        is_late = true;
+        say("the home directory does not answer: caches that were named by --tier are not "
+            "remembered there, nor found by it");
+    }
+    return state == DETACHED_ANSWERED;
+}
+
+void state_give_up(void)
+{
+    is_late = true;
+}

@@ -1,0 +1,30 @@
+#include "cli/os/thread.h"
+
+#include <signal.h>
+
+/* A fill needs up to 24 KB. The rest is for names and for sanitizers. */
+#define STACK_BYTES (1u << 20)
+
+static void block_signals(sigset_t *before)
+{
+    static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS};
+    sigset_t others;
+    sigfillset(&others);
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
+        sigdelset(&others, own[i]);
+    }
+    pthread_sigmask(SIG_SETMASK, &others, before);
+}
+
+bool thread_start(pthread_t *thread, void *(*work)(void *), void *context)
+{
+    pthread_attr_t small;
+    sigset_t before;
+    pthread_attr_init(&small);
+    pthread_attr_setstacksize(&small, STACK_BYTES);
+    block_signals(&before);
+    bool started = pthread_create(thread, &small, work, context) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&small);
+    return started;
+}

@@ -1,0 +1,12 @@
+/* Threads of the command, beside the job. */
+#ifndef STK_CLI_OS_THREAD_H
+#define STK_CLI_OS_THREAD_H
+
+#include <pthread.h>
+#include <stdbool.h>
+
+/* Starts a thread with a small stack. All signals go to the main thread, except those that a thread
+ * causes itself (SIGSEGV, SIGSYS and their like). Returns false if no thread could be started. */
+bool thread_start(pthread_t *thread, void *(*work)(void *), void *context);
+
+#endif

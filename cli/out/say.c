@@ -1,0 +1,136 @@
+#include "cli/out/say.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/out/sanitise.h"
+
+static void print(const char *format, va_list arguments)
+{
+    /* one write, so that lines of several processes do not mix */
+    char line[8192];
+    int used = snprintf(line, sizeof line, "stoker: ");
+    vsnprintf(line + used, sizeof line - (size_t)used - 1, format, arguments);
+    strcat(sanitise_line(line), "\n");
+    fputs(line, stderr);
+}
+
+void say(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    print(format, arguments);
+    va_end(arguments);
+}
+
+void say_line(FILE *out, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    char *line = must_format_all(format, arguments);
+    va_end(arguments);
+    fprintf(out, "%s\n", sanitise_line(line));
+    free(line);
+}
+
+void die(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    print(format, arguments);
+    va_end(arguments);
+    exit(STK_EXIT_USAGE);
+}
+
+static const char *verb = "";
+
+void say_verb(const char *name)
+{
+    verb = name;
+}
+
+void die_wrong(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    char *what = must_format_all(format, arguments);
+    va_end(arguments);
+    die("%s: see `stoker %s --help`", what, verb);
+}
+
+void die_with(int status, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    print(format, arguments);
+    va_end(arguments);
+    exit(status);
+}
+
+const char *size_text(char out[STK_SIZE_TEXT], uint64_t bytes)
+{
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+    double value = (double)bytes;
+    unsigned unit = 0;
+    while (value >= 1024 && unit < 5) {
+        value /= 1024;
+        unit++;
+    }
+    snprintf(out, STK_SIZE_TEXT, unit == 0 || value >= 100 ? "%.0f %s" : "%.1f %s", value,
+             units[unit]);
+    return out;
+}
+
+double percent(double part, double whole)
+{
+    return whole > 0 ? 100 * part / whole : 0;
+}
+
+char *must_copy(const char *text)
+{
+    char *copy = strdup(text);
+    if (copy == NULL) {
+        die("out of memory");
+    }
+    return copy;
+}
+
+void *must_allocate(size_t bytes)
+{
+    void *memory = calloc(1, bytes);
+    if (memory == NULL) {
+        die("out of memory");
+    }
+    return memory;
+}
+
+char *must_format_all(const char *format, va_list arguments)
+{
+    char *text = NULL;
+    if (vasprintf(&text, format, arguments) < 0) {
+        die("out of memory");
+    }
+    return text;
+}
+
+char *must_format(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    char *text = must_format_all(format, arguments);
+    va_end(arguments);
+    return text;
+}
+
+char *must_append(char *text, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    char *more = must_format_all(format, arguments);
+    va_end(arguments);
+    char *both = must_format("%s%s", text, more);
+    free(more);
+    free(text);
+    return both;
+}

@@ -1,0 +1,43 @@
+/* Messages to people. All go to stderr and begin with "stoker: ". In the whole project, only this
+ * file prints or exits. */
+#ifndef STK_CLI_OUT_SAY_H
+#define STK_CLI_OUT_SAY_H
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define STK_EXIT_USAGE 2
+
+void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Prints one line of any length, with its newline and without terminal control characters
+ * (cli/out/sanitise.h). Use it for every line that holds file names or a user's words. */
+void say_line(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Prints the message and exits with status 2: the request cannot be met, and nothing was
+ * started. */
+void die(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
+/* Does what die() does, for a wrong argument: the message names the help page of the verb. */
+void die_wrong(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
+/* Sets the verb whose arguments are parsed from here on. The name stays the caller's. */
+void say_verb(const char *name);
+/* Does what die() does, with another status. */
+void die_with(int status, const char *format, ...) __attribute__((format(printf, 2, 3), noreturn));
+
+/* Writes a size such as "1.5 GiB" into the caller's buffer, and returns the buffer. */
+#define STK_SIZE_TEXT 32
+const char *size_text(char out[STK_SIZE_TEXT], uint64_t bytes);
+/* Returns 0 if `whole` is 0. */
+double percent(double part, double whole);
+
+/* Returns a copy of the string. Exits with a message if there is no memory. The caller frees. */
+char *must_copy(const char *text);
+/* Returns memory of zeros. Exits with a message if there is no memory. The caller frees. */
+void *must_allocate(size_t bytes);
+/* Do what asprintf() and vasprintf() do. Exit with a message if there is no memory. The caller
+ * frees. */
+char *must_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
+char *must_format_all(const char *format, va_list arguments) __attribute__((format(printf, 1, 0)));
+/* Frees `text`, and returns it with the formatted text behind it. The caller frees. */
+char *must_append(char *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

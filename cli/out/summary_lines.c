@@ -1,0 +1,120 @@
+#include "cli/out/summary_lines.h"
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/out/sanitise.h"
+#include "cli/out/say.h"
+
+#define MOST   64
+#define INDENT "    " /* of the continuation of a broken line */
+
+static struct summary_line {
+    enum weight weight;
+    unsigned rows;
+    bool left_out;
+    char *text; /* broken already */
+} lines[MOST];
+static unsigned count;
+
+static void write_word(FILE *out, const char *word, unsigned length)
+{
+    for (unsigned i = 0; i < length; i++) {
+        fputc(word[i] == *LINES_KEEP ? ' ' : word[i], out);
+    }
+}
+
+/* Breaks between words. Returns the number of rows. */
+static unsigned break_into(FILE *out, const char *text)
+{
+    unsigned rows = 1, column = 0;
+    while (*text != '\0') {
+        unsigned blanks = (unsigned)strspn(text, " ");
+        unsigned word = (unsigned)strcspn(text + blanks, " ");
+        if (column > 0 && column + blanks + word > LINES_COLUMNS) {
+            fputs("\n" INDENT, out);
+            column = sizeof INDENT - 1;
+            rows++;
+        } else {
+            fprintf(out, "%*s", (int)blanks, "");
+            column += blanks;
+        }
+        write_word(out, text + blanks, word);
+        column += word;
+        text += blanks + word;
+    }
+    return rows;
+}
+
+void lines_let_break(char *text)
+{
+    for (char *at = text; (at = strchr(at, *LINES_KEEP)) != NULL;) {
+        *at = ' ';
+    }
+}
+
+void lines_add(enum weight weight, const char *format, ...)
+{
+    char *broken = NULL;
+    size_t bytes;
+    va_list arguments;
+    va_start(arguments, format);
+    char *text = must_format_all(format, arguments);
+    va_end(arguments);
+    FILE *out = open_memstream(&broken, &bytes);
+    if (out == NULL) {
+        die("out of memory");
+    }
+    unsigned rows = break_into(out, sanitise_line_but(text, *LINES_KEEP));
+    fclose(out);
+    free(text);
+    if (count < MOST) {
+        lines[count++] = (struct summary_line){.weight = weight, .rows = rows, .text = broken};
+    }
+}
+
+/* Returns the lightest remaining line; among equals the last. */
+static struct summary_line *lightest(void)
+{
+    struct summary_line *found = NULL;
+    for (unsigned i = 0; i < count; i++) {
+        if (!lines[i].left_out && (found == NULL || lines[i].weight >= found->weight)) {
+            found = &lines[i];
+        }
+    }
+    return found;
+}
+
+/* Returns how many lines are left out, so that the rest fits with a line that says so. */
+static unsigned choose(void)
+{
+    unsigned rows = 0, left_out = 0;
+    for (unsigned i = 0; i < count; i++) {
+        rows += lines[i].rows;
+    }
+    while (rows + (left_out > 0 ? 1 : 0) > LINES_MOST) {
+        struct summary_line *line = lightest();
+        line->left_out = true;
+        rows -= line->rows;
+        left_out++;
+    }
+    return left_out;
+}
+
+void lines_print(FILE *out)
+{
+    unsigned left_out = choose();
+    for (unsigned i = 0; i < count; i++) {
+        if (!lines[i].left_out) {
+            fprintf(out, "%s\n", lines[i].text);
+        }
+        free(lines[i].text);
+    }
+    if (left_out > 0) {
+        fprintf(out, "  (%u lines did not fit: see `stoker report`, or --json FILE)\n", left_out);
+    }
+    count = 0;
+}

@@ -1,0 +1,24 @@
+/* The lines of a summary. They are added in their order, each with its weight. If they do not fit
+ * into ten rows of 80 columns, the lightest are left out, and a row says so. */
+#ifndef STK_CLI_OUT_SUMMARY_LINES_H
+#define STK_CLI_OUT_SUMMARY_LINES_H
+
+#include <stdio.h>
+
+#define LINES_MOST    10
+#define LINES_COLUMNS 80
+
+/* From the weight that stays longest to the one that is left out first. */
+enum weight { HEAD, EPOCHS, LOSSES, TIMES, CACHES, PARTS, DETAILS };
+
+/* A blank at which a line is not broken: text to be copied stays in one piece. */
+#define LINES_KEEP "\1"
+
+/* Adds a line, without its newline. A long line is broken at blanks, and never within a word. */
+void lines_add(enum weight weight, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Turns each LINES_KEEP of a text into a blank, for text that does not become a summary's line. */
+void lines_let_break(char *text);
+/* Prints all lines, and forgets them. */
+void lines_print(FILE *out);
+
+#endif

@@ -1,0 +1,289 @@
+#include "cli/run/removal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/path.h"
+#include "base/tally.h"
+#include "base/walk.h"
+#include "cache/run/run.h"
+#include "cache/tier/tier.h"
+#include "cli/os/home_lock.h"
+#include "cli/out/say.h"
+#include "cli/run/live_runs.h"
+#include "cli/run/transient_entries.h"
+#include "cli/tiers/drafts.h"
+#include "cli/tiers/known_tiers.h"
+
+/* ---- what dead runs left ---- */
+
+/* Ends the tally. Processes that outlive their run see by it that nothing is reserved for them any
+ * more. */
+static void unlink_tally(const char *path)
+{
+    struct stk_tally *tally = stk_tally_open(path);
+    if (tally != NULL) {
+        stk_tally_revoke(tally);
+        stk_tally_close(tally);
+    }
+    unlink(path);
+}
+
+void removal_unlink_run(const char *path)
+{
+    char tally[STK_HOME_BYTES + 300];
+    if (stk_tally_path(tally, sizeof tally, path)) {
+        unlink_tally(tally);
+    }
+    unlink(path);
+}
+
+struct sweep {
+    const char *home; /* of the catalogue */
+    bool any_dead;
+};
+
+static void remove_if_dead(const char *path, void *context)
+{
+    struct sweep *sweep = context;
+    if (live_is_over(path)) {
+        transient_sweep(sweep->home, path);
+        removal_unlink_run(path);
+        sweep->any_dead = true;
+    }
+}
+
+/* ---- removing ---- */
+
+bool removal_is_allowed(const char *home)
+{
+    return stk_home_is_name(stk_path_leaf(home)) && stk_home_check(home) == 0;
+}
+
+/* Removes a home with all its contents. */
+static void remove_home(const char *home, struct removed_homes *removal)
+{
+    struct stat stat_;
+    bool there = lstat(home, &stat_) == 0;
+    int error = there ? stk_walk_remove(home) : 0;
+    removal->failed += error != 0;
+    removal->homes += there && error == 0;
+}
+
+static void die_for_lock(const char *home, int error)
+{
+    if (error == -EBUSY) {
+        die("%s/lock is held by another stoker, which may be stopped: wait for it, or kill it",
+            home);
+    }
+    die("%s/lock: %s", home, strerror(-error));
+}
+
+/* Returns true if this is the home in that directory. */
+static bool is_in(const char *directory, const char *home)
+{
+    char named[STK_HOME_BYTES];
+    char *canonical = realpath(directory, NULL);
+    bool same = canonical != NULL && stk_home_path(named, canonical) && strcmp(named, home) == 0;
+    free(canonical);
+    return same;
+}
+
+/* The tiers to remove. */
+struct going {
+    const char *home; /* of the catalogue */
+    bool disks;       /* tiers on disks, too */
+    struct removed_homes *removal;
+};
+
+static void remove_tier(struct stk_tier *tier, void *context)
+{
+    const struct going *going = context;
+    bool memory = tier->shared != NULL && tier->shared->memory != 0;
+    if ((memory || going->disks) && strcmp(tier->home, going->home) != 0 &&
+        removal_is_allowed(tier->home)) {
+        remove_home(tier->home, going->removal);
+    } else if (!memory && tier->shared != NULL) {
+        drafts_remove_known(going->home, tier);
+    }
+}
+
+/* Makes room for the name under which a home is removed. Leftovers of a killed process under that
+ * name go, too. */
+static void make_way_aside(char aside[STK_HOME_BYTES + 8], const char *home)
+{
+    snprintf(aside, STK_HOME_BYTES + 8, "%s.gone", home);
+    if (stk_home_check(aside) == 0) {
+        stk_walk_remove(aside);
+    }
+}
+
+/* Removes the home of the catalogue in one step: it is renamed first. A process that comes
+ * meanwhile makes a new home, and loses nothing of it. */
+static void remove_own_home(const char *home, struct removed_homes *removal)
+{
+    char aside[STK_HOME_BYTES + 8];
+    make_way_aside(aside, home);
+    remove_home(rename(home, aside) == 0 ? aside : home, removal);
+}
+
+void removal_empty_memory(struct stk_catalogue *catalogue, const char *home)
+{
+    struct removed_homes removal = {.homes = 0};
+    const struct tiers tiers = {.catalogue = catalogue, .only = NULL};
+    struct going going = {.home = home, .disks = false, .removal = &removal};
+    atomic_store(&catalogue->header->closed, 1);
+    if (atomic_load(&catalogue->header->kept) != 0) {
+        atomic_store(&catalogue->header->closed, 0);
+        return;
+    }
+    tiers_each(&tiers, remove_tier, &going);
+    remove_own_home(home, &removal);
+}
+
+bool removal_sweep_locked(const char *home)
+{
+    static struct stk_catalogue catalogue;
+    char aside[STK_HOME_BYTES + 8];
+    struct sweep sweep = {.home = home};
+    make_way_aside(aside, home);
+    live_each_file(home, remove_if_dead, &sweep);
+    if (!sweep.any_dead || live_count(home).runs > 0 ||
+        stk_catalogue_open(&catalogue, home, false) != 0) {
+        return sweep.any_dead;
+    }
+    removal_empty_memory(&catalogue, home);
+    stk_catalogue_close(&catalogue);
+    return sweep.any_dead;
+}
+
+bool removal_sweep(void)
+{
+    char home[STK_HOME_BYTES];
+    if (stk_home_find_existing(home) != 0) {
+        return false;
+    }
+    int lock = lock_take(home, 0);
+    if (lock < 0) {
+        die_for_lock(home, lock);
+    }
+    bool any = removal_sweep_locked(home);
+    lock_release(lock);
+    return any;
+}
+
+/* Returns true if processes that use the catalogue may use a tier that is to go. */
+static bool knows_it(const struct tiers *tiers, const char *home)
+{
+    struct stk_tier tier;
+    bool known = *home != '\0' && (tiers->only == NULL || is_in(tiers->only, home));
+    for (unsigned i = 0; !known && tiers->catalogue != NULL && i < STK_TIERS; i++) {
+        known = stk_tier_by_index(tiers->catalogue, i, &tier) && is_in(tiers->only, tier.home);
+    }
+    return known;
+}
+
+/* Call it under the lock if there is a catalogue; else `home` is "". */
+static void remove_locked(struct tiers *tiers, const char *home, struct removed_homes *removal)
+{
+    struct going going = {.home = home, .disks = true, .removal = removal};
+    bool known = knows_it(tiers, home);
+    removal->live = known ? live_count(home).runs : 0;
+    if (removal->live > 0) {
+        return;
+    }
+    bool with_own = *home != '\0' && (tiers->only == NULL || is_in(tiers->only, home));
+    int alone = known ? stk_catalogue_lock(home) : -ENOENT;
+    if (alone == -EBUSY) { /* a home in use stays: another user could take its name */
+        removal->used = true;
+        return;
+    }
+    if (with_own && tiers->catalogue != NULL) {
+        atomic_store(&tiers->catalogue->header->closed, 1);
+    }
+    tiers_each(tiers, remove_tier, &going);
+    if (with_own) {
+        remove_own_home(home, removal);
+    }
+    if (alone >= 0) {
+        close(alone);
+    }
+}
+
+struct removed_homes removal_remove_all(const char *only)
+{
+    static struct stk_catalogue catalogue;
+    struct removed_homes removal = {.homes = 0};
+    struct tiers tiers = {.catalogue = NULL, .only = only};
+    char home[STK_HOME_BYTES];
+    if (stk_home_find_existing(home) != 0) {
+        *home = '\0';
+    }
+    int lock = *home != '\0' ? lock_take(home, 0) : -1;
+    if (*home != '\0' && lock < 0) {
+        die_for_lock(home, lock);
+    }
+    /* if it is of another version, or damaged, its tiers are unknown */
+    if (*home != '\0' && stk_catalogue_open(&catalogue, home, false) == 0) {
+        tiers.catalogue = &catalogue;
+    }
+    remove_locked(&tiers, home, &removal);
+    if (tiers.catalogue != NULL) {
+        stk_catalogue_close(&catalogue);
+    }
+    lock_release(lock);
+    return removal;
+}
+
+/* ---- homes of guests ---- */
+
+/* Locks a home's catalogue, and waits a moment for processes that are ending. */
+static int lock_catalogue(const char *home)
+{
+    const struct timespec pause = {0, 20000000};
+    int alone = stk_catalogue_lock(home);
+    for (int i = 0; i < 50 && alone == -EBUSY; i++) {
+        nanosleep(&pause, NULL);
+        alone = stk_catalogue_lock(home);
+    }
+    return alone;
+}
+
+static enum removal_guest end_guest_locked(struct stk_catalogue *catalogue, const char *home)
+{
+    uint32_t guest = STK_KEPT_GUEST;
+    if (atomic_load(&catalogue->header->kept) == STK_KEPT) {
+        return REMOVAL_GUEST_KEPT;
+    }
+    bool runs = live_count(home).runs > 0;
+    int alone = runs ? -1 : lock_catalogue(home);
+    if (!runs && alone < 0) {
+        return REMOVAL_GUEST_USED;
+    }
+    bool kept = !atomic_compare_exchange_strong(&catalogue->header->kept, &guest, STK_KEPT_NOT);
+    if (!kept && !runs) {
+        removal_empty_memory(catalogue, home);
+    }
+    if (alone >= 0) {
+        close(alone);
+    }
+    return kept ? REMOVAL_GUEST_KEPT : runs ? REMOVAL_GUEST_USED : REMOVAL_GUEST_GONE;
+}
+
+enum removal_guest removal_end_guest(const char *home)
+{
+    static struct stk_catalogue catalogue;
+    enum removal_guest end = REMOVAL_GUEST_USED;
+    int lock = removal_is_allowed(home) ? lock_take(home, 0) : -EPERM;
+    if (lock >= 0 && stk_catalogue_open(&catalogue, home, false) == 0) {
+        end = end_guest_locked(&catalogue, home);
+        stk_catalogue_close(&catalogue);
+    }
+    lock_release(lock);
+    return end;
+}

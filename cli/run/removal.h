@@ -1,0 +1,46 @@
+/* Removes homes with all their contents: of dead runs, of ended ones, and for `stoker clear`. Each
+ * step that decides about other runs (cli/run/live_runs.h) happens under HOME/lock. */
+#ifndef STK_CLI_RUN_REMOVAL_H
+#define STK_CLI_RUN_REMOVAL_H
+
+#include <stdbool.h>
+
+#include "cache/catalogue/catalogue.h"
+
+/* Removes leftovers of dead runs. Returns true if there were any. */
+bool removal_sweep(void);
+
+/* The outcome of a removal. */
+struct removed_homes {
+    unsigned live;   /* runs that use the cache: then nothing is removed */
+    bool used;       /* programs without a run use it: then nothing is removed, either */
+    unsigned homes;  /* removed */
+    unsigned failed; /* that could not be removed completely */
+};
+/* Removes everything in memory and in all known tiers, or the tier in the directory `only`, unless
+ * it is in use. */
+struct removed_homes removal_remove_all(const char *only);
+
+/* The end of a guest's home (cli/run/guests.h): removed, kept by the user, or still in use. */
+enum removal_guest { REMOVAL_GUEST_GONE, REMOVAL_GUEST_KEPT, REMOVAL_GUEST_USED };
+/* Removes a guest's home with the guest's entries in memory, if it was kept for root's run alone
+ * and no process uses it. If a run of the guest's own uses it, the home goes with that run. Call it
+ * in a process of that user. */
+enum removal_guest removal_end_guest(const char *home);
+
+/* ---- for cli/run/session.h ---- */
+
+/* Returns true if the home may be removed with all its contents. It must be named for its user, as
+ * every home is, and no other user may have been able to write into it. */
+bool removal_is_allowed(const char *home);
+/* Removes a run's file and its tally. Processes that outlive their run see by the tally that
+ * nothing is reserved for them any more. */
+void removal_unlink_run(const char *path);
+/* Removes dead runs' files, and everything in memory if no process uses it. Call it under the lock.
+ * Returns true if there were dead runs. */
+bool removal_sweep_locked(const char *home);
+/* Removes the homes of the tiers in memory, and the catalogue. See join_kept() in
+ * cache/cache_core.c for processes that keep them. Call it under the lock. */
+void removal_empty_memory(struct stk_catalogue *catalogue, const char *home);
+
+#endif

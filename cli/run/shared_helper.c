@@ -1,0 +1,289 @@
+#include "cli/run/shared_helper.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "cache/run/shared_request.h"
+#include "cli/args/refusal.h"
+#include "cli/args/request_env.h"
+#include "cli/out/say.h"
+#include "cli/run/shared_helper_work.h"
+#include "cli/run/transient_entries.h"
+
+#define SETUP_MS 5000
+#define STEP_NS  (STK_NS_PER_S / 100)
+#define END_NS   (10 * STK_NS_PER_S) /* to publish the rest, with progress within: */
+#define STUCK_NS (2 * STK_NS_PER_S)
+
+static struct {
+    struct session *session;
+    struct stk_shared_requests *requests;
+    struct shared_tier shared;
+    pid_t pid; /* 0: there is no helper */
+    int error; /* why there is none, if the user has asked for one */
+} helper;
+
+/* ---- beginning ---- */
+
+/* Returns the outcome of setting up; -ETIME: it has not answered. */
+static int wait_for_setup(int in)
+{
+    struct pollfd answer = {.fd = in, .events = POLLIN};
+    struct shared_helper_setup setup = {.error = -ETIME};
+    int ready = poll(&answer, 1, SETUP_MS);
+    while (ready < 0 && errno == EINTR) {
+        ready = poll(&answer, 1, SETUP_MS);
+    }
+    if (ready > 0 && read(in, &setup, sizeof setup) != (ssize_t)sizeof setup) {
+        setup.error = -ECHILD;
+    }
+    memcpy(helper.shared.home, setup.home, sizeof helper.shared.home);
+    return setup.error;
+}
+
+static int start(struct session *session)
+{
+    int ends[2];
+    pid_t parent = getpid();
+    if (pipe2(ends, O_CLOEXEC) != 0) {
+        return -errno;
+    }
+    pid_t pid = fork();
+    if (pid == 0) {
+        shared_helper_work(&session->catalogue, &session->run, &helper.shared, parent, ends[1]);
+    }
+    close(ends[1]);
+    int error = pid > 0 ? wait_for_setup(ends[0]) : -EAGAIN;
+    close(ends[0]);
+    if (error != 0) {
+        stk_shared_requests_close(helper.requests, STK_SHARED_REQUESTS_FAILED);
+    }
+    if (pid > 0 && error != 0) {
+        kill(pid, SIGKILL);
+        waitpid(pid, NULL, WNOHANG);
+    }
+    helper.pid = error == 0 ? pid : 0;
+    return error;
+}
+
+static const char *reason_of(int error)
+{
+    switch (-error) {
+    case ETIME:
+        return "it does not answer";
+    case EPERM:
+        return "it belongs to another user";
+    case ENOTUNIQ:
+        return "it is writable by others";
+    case EACCES:
+        return "permission denied";
+    case EROFS:
+        return "read-only file system";
+    default:
+        return strerror(-error);
+    }
+}
+
+/* Says which roots the shared tier leaves out. If a volume is known by its mount only, other nodes
+ * cannot find this node's entries. */
+static void say_what_is_left_out(const struct request *request)
+{
+    static struct stk_roots roots;
+    char *paths = request_paths(request);
+    stk_roots_spell(&roots, paths);
+    stk_roots_resolve(&roots);
+    for (unsigned i = 0; i < roots.count; i++) {
+        const struct stk_root *root = &roots.roots[i];
+        if (root->usable && !root->linked && !root->lasting) {
+            say("shared: not for %s, whose volume has no name that other nodes know it by",
+                root->prefix);
+        }
+    }
+    free(paths);
+}
+
+static void say_begun(const struct request *request)
+{
+    char size[STK_SIZE_TEXT];
+    const struct shared_tier *shared = &helper.shared;
+    bool given = shared->budget_bytes >= 0;
+    say("shared: %s%s%s; taken from there, and put there, is what is copied", shared->home,
+        given ? ", at most " : "", given ? size_text(size, (uint64_t)shared->budget_bytes) : "");
+    say_what_is_left_out(request);
+}
+
+void shared_helper_begin(const struct request *request, struct session *session)
+{
+    helper.session = session;
+    helper.requests = stk_run_shared_requests(&session->run);
+    if (request->shared.directory[0] == '\0' || helper.requests == NULL) {
+        return;
+    }
+    atomic_store(&helper.requests->patient, request->warm_only);
+    helper.shared.budget_bytes = request->shared.budget_bytes;
+    strcpy(helper.shared.directory, request->shared.directory);
+    helper.error = start(session);
+    bool typed = refusal_class_of(helper.error) == REFUSAL_TYPED;
+    if (helper.error != 0 && (typed || request->require_cache)) {
+        session_undo(session);
+        die("--tier %s, on a file system that may be shared: %s: name another",
+            helper.shared.directory, reason_of(helper.error));
+    }
+}
+
+void shared_helper_announce(const struct request *request)
+{
+    if (helper.pid != 0) {
+        say_begun(request);
+    } else if (helper.error != 0) {
+        say("shared: --tier %s: %s: going on without it", helper.shared.directory,
+            reason_of(helper.error));
+    }
+}
+
+/* ---- ending ---- */
+
+static uint64_t progress(void)
+{
+    uint64_t sum = 0;
+    for (int i = 0; i < STK_SHARED_REQUESTS_LAST_ERROR; i++) {
+        sum += atomic_load(&helper.requests->counts[i]);
+    }
+    return sum;
+}
+
+static bool has_ended(void)
+{
+    return waitpid(helper.pid, NULL, WNOHANG) != 0;
+}
+
+/* Waits as long as the helper makes progress. Returns true if it has ended. */
+static bool wait_for_end(void)
+{
+    int64_t began_ns = stk_clock_boottime_ns(), moved_ns = began_ns, now_ns = began_ns;
+    uint64_t seen = progress();
+    bool ended = has_ended();
+    while (!ended && now_ns - began_ns < END_NS && now_ns - moved_ns < STUCK_NS) {
+        nanosleep(&(struct timespec){0, STEP_NS}, NULL);
+        now_ns = stk_clock_boottime_ns();
+        moved_ns = progress() != seen ? now_ns : moved_ns;
+        seen = progress();
+        ended = has_ended();
+    }
+    return ended;
+}
+
+/* Does not wait long for the helper: it may wait for a server, and then it may not even be
+ * killed. */
+void shared_helper_end(bool in_haste)
+{
+    if (helper.pid == 0) {
+        return;
+    }
+    stk_shared_requests_close(helper.requests, STK_SHARED_REQUESTS_OVER);
+    bool waits = !in_haste && atomic_load(&helper.requests->state) != STK_SHARED_REQUESTS_LATE;
+    if (!waits || !wait_for_end()) {
+        kill(helper.pid, SIGKILL);
+        has_ended();
+    }
+    transient_drop_all(&helper.session->catalogue, &helper.session->run);
+}
+
+/* ---- what it came to ---- */
+
+static uint64_t counted(enum stk_shared_requests_count what)
+{
+    return atomic_load(&helper.requests->counts[what]);
+}
+
+static void print_losses(FILE *out)
+{
+    char *state = NULL;
+    switch (atomic_load(&helper.requests->state)) {
+    case STK_SHARED_REQUESTS_LATE:
+        state = must_copy("it did not answer in time, and was left alone from then on");
+        break;
+    case STK_SHARED_REQUESTS_FAILED:
+        state = must_format("it failed %d times in a row (%s), and was left alone from then on",
+                            SHARED_HELPER_MOST_ERRORS,
+                            strerror((int)counted(STK_SHARED_REQUESTS_LAST_ERROR)));
+        break;
+    default:
+        break;
+    }
+    if (state != NULL) {
+        fprintf(out, "  shared: %s\n", state);
+        free(state);
+    }
+    if (counted(STK_SHARED_REQUESTS_FULL) > 0) {
+        fprintf(out, "  shared: no room for %" PRIu64 " files\n",
+                counted(STK_SHARED_REQUESTS_FULL));
+    }
+    if (counted(STK_SHARED_REQUESTS_DROPPED) > 0) {
+        fprintf(out, "  shared: no time to put %" PRIu64 " files there\n",
+                counted(STK_SHARED_REQUESTS_DROPPED));
+    }
+    if (counted(STK_SHARED_REQUESTS_DAMAGED) > 0) {
+        fprintf(out, "  shared: %" PRIu64 " damaged files were read from the originals\n",
+                counted(STK_SHARED_REQUESTS_DAMAGED));
+    }
+}
+
+void shared_helper_print(FILE *out)
+{
+    char fetched[STK_SIZE_TEXT], published[STK_SIZE_TEXT];
+    if (helper.pid == 0) {
+        return;
+    }
+    say_line(out, "  shared: %" PRIu64 " files (%s) came from %s, %" PRIu64 " (%s) were put there",
+             counted(STK_SHARED_REQUESTS_FETCHED),
+             size_text(fetched, counted(STK_SHARED_REQUESTS_FETCHED_BYTES)), helper.shared.home,
+             counted(STK_SHARED_REQUESTS_PUBLISHED),
+             size_text(published, counted(STK_SHARED_REQUESTS_PUBLISHED_BYTES)));
+    if (counted(STK_SHARED_REQUESTS_PASSED) > 0) {
+        fprintf(out, "  shared: of these %" PRIu64 " (%s) were not kept here, for want of room\n",
+                counted(STK_SHARED_REQUESTS_PASSED),
+                size_text(fetched, counted(STK_SHARED_REQUESTS_PASSED_BYTES)));
+    }
+    print_losses(out);
+}
+
+void shared_helper_write_json(struct json *json)
+{
+    static const char *const states[] = {"none", "well", "late", "failed", "well"};
+    static const struct {
+        const char *name;
+        enum stk_shared_requests_count what;
+    } counts[] = {{"fetched", STK_SHARED_REQUESTS_FETCHED},
+                  {"fetched_bytes", STK_SHARED_REQUESTS_FETCHED_BYTES},
+                  {"passed", STK_SHARED_REQUESTS_PASSED},
+                  {"passed_bytes", STK_SHARED_REQUESTS_PASSED_BYTES},
+                  {"published", STK_SHARED_REQUESTS_PUBLISHED},
+                  {"published_bytes", STK_SHARED_REQUESTS_PUBLISHED_BYTES},
+                  {"damaged", STK_SHARED_REQUESTS_DAMAGED},
+                  {"full", STK_SHARED_REQUESTS_FULL},
+                  {"left", STK_SHARED_REQUESTS_DROPPED},
+                  {"errors", STK_SHARED_REQUESTS_ERRORS}};
+    if (helper.pid == 0) {
+        json_text(json, "shared", NULL);
+        return;
+    }
+    uint32_t state = atomic_load(&helper.requests->state);
+    json_object(json, "shared");
+    json_text(json, "path", helper.shared.home);
+    json_text(json, "state", states[state < sizeof states / sizeof *states ? state : 0]);
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        json_count(json, counts[i].name, counted(counts[i].what));
+    }
+    json_end(json);
+}

@@ -1,0 +1,311 @@
+#include "cli/run/shared_helper_work.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/sys.h"
+#include "cache/origin/entry_name.h"
+#include "cache/run/shared_request.h"
+#include "cache/tier/tier.h"
+#include "cli/os/detached.h"
+#include "cli/os/leases.h"
+#include "cli/os/priority.h"
+#include "cli/os/thread.h"
+#include "cli/run/transient_entries.h"
+
+#define FETCHERS       16
+#define PUBLISHERS     8
+#define FULL_NS        (60 * STK_NS_PER_S)
+#define STEP_NS        (STK_NS_PER_S / 100)
+#define STOPPED_NS     STK_NS_PER_S        /* no step takes longer unless the process was stopped */
+#define PUBLISH_NS     (20 * STK_NS_PER_S) /* for a file that is not large */
+#define PUBLISH_RATE_S (1 << 20)           /* bytes per second, for a large file */
+
+static struct {
+    struct stk_catalogue *catalogue;
+    const struct stk_run *run;
+    struct stk_shared_requests *requests;
+    struct shared_tier shared;
+    atomic_uint alive;                   /* publishers */
+    atomic_uint errors[2];               /* in a row: of fetching, and of publishing */
+    _Atomic int64_t full_ns;             /* when there was no room; 0: there was */
+    _Atomic int64_t late_ns[PUBLISHERS]; /* when each is too late; 0: it is idle */
+} helper;
+
+/* ---- what comes of a call ---- */
+
+static void count(enum stk_shared_requests_count what, uint64_t amount)
+{
+    stk_shared_requests_count(helper.requests, what, amount);
+}
+
+static void note_success(bool publishes)
+{
+    atomic_store(&helper.errors[publishes], 0);
+}
+
+static void note_error(bool publishes, int error)
+{
+    count(STK_SHARED_REQUESTS_ERRORS, 1);
+    atomic_store(&helper.requests->counts[STK_SHARED_REQUESTS_LAST_ERROR], (uint64_t)-error);
+    if (atomic_fetch_add(&helper.errors[publishes], 1) + 1 >= SHARED_HELPER_MOST_ERRORS) {
+        stk_shared_requests_close(helper.requests, STK_SHARED_REQUESTS_FAILED);
+    }
+}
+
+/* ---- files of this node ---- */
+
+static bool is_sound(const struct stk_shared_request_spec *spec)
+{
+    return spec->path[0] != '/' && strstr(spec->path, "../") == NULL && spec->draft[0] != '.' &&
+           strchr(spec->draft, '/') == NULL;
+}
+
+/* Opens the draft of a request. The names may mean other files to the requesting process, in a
+ * mount namespace of its own, so the inode is compared. */
+static int open_draft(const struct stk_shared_request_spec *spec)
+{
+    char name[STK_HOME_BYTES + STK_SHARED_REQUEST_DRAFT_BYTES + 8];
+    struct stk_tier tier;
+    struct stat stat_;
+    if (!stk_tier_by_index(helper.catalogue, spec->tier, &tier)) {
+        return -ENOENT;
+    }
+    snprintf(name, sizeof name, "%s/fill/%s", tier.home, spec->draft);
+    int fd = stk_sys_open_nolinks(name, O_WRONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd >= 0 && (stk_sys_fstat(fd, &stat_) != 0 || !S_ISREG(stat_.st_mode) ||
+                    stat_.st_dev != spec->dev || stat_.st_ino != spec->ino)) {
+        stk_sys_close(fd);
+        return -ENOENT;
+    }
+    return fd;
+}
+
+static int open_entry(const struct stk_shared_request_spec *spec)
+{
+    char name[STK_HOME_BYTES + STK_SHARED_REQUEST_PATH_BYTES + 8];
+    struct stk_tier tier;
+    struct stat stat_;
+    if (!stk_tier_by_index(helper.catalogue, spec->tier, &tier) || lease_is_held(spec->ino)) {
+        return -ENOENT;
+    }
+    snprintf(name, sizeof name, "%s" STK_ENTRY_TREE "%s", tier.home, spec->path);
+    int fd = stk_sys_open_nolinks(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd >= 0 && (stk_sys_fstat(fd, &stat_) != 0 || !S_ISREG(stat_.st_mode) ||
+                    stat_.st_ino != spec->ino || (uint64_t)stat_.st_size != spec->bytes)) {
+        stk_sys_close(fd);
+        return -ENOENT;
+    }
+    return fd;
+}
+
+/* ---- from there ---- */
+
+static bool is_want_of_room(int error)
+{
+    return error == -ENOSPC || error == -EDQUOT;
+}
+
+static enum stk_shared_request_answer answer_of(int error)
+{
+    if (error == 0) {
+        return STK_SHARED_REQUEST_YES;
+    }
+    if (error == -EBADMSG) {
+        count(STK_SHARED_REQUESTS_DAMAGED, 1);
+        return STK_SHARED_REQUEST_DAMAGED;
+    }
+    if (error != -ENOENT && !is_want_of_room(error)) {
+        note_error(false, error);
+    }
+    return STK_SHARED_REQUEST_NO;
+}
+
+static enum stk_shared_request_answer fetch(const struct stk_shared_request_spec *spec,
+                                            uint64_t *check)
+{
+    int draft = open_draft(spec);
+    if (draft < 0) {
+        return STK_SHARED_REQUEST_NO;
+    }
+    int error = shared_tier_fetch(&helper.shared, spec->path, spec->bytes, draft, check);
+    stk_sys_close(draft);
+    if (error == 0) {
+        note_success(false);
+        count(STK_SHARED_REQUESTS_FETCHED, 1);
+        count(STK_SHARED_REQUESTS_FETCHED_BYTES, spec->bytes);
+    }
+    return answer_of(error);
+}
+
+static void *fetch_all(void *context)
+{
+    struct stk_shared_request_taken taken;
+    while (stk_shared_request_take(helper.requests, false, &taken)) {
+        const struct stk_shared_request_spec *spec = &taken.spec;
+        uint64_t check = 0;
+        enum stk_shared_request_answer answer =
+            !is_sound(spec) ? STK_SHARED_REQUEST_NO
+            : spec->kind == STK_SHARED_REQUEST_LOOK
+                ? answer_of(shared_tier_look(&helper.shared, spec->path, spec->bytes))
+                : fetch(spec, &check);
+        stk_shared_request_answer(&taken, answer, check);
+    }
+    return context;
+}
+
+/* ---- to there ---- */
+
+static bool is_full(void)
+{
+    int64_t full_ns = atomic_load(&helper.full_ns);
+    return full_ns != 0 && stk_clock_boottime_ns() - full_ns < FULL_NS;
+}
+
+static int put_there(const struct stk_shared_request_spec *spec, int entry)
+{
+    if (!spec->repairs && shared_tier_look(&helper.shared, spec->path, spec->bytes) == 0) {
+        return -EEXIST;
+    }
+    int error = is_full() ? -ENOSPC : shared_tier_take_room(&helper.shared, spec->bytes);
+    if (error != 0) {
+        return error;
+    }
+    error = shared_tier_publish(&helper.shared, spec->path, spec->bytes, entry, spec->repairs);
+    if (error != 0) {
+        shared_tier_give_room(&helper.shared, spec->bytes);
+    }
+    if (is_want_of_room(error)) {
+        atomic_store(&helper.full_ns, stk_clock_boottime_ns());
+    }
+    return error;
+}
+
+static void publish(const struct stk_shared_request_spec *spec)
+{
+    int entry = open_entry(spec);
+    if (entry < 0) {
+        return; /* its room was wanted for another entry */
+    }
+    int error = put_there(spec, entry);
+    stk_sys_close(entry);
+    if (error == 0) {
+        note_success(true);
+        count(STK_SHARED_REQUESTS_PUBLISHED, 1);
+        count(STK_SHARED_REQUESTS_PUBLISHED_BYTES, spec->bytes);
+    } else if (is_want_of_room(error)) {
+        count(STK_SHARED_REQUESTS_FULL, 1);
+    } else if (error != -EEXIST) {
+        note_error(true, error);
+    }
+}
+
+static void *publish_all(void *late)
+{
+    _Atomic int64_t *late_ns = late;
+    struct stk_shared_request_taken taken;
+    priority_lower();
+    while (stk_shared_request_take(helper.requests, true, &taken)) {
+        int64_t allowed_ns =
+            PUBLISH_NS + (int64_t)(taken.spec.bytes / PUBLISH_RATE_S) * STK_NS_PER_S;
+        atomic_store(late_ns, stk_clock_boottime_ns() + allowed_ns);
+        if (is_sound(&taken.spec)) {
+            publish(&taken.spec);
+        }
+        atomic_store(late_ns, 0);
+        stk_shared_request_answer(&taken, STK_SHARED_REQUEST_NO, 0);
+    }
+    atomic_fetch_sub(&helper.alive, 1);
+    return NULL;
+}
+
+/* ---- the process ---- */
+
+static void start_threads(void)
+{
+    pthread_t thread;
+    for (int i = 0; i < FETCHERS; i++) {
+        thread_start(&thread, fetch_all, NULL);
+    }
+    for (int i = 0; i < PUBLISHERS; i++) {
+        atomic_fetch_add(&helper.alive, 1);
+        if (!thread_start(&thread, publish_all, &helper.late_ns[i])) {
+            atomic_fetch_sub(&helper.alive, 1);
+        }
+    }
+}
+
+/* Waits for a step. Returns how long this whole process was stopped meanwhile, by a scheduler or a
+ * sleeping machine: then no server was slow. */
+static int64_t wait_a_step(void)
+{
+    int64_t began_ns = stk_clock_boottime_ns();
+    nanosleep(&(struct timespec){0, STEP_NS}, NULL);
+    int64_t took_ns = stk_clock_boottime_ns() - began_ns;
+    return took_ns > STOPPED_NS ? took_ns : 0;
+}
+
+/* Looks for publishers that are too late. A publisher that has begun the next file meanwhile has a
+ * new deadline. */
+static void look_for_late_ones(int64_t stopped_ns)
+{
+    int64_t now_ns = stk_clock_boottime_ns();
+    for (int i = 0; i < PUBLISHERS; i++) {
+        int64_t late_ns = atomic_load(&helper.late_ns[i]);
+        bool moved =
+            late_ns != 0 && stopped_ns > 0 &&
+            atomic_compare_exchange_strong(&helper.late_ns[i], &late_ns, late_ns + stopped_ns);
+        if (late_ns != 0 && !moved && now_ns > late_ns) {
+            stk_shared_requests_close(helper.requests, STK_SHARED_REQUESTS_LATE);
+        }
+    }
+}
+
+static void *make_room(void *context)
+{
+    transient_watch(helper.catalogue, helper.run);
+    return context;
+}
+
+static void *sweep(void *context)
+{
+    priority_lower();
+    shared_tier_sweep(&helper.shared);
+    return context;
+}
+
+void shared_helper_work(struct stk_catalogue *catalogue, const struct stk_run *run,
+                        const struct shared_tier *shared, pid_t parent, int answer)
+{
+    pthread_t sweeper, watcher;
+    helper.catalogue = catalogue;
+    helper.run = run;
+    helper.requests = stk_run_shared_requests(run);
+    helper.shared = *shared;
+    detached_stand_alone(parent, answer);
+    struct shared_helper_setup setup = {.error = shared_tier_open(&helper.shared)};
+    memcpy(setup.home, helper.shared.home, sizeof setup.home);
+    if (setup.error == 0) {
+        stk_shared_requests_open(helper.requests);
+    }
+    if (write(answer, &setup, sizeof setup) != (ssize_t)sizeof setup || setup.error != 0) {
+        _exit(1);
+    }
+    close(answer);
+    start_threads();
+    thread_start(&watcher, make_room, NULL);
+    thread_start(&sweeper, sweep, NULL);
+    while (atomic_load(&helper.alive) > 0) {
+        look_for_late_ones(wait_a_step());
+    }
+    shared_tier_end_room(&helper.shared);
+    _exit(0);
+}

@@ -1,0 +1,25 @@
+/* The work of the shared-tier helper's process (cli/run/shared_helper.h), from its start to its
+ * end. */
+#ifndef STK_CLI_RUN_SHARED_HELPER_WORK_H
+#define STK_CLI_RUN_SHARED_HELPER_WORK_H
+
+#include <sys/types.h>
+
+#include "cache/catalogue/catalogue.h"
+#include "cache/run/run.h"
+#include "cli/tiers/shared_tier.h"
+
+#define SHARED_HELPER_MOST_ERRORS 16 /* in a row */
+
+/* The outcome of setting up the shared tier. */
+struct shared_helper_setup {
+    int error; /* 0 or -errno */
+    char home[STK_HOME_BYTES];
+};
+
+/* Sets up the shared tier, writes a struct shared_helper_setup to the descriptor `answer`, and
+ * serves requests until the queue is closed. Ends with its parent. */
+_Noreturn void shared_helper_work(struct stk_catalogue *catalogue, const struct stk_run *run,
+                                  const struct shared_tier *shared, pid_t parent, int answer);
+
+#endif

@@ -1,0 +1,17 @@
+/*
+ * Removes entries of versions that are known to be old. When the catalogue learns of a new version,
+ * it drops the one before. But a tier on a disk outlives its catalogue, and nothing lists the old
+ * versions in it. So when room is short, a thread searches the tier beside the job, and removes
+ * entries that have another version in this run.
+ */
+#ifndef STK_CLI_RUN_SUPERSEDED_H
+#define STK_CLI_RUN_SUPERSEDED_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+/* Removes such entries whenever files were refused for want of room. Returns when `*ended` is not 0
+ * and its waiters are woken. Takes the run from the environment. For one thread. */
+void superseded_watch(_Atomic uint32_t *ended);
+
+#endif

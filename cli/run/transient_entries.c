@@ -1,0 +1,240 @@
+#include "cli/run/transient_entries.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/clock.h"
+#include "base/local.h"
+#include "base/sys.h"
+#include "cache/catalogue/claim.h"
+#include "cache/entry/draft.h"
+#include "cache/origin/entry_name.h"
+#include "cache/run/transient.h"
+#include "cache/version/drop.h"
+#include "cli/os/leases.h"
+
+#define LOOK_NS (STK_NS_PER_S / 2)
+
+typedef char path_of_entry[STK_HOME_BYTES + STK_SHARED_REQUEST_PATH_BYTES + 8];
+
+struct room {
+    struct stk_catalogue *catalogue;
+    struct stk_transients *transients;
+    const struct stk_shared_requests *requests;
+};
+
+static bool name_entry(const struct room *room, const struct stk_transient *transient,
+                       path_of_entry out)
+{
+    struct stk_tier tier;
+    bool known =
+        stk_tier_by_index(room->catalogue, stk_transient_tier(room->transients, transient), &tier);
+    if (known) {
+        snprintf(out, sizeof(path_of_entry), "%s" STK_ENTRY_TREE "%.*s", tier.home,
+                 STK_SHARED_REQUEST_PATH_BYTES - 1, transient->path);
+    }
+    return known;
+}
+
+/* Returns true if the file there is the one of the record; else it was dropped already. */
+static bool is_there(const struct room *room, const struct stk_transient *transient,
+                     const char *entry)
+{
+    struct stat stat_;
+    const struct stk_record *record =
+        stk_catalogue_record(room->catalogue, atomic_load(&transient->record));
+    return record != NULL && stk_sys_fstatat(AT_FDCWD, entry, &stat_, AT_SYMLINK_NOFOLLOW) == 0 &&
+           atomic_load(&record->entry_ino) == stat_.st_ino;
+}
+
+/* Returns true unless no other process has the file open. The kernel gives a write lease only if no
+ * other descriptor or map of the file exists, in any process. A process that opens the file at that
+ * moment waits until the lease is returned. On a file system that hides maps the answer is true. */
+static bool is_open_elsewhere(int fd)
+{
+    struct statfs fs;
+    bool known = stk_sys_fstatfs(fd, &fs) == 0 && !stk_local_is_layered(&fs);
+    bool alone = known && fcntl(fd, F_SETLEASE, F_WRLCK) == 0;
+    if (alone) {
+        fcntl(fd, F_SETLEASE, F_UNLCK);
+    }
+    return !alone;
+}
+
+/* Returns true if the entry is still to be published. An entry that came from the origin keeps its
+ * room until then, however slow the shared tier is. */
+static bool is_to_be_put(const struct room *room, const struct stk_transient *transient, int fd)
+{
+    struct stat stat_;
+    unsigned tier = stk_transient_tier(room->transients, transient);
+    return stk_sys_fstat(fd, &stat_) == 0 &&
+           stk_shared_request_is_queued(room->requests, tier, stat_.st_ino);
+}
+
+static bool is_being_made(const struct room *room, const struct stk_transient *transient)
+{
+    const struct stk_record *record =
+        stk_catalogue_record(room->catalogue, atomic_load(&transient->record));
+    return record != NULL && stk_claim_load(&record->claim).state == STK_FILLING;
+}
+
+static void give_back(const struct room *room, struct stk_transient *transient, int64_t blocks)
+{
+    struct stk_tier tier;
+    unsigned index = stk_transient_tier(room->transients, transient);
+    if (blocks > 0 && stk_tier_by_index(room->catalogue, index, &tier)) {
+        stk_tier_release(tier.shared, blocks, 1);
+    }
+    stk_transient_end(room->transients, transient);
+}
+
+/* Returns the blocks that the entry took, which are to be given back. */
+static int64_t unlink_entry(const struct room *room, const struct stk_transient *transient)
+{
+    path_of_entry entry;
+    bool there = name_entry(room, transient, entry) && is_there(room, transient, entry);
+    return there ? stk_drop_transient(room->catalogue, atomic_load(&transient->record), entry) : 0;
+}
+
+/* ---- while the job runs ---- */
+
+/* By slot: the descriptor of an entry that was unlinked just when another process had opened it.
+ * -1: none. */
+static int left_open[STK_TRANSIENT_SLOTS];
+
+/* Drops an entry that is claimed, and open here. A process that had looked it up before it was
+ * unlinked may have opened it since. */
+static void drop(const struct room *room, struct stk_transient *transient, int fd)
+{
+    int64_t blocks = unlink_entry(room, transient);
+    if (blocks > 0 && is_open_elsewhere(fd)) {
+        stk_transient_gone(room->transients, transient, blocks);
+        left_open[transient - room->transients->slots] = fd;
+    } else {
+        stk_sys_close(fd); /* only now its blocks are free */
+        give_back(room, transient, blocks);
+    }
+}
+
+static bool is_leased(const struct room *room, const struct stk_transient *transient)
+{
+    const struct stk_record *record =
+        stk_catalogue_record(room->catalogue, atomic_load(&transient->record));
+    return record != NULL && lease_is_held(atomic_load(&record->entry_ino));
+}
+
+/* Returns a descriptor. -ENOENT: the entry is gone; another -errno: a process may have it open. */
+static int open_entry(const struct room *room, const struct stk_transient *transient)
+{
+    path_of_entry entry;
+    if (is_leased(room, transient)) {
+        return -EAGAIN;
+    }
+    return name_entry(room, transient, entry)
+               ? stk_sys_open_nolinks(entry, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+               : -ENOENT;
+}
+
+static void drop_if_unused(const struct room *room, struct stk_transient *transient)
+{
+    int fd = open_entry(room, transient);
+    bool stays = is_being_made(room, transient) || (fd < 0 && fd != -ENOENT) ||
+                 (fd >= 0 && (is_to_be_put(room, transient, fd) || is_open_elsewhere(fd)));
+    if (stays) {
+        stk_transient_opened(transient);
+    } else if (fd < 0) {
+        give_back(room, transient, 0); /* another process has dropped it */
+    } else {
+        drop(room, transient, fd);
+        return;
+    }
+    if (fd >= 0) {
+        stk_sys_close(fd);
+    }
+}
+
+static void close_if_unused(const struct room *room, struct stk_transient *transient, int *fd)
+{
+    if (*fd >= 0 && !is_open_elsewhere(*fd)) {
+        stk_sys_close(*fd);
+        *fd = -1;
+        give_back(room, transient, stk_transient_blocks(room->transients, transient));
+    }
+}
+
+static void make_room(const struct room *room)
+{
+    for (unsigned i = 0; i < STK_TRANSIENT_SLOTS; i++) {
+        struct stk_transient *transient = &room->transients->slots[i];
+        close_if_unused(room, transient, &left_open[i]);
+        if (stk_transient_claim(transient)) {
+            drop_if_unused(room, transient);
+        }
+    }
+}
+
+void transient_watch(struct stk_catalogue *catalogue, const struct stk_run *run)
+{
+    struct room room = {catalogue, stk_run_transients(run), stk_run_shared_requests(run)};
+    signal(SIGIO, SIG_IGN); /* sent if a process wants to open a leased file */
+    memset(left_open, -1, sizeof left_open);
+    uint32_t seen = atomic_load(&room.transients->looked);
+    while (stk_shared_requests_are_open(room.requests)) {
+        uint32_t asked = stk_transients_wait(room.transients, LOOK_NS);
+        if (asked != seen) {
+            make_room(&room);
+            stk_transients_looked(room.transients, asked);
+            seen = asked;
+        }
+    }
+}
+
+/* ---- afterwards ---- */
+
+/* Drops an entry after its run. If another run has the entry open, it takes its room as before, and
+ * no process notices when that ends. It counts until a run that begins alone counts the tier
+ * anew. */
+static void drop_for_good(const struct room *room, struct stk_transient *transient)
+{
+    int fd = open_entry(room, transient);
+    int64_t blocks = unlink_entry(room, transient);
+    bool held = fd >= 0 ? is_open_elsewhere(fd) : fd != -ENOENT;
+    if (fd >= 0) {
+        stk_sys_close(fd);
+    }
+    give_back(room, transient, held ? 0 : blocks);
+}
+
+void transient_drop_all(struct stk_catalogue *catalogue, const struct stk_run *run)
+{
+    struct room room = {catalogue, stk_run_transients(run), stk_run_shared_requests(run)};
+    void (*before)(int) = signal(SIGIO, SIG_IGN); /* as in transient_watch() */
+    for (unsigned i = 0; room.transients != NULL && i < STK_TRANSIENT_SLOTS; i++) {
+        struct stk_transient *transient = &room.transients->slots[i];
+        uint32_t state = atomic_load(&transient->state);
+        if (state == STK_TRANSIENT_GONE) {
+            give_back(&room, transient, stk_transient_blocks(room.transients, transient));
+        } else if (state != STK_TRANSIENT_FREE) {
+            drop_for_good(&room, transient);
+        }
+    }
+    signal(SIGIO, before);
+}
+
+void transient_sweep(const char *home, const char *run_path)
+{
+    static struct stk_catalogue catalogue;
+    static struct stk_run run;
+    if (stk_run_open(&run, run_path) != 0) {
+        return;
+    }
+    if (stk_catalogue_open(&catalogue, home, false) == 0) {
+        transient_drop_all(&catalogue, &run);
+        stk_catalogue_close(&catalogue);
+    }
+    stk_run_close(&run);
+}

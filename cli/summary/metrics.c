@@ -1,0 +1,140 @@
+#include "cli/summary/metrics.h"
+
+#include <stddef.h>
+#include <string.h>
+
+static uint64_t read_total(const struct figures *figures, int kind)
+{
+    return figures->total[kind];
+}
+
+static uint64_t read_blocks(const struct figures *figures, int kind)
+{
+    return figures->counts->blocks[kind];
+}
+
+static uint64_t read_tally(const struct figures *figures, int slot)
+{
+    return figures_tallied(figures->session, (enum stk_tally_slot)slot);
+}
+
+static uint64_t read_files(const struct figures *figures, int unused)
+{
+    (void)unused;
+    return stk_run_files(figures->counts);
+}
+
+/* Reads a member of the run's counters by its offset. */
+static uint64_t read_member(const struct figures *figures, int offset)
+{
+    uint64_t value;
+    memcpy(&value, (const char *)figures->counts + offset, sizeof value);
+    return value;
+}
+
+#define TOTAL(kind)  read_total, STK_COUNT_##kind
+#define BLOCKS(kind) read_blocks, STK_BLOCK_##kind
+#define TALLY(slot)  read_tally, STK_TALLY_##slot
+#define MEMBER(name) read_member, (int)offsetof(struct stk_run_counts, name)
+#define JSON_ALONE   NULL, NULL
+
+const struct metric metrics_table[METRICS_COUNT] = {
+    {METRIC_OPENS, "opens", "opens_total", "Opens of covered files.", TOTAL(OPENS)},
+    {METRIC_OPENS, "hits", "hits_total", "Opens served from the cache.", TOTAL(HITS)},
+    {METRIC_OPENS, "fills", "fills_total", "Opens that filled the cache.", TOTAL(FILLS)},
+    {METRIC_OPENS, "bytes_cache", "cache_bytes_total", "Sizes of the files served from the cache.",
+     TOTAL(BYTES_CACHE)},
+    {METRIC_OPENS, "bytes_origin", "origin_bytes_total", "Sizes of the files read from the origin.",
+     TOTAL(BYTES_ORIGIN)},
+    {METRIC_OPENS, "origin_wait_s", JSON_ALONE, TOTAL(WAIT_NS)},
+
+    {METRIC_FILES, "files", JSON_ALONE, read_files, 0},
+    {METRIC_FILES, "unnumbered", JSON_ALONE, MEMBER(unnumbered)},
+    {METRIC_FILES, "stats_served", JSON_ALONE, MEMBER(stats_served)},
+    {METRIC_FILES, "stats_asked", JSON_ALONE, MEMBER(stats_asked)},
+    {METRIC_FILES, "stale", JSON_ALONE, MEMBER(stale)},
+    {METRIC_FILES, "members", JSON_ALONE, MEMBER(members)},
+
+    {METRIC_BLOCKS, "reads", "block_reads_total", "Reads of big files answered from blocks.",
+     BLOCKS(READS)},
+    {METRIC_BLOCKS, "bytes_cache", "block_cache_bytes_total", "Bytes of these.",
+     BLOCKS(BYTES_CACHE)},
+    {METRIC_BLOCKS, "bytes_origin", "block_origin_bytes_total",
+     "Bytes of blocks read from the origin.", BLOCKS(BYTES_ORIGIN)},
+
+    {METRIC_DECODE, "images", "images_total", "Images decoded.", TALLY(IMAGES)},
+    {METRIC_RESIZE, "resized", JSON_ALONE, TALLY(RESIZED)},
+
+    {METRIC_SAMPLES, "kept", "samples_kept_total", "Decoded samples that were kept.", TALLY(FORMS)},
+    {METRIC_SAMPLES, "kept_bytes", JSON_ALONE, TALLY(FORM_BYTES)},
+    {METRIC_SAMPLES, "hits", "images_from_samples_total",
+     "Images decoded from samples that were kept.", TALLY(FROM_FORMS)},
+    {METRIC_SAMPLES, "unread", JSON_ALONE, TALLY(UNREAD)},
+    {METRIC_SAMPLES, "unread_bytes", JSON_ALONE, TALLY(UNREAD_BYTES)},
+    {METRIC_SAMPLES, "given_up", JSON_ALONE, MEMBER(given_up)},
+    {METRIC_SAMPLES, "given_up_bytes", JSON_ALONE, MEMBER(given_up_bytes)},
+
+    {METRIC_RESULTS, "found", JSON_ALONE, TALLY(RESULTS_FOUND)},
+    {METRIC_RESULTS, "made", JSON_ALONE, TALLY(RESULTS_MADE)},
+    {METRIC_RESULTS, "kept", JSON_ALONE, TALLY(RESULTS_KEPT)},
+
+    {METRIC_BATCHES, "slots", "batches_in_slots_total", "Batches that went through slots.",
+     TALLY(BATCHES)},
+    {METRIC_BATCHES, "rows", JSON_ALONE, TALLY(ROWS)},
+    {METRIC_BATCHES, "copied", JSON_ALONE, TALLY(COPIED)},
+
+    {METRIC_UPLOAD, "batches", "uploads_total", "Batches sent to GPUs by stoker.Loader.",
+     TALLY(UPLOADS)},
+    {METRIC_UPLOAD, "bytes", "upload_bytes_total", "Bytes of these.", TALLY(UPLOAD_BYTES)},
+    {METRIC_UPLOAD, "float_bytes", JSON_ALONE, TALLY(UPLOAD_FLOAT_BYTES)},
+    {METRIC_UPLOAD, "unlocked_bytes", JSON_ALONE, TALLY(UPLOAD_UNLOCKED_BYTES)},
+    {METRIC_UPLOAD, "sending_s", JSON_ALONE, TALLY(UPLOAD_SENDING_NS)},
+    {METRIC_UPLOAD, "stalled_s", JSON_ALONE, TALLY(UPLOAD_STALLED_NS)},
+    {METRIC_UPLOAD, "cuda", JSON_ALONE, TALLY(CUDA)},
+
+    {METRIC_INNER, "runs", JSON_ALONE, TALLY(INNER_RUNS)},
+    {METRIC_INNER, "opens", JSON_ALONE, TALLY(INNER_OPENS)},
+    {METRIC_INNER, "hits", JSON_ALONE, TALLY(INNER_HITS)},
+
+    {METRIC_SEEN, "opencv", JSON_ALONE, TALLY(OPENCV)},
+};
+
+static bool is_seconds(const char *name)
+{
+    size_t length = strlen(name);
+    return length > 2 && strcmp(name + length - 2, "_s") == 0;
+}
+
+static void write_value(struct json *json, const struct metric *metric, uint64_t value)
+{
+    if (is_seconds(metric->name)) {
+        json_seconds(json, metric->name, value);
+    } else {
+        json_count(json, metric->name, value);
+    }
+}
+
+void metrics_write(struct json *json, enum metric_group group, const struct figures *figures)
+{
+    for (unsigned i = 0; i < METRICS_COUNT; i++) {
+        const struct metric *metric = &metrics_table[i];
+        if (metric->group == group) {
+            write_value(json, metric, metric->read(figures, metric->which));
+        }
+    }
+}
+
+void metrics_write_epoch(struct json *json, const uint64_t row[STK_COUNT_KINDS])
+{
+    for (unsigned i = 0; i < METRICS_COUNT && metrics_table[i].group == METRIC_OPENS; i++) {
+        write_value(json, &metrics_table[i], row[metrics_table[i].which]);
+    }
+}
+
+void metrics_write_object(struct json *json, const char *name, enum metric_group group,
+                          const struct figures *figures)
+{
+    json_object(json, name);
+    metrics_write(json, group, figures);
+    json_end(json);
+}

@@ -1,0 +1,124 @@
+#include "cli/summary/nothing_served.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+
+#include "cli/os/command.h"
+#include "cli/out/say.h"
+#include "cli/out/shell_quote.h"
+#include "cli/out/summary_lines.h"
+#include "cli/run/uncovered.h"
+
+static void explain_command(const struct figures *figures)
+{
+    const struct request *request = figures->request;
+    int status = figures->status;
+    const char *reason = command_cannot_preload(request->command[0]);
+    if (reason != NULL) {
+        lines_add(HEAD, "  the command is a %s: the library cannot be loaded into it", reason);
+        return;
+    }
+    if (WIFEXITED(status) && WEXITSTATUS(status) != 0) {
+        lines_add(HEAD, "  The command ended with %d: perhaps before it came to its files",
+                  WEXITSTATUS(status));
+    }
+    if (figures->outlived) {
+        lines_add(HEAD, "  The command has ended, and processes that it started go on without a "
+                        "summary: let it wait for them");
+    }
+    lines_add(LOSSES,
+              "  Is the path right? Paths are compared as they are spelled, links not followed.");
+    lines_add(LOSSES,
+              "  Programs that are static, setuid or written in Go do not load the library, and "
+              "launchers such as srun, ssh, docker and sudo lose LD_PRELOAD: run stoker inside "
+              "them, as in: srun" LINES_KEEP "stoker" LINES_KEEP "run" LINES_KEEP
+              "--path" LINES_KEEP "%s -- COMMAND",
+              request->spelled[0]);
+}
+
+static void add_proposal(const char *before, const char *directory, const char *behind)
+{
+    char *word = shell_quote(directory);
+    lines_add(HEAD, "  %s%s%s: try --path" LINES_KEEP "%s", before, directory, behind, word);
+    free(word);
+}
+
+/* Adds where files were opened instead. Returns false if that is unknown. */
+static bool add_elsewhere(const struct request *request)
+{
+    const struct uncovered *seen = uncovered_read();
+    char *name = uncovered_other_name(request);
+    if (name != NULL) {
+        add_proposal("", name, " is another name of what is covered");
+    } else if (seen->below > 0) {
+        lines_add(HEAD, "  Files below it were open, by another name (a link, or ..) or past the "
+                        "library: try --path with the name that the program uses");
+    }
+    for (unsigned i = 0; i < seen->count && i < 2 && name == NULL; i++) {
+        add_proposal("Files were open in ", seen->places[i].directory, "");
+    }
+    bool known = name != NULL || seen->below > 0 || seen->count > 0;
+    free(name);
+    return known;
+}
+
+/* Explains without alarm if the job succeeded without opening covered files. Returns true if so. */
+static bool explain_mildly(const struct figures *figures)
+{
+    const struct session *session = figures->session;
+    const struct request *request = figures->request;
+    uint64_t runs = figures_tallied(session, STK_TALLY_INNER_RUNS);
+    uint64_t images = figures_tallied(session, STK_TALLY_IMAGES) + figures_left_to_pillow(session);
+    uint64_t results = figures_tallied(session, STK_TALLY_RESULTS_FOUND) +
+                       figures_tallied(session, STK_TALLY_RESULTS_KEPT);
+    if (runs > 0) {
+        lines_add(HEAD,
+                  "stoker: served by %" PRIu64 " inner %s of stoker: %" PRIu64
+                  " opens, %.1f%% from the cache",
+                  runs, runs == 1 ? "run" : "runs", figures_tallied(session, STK_TALLY_INNER_OPENS),
+                  percent((double)figures_tallied(session, STK_TALLY_INNER_HITS),
+                          (double)figures_tallied(session, STK_TALLY_INNER_OPENS)));
+    } else if (images > 0) {
+        lines_add(HEAD, "stoker: no file below %s was opened; the images came from elsewhere",
+                  request->spelled[0]);
+    } else if (results > 0) {
+        lines_add(HEAD, "stoker: no file below %s was opened; results of functions were kept",
+                  request->spelled[0]);
+    }
+    return runs + images + results > 0;
+}
+
+/* Explains that users which root's processes became may have opened the files. */
+static bool explain_guests(const struct figures *figures)
+{
+    bool any = figures->guests != NULL && figures->guests->count > 0;
+    if (any) {
+        lines_add(HEAD, "stoker: no process of this user opened a file below %s for reading",
+                  figures->request->spelled[0]);
+    }
+    return any;
+}
+
+void summary_explain_nothing(const struct figures *figures)
+{
+    if (explain_guests(figures)) {
+        return;
+    }
+    const struct request *request = figures->request;
+    uint64_t stats = figures->counts->stats_served + figures->counts->stats_asked;
+    bool mild = explain_mildly(figures);
+    if (!mild) {
+        lines_add(HEAD,
+                  "stoker: NOTHING WAS SERVED: no process opened a file below %s%s for reading",
+                  request->spelled[0], request->count > 1 ? " (or the other paths)" : "");
+    }
+    bool known =
+        figures_tallied(figures->session, STK_TALLY_INNER_RUNS) == 0 && add_elsewhere(request);
+    if (!mild && !known) {
+        explain_command(figures);
+    }
+    if (!mild && stats > 0) {
+        lines_add(CACHES, "  (%" PRIu64 " stats were seen.)", stats);
+    }
+}

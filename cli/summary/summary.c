@@ -1,0 +1,447 @@
+#include "cli/summary/summary.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/path.h"
+#include "cli/out/say.h"
+#include "cli/out/summary_lines.h"
+#include "cli/run/live_runs.h"
+#include "cli/summary/bypass_text.h"
+#include "cli/summary/nothing_served.h"
+#include "cli/summary/summary_images.h"
+#include "cli/tiers/usage.h"
+
+#define SHORTEST_S 0.05 /* shorter times were not worth saving */
+#define MOST_OPENS 8    /* that get a line each */
+#define RATED_S    1.0  /* no rate is printed for a shorter time */
+
+/* ---- the line at the start ---- */
+
+/* Returns the room reserved for samples. Room that entries leave is reported at the end. The caller
+ * frees. */
+static char *announced_samples(const struct samples *samples, const struct request *request)
+{
+    char size[STK_SIZE_TEXT];
+    return request->samples_bytes >= 0 ? must_format(", %s of it for samples",
+                                                     size_text(size, samples_budget_bytes(samples)))
+                                       : must_copy("");
+}
+
+static bool is_kept(const struct request *request, const struct session *session)
+{
+    return request->keep || atomic_load(&session->catalogue.header->kept) != 0;
+}
+
+static const char *stay(const struct request *request, const struct session *session)
+{
+    return session->tier.shared->memory == 0 ? "stays for the next run"
+           : is_kept(request, session)       ? "stays until `stoker clear`"
+                                             : "removed at the end unless --keep";
+}
+
+/* Announces a run that caches no files. */
+static void announce_left(const struct request *request, const struct session *session,
+                          const char *size)
+{
+    const char *samples = session->samples.setting;
+    if (request->no_decode || samples == NULL || strcmp(samples, "0") == 0) {
+        say("--auto: %s: its files are left to the kernel's page cache", request->files_left);
+    } else {
+        say("--auto: %s: its files are left to the kernel's page cache, decoded images are kept in "
+            "%s, at most %s; %s",
+            request->files_left, session->tier.home, size, stay(request, session));
+    }
+}
+
+void summary_announce(const struct request *request, const struct session *session)
+{
+    char size[STK_SIZE_TEXT];
+    const struct stk_budget *budget = &session->tier.shared->budget;
+    size_text(size, (uint64_t)(budget->blocks * STK_BLOCK_BYTES));
+    if (request->files_left != NULL) {
+        announce_left(request, session, size);
+        return;
+    }
+    char *paths = must_copy(request->spelled[0]);
+    for (unsigned i = 1; i < request->count; i++) {
+        paths = must_append(paths, ", %s", request->spelled[i]);
+    }
+    char *samples = announced_samples(&session->samples, request);
+    char *shared = session->shared ? must_format(", shared with group %s", request->share_name)
+                                   : must_copy("");
+    say("caching %s%s in %s, at most %s%s%s; %s", paths,
+        request->detected ? " (from the command's arguments)" : "", session->tier.home, size,
+        samples, shared, stay(request, session));
+    free(shared);
+    free(samples);
+    free(paths);
+}
+
+/* ---- epochs ---- */
+
+static double rate(const struct stretch *stretch)
+{
+    return stretch->seconds > 0 ? (double)stretch->count / stretch->seconds : 0;
+}
+
+/* Returns how much faster an epoch was than the first, or "". The caller frees. */
+static char *times_text(const struct stretch *stretch, const struct stretch *first)
+{
+    return first != NULL && rate(first) > 0 && rate(stretch) > 0
+               ? must_format(" (%.1fx)", rate(stretch) / rate(first))
+               : must_copy("");
+}
+
+static void add_pass(const char *name, const struct stretch *stretch, const struct stretch *first)
+{
+    char *times = times_text(stretch, first);
+    lines_add(EPOCHS, "  %s: %" PRIu64 " samples in %.1f s, %.0f/s%s, %.1f s waiting for data",
+              name, stretch->count, stretch->seconds, rate(stretch), times, stretch->waited_s);
+    free(times);
+}
+
+static void add_passes(const struct figures *figures)
+{
+    char *later =
+        figures->epochs > 2 ? must_format("epochs 2-%u", figures->epochs) : must_copy("epoch 2");
+    add_pass("epoch 1", &figures->first, NULL);
+    if (figures->passes > 1) {
+        add_pass(later, &figures->later, &figures->first);
+    }
+    free(later);
+}
+
+/* Adds opens, for a run without a DataLoader to say when an epoch begins. */
+static void add_opens(const char *name, const struct stretch *stretch, const struct stretch *first)
+{
+    bool rated = stretch->seconds >= RATED_S;
+    char *times =
+        times_text(stretch, rated && first != NULL && first->seconds >= RATED_S ? first : NULL);
+    char *speed = rated ? must_format(" in %.1f s, %.0f files/s", stretch->seconds, rate(stretch))
+                        : must_copy("");
+    lines_add(EPOCHS, "  %s: %" PRIu64 "%s%s", name, stretch->count, speed, times);
+    free(speed);
+    free(times);
+}
+
+/* Adds only how often files were opened, if it went too fast to say more. */
+static void add_counts(const struct figures *figures)
+{
+    char *text = must_copy("");
+    for (unsigned n = 0; n < figures->opened && n < MOST_OPENS; n++) {
+        uint64_t opens = n > 0 ? figures->counts->epochs[n][STK_COUNT_OPENS] : figures->first.count;
+        text = must_append(text, "%s%" PRIu64, n > 0 ? ", " : "", opens);
+    }
+    lines_add(EPOCHS, "  %s of a file: %s%s",
+              figures->opened > 1 ? "first, second, ... open" : "first open", text,
+              figures->opened > MOST_OPENS ? ", ..." : "");
+    free(text);
+}
+
+static void add_n_th_opens(const struct figures *figures)
+{
+    if (figures->first.seconds < RATED_S && figures->later.seconds < RATED_S) {
+        add_counts(figures);
+        return;
+    }
+    add_opens("first open of a file", &figures->first, NULL);
+    if (figures->opened > 1) {
+        add_opens("2nd and later opens of a file", &figures->later, &figures->first);
+    }
+}
+
+/* ---- times ---- */
+
+static char *add_time(char *text, const char *name, double seconds)
+{
+    return seconds >= SHORTEST_S
+               ? must_append(text, "%s%s %.1f s", *text != '\0' ? ", " : "", name, seconds)
+               : text;
+}
+
+static void add_times(const struct figures *figures)
+{
+    char *text = add_time(must_copy(""), "origin", figures->origin_s);
+    text = add_time(text, "decode", figures->decode_s);
+    text = add_time(text, "resize", figures->resize_s);
+    text = add_time(text, "batches", figures->collate_s);
+    text = add_time(text, "cache and transforms", figures->other_s);
+    if (*text != '\0') {
+        lines_add(TIMES, "  time summed over processes: %s", text);
+    }
+    free(text);
+}
+
+static void add_uploads(const struct figures *figures)
+{
+    char size[STK_SIZE_TEXT];
+    const struct session *session = figures->session;
+    uint64_t batches = figures_tallied(session, STK_TALLY_UPLOADS);
+    if (batches > 0) {
+        lines_add(TIMES, "  to the GPU: %s in %" PRIu64 " batches, %.1f s waiting for them",
+                  size_text(size, figures_tallied(session, STK_TALLY_UPLOAD_BYTES)), batches,
+                  figures->upload_s);
+    }
+}
+
+/* ---- files ---- */
+
+static void add_bytes(const struct figures *figures)
+{
+    char cache[STK_SIZE_TEXT], origin[STK_SIZE_TEXT];
+    bool blocks = figures->counts->blocks[STK_BLOCK_READS] > 0;
+    lines_add(PARTS, "  %s: %s from the origin, %s from the cache",
+              blocks ? "whole files" : "files",
+              size_text(origin, figures->total[STK_COUNT_BYTES_ORIGIN]),
+              size_text(cache, figures->total[STK_COUNT_BYTES_CACHE]));
+}
+
+static int heaviest(const struct stk_run_counts *counts, const bool said[STK_BYPASS_KINDS])
+{
+    int found = 0;
+    for (int why = 1; why < STK_BYPASS_KINDS; why++) {
+        bool heavier = found == 0 || counts->bypassed_bytes[why] > counts->bypassed_bytes[found] ||
+                       (counts->bypassed_bytes[why] == counts->bypassed_bytes[found] &&
+                        bypassed_count(counts, why) > bypassed_count(counts, found));
+        if (bypassed_count(counts, why) > 0 && !said[why] && heavier) {
+            found = why;
+        }
+    }
+    return found;
+}
+
+static void add_one_bypassed(const struct stk_run_counts *counts, int why)
+{
+    char size[BYPASSED_SIZE_TEXT];
+    const char *setting = bypassed_settings[why];
+    lines_add(LOSSES, "  bypassed: %" PRIu64 " %s, %s (%s%s%s)", bypassed_count(counts, why),
+              stk_bypass_name((enum stk_bypass)why), bypassed_size(size, counts, why),
+              bypassed_meanings[why], setting != NULL ? "; would change it: " : "",
+              setting != NULL ? setting : "");
+}
+
+static void add_other_bypassed(const struct stk_run_counts *counts,
+                               const bool said[STK_BYPASS_KINDS])
+{
+    char *all = must_copy("");
+    for (int why = 1; why < STK_BYPASS_KINDS; why++) {
+        if (!said[why] && bypassed_count(counts, why) > 0) {
+            all = must_append(all, "%s%" PRIu64 " %s", *all != '\0' ? ", " : "",
+                              bypassed_count(counts, why), stk_bypass_name((enum stk_bypass)why));
+        }
+    }
+    if (*all != '\0') {
+        lines_add(DETAILS, "  bypassed as well: %s", all);
+    }
+    free(all);
+}
+
+/* Adds the two heaviest reasons, each with the setting that would change it. */
+static void add_bypassed(const struct stk_run_counts *counts)
+{
+    bool said[STK_BYPASS_KINDS] = {false};
+    for (int i = 0; i < 2; i++) {
+        int why = heaviest(counts, said);
+        if (why != 0) {
+            add_one_bypassed(counts, why);
+            said[why] = true;
+        }
+    }
+    add_other_bypassed(counts, said);
+}
+
+static void add_members(const struct figures *figures)
+{
+    uint64_t members = figures->counts->members;
+    if (members > 0) {
+        lines_add(CACHES,
+                  "  %" PRIu64 " opens served from what other members of the group have cached",
+                  members);
+    }
+}
+
+static void add_blocks(const struct figures *figures)
+{
+    char cache[STK_SIZE_TEXT], origin[STK_SIZE_TEXT], filled[STK_SIZE_TEXT];
+    const uint64_t *blocks = figures->counts->blocks;
+    const struct finisher_figures *finished = &figures->session->finished;
+    if (blocks[STK_BLOCK_READS] > 0) {
+        lines_add(CACHES,
+                  "  big files: %" PRIu64
+                  " reads answered from blocks (%s); %s came from the origin",
+                  blocks[STK_BLOCK_READS], size_text(cache, blocks[STK_BLOCK_BYTES_CACHE]),
+                  size_text(origin, blocks[STK_BLOCK_BYTES_ORIGIN]));
+    }
+    if (finished->files > 0) {
+        lines_add(PARTS, "  %" PRIu64 " big file%s finished beside the command (%s)",
+                  finished->files, finished->files == 1 ? "" : "s",
+                  size_text(filled, finished->bytes));
+    }
+    if (finished->left > 0) {
+        lines_add(LOSSES, "  %" PRIu64 " big files could not be finished: no room, or they changed",
+                  finished->left);
+    }
+}
+
+static void add_mapped(const struct session *session)
+{
+    unsigned count;
+    uint64_t more;
+    struct finisher_mapped *mapped = finisher_list_mapped(&session->run, &count, &more);
+    for (unsigned i = 0; i < count; i++) {
+        lines_add(i == 0 ? LOSSES : DETAILS, "  mapped before it was filled: %s%s", mapped[i].path,
+                  mapped[i].done ? " (filled since)" : "");
+    }
+    if (more > 0) {
+        lines_add(DETAILS, "  %" PRIu64 " more were mapped before they were filled", more);
+    }
+    if (count > 0) {
+        lines_add(LOSSES,
+                  "  Such maps read the original for as long as they last. Fill the file first: "
+                  "stoker warm" LINES_KEEP "%s, or stoker run --warm=first",
+                  mapped[0].path);
+    }
+    finisher_free_mapped(mapped, count);
+}
+
+static void add_ahead(const struct request *request, const struct fill_figures *ahead)
+{
+    char size[STK_SIZE_TEXT];
+    const char *how = ahead->full      ? " (nothing more fitted)"
+                      : ahead->stopped ? " (the command ended first)"
+                                       : "";
+    if (request->warm) {
+        lines_add(CACHES,
+                  "  %" PRIu64 " files (%s) filled ahead of the command, %" PRIu64
+                  " were there, of %" PRIu64 "%s",
+                  ahead->filled, size_text(size, ahead->filled_bytes), ahead->present, ahead->found,
+                  how);
+    }
+}
+
+/* ---- what went wrong, and what stays ---- */
+
+static void add_given_up(const struct stk_run_counts *counts)
+{
+    char size[STK_SIZE_TEXT];
+    if (counts->given_up > 0) {
+        lines_add(DETAILS, "  %" PRIu64 " cached files (%s) gave way to their samples",
+                  counts->given_up, size_text(size, counts->given_up_bytes));
+    }
+}
+
+static void add_trouble(const struct figures *figures)
+{
+    char size[STK_SIZE_TEXT];
+    const struct session *session = figures->session;
+    if (session->given_back_bytes > 0) {
+        lines_add(LOSSES, "  Memory was short: %s of cached files were removed for the job's sake.",
+                  size_text(size, session->given_back_bytes));
+    }
+    if (figures->counts->stale > 0) {
+        lines_add(LOSSES,
+                  "  Readers kept old bytes (%" PRIu64
+                  "): their own process wrote the file while they had it mapped or read it. Do not "
+                  "cover what is written.",
+                  figures->counts->stale);
+    }
+}
+
+static void add_stay(const struct figures *figures)
+{
+    char used[STK_SIZE_TEXT];
+    const struct session *session = figures->session;
+    if (session->tier.shared == NULL) {
+        return;
+    }
+    const char *until = session->tier.shared->memory == 0    ? "stays for the next run"
+                        : live_count(session->home).runs > 1 ? "stays while other runs last"
+                        : is_kept(figures->request, session) ? "stays until `stoker clear`"
+                                                             : "removed now (--keep keeps it)";
+    size_text(used, usage_of(&session->tier).used_bytes);
+    lines_add(EPOCHS, "  cache: %s in %s, %s", used, session->tier.home, until);
+}
+
+static void add_guests(const struct guests *guests)
+{
+    static const char *const ends[] = {[REMOVAL_GUEST_GONE] = "gone now",
+                                       [REMOVAL_GUEST_KEPT] =
+                                           "stays until that user's `stoker clear`",
+                                       [REMOVAL_GUEST_USED] = "stays, as processes still use it"};
+    if (guests != NULL && guests->beyond > 0) {
+        lines_add(
+            HEAD,
+            "  Processes of this run became more than %d users: %u of their caches stay, until "
+            "that user's `stoker clear`",
+            GUESTS_MOST, guests->beyond);
+    }
+    for (unsigned i = 0; guests != NULL && i < guests->count; i++) {
+        const struct guest *guest = &guests->guests[i];
+        lines_add(HEAD,
+                  "  Processes of this run became user %u, which has a cache of its own: %" PRIu64
+                  " open%s, %.1f%% from it; %s",
+                  guest->uid, guest->opens, guest->opens == 1 ? "" : "s",
+                  percent((double)guest->hits, (double)guest->opens), ends[guest->end]);
+    }
+}
+
+/* ---- all of it ---- */
+
+static void add_opened(const struct figures *figures)
+{
+    char files[FIGURES_FILES_TEXT];
+    lines_add(
+        HEAD, "stoker: %" PRIu64 " open%s%s, %.1f%% from the cache",
+        figures->total[STK_COUNT_OPENS], figures->total[STK_COUNT_OPENS] == 1 ? "" : "s",
+        figures_files_text(files, figures->counts),
+        percent((double)figures->total[STK_COUNT_HITS], (double)figures->total[STK_COUNT_OPENS]));
+}
+
+static void add_advice(const struct figures *figures)
+{
+    char *advice = figures_advice(figures);
+    if (advice != NULL) {
+        lines_add(HEAD, "  advice: %s", advice);
+    }
+    free(advice);
+}
+
+void summary_print(FILE *out, const struct figures *figures)
+{
+    const struct session *session = figures->session;
+    bool any = figures->total[STK_COUNT_OPENS] > 0;
+    if (any) {
+        add_opened(figures);
+    } else {
+        summary_explain_nothing(figures);
+    }
+    add_guests(figures->guests);
+    if (figures->by_passes) {
+        add_passes(figures);
+    } else if (stk_run_files(figures->counts) > 0) {
+        add_n_th_opens(figures);
+    }
+    add_times(figures);
+    add_uploads(figures);
+    add_members(figures);
+    add_blocks(figures);
+    if (any) {
+        add_bytes(figures);
+    }
+    summary_add_decoded(session);
+    summary_add_results(session);
+    add_given_up(figures->counts);
+    summary_add_batches(session);
+    summary_add_missing(figures);
+    add_ahead(figures->request, &session->ahead);
+    add_bypassed(figures->counts);
+    add_mapped(session);
+    add_trouble(figures);
+    if (any) {
+        add_stay(figures);
+        add_advice(figures);
+    }
+    lines_print(out);
+}

@@ -1,0 +1,28 @@
+/* The outcome of a run: ten lines for people (cli/out/summary_lines.h), one JSON object for
+ * programs. */
+#ifndef STK_CLI_SUMMARY_SUMMARY_H
+#define STK_CLI_SUMMARY_SUMMARY_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "cache/run/run.h"
+#include "cli/args/request.h"
+#include "cli/out/json.h"
+#include "cli/out/say.h"
+#include "cli/run/session.h"
+#include "cli/summary/figures.h"
+
+/* Prints the line at the start: the covered paths, the tier, its size, and how long it stays. */
+void summary_announce(const struct request *request, const struct session *session);
+/* Prints the lines at the end. They stand out if nothing was served. */
+void summary_print(FILE *out, const struct figures *figures);
+/* Writes members of a JSON object: the meaning of a run's counters.
+ * `ours`: it is this process's run. */
+void summary_write_counted(struct json *json, const struct figures *figures, bool ours);
+/* Writes the whole JSON object to an open descriptor. `status` is as of waitpid(). */
+void summary_write_json(int fd, const struct figures *figures, int status);
+/* Writes the members of that object, without its braces. */
+void summary_put_json(struct json *json, const struct figures *figures, int status);
+
+#endif

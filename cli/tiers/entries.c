@@ -1,0 +1,201 @@
+#include "cli/tiers/entries.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/path.h"
+#include "base/proc.h"
+#include "base/sys.h"
+#include "base/walk.h"
+#include "cache/entry/draft.h"
+#include "cache/origin/entry_name.h"
+#include "cache/tier/ledger.h"
+
+static void root_path(char *out, size_t bytes, const char *tier_home, const char *root)
+{
+    snprintf(out, bytes, "%s/tree/%s", tier_home, root);
+}
+
+void entries_each_root(const char *tier_home,
+                       void (*visit)(const char *tier_home, const char *root, void *context),
+                       void *context)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s/tree", tier_home);
+    int tree = stk_sys_open_nolinks(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *roots = tree >= 0 ? fdopendir(tree) : NULL;
+    struct dirent *entry;
+    while (roots != NULL && (entry = readdir(roots)) != NULL) {
+        if (entry->d_name[0] != '.') {
+            visit(tier_home, entry->d_name, context);
+        }
+    }
+    if (roots != NULL) {
+        closedir(roots);
+    }
+}
+
+static int measure_one(void *context, int dirfd, const char *name, unsigned depth,
+                       const struct stat *stat)
+{
+    struct entries_content *content = context;
+    (void)dirfd;
+    (void)depth;
+    if (stk_entry_looks_like_file(name, stat)) {
+        content->files++;
+        content->bytes += (uint64_t)stat->st_size;
+    }
+    return 0;
+}
+
+void entries_measure(const char *tier_home, const char *root, struct entries_content *out)
+{
+    char path[4096];
+    *out = (struct entries_content){0, 0};
+    root_path(path, sizeof path, tier_home, root);
+    stk_walk(path, measure_one, out);
+}
+
+/* Reads the note without waiting: in another member's home anything may lie in its place, such as a
+ * pipe. */
+void entries_origin(const char *tier_home, const char *root, char *out, size_t bytes)
+{
+    char path[4096];
+    struct stat stat_;
+    ssize_t got = 0;
+    snprintf(path, sizeof path, "%s/tree/%s/" STK_ENTRY_NOTE, tier_home, root);
+    int fd = stk_sys_open_nolinks(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd >= 0 && stk_sys_fstat(fd, &stat_) == 0 && S_ISREG(stat_.st_mode)) {
+        got = stk_sys_read(fd, out, bytes - 1);
+    }
+    if (fd >= 0) {
+        stk_sys_close(fd);
+    }
+    out[got > 0 ? got : 0] = '\0';
+}
+
+bool entries_path_of(char out[STK_PATH_BYTES], int dirfd, const char *name)
+{
+    char link[32];
+    stk_proc_fd_path(link, dirfd);
+    ssize_t length = readlink(link, out, STK_PATH_BYTES - 1);
+    if (length <= 0) {
+        return false;
+    }
+    int more = snprintf(out + length, STK_PATH_BYTES - (size_t)length, "/%s", name);
+    return more > 0 && length + more < STK_PATH_BYTES;
+}
+
+/* The sum of what was removed, to be given back. */
+struct removed {
+    uint64_t files; /* of the entries */
+    int64_t blocks, inodes;
+};
+
+static void note_removed(struct removed *removed, const char *name, const struct stat *stat)
+{
+    removed->files += stk_entry_looks_like_file(name, stat);
+    removed->blocks += stat->st_blocks;
+    removed->inodes++;
+}
+
+static int remove_one(void *context, int dirfd, const char *name, unsigned depth,
+                      const struct stat *stat)
+{
+    (void)depth;
+    if (unlinkat(dirfd, name, S_ISDIR(stat->st_mode) ? AT_REMOVEDIR : 0) == 0) {
+        note_removed(context, name, stat);
+    }
+    return 0;
+}
+
+/* Removes the versions of one file: the entries in its directory that end in its name. */
+static void remove_versions(const char *directory, const char *leaf, struct removed *removed)
+{
+    struct stat stat_;
+    DIR *entries = opendir(directory);
+    struct dirent *entry;
+    while (entries != NULL && (entry = readdir(entries)) != NULL) {
+        const char *name = entry->d_name;
+        if (strlen(name) > STK_ENTRY_DIGITS && name[STK_ENTRY_DIGITS] == ';' &&
+            strcmp(name + STK_ENTRY_DIGITS + 1, leaf) == 0 &&
+            fstatat(dirfd(entries), name, &stat_, AT_SYMLINK_NOFOLLOW) == 0) {
+            remove_one(removed, dirfd(entries), name, 0, &stat_);
+        }
+    }
+    if (entries != NULL) {
+        closedir(entries);
+    }
+}
+
+static void remove_directory(const char *path, struct removed *removed)
+{
+    struct stat stat_;
+    if (lstat(path, &stat_) == 0) {
+        remove_one(removed, AT_FDCWD, path, 0, &stat_);
+    }
+}
+
+static void remove_below(const char *root, const char *below, struct removed *removed)
+{
+    char path[8192];
+    snprintf(path, sizeof path, "%s%s%s", root, *below != '\0' ? "/" : "", below);
+    if (stk_walk(path, remove_one, removed) == 0) {
+        remove_directory(path, removed);
+    } else if (*below != '\0') {
+        *strrchr(path, '/') = '\0';
+        remove_versions(path, stk_path_leaf(below), removed);
+    }
+}
+
+static void remove_from(const char *tier_home, const char *root, const char *path,
+                        struct removed *removed)
+{
+    char directory[4096], origin[4096];
+    root_path(directory, sizeof directory, tier_home, root);
+    entries_origin(tier_home, root, origin, sizeof origin);
+    const char *below = stk_path_below(path, origin);
+    if (*origin != '\0' && stk_path_is_below(origin, path)) {
+        remove_below(directory, "", removed);
+    } else if (*origin != '\0' && below != NULL) {
+        remove_below(directory, below, removed);
+    }
+}
+
+static int remove_blocks(void *context, int dirfd, const char *name, unsigned depth,
+                         const struct stat *stat)
+{
+    return stk_entry_looks_like(name, stat) ? remove_one(context, dirfd, name, depth, stat) : 0;
+}
+
+/* Removes the blocks of all files, since blocks do not say to which file they belong. A process
+ * that reads them goes on with the origin. */
+void entries_remove_blocks(const struct stk_tier *tier)
+{
+    char path[STK_HOME_BYTES + 8];
+    struct removed removed = {.files = 0};
+    snprintf(path, sizeof path, "%s/fill", tier->home);
+    stk_walk(path, remove_blocks, &removed);
+    if (removed.inodes > 0 && tier->shared != NULL) {
+        stk_tier_free(tier->shared, removed.blocks, removed.inodes);
+    } else if (removed.inodes > 0) {
+        stk_ledger_free(tier->home, removed.blocks, removed.inodes);
+    }
+}
+
+uint64_t entries_remove(const struct stk_tier *tier, const char *root, const char *path)
+{
+    struct removed removed = {.files = 0};
+    remove_from(tier->home, root, path, &removed);
+    if (removed.inodes > 0 && tier->shared != NULL) {
+        stk_tier_free(tier->shared, removed.blocks, removed.inodes);
+    } else if (removed.inodes > 0) {
+        stk_ledger_free(tier->home, removed.blocks, removed.inodes);
+    }
+    return removed.files;
+}

@@ -1,0 +1,32 @@
+/* Looks at the entries of a tier, and removes them. */
+#ifndef STK_CLI_TIERS_ENTRIES_H
+#define STK_CLI_TIERS_ENTRIES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/path.h"
+#include "cache/tier/tier.h"
+
+struct entries_content {
+    uint64_t files, bytes; /* of the files that have entries */
+};
+
+/* Calls `visit` for the directory of each root in a tier. */
+void entries_each_root(const char *tier_home,
+                       void (*visit)(const char *tier_home, const char *root, void *context),
+                       void *context);
+/* Counts the entries of a root. */
+void entries_measure(const char *tier_home, const char *root, struct entries_content *out);
+/* Reads the directory that a root's entries come from; "" if it is not noted. */
+void entries_origin(const char *tier_home, const char *root, char *out, size_t bytes);
+/* Writes the path of `name`, which a walk has met in the directory open as `dirfd`. Returns false
+ * if the path is too long. */
+bool entries_path_of(char out[STK_PATH_BYTES], int dirfd, const char *name);
+/* Removes the entries of the files below `path` (canonical), from a root that contains `path` or
+ * lies below it. Returns how many entries went. */
+uint64_t entries_remove(const struct stk_tier *tier, const char *root, const char *path);
+/* Removes the blocks of all big files that are not complete yet. */
+void entries_remove_blocks(const struct stk_tier *tier);
+#endif

@@ -1,0 +1,329 @@
+#include "cli/tiers/shared_tier.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/hash.h"
+#include "base/sys.h"
+#include "cache/entry/checksum.h"
+#include "cache/origin/buffer.h"
+
+#define LEFT_S     3600
+#define SHARED     "shared/"
+#define MAKING     "making"
+#define NAME_BYTES 96
+#define PATH_BYTES STK_PATH_BYTES
+
+/* The seal, behind an entry's bytes. */
+struct seal {
+    char magic[8];
+    uint64_t bytes, check;
+    uint64_t path;        /* hash of the entry's path, with its version */
+    uint64_t reserved[3]; /* 0 */
+    uint64_t self;        /* hash of the fields before it */
+};
+
+_Static_assert(sizeof(struct seal) == SHARED_TIER_SEAL_BYTES, "as it lies there");
+#define MAGIC "stoker\0\1"
+
+static void make_seal(struct seal *seal, const char *path, uint64_t bytes, uint64_t check)
+{
+    *seal = (struct seal){.bytes = bytes, .check = check};
+    memcpy(seal->magic, MAGIC, sizeof seal->magic);
+    seal->path = stk_hash_64(path, strlen(path), 0);
+    seal->self = stk_hash_64(seal, offsetof(struct seal, self), 0);
+}
+
+/* ---- files ---- */
+
+/* Each operation opens the home anew, checks it, and works beneath its descriptor: members of a
+ * group may be able to rename the directories above. No descriptor is kept, since a server may come
+ * back as another mount. */
+
+static void name_entry(const char *path, char out[PATH_BYTES])
+{
+    snprintf(out, PATH_BYTES, SHARED "%s", path);
+}
+
+/* Makes a name that no other process of any node uses. */
+static void name_draft(char out[NAME_BYTES])
+{
+    static atomic_uint turn;
+    char node[256] = "";
+    gethostname(node, sizeof node - 1);
+    uint64_t mine[] = {
+        stk_hash_64(node, strlen(node), 0), (uint64_t)stk_sys_clock_ns(CLOCK_REALTIME),
+        (uint64_t)stk_sys_clock_ns(CLOCK_BOOTTIME), (uint64_t)getpid(), atomic_fetch_add(&turn, 1)};
+    snprintf(out, NAME_BYTES, MAKING "/%016llx-%d",
+             (unsigned long long)stk_hash_64(mine, sizeof mine, 0), getpid());
+}
+
+static int read_all(int fd, void *to, size_t bytes, off_t at)
+{
+    for (size_t got = 0; got < bytes;) {
+        ssize_t more = stk_sys_pread(fd, (char *)to + got, bytes - got, at + (off_t)got);
+        if (more <= 0) {
+            return more == 0 ? -EBADMSG : (int)more;
+        }
+        got += (size_t)more;
+    }
+    return 0;
+}
+
+static int write_all(int fd, const void *from, size_t bytes, off_t at)
+{
+    for (size_t put = 0; put < bytes;) {
+        ssize_t more = stk_sys_pwrite(fd, (const char *)from + put, bytes - put, at + (off_t)put);
+        if (more <= 0) {
+            return more == 0 ? -ENOSPC : (int)more;
+        }
+        put += (size_t)more;
+    }
+    return 0;
+}
+
+/* Copies, and computes the checksum of the copied bytes. */
+static int copy(int from, int to, uint64_t bytes, uint64_t *check)
+{
+    char *buffer = stk_buffer_take();
+    int error = buffer != NULL ? 0 : -ENOMEM;
+    *check = 0;
+    for (uint64_t at = 0; error == 0 && at < bytes;) {
+        size_t piece = bytes - at < STK_BUFFER_BYTES ? (size_t)(bytes - at) : STK_BUFFER_BYTES;
+        error = read_all(from, buffer, piece, (off_t)at);
+        if (error == 0) {
+            *check += stk_checksum_of(buffer, piece, at);
+            error = write_all(to, buffer, piece, (off_t)at);
+        }
+        at += piece;
+    }
+    if (buffer != NULL) {
+        stk_buffer_put(buffer);
+    }
+    return error;
+}
+
+static void close_home(int home)
+{
+    if (home >= 0) {
+        stk_sys_close(home);
+    }
+}
+
+DIR *shared_tier_list(int home, const char *room)
+{
+    int fd = stk_sys_openat(home, room, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW, 0);
+    DIR *names = fd >= 0 ? fdopendir(fd) : NULL;
+    if (fd >= 0 && names == NULL) {
+        stk_sys_close(fd);
+    }
+    errno = fd < 0 ? -fd : errno;
+    return names;
+}
+
+/* ---- from there ---- */
+
+int shared_tier_look(const struct shared_tier *shared, const char *path, uint64_t bytes)
+{
+    char name[PATH_BYTES];
+    struct stat stat_;
+    name_entry(path, name);
+    int home = stk_home_open(shared->home);
+    int error = home < 0 ? home : stk_sys_fstatat(home, name, &stat_, AT_SYMLINK_NOFOLLOW);
+    close_home(home);
+    bool right = error == 0 && S_ISREG(stat_.st_mode) && stat_.st_uid == geteuid() &&
+                 (uint64_t)stat_.st_size == bytes + sizeof(struct seal);
+    return error != 0 ? error : right ? 0 : -ENOENT;
+}
+
+int shared_tier_fetch(const struct shared_tier *shared, const char *path, uint64_t bytes, int to,
+                      uint64_t *check)
+{
+    char name[PATH_BYTES];
+    struct seal right, seal;
+    name_entry(path, name);
+    int home = stk_home_open(shared->home);
+    int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW;
+    int from = home < 0 ? home : stk_sys_openat(home, name, flags, 0);
+    close_home(home);
+    if (from < 0) {
+        return from;
+    }
+    int error = copy(from, to, bytes, check);
+    if (error == 0) {
+        error = read_all(from, &seal, sizeof seal, (off_t)bytes);
+    }
+    stk_sys_close(from);
+    make_seal(&right, path, bytes, *check);
+    return error != 0 ? error : memcmp(&seal, &right, sizeof seal) == 0 ? 0 : -EBADMSG;
+}
+
+/* ---- to there ---- */
+
+/* Writes an entry with its seal. The error of a write may come only at the fsync() or the
+ * close(). */
+static int write_draft(int home, const char *name, const char *path, uint64_t bytes, int from)
+{
+    struct seal seal;
+    struct stat stat_;
+    uint64_t check;
+    int to = stk_sys_openat(home, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (to < 0) {
+        return to;
+    }
+    int error = copy(from, to, bytes, &check);
+    make_seal(&seal, path, bytes, check);
+    error = error == 0 ? write_all(to, &seal, sizeof seal, (off_t)bytes) : error;
+    error = error == 0 && fsync(to) != 0 ? -errno : error;
+    error = error == 0 ? stk_sys_fstat(to, &stat_) : error;
+    error = error == 0 && (uint64_t)stat_.st_size != bytes + sizeof seal ? -EIO : error;
+    int closed = stk_sys_close(to);
+    return error != 0 ? error : closed;
+}
+
+static int make_directories(int home, char *name)
+{
+    int error = 0;
+    char *first = name + sizeof SHARED - 1;
+    for (char *slash = strchr(first, '/'); slash != NULL && error == 0;
+         slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        error = stk_sys_mkdirat(home, name, 0700);
+        error = error == -EEXIST ? 0 : error;
+        *slash = '/';
+    }
+    return error;
+}
+
+/* Puts a draft into place. On a file system without hard links it is renamed: then two nodes that
+ * publish at the same time replace each other's equal file. RENAME_NOREPLACE is not used: some file
+ * systems ignore it. */
+static int place(int home, const char *draft, const char *name, bool repairs)
+{
+    if (!repairs && linkat(home, draft, home, name, 0) == 0) {
+        return 0;
+    }
+    int error = repairs ? 0 : -errno;
+    if (error == -EEXIST || error == -ENOENT) {
+        return error;
+    }
+    if (!repairs && stk_sys_faccessat(home, name, F_OK) == 0) {
+        return -EEXIST;
+    }
+    return renameat(home, draft, home, name) == 0 ? 0 : -errno;
+}
+
+static int place_in_directory(int home, const char *draft, char *name, bool repairs)
+{
+    int error = place(home, draft, name, repairs);
+    if (error == -ENOENT) {
+        error = make_directories(home, name);
+        error = error == 0 ? place(home, draft, name, repairs) : error;
+    }
+    return error;
+}
+
+int shared_tier_publish(const struct shared_tier *shared, const char *path, uint64_t bytes,
+                        int from, bool repairs)
+{
+    char draft[NAME_BYTES], name[PATH_BYTES];
+    name_draft(draft);
+    name_entry(path, name);
+    int home = stk_home_open(shared->home);
+    if (home < 0) {
+        return home;
+    }
+    int error = write_draft(home, draft, path, bytes, from);
+    error = error == 0 ? place_in_directory(home, draft, name, repairs) : error;
+    stk_sys_unlinkat(home, draft, 0); /* unless it was renamed */
+    close_home(home);
+    return error;
+}
+
+/* ---- setting up ---- */
+
+/* Tests whether the file system keeps written data, and returns it. */
+static int try_out(int home)
+{
+    static const char text[] = "tried out";
+    char name[NAME_BYTES], back[sizeof text] = "";
+    name_draft(name);
+    int fd = stk_sys_openat(home, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0) {
+        return fd;
+    }
+    int error = write_all(fd, text, sizeof text, 0);
+    error = error == 0 && fsync(fd) != 0 ? -errno : error;
+    error = error == 0 ? read_all(fd, back, sizeof back, 0) : error;
+    error = error == 0 && memcmp(text, back, sizeof text) != 0 ? -EIO : error;
+    stk_sys_close(fd);
+    stk_sys_unlinkat(home, name, 0);
+    return error;
+}
+
+static int make_rooms(int home)
+{
+    static const char *const rooms[] = {"shared", MAKING, "nodes"};
+    int error = 0;
+    for (size_t i = 0; error == 0 && i < sizeof rooms / sizeof *rooms; i++) {
+        error = stk_sys_mkdirat(home, rooms[i], 0700);
+        error = error == -EEXIST ? 0 : error;
+    }
+    return error;
+}
+
+int shared_tier_open(struct shared_tier *shared)
+{
+    int error = stk_home_path(shared->home, shared->directory) ? 0 : -ENAMETOOLONG;
+    error = error == 0 ? stk_home_ensure(shared->home) : error;
+    int home = error == 0 ? stk_home_open(shared->home) : error;
+    if (home < 0) {
+        return home;
+    }
+    error = make_rooms(home);
+    error = error == 0 ? try_out(home) : error;
+    close_home(home);
+    /* a full one has much to give, and refuses what it has no room for */
+    return error == -ENOSPC || error == -EDQUOT ? 0 : error;
+}
+
+static void sweep(int home)
+{
+    char now_name[NAME_BYTES];
+    struct stat now, stat_;
+    struct dirent *entry;
+    name_draft(now_name);
+    int fd = stk_sys_openat(home, now_name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    bool found = fd >= 0 && stk_sys_fstat(fd, &now) == 0;
+    DIR *making = found ? shared_tier_list(home, MAKING) : NULL;
+    while (making != NULL && (entry = readdir(making)) != NULL) {
+        if (fstatat(dirfd(making), entry->d_name, &stat_, AT_SYMLINK_NOFOLLOW) == 0 &&
+            S_ISREG(stat_.st_mode) && stat_.st_mtime < now.st_mtime - LEFT_S) {
+            unlinkat(dirfd(making), entry->d_name, 0);
+        }
+    }
+    if (making != NULL) {
+        closedir(making);
+    }
+    if (fd >= 0) {
+        stk_sys_close(fd);
+        stk_sys_unlinkat(home, now_name, 0);
+    }
+}
+
+/* Compares times of the file server's clock only: this node's clock may differ. */
+void shared_tier_sweep(const struct shared_tier *shared)
+{
+    int home = stk_home_open(shared->home);
+    if (home >= 0) {
+        sweep(home);
+    }
+    close_home(home);
+}

@@ -1,0 +1,69 @@
+/*
+ * A shared tier: a directory on a file system that is not known to be local, in which several nodes
+ * keep copies of entries for each other. Every call may take any time, or fail in any way. So only
+ * a process makes these calls for which every wait has a deadline (cli/run/shared_helper.h).
+ *
+ *   DIR/stoker-UID/shared/ROOT/dir/3f2a91c07bd4;leaf   an entry's bytes, and a seal behind them
+ *                  making/                             incomplete files
+ *                  nodes/                              how many bytes each node has put there
+ *
+ * Files are opened beneath a descriptor of the home, which is checked each time: other users may be
+ * able to rename the directories above. Only a seal is believed. It names the entry whose bytes lie
+ * in front of it, and has their number and checksum. No lock, time, attribute or flag of the file
+ * system matters. A file there is never changed, and is replaced only if it was found damaged.
+ *
+ * Errors are -errno. Safe in threads.
+ */
+#ifndef STK_CLI_TIERS_SHARED_TIER_H
+#define STK_CLI_TIERS_SHARED_TIER_H
+
+#include <dirent.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "cache/catalogue/home.h"
+
+struct shared_tier {
+    char directory[STK_HOME_BYTES];
+    char home[STK_HOME_BYTES];
+    int64_t
+        budget_bytes; /* of all nodes together; below 0: as much as the file system has room for */
+};
+
+/* The length of the seal behind an entry's bytes. */
+#define SHARED_TIER_SEAL_BYTES 64
+
+/* Finds out in a detached process whether a directory is on a shared file system. Returns
+ * SHARED_TIER_LATE if it does not answer. Sets `canonical` for SHARED_TIER_YES. */
+enum shared_tier_kind { SHARED_TIER_LOCAL, SHARED_TIER_YES, SHARED_TIER_LATE };
+enum shared_tier_kind shared_tier_find(const char *directory, char canonical[STK_HOME_BYTES]);
+
+/* Makes missing directories, and tests whether the file system keeps written data. Returns 0 or
+ * -errno; the errors of cache/catalogue/home.h have their meanings. */
+int shared_tier_open(struct shared_tier *shared);
+
+/* Returns 0 if there is an entry of that many bytes, or -errno. */
+int shared_tier_look(const struct shared_tier *shared, const char *path, uint64_t bytes);
+/* Copies the entry to the descriptor `to`, and sets its checksum (cache/entry/checksum.h). Returns
+ * -EBADMSG if the entry is damaged. */
+int shared_tier_fetch(const struct shared_tier *shared, const char *path, uint64_t bytes, int to,
+                      uint64_t *check);
+/* Writes a copy of the descriptor `from` there. Returns -EEXIST if there is an entry, which is
+ * replaced only with `repairs`; -ENOSPC and -EDQUOT if there is no room. */
+int shared_tier_publish(const struct shared_tier *shared, const char *path, uint64_t bytes,
+                        int from, bool repairs);
+/* Reserves room for so many bytes, and publishes that to the other nodes. Returns 0 or -ENOSPC.
+ * Give back what is not used in the end with shared_tier_give_room(). */
+int shared_tier_take_room(const struct shared_tier *shared, uint64_t bytes);
+void shared_tier_give_room(const struct shared_tier *shared, uint64_t bytes);
+/* Gives back all room that was reserved and not used. */
+void shared_tier_end_room(const struct shared_tier *shared);
+/* Removes incomplete files of processes that were killed. */
+void shared_tier_sweep(const struct shared_tier *shared);
+
+/* Opens a room of the home that is open as `home`, for listing. The caller closes it. Returns NULL
+ * with errno if the room cannot be opened. */
+DIR *shared_tier_list(int home, const char *room);
+
+#endif

@@ -1,0 +1,24 @@
+/* How much of a tier is used, as users see it. Room that is only reserved for the sample store's
+ * growth does not count (cache/tier/sample_quota.h). */
+#ifndef STK_CLI_TIERS_USAGE_H
+#define STK_CLI_TIERS_USAGE_H
+
+#include <stdint.h>
+
+#include "cache/tier/tier.h"
+#include "cli/out/json.h"
+
+struct usage {
+    uint64_t used_bytes, aside_bytes;
+    uint64_t samples_bytes; /* part of the used ones: this namespace's sample store */
+};
+
+/* Returns zeros for a tier that is not attached. Walks the sample stores, which are a few files
+ * each. */
+struct usage usage_of(const struct stk_tier *tier);
+/* Returns "40.1 MiB of 1.2 GiB used, 18.8 MiB set aside for samples". The caller frees. */
+char *usage_text(const struct stk_tier *tier);
+/* Writes the tier's path, budget and use as members. */
+void usage_write_json(struct json *json, const struct stk_tier *tier);
+
+#endif

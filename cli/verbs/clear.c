@@ -1,0 +1,118 @@
+/* `stoker clear [--tier DIR] [PATH] [--dead]`: removes the whole cache, the entries of a path, or
+ * leftovers. */
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/path.h"
+#include "cli/out/say.h"
+#include "cli/run/removal.h"
+#include "cli/run/session.h"
+#include "cli/tiers/entries.h"
+#include "cli/tiers/known_tiers.h"
+#include "cli/verbs/verbs.h"
+
+struct removal {
+    const struct stk_tier *tier;
+    const char *path;
+    uint64_t files;
+};
+
+static void remove_from_root(const char *tier_home, const char *root, void *context)
+{
+    struct removal *removal = context;
+    (void)tier_home;
+    removal->files += entries_remove(removal->tier, root, removal->path);
+}
+
+static void remove_from_tier(struct stk_tier *tier, void *context)
+{
+    struct removal *removal = context;
+    removal->tier = tier;
+    entries_each_root(tier->home, remove_from_root, removal);
+    entries_remove_blocks(tier);
+}
+
+/* Removes entries, which is safe at any time: a process that has one open goes on reading it, and
+ * the next open fills anew. Returns how many there were. */
+static uint64_t remove_entries(const char *path, const char *tier)
+{
+    static struct session session;
+    struct removal removal = {.path = path, .files = 0};
+    bool known = session_look(&session);
+    const struct tiers tiers = {.catalogue = known ? &session.catalogue : NULL, .only = tier};
+    tiers_each(&tiers, remove_from_tier, &removal);
+    return removal.files;
+}
+
+static int clear_path(const char *path, const char *tier)
+{
+    char *canonical = realpath(path, NULL);
+    const char *full = canonical != NULL ? canonical : path;
+    if (full[0] != '/') {
+        die("clear %s: no such file or directory: name a data set's path", path);
+    }
+    uint64_t files = remove_entries(full, tier);
+    if (files > 0) {
+        say_line(stdout, "removed %" PRIu64 " cached files of %s", files, full);
+    } else {
+        say_line(stdout, "nothing is cached of %s", full);
+    }
+    free(canonical);
+    return 0;
+}
+
+/* Removes entries beside programs that run without `stoker run`. The catalogue stays: with a new
+ * one these programs would not learn what other processes change. */
+static int clear_beside_users(const char *tier)
+{
+    printf("removed %" PRIu64 " cached files; the catalogue stays, as programs that run without "
+           "`stoker run` are using it\n",
+           remove_entries("/", tier));
+    return 0;
+}
+
+static int clear_dead(void)
+{
+    printf(removal_sweep() ? "removed what dead runs left\n" : "no dead runs\n");
+    return 0;
+}
+
+static int clear_all(const char *tier)
+{
+    struct removed_homes removal = removal_remove_all(tier);
+    if (removal.live > 0) {
+        die("%u live run%s the cache: wait for the end, or name a PATH to clear", removal.live,
+            removal.live == 1 ? " uses" : "s use");
+    }
+    if (removal.used) {
+        return clear_beside_users(tier);
+    }
+    if (removal.failed > 0) {
+        die_with(1,
+                 "not all could be removed, as files came meanwhile: stop what uses the cache, and "
+                 "clear again");
+    }
+    printf(removal.homes > 0 ? "removed\n" : "nothing is cached\n");
+    return 0;
+}
+
+int verb_clear(char **arguments)
+{
+    const char *tier = tiers_option(&arguments);
+    if (arguments[0] == NULL) {
+        return clear_all(tier);
+    }
+    if (arguments[1] != NULL) {
+        die("clear takes one PATH or --dead; unexpected: %s", arguments[1]);
+    }
+    if (strcmp(arguments[0], "--dead") == 0) {
+        return clear_dead();
+    }
+    if (arguments[0][0] == '-') {
+        die_wrong("unknown option %s", arguments[0]);
+    }
+    return clear_path(arguments[0], tier);
+}

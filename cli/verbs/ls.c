@@ -1,0 +1,104 @@
+/* `stoker ls`: lists the cached roots, the tiers, and the live runs. */
+#include <dirent.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/samples.h"
+#include "base/walk.h"
+#include "cache/tier/ledger.h"
+#include "cli/out/say.h"
+#include "cli/run/live_runs.h"
+#include "cli/run/session.h"
+#include "cli/tiers/entries.h"
+#include "cli/tiers/known_tiers.h"
+#include "cli/tiers/usage.h"
+#include "cli/verbs/verbs.h"
+
+static void print_root(const char *tier_home, const char *root, void *context)
+{
+    char size[STK_SIZE_TEXT], origin[4096];
+    struct entries_content content;
+    (void)context;
+    entries_measure(tier_home, root, &content);
+    entries_origin(tier_home, root, origin, sizeof origin);
+    say_line(stdout, "  %10" PRIu64 " files %11s  %s", content.files,
+             size_text(size, content.bytes), *origin != '\0' ? origin : root);
+}
+
+/* Prints the sample stores, of all pid namespaces. */
+static void print_samples(const char *tier_home)
+{
+    char path[STK_HOME_BYTES + 16], size[STK_SIZE_TEXT];
+    int64_t blocks, inodes;
+    snprintf(path, sizeof path, "%s/" STK_SAMPLES_ROOM, tier_home);
+    if (stk_ledger_walk(path, 0, NULL, &blocks, &inodes) == 0) {
+        printf("  samples          %11s\n", size_text(size, (uint64_t)(blocks * STK_BLOCK_BYTES)));
+    }
+}
+
+static void print_known(const struct stk_tier *tier)
+{
+    const struct stk_budget *budget = &tier->shared->budget;
+    char *usage = usage_text(tier);
+    say_line(stdout, "%s: %s, %" PRId64 " of %" PRId64 " inodes", tier->home, usage,
+             budget->used_inodes, budget->inodes);
+    free(usage);
+}
+
+/* Prints a tier on a disk that earlier runs have left. */
+static void print_left(const struct stk_tier *tier)
+{
+    char used[STK_SIZE_TEXT];
+    int64_t blocks, inodes;
+    stk_ledger_walk(tier->home, 0, NULL, &blocks, &inodes);
+    say_line(stdout, "%s: %s used, %" PRId64 " inodes, by no run now", tier->home,
+             size_text(used, (uint64_t)(blocks * STK_BLOCK_BYTES)), inodes);
+}
+
+static void print_tier(struct stk_tier *tier, void *context)
+{
+    if (tier->shared != NULL) {
+        print_known(tier);
+    } else {
+        print_left(tier);
+    }
+    entries_each_root(tier->home, print_root, NULL);
+    print_samples(tier->home);
+    ++*(unsigned *)context;
+}
+
+static void print_runs(const struct session *session)
+{
+    struct live live = live_count(session->home);
+    printf("%u live run%s", live.runs, live.runs == 1 ? "" : "s");
+    if (live.orphans > 0) {
+        printf(" (of %u the stoker was killed, and the job goes on)", live.orphans);
+    }
+    uint32_t kept = atomic_load(&session->catalogue.header->kept);
+    printf("%s\n", kept == STK_KEPT_NOT ? ""
+                   : kept == STK_KEPT   ? "; the cache stays until `stoker clear`"
+                                        : "; the cache was made for a run of root's");
+}
+
+int verb_ls(char **arguments)
+{
+    static struct session session;
+    const char *tier = tiers_option(&arguments);
+    unsigned shown = 0;
+    if (arguments[0] != NULL) {
+        die("ls takes only --tier DIR; unexpected: %s", arguments[0]);
+    }
+    bool known = session_look(&session);
+    const struct tiers tiers = {.catalogue = known ? &session.catalogue : NULL, .only = tier};
+    tiers_each(&tiers, print_tier, &shown);
+    if (known) {
+        print_runs(&session);
+    } else if (shown == 0) {
+        printf("nothing is cached\n");
+    }
+    return 0;
+}

@@ -1,0 +1,15 @@
+/* The verbs of the command that have no folder of their own. Each function gets the arguments
+ * behind the verb and returns the exit status. */
+#ifndef STK_CLI_VERBS_VERBS_H
+#define STK_CLI_VERBS_VERBS_H
+
+int verb_run(char **arguments);
+int verb_warm(char **arguments);
+int verb_env(char **arguments);
+int verb_ls(char **arguments);
+int verb_last(char **arguments);
+int verb_clear(char **arguments);
+int verb_report(char **arguments);
+int verb_share(char **arguments);
+
+#endif

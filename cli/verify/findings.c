@@ -1,0 +1,156 @@
+#include "cli/verify/findings.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/out/json.h"
+#include "cli/out/say.h"
+
+/* ---- noting ---- */
+
+void findings_note_difference(struct findings *found, const struct compared *compared,
+                              const char *home)
+{
+    if (found->count == found->room) {
+        found->room = 2 * found->room + 16;
+        found->names = realloc(found->names, found->room * sizeof *found->names);
+        found->whats = realloc(found->whats, found->room * sizeof *found->whats);
+        if (found->names == NULL || found->whats == NULL) {
+            die("out of memory");
+        }
+    }
+    char *what = compared->what != NULL ? must_copy(compared->what)
+                                        : must_format("differs at byte %" PRIu64, compared->at);
+    found->names[found->count] = must_copy(compared->origin);
+    found->whats[found->count++] =
+        compared->others ? must_format("in %s %s", home, what) : must_copy(what);
+    free(what);
+}
+
+void findings_note(struct findings *found, enum findings_kind kind, const struct compared *compared,
+                   const char *home)
+{
+    found->ends[kind][compared->end]++;
+    found->bytes += compared->bytes;
+    if (compared->end == COMPARE_DIFFERS) {
+        found->failed += !compared->dropped && !compared->others;
+        found->others += compared->others;
+        findings_note_difference(found, compared, home);
+    }
+}
+
+uint64_t findings_count(const struct findings *found, enum compare_end end)
+{
+    uint64_t count = 0;
+    for (int kind = 0; kind < FINDINGS_KINDS; kind++) {
+        count += found->ends[kind][end];
+    }
+    return count;
+}
+
+uint64_t findings_done(const struct findings *found)
+{
+    uint64_t done = 0;
+    for (int end = 0; end < COMPARE_ENDS; end++) {
+        done += findings_count(found, (enum compare_end)end);
+    }
+    return done;
+}
+
+/* ---- telling ---- */
+
+int findings_status(const struct findings *found)
+{
+    bool failed =
+        found->failed > 0 || found->forms.kept > 0 || found->closed > 0 || found->unchecked;
+    return failed ? STK_EXIT_USAGE : found->count > 0;
+}
+
+static void print_line(uint64_t count, const char *text)
+{
+    if (count > 0) {
+        printf("  %" PRIu64 " %s\n", count, text);
+    }
+}
+
+static void say_trouble(const struct findings *found)
+{
+    if (found->failed > 0) {
+        say("%" PRIu64 " could not be dropped: `stoker clear` removes the cache", found->failed);
+    }
+    if (found->others > 0) {
+        say("%" PRIu64
+            " differed in homes of other members, who alone can drop them: tell them, or "
+            "do without --share",
+            found->others);
+    }
+    if (found->closed > 0) {
+        say("%" PRIu64 " directories of the cache could not be looked into", found->closed);
+    }
+}
+
+void findings_print(const struct findings *found)
+{
+    char size[STK_SIZE_TEXT];
+    for (unsigned i = 0; i < found->count; i++) {
+        say_line(stdout, "%s: the copy %s", found->names[i], found->whats[i]);
+    }
+    printf("%" PRIu64 " copies right (%s), %" PRIu64 " differed%s\n",
+           findings_count(found, COMPARE_RIGHT), size_text(size, found->bytes),
+           findings_count(found, COMPARE_DIFFERS),
+           findings_count(found, COMPARE_DIFFERS) == 0 ? ""
+           : found->failed + found->others == 0        ? ": dropped"
+                                                       : "");
+    if (found->forms.right > 0 || found->forms.differ > 0) {
+        printf("%" PRIu64 " samples of images right (%s of JPEGs), %" PRIu64 " differed\n",
+               found->forms.right, size_text(size, found->forms.bytes), found->forms.differ);
+    }
+    print_line(findings_count(found, COMPARE_CHANGED),
+               "of versions that are not the origin's any more");
+    print_line(findings_count(found, COMPARE_GONE), "of files that are gone, or not mounted here");
+    print_line(findings_count(found, COMPARE_UNREADABLE), "whose origin could not be read");
+    print_line(found->passed_over, "copies were not looked at (--sample)");
+    if (found->none && found->forms.right + found->forms.differ == 0) {
+        puts("  nothing is cached there: `stoker ls` shows what is, and where");
+    }
+    fflush(stdout);
+    say_trouble(found);
+}
+
+static void write_kind(struct json *json, const char *name, const uint64_t ends[COMPARE_ENDS])
+{
+    json_object(json, name);
+    json_count(json, "right", ends[COMPARE_RIGHT]);
+    json_count(json, "differ", ends[COMPARE_DIFFERS]);
+    json_count(json, "changed", ends[COMPARE_CHANGED]);
+    json_count(json, "gone", ends[COMPARE_GONE]);
+    json_count(json, "unreadable", ends[COMPARE_UNREADABLE]);
+    json_end(json);
+}
+
+void findings_write_json(const struct findings *found, const char *path)
+{
+    FILE *out = fopen(path, "we");
+    if (out == NULL) {
+        die("--json %s: %s", path, strerror(errno));
+    }
+    struct json json = json_begin(out);
+    write_kind(&json, "entries", found->ends[FINDINGS_ENTRY]);
+    write_kind(&json, "listings", found->ends[FINDINGS_LISTING]);
+    write_kind(&json, "blocks", found->ends[FINDINGS_BLOCKS]);
+    json_object(&json, "samples");
+    json_count(&json, "right", found->forms.right);
+    json_count(&json, "differ", found->forms.differ);
+    json_end(&json);
+    json_count(&json, "bytes", found->bytes);
+    json_count(&json, "not_looked_at", found->passed_over);
+    json_count(&json, "not_dropped", found->failed + found->others);
+    json_texts(&json, "differing", found->names, found->count);
+    json_finish(&json);
+    if (fclose(out) != 0) {
+        die("--json %s: %s", path, strerror(errno));
+    }
+}

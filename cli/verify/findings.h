@@ -1,0 +1,46 @@
+/* The findings of `stoker verify`, and how they are printed. Threads that compare must add findings
+ * under a lock of their own. */
+#ifndef STK_CLI_VERIFY_FINDINGS_H
+#define STK_CLI_VERIFY_FINDINGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cli/verify/compare.h"
+#include "cli/verify/forms_check.h"
+
+enum findings_kind { FINDINGS_ENTRY, FINDINGS_LISTING, FINDINGS_BLOCKS, FINDINGS_KINDS };
+
+struct findings {
+    uint64_t ends[FINDINGS_KINDS][COMPARE_ENDS];
+    uint64_t bytes, failed; /* compared; copies that differ and could not be dropped */
+    uint64_t others;        /* copies that differ, in homes of other members of a group */
+    uint64_t closed;        /* directories of tiers that could not be looked into */
+    struct forms_found forms;
+    bool unchecked;       /* forms could not be checked, which was said */
+    bool none;            /* there were no copies to look at */
+    uint64_t passed_over; /* copies that were not chosen (--sample) */
+    unsigned count, room;
+    char **names, **whats; /* of the copies that differ */
+};
+
+/* Adds the result of one comparison. `home` is the tier's home, which is named if it is another
+ * member's. */
+void findings_note(struct findings *found, enum findings_kind kind, const struct compared *compared,
+                   const char *home);
+/* Adds only the difference. */
+void findings_note_difference(struct findings *found, const struct compared *compared,
+                              const char *home);
+
+/* Return the number of copies with this result, and of all compared copies. */
+uint64_t findings_count(const struct findings *found, enum compare_end end);
+uint64_t findings_done(const struct findings *found);
+
+/* Prints the findings for people on stdout, and on stderr what to do. */
+void findings_print(const struct findings *found);
+/* Writes the findings as JSON. Ends with a message if the file cannot be written. */
+void findings_write_json(const struct findings *found, const char *path);
+/* Returns the exit status: 1 if a copy differed; 2 if one could not be compared or dropped. */
+int findings_status(const struct findings *found);
+
+#endif

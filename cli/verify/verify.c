@@ -1,0 +1,429 @@
+#include "cli/verify/verify.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/path.h"
+#include "base/samples.h"
+#include "base/sys.h"
+#include "base/text.h"
+#include "base/walk.h"
+#include "cache/big/blocks.h"
+#include "cache/entry/draft.h"
+#include "cache/origin/entry_name.h"
+#include "cli/args/covered_paths.h"
+#include "cli/args/share_group.h"
+#include "cli/fill/progress.h"
+#include "cli/out/say.h"
+#include "cli/tiers/entries.h"
+#include "cli/tiers/known_tiers.h"
+#include "cli/verify/compare_queue.h"
+#include "cli/verify/findings.h"
+#include "cli/verify/forms_check.h"
+#include "cli/verify/wanted.h"
+
+/* ---- what is known of it ---- */
+
+/* A list that ends with NULL. */
+struct name_list {
+    char **names;
+    size_t count;
+};
+
+static void add_name(struct name_list *names, const char *name)
+{
+    names->names = realloc(names->names, (names->count + 2) * sizeof *names->names);
+    if (names->names == NULL) {
+        die("out of memory");
+    }
+    names->names[names->count++] = must_copy(name);
+    names->names[names->count] = NULL;
+}
+
+static struct verifying {
+    struct wanted wanted;
+    struct stk_cache cache; /* of the present tier and root */
+    bool counting;          /* true: copies are only counted, not compared */
+    uint64_t all, left;     /* existing copies; of those, the ones not passed yet */
+    uint64_t chosen, to_choose;
+    uint64_t turn, seed;
+    struct name_list roots, stores; /* origins of entries in tiers; sample stores */
+
+    pthread_mutex_t lock; /* of the figures for the line of progress */
+    int64_t began_ns;
+    struct findings found;
+} verifying = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void read_figures(struct fill_figures *out)
+{
+    *out = (struct fill_figures){.whole = true};
+    pthread_mutex_lock(&verifying.lock);
+    out->found = verifying.counting ? verifying.all : verifying.chosen;
+    out->seconds_ns = verifying.counting ? 0 : stk_clock_boottime_ns() - verifying.began_ns;
+    pthread_mutex_unlock(&verifying.lock);
+    compare_queue_read(&out->done, &out->present_bytes);
+}
+
+/* ---- which ones ---- */
+
+/* Chooses as many of the remaining copies as are still wanted, each with the same chance. */
+static bool is_chosen(void)
+{
+    uint64_t word = ++verifying.turn;
+    uint64_t left = verifying.left > 0 ? verifying.left-- : 1;
+    bool chosen = stk_hash_64(&word, sizeof word, verifying.seed) % left < verifying.to_choose;
+    verifying.to_choose -= chosen;
+    return chosen;
+}
+
+static void meet(enum findings_kind kind, const char *copy, const char *origin)
+{
+    if (!wanted_has(&verifying.wanted, origin)) {
+        return;
+    }
+    if (verifying.counting) {
+        pthread_mutex_lock(&verifying.lock);
+        verifying.all++;
+        pthread_mutex_unlock(&verifying.lock);
+    } else if (is_chosen()) {
+        compare_queue_put(kind, copy, origin);
+    }
+}
+
+/* ---- entries ---- */
+
+/* Returns true if the name is that of an entry, whatever its type. A directory mirrors one of the
+ * origin's. */
+static bool is_named_so(const char *name, const struct stat *stat)
+{
+    return !S_ISDIR(stat->st_mode) && strlen(name) > STK_ENTRY_DIGITS &&
+           name[STK_ENTRY_DIGITS] == ';';
+}
+
+static int meet_entry(void *context, int dirfd, const char *name, unsigned depth,
+                      const struct stat *stat)
+{
+    char entry[STK_PATH_BYTES], origin[STK_PATH_BYTES];
+    struct stk_entry_parts parts;
+    const char *root = context;
+    (void)depth;
+    if (!is_named_so(name, stat) || !entries_path_of(entry, dirfd, name) ||
+        !stk_entry_parse(entry, verifying.cache.tier.home, &parts) ||
+        snprintf(origin, sizeof origin, "%s/%s", root, parts.below) >= (int)sizeof origin) {
+        return 0;
+    }
+    if (parts.listing) {
+        *strrchr(origin, '/') = '\0';
+    }
+    meet(parts.listing ? FINDINGS_LISTING : FINDINGS_ENTRY, entry, origin);
+    return 0;
+}
+
+static void resolve(const char *origin)
+{
+    char *list = paths_quote(origin);
+    memset(&verifying.cache.roots, 0, sizeof verifying.cache.roots);
+    stk_roots_spell(&verifying.cache.roots, list);
+    stk_roots_resolve(&verifying.cache.roots);
+    free(list);
+}
+
+static void note_closed(int error)
+{
+    verifying.found.closed += error < 0 && error != -ENOENT && !verifying.counting;
+}
+
+static void visit_root(const char *tier_home, const char *root, void *context)
+{
+    char path[STK_PATH_BYTES], origin[STK_PATH_BYTES];
+    (void)context;
+    entries_origin(tier_home, root, origin, sizeof origin);
+    if (snprintf(path, sizeof path, "%s/tree/%s", tier_home, root) >= (int)sizeof path) {
+        return;
+    }
+    if (!verifying.counting) {
+        resolve(origin);
+    } else {
+        add_name(&verifying.roots, origin);
+    }
+    note_closed(stk_walk(path, meet_entry, origin));
+    compare_queue_wait();
+}
+
+/* ---- blocks ---- */
+
+/* Meets a block table, which says by ROOT//BELOW to which file it belongs. */
+static void meet_table(const char *name)
+{
+    struct stk_big_blocks blocks;
+    if (stk_big_blocks_look(&blocks, &verifying.cache, name) != 0) {
+        return;
+    }
+    char *root = must_copy(blocks.table->origin), *seam = strstr(root, "//");
+    stk_big_blocks_close(&blocks);
+    if (seam != NULL) {
+        char *origin = must_format("%.*s%s", (int)(seam - root), root, seam + 1);
+        *seam = '\0';
+        if (!verifying.counting) {
+            compare_queue_wait();
+            resolve(root);
+        }
+        meet(FINDINGS_BLOCKS, name, origin);
+        free(origin);
+    }
+    free(root);
+}
+
+static void visit_tables(void)
+{
+    char path[STK_HOME_BYTES + 8];
+    const char *catalogue = verifying.cache.catalogue.path;
+    const char *leaf = stk_path_leaf(catalogue);
+    struct dirent *entry;
+    snprintf(path, sizeof path, "%.*sbig", (int)(leaf - catalogue), catalogue);
+    DIR *tables = opendir(path);
+    note_closed(tables == NULL ? -errno : 0);
+    while (tables != NULL && (entry = readdir(tables)) != NULL) {
+        meet_table(entry->d_name);
+    }
+    if (tables != NULL) {
+        closedir(tables);
+    }
+    compare_queue_wait();
+}
+
+/* ---- forms ---- */
+
+static void note_store(const char *home)
+{
+    char *place = must_format("%s/" STK_SAMPLES_ROOM, home);
+    if (verifying.counting && access(place, F_OK) == 0) {
+        char *samples = must_format("%s:0", place);
+        add_name(&verifying.stores, samples);
+        free(samples);
+    }
+    free(place);
+}
+
+/* Adds the store that the environment names, unless it is a tier's. */
+static void note_named_store(void)
+{
+    const char *samples = getenv(stk_option_table[STK_OPTION_SAMPLES].variable);
+    bool known = samples == NULL || samples[0] != '/' || verifying.wanted.tier != NULL;
+    for (size_t i = 0; i < verifying.stores.count && !known; i++) {
+        const char *store = verifying.stores.names[i];
+        known = strncmp(samples, store, (size_t)(strrchr(store, ':') - store) + 1) == 0;
+    }
+    if (!known) {
+        add_name(&verifying.stores, samples);
+    }
+}
+
+static void note_form(const char *path)
+{
+    if (path != NULL) {
+        struct compared compared = {.what = "that is kept as a sample is another image's",
+                                    .dropped = true};
+        stk_text_copy(compared.origin, sizeof compared.origin, path);
+        findings_note_difference(&verifying.found, &compared, verifying.cache.tier.home);
+    }
+}
+
+/* Checks the forms of the named files, or of all files with entries in tiers. */
+static void check_forms(void)
+{
+    struct wanted *wanted = &verifying.wanted;
+    note_named_store();
+    const struct forms_wanted forms = {
+        .share = wanted->part >= 0      ? wanted->part
+                 : verifying.all == 0   ? 1
+                 : verifying.chosen > 0 ? (double)verifying.chosen / (double)verifying.all
+                                        : 0,
+        .paths = wanted->count > 0 ? wanted->paths : verifying.roots.names,
+        .seed = verifying.seed};
+    for (size_t i = 0; i < verifying.stores.count && forms.paths != NULL; i++) {
+        const char *store = verifying.stores.names[i];
+        bool checked = forms_check(store, &forms, &verifying.found.forms, note_form);
+        verifying.found.unchecked = verifying.found.unchecked || !checked;
+    }
+}
+
+/* ---- all of it ---- */
+
+static void visit_tier(struct stk_tier *tier, void *context)
+{
+    char path[STK_HOME_BYTES + 8];
+    (void)context;
+    verifying.cache.tier = *tier;
+    snprintf(path, sizeof path, "%s/tree", tier->home);
+    note_closed(access(path, R_OK | X_OK) == 0 ? 0 : -errno);
+    note_store(tier->home);
+    entries_each_root(tier->home, visit_root, NULL);
+    if (tier->shared != NULL) {
+        visit_tables();
+    }
+}
+
+/* ---- what other members of a group have ---- */
+
+/* Checks the copy of one original. Members cannot list each other's homes, so the original's name
+ * leads to the copy. */
+static int meet_original(void *context, int dirfd, const char *name, unsigned depth,
+                         const struct stat *stat)
+{
+    char origin[STK_PATH_BYTES], entry[STK_PATH_BYTES];
+    struct statx answer;
+    struct stk_identity identity;
+    struct stk_place place;
+    (void)context;
+    (void)depth;
+    if (!S_ISREG(stat->st_mode) || !entries_path_of(origin, dirfd, name) ||
+        stk_sys_statx(dirfd, name, AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS, &answer) != 0 ||
+        !stk_identity_from_statx(&identity, &answer) ||
+        !stk_cache_place(&verifying.cache, origin, AT_FDCWD, origin, &place) ||
+        !stk_cache_name_entry(&verifying.cache, &place, &identity, entry)) {
+        return 0;
+    }
+    int fd = stk_sys_open_nolinks(entry, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    if (fd >= 0) {
+        stk_sys_close(fd);
+        meet(FINDINGS_ENTRY, entry, origin);
+    }
+    return 0;
+}
+
+/* Returns true if the present member has a tree of copies for this directory. */
+static bool has_root(const char *directory)
+{
+    char tree[STK_PATH_BYTES];
+    struct stat stat_;
+    resolve(directory);
+    const struct stk_roots *roots = &verifying.cache.roots;
+    return roots->count > 0 && roots->roots[0].usable &&
+           stk_entry_tree(tree, sizeof tree, verifying.cache.tier.home, &roots->roots[0]) > 0 &&
+           stat(tree, &stat_) == 0 && S_ISDIR(stat_.st_mode);
+}
+
+/* Checks a member's copies of the files below a path. The member's job may have covered a directory
+ * above the path, so each directory above is tried, too. */
+static void visit_originals(const char *path)
+{
+    struct stat stat_;
+    bool file = stat(path, &stat_) == 0 && !S_ISDIR(stat_.st_mode);
+    size_t length = file ? (size_t)(stk_path_leaf(path) - path) - 1 : strlen(path);
+    char *directory = must_format("%.*s", (int)length, path);
+    char *root = must_copy(directory);
+    for (char *end = root + length; end > root; end = strrchr(root, '/')) {
+        *end = '\0';
+        if (has_root(root)) {
+            stk_walk(directory, meet_original, NULL);
+            compare_queue_wait();
+        }
+    }
+    free(directory);
+    free(root);
+}
+
+static void visit_member(const char *home)
+{
+    verifying.cache.tier = (struct stk_tier){.shared = NULL};
+    stk_text_copy(verifying.cache.tier.home, sizeof verifying.cache.tier.home, home);
+    for (unsigned i = 0; i < verifying.wanted.count; i++) {
+        visit_originals(verifying.wanted.paths[i]);
+    }
+}
+
+static void visit_with_others(struct stk_tier *tier, void *context)
+{
+    char home[STK_HOME_BYTES];
+    stk_text_copy(home, sizeof home, tier->home);
+    visit_tier(tier, context);
+    if (verifying.wanted.share != NULL) {
+        group_each_home(verifying.wanted.share, home, visit_member);
+    }
+}
+
+static void visit_all(void)
+{
+    struct stk_catalogue *catalogue = &verifying.cache.catalogue;
+    const struct tiers tiers = {.catalogue = catalogue->header != NULL ? catalogue : NULL,
+                                .only = verifying.wanted.tier};
+    tiers_each(&tiers, visit_with_others, NULL);
+}
+
+static void choose(void)
+{
+    const struct wanted *wanted = &verifying.wanted;
+    double part = wanted->part * (double)verifying.all;
+    uint64_t many =
+        wanted->part < 0 ? wanted->sample : (uint64_t)part + (part > (double)(uint64_t)part);
+    verifying.chosen = many < verifying.all ? many : verifying.all;
+    verifying.to_choose = verifying.chosen;
+    verifying.left = verifying.all;
+    verifying.seed = (uint64_t)stk_clock_realtime_ns() ^ (uint64_t)getpid() << 40;
+}
+
+static void begin_comparing(void)
+{
+    pthread_mutex_lock(&verifying.lock);
+    choose();
+    verifying.began_ns = stk_clock_boottime_ns();
+    verifying.counting = false;
+    pthread_mutex_unlock(&verifying.lock);
+}
+
+static void verify(void)
+{
+    compare_queue_begin(&verifying.cache, &verifying.found);
+    verifying.counting = true;
+    progress_begin(read_figures);
+    visit_all();
+    begin_comparing();
+    visit_all();
+    progress_end();
+    compare_queue_end();
+    check_forms();
+    verifying.found.none = verifying.all == 0;
+    verifying.found.passed_over = verifying.all - verifying.chosen;
+}
+
+/* Skips a file in the place of the user's own home. */
+static void check_tier(const char *directory)
+{
+    char home[STK_HOME_BYTES], *canonical = realpath(directory, NULL);
+    int error = canonical != NULL && stk_home_path(home, canonical) ? stk_home_check(home) : 0;
+    if (error != 0 && error != -ENOENT) {
+        die("--tier %s: %s is not a directory of yours alone (%s): remove it", directory, home,
+            error == -EPERM      ? "somebody else's"
+            : error == -ENOTUNIQ ? "others can write to it"
+                                 : strerror(-error));
+    }
+    free(canonical);
+}
+
+int verb_verify(char **arguments)
+{
+    char home[STK_HOME_BYTES];
+    wanted_parse(&verifying.wanted, arguments);
+    if (verifying.wanted.tier != NULL) {
+        check_tier(verifying.wanted.tier);
+    }
+    stk_options_read(&verifying.cache.options);
+    if (stk_home_find_existing(home) == 0) {
+        stk_catalogue_open(&verifying.cache.catalogue, home, false);
+    }
+    verify();
+    findings_print(&verifying.found);
+    if (verifying.wanted.json != NULL) {
+        findings_write_json(&verifying.found, verifying.wanted.json);
+    }
+    return findings_status(&verifying.found);
+}

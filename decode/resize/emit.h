@@ -1,0 +1,28 @@
+/* The last step: writes lines of four bytes a pixel to the caller's memory, in the wanted layout.
+ */
+#ifndef STK_DECODE_RESIZE_EMIT_H
+#define STK_DECODE_RESIZE_EMIT_H
+
+#include <stdbool.h>
+
+#include "decode/resize/geometry.h"
+#include "decode/kernels/kernels.h"
+
+struct stk_emit {
+    const struct stk_kernels *kernels;
+    const struct stk_plan *plan;
+    const struct stk_target *target;
+    uint32_t width, height; /* of the result */
+    bool clear_fourth;      /* the fourth byte becomes 0 */
+    struct stk_tables tables;
+};
+
+/* Fills in the struct. Plan and target must outlive it. */
+void stk_emit_open(struct stk_emit *emit, const struct stk_kernels *kernels,
+                   const struct stk_plan *plan, const struct stk_geometry *geometry,
+                   const struct stk_target *target);
+
+/* Writes the result's row `y` (before a flip). */
+void stk_emit_line(const struct stk_emit *emit, const uint8_t *line, uint32_t y);
+
+#endif

@@ -1,0 +1,23 @@
+/* A plan, checked and made plain: the part to decode, and the passes. */
+#ifndef STK_DECODE_RESIZE_GEOMETRY_H
+#define STK_DECODE_RESIZE_GEOMETRY_H
+
+#include <stdbool.h>
+
+#include "decode/common/decode_types.h"
+#include "decode/resize/taps.h"
+
+struct stk_geometry {
+    struct stk_region crop; /* in the image */
+    struct stk_axis x, y;   /* the passes, if they are made; see pass_x and pass_y */
+    bool pass_x, pass_y;    /* true if the pass is made */
+    bool vertical_first;
+    bool resized;           /* by a filter with weights */
+    uint32_t width, height; /* of the result */
+};
+
+/* Checks the plan against an image's size, and the target against the plan. */
+int stk_geometry_make(const struct stk_plan *plan, const struct stk_target *target, uint32_t width,
+                      uint32_t height, struct stk_geometry *out);
+
+#endif

@@ -1,0 +1,109 @@
+/* A band of rows lies in scratch memory between the source and the passes. */
+#include "decode/resize/rows.h"
+
+#include <string.h>
+
+static int make_band(struct stk_rows *rows, struct stk_workspace *workspace, size_t pixels)
+{
+    size_t stride = (4 * pixels + STK_ROW_SLACK + 63) & ~(size_t)63;
+    uint8_t *memory = stk_workspace_get(workspace, STK_SCRATCH_BAND, stride * STK_BAND_ROWS);
+    for (size_t i = 0; memory && i < STK_BAND_ROWS; i++) {
+        rows->band[i] = memory + i * stride;
+    }
+    return memory ? STK_DECODE_OK : STK_DECODE_MEMORY;
+}
+
+int stk_rows_open_jpeg(struct stk_rows *rows, struct stk_workspace *workspace,
+                       struct stk_jpeg *jpeg, struct stk_region region, size_t slack)
+{
+    uint32_t pixels;
+    *rows = (struct stk_rows){.jpeg = jpeg, .region = region};
+    int result = stk_jpeg_start(rows->jpeg, region, 4, &rows->indent, &pixels);
+    return result ? result : make_band(rows, workspace, pixels + slack);
+}
+
+int stk_rows_open_image(struct stk_rows *rows, struct stk_workspace *workspace,
+                        const struct stk_image *image, struct stk_region region, size_t slack)
+{
+    size_t pixels = region.width + slack;
+    size_t end = 4 * (region.left + pixels) + STK_ROW_SLACK;
+    *rows = (struct stk_rows){.image = image, .region = region};
+    rows->below = end / (4 * (size_t)image->width);
+    return make_band(rows, workspace, pixels);
+}
+
+static void expand(uint8_t *out, const uint8_t *in, uint32_t channels, uint32_t pixels)
+{
+    if (channels == 4) {
+        memcpy(out, in, 4 * (size_t)pixels);
+        return;
+    }
+    for (size_t p = 0; p < pixels; p++) {
+        const uint8_t *pixel = in + channels * p;
+        out[4 * p] = pixel[0];
+        out[4 * p + 1] = channels == 1 ? pixel[0] : pixel[1];
+        out[4 * p + 2] = channels == 1 ? pixel[0] : pixel[2];
+        out[4 * p + 3] = 255;
+    }
+}
+
+static const uint8_t *image_row(const struct stk_image *image, size_t y)
+{
+    return image->rows ? image->rows[y] : (const uint8_t *)image->data + y * image->row_bytes;
+}
+
+/* Returns true if a row of four bytes a pixel can be used in place: the bytes that may be read
+ * behind its end lie in the next rows. */
+static bool can_stay(const struct stk_rows *rows, size_t y)
+{
+    const struct stk_image *image = rows->image;
+    ptrdiff_t width = 4 * (ptrdiff_t)image->width;
+    if (image->channels != 4 || rows->below >= image->height - y) {
+        return false;
+    }
+    for (size_t i = 1; i <= rows->below; i++) {
+        if (image_row(image, y + i) - image_row(image, y) != (ptrdiff_t)i * width) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static int next_of_image(struct stk_rows *rows, const uint8_t **row)
+{
+    const struct stk_image *image = rows->image;
+    size_t y = rows->region.top + (size_t)rows->done;
+    *row = image_row(image, y) + (size_t)rows->region.left * image->channels;
+    if (!can_stay(rows, y)) {
+        expand(rows->band[0], *row, image->channels, rows->region.width);
+        *row = rows->band[0];
+    }
+    return STK_DECODE_OK;
+}
+
+static int fill_from_jpeg(struct stk_rows *rows)
+{
+    uint32_t left = rows->region.height - rows->done;
+    return stk_jpeg_read(rows->jpeg, rows->band, left < STK_BAND_ROWS ? left : STK_BAND_ROWS);
+}
+
+static int next_of_jpeg(struct stk_rows *rows, const uint8_t **row)
+{
+    if (rows->used == rows->filled) {
+        int filled = fill_from_jpeg(rows);
+        if (filled < 0) {
+            return filled;
+        }
+        rows->filled = (uint32_t)filled;
+        rows->used = 0;
+    }
+    *row = rows->band[rows->used++] + 4 * (size_t)rows->indent;
+    return STK_DECODE_OK;
+}
+
+int stk_rows_next(struct stk_rows *rows, const uint8_t **row)
+{
+    int result = rows->image ? next_of_image(rows, row) : next_of_jpeg(rows, row);
+    rows->done += !result;
+    return result;
+}

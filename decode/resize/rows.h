@@ -1,0 +1,34 @@
+/*
+ * Gives the rows of a region of a JPEG or an image, from above to below, each once. They have four
+ * bytes a pixel, and STK_ROW_SLACK or more readable bytes behind them.
+ */
+#ifndef STK_DECODE_RESIZE_ROWS_H
+#define STK_DECODE_RESIZE_ROWS_H
+
+#include "decode/common/decode_types.h"
+#include "decode/common/workspace.h"
+#include "decode/jpeg/jpeg.h"
+
+#define STK_BAND_ROWS 16
+
+struct stk_rows {
+    struct stk_jpeg *jpeg; /* this or the image is set */
+    const struct stk_image *image;
+    struct stk_region region;
+    uint8_t *band[STK_BAND_ROWS]; /* rows that are read together */
+    uint32_t indent;              /* pixels before the region's first in each row */
+    size_t below;                 /* rows of an image that reading behind the row above may reach */
+    uint32_t filled, used;        /* rows of the band */
+    uint32_t done;                /* rows of the region that were given out */
+};
+
+/* Opens a JPEG whose header was read. `slack`: pixels behind a row that may be read. */
+int stk_rows_open_jpeg(struct stk_rows *rows, struct stk_workspace *workspace,
+                       struct stk_jpeg *jpeg, struct stk_region region, size_t slack);
+int stk_rows_open_image(struct stk_rows *rows, struct stk_workspace *workspace,
+                        const struct stk_image *image, struct stk_region region, size_t slack);
+/* Gives the next row, which stays until the next call. Returns an error if there is one. Call it
+ * region.height times at the most. */
+int stk_rows_next(struct stk_rows *rows, const uint8_t **row);
+
+#endif

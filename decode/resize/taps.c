@@ -1,0 +1,211 @@
+/*
+ * Taps as Pillow computes them, in double, each rounding in its place: the result is decided by
+ * weights of 22 fractional bits.
+ */
+#include "decode/resize/taps.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "decode/resize/filter.h"
+
+#define ONE (1 << STK_WEIGHT_BITS)
+/* The kernels' limit (kernels.h). No filter comes near, whatever the box. */
+#define LARGEST (127 << 16)
+/* Groups that the kernels may pack with the last one. */
+#define PACKED_TOO_FAR 4
+
+/* Everything that is being made, in one piece of scratch memory. */
+struct work {
+    const struct stk_axis *axis;
+    const struct stk_filter_curve *curve;
+    double scale, stretch, support;
+    uint32_t *first, *lengths;
+    struct stk_weights *weights;
+    double *row; /* of one output's weights */
+};
+
+static size_t padded(size_t count, size_t unit)
+{
+    return (count + unit - 1) / unit * unit;
+}
+
+static double center_of(const struct work *work, uint32_t output)
+{
+    return (double)work->axis->from + (work->axis->skipped + output + 0.5) * work->scale;
+}
+
+/* Cut off towards zero, as the reference's cast does, and then to what exists. */
+static uint32_t clamp(double position, uint32_t size)
+{
+    return position <= 0 ? 0 : position >= size ? size : (uint32_t)position;
+}
+
+static void find_window(struct work *work, uint32_t output, uint32_t slot)
+{
+    double center = center_of(work, output);
+    uint32_t size = work->axis->size;
+    uint32_t begin = clamp(center - work->support + 0.5, size);
+    uint32_t end = clamp(center + work->support + 0.5, size);
+    work->first[slot] = begin < size ? begin : size - 1;
+    work->lengths[slot] = end > begin ? end - begin : 0;
+}
+
+/* The nearest pixel: its position is a running sum, with that sum's rounding. */
+static void find_nearest(struct work *work)
+{
+    const struct stk_axis *axis = work->axis;
+    double position = (double)axis->from + work->scale * 0.5;
+    for (uint32_t o = 0; o < axis->skipped; o++) {
+        position += work->scale;
+    }
+    for (uint32_t o = 0; o < axis->outputs; o++) {
+        uint32_t slot = axis->reversed ? axis->outputs - 1 - o : o;
+        bool inside = position >= 0 && position < axis->size;
+        work->first[slot] = inside ? (uint32_t)position : axis->size - 1;
+        work->lengths[slot] = inside;
+        position += work->scale;
+    }
+}
+
+static void find_windows(struct work *work)
+{
+    const struct stk_axis *axis = work->axis;
+    if (!work->curve) {
+        find_nearest(work);
+        return;
+    }
+    for (uint32_t o = 0; o < axis->outputs; o++) {
+        find_window(work, o, axis->reversed ? axis->outputs - 1 - o : o);
+    }
+}
+
+/* Fills work->row with the weights of one output, whose sum is one. */
+static void weigh(struct work *work, uint32_t output, uint32_t begin, uint32_t length)
+{
+    double center = center_of(work, output), sum = 0, inverse = 1.0 / work->stretch;
+    if (!work->curve) {
+        work->row[0] = 1.0;
+        return;
+    }
+    for (uint32_t i = 0; i < length; i++) {
+        work->row[i] = ((int32_t)(i + begin) - center + 0.5) * inverse;
+    }
+    work->curve->weigh(work->row, length);
+    for (uint32_t i = 0; i < length; i++) {
+        sum += work->row[i];
+    }
+    for (uint32_t i = 0; i < length && sum != 0.0; i++) {
+        work->row[i] /= sum;
+    }
+}
+
+/* Fixed point, rounded away from zero at a half. */
+static int32_t fix(double scaled)
+{
+    return (int32_t)(scaled < 0 ? -0.5 + scaled : 0.5 + scaled);
+}
+
+/* False: one is too large for the kernels. */
+static bool scale(double *row, uint32_t length)
+{
+    bool fits = true;
+    for (uint32_t i = 0; i < length; i++) {
+        row[i] *= ONE;
+        fits &= fabs(row[i]) < LARGEST;
+    }
+    return fits;
+}
+
+static int store_weights(struct work *work, const struct stk_taps *taps, uint32_t slot)
+{
+    uint32_t output = work->axis->reversed ? taps->outputs - 1 - slot : slot;
+    uint32_t length = work->lengths[slot];
+    struct stk_weights *groups = work->weights + stk_weights_index(taps, slot, 0);
+    weigh(work, output, work->first[slot], length);
+    if (!scale(work->row, length)) {
+        return STK_DECODE_UNSUPPORTED;
+    }
+    for (uint32_t i = 0; i < length; i++) {
+        groups[(size_t)taps->block * (i / 4)].word[i % 4] = fix(work->row[i]);
+    }
+    return STK_DECODE_OK;
+}
+
+/* Finds the inputs that all windows together cover. First inputs count from there later. */
+static void set_origin(struct work *work, struct stk_axis_taps *out)
+{
+    uint32_t begin = work->axis->size, end = 0, outputs = work->axis->outputs;
+    out->longest = 1;
+    for (uint32_t o = 0; o < outputs; o++) {
+        uint32_t last = work->first[o] + (work->lengths[o] ? work->lengths[o] : 1);
+        begin = work->first[o] < begin ? work->first[o] : begin;
+        end = last > end ? last : end;
+        out->longest = work->lengths[o] > out->longest ? work->lengths[o] : out->longest;
+    }
+    out->origin = begin;
+    out->used = end - begin;
+}
+
+static void start_work(struct work *work, const struct stk_axis *axis)
+{
+    work->axis = axis;
+    work->curve = stk_filter_curve_get(axis->filter);
+    work->scale = (double)(axis->to - axis->from) / axis->total;
+    work->stretch = work->scale < 1.0 ? 1.0 : work->scale;
+    work->support = work->curve ? work->curve->support * work->stretch : 0;
+}
+
+/* Lays the arrays out in one piece: weights, one row in double, first, lengths. */
+static int allocate(struct work *work, struct stk_workspace *workspace, enum stk_scratch where,
+                    uint32_t block)
+{
+    size_t slots = padded(work->axis->outputs, block);
+    size_t longest = 2 * (size_t)ceil(work->support) + 2;
+    longest = longest < work->axis->size ? longest : work->axis->size;
+    size_t groups = padded(longest, 4) / 4;
+    size_t bytes = (slots * groups + PACKED_TOO_FAR) * sizeof(struct stk_weights) +
+                   longest * sizeof(double) + 2 * slots * sizeof(uint32_t);
+    char *memory = stk_workspace_get(workspace, where, bytes);
+    if (!memory) {
+        return STK_DECODE_MEMORY;
+    }
+    work->weights = (struct stk_weights *)(void *)memory;
+    work->row = (double *)(void *)(work->weights + slots * groups + PACKED_TOO_FAR);
+    work->first = (uint32_t *)(void *)(work->row + longest);
+    work->lengths = work->first + slots;
+    memset(work->first, 0, 2 * slots * sizeof(uint32_t));
+    return STK_DECODE_OK;
+}
+
+int stk_taps_make(struct stk_workspace *workspace, enum stk_scratch where, uint32_t block,
+                  const struct stk_axis *axis, struct stk_axis_taps *out)
+{
+    struct work work;
+    start_work(&work, axis);
+    int result = allocate(&work, workspace, where, block);
+    if (result) {
+        return result;
+    }
+    find_windows(&work);
+    set_origin(&work, out);
+    out->taps = (struct stk_taps){
+        .outputs = axis->outputs,
+        .groups = (out->longest + 3) / 4,
+        .last = (out->longest - 1) % 4 + 1,
+        .block = block,
+        .first = work.first,
+        .weights = work.weights,
+    };
+    out->lengths = work.lengths;
+    size_t count = padded(axis->outputs, block) * out->taps.groups;
+    memset(work.weights, 0, count * sizeof(struct stk_weights));
+    for (uint32_t slot = 0; slot < axis->outputs && !result; slot++) {
+        result = store_weights(&work, &out->taps, slot);
+    }
+    workspace->kernels->pack(work.weights, count);
+    for (uint32_t o = 0; o < axis->outputs; o++) {
+        work.first[o] -= out->origin;
+    }
+    return result;
+}

@@ -1,0 +1,33 @@
+/* The taps of a resize: the inputs of each output along one axis, and their weights. */
+#ifndef STK_DECODE_RESIZE_TAPS_H
+#define STK_DECODE_RESIZE_TAPS_H
+
+#include <stdbool.h>
+
+#include "decode/common/decode_types.h"
+#include "decode/common/workspace.h"
+#include "decode/kernels/kernels.h"
+
+struct stk_axis {
+    uint32_t size;    /* of the input */
+    float from, to;   /* the part of the input that is resized */
+    uint32_t total;   /* positions of the whole result */
+    uint32_t skipped; /* positions before the first wanted one */
+    uint32_t outputs; /* wanted positions */
+    enum stk_filter filter;
+    bool reversed; /* the outputs in reverse order */
+};
+
+struct stk_axis_taps {
+    struct stk_taps taps; /* first[] counts from `origin` */
+    const uint32_t *lengths;
+    uint32_t origin, used; /* the inputs that count: `used` of them from `origin` on */
+    uint32_t longest;      /* of the lengths */
+};
+
+/* Makes the taps of an axis. They are valid until the next call for that scratch memory. `block` is
+ * the kernels', or 1. */
+int stk_taps_make(struct stk_workspace *workspace, enum stk_scratch where, uint32_t block,
+                  const struct stk_axis *axis, struct stk_axis_taps *out);
+
+#endif

@@ -1,0 +1,137 @@
+/*
+ * After chroot, pivot_root, unshare or setns the same paths mean other files, or (in another user
+ * namespace) other rights to them. The paths that the cache has resolved are wrong then. So this
+ * process reads the origin from then on; a program that it executes begins anew.
+ *
+ * The cache is set up before the call. Behind it, neither the roots nor the run's table may be
+ * found any more, and changes that the process makes there would not be noted. Another time
+ * namespace changes only the clock.
+ */
+#include <sched.h>
+#include <stddef.h>
+
+#include "base/clock.h"
+#include "preload/coverage/outside.h"
+#include "preload/coverage/process.h"
+#include "preload/interpose/export.h"
+#include "preload/interpose/guard.h"
+#include "preload/interpose/next.h"
+#include "preload/interpose/syscalls.h"
+
+#ifndef CLONE_NEWTIME
+#define CLONE_NEWTIME 0x80
+#endif
+
+/* Sets the cache up. Apart, since it needs much stack. */
+static __attribute__((noinline)) void before(void)
+{
+    struct stk_guard guard;
+    if (stk_process_is_on() && stk_guard_enter(&guard)) {
+        stk_process_cache();
+        stk_guard_leave(&guard);
+    }
+}
+
+/* Notes that the working directory may be another one: after entering a mount namespace it is that
+ * namespace's root. */
+static int after(int result)
+{
+    struct stk_cache *cache = stk_process_cache_if_ready();
+    if (result == 0) {
+        stk_outside_forget_cwd();
+        if (cache != NULL) {
+            stk_roots_lose(&cache->roots);
+        }
+    }
+    return result;
+}
+
+STK_EXPORT(int, chroot, const char *path)
+{
+    int (*next)(const char *) = (int (*)(const char *))stk_next(STK_SYM_chroot);
+    before();
+    return after(next != NULL ? next(path) : stk_next_missing());
+}
+
+STK_EXPORT(int, pivot_root, const char *path, const char *old)
+{
+    int (*next)(const char *, const char *) =
+        (int (*)(const char *, const char *))stk_next(STK_SYM_pivot_root);
+    before();
+    return after(next != NULL ? next(path, old) : stk_next_missing());
+}
+
+#define KINDS_OF_VIEW (CLONE_NEWNS | CLONE_NEWUSER)
+
+/* Prepares the cache, and the clock for a call that may change the time namespace. */
+static void before_kinds(int kinds)
+{
+    if ((kinds & KINDS_OF_VIEW) != 0) {
+        before();
+    }
+    if ((kinds & CLONE_NEWTIME) != 0 && stk_process_is_on()) {
+        stk_clock_will_move();
+    }
+}
+
+static int after_kinds(int result, int kinds)
+{
+    if (result == 0 && (kinds & CLONE_NEWTIME) != 0) {
+        stk_clock_has_moved();
+    }
+    return (kinds & KINDS_OF_VIEW) != 0 ? after(result) : result;
+}
+
+/* Returns the kinds of namespace that setns may enter. If `kinds` is 0, only the descriptor has the
+ * kind. */
+static int kinds_of_setns(int kinds)
+{
+    return kinds | CLONE_NEWNS | (kinds == 0 ? CLONE_NEWTIME : 0);
+}
+
+STK_EXPORT(int, unshare, int flags)
+{
+    int (*next)(int) = (int (*)(int))stk_next(STK_SYM_unshare);
+    before_kinds(flags);
+    return after_kinds(next != NULL ? next(flags) : stk_next_missing(), flags);
+}
+
+STK_EXPORT(int, setns, int fd, int kind)
+{
+    int (*next)(int, int) = (int (*)(int, int))stk_next(STK_SYM_setns);
+    before_kinds(kinds_of_setns(kind));
+    return after_kinds(next != NULL ? next(fd, kind) : stk_next_missing(), kinds_of_setns(kind));
+}
+
+/* ---- by syscall() ---- */
+
+static long after_syscall(long result)
+{
+    after(result == 0 ? 0 : -1);
+    return result;
+}
+
+/* Serves chroot and pivot_root. */
+long stk_syscall_chroot(const struct stk_syscall *by)
+{
+    before();
+    return after_syscall(stk_syscall_next(by));
+}
+
+long stk_syscall_unshare(const struct stk_syscall *by)
+{
+    int kinds = stk_syscall_int(by, 0);
+    before_kinds(kinds);
+    long result = stk_syscall_next(by);
+    after_kinds(result == 0 ? 0 : -1, kinds);
+    return result;
+}
+
+long stk_syscall_setns(const struct stk_syscall *by)
+{
+    int kinds = kinds_of_setns(stk_syscall_int(by, 1));
+    before_kinds(kinds);
+    long result = stk_syscall_next(by);
+    after_kinds(result == 0 ? 0 : -1, kinds);
+    return result;
+}

@@ -1,0 +1,290 @@
+/* cli/summary: what counters come to, and the advice that follows, of counters made up here */
+#include "tests/unit/unit.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/tally.h"
+#include "cli/summary/figures.h"
+
+#define S UINT64_C(1000000000)
+
+static struct stk_tier_shared tier;
+static struct session session;
+static struct request request;
+static struct stk_run_counts counts;
+static struct epoch_times times;
+static struct figures figures;
+
+static void begin_world(void)
+{
+    memset(&session, 0, sizeof session);
+    memset(&request, 0, sizeof request);
+    memset(&counts, 0, sizeof counts);
+    memset(&times, 0, sizeof times);
+    memset(&tier, 0, sizeof tier);
+    session.tier.shared = &tier;
+    request.count = 1;
+    request.spelled[0] = strdup("/data/my set");
+    const char *path = unit_path("tally");
+    ck_assert_int_eq(stk_tally_create(path), 0);
+    session.tally = stk_tally_open(path);
+    ck_assert_ptr_nonnull(session.tally);
+}
+
+static void end_world(void)
+{
+    stk_tally_close(session.tally);
+    free(request.spelled[0]);
+}
+
+/* One pass of ten batches with this many workers, of which the job waited for batches so long. */
+static void make_pass(unsigned number, uint64_t lasted_s, double waited_s, uint64_t workers)
+{
+    uint64_t begun_ns = (1 + number) * 1000 * S;
+    const struct stk_tally_pass begin = {.begun_ns = begun_ns, .expected = 10, .workers = workers};
+    const struct stk_tally_pass step = {.ended_ns = begun_ns + lasted_s * S,
+                                        .lasted_ns = lasted_s * S,
+                                        .waited_ns = (uint64_t)(waited_s * 1e9),
+                                        .samples = 100,
+                                        .batches = 10};
+    stk_tally_begin_pass(session.tally, 0, number, &begin);
+    stk_tally_add_pass(session.tally, 0, number, &step);
+}
+
+static void make_opens(unsigned epoch, uint64_t opens, uint64_t hits, double waited_s)
+{
+    counts.epochs[epoch][STK_COUNT_OPENS] = opens;
+    counts.epochs[epoch][STK_COUNT_HITS] = hits;
+    counts.epochs[epoch][STK_COUNT_FILLS] = opens - hits;
+    counts.epochs[epoch][STK_COUNT_WAIT_NS] = (uint64_t)(waited_s * 1e9);
+}
+
+static void tally_s(enum stk_tally_slot slot, double seconds)
+{
+    stk_tally_add(session.tally, slot, (uint64_t)(seconds * 1e9));
+}
+
+/* Works the figures out, and asserts what they are bound by and what the advice begins with. */
+static void assert_advice(enum bound bound, const char *begins)
+{
+    figures_gather(&figures, &request, &session, &counts, &times, 100);
+    char *advice = figures_advice(&figures);
+    ck_assert_int_eq(figures.bound, bound);
+    if (begins == NULL) {
+        ck_assert_ptr_null(advice);
+    } else {
+        ck_assert_msg(advice != NULL && strncmp(advice, begins, strlen(begins)) == 0,
+                      "expected: %s\nbut was: %s", begins, advice == NULL ? "none" : advice);
+    }
+    free(advice);
+}
+
+START_TEST(no_cache_no_advice)
+{
+    session.tier.shared = NULL;
+    make_opens(0, 10, 0, 60);
+    assert_advice(BOUND_UNKNOWN, NULL);
+    char *all[FIGURES_SUGGESTIONS];
+    ck_assert_uint_eq(figures_suggest(&figures, all), 0);
+}
+END_TEST
+
+START_TEST(room_comes_first)
+{
+    make_pass(0, 100, 90, 1);
+    make_opens(0, 100, 0, 80);
+    tier.budget.blocks = 8192;
+    counts.bypassed[STK_BYPASS_BUDGET] = 7;
+    counts.bypassed_bytes[STK_BYPASS_BUDGET] = 5 << 20;
+    assert_advice(BOUND_FETCH,
+                  "5.0 MiB found no room in the 4.0 MiB of the cache: name a larger place");
+}
+END_TEST
+
+START_TEST(a_loader_that_keeps_up)
+{
+    make_pass(0, 10, 5, 1);
+    make_pass(1, 10, 0.1, 1);
+    tally_s(STK_TALLY_FETCH_NS, 19);
+    assert_advice(BOUND_NOT, "the loader keeps up: the job waited for batches for 1% of the later "
+                             "epochs; the rest is the job's own step");
+}
+END_TEST
+
+START_TEST(workers_that_are_idle)
+{
+    make_pass(0, 10, 0, 4);
+    make_pass(1, 10, 0, 4);
+    tally_s(STK_TALLY_FETCH_NS, 12);
+    assert_advice(BOUND_NOT, "the loader keeps up: the job waited for batches for 0% of the later "
+                             "epochs; the rest is the job's own step; 0.6 of its 4 workers were "
+                             "busy on average: 1 would do");
+}
+END_TEST
+
+START_TEST(decoding)
+{
+    make_pass(0, 10, 8, 1);
+    make_pass(1, 10, 8, 1);
+    tally_s(STK_TALLY_FETCH_NS, 16);
+    tally_s(STK_TALLY_JPEG_NS, 11);
+    tally_s(STK_TALLY_RESIZED_NS, 1);
+    tally_s(STK_TALLY_COLLATE_NS, 2);
+    assert_advice(BOUND_DECODE, "decode-bound: 12.0 s of 16.0 s of work on batches; ");
+}
+END_TEST
+
+START_TEST(batches)
+{
+    make_pass(0, 10, 8, 1);
+    tally_s(STK_TALLY_FETCH_NS, 9);
+    tally_s(STK_TALLY_COLLATE_NS, 7);
+    assert_advice(BOUND_BATCH, "batch-bound: 7.0 s of 9.0 s of work on batches; ");
+}
+END_TEST
+
+/* The job's own transforms, and a first epoch that waited for the origin, but for less. */
+START_TEST(a_first_epoch_that_is_outweighed)
+{
+    make_pass(0, 12, 6, 1);
+    make_pass(1, 50, 48, 1);
+    make_opens(0, 20, 0, 2);
+    make_opens(1, 100, 100, 0);
+    tally_s(STK_TALLY_FETCH_NS, 54);
+    assert_advice(BOUND_OTHER,
+                  "transform-bound: 52.0 s of 52.0 s of work on batches (origin apart); ");
+}
+END_TEST
+
+START_TEST(a_first_epoch_longer_than_all_others)
+{
+    make_pass(0, 20, 18, 1);
+    make_pass(1, 4, 1, 1);
+    make_opens(0, 20, 0, 17);
+    make_opens(1, 20, 20, 0);
+    tally_s(STK_TALLY_FETCH_NS, 19);
+    assert_advice(BOUND_FETCH, "fetch-bound in epoch 1: the origin took 17.0 s, ");
+    char *advice = figures_advice(&figures);
+    ck_assert_ptr_nonnull(strstr(advice, "'/data/my"));
+    free(advice);
+}
+END_TEST
+
+START_TEST(a_first_epoch_that_only_asked)
+{
+    make_pass(0, 20, 18, 1);
+    make_pass(1, 4, 1, 1);
+    make_opens(0, 20, 20, 17);
+    make_opens(1, 20, 20, 0);
+    tally_s(STK_TALLY_FETCH_NS, 19);
+    assert_advice(BOUND_FETCH,
+                  "fetch-bound in epoch 1: asking the origin whether files have changed "
+                  "took 17.0 s, ");
+}
+END_TEST
+
+START_TEST(opens_where_no_loader_was_seen)
+{
+    make_opens(0, 20, 0, 30);
+    make_opens(1, 20, 20, 0);
+    assert_advice(BOUND_UNKNOWN, "fetch-bound at first opens: the origin took 30.0 s, ");
+}
+END_TEST
+
+START_TEST(files_that_were_opened_once)
+{
+    make_opens(0, 20, 0, 0.1);
+    tier.memory = 1;
+    assert_advice(BOUND_UNKNOWN, "each file was opened once: ");
+    request.keep = true;
+    assert_advice(BOUND_UNKNOWN, NULL);
+    request.keep = false;
+    counts.unnumbered = 1; /* it may be any open of its file */
+    assert_advice(BOUND_UNKNOWN, NULL);
+}
+END_TEST
+
+START_TEST(a_setting_that_leaves_much_to_the_origin)
+{
+    make_opens(0, 18, 0, 40);
+    counts.bypassed[STK_BYPASS_YOUNG] = 18;
+    counts.bypassed_bytes[STK_BYPASS_YOUNG] = 9000;
+    counts.epochs[0][STK_COUNT_BYTES_ORIGIN] = 9000;
+    assert_advice(BOUND_UNKNOWN, "18 opens (files of ");
+}
+END_TEST
+
+START_TEST(uploads)
+{
+    make_pass(0, 10, 1, 1);
+    make_pass(1, 10, 1.5, 1);
+    tally_s(STK_TALLY_UPLOAD_STALLED_NS, 8);
+    stk_tally_add(session.tally, STK_TALLY_UPLOADS, 20);
+    stk_tally_add(session.tally, STK_TALLY_UPLOAD_BYTES, 10 << 20);
+    stk_tally_add(session.tally, STK_TALLY_UPLOAD_FLOAT_BYTES, 9 << 20);
+    assert_advice(BOUND_UPLOAD, "upload-bound: steps waited for copies to the GPU for 40% of the "
+                                "later epochs; 10.0 MiB were sent, 90% of them floats: ");
+}
+END_TEST
+
+START_TEST(workers_that_each_epoch_begins_anew)
+{
+    make_pass(0, 10, 2, 2);
+    make_pass(1, 10, 4, 2);
+    make_pass(2, 10, 4, 2);
+    tally_s(STK_TALLY_FETCH_NS, 6);
+    tally_s(STK_TALLY_START_NS, 7);
+    assert_advice(BOUND_START, "start-bound: the first batches of later epochs, from new workers, "
+                               "took 6.6 s longer than others: ");
+}
+END_TEST
+
+/* More workers while there are processors for them. */
+START_TEST(how_many_workers)
+{
+    static char text[3][96];
+    cpu_set_t set;
+    ck_assert_int_eq(sched_getaffinity(0, sizeof set, &set), 0);
+    unsigned cores = (unsigned)CPU_COUNT(&set);
+    const unsigned workers[] = {0, cores, cores + 1};
+    snprintf(text[0], sizeof text[0], "the job makes its batches itself: num_workers=%u has",
+             cores);
+    snprintf(text[1], sizeof text[1], "all %u cores have a worker", cores);
+    snprintf(text[2], sizeof text[2], "%u workers share %u cores: %u may do", cores + 1, cores,
+             cores);
+    make_pass(0, 10, 9, workers[_i]);
+    tally_s(STK_TALLY_FETCH_NS, 9);
+    assert_advice(BOUND_OTHER, "transform-bound: 9.0 s of 9.0 s of work on batches; ");
+    char *advice = figures_advice(&figures);
+    ck_assert_msg(strstr(advice, text[_i]) != NULL, "no \"%s\" in: %s", text[_i], advice);
+    free(advice);
+}
+END_TEST
+
+Suite *suite_advice(void)
+{
+    Suite *suite = suite_create("advice");
+    TCase *opens = unit_case(suite, "advice_opens");
+    tcase_add_checked_fixture(opens, begin_world, end_world);
+    tcase_add_test(opens, no_cache_no_advice);
+    tcase_add_test(opens, room_comes_first);
+    tcase_add_test(opens, opens_where_no_loader_was_seen);
+    tcase_add_test(opens, files_that_were_opened_once);
+    tcase_add_test(opens, a_setting_that_leaves_much_to_the_origin);
+    TCase *passes = unit_case(suite, "advice_passes");
+    tcase_add_checked_fixture(passes, begin_world, end_world);
+    tcase_add_test(passes, a_loader_that_keeps_up);
+    tcase_add_test(passes, workers_that_are_idle);
+    tcase_add_test(passes, decoding);
+    tcase_add_test(passes, batches);
+    tcase_add_test(passes, a_first_epoch_that_is_outweighed);
+    tcase_add_test(passes, a_first_epoch_longer_than_all_others);
+    tcase_add_test(passes, a_first_epoch_that_only_asked);
+    tcase_add_test(passes, uploads);
+    tcase_add_test(passes, workers_that_each_epoch_begins_anew);
+    tcase_add_loop_test(passes, how_many_workers, 0, 3);
+    return suite;
+}

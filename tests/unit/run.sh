@@ -1,0 +1,34 @@
+#!/bin/bash
+# Runs the unit tests by their cases, several at a time: most of their time they wait.
+#     tests/unit/run.sh PROGRAM [NAME]      NAME: one suite, or one case of a suite
+set -uo pipefail
+program=$1 name=${2:-}
+[ -z "$name" ] || exec "$program" "$name"
+export program
+
+# Runs one case. Shows the tests that it skipped, and all that it says if it fails.
+# shellcheck disable=SC2317  # xargs calls it
+run_case() {
+    if said=$("$program" "$1" 2>&1); then
+        grep '^skipped' <<<"$said"
+        sed -n "s/^100%: \(Checks: [0-9]*\).*/\1 $1/p" <<<"$said"
+    else
+        printf '%s: failed\n%s\n' "$1" "$said"
+        return 1
+    fi
+}
+export -f run_case
+
+# The names of all cases. Those of the store come first, since they wait for the longest time.
+cases() {
+    "$program" --cases | grep '^store'
+    "$program" --cases | grep -v '^store'
+}
+
+said=$(mktemp)
+trap 'rm -f "$said"' EXIT
+cases | xargs -P 6 -I '{}' bash -c 'run_case {}' >"$said"
+status=$?
+grep -v '^Checks: ' "$said"
+awk '/^Checks: / { all += $2 } END { print all " checks passed" }' "$said"
+exit $status

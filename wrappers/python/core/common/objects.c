@@ -1,0 +1,71 @@
+/* Making and freeing objects; functions for which no other file is the place. */
+#include "wrappers/python/core/common/objects.h"
+
+PyObject *object_new(PyObject *module, const char *name)
+{
+    PyObject *type = PyObject_GetAttrString(module, name);
+    if (type == NULL) {
+        return NULL;
+    }
+    PyObject *object = PyType_GenericAlloc((PyTypeObject *)type, 0);
+    Py_DECREF(type); /* the object has its own reference */
+    return object;
+}
+
+void object_free(PyObject *object)
+{
+    PyTypeObject *type = Py_TYPE(object);
+    ((freefunc)PyType_GetSlot(type, Py_tp_free))(object);
+    Py_DECREF(type);
+}
+
+int take_u32(PyObject *object, void *out)
+{
+    PyObject *number = PyNumber_Index(object);
+    if (number == NULL) {
+        return 0;
+    }
+    unsigned long long value = PyLong_AsUnsignedLongLong(number);
+    Py_DECREF(number);
+    if (PyErr_Occurred() != NULL) {
+        return 0;
+    }
+    if (value > UINT32_MAX) {
+        PyErr_SetString(PyExc_OverflowError, "a number beyond 32 bits");
+        return 0;
+    }
+    *(uint32_t *)out = (uint32_t)value;
+    return 1;
+}
+
+/*
+ * publish(dictionary, key, expected, value): puts the value in, if what is there is still the
+ * expected object. Nothing of Python's runs between the look and the change, so that of two threads
+ * one wins. Returns true if it was put in.
+ */
+PyObject *core_publish(PyObject *module, PyObject *arguments)
+{
+    (void)module;
+    PyObject *dictionary, *key, *expected, *value;
+    if (!PyArg_ParseTuple(arguments, "O!UOO", &PyDict_Type, &dictionary, &key, &expected, &value)) {
+        return NULL;
+    }
+    PyObject *there = PyDict_GetItemWithError(dictionary, key);
+    if (there != expected) {
+        return PyErr_Occurred() != NULL ? NULL : PyBool_FromLong(0);
+    }
+    return PyDict_SetItem(dictionary, key, value) == 0 ? PyBool_FromLong(1) : NULL;
+}
+
+/* memory_at(address, bytes): see core.pyi. */
+PyObject *core_memory_at(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
+{
+    (void)module;
+    if (count != 2) {
+        PyErr_SetString(PyExc_TypeError, "an address, and how many bytes");
+        return NULL;
+    }
+    char *address = PyLong_AsVoidPtr(arguments[0]);
+    Py_ssize_t bytes = PyLong_AsSsize_t(arguments[1]);
+    return PyErr_Occurred() != NULL ? NULL : PyMemoryView_FromMemory(address, bytes, PyBUF_WRITE);
+}

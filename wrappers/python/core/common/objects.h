@@ -1,0 +1,21 @@
+/* Making and freeing objects of the module's own types; small functions on Python's objects. */
+#ifndef STK_PYTHON_COMMON_OBJECTS_H
+#define STK_PYTHON_COMMON_OBJECTS_H
+
+#include "wrappers/python/core/common/limited_api.h"
+
+/* Makes an object of one of the module's own types, filled with zeros. Returns NULL with an
+ * exception set. */
+PyObject *object_new(PyObject *module, const char *type);
+/* Frees such an object. Call it last in its tp_dealloc. */
+void object_free(PyObject *object);
+
+/* Converts an int for "O&": it must fit in 32 bits without a sign, else it is an OverflowError. "I"
+ * would cut it off. */
+int take_u32(PyObject *object, void *out);
+
+/* Functions of the module: see _core.pyi. */
+PyObject *core_publish(PyObject *module, PyObject *arguments);
+PyObject *core_memory_at(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
+
+#endif

@@ -1,0 +1,26 @@
+/* Directories whose path belongs to this user and root (base/trusted_path.h). */
+#include <errno.h>
+
+#include "base/trusted_path.h"
+#include "wrappers/python/core/common/own.h"
+
+/* open_own(path, make): returns the directory's descriptor (base/trusted_path.h), or raises
+ * OSError. */
+PyObject *core_open_own(PyObject *module, PyObject *arguments)
+{
+    (void)module;
+    PyObject *path;
+    int make, fd;
+    if (!PyArg_ParseTuple(arguments, "O&p", PyUnicode_FSConverter, &path, &make)) {
+        return NULL;
+    }
+    Py_BEGIN_ALLOW_THREADS;
+    fd = stk_trusted_path_open(PyBytes_AsString(path), make != 0);
+    Py_END_ALLOW_THREADS;
+    Py_DECREF(path);
+    if (fd >= 0) {
+        return PyLong_FromLong(fd);
+    }
+    errno = -fd;
+    return PyErr_SetFromErrno(PyExc_OSError);
+}

@@ -1,0 +1,370 @@
+/*
+ * The sample store as Python sees it: which form an open file has, decoding from it, and decoding
+ * bytes whose form is kept. See stored_decode.h, file_identity.h.
+ */
+#include <string.h>
+
+#include "base/options.h"
+#include "wrappers/python/core/decode/forms.h"
+#include "wrappers/python/core/decode/file_identity.h"
+#include "wrappers/python/core/decode/pixels.h"
+#include "wrappers/python/core/decode/plan_request.h"
+#include "wrappers/python/core/decode/stored_decode.h"
+#include "wrappers/python/core/decode/outline.h"
+#include "wrappers/python/core/decode/tables.h"
+#include "wrappers/python/core/decode/thread_decoder.h"
+
+#define LINK_BYTES ((Py_ssize_t)sizeof(struct stk_hash128))
+
+/* attach(api, store): two capsules of stoker._samples_core. Whether they are used: those of another
+ * version are not. */
+PyObject *core_attach(PyObject *module, PyObject *arguments)
+{
+    (void)module;
+    PyObject *api, *store;
+    struct stk_options options;
+    if (!PyArg_ParseTuple(arguments, "OO", &api, &store)) {
+        return NULL;
+    }
+    const struct stk_samples_api *functions = PyCapsule_GetPointer(api, STK_SAMPLES_API);
+    struct stk_store *opened = PyCapsule_GetPointer(store, STK_SAMPLES_STORE);
+    if (functions == NULL || opened == NULL) {
+        return NULL;
+    }
+    if (functions->version != STK_SAMPLES_API_VERSION) {
+        Py_RETURN_FALSE;
+    }
+    stk_options_read(&options);
+    identity_begin(options.min_age_ns);
+    stored_attach(functions, opened);
+    Py_RETURN_TRUE;
+}
+
+/* ---- which file it is ---- */
+
+static PyObject *link_bytes(struct stk_hash128 link)
+{
+    return PyBytes_FromStringAndSize((const char *)&link, LINK_BYTES);
+}
+
+/* identify(fd): what stands for the file in this version, 16 bytes; None: nothing does. */
+PyObject *core_identify(PyObject *module, PyObject *number)
+{
+    (void)module;
+    struct stk_hash128 link;
+    bool known = false;
+    long fd = PyLong_AsLong(number);
+    if (fd == -1 && PyErr_Occurred() != NULL) {
+        return NULL;
+    }
+    if (stored_is_attached()) {
+        Py_BEGIN_ALLOW_THREADS;
+        known = identity_after_reading((int)fd, &link);
+        Py_END_ALLOW_THREADS;
+    }
+    if (!known) {
+        Py_RETURN_NONE;
+    }
+    return link_bytes(link);
+}
+
+/* file_bytes(fd): how long a regular file is, as this machine knows it; None: it is none. */
+PyObject *core_file_bytes(PyObject *module, PyObject *number)
+{
+    (void)module;
+    long fd = PyLong_AsLong(number);
+    if (fd == -1 && PyErr_Occurred() != NULL) {
+        return NULL;
+    }
+    int64_t bytes = identity_file_bytes((int)fd);
+    if (bytes < 0) {
+        Py_RETURN_NONE;
+    }
+    return PyLong_FromLongLong(bytes);
+}
+
+/* wants_link(bytes): whether it would be of any use to know which file they are of. */
+PyObject *core_wants_link(PyObject *module, PyObject *object)
+{
+    (void)module;
+    Py_buffer in;
+    if (PyObject_GetBuffer(object, &in, PyBUF_SIMPLE) != 0) {
+        return NULL;
+    }
+    bool wanted;
+    Py_BEGIN_ALLOW_THREADS;
+    wanted = stored_wants_link(in.buf, (size_t)in.len);
+    Py_END_ALLOW_THREADS;
+    PyBuffer_Release(&in);
+    return PyBool_FromLong(wanted);
+}
+
+/* tell_decoded(fd, kept): what was opened so is decoded, of its form, or (`kept` is false) of its
+ * bytes: then the path of the entry that these are of; None: of none. */
+PyObject *core_tell_decoded(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
+{
+    (void)module;
+    char entry[4096] = "";
+    long fd = count == 2 ? PyLong_AsLong(arguments[0]) : -1;
+    int kept = count == 2 ? PyObject_IsTrue(arguments[1]) : -1;
+    if (PyErr_Occurred() != NULL) {
+        return NULL;
+    }
+    if (count != 2) {
+        PyErr_SetString(PyExc_TypeError, "a descriptor, and whether its form is kept");
+        return NULL;
+    }
+    Py_BEGIN_ALLOW_THREADS;
+    identity_tell_decoded((int)fd, kept == 1, entry, sizeof entry);
+    Py_END_ALLOW_THREADS;
+    if (*entry == '\0') {
+        Py_RETURN_NONE;
+    }
+    return PyBytes_FromString(entry);
+}
+
+/* The header's outline, or None. */
+static PyObject *outlined(const struct stk_form_source *source)
+{
+    uint8_t outline[OUTLINE_BYTES];
+    size_t bytes = outline_of(source->header, source->header_bytes, outline);
+    if (bytes == 0) {
+        Py_RETURN_NONE;
+    }
+    return PyBytes_FromStringAndSize((const char *)outline, (Py_ssize_t)bytes);
+}
+
+/* (link, form, what probe() says, the file's first bytes, its size, its state, an outline) */
+static PyObject *found_form(const struct stored_found *found)
+{
+    const struct identity_mark *mark = &found->identity.mark;
+    const struct stk_store_value *form = &found->form;
+    const struct stk_form_source *source = &found->source;
+    const struct stk_jpeg_info *info = &source->info;
+    bool sound = !info->progressive && !info->multiscan &&
+                 tables_are_sound(source->header, source->header_bytes);
+    return Py_BuildValue(
+        "NNNNKNN", link_bytes(found->identity.link),
+        PyMemoryView_FromMemory((char *)(uintptr_t)form->data, (Py_ssize_t)form->bytes, PyBUF_READ),
+        probed(info, sound),
+        PyBytes_FromStringAndSize(source->header, (Py_ssize_t)source->header_bytes),
+        (unsigned long long)source->file_bytes,
+        PyBytes_FromStringAndSize((const char *)mark, (Py_ssize_t)sizeof *mark), outlined(source));
+}
+
+/* (link, whether it is an entry's) */
+static PyObject *found_link(const struct stored_found *found)
+{
+    bool is_entry = found->identity.mark.own_dev != 0;
+    return Py_BuildValue("NN", link_bytes(found->identity.link), PyBool_FromLong(is_entry));
+}
+
+/* find(fd): None: nothing stands for the file; (link, whether it is an entry): its form is not
+ * there; or all of it. */
+PyObject *core_find(PyObject *module, PyObject *number)
+{
+    (void)module;
+    struct stored_found found;
+    enum stored_kind kind;
+    long fd = PyLong_AsLong(number);
+    if (fd == -1 && PyErr_Occurred() != NULL) {
+        return NULL;
+    }
+    Py_BEGIN_ALLOW_THREADS;
+    kind = stored_find((int)fd, &found);
+    Py_END_ALLOW_THREADS;
+    if (kind == STORED_UNKNOWN) {
+        Py_RETURN_NONE;
+    }
+    return kind == STORED_FORM ? found_form(&found) : found_link(&found);
+}
+
+/* The path as the kernel would get it: a new reference, or NULL with an exception set. */
+static PyObject *path_bytes(PyObject *path)
+{
+    PyObject *bytes = NULL;
+    return PyUnicode_FSConverter(path, &bytes) ? bytes : NULL;
+}
+
+/* find_path(path): as find(), of a covered file that has no entry and need not be opened; None:
+ * there is no form, or the file is to be opened to know. */
+PyObject *core_find_path(PyObject *module, PyObject *path)
+{
+    (void)module;
+    struct stored_found found;
+    PyObject *bytes = path_bytes(path);
+    if (bytes == NULL) {
+        return NULL;
+    }
+    const char *name = PyBytes_AsString(bytes);
+    bool has_form;
+    Py_BEGIN_ALLOW_THREADS;
+    has_form = stored_find_path(name, &found);
+    Py_END_ALLOW_THREADS;
+    Py_DECREF(bytes);
+    if (!has_form) {
+        Py_RETURN_NONE;
+    }
+    return found_form(&found);
+}
+
+/* identify_path(path): what find_path() begins with, or None. */
+PyObject *core_identify_path(PyObject *module, PyObject *path)
+{
+    (void)module;
+    struct identity identity;
+    PyObject *bytes = path_bytes(path);
+    if (bytes == NULL) {
+        return NULL;
+    }
+    const char *name = PyBytes_AsString(bytes);
+    bool known;
+    Py_BEGIN_ALLOW_THREADS;
+    known = identity_of_path(name, &identity);
+    Py_END_ALLOW_THREADS;
+    Py_DECREF(bytes);
+    if (!known) {
+        Py_RETURN_NONE;
+    }
+    return link_bytes(identity.link);
+}
+
+/* tell_served(path): the form that find_path() gave is used in the place of an open. */
+PyObject *core_tell_served(PyObject *module, PyObject *path)
+{
+    (void)module;
+    PyObject *bytes = path_bytes(path);
+    if (bytes == NULL) {
+        return NULL;
+    }
+    identity_tell_served(PyBytes_AsString(bytes));
+    Py_DECREF(bytes);
+    Py_RETURN_NONE;
+}
+
+/* holds(fd, state): whether the file is as find() found it, by this descriptor. */
+PyObject *core_holds(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
+{
+    (void)module;
+    struct identity_mark mark;
+    long fd = count == 2 ? PyLong_AsLong(arguments[0]) : -1;
+    if (fd == -1 && PyErr_Occurred() != NULL) {
+        return NULL;
+    }
+    if (count != 2 || !PyBytes_Check(arguments[1]) ||
+        PyBytes_Size(arguments[1]) != (Py_ssize_t)sizeof mark) {
+        PyErr_SetString(PyExc_ValueError, "not a descriptor and a state of find()'s");
+        return NULL;
+    }
+    bool holds;
+    memcpy(&mark, PyBytes_AsString(arguments[1]), sizeof mark);
+    Py_BEGIN_ALLOW_THREADS;
+    holds = identity_holds((int)fd, &mark);
+    Py_END_ALLOW_THREADS;
+    return PyBool_FromLong(holds);
+}
+
+/* ---- decoding ---- */
+
+/* 0, or -1 with an exception set. */
+static int take_link(PyObject *object, struct stk_hash128 *link)
+{
+    if (!PyBytes_Check(object) || PyBytes_Size(object) != LINK_BYTES) {
+        PyErr_SetString(PyExc_ValueError, "a link has 16 bytes");
+        return -1;
+    }
+    memcpy(link, PyBytes_AsString(object), sizeof *link);
+    return 0;
+}
+
+/* Takes what is known of the file. Returns 0, or -1 with an exception set. */
+static int take_file(PyObject *object, PyObject *entry, struct stk_hash128 *link,
+                     struct stored_file *file)
+{
+    *file = (struct stored_file){.link = object != Py_None ? link : NULL};
+    if (entry != Py_None && (file->entry = PyBytes_AsString(entry)) == NULL) {
+        return -1;
+    }
+    return object != Py_None ? take_link(object, link) : 0;
+}
+
+/* decode_stored(bytes, link or None, plan, out, entry = None): as decode(), with the store. */
+PyObject *core_decode_stored(PyObject *module, PyObject *arguments)
+{
+    (void)module;
+    Py_buffer in;
+    PyObject *object, *plan, *out, *entry = Py_None;
+    struct stk_hash128 link;
+    struct stored_file file;
+    struct plan_request request;
+    if (!PyArg_ParseTuple(arguments, "y*OO!O|O", &in, &object, &PyTuple_Type, &plan, &out,
+                          &entry)) {
+        return NULL;
+    }
+    struct stk_decoder *decoder = thread_decoder();
+    if (take_file(object, entry, &link, &file) != 0 || request_begin(&request, plan, out) != 0) {
+        PyBuffer_Release(&in);
+        return NULL;
+    }
+    int status = STK_DECODE_MEMORY;
+    if (decoder != NULL) {
+        Py_BEGIN_ALLOW_THREADS;
+        status =
+            stored_decode(decoder, in.buf, (size_t)in.len, &file, &request.plan, &request.target);
+        Py_END_ALLOW_THREADS;
+    }
+    PyBuffer_Release(&in);
+    return request_end(&request, status);
+}
+
+/* check_stored(bytes): (key, whether the form that is kept of them is theirs); None: none is kept.
+ */
+PyObject *core_check_stored(PyObject *module, PyObject *object)
+{
+    (void)module;
+    Py_buffer in;
+    struct stk_hash128 key;
+    if (PyObject_GetBuffer(object, &in, PyBUF_SIMPLE) != 0) {
+        return NULL;
+    }
+    struct stk_decoder *decoder = thread_decoder();
+    int same = STK_DECODE_MEMORY;
+    if (decoder != NULL) {
+        Py_BEGIN_ALLOW_THREADS;
+        same = stored_check(decoder, in.buf, (size_t)in.len, &key);
+        Py_END_ALLOW_THREADS;
+    }
+    PyBuffer_Release(&in);
+    if (same == STK_DECODE_MEMORY) {
+        return PyErr_NoMemory();
+    }
+    return same < 0 ? Py_NewRef(Py_None)
+                    : Py_BuildValue("NN", link_bytes(key), PyBool_FromLong(same));
+}
+
+/* decode_form(form, the file's size, plan, out): as decode(), from a form. */
+PyObject *core_decode_form(PyObject *module, PyObject *arguments)
+{
+    (void)module;
+    Py_buffer in;
+    unsigned long long file_bytes;
+    PyObject *plan, *out;
+    struct plan_request request;
+    if (!PyArg_ParseTuple(arguments, "y*KO!O", &in, &file_bytes, &PyTuple_Type, &plan, &out)) {
+        return NULL;
+    }
+    struct stk_decoder *decoder = thread_decoder();
+    if (request_begin(&request, plan, out) != 0) {
+        PyBuffer_Release(&in);
+        return NULL;
+    }
+    int status = STK_DECODE_MEMORY;
+    if (decoder != NULL) {
+        const struct stk_store_value form = {.data = in.buf, .bytes = (size_t)in.len};
+        Py_BEGIN_ALLOW_THREADS;
+        status = stored_decode_form(decoder, &form, file_bytes, &request.plan, &request.target);
+        Py_END_ALLOW_THREADS;
+    }
+    PyBuffer_Release(&in);
+    return request_end(&request, status);
+}

@@ -1,0 +1,164 @@
+/* Bytes and plans come from Python objects, the pixels are made without the GIL. */
+#include "wrappers/python/core/decode/pixels.h"
+
+#include <limits.h>
+#include <stdbool.h>
+
+#include "wrappers/python/core/common/objects.h"
+#include "wrappers/python/core/decode/plan_request.h"
+#include "wrappers/python/core/decode/tables.h"
+#include "wrappers/python/core/decode/thread_decoder.h"
+
+PyObject *probed(const struct stk_jpeg_info *info, int sound)
+{
+    return Py_BuildValue("IIIiiiiini", info->width, info->height, info->components,
+                         (int)info->color, (int)info->precision, (int)info->progressive,
+                         (int)info->arithmetic, (int)info->multiscan, (Py_ssize_t)info->end, sound);
+}
+
+/* probe(bytes): what the header says, see core.pyi; None for what is no JPEG. */
+PyObject *core_probe(PyObject *module, PyObject *bytes)
+{
+    (void)module;
+    Py_buffer in;
+    struct stk_jpeg_info info;
+    if (PyObject_GetBuffer(bytes, &in, PyBUF_SIMPLE) != 0) {
+        return NULL;
+    }
+    struct stk_decoder *decoder = thread_decoder();
+    int status = decoder == NULL ? STK_DECODE_MEMORY
+                                 : stk_decode_probe(decoder, in.buf, (size_t)in.len, &info);
+    bool sound = status == STK_DECODE_OK && !info.progressive && !info.multiscan &&
+                 tables_are_sound(in.buf, (size_t)in.len);
+    PyBuffer_Release(&in);
+    if (status == STK_DECODE_MEMORY) {
+        return PyErr_NoMemory();
+    }
+    if (status != STK_DECODE_OK) {
+        Py_RETURN_NONE;
+    }
+    return probed(&info, sound);
+}
+
+/* frame(bytes): (width, height, components) as the frame header says, or None: see probe(). */
+PyObject *core_frame(PyObject *module, PyObject *bytes)
+{
+    (void)module;
+    Py_buffer in;
+    struct stk_frame frame;
+    if (PyObject_GetBuffer(bytes, &in, PyBUF_SIMPLE) != 0) {
+        return NULL;
+    }
+    bool found = stk_decode_frame(in.buf, (size_t)in.len, &frame);
+    PyBuffer_Release(&in);
+    if (!found) {
+        Py_RETURN_NONE;
+    }
+    return Py_BuildValue("III", frame.width, frame.height, frame.components);
+}
+
+/* decode(bytes, plan, out): the pixels in `out`, or as new bytes for None; an int where it failed.
+ */
+PyObject *core_decode(PyObject *module, PyObject *arguments)
+{
+    (void)module;
+    Py_buffer in;
+    PyObject *plan, *out;
+    struct plan_request request;
+    if (!PyArg_ParseTuple(arguments, "y*O!O", &in, &PyTuple_Type, &plan, &out)) {
+        return NULL;
+    }
+    struct stk_decoder *decoder = thread_decoder();
+    if (request_begin(&request, plan, out) != 0) {
+        PyBuffer_Release(&in);
+        return NULL;
+    }
+    int status = STK_DECODE_MEMORY;
+    if (decoder != NULL) {
+        Py_BEGIN_ALLOW_THREADS;
+        status = stk_decode(decoder, in.buf, (size_t)in.len, &request.plan, &request.target);
+        Py_END_ALLOW_THREADS;
+    }
+    PyBuffer_Release(&in);
+    return request_end(&request, status);
+}
+
+static int take_image(struct stk_image *image, PyObject *shape, const Py_buffer *in)
+{
+    *image = (struct stk_image){0};
+    if (!PyArg_ParseTuple(shape, "O&O&O&;not (width, height, channels)", take_u32, &image->width,
+                          take_u32, &image->height, take_u32, &image->channels)) {
+        return -1;
+    }
+    image->data = in->buf;
+    image->row_bytes = (size_t)image->width * image->channels;
+    if (image->channels > 4 || image->width > INT_MAX || image->height > INT_MAX ||
+        image->row_bytes * image->height != (size_t)in->len) {
+        PyErr_SetString(PyExc_ValueError, "the pixels are not of this shape");
+        return -1;
+    }
+    return 0;
+}
+
+/* transform(pixels, (width, height, channels), plan, out): as decode(), from pixels. */
+PyObject *core_transform(PyObject *module, PyObject *arguments)
+{
+    (void)module;
+    Py_buffer in;
+    PyObject *plan, *out, *shape;
+    struct stk_image image;
+    struct plan_request request;
+    if (!PyArg_ParseTuple(arguments, "y*O!O!O", &in, &PyTuple_Type, &shape, &PyTuple_Type, &plan,
+                          &out)) {
+        return NULL;
+    }
+    struct stk_decoder *decoder = thread_decoder();
+    if (take_image(&image, shape, &in) != 0 || request_begin(&request, plan, out) != 0) {
+        PyBuffer_Release(&in);
+        return NULL;
+    }
+    int status = STK_DECODE_MEMORY;
+    if (decoder != NULL) {
+        Py_BEGIN_ALLOW_THREADS;
+        status = stk_transform(decoder, &image, &request.plan, &request.target);
+        Py_END_ALLOW_THREADS;
+    }
+    PyBuffer_Release(&in);
+    return request_end(&request, status);
+}
+
+static int take_float(PyObject *object, float *value, const float **out)
+{
+    if (object == Py_None) {
+        *out = NULL;
+        return 0;
+    }
+    double number = PyFloat_AsDouble(object);
+    *value = (float)number;
+    *out = value;
+    return PyErr_Occurred() != NULL ? -1 : 0;
+}
+
+/* table(mean, std): one channel's 256 normalised values, as the bytes of floats. */
+PyObject *core_table(PyObject *module, PyObject *arguments)
+{
+    (void)module;
+    PyObject *mean, *std;
+    float values[2], table[256];
+    const float *given[2];
+    if (!PyArg_ParseTuple(arguments, "OO", &mean, &std) ||
+        take_float(mean, &values[0], &given[0]) != 0 ||
+        take_float(std, &values[1], &given[1]) != 0) {
+        return NULL;
+    }
+    stk_decode_table(table, given[0], given[1]);
+    return PyBytes_FromStringAndSize((const char *)table, sizeof table);
+}
+
+/* simd(): the name of the code that resizes. */
+PyObject *core_simd(PyObject *module, PyObject *unused)
+{
+    (void)module;
+    (void)unused;
+    return PyUnicode_FromString(stk_decode_simd());
+}

@@ -1,0 +1,136 @@
+/* Plans and targets as Python passes them. */
+#include <limits.h>
+#include <string.h>
+
+#include "wrappers/python/core/decode/plan_request.h"
+
+#include "wrappers/python/core/common/objects.h"
+
+/* The size of a value of the result. */
+static size_t value_bytes(const struct stk_plan *plan)
+{
+    return plan->type == STK_TYPE_F32 ? sizeof(float) : 1;
+}
+
+int plan_lay_out(const struct stk_plan *plan, struct stk_target *target)
+{
+    const uint32_t *window = plan->window;
+    size_t width = window[2] > window[0] ? window[2] - window[0] : plan->width;
+    size_t height = window[3] > window[1] ? window[3] - window[1] : plan->height;
+    size_t row = width * value_bytes(plan);
+    if (plan->layout == STK_LAYOUT_HWC) {
+        row *= plan->channels;
+    }
+    target->row_bytes = row;
+    target->plane_bytes = row * height;
+    target->bytes = target->plane_bytes;
+    if (plan->layout == STK_LAYOUT_CHW) {
+        target->bytes *= plan->channels;
+    }
+    return height > 0 && row > (size_t)PY_SSIZE_T_MAX / 4 / height ? -1 : 0;
+}
+
+size_t plan_table_bytes(const struct stk_plan *plan)
+{
+    return plan->channels * 256 * sizeof(float);
+}
+
+static int take_table(struct plan_request *request, PyObject *table)
+{
+    if (table == Py_None) {
+        return 0;
+    }
+    if (PyObject_GetBuffer(table, &request->table, PyBUF_SIMPLE) != 0) {
+        return -1;
+    }
+    request->has_table = 1;
+    if (request->table.len != (Py_ssize_t)plan_table_bytes(&request->plan)) {
+        PyErr_SetString(PyExc_ValueError, "a table has 256 floats for each channel");
+        return -1;
+    }
+    request->plan.table = request->table.buf;
+    return 0;
+}
+
+int plan_of(struct stk_plan *plan, PyObject *tuple, PyObject **table)
+{
+    *plan = (struct stk_plan){0};
+    int filter, order, layout, type;
+    uint32_t *window = plan->window;
+    if (!PyArg_ParseTuple(tuple, "(iiii)(O&O&)(ffff)iiO&O&iiO|(O&O&O&O&);not a plan",
+                          &plan->crop[0], &plan->crop[1], &plan->crop[2], &plan->crop[3], take_u32,
+                          &plan->width, take_u32, &plan->height, &plan->box[0], &plan->box[1],
+                          &plan->box[2], &plan->box[3], &filter, &order, take_u32, &plan->flip,
+                          take_u32, &plan->channels, &layout, &type, table, take_u32, &window[0],
+                          take_u32, &window[1], take_u32, &window[2], take_u32, &window[3])) {
+        return -1;
+    }
+    if (plan->channels == 0 || plan->channels > 4 || plan->width > INT_MAX ||
+        plan->height > INT_MAX) {
+        PyErr_SetString(PyExc_ValueError, "no such image");
+        return -1;
+    }
+    plan->filter = (enum stk_filter)filter;
+    plan->order = (enum stk_pass_order)order;
+    plan->layout = (enum stk_layout)layout;
+    plan->type = (enum stk_type)type;
+    return 0;
+}
+
+static int take_out(struct plan_request *request, PyObject *out)
+{
+    if (plan_lay_out(&request->plan, &request->target) != 0) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    if (out == Py_None) {
+        request->result = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)request->target.bytes);
+        request->target.data = request->result != NULL ? PyBytes_AsString(request->result) : NULL;
+        return request->result != NULL ? 0 : -1;
+    }
+    if (PyObject_GetBuffer(out, &request->out, PyBUF_WRITABLE) != 0) {
+        return -1;
+    }
+    request->has_out = 1;
+    if (request->out.len != (Py_ssize_t)request->target.bytes) {
+        PyErr_Format(PyExc_ValueError, "out has %zd bytes, the result %zd", request->out.len,
+                     (Py_ssize_t)request->target.bytes);
+        return -1;
+    }
+    request->target.data = request->out.buf;
+    Py_INCREF(out);
+    request->result = out;
+    return 0;
+}
+
+static void let_go(struct plan_request *request)
+{
+    if (request->has_table) {
+        PyBuffer_Release(&request->table);
+    }
+    if (request->has_out) {
+        PyBuffer_Release(&request->out);
+    }
+}
+
+int request_begin(struct plan_request *request, PyObject *plan, PyObject *out)
+{
+    PyObject *table;
+    memset(request, 0, sizeof *request);
+    if (plan_of(&request->plan, plan, &table) == 0 && take_table(request, table) == 0 &&
+        take_out(request, out) == 0) {
+        return 0;
+    }
+    let_go(request);
+    return -1;
+}
+
+PyObject *request_end(struct plan_request *request, int status)
+{
+    let_go(request);
+    if (status == STK_DECODE_OK) {
+        return request->result;
+    }
+    Py_DECREF(request->result);
+    return PyLong_FromLong(status);
+}

@@ -1,0 +1,166 @@
+/*
+ * Memory of batches, used again when the last tensor over it has ended: the kernel would have to
+ * clear new memory of a batch's size, page after page, each time.
+ *
+ * A pool has at most `most` buffers, lent ones included. If a program holds more batches, it gets
+ * more buffers, and these go back to the system. In a child of fork, the parent's buffers stay the
+ * parent's.
+ */
+#include "base/invariant.h"
+#include "wrappers/python/core/common/objects.h"
+#include "wrappers/python/core/feed/batch_buffer.h"
+#include "wrappers/python/core/feed/feed.h"
+
+#define MOST 64
+
+struct buffer_pool {
+    PyObject_HEAD;
+    unsigned most, lent, kept;
+    bool shared;
+    PyObject *buffers[MOST];
+};
+
+/* Memory of a batch: a part of a buffer, which goes back to the pool when the object ends. */
+struct batch_memory {
+    PyObject_HEAD;
+    struct buffer_pool *pool;
+    PyObject *buffer;
+    Py_ssize_t bytes;
+};
+
+/* ---- buffers ---- */
+
+static bool is_good(PyObject *buffer, size_t bytes)
+{
+    return batch_buffer_is_own(buffer) && batch_buffer_bytes(buffer) >= bytes;
+}
+
+/* Returns a kept buffer that is large enough, or a new one, for which a kept one that is too small
+ * goes. */
+static PyObject *find(struct buffer_pool *pool, PyObject *module, size_t bytes)
+{
+    for (unsigned i = pool->kept; i-- > 0;) {
+        if (is_good(pool->buffers[i], bytes)) {
+            PyObject *buffer = pool->buffers[i];
+            pool->buffers[i] = pool->buffers[--pool->kept];
+            return buffer;
+        }
+    }
+    if (pool->kept > 0) {
+        Py_DECREF(pool->buffers[--pool->kept]);
+    }
+    return batch_buffer_make(module, bytes, pool->shared);
+}
+
+static void put_back(struct buffer_pool *pool, PyObject *buffer)
+{
+    STK_INVARIANT(pool->lent > 0 && pool->kept <= MOST);
+    pool->lent--;
+    if (pool->lent + pool->kept < pool->most) {
+        pool->buffers[pool->kept++] = buffer;
+    } else {
+        Py_DECREF(buffer);
+    }
+}
+
+/* ---- memory ---- */
+
+static void free_memory(PyObject *self)
+{
+    struct batch_memory *memory = (struct batch_memory *)self;
+    if (memory->buffer != NULL) {
+        put_back(memory->pool, memory->buffer);
+    }
+    Py_XDECREF((PyObject *)memory->pool);
+    object_free(self);
+}
+
+static int get_buffer(PyObject *self, Py_buffer *view, int flags)
+{
+    struct batch_memory *memory = (struct batch_memory *)self;
+    return PyBuffer_FillInfo(view, self, batch_buffer_address(memory->buffer), memory->bytes, 0,
+                             flags);
+}
+
+static PyType_Slot memory_slots[] = {
+    {Py_tp_dealloc, free_memory},
+    {Py_bf_getbuffer, get_buffer},
+    {0, NULL},
+};
+
+PyType_Spec feed_memory_spec = {
+    "stoker._core.Memory",
+    sizeof(struct batch_memory),
+    0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    memory_slots,
+};
+
+/* ---- the pool ---- */
+
+static void free_buffer_pool(PyObject *self)
+{
+    struct buffer_pool *pool = (struct buffer_pool *)self;
+    while (pool->kept > 0) {
+        Py_DECREF(pool->buffers[--pool->kept]);
+    }
+    object_free(self);
+}
+
+/* pool.take(bytes): Memory, with anything in it. */
+static PyObject *buffer_pool_take(PyObject *self, PyObject *size)
+{
+    struct buffer_pool *pool = (struct buffer_pool *)self;
+    Py_ssize_t bytes = PyLong_AsSsize_t(size);
+    if (bytes <= 0) {
+        return PyErr_Occurred() != NULL ? NULL : PyErr_Format(PyExc_ValueError, "no bytes");
+    }
+    PyObject *module = PyType_GetModule(Py_TYPE(self));
+    struct batch_memory *memory = (struct batch_memory *)object_new(module, "Memory");
+    if (memory == NULL) {
+        return NULL;
+    }
+    memory->pool = (struct buffer_pool *)Py_NewRef(self);
+    memory->buffer = find(pool, module, (size_t)bytes);
+    memory->bytes = bytes;
+    if (memory->buffer == NULL) {
+        Py_DECREF((PyObject *)memory);
+        return NULL;
+    }
+    pool->lent++;
+    return (PyObject *)memory;
+}
+
+static PyMethodDef buffer_pool_methods[] = {{"take", buffer_pool_take, METH_O, NULL},
+                                            {NULL, NULL, 0, NULL}};
+
+static PyType_Slot buffer_pool_slots[] = {
+    {Py_tp_dealloc, free_buffer_pool},
+    {Py_tp_methods, buffer_pool_methods},
+    {0, NULL},
+};
+
+PyType_Spec feed_buffer_pool_spec = {
+    "stoker._core.BufferPool",
+    sizeof(struct buffer_pool),
+    0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    buffer_pool_slots,
+};
+
+/* feed_buffer_pool(most, shared): a BufferPool that keeps so many buffers, of which it knows to
+ * keep 64; of shared memory or of the process's own. */
+PyObject *core_feed_buffer_pool(PyObject *module, PyObject *arguments)
+{
+    unsigned most;
+    int shared;
+    if (!PyArg_ParseTuple(arguments, "Ip", &most, &shared)) {
+        return NULL;
+    }
+    struct buffer_pool *pool = (struct buffer_pool *)object_new(module, "BufferPool");
+    if (pool != NULL) {
+        pool->most = most < MOST ? most : MOST;
+        pool->shared = shared != 0;
+    }
+    return (PyObject *)pool;
+}

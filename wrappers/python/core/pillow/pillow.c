@@ -1,0 +1,187 @@
+/*
+ * Resizes the images that Pillow keeps in memory, from one to another without copies in between.
+ *
+ * The layout of Pillow's image is private and differs between versions. So it is used only if all
+ * of it agrees with what the caller knows; else Pillow does the work.
+ */
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/tally.h"
+#include "wrappers/python/core/pillow/pillow.h"
+#include "wrappers/python/core/common/counts.h"
+#include "wrappers/python/core/common/objects.h"
+#include "wrappers/python/core/decode/plan_request.h"
+#include "wrappers/python/core/decode/thread_decoder.h"
+
+/* Where an image's description has its parts, in bytes. */
+struct layout {
+    size_t bands, width, height;    /* int */
+    size_t image8, image32, image;  /* rows: those of the size that a pixel has, and all the same */
+    size_t pixel_bytes, line_bytes; /* int */
+};
+
+static const struct layout layouts[] = {
+    {16, 20, 24, 40, 48, 56, 80, 84}, /* begins with the mode's name: to 11.3 */
+    {12, 16, 20, 32, 40, 48, 72, 76}, /* with its number */
+};
+
+struct image_memory {
+    uint32_t bands, width, height; /* what the caller knows */
+    const void *const *rows;
+};
+
+static bool has_int(const char *image, size_t at, uint32_t expected)
+{
+    int value;
+    memcpy(&value, image + at, sizeof value);
+    return value > 0 && (uint32_t)value == expected;
+}
+
+static const void *pointer_at(const char *image, size_t at)
+{
+    const void *value;
+    memcpy(&value, image + at, sizeof value);
+    return value;
+}
+
+/* The rows, if the description is of this layout and agrees. */
+static const void *const *rows_by(const struct layout *layout, const char *image,
+                                  const struct image_memory *known)
+{
+    uint32_t pixel_bytes = known->bands == 1 ? 1 : 4;
+    bool is_wide = pixel_bytes == 4;
+    const void *rows = pointer_at(image, layout->image);
+    bool agrees = has_int(image, layout->bands, known->bands) &&
+                  has_int(image, layout->width, known->width) &&
+                  has_int(image, layout->height, known->height) &&
+                  has_int(image, layout->pixel_bytes, pixel_bytes) &&
+                  has_int(image, layout->line_bytes, known->width * pixel_bytes) &&
+                  pointer_at(image, layout->image8) == (is_wide ? NULL : rows) &&
+                  pointer_at(image, layout->image32) == (is_wide ? rows : NULL);
+    return agrees ? rows : NULL;
+}
+
+/* The description's address, which Pillow hands out for extensions; NULL without an exception. */
+static const char *address_of(PyObject *core)
+{
+    PyObject *capsule = PyObject_GetAttrString(core, "ptr");
+    const char *name = capsule != NULL ? PyCapsule_GetName(capsule) : NULL;
+    const char *address = NULL;
+    if (name != NULL && (strcmp(name, "Pillow Imaging") == 0 || strcmp(name, "PIL Imaging") == 0)) {
+        address = PyCapsule_GetPointer(capsule, name);
+    }
+    PyErr_Clear();
+    Py_XDECREF(capsule); /* the core image keeps the memory */
+    return address;
+}
+
+static bool find_rows(struct image_memory *memory, PyObject *core)
+{
+    const char *image = address_of(core);
+    memory->rows = NULL;
+    for (size_t i = 0; image != NULL && i < sizeof layouts / sizeof *layouts; i++) {
+        const void *const *rows = rows_by(&layouts[i], image, memory);
+        memory->rows = memory->rows != NULL ? memory->rows : rows;
+    }
+    return memory->rows != NULL;
+}
+
+/* Rows in one piece; larger images have several. */
+static bool take_target(struct stk_target *target, const struct image_memory *memory)
+{
+    size_t line = (size_t)memory->width * (memory->bands == 1 ? 1 : 4);
+    const char *first = memory->rows[0];
+    ptrdiff_t step = memory->height > 1 ? (const char *)memory->rows[1] - first : (ptrdiff_t)line;
+    for (uint32_t y = 1; y < memory->height; y++) {
+        if (memory->rows[y] != first + (ptrdiff_t)y * step) {
+            return false;
+        }
+    }
+    *target = (struct stk_target){.data = (void *)(uintptr_t)first, .row_bytes = (size_t)step};
+    target->bytes = (memory->height - 1) * target->row_bytes + line;
+    return step >= (ptrdiff_t)line;
+}
+
+static struct stk_image image_of(const struct image_memory *memory)
+{
+    return (struct stk_image){
+        .rows = memory->rows,
+        .width = memory->width,
+        .height = memory->height,
+        .channels = memory->bands == 1 ? 1 : 4,
+        .unused = memory->bands == 3,
+    };
+}
+
+/* memory(core, size): see core.pyi. */
+PyObject *core_memory(PyObject *module, PyObject *arguments)
+{
+    (void)module;
+    PyObject *core;
+    struct image_memory memory = {.bands = 3};
+    struct stk_target target;
+    if (!PyArg_ParseTuple(arguments, "O(II)", &core, &memory.width, &memory.height)) {
+        return NULL;
+    }
+    if (!find_rows(&memory, core) || !take_target(&target, &memory) ||
+        target.row_bytes != (size_t)memory.width * 4) {
+        Py_RETURN_NONE;
+    }
+    return PyMemoryView_FromMemory(target.data, (Py_ssize_t)target.bytes, PyBUF_WRITE);
+}
+
+struct job {
+    struct image_memory from, to;
+    struct stk_plan plan;
+    PyObject *source, *target;
+};
+
+static int take_job(struct job *job, PyObject *arguments)
+{
+    struct stk_plan *plan = &job->plan;
+    int filter, order;
+    *job = (struct job){0};
+    if (!PyArg_ParseTuple(arguments, "OOO&(O&O&)(O&O&)(ffff)ii", &job->source, &job->target,
+                          take_u32, &job->from.bands, take_u32, &job->from.width, take_u32,
+                          &job->from.height, take_u32, &job->to.width, take_u32, &job->to.height,
+                          &plan->box[0], &plan->box[1], &plan->box[2], &plan->box[3], &filter,
+                          &order)) {
+        return -1;
+    }
+    job->to.bands = job->from.bands;
+    plan->crop[2] = (int32_t)job->from.width;
+    plan->crop[3] = (int32_t)job->from.height;
+    plan->width = job->to.width;
+    plan->height = job->to.height;
+    plan->channels = job->from.bands == 1 ? 1 : 4;
+    plan->filter = (enum stk_filter)filter;
+    plan->order = (enum stk_pass_order)order;
+    return 0;
+}
+
+/* resize(source, target, bands, size, to, box, filter, order): see core.pyi. Pillow changes the
+ * rows of no core image, so they stay where they are while the caller holds it. */
+PyObject *core_resize(PyObject *module, PyObject *arguments)
+{
+    (void)module;
+    struct job job;
+    struct stk_target target;
+    if (take_job(&job, arguments) != 0) {
+        return NULL;
+    }
+    struct stk_decoder *decoder = thread_decoder();
+    int status = STK_DECODE_UNSUPPORTED;
+    if (decoder != NULL && find_rows(&job.from, job.source) && find_rows(&job.to, job.target) &&
+        take_target(&target, &job.to)) {
+        struct stk_image image = image_of(&job.from);
+        Py_BEGIN_ALLOW_THREADS;
+        int64_t start = stk_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+        status = stk_transform(decoder, &image, &job.plan, &target);
+        count_more(STK_TALLY_RESIZED_NS,
+                   (uint64_t)(stk_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID) - start));
+        Py_END_ALLOW_THREADS;
+    }
+    return PyLong_FromLong(status);
+}

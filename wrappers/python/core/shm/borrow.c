@@ -1,0 +1,290 @@
+/* Slots of workers in their main process. See shm.h. */
+#include <stdbool.h>
+
+#include "base/invariant.h"
+#include "base/sys.h"
+#include "ring/slot.h"
+#include "wrappers/python/core/common/ends.h"
+#include "wrappers/python/core/shm/shm.h"
+#include "wrappers/python/core/common/objects.h"
+
+/* A worker's slot, mapped here for as long as the object, or a loan of it, is there. */
+struct borrowed {
+    PyObject_HEAD struct stk_slot slot;
+    unsigned loans; /* of this process */
+    unsigned holds; /* of these, holds of this process, which no message lent */
+    PyObject *ends; /* what is called before it is unmapped */
+    struct borrowed *next;
+};
+
+static struct borrowed *known; /* all that there are */
+
+#define NOBODY 0 /* no process: a hold, which is not given back */
+
+/* The loan of one message. It is given back when the object ends. */
+struct loan {
+    PyObject_HEAD pid_t borrower;
+    struct borrowed *from;
+    unsigned char *memory;
+    Py_ssize_t bytes;
+};
+
+/* ---- ends ---- */
+
+static void unmap(struct borrowed *borrowed)
+{
+    ends_call(&borrowed->ends);
+    stk_slot_unmap(&borrowed->slot);
+}
+
+/* ---- loans ---- */
+
+/* Ends a loan. If it was the last one of a dropped slot, the slot is unmapped at once. In a child
+ * of fork a slot of the parent is unmapped with its last view. */
+static void end_loan(struct loan *loan)
+{
+    struct borrowed *from = loan->from;
+    bool own = loan->borrower == stk_sys_getpid(), held = loan->borrower == NOBODY;
+    uint32_t left = own ? stk_slot_give_back(&from->slot) : stk_slot_times_lent(&from->slot);
+    bool over = held || own ? left == 0 && stk_slot_has(&from->slot, STK_SLOT_OVER) : true;
+    STK_INVARIANT(from->loans > 0 && from->holds >= held && from->holds <= from->loans);
+    from->loans--;
+    from->holds -= held;
+    if (from->loans == 0 && over) {
+        unmap(from);
+    }
+}
+
+static void free_loan(PyObject *self)
+{
+    struct loan *loan = (struct loan *)self;
+    if (loan->from != NULL) {
+        end_loan(loan);
+        Py_DECREF((PyObject *)loan->from);
+    }
+    object_free(self);
+}
+
+static int get_buffer(PyObject *self, Py_buffer *view, int flags)
+{
+    struct loan *loan = (struct loan *)self;
+    return PyBuffer_FillInfo(view, self, loan->memory, loan->bytes, 0, flags);
+}
+
+static PyType_Slot loan_slots[] = {
+    {Py_tp_dealloc, free_loan},
+    {Py_bf_getbuffer, get_buffer},
+    {0, NULL},
+};
+
+PyType_Spec borrow_loan_spec = {
+    "stoker._core.Loan",
+    sizeof(struct loan),
+    0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    loan_slots,
+};
+
+/* ---- slots ---- */
+
+static void forget(const struct borrowed *borrowed)
+{
+    struct borrowed **at = &known;
+    while (*at != NULL && *at != borrowed) {
+        at = &(*at)->next;
+    }
+    if (*at != NULL) {
+        *at = borrowed->next;
+    }
+}
+
+static void free_borrowed(PyObject *self)
+{
+    struct borrowed *borrowed = (struct borrowed *)self;
+    forget(borrowed);
+    if (borrowed->slot.memory != NULL) {
+        unmap(borrowed);
+    }
+    object_free(self);
+}
+
+static PyObject *make_loan(PyObject *module, struct borrowed *from, pid_t borrower,
+                           unsigned char *memory, Py_ssize_t bytes)
+{
+    struct loan *loan = (struct loan *)object_new(module, "Loan");
+    if (loan == NULL) {
+        return NULL;
+    }
+    loan->borrower = borrower;
+    loan->from = (struct borrowed *)Py_NewRef((PyObject *)from);
+    loan->memory = memory;
+    loan->bytes = bytes;
+    from->loans++;
+    return (PyObject *)loan;
+}
+
+/* slot.loan(offset, bytes): what a message lent. */
+static PyObject *borrowed_loan(PyObject *self, PyObject *arguments)
+{
+    struct borrowed *from = (struct borrowed *)self;
+    Py_ssize_t offset, bytes;
+    if (!PyArg_ParseTuple(arguments, "nn", &offset, &bytes)) {
+        return NULL;
+    }
+    size_t all = from->slot.memory == NULL ? 0 : from->slot.bytes;
+    if (offset < 0 || bytes <= 0 || (size_t)offset > all || (size_t)bytes > all - (size_t)offset) {
+        PyErr_SetString(PyExc_ValueError, "no part of this slot");
+        return NULL;
+    }
+    return make_loan(PyType_GetModule(Py_TYPE(self)), from, stk_sys_getpid(),
+                     from->slot.memory + offset, bytes);
+}
+
+/* The slot in which an address lies; NULL: in none. */
+static struct borrowed *find(const void *address)
+{
+    struct borrowed *from = known;
+    while (from != NULL && !stk_slot_covers(&from->slot, address)) {
+        from = from->next;
+    }
+    return from;
+}
+
+/* borrowed_at(address): the slot in which it lies; None: in none. */
+PyObject *core_borrowed_at(PyObject *module, PyObject *object)
+{
+    (void)module;
+    const void *address = PyLong_AsVoidPtr(object);
+    if (PyErr_Occurred() != NULL) {
+        return NULL;
+    }
+    struct borrowed *from = find(address);
+    return Py_NewRef(from == NULL ? Py_None : (PyObject *)from);
+}
+
+/* borrowed_hold(address): has the slot in which it lies stay as it is, and mapped, as long as the
+ * object is there, whatever is given back meanwhile. None: it lies in none. */
+PyObject *core_borrowed_hold(PyObject *module, PyObject *object)
+{
+    void *address = PyLong_AsVoidPtr(object);
+    if (PyErr_Occurred() != NULL) {
+        return NULL;
+    }
+    struct borrowed *from = find(address);
+    if (from == NULL) {
+        Py_RETURN_NONE;
+    }
+    stk_slot_mark(&from->slot, STK_SLOT_KEPT);
+    PyObject *hold = make_loan(module, from, NOBODY, address, 1);
+    from->holds += hold != NULL;
+    return hold;
+}
+
+/* slot.name(): (its ring's, its number). */
+static PyObject *borrowed_name(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    const struct borrowed *borrowed = (struct borrowed *)self;
+    if (borrowed->slot.memory == NULL) {
+        Py_RETURN_NONE;
+    }
+    struct stk_slot_name name = stk_slot_name(&borrowed->slot);
+    return Py_BuildValue("KK", (unsigned long long)name.ring, (unsigned long long)name.number);
+}
+
+/* slot.memory(): (where it begins, bytes). */
+static PyObject *borrowed_memory(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    const struct borrowed *borrowed = (struct borrowed *)self;
+    return Py_BuildValue("KK", (unsigned long long)(uintptr_t)borrowed->slot.memory,
+                         (unsigned long long)borrowed->slot.bytes);
+}
+
+/* slot.before_unmap(function): has it called once, when the slot is about to be unmapped, by
+ * whatever thread ends the last object over it. */
+static PyObject *borrowed_before_unmap(PyObject *self, PyObject *function)
+{
+    struct borrowed *borrowed = (struct borrowed *)self;
+    if (borrowed->slot.memory == NULL) {
+        PyErr_SetString(PyExc_ValueError, "this slot is not mapped any more");
+        return NULL;
+    }
+    return ends_add(&borrowed->ends, function) != 0 ? NULL : Py_NewRef(Py_None);
+}
+
+/* slot.owner(): the worker's pid, as it says itself; 0: it is not mapped any more. */
+static PyObject *borrowed_owner(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    const struct borrowed *borrowed = (struct borrowed *)self;
+    return PyLong_FromLong(borrowed->slot.memory == NULL ? 0 : stk_slot_owner(&borrowed->slot));
+}
+
+/* slot.is_over(): no message that is still to come will name it. */
+static PyObject *borrowed_is_over(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    const struct borrowed *borrowed = (struct borrowed *)self;
+    return PyBool_FromLong(
+        borrowed->slot.memory == NULL ||
+        (stk_slot_has(&borrowed->slot, STK_SLOT_OVER) &&
+         stk_slot_times_lent(&borrowed->slot) == borrowed->loans - borrowed->holds));
+}
+
+/* slot.keep(): before a fork: what is on loan is the child's as well. */
+static PyObject *borrowed_keep(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    const struct borrowed *borrowed = (struct borrowed *)self;
+    if (borrowed->loans > 0) {
+        stk_slot_mark(&borrowed->slot, STK_SLOT_KEPT);
+    }
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef borrowed_methods[] = {
+    {"loan", borrowed_loan, METH_VARARGS, NULL},
+    {"name", borrowed_name, METH_NOARGS, NULL},
+    {"owner", borrowed_owner, METH_NOARGS, NULL},
+    {"is_over", borrowed_is_over, METH_NOARGS, NULL},
+    {"keep", borrowed_keep, METH_NOARGS, NULL},
+    {"memory", borrowed_memory, METH_NOARGS, NULL},
+    {"before_unmap", borrowed_before_unmap, METH_O, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot borrowed_slots[] = {
+    {Py_tp_dealloc, free_borrowed},
+    {Py_tp_methods, borrowed_methods},
+    {0, NULL},
+};
+
+PyType_Spec borrow_slot_spec = {
+    "stoker._core.Slot",
+    sizeof(struct borrowed),
+    0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    borrowed_slots,
+};
+
+/* borrow(fd): the slot behind a descriptor, which stays the caller's; OSError. */
+PyObject *core_borrow(PyObject *module, PyObject *object)
+{
+    int fd = (int)PyLong_AsLong(object);
+    if (PyErr_Occurred() != NULL) {
+        return NULL;
+    }
+    struct borrowed *borrowed = (struct borrowed *)object_new(module, "Slot");
+    int error = borrowed == NULL ? 0 : stk_slot_map(&borrowed->slot, fd);
+    if (error != 0) {
+        Py_DECREF((PyObject *)borrowed);
+        PyErr_Format(PyExc_OSError, "a worker's memory cannot be mapped (error %d)", -error);
+        return NULL;
+    }
+    if (borrowed != NULL) {
+        borrowed->next = known;
+        known = borrowed;
+    }
+    return (PyObject *)borrowed;
+}

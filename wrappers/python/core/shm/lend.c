@@ -1,0 +1,239 @@
+/* A worker's ring for Python. See shm.h. */
+#include "ring/ring.h"
+#include "wrappers/python/core/shm/shm.h"
+#include "wrappers/python/core/common/objects.h"
+
+static struct stk_ring ring; /* under the GIL */
+
+/* ---- pieces: of a slot of the ring, held as long as the object is there ---- */
+
+struct piece {
+    PyObject_HEAD pid_t owner;
+    int slot;
+    unsigned char *memory;
+    Py_ssize_t bytes;
+};
+
+/* Makes a piece of a slot, which is held for it. */
+static PyObject *make_piece(PyObject *object, int slot, unsigned char *memory, Py_ssize_t bytes)
+{
+    if (object == NULL) {
+        stk_ring_let_go(&ring, slot);
+        return NULL;
+    }
+    struct piece *piece = (struct piece *)object;
+    piece->owner = ring.owner;
+    piece->slot = slot;
+    piece->memory = memory;
+    piece->bytes = bytes;
+    return object;
+}
+
+static void free_piece(PyObject *self)
+{
+    struct piece *piece = (struct piece *)self;
+    if (piece->owner == ring.owner && stk_ring_is_own(&ring)) {
+        stk_ring_let_go(&ring, piece->slot);
+    }
+    object_free(self);
+}
+
+static int get_buffer(PyObject *self, Py_buffer *view, int flags)
+{
+    struct piece *piece = (struct piece *)self;
+    return PyBuffer_FillInfo(view, self, piece->memory, piece->bytes, 0, flags);
+}
+
+/* piece.part(offset, bytes): a piece of it, with an end of its own. */
+static PyObject *piece_part(PyObject *self, PyObject *arguments)
+{
+    struct piece *piece = (struct piece *)self;
+    Py_ssize_t offset, bytes;
+    if (!PyArg_ParseTuple(arguments, "nn", &offset, &bytes)) {
+        return NULL;
+    }
+    if (offset < 0 || bytes <= 0 || offset > piece->bytes || bytes > piece->bytes - offset ||
+        piece->owner != ring.owner) {
+        PyErr_SetString(PyExc_ValueError, "no part of this piece");
+        return NULL;
+    }
+    stk_ring_hold(&ring, piece->slot);
+    return make_piece(PyType_GenericAlloc(Py_TYPE(self), 0), piece->slot, piece->memory + offset,
+                      bytes);
+}
+
+/* piece.others(): how many other pieces of the same slot there are. */
+static PyObject *piece_others(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    const struct piece *piece = (struct piece *)self;
+    bool own = piece->owner == ring.owner;
+    return PyLong_FromUnsignedLong(own ? ring.slots[piece->slot].holders - 1 : 0);
+}
+
+static PyMethodDef piece_methods[] = {
+    {"part", piece_part, METH_VARARGS, NULL},
+    {"others", piece_others, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot piece_slots[] = {
+    {Py_tp_dealloc, free_piece},
+    {Py_tp_methods, piece_methods},
+    {Py_bf_getbuffer, get_buffer},
+    {0, NULL},
+};
+
+PyType_Spec lend_piece_spec = {
+    "stoker._core.Piece",
+    sizeof(struct piece),
+    0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    piece_slots,
+};
+
+/* ---- the ring ---- */
+
+/* ring_begin(name): this process has one from now on. */
+PyObject *core_ring_begin(PyObject *module, PyObject *name)
+{
+    (void)module;
+    uint64_t number = PyLong_AsUnsignedLongLongMask(name);
+    if (PyErr_Occurred() != NULL) {
+        return NULL;
+    }
+    stk_ring_begin(&ring, number);
+    Py_RETURN_NONE;
+}
+
+/* ring_take(bytes): a piece that is a slot's first bytes; None where there is none to be had. */
+PyObject *core_ring_take(PyObject *module, PyObject *size)
+{
+    Py_ssize_t bytes = PyLong_AsSsize_t(size);
+    if (PyErr_Occurred() != NULL) {
+        return NULL;
+    }
+    int slot = bytes > 0 && stk_ring_is_own(&ring) ? stk_ring_take(&ring, (size_t)bytes) : -1;
+    if (slot < 0) {
+        Py_RETURN_NONE;
+    }
+    return make_piece(object_new(module, "Piece"), slot, ring.slots[slot].slot.memory, bytes);
+}
+
+/*
+ * ring_lend(address): the slot in which it lies is lent once more. (the slot's number in the ring,
+ * its name and number for its receiver, the address's offset in it, the descriptor to map it by or
+ * -1), or None where it is none of ours.
+ */
+PyObject *core_ring_lend(PyObject *module, PyObject *object)
+{
+    (void)module;
+    void *address = PyLong_AsVoidPtr(object);
+    if (PyErr_Occurred() != NULL) {
+        return NULL;
+    }
+    int found = stk_ring_is_own(&ring) ? stk_ring_find(&ring, address) : -1;
+    if (found < 0) {
+        Py_RETURN_NONE;
+    }
+    const struct stk_ring_slot *slot = &ring.slots[found];
+    struct stk_slot_name name = stk_slot_name(&slot->slot);
+    stk_slot_lend(&slot->slot);
+    return Py_BuildValue("iKKni", found, (unsigned long long)name.ring,
+                         (unsigned long long)name.number,
+                         (Py_ssize_t)((unsigned char *)address - slot->slot.memory), slot->fd);
+}
+
+/* The number in the ring of a slot that is lent, or -1 with an exception set. */
+static int take_number(PyObject *object)
+{
+    long number = PyLong_AsLong(object);
+    if (number < 0 || number >= STK_RING_SLOTS || ring.slots[number].slot.memory == NULL) {
+        if (PyErr_Occurred() == NULL) {
+            PyErr_SetString(PyExc_ValueError, "no such slot");
+        }
+        return -1;
+    }
+    return (int)number;
+}
+
+/* ring_introduced(slot): word of it was sent, and how to map it. */
+PyObject *core_ring_introduced(PyObject *module, PyObject *object)
+{
+    (void)module;
+    int slot = take_number(object);
+    if (slot < 0) {
+        return NULL;
+    }
+    stk_ring_introduced(&ring, slot);
+    Py_RETURN_NONE;
+}
+
+/* ring_take_back(slot): word of it was not sent. */
+PyObject *core_ring_take_back(PyObject *module, PyObject *object)
+{
+    (void)module;
+    int slot = take_number(object);
+    if (slot < 0) {
+        return NULL;
+    }
+    stk_slot_give_back(&ring.slots[slot].slot);
+    Py_RETURN_NONE;
+}
+
+/* ring_keep(), ring_go_on(), ring_leave(): before a fork, then in the parent, and in the child. */
+PyObject *core_ring_keep(PyObject *module, PyObject *unused)
+{
+    (void)module;
+    (void)unused;
+    if (stk_ring_is_own(&ring)) {
+        stk_ring_keep(&ring);
+    }
+    Py_RETURN_NONE;
+}
+
+PyObject *core_ring_go_on(PyObject *module, PyObject *unused)
+{
+    (void)module;
+    (void)unused;
+    if (stk_ring_is_own(&ring)) {
+        stk_ring_go_on(&ring);
+    }
+    Py_RETURN_NONE;
+}
+
+PyObject *core_ring_leave(PyObject *module, PyObject *unused)
+{
+    (void)module;
+    (void)unused;
+    if (!stk_ring_is_own(&ring)) {
+        stk_ring_leave(&ring);
+    }
+    Py_RETURN_NONE;
+}
+
+/* ring_hold(address): a piece of the slot in which it lies; None: in none of this ring's. */
+PyObject *core_ring_hold(PyObject *module, PyObject *object)
+{
+    void *address = PyLong_AsVoidPtr(object);
+    if (PyErr_Occurred() != NULL) {
+        return NULL;
+    }
+    int slot = stk_ring_is_own(&ring) ? stk_ring_find(&ring, address) : -1;
+    if (slot < 0) {
+        Py_RETURN_NONE;
+    }
+    stk_ring_hold(&ring, slot);
+    return make_piece(object_new(module, "Piece"), slot, address, 1);
+}
+
+/* ring_end(): nothing will be lent any more. */
+PyObject *core_ring_end(PyObject *module, PyObject *unused)
+{
+    (void)module;
+    (void)unused;
+    if (stk_ring_is_own(&ring)) {
+        stk_ring_end(&ring);
+    }
+    Py_RETURN_NONE;
+}

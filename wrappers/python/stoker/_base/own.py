@@ -1,0 +1,19 @@
+"""Errors that arise in this package. A hook that catches one calls the library's own function instead."""
+
+_PACKAGE = __package__.rpartition(".")[0] + "."
+
+
+def _is_here(frame):
+    name = frame.f_globals.get("__name__")
+    return type(name) is str and name.startswith(_PACKAGE)
+
+
+def is_own(error):
+    """Returns true if an error arose in this package. The hook's caller gets all other errors: of a library, the
+    program, a signal handler, or another thread that interrupts this one."""
+    if type(error).__module__ not in ("builtins", "struct"):
+        return False
+    at = error.__traceback__
+    while at is not None and _is_here(at.tb_frame):
+        at = at.tb_next
+    return at is None

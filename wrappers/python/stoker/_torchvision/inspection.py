@@ -1,0 +1,48 @@
+"""Inspects each transform of a pipeline, once, and keeps the finding for as long as the transform does not change.
+
+Most pipelines are the same for every image. So a transform is inspected once; from then on a check of its parts shows
+that it still consists of the same objects.
+"""
+
+from .. import _core
+from .._base import cache
+from . import exact, steps, tensor_tail
+
+_MOST = 256
+
+_known = {}  # {a transform's id: (its parts, its Inspection)}. The transform itself is not held: it may end.
+
+
+class Inspection:
+    __slots__ = ("step", "thread_step", "start", "link")
+
+    def __init__(self, step=None, thread_step=None, start=None, link=None):
+        self.step = step  # step(lazy, transform) notes it in a lazy image, or returns false (steps.py)
+        self.thread_step = thread_step  # thread_step(transform): the step as a tuple for threads
+        self.start = start  # the key of a chain that begins with it (tensor_tail.py)
+        self.link = link  # the key of a further transform in a chain
+
+
+NOTHING = Inspection()
+
+
+def inspect(transforms):
+    """Returns an Inspection of each transform. Called after functions_are_own(), and again after code of the program
+    has run."""
+    found = _core.found(transforms, _known)
+    if None in found:
+        found = [each or _inspect(transform) for each, transform in zip(found, transforms)]
+    return found
+
+
+def _inspect(transform):
+    kind = type(transform)
+    if not steps.knows(kind) and not tensor_tail.knows(kind):
+        return NOTHING
+    seen = exact.seen(transform)  # first: another thread may change the transform meanwhile
+    if not exact.is_bare(transform):
+        return NOTHING
+    each = Inspection(*steps.step_of(transform), *tensor_tail.keys_of(transform))
+    if seen is not None:
+        cache.put(_known, id(transform), (seen, each), _MOST)
+    return each
