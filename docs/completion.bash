@@ -41,7 +41,7 @@ _stoker() {
     esac
     case $verb in
     run) flags='--path --tier --require-cache --auto --share --fresh --keep --samples --no-decode --no-torchvision --no-batches --warm --warm=first --jobs --no-history --json --' ;;
-    warm) flags='--path --tier --require-cache --share --fresh --jobs --share --samples --dry-run --keep' ;;
+    warm) flags='--path --tier --require-cache --share --fresh --jobs --shard --samples --dry-run --keep' ;;
     env) flags='--path --tier --require-cache --share --fresh --samples --end --markdown' ;;
     ls) flags='--tier' ;;
     top) flags='--once --json --prometheus' ;;

@@ -2,20 +2,16 @@
 
 import io
 import os
-import pathlib
 import random
-import sys
 
 import pytest
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "lib")]
 
-from covered import build, session_scratch  # noqa: E402, F401
+from covered import build, session_scratch  # noqa: F401
 
-import blocks  # noqa: E402
-from isolated import Isolated  # noqa: E402
-from scene import Scene  # noqa: E402
+import blocks
+from isolated import Isolated
+from scene import Scene
 
 CLASSES = ("n01440764", "n01443537")
 

@@ -95,7 +95,7 @@ def test_examples_of_the_manual(scene, build):
     for verb in set(re.findall(r"^  stoker ([a-z]+) ", say(), re.MULTILINE)) - OF_OTHERS:
         for example in re.findall(r"^  \$ (.*)", say(verb), re.MULTILINE):
             info = {"may": "1"} if verb == "doctor" else {}
-            run_shell(scene, blocks.Block(blocks.ROOT / "cli/help.c", 0, "sh", info, example))
+            run_shell(scene, blocks.Block(blocks.ROOT / "cli/help/help.c", 0, "sh", info, example))
             found += 1
     assert found > 7
 

@@ -1,15 +1,13 @@
-"""docs/performance.md: its first page and the plots say what the tables say, and the tables survive the
-writing of others."""
+"""docs/performance.md: its first page and the plots say what the tables of performance-figures.md say, and the
+tables survive the writing of others."""
 
 import re
 import subprocess
-import sys
 
 import blocks
 
-sys.path.insert(0, str(blocks.ROOT / "bench"))
 
-import report  # noqa: E402
+import report
 
 
 def test_first_page_and_plots_are_what_the_figures_make():
@@ -19,7 +17,7 @@ def test_first_page_and_plots_are_what_the_figures_make():
 
 
 def test_parts_that_are_not_measured_again_stay():
-    page = (blocks.ROOT / "docs/performance.md").read_text()
+    page = (blocks.ROOT / "docs/performance-figures.md").read_text()
     there = page.split(report.BEGIN)[1].split(report.END)[0].strip("\n")
     machine = there.split("\n")[0]
     assert "\n".join(report.document_lines([machine], report.sections(there))) == there
@@ -32,7 +30,7 @@ NUMBER = re.compile(r"(?<![\w.,-])\d[\d,]*(?![\w.-]|%| [KMG]i?B)")
 
 
 def test_rates_in_the_tour_are_those_of_the_tables():
-    page = (blocks.ROOT / "docs/performance.md").read_text()
+    page = (blocks.ROOT / "docs/performance-figures.md").read_text()
     tables = set(re.findall(r"(\d+) (?:images|samples|files)/s", page))
     found = 0
     for page in ("comparison", "faq", "tuning", "big-files", "imagenet"):
