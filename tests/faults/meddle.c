@@ -1,6 +1,6 @@
 /*
  * meddle [--log FILE] [--at N | --from N | --every CALL] [--fail ERRNO | --halve | --lost ERRNO]
- *        [--preload LIBRARY] -- PROGRAM ARGUMENT...
+ *        [--spare CALL]... [--preload LIBRARY] -- PROGRAM ARGUMENT...
  *
  * Runs a program and meddles with the system calls that libstoker.so makes for itself, in the
  * program and in all its children. Ours are told from everybody else's by where the instruction is:
@@ -10,6 +10,8 @@
  *   --at N         meddle with the N-th call; --from N: and with all after it; --every CALL: with
  *                  each call of that name. The clock only fails where a sandbox forbids it: so
  *                  only if it is named
+ *   --spare CALL   never meddle with calls of that name, whatever their numbers: a call more or less
+ *                  before them, which depends on the time, moves the numbers
  *   --fail ERRNO   the call is not made, and fails (close is made all the same: it always closes)
  *   --lost ERRNO   the call is made, and then said to have failed, as when an answer gets lost
  *   --halve        reads and writes are made with half the length
@@ -105,6 +107,7 @@ static struct {
     FILE *log;
     unsigned long first, last; /* numbers to meddle with */
     long every;                /* or this call; -1: none */
+    bool spared[CALL_COUNT];
     enum how how;
     int error;
     const char *preload;
@@ -118,14 +121,14 @@ static _Noreturn void trouble(const char *what)
     exit(TROUBLE);
 }
 
-static const char *name_of(long number)
+/* Returns the index of a call in the list. All calls that stop are in it. */
+static size_t index_of(long number)
 {
-    for (size_t i = 0; i < CALL_COUNT; i++) {
-        if (calls[i].number == number) {
-            return calls[i].name;
-        }
+    size_t i = 0;
+    while (i + 1 < CALL_COUNT && calls[i].number != number) {
+        i++;
     }
-    return "?";
+    return i;
 }
 
 /* ---- whose call it is ---- */
@@ -175,7 +178,8 @@ static bool is_ours(pid_t pid, uint64_t instruction)
 static bool is_meant(long number)
 {
     bool in_range = made >= options.first && made <= options.last;
-    return number == options.every || (in_range && number != SYS_clock_gettime);
+    bool spared = number == SYS_clock_gettime || options.spared[index_of(number)];
+    return number == options.every || (in_range && !spared);
 }
 
 /* Lets the call be made, and gets what the registers are then; false: killed meanwhile. */
@@ -229,7 +233,7 @@ static void look_at_call(pid_t pid)
     long number = (long)registers.orig_rax;
     made++;
     if (options.log != NULL) {
-        fprintf(options.log, "%lu %s\n", made, name_of(number));
+        fprintf(options.log, "%lu %s\n", made, calls[index_of(number)].name);
     }
     if (is_meant(number)) {
         meddle(pid, &registers);
@@ -338,7 +342,7 @@ static _Noreturn void wrong_usage(void)
 {
     fputs("usage: meddle [--log FILE] [--at N | --from N | --every CALL]\n"
           "              [--fail ERRNO | --lost ERRNO | --halve]\n"
-          "              [--preload LIBRARY] -- PROGRAM ARGUMENT...\n",
+          "              [--spare CALL]... [--preload LIBRARY] -- PROGRAM ARGUMENT...\n",
           stderr);
     exit(2);
 }
@@ -370,6 +374,9 @@ static void take_option(int key)
     case 'e':
         options.every = number_of(optarg);
         break;
+    case 's':
+        options.spared[index_of(number_of(optarg))] = true;
+        break;
     case 'F':
     case 'L':
         options.how = key == 'F' ? FAIL : LOST;
@@ -393,6 +400,7 @@ int main(int argc, char **argv)
         {"at", required_argument, NULL, 'a'},
         {"from", required_argument, NULL, 'f'},
         {"every", required_argument, NULL, 'e'},
+        {"spare", required_argument, NULL, 's'},
         {"fail", required_argument, NULL, 'F'},
         {"lost", required_argument, NULL, 'L'},
         {"halve", no_argument, NULL, 'H'},
