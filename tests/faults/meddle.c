@@ -10,8 +10,8 @@
  *   --at N         meddle with the N-th call; --from N: and with all after it; --every CALL: with
  *                  each call of that name. The clock only fails where a sandbox forbids it: so
  *                  only if it is named
- *   --spare CALL   never meddle with calls of that name, whatever their numbers: a call more or less
- *                  before them, which depends on the time, moves the numbers
+ *   --spare CALL   never meddle with calls of that name, whatever their numbers: a call more or
+ * less before them, which depends on the time, moves the numbers
  *   --fail ERRNO   the call is not made, and fails (close is made all the same: it always closes)
  *   --lost ERRNO   the call is made, and then said to have failed, as when an answer gets lost
  *   --halve        reads and writes are made with half the length
@@ -396,16 +396,11 @@ static void take_option(int key)
 int main(int argc, char **argv)
 {
     static const struct option known[] = {
-        {"log", required_argument, NULL, 'l'},
-        {"at", required_argument, NULL, 'a'},
-        {"from", required_argument, NULL, 'f'},
-        {"every", required_argument, NULL, 'e'},
-        {"spare", required_argument, NULL, 's'},
-        {"fail", required_argument, NULL, 'F'},
-        {"lost", required_argument, NULL, 'L'},
-        {"halve", no_argument, NULL, 'H'},
-        {"preload", required_argument, NULL, 'p'},
-        {NULL, 0, NULL, 0},
+        {"log", required_argument, NULL, 'l'},     {"at", required_argument, NULL, 'a'},
+        {"from", required_argument, NULL, 'f'},    {"every", required_argument, NULL, 'e'},
+        {"spare", required_argument, NULL, 's'},   {"fail", required_argument, NULL, 'F'},
+        {"lost", required_argument, NULL, 'L'},    {"halve", no_argument, NULL, 'H'},
+        {"preload", required_argument, NULL, 'p'}, {NULL, 0, NULL, 0},
     };
     int key;
     options.first = 1; /* and last 0: none */
