@@ -18,7 +18,7 @@ static void write_line(const char *path, const char *line)
     }
 }
 
-/* This user is root in the new user namespace, and nobody else is there. */
+/* This user is root in the new user namespace, and the only user there. */
 static void map_ids(unsigned uid, unsigned gid)
 {
     char map[64];

@@ -1,4 +1,4 @@
-/* A mount namespace of this process's own, for tests that need a /dev/shm which nobody else sees.
+/* A mount namespace of this process's own, for tests that need a /dev/shm of their own.
  */
 #ifndef STK_TESTS_PRIVATE_H
 #define STK_TESTS_PRIVATE_H

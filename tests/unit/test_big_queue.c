@@ -141,7 +141,7 @@ START_TEST(a_read_under_way_may_be_silent)
     age(2100);
     ck_assert(!stk_big_queue_is_reading(&queue));
     stk_big_queue_close(&queue);
-    stk_big_queue_note_reading(&queue, STK_BIG_QUEUE_BEGINS); /* which nobody asks for */
+    stk_big_queue_note_reading(&queue, STK_BIG_QUEUE_BEGINS); /* without a request */
     ck_assert(!stk_big_queue_is_reading(&queue));
     stk_big_queue_note_reading(NULL, STK_BIG_QUEUE_BEGINS);
 }
@@ -185,7 +185,7 @@ START_TEST(waiting_ends_when_it_is_hopeless)
     unit_signals_end();
     ck_assert(stk_big_queue_holds(&queue));
     int64_t began_ns = stk_clock_boottime_ns();
-    ck_assert(!stk_big_queue_wait(&queue, ticket, &whole)); /* nobody gets on */
+    ck_assert(!stk_big_queue_wait(&queue, ticket, &whole)); /* no file advances */
     ck_assert_int_gt(stk_clock_boottime_ns() - began_ns, 4 * STK_NS_PER_S);
     ck_assert(!stk_big_queue_holds(&queue)); /* once is enough */
     stk_big_queue_step(&queue);

@@ -61,7 +61,7 @@ START_TEST(is_the_same_for_all)
     uint64_t held = stk_big_blocks_take(&blocks, 3);
     ck_assert(stk_big_blocks_publish(&blocks, 3, held));
     ck_assert_int_eq(stk_big_blocks_open(&second, &box.cache, box_record("file"), 4 * BLOCK), 0);
-    ck_assert_uint_eq(second.block_bytes, BLOCK); /* whoever comes first says */
+    ck_assert_uint_eq(second.block_bytes, BLOCK); /* the first opener decides */
     ck_assert_str_eq(second.file, blocks.file);
     ck_assert(stk_big_blocks_is_present(&second, 3));
     ck_assert(!stk_big_blocks_is_present(&second, 4));
@@ -87,7 +87,7 @@ START_TEST(who_is_overtaken_knows)
     UNIT_NEEDS_PRIVATE();
     open_blocks();
     uint64_t first = stk_big_blocks_take(&blocks, 0), mine = first;
-    stk_big_blocks_give_up(&blocks, 0, first); /* as one who waits takes it from him */
+    stk_big_blocks_give_up(&blocks, 0, first); /* as a waiter takes it over */
     usleep(1000);
     uint64_t second = stk_big_blocks_take(&blocks, 0);
     ck_assert_uint_ne(second, 0);
@@ -125,7 +125,7 @@ static void *get_on(void *held)
     return NULL;
 }
 
-/* A process that is stopped has many blocks under way: who goes on from front to back would wait
+/* A stopped process has many blocks under way. A reader that goes on from front to back would wait
  * for each of them. */
 START_TEST(who_is_stuck_with_many_is_waited_for_once)
 {
@@ -151,7 +151,7 @@ START_TEST(who_is_stuck_with_many_is_waited_for_once)
 }
 END_TEST
 
-/* A word that is true in form, and that nobody of us has written. */
+/* The word has a valid form, but no process has written it. */
 START_TEST(a_damaged_word_is_no_block)
 {
     UNIT_NEEDS_PRIVATE();

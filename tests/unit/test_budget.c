@@ -223,7 +223,8 @@ START_TEST(full_for_a_while)
     ck_assert(!stk_budget_is_full(&budget));
     stk_budget_note_error(&budget, -ENOSPC);
     ck_assert(stk_budget_is_full(&budget));
-    /* Of a catalogue that was written over: it must not stand in the way until that day. */
+    /* The time is in the future, as in an overwritten catalogue: it must not block the tier until
+     * that day. */
     atomic_store(&budget.full_ns, stk_clock_boottime_ns() + 6 * STK_NS_PER_S);
     ck_assert(!stk_budget_is_full(&budget));
 }

@@ -71,7 +71,7 @@ START_TEST(opens_and_reopens)
 }
 END_TEST
 
-/* In a child, so that it ends with it: by a signal, as nobody can be asked to let go. */
+/* Joins in a child, so that the child's end is the end of the view. A signal ends it. */
 static pid_t join_in_child(void)
 {
     struct stk_catalogue joined = {.header = NULL};
@@ -174,7 +174,7 @@ START_TEST(replaces)
 }
 END_TEST
 
-/* Keys that agree in what the index keeps of them are told apart by the records. */
+/* If the index keeps the same part of two keys, their records distinguish them. */
 START_TEST(equal_tags)
 {
     UNIT_NEEDS_PRIVATE();
@@ -398,7 +398,8 @@ START_TEST(torn_files)
 }
 END_TEST
 
-/* What the header promises is behind the end of the file: nothing is known, nothing is touched. */
+/* The header promises more than the file holds: no record is known, no byte behind the end is
+ * touched. */
 START_TEST(truncated_files)
 {
     UNIT_NEEDS_PRIVATE();

@@ -151,7 +151,7 @@ START_TEST(changes_give_way)
 }
 END_TEST
 
-/* The oldest goes first: the newest are told exactly. */
+/* The oldest goes first: the newest are known exactly. */
 START_TEST(the_oldest_gives_way)
 {
     static struct stk_catalogue whole;
@@ -265,7 +265,7 @@ START_TEST(taken_back)
     stk_changes_note(&catalogue, 77, STK_WRITTEN, &second);
     stk_changes_take_back(&catalogue, &second);
     ck_assert_int_eq(stk_changes_last(&catalogue, 77).written_ns, noted);
-    /* Only one's own: what somebody noted since stays. */
+    /* It takes back its own note only: a later note of another process stays. */
     stk_changes_note(&catalogue, 77, STK_WRITTEN, &second);
     stk_changes_take_back(&catalogue, &first);
     ck_assert_int_gt(stk_changes_last(&catalogue, 77).written_ns, noted);

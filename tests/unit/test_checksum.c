@@ -79,7 +79,7 @@ static int leave_as_nobody(void *path)
                : 1;
 }
 
-/* Whose files are not to be written by anybody, not even by their owner. */
+/* An ordinary user's entries are read-only, for their owner as well. */
 START_TEST(of_an_ordinary_user)
 {
     UNIT_NEEDS_ROOT();

@@ -100,7 +100,7 @@ static void *flip_leaf(void *context)
     return NULL;
 }
 
-/* Somebody who only notes something about the leaf has not overtaken us. */
+/* A process that only notes something about the leaf has not overtaken the holder. */
 START_TEST(advances_beside_other_changes)
 {
     pthread_t thread;
@@ -235,7 +235,7 @@ static void *fill_elsewhere(void *context)
     return NULL;
 }
 
-/* Its number is nobody's here, or another's: nothing is to be learnt from that. */
+/* The filler's number means no process here, or another one: it shows nothing about the filler. */
 START_TEST(a_filler_of_another_namespace)
 {
     bool over;
@@ -279,7 +279,7 @@ static int wait_and_take(void *context)
     }
 }
 
-/* Of many who wait for a dead filler one takes its place, and the others wait for that one. */
+/* Among many waiters for a dead filler, one takes its place. The rest wait for that one. */
 START_TEST(one_overtakes)
 {
     int status, fillers = 0;

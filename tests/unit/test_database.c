@@ -18,7 +18,7 @@ START_TEST(databases)
 }
 END_TEST
 
-/* Whether HDF5 with this version of its superblock, and these flags, is. */
+/* Returns true if HDF5 with this version of its superblock, and these flags, is shared. */
 static bool is_shared_hdf5(char version, char flags, uint64_t count)
 {
     char bytes[64] = "\x89HDF\r\n\x1a\n";

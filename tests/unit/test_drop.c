@@ -8,7 +8,7 @@
 #include "cache/version/drop.h"
 #include "tests/unit/box.h"
 
-/* What is used when the first file has paid for the directories and the catalogue. */
+/* Returns the blocks in use after the first file has paid for the directories and the catalogue. */
 static int64_t open_first(void)
 {
     box_open();
@@ -30,7 +30,7 @@ START_TEST(drops)
     stk_drop_entry(&box.cache, box.outcome.record, box.entry);
     ck_assert(!unit_exists(box.entry));
     char text[8];
-    ck_assert_int_eq(read(fd, text, sizeof text), 5); /* whoever holds it keeps reading */
+    ck_assert_int_eq(read(fd, text, sizeof text), 5); /* a process that holds it keeps reading */
     ck_assert_int_eq(box_used_blocks(), used);
     ck_assert_int_eq(atomic_load(&budget->used_inodes), inodes);
     ck_assert_uint_ne(atomic_load(&budget->generation), generation);
@@ -45,7 +45,7 @@ START_TEST(drops)
 }
 END_TEST
 
-/* What was to stay for a moment only is gone, and has still to be given back. */
+/* A transient entry is gone, and its blocks have still to be given back. */
 START_TEST(drops_what_passes)
 {
     UNIT_NEEDS_PRIVATE();
@@ -62,7 +62,7 @@ START_TEST(drops_what_passes)
 }
 END_TEST
 
-/* What the file system really took is given back. */
+/* The blocks that the file system really took are given back. */
 START_TEST(gives_back_the_excess)
 {
     UNIT_NEEDS_PRIVATE();
@@ -82,8 +82,8 @@ START_TEST(gives_back_the_excess)
 }
 END_TEST
 
-/* Entries that somebody else has removed are theirs to give back, and not ours as well; if nobody
- * has, counting tells. */
+/* The process that unlinks an entry gives back its blocks, and no second process does. If no
+ * process has given them back, counting finds it. */
 START_TEST(gives_back_what_it_unlinked)
 {
     UNIT_NEEDS_PRIVATE();
@@ -118,7 +118,8 @@ START_TEST(not_while_it_is_filled)
 }
 END_TEST
 
-/* What the entry took is the store's in one step: nobody else gets it, and the budget holds. */
+/* The entry's blocks become the store's in one step: no other process gets them, and the budget
+ * holds. */
 START_TEST(gives_way_to_samples)
 {
     UNIT_NEEDS_PRIVATE();

@@ -195,7 +195,7 @@ static rlim_t set_descriptors(rlim_t limit)
     return old.rlim_cur;
 }
 
-/* Nobody gets its number by opening something, nor does the next draft. */
+/* A draft's number is high: the program's next open does not get it, nor does the next draft. */
 START_TEST(numbers_are_out_of_the_way)
 {
     UNIT_NEEDS_PRIVATE();

@@ -252,7 +252,7 @@ static void write_sparse(const char *name, bool hole_first)
     unit_tick();
 }
 
-/* SEEK_HOLE tells where holes are, and a copy without them takes all of its size. */
+/* SEEK_HOLE finds holes, and a copy without them takes all of its size. */
 START_TEST(with_holes)
 {
     UNIT_NEEDS_PRIVATE();
@@ -676,7 +676,7 @@ struct late_publisher {
     _Atomic bool over;
 };
 
-/* Puts an entry into place as soon as somebody begins to make the same one, or when he has. */
+/* Puts an entry into place as soon as a process begins to make the same one, or after it has. */
 static void *publish_late(void *context)
 {
     struct late_publisher *late = context;
@@ -772,7 +772,7 @@ static bool has_only(const char *path, char letter)
     return got[0] == letter && memcmp(got, got + 1, sizeof got - 1) == 0;
 }
 
-/* Whose version the last fill took it for. */
+/* Returns the inode number of the version that the last fill recorded. */
 static uint64_t recorded_ino(void)
 {
     struct stk_identity identity;

@@ -114,8 +114,8 @@ START_TEST(validates_open_files)
 }
 END_TEST
 
-/* What a descriptor says of a path is as old as the open: what happened to the path since is not
- * undone by the end of a fill, nor does a run that began since believe it. */
+/* An answer from a descriptor is as old as its open. If the path has changed since, the end of a
+ * fill does not undo that. A run that began since does not believe the answer either. */
 START_TEST(a_descriptor_is_as_old_as_its_open)
 {
     UNIT_NEEDS_PRIVATE();
@@ -141,7 +141,7 @@ START_TEST(a_descriptor_is_as_old_as_its_open)
 }
 END_TEST
 
-/* What is too young to be remembered is known to be another version, all the same. */
+/* A version that is too young to be remembered still ends the trust in an older one. */
 START_TEST(a_young_version_ends_the_trust_in_an_older_one)
 {
     UNIT_NEEDS_PRIVATE();
@@ -185,7 +185,7 @@ START_TEST(what_grows_is_not_remembered)
 END_TEST
 
 /* The race of a stat and a rename: the origin was asked before the rename and the answer is noted
- * after it. What was asked before a distrust does not make up for it. */
+ * after it. An answer from before a distrust does not make up for it. */
 START_TEST(an_answer_from_before_a_distrust)
 {
     UNIT_NEEDS_PRIVATE();
@@ -204,7 +204,7 @@ START_TEST(an_answer_from_before_a_distrust)
     stk_cache_distrust(&box.cache, box_place("file"));
     ck_assert_uint_eq(stk_freshness_remember(&box.cache, box_place("file"), &look), number);
     ck_assert(!is_trusted(record));
-    /* The same of a version that was not known yet. */
+    /* The race again, with a version that was not known yet. */
     box_write("file", "other");
     ck_assert_int_eq(stk_freshness_look(&box.cache, box_place("file"), false, &look), 0);
     stk_cache_distrust(&box.cache, box_place("file"));

@@ -24,7 +24,7 @@ static struct stk_gpu_why why;
 
 /*
  * The leak sanitizer stops all threads when a test ends, and may crash at those of a library that
- * was opened at run time. What is lost at the driver is counted there (assert_nothing_is_left).
+ * was opened at run time. The driver counts its own leaks (assert_nothing_is_left).
  */
 __attribute__((visibility("default"))) int
 __lsan_is_turned_off(void);    // NOLINT(bugprone-reserved-identifier)
@@ -127,7 +127,7 @@ static uint64_t send_ok(const struct stk_gpu_batch *batch)
     return number;
 }
 
-/* Whether what came out is what the plan makes of these images here. */
+/* Returns true if the device's output is the plan's output of these images on the processor. */
 static bool is_right(const struct stk_gpu_plan *plan, const struct stk_gpu_image *images,
                      uint64_t out)
 {
@@ -197,7 +197,7 @@ END_TEST
 static struct stk_ring ring;
 static int given_back;
 
-/* Whoever writes the slot next may do so at this very moment. */
+/* Writes over the slot at once, as its next writer may. */
 static void give_back(void *holder)
 {
     struct stk_ring_slot *slot = holder;
@@ -585,8 +585,8 @@ END_TEST
 
 /* ---- every call fails ---- */
 
-/* One life of a device, as far as it goes: the first error, with its reason. What the test takes of
- * the device's memory it gives back in any case. */
+/* Runs one life of a device, up to its first error, and leaves the reason. It gives back the test's
+ * memory on the device in any case. */
 static int live(unsigned char *memory, int *sent)
 {
     struct stk_gpu_image images[IMAGES];
@@ -629,8 +629,8 @@ static int live(unsigned char *memory, int *sent)
     return error;
 }
 
-/* The calls of which a failure has nobody to be told to: in a close, and a pop as the last of all.
- * And one that is tried again otherwise. */
+/* Returns true if a failure of this call may go unreported: in a close, in a last pop. So may one
+ * of a call that is tried again otherwise. */
 static bool may_be_silent(const char *call, bool at_close)
 {
     return at_close || strcmp(call, "cuCtxPopCurrent_v2") == 0 ||
@@ -660,7 +660,7 @@ static void try_life(long fail_at, bool for_good)
     ck_assert_msg(world->wild == 0, "call %ld (%s): what was given back is used", fail_at, failed);
     ck_assert_msg(world->retained == 0 && world->pushed == 0, "call %ld (%s): a context is left",
                   fail_at, failed);
-    /* Who cannot enter the context has it end with all that is in it. */
+    /* If the context cannot be entered, it ends with all that is in it. */
     bool is_outside = at_close && strcmp(failed, "cuCtxPushCurrent_v2") == 0;
     ck_assert_msg(world->lost == 0 || is_outside, "call %ld (%s): %ld things are left", fail_at,
                   failed, world->lost);

@@ -69,7 +69,7 @@ START_TEST(passes_over_second_names)
     ck_assert_int_eq(link(unit_path("names/file"), further(dir, 0)), 0);
     assert_path(dir, ".1");
     ck_assert_int_eq(unlink(unit_path("names/file")), 0);
-    assert_path(dir, ""); /* of ours alone, which somebody has to look at */
+    assert_path(dir, ""); /* of the default home only, which the user has to look at */
 }
 END_TEST
 

@@ -1,5 +1,5 @@
-/* The kernel's grid, walked on this processor, and the plan that does the same without a grid: both
- * against a reference that is written down here once more, in the plainest way. */
+/* The kernel's grid, walked on this processor, and the plan that does the same without a grid. Both
+ * are compared with a plain reference in this file. */
 #include "tests/unit/unit.h"
 
 #include <math.h>
@@ -78,7 +78,7 @@ static void store(const struct stk_gpu_plan *plan, unsigned char *out, size_t in
     }
 }
 
-/* The same for all bytes of a channel, so it is made once. */
+/* One table serves all bytes of a channel, so it is made once. */
 static uint32_t table[STK_GPU_CHANNELS][256];
 
 static void make_table(const struct stk_gpu_plan *plan)
@@ -223,8 +223,8 @@ static void try_plan(struct stk_gpu_plan *plan, const struct form *form)
     compare(plan, images, form);
 }
 
-/* Forms of windows of one size: the whole image, a part of it, and what reaches beyond its edges;
- * the images at either end of their pages. */
+/* Tries windows of one size: the whole image, a part of it, and windows beyond its edges. The
+ * images lie at either end of their pages. */
 static void try_size(struct stk_gpu_plan *plan, uint32_t width, uint32_t height)
 {
     const struct form forms[] = {
@@ -283,7 +283,7 @@ START_TEST(images_of_usual_sizes_are_as_the_reference_says)
 }
 END_TEST
 
-/* What the address sanitizer would see, and guards do not: a word that is the image's in part. */
+/* The address sanitizer would see this, and guards do not: a word that is the image's in part. */
 START_TEST(nothing_but_the_image_is_read)
 {
     struct stk_gpu_plan plan = make_plan(_i);

@@ -137,7 +137,7 @@ START_TEST(times_that_are_not_kept_are_not_asked)
 }
 END_TEST
 
-/* Of a mount that does not change a directory's times: another listing by the same name. */
+/* On a mount that does not change a directory's times, another listing gets the same name. */
 START_TEST(other_names_of_the_same_times_take_the_place)
 {
     UNIT_NEEDS_PRIVATE();
@@ -234,7 +234,7 @@ START_TEST(a_full_tier_is_not_tried_again)
 }
 END_TEST
 
-/* What the file system itself has said holds for listings, too. */
+/* After the file system itself has reported that it is full, listings wait, too. */
 START_TEST(a_file_system_that_was_full_is_left_alone)
 {
     UNIT_NEEDS_PRIVATE();
@@ -310,7 +310,7 @@ START_TEST(stat_knows_a_directory)
 }
 END_TEST
 
-/* A look at times that tell nothing must not have an earlier run's listing believed. */
+/* If times show nothing, a stat does not make an earlier run's listing valid. */
 START_TEST(stat_does_not_vouch_for_a_listing)
 {
     UNIT_NEEDS_PRIVATE();
@@ -349,7 +349,7 @@ START_TEST(what_is_not_listed_is_absent)
     ck_assert(!lacks("dir/ONE"));       /* which may be another name of it */
     ck_assert(!lacks("dir/.snapshot")); /* which is not listed where it is */
     ck_assert(!lacks("dir/\xc3\xa9"));
-    ck_assert(!lacks("three")); /* nobody has listed that directory */
+    ck_assert(!lacks("three")); /* that directory was never listed */
     box.cache.options.listings = STK_LISTINGS_OFF;
     ck_assert(!lacks("dir/three"));
 }

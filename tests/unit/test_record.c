@@ -64,7 +64,7 @@ START_TEST(describes)
 }
 END_TEST
 
-/* Whether this byte of a record may change in its life. */
+/* Returns true if this byte of a record may change in its life. */
 static bool is_changing(size_t byte, bool inode_counts)
 {
 #define WITHIN(field)                                                                              \

@@ -109,7 +109,7 @@ START_TEST(unknown_files_and_far_records)
 }
 END_TEST
 
-/* Whether somebody has seen a file's bytes: not when all its opens were decoded. */
+/* Counts a file as read unless all its opens were decoded. */
 START_TEST(opens_that_are_decoded)
 {
     ck_assert_int_eq(stk_run_create(&run, new_home(), "one"), 0);
@@ -121,11 +121,11 @@ START_TEST(opens_that_are_decoded)
     }
     open_file(&run, 6);
     open_file(&run, 6);
-    ck_assert(!stk_run_count_decoded(&run, 6)); /* the other one is somebody's who reads */
+    ck_assert(!stk_run_count_decoded(&run, 6)); /* the other open reads bytes */
     open_file(&run, 6);
     ck_assert(!stk_run_count_decoded(&run, 6));
     ck_assert(stk_run_count_decoded(&run, 7) && stk_run_count_decoded(&run, 7));
-    open_file(&run, 7); /* what was told before the open counts for nothing */
+    open_file(&run, 7); /* a report before the open counts for nothing */
     ck_assert(!stk_run_has_decoded(&run, 7));
     ck_assert(!stk_run_count_decoded(&run, 0));
 }
@@ -186,7 +186,7 @@ START_TEST(counters_over_forks)
 }
 END_TEST
 
-/* Who looks takes no part, and may do so with a file that he cannot write to. */
+/* A view takes no part in the run, and a read-only file is enough for it. */
 START_TEST(looking)
 {
     static struct stk_run_view view;
@@ -215,7 +215,7 @@ START_TEST(looking)
 }
 END_TEST
 
-/* Of hits only those that had to ask the origin. */
+/* A hit's wait is counted only if it had to ask the origin. */
 START_TEST(waits_are_counted_by_their_length)
 {
     struct stk_run_counts counts;

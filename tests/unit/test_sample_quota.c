@@ -24,7 +24,7 @@ static int64_t used(void)
     return atomic_load(&tier.shared->budget.used_blocks);
 }
 
-/* What a store of this namespace takes. */
+/* Writes a store of this namespace with so many bytes. */
 static void write_store(size_t bytes)
 {
     char name[STK_SAMPLES_NAME_BYTES];
@@ -60,7 +60,7 @@ START_TEST(within_the_budget)
 }
 END_TEST
 
-/* What is there already is in the budget; it is not reserved twice. */
+/* An existing store is in the budget already: it is not reserved twice. */
 START_TEST(a_store_that_is_there)
 {
     UNIT_NEEDS_PRIVATE();
@@ -81,7 +81,7 @@ START_TEST(a_store_that_is_there)
 }
 END_TEST
 
-/* What is set aside is none of what the tier holds, of whichever namespace. */
+/* Blocks that are set aside are none of the blocks that the tier holds, in whichever namespace. */
 START_TEST(what_is_set_aside)
 {
     UNIT_NEEDS_PRIVATE();

@@ -89,7 +89,7 @@ START_TEST(nothing_is_asked_of_nobody)
 }
 END_TEST
 
-/* Who asks waits once; and what is answered at last is nobody's. */
+/* The process that asks waits once. A late answer is dropped. */
 START_TEST(a_deadline_that_is_missed)
 {
     pthread_t thread;
@@ -120,7 +120,7 @@ static void ask_in(struct shared *shared)
     _exit(stk_shared_request_ask(&shared->requests, &spec, &shared->claim, &check));
 }
 
-/* Starts one who asks, and stops him while he waits. */
+/* Starts a process that asks, and stops it while it waits. */
 static pid_t start_waiting(struct shared *shared, struct stk_shared_request_taken *taken)
 {
     int status;
@@ -133,7 +133,7 @@ static pid_t start_waiting(struct shared *shared, struct stk_shared_request_take
     return pid;
 }
 
-/* The same before he waits: in the call that wakes who takes it. */
+/* Starts a process that asks, and stops it before it waits: in the call that wakes the taker. */
 static pid_t start_waking(struct shared *shared, struct stk_shared_request_taken *taken)
 {
     int status;
@@ -153,7 +153,7 @@ static pid_t start_waking(struct shared *shared, struct stk_shared_request_taken
     return pid;
 }
 
-/* Whether one who was stopped until its time was over still took the answer. */
+/* Returns true if a process that was stopped beyond its time still took the answer. */
 static bool takes_answer_after_stop(struct shared *shared, bool before_it_waits)
 {
     struct stk_shared_request_taken taken;
@@ -202,7 +202,7 @@ START_TEST(a_claim_that_was_lost)
 }
 END_TEST
 
-/* Who finds no place for a question waits for one, but not for long. */
+/* A process that finds no place for a question waits for one, but not for long. */
 START_TEST(no_place_to_ask)
 {
     begin();
@@ -212,11 +212,11 @@ START_TEST(no_place_to_ask)
     int64_t began_ns = stk_clock_boottime_ns();
     ck_assert_int_eq(ask(STK_SHARED_REQUEST_LOOK, "yes"), STK_SHARED_REQUEST_NO);
     ck_assert_int_lt(stk_clock_boottime_ns() - began_ns, 2 * STK_NS_PER_S);
-    ck_assert(stk_shared_requests_are_open(&requests)); /* nobody was late */
+    ck_assert(stk_shared_requests_are_open(&requests)); /* no deadline was missed */
 }
 END_TEST
 
-/* As soon as nobody has found one. */
+/* Frees a slot as soon as a search has found none. */
 static void *free_one(void *context)
 {
     while (atomic_load(&requests.next) == 0) {
@@ -251,8 +251,8 @@ START_TEST(a_place_to_ask_that_comes_late)
 }
 END_TEST
 
-/* What does not fit is counted; what is left when all is over is done; questions have places of
- * their own. */
+/* A request that does not fit is counted. A request that is left when all is over is done.
+ * Questions have places of their own. */
 START_TEST(what_is_put)
 {
     struct stk_shared_request_taken taken;

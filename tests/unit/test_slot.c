@@ -92,7 +92,7 @@ START_TEST(outlives_whoever_made_it)
 }
 END_TEST
 
-/* How many blocks a slot's file has; -1: nobody has such a file mapped. */
+/* Returns the blocks of a slot's file; -1: no process has such a file mapped. */
 static long blocks_of(int fd)
 {
     struct stat stat;

@@ -31,7 +31,7 @@
 
 #define MB         (1u << 20)
 #define MOST_BYTES (300u << 10)
-#define PATIENCE_S 60 /* whoever takes longer hangs */
+#define PATIENCE_S 60 /* a process that takes longer hangs */
 
 static struct stk_store *store;
 
@@ -75,7 +75,7 @@ static bool put(unsigned number)
     return stk_store_put(store, key_of(number), value_of(number), bytes_of(number));
 }
 
-/* False: not there. What is there must be right. */
+/* Returns false if the value is not there. A value that is there must be right. */
 static bool has(unsigned number)
 {
     struct stk_store_value value;
@@ -153,7 +153,7 @@ START_TEST(first_value_stays)
 }
 END_TEST
 
-/* What has been got stays where it is, whatever is written afterwards. */
+/* A value that has been got stays where it is, in spite of later writes. */
 START_TEST(values_stay_put)
 {
     struct stk_store_value held[20];
@@ -172,9 +172,9 @@ END_TEST
 
 /* ---- kernels with other pages ---- */
 
-static long page_bytes; /* as LMDB is told; 0: the kernel's own */
+static long page_bytes; /* the size that LMDB gets; 0: the kernel's own */
 
-/* In the place of libc's, for LMDB as well: an environment gets pages of the size that this tells.
+/* Stands in for libc's, for LMDB as well: an environment gets pages of the size that this returns.
  * The thread sanitizer calls it before anything can be called; with it all pages are the kernel's.
  */
 #ifndef __SANITIZE_THREAD__
@@ -454,7 +454,8 @@ START_TEST(damaged_values)
 END_TEST
 
 /* The program closes what is not its own, and opens files of its own: they are left alone. */
-/* Also for another process; those beside it stay, and who has got it keeps it. */
+/* Voids values for another process, too. Values beside them stay, and a process that has got one
+ * keeps it. */
 START_TEST(void_values)
 {
     struct stk_store_value got[20], now;
@@ -515,7 +516,7 @@ static unsigned follow(unsigned from)
     return 0;
 }
 
-/* What another process finds that begins now. */
+/* Returns how many values another process finds that begins now. */
 static unsigned found_by_others(unsigned first, unsigned count)
 {
     int ends[2];
@@ -631,7 +632,7 @@ START_TEST(admits_and_other_budgets)
 }
 END_TEST
 
-/* Asked is whoever waits; with nobody waiting, the next one does not. */
+/* Returns true if a waiter is asked. Without a waiter, the next one is not asked. */
 static bool is_asked(struct stk_tally *tally)
 {
     struct timespec before, after;
@@ -940,7 +941,7 @@ static void make_store(void)
     expect_children(1);
 }
 
-/* A user of the store who stands still wherever he is left. */
+/* Starts a process that uses the store, and stands still where it is left. */
 static pid_t start_traced(void)
 {
     int status;
@@ -977,7 +978,8 @@ static void end_traced(pid_t pid)
     waitpid(pid, NULL, 0);
 }
 
-/* All that others ask of the store ends, well or in vain, whoever stands in the way. */
+/* Expects that all calls of other processes end, well or in vain, while one process stands in the
+ * way. */
 static void expect_others_go_on(pid_t stopped, const char *where, unsigned step)
 {
     pid_t pid = fork();

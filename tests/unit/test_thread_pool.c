@@ -125,7 +125,7 @@ START_TEST(of_usual_tasks_no_more_are_done_at_once_than_was_said)
     add(pool, &usual, POOL_USUAL, 0, 150);
     wait_for_begun(2);
     add(pool, &urgent, POOL_URGENT, 150, 50);
-    wait_for_begun(4); /* by those whom nothing else is for */
+    wait_for_begun(4); /* by the threads that have no other task */
     ck_assert_uint_eq(atomic_load(&now), 2);
     atomic_store(&held, false);
     wait_for(pool, &usual);
@@ -210,7 +210,7 @@ START_TEST(its_threads_take_no_signals)
     sigemptyset(&signals);
     sigaddset(&signals, SIGUSR1);
     pthread_sigmask(SIG_BLOCK, &signals, NULL);
-    kill(getpid(), SIGUSR1); /* who takes it ends here */
+    kill(getpid(), SIGUSR1); /* a thread that takes it ends here */
     usleep(20000);
     sigpending(&signals);
     ck_assert_int_eq(sigismember(&signals, SIGUSR1), 1);

@@ -107,7 +107,7 @@ START_TEST(attaches)
     ck_assert_int_eq(atomic_load(&tier.shared->budget.blocks), 5 * MIB / 512);
     ck_assert_uint_eq(unit_stat(unit_join(home, "tree")).st_mode, S_IFDIR | 0700);
     ck_assert_uint_eq(unit_stat(unit_join(home, "fill")).st_mode, S_IFDIR | 0700);
-    /* What another has set stays, until it is set anew. */
+    /* Another process's budget stays until it is set anew. */
     ck_assert_int_eq(attach("/dev/shm", 9 * MIB, &again), 0);
     ck_assert_ptr_eq(again.shared, tier.shared);
     ck_assert_int_eq(atomic_load(&tier.shared->budget.blocks), 5 * MIB / 512);
@@ -270,8 +270,8 @@ START_TEST(setup_is_overtaken)
 }
 END_TEST
 
-/* Another process takes its time: there is no tier until it is ready, since its device is not
- * known, by which descriptors of entries are told from others. */
+/* Another process takes its time to set up. Until it is ready there is no tier, since only the
+ * device's number distinguishes descriptors of entries. */
 START_TEST(setup_is_not_waited_for_without_end)
 {
     UNIT_NEEDS_PRIVATE();
@@ -313,7 +313,7 @@ START_TEST(a_damaged_home_is_no_tier)
 }
 END_TEST
 
-/* What killed processes have left is found by counting. */
+/* Counting finds what killed processes have left. */
 START_TEST(counting_corrects_both_ways)
 {
     UNIT_NEEDS_PRIVATE();
@@ -396,7 +396,7 @@ START_TEST(two_catalogues_share_a_budget)
     ck_assert_int_le(used + all / 2 + taken, all);
     ck_assert_int_gt(used + all / 2 + taken, all - all / 32);
     ck_assert_int_le(take_all(&one), all / 32);
-    /* What the one gives back, the other can take. */
+    /* Blocks that one process gives back, the other can take. */
     stk_tier_free(two.shared, taken, 0);
     atomic_store(&one.shared->budget.announced_ns, 0);
     ck_assert_int_gt(take_all(&one), taken - all / 16);
@@ -449,8 +449,8 @@ static void *take_8(void *tier)
     return &took;
 }
 
-/* Who holds the lock has told what all had taken until then. Whoever waits for the lock is among
- * them; on a loaded machine it may come too late to see that. */
+/* The holder of the lock has announced all blocks that were taken until then, those of a waiter
+ * among them. On a loaded machine a waiter may come too late to see that. */
 START_TEST(who_waits_is_announced_with_the_others)
 {
     UNIT_NEEDS_PRIVATE();

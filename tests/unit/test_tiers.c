@@ -375,7 +375,7 @@ static void *open_it(void *at)
     return at;
 }
 
-/* Who comes a moment later finds the first tier promised to that very file. */
+/* A thread that comes a moment later finds the first tier promised to that very file. */
 START_TEST(one_table_for_all_who_come_at_once)
 {
     UNIT_NEEDS_PRIVATE();

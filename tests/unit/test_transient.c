@@ -75,7 +75,7 @@ START_TEST(on_its_way_there)
 }
 END_TEST
 
-/* Whoever makes one has it for himself, unless he has been dead for long. */
+/* The maker of a transient entry has it alone, unless that process has been dead for long. */
 START_TEST(who_may_drop_one)
 {
     begin(1600);
@@ -145,7 +145,7 @@ START_TEST(asks_for_room)
     ck_assert(made);
     ck_assert(!is_made_room(false));
     begin(1600);
-    ck_assert(!stk_transients_make_room(&transients)); /* of nobody, and not for ever */
+    ck_assert(!stk_transients_make_room(&transients)); /* without a maker, and not for ever */
 }
 END_TEST
 

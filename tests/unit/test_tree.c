@@ -67,7 +67,7 @@ static bool is_leaf(const char *page)
     return (flags & LEAF) != 0;
 }
 
-/* Of the pages that are in memory: how many, and whether the name is on a leaf of them. */
+/* Returns how many pages are in memory, and whether the name is on a leaf of them. */
 static size_t look(int fd, const char name[LINK_BYTES], bool *found)
 {
     static unsigned char in[1 << 16];
@@ -111,7 +111,7 @@ static void forget(int fd)
     ck_assert_int_eq(posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM), 0);
 }
 
-/* Of each name that page is read which has it, and little else. */
+/* For each name, its page is read, and little else. */
 START_TEST(reads_the_way_to_a_name)
 {
     char name[LINK_BYTES];
@@ -135,7 +135,8 @@ START_TEST(reads_the_way_to_a_name)
 }
 END_TEST
 
-/* What is not there, or not there any more, is told; what is not LMDB's is let alone. */
+/* A missing page is reported, and so is one that is gone. A file that is not LMDB's is let
+ * alone. */
 START_TEST(tells_what_cannot_be_read)
 {
     static char zeroes[2 * 4096];

@@ -86,8 +86,8 @@ START_TEST(the_same_version_keeps_its_entry)
 }
 END_TEST
 
-/* The mount gives the file another number each time it looks at it anew. That is no version, and no
- * record more, but it is what stat tells. */
+/* The mount gives the file another number at each new look. That is no version, and no further
+ * record, but stat returns it. */
 START_TEST(inode_numbers_that_are_made_up)
 {
     UNIT_NEEDS_PRIVATE();

@@ -48,7 +48,7 @@ START_TEST(taken_back)
     stk_cache_mark_written(&box.cache, box_place("file"), &mark);
     stk_cache_unmark_written(&box.cache, &mark);
     ck_assert_int_eq(box_ask("file"), STK_ANSWER_HIT);
-    /* Only one's own mark: somebody else's stays. */
+    /* Only one's own mark goes: that of another process stays. */
     stk_cache_mark_written(&box.cache, box_place("file"), &mark);
     struct stk_mark second;
     stk_cache_mark_written(&box.cache, box_place("file"), &second);
@@ -57,7 +57,7 @@ START_TEST(taken_back)
 }
 END_TEST
 
-/* Somebody of an earlier run may still write it, by what nobody sees: so each open asks. */
+/* A process of an earlier run may still write it unseen. So each open asks the origin. */
 START_TEST(written_in_an_earlier_run)
 {
     UNIT_NEEDS_PRIVATE();

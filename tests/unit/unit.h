@@ -1,7 +1,7 @@
 /*
- * The unit tests' common ground. Each test runs in a process of its own (Check forks), and that in
- * a mount namespace of its own with an empty tmpfs on /dev/shm, so that nothing of the user's is
- * seen or touched and nothing is left behind.
+ * The unit tests' common ground. Check forks a process for each test. Each has a mount namespace of
+ * its own with an empty tmpfs on /dev/shm. So no file of the user's is seen or touched, and none is
+ * left behind.
  */
 #ifndef STK_TESTS_UNIT_H
 #define STK_TESTS_UNIT_H
@@ -82,9 +82,9 @@ TCase *unit_case(Suite *suite, const char *name);
 #define UNIT_NEEDS_PRIVATE() UNIT_NEEDS(unit_is_private(), "needs a private mount namespace")
 #define UNIT_NEEDS_ROOT()    UNIT_NEEDS(unit_is_root(), "needs to be root")
 void unit_skip(const char *test, const char *reason);
-/* Whether this test has its own /dev/shm and may mount. */
+/* Returns true if this test has its own /dev/shm and may mount. */
 bool unit_is_private(void);
-/* Whether files may be given to other users. */
+/* Returns true if files may be given to other users. */
 bool unit_is_root(void);
 
 /* "SCRATCH/leaf", where SCRATCH is empty when a test begins; one of 16 buffers in turn. */
@@ -96,7 +96,7 @@ const char *unit_directory(const char *leaf);
 /* Writes a file anew (in place if it is there). */
 void unit_write(const char *path, const void *data, size_t bytes);
 void unit_write_text(const char *path, const char *text);
-/* Whether the file has exactly this text. */
+/* Returns true if the file has exactly this text. */
 bool unit_has_text(const char *path, const char *text);
 bool unit_exists(const char *path);
 struct stat unit_stat(const char *path);
@@ -108,11 +108,11 @@ void unit_mount_tmpfs(const char *path, const char *options);
 
 /* Runs `work` in a child, which must end by itself; its exit status, or -signal. */
 int unit_in_child(int (*work)(void *context), void *context);
-/* Sends this thread SIGUSR1, which does nothing and restarts what it interrupts, again and again
- * (the first ones may come before it waits) until the end. */
+/* Sends this thread SIGUSR1 again and again until the end. The signal does nothing, and restarts
+ * what it interrupts. The first ones may come before the thread waits. */
 void unit_signals_begin(void);
 void unit_signals_end(void);
-/* What this program does as a copy of itself, for test_proc.c; its exit status. */
+/* Runs as a copy of this program, for test_proc.c; returns its exit status. */
 int proc_tell_starts(void);
 /* A pid that no process has. */
 pid_t unit_dead_pid(void);
