@@ -1,4 +1,4 @@
-"""What the tests of the command and of whole jobs share: one slow origin, a place per test."""
+"""The tests of the command and of whole jobs share one slow origin, and have a place per test."""
 
 import os
 import pathlib

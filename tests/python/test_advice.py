@@ -1,4 +1,4 @@
-"""What the advice says of whole jobs, each of which is slow for one reason that is known here."""
+"""Each of these whole jobs is slow for one known reason, and the advice names it."""
 
 import os
 import re
@@ -51,7 +51,7 @@ def test_a_first_epoch_that_takes_longer_than_all_others_is_the_trouble(jobs, da
 
 
 def test_what_is_to_be_typed_is_one_word(jobs, origin):
-    """Of a path that a shell would take apart; it is broken at no line's end."""
+    """The path is one that a shell would take apart; the advice breaks it at no line's end."""
     source, mount = origin.directory("two")
     (source / "it's  my set" / "a").mkdir(parents=True)
     for number in range(20):
@@ -75,7 +75,7 @@ def test_where_nobody_sees_epochs_none_are_named(jobs, data, origin):
 
 
 def test_what_cannot_be_cached_is_named_and_no_file_said_to_be_opened_once(jobs, origin):
-    """Nothing is remembered of young files, so nobody knows how often they were opened."""
+    """A young file has no record, so there is no count of its opens."""
     source, mount = origin.directory("young")
     for number in range(9):
         (source / f"file{number}").write_bytes(bytes(1000))

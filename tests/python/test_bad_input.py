@@ -1,4 +1,4 @@
-"""What is wrong with a request is said in one line, with what to do, before anything starts."""
+"""The command reports a wrong request in one line, with what to do, before anything starts."""
 
 import os
 import re
@@ -456,8 +456,8 @@ def test_what_is_said_may_be_larger_than_the_limit(jobs, data, scratch):
 
 @pytest.mark.parametrize("limit", [0, 1000, 100000])
 def test_a_job_that_limits_itself(jobs, session_origin, limit):
-    """It is not ended by a signal for what is written of ours: entries, and the tier's account, of
-    which a budget as small as this one asks at each fill."""
+    """No signal ends it for Stoker's own writes: entries, and the tier's account. With a budget as
+    small as this one, each fill asks the account."""
     _, mount = session_origin.files(f"limited-{limit}", 12, 100000)
     script = ("cd $0; cat file0000; for epoch in 1 2; do"
               " for file in *; do prlimit --fsize=$1 cat $file; done; done | wc -c")

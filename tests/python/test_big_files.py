@@ -80,7 +80,7 @@ def begin(jobs, path, tier=TIER):
 
 
 def is_whole(jobs, path):
-    """Whether an open of the file is an open of an entry."""
+    """Returns true if an open of the file is an open of an entry."""
     look = f"LD_PRELOAD= readlink /proc/self/fd/3 3<{path}"  # which sees what the shell has opened
     said = preloaded(jobs, ["sh", "-c", look], path).stdout
     return HOME in said
@@ -213,7 +213,7 @@ for epoch in range(3):
 
 
 def test_a_number_that_was_another_files(jobs, origin, file):
-    """What was found out about it is forgotten when it becomes a big file's."""
+    """An answer about it is forgotten when the number becomes a big file's."""
     with origin.fs.counting() as counted:
         preloaded(jobs, ["/usr/bin/python3", "-c", NUMBERS, file[0]], file[0])
     assert counted["read_bytes"] <= BLOCK + PAGES
@@ -288,7 +288,7 @@ def test_on_a_disk(jobs, origin, file, big, scratch, build):
 
 
 def test_blocks_on_a_disk_go_with_their_catalogue(jobs, origin, file, scratch):
-    """Nobody could find them any more."""
+    """No process could find them any more."""
     tier = scratch / "tier-of-parts"
     tier.mkdir()
     fill = tier / HOME / "fill"
@@ -445,7 +445,7 @@ for line in sys.stdin:
 
 
 class Follower:
-    """A process that reads as it is told."""
+    """A process that reads on order."""
 
     def __init__(self, process):
         self._process = process
@@ -569,7 +569,7 @@ def test_errors_of_the_origin_are_the_programs(jobs, origin, file, follower, err
 
 
 def test_a_look_that_fails_leaves_the_origin(jobs, origin, file, follower, build):
-    """What was copied before it is not believed."""
+    """Blocks that were copied before the error are not believed."""
     assert follower.pread(0, 1000) == shown(file[1], 0, 1000)
     with origin.fs.faults(getattr=errno.ESTALE):
         follower.pread(4 * MB, 1000)
@@ -610,7 +610,7 @@ def block_files(jobs):
 
 
 def test_blocks_are_cleared(jobs, origin, file, follower, build):
-    """Who reads them goes on, and the budget is given back."""
+    """A reader of them goes on, and the budget is given back."""
     assert follower.pread(0, 3 * MB) == shown(file[1], 0, 3 * MB)
     assert len(block_files(jobs)) == 1
     before = accounts(jobs, build)["used"][0]
@@ -653,7 +653,7 @@ def test_blocks_go_when_shared_memory_gets_short(jobs, origin, file, follower):
 
 
 def test_killed_fillers(jobs, origin, file, big, build):
-    """SIGKILL in the middle; those who come next have right bytes, and the file gets whole."""
+    """SIGKILL in the middle. Later readers have right bytes, and the file gets whole."""
     origin.fs.latency_ms = 1
     env = {**jobs.preload_env(file[0].parent, TIER), **SMALL}
     draw = random.Random(7)
@@ -673,7 +673,7 @@ def test_killed_fillers(jobs, origin, file, big, build):
     assert_next_run_counts(jobs, build, file)
 
 
-# What may happen to readers while they read.
+# Each of these may happen to readers while they read.
 TROUBLES = ("EIO", "ESTALE", "a look that fails", "no room", "removed", "nothing")
 
 
@@ -701,8 +701,8 @@ class Trouble:
 
 
 def test_kills_in_the_middle_of_trouble(jobs, origin, file, big, build):
-    """Some readers are killed while the origin fails or the tier is full; the others see right
-    bytes or the origin's errors, and all is well afterwards."""
+    """Some readers are killed while the origin fails or the tier is full. The rest see right bytes
+    or the origin's errors, and all is well afterwards."""
     origin.fs.latency_ms = 1
     env = {**jobs.preload_env(file[0].parent, TIER), **SMALL}
     killed = 0
@@ -732,8 +732,9 @@ def test_kills_in_the_middle_of_trouble(jobs, origin, file, big, build):
 
 @pytest.fixture
 def unbuffered(origin, build):
-    """The same origin past the kernel's pages: what a server gives is what is read. (The kernel
-    fills the page of a file's end with zeros, and shows them when the file has grown meanwhile.)"""
+    """Mounts the same source past the kernel's pages: a read gives exactly the server's bytes. (The
+    kernel fills the page of a file's end with zeros, and shows them when the file has grown
+    meanwhile.)"""
     with slowfs.SlowFS(origin.source, binary=str(build / "slowfs"), attr_timeout=0,
                        entry_timeout=0, direct_io=True) as fs, Isolated() as place:
         yield fs, place

@@ -20,8 +20,8 @@ BLOCK = 512
 
 
 def walk_used(home):
-    """What a tier's directory takes: (bytes of blocks, inodes), as du and find would say; once of
-    what is renamed meanwhile, and so seen at two places."""
+    """Returns the use of a tier's directory: (bytes of blocks, inodes), as du and find would count
+    it. A file that is renamed meanwhile, and so seen at two places, counts once."""
     blocks = {}
     for directory, directories, files in os.walk(home):
         for name in directories + files:
@@ -253,7 +253,8 @@ def test_a_full_tier_is_no_error_in_the_program(jobs, place, origin, scratch, wh
 
 
 def test_a_tier_that_fills_up_during_the_run(jobs, place, origin, tier):
-    """Somebody else takes what is left: not an error, not a wrong byte; what is there is served."""
+    """Another program takes the rest: that is no error, and no wrong byte. Entries that are there
+    are served."""
     source, mount = origin.files("filling", 60, 100 * KIB)
     script = ('cat "$1"/file000? >/dev/null; cat /dev/zero >"$3/zeroes" 2>/dev/null; '
               'diff -r "$1" "$2" && diff -r "$1" "$2"')
@@ -311,7 +312,7 @@ def test_of_one_tier_that_holds_all_nothing_is_foretold(jobs, nearby, tier):
 
 
 def test_of_one_tier_no_server_is_asked_what_it_holds(jobs, state, origin, tier):
-    """What the last run has opened is known, though, and is foretold like what a look would see."""
+    """The files of the last run are known, though, and the forecast is that of a look."""
     source, mount = origin.files("unasked", 60, 100 * KIB)
     budget = 20 * 100 * KIB
     said = []
@@ -330,7 +331,7 @@ def test_of_one_tier_no_server_is_asked_what_it_holds(jobs, state, origin, tier)
 
 
 def test_du_agrees_with_what_the_catalogue_counts(jobs, place, origin, tier):
-    """The used blocks and inodes told at the end are those that lie there."""
+    """The used blocks and inodes of the report are those that lie there."""
     _, mount = origin.files("agree", 50, 5 * KIB)
     ran = jobs.run(reading(names_of(mount, 50), 2), path=mount, tier=tier, flags=["--keep"])
     used, inodes = walk_used(home_in(place, tier))
@@ -389,7 +390,7 @@ def test_drafts_of_another_pid_namespace_are_left_to_it(jobs, origin, scratch):
         origin.fs.latency_ms = 0
         assert filler.wait(60) == 0
     assert os.listdir(disk / HOME / "fill") == []
-    # One that nobody has written to for long is nobody's.
+    # A draft without a write for long belongs to no process.
     old = disk / HOME / "fill" / "1-2.0123456789abcdef"
     old.touch()
     os.utime(old, (1, 1))
@@ -434,13 +435,14 @@ def test_the_first_open_without_the_command_does_not_count_for_long(jobs, place,
     done = jobs.preloaded(["wc", "-c", mount / "file0000"], mount, tier=tier, timeout=60)
     assert done.stdout.startswith("2000 ")
     origin.fs.latency_ms = 0
-    # As much as all that the file system holds is used, for what can be told.
+    # As far as is known, the whole file system is in use.
     used = jobs.stoker("ls").stdout.splitlines()[0]
     assert re.search(r" of 64\.0 MiB used", used)
 
 
 def test_counting_goes_on_beside_the_job(jobs, place, origin, endless):
-    """What a killed process has left in the account is gone some time after the start."""
+    """If a killed process has left blocks in the account, they are gone some time after the
+    start."""
     tier, mount, inside = endless
     before = jobs.used(tier.split(":")[0])
     (inside.parent / "stray").write_bytes(bytes(4 * MIB))
@@ -467,7 +469,7 @@ print(served)
 
 
 def test_old_versions_of_a_lost_catalogue_make_room(jobs, origin, place, scratch):
-    """A tier on a disk is full of them. What nobody has asked for in this run stays."""
+    """A tier on a disk is full of them. A file that this run has not asked for stays."""
     source, mount = origin.directory("versions")
     names = [f"file{number}" for number in range(10)]
     for name in [*names, "unasked"]:

@@ -136,8 +136,8 @@ MANY = 40
 
 @pytest.fixture
 def remembering(session_scratch, build):
-    """Two mounts of one source with MANY directories, whose names and attributes the kernel keeps for
-    long: what is asked for of them is counted once. Before the place, which must see them."""
+    """Two mounts of one source with MANY directories. The kernel keeps their names and attributes
+    for long, so each look-up counts once. It mounts them before the place, which must see them."""
     source = pathlib.Path(tempfile.mkdtemp(dir=session_scratch))
     source.chmod(0o755)
     for number in range(MANY):
@@ -162,7 +162,7 @@ def asked(fs, run):
 @pytest.mark.parametrize("way", ["walk links", "classes", "fwalk"])
 @pytest.mark.parametrize("env, each", [({}, 0), (BELIEVED, 1)], ids=["auto", "mtime"])
 def test_a_first_scan_asks_what_a_plain_one_does(remembering, jobs, programs, way, env, each):
-    """But for one look at each directory, where times tell of it, or its descriptor may be old."""
+    """But for one look at each directory, where its times count, or its descriptor may be old."""
     first, other = remembering
     plain = asked(first, lambda: jobs.place.run(scan(programs, first.mountpoint, way)))
     cold = asked(other, lambda: jobs.run(scan(programs, other.mountpoint, way), env=env,
@@ -205,7 +205,8 @@ def test_what_lies_beside_is_looked_at_ahead(jobs, origin):
 
 @pytest.mark.parametrize("believed", [False, True])
 def test_a_new_run_lists_anew_where_times_tell_nothing(jobs, origin, programs, believed):
-    """slowfs is of FUSE, which may not keep a directory's times, unless somebody says it does."""
+    """slowfs is of FUSE, which may not keep a directory's times, unless the user vouches for
+    them."""
     _, mount = make_tree(origin, "anew")
     argv, env = scan(programs, mount, "walk links"), BELIEVED if believed else {}
     first = jobs.run(argv, path=mount, flags=["--keep"], env=env)
@@ -268,7 +269,7 @@ def test_names_that_are_absent_are_not_asked_for_each(jobs, origin):
         assert cost(10_000, 10_200) == 0
     with probing(jobs, origin, mount, {}) as cost:
         origin.fs._control.settled_counts()
-        assert cost(10_000, 10_200) == 400  # nobody has said that times are to be believed
+        assert cost(10_000, 10_200) == 400  # the user has not vouched for its times
 
 
 # ---- versions ----

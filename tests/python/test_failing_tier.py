@@ -79,7 +79,7 @@ resident.drop([each for each in every if ";" in each.name or each.suffix == ".md
 
 
 class Disk:
-    """A tier on a disk of its own, which fails when it is told to."""
+    """A tier on a disk of its own, which fails on order."""
 
     def __init__(self, place, scratch, tests):
         self._place, self._image, self._tests = place, scratch / "disk.ext4", tests
@@ -88,7 +88,7 @@ class Disk:
         mount_ext4(place, self.path, scratch, "64M")
 
     def fail(self):
-        """Of entries, blocks and samples nothing is in memory any more, and the disk cannot read
+        """Memory holds no page of entries, blocks and samples any more, and the disk cannot read
         its blocks."""
         self._place.run([sys.executable, "-c", FORGET, self.path, self._tests / "lib"])
         os.truncate(self._image, 0)
@@ -118,7 +118,8 @@ def right(data):
 
 
 def read_four_times(job, disk, expected):
-    """Half of it before the disk fails. What the job said at its end."""
+    """Reads twice before the disk fails and twice after it. Returns what the job printed at its
+    end."""
     assert read_line(job) == "ready"
     for each in range(4):
         if each == 2:
@@ -176,7 +177,7 @@ else:
 
 @pytest.mark.parametrize("who", ["threads", "processes"])
 def test_several_that_read_one_descriptor_when_the_disk_fails(jobs, disk, data, scratch, who):
-    """Who is second finds the descriptor replaced already, or the entry gone."""
+    """The second reader finds the descriptor replaced already, or the entry gone."""
     files = sorted(data.iterdir())
     jobs.run(["cat", *files], path=data, tier=f"{disk.path}:40M")
     line = jobs.command_line([sys.executable, "-c", AT_ONCE, who, *files], path=data,
@@ -247,8 +248,8 @@ def test_a_run_on_a_disk_that_fails_decodes_the_origin(jobs, disk, data, picture
         assert ran.stdout == f"{pictures}\n" * 3, ran.stderr
 
 
-# As the above, three times for each line of its input. What memory holds of the sample store goes
-# out of it first, as when others want it.
+# As the above, three times for each line of its input. Memory drops its pages of the sample store
+# first, as under pressure.
 IMAGES_AGAIN = """
 import ctypes, sys
 MADV_PAGEOUT = 21

@@ -1,5 +1,5 @@
-"""A training job with its tier on the file systems that local disks have: the same pixels, and from
-the second epoch on nothing of the origin."""
+"""A training job with its tier on the file systems that local disks have. The pixels are the same,
+and from the second epoch on the origin is not read."""
 
 import json
 import shutil
@@ -63,7 +63,7 @@ def disk(request, place, scratch):
 
 @pytest.fixture(scope="module")
 def plain_sum(session_origin, images, programs):  # noqa: F811
-    """Of the pixels as they are without Stoker."""
+    """Returns the sum of the pixels without Stoker."""
     source, mount = session_origin.directory("plain")
     shutil.copytree(images, source / "data")
     line = program(programs, session_origin, 1, [f"{mount}/data:0:fork:0"])
@@ -74,7 +74,8 @@ def plain_sum(session_origin, images, programs):  # noqa: F811
 
 
 def train(jobs, programs, origin, folder, tier):
-    """Two epochs by two workers that stay: (what the run says, what each epoch told)."""
+    """Runs two epochs with two workers that stay. Returns the run, and the program's account of
+    each epoch."""
     line = [sys.executable, *program(programs, origin, 2, [f"{folder}:2:fork:1"])]
     ran = jobs.run(line, path=folder, tier=tier)
     return ran, *json.loads(ran.stdout).values()

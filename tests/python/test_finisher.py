@@ -25,7 +25,7 @@ PIECES = {"STOKER_BLOCK": "64K"}  # so many that all of them take a while
 KEEP = ["--keep"]
 PYTHON = "/usr/bin/python3"
 
-# A job that does as it is told, line by line, and says when it has.
+# A job that follows orders, line by line, and answers when it has.
 JOB = beneath.SOURCE + """
 import mmap, os, sys
 path = sys.argv[1]
@@ -60,7 +60,7 @@ class Job:
         return read_line(self.process)
 
     def end(self):
-        """What stoker said, and the numbers."""
+        """Ends the job; returns Stoker's summary, and the numbers."""
         self.process.stdin.close()
         self.process.stdin = None
         stderr = self.process.communicate(timeout=60)[1]
@@ -112,7 +112,7 @@ def test_what_is_read_is_finished(jobs, origin, file, started, build):
         job.tell("map")
         assert same(jobs, file)
     assert counted["read"] == 0
-    wait_for(lambda: hands_on(command_of(job), file[0]) == 0)  # nobody keeps it open
+    wait_for(lambda: hands_on(command_of(job), file[0]) == 0)  # no process keeps it open
     stderr, said = job.end()
     assert said["finished"] == {"files": 1, "bytes": SIZE - MB, "left": 0} and said["mapped"] == []
     assert said["blocks"]["reads"] == 2 and said["blocks"]["bytes_cache"] == SIZE + 1000
@@ -141,7 +141,7 @@ sys.stdin.read()
 
 
 def test_many_that_are_only_opened_are_in_nobodys_way(jobs, origin):
-    """Of those that are begun there is room for 64."""
+    """There is room for 64 begun files."""
     mount = origin.files("many", 80, 100_000)[1]
     line = jobs.command_line([PYTHON, "-S", "-E", "-c", MANY, mount], path=mount, tier=TIER,
                              flags=KEEP)
@@ -164,7 +164,7 @@ def test_it_can_be_left_off(jobs, origin, file, started):
 
 
 def test_what_is_mapped_is_finished_and_named(jobs, origin, file, started):
-    """The next open of it is native; who has it mapped reads the origin."""
+    """The next open of it is native. A process that has it mapped reads the origin."""
     job = started()
     job.tell("open")
     job.tell("map")
@@ -234,8 +234,8 @@ def test_an_hdf5_that_is_mapped_is_local_at_its_next_open(jobs, origin, scratch)
 
 @pytest.mark.parametrize("asked", [False, True], ids=["begun", "asked-for"])
 def test_the_jobs_own_reads_come_first(jobs, origin, file, started, asked):
-    """While it reads block by block, what comes from the origin is nearly all of it its own: but
-    not where the user has asked for more."""
+    """While it reads block by block, nearly all bytes from the origin are its own. That does not
+    hold where the user has asked for more."""
     origin.fs.latency_ms = 30
     with origin.fs.counting() as counted:
         job = started(*(["--warm"] if asked else []))
@@ -285,7 +285,7 @@ def test_a_run_in_memory_leaves_nothing(jobs, origin, file, place):
 
 @pytest.mark.parametrize("hold", [False, True], ids=["", "first"])
 def test_a_killed_command(jobs, origin, file, started, hold):
-    """In the middle of it: the job goes on, and so does who comes next."""
+    """The command is killed in the middle of it. The job goes on, and so does the next run."""
     origin.fs.latency_ms = SLOWLY
     job = started(*(["--warm=first"] if hold else []), env=PIECES)
     with origin.fs.counting() as counted:
@@ -386,7 +386,8 @@ def test_a_file_that_changes_meanwhile(jobs, origin, file, started, replaced):
     origin.fs.latency_ms = 0
 
     def comes_after_an_open():
-        """Of one that comes before the command has seen the change the run knows the old version."""
+        """Opens the file. After an open before the command has seen the change, the run knows the
+        old version."""
         job.tell("open")
         job.tell("read 0 1000")
         time.sleep(1)
@@ -413,7 +414,7 @@ def test_the_first_open_waits(jobs, origin, file, started):
 
 
 def test_many_first_opens(jobs, origin, file):
-    """Of several processes, one of which reads by stdio: the file comes once."""
+    """Several processes open it, and one reads by stdio: the file comes once."""
     origin.fs.latency_ms = 1
     script = 'for i in 1 2 3 4; do cmp "$0" "$1" & done; md5sum "$0" >/dev/null & wait'
     with origin.fs.counting() as counted:
@@ -464,7 +465,8 @@ def test_a_signal_ends_the_wait(jobs, origin, file):
 
 
 def test_an_origin_that_stands_still(jobs, origin, file, started):
-    """Nobody gets on: after some seconds the program has the origin, as it would without us."""
+    """No reader advances: after some seconds the program reads the origin, as it would without
+    Stoker."""
     origin.fs.latency_ms = SLOWLY
     job = started("--warm=first", env=PIECES)
     with origin.fs.counting() as counted:

@@ -1,4 +1,4 @@
-"""What the first look at a file costs the origin, beside what the program's own reading costs."""
+"""The first look at a file costs the origin little more than the program's own reading."""
 
 import contextlib
 import itertools
@@ -23,8 +23,8 @@ COUNT = 10
 FEW_ROOMS = 128  # for validations that wait: cache/run/revalidation_queue.h
 VALIDATORS = 16  # threads that take them: cli/run/validator.c
 
-# Reads files in rounds, as it is told, while the command above it stands still: what is asked of the
-# origin then is what the job itself has asked.
+# Reads files in rounds, on order, while the command above it stands still. So each operation of the
+# origin is the job's own.
 ALONE = ("import os, signal, sys, time\n"
          "def state(task):\n"
          "    try:\n"
@@ -83,8 +83,8 @@ def reading_alone(jobs, mount, run=True):
 
 
 class Mounted:
-    """Files behind a slow file system that was just mounted, whose names and attributes the kernel
-    keeps, so that nothing is asked twice by chance; and jobs of their own."""
+    """Files behind a slow file system that was just mounted, and jobs of their own. The kernel
+    keeps names and attributes, so that no operation comes twice by chance."""
 
     def __init__(self, build, scratch, fs, place):
         self.jobs, self.origin = Jobs(place, build, scratch), Origin(fs)
@@ -126,7 +126,7 @@ def operations_alone(mounted, size, line, run):
 @pytest.mark.parametrize("line", ["once", "twice"])
 @pytest.mark.parametrize("size", [700, 100_000, 200_000])
 def test_a_cold_read_asks_no_more_than_a_plain_one(mounted, size, line):
-    """What is asked when all is read, whether it still is the same version, the command asks."""
+    """The command, not the job, asks after all reads whether the version still is the same."""
     plain = operations_alone(mounted, size, line, run=False)
     cold = operations_alone(mounted, size, line, run=True)
     assert plain["open"] == cold["open"] == COUNT

@@ -1,4 +1,4 @@
-"""What the summary says of jobs as people write them, with the libraries around torch's DataLoader."""
+"""The summary is right about real jobs, with the libraries around torch's DataLoader."""
 
 import importlib.util
 import io

@@ -1,4 +1,5 @@
-"""Which version of a file a job sees, when somebody else changes it between runs or during one."""
+"""Which version of a file a job sees, when another program changes it between runs or during
+one."""
 
 import json
 import os
@@ -163,7 +164,8 @@ STARTS = {
 
 
 def one_after_another(jobs, file, env, more):
-    """What two processes see that a long-lived Python starts, before a change and after it."""
+    """Yields what two processes see that a long-lived Python starts, before a change and after
+    it."""
     line = [sys.executable, "-c", SERVER, file.path, json.dumps(more)]
     with jobs.started(["sh", "-c", '"$@"; exit $?', "sh", *line], env) as process:
         for change in (None, "three"):

@@ -1,4 +1,5 @@
-"""Caches that the members of a group share: who gets what of whom, and who does not."""
+"""Caches that the members of a group share: which user gets which entries of which member, or
+none."""
 
 import os
 import pathlib
@@ -25,7 +26,7 @@ def some(cases, *others):
 
 
 class User:
-    """Runs programs as somebody, in the place of the test."""
+    """Runs programs as a user, in the place of the test."""
 
     def __init__(self, jobs, number, *groups):
         self._jobs, self.number, self.groups = jobs, number, groups
@@ -58,7 +59,8 @@ class User:
 
 @pytest.fixture
 def names(jobs, scratch):
-    """Who is who, for programs in the place; set_members(...) says who is in the group."""
+    """Writes the lists of users and groups in the place. set_members(...) sets the group's
+    members."""
     scratch.chmod(0o755)
     users = scratch / "passwd"
     users.write_text("root:x:0:0::/:/bin/sh\n" + "".join(
@@ -208,7 +210,8 @@ def test_whatever_the_umask(jobs, shared, ann, bob, data, mask):
 
 
 def test_a_tier_that_is_full(jobs, shared, ann, bob, data):
-    """What does not fit into one's own home may come to be in another's, after it was refused."""
+    """A file that does not fit into one's own home may come to lie in another member's, after a
+    refusal."""
     (data / "large").write_bytes(os.urandom(3 << 20))
     settle()
     script = 'sha1sum "$1/large"; sha1sum "$1/large"; read go; sha1sum "$1/large" "$1/large"'
@@ -222,7 +225,7 @@ def test_a_tier_that_is_full(jobs, shared, ann, bob, data):
 
 
 def test_both_fill_at_the_same_time(jobs, shared, ann, bob, data):
-    """All bytes are right, whoever has made which entry; and homes that come are found."""
+    """All bytes are right, with entries of either maker; and homes that come are found."""
     for number in range(60):
         (data / f"f{number:02}").write_text(f"{number}\n" * 4000)
     settle()
@@ -358,7 +361,7 @@ def anns(data, scratch, build):
 
 
 def test_a_mount_for_one_alone(anns, shared, ann, bob):
-    """sshfs, encrypted directories: who else asks there gets nothing, not even by a mode."""
+    """sshfs, encrypted directories: another user gets nothing there, not even by a mode."""
     assert ann.run(anns).stdout == 2 * CONTENT
     assert bob.do("cat", f"{anns}/file").stdout == ""
     entry, = entries(ann)
@@ -462,7 +465,7 @@ def test_a_directory_that_the_origin_does_not_list(shared, ann, bob, deep):
 
 
 def test_a_directory_that_is_closed_later(shared, ann, bob, deep):
-    """What comes to lie in it is not open, and no more what lay there before."""
+    """A new entry in it is not open, and an old one no longer."""
     for path in (deep, deep / "dir", deep / "dir" / "file"):
         os.chown(path, ANN, ANN)
     settle()
@@ -511,7 +514,8 @@ def lab_data(data):
 
 @pytest.mark.parametrize("first", ["a run that shares", "one that does not"])
 def test_lists_that_a_directory_hands_down(jobs, shared, ann, bob, eve, data, first):
-    """Let nobody in who is not in the group; what was made without sharing is no exception."""
+    """A user outside the group gets nothing; an entry that was made without sharing is no
+    exception."""
     lab_data(data)
     give_list(jobs, f"u:{EVE}:rwx,d:u:{EVE}:rwx,d:g:{OTHERS}:rwx", TIER)
     if first == "one that does not":
@@ -559,7 +563,7 @@ LITTER = {
 
 @pytest.mark.parametrize("what", LITTER)
 def test_litter_hides_no_home(jobs, names, shared, ann, bob, data, what):
-    """In the directory, where each member may make what he wants."""
+    """Each member may litter the directory at will."""
     names("ann", "bob", "eve")
     ann.run(data)
     jobs.place.run(User(jobs, EVE, LAB).line(["sh", "-c", f"cd {TIER}; {LITTER[what]}"]))
@@ -579,7 +583,7 @@ def test_a_run_that_does_not_share(shared, ann, bob, data):
 
 
 def test_a_cache_in_memory_goes_with_its_run(shared, ann, bob, data):
-    """And with nobody else's."""
+    """And with no other member's entries."""
     bob.run(data)
     done = ann.stoker("run", "--share", "lab", "--tier", TIER, "--path", data, "--", "cat",
                       data / "file")
@@ -650,18 +654,18 @@ HARMS = {
     HARMS, "a device", "a directory", "a socket", "one's own file", "a file that all can write",
     "a home that all can write", "a link to elsewhere"))
 def test_a_home_that_is_not_what_it_should_be(shared, ann, bob, data, harm):
-    """What lies there is not served, nor waited for."""
+    """A harmed home is not served, nor waited for."""
     ann.run(data)
     entry, = entries(ann)
     HARMS[harm](ann.home(), entry)
     for _ in range(2):
         done = bob.run(data)
         assert done.stdout == 2 * CONTENT and served(done) == 0
-    assert len(entries(bob)) == 1  # he has his own
+    assert len(entries(bob)) == 1  # an entry of its own
 
 
 def test_a_mount_in_a_home(jobs, shared, ann, bob, data):
-    """May be a file system of the member's making, whose answers nobody should wait for."""
+    """A home may be a mount of the member's making: no run waits for its answers."""
     ann.run(data)
     entry, = entries(ann)
     lie(entry)
@@ -686,7 +690,7 @@ def test_a_member_who_leaves(jobs, names, shared, ann, bob, data):
 
 
 def test_members_by_their_own_group(jobs, names, shared, bob, data):
-    """Whose first group it is, whom the list of members lacks."""
+    """The list of members lacks a user whose first group it is."""
     users = pathlib.Path(jobs.place.path("/etc/passwd"))
     users.write_text(users.read_text().replace(f":{EVE}:{EVE}:", f":{EVE}:{LAB}:"))
     User(jobs, EVE, LAB).run(data)
@@ -814,7 +818,8 @@ def make_pipe(note):
 
 
 def test_a_link_in_the_place_of_a_roots_note_leads_nowhere(shared, ann, data, scratch):
-    """Who owns DIR can put another home in a member's place: what was not looked at is not opened."""
+    """The owner of DIR can put another home in a member's place: a note that was not checked is not
+    opened."""
     ann.run(data)
     note, = (ann.home() / "tree").glob("*/;origin")
     assert note.stat().st_mode & 0o777 == 0o400
@@ -843,7 +848,8 @@ LURES = {
 
 @pytest.mark.parametrize("lure", LURES)
 def test_what_verify_does_not_wait_for(shared, ann, bob, data, lure):
-    """In another's home. What it cannot look at there is no failure: it is not ours to mend."""
+    """The lure is in another member's home. If `verify` cannot look at a thing there, that is no
+    failure: it is not the caller's to mend."""
     ann.run(data)
     tree = ann.home() / "tree"
     note, = tree.glob("*/;origin")

@@ -1,4 +1,4 @@
-"""What the command says of itself: one screen, the manual pages, completion."""
+"""The command's own documentation: one screen, the manual pages, completion."""
 
 import re
 import shutil

@@ -1,5 +1,5 @@
-"""Other users of the machine, with user numbers of their own: what they put in the way of a cache,
-and that they get, change and hinder nothing of another's."""
+"""Other users of the machine, with user numbers of their own, put things in the way of a cache.
+They get, change and hinder nothing of another user's."""
 
 import os
 import pathlib
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.usefixtures("as_root")
 
 
 class User:
-    """Runs programs as somebody, in the place of the test."""
+    """Runs programs as a user, in the place of the test."""
 
     def __init__(self, jobs, number):
         self._jobs, self.number = jobs, number
@@ -156,7 +156,7 @@ def test_nothing_is_said_where_nothing_is_in_the_way(victim, data):
 
 @pytest.fixture
 def spoilt(jobs, victim, data):
-    """A cache whose entry is wrong: whoever serves it gives another text."""
+    """Makes a cache whose entry is wrong: a process that serves it gives another text."""
     assert victim.run(data, "--keep").returncode == 0
     entry, = (path for path in inside(jobs, HOME).glob("tree/*/*;file"))
     entry.write_text(CONTENT.upper())
@@ -347,7 +347,8 @@ def test_what_is_found_in_the_place_of_an_entry(jobs, victim, data, kind, name):
 # ---- two users of one machine ----
 
 def test_others_get_nothing(jobs, victim, attacker, data):
-    """Of the names, the bytes, the catalogue; nothing can be put there, or taken away."""
+    """Another user sees no name, no byte, no catalogue, and can put nothing there, or take it
+    away."""
     (data / "file").chmod(0o600)
     os.chown(data / "file", VICTIM, VICTIM)
     settle()
@@ -374,7 +375,8 @@ def test_others_get_nothing(jobs, victim, attacker, data):
 
 
 def test_each_has_a_cache(jobs, victim, attacker, data):
-    """Of the same files: what one drops, spoils or changes is the other's as it was."""
+    """Two users cache the same files: if one drops, spoils or changes an entry, the other's stays
+    as it was."""
     for user in (victim, attacker):
         assert user.run(data, "--keep").stdout == 2 * CONTENT
     entry, = inside(jobs, f"/dev/shm/stoker-{ATTACKER}").glob("tree/*/*;file")
@@ -457,7 +459,8 @@ READ_BOTH = 'cat "$1/file"; cat "$1/file"; head -c 9 "$1/big" | wc -c; cat "$1/b
 
 @pytest.mark.parametrize("right", RIGHTS)
 def test_a_right_that_the_next_run_has_not(jobs, for_a_group, right):
-    """No time of the file tells of it: what was seen with that right is not taken for seen."""
+    """No time of the file shows the change of rights: after a look with that right, a reader
+    without it is refused."""
     said = []
     for rights in (RIGHTS[right][0], RIGHTS[right][0], RIGHTS[right][1]):
         done = jobs.place.run(["setpriv", *rights.split(), jobs.build / "stoker", "run", "--keep",
@@ -478,7 +481,7 @@ def test_a_right_that_a_process_of_the_run_has_not(jobs, for_a_group):
 
 
 def test_what_a_process_with_other_rights_changes(jobs, data):
-    """Of a directory above what was read: it is noted for all."""
+    """The directory above the files is renamed: that is noted for all users."""
     for name in ("one", "two"):
         (data / name).mkdir()
         (data / name / "file").write_text(name)
@@ -491,7 +494,7 @@ def test_what_a_process_with_other_rights_changes(jobs, data):
 
 
 def test_what_root_has_cached_is_root_s(jobs, victim, data):
-    """Also for who was root in the same run."""
+    """A process that was root in the same run is no exception."""
     (data / "file").chmod(0o600)
     (data / "public").write_text("for all\n")
     settle()
@@ -523,8 +526,8 @@ def picture(data):
 
 @pytest.fixture
 def decodes(jobs, build, picture):
-    """decodes(user, STOKER_SAMPLES): what one who decodes the picture twice says, without the
-    command."""
+    """decodes(user, STOKER_SAMPLES): returns the output of a user's program that decodes the
+    picture twice, without the command."""
     def decodes(user, samples):
         env = {"PYTHONPATH": f"{build}/python", "STOKER_SAMPLES": samples,
                "PATH": "/usr/bin:/bin"}
@@ -533,7 +536,7 @@ def decodes(jobs, build, picture):
 
 
 def test_others_get_no_form(jobs, victim, attacker, decodes, picture):
-    """Of one whose store they name; and they put none there."""
+    """The attacker names the victim's store, gets no form of it, and puts none there."""
     victim.sh("mkdir -m 700 /dev/shm/mine")
     right = decodes(victim, "/dev/shm/mine:20M")
     assert len(set(right)) == 1 and len(right[0]) == 40
@@ -541,7 +544,8 @@ def test_others_get_no_form(jobs, victim, attacker, decodes, picture):
     assert any(path.name == "data.mdb" for path in before)
     for path in before:
         assert path.lstat().st_mode & 0o077 == 0 and path.lstat().st_uid == VICTIM, path
-    assert decodes(attacker, "/dev/shm/mine:20M") == right  # from the file, which he may read
+    assert decodes(attacker, "/dev/shm/mine:20M") == right  # from the file, which the attacker may
+                                                            # read
     done = attacker.do(jobs.build / "stoker", "verify", picture,
                        env={"STOKER_SAMPLES": "/dev/shm/mine:20M"})
     assert "samples of images right" not in done.stdout
@@ -558,7 +562,7 @@ def test_a_store_that_others_could_have_written(jobs, victim, attacker, decodes)
 
 
 def test_a_form_is_nobody_s_who_may_not_open_the_file(victim, decodes, picture):
-    """Nor does the one who has it get it when the right was taken away."""
+    """The owner of a form does not get it after its right to the file was taken away."""
     os.chown(picture, ATTACKER, ATTACKER)
     settle()
     victim.sh("mkdir -m 700 /dev/shm/mine")
@@ -583,7 +587,8 @@ def test_a_listing_whose_right_was_taken_away(victim, data):
 
 
 def took_s(far, jobs, victim, attacker, name):
-    """How long one takes to read a file while the other, who fills it, is stopped in the middle."""
+    """Returns the seconds that one user takes to read a file while its filler, another user's, is
+    stopped."""
     far.latency_ms = 200
     before = far.counts()["read"]
     path = f"{far.mountpoint}/{name}"
@@ -601,8 +606,8 @@ def took_s(far, jobs, victim, attacker, name):
 
 
 def test_others_delay_nothing(far, data, jobs, victim, attacker):
-    """Who waited for another's fill would do so for two seconds each time. On a busy machine programs may take
-    as long by themselves."""
+    """A wait for another user's fill would take two seconds each time. On a busy machine programs
+    may take as long by themselves."""
     for number in range(10):
         (data / f"file{number}").write_text(CONTENT)
     settle()

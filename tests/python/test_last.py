@@ -1,4 +1,4 @@
-"""`stoker last`: how the run went whose end nobody has seen."""
+"""`stoker last`: the summary of a run whose end the user has not seen."""
 
 import json
 import os
@@ -39,7 +39,7 @@ def test_none(jobs, last):
 
 
 def test_the_summary_of_the_last_one(jobs, data, state, last):
-    """As it was printed; of another, a line of its own tells."""
+    """The summary is as it was printed; a line of its own names another run."""
     jobs.run(reading(files(data), 1), path=data, env=state)
     ran = jobs.run(["sh", "-c", 'cat "$0" "$0" >/dev/null', files(data)[0], "a\n\x1b[31mb"], path=data,
                    env=state)
@@ -75,7 +75,7 @@ def test_one_that_lives_and_one_that_was_killed(jobs, data, state, last):
 
 
 def test_one_whose_terminal_was_closed(jobs, data, state, last):
-    """The shell in it goes, and the job with it: there is nobody to be told."""
+    """The terminal goes, its shell, and the job with them: no reader of the summary is left."""
     ours, theirs = pty.openpty()
     script = 'cat "$0"/* >/dev/null; echo ready; exec sleep 60'
     run = jobs.command_line(["sh", "-c", script, data], path=data)

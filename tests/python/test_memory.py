@@ -37,7 +37,7 @@ def killed_leaf(limit):
 
 
 def is_removed(group):
-    """Whether its last process has let go of it."""
+    """Returns true if the group's last process has let go of it."""
     try:
         group.rmdir()
         return True
@@ -48,9 +48,9 @@ def is_removed(group):
 
 @pytest.fixture
 def groups():
-    """Makes control groups with a limit on memory: each call gives a function that makes a command
-    line of another, which runs in a new group. `groups.killed()`: how many processes of all of them
-    had to die for want of memory."""
+    """Makes control groups with a limit on memory. Each call makes a group, and returns a function
+    that wraps a command line to run in it. `groups.killed()`: how many processes of all groups had
+    to die for want of memory."""
     found = memory_groups()
     if found is None:
         pytest.skip("no control groups for memory")
@@ -126,7 +126,8 @@ def test_nothing_is_admitted_when_memory_is_short(jobs, in_group, scratch, progr
 
 
 def test_without_the_command_the_job_has_its_memory(jobs, in_group, programs, data):
-    """Nobody watches, and nothing is opened while it takes 300 of 400 MiB: little was admitted."""
+    """No command watches, and no file is opened while it takes 300 of 400 MiB: little was
+    admitted."""
     reading = in_group(["sh", "-c", 'cat "$0"/* | wc -c', data])
     assert jobs.preloaded(reading, data, tier="/dev/shm:150M").stdout == f"{FILES * FILE_BYTES}\n"
     kept = re.search(r"^ +(\d+) files", jobs.stoker("ls").stdout, re.M)
@@ -210,7 +211,8 @@ def much(request, session_scratch, session_origin, programs):
 @pytest.mark.parametrize("how", ["command", "preload", "small shared memory"])
 def test_a_job_with_more_data_than_memory_is_never_killed(jobs, groups, place, scratch, programs,
                                                           much, how):
-    """The computed budget leaves it what it takes, in however many steps: nobody is killed."""
+    """The computed budget leaves the job its memory, in however many steps: no process is
+    killed."""
     limit, data, count, takes = much
     size = "64m" if how == "small shared memory" else "1g"
     place.run(["mount", "-t", "tmpfs", "-o", f"mode=1777,size={size}", "shm", "/dev/shm"])
@@ -251,8 +253,8 @@ def test_what_the_job_takes_at_once_is_its(jobs, groups, place, much):
 
 
 def test_many_small_entries_go_too_slowly_for_what_is_taken_at_once(jobs, groups, place, scratch):
-    """An entry of 4 KB takes as long to go as one of 100 KB: of small ones only so many are let in
-    that all could go while the job takes what is left."""
+    """An entry of 4 KB takes as long to go as one of 100 KB. So only as many small ones are let in
+    as can all go while the job takes the rest."""
     data, count = scratch / "small", 24000
     data.mkdir()
     for number in range(count):

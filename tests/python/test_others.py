@@ -1,7 +1,8 @@
 """A job's origin is left alone from the second epoch on, whatever programs do to other files.
 
-Other files are all that the job itself writes elsewhere, and files that the user's other jobs write and remove below
-directories that these jobs cover. If a covered directory itself changes, each of its files is validated once more."""
+Other files are all that the job itself writes elsewhere. So are files that the user's other jobs
+write and remove below directories that these jobs cover. If a covered directory itself changes,
+each of its files is validated once more."""
 
 import os
 

@@ -1,4 +1,5 @@
-"""What a shared tier has, and the local ones have no room for: it comes for a moment, and goes again."""
+"""Files of a shared tier that the local ones have no room for: a transient entry comes for a
+moment."""
 
 import collections
 import os
@@ -23,9 +24,9 @@ ROOM = MIB // 16  # of the tier's budget, for what does not stay
 
 
 class Most(Sampler):
-    """What is used of a file system of its own above what was used before: with what is unlinked,
-    and still open. For several looks in a row, as an ext4 is subtracting one number from another,
-    and for a moment tells of what is just being taken as if it were taken twice."""
+    """Measures how much more of a file system of its own is in use than before, unlinked open files
+    included. It takes the least of several looks in a row. An ext4 subtracts one number from
+    another, and for a moment counts blocks twice that are just being taken."""
 
     def __init__(self, path):
         super().__init__(path)
@@ -127,7 +128,7 @@ def test_nothing_is_read_from_the_origin(little):
 
 @on_disk
 def test_the_room_is_left_behind(little):
-    """What stays does so as it was; the room is there again for the next run."""
+    """Entries that stay are as they were. The room is there again for the next run."""
     ran, _ = little.run()
     before = little.entries()
     assert before == COUNT - ran.shared["passed"]
@@ -192,7 +193,8 @@ def test_what_the_shared_tier_has_not_got(little):
 
 @on_disk
 def test_the_shared_tier_is_slow(little):
-    """What passes on its way there is copied once, and waits for its turn: the rest is the origin's."""
+    """A transient entry on its way there is copied once, and waits for its turn. The other files
+    are the origin's."""
     kept, others = little.kept()
     little.cluster.tier.latency_ms = 30
     ran = little.jobs.run(["cat", *kept, *others], path=little.cluster.mount, flags=little.flags())
@@ -203,7 +205,8 @@ def test_the_shared_tier_is_slow(little):
 
 @on_disk
 def test_the_shared_tier_is_full(little):
-    """Nothing passes on its way there then: the rest is the origin's, and copied by nobody."""
+    """No transient entry is on its way there then. The other files are the origin's, without a
+    copy."""
     _, others = little.kept()
     ran, _ = little.run(3, budget=f":{10 * SIZE}")
     assert ran.shared["published"] < 10 and ran.shared["full"] > 0
@@ -268,7 +271,8 @@ print(sum("/little/" in name_of(int(fd)) for fd in os.listdir("/proc/self/fd"))
 
 @pytest.mark.parametrize("how", ["open", "mapped", "duplicates"])
 def test_what_is_held(little, how):
-    """What somebody has open stays, and counts: the rest is the origin's. All show its identity."""
+    """An entry that a process has open stays, and counts. The other files are the origin's. All
+    show its identity."""
     with little.most() as most:
         ran = little.jobs.run([sys.executable, "-c", HOLD, how, *little.cluster.files],
                               path=little.cluster.mount, flags=little.flags())
@@ -279,7 +283,7 @@ def test_what_is_held(little, how):
 
 @on_overlay
 def test_what_is_mapped_on_an_overlay(little):
-    """There a map holds the file of the layer below, of which no lease tells: nothing goes."""
+    """There a map holds the file of the layer below, and no lease shows it: no entry goes."""
     with little.most() as most:
         ran = little.jobs.run([sys.executable, "-c", HOLD, "mapped", *little.cluster.files],
                               path=little.cluster.mount, flags=little.flags())
@@ -309,7 +313,8 @@ print(len(held), sum(kept), len(signals))
 
 @on_disk
 def test_what_somebody_has_a_lease_on(little):
-    """Stays, and nobody asks for it: the kernel would send a signal, of which a program may die."""
+    """An entry under a lease stays, and is not asked for: the kernel would send a signal, of which
+    a program may die."""
     ran = little.jobs.run([sys.executable, "-c", LEASE, *little.cluster.files],
                           path=little.cluster.mount, flags=little.flags())
     held, kept, signals = map(int, ran.stdout.split())

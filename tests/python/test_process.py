@@ -98,7 +98,7 @@ def test_no_descriptor_is_left_to_the_command(jobs, data):
 
 
 def test_what_is_ignored_and_blocked_stays_so(jobs, data):
-    """nohup: a signal that we were told to ignore is ignored by the command."""
+    """nohup: the command ignores a signal that Stoker was to ignore."""
     show = ["sh", "-c", "trap '' HUP; exec \"$@\"", "sh"]
     status = ["grep", "-E", "Sig(Blk|Ign|Cgt)", "/proc/self/status"]
     without = jobs.place.run([*show, *status]).stdout
@@ -150,8 +150,8 @@ class Terminal:
         return bool(got)
 
     def hang_up(self):
-        """What was started is the leader of the session: the kernel tells it alone. Its status; if
-        it goes on, its end tells the others."""
+        """Closes the terminal, and returns the status. The kernel signals only the leader of the
+        session, which was started here. If it goes on, its end signals the rest."""
         os.close(self._master)
         try:
             return self.process.wait(60)
@@ -237,7 +237,7 @@ def test_no_line_where_it_could_not_be_written_over(jobs, session_origin):
 
 @pytest.mark.torch
 def test_the_line_counts_the_batches_of_a_loader(jobs, session_origin):
-    """Not files: of these workers read ahead, so nobody knows how many there will be."""
+    """The line counts no files: these workers read ahead, so the number of files is not known."""
     data = session_origin.files("batches", 60, 1000)[1]
     job = [sys.executable, PROGRAMS / "passes.py", data, "1", "1", "1", "0.1"]
     terminal = Terminal(jobs.place, ["env", "STOKER_MIN_AGE=0.05", *jobs.command_line(job, path=data)])

@@ -1,4 +1,4 @@
-"""What a run leaves behind, and the page that `stoker report` makes of it."""
+"""The record that a run leaves behind, and the page that `stoker report` makes of it."""
 
 import json
 import os
@@ -431,7 +431,7 @@ def test_a_page_without_a_dataloader(jobs, report, drawn, data, state):
     jobs.run(["sh", "-c", loop, "sh", *files_of(data)], path=data, env=state)
     page = drawn(report("-o", "-").stdout)
     assert "Files opened per second" in page.text and "67% of the files opened" in page.text
-    # These are n-th opens, and nobody told of epochs.
+    # These are n-th opens: the job had no epochs.
     assert "epoch" not in page.text.lower()
     assert not any(one.get("class") == "mark" for one in page.all("path"))
     jobs.run(["true"], path=data, env=state)
@@ -440,7 +440,7 @@ def test_a_page_without_a_dataloader(jobs, report, drawn, data, state):
 
 
 def test_a_page_of_big_files(jobs, report, drawn, origin, state):
-    """One open serves many reads, so opens tell nothing."""
+    """One open serves many reads, so opens show nothing."""
     source, mount = origin.directory("big")
     (source / "file").write_bytes(os.urandom(3 << 20))
     settle()
@@ -468,7 +468,7 @@ def test_what_was_bypassed_stands_in_the_page(jobs, report, drawn, data, state):
 
 
 def test_what_is_opened_again_and_never_remembered_is_at_most_so_large(jobs, report, drawn, data, state):
-    """Of files that are too new nobody knows which opens were of the same one."""
+    """Opens of a file that is too new are not counted by file."""
     files = files_of(data)
     ran = jobs.run(["cat", *files, *files], path=data, env={**state, "STOKER_MIN_AGE": "1000000000"})
     size = 2 * sum(path.stat().st_size for path in files)
@@ -480,7 +480,7 @@ def test_what_is_opened_again_and_never_remembered_is_at_most_so_large(jobs, rep
 
 @pytest.mark.torch
 def test_what_reads_past_the_cache_comes_first(jobs, report, origin, programs, state):
-    """What workers read by themselves at the origin looks like their own work."""
+    """Workers' own reads of the origin look like their own work."""
     mount = origin.files("past", 20, 20000)[1]
     origin.fs.latency_ms = 4
     ran = jobs.run([sys.executable, programs / "passes.py", mount, 2, 1, 1], path=mount,
@@ -555,7 +555,7 @@ LOOK = """(page, window) => {
 
 @pytest.fixture(scope="module", params=["light", "dark"])
 def looked(request, trained, session_scratch):
-    """What a browser says of the page, and how wide it was given to it."""
+    """Returns the browser's report of the page, the width that it had, and whether it was dark."""
     if browser.find() is None:
         pytest.skip("no Chromium here: no browser has looked at the page")
     dark = request.param == "dark"

@@ -196,7 +196,7 @@ def test_the_job_of_a_killed_stoker_still_counts(jobs, data, home):
 
 
 def test_a_stopped_holder_of_the_lock_holds_up_nobody(jobs, data, home):
-    """Whoever is stopped while a run begins or ends: others begin without its lock."""
+    """One process is stopped while a run begins or ends: the next runs begin without its lock."""
     jobs.run(reading(files(data), 1), path=data, flags=["--keep"])
     with jobs.started(["flock", f"/dev/shm/{HOME}/lock", "sh", "-c", "echo held; read x"]) as holder:
         assert read_line(holder) == "held"

@@ -66,7 +66,7 @@ class Cluster:
         return ran, counted
 
     def entries(self):
-        """What lies in the tier, each file's by its name."""
+        """Returns the entries in the tier, by the names of their files."""
         return {path.name[13:]: path for path in self.home.glob("shared/*/*;*")}
 
     def drafts(self):
@@ -88,7 +88,7 @@ def cluster(build, scratch):
 
 
 def test_two_nodes_share(cluster):
-    """What one has copied the other does not read from the origin."""
+    """One node has copied the files, and the other does not read them from the origin."""
     first, counted = cluster.run(0, 2)
     assert counted["read_bytes"] >= COUNT * SIZE
     assert first.shared["published"] == COUNT and first.shared["fetched"] == 0
@@ -107,7 +107,7 @@ def test_two_nodes_share(cluster):
 
 
 def test_the_seal_and_the_modes(cluster):
-    """Each entry has the file's bytes, and behind them what they are; nobody else may look."""
+    """Each entry has the file's bytes, and behind them the seal. Another user may not look."""
     cluster.run(0)
     for name, path in cluster.entries().items():
         held = path.read_bytes()
@@ -147,7 +147,7 @@ def test_damaged_entries(cluster, how):
             damage(how, entries[name])
     ran, counted = cluster.run(1)
     assert ran.shared["fetched"] == COUNT - 2 and counted["read_bytes"] > 0
-    found = how not in ("short", "empty")  # their lengths tell, before anything is read
+    found = how not in ("short", "empty")  # in those, the length differs before any read
     assert ran.shared["damaged"] == 2 * found
     assert ran.shared["published"] == 2 * found
     if found:
@@ -156,7 +156,7 @@ def test_damaged_entries(cluster, how):
 
 
 def test_a_new_version(cluster):
-    """Names tell versions apart, whatever node made them."""
+    """Entry names distinguish versions, whatever node made them."""
     cluster.run(0)
     (cluster.source / "file0005").write_bytes(os.urandom(SIZE))
     settle()
@@ -168,7 +168,7 @@ def test_a_new_version(cluster):
 
 
 def test_what_lies_here_already(cluster, scratch):
-    """Of a run without the shared tier is put there by the next one with it; once."""
+    """Entries of a run without the shared tier are put there by the next one with it; once."""
     local = scratch / "disk"
     local.mkdir()
     jobs, flags = cluster.nodes[0].jobs, cluster.flags(":970K", f"{local}:64M")
@@ -216,7 +216,7 @@ def test_warming_puts_there_what_was_filled_before(cluster):
 
 
 def test_not_without_the_command(cluster):
-    """Nobody would make the calls in the job's place."""
+    """Without the command no helper would make the calls in the job's place."""
     done = cluster.nodes[0].jobs.stoker("env", f"--path={cluster.mount}", *cluster.flags())
     assert done.returncode == 2 and "has no meaning without `stoker run`" in done.stderr
     jobs, tier = cluster.nodes[0].jobs, f"/dev/shm:64M,{cluster.tier.mountpoint}"
@@ -236,7 +236,7 @@ def test_cleared(cluster):
 
 
 def test_a_local_tier_on_a_disk(cluster, scratch):
-    """What is fetched proves itself there, as what is copied does."""
+    """An entry that was fetched proves itself there, as a copied one does."""
     local = scratch / "disk"
     local.mkdir()
     cluster.run(0)
@@ -283,7 +283,7 @@ def test_full_at_fsync(cluster):
 
 
 def test_a_budget(cluster):
-    """Of both nodes together."""
+    """The budget holds for both nodes together."""
     budget = ":1M"
     room = MIB // (SIZE + SEAL)
     first, _ = cluster.run(0, budget=budget)
@@ -315,7 +315,7 @@ def test_hanging_from_the_start(cluster):
 
 
 def test_hanging_in_the_middle(cluster):
-    """The job waits once, for as long as the deadline says; its end waits for nobody."""
+    """The job waits once, for the length of the deadline. Its end waits for no process."""
     script = "\n".join(["import sys", "print('begun', flush=True)", "sys.stdin.readline()",
                         "for name in sys.argv[1:]:", "    open(name, 'rb').read()",
                         "print('done', flush=True)"])
@@ -347,7 +347,7 @@ def helper_of(process):
 
 
 def test_the_helper_is_killed(cluster):
-    """Who asks waits in vain once, and the job gets on."""
+    """A process that asks waits in vain once, and the job goes on."""
     script = "\n".join(["import sys", "print('begun', flush=True)", "sys.stdin.readline()",
                         "for name in sys.argv[1:]:", "    open(name, 'rb').read()"])
     jobs = cluster.nodes[0].jobs
@@ -387,7 +387,7 @@ def test_the_helper_is_stopped(cluster, scratch):
 
 
 def test_a_name_that_is_somebody_elses(cluster):
-    """The next one is taken, and told."""
+    """The next name is taken, and reported."""
     cluster.home.mkdir()
     os.chown(cluster.home, 12345, 12345)
     ran, _ = cluster.run(0)
@@ -399,7 +399,8 @@ STRANGER = 12345
 
 
 def swap(home):
-    """Replaces the home by another user's copy of a part of it, as a user may who can change a directory above."""
+    """Replaces the home by another user's copy of a part of it. A user can do so with the right to
+    change a directory above."""
     home.rename(home.with_name("away"))
     shutil.copytree(home.with_name("away"), home)
     for path in home.glob("shared/*/*;file*[05]"):
@@ -427,7 +428,7 @@ def test_a_directory_that_others_may_change(cluster, mode):
 
 
 def test_killed_in_the_middle_of_publishing(cluster):
-    """What lies there under an entry's name is whole; what was in the making goes by and by."""
+    """An entry that lies there under its name is whole. Drafts of a killed run go in time."""
     jobs = cluster.nodes[0].jobs
     for fraction in (1, 3, 10):
         line = jobs.command_line(reader(cluster.files, 50), cluster.mount, flags=cluster.flags())
@@ -466,7 +467,8 @@ def test_volumes_that_have_no_name(cluster, build, scratch):
 # ---- a training job ----
 
 def train(cluster, programs, number, folder):
-    """Two epochs by two workers on that node: what the run says, and what each epoch told."""
+    """Runs two epochs with two workers on that node. Returns the run, and the program's account of
+    each epoch."""
     line = [sys.executable, *program(programs, cluster.origin, 2, [f"{folder}:2:fork:1"])]
     ran = cluster.nodes[number].jobs.run(line, path=folder, flags=cluster.flags())
     epochs, = json.loads(ran.stdout).values()
@@ -476,7 +478,8 @@ def train(cluster, programs, number, folder):
 @pytest.mark.torch
 @pytest.mark.parametrize("failure", [None, *(FAILURES if ALL else [])])
 def test_a_training_job_on_two_nodes(cluster, images, programs, failure):  # noqa: F811
-    """The same pixels on both, and of the second node's images nothing is read at the origin."""
+    """The pixels are the same on both nodes, and the second node does not read its images at the
+    origin."""
     source, mount = cluster.origin.directory("training")
     shutil.copytree(images, source / "data")
     settle()

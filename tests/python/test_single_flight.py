@@ -21,8 +21,8 @@ wait
 
 
 def write(path, size):
-    """A file whose blocks are allocated, or stat would soon tell another number of them: that is
-    another record of the catalogue, and may be another fill."""
+    """Writes a file whose blocks are allocated. Else stat would soon return another number of them:
+    another record of the catalogue, and perhaps another fill."""
     with open(path, "wb") as file:
         file.write(os.urandom(size))
         file.flush()
@@ -106,7 +106,8 @@ def test_those_who_come_during_a_fill_wait_for_it(jobs, origin, scratch, as_root
     assert (counts["opens"], counts["fills"], counts["hits"]) == (PROCESSES, 1, PROCESSES - 1)
 
 
-# The first fills; the others, each in a pid namespace of its own, where its number is nobody's.
+# The first process fills. Each of the rest is in a pid namespace of its own, where the filler's
+# number means no process.
 OTHERS_APART = """
 cmp "$1" "$2" || echo wrong &
 read -r go
@@ -118,7 +119,7 @@ wait
 
 
 def test_those_of_other_pid_namespaces_wait_too(jobs, origin, scratch, as_root):
-    """As containers are that share a /dev/shm: they cannot see whether who fills it lives."""
+    """Containers may share a /dev/shm: they cannot see whether the filler lives."""
     source, mount = origin.directory("apart")
     write(source / "file", 8_000_000)
     origin.fs.latency_ms = 100

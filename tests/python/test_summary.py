@@ -1,4 +1,4 @@
-"""What stoker says at the end, to people and to programs."""
+"""The summary that `stoker run` gives at the end, to people and to programs."""
 
 import json
 import shutil
@@ -40,7 +40,8 @@ def test_the_json_object(jobs, data):
 
 
 def test_how_long_opens_waited(jobs, origin):
-    """Of the origin: of opens that were served only those are among them that asked it once more."""
+    """Waits for the origin: an open that was served counts only if it asked the origin once
+    more."""
     mount = origin.files("waits", 40, 100)[1]
     origin.fs.latency_ms = 4
     told = jobs.run(reading([mount / f"file{number:04}" for number in range(40)], 3), path=mount).json
@@ -182,7 +183,7 @@ def test_a_static_program_is_named_as_such(jobs, data, static_program):
 
 
 def test_a_setuid_program_is_named_as_such(jobs, data, scratch, as_root):
-    """As another user than root, who has no need of the bit."""
+    """The user is not root, which has no need of the bit."""
     shutil.copy(shutil.which("true"), scratch / "setuid")
     (scratch / "setuid").chmod(0o4755)
     (scratch / "data").mkdir()

@@ -36,7 +36,7 @@ def reader(files, epochs=4, seed=0):
 
 
 def sum_of(source, count=COUNT):
-    """What the reader prints for each epoch."""
+    """Returns the line that the reader prints for each epoch."""
     each = [hashlib.sha256((source / f"file{number:04}").read_bytes()).hexdigest()
             for number in range(count)]
     return hashlib.sha256("".join(each).encode()).hexdigest()
@@ -76,7 +76,7 @@ def data(place, origin, scratch):
 
 
 def check_shares(ran, first=0.25, second=0.25, epochs=(2, 3, 4)):
-    """Of each later epoch; the tiers' shares of all of them, which do not move."""
+    """Checks each later epoch, and the tiers' shares of all of them, which do not move."""
     for number in epochs:
         epoch = ran.epoch(number)
         assert epoch["opens"] == COUNT
@@ -102,7 +102,8 @@ def test_each_serves_its_share_and_none_exceeds_its_budget(jobs, data):
 
 
 def foretold(jobs, data):
-    """What a run says before it begins, once its look at the directory was not cut short by a busy machine."""
+    """Returns the lines that a run prints before it begins, without a look at the directory that a
+    busy machine cut short."""
     for _ in range(20):
         lines = jobs.run(["true"], path=data.mount, tier=data.tiers()).stderr.splitlines()
         if "after a short look" not in lines[2]:
@@ -124,7 +125,7 @@ def test_what_is_said(jobs, data):
 
 
 def test_the_look_before_the_run_is_short(jobs, data, origin):
-    """Of a slow origin so much is told as was seen."""
+    """The forecast of a slow origin covers as much as was seen."""
     origin.fs.latency_ms = 100
     try:
         ran = jobs.run(["true"], path=data.mount, tier=data.tiers())
@@ -134,7 +135,7 @@ def test_the_look_before_the_run_is_short(jobs, data, origin):
 
 
 def test_nothing_is_moved(jobs, data):
-    """What lies on the disk is served from there, whatever room comes to be in memory."""
+    """An entry on the disk is served from there, even if there comes to be room in memory."""
     jobs.run(reader(data.files, 1), path=data.mount, tier=data.tiers())
     before = data.names_in(data.disk)
     ran = jobs.run(reader(data.files, 3, seed=7), path=data.mount,
@@ -213,14 +214,14 @@ def test_killed_in_the_middle(jobs, data, place):
     with Sampler(data.home(data.memory)) as memory, Sampler(data.home(data.disk)) as disk:
         ran = jobs.run(reader(data.files), path=data.mount, tier=data.tiers())
     assert ran.stdout.split() == [sum_of(data.source)] * 4
-    # All epochs, as a tier that is full may have no room to number them; in the first, what was left hits. Who
-    # was killed had announced a little.
+    # All epochs count, as a tier that is full may have no room to number them. In the first, the
+    # entries that were left hit. The killed runs had announced a little.
     assert 3 * 0.48 <= ran.hits / COUNT <= 4 * 0.5
     assert memory.most_bytes <= QUARTER and disk.most_bytes <= QUARTER
 
 
 def test_a_tier_that_gets_full_goes_on_to_the_next(jobs, data, place):
-    """Somebody else takes the file system of the first one."""
+    """Another program takes the file system of the first one."""
     place.run(["fallocate", "-l", "62M", data.memory / "of-another"])
     ran = jobs.run(reader(data.files, 2), path=data.mount,
                    tier=data.tiers(memory=16 * MIB, disk=32 * MIB))
@@ -231,14 +232,15 @@ def test_a_tier_that_gets_full_goes_on_to_the_next(jobs, data, place):
 
 
 def checks_in(home):
-    """What each entry there carries to prove itself after a restart of the machine."""
+    """Returns the checksum by which each entry there proves itself after a restart of the
+    machine."""
     return {name[13:]: os.getxattr(f"{directory}/{name}", "user.stoker.check")
             for directory, _, names in os.walk(f"{home}/tree") for name in names
             if name[12:13] == ";" and name[13:]}
 
 
 def test_a_disk_that_gets_full_in_the_middle_of_a_copy(jobs, data, origin, place, scratch):
-    """Where room cannot be had beforehand. What the next one gets is whole, and proves it."""
+    """The room cannot be reserved beforehand. The next reader's entry is whole, and proves it."""
     count, size, first = 4, 2 * MIB, scratch / "first"
     source, mount = origin.files("middle", count, size)
     command = reader([mount / f"file{number:04}" for number in range(count)], 2)

@@ -28,7 +28,7 @@ def data(session_origin):
 
 @contextlib.contextmanager
 def standing(jobs, data, *, title="", flags=(), **more):
-    """A run that has read all files twice, stands still, and reads them again when it is told to."""
+    """A run that has read all files twice, stands still, and reads them again on order."""
     script = 'cat "$0"/* "$0"/* >/dev/null; echo ready; read line; cat "$0"/* >/dev/null'
     line = jobs.command_line(["sh", "-c", script, data, title], path=data, flags=flags, **more)
     with jobs.started(line) as process:
@@ -90,7 +90,7 @@ def test_json_has_the_figures_of_the_summary(jobs, data, scratch):
     assert run["state"] == "live" and run["title"].startswith("sh -c cat ")
     assert run["per_second"]["opens"] == run["per_second"]["bytes_cache"] == 0
     assert 0 < run["seconds"] < took + 0.001  # of the run, which begins before its command does
-    # What went on afterwards were hits.
+    # Later opens were hits.
     later = {"opens", "hits", "bytes_cache", "epochs", "tiers", "compared", "seconds"}
     for name in set(run) & set(summary) - later:
         if name != "samples":  # of its own run the summary knows more
@@ -104,7 +104,8 @@ def test_json_has_the_figures_of_the_summary(jobs, data, scratch):
 
 
 def two_looks(jobs):
-    """What two of them saw of the only run, the second at a moment when no open was half counted."""
+    """Returns two looks at the only run, the second at a moment when no open was half counted; else
+    None."""
     first, second = look(jobs)["runs"][0], look(jobs)["runs"][0]
     pace = second["per_second"]
     is_even = pace["opens"] == pace["hits"] and \
@@ -132,7 +133,7 @@ def test_what_goes_on_while_it_looks(jobs, data, scratch):
 
 
 def values(text):
-    """What Prometheus's own parser reads: (metric, labels besides the run) -> value."""
+    """Parses the text by Prometheus's own parser: (metric, labels besides the run) -> value."""
     parser = pytest.importorskip("prometheus_client.parser")
     found = {}
     for family in parser.text_string_to_metric_families(text):
@@ -282,18 +283,19 @@ class Terminal:
         subprocess.run(["tmux", "kill-server"], **{**self._run, "check": False})
 
     def lines(self):
-        """What is on it, but for empty lines at its end."""
+        """Returns the lines on the screen, without empty ones at its end."""
         return self.tmux("capture-pane", "-p").rstrip("\n").split("\n")
 
     def shows(self, pattern):
-        """Waits until it does; all of it, then. What is half drawn is not looked at."""
+        """Waits until the screen shows the pattern, and returns all of it. A half-drawn screen does
+        not count."""
         def look():
             text = "\n".join(self.lines())
             return text if re.search(pattern, text, re.M) and text == "\n".join(self.lines()) else None
         return wait_for(look)
 
     def pid(self):
-        """Of `stoker top`."""
+        """Returns the pid of `stoker top`."""
         shell = self.tmux("display", "-p", "#{pane_pid}").strip()
         return int(Path(f"/proc/{shell}/task/{shell}/children").read_text())
 
@@ -409,7 +411,7 @@ def training(jobs, data):
 
 
 def given_meanwhile(jobs):
-    """What a look saw of the only run, at a moment when workers did not just begin."""
+    """Returns a look at the only run at a moment when workers did not just begin; else None."""
     run, = look(jobs)["runs"]
     return run if run["per_second"]["samples"] > 0 else None
 

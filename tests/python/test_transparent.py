@@ -1,7 +1,7 @@
 """Ordinary programs do with covered files just what they do without: cold, warm, and by any name.
 
-The tree has every kind of file (tests/lib/dataset.py). Each program runs three times on a copy
-of its own: without the library, cold, and warm; what it prints and what it makes must be the same.
+The tree has every kind of file (tests/lib/dataset.py). Each program runs three times on a copy of
+its own: without the library, cold, and warm. Its output and its files must be the same.
 """
 
 import collections
@@ -248,7 +248,7 @@ def test_git_commits_and_checks_out(jobs, world, scratch):
 
 
 def test_holes(jobs, scratch):
-    """Where data and holes are is told as without: such files are left to their file system."""
+    """Data and holes lie where they do without Stoker: such files are left to their file system."""
     data = scratch / "data"
     data.mkdir()
     for name, spots in (("front", [300_000]), ("behind", [0]), ("between", [0, 300_000])):

@@ -1,4 +1,4 @@
-"""What goes wrong during a run costs speed, never a byte: the job goes on from the origin."""
+"""A fault during a run costs speed, never a byte: the job goes on from the origin."""
 
 import shutil
 

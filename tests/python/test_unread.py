@@ -82,7 +82,7 @@ def epochs(jobs, programs):
 @pytest.mark.parametrize("words", [(), ("folder",)], ids=["Pillow", "torchvision"])
 @pytest.mark.parametrize("largest", [FILLED, READ])
 def test_a_later_epoch_reads_nothing_of_the_origin(epochs, origin, data_set, scratch, largest, words):
-    """Whether there are entries or not: where there are none, no file is opened either."""
+    """It does so with entries and without: where there are none, no file is opened either."""
     _, mount, right = data_set
     marks = []
     told = epochs(mount, 3, lambda number: marks.append(origin.fs.counts()), words, tier=TIER,
@@ -152,8 +152,8 @@ def test_changed_within_a_run(epochs, data_set, scratch, fresh):
 
 
 def test_an_entry_that_was_made_again(epochs, jobs, scratch):
-    """Its name says the same, as the times of its origin do, but not its bytes: of a file in memory
-    they tell nothing of stores through a map."""
+    """Its name and the times of its origin agree, but not its bytes. The times of a file in memory
+    do not show stores through a map."""
     inside = "/dev/shm/mapped"
     outside = pathlib.Path(jobs.place.path(inside))
     outside.mkdir()

@@ -1,5 +1,5 @@
-"""What is said of copies to a GPU: by stoker.Loader on the driver of the tests, whose copies are as slow as is
-wanted, and of jobs that copy by themselves."""
+"""The advice on copies to a GPU: by stoker.Loader on the driver of the tests, whose copies are as
+slow as wanted. It covers jobs that copy by themselves, too."""
 
 import json
 import re
@@ -121,7 +121,7 @@ for _ in range(2):
 @pytest.mark.torch
 @pytest.mark.parametrize("where", ["cuda", "cpu"])
 def test_what_nobody_has_seen_is_not_judged(jobs, session_origin, where):
-    """With CUDA the rest may be either, and it is said how they are told apart; without, neither."""
+    """With CUDA the rest may be either, and the advice distinguishes them; without, neither."""
     data = session_origin.files("ordinary", 1, 1000)[1]
     ran = jobs.run([sys.executable, "-c", ORDINARY, data / "file0000", where], path=data, timeout=120)
     assert ran.json["bound"] == "none" and ran.json["upload"]["batches"] == 0

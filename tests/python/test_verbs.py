@@ -165,7 +165,7 @@ def test_clear_of_nothing(jobs):
 
 
 def test_clear_after_the_environment_alone(jobs, data, place):
-    """Nobody has made a lock there."""
+    """No process has made a lock there."""
     assert jobs.preloaded(reading(files(data), 2), data).stderr == ""
     assert "3 files" in jobs.stoker("ls").stdout
     assert jobs.stoker("clear").stdout == "removed\n"
@@ -351,7 +351,7 @@ def test_what_could_not_be_printed_is_said(jobs, data, scratch, words):
 
 
 def test_no_file_of_ours_takes_the_number_of_a_closed_stream(jobs, data, scratch):
-    """What is said would else be written into it. The command finds it closed, as it was."""
+    """Stoker's messages would else be written into it. The command finds it closed, as it was."""
     look = ('for fd in 0 1 2; do readlink "/proc/$PPID/fd/$fd" >>"$0"; '
             '[ -e "/proc/$$/fd/$fd" ] && echo open >>"$0"; done; true')
     line = jobs.command_line(["sh", "-c", look, scratch / "seen"], path=data)

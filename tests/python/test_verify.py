@@ -49,7 +49,7 @@ def in_memory(jobs):
 
 
 def spoil(path, at=17):
-    """Another byte, and nothing else that could tell."""
+    """Changes a byte, and nothing else that could show it."""
     before = os.stat(path)
     with open(path, "r+b") as file:
         file.seek(at)
@@ -237,7 +237,7 @@ def test_a_sample(jobs, origin):
 
 
 def test_a_sample_is_another_each_time(jobs, origin):
-    """Of twenty with one that is wrong, somebody finds it."""
+    """If one of twenty is wrong, one of 30 random halves finds it."""
     _, data = origin.files("chance", 20, 500)
     jobs.run(reading(files(data, 20), 1), path=data, flags=["--keep"])
     spoil(in_memory(jobs)["file0007"])
@@ -292,7 +292,7 @@ def test_a_tier_that_no_catalogue_knows(jobs, data, scratch):
 
 
 def test_what_lies_in_the_place_of_a_tier(jobs, scratch, as_root):
-    """Somebody else's directory is not looked into, a link not followed."""
+    """Another user's directory is not looked into, a link not followed."""
     home = scratch / HOME
     (home / "tree/root-0123456789abcdef").mkdir(parents=True)
     (home / "tree/root-0123456789abcdef/0123456789ab;file").write_text("theirs")
@@ -327,7 +327,7 @@ def test_what_cannot_be_dropped(jobs, data, scratch, as_root):
 
 # ---- listings ----
 
-TIMES = {"STOKER_LISTINGS": "mtime"}  # of the test's file system nobody would believe them
+TIMES = {"STOKER_LISTINGS": "mtime"}  # by default, times of the test's file system do not count
 
 
 @pytest.fixture
@@ -558,7 +558,7 @@ def photographs(origin):
 
 
 def decode(jobs, build, files):
-    """What each of them decodes to, by a run that keeps its store."""
+    """Returns the decoded pixels of each of them, by a run that keeps its store."""
     ran = jobs.run(["python3", "-c", DECODING, *files], path=files[0].parent,
                    tier="/dev/shm:64M", flags=["--keep", "--samples=20M"],
                    env={"PYTHONPATH": f"{build}/python", "PATH": "/usr/bin:/bin"})
@@ -581,7 +581,7 @@ def test_forms_that_are_right(jobs, build, photographs):
 
 @pytest.mark.parametrize("how", ["all", "part", "json"])
 def test_a_form_that_is_another_image_s(jobs, build, photographs, scratch, how):
-    """It is found and named, and nobody decodes from it any more."""
+    """It is found and named, and no process decodes from it any more."""
     right = decode(jobs, build, photographs[:5])
     spoil_forms(jobs, build, [photographs[0], *photographs[5:]])
     assert set(decode(jobs, build, photographs[5:])) == {right[0]}

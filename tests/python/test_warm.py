@@ -31,7 +31,7 @@ def data(origin):
 
 
 class Warmed:
-    """What one `stoker warm` said."""
+    """The result of one `stoker warm`."""
 
     def __init__(self, status, stderr):
         self.status, self.stderr = status, stderr
@@ -270,7 +270,7 @@ def test_a_rotating_disk_is_read_in_the_order_of_places(jobs, place, scratch, as
 # ---- a part for each node ----
 
 def parts(jobs, place, mount, nodes):
-    """What each of so many nodes fills."""
+    """Returns the entries that each of so many nodes fills."""
     found = []
     for node in range(1, nodes + 1):
         warmed = warm(jobs, mount, f"--shard={node}/{nodes}")
@@ -494,7 +494,8 @@ def test_the_budget_holds(jobs, place, origin):
 
 
 def test_a_full_tier_ends_it(jobs, origin):
-    """Whatever is left will not fit: nobody asks the origin for all of a large set in vain."""
+    """No further file will fit: the command does not ask the origin for all of a large set in
+    vain."""
     mount = origin.files("many", 900, 4096)[1]
     with origin.fs.counting() as counted:
         warmed = warm(jobs, mount, "--tier=/dev/shm:3M", "--jobs=4")
@@ -512,7 +513,7 @@ def test_progress_on_a_terminal(jobs, origin, data):
                       stderr=follower):
         os.close(follower)
         seen = b""
-        with contextlib.suppress(OSError):  # when nobody writes any more
+        with contextlib.suppress(OSError):  # when all writers are gone
             while True:
                 seen += os.read(leader, 65536)
     os.close(leader)

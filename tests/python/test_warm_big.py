@@ -152,7 +152,7 @@ def test_interrupted(jobs, origin, file, build, place):
         assert "bypassed" not in stderr and counted["read_bytes"] < SIZE
         origin.fs.latency_ms = 0
         assert warm_big(jobs, file[0].parent).filled == 1
-    # What was under way when it ended may come twice.
+    # Blocks under way at its end may come twice.
     assert counted["read_bytes"] <= SIZE + 2 * MB + PAGES
     assert is_whole(jobs, file[0])
     assert_next_run_counts(jobs, build, file)
@@ -305,7 +305,7 @@ def test_progress_is_of_bytes(jobs, origin, file):
                       stderr=follower, env=SMALL):
         os.close(follower)
         seen = b""
-        with contextlib.suppress(OSError):  # when nobody writes any more
+        with contextlib.suppress(OSError):  # when all writers are gone
             while True:
                 seen += os.read(leader, 65536)
     os.close(leader)

@@ -1,4 +1,4 @@
-"""What is said is true: read back from what is printed, number by number, and held against --json."""
+"""Each printed statement is true: its numbers are read back, and compared with --json."""
 
 import json
 import re
@@ -47,7 +47,7 @@ def test_the_line_at_the_start(jobs, data, scratch):
 
 
 def test_whatever_a_directory_is_called(jobs, scratch):
-    """What is said is one line, and no command to a terminal."""
+    """The line stays one line, and holds no command to a terminal."""
     path = scratch / "a\n\x1b[31mb"
     path.mkdir()
     ran = jobs.run(["true"], path=path)
@@ -97,7 +97,7 @@ for mode, named in ("L", {}), ("RGB", {"progressive": True}), ("RGB", {}):
 @pytest.mark.torch
 @pytest.mark.parametrize("opens, workers", [(1, 0), (2, 2)])
 def test_epochs_are_passes_of_the_data_loader(jobs, data, opens, workers):
-    """However often each makes a file opened, and whoever looked at a batch before."""
+    """The opens of a sample make no difference, nor an earlier look at a batch."""
     ran = jobs.run([sys.executable, PROGRAMS / "passes.py", data, "3", str(opens), str(workers)],
                    path=data, timeout=120)
     told = ran.json
@@ -121,7 +121,7 @@ def test_epochs_are_passes_of_the_data_loader(jobs, data, opens, workers):
 
 @pytest.mark.torch
 def test_epochs_beyond_those_that_are_counted_one_by_one(jobs, data, scratch):
-    """All are told, by their numbers; what is counted of several together is not one long epoch."""
+    """All epochs are counted, by their numbers; the sum of several is not one long epoch."""
     ran = jobs.run([sys.executable, PROGRAMS / "passes.py", data, "40", "1", "1"], path=data,
                    env={"XDG_STATE_HOME": scratch}, timeout=120)
     assert re.search(rf"^  epochs 2-40: {39 * FILES} samples in ", "\n".join(lines_of(ran)), re.M)
@@ -173,7 +173,7 @@ def test_without_a_data_loader_opens_are_called_opens(jobs, data):
 
 
 def test_files_that_nobody_told_apart_are_not_numbered(jobs, origin):
-    """What is not remembered, as a young file, may have been opened before."""
+    """A file without a record, as a young one, may have been opened before."""
     source, mount = origin.directory("apart")
     for name in "one", "two":
         (source / name).write_bytes(b"x")
@@ -366,7 +366,8 @@ def test_nothing_saved_is_not_said(jobs, scratch):
 
 @pytest.mark.parametrize("flags, none", [([], True), (["--samples=0"], False), (["--samples=1M"], False)])
 def test_no_room_for_samples(jobs, scratch, flags, none):
-    """Of a small cache entries would have little, and the store is not begun: unless it is asked for."""
+    """In a small cache entries would have little room, so the store is not begun, unless it is
+    asked for."""
     directory = scratch / "photographs"
     directory.mkdir()
     photograph(directory / "one.jpg")
@@ -382,7 +383,8 @@ def test_no_room_for_samples(jobs, scratch, flags, none):
 # ---- what is missing ----
 
 def test_a_python_that_is_too_old_is_said_once(jobs, data):
-    """No such Python may be here: the module is told so that is run at the start of each."""
+    """Such a Python may not be here. The module that runs at the start of each gets another
+    version."""
     script = ("import runpy, sys, os\n"
               "place = [p for p in os.environ['PYTHONPATH'].split(':') if p.endswith('site.zip')][0]\n"
               "import zipfile\n"

@@ -1,6 +1,6 @@
 /*
- * Reads a big file in every way, and knows what must come: the word at each multiple of 8 follows
- * from its offset, so whoever reads something knows from where it was.
+ * Reads a big file in every way, and knows what must come. The word at each multiple of 8 follows
+ * from its offset, so a reader knows from where its bytes were.
  *
  *   big make PATH BYTES          big random PATH BYTES PROCESSES READS SEED
  *   big shared PATH BYTES PROCESSES      big threads PATH BYTES THREADS
@@ -8,7 +8,7 @@
  *   big rough PATH BYTES PROCESSES READS SEED
  *   big map PATH BYTES       big stream PATH BYTES       big adopted PATH BYTES
  *
- * The last one is for origins that fail, and files that grow and are cut: a read may fail with EIO
+ * The last one is for origins that fail, and files that grow and are cut. A read may fail with EIO
  * or ESTALE or be short, and what it gives must be right. Prints what is wrong and ends with 1, or
  * prints "good".
  */

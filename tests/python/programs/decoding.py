@@ -1,7 +1,7 @@
-"""Decodes the JPEGs below a directory, epoch after epoch: decoding.py DIRECTORY EPOCHS [wait
-[bytes | folder]]. Says for each epoch, as JSON, a digest of each image and what was counted; with `wait`
-each epoch but the first waits for a line; with `bytes` Pillow gets no file; with `folder` torchvision
-loads the images."""
+"""Decodes the JPEGs below a directory, epoch after epoch. Usage: decoding.py DIRECTORY EPOCHS [wait
+[bytes | folder]]. Prints for each epoch, as JSON, a digest of each image and the counters. With
+`wait` each epoch but the first waits for a line. With `bytes` Pillow gets no file. With `folder`
+torchvision loads the images."""
 
 import hashlib
 import io

@@ -1,4 +1,4 @@
-"""Trains, as far as files are concerned: reads image folders for some epochs, and prints what each
+"""Trains, as far as files are concerned: reads image folders for some epochs. Prints what each
 epoch cost the origin and a sum over its pixels, as one JSON object.
 
     epochs.py CONTROL EPOCHS DIRECTORY:WORKERS:METHOD:PERSISTENT...

@@ -1,4 +1,5 @@
-"""Three epochs over a folder of images, as people write them: frameworks.py NAME DIRECTORY SCRATCH."""
+"""Three epochs over a folder of images, with the loaders of many libraries. Usage: frameworks.py
+NAME DIRECTORY SCRATCH."""
 
 import os
 import pathlib
@@ -73,7 +74,7 @@ def with_tensors(rows):
 
 
 def imagefolder(directory, scratch):
-    """Of Hugging Face."""
+    """Trains from a folder by Hugging Face's `datasets`."""
     import datasets
     rows = datasets.load_dataset("imagefolder", data_dir=directory, split="train", cache_dir=scratch)
     loop(loader_of(rows.with_transform(with_tensors), shuffle=True))
@@ -89,7 +90,8 @@ def rows(directory, scratch):
 
 
 def parquet(_, scratch):
-    """Of Hugging Face: the images are in one file, and that is not below DIRECTORY."""
+    """Trains from a file by Hugging Face's `datasets`: the images are in one file outside
+    DIRECTORY."""
     import datasets
     rows = datasets.load_dataset("parquet", data_files=f"{scratch}/rows.parquet", split="train",
                                  cache_dir=scratch)

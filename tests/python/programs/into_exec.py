@@ -1,5 +1,5 @@
-"""into_exec.py [ARGUMENT...]: starts $PROGRAM, prints its pid, and ends while the kernel is in the middle of
-that exec. The old memory is gone then, and the environment is not laid out yet."""
+"""Starts $PROGRAM, prints its pid, and ends while the kernel is in the middle of that exec. The old
+memory is gone then, and the environment is not laid out yet. Usage: into_exec.py [ARGUMENT...]"""
 
 import os
 import sys

@@ -1,5 +1,5 @@
-"""Reads a file, by a descriptor and by a map, writes to it when there is nothing left of what a
-process may have (argv[2]: descriptors, maps), and prints what the two readers see then."""
+"""Reads a file, by a descriptor and by a map. Writes to it when the process has used up a limit
+(argv[2]: descriptors, maps). Prints what the two readers see then."""
 
 import ctypes
 import mmap

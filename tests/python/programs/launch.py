@@ -1,5 +1,5 @@
-"""Starts two ranks of a script, as torchrun does: for a PyTorch whose torchrun does not run on the
-Python it is installed for (1.13 on 3.11).
+"""Starts two ranks of a script, as torchrun does. It is for a PyTorch whose torchrun does not run
+on the installed Python (1.13 on 3.11).
 
     launch.py SCRIPT ARGUMENTS...
 """

@@ -1,4 +1,4 @@
-"""Reads one file after the other with the functions of many libraries, EPOCHS times, and prints a
+"""Reads one file after the other with the functions of many libraries, EPOCHS times. Prints a
 checksum for each and what each epoch cost the origin, as JSON.
 
     libraries.py make DIRECTORY                makes the files

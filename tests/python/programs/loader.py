@@ -1,7 +1,7 @@
 """An ordinary torchvision loader: `loader.py make DIRECTORY`, `loader.py read DIRECTORY`.
 
-Makes a folder of JPEGs of two classes; or reads it twice in batches of 32 with four workers, each of
-which has two batches in shared memory, and prints "well".
+Makes a folder of JPEGs of two classes, or reads it twice in batches of 32, and prints "well". Four
+workers read, each with two batches in shared memory.
 """
 
 import os

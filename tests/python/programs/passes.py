@@ -1,5 +1,5 @@
-"""Trains, as far as reading goes: looks at one batch, then takes so many passes over a DataLoader whose data
-set opens each file so often.
+"""Trains, as far as reading goes: looks at one batch, then takes so many passes over a DataLoader.
+Its data set opens each file so often.
 
     passes.py DIRECTORY EPOCHS OPENS WORKERS [SECONDS that each sample takes [MEETING of two]]
 """

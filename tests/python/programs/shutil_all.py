@@ -1,4 +1,4 @@
-"""Copies a tree with each of shutil's ways: shutil_all.py SOURCE TARGET"""
+"""Copies a tree with each of shutil's ways. Usage: shutil_all.py SOURCE TARGET"""
 
 import os
 import shutil

@@ -1,5 +1,5 @@
-"""Prints all that Python can ask about each file below a directory, twice, and whether it is the
-same file as its namesake below another directory: stat_all.py DIRECTORY OTHER"""
+"""Prints all that Python can ask about each file below a directory, twice. Prints too whether it is
+the same file as its namesake below another directory. Usage: stat_all.py DIRECTORY OTHER"""
 
 import os
 import sys
@@ -17,7 +17,7 @@ def ask(function, *arguments, **named):
 
 
 def opened(path):
-    """What the descriptor says, before and after reading, and its content's length."""
+    """Returns the descriptor's stat before and after reading, and the length of the content."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     except OSError as error:
