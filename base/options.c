@@ -61,7 +61,7 @@ const struct stk_option_row stk_option_table[STK_OPTION_COUNT] = {
     [STK_OPTION_MAX_FILE] =
         {"STOKER_MAX_FILE", NULL, "SIZE", "8M",
          "Files above this size are not copied as a whole when they are opened, but block by block "
-         "as they are read; until the last block is there they are counted as bypassed (large)."},
+         "as they are read; until the last block is there they are counted as not cached (large)."},
     [STK_OPTION_WHOLE] =
         {"STOKER_WHOLE", NULL, "SIZE", "64M",
          "If a file that is cached by blocks is no larger than this, its missing blocks are "

@@ -263,7 +263,7 @@ static char *advise_setting(const struct figures *figures)
     char size[BYPASSED_SIZE_TEXT];
     int why = heaviest_setting(figures);
     return why == 0 ? NULL
-                    : must_format("%" PRIu64 " opens (files of %s) were left to the origin, %s: "
+                    : must_format("%" PRIu64 " opens (files of %s) were not cached, %s: "
                                   "what would change it is %s",
                                   bypassed_count(figures->counts, why),
                                   bypassed_size(size, figures->counts, why), bypassed_meanings[why],

@@ -37,7 +37,7 @@ void bypassed_print(const uint64_t bypassed[STK_BYPASS_KINDS])
 {
     for (int why = 1; why < STK_BYPASS_KINDS; why++) {
         if (bypassed[why] > 0) {
-            fprintf(stderr, "  bypassed: %" PRIu64 " %s (%s)\n", bypassed[why],
+            fprintf(stderr, "  not cached: %" PRIu64 " %s (%s)\n", bypassed[why],
                     stk_bypass_name((enum stk_bypass)why), bypassed_meanings[why]);
         }
     }

@@ -216,7 +216,7 @@ static void add_one_bypassed(const struct stk_run_counts *counts, int why)
 {
     char size[BYPASSED_SIZE_TEXT];
     const char *setting = bypassed_settings[why];
-    lines_add(LOSSES, "  bypassed: %" PRIu64 " %s, %s (%s%s%s)", bypassed_count(counts, why),
+    lines_add(LOSSES, "  not cached: %" PRIu64 " %s, %s (%s%s%s)", bypassed_count(counts, why),
               stk_bypass_name((enum stk_bypass)why), bypassed_size(size, counts, why),
               bypassed_meanings[why], setting != NULL ? "; would change it: " : "",
               setting != NULL ? setting : "");
@@ -233,7 +233,7 @@ static void add_other_bypassed(const struct stk_run_counts *counts,
         }
     }
     if (*all != '\0') {
-        lines_add(DETAILS, "  bypassed as well: %s", all);
+        lines_add(DETAILS, "  also not cached: %s", all);
     }
     free(all);
 }

@@ -129,7 +129,7 @@ static void write_info(const struct top_look *look)
 
 static void write_bypassed(const struct top_look *look)
 {
-    write_head("bypassed_total", "counter", "Opens left to the origin, by reason.");
+    write_head("bypassed_total", "counter", "Opens of files that were not cached, by reason.");
     for (unsigned i = 0; i < look->count; i++) {
         for (int why = 1; why < STK_BYPASS_KINDS; why++) {
             begin_line("bypassed_total", look->runs[i]);

@@ -179,7 +179,7 @@ static void add_bypassed(struct top_page *page, const struct stk_run_counts *cou
         }
     }
     if (*all != '\0') {
-        add(page, "  bypassed %s", all);
+        add(page, "  not cached %s", all);
     }
     free(all);
 }

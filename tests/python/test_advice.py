@@ -83,7 +83,7 @@ def test_what_cannot_be_cached_is_named_and_no_file_said_to_be_opened_once(jobs,
     ran = jobs.run(["sh", "-c", 'for turn in 1 2; do cat "$0"/* >/dev/null; done', mount], path=mount,
                    env={"STOKER_MIN_AGE": "600"})
     assert ran.bypassed == {"young": 18}
-    assert re.match(r"18 opens \(files of at most .*\) were left to the origin, changed less than STOKER_MIN_AGE ago: "
+    assert re.match(r"18 opens \(files of at most .*\) were not cached, changed less than STOKER_MIN_AGE ago: "
                     r"what would change it is a smaller STOKER_MIN_AGE", ran.json["advice"])
 
 

@@ -182,7 +182,7 @@ def test_the_pressure_of_one_group_is_not_another_s(jobs, groups, scratch, data)
         assert ran["fills"] == FILES and ran["hits"] == 2 * FILES, done.stderr
         assert "memory" not in ran["bypassed"]
         said = process.communicate("go\n", timeout=60)[1]
-    assert "bypassed: 1 memory" in said and "Memory was short" not in said
+    assert "not cached: 1 memory" in said and "Memory was short" not in said
 
 
 # ---- much more data than the limit allows, and a budget that nobody has named ----

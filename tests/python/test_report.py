@@ -165,7 +165,7 @@ def test_the_page_is_whole_and_needs_nothing(trained, drawn):
     page = drawn(trained[2])
     assert trained[2].startswith("<!doctype html>") and record_in(trained[2]) == trained[1]
     headings = ["What to change next", "Over time", "Epochs compared", "Where the time went",
-                "How long the origin took", "What was left to the origin, and why"]
+                "How long the origin took", "What was not cached, and why"]
     assert page.under("h2")[:len(headings)] == headings
     for drawing in page.all("svg"):
         assert drawing["role"] == "img"
@@ -473,7 +473,7 @@ def test_what_is_opened_again_and_never_remembered_is_at_most_so_large(jobs, rep
     ran = jobs.run(["cat", *files, *files], path=data, env={**state, "STOKER_MIN_AGE": "1000000000"})
     size = 2 * sum(path.stat().st_size for path in files)
     assert ran.json["bypassed_bytes"] == {"young": size}
-    assert f"bypassed: {2 * len(files)} young, at most {size / 1024:.1f} KiB (changed" in ran.said
+    assert f"not cached: {2 * len(files)} young, at most {size / 1024:.1f} KiB (changed" in ran.said
     cells = drawn(report("-o", "-").stdout).under("td")
     assert cells[cells.index(f"at most {size / 1024:.1f} KiB") - 1] == str(2 * len(files))
 
@@ -487,7 +487,7 @@ def test_what_reads_past_the_cache_comes_first(jobs, report, origin, programs, s
                    env={**state, "STOKER_MAX_FILE": "5000", "STOKER_BLOCK": "0"})
     advice = json.loads(report("--json").stdout)["advice"]
     assert advice == ran.advice
-    assert re.match(r"\d+ opens \(files of 391 KiB\) were left to the origin, above STOKER_MAX_FILE: "
+    assert re.match(r"\d+ opens \(files of 391 KiB\) were not cached, above STOKER_MAX_FILE: "
                     "what would change it is STOKER_BLOCK above 0, .*", advice), advice
 
 

@@ -42,7 +42,7 @@ class Warmed:
 
     def said(self, words):
         """The number before these words, or 0."""
-        told = re.search(rf"^  (?:bypassed: )?(\d+) {re.escape(words)}", self.stderr, re.M)
+        told = re.search(rf"^  (?:not cached: )?(\d+) {re.escape(words)}", self.stderr, re.M)
         return int(told[1]) if told else 0
 
 
@@ -321,7 +321,7 @@ def test_a_dry_run_changes_nothing(jobs, origin, data, place, scratch, on_disk):
     with origin.fs.counting() as counted:
         filled, present, told = dry_run(jobs, mount, *tier)
     assert (filled, present) == (COUNT, 0) and "all of it fits" in told
-    assert "bypassed: 1 empty" in told
+    assert "not cached: 1 empty" in told
     assert (counted["open"], counted["read"]) == (0, 0)
     assert os.listdir(place.path("/dev/shm")) == os.listdir(scratch) == []
     warm(jobs, mount, "--share=1/2", *tier)
@@ -404,7 +404,7 @@ def test_interrupted_in_a_large_file(jobs, origin, place):
         stderr = process.communicate(timeout=60)[1]
         warmed = Warmed(process.returncode, stderr)
     assert warmed.status == 128 + signal.SIGTERM and warmed.filled == 0
-    assert "bypassed" not in stderr
+    assert "not cached" not in stderr
     assert counted["read_bytes"] < size / 2
     assert entries(place) == set() and os.listdir(place.path(f"/dev/shm/{HOME}/fill")) == []
     origin.fs.latency_ms = 0

@@ -149,7 +149,7 @@ def test_interrupted(jobs, origin, file, build, place):
             process.send_signal(signal.SIGINT)
             stderr = process.communicate(timeout=60)[1]
         assert process.returncode == 128 + signal.SIGINT and "goes on from here" in stderr
-        assert "bypassed" not in stderr and counted["read_bytes"] < SIZE
+        assert "not cached" not in stderr and counted["read_bytes"] < SIZE
         origin.fs.latency_ms = 0
         assert warm_big(jobs, file[0].parent).filled == 1
     # Blocks under way at its end may come twice.
@@ -261,7 +261,7 @@ def test_a_file_system_that_gets_full(jobs, origin, file, build):
         wait_for(lambda: counted["read_bytes"] > 4 * MB)
         jobs.place.run(["sh", "-c", fill_up])
         stderr = process.communicate(timeout=60)[1]
-    assert "stoker: 0 files" in stderr and "bypassed: 1 " in stderr, stderr
+    assert "stoker: 0 files" in stderr and "not cached: 1 " in stderr, stderr
     origin.fs.latency_ms = 0
     for _ in range(2):
         said = jobs.preloaded(["cmp", file[0], file[1]], file[0].parent, env=SMALL)

@@ -223,8 +223,8 @@ def test_what_was_bypassed_has_its_size_and_setting(jobs, origin):
     ran = jobs.run(["sh", "-c", 'cat "$0"/* "$0"/* >/dev/null', mount], path=mount, stdin=None,
                    env={"STOKER_MAX_FILE": "2000", "STOKER_BLOCK": "0"})
     assert (ran.bypassed, ran.json["bypassed_bytes"]) == ({"large": 6}, {"large": 900000})
-    line, = [line for line in lines_of(ran) if "bypassed" in line]
-    said = re.fullmatch(r"  bypassed: 6 large, (.*) \(above STOKER_MAX_FILE; would change it: "
+    line, = [line for line in lines_of(ran) if "not cached" in line]
+    said = re.fullmatch(r"  not cached: 6 large, (.*) \(above STOKER_MAX_FILE; would change it: "
                         r"STOKER_BLOCK above 0, or a larger STOKER_MAX_FILE\)", line)
     assert size(said[1]) == pytest.approx(900000, rel=0.001)
 
@@ -235,7 +235,7 @@ def test_a_big_file_that_is_read_by_blocks_is_not_bypassed(jobs, origin):
     settle()
     ran = jobs.run(["cat", mount / "big"], path=mount, env={"STOKER_MAX_FILE": "2000"})
     assert ran.bypassed == {"large": 1} and ran.json["bypassed_bytes"] == {"large": 0}
-    assert "bypassed" not in ran.stderr
+    assert "not cached" not in ran.stderr
     reads = ran.json["blocks"]["reads"]
     assert reads > 0 and f"  big files: {reads} reads answered from blocks (" in ran.stderr
 
