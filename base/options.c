@@ -50,7 +50,7 @@ const struct stk_option_row stk_option_table[STK_OPTION_COUNT] = {
          "used."},
     [STK_OPTION_MIN_AGE] =
         {"STOKER_MIN_AGE", NULL, "SECONDS", "2",
-         "Files whose mtime or ctime is younger than this are not cached, since a program may "
+         "Files that changed (mtime, ctime) less than this ago are not cached, since a program may "
          "still be writing them. A decoded image is found again without reading its file from "
          "a minute on, or from this age on if it is below the default."},
     [STK_OPTION_FILES] =

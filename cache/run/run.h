@@ -45,7 +45,7 @@ enum stk_count {
     STK_COUNT_KINDS
 };
 
-/* Reasons to leave an open to the origin. Names for people: stk_bypass_name(). */
+/* Reasons to leave an open to the origin. Names for programs: stk_bypass_name(). */
 enum stk_bypass {
     STK_BYPASS_NONE,
     STK_BYPASS_LARGE,       /* above STOKER_MAX_FILE */

@@ -33,12 +33,22 @@ const char *const bypassed_settings[STK_BYPASS_KINDS] = {
     [STK_BYPASS_CATALOGUE] = "more room in /dev/shm, or a larger --tier DIR:SIZE",
 };
 
+const char *bypassed_word(int why)
+{
+    /* where the key would not say it */
+    static const char *const words[STK_BYPASS_KINDS] = {
+        [STK_BYPASS_YOUNG] = "changed recently",
+        [STK_BYPASS_ORIGIN] = "in memory",
+    };
+    return words[why] != NULL ? words[why] : stk_bypass_name((enum stk_bypass)why);
+}
+
 void bypassed_print(const uint64_t bypassed[STK_BYPASS_KINDS])
 {
     for (int why = 1; why < STK_BYPASS_KINDS; why++) {
         if (bypassed[why] > 0) {
             fprintf(stderr, "  not cached: %" PRIu64 " %s (%s)\n", bypassed[why],
-                    stk_bypass_name((enum stk_bypass)why), bypassed_meanings[why]);
+                    bypassed_word(why), bypassed_meanings[why]);
         }
     }
 }

@@ -13,6 +13,9 @@
 extern const char *const bypassed_meanings[STK_BYPASS_KINDS];
 extern const char *const bypassed_settings[STK_BYPASS_KINDS];
 
+/* Returns the reason in a word or two, for people. The key of --json is stk_bypass_name(). */
+const char *bypassed_word(int why);
+
 /* Returns the opens that the origin served for this reason. Opens of big files whose blocks are not
  * cached count as well. */
 uint64_t bypassed_count(const struct stk_run_counts *counts, int why);

@@ -217,7 +217,7 @@ static void add_one_bypassed(const struct stk_run_counts *counts, int why)
     char size[BYPASSED_SIZE_TEXT];
     const char *setting = bypassed_settings[why];
     lines_add(LOSSES, "  not cached: %" PRIu64 " %s, %s (%s%s%s)", bypassed_count(counts, why),
-              stk_bypass_name((enum stk_bypass)why), bypassed_size(size, counts, why),
+              bypassed_word(why), bypassed_size(size, counts, why),
               bypassed_meanings[why], setting != NULL ? "; would change it: " : "",
               setting != NULL ? setting : "");
 }
@@ -229,7 +229,7 @@ static void add_other_bypassed(const struct stk_run_counts *counts,
     for (int why = 1; why < STK_BYPASS_KINDS; why++) {
         if (!said[why] && bypassed_count(counts, why) > 0) {
             all = must_append(all, "%s%" PRIu64 " %s", *all != '\0' ? ", " : "",
-                              bypassed_count(counts, why), stk_bypass_name((enum stk_bypass)why));
+                              bypassed_count(counts, why), bypassed_word(why));
         }
     }
     if (*all != '\0') {

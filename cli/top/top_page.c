@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "cli/out/sanitise.h"
 #include "cli/out/say.h"
+#include "cli/summary/bypass_text.h"
 #include "cli/tiers/usage.h"
 #include "cli/top/top.h"
 
@@ -175,7 +176,7 @@ static void add_bypassed(struct top_page *page, const struct stk_run_counts *cou
     for (int why = 1; why < STK_BYPASS_KINDS; why++) {
         if (counts->bypassed[why] > 0) {
             all = must_append(all, "%s%" PRIu64 " %s", *all != '\0' ? ", " : "",
-                              counts->bypassed[why], stk_bypass_name((enum stk_bypass)why));
+                              counts->bypassed[why], bypassed_word(why));
         }
     }
     if (*all != '\0') {

@@ -473,7 +473,7 @@ def test_what_is_opened_again_and_never_remembered_is_at_most_so_large(jobs, rep
     ran = jobs.run(["cat", *files, *files], path=data, env={**state, "STOKER_MIN_AGE": "1000000000"})
     size = 2 * sum(path.stat().st_size for path in files)
     assert ran.json["bypassed_bytes"] == {"young": size}
-    assert f"not cached: {2 * len(files)} young, at most {size / 1024:.1f} KiB (changed" in ran.said
+    assert f"not cached: {2 * len(files)} changed recently, at most {size / 1024:.1f} KiB (changed" in ran.said
     cells = drawn(report("-o", "-").stdout).under("td")
     assert cells[cells.index(f"at most {size / 1024:.1f} KiB") - 1] == str(2 * len(files))
 

@@ -86,7 +86,7 @@ def test_why_opens_were_bypassed(jobs, origin):
     assert [line for line in said if line.startswith(("  not cached", "  also not cached"))] == [
         "  not cached: 1 large, at most 2.9 KiB (above STOKER_MAX_FILE; would change it: STOKER_BLOCK above 0,"
         " or a larger STOKER_MAX_FILE)",
-        "  not cached: 2 young, at most 117 B (changed less than STOKER_MIN_AGE ago; would change it: a "
+        "  not cached: 2 changed recently, at most 117 B (changed less than STOKER_MIN_AGE ago; would change it: a "
         "smaller STOKER_MIN_AGE, if nobody writes them)",
         "  also not cached: 1 empty, 1 written, 1 database"]
 
