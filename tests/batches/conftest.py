@@ -1,8 +1,8 @@
 """Fixtures of the tests of batches.
 
-A program runs with the interpreter that runs the tests, in a place with a /dev/shm of its own:
-"plain", under `stoker run` ("slots"), or under `stoker run --no-batches` ("off"). It says line
-by line what it saw, and what it saw plainly is what it must see under Stoker. Each run is made once.
+A program runs with the interpreter that runs the tests, in a place with a /dev/shm of its own. It
+runs "plain", under `stoker run` ("slots"), or under `stoker run --no-batches` ("off"). It prints
+line by line what it saw. The lines under Stoker must be the plain ones. Each run is made once.
 """
 
 import concurrent.futures

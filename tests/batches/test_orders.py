@@ -29,8 +29,8 @@ def test_all_of_it_is_there(first):
     assert all(there.values()), there
 
 
-# What comes behind: the others as they are listed, or backwards. So of each two that come behind one,
-# either is before the other.
+# The rest follow as they are listed, or backwards. So of each two that follow one, either is before
+# the other.
 ORDERS = [(first, *[other for other in others if other != first])
           for first in FIRST for others in (FIRST, FIRST[::-1])]
 

@@ -12,7 +12,7 @@ def expected():
 
 @pytest.fixture(scope="module", params=["fork", "spawn", "forkserver"])
 def seen(request):
-    """Of one way to start processes the whole, of the others what is most used."""
+    """Runs all cases for one way to start processes, and the most usual ones for the other ways."""
     cases = () if request.param == "fork" else ("pairs", "own", "persistent", "kept_by_the_consumer")
     return dict(say("slots.py", request.param, *cases))
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""ask.py FILE...: asks everything about each file, and prints as JSON what was answered."""
+"""Asks everything about each file, and prints the answers as JSON. Usage: ask.py FILE..."""
 
 import hashlib
 import json

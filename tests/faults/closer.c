@@ -1,8 +1,8 @@
 /*
  * closer DIRECTORY FILES SECONDS LOGS: threads open and read files, and one makes small files of
- * its own below LOGS, while the main thread closes every descriptor from 3 on, again and again.
- * What they get in that time is their own fault. But what the library is filling must not be mixed
- * up with whatever gets its numbers. DIRECTORY is made by tests/kills/filler.
+ * its own below LOGS. Meanwhile the main thread closes every descriptor from 3 on, again and again.
+ * The threads' errors in that time are their own fault. But a file that the library is filling must
+ * not be mixed up with a file that gets its number. DIRECTORY is made by tests/kills/filler.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -3,8 +3,8 @@
  *        [--spare CALL]... [--preload LIBRARY] -- PROGRAM ARGUMENT...
  *
  * Runs a program and meddles with the system calls that libstoker.so makes for itself, in the
- * program and in all its children. Ours are told from everybody else's by where the instruction is:
- * in the library's text. They are numbered from 1 in the order in which they are made.
+ * program and in all its children. The library's calls are known by where the instruction is: in
+ * the library's text. They are numbered from 1 in the order in which they are made.
  *
  *   --log FILE     one line per call: its number, its name
  *   --at N         meddle with the N-th call; --from N: and with all after it; --every CALL: with
@@ -50,7 +50,7 @@
 #define SYS_cachestat 451
 #endif
 
-/* What base/sys.c makes and what may fail; getpid and its like cannot. */
+/* Calls that base/sys.c makes and that may fail; getpid and its like cannot. */
 #define CALLS(X)                                                                                   \
     X(openat)                                                                                      \
     X(openat2)                                                                                     \
@@ -294,7 +294,7 @@ static pid_t start(char **argv)
     return pid;
 }
 
-/* What one stop means; returns the signal that the process shall get. */
+/* Handles one stop; returns the signal that the process shall get. */
 static int look_at_stop(pid_t pid, int status)
 {
     int number = WSTOPSIG(status);

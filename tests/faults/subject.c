@@ -122,7 +122,7 @@ static void part_stat(void)
     }
 }
 
-/* What a descriptor of an entry says and does. */
+/* Shows and tries a descriptor of an entry. */
 static void part_descriptor(void)
 {
     char path[64];
@@ -146,7 +146,7 @@ static void part_descriptor(void)
     look(in_data("small"));
 }
 
-/* Everything there is, for whoever comes after. */
+/* Shows everything there is, for a later process. */
 static void part_look(void)
 {
     static const char *const names[] = {"small", "large", "other",      "sub/inner",

@@ -8,9 +8,8 @@ removed again and again. Prints JSON: what was done, and what went wrong. A case
 "at 17 EIO", "from 17 EMFILE" or "every openat2 ENOSYS". Without any named, LIMIT of all there are
 (0: all) are run, evenly spread; SHIFT selects others.
 
-After each case: the program printed what it prints without the library; every entry in the tier
-holds a version that its file has had; and a program without faults that comes after sees the
-files as they are.
+After each case the program has printed what it prints without the library. Every entry in the tier
+holds a version that its file has had. A later program without faults sees the files as they are.
 """
 
 import collections
@@ -40,9 +39,9 @@ SHORTENED = {"read", "pread64", "pwrite64"}
 LOSABLE = {"mkdirat", "renameat2", "linkat", "unlinkat", "fchmodat", "fallocate", "pwrite64",
            "ftruncate"}
 
-# What says that a descriptor is an entry's: a file in memory cannot fail to say so, and one on a
-# failing disk fails to take the change as well. And what asks the origin after such a change:
-# where it does not answer, what was known before is still told.
+# These calls show that a descriptor is an entry's. On a file in memory they cannot fail, and a
+# failing disk fails the change as well. Others ask the origin after such a change: where it does
+# not answer, the former version is still shown.
 SPARED = {"descriptor": {"fstat", "newfstatat", "statx"}}
 
 READERS = {"open", "stdio", "stat", "children", "pointers"}  # these leave the files as they are
@@ -131,7 +130,7 @@ class Sweep:
         return done.returncode, done.stdout.replace(os.fsencode(base), b"@")
 
     def expect(self):
-        """What the part prints without the library."""
+        """Returns the part's output without the library."""
         base = self.base or self.bases.get()
         if self.state == "replaced":
             replace_all(base)
@@ -184,7 +183,7 @@ class Sweep:
         return [word for call in sorted(SPARED.get(self.part, ())) for word in ("--spare", call)]
 
     def run(self, case):
-        """What is wrong after one case, or None."""
+        """Returns what is wrong after one case, or None."""
         base = self.base or self.bases.get()
         try:
             done = self.meddled(base, [*options_of(case), *self.spared()])
@@ -197,8 +196,8 @@ class Sweep:
         return wrong
 
     def wrong_answer(self, case, said):
-        """Where nobody can tell which file a descriptor stands for, a change may fail, and what was
-        known when it was opened may still be told. But an entry is never shown or changed."""
+        """Where the file of a descriptor cannot be known, a change may fail, and the state at its
+        open may still be shown. But an entry is never shown or changed."""
         wrong = differences(self.expected, said)
         if wrong and self.part == "descriptor" and case.startswith("at") and said[0] == 0:
             failed = said[1].count(b"-1 ENOENT") > self.expected[1].count(b"-1 ENOENT")
@@ -211,7 +210,7 @@ class Sweep:
         return self.said(self.plainly("look", self.base), self.base)
 
     def after(self, base):
-        """What somebody sees who comes later and has no faults."""
+        """Returns what a later program without faults sees wrong."""
         truth = self.unchanged if self.reuses else self.said(self.plainly("look", base), base)
         seen = self.said(self.preloaded("look", base), base)
         wrong = differences(truth, seen)

@@ -1,5 +1,5 @@
 """Programs that close descriptors that are not theirs: daemons, and os.closerange in the middle of
-a run. What is being filled then is given up; nothing wrong is published."""
+a run. A fill that is under way then is given up; no wrong entry is published."""
 
 import hashlib
 import json
@@ -23,7 +23,7 @@ ROUNDS = 60 if ALL else 8
 
 @pytest.fixture(scope="module")
 def files(build, tmp_path_factory):
-    """What tests/kills/filler makes: 20 MB that can be checked."""
+    """Makes files by tests/kills/filler: 20 MB that can be checked."""
     path = tmp_path_factory.mktemp("closing")
     subprocess.run([build / "tests/kills/filler", "make", path, str(FILES)], check=True)
     settle()
@@ -113,8 +113,8 @@ def origin(build, tmp_path_factory):
 
 
 def test_a_number_that_is_another_file_by_then(place, jobs, origin, scratch):
-    """A thread waits for what another fills, and gets its number taken away: the entry must not be
-    put on the file that has it now."""
+    """A thread waits for another's fill, and loses its descriptor's number. The entry must not be
+    put on the file that has that number now."""
     mount = origin.files("twice", 1, 6000000)[1]
     origin.fs.latency_ms = 50
     ran = jobs.preloaded([sys.executable, "-c", OPENS_TWICE, mount / "file0000", scratch / "mine",

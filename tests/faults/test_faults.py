@@ -1,5 +1,5 @@
-"""Every system call that the library makes for itself fails in turn: the program sees nothing of
-it, and nothing wrong is ever in the cache. What is done is in sweep.py; to repeat one case:
+"""Every system call that the library makes for itself fails in turn. The program sees no trace of
+it, and nothing wrong is ever in the cache. sweep.py does the work; to repeat one case:
 
     make test-faults T='open and cold' CASE='at 17 EIO'
 """
@@ -33,7 +33,7 @@ pytestmark = pytest.mark.skipif(platform.machine() != "x86_64",
 
 
 def is_served(part, state, done):
-    """Whether the cache had its part in it: those who come later find it at work."""
+    """Returns true if the cache had its part in it: later programs find it at work."""
     if part not in sweep.READERS or state == "full":
         return True
     return done["with_hits"] * 2 >= done["looks"]

@@ -1,5 +1,5 @@
-"""An origin that fails: the program gets what it would get without the library, or the right bytes
-all the same; and nothing that the failing origin said stays in the cache."""
+"""An origin that fails. The program gets what it would get without the library, or the right bytes
+all the same. No answer of the failing origin stays in the cache."""
 
 import errno
 import hashlib
@@ -104,7 +104,7 @@ def check_what_stays(source, mount, place, jobs, right):
     for entry in pathlib.Path(place.path(f"/dev/shm/{HOME}/tree")).rglob("*;*"):
         if entry.name != ";origin" and entry.name[-1] != ";":
             truth = (source / entry.name.split(";", 1)[1]).read_bytes()
-            # Told a smaller size, nobody can read more than that; the entry has its own name.
+            # At a smaller size, a program cannot read beyond it. The entry has its own name.
             assert entry.read_bytes() in (truth, truth[:-1000]), entry
     ran = jobs.run(ask(mount), path=mount)
     assert json.loads(ran.stdout) == right

@@ -1,6 +1,6 @@
-"""An origin that fails as shared file systems do (tests/slowfs/faults.h): what was cached is served,
-what is not is what the origin says, and a job waits no longer than it would without us, but for the
-two seconds that it leaves to another process."""
+"""An origin that fails as shared file systems do (tests/slowfs/faults.h). Cached files are served.
+The rest is what the origin returns. A job waits no longer than without Stoker, but for the two
+seconds that it leaves to another process."""
 
 import contextlib
 import errno
@@ -126,7 +126,7 @@ def test_blocks_do_not_go_stale(origin, files, jobs):  # noqa: F811
 
 
 def test_a_fill_that_goes_stale(origin, files, jobs):  # noqa: F811
-    """Nothing of it stays; who opens the file anew gets all of it."""
+    """Nothing of it stays: the next open of the file gets all of it."""
     source, mount = files
     with program(jobs, mount) as job:
         with origin.fs.faults(stale_ns=1):
@@ -180,7 +180,7 @@ def appears_after_s(job, source, mount, name):
 
 
 def test_a_rename_whose_flags_are_ignored(origin, files, jobs):  # noqa: F811
-    """The job is told that it went well; what it reads then is what it has put there."""
+    """The job gets a success, and reads then what it has put there."""
     source, mount = files
     with program(jobs, mount) as job, origin.fs.faults(rename_flags=1):
         assert any(puts_over_another(origin, job, source / f"{number}", mount / f"{number}")
@@ -227,7 +227,7 @@ def test_a_write_that_fails_at_fsync(origin, files, jobs):  # noqa: F811
 # ---- hanging ----
 
 def test_what_is_cached_does_not_hang(origin, files, jobs):  # noqa: F811
-    """In the run that has asked for it: an open of it asks nobody."""
+    """It is in the run that has asked for it: an open of it asks no server."""
     _, mount = files
     with program(jobs, mount) as job:
         for name in ("a", "b"):
@@ -250,7 +250,7 @@ def test_blocks_that_are_there_do_not_hang(origin, files, jobs):  # noqa: F811
 
 def test_a_fill_that_hangs(origin, files, jobs):  # noqa: F811
     """Another process that wants the file waits for the filler two seconds at most, and then as
-    long as the origin; both get it, and nobody dies."""
+    long as the origin. Both get it, and neither dies."""
     _, mount = files
     with program(jobs, mount) as first, program(jobs, mount) as second:
         assert first.ask("read", mount / "b") == second.ask("read", mount / "b") == "bbbbbbbb"
@@ -292,7 +292,7 @@ FAILURES = {"stale": {"stale_ns": 1}, "whole seconds": {"whole_seconds": 1},
 
 @pytest.mark.parametrize("failure", FAILURES)
 def test_no_local_tier_lies_there(origin, files, jobs, failure):  # noqa: F811
-    """Without the command nobody may wait for such a file system; the job runs."""
+    """Without the command no process may wait for such a file system; the job runs."""
     source, mount = files
     (source / "tier").mkdir()
     with origin.fs.faults(**FAILURES[failure]):

@@ -24,7 +24,7 @@ static void count_states(unsigned states[4])
     }
 }
 
-/* Whether both agree, or no longer are to be waited for. */
+/* Returns true if both agree, or if there is an error to report. */
 static bool agrees(const struct stk_tier *tier, int64_t *blocks, int64_t *inodes, int *error)
 {
     const struct stk_budget *budget = &tier->shared->budget;

@@ -3,9 +3,9 @@
  * filler HOW DIRECTORY FILES SEED        reads all of them in an order of its own, and checks them
  *
  * HOW: plain; threads: three of them, each reading all; fork: threads that read, while the main
- * thread forks children that read as well, in the middle of whatever the threads are doing.
- * What a file must hold follows from its number, so that every wrong byte is seen by the reader.
- * Prints how long the longest open took; exits 1 when anything was wrong.
+ * thread forks children. The children read as well, in the middle of whatever the threads are
+ * doing. A file's content follows from its number, so that the reader sees every wrong byte. Prints
+ * how long the longest open took; exits 1 when anything was wrong.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -28,7 +28,7 @@
 #define LARGE_BYTES 3000000 /* of every twelfth file; a fill takes a dozen chunks */
 #define SMALL_BYTES 200000
 
-/* What all processes of one filler share. */
+/* All processes of one filler share this. */
 static struct {
     _Atomic int64_t longest_ns;
     _Atomic unsigned opens, wrong;

@@ -6,8 +6,8 @@
 Made for tests/kills/test_kills.py, which runs it in a place of its own. Prints JSON: what was done,
 and what went wrong. A round's number says all that is up to chance, so that it can be repeated.
 
-After each round: nobody who lived saw a wrong byte; every entry equals its origin; the next run
-finds no drafts, a budget that adds up, and work to do only once.
+After each round no surviving process has seen a wrong byte, and every entry equals its origin. The
+next run finds no drafts, a budget that adds up, and work to do only once.
 """
 
 import contextlib

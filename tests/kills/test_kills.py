@@ -1,5 +1,5 @@
-"""Processes that are killed or stopped while they fill: whoever is left, and whoever comes later,
-sees right bytes, a budget that adds up, and no claim that blocks. The rounds are in rounds.py."""
+"""Processes that are killed or stopped while they fill. A survivor, or a later process, sees right
+bytes, a budget that adds up, and no claim that blocks. The rounds are in rounds.py."""
 
 import json
 import os
@@ -129,7 +129,7 @@ def is_anybody_left(left):
 
 
 def test_the_command_alone_is_killed(place, jobs, build, origin):
-    """Its job goes on, with the cache, and nobody is in the way of the next run."""
+    """Its job goes on, with the cache, and no process is in the way of the next run."""
     line = jobs.command_line(filler(build, origin, "fork"), path=origin.mount,
                              tier="/dev/shm:120M", flags=["--keep"])
     with jobs.started(line) as command:

@@ -1,5 +1,5 @@
-"""The power goes off behind a run whose tier is on a disk. What the disk has then of an entry may be
-its name and its length without its bytes."""
+"""The power goes off behind a run whose tier is on a disk. The disk may then have an entry's name
+and length without its bytes."""
 
 import os
 import pathlib
@@ -58,7 +58,7 @@ def disk(scratch):
 
 
 class Machine:
-    """What is up from one boot to the next: a place with a boot id, and the disk mounted in it."""
+    """A machine from one boot to the next: a place with a boot id, and the disk mounted in it."""
 
     def __init__(self, build, scratch, disk):
         self._build, self._scratch, self._disk = build, scratch, disk
@@ -96,7 +96,7 @@ class Machine:
 
 
 def cut_the_power(disk, scratch, name="left"):
-    """The disk as it is at this moment, whoever has it mounted."""
+    """Copies the disk as it is at this moment, mounted or not."""
     left = scratch / name
     subprocess.run(["cp", "--sparse=always", disk, left], check=True)
     return left
@@ -141,7 +141,7 @@ def test_entries_that_the_disk_has(build, scratch, data, disk):
 
 
 def spoil(machine, name):
-    """One bit of an entry changes on the disk; its length and all that stat tells stay."""
+    """One bit of an entry changes on the disk; its length and all fields of stat stay."""
     entry, = machine.entries.rglob(f"*;{name}")
     before = entry.stat()
     with open(entry, "r+b") as file:

@@ -1,12 +1,12 @@
-"""A process in an isolated place that does as it is told: opens, looks, changes files.
+"""A process in an isolated place that follows orders: opens, looks, changes files.
 
     with agents.shim(path=root) as shim, agents.plain() as plain:
         shim.rename(one, other)             # os.rename, in the process under the library
         assert shim.see(path) == plain.see(path)
 
-A call that fails raises OSError. see() says everything there is to see of a path (content, stat,
-errno of each way to open it); how much of it came from the cache stands apart, in `served`, which
-makes it possible to compare it with what a process without the library sees.
+A call that fails raises OSError. see() returns everything there is to see of a path: content, stat,
+errno of each way to open it. Its part from the cache stands apart, in `served`. So the result can
+be compared with that of a process without the library.
 """
 
 import ast
@@ -24,7 +24,7 @@ WAYS = ("open", "nofollow", "directory")  # to open a path
 
 
 class Sight:
-    """What an agent saw of a path. Equal are those that a program could not tell apart."""
+    """An agent's look at a path. Two looks are equal if a program could not distinguish them."""
 
     def __init__(self, said):
         self.served = {way: len(said[way]) == 3 and said[way][2] for way in WAYS}

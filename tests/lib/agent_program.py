@@ -1,6 +1,6 @@
-"""The process at the other end of tests/lib/agent.py: makes the calls it is told of, one a line,
-and prints what became of each. A line is the repr of (name, arguments); the answer is the repr of
-("ok", value) or ("errno", number). Paths are bytes."""
+"""The process at the other end of tests/lib/agent.py: makes the calls of its input, one a line, and
+prints each result. A line is the repr of (name, arguments). The answer is the repr of ("ok", value)
+or ("errno", number). Paths are bytes."""
 
 import ast
 import ctypes
@@ -38,7 +38,7 @@ def outcome(call, *arguments, **named):
 
 
 def content(fd):
-    """What a descriptor has to give: a digest of the bytes, or the names in a directory."""
+    """Returns the content of a descriptor: a digest of the bytes, or the names in a directory."""
     if stat.S_ISDIR(os.fstat(fd).st_mode):
         return ("directory", tuple(sorted(map(os.fsencode, os.listdir(fd)))))
     digest, size = hashlib.md5(), 0
@@ -49,7 +49,7 @@ def content(fd):
 
 
 def is_served(fd):
-    """Whether the descriptor is that of an entry. A path may be too long to be told."""
+    """Returns true if the descriptor is that of an entry. A path may be too long to be known."""
     return "/tree/" in name_of(fd)
 
 

@@ -1,10 +1,10 @@
-"""What a real browser makes of a page: Chromium, without a window.
+"""A look at a page by a real browser: Chromium, without a window.
 
-    told = browser.look(page, scratch, "page => page.title", width=400, dark=True)
+    seen = browser.look(page, scratch, "page => page.title", width=400, dark=True)
 
 The page lies in a frame of that width, as a phone or a window has it: a headless window of
-Chromium's is never narrower than 500. What the function returns of the frame's document is handed
-back, with all that was loaded.
+Chromium's is never narrower than 500. The function gets the frame's document. The caller gets the
+function's result, with all that was loaded.
 """
 
 import html
@@ -37,7 +37,7 @@ def rendered(page, scratch):
 
 
 def look(page, scratch, function, width=1000, dark=False):
-    """What the function, in JavaScript, says of the page's document and window."""
+    """Returns the result of the function, in JavaScript, on the page's document and window."""
     frame = scratch / "frame.html"
     frame.write_text(FRAME.format(width=width, page=html.escape(page), function=function))
     done = subprocess.run(

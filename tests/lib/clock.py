@@ -1,5 +1,5 @@
-"""Steps the wall clock to and fro, and leaves it right: that of a round's processes alone (skew.c), or
-this machine's, for all programs: so only on a machine of one's own."""
+"""Steps the wall clock to and fro, and leaves it right. It is that of a round's processes alone
+(skew.c), or this machine's, for all programs: so only on a machine of one's own."""
 
 import struct
 import time
@@ -8,14 +8,14 @@ FAR_S = [0.01, 1, 60, 3600, 5 * 3600]
 
 
 class Skewed:
-    """The clock of those who have the library preloaded."""
+    """The clock of processes that have the library preloaded."""
 
     def __init__(self, build, file):
         self._library, self._file, self._off_ns = build / "tests/chaos/skew.so", file, 0
         file.write_bytes(struct.pack("q", 0))
 
     def env(self, preload=""):
-        """What is in the environment of all, with what else is preloaded."""
+        """Returns the environment of all these processes, with further preloaded libraries."""
         return {"LD_PRELOAD": f"{self._library} {preload}".strip(), "SKEW": self._file}
 
     def step_by(self, seconds):
@@ -42,8 +42,8 @@ class Machine:
 
 
 def step_until(end, dice, clock):
-    """Until time.monotonic() says end; half of the time it is right. How often it was stepped. What
-    it is off by is always known, so that it can be undone."""
+    """Steps the clock until time.monotonic() reaches end; half of the time it is right. Returns how
+    often it was stepped. The error is always known, so that it can be undone."""
     off = steps = 0
     try:
         while time.monotonic() < end:

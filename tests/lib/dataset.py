@@ -62,7 +62,7 @@ def _make_pool(data):
 
 
 def age(base):
-    """Of all that is there, links to directories as well."""
+    """Sets the times of all files, of links to directories as well."""
     for directory, directories, names in os.walk(base, topdown=False):
         for name in [*names, *directories, "."]:
             os.utime(os.path.join(directory, name), (OLD, OLD), follow_symlinks=False)
@@ -81,8 +81,9 @@ def make(base):
 
 
 def copy(master, base):
-    """Puts a fresh copy at base, old enough to be cached. What was there goes aside, and with all else
-    at the end: ext4 without a journal looks long for inodes where some were freed a moment ago."""
+    """Puts a fresh copy at base, old enough to be cached. An earlier copy goes aside, and with all
+    else at the end. ext4 without a journal looks long for inodes where some were freed a moment
+    ago."""
     if base.exists():
         base.rename(f"{base}-{next(_numbers)}")
     subprocess.run(["cp", "-a", master, base], check=True)

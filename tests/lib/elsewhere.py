@@ -1,5 +1,5 @@
-"""A program whose tensors are made on another device unless it says which (torch.set_default_device, which
-torch has from 2.0 on): one that has no memory, so whatever counts on it fails."""
+"""A program whose tensors are made on another device by default (torch.set_default_device, which
+torch has from 2.0 on). That device has no memory, so code that counts on it fails."""
 
 import torch
 from torch.overrides import TorchFunctionMode

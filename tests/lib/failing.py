@@ -84,8 +84,8 @@ class _FailingCore(_Failing):
 
 
 def subjects(modules, core, bounds):
-    """(name, what is called, failing) of each function but those of these names, which do nothing but call a
-    library's: failing(n) is to be entered, and has the n-th call raise."""
+    """Yields (name, callable, failing) of each function but those of these names, which do nothing
+    but call the library's. Entering failing(n) has the n-th call raise."""
     for name, function in list(functions(modules)):
         if name[len(function.__module__) + 1:] not in bounds:
             yield name, function.__code__, functools.partial(_FailingFunction, function)
@@ -113,8 +113,9 @@ def calls(function, *arguments):
 
 
 def compare(subjects, ways, outcome, numbers=(1, 2), in_one_process=False):
-    """Says one line for each outcome(way) that is another one while a function fails, and last how many
-    functions have failed. What runs in one process is not run for the functions that it does not call."""
+    """Prints one line for each outcome(way) that differs while a function fails, and last how many
+    functions have failed. An outcome in one process is not run for functions that it does not
+    call."""
     for _ in range(3):
         expected = {way: outcome(*way) for way in ways}
     failed = set()

@@ -13,7 +13,7 @@ def _state(task):
 
 
 def is_alive(pid):
-    """Whether a thread of it is left. A zombie has let go of all that it held."""
+    """Returns true if a thread of it is left. A zombie has let go of all that it held."""
     try:
         return any(_state(f"/proc/{pid}/task/{thread}") not in "ZX"
                    for thread in os.listdir(f"/proc/{pid}/task"))
@@ -29,7 +29,8 @@ def _prints_to(pid, pipes):
 
 
 def speakers(process):
-    """Who prints to the pipes of a started process: itself, and what it has started."""
+    """Returns the pids that print to the pipes of a started process: its own, and those of its
+    children."""
     ours = [pipe for pipe in (process.stdout, process.stderr) if pipe and not pipe.closed]
     pipes = {os.readlink(f"/proc/self/fd/{pipe.fileno()}") for pipe in ours}
     return [int(pid) for pid in os.listdir("/proc") if pid.isdigit() and _prints_to(pid, pipes)]

@@ -1,5 +1,5 @@
-"""What hangs, and where: the processes that a test or a part of the tests has started, as the kernel
-sees them. As a program it gives a command a limit:
+"""Shows what hangs, and where: the processes that a test or a part of the tests has started, as the
+kernel sees them. As a program it gives a command a limit:
 
     hang.py SECONDS COMMAND [ARGUMENT...]
 
@@ -15,12 +15,12 @@ import sys
 
 _PR_SET_CHILD_SUBREAPER = 36
 _LONGEST = 300  # characters shown of a command line
-_MOST = 3  # so that a test that hangs is told of by itself, and not by the limit of its part
+_MOST = 3  # so that the report of a hang names the test, not its part
 
 
 def patience(seconds):
-    """What `seconds` on a machine of one's own may take on this one, where others want the processors as
-    well: a limit that only what hangs reaches."""
+    """Returns `seconds` of a free machine as a limit on this one, where other programs want the
+    processors as well. Only a test that hangs reaches it."""
     share = os.getloadavg()[0] / len(os.sched_getaffinity(0))
     return seconds * min(max(share, 1), _MOST)
 
@@ -56,7 +56,7 @@ def below(pid):
 
 
 def _lines(depth, pid):
-    """What a process is, and where each of its threads waits."""
+    """Yields the lines of a process: its command line, and where each of its threads waits."""
     indent = "  " * depth
     yield f"{indent}{pid} {_read(pid, 'cmdline').replace(chr(0), ' ')[:_LONGEST]!r}"
     try:
@@ -78,7 +78,8 @@ def show(pid, file):
 
 
 def _wait(pid):
-    """The exit status of a process. What else has become ours is reaped as init would."""
+    """Returns the exit status of a process. Orphans that have become this process's children are
+    reaped as init would."""
     while True:
         ended, status = os.wait()
         if ended == pid:
@@ -90,7 +91,7 @@ def _late(_signal, _frame):
 
 
 def main(seconds, *command):
-    # What loses its parent becomes ours, so that it is shown and killed as well.
+    # An orphan becomes this process's child, so that it is shown and killed as well.
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     signal.signal(signal.SIGALRM, _late)
     pid = os.posix_spawnp(command[0], command, os.environ)

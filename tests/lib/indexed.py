@@ -4,7 +4,7 @@ from torch.utils.data import Dataset
 
 
 class Of(Dataset):
-    """What a function makes of each index."""
+    """A data set that maps a function over its indices."""
 
     def __init__(self, function, count=12):
         self.function = function

@@ -1,4 +1,4 @@
-"""A place for tests that nobody else shares: a mount namespace with a /dev/shm of its own.
+"""A place that one test has alone: a mount namespace with a /dev/shm of its own.
 
     with Isolated() as place:
         place.run(["prog", "argument"], env={"STOKER_PATHS": "/data"})

@@ -97,7 +97,8 @@ class Jobs:
             wait_until_gone(left)
 
     def used(self, tier="/dev/shm"):
-        """What `stoker ls` says a tier uses: (used bytes, of, used inodes, of), sizes rounded."""
+        """Returns the use of a tier by `stoker ls`: (used bytes, of, used inodes, of), sizes
+        rounded."""
         said = self.stoker("ls").stdout
         row = re.search(rf"^{re.escape(tier)}/stoker-\d+: (.*) of (.*) used, (\d+) of (\d+) inodes",
                         said, re.M)
@@ -122,8 +123,9 @@ def wait_for(condition, patience_s=PATIENCE_S):
 
 
 def wait_until_gone(pids):
-    """What a process prints ends before its maps do, and with them its locks: on a busy machine who went
-    on when the output had ended found the cache in use."""
+    """Waits until these processes are gone. Their output ends before their maps do, and with them
+    their locks. On a busy machine, a test that went on at the end of the output found the cache in
+    use."""
     wait_for(lambda: not any(map(gone.is_alive, pids)))
 
 
@@ -147,7 +149,7 @@ def read_line(process, patience_s=PATIENCE_S):
 
 
 def signal_of(status):
-    """The signal that subprocess's return code tells of, or None."""
+    """Returns the signal in subprocess's return code, or None."""
     return signal.Signals(-status) if status < 0 else None
 
 

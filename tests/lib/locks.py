@@ -2,8 +2,8 @@
 
     program = locks.SOURCE + "print(of_process(os.stat(path).st_ino))"
 
-/proc/locks is not used: a process that reads it gets a lock twice, or misses one, when another process takes or
-ends a lock between two reads. The kernel writes the list of one descriptor in one piece.
+/proc/locks is not used. If another process takes or ends a lock between two reads, a reader of it
+gets a lock twice, or misses one. The kernel writes the list of one descriptor in one piece.
 """
 
 import inspect

@@ -1,4 +1,4 @@
-"""What two runs of a program say, held against each other."""
+"""The differences between the outcomes of two runs of a program."""
 
 
 def differences(plain, other, where=""):

@@ -1,4 +1,4 @@
-"""Writes a file only by an io_uring, which it makes by syscall(): ring.py PATH TEXT."""
+"""Writes a file only by an io_uring, which it makes by syscall(). Usage: ring.py PATH TEXT"""
 
 import ctypes
 import mmap

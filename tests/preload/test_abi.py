@@ -1,5 +1,5 @@
-"""What the library is to the loader: the symbols it gives and takes, and that programs which cannot
-use it are not harmed by it."""
+"""The library as the loader sees it: the symbols that it gives and takes. Programs that cannot use
+it are not harmed by it."""
 
 import platform
 import re
@@ -18,7 +18,7 @@ TAKEN = {"__errno_location", "dl_iterate_phdr", "getenv", "fileno", "memcmp", "m
          "memmove", "memset", "strchr", "strcmp", "strcspn", "strlen", "strncmp", "strrchr", "strspn", "strstr",
          "memchr", "chmod", "chown", "utimensat", "utimes", "setxattr", "getxattr", "listxattr",
          "removexattr",
-         # What scandir gives is the program's to free, and sorted as libc sorts.
+         # The result of scandir is the program's to free, and sorted as libc sorts.
          "malloc", "realloc", "free", "qsort"}
 # Given by the compiler's start files, each weak: may be missing.
 START_FILES = {"__cxa_finalize", "__gmon_start__", "_ITM_deregisterTMCloneTable",
@@ -205,7 +205,7 @@ def test_is_for_this_machine(library):
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="reads x86-64 instructions")
 def test_a_symbol_itself_needs_little_stack(library, symbols):
-    """What a call costs that has nothing to do with us, in a thread with a small stack."""
+    """A call outside the covered paths takes little stack, as threads may have small ones."""
     listing = output_of("objdump", "-d", "--no-show-raw-insn", library)
     bodies = dict(re.findall(r"^[0-9a-f]+ <(\w+)>:\n((?:.+\n)+)", listing, re.M))
     taken = {name: sum(int(size, 16) for size in re.findall(r"sub +\$0x(\w+),%rsp", bodies[name]))

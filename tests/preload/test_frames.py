@@ -1,5 +1,5 @@
-"""Every interposed symbol, in four frames of a process's life and in every state of the cache: the
-same output and errno as without the library."""
+"""Every interposed symbol, in four frames of a process's life and in every state of the cache.
+Output and errno are the same as without the library."""
 
 import difflib
 import json
@@ -19,7 +19,7 @@ READERS = ["open", "read", "stdio", "stat", "access", "user", "async", "director
 WRITERS = ["create", "make", "change", "chdir", "metadata", "fdmeta"]
 LISTERS = ["directory", "make"]  # these look for listings, not for files
 FRAMES = ["main", "constructor", "fork", "thread"]
-ROOT = 0  # inside a place, everybody who made one is root
+ROOT = 0  # inside a place, its maker is root
 NOBODY = 65534
 
 pytestmark = pytest.mark.skipif(Isolated.obstacle() is not None, reason=str(Isolated.obstacle()))
@@ -150,7 +150,7 @@ def program(build, name, frame, base):
 
 @pytest.fixture(scope="module")
 def plain_runs():
-    """What the programs print without the library, by program, frame and user."""
+    """Returns the table of outputs without the library, by program, frame and user."""
     return {}
 
 

@@ -52,7 +52,7 @@ def digests(tensors):
 
 
 def collect(queue, go, answer):
-    """Another process: keeps everything that comes, and tells of it when it is told to."""
+    """Runs in another process: keeps everything that comes, and reports on it on order."""
     kept = [queue.get() for _ in range(6)]
     answer.put("got")
     go.get()
@@ -87,7 +87,7 @@ def sent(method):
 
 
 def by_pipe():
-    """The same process at both ends."""
+    """One process holds both ends."""
     left, right = mp.Pipe()
     source, saw = batches(), []
     for _ in range(4):
@@ -101,7 +101,7 @@ def by_pipe():
 
 
 class Child:
-    """A forked process that waits, then tells what call() finds."""
+    """A forked process that waits, then reports the result of call()."""
 
     def __init__(self, call):
         (self._reader, writer), (waiter, self._go) = os.pipe(), os.pipe()

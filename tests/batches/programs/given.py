@@ -154,7 +154,8 @@ def shared(data, index):
 
 
 def described(data, index):
-    """What a row is in the worker; and pickled it is no larger than it must be."""
+    """Returns the row, and a description of it in the worker. Pickled it is no larger than it must
+    be."""
     one = row(index)
     size = len(pickle.dumps(one))
     return one, str(saying.describe(one)), size // 10000
@@ -206,7 +207,7 @@ def told_by_a_child(data, index):
     go_reader, go_writer = os.pipe()
     before = data.last
     if os.fork() == 0:
-        os.close(go_writer)  # so that it is told when the worker ends, too
+        os.close(go_writer)  # so that the read ends when the worker ends, too
         os.read(go_reader, 1)
         os.write(writer, saying.digest_of(one).encode())
         os._exit(0)

@@ -52,7 +52,7 @@ def of_traceback(thing):
 
 
 def in_cycle(tensor):
-    """What only the collector of cycles would find, and is not asked to."""
+    """Makes a cycle that only its collector would find, and turns the collector off."""
     gc.disable()
     cycle = types.SimpleNamespace(tensor=tensor)
     cycle.cycle = cycle

@@ -1,5 +1,6 @@
-"""Kept parts of batches stay unchanged, in each process and in each way to keep them. Arguments: a folder of images; by
-whom: "row" (the data set), "batch" (the collate function), "main" (the consumer)."""
+"""Kept parts of batches stay unchanged, in each process and in each way to keep them. Arguments: a
+folder of images, and the keeper: "row" (the data set), "batch" (the collate function), "main" (the
+consumer)."""
 
 import sys
 
@@ -20,7 +21,7 @@ if BY == "row":
 
 
 class Shelf:
-    """Holds things in one of the ways, and tells which are not what they were."""
+    """Holds things in one of the ways, and reports those that have changed."""
 
     def __init__(self, name):
         self._name, (self._hold, self._look) = name, HOLDS[name]
@@ -40,8 +41,8 @@ class Shelf:
 
 
 class Shelves:
-    """Of each batch of a name some rows, or the whole, stay there; of others nothing does, so that
-    their memory comes again."""
+    """Keeps some rows, or the whole, of each batch of a name. It keeps nothing of other batches, so
+    that their memory comes again."""
 
     def __init__(self):
         self.of = {name: Shelf(name) for name in HOLDS}

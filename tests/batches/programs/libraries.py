@@ -1,6 +1,6 @@
 """Libraries around torch's DataLoader, as people use them. Arguments: which one; a folder of images.
 
-What they say of a training is each loss and the weights at its end, to the last bit.
+They print each loss of a training and the weights at its end, to the last bit.
 """
 
 import contextlib
@@ -103,7 +103,7 @@ class Resumed(Images):
 
 
 class ResumedStream(IterableDataset):
-    """The same of a stream, each worker with its share."""
+    """A stream of such images, each worker with its share."""
 
     def __init__(self):
         self.at, self.sum = None, torch.zeros(3, SIDE, SIDE)
@@ -127,8 +127,8 @@ class ResumedStream(IterableDataset):
 
 
 def stopped_and_resumed(make, after, **options):
-    """An epoch; a part of one; by another loader what follows, and the next epoch; and what was kept of
-    the state is then what it was."""
+    """Takes an epoch; a part of one; by another loader the rest, and the next epoch. The kept part
+    of the state is then what it was."""
     from torchdata.stateful_dataloader import StatefulDataLoader
 
     def loader():
@@ -287,7 +287,7 @@ def make_tokenizer():
 
 
 class Texts(Dataset):
-    """Of different lengths; the longest are worth a slot."""
+    """Texts of different lengths; the longest are worth a slot."""
 
     def __init__(self, *more):
         self._more, self._tokenizer = more, make_tokenizer()

@@ -45,7 +45,7 @@ class Stream(IterableDataset):
 
 
 class Batches(Images):
-    """Whose samples are batches."""
+    """A data set whose samples are batches."""
 
     def __getitem__(self, index):
         return torch.stack([image(index, SIDE), image(index + 1, SIDE)])

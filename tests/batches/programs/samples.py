@@ -1,7 +1,7 @@
 """Tables of samples for default_collate, and of functions for collate_fn.
 
-A sample is made of (number of the sample, side): the same case is run small, where a batch may
-travel by value, and large, where it is worth a slot.
+A sample is made of (number of the sample, side). Each case runs small, where a batch may travel by
+value, and large, where it is worth a slot.
 """
 
 import collections
@@ -36,7 +36,7 @@ class Fields(collections.UserDict):
 
 
 class Image:
-    """What torch has no collate for."""
+    """A type that torch has no collate for."""
 
 
 def image(number, side, dtype=torch.float32):
@@ -295,7 +295,7 @@ COLLATES = {
         thrown_away, reduced, padded, packed, nested_tensor, grown, cyclic, failing, by_storage)},
 }
 
-# What this torch cannot put into a queue, or not take out again: it waits in vain.
+# This torch cannot put these into a queue, or not take them out again: it waits in vain.
 if torch.__version__.startswith("1."):
     for name in "parameter", "subclass":
         del SAMPLES[name]

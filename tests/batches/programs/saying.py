@@ -1,7 +1,8 @@
-"""What the programs here share: each case says one line, [name, outcome], and the last line counts.
+"""The programs here share this: each case prints one line, [name, outcome], and the last line
+counts.
 
-An outcome tells all there is to see of what came: structure, type, dtype, strides, which tensors
-share memory, and a digest of the bytes.
+An outcome has all there is to see of a result: its structure, type, dtype and strides, shared
+memory, and a digest of the bytes.
 """
 
 import dataclasses
@@ -37,7 +38,7 @@ def bytes_of(tensor):
 
 
 def digest_of(thing):
-    """Of the bytes alone of a tensor, an array, or several of them."""
+    """Returns a digest of the bytes alone of a tensor, an array, or several of them."""
     if isinstance(thing, torch.Tensor):
         return digest(bytes_of(thing))
     if isinstance(thing, numpy.ndarray):

@@ -1,8 +1,8 @@
-"""What goes wrong in workers, with consumers, and with the main process: how it ends, and, of the cases
-whose names say so, by how much what is left has grown.
+"""Faults in workers, with consumers, and in the main process. A case prints how it ends. Some, by
+their names, print too by how much the leftovers have grown.
 
-Errors are said as the program sees them. What torch leaves is not said: how many of its descriptors are
-open depends on how many batches have arrived."""
+Errors are printed as the program sees them. Leftovers of torch's are not printed: how many of its
+descriptors are open depends on how many batches have arrived."""
 
 import gc
 import os
@@ -99,7 +99,7 @@ def seen(one):
         try:
             ask()
             return next(batches)
-        except RuntimeError as error:  # as it is told depends on where the news arrives
+        except RuntimeError as error:  # its wording depends on where the news arrives
             raise error.__cause__ or error from None
 
     while len(saw) < 20:
@@ -122,7 +122,8 @@ def killed(die, **options):
 
 
 def left():
-    """What this process holds: descriptors, maps of nameless files, other maps, children."""
+    """Returns what this process holds: descriptors, maps of nameless files, other maps,
+    children."""
     gc.collect()
     maps = [line.split(None, 5)[5:] for line in open("/proc/self/maps")]
     names = [name[0].strip() for name in maps if name]
@@ -143,7 +144,7 @@ def grown(make, count, slots=0):
     for _ in range(count):
         make()
     slack = {"fds": 2, "nameless": 8 + slots, "maps": 30 + slots, "children": 0, "resident": 40, "shm": 0}
-    for _ in range(100):  # who has ended goes a moment later
+    for _ in range(100):  # an ended process goes a moment later
         time.sleep(0.2)
         after = left()
         more = {key: after[key] - before[key] for key in before if after[key] - before[key] > slack[key]}

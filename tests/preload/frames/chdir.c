@@ -1,5 +1,5 @@
-/* chdir and fchdir, and all other ways in which the working directory moves: relative paths must
- * mean what they mean to the kernel, whatever was remembered of the directory before. */
+/* chdir and fchdir, and all other ways in which the working directory moves. A relative path must
+ * mean what it means to the kernel, whatever was remembered of the directory before. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>

@@ -157,8 +157,8 @@ static void by_descriptor(const char *path, int flags, int before)
     close(again);
 }
 
-/* Through descriptors that share an offset: names that libc has read for one are gone for the
- * others, until a reader goes back to the start. */
+/* Reads through descriptors that share an offset. Names that libc has read for one are gone for the
+ * rest, until a reader goes back to the start. */
 static void by_shared(const char *path)
 {
     DIR *(*function)(int) = (DIR * (*)(int)) symbol("fdopendir");

@@ -1,6 +1,6 @@
 /*
- * Prints what calls returned, in a form that is the same for two runs over equal data: result,
- * errno, what a descriptor is like, what stat says. Files are named by the order in which they were
+ * Prints what calls returned: result, errno, the state of a descriptor, the fields of stat. The
+ * form is the same for two runs over equal data. Files are named by the order in which they were
  * first seen instead of inode numbers. Times that the program itself caused are "now". With
  * SHOW_EXACT in the environment (for programs that change nothing) everything is printed as it is.
  *

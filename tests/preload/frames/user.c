@@ -1,4 +1,4 @@
-/* setuid, setgid, setgroups and their kin, prctl and capset: afterwards the process sees what the
+/* setuid, setgid, setgroups and their kin, prctl and capset. Afterwards the process sees what the
  * new user, or the confined process, may see, and not what it found out before. Changes only the
  * user of a child of its own. */
 #include <errno.h>
