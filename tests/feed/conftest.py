@@ -1,7 +1,7 @@
 """Fixtures of the tests of batches without worker processes.
 
-What a Feed gives is held against torch's own DataLoader with one worker, over a data set that opens each
-path with Pillow.
+A Feed's batches are compared with those of torch's own DataLoader with one worker, over a data set
+that opens each path with Pillow.
 """
 
 import os
@@ -47,5 +47,5 @@ def paths(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def jpegs(paths):
-    """Of those that are."""
+    """Returns the paths of the images that are decoded here."""
     return [path for path in paths if os.path.basename(path)[0].isdigit()]

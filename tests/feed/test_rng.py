@@ -1,5 +1,5 @@
-"""What is drawn and planned without Python: the same as by Python, image by image, and the generator is left
-the same."""
+"""Draws and plans without Python are those of Python, image by image, and the generator is left
+equal."""
 
 import random
 
@@ -81,7 +81,7 @@ def by_python(maker, files, paths, drawn):
 
 
 def at_once(maker, files, paths, drawn):
-    """(the same, how many were left to Python). Of those that are, Python's."""
+    """Returns (orders, how many were left to Python). For those that are, the order is Python's."""
     made, at, left = [], 0, 0
     while at < len(paths):
         end = maker.draw(at, files, drawn.memory)

@@ -27,7 +27,7 @@ def place():
 
 @pytest.fixture(scope="module")
 def copies(jpegs, tmp_path_factory):
-    """Of images that are decoded here: nobody has read them."""
+    """Copies the images that are decoded here: no program has read the copies."""
     directory = tmp_path_factory.mktemp("copies")
     names = [shutil.copy(path, directory / f"{i}.jpg") for i, path in enumerate(jpegs)]
     time.sleep(AGE)
@@ -102,7 +102,7 @@ def test_its_samples_are_kept(place, copies, tmp_path, plain):
 
 @pytest.mark.skipif(not (PACKAGE / "_samples_core.abi3.so").exists(), reason="no liblmdb-dev")
 def test_files_are_handed_out_where_there_are_forms(place, copies, tmp_path):
-    """To who decodes them elsewhere; what is made of them here is the same."""
+    """The bytes go to a decoder elsewhere. The images made of them here are equal."""
     ran = Jobs(place, BUILD, tmp_path).run(
         [sys.executable, "-B", HERE / "programs" / "encoded.py", *copies], path=os.path.dirname(copies[0]),
         env=environment(tmp_path), flags=["--samples=/dev/shm/samples:64M"])

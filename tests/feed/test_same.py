@@ -110,7 +110,7 @@ def test_most_is_done_by_threads(jpegs):
 @pytest.mark.parametrize("shuffle", [False, True])
 @pytest.mark.parametrize("drop_last", [False, True])
 def test_orders(jpegs, shuffle, drop_last):
-    """Of a generator, of a seed, and epoch after epoch."""
+    """The order is that of a generator, of a seed, and epoch after epoch."""
     transform = T.Compose([T.CenterCrop(32), T.ToTensor()])
     options = dict(batch_size=6, shuffle=shuffle, drop_last=drop_last)
     labels = list(range(len(jpegs)))
@@ -224,7 +224,7 @@ def variants(tmp_path):
 @pytest.mark.parametrize("proven, least", [
     (None, 30), (check.Proven([((2, 2), (1, 1), (1, 1))], [2], False), 8)], ids=["here", "little"])
 def test_what_threads_take_is_what_is_taken(paths, tmp_path, monkeypatch, proven, least):
-    """Of all files that are decoded here, by their headers: no more, and no fewer."""
+    """All files that are decoded here are known by their headers: no more, and no fewer."""
     if proven is not None:
         monkeypatch.setattr(check, "_proven", proven)
     chosen = [*map(str, variants(tmp_path)), *paths]

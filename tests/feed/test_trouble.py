@@ -47,7 +47,8 @@ def resident_bytes():
 
 
 def assert_none_left(before):
-    """Of threads: the kernel takes one away a moment after it was joined."""
+    """Waits until there are as many threads as before: the kernel takes one away a moment after it
+    was joined."""
     deadline = time.monotonic() + PATIENCE_S
     while threads() != before:
         assert time.monotonic() < deadline, f"{threads()} threads, {before} before"
@@ -123,7 +124,7 @@ def read_by_threads(feed):
 
 
 def test_a_file_that_goes_between_the_steps(jpegs, tmp_path):
-    """It was read before; who has to look at it once more does not find it."""
+    """It was read before; a second look at it does not find it."""
     path = tmp_path / "gone.jpg"
     path.write_bytes(pathlib.Path(jpegs[0]).read_bytes())
     feed = Feed([str(path), *jpegs[1:4]], transform=T.Compose([T.CenterCrop(32), T.ColorJitter(0.1),
@@ -178,7 +179,7 @@ def test_sizes_that_differ(jpegs):
 
 
 def test_a_pipe_is_pillows(jpegs, tmp_path):
-    """Its opening is not waited for by a thread that nobody can interrupt; Pillow reads it."""
+    """A thread that cannot be interrupted does not wait for its opening; Pillow reads it."""
     os.mkfifo(tmp_path / "pipe")
     epoch = iter(Feed([str(tmp_path / "pipe")], transform=CROP))
     data = pathlib.Path(jpegs[0]).read_bytes()
@@ -322,7 +323,8 @@ def test_arguments(jpegs):
 # ---- forks ----
 
 def in_a_child(function):
-    """What it says in a child of fork, which has a minute and a half: longer than it may wait for something."""
+    """Returns the function's result in a child of fork. The child has a minute and a half: longer
+    than it may wait for something."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
@@ -449,7 +451,7 @@ LEFT_OPEN = """
 
 
 def test_the_end_of_a_process(jpegs):
-    """With passes that nobody has ended."""
+    """The program ends with passes that are still open."""
     with started(LEFT_OPEN, *jpegs[:8]) as process:
         out, err = process.communicate(timeout=PATIENCE_S)
         assert (process.returncode, out, err) == (0, "end\n", "")

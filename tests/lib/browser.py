@@ -2,7 +2,7 @@
 
     seen = browser.look(page, scratch, "page => page.title", width=400, dark=True)
 
-The page lies in a frame of that width, as a phone or a window has it: a headless window of
+The page lies in a frame of that width, as a phone or a window has it. A headless window of
 Chromium's is never narrower than 500. The function gets the frame's document. The caller gets the
 function's result, with all that was loaded.
 """

@@ -35,7 +35,7 @@ def test_what_arrives_and_what_goes_wrong(seen, name):
 
 
 def test_every_call_fails_once(seen):
-    """Of those whose number is another one each time, some may be left out."""
+    """Some calls have another number each time, so some may be left out."""
     seen = seen["every_call_fails_once"]
     assert len(CALLS - seen.keys()) <= 4, CALLS - seen.keys()
     assert {name: wrong for name, wrong in seen.items() if wrong} == {}

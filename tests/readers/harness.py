@@ -1,4 +1,4 @@
-"""Files for all readers, and processes that read one of them epoch by epoch, as they are told."""
+"""Files for all readers, and processes that read one of them epoch by epoch, on order."""
 
 import contextlib
 import json
@@ -61,7 +61,7 @@ class Reading:
         self._process = process
 
     def epoch(self, seed=0, part=1, again=False):
-        """What it read: a digest."""
+        """Reads an epoch; returns a digest."""
         asked = {"seed": seed, "part": part, "again": again}
         self._process.stdin.write(json.dumps(asked) + "\n")
         self._process.stdin.flush()
@@ -120,7 +120,7 @@ class Files:
         self.jobs.preloaded(["sh", "-c", READ, "sh", *paths], self._made.mount, TIER, SMALL)
 
     def cached_blocks(self):
-        """What the tier has of files, in blocks of 512 bytes."""
+        """Returns the tier's use by files, in blocks of 512 bytes."""
         home = self.jobs.place.path(f"/dev/shm/{HOME}")
         return sum(one.stat().st_blocks for one in pathlib.Path(home).rglob("*;*")
                    if one.is_file())

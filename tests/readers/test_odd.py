@@ -1,5 +1,5 @@
-"""Odd reads of big files, and files that become others: what every call says is what it says
-plainly, whether nothing, some or all of the file is cached."""
+"""Odd reads of big files, and files that become others. Every call has its plain result, whether
+nothing, some or all of the file is cached."""
 
 import hashlib
 import os
@@ -112,7 +112,7 @@ def with_inode_of(gone, directory):
 
 
 def test_an_inode_that_is_given_to_another_file(jobs, scratch):
-    """By a name that is not covered: nobody looks at it when it is opened."""
+    """The name is not covered: the library does not look at it when it is opened."""
     covered, elsewhere = scratch / "covered", scratch / "elsewhere"
     covered.mkdir()
     elsewhere.mkdir()

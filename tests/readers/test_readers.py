@@ -26,7 +26,7 @@ def each(names):
 
 
 def counted_epochs(files, reading, name):
-    """What the origin has given in each of some epochs: right bytes all the time."""
+    """Returns the origin's counters for each of some epochs: right bytes all the time."""
     counts = []
     for seed in range(EPOCHS):
         forget(files.big(name)[0])
@@ -58,7 +58,7 @@ def test_what_is_read(files, name):
 
 @each(those(UNSEEN))
 def test_what_is_mapped(files, name):
-    """The origin's until somebody has read the file; from then on each open is served."""
+    """The opens are the origin's until the file has been read. From then on each is served."""
     with files.reading(name) as reading:
         counted_epochs(files, reading, name)
         files.complete(name)
@@ -91,8 +91,9 @@ MANY = ["os.pread", "open(), seek and read", "h5py, chunked, locking", "h5py, co
 STREAMS = ["tarfile, streaming", "webdataset", "readinto, unbuffered"]
 
 
-# Who shares an open file shares its mode of reading ahead: one sets it back to what the program had
-# while another still reads, and the kernel asks ahead of that. Seen once in ten runs under load.
+# Processes that share an open file share its mode of reading ahead. One sets it back to the
+# program's while another still reads, and the kernel asks ahead of that. Seen once in ten runs
+# under load.
 SHARED = 4 * BLOCK
 
 
@@ -101,8 +102,8 @@ def assert_each_block_once(files, reading, name, slack=PAGES):
     with files.origin.fs.counting() as counted:
         assert reading.epoch(0, part=4) == files.plain(name, 4)
         assert reading.epoch(1) == files.plain(name)
-    # What goes through the file opens it anew, by which the kernel forgets all that it has read ahead:
-    # on a busy machine some of the opens meet much of that. By themselves they would read it once each.
+    # Such a reader opens the file anew, and the kernel forgets all that it has read ahead. On a
+    # busy machine some of the opens meet much of that. By themselves they would read it once each.
     under_way = files.size(name) * (counted["open"] // 2 - 1) if name in STREAMS else slack
     if readers[name].sees == READS:
         assert counted["read_bytes"] <= files.size(name) + under_way, counted.counts()

@@ -107,7 +107,7 @@ def seen(path):
 @pytest.mark.parametrize("rows", [100, 400], ids=["whole file", "blocks"])
 @pytest.mark.parametrize("where", ["another machine", "the same job"])
 def test_a_file_that_is_opened_to_be_appended_to(jobs, origin, rows, where):
-    """While a reader has it open; whoever opens it anew sees what was appended."""
+    """A reader has it open meanwhile. A new open of it sees the appended rows."""
     source, mount = origin.directory("append")
     make_rows(source / "rows.h5", rows)
     settle()

@@ -1,4 +1,4 @@
-"""What the tests of the sample store share: programs that keep values by the Python module."""
+"""The tests of the sample store share programs that keep values by the Python module."""
 
 import os
 import pathlib

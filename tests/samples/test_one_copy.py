@@ -46,7 +46,7 @@ def epochs(jobs, photographs, tier, scratch):
 
 @pytest.fixture(scope="module")
 def plain_pixels(photographs):
-    """What Pillow makes of them."""
+    """Returns the pixels by Pillow without Stoker."""
     import subprocess
     import sys
     env = {**os.environ, "PYTHONPATH": str(ENV["PYTHONPATH"])}
@@ -82,7 +82,7 @@ def test_beside_the_catalogue(epochs, photographs, plain_pixels):
 
 
 def test_what_is_not_opened(jobs, photographs, tier, scratch):
-    """An image that has a form and no entry is not opened, and nobody can tell."""
+    """An image that has a form and no entry is not opened, and no program can see that."""
     data = scratch / "images"
     shutil.copytree(photographs[0], data)
     time.sleep(0.1)
@@ -92,7 +92,7 @@ def test_what_is_not_opened(jobs, photographs, tier, scratch):
 
 
 def test_the_origin_is_not_asked(jobs, photographs, tier, scratch, origin):
-    """Of what is served from its form the origin hears nothing, once it has vouched for it."""
+    """If an image is served from its form, the origin is not asked, once it has vouched for it."""
     source, mount = origin.directory("photographs")
     for path in photographs[0].iterdir():
         shutil.copy(path, source / path.name)
@@ -110,7 +110,7 @@ def test_the_origin_is_not_asked(jobs, photographs, tier, scratch, origin):
 
 
 def test_whose_bytes_are_read_stays(jobs, photographs, tier, scratch):
-    """Only images that nobody reads as bytes give their entries up."""
+    """Only images that no program reads as bytes give their entries up."""
     script = f"""
 import json, os, pathlib
 from shares import pixels_of

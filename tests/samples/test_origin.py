@@ -1,5 +1,5 @@
-"""What files cost their origin where the tier is full: nothing if their form or entry is kept, and else what
-they cost a program without Stoker."""
+"""The cost of files for their origin where the tier is full. It is nothing if their form or entry
+is kept. Else it is the cost without Stoker."""
 
 import json
 import time
@@ -41,7 +41,7 @@ class Data:
         return [json.loads(line) for line in told.splitlines()]
 
     def cost(self, opened=(), decoded=(), read=()):
-        """Of these files to a program without Stoker."""
+        """Returns the cost of these files to a program without Stoker."""
         return sum(self.plain["costs"][name][number]
                    for number, names in enumerate((opened, decoded, read)) for name in names)
 
@@ -92,8 +92,8 @@ def test_a_full_tier(epochs, data, how, share, workers):
 
 
 def test_another_run(epochs, data):
-    """Of each file that has a form the origin is asked once, for its name and its attributes; of others it is
-    not."""
+    """For a file with a form the origin is asked once, for its name and its attributes. For another
+    file it is not."""
     epochs(data, "path", 1 / 2, 2, flags=["--keep"])
     epoch, = epochs(data, "path", 1 / 2, 2, count=1, flags=["--keep"])
     served = set(epoch["served"])

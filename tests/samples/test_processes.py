@@ -1,5 +1,5 @@
-"""Many processes on one sample store: killed ones, more than anybody has, other namespaces, and file
-systems that are full. What they decode is compared with Pillow, picture by picture."""
+"""Many processes on one sample store: killed ones, very many, other namespaces, and file systems
+that are full. Their pixels are compared with Pillow's, picture by picture."""
 
 import json
 import os
@@ -52,7 +52,8 @@ def test_two_hundred_readers_at_once(place):
 
 
 def test_sixteen_writers_at_once(place):
-    """The same images: each is kept once, or at most by all who were at it at the same time."""
+    """All decode these images: each is kept once, or at most by all processes that were at it at
+    one time."""
     told = run(place, decode(0, 300, 16), environment("/dev/shm/samples", "64M"))
     assert told["wrong"] == 0 and told["from_forms"] > 300
     again = run(place, decode(0, 300), environment("/dev/shm/samples", "64M"))
@@ -82,7 +83,8 @@ def test_a_full_file_system(place, scratch, processes):
 
 
 def test_others_fill_the_file_system(place, scratch):
-    """While the store is open and grows: what is there stays readable, and nobody gets a SIGBUS."""
+    """The file system fills up while the store is open and grows. Its values stay readable, and no
+    process gets a SIGBUS."""
     small = scratch / "small"
     small.mkdir()
     place.run(["mount", "-t", "tmpfs", "-o", "size=6m,mode=0700", "small", small])
@@ -204,7 +206,7 @@ def test_cold_values_are_read_at_once(place, scratch, size):
 
 
 def test_a_disk_that_cannot_read_any_more(place, scratch, disk):
-    """What is not in memory is a miss, not the end of the program."""
+    """A value that is not in memory is a miss, not the end of the program."""
     path, image = disk
     env = environment(path / "samples", "40M")
     cold = python(PROGRAMS / "cold.py")

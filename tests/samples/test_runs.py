@@ -162,7 +162,7 @@ def test_a_size(jobs, data):
 
 
 def test_entries_and_samples_share_the_budget(jobs, scratch):
-    """Whoever comes first: together they take what the tier has, and not more."""
+    """In whichever order, they take together what the tier has, and not more."""
     files = scratch / "files"
     files.mkdir()
     for number in range(40):
@@ -248,7 +248,7 @@ def test_the_command_is_killed(jobs, data, keeper):
     ran = jobs.run(keep(), path=data, tier="/dev/shm:64M", env=ENV)
     assert said(ran.stdout)["there"] == 20
     first.end()
-    # What it prints ends before it does, and then it still has the catalogue.
+    # The output of a process ends before the process, and then it still has the catalogue.
     wait_for(lambda: jobs.stoker("clear", "--dead") and not home(jobs).exists())
 
 
@@ -269,7 +269,8 @@ def stoker_of(pid):
 
 
 def test_what_outlives_its_run_gets_no_more(jobs, data, keeper):
-    """The store is gone with the run, or is the next run's: nobody reserves for this process."""
+    """The store is gone with the run, or is the next run's: no command reserves for this
+    process."""
     line = "import os, sys\nif os.fork() == 0:\n  os.setsid()\n  sys.stdin.readline()\n" \
            "  os.execv(sys.executable, [sys.executable, '-B', *sys.argv[1:]])\n"
     holder = keeper(flags=["--keep"])
@@ -348,7 +349,7 @@ if os.fork() == 0:
 
 
 def test_a_grant_ends_with_the_last_run(jobs, data):
-    """What was reserved and not used is the entries' again, and is reserved anew by who wants it."""
+    """A reservation that was not used is the entries' again, and a later run reserves anew."""
     first = jobs.run(keep(), path=data, tier="/dev/shm:64M", env=ENV,
                      flags=["--keep", "--samples=32M"])
     assert first.samples["budget_bytes"] == 32 * MB and 32 * MB > first.tier["set_aside_bytes"] > 30 * MB
@@ -375,7 +376,7 @@ SIZE = r"([0-9.]+ [KMGi]*B)"
 
 
 def test_what_is_set_aside_is_not_said_to_be_used(jobs, data, scratch):
-    """Wherever the tier is told of: what lies there, and beside it what is reserved."""
+    """Each account of the tier shows its use, and beside it the reserve."""
     looks = [f"{jobs.build / 'stoker'} {verb}" for verb in ("ls", "top", "top --prometheus",
                                                             "top --json")]
     script = "; ".join(['"$@" >/dev/null', f"cat {data}/* >/dev/null", f"du -sB1 /dev/shm/{HOME}",

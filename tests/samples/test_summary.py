@@ -1,4 +1,4 @@
-"""What a run says of its samples, with real decoding: at the first touch, or never."""
+"""The summary of a run's samples, with real decoding: at the first touch, or never."""
 
 import re
 import time

@@ -2,8 +2,8 @@
 
     encoded.py PATH...
 
-Says of each batch whether the bytes are those of its files, also where there are forms, and whether what is made
-of them here is what the Feed's own threads make; and how many forms there were.
+Prints of each batch whether the bytes are those of its files, also where there are forms. Prints
+too whether an image made of them here equals the Feed's own. The last number is that of forms.
 """
 
 import ctypes

@@ -1,4 +1,4 @@
-"""stoker.Loader on the GPU of the tests (fake.py): device.py CASE..."""
+"""stoker.Loader on the GPU of the tests (fake.py). Usage: device.py CASE..."""
 
 import gc
 import os
@@ -156,8 +156,8 @@ def of_paths(paths, batch_size, **wanted):
 
 @case
 def what_threads_decode_is_locked_once():
-    """It is written again as soon as its copy has ended, and not before; it stays locked from pass to pass, and is
-    unlocked before it is unmapped."""
+    """It is written again as soon as its copy has ended, and not before. It stays locked from pass
+    to pass, and is unlocked before it is unmapped."""
     world.late_us = 8000
     with tempfile.TemporaryDirectory() as directory:
         paths = jpegs(directory, 10) * 12
@@ -212,7 +212,7 @@ def channels_last():
 
 
 class Moving:
-    """What moves itself."""
+    """An object that moves itself to a device."""
 
     def __init__(self, device=None):
         self.device = device
@@ -230,8 +230,8 @@ def what_moves_itself():
 
 @case
 def floats_that_are_there_already():
-    """Nobody knows whether their own stream has come so far, but whoever takes them is on it. (Here they are
-    tensors without memory, of a device that is called so.)"""
+    """The batches' own stream may not have come so far, but the consumer is on it. (Here they are
+    tensors without memory, of a device with such a name.)"""
     batches, seen = [[torch.zeros(2, 3, 4, 5, device="meta"), i] for i in range(3)], []
     with mock.patch.object(Recipe, "normalised", autospec=True,
                            side_effect=lambda _, images, layout: seen.append(layout) or images):
@@ -403,7 +403,7 @@ def a_worker_that_is_killed():
 
 @case
 def early_break():
-    """What had been begun is let go of, and its slots are others' again."""
+    """Copies that had been begun are let go of, and their slots are free again."""
     world.late_us, loader = 5000, stoker.Loader(Slots(20), prefetch=3, **WANTED)
     for _ in range(5):
         for batch in loader:
@@ -417,7 +417,7 @@ def early_break():
 
 @case
 def passes_of_several_threads():
-    """Of one loader: one ends, or gives a batch out, while others send."""
+    """Threads share one loader: one ends, or gives a batch out, while others send."""
     plain, made, errors = list(loader_of(floats, 0)), [], []
 
     class Source:

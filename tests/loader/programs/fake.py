@@ -1,8 +1,8 @@
 """A GPU of the tests: the driver of tests/cuda, and what torch would do there.
 
-Copies of torch's are done by a thread, later than they could be; whoever lets go of the memory before
-that has them copy something else. Memory of the device is fetched when the stream that it was handed
-to has come so far, and not before.
+A thread does copies of torch's, later than they could be. If the memory is let go of before that,
+they copy other bytes. Memory of the device is fetched when the stream that it was handed to has
+come so far, and not before.
 """
 
 import collections
@@ -33,8 +33,8 @@ COPIER, PATIENCE_S = "copier", 60
 
 
 class Memory:
-    """Of the device, in the place of a tensor. As torch's, it is the next one's of its size, and what is
-    begun with it then comes after what was begun before."""
+    """Memory of the device, in the place of a tensor. As torch's, it is the next one's of its size.
+    Work that the next one begins with it comes after all that was begun before."""
 
     _free = weakref.WeakKeyDictionary()  # of each device: addresses, by their sizes
 
@@ -100,7 +100,8 @@ class Place:
         return Memory(self._device, shape, dtype)
 
     def move(self, tensor):
-        """It knows where the tensor lies, and does not hold it. What is elsewhere is there already."""
+        """Copies from where the tensor lies, without a hold on it. A tensor that is elsewhere is
+        there already."""
         if tensor.device.type != "cpu":
             return tensor
         made = torch.empty_like(tensor)
@@ -155,7 +156,7 @@ def _fetched(what):
 
 
 class Arrival:
-    """What has been begun on the driver's stream, and when that was done."""
+    """The work begun on the driver's stream so far, and the time when it was done."""
 
     def __init__(self):
         self.at = None
@@ -177,8 +178,8 @@ class Arrival:
 
 
 class Timed(Place):
-    """One whose copies all are the driver's, and whose consumer waits for a batch when its step begins: so its
-    stream never has anything else to do."""
+    """A device whose copies all are the driver's. Its consumer waits for a batch when its step
+    begins: so its stream never has anything else to do."""
 
     def __init__(self, index):
         super().__init__(index)
@@ -231,8 +232,9 @@ def left():
 
 
 def fail_for_good(fail, step):
-    """fail(at, seen) for each step-th call of the driver, which fails from then on: it is not to be begun with
-    again, so each time in a child. True, or how a child ended in which something was wrong, and with which."""
+    """Calls fail(at, seen) for each step-th call of the driver, which fails from then on. The
+    driver is not to be begun with again, so each runs in a child. Returns True, or how a child
+    ended in which something was wrong, and with which call."""
     at, step = 1, 1 if os.environ.get("STOKER_ALL") == "1" else step
     gc.freeze()
     while True:

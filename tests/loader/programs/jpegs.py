@@ -1,5 +1,5 @@
-"""stoker.Loader(paths, decode="nvjpeg") on the GPU of the tests (fake.py), with the nvJPEG of tests/cuda, which
-has the processor's own pixels: jpegs.py DIRECTORY CASE..."""
+"""stoker.Loader(paths, decode="nvjpeg") on the GPU of the tests (fake.py). The nvJPEG of tests/cuda
+has the processor's own pixels. Usage: jpegs.py DIRECTORY CASE..."""
 
 import gc
 import os
@@ -101,7 +101,7 @@ def without_resizing_pixels_are_equal():
 
 @case
 def resized_pixels_are_a_level_off():
-    """The same regions and flips; torch rounds once where Pillow does so twice."""
+    """Regions and flips are equal; torch rounds once where Pillow does so twice."""
     seen = {}
     for name, resize, most in (("region", T.RandomResizedCrop(32), 1), ("both", T.Resize(40), 1),
                                ("cubic", T.RandomResizedCrop(32, interpolation=Filter.BICUBIC), 2)):
@@ -231,7 +231,7 @@ def forget_the_device():
 
 
 def pass_over(paths, plain):
-    """What went wrong with it, and whether what came was right."""
+    """Returns its error, and whether the batches that came were right."""
     made, error = [], None
     try:
         made = batches_of(CROP, paths, batch_size=2, shuffle=False, prefetch=1)[1]

@@ -21,8 +21,9 @@ from stoker import gpu
 
 DRY = "--dry" in sys.argv
 IMAGES, BATCH, PASSES = (12, 5, 1) if DRY else (512, 128, 5)
-# Of bytes: (at most, on average). More than twice what libjpeg differs by with another IDCT, and with chroma
-# that is repeated (docs/gpu.md); of the latter single pixels say nothing.
+# Bounds in bytes: (at most, on average). They are more than twice the differences of libjpeg with
+# another IDCT, and with chroma that is repeated (docs/gpu.md). For repeated chroma, single pixels
+# mean nothing.
 BOUNDS = {"4:4:4": (8, 0.5), "4:2:2": (255, 2), "4:2:0": (255, 2)}
 CROP = T.Compose([T.RandomCrop(224), T.RandomHorizontalFlip()])
 REGION = T.Compose([T.RandomResizedCrop(224), T.RandomHorizontalFlip()])
@@ -46,7 +47,7 @@ def here(batch):
 
 
 def compare(paths, sampling):
-    """Whether pixels are near each other, and all else is the same."""
+    """Returns true if pixels are near each other, and all else is equal."""
     most, total, count = 0, 0, 0
     ours = loader_of(paths, CROP, "nvjpeg", mean=0, std=1 / 255)
     for one, other in zip(ours, loader_of(paths, CROP, None, mean=0, std=1 / 255)):

@@ -1,4 +1,5 @@
-"""Batches of stoker.Loader on this processor beside those of the plain DataLoader: same.py METHOD CASE..."""
+"""Batches of stoker.Loader on this processor beside those of the plain DataLoader. Usage: same.py
+METHOD CASE..."""
 
 import sys
 

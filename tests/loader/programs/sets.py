@@ -59,8 +59,9 @@ def killing(i):
 
 
 def watched(loader):
-    """A pass for which torch looks after its workers itself. By default it is told by a signal, whose handler
-    raises the error wherever the program happens to be, once or more than once."""
+    """Begins a pass for which torch looks after its workers itself. By default a signal reports
+    their end. Its handler raises the error wherever the program happens to be, once or more than
+    once."""
     batches = iter(loader)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     _utils.MP_STATUS_CHECK_INTERVAL = 0.3
@@ -68,7 +69,8 @@ def watched(loader):
 
 
 def is_of_a_killed_worker(error):
-    """torch's own, or that of fetching a descriptor from who is no longer there."""
+    """Returns true for torch's own error, or that of fetching a descriptor from a process that has
+    gone."""
     return (type(error) is RuntimeError and "DataLoader worker" in str(error)
             or isinstance(error, (OSError, EOFError)))
 
@@ -133,7 +135,8 @@ def bits(tensor):
 
 
 def without_images(loader_for):
-    """What loader_for(batches, **wanted) says of batches whose images nobody would find."""
+    """Returns the errors of loader_for(batches, **wanted) for batches whose images cannot be
+    found."""
     images, told = torch.zeros(2, 3, 5, 6, dtype=torch.uint8), []
     for batch, wanted in (({"image": images}, {"images": "imgae"}), ([images, 1], {"mean": (0.5,), "std": (0.2,)}),
                           ([[images[0], images[1]]], {"mean": 0.5})):

@@ -1,4 +1,4 @@
-"""What goes wrong, and what is left of it: trouble.py CASE..."""
+"""Faults of a Loader, and what is left of it. Usage: trouble.py CASE..."""
 
 import gc
 import os

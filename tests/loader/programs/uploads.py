@@ -1,4 +1,4 @@
-"""What stoker._gpu.uploads counts, where time and a device are what a test says: uploads.py"""
+"""Counts of stoker._gpu.uploads, where a test sets the time and the device. Usage: uploads.py"""
 
 import torch
 from sets import say

@@ -1,6 +1,6 @@
 /*
- * Reads a file in odd ways and says what came of each call: return value, errno, a sum of the
- * bytes, the offset afterwards. What it says must not depend on who answers.
+ * Reads a file in odd ways and prints the result of each call: return value, errno, a sum of the
+ * bytes, the offset afterwards. The output must not depend on the source of the bytes.
  *
  *   odd WAY PATH OTHER       (OTHER: another file, which is small)
  */
@@ -402,7 +402,7 @@ static void maps(void)
     printf("sum %08x\n", sum_of(own, (ssize_t)bytes));
 }
 
-/* One read by io_uring, which nobody sees. */
+/* One read by io_uring, which the library does not see. */
 static void ring(void)
 {
     int fd = opened(0);

@@ -1,4 +1,4 @@
-"""Makes files, and reads one of them epoch by epoch, as it is told.
+"""Makes files, and reads one of them epoch by epoch, on order.
 
     python -m readers make TOP               the files of all readers; prints {name: why there is
                                              none, or null}

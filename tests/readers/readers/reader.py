@@ -4,9 +4,8 @@
     def rows(path):
         return numpy.memmap(path).reshape(ROWS, -1)
 
-`make` writes the file with the library itself. What the function returns has items, which are read
-in any order, or can only be gone through; each is bytes or an array. `sees` says what the cache has
-to do with it.
+`make` writes the file with the library itself. The function's result has items, which are read in
+any order, or can only be gone through; each is bytes or an array. `sees` is the cache's part in it.
 """
 
 import hashlib
@@ -27,7 +26,7 @@ class Reader:
         self.needs, self.sees, self.alone = needs.split(), sees, alone
 
     def missing(self):
-        """What is not installed, or None."""
+        """Returns which module is not installed, or None."""
         for module in self.needs:
             module, _, least = module.partition(">=")
             try:
@@ -58,7 +57,7 @@ def reader(name, needs="", suffix=".bin", make=None, sees=READS, alone=False):
 
 
 def some_bytes(name, size=ROW_BYTES):
-    """The same bytes each time, that look random."""
+    """Returns fixed bytes that look random."""
     return hashlib.shake_128(str(name).encode()).digest(size)
 
 
@@ -93,7 +92,7 @@ def chosen(count, draw, part):
 
 
 class Each:
-    """What has items by their number."""
+    """A sequence of items by their number."""
 
     def __init__(self, count, item):
         self._count, self._item = count, item
@@ -109,7 +108,7 @@ class Each:
 
 
 class Stream:
-    """What can only be gone through, as often as wanted."""
+    """An iterable that can only be gone through, as often as wanted."""
 
     def __init__(self, begin):
         self._begin = begin

@@ -33,7 +33,7 @@ def make_all(top):
 
 
 def read_all(top):
-    """What all readers find that can be run here: {name: {part: digest}}."""
+    """Returns the digests of all readers that can be run here: {name: {part: digest}}."""
     said = {}
     for name, reader in readers.items():
         if reader.missing() is None:
@@ -75,7 +75,7 @@ class Threads(Main):
 
 
 def agreed(found):
-    """What all say that have each read everything."""
+    """Returns the one digest of readers that have each read everything."""
     found = set(found)
     assert len(found) == 1, found
     return found.pop()

@@ -1,4 +1,4 @@
-"""What Python itself reads: bytes, records, archives, pickles, JSON, SQLite."""
+"""Readers of Python itself: bytes, records, archives, pickles, JSON, SQLite."""
 
 import io
 import json

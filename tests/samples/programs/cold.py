@@ -4,9 +4,9 @@
 
     cold.py forget DIRECTORY
 
-`keep` puts them, `forget` has the kernel drop what it has of the store's file, `read` prints the major
-faults, each of which waited for the disk, and how many values were right. `wait` does the same when it
-has found all of them, without looking at one, and read a line.
+`keep` puts them, and `forget` has the kernel drop its pages of the store's file. `read` prints the
+major faults, each of which waited for the disk, and how many values were right. `wait` does so when
+it has found all of them, without looking at one, and read a line.
 """
 
 import os

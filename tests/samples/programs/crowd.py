@@ -1,6 +1,6 @@
-"""Eight rounds of four processes that decode all JPEGs of a directory, each in an order of its own, of which
-one is killed in the middle: crowd.py DIRECTORY HOME BUDGET. Says how many images were wrong, and the most
-that HOME held."""
+"""Eight rounds of four processes that decode all JPEGs of a directory, each in an order of its own.
+One of them is killed in the middle. Prints how many images were wrong, and the most that HOME held.
+Usage: crowd.py DIRECTORY HOME BUDGET."""
 
 import hashlib
 import json

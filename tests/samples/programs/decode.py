@@ -2,7 +2,7 @@
 
     decode.py FIRST COUNT [PROCESSES]
 
-With PROCESSES, so many at once, forked from one that has the store open; nobody ends before all have
+With PROCESSES, so many at once, forked from one that has the store open. None ends before all have
 decoded everything. Prints the sum of what they counted.
 """
 
@@ -28,7 +28,7 @@ def decode_all(pictures, numbers):
 
 def child(pictures, numbers, told, go_on):
     os.write(told, struct.pack("3Q", *decode_all(pictures, numbers)))
-    os.read(go_on, 1)  # the end of it, when all have told
+    os.read(go_on, 1)  # the end of it, when all have answered
     os._exit(0)
 
 

@@ -1,5 +1,5 @@
-"""Opens all JPEGs of a directory with Pillow, EPOCHS times: epochs.py DIRECTORY EPOCHS. Prints a
-digest of the pixels of each epoch."""
+"""Opens all JPEGs of a directory with Pillow, EPOCHS times. Prints a digest of the pixels of each
+epoch. Usage: epochs.py DIRECTORY EPOCHS."""
 
 import hashlib
 import pathlib

@@ -1,5 +1,5 @@
-"""Keeps numbered values in the store: keep.py FIRST COUNT BYTES [wait]. Says, as JSON, what came of
-it; with `wait` it then waits for the end of its input. A value follows from its number."""
+"""Keeps numbered values in the store. Prints the result as JSON; with `wait` it then waits for the
+end of its input. A value follows from its number. Usage: keep.py FIRST COUNT BYTES [wait]."""
 
 import json
 import os
@@ -13,7 +13,7 @@ def value(number, most):
 
 
 def check(store, number, most):
-    """Whether it is there; what is there must be right."""
+    """Returns true if it is there; a value that is there must be right."""
     found = store.get(store.key(b"%d" % number))
     assert found is None or found == value(number, most), f"value {number} is wrong"
     return found is not None

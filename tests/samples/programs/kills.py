@@ -3,9 +3,9 @@
     kills.py SECONDS SEED
 
 Sixteen processes decode from bytes and from files, first touches and later ones, in rounds, each
-with an empty store; one after the other is killed and takes up again. Every pixel is compared with
-Pillow's. After each round a process that was not there before opens the store, finds what was kept,
-and keeps more. Prints JSON.
+with an empty store. One after the other is killed and takes up again. Every pixel is compared with
+Pillow's. After each round a new process opens the store, finds what was kept, and keeps more.
+Prints JSON.
 """
 
 import json
@@ -127,7 +127,7 @@ class Round:
 
 
 def look(files):
-    """What a new process finds in the store."""
+    """Returns what a new process finds in the store."""
     import stoker
     from stoker import _core
     pictures, wrong = make_pictures(), 0

@@ -1,6 +1,6 @@
-"""Images of which only the form is cached: what is opened of them. later.py DIRECTORY. Decodes all of its
-JPEGs until enough of them have a form and no entry, then does with these what programs do between
-opening an image and loading it. Says "sound" when all is as Pillow has it."""
+"""Opens of images of which only the form is cached. Usage: later.py DIRECTORY. Decodes all of its
+JPEGs until enough of them have a form and no entry. Then it does with these what programs do
+between opening an image and loading it. Prints "sound" when all is as Pillow has it."""
 
 import errno
 import itertools
@@ -96,7 +96,7 @@ def replaced(path, expected, data):
 
 
 def read_when_replaced(path, expected, data):
-    """By who needs the file's bytes: those of another file are no part of this image."""
+    """The file's bytes are needed: those of another file are no part of this image."""
     image, other = Image.open(path), Image.open(path)
     image.draft("RGB", (image.width // 2, image.height // 2))
     Image.new("RGB", other.size, (200, 10, 10)).save(path + ".new", "JPEG")

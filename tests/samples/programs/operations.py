@@ -1,13 +1,13 @@
-"""What files cost the file system that they lie on, epoch by epoch:
+"""Counts the operations that files cost the file system that they lie on, epoch by epoch:
 
     operations.py CONTROL DIRECTORY EPOCHS HOW WORKERS
 
-So many processes share each epoch, in another order each time. Prints a digest of its pixels, the names of
-the files that were served from their forms, and the opens and operations that it cost (CONTROL is
-slowfs's): as JSON, a line each. HOW: `path`, `file`, by the loader of torchvision's ImageFolder (`folder`),
-by stoker.decode (`decode`), or by a thread of a Feed (`feed`). `read`: nothing is decoded, and they are
-served from entries. `plain` needs no Stoker, and prints what each file costs, to open, to decode and to
-read."""
+So many processes share each epoch, in another order each time. Prints a line of JSON for each. It
+has a digest of its pixels, the names of the files that were served from their forms, and its opens
+and operations (CONTROL is slowfs's). HOW: `path`, `file`, by the loader of torchvision's
+ImageFolder (`folder`), by stoker.decode (`decode`), or by a thread of a Feed (`feed`). `read`:
+nothing is decoded, and they are served from entries. `plain` needs no Stoker, and prints what each
+file costs, to open, to decode and to read."""
 
 import hashlib
 import json

@@ -2,9 +2,9 @@
 
     shares.py DIRECTORY EPOCHS HOME [HOW]
 
-Prints, of each epoch, a digest of its pixels, how many images came from forms, how many files were not
-read and their bytes, and what lies in HOME by then: as JSON, a line each. HOW: `file` opens the files
-itself, as torchvision does."""
+Prints a line of JSON for each epoch. It has a digest of its pixels, how many images came from
+forms, how many files were not read and their bytes, and the bytes in HOME by then. HOW: `file`
+opens the files itself, as torchvision does."""
 
 import hashlib
 import json
@@ -21,7 +21,7 @@ NAMES = "from_forms", "unread", "unread_bytes"
 
 
 def taken_bytes(home):
-    """What the files there really take."""
+    """Returns the bytes that the files there really take."""
     total = 0
     for root, _, names in os.walk(home):
         for name in names:
