@@ -1,4 +1,4 @@
-"""What must be true when all is over: a new run finds a budget that adds up, no drafts, whole
+"""Checks the state when all is over. A new run finds a budget that adds up, no drafts, whole
 entries, and is served what there is now."""
 
 import json
@@ -10,7 +10,7 @@ PATIENCE_S = 90
 
 
 def check(place, next_run):
-    """What is wrong."""
+    """Returns what is wrong."""
     wrong = []
     for volume in place.volumes:
         run = next_run()
@@ -40,8 +40,8 @@ def check_volume(place, volume, run):
     if lines[1] != "0":
         wrong.append(f"{lines[1]} drafts are left")
     counts = json.loads(summary.read_text())
-    # The catalogue keeps a record of each version: after half an hour of changes these alone may
-    # fill a small tier, and what is full takes nothing more.
+    # The catalogue keeps a record of each version. After half an hour of changes these alone may
+    # fill a small tier, and a full tier takes nothing more.
     refused = counts["bypassed"].get("budget", 0) + counts["bypassed"].get("catalogue", 0)
     if counts["hits"] == 0 and refused == 0:
         wrong.append(f"the run afterwards is served nothing: {counts}")

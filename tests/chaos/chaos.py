@@ -4,15 +4,14 @@
     chaos.py [--build DIR] [--seconds N] [--seed N] [--step-clock] [--without]
 
 Eight readers in four sessions, each of one run, in two mount namespaces where one path leads to
-different volumes; a writer beside the library and one behind the origin in each, and others in the
-sessions, through the library. Readers are killed and stopped, commands killed, the tier filled to
-the brim and cleared, the origin fails, memory is short, the wall clock is stepped. Every byte that a
-reader sees is held against what was written when (ledger.h). A seed says all that is planned; not
-how it falls out.
+different volumes. Each namespace has a writer beside the library and one behind the origin. The
+sessions have further writers, through the library. Readers are killed and stopped, and commands
+killed. The tier is filled to the brim and cleared, the origin fails, memory is short, the wall
+clock is stepped. Every byte that a reader sees is compared with the ledger of writes (ledger.h). A
+seed fixes the plan; not how it falls out.
 
-The clock is stepped to and fro for the processes of the round alone (skew.c); with --step-clock this
-machine's, for all programs: only for a machine of your own.
---without leaves out the library: then nothing may be wrong either, or the ledger is.
+The clock is stepped to and fro for the processes of the round alone (skew.c). With --step-clock it
+is this machine's, for all programs: only for a machine of your own.
 
 Exits 1 when anything was wrong, and 77 when it cannot be done here.
 """
@@ -75,7 +74,7 @@ class Round:
             self.sums["refused"] += session.refused
 
     def writers(self, volume, hand):
-        """Who writes beside the library, all the time."""
+        """Plays a writer beside the library, all the time."""
         session = Session.of_a_writer(self.place, volume, hand, self.options.seconds - LAST_S,
                                       random.Random(f"{self.options.seed} {volume.number} {hand}"))
         session.play()

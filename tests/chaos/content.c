@@ -1,4 +1,4 @@
-/* What a version of a file holds. See content.h. */
+/* The content of a file's version. See content.h. */
 #include "content.h"
 
 #include <stdbool.h>
@@ -26,7 +26,8 @@ void content_make(uint64_t stamp, size_t at, char *out, size_t length)
     }
 }
 
-/* Whether the bytes from `begin` to `end` are of this stamp; all offsets are those of the file. */
+/* Returns true if the bytes from `begin` to `end` are of this stamp; all offsets are those of the
+ * file. */
 static bool is_of(uint64_t stamp, const char *bytes, size_t at, size_t begin, size_t end)
 {
     for (size_t offset = begin; offset < end;) {
@@ -61,7 +62,7 @@ uint64_t content_judge(const char *bytes, size_t length, size_t at)
     return is_of(stamp, bytes, at, at, at + length) ? stamp : CONTENT_TORN;
 }
 
-/* What the block that begins at `offset` is of, as far as it lies in the range. */
+/* Judges the block that begins at `offset`, as far as it lies in the range. */
 static uint64_t block_of(const char *bytes, size_t length, size_t at, size_t offset)
 {
     size_t end =

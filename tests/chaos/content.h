@@ -1,8 +1,8 @@
 /*
- * What a version of a file holds. Each byte follows from the version's stamp and its own offset,
- * and every block begins with the stamp: so any range that holds the beginning of a block says
- * which version it is of, and whether it is that version's in every byte. Versions of one stamp are
- * a beginning of each other: a file that was truncated, or appended to.
+ * The content of a file's version. Each byte follows from the version's stamp and its own offset,
+ * and every block begins with the stamp. So any range with the beginning of a block shows its
+ * version, and whether every byte is that version's. Versions of one stamp are a beginning of each
+ * other: a file that was truncated, or appended to.
  */
 #ifndef STK_TESTS_CHAOS_CONTENT_H
 #define STK_TESTS_CHAOS_CONTENT_H
@@ -14,9 +14,9 @@
 #define CONTENT_BLOCK_BYTES 256
 #define CONTENT_MOST_BYTES  (1 << 20)
 
-/* What bytes may turn out to be, beside a stamp. Stamps are larger. */
+/* Judgements of bytes, besides a stamp. Stamps are larger. */
 #define CONTENT_TORN   0 /* of no single version */
-#define CONTENT_SILENT 1 /* too few to tell */
+#define CONTENT_SILENT 1 /* too few to judge */
 
 /* Writes `length` bytes, those from offset `at` (a multiple of 8) on; up to 7 bytes more. */
 void content_make(uint64_t stamp, size_t at, char *out, size_t length);

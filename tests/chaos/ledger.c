@@ -1,4 +1,4 @@
-/* What really happened. See ledger.h. */
+/* The record of what really happened. See ledger.h. */
 #include "ledger.h"
 
 #include <fcntl.h>
@@ -49,7 +49,7 @@ bool unit_is_written_in_place(unsigned unit)
     return unit % 2 == 1;
 }
 
-/* An empty file tells no stamp. */
+/* An empty file shows no stamp. */
 uint64_t version_of(uint64_t stamp, size_t length)
 {
     return (length > 0 ? stamp : 1) << VERSION_LENGTH_BITS | length;

@@ -1,11 +1,11 @@
 /*
- * What really happened: the memory that all processes of a round of chaos share.
+ * The record of what really happened: the memory that all processes of a round of chaos share.
  *
- * For each path it keeps the versions that it has led to, one after the other: a writer notes each
- * that is to come before it changes anything, and what there is afterwards, which it reads from
+ * For each path it keeps the versions that it has led to, one after the other. A writer notes each
+ * coming version before it changes anything. Afterwards it notes what there is, which it reads from
  * behind the origin. So at any moment a path leads to the last version that is settled, or to one
- * noted since. A reader that knows the place in this history from which on it may see versions (its
- * floor) can say of what it saw whether it is right.
+ * noted since. A reader knows the place in this history from which on it may see versions (its
+ * floor). So it can judge whether what it saw is right.
  *
  * Writers take a unit's lock; all else is single atomic words.
  */
@@ -54,7 +54,7 @@ struct ledger {
         _Atomic uint32_t noted, settled; /* numbers of versions; the first is 0 */
         _Atomic uint64_t versions[HISTORY];
     } paths[VOLUMES][PATHS];
-    _Atomic uint32_t floors[RUNS][PATHS]; /* below which nobody in that run may see anything */
+    _Atomic uint32_t floors[RUNS][PATHS]; /* below which no process in that run may see anything */
 };
 
 extern struct ledger *ledger;
@@ -63,7 +63,7 @@ extern struct ledger *ledger;
 void ledger_open(const char *file);
 
 void ledger_count(enum count which);
-/* A new stamp, which tells volume and unit. */
+/* Makes a stamp, which shows volume and unit. */
 uint64_t ledger_stamp(unsigned volume, unsigned unit);
 bool ledger_is_of(uint64_t stamp, unsigned volume, unsigned unit);
 

@@ -57,7 +57,7 @@ class Volume:
         self.number = number
         self.source = scratch / f"source{number}"
         self.source.mkdir()
-        # Past the kernel's own cache in one of them: where that lies between, a short read of the
+        # One of them is past the kernel's own cache. Where that lies between, a short read of the
         # origin is no short read of the program's, but zeros.
         self.reads_short = number % 2
         self.fs = slowfs.SlowFS(self.source, binary=str(build / "slowfs"), latency_ms=0.2,

@@ -110,7 +110,7 @@ static bool is_reader(unsigned number)
 
 static _Noreturn void live(unsigned number)
 {
-    prctl(PR_SET_PDEATHSIG, SIGKILL); /* who is stopped would wait for ever */
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* a stopped process would wait for ever */
     desk = &desks[number];
     dice_start(orders.seed * 1000 + number * 37 + children[number].generation * 7919);
     if (is_reader(number)) {
@@ -153,7 +153,7 @@ static void bury(unsigned number, int status)
     }
 }
 
-/* Those who have ended: before the time is over, others take their places. */
+/* Buries ended processes: before the time is over, others take their places. */
 static unsigned bury_all(void)
 {
     unsigned alive = 0;
@@ -206,7 +206,7 @@ static void watch(unsigned number, int64_t now)
     }
 }
 
-/* Somebody is killed or stopped, most often in the middle of a look. */
+/* Kills or stops a reader, most often in the middle of a look. */
 static void trouble(int64_t now)
 {
     unsigned number = dice(orders.readers);

@@ -1,4 +1,4 @@
-/* One process of a round of chaos: what it was told, and what all its roles use. */
+/* One process of a round of chaos: its orders, and the tools of all its roles. */
 #ifndef STK_TESTS_CHAOS_PLAYER_H
 #define STK_TESTS_CHAOS_PLAYER_H
 
@@ -14,7 +14,7 @@ enum fresh {
     FRESH_NEVER /* any */
 };
 
-/* Who writes, beside the readers. */
+/* The side on which a writer works. */
 enum hand {
     HAND_HERE,  /* by the readers' own mount; with the library if there is one */
     HAND_BEHIND /* behind the origin, as another machine would */
@@ -30,7 +30,7 @@ struct orders {
     uint64_t seed;
 };
 
-/* What a process is at. Its parent looks on. */
+/* The operation that a process is at. Its parent looks on. */
 struct desk {
     _Atomic int64_t since_ns; /* CLOCK_BOOTTIME; 0: between two operations */
     char operation[120];
@@ -54,7 +54,7 @@ void dice_start(uint64_t seed);
 void path_name(char out[4096], const char *top, unsigned unit, enum place place, unsigned file);
 const char *place_name(enum place place);
 
-/* What a role does once; until the time is over, again and again. */
+/* Each of these does a role's work once; until the time is over, again and again. */
 void reader_begin(void);
 void reader_act(void);
 void reader_end(void);

@@ -1,9 +1,9 @@
 /*
  * A reader: looks at files in all ways there are, and judges what it finds by the ledger.
  *
- * What it sees of a path must be a version that the path has led to, whole, and not older than its
+ * A look at a path must show a version that the path has led to, whole, and not older than its
  * floor. Only while the origin is faulty, or files of the unit are written in place, may it be
- * something in between; but never another unit's or volume's.
+ * something in between. It is never another unit's or volume's.
  */
 #include <dirent.h>
 #include <errno.h>

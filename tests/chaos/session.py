@@ -20,10 +20,10 @@ class Session:
         self.seconds = dice.randint(2, 10)
         self.readers, self.hand = READERS, "here"
         self.writers = int(self.kind != "plain" and dice.random() < 0.6)
-        # Who may be killed for want of memory must not be a writer, who may hold a lock.
+        # A writer may hold a lock, so it must not be killed for want of memory.
         self.squeezed = not self.writers and dice.random() < 0.5
         self.seed = dice.randrange(1 << 30)
-        # Who is killed early: nobody, the command, or all.
+        # Killed early are: no process, the command, or all.
         self.end = dice.choice(["", "", "", "command" if self.kind == "run" else "",
                                 "all" if not self.writers else ""])
         self.end_after_s = dice.random() * self.seconds
@@ -39,7 +39,7 @@ class Session:
         return session
 
     def story(self):
-        """What it was, in a line."""
+        """Returns the session's description, in a line."""
         return (f"run {self.run} {self.kind} --fresh={self.fresh} volume {self.volume.number}, "
                 f"{self.seconds} s, {self.writers} writers, killed: {self.end or 'nobody'}"
                 f"{', little memory' if self.squeezed else ''}; {self.said}")
@@ -62,7 +62,8 @@ class Session:
         return ["sh", "-c", 'echo $$ >"$0/tasks" && exec "$@"', str(self.place.memory)]
 
     def play(self):
-        """Runs it to its end. What the run must not see any more is known before it begins."""
+        """Runs it to its end. The versions that the run must not see any more are noted before it
+        begins."""
         self.place.play("begin", self.volume.number, run=self.run)
         process = subprocess.Popen(self.line(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, text=True, start_new_session=True)

@@ -1,13 +1,13 @@
 /*
- * Preloaded: a wall clock that is off by what the file $SKEW says, in nanoseconds, as eight bytes.
- * Who writes another number there steps the clock of all programs that have this library, at once;
- * the machine's own stays as it is.
+ * Preloaded: a wall clock that is off by the number in the file $SKEW: nanoseconds, as eight bytes.
+ * Another number there steps the clock of all programs that have this library, at once. The
+ * machine's own clock stays as it is.
  *
  * Programs ask libc, whose symbols these are. libstoker.so asks the kernel itself: a filter of
- * system calls (seccomp) hands such a call to a handler. Both are exact; what the kernel itself
- * stamps on files is not stepped. So a file that is written while the clock is ahead looks as old
- * at once as only those from before a real step would, and one that is written while it is behind
- * looks as if made in the future.
+ * system calls (seccomp) hands such a call to a handler. Both are exact; the kernel's own stamps on
+ * files are not stepped. So a file that is written while the clock is ahead looks old at once, as
+ * only files from before a real step would. A file that is written while the clock is behind looks
+ * as if made in the future.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -113,7 +113,7 @@ static int filter(void)
     return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
 }
 
-/* Of root, who may filter without more ado. */
+/* Installs the filter, as root, which may do so without more ado. */
 __attribute__((constructor)) static void begin(void)
 {
     const char *file = getenv("SKEW");

@@ -1,4 +1,4 @@
-"""What goes wrong in a round, one thing after the other, beside the killing that the player does."""
+"""The faults of a round, one after the other, beside the killing that the player does."""
 
 import contextlib
 import errno
@@ -45,7 +45,7 @@ class Trouble:
         volume.fs.latency_ms = before
 
     def brim(self, _, seconds):
-        """Somebody else takes all that the tier's file system has, byte and inode."""
+        """Another program takes all that the tier's file system has, byte and inode."""
         flood = "/dev/shm/flood"
         with open(flood, "wb") as file, contextlib.suppress(OSError):
             for step in (1 << 20, 4096):
@@ -59,7 +59,7 @@ class Trouble:
         os.unlink(flood)
 
     def clear(self, _, seconds):
-        """The cache is removed below those who use it, or what it holds of the covered path."""
+        """The cache is removed below its users, or its part for the covered path."""
         what = [self.place.data] if self.dice.random() < 0.5 else []
         subprocess.run(self.dice.choice(self.place.volumes).command(
             [self.place.build / "stoker", "clear", *what], self.place.env()), check=False,
@@ -67,7 +67,8 @@ class Trouble:
         time.sleep(seconds / 2)
 
     def squeeze(self, _, seconds):
-        """Somebody in the readers' group takes most of its memory: the first to be killed for it."""
+        """A process in the readers' group takes most of its memory: the first to be killed for
+        it."""
         hog = subprocess.Popen(
             ["sh", "-c", 'echo $$ >"$0/tasks" && echo 1000 >/proc/self/oom_score_adj && exec tail',
              self.place.memory], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)

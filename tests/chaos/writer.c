@@ -1,10 +1,10 @@
 /*
  * A writer: changes files in all ways there are, and keeps the ledger.
  *
- * Under the unit's lock it notes what paths may lead to, does it, and settles what is there then,
- * which it reads from behind the origin: so a change that failed, or half of it, is known as well.
- * One that went well through the library must be seen by its run from then on, and by the
- * descriptors that this process holds.
+ * Under the unit's lock it notes what paths may lead to, and does the change. Then it settles what
+ * is there, which it reads from behind the origin. So a change that failed, or half of it, is known
+ * as well. A change that went well through the library must be seen by its run from then on, and by
+ * the descriptors that this process holds.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -96,9 +96,9 @@ static void note_path(struct change *change, enum place place, unsigned file, ui
     change->full |= !path_note(orders.volume, path, version);
 }
 
-/* Of a file in a or b; it has another name if latest leads there. By that name the run may still
- * know a file that somebody else has taken from there since: then it cannot tell that its own
- * change concerns this name. */
+/* Notes a file in a or b. If latest leads there, the file has another name. By that name the run
+ * may still know a file that another process has replaced since. Then the run cannot see that its
+ * own change concerns this name. */
 static void note_file(struct change *change, enum place place, unsigned file, uint64_t version)
 {
     unsigned other = path_number(change->unit, PLACE_LATEST, file);
@@ -315,7 +315,7 @@ static void change_in_place(struct change *change, const char *name)
     unit_write_ends(orders.volume, change->unit);
 }
 
-/* Whether the descriptor shows what there is now; so it may if that cannot be told. */
+/* Returns true if the descriptor shows what there is now, or if that cannot be known. */
 static bool shows(const struct change *change, int fd, ssize_t *got)
 {
     uint64_t quake = atomic_load(&ledger->quake[orders.volume]);
@@ -326,8 +326,9 @@ static bool shows(const struct change *change, int fd, ssize_t *got)
     return *got < 0 || shaken || now == version_of(stamp, (size_t)*got);
 }
 
-/* A descriptor of the file, before this process's library writes it in place; -1 if there is none.
- * What somebody else had replaced may be known to the run as it was before: that is another file.
+/* Opens a descriptor of the file, before this process's library writes it in place. Returns -1 if
+ * there is none. If another process has replaced the file, the run may know the former one: that is
+ * another file.
  */
 static int hold(const struct change *change, const char *name)
 {

@@ -31,7 +31,7 @@ $(B)/tests/device: $(call objects,tests/cuda/device.c $(BASE)) $(B)/libstokergpu
 	$(if $(V),,@echo "  LINK  $@")
 	$(Q)$(LINK) -o $@ $^ $(LDFLAGS) $(LINK_SAN) -pthread -lm -ldl
 
-# What a session under compute-sanitizer finds is an error as well.
+# A finding of compute-sanitizer in a session is an error as well.
 COMPUTE_SANITIZER := $(firstword $(wildcard /usr/local/cuda/bin/compute-sanitizer) \
 	$(shell command -v compute-sanitizer 2>/dev/null))
 

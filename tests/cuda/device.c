@@ -1,5 +1,5 @@
 /*
- * What only a device can show: `make test-gpu`.
+ * Checks that only a device can make: `make test-gpu`.
  *     device                equality, then rates, which must be what they should be
  *     device --equality     equality alone (for compute-sanitizer, which makes all else slow)
  *     device --dry          all of it, small, and rates are not judged (for the driver of the

@@ -47,7 +47,7 @@ EXPORT struct cuda_world *cuda_world(void)
     return &world;
 }
 
-/* A child of fork may call, and is told what it is. */
+/* Takes the lock. A child of fork may call, and learns that it is one. */
 static void take_lock(void)
 {
     pthread_mutex_lock(&lock);
@@ -96,7 +96,7 @@ static int count(const char *name)
         pthread_mutex_unlock(&lock);                                                               \
         return result;                                                                             \
     }
-/* Begins one that gives something back: it does so even when it tells of an error. */
+/* Begins a call that gives something back: it does so even when it returns an error. */
 #define BEGIN_GIVING_BACK()                                                                        \
     pthread_mutex_lock(&lock);                                                                     \
     int result = count(__func__)
@@ -204,7 +204,8 @@ static void drop_event(struct event *event)
     }
 }
 
-/* Whether all that a kernel touches is there. The images are looked at only if they are. */
+/* Returns true if all memory that a kernel touches is there. The images are looked at only if they
+ * are. */
 static bool may_run(const struct operation *operation)
 {
     const struct stk_gpu_job *job = &operation->job;
@@ -289,7 +290,8 @@ static void be_late(const struct operation *operation)
     pthread_mutex_lock(&lock);
 }
 
-/* Where the device is dead nothing is done any more, and nobody waits. */
+/* Runs the next operation. Where the device is dead nothing is done any more, and no caller
+ * waits. */
 static void run_next(struct stream *stream)
 {
     struct operation *operation = stream->first;
@@ -701,7 +703,7 @@ EXPORT int cuStreamCreate(void **stream, unsigned flags)
     END(0);
 }
 
-/* What was begun on it is done all the same. */
+/* Destroys a stream. Work that was begun on it is done all the same. */
 EXPORT int cuStreamDestroy_v2(void *stream);
 EXPORT int cuStreamDestroy_v2(void *stream)
 {

@@ -3,7 +3,7 @@
  * over the driver of the tests. Pixels are libjpeg's, so they are what the processor makes.
  *
  * A batch is decoded on its stream, a while later than it could be, and only then are its bytes
- * read. What is used while a batch is under way, or written to where no memory is, is counted as
+ * read. A use of memory while a batch is under way, or a write to where no memory is, is counted as
  * wild.
  */
 #include <setjmp.h>
@@ -22,7 +22,7 @@ enum { EXECUTION_FAILED = 6, ARCH_MISMATCH = 7 };
 
 /* ---- every call ---- */
 
-/* A driver's error as nvJPEG tells it; those of images are told as they are. */
+/* Returns a driver's error in nvJPEG's terms; those of images stay as they are. */
 static int told(int result)
 {
     if (result == 0 || stk_gpu_nvjpeg_is_of_image(result)) {
@@ -135,7 +135,7 @@ static bool has_memory(const struct stk_nvjpeg_image *to, size_t width, size_t h
     return true;
 }
 
-/* What is damaged is grey, or whatever libjpeg makes of it. */
+/* Decodes an image. A damaged one is grey, or whatever libjpeg makes of it. */
 static void decode(const unsigned char *bytes, size_t size, const struct stk_nvjpeg_image *to)
 {
     struct jpeg_decompress_struct cinfo;

@@ -27,7 +27,7 @@ def images():
 
 
 def of_torch(images, indices, padding, flip, fill=0, size=None):
-    """The same out of torchvision's functions, one image after the other."""
+    """Makes the batch by torchvision's functions, one image after the other."""
     draws = torch.Generator().manual_seed(5)
     count, made, (height, width) = len(indices), [], size or (32, 32)
     left, top = ([[0] * count] * 2) if padding == 0 else (

@@ -1,5 +1,5 @@
 """stoker._gpu_core over the driver of the tests: batches of this process's memory on their way to a
-device, what is held meanwhile, and what errors become."""
+device. Memory is held meanwhile, and errors become exceptions."""
 
 import os
 import pathlib

@@ -1,5 +1,5 @@
-"""What nvcc made of the kernel, and whether the driver's calls are what its own header says: where there
-is nvcc, and CUDA's header."""
+"""The code that nvcc made of the kernel, and the driver's calls beside CUDA's own header: where
+there is nvcc, and CUDA's header."""
 
 import pathlib
 import re
@@ -21,7 +21,7 @@ def calls_of(table):
 CALLS = calls_of("gpu/calls.def")
 DEVICES = ["sm_80", "sm_90", "sm_100"]
 MOST_REGISTERS = 64  # half of the threads that a multiprocessor can have
-# What calls.def has in the place of CUDA's own types.
+# calls.def has these in the place of CUDA's own types.
 TYPES = {"CUcontext|CUmodule|CUfunction|CUstream|CUevent": "void *",
          "CUdevice_attribute|CUdevice|CUresult": "int", "CUdeviceptr": "unsigned long long"}
 

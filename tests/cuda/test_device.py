@@ -1,5 +1,5 @@
-"""What `make test-gpu` runs, without a device: over the driver of the tests, which does all of it but fast;
-and where there is no driver, or no kernel was built."""
+"""Runs the program of `make test-gpu` without a device: over the driver of the tests, which does
+all of it but fast. Runs it too where there is no driver, or no kernel was built."""
 
 import os
 import pathlib
@@ -19,7 +19,7 @@ def run(program, *arguments, **env):
 
 
 def without_nvcc(tmp_path):
-    """The same program as it is built where there is no nvcc."""
+    """Builds the program as where there is no nvcc."""
     subprocess.run([ROOT / "gpu/image.sh", tmp_path / "kernel"], env={**os.environ, "NVCC": ""},
                    check=True)
     objects = [BUILD / "obj/tests/cuda/device.o", *(BUILD / "obj/base").glob("**/*.o")]

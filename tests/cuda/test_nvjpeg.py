@@ -1,5 +1,5 @@
-"""Whether the calls of nvJPEG are what its own header and library say, where these are: in CUDA's directory,
-or as the package nvidia-nvjpeg of PyPI; and stoker._gpu_core's decoder over the nvJPEG of the tests."""
+"""The calls of nvJPEG beside its own header and library, where these are: in CUDA's directory or as
+the package nvidia-nvjpeg of PyPI. Then stoker._gpu_core's decoder over the nvJPEG of the tests."""
 
 import importlib.util
 import pathlib
@@ -158,7 +158,8 @@ del device
 
 @pytest.mark.parametrize("error", [999, 2, 4])
 def test_every_call_fails_once(error):
-    """What is begun is right, or there is an exception; images that are not liked are left. Nothing stays."""
+    """If a batch is begun, it is right, or there is an exception; images that are not liked are
+    left. Nothing stays."""
     over_ours(f"error = {error}" + """
 datas = [jpeg(seed) for seed in range(3)]
 def work():

@@ -1,5 +1,5 @@
-"""What the plan and the kernel's grid make of images, against torchvision's own ToTensor and Normalize:
-equal to the last bit, in other types than float rounded once."""
+"""Images of the plan and of the kernel's grid beside torchvision's own ToTensor and Normalize. They
+are equal to the last bit; in types other than float they are rounded once."""
 
 import pytest
 

@@ -1,12 +1,12 @@
 /*
- * A driver of ours for tests: a libcuda.so.1 with the calls that gpu/ makes (gpu/calls.def), and a
- * world that says how it behaves and what became of it.
+ * A driver for tests: a libcuda.so.1 with the calls that gpu/ makes (gpu/calls.def). Its world sets
+ * how it behaves, and shows what became of it.
  *
- * A stream is a thread. What is begun on it is done in order, each a while later than it could be;
- * two streams wait for each other only by events. A copy reads the host's memory when it is done,
- * not when it is begun, if that memory is locked; else at once, as CUDA may. A kernel is walked on
- * this processor. Memory of the device is memory of this process. What is touched after it was
- * given back, or is not there at all, is counted.
+ * A stream is a thread. It does its work in order, each operation a while later than it could be.
+ * Two streams wait for each other only by events. If the host's memory is locked, a copy reads it
+ * when it is done, not when it is begun. Else it reads at once, as CUDA may. A kernel is walked on
+ * this processor. Memory of the device is memory of this process. If memory is touched after it was
+ * given back, or is not there at all, that is counted.
  */
 #ifndef STK_TESTS_CUDA_WORLD_H
 #define STK_TESTS_CUDA_WORLD_H
@@ -25,7 +25,7 @@ struct cuda_world {
     int fail_with; /* its result */
     bool for_good; /* so do all later ones, and nothing that was begun is done any more */
 
-    /* What became of it. */
+    /* The outcome. */
     long calls;
     const char *failed;   /* the call that failed first */
     int retained, pushed; /* of the context; of this thread's and all others' stacks */
@@ -44,10 +44,11 @@ struct cuda_world {
 typedef struct cuda_world *cuda_world_get(void);
 struct cuda_world *cuda_world(void);
 
-/* For libraries that stand for others over this driver: counts a call of theirs, which fails when
- * it is its turn, or where no context is current: that is its result. */
+/* Counts a call of a library that stands for another one over this driver. The call fails when it
+ * is its turn, or where no context is current: that is its result. */
 int cuda_world_call(const char *name);
-/* Whether there is so much memory of the device. Inside what cuLaunchHostFunc runs alone. */
+/* Returns true if there is so much memory of the device. It is for a function that cuLaunchHostFunc
+ * runs. */
 bool cuda_world_has(const void *at, size_t bytes);
 int cuLaunchHostFunc(void *stream, void (*function)(void *), void *argument);
 

@@ -1,8 +1,8 @@
-"""What stands in the documents: fenced blocks, code within lines, headings and links.
+"""The parts of the documents: fenced blocks, code within lines, headings and links.
 
-A block's language says what is done with it. Words behind the language: file=NAME is written and not run,
-may=STATUS is a status other than 0 that is no error, says=WORDS,WORDS (with _ for blanks) is what it prints
-among other things, norun=REASON (all the rest of the line) is only read.
+A block's language decides its use. Words behind the language: file=NAME: it is written and not run.
+may=STATUS: a status other than 0 that is no error. says=WORDS,WORDS (with _ for blanks): its output
+has these. norun=REASON (all the rest of the line): it is only read.
 """
 
 import dataclasses
@@ -94,7 +94,7 @@ def commands(text):
 
 
 def anchors(page):
-    """What a link to a heading is called."""
+    """Returns the names by which links mean the headings."""
     found = set()
     for _, line in prose(page):
         if line.startswith("#"):

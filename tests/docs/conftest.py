@@ -1,4 +1,4 @@
-"""What the tests of the documents share: the data sets that they name, and a scene for each page."""
+"""The tests of the documents share the data sets that they name, and a scene for each page."""
 
 import io
 import os
@@ -64,7 +64,7 @@ def scene(tmp_path, data, build):  # noqa: F811
 
 
 def pytest_terminal_summary(terminalreporter):
-    """What nobody has run, and why."""
+    """Lists the blocks that were not run, and why."""
     for page in blocks.pages():
         for block in blocks.blocks(page):
             if "norun" in block.info:

@@ -1,12 +1,13 @@
 #!/bin/bash
-# Runs the documents' commands where hardly anything is: in a root directory with the least of Debian, what the
-# pages say that they need, and the wheel of build/packages. Nothing of it stays. (make test-docs-root)
+# Runs the documents' commands where hardly anything is: in a root directory with the least of
+# Debian. To it come the packages that the pages need, and the wheel of build/packages. Nothing of
+# it stays. (make test-docs-root)
 #
 #     tests/docs/root.sh [WORDS]      for pytest's -k
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-# Of these only the first two are the tests' own.
+# Only the first two of these are the tests' own.
 PACKAGES=python3-pytest,python3-yaml,python3-venv,python3-pil,python3-torchvision,python3-h5py,python3-lmdb
 TREE=/stoker
 

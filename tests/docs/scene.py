@@ -1,11 +1,12 @@
 """Where the documents' commands run: a root directory in which the things that they name exist.
 
-It is this machine's, in a mount namespace of its own, with /data (data sets), /nvme and /ceph (for disks), /scratch
-(the reader's own) and /dev/shm besides. `stoker` is the one that was built. Only what is a whole cluster or
-machine has a stand-in (standins/): these check the options that they are given and run what they would run.
+It is this machine's, in a mount namespace of its own. It has /data (data sets), /nvme and /ceph
+(for disks), /home (the reader's own) and /dev/shm besides. `stoker` is the one that was built. A
+whole cluster or machine has a stand-in (standins/). Stand-ins check the options that they are given
+and run what they would run.
 
-READER_BIN names the directory of an installation instead: then `stoker` and `python` are those that a reader who
-has it first on PATH would find, with nothing of ours besides.
+READER_BIN names the directory of an installation instead. Then `stoker` and `python` are those of a
+reader that has it first on PATH, and nothing of the checkout is there.
 """
 
 import os
@@ -87,7 +88,7 @@ class Scene:
         assert done.returncode == 0, done.stdout
 
     def run(self, argv, env=None):
-        """What the command says and its status, as (status, text)."""
+        """Returns the command's output and status, as (status, text)."""
         done = self._inside(["sh", "-c", f'cd {WORK} && exec "$@"', "sh", *argv], env)
         return done.returncode, done.stdout
 

@@ -21,7 +21,7 @@ SBATCH = {"--job-name", "--nodes", "--ntasks-per-node", "--cpus-per-task", "--gp
 
 
 def script(block):
-    """What a shell is given. Of a console only what was typed."""
+    """Returns the input of a shell. If the block is a console's, it is only what was typed."""
     if block.language != "console":
         return block.text
     return "".join(line[2:] + "\n" for line in block.text.splitlines() if line.startswith(("$ ", "> ")))
@@ -55,7 +55,8 @@ def run_python(scene, block):
 
 
 def run_containers(scene, block):
-    """Of each Pod its containers' commands. Memory is mounted; other volumes are what the scene has there."""
+    """Runs the containers' commands of each Pod. Memory is mounted; other volumes are the
+    scene's."""
     for document in yaml.safe_load_all(block.text):
         spec = document["spec"]
         spec = spec["template"]["spec"] if "template" in spec else spec
@@ -82,7 +83,7 @@ def test_page(scene, page):
             RUN[block.language](scene, block)
 
 
-# What these are about is not in the scene: runs that go on or have ended, a group of people.
+# These need more than the scene has: runs that go on or have ended, a group of people.
 OF_OTHERS = {"top", "last", "report", "share"}
 
 

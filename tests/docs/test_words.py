@@ -1,4 +1,4 @@
-"""What the documents name exists: options, variables, make's targets, pages, headings."""
+"""Each name in the documents exists: options, variables, make's targets, pages, headings."""
 
 import re
 import subprocess
@@ -49,7 +49,8 @@ def code(page):
 
 
 def unknown_options(words, options):
-    """Of one simple command: what `stoker VERB` does not know. COMMAND's own come behind a --."""
+    """Returns the options of one simple command that `stoker VERB` does not know. COMMAND's own
+    come behind a --."""
     while words and words[0] in ("$", "srun", "exec", "trap", "'"):
         words = words[1:]
     if len(words) < 2 or words[0] != "stoker" or not re.fullmatch("[a-z]+", words[1]):
@@ -114,7 +115,7 @@ def test_links(page):
 
 
 def imported(page):
-    """What the Python of a page imports that is neither Python's own nor ours."""
+    """Returns the imports of a page's Python that are neither Python's own nor Stoker's."""
     code = "\n".join(block.text for block in blocks.blocks(page) if block.language in ("python", "sh"))
     found = set(re.findall(r"^ *(?:from|import) (\w+)", code, re.MULTILINE))
     return found - set(sys.stdlib_module_names) - {"stoker"}

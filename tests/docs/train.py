@@ -1,5 +1,6 @@
-"""What the documents call train.py, where a page shows none of its own: two epochs over the files of the
-directories among its arguments, or of /data/imagenet; images by Pillow, other files by read."""
+"""Stands for the script of a page that shows none of its own. It takes two epochs over the files of
+the directories among its arguments, or of /data/imagenet. It reads images by Pillow, other files by
+read."""
 
 import os
 import sys

@@ -1,5 +1,5 @@
-"""What a program does to names and files, by every road that leads to them, is seen by its next
-look at any name: what the process under the library sees is what a process without it sees."""
+"""A program changes names and files, by every road that leads to them, and its next look at any
+name sees it. The process under the library sees what a process without it sees."""
 
 import itertools
 import os

@@ -164,7 +164,8 @@ def test_the_offset_is_shared_with_a_child(duo, base):
 
 @pytest.mark.parametrize("change", ["unlink", "rename"])
 def test_a_file_that_is_gone_can_still_be_read(duo, base, change):
-    """What it was is remembered, not what became of it: that its path does not tell any more."""
+    """The descriptor keeps its version, not the file's later state: its path does not show that any
+    more."""
     path = base / "data/hard1"
     fds = open_both(duo, path)
     before = duo[0].fd_facts(fds[0])
@@ -383,7 +384,8 @@ wc -c <&5
 
 @pytest.mark.parametrize("replaced", [False, True])
 def test_a_descriptor_whose_version_nobody_knows(jobs, base, replaced):
-    """Without the catalogue, the entry's name still tells its version from another file's."""
+    """Without the catalogue, the entry's name still distinguishes its version from another
+    file's."""
     path, other = base / "data/a.bin", base / "outside/o.bin"
     known, new = path.stat(), other.stat()
     ran = jobs.preloaded(["sh", "-c", FORGOTTEN, path, *([other] if replaced else [])],
@@ -439,7 +441,7 @@ except OSError:
 
 
 def is_locked(agent, path):
-    """Whether another process, without the library, finds a lock on the file."""
+    """Returns true if another process, without the library, finds a lock on the file."""
     argv = [b"env", b"-u", b"LD_PRELOAD", b"/usr/bin/python3", b"-c", TRY_LOCK.encode(),
             os.fsencode(path)]
     return agent.spawn(argv) == b"locked\n"
@@ -528,7 +530,7 @@ def test_a_hub_of_links(agents, scratch, root):
 
 
 def change_hub(shim, plain, hub, looked_at):
-    """What a hub's client does: a reference moves on, a blob is fetched anew, a revision goes."""
+    """A hub's client works so: a reference moves on, a blob is fetched anew, a revision goes."""
     revisions = hub / "models--a--b/snapshots"
 
     def check():

@@ -149,8 +149,8 @@ def test_a_shared_lock_of_hdf5_leaves_it_served(lockers):
         assert [us.ask("fd exclusive"), us.is_served()] == [MINE, False]
 
 
-# Takes a lock of one byte by each descriptor in turn, each of an open of its own, and says after each call
-# which locks the process has.
+# Takes a lock of one byte by each descriptor in turn, each of an open of its own. Prints after each
+# call which locks the process has.
 POSIX_LOCKER = locks.SOURCE + """
 import fcntl, os, struct, sys
 path, first = sys.argv[1:]
@@ -217,8 +217,8 @@ with open(sys.argv[1], "r+b") as file:
 
 
 def test_locks_are_listed_once_while_another_process_locks(scratch):
-    """What the test above says of a process must not depend on what other processes do. The locks are so many
-    that the kernel hands out its list of all processes' locks in several pieces."""
+    """The list of a process's locks must not depend on what other processes do. The locks are so
+    many that the kernel hands out its list of all processes' locks in several pieces."""
     ours, theirs = scratch / "ours", scratch / "theirs"
     for path in ours, theirs:
         path.write_bytes(bytes(100))

@@ -59,7 +59,8 @@ def test_given_relative(agents, base, cwd, path):
 
 @pytest.mark.parametrize("spelling", ["plain", "slash", "slashes", "dots", "link", "link-slash"])
 def test_spelled_in_the_variable(agents, base, spelling):
-    """Without the command nobody has resolved it: by its spelling and by its real path."""
+    """Without the command the root is not resolved: it is known by its spelling and by its real
+    path."""
     looked_at = [base / "data" / name for name in BELOW]
     if "link" in spelling:
         looked_at = [base / "alias" / name for name in BELOW] + looked_at

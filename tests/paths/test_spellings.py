@@ -1,6 +1,6 @@
-"""One file by all the paths that lead to it: the same bytes, errno and stat as without the
-library, when it is opened for the first time, again, and in the next run; and from the cache where
-that knows the spelling."""
+"""One file by all the paths that lead to it. Bytes, errno and stat are those without the library,
+when it is opened for the first time, again, and in the next run. It comes from the cache where that
+knows the spelling."""
 
 import os
 
@@ -17,16 +17,16 @@ ABSOLUTE = {
     "data/here/here/a.bin": True, "data/outfile": True, "data/outdir/o.bin": True,
     "data/outdir/deep/p.bin": True, "data/outdir/inward/a.bin": True,
     "data/hard1": True, "data/hard2": True,
-    # What only looks like the covered directory, or leads out of it and back.
+    # These only look like the covered directory, or lead out of it and back.
     "data/dirlink/../a.bin": False, "data/sub/../a.bin": False, "data/outdir/../data/a.bin": False,
     "data/outdir/../a.bin": False, "data/../data/a.bin": False, "outside/../data/a.bin": False,
     "alias/a.bin": False, "outside/inward/a.bin": False, "outside/infile": False,
     "outside/o.bin": False, "outside/hard3": False, "data/..": False, "data/outdir/..": False,
-    # What cannot be cached.
+    # These cannot be cached.
     "data": False, "data/": False, "data/sub": False, "data/sub/": False, "data/dirlink": False,
     "data/dirlink/": False, "data/emptydir": False, "data/empty": False, "data/fifo": False,
     "data/socket": False, "data/outdir": False, "data/here": False, "alias": False,
-    # What does not exist.
+    # These do not exist.
     "data/nowhere": False, "data/dangling": False, "data/loop": False, "data/a.bin/": False,
     "data/a.bin/x": False, "data/link/": False, "data/nowhere/x": False, "data/sub/nowhere": False,
     "data/a.bin/../a.bin": False, "data/a.bin/.": False, "data/dangling/": False,

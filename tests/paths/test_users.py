@@ -1,4 +1,4 @@
-"""A process that becomes another user is told no more than that user may know."""
+"""A process that becomes another user learns no more than that user may know."""
 
 import fcntl
 import hashlib
@@ -67,7 +67,7 @@ def test_another_user(agents, files, change, how):
         for _ in range(2):
             for path in files:
                 assert shim.see(path) == plain.see(path)
-        if change != "unshare":  # which leaves the files their owner, and gives him another number
+        if change != "unshare":  # unshare leaves the files their owner, with another number
             assert shim.errno_of("times_of", files[0]) == shim.errno_of("text", files[0]) == 13
             assert shim.fd_facts(held[0]) == plain.fd_facts(held[1])
         assert shim.in_child("look", os.fsencode(files[0])) == \
@@ -90,7 +90,7 @@ GROUP_CHANGES = {
 
 @pytest.mark.parametrize("change", GROUP_CHANGES)
 def test_another_group(agents, files, change):
-    """Of a user who is in the group by the one way or the other, and may leave it."""
+    """The user is in the group by the one way or the other, and may leave it."""
     by_list = change in ("setgroups", "initgroups")
     become = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY if by_list else GROUP}",
               f"--groups={GROUP}" if by_list else "--clear-groups",
@@ -179,7 +179,7 @@ def test_a_served_descriptor_has_the_flags_of_its_open(agents, files):
 
 
 def test_a_user_before_anything_is_covered(agents, files, place):
-    """A server that starts as root and becomes somebody else: it has that user's cache."""
+    """A server starts as root and becomes another user: it has that user's cache."""
     with agents.preloaded(files[0].parents[1]) as shim, agents.plain() as plain:
         for agent in shim, plain:
             agent.setgroups([])
@@ -201,7 +201,8 @@ def test_a_program_executed_as_another_user(jobs, files):
 
 
 def test_a_user_who_comes_back(agents, files):
-    """What was found out meanwhile, and by which thread, nobody knows: it stays with the origin."""
+    """It cannot be known what was found out meanwhile, and by which thread: all stays with the
+    origin."""
     with agents.shim(files[0].parents[1]) as shim, agents.plain() as plain:
         know_them([shim], files)
         for user in NOBODY, 0:

@@ -1,5 +1,5 @@
-"""The same path means different files to different processes: mount namespaces and changed root
-directories, with volumes that are as alike as can be, at the same time and on one cache."""
+"""One path means different files to different processes: by mount namespaces and changed root
+directories. The volumes are as alike as can be, and in use at one time on one cache."""
 
 import contextlib
 import os
@@ -32,7 +32,7 @@ def make_image(scratch, letter):
 
 
 def doctored(scratch, image):
-    """A copy with the files' bytes changed and nothing else: no time tells of it."""
+    """Makes a copy with the files' bytes changed and nothing else: no time shows it."""
     copy = scratch / "copy.img"
     copy.write_bytes(image.read_bytes().replace(MARK + b"A", MARK + b"B"))
     return copy
@@ -58,7 +58,7 @@ def image(scratch, as_root):
 
 @pytest.fixture
 def images(scratch, image):
-    """Two volumes that nothing tells apart but their bytes."""
+    """Two volumes that differ in nothing but their bytes."""
     return [image, doctored(scratch, image)]
 
 
@@ -69,14 +69,14 @@ def as_root():
 
 
 def letters(agent, path):
-    """The volume's letter as each file tells it, in bytes and in the size of a stat."""
+    """Returns the volume's letters, as all its files show them."""
     seen = {agent.text(path / f"sub/file{number}")[len(MARK):len(MARK) + 1]
             for number in range(FILES)}
     return b"".join(sorted(seen))
 
 
 def identity(agent, path):
-    """What tells versions apart: inode, size, mtime, ctime of all files."""
+    """Returns the fields that distinguish versions: inode, size, mtime, ctime of all files."""
     return [agent.see(path / f"sub/file{number}")["stat"][i] for number in range(FILES)
             for i in (1, 6, 7, 8)]
 
@@ -147,7 +147,8 @@ def make_sealed(scratch, kind, letter):
 
 @pytest.mark.parametrize("kind", SEALED)
 def test_one_sealed_volume_after_another(agents, scratch, as_root, kind):
-    """Of the same type, source and superblock; files of the same sizes, inode numbers and times."""
+    """The volumes agree in type, source and superblock; their files in sizes, inode numbers and
+    times."""
     path = scratch / "data"
     path.mkdir()
     images = [make_sealed(scratch, kind, letter) for letter in "AB"]
@@ -177,7 +178,8 @@ def test_one_sealed_volume_after_another(agents, scratch, as_root, kind):
                   f"{FILES} files of equal size, times and inode number", "same")
 
 
-# What makes a file of a volume on {beyond} the root's file "link", without a root of its own.
+# Each of these makes a file of a volume on {beyond} the root's file "link", without a root of its
+# own.
 BEYOND = {
     "link": "ln -sfn {beyond}/sub/file0 {path}/link",
     "bound": "rm -f {path}/link; touch {path}/link; mount --bind {beyond}/sub/file0 {path}/link",
@@ -243,7 +245,7 @@ def test_a_link_out_of_a_root_that_two_namespaces_share(agents, scratch, as_root
 
 
 def test_one_namespace_seen_twice_shares_its_entries(agents, place, scratch):
-    """The same directory, by two namespaces: what the one has filled the other does not copy."""
+    """Two namespaces see one directory: a file that one has filled the other does not copy."""
     path = scratch / "data"
     tree.write(path / "file", 5000)
     settle()
@@ -324,7 +326,7 @@ def chroot(place, scratch):
 @pytest.mark.parametrize("changed_before", [False, True], ids=["", "in a chroot"])
 @pytest.mark.parametrize("change", CHANGES_OF_VIEW)
 def test_a_process_that_changes_its_own_view(agents, place, jails, change, changed_before, request):
-    """What it knew of the path is true of another file."""
+    """Its knowledge of the path is true of another file."""
     path = pathlib.Path("/srv/data")
     place.run(["mount", "--bind", jails[0] / "srv", "/srv"])
     here = request.getfixturevalue("chroot") if changed_before else []

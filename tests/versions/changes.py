@@ -1,4 +1,5 @@
-"""What can happen to a file, as the tests of versions do it: by whoever, with the library or not.
+"""The changes of a file, as the tests of versions make them: by any process, with the library or
+not.
 
 A Spot is the file with all its names, in a directory of its own:
 
@@ -39,7 +40,7 @@ class Spot:
         (self.path / "dirlink").symlink_to("dir")
 
 
-CHANGES = {}  # name: function of (who does it, spot)
+CHANGES = {}  # name: function of (process that does it, spot)
 FD_CHANGES = {}  # name: calls on a descriptor that was opened before anybody cached the file
 
 

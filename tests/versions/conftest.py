@@ -11,8 +11,8 @@ from covered import (  # noqa: F401
 
 @pytest.fixture
 def stepped(build, scratch):
-    """stepped(seconds): the environment in which the clock is so far ahead; steps it for those who
-    are in it already."""
+    """stepped(seconds): returns the environment in which the clock is so far ahead. It steps the
+    clock of processes in it, too."""
     skewed = Skewed(build, scratch / "skew")
 
     def step(seconds):

@@ -1,5 +1,5 @@
-"""Which names a directory is seen to have: what is done through the library, by whatever process,
-is seen at once; what is done behind its back in the next run, or at once with fresh=open."""
+"""The names that a directory shows. A change through the library, by whatever process, is seen at
+once. A change behind its back is seen in the next run, or at once with fresh=open."""
 
 import pytest
 

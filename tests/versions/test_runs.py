@@ -1,5 +1,5 @@
-"""What a run is promised: several at once on one cache, runs without the command, and what is
-changed through descriptors that were open before."""
+"""The promises to a run: several at once on one cache, runs without the command, and changes
+through descriptors that were open before."""
 
 import contextlib
 import mmap
@@ -94,7 +94,7 @@ def test_runs_of_different_freshness_at_once(agents, root, file):
         file.replace(2)
         assert version(shims["never"], file.path) == version(shims["run"], file.path) == 1
         assert version(shims["open"], file.path) == 2
-        # What one has learned, the others may know.
+        # One run has learned of the version, so the next may know it.
         assert version(shims["run"], file.path) in (1, 2)
         file.replace(3)
         assert version(shims["open"], file.path) == 3
@@ -131,7 +131,8 @@ def test_what_a_run_changed_is_known_to_later_runs(agents, root, file, fresh, ch
 
 
 def test_what_they_use_is_not_removed(agents, jobs, root, file):
-    """Else who comes later would make a catalogue of its own, and not learn what others change."""
+    """Else a later process would make a catalogue of its own, and not learn of this one's
+    changes."""
     with agents.preloaded(root) as writer:
         assert version(writer, file.path) == 1
         assert version(writer, file.path) == 1
@@ -181,8 +182,8 @@ print(open(sys.argv[1]).read(), name_of(os.open(sys.argv[1], 0)))
 
 
 def test_a_program_of_the_same_kind_is_of_the_same_run(agents, root, file):
-    """What a Python starts with Python began when the first did, what a shell in between starts is
-    new, and so is another program."""
+    """A Python that Python starts began with the first one. A Python that a shell in between starts
+    is new, and so is another program."""
     with agents.preloaded(root) as shim:
         assert [version(shim, file.path) for _ in range(2)] == [1, 1]
         executable = shim.readlink("/proc/self/exe")
@@ -283,8 +284,8 @@ BY_BLOCKS = {"STOKER_MAX_FILE": "1"}  # what is above is a big file
 @pytest.mark.parametrize("where, env", [("disk", {}), ("disk", BY_BLOCKS), ("memory", {})],
                          ids=["disk", "disk by blocks", "memory"])
 def test_a_map_written_again_behind_the_back(agents, place, root, scratch, where, env):
-    """The file system tells of a map's first write to a page, and of the next ones only when the
-    page has been written out. That is done before a fill; in memory, where it never is, nothing is
+    """The file system notes a map's first write to a page, and the next ones only when the page has
+    been written out. That is done before a fill; in memory, where it never is, nothing is
     cached."""
     if where == "memory":
         place.run(["mount", "-t", "tmpfs", "pages that are never clean", root])
@@ -328,7 +329,7 @@ def test_a_map_of_a_file_that_looks_old(agents, place, root, scratch, stepped, w
 
 
 def test_a_clock_that_is_set_back_and_put_right(agents, root, file, stepped):
-    """What was made before is young until its time comes again: it is read from the origin."""
+    """A version from before is young until its time comes again: it is read from the origin."""
     env = stepped(0)
     with agents.shim(root, env=env) as shim:
         for seconds in 0, -3600:
@@ -432,7 +433,7 @@ def test_many_descriptors_go_on_sharing_their_offsets(agents, root, file, what):
 
 
 def test_other_descriptors_stay_as_they_are(agents, root, file):
-    """Of other files, and of a version that was replaced."""
+    """Descriptors of other files, and of a version that was replaced."""
     (root / "other").write_text("7")
     settle()
     with agents.shim(root) as shim:

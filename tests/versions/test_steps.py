@@ -1,6 +1,6 @@
-"""Steps of a job that cannot write to the run's table of changes: a step as another user, a step in a mount
-namespace of its own, and an inner `stoker run`. The run learns of such a step's change before the step's
-call returns."""
+"""Steps of a job that cannot write to the run's table of changes. They are a step as another user,
+a step in a mount namespace of its own, and an inner `stoker run`. The run learns of such a step's
+change before the step's call returns."""
 
 import os
 import platform

@@ -1,6 +1,7 @@
-"""Which version of a file is seen: every change, by everybody, at every time, under every
-freshness, with the file cached by every name it has. The promise (what a look must give) is
-computed by a model of a few lines; the looks are compared whole: contents, stat results, errno.
+"""The version of a file that is seen: after every change, by every process, at every time. It is
+seen under every freshness, with the file cached by every name it has. A model of a few lines
+computes the promise (what a look must give). Looks are compared whole: contents, stat results,
+errno.
 
     through the library, by whatever process: the next look sees it.
     behind its back: fresh=open sees it at the next look. fresh=run sees what changed before the run
@@ -25,7 +26,7 @@ WHO = ["behind", "self", "child", "other-run"]
 # Between two runs; in a run that has not asked for the file yet; in one that has.
 WHEN = ["between", "unvisited", "during"]
 
-# What is answered from memory where the file is remembered; the rest is always the origin's.
+# These are answered from memory where the file is remembered; the rest is always the origin's.
 REMEMBERED = ["open", "stat", "exists", "readable"]
 REMEMBERED_OF_PLAIN = ["nofollow", "lstat"]  # the name itself is no link
 
@@ -73,8 +74,8 @@ def doer(who, shim, plain, other):
 
 
 def look(case, spot, old, shim, plain, promise):
-    """The differences between what is seen now and what is promised, by the name it is cached by;
-    by the others, of which nothing is remembered, it is what is true."""
+    """Returns the differences between looks and promises, by the name that the file is cached by.
+    By other names, of which nothing is remembered, a look must be true."""
     change, name = case
     found = []
     for other in [name, *(other for other in NAMES if other != name)]:

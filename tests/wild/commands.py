@@ -2,7 +2,7 @@
 
     command = Command("cp -a", "cp -a data/. copy", needs="cp")
 
-A line is run by sh in a directory of its own, in which there is only `bin`, a link to the programs
+A line is run by sh in a directory of its own. In it there is only `bin`, a link to the programs
 built for the tests. The word `data` in it becomes the path of the data set.
 """
 
@@ -93,7 +93,7 @@ def digest_of(path):
 
 
 def outcome(status, stdout, work):
-    """What can be compared."""
+    """Returns what can be compared."""
     stderr = work.stderr.read_text(errors="backslashreplace")
     return {"status": status, "stdout": ADDRESS.sub("*", stdout),
             "stderr": ADDRESS.sub("*", stderr), "files": work.made()}

@@ -45,7 +45,7 @@ def allowed(user):
 
 @pytest.fixture(params=USERS, ids=lambda user: user.name)
 def user(request):
-    """Who runs the programs: whoever runs the tests, and somebody without privileges."""
+    """The user that runs the programs: that of the tests, or one without privileges."""
     return allowed(request.param)
 
 

@@ -1,5 +1,5 @@
-"""Tools of the command line and small programs in many languages: what they print, how they end and
-what files they make is the same with the cache cold, warm, known, and with entries gone."""
+"""Tools of the command line and small programs in many languages. Their output, their status and
+their files are the same with the cache cold, warm, known, and with entries gone."""
 
 import pathlib
 import shlex
@@ -61,7 +61,7 @@ def programs(session_scratch):
 
 @pytest.fixture(scope="session")
 def works(session_scratch, programs):
-    """A place to work in for each user, and a data set of his own."""
+    """Gives each user a place to work in, and a data set."""
     made = {}
 
     def work(user):
@@ -82,7 +82,8 @@ class Trial:
         self.data, self.work = data, work
 
     def script(self, twice=False):
-        """What a shell runs: the line in the second directory, perhaps in the first before that."""
+        """Returns a shell's command line: the line in the second directory, perhaps in the first
+        before that."""
         line = shlex.quote(self.command.on(self.data))
         before = f"(cd {self.work.first} && sh -c {line} >/dev/null 2>&1);" if twice else ""
         return ["sh", "-c", f"umask 022; {before} cd {self.work.second} && "
@@ -138,7 +139,7 @@ def check(command, jobs, user, data, work, group):
 
 
 def version_of(command, place):
-    """What a program says of its version, without its name."""
+    """Returns a program's version, without its name."""
     for option in "--version", "-version":
         said = place.run([command.needs[0], option], check=False)
         words = [word.strip(",()") for word in (said.stdout or said.stderr).split()]

@@ -1,5 +1,5 @@
-"""The loader matrix: what Python's libraries read, in every kind of process and state of the cache,
-is what they read without Stoker; so are their exceptions, and what stat says."""
+"""The loader matrix. In every kind of process and state of the cache, Python's libraries read what
+they read without Stoker. Their exceptions are the same, and so is stat."""
 
 import json
 import os
@@ -47,7 +47,7 @@ class Guest:
                            "counters": str(counters)})
 
     def plain(self, names, how="main"):
-        """What is said without Stoker; twice the same, or it proves nothing."""
+        """Returns the outcomes without Stoker; two runs must agree, or they prove nothing."""
         one, two = self.run("read", self.top, self.plan(names, how, ["read", "read"]))
         assert_same(one["said"], two["said"], "itself, without Stoker")
         assert_good(one["said"])
@@ -61,7 +61,7 @@ class Guest:
 
 
 def differences(one, other):
-    """What two reports of one file differ in: the outcome, or metadata."""
+    """Yields the differences of two reports of one file: the outcome, or metadata."""
     if one[0] != other[0]:
         yield f"{one[0]} became {other[0]}"
     if one[1:] != other[1:]:
@@ -128,7 +128,7 @@ def names_for(guest, wanted=lambda case: True):
 
 
 def has_part(case, counts):
-    """Whether a file that has been read before came from where it should."""
+    """Returns true if a file that has been read before came from where it should."""
     return {HITS: counts["hits"] > 0 and counts["fills"] == 0,
             STATS: counts["stats_served"] > 0,
             OPENS: counts["opens"] > 0 and counts["hits"] == 0,
@@ -175,8 +175,8 @@ def test_in_one_process(guests, jobs, slice_user):
 
 
 def test_by_blocks(guests, jobs, slice_user):
-    """All files are big ones: from blocks, from the origin where nobody sees it, from the entry of
-    what is whole."""
+    """All files are big ones. They come from blocks, from the origin where the library does not see
+    the read, or from the entry of a whole file."""
     guest = guests(jobs.place, slice_user)
     names = names_for(guest)
     plain = guest.plain(names)
@@ -201,7 +201,7 @@ def wanted_for(how):
 
 @pytest.mark.parametrize("how", WAYS)
 def test_in_workers(guests, jobs, slice_user, how):
-    """Several at a time, of whom any may be the one that fills."""
+    """Several read at a time, and any of them may be the one that fills."""
     guest = guests(jobs.place, slice_user)
     names = names_for(guest, wanted_for(how))
     plain = guest.plain(names, how)

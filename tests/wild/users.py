@@ -1,4 +1,4 @@
-"""Who runs a program. Inside a place, everybody who made one is root."""
+"""The user that runs a program. Inside a place, its maker is root."""
 
 import itertools
 
@@ -13,7 +13,7 @@ class User:
         self.home = f"/dev/shm/stoker-{number}"
 
     def become(self):
-        """What stands before a command."""
+        """Returns the words before a command."""
         if not self.number:
             return []
         return ["setpriv", f"--reuid={self.number}", f"--regid={self.number}", "--clear-groups"]

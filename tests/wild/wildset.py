@@ -98,7 +98,7 @@ def an_object(top):
 
 
 def settle(top, owner):
-    """Nobody's files but the owner's, long unchanged, and one that may not be read."""
+    """Gives the files to their owner alone, long unchanged, and makes one that may not be read."""
     top.joinpath("closed").write_text("secret\n")
     for one in [top, *top.rglob("*")]:
         os.chown(one, owner, owner, follow_symlinks=False)

@@ -1,4 +1,4 @@
-"""What the stand-ins share: options are looked at, and the command behind them is run."""
+"""The stand-ins share this: the options are checked, and the command behind them is run."""
 
 import os
 import sys

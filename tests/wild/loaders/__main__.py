@@ -1,4 +1,4 @@
-"""Reads files with the loaders, in a way and as often as told, and says what came of it.
+"""Reads files with the loaders, in the way and number of the plan, and prints the results.
 
     python -m loaders make TOP            makes the files of all cases that can be run here
     python -m loaders read TOP PLAN       reads them; PLAN and what is printed are JSON

@@ -75,7 +75,7 @@ def make_wav(path):
     scipy.io.wavfile.write(path, 8000, an_array(10000))
 
 
-# What it returns of a file cut short is memory it has not written.
+# Its result for a file cut short is memory it has not written.
 @case("scipy.io.wavfile", "scipy numpy", ".wav", make_wav, main=False)
 def wavfile(path):
     import scipy.io.wavfile

@@ -4,8 +4,9 @@
     def load_npy(path):
         return numpy.load(path)
 
-`make` writes a good file with the library itself. What the function returns, or raises, is compared
-between runs without and with Stoker; `sees` says what the library must have had to do with it.
+`make` writes a good file with the library itself. The function's result, or its exception, is
+compared between runs without and with Stoker. `sees` is the part that the library must have had in
+it.
 """
 
 import importlib
@@ -65,7 +66,7 @@ def case(name, needs="", suffix=".bin", make=None, sees=HITS, main=True, bad=BAD
 
 
 def some_bytes(size=60000):
-    """The same bytes each time, that look random."""
+    """Returns fixed bytes that look random."""
     import hashlib
 
     return hashlib.shake_128(b"some bytes").digest(size)

@@ -99,7 +99,7 @@ def with_skimage_tiff(path):
     return skimage.io.imread(path)
 
 
-# What it says of a file that is no picture depends on what else has been imported.
+# Its error for a file that is no picture depends on what else has been imported.
 @case("imageio.imread", "imageio PIL numpy", ".jpg", save_picture, main=False,
       bad=("missing", "closed"))
 def with_imageio(path):

@@ -72,7 +72,7 @@ def with_soundfile(path):
     return soundfile.read(str(path))
 
 
-# What it says of a file that it cannot open is one variable for all threads.
+# Its error for a file that it cannot open is one variable for all threads.
 for suffix in (".wav", ".flac", ".ogg"):
     case(f"soundfile.read of {suffix}", "soundfile numpy", suffix, make_sound,
          threads=False)(with_soundfile)

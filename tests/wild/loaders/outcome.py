@@ -1,11 +1,11 @@
-"""What a call came to, as text that two runs can be compared by."""
+"""The outcome of a call, as text by which two runs can be compared."""
 
 import hashlib
 import os
 import re
 import stat
 
-# What differs between any two runs: addresses, descriptors that somebody left open, the time.
+# Any two runs differ in these: addresses, descriptors that were left open, the time.
 VOLATILE = re.compile(r"0x[0-9a-fA-F]{6,}|(?<=/dev/fd/)\d+|(?<=descriptor = )\d+"
                       r"|(?<=Is a directory: )\d+|(?<=time = )\w+ \w+ +\d+ [\d:]+ \d+")
 NAMES = ("mode", "ino", "dev", "nlink", "uid", "gid", "rdev", "size", "blksize", "blocks",

@@ -1,6 +1,5 @@
-/* Lets a library read the files that has definitions of its own for what it calls: loaded with
- * RTLD_DEEPBIND, or into a namespace of its own.
- *     loading deepbind|dlmopen LIBRARY FILE...
+/* Lets a library read the files that has definitions of its own for the functions that it calls. It
+ * is loaded with RTLD_DEEPBIND, or into a namespace of its own.
  */
 #include <dlfcn.h>
 #include <stdio.h>
