@@ -1,5 +1,5 @@
-"""What holds for the tests of all rooms: none may hang. After the limit a test fails, and says what it
-had started and where each of these waits."""
+"""A rule for the tests of all rooms: none may hang. After the limit a test fails, and prints which
+processes it had started and where each of these waits."""
 
 import os
 import pathlib
@@ -31,7 +31,8 @@ def _fail_after(limit_s):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtestloop():
-    """What scripts/test.sh wants of this run, and of its workers, is not for those that tests start."""
+    """Removes the options of scripts/test.sh for this run, and its workers, from the environment of
+    started processes."""
     os.environ.pop("PYTEST_ADDOPTS", None)
 
 

@@ -1,4 +1,4 @@
-# What the tests are built from and how they run. Part of the Makefile.
+# The tests' parts, and how they run. Part of the Makefile.
 
 # Python's tests, by a path of this checkout that other users can enter; -rs says why a test is skipped.
 PYTEST = STOKER_BUILD='$(B)' tests/lib/reachable.sh $(PYTHON) -m pytest -q -rs --tb=short
@@ -76,7 +76,7 @@ test-stress: $(B)/tests/hammer ## processes and threads against one catalogue, s
 # The runtime comes first, as it demands, then the library. Library and programs are built with it,
 # or the thread sanitizer would not see what the one does for the other.
 SAN_RUNTIME = $(shell $(CC) -print-file-name=lib$(if $(findstring thread,$(SAN)),t,a)san.so)
-# What `make test` runs: all programs at their first look and when all is known; of races only the
+# `make test` runs this: all programs at their first look and when all is known; of races only the
 # program that has any.
 SAN_SLICE = -k $(if $(findstring thread,$(SAN)),'async and not in_a_run','main and (cold or known)')
 
@@ -115,7 +115,7 @@ $(FUZZ_PROGRAMS): $(B)/tests/fuzz-%: $(B)/obj/tests/fuzz/%.o \
 		$(foreach one,$(FUZZ_WRAP_$*),-Wl,--wrap=$(one))
 
 .PHONY: test-fuzz run-fuzz fuzz
-# The same inputs each time, and a limit for slow machines; with STOKER_ALL=1 ten times as many.
+# Each run has fixed inputs, and a limit for slow machines; with STOKER_ALL=1 ten times as many.
 FUZZ_RUNS_path := 100000
 FUZZ_RUNS_options := 100000
 FUZZ_RUNS_mounts := 50000
@@ -274,7 +274,7 @@ test-chaos: all $(B)/slowfs $(CHAOS_PROGRAMS) ## half an hour in which everythin
 	@$(PYTHON) -B tests/chaos/chaos.py --build $(B) --seconds $(CHAOS_S) $(if $(SEED),--seed $(SEED)) || \
 		[ $$? = 77 ]
 
-# What `make test` runs of it: two minutes.
+# `make test` runs two minutes of it.
 test-chaos-slice:
 	@$(MAKE) --no-print-directory test-chaos SECONDS=120
 
@@ -332,7 +332,8 @@ test-readers: all $(B)/slowfs ## tests of HDF5, LMDB, archives, tensors and tabl
 test-wrappers: all $(SKEW) ## tests of the Python package, and of Pillow under its hook
 	@$(PYTEST) tests/wrappers $(if $(T),-k '$(T)')
 
-# Of Debian's version and of three more; T names a file of them, such as test_image_resize.
+# These are Pillow's tests of Debian's version and of three more; T names a file of them, such as
+# test_image_resize.
 test-pillow: all $(PILLOWS_READY) ## Pillow's own tests, with the hook and without (fetches its sources from PyPI)
 	@failed=; for python in $(PYTHON) $(PILLOW_PYTHONS); do \
 		STOKER_BUILD=$(B) $$python tests/wrappers/pillow_suite.py $(T) || failed=1; done; [ -z "$$failed" ]

@@ -1,4 +1,4 @@
-"""Runs a module of CPython's own tests, and tells the verdict on each case."""
+"""Runs a module of CPython's own tests, and reads the verdict on each case."""
 
 import json
 import os
@@ -14,7 +14,7 @@ PATIENCE_S = 1500
 
 
 def ask(expression):
-    """What the interpreter says of itself."""
+    """Returns the value of an expression in the interpreter."""
     line = [PYTHON, "-c", f"import platform, sysconfig; print({expression})"]
     return subprocess.run(line, stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
 
@@ -35,7 +35,7 @@ def without_numbers(text):
 
 
 def verdict(case):
-    """What became of a case: ("completed", ""), ("skipped", why), ("failure", what), ..."""
+    """Returns the verdict on a case: ("completed", ""), ("skipped", why), ("failure", what), ..."""
     for child in case:
         if child.tag not in ("system-out", "system-err"):
             return child.tag, without_numbers(child.get("message") or child.get("type") or "")
@@ -94,7 +94,7 @@ class Regrtest:
 
 
 def differences(plain, shim):
-    """The verdicts under the shim that no plain run says the same of: case -> (plain, shim)."""
+    """Returns the verdicts under the shim that no plain run has: case -> (plain, shim)."""
     found = {}
     for case in set(plain[0].verdicts) | set(shim.verdicts):
         without = {run.verdicts.get(case) for run in plain}

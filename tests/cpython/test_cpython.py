@@ -2,9 +2,9 @@
 without.
 
 Their temporary files are covered, and so is the standard library, with the files that the tests
-bring along: what a process wrote itself is not cached in its run, so that hits come from there.
-In a second round the writes are hidden from the library (unseen.c), each open asks the origin, and
-hits come from the tests' own files."""
+bring along. A file that a process wrote itself is not cached in its run, so hits come from the
+library. In a second round the writes are hidden from Stoker (unseen.c), each open asks the origin,
+and hits come from the tests' own files."""
 
 import os
 import pathlib
@@ -39,7 +39,8 @@ def need_the_module(module):
 
 
 def same(regrtest, module, shim, plain):
-    """The differences, after as many plain runs as tell which cases are unsteady by themselves."""
+    """Returns the differences, after as many plain runs as show which cases are unsteady by
+    themselves."""
     runs = [plain]
     while found := differences(runs, shim):
         if len(runs) == 3:

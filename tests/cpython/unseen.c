@@ -1,7 +1,7 @@
 /*
  * A library that stands before libstoker.so and hides from it that the program changes files by
- * their names: such calls are made raw. So what a program has written itself is cached as well, as
- * if another host had written it, and must be right by its identity alone.
+ * their names: such calls are made raw. So a file that a program has written itself is cached as
+ * well, as if another host had written it. It must be right by its identity alone.
  *
  * A file too young to be cached is waited for when it is opened for reading, or little would be.
  * Names below /proc and /dev are left alone: they may be those of descriptors.

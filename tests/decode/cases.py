@@ -21,7 +21,7 @@ FILTERS = ("nearest", "box", "bilinear", "hamming", "bicubic", "lanczos")
 
 
 class Case:
-    """What the seed says: `size`, `make()` for the bytes, and the plan's parts."""
+    """A case follows from the seed: `size`, `make()` for the bytes, and the plan's parts."""
 
     def __init__(self, seed):
         self.seed = seed

@@ -116,12 +116,12 @@ def plan_of(case):
 
 
 def can_be_played(case):
-    """Whether our own parser must take it: sequential, Huffman codes."""
+    """Returns true if Stoker's own parser must take it: sequential, Huffman codes."""
     return case.kind["coding"] in ("baseline", "optimised")
 
 
 def decoded_otherwise(name, one, case, data):
-    """What is wrong with how it came to its coefficients; None: nothing."""
+    """Returns the result, and what is wrong with how it came to its coefficients; None: nothing."""
     expected = can_be_played(case) and one.entropy != "libjpeg"
     result = one.decode(data, plan_of(case))
     if one.was_played() != expected:
@@ -153,7 +153,7 @@ def second_touch(case, data):
 
 
 def differences(seed):
-    """What differs, as lines; none is what is wanted."""
+    """Returns the differences, as lines; none is wanted."""
     case = Case(seed)
     data = case.make()
     image = open_image(data)

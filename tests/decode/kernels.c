@@ -108,7 +108,7 @@ static void add_to_digest(const void *data, size_t bytes)
     }
 }
 
-/* What is decoded: an image, a file, or a form. */
+/* The source of a decode: an image, a file, or a form. */
 struct source {
     const struct stk_image *image;
     const void *file, *form;

@@ -3,9 +3,9 @@
  *
  *     stages BLOCKS WIDTHS
  *
- * The inverse DCT over BLOCKS times four random blocks, wild ones too; the colours over all there
- * are; whole images of noise, of all widths up to WIDTHS and every sampling, by libjpeg alone and
- * by decode/, of which both stages must have had a part.
+ * It compares the inverse DCT over BLOCKS times four random blocks, wild ones too, and the colours
+ * over all there are. Then it decodes whole images of noise, of all widths up to WIDTHS and every
+ * sampling. It does so by libjpeg alone and by decode/, of which both stages must have had a part.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -187,7 +187,7 @@ static uint16_t random_factor(unsigned kind)
     }
 }
 
-/* What was not to be touched is as it was, and all others are libjpeg's. */
+/* Compares the blocks: those outside the call are as they were, and all others are libjpeg's. */
 static void compare_blocks(struct jpeg_decompress_struct *cinfo, unsigned number)
 {
     static uint8_t wanted[8][64], got[8][64];

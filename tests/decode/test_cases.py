@@ -52,7 +52,7 @@ def test_sizes():
 
 
 def direction(inner, out):
-    """Of one axis: -1 smaller, 0 as it is, 1 larger."""
+    """Returns the direction of one axis: -1 smaller, 0 as it is, 1 larger."""
     return (out > inner) - (out < inner)
 
 

@@ -83,7 +83,7 @@ def test_a_marker_in_the_data_is_seen_although_the_region_is_complete():
 
 
 def with_size(data, width, height):
-    """The same file with another size in its frame header."""
+    """Returns the file with another size in its frame header."""
     at = next(i for i in range(2, len(data)) if data[i] == 0xFF and data[i + 1] in (0xC0, 0xC1, 0xC2))
     return data[:at + 5] + height.to_bytes(2, "big") + width.to_bytes(2, "big") + data[at + 9:]
 

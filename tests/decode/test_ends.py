@@ -13,7 +13,7 @@ CASES = 3000
 
 
 def header():
-    """Of a JPEG with one scan, up to its data."""
+    """Returns the head of a JPEG with one scan, up to its data."""
     stream = io.BytesIO()
     Image.new("L", (8, 8)).save(stream, "JPEG")
     data = stream.getvalue()

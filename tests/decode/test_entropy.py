@@ -39,7 +39,7 @@ def scan_of(data):
 
 
 def agrees(name, one, data, plan):
-    """What comes out is what comes out by libjpeg. Returns whether it was played."""
+    """Compares the result with libjpeg's. Returns whether it was played."""
     expected = LIBJPEG.decode(data, plan)
     result = one.decode(data, plan)
     assert result[0] == expected[0], name
@@ -178,7 +178,7 @@ def test_what_is_left_to_libjpeg():
 
 
 def test_a_component_with_two_scans():
-    """What the second one leaves zero stays as it was."""
+    """A value that the second one leaves zero stays as it was."""
     size = 90, 70
     data = cases.encode(soft_noise(size, 3), kind_of("4:4:4", multiscan=True))
     at = data.rindex(b"\xff\xda") + 5

@@ -1,6 +1,6 @@
 """
-The coefficient form: the second touch has the first one's pixels, a form is the same whoever made
-it, and no bytes whatsoever do any harm.
+The coefficient form. The second touch has the first one's pixels. A form is equal, whichever
+decoder made it. No bytes whatsoever do any harm.
 """
 import io
 import random
@@ -56,7 +56,7 @@ def groups_of(form):
 
 
 def with_groups(form, groups):
-    """The same form with these in the place of its own."""
+    """Returns the form with these groups in the place of its own."""
     index, _, own = groups_of(form)
     assert len(groups) == len(own)
     ends = [sum(map(len, groups[:number + 1])) for number in range(len(groups))]
@@ -181,7 +181,7 @@ def test_files_that_have_none(monkeypatch):
         result, pixels, form = one.keep(data, plan)
         assert (result, pixels) == LIBJPEG.decode(data, plan) and result == decoder.OK
         assert form == b""
-    # What is not decoded has none either.
+    # An image that is not decoded has none either.
     out = io.BytesIO()
     Image.new("CMYK", size, 77).save(out, "JPEG")
     assert ONE.keep(out.getvalue(), plan)[0::2] == (decoder.UNSUPPORTED, b"")

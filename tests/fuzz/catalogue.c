@@ -1,8 +1,7 @@
 /*
- * The cache on a catalogue that something else has been at: words changed, copied and swapped, torn
- * pages, files cut short, files that are none. Whatever it holds, every file must be read with
- * bytes that it has or had, every stat must tell what is or was true of it, and all of that must
- * end.
+ * The cache on a catalogue that was damaged: words changed, copied and swapped, torn pages, files
+ * cut short, files that are none. Whatever it holds, a read must give bytes that the file has or
+ * had. A stat must give what is or was true of it. All of that must end.
  */
 #include "cache/catalogue/catalogue.h"
 
@@ -28,7 +27,7 @@
 
 enum kind { WORDS, MANY_WORDS, RUN_WORDS, TORN_PAGE, CUT, STRANGER, KINDS };
 
-/* What was seen, to know that the fuzzer reaches what it is there for. */
+/* Counts that show that the fuzzer reaches what it is there for. */
 static struct {
     uint64_t runs, lies, open, hits, fills, missed, lost, stats, stats_none, past_bytes, past_stats;
 } seen;
@@ -243,8 +242,8 @@ static void put_stranger(struct fuzz_input *input)
     (void)error;
 }
 
-/* Files are cut only before they are mapped: to touch what lies behind a file's end is SIGBUS, and
- * who cuts it under its user could as well kill the process. */
+/* Damages the catalogue. Files are cut only before they are mapped. To touch memory behind a file's
+ * end is SIGBUS, and a program that cuts it under its user could as well kill the process. */
 static void damage(struct fuzz_input *input, enum kind kind, bool early)
 {
     switch (kind) {
@@ -286,7 +285,7 @@ static void check_identity(const struct world_file *file, const struct stk_ident
     seen.past_stats += (unsigned)version + 1 != file->versions;
 }
 
-/* The same path with a version that it never had: all that came before is looked through. */
+/* Opens the path with a version that it never had: all that came before is looked through. */
 static void check_unknown_name(const struct world_file *file, const char *path)
 {
     char other[STK_PATH_BYTES], origin[STK_PATH_BYTES];

@@ -1,7 +1,7 @@
 /*
- * JPEGs and plans. What is decoded by region must be what a region of the whole image is, whichever
- * kernels are at work, and whoever decodes the entropy; what is refused must be refused without
- * harm, and what we decode, libjpeg must decode without a word.
+ * JPEGs and plans. A decoded region must equal that region of the whole image, whichever kernels
+ * and whichever entropy decoder are at work. A refused file must be refused without harm. If Stoker
+ * decodes a file, libjpeg must decode it without a word.
  *
  * An input: PLAN_BYTES of plan, then the file. The corpus is small whole files; the driver changes
  * a few bytes of them.
@@ -91,7 +91,8 @@ static void compare_with_form(struct stk_decoder *maker, struct stk_decoder *oth
     free(wanted.target.data);
 }
 
-/* What our own entropy decoder takes is what libjpeg takes without a warning. */
+/* Compares with libjpeg: a file that the own entropy decoder takes, libjpeg takes without a
+ * warning. */
 static void compare_with_libjpeg(const uint8_t *bytes, size_t size, const struct stk_plan *plan,
                                  int result, const struct output *got)
 {

@@ -5,8 +5,9 @@
  *            [--systematic N]                        of the systematic inputs only the first
  *     TARGET FILE...                                 these inputs
  *
- * Each run's input follows from the seed and the run's number alone. What kills the target is left
- * in the file `TARGET.input`, to be run again. A run that takes longer than a minute is killed.
+ * Each run's input follows from the seed and the run's number alone. An input that kills the target
+ * is left in the file `TARGET.input`, to be run again. A run that takes longer than a minute is
+ * killed.
  */
 #include <fcntl.h>
 #include <signal.h>

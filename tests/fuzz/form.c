@@ -1,6 +1,6 @@
 /*
- * Forms. Whatever the bytes: nothing is read behind them, all kernels agree whether it is a form
- * and on its pixels, and a region is what it is of the whole.
+ * Forms of any bytes. Nothing is read behind them. All kernels agree whether the bytes are a form,
+ * and on its pixels. A region of it equals that region of the whole.
  *
  * An input: PLAN_BYTES of plan, then the form. The corpus are the forms of the JPEGs' corpus; what
  * is changed of them keeps the head's size right, or nothing would get behind it.

@@ -1,4 +1,4 @@
-/* What the fuzzers share. See tests/fuzz/fuzz.h. */
+/* The fuzzers share this. See tests/fuzz/fuzz.h. */
 #include "tests/fuzz/fuzz.h"
 
 #include <stdarg.h>

@@ -1,10 +1,10 @@
 /*
- * What the fuzzers share. A target is one source that defines the two functions which libFuzzer
- * calls; tests/fuzz/driver.c calls them as well, with inputs from a generator of its own, where
- * there is no libFuzzer and in `make test`, which must be the same each time.
+ * The fuzzers share this. A target is one source that defines the two functions which libFuzzer
+ * calls. tests/fuzz/driver.c calls them as well, with inputs from a generator of its own. It does
+ * so where there is no libFuzzer and in `make test`, which must be the same each time.
  *
- * A target gets bytes, makes of them what it likes (never more than once the same for other bytes
- * than these), and calls fuzz_fail when something is wrong. Crashes are the sanitizers' business.
+ * A target gets bytes, and makes of them what it likes. The result follows from these bytes alone.
+ * It calls fuzz_fail when something is wrong. Crashes are the sanitizers' business.
  */
 #ifndef STK_TESTS_FUZZ_H
 #define STK_TESTS_FUZZ_H
@@ -21,7 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 /* Optional, for the driver: words that inputs are made of beside random bytes, ending in NULL. */
 extern const char *const fuzz_words[] __attribute__((weak));
 /* Optional: writes the number-th of the inputs that are to be tried in any case, at most `room`
- * bytes, and returns its length; 0 when there is none. */
+ * bytes. Returns its length; 0 when there is none. */
 size_t fuzz_systematic(size_t number, uint8_t *out, size_t room) __attribute__((weak));
 /* Optional: prints what was done, at the end of all runs; false when that was not enough. */
 bool fuzz_report(void) __attribute__((weak));

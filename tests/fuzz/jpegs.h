@@ -1,4 +1,4 @@
-/* What the fuzzers of decoding share: a corpus of small JPEGs, plans, and memory for pixels. */
+/* The fuzzers of decoding share this: a corpus of small JPEGs, plans, and memory for pixels. */
 #ifndef STK_TESTS_FUZZ_JPEGS_H
 #define STK_TESTS_FUZZ_JPEGS_H
 

@@ -1,4 +1,4 @@
-/* The mount table: any text at all, and tables as the kernel writes them, which must come out as
+/* The mount table: any text at all, and tables as the kernel writes them. Those must come out as
  * they went in, however short the reads are. */
 #include "cache/origin/mounts.h"
 

@@ -132,7 +132,7 @@ static void check_tier(const char *text)
     }
 }
 
-/* What is complained of is what reading falls back from, so both must know the same. */
+/* If a value is complained of, reading falls back from it: so both must know the same. */
 static void check_complaints(const char *text)
 {
     for (int option = 0; option < STK_OPTION_COUNT; option++) {

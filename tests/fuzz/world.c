@@ -170,7 +170,7 @@ static void note_identity(struct world_file *file)
          "an identity");
 }
 
-/* What is read through a link is the first file's. */
+/* Returns the file that a read gives: through a link it is the first one. */
 static const struct world_file *subject(const struct world_file *file)
 {
     return file->link ? &world.files[0] : file;
@@ -408,7 +408,7 @@ static void make_origin(void)
     }
 }
 
-/* All that is known of the first versions, their entries, and then the same of the second. */
+/* Fills the cache with the first versions and their entries, and then with the second ones. */
 static void fill_cache(void)
 {
     char tree[128];
@@ -443,7 +443,7 @@ bool world_make(void)
     if (!private_enter("size=256m")) {
         return false;
     }
-    /* So that reading changes nothing that stat tells. */
+    /* So that reading changes no field of stat. */
     need(mount(NULL, "/dev/shm", NULL, MS_REMOUNT | MS_NOATIME, "size=256m") == 0, "noatime");
     set_options();
     make_origin();

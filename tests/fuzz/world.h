@@ -1,6 +1,7 @@
 /*
  * The world of the catalogue's fuzzer: a few files, all of them cached, in a mount namespace of its
- * own; and the catalogue's file, the run's file and the entries as they then are, to come back to.
+ * own. It keeps the catalogue's file, the run's file and the entries as they then are, to come back
+ * to.
  */
 #ifndef STK_TESTS_FUZZ_WORLD_H
 #define STK_TESTS_FUZZ_WORLD_H

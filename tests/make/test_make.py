@@ -1,5 +1,5 @@
-"""The build: flags of the user's come on top of what files need; what is missing is said in a line;
-a build without LMDB says so where samples are asked for."""
+"""The build. The user's flags come on top of what files need. A missing part is named in a line. A
+build without LMDB says so where samples are asked for."""
 
 import os
 import pathlib
@@ -106,7 +106,7 @@ def test_missing_headers_of_libc_are_said_in_one_line(place, scratch):
 
 
 def setup_py(place, scratch, env=None):
-    """What pip runs; nothing is built where something is missing."""
+    """Runs pip's command; nothing is built where something is missing."""
     return place.run(["env", "-C", ROOT, sys.executable, "-B", "setup.py", "-q", "build", "-b",
                       scratch / "built"], env={"PATH": os.environ["PATH"], **(env or {})}, check=False)
 

@@ -11,7 +11,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 @pytest.fixture
 def manifest(build):
-    """What is installed: destination to file."""
+    """Returns the installed files: destination to file."""
     said = subprocess.run(["make", "-s", "-C", ROOT, f"B={build}", "manifest"], check=True, text=True,
                           stdout=subprocess.PIPE).stdout
     return {to: ROOT / file for _, file, to in (line.split() for line in said.splitlines())}

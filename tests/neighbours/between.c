@@ -1,4 +1,4 @@
-/* A library that stands behind the other in LD_PRELOAD: right before a file gets another name, or
+/* A library that stands behind the other in LD_PRELOAD. Right before a file gets another name, or
  * none, it looks at BETWEEN_LOOK by the program's own stat. */
 #include <dlfcn.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /*
- * Few descriptors: limits DIR COUNT. With a limit of 20, opens files until there is no more room;
- * says which numbers it got and how it ended, and what can be read through them.
+ * Few descriptors: limits DIR COUNT. With a limit of 20, opens files until there is no more room.
+ * Prints which numbers it got and how it ended, and what can be read through them.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -28,7 +28,7 @@ def make(base, count=COUNT):
 
 
 def version_of(package):
-    """Of a Debian package; "" elsewhere."""
+    """Returns the version of a Debian package; "" elsewhere."""
     if shutil.which("dpkg-query") is None:
         return ""
     done = subprocess.run(["dpkg-query", "-W", "-f=${Version}", package], stdout=subprocess.PIPE,
@@ -37,13 +37,13 @@ def version_of(package):
 
 
 class Pair:
-    """The same command line without the library, and under it, cold and warm."""
+    """Runs a command line without the library, and under it, cold and warm."""
 
     def __init__(self, jobs, data):
         self.jobs, self.data = jobs, data
 
     def _line(self, argv):
-        """What it says on stderr counts as well."""
+        """Returns the shell's line: stderr counts as well."""
         return ["sh", "-c", '"$@" 2>&1; status=$?; exit $status', "sh", *argv]
 
     def plain(self, argv, env=None, **more):

@@ -1,6 +1,6 @@
 /*
  * Handlers that open files in the middle of whatever is going on: signals DIR COUNT ROUNDS THREADS.
- * A timer fires every few hundred microseconds and hits any of the threads, which read all the
+ * A timer fires every few hundred microseconds and hits any of the threads. These read all the
  * files again and again; the handler reads some as well.
  *
  *   signals DIR COUNT ROUNDS jump    the handler jumps out of what it has interrupted

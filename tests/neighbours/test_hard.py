@@ -26,8 +26,8 @@ def test_children_that_share_our_memory(pair, programs):
 
 @pytest.mark.parametrize("used", [[], ["unused"]])
 def test_a_child_while_a_thread_is_in_the_loader(pair, programs, used):
-    """Nothing is left to be looked up there, where the loader's lock is held for ever: not even if
-    the parent has called nothing of ours."""
+    """Nothing is left to be looked up there, where the loader's lock is held for ever. That holds
+    even if the parent has called no symbol of Stoker's."""
     said = pair.check([programs / "forks", pair.data, COUNT, *used], hits=COUNT)
     assert said == (0, "wrong 0, child 0\n")
     note("fork", "while another thread has the loader's lock; first calls of open, stat, access, "
@@ -51,7 +51,8 @@ def test_handlers_that_open_files(pair, programs, quiet_line, threads):
 
 
 def test_a_handler_that_jumps_out(pair, programs, quiet_line):
-    """If that was in our middle, its thread reads the origin from then on; nobody else is hurt."""
+    """If the signal came inside of Stoker, its thread reads the origin from then on. No other
+    thread is hurt."""
     line = quiet_line(programs / "signals", pair.data, COUNT, 30 * ROUNDS, "jump")
     for _ in range(5 if ALL else 2):
         pair.forget()

@@ -1,5 +1,5 @@
-"""Other preloads, before ours and behind: they see every call that they would see without us, but
-for those that are answered from the cache when they stand behind."""
+"""Other preloads, before Stoker and behind. They see every call that they would see without it.
+Only those behind miss the calls that the cache answers."""
 
 import glob
 import os

@@ -27,7 +27,8 @@ def test_calls_that_are_refused(pair, programs, refusal, when):
 
 
 def beside(pair, programs, when, names):
-    """What a sandbox that kills says of files that are not covered: without us, and with."""
+    """Returns the results of a sandbox that kills, over files that are not covered: without Stoker,
+    and with it."""
     line = [programs / "sandbox", pair.data.parent / "beside", COUNT, "kill", when, names]
     plain = pair.plain(line)
     assert is_right(plain[1])

@@ -1,6 +1,6 @@
 /*
- * A library that stands in for the same symbols as libstoker.so, passes every call on and remembers
- * that it came: at the end the names of the calls, in their order, are in the file $TRACER_OUT.
+ * A library that stands in for the symbols of libstoker.so, passes every call on and remembers that
+ * it came. At the end the names of the calls, in their order, are in the file $TRACER_OUT.
  *
  * Arguments and results travel in registers, whatever the real signature is: so one shape serves
  * for all.

@@ -2,10 +2,10 @@
  * Writes while the library is inside of an open: writers DIR jump|handler.
  *
  * DIR holds `known` and `written`, small, and large files 0, 1, ...; a child reads `known` and
- * `written` until they are cached, and waits. Then a timer interrupts us in the middle of a fill of
- * one of the large ones: a handler knows that it is there when `known` is not served. What is
- * written to `written` then, by the handler, or by the thread that it has jumped out to, must be
- * what the child reads afterwards.
+ * `written` until they are cached, and waits. Then a timer interrupts the program in the middle of
+ * a fill of one of the large ones. A handler knows that it is there when `known` is not served. The
+ * handler then writes to `written`, or the thread does that it has jumped out to. The child must
+ * read these bytes afterwards.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-"""What the tests of packages share: the packages of build/packages, and photographs to open."""
+"""The tests of packages share the packages of build/packages, and photographs to open."""
 
 import json
 import os

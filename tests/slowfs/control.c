@@ -53,7 +53,7 @@ int slow_control_open(const char *path, uint64_t latency_ns)
     if (result == 0) {
         words[WORD_VERSION] = SLOW_VERSION;
         words[WORD_LATENCY] = latency_ns;
-        /* Last: who sees the magic sees the rest. */
+        /* Last: a reader that sees the magic sees the rest. */
         words[WORD_MAGIC] = SLOW_MAGIC;
     }
     return result;

@@ -1,7 +1,7 @@
 /*
- * libfuse before 3.17 takes the wish for parallel look-ups and forgets to tell the kernel, which
- * then sends one look-up per directory at a time: no network file system is that slow. So the
- * reply to INIT gets the missing flag on its way out.
+ * libfuse before 3.17 takes the wish for parallel look-ups and forgets to pass it to the kernel.
+ * The kernel then sends one look-up per directory at a time: no network file system is that slow.
+ * So the reply to INIT gets the missing flag on its way out.
  */
 #include "dirops.h"
 

@@ -7,7 +7,7 @@
 
 /* In the init operation: asks libfuse. */
 void slow_dirops_want(struct fuse_conn_info *connection);
-/* Between mount and loop: sees to it that the kernel is told. 0 or -errno. */
+/* Makes sure that the kernel knows; to be called between mount and loop. Returns 0 or -errno. */
 int slow_dirops_tell(struct fuse_session *session);
 
 #endif

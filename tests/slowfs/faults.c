@@ -1,4 +1,4 @@
-/* What goes wrong on purpose. See faults.h. */
+/* Faults on purpose, each by a word of the control file. The header has the list. */
 #include "faults.h"
 
 #include <errno.h>

@@ -1,7 +1,6 @@
 /*
- * What slowfs can be told to do wrong, by words of the control file from SLOW_FIRST_FAULT on. All
- * are 0 at the start: nothing is wrong. The first eight concern regular files only. Safe in
- * threads.
+ * The faults of slowfs, by words of the control file from SLOW_FIRST_FAULT on. All are 0 at the
+ * start: nothing is wrong. The first eight concern regular files only. Safe in threads.
  *
  *   word 0  errno of open            3  errno of data reads
  *        1  errno of getattr         4  ... that reach this offset or lie behind it
@@ -57,7 +56,7 @@ void slow_fault_opened(int fd);
 int slow_fault_stale(int fd);
 /* Hangs, if that is wanted. */
 void slow_fault_hang(void);
-/* Changes what is told of a file. */
+/* Changes the attributes that a file shows. */
 void slow_fault_attr(struct stat *attr);
 
 #endif

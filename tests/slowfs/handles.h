@@ -8,7 +8,7 @@
 
 #define SLOW_HANDLE_BYTES 40 /* ext4 needs 8, tmpfs 12, xfs 24, btrfs 40 */
 
-/* `bytes` 0: there is no handle. What is unused is zero, so that handles compare as memory. */
+/* `bytes` 0: there is no handle. Unused bytes are zero, so that handles compare as memory. */
 struct slow_handle {
     int type;
     unsigned bytes;

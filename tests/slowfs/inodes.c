@@ -14,7 +14,7 @@
 
 #include "handles.h"
 
-/* A handle tells a number given to a second file from the first; without one the pin does. */
+/* A handle distinguishes a second file of a number from the first; without one the pin does. */
 struct key {
     dev_t dev;
     ino_t ino;

@@ -1,8 +1,8 @@
 /*
- * The inode table of slowfs: what the kernel calls a node, and how to reach it in the source.
- * A node is kept as a file handle; where there are none, and for files about to lose their last
- * name, as an O_PATH descriptor, which pins the inode.
- * Safe in threads; one lock inside, held for table work only.
+ * The inode table of slowfs: what the kernel calls a node, and how to reach it in the source. A
+ * node is kept as a file handle. Where there are none, and for files about to lose their last name,
+ * it is kept as an O_PATH descriptor, which pins the inode. Safe in threads; one lock inside, held
+ * for table work only.
  */
 #ifndef SLOWFS_INODES_H
 #define SLOWFS_INODES_H

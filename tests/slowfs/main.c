@@ -39,7 +39,7 @@ static void raise_descriptor_limit(void)
     }
 }
 
-/* Reading ahead runs as background requests, of which the kernel allows 12 unless told. */
+/* Reading ahead runs as background requests, of which the kernel allows 12 by default. */
 static void do_init(void *data, struct fuse_conn_info *connection)
 {
     const struct slow_options *options = data;
@@ -89,7 +89,8 @@ static struct fuse_session *new_session(struct slow_options *options)
     return session;
 }
 
-/* Whoever started us holds the other end of standard input; when they die, however, it ends. */
+/* Waits for the end of standard input, and ends the mount. The parent holds the other end, so the
+ * parent's death is that end. */
 static void *wait_for_end_of_stdin(void *unused)
 {
     char byte;
@@ -173,7 +174,7 @@ static const char *resolve(const char *path)
     return absolute;
 }
 
-/* What the whole process needs before the first thread starts. */
+/* Prepares the whole process, before the first thread starts. */
 static void prepare(struct slow_options *options)
 {
     options->source = resolve(options->source);

@@ -23,7 +23,7 @@ void slow_ops_add_names(struct fuse_lowlevel_ops *ops);
 
 /* Replies with success or with an errno: `result` is what a system call returned. */
 void slow_reply_result(fuse_req_t request, int result);
-/* Gives a file just made under root's identity to the caller who made it. */
+/* Gives a file just made under root's identity to the caller that made it. */
 void slow_give_to_caller(fuse_req_t request, int parent_fd, const char *name);
 
 #endif

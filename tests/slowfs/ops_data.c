@@ -78,7 +78,7 @@ static void do_create(fuse_req_t request, fuse_ino_t parent, const char *name, m
     }
 }
 
-/* Whole reads: a short one would tell the kernel that the file ends here. */
+/* Reads all of it: a short read would mean to the kernel that the file ends here. */
 static ssize_t read_whole(int fd, char *buffer, size_t size, off_t offset)
 {
     size_t done = 0;
@@ -172,7 +172,7 @@ static void do_fallocate(fuse_req_t request, fuse_ino_t node, int mode, off_t of
     slow_reply_result(request, fallocate((int)info->fh, mode, offset, length));
 }
 
-/* Only SEEK_DATA and SEEK_HOLE come here; the position moves, but nobody reads from it. */
+/* Only SEEK_DATA and SEEK_HOLE come here; the position moves, but no operation reads from it. */
 static void do_lseek(fuse_req_t request, fuse_ino_t node, off_t offset, int whence,
                      struct fuse_file_info *info)
 {

@@ -62,7 +62,7 @@ static void seek_to(struct listing *listing, off_t offset)
     }
 }
 
-/* The next entry, or NULL at the end; errno tells an end (0) from an error. */
+/* Returns the next entry, or NULL at the end or after an error; errno is 0 at the end. */
 static struct dirent *next_entry(struct listing *listing)
 {
     errno = 0;

@@ -62,7 +62,8 @@ class Counts(dict):
 
     @property
     def file_ops(self):
-        """What files cost the origin: opens, data reads, and stats and look-ups of files."""
+        """Returns the cost of files for the origin: opens, data reads, and stats and look-ups of
+        files."""
         return self["open"] + self["read"] + self["getattr_file"] + self["lookup_file"]
 
     def __sub__(self, earlier):
@@ -93,7 +94,7 @@ class Control:
         self._words[WORD_LATENCY] = round(value * NS_PER_MS)
 
     def set_faults(self, **faults):
-        """What shall go wrong from now on, by the names of FAULTS; without any, nothing."""
+        """Sets the faults from now on, by the names of FAULTS; without any, there are none."""
         for number, name in enumerate(FAULTS):
             self._words[FIRST_FAULT + number] = faults.pop(name, 0) % (1 << 64)
         assert not faults, faults

@@ -394,7 +394,8 @@ class Ended(Case):
                 self.assertEqual(errno_of(os.fdatasync, file.fileno()), errno.ENOSPC)
 
     def rename_beside_another_node(self, fs):
-        """What this kernel sees it refuses by itself; here the name is made after its look."""
+        """If the kernel sees the name, it refuses by itself; here the name is made after its
+        look."""
         old, new = (os.path.join(fs.mountpoint, name) for name in ("old", "new"))
         write(self.in_source("old"), b"old")
         before, fs.latency_ms = fs.counts()["rename"], 200
@@ -414,7 +415,7 @@ class Ended(Case):
         self.assertEqual(read(self.in_source("new")), b"old")
 
     def test_missing_names_that_are_kept(self):
-        """Here nobody hears of what others make, for so long."""
+        """Here a new file of another machine stays unknown for so long."""
         fs = self.mount(attr_timeout=0, entry_timeout=0)
         path = os.path.join(fs.mountpoint, "new")
         with fs.faults(negative_ns=400 * 10**6):

@@ -2,9 +2,9 @@
  * hammer SECONDS [threads]: many workers against one catalogue.
  *
  * Eight processes (or threads) insert, look up, replace, claim, advance, finish, mark and reserve,
- * on the same few thousand keys. A parent kills processes at any instant and starts others. What a
- * record says follows from its key and its version alone, so that whatever is torn, mixed up or
- * half done can be seen by whoever reads it. Prints what was done; exits 1 on any inconsistency.
+ * on the same few thousand keys. A parent kills processes at any instant and starts others. A
+ * record's content follows from its key and its version alone. So a reader sees whatever is torn,
+ * mixed up or half done. Prints what was done; exits 1 on any inconsistency.
  *
  * The catalogue lies on a tmpfs of its own, in a mount namespace of its own.
  */
@@ -39,7 +39,7 @@
 #define SKIP_STATUS 77
 #define TIER_HOME   "/dev/shm/tier"
 
-/* What all processes share beside the catalogue. */
+/* All processes share this beside the catalogue. */
 struct common {
     _Atomic uint64_t operations, fills, inserted, full, inconsistencies;
     _Atomic bool stop;
@@ -166,8 +166,8 @@ static bool make_entry(const struct stk_record *record)
     return made;
 }
 
-/* A fill as cache/file/fill.c does it, without the copying: who finds the entry made has adopted
- * it. */
+/* Fills as cache/file/fill.c does, without the copying: a process that finds the entry made has
+ * adopted it. */
 static void fill(uint32_t key)
 {
     struct stk_budget *budget = &cache.catalogue.header->tiers[0].budget;
@@ -382,7 +382,8 @@ static int count_entry(void *context, int dirfd, const char *name, unsigned dept
     return 0;
 }
 
-/* Where nobody was killed, what is used is what the entries were charged with. */
+/* Checks the accounts. Where no process was killed, the use is what the entries were charged
+ * with. */
 static void check_accounts(void)
 {
     const struct stk_budget *budget = &cache.catalogue.header->tiers[0].budget;

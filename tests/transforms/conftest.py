@@ -51,9 +51,9 @@ def store(tmp_path):
 
 @pytest.fixture(scope="session")
 def tell(tmp_path_factory):
-    """tell(how, program, argument...): what a program says, a dictionary, run "plainly", "hooked"
-    (as `stoker run` would) or "decoding" (hooked, but with torchvision's own functions). With lines=True: its
-    lines."""
+    """tell(how, program, argument...): returns a program's output, a dictionary, run "plainly",
+    "hooked" (as `stoker run` would) or "decoding" (hooked, but with torchvision's own functions).
+    With lines=True it returns its lines."""
     home = str(tmp_path_factory.mktemp("home"))  # so that Pillow is examined here
     clean = {key: value for key, value in os.environ.items()
              if not key.startswith("STOKER_") and key not in ("PYTHONPATH", "LD_PRELOAD")}

@@ -226,7 +226,7 @@ def outcome(function, *arguments):
 
 
 def assert_same_outcome(data, pipeline, case):
-    """Pillow's error or its pixels. Whether there were pixels."""
+    """Compares Pillow's error or its pixels. Returns whether there were pixels."""
     expected = outcome(lambda: pipeline(pil(data)))
     found = outcome(S.Compose(pipeline.transforms), data)
     if type(expected) is tuple:

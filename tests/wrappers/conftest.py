@@ -70,7 +70,8 @@ def arithmetic(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def environment(tmp_path_factory):
-    """Of a process with the package: a home of its own, so that the self-test runs here."""
+    """Returns the environment of a process with the package: a home of its own, so that the
+    self-test runs here."""
     home = tmp_path_factory.mktemp("home")
     clean = {key: value for key, value in os.environ.items()
              if not key.startswith("STOKER_") and key not in ("PYTHONPATH", "LD_PRELOAD")}

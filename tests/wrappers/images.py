@@ -239,8 +239,8 @@ HEADERS = {
 
 
 def header_kinds():
-    """{name: bytes}: for each kind of header three files that differ in size and in codes; also as
-    Pillow writes them for several of its settings."""
+    """Returns {name: bytes}: for each kind of header three files that differ in size and in codes.
+    Further files are as Pillow writes them for several of its settings."""
     pictures = [picture(60 + 37 * n, 50 + 23 * n, n) for n in range(3)]
     found = {f"{kind}-{n}.jpg": with_header(jpeg(each, optimize=True), change)
              for kind, change in HEADERS.items() for n, each in enumerate(pictures)}

@@ -3,8 +3,8 @@ and fail.
 
     python3 tests/wrappers/pillow_suite.py [NAME]...
 
-runs the tests of the version that this interpreter has (from its source distribution, which pip
-fetches into build/pillow-tests), or those of some files, such as test_image_resize.
+It runs the tests of the version that this interpreter has, or those of some files, such as
+test_image_resize. They are from its source distribution, which pip fetches into build/pillow-tests.
 """
 
 import json

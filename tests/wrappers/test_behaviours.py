@@ -91,8 +91,8 @@ def test_arithmetic_coding(compare, arithmetic):
 
 
 def test_streams(compare, jpegs, arithmetic, tmp_path):
-    """Of whatever is left to Pillow no byte is read twice for that, nor is the stream anywhere else
-    than without the hook."""
+    """If an image is left to Pillow, no byte is read twice for that. The stream is where it is
+    without the hook."""
     images.write(tmp_path, images.several_scans())
     outcomes, counts = compare("streams.py", jpegs, arithmetic, tmp_path)
     assert counts["cases"]["whole.jpg"] > 0 and counts["cases"]["whole.jpg with bytes behind"] > 0

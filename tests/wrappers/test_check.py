@@ -146,7 +146,7 @@ def test_other_images_are_proven_too(report, tmp_path):
 
 
 def test_memory_that_is_not_what_it_was(report, tmp_path):
-    """Of images whose description cannot be found nothing is believed."""
+    """If the description of an image cannot be found, nothing is believed."""
     before = """
 from stoker import _core
 from stoker._pillow import versions

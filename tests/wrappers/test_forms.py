@@ -80,7 +80,7 @@ def touch(environment, store):
     return run
 
 
-# The module it needs, and whether files are told by their identity.
+# The module that each needs, and whether files are known by their identity.
 WAYS = {"image": ("PIL", True), "file": ("PIL", True), "bytes": ("PIL", False),
         "tar": ("PIL", False), "hdf5": ("h5py", False), "lmdb": ("lmdb", False),
         "direct": ("numpy", True), "direct-bytes": ("numpy", False), "batch": ("numpy", True),
@@ -225,7 +225,7 @@ def test_the_store_goes_while_it_is_used(run, data_set, store):
 
 @pytest.mark.parametrize("how", ["rename", "write"])
 def test_a_file_that_is_replaced(run, tmp_path, how):
-    """Of equal size, with its mtime put back."""
+    """The other file has an equal size, with its mtime put back."""
     one, two = two_of_a_size()
     assert len(one) == len(two) and digest_of(one) != digest_of(two)
     images.write(tmp_path, {"x.jpg": one, "two": two})
@@ -298,7 +298,7 @@ def test_one_image_after_another(run, tmp_path):
 
 
 def test_written_over_between_opening_and_loading(run, tmp_path):
-    """What is in the buffer of the file is of before: that must not be remembered of the file."""
+    """The bytes in the file's buffer are of before: they must not be remembered of the file."""
     one, two = two_of_a_size()
     images.write(tmp_path, {"x.jpg": one, "two": two})
     seen = run("""
@@ -403,7 +403,7 @@ HALVES = {
 
 @pytest.mark.parametrize("kind", HALVES)
 def test_members_with_their_archives_descriptor(run, tmp_path, kind):
-    """Whose pixels they are, no descriptor tells."""
+    """No descriptor shows whose pixels they are."""
     one, two = two_of_a_size()
     images.write(tmp_path, {"archive": one + two})
     seen = run(HALVES[kind] + """
@@ -507,8 +507,8 @@ def written_through_a_map(run, place, age, env):
 
 @pytest.mark.parametrize("age", [0.05, 2])
 def test_written_through_a_map(run, place, age):
-    """In place, which the file's times need not tell: in memory never, on a disk not as long as the
-    page waits to be written there."""
+    """A store in place need not change the file's times: in memory never, on a disk not before the
+    page is written there."""
     later = written_through_a_map(run, place, age, {})
     if place.is_relative_to("/dev/shm") or age == 2:
         assert [seen[3] for seen in later] == [0] * 3

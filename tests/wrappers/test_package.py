@@ -62,7 +62,7 @@ def test_what_is_not_asked_for_is_not_imported(jpegs, environment):
 
 
 def test_stubs_name_only_what_the_oldest_python_has():
-    """Of the standard library; typing_extensions comes with the checkers."""
+    """Each name is in the standard library; typing_extensions comes with the checkers."""
     missing = []
     for stub in (ROOT / "wrappers/python/stoker").glob("*.pyi"):
         for node in ast.walk(ast.parse(stub.read_text())):
@@ -145,7 +145,7 @@ def sdist(tree, tmp_path_factory, environment):
     return archive
 
 
-# What only the repository needs.
+# Only the repository needs these.
 NOT_DISTRIBUTED = {".ci/run", ".editorconfig", ".gitignore"}
 
 
@@ -184,8 +184,8 @@ print(stoker.counts()["images"], stoker.__file__.startswith(sys.prefix))
 @pytest.mark.skipif(not ALL, reason="builds everything anew: only with STOKER_ALL=1")
 @pytest.mark.parametrize("source", ["tree", "sdist"])
 def test_wheel(source, request, tmp_path, jpegs, environment, place):  # noqa: F811
-    """`pip install .`, and the same of a source distribution: a wheel with all in it, that serves
-    files and decodes them where nothing else of Stoker's is."""
+    """Installs by `pip install .`, and from a source distribution. The wheel has all in it. It
+    serves files and decodes them where nothing else of Stoker's is."""
     wheel = make_wheel(request.getfixturevalue(source), tmp_path, environment)
     assert "-cp311-abi3-linux_" in wheel.name
     with zipfile.ZipFile(wheel) as packed:

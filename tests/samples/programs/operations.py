@@ -3,11 +3,11 @@
     operations.py CONTROL DIRECTORY EPOCHS HOW WORKERS
 
 So many processes share each epoch, in another order each time. Prints a line of JSON for each. It
-has a digest of its pixels, the names of the files that were served from their forms, and its opens
-and operations (CONTROL is slowfs's). HOW: `path`, `file`, by the loader of torchvision's
-ImageFolder (`folder`), by stoker.decode (`decode`), or by a thread of a Feed (`feed`). `read`:
-nothing is decoded, and they are served from entries. `plain` needs no Stoker, and prints what each
-file costs, to open, to decode and to read."""
+has a digest of its pixels, the names of the files that were served from their forms, and the
+epoch's cost in opens and operations. CONTROL is slowfs's. HOW is `path` or `file`; `folder` (by the
+loader of torchvision's ImageFolder), `decode` (by stoker.decode), `feed` (by a thread of a Feed).
+`read`: nothing is decoded, and they are served from entries. `plain` needs no Stoker, and prints
+what each file costs, to open, to decode and to read."""
 
 import hashlib
 import json

@@ -2,9 +2,9 @@
 
     shares.py DIRECTORY EPOCHS HOME [HOW]
 
-Prints a line of JSON for each epoch. It has a digest of its pixels, how many images came from
-forms, how many files were not read and their bytes, and the bytes in HOME by then. HOW: `file`
-opens the files itself, as torchvision does."""
+Prints a line of JSON for each epoch. It has a digest of its pixels, and how many images came from
+forms. It has too how many files were not read and their bytes, and the bytes in HOME by then. HOW:
+`file` opens the files itself, as torchvision does."""
 
 import hashlib
 import json

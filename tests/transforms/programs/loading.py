@@ -1,5 +1,5 @@
-"""What torchvision's loader of an ImageFolder gives for each file: loading.py FILE... Twice each, as
-the second time may be another way."""
+"""The results of torchvision's loader of an ImageFolder for each file. It loads each twice, as the
+second time may be another way. Usage: loading.py FILE..."""
 
 import json
 import pathlib

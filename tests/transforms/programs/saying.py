@@ -1,4 +1,4 @@
-"""How the programs tell of tensors and images, so that two runs can be compared."""
+"""The programs describe tensors and images so that two runs can be compared."""
 
 import hashlib
 import random
@@ -38,7 +38,7 @@ def seed(number):
 
 
 def state():
-    """Of every generator."""
+    """Returns a digest of every generator."""
     return digest(repr(random.getstate()).encode() + repr(numpy.random.get_state()).encode()
                   + torch.get_rng_state().numpy().tobytes())
 

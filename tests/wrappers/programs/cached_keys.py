@@ -1,5 +1,5 @@
-"""Checks that stoker.cached tells apart the values that a function can tell apart: two values have the same
-key if, and only if, their descriptions are equal.
+"""Checks that stoker.cached distinguishes the values that a function can distinguish. Two values
+have the same key if, and only if, their descriptions are equal.
 
 Each description makes two values. A number describes an atom, (kind, descriptions) a container of values.
 """

@@ -77,7 +77,7 @@ def keys(image):
 
 @case
 def orders():
-    """Of attributes and of what is known of the image."""
+    """Looks at attributes and at what is known of the image."""
     return [of_each(kind, keys) for kind in KINDS]
 
 
@@ -181,7 +181,7 @@ def another_check_of_the_size():
 
 
 def replaced(owner, name, new):
-    """What is seen while something is another's."""
+    """Returns the looks while an attribute is another one's."""
     plain = owner.__dict__.get(name)
     setattr(owner, name, new(getattr(owner, name)))
     try:

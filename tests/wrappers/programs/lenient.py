@@ -52,7 +52,8 @@ def files(name):
 
 
 def used(source, flags):
-    """What comes of a file at each step, the flag set as told before each of them."""
+    """Returns the outcomes of a file at each step. The flag is set from `flags` before each of
+    them."""
     told, results = iter(flags), []
 
     def step(function):

@@ -313,7 +313,7 @@ def within_one_another():
              lambda: Image.open(os.path.join(ODD, "two.jpg")), lambda: Image.open(path("grey.jpg"))]
     seen = []
     for function in inner:
-        depth, within = [], []  # what was seen within; how often accept() is asked is not told
+        depth, within = [], []  # looks within; the number of calls of accept() is not compared
 
         def accept(prefix):
             if len(depth) < 3:

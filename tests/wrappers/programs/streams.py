@@ -1,5 +1,5 @@
-"""What is read of streams of the program's own, and how often: it may be dear. Arguments:
-directories of JPEGs (see images.py)."""
+"""Counts the reads of streams of the program's own: they may be dear. Arguments: directories of
+JPEGs (see images.py)."""
 
 import io
 import itertools
@@ -12,7 +12,8 @@ from PIL import ImageFile
 
 
 class Stream:
-    """What can be read and positioned, no more, gives what it is asked for, and notes it."""
+    """A stream that can be read and positioned, no more. It gives what it is asked for, and notes
+    it."""
 
     def __init__(self, data):
         self.stream, self.reads = io.BytesIO(data), []
@@ -64,8 +65,8 @@ def read_twice(reads):
 
 
 def used(stream, block, flag, is_whole):
-    """What comes of it, what was read, and where the stream stands at each step; two tries. Where
-    the end is not in its place it is looked for, beyond what Pillow needs."""
+    """Returns the outcomes, the reads, and the stream's position at each step; two tries. Where the
+    end is not in its place it is looked for, beyond what Pillow needs."""
     results = []
 
     def step(function):

@@ -48,7 +48,7 @@ def ordinary(image):
 WAYS = (whole, region, two_of_one, pixel, ordinary)
 EXPECTED = {(name, way.__name__): digest(way(opened(name))) for name in NAMES for way in WAYS}
 
-# What all threads use at once; new images now and then, so that one of them settles each. They
+# All threads use these at once. New images come now and then, so that one thread settles each. They
 # wait only if they come from this thread.
 shared = {}
 

@@ -1,5 +1,5 @@
-"""Where and when pixels are made, told by how many images were decoded so far. Argument: a directory
-of JPEGs."""
+"""Where and when pixels are made, as the number of decoded images so far shows. Argument: a
+directory of JPEGs."""
 
 import concurrent.futures
 import io
