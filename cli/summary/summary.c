@@ -217,9 +217,8 @@ static void add_one_bypassed(const struct stk_run_counts *counts, int why)
     char size[BYPASSED_SIZE_TEXT];
     const char *setting = bypassed_settings[why];
     lines_add(LOSSES, "  not cached: %" PRIu64 " %s, %s (%s%s%s)", bypassed_count(counts, why),
-              bypassed_word(why), bypassed_size(size, counts, why),
-              bypassed_meanings[why], setting != NULL ? "; would change it: " : "",
-              setting != NULL ? setting : "");
+              bypassed_word(why), bypassed_size(size, counts, why), bypassed_meanings[why],
+              setting != NULL ? "; would change it: " : "", setting != NULL ? setting : "");
 }
 
 static void add_other_bypassed(const struct stk_run_counts *counts,
