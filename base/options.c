@@ -39,7 +39,7 @@ const struct stk_option_row stk_option_table[STK_OPTION_COUNT] = {
          "on."},
     [STK_OPTION_FRESH] =
         {"STOKER_FRESH", "--fresh", "run|open|never", "run",
-         "When a file's identity is asked of the origin again: once in each run (a run never sees "
+         "When a file's identity is asked of storage again: once in each run (a run never sees "
          "a version older than its start), at every open, or never."},
     [STK_OPTION_SHARE] =
         {"STOKER_SHARE", "--share", "GROUP", "",
@@ -56,7 +56,7 @@ const struct stk_option_row stk_option_table[STK_OPTION_COUNT] = {
     [STK_OPTION_FILES] =
         {"STOKER_FILES", NULL, "on|off", "on",
          "on: files and listings of directories are cached. off: only decoded images are; "
-         "files are left to the origin and the kernel's page cache. `stoker run --auto` sets "
+         "files are left to storage and the kernel's page cache. `stoker run --auto` sets "
          "it where a copy would gain nothing."},
     [STK_OPTION_MAX_FILE] =
         {"STOKER_MAX_FILE", NULL, "SIZE", "8M",
@@ -66,7 +66,7 @@ const struct stk_option_row stk_option_table[STK_OPTION_COUNT] = {
         {"STOKER_WHOLE", NULL, "SIZE", "64M",
          "If a file that is cached by blocks is no larger than this, its missing blocks are "
          "copied when it is mapped or read as a stream (fopen, fdopen), for which blocks are "
-         "no use. Larger files are then read from the origin, until their last block is there."},
+         "no use. Larger files are then read from storage, until their last block is there."},
     [STK_OPTION_LISTINGS] =
         {"STOKER_LISTINGS", NULL, "auto|mtime|off", "auto",
          "When a directory's listing from an earlier run is believed. auto: if the directory's "
@@ -77,7 +77,7 @@ const struct stk_option_row stk_option_table[STK_OPTION_COUNT] = {
     [STK_OPTION_BLOCK] =
         {"STOKER_BLOCK", NULL, "SIZE", "1M",
          "How much of a file above STOKER_MAX_FILE is copied at once when some of it is read: from "
-         "64K to 64M, a multiple of 4K. 0: such files are read from the origin."},
+         "64K to 64M, a multiple of 4K. 0: such files are read from storage."},
     [STK_OPTION_READAHEAD] =
         {"STOKER_READAHEAD", NULL, "SIZE", "8M",
          "How far ahead of a program such a file is copied, at most, where it is read from front "
@@ -86,7 +86,7 @@ const struct stk_option_row stk_option_table[STK_OPTION_COUNT] = {
         {"STOKER_COMPLETE", NULL, "on|off", "on",
          "on: `stoker run` reads the rest of such a file once the job has begun to read or map "
          "it. It does so in the background, at a lower priority, and slowly while the job "
-         "itself reads by the origin. A file that is whole is served to maps and streams, too."},
+         "itself reads from storage. A file that is whole is served to maps and streams, too."},
     [STK_OPTION_DECODE] =
         {"STOKER_DECODE", "--no-decode", "on|off", "on",
          "on: the Pythons under `stoker run` decode JPEGs for Pillow, with the same pixels. "

@@ -29,7 +29,7 @@ ROWS = (
     ("a DataLoader alone, 2 workers, decoded images kept", "batches",
      "224 x 224 float, batch 64, 2 workers", "plain"),
     ("one HDF5 file 1 ms away, 4 workers, epoch 2", "readers", "HDF5, 4 workers: epoch 2", "without"),
-    ("what it costs: bytes only, an origin as fast as memory, epoch 1", "epochs",
+    ("what it costs: bytes only, storage as fast as memory, epoch 1", "epochs",
      "bytes only, origin 0 ms: epoch 1", "without the library"))
 
 

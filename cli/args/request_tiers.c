@@ -36,7 +36,7 @@ static void check_tier_place(const struct request *request, const char *tier)
                 request->canonical[i]);
         }
         if (is_in_home(request->canonical[i], tier)) {
-            die("--path %s lies inside the tier %s: cover the origin, not the cache",
+            die("--path %s lies inside the tier %s: name the original files, not the cache",
                 request->canonical[i], tier);
         }
     }

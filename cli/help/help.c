@@ -109,7 +109,7 @@ const struct help_verb help_verbs[] = {
                  {"--share", "GROUP",
                   "use what others of GROUP have cached, too, as stoker run does"},
                  FRESH,
-                 {"--jobs", "N", "so many files at a time (default: as many as suit the origin)"},
+                 {"--jobs", "N", "so many files at a time (default: as many as suit the storage)"},
                  {"--shard", "I/N", "only this node's part, such as 1/4 on the first of four"},
                  {"--samples", "[=SIZE]",
                   "decode JPEGs ahead, too, and keep them as stoker run does"},
@@ -143,10 +143,10 @@ const struct help_verb help_verbs[] = {
      .brief = "show what the runs do, live",
      .synopsis = "",
      .about = "Shows of each run of this user how much is served from the cache, how fast, how "
-              "long opens wait for the origin, images, batches and epochs; and how full each tier "
+              "long opens wait for storage, images, batches and epochs; and how full each tier "
               "is. It only looks. On a terminal it goes on until q is typed; elsewhere it looks "
               "once.\n"
-              "\"waiting\" counts the processes that waited for the origin at a time, on the "
+              "\"waiting\" counts the processes that waited for storage at a time, on the "
               "average; a loader's waiting is the part of the time in which the job had no "
               "batch.\n",
      .options = {{"--once", "", "look once, for half a second, and print it"},
@@ -200,7 +200,7 @@ const struct help_verb help_verbs[] = {
      .synopsis = "[RUN]",
      .about =
          "Writes one HTML page about RUN (without a name: the latest): throughput and hit rate "
-         "over time, epochs compared, where the time went, how long the origin took, what was "
+         "over time, epochs compared, where the time went, how long storage took, what was "
          "not cached and why, and what to change next. The page needs no network and nothing "
          "else beside it.\n"
          "stoker run records a run in ~/.local/state/stoker/runs while it goes on and at its "
@@ -219,7 +219,7 @@ const struct help_verb help_verbs[] = {
      .synopsis = "DIR GROUP",
      .about = "Makes DIR a directory in which the members of GROUP have their caches, for stoker "
               "run --share GROUP --tier DIR. Each fills his own, and is served from those of the "
-              "others what he can open at its origin himself. Only share what all of GROUP may "
+              "others what he can open in storage himself. Only share what all of GROUP may "
               "read; who owns DIR can remove what lies there.\n",
      .examples = {"stoker share /nvme/lab lab",
                   "stoker run --share lab --tier /nvme/lab --path /data -- python train.py"}},

@@ -70,7 +70,7 @@ static char *advise_workers(const struct figures *figures, const char *bound, do
     bool apart = figures->passes > 1 && figures->origin_s >= SHORTEST_S;
     char *change = change_workers(figures, processors(), otherwise);
     char *advice = must_format("%s-bound: %.1f s of %.1f s of work on batches%s; %s", bound,
-                               seconds, work_s(figures), apart ? " (origin apart)" : "", change);
+                               seconds, work_s(figures), apart ? " (storage apart)" : "", change);
     free(change);
     return advice;
 }
@@ -103,14 +103,14 @@ static const char *when_fetched(const struct figures *figures)
 static char *advise_fetch(const struct figures *figures)
 {
     if (was_only_asked(figures)) {
-        return must_format("fetch-bound%s: asking the origin whether files have changed took "
+        return must_format("fetch-bound%s: asking storage whether files have changed took "
                            "%.1f s, added up over processes; where they never do, --fresh never "
                            "spares it",
                            when_fetched(figures), figures->origin_s);
     }
     char *path = shell_quote(figures->request->spelled[0]);
     char *advice = must_format(
-        "fetch-bound%s: the origin took %.1f s, added up over processes; `stoker" LINES_KEEP
+        "fetch-bound%s: storage took %.1f s, added up over processes; `stoker" LINES_KEEP
         "warm" LINES_KEEP "%s` fills the cache ahead, --tier on a disk keeps it",
         when_fetched(figures), figures->origin_s, path);
     free(path);
@@ -311,7 +311,7 @@ static char *suggest_keeping(const struct figures *figures)
         return NULL;
     }
     return must_format("the cache lies in memory and goes with the last run, so the next one waits "
-                       "for the origin again (%.1f s): --keep keeps it, --tier on a local disk "
+                       "for storage again (%.1f s): --keep keeps it, --tier on a local disk "
                        "also over a restart",
                        figures->origin_s);
 }
@@ -325,7 +325,7 @@ static char *suggest_warming(const struct figures *figures)
         return NULL;
     }
     char *path = shell_quote(figures->request->spelled[0]);
-    char *text = must_format("first opens of files waited %.1f s for the origin, added up over "
+    char *text = must_format("first opens of files waited %.1f s for storage, added up over "
                              "processes: `stoker" LINES_KEEP "warm" LINES_KEEP
                              "%s` before the job fills the cache ahead, --warm does so beside it",
                              first_s, path);
@@ -345,7 +345,7 @@ static char *suggest_for_maps(const struct figures *figures)
     struct finisher_mapped *mapped = finisher_list_mapped(&figures->session->run, &count, &more);
     char *text = count == 0 ? NULL
                             : must_format("%" PRIu64 " big files were mapped before they were "
-                                          "filled, and read from the origin: stoker run "
+                                          "filled, and read from storage: stoker run "
                                           "--warm=first fills them first",
                                           count + more);
     finisher_free_mapped(mapped, count);

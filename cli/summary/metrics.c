@@ -44,7 +44,7 @@ const struct metric metrics_table[METRICS_COUNT] = {
     {METRIC_OPENS, "fills", "fills_total", "Opens that filled the cache.", TOTAL(FILLS)},
     {METRIC_OPENS, "bytes_cache", "cache_bytes_total", "Sizes of the files served from the cache.",
      TOTAL(BYTES_CACHE)},
-    {METRIC_OPENS, "bytes_origin", "origin_bytes_total", "Sizes of the files read from the origin.",
+    {METRIC_OPENS, "bytes_origin", "origin_bytes_total", "Sizes of the files read from storage.",
      TOTAL(BYTES_ORIGIN)},
     {METRIC_OPENS, "origin_wait_s", JSON_ALONE, TOTAL(WAIT_NS)},
 
@@ -60,7 +60,7 @@ const struct metric metrics_table[METRICS_COUNT] = {
     {METRIC_BLOCKS, "bytes_cache", "block_cache_bytes_total", "Bytes of these.",
      BLOCKS(BYTES_CACHE)},
     {METRIC_BLOCKS, "bytes_origin", "block_origin_bytes_total",
-     "Bytes of blocks read from the origin.", BLOCKS(BYTES_ORIGIN)},
+     "Bytes of blocks read from storage.", BLOCKS(BYTES_ORIGIN)},
 
     {METRIC_DECODE, "images", "images_total", "Images decoded.", TALLY(IMAGES)},
     {METRIC_RESIZE, "resized", JSON_ALONE, TALLY(RESIZED)},

@@ -163,7 +163,7 @@ static char *add_time(char *text, const char *name, double seconds)
 
 static void add_times(const struct figures *figures)
 {
-    char *text = add_time(must_copy(""), "origin", figures->origin_s);
+    char *text = add_time(must_copy(""), "storage", figures->origin_s);
     text = add_time(text, "decode", figures->decode_s);
     text = add_time(text, "resize", figures->resize_s);
     text = add_time(text, "batches", figures->collate_s);
@@ -192,8 +192,7 @@ static void add_bytes(const struct figures *figures)
 {
     char cache[STK_SIZE_TEXT], origin[STK_SIZE_TEXT];
     bool blocks = figures->counts->blocks[STK_BLOCK_READS] > 0;
-    lines_add(PARTS, "  %s: %s from the origin, %s from the cache",
-              blocks ? "whole files" : "files",
+    lines_add(PARTS, "  %s: %s from storage, %s from the cache", blocks ? "whole files" : "files",
               size_text(origin, figures->total[STK_COUNT_BYTES_ORIGIN]),
               size_text(cache, figures->total[STK_COUNT_BYTES_CACHE]));
 }
@@ -268,8 +267,7 @@ static void add_blocks(const struct figures *figures)
     const struct finisher_figures *finished = &figures->session->finished;
     if (blocks[STK_BLOCK_READS] > 0) {
         lines_add(CACHES,
-                  "  big files: %" PRIu64
-                  " reads answered from blocks (%s); %s came from the origin",
+                  "  big files: %" PRIu64 " reads answered from blocks (%s); %s came from storage",
                   blocks[STK_BLOCK_READS], size_text(cache, blocks[STK_BLOCK_BYTES_CACHE]),
                   size_text(origin, blocks[STK_BLOCK_BYTES_ORIGIN]));
     }

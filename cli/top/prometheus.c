@@ -158,7 +158,7 @@ static void write_buckets(const struct top_run *run)
 
 static void write_waits(const struct top_look *look)
 {
-    write_head("origin_wait_seconds", "histogram", "How long opens waited for the origin.");
+    write_head("origin_wait_seconds", "histogram", "How long opens waited for storage.");
     for (unsigned i = 0; i < look->count; i++) {
         write_buckets(look->runs[i]);
     }

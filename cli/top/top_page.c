@@ -140,7 +140,7 @@ static void add_speed(struct top_page *page, const struct top_pace *pace)
     char cache[STK_SIZE_TEXT], origin[STK_SIZE_TEXT];
     if (pace->known) {
         add(page, "  opens    %.0f/s, of these %.0f/s filled", pace->opens, pace->fills);
-        add(page, "  bytes    %s/s from the cache, %s/s from the origin",
+        add(page, "  bytes    %s/s from the cache, %s/s from storage",
             size_text(cache, (uint64_t)pace->bytes_cache),
             size_text(origin, (uint64_t)pace->bytes_origin));
     }
@@ -164,7 +164,7 @@ static void add_origin(struct top_page *page, const struct top_run *run,
         snprintf(now, sizeof now, "; now %.1f waiting", pace->waiting);
     }
     if (count > 0) {
-        add(page, "  origin   p50 %s, p99 %s of %" PRIu64 " waits%s",
+        add(page, "  storage  p50 %s, p99 %s of %" PRIu64 " waits%s",
             wait_text(median, stk_waits_percentile_us(run->view.counts.waits, 50)),
             wait_text(most, stk_waits_percentile_us(run->view.counts.waits, 99)), count, now);
     }

@@ -203,7 +203,7 @@ static void compare_open(struct pair *pair, uint64_t copy_size, const struct stk
 {
     out->end = open_origin(pair);
     if (out->end == COMPARE_RIGHT && copy_size != pair->size) {
-        differs(out, "is not as long as its origin", 0);
+        differs(out, "is not as long as its original", 0);
     } else if (out->end == COMPARE_RIGHT) {
         compare_content(pair, blocks, out);
     }

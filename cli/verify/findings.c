@@ -108,10 +108,9 @@ void findings_print(const struct findings *found)
         printf("%" PRIu64 " samples of images right (%s of JPEGs), %" PRIu64 " differed\n",
                found->forms.right, size_text(size, found->forms.bytes), found->forms.differ);
     }
-    print_line(findings_count(found, COMPARE_CHANGED),
-               "of versions that are not the origin's any more");
+    print_line(findings_count(found, COMPARE_CHANGED), "of versions that storage has no more");
     print_line(findings_count(found, COMPARE_GONE), "of files that are gone, or not mounted here");
-    print_line(findings_count(found, COMPARE_UNREADABLE), "whose origin could not be read");
+    print_line(findings_count(found, COMPARE_UNREADABLE), "whose original could not be read");
     print_line(found->passed_over, "copies were not looked at (--sample)");
     if (found->none && found->forms.right + found->forms.differ == 0) {
         puts("  nothing is cached there: `stoker ls` shows what is, and where");

@@ -139,12 +139,12 @@ def train(title, command, fs, arguments, screen):
         number = min(len(epochs) + 1, arguments.epochs)
         done = len(epochs) * arguments.images + min(counts["open"], arguments.images)
         screen.bar("epoch %d/%d" % (number, arguments.epochs), done,
-                   arguments.epochs * arguments.images, "%.0f s, %s origin operations in this epoch"
+                   arguments.epochs * arguments.images, "%.0f s, %s storage operations in this epoch"
                    % (time.monotonic() - start, format(counts.file_ops, ",d")))
 
     with Training(command, fs) as training:
         for line, epoch in training.epochs(show):
-            screen.say("%s  [%s origin operations]" % (line, format(epoch.origin_ops, ",d")))
+            screen.say("%s  [%s storage operations]" % (line, format(epoch.origin_ops, ",d")))
             epochs.append(epoch)
         screen.clear()
         if len(epochs) != arguments.epochs:
@@ -193,7 +193,7 @@ def show_results(results, arguments, screen):
     if len(results) == 2:
         screen.say("\n%s\n\n%s" % (table.make_table(results["without"], results["with"]),
                                    table.make_summary(results["without"], results["with"])))
-    screen.say("Origin operations: opens, reads and stats of files that reached the slow file "
+    screen.say("Storage operations: opens, reads and stats of files that reached the slow file "
                "system, counted there.\nA model that computes longer waits less, and gains less.")
     if arguments.json:
         with open(arguments.json, "w") as file:

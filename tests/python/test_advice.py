@@ -47,7 +47,7 @@ def test_a_first_epoch_that_takes_longer_than_all_others_is_the_trouble(jobs, da
     origin.fs.latency_ms = 60
     ran = passes(jobs, data, 3, 1, 1, 0.01)
     assert ran.json["bound"] == "fetch"
-    assert re.match(r"fetch-bound in epoch 1: the origin took [\d.]+ s, ", ran.json["advice"])
+    assert re.match(r"fetch-bound in epoch 1: storage took [\d.]+ s, ", ran.json["advice"])
 
 
 def test_what_is_to_be_typed_is_one_word(jobs, origin):
@@ -71,7 +71,7 @@ def test_what_is_to_be_typed_is_one_word(jobs, origin):
 def test_where_nobody_sees_epochs_none_are_named(jobs, data, origin):
     origin.fs.latency_ms = 60
     ran = jobs.run(["sh", "-c", 'for turn in 1 2; do cat "$0"/* >/dev/null; done', data], path=data)
-    assert re.match(r"fetch-bound at first opens: the origin took [\d.]+ s, ", ran.json["advice"])
+    assert re.match(r"fetch-bound at first opens: storage took [\d.]+ s, ", ran.json["advice"])
 
 
 def test_what_cannot_be_cached_is_named_and_no_file_said_to_be_opened_once(jobs, origin):
@@ -94,7 +94,7 @@ def test_a_first_epoch_of_what_is_there_waits_for_answers(jobs, data, origin):
     ran = passes(jobs, data, 3, 1, 1, 0.01, flags=["--keep"])
     jobs.stoker("clear")
     assert ran.hits == ran.opens and ran.json["bound"] == "fetch"
-    assert re.match(r"fetch-bound in epoch 1: asking the origin whether files have changed took [\d.]+ s, .*; "
+    assert re.match(r"fetch-bound in epoch 1: asking storage whether files have changed took [\d.]+ s, .*; "
                     "where they never do, --fresh never spares it$", ran.json["advice"])
 
 

@@ -165,7 +165,7 @@ def test_the_page_is_whole_and_needs_nothing(trained, drawn):
     page = drawn(trained[2])
     assert trained[2].startswith("<!doctype html>") and record_in(trained[2]) == trained[1]
     headings = ["What to change next", "Over time", "Epochs compared", "Where the time went",
-                "How long the origin took", "What was not cached, and why"]
+                "How long storage took", "What was not cached, and why"]
     assert page.under("h2")[:len(headings)] == headings
     for drawing in page.all("svg"):
         assert drawing["role"] == "img"
@@ -649,7 +649,7 @@ def test_bars_are_the_figures(looked, trained):
         assert abs(work["value"] + wait["value"] - epoch["seconds"]) < 0.001
         width = work["box"]["width"] + wait["box"]["width"]
         assert abs(width - bar["box"]["width"] * epoch["seconds"] / longest) < 2
-    for name, figure in (("Origin", "origin_s"), ("Cache, transforms", "other_s")):
+    for name, figure in (("Storage", "origin_s"), ("Cache, transforms", "other_s")):
         part, = bars[name]["parts"]
         assert abs(part["value"] - told["time"][figure]) < 0.001
     first, later = bars["In epoch 1"], bars["In later epochs"]

@@ -63,7 +63,7 @@ def test_the_lines(jobs, data):
     assert lines[0].startswith(f"stoker: caching {data} in /dev/shm/stoker-")
     assert lines[1:4] == ["stoker: 8 opens of 4 files, 50.0% from the cache",
                           "  first, second, ... open of a file: 4, 4",
-                          "  files: 3.9 KiB from the origin, 3.9 KiB from the cache"]
+                          "  files: 3.9 KiB from storage, 3.9 KiB from the cache"]
     assert len(lines) == 5 and lines[4].endswith(
         f"iB in /dev/shm/{HOME}, removed now (--keep keeps it)")
 

@@ -335,10 +335,10 @@ def test_a_screen_of_one_run_and_two_tiers(jobs, data, scratch, terminal):
         assert re.fullmatch(r"run \d+, 0:00:\d\d: sh -c cat .*\.\.\.", lines[2]) and len(lines[2]) == 80
         assert f"  hits     50.0% of {2 * FILES} opens of {FILES} files" in lines
         assert "  opens    0/s, of these 0/s filled" in lines
-        said, = [line for line in lines if line.startswith("  origin   ")]
+        said, = [line for line in lines if line.startswith("  storage  ")]
         median, last = (run["origin_waits"][name] for name in ("p50_us", "p99_us"))
         texts = [f"{us} us" if us < 1000 else f"{us / 1000:.1f} ms" for us in (median, last)]
-        assert said == (f"  origin   p50 {texts[0]}, p99 {texts[1]} of {count_waits(run)} waits; "
+        assert said == (f"  storage  p50 {texts[0]}, p99 {texts[1]} of {count_waits(run)} waits; "
                         "now 0.0 waiting")
         assert f"  opened   for the first, second, ... time: {FILES}, {FILES}" in lines
         assert f"tier /dev/shm/{HOME} served {FILES} opens" in lines

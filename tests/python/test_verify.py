@@ -185,7 +185,7 @@ def test_what_changed_since_is_no_error(jobs, cached, origin):
     (origin.source / cached.name / "file0000").write_bytes(b"another version")
     said = verify(jobs)
     assert said == "2 copies right (3.9 KiB), 0 differed\n" \
-                   "  1 of versions that are not the origin's any more\n"
+                   "  1 of versions that storage has no more\n"
     assert "file0000" in in_memory(jobs)
 
 
@@ -202,7 +202,7 @@ def test_what_is_gone_is_no_error(jobs, cached, origin):
 def test_what_cannot_be_read_is_no_error(jobs, cached, origin, fault):
     spoil(in_memory(jobs)["file0001"])
     with origin.fs.faults(**fault):
-        assert "  3 whose origin could not be read\n" in verify(jobs)
+        assert "  3 whose original could not be read\n" in verify(jobs)
     assert len(in_memory(jobs)) == 3
 
 
@@ -221,7 +221,7 @@ def test_what_changes_meanwhile_is_no_error(jobs, cached, origin):
         wait_for(lambda: origin.fs.counts()["read"] > before)
         (origin.source / cached.name / "file0001").write_bytes(bytes(SIZE))
         said = process.communicate(timeout=60)[0]
-    assert process.returncode == 0 and "  1 of versions that are not the origin's" in said
+    assert process.returncode == 0 and "  1 of versions that storage has no more" in said
     assert len(in_memory(jobs)) == 3
 
 
@@ -382,7 +382,7 @@ def test_a_listing_of_another_version(jobs, listed):
     time.sleep(1.05 - time.time() % 1)
     (source / "inner/new").touch()
     assert verify(jobs, env=TIMES) == "1 copies right (0 B), 0 differed\n" \
-                                      "  1 of versions that are not the origin's any more\n"
+                                      "  1 of versions that storage has no more\n"
     assert len(listings(jobs)) == 2
 
 

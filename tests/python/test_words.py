@@ -157,7 +157,7 @@ def test_the_times_add_up(jobs, data):
     assert time["other_s"] == pytest.approx(max(0, time["fetch_s"] - sum(
         time[name] for name in ("origin_s", "decode_s", "resize_s", "batches_s"))), abs=1e-4)
     line, = [line for line in lines_of(ran) if line.startswith("  time summed over processes: ")]
-    for name, key in (("origin", "origin_s"), ("cache and transforms", "other_s")):
+    for name, key in (("storage", "origin_s"), ("cache and transforms", "other_s")):
         said = re.search(rf"\b{name} ([\d.]+) s", line)
         assert (said and said[1]) == (f"{time[key]:.1f}" if time[key] >= 0.05 else None)
 

@@ -155,7 +155,7 @@ START_TEST(a_first_epoch_that_is_outweighed)
     make_opens(1, 100, 100, 0);
     tally_s(STK_TALLY_FETCH_NS, 54);
     assert_advice(BOUND_OTHER,
-                  "transform-bound: 52.0 s of 52.0 s of work on batches (origin apart); ");
+                  "transform-bound: 52.0 s of 52.0 s of work on batches (storage apart); ");
 }
 END_TEST
 
@@ -166,7 +166,7 @@ START_TEST(a_first_epoch_longer_than_all_others)
     make_opens(0, 20, 0, 17);
     make_opens(1, 20, 20, 0);
     tally_s(STK_TALLY_FETCH_NS, 19);
-    assert_advice(BOUND_FETCH, "fetch-bound in epoch 1: the origin took 17.0 s, ");
+    assert_advice(BOUND_FETCH, "fetch-bound in epoch 1: storage took 17.0 s, ");
     char *advice = figures_advice(&figures);
     ck_assert_ptr_nonnull(strstr(advice, "'/data/my"));
     free(advice);
@@ -180,9 +180,8 @@ START_TEST(a_first_epoch_that_only_asked)
     make_opens(0, 20, 20, 17);
     make_opens(1, 20, 20, 0);
     tally_s(STK_TALLY_FETCH_NS, 19);
-    assert_advice(BOUND_FETCH,
-                  "fetch-bound in epoch 1: asking the origin whether files have changed "
-                  "took 17.0 s, ");
+    assert_advice(BOUND_FETCH, "fetch-bound in epoch 1: asking storage whether files have changed "
+                               "took 17.0 s, ");
 }
 END_TEST
 
@@ -190,7 +189,7 @@ START_TEST(opens_where_no_loader_was_seen)
 {
     make_opens(0, 20, 0, 30);
     make_opens(1, 20, 20, 0);
-    assert_advice(BOUND_UNKNOWN, "fetch-bound at first opens: the origin took 30.0 s, ");
+    assert_advice(BOUND_UNKNOWN, "fetch-bound at first opens: storage took 30.0 s, ");
 }
 END_TEST
 
