@@ -138,16 +138,5 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static PyType_Slot slots[] = {
-    {Py_tp_dealloc, free_buffer},
-    {Py_tp_methods, methods},
-    {0, NULL},
-};
-
-PyType_Spec feed_buffer_spec = {
-    "stoker._core.BatchBuffer",
-    sizeof(struct batch_buffer),
-    0,
-    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-    slots,
-};
+OBJECT_SPEC(feed_buffer_spec, "BatchBuffer", struct batch_buffer, {Py_tp_dealloc, free_buffer},
+            {Py_tp_methods, methods});

@@ -82,19 +82,8 @@ static int get_buffer(PyObject *self, Py_buffer *view, int flags)
                              flags);
 }
 
-static PyType_Slot memory_slots[] = {
-    {Py_tp_dealloc, free_memory},
-    {Py_bf_getbuffer, get_buffer},
-    {0, NULL},
-};
-
-PyType_Spec feed_memory_spec = {
-    "stoker._core.Memory",
-    sizeof(struct batch_memory),
-    0,
-    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-    memory_slots,
-};
+OBJECT_SPEC(feed_memory_spec, "Memory", struct batch_memory, {Py_tp_dealloc, free_memory},
+            {Py_bf_getbuffer, get_buffer});
 
 /* ---- the pool ---- */
 
@@ -134,19 +123,8 @@ static PyObject *buffer_pool_take(PyObject *self, PyObject *size)
 static PyMethodDef buffer_pool_methods[] = {{"take", buffer_pool_take, METH_O, NULL},
                                             {NULL, NULL, 0, NULL}};
 
-static PyType_Slot buffer_pool_slots[] = {
-    {Py_tp_dealloc, free_buffer_pool},
-    {Py_tp_methods, buffer_pool_methods},
-    {0, NULL},
-};
-
-PyType_Spec feed_buffer_pool_spec = {
-    "stoker._core.BufferPool",
-    sizeof(struct buffer_pool),
-    0,
-    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-    buffer_pool_slots,
-};
+OBJECT_SPEC(feed_buffer_pool_spec, "BufferPool", struct buffer_pool,
+            {Py_tp_dealloc, free_buffer_pool}, {Py_tp_methods, buffer_pool_methods});
 
 /* feed_buffer_pool(most, shared): a BufferPool that keeps so many buffers, of which it knows to
  * keep 64; of shared memory or of the process's own. */

@@ -399,16 +399,5 @@ static PyMethodDef files_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static PyType_Slot files_slots[] = {
-    {Py_tp_dealloc, free_files},
-    {Py_tp_methods, files_methods},
-    {0, NULL},
-};
-
-PyType_Spec feed_files_spec = {
-    "stoker._core.Files",
-    sizeof(struct files),
-    0,
-    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-    files_slots,
-};
+OBJECT_SPEC(feed_files_spec, "Files", struct files, {Py_tp_dealloc, free_files},
+            {Py_tp_methods, files_methods});

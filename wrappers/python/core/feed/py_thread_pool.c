@@ -103,19 +103,8 @@ static PyMethodDef py_pool_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static PyType_Slot py_pool_slots[] = {
-    {Py_tp_dealloc, free_py_pool},
-    {Py_tp_methods, py_pool_methods},
-    {0, NULL},
-};
-
-PyType_Spec feed_thread_pool_spec = {
-    "stoker._core.ThreadPool",
-    sizeof(struct py_thread_pool),
-    0,
-    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-    py_pool_slots,
-};
+OBJECT_SPEC(feed_thread_pool_spec, "ThreadPool", struct py_thread_pool,
+            {Py_tp_dealloc, free_py_pool}, {Py_tp_methods, py_pool_methods});
 
 /* feed_thread_pool(threads, at_once = threads): a ThreadPool of so many, or as many as can be had,
  * of which `at_once` decode; OSError: of none. */

@@ -71,19 +71,8 @@ static int get_buffer(PyObject *self, Py_buffer *view, int flags)
     return PyBuffer_FillInfo(view, self, loan->memory, loan->bytes, 0, flags);
 }
 
-static PyType_Slot loan_slots[] = {
-    {Py_tp_dealloc, free_loan},
-    {Py_bf_getbuffer, get_buffer},
-    {0, NULL},
-};
-
-PyType_Spec borrow_loan_spec = {
-    "stoker._core.Loan",
-    sizeof(struct loan),
-    0,
-    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-    loan_slots,
-};
+OBJECT_SPEC(borrow_loan_spec, "Loan", struct loan, {Py_tp_dealloc, free_loan},
+            {Py_bf_getbuffer, get_buffer});
 
 /* ---- slots ---- */
 
@@ -254,19 +243,8 @@ static PyMethodDef borrowed_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static PyType_Slot borrowed_slots[] = {
-    {Py_tp_dealloc, free_borrowed},
-    {Py_tp_methods, borrowed_methods},
-    {0, NULL},
-};
-
-PyType_Spec borrow_slot_spec = {
-    "stoker._core.Slot",
-    sizeof(struct borrowed),
-    0,
-    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-    borrowed_slots,
-};
+OBJECT_SPEC(borrow_slot_spec, "Slot", struct borrowed, {Py_tp_dealloc, free_borrowed},
+            {Py_tp_methods, borrowed_methods});
 
 /* borrow(fd): the slot behind a descriptor, which stays the caller's; OSError. */
 PyObject *core_borrow(PyObject *module, PyObject *object)

@@ -77,20 +77,8 @@ static PyMethodDef piece_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static PyType_Slot piece_slots[] = {
-    {Py_tp_dealloc, free_piece},
-    {Py_tp_methods, piece_methods},
-    {Py_bf_getbuffer, get_buffer},
-    {0, NULL},
-};
-
-PyType_Spec lend_piece_spec = {
-    "stoker._core.Piece",
-    sizeof(struct piece),
-    0,
-    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-    piece_slots,
-};
+OBJECT_SPEC(lend_piece_spec, "Piece", struct piece, {Py_tp_dealloc, free_piece},
+            {Py_tp_methods, piece_methods}, {Py_bf_getbuffer, get_buffer});
 
 /* ---- the ring ---- */
 
