@@ -32,9 +32,9 @@ endef
 PY_MANIFEST = $(subst @,$(PY_NEWLINE),$(foreach file,$(PY_INSTALLED),@644 $(B)/python/stoker/$(file) \
 	lib/stoker/python/stoker/$(file)))
 
-# One binary for all versions from 3.11 on.
+# One binary for all versions from 3.11 on. Python gives each function the module and arguments, wanted or not.
 $(PY_OBJECTS) $(PY_SAMPLES) $(PY_GPU): wrappers/python/python.mk
-$(PY_OBJECTS) $(PY_SAMPLES) $(PY_GPU): NEEDS += -DPy_LIMITED_API=0x030b0000 -isystem $(PY_INCLUDE)
+$(PY_OBJECTS) $(PY_SAMPLES) $(PY_GPU): NEEDS += -DPy_LIMITED_API=0x030b0000 -isystem $(PY_INCLUDE) -Wno-unused-parameter
 
 # Symbols stay inside: Pillow, OpenCV and torchvision bring a libjpeg of their own.
 $(PY_TO)/_core.abi3.so: $(PY_OBJECTS) $(call objects,$(BASE) $(RING)) $(B)/libstokerdecode.a

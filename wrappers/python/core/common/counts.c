@@ -14,7 +14,6 @@ static _Atomic(struct stk_tally *) shared;
 /* join(run): also counts in the tally of that run's file. Returns true if there is one. */
 PyObject *core_join(PyObject *module, PyObject *run)
 {
-    (void)module;
     char path[4096];
     PyObject *bytes = NULL;
     if (!PyUnicode_FSConverter(run, &bytes)) {
@@ -41,7 +40,6 @@ void count_more(unsigned slot, uint64_t count)
 /* count(slot, how many = 1) */
 PyObject *core_count(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
-    (void)module;
     uint32_t slot;
     if (count < 1 || count > 2) {
         PyErr_SetString(PyExc_TypeError, "a slot, and how many");
@@ -90,7 +88,6 @@ static void begin_pass(struct stk_tally *tally, const unsigned place[2],
 /* begin_pass(loader, number, begun_ns, expected, workers) */
 PyObject *core_begin_pass(PyObject *module, PyObject *arguments)
 {
-    (void)module;
     return take_pass(arguments, begin_pass);
 }
 
@@ -108,15 +105,12 @@ static void add_pass(struct stk_tally *tally, const unsigned place[2],
 /* add_pass(loader, number, ended_ns, lasted_ns, waited_ns, samples, batches) */
 PyObject *core_add_pass(PyObject *module, PyObject *arguments)
 {
-    (void)module;
     return take_pass(arguments, add_pass);
 }
 
 /* counts(): {name: this process's count}, in the order of the slots. */
 PyObject *core_counts(PyObject *module, PyObject *unused)
 {
-    (void)module;
-    (void)unused;
     PyObject *all = PyDict_New();
     for (unsigned slot = 0; all != NULL && slot < STK_TALLY_SLOTS; slot++) {
         PyObject *count = PyLong_FromUnsignedLongLong(atomic_load(&own[slot]));

@@ -45,7 +45,6 @@ int take_u32(PyObject *object, void *out)
  */
 PyObject *core_publish(PyObject *module, PyObject *arguments)
 {
-    (void)module;
     PyObject *dictionary, *key, *expected, *value;
     if (!PyArg_ParseTuple(arguments, "O!UOO", &PyDict_Type, &dictionary, &key, &expected, &value)) {
         return NULL;
@@ -60,7 +59,6 @@ PyObject *core_publish(PyObject *module, PyObject *arguments)
 /* memory_at(address, bytes): see core.pyi. */
 PyObject *core_memory_at(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
-    (void)module;
     if (count != 2) {
         PyErr_SetString(PyExc_TypeError, "an address, and how many bytes");
         return NULL;

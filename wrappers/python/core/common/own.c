@@ -8,7 +8,6 @@
  * OSError. */
 PyObject *core_open_own(PyObject *module, PyObject *arguments)
 {
-    (void)module;
     PyObject *path;
     int make, fd;
     if (!PyArg_ParseTuple(arguments, "O&p", PyUnicode_FSConverter, &path, &make)) {

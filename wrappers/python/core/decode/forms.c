@@ -20,7 +20,6 @@
  * version are not. */
 PyObject *core_attach(PyObject *module, PyObject *arguments)
 {
-    (void)module;
     PyObject *api, *store;
     struct stk_options options;
     if (!PyArg_ParseTuple(arguments, "OO", &api, &store)) {
@@ -50,7 +49,6 @@ static PyObject *link_bytes(struct stk_hash128 link)
 /* identify(fd): what stands for the file in this version, 16 bytes; None: nothing does. */
 PyObject *core_identify(PyObject *module, PyObject *number)
 {
-    (void)module;
     struct stk_hash128 link;
     bool known = false;
     long fd = PyLong_AsLong(number);
@@ -71,7 +69,6 @@ PyObject *core_identify(PyObject *module, PyObject *number)
 /* file_bytes(fd): how long a regular file is, as this machine knows it; None: it is none. */
 PyObject *core_file_bytes(PyObject *module, PyObject *number)
 {
-    (void)module;
     long fd = PyLong_AsLong(number);
     if (fd == -1 && PyErr_Occurred() != NULL) {
         return NULL;
@@ -86,7 +83,6 @@ PyObject *core_file_bytes(PyObject *module, PyObject *number)
 /* wants_link(bytes): whether it would be of any use to know which file they are of. */
 PyObject *core_wants_link(PyObject *module, PyObject *object)
 {
-    (void)module;
     Py_buffer in;
     if (PyObject_GetBuffer(object, &in, PyBUF_SIMPLE) != 0) {
         return NULL;
@@ -103,7 +99,6 @@ PyObject *core_wants_link(PyObject *module, PyObject *object)
  * bytes: then the path of the entry that these are of; None: of none. */
 PyObject *core_tell_decoded(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
-    (void)module;
     char entry[4096] = "";
     long fd = count == 2 ? PyLong_AsLong(arguments[0]) : -1;
     int kept = count == 2 ? PyObject_IsTrue(arguments[1]) : -1;
@@ -163,7 +158,6 @@ static PyObject *found_link(const struct stored_found *found)
  * there; or all of it. */
 PyObject *core_find(PyObject *module, PyObject *number)
 {
-    (void)module;
     struct stored_found found;
     enum stored_kind kind;
     long fd = PyLong_AsLong(number);
@@ -190,7 +184,6 @@ static PyObject *path_bytes(PyObject *path)
  * there is no form, or the file is to be opened to know. */
 PyObject *core_find_path(PyObject *module, PyObject *path)
 {
-    (void)module;
     struct stored_found found;
     PyObject *bytes = path_bytes(path);
     if (bytes == NULL) {
@@ -211,7 +204,6 @@ PyObject *core_find_path(PyObject *module, PyObject *path)
 /* identify_path(path): what find_path() begins with, or None. */
 PyObject *core_identify_path(PyObject *module, PyObject *path)
 {
-    (void)module;
     struct identity identity;
     PyObject *bytes = path_bytes(path);
     if (bytes == NULL) {
@@ -232,7 +224,6 @@ PyObject *core_identify_path(PyObject *module, PyObject *path)
 /* tell_served(path): the form that find_path() gave is used in the place of an open. */
 PyObject *core_tell_served(PyObject *module, PyObject *path)
 {
-    (void)module;
     PyObject *bytes = path_bytes(path);
     if (bytes == NULL) {
         return NULL;
@@ -245,7 +236,6 @@ PyObject *core_tell_served(PyObject *module, PyObject *path)
 /* holds(fd, state): whether the file is as find() found it, by this descriptor. */
 PyObject *core_holds(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
-    (void)module;
     struct identity_mark mark;
     long fd = count == 2 ? PyLong_AsLong(arguments[0]) : -1;
     if (fd == -1 && PyErr_Occurred() != NULL) {
@@ -291,7 +281,6 @@ static int take_file(PyObject *object, PyObject *entry, struct stk_hash128 *link
 /* decode_stored(bytes, link or None, plan, out, entry = None): as decode(), with the store. */
 PyObject *core_decode_stored(PyObject *module, PyObject *arguments)
 {
-    (void)module;
     Py_buffer in;
     PyObject *object, *plan, *out, *entry = Py_None;
     struct stk_hash128 link;
@@ -321,7 +310,6 @@ PyObject *core_decode_stored(PyObject *module, PyObject *arguments)
  */
 PyObject *core_check_stored(PyObject *module, PyObject *object)
 {
-    (void)module;
     Py_buffer in;
     struct stk_hash128 key;
     if (PyObject_GetBuffer(object, &in, PyBUF_SIMPLE) != 0) {
@@ -345,7 +333,6 @@ PyObject *core_check_stored(PyObject *module, PyObject *object)
 /* decode_form(form, the file's size, plan, out): as decode(), from a form. */
 PyObject *core_decode_form(PyObject *module, PyObject *arguments)
 {
-    (void)module;
     Py_buffer in;
     unsigned long long file_bytes;
     PyObject *plan, *out;

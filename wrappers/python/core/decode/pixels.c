@@ -19,7 +19,6 @@ PyObject *probed(const struct stk_jpeg_info *info, int sound)
 /* probe(bytes): what the header says, see core.pyi; None for what is no JPEG. */
 PyObject *core_probe(PyObject *module, PyObject *bytes)
 {
-    (void)module;
     Py_buffer in;
     struct stk_jpeg_info info;
     if (PyObject_GetBuffer(bytes, &in, PyBUF_SIMPLE) != 0) {
@@ -43,7 +42,6 @@ PyObject *core_probe(PyObject *module, PyObject *bytes)
 /* frame(bytes): (width, height, components) as the frame header says, or None: see probe(). */
 PyObject *core_frame(PyObject *module, PyObject *bytes)
 {
-    (void)module;
     Py_buffer in;
     struct stk_frame frame;
     if (PyObject_GetBuffer(bytes, &in, PyBUF_SIMPLE) != 0) {
@@ -61,7 +59,6 @@ PyObject *core_frame(PyObject *module, PyObject *bytes)
  */
 PyObject *core_decode(PyObject *module, PyObject *arguments)
 {
-    (void)module;
     Py_buffer in;
     PyObject *plan, *out;
     struct plan_request request;
@@ -103,7 +100,6 @@ static int take_image(struct stk_image *image, PyObject *shape, const Py_buffer 
 /* transform(pixels, (width, height, channels), plan, out): as decode(), from pixels. */
 PyObject *core_transform(PyObject *module, PyObject *arguments)
 {
-    (void)module;
     Py_buffer in;
     PyObject *plan, *out, *shape;
     struct stk_image image;
@@ -142,7 +138,6 @@ static int take_float(PyObject *object, float *value, const float **out)
 /* table(mean, std): one channel's 256 normalised values, as the bytes of floats. */
 PyObject *core_table(PyObject *module, PyObject *arguments)
 {
-    (void)module;
     PyObject *mean, *std;
     float values[2], table[256];
     const float *given[2];
@@ -158,7 +153,5 @@ PyObject *core_table(PyObject *module, PyObject *arguments)
 /* simd(): the name of the code that resizes. */
 PyObject *core_simd(PyObject *module, PyObject *unused)
 {
-    (void)module;
-    (void)unused;
     return PyUnicode_FromString(stk_decode_simd());
 }

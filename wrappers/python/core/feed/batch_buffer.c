@@ -107,7 +107,6 @@ static struct batch_buffer *find(const unsigned char *address)
 
 PyObject *core_feed_buffer_at(PyObject *module, PyObject *object)
 {
-    (void)module;
     const void *address = PyLong_AsVoidPtr(object);
     if (PyErr_Occurred() != NULL) {
         return NULL;
@@ -119,7 +118,6 @@ PyObject *core_feed_buffer_at(PyObject *module, PyObject *object)
 /* buffer.memory(): (where it begins, bytes). */
 static PyObject *buffer_memory(PyObject *self, PyObject *unused)
 {
-    (void)unused;
     const struct batch_buffer *buffer = (struct batch_buffer *)self;
     return Py_BuildValue("KK", (unsigned long long)(uintptr_t)buffer->address,
                          (unsigned long long)buffer->bytes);

@@ -117,7 +117,6 @@ PyObject *files_draw(PyObject *self, PyObject *arguments)
 /* feed_words(count, state): see core.pyi. */
 PyObject *core_feed_words(PyObject *module, PyObject *arguments)
 {
-    (void)module;
     Py_buffer state;
     Py_ssize_t count;
     if (!PyArg_ParseTuple(arguments, "nw*", &count, &state)) {
@@ -140,7 +139,6 @@ PyObject *core_feed_words(PyObject *module, PyObject *arguments)
  * none. */
 PyObject *files_drawn_size(PyObject *self, PyObject *unused)
 {
-    (void)unused;
     uint32_t width, height, found[2] = {0, 0};
     struct files *files = (struct files *)self;
     if (files_idle_pool(files) == NULL) {

@@ -13,7 +13,6 @@
 
 PyObject *py_pool_files(PyObject *py_pool, PyObject *unused)
 {
-    (void)unused;
     struct files *files = (struct files *)object_new(PyType_GetModule(Py_TYPE(py_pool)), "Files");
     if (files != NULL) {
         files->py_pool = (struct py_thread_pool *)Py_NewRef(py_pool);
@@ -164,7 +163,6 @@ static PyObject *files_read(PyObject *self, PyObject *arguments)
 /* files.wanted(): how many bytes of memory they would have filled. */
 static PyObject *files_wanted(PyObject *self, PyObject *unused)
 {
-    (void)unused;
     struct files *files = (struct files *)self;
     return files_idle_pool(files) == NULL ? NULL : PyLong_FromSize_t(files->space.taken);
 }
@@ -172,7 +170,6 @@ static PyObject *files_wanted(PyObject *self, PyObject *unused)
 /* files.are_done(): whether nothing is underway. */
 static PyObject *files_are_done(PyObject *self, PyObject *unused)
 {
-    (void)unused;
     struct files *files = (struct files *)self;
     struct thread_pool *pool = py_pool_get(files->py_pool);
     return pool == NULL ? NULL : PyBool_FromLong(thread_pool_has_ended(&files->group));
@@ -356,7 +353,6 @@ static PyObject *files_decode(PyObject *self, PyObject *arguments)
 /* files.failed(): which of them could not be decoded. */
 static PyObject *files_failed(PyObject *self, PyObject *unused)
 {
-    (void)unused;
     struct files *files = (struct files *)self;
     PyObject *failed = files_idle_pool(files) == NULL ? NULL : PyList_New(0);
     for (Py_ssize_t i = 0; failed != NULL && i < files->count; i++) {
@@ -374,7 +370,6 @@ static PyObject *files_failed(PyObject *self, PyObject *unused)
 /* files.let_go(): holds nothing any more but room for the next ones. */
 static PyObject *files_let_go(PyObject *self, PyObject *unused)
 {
-    (void)unused;
     struct files *files = (struct files *)self;
     if (files_idle_pool(files) == NULL) {
         return NULL;

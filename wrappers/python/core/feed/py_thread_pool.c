@@ -41,7 +41,6 @@ struct thread_pool *py_pool_get(struct py_thread_pool *py_pool)
 /* pool.close(): ends its threads. Tasks that have not begun are dropped. */
 static PyObject *py_pool_close(PyObject *self, PyObject *unused)
 {
-    (void)unused;
     const struct py_thread_pool *py_pool = (struct py_thread_pool *)self;
     if (py_pool->waiting > 0 && py_pool->owner == stk_sys_getpid()) {
         PyErr_SetString(PyExc_RuntimeError, "another thread waits for this pool");
@@ -54,7 +53,6 @@ static PyObject *py_pool_close(PyObject *self, PyObject *unused)
 /* pool.ends(): how many times something has come to its end. */
 static PyObject *py_pool_ends(PyObject *self, PyObject *unused)
 {
-    (void)unused;
     struct thread_pool *pool = py_pool_get((struct py_thread_pool *)self);
     return pool == NULL ? NULL : PyLong_FromUnsignedLong(thread_pool_ends(pool));
 }

@@ -49,7 +49,6 @@ static struct stk_gpu_plan *new_plan(PyObject **capsule)
  * tuples of three, of which so many count as there are channels; ValueError. */
 static PyObject *gpu_plan(PyObject *module, PyObject *arguments)
 {
-    (void)module;
     PyObject *capsule;
     struct stk_gpu_plan *plan = new_plan(&capsule);
     if (plan == NULL) {
@@ -128,7 +127,6 @@ static int take_batch(struct gpu_batch *batch, PyObject *given)
 /* run(batch, first, last): does it here, for these of its images. */
 static PyObject *gpu_run(PyObject *module, PyObject *arguments)
 {
-    (void)module;
     PyObject *given;
     Py_ssize_t first, last;
     struct gpu_batch batch;
@@ -205,7 +203,6 @@ static void close_device(PyObject *capsule)
 /* open(ordinal): the device, as long as it is there; NoDevice, with the reason. */
 static PyObject *gpu_open(PyObject *module, PyObject *ordinal)
 {
-    (void)module;
     int error, number = (int)PyLong_AsLong(ordinal);
     struct stk_gpu_why why = {0};
     struct device *device = PyErr_Occurred() != NULL ? NULL : PyMem_Calloc(1, sizeof *device);
@@ -228,7 +225,6 @@ static PyObject *gpu_open(PyObject *module, PyObject *ordinal)
 /* name(device). */
 static PyObject *gpu_name(PyObject *module, PyObject *capsule)
 {
-    (void)module;
     const struct device *device = gpu_device_of(capsule);
     return device == NULL ? NULL : PyUnicode_FromString(stk_gpu_name(device->gpu));
 }
@@ -295,7 +291,6 @@ static PyObject *send_batch(struct device *device, PyObject *given, PyObject *ho
  * as it is as long as the holder is there, which is let go of when it is copied. */
 static PyObject *gpu_send(PyObject *module, PyObject *arguments)
 {
-    (void)module;
     PyObject *device, *given, *holder;
     void *stream;
     return PyArg_ParseTuple(arguments, "OOOO&", &device, &given, &holder, gpu_take_stream, &stream)
@@ -306,7 +301,6 @@ static PyObject *gpu_send(PyObject *module, PyObject *arguments)
 /* resident(device, batch, stream): the same for images that lie on the device. */
 static PyObject *gpu_resident(PyObject *module, PyObject *arguments)
 {
-    (void)module;
     PyObject *device, *given;
     void *stream;
     return PyArg_ParseTuple(arguments, "OOO&", &device, &given, gpu_take_stream, &stream)
@@ -317,7 +311,6 @@ static PyObject *gpu_resident(PyObject *module, PyObject *arguments)
 /* collect(device): lets go of what has been copied; how many are still held. */
 static PyObject *gpu_collect(PyObject *module, PyObject *capsule)
 {
-    (void)module;
     struct device *device = gpu_device_of(capsule);
     struct stk_gpu_why why = {0};
     int held;
@@ -331,7 +324,6 @@ static PyObject *gpu_collect(PyObject *module, PyObject *capsule)
 /* follow(device, number, stream): what is begun on the stream from now on waits for the batch. */
 static PyObject *gpu_follow(PyObject *module, PyObject *arguments)
 {
-    (void)module;
     PyObject *capsule;
     unsigned long long number;
     void *stream;
@@ -351,7 +343,6 @@ static PyObject *gpu_follow(PyObject *module, PyObject *arguments)
 /* wait(device, number): until the batch is out. */
 static PyObject *gpu_wait(PyObject *module, PyObject *arguments)
 {
-    (void)module;
     PyObject *capsule;
     unsigned long long number;
     struct stk_gpu_why why = {0};
@@ -417,21 +408,18 @@ static int give(struct stk_gpu *gpu, uint64_t address, size_t bytes, struct stk_
 /* pin(device, address, bytes): locks memory of this process; MemoryError, with the limit. */
 static PyObject *gpu_pin(PyObject *module, PyObject *arguments)
 {
-    (void)module;
     return work_on_memory(arguments, pin);
 }
 
 /* unpin(device, address): before it is unmapped. */
 static PyObject *gpu_unpin(PyObject *module, PyObject *arguments)
 {
-    (void)module;
     return work_on_memory(arguments, unpin);
 }
 
 /* take(device, bytes): the address of so much memory of the device's; MemoryError. */
 static PyObject *gpu_take(PyObject *module, PyObject *arguments)
 {
-    (void)module;
     unsigned long long bytes, unused;
     struct device *device = take_memory(arguments, &bytes, &unused);
     struct stk_gpu_why why = {0};
@@ -447,14 +435,12 @@ static PyObject *gpu_take(PyObject *module, PyObject *arguments)
 /* give(device, address): gives it back. */
 static PyObject *gpu_give(PyObject *module, PyObject *arguments)
 {
-    (void)module;
     return work_on_memory(arguments, give);
 }
 
 /* fetch(device, address, bytes): what lies there, as bytes. */
 static PyObject *gpu_fetch(PyObject *module, PyObject *arguments)
 {
-    (void)module;
     unsigned long long address, bytes;
     struct device *device = take_memory(arguments, &address, &bytes);
     struct stk_gpu_why why = {0};

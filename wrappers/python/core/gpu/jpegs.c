@@ -75,7 +75,6 @@ static PyObject *capsule_of(struct stk_gpu_jpegs *jpegs, PyObject *device)
  * used; NoDevice, with the reason. */
 PyObject *gpu_jpegs(PyObject *module, PyObject *arguments)
 {
-    (void)module;
     PyObject *capsule, *tuple;
     const char *libraries[MOST_LIBRARIES + 1];
     if (!PyArg_ParseTuple(arguments, "OO!", &capsule, &PyTuple_Type, &tuple) ||
@@ -103,7 +102,6 @@ PyObject *gpu_jpegs(PyObject *module, PyObject *arguments)
 /* jpegs_name(jpegs). */
 PyObject *gpu_jpegs_name(PyObject *module, PyObject *capsule)
 {
-    (void)module;
     const struct decoder *decoder = decoder_of(capsule);
     return decoder == NULL ? NULL : PyUnicode_FromString(stk_gpu_jpegs_name(decoder->jpegs));
 }
@@ -153,7 +151,6 @@ static PyObject *list_begun(const struct stk_gpu_jpeg *images, Py_ssize_t count)
  * exception. */
 PyObject *gpu_jpegs_decode(PyObject *module, PyObject *arguments)
 {
-    (void)module;
     PyObject *capsule, *list;
     void *stream;
     if (!PyArg_ParseTuple(arguments, "OO!O&", &capsule, &PyList_Type, &list, gpu_take_stream,

@@ -89,7 +89,6 @@ static bool are_containers(PyObject *seen, Py_ssize_t from)
 /* are_as_seen(seen): see core.pyi. */
 PyObject *core_are_as_seen(PyObject *module, PyObject *seen)
 {
-    (void)module;
     if (!PyTuple_Check(seen)) {
         PyErr_SetString(PyExc_TypeError, "not what was seen");
         return NULL;
@@ -134,7 +133,6 @@ static PyObject *found_of(PyObject *object, PyObject *finds)
 /* found(objects, finds): see core.pyi. */
 PyObject *core_found(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
-    (void)module;
     if (count != 2 || !PyDict_Check(arguments[1])) {
         PyErr_SetString(PyExc_TypeError, "objects, and what was found of some");
         return NULL;

@@ -118,7 +118,6 @@ static struct stk_image image_of(const struct image_memory *memory)
 /* memory(core, size): see core.pyi. */
 PyObject *core_memory(PyObject *module, PyObject *arguments)
 {
-    (void)module;
     PyObject *core;
     struct image_memory memory = {.bands = 3};
     struct stk_target target;
@@ -165,7 +164,6 @@ static int take_job(struct job *job, PyObject *arguments)
  * rows of no core image, so they stay where they are while the caller holds it. */
 PyObject *core_resize(PyObject *module, PyObject *arguments)
 {
-    (void)module;
     struct job job;
     struct stk_target target;
     if (take_job(&job, arguments) != 0) {

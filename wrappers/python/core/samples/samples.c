@@ -36,7 +36,6 @@ static int take_key(struct stk_hash128 *key, const Py_buffer *bytes)
 /* open(directory, budget): the store, for as long as the process lives; OSError. */
 static PyObject *samples_open(PyObject *module, PyObject *arguments)
 {
-    (void)module;
     PyObject *directory;
     unsigned long long budget;
     if (!PyArg_ParseTuple(arguments, "O&K", PyUnicode_FSConverter, &directory, &budget)) {
@@ -54,7 +53,6 @@ static PyObject *samples_open(PyObject *module, PyObject *arguments)
  * so. Whether the run has a tally. */
 static PyObject *samples_join(PyObject *module, PyObject *arguments)
 {
-    (void)module;
     PyObject *capsule, *run, *setting;
     if (!PyArg_ParseTuple(arguments, "OO&O&", &capsule, PyUnicode_FSConverter, &run,
                           PyUnicode_FSConverter, &setting)) {
@@ -77,7 +75,6 @@ static PyObject *samples_join(PyObject *module, PyObject *arguments)
 /* get(store, key): the value, a memoryview that may be kept; None where there is none. */
 static PyObject *samples_get(PyObject *module, PyObject *arguments)
 {
-    (void)module;
     PyObject *capsule;
     Py_buffer bytes;
     struct stk_hash128 key;
@@ -105,7 +102,6 @@ static PyObject *samples_get(PyObject *module, PyObject *arguments)
 /* put(store, key, data): whether it is kept. */
 static PyObject *samples_put(PyObject *module, PyObject *arguments)
 {
-    (void)module;
     PyObject *capsule;
     Py_buffer bytes, data;
     struct stk_hash128 key;
@@ -129,7 +125,6 @@ static PyObject *samples_put(PyObject *module, PyObject *arguments)
  * done. */
 static PyObject *samples_void(PyObject *module, PyObject *arguments)
 {
-    (void)module;
     PyObject *capsule;
     Py_buffer bytes;
     struct stk_hash128 key;
@@ -145,7 +140,6 @@ static PyObject *samples_void(PyObject *module, PyObject *arguments)
 /* flush(store): whether nothing is left that waits to be written. */
 static PyObject *samples_flush(PyObject *module, PyObject *capsule)
 {
-    (void)module;
     struct stk_store *store = store_of(capsule);
     bool done;
     if (store == NULL) {
@@ -160,7 +154,6 @@ static PyObject *samples_flush(PyObject *module, PyObject *capsule)
 /* counts(store): (gets, hits, puts, bytes, refused, damaged, used) */
 static PyObject *samples_counts(PyObject *module, PyObject *capsule)
 {
-    (void)module;
     struct stk_store *store = store_of(capsule);
     struct stk_store_counts counts;
     if (store == NULL) {
@@ -174,7 +167,6 @@ static PyObject *samples_counts(PyObject *module, PyObject *capsule)
 /* key(data, seed = 0): the 16 bytes that stand for it. */
 static PyObject *samples_key(PyObject *module, PyObject *arguments)
 {
-    (void)module;
     Py_buffer data;
     unsigned long long seed = 0;
     if (!PyArg_ParseTuple(arguments, "y*|K", &data, &seed)) {

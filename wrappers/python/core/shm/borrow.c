@@ -142,7 +142,6 @@ static struct borrowed *find(const void *address)
 /* borrowed_at(address): the slot in which it lies; None: in none. */
 PyObject *core_borrowed_at(PyObject *module, PyObject *object)
 {
-    (void)module;
     const void *address = PyLong_AsVoidPtr(object);
     if (PyErr_Occurred() != NULL) {
         return NULL;
@@ -172,7 +171,6 @@ PyObject *core_borrowed_hold(PyObject *module, PyObject *object)
 /* slot.name(): (its ring's, its number). */
 static PyObject *borrowed_name(PyObject *self, PyObject *unused)
 {
-    (void)unused;
     const struct borrowed *borrowed = (struct borrowed *)self;
     if (borrowed->slot.memory == NULL) {
         Py_RETURN_NONE;
@@ -184,7 +182,6 @@ static PyObject *borrowed_name(PyObject *self, PyObject *unused)
 /* slot.memory(): (where it begins, bytes). */
 static PyObject *borrowed_memory(PyObject *self, PyObject *unused)
 {
-    (void)unused;
     const struct borrowed *borrowed = (struct borrowed *)self;
     return Py_BuildValue("KK", (unsigned long long)(uintptr_t)borrowed->slot.memory,
                          (unsigned long long)borrowed->slot.bytes);
@@ -205,7 +202,6 @@ static PyObject *borrowed_before_unmap(PyObject *self, PyObject *function)
 /* slot.owner(): the worker's pid, as it says itself; 0: it is not mapped any more. */
 static PyObject *borrowed_owner(PyObject *self, PyObject *unused)
 {
-    (void)unused;
     const struct borrowed *borrowed = (struct borrowed *)self;
     return PyLong_FromLong(borrowed->slot.memory == NULL ? 0 : stk_slot_owner(&borrowed->slot));
 }
@@ -213,7 +209,6 @@ static PyObject *borrowed_owner(PyObject *self, PyObject *unused)
 /* slot.is_over(): no message that is still to come will name it. */
 static PyObject *borrowed_is_over(PyObject *self, PyObject *unused)
 {
-    (void)unused;
     const struct borrowed *borrowed = (struct borrowed *)self;
     return PyBool_FromLong(
         borrowed->slot.memory == NULL ||
@@ -224,7 +219,6 @@ static PyObject *borrowed_is_over(PyObject *self, PyObject *unused)
 /* slot.keep(): before a fork: what is on loan is the child's as well. */
 static PyObject *borrowed_keep(PyObject *self, PyObject *unused)
 {
-    (void)unused;
     const struct borrowed *borrowed = (struct borrowed *)self;
     if (borrowed->loans > 0) {
         stk_slot_mark(&borrowed->slot, STK_SLOT_KEPT);

@@ -65,7 +65,6 @@ static PyObject *piece_part(PyObject *self, PyObject *arguments)
 /* piece.others(): how many other pieces of the same slot there are. */
 static PyObject *piece_others(PyObject *self, PyObject *unused)
 {
-    (void)unused;
     const struct piece *piece = (struct piece *)self;
     bool own = piece->owner == ring.owner;
     return PyLong_FromUnsignedLong(own ? ring.slots[piece->slot].holders - 1 : 0);
@@ -85,7 +84,6 @@ OBJECT_SPEC(lend_piece_spec, "Piece", struct piece, {Py_tp_dealloc, free_piece},
 /* ring_begin(name): this process has one from now on. */
 PyObject *core_ring_begin(PyObject *module, PyObject *name)
 {
-    (void)module;
     uint64_t number = PyLong_AsUnsignedLongLongMask(name);
     if (PyErr_Occurred() != NULL) {
         return NULL;
@@ -115,7 +113,6 @@ PyObject *core_ring_take(PyObject *module, PyObject *size)
  */
 PyObject *core_ring_lend(PyObject *module, PyObject *object)
 {
-    (void)module;
     void *address = PyLong_AsVoidPtr(object);
     if (PyErr_Occurred() != NULL) {
         return NULL;
@@ -148,7 +145,6 @@ static int take_number(PyObject *object)
 /* ring_introduced(slot): word of it was sent, and how to map it. */
 PyObject *core_ring_introduced(PyObject *module, PyObject *object)
 {
-    (void)module;
     int slot = take_number(object);
     if (slot < 0) {
         return NULL;
@@ -160,7 +156,6 @@ PyObject *core_ring_introduced(PyObject *module, PyObject *object)
 /* ring_take_back(slot): word of it was not sent. */
 PyObject *core_ring_take_back(PyObject *module, PyObject *object)
 {
-    (void)module;
     int slot = take_number(object);
     if (slot < 0) {
         return NULL;
@@ -172,8 +167,6 @@ PyObject *core_ring_take_back(PyObject *module, PyObject *object)
 /* ring_keep(), ring_go_on(), ring_leave(): before a fork, then in the parent, and in the child. */
 PyObject *core_ring_keep(PyObject *module, PyObject *unused)
 {
-    (void)module;
-    (void)unused;
     if (stk_ring_is_own(&ring)) {
         stk_ring_keep(&ring);
     }
@@ -182,8 +175,6 @@ PyObject *core_ring_keep(PyObject *module, PyObject *unused)
 
 PyObject *core_ring_go_on(PyObject *module, PyObject *unused)
 {
-    (void)module;
-    (void)unused;
     if (stk_ring_is_own(&ring)) {
         stk_ring_go_on(&ring);
     }
@@ -192,8 +183,6 @@ PyObject *core_ring_go_on(PyObject *module, PyObject *unused)
 
 PyObject *core_ring_leave(PyObject *module, PyObject *unused)
 {
-    (void)module;
-    (void)unused;
     if (!stk_ring_is_own(&ring)) {
         stk_ring_leave(&ring);
     }
@@ -218,8 +207,6 @@ PyObject *core_ring_hold(PyObject *module, PyObject *object)
 /* ring_end(): nothing will be lent any more. */
 PyObject *core_ring_end(PyObject *module, PyObject *unused)
 {
-    (void)module;
-    (void)unused;
     if (stk_ring_is_own(&ring)) {
         stk_ring_end(&ring);
     }
