@@ -6,6 +6,7 @@
 
 #include "base/tally.h"
 #include "wrappers/python/core/common/counts.h"
+#include "wrappers/python/core/common/functions.h"
 #include "wrappers/python/core/common/objects.h"
 
 static _Atomic uint64_t own[STK_TALLY_SLOTS];

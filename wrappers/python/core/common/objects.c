@@ -1,6 +1,8 @@
 /* Making and freeing objects; functions for which no other file is the place. */
 #include "wrappers/python/core/common/objects.h"
 
+#include "wrappers/python/core/common/functions.h"
+
 PyObject *object_new(PyObject *module, const char *name)
 {
     PyObject *type = PyObject_GetAttrString(module, name);

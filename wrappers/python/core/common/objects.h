@@ -21,8 +21,4 @@ void object_free(PyObject *object);
  * would cut it off. */
 int take_u32(PyObject *object, void *out);
 
-/* Functions of the module: see _core.pyi. */
-PyObject *core_publish(PyObject *module, PyObject *arguments);
-PyObject *core_memory_at(PyObject *module, PyObject *const *arguments, Py_ssize_t count);
-
 #endif

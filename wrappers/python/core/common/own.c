@@ -2,7 +2,7 @@
 #include <errno.h>
 
 #include "base/trusted_path.h"
-#include "wrappers/python/core/common/own.h"
+#include "wrappers/python/core/common/functions.h"
 
 /* open_own(path, make): returns the directory's descriptor (base/trusted_path.h), or raises
  * OSError. */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/options.h"
-#include "wrappers/python/core/decode/forms.h"
+#include "wrappers/python/core/common/functions.h"
 #include "wrappers/python/core/decode/file_identity.h"
 #include "wrappers/python/core/decode/pixels.h"
 #include "wrappers/python/core/decode/plan_request.h"

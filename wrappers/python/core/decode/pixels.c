@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <stdbool.h>
 
+#include "wrappers/python/core/common/functions.h"
 #include "wrappers/python/core/common/objects.h"
 #include "wrappers/python/core/decode/plan_request.h"
 #include "wrappers/python/core/decode/tables.h"

@@ -8,12 +8,4 @@
 /* Makes the tuple that probe() returns: see _core.pyi. */
 PyObject *probed(const struct stk_jpeg_info *info, int sound);
 
-/* Functions of the module: see _core.pyi. */
-PyObject *core_probe(PyObject *module, PyObject *bytes);
-PyObject *core_frame(PyObject *module, PyObject *bytes);
-PyObject *core_decode(PyObject *module, PyObject *arguments);
-PyObject *core_transform(PyObject *module, PyObject *arguments);
-PyObject *core_table(PyObject *module, PyObject *arguments);
-PyObject *core_simd(PyObject *module, PyObject *unused);
-
 #endif

@@ -9,6 +9,7 @@
 
 #include "base/invariant.h"
 #include "base/sys.h"
+#include "wrappers/python/core/common/functions.h"
 #include "wrappers/python/core/common/ends.h"
 #include "wrappers/python/core/common/objects.h"
 
@@ -105,6 +106,7 @@ static struct batch_buffer *find(const unsigned char *address)
     return buffer;
 }
 
+/* feed_buffer_at(address): returns the BatchBuffer that the address lies in, or None. */
 PyObject *core_feed_buffer_at(PyObject *module, PyObject *object)
 {
     const void *address = PyLong_AsVoidPtr(object);

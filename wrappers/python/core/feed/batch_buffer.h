@@ -23,7 +23,4 @@ size_t batch_buffer_bytes(PyObject *buffer);
 /* Returns true if this process made the buffer; false in a child of it. */
 bool batch_buffer_is_own(PyObject *buffer);
 
-/* feed_buffer_at(address): returns the BatchBuffer that the address lies in, or None. */
-PyObject *core_feed_buffer_at(PyObject *module, PyObject *address);
-
 #endif

@@ -7,6 +7,7 @@
  * parent's.
  */
 #include "base/invariant.h"
+#include "wrappers/python/core/common/functions.h"
 #include "wrappers/python/core/common/objects.h"
 #include "wrappers/python/core/feed/batch_buffer.h"
 #include "wrappers/python/core/feed/feed.h"

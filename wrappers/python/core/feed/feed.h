@@ -18,8 +18,4 @@ extern PyType_Spec feed_buffer_pool_spec, feed_memory_spec; /* buffer_pool.c */
 /* pool.files(): returns empty Files (files.c). */
 PyObject *py_pool_files(PyObject *py_pool, PyObject *unused);
 
-PyObject *core_feed_thread_pool(PyObject *module, PyObject *arguments);
-PyObject *core_feed_buffer_pool(PyObject *module, PyObject *arguments);
-PyObject *core_feed_words(PyObject *module, PyObject *arguments);
-
 #endif

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/sys.h"
+#include "wrappers/python/core/common/functions.h"
 #include "wrappers/python/core/feed/feed.h"
 #include "wrappers/python/core/common/objects.h"
 

@@ -7,7 +7,7 @@
  */
 #include <stdbool.h>
 
-#include "wrappers/python/core/pillow/inspect.h"
+#include "wrappers/python/core/common/functions.h"
 
 /* Keys and values in turn, in the dictionary's order. */
 static bool is_dictionary(PyObject *dictionary, PyObject *seen)

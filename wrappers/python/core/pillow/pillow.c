@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "base/tally.h"
-#include "wrappers/python/core/pillow/pillow.h"
+#include "wrappers/python/core/common/functions.h"
 #include "wrappers/python/core/common/counts.h"
 #include "wrappers/python/core/common/objects.h"
 #include "wrappers/python/core/decode/plan_request.h"

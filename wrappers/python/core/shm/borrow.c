@@ -4,6 +4,7 @@
 #include "base/invariant.h"
 #include "base/sys.h"
 #include "ring/slot.h"
+#include "wrappers/python/core/common/functions.h"
 #include "wrappers/python/core/common/ends.h"
 #include "wrappers/python/core/shm/shm.h"
 #include "wrappers/python/core/common/objects.h"

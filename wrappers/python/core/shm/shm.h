@@ -14,21 +14,4 @@
 
 extern PyType_Spec lend_piece_spec, borrow_slot_spec, borrow_loan_spec;
 
-/* The worker's ring (lend.c). */
-PyObject *core_ring_begin(PyObject *module, PyObject *name);
-PyObject *core_ring_take(PyObject *module, PyObject *bytes);
-PyObject *core_ring_lend(PyObject *module, PyObject *address);
-PyObject *core_ring_introduced(PyObject *module, PyObject *slot);
-PyObject *core_ring_take_back(PyObject *module, PyObject *slot);
-PyObject *core_ring_keep(PyObject *module, PyObject *unused);
-PyObject *core_ring_go_on(PyObject *module, PyObject *unused);
-PyObject *core_ring_leave(PyObject *module, PyObject *unused);
-PyObject *core_ring_end(PyObject *module, PyObject *unused);
-PyObject *core_ring_hold(PyObject *module, PyObject *address);
-
-/* The loans of workers (borrow.c). */
-PyObject *core_borrow(PyObject *module, PyObject *fd);
-PyObject *core_borrowed_at(PyObject *module, PyObject *address);
-PyObject *core_borrowed_hold(PyObject *module, PyObject *address);
-
 #endif
