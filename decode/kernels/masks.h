@@ -1,6 +1,7 @@
 /*
  * Packs masks to lengths and bytes and back, one by one, for processors without a better way. A
- * kernel that includes this defines how ones are counted, STK_COUNT_ONES, and STK_MASKS_INLINE.
+ * kernel that includes this defines how ones are counted, STK_COUNT_ONES, and how the functions are
+ * declared: STK_MASKS_KERNEL those of a table, and STK_MASKS_INLINE those that these call.
  */
 #ifndef STK_DECODE_KERNELS_MASKS_H
 #define STK_DECODE_KERNELS_MASKS_H
@@ -52,7 +53,7 @@ STK_MASKS_INLINE unsigned stk_masks_put(struct stk_masks_out *out, uint64_t mask
     return shape.length;
 }
 
-STK_MASKS_INLINE struct stk_mask_bytes stk_masks_pack(uint8_t *lengths, uint8_t *whole,
+STK_MASKS_KERNEL struct stk_mask_bytes stk_masks_pack(uint8_t *lengths, uint8_t *whole,
                                                       uint8_t *halves, const uint64_t *masks,
                                                       size_t blocks)
 {
@@ -76,7 +77,7 @@ STK_MASKS_INLINE unsigned stk_half_of(const uint8_t *halves, size_t i)
     return halves[i / 2] >> i % 2 * 4 & 15;
 }
 
-STK_MASKS_INLINE size_t stk_masks_unpack(uint64_t *masks, const uint8_t *lengths,
+STK_MASKS_KERNEL size_t stk_masks_unpack(uint64_t *masks, const uint8_t *lengths,
                                          const uint8_t *whole, const uint8_t *halves, size_t blocks)
 {
     size_t values = 0, half = 0;
@@ -95,7 +96,7 @@ STK_MASKS_INLINE size_t stk_masks_unpack(uint64_t *masks, const uint8_t *lengths
     return values;
 }
 
-STK_MASKS_INLINE struct stk_mask_bytes stk_masks_measure(const uint8_t *lengths, size_t blocks)
+STK_MASKS_KERNEL struct stk_mask_bytes stk_masks_measure(const uint8_t *lengths, size_t blocks)
 {
     struct stk_mask_bytes sum = {0, 0};
     for (size_t i = 0; i < blocks; i++) {

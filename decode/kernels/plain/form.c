@@ -10,34 +10,13 @@
 #include "decode/common/ones.h"
 #include "decode/kernels/ranks.h"
 
-#define STK_GATHER_INLINE     static inline
+#define STK_GATHER_KERNEL     static
+#define STK_MASKS_KERNEL      static
 #define STK_MASKS_INLINE      static inline
 #define STK_COUNT_ONES(mask)  stk_count_ones(mask)
 #define STK_COPY_64(to, from) memcpy(to, from, 64)
 #include "decode/kernels/gather.h"
 #include "decode/kernels/masks.h"
-
-static void gather(struct stk_gathering *gathering, size_t blocks)
-{
-    stk_gather_blocks(gathering, blocks);
-}
-
-static struct stk_mask_bytes pack_masks(uint8_t *lengths, uint8_t *whole, uint8_t *halves,
-                                        const uint64_t *masks, size_t blocks)
-{
-    return stk_masks_pack(lengths, whole, halves, masks, blocks);
-}
-
-static size_t unpack_masks(uint64_t *masks, const uint8_t *lengths, const uint8_t *whole,
-                           const uint8_t *halves, size_t blocks)
-{
-    return stk_masks_unpack(masks, lengths, whole, halves, blocks);
-}
-
-static struct stk_mask_bytes measure_masks(const uint8_t *lengths, size_t blocks)
-{
-    return stk_masks_measure(lengths, blocks);
-}
 
 /* ---- eight bytes in a word ---- */
 
@@ -203,13 +182,13 @@ static void unpack_dc(int16_t *dc, const uint8_t *planes, const int8_t *values, 
 }
 
 const struct stk_form_kernels stk_form_plain = {
-    .gather = gather,
-    .pack_masks = pack_masks,
+    .gather = stk_gather_blocks,
+    .pack_masks = stk_masks_pack,
     .pack_signs = pack_signs,
     .pack_bits = pack_bits,
     .pack_dc = pack_dc,
-    .measure_masks = measure_masks,
-    .unpack_masks = unpack_masks,
+    .measure_masks = stk_masks_measure,
+    .unpack_masks = stk_masks_unpack,
     .count_ones = count_ones,
     .unpack_signs = unpack_signs,
     .unpack_bits = unpack_bits,

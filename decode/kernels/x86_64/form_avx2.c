@@ -14,7 +14,8 @@
 #define TARGET   __attribute__((target(FEATURES)))
 #define INLINE   static inline __attribute__((target(FEATURES), always_inline))
 
-#define STK_GATHER_INLINE    INLINE
+#define STK_GATHER_KERNEL    TARGET static
+#define STK_MASKS_KERNEL     TARGET static
 #define STK_MASKS_INLINE     INLINE
 #define STK_COUNT_ONES(mask) ((unsigned)_mm_popcnt_u64(mask))
 #define STK_COPY_64(to, from)                                                                      \
@@ -36,28 +37,6 @@ INLINE void store(void *to, __m256i bytes)
 
 #include "decode/kernels/gather.h"
 #include "decode/kernels/masks.h"
-
-TARGET static void gather(struct stk_gathering *gathering, size_t blocks)
-{
-    stk_gather_blocks(gathering, blocks);
-}
-
-TARGET static struct stk_mask_bytes pack_masks(uint8_t *lengths, uint8_t *whole, uint8_t *halves,
-                                               const uint64_t *masks, size_t blocks)
-{
-    return stk_masks_pack(lengths, whole, halves, masks, blocks);
-}
-
-TARGET static size_t unpack_masks(uint64_t *masks, const uint8_t *lengths, const uint8_t *whole,
-                                  const uint8_t *halves, size_t blocks)
-{
-    return stk_masks_unpack(masks, lengths, whole, halves, blocks);
-}
-
-TARGET static struct stk_mask_bytes measure_masks(const uint8_t *lengths, size_t blocks)
-{
-    return stk_masks_measure(lengths, blocks);
-}
 
 /* ---- planes ---- */
 
@@ -281,13 +260,13 @@ TARGET static void unpack_dc(int16_t *dc, const uint8_t *planes, const int8_t *v
 }
 
 const struct stk_form_kernels stk_form_avx2 = {
-    .gather = gather,
-    .pack_masks = pack_masks,
+    .gather = stk_gather_blocks,
+    .pack_masks = stk_masks_pack,
     .pack_signs = pack_signs,
     .pack_bits = pack_bits,
     .pack_dc = pack_dc,
-    .measure_masks = measure_masks,
-    .unpack_masks = unpack_masks,
+    .measure_masks = stk_masks_measure,
+    .unpack_masks = stk_masks_unpack,
     .count_ones = count_ones,
     .unpack_signs = unpack_signs,
     .unpack_bits = unpack_bits,

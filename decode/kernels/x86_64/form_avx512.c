@@ -12,15 +12,10 @@
 #define TARGET   __attribute__((target(FEATURES)))
 #define INLINE   static inline __attribute__((target(FEATURES), always_inline))
 
-#define STK_GATHER_INLINE     INLINE
+#define STK_GATHER_KERNEL     TARGET static
 #define STK_COUNT_ONES(mask)  _mm_popcnt_u64(mask)
 #define STK_COPY_64(to, from) _mm512_storeu_si512(to, _mm512_loadu_si512(from))
 #include "decode/kernels/gather.h"
-
-TARGET static void gather(struct stk_gathering *gathering, size_t blocks)
-{
-    stk_gather_blocks(gathering, blocks);
-}
 
 /* ---- planes ---- */
 
@@ -357,7 +352,7 @@ TARGET static void unpack_dc(int16_t *dc, const uint8_t *planes, const int8_t *v
 }
 
 const struct stk_form_kernels stk_form_avx512 = {
-    .gather = gather,
+    .gather = stk_gather_blocks,
     .pack_masks = pack_masks,
     .pack_signs = pack_signs,
     .pack_bits = pack_bits,
