@@ -127,7 +127,8 @@ bool stk_sys_is_closed_on_exec(int fd)
     return flags > 0 && (flags & FD_CLOEXEC) != 0;
 }
 
-uint64_t stk_sys_descriptor_limit(void)
+/* Returns how many descriptors this process may have. */
+static uint64_t descriptor_limit(void)
 {
     struct rlimit64 limit = {0};
     return CALL4(prlimit64, 0, RLIMIT_NOFILE, NULL, &limit) == 0 ? limit.rlim_cur : 0;
@@ -138,7 +139,7 @@ uint64_t stk_sys_descriptor_limit(void)
 int stk_sys_dup_high(int fd)
 {
     static _Atomic unsigned turn;
-    uint64_t limit = stk_sys_descriptor_limit();
+    uint64_t limit = descriptor_limit();
     uint64_t base = limit < 2 * HIGH_NUMBERS ? limit / 2 : HIGH_NUMBERS;
     uint64_t spread = base / 2 + 1;
     return stk_sys_dup_above(fd, (int)(base + atomic_fetch_add(&turn, 1) % spread));
@@ -323,11 +324,6 @@ int stk_sys_unlinkat(int dirfd, const char *path, int flags)
     return (int)CALL3(unlinkat, dirfd, path, flags);
 }
 
-int stk_sys_rename(const char *from, const char *to)
-{
-    return (int)CALL5(renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
-}
-
 int stk_sys_rename_noreplace(const char *from, const char *to)
 {
     long result = CALL5(renameat2, AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE_BIT);
@@ -437,11 +433,6 @@ int stk_sys_mincore(void *address, size_t bytes, unsigned char *pages)
 pid_t stk_sys_getpid(void)
 {
     return (pid_t)CALL0(getpid);
-}
-
-pid_t stk_sys_getppid(void)
-{
-    return (pid_t)CALL0(getppid);
 }
 
 uid_t stk_sys_getuid(void)

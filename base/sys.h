@@ -43,8 +43,6 @@ int stk_sys_set_status_flags(int fd, int flags);
 /* Returns true if two descriptors share their offset; false also where the kernel does not know. */
 bool stk_sys_is_same_open_file(int a, int b);
 bool stk_sys_is_closed_on_exec(int fd);
-/* Returns how many descriptors this process may have. */
-uint64_t stk_sys_descriptor_limit(void);
 /* Duplicates `fd` to a number far above the lowest free one, which open() would return. Returns the
  * new number, close-on-exec, or -errno. */
 int stk_sys_dup_high(int fd);
@@ -94,7 +92,6 @@ int stk_sys_mkdirat(int dirfd, const char *path, mode_t mode);
 int stk_sys_unlinkat(int dirfd, const char *path, int flags);
 /* Renames; -EEXIST when `to` exists. Falls back to link and unlink without RENAME_NOREPLACE. */
 int stk_sys_rename_noreplace(const char *from, const char *to);
-int stk_sys_rename(const char *from, const char *to);
 int stk_sys_chmod(const char *path, mode_t mode);
 int stk_sys_fchmod(int fd, mode_t mode);
 /* Sets when a file was last written to; a link is not followed. */
@@ -127,7 +124,6 @@ void stk_sys_restore_signals(const uint64_t *before);
 long stk_sys_call(long number, const long at[6]);
 
 pid_t stk_sys_getpid(void);
-pid_t stk_sys_getppid(void);
 uid_t stk_sys_getuid(void);
 uid_t stk_sys_geteuid(void);
 /* Read the real, effective and saved numbers. */

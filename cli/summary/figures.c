@@ -107,7 +107,8 @@ static unsigned count_epochs(const struct figures *figures)
     return figures->passes - 1 + (unsigned)(rounds > 0 ? rounds : 1);
 }
 
-unsigned figures_rounds(const struct figures *figures, unsigned n)
+/* Returns how many epochs are counted together as the n-th pass, n from 0. */
+static unsigned rounds_of(const struct figures *figures, unsigned n)
 {
     return n + 1 == figures->passes ? figures->epochs - n : 1;
 }
@@ -129,8 +130,8 @@ static void gather_passes(struct figures *figures)
     for (unsigned number = 0; figures->by_passes && number < figures->passes; number++) {
         struct stretch pass;
         figures_pass(figures->session, figures->loader, number, &pass);
-        pass.processes /= figures_rounds(figures, number);
-        pass.workers /= figures_rounds(figures, number);
+        pass.processes /= rounds_of(figures, number);
+        pass.workers /= rounds_of(figures, number);
         add_stretch(number == 0 ? &figures->first : &figures->later, &pass);
     }
 }

@@ -71,8 +71,6 @@ void figures_gather(struct figures *out, const struct request *request,
 /* Works out one pass of a loader. Its processes are 0 if there was no such pass. */
 void figures_pass(const struct session *session, unsigned loader, unsigned number,
                   struct stretch *out);
-/* Returns how many epochs are counted together as the n-th pass, n from 0. */
-unsigned figures_rounds(const struct figures *figures, unsigned n);
 /* Returns the seconds from the first to the last of the n-th opens, n from 0. */
 double figures_opens_s(const struct epoch_times *times, unsigned epoch);
 /* Writes of how many files the opens were, if that is known: " of 3 files", " of 1 file", or "".

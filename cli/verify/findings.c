@@ -42,7 +42,8 @@ void findings_note(struct findings *found, enum findings_kind kind, const struct
     }
 }
 
-uint64_t findings_count(const struct findings *found, enum compare_end end)
+/* Returns the number of copies with this result. */
+static uint64_t count_of(const struct findings *found, enum compare_end end)
 {
     uint64_t count = 0;
     for (int kind = 0; kind < FINDINGS_KINDS; kind++) {
@@ -55,7 +56,7 @@ uint64_t findings_done(const struct findings *found)
 {
     uint64_t done = 0;
     for (int end = 0; end < COMPARE_ENDS; end++) {
-        done += findings_count(found, (enum compare_end)end);
+        done += count_of(found, (enum compare_end)end);
     }
     return done;
 }
@@ -99,18 +100,18 @@ void findings_print(const struct findings *found)
         say_line(stdout, "%s: the copy %s", found->names[i], found->whats[i]);
     }
     printf("%" PRIu64 " copies right (%s), %" PRIu64 " differed%s\n",
-           findings_count(found, COMPARE_RIGHT), size_text(size, found->bytes),
-           findings_count(found, COMPARE_DIFFERS),
-           findings_count(found, COMPARE_DIFFERS) == 0 ? ""
+           count_of(found, COMPARE_RIGHT), size_text(size, found->bytes),
+           count_of(found, COMPARE_DIFFERS),
+           count_of(found, COMPARE_DIFFERS) == 0 ? ""
            : found->failed + found->others == 0        ? ": dropped"
                                                        : "");
     if (found->forms.right > 0 || found->forms.differ > 0) {
         printf("%" PRIu64 " samples of images right (%s of JPEGs), %" PRIu64 " differed\n",
                found->forms.right, size_text(size, found->forms.bytes), found->forms.differ);
     }
-    print_line(findings_count(found, COMPARE_CHANGED), "of versions that storage has no more");
-    print_line(findings_count(found, COMPARE_GONE), "of files that are gone, or not mounted here");
-    print_line(findings_count(found, COMPARE_UNREADABLE), "whose original could not be read");
+    print_line(count_of(found, COMPARE_CHANGED), "of versions that storage has no more");
+    print_line(count_of(found, COMPARE_GONE), "of files that are gone, or not mounted here");
+    print_line(count_of(found, COMPARE_UNREADABLE), "whose original could not be read");
     print_line(found->passed_over, "copies were not looked at (--sample)");
     if (found->none && found->forms.right + found->forms.differ == 0) {
         puts("  nothing is cached there: `stoker ls` shows what is, and where");

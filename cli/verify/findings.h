@@ -32,8 +32,7 @@ void findings_note(struct findings *found, enum findings_kind kind, const struct
 void findings_note_difference(struct findings *found, const struct compared *compared,
                               const char *home);
 
-/* Return the number of copies with this result, and of all compared copies. */
-uint64_t findings_count(const struct findings *found, enum compare_end end);
+/* Returns the number of all compared copies. */
 uint64_t findings_done(const struct findings *found);
 
 /* Prints the findings for people on stdout, and on stderr what to do. */
