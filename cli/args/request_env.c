@@ -27,11 +27,9 @@ char *request_paths(const struct request *request)
     return list;
 }
 
-static void set(enum stk_option option, const char *value)
+void request_set(enum stk_option option, const char *value)
 {
-    if (setenv(stk_option_table[option].variable, value, 1) != 0) {
-        die("out of memory");
-    }
+    must_set(stk_option_table[option].variable, value);
 }
 
 /* Puts the value of `before` in front of a list: PATH[:PATH]... */
@@ -41,7 +39,7 @@ static void put_before(enum stk_option list, enum stk_option before)
     const char *first = getenv(stk_option_table[before].variable);
     if (first != NULL && *first != '\0') {
         char *both = must_format("%s:%s", first, value != NULL ? value : "");
-        set(list, both);
+        request_set(list, both);
         free(both);
     }
 }
@@ -60,17 +58,17 @@ void request_export(const struct request *request, const char *run)
 {
     char *paths = request_paths(request), *tiers = request_tiers(request);
     export_outer();
-    set(STK_OPTION_PATHS, paths);
-    set(STK_OPTION_TIERS, tiers);
-    set(STK_OPTION_RUN, run);
+    request_set(STK_OPTION_PATHS, paths);
+    request_set(STK_OPTION_TIERS, tiers);
+    request_set(STK_OPTION_RUN, run);
     if (request->fresh != NULL) {
-        set(STK_OPTION_FRESH, request->fresh);
+        request_set(STK_OPTION_FRESH, request->fresh);
     }
     if (request->files_left != NULL) {
-        set(STK_OPTION_FILES, "off");
+        request_set(STK_OPTION_FILES, "off");
     }
     if (request->share != NULL) {
-        set(STK_OPTION_SHARE, request->share);
+        request_set(STK_OPTION_SHARE, request->share);
     }
     free(paths);
     free(tiers);

@@ -114,11 +114,10 @@ static bool has_foreign_site(void)
 void python_set_isolated(const char *path)
 {
     char *kept = absolute_ones(path != NULL ? path : "");
-    if (setenv("PYTHONPATH", kept, 1) != 0 || setenv("PYTHONSAFEPATH", "1", 1) != 0) {
-        die("out of memory");
-    }
-    if (has_foreign_site() && setenv("PYTHONNOUSERSITE", "1", 1) != 0) {
-        die("out of memory");
+    must_set("PYTHONPATH", kept);
+    must_set("PYTHONSAFEPATH", "1");
+    if (has_foreign_site()) {
+        must_set("PYTHONNOUSERSITE", "1");
     }
     free(kept);
 }

@@ -123,6 +123,13 @@ char *must_format(const char *format, ...)
     return text;
 }
 
+void must_set(const char *variable, const char *value)
+{
+    if (setenv(variable, value, 1) != 0) {
+        die("out of memory");
+    }
+}
+
 char *must_append(char *text, const char *format, ...)
 {
     va_list arguments;

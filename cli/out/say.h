@@ -37,6 +37,8 @@ void *must_allocate(size_t bytes);
  * frees. */
 char *must_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 char *must_format_all(const char *format, va_list arguments) __attribute__((format(printf, 1, 0)));
+/* Sets a variable of the environment. Exits with a message if there is no memory. */
+void must_set(const char *variable, const char *value);
 /* Frees `text`, and returns it with the formatted text behind it. The caller frees. */
 char *must_append(char *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

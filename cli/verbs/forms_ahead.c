@@ -10,8 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/options.h"
 #include "base/path.h"
+#include "cli/args/request_env.h"
 #include "cli/fill/filler.h"
 #include "cli/fill/tree_scan.h"
 #include "cli/os/library.h"
@@ -49,21 +49,16 @@ struct workers {
     int queue; /* where the Pythons take names from */
 };
 
-static void set(const char *name, const char *value)
-{
-    if (value != NULL && setenv(name, value, 1) != 0) {
-        die("out of memory");
-    }
-}
-
 /* Sets up the cache, too: the Pythons identify files by their entries, as a job's Pythons will. */
 void forms_prepare(const struct session *session)
 {
     char *package = python_package_path();
     char *library = library_path(session->home), *preload = library_preload(library);
     python_set_isolated(package);
-    set("LD_PRELOAD", preload);
-    set(stk_option_table[STK_OPTION_SAMPLES].variable, session->samples.setting);
+    must_set("LD_PRELOAD", preload);
+    if (session->samples.setting != NULL) {
+        request_set(STK_OPTION_SAMPLES, session->samples.setting);
+    }
     free(package);
     free(library);
     free(preload);

@@ -32,23 +32,16 @@
 #include "cli/summary/summary.h"
 #include "cli/verbs/verbs.h"
 
-static void set(enum stk_option option, const char *value)
-{
-    if (setenv(stk_option_table[option].variable, value, 1) != 0) {
-        die("out of memory");
-    }
-}
-
 static void set_python(const struct request *request)
 {
     char *path = request->no_decode && request->no_batches ? NULL : python_path();
-    set(STK_OPTION_DECODE, path != NULL && !request->no_decode ? "on" : "off");
-    set(STK_OPTION_BATCHES, path != NULL && !request->no_batches ? "on" : "off");
+    request_set(STK_OPTION_DECODE, path != NULL && !request->no_decode ? "on" : "off");
+    request_set(STK_OPTION_BATCHES, path != NULL && !request->no_batches ? "on" : "off");
     if (request->no_torchvision) {
-        set(STK_OPTION_TORCHVISION, "off");
+        request_set(STK_OPTION_TORCHVISION, "off");
     }
-    if (path != NULL && setenv("PYTHONPATH", path, 1) != 0) {
-        die("out of memory");
+    if (path != NULL) {
+        must_set("PYTHONPATH", path);
     }
     free(path);
 }
@@ -58,11 +51,9 @@ static void set_environment(const struct request *request, const struct session 
     char *library = library_path(session->home);
     char *preload = library_preload(library);
     request_export(request, session->run.path);
-    if (setenv("LD_PRELOAD", preload, 1) != 0) {
-        die("out of memory");
-    }
+    must_set("LD_PRELOAD", preload);
     if (session->samples.setting != NULL) {
-        set(STK_OPTION_SAMPLES, session->samples.setting);
+        request_set(STK_OPTION_SAMPLES, session->samples.setting);
     }
     set_python(request);
     free(library);
@@ -109,7 +100,7 @@ static void run_uncached(const struct request *request, struct session *session,
     struct figures figures;
     int64_t began_ns = stk_clock_boottime_ns();
     if (request->samples_kind == SAMPLES_NAMED) {
-        set(STK_OPTION_SAMPLES, request->samples);
+        request_set(STK_OPTION_SAMPLES, request->samples);
     }
     set_python(request);
     if (!command_start(request->command)) {
