@@ -364,3 +364,13 @@ const struct stk_root *stk_roots_by_name(const struct stk_roots *roots, const ch
     }
     return found;
 }
+
+const struct stk_root *stk_roots_by_key(const struct stk_roots *roots, uint64_t key)
+{
+    for (unsigned i = 0; i < roots->count; i++) {
+        if (roots->roots[i].usable && roots->roots[i].key == key) {
+            return &roots->roots[i];
+        }
+    }
+    return NULL;
+}

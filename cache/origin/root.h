@@ -106,5 +106,7 @@ void stk_roots_lose(struct stk_roots *roots);
  * Also works after stk_roots_lose: a process's open descriptors stay what they are. */
 const struct stk_root *stk_roots_by_name(const struct stk_roots *roots, const char *name,
                                          size_t length);
+/* Returns the resolved root with this key, or NULL. */
+const struct stk_root *stk_roots_by_key(const struct stk_roots *roots, uint64_t key);
 
 #endif

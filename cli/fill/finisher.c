@@ -58,12 +58,6 @@ static void *fill(void *worker)
     return worker;
 }
 
-static bool start(void *(*work)(void *), void *context)
-{
-    pthread_t thread;
-    return thread_start(&thread, work, context) && pthread_detach(thread) == 0;
-}
-
 /* Starts the threads that fill, once there is something to do. */
 static void start_hands(void)
 {
@@ -71,7 +65,7 @@ static void start_hands(void)
         struct big_worker *worker = &finisher.workers[finisher.started];
         big_worker_set_up(worker);
         atomic_fetch_add(&finisher.alive, 1);
-        if (!start(fill, worker)) {
+        if (!thread_start_detached(fill, worker)) {
             atomic_fetch_sub(&finisher.alive, 1);
             return;
         }
@@ -104,17 +98,6 @@ static bool is_to_be_filled(uint32_t marks)
            (marks & (STK_BIG_QUEUE_DONE | STK_BIG_QUEUE_LEFT)) == 0;
 }
 
-static const struct stk_root *root_of(const struct stk_cache *cache, uint64_t key)
-{
-    const struct stk_roots *roots = &cache->roots;
-    for (unsigned i = 0; i < roots->count; i++) {
-        if (roots->roots[i].usable && roots->roots[i].key == key) {
-            return &roots->roots[i];
-        }
-    }
-    return NULL;
-}
-
 static enum big_taken leave(const struct stk_place *place, const struct stk_big_queue_file *begun,
                             int fd, int64_t opened_ns, struct stk_lookup *ask)
 {
@@ -140,7 +123,7 @@ static enum big_taken take(const struct stk_big_queue_file *begun)
     char path[STK_PATH_BYTES];
     struct stk_place place;
     struct stk_lookup ask;
-    const struct stk_root *root = root_of(&finisher.cache, begun->root);
+    const struct stk_root *root = stk_roots_by_key(&finisher.cache.roots, begun->root);
     int length =
         root == NULL ? -1 : snprintf(path, sizeof path, "%s/%s", root->prefix, begun->below);
     if (length < 0 || (size_t)length >= sizeof path ||
@@ -246,7 +229,7 @@ void finisher_begin(const struct request *request)
 {
     static struct request own;
     own = *request;
-    if (finisher.big_queue != NULL && is_wanted(request) && !start(look, &own)) {
+    if (finisher.big_queue != NULL && is_wanted(request) && !thread_start_detached(look, &own)) {
         stk_big_queue_close(finisher.big_queue);
     }
 }
@@ -274,7 +257,8 @@ void finisher_end(struct finisher_figures *out)
 static char *path_of(const struct stk_big_queue_file *file)
 {
     const struct stk_cache *cache = job_cache();
-    const struct stk_root *root = cache != NULL ? root_of(cache, file->root) : NULL;
+    const struct stk_root *root =
+        cache != NULL ? stk_roots_by_key(&cache->roots, file->root) : NULL;
     return root != NULL ? must_format("%s/%s", root->prefix, file->below) : must_copy(file->below);
 }
 

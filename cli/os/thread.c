@@ -28,3 +28,9 @@ bool thread_start(pthread_t *thread, void *(*work)(void *), void *context)
     pthread_attr_destroy(&small);
     return started;
 }
+
+bool thread_start_detached(void *(*work)(void *), void *context)
+{
+    pthread_t thread;
+    return thread_start(&thread, work, context) && pthread_detach(thread) == 0;
+}

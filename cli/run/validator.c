@@ -1,7 +1,6 @@
 #include "cli/run/validator.h"
 
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 
@@ -17,27 +16,18 @@
 static _Atomic(struct stk_revalidation_queue *) opened; /* NULL: not yet */
 static atomic_bool over;
 
-static const struct stk_root *root_of(const struct stk_cache *cache, uint64_t key)
-{
-    for (unsigned i = 0; i < cache->roots.count; i++) {
-        if (cache->roots.roots[i].usable && cache->roots.roots[i].key == key) {
-            return &cache->roots.roots[i];
-        }
-    }
-    return NULL;
-}
-
 /* Looks at the origin. If the file has changed, its present version is remembered. */
 static void look(struct stk_cache *cache, uint64_t key, const char *below)
 {
-    const struct stk_root *listed = stk_listing_is_queued(below) ? root_of(cache, key) : NULL;
+    const struct stk_root *listed =
+        stk_listing_is_queued(below) ? stk_roots_by_key(&cache->roots, key) : NULL;
     if (listed != NULL) {
         stk_listing_revalidate(cache, listed, below);
         return;
     }
     char path[STK_PATH_BYTES];
     struct stk_place place;
-    const struct stk_root *root = root_of(cache, key);
+    const struct stk_root *root = stk_roots_by_key(&cache->roots, key);
     int length = root == NULL ? -1 : snprintf(path, sizeof path, "%s/%s", root->prefix, below);
     if (length > 0 && (size_t)length < sizeof path &&
         stk_cache_place(cache, path, AT_FDCWD, path, &place) && place.root->key == key) {
@@ -56,13 +46,6 @@ static void *validate(void *context)
     return NULL;
 }
 
-/* Starts a thread that is never joined: it may be asking a server that is gone. */
-static bool start(void *(*work)(void *), void *context)
-{
-    pthread_t thread;
-    return thread_start(&thread, work, context) && pthread_detach(thread) == 0;
-}
-
 /* Opens the cache in the thread, since finding out about the roots asks the origin: the command
  * does not wait for that. */
 static void *begin(void *context)
@@ -75,7 +58,8 @@ static void *begin(void *context)
     }
     stk_revalidation_queue_open(queue, &cache->roots);
     atomic_store(&opened, queue);
-    for (int i = 1; i < THREADS && queue->root_count > 0 && start(validate, queue); i++) {
+    for (int i = 1; i < THREADS && queue->root_count > 0 && thread_start_detached(validate, queue);
+         i++) {
     }
     if (atomic_load(&over)) {
         stk_revalidation_queue_close(queue);
@@ -85,7 +69,7 @@ static void *begin(void *context)
 
 void validator_begin(void)
 {
-    start(begin, NULL);
+    thread_start_detached(begin, NULL);
 }
 
 void validator_end(void)
