@@ -34,15 +34,6 @@ void say_line(FILE *out, const char *format, ...)
     free(line);
 }
 
-void die(const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    print(format, arguments);
-    va_end(arguments);
-    exit(STK_EXIT_USAGE);
-}
-
 static const char *verb = "";
 
 void say_verb(const char *name)

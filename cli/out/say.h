@@ -15,7 +15,7 @@ void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void say_line(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Prints the message and exits with status 2: the request cannot be met, and nothing was
  * started. */
-void die(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
+#define die(...) die_with(STK_EXIT_USAGE, __VA_ARGS__)
 /* Does what die() does, for a wrong argument: the message names the help page of the verb. */
 void die_wrong(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 /* Sets the verb whose arguments are parsed from here on. The name stays the caller's. */

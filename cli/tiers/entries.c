@@ -167,6 +167,15 @@ static void remove_from(const char *tier_home, const char *root, const char *pat
     }
 }
 
+static void give_back(const struct stk_tier *tier, const struct removed *removed)
+{
+    if (removed->inodes > 0 && tier->shared != NULL) {
+        stk_tier_free(tier->shared, removed->blocks, removed->inodes);
+    } else if (removed->inodes > 0) {
+        stk_ledger_free(tier->home, removed->blocks, removed->inodes);
+    }
+}
+
 static int remove_blocks(void *context, int dirfd, const char *name, unsigned depth,
                          const struct stat *stat)
 {
@@ -181,21 +190,13 @@ void entries_remove_blocks(const struct stk_tier *tier)
     struct removed removed = {.files = 0};
     snprintf(path, sizeof path, "%s/fill", tier->home);
     stk_walk(path, remove_blocks, &removed);
-    if (removed.inodes > 0 && tier->shared != NULL) {
-        stk_tier_free(tier->shared, removed.blocks, removed.inodes);
-    } else if (removed.inodes > 0) {
-        stk_ledger_free(tier->home, removed.blocks, removed.inodes);
-    }
+    give_back(tier, &removed);
 }
 
 uint64_t entries_remove(const struct stk_tier *tier, const char *root, const char *path)
 {
     struct removed removed = {.files = 0};
     remove_from(tier->home, root, path, &removed);
-    if (removed.inodes > 0 && tier->shared != NULL) {
-        stk_tier_free(tier->shared, removed.blocks, removed.inodes);
-    } else if (removed.inodes > 0) {
-        stk_ledger_free(tier->home, removed.blocks, removed.inodes);
-    }
+    give_back(tier, &removed);
     return removed.files;
 }
