@@ -103,8 +103,8 @@ void findings_print(const struct findings *found)
            count_of(found, COMPARE_RIGHT), size_text(size, found->bytes),
            count_of(found, COMPARE_DIFFERS),
            count_of(found, COMPARE_DIFFERS) == 0 ? ""
-           : found->failed + found->others == 0        ? ": dropped"
-                                                       : "");
+           : found->failed + found->others == 0  ? ": dropped"
+                                                 : "");
     if (found->forms.right > 0 || found->forms.differ > 0) {
         printf("%" PRIu64 " samples of images right (%s of JPEGs), %" PRIu64 " differed\n",
                found->forms.right, size_text(size, found->forms.bytes), found->forms.differ);
