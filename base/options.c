@@ -87,6 +87,12 @@ const struct stk_option_row stk_option_table[STK_OPTION_COUNT] = {
          "on: `stoker run` reads the rest of such a file once the job has begun to read or map "
          "it. It does so in the background, at a lower priority, and slowly while the job "
          "itself reads from storage. A file that is whole is served to maps and streams, too."},
+    [STK_OPTION_AHEAD] =
+        {"STOKER_AHEAD", NULL, "on|off", "on",
+         "on: `stoker run` reads files before they are wanted, in the order in which torch's "
+         "DataLoader is going to ask for them. It learns the order from the sampler, whose draws "
+         "stay what they are, and the files from the data set's list of paths "
+         "(docs/reading-ahead.md)."},
     [STK_OPTION_DECODE] =
         {"STOKER_DECODE", "--no-decode", "on|off", "on",
          "on: the Pythons under `stoker run` decode JPEGs for Pillow, with the same pixels. "
@@ -140,6 +146,10 @@ const struct stk_option_row stk_option_table[STK_OPTION_COUNT] = {
         {"STOKER_RUN", NULL, "NAME", "",
          "Set by `stoker run` for everything that it starts: the name of the run, by which its "
          "processes find its start and its counters. Not for setting by hand."},
+    [STK_OPTION_ORDERS] =
+        {"STOKER_ORDERS", NULL, "NAME", "",
+         "Set by `stoker run` for everything that it starts: where loaders send the order in which "
+         "they are going to open files. Not for setting by hand."},
     [STK_OPTION_OUTER_PATHS] =
         {"STOKER_OUTER_PATHS", NULL, "PATH[:PATH]...", "",
          "Set by a `stoker run` that was begun inside another: the paths that the runs around "
@@ -226,6 +236,7 @@ void stk_options_read(struct stk_options *out)
     read_blocks(out);
     out->leaves_files = strcmp(value_of(STK_OPTION_FILES), "off") == 0;
     out->listings = out->leaves_files ? STK_LISTINGS_OFF : out->listings;
+    out->reads_ahead = strcmp(value_of(STK_OPTION_AHEAD), "off") != 0;
     out->completes = strcmp(value_of(STK_OPTION_COMPLETE), "off") != 0;
 }
 
@@ -262,6 +273,7 @@ const char *stk_option_complaint(enum stk_option option, const char *value)
     case STK_OPTION_REQUIRE:
     case STK_OPTION_FILES:
     case STK_OPTION_COMPLETE:
+    case STK_OPTION_AHEAD:
     case STK_OPTION_DECODE:
     case STK_OPTION_TORCHVISION:
     case STK_OPTION_BATCHES:

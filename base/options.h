@@ -23,6 +23,7 @@ enum stk_option {
     STK_OPTION_BLOCK,
     STK_OPTION_READAHEAD,
     STK_OPTION_COMPLETE,
+    STK_OPTION_AHEAD,
     STK_OPTION_DECODE,
     STK_OPTION_TORCHVISION,
     STK_OPTION_BATCHES,
@@ -32,6 +33,7 @@ enum stk_option {
     STK_OPTION_ENTROPY,
     STK_OPTION_CURSORS,
     STK_OPTION_RUN,
+    STK_OPTION_ORDERS,
     STK_OPTION_OUTER_PATHS,
     STK_OPTION_OUTER_RUNS,
     STK_OPTION_COUNT
@@ -74,6 +76,7 @@ struct stk_options {
     int64_t block_bytes; /* of files above that; 0: they are the origin's */
     int64_t
         readahead_bytes; /* the most that is read ahead of a file that is read from front to back */
+    bool reads_ahead;    /* the command reads in the order of the job's loaders */
     bool completes;      /* the command reads the rest of files that a program has begun to read */
 };
 
