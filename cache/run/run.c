@@ -316,6 +316,12 @@ unsigned stk_run_count_open(struct stk_run *run, const struct stk_run_open_count
     return epoch;
 }
 
+bool stk_run_was_opened(struct stk_run *run, uint32_t record)
+{
+    const struct opens *opens = run->file != NULL ? opens_of(run, record) : NULL;
+    return opens != NULL && atomic_load_explicit(&opens->all, memory_order_relaxed) > 0;
+}
+
 /* Beyond the limit of what is counted opens are no longer seen. */
 static bool count_decoded(struct stk_run *run, uint32_t record, unsigned more)
 {
