@@ -276,6 +276,11 @@ static void add_blocks(const struct figures *figures)
                   finished->files, finished->files == 1 ? "" : "s",
                   size_text(filled, finished->bytes));
     }
+    const struct ahead_figures *in_order = &figures->session->in_order;
+    if (in_order->files > 0) {
+        lines_add(PARTS, "  %" PRIu64 " files read ahead of the job, in its loaders' order (%s)",
+                  in_order->files, size_text(filled, in_order->bytes));
+    }
     if (finished->left > 0) {
         lines_add(LOSSES, "  %" PRIu64 " big files could not be finished: no room, or they changed",
                   finished->left);

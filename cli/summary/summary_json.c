@@ -231,6 +231,10 @@ static void write_finished(struct json *json, const struct session *session)
     json_count(json, "bytes", finished->bytes);
     json_count(json, "left", finished->left);
     json_end(json);
+    json_object(json, "read_ahead");
+    json_count(json, "files", session->in_order.files);
+    json_count(json, "bytes", session->in_order.bytes);
+    json_end(json);
     json_list(json, "mapped");
     for (unsigned i = 0; i < count; i++) {
         json_object(json, NULL);

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/options.h"
+#include "cli/ahead/reading_ahead.h"
 #include "cli/args/refusal.h"
 #include "cli/args/request_env.h"
 #include "cli/args/request_parse.h"
@@ -46,6 +47,17 @@ static void set_python(const struct request *request)
     free(path);
 }
 
+/* Beneath another run the outer one's variable must not stay. */
+static void set_orders(void)
+{
+    const char *name = reading_ahead_prepare();
+    if (name != NULL) {
+        request_set(STK_OPTION_ORDERS, name);
+    } else {
+        unsetenv(stk_option_table[STK_OPTION_ORDERS].variable);
+    }
+}
+
 static void set_environment(const struct request *request, const struct session *session)
 {
     char *library = library_path(session->home);
@@ -56,6 +68,7 @@ static void set_environment(const struct request *request, const struct session 
         request_set(STK_OPTION_SAMPLES, session->samples.setting);
     }
     set_python(request);
+    set_orders();
     free(library);
     free(preload);
 }
@@ -137,6 +150,7 @@ static bool start_cached(const struct request *request, struct session *session)
 
 static void begin_beside(const struct request *request, struct session *session)
 {
+    reading_ahead_begin(request, &session->run);
     notices_begin();
     watch_begin(session);
     finisher_begin(request);
@@ -151,6 +165,7 @@ static void end_beside(const struct request *request, struct session *session)
         fill_ahead_end(&session->ahead);
     }
     finisher_end(&session->finished);
+    reading_ahead_end(&session->in_order);
     session->given_back_bytes = watch_end();
     notices_end();
 }
@@ -200,7 +215,8 @@ static void entitle(struct stk_run *run, char *const *command)
  *                     the environment is set. The job finds the socket for notices and the
  *                     big-file queue, so both are made now.
  *   the start         Sets the environment. No thread may run yet (cli/os/command.h).
- *   beside the job    Threads, which find the cache by that environment.
+ *   beside the job    The process that reads ahead forks first, while there are no threads. It
+ *                     and the threads find the cache by that environment.
  *   after the end     The sampler ends first: the recorder takes one caller at a time. Then
  *                     the fillers end, then the helper, which publishes what they filled.
  *                     Guests are counted last. Now no counter changes any more, and the

@@ -1,0 +1,150 @@
+#include "cli/ahead/order.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/text.h"
+
+#define PROVEN    8    /* probes that the job has opened: then the order is believed */
+#define DISTANCE  1024 /* files between two probes, later on */
+#define SLACK     4096 /* files that workers may have asked for and not opened yet */
+#define MOST_VAIN 32   /* files without room, one after the other */
+
+struct order_chunk {
+    struct order_chunk *next;
+    size_t bytes;
+    char paths[];
+};
+
+void order_begin(struct order *order, int fd)
+{
+    *order = (struct order){.fd = fd};
+}
+
+static void drop_first(struct order *order)
+{
+    struct order_chunk *first = order->first;
+    order->first = first->next;
+    order->last = first->next == NULL ? NULL : order->last;
+    order->at = 0;
+    free(first);
+}
+
+void order_end(struct order *order)
+{
+    close(order->fd);
+    while (order->first != NULL) {
+        drop_first(order);
+    }
+    *order = (struct order){.fd = -1};
+}
+
+static uint64_t count_paths(const char *paths, size_t bytes)
+{
+    uint64_t count = 0;
+    for (size_t i = 0; i < bytes; i++) {
+        count += paths[i] == '\0';
+    }
+    return count;
+}
+
+static bool append(struct order *order, const char *paths, size_t bytes)
+{
+    struct order_chunk *chunk = malloc(sizeof *chunk + bytes);
+    if (chunk == NULL) {
+        return false;
+    }
+    chunk->next = NULL;
+    chunk->bytes = bytes;
+    memcpy(chunk->paths, paths, bytes);
+    *(order->last == NULL ? &order->first : &order->last->next) = chunk;
+    order->last = chunk;
+    order->received += count_paths(paths, bytes);
+    return true;
+}
+
+bool order_add(struct order *order, const void *message, size_t bytes)
+{
+    struct order_message head;
+    const char *paths = (const char *)message + sizeof head;
+    if (bytes < sizeof head) {
+        return false;
+    }
+    memcpy(&head, message, sizeof head);
+    bytes -= sizeof head;
+    if (head.magic != ORDER_MAGIC || (bytes > 0 && paths[bytes - 1] != '\0')) {
+        return false;
+    }
+    order->asked = head.asked;
+    return bytes == 0 || append(order, paths, bytes);
+}
+
+static bool may_go_on(const struct order *order)
+{
+    return order->believed || order->taken < ORDER_PROBES;
+}
+
+bool order_has_next(const struct order *order)
+{
+    return order->fd >= 0 && !order->failed && order->first != NULL && may_go_on(order);
+}
+
+uint64_t order_take(struct order *order, char path[STK_PATH_BYTES])
+{
+    const char *next = order->first->paths + order->at;
+    if (!stk_text_copy(path, STK_PATH_BYTES, next)) {
+        path[0] = '\0';
+    }
+    order->at += strlen(next) + 1;
+    if (order->at == order->first->bytes) {
+        drop_first(order);
+    }
+    return order->taken++;
+}
+
+void order_probe(struct order *order, uint64_t number, uint32_t record)
+{
+    bool is_turn = number < ORDER_PROBES || number % DISTANCE == 0;
+    if (is_turn && record != 0) {
+        order->probes[order->probing++ % ORDER_PROBES] = (struct order_probe){number, record};
+    }
+}
+
+void order_note_room(struct order *order, bool room)
+{
+    order->in_vain = room ? 0 : order->in_vain + 1;
+    order->failed = order->failed || order->in_vain >= MOST_VAIN;
+}
+
+static void judge(struct order *order, struct order_probe *probe, struct stk_run *run)
+{
+    if (stk_run_was_opened(run, probe->record)) {
+        order->opened++;
+        probe->record = 0;
+    } else if (probe->number + SLACK < order->asked) {
+        order->missed++;
+        probe->record = 0;
+    }
+}
+
+static void believe(struct order *order)
+{
+    static const char word = ORDER_BELIEVED;
+    order->believed = true;
+    (void)!send(order->fd, &word, sizeof word, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+void order_judge(struct order *order, struct stk_run *run)
+{
+    for (unsigned i = 0; i < ORDER_PROBES; i++) {
+        if (order->probes[i].record != 0) {
+            judge(order, &order->probes[i], run);
+        }
+    }
+    if (!order->believed && order->opened >= PROVEN) {
+        believe(order);
+    }
+    order->failed = order->failed || (order->missed >= PROVEN && order->missed > order->opened);
+}

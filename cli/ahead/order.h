@@ -1,0 +1,69 @@
+/*
+ * One order: the files that a loader is going to open, first to last, as far as the loader has sent
+ * them.
+ *
+ * An order is a guess. So its first files are probes: no more files than these are read until the
+ * job has opened some of them. Later probes are files that the loader has asked for long ago. An
+ * order whose probes are not opened has failed, and no more of its files are read.
+ *
+ * The caller holds a lock, but for the probes of one order, which it gives by order_judge().
+ */
+#ifndef STK_CLI_AHEAD_ORDER_H
+#define STK_CLI_AHEAD_ORDER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cache/run/run.h"
+
+#define ORDER_PROBES  64   /* a wrong guess costs so many files */
+#define ORDER_PENDING 8192 /* paths that wait; the sender keeps the rest */
+
+/* The begin of a message. Behind it come paths, each with its zero. */
+struct order_message {
+    uint64_t magic;
+    uint64_t asked; /* how many of the files, from the first, the loader has asked for */
+};
+#define ORDER_MAGIC         UINT64_C(0x31726564726f6b73) /* changes with the layout */
+#define ORDER_BELIEVED      'b'                          /* the answer, once */
+#define ORDER_MESSAGE_BYTES (64u << 10)                  /* at most */
+
+struct order_chunk;
+
+struct order_probe {
+    uint64_t number; /* of the file in the order */
+    uint32_t record; /* 0: the probe is judged, or there is none */
+};
+
+struct order {
+    int fd;                           /* of the connection; -1: the slot is free */
+    bool ended;                       /* the loader has closed it */
+    struct order_chunk *first, *last; /* what was received */
+    size_t at;                        /* of the next path in the first chunk */
+    uint64_t received, taken, asked;
+    struct order_probe probes[ORDER_PROBES];
+    unsigned probing, opened, missed;
+    unsigned in_vain;      /* files without room, one after the other */
+    bool failed, believed; /* for good */
+};
+
+/* Begins an order of the connection `fd`, which it owns from now on. */
+void order_begin(struct order *order, int fd);
+/* Closes it, and frees its paths. */
+void order_end(struct order *order);
+/* Adds a message. Returns false if that is none. */
+bool order_add(struct order *order, const void *message, size_t bytes);
+/* Returns true if another file may be read. */
+bool order_has_next(const struct order *order);
+/* Takes the next path, which order_has_next() has promised. Returns its number. */
+uint64_t order_take(struct order *order, char path[STK_PATH_BYTES]);
+/* Makes a file that was read a probe, if it is the turn of one. */
+void order_probe(struct order *order, uint64_t number, uint32_t record);
+/* Notes whether there was room for a file. */
+void order_note_room(struct order *order, bool room);
+/* Looks which probes the job has opened by now. Tells the loader, by a byte, once the order is
+ * believed. */
+void order_judge(struct order *order, struct stk_run *run);
+
+#endif

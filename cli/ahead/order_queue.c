@@ -1,0 +1,215 @@
+#include "cli/ahead/order_queue.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "cli/ahead/order.h"
+
+#define ORDERS   32
+#define PAUSE_MS 20 /* until an order that is full, or not proven yet, is looked at again */
+
+static struct {
+    int hearing;
+    char name[sizeof((struct sockaddr_un *)0)->sun_path];
+    struct stk_run *run;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    struct order order[ORDERS];
+    uint64_t pass[ORDERS];
+    unsigned turn;
+    bool over;
+} orders = {.hearing = -1, .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+
+/* ---- the socket ---- */
+
+/* Lets the kernel choose the name. */
+static bool name_socket(void)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    socklen_t length = sizeof address.sun_family;
+    if (bind(orders.hearing, (struct sockaddr *)&address, length) != 0) {
+        return false;
+    }
+    length = sizeof address;
+    if (getsockname(orders.hearing, (struct sockaddr *)&address, &length) != 0) {
+        return false;
+    }
+    memcpy(orders.name, address.sun_path + 1, length - offsetof(struct sockaddr_un, sun_path) - 1);
+    return listen(orders.hearing, ORDERS) == 0;
+}
+
+int order_queue_open(void)
+{
+    for (unsigned i = 0; i < ORDERS; i++) {
+        orders.order[i].fd = -1;
+    }
+    orders.hearing = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (orders.hearing >= 0 && !name_socket()) {
+        close(orders.hearing);
+        orders.hearing = -1;
+    }
+    return orders.hearing;
+}
+
+const char *order_queue_name(void)
+{
+    return orders.name;
+}
+
+void order_queue_close(void)
+{
+    shutdown(orders.hearing, SHUT_RDWR);
+    close(orders.hearing);
+}
+
+/* ---- receiving ---- */
+
+static bool is_of_this_user(int fd)
+{
+    struct ucred peer;
+    socklen_t length = sizeof peer;
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 && peer.uid == geteuid();
+}
+
+static struct order *find_free_slot(void)
+{
+    unsigned slot = 0;
+    while (slot < ORDERS && orders.order[slot].fd >= 0) {
+        slot++;
+    }
+    return slot < ORDERS ? &orders.order[slot] : NULL;
+}
+
+static void take_connection(void)
+{
+    int fd = accept4(orders.hearing, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    struct order *order = fd >= 0 && is_of_this_user(fd) ? find_free_slot() : NULL;
+    if (order != NULL) {
+        order_begin(order, fd);
+        orders.pass[order - orders.order]++;
+    } else if (fd >= 0) {
+        close(fd);
+    }
+}
+
+static bool is_full(const struct order *order)
+{
+    return order->received - order->taken >= ORDER_PENDING;
+}
+
+/* Receives a message. Returns false if the order is over. */
+static bool receive(struct order *order)
+{
+    static char message[ORDER_MESSAGE_BYTES];
+    ssize_t got = recv(order->fd, message, sizeof message, MSG_DONTWAIT | MSG_TRUNC);
+    if (got < 0) {
+        return errno == EAGAIN || errno == EINTR;
+    }
+    return got > 0 && (size_t)got <= sizeof message && order_add(order, message, (size_t)got);
+}
+
+/* Reads what has come. The loader's end ends an order: nobody wants the rest. */
+static void look_at(const struct pollfd *polled, struct order *order)
+{
+    if (polled->revents != 0 && !receive(order)) {
+        order_end(order);
+    } else {
+        order_judge(order, orders.run);
+    }
+    if (order->failed) {
+        order_end(order);
+    }
+}
+
+/* Returns the timeout: an order that is not read now is looked at later. */
+static int list_sockets(struct pollfd polled[1 + ORDERS])
+{
+    int timeout = -1;
+    polled[0] = (struct pollfd){.fd = orders.hearing, .events = POLLIN};
+    for (unsigned i = 0; i < ORDERS; i++) {
+        const struct order *order = &orders.order[i];
+        bool listens = order->fd >= 0 && !is_full(order);
+        polled[1 + i] = (struct pollfd){.fd = listens ? order->fd : -1, .events = POLLIN};
+        timeout = order->fd >= 0 ? PAUSE_MS : timeout;
+    }
+    return timeout;
+}
+
+static void look_at_all(const struct pollfd polled[1 + ORDERS])
+{
+    for (unsigned i = 0; i < ORDERS; i++) {
+        if (orders.order[i].fd >= 0) {
+            look_at(&polled[1 + i], &orders.order[i]);
+        }
+    }
+    if ((polled[0].revents & POLLHUP) != 0) { /* shut down by the other process */
+        orders.over = true;
+    } else if (polled[0].revents != 0) {
+        take_connection();
+    }
+    pthread_cond_broadcast(&orders.changed);
+}
+
+void order_queue_listen(struct stk_run *run)
+{
+    struct pollfd polled[1 + ORDERS];
+    orders.run = run;
+    while (!orders.over) {
+        pthread_mutex_lock(&orders.lock);
+        int timeout = list_sockets(polled);
+        pthread_mutex_unlock(&orders.lock);
+        poll(polled, 1 + ORDERS, timeout);
+        pthread_mutex_lock(&orders.lock);
+        look_at_all(polled);
+        pthread_mutex_unlock(&orders.lock);
+    }
+}
+
+/* ---- taking files ---- */
+
+/* Returns the slot whose turn it is, or ORDERS if no order has a file that may be read now. */
+static unsigned next_slot(void)
+{
+    for (unsigned i = 1; i <= ORDERS; i++) {
+        unsigned slot = (orders.turn + i) % ORDERS;
+        if (order_has_next(&orders.order[slot])) {
+            return slot;
+        }
+    }
+    return ORDERS;
+}
+
+bool order_queue_take(struct ordered_file *out)
+{
+    unsigned slot;
+    pthread_mutex_lock(&orders.lock);
+    while ((slot = next_slot()) == ORDERS && !orders.over) {
+        pthread_cond_wait(&orders.changed, &orders.lock);
+    }
+    bool over = orders.over;
+    if (!over) {
+        orders.turn = slot;
+        out->order = slot;
+        out->pass = orders.pass[slot];
+        out->number = order_take(&orders.order[slot], out->path);
+    }
+    pthread_mutex_unlock(&orders.lock);
+    return !over;
+}
+
+void order_queue_report(const struct ordered_file *file, uint32_t record, bool room)
+{
+    pthread_mutex_lock(&orders.lock);
+    struct order *order = &orders.order[file->order];
+    if (order->fd >= 0 && orders.pass[file->order] == file->pass) {
+        order_probe(order, file->number, record);
+        order_note_room(order, room);
+    }
+    pthread_mutex_unlock(&orders.lock);
+}

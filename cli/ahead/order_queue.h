@@ -1,0 +1,43 @@
+/*
+ * Receives the orders of the job's loaders. The command listens at an abstract socket, whose name
+ * the job has in STOKER_ORDERS. Each pass over a loader is a connection, which the loader closes
+ * when the pass ends. Only processes of this user are heard.
+ *
+ * One process opens the socket. A process that it forks receives in one thread, and other threads
+ * take files. The orders take turns, so that the files that are wanted next come first.
+ */
+#ifndef STK_CLI_AHEAD_ORDER_QUEUE_H
+#define STK_CLI_AHEAD_ORDER_QUEUE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/path.h"
+#include "cache/run/run.h"
+
+/* A file to be read ahead. */
+struct ordered_file {
+    char path[STK_PATH_BYTES];
+    unsigned order;  /* its slot */
+    uint64_t pass;   /* tells the slot's orders apart */
+    uint64_t number; /* in the order */
+};
+
+/* Opens the socket. Returns its descriptor, or -1. */
+int order_queue_open(void);
+/* Returns the socket's name, which stays. */
+const char *order_queue_name(void);
+/* Makes order_queue_listen() return in the other process, and closes the socket. */
+void order_queue_close(void);
+
+/* Receives until the socket is closed. By `run` it is known which files the job has opened. Then
+ * wakes each thread that waits for a file. */
+void order_queue_listen(struct stk_run *run);
+
+/* Waits for the next file. Returns false once the socket is closed. */
+bool order_queue_take(struct ordered_file *out);
+/* Reports a file that was read or was there. `record`: the file's, or 0; `room`: false if there was
+ * no room for it. */
+void order_queue_report(const struct ordered_file *file, uint32_t record, bool room);
+
+#endif
