@@ -12,7 +12,7 @@ from multiprocessing.reduction import ForkingPickler
 
 from .._base import ending
 from .._base.own import is_own
-from . import borrow, collate, known, lend, moves, passes, rows
+from . import ahead, borrow, collate, known, lend, moves, passes, rows
 
 SWITCH = "STOKER_BATCHES"
 _awaited = {"loader", "reducers"}
@@ -62,6 +62,7 @@ def _install():
     _replace_loop(_utils.worker)
     _replace_shutdown(dataloader._MultiProcessingDataLoaderIter)
     passes.install(dataloader._BaseDataLoaderIter, _utils.fetch)
+    ahead.install(dataloader._BaseDataLoaderIter)
     ForkingPickler.register(torch.Tensor, lend.reduce_tensor)
     process.current_process()._config[_KEY] = True  # workers, and theirs, inherit it
     for module in lend, rows, borrow:
