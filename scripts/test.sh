@@ -86,6 +86,7 @@ test-make
 test-docs
 test-unit
 test-feed
+test-ahead
 test-cpython
 test-neighbours
 test-kernels

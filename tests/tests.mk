@@ -350,6 +350,12 @@ test-transforms: all ## tests of stoker.transforms, and of torchvision under the
 test-feed: all $(B)/slowfs ## tests of batches that threads of one process read and decode
 	@$(PYTEST) tests/feed $(if $(T),-k '$(T)')
 
+# ---- tests/ahead: reading in the order of the job's loaders ----
+
+.PHONY: test-ahead
+test-ahead: all $(B)/slowfs ## tests of reading ahead in the order of torch's samplers
+	@$(PYTEST) tests/ahead $(if $(T),-k '$(T)')
+
 # ---- tests/batches: batches of torch's DataLoader ----
 
 .PHONY: test-batches test-batches-slice

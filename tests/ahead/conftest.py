@@ -1,0 +1,58 @@
+"""Fixtures of the tests of reading ahead: a slow origin, and a place for each test's jobs."""
+
+import os
+import pathlib
+import shutil
+import tempfile
+
+import pytest
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+BUILD = ROOT / os.environ.get("STOKER_BUILD", "build")
+PACKAGE = BUILD / "python" / "stoker"
+
+pytest.importorskip("torch", reason="no torch")
+
+from isolated import Isolated
+from jobs import Jobs
+from slow_origin import origin, session_origin  # noqa: F401
+
+
+def pytest_collection_modifyitems(items):
+    if not (PACKAGE / "_core.abi3.so").exists():
+        for item in items:
+            item.add_marker(pytest.mark.skip(reason="the package is not built: python3-dev"))
+
+
+@pytest.fixture(scope="session")
+def build():
+    return BUILD
+
+
+@pytest.fixture(scope="session")
+def session_scratch():
+    path = pathlib.Path(tempfile.mkdtemp(prefix="stoker-ahead-"))
+    path.chmod(0o755)
+    yield path
+    shutil.rmtree(path, ignore_errors=True)
+
+
+@pytest.fixture
+def scratch(session_scratch):
+    return pathlib.Path(tempfile.mkdtemp(dir=session_scratch))
+
+
+@pytest.fixture
+def place(session_origin):  # noqa: F811
+    """A mount namespace with a /dev/shm of its own."""
+    obstacle = Isolated.obstacle()
+    if obstacle:
+        pytest.skip(obstacle)
+    with Isolated() as isolated:
+        yield isolated
+
+
+@pytest.fixture
+def jobs(place, build, scratch):
+    return Jobs(place, build, scratch)

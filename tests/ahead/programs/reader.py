@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+"""A training script's loading side: reader.py DIRECTORY KIND WORKERS EPOCHS [BATCHES]. Prints a line for each epoch:
+a digest of the batches, and a draw. KIND says how files are
+found and ordered. Ends an epoch after BATCHES."""
+
+import hashlib
+import os
+import random
+import sys
+
+import torch
+from torch.utils.data import DataLoader, Dataset, Sampler
+
+
+class Files(Dataset):
+    def __init__(self, directory, kind):
+        self.files = sorted(os.path.join(directory, name) for name in os.listdir(directory))
+        # The wrong list names files that are there, and that no sample opens.
+        self.opened = {index: os.path.join(directory, "read", os.path.basename(path))
+                       for index, path in enumerate(self.files)} if kind == "wrong" else None
+        if kind == "wrong":
+            self.files = [path for path in self.files if os.path.isfile(path)]
+
+    def __len__(self):
+        return len(self.files)
+
+    def __getitem__(self, index):
+        path = self.files[index] if self.opened is None else self.opened[index]
+        with open(path, "rb") as file:
+            return int.from_bytes(file.read()[:4], "big") + torch.randint(9, ()).item() + random.randrange(9)
+
+
+class Shuffled(Sampler):
+    """A sampler of the program's own."""
+
+    def __init__(self, data):
+        self.data = data
+
+    def __iter__(self):
+        order = list(range(len(self.data)))
+        random.shuffle(order)
+        return iter(order)
+
+    def __len__(self):
+        return len(self.data)
+
+
+def main():
+    directory, kind, workers, epochs = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+    most = int(sys.argv[5]) if len(sys.argv) > 5 else None
+    torch.manual_seed(7)
+    random.seed(7)
+    data = Files(directory, kind)
+    how = {"sampler": Shuffled(data)} if kind == "own" else {"shuffle": True}
+    loader = DataLoader(data, batch_size=8, num_workers=workers, persistent_workers=workers > 0 and kind == "stay",
+                        **how)
+    for _ in range(epochs):
+        digest = hashlib.sha256()
+        for number, batch in enumerate(loader):
+            digest.update(str(batch.tolist()).encode())
+            if number + 1 == most:
+                break
+        print(digest.hexdigest()[:16], torch.rand(1).item(), random.random(), flush=True)
+        if kind == "waits":
+            sys.stdin.readline()
+            os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

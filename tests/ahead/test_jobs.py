@@ -1,0 +1,93 @@
+"""Jobs whose files `stoker run` reads ahead, from a slow origin."""
+
+import pathlib
+import sys
+
+import pytest
+
+import slowfs
+from jobs import read_line
+from origin import settle
+
+PROGRAM = pathlib.Path(__file__).parent / "programs/reader.py"
+COUNT, SIZE = 400, 20000
+
+
+@pytest.fixture(scope="module")
+def data(session_origin):
+    return session_origin.files("ordered", COUNT, SIZE)[1]
+
+
+def line(data, *arguments):
+    return [sys.executable, PROGRAM, data, *map(str, arguments)]
+
+
+def read_ahead(ran):
+    return ran.json["read_ahead"]["files"]
+
+
+@pytest.mark.parametrize("kind, workers, least", [("plain", 2, COUNT // 2), ("stay", 2, COUNT // 2),
+                                                  ("plain", 0, COUNT // 2), ("own", 2, COUNT // 8)])
+def test_files_are_there_before_they_are_wanted(jobs, origin, data, kind, workers, least):
+    """The batches and draws are those of a job without Stoker. Each file is read once."""
+    plain = jobs.place.run(line(data, kind, workers, 2)).stdout
+    origin.fs.latency_ms = 2
+    with origin.fs.counting() as counted:
+        ran = jobs.run(line(data, kind, workers, 2), path=data, timeout=300)
+    assert ran.stdout == plain and len(plain.split("\n")) == 3
+    assert read_ahead(ran) >= least
+    assert counted.counts()["read_bytes"] <= 1.02 * COUNT * SIZE
+    assert ran.json["opens"] == 2 * COUNT
+
+
+def test_it_can_be_switched_off(jobs, data):
+    ran = jobs.run(line(data, "plain", 2, 1), path=data, env={"STOKER_AHEAD": "off"})
+    assert read_ahead(ran) == 0 and ran.fills == COUNT
+
+
+def test_a_pass_that_ends_early(jobs, session_origin, origin):
+    """Its order ends with it: what is read in vain is no more than the window."""
+    data = session_origin.files("early", 4000, 100)[1]
+    origin.fs.latency_ms = 5
+    ran = jobs.run(line(data, "plain", 2, 1, 3), path=data, timeout=300)
+    assert 0 < read_ahead(ran) <= 2048 + 256
+
+
+def test_a_list_of_other_files(jobs, session_origin):
+    """The list names files that no sample opens: at most 64 of these are read."""
+    source, data = session_origin.files("wrong", COUNT, SIZE)
+    (source / "read").mkdir()
+    for path in source.iterdir():
+        if path.is_file():
+            (source / "read" / path.name).write_bytes(path.read_bytes())
+    settle()
+    plain = jobs.place.run(line(data, "wrong", 2, 2)).stdout
+    ran = jobs.run(line(data, "wrong", 2, 2), path=data, timeout=300)
+    assert ran.stdout == plain
+    assert 0 < read_ahead(ran) <= 64
+
+
+def test_nothing_is_read_outside_the_covered_paths(jobs, session_origin, data):
+    other = session_origin.files("covered", 3, 10)[1]
+    ran = jobs.run(line(data, "plain", 2, 1), path=other)
+    assert read_ahead(ran) == 0 and ran.opens == 0
+
+
+def test_a_tier_that_is_too_small(jobs, origin, data):
+    """Files without room are not read twice."""
+    origin.fs.latency_ms = 1
+    with origin.fs.counting() as counted:
+        ran = jobs.run(line(data, "plain", 2, 1), path=data, tier="/dev/shm:4M", timeout=300)
+    assert 0 < read_ahead(ran) < COUNT
+    assert counted.counts()["read_bytes"] <= 1.02 * COUNT * SIZE
+
+
+def test_an_origin_that_hangs(jobs, origin, data):
+    """The run ends though threads of the command wait for the origin."""
+    origin.fs.latency_ms = 20
+    command = jobs.command_line(line(data, "waits", 0, 1, 1), path=data)
+    with jobs.started(command) as process:
+        assert len(read_line(process).split()) == 3
+        with origin.fs.faults(hang_ns=slowfs.HOUR_NS):
+            said, told = process.communicate("go\n", timeout=60)
+    assert process.returncode == 0 and said == "", told
