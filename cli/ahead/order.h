@@ -62,7 +62,7 @@ uint64_t order_take(struct order *order, char path[STK_PATH_BYTES]);
 void order_probe(struct order *order, uint64_t number, uint32_t record);
 /* Notes whether there was room for a file. */
 void order_note_room(struct order *order, bool room);
-/* Looks which probes the job has opened by now. Tells the loader, by a byte, once the order is
+/* Looks which probes the job has opened by now. Sends a byte to the loader once the order is
  * believed. */
 void order_judge(struct order *order, struct stk_run *run);
 

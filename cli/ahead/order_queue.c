@@ -114,7 +114,8 @@ static bool receive(struct order *order)
     return got > 0 && (size_t)got <= sizeof message && order_add(order, message, (size_t)got);
 }
 
-/* Reads what has come. The loader's end ends an order: nobody wants the rest. */
+/* Reads what has come. When the loader closes its connection, the order ends: no loader needs the
+ * rest. */
 static void look_at(const struct pollfd *polled, struct order *order)
 {
     if (polled->revents != 0 && !receive(order)) {

@@ -42,7 +42,7 @@ static struct {
 
 /* ---- one file ---- */
 
-/* What became of a file. */
+/* The outcome of one file. */
 struct taken {
     uint32_t record; /* 0: unknown */
     bool room;       /* false: nothing has room for it */

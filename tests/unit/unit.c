@@ -263,6 +263,7 @@ static SRunner *make_runner(void)
         suite_tree,
         suite_trusted,
         suite_notice,
+        suite_order,
         suite_invariant,
         suite_advice,
         suite_flag,

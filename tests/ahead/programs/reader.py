@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""A training script's loading side: reader.py DIRECTORY KIND WORKERS EPOCHS [BATCHES]. Prints a line for each epoch:
-a digest of the batches, and a draw. KIND says how files are
-found and ordered. Ends an epoch after BATCHES."""
+"""Draws the batches of a training: PROGRAM DIRECTORY KIND WORKERS EPOCHS [BATCHES].
+
+Prints a line for each epoch: a digest of its batches, and a draw. KIND says how files are found and ordered. An epoch
+ends after BATCHES."""
 
 import hashlib
 import os

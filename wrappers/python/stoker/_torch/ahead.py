@@ -1,8 +1,8 @@
-"""Tells the command in which order a pass over a DataLoader is going to open files, so that it reads them ahead of the
-job (cli/ahead).
+"""Sends to the command the order in which a pass over a DataLoader is going to open files. The command reads these
+ahead of the job (cli/ahead).
 
 Each pass has a connection of its own, which ends with the pass. Paths are sent as the pass goes on, as many as the
-command takes. What the loader asks for is compared with the order: the first difference ends it.
+command takes. The indices that the loader asks for are compared with the order: the first difference ends it.
 """
 
 import fcntl

@@ -1,0 +1,202 @@
+/* cli/ahead/order.c */
+#include "tests/unit/unit.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "cli/ahead/order.h"
+
+static struct stk_run run;
+static struct order order;
+static int loader; /* the other end of the order's connection */
+
+static void begin(void)
+{
+    int ends[2];
+    const char *home = unit_directory("home");
+    unit_directory("home/runs");
+    ck_assert_int_eq(chmod(home, 0700), 0);
+    ck_assert_int_eq(stk_run_create(&run, home, "one"), 0);
+    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends), 0);
+    loader = ends[1];
+    order_begin(&order, ends[0]);
+}
+
+static void end(void)
+{
+    order_end(&order);
+    close(loader);
+}
+
+static bool add(uint64_t asked, const char *paths, size_t bytes)
+{
+    char message[256];
+    struct order_message head = {ORDER_MAGIC, asked};
+    memcpy(message, &head, sizeof head);
+    memcpy(message + sizeof head, paths, bytes);
+    return order_add(&order, message, sizeof head + bytes);
+}
+
+/* Adds a file for each number. */
+static void add_files(unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        ck_assert(add(0, "/a", sizeof "/a"));
+    }
+}
+
+/* Takes all files that may be read. File N has record N + 1. */
+static unsigned take_all(void)
+{
+    unsigned count = 0;
+    char path[STK_PATH_BYTES];
+    while (order_has_next(&order)) {
+        uint64_t number = order_take(&order, path);
+        order_probe(&order, number, (uint32_t)number + 1);
+        count++;
+    }
+    return count;
+}
+
+static void open_file(uint32_t record)
+{
+    stk_run_count_open(&run,
+                       &(struct stk_run_open_counts){.record = record, .kind = STK_COUNT_OPENS});
+}
+
+START_TEST(paths_come_in_their_order)
+{
+    static const char paths[] = "/a\0/b c\0/d";
+    char path[STK_PATH_BYTES];
+    begin();
+    ck_assert(!order_has_next(&order));
+    ck_assert(add(0, paths, 3) && add(1, paths + 3, sizeof paths - 3));
+    ck_assert_uint_eq(order_take(&order, path), 0);
+    ck_assert_str_eq(path, "/a");
+    ck_assert_uint_eq(order_take(&order, path), 1);
+    ck_assert_str_eq(path, "/b c");
+    ck_assert_uint_eq(order_take(&order, path), 2);
+    ck_assert_str_eq(path, "/d");
+    ck_assert(!order_has_next(&order));
+    ck_assert_uint_eq(order.asked, 1);
+    end();
+}
+END_TEST
+
+START_TEST(what_is_no_message)
+{
+    struct order_message head = {ORDER_MAGIC + 1, 0};
+    begin();
+    ck_assert(!order_add(&order, &head, sizeof head));
+    head.magic = ORDER_MAGIC;
+    ck_assert(order_add(&order, &head, sizeof head));
+    ck_assert(!order_add(&order, &head, sizeof head - 1));
+    ck_assert(!add(0, "/a", 2)); /* without its zero */
+    ck_assert(!order_has_next(&order));
+    end();
+}
+END_TEST
+
+START_TEST(a_path_that_is_too_long)
+{
+    static char message[sizeof(struct order_message) + STK_PATH_BYTES + 10];
+    char path[STK_PATH_BYTES];
+    struct order_message head = {ORDER_MAGIC, 0};
+    begin();
+    memcpy(message, &head, sizeof head);
+    memset(message + sizeof head, 'a', STK_PATH_BYTES + 9);
+    ck_assert(order_add(&order, message, sizeof message));
+    order_take(&order, path);
+    ck_assert_str_eq(path, "");
+    ck_assert(!order_has_next(&order));
+    end();
+}
+END_TEST
+
+START_TEST(no_more_than_probes_until_the_job_opens_some)
+{
+    char word = 0;
+    begin();
+    add_files(3 * ORDER_PROBES);
+    ck_assert_uint_eq(take_all(), ORDER_PROBES);
+    for (uint32_t record = 1; record < 8; record++) {
+        open_file(record);
+    }
+    order_judge(&order, &run);
+    order_judge(&order, &run); /* counts no open twice */
+    ck_assert_uint_eq(take_all(), 0);
+    ck_assert_int_lt(recv(loader, &word, 1, MSG_DONTWAIT), 0);
+    open_file(20);
+    order_judge(&order, &run);
+    ck_assert_uint_eq(take_all(), 2 * ORDER_PROBES);
+    ck_assert_int_eq(recv(loader, &word, 1, MSG_DONTWAIT), 1);
+    ck_assert_int_eq(word, ORDER_BELIEVED);
+    end();
+}
+END_TEST
+
+START_TEST(an_order_that_nobody_follows)
+{
+    begin();
+    add_files(2 * ORDER_PROBES);
+    ck_assert_uint_eq(take_all(), ORDER_PROBES);
+    ck_assert(add(4000, "", 0)); /* the workers may not have come to them */
+    order_judge(&order, &run);
+    ck_assert(!order.failed);
+    ck_assert(add(10000, "", 0));
+    order_judge(&order, &run);
+    ck_assert(order.failed && !order_has_next(&order));
+    end();
+}
+END_TEST
+
+START_TEST(an_order_that_fails_later)
+{
+    begin();
+    add_files(ORDER_PROBES);
+    take_all();
+    for (uint32_t record = 1; record <= 8; record++) {
+        open_file(record);
+    }
+    order_judge(&order, &run);
+    ck_assert(order.believed && !order.failed);
+    ck_assert(add(10000, "", 0));
+    order_judge(&order, &run);
+    ck_assert(order.failed);
+    end();
+}
+END_TEST
+
+START_TEST(files_without_room)
+{
+    begin();
+    add_files(10);
+    for (int i = 0; i < 31; i++) {
+        order_note_room(&order, false);
+    }
+    order_note_room(&order, true);
+    for (int i = 0; i < 31; i++) {
+        order_note_room(&order, false);
+    }
+    ck_assert(order_has_next(&order));
+    order_note_room(&order, false);
+    ck_assert(!order_has_next(&order));
+    end();
+}
+END_TEST
+
+Suite *suite_order(void)
+{
+    Suite *suite = suite_create("order");
+    TCase *all = unit_case(suite, "order");
+    tcase_add_test(all, paths_come_in_their_order);
+    tcase_add_test(all, what_is_no_message);
+    tcase_add_test(all, a_path_that_is_too_long);
+    tcase_add_test(all, no_more_than_probes_until_the_job_opens_some);
+    tcase_add_test(all, an_order_that_nobody_follows);
+    tcase_add_test(all, an_order_that_fails_later);
+    tcase_add_test(all, files_without_room);
+    return suite;
+}
