@@ -39,7 +39,7 @@ def data(session_origin):
 
 def passes(jobs, data, *arguments, **more):
     line = [sys.executable, PROGRAMS / "passes.py", data, *map(str, arguments)]
-    return jobs.run(line, path=data, timeout=200, **more)
+    return jobs.run(line, path=data, timeout=200, env={"STOKER_AHEAD": "off"}, **more)
 
 
 def test_a_first_epoch_that_takes_longer_than_all_others_is_the_trouble(jobs, data, origin):

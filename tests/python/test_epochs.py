@@ -16,6 +16,8 @@ pytestmark = pytest.mark.torch
 
 IMAGES = 60
 METHODS = ("fork", "spawn", "forkserver")
+AT_ONCE = 4  # looks at files to which the job and the command came at once
+
 LOADERS = ["0:fork:0"] + [f"{workers}:{method}:{persistent}" for workers in (2, 4)
                           for method in METHODS for persistent in (0, 1)]
 if not ALL:  # each way of starting and staying once
@@ -56,19 +58,19 @@ def program(programs, origin, epochs, configurations):
     return [programs / "epochs.py", origin.control_path, str(epochs), *configurations]
 
 
-def check(told, count):
-    """Cold in epoch 1, nothing afterwards, and everywhere the same pixels."""
+def check(told, count, most=0):
+    """Cold in epoch 1, afterwards at most so many operations, and everywhere the same pixels."""
     assert len(told) == count
     assert len({epoch["sum"] for epochs in told.values() for epoch in epochs}) == 1
     for configuration, (first, *later) in told.items():
         assert first["file_ops"] >= IMAGES, configuration
         for epoch in later:
-            assert (epoch["file_ops"], epoch["read_bytes"]) == (0, 0), (configuration, epoch)
+            assert epoch["file_ops"] <= most and epoch["read_bytes"] == 0, (configuration, epoch)
 
 
 def assert_second_epoch_is_all_hits(ran, images):
     first, second = ran.epoch(1), ran.epoch(2)
-    assert (first["opens"], first["fills"]) == (images, images)
+    assert first["opens"] == images and first["fills"] + ran.json["read_ahead"]["files"] >= images
     assert (second["opens"], second["hits"]) == (images, images)
 
 
@@ -77,7 +79,7 @@ def test_every_kind_of_loader_under_stoker_run(jobs, origin, images, programs):
     configurations = [f"{folder}:{loader}" for folder, loader in zip(folders, LOADERS)]
     ran = jobs.run([sys.executable, *program(programs, origin, 2, configurations)], path=top,
                    timeout=900)
-    check(json.loads(ran.stdout), len(LOADERS))
+    check(json.loads(ran.stdout), len(LOADERS), AT_ONCE)
     assert_second_epoch_is_all_hits(ran, IMAGES * len(LOADERS))
 
 
@@ -102,7 +104,7 @@ def test_two_ranks_under_stoker_run(jobs, origin, images, programs, torchrun):
     configurations = [f"{folders[0]}:0:fork:0", f"{folders[1]}:2:fork:0"]
     ran = jobs.run([*torchrun, *program(programs, origin, 3, configurations)], path=top,
                    timeout=300)
-    check(json.loads(ran.stdout), 2)
+    check(json.loads(ran.stdout), 2, AT_ONCE)
     assert_second_epoch_is_all_hits(ran, 2 * IMAGES)
 
 

@@ -88,7 +88,7 @@ def test_epochs_and_opens(trained, name):
     assert_epochs_of_passes(ran)
     first = OPENS.get(name, IMAGES)
     files = min(first, IMAGES)
-    assert (ran.opens, ran.hits) == (EPOCHS * first, EPOCHS * first - files)
+    assert ran.opens == EPOCHS * first and EPOCHS * first - files <= ran.hits <= ran.opens
     assert f"stoker: {ran.opens} opens of {files} files, {100 * ran.hits / ran.opens:.1f}% from" in ran.stderr
 
 

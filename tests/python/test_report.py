@@ -86,7 +86,7 @@ def trained(session_origin, session_scratch, build, programs):
     with Isolated() as place:
         jobs = Jobs(place, build, session_scratch)
         ran = jobs.run([sys.executable, programs / "passes.py", mount, 3, 1, 2, 0.01], path=mount,
-                       env=state)
+                       env={**state, "STOKER_AHEAD": "off"})
         recorded = jobs.stoker("report", "--json", env=state)
         page = jobs.stoker("report", "-o", "-", env=state)
     session_origin.fs.latency_ms = 0
