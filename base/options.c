@@ -92,7 +92,7 @@ const struct stk_option_row stk_option_table[STK_OPTION_COUNT] = {
          "on: `stoker run` reads files before they are wanted, in the order in which torch's "
          "DataLoader is going to ask for them. It learns the order from the sampler, whose draws "
          "stay what they are, and the files from the data set's list of paths "
-         "(docs/reading-ahead.md)."},
+         "(docs/reading-ahead.md). It lists directories ahead of a scan, too."},
     [STK_OPTION_DECODE] =
         {"STOKER_DECODE", "--no-decode", "on|off", "on",
          "on: the Pythons under `stoker run` decode JPEGs for Pillow, with the same pixels. "

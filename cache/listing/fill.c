@@ -201,6 +201,9 @@ static bool run_fill(struct filling *filling, struct stk_listing *out)
     enum stk_bypass why = read && is_unchanged(filling) ? keep(filling, out) : STK_BYPASS_CHANGED;
     stk_entry_build_finish(&filling->build, &filling->record->claim, why);
     finish_queued(filling, why);
+    if (why == STK_BYPASS_NONE && !stk_root_is_local(filling->directory->root)) {
+        stk_listing_leave_note(filling->cache, filling->directory, out->record);
+    }
     if (!read) {
         stk_listing_close(out);
         stk_sys_lseek(filling->source->fd, 0, SEEK_SET);

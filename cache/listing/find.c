@@ -59,8 +59,8 @@ static uint32_t learn(struct stk_cache *cache, const struct stk_place *directory
     return record != NULL ? number : 0;
 }
 
-/* A scan will probably want the sibling directories next: asks the command to check them. */
-static void tell_beside(struct stk_cache *cache, const struct stk_place *directory, uint32_t number)
+void stk_listing_leave_note(struct stk_cache *cache, const struct stk_place *directory,
+                            uint32_t number)
 {
     char below[STK_REVALIDATION_QUEUE_PATH_BYTES];
     struct stk_revalidation_queue *queued = stk_run_revalidation_queue(&cache->run);
@@ -101,7 +101,7 @@ __attribute__((noinline)) void stk_listing_learn(struct stk_cache *cache,
     directory.key = stk_listing_key(place->root, place->below, length);
     directory.below[length] = '/';
     directory.below[length + 1] = '\0';
-    tell_beside(cache, &directory, learn(cache, &directory, look));
+    stk_listing_leave_note(cache, &directory, learn(cache, &directory, look));
 }
 
 /* One look at the directory's times: true if they vouch for what the record has. */
@@ -176,7 +176,7 @@ static bool validate(struct stk_cache *cache, const struct stk_place *directory,
 {
     bool same = stk_listing_validate(cache, directory, number);
     if (same) {
-        tell_beside(cache, directory, number);
+        stk_listing_leave_note(cache, directory, number);
     }
     return same;
 }

@@ -84,11 +84,13 @@ bool stk_listing_fill(struct stk_cache *cache, const struct stk_place *directory
 /*
  * Revalidate a directory for the command, from a queued path (cache/run/revalidation_queue.h): a
  * path below a root that ends in a slash or is empty. The directory is looked at, so that its
- * listing is fresh. A point behind the slash says that a process had to ask for the directory
- * itself. Then some of its sibling directories that an earlier run has listed are looked at as
- * well, before a process asks for them.
+ * listing is fresh.
+ *
+ * A point behind the slash makes the path a note: a process had to list or look at the directory
+ * itself. A scan will probably want the directories beside it next.
  */
 bool stk_listing_is_queued(const char *below);
+bool stk_listing_is_note(const char *below);
 void stk_listing_revalidate(struct stk_cache *cache, const struct stk_root *root,
                             const char *below);
 void stk_listing_close(struct stk_listing *listing);

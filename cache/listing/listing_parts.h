@@ -53,6 +53,10 @@ bool stk_listing_name_entry(struct stk_cache *cache, const struct stk_place *dir
 /* Notes in a listing which directory it is of. */
 void stk_listing_tell_whose(const struct stk_record *record, uint32_t number,
                             struct stk_listing *out);
+/* Leaves a note for the command: a process had to ask for this directory, so a scan will probably
+ * want its siblings next (cache/listing/listing.h). */
+void stk_listing_leave_note(struct stk_cache *cache, const struct stk_place *directory,
+                            uint32_t number);
 /* Reads the listing of a record that is present and fresh, of at most so many bytes. */
 bool stk_listing_serve(struct stk_cache *cache, const struct stk_place *directory, uint32_t number,
                        off_t most, struct stk_listing *out);

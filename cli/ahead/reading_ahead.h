@@ -1,30 +1,24 @@
 /*
- * Reads ahead of the job: a process of the command fills the cache with the files that the job's
- * loaders are going to open, in that order (cli/ahead/order_queue.h). Its threads fill by the calls
- * of an open (cache/cache.h), so versions, budgets and pressure hold as they do there, and each
- * file is read once, by the thread that comes first. The threads have low priority.
- *
- * An origin that hangs may block that process for ever, but not the command, which leaves the
- * process behind.
+ * Reads files in the order in which the job's loaders are going to open them
+ * (cli/ahead/order_queue.h). Threads fill the cache by the calls of an open (cache/cache.h), so
+ * versions, budgets and pressure hold as they do there, and each file is read once, by the thread
+ * that comes first. The threads have low priority.
  */
 #ifndef STK_CLI_AHEAD_READING_AHEAD_H
 #define STK_CLI_AHEAD_READING_AHEAD_H
 
+#include <stdatomic.h>
 #include <stdint.h>
 
-#include "cache/run/run.h"
-#include "cli/args/request.h"
+#include "cache/cache.h"
 
-struct ahead_figures {
-    uint64_t files, bytes; /* read by that process */
+struct ahead_counters {
+    _Atomic uint64_t files, bytes; /* that were read */
 };
 
-/* Call it before the job starts. Returns what STOKER_ORDERS is to be, or NULL: nothing is read
- * ahead. The text stays. */
-const char *reading_ahead_prepare(void);
-/* Starts the process. Call it after the environment was set and before there are threads. */
-void reading_ahead_begin(const struct request *request, struct stk_run *run);
-/* Ends the process. */
-void reading_ahead_end(struct ahead_figures *out);
+/* Starts the threads. `jobs`: how many the user wants, or 0. Both pointers stay the caller's. */
+void reading_ahead_begin(struct stk_cache *cache, unsigned jobs, struct ahead_counters *counters);
+/* Ends the threads once the queue of orders is closed. Waits for them. */
+void reading_ahead_end(void);
 
 #endif

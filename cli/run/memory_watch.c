@@ -12,7 +12,6 @@
 #include "cache/tier/pressure.h"
 #include "cli/os/thread.h"
 #include "cli/run/superseded.h"
-#include "cli/run/validator.h"
 
 #define PAUSE_NS       200000000L
 #define LEAST_PAUSE_NS 5000000L
@@ -116,7 +115,6 @@ void watch_begin(struct session *session)
     struct samples *samples = &session->samples;
     granted = samples->quota != NULL && samples->tally != NULL ? samples : NULL;
     watched = session;
-    validator_begin();
     counting = thread_start(&counter, look_after_tiers, NULL);
     watching = (is_any_memory() || granted != NULL) && thread_start(&watcher, watch, NULL);
 }
@@ -126,7 +124,6 @@ uint64_t watch_end(void)
     atomic_store(&over, true);
     atomic_store(&ended, 1);
     stk_sys_futex_wake_all(&ended);
-    validator_end();
     if (counting) {
         pthread_join(counter, NULL);
         counting = false;

@@ -1,8 +1,7 @@
 /*
- * Watches three things while the command runs. Memory: when very little is left, removes entries of
+ * Watches two things while the command runs. Memory: when very little is left, removes entries of
  * tiers in memory (cache/tier/pressure.h); a process that has an entry open goes on reading it. The
- * sample store: grants it more room when it needs it. Revalidations that the job has queued
- * (cli/run/validator.h).
+ * sample store: grants it more room when it needs it.
  */
 #ifndef STK_CLI_RUN_MEMORY_WATCH_H
 #define STK_CLI_RUN_MEMORY_WATCH_H

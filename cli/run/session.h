@@ -10,7 +10,7 @@
 #include "cache/catalogue/catalogue.h"
 #include "cache/run/run.h"
 #include "cache/tier/tier.h"
-#include "cli/ahead/reading_ahead.h"
+#include "cli/ahead/ahead_process.h"
 #include "cli/args/request.h"
 #include "cli/fill/fill_figures.h"
 #include "cli/fill/finisher.h"

@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "base/options.h"
-#include "cli/ahead/reading_ahead.h"
+#include "cli/ahead/ahead_process.h"
 #include "cli/args/refusal.h"
 #include "cli/args/request_env.h"
 #include "cli/args/request_parse.h"
@@ -50,7 +50,7 @@ static void set_python(const struct request *request)
 /* Beneath another run the outer one's variable must not stay. */
 static void set_orders(void)
 {
-    const char *name = reading_ahead_prepare();
+    const char *name = ahead_process_prepare();
     if (name != NULL) {
         request_set(STK_OPTION_ORDERS, name);
     } else {
@@ -150,7 +150,7 @@ static bool start_cached(const struct request *request, struct session *session)
 
 static void begin_beside(const struct request *request, struct session *session)
 {
-    reading_ahead_begin(request, &session->run);
+    ahead_process_begin(request, &session->run);
     notices_begin();
     watch_begin(session);
     finisher_begin(request);
@@ -165,7 +165,7 @@ static void end_beside(const struct request *request, struct session *session)
         fill_ahead_end(&session->ahead);
     }
     finisher_end(&session->finished);
-    reading_ahead_end(&session->in_order);
+    ahead_process_end(&session->in_order);
     session->given_back_bytes = watch_end();
     notices_end();
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/ahead/validator.h"
 #include "cli/args/refusal.h"
 #include "cli/args/request_env.h"
 #include "cli/args/request_parse.h"
@@ -213,12 +214,14 @@ static int warm(const struct request *request, struct session *session)
     forecast_announce(request, session);
     shared_helper_announce(request);
     watch_begin(session);
+    validator_begin();
     if ((cache = job_cache()) != NULL) {
         progress_begin(fill_ahead_read);
         fill_ahead_run(cache, request);
         progress_end();
     }
     uint64_t jpegs = request->forms ? forms_make(request) : 0;
+    validator_end();
     session->given_back_bytes = watch_end();
     shared_helper_end(false);
     fill_ahead_read(&figures);

@@ -264,6 +264,7 @@ static SRunner *make_runner(void)
         suite_trusted,
         suite_notice,
         suite_order,
+        suite_scan_order,
         suite_invariant,
         suite_advice,
         suite_flag,

@@ -1,4 +1,4 @@
-#include "cli/run/validator.h"
+#include "cli/ahead/validator.h"
 
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -6,6 +6,7 @@
 
 #include "cache/listing/listing.h"
 #include "cache/version/freshness.h"
+#include "cli/ahead/scan_ahead.h"
 #include "cli/fill/job_cache.h"
 #include "cli/os/thread.h"
 
@@ -21,6 +22,10 @@ static void look(struct stk_cache *cache, uint64_t key, const char *below)
 {
     const struct stk_root *listed =
         stk_listing_is_queued(below) ? stk_roots_by_key(&cache->roots, key) : NULL;
+    if (listed != NULL && stk_listing_is_note(below)) {
+        scan_ahead_note(listed, below);
+        return;
+    }
     if (listed != NULL) {
         stk_listing_revalidate(cache, listed, below);
         return;

@@ -1,7 +1,7 @@
 /* Makes the revalidations that the job's processes have queued (cache/run/revalidation_queue.h).
  * Several threads do so at once, since each waits for the origin. */
-#ifndef STK_CLI_RUN_VALIDATOR_H
-#define STK_CLI_RUN_VALIDATOR_H
+#ifndef STK_CLI_AHEAD_VALIDATOR_H
+#define STK_CLI_AHEAD_VALIDATOR_H
 
 /* Starts the threads, after the environment was set. If none can be started, the job validates by
  * itself. */

@@ -1,0 +1,114 @@
+#include "cli/ahead/ahead_process.h"
+
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/options.h"
+#include "cli/ahead/order_queue.h"
+#include "cli/ahead/reading_ahead.h"
+#include "cli/ahead/scan_ahead.h"
+#include "cli/ahead/validator.h"
+#include "cli/fill/job_cache.h"
+#include "cli/os/detached.h"
+#include "cli/os/thread.h"
+
+#define STEP_NS  (STK_NS_PER_S / 100)
+#define PATIENCE 200 /* steps until the run ends without the process */
+
+static struct {
+    int socket; /* by which the process hears orders, and that it is to end; -1: there is none */
+    pid_t pid;
+    unsigned jobs;                   /* that the user wants, or 0 */
+    struct ahead_counters *counters; /* in memory of both processes */
+} ahead = {.socket = -1};
+
+/* ---- the process ---- */
+
+/* Joins the job's cache. To find out about the roots, it asks the origin, so no other thread waits
+ * for it. */
+static void *start_threads(void *context)
+{
+    struct stk_cache *cache = job_cache();
+    if (cache != NULL) {
+        validator_begin();
+    }
+    if (cache != NULL && cache->options.reads_ahead) {
+        scan_ahead_begin(cache);
+        reading_ahead_begin(cache, ahead.jobs, ahead.counters);
+    }
+    return context;
+}
+
+/* The exit ends the threads that are left. */
+static void work(struct stk_run *run)
+{
+    if (thread_start_detached(start_threads, NULL)) {
+        order_queue_listen(run);
+        validator_end();
+        reading_ahead_end();
+    }
+}
+
+/* ---- in the command ---- */
+
+const char *ahead_process_prepare(void)
+{
+    struct stk_options options;
+    stk_options_read(&options);
+    ahead.socket = order_queue_open();
+    return ahead.socket >= 0 && options.reads_ahead ? order_queue_name() : NULL;
+}
+
+static bool share_counters(void)
+{
+    void *shared = mmap(NULL, sizeof *ahead.counters, PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    ahead.counters = shared != MAP_FAILED ? shared : NULL;
+    return ahead.counters != NULL;
+}
+
+void ahead_process_begin(const struct request *request, struct stk_run *run)
+{
+    pid_t command = getpid();
+    if (ahead.socket < 0 || !share_counters()) {
+        return;
+    }
+    ahead.jobs = request->jobs;
+    ahead.pid = fork();
+    if (ahead.pid == 0) {
+        detached_stand_alone(command, ahead.socket);
+        work(run);
+        _exit(0);
+    }
+}
+
+/* Leaves the process behind if it waits for an origin. */
+static void wait_for_end(void)
+{
+    for (int i = 0; i < PATIENCE; i++) {
+        if (waitpid(ahead.pid, NULL, WNOHANG) != 0) {
+            return;
+        }
+        nanosleep(&(struct timespec){0, STEP_NS}, NULL);
+    }
+    kill(ahead.pid, SIGKILL);
+    waitpid(ahead.pid, NULL, WNOHANG);
+}
+
+void ahead_process_end(struct ahead_figures *out)
+{
+    if (ahead.socket >= 0) {
+        order_queue_close();
+    }
+    if (ahead.pid > 0) {
+        wait_for_end();
+    }
+    if (ahead.counters != NULL) {
+        *out = (struct ahead_figures){atomic_load(&ahead.counters->files),
+                                      atomic_load(&ahead.counters->bytes)};
+    }
+}

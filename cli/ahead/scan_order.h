@@ -1,0 +1,34 @@
+/* The order of a scan: in which order a process lists the directories in one, and how far ahead of
+ * it they are listed. The caller holds a lock. */
+#ifndef STK_CLI_AHEAD_SCAN_ORDER_H
+#define STK_CLI_AHEAD_SCAN_ORDER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cache/listing/listing.h"
+
+enum scan_order { SCAN_BY_NAME, SCAN_AS_LISTED, SCAN_ORDERS };
+
+/* The directories in a listing, in each order. Only as long as the listing is open. */
+struct scan_names {
+    const char **in[SCAN_ORDERS];
+    unsigned count;
+};
+
+struct scan {
+    uint64_t above;                              /* the directory that they are in */
+    unsigned window;                             /* directories listed ahead; 0: none yet */
+    unsigned from[SCAN_ORDERS], to[SCAN_ORDERS]; /* of these, in each order */
+    uint64_t listed, followed;                   /* how many were; how many the scan has used */
+};
+
+/* Returns true if the name is that of a directory below its own. */
+bool scan_is_directory(const struct stk_listing_name *name);
+void scan_names_take(struct scan_names *names, const struct stk_listing *listing);
+void scan_names_free(struct scan_names *names);
+/* Notes that a process had to list `leaf`. Returns true if directories are to be listed ahead:
+ * those in the ranges of the scan. */
+bool scan_go_on(struct scan *scan, const struct scan_names *names, const char *leaf);
+
+#endif
