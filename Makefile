@@ -75,7 +75,7 @@ all: arrows $(B)/stoker $(B)/libstoker.so $(B)/libstokerdecode.a python ## build
 JPEG_LIBS ?= -l:libjpeg.a -lm -Wl,--exclude-libs,libjpeg.a
 NEEDED_SH = CC='$(CC)' FLAGS='$(USERS)' LDFLAGS='$(LDFLAGS)' JPEG_LIBS='$(JPEG_LIBS)' PYTHON='$(PYTHON)' scripts/needed.sh
 LMDB_LIBS := $(shell $(NEEDED_SH) lmdb)
-# Who builds parts for another machine says what these are made of.
+# A build for another machine names what its parts are made of.
 NEEDED ?= xxhash jpeg
 
 .PHONY: needed-is-there

@@ -1,4 +1,4 @@
-"""What `pip install .` runs: make builds the package, the library and the command into one wheel.
+"""For `pip install .`: make builds the package, the library and the command into one wheel.
 
 A Python that the package is not for (before 3.11, no CPython, or without the GIL) gets the command and the
 library alone, which serve files.

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A script's DataLoader and nothing behind it, as people write it, that is told when to run an epoch.
+"""A script's DataLoader and nothing behind it, as people write it, that runs an epoch on order.
 
     batch_script.py KIND DIRECTORY WORKERS
 

@@ -1,5 +1,5 @@
 /*
- * What a hit consists of: each step of it alone, over the files of a list, in nanoseconds.
+ * The steps of a hit, each alone, over the files of a list, in nanoseconds.
  *
  *     breakdown LIST      with STOKER_PATHS and the like set, and the files in the cache
  *

@@ -1,4 +1,5 @@
-/* What the programs of decoding share. Each says PROGRAM before it, its name. */
+/* The common ground of the programs that measure decoding. Each says PROGRAM before it, its name.
+ */
 #ifndef STK_BENCH_COMMON_H
 #define STK_BENCH_COMMON_H
 
@@ -17,7 +18,7 @@ static __attribute__((noreturn)) void fail(const char *what, const char *path)
     exit(1);
 }
 
-/* Of this thread. */
+/* The processor time of this thread. */
 static inline double now_ns(void)
 {
     struct timespec now;

@@ -8,7 +8,7 @@ DEPTH = 2  # of DALI's queue: batches that it has begun with
 
 
 def build(directory, threads, device, decoder, batch, mean_and_std):
-    """`decoder` is "cpu", or "mixed": by the device. What is decoded here goes there as bytes."""
+    """`decoder` is "cpu", or "mixed": by the device. Images that are decoded here go there as bytes."""
     on_device = device.type == "cuda"
     pipe = pipeline.Pipeline(batch_size=batch, num_threads=threads, prefetch_queue_depth=DEPTH,
                              device_id=(device.index or 0) if on_device else None, exec_dynamic=True)

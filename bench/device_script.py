@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A script's loader with a GPU behind it, that is told when to run an epoch.
+"""A script's loader with a GPU behind it, that runs an epoch on order.
 
     device_script.py KIND DIRECTORY WORKERS DEVICE PACKAGE
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A training script's loading side, as people write it, that is told which epoch to run.
+"""A training script's loading side, as people write it, that runs the epochs it is asked for.
 
     epoch_script.py VARIANT IMAGE_SIZE
 

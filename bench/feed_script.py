@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Batches of one data set by threads or by worker processes, and what they are made of, when it is told to.
+"""Batches of one data set by threads or by worker processes, and what they are made of, on order.
 
     feed_script.py DIRECTORY
 
@@ -173,7 +173,7 @@ def read(order):
 
 
 def own_memory_bytes():
-    """Of this process and its children: their parts of what they share."""
+    """The memory of this process and its children, with their parts of what they share."""
     pids, total = [os.getpid()], 0
     while pids:
         pid = pids.pop()

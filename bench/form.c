@@ -21,7 +21,7 @@
 enum { LIBJPEG, PARSER, KEEP, FORM, WAYS };
 static const char *const names[WAYS] = {"libjpeg", "parser", "keep", "form"};
 
-/* What is done with one file, and the pixels. */
+/* The work on one file, and its pixels. */
 struct job {
     struct file file, form;
     struct stk_plan plan;

@@ -21,7 +21,7 @@ GREY, BLUE, GREEN = "#9aa0a6", "#6fa8dc", "#1b7f5c"
 WIDTH, LEFT, BAR, GAP = 760, 300, 20, 12
 
 IMAGES, TORCHVISION = "decode and RandomResizedCrop, origin 1 ms: ", "75 KB, to normalised float, "
-# What a reader is told, the part, its row, the peer.
+# The claim, the part that measures it, its row, the peer.
 ROWS = (
     ("ImageFolder, JPEGs 1 ms away, epoch 1", "epochs", IMAGES + "epoch 1", "without the library"),
     ("the same, later epochs", "epochs", IMAGES + "later epochs", "without the library"),

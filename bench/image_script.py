@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What one image takes beside decoding, in one process, when its form is there.
+"""The time that one image takes beside decoding, in one process, when its form is there.
 
     image_script.py DIRECTORY
 

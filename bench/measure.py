@@ -42,7 +42,7 @@ def ratio(ours, peers):
 
 
 def excess(ours, peers):
-    """What ours takes more: within a start slice by slice, then over the starts."""
+    """The time that ours takes more: within a start slice by slice, then over the starts."""
     return spread([statistics.median(mine - other for mine, other in zip(a, b))
                    for a, b in zip(ours, peers)])
 

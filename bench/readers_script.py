@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The reading side of a training script on one big file, that is told which epoch to run.
+"""The reading side of a training script on one big file, that runs the epochs it is asked for.
 
     readers_script.py hdf5|lmdb
 

@@ -68,7 +68,7 @@ def cells(row):
 # ---- for people at a terminal ----
 
 def grid_cells(grid):
-    """Of a table of spreads: the medians, with quartiles."""
+    """The medians of a table of spreads, with quartiles."""
     form = "%%.%df" % grid.get("decimals", 1)
     form = "%s (%s..%s)" % (form, form, form)
 
@@ -127,7 +127,7 @@ def part_lines(part):
 
 
 def command_of(name):
-    """What makes a part's table."""
+    """Returns the command that makes a part's table."""
     own = {"peers": "bench-peers", "stages": "bench-peers", "gpu": "bench-gpu"}
     return "`make %s`" % own.get(name, "bench T=" + name)
 

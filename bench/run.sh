@@ -30,7 +30,7 @@ build() {
     }
 }
 
-# What the epochs need besides: without it that part says so, and the others run.
+# The further needs of the epochs: without them that part says so, and the others run.
 prepare_epochs() {
     case " $* " in "  " | *" epochs "* | *" image "* | *" batches "* | *" feed "* | *" warm "* | *" scan "* | *" big "* | *" readers "* | *" outgrown "* | *" gpu "*) ;; *) return ;; esac
     { scripts/deps.sh demo && ${MAKE:-make} --no-print-directory build/slowfs; } ||

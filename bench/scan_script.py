@@ -1,4 +1,4 @@
-"""What torchvision's ImageFolder does to find its samples, timed: seconds, samples, a digest."""
+"""Scans as torchvision's ImageFolder does to find its samples, and prints seconds, samples, a digest."""
 
 import hashlib
 import os

@@ -10,9 +10,9 @@
  * Linked with decode/ itself. Its own functions are met by the linker's --wrap; libjpeg's stages
  * are function pointers, which are replaced once it has set them, as the kernels are. Prints one
  * line for each stage, with the figure of each pass over all photographs; `whole` is measured
- * without the clocks. What a clock costs is measured first, and taken off. `coefficients` are those
- * that our own parser found, on their way to the inverse DCT; `upsampling and colour` is ours, the
- * two by themselves are libjpeg's.
+ * without the clocks. The cost of a clock is measured first, and taken off. `coefficients` are
+ * those that our own parser found, on their way to the inverse DCT; `upsampling and colour` is
+ * ours, the two by themselves are libjpeg's.
  */
 #include <stdbool.h>
 #include <string.h>
@@ -56,7 +56,7 @@
 enum stage { STAGES(NUMBER) COUNT };
 static const char *const names[] = {STAGES(TEXT)};
 
-/* What is decoded: files, files of which forms are made, or forms. */
+/* The inputs: files, files of which forms are made, or forms. */
 static enum { FROM_FILE, KEEPING, FROM_FORM } way;
 
 struct photo {

@@ -62,7 +62,7 @@ Description: cache for training jobs that read one data set again and again
  library serves what the job opens, and Python programs have JPEGs decoded
  faster, with the same pixels.
 CONTROL
-# What Python has compiled meanwhile would stay.
+# Files that Python has compiled meanwhile would stay.
 cat >"$stage/DEBIAN/prerm" <<'PRERM'
 #!/bin/sh
 set -e

@@ -35,7 +35,7 @@ $(CROSS_ROOT)/ready:
 	@touch $@
 endif
 
-# What all, or these, of the binaries are made of.
+# The parts of which all, or these, of the binaries are made.
 bill = CC=$(RELEASE_CC) FLAGS='$(CROSS_HEADERS)' packaging/sbom.py $(VERSION) $(RELEASE)/maps $(2) >$(RELEASE)/$(1)
 
 .PHONY: release wheel tarball deb packages test-packages

@@ -1,5 +1,5 @@
 #!/bin/sh
-# What the build takes from others: whether it is there, and what to say where it is not.
+# Finds out whether the libraries of the build are there, and says what to install.
 #
 #     scripts/needed.sh check NAME...   exits 1 with one line when one of them, or the compiler, is missing:
 #                                       xxhash, jpeg, python
@@ -8,7 +8,7 @@
 # The environment says CC, FLAGS and LDFLAGS, which may name other directories, JPEG_LIBS and PYTHON.
 set -eu
 
-# What to install: the name that Debian and Ubuntu know, and Fedora's.
+# Prints what to install: the name that Debian and Ubuntu know, and Fedora's.
 names() {
     case $1 in
     compiler) echo gcc gcc ;;
@@ -19,7 +19,7 @@ names() {
     esac
 }
 
-# Whether this text compiles and links with these flags.
+# Succeeds if this text compiles and links with these flags.
 links() {
     text=$1
     shift
@@ -37,7 +37,7 @@ has_libc() {
 int main(void) { return fputs("", stdout); }'
 }
 
-# Of the Python that runs the package's build, which need not be the system's.
+# Asks the Python that runs the package's build, which need not be the system's.
 has_python() {
     [ -s "$(${PYTHON:-python3} -c 'import sysconfig; print(sysconfig.get_path("include"))')/Python.h" ]
 }
@@ -64,7 +64,7 @@ has_lmdb() {
 int use(MDB_env **env) { return mdb_env_create(env); }" -shared "$@"
 }
 
-# The archive first: then nobody needs the library at run time. Its symbols stay inside, as py-lmdb
+# The archive first: then no program needs the library at run time. Its symbols stay inside, as py-lmdb
 # brings an LMDB of its own.
 say_lmdb() {
     for libs in '-l:liblmdb.a -Wl,--exclude-libs,liblmdb.a -Wl,--wrap=stderr' -llmdb; do
@@ -76,7 +76,7 @@ say_lmdb() {
     done
 }
 
-# Where nothing can be compiled, the headers' files have to tell.
+# Where nothing can be compiled, the headers' files decide.
 is_there() {
     case $1 in
     xxhash) header=xxhash.h ;;

@@ -123,6 +123,12 @@ kind == "py" {
             next
         }
     }
+    # A string that is code: its end, at the beginning of a line, begins no docstring.
+    if (inside == "string" || (inside == "" && !/^ *#/ && /"""/ && gsub(/"""/, "&") % 2 == 1)) {
+        flush()
+        if (inside == "" || /"""/) inside = inside == "" ? "string" : ""
+        next
+    }
     if (inside == "text") {
         ends = match($0, /"""/)
         rest = ends ? substr($0, 1, RSTART - 1) : $0

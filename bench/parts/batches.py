@@ -40,7 +40,7 @@ def lanes(directory, tier):
 
 
 def run_start(kind, workers, directory, tier):
-    """Of each lane the rates and the main process's times."""
+    """Returns each lane's rates and the main process's times."""
     with contextlib.ExitStack() as stack:
         scripts = {name: stack.enter_context(Script(prefix, kind, directory, workers))
                    for name, prefix in lanes(directory, tier).items()}

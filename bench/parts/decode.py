@@ -82,7 +82,7 @@ def random_resized_crop(size, choose):
 
 
 def geometry(size, what, choose):
-    """What is done with an image of that size: crop, size to resize to, window of that or None."""
+    """The work on an image of that size: crop, size to resize to, window of that or None."""
     if what == "RandomResizedCrop(224)":
         return random_resized_crop(size, choose), (224, 224), None
     whole = (0, 0) + tuple(size)

@@ -27,7 +27,7 @@ PAIRS = {0: 2, 1: 6, 5: 2}  # of later epochs; at 1 ms is what is required
 
 
 class Variant(NamedTuple):
-    """What the script does, and what of it Stoker may do."""
+    """The script's work, and the part of it that Stoker may do."""
     name: str
     script: str
     images: int
@@ -78,7 +78,7 @@ class Script:
         return line.split()
 
     def ask(self, line):
-        """What it answers, word by word."""
+        """Returns the answer, word by word."""
         self._process.stdin.write(line + "\n")
         self._process.stdin.flush()
         return self._answer()

@@ -50,7 +50,7 @@ FEEDS = (*("threads %d" % count for count in THREADS), "bytes 1", "bytes 2")
 
 
 def beside(way):
-    """What decodes alone what a Feed does."""
+    """Decodes alone what a Feed decodes."""
     how, count = way.split()
     processors = min(int(count), len(os.sched_getaffinity(0)))
     piece = "floats" if how == "threads" else "rows"
@@ -61,7 +61,7 @@ WAYS = tuple(dict.fromkeys((*PIECES, *map(beside, FEEDS), *FEEDS)))
 
 
 def run_alone(directory):
-    """Of each way what its epochs were."""
+    """Returns the epochs of each way."""
     with Script([], directory) as script:
         for _ in range(WARM):
             for way in WAYS:

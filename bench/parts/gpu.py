@@ -81,7 +81,7 @@ def peers_here(table, directory, tier):
 
 
 def run_start(lanes, workers, directory, tier):
-    """Of each lane the rates, then of each the main process's times."""
+    """Returns each lane's rates, then each lane's times of the main process."""
     with contextlib.ExitStack() as stack:
         scripts = [stack.enter_context(start(lane, workers, directory, tier)) for lane in lanes]
         for script in scripts:

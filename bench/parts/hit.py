@@ -70,7 +70,7 @@ def measure_python(files, directory, tier):
 
 
 def measure_open(files, directory, tier):
-    """What a hit adds to opening the entry itself: open and close, nothing read."""
+    """The time that a hit adds to opening the entry itself: open and close, nothing read."""
     def one_start():
         lanes = ["libc:open:" + files.entries, "any:open:" + files.on_disk]
         printed, _ = ground.run_stoker(directory, tier, [ground.LOOP, "--slices", "20"] + lanes)

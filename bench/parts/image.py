@@ -1,4 +1,4 @@
-"""What an image takes beside decoding, piece by piece: torchvision's usual pipeline, under the hook."""
+"""The time that an image takes beside decoding, piece by piece: torchvision's usual pipeline, under the hook."""
 
 import os
 import sys

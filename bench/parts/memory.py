@@ -65,7 +65,7 @@ def last_epoch(prefix, paths, tier=None):
 
 
 def prefixes(directory, tier, elsewhere):
-    """What stands before the program, by name; and where it keeps things."""
+    """The command before the program, by name; and where it keeps things."""
     run = [ground.STOKER, "run", "--samples"]
     return {
         "Pillow": ([], None),

@@ -31,7 +31,7 @@ LATENCIES = (0, 1)
 
 
 class Case(NamedTuple):
-    """What the script does with each file, and what Stoker may keep of it."""
+    """The script's work on each file, and the part of it that Stoker may keep."""
     name: str
     script: str
     options: tuple = ()
@@ -57,7 +57,7 @@ class Data(NamedTuple):
 # ---- what other policies would come to ----
 
 def hit_share_of_lru(count, kept, passes=20):
-    """Of epochs in random order, when what was used the longest ago gives way."""
+    """The part that an LRU serves of epochs in random order."""
     dice, held, hits = random.Random(1), {}, 0
     order = list(range(count))
     for each_pass in range(passes):
@@ -177,7 +177,7 @@ def make_photographs(directory):
 
 
 def make_files(directory):
-    """For ImageFolder, which asks for names of images; nobody decodes them."""
+    """For ImageFolder, which asks for names of images; they are not decoded."""
     for name, count in ("all", FILES), ("few", FEW):
         os.makedirs(os.path.join(directory, name))
         for path in ground.make_files(os.path.join(directory, name, "class"), count, FILE_BYTES):

@@ -27,7 +27,7 @@ JOBS = (("decode", "decode", 0, ""), ("crop", "RandomResizedCrop(224)", 0, ""),
         ("crop-form", "RandomResizedCrop(224)", 0, "form"))
 FROM = {"": "", "libjpeg": ", Huffman by libjpeg-turbo", "keep": ", making the form",
         "form": ", from the form"}
-# Of whole decodes: what a stage's time is divided by.
+# The whole decodes by which a stage's time is divided.
 EACH = (("Huffman", "symbols"), ("making the form", "blocks"), ("planes of the form", "blocks"),
         ("coefficients", "blocks"), ("IDCT", "blocks"), ("upsampling", "pixels"),
         ("colour", "pixels"), ("upsampling and colour", "pixels"))

@@ -1,4 +1,4 @@
-"""What calls cost more that the library only passes on."""
+"""The cost of calls that the library only passes on."""
 
 import os
 

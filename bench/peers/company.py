@@ -83,7 +83,7 @@ class Worker:
             environment["PYTHONPATH"] = os.path.join(ground.BUILD, "python")
         self.summary = summary if process.hook else None
         if process.hook:
-            # It covers a directory that nobody reads: only the decoding differs.
+            # It covers a directory of which no file is read: only the decoding differs.
             more = [process.hook] if process.hook != "all" else []
             more += ["--samples", SAMPLES_SIZE if process.samples else "0"]
             command = [ground.STOKER, "run", "--path", os.path.dirname(summary), "--tier",

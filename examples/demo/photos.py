@@ -13,7 +13,7 @@ The photographs, 25 in all, and their licences as their packages state them:
   palapeli-data            public domain, GFDL and GPL-2+: E. Pouhier, D. Jensen, J. Severns,
                            B. Navez, US Department of Agriculture
   mate-backgrounds         GPL-2+: C. Barbin, H. Bons, M. Cogoni, T. Schellhase and others
-What is made from them stays on the machine that made it.
+The images made from them stay on the machine that made them.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""What the demo writes: lines that stay, and one line below them that moves on a terminal."""
+"""The demo's output: lines that stay, and one line below them that moves on a terminal."""
 
 import sys
 

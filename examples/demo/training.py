@@ -82,7 +82,7 @@ class Training:
                 status, " ".join(self._command), self.complaints()[-3000:]))
 
     def complaints(self):
-        """What it wrote to standard error."""
+        """Returns its standard error."""
         self._complaints.seek(0)
         return self._complaints.read().strip()
 

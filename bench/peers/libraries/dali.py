@@ -16,7 +16,7 @@ INPUTS = {"decode": 1, "crop": 3, "center": 1, "tensor": 4}
 
 
 def sources(photos):
-    """What the pipelines are fed with: the files' bytes, crops (two), flips."""
+    """The pipelines' inputs: the files' bytes, crops (two), flips."""
     files = [numpy.frombuffer(photo.data, numpy.uint8) for photo in photos]
     anchors, shapes = zip(*map(region, photos))
     return files, list(anchors), list(shapes), [numpy.int32(photo.flip) for photo in photos]

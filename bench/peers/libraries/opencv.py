@@ -1,4 +1,4 @@
-"""OpenCV. Its linear resize does not antialias, its area does; blue comes first, as it has it."""
+"""Decoding and resizing by cv2. Its linear resize does not antialias, its area does. Blue comes first, as in cv2."""
 
 import cv2
 import numpy

@@ -50,7 +50,7 @@ static PyObject *samples_open(PyObject *module, PyObject *arguments)
 }
 
 /* join(store, run, setting): follows what the command grants in that run to the store that it named
- * so. Whether the run has a tally. */
+ * so. Returns whether the run has a tally. */
 static PyObject *samples_join(PyObject *module, PyObject *arguments)
 {
     PyObject *capsule, *run, *setting;
