@@ -86,11 +86,12 @@ static char *advise_decode(const struct figures *figures)
 }
 
 /* Returns true if the files were cached before: then the origin was only asked if they had
- * changed. */
+ * changed. An open of a file that is being read ahead waits, too, and is a hit. */
 static bool was_only_asked(const struct figures *figures)
 {
     const uint64_t *first = figures->counts->epochs[0];
-    return 10 * first[STK_COUNT_HITS] > 9 * first[STK_COUNT_OPENS];
+    return 10 * first[STK_COUNT_HITS] > 9 * first[STK_COUNT_OPENS] &&
+           figures->session->in_order.files == 0;
 }
 
 /* Says when the origin was read. Epochs are passes of a loader, and not first opens. */

@@ -173,6 +173,18 @@ START_TEST(a_first_epoch_longer_than_all_others)
 }
 END_TEST
 
+START_TEST(a_first_epoch_that_was_read_ahead)
+{
+    make_pass(0, 20, 18, 1);
+    make_pass(1, 4, 1, 1);
+    make_opens(0, 20, 20, 17);
+    make_opens(1, 20, 20, 0);
+    tally_s(STK_TALLY_FETCH_NS, 19);
+    session.in_order.files = 20;
+    assert_advice(BOUND_FETCH, "fetch-bound in epoch 1: storage took 17.0 s, ");
+}
+END_TEST
+
 START_TEST(a_first_epoch_that_only_asked)
 {
     make_pass(0, 20, 18, 1);
@@ -282,6 +294,7 @@ Suite *suite_advice(void)
     tcase_add_test(passes, a_first_epoch_that_is_outweighed);
     tcase_add_test(passes, a_first_epoch_longer_than_all_others);
     tcase_add_test(passes, a_first_epoch_that_only_asked);
+    tcase_add_test(passes, a_first_epoch_that_was_read_ahead);
     tcase_add_test(passes, uploads);
     tcase_add_test(passes, workers_that_each_epoch_begins_anew);
     tcase_add_loop_test(passes, how_many_workers, 0, 3);
