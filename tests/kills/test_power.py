@@ -187,7 +187,13 @@ def test_a_big_file_when_the_power_goes(build, scratch, big, disk):
             for _ in range(2):
                 ran, wrong = machine.read(big, env=BLOCKS)
                 assert wrong == 0, left
-            assert ran.hits == 1 and machine.block_files() == [], left
+            assert ran.hits == 1
+            # The disk may have the entry, and not yet that its block file is gone. After a true
+            # power cut that file is older than the machine's start.
+            for path in machine.block_files():
+                os.utime(path, (0, 0))
+                machine.read(big, env=BLOCKS)
+            assert machine.block_files() == [], left
 
 
 def test_a_big_entry_that_the_disk_has(build, scratch, big, disk):
