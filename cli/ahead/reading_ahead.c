@@ -7,6 +7,7 @@
 #include "base/sys.h"
 #include "cli/ahead/order_queue.h"
 #include "cli/fill/fill_ahead.h"
+#include "cli/fill/filler.h"
 #include "cli/fill/open_origin.h"
 #include "cli/fill/read_cancel.h"
 #include "cli/os/priority.h"
@@ -19,7 +20,7 @@ static struct {
     struct stk_cache *cache;
     struct ahead_counters *counters;
     struct read_cancel cancels[MOST_THREADS];
-    unsigned wanted, started;
+    unsigned started;
     atomic_uint alive;
 } ahead;
 
@@ -30,12 +31,6 @@ struct taken {
     uint32_t record; /* 0: unknown */
     bool room;       /* false: nothing has room for it */
 };
-
-static bool is_want_of_room(enum stk_bypass why)
-{
-    return why == STK_BYPASS_BUDGET || why == STK_BYPASS_MEMORY || why == STK_BYPASS_TIER ||
-           why == STK_BYPASS_CATALOGUE;
-}
 
 static struct taken fill(const struct stk_place *place, struct stk_lookup *ask,
                          struct read_cancel *cancel)
@@ -52,7 +47,7 @@ static struct taken fill(const struct stk_place *place, struct stk_lookup *ask,
         atomic_fetch_add(&ahead.counters->files, 1);
         atomic_fetch_add(&ahead.counters->bytes, outcome.size);
     }
-    bool refused = outcome.kind == STK_COUNT_OPENS && is_want_of_room(outcome.why);
+    bool refused = outcome.kind == STK_COUNT_OPENS && filler_is_want_of_room(outcome.why);
     return (struct taken){outcome.record, !refused};
 }
 
@@ -68,7 +63,7 @@ static struct taken take(const char *path, struct read_cancel *cancel)
     if (answer == STK_ANSWER_FILL) {
         return fill(&place, &ask, cancel);
     }
-    return (struct taken){ask.record, answer == STK_ANSWER_HIT || !is_want_of_room(ask.why)};
+    return (struct taken){ask.record, answer == STK_ANSWER_HIT || !filler_is_want_of_room(ask.why)};
 }
 
 static void *read_files(void *cancel)
@@ -85,27 +80,26 @@ static void *read_files(void *cancel)
 
 /* ---- the threads ---- */
 
-static void start_thread(void)
+static bool start_thread(void)
 {
     struct read_cancel *cancel = &ahead.cancels[ahead.started];
     read_cancel_set_up(cancel);
     atomic_fetch_add(&ahead.alive, 1);
-    if (thread_start_detached(read_files, cancel)) {
-        ahead.started++;
-    } else {
+    if (!thread_start_detached(read_files, cancel)) {
         atomic_fetch_sub(&ahead.alive, 1);
-        ahead.wanted = ahead.started;
+        return false;
     }
+    ahead.started++;
+    return true;
 }
 
 void reading_ahead_begin(struct stk_cache *cache, unsigned jobs, struct ahead_counters *counters)
 {
     ahead.cache = cache;
     ahead.counters = counters;
-    ahead.wanted = jobs > 0 ? jobs : fill_ahead_jobs(&cache->roots);
-    ahead.wanted = ahead.wanted < MOST_THREADS ? ahead.wanted : MOST_THREADS;
-    while (ahead.started < ahead.wanted) {
-        start_thread();
+    unsigned wanted = jobs > 0 ? jobs : fill_ahead_jobs(&cache->roots);
+    wanted = wanted < MOST_THREADS ? wanted : MOST_THREADS;
+    while (ahead.started < wanted && start_thread()) {
     }
 }
 

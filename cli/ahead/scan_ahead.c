@@ -1,6 +1,5 @@
 #include "cli/ahead/scan_ahead.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>

@@ -87,7 +87,7 @@ static void count_present(uint64_t bytes)
     add(PRESENT_BYTES, bytes);
 }
 
-static bool is_want_of_room(enum stk_bypass why)
+bool filler_is_want_of_room(enum stk_bypass why)
 {
     return why == STK_BYPASS_BUDGET || why == STK_BYPASS_MEMORY || why == STK_BYPASS_TIER ||
            why == STK_BYPASS_CATALOGUE;
@@ -99,7 +99,7 @@ static void count_refused(enum stk_bypass why)
     if (filler.request->warm_only && !filler.request->dry_run) {
         stk_run_count_bypass(&filler.cache->run, why, 0); /* for cli/run/superseded.h */
     }
-    if (is_want_of_room(why) && atomic_fetch_add(&filler.in_vain, 1) + 1 == IN_VAIN) {
+    if (filler_is_want_of_room(why) && atomic_fetch_add(&filler.in_vain, 1) + 1 == IN_VAIN) {
         atomic_store(&filler.full, true);
     }
 }
@@ -123,7 +123,7 @@ static void count(const struct stk_outcome *outcome)
 
 static bool wants_room(const struct stk_outcome *outcome)
 {
-    return outcome->kind == STK_COUNT_OPENS && is_want_of_room(outcome->why) &&
+    return outcome->kind == STK_COUNT_OPENS && filler_is_want_of_room(outcome->why) &&
            outcome->why != STK_BYPASS_MEMORY;
 }
 

@@ -2,8 +2,6 @@
 
 import os
 import pathlib
-import shutil
-import tempfile
 
 import pytest
 
@@ -14,8 +12,8 @@ PACKAGE = BUILD / "python" / "stoker"
 
 pytest.importorskip("torch", reason="no torch")
 
+from covered import build, jobs, scratch, session_scratch  # noqa: F401
 from isolated import Isolated
-from jobs import Jobs
 from slow_origin import origin, session_origin  # noqa: F401
 
 
@@ -25,34 +23,11 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.skip(reason="the package is not built: python3-dev"))
 
 
-@pytest.fixture(scope="session")
-def build():
-    return BUILD
-
-
-@pytest.fixture(scope="session")
-def session_scratch():
-    path = pathlib.Path(tempfile.mkdtemp(prefix="stoker-ahead-"))
-    path.chmod(0o755)
-    yield path
-    shutil.rmtree(path, ignore_errors=True)
-
-
-@pytest.fixture
-def scratch(session_scratch):
-    return pathlib.Path(tempfile.mkdtemp(dir=session_scratch))
-
-
 @pytest.fixture
 def place(session_origin):  # noqa: F811
-    """A mount namespace with a /dev/shm of its own."""
+    """A mount namespace with a /dev/shm of its own, which sees the origin's mount."""
     obstacle = Isolated.obstacle()
     if obstacle:
         pytest.skip(obstacle)
     with Isolated() as isolated:
         yield isolated
-
-
-@pytest.fixture
-def jobs(place, build, scratch):
-    return Jobs(place, build, scratch)
