@@ -87,12 +87,11 @@ def _end(iterator):
 
 def _begin(iterator):
     """Returns the Order of a pass that begins, or None if nothing can be said of it."""
-    if torch.utils.data.get_worker_info() is not None or iterator._dataset_kind != 0:
+    is_map = iterator._dataset_kind == 0
+    if torch.utils.data.get_worker_info() is not None or not is_map or _is_doubted(iterator._dataset):
         return None
     indices = foretell.order_of(iterator._index_sampler)
-    if _is_doubted(iterator._dataset):
-        return None
-    paths = sample_paths.paths_of(iterator._dataset, max(indices, default=0) if indices else 0)
+    paths = sample_paths.paths_of(iterator._dataset, max(indices or (), default=0))
     connection = paths and _connect()
     return Order(indices, paths, connection, weakref.ref(iterator._dataset)) if connection else None
 
