@@ -1,8 +1,12 @@
 #include "cli/os/leases.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "base/local.h"
+#include "base/sys.h"
 
 /* Parses "7: LEASE ACTIVE WRITE 4242 fe:01:1234 0 EOF". Ignores the device: btrfs shows another one
  * than stat() does. */
@@ -25,4 +29,15 @@ bool lease_is_held(uint64_t ino)
         fclose(locks);
     }
     return held;
+}
+
+bool lease_finds_open(int fd)
+{
+    struct statfs fs;
+    bool known = stk_sys_fstatfs(fd, &fs) == 0 && !stk_local_is_layered(&fs);
+    bool alone = known && fcntl(fd, F_SETLEASE, F_WRLCK) == 0;
+    if (alone) {
+        fcntl(fd, F_SETLEASE, F_UNLCK);
+    }
+    return !alone;
 }

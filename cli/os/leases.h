@@ -1,6 +1,6 @@
-/* Leases that other processes hold (fcntl, F_SETLEASE). If a leased file is opened, the kernel
- * sends the lease's holder a signal, which ends a program that does not expect it. So the command
- * does not open files that a job has leased. */
+/* Finds out whether files are leased or open elsewhere (fcntl, F_SETLEASE). If a leased file is
+ * opened, the kernel sends the lease's holder a signal, which ends a program that does not expect
+ * it. So the command does not open files that a job has leased. */
 #ifndef STK_CLI_OS_LEASES_H
 #define STK_CLI_OS_LEASES_H
 
@@ -9,5 +9,11 @@
 
 /* Returns true if a process holds a lease on a file with this inode number, on any file system. */
 bool lease_is_held(uint64_t ino);
+
+/* Returns true unless `fd` alone has its file open. The kernel gives a write lease only if no other
+ * descriptor or map of the file exists, in any process. A process that opens the file at that
+ * moment waits until the lease is returned, and the caller gets SIGIO. On a file system that hides
+ * maps the answer is true. */
+bool lease_finds_open(int fd);
 
 #endif

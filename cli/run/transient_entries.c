@@ -8,7 +8,6 @@
 #include <sys/stat.h>
 
 #include "base/clock.h"
-#include "base/local.h"
 #include "base/sys.h"
 #include "cache/catalogue/claim.h"
 #include "cache/entry/draft.h"
@@ -49,20 +48,6 @@ static bool is_there(const struct room *room, const struct stk_transient *transi
         stk_catalogue_record(room->catalogue, atomic_load(&transient->record));
     return record != NULL && stk_sys_fstatat(AT_FDCWD, entry, &stat_, AT_SYMLINK_NOFOLLOW) == 0 &&
            atomic_load(&record->entry_ino) == stat_.st_ino;
-}
-
-/* Returns true unless no other process has the file open. The kernel gives a write lease only if no
- * other descriptor or map of the file exists, in any process. A process that opens the file at that
- * moment waits until the lease is returned. On a file system that hides maps the answer is true. */
-static bool is_open_elsewhere(int fd)
-{
-    struct statfs fs;
-    bool known = stk_sys_fstatfs(fd, &fs) == 0 && !stk_local_is_layered(&fs);
-    bool alone = known && fcntl(fd, F_SETLEASE, F_WRLCK) == 0;
-    if (alone) {
-        fcntl(fd, F_SETLEASE, F_UNLCK);
-    }
-    return !alone;
 }
 
 /* Returns true if the entry is still to be published. An entry that came from the origin keeps its
@@ -111,7 +96,7 @@ static int left_open[STK_TRANSIENT_SLOTS];
 static void drop(const struct room *room, struct stk_transient *transient, int fd)
 {
     int64_t blocks = unlink_entry(room, transient);
-    if (blocks > 0 && is_open_elsewhere(fd)) {
+    if (blocks > 0 && lease_finds_open(fd)) {
         stk_transient_gone(room->transients, transient, blocks);
         left_open[transient - room->transients->slots] = fd;
     } else {
@@ -143,7 +128,7 @@ static void drop_if_unused(const struct room *room, struct stk_transient *transi
 {
     int fd = open_entry(room, transient);
     bool stays = is_being_made(room, transient) || (fd < 0 && fd != -ENOENT) ||
-                 (fd >= 0 && (is_to_be_put(room, transient, fd) || is_open_elsewhere(fd)));
+                 (fd >= 0 && (is_to_be_put(room, transient, fd) || lease_finds_open(fd)));
     if (stays) {
         stk_transient_opened(transient);
     } else if (fd < 0) {
@@ -159,7 +144,7 @@ static void drop_if_unused(const struct room *room, struct stk_transient *transi
 
 static void close_if_unused(const struct room *room, struct stk_transient *transient, int *fd)
 {
-    if (*fd >= 0 && !is_open_elsewhere(*fd)) {
+    if (*fd >= 0 && !lease_finds_open(*fd)) {
         stk_sys_close(*fd);
         *fd = -1;
         give_back(room, transient, stk_transient_blocks(room->transients, transient));
@@ -202,7 +187,7 @@ static void drop_for_good(const struct room *room, struct stk_transient *transie
 {
     int fd = open_entry(room, transient);
     int64_t blocks = unlink_entry(room, transient);
-    bool held = fd >= 0 ? is_open_elsewhere(fd) : fd != -ENOENT;
+    bool held = fd >= 0 ? lease_finds_open(fd) : fd != -ENOENT;
     if (fd >= 0) {
         stk_sys_close(fd);
     }
