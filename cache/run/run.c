@@ -13,9 +13,6 @@
 
 #define MAGIC          UINT64_C(0x39302d6e75726b74) /* changes with the layout */
 #define COUNTERS_BYTES (332u << 10) /* with the queues, requests and transient entries */
-/* limit of the byte that counts a file's opens; far below 255, as many processes may count at once
- */
-#define EPOCH_LIMIT 100
 
 #ifndef MADV_WIPEONFORK
 #define MADV_WIPEONFORK 18
@@ -284,7 +281,7 @@ static unsigned count_epoch(struct stk_run *run, uint32_t record)
         add(&my_stripe(run->file)->unnumbered, 1);
     } else {
         epoch = atomic_load_explicit(&opens->all, memory_order_relaxed);
-        if (epoch < EPOCH_LIMIT) {
+        if (epoch < STK_RUN_MOST_OPENS) {
             epoch = atomic_fetch_add_explicit(&opens->all, 1, memory_order_relaxed);
         }
     }
@@ -316,10 +313,10 @@ unsigned stk_run_count_open(struct stk_run *run, const struct stk_run_open_count
     return epoch;
 }
 
-bool stk_run_was_opened(struct stk_run *run, uint32_t record)
+unsigned stk_run_opens(struct stk_run *run, uint32_t record)
 {
     const struct opens *opens = run->file != NULL ? opens_of(run, record) : NULL;
-    return opens != NULL && atomic_load_explicit(&opens->all, memory_order_relaxed) > 0;
+    return opens != NULL ? atomic_load_explicit(&opens->all, memory_order_relaxed) : 0;
 }
 
 /* Beyond the limit of what is counted opens are no longer seen. */

@@ -26,7 +26,8 @@
 #include "cache/run/shared_request.h"
 #include "cache/run/transient.h"
 
-#define STK_RUN_EPOCHS        32 /* later epochs are counted in the last */
+#define STK_RUN_EPOCHS        32  /* later epochs are counted in the last */
+#define STK_RUN_MOST_OPENS    100 /* of a file; counted in a byte by many processes at once */
 #define STK_RUN_STRIPES       32
 #define STK_RUN_SEGMENTS      1024
 #define STK_RUN_SEGMENT_FILES 32768
@@ -146,8 +147,9 @@ unsigned stk_run_count_open(struct stk_run *run, const struct stk_run_open_count
 bool stk_run_count_decoded(struct stk_run *run, uint32_t record);
 /* Returns true if Stoker decoded each open of the file in the run, without counting one. */
 bool stk_run_has_decoded(struct stk_run *run, uint32_t record);
-/* Returns true if the job has opened this record's file in the run. */
-bool stk_run_was_opened(struct stk_run *run, uint32_t record);
+/* Returns how often the job has opened this record's file in the run, as far as that is counted:
+ * STK_RUN_MOST_OPENS for all that is more. */
+unsigned stk_run_opens(struct stk_run *run, uint32_t record);
 void stk_run_count_given_up(struct stk_run *run, uint64_t bytes);
 /* Counts a bypass. `bytes`: of the file, if this was its first open in the run, else 0. */
 void stk_run_count_bypass(struct stk_run *run, enum stk_bypass why, uint64_t bytes);

@@ -9,7 +9,6 @@
 
 #define PROVEN    8    /* probes that the job has opened: then the order is believed */
 #define DISTANCE  1024 /* files between two probes, later on */
-#define SLACK     4096 /* files that workers may have asked for and not opened yet */
 #define MOST_VAIN 32   /* files without room, one after the other */
 
 struct order_chunk {
@@ -77,7 +76,7 @@ bool order_add(struct order *order, const void *message, size_t bytes)
     if (head.magic != ORDER_MAGIC || (bytes > 0 && paths[bytes - 1] != '\0')) {
         return false;
     }
-    order->asked = head.asked;
+    order->done = head.done;
     return bytes == 0 || append(order, paths, bytes);
 }
 
@@ -120,10 +119,10 @@ void order_note_room(struct order *order, bool room)
 
 static void judge(struct order *order, struct order_probe *probe, struct stk_run *run)
 {
-    if (stk_run_was_opened(run, probe->record)) {
+    if (stk_run_opens(run, probe->record) > 0) {
         order->opened++;
         probe->record = 0;
-    } else if (probe->number + SLACK < order->asked) {
+    } else if (probe->number + ORDER_SLACK < order->done) {
         order->missed++;
         probe->record = 0;
     }

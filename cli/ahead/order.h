@@ -3,7 +3,7 @@
  * them.
  *
  * An order is a guess. So its first files are probes: no more files than these are read until the
- * job has opened some of them. Later probes are files that the loader has asked for long ago. An
+ * job has opened some of them. Later probes are files that the loader was done with long ago. An
  * order whose probes are not opened has failed, and no more of its files are read.
  *
  * The caller holds a lock, but for the probes of one order, which it gives by order_judge().
@@ -19,11 +19,12 @@
 
 #define ORDER_PROBES  64   /* a wrong guess costs so many files */
 #define ORDER_PENDING 8192 /* paths that wait; the sender keeps the rest */
+#define ORDER_SLACK   4096 /* files that the loader is done with until a probe has failed */
 
 /* The begin of a message. Behind it come paths, each with its zero. */
 struct order_message {
     uint64_t magic;
-    uint64_t asked; /* how many of the files, from the first, the loader has asked for */
+    uint64_t done; /* how many of the files, from the first, the loader is done with */
 };
 #define ORDER_MAGIC         UINT64_C(0x31726564726f6b73) /* changes with the layout */
 #define ORDER_BELIEVED      'b'                          /* the answer, once */
@@ -41,7 +42,7 @@ struct order {
     bool ended;                       /* the loader has closed it */
     struct order_chunk *first, *last; /* what was received */
     size_t at;                        /* of the next path in the first chunk */
-    uint64_t received, taken, asked;
+    uint64_t received, taken, done;
     struct order_probe probes[ORDER_PROBES];
     unsigned probing, opened, missed;
     unsigned in_vain;      /* files without room, one after the other */

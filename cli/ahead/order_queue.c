@@ -196,21 +196,52 @@ bool order_queue_take(struct ordered_file *out)
     bool over = orders.over;
     if (!over) {
         orders.turn = slot;
-        out->order = slot;
-        out->pass = orders.pass[slot];
-        out->number = order_take(&orders.order[slot], out->path);
+        out->turn.slot = slot;
+        out->turn.pass = orders.pass[slot];
+        out->turn.number = order_take(&orders.order[slot], out->path);
     }
     pthread_mutex_unlock(&orders.lock);
     return !over;
 }
 
+/* Returns the order of that turn, or NULL if its pass is over. */
+static struct order *order_of(const struct order_turn *turn)
+{
+    struct order *order = &orders.order[turn->slot];
+    return order->fd >= 0 && orders.pass[turn->slot] == turn->pass ? order : NULL;
+}
+
 void order_queue_report(const struct ordered_file *file, uint32_t record, bool room)
 {
     pthread_mutex_lock(&orders.lock);
-    struct order *order = &orders.order[file->order];
-    if (order->fd >= 0 && orders.pass[file->order] == file->pass) {
-        order_probe(order, file->number, record);
+    struct order *order = order_of(&file->turn);
+    if (order != NULL) {
+        order_probe(order, file->turn.number, record);
         order_note_room(order, room);
     }
     pthread_mutex_unlock(&orders.lock);
+}
+
+static bool is_behind(const struct order_turn *turn, uint64_t slack)
+{
+    pthread_mutex_lock(&orders.lock);
+    const struct order *order = order_of(turn);
+    bool behind = order == NULL || (slack < order->done && turn->number < order->done - slack);
+    pthread_mutex_unlock(&orders.lock);
+    return behind;
+}
+
+bool order_queue_is_over(const struct order_turn *turn)
+{
+    return is_behind(turn, UINT64_MAX);
+}
+
+bool order_queue_is_done(const struct order_turn *turn)
+{
+    return is_behind(turn, 0);
+}
+
+bool order_queue_is_late(const struct order_turn *turn)
+{
+    return is_behind(turn, ORDER_SLACK);
 }

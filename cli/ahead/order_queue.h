@@ -15,12 +15,17 @@
 #include "base/path.h"
 #include "cache/run/run.h"
 
+/* When a file is wanted. */
+struct order_turn {
+    unsigned slot;   /* of its order */
+    uint64_t pass;   /* tells the slot's orders apart */
+    uint64_t number; /* in the order */
+};
+
 /* A file to be read ahead. */
 struct ordered_file {
     char path[STK_PATH_BYTES];
-    unsigned order;  /* its slot */
-    uint64_t pass;   /* tells the slot's orders apart */
-    uint64_t number; /* in the order */
+    struct order_turn turn;
 };
 
 /* Opens the socket. Returns its descriptor, or -1. */
@@ -39,5 +44,12 @@ bool order_queue_take(struct ordered_file *out);
 /* Reports a file that was read or was there. `record`: the file's, or 0; `room`: false if there was
  * no room for it. */
 void order_queue_report(const struct ordered_file *file, uint32_t record, bool room);
+
+/* Returns true if the pass of that turn is over. */
+bool order_queue_is_over(const struct order_turn *turn);
+/* Returns true if the loader is done with the file of that turn, or the pass is over. */
+bool order_queue_is_done(const struct order_turn *turn);
+/* Returns true if the loader was done with it so long ago that it will not be opened any more. */
+bool order_queue_is_late(const struct order_turn *turn);
 
 #endif

@@ -5,15 +5,17 @@
 
 #include "base/clock.h"
 #include "base/sys.h"
+#include "cli/ahead/exchange.h"
 #include "cli/ahead/order_queue.h"
 #include "cli/fill/fill_ahead.h"
-#include "cli/fill/filler.h"
+#include "cli/fill/fill_persistently.h"
 #include "cli/fill/open_origin.h"
 #include "cli/fill/read_cancel.h"
 #include "cli/os/priority.h"
 #include "cli/os/thread.h"
 
 #define MOST_THREADS 64
+#define ATTEMPTS     8 /* of a file to get room that other files have left */
 #define STEP_NS      (STK_NS_PER_S / 100)
 
 static struct {
@@ -26,44 +28,121 @@ static struct {
 
 /* ---- one file ---- */
 
-/* The outcome of one file. */
-struct taken {
+/* A file that is being taken. */
+struct taking {
+    const struct ordered_file *file;
+    struct read_cancel *cancel;
+    struct stk_place place;
+    struct stk_lookup ask;
     uint32_t record; /* 0: unknown */
-    bool room;       /* false: nothing has room for it */
+    uint64_t bytes;  /* the file's size; 0: unknown */
+    unsigned opens;  /* by the job, so far */
+    bool has_room;   /* that another file has left */
 };
 
-static struct taken fill(const struct stk_place *place, struct stk_lookup *ask,
-                         struct read_cancel *cancel)
+/* A file whose record was unknown may be open already. Then it stays a little longer. */
+static void note(const struct taking *taking, uint32_t record)
+{
+    unsigned opens =
+        taking->ask.record != 0 ? taking->opens : stk_run_opens(&ahead.cache->run, record);
+    exchange_note(taking->file, record, opens, taking->ask.entry);
+}
+
+/* Where files are exchanged, no other fill waits for one that is refused. */
+static void fill_from(int fd, int64_t opened_ns, struct taking *taking, struct stk_outcome *outcome)
+{
+    if (exchange_is_on()) {
+        stk_cache_fill(ahead.cache, &taking->place, fd, opened_ns, taking->ask.entry, outcome);
+    } else {
+        fill_persistently(ahead.cache, &taking->place, fd, opened_ns, taking->ask.entry, outcome);
+    }
+}
+
+static void count(const struct stk_outcome *outcome)
+{
+    if (outcome->kind == STK_COUNT_FILLS) {
+        atomic_fetch_add(&ahead.counters->files, 1);
+        atomic_fetch_add(&ahead.counters->bytes, outcome->size);
+    }
+}
+
+/* Returns why the file is not there; NONE: it is, or it cannot be opened. */
+static enum stk_bypass fill(struct taking *taking)
 {
     struct stk_outcome outcome = {0};
     int64_t opened_ns = stk_clock_boottime_ns();
-    int fd = origin_open(place->path);
+    int fd = origin_open(taking->place.path);
     if (fd < 0) {
-        return (struct taken){0, true};
+        return STK_BYPASS_NONE;
     }
-    read_cancel_begin(cancel, fd);
-    stk_cache_fill(ahead.cache, place, fd, opened_ns, ask->entry, &outcome);
-    if (read_cancel_end(cancel) && outcome.kind == STK_COUNT_FILLS) {
-        atomic_fetch_add(&ahead.counters->files, 1);
-        atomic_fetch_add(&ahead.counters->bytes, outcome.size);
+    read_cancel_begin(taking->cancel, fd);
+    fill_from(fd, opened_ns, taking, &outcome);
+    if (read_cancel_end(taking->cancel)) {
+        count(&outcome);
     }
-    bool refused = outcome.kind == STK_COUNT_OPENS && filler_is_want_of_room(outcome.why);
-    return (struct taken){outcome.record, !refused};
+    taking->record = outcome.record;
+    taking->bytes = outcome.size;
+    if (outcome.kind == STK_COUNT_OPENS) {
+        return outcome.why;
+    }
+    note(taking, outcome.record);
+    return STK_BYPASS_NONE;
 }
 
-/* Fills a file unless it is there. */
-static struct taken take(const char *path, struct read_cancel *cancel)
+/* Fills a file unless it is there. Returns why it is not there. */
+static enum stk_bypass look_and_fill(struct taking *taking)
 {
-    struct stk_place place;
-    struct stk_lookup ask;
-    if (path[0] == '\0' || !stk_cache_place(ahead.cache, path, AT_FDCWD, path, &place)) {
-        return (struct taken){0, true};
+    enum stk_answer answer = stk_cache_lookup(ahead.cache, &taking->place, &taking->ask);
+    taking->record = taking->ask.record;
+    taking->bytes = taking->ask.size;
+    taking->opens = stk_run_opens(&ahead.cache->run, taking->record);
+    if (answer == STK_ANSWER_HIT) {
+        note(taking, taking->record);
+        return STK_BYPASS_NONE;
     }
-    enum stk_answer answer = stk_cache_lookup(ahead.cache, &place, &ask);
-    if (answer == STK_ANSWER_FILL) {
-        return fill(&place, &ask, cancel);
+    return answer == STK_ANSWER_ORIGIN             ? taking->ask.why
+           : exchange_is_on() && !taking->has_room ? STK_BYPASS_BUDGET
+                                                   : fill(taking);
+}
+
+/* Waits until a tier has room. Returns false once the loader is done with the file. */
+static bool wait_for_room(const struct taking *taking)
+{
+    while (!order_queue_is_done(&taking->file->turn)) {
+        if (exchange_make_room(taking->bytes)) {
+            return true;
+        }
+        nanosleep(&(struct timespec){0, STEP_NS / 2}, NULL);
     }
-    return (struct taken){ask.record, answer == STK_ANSWER_HIT || !filler_is_want_of_room(ask.why)};
+    return false;
+}
+
+/* Fills a file into the room that another one has left. A file that the loader is done with was
+ * read from the origin, and will not be read again. */
+static enum stk_bypass exchange_for(struct taking *taking)
+{
+    enum stk_bypass why = STK_BYPASS_BUDGET;
+    for (int i = 0; i < ATTEMPTS && why == STK_BYPASS_BUDGET && wait_for_room(taking); i++) {
+        uint64_t promised = taking->bytes;
+        taking->has_room = true;
+        why = look_and_fill(taking);
+        exchange_end_promise(promised);
+    }
+    return why;
+}
+
+static void take(const struct ordered_file *file, struct read_cancel *cancel)
+{
+    struct taking taking = {.file = file, .cancel = cancel};
+    enum stk_bypass why = STK_BYPASS_NONE;
+    if (file->path[0] != '\0' &&
+        stk_cache_place(ahead.cache, file->path, AT_FDCWD, file->path, &taking.place)) {
+        why = look_and_fill(&taking);
+    }
+    if (why == STK_BYPASS_BUDGET) {
+        why = exchange_for(&taking);
+    }
+    order_queue_report(file, taking.record, !fill_is_want_of_room(why));
 }
 
 static void *read_files(void *cancel)
@@ -71,8 +150,7 @@ static void *read_files(void *cancel)
     struct ordered_file file;
     priority_lower();
     while (order_queue_take(&file)) {
-        struct taken taken = take(file.path, cancel);
-        order_queue_report(&file, taken.record, taken.room);
+        take(&file, cancel);
     }
     atomic_fetch_sub(&ahead.alive, 1);
     return cancel;
@@ -97,6 +175,7 @@ void reading_ahead_begin(struct stk_cache *cache, unsigned jobs, struct ahead_co
 {
     ahead.cache = cache;
     ahead.counters = counters;
+    exchange_begin(cache);
     unsigned wanted = jobs > 0 ? jobs : fill_ahead_jobs(&cache->roots);
     wanted = wanted < MOST_THREADS ? wanted : MOST_THREADS;
     while (ahead.started < wanted && start_thread()) {

@@ -12,14 +12,14 @@
 #include "base/sys.h"
 #include "cache/version/freshness.h"
 #include "cli/fill/big_files.h"
+#include "cli/fill/fill_persistently.h"
 #include "cli/fill/open_origin.h"
 #include "cli/fill/partition.h"
 
 /* After so many refusals in a row, without a fill between, the rest will not fit. */
 #define IN_VAIN 256
 
-#define ATTEMPTS 6 /* an eighth of a second in all */
-#define PAUSE_NS (STK_NS_PER_S / 500)
+#define PAUSE_NS (STK_NS_PER_S / 50) /* until a full queue of big files is looked at again */
 
 enum figure {
     FILLED,
@@ -87,19 +87,13 @@ static void count_present(uint64_t bytes)
     add(PRESENT_BYTES, bytes);
 }
 
-bool filler_is_want_of_room(enum stk_bypass why)
-{
-    return why == STK_BYPASS_BUDGET || why == STK_BYPASS_MEMORY || why == STK_BYPASS_TIER ||
-           why == STK_BYPASS_CATALOGUE;
-}
-
 static void count_refused(enum stk_bypass why)
 {
     atomic_fetch_add(&filler.refused[why], 1);
     if (filler.request->warm_only && !filler.request->dry_run) {
         stk_run_count_bypass(&filler.cache->run, why, 0); /* for cli/run/superseded.h */
     }
-    if (filler_is_want_of_room(why) && atomic_fetch_add(&filler.in_vain, 1) + 1 == IN_VAIN) {
+    if (fill_is_want_of_room(why) && atomic_fetch_add(&filler.in_vain, 1) + 1 == IN_VAIN) {
         atomic_store(&filler.full, true);
     }
 }
@@ -117,49 +111,6 @@ static void count(const struct stk_outcome *outcome)
     } else {
         add(LINKS, 1);
     }
-}
-
-/* ---- filling ---- */
-
-static bool wants_room(const struct stk_outcome *outcome)
-{
-    return outcome->kind == STK_COUNT_OPENS && filler_is_want_of_room(outcome->why) &&
-           outcome->why != STK_BYPASS_MEMORY;
-}
-
-/* Returns true if a file that was refused for want of room might have room soon. Other processes,
- * such as the job, reserve room for a moment, or have the ledger locked (cache/tier/ledger.h). */
-static bool may_have_room(const struct stk_outcome *outcome)
-{
-    const struct stk_tier *tier = stk_cache_next_tier(filler.cache, NULL);
-    while (tier != NULL && stk_budget_left(&tier->shared->budget) <
-                               stk_budget_blocks_of(outcome->size, tier->shared->block_bytes)) {
-        tier = stk_cache_next_tier(filler.cache, tier);
-    }
-    return wants_room(outcome) && (tier != NULL || outcome->why == STK_BYPASS_CATALOGUE);
-}
-
-/* Fills a file. If many threads fill at a time, the whole budget may be reserved, at first even by
- * the catalogue alone, which all of them try to grow. An open of the job goes to the origin then,
- * but this file would be left out. So a refused file is tried again while no other thread of this
- * process fills. */
-static void try_to_fill(const struct stk_place *place, int fd, int64_t opened_ns,
-                        struct stk_lookup *ask, struct stk_outcome *outcome)
-{
-    static pthread_rwlock_t filling = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
-    pthread_rwlock_rdlock(&filling);
-    stk_cache_fill(filler.cache, place, fd, opened_ns, ask->entry, outcome);
-    pthread_rwlock_unlock(&filling);
-    if (!wants_room(outcome)) {
-        return;
-    }
-    pthread_rwlock_wrlock(&filling);
-    stk_cache_fill(filler.cache, place, fd, opened_ns, ask->entry, outcome);
-    for (int i = 0; i < ATTEMPTS && may_have_room(outcome); i++) {
-        nanosleep(&(struct timespec){0, PAUSE_NS << i}, NULL);
-        stk_cache_fill(filler.cache, place, fd, opened_ns, ask->entry, outcome);
-    }
-    pthread_rwlock_unlock(&filling);
 }
 
 /* ---- big files ---- */
@@ -201,7 +152,7 @@ static bool make_whole(const struct stk_place *place, uint32_t record, int64_t o
     struct big_end end;
     enum big_taken taken = big_files_add(place, record, cancel->fd, opened_ns, &file, &end);
     while (taken == BIG_LATER && !cancel->cut) {
-        nanosleep(&(struct timespec){0, 10 * PAUSE_NS}, NULL);
+        nanosleep(&(struct timespec){0, PAUSE_NS}, NULL);
         taken = big_files_add(place, record, cancel->fd, opened_ns, &file, &end);
     }
     if (taken != BIG_QUEUED && !cancel->cut) {
@@ -228,7 +179,7 @@ static bool fill(const struct stk_place *place, struct stk_lookup *ask, struct r
         return true;
     }
     read_cancel_begin(cancel, fd);
-    try_to_fill(place, fd, opened_ns, ask, &outcome);
+    fill_persistently(filler.cache, place, fd, opened_ns, ask->entry, &outcome);
     bool large = is_large(&outcome);
     bool left = large && make_whole(place, outcome.record, opened_ns, cancel);
     if (read_cancel_end(cancel) && !large) {

@@ -17,8 +17,6 @@ void filler_begin(struct stk_cache *cache, const struct request *request);
 bool filler_wants(const struct scanned_file *file);
 /* Fills the file if need be. Its origin is read under the thread's read cancel. */
 void filler_take(const struct scanned_file *file, struct read_cancel *cancel);
-/* Returns true if a file was refused because nothing has room for it. */
-bool filler_is_want_of_room(enum stk_bypass why);
 /* Returns true if nothing more fits. */
 bool filler_is_full(void);
 /* Reads the figures so far. */

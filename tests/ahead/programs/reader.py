@@ -19,6 +19,7 @@ class Files(Dataset):
         # The wrong list names files that are there, and that no sample opens.
         self.opened = {index: os.path.join(directory, "read", os.path.basename(path))
                        for index, path in enumerate(self.files)} if kind == "wrong" else None
+        self.kept = [] if kind == "keeps" else None  # open files
         if kind == "wrong":
             self.files = [path for path in self.files if os.path.isfile(path)]
 
@@ -27,8 +28,13 @@ class Files(Dataset):
 
     def __getitem__(self, index):
         path = self.files[index] if self.opened is None else self.opened[index]
-        with open(path, "rb") as file:
-            return int.from_bytes(file.read()[:4], "big") + torch.randint(9, ()).item() + random.randrange(9)
+        file = open(path, "rb")
+        number = int.from_bytes(file.read()[:4], "big") + torch.randint(9, ()).item() + random.randrange(9)
+        if self.kept is None:
+            file.close()
+        else:
+            self.kept.append(file)
+        return number
 
 
 class Shuffled(Sampler):

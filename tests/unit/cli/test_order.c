@@ -80,7 +80,7 @@ START_TEST(paths_come_in_their_order)
     ck_assert_uint_eq(order_take(&order, path), 2);
     ck_assert_str_eq(path, "/d");
     ck_assert(!order_has_next(&order));
-    ck_assert_uint_eq(order.asked, 1);
+    ck_assert_uint_eq(order.done, 1);
     end();
 }
 END_TEST

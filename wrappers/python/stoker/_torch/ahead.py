@@ -28,6 +28,7 @@ _HEAD = struct.Struct("=QQ")
 _WINDOW = 2048  # samples ahead of what the loader has asked for
 _BLOCK = 256  # samples whose paths are sent at a time,
 _BLOCK_BYTES = 1 << 15  # unless their paths are long
+_STEP = 64  # samples that workers are done with between two messages
 _HIGH = 512  # descriptors of ours are not the program's next ones
 
 _PROBES = 64  # ORDER_PROBES of cli/ahead/order.h
@@ -50,7 +51,7 @@ def _replace_index(kind):
         order = _order_of(self)
         index = plain(self)
         if order is not None:
-            _call(order.follow, index)
+            _call(order.follow, index, getattr(self, "_tasks_outstanding", 0))
         return index
 
     @functools.wraps(reset)
@@ -129,7 +130,7 @@ class Order:
         self._foretold = indices is not None
         self._indices = indices if self._foretold else array("q")
         self._paths, self._connection, self._dataset = paths, connection, dataset
-        self._sent = self._asked = 0  # samples
+        self._sent = self._asked = self._done = self._sent_done = 0  # samples
         self._files = 0  # that were sent
         self._waiting = b""  # paths for which the command had no room yet
         _connections.add(connection)
@@ -152,12 +153,14 @@ class Order:
         except OSError:
             return False
 
-    def follow(self, index):
-        """Compares what the loader asks for next with the order, and sends more of the order."""
+    def follow(self, index, outstanding):
+        """Compares what the loader asks for next with the order, and sends more of the order. `outstanding`: the
+        batches that workers have not returned yet."""
         if self._connection is None:
             return
         asked = [index] if type(index) is int else index
         if self._is_as_foretold(asked):
+            self._done = max(0, self._asked - outstanding * len(asked))
             self._asked += len(asked)
             self._send()
         else:
@@ -175,6 +178,8 @@ class Order:
         try:
             while self._send_block():
                 pass
+            if self._done >= self._sent_done + _STEP:
+                self._send_message(b"")
         except BlockingIOError:
             pass
         except OSError:  # the command does not want more
@@ -186,10 +191,14 @@ class Order:
             self._waiting = self._next_block()
         if not self._waiting:
             return False
-        head = _HEAD.pack(_MAGIC, self._asked * self._files // self._sent)
-        self._connection.send(head + self._waiting, socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)
+        self._send_message(self._waiting)
         self._waiting = b""
         return True
+
+    def _send_message(self, paths):
+        head = _HEAD.pack(_MAGIC, self._done * self._files // self._sent)
+        self._connection.send(head + paths, socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)
+        self._sent_done = self._done
 
     def _next_block(self):
         names, size, cwd = [], 0, os.getcwd()
