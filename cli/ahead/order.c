@@ -122,7 +122,7 @@ static void judge(struct order *order, struct order_probe *probe, struct stk_run
     if (stk_run_opens(run, probe->record) > 0) {
         order->opened++;
         probe->record = 0;
-    } else if (probe->number + ORDER_SLACK < order->done) {
+    } else if (order->done != ORDER_UNORDERED && probe->number + ORDER_SLACK < order->done) {
         order->missed++;
         probe->record = 0;
     }

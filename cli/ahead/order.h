@@ -24,8 +24,10 @@
 /* The begin of a message. Behind it come paths, each with its zero. */
 struct order_message {
     uint64_t magic;
-    uint64_t done; /* how many of the files, from the first, the loader is done with */
+    uint64_t done; /* how many of the files, from the first, the loader is done with, or
+                      ORDER_UNORDERED: in which order the job opens them is unknown */
 };
+#define ORDER_UNORDERED     UINT64_MAX
 #define ORDER_MAGIC         UINT64_C(0x31726564726f6b73) /* changes with the layout */
 #define ORDER_BELIEVED      'b'                          /* the answer, once */
 #define ORDER_MESSAGE_BYTES (64u << 10)                  /* at most */

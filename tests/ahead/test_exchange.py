@@ -33,7 +33,7 @@ def test_what_the_tier_holds_is_not_read_again(jobs, origin, data):
 
 
 def test_open_files_stay(jobs, origin, data):
-    """What a process has open takes memory, and so it counts: nothing is read into its room."""
+    """An open file takes memory even if it is removed: nothing is read into its room."""
     origin.fs.latency_ms = 1
     ran = run(jobs, data, "keeps", 1)
     assert 0 < read_ahead(ran) * SIZE <= TIER

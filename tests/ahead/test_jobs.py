@@ -27,7 +27,7 @@ def read_ahead(ran):
 
 
 @pytest.mark.parametrize("kind, workers, least", [("plain", 2, COUNT // 2), ("stay", 2, COUNT // 2),
-                                                  ("plain", 0, COUNT // 2), ("own", 2, COUNT // 8)])
+                                                  ("plain", 0, COUNT // 2), ("own", 2, COUNT // 2)])
 def test_files_are_there_before_they_are_wanted(jobs, origin, data, kind, workers, least):
     """The batches and draws are those of a job without Stoker. Each file is read once."""
     plain = jobs.place.run(line(data, kind, workers, 2)).stdout
@@ -65,6 +65,17 @@ def test_a_list_of_other_files(jobs, session_origin):
     ran = jobs.run(line(data, "wrong", 2, 2), path=data, timeout=300)
     assert ran.stdout == plain
     assert 0 < read_ahead(ran) <= 64
+
+
+def test_a_sampler_that_takes_few(jobs, session_origin, origin):
+    """Its order is unknown. The command reads at most 64 files that the sampler does not ask for."""
+    count = 4000
+    data = session_origin.files("few", count, 100)[1]
+    origin.fs.latency_ms = 2
+    ran = jobs.run(line(data, "few", 2, 1), path=data, timeout=300)
+    assert ran.opens == count // 50
+    with_it = read_ahead(ran) + ran.fills
+    assert count // 50 < with_it <= count // 50 + 64
 
 
 def test_nothing_is_read_outside_the_covered_paths(jobs, session_origin, data):

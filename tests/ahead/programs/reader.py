@@ -13,6 +13,9 @@ import torch
 from torch.utils.data import DataLoader, Dataset, Sampler
 
 
+FEW = 50  # one sample of so many
+
+
 class Files(Dataset):
     def __init__(self, directory, kind):
         self.files = sorted(os.path.join(directory, name) for name in os.listdir(directory))
@@ -40,16 +43,16 @@ class Files(Dataset):
 class Shuffled(Sampler):
     """A sampler of the program's own."""
 
-    def __init__(self, data):
-        self.data = data
+    def __init__(self, data, step=1):
+        self.data, self.step = data, step
 
     def __iter__(self):
-        order = list(range(len(self.data)))
+        order = list(range(0, len(self.data), self.step))
         random.shuffle(order)
         return iter(order)
 
     def __len__(self):
-        return len(self.data)
+        return -(-len(self.data) // self.step)
 
 
 def main():
@@ -58,7 +61,7 @@ def main():
     torch.manual_seed(7)
     random.seed(7)
     data = Files(directory, kind)
-    how = {"sampler": Shuffled(data)} if kind == "own" else {"shuffle": True}
+    how = {"sampler": Shuffled(data, FEW if kind == "few" else 1)} if kind in ("own", "few") else {"shuffle": True}
     loader = DataLoader(data, batch_size=8, num_workers=workers, persistent_workers=workers > 0 and kind == "stay",
                         **how)
     for _ in range(epochs):

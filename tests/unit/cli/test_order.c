@@ -187,6 +187,24 @@ START_TEST(files_without_room)
 }
 END_TEST
 
+/* Its files may be opened at any time, so it does not fail. */
+START_TEST(files_in_no_order)
+{
+    begin();
+    add_files(100);
+    ck_assert_uint_eq(take_all(), ORDER_PROBES);
+    ck_assert(add(ORDER_UNORDERED, "/a", sizeof "/a"));
+    order_judge(&order, &run);
+    ck_assert(!order.failed && !order_has_next(&order));
+    for (uint32_t record = 1; record <= 8; record++) {
+        open_file(record);
+    }
+    order_judge(&order, &run);
+    ck_assert(order.believed && order_has_next(&order));
+    end();
+}
+END_TEST
+
 Suite *suite_order(void)
 {
     Suite *suite = suite_create("order");
@@ -198,5 +216,6 @@ Suite *suite_order(void)
     tcase_add_test(all, an_order_that_nobody_follows);
     tcase_add_test(all, an_order_that_fails_later);
     tcase_add_test(all, files_without_room);
+    tcase_add_test(all, files_in_no_order);
     return suite;
 }

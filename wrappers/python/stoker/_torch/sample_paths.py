@@ -16,8 +16,18 @@ _ITEMS = 8  # parts of an item that are looked at
 _LISTS = 4  # files of a sample
 
 
+class Files:
+    """The files of samples: called with an index, from 0 to below `count`, it returns the sample's paths."""
+
+    def __init__(self, count, paths):
+        self.count, self._paths = count, paths
+
+    def __call__(self, index):
+        return self._paths(index)
+
+
 def paths_of(dataset, most):
-    """Returns a function from an index to the paths of a sample, or None. `most`: the greatest index."""
+    """Returns the Files of a data set, or None. `most`: the greatest index."""
     return _find(dataset, most, _DEPTH)
 
 
@@ -37,7 +47,7 @@ def _through_indices(attributes, most, depth):
     if inner is None or not (type(indices) is range or _is_list(indices)) or len(indices) <= most:
         return None
     inner_paths = _find(inner, max(map(int, indices)), depth - 1)
-    return inner_paths and (lambda index: inner_paths(int(indices[index])))
+    return inner_paths and Files(len(indices), lambda index: inner_paths(int(indices[index])))
 
 
 def _through_parts(attributes, depth):
@@ -51,7 +61,7 @@ def _through_parts(attributes, depth):
     def paths(index):
         part = next((number for number, end in enumerate(ends) if index < end), 0)
         return inner[part](index - begins[part]) if inner[part] else ()
-    return paths if any(inner) else None
+    return Files(ends[-1], paths) if any(inner) else None
 
 
 # ---- lists ----
@@ -65,7 +75,7 @@ def _own(attributes, most):
         is_new = all(value is not known for known, _, _ in found)  # ImageFolder has one by two names
         if root is not None and is_new and len(found) < _LISTS:
             found.append((value, take, root))
-    return _joined(found) if found else None
+    return Files(min(len(value) for value, _, _ in found), _joined(found)) if found else None
 
 
 def _joined(found):
