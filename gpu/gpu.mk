@@ -7,8 +7,8 @@
 GPU_OBJECTS := $(call objects,$(GPU))
 
 # Each rounding counts, here as well: no fused multiplications but those that are asked for.
-$(GPU_OBJECTS) $(call objects,tests/cuda/walk.c): gpu/gpu.mk
-$(GPU_OBJECTS) $(call objects,tests/cuda/walk.c): NEEDS += -ffp-contract=off
+$(GPU_OBJECTS) $(call objects,tests/gpu/walk.c): gpu/gpu.mk
+$(GPU_OBJECTS) $(call objects,tests/gpu/walk.c): NEEDS += -ffp-contract=off
 
 NVCC ?= $(firstword $(wildcard /usr/local/cuda/bin/nvcc) $(shell command -v nvcc 2>/dev/null))
 DEVICES ?= 80 90 100

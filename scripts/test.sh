@@ -34,7 +34,12 @@ unit_of() {
         /unit_case\(/ { variable = $1; sub(/ =.*/, "", variable); sub(/.*\*/, "", variable)
                         of[variable] = $2; if ($2 == name) print name }
         /tcase_add/ { split($0, word, /[(), ]+/); if (word[4] == name) print of[word[3]] }
-    ' tests/unit/test_*.c tests/unit/*/test_*.c | head -n 1
+    ' tests/unit/*/test_*.c tests/unit/*/*/test_*.c | head -n 1
+}
+
+# The folders with Python's tests. Those of packages want built packages: `make test-packages`.
+folders() {
+    find tests -name 'test_*.py' -not -path 'tests/packages/*' -printf '%h\n' | sort -u
 }
 
 # One test by name: of the unit tests if there is one of that name, else what pytest finds.
@@ -47,15 +52,14 @@ one() {
     fi
     "$MAKE" --no-print-directory test-programs
     local found='' status
-    for room in preload python paths versions faults kills samples cpython neighbours wild readers decode wrappers \
-        transforms feed batches cuda loader make docs; do
-        STOKER_BUILD=build tests/lib/reachable.sh "${PYTHON:-/usr/bin/python3}" -m pytest -q -rs --tb=short "tests/$room" \
-            -k "$name" >"$scratch/$room" 2>&1
+    for folder in $(folders); do
+        STOKER_BUILD=build tests/lib/reachable.sh "${PYTHON:-/usr/bin/python3}" -m pytest -q -rs --tb=short "$folder" \
+            -k "$name" >"$scratch/said" 2>&1
         status=$?
         [ "$status" -eq 5 ] && continue # nothing of that name
         found=1
-        cat "$scratch/$room"
-        [ "$status" -eq 0 ] || echo "$room: $name" >>"$scratch/failed"
+        cat "$scratch/said"
+        [ "$status" -eq 0 ] || echo "$folder: $name" >>"$scratch/failed"
     done
     [ -n "$found" ] || echo "no test is called $name" >>"$scratch/failed"
 }
@@ -66,34 +70,36 @@ lines() {
     cat <<'END'
 test-slowfs
 test-san test-fuzz
-test-python
+test-cache-files
+test-cli-summary test-cli-run
+test-cache-tiers
+test-cli-verbs test-preload-programs
 test-wild
-test-versions
-test-wrappers
-test-paths
-test-kills test-stress
-test-batches-slice
+test-cache-versions
+test-wrappers-pillow
+test-preload-paths
+test-cache-kills test-stress
+test-wrappers-batches
+test-store
 test-chaos-slice
-test-faults
-test-readers
-test-preload
+test-cache-faults
+test-cache-readers
+test-preload-symbols
 test-decode
-test-cuda test-loader
+test-cuda test-wrappers-loader
 test-libfuzzer
-test-transforms
-test-samples
+test-wrappers-torchvision
 test-make
 test-docs
 test-unit
-test-feed
-test-ahead
-test-cpython
-test-neighbours
+test-wrappers-feed
+test-cli-ahead
+test-preload-cpython
+test-preload-neighbours
 test-kernels
 END
     if [ "${STOKER_ALL:-}" = 1 ]; then
         echo test-exact
-        echo test-batches
         echo test-arm64
     fi
 }

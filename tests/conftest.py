@@ -29,6 +29,11 @@ def _fail_after(limit_s):
     return fail
 
 
+def pytest_configure(config):
+    config.addinivalue_line("markers", "torch: uses torch, torchvision, numpy or PIL; "
+                            "`make test-newest` repeats these with the newest")
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtestloop():
     """Removes the options of scripts/test.sh for this run, and its workers, from the environment of

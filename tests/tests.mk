@@ -4,50 +4,82 @@
 PYTEST = STOKER_BUILD='$(B)' tests/lib/reachable.sh $(PYTHON) -m pytest -q -rs --tb=short
 NEWEST_PYTEST = $(PYTEST:$(PYTHON)=$(VENV)/bin/python)
 
+# ---- the parts: one for each folder with Python's tests, test-cache-kills for tests/cache/kills ----
+
+# packaging.mk has the tests of packages. `make test-gpu` is for a machine with a GPU: cuda.mk has the tests of gpu.
+FOLDERS := $(filter-out packages gpu,$(patsubst tests/%/,%,$(sort $(dir \
+	$(wildcard tests/*/test_*.py tests/*/*/test_*.py)))))
+PARTS := $(addprefix test-,$(subst /,-,$(FOLDERS)))
+
+# Jobs on a slow origin wait more than they compute, so several files at a time.
+WORKERS_cli-verbs := -n 2 --dist loadfile
+WORKERS_cli-summary := -n 2 --dist loadfile
+WORKERS_cli-run := -n 2 --dist loadfile
+WORKERS_cache-files := -n 2 --dist loadfile
+WORKERS_cache-tiers := -n 2 --dist loadfile
+WORKERS_docs := -n 2
+
+# `make test` runs the mechanism of batches, and the interpreter's end after it: the rest takes ten minutes.
+SLICE_wrappers-batches := slots rows_in_place faults exits
+whole = $(T)$(filter 1,$(STOKER_ALL))
+slice_of = $(if $(SLICE_$(1)),$(if $(whole),,$(patsubst %,/test_%.py,$(SLICE_$(1)))))
+
+.PHONY: $(PARTS) test-cache test-cli test-preload test-wrappers
+$(PARTS): test-%: all
+	@$(PYTEST) $(WORKERS_$*) $(or $(addprefix tests/$(subst -,/,$*),$(call slice_of,$*)),tests/$(subst -,/,$*)) \
+		$(if $(T),-k '$(T)')
+
+test-cache: $(filter test-cache-%,$(PARTS)) ## tests of the cache: files, tiers, versions, kills, faults, readers of big files
+test-cli: $(filter test-cli-%,$(PARTS)) ## tests of the command: verbs, run, summary, reading ahead
+test-preload: $(filter test-preload-%,$(PARTS)) ## tests of the interposed symbols, the ABI, paths, neighbours, programs
+test-wrappers: $(filter test-wrappers-%,$(PARTS)) ## tests of the Python package and the hook: Pillow, torchvision, batches, feeds, loaders
+# A part may need more than `all`: its folder's section says it.
+test-cli-ahead test-cli-verbs test-cli-summary test-cli-run: $(B)/slowfs
+test-cache-files test-cache-tiers test-cache-readers test-store test-wrappers-feed: $(B)/slowfs
+test-preload-programs test-slowfs: $(B)/slowfs
+
 $(B)/slowfs: $(wildcard tests/slowfs/*.c) $(wildcard tests/slowfs/*.h)
 	@mkdir -p $(@D)
 	$(if $(V),,@echo "  LINK  $@")
 	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O3 -g $(USERS) $(WARNINGS) $(filter %.c,$^) \
 		$$(pkg-config --cflags --libs fuse3) -o $@
 
-# ---- tests/preload: programs whose output must not depend on the library ----
+# ---- tests/preload/symbols: programs whose output must not depend on the library ----
 
 PRELOAD_FRAMES := open read stdio stat access user async directory descriptor create make change chdir metadata fdmeta
-PRELOAD_SHARED := $(addprefix tests/preload/frames/,frame.c show.c by_syscall.c paths.c pool.c)
-PRELOAD_BIN := $(B)/tests/preload
+PRELOAD_SHARED := $(addprefix tests/preload/symbols/frames/,frame.c show.c by_syscall.c paths.c pool.c)
+PRELOAD_BIN := $(B)/tests/preload/symbols
 PRELOAD_CC = $(CC) -std=gnu11 -D_GNU_SOURCE -I. $(WARNINGS) $(OPTIMISE) -g $(USERS) $(COMPILE_SAN)
 SKEW := $(B)/tests/chaos/skew.so
 PRELOAD_PROGRAMS := $(addprefix $(PRELOAD_BIN)/,$(PRELOAD_FRAMES) warm counters)
 
 # The body is in a library, whose constructor is one of the frames.
-$(PRELOAD_BIN)/lib%-frame.so: tests/preload/frames/%.c $(PRELOAD_SHARED) \
-		$(wildcard tests/preload/frames/*.h)
+$(PRELOAD_BIN)/lib%-frame.so: tests/preload/symbols/frames/%.c $(PRELOAD_SHARED) \
+		$(wildcard tests/preload/symbols/frames/*.h)
 	@mkdir -p $(@D)
 	$(if $(V),,@echo "  LINK  $@")
 	$(Q)$(PRELOAD_CC) -fPIC -shared -pthread -Wl,-soname,$(@F) $(filter %.c,$^) -ldl -o $@
 
-$(addprefix $(PRELOAD_BIN)/,$(PRELOAD_FRAMES)): $(PRELOAD_BIN)/%: tests/preload/frames/main.c \
+$(addprefix $(PRELOAD_BIN)/,$(PRELOAD_FRAMES)): $(PRELOAD_BIN)/%: tests/preload/symbols/frames/main.c \
 		$(PRELOAD_BIN)/lib%-frame.so
 	$(if $(V),,@echo "  LINK  $@")
 	$(Q)$(PRELOAD_CC) $^ -Wl,-rpath,'$$ORIGIN' -o $@
 
-$(PRELOAD_BIN)/warm: tests/preload/frames/warm.c
+$(PRELOAD_BIN)/warm: tests/preload/symbols/frames/warm.c
 	@mkdir -p $(@D)
 	$(if $(V),,@echo "  LINK  $@")
 	$(Q)$(PRELOAD_CC) $^ -o $@
 
-$(PRELOAD_BIN)/counters: tests/preload/counters.c $(call objects,$(BASE) $(CACHE))
+$(PRELOAD_BIN)/counters: tests/preload/symbols/counters.c $(call objects,$(BASE) $(CACHE))
 	@mkdir -p $(@D)
 	$(if $(V),,@echo "  LINK  $@")
 	$(Q)$(PRELOAD_CC) $^ $(LINK_SAN) -o $@
 
-.PHONY: test-preload
-test-preload: $(B)/libstoker.so $(B)/stoker $(PRELOAD_PROGRAMS) ## tests of the interposed symbols and the ABI
-	@$(PYTEST) tests/preload $(if $(T),-k '$(T)')
+test-preload-symbols: $(PRELOAD_PROGRAMS)
 
-# ---- tests/unit and tests/stress: the rooms from within ----
+# ---- tests/unit and tests/cache/stress: the rooms from within ----
 
-UNIT_SOURCES := $(wildcard tests/unit/*.c tests/unit/cli/*.c) tests/cuda/walk.c tests/cuda/image.c \
+UNIT_SOURCES := $(wildcard tests/unit/*.c tests/unit/*/*.c tests/unit/*/*/*.c) tests/gpu/walk.c tests/gpu/image.c \
 	wrappers/python/core/feed/thread_pool.c
 
 $(B)/tests/unit: $(call checked,$(UNIT_SOURCES) $(BASE) $(CACHE) $(RING)) \
@@ -55,9 +87,9 @@ $(B)/tests/unit: $(call checked,$(UNIT_SOURCES) $(BASE) $(CACHE) $(RING)) \
 	@mkdir -p $(@D)
 	$(if $(V),,@echo "  LINK  $@")
 	$(Q)$(LINK) -o $@ $(filter %.o,$^) $(LDFLAGS) $(LINK_SAN) $$(pkg-config --libs check) -llmdb -lm -ldl \
-		-Wl,--disable-new-dtags,-rpath,'$$ORIGIN/cuda'
+		-Wl,--disable-new-dtags,-rpath,'$$ORIGIN/gpu'
 
-$(B)/tests/hammer: $(call objects,tests/stress/hammer.c tests/unit/private.c $(BASE) $(CACHE))
+$(B)/tests/hammer: $(call objects,tests/cache/stress/hammer.c tests/unit/private.c $(BASE) $(CACHE))
 	@mkdir -p $(@D)
 	$(if $(V),,@echo "  LINK  $@")
 	$(Q)$(LINK) -o $@ $^ $(LDFLAGS) $(LINK_SAN) -pthread
@@ -82,7 +114,7 @@ SAN_SLICE = -k $(if $(findstring thread,$(SAN)),'async and not in_a_run','main a
 
 .PHONY: test-san test-frames
 test-frames: $(B)/libstoker.so $(B)/stoker $(PRELOAD_PROGRAMS)
-	@STOKER_SANITIZER=$(if $(SAN),$(SAN_RUNTIME)) $(PYTEST) tests/preload/test_frames.py \
+	@STOKER_SANITIZER=$(if $(SAN),$(SAN_RUNTIME)) $(PYTEST) tests/preload/symbols/test_frames.py \
 		$(if $(filter 1,$(STOKER_ALL)),,$(SAN_SLICE))
 
 test-san: ## unit tests, stress and the interposed symbols under the sanitizers
@@ -158,103 +190,88 @@ fuzz-by-hand: $(B)/tests/fuzz-$(T)
 	@$(if $(LIBFUZZER),$< -max_total_time=$(FUZZ_S) -timeout=60 -artifact_prefix=build/fuzz/ \
 		build/fuzz/$(T) $(wildcard tests/fuzz/corpus/$(T)),$< --seconds $(FUZZ_S) --seed $$(date +%s))
 
-# ---- tests/python: the command, and whole jobs on a slow origin ----
+# ---- Python libraries ----
 
 VENV ?= build/venv
 
-.PHONY: test-python test-newest
-# They wait for a slow origin more than they compute, so three files at a time.
-test-python: all $(B)/slowfs $(B)/tests/cuda/libcuda.so.1 ## tests of the command and of whole jobs; T is an expression for -k
-	@$(PYTEST) -n 3 --dist loadfile tests/python $(if $(T),-k '$(T)')
-
+.PHONY: test-newest
 # 5.7 GB, of which a processor needs little: so only when asked for. It goes with `make clean`, as
 # everything built does; VENV=DIRECTORY puts it where it stays.
-VENV_LISTS := $(wildcard tests/*/requirements.txt)
+VENV_LISTS := $(wildcard tests/*/requirements.txt tests/*/*/requirements.txt)
 $(VENV)/ready: $(VENV_LISTS)
 	$(PYTHON) -m venv $(VENV)
 	$(VENV)/bin/pip install --quiet torch torchvision numpy pillow pytest $(VENV_LISTS:%=-r %)
 	@touch $@
 
-test-newest: all $(B)/slowfs $(B)/tests/libgpu.so $(B)/tests/cuda/libcuda.so.1 $(B)/tests/cuda/libnvjpeg.so.13 $(B)/tests/device $(SKEW) $(PRELOAD_BIN)/counters $(VENV)/ready ## the tests of Python libraries, with the newest from PyPI
-	@$(NEWEST_PYTEST) -m torch tests/python $(if $(T),-k '$(T)')
+# The folders in which some tests use torch.
+TORCH_FOLDERS := cli/summary cli/run cache/files cache/tiers
+test-newest: all $(B)/slowfs $(B)/tests/libgpu.so $(B)/tests/gpu/libcuda.so.1 $(B)/tests/gpu/libnvjpeg.so.13 $(B)/tests/device $(SKEW) $(PRELOAD_BIN)/counters $(VENV)/ready ## the tests of Python libraries, with the newest from PyPI
+	@$(foreach one,$(TORCH_FOLDERS),$(NEWEST_PYTEST) -m torch tests/$(one) $(if $(T),-k '$(T)') || [ $$? = 5 ] || exit 1;)
 	@STOKER_ALL=1 $(NEWEST_PYTEST) -m newest tests/wild \
 		$(if $(T),-k '$(T)')
-	@$(NEWEST_PYTEST) $(addprefix tests/readers/test_,readers.py swmr.py) \
+	@$(NEWEST_PYTEST) $(addprefix tests/cache/readers/test_,readers.py swmr.py) \
 		$(if $(T),-k '$(T)')
-	@$(NEWEST_PYTEST) tests/transforms $(if $(T),-k '$(T)')
-	@$(NEWEST_PYTEST) tests/wrappers $(if $(T),-k '$(T)')
-	@$(NEWEST_PYTEST) tests/feed $(if $(T),-k '$(T)')
-	@$(NEWEST_PYTEST) tests/batches $(if $(T),-k '$(T)')
-	@$(NEWEST_PYTEST) tests/cuda $(if $(T),-k '$(T)')
-	@$(NEWEST_PYTEST) tests/loader $(if $(T),-k '$(T)')
+	@$(NEWEST_PYTEST) tests/wrappers/torchvision $(if $(T),-k '$(T)')
+	@$(NEWEST_PYTEST) tests/wrappers/pillow $(if $(T),-k '$(T)')
+	@$(NEWEST_PYTEST) tests/wrappers/feed $(if $(T),-k '$(T)')
+	@$(NEWEST_PYTEST) tests/wrappers/batches $(if $(T),-k '$(T)')
+	@$(NEWEST_PYTEST) tests/gpu $(if $(T),-k '$(T)')
+	@$(NEWEST_PYTEST) tests/wrappers/loader $(if $(T),-k '$(T)')
 	@$(MAKE) --no-print-directory test-pillows
 
-# ---- tests/paths and tests/versions: every road to a file, every change of one ----
+test-cache-versions test-wrappers-pillow: $(SKEW)
 
-.PHONY: test-paths test-versions
-test-paths: all ## tests of links, odd names, descriptors, roots and views
-	@$(PYTEST) tests/paths $(if $(T),-k '$(T)')
+# ---- tests/cache/faults: what fails in the library's own calls ----
 
-test-versions: all $(SKEW) ## tests of which version of a file is seen, whoever changes it
-	@$(PYTEST) tests/versions $(if $(T),-k '$(T)')
+FAULTS_PROGRAMS := $(addprefix $(B)/tests/cache/faults/,subject meddle closer) $(PRELOAD_BIN)/counters \
+	$(B)/tests/cache/kills/filler
 
-# ---- tests/faults: what fails in the library's own calls ----
-
-FAULTS_PROGRAMS := $(addprefix $(B)/tests/faults/,subject meddle closer) $(PRELOAD_BIN)/counters \
-	$(B)/tests/kills/filler
-
-$(B)/tests/faults/subject: tests/faults/subject.c $(addprefix tests/preload/frames/,\
+$(B)/tests/cache/faults/subject: tests/cache/faults/subject.c $(addprefix tests/preload/symbols/frames/,\
 		show.c show.h by_syscall.c by_syscall.h)
 	@mkdir -p $(@D)
 	$(if $(V),,@echo "  LINK  $@")
 	$(Q)$(PRELOAD_CC) $(filter %.c,$^) -ldl -pthread -o $@
 
-$(B)/tests/faults/meddle $(B)/tests/faults/closer: $(B)/tests/faults/%: tests/faults/%.c
+$(B)/tests/cache/faults/meddle $(B)/tests/cache/faults/closer: $(B)/tests/cache/faults/%: tests/cache/faults/%.c
 	@mkdir -p $(@D)
 	$(if $(V),,@echo "  LINK  $@")
 	$(Q)$(PRELOAD_CC) $^ -pthread -o $@
 
-.PHONY: test-faults
-test-faults: all $(B)/slowfs $(FAULTS_PROGRAMS) ## tests in which system calls of ours fail, and the origin
-	@$(PYTEST) tests/faults $(if $(T),-k '$(T)')
+test-cache-faults: $(B)/slowfs $(FAULTS_PROGRAMS)
 
-# ---- tests/cpython: CPython's own tests ----
+# ---- tests/preload/cpython: CPython's own tests ----
 
-CPYTHON_PROGRAMS := $(B)/tests/cpython/unseen.so
+CPYTHON_PROGRAMS := $(B)/tests/preload/cpython/unseen.so
 
-$(B)/tests/cpython/%.so: tests/cpython/%.c
+$(B)/tests/preload/cpython/%.so: tests/preload/cpython/%.c
 	@mkdir -p $(@D)
 	$(if $(V),,@echo "  LINK  $@")
 	$(Q)$(PRELOAD_CC) -Wno-missing-prototypes -fPIC -shared $< -ldl -o $@
 
-.PHONY: test-cpython
-test-cpython: all $(CPYTHON_PROGRAMS) ## CPython's own tests, each case as without
-	@$(PYTEST) tests/cpython $(if $(T),-k '$(T)')
+test-preload-cpython: $(CPYTHON_PROGRAMS)
 
 include tests/decode/decode.mk
-include tests/cuda/cuda.mk
+include tests/gpu/cuda.mk
 
-# ---- tests/kills: processes that are killed or stopped while they fill ----
+# ---- tests/cache/kills: processes that are killed or stopped while they fill ----
 
-KILLS_PROGRAMS := $(addprefix $(B)/tests/kills/,filler accounts)
+KILLS_PROGRAMS := $(addprefix $(B)/tests/cache/kills/,filler accounts)
 
-$(B)/tests/kills/filler: tests/kills/filler.c
+$(B)/tests/cache/kills/filler: tests/cache/kills/filler.c
 	@mkdir -p $(@D)
 	$(if $(V),,@echo "  LINK  $@")
 	$(Q)$(PRELOAD_CC) $^ -pthread -o $@
 
-$(B)/tests/kills/accounts: tests/kills/accounts.c $(call objects,$(BASE) $(CACHE))
+$(B)/tests/cache/kills/accounts: tests/cache/kills/accounts.c $(call objects,$(BASE) $(CACHE))
 	@mkdir -p $(@D)
 	$(if $(V),,@echo "  LINK  $@")
 	$(Q)$(PRELOAD_CC) $^ $(LINK_SAN) -o $@
 
-.PHONY: test-kills
-test-kills: all $(B)/slowfs $(SKEW) $(KILLS_PROGRAMS) ## tests in which processes are killed while they fill
-	@$(PYTEST) tests/kills $(if $(T),-k '$(T)')
+test-cache-kills: $(B)/slowfs $(SKEW) $(KILLS_PROGRAMS)
 
 # ---- tests/chaos: everything goes wrong at the same time ----
 
-CHAOS_PROGRAMS := $(B)/tests/chaos/player $(SKEW) $(B)/tests/kills/accounts
+CHAOS_PROGRAMS := $(B)/tests/chaos/player $(SKEW) $(B)/tests/cache/kills/accounts
 CHAOS_S = $(or $(SECONDS),1800)
 SEED ?=
 
@@ -278,104 +295,47 @@ test-chaos: all $(B)/slowfs $(CHAOS_PROGRAMS) ## half an hour in which everythin
 test-chaos-slice:
 	@$(MAKE) --no-print-directory test-chaos SECONDS=120
 
-# ---- tests/samples: the sample store among processes, and in runs ----
-
-.PHONY: test-samples
-test-samples: all ## tests of the sample store: runs, kills, many processes
-	@$(PYTEST) tests/samples $(if $(T),-k '$(T)')
-
-# ---- tests/neighbours: other libraries, and programs that make it hard ----
+# ---- tests/preload/neighbours: other libraries, and programs that make it hard ----
 
 NEIGHBOURS := reader vfork forks signals writers stacks limits sandbox
-NEIGHBOURS_BIN := $(B)/tests/neighbours
+NEIGHBOURS_BIN := $(B)/tests/preload/neighbours
 NEIGHBOURS_PROGRAMS := $(addprefix $(NEIGHBOURS_BIN)/,$(NEIGHBOURS) libtracer.so libbetween.so)
-NEIGHBOURS_SHARED := tests/neighbours/files.c
+NEIGHBOURS_SHARED := tests/preload/neighbours/files.c
 
-$(NEIGHBOURS_BIN)/lib%.so: tests/neighbours/%.c preload/interpose/symbols.def
+$(NEIGHBOURS_BIN)/lib%.so: tests/preload/neighbours/%.c preload/interpose/symbols.def
 	@mkdir -p $(@D)
 	$(if $(V),,@echo "  LINK  $@")
 	$(Q)$(PRELOAD_CC) -fPIC -shared $< -ldl -o $@
 
-$(addprefix $(NEIGHBOURS_BIN)/,$(NEIGHBOURS)): $(NEIGHBOURS_BIN)/%: tests/neighbours/%.c \
-		$(NEIGHBOURS_SHARED) tests/neighbours/files.h
+$(addprefix $(NEIGHBOURS_BIN)/,$(NEIGHBOURS)): $(NEIGHBOURS_BIN)/%: tests/preload/neighbours/%.c \
+		$(NEIGHBOURS_SHARED) tests/preload/neighbours/files.h
 	@mkdir -p $(@D)
 	$(if $(V),,@echo "  LINK  $@")
 	$(Q)$(PRELOAD_CC) $< $(NEIGHBOURS_SHARED) -pthread -o $@
 
-.PHONY: test-neighbours
-test-neighbours: all $(NEIGHBOURS_PROGRAMS) ## tests beside other preloads, in sandboxes, with small stacks
-	@$(PYTEST) tests/neighbours $(if $(T),-k '$(T)')
-
-# ---- tests/make: the build itself ----
-
-.PHONY: test-make
-test-make: all ## tests of the build: other flags, missing headers, no LMDB
-	@$(PYTEST) tests/make $(if $(T),-k '$(T)')
+test-preload-neighbours: $(NEIGHBOURS_PROGRAMS)
 
 # ---- tests/wild: the libraries, tools and languages that people read data sets with ----
 
 WILD_PROGRAMS := $(PRELOAD_BIN)/counters
 
-.PHONY: test-wild
-test-wild: all $(WILD_PROGRAMS) ## tests of Python loaders, command-line tools and languages
-	@$(PYTEST) tests/wild $(if $(T),-k '$(T)')
+test-wild: $(WILD_PROGRAMS) ## tests of Python loaders, command-line tools and languages
 
-# ---- tests/readers: the libraries that read big files, on a slow origin ----
+# ---- tests/wrappers ----
 
-.PHONY: test-readers
-test-readers: all $(B)/slowfs ## tests of HDF5, LMDB, archives, tensors and tables that are read by blocks
-	@$(PYTEST) tests/readers $(if $(T),-k '$(T)')
-
-# ---- tests/wrappers: the Python package and the hook ----
-
-.PHONY: test-wrappers test-pillow
-test-wrappers: all $(SKEW) ## tests of the Python package, and of Pillow under its hook
-	@$(PYTEST) tests/wrappers $(if $(T),-k '$(T)')
-
+.PHONY: test-pillow
 # These are Pillow's tests of Debian's version and of three more; T names a file of them, such as
 # test_image_resize.
 test-pillow: all $(PILLOWS_READY) ## Pillow's own tests, with the hook and without (fetches its sources from PyPI)
 	@failed=; for python in $(PYTHON) $(PILLOW_PYTHONS); do \
-		STOKER_BUILD=$(B) $$python tests/wrappers/pillow_suite.py $(T) || failed=1; done; [ -z "$$failed" ]
+		STOKER_BUILD=$(B) $$python tests/wrappers/pillow/pillow_suite.py $(T) || failed=1; done; [ -z "$$failed" ]
 
-# ---- tests/transforms: the torchvision side of it ----
-
-.PHONY: test-transforms
-test-transforms: all ## tests of stoker.transforms, and of torchvision under the hook
-	@$(PYTEST) tests/transforms $(if $(T),-k '$(T)')
-
-# ---- tests/feed: batches without worker processes ----
-
-.PHONY: test-feed
-test-feed: all $(B)/slowfs ## tests of batches that threads of one process read and decode
-	@$(PYTEST) tests/feed $(if $(T),-k '$(T)')
-
-# ---- tests/ahead: reading in the order of the job's loaders ----
-
-.PHONY: test-ahead
-test-ahead: all $(B)/slowfs ## tests of reading ahead in the order of torch's samplers
-	@$(PYTEST) tests/ahead $(if $(T),-k '$(T)')
-
-# ---- tests/batches: batches of torch's DataLoader ----
-
-.PHONY: test-batches test-batches-slice
-test-batches: all ## tests of batches on their way from workers to the main process
-	@$(PYTEST) tests/batches $(if $(T),-k '$(T)')
-# The mechanism, and the interpreter's end after it: the rest takes ten minutes.
-test-batches-slice: all
-	@$(PYTEST) $(addprefix tests/batches/test_,slots.py rows_in_place.py faults.py exits.py) $(if $(T),-k '$(T)')
-
-# ---- tests/loader: stoker.Loader ----
-
-.PHONY: test-loader
-test-loader: all $(CUDA_OF_TESTS) ## tests of stoker.Loader, here and with the driver of tests/cuda
-	@$(PYTEST) tests/loader $(if $(T),-k '$(T)')
+test-wrappers-loader test-cli-summary: $(CUDA_OF_TESTS)
 
 # ---- tests/docs: every command of the documents ----
 
-.PHONY: test-docs test-docs-root
-test-docs: all ## runs every command of README.md and docs; says which are not run, and why
-	@$(PYTEST) -n 2 tests/docs $(if $(T),-k '$(T)')
+.PHONY: test-docs-root
+test-docs: ## runs every command of README.md and docs; says which are not run, and why
 
 # Minutes, and 400 packages of Debian's: so only when asked for.
 test-docs-root: wheel ## the documents' commands in a root directory with nothing but what the pages say that they need
@@ -387,17 +347,13 @@ test-docs-root: wheel ## the documents' commands in a root directory with nothin
 .PHONY: check
 check: test-programs ## before each commit: unit tests, the interposed symbols, the command, in two minutes
 	@tests/unit/run.sh $(B)/tests/unit
-	@$(PYTEST) -n 3 tests/preload -k 'test_abi or (main and (cold or known))'
-	@$(PYTEST) -n 3 --dist loadfile $(addprefix tests/python/test_,help.py verbs.py state.py)
+	@$(PYTEST) -n 3 tests/preload/symbols -k 'test_abi or (main and (cold or known))'
+	@$(PYTEST) -n 3 --dist loadfile $(addprefix tests/cli/verbs/test_,help.py verbs.py state.py)
 	@scripts/prose.sh
 
 # ---- all of it ----
 
 # In order of growing size, so that what is simple fails first.
-.PHONY: test-slowfs
-test-slowfs: $(B)/slowfs ## tests of the test file system itself
-	@$(PYTHON) -B tests/slowfs/test_slowfs.py
-
 .PHONY: test-programs
 test-programs: all $(B)/slowfs $(B)/tests/unit $(B)/tests/hammer $(PRELOAD_PROGRAMS) \
 	$(FAULTS_PROGRAMS) $(CPYTHON_PROGRAMS) $(KILLS_PROGRAMS) $(NEIGHBOURS_PROGRAMS) $(CHAOS_PROGRAMS)

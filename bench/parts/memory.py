@@ -15,7 +15,7 @@ from parts import decode
 
 sys.path.append(os.path.join(ground.REPOSITORY, "tests/lib"))
 
-PROGRAM = os.path.join(ground.REPOSITORY, "tests/python/programs/decoding.py")
+PROGRAM = os.path.join(ground.REPOSITORY, "tests/lib/programs/decoding.py")
 PYTHON = os.environ.get("PYTHON", sys.executable)
 KILOBYTES, PIXELS = decode.SIZES[1]
 EPOCHS = 3  # the third begins with forms, wherever they are kept

@@ -21,7 +21,7 @@ def check(place, next_run):
 
 def check_volume(place, volume, run):
     summary = place.scratch / "summary-after.json"
-    look = f"{place.build}/tests/kills/accounts {HOME}"
+    look = f"{place.build}/tests/cache/kills/accounts {HOME}"
     read = " ".join(map(str, place.player("session", volume.number, run=run, seconds=3, readers=2,
                                           seed=run, library=1, fresh="run")))
     line = place.stoker("sh", "-c", f"{look}; ls {HOME}/fill | wc -l; {read}; {look}",

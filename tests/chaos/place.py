@@ -13,7 +13,7 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent / name) for name in ("lib", "slowfs")]
+sys.path.insert(0, str(HERE.parent / "lib"))
 
 import slowfs  # noqa: E402
 

@@ -5,9 +5,7 @@ $(B)/tests/libdecode.so: $(call objects,tests/decode/library.c) $(B)/libstokerde
 	$(if $(V),,@echo "  LINK  $@")
 	$(Q)$(LINK) -shared -o $@ $^ $(LDFLAGS) $(LINK_SAN) $(JPEG_LIBS) -Wl,--no-undefined
 
-.PHONY: test-decode
 test-decode: $(B)/tests/libdecode.so ## tests of decoding and resizing against Pillow
-	@STOKER_BUILD=$(B) $(PYTHON) -m pytest -q --tb=short tests/decode $(if $(T),-k '$(T)')
 
 # One environment for each order of the passes that Pillow has had, besides Debian's own. They go with
 # `make clean`, too; PILLOW_VENVS=DIRECTORY puts them where they stay.
@@ -31,7 +29,7 @@ test-exact: $(B)/tests/libdecode.so $(PILLOWS_READY) ## 10,000 random images aga
 test-pillows: all $(B)/tests/libdecode.so $(PILLOWS_READY) ## tests of pixels and of the hook with three more Pillows
 	@for python in $(PILLOW_PYTHONS); do \
 		STOKER_BUILD=$(B) $$python -m pytest -q --tb=short tests/decode $(if $(T),-k '$(T)') && \
-		STOKER_BUILD=$(B) $$python -m pytest -q --tb=short tests/wrappers $(if $(T),-k '$(T)') || \
+		STOKER_BUILD=$(B) $$python -m pytest -q --tb=short tests/wrappers/pillow $(if $(T),-k '$(T)') || \
 		exit 1; done
 
 # ---- the kernels against each other; those of arm64 in an emulated processor ----

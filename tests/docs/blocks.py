@@ -9,7 +9,8 @@ import dataclasses
 import pathlib
 import re
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+from checkout import ROOT
+
 # In these it is pictures that are indented, and no commands.
 PICTURES = {"architecture.md", "compatibility.md"}
 

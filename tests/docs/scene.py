@@ -14,10 +14,10 @@ import pathlib
 import shutil
 import subprocess
 
+from checkout import ROOT
 from isolated import Isolated
 
 HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
 WORK = "/scratch/me"
 READER = os.environ.get("READER_BIN")
 

@@ -1,11 +1,11 @@
 """The page of results is made of rows that tests recorded; some rows can be made anew."""
 
 import json
-import pathlib
 import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+from checkout import ROOT
+
 PAGE = ROOT / "docs/compatibility.md"
 
 

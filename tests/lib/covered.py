@@ -2,7 +2,6 @@
 
 A conftest imports them by name."""
 
-import os
 import pathlib
 import shutil
 import subprocess
@@ -10,16 +9,15 @@ import tempfile
 
 import pytest
 
+from checkout import BUILD
 from agent import Agents
 from isolated import Isolated
 from jobs import Jobs
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-
 
 @pytest.fixture(scope="session")
 def build():
-    return ROOT / os.environ.get("STOKER_BUILD", "build")
+    return BUILD
 
 
 @pytest.fixture(scope="session")

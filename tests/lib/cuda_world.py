@@ -1,4 +1,4 @@
-"""The driver of tests/cuda from Python: how it behaves, and what became of it (tests/cuda/world.h). For
+"""The driver of tests/gpu from Python: how it behaves, and what became of it (tests/gpu/world.h). For
 programs that find it as their libcuda.so.1."""
 
 import ctypes

@@ -11,7 +11,9 @@ import sysconfig
 
 import pytest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+from checkout import ROOT
+
+
 AVX2, EXACT, MODULE = (f"obj/{name}.o" for name in (
     "store/content_hash_avx2", "decode/resize/geometry", "wrappers/python/core/module"))
 USERS = {"CFLAGS": "-O1 -D_FORTIFY_SOURCE=2", "CPPFLAGS": "-DUSERS_OWN", "LDFLAGS": "-Wl,-O1"}

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+from checkout import ROOT
 
 
 @pytest.fixture

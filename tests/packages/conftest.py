@@ -9,11 +9,12 @@ import sys
 
 import pytest
 
+from checkout import ROOT
+
 HERE = pathlib.Path(__file__).resolve().parent
 
 from covered import place, scratch, session_scratch  # noqa: F401
 
-ROOT = HERE.parents[1]
 PACKAGES = ROOT / "build/packages"
 
 

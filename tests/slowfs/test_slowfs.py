@@ -1,7 +1,6 @@
-#!/usr/bin/python3
 """Tests slowfs itself: that it is a faithful, late and well-counting copy of its source.
 
-    python3 tests/slowfs/test_slowfs.py [Test.method]
+    make test-slowfs T=NAME
 """
 
 import concurrent.futures
@@ -309,7 +308,7 @@ class Ended(Case):
         code = ("import os, slowfs; fs = slowfs.SlowFS(%r).start();"
                 "print(fs.mountpoint, fs.pid, flush=True); os.kill(os.getpid(), 9)" % self.source)
         starter = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE,
-                                 cwd=os.path.dirname(os.path.abspath(__file__)),
+                                 cwd=os.path.dirname(os.path.abspath(slowfs.__file__)),
                                  universal_newlines=True, check=False)
         self.assertEqual(starter.returncode, -signal.SIGKILL)
         mountpoint, pid = starter.stdout.split()
@@ -454,7 +453,3 @@ class Ended(Case):
     def test_a_source_that_is_not_there(self):
         with self.assertRaisesRegex(slowfs.SlowFSError, "No such file"):
             slowfs.SlowFS(self.in_source("missing")).__enter__()
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -54,7 +54,7 @@ class Guest:
         return one["said"]
 
     def cached(self, jobs, names, how, passes, env=None):
-        plan = self.plan(names, how, passes, jobs.build / "tests/preload/counters")
+        plan = self.plan(names, how, passes, jobs.build / "tests/preload/symbols/counters")
         ran = self.user.run(jobs, self.line("read", self.top, plan), self.top, timeout=PATIENCE_S,
                             env=env)
         return json.loads(ran.stdout), ran

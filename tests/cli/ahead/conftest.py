@@ -1,0 +1,32 @@
+"""Fixtures of the tests of reading ahead: a slow origin, and a place for each test's jobs."""
+
+import pathlib
+
+import pytest
+
+from checkout import BUILD
+
+HERE = pathlib.Path(__file__).resolve().parent
+PACKAGE = BUILD / "python" / "stoker"
+
+pytest.importorskip("torch", reason="no torch")
+
+from covered import build, jobs, scratch, session_scratch  # noqa: F401
+from isolated import Isolated
+from slow_origin import origin, session_origin  # noqa: F401
+
+
+def pytest_collection_modifyitems(items):
+    if not (PACKAGE / "_core.abi3.so").exists():
+        for item in items:
+            item.add_marker(pytest.mark.skip(reason="the package is not built: python3-dev"))
+
+
+@pytest.fixture
+def place(session_origin):  # noqa: F811
+    """A mount namespace with a /dev/shm of its own, which sees the origin's mount."""
+    obstacle = Isolated.obstacle()
+    if obstacle:
+        pytest.skip(obstacle)
+    with Isolated() as isolated:
+        yield isolated

@@ -1,0 +1,149 @@
+"""Each of these whole jobs is slow for one known reason, and the advice names it."""
+
+import os
+import re
+import shlex
+import sys
+
+import pytest
+
+from job_fixtures import PROGRAMS
+from origin import settle
+
+pytestmark = pytest.mark.torch
+
+FILES = 12
+CORES = len(os.sched_getaffinity(0))
+
+STEPS = """
+import sys, time, torch
+from torch.utils.data import DataLoader
+class Files:
+    def __len__(self):
+        return 20
+    def __getitem__(self, index):
+        time.sleep(0.015)
+        return len(open(sys.argv[1], "rb").read())
+loader = DataLoader(Files(), batch_size=4, num_workers=int(sys.argv[2]), persistent_workers=True)
+for _ in range(3):
+    for _ in loader:
+        time.sleep(0.4)
+"""
+
+
+@pytest.fixture(scope="module")
+def data(session_origin):
+    return session_origin.files("advice", FILES, 1000)[1]
+
+
+def passes(jobs, data, *arguments, **more):
+    line = [sys.executable, PROGRAMS / "passes.py", data, *map(str, arguments)]
+    return jobs.run(line, path=data, timeout=200, env={"STOKER_AHEAD": "off"}, **more)
+
+
+def test_a_first_epoch_that_takes_longer_than_all_others_is_the_trouble(jobs, data, origin):
+    """Not what little the later ones wait for."""
+    origin.fs.latency_ms = 60
+    ran = passes(jobs, data, 3, 1, 1, 0.01)
+    assert ran.json["bound"] == "fetch"
+    assert re.match(r"fetch-bound in epoch 1: storage took [\d.]+ s, ", ran.json["advice"])
+
+
+def test_what_is_to_be_typed_is_one_word(jobs, origin):
+    """The path is one that a shell would take apart; the advice breaks it at no line's end."""
+    source, mount = origin.directory("two")
+    (source / "it's  my set" / "a").mkdir(parents=True)
+    for number in range(20):
+        (source / "it's  my set" / "a" / str(number)).write_bytes(b"x")
+    settle()
+    origin.fs.latency_ms = 60
+    path = mount / "it's  my set"
+    script = 'for turn in 1 2; do cat "$0"/a/* >/dev/null; done'
+    ran = jobs.run(["sh", "-c", script, path], path=path)
+    typed = re.search(r"`stoker (.*?)` fills", ran.json["advice"])[1]
+    assert shlex.split(typed) == ["warm", str(path)] and f"`stoker {typed}`" in ran.stderr
+    holds_open = "import sys, time; file = open(sys.argv[1]); time.sleep(2)"
+    ran = jobs.run([sys.executable, "-c", holds_open, path / "a" / "1"], path=source)
+    assert shlex.split(re.search(r"--path .*", ran.stderr)[0]) == ["--path", f"{path}/a"]
+
+
+def test_where_nobody_sees_epochs_none_are_named(jobs, data, origin):
+    origin.fs.latency_ms = 60
+    ran = jobs.run(["sh", "-c", 'for turn in 1 2; do cat "$0"/* >/dev/null; done', data], path=data)
+    assert re.match(r"fetch-bound at first opens: storage took [\d.]+ s, ", ran.json["advice"])
+
+
+def test_what_cannot_be_cached_is_named_and_no_file_said_to_be_opened_once(jobs, origin):
+    """A young file has no record, so there is no count of its opens."""
+    source, mount = origin.directory("young")
+    for number in range(9):
+        (source / f"file{number}").write_bytes(bytes(1000))
+    origin.fs.latency_ms = 60
+    ran = jobs.run(["sh", "-c", 'for turn in 1 2; do cat "$0"/* >/dev/null; done', mount], path=mount,
+                   env={"STOKER_MIN_AGE": "600"})
+    assert ran.bypassed == {"young": 18}
+    assert re.match(r"18 opens \(files of at most .*\) were not cached, changed less than STOKER_MIN_AGE ago: "
+                    r"what would change it is a smaller STOKER_MIN_AGE", ran.json["advice"])
+
+
+def test_a_first_epoch_of_what_is_there_waits_for_answers(jobs, data, origin):
+    """To fill the cache would change nothing: it is full."""
+    passes(jobs, data, 1, 1, 1, flags=["--keep"])
+    origin.fs.latency_ms = 60
+    ran = passes(jobs, data, 3, 1, 1, 0.01, flags=["--keep"])
+    jobs.stoker("clear")
+    assert ran.hits == ran.opens and ran.json["bound"] == "fetch"
+    assert re.match(r"fetch-bound in epoch 1: asking storage whether files have changed took [\d.]+ s, .*; "
+                    "where they never do, --fresh never spares it$", ran.json["advice"])
+
+
+def test_more_workers_where_there_are_cores_for_them(jobs, data):
+    """The job is seen to make its batches itself; tests/unit/cli/test_advice.c has the other advices."""
+    ran = passes(jobs, data, 2, 1, 0, 0.1)
+    assert ran.json["bound"] == "transforms"
+    assert f"the job makes its batches itself: num_workers={CORES} has them made" in ran.json["advice"]
+
+
+def test_how_many_workers_would_do(jobs, data):
+    """Five steps of 400 ms, for each of which samples take 60 ms: a seventh of one worker, and what opens take.
+    As long as that, so that a busy machine's delays are little beside them."""
+    ran = jobs.run([sys.executable, "-c", STEPS, data / "file0000", "4"], path=data, timeout=200)
+    assert ran.json["bound"] == "none"
+    said = re.search(r"; the rest is the job's own step; ([\d.]+) of its 4 workers were busy on average: "
+                     r"1 would do$", ran.json["advice"])
+    assert said and 0.1 <= float(said[1]) < 0.8, ran.json["advice"]
+
+
+STARTS = """
+import sys, time
+from torch.utils.data import DataLoader
+directory, keeps, start_s, first_s, sample_s, size = sys.argv[1], *map(float, sys.argv[2:])
+class Files:
+    def __len__(self):
+        return 12
+    def __getitem__(self, index):
+        time.sleep(sample_s if index > 0 else first_s)
+        return len(open(f"{directory}/file{index:04}", "rb").read())
+loader = DataLoader(Files(), batch_size=int(size), num_workers=1, persistent_workers=bool(keeps),
+                    worker_init_fn=lambda number: time.sleep(start_s))
+for _ in range(4):
+    for _ in loader:
+        pass
+"""
+
+
+@pytest.mark.parametrize("keeps, start_s, first_s, sample_s, size, bound", [
+    (0, 0.5, 0, 0, 4, "start"),
+    (0, 0, 0.5, 0, 4, "start"),            # or new workers open something for their first samples
+    (1, 0, 0.5, 0, 4, "transforms"),       # workers that are kept begin once, however slow they then are
+    (0, 0, 0.1, 0.1, 12, "transforms")])   # the only batch of an epoch takes as long to be made
+def test_workers_that_each_epoch_begins_anew(jobs, data, keeps, start_s, first_s, sample_s, size, bound):
+    numbers = map(str, (keeps, start_s, first_s, sample_s, size))
+    ran = jobs.run([sys.executable, "-c", STARTS, data, *numbers], path=data, timeout=200)
+    assert ran.json["bound"] == bound, ran.json["advice"]
+    if bound == "start":
+        said = re.fullmatch(r"start-bound: the first batches of later epochs, from new workers, took ([\d.]+) s longer "
+                            r"than others: persistent_workers=True keeps workers, and what they have opened, from "
+                            r"epoch to epoch", ran.json["advice"])
+        assert said and float(said[1]) >= 3 * (start_s + first_s * 2 / 3) - 0.1  # a third is a batch's own
+    assert ran.json["time"]["start_s"] <= ran.json["compared"]["later"]["seconds"]

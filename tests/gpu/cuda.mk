@@ -1,0 +1,51 @@
+# The device's side of batches, where there is no device. Part of tests/tests.mk.
+
+$(B)/tests/libgpu.so: $(call objects,tests/gpu/library.c tests/gpu/walk.c tests/gpu/image.c $(GPU) $(BASE))
+	@mkdir -p $(@D)
+	$(if $(V),,@echo "  LINK  $@")
+	$(Q)$(LINK) -shared -o $@ $^ $(LDFLAGS) $(LINK_SAN) -lm -ldl -Wl,--no-undefined
+
+# The driver of the tests: the unit tests look for it beside themselves.
+$(B)/tests/gpu/libcuda.so.1: $(call objects,tests/gpu/driver.c tests/gpu/walk.c)
+	@mkdir -p $(@D)
+	$(if $(V),,@echo "  LINK  $@")
+	$(Q)$(LINK) -shared -Wl,-soname,$(@F) -o $@ $^ $(LDFLAGS) $(LINK_SAN) -pthread -lm
+
+# The nvJPEG of the tests, over that driver.
+$(B)/tests/gpu/libnvjpeg.so.13: $(call objects,tests/gpu/nvjpeg.c gpu/nvjpeg.c gpu/calls.c gpu/why.c) \
+		$(B)/tests/gpu/libcuda.so.1
+	@mkdir -p $(@D)
+	$(if $(V),,@echo "  LINK  $@")
+	$(Q)$(LINK) -shared -Wl,-soname,$(@F) -Wl,-rpath,'$$ORIGIN' -o $@ $^ $(LDFLAGS) $(LINK_SAN) \
+		$(JPEG_LIBS) -ldl
+
+# All of what stands for a GPU.
+CUDA_OF_TESTS := $(addprefix $(B)/tests/gpu/,libcuda.so.1 libnvjpeg.so.13)
+
+$(B)/tests/unit: $(CUDA_OF_TESTS)
+
+# ---- where there is one ----
+
+$(B)/tests/device: $(call objects,tests/gpu/device.c $(BASE)) $(B)/libstokergpu.a
+	@mkdir -p $(@D)
+	$(if $(V),,@echo "  LINK  $@")
+	$(Q)$(LINK) -o $@ $^ $(LDFLAGS) $(LINK_SAN) -pthread -lm -ldl
+
+# A finding of compute-sanitizer in a session is an error as well.
+COMPUTE_SANITIZER := $(firstword $(wildcard /usr/local/cuda/bin/compute-sanitizer) \
+	$(shell command -v compute-sanitizer 2>/dev/null))
+
+.PHONY: test-gpu test-cuda
+test-gpu: $(B)/tests/device python ## on a machine with a GPU: equality, rates, compute-sanitizer where there is one
+	@mkdir -p build/gpu
+	@$(B)/tests/device >build/gpu/device.txt; status=$$?; cat build/gpu/device.txt; \
+		if [ $$status = 77 ]; then exit 0; fi; [ $$status = 0 ] || exit $$status; \
+		if [ -z "$(COMPUTE_SANITIZER)" ]; then echo "skipped: no compute-sanitizer"; else \
+		$(COMPUTE_SANITIZER) --error-exitcode 1 --leak-check full $(B)/tests/device --equality; fi; \
+		status=$$?; echo "(the table is in build/gpu/device.txt)"; exit $$status
+	@$(PYTHON) -c 'import torch, torchvision' 2>/dev/null || { echo "skipped: nvJPEG: no torch"; exit 0; }; \
+		PYTHONPATH=$(B)/python $(PYTHON) -B tests/wrappers/loader/programs/nvjpeg_device.py; status=$$?; \
+		[ $$status = 77 ] || exit $$status
+
+test-cuda: gpu $(B)/tests/device $(CUDA_OF_TESTS) $(B)/tests/libgpu.so ## tests of gpu/ beside its unit tests: against torch, and what nvcc made
+	@$(PYTEST) tests/gpu $(if $(T),-k '$(T)')

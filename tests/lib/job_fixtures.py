@@ -1,0 +1,92 @@
+"""Fixtures of the tests of the command and of whole jobs: one slow origin, and a place per test.
+
+A conftest imports them all."""
+
+import os
+import pathlib
+import shutil
+import signal
+import tempfile
+
+import pytest
+
+import slowfs
+from checkout import BUILD, ROOT
+from isolated import Isolated
+from jobs import Jobs
+from slow_origin import origin, session_origin  # noqa: F401
+
+PROGRAMS = pathlib.Path(__file__).resolve().parent / "programs"
+
+
+def pytest_configure():
+    # A job in the background of a shell ignores these, or one under nohup, and a shell started so
+    # cannot trap them.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+
+
+@pytest.fixture(scope="session")
+def build():
+    return BUILD
+
+
+@pytest.fixture(scope="session")
+def repository():
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def programs():
+    """The small programs that the tests run."""
+    return PROGRAMS
+
+
+@pytest.fixture(scope="session")
+def session_scratch():
+    path = pathlib.Path(tempfile.mkdtemp(prefix="stoker-jobs-"))
+    path.chmod(0o755)
+    yield path
+    shutil.rmtree(path, ignore_errors=True)
+
+
+@pytest.fixture
+def scratch(session_scratch):
+    """A directory of this test's own, on the disk."""
+    return pathlib.Path(tempfile.mkdtemp(dir=session_scratch))
+
+
+@pytest.fixture
+def state(scratch):
+    """The environment by which the command remembers in a directory of this test's."""
+    return {"XDG_STATE_HOME": scratch / "state/of the/user"}
+
+
+@pytest.fixture
+def place(session_origin):  # noqa: F811
+    """A mount namespace with a /dev/shm of its own."""
+    obstacle = Isolated.obstacle()
+    if obstacle:
+        pytest.skip(obstacle)
+    with Isolated() as isolated:
+        yield isolated
+
+
+@pytest.fixture
+def jobs(place, build, scratch):
+    return Jobs(place, build, scratch)
+
+
+@pytest.fixture
+def as_root():
+    if os.geteuid() != 0:
+        pytest.skip("needs root")
+
+
+@pytest.fixture
+def far(data, build):
+    """A test's `data` far away, for all users. (Mounted before the place is made, which then has it.)"""
+    with slowfs.SlowFS(data, binary=str(build / "slowfs"), allow_other=True) as fs:
+        os.chmod(fs._directory, 0o755)
+        yield fs

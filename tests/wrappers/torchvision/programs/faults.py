@@ -1,0 +1,100 @@
+"""Lets each function of Stoker's fail once. A replaced function must give the same result as torchvision's own, call
+the program's functions as often, and leave the generators in the same state. Argument: a JPEG.
+"""
+
+import io
+import math
+import pathlib
+import sys
+
+import numpy
+import saying
+import torch
+from PIL import Image
+from torchvision import transforms as T
+from torchvision.datasets import folder
+from torchvision.transforms import functional as F
+
+try:
+    from torchvision.transforms import v2
+except ImportError:
+    v2 = None
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[3] / "lib"))
+
+import failing  # noqa: E402
+
+MEAN, STD = [0.4, 0.5, 0.6], [0.2, 0.3, 0.4]
+MODULES = ("exact", "inspection", "lazy_images", "normalize", "pipeline", "replaced", "rng", "steps",
+           "tensor_tail")
+CACHES = {"inspection": ("_known",), "normalize": ("_constants",), "pipeline": ("_chains",),
+          "rng": ("_log_ratios", "_singles"), "steps": ("_known",), "tensor_tail": ("_tails",)}
+ORDINARY = Image.fromarray(numpy.random.RandomState(3).randint(0, 256, (60, 50, 3)).astype("uint8"))
+JPEG = pathlib.Path(sys.argv[1]).read_bytes()
+TENSOR = torch.rand(3, 20, 20)
+IMAGES = {"jpeg": lambda: Image.open(io.BytesIO(JPEG)), "ordinary": lambda: ORDINARY.copy()}
+calls = []
+
+
+def own(thing):
+    """A transform of the program's, which draws."""
+    calls.append(torch.rand(1).item())
+    return thing
+
+
+def chains(module):
+    tail = module.ToTensor(), module.Normalize(MEAN, STD)
+    crop = module.RandomResizedCrop(30)
+    return {
+        "train": [crop, module.RandomHorizontalFlip(), *tail],
+        "test": [module.Resize(40), module.CenterCrop(32), *tail],
+        "own": [own, crop, own, module.RandomVerticalFlip(), own, *tail, own],
+        "images": [module.RandomCrop(64, padding=20), crop],
+        "error": [own, crop, math.sqrt, *tail], "late": [own, crop, tail[0], own, len, math.sqrt],
+    }
+
+
+def composed(chain, module=T):
+    return module.Compose(chains(module)[chain])
+
+
+DO = {**{chain: composed(chain) for chain in chains(T)},
+      "to_tensor": F.to_tensor, "normalize": lambda image: F.normalize(TENSOR, MEAN, STD),
+      "params": lambda image: T.RandomResizedCrop.get_params(image, [0.1, 1.0], [0.5, 2.0]),
+      "refused": lambda image: T.RandomResizedCrop.get_params(image, [0.1, 1.0], [2.0, 0.5]),
+      "crop": T.RandomResizedCrop(30), "folder": lambda image: folder.pil_loader(sys.argv[1])}
+if v2 is not None:
+    DO.update({f"v2 {chain}": composed(chain, v2) for chain in chains(v2)}, **{"v2 crop": v2.RandomResizedCrop(30)})
+
+
+def module_of(name):
+    return sys.modules[f"{saying.package().__name__}.{name}"]
+
+
+def forget():
+    """As before the first image."""
+    for module, names in CACHES.items():
+        for name in names:
+            getattr(module_of("_torchvision." + module), name).clear()
+
+
+def outcome(image, do):
+    forget()
+    saying.seed(5)
+    calls.clear()
+    return saying.outcome(lambda: DO[do](IMAGES[image]())), list(calls)
+
+
+# Functions that torchvision calls in the place of its own.
+BOUNDS = {"_pil_loader", "_to_tensor", "_normalize_tensor", "_get_params", "_make_params", "_compose", "_compose_v2",
+          "run", "_are_known", "_at_once", "as_one", "install", "install_v2", "install_loader", "_replace"}
+
+
+def main():
+    modules = [module_of("_torchvision." + name) for name in MODULES]
+    ways = [(image, do) for image in IMAGES for do in DO]
+    failing.compare(failing.subjects(modules, module_of("_core"), BOUNDS), ways, outcome,
+                    in_one_process=True)
+
+
+main()
