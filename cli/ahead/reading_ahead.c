@@ -1,22 +1,27 @@
 #include "cli/ahead/reading_ahead.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <time.h>
 
 #include "base/clock.h"
 #include "base/sys.h"
 #include "cli/ahead/exchange.h"
 #include "cli/ahead/order_queue.h"
+#include "cli/ahead/pace.h"
 #include "cli/fill/fill_ahead.h"
 #include "cli/fill/fill_persistently.h"
 #include "cli/fill/open_origin.h"
 #include "cli/fill/read_cancel.h"
+#include "cli/os/descriptors.h"
 #include "cli/os/priority.h"
 #include "cli/os/thread.h"
 
-#define MOST_THREADS 64
-#define ATTEMPTS     8 /* of a file to get room that other files have left */
-#define STEP_NS      (STK_NS_PER_S / 100)
+#define MOST_THREADS  256
+#define LEAST_THREADS 2
+#define ATTEMPTS      8 /* of a file to get room that other files have left */
+#define STEP_NS       (STK_NS_PER_S / 100)
+#define IDLE_NS       (STK_NS_PER_S / 1000)
 
 static struct {
     struct stk_cache *cache;
@@ -24,7 +29,45 @@ static struct {
     struct read_cancel cancels[MOST_THREADS];
     unsigned started;
     atomic_uint alive;
-} ahead;
+    pthread_mutex_t lock; /* of what follows */
+    pthread_cond_t changed;
+    struct request_pace pace;
+    bool over;
+} ahead = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+
+static bool start_thread(void);
+
+/* ---- how many at a time ---- */
+
+static void note_pace(void)
+{
+    pthread_mutex_lock(&ahead.lock);
+    unsigned before = ahead.pace.allowed;
+    pace_note_file(&ahead.pace, stk_clock_boottime_ns());
+    while (ahead.started < ahead.pace.allowed && start_thread()) {
+    }
+    if (ahead.pace.allowed > before) {
+        pthread_cond_broadcast(&ahead.changed);
+    }
+    pthread_mutex_unlock(&ahead.lock);
+}
+
+static void note_idle(void)
+{
+    pthread_mutex_lock(&ahead.lock);
+    pace_note_idle(&ahead.pace);
+    pthread_mutex_unlock(&ahead.lock);
+}
+
+/* Waits until the thread that uses `cancel` may read. */
+static void wait_until_allowed(const struct read_cancel *cancel)
+{
+    pthread_mutex_lock(&ahead.lock);
+    while (cancel - ahead.cancels >= ahead.pace.allowed && !ahead.over) {
+        pthread_cond_wait(&ahead.changed, &ahead.lock);
+    }
+    pthread_mutex_unlock(&ahead.lock);
+}
 
 /* ---- one file ---- */
 
@@ -61,6 +104,7 @@ static void fill_from(int fd, int64_t opened_ns, struct taking *taking, struct s
 static void count(const struct stk_outcome *outcome)
 {
     if (outcome->kind == STK_COUNT_FILLS) {
+        note_pace();
         atomic_fetch_add(&ahead.counters->files, 1);
         atomic_fetch_add(&ahead.counters->bytes, outcome->size);
     }
@@ -112,6 +156,7 @@ static bool wait_for_room(const struct taking *taking)
         if (exchange_make_room(taking->bytes)) {
             return true;
         }
+        note_idle();
         nanosleep(&(struct timespec){0, STEP_NS / 2}, NULL);
     }
     return false;
@@ -145,11 +190,23 @@ static void take(const struct ordered_file *file, struct read_cancel *cancel)
     order_queue_report(file, taking.record, !fill_is_want_of_room(why));
 }
 
+/* Takes the next file, and notes if there was none for a while. */
+static bool take_next(struct ordered_file *file, const struct read_cancel *cancel)
+{
+    wait_until_allowed(cancel);
+    int64_t began_ns = stk_clock_boottime_ns();
+    bool any = order_queue_take(file);
+    if (stk_clock_boottime_ns() - began_ns > IDLE_NS) {
+        note_idle();
+    }
+    return any;
+}
+
 static void *read_files(void *cancel)
 {
     struct ordered_file file;
     priority_lower();
-    while (order_queue_take(&file)) {
+    while (take_next(&file, cancel)) {
         take(&file, cancel);
     }
     atomic_fetch_sub(&ahead.alive, 1);
@@ -158,6 +215,7 @@ static void *read_files(void *cancel)
 
 /* ---- the threads ---- */
 
+/* Starts another thread, under the lock. */
 static bool start_thread(void)
 {
     struct read_cancel *cancel = &ahead.cancels[ahead.started];
@@ -176,14 +234,22 @@ void reading_ahead_begin(struct stk_cache *cache, unsigned jobs, struct ahead_co
     ahead.cache = cache;
     ahead.counters = counters;
     exchange_begin(cache);
-    unsigned wanted = jobs > 0 ? jobs : fill_ahead_jobs(&cache->roots);
+    descriptors_raise_limit();
+    unsigned wanted = jobs > 0 ? jobs : 2 * fill_ahead_jobs(&cache->roots);
     wanted = wanted < MOST_THREADS ? wanted : MOST_THREADS;
+    pace_begin(&ahead.pace, wanted, LEAST_THREADS, jobs > 0 ? wanted : MOST_THREADS);
+    pthread_mutex_lock(&ahead.lock);
     while (ahead.started < wanted && start_thread()) {
     }
+    pthread_mutex_unlock(&ahead.lock);
 }
 
 void reading_ahead_end(void)
 {
+    pthread_mutex_lock(&ahead.lock);
+    ahead.over = true;
+    pthread_cond_broadcast(&ahead.changed);
+    pthread_mutex_unlock(&ahead.lock);
     while (atomic_load(&ahead.alive) > 0) {
         for (unsigned each = 0; each < ahead.started; each++) {
             read_cancel_cut(&ahead.cancels[each]);

@@ -3,7 +3,6 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 #include <sys/sysmacros.h>
 #include <time.h>
 
@@ -16,6 +15,7 @@
 #include "cli/fill/job_cache.h"
 #include "cli/fill/read_cancel.h"
 #include "cli/fill/tree_scan.h"
+#include "cli/os/descriptors.h"
 #include "cli/os/priority.h"
 #include "cli/os/thread.h"
 
@@ -197,16 +197,6 @@ static void wake(void)
     stk_sys_futex_wake_all(&ahead.woken);
 }
 
-/* Raises the limit on descriptors: each file under way takes three. */
-static void raise_descriptors(void)
-{
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-        limit.rlim_cur = limit.rlim_max;
-        setrlimit(RLIMIT_NOFILE, &limit);
-    }
-}
-
 static void fill_batch(void)
 {
     int64_t none = 0;
@@ -240,7 +230,7 @@ static void make_workers(unsigned jobs)
 static void begin(struct stk_cache *cache, const struct request *request)
 {
     unsigned suited = fill_ahead_jobs(&cache->roots);
-    raise_descriptors();
+    descriptors_raise_limit();
     filler_begin(cache, request);
     big_files_begin(cache, NULL);
     ahead.by_inode = suited != FAR_JOBS;

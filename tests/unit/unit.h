@@ -45,6 +45,7 @@ Suite *suite_proc(void);
 Suite *suite_checksum(void);
 Suite *suite_notice(void);
 Suite *suite_order(void);
+Suite *suite_pace(void);
 Suite *suite_scan_order(void);
 Suite *suite_record(void);
 Suite *suite_versions(void);
