@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 #include <uthash.h>
 
-#include "base/clock.h"
 #include "base/sys.h"
 #include "cache/catalogue/claim.h"
 #include "cache/tier/tier.h"
@@ -17,8 +16,7 @@
 #include "cli/os/leases.h"
 
 #define MOST_NOTES 16384
-#define MOST_HELD  64                   /* open files that are looked at in one search */
-#define PAUSE_NS   (STK_NS_PER_S / 500) /* between searches in vain */
+#define MOST_HELD  64 /* open files that are looked at in one search */
 
 struct note {
     uint32_t record;
@@ -32,7 +30,6 @@ static struct {
     struct stk_cache *cache;
     pthread_mutex_t lock;
     struct note *notes;
-    int64_t searched_ns;       /* the last time in vain */
     _Atomic uint64_t promised; /* bytes, to all callers */
     atomic_bool on;
 } exchange = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -174,11 +171,7 @@ bool exchange_make_room(uint64_t bytes)
 {
     pthread_mutex_lock(&exchange.lock);
     bool room = has_room(bytes);
-    int64_t now_ns = stk_clock_boottime_ns();
-    if (!room && now_ns - exchange.searched_ns >= PAUSE_NS) {
-        room = search(bytes);
-        exchange.searched_ns = room ? 0 : now_ns;
-    }
+    room = room || search(bytes);
     if (room) {
         atomic_fetch_add(&exchange.promised, bytes);
     }

@@ -1,5 +1,6 @@
 #include "cli/ahead/order.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -19,7 +20,7 @@ struct order_chunk {
 
 void order_begin(struct order *order, int fd)
 {
-    *order = (struct order){.fd = fd};
+    *order = (struct order){.fd = fd, .least_opens = UINT_MAX};
 }
 
 static void drop_first(struct order *order)
@@ -77,6 +78,7 @@ bool order_add(struct order *order, const void *message, size_t bytes)
         return false;
     }
     order->done = head.done;
+    order->asked = head.asked;
     return bytes == 0 || append(order, paths, bytes);
 }
 

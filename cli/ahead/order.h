@@ -24,11 +24,12 @@
 /* The begin of a message. Behind it come paths, each with its zero. */
 struct order_message {
     uint64_t magic;
-    uint64_t done; /* how many of the files, from the first, the loader is done with, or
-                      ORDER_UNORDERED: in which order the job opens them is unknown */
+    uint64_t done;  /* how many of the files, from the first, the loader is done with, or
+                       ORDER_UNORDERED: in which order the job opens them is unknown */
+    uint64_t asked; /* how many it has asked its workers for */
 };
 #define ORDER_UNORDERED     UINT64_MAX
-#define ORDER_MAGIC         UINT64_C(0x31726564726f6b73) /* changes with the layout */
+#define ORDER_MAGIC         UINT64_C(0x32726564726f6b73) /* changes with the layout */
 #define ORDER_BELIEVED      'b'                          /* the answer, once */
 #define ORDER_MESSAGE_BYTES (64u << 10)                  /* at most */
 
@@ -44,10 +45,11 @@ struct order {
     bool ended;                       /* the loader has closed it */
     struct order_chunk *first, *last; /* what was received */
     size_t at;                        /* of the next path in the first chunk */
-    uint64_t received, taken, done;
+    uint64_t received, taken, done, asked;
     struct order_probe probes[ORDER_PROBES];
     unsigned probing, opened, missed;
     unsigned in_vain;      /* files without room, one after the other */
+    unsigned least_opens;  /* of a file before its turn: as in the passes before this one */
     bool failed, believed; /* for good */
 };
 

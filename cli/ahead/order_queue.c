@@ -204,11 +204,12 @@ bool order_queue_take(struct ordered_file *out)
     return !over;
 }
 
-/* Returns the order of that turn, or NULL if its pass is over. */
+/* Returns the order of that turn, or NULL if its pass, or all of this, is over. */
 static struct order *order_of(const struct order_turn *turn)
 {
     struct order *order = &orders.order[turn->slot];
-    return order->fd >= 0 && orders.pass[turn->slot] == turn->pass ? order : NULL;
+    bool lasts = order->fd >= 0 && orders.pass[turn->slot] == turn->pass && !orders.over;
+    return lasts ? order : NULL;
 }
 
 void order_queue_report(const struct ordered_file *file, uint32_t record, bool room)
@@ -220,6 +221,18 @@ void order_queue_report(const struct ordered_file *file, uint32_t record, bool r
         order_note_room(order, room);
     }
     pthread_mutex_unlock(&orders.lock);
+}
+
+bool order_queue_was_opened(const struct order_turn *turn, unsigned opens)
+{
+    pthread_mutex_lock(&orders.lock);
+    struct order *order = order_of(turn);
+    bool opened = order != NULL && turn->number < order->asked && opens > order->least_opens;
+    if (order != NULL && opens < order->least_opens) {
+        order->least_opens = opens;
+    }
+    pthread_mutex_unlock(&orders.lock);
+    return opened;
 }
 
 static bool is_behind(const struct order_turn *turn, uint64_t slack)

@@ -45,6 +45,10 @@ bool order_queue_take(struct ordered_file *out);
  * no room for it. */
 void order_queue_report(const struct ordered_file *file, uint32_t record, bool room);
 
+/* Returns true if the job seems to have opened the file of that turn in this pass. Workers were
+ * asked for the file, and it was opened more often than other files were before their turns.
+ * `opens`: how often the job has opened the file in all. */
+bool order_queue_was_opened(const struct order_turn *turn, unsigned opens);
 /* Returns true if the pass of that turn is over. */
 bool order_queue_is_over(const struct order_turn *turn);
 /* Returns true if the loader is done with the file of that turn, or the pass is over. */

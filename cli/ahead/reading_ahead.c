@@ -22,6 +22,7 @@
 #define ATTEMPTS      8 /* of a file to get room that other files have left */
 #define STEP_NS       (STK_NS_PER_S / 100)
 #define IDLE_NS       (STK_NS_PER_S / 1000)
+#define LOOK_NS       (STK_NS_PER_S / 1000)
 
 static struct {
     struct stk_cache *cache;
@@ -144,22 +145,30 @@ static enum stk_bypass look_and_fill(struct taking *taking)
         note(taking, taking->record);
         return STK_BYPASS_NONE;
     }
+    if (order_queue_was_opened(&taking->file->turn, taking->opens)) {
+        return STK_BYPASS_NONE; /* without the cache, or it would be there */
+    }
     return answer == STK_ANSWER_ORIGIN             ? taking->ask.why
            : exchange_is_on() && !taking->has_room ? STK_BYPASS_BUDGET
                                                    : fill(taking);
 }
 
-/* Waits until a tier has room. Returns false once the loader is done with the file. */
+/* Waits until a tier has room. Returns false once the loader is done with the file. One thread
+ * looks, and the others wait for it: the files come in their order. */
 static bool wait_for_room(const struct taking *taking)
 {
-    while (!order_queue_is_done(&taking->file->turn)) {
-        if (exchange_make_room(taking->bytes)) {
-            return true;
+    static pthread_mutex_t looking = PTHREAD_MUTEX_INITIALIZER;
+    bool room = false;
+    pthread_mutex_lock(&looking);
+    while (!room && !order_queue_is_done(&taking->file->turn)) {
+        room = exchange_make_room(taking->bytes);
+        if (!room) {
+            note_idle();
+            nanosleep(&(struct timespec){0, LOOK_NS}, NULL);
         }
-        note_idle();
-        nanosleep(&(struct timespec){0, STEP_NS / 2}, NULL);
     }
-    return false;
+    pthread_mutex_unlock(&looking);
+    return room;
 }
 
 /* Fills a file into the room that another one has left. A file that the loader is done with was

@@ -33,7 +33,7 @@ static void end(void)
 static bool add(uint64_t asked, const char *paths, size_t bytes)
 {
     char message[256];
-    struct order_message head = {ORDER_MAGIC, asked};
+    struct order_message head = {ORDER_MAGIC, asked, 0};
     memcpy(message, &head, sizeof head);
     memcpy(message + sizeof head, paths, bytes);
     return order_add(&order, message, sizeof head + bytes);
@@ -87,7 +87,7 @@ END_TEST
 
 START_TEST(what_is_no_message)
 {
-    struct order_message head = {ORDER_MAGIC + 1, 0};
+    struct order_message head = {ORDER_MAGIC + 1, 0, 0};
     begin();
     ck_assert(!order_add(&order, &head, sizeof head));
     head.magic = ORDER_MAGIC;
@@ -103,7 +103,7 @@ START_TEST(a_path_that_is_too_long)
 {
     static char message[sizeof(struct order_message) + STK_PATH_BYTES + 10];
     char path[STK_PATH_BYTES];
-    struct order_message head = {ORDER_MAGIC, 0};
+    struct order_message head = {ORDER_MAGIC, 0, 0};
     begin();
     memcpy(message, &head, sizeof head);
     memset(message + sizeof head, 'a', STK_PATH_BYTES + 9);

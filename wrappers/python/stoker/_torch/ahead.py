@@ -138,10 +138,11 @@ class Order:
         return self._indices[self._asked:self._asked + len(asked)].tolist() == asked
 
     def _send(self):
-        self._sender.send(self._next_block, self._files_done())
+        self._sender.send(self._next_block, self._files_of(self._done), self._files_of(self._asked))
 
-    def _files_done(self):
-        return self._done * self._sender.files // self._sent if self._sent > 0 else 0
+    def _files_of(self, samples):
+        """Returns how many files the first samples have."""
+        return samples * self._sender.files // self._sent if self._sent > 0 else 0
 
     def _next_block(self):
         block = Block()

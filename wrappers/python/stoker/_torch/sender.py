@@ -7,9 +7,9 @@ import socket
 import struct
 import sys
 
-_MAGIC = 0x31726564726f6b73  # of order_message in cli/ahead/order.h
+_MAGIC = 0x32726564726f6b73  # of order_message in cli/ahead/order.h
 _ENCODING = sys.getfilesystemencoding()
-_HEAD = struct.Struct("=QQ")
+_HEAD = struct.Struct("=QQQ")
 _STEP = 64  # files that workers are done with between two messages
 _HIGH = 512  # descriptors of ours are not the program's next ones
 
@@ -88,31 +88,32 @@ class Sender:
         except OSError:
             return False
 
-    def send(self, next_block, done):
-        """Sends what `next_block()` returns until that is empty. `done`: how many files workers are done with."""
+    def send(self, next_block, done, asked=0):
+        """Sends what `next_block()` returns until that is empty. `done`: how many files workers are done with, of how
+        many that were `asked` for."""
         if self._connection is None:
             return
         try:
-            while self._send_block(next_block, done):
+            while self._send_block(next_block, done, asked):
                 pass
             if done >= self._done + _STEP and done != UNORDERED:
-                self._send_message(b"", done)
+                self._send_message(b"", done, asked)
         except BlockingIOError:
             pass
         except OSError:  # the command does not want more
             self.close()
 
-    def _send_block(self, next_block, done):
+    def _send_block(self, next_block, done, asked):
         if not self._waiting:
             block = next_block()
             self.files += len(block.names)
             self._waiting = block.encoded() if block.names else b""
         if not self._waiting:
             return False
-        self._send_message(self._waiting, done)
+        self._send_message(self._waiting, done, asked)
         self._waiting = b""
         return True
 
-    def _send_message(self, paths, done):
-        self._connection.send(_HEAD.pack(_MAGIC, done) + paths, socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)
+    def _send_message(self, paths, done, asked):
+        self._connection.send(_HEAD.pack(_MAGIC, done, asked) + paths, socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)
         self._done = done
