@@ -145,7 +145,7 @@ test: ## run all tests (T=name: those with that name)
 	@$(MAKE) --no-print-directory -j$(shell nproc) all $(B)/slowfs
 	@scripts/test.sh $(T)
 
-# What `make test` takes a slice of, because it takes long, or needs much to be installed.
+# `make test` takes a slice of these tests, because they take long, or need much to be installed.
 test-all: ## run all cases of all tests, of which `test` runs a slice
 	@scripts/deps.sh build test wild test-all
 	@$(MAKE) --no-print-directory -j$(shell nproc) all $(B)/slowfs
@@ -204,7 +204,7 @@ bench-gpu: all ## on a machine with a GPU: stoker.Loader against pin_memory, tim
 
 SOURCES := $(shell find base cache preload cli decode store ring gpu wrappers tests bench -name '*.[ch]' 2>/dev/null)
 
-# What the command says of itself (cli/help/help.c), for man and for bash.
+# The command's own help (cli/help/help.c) makes the pages for man and the completion for bash.
 VERBS = $(shell $(B)/stoker help | sed -n 's/^  stoker \([a-z]*\)  .*/\1/p')
 manual: $(B)/stoker ## write docs/man and docs/completion.bash anew
 	@mkdir -p docs/man
@@ -213,7 +213,7 @@ manual: $(B)/stoker ## write docs/man and docs/completion.bash anew
 	@$(B)/stoker help --man libstoker.so >docs/man/libstoker.so.7
 	@$(B)/stoker help --completion >docs/completion.bash
 
-# What editors and clang's tools ask for: the commands that compile, as `make` would run them.
+# Editors and clang's tools ask for this file: the commands that compile, as `make` would run them.
 .PHONY: compile_commands.json
 compile_commands.json: ## write how each file is compiled, for editors and clang's tools
 	@$(MAKE) --no-print-directory -Bn V=1 all test-programs $(FUZZ_PROGRAMS) | awk -v root='$(CURDIR)' '\

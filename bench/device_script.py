@@ -3,8 +3,8 @@
 
     device_script.py KIND DIRECTORY WORKERS DEVICE PACKAGE
 
-For each line of its standard input it has every batch on the device once, as normalised floats, and prints
-the images, the seconds until the last one is there, and the seconds of this process's own processor
+For each line of its standard input it has every batch on the device once, as normalised floats. Then it prints
+the images, the seconds until the last image is there, and the seconds of this process's own processor
 time. KIND is `pinned` (ToTensor, Normalize, pin_memory, to() without waiting), `loader` (PILToTensor and
 stoker.Loader), `timm` (bytes, collated by timm, and its PrefetchLoader), `dali` (decoded on the processor) or
 `dali-gpu` (decoded on the device). All crop and flip at random; DALI draws and resizes in its own way.

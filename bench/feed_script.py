@@ -3,17 +3,17 @@
 
     feed_script.py DIRECTORY
 
-For each line of its standard input it goes through the data once, and prints the images, the seconds, the
-seconds of processor time of this process, those of the calling thread, those inside of the decoder, and the
-bytes of memory that it and its children have for themselves. The line says how:
+For each line of its standard input it goes through the data once. It prints the images and the seconds. Then it
+prints the seconds of processor time of this process, those of the calling thread, and those inside of the decoder.
+Last come the bytes of memory that it and its children have for themselves. The line says how:
 
     threads N    by a Feed of so many threads, as normalised floats
     bytes N      the same, as bytes: what is sent to a GPU
     workers N    by a DataLoader of so many processes that stay
 
-and from files in memory, by one thread or as many at once as the line says, what a Feed would make of them in
-the same epoch; of these the seconds inside of the decoder are all that is printed, as what Python takes to call
-it is no part of decoding:
+Other lines make, from files in memory, what a Feed would make of them in the same epoch. One thread does it, or
+as many at once as the line says. The script then prints only the seconds inside of the decoder, as the time
+that Python takes to call it is no part of decoding:
 
     region       the regions that are wanted, as bytes, each where the last one was
     resized      these, resized

@@ -3,10 +3,10 @@
  *
  *     form FILE...
  *
- * Prints one line for each way, its name and the mean over the files in each slice: `libjpeg` with
- * libjpeg's Huffman decoder, `parser` with ours, `keep` with ours and making the form, `form` from
- * that; first the whole image, then a region as RandomResizedCrop draws it, as it is. They take
- * turns file by file. Then `size`: of each form over its file's.
+ * Prints one line for each way, its name and the mean over the files in each slice. `libjpeg` has
+ * libjpeg's Huffman decoder, `parser` has ours, `keep` has ours and makes the form, `form` decodes
+ * from that. Each decodes first the whole image, then a region as RandomResizedCrop draws it, as it
+ * is. The ways take turns file by file. Then `size`: of each form over its file's.
  */
 #define PROGRAM "form"
 #include "bench/common.h"

@@ -117,7 +117,7 @@ def covering(paths, tier=None):
 
 
 def run(command, environment=None, **options):
-    """What it prints. One core, unless it is said otherwise."""
+    """Runs a command and returns what it prints. One core, unless it is said otherwise."""
     options.setdefault("preexec_fn", one_core)
     done = subprocess.run(command, env=environment or bare_environment(), text=True,
                           capture_output=True, **options)
@@ -127,7 +127,7 @@ def run(command, environment=None, **options):
 
 
 def run_stoker(path, tier, command, keep=True, **options):
-    """What `command` prints under `stoker run`, and the run's summary."""
+    """Returns what `command` prints under `stoker run`, and the run's summary."""
     with tempfile.NamedTemporaryFile("r", suffix=".json") as summary:
         environment = bare_environment()
         environment["STOKER_MIN_AGE"] = MIN_AGE_S

@@ -3,10 +3,10 @@
  *
  *     loop [--cold] [--slice-ms N] [--slices N] [--chdir DIR] [--before LANE]... LANE...
  *
- * A lane is WHO:OPERATION:LIST. WHO is `libc`, libc's own functions whatever is preloaded, or
- * `any`, what a program's calls are bound to: the library's functions, if it is preloaded. So both
- * sides of a comparison run in one process, slice by slice in turn, and whatever the machine does
- * meanwhile, or has done to this process (the placement of its memory makes up to 30%), both have.
+ * A lane is `WHO:OPERATION:LIST`. `WHO` is `libc`, libc's own functions whatever is preloaded, or
+ * `any`, the functions that a program's calls are bound to: the library's, if it is preloaded. So
+ * both sides of a comparison run in one process, slice by slice in turn. The machine does the same
+ * to both, meanwhile and before: the placement of the process's memory makes up to 30%.
  * LIST is a file of paths, one a line. A slice is one pass over all of them, or as many as it takes
  * to fill --slice-ms. Before the measuring each lane makes one pass unmeasured, unless --cold;
  * those of --before make just that one.

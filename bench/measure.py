@@ -50,7 +50,7 @@ def excess(ours, peers):
 class Table:
     """The rows of one part.
 
-    Of a row: `kind` is "ratio" or "more" (a difference in `unit`), or "figure" when there is no
+    A row's `kind` is "ratio" or "more" (a difference in `unit`), or "figure" when there is no
     peer. With per_us a rate is given as microseconds for each, too. `goal` is a bound of
     `compared`'s median: at most, or with at_least the other way.
     """

@@ -3,9 +3,9 @@
 
     readers_script.py hdf5|lmdb
 
-Reads "PATH WORKERS PASSES" from each line of its standard input: so many new processes, as of a
-DataLoader, open the file and read all samples so often between them, in random order (0.1: a tenth
-of them). Prints the samples and the seconds. It knows nothing of Stoker.
+Reads "PATH WORKERS PASSES" from each line of its standard input. So many new processes, as of a
+DataLoader, open the file. Between them they read all samples so often, in random order (0.1: a
+tenth of the samples). Prints the samples and the seconds. It knows nothing of Stoker.
 
     readers_script.py hdf5|lmdb make PATH SAMPLES BYTES
 """

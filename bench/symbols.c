@@ -1,6 +1,6 @@
 /*
- * What photographs are made of, and how fast the processor's clock is, so that times become cycles
- * for each symbol, block and pixel.
+ * Counts of what photographs are made of, and the speed of the processor's clock, so that times
+ * become cycles for each symbol, block and pixel.
  *
  *     symbols FILE...
  *

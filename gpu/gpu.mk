@@ -1,4 +1,4 @@
-# The room gpu/. Part of the Makefile.
+# Builds the way of batches to a CUDA device, and its kernel. Part of the Makefile.
 #
 # Where there is nvcc (12.8 or later; NVCC=PATH says which, NVCC= none), the kernel is made for the devices
 # of DEVICES, and as PTX for all others from compute capability 7.5 on. Without it, all else is built as

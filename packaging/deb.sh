@@ -17,7 +17,7 @@ esac
 maintainer='Stoker developers <maintainers@stoker.invalid>'
 doc=$stage/usr/share/doc/stoker
 
-# What has to be told of rights: ours, and that of what is inside.
+# Prints the licences that the package must state: ours, and those of the parts inside.
 copyright() {
     local file
     for file; do

@@ -1,7 +1,7 @@
 #!/bin/bash
-# Links as the compiler that is named would, so that the result runs with old versions of glibc, too:
-# wherever glibc has a symbol in several versions, the newest of those up to 2.17 is asked for. What
-# is linked are copies of the objects and archives, whose undefined names carry that version.
+# Links as the compiler that is named would, so that the result runs with old versions of glibc, too.
+# Wherever glibc has a symbol in several versions, the result asks for the newest of those up to 2.17.
+# It is linked of copies of the objects and archives, whose undefined names carry that version.
 #
 #     packaging/link.sh COMPILER ARGUMENT...
 #

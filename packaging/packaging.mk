@@ -1,7 +1,7 @@
 # Packages: a wheel, a tarball, a Debian package. Part of the Makefile.
 #
 # All are made of one build, in build/release, which runs with glibc 2.17 and later (packaging/link.sh),
-# and has no names of this machine in it. What they hold besides is in the manifest of `make install`.
+# and has no names of this machine in it. The manifest of `make install` has all else that they hold.
 # CROSS=aarch64 makes those of arm64, in build/release-aarch64.
 
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
@@ -50,7 +50,7 @@ wheel: release ## binary wheels, in build/packages/: for CPython 3.11 and later,
 	@packaging/wheel.sh $(RELEASE) $(PACKAGED) $(PACKAGES)
 
 LEGAL = LICENSE packaging/licenses/*.txt $(RELEASE)/stoker.cdx.json
-# What `make install` installs, in a directory of each package's own.
+# Each package has a directory of its own, which `make install` fills.
 tarball deb: STAGE = $(RELEASE)/stage/$@
 stage = rm -rf $(STAGE) && $(RELEASE_MAKE) -s install DESTDIR=$(CURDIR)/$(STAGE) PREFIX=$(1)
 

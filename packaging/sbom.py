@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the packages' binaries are made of, as a CycloneDX bill of materials.
+"""Writes the parts of the packages' binaries as a CycloneDX bill of materials.
 
     packaging/sbom.py VERSION MAPS [NAME...]     MAPS: a directory of the linker's maps, one for each
                                                  binary; NAME: only these of them

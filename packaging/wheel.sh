@@ -1,6 +1,6 @@
 #!/bin/bash
 # Makes the wheels of what is built, checks them with auditwheel, and names them for the oldest glibc that
-# they run with: one for CPython from 3.11 on, and one that serves files, for every other Python.
+# they run with. One is for CPython from 3.11 on. The other serves files, for every other Python.
 #
 #     packaging/wheel.sh BUILD MACHINE DIRECTORY     MACHINE: x86_64, aarch64
 #

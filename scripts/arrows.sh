@@ -1,11 +1,12 @@
 #!/bin/sh
 # Checks the house's plan, scripts/rooms.txt, against what the files include and import:
-#   each folder has a row, and includes only from the folders of its row, which are of rows above;
-#   a library's header is included only where the plan says so, and each room of the Python package imports
-#   only what its row says, never by the name `stoker`, which may be a module of the program's;
-#   no circle between units (x.c with x.h), nor between the modules of a room of the Python package;
-#   no folder with more than 20 .c files, or without README.md where there are more than 3 files;
-#   no header name twice, and no tag of a header.
+# - Each folder has a row, and includes only from the folders of its row, which are of rows above.
+# - A library's header is included only where the plan says so.
+# - Each room of the Python package imports only what its row says, never by the name `stoker`, which may be
+#   a module of the program's.
+# - There is no circle between units (x.c with x.h), nor between the modules of a room of the Python package.
+# - No folder has more than 20 .c files, or lacks README.md where there are more than 3 files.
+# - No header name is there twice, and there is no tag of a header.
 set -eu
 cd "$(dirname "$0")/.."
 rooms='base cache preload cli decode store ring gpu wrappers'

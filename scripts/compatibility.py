@@ -4,7 +4,7 @@
     scripts/compatibility.py ROWS >docs/compatibility.md
     scripts/compatibility.py ROWS PAGE >NEW_PAGE
 
-ROWS is the file of JSON lines that STOKER_MATRIX named while the tests ran. The same rows, in any
+ROWS is the file of JSON lines that STOKER_MATRIX named while the tests ran. Equal rows, in any
 order and however often, make the same page. With PAGE, a page made before, ROWS may be those of some
 tests: their subjects get new rows, and all else stays as PAGE has it.
 """

@@ -1,8 +1,8 @@
 #!/bin/bash
 # Runs the tests, four parts at a time, and says at the end what passed: `make test`, `make test T=name`.
 #     scripts/test.sh [NAME]
-# What failed is tried once more, with nothing beside it (as CPython does with its tests). What passes then is
-# named at the end: it is a test, or a part of the library, that does not bear a busy machine.
+# A test that failed is tried once more, with nothing beside it (as CPython does with its tests). If it passes then,
+# it is named at the end: the test, or a part of the library, does not bear a busy machine.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 name=${1:-}
@@ -14,8 +14,8 @@ limit=1500
 export limit
 trap 'rm -rf "$scratch"' EXIT
 
-# Runs the parts of one line, one after the other. What a part prints is shown when it has ended, in
-# one piece: another line's parts run at the same time.
+# Runs the parts of one line, one after the other. The output of a part is shown when it has ended,
+# in one piece: another line's parts run at the same time.
 parts() {
     for part; do
         SECONDS=0

@@ -1,16 +1,17 @@
 """Batches by threads of one process: what an image costs beyond its decoding, and against workers.
 
 One process hands out epochs by 1, 2 and 4 threads, as floats and as bytes, in turn with the pieces of which these
-consist, each done alone with the same images and regions: regions decoded, these resized, laid out as floats,
-written to a batch, and files read. What rows call "read and decoded alone" is all of the decoder's own work
-(decoding, resizing, normalising, rows of a batch, written in the ordinary way; by the clock inside of it, without
-what calls it) and the reading of the file into a buffer that stays in the cache. What a Feed takes beyond that is
-its own: planning, labels, queues, files that lie in memory until they are decoded.
+consist. Each piece is done alone with the same images and regions: regions decoded, these resized, laid out as
+floats, written to a batch, and files read. Rows call "read and decoded alone" all of the decoder's own work and the
+reading of the file into a buffer that stays in the cache. The decoder's work is decoding, resizing, normalising and
+rows of a batch, written in the ordinary way. The clock inside of the decoder measures it, without its caller. All
+that a Feed takes beyond that is its own: planning, labels, queues, files that lie in memory until they are decoded.
 
 Processors that work at the same time share caches and memory, so each is slower than one by itself, whatever they
-work for. So a Feed of several threads is held against as many threads at once that do nothing but decode, no
-more than there are processors, as a Feed has no more decode at a time; and, without a goal, against a single
-one. What it takes outside of the decoder, reading left out, says the same of any number of them.
+work for. So a Feed of several threads is held against as many threads at once that do nothing but decode. They
+are no more than there are processors, as a Feed has no more threads decode at a time. Without a goal, the Feed is
+held against a single thread, too. The time outside of the decoder, without reading, compares Feeds of any number
+of threads.
 
 Then, under `stoker run`, one by threads and one by worker processes, in later epochs.
 """

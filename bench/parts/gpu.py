@@ -1,8 +1,8 @@
 """Batches on a GPU: stoker.Loader under `stoker run`, and what else feeds one.
 
 Peers are a DataLoader with pin_memory, under `stoker run` and plainly; timm's PrefetchLoader and DALI, which
-decodes on the processor or on the device, both plainly. What the Python that runs this (PYTHON=) has no
-modules for is left out, and named. Processes of the same script run their epochs in turn, with no model
+decodes on the processor or on the device, both plainly. A peer is left out, and named, if
+the Python that runs this (PYTHON=) has no modules for it. Processes of the same script run their epochs in turn, with no model
 behind them. The first epochs, in which forms are made, are not counted. Where there is no GPU the part is
 left out; BENCH_DEVICE=cpu runs it all the same, to see whether it works.
 """

@@ -1,7 +1,7 @@
 """Decoding against other libraries, each in a process of its own, in turn.
 
-One core, one thread each. The processes are told to go through all photographs once, one process
-after the other, forwards and backwards in turn; what counts is the processor time that took.
+One core, one thread each. The bench has each process go through all photographs once, one process
+after the other, forwards and backwards in turn. Only the processor time of a pass counts.
 """
 
 from collections import namedtuple
@@ -17,7 +17,7 @@ MEASURED = SIZES[1:2] if QUICK else SIZES
 GOALS_AT = 75  # kilobytes
 
 # Process and job. `same`: "same" pixels as ours; "near", of the same region, so that their mean
-# tells whether the same was done; None: it draws crops of its own. `goal`: we are at least so many
+# shows whether the same was done; None: it draws crops of its own. `goal`: we are at least so many
 # times as fast.
 Lane = namedtuple("Lane", "process job same name goal", defaults=("near", "", None))
 Row = namedtuple("Row", "what ours peers")

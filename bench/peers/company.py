@@ -15,9 +15,9 @@ VENV = os.environ.get("BENCH_PEERS", "")
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS",
                             "NUMBA_NUM_THREADS"), "1")
 
-# A process: the environment whose Python it is, the library's module, what is to be installed for
-# it, whether `stoker run` stands before the command ("all", or an option of it), more environment,
-# and whether there is a sample store: then everything but the first time is decoded from forms.
+# A process has the environment whose Python it is, the library's module, and what is to be installed
+# for it. `hook`: `stoker run` stands before the command ("all", or an option of it). `environment` is
+# more environment. `samples`: with a sample store all but the first time is decoded from forms.
 Process = namedtuple("Process", "venv module needs hook environment samples",
                      defaults=("", {}, False))
 LIBJPEG = {"STOKER_ENTROPY": "libjpeg"}

@@ -4,7 +4,7 @@
 #     bench/peers/install.sh DIRECTORY
 #
 # main/ has those that get along with each other, simd/ Pillow-SIMD, which takes Pillow's place, and
-# ffcv/ FFCV, which wants other versions of what it needs. What cannot be installed is left out: the
+# ffcv/ FFCV, which wants other versions of what it needs. A library that cannot be installed is left out: the
 # reason lies in DIRECTORY/NAME.missing and is said by the bench. Some 7 GB, most of it what torch
 # brings along.
 set -euo pipefail

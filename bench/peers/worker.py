@@ -25,7 +25,7 @@ from parts.decode import SIZES, geometry  # noqa: E402
 
 
 class Photo:
-    """What is done with it is drawn beforehand, the same for all libraries that can be told."""
+    """A photograph with its geometry drawn beforehand, the same for all libraries that take a geometry."""
 
     def __init__(self, path, size, choose):
         self.path = path

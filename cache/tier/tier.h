@@ -2,9 +2,9 @@
  * A directory on a local file system that holds entries, with a budget. The catalogue's header
  * lists the tiers, so that all processes count against one budget.
  *
- * Errors of attaching are -errno, each with one meaning for the command's message: those of
- * cache/catalogue/home.h; -EMEDIUMTYPE the file system is not a local one; -ENOSPC no room for even
- * one file; -EUSERS too many tiers; -EAGAIN another process takes too long to set it up.
+ * Errors of attaching are -errno, each with one meaning for the command's message. Some are those
+ * of cache/catalogue/home.h. -EMEDIUMTYPE: the file system is not a local one. -ENOSPC: no room for
+ * even one file. -EUSERS: too many tiers. -EAGAIN: another process takes too long to set it up.
  *
  * A wanted budget above the tier's capacity is ignored, and the budget is computed. The capacity is
  * the file system's size, less what the job keeps of its shared memory. For a tmpfs it is at most

@@ -4,8 +4,8 @@
     python3 photos.py DIR --images 2000
 
 DIR gets train/n00000001/n00000001_00001.JPEG and so on: pieces of about 500x375 pixels and 75 to
-110 KB, cut at random places out of the photographs below, at random sizes, from a fixed seed: the
-same arguments give the same files. A class holds pieces of one or two photographs, so there is
+110 KB. They are cut at random places out of the photographs below, at random sizes. The seed is
+fixed: the same arguments give the same files. A class holds pieces of one or two photographs, so there is
 something to learn. Needs Pillow and the packages; nothing else.
 
 The photographs, 25 in all, and their licences as their packages state them:

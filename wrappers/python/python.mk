@@ -24,7 +24,7 @@ python: $(addprefix $(PY_TO)/,$(PY_FILES)) ## build the Python package (into bui
 PY_INSTALLED := $(PY_FILES)
 endif
 
-# What `make install` installs of it: where the command looks for it.
+# `make install` puts the package where the command looks for it.
 define PY_NEWLINE
 
 

@@ -51,7 +51,7 @@ def store(tmp_path):
 
 @pytest.fixture(scope="session")
 def tell(tmp_path_factory):
-    """tell(how, program, argument...): returns a program's output, a dictionary, run "plainly",
+    """`tell(how, program, argument...)` returns a program's output, a dictionary, run "plainly",
     "hooked" (as `stoker run` would) or "decoding" (hooked, but with torchvision's own functions).
     With lines=True it returns its lines."""
     home = str(tmp_path_factory.mktemp("home"))  # so that Pillow is examined here

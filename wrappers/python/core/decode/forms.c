@@ -16,8 +16,8 @@
 
 #define LINK_BYTES ((Py_ssize_t)sizeof(struct stk_hash128))
 
-/* attach(api, store): two capsules of stoker._samples_core. Whether they are used: those of another
- * version are not. */
+/* `attach(api, store)` takes two capsules of stoker._samples_core. It returns true if they are
+ * used: those of another version are not. */
 PyObject *core_attach(PyObject *module, PyObject *arguments)
 {
     PyObject *api, *store;
@@ -95,8 +95,8 @@ PyObject *core_wants_link(PyObject *module, PyObject *object)
     return PyBool_FromLong(wanted);
 }
 
-/* tell_decoded(fd, kept): what was opened so is decoded, of its form, or (`kept` is false) of its
- * bytes: then the path of the entry that these are of; None: of none. */
+/* `tell_decoded(fd, kept)` notes that an open file is decoded, from its form, or (`kept` is false)
+ * from its bytes. It returns the path of the entry that has the bytes, or None. */
 PyObject *core_tell_decoded(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
     char entry[4096] = "";
@@ -221,7 +221,7 @@ PyObject *core_identify_path(PyObject *module, PyObject *path)
     return link_bytes(identity.link);
 }
 
-/* tell_served(path): the form that find_path() gave is used in the place of an open. */
+/* `tell_served(path)` notes that the form of find_path() is used in the place of an open. */
 PyObject *core_tell_served(PyObject *module, PyObject *path)
 {
     PyObject *bytes = path_bytes(path);

@@ -226,8 +226,8 @@ static PyObject *files_head(PyObject *self, PyObject *number)
                          files_kind(item));
 }
 
-/* files.bytes(i): where the file's bytes lie, which whoever has the Files keeps there until the
- * next read(): (address, size), or None. */
+/* files.bytes(i) returns where the file's bytes lie: (address, size), or None. The holder of the
+ * Files keeps the bytes there until the next read(). */
 static PyObject *files_bytes(PyObject *self, PyObject *number)
 {
     const struct item *item = files_item((struct files *)self, number);

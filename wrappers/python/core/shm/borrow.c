@@ -20,7 +20,8 @@ struct borrowed {
 
 static struct borrowed *known; /* all that there are */
 
-#define NOBODY 0 /* no process: a hold, which is not given back */
+/* No process: the borrower of a hold, which is not given back. */
+#define NOBODY 0
 
 /* The loan of one message. It is given back when the object ends. */
 struct loan {
