@@ -13,6 +13,7 @@
 #include "cache/catalogue/claim.h"
 #include "cache/tier/tier.h"
 #include "cache/version/drop.h"
+#include "cli/fill/fill_persistently.h"
 #include "cli/os/leases.h"
 
 #define MOST_NOTES 16384
@@ -58,7 +59,7 @@ static bool is_in_memory(uint32_t number)
            tier.shared->memory != 0;
 }
 
-static struct note *make_note(const struct ordered_file *file, uint32_t record, unsigned opens,
+static struct note *make_note(const struct order_turn *turn, uint32_t record, unsigned opens,
                               const char *entry)
 {
     size_t bytes = strlen(entry) + 1;
@@ -66,7 +67,7 @@ static struct note *make_note(const struct ordered_file *file, uint32_t record, 
     if (note != NULL) {
         note->record = record;
         note->opens = opens;
-        note->turn = file->turn;
+        note->turn = *turn;
         memcpy(note->entry, entry, bytes);
     }
     return note;
@@ -85,10 +86,10 @@ static void add(struct note *note)
     HASH_ADD(hh, exchange.notes, record, sizeof note->record, note);
 }
 
-void exchange_note(const struct ordered_file *file, uint32_t record, unsigned opens,
+void exchange_note(const struct order_turn *turn, uint32_t record, unsigned opens,
                    const char *entry)
 {
-    struct note *note = is_in_memory(record) ? make_note(file, record, opens, entry) : NULL;
+    struct note *note = is_in_memory(record) ? make_note(turn, record, opens, entry) : NULL;
     if (note != NULL) {
         pthread_mutex_lock(&exchange.lock);
         add(note);
@@ -137,15 +138,9 @@ static enum fate judge(const struct note *note)
     return order_queue_is_over(&note->turn) ? UNKNOWN : may_go(note) ? drop(note) : STAYS;
 }
 
-static bool has_room(uint64_t wanted)
+static bool has_room(uint64_t bytes)
 {
-    uint64_t bytes = wanted + atomic_load(&exchange.promised);
-    const struct stk_tier *tier = stk_cache_next_tier(exchange.cache, NULL);
-    while (tier != NULL && stk_budget_left(&tier->shared->budget) <
-                               stk_budget_blocks_of(bytes, tier->shared->block_bytes)) {
-        tier = stk_cache_next_tier(exchange.cache, tier);
-    }
-    return tier != NULL;
+    return fill_has_room(exchange.cache, bytes + atomic_load(&exchange.promised));
 }
 
 /* Drops files until there is room for so many bytes, or until all have been looked at. */
@@ -170,8 +165,7 @@ static bool search(uint64_t bytes)
 bool exchange_make_room(uint64_t bytes)
 {
     pthread_mutex_lock(&exchange.lock);
-    bool room = has_room(bytes);
-    room = room || search(bytes);
+    bool room = search(bytes);
     if (room) {
         atomic_fetch_add(&exchange.promised, bytes);
     }

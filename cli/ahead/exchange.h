@@ -19,9 +19,9 @@
 
 /* Call it before any thread. The cache must stay, and counts by the job's run. */
 void exchange_begin(struct stk_cache *cache);
-/* Notes that this file of an order is there, as this record's `entry`. `opens`: how often the job
+/* Notes that the file of that turn is there, as this record's `entry`. `opens`: how often the job
  * had opened it before its turn. */
-void exchange_note(const struct ordered_file *file, uint32_t record, unsigned opens,
+void exchange_note(const struct order_turn *turn, uint32_t record, unsigned opens,
                    const char *entry);
 
 /* Drops files that may go, the oldest first, until a tier has room for so many bytes. Returns true

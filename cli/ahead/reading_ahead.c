@@ -89,7 +89,7 @@ static void note(const struct taking *taking, uint32_t record)
 {
     unsigned opens =
         taking->ask.record != 0 ? taking->opens : stk_run_opens(&ahead.cache->run, record);
-    exchange_note(taking->file, record, opens, taking->ask.entry);
+    exchange_note(&taking->file->turn, record, opens, taking->ask.entry);
 }
 
 /* Where files are exchanged, no other fill waits for one that is refused. */

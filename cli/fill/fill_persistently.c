@@ -20,16 +20,22 @@ static bool wants_room(const struct stk_outcome *outcome)
            outcome->why != STK_BYPASS_MEMORY;
 }
 
+bool fill_has_room(const struct stk_cache *cache, uint64_t bytes)
+{
+    const struct stk_tier *tier = stk_cache_next_tier(cache, NULL);
+    while (tier != NULL && stk_budget_left(&tier->shared->budget) <
+                               stk_budget_blocks_of(bytes, tier->shared->block_bytes)) {
+        tier = stk_cache_next_tier(cache, tier);
+    }
+    return tier != NULL;
+}
+
 /* Returns true if a file that was refused for want of room might have room soon. Other processes,
  * such as the job, reserve room for a moment, or have the ledger locked (cache/tier/ledger.h). */
 static bool may_have_room(const struct stk_cache *cache, const struct stk_outcome *outcome)
 {
-    const struct stk_tier *tier = stk_cache_next_tier(cache, NULL);
-    while (tier != NULL && stk_budget_left(&tier->shared->budget) <
-                               stk_budget_blocks_of(outcome->size, tier->shared->block_bytes)) {
-        tier = stk_cache_next_tier(cache, tier);
-    }
-    return wants_room(outcome) && (tier != NULL || outcome->why == STK_BYPASS_CATALOGUE);
+    return wants_room(outcome) &&
+           (fill_has_room(cache, outcome->size) || outcome->why == STK_BYPASS_CATALOGUE);
 }
 
 void fill_persistently(struct stk_cache *cache, const struct stk_place *place, int fd,

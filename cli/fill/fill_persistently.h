@@ -9,6 +9,8 @@
 
 /* Returns true if a file was refused because nothing has room for it. */
 bool fill_is_want_of_room(enum stk_bypass why);
+/* Returns true if the budget of a tier has so many bytes left. */
+bool fill_has_room(const struct stk_cache *cache, uint64_t bytes);
 
 /*
  * Fills a file as stk_cache_fill() does. If many threads fill at a time, the whole budget may be

@@ -26,7 +26,7 @@ class Block:
     def __init__(self):
         self._samples = self._size = 0
         self.names = []
-        self._cwd = os.getcwd()
+        self._cwd = None  # until a path is relative
 
     def has_room(self):
         return self._samples < self.SAMPLES and self._size < self._BYTES
@@ -34,9 +34,14 @@ class Block:
     def add(self, paths):
         """Adds the paths of one sample."""
         for path in paths:
-            self.names.append(path if path.startswith("/") else os.path.join(self._cwd, path))
+            self.names.append(path if path.startswith("/") else self._absolute(path))
             self._size += len(self.names[-1])
         self._samples += 1
+
+    def _absolute(self, path):
+        if self._cwd is None:
+            self._cwd = os.getcwd()
+        return os.path.join(self._cwd, path)
 
     def encoded(self):
         return "\0".join([*self.names, ""]).encode(_ENCODING, "surrogateescape")
