@@ -3,8 +3,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdbool.h>
-
-#include "gpu/calls.h"
+#include <string.h>
 
 #define LIBRARY "libcuda.so.1"
 
@@ -12,7 +11,11 @@ static struct stk_gpu_driver found;
 static bool is_found;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static const struct stk_gpu_call calls[] = {
+/* The calls by their names. */
+static const struct {
+    const char *symbol;
+    size_t offset; /* of the pointer in `found` */
+} calls[] = {
 #define CALL(name, symbol, parameters) {#symbol, offsetof(struct stk_gpu_driver, name)},
 #include "gpu/calls.def"
 #undef CALL
@@ -20,10 +23,15 @@ static const struct stk_gpu_call calls[] = {
 
 static int find_calls(void *library, struct stk_gpu_why *why)
 {
-    const char *missing = stk_gpu_calls_find(library, calls, sizeof calls / sizeof *calls, &found);
-    return missing == NULL
-               ? STK_GPU_OK
-               : stk_gpu_why_say(why, STK_GPU_NONE, "the NVIDIA driver is too old: no %s", missing);
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        void *call = dlsym(library, calls[i].symbol);
+        if (call == NULL) {
+            return stk_gpu_why_say(why, STK_GPU_NONE, "the NVIDIA driver is too old: no %s",
+                                   calls[i].symbol);
+        }
+        memcpy((char *)&found + calls[i].offset, &call, sizeof call);
+    }
+    return STK_GPU_OK;
 }
 
 static int check_version(struct stk_gpu_why *why)

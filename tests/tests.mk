@@ -205,7 +205,7 @@ $(VENV)/ready: $(VENV_LISTS)
 
 # The folders in which some tests use torch.
 TORCH_FOLDERS := cli/summary cli/run cache/files cache/tiers
-test-newest: all $(B)/slowfs $(B)/tests/libgpu.so $(B)/tests/gpu/libcuda.so.1 $(B)/tests/gpu/libnvjpeg.so.13 $(B)/tests/device $(SKEW) $(PRELOAD_BIN)/counters $(VENV)/ready ## the tests of Python libraries, with the newest from PyPI
+test-newest: all $(B)/slowfs $(B)/tests/libgpu.so $(B)/tests/gpu/libcuda.so.1 $(B)/tests/device $(SKEW) $(PRELOAD_BIN)/counters $(VENV)/ready ## the tests of Python libraries, with the newest from PyPI
 	@$(foreach one,$(TORCH_FOLDERS),$(NEWEST_PYTEST) -m torch tests/$(one) $(if $(T),-k '$(T)') || [ $$? = 5 ] || exit 1;)
 	@STOKER_ALL=1 $(NEWEST_PYTEST) -m newest tests/wild \
 		$(if $(T),-k '$(T)')

@@ -11,16 +11,8 @@ $(B)/tests/gpu/libcuda.so.1: $(call objects,tests/gpu/driver.c tests/gpu/walk.c)
 	$(if $(V),,@echo "  LINK  $@")
 	$(Q)$(LINK) -shared -Wl,-soname,$(@F) -o $@ $^ $(LDFLAGS) $(LINK_SAN) -pthread -lm
 
-# The nvJPEG of the tests, over that driver.
-$(B)/tests/gpu/libnvjpeg.so.13: $(call objects,tests/gpu/nvjpeg.c gpu/nvjpeg.c gpu/calls.c gpu/why.c) \
-		$(B)/tests/gpu/libcuda.so.1
-	@mkdir -p $(@D)
-	$(if $(V),,@echo "  LINK  $@")
-	$(Q)$(LINK) -shared -Wl,-soname,$(@F) -Wl,-rpath,'$$ORIGIN' -o $@ $^ $(LDFLAGS) $(LINK_SAN) \
-		$(JPEG_LIBS) -ldl
-
 # All of what stands for a GPU.
-CUDA_OF_TESTS := $(addprefix $(B)/tests/gpu/,libcuda.so.1 libnvjpeg.so.13)
+CUDA_OF_TESTS := $(B)/tests/gpu/libcuda.so.1
 
 $(B)/tests/unit: $(CUDA_OF_TESTS)
 
@@ -43,9 +35,6 @@ test-gpu: $(B)/tests/device python ## on a machine with a GPU: equality, rates, 
 		if [ -z "$(COMPUTE_SANITIZER)" ]; then echo "skipped: no compute-sanitizer"; else \
 		$(COMPUTE_SANITIZER) --error-exitcode 1 --leak-check full $(B)/tests/device --equality; fi; \
 		status=$$?; echo "(the table is in build/gpu/device.txt)"; exit $$status
-	@$(PYTHON) -c 'import torch, torchvision' 2>/dev/null || { echo "skipped: nvJPEG: no torch"; exit 0; }; \
-		PYTHONPATH=$(B)/python $(PYTHON) -B tests/wrappers/loader/programs/nvjpeg_device.py; status=$$?; \
-		[ $$status = 77 ] || exit $$status
 
 test-cuda: gpu $(B)/tests/device $(CUDA_OF_TESTS) $(B)/tests/libgpu.so ## tests of gpu/ beside its unit tests: against torch, and what nvcc made
 	@$(PYTEST) tests/gpu $(if $(T),-k '$(T)')

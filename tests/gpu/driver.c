@@ -173,7 +173,7 @@ struct event {
     int waiting; /* operations that name it */
 };
 
-enum kind { COPY, KERNEL, RECORD, WAIT, HOST };
+enum kind { COPY, KERNEL, RECORD, WAIT };
 
 struct operation {
     enum kind kind;
@@ -185,8 +185,6 @@ struct operation {
     const struct walk_entry *entry;
     struct stk_gpu_job job;
     uint32_t columns, rows;
-    void (*function)(void *argument);
-    void *argument;
     struct operation *next;
 };
 
@@ -266,9 +264,6 @@ static void do_operation(const struct operation *operation)
         while (event->done < operation->which && !is_dead) {
             pthread_cond_wait(&changed, &lock);
         }
-        break;
-    case HOST:
-        operation->function(operation->argument);
         break;
     }
     if (event != NULL) {
@@ -779,29 +774,4 @@ EXPORT int cuEventSynchronize(void *event)
         pthread_cond_wait(&changed, &lock);
     }
     END(is_dead ? world.fail_with : 0);
-}
-
-/* ---- for libraries over this one ---- */
-
-EXPORT int cuda_world_call(const char *name)
-{
-    pthread_mutex_lock(&lock);
-    int result = count(name);
-    if (result == 0 && depth == 0) {
-        result = INVALID_CONTEXT;
-    }
-    pthread_mutex_unlock(&lock);
-    return result;
-}
-
-EXPORT bool cuda_world_has(const void *at, size_t bytes)
-{
-    return is_there(memories, (uintptr_t)at, bytes);
-}
-
-EXPORT int cuLaunchHostFunc(void *stream, void (*function)(void *), void *argument)
-{
-    BEGIN(NEEDS_CONTEXT);
-    begin(stream, &(struct operation){.kind = HOST, .function = function, .argument = argument});
-    END(0);
 }

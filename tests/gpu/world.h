@@ -34,11 +34,6 @@ struct cuda_world {
     long lost;            /* of these, what the context's end took along */
     long wild;            /* accesses to what was not there */
     long copies, kernels; /* that were done */
-
-    /* The nvJPEG of the tests (tests/gpu/nvjpeg.c). */
-    bool has_no_engine;
-    int decoders; /* what nvJPEG has made and that is there now */
-    long decoded; /* images */
 };
 
 typedef struct cuda_world *cuda_world_get(void);

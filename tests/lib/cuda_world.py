@@ -15,8 +15,7 @@ class World(ctypes.Structure):
                 ("events", ctypes.c_int), ("memories", ctypes.c_int), ("locks", ctypes.c_int),
                 ("device_used", ctypes.c_size_t), ("locked_used", ctypes.c_size_t),
                 ("lost", ctypes.c_long), ("wild", ctypes.c_long), ("copies", ctypes.c_long),
-                ("kernels", ctypes.c_long), ("has_no_engine", ctypes.c_bool),
-                ("decoders", ctypes.c_int), ("decoded", ctypes.c_long)]
+                ("kernels", ctypes.c_long)]
 
 
 library = ctypes.CDLL("libcuda.so.1")

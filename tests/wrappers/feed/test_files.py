@@ -24,7 +24,7 @@ def decoded(function):
 def wanted(paths, room):
     pool = _core.feed_thread_pool(2)
     files = pool.files()
-    files.read(paths, False, room)
+    files.read(paths, room)
     while not files.are_done():
         pool.wait(pool.ends())
     return files.wanted()

@@ -98,14 +98,3 @@ def test_its_samples_are_kept(place, copies, tmp_path, plain):
     assert counts[-1]["forms"] == len(copies)
     last = {name: counts[-1][name] - counts[-2][name] for name in ("images", "from_forms", "unread")}
     assert last == dict.fromkeys(last, len(copies)), counts
-
-
-@pytest.mark.skipif(not (PACKAGE / "_samples_core.abi3.so").exists(), reason="no liblmdb-dev")
-def test_files_are_handed_out_where_there_are_forms(place, copies, tmp_path):
-    """The bytes go to a decoder elsewhere. The images made of them here are equal."""
-    ran = Jobs(place, BUILD, tmp_path).run(
-        [sys.executable, "-B", HERE / "programs" / "encoded.py", *copies], path=os.path.dirname(copies[0]),
-        env=environment(tmp_path), flags=["--samples=/dev/shm/samples:64M"])
-    said, forms = json.loads(ran.stdout)
-    assert said == [[True] * 3] * -(-len(copies) // 7)
-    assert forms == len(copies)

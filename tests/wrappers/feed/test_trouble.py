@@ -162,15 +162,6 @@ def test_a_file_that_becomes_another_between_the_steps(tmp_path, size, is_replac
     assert torch.equal(images[0], expected)
 
 
-@pytest.mark.parametrize("size", NEW_SIZES)
-def test_an_encoded_file_that_becomes_another(tmp_path, size):
-    path = tmp_path / "image.jpg"
-    path.write_bytes(pictures.jpeg(pictures.image(200, 150)))
-    (batch, _), = Feed([str(path)], transform=CROP, encoded=True)
-    path.write_bytes(pictures.jpeg(pictures.image(*size, seed=2)))
-    assert torch.equal(batch.to("cpu")[0], opened(path))
-
-
 def test_sizes_that_differ(jpegs):
     """torch's own error."""
     feed = iter(Feed(jpegs[:4], transform=T.Compose([T.ToTensor()]), batch_size=2))

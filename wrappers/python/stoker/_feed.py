@@ -64,7 +64,7 @@ class Feed:
     transformed, and collated."""
 
     def __init__(self, paths, labels=None, *, transform=None, batch_size=1, shuffle=False,
-                 generator=None, threads=None, drop_last=False, prefetch=2, encoded=False):
+                 generator=None, threads=None, drop_last=False, prefetch=2):
         """paths      of the images
         labels     one for each; None: there are none, and None is given in their place
         transform  of stoker.transforms, of torchvision, or any callable: from an image to a tensor, or to
@@ -72,7 +72,6 @@ class Feed:
         generator  as DataLoader's, or a number to seed one with
         threads    that read and decode; None: as many as there are processors
         prefetch   how many batches are made ahead
-        encoded    true if images are only read, for a device to decode (_feeding/encoded.py)
         """
         self.paths = _sequence("paths", paths)
         self.labels = None if labels is None else _sequence("labels", labels)
@@ -84,7 +83,6 @@ class Feed:
         self.generator = _generator(generator)
         self.threads = processors() if threads is None else whole_number("threads", threads, 1)
         self.prefetch = whole_number("prefetch", prefetch, 0)
-        self.encoded = encoded
         self.batch_sampler = BatchSampler(_sampler(len(self.paths), shuffle, self.generator),
                                           batch_size, drop_last)
         self.buffer_pool = _core.feed_buffer_pool(self.prefetch + 2, False)

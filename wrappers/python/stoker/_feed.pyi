@@ -15,13 +15,11 @@ class Feed:
     generator: torch.Generator | None
     threads: int
     prefetch: int
-    encoded: bool
     # ValueError: labels that are not one for each path, a prefetch below 0.
     def __init__(self, paths: Sequence[_Path] | Iterable[_Path], labels: Sequence[Any] | None = ..., *,
                  transform: Callable[[Any], Any] | None = ..., batch_size: int = ...,
                  shuffle: bool = ..., generator: torch.Generator | int | None = ...,
-                 threads: int | None = ..., drop_last: bool = ..., prefetch: int = ...,
-                 encoded: bool = ...) -> None: ...
+                 threads: int | None = ..., drop_last: bool = ..., prefetch: int = ...) -> None: ...
     # Yields (images, labels): default_collate's results for the transform's values and for the labels; labels may be
     # None. The iterator has close(). It raises a batch's error at that batch, and goes on. Raises RuntimeError in a
     # child of fork.

@@ -13,12 +13,10 @@ from ._gpu.device import of as open_device
 from ._gpu.device_sink import DeviceSink
 from ._gpu.host_sink import HostSink
 from ._gpu.images import NCHW, Recipe
-from ._gpu.jpegs import Jpegs
 
 __all__ = ["Loader"]
 
 UNDER_WAY = 4  # batches whose copies a device has begun: gpu/gpu.h
-NVJPEG = "nvjpeg"
 
 
 class Loader:
@@ -47,37 +45,21 @@ class Loader:
 
     `prefetch` batches are on their way to a GPU before the program asks for them; none if the DataLoader has no
     workers, and none on the processor. A slot (docs/batches.md) is locked for the GPU when a batch first lies in it,
-    and so is the memory of decoded files. If it may not be locked, that is a MemoryError; pin=False locks nothing.
-
-    `decode="nvjpeg"`, with a list of paths and a GPU, decodes the JPEGs by NVIDIA's nvJPEG. Its pixels are not Pillow's
-    (docs/gpu.md has the differences). The processor decodes the files that nvJPEG does not take; `decoder` counts the
-    images of each. Without nvJPEG there is a NoDevice, with a hint."""
+    and so is the memory of decoded files. If it may not be locked, that is a MemoryError; pin=False locks nothing."""
 
     def __init__(self, source, labels=None, *, device=None, mean=None, std=None, dtype=None,
-                 layout=NCHW, input_layout=None, images=None, prefetch=2, pin=True, decode=None,
-                 **further):
+                 layout=NCHW, input_layout=None, images=None, prefetch=2, pin=True, **further):
         prefetch = whole_number("prefetch", prefetch, 0)
         recipe = Recipe(mean, std, dtype, layout, input_layout, _names(images))
-        self.source = _source(source, labels, further, decode)
+        self.source = _source(source, labels, further)
         index = cuda.find(device)
-        if decode and index is None:
-            raise ValueError(f'decode="{decode}" needs a GPU (device="cuda"): where there is none leave it '
-                             "out, and this processor decodes")
-        self.decoder = None
-        self._sink = HostSink(recipe) if index is None else self._device_sink(index, recipe, pin, decode)
+        self._sink = HostSink(recipe) if index is None else _device_sink(index, recipe, pin)
         self.device = self._sink.device
         # Without workers the data set and the program draw from the same generators, in the order of their calls.
         waits = index is None or getattr(self.source, "num_workers", None) == 0
         self.prefetch = 0 if waits else prefetch
         if self.source is not source and index is not None and pin:  # a Feed of this loader's own
             self.source.share(self.prefetch + UNDER_WAY)
-
-    def _device_sink(self, index, recipe, pin, decode):
-        device, place = open_device(index), cuda.Place(index)
-        if decode:
-            from ._feeding.encoded import Encoded
-            self.decoder = Jpegs(device, place, Encoded)
-        return DeviceSink(device, place, recipe, pin, self.decoder)
 
     def __iter__(self):
         self._sink.let_go()
@@ -161,13 +143,15 @@ def _names(images):
     return frozenset(images if isinstance(images, (list, tuple, set, frozenset)) else [images])
 
 
-def _source(source, labels, further, decode):
-    if decode not in (None, NVJPEG):
-        raise ValueError(f"decode is {NVJPEG!r}, or None: this processor decodes")
+def _device_sink(index, recipe, pin):
+    return DeviceSink(open_device(index), cuda.Place(index), recipe, pin)
+
+
+def _source(source, labels, further):
     if _are_paths(source):
         from ._feed import Feed
-        return Feed(source, labels, encoded=decode is not None, **further)
-    wrong = ["labels"] * (labels is not None) + ["decode"] * (decode is not None) + list(further)
+        return Feed(source, labels, **further)
+    wrong = ["labels"] * (labels is not None) + list(further)
     if wrong:
         if _is_sequence(source) and len(source) == 0:
             raise ValueError("there are no images: the list of paths is empty")

@@ -7,29 +7,21 @@ _Layout = Literal["NCHW", "NHWC"]
 _Values = float | Sequence[float] | None
 _Name = int | str
 
-# The decoder of JPEGs on a GPU: `there` counts the GPU's images, `here` the processor's.
-class _Decoder:
-    name: str
-    there: int
-    here: int
-
 class Loader:
     # The iterable of batches. All further attributes are the source's.
     source: Any
     # The batches' device, and the number of batches that are on their way before the program asks for them.
     device: torch.device
     prefetch: int
-    # With decode="nvjpeg"; else None.
-    decoder: _Decoder | None
 
-    # NoDevice (stoker.gpu): `device` is a GPU that cannot be used, or there is no nvJPEG. RuntimeError: CUDA was begun in
+    # NoDevice (stoker.gpu): `device` is a GPU that cannot be used. RuntimeError: CUDA was begun in
     # the process that has forked this one. ValueError, TypeError: the arguments do not fit together.
     def __init__(self, source: Iterable[Any], labels: Any = ..., *,
                  device: torch.device | str | int | None = ..., mean: _Values = ...,
                  std: _Values = ..., dtype: torch.dtype | None = ..., layout: _Layout = ...,
                  input_layout: _Layout | None = ...,
                  images: _Name | Sequence[_Name] | None = ..., prefetch: int = ...,
-                 pin: bool = ..., decode: Literal["nvjpeg"] | None = ..., **further: Any) -> None: ...
+                 pin: bool = ..., **further: Any) -> None: ...
     # One pass, for one thread. Several passes may run at the same time if the source allows it. An exception of the source
     # comes at its batch; another pass may follow, and the next batch if the source goes on. MemoryError: slots cannot be
     # locked, or the device has no memory left. RuntimeError: the driver has failed; another Loader opens it anew.

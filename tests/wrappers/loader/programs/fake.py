@@ -25,7 +25,7 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parents[3] / "lib"))
 from cuda_world import library, world  # noqa: E402
 
 from stoker import _gpu_core as core  # noqa: E402
-from stoker._gpu import cuda, nvjpeg  # noqa: E402
+from stoker._gpu import cuda  # noqa: E402
 from stoker._gpu import device as devices  # noqa: E402
 
 LATE_S = 0.002
@@ -220,8 +220,6 @@ class Timed(Place):
 def install(place=Place):
     cuda.Place = place
     cuda._check_torch = lambda: None
-    # By its path: torchvision may bring, and have loaded, NVIDIA's own with the same name.
-    nvjpeg._NAMES = (f"{os.environ['LD_LIBRARY_PATH']}/libnvjpeg.so.13",)
 
 
 Left = collections.namedtuple("Left", "locks memories events streams modules retained wild")

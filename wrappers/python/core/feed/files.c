@@ -86,7 +86,7 @@ static int make_room(struct files *files, Py_ssize_t count)
 
 /* Takes an item's path. An object that is no path gives none, and Pillow reports the error later.
  */
-static int take_path(struct files *files, Py_ssize_t i, PyObject *sequence, bool is_bytes_wanted)
+static int take_path(struct files *files, Py_ssize_t i, PyObject *sequence)
 {
     PyObject *bytes = NULL, *path = PySequence_GetItem(sequence, i);
     if (path == NULL) {
@@ -95,7 +95,6 @@ static int take_path(struct files *files, Py_ssize_t i, PyObject *sequence, bool
     files->items[i].path = NULL;
     files->items[i].space = &files->space;
     files->items[i].is_drawn = false;
-    files->items[i].is_bytes_wanted = is_bytes_wanted;
     if (PyUnicode_FSConverter(path, &bytes)) {
         files->items[i].path = PyBytes_AsString(bytes);
         PyList_Append(files->paths, bytes);
@@ -109,11 +108,11 @@ static int take_path(struct files *files, Py_ssize_t i, PyObject *sequence, bool
     return 0;
 }
 
-static int take_paths(struct files *files, Py_ssize_t count, PyObject *paths, bool is_bytes_wanted)
+static int take_paths(struct files *files, Py_ssize_t count, PyObject *paths)
 {
     files->paths = PyList_New(0);
     for (Py_ssize_t i = 0; files->paths != NULL && i < count; i++) {
-        if (take_path(files, i, paths, is_bytes_wanted) != 0) {
+        if (take_path(files, i, paths) != 0) {
             return -1;
         }
     }
@@ -134,15 +133,13 @@ static int take_space(struct files *files, PyObject *memory)
     return 0;
 }
 
-/* files.read(paths, bytes = False, memory = None): begins to read them, to there as far as they
- * fit. With `bytes` the files themselves, also where there are forms. */
+/* files.read(paths, memory = None): begins to read them, to there as far as they fit. */
 static PyObject *files_read(PyObject *self, PyObject *arguments)
 {
     PyObject *paths, *memory = NULL;
-    int is_bytes_wanted = false;
     struct files *files = (struct files *)self;
     struct thread_pool *pool = files_idle_pool(files);
-    if (pool == NULL || !PyArg_ParseTuple(arguments, "O|pO", &paths, &is_bytes_wanted, &memory)) {
+    if (pool == NULL || !PyArg_ParseTuple(arguments, "O|O", &paths, &memory)) {
         return NULL;
     }
     Py_ssize_t count = PySequence_Size(paths);
@@ -150,7 +147,7 @@ static PyObject *files_read(PyObject *self, PyObject *arguments)
         return NULL;
     }
     let_go(files);
-    if (take_space(files, memory) != 0 || take_paths(files, count, paths, is_bytes_wanted) != 0) {
+    if (take_space(files, memory) != 0 || take_paths(files, count, paths) != 0) {
         return NULL;
     }
     files->count = count;
@@ -224,20 +221,6 @@ static PyObject *files_head(PyObject *self, PyObject *number)
     }
     return Py_BuildValue("IInK", item->info.width, item->info.height, (Py_ssize_t)item->info.end,
                          files_kind(item));
-}
-
-/* files.bytes(i) returns where the file's bytes lie: (address, size), or None. The holder of the
- * Files keeps the bytes there until the next read(). */
-static PyObject *files_bytes(PyObject *self, PyObject *number)
-{
-    const struct item *item = files_item((struct files *)self, number);
-    if (item == NULL) {
-        return NULL;
-    }
-    if (item->found != ITEM_BYTES) {
-        Py_RETURN_NONE;
-    }
-    return Py_BuildValue("Kn", (unsigned long long)(uintptr_t)item->bytes, (Py_ssize_t)item->size);
 }
 
 /* ---- decoding ---- */
@@ -384,7 +367,6 @@ static PyMethodDef files_methods[] = {
     {"are_done", files_are_done, METH_NOARGS, NULL},
     {"wait", files_wait, METH_O, NULL},
     {"head", files_head, METH_O, NULL},
-    {"bytes", files_bytes, METH_O, NULL},
     {"draw", files_draw, METH_VARARGS, NULL},
     {"drawn_size", files_drawn_size, METH_NOARGS, NULL},
     {"drawn", files_drawn, METH_O, NULL},

@@ -156,7 +156,7 @@ static enum item_found find(struct item *item, int fd)
         (uint64_t)stat.st_size >= ITEM_LARGEST_BYTES) {
         return ITEM_NOTHING;
     }
-    enum stored_kind kind = item->is_bytes_wanted ? STORED_UNKNOWN : stored_find(fd, &found);
+    enum stored_kind kind = stored_find(fd, &found);
     if (kind == STORED_FORM) {
         identity_tell_decoded(fd, true, NULL, 0);
         return take_form(item, &found);
@@ -176,7 +176,7 @@ static enum item_found find(struct item *item, int fd)
 static bool find_unopened(struct item *item)
 {
     struct stored_found found;
-    if (item->is_bytes_wanted || !stored_find_path(item->path, &found)) {
+    if (!stored_find_path(item->path, &found)) {
         return false;
     }
     identity_tell_served(item->path);

@@ -30,9 +30,8 @@ struct space {
 
 struct item {
     struct pool_task task;
-    const char *path;     /* the caller's */
-    struct space *space;  /* the caller's */
-    bool is_bytes_wanted; /* the file's own bytes are wanted: a form is of no use */
+    const char *path;    /* the caller's */
+    struct space *space; /* the caller's */
 
     /* The result of item_read(). */
     enum item_found found;

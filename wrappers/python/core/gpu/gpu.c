@@ -2,12 +2,23 @@
  * stoker._gpu_core: plans and devices (gpu/) for Python. A module of its own, since the kernel for
  * devices is part of it. Addresses are ints: of the host, or of a device where one is opened.
  */
-#include "wrappers/python/core/gpu/gpu_module.h"
+#define PY_SSIZE_T_CLEAN
+#ifndef Py_LIMITED_API
+#define Py_LIMITED_API 0x030b0000
+#endif
+#include <Python.h>
 
+#include <pthread.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#define PLAN "stoker._gpu_core.plan"
+#include "gpu/gpu.h"
+
+/* Of capsules. */
+#define PLAN   "stoker._gpu_core.plan"
+#define DEVICE "stoker._gpu_core.device"
 
 static PyObject *no_device, *failed; /* exceptions */
 
@@ -17,7 +28,8 @@ static PyObject *refuse(const char *refusal)
     return NULL;
 }
 
-PyObject *gpu_raise(const struct stk_gpu_why *why)
+/* Sets the exception for an error. Returns NULL. */
+static PyObject *raise_why(const struct stk_gpu_why *why)
 {
     PyObject *type = why->error == STK_GPU_NONE       ? no_device
                      : why->error == STK_GPU_FAILED   ? failed
@@ -148,7 +160,20 @@ static PyObject *gpu_run(PyObject *module, PyObject *arguments)
 
 /* ---- devices ---- */
 
-struct device *gpu_device_of(PyObject *capsule)
+/* Calls may wait, so they release the GIL, and the lock lets one run at a time. In a child of fork
+ * all calls are refused and the lock is not taken, since a thread of the parent may have held it. A
+ * call may let go of Python objects, whose code may call again: `ended` keeps them until the call
+ * is over. */
+struct device {
+    struct stk_gpu *gpu;
+    pthread_mutex_t lock;
+    pid_t owner;
+    PyObject *ended[STK_GPU_LANES];
+    unsigned count;
+};
+
+/* Returns the device of a capsule, or NULL with an exception set. */
+static struct device *device_of(PyObject *capsule)
 {
     return PyCapsule_GetPointer(capsule, DEVICE);
 }
@@ -167,7 +192,7 @@ static void let_go(void *argument)
 }
 
 /* Takes what has ended out of the device, whose lock is held. */
-unsigned gpu_take_ended(struct device *device, PyObject **ended)
+static unsigned take_ended(struct device *device, PyObject **ended)
 {
     unsigned count = device->count;
     for (unsigned i = 0; i < count; i++) {
@@ -177,27 +202,46 @@ unsigned gpu_take_ended(struct device *device, PyObject **ended)
     return count;
 }
 
-void gpu_drop_ended(PyObject **ended, unsigned count)
+static void drop_ended(PyObject **ended, unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
         Py_DECREF(ended[i]);
     }
 }
 
+/* Makes one call: does `what` with the device's lock and without the GIL, and sets `result`. */
+#define CALL_DEVICE(device, result, what)                                                          \
+    do {                                                                                           \
+        PyObject *ended[STK_GPU_LANES];                                                            \
+        unsigned gone;                                                                             \
+        bool is_own = (device)->owner == getpid();                                                 \
+        Py_BEGIN_ALLOW_THREADS;                                                                    \
+        if (is_own) {                                                                              \
+            pthread_mutex_lock(&(device)->lock);                                                   \
+        }                                                                                          \
+        (result) = (what);                                                                         \
+        gone = take_ended(device, ended);                                                          \
+        if (is_own) {                                                                              \
+            pthread_mutex_unlock(&(device)->lock);                                                 \
+        }                                                                                          \
+        Py_END_ALLOW_THREADS;                                                                      \
+        drop_ended(ended, gone);                                                                   \
+    } while (0)
+
 static PyObject *none_or_raise(int error, const struct stk_gpu_why *why)
 {
-    return error < 0 ? gpu_raise(why) : Py_NewRef(Py_None);
+    return error < 0 ? raise_why(why) : Py_NewRef(Py_None);
 }
 
 static void close_device(PyObject *capsule)
 {
-    struct device *device = gpu_device_of(capsule);
+    struct device *device = device_of(capsule);
     PyObject *ended[STK_GPU_LANES];
     stk_gpu_close(device->gpu);
-    unsigned count = gpu_take_ended(device, ended);
+    unsigned count = take_ended(device, ended);
     pthread_mutex_destroy(&device->lock);
     PyMem_Free(device);
-    gpu_drop_ended(ended, count);
+    drop_ended(ended, count);
 }
 
 /* open(ordinal): the device, as long as it is there; NoDevice, with the reason. */
@@ -214,7 +258,7 @@ static PyObject *gpu_open(PyObject *module, PyObject *ordinal)
     Py_BEGIN_ALLOW_THREADS;
     error = stk_gpu_open(&device->gpu, number, &why);
     Py_END_ALLOW_THREADS;
-    PyObject *capsule = error < 0 ? gpu_raise(&why) : PyCapsule_New(device, DEVICE, close_device);
+    PyObject *capsule = error < 0 ? raise_why(&why) : PyCapsule_New(device, DEVICE, close_device);
     if (capsule == NULL) {
         stk_gpu_close(device->gpu);
         PyMem_Free(device);
@@ -225,7 +269,7 @@ static PyObject *gpu_open(PyObject *module, PyObject *ordinal)
 /* name(device). */
 static PyObject *gpu_name(PyObject *module, PyObject *capsule)
 {
-    const struct device *device = gpu_device_of(capsule);
+    const struct device *device = device_of(capsule);
     return device == NULL ? NULL : PyUnicode_FromString(stk_gpu_name(device->gpu));
 }
 
@@ -261,7 +305,8 @@ static int send(struct device *device, const struct gpu_batch *batch, PyObject *
     return error;
 }
 
-int gpu_take_stream(PyObject *object, void *out)
+/* Converts a stream for PyArg_ParseTuple: an int, or None for no stream. */
+static int take_stream(PyObject *object, void *out)
 {
     void *stream = object == Py_None ? STK_GPU_NO_STREAM : PyLong_AsVoidPtr(object);
     memcpy(out, &stream, sizeof stream);
@@ -282,7 +327,7 @@ static PyObject *send_batch(struct device *device, PyObject *given, PyObject *ho
     PyBuffer_Release(&batch.images);
     if (error < 0) {
         Py_XDECREF(holder);
-        return gpu_raise(&why);
+        return raise_why(&why);
     }
     return PyLong_FromUnsignedLongLong(number);
 }
@@ -293,8 +338,8 @@ static PyObject *gpu_send(PyObject *module, PyObject *arguments)
 {
     PyObject *device, *given, *holder;
     void *stream;
-    return PyArg_ParseTuple(arguments, "OOOO&", &device, &given, &holder, gpu_take_stream, &stream)
-               ? send_batch(gpu_device_of(device), given, holder, stream)
+    return PyArg_ParseTuple(arguments, "OOOO&", &device, &given, &holder, take_stream, &stream)
+               ? send_batch(device_of(device), given, holder, stream)
                : NULL;
 }
 
@@ -303,22 +348,22 @@ static PyObject *gpu_resident(PyObject *module, PyObject *arguments)
 {
     PyObject *device, *given;
     void *stream;
-    return PyArg_ParseTuple(arguments, "OOO&", &device, &given, gpu_take_stream, &stream)
-               ? send_batch(gpu_device_of(device), given, NULL, stream)
+    return PyArg_ParseTuple(arguments, "OOO&", &device, &given, take_stream, &stream)
+               ? send_batch(device_of(device), given, NULL, stream)
                : NULL;
 }
 
 /* collect(device): lets go of what has been copied; how many are still held. */
 static PyObject *gpu_collect(PyObject *module, PyObject *capsule)
 {
-    struct device *device = gpu_device_of(capsule);
+    struct device *device = device_of(capsule);
     struct stk_gpu_why why = {0};
     int held;
     if (device == NULL) {
         return NULL;
     }
     CALL_DEVICE(device, held, stk_gpu_collect(device->gpu, &why));
-    return held < 0 ? gpu_raise(&why) : PyLong_FromLong(held);
+    return held < 0 ? raise_why(&why) : PyLong_FromLong(held);
 }
 
 /* follow(device, number, stream): what is begun on the stream from now on waits for the batch. */
@@ -328,10 +373,10 @@ static PyObject *gpu_follow(PyObject *module, PyObject *arguments)
     unsigned long long number;
     void *stream;
     struct stk_gpu_why why = {0};
-    if (!PyArg_ParseTuple(arguments, "OKO&", &capsule, &number, gpu_take_stream, &stream)) {
+    if (!PyArg_ParseTuple(arguments, "OKO&", &capsule, &number, take_stream, &stream)) {
         return NULL;
     }
-    struct device *device = gpu_device_of(capsule);
+    struct device *device = device_of(capsule);
     int error;
     if (device == NULL) {
         return NULL;
@@ -349,7 +394,7 @@ static PyObject *gpu_wait(PyObject *module, PyObject *arguments)
     if (!PyArg_ParseTuple(arguments, "OK", &capsule, &number)) {
         return NULL;
     }
-    struct device *device = gpu_device_of(capsule);
+    struct device *device = device_of(capsule);
     int error;
     if (device == NULL) {
         return NULL;
@@ -367,7 +412,7 @@ static struct device *take_memory(PyObject *arguments, unsigned long long *addre
 {
     PyObject *capsule;
     *bytes = 0;
-    return PyArg_ParseTuple(arguments, "OK|K", &capsule, address, bytes) ? gpu_device_of(capsule)
+    return PyArg_ParseTuple(arguments, "OK|K", &capsule, address, bytes) ? device_of(capsule)
                                                                          : NULL;
 }
 
@@ -429,7 +474,7 @@ static PyObject *gpu_take(PyObject *module, PyObject *arguments)
         return NULL;
     }
     CALL_DEVICE(device, error, stk_gpu_take(device->gpu, (size_t)bytes, &address, &why));
-    return error < 0 ? gpu_raise(&why) : PyLong_FromUnsignedLongLong(address);
+    return error < 0 ? raise_why(&why) : PyLong_FromUnsignedLongLong(address);
 }
 
 /* give(device, address): gives it back. */
@@ -453,15 +498,12 @@ static PyObject *gpu_fetch(PyObject *module, PyObject *arguments)
     CALL_DEVICE(device, error, stk_gpu_fetch(device->gpu, to, address, (size_t)bytes, &why));
     if (error < 0) {
         Py_DECREF(made);
-        return gpu_raise(&why);
+        return raise_why(&why);
     }
     return made;
 }
 
 static PyMethodDef methods[] = {
-    {"jpegs", gpu_jpegs, METH_VARARGS, NULL},
-    {"jpegs_name", gpu_jpegs_name, METH_O, NULL},
-    {"jpegs_decode", gpu_jpegs_decode, METH_VARARGS, NULL},
     {"plan", gpu_plan, METH_VARARGS, NULL},
     {"run", gpu_run, METH_VARARGS, NULL},
     {"open", gpu_open, METH_O, NULL},

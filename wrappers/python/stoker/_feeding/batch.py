@@ -2,7 +2,6 @@
 
 from torch.utils.data import default_collate
 
-from .encoded import Encoded
 from .layout import layout_of
 from .pixels import Changed, Maker, PlannedImage
 
@@ -16,11 +15,11 @@ class Batch:
         self._indices = indices
         self._rows = {}  # {place: a row that Python drew}; threads drew all others
         self._maker = self._layout = self._memory = self._error = None
-        self.files = files  # None: they were handed out with the files' bytes
+        self.files = files
         self.is_planned = False
         try:
             self._paths = [feed.paths[i] for i in indices]
-            files.read(self._paths, feed.encoded, feed.files.take(len(self._paths)))
+            files.read(self._paths, feed.files.take(len(self._paths)))
         except Exception as error:
             self._error, self.is_planned = error, True
 
@@ -63,7 +62,7 @@ class Batch:
 
     def _begin(self):
         self._layout = layout = self._find_layout()
-        if layout is None or self._feed.encoded:
+        if layout is None:
             return
         self._memory = self._feed.buffer_pool.take(len(self._paths) * layout.row_bytes)
         orders = {i: row.order(layout.end) for i, row in self._rows.items() if type(row) is PlannedImage}
@@ -90,9 +89,7 @@ class Batch:
         return self._images(), self._labels()
 
     def _images(self):
-        if self._layout is None:
-            return self._collated()
-        return self._encoded() if self._feed.encoded else self._finished()
+        return self._collated() if self._layout is None else self._finished()
 
     def _labels(self):
         labels = self._feed.labels
@@ -100,14 +97,6 @@ class Batch:
 
     def _collated(self):
         return default_collate(tuple(self._made(i) for i in range(len(self._paths))))
-
-    def _encoded(self):
-        """Returns the batch as files. Reads all that is needed of Files now: later the thread pool may have ended."""
-        count = range(len(self._paths))
-        self._rows = {i: self._noted_row(i) for i in count}
-        files, self.files = self.files, None
-        return Encoded(self._layout, [self._rows[i] for i in count],
-                       [_lying(files, i) for i in count], self._made, files)
 
     def _finished(self):
         """Returns the decoded batch. Makes the images here that threads could not decode."""
@@ -139,12 +128,6 @@ class Batch:
             return row.done()
         except Changed:
             return self._maker.opened(path)
-
-
-def _lying(files, i):
-    """Returns (address, size, width, height) of a file that was read, or None."""
-    place = files.bytes(i)
-    return None if place is None else place + files.head(i)[:2]
 
 
 def _with_path(error, path):

@@ -74,9 +74,8 @@ class Epoch:
             return batch.result()
         finally:
             _core.count(counters.FETCH_NS, monotonic_ns() - began)
-            if batch.files is not None:
-                batch.files.let_go()
-                self._idle.append(batch.files)
+            batch.files.let_go()
+            self._idle.append(batch.files)
 
     def _is_ready(self):
         """Begins all work that can begin. Returns true if the first batch is made; else waits a while."""

@@ -8,7 +8,6 @@ import functools
 import weakref
 
 from .. import _core, _gpu_core
-from . import nvjpeg
 
 NoDevice = _gpu_core.NoDevice
 NO_STREAM = None
@@ -34,7 +33,6 @@ class Device:
         self.index = index
         self._opened = _gpu_core.open(index)
         self._known = set()  # the addresses of locked memory
-        self._jpegs = None  # nvJPEG, after its first use
 
     def _call(self, function, *arguments):
         """Calls a function of _gpu_core. A device that has failed is dropped: the next use opens it again."""
@@ -64,21 +62,6 @@ class Device:
 
     def collect(self):
         return self._call(_gpu_core.collect)
-
-    # ---- JPEGs ----
-
-    def jpegs_name(self):
-        """Starts nvJPEG and returns its name. Raises NoDevice, with a hint."""
-        if self._jpegs is None:
-            try:
-                self._jpegs = self._call(_gpu_core.jpegs, nvjpeg.libraries())
-            except NoDevice as why:
-                raise NoDevice(nvjpeg.missing(why)) from None
-        return _gpu_core.jpegs_name(self._jpegs)
-
-    def decode(self, images, stream):
-        """Begins to decode images. Returns which of them were begun (_gpu_core)."""
-        return self._call(lambda _: _gpu_core.jpegs_decode(self._jpegs, images, stream))
 
     # ---- locked memory ----
 

@@ -39,17 +39,15 @@ class LazyFloats:
 
 
 class DeviceSink:
-    """Sends to one device. `device` sends the kernel's sources (device.py), `place` makes torch's calls (cuda.py), and
-    `jpegs`, if given, decodes undecoded images (jpegs.py)."""
+    """Sends to one device. `device` sends the kernel's sources (device.py), and `place` makes torch's calls (cuda.py)."""
 
-    def __init__(self, device, place, recipe, pin, jpegs=None):
+    def __init__(self, device, place, recipe, pin):
         self.device = place.device
         self._sender = device
         self._place = place
         self._recipe = recipe
         self._pin = pin
         self._uploads = Uploads(place) if are_counted() else Uncounted()
-        self._jpegs = jpegs
         self._last = 0  # the number of the last work that was sent
         self._held = collections.deque()  # (fence, the sources of copies before it)
 
@@ -57,8 +55,6 @@ class DeviceSink:
 
     def begin(self, batch):
         sent, sources = Sent(), []
-        if self._jpegs is not None:  # a Feed's batch: images, labels
-            self._jpegs.count(batch[0])
         self._uploads.begin()
         with self._place.inside():
             try:
@@ -99,19 +95,15 @@ class DeviceSink:
     # ---- each item of a batch ----
 
     def _item(self, item, name, sent, sources):
-        if self._jpegs is not None and self._jpegs.takes(item):
-            sources.append(item)
-            made = self._resident(self._jpegs.decoded(item), name)
-        elif isinstance(item, torch.Tensor):
-            layout = self._recipe.layout_of(item, name)
-            sent.has_images |= layout is not None
-            if layout is not None and item.is_floating_point() and item.device.type != "cpu":
-                sent.has_others = True
-                return LazyFloats(item, layout, self._recipe)
-            made = self._tensor(item, layout, sources)
-        else:
+        if not isinstance(item, torch.Tensor):
             sent.has_others = True
             return item
+        layout = self._recipe.layout_of(item, name)
+        sent.has_images |= layout is not None
+        if layout is not None and item.is_floating_point() and item.device.type != "cpu":
+            sent.has_others = True
+            return LazyFloats(item, layout, self._recipe)
+        made = self._tensor(item, layout, sources)
         sent.tensors.append(made)
         return made
 
@@ -136,20 +128,8 @@ class DeviceSink:
             return self._recipe.empty(tensor, layout, self.device)
         work = self._recipe.work(tensor, layout)
         self._lock(work.tensor)
-        return self._run(work, self._sender.send, work.tensor)
-
-    def _resident(self, tensor, name):
-        """Returns images that this stream has made on the device, normalised if they are images of the recipe."""
-        layout = self._recipe.layout_of(tensor, name)
-        if layout is None:
-            return tensor
-        if tensor.is_floating_point():
-            return self._recipe.normalised(tensor, layout)
-        return self._run(self._recipe.work(tensor, layout), self._sender.resident)
-
-    def _run(self, work, send, *holder):
         out = self._place.empty(work.shape, self._recipe.dtype)
-        self._last = send(work.batch(out), *holder, self._place.stream)
+        self._last = self._sender.send(work.batch(out), work.tensor, self._place.stream)
         self._sender.follow(self._last, self._place.stream)
         return self._recipe.shaped(out, work)
 
