@@ -8,7 +8,7 @@ import pytest
 
 from jobs import read_line
 from origin import settle
-from volumes import mount_ext4
+from volumes import fail_disk, mount_ext4
 
 COUNT, SIZE = 12, 200_000
 
@@ -91,7 +91,7 @@ class Disk:
         """Memory holds no page of entries, blocks and samples any more, and the disk cannot read
         its blocks."""
         self._place.run([sys.executable, "-c", FORGET, self.path, self._tests / "lib"])
-        os.truncate(self._image, 0)
+        fail_disk(self._image)
 
 
 @pytest.fixture
