@@ -103,7 +103,7 @@ static bool is_noted(struct stk_cache *cache, uint32_t number, const struct stk_
     }
     bool same = big->record == number && is_good(cache, big);
     if (same) {
-        stk_big_complete(cache, big); /* whoever had the last block may have been killed */
+        stk_big_complete(cache, big); /* the process that had the last block may have been killed */
     }
     stk_big_let_go(big);
     if (!same) {

@@ -193,7 +193,7 @@ void stk_changes_note(struct stk_catalogue *catalogue, uint64_t hash, enum stk_c
     set_noted(catalogue, hash);
     set_later(written ? &header->last_written_ns : &header->last_changed_ns, now_ns);
     if (written) {
-        atomic_fetch_add(&header->writings, 1); /* last: whoever sees it sees the rest */
+        atomic_fetch_add(&header->writings, 1); /* last: a process that sees it sees the rest */
     }
 }
 

@@ -78,7 +78,7 @@ static int move_up(struct stk_entry_draft *draft)
         return 0;
     }
     if (!stk_entry_holds(&high)) {
-        stk_sys_close(high.fd); /* of a number that was somebody else's already */
+        stk_sys_close(high.fd); /* of a number that was another process's already */
         return -EBADF;
     }
     stk_entry_close(draft);

@@ -72,7 +72,7 @@ static enum stk_bypass write_chunk(struct stk_fill *fill, const struct stk_entry
     stk_big_queue_note_reading(stk_run_big_queue(&fill->cache->run), STK_BIG_QUEUE_GOES_ON);
     return stk_claim_advance(&fill->record->claim)
                ? STK_BYPASS_NONE
-               : STK_BYPASS_STUCK; /* somebody thought us dead, and fills it now */
+               : STK_BYPASS_STUCK; /* another process thought us dead, and fills it now */
 }
 
 /* Copies until the end of the origin, which must be exactly where its identity says. */

@@ -125,7 +125,7 @@ enum stk_answer stk_cache_lookup(struct stk_cache *cache, const struct stk_place
         } else {
             asked = stk_freshness_validate(cache, place) != 0;
             if (!asked) {
-                return STK_ANSWER_FILL; /* gone, or no file any more: the real open will tell */
+                return STK_ANSWER_FILL; /* gone, or no file any more: the real open says which */
             }
         }
     }

@@ -10,7 +10,7 @@
 #define LOOK_NS     (STK_NS_PER_S / 10) /* a wake-up can be lost */
 #define PATIENCE_NS (5 * STK_NS_PER_S)
 #define QUIET_NS    (STK_NS_PER_S / 10) /* without a read: the job does something else */
-#define SILENCE_NS  (2 * STK_NS_PER_S)  /* without an answer: who asked may have been killed */
+#define SILENCE_NS  (2 * STK_NS_PER_S)  /* without an answer: the asking process may have been killed */
 
 #define OVER (STK_BIG_QUEUE_DONE | STK_BIG_QUEUE_LEFT)
 
@@ -148,7 +148,7 @@ uint64_t stk_big_queue_add(struct stk_big_queue *queue, uint64_t key, uint64_t r
     struct word word = load(slot), again = word;
     if ((word.marks & OVER) != 0) {
         again.marks &= ~(uint32_t)OVER;
-        again.turn++; /* or who looks later would find what it has seen before */
+        again.turn++; /* or a later look would find what an earlier one has seen */
     }
     bool wanted = word.state == QUEUED && (again.turn == word.turn || change(slot, word, again));
     return wanted ? ticket_of(queue, slot, again) : 0;

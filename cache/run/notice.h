@@ -30,7 +30,7 @@ struct stk_notice {
     uint64_t token[2]; /* shows that the sender knows the run's name */
     uint64_t hash;     /* of cache/catalogue/changes.h */
     uint32_t kind;     /* enum stk_changes_kind, or STK_NOTICE_GREETING */
-    uint32_t number;   /* tells its answer from the answer to an earlier notice */
+    uint32_t number;   /* marks its answer as none to an earlier notice */
 };
 #define STK_NOTICE_GREETING 2 /* nothing has changed */
 

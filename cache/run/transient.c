@@ -9,7 +9,7 @@
 #define SHARE       16 /* a part of the budget */
 #define MOST_BLOCKS ((INT64_C(1) << 30) / STK_BLOCK_BYTES)
 #define ROOM_NS     (STK_NS_PER_S / 10) /* that is waited for */
-#define DEAD_NS     (10 * STK_NS_PER_S) /* then nobody comes back for what he has made */
+#define DEAD_NS     (10 * STK_NS_PER_S) /* then no run comes back for these entries */
 
 static size_t index_of(const struct stk_transients *transients,
                        const struct stk_transient *transient)

@@ -18,7 +18,7 @@
 /* When a file is wanted. */
 struct order_turn {
     unsigned slot;   /* of its order */
-    uint64_t pass;   /* tells the slot's orders apart */
+    uint64_t pass;   /* differs for each order of the slot */
     uint64_t number; /* in the order */
 };
 

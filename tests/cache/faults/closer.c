@@ -57,7 +57,7 @@ static void *keep_logs(void *logs)
         const struct timespec nap = {0, 50000};
         nanosleep(&nap, NULL);
         if (fd < 0 || pwrite(fd, LINE, LINE_BYTES, 0) != (ssize_t)LINE_BYTES) {
-            unlink(path); /* closed in between, or somebody else's by now */
+            unlink(path); /* closed in between, or another file's by now */
         }
         close(fd);
     }

@@ -79,7 +79,7 @@ START_TEST(each_task_is_done_once)
         for (int i = 0; i < TASKS; i++) {
             ck_assert_uint_eq(jobs[i].times, round);
         }
-        while (thread_pool_ends(pool) < round) { /* told of a moment later */
+        while (thread_pool_ends(pool) < round) { /* heard of a moment later */
             usleep(100);
         }
     }
@@ -160,7 +160,7 @@ START_TEST(what_is_cancelled_has_not_begun_or_has_ended)
     unsigned done = 0;
     for (int i = 0; i < 50; i++) {
         done += jobs[i].times;
-        jobs[i].times = 100; /* nobody else looks at them any more */
+        jobs[i].times = 100; /* no other thread looks at them any more */
     }
     ck_assert_uint_ge(done, 3);
     ck_assert(thread_pool_has_ended(&group));

@@ -230,7 +230,7 @@ void item_decode(struct pool_task *task)
     atomic_thread_fence(memory_order_seq_cst); /* behind what was streamed */
     count_time(began_ns);
     if (item->status != STK_DECODE_OK) {
-        return; /* who decodes it then counts it */
+        return; /* the later decoding counts it */
     }
     count_more(STK_TALLY_IMAGES, 1);
     if (item->found == ITEM_FORM) {

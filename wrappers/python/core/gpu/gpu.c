@@ -16,7 +16,7 @@
 
 #include "gpu/gpu.h"
 
-/* Of capsules. */
+/* The names of capsules. */
 #define PLAN   "stoker._gpu_core.plan"
 #define DEVICE "stoker._gpu_core.device"
 
