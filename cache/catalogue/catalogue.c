@@ -178,8 +178,7 @@ static bool grow(struct stk_catalogue *catalogue, _Atomic uint32_t *count, uint3
     int64_t blocks = stk_budget_blocks_of(extent.bytes, STK_BLOCK_BYTES);
     bool first = count == &catalogue->header->segments && seen == 0;
     if (!pay(budget, blocks, first)) {
-        return atomic_load(count) >
-               seen; /* each of them has reserved for it, and one is through */
+        return atomic_load(count) > seen; /* each of them has reserved for it, and one is through */
     }
     bool allocated = stk_shm_lets_grow(catalogue->path, (int64_t)extent.bytes) &&
                      allocate_extent(catalogue, extent) == 0;

@@ -10,7 +10,8 @@
 #define LOOK_NS     (STK_NS_PER_S / 10) /* a wake-up can be lost */
 #define PATIENCE_NS (5 * STK_NS_PER_S)
 #define QUIET_NS    (STK_NS_PER_S / 10) /* without a read: the job does something else */
-#define SILENCE_NS  (2 * STK_NS_PER_S)  /* without an answer: the asking process may have been killed */
+#define SILENCE_NS                                                                                 \
+    (2 * STK_NS_PER_S) /* without an answer: the asking process may have been killed */
 
 #define OVER (STK_BIG_QUEUE_DONE | STK_BIG_QUEUE_LEFT)
 
