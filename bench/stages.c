@@ -250,9 +250,9 @@ WRAP(HEADER, int, stk_jpeg_header,
      (struct stk_jpeg * jpeg, const void *bytes, size_t size, struct stk_jpeg_info *info),
      (jpeg, bytes, size, info))
 WRAP(START, int, stk_jpeg_start,
-     (struct stk_jpeg * jpeg, struct stk_region region, uint32_t bytes, uint32_t *indent,
+     (struct stk_jpeg * jpeg, struct stk_region region, enum stk_pixel pixel, uint32_t *indent,
       uint32_t *pixels),
-     (jpeg, region, bytes, indent, pixels))
+     (jpeg, region, pixel, indent, pixels))
 WRAP(HUFFMAN, bool, stk_entropy_parse,
      (struct stk_entropy * entropy, const struct jpeg_decompress_struct *cinfo, uint32_t lines),
      (entropy, cinfo, lines))

@@ -39,23 +39,40 @@ int stk_decode_probe(struct stk_decoder *decoder, const void *bytes, size_t size
     return result;
 }
 
-static int check_file(const struct stk_jpeg_info *info, uint32_t channels)
+/* `straight`: libjpeg makes the pixels, grey ones too. */
+static int check_file(const struct stk_jpeg_info *info, uint32_t channels, bool straight)
 {
     bool grey = info->color == STK_COLOR_GREY && info->components == 1;
-    bool colors = (info->color == STK_COLOR_YCBCR || info->color == STK_COLOR_RGB) &&
-                  info->components == 3 && channels != 1;
-    if (info->precision != 8 || !(grey || colors)) {
+    bool ycbcr = info->color == STK_COLOR_YCBCR && (channels != 1 || straight);
+    bool rgb = info->color == STK_COLOR_RGB && channels != 1;
+    if (info->precision != 8 || !(grey || (info->components == 3 && (ycbcr || rgb)))) {
         return STK_DECODE_UNSUPPORTED;
     }
     return info->end ? STK_DECODE_OK : STK_DECODE_CORRUPT;
+}
+
+static int check_layout(const struct stk_plan *plan, bool straight)
+{
+    return plan->layout == STK_LAYOUT_BGR && !straight ? STK_DECODE_ARGUMENT : STK_DECODE_OK;
 }
 
 /* Rows that libjpeg can write where they go: whole ones, in a layout of its own. */
 static bool is_straight(const struct stk_plan *plan, const struct stk_geometry *geometry,
                         const struct stk_jpeg_info *info)
 {
-    return plan->channels >= 3 && plan->layout == STK_LAYOUT_HWC && plan->type == STK_TYPE_U8 &&
-           !geometry->pass_x && !geometry->pass_y && geometry->crop.width == info->width;
+    return plan->layout != STK_LAYOUT_CHW && plan->type == STK_TYPE_U8 && !geometry->pass_x &&
+           !geometry->pass_y && geometry->crop.width == info->width;
+}
+
+static enum stk_pixel pixel_of(const struct stk_plan *plan)
+{
+    if (plan->channels == 1) {
+        return STK_PIXEL_LUMA;
+    }
+    if (plan->channels == 4) {
+        return STK_PIXEL_RGBX;
+    }
+    return plan->layout == STK_LAYOUT_BGR ? STK_PIXEL_BGR : STK_PIXEL_RGB;
 }
 
 static int decode_straight(struct stk_decoder *decoder, const struct stk_plan *plan,
@@ -63,7 +80,7 @@ static int decode_straight(struct stk_decoder *decoder, const struct stk_plan *p
 {
     uint8_t *rows[STK_BAND_ROWS];
     uint32_t done = 0, indent, pixels, height = geometry->height;
-    int result = stk_jpeg_start(decoder->jpeg, geometry->crop, plan->channels, &indent, &pixels);
+    int result = stk_jpeg_start(decoder->jpeg, geometry->crop, pixel_of(plan), &indent, &pixels);
     while (result >= 0 && done < height) {
         uint32_t count = height - done < STK_BAND_ROWS ? height - done : STK_BAND_ROWS;
         for (uint32_t i = 0; i < count; i++) {
@@ -85,8 +102,10 @@ static int decode(struct stk_decoder *decoder, const struct stk_jpeg_info *info,
     struct stk_rows rows;
     struct stk_emit emit;
     int result = stk_geometry_make(plan, target, info->width, info->height, &geometry);
-    result = result ? result : check_file(info, plan->channels);
-    if (!result && is_straight(plan, &geometry, info)) {
+    bool straight = !result && is_straight(plan, &geometry, info);
+    result = result ? result : check_layout(plan, straight);
+    result = result ? result : check_file(info, plan->channels, straight);
+    if (!result && straight) {
         return decode_straight(decoder, plan, &geometry, target);
     }
     result = result ? result : stk_passes_prepare(&passes, &decoder->workspace, &geometry);
@@ -176,7 +195,8 @@ int stk_transform(struct stk_decoder *decoder, const struct stk_image *image,
     struct stk_passes passes;
     struct stk_rows rows;
     struct stk_emit emit;
-    int result = image_is_sound(image, plan->channels) ? STK_DECODE_OK : STK_DECODE_ARGUMENT;
+    int result =
+        image_is_sound(image, plan->channels) ? check_layout(plan, false) : STK_DECODE_ARGUMENT;
     result =
         result ? result : stk_geometry_make(plan, target, image->width, image->height, &geometry);
     if (!result && stk_grey_fits(image, plan, &geometry)) {

@@ -25,7 +25,9 @@ enum stk_pass_order {
     STK_ORDER_SHRINK_VERTICAL, /* from 13.0: if h - oh is above 0 and above 2 (w - ow) */
 };
 
-enum stk_layout { STK_LAYOUT_HWC, STK_LAYOUT_CHW };
+/* BGR is HWC with blue first: only for bytes of whole rows of three channels that are not resized.
+ */
+enum stk_layout { STK_LAYOUT_HWC, STK_LAYOUT_CHW, STK_LAYOUT_BGR };
 enum stk_type { STK_TYPE_U8, STK_TYPE_F32 };
 enum { STK_FLIP_HORIZONTAL = 1, STK_FLIP_VERTICAL = 2 };
 
@@ -68,8 +70,10 @@ struct stk_plan {
     enum stk_pass_order order;
     unsigned flip; /* any of STK_FLIP_* */
     /*
-     * 1: grey; UNSUPPORTED for a colour image. 3: RGB. 4: RGB and the byte that Pillow stores in
-     * images of mode RGB: 255, and 0 after a resize by any filter but the nearest.
+     * 1: grey, or the luma of a YCbCr image as libjpeg's grey is. The luma is to be had in bytes of
+     * whole rows that are not resized; else UNSUPPORTED, as RGB images are. 3: RGB. 4: RGB and the
+     * byte that Pillow stores in images of mode RGB: 255, and 0 after a resize by any filter but
+     * the nearest.
      */
     uint32_t channels;
     enum stk_layout layout;

@@ -479,7 +479,18 @@ static void crop_columns(struct jpeg_decompress_struct *cinfo, struct stk_region
     *indent = region.left - left;
 }
 
-int stk_jpeg_start(struct stk_jpeg *jpeg, struct stk_region region, uint32_t bytes,
+static J_COLOR_SPACE space_of(enum stk_pixel pixel)
+{
+    static const J_COLOR_SPACE spaces[] = {
+        [STK_PIXEL_LUMA] = JCS_GRAYSCALE,
+        [STK_PIXEL_RGB] = JCS_EXT_RGB,
+        [STK_PIXEL_BGR] = JCS_EXT_BGR,
+        [STK_PIXEL_RGBX] = JCS_EXT_RGBX,
+    };
+    return spaces[pixel];
+}
+
+int stk_jpeg_start(struct stk_jpeg *jpeg, struct stk_region region, enum stk_pixel pixel,
                    uint32_t *indent, uint32_t *row_pixels)
 {
     struct jpeg_decompress_struct *cinfo = &jpeg->cinfo;
@@ -490,7 +501,7 @@ int stk_jpeg_start(struct stk_jpeg *jpeg, struct stk_region region, uint32_t byt
     if (setjmp(jpeg->out)) {
         return jpeg->result;
     }
-    cinfo->out_color_space = bytes == 3 ? JCS_EXT_RGB : JCS_EXT_RGBX;
+    cinfo->out_color_space = space_of(pixel);
     start_decompress(jpeg, region.top + region.height);
     if (is_incomplete(cinfo)) {
         return STK_DECODE_UNSUPPORTED;

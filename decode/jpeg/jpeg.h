@@ -13,6 +13,9 @@
 
 struct stk_jpeg;
 
+/* Samples of a pixel in their order: grey images have luma, too. */
+enum stk_pixel { STK_PIXEL_LUMA, STK_PIXEL_RGB, STK_PIXEL_BGR, STK_PIXEL_RGBX };
+
 /* Returns NULL if there is no memory. */
 struct stk_jpeg *stk_jpeg_new(const struct stk_kernels *kernels);
 void stk_jpeg_free(struct stk_jpeg *jpeg);
@@ -31,11 +34,10 @@ void stk_jpeg_keep(struct stk_jpeg *jpeg);
  * header. */
 struct stk_form stk_jpeg_form(const struct stk_jpeg *jpeg);
 /*
- * Prepares rows of RGB (3 bytes a pixel) or RGBX (4). libjpeg decodes whole units only, so rows
- * begin at column region.left - *indent and are *row_pixels wide. For the image's whole width both
- * are exact.
+ * Prepares rows of such pixels. libjpeg decodes whole units only, so rows begin at column
+ * region.left - *indent and are *row_pixels wide. For the image's whole width both are exact.
  */
-int stk_jpeg_start(struct stk_jpeg *jpeg, struct stk_region region, uint32_t bytes,
+int stk_jpeg_start(struct stk_jpeg *jpeg, struct stk_region region, enum stk_pixel pixel,
                    uint32_t *indent, uint32_t *row_pixels);
 /* Fills some of `count` rows, from above. Returns how many (at least one), or an error. */
 int stk_jpeg_read(struct stk_jpeg *jpeg, uint8_t **rows, uint32_t count);

@@ -100,7 +100,8 @@ struct stk_line {
     size_t samples;
     int16_t round[2];
     size_t pixels;
-    unsigned bytes; /* of a pixel: 3, or 4 with 255 in the last */
+    unsigned bytes;  /* of a pixel: 3, or 4 with 255 in the last */
+    bool blue_first; /* if there are 3: blue, green, red */
 };
 
 /* Makes the colours of a line, exactly as libjpeg-turbo's fancy upsampling and colours do. */

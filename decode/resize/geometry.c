@@ -23,7 +23,8 @@ static bool plan_is_sound(const struct stk_plan *plan)
            (plan->channels == 1 || plan->channels == 3 || plan->channels == 4) &&
            (unsigned)plan->filter <= STK_FILTER_LANCZOS &&
            (unsigned)plan->order <= STK_ORDER_SHRINK_VERTICAL &&
-           (unsigned)plan->layout <= STK_LAYOUT_CHW && (unsigned)plan->type <= STK_TYPE_F32 &&
+           (unsigned)plan->layout <= STK_LAYOUT_BGR && (unsigned)plan->type <= STK_TYPE_F32 &&
+           (plan->layout != STK_LAYOUT_BGR || plan->channels == 3) &&
            (plan->type == STK_TYPE_U8 || plan->table) &&
            !(plan->flip & ~(unsigned)(STK_FLIP_HORIZONTAL | STK_FLIP_VERTICAL));
 }

@@ -18,7 +18,7 @@ int stk_rows_open_jpeg(struct stk_rows *rows, struct stk_workspace *workspace,
 {
     uint32_t pixels;
     *rows = (struct stk_rows){.jpeg = jpeg, .region = region};
-    int result = stk_jpeg_start(rows->jpeg, region, 4, &rows->indent, &pixels);
+    int result = stk_jpeg_start(rows->jpeg, region, STK_PIXEL_RGBX, &rows->indent, &pixels);
     return result ? result : make_band(rows, workspace, pixels + slack);
 }
 

@@ -50,7 +50,9 @@ static void post_process(j_decompress_ptr cinfo, JSAMPIMAGE in, JDIMENSION *grou
 static bool is_known(const struct jpeg_decompress_struct *cinfo)
 {
     const jpeg_component_info *of = cinfo->comp_info;
+    J_COLOR_SPACE to = cinfo->out_color_space;
     return cinfo->jpeg_color_space == JCS_YCbCr && cinfo->num_components == 3 &&
+           (to == JCS_EXT_RGB || to == JCS_EXT_BGR || to == JCS_EXT_RGBX) &&
            cinfo->data_precision == 8 && cinfo->do_fancy_upsampling && !cinfo->quantize_colors &&
            !cinfo->buffered_image && !cinfo->raw_data_out &&
            of[0].h_samp_factor == cinfo->max_h_samp_factor &&
@@ -86,9 +88,9 @@ static bool set_shape(struct stk_lines *lines, const struct jpeg_decompress_stru
     lines->rows = (JDIMENSION)rows;
     lines->luma_rows = (JDIMENSION)most;
     lines->line.pixels = cinfo->output_width;
-    lines->line.bytes = cinfo->out_color_space == JCS_EXT_RGB ? 3 : 4;
+    lines->line.bytes = cinfo->out_color_space == JCS_EXT_RGBX ? 4 : 3;
+    lines->line.blue_first = cinfo->out_color_space == JCS_EXT_BGR;
     return (rows == most || (rows * 2 == most && cinfo->upsample->need_context_rows)) &&
-           (cinfo->out_color_space == JCS_EXT_RGB || cinfo->out_color_space == JCS_EXT_RGBX) &&
            set_columns(lines, cinfo, rows != most);
 }
 

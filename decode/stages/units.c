@@ -80,7 +80,8 @@ static void play_together(j_decompress_ptr cinfo, JSAMPIMAGE out, uint32_t colum
     units->producer->take(cinfo, quads, units->block_slots, mcus);
     for (unsigned i = 0; i < units->row_count; i++) {
         const struct stk_unit_row *row = &units->rows[i];
-        if (is_inside(cinfo, cinfo->cur_comp_info[row->component], row->number)) {
+        const jpeg_component_info *component = cinfo->cur_comp_info[row->component];
+        if (component->component_needed && is_inside(cinfo, component, row->number)) {
             transform_row(cinfo, out, row, quads, column, mcus);
         }
     }

@@ -92,13 +92,13 @@ static struct photo make_photo(unsigned width, unsigned height, const int factor
 
 /* Ready for the first line. */
 static void open_photo(struct jpeg_decompress_struct *cinfo, struct jpeg_error_mgr *errors,
-                       const struct photo *photo, unsigned channels)
+                       const struct photo *photo, J_COLOR_SPACE colours)
 {
     cinfo->err = jpeg_std_error(errors);
     jpeg_create_decompress(cinfo);
     jpeg_mem_src(cinfo, photo->bytes, photo->size);
     jpeg_read_header(cinfo, TRUE);
-    cinfo->out_color_space = channels == 3 ? JCS_EXT_RGB : JCS_EXT_RGBX;
+    cinfo->out_color_space = colours;
     jpeg_start_decompress(cinfo);
 }
 
@@ -234,7 +234,7 @@ static void test_blocks(unsigned cases)
     struct photo photo = make_photo(8, 8, factors, 50);
     struct jpeg_decompress_struct cinfo;
     struct jpeg_error_mgr errors;
-    open_photo(&cinfo, &errors, &photo, 3);
+    open_photo(&cinfo, &errors, &photo, JCS_EXT_RGB);
     for (unsigned i = 0; i < cases; i++) {
         compare_blocks(&cinfo, i);
     }
@@ -244,8 +244,7 @@ static void test_blocks(unsigned cases)
 
 /* ---- colours ---- */
 
-static void compare_line(struct jpeg_decompress_struct *cinfo, uint8_t *samples[3],
-                         unsigned channels, unsigned number)
+static void compare_line(struct jpeg_decompress_struct *cinfo, uint8_t *samples[3], unsigned number)
 {
     static uint8_t wanted[4 * LINE], got[4 * LINE];
     JSAMPROW out[1] = {wanted};
@@ -255,17 +254,18 @@ static void compare_line(struct jpeg_decompress_struct *cinfo, uint8_t *samples[
         .chroma = {samples[1], samples[2]},
         .other = {samples[1], samples[2]},
         .pixels = LINE,
-        .bytes = channels,
+        .bytes = (unsigned)cinfo->out_color_components,
+        .blue_first = cinfo->out_color_space == JCS_EXT_BGR,
     };
     cinfo->cconvert->color_convert(cinfo, planes, 0, out, 1);
     kernels->colour(got, &line);
-    if (memcmp(wanted, got, (size_t)channels * LINE) != 0) {
+    if (memcmp(wanted, got, (size_t)line.bytes * LINE) != 0) {
         fail("colours differ", number);
     }
 }
 
 /* All colours there are. */
-static void test_colours(unsigned channels)
+static void test_colours(J_COLOR_SPACE colours)
 {
     const int factors[4] = {1, 1, 1, 1};
     static uint8_t planes[3][LINE];
@@ -273,7 +273,7 @@ static void test_colours(unsigned channels)
     struct photo photo = make_photo(8, 8, factors, 50);
     struct jpeg_decompress_struct cinfo;
     struct jpeg_error_mgr errors;
-    open_photo(&cinfo, &errors, &photo, channels);
+    open_photo(&cinfo, &errors, &photo, colours);
     cinfo.output_width = LINE;
     for (unsigned i = 0; i < 1u << 24; i += LINE) {
         for (unsigned p = 0; p < LINE; p++) {
@@ -281,7 +281,7 @@ static void test_colours(unsigned channels)
             planes[1][p] = (uint8_t)((i + p) >> 8);
             planes[2][p] = (uint8_t)((i + p) >> 16);
         }
-        compare_line(&cinfo, samples, channels, i);
+        compare_line(&cinfo, samples, i);
     }
     jpeg_destroy_decompress(&cinfo);
     free(photo.bytes);
@@ -312,7 +312,7 @@ static void decode_by_libjpeg(const struct photo *photo, unsigned channels)
 {
     struct jpeg_decompress_struct cinfo;
     struct jpeg_error_mgr errors;
-    open_photo(&cinfo, &errors, photo, channels);
+    open_photo(&cinfo, &errors, photo, channels == 3 ? JCS_EXT_RGB : JCS_EXT_RGBX);
     while (cinfo.output_scanline < cinfo.output_height) {
         JSAMPROW rows[1] = {wanted[cinfo.output_scanline]};
         jpeg_read_scanlines(&cinfo, rows, 1);
@@ -420,8 +420,9 @@ int main(int argc, char **argv)
             test_blocks(blocks);
         }
         if (kernels->colour) {
-            test_colours(3);
-            test_colours(4);
+            test_colours(JCS_EXT_RGB);
+            test_colours(JCS_EXT_BGR);
+            test_colours(JCS_EXT_RGBX);
         }
         test_images(widths);
         fprintf(stderr, "%s:%s%s as libjpeg's (%u of %u times four blocks left to it)\n", names[i],

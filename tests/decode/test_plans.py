@@ -37,7 +37,7 @@ def test_boxes_outside_of_the_crop(box):
 
 @pytest.mark.parametrize("field, value", (
     ("width", 0), ("height", 0), ("channels", 0), ("channels", 2), ("channels", 5), ("filter", 6),
-    ("order", 3), ("flip", 4), ("layout", 2), ("type", 2), ("type", 1)))
+    ("order", 3), ("flip", 4), ("layout", 2), ("layout", 3), ("type", 2), ("type", 1)))
 def test_fields_that_have_no_such_value(field, value):
     plan = decoder.plan_for((40, 30), out=(4, 4))
     setattr(plan, field, value)
@@ -85,6 +85,39 @@ def test_rows_that_libjpeg_writes_where_they_go(size, mode, sampling, channels):
             image = image.transpose(Image.FLIP_TOP_BOTTOM) if flip else image
             expected = image.tobytes("raw", "RGB" if channels == 3 else "RGBX")
             assert ONE.decode(out.getvalue(), plan) == (decoder.OK, expected)
+
+
+def every_decode(data, plan):
+    """The results of all kernels, from the file and from its form."""
+    for one in exact.DECODERS.values():
+        yield one.decode(data, plan)
+        result, pixels, form = one.keep(data, plan)
+        yield result, pixels
+        yield one.decode_form(form, plan)
+
+
+@pytest.mark.parametrize("size", ((1, 1), (7, 33), (33, 7), (64, 50), (101, 67)))
+@pytest.mark.parametrize("kind", ({"subsampling": 0}, {"subsampling": 1}, {"subsampling": 2},
+                                  {"progressive": True}))
+def test_blue_first_and_luma(size, kind):
+    """Whole rows only. The luma is what libjpeg gives as grey."""
+    out = io.BytesIO()
+    Image.fromarray(PIXELS).resize(size).save(out, "JPEG", **kind)
+    data = out.getvalue()
+    grey = Image.open(out)
+    grey.draft("L", None)
+    blue_first = Image.open(out).convert("RGB").tobytes("raw", "BGR")
+    for channels, layout, expected in ((3, 2, blue_first), (1, 0, grey.tobytes())):
+        plan = decoder.plan_for(size, channels=channels, layout=layout)
+        assert set(every_decode(data, plan)) == {(decoder.OK, expected)}
+
+
+@pytest.mark.parametrize("crop, out, flip", (((1, 0, 40, 30), None, 0), (None, (20, 15), 0),
+                                             (None, None, 1)))
+def test_blue_first_and_luma_of_parts(crop, out, flip):
+    for channels, layout, result in ((3, 2, decoder.ARGUMENT), (1, 0, decoder.UNSUPPORTED)):
+        plan = decoder.plan_for((40, 30), crop, out, channels=channels, layout=layout, flip=flip)
+        assert {one.decode(jpeg(), plan)[0] for one in exact.DECODERS.values()} == {result}
 
 
 def test_four_real_channels_are_all_resized():

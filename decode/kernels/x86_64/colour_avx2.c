@@ -30,11 +30,17 @@ INLINE __m256i colours(__m256i chroma, __m256i luma)
     return _mm256_shuffle_epi8(bytes, order);
 }
 
-/* Eight pixels. */
-INLINE void store(uint8_t *out, __m256i pixels, size_t bytes)
+/* The bytes that stay of four pixels, if these have three. */
+INLINE __m256i order_of(const struct stk_line *line)
 {
-    const __m256i drop = _mm256_broadcastsi128_si256(
-        _mm_setr_epi8(0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, -1, -1, -1, -1));
+    return _mm256_broadcastsi128_si256(
+        line->blue_first ? _mm_setr_epi8(2, 1, 0, 6, 5, 4, 10, 9, 8, 14, 13, 12, -1, -1, -1, -1)
+                         : _mm_setr_epi8(0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, -1, -1, -1, -1));
+}
+
+/* Eight pixels. */
+INLINE void store(uint8_t *out, __m256i pixels, size_t bytes, __m256i drop)
+{
     const __m256i close = _mm256_setr_epi32(0, 1, 2, 4, 5, 6, 7, 7);
     if (bytes == 3) {
         pixels = _mm256_permutevar8x32_epi32(_mm256_shuffle_epi8(pixels, drop), close);
@@ -67,6 +73,7 @@ INLINE void full(uint8_t *out, const struct stk_line *line, size_t bytes)
     const __m128i twice = _mm_setr_epi8(0, -1, 0, -1, 1, -1, 1, -1, 2, -1, 2, -1, 3, -1, 3, -1);
     const __m256i spread = _mm256_inserti128_si256(
         _mm256_castsi128_si256(twice), _mm_add_epi8(twice, _mm_set1_epi32(0x00040004)), 1);
+    const __m256i drop = order_of(line);
     uint8_t aside[4 * PIXELS + MORE];
     for (size_t p = 0; p < line->pixels; p += PIXELS) {
         size_t left = line->pixels - p;
@@ -76,7 +83,7 @@ INLINE void full(uint8_t *out, const struct stk_line *line, size_t bytes)
             __m128i both =
                 _mm_unpacklo_epi8(load_8(line->chroma[0] + p + i), load_8(line->chroma[1] + p + i));
             __m256i chroma = _mm256_sub_epi16(_mm256_cvtepu8_epi16(both), _mm256_set1_epi16(128));
-            store(to + bytes * i, colours(chroma, _mm256_shuffle_epi8(luma, spread)), bytes);
+            store(to + bytes * i, colours(chroma, _mm256_shuffle_epi8(luma, spread)), bytes, drop);
         }
         bring(out + bytes * p, to, left, bytes);
     }
@@ -120,7 +127,7 @@ struct rounding {
 
 /* The sixteen pixels around eight samples whose neighbours are known. */
 INLINE void two_each(uint8_t *out, const uint8_t *luma, size_t bytes, const __m256i mixed[3],
-                     struct rounding round)
+                     struct rounding round, __m256i drop)
 {
     __m256i both = _mm256_broadcastsi128_si256(_mm_loadu_si128((const void *)luma));
     __m256i before =
@@ -133,12 +140,13 @@ INLINE void two_each(uint8_t *out, const uint8_t *luma, size_t bytes, const __m2
     even = colours(_mm256_srai_epi16(even, 4), spread_luma(both, 0));
     odd = colours(_mm256_srai_epi16(odd, 4), spread_luma(both, 1));
     __m256i low = _mm256_unpacklo_epi32(even, odd), high = _mm256_unpackhi_epi32(even, odd);
-    store(out, _mm256_permute2x128_si256(low, high, 0x20), bytes);
-    store(out + 8 * bytes, _mm256_permute2x128_si256(low, high, 0x31), bytes);
+    store(out, _mm256_permute2x128_si256(low, high, 0x20), bytes, drop);
+    store(out + 8 * bytes, _mm256_permute2x128_si256(low, high, 0x31), bytes, drop);
 }
 
 INLINE void halved(uint8_t *out, const struct stk_line *line, size_t bytes, struct rounding round)
 {
+    const __m256i drop = order_of(line);
     uint8_t aside[4 * PIXELS + MORE];
     __m256i mixed[3];
     mixed[1] = mix_lines(line, 0);
@@ -149,7 +157,7 @@ INLINE void halved(uint8_t *out, const struct stk_line *line, size_t bytes, stru
         mixed[2] = at + 8 < line->samples
                        ? mix_lines(line, at + 8)
                        : _mm256_permutevar8x32_epi32(mixed[1], _mm256_set1_epi32(7));
-        two_each(to, line->luma + 2 * at, bytes, mixed, round);
+        two_each(to, line->luma + 2 * at, bytes, mixed, round, drop);
         bring(out + 2 * bytes * at, to, left, bytes);
         mixed[0] = mixed[1];
         mixed[1] = mixed[2];

@@ -57,16 +57,20 @@ INLINE __m128i load_16(const uint8_t *from)
 #define EACH_4(x, p)  x(p), x((p) + 1), x((p) + 2), x((p) + 3)
 #define EACH_16(x, p) EACH_4(x, p), EACH_4(x, (p) + 4), EACH_4(x, (p) + 8), EACH_4(x, (p) + 12)
 #define BYTES_3(p)    RED(p), GREEN(p), BLUE(p)
+#define BGR_3(p)      BLUE(p), GREEN(p), RED(p)
 #define BYTES_4(p)    RED(p), GREEN(p), BLUE(p), FOURTH(p)
 /* The bytes of 32 pixels, where the odd ones stand 64 bytes behind the even ones. */
 #define MIXED(x, p) ((p) % 2 * 64 + x((p) / 2))
 #define MIXED_3(p)  MIXED(RED, p), MIXED(GREEN, p), MIXED(BLUE, p)
+#define MIXED_B(p)  MIXED(BLUE, p), MIXED(GREEN, p), MIXED(RED, p)
 #define MIXED_4(p)  MIXED(RED, p), MIXED(GREEN, p), MIXED(BLUE, p), MIXED(FOURTH, p)
 #define ALIGNED     __attribute__((aligned(64)))
 
 static const uint8_t plain_3[64] ALIGNED = {EACH_16(BYTES_3, 0)};
+static const uint8_t plain_bgr[64] ALIGNED = {EACH_16(BGR_3, 0)};
 static const uint8_t plain_4[64] ALIGNED = {EACH_16(BYTES_4, 0)};
 static const uint8_t mixed_3[128] ALIGNED = {EACH_16(MIXED_3, 0), EACH_16(MIXED_3, 16)};
+static const uint8_t mixed_bgr[128] ALIGNED = {EACH_16(MIXED_B, 0), EACH_16(MIXED_B, 16)};
 static const uint8_t mixed_4[128] ALIGNED = {EACH_16(MIXED_4, 0), EACH_16(MIXED_4, 16)};
 
 /* ---- chroma of its own for each pixel ---- */
@@ -81,7 +85,8 @@ INLINE __m512i interleave(__m128i low, __m128i high)
 
 INLINE void full(uint8_t *out, const struct stk_line *line, size_t bytes)
 {
-    const __m512i order = _mm512_load_si512(bytes == 3 ? plain_3 : plain_4);
+    const uint8_t *three = line->blue_first ? plain_bgr : plain_3;
+    const __m512i order = _mm512_load_si512(bytes == 3 ? three : plain_4);
     for (size_t p = 0; p < line->pixels; p += 16) {
         size_t left = line->pixels - p;
         __m128i y = load_16(line->luma + p);
@@ -143,7 +148,8 @@ struct wide_rounding {
 INLINE void two_each(uint8_t *out, const struct stk_line *line, size_t p, size_t bytes,
                      const __m512i mixed[3], struct wide_rounding round)
 {
-    const uint8_t *orders = bytes == 3 ? mixed_3 : mixed_4;
+    const uint8_t *three = line->blue_first ? mixed_bgr : mixed_3;
+    const uint8_t *orders = bytes == 3 ? three : mixed_4;
     size_t left = line->pixels - p;
     __m256i luma = _mm256_loadu_si256((const void *)(line->luma + p));
     __m512i before = _mm512_alignr_epi32(mixed[1], mixed[0], 15);

@@ -18,7 +18,7 @@ int plan_lay_out(const struct stk_plan *plan, struct stk_target *target)
     size_t width = window[2] > window[0] ? window[2] - window[0] : plan->width;
     size_t height = window[3] > window[1] ? window[3] - window[1] : plan->height;
     size_t row = width * value_bytes(plan);
-    if (plan->layout == STK_LAYOUT_HWC) {
+    if (plan->layout != STK_LAYOUT_CHW) {
         row *= plan->channels;
     }
     target->row_bytes = row;
