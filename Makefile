@@ -81,7 +81,7 @@ NEEDED ?= xxhash jpeg
 .PHONY: needed-is-there
 needed-is-there:
 	@$(NEEDED_SH) check $(NEEDED)
-	@$(if $(LMDB_LIBS),,echo "make: no LMDB, so there will be no sample store (--samples," \
+	@$(if $(LMDB_LIBS),,echo "make: no LMDB, so no decoded copies will be kept (--decoded," \
 		"stoker.cached): apt-get install liblmdb-dev (Fedora: dnf install lmdb-devel)" >&2)
 
 # ---- the library ----

@@ -34,7 +34,8 @@ const struct stk_option_row stk_option_table[STK_OPTION_COUNT] = {
         {"STOKER_REQUIRE_CACHE", "--require-cache", "on|off", "off",
          "on: a command does not start (status 2) if this node cannot give the cache that was "
          "asked for. That is so if a tier has no room or its server is gone, if a budget is "
-         "above what there is, or if the catalogue has no place. off: one line says so, and "
+         "above what there is, or if the index of the cache has no place. off: one line says so, "
+         "and "
          "the command runs with what there is, or uncached. The flag takes no value and says "
          "on."},
     [STK_OPTION_FRESH] =
@@ -111,17 +112,19 @@ const struct stk_option_row stk_option_table[STK_OPTION_COUNT] = {
          "command nothing is replaced, unless this and PYTHONPATH are set as `stoker env` "
          "prints them."},
     [STK_OPTION_SAMPLES] =
-        {"STOKER_SAMPLES", "--samples", "DIR[:SIZE]", "",
-         "Where decoded images and what `stoker.cached` functions return are kept, as samples, and "
+        {"STOKER_DECODED", "--decoded", "DIR[:SIZE]", "",
+         "Where decoded copies of images and what `stoker.cached` functions return are kept, and "
          "how much of them: a directory of your own on a local file system, which is made if it is "
          "missing. On a disk it may be larger than memory. Without a size, a quarter of what is "
          "free there. The directory stays when programs end: remove it when it is not wanted any "
-         "more. 0: nothing is kept. Unset, `stoker run` keeps samples in the tier, beside the "
-         "files and for as long as these, in what they leave of its budget. Where that is not "
-         "enough, a file of a tier in memory whose sample is kept makes room for others, unless "
-         "its bytes were read as well: such an image is then cached once. `--samples SIZE` sets so "
-         "much of the tier's budget aside for samples. Without the command nothing is kept when it "
-         "is unset."},
+         "more. 0: nothing is kept. Unset, `stoker run` keeps decoded copies in the tier, beside "
+         "the files and for as long as these, in what they leave of its budget. Where that is not "
+         "enough, a file of a tier in memory whose decoded copy is kept makes room for others, "
+         "unless its bytes were read as well: such an image is then cached once. `--decoded SIZE` "
+         "sets so much of the tier's budget aside for decoded copies. Without the command nothing "
+         "is kept when it is unset. The flag was `--samples` before, which still works."},
+    [STK_OPTION_OLDER_SAMPLES] = {"STOKER_SAMPLES", NULL, "DIR[:SIZE]", "",
+                                  "The older name of STOKER_DECODED, for where that is unset."},
     [STK_OPTION_HISTORY] =
         {"STOKER_HISTORY", "--no-history", "on|off", "on",
          "on: `stoker run` leaves a record of the run for `stoker report`, with the words of "
@@ -246,7 +249,7 @@ static const char *complaint_of_samples(const char *value)
     int64_t bytes;
     return colon == NULL || stk_text_parse_size(colon + 1, &bytes) == 0
                ? NULL
-               : "write DIR or DIR:SIZE, such as /mnt/nvme/samples:200G";
+               : "write DIR or DIR:SIZE, such as /mnt/nvme/decoded:200G";
 }
 
 const char *stk_option_complaint(enum stk_option option, const char *value)
@@ -280,6 +283,7 @@ const char *stk_option_complaint(enum stk_option option, const char *value)
     case STK_OPTION_HISTORY:
         return strcmp(value, "on") == 0 || strcmp(value, "off") == 0 ? NULL : "write on or off";
     case STK_OPTION_SAMPLES:
+    case STK_OPTION_OLDER_SAMPLES:
         return complaint_of_samples(value);
     default:
         return NULL;

@@ -29,7 +29,7 @@ struct stk_tally {
     uint64_t magic;
     _Atomic uint64_t refused_python; /* at this very place: sitecustomize.py writes it */
     _Atomic uint64_t slots[STK_TALLY_SLOTS];
-    _Atomic uint64_t granted_to; /* a hash of STOKER_SAMPLES and the pid namespace; 0: no grant */
+    _Atomic uint64_t granted_to; /* a hash of STOKER_DECODED and the pid namespace; 0: no grant */
     _Atomic uint64_t granted_bytes; /* the lowest bit: at the first touch */
     _Atomic uint64_t asked;
     struct pass passes[STK_TALLY_LOADERS][STK_TALLY_PASSES];

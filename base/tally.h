@@ -115,7 +115,7 @@ void stk_tally_add(struct stk_tally *tally, enum stk_tally_slot slot, uint64_t c
 uint64_t stk_tally_read(const struct stk_tally *tally, enum stk_tally_slot slot);
 
 /* Makes and reads the grant. The command makes it, for the store that it named by this value of
- * STOKER_SAMPLES and in its own pid namespace. stk_tally_read_grant returns false if the store is
+ * STOKER_DECODED and in its own pid namespace. stk_tally_read_grant returns false if the store is
  * not the command's. Then the store is used only where the user has asked for it, and its budget is
  * what the value says. */
 void stk_tally_grant(struct stk_tally *tally, const char *samples,

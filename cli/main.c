@@ -2,8 +2,10 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/options.h"
 #include "cli/doctor/doctor.h"
 #include "cli/help/help.h"
 #include "cli/out/say.h"
@@ -54,6 +56,15 @@ static void hold_streams(void)
     }
 }
 
+/* Sets a variable that the user has set by its older name only. */
+static void adopt_older_names(void)
+{
+    const char *value = getenv(stk_option_table[STK_OPTION_OLDER_SAMPLES].variable);
+    if (value != NULL) {
+        setenv(stk_option_table[STK_OPTION_SAMPLES].variable, value, 0);
+    }
+}
+
 /* Returns the exit status. Output that could not be written makes it a failure. */
 static int finish(int status)
 {
@@ -95,5 +106,6 @@ static int run(int count, char **arguments)
 int main(int count, char **arguments)
 {
     hold_streams();
+    adopt_older_names();
     return finish(run(count, arguments));
 }

@@ -28,7 +28,7 @@ _stoker() {
     --fresh)
         mapfile -t COMPREPLY < <(compgen -W 'run open never' -- "$word")
         return ;;
-    --path | --tier | --samples)
+    --path | --tier | --decoded)
         mapfile -t COMPREPLY < <(compgen -d -- "$word")
         return ;;
     --json)
@@ -40,9 +40,9 @@ _stoker() {
     --jobs | --share | --sample) return ;;
     esac
     case $verb in
-    run) flags='--path --tier --require-cache --auto --share --fresh --keep --samples --no-decode --no-torchvision --no-batches --warm --warm=first --jobs --no-history --json --' ;;
-    warm) flags='--path --tier --require-cache --share --fresh --jobs --shard --samples --dry-run --keep' ;;
-    env) flags='--path --tier --require-cache --share --fresh --samples --end --markdown' ;;
+    run) flags='--path --tier --require-cache --auto --share --fresh --keep --decoded --no-decode --no-torchvision --no-batches --warm --warm=first --jobs --no-history --json --' ;;
+    warm) flags='--path --tier --require-cache --share --fresh --jobs --shard --decoded --dry-run --keep' ;;
+    env) flags='--path --tier --require-cache --share --fresh --decoded --end --markdown' ;;
     ls) flags='--tier' ;;
     top) flags='--once --json --prometheus' ;;
     last) flags='' ;;

@@ -53,7 +53,7 @@ struct stk_store {
     ino_t ino;
     _Atomic uint64_t budget;
     uint64_t most; /* the budget it was opened with */
-    char *samples; /* the STOKER_SAMPLES whose grant the budget is; NULL: no grant */
+    char *samples; /* the STOKER_DECODED whose grant the budget is; NULL: no grant */
     _Atomic(struct stk_tally *) tally;
     struct mine *mine;
     struct stk_env *latest; /* the one in `mine`: leak checkers do not look into mapped pages */

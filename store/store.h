@@ -89,7 +89,7 @@ bool stk_store_admits(struct stk_store *store, size_t bytes);
 
 /*
  * Joins a run of the command. The budget is then what the command grants, at any moment, to the
- * store that this value of STOKER_SAMPLES names. While it is 0, the first call waits up to 50 ms
+ * store that this value of STOKER_DECODED names. While it is 0, the first call waits up to 50 ms
  * for more. The store of another value or of another pid namespace keeps its own budget. The tally
  * must stay mapped.
  */

@@ -66,11 +66,11 @@ def last_epoch(prefix, paths, tier=None):
 
 def prefixes(directory, tier, elsewhere):
     """The command before the program, by name; and where it keeps things."""
-    run = [ground.STOKER, "run", "--samples"]
+    run = [ground.STOKER, "run", "--decoded"]
     return {
         "Pillow": ([], None),
-        "the hook, --samples 0": (run + ["0", "--path", elsewhere, "--"], None),
-        "--samples DIR, files on the disk": (
+        "the hook, --decoded 0": (run + ["0", "--path", elsewhere, "--"], None),
+        "--decoded DIR, files on the disk": (
             run + [tier + "/samples:1G", "--path", elsewhere, "--"], tier),
         "files and samples in a tier": (
             run + ["500M", "--path", directory, "--tier", tier + ":1G", "--"], tier),

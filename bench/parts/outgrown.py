@@ -113,7 +113,7 @@ def run_held(case, data, size):
 
 def run_missed(case, data, size):
     """With what Stoker does for decoding, and next to nothing kept by anybody."""
-    prefix = stoker(case, data, 4 << 20, "--samples", "0")
+    prefix = stoker(case, data, 4 << 20, "--decoded", "0")
     return run_limited(case, data, prefix, size // 16 + KEPT_FREE)
 
 

@@ -78,14 +78,14 @@ class Worker:
         environment.update(process.environment)
         self.forms = process.samples
         if process.samples and not process.hook:
-            environment["STOKER_SAMPLES"] = "%s:%s" % (summary + ".samples", SAMPLES_SIZE)
+            environment["STOKER_DECODED"] = "%s:%s" % (summary + ".samples", SAMPLES_SIZE)
         if process.module == "ours":
             environment["PYTHONPATH"] = os.path.join(ground.BUILD, "python")
         self.summary = summary if process.hook else None
         if process.hook:
             # It covers a directory of which no file is read: only the decoding differs.
             more = [process.hook] if process.hook != "all" else []
-            more += ["--samples", SAMPLES_SIZE if process.samples else "0"]
+            more += ["--decoded", SAMPLES_SIZE if process.samples else "0"]
             command = [ground.STOKER, "run", "--path", os.path.dirname(summary), "--tier",
                        "/dev/shm", "--json", summary, *more, "--", *command]
         self.passes = 0

@@ -57,7 +57,7 @@ static const struct cause {
      "raise the limit (ulimit -n)"},
     {EUSERS, REFUSAL_NODE, ": the cache knows as many tiers as it can by now",
      "`stoker clear` when no job runs", "`stoker clear` when no job runs"},
-    {EPROTO, REFUSAL_NODE, " holds a catalogue of another version of Stoker",
+    {EPROTO, REFUSAL_NODE, " holds an index of another version of Stoker",
      "`stoker clear`, or remove it", "`stoker clear`, or remove it"},
     {ETIMEDOUT, REFUSAL_NODE, " does not answer", "name another with --tier DIR",
      "name another with --tier DIR"},
@@ -146,7 +146,7 @@ static char *explain_own(const char *home, int error, const char *goes_on)
 static char *explain_catalogue(const char *home, int error, const char *goes_on)
 {
     return error == -ENOSPC
-               ? must_format("no tmpfs has room for the catalogue (1 MiB in /dev/shm, "
+               ? must_format("no tmpfs has room for the index of the cache (1 MiB in /dev/shm, "
                              "XDG_RUNTIME_DIR or /tmp): %sfree some, or enlarge /dev/shm (docker "
                              "run --shm-size=1g)",
                              goes_on)

@@ -18,7 +18,7 @@
 enum samples_kind {
     SAMPLES_OURS,   /* nothing: it lies in the tier's home */
     SAMPLES_NAMED,  /* the flag: the user's directory, or none */
-    SAMPLES_AS_SET, /* STOKER_SAMPLES */
+    SAMPLES_AS_SET, /* STOKER_DECODED */
 };
 
 struct request {

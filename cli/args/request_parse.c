@@ -41,7 +41,7 @@ static void take_samples(struct request *request, const char *value)
     const char *complaint = stk_option_complaint(STK_OPTION_SAMPLES, value);
     bool is_size = stk_text_parse_size(value, &bytes) == 0;
     if (!is_size && (strchr(value, '/') == NULL || complaint != NULL)) {
-        die("--samples %s: write a size, such as 20G, a directory of your own, DIR[:SIZE], or 0",
+        die("--decoded %s: write a size, such as 20G, a directory of your own, DIR[:SIZE], or 0",
             value);
     }
     request->samples = value;
@@ -49,19 +49,20 @@ static void take_samples(struct request *request, const char *value)
     request->samples_bytes = is_size && bytes > 0 ? bytes : -1;
 }
 
-/* Handles a request for samples in a build without a store: ends with a message, so that the user
- * does not wait for samples in vain. */
+/* Handles a request for decoded copies in a build without a store: ends with a message, so that the
+ * user does not wait for them in vain. */
 static void refuse_samples(struct request *request, const char *asked)
 {
     bool wanted = asked != NULL && *asked != '\0' && strcmp(asked, "0") != 0;
     if (wanted && !python_decodes()) {
-        die("samples in %s: this stoker decodes nothing, as it was installed without its Python "
-            "package, which wants CPython 3.11 or later; or --samples 0",
+        die("decoded copies in %s: this stoker decodes nothing, as it was installed without its "
+            "Python "
+            "package, which wants CPython 3.11 or later; or --decoded 0",
             asked);
     }
     if (wanted) {
-        die("samples in %s: this build has no sample store, for want of LMDB: apt-get install "
-            "liblmdb-dev (Fedora: dnf install lmdb-devel), then make again; or --samples 0",
+        die("decoded copies in %s: this build cannot keep them, for want of LMDB: apt-get install "
+            "liblmdb-dev (Fedora: dnf install lmdb-devel), then make again; or --decoded 0",
             asked);
     }
     request->samples = "0";
@@ -126,6 +127,13 @@ static void take_shard(struct request *request, const char *flag, const char *va
     }
 }
 
+/* Returns the value of `--decoded`, or of `--samples` as it was called before, or NULL. */
+static const char *decoded_value(struct cursor *cursor)
+{
+    const char *value = flag_value(&cursor->at, "--decoded");
+    return value != NULL ? value : flag_value(&cursor->at, "--samples");
+}
+
 static void add_tier_flag(struct cursor *cursor, const char *value)
 {
     cursor->tiers =
@@ -170,7 +178,7 @@ static bool take_flag(struct request *request, struct cursor *cursor)
     }
     if ((value = flag_value(&cursor->at, "--json")) != NULL) {
         request->json = value;
-    } else if ((value = flag_value(&cursor->at, "--samples")) != NULL) {
+    } else if ((value = decoded_value(cursor)) != NULL) {
         take_samples(request, value);
     } else if (strcmp(*cursor->at, "--auto") == 0) {
         request->automatic = true;
@@ -311,9 +319,9 @@ static bool take_warm_flag(struct request *request, struct cursor *cursor)
     }
     if (strcmp(*cursor->at, "--dry-run") == 0) {
         request->dry_run = true;
-    } else if (strcmp(*cursor->at, "--samples") == 0) {
+    } else if (strcmp(*cursor->at, "--decoded") == 0 || strcmp(*cursor->at, "--samples") == 0) {
         request->forms = true; /* its value is never a further word: that would be a path */
-    } else if ((value = flag_value(&cursor->at, "--samples")) != NULL) {
+    } else if ((value = decoded_value(cursor)) != NULL) {
         request->forms = true;
         take_samples(request, value);
     } else {
@@ -382,7 +390,7 @@ static void settle_parts(struct request *request, char **paths, unsigned count)
 static void settle_forms(struct request *request)
 {
     if (request->samples != NULL && strcmp(request->samples, "0") == 0) {
-        die("--samples 0 keeps none: write --samples, --samples=SIZE or --samples=DIR[:SIZE]");
+        die("--decoded 0 keeps none: write --decoded, --decoded=SIZE or --decoded=DIR[:SIZE]");
     }
     if (request->forms && !python_keeps_samples()) {
         refuse_samples(request, "the tier");

@@ -73,16 +73,16 @@ static void look_at(void *directory, int out)
 static void judge(const char *directory, const struct place_findings *found)
 {
     if (found->error != 0 && refusal_class_of(-found->error) == REFUSAL_TYPED) {
-        die("--samples %s: %s: name a directory of your own; only its last part may be missing",
+        die("--decoded %s: %s: name a directory of your own; only its last part may be missing",
             directory, strerror(found->error));
     }
     if (!found->own) {
-        die("--samples %s: not a directory that is yours and that only you can write: name one, "
+        die("--decoded %s: not a directory that is yours and that only you can write: name one, "
             "which may be missing",
             directory);
     }
     if (!found->is_out_of_reach) {
-        die("--samples %s: a directory above it is another user's, or writable by others, who "
+        die("--decoded %s: a directory above it is another user's, or writable by others, who "
             "could "
             "put another in its place: `chmod +t` that (or go-w), or name a directory elsewhere",
             directory);
@@ -117,7 +117,7 @@ bool samples_place_check(const struct request *request, const char *value)
     const char *lack = lack_of(state, &found);
     if (lack != NULL) {
         refusal_report(request, REFUSAL_PART,
-                       "--samples %s: %s: %sname a directory on a local disk that you may write to",
+                       "--decoded %s: %s: %sname a directory on a local disk that you may write to",
                        directory, lack, refusal_goes_on(request, REFUSAL_PART));
     }
     free(directory);

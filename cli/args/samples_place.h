@@ -1,4 +1,4 @@
-/* Checks the directory that --samples names. The check is made here because the store itself, in a
+/* Checks the directory that --decoded names. The check is made here because the store itself, in a
  * process of the job, gives up without a message. */
 #ifndef STK_CLI_ARGS_SAMPLES_PLACE_H
 #define STK_CLI_ARGS_SAMPLES_PLACE_H

@@ -25,7 +25,7 @@ static const struct check {
     {"LD_PRELOAD", doctor_look_at_preloads},
     {"command", doctor_look_at_command},
     {"Python", doctor_look_at_python},
-    {"sample store", doctor_look_at_samples},
+    {"decoded copies", doctor_look_at_samples},
     {"GPU", doctor_look_at_gpu},
 };
 

@@ -38,7 +38,7 @@ static const char middle[] =
     "    --fresh)\n"
     "        mapfile -t COMPREPLY < <(compgen -W 'run open never' -- \"$word\")\n"
     "        return ;;\n"
-    "    --path | --tier | --samples)\n"
+    "    --path | --tier | --decoded)\n"
     "        mapfile -t COMPREPLY < <(compgen -d -- \"$word\")\n"
     "        return ;;\n"
     "    --json)\n"

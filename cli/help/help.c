@@ -37,8 +37,8 @@
     }
 #define SAMPLES                                                                                    \
     {                                                                                              \
-        "--samples", "SIZE|DIR[:SIZE]|0",                                                          \
-            "keep so much of the tier for decoded samples (default: what the files leave; 0: "     \
+        "--decoded", "SIZE|DIR[:SIZE]|0",                                                          \
+            "keep so much of the tier for decoded copies (default: what the files leave; 0: "      \
             "none), or "                                                                           \
             "keep them in a directory of your own"                                                 \
     }
@@ -111,7 +111,7 @@ const struct help_verb help_verbs[] = {
                  FRESH,
                  {"--jobs", "N", "so many files at a time (default: as many as suit the storage)"},
                  {"--shard", "I/N", "only this node's part, such as 1/4 on the first of four"},
-                 {"--samples", "[=SIZE]",
+                 {"--decoded", "[=SIZE]",
                   "decode JPEGs ahead, too, and keep them as stoker run does"},
                  {"--dry-run", "", "say what would be filled, and fill nothing"},
                  {"--keep", "", "accepted as for stoker run; what is filled is kept anyway"}},
@@ -122,13 +122,13 @@ const struct help_verb help_verbs[] = {
      .synopsis = "",
      .about = "Prints exports that have the files served in a job script, without stoker run "
               "around it. The cache stays when the job ends. Nobody then watches the memory or "
-              "finishes big files, and decoded images are kept only with --samples DIR:SIZE.\n",
+              "finishes big files, and decoded images are kept only with --decoded DIR:SIZE.\n",
      .options = {{"--path", "DIR", "serve the files below DIR, or this single file; once for each"},
                  TIER,
                  REQUIRE,
                  SHARE,
                  FRESH,
-                 {"--samples", "DIR[:SIZE]|0", "keep decoded samples in a directory of your own"},
+                 {"--decoded", "DIR[:SIZE]|0", "keep decoded copies in a directory of your own"},
                  {"--end", "", "say what was served, and record it, as stoker run does"},
                  {"--markdown", "", "print the table of all variables instead"}},
      .examples = {"eval \"$(stoker env --path /data)\"; python train.py; stoker env --end"}},

@@ -98,7 +98,7 @@ static void put_overview(void)
         "Stoker feeds a GPU that waits for data. From the second epoch on the files of the data "
         "set come from this machine's memory, or its local disk, instead of the file system that "
         "cannot keep up. The script stays as it is.\n"
-        "An entry of the cache is a complete copy of one version of one file. A run never sees a "
+        "A cached file is a complete copy of one version of one file. A run never sees a "
         "version that is older than its start; what is in doubt is read from the original.\n"
         "Nothing is sent anywhere: there is no telemetry.\n");
     printf(".SH COMMANDS\n");
@@ -109,7 +109,7 @@ static void put_overview(void)
     }
     printf(
         ".SH EXIT STATUS\nThat of the command that is run; 2 where what is asked cannot be done.\n"
-        ".SH FILES\n.TP\n.I /dev/shm/stoker\\-UID\nthe cache and its catalogue\n.TP\n"
+        ".SH FILES\n.TP\n.I /dev/shm/stoker\\-UID\nthe cache and its index\n.TP\n"
         ".I ~/.local/state/stoker/tiers\nwhere caches lie on disks\n.TP\n"
         ".I ~/.local/state/stoker/sizes\nhow much the last runs have opened, by covered "
         "paths\n.TP\n"

@@ -120,8 +120,8 @@ static void reserve_all(struct samples *samples, const struct request *request)
     bool fits = samples->most_blocks <= whole;
     if (!fits) {
         refusal_report(request, REFUSAL_PART,
-                       "--samples %s is more than the tier's budget of %s: name a smaller size, a "
-                       "larger tier (--tier DIR:SIZE), or a directory of its own (--samples "
+                       "--decoded %s is more than the tier's budget of %s: name a smaller size, a "
+                       "larger tier (--tier DIR:SIZE), or a directory of its own (--decoded "
                        "DIR:SIZE)",
                        request->samples, size_text(size, (uint64_t)(whole * STK_BLOCK_BYTES)));
         samples->most_blocks = whole;
@@ -129,7 +129,7 @@ static void reserve_all(struct samples *samples, const struct request *request)
     raise_by(samples, samples->most_blocks);
     uint64_t budget = samples_budget_bytes(samples);
     if (fits && budget < (uint64_t)request->samples_bytes / STK_BLOCK_BYTES * STK_BLOCK_BYTES) {
-        say("--samples %s: only %s of the tier's budget are left", request->samples,
+        say("--decoded %s: only %s of the tier's budget are left", request->samples,
             size_text(size, budget));
     }
 }

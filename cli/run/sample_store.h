@@ -1,7 +1,7 @@
 /*
  * The sample store of a run. It lies in the tier's home, in a part of the tier's budget that is
  * reserved while the run goes on (cache/tier/sample_quota.h). The job's processes read from the
- * run's tally how large that part is. If the user has named a store by STOKER_SAMPLES, nothing here
+ * run's tally how large that part is. If the user has named a store by STOKER_DECODED, nothing here
  * applies to it.
  */
 #ifndef STK_CLI_RUN_SAMPLE_STORE_H
@@ -15,7 +15,7 @@
 #include "cli/args/request.h"
 
 struct samples {
-    char *setting; /* STOKER_SAMPLES for the command; NULL: as the user has set it */
+    char *setting; /* STOKER_DECODED for the command; NULL: as the user has set it */
     struct stk_tier *tier;
     struct stk_tally *tally;
     struct stk_sample_quota *quota; /* NULL: the user's own store, or none */

@@ -82,7 +82,7 @@ static char *advise_decode(const struct figures *figures)
     bool room = kept * 2 < images && figures->passes > 2;
     double seconds = figures->decode_s + figures->resize_s;
     return advise_workers(figures, "decode", seconds,
-                          room ? ", --samples SIZE keeps more of them decoded" : "");
+                          room ? ", --decoded SIZE keeps more of them decoded" : "");
 }
 
 /* Returns true if the files were cached before: then the origin was only asked if they had

@@ -39,7 +39,7 @@ static uint64_t read_member(const struct figures *figures, int offset)
 #define JSON_ALONE   NULL, NULL
 
 const struct metric metrics_table[METRICS_COUNT] = {
-    {METRIC_OPENS, "opens", "opens_total", "Opens of covered files.", TOTAL(OPENS)},
+    {METRIC_OPENS, "opens", "opens_total", "Opens of files below --path.", TOTAL(OPENS)},
     {METRIC_OPENS, "hits", "hits_total", "Opens served from the cache.", TOTAL(HITS)},
     {METRIC_OPENS, "fills", "fills_total", "Opens that filled the cache.", TOTAL(FILLS)},
     {METRIC_OPENS, "bytes_cache", "cache_bytes_total", "Sizes of the files served from the cache.",
@@ -65,10 +65,10 @@ const struct metric metrics_table[METRICS_COUNT] = {
     {METRIC_DECODE, "images", "images_total", "Images decoded.", TALLY(IMAGES)},
     {METRIC_RESIZE, "resized", JSON_ALONE, TALLY(RESIZED)},
 
-    {METRIC_SAMPLES, "kept", "samples_kept_total", "Decoded samples that were kept.", TALLY(FORMS)},
+    {METRIC_SAMPLES, "kept", "samples_kept_total", "Decoded copies that were kept.", TALLY(FORMS)},
     {METRIC_SAMPLES, "kept_bytes", JSON_ALONE, TALLY(FORM_BYTES)},
     {METRIC_SAMPLES, "hits", "images_from_samples_total",
-     "Images decoded from samples that were kept.", TALLY(FROM_FORMS)},
+     "Images decoded from copies that were kept.", TALLY(FROM_FORMS)},
     {METRIC_SAMPLES, "unread", JSON_ALONE, TALLY(UNREAD)},
     {METRIC_SAMPLES, "unread_bytes", JSON_ALONE, TALLY(UNREAD_BYTES)},
     {METRIC_SAMPLES, "given_up", JSON_ALONE, MEMBER(given_up)},

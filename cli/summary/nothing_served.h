@@ -1,4 +1,4 @@
-/* The summary of a run in which no covered file was opened. It says where files were opened
+/* The summary of a run in which no file below --path was opened. It says where files were opened
  * instead, or what may have kept the library out. */
 #ifndef STK_CLI_SUMMARY_NOTHING_SERVED_H
 #define STK_CLI_SUMMARY_NOTHING_SERVED_H

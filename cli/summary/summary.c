@@ -24,7 +24,7 @@
 static char *announced_samples(const struct samples *samples, const struct request *request)
 {
     char size[STK_SIZE_TEXT];
-    return request->samples_bytes >= 0 ? must_format(", %s of it for samples",
+    return request->samples_bytes >= 0 ? must_format(", %s of it for decoded copies",
                                                      size_text(size, samples_budget_bytes(samples)))
                                        : must_copy("");
 }
@@ -329,7 +329,7 @@ static void add_given_up(const struct stk_run_counts *counts)
 {
     char size[STK_SIZE_TEXT];
     if (counts->given_up > 0) {
-        lines_add(DETAILS, "  %" PRIu64 " cached files (%s) gave way to their samples",
+        lines_add(DETAILS, "  %" PRIu64 " cached files (%s) gave way to their decoded copies",
                   counts->given_up, size_text(size, counts->given_up_bytes));
     }
 }

@@ -26,7 +26,7 @@ static char *left_text(const struct session *session, int first, int end)
     return text;
 }
 
-/* Returns true if the cache is too small or too full for samples. With --samples 0 there is no such
+/* Returns true if the cache is too small or too full for samples. With --decoded 0 there is no such
  * line. */
 static bool lacks_room_for_samples(const struct session *session)
 {
@@ -35,7 +35,8 @@ static bool lacks_room_for_samples(const struct session *session)
            samples_budget_bytes(samples) == 0;
 }
 
-/* Returns ", 4000 from samples (2000 kept, 182 MiB), 2.1 s saved", or "". The caller frees. */
+/* Returns ", 4000 from decoded copies (2000 kept, 182 MiB), 2.1 s saved", or "". The caller frees.
+ */
 static char *samples_text(const struct session *session)
 {
     char kept[STK_SIZE_TEXT];
@@ -46,11 +47,11 @@ static char *samples_text(const struct session *session)
     char *time = saved ? must_format(", %.1f s saved", saved_s) : must_copy("");
     char *text =
         forms + hits > 0
-            ? must_format(", %" PRIu64 " from samples (%" PRIu64 " kept, %s)%s", hits, forms,
+            ? must_format(", %" PRIu64 " from decoded copies (%" PRIu64 " kept, %s)%s", hits, forms,
                           size_text(kept, figures_tallied(session, STK_TALLY_FORM_BYTES)), time)
         : lacks_room_for_samples(session)
-            ? must_copy(", none kept as samples: no room in the cache; --tier DIR:SIZE, or "
-                        "--samples SIZE, makes some")
+            ? must_copy(", no decoded copies kept: no room in the cache; --tier DIR:SIZE, "
+                        "or --decoded SIZE, makes some")
             : must_copy("");
     free(time);
     return text;

@@ -29,7 +29,7 @@ char *usage_text(const struct stk_tier *tier)
     return must_format("%s of %s used%s%s%s", size_text(used, usage.used_bytes),
                        size_text(allowed, bytes_of(whole)), usage.aside_bytes > 0 ? ", " : "",
                        usage.aside_bytes > 0 ? size_text(aside, usage.aside_bytes) : "",
-                       usage.aside_bytes > 0 ? " set aside for samples" : "");
+                       usage.aside_bytes > 0 ? " set aside for decoded copies" : "");
 }
 
 void usage_write_json(struct json *json, const struct stk_tier *tier)

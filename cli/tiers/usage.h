@@ -16,7 +16,7 @@ struct usage {
 /* Returns zeros for a tier that is not attached. Walks the sample stores, which are a few files
  * each. */
 struct usage usage_of(const struct stk_tier *tier);
-/* Returns "40.1 MiB of 1.2 GiB used, 18.8 MiB set aside for samples". The caller frees. */
+/* Returns "40.1 MiB of 1.2 GiB used, 18.8 MiB set aside for decoded copies". The caller frees. */
 char *usage_text(const struct stk_tier *tier);
 /* Writes the tier's path, budget and use as members. */
 void usage_write_json(struct json *json, const struct stk_tier *tier);

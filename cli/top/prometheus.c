@@ -229,10 +229,10 @@ void top_write_prometheus(const struct top_look *now)
     write_waits(now);
     write_tier_hits(now);
     write_of_tiers(now, "tier_budget_bytes", "What a tier may hold.", budget_bytes);
-    write_of_tiers(now, "tier_used_bytes", "What it holds, samples included.", used_bytes);
+    write_of_tiers(now, "tier_used_bytes", "What it holds, decoded copies included.", used_bytes);
     write_of_tiers(now, "tier_budget_inodes", "The same of inodes.", budget_inodes);
     write_of_tiers(now, "tier_used_inodes", "The same of inodes.", used_inodes);
-    write_of_tiers(now, "tier_samples_bytes", "What samples take of it.", samples_bytes);
-    write_of_tiers(now, "tier_set_aside_bytes", "Of the budget, reserved for samples to come.",
-                   aside_bytes);
+    write_of_tiers(now, "tier_samples_bytes", "What decoded copies take of it.", samples_bytes);
+    write_of_tiers(now, "tier_set_aside_bytes",
+                   "Of the budget, reserved for decoded copies to come.", aside_bytes);
 }

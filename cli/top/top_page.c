@@ -196,8 +196,8 @@ static void add_images(struct top_page *page, const struct top_run *run,
     }
     if (images > 0) {
         add(page,
-            "  images   %" PRIu64 " decoded%s; %" PRIu64 " of them from samples; %" PRIu64
-            " samples kept",
+            "  images   %" PRIu64 " decoded%s; %" PRIu64 " from decoded copies; %" PRIu64
+            " copies kept",
             images, now, figures_tallied(session, STK_TALLY_FROM_FORMS),
             figures_tallied(session, STK_TALLY_FORMS));
     }
@@ -322,7 +322,7 @@ static void add_tier(struct top_page *page, const struct top_look *look,
     const struct usage usage = usage_of(tier);
     uint64_t whole = (uint64_t)(tier->shared->budget.blocks * STK_BLOCK_BYTES);
     add(page, "tier %s served %" PRIu64 " opens", tier->home, hits_of(look, tier->index));
-    add(page, "  [%s] %s of %s, samples (-) %s%s%s",
+    add(page, "  [%s] %s of %s, decoded copies (-) %s%s%s",
         bar_text(bar, (double)(usage.used_bytes - usage.samples_bytes), (double)usage.samples_bytes,
                  (double)whole),
         size_text(used, usage.used_bytes), size_text(allowed, whole),

@@ -68,7 +68,8 @@ static int clear_path(const char *path, const char *tier)
  * one these programs would not learn what other processes change. */
 static int clear_beside_users(const char *tier)
 {
-    printf("removed %" PRIu64 " cached files; the catalogue stays, as programs that run without "
+    printf("removed %" PRIu64
+           " cached files; the index of the cache stays, as programs that run without "
            "`stoker run` are using it\n",
            remove_entries("/", tier));
     return 0;

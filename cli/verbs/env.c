@@ -74,8 +74,8 @@ static void refuse_idle(const struct request *request)
             request->shared.directory);
     }
     if (request->samples_bytes >= 0) {
-        die("--samples %s has no meaning without `stoker run`, which grants it: name a directory "
-            "of your own, --samples DIR:SIZE",
+        die("--decoded %s has no meaning without `stoker run`, which grants it: name a directory "
+            "of your own, --decoded DIR:SIZE",
             request->samples);
     }
 }
@@ -131,7 +131,7 @@ static int end(void)
                  stk_run_open(&session.run, path) == 0;
     stk_run_read(&session.run, &counts);
     if (!there || counts.epochs[0][STK_COUNT_OPENS] == 0) {
-        say("without `stoker run` no covered file was opened: is LD_PRELOAD set, and "
+        say("without `stoker run` no file below --path was opened: is LD_PRELOAD set, and "
             "STOKER_PATHS?");
         return 0;
     }
@@ -217,7 +217,7 @@ static void print_cached(const struct request *request, const char *home)
            "# the cache with the job:\n"
            "#   trap 'stoker env --end; stoker clear' EXIT\n");
     if (request->samples == NULL) {
-        printf("# Decoded images are kept with --samples DIR:SIZE, or by `stoker run`.\n");
+        printf("# Decoded images are kept with --decoded DIR:SIZE, or by `stoker run`.\n");
     }
     free(library);
     free(paths);

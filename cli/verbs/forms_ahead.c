@@ -157,13 +157,13 @@ uint64_t forms_make(const struct request *request)
         return 0;
     }
     if (!start_workers(&workers)) {
-        say("no samples are made: python3 cannot be started: put one on PATH");
+        say("no decoded copies are made: python3 cannot be started: put one on PATH");
         return 0;
     }
     uint64_t offered = offer_all(&workers, request);
     unsigned failed = end_workers(&workers);
     if (failed > 0) {
-        say("%u of %u Pythons that make samples have failed", failed, workers.count);
+        say("%u of %u Pythons that make decoded copies have failed", failed, workers.count);
     }
     return offered;
 }

@@ -36,7 +36,7 @@ static void print_samples(const char *tier_home)
     int64_t blocks, inodes;
     snprintf(path, sizeof path, "%s/" STK_SAMPLES_ROOM, tier_home);
     if (stk_ledger_walk(path, 0, NULL, &blocks, &inodes) == 0) {
-        printf("  samples          %11s\n", size_text(size, (uint64_t)(blocks * STK_BLOCK_BYTES)));
+        printf("  decoded copies   %11s\n", size_text(size, (uint64_t)(blocks * STK_BLOCK_BYTES)));
     }
 }
 

@@ -104,7 +104,7 @@ static void print_forms(const struct session *session, uint64_t jpegs)
         kept = stk_tally_read(session->tally, STK_TALLY_FORMS);
         bytes = stk_tally_read(session->tally, STK_TALLY_FORM_BYTES);
     }
-    say("%" PRIu64 " JPEGs looked at, %" PRIu64 " samples kept of them (%s)", jpegs, kept,
+    say("%" PRIu64 " JPEGs looked at, %" PRIu64 " decoded copies kept (%s)", jpegs, kept,
         size_text(size, bytes));
 }
 

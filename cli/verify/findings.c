@@ -106,7 +106,7 @@ void findings_print(const struct findings *found)
            : found->failed + found->others == 0  ? ": dropped"
                                                  : "");
     if (found->forms.right > 0 || found->forms.differ > 0) {
-        printf("%" PRIu64 " samples of images right (%s of JPEGs), %" PRIu64 " differed\n",
+        printf("%" PRIu64 " decoded copies right (%s of JPEGs), %" PRIu64 " differed\n",
                found->forms.right, size_text(size, found->forms.bytes), found->forms.differ);
     }
     print_line(count_of(found, COMPARE_CHANGED), "of versions that storage has no more");

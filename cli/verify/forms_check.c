@@ -120,13 +120,13 @@ bool forms_check(const char *samples, const struct forms_wanted *wanted, struct 
     int status = -1, fd = start(samples, wanted, &pid);
     struct reading reading = {*found, found, note};
     if (fd < 0) {
-        say("samples of images are not compared: python3 with the package stoker cannot be "
+        say("decoded copies are not compared: python3 with the package stoker cannot be "
             "started");
         return false;
     }
     take_all(&reading, fd);
     if (waitpid(pid, &status, 0) != pid || status != 0) {
-        say("samples of images could not all be compared: python3 failed");
+        say("decoded copies could not all be compared: python3 failed");
         return false;
     }
     return true;

@@ -20,7 +20,7 @@ struct forms_found {
 };
 
 /*
- * Compares the forms of the store that this value of STOKER_SAMPLES names, and drops forms that
+ * Compares the forms of the store that this value of STOKER_DECODED names, and drops forms that
  * differ. Calls `note` for each of these files, and now and then with NULL if the figures have
  * changed. Adds to `found`. Returns false if it could not be done, which was said.
  */

@@ -230,7 +230,7 @@ static void note_named_store(void)
 static void note_form(const char *path)
 {
     if (path != NULL) {
-        struct compared compared = {.what = "that is kept as a sample is another image's",
+        struct compared compared = {.what = "that is kept decoded is another image's",
                                     .dropped = true};
         stk_text_copy(compared.origin, sizeof compared.origin, path);
         findings_note_difference(&verifying.found, &compared, verifying.cache.tier.home);

@@ -181,26 +181,26 @@ def lacking(build, scratch):
 @pytest.mark.parametrize("how", ["flag", "variable"])
 def test_samples_that_cannot_be_kept_are_refused(place, lacking, verb, how):
     value = f"{lacking}/samples:10M"
-    flag = [f"--samples={value}"] if how == "flag" else []
+    flag = [f"--decoded={value}"] if how == "flag" else []
     command = ["--", "true"] if verb == ["run"] else []
     done = place.run([lacking / "stoker", *verb, "--path=/etc", *flag, *command], check=False,
-                     env={"STOKER_SAMPLES": value} if how == "variable" else {})
+                     env={"STOKER_DECODED": value} if how == "variable" else {})
     assert done.returncode != 0
-    assert re.search(r"^stoker: .*sample store.*liblmdb-dev", done.stderr), done.stderr
+    assert re.search(r"^stoker: .*cannot keep them.*liblmdb-dev", done.stderr), done.stderr
 
 
 def test_a_size_that_cannot_be_kept_is_refused(place, lacking):
-    done = place.run([lacking / "stoker", "run", "--path=/etc", "--samples=1M", "--", "true"],
+    done = place.run([lacking / "stoker", "run", "--path=/etc", "--decoded=1M", "--", "true"],
                      check=False)
     assert done.returncode != 0 and "liblmdb-dev" in done.stderr
 
 
-@pytest.mark.parametrize("flags", [[], ["--samples=0"]])
+@pytest.mark.parametrize("flags", [[], ["--decoded=0"]])
 def test_who_asks_for_none_is_not_bothered(place, lacking, flags):
     done = place.run([lacking / "stoker", "run", "--path=/etc", *flags, "--", "sh", "-c",
-                      'echo "$STOKER_SAMPLES"'])
+                      'echo "$STOKER_DECODED"'])
     assert done.stdout == "0\n"
-    assert "sample" not in done.stderr
+    assert "decoded" not in done.stderr
 
 
 def test_cached_says_that_nothing_can_be_kept(place, lacking):
@@ -208,7 +208,7 @@ def test_cached_says_that_nothing_can_be_kept(place, lacking):
     env = {"PYTHONPATH": lacking / "python"}
     line = [sys.executable, "-B", "-c", program]
     assert place.run(line, env=env).stdout == "3\n"
-    done = place.run(line, env={**env, "STOKER_SAMPLES": f"{lacking}/samples:10M"}, check=False)
+    done = place.run(line, env={**env, "STOKER_DECODED": f"{lacking}/samples:10M"}, check=False)
     assert done.returncode != 0
     last = done.stderr.splitlines()[-1]
-    assert "sample store" in last and "liblmdb-dev" in last and "STOKER_SAMPLES" in last
+    assert "keeps no decoded copies" in last and "liblmdb-dev" in last and "STOKER_DECODED" in last

@@ -180,6 +180,6 @@ def test_with_the_smaller_one_a_newer_python_is_told_of_it(files_wheel, install,
     assert said.count("images and batches are left as they are: the Python package is not") == 1, said
     doctor = place.run([programs / "stoker", "doctor", "--", programs / "python"], check=False).stdout
     assert "installed for an older Python" in doctor and "none, as there is no Python package" in doctor
-    refused = place.run([programs / "stoker", "run", "--path", scratch, "--samples", "1G", "--", "true"],
+    refused = place.run([programs / "stoker", "run", "--path", scratch, "--decoded", "1G", "--", "true"],
                         check=False)
     assert refused.returncode != 0 and "installed without its Python package" in refused.stderr

@@ -24,7 +24,7 @@ def decode(first, count, *processes):
 
 
 def environment(directory, size):
-    return {**ENV, "STOKER_SAMPLES": f"{directory}:{size}", "STOKER_MIN_AGE": "0.05"}
+    return {**ENV, "STOKER_DECODED": f"{directory}:{size}", "STOKER_MIN_AGE": "0.05"}
 
 
 def run(place, line, env, **more):
@@ -156,7 +156,7 @@ def test_two_runs_in_two_pid_namespaces_on_one_tier(place, two, jobs, scratch):
     (scratch / "data").mkdir()
     env = {**ENV, "STOKER_MIN_AGE": "0.05"}
     lines = [namespaced(jobs.command_line(decode(0, 500, 2), path=scratch / "data",
-                                          tier="/dev/shm:64M", flags=["--samples=8M", "--no-decode"]))
+                                          tier="/dev/shm:64M", flags=["--decoded=8M", "--no-decode"]))
              for _ in range(2)]
     told = two(lines, env)
     assert all(one["wrong"] == 0 and one["from_forms"] > 200 for one in told)

@@ -100,7 +100,7 @@ def test_it_is_kept_with_the_files(jobs, data):
     second = said(jobs.run(keep(), path=data, env=ENV).stdout)
     assert (first["before"], second["before"]) == (0, 20)
     listed = jobs.stoker("ls").stdout
-    assert "  samples " in listed and "MiB" in listed.split("  samples ")[1]
+    assert "MiB" in listed.split("  decoded copies ")[1]
     assert jobs.stoker("clear").stdout == "removed\n"
     assert not home(jobs).exists()
     assert said(jobs.run(keep(), path=data, env=ENV).stdout)["before"] == 0
@@ -128,8 +128,9 @@ def test_programs_that_keep_nothing_cost_nothing(jobs, data):
 
 
 @pytest.mark.parametrize("flags, env, setting", [
-    (["--samples=0"], {}, "0"), ([], {"STOKER_SAMPLES": "0"}, "0"),
-    (["--samples", "0"], {"STOKER_SAMPLES": "/dev/shm/other:1M"}, "0")])
+    (["--decoded=0"], {}, "0"), (["--samples=0"], {}, "0"), ([], {"STOKER_DECODED": "0"}, "0"),
+    ([], {"STOKER_SAMPLES": "0"}, "0"),
+    (["--decoded", "0"], {"STOKER_DECODED": "/dev/shm/other:1M"}, "0")])
 def test_off(jobs, data, flags, env, setting):
     ran = jobs.run(keep(), path=data, flags=[*flags, "--keep"], env={**ENV, **env})
     assert said(ran.stdout) == {"setting": setting, "kept": None}
@@ -137,8 +138,10 @@ def test_off(jobs, data, flags, env, setting):
 
 
 @pytest.mark.parametrize("flags, env", [
+    ([], {"STOKER_DECODED": "/dev/shm/own:8M"}), (["--decoded=/dev/shm/own:8M"], {}),
     ([], {"STOKER_SAMPLES": "/dev/shm/own:8M"}), (["--samples=/dev/shm/own:8M"], {}),
-    (["--samples=/dev/shm/own:8M"], {"STOKER_SAMPLES": "/dev/shm/other:1M"})])
+    (["--decoded=/dev/shm/own:8M"], {"STOKER_SAMPLES": "/dev/shm/other:1M"}),
+    (["--decoded=/dev/shm/own:8M"], {"STOKER_DECODED": "/dev/shm/other:1M"})])
 def test_a_directory_of_the_users_own(jobs, data, flags, env):
     for before in 0, 20:
         ran = jobs.run(keep(), path=data, tier="/dev/shm:64M", flags=flags, env={**ENV, **env})
@@ -153,12 +156,12 @@ def test_a_directory_of_the_users_own(jobs, data, flags, env):
 # ---- how much ----
 
 def test_a_size(jobs, data):
-    ran = jobs.run(keep(0, 400), path=data, tier="/dev/shm:64M", flags=["--samples=8M"], env=ENV)
+    ran = jobs.run(keep(0, 400), path=data, tier="/dev/shm:64M", flags=["--decoded=8M"], env=ENV)
     told = said(ran.stdout)
     assert told["setting"] == f"/dev/shm/{HOME}/samples:{8 * MB}"
     assert 100 < told["there"] == told["kept"] < 400
     assert 7 * MB < told["used_bytes"] <= 8 * MB == ran.samples["budget_bytes"]
-    assert ", 8.0 MiB of it for samples" in ran.stderr.splitlines()[0]
+    assert ", 8.0 MiB of it for decoded copies" in ran.stderr.splitlines()[0]
 
 
 def test_entries_and_samples_share_the_budget(jobs, scratch):
@@ -191,7 +194,7 @@ def test_a_size_is_set_aside(jobs, scratch):
     time.sleep(0.2)
     script = f"cat {files}/* >/dev/null; " + " ".join(map(str, keep(0, 300)))
     ran = jobs.run(["sh", "-c", script], path=files, tier="/dev/shm:20M", env=ENV,
-                   flags=["--samples=10M"])
+                   flags=["--decoded=10M"])
     assert 10 < ran.fills < 21
     assert 9 * MB < said(ran.stdout)["used_bytes"] <= 10 * MB
     assert ran.tier["used_bytes"] <= 20 * MB
@@ -199,26 +202,26 @@ def test_a_size_is_set_aside(jobs, scratch):
 
 def test_more_than_the_tier_has(jobs, data):
     """The node's room may limit the tier's budget: an error only with --require-cache."""
-    flags = [f"--path={data}", "--tier=/dev/shm:20M", "--samples=21M"]
+    flags = [f"--path={data}", "--tier=/dev/shm:20M", "--decoded=21M"]
     for more, status in ([], 0), (["--require-cache"], 2):
         done = jobs.stoker("run", *flags, *more, "--", "true")
         assert done.returncode == status
-        assert "--samples 21M is more than the tier's budget of 20.0 MiB" in done.stderr
+        assert "--decoded 21M is more than the tier's budget of 20.0 MiB" in done.stderr
 
 
 @pytest.mark.parametrize("value", ["", "x", "10Q", "-1M", "dir:1M", "/dev/shm/x:", "/dev/shm/x:1Q"])
 def test_what_is_no_size(jobs, data, value):
-    done = jobs.stoker("run", f"--path={data}", f"--samples={value}", "--", "true")
+    done = jobs.stoker("run", f"--path={data}", f"--decoded={value}", "--", "true")
     assert done.returncode == 2 and done.stderr.count("\n") == 1
-    assert f"stoker: --samples {value}: write a size, such as 20G" in done.stderr
+    assert f"stoker: --decoded {value}: write a size, such as 20G" in done.stderr
 
 
 def test_env(jobs, data):
-    done = jobs.stoker("env", f"--path={data}", "--samples=/dev/shm/x:5M")
-    assert "export STOKER_SAMPLES='/dev/shm/x:5M'\n" in done.stdout
-    assert "STOKER_SAMPLES" not in jobs.stoker("env", f"--path={data}").stdout
-    done = jobs.stoker("env", f"--path={data}", "--samples=5M")
-    assert done.returncode == 2 and "--samples DIR:SIZE" in done.stderr
+    done = jobs.stoker("env", f"--path={data}", "--decoded=/dev/shm/x:5M")
+    assert "export STOKER_DECODED='/dev/shm/x:5M'\n" in done.stdout
+    assert "STOKER_DECODED" not in jobs.stoker("env", f"--path={data}").stdout
+    done = jobs.stoker("env", f"--path={data}", "--decoded=5M")
+    assert done.returncode == 2 and "--decoded DIR:SIZE" in done.stderr
 
 
 # ---- several runs, and killed ones ----
@@ -351,7 +354,7 @@ if os.fork() == 0:
 def test_a_grant_ends_with_the_last_run(jobs, data):
     """A reservation that was not used is the entries' again, and a later run reserves anew."""
     first = jobs.run(keep(), path=data, tier="/dev/shm:64M", env=ENV,
-                     flags=["--keep", "--samples=32M"])
+                     flags=["--keep", "--decoded=32M"])
     assert first.samples["budget_bytes"] == 32 * MB and 32 * MB > first.tier["set_aside_bytes"] > 30 * MB
     second = jobs.run(keep(), path=data, tier="/dev/shm:64M", env=ENV, flags=["--keep"])
     assert said(second.stdout)["before"] == 20
@@ -363,7 +366,7 @@ def test_what_was_set_aside_on_a_disk_is_not_taken_in_a_run_beside_another(jobs,
     """The account of the tier outlives the catalogue, and only a run that begins alone counts."""
     (scratch / "disk").mkdir()
     tier = f"{scratch / 'disk'}:64M"
-    jobs.run(keep(), path=data, tier=tier, env=ENV, flags=["--samples=32M"])
+    jobs.run(keep(), path=data, tier=tier, env=ENV, flags=["--decoded=32M"])
     other = keeper()
     other.hear()
     ran = jobs.run(["true"], path=data, tier=tier, env=ENV)
@@ -383,16 +386,16 @@ def test_what_is_set_aside_is_not_said_to_be_used(jobs, data, scratch):
                         *looks])
     env = {**ENV, "XDG_STATE_HOME": str(scratch / "state")}
     ran = jobs.run(["sh", "-c", script, "sh", *keep()], path=data, tier="/dev/shm:64M", env=env,
-                   flags=["--samples=32M"])
+                   flags=["--decoded=32M"])
     there = int(ran.stdout.split()[0])
     aside = ran.tier["set_aside_bytes"]
     assert 28 * MB < aside < 32 * MB
     assert there <= ran.tier["used_bytes"] <= there + MB < 8 * MB, (there, ran.tier)
-    ls = re.search(f"{HOME}: {SIZE} of 64.0 MiB used, {SIZE} set aside for samples, ", ran.stdout)
-    page = re.search(rf"\] {SIZE} of 64.0 MiB, samples \(-\) {SIZE}; set aside {SIZE}",
+    ls = re.search(f"{HOME}: {SIZE} of 64.0 MiB used, {SIZE} set aside for decoded copies, ", ran.stdout)
+    page = re.search(rf"\] {SIZE} of 64.0 MiB, decoded copies \(-\) {SIZE}; set aside {SIZE}",
                      ran.stdout)
     report = jobs.stoker("report", "-o", "-", env=env).stdout
-    report = re.search(f"{HOME}, {SIZE} of 64.0 MiB used, {SIZE} set aside for samples", report)
+    report = re.search(f"{HOME}, {SIZE} of 64.0 MiB used, {SIZE} set aside for decoded copies", report)
     told = [ls[1], page[1], report[1], re.search(f"cache: {SIZE} in", ran.stderr)[1]]
     assert all(there <= in_bytes(size) + MB // 16 < there + MB for size in told), (there, told)
     assert all(abs(in_bytes(size) - aside) < MB for size in (ls[2], page[3], report[2]))

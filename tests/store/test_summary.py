@@ -35,12 +35,12 @@ def epochs(jobs, photographs, scratch):
 
 
 def line_of(ran):
-    found = re.search(r" (\d+) images decoded, (\d+) from samples \((\d+) kept, (.*?)\)", ran.said)
+    found = re.search(r" (\d+) images decoded, (\d+) from decoded copies \((\d+) kept, (.*?)\)", ran.said)
     return found and found.groups()
 
 
 def test_a_size_keeps_at_the_first_touch(epochs):
-    ran = epochs(3, ["--samples=16M"])
+    ran = epochs(3, ["--decoded=16M"])
     told = ran.samples
     assert KEPT <= told["kept"] <= IMAGES and told["hits"] >= 2 * KEPT
     assert told["unread"] >= KEPT and told["unread_bytes"] > told["unread"] * 1000
@@ -68,11 +68,11 @@ def test_by_default_on_a_disk_at_the_first_and_for_the_next_run(epochs, scratch)
 
 
 def test_off(epochs):
-    ran = epochs(3, ["--samples=0"])
+    ran = epochs(3, ["--decoded=0"])
     assert ran.samples["kept"] == ran.samples["hits"] == 0 and line_of(ran) is None
 
 
 def test_a_directory_of_the_users_own(epochs, scratch):
-    first, second = (epochs(1, [f"--samples={scratch}/own:32M"]).samples for _ in range(2))
+    first, second = (epochs(1, [f"--decoded={scratch}/own:32M"]).samples for _ in range(2))
     assert first["setting"] == second["setting"] == f"{scratch}/own:32M"
     assert first["kept"] >= KEPT and second["hits"] >= KEPT

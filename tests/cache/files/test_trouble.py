@@ -124,7 +124,7 @@ def test_a_catalogue_full_of_nonsense(jobs, place, origin):
         done = jobs.preloaded(["diff", "-r", mount, source], mount)
         assert (done.stdout, done.stderr) == ("", "")
         uncached = jobs.place.run(jobs.command_line(["true"], path=mount), env=YOUNG, check=False)
-        assert uncached.returncode == 0 and "catalogue of another version" in uncached.stderr
+        assert uncached.returncode == 0 and "index of another version" in uncached.stderr
         assert "running uncached" in uncached.stderr
         assert jobs.stoker("clear").returncode == 0
         jobs.run(["diff", "-r", mount, source], path=mount)

@@ -87,7 +87,7 @@ def test_a_later_epoch_reads_nothing_of_the_origin(epochs, origin, data_set, scr
     marks = []
     told = epochs(mount, 3, lambda number: marks.append(origin.fs.counts()), words, tier=TIER,
                   env={"STOKER_MAX_FILE": largest, "STOKER_BLOCK": "0"},
-                  flags=[f"--samples={scratch / 'samples'}:32M"])
+                  flags=[f"--decoded={scratch / 'samples'}:32M"])
     marks.append(origin.fs.counts())
     first, second, third = told
     assert first["digests"] == second["digests"] == third["digests"] == right
@@ -124,7 +124,7 @@ def replace(source, data_set, seed=77):
 def test_changed_between_runs(epochs, data_set, scratch, fresh, largest):
     source, mount, before = data_set
     options = {"tier": TIER, "env": {"STOKER_MAX_FILE": largest, "STOKER_BLOCK": "0"},
-               "flags": ["--keep", f"--fresh={fresh}", f"--samples={scratch / 'samples'}:32M"]}
+               "flags": ["--keep", f"--fresh={fresh}", f"--decoded={scratch / 'samples'}:32M"]}
     first = epochs(mount, 2, **options)
     assert first[1]["digests"] == before and first[1]["unread"] == COUNT
     after = replace(source, data_set)
@@ -143,7 +143,7 @@ def test_changed_within_a_run(epochs, data_set, scratch, fresh):
     source, mount, before = data_set
     told = epochs(mount, 3, lambda number: number == 1 and replace(source, data_set),
                   tier=TIER,
-                  flags=[f"--fresh={fresh}", f"--samples={scratch / 'samples'}:32M"])
+                  flags=[f"--fresh={fresh}", f"--decoded={scratch / 'samples'}:32M"])
     after = {**before, "3.jpg": digest(jpeg(77))}
     assert told[0]["digests"] == before
     assert told[1]["digests"] == told[2]["digests"] == (after if fresh == "open" else before)
@@ -161,7 +161,7 @@ def test_an_entry_that_was_made_again(epochs, jobs, scratch):
     size = max(len(one), len(two))
     one, two = one.ljust(size, b"\0"), two.ljust(size, b"\0")
     path.write_bytes(one)
-    options = {"tier": TIER, "flags": [f"--samples={scratch / 'samples'}:32M"]}
+    options = {"tier": TIER, "flags": [f"--decoded={scratch / 'samples'}:32M"]}
     with open(path, "r+b") as file, mmap.mmap(file.fileno(), 0) as there:
         there[:] = one
         settle()
@@ -198,7 +198,7 @@ def test_no_page_of_the_files_is_needed(epochs, scratch):
         resident.drop(paths)
     (scratch / "elsewhere").mkdir()
     told = epochs(directory, 3, between, path=scratch / "elsewhere",
-                  flags=[f"--samples={scratch / 'samples'}:32M"])
+                  flags=[f"--decoded={scratch / 'samples'}:32M"])
     assert seen[0] > COUNT and seen[1] == 0 and in_memory() == 0
     right = {path.name: digest(jpeg(number)) for number, path in enumerate(paths)}
     assert all(each["digests"] == right for each in told)

@@ -497,10 +497,10 @@ def picture(data):
 
 @pytest.fixture
 def decodes(jobs, build, picture):
-    """decodes(user, STOKER_SAMPLES): returns the output of a user's program that decodes the
+    """decodes(user, STOKER_DECODED): returns the output of a user's program that decodes the
     picture twice, without the command."""
     def decodes(user, samples):
-        env = {"PYTHONPATH": f"{build}/python", "STOKER_SAMPLES": samples,
+        env = {"PYTHONPATH": f"{build}/python", "STOKER_DECODED": samples,
                "PATH": "/usr/bin:/bin"}
         return user.do("python3", "-c", DECODE, picture, env=env).stdout.split("\n")[:2]
     return decodes
@@ -518,8 +518,8 @@ def test_others_get_no_form(jobs, victim, attacker, decodes, picture):
     assert decodes(attacker, "/dev/shm/mine:20M") == right  # from the file, which the attacker may
                                                             # read
     done = attacker.do(jobs.build / "stoker", "verify", picture,
-                       env={"STOKER_SAMPLES": "/dev/shm/mine:20M"})
-    assert "samples of images right" not in done.stdout
+                       env={"STOKER_DECODED": "/dev/shm/mine:20M"})
+    assert "decoded copies right" not in done.stdout
     after = {path: path.stat().st_mtime_ns for path in inside(jobs, "/dev/shm/mine").rglob("*")}
     assert after == before
 

@@ -136,7 +136,7 @@ def test_what_they_use_is_not_removed(agents, jobs, root, file):
     with agents.preloaded(root) as writer:
         assert version(writer, file.path) == 1
         assert version(writer, file.path) == 1
-        assert jobs.stoker("clear").stdout.startswith("removed 1 cached files; the catalogue stays")
+        assert jobs.stoker("clear").stdout.startswith("removed 1 cached files; the index of the cache stays")
         with agents.preloaded(root) as reader:
             for _ in range(2):
                 assert version(reader, file.path) == 1

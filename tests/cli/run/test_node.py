@@ -150,11 +150,11 @@ def test_a_budget_larger_than_the_control_group(jobs, data):
 
 
 def test_samples_larger_than_the_tier(user, data):
-    done = user.run(data, "--tier=/dev/shm:20M", "--samples=21M")
+    done = user.run(data, "--tier=/dev/shm:20M", "--decoded=21M")
     assert done.returncode == 0 and done.stdout == 2 * CONTENT
     line, = said_by(done)
-    assert "--samples 21M" in line and "20.0 MiB" in line
-    done = user.run(data, "--tier=/dev/shm:20M", "--samples=21M", "--require-cache")
+    assert "--decoded 21M" in line and "20.0 MiB" in line
+    done = user.run(data, "--tier=/dev/shm:20M", "--decoded=21M", "--require-cache")
     assert done.returncode == 2 and "20.0 MiB" in done.stderr and done.stdout == ""
 
 
@@ -177,7 +177,7 @@ def test_leftovers_in_shared_memory(user, data, disk):
     small(user, "/dev/shm", "300m")
     fill(user, "/dev/shm")
     for flags in [], ["--tier=/dev/shm"], ["--tier=/dev/shm:10M"], [f"--tier={disk}"]:
-        Node(user, data, *flags).goes_on("no tmpfs has room for the catalogue")
+        Node(user, data, *flags).goes_on("no tmpfs has room for the index of the cache")
 
 
 def test_names_that_others_have_taken(user, data, disk):
@@ -272,11 +272,11 @@ def test_samples_that_cannot_be_kept(user, data, disk):
     (disk / "own").mkdir(mode=0o500)
     os.chown(disk / "own", USER, USER)
     for place in disk / "own", disk / "new":
-        done = user.run(data, f"--samples={place}")
+        done = user.run(data, f"--decoded={place}")
         assert done.returncode == 0 and done.stdout == 2 * CONTENT
         line, = said_by(done)
-        assert f"--samples {place}: permission denied" in line
-        done = user.run(data, f"--samples={place}", "--require-cache")
+        assert f"--decoded {place}: permission denied" in line
+        done = user.run(data, f"--decoded={place}", "--require-cache")
         assert done.returncode == 2 and "permission denied" in done.stderr and done.stdout == ""
 
 

@@ -79,7 +79,7 @@ def assert_epochs_of_passes(ran):
     assert f"  epoch 1: {IMAGES} samples in " in ran.stderr
     assert f"  epochs 2-{EPOCHS}: {(EPOCHS - 1) * IMAGES} samples in " in ran.stderr
     assert "NOTHING WAS SERVED" not in ran.stderr
-    assert f"  {EPOCHS * IMAGES} images decoded, {(EPOCHS - 1) * IMAGES} from samples" in ran.stderr
+    assert f"  {EPOCHS * IMAGES} images decoded, {(EPOCHS - 1) * IMAGES} from decoded copies" in ran.stderr
 
 
 @pytest.mark.parametrize("name", [name for name in NEEDS if name not in ("parquet", "fastai")])

@@ -283,7 +283,7 @@ def test_another_name_of_what_is_covered_is_named(jobs, data, scratch):
     for argument in f"{scratch}/link", f"--data={scratch}/link":
         ran = jobs.run(["sh", "-c", 'cat "${0#--data=}/file0000"', argument], path=data, stdin=None)
         assert ran.opens == 0
-        assert (f"  {scratch}/link is another name of what is covered: try --path {scratch}/link"
+        assert (f"  {scratch}/link is another name of what --path covers: try --path {scratch}/link"
                 in lines_of(ran))
     assert jobs.run(["cat", scratch / "link" / "file0000"], path=scratch / "link").opens == 1
 
@@ -342,7 +342,7 @@ except ValueError:
     assert f"stoker: no file below {data} was opened; results of functions were kept" in said
     assert "  15 results of stoker.cached: 10 found, 5 made" in said
     assert "NOTHING WAS SERVED" not in ran.stderr and "Is the path right?" not in ran.stderr
-    ran, said = run("--samples=0")
+    ran, said = run("--decoded=0")
     assert ran.json["results"] == {"found": 0, "made": 15, "kept": 0}
     assert "  15 results of stoker.cached: 0 found, 15 made, 15 not kept" in said
     assert "NOTHING WAS SERVED" in ran.stderr
@@ -356,14 +356,14 @@ def test_nothing_saved_is_not_said(jobs, scratch):
     script = "import sys; from PIL import Image\nfor _ in range(4): Image.open(sys.argv[1]).load()"
     ran = jobs.run([sys.executable, "-c", script, directory / "one.jpg"], path=directory, timeout=60)
     told = ran.samples
-    said = re.search(r"^  4 images decoded, (\d+) from samples \((\d+) kept, (.*)\)(.*)$",
+    said = re.search(r"^  4 images decoded, (\d+) from decoded copies \((\d+) kept, (.*)\)(.*)$",
                      "\n".join(lines_of(ran)), re.M)
     assert (int(said[1]), int(said[2])) == (told["hits"], told["kept"]) and told["hits"] > 0
     assert size(said[3]) == pytest.approx(told["kept_bytes"], rel=0.05)
     assert said[4] == ("" if told["saved_s"] < 0.05 else f", {told['saved_s']:.1f} s saved")
 
 
-@pytest.mark.parametrize("flags, none", [([], True), (["--samples=0"], False), (["--samples=1M"], False)])
+@pytest.mark.parametrize("flags, none", [([], True), (["--decoded=0"], False), (["--decoded=1M"], False)])
 def test_no_room_for_samples(jobs, scratch, flags, none):
     """In a small cache entries would have little room, so the store is not begun, unless it is
     asked for."""
@@ -374,9 +374,9 @@ def test_no_room_for_samples(jobs, scratch, flags, none):
     script = "import sys; from PIL import Image\nfor _ in range(4): Image.open(sys.argv[1]).load()"
     ran = jobs.run([sys.executable, "-c", script, directory / "one.jpg"], path=directory, timeout=60,
                    tier="/dev/shm:4M", flags=flags)
-    said = ("4 images decoded, none kept as samples: no room in the cache; --tier DIR:SIZE, or --samples SIZE, "
+    said = ("4 images decoded, no decoded copies kept: no room in the cache; --tier DIR:SIZE, or --decoded SIZE, "
             "makes some")
-    assert (said in ran.said) == none and (ran.samples["kept"] > 0) == (flags == ["--samples=1M"])
+    assert (said in ran.said) == none and (ran.samples["kept"] > 0) == (flags == ["--decoded=1M"])
 
 
 # ---- what is missing ----

@@ -144,8 +144,8 @@ def test_warm(refused, data, scratch):
     for share in ("0/3", "4/3", "1", "1/", "/2", "1/2x", "-1/2", "1/5000", ""):
         refused([data, f"--shard={share}"], "--shard " + share, "I/N", verb="warm")
         refused([data, f"--share={share}"], "--share " + share, "I/N", verb="warm")  # the flag's old name
-    refused([data, "--samples=0"], "--samples 0", "write --samples", verb="warm")
-    refused([data, "--samples=x"], "--samples x", "write a size", verb="warm")
+    refused([data, "--decoded=0"], "--decoded 0", "write --decoded", verb="warm")
+    refused([data, "--decoded=x"], "--decoded x", "write a size", verb="warm")
     refused([data, "--tier", data], "lies inside the covered path", verb="warm")
     refused([data, "--tier", "/no/such/tier"], "No such file", verb="warm")
     refused([data, "--fresh=often"], "run, open or never", verb="warm")
@@ -289,7 +289,7 @@ def test_places_of_samples_that_others_could_swap(refused, data, scratch):
     (scratch / "project" / "mine").mkdir(parents=True)
     (scratch / "project").chmod(0o2775)
     for place in ("mine", "mine/new", "new"):
-        refused([f"--path={data}", f"--samples={scratch}/project/{place}:1G"], "writable by others", "chmod +t")
+        refused([f"--path={data}", f"--decoded={scratch}/project/{place}:1G"], "writable by others", "chmod +t")
 
 
 def test_places_of_samples_that_were_typed_wrong(refused, data, scratch):
@@ -299,8 +299,8 @@ def test_places_of_samples_that_were_typed_wrong(refused, data, scratch):
     for place, what in ((scratch / "no/such", "No such file"), (scratch / "file", "not a directory"),
                         (scratch / "open", "only you can write"), (f"{scratch}/file/below:5G", "Not a directory")):
         for verb in "run", "env":
-            named = f"--samples {str(place).removesuffix(':5G')}: "
-            refused([f"--path={data}", f"--samples={place}"], named, what, verb=verb)
+            named = f"--decoded {str(place).removesuffix(':5G')}: "
+            refused([f"--path={data}", f"--decoded={place}"], named, what, verb=verb)
 
 
 def test_places_of_samples_where_none_would_be_kept(refused, jobs, data, scratch, origin):
@@ -309,9 +309,9 @@ def test_places_of_samples_where_none_would_be_kept(refused, jobs, data, scratch
     for place, what, faults in ((mount / "own", "not on a local file system", {}),
                                 (mount / "other", "does not answer", {"hang_ns": 600 * 10**9})):
         with origin.fs.faults(**faults):
-            refused([f"--path={scratch}", f"--samples={place}", "--require-cache"], place, what)
-            done = jobs.stoker("run", f"--path={scratch}", f"--samples={place}", "--", "sh", "-c",
-                               "echo $STOKER_SAMPLES; exit 7")
+            refused([f"--path={scratch}", f"--decoded={place}", "--require-cache"], place, what)
+            done = jobs.stoker("run", f"--path={scratch}", f"--decoded={place}", "--", "sh", "-c",
+                               "echo $STOKER_DECODED; exit 7")
             assert (done.returncode, done.stdout) == (7, "0\n"), done.stderr
             assert done.stderr.count(what) == 1 and "going on without it" in done.stderr
 

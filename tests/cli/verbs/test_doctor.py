@@ -37,7 +37,7 @@ def warning(findings, check):
 def test_where_nothing_is_wrong(doctor, jobs, scratch):
     findings = doctor(scratch)
     assert {"shared memory", "control group", "descriptors", "data set", "libc", "library",
-            "LD_PRELOAD", "command", "Python", "sample store", "GPU"} <= set(findings)
+            "LD_PRELOAD", "command", "Python", "decoded copies", "GPU"} <= set(findings)
     for check in "shared memory", "data set", "library", "LD_PRELOAD", "command":
         assert all(each["ok"] for each in findings[check]), findings[check]
     assert str(jobs.build / "libstoker.so") in findings["library"][0]["text"]

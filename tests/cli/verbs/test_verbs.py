@@ -37,7 +37,7 @@ def test_env_does_what_run_does_and_tells_it(jobs, scratch):
     assert done.stdout.split() == ["3"]
     assert "stoker: 3 opens of 1 file, 66.7% from the cache" in done.stderr
     assert "first, second, ... open of a file: 1, 1, 1" in done.stderr
-    assert "no covered file was opened" in done.stderr.splitlines()[-1]
+    assert "no file below --path was opened" in done.stderr.splitlines()[-1]
 
 
 def test_env_does_what_run_does(jobs, origin, data):
@@ -76,7 +76,7 @@ def test_env_prints_what_was_asked(jobs, data):
         "# The cache stays when the job ends. In a job script, this says what was served, and ends",
         "# the cache with the job:",
         "#   trap 'stoker env --end; stoker clear' EXIT",
-        "# Decoded images are kept with --samples DIR:SIZE, or by `stoker run`."]
+        "# Decoded images are kept with --decoded DIR:SIZE, or by `stoker run`."]
 
 
 def test_a_job_script_that_ends_its_cache(jobs, place, data):

@@ -560,7 +560,7 @@ def photographs(origin):
 def decode(jobs, build, files):
     """Returns the decoded pixels of each of them, by a run that keeps its store."""
     ran = jobs.run(["python3", "-c", DECODING, *files], path=files[0].parent,
-                   tier="/dev/shm:64M", flags=["--keep", "--samples=20M"],
+                   tier="/dev/shm:64M", flags=["--keep", "--decoded=20M"],
                    env={"PYTHONPATH": f"{build}/python", "PATH": "/usr/bin:/bin"})
     return ran.stdout.split()[len(files):]  # by what their identity leads to
 
@@ -574,8 +574,8 @@ def spoil_forms(jobs, build, files):
 def test_forms_that_are_right(jobs, build, photographs):
     decode(jobs, build, photographs)
     said = verify(jobs)
-    assert f"{len(photographs)} samples of images right" in said and " 0 differed" in said
-    assert "1 samples of images right" in verify(jobs, photographs[4])
+    assert f"{len(photographs)} decoded copies right" in said and " 0 differed" in said
+    assert "1 decoded copies right" in verify(jobs, photographs[4])
     assert "samples" not in verify(jobs, photographs[0].parent.parent / "nothing")
 
 
@@ -587,22 +587,22 @@ def test_a_form_that_is_another_image_s(jobs, build, photographs, scratch, how):
     assert set(decode(jobs, build, photographs[5:])) == {right[0]}
     arguments = {"part": [photographs[0].parent], "json": [f"--json={scratch}/told"]}
     said = verify(jobs, *arguments.get(how, []), status=1)
-    assert "5 samples of images right" in said and f", {len(photographs) - 5} differed" in said
+    assert "5 decoded copies right" in said and f", {len(photographs) - 5} differed" in said
     for path in photographs[5:]:
-        assert f"{path}: the copy that is kept as a sample is another image's" in said
+        assert f"{path}: the copy that is kept decoded is another image's" in said
     if how == "json":
         told = json.loads((scratch / "told").read_text())
         assert told["samples"] == {"right": 5, "differ": len(photographs) - 5}
         assert sorted(told["differing"]) == list(map(str, photographs[5:]))
     again = decode(jobs, build, photographs)
     assert again[:5] == right and right[0] not in again[1:]
-    assert "5 samples of images right" in verify(jobs)
+    assert "5 decoded copies right" in verify(jobs)
 
 
 def test_no_python_to_compare_forms_with(jobs, build, photographs):
     decode(jobs, build, photographs)
     done = jobs.stoker("verify", env={"PATH": "/nonexistent"})
-    assert done.returncode == 2 and "samples of images are not compared: python3" in done.stderr
+    assert done.returncode == 2 and "decoded copies are not compared: python3" in done.stderr
     assert "could not be looked into" not in done.stderr
     assert "9 copies right" in done.stdout
 
@@ -610,8 +610,8 @@ def test_no_python_to_compare_forms_with(jobs, build, photographs):
 def test_forms_of_a_store_that_is_named(jobs, build, photographs, scratch):
     named = f"{scratch}/samples:20M"
     jobs.run(["python3", "-c", DECODING, *photographs], path=photographs[0].parent,
-             tier="/dev/shm:64M", flags=["--keep", f"--samples={named}"],
+             tier="/dev/shm:64M", flags=["--keep", f"--decoded={named}"],
              env={"PYTHONPATH": f"{build}/python", "PATH": "/usr/bin:/bin"})
-    said = verify(jobs, env={"STOKER_SAMPLES": named})
-    assert f"{len(photographs)} samples of images right" in said
-    assert "samples" not in verify(jobs, "--tier=/dev/shm", env={"STOKER_SAMPLES": named})
+    said = verify(jobs, env={"STOKER_DECODED": named})
+    assert f"{len(photographs)} decoded copies right" in said
+    assert "samples" not in verify(jobs, "--tier=/dev/shm", env={"STOKER_DECODED": named})

@@ -24,14 +24,14 @@ def main():
     first, count, most = map(int, sys.argv[1:4])
     store = samples.store()
     if store is None:
-        print(json.dumps({"setting": os.environ.get("STOKER_SAMPLES"), "kept": None}))
+        print(json.dumps({"setting": os.environ.get("STOKER_DECODED"), "kept": None}))
         return
     numbers = range(first, first + count)
     before = sum(check(store, number, most) for number in numbers)
     kept = sum(store.put(store.key(b"%d" % number), value(number, most)) for number in numbers)
     store.flush()
     there = sum(check(store, number, most) for number in numbers)
-    print(json.dumps({"setting": os.environ["STOKER_SAMPLES"], "before": before, "kept": kept,
+    print(json.dumps({"setting": os.environ["STOKER_DECODED"], "before": before, "kept": kept,
                       "there": there, **store.counts()}), flush=True)
     if sys.argv[4:]:
         sys.stdin.read()

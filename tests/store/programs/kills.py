@@ -152,7 +152,7 @@ def one_round(seconds, number, directory):
 def step(*words, store):
     """This program in a process of its own; what it said."""
     done = subprocess.run([sys.executable, "-B", __file__, *map(str, words)], check=True,
-                          env={**os.environ, "STOKER_SAMPLES": f"{store}:1G"},
+                          env={**os.environ, "STOKER_DECODED": f"{store}:1G"},
                           stdout=subprocess.PIPE, timeout=MOST_S + 300)
     return json.loads(done.stdout)
 

@@ -61,7 +61,7 @@ def plain(place, copies, tmp_path_factory):
 def test_it_is_served(place, copies, tmp_path, plain):
     env = environment(tmp_path)
     ran = Jobs(place, BUILD, tmp_path).run(argv(3, copies), path=os.path.dirname(copies[0]), env=env,
-                                           flags=["--samples=0"])
+                                           flags=["--decoded=0"])
     batches, counts = told(ran.stdout)
     assert batches == plain
     assert ran.files == len(copies)
@@ -92,7 +92,7 @@ def test_its_samples_are_kept(place, copies, tmp_path, plain):
     env = environment(tmp_path)
     ran = Jobs(place, BUILD, tmp_path).run(
         argv(2, copies), path=os.path.dirname(copies[0]), env=env,
-        flags=["--samples=/dev/shm/samples:64M"])
+        flags=["--decoded=/dev/shm/samples:64M"])
     batches, counts = told(ran.stdout)
     assert batches == plain
     assert counts[-1]["forms"] == len(copies)

@@ -83,7 +83,7 @@ def store(tmp_path):
     """Environment of a process with a sample store of the test's own."""
     if not (BUILD / "python/stoker/_samples_core.abi3.so").exists():
         pytest.skip("the store is not built: liblmdb-dev")
-    return {"STOKER_SAMPLES": f"{tmp_path / 'store'}:256M", "STOKER_MIN_AGE": "0.05"}
+    return {"STOKER_DECODED": f"{tmp_path / 'store'}:256M", "STOKER_MIN_AGE": "0.05"}
 
 
 @pytest.fixture(scope="session")

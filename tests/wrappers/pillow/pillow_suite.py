@@ -48,7 +48,7 @@ def outcomes(tree, way, names, store=""):
     hooked = way != "plain"
     report, counts = tree / f"report-{way}.xml", tree / f"counts-{way}.json"
     env = {**os.environ, "STOKER_COUNTS": str(counts), "PYTHONHASHSEED": "0",
-           "STOKER_SAMPLES": store}
+           "STOKER_DECODED": store}
     env["PYTHONPATH"] = f"{BUILD / 'python'}:{HERE / 'plugins'}"
     files = [f"Tests/{name}.py" for name in names] or ["Tests"]
     plugin = ["-p", "stoker_hooked"] if hooked else []

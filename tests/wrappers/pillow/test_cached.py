@@ -20,7 +20,7 @@ pytest.importorskip("numpy")
 def place(environment, tmp_path):
     """Environment of a process with a store and a list of calls of its own."""
     return {**environment, "CALLS": str(tmp_path / "calls"), "PYTHONPATH":
-            f"{BUILD / 'python'}:{HERE / 'programs'}", "STOKER_SAMPLES": f"{tmp_path / 'store'}:64M"}
+            f"{BUILD / 'python'}:{HERE / 'programs'}", "STOKER_DECODED": f"{tmp_path / 'store'}:64M"}
 
 
 def calls(place):
@@ -49,7 +49,7 @@ def test_each_value_is_computed_once(place, method):
 
 
 def test_without_a_store_it_is_called_each_time(place):
-    del place["STOKER_SAMPLES"]
+    del place["STOKER_DECODED"]
     run(place, """
         from cached_functions import ask, slow
         ask(0, 3), ask(0, 3)
@@ -58,7 +58,7 @@ def test_without_a_store_it_is_called_each_time(place):
 
 
 def test_a_full_store(place, tmp_path):
-    place["STOKER_SAMPLES"] = f"{tmp_path / 'store'}:300K"
+    place["STOKER_DECODED"] = f"{tmp_path / 'store'}:300K"
     for _ in range(2):
         run(place, "from cached_functions import ask; ask(0, 40)")
     found = calls(place)
@@ -451,7 +451,7 @@ def test_what_cannot_be_kept(place, code, says):
 
 @pytest.mark.parametrize("setting", ["/proc/none/there:1M", "/tmp/x:many", "/proc/self:1M"])
 def test_a_bad_setting_is_told_once(place, setting):
-    place["STOKER_SAMPLES"] = setting
+    place["STOKER_DECODED"] = setting
     done = run(place, "from cached_functions import ask; ask(0, 2), ask(0, 2)")
     assert done.stderr.count("nothing is kept in a store") == 1 and setting in done.stderr
     assert set(calls(place).values()) == {2}

@@ -122,7 +122,7 @@ def test_workers(touch, data_set, method):
 
 def test_a_full_store(touch, data_set, tmp_path):
     directory, expected = data_set
-    env = {"STOKER_SAMPLES": f"{tmp_path / 'full'}:150K"}
+    env = {"STOKER_DECODED": f"{tmp_path / 'full'}:150K"}
     for _ in range(2):
         found, counts = touch("image", directory, env=env)
         assert found == expected and counts["images"] == COUNT
@@ -133,7 +133,7 @@ def test_a_full_store(touch, data_set, tmp_path):
 def test_without_a_store(touch, data_set, setting):
     directory, expected = data_set
     for _ in range(2):
-        found, counts = touch("image", directory, env={"STOKER_SAMPLES": setting})
+        found, counts = touch("image", directory, env={"STOKER_DECODED": setting})
         assert found == expected
         assert counts["images"] == COUNT and counts["forms"] == counts["from_forms"] == 0
 
@@ -141,7 +141,7 @@ def test_without_a_store(touch, data_set, setting):
 def test_values_that_were_damaged(touch, data_set, store):
     directory, expected = data_set
     touch("image", directory)
-    path = store["STOKER_SAMPLES"].partition(":")[0]
+    path = store["STOKER_DECODED"].partition(":")[0]
     values = [os.path.join(top, name) for top, _, names in os.walk(path) for name in names
               if name == "data.mdb"]
     data = bytearray(open(values[0], "rb").read())
@@ -214,7 +214,7 @@ def test_the_store_goes_while_it_is_used(run, data_set, store):
                  if name.endswith(".jpg")]
         first = [see(path) for path in paths]
         image = Image.open(paths[3])
-        shutil.rmtree(os.environ["STOKER_SAMPLES"].partition(":")[0])
+        shutil.rmtree(os.environ["STOKER_DECODED"].partition(":")[0])
         image.load()
         second = [see(path) for path in paths]
         print(json.dumps([first, second, hashlib.sha1(image.tobytes()).hexdigest()]))

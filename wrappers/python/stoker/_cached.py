@@ -146,7 +146,7 @@ def cached(function=None, *, version=None, key=None):
     back as a copy; NumPy's arrays in it are read-only and lie in the store. To change a value, copy() it.
 
     One process at a time computes a value; other processes wait for it, up to a minute. Without a store
-    (STOKER_SAMPLES), or with a full one, the function is called each time. The function's exceptions reach the caller,
+    (STOKER_DECODED), or with a full one, the function is called each time. The function's exceptions reach the caller,
     and nothing is kept then. Thread-safe; works in processes made by fork, spawn and forkserver.
     """
     if function is None:

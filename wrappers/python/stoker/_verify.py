@@ -3,7 +3,7 @@ removes the forms that differ.
 
     main(STORE, SHARE, SEED, PATH...)
 
-STORE is a value of STOKER_SAMPLES, SHARE the part of the files that is compared, from 0 to 1. The standard output gets
+STORE is a value of STOKER_DECODED, SHARE the part of the files that is compared, from 0 to 1. The standard output gets
 records that end with a NUL:
 
     dPATH                     a form differed and was removed

@@ -1,4 +1,4 @@
-"""Makes the forms of JPEGs, for `stoker warm --samples`, in a process for each processor.
+"""Makes the forms of JPEGs, for `stoker warm --decoded`, in a process for each processor.
 
 The files' names come as messages on the socket that is the standard input, until it is closed. Each file is decoded at
 one corner, which makes the form of the whole file, as a program's first access would.

@@ -4,6 +4,7 @@ import os
 
 
 def setting():
-    """STOKER_SAMPLES, "" where it is unset or off: then nothing else of the store is imported."""
-    value = os.environ.get("STOKER_SAMPLES", "")
+    """Returns STOKER_DECODED (or STOKER_SAMPLES, its older name), "" where it is unset or off: then nothing else of the
+    store is imported."""
+    value = os.environ.get("STOKER_DECODED", os.environ.get("STOKER_SAMPLES", ""))
     return "" if value == "0" else value

@@ -1,6 +1,6 @@
 """The one sample store of a process, opened at its first use.
 
-STOKER_SAMPLES is DIR[:SIZE]: a directory on a local file system (a tmpfs or a disk), and the bytes that the store may
+STOKER_DECODED is DIR[:SIZE]: a directory on a local file system (a tmpfs or a disk), and the bytes that the store may
 use there. On a disk the store may be larger than memory. If the variable is unset or 0, or the store cannot be opened,
 there is none, and everything is computed each time. `stoker run` sets the variable; its tally then has the bytes that
 the store may use at any moment.
@@ -75,7 +75,7 @@ def parse_size(text):
 
 
 def _setting(value):
-    """Returns (directory, bytes) of STOKER_SAMPLES."""
+    """Returns (directory, bytes) of STOKER_DECODED."""
     directory, colon, size = value.rpartition(":")
     if colon:
         return directory, parse_size(size)
@@ -126,11 +126,11 @@ def _open():
             _store = Store(*_setting(value), os.environ.get("STOKER_RUN", ""), value)
             _write_at_exit()
         except ModuleNotFoundError:
-            _lacking = (f"STOKER_SAMPLES={value}: this build of stoker has no sample store, for want "
+            _lacking = (f"STOKER_DECODED={value}: this build of stoker keeps no decoded copies, for want "
                         "of LMDB: apt-get install liblmdb-dev (Fedora: dnf install lmdb-devel), then "
                         "build it again; or unset it")
         except (ImportError, OSError, OverflowError, ValueError) as error:
-            _failure = f"STOKER_SAMPLES={value}: {error}: nothing is kept in a store"
+            _failure = f"STOKER_DECODED={value}: {error}: nothing is kept in a store"
     _opened = True
     return _store
 
