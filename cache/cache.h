@@ -38,6 +38,7 @@ struct stk_lookup {
     uint64_t size;       /* bytes, where the record is known */
     bool plain_leaf;     /* the path is known not to end in a symbolic link */
     int64_t began_ns;    /* when the wait for the origin or another process began; 0: no wait */
+    bool awaited;        /* another process was filling it */
     char entry[STK_PATH_BYTES];
 };
 
@@ -63,6 +64,7 @@ struct stk_outcome {
     uint64_t size;
     int64_t wait_ns;
     bool members; /* a hit in another member's home (cache/entry/members.h) */
+    bool awaited; /* a hit: it was filled since the open began */
     /* A fill that does not stay: the caller reports when the entry is open, or that it is not
      * wanted. */
     struct stk_transient *transient;

@@ -382,6 +382,8 @@ static bool fill_record(struct stk_fill *fill, struct stk_outcome *outcome)
     } else if (outcome->kind == STK_COUNT_HITS && !name_entry(fill, outcome)) {
         outcome->kind = STK_COUNT_OPENS;
         outcome->why = STK_BYPASS_TIER;
+    } else {
+        outcome->awaited = outcome->kind == STK_COUNT_HITS;
     }
     return outcome->kind != STK_COUNT_OPENS;
 }

@@ -94,6 +94,7 @@ enum stk_answer stk_cache_lookup(struct stk_cache *cache, const struct stk_place
     lookup->record = 0;
     lookup->size = 0;
     lookup->began_ns = 0;
+    lookup->awaited = false;
     if (place->root->kind == STK_ROOT_MEMORY) {
         lookup->why = STK_BYPASS_ORIGIN;
         return STK_ANSWER_ORIGIN;
@@ -119,6 +120,7 @@ enum stk_answer stk_cache_lookup(struct stk_cache *cache, const struct stk_place
         }
         lookup->began_ns = lookup->began_ns != 0 ? lookup->began_ns : stk_clock_boottime_ns();
         if (claim.state == STK_FILLING) {
+            lookup->awaited = true;
             if (!stk_claim_wait(&record->claim)) {
                 return STK_ANSWER_FILL;
             }
@@ -150,6 +152,7 @@ void stk_cache_count(struct stk_cache *cache, const struct stk_outcome *outcome)
                                                          .record = outcome->record,
                                                          .kind = outcome->kind,
                                                          .fetched = outcome->fetched,
+                                                         .awaited = outcome->awaited,
                                                          .tier = outcome->tier,
                                                          .bytes = outcome->size,
                                                          .wait_ns = outcome->wait_ns,

@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "cache/catalogue/shared_file.h"
 
-#define MAGIC          UINT64_C(0x39302d6e75726b74) /* changes with the layout */
+#define MAGIC          UINT64_C(0x30312d6e75726b74) /* changes with the layout */
 #define COUNTERS_BYTES (332u << 10) /* with the queues, requests and transient entries */
 
 #ifndef MADV_WIPEONFORK
@@ -22,8 +22,9 @@ struct stripe {
     _Alignas(64) _Atomic uint64_t epochs[STK_RUN_EPOCHS][STK_COUNT_KINDS];
     _Atomic uint64_t bypassed[STK_BYPASS_KINDS], bypassed_bytes[STK_BYPASS_KINDS];
     _Atomic uint64_t tiers[STK_TIERS];
-    _Atomic uint64_t stats[2];
+    _Atomic uint64_t stats[2], listings[2]; /* asked, served */
     _Atomic uint64_t blocks[STK_BLOCK_COUNTS];
+    _Atomic uint64_t ahead[STK_AHEAD_COUNTS], awaited, asked_ns;
     _Atomic uint64_t stale;
     _Atomic uint64_t members;
     _Atomic uint64_t unnumbered;
@@ -288,6 +289,15 @@ static unsigned count_epoch(struct stk_run *run, uint32_t record)
     return epoch < STK_RUN_EPOCHS ? epoch : STK_RUN_EPOCHS - 1;
 }
 
+static void count_first_hit(struct stripe *stripe, const struct stk_run_open_counts *open)
+{
+    if (open->awaited) {
+        add(&stripe->awaited, 1);
+    } else if (open->wait_ns > 0) {
+        add(&stripe->asked_ns, (uint64_t)open->wait_ns);
+    }
+}
+
 unsigned stk_run_count_open(struct stk_run *run, const struct stk_run_open_counts *open)
 {
     if (run->file == NULL) {
@@ -305,6 +315,9 @@ unsigned stk_run_count_open(struct stk_run *run, const struct stk_run_open_count
     }
     if (hit) {
         add(&stripe->tiers[open->tier % STK_TIERS], 1);
+    }
+    if (hit && epoch == 0) {
+        count_first_hit(stripe, open);
     }
     if (open->wait_ns > 0) {
         add(&counters[STK_COUNT_WAIT_NS], (uint64_t)open->wait_ns);
@@ -368,6 +381,13 @@ void stk_run_count_stat(struct stk_run *run, bool served)
     }
 }
 
+void stk_run_count_listing(struct stk_run *run, bool served)
+{
+    if (run->file != NULL) {
+        add(&my_stripe(run->file)->listings[served], 1);
+    }
+}
+
 void stk_run_count_stale(struct stk_run *run)
 {
     if (run->file != NULL) {
@@ -389,6 +409,13 @@ void stk_run_count_blocks(struct stk_run *run, enum stk_block_count kind, uint64
     }
 }
 
+void stk_run_count_ahead(struct stk_run *run, enum stk_ahead_count kind, uint64_t amount)
+{
+    if (run->file != NULL) {
+        add(&my_stripe(run->file)->ahead[kind], amount);
+    }
+}
+
 static void add_stripe(const struct stripe *stripe, struct stk_run_counts *out)
 {
     for (int epoch = 0; epoch < STK_RUN_EPOCHS; epoch++) {
@@ -406,11 +433,18 @@ static void add_stripe(const struct stripe *stripe, struct stk_run_counts *out)
     for (int kind = 0; kind < STK_BLOCK_COUNTS; kind++) {
         out->blocks[kind] += atomic_load(&stripe->blocks[kind]);
     }
+    for (int kind = 0; kind < STK_AHEAD_COUNTS; kind++) {
+        out->ahead[kind] += atomic_load(&stripe->ahead[kind]);
+    }
     for (int bucket = 0; bucket < STK_WAITS_BUCKETS; bucket++) {
         out->waits[bucket] += atomic_load(&stripe->waits[bucket]);
     }
+    out->awaited += atomic_load(&stripe->awaited);
+    out->asked_ns += atomic_load(&stripe->asked_ns);
     out->stats_asked += atomic_load(&stripe->stats[0]);
     out->stats_served += atomic_load(&stripe->stats[1]);
+    out->listings_asked += atomic_load(&stripe->listings[0]);
+    out->listings_served += atomic_load(&stripe->listings[1]);
     out->stale += atomic_load(&stripe->stale);
     out->unnumbered += atomic_load(&stripe->unnumbered);
     out->members += atomic_load(&stripe->members);

@@ -77,6 +77,20 @@ enum stk_block_count {
     STK_BLOCK_COUNTS
 };
 
+/* Files that the command read ahead of the job (cli/ahead). */
+enum stk_ahead_count {
+    STK_AHEAD_FILES,
+    STK_AHEAD_BYTES,
+    STK_AHEAD_LED,  /* of the files: those that came before workers were asked for them */
+    STK_AHEAD_LEAD, /* how many files before that, added up */
+    /* Waits of the threads until each file came, added up: for ... */
+    STK_AHEAD_STORAGE_NS, /* with the next one */
+    STK_AHEAD_PROCESSORS_NS,
+    STK_AHEAD_ROOM_NS,
+    STK_AHEAD_WINDOW_NS, /* the loader's next files */
+    STK_AHEAD_COUNTS
+};
+
 struct stk_run_counts {
     uint64_t epochs[STK_RUN_EPOCHS][STK_COUNT_KINDS];
     uint64_t bypassed[STK_BYPASS_KINDS];
@@ -84,7 +98,12 @@ struct stk_run_counts {
     uint64_t tiers[STK_TIERS]; /* of the hits, by the catalogue's number of the tier */
     uint64_t stats_served;     /* path stats answered without the origin */
     uint64_t stats_asked;      /* identities asked of the origin */
+    uint64_t listings_served;  /* directories that the job listed from the cache */
+    uint64_t listings_asked;   /* directories that the job listed at the origin */
     uint64_t blocks[STK_BLOCK_COUNTS];
+    uint64_t ahead[STK_AHEAD_COUNTS];
+    uint64_t awaited;  /* of the hits of epochs[0]: those that waited for a fill */
+    uint64_t asked_ns; /* how long the other hits of epochs[0] waited for identities */
     uint64_t
         unnumbered;   /* opens of epochs[0] that may not be the first of their file: a bypassed file
                          has no memory of earlier opens, nor one for which there was no room */
@@ -134,6 +153,7 @@ struct stk_run_open_counts {
     uint32_t record;     /* of the file; 0: unknown, which counts as the first open of it */
     enum stk_count kind; /* hit or fill; OPENS for neither */
     bool fetched;        /* filled by a shared tier, and not by the origin */
+    bool awaited;        /* a hit: another process or thread filled it meanwhile */
     unsigned tier;       /* of a hit */
     uint64_t bytes;      /* of the file */
     int64_t wait_ns;
@@ -154,9 +174,11 @@ void stk_run_count_given_up(struct stk_run *run, uint64_t bytes);
 /* Counts a bypass. `bytes`: of the file, if this was its first open in the run, else 0. */
 void stk_run_count_bypass(struct stk_run *run, enum stk_bypass why, uint64_t bytes);
 void stk_run_count_stat(struct stk_run *run, bool served);
+void stk_run_count_listing(struct stk_run *run, bool served);
 void stk_run_count_stale(struct stk_run *run);
 void stk_run_count_members(struct stk_run *run);
 void stk_run_count_blocks(struct stk_run *run, enum stk_block_count kind, uint64_t amount);
+void stk_run_count_ahead(struct stk_run *run, enum stk_ahead_count kind, uint64_t amount);
 /* Adds up all counters. */
 void stk_run_read(const struct stk_run *run, struct stk_run_counts *out);
 /* Returns how many files were opened, of those that have records. */

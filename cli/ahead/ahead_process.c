@@ -1,7 +1,6 @@
 #include "cli/ahead/ahead_process.h"
 
 #include <signal.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -22,8 +21,7 @@
 static struct {
     int socket; /* by which the process hears orders, and that it is to end; -1: there is none */
     pid_t pid;
-    unsigned jobs;                   /* that the user wants, or 0 */
-    struct ahead_counters *counters; /* in memory of both processes */
+    unsigned jobs; /* that the user wants, or 0 */
 } ahead = {.socket = -1};
 
 /* ---- the process ---- */
@@ -38,7 +36,7 @@ static void *start_threads(void *context)
     }
     if (cache != NULL && cache->options.reads_ahead) {
         scan_ahead_begin(cache);
-        reading_ahead_begin(cache, ahead.jobs, ahead.counters);
+        reading_ahead_begin(cache, ahead.jobs);
     }
     return context;
 }
@@ -63,18 +61,10 @@ const char *ahead_process_prepare(void)
     return ahead.socket >= 0 && options.reads_ahead ? order_queue_name() : NULL;
 }
 
-static bool share_counters(void)
-{
-    void *shared = mmap(NULL, sizeof *ahead.counters, PROT_READ | PROT_WRITE,
-                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    ahead.counters = shared != MAP_FAILED ? shared : NULL;
-    return ahead.counters != NULL;
-}
-
 void ahead_process_begin(const struct request *request, struct stk_run *run)
 {
     pid_t command = getpid();
-    if (ahead.socket < 0 || !share_counters()) {
+    if (ahead.socket < 0) {
         return;
     }
     ahead.jobs = request->jobs;
@@ -99,16 +89,12 @@ static void wait_for_end(void)
     waitpid(ahead.pid, NULL, WNOHANG);
 }
 
-void ahead_process_end(struct ahead_figures *out)
+void ahead_process_end(void)
 {
     if (ahead.socket >= 0) {
         order_queue_close();
     }
     if (ahead.pid > 0) {
         wait_for_end();
-    }
-    if (ahead.counters != NULL) {
-        *out = (struct ahead_figures){atomic_load(&ahead.counters->files),
-                                      atomic_load(&ahead.counters->bytes)};
     }
 }

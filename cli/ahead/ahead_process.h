@@ -10,22 +10,17 @@
 #ifndef STK_CLI_AHEAD_AHEAD_PROCESS_H
 #define STK_CLI_AHEAD_AHEAD_PROCESS_H
 
-#include <stdint.h>
-
 #include "cache/run/run.h"
 #include "cli/args/request.h"
-
-struct ahead_figures {
-    uint64_t files, bytes; /* read in the order of the job's loaders */
-};
 
 /* Call it before the job starts. Returns what STOKER_ORDERS is to be, or NULL: no loader is to send
  * its order. The text stays. */
 const char *ahead_process_prepare(void);
-/* Starts the process. Call it after the environment was set and before there are threads. Without
- * the process nothing is read ahead, and the job validates by itself. */
+/* Starts the process, which counts in the run what it reads. Call it after the environment was set
+ * and before there are threads. Without the process nothing is read ahead, and the job validates by
+ * itself. */
 void ahead_process_begin(const struct request *request, struct stk_run *run);
 /* Ends the process. */
-void ahead_process_end(struct ahead_figures *out);
+void ahead_process_end(void);
 
 #endif

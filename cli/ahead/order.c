@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/text.h"
 
 #define PROVEN    8    /* probes that the job has opened: then the order is believed */
@@ -20,7 +21,7 @@ struct order_chunk {
 
 void order_begin(struct order *order, int fd)
 {
-    *order = (struct order){.fd = fd, .least_opens = UINT_MAX};
+    *order = (struct order){.fd = fd, .began_ns = stk_clock_boottime_ns(), .least_opens = UINT_MAX};
 }
 
 static void drop_first(struct order *order)
@@ -117,6 +118,11 @@ void order_note_room(struct order *order, bool room)
 {
     order->in_vain = room ? 0 : order->in_vain + 1;
     order->failed = order->failed || order->in_vain >= MOST_VAIN;
+}
+
+uint64_t order_lead(const struct order *order, uint64_t number)
+{
+    return order->done != ORDER_UNORDERED && number > order->asked ? number - order->asked : 0;
 }
 
 static void judge(struct order *order, struct order_probe *probe, struct stk_run *run)

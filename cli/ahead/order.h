@@ -41,8 +41,9 @@ struct order_probe {
 };
 
 struct order {
-    int fd;                           /* of the connection; -1: the slot is free */
-    bool ended;                       /* the loader has closed it */
+    int fd;     /* of the connection; -1: the slot is free */
+    bool ended; /* the loader has closed it */
+    int64_t began_ns;
     struct order_chunk *first, *last; /* what was received */
     size_t at;                        /* of the next path in the first chunk */
     uint64_t received, taken, done, asked;
@@ -67,6 +68,9 @@ uint64_t order_take(struct order *order, char path[STK_PATH_BYTES]);
 void order_probe(struct order *order, uint64_t number, uint32_t record);
 /* Notes whether there was room for a file. */
 void order_note_room(struct order *order, bool room);
+/* Returns how many files before what workers were asked for this one is; 0: it is late, or the job
+ * opens the files in no known order. */
+uint64_t order_lead(const struct order *order, uint64_t number);
 /* Looks which probes the job has opened by now. Sends a byte to the loader once the order is
  * believed. */
 void order_judge(struct order *order, struct stk_run *run);

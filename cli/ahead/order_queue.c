@@ -199,6 +199,7 @@ bool order_queue_take(struct ordered_file *out)
         out->turn.slot = slot;
         out->turn.pass = orders.pass[slot];
         out->turn.number = order_take(&orders.order[slot], out->path);
+        out->pass_began_ns = orders.order[slot].began_ns;
     }
     pthread_mutex_unlock(&orders.lock);
     return !over;
@@ -221,6 +222,15 @@ void order_queue_report(const struct ordered_file *file, uint32_t record, bool r
         order_note_room(order, room);
     }
     pthread_mutex_unlock(&orders.lock);
+}
+
+uint64_t order_queue_lead(const struct order_turn *turn)
+{
+    pthread_mutex_lock(&orders.lock);
+    const struct order *order = order_of(turn);
+    uint64_t lead = order != NULL ? order_lead(order, turn->number) : 0;
+    pthread_mutex_unlock(&orders.lock);
+    return lead;
 }
 
 bool order_queue_was_opened(const struct order_turn *turn, unsigned opens)

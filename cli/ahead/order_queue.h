@@ -26,6 +26,7 @@ struct order_turn {
 struct ordered_file {
     char path[STK_PATH_BYTES];
     struct order_turn turn;
+    int64_t pass_began_ns;
 };
 
 /* Opens the socket. Returns its descriptor, or -1. */
@@ -45,6 +46,9 @@ bool order_queue_take(struct ordered_file *out);
  * no room for it. */
 void order_queue_report(const struct ordered_file *file, uint32_t record, bool room);
 
+/* Returns how many files before what workers were asked for the file of that turn is: order_lead().
+ */
+uint64_t order_queue_lead(const struct order_turn *turn);
 /* Returns true if the job seems to have opened the file of that turn in this pass. Workers were
  * asked for the file, and it was opened more often than other files were before their turns.
  * `opens`: how often the job has opened the file in all. */

@@ -2,6 +2,8 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/clock.h"
@@ -9,6 +11,7 @@
 #include "cli/ahead/exchange.h"
 #include "cli/ahead/order_queue.h"
 #include "cli/ahead/pace.h"
+#include "cli/ahead/reader_waits.h"
 #include "cli/fill/fill_ahead.h"
 #include "cli/fill/fill_persistently.h"
 #include "cli/fill/open_origin.h"
@@ -26,7 +29,6 @@
 
 static struct {
     struct stk_cache *cache;
-    struct ahead_counters *counters;
     struct read_cancel cancels[MOST_THREADS];
     unsigned started;
     atomic_uint alive;
@@ -76,6 +78,7 @@ static void wait_until_allowed(const struct read_cancel *cancel)
 struct taking {
     const struct ordered_file *file;
     struct read_cancel *cancel;
+    struct reader_waits *waits;
     struct stk_place place;
     struct stk_lookup ask;
     uint32_t record; /* 0: unknown */
@@ -102,12 +105,17 @@ static void fill_from(int fd, int64_t opened_ns, struct taking *taking, struct s
     }
 }
 
-static void count(const struct stk_outcome *outcome)
+static void count(const struct taking *taking, const struct stk_outcome *outcome)
 {
+    struct stk_run *run = &ahead.cache->run;
     if (outcome->kind == STK_COUNT_FILLS) {
+        uint64_t lead = order_queue_lead(&taking->file->turn);
         note_pace();
-        atomic_fetch_add(&ahead.counters->files, 1);
-        atomic_fetch_add(&ahead.counters->bytes, outcome->size);
+        stk_run_count_ahead(run, STK_AHEAD_FILES, 1);
+        stk_run_count_ahead(run, STK_AHEAD_BYTES, outcome->size);
+        stk_run_count_ahead(run, STK_AHEAD_LED, lead > 0);
+        stk_run_count_ahead(run, STK_AHEAD_LEAD, lead);
+        reader_waits_count(taking->waits, run);
     }
 }
 
@@ -122,8 +130,9 @@ static enum stk_bypass fill(struct taking *taking)
     }
     read_cancel_begin(taking->cancel, fd);
     fill_from(fd, opened_ns, taking, &outcome);
+    taking->waits->waited_ns[STK_AHEAD_STORAGE_NS] += stk_clock_boottime_ns() - opened_ns;
     if (read_cancel_end(taking->cancel)) {
-        count(&outcome);
+        count(taking, &outcome);
     }
     taking->record = outcome.record;
     taking->bytes = outcome.size;
@@ -158,6 +167,7 @@ static enum stk_bypass look_and_fill(struct taking *taking)
 static bool wait_for_room(const struct taking *taking)
 {
     static pthread_mutex_t looking = PTHREAD_MUTEX_INITIALIZER;
+    int64_t began_ns = stk_clock_boottime_ns();
     bool room = false;
     pthread_mutex_lock(&looking);
     while (!room && !order_queue_is_done(&taking->file->turn)) {
@@ -168,6 +178,7 @@ static bool wait_for_room(const struct taking *taking)
         }
     }
     pthread_mutex_unlock(&looking);
+    taking->waits->waited_ns[STK_AHEAD_ROOM_NS] += stk_clock_boottime_ns() - began_ns;
     return room;
 }
 
@@ -185,9 +196,10 @@ static enum stk_bypass exchange_for(struct taking *taking)
     return why;
 }
 
-static void take(const struct ordered_file *file, struct read_cancel *cancel)
+static void take(const struct ordered_file *file, struct read_cancel *cancel,
+                 struct reader_waits *waits)
 {
-    struct taking taking = {.file = file, .cancel = cancel};
+    struct taking taking = {.file = file, .cancel = cancel, .waits = waits};
     enum stk_bypass why = STK_BYPASS_NONE;
     if (file->path[0] != '\0' &&
         stk_cache_place(ahead.cache, file->path, AT_FDCWD, file->path, &taking.place)) {
@@ -199,14 +211,24 @@ static void take(const struct ordered_file *file, struct read_cancel *cancel)
     order_queue_report(file, taking.record, !fill_is_want_of_room(why));
 }
 
+static int64_t later(int64_t one_ns, int64_t other_ns)
+{
+    return one_ns > other_ns ? one_ns : other_ns;
+}
+
 /* Takes the next file, and notes if there was none for a while. */
-static bool take_next(struct ordered_file *file, const struct read_cancel *cancel)
+static bool take_next(struct ordered_file *file, const struct read_cancel *cancel,
+                      struct reader_waits *waits)
 {
     wait_until_allowed(cancel);
     int64_t began_ns = stk_clock_boottime_ns();
     bool any = order_queue_take(file);
-    if (stk_clock_boottime_ns() - began_ns > IDLE_NS) {
+    int64_t now_ns = stk_clock_boottime_ns();
+    memset(waits->waited_ns, 0, sizeof waits->waited_ns);
+    if (now_ns - began_ns > IDLE_NS) {
         note_idle();
+        waits->waited_ns[STK_AHEAD_WINDOW_NS] =
+            any ? now_ns - later(began_ns, file->pass_began_ns) : 0;
     }
     return any;
 }
@@ -214,9 +236,10 @@ static bool take_next(struct ordered_file *file, const struct read_cancel *cance
 static void *read_files(void *cancel)
 {
     struct ordered_file file;
+    struct reader_waits waits = {.files = 0};
     priority_lower();
-    while (take_next(&file, cancel)) {
-        take(&file, cancel);
+    while (take_next(&file, cancel, &waits)) {
+        take(&file, cancel, &waits);
     }
     atomic_fetch_sub(&ahead.alive, 1);
     return cancel;
@@ -238,10 +261,9 @@ static bool start_thread(void)
     return true;
 }
 
-void reading_ahead_begin(struct stk_cache *cache, unsigned jobs, struct ahead_counters *counters)
+void reading_ahead_begin(struct stk_cache *cache, unsigned jobs)
 {
     ahead.cache = cache;
-    ahead.counters = counters;
     exchange_begin(cache);
     descriptors_raise_limit();
     unsigned wanted = jobs > 0 ? jobs : 2 * fill_ahead_jobs(&cache->roots);

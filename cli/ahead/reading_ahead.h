@@ -7,17 +7,11 @@
 #ifndef STK_CLI_AHEAD_READING_AHEAD_H
 #define STK_CLI_AHEAD_READING_AHEAD_H
 
-#include <stdatomic.h>
-#include <stdint.h>
-
 #include "cache/cache.h"
 
-struct ahead_counters {
-    _Atomic uint64_t files, bytes; /* that were read */
-};
-
-/* Starts the threads. `jobs`: how many the user wants, or 0. Both pointers stay the caller's. */
-void reading_ahead_begin(struct stk_cache *cache, unsigned jobs, struct ahead_counters *counters);
+/* Starts the threads, which count by the cache's run. `jobs`: how many the user wants, or 0. The
+ * cache stays the caller's. */
+void reading_ahead_begin(struct stk_cache *cache, unsigned jobs);
 /* Ends the threads once the queue of orders is closed. Waits for them. */
 void reading_ahead_end(void);
 

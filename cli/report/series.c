@@ -36,6 +36,7 @@ static void add_opens(uint64_t sums[SERIES_SUMS], const struct stk_run_counts *c
     sums[SERIES_READS] = counts->blocks[STK_BLOCK_READS];
     sums[SERIES_BYTES_CACHE] += counts->blocks[STK_BLOCK_BYTES_CACHE];
     sums[SERIES_BYTES_ORIGIN] += counts->blocks[STK_BLOCK_BYTES_ORIGIN];
+    sums[SERIES_BYTES_ORIGIN] += counts->ahead[STK_AHEAD_BYTES];
 }
 
 static void add_passes(uint64_t sums[SERIES_SUMS], const struct stk_tally *tally)

@@ -17,7 +17,7 @@ enum series_sum {
     SERIES_HITS,
     SERIES_READS,        /* of big files, answered from cached blocks */
     SERIES_BYTES_CACHE,  /* of files and blocks */
-    SERIES_BYTES_ORIGIN, /* of files and blocks */
+    SERIES_BYTES_ORIGIN, /* of files and blocks, by the job or ahead of it */
     SERIES_SAMPLES,      /* of all loaders */
     /* Nanoseconds, of all processes. */
     SERIES_WAITED,

@@ -10,7 +10,6 @@
 #include "cache/catalogue/catalogue.h"
 #include "cache/run/run.h"
 #include "cache/tier/tier.h"
-#include "cli/ahead/ahead_process.h"
 #include "cli/args/request.h"
 #include "cli/fill/fill_figures.h"
 #include "cli/fill/finisher.h"
@@ -37,7 +36,6 @@ struct session {
     uint64_t given_back_bytes; /* of entries that were removed while memory was short */
     struct fill_figures ahead; /* the outcome of --warm */
     struct finisher_figures finished;
-    struct ahead_figures in_order; /* read in the order of the job's loaders */
 };
 
 /*

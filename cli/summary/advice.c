@@ -85,13 +85,14 @@ static char *advise_decode(const struct figures *figures)
                           room ? ", --decoded SIZE keeps more of them decoded" : "");
 }
 
-/* Returns true if the files were cached before: then the origin was only asked if they had
- * changed. An open of a file that is being read ahead waits, too, and is a hit. */
+/* Returns true if first opens waited only for the answer that their files, which earlier runs had
+ * cached, have not changed. A file that was just read ahead may still be asked about once more. */
 static bool was_only_asked(const struct figures *figures)
 {
-    const uint64_t *first = figures->counts->epochs[0];
-    return 10 * first[STK_COUNT_HITS] > 9 * first[STK_COUNT_OPENS] &&
-           figures->session->in_order.files == 0;
+    const struct stk_run_counts *counts = figures->counts;
+    const uint64_t *first = counts->epochs[0];
+    return 10 * counts->asked_ns > 9 * first[STK_COUNT_WAIT_NS] &&
+           10 * counts->ahead[STK_AHEAD_FILES] < first[STK_COUNT_OPENS];
 }
 
 /* Says when the origin was read. Epochs are passes of a loader, and not first opens. */

@@ -182,6 +182,47 @@ static void add_up(struct figures *figures)
     }
 }
 
+/* Adds the files that the command read ahead: they came from storage as well. */
+static void add_ahead(struct figures *figures)
+{
+    const struct stk_run_counts *counts = figures->counts;
+    uint64_t hits = counts->epochs[0][STK_COUNT_HITS];
+    figures->total[STK_COUNT_BYTES_ORIGIN] += counts->ahead[STK_AHEAD_BYTES];
+    figures->there = hits > counts->awaited ? hits - counts->awaited : 0;
+}
+
+uint64_t figures_lead(const struct figures *figures)
+{
+    const uint64_t *ahead = figures->counts->ahead;
+    return ahead[STK_AHEAD_LED] > 0 ? ahead[STK_AHEAD_LEAD] / ahead[STK_AHEAD_LED] : 0;
+}
+
+/* A wait for storage ends later if no processor is free. */
+enum stk_ahead_count figures_ahead_limit(const struct figures *figures)
+{
+    uint64_t waits[STK_AHEAD_COUNTS] = {0};
+    enum stk_ahead_count most = STK_AHEAD_FILES;
+    memcpy(waits, figures->counts->ahead, sizeof waits);
+    waits[STK_AHEAD_FILES] = 0;
+    waits[STK_AHEAD_STORAGE_NS] -= waits[STK_AHEAD_PROCESSORS_NS] < waits[STK_AHEAD_STORAGE_NS]
+                                       ? waits[STK_AHEAD_PROCESSORS_NS]
+                                       : waits[STK_AHEAD_STORAGE_NS];
+    for (int kind = STK_AHEAD_STORAGE_NS; kind < STK_AHEAD_COUNTS; kind++) {
+        most = waits[kind] > waits[most] ? (enum stk_ahead_count)kind : most;
+    }
+    return most;
+}
+
+const char *figures_limit_name(enum stk_ahead_count limit)
+{
+    static const char *const names[STK_AHEAD_COUNTS] = {[STK_AHEAD_FILES] = "none",
+                                                        [STK_AHEAD_STORAGE_NS] = "storage",
+                                                        [STK_AHEAD_PROCESSORS_NS] = "processors",
+                                                        [STK_AHEAD_ROOM_NS] = "room",
+                                                        [STK_AHEAD_WINDOW_NS] = "window"};
+    return names[limit];
+}
+
 static double not_below_zero(double value)
 {
     return value > 0 ? value : 0;
@@ -302,6 +343,7 @@ void figures_gather(struct figures *out, const struct request *request,
     out->times = times;
     out->run_s = run_s;
     add_up(out);
+    add_ahead(out);
     gather_passes(out);
     if (!out->by_passes) {
         gather_opens(out);

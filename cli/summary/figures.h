@@ -46,6 +46,7 @@ struct figures {
     bool outlived;               /* nothing was served, and processes of the command go on */
     uint64_t total[STK_COUNT_KINDS];
     unsigned opened; /* the most opens of any file */
+    uint64_t there;  /* files that were in the cache when they were first opened */
 
     bool by_passes;  /* false: the stretches are first opens, and later ones */
     unsigned loader; /* the one with the most samples */
@@ -82,6 +83,13 @@ const struct stretch *figures_latest(const struct figures *figures);
 /* Returns the part of these epochs that their steps were held up by uploads, from 0 to 1, as far as
  * their samples say. */
 double figures_upload_part(const struct figures *figures);
+/* Returns how many files before what workers were asked for files came, on average; 0: none did. */
+uint64_t figures_lead(const struct figures *figures);
+/* Returns what the threads that read ahead waited for most: one of the kinds that end in _NS, or
+ * FILES if no file was read ahead. */
+enum stk_ahead_count figures_ahead_limit(const struct figures *figures);
+/* Returns the name of a limit in --json. */
+const char *figures_limit_name(enum stk_ahead_count limit);
 /* Returns the part of `origin_s` that first opens of files waited. */
 double figures_first_origin_s(const struct figures *figures);
 /* Return a counter, or 0 without a tally. */

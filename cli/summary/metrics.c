@@ -24,6 +24,23 @@ static uint64_t read_files(const struct figures *figures, int unused)
     return stk_run_files(figures->counts);
 }
 
+static uint64_t read_there(const struct figures *figures, int unused)
+{
+    (void)unused;
+    return figures->there;
+}
+
+static uint64_t read_lead(const struct figures *figures, int unused)
+{
+    (void)unused;
+    return figures_lead(figures);
+}
+
+static uint64_t read_ahead(const struct figures *figures, int kind)
+{
+    return figures->counts->ahead[kind];
+}
+
 /* Reads a member of the run's counters by its offset. */
 static uint64_t read_member(const struct figures *figures, int offset)
 {
@@ -34,6 +51,7 @@ static uint64_t read_member(const struct figures *figures, int offset)
 
 #define TOTAL(kind)  read_total, STK_COUNT_##kind
 #define BLOCKS(kind) read_blocks, STK_BLOCK_##kind
+#define AHEAD(kind)  read_ahead, STK_AHEAD_##kind
 #define TALLY(slot)  read_tally, STK_TALLY_##slot
 #define MEMBER(name) read_member, (int)offsetof(struct stk_run_counts, name)
 #define JSON_ALONE   NULL, NULL
@@ -52,6 +70,10 @@ const struct metric metrics_table[METRICS_COUNT] = {
     {METRIC_FILES, "unnumbered", JSON_ALONE, MEMBER(unnumbered)},
     {METRIC_FILES, "stats_served", JSON_ALONE, MEMBER(stats_served)},
     {METRIC_FILES, "stats_asked", JSON_ALONE, MEMBER(stats_asked)},
+    {METRIC_FILES, "listings_served", "listings_served_total", "Directories listed from the cache.",
+     MEMBER(listings_served)},
+    {METRIC_FILES, "listings_asked", "listings_asked_total", "Directories listed at storage.",
+     MEMBER(listings_asked)},
     {METRIC_FILES, "stale", JSON_ALONE, MEMBER(stale)},
     {METRIC_FILES, "members", JSON_ALONE, MEMBER(members)},
 
@@ -61,6 +83,20 @@ const struct metric metrics_table[METRICS_COUNT] = {
      BLOCKS(BYTES_CACHE)},
     {METRIC_BLOCKS, "bytes_origin", "block_origin_bytes_total",
      "Bytes of blocks read from storage.", BLOCKS(BYTES_ORIGIN)},
+
+    {METRIC_AHEAD, "files", "read_ahead_files_total", "Files read ahead of the job.", AHEAD(FILES)},
+    {METRIC_AHEAD, "bytes", "read_ahead_bytes_total", "Bytes of these.", AHEAD(BYTES)},
+    {METRIC_AHEAD, "there", "files_there_total",
+     "Files that were in the cache when they were first opened.", read_there, 0},
+    {METRIC_AHEAD, "awaited", "files_awaited_total",
+     "Files whose first open waited until they had come.", MEMBER(awaited)},
+    {METRIC_AHEAD, "lead", "read_ahead_lead",
+     "How many files before what workers were asked for files came, on average.", read_lead, 0},
+    {METRIC_AHEAD, "asked_s", JSON_ALONE, MEMBER(asked_ns)},
+    {METRIC_AHEAD, "storage_s", JSON_ALONE, AHEAD(STORAGE_NS)},
+    {METRIC_AHEAD, "processors_s", JSON_ALONE, AHEAD(PROCESSORS_NS)},
+    {METRIC_AHEAD, "room_s", JSON_ALONE, AHEAD(ROOM_NS)},
+    {METRIC_AHEAD, "window_s", JSON_ALONE, AHEAD(WINDOW_NS)},
 
     {METRIC_DECODE, "images", "images_total", "Images decoded.", TALLY(IMAGES)},
     {METRIC_RESIZE, "resized", JSON_ALONE, TALLY(RESIZED)},

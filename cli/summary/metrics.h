@@ -15,6 +15,7 @@ enum metric_group {
     METRIC_OPENS,
     METRIC_FILES,
     METRIC_BLOCKS,
+    METRIC_AHEAD,
     METRIC_DECODE,
     METRIC_RESIZE, /* goes on with decode's object */
     METRIC_SAMPLES,
@@ -33,7 +34,7 @@ struct metric {
     int which;
 };
 
-#define METRICS_COUNT 41
+#define METRICS_COUNT 53
 extern const struct metric metrics_table[METRICS_COUNT];
 
 /* Writes the members of a group. */

@@ -276,15 +276,41 @@ static void add_blocks(const struct figures *figures)
                   finished->files, finished->files == 1 ? "" : "s",
                   size_text(filled, finished->bytes));
     }
-    const struct ahead_figures *in_order = &figures->session->in_order;
-    if (in_order->files > 0) {
-        lines_add(PARTS, "  %" PRIu64 " files read ahead of the job, in its loaders' order (%s)",
-                  in_order->files, size_text(filled, in_order->bytes));
-    }
     if (finished->left > 0) {
         lines_add(LOSSES, "  %" PRIu64 " big files could not be finished: no room, or they changed",
                   finished->left);
     }
+}
+
+/* Returns what kept reading ahead from being faster. */
+static const char *limit_text(const struct figures *figures)
+{
+    static const char *const texts[STK_AHEAD_COUNTS] = {
+        [STK_AHEAD_FILES] = "",
+        [STK_AHEAD_STORAGE_NS] = "; storage was the limit",
+        [STK_AHEAD_PROCESSORS_NS] = "; processors were the limit",
+        [STK_AHEAD_ROOM_NS] = "; room in the tiers was the limit",
+        [STK_AHEAD_WINDOW_NS] = ", as many as the loaders foretold"};
+    return texts[figures_ahead_limit(figures)];
+}
+
+/* Adds the files that the command read, and how far it was ahead of the job. */
+static void add_read_ahead(const struct figures *figures)
+{
+    char size[STK_SIZE_TEXT];
+    const uint64_t *ahead = figures->counts->ahead;
+    uint64_t lead = figures_lead(figures);
+    char *how_far = lead > 0 ? must_format(", on average %" PRIu64 " files ahead of the workers%s",
+                                           lead, limit_text(figures))
+                             : must_copy(limit_text(figures));
+    if (ahead[STK_AHEAD_FILES] > 0) {
+        lines_add(EPOCHS,
+                  "  %" PRIu64 " files (%s) read ahead: %" PRIu64
+                  " were there when they were first opened%s",
+                  ahead[STK_AHEAD_FILES], size_text(size, ahead[STK_AHEAD_BYTES]), figures->there,
+                  how_far);
+    }
+    free(how_far);
 }
 
 static void add_mapped(const struct session *session)
@@ -394,11 +420,17 @@ static void add_guests(const struct guests *guests)
 static void add_opened(const struct figures *figures)
 {
     char files[FIGURES_FILES_TEXT];
+    uint64_t ahead = figures->counts->ahead[STK_AHEAD_FILES];
+    char *read = ahead > 0 ? must_format(" (%" PRIu64 " file%s read ahead in this run)", ahead,
+                                         ahead == 1 ? "" : "s")
+                           : must_copy("");
     lines_add(
-        HEAD, "stoker: %" PRIu64 " open%s%s, %.1f%% from the cache",
+        HEAD, "stoker: %" PRIu64 " open%s%s, %.1f%% from the cache%s",
         figures->total[STK_COUNT_OPENS], figures->total[STK_COUNT_OPENS] == 1 ? "" : "s",
         figures_files_text(files, figures->counts),
-        percent((double)figures->total[STK_COUNT_HITS], (double)figures->total[STK_COUNT_OPENS]));
+        percent((double)figures->total[STK_COUNT_HITS], (double)figures->total[STK_COUNT_OPENS]),
+        read);
+    free(read);
 }
 
 static void add_advice(const struct figures *figures)
@@ -429,6 +461,7 @@ void summary_print(FILE *out, const struct figures *figures)
     add_uploads(figures);
     add_members(figures);
     add_blocks(figures);
+    add_read_ahead(figures);
     if (any) {
         add_bytes(figures);
     }

@@ -67,6 +67,14 @@ static void write_epochs(struct json *json, const struct figures *figures)
     json_end(json);
 }
 
+static void write_read_ahead(struct json *json, const struct figures *figures)
+{
+    json_object(json, "read_ahead");
+    metrics_write(json, METRIC_AHEAD, figures);
+    json_text(json, "limit", figures_limit_name(figures_ahead_limit(figures)));
+    json_end(json);
+}
+
 /* ---- images, samples, batches ---- */
 
 /* Writes the reasons of a range of the tally that were counted, as an object. */
@@ -195,6 +203,7 @@ void summary_write_counted(struct json *json, const struct figures *figures, boo
     write_bypassed(json, "bypassed_bytes", counts->bypassed, counts->bypassed_bytes);
     write_waits(json, counts->waits);
     metrics_write_object(json, "blocks", METRIC_BLOCKS, figures);
+    write_read_ahead(json, figures);
     write_decoded(json, figures);
     write_samples(json, figures, ours);
     metrics_write_object(json, "results", METRIC_RESULTS, figures);
@@ -230,10 +239,6 @@ static void write_finished(struct json *json, const struct session *session)
     json_count(json, "files", finished->files);
     json_count(json, "bytes", finished->bytes);
     json_count(json, "left", finished->left);
-    json_end(json);
-    json_object(json, "read_ahead");
-    json_count(json, "files", session->in_order.files);
-    json_count(json, "bytes", session->in_order.bytes);
     json_end(json);
     json_list(json, "mapped");
     for (unsigned i = 0; i < count; i++) {

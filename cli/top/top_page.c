@@ -146,6 +146,29 @@ static void add_speed(struct top_page *page, const struct top_pace *pace)
     }
 }
 
+static void add_ahead(struct top_page *page, const struct top_run *run)
+{
+    char size[STK_SIZE_TEXT];
+    const struct figures *figures = &run->figures;
+    const uint64_t *ahead = run->view.counts.ahead;
+    if (ahead[STK_AHEAD_FILES] > 0) {
+        add(page,
+            "  ahead    %" PRIu64 " files read (%s), %" PRIu64 " there in time, %" PRIu64
+            " files ahead; limit: %s",
+            ahead[STK_AHEAD_FILES], size_text(size, ahead[STK_AHEAD_BYTES]), figures->there,
+            figures_lead(figures), figures_limit_name(figures_ahead_limit(figures)));
+    }
+}
+
+static void add_listings(struct top_page *page, const struct stk_run_counts *counts)
+{
+    uint64_t all = counts->listings_served + counts->listings_asked;
+    if (all > 0) {
+        add(page, "  listings %.1f%% of %" PRIu64 " from the cache",
+            percent((double)counts->listings_served, (double)all), all);
+    }
+}
+
 static uint64_t count_waits(const struct top_run *run)
 {
     uint64_t count = 0;
@@ -276,7 +299,9 @@ static void add_run(struct top_page *page, const struct top_run *run, const stru
     add_title(page, run);
     add_hits(page, run, pace);
     add_speed(page, pace);
+    add_listings(page, &run->view.counts);
     add_origin(page, run, pace);
+    add_ahead(page, run);
     add_bypassed(page, &run->view.counts);
     add_images(page, run, pace);
     add_loader(page, run, pace);

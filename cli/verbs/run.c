@@ -165,7 +165,7 @@ static void end_beside(const struct request *request, struct session *session)
         fill_ahead_end(&session->ahead);
     }
     finisher_end(&session->finished);
-    ahead_process_end(&session->in_order);
+    ahead_process_end();
     session->given_back_bytes = watch_end();
     notices_end();
 }

@@ -120,6 +120,15 @@ void stk_directory_seek(struct stk_directory *directory, int64_t position)
 
 /* ---- listings ---- */
 
+static bool find(struct stk_directory_look *look)
+{
+    bool found = stk_listing_find(look->cache, &look->place, &look->listing);
+    if (found) {
+        stk_run_count_listing(&look->cache->run, true);
+    }
+    return found;
+}
+
 void stk_directory_look(int dirfd, const char *path, struct stk_directory_look *out)
 {
     struct stk_guard guard;
@@ -132,7 +141,7 @@ void stk_directory_look(int dirfd, const char *path, struct stk_directory_look *
     out->began_ns = stk_clock_boottime_ns();
     out->cache = stk_cover_directory(dirfd, path, &out->place);
     if (out->cache != NULL) {
-        out->found = stk_listing_find(out->cache, &out->place, &out->listing);
+        out->found = find(out);
     }
     stk_guard_leave(&guard);
 }
@@ -155,6 +164,7 @@ enum stk_directory_likeness stk_directory_compare(const struct stk_listing *list
 static bool fill(struct stk_directory_look *look, int fd, bool by_path)
 {
     const struct stk_listing_source source = {fd, look->began_ns, by_path};
+    stk_run_count_listing(&look->cache->run, false);
     return stk_listing_fill(look->cache, &look->place, &source, &look->listing);
 }
 
@@ -170,7 +180,7 @@ static void look_fd(int fd, char path[STK_PATH_BYTES], struct stk_directory_look
         stk_root_is_local(out->place.root)) {
         return;
     }
-    out->found = stk_listing_find(out->cache, &out->place, &out->listing);
+    out->found = find(out);
     if (out->found && stk_directory_compare(&out->listing, fd) != STK_DIRECTORY_SAME) {
         out->found = false;
         stk_listing_close(&out->listing);

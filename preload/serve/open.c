@@ -78,7 +78,8 @@ void stk_serve_hit(struct stk_serve *serve)
                                   .tier = serve->ask.tier,
                                   .record = serve->ask.record,
                                   .size = serve->ask.size,
-                                  .wait_ns = waited_ns(serve)};
+                                  .wait_ns = waited_ns(serve),
+                                  .awaited = serve->ask.awaited};
     look_again(serve);
     stk_cache_count(serve->cache, &outcome);
 }
@@ -208,6 +209,7 @@ static void open_large(struct stk_serve *serve, int origin_fd, int flags,
     stk_big_expect(origin_fd);
     if (stk_big_await(serve->cache, origin_fd)) {
         fill(serve, origin_fd, flags, outcome);
+        outcome->awaited = true;
     } else if (serve->stream) {
         finish_large(serve, origin_fd, flags, outcome);
     }

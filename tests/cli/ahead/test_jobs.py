@@ -36,6 +36,9 @@ def test_files_are_there_before_they_are_wanted(jobs, origin, data, kind, worker
         ran = jobs.run(line(data, kind, workers, 2), path=data, timeout=300)
     assert ran.stdout == plain and len(plain.split("\n")) == 3
     assert read_ahead(ran) >= least
+    assert ran.json["bytes_origin"] == COUNT * SIZE
+    assert ran.json["read_ahead"]["there"] + ran.json["read_ahead"]["awaited"] + ran.fills == COUNT
+    assert f"{read_ahead(ran)} files read ahead in this run" in " ".join(ran.stderr.split())
     assert counted.counts()["read_bytes"] <= 1.02 * COUNT * SIZE
     assert ran.json["opens"] == 2 * COUNT
 

@@ -186,7 +186,6 @@ static void make_first_epoch_of_hits(void)
 START_TEST(a_first_epoch_that_was_read_ahead)
 {
     make_first_epoch_of_hits();
-    session.in_order.files = 20;
     assert_advice(BOUND_FETCH, "fetch-bound in epoch 1: storage took 17.0 s, ");
 }
 END_TEST
@@ -194,8 +193,57 @@ END_TEST
 START_TEST(a_first_epoch_that_only_asked)
 {
     make_first_epoch_of_hits();
+    counts.asked_ns = 17 * S;
     assert_advice(BOUND_FETCH, "fetch-bound in epoch 1: asking storage whether files have changed "
                                "took 17.0 s, ");
+}
+END_TEST
+
+/* Files that were read in this run, about which storage was asked once more. */
+START_TEST(a_first_epoch_of_files_that_just_came)
+{
+    make_first_epoch_of_hits();
+    counts.asked_ns = 17 * S;
+    counts.ahead[STK_AHEAD_FILES] = 20;
+    assert_advice(BOUND_FETCH, "fetch-bound in epoch 1: storage took 17.0 s, ");
+}
+END_TEST
+
+static void assert_limit(const char *name)
+{
+    ck_assert_str_eq(figures_limit_name(figures_ahead_limit(&figures)), name);
+}
+
+START_TEST(what_limits_reading_ahead)
+{
+    figures_gather(&figures, &request, &session, &counts, &times, 100);
+    assert_limit("none");
+    counts.ahead[STK_AHEAD_STORAGE_NS] = 10 * S;
+    counts.ahead[STK_AHEAD_WINDOW_NS] = 9 * S;
+    assert_limit("storage");
+    counts.ahead[STK_AHEAD_PROCESSORS_NS] = 2 * S; /* of the ten that storage seemed to take */
+    assert_limit("window");
+    counts.ahead[STK_AHEAD_PROCESSORS_NS] = 11 * S;
+    assert_limit("processors");
+    counts.ahead[STK_AHEAD_ROOM_NS] = 12 * S;
+    assert_limit("room");
+}
+END_TEST
+
+START_TEST(files_that_were_read_ahead)
+{
+    make_opens(0, 20, 15, 1);
+    counts.awaited = 5;
+    counts.epochs[0][STK_COUNT_BYTES_ORIGIN] = 50;
+    counts.ahead[STK_AHEAD_BYTES] = 120;
+    counts.ahead[STK_AHEAD_LED] = 4;
+    counts.ahead[STK_AHEAD_LEAD] = 100;
+    figures_gather(&figures, &request, &session, &counts, &times, 100);
+    ck_assert_uint_eq(figures.there, 10);
+    ck_assert_uint_eq(figures_lead(&figures), 25);
+    ck_assert_uint_eq(figures.total[STK_COUNT_BYTES_ORIGIN], 170);
+    counts.ahead[STK_AHEAD_LED] = 0;
+    ck_assert_uint_eq(figures_lead(&figures), 0);
 }
 END_TEST
 
@@ -286,6 +334,8 @@ Suite *suite_advice(void)
     tcase_add_test(opens, room_comes_first);
     tcase_add_test(opens, opens_where_no_loader_was_seen);
     tcase_add_test(opens, files_that_were_opened_once);
+    tcase_add_test(opens, what_limits_reading_ahead);
+    tcase_add_test(opens, files_that_were_read_ahead);
     tcase_add_test(opens, a_setting_that_leaves_much_to_the_origin);
     TCase *passes = unit_case(suite, "advice_passes");
     tcase_add_checked_fixture(passes, begin_world, end_world);
@@ -297,6 +347,7 @@ Suite *suite_advice(void)
     tcase_add_test(passes, a_first_epoch_longer_than_all_others);
     tcase_add_test(passes, a_first_epoch_that_only_asked);
     tcase_add_test(passes, a_first_epoch_that_was_read_ahead);
+    tcase_add_test(passes, a_first_epoch_of_files_that_just_came);
     tcase_add_test(passes, uploads);
     tcase_add_test(passes, workers_that_each_epoch_begins_anew);
     tcase_add_loop_test(passes, how_many_workers, 0, 3);

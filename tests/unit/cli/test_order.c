@@ -85,6 +85,19 @@ START_TEST(paths_come_in_their_order)
 }
 END_TEST
 
+START_TEST(how_far_ahead_of_the_workers)
+{
+    begin();
+    order.asked = 10;
+    ck_assert_uint_eq(order_lead(&order, 30), 20);
+    ck_assert_uint_eq(order_lead(&order, 10), 0);
+    ck_assert_uint_eq(order_lead(&order, 9), 0);
+    order.done = ORDER_UNORDERED;
+    ck_assert_uint_eq(order_lead(&order, 30), 0);
+    end();
+}
+END_TEST
+
 START_TEST(what_is_no_message)
 {
     struct order_message head = {ORDER_MAGIC + 1, 0, 0};
@@ -210,6 +223,7 @@ Suite *suite_order(void)
     Suite *suite = suite_create("order");
     TCase *all = unit_case(suite, "order");
     tcase_add_test(all, paths_come_in_their_order);
+    tcase_add_test(all, how_far_ahead_of_the_workers);
     tcase_add_test(all, what_is_no_message);
     tcase_add_test(all, a_path_that_is_too_long);
     tcase_add_test(all, no_more_than_probes_until_the_job_opens_some);

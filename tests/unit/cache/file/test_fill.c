@@ -647,6 +647,7 @@ START_TEST(waits_for_another)
     }
     ck_assert(box_open_file("file"));
     ck_assert_int_ne(box.ask.began_ns, 0);
+    ck_assert(box.ask.awaited || box.outcome.awaited);
     ck_assert(unit_has_text(box.entry, "hello"));
     ck_assert_int_eq(waitpid(pid, &status, 0), pid);
     ck_assert_int_eq(status, 0);
@@ -660,8 +661,10 @@ START_TEST(filled_by_another_in_between)
     box_write("file", "hello");
     ck_assert(box_fill("file"));
     ck_assert_int_eq(box.outcome.kind, STK_COUNT_FILLS);
+    ck_assert(!box.outcome.awaited);
     ck_assert(box_fill("file"));
     ck_assert_int_eq(box.outcome.kind, STK_COUNT_HITS);
+    ck_assert(box.outcome.awaited);
     ck_assert(unit_has_text(box.entry, "hello"));
     box_write("file", "other");
     ck_assert(box_fill("file")); /* what is open now is what counts */

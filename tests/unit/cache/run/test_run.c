@@ -238,6 +238,42 @@ START_TEST(waits_are_counted_by_their_length)
 }
 END_TEST
 
+START_TEST(first_hits_that_waited)
+{
+    struct stk_run_counts counts;
+    struct stk_run_open_counts open = {.record = 1, .kind = STK_COUNT_HITS, .wait_ns = 5};
+    ck_assert_int_eq(stk_run_create(&run, new_home(), "one"), 0);
+    stk_run_count_open(&run, &open);
+    open.wait_ns = 70;
+    stk_run_count_open(&run, &open); /* the file's second open */
+    open.record = 2;
+    open.awaited = true;
+    stk_run_count_open(&run, &open);
+    stk_run_count_open(&run, &open);
+    stk_run_read(&run, &counts);
+    ck_assert_uint_eq(counts.asked_ns, 5);
+    ck_assert_uint_eq(counts.awaited, 1);
+}
+END_TEST
+
+START_TEST(listings_and_what_is_read_ahead)
+{
+    struct stk_run_counts counts;
+    ck_assert_int_eq(stk_run_create(&run, new_home(), "one"), 0);
+    stk_run_count_listing(&run, true);
+    stk_run_count_listing(&run, true);
+    stk_run_count_listing(&run, false);
+    stk_run_count_ahead(&run, STK_AHEAD_BYTES, 70);
+    stk_run_count_ahead(&run, STK_AHEAD_WINDOW_NS, 9);
+    stk_run_read(&run, &counts);
+    ck_assert_uint_eq(counts.listings_served, 2);
+    ck_assert_uint_eq(counts.listings_asked, 1);
+    ck_assert_uint_eq(counts.ahead[STK_AHEAD_FILES], 0);
+    ck_assert_uint_eq(counts.ahead[STK_AHEAD_BYTES], 70);
+    ck_assert_uint_eq(counts.ahead[STK_AHEAD_WINDOW_NS], 9);
+}
+END_TEST
+
 /* The file is gone or another has its name: what needs mapping is not counted any more. */
 START_TEST(replaced_while_mapped)
 {
@@ -292,6 +328,8 @@ Suite *suite_run(void)
     TCase *count = unit_case(suite, "run_count");
     tcase_add_test(count, epochs);
     tcase_add_test(count, waits_are_counted_by_their_length);
+    tcase_add_test(count, first_hits_that_waited);
+    tcase_add_test(count, listings_and_what_is_read_ahead);
     tcase_add_test(count, many_epochs_end_in_the_last);
     tcase_add_test(count, unknown_files_and_far_records);
     tcase_add_test(count, opens_that_are_decoded);
