@@ -5,14 +5,11 @@ import subprocess
 
 import pytest
 
-
 import slowfs
-from covered import build, scratch, session_scratch  # noqa: F401
-from isolated import Isolated
-from jobs import Jobs
+from covered import build, jobs, scratch, session_scratch  # noqa: F401
 from origin import Origin, settle
-
-FILES = 60
+from rounds import FILES
+from skipping import isolated_or_skip
 
 
 @pytest.fixture(scope="session")
@@ -31,14 +28,6 @@ def origin(session_scratch, build):  # noqa: F811
 @pytest.fixture
 def place(origin):
     """A mount namespace with a /dev/shm of its own, made when the origin is mounted."""
-    obstacle = Isolated.obstacle()
-    if obstacle:
-        pytest.skip(obstacle)
     origin.fs.latency_ms = 0.5
-    with Isolated() as isolated:
+    with isolated_or_skip() as isolated:
         yield isolated
-
-
-@pytest.fixture
-def jobs(place, build, scratch):  # noqa: F811
-    return Jobs(place, build, scratch)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Rounds of killing: processes fill the cache from one data set, and some are killed at any moment.
 
-    rounds.py BUILD DIRECTORY FILES FIRST COUNT
+    rounds.py BUILD DIRECTORY FIRST COUNT
 
 Made for tests/cache/kills/test_kills.py, which runs it in a place of its own. Prints JSON: what was done,
 and what went wrong. A round's number says all that is up to chance, so that it can be repeated.
@@ -22,6 +22,7 @@ import sys
 import time
 
 HOME = pathlib.Path("/dev/shm/stoker-0")
+FILES = 60  # in the directory
 FILLERS = 8
 PATIENCE_S = 60
 TIER = "/dev/shm:120M"
@@ -29,8 +30,8 @@ KINDS = ["run", "alone", "parent", "all"]
 
 
 class Round:
-    def __init__(self, build, directory, files, number):
-        self.build, self.directory, self.files = build, directory, files
+    def __init__(self, build, directory, number):
+        self.build, self.directory = build, directory
         self.number, self.dice = number, random.Random(number)
         self.kind = KINDS[number % len(KINDS)]
         self.reaps = self.dice.random() < 0.5  # else the dead stay zombies till the end
@@ -61,7 +62,7 @@ class Round:
     def start_fillers(self, env):
         ways = ["plain", "threads", "fork", "fork"]
         program, seed = self.build / "tests/cache/kills/filler", self.number * FILLERS
-        return [start([program, ways[i % 4], self.directory, self.files, seed + i], env)
+        return [start([program, ways[i % 4], self.directory, FILES, seed + i], env)
                 for i in range(FILLERS)]
 
     # ---- killing ----
@@ -70,6 +71,8 @@ class Round:
         """One after the other, or all at once; of forkers the parent alone or its children, too."""
         victims = self.dice.sample(fillers, FILLERS if self.kind == "all"
                                    else self.dice.randint(1, FILLERS - 2))
+        if self.dice.random() < 0.9:  # else they may not have come to their first file
+            self.wait_for_a_fill(fillers)
         time.sleep(self.dice.random() * 0.15)
         pause = 0 if self.kind == "all" else self.dice.random() * 0.02
         if holder and self.kind in ("parent", "all"):
@@ -83,6 +86,16 @@ class Round:
                 victim.wait()
             time.sleep(pause)
         return victims
+
+    @staticmethod
+    def wait_for_a_fill(fillers):
+        """Waits until a filler has a draft, or has ended. On a busy machine they take a while to start."""
+        def is_over():
+            return any(os.waitid(os.P_PID, filler.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+                       for filler in fillers)
+
+        while not (count_drafts() or is_over()):
+            time.sleep(0.001)
 
     def hear(self, fillers, victims):
         """Waits for everybody, children of the killed included: they hold the pipe."""
@@ -111,7 +124,7 @@ class Round:
         """The next run: what is left is counted and cleared, and the cache works."""
         tests = self.build / "tests/cache/kills"
         look = f"{tests}/accounts {HOME}"
-        read = f"{tests}/filler plain {self.directory} {self.files}"
+        read = f"{tests}/filler plain {self.directory} {FILES}"
         summary = pathlib.Path("/dev/shm/summary")
         done = subprocess.run(
             list(map(str, self.stoker("sh", "-c", f"{look}; ls {HOME}/fill | wc -l; {read} 1 && "
@@ -124,10 +137,10 @@ class Round:
             self.wrong.append(f"the next run ended with {done.returncode}: {lines} {done.stderr}")
             return
         self.check_accounts("at the start of the next run", json.loads(lines[0]))
-        self.check_accounts("at its end", json.loads(lines[4]), present=self.files)
+        self.check_accounts("at its end", json.loads(lines[4]), present=FILES)
         if lines[1] != "0":
             self.wrong.append(f"{lines[1]} drafts are left")
-        if json.loads(summary.read_text())["hits"] < self.files:
+        if json.loads(summary.read_text())["hits"] < FILES:
             self.wrong.append("the next run does not hit")
 
     def check_accounts(self, when, accounts, present=None):
@@ -145,7 +158,7 @@ class Round:
         self.hear(fillers, victims)
         if holder:
             holder.communicate(timeout=PATIENCE_S)
-        self.drafts = len(os.listdir(HOME / "fill")) if (HOME / "fill").exists() else 0
+        self.drafts = count_drafts()
         self.check_entries()
         self.recover()
         self.check_entries()
@@ -160,6 +173,10 @@ class Round:
                 path.unlink()
 
 
+def count_drafts():
+    return len(os.listdir(HOME / "fill")) if (HOME / "fill").exists() else 0
+
+
 def start(argv, env, **more):
     """In a session of its own, so that its children can be killed with it."""
     return subprocess.Popen(list(map(str, argv)), env=env, stdout=subprocess.PIPE,
@@ -168,11 +185,11 @@ def start(argv, env, **more):
 
 
 def main():
-    build, directory, files, first, count = sys.argv[1:]
+    build, directory, first, count = sys.argv[1:]
     result = {"rounds": 0, "killed": 0, "drafts": 0, "longest_s": 0, "longest_reaped_s": 0,
               "wrong": {}}
     for number in range(int(first), int(first) + int(count)):
-        this = Round(pathlib.Path(build), pathlib.Path(directory), int(files), number)
+        this = Round(pathlib.Path(build), pathlib.Path(directory), number)
         this.run()
         this.tidy()
         result["rounds"] += 1

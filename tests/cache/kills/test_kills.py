@@ -10,9 +10,9 @@ import time
 
 import rounds
 from clock import Skewed
-from conftest import FILES
 from jobs import HOME, wait_for
 from matrix import record
+from rounds import FILES
 from slices import ALL
 
 ROUNDS = 200 if ALL else 30
@@ -22,8 +22,7 @@ SLACK_S = 6  # of a machine that has more to do
 
 
 def test_kills_at_any_moment(place, build, origin):
-    argv = [sys.executable, "-B", pathlib.Path(rounds.__file__), build, origin.mount, FILES, FIRST,
-            ROUNDS]
+    argv = [sys.executable, "-B", pathlib.Path(rounds.__file__), build, origin.mount, FIRST, ROUNDS]
     done = json.loads(place.run(argv, timeout=3600).stdout)
     for number, what in done["wrong"].items():
         print(f"round {number}: {what}")
