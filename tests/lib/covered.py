@@ -11,8 +11,8 @@ import pytest
 
 from checkout import BUILD
 from agent import Agents
-from isolated import Isolated
 from jobs import Jobs
+from skipping import isolated_or_skip
 
 
 @pytest.fixture(scope="session")
@@ -41,10 +41,7 @@ def scratch(session_scratch):
 @pytest.fixture
 def place():
     """A mount namespace with a /dev/shm of its own."""
-    obstacle = Isolated.obstacle()
-    if obstacle:
-        pytest.skip(obstacle)
-    with Isolated() as isolated:
+    with isolated_or_skip() as isolated:
         yield isolated
 
 

@@ -12,8 +12,8 @@ import pytest
 
 import slowfs
 from checkout import BUILD, ROOT
-from isolated import Isolated
 from jobs import Jobs
+from skipping import isolated_or_skip
 from slow_origin import origin, session_origin  # noqa: F401
 
 PROGRAMS = pathlib.Path(__file__).resolve().parent / "programs"
@@ -66,10 +66,7 @@ def state(scratch):
 @pytest.fixture
 def place(session_origin):  # noqa: F811
     """A mount namespace with a /dev/shm of its own."""
-    obstacle = Isolated.obstacle()
-    if obstacle:
-        pytest.skip(obstacle)
-    with Isolated() as isolated:
+    with isolated_or_skip() as isolated:
         yield isolated
 
 

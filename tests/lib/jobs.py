@@ -11,6 +11,7 @@ import contextlib
 import itertools
 import json
 import os
+import pty
 import re
 import select
 import signal
@@ -95,6 +96,18 @@ class Jobs:
                 process.kill()
             process.communicate()
             wait_until_gone(left)
+
+    def on_terminal(self, *arguments, env=None):
+        """Any verb, whose stderr is a terminal. Returns the bytes that the terminal gets."""
+        leader, follower = pty.openpty()
+        with self.started([self.build / "stoker", *arguments], stderr=follower, env=env):
+            os.close(follower)
+            seen = b""
+            with contextlib.suppress(OSError):  # when all writers are gone
+                while True:
+                    seen += os.read(leader, 65536)
+        os.close(leader)
+        return seen
 
     def used(self, tier="/dev/shm"):
         """Returns the use of a tier by `stoker ls`: (used bytes, of, used inodes, of), sizes

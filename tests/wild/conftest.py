@@ -2,14 +2,11 @@
 
 import os
 import pathlib
-import shutil
-import subprocess
 import tempfile
 
 import pytest
 
-
-from covered import build, jobs, place  # noqa: F401
+from covered import build, jobs, place, session_scratch  # noqa: F401
 from slices import ALL
 from users import USERS
 
@@ -19,18 +16,8 @@ def pytest_configure(config):
                             "`make test-newest` repeats these with the newest")
 
 
-@pytest.fixture(scope="session")
-def session_scratch():
-    """A directory on the disk that others may enter."""
-    path = pathlib.Path(tempfile.mkdtemp(prefix="stoker-wild-"))
-    path.chmod(0o755)
-    yield path
-    subprocess.run(["chmod", "-R", "u+rwX", path], check=False)
-    shutil.rmtree(path, ignore_errors=True)
-
-
 @pytest.fixture
-def scratch(session_scratch):
+def scratch(session_scratch):  # noqa: F811
     """A directory of this test's own, that anybody may write to."""
     path = pathlib.Path(tempfile.mkdtemp(dir=session_scratch))
     path.chmod(0o777)

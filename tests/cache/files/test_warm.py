@@ -1,11 +1,9 @@
 """stoker warm: a job behind it finds everything, and nothing is read twice."""
 
-import contextlib
 import errno
 import fcntl
 import os
 import pathlib
-import pty
 import re
 import signal
 import struct
@@ -508,15 +506,7 @@ def test_a_full_tier_ends_it(jobs, origin):
 def test_progress_on_a_terminal(jobs, origin, data):
     _, mount, _ = data
     origin.fs.latency_ms = SLOWLY
-    leader, follower = pty.openpty()
-    with jobs.started([jobs.build / "stoker", "warm", "--jobs=2", mount],
-                      stderr=follower):
-        os.close(follower)
-        seen = b""
-        with contextlib.suppress(OSError):  # when all writers are gone
-            while True:
-                seen += os.read(leader, 65536)
-    os.close(leader)
+    seen = jobs.on_terminal("warm", "--jobs=2", mount)
     line = rb"\rstoker: \d+/60 files, .*, \d+ files/s, .*/s, 0:00:\d\d left\x1b"
     assert re.search(line, seen), seen
     assert b"\x1b[K\r\x1b[Kstoker: 60 files" in seen, seen

@@ -3,7 +3,6 @@
 import contextlib
 import errno
 import os
-import pty
 import random
 import re
 import signal
@@ -300,14 +299,6 @@ def test_an_origin_that_fails(jobs, origin, file):
 
 def test_progress_is_of_bytes(jobs, origin, file):
     origin.fs.latency_ms = SLOWLY
-    leader, follower = pty.openpty()
-    with jobs.started([jobs.build / "stoker", "warm", TIER, "--jobs=2", file[0].parent],
-                      stderr=follower, env=SMALL):
-        os.close(follower)
-        seen = b""
-        with contextlib.suppress(OSError):  # when all writers are gone
-            while True:
-                seen += os.read(leader, 65536)
-    os.close(leader)
+    seen = jobs.on_terminal("warm", TIER, "--jobs=2", file[0].parent, env=SMALL)
     line = rb"\rstoker: 0/1 files, [1-9][\d.]* MiB of 20\.0 MiB, .* MiB/s, 0:00:\d\d left\x1b"
     assert re.search(line, seen), seen

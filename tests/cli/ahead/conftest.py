@@ -12,7 +12,7 @@ PACKAGE = BUILD / "python" / "stoker"
 pytest.importorskip("torch", reason="no torch")
 
 from covered import build, jobs, scratch, session_scratch  # noqa: F401
-from isolated import Isolated
+from skipping import isolated_or_skip
 from slow_origin import origin, session_origin  # noqa: F401
 
 
@@ -25,8 +25,5 @@ def pytest_collection_modifyitems(items):
 @pytest.fixture
 def place(session_origin):  # noqa: F811
     """A mount namespace with a /dev/shm of its own, which sees the origin's mount."""
-    obstacle = Isolated.obstacle()
-    if obstacle:
-        pytest.skip(obstacle)
-    with Isolated() as isolated:
+    with isolated_or_skip() as isolated:
         yield isolated

@@ -9,8 +9,8 @@ import time
 import pytest
 
 from conftest import BUILD, HERE, PACKAGE
-from isolated import Isolated
 from jobs import AGE, Jobs
+from skipping import isolated_or_skip
 
 EPOCHS, BATCH = 4, 5
 PROGRAM = HERE / "programs" / "feed.py"
@@ -18,10 +18,7 @@ PROGRAM = HERE / "programs" / "feed.py"
 
 @pytest.fixture(scope="module")
 def place():
-    obstacle = Isolated.obstacle()
-    if obstacle:
-        pytest.skip(obstacle)
-    with Isolated() as place:
+    with isolated_or_skip() as place:
         yield place
 
 

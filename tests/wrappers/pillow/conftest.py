@@ -34,25 +34,30 @@ def build():
 
 
 @pytest.fixture(scope="session")
-def jpegs(tmp_path_factory):
-    directory = tmp_path_factory.mktemp("jpegs")
-    images.write(directory, images.kinds())
-    return directory
+def written(tmp_path_factory):
+    """written(kinds): a new directory with these images."""
+    def written(kinds):
+        directory = tmp_path_factory.mktemp("images")
+        images.write(directory, kinds)
+        return directory
+    return written
 
 
 @pytest.fixture(scope="session")
-def odd(tmp_path_factory):
-    directory = tmp_path_factory.mktemp("odd")
-    images.write(directory, images.odd_kinds())
-    return directory
+def jpegs(written):
+    return written(images.kinds())
 
 
 @pytest.fixture(scope="session")
-def headers(tmp_path_factory):
+def odd(written):
+    return written(images.odd_kinds())
+
+
+@pytest.fixture(scope="session")
+def headers(written):
     """JPEGs of one header each three times, and below names/ one of them by other names."""
-    directory = tmp_path_factory.mktemp("headers")
     kinds = images.header_kinds()
-    images.write(directory, kinds)
+    directory = written(kinds)
     (directory / "names").mkdir()
     images.write(directory / "names", {name: kinds["plain-0.jpg"] for name in (
         "x", "x.PNG", ".jpg", "x.webp", "x.JPEG", "x.jpg.gz", "x.jfif", "x.", "x.tif")})
@@ -60,11 +65,9 @@ def headers(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def arithmetic(tmp_path_factory):
+def arithmetic(written):
     """JPEGs of arithmetic coding."""
-    directory = tmp_path_factory.mktemp("arithmetic")
-    images.write(directory, images.arithmetic_kinds())
-    return directory
+    return written(images.arithmetic_kinds())
 
 
 @pytest.fixture(scope="session")
