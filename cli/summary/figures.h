@@ -43,6 +43,7 @@ struct figures {
     double run_s;
     const struct guests *guests; /* NULL while it runs */
     int status;                  /* the command's, as waitpid gave it; 0 while it runs */
+    uint64_t memory_kills;       /* processes that the kernel killed meanwhile for want of memory */
     bool outlived;               /* nothing was served, and processes of the command go on */
     uint64_t total[STK_COUNT_KINDS];
     unsigned opened; /* the most opens of any file */

@@ -1,32 +1,20 @@
 #include "cli/summary/nothing_served.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
-#include <sys/wait.h>
+#include <unistd.h>
 
 #include "cli/os/command.h"
+#include "cli/os/ending.h"
 #include "cli/out/say.h"
 #include "cli/out/shell_quote.h"
 #include "cli/out/summary_lines.h"
 #include "cli/run/uncovered.h"
 
-static void explain_command(const struct figures *figures)
+/* Asks about the path, if nothing else explains that no file was opened. */
+static void ask_about_path(const struct request *request)
 {
-    const struct request *request = figures->request;
-    int status = figures->status;
-    const char *reason = command_cannot_preload(request->command[0]);
-    if (reason != NULL) {
-        lines_add(HEAD, "  the command is a %s: the library cannot be loaded into it", reason);
-        return;
-    }
-    if (WIFEXITED(status) && WEXITSTATUS(status) != 0) {
-        lines_add(HEAD, "  The command ended with %d: perhaps before it came to its files",
-                  WEXITSTATUS(status));
-    }
-    if (figures->outlived) {
-        lines_add(HEAD, "  The command has ended, and processes that it started go on without a "
-                        "summary: let it wait for them");
-    }
     lines_add(LOSSES,
               "  Is the path right? Paths are compared as they are spelled, links not followed.");
     lines_add(LOSSES,
@@ -35,6 +23,20 @@ static void explain_command(const struct figures *figures)
               "them, as in: srun" LINES_KEEP "stoker" LINES_KEEP "run" LINES_KEEP
               "--path" LINES_KEEP "%s -- COMMAND",
               request->spelled[0]);
+}
+
+static void explain_command(const struct figures *figures)
+{
+    const char *reason = command_cannot_preload(figures->request->command[0]);
+    if (reason != NULL) {
+        lines_add(HEAD, "  the command is a %s: the library cannot be loaded into it", reason);
+    } else if (figures->outlived) {
+        lines_add(HEAD, "  The command has ended, and processes that it started go on without a "
+                        "summary: let it wait for them");
+    }
+    if (reason == NULL && command_exit_status(figures->status) == 0) {
+        ask_about_path(figures->request);
+    }
 }
 
 static void add_proposal(const char *before, const char *directory, const char *behind)
@@ -100,21 +102,68 @@ static bool explain_guests(const struct figures *figures)
     return any;
 }
 
+/* Returns a covered directory that this user may not read, or NULL. */
+static const char *find_forbidden(const struct request *request)
+{
+    for (unsigned i = 0; i < request->count; i++) {
+        if (access(request->canonical[i], R_OK) != 0 && errno == EACCES) {
+            return request->spelled[i];
+        }
+    }
+    return NULL;
+}
+
+/* Adds the first line, with what is known to have kept the command from its files. */
+static void add_alarm(const struct figures *figures)
+{
+    const struct request *request = figures->request;
+    const char *others = request->count > 1 ? " (or the other paths)" : "";
+    const char *forbidden = find_forbidden(request);
+    char *ending = ending_text(figures->status, figures->memory_kills);
+    if (forbidden != NULL) {
+        lines_add(HEAD, "stoker: NOTHING WAS SERVED: permission denied: this user may not read %s",
+                  forbidden);
+    } else if (ending != NULL) {
+        lines_add(HEAD,
+                  "stoker: NOTHING WAS SERVED: the command %s. It had opened no file below %s%s",
+                  ending, request->spelled[0], others);
+    } else {
+        lines_add(HEAD,
+                  "stoker: NOTHING WAS SERVED: no process opened a file below %s%s for reading",
+                  request->spelled[0], others);
+    }
+    free(ending);
+}
+
+/* Explains a job that only looked at directories, which is no reason for an alarm. Returns true if
+ * so. */
+static bool explain_listings(const struct figures *figures)
+{
+    uint64_t served = figures->counts->listings_served;
+    uint64_t all = served + figures->counts->listings_asked;
+    if (all > 0) {
+        lines_add(HEAD,
+                  "stoker: no file below %s was opened; %" PRIu64
+                  " listing%s of directories, %.1f%% from the cache",
+                  figures->request->spelled[0], all, all == 1 ? "" : "s",
+                  percent((double)served, (double)all));
+    }
+    return all > 0;
+}
+
 void summary_explain_nothing(const struct figures *figures)
 {
     if (explain_guests(figures)) {
         return;
     }
-    const struct request *request = figures->request;
     uint64_t stats = figures->counts->stats_served + figures->counts->stats_asked;
-    bool mild = explain_mildly(figures);
+    bool failed = command_exit_status(figures->status) != 0;
+    bool mild = explain_mildly(figures) || (!failed && explain_listings(figures));
     if (!mild) {
-        lines_add(HEAD,
-                  "stoker: NOTHING WAS SERVED: no process opened a file below %s%s for reading",
-                  request->spelled[0], request->count > 1 ? " (or the other paths)" : "");
+        add_alarm(figures);
     }
-    bool known =
-        figures_tallied(figures->session, STK_TALLY_INNER_RUNS) == 0 && add_elsewhere(request);
+    bool known = figures_tallied(figures->session, STK_TALLY_INNER_RUNS) == 0 &&
+                 add_elsewhere(figures->request);
     if (!mild && !known) {
         explain_command(figures);
     }

@@ -3,8 +3,10 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "base/path.h"
+#include "cli/os/ending.h"
 #include "cli/out/say.h"
 #include "cli/out/summary_lines.h"
 #include "cli/run/live_runs.h"
@@ -417,20 +419,46 @@ static void add_guests(const struct guests *guests)
 
 /* ---- all of it ---- */
 
+/* Returns what the head says of files that were read ahead, or "". The caller frees. */
+static char *read_ahead_text(const struct figures *figures)
+{
+    uint64_t files = figures->counts->ahead[STK_AHEAD_FILES];
+    return files > 0 ? must_format(" (%" PRIu64 " file%s read ahead in this run)", files,
+                                   files == 1 ? "" : "s")
+                     : must_copy("");
+}
+
+/* Returns how the command ended if that was by a signal, or "". The caller frees. */
+static char *killed_text(const struct figures *figures)
+{
+    char *ending =
+        WIFSIGNALED(figures->status) ? ending_text(figures->status, figures->memory_kills) : NULL;
+    char *text = ending != NULL ? must_format("the command %s; ", ending) : must_copy("");
+    free(ending);
+    return text;
+}
+
 static void add_opened(const struct figures *figures)
 {
     char files[FIGURES_FILES_TEXT];
-    uint64_t ahead = figures->counts->ahead[STK_AHEAD_FILES];
-    char *read = ahead > 0 ? must_format(" (%" PRIu64 " file%s read ahead in this run)", ahead,
-                                         ahead == 1 ? "" : "s")
-                           : must_copy("");
-    lines_add(
-        HEAD, "stoker: %" PRIu64 " open%s%s, %.1f%% from the cache%s",
-        figures->total[STK_COUNT_OPENS], figures->total[STK_COUNT_OPENS] == 1 ? "" : "s",
-        figures_files_text(files, figures->counts),
-        percent((double)figures->total[STK_COUNT_HITS], (double)figures->total[STK_COUNT_OPENS]),
-        read);
+    char *killed = killed_text(figures), *read = read_ahead_text(figures);
+    uint64_t opens = figures->total[STK_COUNT_OPENS];
+    lines_add(HEAD, "stoker: %s%" PRIu64 " open%s%s, %.1f%% from the cache%s", killed, opens,
+              opens == 1 ? "" : "s", figures_files_text(files, figures->counts),
+              percent((double)figures->total[STK_COUNT_HITS], (double)opens), read);
     free(read);
+    free(killed);
+}
+
+/* Adds the directories that the cache listed. */
+static void add_listings(const struct figures *figures)
+{
+    uint64_t served = figures->counts->listings_served;
+    if (served > 0) {
+        lines_add(PARTS,
+                  "  directories: %" PRIu64 " listings from the cache, %" PRIu64 " from storage",
+                  served, figures->counts->listings_asked);
+    }
 }
 
 static void add_advice(const struct figures *figures)
@@ -464,6 +492,7 @@ void summary_print(FILE *out, const struct figures *figures)
     add_read_ahead(figures);
     if (any) {
         add_bytes(figures);
+        add_listings(figures);
     }
     summary_add_decoded(session);
     summary_add_results(session);

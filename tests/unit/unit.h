@@ -27,6 +27,7 @@ Suite *suite_thread_pool(void);
 Suite *suite_drop(void);
 Suite *suite_entry(void);
 Suite *suite_fill(void);
+Suite *suite_ending(void);
 Suite *suite_flag(void);
 Suite *suite_gpu(void);
 Suite *suite_sample_quota(void);

@@ -122,12 +122,43 @@ def test_it_is_said_loudly_when_nothing_matched(jobs, data):
 
 
 def test_a_command_that_failed_is_said_to_have_failed(jobs, data):
-    """Most have then come to no file: an import that fails, a wrong argument."""
-    line = "The command ended with 3: perhaps before it came to its files"
-    assert line in jobs.run(["sh", "-c", "exit 3"], path=data, check=False).said
-    assert "The command ended" not in jobs.run(["true"], path=data).said
+    """Most have then come to no file: an import that fails, a wrong argument. The path is not doubted."""
+    line = f"stoker: NOTHING WAS SERVED: the command ended with 3. It had opened no file below {data}"
+    said = jobs.run(["sh", "-c", "exit 3"], path=data, check=False).said
+    assert line in said and "Is the path right?" not in said
+    assert "the command" not in jobs.run(["true"], path=data).said
     reads = jobs.run(["sh", "-c", f"cat {data}/file0000; exit 3"], path=data, check=False)
-    assert "The command ended" not in reads.said
+    assert "the command" not in reads.said
+
+
+def test_a_command_that_was_killed_is_said_to_have_been_killed(jobs, data):
+    reads = jobs.run(["sh", "-c", f"cat {data}/file0000; kill -SEGV $$"], path=data, check=False)
+    assert "stoker: the command was killed by SIGSEGV; 1 open of 1 file, " in reads.said
+    told = jobs.run(["sh", "-c", "sh -c 'kill -TERM $$'"], path=data, check=False).said
+    assert "the command ended with 143, as a shell does after SIGTERM. It had opened no file" in told
+
+
+def test_a_directory_that_may_not_be_read_is_named(jobs, scratch, as_root):
+    (scratch / "closed").mkdir(mode=0o700)
+    scratch.chmod(0o755)
+    line = ["setpriv", "--reuid=65534", "--clear-groups", jobs.build / "stoker", "run",
+            f"--path={scratch}/closed", "--", "ls", scratch / "closed"]
+    said = jobs.place.run(line, check=False).stderr
+    assert f"permission denied: this user may not read {scratch}/closed" in " ".join(said.split())
+    assert "Is the path right?" not in said
+
+
+def test_a_job_that_only_lists_is_served(jobs, origin):
+    source, mount = origin.directory("only-listed")
+    for number in range(5):
+        (source / f"d{number}").mkdir()
+    settle()
+    script = "import os, sys\nfor _ in range(2): sum(1 for _ in os.walk(sys.argv[1]))"
+    ran = jobs.run([sys.executable, "-S", "-c", script, mount], path=mount)
+    listed = ran.json["listings_served"], ran.json["listings_asked"]
+    assert sum(listed) == 12 and listed[0] >= 6
+    assert f"no file below {mount} was opened; 12 listings of directories, " in ran.said
+    assert "NOTHING WAS SERVED" not in ran.said and "Is the path right?" not in ran.said
 
 
 def test_a_command_that_does_not_wait_for_its_job_is_told_of(jobs, data):
