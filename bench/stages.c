@@ -268,9 +268,9 @@ WRAP(PLANES, int, stk_unpacker_read,
      (struct stk_unpacker * unpacker, const uint8_t *begin, const uint8_t *end),
      (unpacker, begin, end))
 WRAP(TAPS, int, stk_taps_make,
-     (struct stk_workspace * workspace, enum stk_scratch scratch, uint32_t block,
-      const struct stk_axis *axis, struct stk_axis_taps *out),
-     (workspace, scratch, block, axis, out))
+     (struct stk_workspace * workspace, enum stk_scratch scratch, const struct stk_axis *axis,
+      struct stk_axis_taps *out),
+     (workspace, scratch, axis, out))
 
 void __real_stk_entropy_play(struct stk_entropy *entropy, j_decompress_ptr cinfo);
 void __wrap_stk_entropy_play(struct stk_entropy *entropy, j_decompress_ptr cinfo);
@@ -333,7 +333,7 @@ void __wrap_stk_emit_line(const struct stk_emit *emit, const uint8_t *line, uint
 
 static const struct stk_kernels *plain_kernels;
 
-static void horizontal(uint8_t *out, const uint8_t *in, const struct stk_taps *taps)
+static void horizontal(uint8_t *const *out, const uint8_t *const *in, const struct stk_taps *taps)
 {
     enum stage before = enter(HORIZONTAL);
     plain_kernels->horizontal(out, in, taps);

@@ -19,6 +19,8 @@
 
 /* So many bytes behind the last pixel of a row may be read, and of a line written. */
 #define STK_ROW_SLACK 64
+/* Rows that go through the horizontal pass together, and outputs that are written together. */
+#define STK_ROWS_TOGETHER 4
 
 /* Four weights, as the kernels of one table want them. */
 struct stk_weights {
@@ -27,22 +29,16 @@ struct stk_weights {
 
 /*
  * The weights of one axis: `outputs` positions, each made of up to 4 x `groups` neighbouring inputs
- * from `first` on. The group g of output o stands at weights[stk_weights_index(...)]. Weights that
- * pad a group are zero, but their inputs are read.
+ * from `first` on. The group g of output o stands at weights[o * groups + g]. Weights that pad a
+ * group are zero, but their inputs are read. Outputs are padded to STK_ROWS_TOGETHER by some whose
+ * weights are all zero.
  */
 struct stk_taps {
     uint32_t outputs, groups;
-    uint32_t last;  /* weights of the last group that are not all padding: 1 to 4 */
-    uint32_t block; /* outputs whose weights stand together; the last block is padded */
+    uint32_t last; /* weights of the last group that are not all padding: 1 to 4 */
     const uint32_t *first;
     const struct stk_weights *weights;
 };
-
-static inline size_t stk_weights_index(const struct stk_taps *taps, size_t output, size_t group)
-{
-    size_t block = output / taps->block, lane = output % taps->block;
-    return (block * taps->groups + group) * taps->block + lane;
-}
 
 /* The result of each byte, for each of three channels: as floats, and these floats byte by byte. */
 struct stk_tables {
@@ -115,11 +111,14 @@ typedef const uint8_t *stk_skip(const uint8_t *at, const uint8_t *end);
 
 struct stk_kernels {
     const char *name;
-    uint32_t block; /* outputs of horizontal taps that stand together; for vertical taps it is 1 */
     /* Converts plain weights to this table's order; up to four more may be read and written. */
     void (*pack)(struct stk_weights *weights, size_t count);
-    /* Makes a row: `out` gets taps->outputs pixels (padded to a block), `in` starts at input 0. */
-    void (*horizontal)(uint8_t *out, const uint8_t *in, const struct stk_taps *taps);
+    /*
+     * Makes STK_ROWS_TOGETHER rows, which share what it costs to load a weight. Each `out` gets
+     * taps->outputs pixels (padded to STK_ROWS_TOGETHER), each `in` starts at input 0. A row may
+     * be there several times, as an input and as an output.
+     */
+    void (*horizontal)(uint8_t *const *out, const uint8_t *const *in, const struct stk_taps *taps);
     /* Makes a row of `pixels` (padded to 16) of 4 x `groups` rows. */
     void (*vertical)(uint8_t *out, const uint8_t *const *rows, const struct stk_weights *weights,
                      uint32_t groups, size_t pixels);

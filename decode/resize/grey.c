@@ -1,12 +1,15 @@
 /*
  * Images of one channel. Each pass is asked for its next row and asks the one before it, in either
- * order: the vertical one keeps the rows it needs, the horizontal one makes four at a time.
+ * order. The vertical pass keeps the rows that it needs. The horizontal pass makes sixteen at a
+ * time, which are four rows of four bytes a pixel.
  */
 #include "decode/resize/grey.h"
 
 #include <string.h>
 
 #include "decode/resize/passes.h"
+
+#define BATCH (4 * STK_ROWS_TOGETHER)
 
 struct grey;
 typedef const uint8_t *(*next_row)(struct grey *grey);
@@ -18,8 +21,9 @@ struct grey {
     uint32_t done, x_done, y_done; /* rows that came from the image and the passes */
     uint32_t x_rows, x_width;      /* that go through the horizontal pass, and their length */
     uint32_t kept, y_width;        /* rows that the vertical pass took, and their length */
-    uint8_t *mixed, *weighed;      /* four rows in one, before the horizontal pass and behind it */
-    uint8_t *x_lines[4], *y_lines[4]; /* the passes' last results */
+    /* Four rows in one, before the horizontal pass and behind it. */
+    uint8_t *mixed[STK_ROWS_TOGETHER], *weighed[STK_ROWS_TOGETHER];
+    uint8_t *x_lines[BATCH], *y_lines[BATCH]; /* the passes' last results */
 };
 
 /* ---- four rows in one, and back ---- */
@@ -110,26 +114,31 @@ static const uint8_t *image_row(struct grey *grey)
     return row + region->left;
 }
 
-/* The next four of the horizontal pass, or fewer at the end. */
-static void make_four(struct grey *grey)
+/* The next rows of the horizontal pass: BATCH of them, or fewer at the end. */
+static void make_batch(struct grey *grey)
 {
-    const uint8_t *rows[4];
+    const uint8_t *in[STK_ROWS_TOGETHER], *rows[BATCH];
     uint32_t left = grey->x_rows - grey->x_done;
     rows[0] = grey->before_x(grey);
-    for (uint32_t i = 1; i < 4; i++) {
+    for (uint32_t i = 1; i < BATCH; i++) {
         rows[i] = i < left ? grey->before_x(grey) : rows[i - 1];
     }
-    mix(grey->mixed, rows, grey->x_width);
-    grey->passes.kernels->horizontal(grey->weighed, grey->mixed, &grey->passes.x.taps);
-    part(grey->x_lines, grey->weighed, grey->passes.x.taps.outputs);
+    for (uint32_t i = 0; i < STK_ROWS_TOGETHER; i++) {
+        mix(grey->mixed[i], rows + (size_t)4 * i, grey->x_width);
+        in[i] = grey->mixed[i];
+    }
+    grey->passes.kernels->horizontal(grey->weighed, in, &grey->passes.x.taps);
+    for (uint32_t i = 0; i < STK_ROWS_TOGETHER; i++) {
+        part(grey->x_lines + (size_t)4 * i, grey->weighed[i], grey->passes.x.taps.outputs);
+    }
 }
 
 static const uint8_t *x_row(struct grey *grey)
 {
-    if (grey->x_done % 4 == 0) {
-        make_four(grey);
+    if (grey->x_done % BATCH == 0) {
+        make_batch(grey);
     }
-    return grey->x_lines[grey->x_done++ % 4];
+    return grey->x_lines[grey->x_done++ % BATCH];
 }
 
 static uint8_t *kept_row(const struct grey *grey, uint32_t number)
@@ -137,13 +146,13 @@ static uint8_t *kept_row(const struct grey *grey, uint32_t number)
     return grey->passes.ring + number % grey->passes.ring_rows * grey->passes.ring_stride;
 }
 
-/* Four results stay, as the horizontal pass takes so many. */
+/* BATCH results stay, as the horizontal pass takes so many. */
 static const uint8_t *y_row(struct grey *grey)
 {
     struct stk_passes *passes = &grey->passes;
     const struct stk_taps *taps = &passes->y.taps;
     uint32_t y = grey->y_done++, length = passes->y.lengths[y], groups = stk_passes_groups(length);
-    uint8_t *line = grey->y_lines[y % 4];
+    uint8_t *line = grey->y_lines[y % BATCH];
     while (grey->kept < taps->first[y] + length) {
         const uint8_t *row = grey->before_y(grey);
         memcpy(kept_row(grey, grey->kept++), row, grey->y_width);
@@ -171,21 +180,25 @@ static int make_memory(struct grey *grey, struct stk_workspace *workspace)
     uint32_t outputs = passes->geometry->pass_x ? passes->x.taps.outputs : 0;
     size_t x_line = stride_of(outputs), y_line = stride_of(grey->y_width);
     size_t mixed = stride_of(4 * (grey->x_width + passes->slack));
+    size_t weighed = stride_of(4 * (outputs + 15));
     passes->ring_rows = passes->geometry->pass_y ? passes->y.longest : 1;
     passes->ring_stride = y_line;
     passes->ring = stk_workspace_get(workspace, STK_SCRATCH_RING, passes->ring_rows * y_line);
     passes->pointers = stk_workspace_get(workspace, STK_SCRATCH_POINTERS,
                                          ((size_t)passes->ring_rows + 4) * sizeof(uint8_t *));
-    grey->mixed =
-        stk_workspace_get(workspace, STK_SCRATCH_BAND, mixed + stride_of(4 * (outputs + 15)));
-    uint8_t *lines = stk_workspace_get(workspace, STK_SCRATCH_LINES, 4 * (x_line + y_line));
-    if (!passes->ring || !passes->pointers || !grey->mixed || !lines) {
+    uint8_t *four =
+        stk_workspace_get(workspace, STK_SCRATCH_BAND, STK_ROWS_TOGETHER * (mixed + weighed));
+    uint8_t *lines = stk_workspace_get(workspace, STK_SCRATCH_LINES, BATCH * (x_line + y_line));
+    if (!passes->ring || !passes->pointers || !four || !lines) {
         return STK_DECODE_MEMORY;
     }
-    grey->weighed = grey->mixed + mixed;
-    for (size_t i = 0; i < 4; i++) {
+    for (size_t i = 0; i < STK_ROWS_TOGETHER; i++) {
+        grey->mixed[i] = four + i * (mixed + weighed);
+        grey->weighed[i] = grey->mixed[i] + mixed;
+    }
+    for (size_t i = 0; i < BATCH; i++) {
         grey->x_lines[i] = lines + i * x_line;
-        grey->y_lines[i] = lines + 4 * x_line + i * y_line;
+        grey->y_lines[i] = lines + BATCH * x_line + i * y_line;
     }
     return STK_DECODE_OK;
 }

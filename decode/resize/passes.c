@@ -15,21 +15,20 @@ int stk_passes_make_taps(struct stk_passes *passes, struct stk_workspace *worksp
     int result = STK_DECODE_OK;
     *region = geometry->crop;
     if (geometry->pass_x) {
-        result = stk_taps_make(workspace, STK_SCRATCH_TAPS_X, workspace->kernels->block,
-                               &geometry->x, &passes->x);
+        result = stk_taps_make(workspace, STK_SCRATCH_TAPS_X, &geometry->x, &passes->x);
         region->left += passes->x.origin;
         region->width = passes->x.used;
         passes->slack = 4 * (size_t)passes->x.taps.groups;
     }
     if (geometry->pass_y && !result) {
-        result = stk_taps_make(workspace, STK_SCRATCH_TAPS_Y, 1, &geometry->y, &passes->y);
+        result = stk_taps_make(workspace, STK_SCRATCH_TAPS_Y, &geometry->y, &passes->y);
         region->top += passes->y.origin;
         region->height = passes->y.used;
     }
     return result;
 }
 
-/* The rows between the passes, and a line for the result of each. */
+/* The rows between the passes, and lines for the results of each. */
 static int make_rows(struct stk_passes *passes, struct stk_workspace *workspace)
 {
     const struct stk_geometry *geometry = passes->geometry;
@@ -38,17 +37,21 @@ static int make_rows(struct stk_passes *passes, struct stk_workspace *workspace)
     size_t line = stride_of(wide + passes->slack);
     bool narrow = geometry->pass_x && !geometry->vertical_first;
     passes->middle = narrow ? out : passes->region.width;
-    passes->ring_rows = geometry->pass_y ? passes->y.longest : 1;
+    passes->ring_rows = geometry->pass_y ? passes->y.longest + STK_ROWS_TOGETHER - 1 : 1;
     passes->ring_stride = stride_of(passes->middle + (narrow ? 0 : passes->slack));
     passes->ring =
         stk_workspace_get(workspace, STK_SCRATCH_RING, passes->ring_stride * passes->ring_rows);
-    passes->lines[0] = stk_workspace_get(workspace, STK_SCRATCH_LINES, 2 * line);
+    uint8_t *lines =
+        stk_workspace_get(workspace, STK_SCRATCH_LINES, (size_t)2 * STK_ROWS_TOGETHER * line);
     passes->pointers = stk_workspace_get(workspace, STK_SCRATCH_POINTERS,
                                          ((size_t)passes->ring_rows + 4) * sizeof(uint8_t *));
-    if (!passes->ring || !passes->lines[0] || !passes->pointers) {
+    if (!passes->ring || !lines || !passes->pointers) {
         return STK_DECODE_MEMORY;
     }
-    passes->lines[1] = passes->lines[0] + line;
+    for (size_t i = 0; i < STK_ROWS_TOGETHER; i++) {
+        passes->lines[i] = lines + 2 * i * line;
+        passes->weighed[i] = passes->lines[i] + line;
+    }
     return STK_DECODE_OK;
 }
 
@@ -65,19 +68,26 @@ static uint8_t *ring_row(const struct stk_passes *passes, size_t number)
     return passes->ring + number % passes->ring_rows * passes->ring_stride;
 }
 
-/* Takes the source's next row into the ring. */
-static int take_row(struct stk_passes *passes, struct stk_rows *rows)
+/* Takes the source's next rows into the ring. */
+static int take_rows(struct stk_passes *passes, struct stk_rows *rows)
 {
-    const uint8_t *row;
-    int result = stk_rows_next(rows, &row);
-    if (result) {
-        return result;
+    const uint8_t *in[STK_ROWS_TOGETHER];
+    uint8_t *out[STK_ROWS_TOGETHER];
+    int count = stk_rows_next(rows, in);
+    if (count < 0) {
+        return count;
     }
-    uint8_t *slot = ring_row(passes, passes->taken++);
+    for (int i = 0; i < STK_ROWS_TOGETHER; i++) {
+        out[i] = ring_row(passes, passes->taken);
+        passes->taken += i < count - 1;
+    }
+    passes->taken++;
     if (passes->geometry->pass_x && !passes->geometry->vertical_first) {
-        passes->kernels->horizontal(slot, row, &passes->x.taps);
-    } else {
-        memcpy(slot, row, 4 * (size_t)passes->middle);
+        passes->kernels->horizontal(out, in, &passes->x.taps);
+        return STK_DECODE_OK;
+    }
+    for (int i = 0; i < count; i++) {
+        memcpy(out[i], in[i], 4 * (size_t)passes->middle);
     }
     return STK_DECODE_OK;
 }
@@ -95,46 +105,64 @@ static void weigh_rows(const struct stk_passes *passes, uint32_t y, uint8_t *lin
                               groups, passes->middle);
 }
 
-static int make_weighed(struct stk_passes *passes, struct stk_rows *rows, uint32_t y,
-                        const uint8_t **line)
+static int make_line(struct stk_passes *passes, struct stk_rows *rows, uint32_t y, uint8_t *line)
 {
     size_t end = passes->y.taps.first[y] + (size_t)passes->y.lengths[y];
     while (passes->taken < end) {
-        int result = take_row(passes, rows);
+        int result = take_rows(passes, rows);
         if (result) {
             return result;
         }
     }
-    weigh_rows(passes, y, passes->lines[0]);
-    *line = passes->lines[0];
-    if (passes->geometry->pass_x && passes->geometry->vertical_first) {
-        passes->kernels->horizontal(passes->lines[1], passes->lines[0], &passes->x.taps);
-        *line = passes->lines[1];
-    }
+    weigh_rows(passes, y, line);
     return STK_DECODE_OK;
 }
 
-/* Without a vertical pass: a row in, a row out. */
-static int make_plain(struct stk_passes *passes, struct stk_rows *rows, const uint8_t **line)
+/* The lines from y on, the last one repeated. Returns how many there are, or an error. */
+static int make_weighed(struct stk_passes *passes, struct stk_rows *rows, uint32_t y,
+                        const uint8_t *lines[STK_ROWS_TOGETHER])
 {
-    int result = stk_rows_next(rows, line);
-    if (!result && passes->geometry->pass_x) {
-        passes->kernels->horizontal(passes->lines[0], *line, &passes->x.taps);
-        *line = passes->lines[0];
+    uint32_t left = passes->geometry->height - y;
+    uint32_t count = left < STK_ROWS_TOGETHER ? left : STK_ROWS_TOGETHER;
+    for (uint32_t i = 0; i < count; i++) {
+        int result = make_line(passes, rows, y + i, passes->weighed[i]);
+        if (result) {
+            return result;
+        }
     }
-    return result;
+    for (uint32_t i = 0; i < STK_ROWS_TOGETHER; i++) {
+        lines[i] = passes->weighed[i < count ? i : count - 1];
+    }
+    return (int)count;
+}
+
+/* The next lines before the last pass, and then through it. Returns how many, or an error. */
+static int make_lines(struct stk_passes *passes, struct stk_rows *rows, uint32_t y,
+                      const uint8_t *lines[STK_ROWS_TOGETHER])
+{
+    const struct stk_geometry *geometry = passes->geometry;
+    int count =
+        geometry->pass_y ? make_weighed(passes, rows, y, lines) : stk_rows_next(rows, lines);
+    if (count > 0 && geometry->pass_x && (geometry->vertical_first || !geometry->pass_y)) {
+        passes->kernels->horizontal(passes->lines, lines, &passes->x.taps);
+        for (int i = 0; i < count; i++) {
+            lines[i] = passes->lines[i];
+        }
+    }
+    return count;
 }
 
 int stk_passes_run(struct stk_passes *passes, struct stk_rows *rows, const struct stk_emit *emit)
 {
-    int result = STK_DECODE_OK;
-    for (uint32_t y = 0; y < emit->height && !result; y++) {
-        const uint8_t *line = NULL;
-        result = passes->geometry->pass_y ? make_weighed(passes, rows, y, &line)
-                                          : make_plain(passes, rows, &line);
-        if (!result) {
-            stk_emit_line(emit, line, y);
+    const uint8_t *lines[STK_ROWS_TOGETHER];
+    for (uint32_t y = 0; y < emit->height;) {
+        int count = make_lines(passes, rows, y, lines);
+        if (count < 0) {
+            return count;
+        }
+        for (int i = 0; i < count; i++) {
+            stk_emit_line(emit, lines[i], y++);
         }
     }
-    return result;
+    return STK_DECODE_OK;
 }

@@ -19,8 +19,9 @@ struct stk_passes {
     uint8_t *ring;              /* the last rows, after the horizontal pass if it comes first */
     size_t ring_stride, taken;  /* bytes of a row; rows that went in */
     uint32_t ring_rows, middle; /* rows of the ring; pixels of a row between the passes */
-    uint8_t *lines[2];
-    const uint8_t **pointers; /* to rows of the ring */
+    uint8_t *lines[STK_ROWS_TOGETHER];   /* the last results of the passes, */
+    uint8_t *weighed[STK_ROWS_TOGETHER]; /* and of the vertical one if it comes first */
+    const uint8_t **pointers;            /* to rows of the ring */
 };
 
 /* Computes the taps, the region and the slack. Geometry and kernels must be set. */

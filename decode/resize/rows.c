@@ -69,41 +69,49 @@ static bool can_stay(const struct stk_rows *rows, size_t y)
     return true;
 }
 
-static int next_of_image(struct stk_rows *rows, const uint8_t **row)
+static const uint8_t *next_of_image(struct stk_rows *rows, uint8_t *aside)
 {
     const struct stk_image *image = rows->image;
     size_t y = rows->region.top + (size_t)rows->done;
-    *row = image_row(image, y) + (size_t)rows->region.left * image->channels;
+    const uint8_t *row = image_row(image, y) + (size_t)rows->region.left * image->channels;
     if (!can_stay(rows, y)) {
-        expand(rows->band[0], *row, image->channels, rows->region.width);
-        *row = rows->band[0];
+        expand(aside, row, image->channels, rows->region.width);
+        row = aside;
     }
-    return STK_DECODE_OK;
+    return row;
 }
 
+/* Fills the band: libjpeg gives less at a time where its own groups of rows end. */
 static int fill_from_jpeg(struct stk_rows *rows)
 {
     uint32_t left = rows->region.height - rows->done;
-    return stk_jpeg_read(rows->jpeg, rows->band, left < STK_BAND_ROWS ? left : STK_BAND_ROWS);
-}
-
-static int next_of_jpeg(struct stk_rows *rows, const uint8_t **row)
-{
-    if (rows->used == rows->filled) {
-        int filled = fill_from_jpeg(rows);
-        if (filled < 0) {
-            return filled;
+    uint32_t wanted = left < STK_BAND_ROWS ? left : STK_BAND_ROWS;
+    rows->filled = rows->used = 0;
+    while (rows->filled < wanted) {
+        int read = stk_jpeg_read(rows->jpeg, rows->band + rows->filled, wanted - rows->filled);
+        if (read < 0) {
+            return read;
         }
-        rows->filled = (uint32_t)filled;
-        rows->used = 0;
+        rows->filled += (uint32_t)read;
     }
-    *row = rows->band[rows->used++] + 4 * (size_t)rows->indent;
     return STK_DECODE_OK;
 }
 
-int stk_rows_next(struct stk_rows *rows, const uint8_t **row)
+int stk_rows_next(struct stk_rows *rows, const uint8_t *out[STK_ROWS_TOGETHER])
 {
-    int result = rows->image ? next_of_image(rows, row) : next_of_jpeg(rows, row);
-    rows->done += !result;
-    return result;
+    uint32_t left = rows->region.height - rows->done;
+    uint32_t count = left < STK_ROWS_TOGETHER ? left : STK_ROWS_TOGETHER;
+    int result = rows->jpeg && rows->used == rows->filled ? fill_from_jpeg(rows) : STK_DECODE_OK;
+    if (result) {
+        return result;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        out[i] = rows->jpeg ? rows->band[rows->used++] + 4 * (size_t)rows->indent
+                            : next_of_image(rows, rows->band[i]);
+        rows->done++;
+    }
+    for (uint32_t i = count; i < STK_ROWS_TOGETHER; i++) {
+        out[i] = out[count - 1];
+    }
+    return (int)count;
 }

@@ -8,6 +8,7 @@
 #include "decode/common/decode_types.h"
 #include "decode/common/workspace.h"
 #include "decode/jpeg/jpeg.h"
+#include "decode/kernels/kernels.h"
 
 #define STK_BAND_ROWS 16
 
@@ -27,8 +28,8 @@ int stk_rows_open_jpeg(struct stk_rows *rows, struct stk_workspace *workspace,
                        struct stk_jpeg *jpeg, struct stk_region region, size_t slack);
 int stk_rows_open_image(struct stk_rows *rows, struct stk_workspace *workspace,
                         const struct stk_image *image, struct stk_region region, size_t slack);
-/* Gives the next row, which stays until the next call. Returns an error if there is one. Call it
- * region.height times at the most. */
-int stk_rows_next(struct stk_rows *rows, const uint8_t **row);
+/* Gives the next rows, which stay until the next call. Returns how many there are, or an error.
+ * Above those the last one is repeated. Call it until region.height rows were given out. */
+int stk_rows_next(struct stk_rows *rows, const uint8_t *out[STK_ROWS_TOGETHER]);
 
 #endif

@@ -121,13 +121,13 @@ static int store_weights(struct work *work, const struct stk_taps *taps, uint32_
 {
     uint32_t output = work->axis->reversed ? taps->outputs - 1 - slot : slot;
     uint32_t length = work->lengths[slot];
-    struct stk_weights *groups = work->weights + stk_weights_index(taps, slot, 0);
+    int32_t *words = work->weights[(size_t)slot * taps->groups].word;
     weigh(work, output, work->first[slot], length);
     if (!scale(work->row, length)) {
         return STK_DECODE_UNSUPPORTED;
     }
     for (uint32_t i = 0; i < length; i++) {
-        groups[(size_t)taps->block * (i / 4)].word[i % 4] = fix(work->row[i]);
+        words[i] = fix(work->row[i]);
     }
     return STK_DECODE_OK;
 }
@@ -157,10 +157,9 @@ static void start_work(struct work *work, const struct stk_axis *axis)
 }
 
 /* Lays the arrays out in one piece: weights, one row in double, first, lengths. */
-static int allocate(struct work *work, struct stk_workspace *workspace, enum stk_scratch where,
-                    uint32_t block)
+static int allocate(struct work *work, struct stk_workspace *workspace, enum stk_scratch where)
 {
-    size_t slots = padded(work->axis->outputs, block);
+    size_t slots = padded(work->axis->outputs, STK_ROWS_TOGETHER);
     size_t longest = 2 * (size_t)ceil(work->support) + 2;
     longest = longest < work->axis->size ? longest : work->axis->size;
     size_t groups = padded(longest, 4) / 4;
@@ -178,12 +177,12 @@ static int allocate(struct work *work, struct stk_workspace *workspace, enum stk
     return STK_DECODE_OK;
 }
 
-int stk_taps_make(struct stk_workspace *workspace, enum stk_scratch where, uint32_t block,
+int stk_taps_make(struct stk_workspace *workspace, enum stk_scratch where,
                   const struct stk_axis *axis, struct stk_axis_taps *out)
 {
     struct work work;
     start_work(&work, axis);
-    int result = allocate(&work, workspace, where, block);
+    int result = allocate(&work, workspace, where);
     if (result) {
         return result;
     }
@@ -193,12 +192,11 @@ int stk_taps_make(struct stk_workspace *workspace, enum stk_scratch where, uint3
         .outputs = axis->outputs,
         .groups = (out->longest + 3) / 4,
         .last = (out->longest - 1) % 4 + 1,
-        .block = block,
         .first = work.first,
         .weights = work.weights,
     };
     out->lengths = work.lengths;
-    size_t count = padded(axis->outputs, block) * out->taps.groups;
+    size_t count = padded(axis->outputs, STK_ROWS_TOGETHER) * out->taps.groups;
     memset(work.weights, 0, count * sizeof(struct stk_weights));
     for (uint32_t slot = 0; slot < axis->outputs && !result; slot++) {
         result = store_weights(&work, &out->taps, slot);

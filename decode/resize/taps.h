@@ -25,9 +25,8 @@ struct stk_axis_taps {
     uint32_t longest;      /* of the lengths */
 };
 
-/* Makes the taps of an axis. They are valid until the next call for that scratch memory. `block` is
- * the kernels', or 1. */
-int stk_taps_make(struct stk_workspace *workspace, enum stk_scratch where, uint32_t block,
+/* Makes the taps of an axis. They are valid until the next call for that scratch memory. */
+int stk_taps_make(struct stk_workspace *workspace, enum stk_scratch where,
                   const struct stk_axis *axis, struct stk_axis_taps *out);
 
 #endif

@@ -37,7 +37,7 @@ static inline int16x4_t value_of(int32x4_t sum)
     return vqmovn_s32(vshrq_n_s32(sum, STK_WEIGHT_BITS));
 }
 
-static void horizontal(uint8_t *out, const uint8_t *in, const struct stk_taps *taps)
+static void horizontal_row(uint8_t *out, const uint8_t *in, const struct stk_taps *taps)
 {
     const struct stk_weights *weights = taps->weights;
     for (size_t o = 0; o < taps->outputs; o++) {
@@ -53,6 +53,13 @@ static void horizontal(uint8_t *out, const uint8_t *in, const struct stk_taps *t
         }
         uint8x8_t bytes = vqmovun_s16(vcombine_s16(value_of(sum), vdup_n_s16(0)));
         vst1_lane_u32((uint32_t *)(void *)(out + 4 * o), vreinterpret_u32_u8(bytes), 0);
+    }
+}
+
+static void horizontal(uint8_t *const *out, const uint8_t *const *in, const struct stk_taps *taps)
+{
+    for (unsigned row = 0; row < STK_ROWS_TOGETHER; row++) {
+        horizontal_row(out[row], in[row], taps);
     }
 }
 
@@ -133,7 +140,6 @@ const struct stk_kernels stk_kernels_neon = {
     .skip = stk_plain_skip,
     .form = &stk_form_neon,
     .name = "neon",
-    .block = 1,
     .pack = pack,
     .horizontal = horizontal,
     .vertical = vertical,

@@ -61,12 +61,19 @@ static void weigh(uint8_t out[4], const uint8_t *pixels, const int32_t *weights,
     out[3] = byte_of(upper(odd));
 }
 
-static void horizontal(uint8_t *out, const uint8_t *in, const struct stk_taps *taps)
+static void horizontal_row(uint8_t *out, const uint8_t *in, const struct stk_taps *taps)
 {
     uint32_t count = 4 * (taps->groups - 1) + taps->last;
     for (size_t o = 0; o < taps->outputs; o++) {
         weigh(out + 4 * o, in + 4 * (size_t)taps->first[o], taps->weights[o * taps->groups].word,
               count);
+    }
+}
+
+static void horizontal(uint8_t *const *out, const uint8_t *const *in, const struct stk_taps *taps)
+{
+    for (unsigned row = 0; row < STK_ROWS_TOGETHER; row++) {
+        horizontal_row(out[row], in[row], taps);
     }
 }
 
@@ -160,7 +167,6 @@ const uint8_t *stk_plain_skip(const uint8_t *at, const uint8_t *end)
 
 const struct stk_kernels stk_kernels_c = {
     .name = "c",
-    .block = 1,
     .pack = pack,
     .horizontal = horizontal,
     .vertical = vertical,

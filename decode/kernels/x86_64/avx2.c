@@ -7,7 +7,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define ALL_OF(word) ((word)*0x55) /* a shuffle that repeats one word in its 128 bits */
+/* Without it gcc -O2 would keep arrays of vectors in memory. */
+#define UNROLLED _Pragma("GCC unroll 8")
 
 /* Into pairs of 16 bits: high parts of 0 and 1, of 2 and 3; then the low ones. */
 TARGET static void pack(struct stk_weights *weights, size_t count)
@@ -25,17 +26,22 @@ INLINE __m256i load(const void *from)
     return _mm256_loadu_si256(from);
 }
 
-/* high and low sums -> values that still have to be cut to bytes */
-INLINE __m256i finish(__m256i high, __m256i low)
-{
-    const __m256i half = _mm256_set1_epi32(1 << (STK_WEIGHT_BITS - 1));
-    __m256i sum = _mm256_add_epi32(_mm256_slli_epi32(high, 8), _mm256_add_epi32(low, half));
-    return _mm256_srai_epi32(sum, STK_WEIGHT_BITS);
-}
-
 struct sums {
     __m256i high, low;
 };
+
+/* Sums to which nothing was added: the half by which values are rounded. */
+INLINE struct sums begin(void)
+{
+    return (struct sums){_mm256_setzero_si256(), _mm256_set1_epi32(1 << (STK_WEIGHT_BITS - 1))};
+}
+
+/* high and low sums -> values that still have to be cut to bytes */
+INLINE __m256i finish(struct sums sums)
+{
+    __m256i sum = _mm256_add_epi32(_mm256_slli_epi32(sums.high, 8), sums.low);
+    return _mm256_srai_epi32(sum, STK_WEIGHT_BITS);
+}
 
 /* Adds two taps: `pixels` by channel, in pairs of 16 bits. */
 INLINE void add(struct sums *sums, __m256i pixels, __m256i high, __m256i low)
@@ -44,78 +50,88 @@ INLINE void add(struct sums *sums, __m256i pixels, __m256i high, __m256i low)
     sums->low = _mm256_add_epi32(sums->low, _mm256_madd_epi16(pixels, low));
 }
 
-/* The first two taps of a group of two outputs, one in each half. */
-INLINE void add_first(struct sums *sums, __m256i pixels, __m256i weights)
+/* Adds a group of an output to two rows, one in each half. */
+INLINE void add_group(struct sums *sums, const uint8_t *in0, const uint8_t *in1, const int32_t *w,
+                      bool is_short)
 {
-    const __m256i sort = _mm256_broadcastsi128_si256(
+    const __m256i first = _mm256_broadcastsi128_si256(
         _mm_setr_epi8(0, -1, 4, -1, 1, -1, 5, -1, 2, -1, 6, -1, 3, -1, 7, -1));
-    add(sums, _mm256_shuffle_epi8(pixels, sort), _mm256_shuffle_epi32(weights, ALL_OF(0)),
-        _mm256_shuffle_epi32(weights, ALL_OF(2)));
-}
-
-INLINE void add_second(struct sums *sums, __m256i pixels, __m256i weights)
-{
-    const __m256i sort = _mm256_broadcastsi128_si256(
-        _mm_setr_epi8(8, -1, 12, -1, 9, -1, 13, -1, 10, -1, 14, -1, 11, -1, 15, -1));
-    add(sums, _mm256_shuffle_epi8(pixels, sort), _mm256_shuffle_epi32(weights, ALL_OF(1)),
-        _mm256_shuffle_epi32(weights, ALL_OF(3)));
-}
-
-INLINE __m128i horizontal_pair(const uint8_t *in0, const uint8_t *in1,
-                               const struct stk_weights *weights, size_t groups, bool short_end)
-{
-    struct sums sums = {_mm256_setzero_si256(), _mm256_setzero_si256()};
-    for (size_t g = 0; g < groups; g++) {
-        __m256i pixels =
-            _mm256_loadu2_m128i((const void *)(in1 + 16 * g), (const void *)(in0 + 16 * g));
-        __m256i w = load(weights + 2 * g);
-        add_first(&sums, pixels, w);
-        if (!short_end || g + 1 < groups) {
-            add_second(&sums, pixels, w);
-        }
+    const __m256i second = _mm256_or_si256(first, _mm256_set1_epi16(8));
+    __m256i pixels = _mm256_loadu2_m128i((const void *)in1, (const void *)in0);
+    add(sums, _mm256_shuffle_epi8(pixels, first), _mm256_set1_epi32(w[0]), _mm256_set1_epi32(w[2]));
+    if (!is_short) {
+        add(sums, _mm256_shuffle_epi8(pixels, second), _mm256_set1_epi32(w[1]),
+            _mm256_set1_epi32(w[3]));
     }
-    __m256i value = finish(sums.high, sums.low);
-    __m256i bytes = _mm256_packus_epi16(_mm256_packs_epi32(value, value), value);
-    return _mm_unpacklo_epi32(_mm256_castsi256_si128(bytes), _mm256_extracti128_si256(bytes, 1));
+}
+
+/* One output of four rows. */
+INLINE void weigh(__m256i values[2], const uint8_t *const *in, const struct stk_taps *taps,
+                  size_t o, size_t groups, bool short_end)
+{
+    struct sums sums[2] = {begin(), begin()};
+    const struct stk_weights *weights = taps->weights + o * groups;
+    size_t at = 4 * (size_t)taps->first[o];
+    for (size_t g = 0; g < groups; g++, at += 16) {
+        bool is_short = short_end && g + 1 == groups;
+        add_group(&sums[0], in[0] + at, in[1] + at, weights[g].word, is_short);
+        add_group(&sums[1], in[2] + at, in[3] + at, weights[g].word, is_short);
+    }
+    values[0] = finish(sums[0]);
+    values[1] = finish(sums[1]);
+}
+
+/* Four outputs of two rows. */
+INLINE void store_two(uint8_t *out0, uint8_t *out1, const __m256i values[4][2], int rows)
+{
+    __m256i low = _mm256_packs_epi32(values[0][rows], values[1][rows]);
+    __m256i high = _mm256_packs_epi32(values[2][rows], values[3][rows]);
+    _mm256_storeu2_m128i((void *)out1, (void *)out0, _mm256_packus_epi16(low, high));
 }
 
 /* With `groups` and `short_end` known to the compiler where that pays. */
-INLINE void horizontal_row(uint8_t *out, const uint8_t *in, const struct stk_taps *taps,
-                           size_t groups, bool short_end)
+INLINE void horizontal_rows(uint8_t *const *out, const uint8_t *const *in,
+                            const struct stk_taps *taps, size_t groups, bool short_end)
 {
-    for (size_t o = 0; o < taps->outputs; o += 2) {
-        __m128i pair =
-            horizontal_pair(in + 4 * (size_t)taps->first[o], in + 4 * (size_t)taps->first[o + 1],
-                            taps->weights + o * groups, groups, short_end);
-        _mm_storel_epi64((void *)(out + 4 * o), pair);
+    for (size_t o = 0; o < taps->outputs; o += STK_ROWS_TOGETHER) {
+        __m256i values[STK_ROWS_TOGETHER][2];
+        UNROLLED
+        for (size_t i = 0; i < STK_ROWS_TOGETHER; i++) {
+            weigh(values[i], in, taps, o + i, groups, short_end);
+        }
+        store_two(out[0] + 4 * o, out[1] + 4 * o, values, 0);
+        store_two(out[2] + 4 * o, out[3] + 4 * o, values, 1);
     }
 }
 
-TARGET static void horizontal(uint8_t *out, const uint8_t *in, const struct stk_taps *taps)
+TARGET static void horizontal(uint8_t *const *out, const uint8_t *const *in,
+                              const struct stk_taps *taps)
 {
     bool short_end = taps->last <= 2;
-    if (taps->groups == 1) {
-        horizontal_row(out, in, taps, 1, false);
+    if (taps->groups == 1 && short_end) {
+        horizontal_rows(out, in, taps, 1, true);
+    } else if (taps->groups == 1) {
+        horizontal_rows(out, in, taps, 1, false);
     } else if (taps->groups == 2 && short_end) {
-        horizontal_row(out, in, taps, 2, true);
+        horizontal_rows(out, in, taps, 2, true);
     } else if (taps->groups == 2) {
-        horizontal_row(out, in, taps, 2, false);
+        horizontal_rows(out, in, taps, 2, false);
     } else {
-        horizontal_row(out, in, taps, taps->groups, short_end);
+        horizontal_rows(out, in, taps, taps->groups, short_end);
     }
 }
 
-/* Adds two rows, interleaved to 16 bits, to high and low sums. */
-INLINE void add_pair(__m256i sums[8], __m256i row0, __m256i row1, int32_t high, int32_t low)
+/* Adds two rows, interleaved to 16 bits. */
+INLINE void add_pair(struct sums sums[4], __m256i row0, __m256i row1, int32_t high, int32_t low)
 {
     const __m256i zero = _mm256_setzero_si256();
     __m256i a = _mm256_unpacklo_epi8(row0, row1), b = _mm256_unpackhi_epi8(row0, row1);
     const __m256i parts[4] = {_mm256_unpacklo_epi8(a, zero), _mm256_unpackhi_epi8(a, zero),
                               _mm256_unpacklo_epi8(b, zero), _mm256_unpackhi_epi8(b, zero)};
     __m256i h = _mm256_set1_epi32(high), l = _mm256_set1_epi32(low);
+    UNROLLED
     for (int i = 0; i < 4; i++) {
-        sums[i] = _mm256_add_epi32(sums[i], _mm256_madd_epi16(parts[i], h));
-        sums[4 + i] = _mm256_add_epi32(sums[4 + i], _mm256_madd_epi16(parts[i], l));
+        add(&sums[i], parts[i], h, l);
     }
 }
 
@@ -125,10 +141,7 @@ TARGET static void vertical(uint8_t *out, const uint8_t *const *rows,
     const int32_t *last = weights[groups - 1].word;
     bool short_end = (last[1] | last[3]) == 0;
     for (size_t at = 0; at < 4 * pixels; at += 32) {
-        __m256i sums[8];
-        for (int i = 0; i < 8; i++) {
-            sums[i] = _mm256_setzero_si256();
-        }
+        struct sums sums[4] = {begin(), begin(), begin(), begin()};
         for (uint32_t g = 0; g < groups; g++) {
             const uint8_t *const *row = rows + 4 * (size_t)g;
             const int32_t *w = weights[g].word;
@@ -137,8 +150,8 @@ TARGET static void vertical(uint8_t *out, const uint8_t *const *rows,
                 add_pair(sums, load(row[2] + at), load(row[3] + at), w[1], w[3]);
             }
         }
-        __m256i a = _mm256_packs_epi32(finish(sums[0], sums[4]), finish(sums[1], sums[5]));
-        __m256i b = _mm256_packs_epi32(finish(sums[2], sums[6]), finish(sums[3], sums[7]));
+        __m256i a = _mm256_packs_epi32(finish(sums[0]), finish(sums[1]));
+        __m256i b = _mm256_packs_epi32(finish(sums[2]), finish(sums[3]));
         _mm256_storeu_si256((void *)(out + at), _mm256_packus_epi16(a, b));
     }
 }
@@ -216,7 +229,6 @@ const struct stk_kernels stk_kernels_avx2 = {
     .colour = stk_avx2_colour,
     .form = &stk_form_avx2,
     .name = "avx2",
-    .block = 2,
     .pack = pack,
     .horizontal = horizontal,
     .vertical = vertical,

@@ -7,8 +7,6 @@
 
 #include <string.h>
 
-#define ALL_OF(word) ((_MM_PERM_ENUM)((word)*0x55)) /* repeats one word in its 128 bits */
-
 /* Four bytes of the parts worth 1 << 16, then 1 << 8, then 1. */
 TARGET static void pack(struct stk_weights *weights, size_t count)
 {
@@ -38,53 +36,72 @@ INLINE void add(struct wide_sums *sums, __m512i pixels, __m512i high, __m512i mi
     sums->low = _mm512_dpbusd_epi32(sums->low, pixels, low);
 }
 
+/* Sums to which nothing was added: the half by which values are rounded. */
+INLINE struct wide_sums begin(void)
+{
+    const __m512i zero = _mm512_setzero_si512();
+    return (struct wide_sums){zero, zero, _mm512_set1_epi32(1 << (STK_WEIGHT_BITS - 1))};
+}
+
 /* Values that still have to be cut to bytes. */
 INLINE __m512i finish(const struct wide_sums *sums)
 {
-    const __m512i half = _mm512_set1_epi32(1 << (STK_WEIGHT_BITS - 1));
     __m512i sum = _mm512_add_epi32(_mm512_slli_epi32(sums->high, 8), sums->middle);
     sum = _mm512_add_epi32(_mm512_slli_epi32(sum, 8), sums->low);
-    return _mm512_srai_epi32(_mm512_add_epi32(sum, half), STK_WEIGHT_BITS);
+    return _mm512_srai_epi32(sum, STK_WEIGHT_BITS);
 }
 
-/* Four pixels of each of four outputs, by channel: four bytes of red, four of green... */
-INLINE __m512i gather(const uint8_t *in, const uint32_t *first)
+/* Four pixels of each of four rows, by channel: four bytes of red, four of green... */
+INLINE __m512i gather(const uint8_t *const *in, size_t at)
 {
     const __m512i sort =
         _mm512_broadcast_i32x4(_mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15));
-    __m512i pixels = _mm512_castsi128_si512(_mm_loadu_si128((const void *)(in + 4 * first[0])));
-    pixels = _mm512_inserti32x4(pixels, _mm_loadu_si128((const void *)(in + 4 * first[1])), 1);
-    pixels = _mm512_inserti32x4(pixels, _mm_loadu_si128((const void *)(in + 4 * first[2])), 2);
-    pixels = _mm512_inserti32x4(pixels, _mm_loadu_si128((const void *)(in + 4 * first[3])), 3);
+    __m512i pixels = _mm512_castsi128_si512(_mm_loadu_si128((const void *)(in[0] + at)));
+    pixels = _mm512_inserti32x4(pixels, _mm_loadu_si128((const void *)(in[1] + at)), 1);
+    pixels = _mm512_inserti32x4(pixels, _mm_loadu_si128((const void *)(in[2] + at)), 2);
+    pixels = _mm512_inserti32x4(pixels, _mm_loadu_si128((const void *)(in[3] + at)), 3);
     return _mm512_shuffle_epi8(pixels, sort);
 }
 
-INLINE void horizontal_row(uint8_t *out, const uint8_t *in, const struct stk_taps *taps,
-                           size_t groups)
+/* One output of four rows. */
+INLINE __m512i weigh(const uint8_t *const *in, const struct stk_taps *taps, size_t o, size_t groups)
 {
-    const __m512i zero = _mm512_setzero_si512();
-    const struct stk_weights *weights = taps->weights;
-    for (size_t o = 0; o < taps->outputs; o += 4) {
-        struct wide_sums sums = {zero, zero, zero};
-        for (size_t g = 0; g < groups; g++, weights += 4) {
-            __m512i w = _mm512_load_si512(weights);
-            add(&sums, gather(in + 16 * g, taps->first + o), _mm512_shuffle_epi32(w, ALL_OF(0)),
-                _mm512_shuffle_epi32(w, ALL_OF(1)), _mm512_shuffle_epi32(w, ALL_OF(2)));
-        }
-        __m512i value = _mm512_max_epi32(finish(&sums), zero);
-        _mm_storeu_si128((void *)(out + 4 * o), _mm512_cvtusepi32_epi8(value));
+    struct wide_sums sums = begin();
+    const struct stk_weights *weights = taps->weights + o * groups;
+    size_t at = 4 * (size_t)taps->first[o];
+    for (size_t g = 0; g < groups; g++, at += 16) {
+        const int32_t *w = weights[g].word;
+        add(&sums, gather(in, at), _mm512_set1_epi32(w[0]), _mm512_set1_epi32(w[1]),
+            _mm512_set1_epi32(w[2]));
+    }
+    return finish(&sums);
+}
+
+INLINE void horizontal_rows(uint8_t *const *out, const uint8_t *const *in,
+                            const struct stk_taps *taps, size_t groups)
+{
+    for (size_t o = 0; o < taps->outputs; o += STK_ROWS_TOGETHER) {
+        __m512i a = _mm512_packs_epi32(weigh(in, taps, o, groups), weigh(in, taps, o + 1, groups));
+        __m512i b =
+            _mm512_packs_epi32(weigh(in, taps, o + 2, groups), weigh(in, taps, o + 3, groups));
+        __m512i pixels = _mm512_packus_epi16(a, b);
+        _mm_storeu_si128((void *)(out[0] + 4 * o), _mm512_castsi512_si128(pixels));
+        _mm_storeu_si128((void *)(out[1] + 4 * o), _mm512_extracti32x4_epi32(pixels, 1));
+        _mm_storeu_si128((void *)(out[2] + 4 * o), _mm512_extracti32x4_epi32(pixels, 2));
+        _mm_storeu_si128((void *)(out[3] + 4 * o), _mm512_extracti32x4_epi32(pixels, 3));
     }
 }
 
 /* With the number of groups known to the compiler where that pays. */
-TARGET static void horizontal(uint8_t *out, const uint8_t *in, const struct stk_taps *taps)
+TARGET static void horizontal(uint8_t *const *out, const uint8_t *const *in,
+                              const struct stk_taps *taps)
 {
     if (taps->groups == 1) {
-        horizontal_row(out, in, taps, 1);
+        horizontal_rows(out, in, taps, 1);
     } else if (taps->groups == 2) {
-        horizontal_row(out, in, taps, 2);
+        horizontal_rows(out, in, taps, 2);
     } else {
-        horizontal_row(out, in, taps, taps->groups);
+        horizontal_rows(out, in, taps, taps->groups);
     }
 }
 
@@ -107,10 +124,8 @@ INLINE void add_rows(struct wide_sums sums[4], const uint8_t *const *row, size_t
 TARGET static void vertical(uint8_t *out, const uint8_t *const *rows,
                             const struct stk_weights *weights, uint32_t groups, size_t pixels)
 {
-    const __m512i zero = _mm512_setzero_si512();
     for (size_t at = 0; at < 4 * pixels; at += 64) {
-        struct wide_sums sums[4] = {
-            {zero, zero, zero}, {zero, zero, zero}, {zero, zero, zero}, {zero, zero, zero}};
+        struct wide_sums sums[4] = {begin(), begin(), begin(), begin()};
         for (uint32_t g = 0; g < groups; g++) {
             add_rows(sums, rows + 4 * (size_t)g, at, weights[g].word);
         }
@@ -291,7 +306,6 @@ TARGET static const uint8_t *skip(const uint8_t *at, const uint8_t *end)
 
 const struct stk_kernels stk_kernels_avx512 = {
     .name = "avx512",
-    .block = 4,
     .pack = pack,
     .horizontal = horizontal,
     .vertical = vertical,
