@@ -112,11 +112,8 @@ static int decode(struct stk_decoder *decoder, const struct stk_jpeg_info *info,
     result = result ? result
                     : stk_rows_open_jpeg(&rows, &decoder->workspace, decoder->jpeg, passes.region,
                                          passes.slack);
-    if (result) {
-        return result;
-    }
-    stk_emit_open(&emit, decoder->workspace.kernels, plan, &geometry, target);
-    return stk_passes_run(&passes, &rows, &emit);
+    result = result ? result : stk_emit_open(&emit, &decoder->workspace, plan, &geometry, target);
+    return result ? result : stk_passes_run(&passes, &rows, &emit);
 }
 
 int stk_decode(struct stk_decoder *decoder, const void *bytes, size_t size,
@@ -206,10 +203,10 @@ int stk_transform(struct stk_decoder *decoder, const struct stk_image *image,
     result = result ? result
                     : stk_rows_open_image(&rows, &decoder->workspace, image, passes.region,
                                           passes.slack);
+    result = result ? result : stk_emit_open(&emit, &decoder->workspace, plan, &geometry, target);
     if (result) {
         return result;
     }
-    stk_emit_open(&emit, decoder->workspace.kernels, plan, &geometry, target);
     emit.clear_fourth = geometry.resized && (image->channels != 4 || image->unused);
     return stk_passes_run(&passes, &rows, &emit);
 }

@@ -40,10 +40,25 @@ struct stk_taps {
     const struct stk_weights *weights;
 };
 
-/* The result of each byte, for each of three channels: as floats, and these floats byte by byte. */
+/* A 255th, as the sum of two floats. */
+#define STK_BYTE_RATE ((float)(1.0 / 255.0))
+#define STK_BYTE_REST ((float)(1.0 / 255.0 - (double)STK_BYTE_RATE))
+
+/*
+ * How a float is computed of a byte x, each step rounded:
+ *     y = fma(x, STK_BYTE_RATE, x * STK_BYTE_REST) - mean
+ *     fma(y, rate, y * rest)
+ */
+struct stk_scaling {
+    float mean, rate, rest;
+};
+
+/* The result of each byte, for each of three channels. */
 struct stk_tables {
-    const float *floats;                   /* 3 x 256 */
-    _Alignas(64) uint8_t bytes[3][4][256]; /* only for kernels with needs_bytes */
+    const float *floats; /* 3 x 256 */
+    bool is_scaled;      /* `scaling` computes the same floats */
+    struct stk_scaling scaling[3];
+    _Alignas(64) uint8_t bytes[3][4][256]; /* the floats byte by byte, for those with needs_bytes */
 };
 
 /* The blocks that come next: see decode/common/coefficients.h. */
@@ -154,7 +169,7 @@ const struct stk_kernels *stk_kernels_select(void);
 
 extern const struct stk_kernels stk_kernels_c;
 #if defined(__x86_64__)
-extern const struct stk_kernels stk_kernels_avx2, stk_kernels_avx512;
+extern const struct stk_kernels stk_kernels_avx2, stk_kernels_vnni, stk_kernels_avx512;
 #elif defined(__aarch64__)
 extern const struct stk_kernels stk_kernels_neon;
 #endif

@@ -3,31 +3,23 @@
 
 #include <string.h>
 
-static void split_table(struct stk_tables *tables)
-{
-    for (size_t i = 0; i < 3 * 256; i++) {
-        uint8_t bytes[4];
-        memcpy(bytes, &tables->floats[i], sizeof bytes);
-        for (size_t b = 0; b < 4; b++) {
-            tables->bytes[i / 256][b][i % 256] = bytes[b];
-        }
-    }
-}
+#include "decode/resize/float_tables.h"
 
-void stk_emit_open(struct stk_emit *emit, const struct stk_kernels *kernels,
-                   const struct stk_plan *plan, const struct stk_geometry *geometry,
-                   const struct stk_target *target)
+int stk_emit_open(struct stk_emit *emit, struct stk_workspace *workspace,
+                  const struct stk_plan *plan, const struct stk_geometry *geometry,
+                  const struct stk_target *target)
 {
-    emit->width = geometry->width;
-    emit->height = geometry->height;
-    emit->kernels = kernels;
-    emit->plan = plan;
-    emit->target = target;
-    emit->clear_fourth = geometry->resized;
-    emit->tables.floats = plan->table;
-    if (kernels->needs_bytes && plan->type == STK_TYPE_F32 && plan->channels == 3) {
-        split_table(&emit->tables);
-    }
+    bool has_tables = plan->type == STK_TYPE_F32 && plan->channels == 3;
+    *emit = (struct stk_emit){
+        .kernels = workspace->kernels,
+        .plan = plan,
+        .target = target,
+        .width = geometry->width,
+        .height = geometry->height,
+        .clear_fourth = geometry->resized,
+        .tables = has_tables ? stk_tables_get(workspace, plan->table) : NULL,
+    };
+    return has_tables && !emit->tables ? STK_DECODE_MEMORY : STK_DECODE_OK;
 }
 
 /* Eight pixels a step, which compilers put in few instructions. */
@@ -87,9 +79,9 @@ static void three_planes(const struct stk_emit *emit, uint8_t *const *out, const
     float *const floats[3] = {(float *)(void *)out[0], (float *)(void *)out[1],
                               (float *)(void *)out[2]};
     if (plan->type == STK_TYPE_F32 && emit->target->streamed && emit->kernels->streamed_planes) {
-        emit->kernels->streamed_planes(floats, line, emit->width, &emit->tables);
+        emit->kernels->streamed_planes(floats, line, emit->width, emit->tables);
     } else if (plan->type == STK_TYPE_F32) {
-        emit->kernels->float_planes(floats, line, emit->width, &emit->tables);
+        emit->kernels->float_planes(floats, line, emit->width, emit->tables);
     } else {
         emit->kernels->planes(out, line, emit->width);
     }
@@ -116,7 +108,7 @@ static void emit_pixels(const struct stk_emit *emit, uint8_t *row, const uint8_t
     if (plan->channels == 4 && !floats) {
         four_bytes(row, line, emit->width, emit->clear_fourth);
     } else if (plan->channels == 3 && floats) {
-        emit->kernels->float_rgb((float *)(void *)row, line, emit->width, &emit->tables);
+        emit->kernels->float_rgb((float *)(void *)row, line, emit->width, emit->tables);
     } else if (plan->channels == 3) {
         emit->kernels->rgb(row, line, emit->width);
     } else {

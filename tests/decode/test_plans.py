@@ -1,6 +1,7 @@
 """Plans and targets that make no sense, and the parts that are no pixels."""
 import ctypes
 import io
+import random
 
 import numpy
 import pytest
@@ -144,6 +145,35 @@ def test_tables_are_rounded_step_by_step():
     assert (numpy.frombuffer(table, numpy.float32) == steps).all()
     decoder.LIBRARY.test_table(table, None, None)
     assert table[255] == 1.0 and table[0] == 0.0
+
+
+def random_table(choose, kind):
+    """Floats of 256 bytes for three channels: of a normalisation, of one that is one float off, or of no formula."""
+    table = (ctypes.c_float * 768)()
+    for channel in range(3):
+        mean, std = ctypes.c_float(choose.uniform(-2, 2)), ctypes.c_float(choose.uniform(.001, 3))
+        part = (ctypes.c_float * 256).from_buffer(table, channel * 1024)
+        decoder.LIBRARY.test_table(part, ctypes.byref(mean), ctypes.byref(std))
+    floats = numpy.frombuffer(table, numpy.float32)
+    if kind == "one float off":
+        at = choose.randrange(768)
+        floats[at] = numpy.nextafter(floats[at], numpy.float32(9))
+    elif kind == "no formula":
+        floats.view(numpy.uint32)[:] = [choose.getrandbits(32) for _ in range(768)]
+    return table, floats.reshape(3, 256)
+
+
+@pytest.mark.parametrize("kind", ("normalisation", "one float off", "no formula"))
+def test_tables_of_any_kind(kind):
+    choose = random.Random(kind)
+    pixels = numpy.arange(256, dtype=numpy.uint8).repeat(3).tobytes()
+    for _ in range(300):
+        table, floats = random_table(choose, kind)
+        for one in exact.DECODERS.values():
+            plan = decoder.plan_for((256, 1), layout=1, table=table)
+            result, data = one.transform(pixels, (256, 1), 3, plan)
+            assert result == decoder.OK
+            assert (numpy.frombuffer(data, numpy.uint32) == floats.view(numpy.uint32).ravel()).all()
 
 
 def test_the_header_says_what_the_file_is():

@@ -7,9 +7,6 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Without it gcc -O2 would keep arrays of vectors in memory. */
-#define UNROLLED _Pragma("GCC unroll 8")
-
 /* Into pairs of 16 bits: high parts of 0 and 1, of 2 and 3; then the low ones. */
 TARGET static void pack(struct stk_weights *weights, size_t count)
 {
@@ -157,7 +154,7 @@ TARGET static void vertical(uint8_t *out, const uint8_t *const *rows,
 }
 
 /* Eight pixels a step; 24 bytes of the 32 that are written count. */
-TARGET static void rgb(uint8_t *out, const uint8_t *line, size_t pixels)
+TARGET void stk_avx2_rgb(uint8_t *out, const uint8_t *line, size_t pixels)
 {
     const __m256i drop = _mm256_broadcastsi128_si256(
         _mm_setr_epi8(0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, -1, -1, -1, -1));
@@ -170,7 +167,7 @@ TARGET static void rgb(uint8_t *out, const uint8_t *line, size_t pixels)
     stk_plain_rgb(out + 3 * p, line + 4 * p, pixels - p);
 }
 
-TARGET static void planes(uint8_t *const out[3], const uint8_t *line, size_t pixels)
+TARGET void stk_avx2_planes(uint8_t *const out[3], const uint8_t *line, size_t pixels)
 {
     const __m256i sort = _mm256_broadcastsi128_si256(
         _mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15));
@@ -188,6 +185,71 @@ TARGET static void planes(uint8_t *const out[3], const uint8_t *line, size_t pix
     stk_plain_planes(rest, line + 4 * p, pixels - p);
 }
 
+/* ---- floats ---- */
+
+/* The numbers of a channel's scaling. */
+struct factors {
+    __m256 mean, rate, rest;
+};
+
+INLINE struct factors load_factors(const struct stk_scaling *scaling)
+{
+    return (struct factors){_mm256_set1_ps(scaling->mean), _mm256_set1_ps(scaling->rate),
+                            _mm256_set1_ps(scaling->rest)};
+}
+
+/* Eight bytes in words of 32 bits to floats: see struct stk_scaling. */
+INLINE __m256 scale(__m256i bytes, const struct factors *factors)
+{
+    __m256 x = _mm256_cvtepi32_ps(bytes);
+    __m256 y = _mm256_fmadd_ps(x, _mm256_set1_ps(STK_BYTE_RATE),
+                               _mm256_mul_ps(x, _mm256_set1_ps(STK_BYTE_REST)));
+    y = _mm256_sub_ps(y, factors->mean);
+    return _mm256_fmadd_ps(y, factors->rate, _mm256_mul_ps(y, factors->rest));
+}
+
+/* Past the caches, if they are to be and can be. */
+INLINE void store_floats(float *out, __m256 floats, bool streamed)
+{
+    if (streamed && (uintptr_t)out % 32 == 0) {
+        _mm256_stream_ps(out, floats);
+    } else {
+        _mm256_storeu_ps(out, floats);
+    }
+}
+
+INLINE void three_planes(float *const out[3], const uint8_t *line, size_t pixels,
+                         const struct stk_tables *tables, bool streamed)
+{
+    const __m256i byte = _mm256_set1_epi32(255);
+    const struct factors red = load_factors(&tables->scaling[0]);
+    const struct factors green = load_factors(&tables->scaling[1]);
+    const struct factors blue = load_factors(&tables->scaling[2]);
+    size_t p = 0;
+    for (; tables->is_scaled && p + 8 <= pixels; p += 8) {
+        __m256i four = load(line + 4 * p);
+        __m256i g = _mm256_and_si256(_mm256_srli_epi32(four, 8), byte);
+        __m256i b = _mm256_and_si256(_mm256_srli_epi32(four, 16), byte);
+        store_floats(out[0] + p, scale(_mm256_and_si256(four, byte), &red), streamed);
+        store_floats(out[1] + p, scale(g, &green), streamed);
+        store_floats(out[2] + p, scale(b, &blue), streamed);
+    }
+    float *const rest[3] = {out[0] + p, out[1] + p, out[2] + p};
+    stk_plain_float_planes(rest, line + 4 * p, pixels - p, tables);
+}
+
+TARGET void stk_avx2_float_planes(float *const out[3], const uint8_t *line, size_t pixels,
+                                  const struct stk_tables *tables)
+{
+    three_planes(out, line, pixels, tables, false);
+}
+
+TARGET void stk_avx2_streamed_planes(float *const out[3], const uint8_t *line, size_t pixels,
+                                     const struct stk_tables *tables)
+{
+    three_planes(out, line, pixels, tables, true);
+}
+
 /* ---- coefficients ---- */
 
 INLINE void put_half(int16_t *out, __m256i bytes)
@@ -197,7 +259,7 @@ INLINE void put_half(int16_t *out, __m256i bytes)
                         _mm256_cvtepi8_epi16(_mm256_extracti128_si256(bytes, 1)));
 }
 
-TARGET static unsigned expand(int16_t block[64], uint64_t mask, const int8_t *values)
+TARGET unsigned stk_avx2_expand(int16_t block[64], uint64_t mask, const int8_t *values)
 {
     struct stk_values bytes = stk_avx2_values(mask, values);
     put_half(block, bytes.upper);
@@ -205,7 +267,7 @@ TARGET static unsigned expand(int16_t block[64], uint64_t mask, const int8_t *va
     return (unsigned)_mm_popcnt_u64(mask);
 }
 
-TARGET static const uint8_t *skip(const uint8_t *at, const uint8_t *end)
+TARGET const uint8_t *stk_avx2_skip(const uint8_t *at, const uint8_t *end)
 {
     while (end - at > 32) {
         __m256i ends = _mm256_cmpeq_epi8(load(at + 1), _mm256_setzero_si256());
@@ -221,9 +283,9 @@ TARGET static const uint8_t *skip(const uint8_t *at, const uint8_t *end)
 
 const struct stk_kernels stk_kernels_avx2 = {
     .lockstep = stk_bmi2_lockstep,
-    .expand = expand,
+    .expand = stk_avx2_expand,
     .pass = stk_bmi2_pass,
-    .skip = skip,
+    .skip = stk_avx2_skip,
     .take = stk_bmi2_take,
     .idct = stk_avx2_idct,
     .colour = stk_avx2_colour,
@@ -232,8 +294,9 @@ const struct stk_kernels stk_kernels_avx2 = {
     .pack = pack,
     .horizontal = horizontal,
     .vertical = vertical,
-    .rgb = rgb,
-    .planes = planes,
+    .rgb = stk_avx2_rgb,
+    .planes = stk_avx2_planes,
     .float_rgb = stk_plain_float_rgb,
-    .float_planes = stk_plain_float_planes,
+    .float_planes = stk_avx2_float_planes,
+    .streamed_planes = stk_avx2_streamed_planes,
 };

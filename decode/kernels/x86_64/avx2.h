@@ -7,9 +7,21 @@
 
 #include <immintrin.h>
 
-#define TARGET __attribute__((target("avx2,popcnt")))
-#define INLINE static inline __attribute__((target("avx2,popcnt"), always_inline))
+#define TARGET __attribute__((target("avx2,fma,popcnt")))
+#define INLINE static inline __attribute__((target("avx2,fma,popcnt"), always_inline))
 
+/* Without it gcc -O2 would keep arrays of vectors in memory. */
+#define UNROLLED _Pragma("GCC unroll 8")
+
+/* The functions of the table in AVX2 that another table has, too: see struct stk_kernels. */
+void stk_avx2_rgb(uint8_t *out, const uint8_t *line, size_t pixels);
+void stk_avx2_planes(uint8_t *const out[3], const uint8_t *line, size_t pixels);
+void stk_avx2_float_planes(float *const out[3], const uint8_t *line, size_t pixels,
+                           const struct stk_tables *tables);
+void stk_avx2_streamed_planes(float *const out[3], const uint8_t *line, size_t pixels,
+                              const struct stk_tables *tables);
+unsigned stk_avx2_expand(int16_t block[64], uint64_t mask, const int8_t *values);
+stk_skip stk_avx2_skip;
 stk_idct stk_avx2_idct;
 stk_colour stk_avx2_colour;
 

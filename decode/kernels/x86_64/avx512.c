@@ -251,8 +251,35 @@ INLINE void to_floats(float *out, __m512i bytes, size_t count, const struct tabl
     store_floats(out, _mm512_unpackhi_epi16(high01, high23), 48, count, streamed);
 }
 
-INLINE void three_planes(float *const out[3], const uint8_t *line, size_t pixels,
-                         const struct stk_tables *tables, bool streamed)
+/* Sixteen bytes in words of 32 bits to floats: see struct stk_scaling. */
+INLINE __m512 scale(__m512i bytes, const struct stk_scaling *scaling)
+{
+    const __m512 rate = _mm512_set1_ps(STK_BYTE_RATE), rest = _mm512_set1_ps(STK_BYTE_REST);
+    __m512 x = _mm512_cvtepi32_ps(bytes);
+    __m512 y = _mm512_fmadd_ps(x, rate, _mm512_mul_ps(x, rest));
+    y = _mm512_sub_ps(y, _mm512_set1_ps(scaling->mean));
+    return _mm512_fmadd_ps(y, _mm512_set1_ps(scaling->rate),
+                           _mm512_mul_ps(y, _mm512_set1_ps(scaling->rest)));
+}
+
+INLINE void scaled_planes(float *const out[3], const uint8_t *line, size_t pixels,
+                          const struct stk_tables *tables, bool streamed)
+{
+    const __m512i byte = _mm512_set1_epi32(255);
+    for (size_t p = 0; p < pixels; p += 16) {
+        size_t count = at_most(pixels - p, 16);
+        __m512i four = _mm512_loadu_si512(line + 4 * p);
+        UNROLLED
+        for (int c = 0; c < 3; c++) {
+            __m512i bytes = _mm512_and_si512(_mm512_srli_epi32(four, 8 * (unsigned)c), byte);
+            __m512 floats = scale(bytes, &tables->scaling[c]);
+            store_floats(out[c] + p, _mm512_castps_si512(floats), 0, count, streamed);
+        }
+    }
+}
+
+INLINE void looked_up_planes(float *const out[3], const uint8_t *line, size_t pixels,
+                             const struct stk_tables *tables, bool streamed)
 {
     for (int c = 0; c < 3; c++) {
         struct table four[4];
@@ -264,6 +291,16 @@ INLINE void three_planes(float *const out[3], const uint8_t *line, size_t pixels
             struct chunk chunk = load_chunk(line + 4 * p, count);
             to_floats(out[c] + p, channel_of(&chunk, c), count, four, streamed);
         }
+    }
+}
+
+INLINE void three_planes(float *const out[3], const uint8_t *line, size_t pixels,
+                         const struct stk_tables *tables, bool streamed)
+{
+    if (tables->is_scaled) {
+        scaled_planes(out, line, pixels, tables, streamed);
+    } else {
+        looked_up_planes(out, line, pixels, tables, streamed);
     }
 }
 

@@ -10,6 +10,9 @@
 #define TARGET   __attribute__((target(FEATURES)))
 #define INLINE   static inline __attribute__((target(FEATURES), always_inline))
 
+/* Without it gcc -O2 would keep arrays of vectors in memory. */
+#define UNROLLED _Pragma("GCC unroll 8")
+
 stk_idct stk_avx512_idct;
 stk_colour stk_avx512_colour;
 

@@ -7,9 +7,6 @@
  * INLINE, and multiply_add(sums, pairs, factors), which adds the products of two words each to a
  * sum.
  */
-/* Without it gcc -O2 would keep the vectors in memory. */
-#define UNROLLED _Pragma("GCC unroll 8")
-
 #define CONST_BITS 13
 #define PASS1_BITS 2
 /* The shift after each pass: that of the second one also divides by the eight of the DCT. */

@@ -1,0 +1,111 @@
+/*
+ * Most tables are those of a normalisation: (x / 255 - mean) / std, each step rounded. A kernel
+ * computes these floats faster than it looks them up. A table does not say its mean and std, so
+ * they are searched for, and tried with all 256 bytes.
+ */
+#include "decode/resize/float_tables.h"
+
+#include <math.h>
+#include <string.h>
+
+/* A mean and a std that the first and the last float give are so many floats away at the most. */
+#define STD_AWAY  4
+#define MEAN_AWAY 2
+
+/* The tables of the last call. */
+struct memo {
+    float floats[3 * 256];
+    struct stk_tables tables;
+};
+
+static bool is_same(float a, float b)
+{
+    return memcmp(&a, &b, sizeof a) == 0;
+}
+
+/* The float that is so many floats farther from 0. */
+static float step(float from, int steps)
+{
+    uint32_t bits;
+    memcpy(&bits, &from, sizeof bits);
+    bits += (uint32_t)steps;
+    memcpy(&from, &bits, sizeof from);
+    return from;
+}
+
+static bool is_normalised(const float table[256], float mean, float std)
+{
+    for (int i = 0; i < 256; i++) {
+        if (!is_same(((float)i / 255.0F - mean) / std, table[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Computes as kernels do. */
+static bool is_scaled(const float table[256], const struct stk_scaling *scaling)
+{
+    for (int i = 0; i < 256; i++) {
+        float value = (float)i, rest = value * STK_BYTE_REST;
+        value = fmaf(value, STK_BYTE_RATE, rest) - scaling->mean;
+        rest = value * scaling->rest;
+        if (!is_same(fmaf(value, scaling->rate, rest), table[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static struct stk_scaling scaling_of(float mean, float std)
+{
+    double rate = 1.0 / (double)std;
+    return (struct stk_scaling){
+        .mean = mean, .rate = (float)rate, .rest = (float)(rate - (double)(float)rate)};
+}
+
+static bool find_scaling(struct stk_scaling *out, const float table[256])
+{
+    double first = (double)table[0], span = (double)table[255] - first;
+    for (int s = -STD_AWAY; s <= STD_AWAY; s++) {
+        float std = step((float)(1.0 / span), s);
+        for (int m = -MEAN_AWAY; m <= MEAN_AWAY; m++) {
+            float mean = step((float)(-first * (double)std), m);
+            *out = scaling_of(mean, std);
+            if (is_normalised(table, mean, std) && is_scaled(table, out)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static void split(struct stk_tables *tables)
+{
+    for (size_t i = 0; i < 3 * 256; i++) {
+        uint8_t bytes[4];
+        memcpy(bytes, &tables->floats[i], sizeof bytes);
+        for (size_t b = 0; b < 4; b++) {
+            tables->bytes[i / 256][b][i % 256] = bytes[b];
+        }
+    }
+}
+
+const struct stk_tables *stk_tables_get(struct stk_workspace *workspace, const float *floats)
+{
+    bool is_new = workspace->scratch[STK_SCRATCH_TABLES].data == NULL;
+    struct memo *memo = stk_workspace_get(workspace, STK_SCRATCH_TABLES, sizeof *memo);
+    if (!memo || (!is_new && memcmp(memo->floats, floats, sizeof memo->floats) == 0)) {
+        return memo ? &memo->tables : NULL;
+    }
+    memcpy(memo->floats, floats, sizeof memo->floats);
+    memo->tables.floats = memo->floats;
+    memo->tables.is_scaled = true;
+    for (size_t c = 0; c < 3; c++) {
+        memo->tables.is_scaled &= find_scaling(&memo->tables.scaling[c], floats + 256 * c);
+    }
+    if (workspace->kernels->needs_bytes) {
+        split(&memo->tables);
+    }
+    return &memo->tables;
+}
