@@ -133,7 +133,7 @@ const struct stk_option_row stk_option_table[STK_OPTION_COUNT] = {
          "covered paths, by which the next run knows what will fit. The flag takes no value "
          "and says off: then nothing is kept of the run."},
     [STK_OPTION_SIMD] =
-        {"STOKER_SIMD", NULL, "c|avx2|avx512|neon", "",
+        {"STOKER_SIMD", NULL, "c|avx2|vnni|avx512|neon", "",
          "Which of the decoder's inner loops are used, for tests and comparisons: all give the "
          "same bytes. Unset, or where the processor has not what it names, the best that it has."},
     [STK_OPTION_ENTROPY] =

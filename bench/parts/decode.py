@@ -17,7 +17,7 @@ sys.path += [os.path.join(ground.REPOSITORY, each) for each in ("tests/decode", 
 SIZES = ((40, (500, 375)), (75, (500, 375)), (250, (1000, 750)))
 PHOTOS = 40
 STARTS = 15
-KERNELS = ("avx512", "avx2")
+KERNELS = ("avx512", "vnni", "avx2")
 
 
 # ---- photographs: pieces of those of `make demo` ----

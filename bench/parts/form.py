@@ -10,7 +10,7 @@ from measure import Table, in_us, ratio, spread, times
 from parts import decode
 
 STARTS = 5
-KERNELS = ("avx512", "avx2", "neon")
+KERNELS = ("avx512", "vnni", "avx2", "neon")
 MOST_SIZE, MOST_MAKING = 1.08, 1.10
 QUALITIES = range(30, 101, 10)
 SAMPLINGS = {"4:2:0": 2, "4:2:2": 1, "4:4:4": 0, "grey": None}

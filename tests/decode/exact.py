@@ -21,7 +21,7 @@ import decoder  # noqa: E402
 from cases import Case  # noqa: E402
 
 NUMBERS = {"nearest": 0, "lanczos": 1, "bilinear": 2, "bicubic": 3, "box": 4, "hamming": 5}
-KERNELS = ("c", "avx2", "avx512", "neon")
+KERNELS = ("c", "avx2", "vnni", "avx512", "neon")
 MEAN, STD = (0.485, 0.456, 0.406, 0.5), (0.229, 0.224, 0.225, 0.25)
 
 

@@ -17,10 +17,12 @@
 #define OUT_SIDE   180
 #define PLAN_BYTES 32 /* before each file of the corpus */
 
-static const char *const names[] = {"c", "avx2", "avx512", "neon"};
-static struct stk_decoder *decoders[4]; /* NULL: not on this processor */
+static const char *const names[] = {"c", "avx2", "vnni", "avx512", "neon"};
+#define KINDS (sizeof names / sizeof *names)
+static struct stk_decoder *decoders[KINDS]; /* NULL: not on this processor */
 static uint8_t pixels[SIDE * SIDE * 4];
-static float table[4 * 256];
+/* Floats of a normalisation, of a division alone, of another normalisation, and of no formula. */
+static float tables[4][4 * 256];
 static _Alignas(64) float wanted[OUT_SIDE * OUT_SIDE * 4];
 static _Alignas(64) float got[OUT_SIDE * OUT_SIDE * 4];
 static uint64_t state = 1, digest = UINT64_C(0xcbf29ce484222325);
@@ -39,7 +41,7 @@ static void fail(const char *what, const char *kernels, unsigned number)
 
 static void set_up(void)
 {
-    for (size_t i = 0; i < 4; i++) {
+    for (size_t i = 0; i < KINDS; i++) {
         setenv("STOKER_SIMD", names[i], 1);
         if (strcmp(stk_decode_simd(), names[i]) == 0) {
             decoders[i] = stk_decoder_new();
@@ -49,8 +51,12 @@ static void set_up(void)
         pixels[i] = (uint8_t)(below(3) ? below(256) : below(2) * 255);
     }
     for (size_t i = 0; i < 4; i++) {
-        float mean = 0.4f + 0.02f * (float)i, std = 0.22f;
-        stk_decode_table(table + 256 * i, &mean, &std);
+        float mean = 0.4f + 0.02f * (float)i, std = 0.22f, half = 0.5f;
+        stk_decode_table(tables[0] + 256 * i, &mean, &std);
+        stk_decode_table(tables[1] + 256 * i, NULL, NULL);
+        stk_decode_table(tables[2] + 256 * i, &half, &half);
+        stk_decode_table(tables[3] + 256 * i, &mean, &std);
+        tables[3][256 * i + below(256)] += 1;
     }
 }
 
@@ -64,7 +70,7 @@ static void two_below(uint32_t limit, float *first, float *second)
 
 static struct stk_plan random_plan(uint32_t width, uint32_t height)
 {
-    struct stk_plan plan = {.table = table};
+    struct stk_plan plan = {.table = tables[below(4)]};
     plan.crop[0] = (int32_t)below(width);
     plan.crop[1] = (int32_t)below(height);
     plan.crop[2] = plan.crop[0] + 1 + (int32_t)below(width - (uint32_t)plan.crop[0]);
@@ -128,7 +134,7 @@ static int run(struct stk_decoder *decoder, const struct source *source,
 /* One plan by all kernels. */
 static void run_case(unsigned number, const struct source *source, const struct stk_plan *plan)
 {
-    for (size_t i = 0; i < 4; i++) {
+    for (size_t i = 0; i < KINDS; i++) {
         struct stk_target target = target_of(plan, i ? got : wanted);
         target.streamed = i > 0 && number % 2;
         memset(target.data, 0x5a, sizeof got);
@@ -164,7 +170,7 @@ static struct source make_form(const struct source *file, const struct stk_jpeg_
     static uint8_t bytes[1 << 16];
     struct source source = {.form = bytes};
     struct stk_plan plan = random_plan(info->width, info->height);
-    for (size_t i = 0; i < 4; i++) {
+    for (size_t i = 0; i < KINDS; i++) {
         struct stk_target target = target_of(&plan, got);
         struct stk_form form = {NULL, 0};
         if (!decoders[i]) {
@@ -211,7 +217,7 @@ int main(int argc, char **argv)
     for (int i = 2; i < argc; i++) {
         run_file(argv[i]);
     }
-    for (size_t i = 0; i < 4; i++) {
+    for (size_t i = 0; i < KINDS; i++) {
         fprintf(stderr, "%s%s", decoders[i] ? names[i] : "", decoders[i] ? " " : "");
         stk_decoder_free(decoders[i]);
     }

@@ -20,7 +20,8 @@
 #define LINE 4096
 #define SIDE 256
 
-static const char *const names[] = {"c", "avx2", "avx512", "neon"};
+static const char *const names[] = {"c", "avx2", "vnni", "avx512", "neon"};
+#define KINDS (sizeof names / sizeof *names)
 static const struct stk_kernels *kernels; /* that are tested */
 static uint64_t state = 1;
 
@@ -410,7 +411,7 @@ int main(int argc, char **argv)
 {
     unsigned blocks = argc > 1 ? (unsigned)atoi(argv[1]) : 10000;
     unsigned widths = argc > 2 ? (unsigned)atoi(argv[2]) : 140;
-    for (size_t i = 0; i < 4; i++) {
+    for (size_t i = 0; i < KINDS; i++) {
         setenv("STOKER_SIMD", names[i], 1);
         kernels = stk_kernels_select();
         if (strcmp(kernels->name, names[i]) != 0) {

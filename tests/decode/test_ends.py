@@ -8,7 +8,7 @@ from PIL import Image
 
 import decoder
 
-SIMDS = ("avx512", "avx2", "neon", "c")
+SIMDS = ("avx512", "vnni", "avx2", "neon", "c")
 CASES = 3000
 
 

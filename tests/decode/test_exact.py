@@ -24,4 +24,5 @@ def test_every_kind_of_kernel_of_this_processor_takes_part():
     flags = open("/proc/cpuinfo").read()
     assert "c" in exact.DECODERS
     assert ("avx2" in exact.DECODERS) == ("avx2" in flags)
+    assert ("vnni" in exact.DECODERS) == ("avx512_vnni" in flags)
     assert ("avx512" in exact.DECODERS) == ("avx512_vnni" in flags and "avx512_vbmi" in flags)

@@ -14,7 +14,7 @@
 
 #define SYSTEMATIC 1000000 /* variations of the corpus: a minute of them */
 
-#define KERNELS 4
+#define KERNELS 5
 #define CURSORS 5 /* 0: as many as it likes */
 static struct stk_decoder *decoders[KERNELS * CURSORS], *libjpeg;
 static size_t decoded, refused, formed;
@@ -109,7 +109,7 @@ static void compare_with_libjpeg(const uint8_t *bytes, size_t size, const struct
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
-    static const char *const kernels[] = {"c", "avx2", "avx512", "neon"};
+    static const char *const kernels[] = {"c", "avx2", "vnni", "avx512", "neon"};
     (void)argc;
     (void)argv;
     for (size_t i = 0; i < KERNELS * CURSORS; i++) {

@@ -12,7 +12,7 @@
 #include "tests/fuzz/jpegs.h"
 
 #define SYSTEMATIC 400000
-#define KERNELS    4
+#define KERNELS    5
 #define AT_BYTES   8 /* of the form's head: its size */
 #define HEAD_BYTES 64
 
@@ -101,7 +101,7 @@ bool fuzz_report(void)
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
-    static const char *const kernels[] = {"c", "avx2", "avx512", "neon"};
+    static const char *const kernels[] = {"c", "avx2", "vnni", "avx512", "neon"};
     (void)argc;
     (void)argv;
     for (size_t i = 0; i < KERNELS; i++) {

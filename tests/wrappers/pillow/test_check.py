@@ -37,7 +37,7 @@ def test_everything_is_proven(report):
     assert counts == {"images": 1, "settled": {}, "resized": 0}
 
 
-@pytest.mark.parametrize("simd", ["c", "avx2", "avx512", "neon"])
+@pytest.mark.parametrize("simd", ["c", "avx2", "vnni", "avx512", "neon"])
 def test_by_every_kernel(report, simd):
     assert report(STOKER_SIMD=simd)[:3] == report()[:3]
 
