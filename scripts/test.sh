@@ -1,5 +1,5 @@
 #!/bin/bash
-# Runs the tests, four parts at a time, and says at the end what passed: `make test`, `make test T=name`.
+# Runs the tests, several parts at a time, and says at the end what passed: `make test`, `make test T=name`.
 #     scripts/test.sh [NAME]
 # A test that failed is tried once more, with nothing beside it (as CPython does with its tests). If it passes then,
 # it is named at the end: the test, or a part of the library, does not bear a busy machine.
@@ -68,31 +68,31 @@ one() {
 # none is left alone at the end.
 lines() {
     cat <<'END'
-test-slowfs
-test-san test-fuzz
+test-san-address test-fuzz
+test-san-thread test-slowfs
 test-cache-files
-test-cli-summary test-cli-run
+test-cli-summary
 test-cache-tiers
-test-cli-verbs test-preload-programs
+test-wrappers-pillow
+test-cli-run test-cli-verbs
 test-wild
 test-cache-versions
-test-wrappers-pillow
 test-preload-paths
 test-cache-kills test-stress
 test-wrappers-batches
+test-libfuzzer
 test-store
-test-chaos-slice
 test-cache-faults
 test-cache-readers
-test-preload-symbols
+test-preload-symbols test-preload-programs
 test-decode
 test-cuda test-wrappers-loader
-test-libfuzzer
+test-chaos-slice
 test-wrappers-torchvision
 test-make
 test-docs
-test-unit
 test-wrappers-feed
+test-unit
 test-cli-ahead
 test-preload-cpython
 test-preload-neighbours
@@ -113,13 +113,13 @@ failed_again() {
     unsteady=$(comm -23 <(printf '%s\n' "${failed[@]}") <(sort -u "$scratch/failed" 2>/dev/null) | tr '\n' ' ')
 }
 
-# Most parts wait for more than half of their time: two more at a time than two processors.
+# Most parts wait for most of their time: four keep a processor busy.
 all() {
     if ! "$MAKE" --no-print-directory -j"$(nproc)" test-programs; then
         echo test-programs >>"$scratch/failed"
         return
     fi
-    lines | xargs -P 4 -I '{}' bash -c 'parts {}'
+    lines | xargs -P $((4 * $(nproc))) -I '{}' bash -c 'parts {}'
     failed_again
 }
 

@@ -111,15 +111,20 @@ SAN_RUNTIME = $(shell $(CC) -print-file-name=lib$(if $(findstring thread,$(SAN))
 # `make test` runs this: all programs at their first look and when all is known; of races only the
 # program that has any.
 SAN_SLICE = -k $(if $(findstring thread,$(SAN)),'async and not in_a_run','main and (cold or known)')
+# The slices need no command, and that of races one program.
+FRAMES_PROGRAMS = $(if $(filter 1,$(STOKER_ALL)),$(B)/stoker $(PRELOAD_PROGRAMS),$(if $(findstring thread,$(SAN)),\
+	$(addprefix $(PRELOAD_BIN)/,async warm counters),$(PRELOAD_PROGRAMS)))
 
-.PHONY: test-san test-frames
-test-frames: $(B)/libstoker.so $(B)/stoker $(PRELOAD_PROGRAMS)
+.PHONY: test-san test-san-address test-san-thread test-frames
+test-frames: $(B)/libstoker.so $(FRAMES_PROGRAMS)
 	@STOKER_SANITIZER=$(if $(SAN),$(SAN_RUNTIME)) $(PYTEST) tests/preload/symbols/test_frames.py \
 		$(if $(filter 1,$(STOKER_ALL)),,$(SAN_SLICE))
 
-test-san: ## unit tests, stress and the interposed symbols under the sanitizers
+test-san: test-san-address test-san-thread ## unit tests, stress and the interposed symbols under the sanitizers
+test-san-address:
 	@$(MAKE) --no-print-directory SAN=address,undefined test-unit test-frames \
 		$(if $(filter 1,$(STOKER_ALL)),test-stress)
+test-san-thread:
 	@$(MAKE) --no-print-directory SAN=thread test-stress test-frames \
 		$(if $(filter 1,$(STOKER_ALL)),test-unit)
 
@@ -128,7 +133,8 @@ test-san: ## unit tests, stress and the interposed symbols under the sanitizers
 FUZZ_TARGETS := path options mounts catalogue decode form
 FUZZ_SHARED := tests/fuzz/fuzz.c
 $(B)/tests/fuzz-catalogue: $(call objects,tests/fuzz/world.c tests/unit/private.c)
-$(B)/tests/fuzz-decode $(B)/tests/fuzz-form: $(call objects,tests/fuzz/jpegs.c) $(DECODE_OBJECTS)
+$(B)/tests/fuzz-decode $(B)/tests/fuzz-form: $(call objects,tests/fuzz/jpegs.c $(DECODE))
+$(addprefix $(B)/tests/fuzz-,$(filter-out decode form,$(FUZZ_TARGETS))): $(call objects,$(BASE) $(CACHE))
 FUZZ_LIBS_decode = $(JPEG_LIBS)
 FUZZ_LIBS_form = $(JPEG_LIBS)
 # Functions of ours whose place the target takes.
@@ -139,7 +145,7 @@ LIBFUZZER := $(findstring fuzzer,$(SAN))
 FUZZ_PROGRAMS := $(addprefix $(B)/tests/fuzz-,$(FUZZ_TARGETS))
 
 $(FUZZ_PROGRAMS): $(B)/tests/fuzz-%: $(B)/obj/tests/fuzz/%.o \
-		$(call objects,$(if $(LIBFUZZER),,tests/fuzz/driver.c) $(FUZZ_SHARED) $(BASE) $(CACHE))
+		$(call objects,$(if $(LIBFUZZER),,tests/fuzz/driver.c) $(FUZZ_SHARED))
 	@mkdir -p $(@D)
 	$(if $(V),,@echo "  LINK  $@")
 	$(Q)$(LINK) -o $@ $(filter %.o,$^) $(LDFLAGS) $(FUZZ_LIBS_$*) -lm \
@@ -172,10 +178,10 @@ fuzz: ## one fuzzer by hand: make fuzz T=catalogue SECONDS=600
 	@$(MAKE) --no-print-directory $(FUZZ_BY_HAND) T=$(or $(T),catalogue) fuzz-by-hand
 
 # A little of it each, for what is most exposed. More is for by hand, or STOKER_ALL=1.
-LIBFUZZER_S := $(if $(filter 1,$(STOKER_ALL)),600,20)
+LIBFUZZER_S := $(if $(filter 1,$(STOKER_ALL)),600,10)
 LIBFUZZER_TARGETS := decode form
 .PHONY: test-libfuzzer fuzz-by-hand
-test-libfuzzer: ## 20 s each of clang's libFuzzer on the decoder of files and that of forms
+test-libfuzzer: ## 10 s each of clang's libFuzzer on the decoder of files and that of forms
 ifeq ($(CLANG_FUZZER),)
 	@echo "skipped: test-libfuzzer: no clang with libFuzzer (apt-get install clang libclang-rt-14-dev)"
 else
@@ -291,9 +297,9 @@ test-chaos: all $(B)/slowfs $(CHAOS_PROGRAMS) ## half an hour in which everythin
 	@$(PYTHON) -B tests/chaos/chaos.py --build $(B) --seconds $(CHAOS_S) $(if $(SEED),--seed $(SEED)) || \
 		[ $$? = 77 ]
 
-# `make test` runs two minutes of it.
+# `make test` runs a little of it, with another seed each time.
 test-chaos-slice:
-	@$(MAKE) --no-print-directory test-chaos SECONDS=120
+	@$(MAKE) --no-print-directory test-chaos SECONDS=$(if $(filter 1,$(STOKER_ALL)),300,50)
 
 # ---- tests/preload/neighbours: other libraries, and programs that make it hard ----
 
