@@ -16,6 +16,7 @@ from checkout import ROOT
 
 AVX2, EXACT, MODULE = (f"obj/{name}.o" for name in (
     "store/content_hash_avx2", "decode/resize/geometry", "wrappers/python/core/module"))
+LIBRARY = "tests/gpu/libcuda.so.1"  # of two files
 USERS = {"CFLAGS": "-O1 -D_FORTIFY_SOURCE=2", "CPPFLAGS": "-DUSERS_OWN", "LDFLAGS": "-Wl,-O1"}
 HEADERS = {"lmdb": "/usr/include/lmdb.h", "jpeg": "/usr/include/jpeglib.h",
            "xxhash": "/usr/include/xxhash.h"}
@@ -44,17 +45,20 @@ def line_of(said, made):
 def test_the_user_s_flags_are_added_to_ours(place, scratch, given):
     arguments = [f"{name}={value}" for name, value in USERS.items()] if given == "arguments" else []
     env = USERS if given == "environment" else {}
-    wanted = [scratch / name for name in (AVX2, EXACT, MODULE, "stoker")]
-    builds = given == "arguments"  # what it would do tells as much, and takes no time
+    wanted = [scratch / name for name in (AVX2, EXACT, MODULE, LIBRARY)]
+    builds = given == "arguments"
     said = make(place, scratch, *([] if builds else ["-n"]), *arguments, *wanted, env=env).stdout
     assert all(path.exists() == builds for path in wanted)
+    # `make -n` prints the same lines. The command is made of hundreds of files, which are not compiled here.
+    said += make(place, scratch, "-n", *arguments, scratch / "stoker", env=env).stdout
     for made, needs in (AVX2, "-mavx2"), (EXACT, "-ffp-contract=off"), (MODULE, "-DPy_LIMITED_API="):
         words = line_of(said, made).split()
         assert any(word.startswith(needs) for word in words), made
         assert words.index("-O3") < words.index("-O1"), made
         assert words.index("-D_FORTIFY_SOURCE=2") < words.index("-U_FORTIFY_SOURCE"), made
         assert "-DUSERS_OWN" in words, made
-    assert "-Wl,-O1" in line_of(said, "/stoker").split()
+    for made in LIBRARY, "/stoker":
+        assert "-Wl,-O1" in line_of(said, made).split()
 
 
 @pytest.mark.parametrize("names", [["jpeg"], ["xxhash"], ["jpeg", "xxhash"]])

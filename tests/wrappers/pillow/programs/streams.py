@@ -60,8 +60,11 @@ class Mutable(Stream):
 
 def read_twice(reads):
     """How many bytes."""
-    ranges = [range(at, at + size) for at, _, size in reads]
-    return sum(map(len, ranges)) - len(set().union(*ranges))
+    twice = end = 0
+    for at, _, size in sorted(reads):
+        twice += size - max(0, at + size - max(end, at))
+        end = max(end, at + size)
+    return twice
 
 
 def used(stream, block, flag, is_whole):
