@@ -56,9 +56,9 @@ WAYS = {"by a worker": by_a_worker, "here": here}
 
 BOUNDS = {
     # Functions that torch calls in the place of its own, and functions that only call another one.
-    "collate_tensors", "timed_collate", "fetch", "reduce_tensor", "_Batch.collate", "_Batch.close", "_note", "_hold",
+    "collate_tensors", "timed_collate", "fetch", "reduce_tensor", "_Batch.collate", "_Batch.close", "_hold",
     "_Parcel.__init__", "_Parcel.__reduce__", "_Begin.__reduce__", "_End.__reduce__", "_Stored.__reduce__",
-    "_let_go_of_others", "_keep", "_make_none", "_be_no_worker", "_copy", "_pass_of",
+    "_keep", "_make_none", "_be_no_worker", "_copy", "_pass_of",
     # Only these make tensors of a message.
     "opened", "tensor", "by_value", "lent", "over", "tensor_of",
     # Without these an array's memory would go while the array is there.

@@ -117,10 +117,9 @@ def modules():
 
 
 # Functions that Pillow calls in the place of its own, and functions that only call Pillow's.
-BOUNDS = {"_load", "_load_file", "_copy", "_convert", "_crop", "_resize", "_transpose", "_tobytes", "_get_im",
-          "_get_plain_im", "_set_plain_im", "_delete_plain_im", "install", "_replace", "_replace_im", "_materialise",
-          "open_image", "_Builtins.open", "_Builtins.__getattr__", "load_plainly", "plain_load", "_end_all",
-          "_be_main_thread"}
+BOUNDS = {"_load", "_load_file", "_or_pillows", "_get_im", "_get_plain_im", "_set_plain_im", "_delete_plain_im",
+          "install", "_replace", "_replace_im", "_materialise", "open_image", "_Builtins.open",
+          "_Builtins.__getattr__", "load_plainly", "plain_load", "_be_main_thread"}
 
 
 def main():

@@ -87,7 +87,7 @@ def outcome(image, do):
 
 # Functions that torchvision calls in the place of its own.
 BOUNDS = {"_pil_loader", "_to_tensor", "_normalize_tensor", "_get_params", "_make_params", "_compose", "_compose_v2",
-          "run", "_are_known", "_at_once", "as_one", "install", "install_v2", "install_loader", "_replace"}
+          "run", "_at_once", "as_one", "install", "install_v2", "install_loader", "_replace"}
 
 
 def main():

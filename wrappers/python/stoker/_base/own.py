@@ -17,3 +17,14 @@ def is_own(error):
     while at is not None and _is_here(at.tb_frame):
         at = at.tb_next
     return at is None
+
+
+def attempt(function, *arguments, **named):
+    """Returns the result of a function of this package, or None after an error of the package's own: the caller then
+    calls the library's own function, or does without."""
+    try:
+        return function(*arguments, **named)
+    except Exception as error:
+        if not is_own(error):
+            raise
+        return None

@@ -11,7 +11,7 @@ import sys
 from PIL import Image, ImageFile, JpegImagePlugin
 
 from .._base import ending
-from .._base.own import is_own
+from .._base.own import attempt, is_own
 from .._store import setting
 from . import check, ordinary, pending, take, versions
 from .pending import new_image
@@ -132,102 +132,46 @@ def _loaded(image, plan, caller):
     return _PLAIN["load"](image)
 
 
+def _loaded_file(image, caller):
+    plan = take.take(image)
+    return take.load_plainly(image) if plan is None else _loaded(image, plan, caller)
+
+
 # ---- in the place of Pillow's functions: after an error of ours Pillow's own function runs ----
 
 def _load(self):
     core = self.__dict__.get(_FIELD)
-    if type(core) is Plan:
-        try:
-            return _loaded(self, core, sys._getframe().f_back)
-        except Exception as error:
-            if not is_own(error):
-                raise
-    return _PLAIN["load"](self)
+    access = attempt(_loaded, self, core, sys._getframe().f_back) if type(core) is Plan else None
+    return _PLAIN["load"](self) if access is None else access
 
 
 def _load_file(self):
+    access = None
     if type(self) is _Jpeg and self.tile and self.__dict__.get(_FIELD) is None:
-        try:
-            plan = take.take(self)
-            return take.load_plainly(self) if plan is None else _loaded(self, plan, sys._getframe().f_back)
-        except Exception as error:
-            if not is_own(error):
-                raise
-    return _PLAIN["ImageFile.load"](self)
+        access = attempt(_loaded_file, self, sys._getframe().f_back)
+    return _PLAIN["ImageFile.load"](self) if access is None else access
 
 
-def _copy(self):
-    try:
-        plan = first_use(self)
-        if plan is not None:
-            return new_image(self, plan.again())
-    except Exception as error:
-        if not is_own(error):
-            raise
-    return _PLAIN["copy"](self)
+def _or_pillows(name, ours):
+    """Returns a function that calls Pillow's own method of this name if ours returns None."""
+    def method(*arguments, **named):
+        result = attempt(ours, *arguments, **named)
+        return _PLAIN[name](*arguments, **named) if result is None else result
+    return method
 
 
-def _convert(self, mode=None, *arguments, **named):
-    if mode == "RGB" and not arguments and not named:
-        try:
-            plan = first_use(self)
-            if plan is not None:
-                return new_image(self, plan.again())
-        except Exception as error:
-            if not is_own(error):
-                raise
-    return _PLAIN["convert"](self, mode, *arguments, **named)
+# ---- what can be part of a plan: each function returns None where Pillow is to do it ----
+
+def _copied(image):
+    plan = first_use(image)
+    return None if plan is None else new_image(image, plan.again())
 
 
-def _crop(self, box=None):
-    try:
-        new = _cropped(self, box)
-    except Exception as error:
-        if not is_own(error):
-            raise
-        new = None
-    return _PLAIN["crop"](self, box) if new is None else new
+def _converted(image, mode=None, *arguments, **named):
+    return _copied(image) if mode == "RGB" and not arguments and not named else None
 
 
-def _resize(self, size, resample=None, box=None, reducing_gap=None):
-    try:
-        new = _resized(self, size, resample, box, reducing_gap)
-    except Exception as error:
-        if not is_own(error):
-            raise
-        new = None
-    return _PLAIN["resize"](self, size, resample, box, reducing_gap) if new is None else new
-
-
-def _transpose(self, method):
-    if type(method) in _FLIP_TYPES and method in _FLIPS:
-        try:
-            plan = first_use(self)
-            if plan is not None:
-                return new_image(self, plan.flipped(_FLIPS[method]))
-        except Exception as error:
-            if not is_own(error):
-                raise
-    return _PLAIN["transpose"](self, method)
-
-
-def _tobytes(self, encoder_name="raw", *arguments):
-    if encoder_name == "raw" and (not arguments or arguments == ("RGB",)):
-        try:
-            plan = first_use(self)
-            pixels = None if plan is None else plan.pixels(3)
-            if type(pixels) is bytes:
-                return pixels
-        except Exception as error:
-            if not is_own(error):
-                raise
-    return _PLAIN["tobytes"](self, encoder_name, *arguments)
-
-
-# ---- what can be part of a plan ----
-
-def _cropped(image, box):
-    """Returns the new image; None where Pillow is to make it."""
+def _cropped(image, box=None):
     if type(box) is not tuple or not _are_ints(box, 4):
         return None
     width, height = image.size
@@ -240,8 +184,19 @@ def _cropped(image, box):
     return new_image(image, plan.cropped(box))
 
 
-def _resized(image, size, resample, box, reducing_gap):
-    """Returns the new image; None where Pillow is to make it."""
+def _transposed(image, method):
+    plan = first_use(image) if type(method) in _FLIP_TYPES and method in _FLIPS else None
+    return None if plan is None else new_image(image, plan.flipped(_FLIPS[method]))
+
+
+def _as_bytes(image, encoder_name="raw", *arguments):
+    is_plain = encoder_name == "raw" and (not arguments or arguments == ("RGB",))
+    plan = first_use(image) if is_plain else None
+    pixels = None if plan is None else plan.pixels(3)
+    return pixels if type(pixels) is bytes else None
+
+
+def _resized(image, size, resample=None, box=None, reducing_gap=None):
     filter = 3 if resample is None else resample
     if not _is_size(size) or type(filter) not in _FILTER_TYPES or filter not in FILTERS:
         return None
@@ -291,9 +246,10 @@ def install():
     _installed = True
     _replace(ImageFile.ImageFile, "load", _load_file, "ImageFile.load")
     _hooked_load = ImageFile.ImageFile.load
-    for name, new in (("load", _load), ("copy", _copy), ("convert", _convert), ("crop", _crop),
-                      ("resize", _resize), ("transpose", _transpose), ("tobytes", _tobytes)):
-        _replace(Image.Image, name, new)
+    _replace(Image.Image, "load", _load)
+    for name, ours in (("copy", _copied), ("convert", _converted), ("crop", _cropped), ("resize", _resized),
+                       ("transpose", _transposed), ("tobytes", _as_bytes)):
+        _replace(Image.Image, name, _or_pillows(name, ours))
     Image.Image.__copy__ = Image.Image.copy
     _replace_im()
     pending.heed_forks()

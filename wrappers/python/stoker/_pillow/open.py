@@ -15,7 +15,7 @@ from itertools import chain
 from PIL import Image, JpegImagePlugin
 
 from .. import _core
-from .._base.own import is_own
+from .._base.own import attempt, is_own
 from .._store import sources
 from . import headers, take, versions
 
@@ -269,12 +269,7 @@ def _open_here(fp, mode, formats):
 
 
 def open_image(fp, mode="r", formats=None):
-    try:
-        image = _open_here(fp, mode, formats)
-    except Exception as error:
-        if not is_own(error):
-            raise
-        image = None
+    image = attempt(_open_here, fp, mode, formats)
     if image is not None:
         return image
     outer, _thread.turn = _thread.turn, None

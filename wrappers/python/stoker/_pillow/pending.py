@@ -13,7 +13,7 @@ from weakref import ref
 
 from PIL import Image
 
-from .._base.own import is_own
+from .._base.own import attempt
 from . import versions
 from .plan import Plan, materialise
 
@@ -62,16 +62,12 @@ def _end(image):
 
 
 def _end_all():
-    """Materialises all waiting images before a fork. The fork prints errors that are raised here."""
-    try:
-        for _ in range(_MOST):
-            _images.append(_no_image)
-            image = _images.popleft()()
-            if image is not None:
-                _end(image)
-    except Exception as error:
-        if not is_own(error):
-            raise
+    """Materialises all waiting images before a fork."""
+    for _ in range(_MOST):
+        _images.append(_no_image)
+        image = _images.popleft()()
+        if image is not None:
+            _end(image)
 
 
 def _be_main_thread():
@@ -80,4 +76,5 @@ def _be_main_thread():
 
 
 def heed_forks():
-    os.register_at_fork(before=_end_all, after_in_child=_be_main_thread)
+    # The fork prints errors that are raised here.
+    os.register_at_fork(before=lambda: attempt(_end_all), after_in_child=_be_main_thread)

@@ -10,7 +10,7 @@ import os
 import torch
 
 from .. import _core
-from .._base.own import is_own
+from .._base.own import attempt, is_own
 from . import moves
 from .tensors import over, tensor_of
 
@@ -19,11 +19,7 @@ _slots = {}  # {(ring, number): the mapped slot}
 
 def opened(begin, data, end):
     """Returns a message's batch. Pickle has made the batch's tensors before."""
-    try:
-        moves.forget_ended()
-    except Exception as error:
-        if not is_own(error):
-            raise
+    attempt(moves.forget_ended)
     return data
 
 
@@ -53,19 +49,11 @@ def lent(ring, number, offset, size, ticket):
             return _read(fd, offset, size)
         finally:
             os.close(fd)
-        _let_go_of_others()  # before there are more and more of them
+        attempt(let_go, ())  # before there are more and more of them
         _slots[ring, number] = slot
     if slot is None:
         raise RuntimeError("a DataLoader's batch came to a process that does not know its worker")
     return over(slot.loan(offset, size))
-
-
-def _let_go_of_others():
-    try:
-        let_go(())
-    except Exception as error:
-        if not is_own(error):
-            raise
 
 
 def _read(fd, offset, size):

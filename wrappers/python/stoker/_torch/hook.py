@@ -11,7 +11,7 @@ from multiprocessing import process, queues
 from multiprocessing.reduction import ForkingPickler
 
 from .._base import ending
-from .._base.own import is_own
+from .._base.own import attempt
 from . import ahead, borrow, collate, known, lend, moves, passes, rows
 
 SWITCH = "STOKER_BATCHES"
@@ -106,11 +106,7 @@ def _replace_loop(module):
 
     @functools.wraps(plain)
     def _worker_loop(*arguments, **named):
-        try:
-            _begin(named["data_queue"] if "data_queue" in named else arguments[place])
-        except Exception as error:
-            if not is_own(error):
-                raise
+        attempt(lambda: _begin(named["data_queue"] if "data_queue" in named else arguments[place]))
         return plain(*arguments, **named)
 
     module._worker_loop = _worker_loop
@@ -131,11 +127,7 @@ def _replace_shutdown(iterator):
         try:
             return plain(self)
         finally:
-            try:
-                if not had_ended and not is_ending():
-                    let_go({worker.pid for worker in getattr(self, "_workers", ())})
-            except Exception as error:
-                if not is_own(error):
-                    raise
+            if not had_ended and not is_ending():
+                attempt(lambda: let_go({worker.pid for worker in getattr(self, "_workers", ())}))
 
     iterator._shutdown_workers = _shutdown_workers

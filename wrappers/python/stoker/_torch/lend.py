@@ -10,7 +10,7 @@ from multiprocessing import reduction, util
 
 from .. import _core
 from .._base import counters
-from .._base.own import is_own
+from .._base.own import attempt
 from . import borrow
 from .tensors import bytes_of, contiguous, is_plain, over, storage_of, tensor_of
 
@@ -56,26 +56,23 @@ class _Begin:
     def __reduce__(self):
         global _message
         unsent, _message = _message, None
-        try:
-            if unsent is not None:
-                unsent.take_back()
-            _message = _Message()
-        except Exception as error:
-            if not is_own(error):
-                raise
+        _message = attempt(_begun, unsent)
         return tuple, ()
+
+
+def _begun(unsent):
+    """Returns a new _Message. The one before was not sent if it is there still."""
+    if unsent is not None:
+        unsent.take_back()
+    return _Message()
 
 
 class _End:
     def __reduce__(self):
         global _message
         message, _message = _message, None
-        try:
-            if message is not None:
-                message.sent()
-        except Exception as error:
-            if not is_own(error):
-                raise
+        if message is not None:
+            attempt(message.sent)
         return tuple, ()
 
 

@@ -16,21 +16,12 @@ import torch
 
 from .. import _core
 from .._base import counters
-from .._base.own import is_own
+from .._base.own import attempt
 
 _LOOKED_AT = 2  # as many batches are no pass yet
 
 _loaders = []
 _seen = set()  # the libraries that this process has counted
-
-
-def _note(function, *arguments):
-    """Calls a function that counts. If it fails, nothing is counted."""
-    try:
-        function(*arguments)
-    except Exception as error:
-        if not is_own(error):
-            raise
 
 
 def install(iterator, module):
@@ -47,7 +38,7 @@ def timed_collate(plain):
         try:
             return plain(batch, collate_fn_map=collate_fn_map)
         finally:
-            _note(_core.count, counters.COLLATE_NS, monotonic_ns() - began)
+            attempt(_core.count, counters.COLLATE_NS, monotonic_ns() - began)
 
     return collate_tensors
 
@@ -61,7 +52,7 @@ def _replace_fetch(kind):
         try:
             return plain(self, indices)
         finally:
-            _note(_count_fetch, monotonic_ns() - began)
+            attempt(_count_fetch, monotonic_ns() - began)
 
     kind.fetch = fetch
 
@@ -80,7 +71,7 @@ def _replace_index(kind):
     @functools.wraps(plain)
     def _next_index(self):
         index = plain(self)
-        _note(_append_size, self, index)
+        attempt(_append_size, self, index)
         return index
 
     @functools.wraps(reset)
@@ -112,11 +103,11 @@ def _replace_next(kind):
             batch = plain(self)
         except StopIteration:
             if current is not None:
-                _note(current.end, began)
+                attempt(current.end, began)
                 self._stoker_pass = None
             raise
         if current is not None:
-            _note(_step, self, current, batch, began)
+            attempt(_step, self, current, batch, began)
         return batch
 
     kind.__next__ = __next__

@@ -19,7 +19,7 @@ import torch
 
 from .. import _core
 from .._base import counters
-from .._base.own import is_own
+from .._base.own import attempt
 from . import known, lend
 from .tensors import contiguous, over, storage_of, tensor_of
 
@@ -147,11 +147,7 @@ class _Batch:
 
     def collate(self, samples):
         """Makes the batch, in the place of the fetcher's default_collate."""
-        try:
-            self.is_last = known.are_known(samples)
-        except Exception as error:
-            if not is_own(error):
-                raise
+        self.is_last = attempt(known.are_known, samples)
         try:
             return self.default_collate(samples)
         finally:
@@ -205,24 +201,16 @@ class _Batch:
         """Called when torch holds no sample any more. A batch with a held row becomes a copy."""
         kept = []
         for made, stream in self.made:
-            try:
-                if stream.piece.others() <= 1:  # the batch
-                    continue
-            except Exception as error:
-                if not is_own(error):
-                    raise
-            kept.append(made)
-            _copy(made)
-        try:
-            self._learn(len(kept))
-            _core.count(counters.ROWS, sum(len(made) for made, _ in self.made) - sum(map(len, kept)))
-        except Exception as error:
-            if not is_own(error):
-                raise
+            others = attempt(stream.piece.others)
+            if others is None or others > 1:  # more than the batch
+                kept.append(made)
+                _copy(made)
+        attempt(self._learn, kept)
 
     def _learn(self, kept):
         global _plan, _tries, _kept
-        _kept += kept > 0
+        _core.count(counters.ROWS, sum(len(made) for made, _ in self.made) - sum(map(len, kept)))
+        _kept += len(kept) > 0
         if _plan is None:
             periods = {period for period, _, _ in self.found.values()}
             if len(periods) == 1 and self.asked == self.count * min(periods):
@@ -239,12 +227,7 @@ class _Batch:
 def _copy(batch):
     """Makes the batch a copy, which shares its memory with no row."""
     with torch.inference_mode(batch.is_inference()):
-        try:
-            copy = lend.empty(batch.dtype, tuple(batch.shape), batch.numel() * batch.element_size())
-        except Exception as error:
-            if not is_own(error):
-                raise
-            copy = None
+        copy = attempt(lend.empty, batch.dtype, tuple(batch.shape), batch.numel() * batch.element_size())
         copy = batch.clone() if copy is None else copy.copy_(batch)
         batch.set_(storage_of(copy), 0, tuple(batch.shape), batch.stride())
 
@@ -258,8 +241,10 @@ def collated(tensors):
     return batch.collated(tensors)
 
 
-def is_wanted():
-    return _fetching is None and _tries < _TRIES and _kept < _KEPT and lend.is_worker()
+def _new_batch(count, default_collate):
+    """Returns a new _Batch, or None if no rows are wanted."""
+    is_wanted = _fetching is None and _tries < _TRIES and _kept < _KEPT and lend.is_worker()
+    return _Batch(count, default_collate) if is_wanted else None
 
 
 def fetch(plain, fetcher, indices):
@@ -267,12 +252,7 @@ def fetch(plain, fetcher, indices):
     them."""
     global _fetching
     default_collate = fetcher.collate_fn
-    try:
-        batch = _Batch(len(indices), default_collate) if is_wanted() else None
-    except Exception as error:
-        if not is_own(error):
-            raise
-        batch = None
+    batch = attempt(_new_batch, len(indices), default_collate)
     if batch is None:
         return plain(fetcher, indices)
     _fetching = batch

@@ -8,7 +8,7 @@ is, with an image of Pillow's.
 import itertools
 
 from .._base import cache
-from .._base.own import is_own
+from .._base.own import attempt
 from . import lazy_images, rng, tensor_tail
 from .exact import functions_are_own
 from .inspection import NOTHING, inspect
@@ -20,7 +20,7 @@ _chains = {}  # {the Inspections from the beginning of a chain on: its key}
 def run(transforms, image, end=None):
     """Returns the result of the transforms for a lazy image or any other value. If there is a function `end`, it makes
     the result of a lazy image of which only the end is left: end(lazy, tail), or end(lazy, None) for an image."""
-    known, at = _are_known(), 0
+    known, at = attempt(_are_known), 0
     while at < len(transforms):
         if known:
             image, at = _at_once(transforms, at, image, end)
@@ -32,12 +32,7 @@ def run(transforms, image, end=None):
 
 def _are_known():
     """Returns true if the functions are torchvision's own."""
-    try:
-        return functions_are_own() and lazy_images.is_float32()
-    except Exception as error:
-        if not is_own(error):
-            raise
-        return False
+    return functions_are_own() and lazy_images.is_float32()
 
 
 def _at_once(transforms, at, image, end):
@@ -81,7 +76,7 @@ class Analysis:
 
 def analyse(transforms, mode):
     """Returns the Analysis of these transforms for images of a mode."""
-    if not functions_are_own() or not lazy_images.is_float32():
+    if not _are_known():
         return Analysis()
     found = inspect(transforms)
     first = list(itertools.takewhile(lambda each: each.step is not None, found))

@@ -12,7 +12,7 @@ import sys
 import PIL.JpegImagePlugin  # noqa: F401  (the hook waits for it, and must not meet itself half-way)
 from PIL import Image
 
-from .._base.own import is_own
+from .._base.own import attempt
 from . import exact, normalize, pipeline, rng, tensor_tail
 from .exact import F, T
 
@@ -83,23 +83,12 @@ def _pil_loader(path):
 # ---- functions ----
 
 def _to_tensor(pic):
-    try:
-        tail = tensor_tail.of_to_tensor(pic)
-        result = None if tail is None else tensor_tail.of_image(pic, tail)
-    except Exception as error:
-        if not is_own(error):
-            raise
-        result = None
+    result = attempt(tensor_tail.to_tensor, pic)
     return PLAIN["to_tensor"](pic) if result is None else result
 
 
 def _normalize_tensor(tensor, mean, std, inplace=False):
-    try:
-        result = None if inplace else normalize.normalized(tensor, mean, std)
-    except Exception as error:
-        if not is_own(error):
-            raise
-        result = None
+    result = None if inplace else attempt(normalize.normalized, tensor, mean, std)
     return PLAIN["normalize"](tensor, mean, std, inplace) if result is None else result
 
 

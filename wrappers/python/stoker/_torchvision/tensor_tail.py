@@ -214,11 +214,12 @@ def _whole(width, height, tail):
             versions.PASS_ORDER, 0) + tail.order
 
 
-def of_to_tensor(image):
-    """Returns the TensorTail of ToTensor alone for this image, or None."""
+def to_tensor(image):
+    """Returns the tensor of ToTensor alone for this image, or None if torchvision is to make it."""
     if not is_pillows(image) or not exact.functions_are_own():
         return None
-    return tail_of(_TO_TENSOR, 0, _TO_TENSOR_KEY, image.mode)
+    tail = tail_of(_TO_TENSOR, 0, _TO_TENSOR_KEY, image.mode)
+    return None if tail is None else of_image(image, tail)
 
 
 _TO_TENSOR = (T.ToTensor(),)
