@@ -178,6 +178,16 @@ def test_cifar_arrays():
             assert torch.equal(state, state_after) and (array == before).all()
 
 
+@pytest.mark.parametrize("ends_as_image", [True, False])
+def test_the_upper_left_corner_of_an_array(ends_as_image):
+    """A crop that begins at the first pixel is noted like any other."""
+    array = numpy.asarray(pictures.image(41, 33))
+    chain = [T.CenterCrop((32, 40))] + ([] if ends_as_image else [T.Pad(1), T.ToTensor()])
+    expected, found = T.Compose(chain)(Image.fromarray(array)), S.Compose(chain)(array)
+    assert numpy.array_equal(numpy.asarray(expected), numpy.asarray(found))
+
+
+
 def test_other_modes_and_files(folder, version):
     """Paths of every kind, and images that are not fused."""
     pipeline = [T.RandomResizedCrop(24), T.RandomHorizontalFlip(), T.ToTensor()]

@@ -22,6 +22,7 @@ import torchvision.transforms  # noqa: F401
 from PIL import Image
 
 from ._pillow import take
+from ._pillow.plan import Plan
 from ._store import sources
 from ._torchvision import lazy_images, pipeline, tensor_tail
 from ._torchvision.exact import T
@@ -63,7 +64,7 @@ def _opened(source):
         return source
     size = take.jpeg_size(source)
     if size is not None:
-        return lazy_images.LazyImage(3, size, source=source)
+        return lazy_images.LazyImage(Plan.whole(source, size))
     return Image.open(io.BytesIO(source.read())).convert("RGB")
 
 

@@ -118,13 +118,14 @@ class Maker:
         """Returns the PlannedImage of an image that draw() planned (_core.Files.drawn)."""
         crop, size, filter, flip, window = drawn
         plan = Plan(_LazyJpeg(path, image_size), crop, size, _PILLOWS.get(filter, 0), flip, window)
-        return PlannedImage(lazy_images.LazyImage.of_plan(plan, None), self.tail)
+        return PlannedImage(lazy_images.LazyImage(plan), self.tail)
 
     def make(self, path, head):
         """Returns a PlannedImage, or the transforms' result. `head` is _core.Files.head() of the file."""
         if head is not None and self._is_taken(*head):
             try:
-                return self._noted(lazy_images.LazyImage(3, head[:2], source=_LazyJpeg(path, head[:2])))
+                plan = Plan.whole(_LazyJpeg(path, head[:2]), head[:2])
+                return self._noted(lazy_images.LazyImage(plan))
             except Changed:
                 pass
         return self.opened(path)

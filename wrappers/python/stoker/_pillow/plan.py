@@ -35,8 +35,21 @@ class Plan:
         self.used = False
         self.cell = {"core": None}
 
+    @classmethod
+    def whole(cls, source, size):
+        """Returns the plan of a whole image as it is."""
+        return cls(source, (0, 0) + size, size, 0, 0)
+
+    def is_whole(self, size):
+        """Returns true if this is the plan of a whole image of that size as it is."""
+        return self.crop == (0, 0) + size and not (self.filter or self.flip)
+
+    def of(self, source, crop):
+        """Returns the plan of another source, which does the rest with this region of it."""
+        return Plan(source, crop, self.target, self.filter, self.flip, self.window)
+
     def again(self):
-        return Plan(self.source, self.crop, self.target, self.filter, self.flip, self.window)
+        return self.of(self.source, self.crop)
 
     def cropped(self, box):
         """Returns the plan of a box in this plan's result. A flip comes last, so the box is mirrored."""
@@ -117,8 +130,8 @@ def image_of(source):
     data = source.read()
     if data is not None:
         return versions.load_plainly(data)
-    width, height = size = source.probe()[:2]
-    pixels = Plan(source, (0, 0, width, height), size, 0, 0).pixels(4)
+    size = source.probe()[:2]
+    pixels = Plan.whole(source, size).pixels(4)
     if type(pixels) is int:
         raise sources.error_of(pixels)
     return versions.image_from_pixels(size, pixels)

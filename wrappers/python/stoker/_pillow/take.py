@@ -69,8 +69,7 @@ def _left(reason):
 
 def _taken(image, source, end):
     """Returns the plan of an image. Pillow would read its file up to `end`."""
-    size = image.size
-    plan = Plan(source, (0, 0) + size, size, 0, 0)
+    plan = Plan.whole(source, image.size)
     if type(image.fp) is io.BufferedReader:
         sources.tell_decoded(image.fp, source)
     _leave(image, len(source), end)

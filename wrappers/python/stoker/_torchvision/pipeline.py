@@ -125,14 +125,24 @@ def _chain(found):
 
 def _end(transforms, found, at, image, end):
     """Returns (tensor, the next transform's place) if a chain that makes a tensor begins here; else None."""
-    is_lazy = type(image) is LazyImage
-    if not is_lazy and not tensor_tail.is_pillows(image) or min(image.size) < 2:
-        return None
+    lazy = _lazy_of(image)
     key = _chain(tuple(found[at:]))
-    tail = tensor_tail.tail_of(transforms, at, key, image.mode)
+    tail = None if lazy is None else tensor_tail.tail_of(transforms, at, key, lazy.mode)
     if tail is None:
         return None
-    if is_lazy and end is not None and at + len(key) == len(transforms):
+    if lazy is image and end is not None and at + len(key) == len(transforms):
         return end(image, tail), len(transforms)
-    result = image.tensor(tail) if is_lazy else tensor_tail.of_image(image, tail)
-    return None if result is None else (result, at + len(key))
+    return lazy.tensor(tail), at + len(key)
+
+
+def _lazy_of(image):
+    """Returns the lazy image for an image of which a tensor is to be made in one pass, or None."""
+    lazy = image if type(image) is LazyImage else lazy_images.of_image(image)
+    return None if lazy is None or min(lazy.size) < 2 else lazy  # the strides of thin tensors have rules of their own
+
+
+def to_tensor(image):
+    """Returns the tensor of ToTensor alone, or None if torchvision is to make it."""
+    lazy = _lazy_of(image) if functions_are_own() else None
+    tail = None if lazy is None else tensor_tail.of_to_tensor(lazy.mode)
+    return None if tail is None else lazy.tensor(tail)

@@ -83,7 +83,7 @@ def _pil_loader(path):
 # ---- functions ----
 
 def _to_tensor(pic):
-    result = attempt(tensor_tail.to_tensor, pic)
+    result = attempt(pipeline.to_tensor, pic)
     return PLAIN["to_tensor"](pic) if result is None else result
 
 

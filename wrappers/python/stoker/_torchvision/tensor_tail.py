@@ -12,12 +12,10 @@ from PIL import Image
 
 from .. import _core
 from .._base import cache
-from .._base.counters import DAMAGED, IMAGES
-from .._pillow import hook, versions
 from .._pillow.plan import CHW, F32, HWC, U8
 from .._torch import rows
 from . import exact
-from .exact import F, T
+from .exact import T
 
 _CHANNELS = {"RGB": 3, "L": 1}
 _CPU = torch.device("cpu")
@@ -183,7 +181,7 @@ def _find_tail(transforms, mode):
     return TensorTail(channels, layout, F32, values.numpy().tobytes(), like)
 
 
-# ---- doing it ----
+# ---- the images that it is for ----
 
 def is_pillows(image):
     """Returns true for an image of one of Pillow's own classes."""
@@ -192,37 +190,12 @@ def is_pillows(image):
                                    and isinstance(image, Image.Image))
 
 
-def of_image(image, tail):
-    """Returns the chain's tensor for a Pillow image of the tail's mode, or None if torchvision is to make it. The image
-    is unchanged in both cases."""
-    width, height = image.size
-    if width < 2 or height < 2:  # their strides have rules of their own
-        return None
-    tensor, memory = tail.tensor(image.size)
-    plan = hook.first_use(image) if tail.channels == 3 else None
-    if plan is not None:
-        status = plan.source.decode(plan.order(*tail.order), memory)
-        _core.count(DAMAGED if type(status) is int else IMAGES)
-    else:
-        status = _core.transform(image.tobytes(), (width, height, tail.channels),
-                                 _whole(width, height, tail), memory)
-    return None if type(status) is int else tail.finished(tensor)
-
-
-def _whole(width, height, tail):
-    return ((0, 0, width, height), (width, height), (0.0, 0.0, width, height), 0,
-            versions.PASS_ORDER, 0) + tail.order
-
-
-def to_tensor(image):
-    """Returns the tensor of ToTensor alone for this image, or None if torchvision is to make it."""
-    if not is_pillows(image) or not exact.functions_are_own():
-        return None
-    tail = tail_of(_TO_TENSOR, 0, _TO_TENSOR_KEY, image.mode)
-    return None if tail is None else of_image(image, tail)
+def of_to_tensor(mode):
+    """Returns the TensorTail of ToTensor alone for images of this mode, or None."""
+    return tail_of(_TO_TENSOR, 0, _TO_TENSOR_KEY, mode)
 
 
 _TO_TENSOR = (T.ToTensor(),)
 _TO_TENSOR_KEY = (_key(_TO_TENSOR[0], _starts),)
 
-__all__ = ["F", "Tail", "is_pillows", "keys_of", "know_v2", "knows", "of_image", "tail_of"]
+__all__ = ["is_pillows", "keys_of", "know_v2", "knows", "of_to_tensor", "tail_of"]
