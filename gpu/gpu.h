@@ -81,11 +81,4 @@ int stk_gpu_follow(struct stk_gpu *gpu, uint64_t number, void *stream, struct st
 /* Waits on this processor until the batch is finished. */
 int stk_gpu_wait(struct stk_gpu *gpu, uint64_t number, struct stk_gpu_why *why);
 
-/* Takes memory of the device, aligned to 256 bytes, for callers without a framework. */
-int stk_gpu_take(struct stk_gpu *gpu, size_t bytes, uint64_t *address, struct stk_gpu_why *why);
-int stk_gpu_give(struct stk_gpu *gpu, uint64_t address, struct stk_gpu_why *why);
-/* Copies from the device to this process, and waits for the copy. */
-int stk_gpu_fetch(struct stk_gpu *gpu, void *to, uint64_t from, size_t bytes,
-                  struct stk_gpu_why *why);
-
 #endif

@@ -16,6 +16,7 @@
 
 #include "gpu/gpu.h"
 #include "gpu/context.h"
+#include "tests/gpu/memory.h"
 
 #define COPY_SHARE   0.90 /* of the rate of a plain copy from locked memory */
 #define KERNEL_SHARE 0.70 /* of the bandwidth of a copy on the device */
@@ -113,15 +114,15 @@ static void compare(const struct stk_gpu_plan *plan, unsigned char *memory, size
     unsigned char *here = malloc(made), *there = malloc(made);
     uint64_t out, number;
     lay_out(plan, memory, variant, images);
-    need(stk_gpu_take(gpu, made, &out, &why), "taking memory");
+    need(take_memory(gpu, made, &out, &why), "taking memory");
     need(stk_gpu_send(gpu,
                       &(struct stk_gpu_batch){plan, images, IMAGES, memory, bytes, out,
                                               STK_GPU_NO_STREAM, NULL, NULL},
                       &number, &why),
          "sending");
     need(stk_gpu_wait(gpu, number, &why), "waiting");
-    need(stk_gpu_fetch(gpu, there, out, made, &why), "fetching");
-    need(stk_gpu_give(gpu, out, &why), "giving back");
+    need(fetch_memory(gpu, there, out, made, &why), "fetching");
+    need(give_memory(gpu, out, &why), "giving back");
     stk_gpu_plan_run(plan, images, 0, IMAGES, here);
     if (memcmp(here, there, made) != 0) {
         printf("NOT EQUAL: %s %s, %u channels, %ux%u, variant %u\n", types[plan->type],
@@ -168,7 +169,7 @@ static double plain_copies(const unsigned char *memory, size_t bytes)
 {
     uint64_t to;
     void *context;
-    need(stk_gpu_take(gpu, bytes, &to, &why), "taking memory");
+    need(take_memory(gpu, bytes, &to, &why), "taking memory");
     const struct stk_gpu_driver *driver = gpu->driver;
     int result = driver->push_current(gpu->context);
     double begin = 0;
@@ -183,7 +184,7 @@ static double plain_copies(const unsigned char *memory, size_t bytes)
     double seconds = now_s() - begin;
     driver->pop_current(&context);
     need(result == 0 ? 0 : stk_gpu_refused(gpu, result, "copy", &why), "copying");
-    need(stk_gpu_give(gpu, to, &why), "giving back");
+    need(give_memory(gpu, to, &why), "giving back");
     return (double)bytes * batches / seconds;
 }
 
@@ -194,7 +195,7 @@ static double time_batches(const struct stk_gpu_plan *plan, const struct stk_gpu
     uint64_t outs[2], number = 0;
     size_t made = stk_gpu_plan_bytes(plan, images_of_batch);
     for (int i = 0; i < 2; i++) {
-        need(stk_gpu_take(gpu, made, &outs[i], &why), "taking memory");
+        need(take_memory(gpu, made, &outs[i], &why), "taking memory");
     }
     double begin = 0;
     for (uint32_t i = 0; i < batches + STK_GPU_LANES; i++) {
@@ -211,7 +212,7 @@ static double time_batches(const struct stk_gpu_plan *plan, const struct stk_gpu
     need(stk_gpu_wait(gpu, number, &why), "waiting");
     double seconds = (now_s() - begin) / batches;
     for (int i = 0; i < 2; i++) {
-        need(stk_gpu_give(gpu, outs[i], &why), "giving back");
+        need(give_memory(gpu, outs[i], &why), "giving back");
     }
     return seconds;
 }
@@ -223,8 +224,8 @@ static double device_copies(size_t bytes)
     void *context, *symbol = dlsym(dlopen("libcuda.so.1", RTLD_NOW), "cuMemcpyDtoDAsync_v2");
     int (*copy)(unsigned long long, unsigned long long, size_t, void *);
     memcpy(&copy, &symbol, sizeof copy);
-    need(stk_gpu_take(gpu, bytes, &from, &why), "taking memory");
-    need(stk_gpu_take(gpu, bytes, &to, &why), "taking memory");
+    need(take_memory(gpu, bytes, &from, &why), "taking memory");
+    need(take_memory(gpu, bytes, &to, &why), "taking memory");
     const struct stk_gpu_driver *driver = gpu->driver;
     int result = driver->push_current(gpu->context);
     double begin = 0;
@@ -239,8 +240,8 @@ static double device_copies(size_t bytes)
     double seconds = now_s() - begin;
     driver->pop_current(&context);
     need(result == 0 ? 0 : stk_gpu_refused(gpu, result, "copy", &why), "copying");
-    need(stk_gpu_give(gpu, from, &why), "giving back");
-    need(stk_gpu_give(gpu, to, &why), "giving back");
+    need(give_memory(gpu, from, &why), "giving back");
+    need(give_memory(gpu, to, &why), "giving back");
     return 2.0 * (double)bytes * 4 * batches / seconds;
 }
 
@@ -255,7 +256,7 @@ static void place(struct stk_gpu_image *images, uint64_t at)
 static void rate_kernels(struct stk_gpu_image *images, size_t bytes, double device)
 {
     uint64_t set;
-    need(stk_gpu_take(gpu, bytes, &set, &why), "taking memory");
+    need(take_memory(gpu, bytes, &set, &why), "taking memory");
     place(images, set);
     for (int kind = 0; kind < 6; kind++) {
         char what[64];
@@ -266,7 +267,7 @@ static void rate_kernels(struct stk_gpu_image *images, size_t bytes, double devi
                  seconds * 1e6);
         judge(what, moved / seconds / device, KERNEL_SHARE);
     }
-    need(stk_gpu_give(gpu, set, &why), "giving back");
+    need(give_memory(gpu, set, &why), "giving back");
 }
 
 static void rate_batches(struct stk_gpu_image *images, size_t bytes)

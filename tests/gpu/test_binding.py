@@ -15,7 +15,7 @@ pytest.importorskip("numpy")
 BEGIN = """
 import gc, os, sys, threading, weakref
 import numpy as np
-from cuda_world import world
+from cuda_world import fetch, give, take, world
 from stoker import _gpu_core as core
 
 class Holder:
@@ -62,7 +62,7 @@ outs, wanted, memories, alive = [], [], [], []
 for seed in range(12):
     memory = make(seed)
     core.pin(device, memory.ctypes.data, memory.nbytes)
-    outs.append(core.take(device, memory.nbytes * 4))
+    outs.append(take(memory.nbytes * 4))
     wanted.append(here(memory))
     holder = Holder()
     number = core.send(device, batch_of(memory, outs[-1]), holder, None)
@@ -78,9 +78,9 @@ assert core.collect(device) == 0
 assert not any(holder() for holder in alive)
 for memory in memories:
     core.unpin(device, memory.ctypes.data)
-assert [core.fetch(device, out, len(made)) for out, made in zip(outs, wanted)] == wanted
+assert [fetch(out, len(made)) for out, made in zip(outs, wanted)] == wanted
 for out in outs:
-    core.give(device, out)
+    give(out)
 """)
 
 
@@ -90,7 +90,7 @@ device = core.open(0)
 world.late_us = 50000
 memory = make(1)
 core.pin(device, memory.ctypes.data, memory.nbytes)
-out = core.take(device, memory.nbytes * 4)
+out = take(memory.nbytes * 4)
 before = sys.getrefcount(memory)
 for _ in range(3):
     core.send(device, batch_of(memory, out), memory, None)
@@ -113,7 +113,7 @@ def error_of(kind, call, *arguments):
     raise AssertionError("no error")
 world.locked_bytes = 0
 assert "RLIMIT_MEMLOCK" in error_of(MemoryError, core.pin, device, memory.ctypes.data, 4096)
-out = core.take(device, memory.nbytes * 4)
+out = take(memory.nbytes * 4)
 world.device_bytes = 0
 assert "OUT_OF_MEMORY" in error_of(MemoryError, core.send, device, batch_of(memory, out), memory,
                                    None)
@@ -140,10 +140,10 @@ def work(seed):
     try:
         memory = make(seed)
         core.pin(device, memory.ctypes.data, memory.nbytes)
-        out = core.take(device, memory.nbytes * 4)
+        out = take(memory.nbytes * 4)
         for _ in range(20):
             core.wait(device, core.send(device, batch_of(memory, out), memory, None))
-            assert core.fetch(device, out, memory.nbytes * 4) == here(memory)
+            assert fetch(out, memory.nbytes * 4) == here(memory)
             core.collect(device)
         core.unpin(device, memory.ctypes.data)
     except BaseException as error:
@@ -160,7 +160,7 @@ def test_a_child_of_fork_does_not_wait_for_a_thread_that_it_does_not_have():
 import time
 device, memory = core.open(0), make(1)
 core.pin(device, memory.ctypes.data, memory.nbytes)
-out = core.take(device, memory.nbytes * 4)
+out = take(memory.nbytes * 4)
 world.late_us = 2000000
 core.send(device, batch_of(memory, out), memory, None)
 waiting = threading.Thread(target=core.wait, args=(device, 1))

@@ -21,3 +21,39 @@ class World(ctypes.Structure):
 library = ctypes.CDLL("libcuda.so.1")
 library.cuda_world.restype = ctypes.POINTER(World)
 world = library.cuda_world().contents
+
+
+_context = ctypes.c_void_p()
+
+
+def inside(call, *arguments):
+    """Makes a call of the driver in the context of its first device, which is open. Raises RuntimeError, or MemoryError
+    where there is none."""
+    if not _context:
+        library.cuDevicePrimaryCtxRetain(ctypes.byref(_context), 0)
+        library.cuDevicePrimaryCtxRelease_v2(0)
+    result = library.cuCtxPushCurrent_v2(_context)
+    if result == 0:
+        result = call(*arguments)
+        library.cuCtxPopCurrent_v2(ctypes.byref(ctypes.c_void_p()))
+    if result != 0:
+        raise MemoryError("CUDA_ERROR_OUT_OF_MEMORY") if result == 2 else RuntimeError(f"the driver says {result}")
+
+
+def take(size):
+    """Returns the address of so much memory of the device, as a framework takes it."""
+    address = ctypes.c_ulonglong()
+    inside(library.cuMemAlloc_v2, ctypes.byref(address), ctypes.c_size_t(size))
+    return address.value
+
+
+def give(address):
+    """Gives the memory back."""
+    inside(library.cuMemFree_v2, ctypes.c_ulonglong(address))
+
+
+def fetch(address, size):
+    """Returns the bytes of the device's memory."""
+    data = ctypes.create_string_buffer(size)
+    inside(library.cuMemcpyDtoH_v2, data, ctypes.c_ulonglong(address), ctypes.c_size_t(size))
+    return data.raw

@@ -12,6 +12,7 @@
 #include "gpu/context.h"
 #include "gpu/gpu.h"
 #include "ring/ring.h"
+#include "tests/gpu/memory.h"
 #include "tests/gpu/world.h"
 
 #define SIDE   20
@@ -116,7 +117,7 @@ static uint64_t take(const struct stk_gpu_plan *plan)
 {
     uint64_t out;
     size_t bytes = stk_gpu_plan_bytes(plan, IMAGES);
-    ck_assert_msg(stk_gpu_take(gpu, bytes, &out, &why) == STK_GPU_OK, "%s", why.text);
+    ck_assert_msg(take_memory(gpu, bytes, &out, &why) == STK_GPU_OK, "%s", why.text);
     return out;
 }
 
@@ -134,7 +135,7 @@ static bool is_right(const struct stk_gpu_plan *plan, const struct stk_gpu_image
     size_t bytes = stk_gpu_plan_bytes(plan, IMAGES);
     unsigned char *here = malloc(bytes), *there = malloc(bytes);
     stk_gpu_plan_run(plan, images, 0, IMAGES, here);
-    ck_assert_int_eq(stk_gpu_fetch(gpu, there, out, bytes, &why), STK_GPU_OK);
+    ck_assert_int_eq(fetch_memory(gpu, there, out, bytes, &why), STK_GPU_OK);
     bool right = memcmp(here, there, bytes) == 0;
     free(here);
     free(there);
@@ -158,7 +159,7 @@ START_TEST(what_comes_out_is_what_is_made_here)
         ck_assert_uint_eq(number, (uint64_t)i + 1);
         ck_assert_int_eq(stk_gpu_wait(gpu, number, &why), STK_GPU_OK);
         ck_assert(is_right(&plan, images, out));
-        ck_assert_int_eq(stk_gpu_give(gpu, out, &why), STK_GPU_OK);
+        ck_assert_int_eq(give_memory(gpu, out, &why), STK_GPU_OK);
     }
     ck_assert_int_eq(world->kernels, 12);
     ck_assert_int_eq(stk_gpu_unpin(gpu, memory, &why), STK_GPU_OK);
@@ -183,8 +184,8 @@ START_TEST(images_on_the_device_are_not_copied)
     ck_assert_int_eq(stk_gpu_wait(gpu, number, &why), STK_GPU_OK);
     ck_assert(is_right(&plan, here, out));
     ck_assert_int_eq(world->copies, 1); /* of what is wanted of each image */
-    ck_assert_int_eq(stk_gpu_give(gpu, set, &why), STK_GPU_OK);
-    ck_assert_int_eq(stk_gpu_give(gpu, out, &why), STK_GPU_OK);
+    ck_assert_int_eq(give_memory(gpu, set, &why), STK_GPU_OK);
+    ck_assert_int_eq(give_memory(gpu, out, &why), STK_GPU_OK);
     stk_gpu_close(gpu);
     assert_nothing_is_left();
 }
@@ -245,7 +246,7 @@ START_TEST(slots_are_not_given_back_before_they_are_copied)
     ck_assert_int_eq(given_back, SENT);
     for (uint32_t i = 0; i < SENT; i++) {
         ck_assert_msg(is_right(&plan, images[i], outs[i]), "batch %u is not what was sent", i);
-        ck_assert_int_eq(stk_gpu_give(gpu, outs[i], &why), STK_GPU_OK);
+        ck_assert_int_eq(give_memory(gpu, outs[i], &why), STK_GPU_OK);
     }
     stk_gpu_close(gpu);
     ck_assert_int_eq(given_back, SENT);
@@ -273,7 +274,7 @@ START_TEST(batches_may_become_larger)
     ck_assert_int_eq(stk_gpu_wait(gpu, BATCHES, &why), STK_GPU_OK);
     ck_assert(is_right(&plan, images, out));
     ck_assert_int_eq(world->kernels, BATCHES);
-    ck_assert_int_eq(stk_gpu_give(gpu, out, &why), STK_GPU_OK);
+    ck_assert_int_eq(give_memory(gpu, out, &why), STK_GPU_OK);
     stk_gpu_close(gpu);
     assert_nothing_is_left();
 }
@@ -336,7 +337,7 @@ START_TEST(a_consumer_s_stream_waits_for_the_batch)
     }
     ck_assert_int_eq(gpu->driver->stream_destroy(stream), 0);
     gpu->driver->pop_current(&context);
-    ck_assert_int_eq(stk_gpu_give(gpu, out, &why), STK_GPU_OK);
+    ck_assert_int_eq(give_memory(gpu, out, &why), STK_GPU_OK);
     stk_gpu_close(gpu);
     assert_nothing_is_left();
 }
@@ -367,7 +368,7 @@ START_TEST(a_batch_waits_for_the_consumer_s_stream)
     }
     ck_assert_int_eq(gpu->driver->stream_destroy(stream), 0);
     gpu->driver->pop_current(&context);
-    ck_assert_int_eq(stk_gpu_give(gpu, out, &why), STK_GPU_OK);
+    ck_assert_int_eq(give_memory(gpu, out, &why), STK_GPU_OK);
     stk_gpu_close(gpu);
     assert_nothing_is_left();
 }
@@ -392,7 +393,7 @@ START_TEST(memory_is_locked_in_chunks_and_copied_by_them)
     ck_assert_int_eq(stk_gpu_wait(gpu, number, &why), STK_GPU_OK);
     ck_assert(is_right(&plan, images, out));
     ck_assert_int_eq(world->copies, chunks + 1);
-    ck_assert_int_eq(stk_gpu_give(gpu, out, &why), STK_GPU_OK);
+    ck_assert_int_eq(give_memory(gpu, out, &why), STK_GPU_OK);
     ck_assert_int_eq(stk_gpu_unpin(gpu, memory, &why), STK_GPU_OK);
     ck_assert_int_eq(stk_gpu_unpin(gpu, memory, &why), STK_GPU_ARGUMENT);
     stk_gpu_close(gpu);
@@ -417,7 +418,7 @@ START_TEST(unpinning_waits_for_copies)
     }
     ck_assert_int_eq(let_gos, 10);
     ck_assert_int_eq(stk_gpu_wait(gpu, 10, &why), STK_GPU_OK);
-    ck_assert_int_eq(stk_gpu_give(gpu, out, &why), STK_GPU_OK);
+    ck_assert_int_eq(give_memory(gpu, out, &why), STK_GPU_OK);
     stk_gpu_close(gpu);
     assert_nothing_is_left();
 }
@@ -460,7 +461,7 @@ START_TEST(memory_that_is_not_locked_is_sent_as_well)
                                                       STK_GPU_NO_STREAM, NULL, NULL});
     ck_assert_int_eq(stk_gpu_wait(gpu, number, &why), STK_GPU_OK);
     ck_assert(is_right(&plan, images, out));
-    ck_assert_int_eq(stk_gpu_give(gpu, out, &why), STK_GPU_OK);
+    ck_assert_int_eq(give_memory(gpu, out, &why), STK_GPU_OK);
     stk_gpu_close(gpu);
     free(memory);
     assert_nothing_is_left();
@@ -547,11 +548,11 @@ START_TEST(a_device_without_memory_says_so_and_goes_on)
     world->device_bytes = world->device_used + 1000;
     ck_assert_int_eq(stk_gpu_send(gpu, &batch, &number, &why), STK_GPU_MEMORY);
     ck_assert_ptr_nonnull(strstr(why.text, "CUDA_ERROR_OUT_OF_MEMORY"));
-    ck_assert_int_eq(stk_gpu_take(gpu, 2000, &none, &why), STK_GPU_MEMORY);
+    ck_assert_int_eq(take_memory(gpu, 2000, &none, &why), STK_GPU_MEMORY);
     world->device_bytes = (size_t)1 << 30;
     ck_assert_int_eq(let_gos, 0);
     ck_assert_int_eq(stk_gpu_wait(gpu, send_ok(&batch), &why), STK_GPU_OK);
-    ck_assert_int_eq(stk_gpu_give(gpu, out, &why), STK_GPU_OK);
+    ck_assert_int_eq(give_memory(gpu, out, &why), STK_GPU_OK);
     stk_gpu_close(gpu);
     ck_assert_int_eq(let_gos, 1);
     assert_nothing_is_left();
@@ -599,7 +600,7 @@ static int live(unsigned char *memory, int *sent)
     lay_out(&plan, (uintptr_t)memory, images);
     error = stk_gpu_pin(gpu, memory, BYTES, &why);
     if (error == STK_GPU_OK) {
-        error = stk_gpu_take(gpu, stk_gpu_plan_bytes(&plan, IMAGES), &out, &why);
+        error = take_memory(gpu, stk_gpu_plan_bytes(&plan, IMAGES), &out, &why);
     }
     for (int i = 0; i < STK_GPU_LANES + 3 && error == STK_GPU_OK; i++) {
         const struct stk_gpu_batch batch = {&plan, images, IMAGES, memory,      BYTES,
@@ -617,7 +618,7 @@ static int live(unsigned char *memory, int *sent)
     if (out != 0) {
         struct stk_gpu_why last;
         stk_gpu_wait(gpu, number, &last); /* of what came before the error */
-        int result = stk_gpu_give(gpu, out, &last);
+        int result = give_memory(gpu, out, &last);
         if (error == STK_GPU_OK && result != STK_GPU_OK) {
             error = result;
             why = last;
@@ -717,9 +718,6 @@ static int use_in_child(void *context)
         stk_gpu_follow(gpu, 1, NULL, &why),
         stk_gpu_pin(gpu, &number, 8, &why),
         stk_gpu_unpin(gpu, &number, &why),
-        stk_gpu_take(gpu, 8, &number, &why),
-        stk_gpu_give(gpu, 8, &why),
-        stk_gpu_fetch(gpu, &number, 8, 8, &why),
     };
     for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {
         if (errors[i] != STK_GPU_FORKED) {
@@ -747,7 +745,7 @@ START_TEST(a_child_of_fork_is_told_so)
     send_ok(&batch);
     ck_assert_int_eq(unit_in_child(use_in_child, &batch), 0);
     ck_assert_int_eq(stk_gpu_wait(gpu, 1, &why), STK_GPU_OK); /* here it goes on */
-    ck_assert_int_eq(stk_gpu_give(gpu, out, &why), STK_GPU_OK);
+    ck_assert_int_eq(give_memory(gpu, out, &why), STK_GPU_OK);
     stk_gpu_close(gpu);
     ck_assert_int_eq(let_gos, 1);
     assert_nothing_is_left();

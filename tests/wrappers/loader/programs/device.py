@@ -15,7 +15,7 @@ from sets import (MEAN, SIDES, STD, Named, all_same, floats, in_dict, is_of_a_ki
                   loader_of, named, of_torch, pixels, planes, same, say, until_error, watched, without_images)
 
 import stoker
-from stoker import _core
+from stoker import _core, _gpu_core
 from stoker._gpu.images import Recipe
 from stoker._torch.tensors import over, tensor_of
 
@@ -166,7 +166,7 @@ def what_threads_decode_is_locked_once():
         seen, others = [], devices.of(0).pinned()
         for prefetch in 0, 2, 6:
             ours = of_paths(paths, 4, device="cuda:0", prefetch=prefetch)
-            with mock.patch.object(fake.core, "pin", wraps=fake.core.pin) as pin:
+            with mock.patch.object(_gpu_core, "pin", wraps=_gpu_core.pin) as pin:
                 seen += [all_same(right, fetch_all(ours)) for _ in range(3)]
             seen.append(0 < devices.of(0).pinned() - others == pin.call_count)
             del ours

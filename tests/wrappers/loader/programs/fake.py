@@ -22,9 +22,8 @@ import torch
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[3] / "lib"))
 
-from cuda_world import library, world  # noqa: E402
+from cuda_world import fetch, library, take, world  # noqa: E402
 
-from stoker import _gpu_core as core  # noqa: E402
 from stoker._gpu import cuda  # noqa: E402
 from stoker._gpu import device as devices  # noqa: E402
 
@@ -40,10 +39,9 @@ class Memory:
 
     def __init__(self, device, shape, dtype):
         self.shape, self.dtype = tuple(shape), dtype
-        self._device = device._opened
         size = self.numel() * self.element_size()
         self._pool = self._free.setdefault(device, {}).setdefault(size, [])
-        self._address = self._pool.pop() if self._pool else core.take(self._device, size)
+        self._address = self._pool.pop() if self._pool else take(size)
         self._order = None
 
     def __del__(self):
@@ -64,7 +62,7 @@ class Memory:
         return self
 
     def fetched(self):
-        data = bytearray(core.fetch(self._device, self._address, self.numel() * self.element_size()))
+        data = bytearray(fetch(self._address, self.numel() * self.element_size()))
         made = torch.frombuffer(data, dtype=self.dtype).reshape(self.shape)
         return made if self._order is None else made.permute(*self._order)
 

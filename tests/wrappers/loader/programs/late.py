@@ -5,7 +5,8 @@ import weakref
 
 import fake
 import torch
-from fake import core, library
+from cuda_world import give, take
+from fake import library
 
 
 class Late(torch.Tensor):
@@ -28,18 +29,18 @@ class Place(fake.Place):
         if dtype is not torch.uint8:
             return super().empty(shape, dtype)
         size = torch.Size(shape).numel()
-        address = core.take(self._device._opened, size)
+        address = take(size)
         memory = (ctypes.c_uint8 * size).from_address(address)
-        weakref.finalize(memory, give, self._device._opened, address)
+        weakref.finalize(memory, give_late, address)
         return torch.frombuffer(memory, dtype=dtype).view(shape).as_subclass(Late)
 
 
-def give(device, address):
+def give_late(address):
     """When all that was begun is done, as torch's allocator does."""
     library.cuStreamSynchronize(None)
     try:
-        core.give(device, address)
-    except RuntimeError:  # it has failed, and takes all along
+        give(address)
+    except RuntimeError:  # the device has failed, and takes all along
         pass
 
 

@@ -405,120 +405,50 @@ static PyObject *gpu_wait(PyObject *module, PyObject *arguments)
 
 /* ---- memory ---- */
 
-/* Takes the arguments of the calls below: (device, address, bytes). Returns NULL with an exception
- * set. */
-static struct device *take_memory(PyObject *arguments, unsigned long long *address,
-                                  unsigned long long *bytes)
-{
-    PyObject *capsule;
-    *bytes = 0;
-    return PyArg_ParseTuple(arguments, "OK|K", &capsule, address, bytes) ? device_of(capsule)
-                                                                         : NULL;
-}
-
-/* Work on an address and a number of bytes. */
-typedef int memory_work(struct stk_gpu *gpu, uint64_t address, size_t bytes,
-                        struct stk_gpu_why *why);
-
-static PyObject *work_on_memory(PyObject *arguments, memory_work *work)
-{
-    unsigned long long address, bytes;
-    struct device *device = take_memory(arguments, &address, &bytes);
-    struct stk_gpu_why why = {0};
-    int error;
-    if (device == NULL) {
-        return NULL;
-    }
-    CALL_DEVICE(device, error, work(device->gpu, address, (size_t)bytes, &why));
-    return none_or_raise(error, &why);
-}
-
-static int pin(struct stk_gpu *gpu, uint64_t address, size_t bytes, struct stk_gpu_why *why)
-{
-    return stk_gpu_pin(gpu, (void *)(uintptr_t)address, bytes, why);
-}
-
-static int unpin(struct stk_gpu *gpu, uint64_t address, size_t bytes, struct stk_gpu_why *why)
-{
-    (void)bytes;
-    return stk_gpu_unpin(gpu, (void *)(uintptr_t)address, why);
-}
-
-static int give(struct stk_gpu *gpu, uint64_t address, size_t bytes, struct stk_gpu_why *why)
-{
-    (void)bytes;
-    return stk_gpu_give(gpu, address, why);
-}
-
 /* pin(device, address, bytes): locks memory of this process; MemoryError, with the limit. */
 static PyObject *gpu_pin(PyObject *module, PyObject *arguments)
 {
-    return work_on_memory(arguments, pin);
+    PyObject *capsule;
+    unsigned long long address, bytes;
+    struct stk_gpu_why why = {0};
+    int error;
+    if (!PyArg_ParseTuple(arguments, "OKK", &capsule, &address, &bytes)) {
+        return NULL;
+    }
+    struct device *device = device_of(capsule);
+    if (device == NULL) {
+        return NULL;
+    }
+    CALL_DEVICE(device, error,
+                stk_gpu_pin(device->gpu, (void *)(uintptr_t)address, (size_t)bytes, &why));
+    return none_or_raise(error, &why);
 }
 
 /* unpin(device, address): before it is unmapped. */
 static PyObject *gpu_unpin(PyObject *module, PyObject *arguments)
 {
-    return work_on_memory(arguments, unpin);
-}
-
-/* take(device, bytes): the address of so much memory of the device's; MemoryError. */
-static PyObject *gpu_take(PyObject *module, PyObject *arguments)
-{
-    unsigned long long bytes, unused;
-    struct device *device = take_memory(arguments, &bytes, &unused);
+    PyObject *capsule;
+    unsigned long long address;
     struct stk_gpu_why why = {0};
-    uint64_t address = 0;
     int error;
+    if (!PyArg_ParseTuple(arguments, "OK", &capsule, &address)) {
+        return NULL;
+    }
+    struct device *device = device_of(capsule);
     if (device == NULL) {
         return NULL;
     }
-    CALL_DEVICE(device, error, stk_gpu_take(device->gpu, (size_t)bytes, &address, &why));
-    return error < 0 ? raise_why(&why) : PyLong_FromUnsignedLongLong(address);
-}
-
-/* give(device, address): gives it back. */
-static PyObject *gpu_give(PyObject *module, PyObject *arguments)
-{
-    return work_on_memory(arguments, give);
-}
-
-/* fetch(device, address, bytes): what lies there, as bytes. */
-static PyObject *gpu_fetch(PyObject *module, PyObject *arguments)
-{
-    unsigned long long address, bytes;
-    struct device *device = take_memory(arguments, &address, &bytes);
-    struct stk_gpu_why why = {0};
-    int error;
-    PyObject *made = device == NULL ? NULL : PyBytes_FromStringAndSize(NULL, (Py_ssize_t)bytes);
-    if (made == NULL) {
-        return NULL;
-    }
-    char *to = PyBytes_AsString(made);
-    CALL_DEVICE(device, error, stk_gpu_fetch(device->gpu, to, address, (size_t)bytes, &why));
-    if (error < 0) {
-        Py_DECREF(made);
-        return raise_why(&why);
-    }
-    return made;
+    CALL_DEVICE(device, error, stk_gpu_unpin(device->gpu, (void *)(uintptr_t)address, &why));
+    return none_or_raise(error, &why);
 }
 
 static PyMethodDef methods[] = {
-    {"plan", gpu_plan, METH_VARARGS, NULL},
-    {"run", gpu_run, METH_VARARGS, NULL},
-    {"open", gpu_open, METH_O, NULL},
-    {"name", gpu_name, METH_O, NULL},
-    {"send", gpu_send, METH_VARARGS, NULL},
-    {"resident", gpu_resident, METH_VARARGS, NULL},
-    {"collect", gpu_collect, METH_O, NULL},
-    {"follow", gpu_follow, METH_VARARGS, NULL},
-    {"wait", gpu_wait, METH_VARARGS, NULL},
-    {"pin", gpu_pin, METH_VARARGS, NULL},
-    {"unpin", gpu_unpin, METH_VARARGS, NULL},
-    {"take", gpu_take, METH_VARARGS, NULL},
-    {"give", gpu_give, METH_VARARGS, NULL},
-    {"fetch", gpu_fetch, METH_VARARGS, NULL},
-    {NULL, NULL, 0, NULL},
+    {"plan", gpu_plan, METH_VARARGS, NULL},   {"run", gpu_run, METH_VARARGS, NULL},
+    {"open", gpu_open, METH_O, NULL},         {"name", gpu_name, METH_O, NULL},
+    {"send", gpu_send, METH_VARARGS, NULL},   {"resident", gpu_resident, METH_VARARGS, NULL},
+    {"collect", gpu_collect, METH_O, NULL},   {"follow", gpu_follow, METH_VARARGS, NULL},
+    {"wait", gpu_wait, METH_VARARGS, NULL},   {"pin", gpu_pin, METH_VARARGS, NULL},
+    {"unpin", gpu_unpin, METH_VARARGS, NULL}, {NULL, NULL, 0, NULL},
 };
 
 static struct PyModuleDef definition = {
