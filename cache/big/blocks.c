@@ -442,6 +442,15 @@ static int make_in_best(struct stk_big_blocks *blocks, const struct stk_cache *c
     return error == 0 || error == -EEXIST ? -EAGAIN : error;
 }
 
+/* Returns true if the version's entry is there or is being made. Its table goes under the record's
+ * claim. So a process that finds no table looks at the claim afterwards, and makes no second one.
+ */
+static bool is_entry(const struct stk_record *record)
+{
+    enum stk_state state = stk_claim_load(&record->claim).state;
+    return state == STK_PRESENT || state == STK_FILLING;
+}
+
 int stk_big_blocks_open(struct stk_big_blocks *blocks, const struct stk_cache *cache,
                         const struct stk_record *record, uint64_t block_bytes)
 {
@@ -457,7 +466,7 @@ int stk_big_blocks_open(struct stk_big_blocks *blocks, const struct stk_cache *c
             stk_big_blocks_close(blocks);
             error = -EAGAIN;
         } else if (error == -ENOENT) {
-            error = make_in_best(blocks, cache, record, block_bytes);
+            error = is_entry(record) ? -EALREADY : make_in_best(blocks, cache, record, block_bytes);
         }
     }
     return error;

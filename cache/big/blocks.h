@@ -61,7 +61,8 @@ struct stk_big_blocks {
 
 /* Maps the table of this version, in whichever tier it is. If there is none, makes it and the block
  * file, in blocks of so many bytes. It chooses the first tier that has room for all of the file
- * beside the missing blocks of other files, else the tier with most room. */
+ * beside the missing blocks of other files, else the tier with most room. Returns -EALREADY if the
+ * version has its entry. */
 int stk_big_blocks_open(struct stk_big_blocks *blocks, const struct stk_cache *cache,
                         const struct stk_record *record, uint64_t block_bytes);
 /* Notes the file's path in the table, for readers of the table alone. */

@@ -192,6 +192,16 @@ static enum big_taken take(const struct stk_place *place, const struct opened *o
     return work != NULL ? BIG_QUEUED : BIG_LATER;
 }
 
+/* Returns true if this version has its entry. Waits for one that is being made. */
+static bool is_entry(uint32_t number)
+{
+    struct stk_record *record = stk_catalogue_record(&pool.cache->catalogue, number);
+    if (record != NULL && stk_claim_load(&record->claim).state == STK_FILLING) {
+        stk_claim_wait(&record->claim);
+    }
+    return record != NULL && stk_claim_load(&record->claim).state == STK_PRESENT;
+}
+
 /* Returns true if the file is complete. If the process that filled the last block was killed right
  * then, only the entry is missing, and is made here. */
 static bool is_whole(struct stk_big *big)
@@ -212,7 +222,7 @@ enum big_taken big_files_add(const struct stk_place *place, uint32_t record, int
     end->filled = 0;
     end->why = stk_big_open(&big, pool.cache, place, record, fd, opened_ns);
     if (end->why != STK_BYPASS_NONE) {
-        return BIG_REFUSED;
+        return is_entry(record) ? BIG_THERE : BIG_REFUSED;
     }
     end->bytes = big.blocks.size;
     if (is_whole(&big)) {
@@ -280,14 +290,18 @@ static bool have(struct big_worker *worker, uint64_t block, bool *filled)
     return false;
 }
 
-/* Fills a block. Sets `came` to its bytes if no other process filled it. */
+/* Fills a block. Sets `came` to its bytes if no other process filled it. The job may have completed
+ * the file before this worker opens it. */
 static enum stk_bypass bring(struct big_worker *worker, const struct big_work *work, uint64_t block,
                              uint64_t *came)
 {
     bool filled;
     enum stk_bypass why = take_up(worker, work);
-    if (why != STK_BYPASS_NONE || stk_big_blocks_is_present(&worker->big.blocks, block)) {
-        return why;
+    if (why != STK_BYPASS_NONE) {
+        return is_entry(work->record) ? STK_BYPASS_NONE : why;
+    }
+    if (stk_big_blocks_is_present(&worker->big.blocks, block)) {
+        return STK_BYPASS_NONE;
     }
     if (!have(worker, block, &filled)) {
         return stk_big_reason(pool.cache, &worker->big);
@@ -314,9 +328,12 @@ static void report_end(const struct big_work *work, const struct big_end *end)
  * cut. Then the origin is not asked any more. */
 static bool came_whole(const struct big_work *work, struct big_worker *worker)
 {
-    bool open = work->why == STK_BYPASS_NONE && worker->turn == work->turn;
-    return open && (work->cut ? atomic_load(&worker->big.blocks.table->whole) != 0
-                              : is_whole(&worker->big));
+    if (work->why != STK_BYPASS_NONE) {
+        return false;
+    }
+    return worker->turn != work->turn ? is_entry(work->record)
+           : work->cut                ? atomic_load(&worker->big.blocks.table->whole) != 0
+                                      : is_whole(&worker->big);
 }
 
 /* Ends a work: the last worker has gone, or further blocks would be in vain. Call it under the
@@ -326,7 +343,8 @@ static void settle(struct big_work *work, struct big_worker *worker)
     struct big_end end = {.bytes = work->bytes, .filled = work->filled, .why = work->why};
     bool came = came_whole(work, worker);
     if (end.why == STK_BYPASS_NONE && !came && !work->cut) {
-        end.why = stk_big_reason(pool.cache, &worker->big);
+        end.why = worker->turn == work->turn ? stk_big_reason(pool.cache, &worker->big)
+                                             : STK_BYPASS_TIER; /* the entry is gone again */
     }
     if (came || !work->cut) {
         report_end(work, &end);

@@ -37,7 +37,7 @@ static struct {
     unsigned wanted, started; /* threads that fill */
     atomic_uint alive;        /* threads to wait for */
     atomic_bool over;
-    _Atomic uint64_t files, bytes, left;
+    _Atomic uint64_t files, bytes, left[STK_BYPASS_KINDS];
 } finisher;
 
 /* ---- filling ---- */
@@ -78,7 +78,7 @@ static void start_hands(void)
 static void count_end(const struct big_end *end)
 {
     if (end->why != STK_BYPASS_NONE) {
-        atomic_fetch_add(&finisher.left, 1);
+        atomic_fetch_add(&finisher.left[end->why], 1);
     } else if (end->filled > 0) {
         atomic_fetch_add(&finisher.files, 1);
         atomic_fetch_add(&finisher.bytes, end->filled);
@@ -102,12 +102,13 @@ static enum big_taken leave(const struct stk_place *place, const struct stk_big_
                             int fd, int64_t opened_ns, struct stk_lookup *ask)
 {
     struct stk_outcome outcome;
-    struct big_end end = {.why = STK_BYPASS_CHANGED};
+    struct big_end end = {0};
     const struct big_file file = {
         .rank = rank_of(begun->marks), .yields = true, .ticket = begun->ticket, .ended = count_end};
     if (stk_cache_fill(&finisher.cache, place, fd, opened_ns, ask->entry, &outcome)) {
         return BIG_THERE;
     }
+    end.why = outcome.why;
     enum big_taken taken = outcome.why == STK_BYPASS_LARGE
                                ? big_files_add(place, outcome.record, fd, opened_ns, &file, &end)
                                : BIG_REFUSED;
@@ -247,9 +248,11 @@ void finisher_end(struct finisher_figures *out)
         }
         nanosleep(&(struct timespec){0, STEP_NS}, NULL);
     }
-    *out = (struct finisher_figures){.files = atomic_load(&finisher.files),
-                                     .bytes = atomic_load(&finisher.bytes),
-                                     .left = atomic_load(&finisher.left)};
+    out->files = atomic_load(&finisher.files);
+    out->bytes = atomic_load(&finisher.bytes);
+    for (unsigned why = 0; why < STK_BYPASS_KINDS; why++) {
+        out->left[why] = atomic_load(&finisher.left[why]);
+    }
 }
 
 /* ---- names ---- */

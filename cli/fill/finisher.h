@@ -16,8 +16,8 @@
 
 /* The outcome. */
 struct finisher_figures {
-    uint64_t files, bytes; /* files that are complete now; bytes that were filled here */
-    uint64_t left;         /* files without room, or that changed */
+    uint64_t files, bytes;           /* files that are complete now; bytes that were filled here */
+    uint64_t left[STK_BYPASS_KINDS]; /* files that cannot be finished, by the reason */
 };
 
 /* A file that was mapped while blocks of it were missing. */

@@ -262,6 +262,17 @@ static void add_members(const struct figures *figures)
     }
 }
 
+static void add_unfinished(const struct finisher_figures *finished)
+{
+    for (int why = 1; why < STK_BYPASS_KINDS; why++) {
+        if (finished->left[why] > 0) {
+            lines_add(LOSSES, "  %" PRIu64 " big file%s could not be finished: %s",
+                      finished->left[why], finished->left[why] == 1 ? "" : "s",
+                      bypassed_meanings[why]);
+        }
+    }
+}
+
 static void add_blocks(const struct figures *figures)
 {
     char cache[STK_SIZE_TEXT], origin[STK_SIZE_TEXT], filled[STK_SIZE_TEXT];
@@ -278,10 +289,7 @@ static void add_blocks(const struct figures *figures)
                   finished->files, finished->files == 1 ? "" : "s",
                   size_text(filled, finished->bytes));
     }
-    if (finished->left > 0) {
-        lines_add(LOSSES, "  %" PRIu64 " big files could not be finished: no room, or they changed",
-                  finished->left);
-    }
+    add_unfinished(finished);
 }
 
 /* Returns what kept reading ahead from being faster. */

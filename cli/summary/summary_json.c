@@ -229,6 +229,15 @@ static void write_ahead(struct json *json, const struct fill_figures *ahead)
     json_end(json);
 }
 
+static uint64_t count_left(const struct finisher_figures *finished)
+{
+    uint64_t count = 0;
+    for (int why = 1; why < STK_BYPASS_KINDS; why++) {
+        count += finished->left[why];
+    }
+    return count;
+}
+
 static void write_finished(struct json *json, const struct session *session)
 {
     unsigned count;
@@ -238,7 +247,7 @@ static void write_finished(struct json *json, const struct session *session)
     json_object(json, "finished");
     json_count(json, "files", finished->files);
     json_count(json, "bytes", finished->bytes);
-    json_count(json, "left", finished->left);
+    json_count(json, "left", count_left(finished));
     json_end(json);
     json_list(json, "mapped");
     for (unsigned i = 0; i < count; i++) {

@@ -353,6 +353,7 @@ def test_no_room_for_all_of_it(jobs, origin, file, started, build):
     assert counted["read_bytes"] <= MB + PAGES
     stderr, said = job.end()
     assert said["finished"]["files"] == 0 and said["finished"]["left"] >= 1
+    assert "could not be finished: beyond the tier's budget" in stderr
     assert said["mapped"] == [{"path": str(file[0]), "filled": False}], stderr
 
 

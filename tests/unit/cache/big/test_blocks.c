@@ -1,6 +1,7 @@
 /* cache/big/blocks.c */
 #include "cache/big/blocks.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -190,6 +191,19 @@ START_TEST(one_that_is_lost_is_made_anew)
 }
 END_TEST
 
+/* The process that completes the file removes the table under the record's claim. */
+START_TEST(a_version_with_an_entry_gets_no_table)
+{
+    UNIT_NEEDS_PRIVATE();
+    struct stk_record *record = known_file();
+    ck_assert(stk_claim_take(&record->claim, stk_claim_load(&record->claim)));
+    ck_assert_int_eq(stk_big_blocks_open(&blocks, &box.cache, record, BLOCK), -EALREADY);
+    stk_claim_finish(&record->claim, STK_PRESENT, 0, 0);
+    ck_assert_int_eq(stk_big_blocks_open(&blocks, &box.cache, record, BLOCK), -EALREADY);
+    ck_assert_ptr_null(blocks.table);
+}
+END_TEST
+
 START_TEST(what_is_no_table_is_none)
 {
     UNIT_NEEDS_PRIVATE();
@@ -213,6 +227,7 @@ Suite *suite_blocks(void)
     tcase_add_test(table, begins_with_none);
     tcase_add_test(table, is_the_same_for_all);
     tcase_add_test(table, one_that_is_lost_is_made_anew);
+    tcase_add_test(table, a_version_with_an_entry_gets_no_table);
     tcase_add_test(table, what_is_no_table_is_none);
     TCase *words = unit_case(suite, "blocks_words");
     tcase_add_test(words, one_fills_a_block);
