@@ -56,18 +56,21 @@ def test_a_pass_that_ends_early(jobs, session_origin, origin):
     assert 0 < read_ahead(ran) <= 2048 + 256
 
 
-def test_a_list_of_other_files(jobs, session_origin):
-    """The list names files that no sample opens: at most 64 of these are read."""
-    source, data = session_origin.files("wrong", COUNT, SIZE)
+@pytest.mark.parametrize("kind, right", [("wrong", 0), ("two", COUNT)])
+def test_a_list_of_other_files(jobs, session_origin, kind, right):
+    """The list names files that no sample opens: at most 64 of these are read. A list of the right files beside it is
+    used."""
+    source, data = session_origin.files(f"list-{kind}", COUNT, SIZE)
     (source / "read").mkdir()
     for path in source.iterdir():
         if path.is_file():
             (source / "read" / path.name).write_bytes(path.read_bytes())
     settle()
-    plain = jobs.place.run(line(data, "wrong", 2, 2)).stdout
-    ran = jobs.run(line(data, "wrong", 2, 2), path=data, timeout=300)
+    plain = jobs.place.run(line(data, kind, 2, 2)).stdout
+    ran = jobs.run(line(data, kind, 2, 2), path=data, timeout=300)
     assert ran.stdout == plain
-    assert 0 < read_ahead(ran) <= 64
+    assert 0 < read_ahead(ran) <= right + 64
+    assert right == 0 or read_ahead(ran) > right // 2
 
 
 def test_a_sampler_that_takes_few(jobs, session_origin, origin):

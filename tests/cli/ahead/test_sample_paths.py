@@ -1,13 +1,18 @@
 """Which files a data set's samples are made of, by its lists."""
 
+import collections
 import os
 import pathlib
 
 import numpy
 import pytest
+import torch
 from torch.utils.data import ConcatDataset, Dataset, Subset
 
-from stoker._torch.sample_paths import paths_of
+from stoker._torch.sample_paths import names_of, paths_of
+
+COUNT = 6
+Row = collections.namedtuple("Row", "label path")
 
 
 class Data(Dataset):
@@ -19,83 +24,174 @@ class Data(Dataset):
     def __len__(self):
         raise AssertionError("the program's code runs")
 
-    __getitem__ = __len__
+    __getitem__ = __getattr__ = __len__
 
 
-def names(count=6, root="/data"):
-    return [f"{root}/{number}.jpg" for number in range(count)]
+class Reader:
+    """An object of a data set."""
+
+    def __init__(self, **attributes):
+        vars(self).update(attributes)
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory):
+    """Has images in two directories, and masks."""
+    path = tmp_path_factory.mktemp("root")
+    for name in "images", "more", "masks":
+        (path / name).mkdir()
+        for number in range(10):
+            (path / name / f"{number}.jpg").touch()
+    return path
+
+
+@pytest.fixture
+def names(root):
+    return lambda directory="images", count=COUNT: [f"{root}/{directory}/{number}.jpg" for number in range(count)]
+
+
+def files(data, indices=range(COUNT), most=COUNT - 1):
+    each = zip(*(names.take(indices) for names in paths_of(data, most)))
+    return [name for names in each for name in names]
+
+
+def pandas_frame(names):
+    return pytest.importorskip("pandas").DataFrame({"label": range(COUNT), "kind": ["cat"] * COUNT, "file": names})
 
 
 LISTS = {
-    "paths": names(),
-    "a tuple": tuple(names()),
-    "pathlib": [pathlib.Path(name) for name in names()],
-    "pairs": [(name, 0) for name in names()],
-    "a target before the path": [(0, name) for name in names()],
-    "lists": [[name, 1] for name in names()],
-    "dicts": [{"label": 1, "file": name} for name in names()],
-    "an array": numpy.array(names()),
-    "an array of objects": numpy.array(names(), dtype=object),
+    "paths": list,
+    "a tuple": tuple,
+    "pathlib": lambda names: [*map(pathlib.Path, names)],
+    "bytes": lambda names: [*map(os.fsencode, names)],
+    "pairs": lambda names: [(name, 0) for name in names],
+    "a target before the path": lambda names: [(0, name) for name in names],
+    "named tuples": lambda names: [Row(1, name) for name in names],
+    "lists": lambda names: [[name, 1] for name in names],
+    "dicts": lambda names: [{"url": "http://a/b", "label": 1, "file": name} for name in names],
+    "a dict by index": lambda names: dict(enumerate(names)),
+    "a dict of dicts by index": lambda names: {index: {"file": name} for index, name in enumerate(names)},
+    "an array": numpy.array,
+    "an array of bytes": lambda names: numpy.array([*map(os.fsencode, names)]),
+    "an array of objects": lambda names: numpy.array(names, dtype=object),
+    "rows of an array": lambda names: numpy.array([("cat", name) for name in names]),
+    "rows of an array of objects": lambda names: numpy.array([(0, name) for name in names], dtype=object),
+    "a table": pandas_frame,
+    "a table with an index of its own": lambda names: pandas_frame(names).set_index("label").rename(lambda label: -label),
+    "a column": lambda names: pandas_frame(names)["file"],
 }
 
 
 @pytest.mark.parametrize("kind", LISTS)
-def test_lists(kind):
-    paths = paths_of(Data(classes=["a", "b"], samples=LISTS[kind], targets=[0] * 6), 5)
-    assert [list(paths(number)) for number in range(6)] == [[name] for name in names()]
+def test_lists(kind, names):
+    data = Data(classes=["a", "b"], samples=LISTS[kind](names()), targets=[0] * COUNT)
+    assert files(data) == names() and files(data, (3, 1)) == [names()[3], names()[1]]
 
 
-def test_one_list_by_two_names():
-    samples = LISTS["pairs"]
-    assert list(paths_of(Data(samples=samples, imgs=samples), 5)(3)) == ["/data/3.jpg"]
+def test_a_list_alone(names):
+    assert names_of(names())[0].take((2,)) == [names()[2]]
+    assert names_of([1, 2, 3]) == names_of("a.jpg") == []
 
 
-def test_images_and_masks():
-    data = Data(images=names(), masks=names(root="/masks"))
-    assert list(paths_of(data, 5)(2)) == ["/data/2.jpg", "/masks/2.jpg"]
+def test_one_list_by_two_names(names):
+    samples = LISTS["pairs"](names())
+    assert files(Data(samples=samples, imgs=samples), (3,)) == [names()[3]]
 
 
-def test_names_beneath_a_directory(tmp_path):
-    (tmp_path / "images").mkdir()
-    for number in range(3):
-        (tmp_path / "images" / f"{number}.png").touch()
-    data = Data(files=["0.png", "1.png", "2.png"], root=str(tmp_path), where=tmp_path / "images")
-    assert list(paths_of(data, 2)(1)) == [os.path.join(tmp_path, "images", "1.png")]
+def test_images_and_masks(names):
+    both = [names()[2], names("masks")[2]]
+    assert files(Data(images=names(), masks=names("masks")), (2,)) == both
+    assert files(Data(pairs=[*zip(names(), names("masks"))]), (2,)) == both
 
 
-def test_wrappers():
-    inner = Data(samples=names(10))
-    assert list(paths_of(Subset(inner, [7, 3, 5]), 2)(0)) == ["/data/7.jpg"]
-    assert list(paths_of(Data(dataset=Subset(inner, [7, 3, 5])), 2)(1)) == ["/data/3.jpg"]
-    both = Data(datasets=[inner, Data(samples=names(4, "/more"))], cumulative_sizes=[10, 14])
-    assert list(paths_of(both, 13)(9)) == ["/data/9.jpg"]
-    assert list(paths_of(both, 13)(11)) == ["/more/1.jpg"]
-    torchs = ConcatDataset([LISTS["paths"], LISTS["paths"]])
-    assert paths_of(torchs, 11) is None  # lists have no attributes
+def test_names_beneath_a_directory(root):
+    relative = [f"{number}.jpg" for number in range(COUNT)]
+    for where in root / "images", str(root / "images"):
+        assert files(Data(files=relative, root=str(root), where=where), (1,)) == [f"{root}/images/1.jpg"]
+    data = Data(reader=Reader(files=relative), where=root / "images")
+    assert files(data, (1,)) == [f"{root}/images/1.jpg"]
+
+
+def test_ids(root):
+    """As torchvision's CocoDetection has them."""
+    images = {100 + number: {"coco_url": f"http://c/{number}.jpg", "file_name": f"{number}.jpg"} for number in range(10)}
+    coco = Reader(anns={7: {"image_id": 100}}, imgs=images, cats={1: {"name": "cat"}})
+    for ids in (ids := [103, 101, 102, 105, 104, 109]), numpy.array(ids), tuple(ids):
+        data = Data(root=str(root / "images"), coco=coco, ids=ids)
+        assert files(data, (0, 5)) == [f"{root}/images/3.jpg", f"{root}/images/9.jpg"]
+    keys = Data(keys=["a", "b", "c"], files={key: f"{root}/more/{key}.jpg" for key in "cab"})
+    assert paths_of(keys, 2) == []  # there are no such files
+    keys.files = {key: f"{root}/more/{number}.jpg" for number, key in enumerate("cab")}
+    assert files(keys, (0,), 2) == [f"{root}/more/1.jpg"]
+
+
+def test_wrappers(names):
+    inner = Data(samples=names(count=10))
+    for indices in [7, 3, 5], numpy.array([7, 3, 5]), torch.tensor([7, 3, 5]), range(7, 0, -2):
+        assert files(Subset(inner, indices), (0, 2), 2) == [names(count=10)[7], names(count=10)[indices[2]]]
+    assert files(Data(dataset=Subset(inner, [7, 3, 5])), (1,), 2) == [names()[3]]
+    both = Data(datasets=[inner, Data(samples=names("more", 4))], cumulative_sizes=[10, 14])
+    assert files(both, (9, 11, 0), 13) == [names(count=10)[9], names("more")[1], names()[0]]
+    assert files(Data(datasets=[inner, inner], cumulative_sizes=[10, 20]), (11, 1), 19) == [names()[1]] * 2
+    torchs = ConcatDataset([names(), names()])
+    assert paths_of(torchs, 11) == []  # lists have no attributes
+
+
+def test_lists_that_lie_deeper(names):
+    """As those of timm's readers."""
+    reader = Reader(samples=LISTS["pairs"](names()), class_to_idx={"cat": 0})
+    assert files(Data(transform=len, reader=reader), (4,)) == [names()[4]]
+    assert files(Data(dataset=None, base=Data(inner=Data(reader=reader))), (4,)) == [names()[4]]
 
 
 @pytest.mark.parametrize("attributes", [
     {}, {"samples": []}, {"samples": ["one.jpg"]}, {"classes": ["cat", "dog"]}, {"samples": [1, 2, 3]},
-    {"samples": names(3)}, {"samples": {0: "/data/0.jpg"}}, {"dataset": None}, {"files": ["missing.jpg"] * 6},
-    {"indices": [1, 2], "dataset": 5}, {"samples": [(1, 2)] * 6}])
+    {"samples": ["/tmp"] * 3}, {"dataset": None}, {"files": ["missing.jpg"] * 6}, {"files": ["/missing.jpg"] * 6},
+    {"indices": [1, 2], "dataset": 5}, {"samples": [(1, 2)] * 6}, {"samples": numpy.zeros((6, 6), "U3")},
+    {"samples": numpy.array("a.jpg")}, {"ids": [1, 2, 3, 4, 5, 6], "of": {1: (), 2: ()}}])
 def test_no_list(attributes):
-    assert paths_of(Data(**attributes), 5) is None
+    assert paths_of(Data(**attributes), 5) == []
 
 
 def test_what_looks_into_itself():
     data = Data()
     data.dataset = data
-    assert paths_of(data, 1) is None
+    data.again = Data(dataset=data)
+    assert paths_of(data, 1) == []
+
+
+def code_runs(*_):
+    raise AssertionError("the program's code runs")
 
 
 class Meddling(list):
     """A list of the program's own."""
 
-    def __getitem__(self, _):
-        raise AssertionError("the program's code runs")
-
-    __len__ = __iter__ = __getitem__
+    __getitem__ = __len__ = __iter__ = code_runs
 
 
-def test_no_code_of_the_program_runs():
-    assert paths_of(Data(samples=Meddling(names())), 5) is None
+class Hidden:
+    __dict__ = property(code_runs)
+
+
+class Name(str):
+    __fspath__ = __add__ = __contains__ = code_runs
+
+
+class Key(str):
+    __eq__ = code_runs
+    __hash__ = str.__hash__
+
+
+def test_no_code_of_the_program_runs(names):
+    ours = {Key(key): {"file": name} for key, name in zip("abcdef", names())}
+    for attributes in ({"samples": Meddling(names())}, {"reader": Hidden()}, {"samples": [*map(Name, names())]},
+                       {"ids": [*map(Key, "abcdef")], "images": ours}):
+        assert paths_of(Data(**attributes), 5) == []
+
+
+def test_an_item_unlike_the_first(names):
+    """An object that is no name is an error of ours, by which the order ends."""
+    found = paths_of(Data(samples=[*names()[:5], Hidden()]), 5)
+    with pytest.raises(TypeError):
+        found[0].take((5,))

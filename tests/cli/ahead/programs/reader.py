@@ -19,18 +19,21 @@ FEW = 50  # one sample of so many
 class Files(Dataset):
     def __init__(self, directory, kind):
         self.files = sorted(os.path.join(directory, name) for name in os.listdir(directory))
-        # The wrong list names files that are there, and that no sample opens.
-        self.opened = {index: os.path.join(directory, "read", os.path.basename(path))
-                       for index, path in enumerate(self.files)} if kind == "wrong" else None
         self.kept = [] if kind == "keeps" else None  # open files
-        if kind == "wrong":
+        self.opened = None
+        if kind in ("wrong", "two"):  # this list names files that are there, and that no sample opens
             self.files = [path for path in self.files if os.path.isfile(path)]
+            self.directory = os.path.join(directory, "read")
+        if kind == "two":
+            self.opened = [os.path.join(self.directory, os.path.basename(path)) for path in self.files]
 
     def __len__(self):
         return len(self.files)
 
     def __getitem__(self, index):
-        path = self.files[index] if self.opened is None else self.opened[index]
+        path = self.opened[index] if self.opened else self.files[index]
+        if hasattr(self, "directory"):
+            path = os.path.join(self.directory, os.path.basename(path))
         file = open(path, "rb")
         number = int.from_bytes(file.read()[:4], "big") + torch.randint(9, ()).item() + random.randrange(9)
         if self.kept is None:

@@ -1,8 +1,7 @@
 """Sends to the command the order in which a pass over a DataLoader is going to open files. The command reads these
 ahead of the job (cli/ahead).
 
-Each pass has a connection of its own, which ends with the pass. Paths are sent as the pass goes on, as many as the
-command takes. The indices that the loader asks for are compared with the order: the first difference ends it.
+Each list of files has a connection of its own in each pass, which ends with the pass.
 """
 
 import functools
@@ -12,16 +11,17 @@ from array import array
 
 import torch
 
-from .._base.own import is_own
-from . import foretell, rest, sample_paths
-from .sender import Block, close_all, connect
+from . import foretell, sample_paths
+from .order import WINDOW, Files, Order, call
+from .rest import Rest
+from .samplers import begins_anew
+from .sender import close_all, connect
 
 _SWITCH = "STOKER_AHEAD"
 _PLACE = "STOKER_ORDERS"
-_WINDOW = 2048  # samples ahead of what the loader has asked for
-_PROBES = 64  # ORDER_PROBES of cli/ahead/order.h
 
-_doubted = {}  # weak references to data sets, by their ids: the command has not believed their orders
+_NONE_YET = object()
+_doubted = {}  # {a data set's id: (a weak reference, the numbers of its lists that the command has not believed)}
 
 
 def install(iterator):
@@ -38,33 +38,31 @@ def _replace_index(kind):
         order = _order_of(self)
         index = plain(self)
         if order is not None:
-            _call(order.follow, index, getattr(self, "_tasks_outstanding", 0))
+            follow(order, index, getattr(self, "_tasks_outstanding", 0))
         return index
 
     @functools.wraps(reset)
     def _reset(self, *arguments, **named):
-        _call(_end, self)
+        call(_end, self)
         return reset(self, *arguments, **named)
 
     kind._next_index, kind._reset = _next_index, _reset
 
 
-def _call(function, *arguments):
-    """Calls a function of ours. If it fails, nothing is read ahead."""
-    try:
-        return function(*arguments)
-    except Exception as error:
-        if not (is_own(error) or isinstance(error, OSError)):
-            raise
-        return None
+def follow(order, index, outstanding):
+    """Notes what a loader asks for next. `outstanding`: the batches that workers have not returned yet."""
+    if not call(order.follow, index, outstanding):
+        order.close()
 
 
 def _order_of(iterator):
     state = iterator.__dict__
-    if "_stoker_order" not in state:
+    order = state.get("_stoker_order", _NONE_YET)
+    if order is _NONE_YET or (order is not None and order.goes_on and order.is_used_up()):
+        call(_end, iterator)
         state["_stoker_order"] = None
-        state["_stoker_order"] = _call(_begin, iterator)
-    return state["_stoker_order"]
+        order = state["_stoker_order"] = call(_begin, iterator)
+    return order
 
 
 def _end(iterator):
@@ -76,78 +74,41 @@ def _end(iterator):
 def _begin(iterator):
     """Returns the Order of a pass that begins, or None if nothing can be said of it."""
     is_map = iterator._dataset_kind == 0
-    if torch.utils.data.get_worker_info() is not None or not is_map or _is_doubted(iterator._dataset):
+    if torch.utils.data.get_worker_info() is not None or not is_map:
         return None
-    indices = foretell.order_of(iterator._index_sampler)
-    paths = sample_paths.paths_of(iterator._dataset, max(indices or (), default=0))
-    sender = paths and connect(os.environ[_PLACE])
-    order = Order(indices, paths, sender, weakref.ref(iterator._dataset)) if sender else None
-    if order is not None and indices is None:
-        order.rest = rest.begin(paths, os.environ[_PLACE])
+    dataset = iterator._dataset
+    return begin(iterator._sampler_iter, dataset, lambda most: sample_paths.paths_of(dataset, most))
+
+
+def begin(indices, source, lists_of):
+    """Returns the Order of a pass, or None. `indices`: an iterator that gives them, one by one or in batches; it does
+    not move. `lists_of`: called with an index that there is, returns a list of Names of the samples' files. Each is used
+    until the command has not believed it once for `source`."""
+    place = os.environ.get(_PLACE)
+    if not place or os.environ.get(_SWITCH) == "off":
+        return None
+    weak = weakref.ref(source)
+    foretold = foretell.order_of(indices)
+    first = foretold.take(WINDOW) if foretold else array("q")
+    lists = lists_of(max(first, default=0))
+    files = [Files(names, connect(place), lambda number=number: _doubt(weak, number))
+             for number, names in enumerate(lists) if number not in _doubted_of(source)]
+    files = [each for each in files if each.is_open]
+    if not files:
+        return None
+    order = Order(foretold, first, files)
+    order.goes_on = begins_anew(indices)
+    if foretold is None:
+        order.rests = [Rest(each.names, place) for each in files]
     return order
 
 
-def _is_doubted(dataset):
-    doubted = _doubted.get(id(dataset))
-    return doubted is not None and doubted() is dataset
+def _doubted_of(source):
+    doubted = _doubted.get(id(source))
+    return doubted[1] if doubted is not None and doubted[0]() is source else set()
 
 
-class Order:
-    """The order of one pass. If it is not foretold, it is what the loader has asked for so far: its workers have yet
-    to come to that. Then the other files of the data set are sent as well (rest.py)."""
-
-    def __init__(self, indices, paths, sender, dataset):
-        self._foretold = indices is not None
-        self._indices = indices if self._foretold else array("q")
-        self._paths, self._sender, self._dataset = paths, sender, dataset
-        self._sent = self._asked = self._done = 0  # samples
-        self.rest = None
-        self._send()
-
-    def __del__(self):
-        self.close()
-
-    def close(self):
-        if self._sender.is_open and self._asked >= _PROBES and not self._sender.is_believed():
-            _doubted[id(self._dataset())] = self._dataset
-        self._sender.close()
-        if self.rest is not None:
-            self.rest.close()
-
-    def follow(self, index, outstanding):
-        """Compares what the loader asks for next with the order, and sends more of the order. `outstanding`: the
-        batches that workers have not returned yet."""
-        if not self._sender.is_open:
-            return
-        asked = [index] if type(index) is int else index
-        if not self._is_as_foretold(asked):
-            self.close()
-            return
-        self._done = max(0, self._asked - outstanding * len(asked))
-        self._asked += len(asked)
-        self._send()
-        if self.rest is not None:
-            self.rest.follow(asked)
-
-    def _is_as_foretold(self, asked):
-        if type(asked) is not list:
-            return False
-        if not self._foretold:
-            self._indices.extend(asked)
-            return True
-        return self._indices[self._asked:self._asked + len(asked)].tolist() == asked
-
-    def _send(self):
-        self._sender.send(self._next_block, self._files_of(self._done), self._files_of(self._asked))
-
-    def _files_of(self, samples):
-        """Returns how many files the first samples have."""
-        return samples * self._sender.files // self._sent if self._sent > 0 else 0
-
-    def _next_block(self):
-        block = Block()
-        if self._sent + Block.SAMPLES <= self._asked + _WINDOW:
-            while self._sent < len(self._indices) and block.has_room():
-                block.add(self._paths(self._indices[self._sent]))
-                self._sent += 1
-        return block
+def _doubt(weak, number):
+    source = weak()
+    if source is not None:
+        _doubted[id(source)] = weak, {*_doubted_of(source), number}

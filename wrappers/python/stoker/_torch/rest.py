@@ -5,43 +5,38 @@ The command reads only a few of these files until the job has opened some of the
 hundred costs no more than these.
 """
 
-from .sender import UNORDERED, Block, connect
+from itertools import islice
+
+from .sender import BLOCK, UNORDERED, connect
 
 _MORE = 8  # times as many as were asked for: so much is read in vain if the pass ends here
 
 
-def begin(paths, place):
-    """Returns the Rest of a pass that begins, or None."""
-    sender = connect(place)
-    return Rest(paths, sender) if sender else None
-
-
 class Rest:
-    def __init__(self, paths, sender):
-        self._paths, self._sender = paths, sender
-        self._asked = bytearray(paths.count)
-        self._next = self._wanted = 0
+    """The files in one list of names, which are sent to the command at `place`."""
+
+    def __init__(self, names, place):
+        self._names, self._sender = names, connect(place)
+        self._asked = bytearray(names.count)
+        self._further = filter(lambda index: not self._asked[index], range(names.count))
+        self._wanted = 0
 
     def close(self):
-        self._sender.close()
+        if self._sender is not None:
+            self._sender.close()
 
     def follow(self, asked):
         """Notes what the loader asks for next, and sends more of the rest."""
+        if self._sender is None:
+            return
         for index in asked:
-            if type(index) is int and 0 <= index < len(self._asked):
+            if 0 <= index < len(self._asked):
                 self._asked[index] = 1
         self._wanted += _MORE * len(asked)
-        self._sender.send(self._next_block, UNORDERED)
+        self._sender.send(self._next_names, UNORDERED)
 
-    def _next_block(self):
-        block = Block()
-        if self._wanted >= Block.SAMPLES:
-            self._fill(block)
-            self._wanted -= Block.SAMPLES
-        return block
-
-    def _fill(self, block):
-        while self._next < len(self._asked) and block.has_room():
-            if not self._asked[self._next]:
-                block.add(self._paths(self._next))
-            self._next += 1
+    def _next_names(self):
+        if self._wanted < BLOCK:
+            return ()
+        self._wanted -= BLOCK
+        return self._names.take(list(islice(self._further, BLOCK)))

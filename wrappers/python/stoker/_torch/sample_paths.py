@@ -1,139 +1,108 @@
 """The files of a data set's samples, by the samples' indices.
 
-A data set that reads files has a list of their names: of paths, or of tuples, dicts or the like that hold a path. The
-list is guessed. The command verifies the guess: it reads only a few files until the job has opened some of them.
-Nothing of the program's runs here: only lists, tuples, dicts and arrays of the exact types are looked into.
+A data set that reads files has a list of their names, or several: of images and of masks. The lists are guessed. The
+command verifies each: it reads only a few files until the job has opened some of them. No code of the program's runs here
+(name_lists.py).
 """
 
-import os
-import pathlib
-import sys
+from bisect import bisect_right
+from itertools import islice, zip_longest
+from types import GetSetDescriptorType
 
-_PATH = type(pathlib.Path())
-_LEAST = 2  # a list of one name is no list of samples
-_DEPTH = 4  # wrappers around a data set
-_ITEMS = 8  # parts of an item that are looked at
+from .name_lists import Names, directories_in, names_by_ids, names_in, rows_of
+
+_DEPTH = 4  # objects within a data set
+_INNER = 32  # attributes of an object that are looked into
 _LISTS = 4  # files of a sample
-
-
-class Files:
-    """The files of samples: called with an index, from 0 to below `count`, it returns the sample's paths."""
-
-    def __init__(self, count, paths):
-        self.count, self._paths = count, paths
-
-    def __call__(self, index):
-        return self._paths(index)
+_LOOKED_AT = 2048  # indices of a subset
 
 
 def paths_of(dataset, most):
-    """Returns the Files of a data set, or None. `most`: the greatest index."""
-    return _find(dataset, most, _DEPTH)
+    """Returns a list with the Names of each file that a sample has. `most`: the greatest index that is known."""
+    return _find(dataset, most, _DEPTH, [], set())
 
 
-def _find(dataset, most, depth):
-    attributes = getattr(dataset, "__dict__", None)
-    if type(attributes) is not dict or depth == 0:
-        return None
-    return (_through_indices(attributes, most, depth) or _through_parts(attributes, depth)
-            or _own(attributes, most) or _find(attributes.get("dataset"), most, depth - 1))
+def names_of(value, most=0):
+    """Returns the Names in a list of them, as paths_of()."""
+    return list(islice(names_in(value, most, directories_in({})), 1))
+
+
+def _find(dataset, most, depth, roots, seen):
+    attributes = attributes_of(dataset)
+    if attributes is None or depth == 0 or id(dataset) in seen:
+        return []
+    seen.add(id(dataset))
+    roots = [*directories_in(attributes), *roots]
+    return (_through_indices(attributes, most, depth, roots, seen)
+            or _through_parts(attributes, depth, roots, seen)
+            or _own(attributes, most, roots) or _by_ids(attributes, most, roots)
+            or _deeper(attributes, most, depth, roots, seen))
+
+
+def attributes_of(thing):
+    """Returns an object's __dict__, or None. No code of its class runs."""
+    kind = type(thing)
+    found = next((vars(base)["__dict__"] for base in type.mro(kind) if "__dict__" in vars(base)), None)
+    attributes = found.__get__(thing) if type(found) is GetSetDescriptorType else None
+    return attributes if type(attributes) is dict else None
 
 
 # ---- wrappers ----
 
-def _through_indices(attributes, most, depth):
+def _through_indices(attributes, most, depth, roots, seen):
     """torch's Subset and its like: a list of the indices in another data set."""
-    indices, inner = attributes.get("indices"), attributes.get("dataset")
-    if inner is None or not (type(indices) is range or _is_list(indices)) or len(indices) <= most:
-        return None
-    inner_paths = _find(inner, max(map(int, indices)), depth - 1)
-    return inner_paths and Files(len(indices), lambda index: inner_paths(int(indices[index])))
+    inner, indices = attributes.get("dataset"), rows_of(attributes.get("indices"), "iu")
+    if inner is None or indices is None or indices.count <= most:
+        return []
+    reached = max(map(int, indices.take(range(min(indices.count, _LOOKED_AT)))), default=0)
+    return [_behind(indices, names) for names in _find(inner, reached, depth - 1, roots, seen)]
 
 
-def _through_parts(attributes, depth):
+def _behind(indices, names):
+    return Names(indices.count, lambda asked: names.take(indices.take(asked)))
+
+
+def _through_parts(attributes, depth, roots, seen):
     """torch's ConcatDataset: one data set after the other."""
     parts, ends = attributes.get("datasets"), attributes.get("cumulative_sizes")
     if type(parts) is not list or type(ends) is not list or not parts or len(parts) != len(ends):
-        return None
+        return []
     begins = [0, *ends[:-1]]
-    inner = [_find(part, end - begin - 1, depth - 1) for part, begin, end in zip(parts, begins, ends)]
+    found = [_find(part, end - begin - 1, depth - 1, roots, seen - {id(part)})
+             for part, begin, end in zip(parts, begins, ends)]
+    return [_one_after_the_other(lists, begins, ends) for lists in zip_longest(*found)]
 
-    def paths(index):
-        part = next((number for number, end in enumerate(ends) if index < end), 0)
-        return inner[part](index - begins[part]) if inner[part] else ()
-    return Files(ends[-1], paths) if any(inner) else None
+
+def _one_after_the_other(lists, begins, ends):
+    def names(indices):
+        found = []
+        for index in indices:
+            part = bisect_right(ends, index)
+            found += lists[part].take((index - begins[part],)) if lists[part] else ()
+        return found
+    return Names(ends[-1], names)
+
+
+def _deeper(attributes, most, depth, roots, seen):
+    """A data set around another one, or around a reader that has the list."""
+    inner = [attributes.get("dataset"), *islice(attributes.values(), _INNER)]
+    return next(filter(None, (_find(each, most, depth - 1, roots, seen) for each in inner)), [])
 
 
 # ---- lists ----
 
-def _own(attributes, most):
-    """The lists of the data set itself. Some data sets have a list of images and another of masks."""
-    found = []
-    for value in attributes.values():
-        take = _taker(value, most)
-        root = take and _root_of(take(value[0]), attributes)
-        is_new = all(value is not known for known, _, _ in found)  # ImageFolder has one by two names
-        if root is not None and is_new and len(found) < _LISTS:
-            found.append((value, take, root))
-    return Files(min(len(value) for value, _, _ in found), _joined(found)) if found else None
+def _own(attributes, most, roots):
+    """The lists of the data set itself. ImageFolder has one by two names."""
+    found = {}
+    for names in (names for value in attributes.values() for names in names_in(value, most, roots)):
+        found.setdefault(names.take((0,))[0], names)
+    return list(found.values())[:_LISTS]
 
 
-def _joined(found):
-    if len(found) == 1:
-        value, take, root = found[0]
-        return (lambda index: (take(value[index]),)) if root == "" else (
-            lambda index: (os.path.join(root, take(value[index])),))
-
-    def paths(index):
-        named = (os.path.join(root, take(value[index])) for value, take, root in found)
-        return tuple(dict.fromkeys(named))  # two lists may have the same names
-    return paths
-
-
-def _taker(value, most):
-    """Returns a function that takes the name out of an item of a list, or None."""
-    if not _is_list(value) or len(value) <= max(most, _LEAST - 1):
-        return None
-    first = value[0]
-    if _is_name(first):
-        return os.fspath
-    if type(first) is dict:
-        return _part_taker(first, list(first)[:_ITEMS])
-    if type(first) in (tuple, list):
-        return _part_taker(first, range(min(len(first), _ITEMS)))
-    return None
-
-
-def _part_taker(first, keys):
-    for key in keys:
-        if _is_name(first[key]):
-            return lambda item: os.fspath(item[key])
-    return None
-
-
-def _is_list(value):
-    numpy = sys.modules.get("numpy")
-    return type(value) in (list, tuple) or (numpy is not None and type(value) is numpy.ndarray and value.ndim > 0)
-
-
-def _is_array_text(value):
-    numpy = sys.modules.get("numpy")
-    return numpy is not None and type(value) is numpy.str_
-
-
-def _is_name(value):
-    if type(value) not in (str, _PATH) and not _is_array_text(value):
-        return False
-    return "." in os.path.basename(value) or os.sep in os.fspath(value)
-
-
-def _root_of(name, attributes):
-    """Returns the directory to which a name is relative; None if none is known."""
-    if os.path.isabs(name):
-        return ""
-    roots = [os.getcwd(), *(os.path.abspath(value) for value in attributes.values() if _is_directory_name(value))]
-    return next((root for root in roots if os.path.lexists(os.path.join(root, name))), None)
-
-
-def _is_directory_name(value):
-    return type(value) is str and 0 < len(value) < 4096 or type(value) is _PATH
+def _by_ids(attributes, most, roots):
+    """A list of ids, and a dict with the names, as COCO's."""
+    inner = [values for values in map(attributes_of, islice(attributes.values(), _INNER)) if values is not None]
+    tables = [value for values in (attributes, *inner) for value in values.values() if type(value) is dict]
+    found = (names for value in attributes.values() for table in tables
+             for names in names_by_ids(value, table, most, roots))
+    return list(islice(found, _LISTS))

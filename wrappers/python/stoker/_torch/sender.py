@@ -10,7 +10,9 @@ import sys
 _MAGIC = 0x32726564726f6b73  # of order_message in cli/ahead/order.h
 _ENCODING = sys.getfilesystemencoding()
 _HEAD = struct.Struct("=QQQ")
+BLOCK = 256  # samples whose paths are sent at a time
 _STEP = 64  # files that workers are done with between two messages
+_MOST = 48 << 10  # bytes of paths; with one more path a message has less than ORDER_MESSAGE_BYTES
 _HIGH = 512  # descriptors of ours are not the program's next ones
 
 UNORDERED = (1 << 64) - 1  # ORDER_UNORDERED of cli/ahead/order.h
@@ -18,33 +20,16 @@ UNORDERED = (1 << 64) - 1  # ORDER_UNORDERED of cli/ahead/order.h
 _senders = set()
 
 
-class Block:
-    """The paths of one message."""
-    SAMPLES = 256  # whose paths are sent at a time,
-    _BYTES = 1 << 15  # unless their paths are long
-
-    def __init__(self):
-        self._samples = self._size = 0
-        self.names = []
-        self._cwd = None  # until a path is relative
-
-    def has_room(self):
-        return self._samples < self.SAMPLES and self._size < self._BYTES
-
-    def add(self, paths):
-        """Adds the paths of one sample."""
-        for path in paths:
-            self.names.append(path if path.startswith("/") else self._absolute(path))
-            self._size += len(self.names[-1])
-        self._samples += 1
-
-    def _absolute(self, path):
-        if self._cwd is None:
-            self._cwd = os.getcwd()
-        return os.path.join(self._cwd, path)
-
-    def encoded(self):
-        return "\0".join([*self.names, ""]).encode(_ENCODING, "surrogateescape")
+def _messages(names):
+    """Returns these paths as messages, none of which is too long."""
+    text = "\0".join([*names, ""])
+    if ("\0" + text).count("\0/") != len(names):  # a path is relative
+        text = "\0".join([*map(os.path.abspath, names), ""])
+    encoded = text.encode(_ENCODING, "surrogateescape")
+    if len(encoded) <= _MOST or len(names) == 1:
+        return [encoded]
+    half = len(names) // 2
+    return _messages(names[:half]) + _messages(names[half:])
 
 
 def connect(place):
@@ -71,7 +56,7 @@ class Sender:
 
     def __init__(self, connection):
         self._connection = connection
-        self._waiting = b""  # paths for which the command had no room yet
+        self._waiting = []  # messages for which the command had no room yet
         self._done = 0  # that was sent last
         self.files = 0  # that were sent
         _senders.add(self)
@@ -93,14 +78,15 @@ class Sender:
         except OSError:
             return False
 
-    def send(self, next_block, done, asked=0):
-        """Sends what `next_block()` returns until that is empty. `done`: how many files workers are done with, of how
-        many that were `asked` for."""
+    def send(self, next_names, done, asked=0):
+        """Sends the paths that `next_names()` returns until these are none. `done`: how many files workers are done with,
+        of how many that were `asked` for."""
         if self._connection is None:
             return
         try:
-            while self._send_block(next_block, done, asked):
-                pass
+            while self._waiting or self._take(next_names()):
+                self._send_message(self._waiting[0], done, asked)
+                self._waiting.pop(0)
             if done >= self._done + _STEP and done != UNORDERED:
                 self._send_message(b"", done, asked)
         except BlockingIOError:
@@ -108,16 +94,10 @@ class Sender:
         except OSError:  # the command does not want more
             self.close()
 
-    def _send_block(self, next_block, done, asked):
-        if not self._waiting:
-            block = next_block()
-            self.files += len(block.names)
-            self._waiting = block.encoded() if block.names else b""
-        if not self._waiting:
-            return False
-        self._send_message(self._waiting, done, asked)
-        self._waiting = b""
-        return True
+    def _take(self, names):
+        self.files += len(names)
+        self._waiting = _messages(names) if names else []
+        return self._waiting
 
     def _send_message(self, paths, done, asked):
         self._connection.send(_HEAD.pack(_MAGIC, done, asked) + paths, socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)

@@ -1,0 +1,136 @@
+"""Names of files in the lists that a data set has, and the directories that they are relative to.
+
+Nothing of the program's runs here. Only values of the exact types of Python, NumPy, pandas and torch are looked into.
+"""
+
+import os
+import pathlib
+import sys
+from collections import namedtuple
+from itertools import islice
+
+import torch
+
+_PATH = type(pathlib.Path())
+_LEAST = 2  # a list of one name is no list of samples
+_PARTS = 16  # parts of an item, columns of a table: so many are looked at
+
+# The items of a list, a table or the like. `take`: returns those with these indices, as a list.
+Rows = namedtuple("Rows", "count take")
+
+# Names of files. `take`: returns the names of the samples with these indices, as a list of str.
+Names = namedtuple("Names", "count take")
+
+
+# ---- lists ----
+
+def rows_of(value, kinds="USO"):
+    """Returns the Rows of a value, or None. `kinds`: those of NumPy's numbers."""
+    kind, numpy = type(value), sys.modules.get("numpy")
+    if kind in (list, tuple) or (kind is dict and 0 in value):
+        return Rows(len(value), lambda indices: [value[index] for index in indices])
+    if kind is range:
+        return Rows(len(value), lambda indices: [value[index] for index in indices])
+    if kind is torch.Tensor and value.dim() == 1 and value.device.type == "cpu":
+        return rows_of(value.detach().numpy(), kinds)
+    if numpy and kind is numpy.ndarray and value.ndim in (1, 2) and value.dtype.kind in kinds:
+        return Rows(len(value), lambda indices: value[numpy.array(indices)].tolist())
+    return None
+
+
+def _tables_of(value):
+    """Yields the Rows of a list, or of each column of a table."""
+    pandas = sys.modules.get("pandas")
+    if pandas and type(value) is getattr(pandas, "Series", None):
+        yield Rows(len(value), lambda indices: value.take(list(indices)).tolist())
+    elif pandas and type(value) is getattr(pandas, "DataFrame", None):
+        for column in range(min(value.shape[1], _PARTS)):
+            yield from _tables_of(value.iloc[:, column])
+    else:
+        rows = rows_of(value)
+        if rows is not None:
+            yield rows
+
+
+def names_in(value, most, roots):
+    """Yields Names for each part of a list's items that names a file. `most`: the greatest index that is known."""
+    for rows in _tables_of(value):
+        if rows.count > max(most, _LEAST - 1):
+            yield from _names_in_rows(rows, roots)
+
+
+def names_by_ids(value, table, most, roots):
+    """Yields Names for a list of ids and a dict that has an item for each id."""
+    ids = rows_of(value, "iuUO")
+    if type(table) is not dict or ids is None or ids.count <= max(most, _LEAST - 1):
+        return
+    first = ids.take((0,))[0]
+    if type(first) in (int, str) and first in table:
+        rows = Rows(ids.count, lambda indices: [table[key] for key in ids.take(indices)])
+        yield from _names_in_rows(rows, roots)
+
+
+def _names_in_rows(rows, roots):
+    first = rows.take((0,))[0]
+    for key in _keys_of(first):
+        name = first if key is None else first[key]
+        root = _root_of(name, roots) if _is_name(name) else None
+        if root is not None:
+            yield Names(rows.count, _taker(rows.take, key, root))
+
+
+def _keys_of(item):
+    """Returns the keys of an item's parts; None is the key of an item that is a name."""
+    if type(item) is dict:
+        return list(islice(item, _PARTS))
+    if type(item) is list or (isinstance(item, tuple) and type(item).__getitem__ is tuple.__getitem__):
+        return range(min(len(item), _PARTS))
+    return (None,)
+
+
+def _taker(take, key, root):
+    def names(indices):
+        items = take(indices)
+        return _joined(root, items if key is None else [item[key] for item in items])
+    return names
+
+
+# ---- names ----
+
+def _is_name(value):
+    return type(value) in (str, bytes, _PATH) and _looks_like_one(os.fsdecode(value))
+
+
+def _looks_like_one(name):
+    return os.sep in name or "." in name
+
+
+def _joined(root, names):
+    """Returns the names as str, with the root before each. Raises TypeError for a value that is no name."""
+    try:
+        "".join(names)  # the quickest test that all are str
+    except TypeError:
+        names = [_text(name) for name in names]
+    return [root + name for name in names] if root else names
+
+
+def _text(name):
+    if type(name) not in (str, bytes, _PATH):
+        raise TypeError("no name")
+    return os.fsdecode(name)
+
+
+def _root_of(name, roots):
+    """Returns the directory to which a name is relative, with a slash: "" if it is absolute. None: there is no such
+    file."""
+    known = [""] if os.path.isabs(name) else (os.path.join(root, "") for root in roots)
+    return next((root for root in known if os.path.lexists(root + os.fsdecode(name))), None)
+
+
+def directories_in(attributes):
+    """Returns the directories to which the names in a data set may be relative."""
+    return [os.getcwd(), *(os.path.abspath(value) for value in attributes.values() if _is_directory_name(value))]
+
+
+def _is_directory_name(value):
+    return type(value) is str and 0 < len(value) < 4096 or type(value) is _PATH

@@ -1,0 +1,137 @@
+"""The order of one pass, and the files that are sent in that order.
+
+Paths are sent as the pass goes on, as many as the command takes. The indices that the loader asks for are compared with
+the order: the first difference ends it.
+"""
+
+from array import array
+
+from .._base.own import is_own
+from .sender import BLOCK
+
+WINDOW = 2048  # samples ahead of what the loader has asked for
+_COMPARED = 64  # samples that are compared at a time
+_PROBES = 64  # ORDER_PROBES of cli/ahead/order.h
+
+
+def call(function, *arguments):
+    """Calls a function of ours. If it fails, nothing is read ahead."""
+    try:
+        return function(*arguments)
+    except Exception as error:
+        if not (is_own(error) or isinstance(error, OSError)):
+            raise
+        return None
+
+
+class Files:
+    """One file of each sample, by a list of their names."""
+
+    def __init__(self, names, sender, doubt):
+        """`doubt`: is called if the command has not believed this list."""
+        self.names, self._sender, self._doubt = names, sender, doubt
+        self._unsent = array("q")
+        self._sent = self._asked = 0  # samples
+
+    @property
+    def is_open(self):
+        return self._sender is not None and self._sender.is_open
+
+    def close(self):
+        if self.is_open:
+            if self._asked >= _PROBES and not self._sender.is_believed():
+                self._doubt()
+            self._sender.close()
+
+    def add(self, indices):
+        self._unsent += indices
+
+    def send(self, asked, done):
+        """Sends paths for a window behind the samples that were `asked` for. Workers are done with some of these."""
+        self._asked = asked
+        if self.is_open and not call(self._send, done):
+            self.close()
+
+    def _send(self, done):
+        self._sender.send(self._next_names, self._files_of(done), self._files_of(self._asked))
+        return True
+
+    def _files_of(self, samples):
+        """Returns how many files the first samples have."""
+        return samples * self._sender.files // self._sent if self._sent > 0 else 0
+
+    def _next_names(self):
+        if self._sent + BLOCK > self._asked + WINDOW:
+            return ()
+        block = self._unsent[:BLOCK]
+        del self._unsent[:BLOCK]
+        self._sent += len(block)
+        return self.names.take(block)
+
+
+class Order:
+    """The order of one pass. If it is not foretold, it is what the loader has asked for so far: its workers have yet
+    to come to that. Then the other files of the data set are sent as well (rest.py)."""
+
+    goes_on = False  # true if another pass begins once this one is used up
+    rests = ()
+
+    def __init__(self, foretold, first, files):
+        """`first`: what was taken of what is foretold."""
+        self._foretold, self._files = foretold, files
+        self._expected = array("q")  # foretold, and not asked for yet
+        self._new = []  # asked for, and not compared yet
+        self._asked = 0
+        self._expect(first)
+        self._send(0)
+
+    def __del__(self):
+        self.close()
+
+    def close(self):
+        for each in (*self._files, *self.rests):
+            each.close()
+
+    def is_used_up(self):
+        return self._foretold is not None and self._foretold.is_over and len(self._expected) <= len(self._new)
+
+    def follow(self, index, outstanding):
+        """Compares what the loader asks for with the order, many at a time, and sends more of the order. Returns true if
+        the pass is as it was foretold. `outstanding`: the batches that workers have not returned yet."""
+        batch = index if type(index) is list else (index,)
+        self._new += batch
+        if len(self._new) < _COMPARED and self._foretold is not None:
+            return True
+        new, self._new = self._new, []
+        if not any(each.is_open for each in self._files) or not self._is_as_foretold(new):
+            return False
+        self._asked += len(new)
+        self._send(max(0, self._asked - outstanding * len(batch) - len(batch)))
+        for each in self.rests:
+            each.follow(new)
+        return True
+
+    def _is_as_foretold(self, new):
+        if self._foretold is None:
+            for each in self._files:
+                each.add(array("q", new))
+            return True
+        self._foresee(len(new) - len(self._expected))
+        is_same = self._expected[:len(new)].tolist() == new
+        del self._expected[:len(new)]
+        return is_same
+
+    def _foresee(self, least):
+        if least > 0 and not self._foretold.is_over:
+            self._expect(self._foretold.take(least))
+
+    def _expect(self, indices):
+        self._expected += indices
+        for each in self._files:
+            each.add(indices)
+
+    def _send(self, done):
+        if self._foretold is not None and len(self._expected) + BLOCK <= WINDOW:
+            self._foresee(WINDOW - len(self._expected))
+        for each in self._files:
+            each.send(self._asked, done)
