@@ -285,8 +285,8 @@ ssize_t stk_big_deliver(struct stk_cache *cache, struct stk_big *big, const stru
     }
     ssize_t got = fd < 0 ? fd : read_by(big, big->blocks.tier->dev, fd, parts, count, offset);
     if (got > 0) {
-        stk_run_count_blocks(&cache->run, STK_BLOCK_READS, 1);
-        stk_run_count_blocks(&cache->run, STK_BLOCK_BYTES_CACHE, (uint64_t)got);
+        stk_run_count(&cache->run, STK_RUN_COUNTER(blocks) + STK_BLOCK_READS, 1);
+        stk_run_count(&cache->run, STK_RUN_COUNTER(blocks) + STK_BLOCK_BYTES_CACHE, (uint64_t)got);
     }
     return got;
 }

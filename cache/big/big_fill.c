@@ -371,7 +371,8 @@ static unsigned fill(struct group *group)
 static void tell(const struct group *group, unsigned published)
 {
     struct stk_run *run = &group->cache->run;
-    stk_run_count_blocks(run, STK_BLOCK_BYTES_ORIGIN, published * group->big->blocks.block_bytes);
+    stk_run_count(run, STK_RUN_COUNTER(blocks) + STK_BLOCK_BYTES_ORIGIN,
+                  published * group->big->blocks.block_bytes);
     if (!group->big->ours) {
         stk_big_mark(group->cache, group->big, STK_BIG_QUEUE_READ);
     }

@@ -146,7 +146,7 @@ void stk_cache_count(struct stk_cache *cache, const struct stk_outcome *outcome)
         return;
     }
     if (outcome->members) {
-        stk_run_count_members(&cache->run);
+        stk_run_count(&cache->run, STK_RUN_COUNTER(members), 1);
     }
     unsigned epoch = stk_run_count_open(&cache->run, &(struct stk_run_open_counts){
                                                          .record = outcome->record,
@@ -222,7 +222,7 @@ bool stk_cache_stat(struct stk_cache *cache, const struct stk_place *place, bool
         !stk_record_get_identity(record, out)) {
         return false;
     }
-    stk_run_count_stat(&cache->run, true);
+    stk_run_count(&cache->run, STK_RUN_COUNTER(stats_served), 1);
     return true;
 }
 
@@ -242,7 +242,7 @@ int stk_cache_stat_origin(struct stk_cache *cache, const struct stk_place *place
         return -EAGAIN;
     }
     if (stk_listing_lacks(cache, place)) {
-        stk_run_count_stat(&cache->run, true);
+        stk_run_count(&cache->run, STK_RUN_COUNTER(stats_served), 1);
         return -ENOENT;
     }
     int error = is_first(cache, place) ? stk_freshness_look_first(cache, place, nofollow, &look)

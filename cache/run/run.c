@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "cache/catalogue/shared_file.h"
 
-#define MAGIC          UINT64_C(0x30312d6e75726b74) /* changes with the layout */
+#define MAGIC          UINT64_C(0x31312d6e75726b74) /* changes with the layout */
 #define COUNTERS_BYTES (332u << 10) /* with the queues, requests and transient entries */
 
 #ifndef MADV_WIPEONFORK
@@ -19,17 +19,7 @@
 #endif
 
 struct stripe {
-    _Alignas(64) _Atomic uint64_t epochs[STK_RUN_EPOCHS][STK_COUNT_KINDS];
-    _Atomic uint64_t bypassed[STK_BYPASS_KINDS], bypassed_bytes[STK_BYPASS_KINDS];
-    _Atomic uint64_t tiers[STK_TIERS];
-    _Atomic uint64_t stats[2], listings[2]; /* asked, served */
-    _Atomic uint64_t blocks[STK_BLOCK_COUNTS];
-    _Atomic uint64_t ahead[STK_AHEAD_COUNTS], awaited, asked_ns;
-    _Atomic uint64_t stale;
-    _Atomic uint64_t members;
-    _Atomic uint64_t unnumbered;
-    _Atomic uint64_t given_up[2]; /* entries, and their bytes */
-    _Atomic uint64_t waits[STK_WAITS_BUCKETS];
+    _Alignas(64) _Atomic uint64_t counters[STK_RUN_COUNTERS];
 };
 
 /* The counts of one record's file: its opens, and those of them that were decoded. */
@@ -210,9 +200,16 @@ static struct stripe *my_stripe(struct stk_run_file *file)
     return &file->stripes[number - 1];
 }
 
-static void add(_Atomic uint64_t *counter, uint64_t amount)
+static void add(struct stripe *stripe, size_t counter, uint64_t amount)
 {
-    atomic_fetch_add_explicit(counter, amount, memory_order_relaxed);
+    atomic_fetch_add_explicit(&stripe->counters[counter], amount, memory_order_relaxed);
+}
+
+void stk_run_count(struct stk_run *run, size_t counter, uint64_t amount)
+{
+    if (run->file != NULL) {
+        add(my_stripe(run->file), counter, amount);
+    }
 }
 
 /* Makes sure that the segment may be touched, and that the tier has paid for it. Two processes that
@@ -279,7 +276,7 @@ static unsigned count_epoch(struct stk_run *run, uint32_t record)
     unsigned epoch = 0;
     struct opens *opens = opens_of(run, record);
     if (opens == NULL) {
-        add(&my_stripe(run->file)->unnumbered, 1);
+        stk_run_count(run, STK_RUN_COUNTER(unnumbered), 1);
     } else {
         epoch = atomic_load_explicit(&opens->all, memory_order_relaxed);
         if (epoch < STK_RUN_MOST_OPENS) {
@@ -292,9 +289,9 @@ static unsigned count_epoch(struct stk_run *run, uint32_t record)
 static void count_first_hit(struct stripe *stripe, const struct stk_run_open_counts *open)
 {
     if (open->awaited) {
-        add(&stripe->awaited, 1);
+        add(stripe, STK_RUN_COUNTER(awaited), 1);
     } else if (open->wait_ns > 0) {
-        add(&stripe->asked_ns, (uint64_t)open->wait_ns);
+        add(stripe, STK_RUN_COUNTER(asked_ns), (uint64_t)open->wait_ns);
     }
 }
 
@@ -305,23 +302,23 @@ unsigned stk_run_count_open(struct stk_run *run, const struct stk_run_open_count
     }
     unsigned epoch = count_epoch(run, open->record);
     struct stripe *stripe = my_stripe(run->file);
-    _Atomic uint64_t *counters = stripe->epochs[epoch];
+    size_t row = STK_RUN_COUNTER(epochs) + epoch * STK_COUNT_KINDS;
     bool hit = open->kind == STK_COUNT_HITS;
-    add(&counters[STK_COUNT_OPENS], 1);
+    add(stripe, row + STK_COUNT_OPENS, 1);
     bool cached = hit || open->fetched;
-    add(&counters[cached ? STK_COUNT_BYTES_CACHE : STK_COUNT_BYTES_ORIGIN], open->bytes);
+    add(stripe, row + (cached ? STK_COUNT_BYTES_CACHE : STK_COUNT_BYTES_ORIGIN), open->bytes);
     if (open->kind != STK_COUNT_OPENS) {
-        add(&counters[open->kind], 1);
+        add(stripe, row + open->kind, 1);
     }
     if (hit) {
-        add(&stripe->tiers[open->tier % STK_TIERS], 1);
+        add(stripe, STK_RUN_COUNTER(tiers) + open->tier % STK_TIERS, 1);
     }
     if (hit && epoch == 0) {
         count_first_hit(stripe, open);
     }
     if (open->wait_ns > 0) {
-        add(&counters[STK_COUNT_WAIT_NS], (uint64_t)open->wait_ns);
-        add(&stripe->waits[stk_waits_bucket(open->wait_ns)], 1);
+        add(stripe, row + STK_COUNT_WAIT_NS, (uint64_t)open->wait_ns);
+        add(stripe, STK_RUN_COUNTER(waits) + stk_waits_bucket(open->wait_ns), 1);
     }
     return epoch;
 }
@@ -357,107 +354,21 @@ bool stk_run_has_decoded(struct stk_run *run, uint32_t record)
     return count_decoded(run, record, 0);
 }
 
-void stk_run_count_given_up(struct stk_run *run, uint64_t bytes)
-{
-    if (run->file != NULL) {
-        struct stripe *stripe = my_stripe(run->file);
-        add(&stripe->given_up[0], 1);
-        add(&stripe->given_up[1], bytes);
-    }
-}
-
 void stk_run_count_bypass(struct stk_run *run, enum stk_bypass why, uint64_t bytes)
 {
-    if (run->file != NULL) {
-        add(&my_stripe(run->file)->bypassed[why], 1);
-        add(&my_stripe(run->file)->bypassed_bytes[why], bytes);
-    }
-}
-
-void stk_run_count_stat(struct stk_run *run, bool served)
-{
-    if (run->file != NULL) {
-        add(&my_stripe(run->file)->stats[served], 1);
-    }
-}
-
-void stk_run_count_listing(struct stk_run *run, bool served)
-{
-    if (run->file != NULL) {
-        add(&my_stripe(run->file)->listings[served], 1);
-    }
-}
-
-void stk_run_count_stale(struct stk_run *run)
-{
-    if (run->file != NULL) {
-        add(&my_stripe(run->file)->stale, 1);
-    }
-}
-
-void stk_run_count_members(struct stk_run *run)
-{
-    if (run->file != NULL) {
-        add(&my_stripe(run->file)->members, 1);
-    }
-}
-
-void stk_run_count_blocks(struct stk_run *run, enum stk_block_count kind, uint64_t amount)
-{
-    if (run->file != NULL) {
-        add(&my_stripe(run->file)->blocks[kind], amount);
-    }
-}
-
-void stk_run_count_ahead(struct stk_run *run, enum stk_ahead_count kind, uint64_t amount)
-{
-    if (run->file != NULL) {
-        add(&my_stripe(run->file)->ahead[kind], amount);
-    }
-}
-
-static void add_stripe(const struct stripe *stripe, struct stk_run_counts *out)
-{
-    for (int epoch = 0; epoch < STK_RUN_EPOCHS; epoch++) {
-        for (int kind = 0; kind < STK_COUNT_KINDS; kind++) {
-            out->epochs[epoch][kind] += atomic_load(&stripe->epochs[epoch][kind]);
-        }
-    }
-    for (int why = 0; why < STK_BYPASS_KINDS; why++) {
-        out->bypassed[why] += atomic_load(&stripe->bypassed[why]);
-        out->bypassed_bytes[why] += atomic_load(&stripe->bypassed_bytes[why]);
-    }
-    for (int tier = 0; tier < STK_TIERS; tier++) {
-        out->tiers[tier] += atomic_load(&stripe->tiers[tier]);
-    }
-    for (int kind = 0; kind < STK_BLOCK_COUNTS; kind++) {
-        out->blocks[kind] += atomic_load(&stripe->blocks[kind]);
-    }
-    for (int kind = 0; kind < STK_AHEAD_COUNTS; kind++) {
-        out->ahead[kind] += atomic_load(&stripe->ahead[kind]);
-    }
-    for (int bucket = 0; bucket < STK_WAITS_BUCKETS; bucket++) {
-        out->waits[bucket] += atomic_load(&stripe->waits[bucket]);
-    }
-    out->awaited += atomic_load(&stripe->awaited);
-    out->asked_ns += atomic_load(&stripe->asked_ns);
-    out->stats_asked += atomic_load(&stripe->stats[0]);
-    out->stats_served += atomic_load(&stripe->stats[1]);
-    out->listings_asked += atomic_load(&stripe->listings[0]);
-    out->listings_served += atomic_load(&stripe->listings[1]);
-    out->stale += atomic_load(&stripe->stale);
-    out->unnumbered += atomic_load(&stripe->unnumbered);
-    out->members += atomic_load(&stripe->members);
-    out->given_up += atomic_load(&stripe->given_up[0]);
-    out->given_up_bytes += atomic_load(&stripe->given_up[1]);
+    stk_run_count(run, STK_RUN_COUNTER(bypassed) + why, 1);
+    stk_run_count(run, STK_RUN_COUNTER(bypassed_bytes) + why, bytes);
 }
 
 void stk_run_read(const struct stk_run *run, struct stk_run_counts *out)
 {
-    memset(out, 0, sizeof *out);
+    uint64_t sums[STK_RUN_COUNTERS] = {0};
     for (int i = 0; run->file != NULL && i < STK_RUN_STRIPES; i++) {
-        add_stripe(&run->file->stripes[i], out);
+        for (size_t counter = 0; counter < STK_RUN_COUNTERS; counter++) {
+            sums[counter] += atomic_load(&run->file->stripes[i].counters[counter]);
+        }
     }
+    memcpy(out, sums, sizeof *out);
 }
 
 /* The two are counted one after the other. */

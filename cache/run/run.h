@@ -15,6 +15,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/waits.h"
@@ -91,6 +92,7 @@ enum stk_ahead_count {
     STK_AHEAD_COUNTS
 };
 
+/* The counters. All are uint64_t, so that a counter has a number: see STK_RUN_COUNTER(). */
 struct stk_run_counts {
     uint64_t epochs[STK_RUN_EPOCHS][STK_COUNT_KINDS];
     uint64_t bypassed[STK_BYPASS_KINDS];
@@ -112,6 +114,9 @@ struct stk_run_counts {
     uint64_t given_up, given_up_bytes; /* entries that made room for a form of their image */
     uint64_t waits[STK_WAITS_BUCKETS]; /* opens that waited for the origin, by how long */
 };
+
+#define STK_RUN_COUNTERS        (sizeof(struct stk_run_counts) / sizeof(uint64_t))
+#define STK_RUN_COUNTER(member) (offsetof(struct stk_run_counts, member) / sizeof(uint64_t))
 
 struct stk_run_file;
 
@@ -170,15 +175,10 @@ bool stk_run_has_decoded(struct stk_run *run, uint32_t record);
 /* Returns how often the job has opened this record's file in the run, as far as that is counted:
  * STK_RUN_MOST_OPENS for all that is more. */
 unsigned stk_run_opens(struct stk_run *run, uint32_t record);
-void stk_run_count_given_up(struct stk_run *run, uint64_t bytes);
+/* Adds to the counter of this number. */
+void stk_run_count(struct stk_run *run, size_t counter, uint64_t amount);
 /* Counts a bypass. `bytes`: of the file, if this was its first open in the run, else 0. */
 void stk_run_count_bypass(struct stk_run *run, enum stk_bypass why, uint64_t bytes);
-void stk_run_count_stat(struct stk_run *run, bool served);
-void stk_run_count_listing(struct stk_run *run, bool served);
-void stk_run_count_stale(struct stk_run *run);
-void stk_run_count_members(struct stk_run *run);
-void stk_run_count_blocks(struct stk_run *run, enum stk_block_count kind, uint64_t amount);
-void stk_run_count_ahead(struct stk_run *run, enum stk_ahead_count kind, uint64_t amount);
 /* Adds up all counters. */
 void stk_run_read(const struct stk_run *run, struct stk_run_counts *out);
 /* Returns how many files were opened, of those that have records. */

@@ -97,7 +97,8 @@ bool stk_drop_for_samples(struct stk_cache *cache, uint32_t number, const char *
     }
     if (drop.blocks > 0) {
         stk_sample_quota_add(&drop.tier, quota, drop.blocks);
-        stk_run_count_given_up(&cache->run, drop.record->size);
+        stk_run_count(&cache->run, STK_RUN_COUNTER(given_up), 1);
+        stk_run_count(&cache->run, STK_RUN_COUNTER(given_up_bytes), drop.record->size);
     }
     stk_claim_finish(&drop.record->claim, STK_ABSENT, 0, 0);
     return drop.blocks > 0;

@@ -183,7 +183,7 @@ int stk_freshness_look(struct stk_cache *cache, const struct stk_place *place, b
     int flags = AT_STATX_FORCE_SYNC | AT_SYMLINK_NOFOLLOW;
     look->leaf = STK_LEAF_PLAIN;
     look->asked_ns = stk_clock_boottime_ns();
-    stk_run_count_stat(&cache->run, false);
+    stk_run_count(&cache->run, STK_RUN_COUNTER(stats_asked), 1);
     int error = stk_sys_statx(place->dirfd, place->path, flags, WANTED, &look->answer);
     if (error == 0 && S_ISLNK(look->answer.stx_mode)) {
         look->leaf = STK_LEAF_LINK;
@@ -219,7 +219,7 @@ int stk_freshness_look_first(struct stk_cache *cache, const struct stk_place *pl
         return stk_freshness_look(cache, place, nofollow, look);
     }
     look->asked_ns = asked_ns;
-    stk_run_count_stat(&cache->run, false);
+    stk_run_count(&cache->run, STK_RUN_COUNTER(stats_asked), 1);
     if (fd < 0) {
         return fd;
     }
@@ -304,7 +304,7 @@ bool stk_freshness_validate_fd(struct stk_cache *cache, struct stk_record *recor
                                int64_t opened_ns)
 {
     struct stk_identity identity;
-    stk_run_count_stat(&cache->run, false);
+    stk_run_count(&cache->run, STK_RUN_COUNTER(stats_asked), 1);
     if (!is_version_of(record, origin_fd, AT_STATX_FORCE_SYNC, &identity)) {
         return false;
     }

@@ -26,7 +26,8 @@ static void look_at_scheduler(struct reader_waits *waits, struct stk_run *run)
 {
     uint64_t delay_ns = read_delay_ns();
     if (delay_ns > waits->delayed_ns) {
-        stk_run_count_ahead(run, STK_AHEAD_PROCESSORS_NS, delay_ns - waits->delayed_ns);
+        stk_run_count(run, STK_RUN_COUNTER(ahead) + STK_AHEAD_PROCESSORS_NS,
+                      delay_ns - waits->delayed_ns);
         waits->delayed_ns = delay_ns;
     }
 }
@@ -34,7 +35,7 @@ static void look_at_scheduler(struct reader_waits *waits, struct stk_run *run)
 void reader_waits_count(struct reader_waits *waits, struct stk_run *run)
 {
     for (int kind = STK_AHEAD_STORAGE_NS; kind < STK_AHEAD_COUNTS; kind++) {
-        stk_run_count_ahead(run, (enum stk_ahead_count)kind, (uint64_t)waits->waited_ns[kind]);
+        stk_run_count(run, STK_RUN_COUNTER(ahead) + (size_t)kind, (uint64_t)waits->waited_ns[kind]);
     }
     if (++waits->files % FILES_A_LOOK == 0) {
         look_at_scheduler(waits, run);

@@ -111,10 +111,10 @@ static void count(const struct taking *taking, const struct stk_outcome *outcome
     if (outcome->kind == STK_COUNT_FILLS) {
         uint64_t lead = order_queue_lead(&taking->file->turn);
         note_pace();
-        stk_run_count_ahead(run, STK_AHEAD_FILES, 1);
-        stk_run_count_ahead(run, STK_AHEAD_BYTES, outcome->size);
-        stk_run_count_ahead(run, STK_AHEAD_LED, lead > 0);
-        stk_run_count_ahead(run, STK_AHEAD_LEAD, lead);
+        stk_run_count(run, STK_RUN_COUNTER(ahead) + STK_AHEAD_FILES, 1);
+        stk_run_count(run, STK_RUN_COUNTER(ahead) + STK_AHEAD_BYTES, outcome->size);
+        stk_run_count(run, STK_RUN_COUNTER(ahead) + STK_AHEAD_LED, lead > 0);
+        stk_run_count(run, STK_RUN_COUNTER(ahead) + STK_AHEAD_LEAD, lead);
         reader_waits_count(taking->waits, run);
     }
 }

@@ -1,16 +1,10 @@
 #include "cli/summary/metrics.h"
 
-#include <stddef.h>
 #include <string.h>
 
 static uint64_t read_total(const struct figures *figures, int kind)
 {
     return figures->total[kind];
-}
-
-static uint64_t read_blocks(const struct figures *figures, int kind)
-{
-    return figures->counts->blocks[kind];
 }
 
 static uint64_t read_tally(const struct figures *figures, int slot)
@@ -36,24 +30,16 @@ static uint64_t read_lead(const struct figures *figures, int unused)
     return figures_lead(figures);
 }
 
-static uint64_t read_ahead(const struct figures *figures, int kind)
+static uint64_t read_member(const struct figures *figures, int counter)
 {
-    return figures->counts->ahead[kind];
-}
-
-/* Reads a member of the run's counters by its offset. */
-static uint64_t read_member(const struct figures *figures, int offset)
-{
-    uint64_t value;
-    memcpy(&value, (const char *)figures->counts + offset, sizeof value);
-    return value;
+    return ((const uint64_t *)figures->counts)[counter];
 }
 
 #define TOTAL(kind)  read_total, STK_COUNT_##kind
-#define BLOCKS(kind) read_blocks, STK_BLOCK_##kind
-#define AHEAD(kind)  read_ahead, STK_AHEAD_##kind
+#define BLOCKS(kind) read_member, (int)STK_RUN_COUNTER(blocks) + STK_BLOCK_##kind
+#define AHEAD(kind)  read_member, (int)STK_RUN_COUNTER(ahead) + STK_AHEAD_##kind
 #define TALLY(slot)  read_tally, STK_TALLY_##slot
-#define MEMBER(name) read_member, (int)offsetof(struct stk_run_counts, name)
+#define MEMBER(name) read_member, (int)STK_RUN_COUNTER(name)
 #define JSON_ALONE   NULL, NULL
 
 const struct metric metrics_table[METRICS_COUNT] = {

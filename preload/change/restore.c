@@ -47,11 +47,6 @@ static int open_origin(const struct restoring *restoring, int flags)
     return fd;
 }
 
-static void count_stale(const struct restoring *restoring)
-{
-    stk_run_count_stale(&restoring->cache->run);
-}
-
 /* ---- descriptors ---- */
 
 static bool take_number(const char *name, int *fd)
@@ -164,7 +159,7 @@ static int visit_fd(void *context, int dirfd, const char *name, unsigned depth,
     if (take_number(name, &fd) && stk_sys_fstat(fd, &entry) == 0 && stk_entryfd_may_be(&entry) &&
         stk_entryfd_identify(fd, &entry, &identity) && stands_for(restoring, &identity) &&
         !replace(restoring, fd, &entry)) {
-        count_stale(restoring);
+        stk_run_count(&restoring->cache->run, STK_RUN_COUNTER(stale), 1);
     }
     return 0;
 }
@@ -172,7 +167,7 @@ static int visit_fd(void *context, int dirfd, const char *name, unsigned depth,
 static void restore_fds(struct restoring *restoring)
 {
     if (stk_walk("/proc/self/fd", visit_fd, restoring) != 0) {
-        count_stale(restoring);
+        stk_run_count(&restoring->cache->run, STK_RUN_COUNTER(stale), 1);
     }
 }
 
@@ -263,7 +258,7 @@ static void restore_map(const struct restoring *restoring, const struct mapped_r
     }
     int origin = map->shared ? open_origin(restoring, 0) : -1;
     if (origin < 0 || !remap(map, origin)) {
-        count_stale(restoring);
+        stk_run_count(&restoring->cache->run, STK_RUN_COUNTER(stale), 1);
     }
     if (origin >= 0) {
         stk_sys_close(origin);
@@ -307,7 +302,7 @@ static void restore_maps(const struct restoring *restoring)
         restore_lines(restoring, buffer);
     }
     if (got < 0) {
-        count_stale(restoring);
+        stk_run_count(&restoring->cache->run, STK_RUN_COUNTER(stale), 1);
     }
     if (buffer != NULL) {
         stk_sys_munmap(buffer, MAPS_BYTES);

@@ -124,7 +124,7 @@ static bool find(struct stk_directory_look *look)
 {
     bool found = stk_listing_find(look->cache, &look->place, &look->listing);
     if (found) {
-        stk_run_count_listing(&look->cache->run, true);
+        stk_run_count(&look->cache->run, STK_RUN_COUNTER(listings_served), 1);
     }
     return found;
 }
@@ -164,7 +164,7 @@ enum stk_directory_likeness stk_directory_compare(const struct stk_listing *list
 static bool fill(struct stk_directory_look *look, int fd, bool by_path)
 {
     const struct stk_listing_source source = {fd, look->began_ns, by_path};
-    stk_run_count_listing(&look->cache->run, false);
+    stk_run_count(&look->cache->run, STK_RUN_COUNTER(listings_asked), 1);
     return stk_listing_fill(look->cache, &look->place, &source, &look->listing);
 }
 

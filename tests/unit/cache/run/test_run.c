@@ -137,7 +137,7 @@ START_TEST(nothing_is_counted_without_a_file)
     memset(&run, 0, sizeof run);
     ck_assert_uint_eq(open_file(&run, 1), 0);
     stk_run_count_bypass(&run, STK_BYPASS_LARGE, 1);
-    stk_run_count_stat(&run, true);
+    stk_run_count(&run, STK_RUN_COUNTER(stats_served), 1);
     stk_run_read(&run, &counts);
     ck_assert_uint_eq(counts.epochs[0][STK_COUNT_OPENS], 0);
 }
@@ -150,7 +150,9 @@ static int count_in_child(void *context)
         stk_run_count_open(&run, &(struct stk_run_open_counts){
                                      .record = record, .kind = STK_COUNT_HITS, .bytes = 3});
         stk_run_count_bypass(&run, STK_BYPASS_YOUNG, 2);
-        stk_run_count_stat(&run, record % 2 == 0);
+        stk_run_count(
+            &run, record % 2 == 0 ? STK_RUN_COUNTER(stats_served) : STK_RUN_COUNTER(stats_asked),
+            1);
     }
     return 0;
 }
@@ -260,11 +262,11 @@ START_TEST(listings_and_what_is_read_ahead)
 {
     struct stk_run_counts counts;
     ck_assert_int_eq(stk_run_create(&run, new_home(), "one"), 0);
-    stk_run_count_listing(&run, true);
-    stk_run_count_listing(&run, true);
-    stk_run_count_listing(&run, false);
-    stk_run_count_ahead(&run, STK_AHEAD_BYTES, 70);
-    stk_run_count_ahead(&run, STK_AHEAD_WINDOW_NS, 9);
+    stk_run_count(&run, STK_RUN_COUNTER(listings_served), 1);
+    stk_run_count(&run, STK_RUN_COUNTER(listings_served), 1);
+    stk_run_count(&run, STK_RUN_COUNTER(listings_asked), 1);
+    stk_run_count(&run, STK_RUN_COUNTER(ahead) + STK_AHEAD_BYTES, 70);
+    stk_run_count(&run, STK_RUN_COUNTER(ahead) + STK_AHEAD_WINDOW_NS, 9);
     stk_run_read(&run, &counts);
     ck_assert_uint_eq(counts.listings_served, 2);
     ck_assert_uint_eq(counts.listings_asked, 1);
