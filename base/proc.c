@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -363,4 +364,17 @@ void stk_proc_fd_path(char out[32], int fd)
     struct stk_text path = stk_text_in(out, 32);
     stk_text_add(&path, "/proc/self/fd/");
     stk_text_add_number(&path, (uint64_t)(unsigned)fd);
+}
+
+uint64_t stk_proc_boot(void)
+{
+    static _Atomic uint64_t known;
+    char text[64];
+    uint64_t boot = atomic_load_explicit(&known, memory_order_relaxed);
+    if (boot == 0) {
+        long length = stk_proc_read_text("/proc/sys/kernel/random/boot_id", text, sizeof text);
+        boot = length > 0 ? stk_hash_64(text, (size_t)length, 0) : 0;
+        atomic_store_explicit(&known, boot, memory_order_relaxed);
+    }
+    return boot;
 }

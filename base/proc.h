@@ -53,6 +53,9 @@ uint64_t stk_proc_view(void);
  */
 uint64_t stk_proc_rights(void);
 
+/* Returns a number for this boot of the machine, or 0 if the kernel has none. */
+uint64_t stk_proc_boot(void);
+
 /* Writes "/proc/self/fd/N". */
 void stk_proc_fd_path(char out[32], int fd);
 

@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <linux/magic.h>
-#include <stdatomic.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -101,20 +100,6 @@ bool stk_volume_mount_id(int fd, uint64_t *id)
     return stk_text_take_number(&at, id);
 }
 
-/* Hashes the boot, since numbers of mounts begin anew with each boot. */
-static uint64_t hash_boot(void)
-{
-    static _Atomic uint64_t known;
-    uint64_t hash = atomic_load_explicit(&known, memory_order_relaxed);
-    char text[64];
-    if (hash == 0) {
-        long length = stk_proc_read_text("/proc/sys/kernel/random/boot_id", text, sizeof text);
-        hash = stk_hash_64(text, length > 0 ? (size_t)length : 0, 0) | 1;
-        atomic_store_explicit(&known, hash, memory_order_relaxed);
-    }
-    return hash;
-}
-
 /* Returns the inode number of a device's file in sysfs, which gives these out in turn. */
 static uint64_t number_in_sysfs(const char *before, dev_t dev, const char *after)
 {
@@ -138,7 +123,7 @@ static uint64_t hash_reused_mount(int fd)
     uint64_t id = 0;
     stk_sys_fstat(fd, &stat);
     stk_volume_mount_id(fd, &id);
-    const uint64_t parts[] = {hash_boot(), id, stat.st_dev,
+    const uint64_t parts[] = {stk_proc_boot(), id, stat.st_dev,
                               number_in_sysfs("/sys/class/bdi/", stat.st_dev, ""),
                               number_in_sysfs("/sys/dev/block/", stat.st_dev, "/loop")};
     return stk_hash_64(parts, sizeof parts, 0);
@@ -147,7 +132,7 @@ static uint64_t hash_reused_mount(int fd)
 static uint64_t hash_mount(int fd)
 {
     struct statx answer;
-    uint64_t parts[2] = {hash_boot(), 0};
+    uint64_t parts[2] = {stk_proc_boot(), 0}; /* numbers of mounts begin anew with each boot */
     if (stk_sys_statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, UNIQUE_MOUNT_ID, &answer) != 0 ||
         (answer.stx_mask & UNIQUE_MOUNT_ID) == 0) {
         return hash_reused_mount(fd);

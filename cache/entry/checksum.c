@@ -1,30 +1,18 @@
 #include "cache/entry/checksum.h"
 
-#include <stdatomic.h>
-
 #include "base/clock.h"
 #include "base/proc.h"
 #include "base/sys.h"
 #include "cache/origin/entry_name.h"
 
-#define BOOT_ID   "/proc/sys/kernel/random/boot_id"
 #define ATTRIBUTE "user.stoker.check"
 
 /* Returns a number for this boot, from 1 to below a second's nanoseconds, or 0 if the kernel has
  * none. */
 static long this_boot(void)
 {
-    static _Atomic long known;
-    char text[64];
-    long boot = atomic_load(&known);
-    if (boot == 0) {
-        long length = stk_proc_read_text(BOOT_ID, text, sizeof text);
-        if (length > 0) {
-            boot = 1 + (long)(stk_hash_64(text, (size_t)length, 0) % (STK_NS_PER_S - 1));
-            atomic_store(&known, boot);
-        }
-    }
-    return boot;
+    uint64_t boot = stk_proc_boot();
+    return boot != 0 ? 1 + (long)(boot % (STK_NS_PER_S - 1)) : 0;
 }
 
 /* The seconds stay those of a clock, for people. */

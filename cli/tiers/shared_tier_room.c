@@ -32,11 +32,9 @@ static struct {
 
 static int open_own(int home)
 {
-    char name[32], boot[64] = "", node[256] = "";
-    long length = stk_proc_read_text("/proc/sys/kernel/random/boot_id", boot, sizeof boot);
+    char name[32], node[256] = "";
     gethostname(node, sizeof node - 1);
-    uint64_t hash = stk_hash_64(boot, length > 0 ? (size_t)length : 0, 0);
-    hash = stk_hash_64(node, strlen(node), hash);
+    uint64_t hash = stk_hash_64(node, strlen(node), stk_proc_boot());
     snprintf(name, sizeof name, NODES "/%016llx", (unsigned long long)hash);
     return stk_sys_openat(home, name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
 }
