@@ -152,13 +152,6 @@ static bool is_table(const struct stk_big_blocks_table *table, const struct stat
            table->bytes == (uint64_t)stat->st_size;
 }
 
-static bool is_ours(const struct stat *stat)
-{
-    return S_ISREG(stat->st_mode) && stat->st_uid == stk_sys_geteuid() &&
-           (stat->st_mode & 077) == 0 && stat->st_size >= HEAD_BYTES &&
-           (uint64_t)stat->st_size <= table_bytes_of(MOST_BLOCKS);
-}
-
 static void take_view(struct stk_big_blocks *blocks, struct stk_big_blocks_table *table)
 {
     blocks->table = table;
@@ -171,20 +164,17 @@ static void take_view(struct stk_big_blocks *blocks, struct stk_big_blocks_table
     blocks->file_ino = table->file_ino;
 }
 
-static int map_fd(struct stk_big_blocks *blocks, int fd)
+static int map_fd(struct stk_big_blocks *blocks, int fd, const struct stat *stat)
 {
-    struct stat stat;
-    int error = stk_sys_fstat(fd, &stat);
-    if (error != 0 || !is_ours(&stat)) {
-        return error != 0 ? error : -EPROTO;
+    size_t bytes = (size_t)stat->st_size;
+    if (bytes < HEAD_BYTES || bytes > table_bytes_of(MOST_BLOCKS)) {
+        return -EPROTO;
     }
-    size_t bytes = (size_t)stat.st_size;
-    struct stk_big_blocks_table *table =
-        stk_sys_mmap(bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    struct stk_big_blocks_table *table = stk_shared_file_map(fd, 0, bytes);
     if (table == NULL) {
         return -ENOMEM;
     }
-    if (!is_table(table, &stat)) {
+    if (!is_table(table, stat)) {
         stk_sys_munmap(table, bytes);
         return -EPROTO;
     }
@@ -194,11 +184,12 @@ static int map_fd(struct stk_big_blocks *blocks, int fd)
 
 static int map_state(struct stk_big_blocks *blocks, uint64_t version)
 {
-    int fd = stk_sys_openat(AT_FDCWD, blocks->state, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0);
+    struct stat stat;
+    int fd = stk_shared_file_open(blocks->state, &stat);
     if (fd < 0) {
         return fd;
     }
-    int error = map_fd(blocks, fd);
+    int error = map_fd(blocks, fd, &stat);
     stk_sys_close(fd);
     if (error == 0 && !name_file(blocks, version)) {
         stk_big_blocks_close(blocks);

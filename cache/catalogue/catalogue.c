@@ -68,43 +68,16 @@ static struct extent segment_extent(uint32_t segment)
 
 /* ---- the file ---- */
 
-static int check_file(int fd, struct stat *stat)
-{
-    int error = stk_sys_fstat(fd, stat);
-    if (error != 0) {
-        return error;
-    }
-    bool ours =
-        S_ISREG(stat->st_mode) && stat->st_uid == stk_sys_geteuid() && (stat->st_mode & 077) == 0;
-    return ours ? 0 : -EPERM;
-}
-
 /* Opens the file if it still is the one we know; the fd, or -errno. */
 static int reopen(const struct stk_catalogue *catalogue)
 {
     struct stat stat;
-    int fd = stk_sys_openat(AT_FDCWD, catalogue->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0);
-    if (fd < 0) {
-        return fd;
-    }
-    int error = check_file(fd, &stat);
-    if (error == 0 && (stat.st_dev != catalogue->dev || stat.st_ino != catalogue->ino)) {
-        error = -ESTALE;
-    }
-    if (error != 0) {
+    int fd = stk_shared_file_open(catalogue->path, &stat);
+    if (fd >= 0 && (stat.st_dev != catalogue->dev || stat.st_ino != catalogue->ino)) {
         stk_sys_close(fd);
-        return error;
+        return -ESTALE;
     }
     return fd;
-}
-
-static void *map_fd(int fd, struct extent extent)
-{
-    struct stat stat;
-    if (stk_sys_fstat(fd, &stat) != 0 || stat.st_size < extent.offset + (off_t)extent.bytes) {
-        return NULL; /* to touch what lies behind the end of a file would be SIGBUS */
-    }
-    return stk_sys_mmap(extent.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, extent.offset);
 }
 
 /* Maps an extent once per process; `slot` remembers it. NULL when it cannot be mapped. */
@@ -119,7 +92,7 @@ static void *map_extent(struct stk_catalogue *catalogue, _Atomic(void *) *slot,
     if (fd < 0) {
         return NULL;
     }
-    void *mapped = map_fd(fd, extent);
+    void *mapped = stk_shared_file_map(fd, extent.offset, extent.bytes);
     stk_sys_close(fd);
     if (mapped != NULL && !atomic_compare_exchange_strong(slot, &known, mapped)) {
         stk_sys_munmap(mapped, extent.bytes);
@@ -202,8 +175,7 @@ static int initialise(int fd, const void *unused)
     if (error != 0) {
         return error;
     }
-    struct stk_catalogue_header *header =
-        stk_sys_mmap(HEADER_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    struct stk_catalogue_header *header = stk_shared_file_map(fd, 0, HEADER_BYTES);
     if (header == NULL) {
         return -ENOMEM;
     }
@@ -215,21 +187,9 @@ static int initialise(int fd, const void *unused)
     return 0;
 }
 
-static int create_file(const char *path)
-{
-    int error = stk_shared_file_make(path, initialise, NULL);
-    return error == -EEXIST ? 0 : error;
-}
-
 static int map_header(struct stk_catalogue *catalogue, int fd)
 {
-    struct stat stat;
-    struct extent extent = {.offset = 0, .bytes = HEADER_BYTES};
-    int error = check_file(fd, &stat);
-    if (error != 0) {
-        return error;
-    }
-    struct stk_catalogue_header *header = map_fd(fd, extent);
+    struct stk_catalogue_header *header = stk_shared_file_map(fd, 0, HEADER_BYTES);
     if (header == NULL) {
         return -EPROTO;
     }
@@ -237,8 +197,6 @@ static int map_header(struct stk_catalogue *catalogue, int fd)
         stk_sys_munmap(header, HEADER_BYTES);
         return -EPROTO;
     }
-    catalogue->dev = stat.st_dev;
-    catalogue->ino = stat.st_ino;
     catalogue->header = header;
     return 0;
 }
@@ -260,13 +218,18 @@ static int open_file(struct stk_catalogue *catalogue, const char *home, bool cre
     if (!is_tmpfs(home)) {
         return -EMEDIUMTYPE; /* a shared map of a disk file is a SIGBUS when the disk fails */
     }
-    int fd = stk_sys_openat(AT_FDCWD, catalogue->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0);
+    struct stat stat;
+    int fd = stk_shared_file_open(catalogue->path, &stat);
     if (fd == -ENOENT && create) {
-        int error = create_file(catalogue->path);
-        if (error != 0) {
+        int error = stk_shared_file_make(catalogue->path, initialise, NULL);
+        if (error != 0 && error != -EEXIST) {
             return error;
         }
-        fd = stk_sys_openat(AT_FDCWD, catalogue->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0);
+        fd = stk_shared_file_open(catalogue->path, &stat);
+    }
+    if (fd >= 0) {
+        catalogue->dev = stat.st_dev;
+        catalogue->ino = stat.st_ino;
     }
     return fd;
 }

@@ -2,7 +2,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdint.h>
+#include <sys/mman.h>
 
 #include "base/clock.h"
 #include "base/sys.h"
@@ -32,4 +34,29 @@ int stk_shared_file_make(const char *path, stk_shared_file_write *write, const v
         stk_sys_unlinkat(AT_FDCWD, draft, 0);
     }
     return error;
+}
+
+int stk_shared_file_open(const char *path, struct stat *stat)
+{
+    int fd = stk_sys_openat(AT_FDCWD, path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0);
+    if (fd < 0) {
+        return fd;
+    }
+    int error = stk_sys_fstat(fd, stat);
+    bool ours = error == 0 && S_ISREG(stat->st_mode) && stat->st_uid == stk_sys_geteuid() &&
+                (stat->st_mode & 077) == 0;
+    if (!ours) {
+        stk_sys_close(fd);
+        return error != 0 ? error : -EPERM;
+    }
+    return fd;
+}
+
+void *stk_shared_file_map(int fd, off_t offset, size_t bytes)
+{
+    struct stat stat;
+    if (stk_sys_fstat(fd, &stat) != 0 || stat.st_size < offset + (off_t)bytes) {
+        return NULL;
+    }
+    return stk_sys_mmap(bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
 }

@@ -53,50 +53,35 @@ bool stk_run_path(char out[STK_HOME_BYTES], const char *home, const char *name)
 
 /* ---- opening ---- */
 
-static int check_file(int fd, struct stat *stat)
+static int map_file(struct stk_run *run, int fd)
 {
-    int error = stk_sys_fstat(fd, stat);
-    if (error != 0) {
-        return error;
-    }
-    bool ours = S_ISREG(stat->st_mode) && stat->st_uid == stk_sys_geteuid() &&
-                (stat->st_mode & 077) == 0 && stat->st_size >= (off_t)COUNTERS_BYTES;
-    return ours ? 0 : -EPROTO;
-}
-
-static int map_file(struct stk_run *run, int fd, int protection)
-{
-    struct stat stat;
-    int error = check_file(fd, &stat);
-    if (error != 0) {
-        return error;
-    }
-    struct stk_run_file *file = stk_sys_mmap(COUNTERS_BYTES, protection, MAP_SHARED, fd, 0);
+    struct stk_run_file *file = stk_shared_file_map(fd, 0, COUNTERS_BYTES);
     if (file == NULL) {
-        return -ENOMEM;
+        return -EPROTO;
     }
     bool begun = file->start_ns > 0 && file->start_ns <= stk_clock_boottime_ns();
     if (file->magic != MAGIC || file->bytes != sizeof *file || !begun) {
         stk_sys_munmap(file, COUNTERS_BYTES);
         return -EPROTO;
     }
-    run->dev = stat.st_dev;
-    run->ino = stat.st_ino;
     run->file = file;
     return 0;
 }
 
 int stk_run_open(struct stk_run *run, const char *path)
 {
+    struct stat stat;
     if (!stk_text_copy(run->path, sizeof run->path, path)) {
         return -ENAMETOOLONG;
     }
-    int fd = stk_sys_openat(AT_FDCWD, path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0);
+    int fd = stk_shared_file_open(path, &stat);
     if (fd < 0) {
         return fd;
     }
-    int error = map_file(run, fd, PROT_READ | PROT_WRITE);
+    int error = map_file(run, fd);
     stk_sys_close(fd);
+    run->dev = stat.st_dev;
+    run->ino = stat.st_ino;
     return error;
 }
 
@@ -107,8 +92,7 @@ static int initialise(int fd, const void *unused)
     if (error != 0) {
         return error;
     }
-    struct stk_run_file *file =
-        stk_sys_mmap(COUNTERS_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    struct stk_run_file *file = stk_shared_file_map(fd, 0, COUNTERS_BYTES);
     if (file == NULL) {
         return -ENOMEM;
     }
@@ -235,14 +219,13 @@ static void *map_segment(struct stk_run *run, uint32_t segment)
     struct stat stat;
     void *mapped = NULL;
     off_t offset = COUNTERS_BYTES + (off_t)segment * STK_RUN_SEGMENT_BYTES;
-    int fd = stk_sys_openat(AT_FDCWD, run->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0);
+    int fd = stk_shared_file_open(run->path, &stat);
     if (fd < 0) {
         return NULL;
     }
-    if (check_file(fd, &stat) == 0 && stat.st_ino == run->ino && stat.st_dev == run->dev &&
+    if (stat.st_ino == run->ino && stat.st_dev == run->dev &&
         ensure_segment(run, fd, offset, stat.st_size)) {
-        mapped =
-            stk_sys_mmap(STK_RUN_SEGMENT_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
+        mapped = stk_shared_file_map(fd, offset, STK_RUN_SEGMENT_BYTES);
     }
     stk_sys_close(fd);
     return mapped;
@@ -381,18 +364,13 @@ uint64_t stk_run_files(const struct stk_run_counts *counts)
 int stk_run_look(const char *path, struct stk_run_view *out)
 {
     struct stk_run run = {.file = NULL};
-    int fd = stk_sys_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW, 0);
-    if (fd < 0) {
-        return fd;
-    }
-    int error = map_file(&run, fd, PROT_READ);
-    stk_sys_close(fd);
+    int error = stk_run_open(&run, path);
     if (error == 0) {
         out->start_ns = run.file->start_ns;
         memcpy(out->title, run.file->title, sizeof out->title);
         out->title[sizeof out->title - 1] = '\0';
         stk_run_read(&run, &out->counts);
-        stk_sys_munmap(run.file, COUNTERS_BYTES);
+        stk_run_close(&run);
     }
     return error;
 }

@@ -131,7 +131,8 @@ struct stk_run {
 
 /* Makes the file of a new run that begins now, and opens it. 0 or -errno (-EEXIST: name taken). */
 int stk_run_create(struct stk_run *run, const char *home, const char *name);
-/* Opens a run's file by its path; 0 or -errno (-EPROTO: not such a file). */
+/* Opens a run's file by its path; 0 or -errno: -EPERM if other users may write to it,
+ * -EPROTO if it is no such file. */
 int stk_run_open(struct stk_run *run, const char *path);
 /* Unmaps the file; no thread may count by it any more. The counts of files stay. */
 void stk_run_close(struct stk_run *run);

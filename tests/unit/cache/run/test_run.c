@@ -51,6 +51,7 @@ START_TEST(refuses_other_files)
     const char *path = unit_path("home/runs/one");
     ck_assert_int_eq(stk_run_open(&run, path), -ENOENT);
     unit_write_text(path, "text");
+    ck_assert_int_eq(chmod(path, 0600), 0);
     ck_assert_int_eq(stk_run_open(&run, path), -EPROTO);
     ck_assert_int_eq(truncate(path, 1 << 20), 0);
     ck_assert_int_eq(stk_run_open(&run, path), -EPROTO);
@@ -58,7 +59,7 @@ START_TEST(refuses_other_files)
     ck_assert_int_eq(stk_run_create(&run, home, "one"), 0);
     run.file = NULL;
     ck_assert_int_eq(chmod(path, 0644), 0);
-    ck_assert_int_eq(stk_run_open(&run, path), -EPROTO);
+    ck_assert_int_eq(stk_run_open(&run, path), -EPERM);
     ck_assert_int_eq(chmod(path, 0600), 0);
     ck_assert_int_eq(symlink("one", unit_path("home/runs/link")), 0);
     ck_assert_int_eq(stk_run_open(&run, unit_path("home/runs/link")), -ELOOP);
@@ -210,7 +211,7 @@ START_TEST(looking)
     ck_assert_int_eq(stk_run_look(path, &view), 0);
     ck_assert_uint_eq(strlen(view.title), STK_RUN_TITLE_BYTES - 1);
     ck_assert_int_eq(chmod(path, 0604), 0);
-    ck_assert_int_eq(stk_run_look(path, &view), -EPROTO);
+    ck_assert_int_eq(stk_run_look(path, &view), -EPERM);
     ck_assert_int_eq(stk_run_look(unit_path("home/runs/two"), &view), -ENOENT);
     memset(&run, 0, sizeof run);
     stk_run_entitle(&run, "nothing");
