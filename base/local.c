@@ -1,7 +1,11 @@
-/* Recognises file systems by the magic number of statfs. */
+/* Recognises file systems by the magic number of statfs, and disks by sysfs. */
 #include "base/local.h"
 
 #include <linux/magic.h>
+#include <sys/sysmacros.h>
+
+#include "base/proc.h"
+#include "base/text.h"
 
 #ifndef XFS_SUPER_MAGIC
 #define XFS_SUPER_MAGIC 0x58465342
@@ -36,4 +40,22 @@ bool stk_local_is_memory(const struct statfs *fs)
 bool stk_local_is_layered(const struct statfs *fs)
 {
     return (unsigned long)fs->f_type == OVERLAYFS_SUPER_MAGIC;
+}
+
+int stk_local_rotates(dev_t dev)
+{
+    static const char *const places[] = {"/queue/rotational", "/../queue/rotational"};
+    char path[80], answer[8];
+    for (unsigned i = 0; i < sizeof places / sizeof *places; i++) {
+        struct stk_text text = stk_text_in(path, sizeof path);
+        stk_text_add(&text, "/sys/dev/block/");
+        stk_text_add_number(&text, major(dev));
+        stk_text_add_char(&text, ':');
+        stk_text_add_number(&text, minor(dev));
+        stk_text_add(&text, places[i]);
+        if (stk_proc_read_text(path, answer, sizeof answer) > 0) {
+            return answer[0] == '1';
+        }
+    }
+    return -1;
 }

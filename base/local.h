@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <sys/statfs.h>
+#include <sys/types.h>
 
 /* Returns true for tmpfs, ext2-4, XFS, Btrfs and overlayfs; of any other file system it is
  * unknown. */
@@ -20,5 +21,9 @@ bool stk_local_is_memory(const struct statfs *fs);
  * mapped and not open does not show when the kernel is asked about the file itself, as by a
  * lease. */
 bool stk_local_is_layered(const struct statfs *fs);
+
+/* Returns 1 if the disk has heads to move, 0 if it is known to have none, and -1 if the kernel does
+ * not say. A partition's disk is asked. Virtual machines may say wrong things of their disks. */
+int stk_local_rotates(dev_t dev);
 
 #endif

@@ -3,14 +3,13 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/sysmacros.h>
 #include <time.h>
 
 #include "base/clock.h"
 #include "base/local.h"
 #include "base/sys.h"
 #include "cli/fill/big_files.h"
-#include "cli/fill/extent.h"
+#include "cli/fill/open_origin.h"
 #include "cli/fill/filler.h"
 #include "cli/fill/job_cache.h"
 #include "cli/fill/read_cancel.h"
@@ -42,30 +41,13 @@ static struct {
 
 /* ---- how many at a time ---- */
 
-static bool is_rotating(uint64_t dev)
-{
-    static const char *const forms[] = {"/sys/dev/block/%u:%u/queue/rotational",
-                                        "/sys/dev/block/%u:%u/../queue/rotational"};
-    char path[80];
-    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
-        snprintf(path, sizeof path, forms[i], major(dev), minor(dev));
-        FILE *file = fopen(path, "re");
-        if (file != NULL) {
-            bool rotating = fgetc(file) == '1';
-            fclose(file);
-            return rotating;
-        }
-    }
-    return false;
-}
-
 static unsigned jobs_of(const struct stk_root *root)
 {
     struct statfs fs;
     if (statfs(root->canonical, &fs) != 0 || !stk_local_is(&fs)) {
         return FAR_JOBS;
     }
-    return is_rotating(root->dev) ? DISK_JOBS : NEAR_JOBS;
+    return stk_local_rotates(root->dev) == 1 ? DISK_JOBS : NEAR_JOBS;
 }
 
 unsigned fill_ahead_jobs(const struct stk_roots *roots)
@@ -100,7 +82,7 @@ static void find_place(struct scanned_file *file)
     char path[STK_PATH_BYTES];
     int length = snprintf(path, sizeof path, "%s/%s", file->directory, file->name);
     if (!file->link && length > 0 && (size_t)length < sizeof path) {
-        file->order = extent_of_file(path, file->order);
+        file->order = origin_extent(path, file->order);
     }
 }
 

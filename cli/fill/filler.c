@@ -8,13 +8,13 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/path.h"
 #include "base/sys.h"
 #include "cache/version/freshness.h"
 #include "cli/fill/big_files.h"
 #include "cli/fill/fill_persistently.h"
 #include "cli/fill/open_origin.h"
-#include "cli/fill/partition.h"
 
 /* After so many refusals in a row, without a fill between, the rest will not fit. */
 #define IN_VAIN 256
@@ -62,6 +62,24 @@ static bool find_place(const struct scanned_file *file, char path[STK_PATH_BYTES
 {
     int length = snprintf(path, STK_PATH_BYTES, "%s/%s", file->directory, file->name);
     return length < STK_PATH_BYTES && stk_cache_place(filler.cache, path, AT_FDCWD, path, place);
+}
+
+/* Returns which of several nodes, from 1, fills this path ahead. Each node has a hash of the path
+ * below the covered root, and the node with the highest hash takes the file. So the nodes need not
+ * ask each other, and if a node comes or goes, only that node's files move. The answer is the same
+ * in all versions of Stoker. */
+static unsigned partition_of(const char *below, size_t length, unsigned nodes)
+{
+    uint64_t highest = 0;
+    unsigned best = 1;
+    for (unsigned node = 1; node <= nodes; node++) {
+        uint64_t hash = stk_hash_64(below, length, node);
+        if (hash > highest) {
+            highest = hash;
+            best = node;
+        }
+    }
+    return best;
 }
 
 /* Returns true if this node fills the file. A file without a place is reported by every node. */

@@ -13,7 +13,7 @@
 
 /* Call it before any thread. Both arguments must stay. */
 void filler_begin(struct stk_cache *cache, const struct request *request);
-/* Returns true if this node is to fill the file (cli/fill/partition.h). */
+/* Returns true if this node is to fill the file. */
 bool filler_wants(const struct scanned_file *file);
 /* Fills the file if need be. Its origin is read under the thread's read cancel. */
 void filler_take(const struct scanned_file *file, struct read_cancel *cancel);

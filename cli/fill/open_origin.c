@@ -2,12 +2,34 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fiemap.h>
+#include <linux/fs.h>
+#include <stdbool.h>
 
 #include "base/sys.h"
+
+#define NO_PLACE (FIEMAP_EXTENT_UNKNOWN | FIEMAP_EXTENT_DELALLOC | FIEMAP_EXTENT_DATA_INLINE)
 
 int origin_open(const char *path)
 {
     int flags = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
     int fd = stk_sys_openat(AT_FDCWD, path, flags | O_NOATIME, 0);
     return fd == -EPERM ? stk_sys_openat(AT_FDCWD, path, flags, 0) : fd;
+}
+
+uint64_t origin_extent(const char *path, uint64_t otherwise)
+{
+    _Alignas(struct fiemap) char room[sizeof(struct fiemap) + sizeof(struct fiemap_extent)] = {0};
+    struct fiemap *map = (struct fiemap *)(void *)room;
+    map->fm_length = 1;
+    map->fm_extent_count = 1;
+    int fd = origin_open(path);
+    if (fd < 0) {
+        return otherwise;
+    }
+    int error = stk_sys_ioctl(fd, FS_IOC_FIEMAP, map);
+    stk_sys_close(fd);
+    bool known =
+        error == 0 && map->fm_mapped_extents > 0 && (map->fm_extents[0].fe_flags & NO_PLACE) == 0;
+    return known ? map->fm_extents[0].fe_physical : otherwise;
 }

@@ -1,9 +1,16 @@
-/* Opens files that are to be filled. */
+/* Files that are to be filled: opens them, and finds where they lie on a disk. */
 #ifndef STK_CLI_FILL_OPEN_ORIGIN_H
 #define STK_CLI_FILL_OPEN_ORIGIN_H
+
+#include <stdint.h>
 
 /* Opens a file for reading only, and without changing its access time if that is allowed. Does not
  * wait if a pipe has replaced the file. Returns a descriptor, or -errno. */
 int origin_open(const char *path);
+
+/* Returns the place of a regular file's first byte on its disk: files can be read in the order in
+ * which a disk's head passes them. Returns `otherwise` if the file system does not say, or if there
+ * is no such place (yet). Reads the file's inode, and nothing of its contents. */
+uint64_t origin_extent(const char *path, uint64_t otherwise);
 
 #endif

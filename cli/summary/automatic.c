@@ -4,14 +4,12 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/local.h"
 #include "base/memory.h"
-#include "base/proc.h"
 #include "base/walk.h"
 #include "cache/catalogue/budget.h"
 #include "cli/out/say.h"
@@ -22,23 +20,6 @@
 #define QUICK_NS   (STK_NS_PER_S / 500)
 
 /* ---- fast ---- */
-
-/* Returns true if the disk is known to have no heads to move. A partition's disk is asked. Virtual
- * machines may say wrong things of their disks, and for some file systems the disk is unknown. */
-static bool is_solid(dev_t dev)
-{
-    static const char *const places[] = {"queue/rotational", "../queue/rotational"};
-    char answer[8];
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        char *path = must_format("/sys/dev/block/%u:%u/%s", major(dev), minor(dev), places[i]);
-        long got = stk_proc_read_text(path, answer, sizeof answer);
-        free(path);
-        if (got > 0) {
-            return answer[0] == '0';
-        }
-    }
-    return false;
-}
 
 struct probe {
     int64_t took_ns[OPENS]; /* sorted */
@@ -89,7 +70,7 @@ static char *why_slow(const char *path)
     if (statfs(path, &fs) != 0 || stat(path, &stat_) != 0 || !stk_local_is(&fs)) {
         return must_format("%s is not on a local disk", path);
     }
-    if (stk_local_is_memory(&fs) || is_solid(stat_.st_dev)) {
+    if (stk_local_is_memory(&fs) || stk_local_rotates(stat_.st_dev) == 0) {
         return NULL;
     }
     int64_t took_ns = usual_open_ns(path);
