@@ -99,6 +99,7 @@ $(B)/libstoker.so: $(call objects,$(BASE) $(CACHE) $(PRELOAD)) $(B)/exports.map
 
 # The page of `stoker report` lies in the command (cli/report/page.c).
 $(B)/obj/cli/report/page.o: cli/report/page.html
+$(B)/obj/cli/help/completion.o: cli/help/completion.bash
 
 $(B)/stoker: $(call objects,$(BASE) $(CACHE) $(CLI))
 	$(if $(V),,@echo "  LINK  $@")
@@ -205,12 +206,8 @@ bench-gpu: all ## on a machine with a GPU: stoker.Loader against pin_memory, tim
 SOURCES := $(shell find base cache preload cli decode store ring gpu wrappers tests bench -name '*.[ch]' 2>/dev/null)
 
 # The command's own help (cli/help/help.c) makes the pages for man and the completion for bash.
-VERBS = $(shell $(B)/stoker help | sed -n 's/^  stoker \([a-z]*\)  .*/\1/p')
 manual: $(B)/stoker ## write docs/man and docs/completion.bash anew
-	@mkdir -p docs/man
-	@$(foreach verb,$(VERBS),$(B)/stoker help --man stoker-$(verb) >docs/man/stoker-$(verb).1;)
-	@$(B)/stoker help --man stoker >docs/man/stoker.1
-	@$(B)/stoker help --man libstoker.so >docs/man/libstoker.so.7
+	@$(PYTHON) scripts/manual.py $(B)/stoker docs/man
 	@$(B)/stoker help --completion >docs/completion.bash
 
 # Editors and clang's tools ask for this file: the commands that compile, as `make` would run them.

@@ -25,17 +25,13 @@ static const struct verb {
     {"report", verb_report}, {"share", verb_share},   {"help", verb_help},
 };
 
-/* `stoker help [COMMAND]`. Also prints the manual pages and the completion. */
+/* `stoker help [COMMAND]`. Also prints the completion. */
 static int verb_help(char **arguments)
 {
     if (arguments[0] == NULL || help_is_flag(arguments[0])) {
         help_overview(stdout);
     } else if (strcmp(arguments[0], "--completion") == 0) {
         completion_bash();
-    } else if (strcmp(arguments[0], "--man") == 0) {
-        if (arguments[1] == NULL || !manual_page(arguments[1])) {
-            die("help --man takes a page's name: stoker, stoker-run, libstoker.so");
-        }
     } else if (help_find(arguments[0]) != NULL) {
         help_verb(help_find(arguments[0]));
     } else {

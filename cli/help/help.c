@@ -282,7 +282,7 @@ static void put_word(const char *word, int length, int indent, int *column)
     *column += printf("%s%.*s", first ? "" : " ", length, word);
 }
 
-/* Puts paragraphs. The first one continues at this column. */
+/* Puts paragraphs, with an empty line between them. The first one continues at this column. */
 static void put_text(const char *text, int indent, int column)
 {
     if (column < indent) {
@@ -294,7 +294,7 @@ static void put_text(const char *text, int indent, int column)
         put_word(text, length, indent, &column);
         text += length;
         if (*text == '\n' && text[1] != '\0') {
-            printf("\n%*s", indent, "");
+            printf("\n\n%*s", indent, "");
             column = indent;
         }
         text += *text != '\0';

@@ -1,6 +1,6 @@
-/* The verbs and their flags, described once. `stoker --help`, `stoker VERB --help`, the manual
- * pages and bash's completion are made of this table. A test compares it with the flags that the
- * command accepts. */
+/* The verbs and their flags, described once. `stoker --help`, `stoker VERB --help` and bash's
+ * completion are made of this table, and the manual pages of that (scripts/manual.py). A test
+ * compares it with the flags that the command accepts. */
 #ifndef STK_CLI_HELP_HELP_H
 #define STK_CLI_HELP_HELP_H
 
@@ -40,9 +40,6 @@ bool help_is_asked(const struct help_verb *verb, char **arguments);
 void help_overview(FILE *out);
 void help_verb(const struct help_verb *verb);
 
-/* Prints the page of that name ("stoker", "stoker-run", "libstoker.so") in man's language. Returns
- * false if there is no such page. */
-bool manual_page(const char *name);
 /* Prints the completion for bash. */
 void completion_bash(void);
 

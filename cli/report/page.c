@@ -4,17 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/embedded.h"
 #include "cli/out/say.h"
 
-/* The assembler puts the file's bytes here. The Makefile names the file as what this object depends
- * on. */
-__asm__(".section .rodata, \"a\"\n"
-        ".global page_template\n"
-        "page_template:\n"
-        ".incbin \"cli/report/page.html\"\n"
-        ".byte 0\n"
-        ".previous\n");
-extern const char page_template[];
+EMBEDDED_TEXT(page_template, "cli/report/page.html")
 
 #define PLACE "@RECORD@" /* of the JSON in the page's template */
 
