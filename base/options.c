@@ -167,35 +167,64 @@ static const char *value_of(enum stk_option option)
     return value != NULL && *value != '\0' ? value : stk_option_table[option].otherwise;
 }
 
-/* Returns which of three names the value is; -1: none. */
-static int choice_of(const char *value, const char *const names[3])
+/* ---- forms of values ---- */
+
+/* Sets `out` to which of the names, which bars separate, the value is. */
+static bool parse_choice(const char *names, const char *value, int64_t *out)
 {
-    for (int i = 0; i < 3; i++) {
-        if (strcmp(value, names[i]) == 0) {
-            return i;
+    size_t length = strlen(value);
+    for (*out = 0; *names != '\0'; ++*out) {
+        size_t end = strcspn(names, "|");
+        if (end == length && strncmp(names, value, end) == 0) {
+            return true;
+        }
+        names += end + (names[end] == '|');
+    }
+    return false;
+}
+
+static bool parse_seconds(const char *argument, const char *value, int64_t *out)
+{
+    (void)argument;
+    return stk_text_parse_seconds(value, out) == 0;
+}
+
+static bool parse_size(const char *argument, const char *value, int64_t *out)
+{
+    (void)argument;
+    return stk_text_parse_size(value, out) == 0;
+}
+
+static bool parse_directory(const char *argument, const char *value, int64_t *out)
+{
+    (void)argument;
+    const char *colon = strrchr(value, ':');
+    return colon == NULL || stk_text_parse_size(colon + 1, out) == 0;
+}
+
+/* The forms that are checked, by how the table writes them. Settings of the decoder are not: there
+ * an unknown one counts as unset. */
+static const struct form {
+    const char *argument;
+    bool (*parse)(const char *argument, const char *value, int64_t *out);
+    const char *complaint;
+} forms[] = {
+    {"on|off", parse_choice, "write on or off"},
+    {"run|open|never", parse_choice, "write run, open or never"},
+    {"auto|mtime|off", parse_choice, "write auto, mtime or off"},
+    {"SECONDS", parse_seconds, "write seconds, such as 2 or 0.05"},
+    {"SIZE", parse_size, "write a size, such as 64M"},
+    {"DIR[:SIZE]", parse_directory, "write DIR or DIR:SIZE, such as /mnt/nvme/decoded:200G"},
+};
+
+static const struct form *form_of(enum stk_option option)
+{
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        if (strcmp(forms[i].argument, stk_option_table[option].argument) == 0) {
+            return &forms[i];
         }
     }
-    return -1;
-}
-
-static int parse_fresh(const char *value, enum stk_fresh *out)
-{
-    static const char *const names[3] = {"run", "open", "never"};
-    int choice = choice_of(value, names);
-    if (choice >= 0) {
-        *out = (enum stk_fresh)choice;
-    }
-    return choice >= 0 ? 0 : -1;
-}
-
-static int parse_listings(const char *value, enum stk_listings *out)
-{
-    static const char *const names[3] = {"auto", "mtime", "off"};
-    int choice = choice_of(value, names);
-    if (choice >= 0) {
-        *out = (enum stk_listings)choice;
-    }
-    return choice >= 0 ? 0 : -1;
+    return NULL;
 }
 
 static bool is_block(int64_t bytes)
@@ -204,90 +233,55 @@ static bool is_block(int64_t bytes)
            (bytes >= STK_LEAST_BLOCK_BYTES && bytes <= STK_MOST_BLOCK_BYTES && bytes % 4096 == 0);
 }
 
-static void read_blocks(struct stk_options *out)
+const char *stk_option_complaint(enum stk_option option, const char *value)
 {
-    if (stk_text_parse_size(value_of(STK_OPTION_BLOCK), &out->block_bytes) != 0 ||
-        !is_block(out->block_bytes)) {
-        stk_text_parse_size(stk_option_table[STK_OPTION_BLOCK].otherwise, &out->block_bytes);
+    int64_t number;
+    const struct form *form = form_of(option);
+    bool block = option == STK_OPTION_BLOCK;
+    if (form == NULL ||
+        (form->parse(form->argument, value, &number) && (!block || is_block(number)))) {
+        return NULL;
     }
-    if (stk_text_parse_size(value_of(STK_OPTION_READAHEAD), &out->readahead_bytes) != 0) {
-        stk_text_parse_size(stk_option_table[STK_OPTION_READAHEAD].otherwise,
-                            &out->readahead_bytes);
-    }
+    return block ? "write a size from 64K to 64M, a multiple of 4K, or 0" : form->complaint;
+}
+
+/* ---- the environment ---- */
+
+/* Returns the value, or the default if the value is not understood. */
+static int64_t number_of(enum stk_option option)
+{
+    int64_t number = 0;
+    const struct form *form = form_of(option);
+    const char *value = value_of(option);
+    bool good = stk_option_complaint(option, value) == NULL;
+    form->parse(form->argument, good ? value : stk_option_table[option].otherwise, &number);
+    return number;
+}
+
+static bool is_off(enum stk_option option)
+{
+    return strcmp(value_of(option), "off") == 0;
 }
 
 void stk_options_read(struct stk_options *out)
 {
-    *out = (struct stk_options){.fresh = STK_FRESH_RUN};
     out->paths = value_of(STK_OPTION_PATHS);
     stk_text_copy(out->tiers, sizeof out->tiers, value_of(STK_OPTION_TIERS));
     stk_text_copy(out->share, sizeof out->share, value_of(STK_OPTION_SHARE));
     stk_text_copy(out->run, sizeof out->run, value_of(STK_OPTION_RUN));
     out->outer_paths = value_of(STK_OPTION_OUTER_PATHS);
     stk_text_copy(out->outer_runs, sizeof out->outer_runs, value_of(STK_OPTION_OUTER_RUNS));
-    parse_fresh(value_of(STK_OPTION_FRESH), &out->fresh);
-    parse_listings(value_of(STK_OPTION_LISTINGS), &out->listings);
-    if (stk_text_parse_seconds(value_of(STK_OPTION_MIN_AGE), &out->min_age_ns) != 0) {
-        stk_text_parse_seconds(stk_option_table[STK_OPTION_MIN_AGE].otherwise, &out->min_age_ns);
-    }
-    if (stk_text_parse_size(value_of(STK_OPTION_MAX_FILE), &out->max_file_bytes) != 0) {
-        stk_text_parse_size(stk_option_table[STK_OPTION_MAX_FILE].otherwise, &out->max_file_bytes);
-    }
-    if (stk_text_parse_size(value_of(STK_OPTION_WHOLE), &out->whole_bytes) != 0) {
-        stk_text_parse_size(stk_option_table[STK_OPTION_WHOLE].otherwise, &out->whole_bytes);
-    }
-    read_blocks(out);
-    out->leaves_files = strcmp(value_of(STK_OPTION_FILES), "off") == 0;
-    out->listings = out->leaves_files ? STK_LISTINGS_OFF : out->listings;
-    out->reads_ahead = strcmp(value_of(STK_OPTION_AHEAD), "off") != 0;
-    out->completes = strcmp(value_of(STK_OPTION_COMPLETE), "off") != 0;
-}
-
-static const char *complaint_of_samples(const char *value)
-{
-    const char *colon = strrchr(value, ':');
-    int64_t bytes;
-    return colon == NULL || stk_text_parse_size(colon + 1, &bytes) == 0
-               ? NULL
-               : "write DIR or DIR:SIZE, such as /mnt/nvme/decoded:200G";
-}
-
-const char *stk_option_complaint(enum stk_option option, const char *value)
-{
-    enum stk_fresh fresh;
-    enum stk_listings listings;
-    int64_t number;
-    switch (option) {
-    case STK_OPTION_FRESH:
-        return parse_fresh(value, &fresh) == 0 ? NULL : "write run, open or never";
-    case STK_OPTION_LISTINGS:
-        return parse_listings(value, &listings) == 0 ? NULL : "write auto, mtime or off";
-    case STK_OPTION_MIN_AGE:
-        return stk_text_parse_seconds(value, &number) == 0 ? NULL
-                                                           : "write seconds, such as 2 or 0.05";
-    case STK_OPTION_MAX_FILE:
-    case STK_OPTION_WHOLE:
-    case STK_OPTION_READAHEAD:
-        return stk_text_parse_size(value, &number) == 0 ? NULL : "write a size, such as 64M";
-    case STK_OPTION_BLOCK:
-        return stk_text_parse_size(value, &number) == 0 && is_block(number)
-                   ? NULL
-                   : "write a size from 64K to 64M, a multiple of 4K, or 0";
-    case STK_OPTION_REQUIRE:
-    case STK_OPTION_FILES:
-    case STK_OPTION_COMPLETE:
-    case STK_OPTION_AHEAD:
-    case STK_OPTION_DECODE:
-    case STK_OPTION_TORCHVISION:
-    case STK_OPTION_BATCHES:
-    case STK_OPTION_HISTORY:
-        return strcmp(value, "on") == 0 || strcmp(value, "off") == 0 ? NULL : "write on or off";
-    case STK_OPTION_SAMPLES:
-    case STK_OPTION_OLDER_SAMPLES:
-        return complaint_of_samples(value);
-    default:
-        return NULL;
-    }
+    out->fresh = (enum stk_fresh)number_of(STK_OPTION_FRESH);
+    out->min_age_ns = number_of(STK_OPTION_MIN_AGE);
+    out->max_file_bytes = number_of(STK_OPTION_MAX_FILE);
+    out->whole_bytes = number_of(STK_OPTION_WHOLE);
+    out->block_bytes = number_of(STK_OPTION_BLOCK);
+    out->readahead_bytes = number_of(STK_OPTION_READAHEAD);
+    out->leaves_files = is_off(STK_OPTION_FILES);
+    out->listings =
+        out->leaves_files ? STK_LISTINGS_OFF : (enum stk_listings)number_of(STK_OPTION_LISTINGS);
+    out->reads_ahead = !is_off(STK_OPTION_AHEAD);
+    out->completes = !is_off(STK_OPTION_COMPLETE);
 }
 
 bool stk_options_next_path(const char **list, char *out, unsigned long bytes)
