@@ -269,6 +269,7 @@ static SRunner *make_runner(void)
         suite_scan_order,
         suite_invariant,
         suite_advice,
+        suite_lines,
         suite_ending,
         suite_flag,
     };

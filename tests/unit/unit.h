@@ -17,6 +17,7 @@
 
 /* One suite for each source. */
 Suite *suite_advice(void);
+Suite *suite_lines(void);
 Suite *suite_lookup(void);
 Suite *suite_blocks(void);
 Suite *suite_budget(void);

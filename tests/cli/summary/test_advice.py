@@ -1,6 +1,6 @@
-"""Each of these whole jobs is slow for one known reason, and the advice names it."""
+"""Whole jobs that are slow for one known reason, which the advice names. tests/unit/cli/test_advice.c has
+the advice for all reasons, of counters made up."""
 
-import os
 import re
 import shlex
 import sys
@@ -13,22 +13,6 @@ from origin import settle
 pytestmark = pytest.mark.torch
 
 FILES = 12
-CORES = len(os.sched_getaffinity(0))
-
-STEPS = """
-import sys, time, torch
-from torch.utils.data import DataLoader
-class Files:
-    def __len__(self):
-        return 20
-    def __getitem__(self, index):
-        time.sleep(0.015)
-        return len(open(sys.argv[1], "rb").read())
-loader = DataLoader(Files(), batch_size=4, num_workers=int(sys.argv[2]), persistent_workers=True)
-for _ in range(3):
-    for _ in loader:
-        time.sleep(0.4)
-"""
 
 
 @pytest.fixture(scope="module")
@@ -67,25 +51,6 @@ def test_what_is_to_be_typed_is_one_word(jobs, origin):
     assert shlex.split(re.search(r"--path .*", ran.stderr)[0]) == ["--path", f"{path}/a"]
 
 
-def test_where_nobody_sees_epochs_none_are_named(jobs, data, origin):
-    origin.fs.latency_ms = 60
-    ran = jobs.run(["sh", "-c", 'for turn in 1 2; do cat "$0"/* >/dev/null; done', data], path=data)
-    assert re.match(r"fetch-bound at first opens: storage took [\d.]+ s, ", ran.json["advice"])
-
-
-def test_what_cannot_be_cached_is_named_and_no_file_said_to_be_opened_once(jobs, origin):
-    """A young file has no record, so there is no count of its opens."""
-    source, mount = origin.directory("young")
-    for number in range(9):
-        (source / f"file{number}").write_bytes(bytes(1000))
-    origin.fs.latency_ms = 60
-    ran = jobs.run(["sh", "-c", 'for turn in 1 2; do cat "$0"/* >/dev/null; done', mount], path=mount,
-                   env={"STOKER_MIN_AGE": "600"})
-    assert ran.bypassed == {"young": 18}
-    assert re.match(r"18 opens \(files of at most .*\) were not cached, changed less than STOKER_MIN_AGE ago: "
-                    r"what would change it is a smaller STOKER_MIN_AGE", ran.json["advice"])
-
-
 def test_a_first_epoch_of_what_is_there_waits_for_answers(jobs, data, origin):
     """To fill the cache would change nothing: it is full."""
     passes(jobs, data, 1, 1, 1, flags=["--keep"])
@@ -95,23 +60,6 @@ def test_a_first_epoch_of_what_is_there_waits_for_answers(jobs, data, origin):
     assert ran.hits == ran.opens and ran.json["bound"] == "fetch"
     assert re.match(r"fetch-bound in epoch 1: asking storage whether files have changed took [\d.]+ s, .*; "
                     "where they never do, --fresh never spares it$", ran.json["advice"])
-
-
-def test_more_workers_where_there_are_cores_for_them(jobs, data):
-    """The job is seen to make its batches itself; tests/unit/cli/test_advice.c has the other advices."""
-    ran = passes(jobs, data, 2, 1, 0, 0.1)
-    assert ran.json["bound"] == "transforms"
-    assert f"the job makes its batches itself: num_workers={CORES} has them made" in ran.json["advice"]
-
-
-def test_how_many_workers_would_do(jobs, data):
-    """Five steps of 400 ms, for each of which samples take 60 ms: a seventh of one worker, and what opens take.
-    As long as that, so that a busy machine's delays are little beside them."""
-    ran = jobs.run([sys.executable, "-c", STEPS, data / "file0000", "4"], path=data, timeout=200)
-    assert ran.json["bound"] == "none"
-    said = re.search(r"; the rest is the job's own step; ([\d.]+) of its 4 workers were busy on average: "
-                     r"1 would do$", ran.json["advice"])
-    assert said and 0.1 <= float(said[1]) < 0.8, ran.json["advice"]
 
 
 STARTS = """
