@@ -6,8 +6,26 @@
 #ifndef STK_PRELOAD_INTERPOSE_EXPORT_H
 #define STK_PRELOAD_INTERPOSE_EXPORT_H
 
-#define STK_EXPORT(type, name, ...)                                                                \
-    type stk_export_##name(__VA_ARGS__) __asm__(#name) __attribute__((visibility("default")));     \
-    type stk_export_##name(__VA_ARGS__)
+#include <stddef.h>
+
+#include "preload/interpose/next.h"
+
+#define STK_EXPORT(type, name, PARAMETERS)                                                         \
+    type stk_export_##name PARAMETERS __asm__(#name) __attribute__((visibility("default")));       \
+    type stk_export_##name PARAMETERS
+
+/* Defines NAME_next(), which makes the program's own call: by the next definition. If there is
+ * none, it returns -1 with ENOSYS. PARAMETERS and ARGUMENTS are bracketed lists. */
+#define STK_DEFINE_NEXT(type, name, PARAMETERS, ARGUMENTS)                                         \
+    static inline type name##_next PARAMETERS                                                      \
+    {                                                                                              \
+        type(*next) PARAMETERS = (type(*) PARAMETERS)stk_next(STK_SYM_##name);                     \
+        return next != NULL ? next ARGUMENTS : stk_next_missing();                                 \
+    }
+
+/* Defines a symbol, and its NAME_next(). */
+#define STK_SYMBOL(type, name, PARAMETERS, ARGUMENTS)                                              \
+    STK_DEFINE_NEXT(type, name, PARAMETERS, ARGUMENTS)                                             \
+    STK_EXPORT(type, name, PARAMETERS)
 
 #endif

@@ -96,7 +96,7 @@ static __attribute__((noinline)) ssize_t getdents_perhaps(int fd, char *buffer, 
     return got;
 }
 
-STK_EXPORT(ssize_t, getdents64, int fd, void *buffer, size_t room)
+STK_EXPORT(ssize_t, getdents64, (int fd, void *buffer, size_t room))
 {
     bool may = stk_process_is_on() && !stk_path_is_missing(buffer);
     ssize_t got = may ? getdents_perhaps(fd, buffer, room) : -1;

@@ -23,7 +23,6 @@ _Static_assert(offsetof(struct dirent, d_name) == offsetof(struct dirent64, d_na
                "there is one form of them");
 
 typedef struct dirent *dir_to_entry(DIR *);
-typedef int dir_to_int(DIR *);
 typedef void dir_to_nothing(DIR *);
 typedef DIR *path_to_dir(const char *);
 typedef DIR *fd_to_dir(int);
@@ -38,17 +37,8 @@ static DIR *next_opendir(const char *path)
     return next(path);
 }
 
-static int next_dirfd(DIR *dir)
-{
-    dir_to_int *next = STK_NEXT(dirfd, dir_to_int *);
-    return next != NULL ? next(dir) : stk_next_missing();
-}
-
-static int next_closedir(DIR *dir)
-{
-    dir_to_int *next = STK_NEXT(closedir, dir_to_int *);
-    return next != NULL ? next(dir) : stk_next_missing();
-}
+STK_DEFINE_NEXT(int, dirfd, (DIR * dir), (dir))
+STK_DEFINE_NEXT(int, closedir, (DIR * dir), (dir))
 
 /* Returns Stoker's DIR with the listing that was found, which may have libc's DIR inside; else
  * libc's. */
@@ -65,7 +55,7 @@ static DIR *wrap(struct stk_directory_look *look, DIR *real)
 static DIR *open_unknown(struct stk_directory_look *look, const char *path)
 {
     DIR *real = next_opendir(path);
-    int fd = real != NULL && look->cache != NULL ? next_dirfd(real) : -1;
+    int fd = real != NULL && look->cache != NULL ? dirfd_next(real) : -1;
     if (fd < 0 || !stk_directory_fill(look, fd)) {
         return real;
     }
@@ -85,7 +75,7 @@ static __attribute__((noinline)) DIR *open_perhaps(const char *path)
     return dir != NULL ? dir : next_opendir(path);
 }
 
-STK_EXPORT(DIR *, opendir, const char *path)
+STK_EXPORT(DIR *, opendir, (const char *path))
 {
     return stk_cover_may(path) ? open_perhaps(path) : next_opendir(path);
 }
@@ -103,7 +93,7 @@ static __attribute__((noinline)) DIR *wrap_fd(int fd, DIR *real)
     return wrap(&look, real);
 }
 
-STK_EXPORT(DIR *, fdopendir, int fd)
+STK_EXPORT(DIR *, fdopendir, (int fd))
 {
     fd_to_dir *next = STK_NEXT(fdopendir, fd_to_dir *);
     if (next == NULL) {
@@ -114,15 +104,15 @@ STK_EXPORT(DIR *, fdopendir, int fd)
     return real != NULL && stk_process_is_on() ? wrap_fd(fd, real) : real;
 }
 
-STK_EXPORT(int, closedir, DIR *dir)
+STK_EXPORT(int, closedir, (DIR * dir))
 {
     struct stk_directory *directory = stk_directory_of(dir);
     if (directory == NULL) {
-        return next_closedir(dir);
+        return closedir_next(dir);
     }
     DIR *real = atomic_load(&directory->real);
     stk_directory_free(directory);
-    return real != NULL ? next_closedir(real) : 0;
+    return real != NULL ? closedir_next(real) : 0;
 }
 
 /* ---- names ---- */
@@ -132,7 +122,7 @@ STK_EXPORT(int, closedir, DIR *dir)
  * processes that share it. */
 static void read_on(struct stk_directory *directory, DIR *real)
 {
-    int fd = next_dirfd(real);
+    int fd = dirfd_next(real);
     off_t moved = stk_sys_lseek(fd, 0, SEEK_CUR);
     if (moved < 0 || !stk_directory_go_on(directory, moved)) {
         directory->forwards = true;
@@ -159,7 +149,7 @@ static const struct stk_listing_name *next_name(struct stk_directory *directory)
     const struct stk_listing_name *name = stk_directory_next(directory);
     DIR *real = atomic_load(&directory->real);
     if (name == NULL && real != NULL &&
-        stk_sys_lseek(next_dirfd(real), 0, SEEK_CUR) != stk_directory_end(directory)) {
+        stk_sys_lseek(dirfd_next(real), 0, SEEK_CUR) != stk_directory_end(directory)) {
         read_on(directory, real);
         name = directory->forwards ? NULL : stk_directory_next(directory);
     }
@@ -176,12 +166,12 @@ static struct dirent *read_name(enum stk_symbol symbol, DIR *dir)
     return (struct dirent *)(void *)(uintptr_t)next_name(directory);
 }
 
-STK_EXPORT(struct dirent *, readdir, DIR *dir)
+STK_EXPORT(struct dirent *, readdir, (DIR * dir))
 {
     return read_name(STK_SYM_readdir, dir);
 }
 
-STK_EXPORT(struct dirent *, readdir64, DIR *dir)
+STK_EXPORT(struct dirent *, readdir64, (DIR * dir))
 {
     return read_name(STK_SYM_readdir64, dir);
 }
@@ -205,27 +195,25 @@ static int copy_name(enum stk_symbol symbol, DIR *dir, struct dirent *entry, str
     return 0;
 }
 
-STK_EXPORT(int, readdir_r, DIR *dir, struct dirent *entry, struct dirent **result)
+STK_EXPORT(int, readdir_r, (DIR * dir, struct dirent *entry, struct dirent **result))
 {
     return copy_name(STK_SYM_readdir_r, dir, entry, result);
 }
 
-STK_EXPORT(int, readdir64_r, DIR *dir, struct dirent *entry, struct dirent **result)
+STK_EXPORT(int, readdir64_r, (DIR * dir, struct dirent *entry, struct dirent **result))
 {
     return copy_name(STK_SYM_readdir64_r, dir, entry, result);
 }
 
 /* ---- places ---- */
 
-STK_EXPORT(long, telldir, DIR *dir)
+STK_SYMBOL(long, telldir, (DIR * dir), (dir))
 {
     struct stk_directory *directory = stk_directory_of(dir);
     if (directory != NULL && !directory->forwards) {
         return atomic_load(&directory->position);
     }
-    long (*next)(DIR *) = STK_NEXT(telldir, long (*)(DIR *));
-    return next != NULL ? next(directory != NULL ? atomic_load(&directory->real) : dir)
-                        : stk_next_missing();
+    return telldir_next(directory != NULL ? atomic_load(&directory->real) : dir);
 }
 
 static void next_seekdir(DIR *dir, long position)
@@ -236,7 +224,7 @@ static void next_seekdir(DIR *dir, long position)
     }
 }
 
-STK_EXPORT(void, seekdir, DIR *dir, long position)
+STK_EXPORT(void, seekdir, (DIR * dir, long position))
 {
     struct stk_directory *directory = stk_directory_of(dir);
     DIR *real = directory != NULL ? atomic_load(&directory->real) : dir;
@@ -275,24 +263,24 @@ static DIR *real_of(struct stk_directory *directory)
     if (opened == NULL) {
         return NULL;
     }
-    if (stk_directory_compare(&directory->listing, next_dirfd(opened)) == STK_DIRECTORY_ANOTHER) {
-        next_closedir(opened);
+    if (stk_directory_compare(&directory->listing, dirfd_next(opened)) == STK_DIRECTORY_ANOTHER) {
+        closedir_next(opened);
         errno = ENOTSUP;
         return NULL;
     }
     if (!atomic_compare_exchange_strong(&directory->real, &real, opened)) {
-        next_closedir(opened);
+        closedir_next(opened);
         return real;
     }
-    bring_to_place(directory, next_dirfd(opened));
+    bring_to_place(directory, dirfd_next(opened));
     return opened;
 }
 
-STK_EXPORT(int, dirfd, DIR *dir)
+STK_EXPORT(int, dirfd, (DIR * dir))
 {
     struct stk_directory *directory = stk_directory_of(dir);
     DIR *real = directory != NULL ? real_of(directory) : dir;
-    return real != NULL ? next_dirfd(real) : -1;
+    return real != NULL ? dirfd_next(real) : -1;
 }
 
 static void next_rewinddir(DIR *dir)
@@ -319,7 +307,7 @@ static void rewind_ours(struct stk_directory *directory)
     errno = saved;
 }
 
-STK_EXPORT(void, rewinddir, DIR *dir)
+STK_EXPORT(void, rewinddir, (DIR * dir))
 {
     struct stk_directory *directory = stk_directory_of(dir);
     if (directory != NULL) {

@@ -144,8 +144,8 @@ static int serve(const struct scandir_call *call)
 }
 
 #define SCANDIR_SYMBOL(name)                                                                       \
-    STK_EXPORT(int, name, const char *path, struct dirent ***out, filter_call *filter,             \
-               order_call *order)                                                                  \
+    STK_EXPORT(int, name,                                                                          \
+               (const char *path, struct dirent ***out, filter_call *filter, order_call *order))   \
     {                                                                                              \
         const struct scandir_call call = {STK_SYM_##name, false, AT_FDCWD, path, out,              \
                                           filter,         order};                                  \
@@ -153,8 +153,9 @@ static int serve(const struct scandir_call *call)
     }
 
 #define SCANDIRAT_SYMBOL(name)                                                                     \
-    STK_EXPORT(int, name, int dirfd, const char *path, struct dirent ***out, filter_call *filter,  \
-               order_call *order)                                                                  \
+    STK_EXPORT(int, name,                                                                          \
+               (int dirfd, const char *path, struct dirent ***out, filter_call *filter,            \
+                order_call *order))                                                                \
     {                                                                                              \
         const struct scandir_call call = {STK_SYM_##name, true, dirfd, path, out, filter, order};  \
         return serve(&call);                                                                       \

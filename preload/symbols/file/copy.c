@@ -25,17 +25,15 @@ struct copy_call {
     unsigned flags;
 };
 
-typedef ssize_t copy_function(int, off64_t *, int, off64_t *, size_t, unsigned);
+STK_DEFINE_NEXT(ssize_t, copy_file_range,
+                (int fd_in, off64_t *offset_in, int fd_out, off64_t *offset_out, size_t bytes,
+                 unsigned flags),
+                (fd_in, offset_in, fd_out, offset_out, bytes, flags))
 
 static ssize_t copy_next(const struct copy_call *call)
 {
-    copy_function *next = STK_NEXT(copy_file_range, copy_function *);
-    if (next == NULL) {
-        errno = ENOSYS;
-        return -1;
-    }
-    return next(call->fd_in, call->offset_in, call->fd_out, call->offset_out, call->bytes,
-                call->flags);
+    return copy_file_range_next(call->fd_in, call->offset_in, call->fd_out, call->offset_out,
+                                call->bytes, call->flags);
 }
 
 /* Copies from the origin, at the offset of the entry's descriptor, which moves on instead of the
@@ -68,8 +66,9 @@ static __attribute__((noinline)) ssize_t copy_perhaps(const struct copy_call *ca
     return copied;
 }
 
-STK_EXPORT(ssize_t, copy_file_range, int fd_in, off64_t *offset_in, int fd_out, off64_t *offset_out,
-           size_t bytes, unsigned flags)
+STK_EXPORT(ssize_t, copy_file_range,
+           (int fd_in, off64_t *offset_in, int fd_out, off64_t *offset_out, size_t bytes,
+            unsigned flags))
 {
     struct copy_call call = {fd_in, offset_in, fd_out, offset_out, bytes, flags};
     int before = errno;
@@ -87,14 +86,11 @@ long stk_syscall_copy_file_range(const struct stk_syscall *by)
     return copied < 0 && (errno == EXDEV || errno == EIO) ? copy_perhaps(&call, before) : copied;
 }
 
-typedef ssize_t send_function(int, int, off_t *, size_t);
-
 #define SENDFILE_SYMBOL(name)                                                                      \
-    STK_EXPORT(ssize_t, name, int to, int from, off_t *offset, size_t bytes)                       \
+    STK_SYMBOL(ssize_t, name, (int to, int from, off_t *offset, size_t bytes),                     \
+               (to, from, offset, bytes))                                                          \
     {                                                                                              \
-        send_function *next = STK_NEXT(name, send_function *);                                     \
-        return next != NULL ? STK_READ_TWICE(from, next(to, from, offset, bytes))                  \
-                            : stk_next_missing();                                                  \
+        return STK_READ_TWICE(from, name##_next(to, from, offset, bytes));                         \
     }
 
 SENDFILE_SYMBOL(sendfile)

@@ -51,25 +51,20 @@ static bool may_be_entry(int fd)
 /* Defines a symbol. On an entry BY_PATH is called: a symbol of libc that the library defines, too,
  * so that the cache notes the change. PARAMETERS and ARGUMENTS are bracketed lists. */
 #define FD_SYMBOL(type, name, PARAMETERS, ARGUMENTS, BY_PATH, AFTER)                               \
-    type stk_export_##name PARAMETERS __asm__(#name) __attribute__((visibility("default")));       \
-    static type name##_next PARAMETERS                                                             \
-    {                                                                                              \
-        type(*next) PARAMETERS = (type(*) PARAMETERS)stk_next(STK_SYM_##name);                     \
-        return AFTER(next != NULL ? next ARGUMENTS : stk_next_missing());                          \
-    }                                                                                              \
+    STK_DEFINE_NEXT(type, name, PARAMETERS, ARGUMENTS)                                             \
     static __attribute__((noinline)) type name##_perhaps PARAMETERS                                \
     {                                                                                              \
         struct stk_entry_origin origin;                                                            \
         if (!is_entry(fd, &origin)) {                                                              \
-            return name##_next ARGUMENTS;                                                          \
+            return AFTER(name##_next ARGUMENTS);                                                   \
         }                                                                                          \
         type result = BY_PATH;                                                                     \
         stk_entry_origin_release(&origin, STK_ENTRY_ORIGIN_ASKED);                                 \
         return result;                                                                             \
     }                                                                                              \
-    type stk_export_##name PARAMETERS                                                              \
+    STK_EXPORT(type, name, PARAMETERS)                                                             \
     {                                                                                              \
-        return may_be_entry(fd) ? name##_perhaps ARGUMENTS : name##_next ARGUMENTS;                \
+        return may_be_entry(fd) ? name##_perhaps ARGUMENTS : AFTER(name##_next ARGUMENTS);         \
     }
 
 #define CHANGES(result) after(result, STK_CHANGE_ACCESS, fd)

@@ -56,13 +56,11 @@ static void end(int subject, int fd)
 
 /* Defines a symbol whose first parameter is `fd`. PARAMETERS and ARGUMENTS are bracketed lists. */
 #define QUERY_SYMBOL(type, name, PARAMETERS, ARGUMENTS)                                            \
-    type stk_export_##name PARAMETERS __asm__(#name) __attribute__((visibility("default")));       \
-    type stk_export_##name PARAMETERS                                                              \
+    STK_SYMBOL(type, name, PARAMETERS, ARGUMENTS)                                                  \
     {                                                                                              \
-        type(*next) PARAMETERS = (type(*) PARAMETERS)stk_next(STK_SYM_##name);                     \
         const int asked = fd;                                                                      \
         fd = begin(asked, O_PATH);                                                                 \
-        type result = next != NULL ? next ARGUMENTS : stk_next_missing();                          \
+        type result = name##_next ARGUMENTS;                                                       \
         end(fd, asked);                                                                            \
         return result;                                                                             \
     }
@@ -103,7 +101,7 @@ static int raw_ioctl(int fd, unsigned long request, void *argument)
 }
 
 /* Hands the third argument on as it is, even if the program gave none, as libc does. */
-STK_EXPORT(int, ioctl, int fd, unsigned long request, ...)
+STK_EXPORT(int, ioctl, (int fd, unsigned long request, ...))
 {
     va_list arguments;
     va_start(arguments, request);

@@ -30,11 +30,10 @@ static void before_flock(int fd, int operation)
     }
 }
 
-STK_EXPORT(int, flock, int fd, int operation)
+STK_SYMBOL(int, flock, (int fd, int operation), (fd, operation))
 {
-    int (*next)(int, int) = (int (*)(int, int))stk_next(STK_SYM_flock);
     before_flock(fd, operation);
-    return next != NULL ? next(fd, operation) : stk_next_missing();
+    return flock_next(fd, operation);
 }
 
 long stk_syscall_flock(const struct stk_syscall *by)
@@ -46,13 +45,12 @@ long stk_syscall_flock(const struct stk_syscall *by)
 /* ---- lockf ---- */
 
 #define LOCKF_SYMBOL(name)                                                                         \
-    STK_EXPORT(int, name, int fd, int command, off_t bytes)                                        \
+    STK_SYMBOL(int, name, (int fd, int command, off_t bytes), (fd, command, bytes))                \
     {                                                                                              \
-        int (*next)(int, int, off_t) = (int (*)(int, int, off_t))stk_next(STK_SYM_##name);         \
         if (command != F_ULOCK) {                                                                  \
             stk_posix_lock_before(fd);                                                             \
         }                                                                                          \
-        return next != NULL ? next(fd, command, bytes) : stk_next_missing();                       \
+        return name##_next(fd, command, bytes);                                                    \
     }
 
 LOCKF_SYMBOL(lockf)
@@ -121,7 +119,7 @@ static int serve_fcntl(enum stk_symbol symbol, int fd, int command, long argumen
 
 /* Hands the third argument on as it is, even if the program gave none, as libc does. */
 #define FCNTL_SYMBOL(name)                                                                         \
-    STK_EXPORT(int, name, int fd, int command, ...)                                                \
+    STK_EXPORT(int, name, (int fd, int command, ...))                                              \
     {                                                                                              \
         va_list arguments;                                                                         \
         va_start(arguments, command);                                                              \

@@ -84,8 +84,8 @@ static void *serve(mmap_function *next, const struct map_call *map)
 }
 
 #define MMAP_SYMBOL(name)                                                                          \
-    STK_EXPORT(void *, name, void *address, size_t bytes, int protection, int flags, int fd,       \
-               off_t offset)                                                                       \
+    STK_EXPORT(void *, name,                                                                       \
+               (void *address, size_t bytes, int protection, int flags, int fd, off_t offset))     \
     {                                                                                              \
         const struct map_call map = {address, bytes, protection, flags, fd, offset};               \
         return serve(STK_NEXT(name, mmap_function *), &map);                                       \

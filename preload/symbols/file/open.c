@@ -240,7 +240,7 @@ static mode_t take_mode(int flags, va_list *arguments)
 }
 
 #define OPEN_SYMBOL(name)                                                                          \
-    STK_EXPORT(int, name, const char *path, int flags, ...)                                        \
+    STK_EXPORT(int, name, (const char *path, int flags, ...))                                      \
     {                                                                                              \
         va_list arguments;                                                                         \
         va_start(arguments, flags);                                                                \
@@ -251,7 +251,7 @@ static mode_t take_mode(int flags, va_list *arguments)
     }
 
 #define OPENAT_SYMBOL(name)                                                                        \
-    STK_EXPORT(int, name, int dirfd, const char *path, int flags, ...)                             \
+    STK_EXPORT(int, name, (int dirfd, const char *path, int flags, ...))                           \
     {                                                                                              \
         va_list arguments;                                                                         \
         va_start(arguments, flags);                                                                \
@@ -262,21 +262,21 @@ static mode_t take_mode(int flags, va_list *arguments)
     }
 
 #define OPEN_2_SYMBOL(name)                                                                        \
-    STK_EXPORT(int, name, const char *path, int flags)                                             \
+    STK_EXPORT(int, name, (const char *path, int flags))                                           \
     {                                                                                              \
         struct open_call call = {STK_SYM_##name, OPEN_2, AT_FDCWD, path, flags, 0, NULL, 0};       \
         return serve(&call);                                                                       \
     }
 
 #define OPENAT_2_SYMBOL(name)                                                                      \
-    STK_EXPORT(int, name, int dirfd, const char *path, int flags)                                  \
+    STK_EXPORT(int, name, (int dirfd, const char *path, int flags))                                \
     {                                                                                              \
         struct open_call call = {STK_SYM_##name, OPENAT_2, dirfd, path, flags, 0, NULL, 0};        \
         return serve(&call);                                                                       \
     }
 
 #define CREAT_SYMBOL(name)                                                                         \
-    STK_EXPORT(int, name, const char *path, mode_t mode)                                           \
+    STK_EXPORT(int, name, (const char *path, mode_t mode))                                         \
     {                                                                                              \
         struct open_call call = {                                                                  \
             STK_SYM_##name, CREAT, AT_FDCWD, path, O_CREAT | O_WRONLY | O_TRUNC, mode, NULL, 0};   \

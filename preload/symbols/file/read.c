@@ -18,12 +18,8 @@
 #include "preload/serve/big_read.h"
 
 typedef ssize_t read_function(int, void *, size_t);
-typedef ssize_t read_chk_function(int, void *, size_t, size_t);
 typedef ssize_t pread_function(int, void *, size_t, off_t);
-typedef ssize_t pread_chk_function(int, void *, size_t, off_t, size_t);
-typedef ssize_t readv_function(int, const struct iovec *, int);
 typedef ssize_t preadv_function(int, const struct iovec *, int, off_t);
-typedef ssize_t preadv2_function(int, const struct iovec *, int, off_t, int);
 typedef int advise_function(int, off_t, off_t, int);
 typedef ssize_t ahead_function(int, off_t, size_t);
 
@@ -36,7 +32,7 @@ static ssize_t finish(ssize_t result)
     return result;
 }
 
-STK_EXPORT(ssize_t, read, int fd, void *buffer, size_t bytes)
+STK_EXPORT(ssize_t, read, (int fd, void *buffer, size_t bytes))
 {
     ssize_t got;
     if (stk_big_is_any() && stk_big_read(fd, buffer, bytes, STK_BIG_HERE, &got)) {
@@ -48,29 +44,28 @@ STK_EXPORT(ssize_t, read, int fd, void *buffer, size_t bytes)
 }
 
 /* If the buffer is too small, libc complains. */
-STK_EXPORT(ssize_t, __read_chk, int fd, void *buffer, size_t bytes, size_t room)
+STK_SYMBOL(ssize_t, __read_chk, (int fd, void *buffer, size_t bytes, size_t room),
+           (fd, buffer, bytes, room))
 {
     ssize_t got;
     if (stk_big_is_any() && bytes <= room && stk_big_read(fd, buffer, bytes, STK_BIG_HERE, &got)) {
         return got;
     }
-    read_chk_function *next = STK_NEXT(__read_chk, read_chk_function *);
-    return next != NULL ? STK_READ_TWICE(fd, next(fd, buffer, bytes, room)) : stk_next_missing();
+    return STK_READ_TWICE(fd, __read_chk_next(fd, buffer, bytes, room));
 }
 
-STK_EXPORT(ssize_t, readv, int fd, const struct iovec *parts, int count)
+STK_SYMBOL(ssize_t, readv, (int fd, const struct iovec *parts, int count), (fd, parts, count))
 {
     ssize_t got;
     if (stk_big_is_any() && stk_big_readv(fd, parts, count, STK_BIG_HERE, &got)) {
         return got;
     }
-    readv_function *next = STK_NEXT(readv, readv_function *);
-    return next != NULL ? STK_READ_TWICE(fd, next(fd, parts, count)) : stk_next_missing();
+    return STK_READ_TWICE(fd, readv_next(fd, parts, count));
 }
 
 /* An offset below zero is an error, which the kernel reports. */
 #define PREAD_SYMBOL(name)                                                                         \
-    STK_EXPORT(ssize_t, name, int fd, void *buffer, size_t bytes, off_t offset)                    \
+    STK_EXPORT(ssize_t, name, (int fd, void *buffer, size_t bytes, off_t offset))                  \
     {                                                                                              \
         ssize_t got;                                                                               \
         if (stk_big_is_any() && offset >= 0 && stk_big_read(fd, buffer, bytes, offset, &got)) {    \
@@ -82,20 +77,19 @@ STK_EXPORT(ssize_t, readv, int fd, const struct iovec *parts, int count)
     }
 
 #define PREAD_CHK_SYMBOL(name)                                                                     \
-    STK_EXPORT(ssize_t, name, int fd, void *buffer, size_t bytes, off_t offset, size_t room)       \
+    STK_SYMBOL(ssize_t, name, (int fd, void *buffer, size_t bytes, off_t offset, size_t room),     \
+               (fd, buffer, bytes, offset, room))                                                  \
     {                                                                                              \
         ssize_t got;                                                                               \
         if (stk_big_is_any() && offset >= 0 && bytes <= room &&                                    \
             stk_big_read(fd, buffer, bytes, offset, &got)) {                                       \
             return got;                                                                            \
         }                                                                                          \
-        pread_chk_function *next = STK_NEXT(name, pread_chk_function *);                           \
-        return next != NULL ? STK_READ_TWICE(fd, next(fd, buffer, bytes, offset, room))            \
-                            : stk_next_missing();                                                  \
+        return STK_READ_TWICE(fd, name##_next(fd, buffer, bytes, offset, room));                   \
     }
 
 #define PREADV_SYMBOL(name)                                                                        \
-    STK_EXPORT(ssize_t, name, int fd, const struct iovec *parts, int count, off_t offset)          \
+    STK_EXPORT(ssize_t, name, (int fd, const struct iovec *parts, int count, off_t offset))        \
     {                                                                                              \
         ssize_t got;                                                                               \
         if (stk_big_is_any() && offset >= 0 && stk_big_readv(fd, parts, count, offset, &got)) {    \
@@ -109,17 +103,16 @@ STK_EXPORT(ssize_t, readv, int fd, const struct iovec *parts, int count)
 /* Offset -1 reads at the descriptor's offset. Flags (not to wait, and the like) are for the
  * kernel. */
 #define PREADV2_SYMBOL(name)                                                                       \
-    STK_EXPORT(ssize_t, name, int fd, const struct iovec *parts, int count, off_t offset,          \
-               int flags)                                                                          \
+    STK_SYMBOL(ssize_t, name,                                                                      \
+               (int fd, const struct iovec *parts, int count, off_t offset, int flags),            \
+               (fd, parts, count, offset, flags))                                                  \
     {                                                                                              \
         ssize_t got;                                                                               \
         if (stk_big_is_any() && flags == 0 && offset >= STK_BIG_HERE &&                            \
             stk_big_readv(fd, parts, count, offset, &got)) {                                       \
             return got;                                                                            \
         }                                                                                          \
-        preadv2_function *next = STK_NEXT(name, preadv2_function *);                               \
-        return next != NULL ? STK_READ_TWICE(fd, next(fd, parts, count, offset, flags))            \
-                            : stk_next_missing();                                                  \
+        return STK_READ_TWICE(fd, name##_next(fd, parts, count, offset, flags));                   \
     }
 
 PREAD_SYMBOL(pread)
@@ -146,7 +139,7 @@ static void advise(void *call, off_t offset, off_t bytes)
 
 /* Blocks that are there would be read once more, in vain. */
 #define ADVISE_SYMBOL(name)                                                                        \
-    STK_EXPORT(int, name, int fd, off_t offset, off_t bytes, int what)                             \
+    STK_EXPORT(int, name, (int fd, off_t offset, off_t bytes, int what))                           \
     {                                                                                              \
         struct advice advice = {.fd = fd, .next = STK_NEXT(name, advise_function *)};              \
         if (advice.next == NULL) {                                                                 \
@@ -177,7 +170,7 @@ static void read_ahead(void *call, off_t offset, off_t bytes)
     }
 }
 
-STK_EXPORT(ssize_t, readahead, int fd, off_t offset, size_t bytes)
+STK_EXPORT(ssize_t, readahead, (int fd, off_t offset, size_t bytes))
 {
     struct ahead ahead = {.fd = fd, .next = STK_NEXT(readahead, ahead_function *)};
     if (ahead.next == NULL) {

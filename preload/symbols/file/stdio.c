@@ -171,14 +171,14 @@ static FILE *serve(const struct fopen_call *call)
 }
 
 #define FOPEN_SYMBOL(name)                                                                         \
-    STK_EXPORT(FILE *, name, const char *path, const char *mode)                                   \
+    STK_EXPORT(FILE *, name, (const char *path, const char *mode))                                 \
     {                                                                                              \
         struct fopen_call call = {STK_SYM_##name, path, mode, NULL};                               \
         return serve(&call);                                                                       \
     }
 
 #define FREOPEN_SYMBOL(name)                                                                       \
-    STK_EXPORT(FILE *, name, const char *path, const char *mode, FILE *stream)                     \
+    STK_EXPORT(FILE *, name, (const char *path, const char *mode, FILE *stream))                   \
     {                                                                                              \
         struct fopen_call call = {STK_SYM_##name, path, mode, stream};                             \
         return serve(&call);                                                                       \
@@ -191,7 +191,7 @@ FREOPEN_SYMBOL(freopen64)
 
 /* The stream keeps the descriptor, whose offset other processes may share. So a big file that it
  * will read is copied first, and left in the kernel's memory for it. */
-STK_EXPORT(FILE *, fdopen, int fd, const char *mode)
+STK_EXPORT(FILE *, fdopen, (int fd, const char *mode))
 {
     FILE *(*next)(int, const char *) = STK_NEXT(fdopen, FILE * (*)(int, const char *));
     if (stk_big_is_any() && mode != NULL && mode[0] == 'r' && strchr(mode, '+') == NULL) {

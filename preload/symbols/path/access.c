@@ -61,38 +61,24 @@ static bool is_served(int dirfd, const char *path, int mode, int *result)
     return answer != UNKNOWN;
 }
 
-/* For libcs that lack a symbol. Only a program's own reference to the symbol leads here then. */
-typedef int path_call(const char *, int);
-
-static int serve(enum stk_symbol symbol, const char *path, int mode)
-{
-    int result;
-    if (is_served(AT_FDCWD, path, mode, &result)) {
-        return result;
-    }
-    path_call *next = (path_call *)stk_next(symbol);
-    return next != NULL ? next(path, mode) : stk_next_missing();
-}
-
 #define ACCESS_SYMBOL(name)                                                                        \
-    STK_EXPORT(int, name, const char *path, int mode)                                              \
+    STK_SYMBOL(int, name, (const char *path, int mode), (path, mode))                              \
     {                                                                                              \
-        return serve(STK_SYM_##name, path, mode);                                                  \
+        int result;                                                                                \
+        return is_served(AT_FDCWD, path, mode, &result) ? result : name##_next(path, mode);        \
     }
 
 ACCESS_SYMBOL(access)
+/* A libc that lacks these is only asked for them by a program's own reference. */
 ACCESS_SYMBOL(euidaccess)
 ACCESS_SYMBOL(eaccess)
 
-STK_EXPORT(int, faccessat, int dirfd, const char *path, int mode, int flags)
+STK_SYMBOL(int, faccessat, (int dirfd, const char *path, int mode, int flags),
+           (dirfd, path, mode, flags))
 {
     int result;
-    if ((flags & ~AT_EACCESS) == 0 && is_served(dirfd, path, mode, &result)) {
-        return result;
-    }
-    int (*next)(int, const char *, int, int) =
-        (int (*)(int, const char *, int, int))stk_next(STK_SYM_faccessat);
-    return next != NULL ? next(dirfd, path, mode, flags) : stk_next_missing();
+    bool served = (flags & ~AT_EACCESS) == 0 && is_served(dirfd, path, mode, &result);
+    return served ? result : faccessat_next(dirfd, path, mode, flags);
 }
 
 /* ---- by syscall() ---- */

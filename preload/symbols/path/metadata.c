@@ -21,12 +21,11 @@
  * otherwise: an origin is named by a descriptor's link.
  */
 #define METADATA_SYMBOL(name, KIND, DIRFD, FLAGS, FOLLOW, PARAMETERS, ARGUMENTS)                   \
-    int stk_export_##name PARAMETERS __asm__(#name) __attribute__((visibility("default")));        \
+    STK_DEFINE_NEXT(int, name, PARAMETERS, ARGUMENTS)                                              \
     static int name##_subject PARAMETERS                                                           \
     {                                                                                              \
-        int(*next) PARAMETERS = (int(*) PARAMETERS)stk_next(STK_SYM_##name);                       \
         stk_change(KIND, DIRFD, path);                                                             \
-        int result = next != NULL ? next ARGUMENTS : stk_next_missing();                           \
+        int result = name##_next ARGUMENTS;                                                        \
         if (result == 0) {                                                                         \
             stk_change(KIND, DIRFD, path);                                                         \
         }                                                                                          \
@@ -44,7 +43,7 @@
         stk_entry_origin_release(&origin, STK_ENTRY_ORIGIN_ASKED);                                 \
         return result;                                                                             \
     }                                                                                              \
-    int stk_export_##name PARAMETERS                                                               \
+    STK_EXPORT(int, name, PARAMETERS)                                                              \
     {                                                                                              \
         return stk_entry_origin_may_be_meant(path, FLAGS) ? name##_perhaps ARGUMENTS               \
                                                           : name##_subject ARGUMENTS;              \
@@ -131,54 +130,30 @@ static long change_at(const struct stk_syscall *by, enum stk_change kind, int fl
     return change_subject(by, &what);
 }
 
-long stk_syscall_chmod(const struct stk_syscall *by)
-{
-    return change_path(by, STK_CHANGE_ACCESS, 0);
-}
-
-long stk_syscall_lchown(const struct stk_syscall *by)
-{
-    return change_path(by, STK_CHANGE_ACCESS, AT_SYMLINK_NOFOLLOW);
-}
-
-long stk_syscall_utime(const struct stk_syscall *by)
-{
-    return change_path(by, STK_CHANGE_TIMES, 0);
-}
-
-long stk_syscall_fchmodat(const struct stk_syscall *by)
-{
-    return change_at(by, STK_CHANGE_ACCESS, 0, -1);
-}
-
-long stk_syscall_fchmodat2(const struct stk_syscall *by)
-{
-    return change_at(by, STK_CHANGE_ACCESS, stk_syscall_int(by, 3), 3);
-}
-
-long stk_syscall_fchownat(const struct stk_syscall *by)
-{
-    return change_at(by, STK_CHANGE_ACCESS, stk_syscall_int(by, 4), 4);
-}
-
-/* Serves setxattrat and removexattrat. */
-long stk_syscall_setxattrat(const struct stk_syscall *by)
-{
-    return change_at(by, STK_CHANGE_ACCESS, stk_syscall_int(by, 2), 2);
-}
-
 /* Returns the flags of a call. A call without a path means the descriptor itself. */
 static int flags_of(const struct stk_syscall *by, int flags)
 {
     return flags == 0 && by->at[1] == 0 ? AT_EMPTY_PATH : flags;
 }
 
-long stk_syscall_futimesat(const struct stk_syscall *by)
-{
-    return change_at(by, STK_CHANGE_TIMES, flags_of(by, 0), -1);
-}
+#define PATH_SYSCALL(name, KIND, FLAGS)                                                            \
+    long stk_syscall_##name(const struct stk_syscall *by)                                          \
+    {                                                                                              \
+        return change_path(by, KIND, FLAGS);                                                       \
+    }
 
-long stk_syscall_utimensat(const struct stk_syscall *by)
-{
-    return change_at(by, STK_CHANGE_TIMES, flags_of(by, stk_syscall_int(by, 3)), 3);
-}
+#define AT_SYSCALL(name, KIND, FLAGS, FLAGS_AT)                                                    \
+    long stk_syscall_##name(const struct stk_syscall *by)                                          \
+    {                                                                                              \
+        return change_at(by, KIND, FLAGS, FLAGS_AT);                                               \
+    }
+
+PATH_SYSCALL(chmod, STK_CHANGE_ACCESS, 0)
+PATH_SYSCALL(lchown, STK_CHANGE_ACCESS, AT_SYMLINK_NOFOLLOW)
+PATH_SYSCALL(utime, STK_CHANGE_TIMES, 0)
+AT_SYSCALL(fchmodat, STK_CHANGE_ACCESS, 0, -1)
+AT_SYSCALL(fchmodat2, STK_CHANGE_ACCESS, stk_syscall_int(by, 3), 3)
+AT_SYSCALL(fchownat, STK_CHANGE_ACCESS, stk_syscall_int(by, 4), 4)
+AT_SYSCALL(setxattrat, STK_CHANGE_ACCESS, stk_syscall_int(by, 2), 2) /* and removexattrat */
+AT_SYSCALL(futimesat, STK_CHANGE_TIMES, flags_of(by, 0), -1)
+AT_SYSCALL(utimensat, STK_CHANGE_TIMES, flags_of(by, stk_syscall_int(by, 3)), 3)

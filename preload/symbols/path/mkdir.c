@@ -16,37 +16,29 @@ static int after(int result, int dirfd, const char *path)
     return result;
 }
 
-/* `PATH` and `DIRFD` name what is made; TYPE and ARGUMENTS are the call's. */
-#define MAKE_SYMBOL(name, DIRFD, PATH, TYPE, ARGUMENTS, ...)                                       \
-    STK_EXPORT(int, name, __VA_ARGS__)                                                             \
+/* The parameters `path` and DIRFD name what is made. PARAMETERS and ARGUMENTS are bracketed
+ * lists. */
+#define MAKE_SYMBOL(name, DIRFD, PARAMETERS, ARGUMENTS)                                            \
+    STK_SYMBOL(int, name, PARAMETERS, ARGUMENTS)                                                   \
     {                                                                                              \
-        int(*next) TYPE = (int(*) TYPE)stk_next(STK_SYM_##name);                                   \
-        stk_change_listing(DIRFD, PATH);                                                           \
-        return after(next != NULL ? next ARGUMENTS : stk_next_missing(), DIRFD, PATH);             \
+        stk_change_listing(DIRFD, path);                                                           \
+        return after(name##_next ARGUMENTS, DIRFD, path);                                          \
     }
 
-MAKE_SYMBOL(mkdir, AT_FDCWD, path, (const char *, mode_t), (path, mode), const char *path,
-            mode_t mode)
-MAKE_SYMBOL(mkdirat, dirfd, path, (int, const char *, mode_t), (dirfd, path, mode), int dirfd,
-            const char *path, mode_t mode)
-MAKE_SYMBOL(symlink, AT_FDCWD, path, (const char *, const char *), (text, path), const char *text,
-            const char *path)
-MAKE_SYMBOL(symlinkat, dirfd, path, (const char *, int, const char *), (text, dirfd, path),
-            const char *text, int dirfd, const char *path)
-MAKE_SYMBOL(mkfifo, AT_FDCWD, path, (const char *, mode_t), (path, mode), const char *path,
-            mode_t mode)
-MAKE_SYMBOL(mkfifoat, dirfd, path, (int, const char *, mode_t), (dirfd, path, mode), int dirfd,
-            const char *path, mode_t mode)
-MAKE_SYMBOL(mknod, AT_FDCWD, path, (const char *, mode_t, dev_t), (path, mode, device),
-            const char *path, mode_t mode, dev_t device)
-MAKE_SYMBOL(mknodat, dirfd, path, (int, const char *, mode_t, dev_t), (dirfd, path, mode, device),
-            int dirfd, const char *path, mode_t mode, dev_t device)
-MAKE_SYMBOL(__xmknod, AT_FDCWD, path, (int, const char *, mode_t, dev_t *),
-            (version, path, mode, device), int version, const char *path, mode_t mode,
-            dev_t *device)
-MAKE_SYMBOL(__xmknodat, dirfd, path, (int, int, const char *, mode_t, dev_t *),
-            (version, dirfd, path, mode, device), int version, int dirfd, const char *path,
-            mode_t mode, dev_t *device)
+MAKE_SYMBOL(mkdir, AT_FDCWD, (const char *path, mode_t mode), (path, mode))
+MAKE_SYMBOL(mkdirat, dirfd, (int dirfd, const char *path, mode_t mode), (dirfd, path, mode))
+MAKE_SYMBOL(symlink, AT_FDCWD, (const char *text, const char *path), (text, path))
+MAKE_SYMBOL(symlinkat, dirfd, (const char *text, int dirfd, const char *path), (text, dirfd, path))
+MAKE_SYMBOL(mkfifo, AT_FDCWD, (const char *path, mode_t mode), (path, mode))
+MAKE_SYMBOL(mkfifoat, dirfd, (int dirfd, const char *path, mode_t mode), (dirfd, path, mode))
+MAKE_SYMBOL(mknod, AT_FDCWD, (const char *path, mode_t mode, dev_t device), (path, mode, device))
+MAKE_SYMBOL(mknodat, dirfd, (int dirfd, const char *path, mode_t mode, dev_t device),
+            (dirfd, path, mode, device))
+MAKE_SYMBOL(__xmknod, AT_FDCWD, (int version, const char *path, mode_t mode, dev_t *device),
+            (version, path, mode, device))
+MAKE_SYMBOL(__xmknodat, dirfd,
+            (int version, int dirfd, const char *path, mode_t mode, dev_t *device),
+            (version, dirfd, path, mode, device))
 
 /* ---- by syscall() ---- */
 
@@ -58,22 +50,13 @@ static long make_at(const struct stk_syscall *by, int dirfd, const char *path)
     return result;
 }
 
-long stk_syscall_make(const struct stk_syscall *by)
-{
-    return make_at(by, AT_FDCWD, stk_syscall_pointer(by, 0));
-}
+#define MAKE_SYSCALL(name, DIRFD, PATH_AT)                                                         \
+    long stk_syscall_##name(const struct stk_syscall *by)                                          \
+    {                                                                                              \
+        return make_at(by, DIRFD, stk_syscall_pointer(by, PATH_AT));                               \
+    }
 
-long stk_syscall_makeat(const struct stk_syscall *by)
-{
-    return make_at(by, stk_syscall_int(by, 0), stk_syscall_pointer(by, 1));
-}
-
-long stk_syscall_symlink(const struct stk_syscall *by)
-{
-    return make_at(by, AT_FDCWD, stk_syscall_pointer(by, 1));
-}
-
-long stk_syscall_symlinkat(const struct stk_syscall *by)
-{
-    return make_at(by, stk_syscall_int(by, 1), stk_syscall_pointer(by, 2));
-}
+MAKE_SYSCALL(make, AT_FDCWD, 0)
+MAKE_SYSCALL(makeat, stk_syscall_int(by, 0), 1)
+MAKE_SYSCALL(symlink, AT_FDCWD, 1)
+MAKE_SYSCALL(symlinkat, stk_syscall_int(by, 1), 2)

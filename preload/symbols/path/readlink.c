@@ -79,15 +79,10 @@ static ssize_t serve(int dirfd, const char *path, char *out, size_t bytes)
 /* Defines a symbol. FITS is the condition that the fortified functions check before the call: they
  * end a program for it. PARAMETERS and ARGUMENTS are bracketed lists. */
 #define READLINK_SYMBOL(name, DIRFD, FITS, PARAMETERS, ARGUMENTS)                                  \
-    ssize_t stk_export_##name PARAMETERS __asm__(#name) __attribute__((visibility("default")));    \
-    ssize_t stk_export_##name PARAMETERS                                                           \
+    STK_SYMBOL(ssize_t, name, PARAMETERS, ARGUMENTS)                                               \
     {                                                                                              \
         ssize_t length = (FITS) ? serve(DIRFD, path, out, bytes) : 0;                              \
-        if (length > 0) {                                                                          \
-            return length;                                                                         \
-        }                                                                                          \
-        ssize_t(*next) PARAMETERS = (ssize_t(*) PARAMETERS)stk_next(STK_SYM_##name);               \
-        return next != NULL ? next ARGUMENTS : stk_next_missing();                                 \
+        return length > 0 ? length : name##_next ARGUMENTS;                                        \
     }
 
 READLINK_SYMBOL(readlink, AT_FDCWD, true, (const char *path, char *out, size_t bytes),

@@ -59,7 +59,7 @@ static int truncate_perhaps(enum stk_symbol symbol, const char *path, off_t byte
 }
 
 #define TRUNCATE_SYMBOL(name)                                                                      \
-    STK_EXPORT(int, name, const char *path, off_t bytes)                                           \
+    STK_EXPORT(int, name, (const char *path, off_t bytes))                                         \
     {                                                                                              \
         return truncate_perhaps(STK_SYM_##name, path, bytes);                                      \
     }
@@ -84,25 +84,20 @@ static int after_name(int result, int dirfd, const char *path, const struct stk_
 }
 
 #define NAME_SYMBOL(name)                                                                          \
-    STK_EXPORT(int, name, const char *path)                                                        \
+    STK_SYMBOL(int, name, (const char *path), (path))                                              \
     {                                                                                              \
-        int (*next)(const char *) = (int (*)(const char *))stk_next(STK_SYM_##name);               \
         struct stk_noted before = stk_change(STK_CHANGE_NAME, AT_FDCWD, path);                     \
-        int result = next != NULL ? next(path) : stk_next_missing();                               \
-        return after_name(result, AT_FDCWD, path, &before);                                        \
+        return after_name(name##_next(path), AT_FDCWD, path, &before);                             \
     }
 
 NAME_SYMBOL(unlink)
 NAME_SYMBOL(remove)
 NAME_SYMBOL(rmdir)
 
-STK_EXPORT(int, unlinkat, int dirfd, const char *path, int flags)
+STK_SYMBOL(int, unlinkat, (int dirfd, const char *path, int flags), (dirfd, path, flags))
 {
-    int (*next)(int, const char *, int) =
-        (int (*)(int, const char *, int))stk_next(STK_SYM_unlinkat);
     struct stk_noted before = stk_change(STK_CHANGE_NAME, dirfd, path);
-    int result = next != NULL ? next(dirfd, path, flags) : stk_next_missing();
-    return after_name(result, dirfd, path, &before);
+    return after_name(unlinkat_next(dirfd, path, flags), dirfd, path, &before);
 }
 
 static long unlink_by_syscall(const struct stk_syscall *by, int dirfd, const char *path)
@@ -177,7 +172,7 @@ static int serve_two(const struct two_names_call *call)
 }
 
 #define TWO_PATHS_SYMBOL(name)                                                                     \
-    STK_EXPORT(int, name, const char *from, const char *to)                                        \
+    STK_EXPORT(int, name, (const char *from, const char *to))                                      \
     {                                                                                              \
         struct two_names_call call = {STK_SYM_##name, TWO_PATHS, AT_FDCWD, from,                   \
                                       AT_FDCWD,       to,        0,        NULL};                  \
@@ -187,14 +182,14 @@ static int serve_two(const struct two_names_call *call)
 TWO_PATHS_SYMBOL(rename)
 TWO_PATHS_SYMBOL(link)
 
-STK_EXPORT(int, renameat, int from_dir, const char *from, int to_dir, const char *to)
+STK_EXPORT(int, renameat, (int from_dir, const char *from, int to_dir, const char *to))
 {
     struct two_names_call call = {STK_SYM_renameat, TWO_DIRS, from_dir, from, to_dir, to, 0, NULL};
     return serve_two(&call);
 }
 
-STK_EXPORT(int, renameat2, int from_dir, const char *from, int to_dir, const char *to,
-           unsigned flags)
+STK_EXPORT(int, renameat2,
+           (int from_dir, const char *from, int to_dir, const char *to, unsigned flags))
 {
     struct two_names_call call = {
         STK_SYM_renameat2, TWO_DIRS_FLAGS, from_dir, from, to_dir, to, flags, NULL};
@@ -227,7 +222,7 @@ static int serve_link(struct two_names_call *call)
                                                                        : serve_two(call);
 }
 
-STK_EXPORT(int, linkat, int from_dir, const char *from, int to_dir, const char *to, int flags)
+STK_EXPORT(int, linkat, (int from_dir, const char *from, int to_dir, const char *to, int flags))
 {
     struct two_names_call call = {
         STK_SYM_linkat, TWO_DIRS_FLAGS, from_dir, from, to_dir, to, (unsigned)flags, NULL};

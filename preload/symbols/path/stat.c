@@ -231,28 +231,28 @@ static int serve(const struct stat_call *call)
 }
 
 #define STAT_SYMBOL(name, flags)                                                                   \
-    STK_EXPORT(int, name, const char *path, struct stat *out)                                      \
+    STK_EXPORT(int, name, (const char *path, struct stat *out))                                    \
     {                                                                                              \
         struct stat_call call = {STK_SYM_##name, STAT, 0, AT_FDCWD, path, flags, out, NULL};       \
         return serve(&call);                                                                       \
     }
 
 #define FSTAT_SYMBOL(name)                                                                         \
-    STK_EXPORT(int, name, int fd, struct stat *out)                                                \
+    STK_EXPORT(int, name, (int fd, struct stat *out))                                              \
     {                                                                                              \
         struct stat_call call = {STK_SYM_##name, FSTAT, 0, fd, NULL, 0, out, NULL};                \
         return serve_fd(&call, fd);                                                                \
     }
 
 #define FSTATAT_SYMBOL(name)                                                                       \
-    STK_EXPORT(int, name, int dirfd, const char *path, struct stat *out, int flags)                \
+    STK_EXPORT(int, name, (int dirfd, const char *path, struct stat *out, int flags))              \
     {                                                                                              \
         struct stat_call call = {STK_SYM_##name, FSTATAT, 0, dirfd, path, flags, out, NULL};       \
         return serve(&call);                                                                       \
     }
 
 #define XSTAT_SYMBOL(name, flags)                                                                  \
-    STK_EXPORT(int, name, int version, const char *path, struct stat *out)                         \
+    STK_EXPORT(int, name, (int version, const char *path, struct stat *out))                       \
     {                                                                                              \
         struct stat_call call = {                                                                  \
             STK_SYM_##name, XSTAT, version, AT_FDCWD, path, flags, out, NULL};                     \
@@ -260,14 +260,14 @@ static int serve(const struct stat_call *call)
     }
 
 #define FXSTAT_SYMBOL(name)                                                                        \
-    STK_EXPORT(int, name, int version, int fd, struct stat *out)                                   \
+    STK_EXPORT(int, name, (int version, int fd, struct stat *out))                                 \
     {                                                                                              \
         struct stat_call call = {STK_SYM_##name, FXSTAT, version, fd, NULL, 0, out, NULL};         \
         return KNOWN_VERSION(version) ? serve_fd(&call, fd) : next_stat(&call);                    \
     }
 
 #define FXSTATAT_SYMBOL(name)                                                                      \
-    STK_EXPORT(int, name, int version, int dirfd, const char *path, struct stat *out, int flags)   \
+    STK_EXPORT(int, name, (int version, int dirfd, const char *path, struct stat *out, int flags)) \
     {                                                                                              \
         struct stat_call call = {                                                                  \
             STK_SYM_##name, FXSTATAT, version, dirfd, path, flags, out, NULL};                     \
@@ -404,7 +404,7 @@ static int serve_statx(const struct statx_call *call)
     return statx_perhaps(call);
 }
 
-STK_EXPORT(int, statx, int dirfd, const char *path, int flags, unsigned mask, struct statx *out)
+STK_EXPORT(int, statx, (int dirfd, const char *path, int flags, unsigned mask, struct statx *out))
 {
     const struct statx_call call = {dirfd, path, flags, mask, out, NULL};
     return serve_statx(&call);

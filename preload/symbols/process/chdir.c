@@ -6,18 +6,16 @@
 #include "preload/interpose/next.h"
 #include "preload/interpose/syscalls.h"
 
-STK_EXPORT(int, chdir, const char *path)
+STK_SYMBOL(int, chdir, (const char *path), (path))
 {
-    int (*next)(const char *) = (int (*)(const char *))stk_next(STK_SYM_chdir);
-    int result = next != NULL ? next(path) : stk_next_missing();
+    int result = chdir_next(path);
     stk_outside_forget_cwd();
     return result;
 }
 
-STK_EXPORT(int, fchdir, int fd)
+STK_SYMBOL(int, fchdir, (int fd), (fd))
 {
-    int (*next)(int) = (int (*)(int))stk_next(STK_SYM_fchdir);
-    int result = next != NULL ? next(fd) : stk_next_missing();
+    int result = fchdir_next(fd);
     stk_outside_forget_cwd();
     return result;
 }

@@ -40,8 +40,8 @@ static void lose_if(bool confined)
 typedef int prctl_function(int, ...);
 
 /* Hands all five arguments on, as libc does. */
-STK_EXPORT(int, prctl, int option, unsigned long a, unsigned long b, unsigned long c,
-           unsigned long d)
+STK_EXPORT(int, prctl,
+           (int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d))
 {
     prctl_function *next = STK_NEXT(prctl, prctl_function *);
     bool confining = is_confining(option);
@@ -57,13 +57,10 @@ static uint32_t capabilities(void)
     return stk_process_cache_if_ready() != NULL ? stk_sys_capabilities() : 0;
 }
 
-typedef int capset_function(void *, const void *);
-
-STK_EXPORT(int, capset, void *header, const void *data)
+STK_SYMBOL(int, capset, (void *header, const void *data), (header, data))
 {
-    capset_function *next = STK_NEXT(capset, capset_function *);
     uint32_t before = capabilities();
-    int result = next != NULL ? next(header, data) : stk_next_missing();
+    int result = capset_next(header, data);
     lose_if(capabilities() != before);
     return result;
 }

@@ -28,7 +28,7 @@ static bool is_served(long number)
 
 /* Serves a call, or hands it on. The empty asm keeps the compiler from turning the last call into a
  * jump: before a jump it may store arguments where the caller's are. */
-STK_EXPORT(long, syscall, long number, long a, long b, long c, long d, long e, long f)
+STK_EXPORT(long, syscall, (long number, long a, long b, long c, long d, long e, long f))
 {
     const struct stk_syscall call = {number, {a, b, c, d, e, f}};
     long result = is_served(number) ? served[number](&call) : stk_syscall_next(&call);

@@ -13,15 +13,16 @@
 typedef int create_posix(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 typedef int create_c11(thrd_t *, thrd_start_t, void *);
 
-STK_EXPORT(int, pthread_create, pthread_t *thread, const pthread_attr_t *attributes,
-           void *(*begin)(void *), void *argument)
+STK_EXPORT(int, pthread_create,
+           (pthread_t * thread, const pthread_attr_t *attributes, void *(*begin)(void *),
+            void *argument))
 {
     stk_next_find_all();
     create_posix *next = STK_NEXT(pthread_create, create_posix *);
     return next != NULL ? next(thread, attributes, begin, argument) : EAGAIN;
 }
 
-STK_EXPORT(int, thrd_create, thrd_t *thread, thrd_start_t begin, void *argument)
+STK_EXPORT(int, thrd_create, (thrd_t * thread, thrd_start_t begin, void *argument))
 {
     stk_next_find_all();
     create_c11 *next = STK_NEXT(thrd_create, create_c11 *);

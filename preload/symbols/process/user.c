@@ -59,13 +59,11 @@ static int after(int result, const struct user *before)
 
 /* Defines a symbol. PARAMETERS and ARGUMENTS are bracketed lists. */
 #define USER_SYMBOL(name, PARAMETERS, ARGUMENTS)                                                   \
-    int stk_export_##name PARAMETERS __asm__(#name) __attribute__((visibility("default")));        \
-    int stk_export_##name PARAMETERS                                                               \
+    STK_SYMBOL(int, name, PARAMETERS, ARGUMENTS)                                                   \
     {                                                                                              \
         struct user before;                                                                        \
-        int(*next) PARAMETERS = (int(*) PARAMETERS)stk_next(STK_SYM_##name);                       \
         look(&before);                                                                             \
-        return after(next != NULL ? next ARGUMENTS : stk_next_missing(), &before);                 \
+        return after(name##_next ARGUMENTS, &before);                                              \
     }
 
 USER_SYMBOL(setuid, (uid_t uid), (uid))
@@ -79,30 +77,20 @@ USER_SYMBOL(setresgid, (gid_t real, gid_t effective, gid_t saved), (real, effect
 USER_SYMBOL(setgroups, (size_t count, const gid_t *groups), (count, groups))
 USER_SYMBOL(initgroups, (const char *name, gid_t group), (name, group))
 
-/* Makes a call that returns the user of before, and says nothing of success. With -1 it changes
+/* Defines a call that returns the user of before, and says nothing of success. With -1 it changes
  * nothing. */
-static int set_for_files(enum stk_symbol symbol, unsigned id)
-{
-    int (*next)(unsigned) = (int (*)(unsigned))stk_next(symbol);
-    if (next == NULL) {
-        return stk_next_missing();
+#define FILE_USER_SYMBOL(name)                                                                     \
+    STK_SYMBOL(int, name, (unsigned id), (id))                                                     \
+    {                                                                                              \
+        int before = name##_next(id);                                                              \
+        if (stk_process_cache_if_ready() != NULL && name##_next((unsigned)-1) != before) {         \
+            lose();                                                                                \
+        }                                                                                          \
+        return before;                                                                             \
     }
-    int before = next(id);
-    if (stk_process_cache_if_ready() != NULL && next((unsigned)-1) != before) {
-        lose();
-    }
-    return before;
-}
 
-STK_EXPORT(int, setfsuid, uid_t uid)
-{
-    return set_for_files(STK_SYM_setfsuid, uid);
-}
-
-STK_EXPORT(int, setfsgid, gid_t gid)
-{
-    return set_for_files(STK_SYM_setfsgid, gid);
-}
+FILE_USER_SYMBOL(setfsuid)
+FILE_USER_SYMBOL(setfsgid)
 
 /* ---- by syscall(), which changes this thread only; all threads share the cache ---- */
 

@@ -46,19 +46,16 @@ static int after(int result)
     return result;
 }
 
-STK_EXPORT(int, chroot, const char *path)
+STK_SYMBOL(int, chroot, (const char *path), (path))
 {
-    int (*next)(const char *) = (int (*)(const char *))stk_next(STK_SYM_chroot);
     before();
-    return after(next != NULL ? next(path) : stk_next_missing());
+    return after(chroot_next(path));
 }
 
-STK_EXPORT(int, pivot_root, const char *path, const char *old)
+STK_SYMBOL(int, pivot_root, (const char *path, const char *old), (path, old))
 {
-    int (*next)(const char *, const char *) =
-        (int (*)(const char *, const char *))stk_next(STK_SYM_pivot_root);
     before();
-    return after(next != NULL ? next(path, old) : stk_next_missing());
+    return after(pivot_root_next(path, old));
 }
 
 #define KINDS_OF_VIEW (CLONE_NEWNS | CLONE_NEWUSER)
@@ -89,18 +86,16 @@ static int kinds_of_setns(int kinds)
     return kinds | CLONE_NEWNS | (kinds == 0 ? CLONE_NEWTIME : 0);
 }
 
-STK_EXPORT(int, unshare, int flags)
+STK_SYMBOL(int, unshare, (int flags), (flags))
 {
-    int (*next)(int) = (int (*)(int))stk_next(STK_SYM_unshare);
     before_kinds(flags);
-    return after_kinds(next != NULL ? next(flags) : stk_next_missing(), flags);
+    return after_kinds(unshare_next(flags), flags);
 }
 
-STK_EXPORT(int, setns, int fd, int kind)
+STK_SYMBOL(int, setns, (int fd, int kind), (fd, kind))
 {
-    int (*next)(int, int) = (int (*)(int, int))stk_next(STK_SYM_setns);
     before_kinds(kinds_of_setns(kind));
-    return after_kinds(next != NULL ? next(fd, kind) : stk_next_missing(), kinds_of_setns(kind));
+    return after_kinds(setns_next(fd, kind), kinds_of_setns(kind));
 }
 
 /* ---- by syscall() ---- */
