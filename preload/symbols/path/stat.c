@@ -28,19 +28,23 @@
 /* One call, whichever symbol it came by. If `path` is NULL, it asks about the descriptor `fd`. */
 struct stat_call {
     enum stk_symbol symbol;
-    enum { STAT, FSTAT, FSTATAT, XSTAT, FXSTAT, FXSTATAT, SYSCALL } shape;
+    enum { STAT, FSTAT, FSTATAT, XSTAT, FXSTAT, FXSTATAT, STATX, SYSCALL } shape;
     int version;
     int fd; /* or the directory's */
     const char *path;
     int flags; /* AT_ */
     struct stat *out;
+    struct statx *out_x;          /* where statx answers; else NULL */
+    unsigned mask;                /* of statx */
     const struct stk_syscall *by; /* of a SYSCALL */
 };
 
-static int raw_stat(const struct stat_call *call)
+/* Rust's weak reference to statx finds our symbol, and expects it to work where libc has none. */
+static int raw_stat(const struct stat_call *c)
 {
-    int error = call->path == NULL ? stk_sys_fstat(call->fd, call->out)
-                                   : stk_sys_fstatat(call->fd, call->path, call->out, call->flags);
+    int error = c->out_x != NULL  ? stk_sys_statx(c->fd, c->path, c->flags, c->mask, c->out_x)
+                : c->path == NULL ? stk_sys_fstat(c->fd, c->out)
+                                  : stk_sys_fstatat(c->fd, c->path, c->out, c->flags);
     if (error != 0) {
         errno = -error;
         return -1;
@@ -69,6 +73,9 @@ static int next_stat(const struct stat_call *c)
         return ((int (*)(int, const char *, struct stat *))next)(c->version, c->path, c->out);
     case FXSTAT:
         return ((int (*)(int, int, struct stat *))next)(c->version, c->fd, c->out);
+    case STATX:
+        return ((int (*)(int, const char *, int, unsigned, struct statx *))next)(
+            c->fd, c->path, c->flags, c->mask, c->out_x);
     default:
         return ((int (*)(int, int, const char *, struct stat *, int))next)(
             c->version, c->fd, c->path, c->out, c->flags);
@@ -108,7 +115,7 @@ static enum how look(struct stk_cache *cache, const struct stk_place *place, boo
 
 /* Finds the answer. The origin is asked once, in the way that is remembered, and not a second time
  * by the program's call. */
-static void find_answer(int dirfd, const char *path, bool nofollow, struct answer *out)
+static void find_answer(const struct stat_call *call, struct answer *out)
 {
     struct stk_guard guard;
     struct stk_place place;
@@ -116,50 +123,22 @@ static void find_answer(int dirfd, const char *path, bool nofollow, struct answe
     if (!stk_guard_enter(&guard)) {
         return;
     }
-    struct stk_cache *cache = stk_cover(dirfd, path, &place);
+    struct stk_cache *cache = stk_cover(call->fd, call->path, &place);
     if (cache != NULL) {
-        out->how = look(cache, &place, nofollow, out);
+        out->how = look(cache, &place, (call->flags & AT_SYMLINK_NOFOLLOW) != 0, out);
     }
     stk_guard_leave(&guard);
 }
 
-/* ---- what libc said of an entry ---- */
+/* ---- giving answers ---- */
 
-static bool translate_fd(int fd, const struct stat *stat, struct stk_identity *out)
+static void give_identity(const struct stat_call *call, const struct stk_identity *identity)
 {
-    struct stk_guard guard;
-    if (!stk_entryfd_may_be(stat)) {
-        return false;
+    if (call->out_x != NULL) {
+        stk_identity_to_statx(identity, call->out_x);
+    } else {
+        stk_identity_to_stat(identity, call->out);
     }
-    stk_guard_join(&guard); /* an entry's stat is translated inside another guard, too */
-    bool known = stk_entryfd_identify(fd, stat, out);
-    stk_guard_leave(&guard);
-    return known;
-}
-
-static bool translate_path(int dirfd, const char *path, const struct stat *stat,
-                           struct stk_identity *out)
-{
-    struct stk_guard guard;
-    if (!stk_entryfd_may_be(stat)) {
-        return false;
-    }
-    stk_guard_join(&guard); /* an entry's stat is translated inside another guard, too */
-    bool known = stk_entryfd_identify_path(dirfd, path, stat, out);
-    stk_guard_leave(&guard);
-    return known;
-}
-
-/* ---- struct stat ---- */
-
-static int serve_fd(const struct stat_call *call, int fd)
-{
-    struct stk_identity identity;
-    int result = next_stat(call);
-    if (result == 0 && translate_fd(fd, call->out, &identity)) {
-        stk_identity_to_stat(&identity, call->out);
-    }
-    return result;
 }
 
 static struct timespec timespec_of(struct statx_timestamp time)
@@ -185,12 +164,58 @@ static void statx_to_stat(const struct statx *in, struct stat *out)
     out->st_ctim = timespec_of(in->stx_ctime);
 }
 
-static int stat_unanswered(const struct stat_call *call)
+static void give_asked(const struct stat_call *call, const struct statx *asked)
+{
+    if (call->out_x != NULL) {
+        *call->out_x = *asked;
+    } else {
+        statx_to_stat(asked, call->out);
+    }
+}
+
+/* ---- what libc said of an entry ---- */
+
+static bool asks_about_fd(const struct stat_call *call)
+{
+    return (call->flags & AT_EMPTY_PATH) != 0 && stk_path_is_empty(call->path);
+}
+
+/* Returns libc's answer, as far as the translation needs it. */
+static const struct stat *looks_of(const struct stat_call *call, struct stat *room)
 {
     struct stk_identity identity;
+    if (call->out_x == NULL) {
+        return call->out;
+    }
+    *room = (struct stat){.st_mode = 0};
+    if (stk_process_is_on() && stk_identity_from_statx(&identity, call->out_x)) {
+        stk_identity_to_stat(&identity, room);
+    }
+    return room;
+}
+
+static void translate(const struct stat_call *call, const struct stat *looks)
+{
+    struct stk_guard guard;
+    struct stk_identity identity;
+    stk_guard_join(&guard); /* an entry's stat is translated inside another guard, too */
+    bool known = asks_about_fd(call)
+                     ? stk_entryfd_identify(call->fd, looks, &identity)
+                     : stk_entryfd_identify_path(call->fd, call->path, looks, &identity);
+    stk_guard_leave(&guard);
+    if (known) {
+        give_identity(call, &identity);
+    }
+}
+
+/* Apart, so that an answer from the catalogue does not need this much stack. */
+static __attribute__((noinline)) int stat_unanswered(const struct stat_call *call)
+{
+    struct stat room;
     int result = next_stat(call);
-    if (result == 0 && translate_path(call->fd, call->path, call->out, &identity)) {
-        stk_identity_to_stat(&identity, call->out);
+    const struct stat *looks = result == 0 ? looks_of(call, &room) : NULL;
+    if (looks != NULL && stk_entryfd_may_be(looks)) {
+        translate(call, looks);
     }
     return result;
 }
@@ -198,13 +223,13 @@ static int stat_unanswered(const struct stat_call *call)
 static __attribute__((noinline)) int stat_perhaps(const struct stat_call *call)
 {
     struct answer answer;
-    find_answer(call->fd, call->path, (call->flags & AT_SYMLINK_NOFOLLOW) != 0, &answer);
+    find_answer(call, &answer);
     switch (answer.how) {
     case KNOWN:
-        stk_identity_to_stat(&answer.known, call->out);
+        give_identity(call, &answer.known);
         return 0;
     case ASKED:
-        statx_to_stat(&answer.asked, call->out);
+        give_asked(call, &answer.asked);
         return 0;
     case REFUSED:
         errno = -answer.error;
@@ -214,63 +239,70 @@ static __attribute__((noinline)) int stat_perhaps(const struct stat_call *call)
     }
 }
 
-static int serve(const struct stat_call *call)
+/* Returns true if a record can answer the question. It asks for the basic fields and the birth
+ * time, and has no wish about how the origin is to be asked. */
+static bool is_answerable(const struct stat_call *call)
 {
     const int known_flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_EMPTY_PATH;
-    if (!KNOWN_VERSION(call->version) || (call->flags & ~known_flags) != 0 || call->out == NULL) {
+    return (call->flags & ~known_flags) == 0 &&
+           (call->mask & ~(unsigned)(STATX_BASIC_STATS | STATX_BTIME)) == 0;
+}
+
+static int serve(const struct stat_call *call)
+{
+    if (!KNOWN_VERSION(call->version) || (call->out == NULL && call->out_x == NULL)) {
         return next_stat(call);
     }
-    bool of_fd = (call->flags & AT_EMPTY_PATH) != 0 && stk_path_is_empty(call->path);
-    if (of_fd) {
-        return serve_fd(call, call->fd);
-    }
-    if (stk_cover_may_at(call->fd, call->path)) {
-        return stat_perhaps(call);
-    }
-    return stat_unanswered(call);
+    bool may =
+        is_answerable(call) && !asks_about_fd(call) && stk_cover_may_at(call->fd, call->path);
+    return may ? stat_perhaps(call) : stat_unanswered(call);
 }
 
 #define STAT_SYMBOL(name, flags)                                                                   \
     STK_EXPORT(int, name, (const char *path, struct stat *out))                                    \
     {                                                                                              \
-        struct stat_call call = {STK_SYM_##name, STAT, 0, AT_FDCWD, path, flags, out, NULL};       \
+        struct stat_call call = {STK_SYM_##name, STAT, 0,    AT_FDCWD, path,                       \
+                                 flags,          out,  NULL, 0,        NULL};                      \
         return serve(&call);                                                                       \
     }
 
 #define FSTAT_SYMBOL(name)                                                                         \
     STK_EXPORT(int, name, (int fd, struct stat *out))                                              \
     {                                                                                              \
-        struct stat_call call = {STK_SYM_##name, FSTAT, 0, fd, NULL, 0, out, NULL};                \
-        return serve_fd(&call, fd);                                                                \
+        struct stat_call call = {STK_SYM_##name, FSTAT, 0,    fd, NULL,                            \
+                                 AT_EMPTY_PATH,  out,   NULL, 0,  NULL};                           \
+        return stat_unanswered(&call);                                                             \
     }
 
 #define FSTATAT_SYMBOL(name)                                                                       \
     STK_EXPORT(int, name, (int dirfd, const char *path, struct stat *out, int flags))              \
     {                                                                                              \
-        struct stat_call call = {STK_SYM_##name, FSTATAT, 0, dirfd, path, flags, out, NULL};       \
+        struct stat_call call = {STK_SYM_##name, FSTATAT, 0,    dirfd, path,                       \
+                                 flags,          out,     NULL, 0,     NULL};                      \
         return serve(&call);                                                                       \
     }
 
 #define XSTAT_SYMBOL(name, flags)                                                                  \
     STK_EXPORT(int, name, (int version, const char *path, struct stat *out))                       \
     {                                                                                              \
-        struct stat_call call = {                                                                  \
-            STK_SYM_##name, XSTAT, version, AT_FDCWD, path, flags, out, NULL};                     \
+        struct stat_call call = {STK_SYM_##name, XSTAT, version, AT_FDCWD, path,                   \
+                                 flags,          out,   NULL,    0,        NULL};                  \
         return serve(&call);                                                                       \
     }
 
 #define FXSTAT_SYMBOL(name)                                                                        \
     STK_EXPORT(int, name, (int version, int fd, struct stat *out))                                 \
     {                                                                                              \
-        struct stat_call call = {STK_SYM_##name, FXSTAT, version, fd, NULL, 0, out, NULL};         \
-        return KNOWN_VERSION(version) ? serve_fd(&call, fd) : next_stat(&call);                    \
+        struct stat_call call = {STK_SYM_##name, FXSTAT, version, fd, NULL,                        \
+                                 AT_EMPTY_PATH,  out,    NULL,    0,  NULL};                       \
+        return serve(&call);                                                                       \
     }
 
 #define FXSTATAT_SYMBOL(name)                                                                      \
     STK_EXPORT(int, name, (int version, int dirfd, const char *path, struct stat *out, int flags)) \
     {                                                                                              \
-        struct stat_call call = {                                                                  \
-            STK_SYM_##name, FXSTATAT, version, dirfd, path, flags, out, NULL};                     \
+        struct stat_call call = {STK_SYM_##name, FXSTATAT, version, dirfd, path,                   \
+                                 flags,          out,      NULL,    0,     NULL};                  \
         return serve(&call);                                                                       \
     }
 
@@ -291,175 +323,55 @@ FXSTAT_SYMBOL(__fxstat64)
 FXSTATAT_SYMBOL(__fxstatat)
 FXSTATAT_SYMBOL(__fxstatat64)
 
-/* ---- struct statx ---- */
-
-struct statx_call {
-    int dirfd;
-    const char *path;
-    int flags;
-    unsigned mask;
-    struct statx *out;
-    const struct stk_syscall *by; /* NULL: by libc's function */
-};
-
-/* Makes the raw call if libc has none: Rust's weak reference finds our symbol, and expects it to
- * work. */
-static int next_statx(const struct statx_call *call)
-{
-    if (call->by != NULL) {
-        return (int)stk_syscall_next(call->by);
-    }
-    int (*next)(int, const char *, int, unsigned, struct statx *) =
-        (int (*)(int, const char *, int, unsigned, struct statx *))stk_next(STK_SYM_statx);
-    if (next != NULL) {
-        return next(call->dirfd, call->path, call->flags, call->mask, call->out);
-    }
-    int error = stk_sys_statx(call->dirfd, call->path, call->flags, call->mask, call->out);
-    if (error != 0) {
-        errno = -error;
-        return -1;
-    }
-    return 0;
-}
-
-/* Returns the fields of a statx answer that the translation needs. */
-static struct stat looks_of(const struct statx *in)
-{
-    struct stk_identity identity;
-    struct stat stat = {.st_mode = 0};
-    if (stk_identity_from_statx(&identity, in)) {
-        stk_identity_to_stat(&identity, &stat);
-    }
-    return stat;
-}
-
-static int statx_fd(const struct statx_call *call)
-{
-    struct stk_identity identity;
-    int result = next_statx(call);
-    if (result == 0) {
-        struct stat stat = looks_of(call->out);
-        if (translate_fd(call->dirfd, &stat, &identity)) {
-            stk_identity_to_statx(&identity, call->out);
-        }
-    }
-    return result;
-}
-
-static int statx_uncovered(const struct statx_call *call)
-{
-    struct stk_identity identity;
-    int result = next_statx(call);
-    if (result == 0 && stk_process_is_on()) {
-        struct stat stat = looks_of(call->out);
-        if (translate_path(call->dirfd, call->path, &stat, &identity)) {
-            stk_identity_to_statx(&identity, call->out);
-        }
-    }
-    return result;
-}
-
-/* Returns true if a record can answer the question. It asks for the basic fields and the birth
- * time, and has no wish about how the origin is to be asked. */
-static bool is_answerable(int flags, unsigned mask)
-{
-    const int known_flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_EMPTY_PATH;
-    return (flags & ~known_flags) == 0 &&
-           (mask & ~(unsigned)(STATX_BASIC_STATS | STATX_BTIME)) == 0;
-}
-
-static __attribute__((noinline)) int statx_perhaps(const struct statx_call *call)
-{
-    struct answer answer = {.how = UNANSWERED};
-    if (is_answerable(call->flags, call->mask)) {
-        bool nofollow = (call->flags & AT_SYMLINK_NOFOLLOW) != 0;
-        find_answer(call->dirfd, call->path, nofollow, &answer);
-    }
-    switch (answer.how) {
-    case KNOWN:
-        stk_identity_to_statx(&answer.known, call->out);
-        return 0;
-    case ASKED:
-        *call->out = answer.asked;
-        return 0;
-    case REFUSED:
-        errno = -answer.error;
-        return -1;
-    default:
-        return statx_uncovered(call);
-    }
-}
-
-static int serve_statx(const struct statx_call *call)
-{
-    if (!stk_process_is_on() || call->out == NULL) {
-        return next_statx(call);
-    }
-    if (stk_path_is_empty(call->path)) {
-        return (call->flags & AT_EMPTY_PATH) != 0 ? statx_fd(call) : next_statx(call);
-    }
-    if (!stk_cover_may_at(call->dirfd, call->path)) {
-        return statx_uncovered(call);
-    }
-    return statx_perhaps(call);
-}
-
 STK_EXPORT(int, statx, (int dirfd, const char *path, int flags, unsigned mask, struct statx *out))
 {
-    const struct statx_call call = {dirfd, path, flags, mask, out, NULL};
-    return serve_statx(&call);
+    struct stat_call call = {STK_SYM_statx, STATX, 0, dirfd, path, flags, NULL, out, mask, NULL};
+    return serve(&call);
 }
 
 /* ---- by syscall(), where struct stat is libc's ---- */
 
-static long serve_path(const struct stk_syscall *by, int flags)
+static long serve_syscall(const struct stk_syscall *by, int fd, const char *path, int flags,
+                          void *out)
 {
-    const struct stat_call call = {.symbol = STK_SYM_syscall,
-                                   .shape = SYSCALL,
-                                   .fd = AT_FDCWD,
-                                   .path = stk_syscall_pointer(by, 0),
-                                   .flags = flags,
-                                   .out = stk_syscall_pointer(by, 1),
-                                   .by = by};
+    struct stat_call call = {STK_SYM_syscall, SYSCALL, 0, fd, path, flags, out, NULL, 0, by};
     return serve(&call);
 }
 
 long stk_syscall_stat(const struct stk_syscall *by)
 {
-    return serve_path(by, 0);
+    return serve_syscall(by, AT_FDCWD, stk_syscall_pointer(by, 0), 0, stk_syscall_pointer(by, 1));
 }
 
 long stk_syscall_lstat(const struct stk_syscall *by)
 {
-    return serve_path(by, AT_SYMLINK_NOFOLLOW);
+    return serve_syscall(by, AT_FDCWD, stk_syscall_pointer(by, 0), AT_SYMLINK_NOFOLLOW,
+                         stk_syscall_pointer(by, 1));
 }
 
 long stk_syscall_fstat(const struct stk_syscall *by)
 {
-    const struct stat_call call = {.symbol = STK_SYM_syscall,
-                                   .shape = SYSCALL,
-                                   .fd = stk_syscall_int(by, 0),
-                                   .out = stk_syscall_pointer(by, 1),
-                                   .by = by};
-    return serve_fd(&call, call.fd);
+    return serve_syscall(by, stk_syscall_int(by, 0), NULL, AT_EMPTY_PATH,
+                         stk_syscall_pointer(by, 1));
 }
 
 long stk_syscall_fstatat(const struct stk_syscall *by)
 {
-    const struct stat_call call = {.symbol = STK_SYM_syscall,
-                                   .shape = SYSCALL,
-                                   .fd = stk_syscall_int(by, 0),
-                                   .path = stk_syscall_pointer(by, 1),
-                                   .flags = stk_syscall_int(by, 3),
-                                   .out = stk_syscall_pointer(by, 2),
-                                   .by = by};
-    return serve(&call);
+    return serve_syscall(by, stk_syscall_int(by, 0), stk_syscall_pointer(by, 1),
+                         stk_syscall_int(by, 3), stk_syscall_pointer(by, 2));
 }
 
 long stk_syscall_statx(const struct stk_syscall *by)
 {
-    const struct statx_call call = {stk_syscall_int(by, 0),     stk_syscall_pointer(by, 1),
-                                    stk_syscall_int(by, 2),     (unsigned)stk_syscall_int(by, 3),
-                                    stk_syscall_pointer(by, 4), by};
-    return serve_statx(&call);
+    struct stat_call call = {STK_SYM_syscall,
+                             SYSCALL,
+                             0,
+                             stk_syscall_int(by, 0),
+                             stk_syscall_pointer(by, 1),
+                             stk_syscall_int(by, 2),
+                             NULL,
+                             stk_syscall_pointer(by, 4),
+                             (unsigned)stk_syscall_int(by, 3),
+                             by};
+    return serve(&call);
 }
