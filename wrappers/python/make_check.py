@@ -1,4 +1,4 @@
-"""Makes stoker/_pillow/check.bin, the small images of the self-test, with libjpeg-turbo's cjpeg.
+"""Makes stoker/_proof/check.bin, the small images of the self-test, with libjpeg-turbo's cjpeg.
 
     python3 wrappers/python/make_check.py     (a new file is only needed for new kinds)
 """
@@ -9,6 +9,7 @@ import struct
 import subprocess
 
 KINDS = ["1x1,1x1,1x1", "2x1,1x1,1x1", "2x2,1x1,1x1", "1x2,1x1,1x1", "4x1,1x1,1x1", "4x2,1x1,1x1"]
+YCBCR, RGB, PROGRESSIVE = range(3)  # as in stoker/_proof/images.py
 TALL = (3, 330)  # so tall that the order of a resize's passes shows
 
 
@@ -33,15 +34,17 @@ def main():
     images = []
     for number, kind in enumerate(KINDS):
         digits = kind.replace("x", "").replace(",", "").encode()
-        images.append((digits, 0, encode(picture(61, 47, number), "-quality", "82",
+        images.append((digits, YCBCR, encode(picture(61, 47, number), "-quality", "82",
                                          "-sample", kind)))
     for kind in KINDS[0], KINDS[2]:
         digits = kind.replace("x", "").replace(",", "").encode()
-        images.append((digits, 0, encode(picture(*TALL, 7), "-quality", "75", "-sample", kind)))
-    images.append((b"111111", 1, encode(picture(33, 29, 8), "-quality", "90", "-rgb")))
-    packed = b"".join(struct.pack("<6sBH", digits, rgb, len(jpeg)) + jpeg
-                      for digits, rgb, jpeg in images)
-    pathlib.Path(__file__).with_name("stoker").joinpath("_pillow/check.bin").write_bytes(packed)
+        images.append((digits, YCBCR, encode(picture(*TALL, 7), "-quality", "75", "-sample", kind)))
+    images.append((b"111111", RGB, encode(picture(33, 29, 8), "-quality", "90", "-rgb")))
+    images.append((b"11", YCBCR, encode(picture(37, 31, 9), "-quality", "85", "-grayscale")))
+    images.append((b"221111", PROGRESSIVE, encode(picture(37, 31, 10), "-quality", "85", "-progressive")))
+    packed = b"".join(struct.pack("<6sBH", digits, kind, len(jpeg)) + jpeg
+                      for digits, kind, jpeg in images)
+    pathlib.Path(__file__).with_name("stoker").joinpath("_proof/check.bin").write_bytes(packed)
 
 
 if __name__ == "__main__":

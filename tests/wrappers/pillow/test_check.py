@@ -160,4 +160,4 @@ versions._core = Core()
 
 def test_the_check_is_quick():
     """Few and small: it is made at the start of a job."""
-    assert (BUILD / "python/stoker/_pillow/check.bin").stat().st_size < 20_000
+    assert (BUILD / "python/stoker/_proof/check.bin").stat().st_size < 20_000

@@ -1,18 +1,13 @@
 """Compares the decoder with the installed Pillow, once, at the first JPEG.
 
-Small images of every kind that is taken (check.bin) are decoded, cropped and resized by both. A kind that differs in
-a single byte is left to Pillow from then on. The result is kept beside the user's other caches, for this Pillow, this
-processor and this decoder.
+Small images of every kind that is taken (_proof/images.py) are decoded, cropped and resized by both. A kind that differs in
+a single byte is left to Pillow from then on. The result is kept (_proof/answers.py).
 """
-
-import contextlib
-import hashlib
-import os
-import struct
 
 from PIL import Image
 
 from .. import _core
+from .._proof import answers, images
 from .._store.sources import Bytes
 from . import versions
 from .plan import FILTERS, Plan, reference
@@ -57,17 +52,10 @@ def proven():
 # ---- finding out ----
 
 def samples():
-    """Yields (sampling, is RGB, JPEG) of each image in check.bin, which holds six digits of sampling, a byte, a length,
-    and the file."""
-    with open(os.path.join(os.path.dirname(__file__), "check.bin"), "rb") as file:
-        packed = file.read()
-    at = 0
-    while at < len(packed):
-        digits, rgb, size = struct.unpack_from("<6sBH", packed, at)
-        at += 9
-        factors = [int(digit) for digit in digits.decode()]
-        yield tuple(zip(factors[::2], factors[1::2])), bool(rgb), packed[at:at + size]
-        at += size
+    """Yields (sampling, is RGB, JPEG) of each image of the kinds that become plans."""
+    for sampling, kind, jpeg in images.samples():
+        if len(sampling) == 3 and kind != images.PROGRESSIVE:
+            yield sampling, kind == images.RGB, jpeg
 
 
 def _plans(jpeg, size):
@@ -168,81 +156,17 @@ def _find_out():
 
 # ---- remembering ----
 
-def _processor():
-    kinds = (b"vendor_id", b"cpu family", b"model", b"stepping", b"flags", b"CPU ", b"Features")
-    try:
-        with open("/proc/cpuinfo", "rb") as file:
-            first = file.read(8192).split(b"\n\n")[0]
-    except OSError:
-        return b""
-    return b"\n".join(line for line in first.split(b"\n") if line.startswith(kinds))
-
-
 def _name():
-    """Returns the result's file name. It changes with anything that could change the result."""
-    parts = [versions.PIL.__version__, getattr(Image.core, "jpeglib_version", ""), _core.simd()]
-    for module in (Image.core, _core):
-        status = os.stat(module.__file__)
-        parts += [module.__file__, status.st_size, status.st_mtime_ns]
-    digest = hashlib.sha256(repr(parts).encode() + _processor())
-    return f"pillow-{versions.PIL.__version__}-{digest.hexdigest()[:16]}"
-
-
-def _places():
-    """Yields the directories that may keep the result: the user's cache, then the run's directory."""
-    cache = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    yield os.path.join(cache, "stoker")
-    run = os.environ.get("STOKER_RUN")
-    if run:
-        yield os.path.join(os.path.dirname(os.path.dirname(run)), "proven")
-
-
-@contextlib.contextmanager
-def _opened(place, make):
-    """Opens a directory whose path belongs to this user and root (base/trusted_path.h). Raises OSError."""
-    directory = _core.open_own(place, make)
-    try:
-        yield directory
-    finally:
-        os.close(directory)
-
-
-def _read(place, name):
-    with _opened(place, False) as directory:
-        with open(os.open(name, os.O_RDONLY | os.O_NOFOLLOW, dir_fd=directory)) as file:
-            ours = os.fstat(file.fileno()).st_uid == os.geteuid()
-            return Proven.from_text(file.read()) if ours else None
+    jpeg = getattr(Image.core, "jpeglib_version", "")
+    return answers.name_of("pillow", versions.PIL.__version__, [jpeg], [Image.core.__file__])
 
 
 def _remembered():
     try:
-        name = _name()
+        return answers.remembered(_name(), Proven.from_text)
     except Exception:
         return None
-    for place in _places():
-        try:
-            found = _read(place, name)
-        except (OSError, ValueError):
-            continue
-        if found is not None:
-            return found
-    return None
-
-
-def _write(place, name, text):
-    aside = f"{name}.{os.getpid()}"
-    with _opened(place, True) as directory:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(aside, dir_fd=directory)
-        new = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=directory)
-        with open(new, "w") as file:
-            file.write(text)
-        os.replace(aside, name, src_dir_fd=directory, dst_dir_fd=directory)
 
 
 def _remember(found):
-    for place in _places():
-        try:
-            return _write(place, _name(), found.text())
-        except OSError:
-            continue
+    answers.remember(_name(), found.text())

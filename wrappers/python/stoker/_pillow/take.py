@@ -10,13 +10,11 @@ from PIL import Image, ImageFile, JpegImagePlugin
 
 from .. import _core
 from .._base.counters import CUSTOMISED, DAMAGED, DRAFT, LENIENT, MODE, SCANS, STREAM, UNPROVEN
+from .._base.header import LARGEST_IMAGE, SPARSEST, is_likely, sampling  # noqa: F401  (a Feed takes them from here)
 from .._base.own import is_own
 from .._store import sources
 from . import check, pending, versions
 from .plan import Plan
-
-LARGEST_IMAGE = 1 << 27  # pixels
-SPARSEST = 170  # pixels for each byte of a file: 8 x 8 pixels take at least two bits
 
 YCBCR, RGB = 1, 2  # enum stk_color
 
@@ -136,11 +134,6 @@ def _flaw_of_kind(components, color, precision, progressive, arithmetic, multisc
     return None
 
 
-def is_likely(width, height, end):
-    """Returns true if a file whose image ends at `end` may hold so many pixels."""
-    return width * height <= min(LARGEST_IMAGE, SPARSEST * end)
-
-
 def _read(image, parts):
     """Returns (source, info of the decoder), or None if Pillow should read the file. The file's position is undefined
     afterwards: _leave() sets it, or Pillow begins anew. The bytes that were read of a stream are in `parts`."""
@@ -257,7 +250,7 @@ def jpeg_size(source):
     """Returns (width, height) of a JPEG (_store/sources.py), as Image.open would find it. Returns None if its header
     shows that Pillow is to open it."""
     size = sampled_size(source)
-    return size if size and _header_sampling(source.head) in check.proven().samplings else None
+    return size if size and sampling(source.head) in check.proven().samplings else None
 
 
 def sampled_size(source):
@@ -282,17 +275,3 @@ def is_taken(kind):
     return bool(
         sound and has_end and sampling in check.proven().samplings
         and not _flaw_of_kind(components, color, precision, progressive, arithmetic, multiscan))
-
-
-def _header_sampling(source):
-    """Returns ((h, v) of each component) of a file that the decoder found sound, or None."""
-    at = 2
-    while at + 10 < len(source):
-        marker, size = source[at + 1], int.from_bytes(source[at + 2:at + 4], "big")
-        if source[at] != 0xFF:
-            return None
-        if 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
-            factors = source[at + 11:at + 2 + size:3]
-            return tuple((each >> 4, each & 15) for each in factors)
-        at += 1 if marker == 0xFF else 2 + size
-    return None

@@ -1,0 +1,1 @@
+"""The self-test of the decoder: its images, and its remembered answers."""
