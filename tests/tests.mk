@@ -219,6 +219,7 @@ test-newest: all $(B)/slowfs $(B)/tests/libgpu.so $(B)/tests/gpu/libcuda.so.1 $(
 		$(if $(T),-k '$(T)')
 	@$(NEWEST_PYTEST) tests/wrappers/torchvision $(if $(T),-k '$(T)')
 	@$(NEWEST_PYTEST) tests/wrappers/pillow $(if $(T),-k '$(T)')
+	@$(NEWEST_PYTEST) tests/wrappers/decoders $(if $(T),-k '$(T)')
 	@$(NEWEST_PYTEST) tests/wrappers/feed $(if $(T),-k '$(T)')
 	@$(NEWEST_PYTEST) tests/wrappers/batches $(if $(T),-k '$(T)')
 	@$(NEWEST_PYTEST) tests/gpu $(if $(T),-k '$(T)')

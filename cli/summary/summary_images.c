@@ -120,8 +120,8 @@ void summary_add_missing(const struct figures *figures)
         lines_add(LOSSES, "  no decoded image was kept: this build has no LMDB (liblmdb-dev)");
     }
     if (images == 0 && figures_tallied(session, STK_TALLY_OPENCV) > 0) {
-        lines_add(LOSSES, "  OpenCV (cv2) was seen: files that it reads are cached, but it decodes "
-                          "images itself");
+        lines_add(LOSSES, "  OpenCV (cv2) was seen: files that it reads are cached, but it decoded "
+                          "all images itself");
     }
 }
 

@@ -408,7 +408,7 @@ def test_a_package_that_is_not_there_is_said(jobs, place, data, scratch, kept):
 
 
 @pytest.mark.torch
-def test_opencv_is_said_to_decode_itself(jobs, scratch):
+def test_opencv_is_said_to_decode_itself_where_it_does(jobs, scratch):
     pytest.importorskip("cv2")
     directory = scratch / "photographs"
     directory.mkdir()
@@ -418,7 +418,8 @@ def test_opencv_is_said_to_decode_itself(jobs, scratch):
     script = ("import sys, glob, cv2; from torch.utils.data import DataLoader\n"
               "names = glob.glob(sys.argv[1] + '/*')\n"
               "for _ in DataLoader(names, batch_size=1, collate_fn=lambda n: cv2.imread(n[0])): pass")
-    ran = jobs.run([sys.executable, "-c", script, directory], path=directory, timeout=120)
-    assert ran.files == 3 and ran.json["opencv"] == 1
-    assert any("OpenCV (cv2) was seen: files that it reads are cached" in line
-               for line in lines_of(ran))
+    for flags, images in ([], 3), (["--no-decode"], 0):
+        ran = jobs.run([sys.executable, "-c", script, directory], path=directory, flags=flags, timeout=120)
+        assert ran.files == 3 and ran.json["opencv"] == 1 and ran.json["decode"]["images"] == images
+        assert any("OpenCV (cv2) was seen: files that it reads are cached" in line
+                   for line in lines_of(ran)) == (images == 0)

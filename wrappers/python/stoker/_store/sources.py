@@ -7,6 +7,7 @@ their hash. Without a store there are only bytes.
 import errno
 import io
 import os
+import stat
 from weakref import ref
 
 from .. import _core
@@ -16,6 +17,7 @@ from . import setting
 LARGEST = 256 << 20  # bytes of a file; Pillow itself reads larger files
 
 _BROKEN = "broken data stream when reading image file"
+_JPEG = b"\xff\xd8\xff"
 _PART = 1 << 20
 _MEMORY = -3
 
@@ -256,14 +258,14 @@ def noted_form(file):
     return form if is_plain(file) and _core.holds(file.fileno(), form.state) else None
 
 
-def of_file(file):
+def of_file(file, first=b""):
     """Returns the source of an open file, or None if Pillow should read it. The file is read from its beginning, and
-    its position afterwards is undefined."""
+    its position afterwards is undefined. If a file without a form does not begin with `first`, the result is None."""
     found = form_of(file)
     if type(found) is Form:
         return found
     size = _core.file_bytes(file.fileno())
-    if size is None or size > LARGEST:
+    if size is None or size > LARGEST or (first and os.pread(file.fileno(), len(first), 0) != first):
         return None
     data = _read(file.fileno(), size)
     return Bytes(data, _link_behind(file, data, found))
@@ -313,6 +315,27 @@ def of_path(path):
             return Bytes(file.read())
         tell_decoded(file, source)
         return source
+
+
+def jpeg_of_path(path):
+    """Returns the source of a regular file that is a JPEG, or None. Raises OSError. Nothing else is opened: of a pipe
+    the bytes would be gone."""
+    form = form_of_name(path)
+    if form is not None:
+        _core.tell_served(path)
+        return form
+    if not stat.S_ISREG(os.stat(path).st_mode):
+        return None
+    with io.FileIO(path) as file:
+        source = of_file(file, _JPEG)
+        if source is not None:
+            tell_decoded(file, source)
+        return source
+
+
+def jpeg_of_memory(data):
+    """Returns the source of a memoryview of bytes that are a JPEG, or None."""
+    return Bytes(data) if data[:len(_JPEG)] == _JPEG and len(data) <= LARGEST else None
 
 
 def error_of(status):

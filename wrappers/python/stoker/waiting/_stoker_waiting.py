@@ -13,7 +13,9 @@ if os.environ.get("STOKER_DECODE") != "off":
     WAITED_FOR.update({"PIL.JpegImagePlugin": ("_pillow.hook", "install"),
                        "torchvision.transforms.transforms": ("_torchvision.replaced", "install"),
                        "torchvision.transforms.v2": ("_torchvision.replaced", "install_v2"),
-                       "torchvision.datasets.folder": ("_torchvision.replaced", "install_loader")})
+                       "torchvision.datasets.folder": ("_torchvision.replaced", "install_loader"),
+                       "torchvision.io.image": ("_decoders.torchvision_io", "install"),
+                       "cv2": ("_decoders.opencv", "install")})
 if os.environ.get("STOKER_BATCHES") == "on":
     WAITED_FOR.update({"torch.utils.data.dataloader": ("_torch.hook", "loader_is_there"),
                        "torch.multiprocessing": ("_torch.hook", "reducers_are_there"),

@@ -1,0 +1,176 @@
+"""A library that decodes JPEGs: its ways to do it, and the ways and kinds in which the decoder here does the same.
+
+All libraries have libjpeg-turbo inside, so most pixels are equal. Which ones are is found out once, as for Pillow
+(_pillow/check.py): small images of each kind are decoded in each way by both. A kind that differs is left to
+the library.
+"""
+
+from .. import _core
+from .._base import header
+from .._base.counters import IMAGES
+from .._proof import answers, images
+from .._store import sources
+
+# The pixels that come out: (channels, layout), as a plan has them. A grey JPEG may have all three.
+GREY, RGB, BGR = (1, 0), (3, 0), (3, 2)
+
+_RGB = 2  # enum stk_color
+_BYTES = 8
+_TURNED, _PROGRESSIVE = "turned", "progressive"
+
+_kinds = {}  # {(sampling, color): the kind's name}
+
+
+class Way:
+    """One way to decode: the pixels of a colour JPEG, those of a grey one, and if its orientation is heeded."""
+
+    __slots__ = ("colour", "grey", "turns")
+
+    def __init__(self, colour, grey, turns):
+        self.colour, self.grey, self.turns = colour, grey, turns
+
+
+class Found:
+    """The pixels of a JPEG that are to be made: the decoder's order, the shape of rows, the orientation."""
+
+    __slots__ = ("order", "shape", "turn")
+
+    def __init__(self, size, pixels, turn):
+        width, height = size
+        channels, layout = pixels
+        self.order = ((0, 0, width, height), size, (0.0, 0.0, width, height), 0, 0, 0, channels, layout, 0, None)
+        self.shape = height, width, channels
+        self.turn = turn
+
+
+class _Sample(sources.Bytes):
+    """An image of the self-test. No form of it is kept."""
+
+    def decode(self, order, out):
+        return _core.decode(self.data, order, out)
+
+
+class Library:
+    """The parts that differ: a library's module derives from this class.
+
+    ways      {name: Way}
+    about()   about() returns (the library's version, its files), which its pixels may depend on
+    own()     own(jpeg, name) returns the library's own result
+    empty()   empty(shape) returns the result with any pixels, and its memory
+    turned()  turned(result, orientation) returns the result in this orientation, 2 to 8
+    seen()    seen(result) returns all that a program can see of a result
+    """
+
+    name, ways = "", {}
+
+    def __init__(self):
+        self._proven = None
+
+    def decoded(self, source, way):
+        """Returns a JPEG's pixels, or None if the library is to decode it."""
+        found = self._found(source, self.ways[way], self.proven()[way])
+        result = None if found is None else self._made(source, found)
+        if result is not None:
+            _core.count(IMAGES)
+        return result
+
+    def takes(self, way):
+        """Returns true if there is anything that this way decodes here."""
+        return bool(self.ways.get(way) and self.proven()[way])
+
+    def proven(self):
+        """Returns {way: the kinds that give the same}. The first call finds them."""
+        if self._proven is None:
+            self._proven = self._remembered() or self._find_out()
+        return self._proven
+
+    def _found(self, source, way, kinds):
+        info = source.probe()
+        kind = None if info is None else _kind_of(info, source.head)
+        if kind not in kinds or (info[5] and _PROGRESSIVE not in kinds):
+            return None
+        turn = header.orientation(source.head) if way.turns else 1
+        if turn is None or (turn > 1 and _TURNED not in kinds):
+            return None
+        return Found(info[:2], way.grey if info[2] == 1 else way.colour, turn)
+
+    def _made(self, source, found):
+        try:
+            result, memory = self.empty(found.shape)
+        except MemoryError:  # the library's own says it in its way
+            return None
+        if type(source.decode(found.order, memory)) is int:
+            return None
+        return result if found.turn == 1 else self.turned(result, found.turn)
+
+    # ---- the self-test ----
+
+    def _find_out(self):
+        found = {way: frozenset(self._kinds_of(way)) for way in self.ways}
+        answers.remember(self._name(), "".join(f"{way} {' '.join(sorted(kinds))}\n" for way, kinds in found.items()))
+        return found
+
+    def _kinds_of(self, way):
+        """Returns the names of the kinds of which all images come out the same."""
+        good, bad = set(), set()
+        for kind, jpeg in _images(self.ways[way].turns):
+            (good if self._is_same(jpeg, way) else bad).add(kind)
+        return good - bad
+
+    def _is_same(self, jpeg, way):
+        try:
+            everything = frozenset((_PROGRESSIVE, _TURNED, *map(_name_of, _samplings())))
+            source = _Sample(jpeg)
+            own = self._made(source, self._found(source, self.ways[way], everything))
+            return self.seen(own) == self.seen(self.own(jpeg, way))
+        except Exception:
+            return False
+
+    def _name(self):
+        version, files = self.about()
+        return answers.name_of(self.name, version, [], files)
+
+    def _remembered(self):
+        def from_text(text):
+            lines = [line.split(" ") for line in text.splitlines()]
+            return {way: frozenset(kinds) for way, *kinds in lines} if len(lines) == len(self.ways) else None
+        try:
+            found = answers.remembered(self._name(), from_text)
+            return found if found is not None and found.keys() == self.ways.keys() else None
+        except Exception:
+            return None
+
+
+def _kind_of(info, head):
+    """Returns the name of a JPEG's kind, or None if no kind like it is decoded here."""
+    width, height, _, color, precision, _, arithmetic, _, end, _ = info
+    if precision != _BYTES or arithmetic or not end or not header.is_likely(width, height, end):
+        return None
+    factors = header.sampling(head)
+    return None if factors is None else _name_of((factors, color == _RGB))
+
+
+def _name_of(kind):
+    """Returns the name of (a sampling, true for RGB)."""
+    name = _kinds.get(kind)
+    if name is None:
+        factors, is_rgb = kind
+        name = ",".join(f"{h}x{v}" for h, v in factors) + ("-rgb" if is_rgb else "")
+        if len(_kinds) < 64:
+            _kinds[kind] = name
+    return name
+
+
+def _samplings():
+    return {(sampling, kind == images.RGB) for sampling, kind, _ in images.samples()}
+
+
+def _images(turns):
+    """Yields (the name of a kind, JPEG)."""
+    turned = None
+    for sampling, kind, jpeg in images.samples():
+        turned = turned or jpeg
+        yield _PROGRESSIVE if kind == images.PROGRESSIVE else _name_of((sampling, kind == images.RGB)), jpeg
+    for orientation in range(1, 9) if turns else ():
+        for order in "<>":
+            yield _TURNED, images.with_orientation(turned, orientation, order)

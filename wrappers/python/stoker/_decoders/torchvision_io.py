@@ -1,0 +1,158 @@
+"""torchvision.io's decode_jpeg, decode_image and read_image of JPEGs."""
+
+import functools
+import pathlib
+import sys
+
+import torch
+
+from .._store import sources
+from .library import GREY, RGB, Library, Way
+from .replaced import tried
+
+_plain = {}  # torchvision's own functions
+_library = None
+
+_MODES = {0: Way(RGB, GREY, False), 1: Way(GREY, GREY, False), 3: Way(RGB, RGB, False)}
+
+# The names that the code of the functions may use. A version whose functions use others does more than is known here.
+_KNOWN = frozenset((
+    "torch", "jit", "is_scripting", "is_tracing", "_log_api_usage_once", "decode_jpeg", "decode_image", "read_image",
+    "read_file", "_warn_deprecated", "_assert_has_image_ops", "isinstance", "str", "Tensor", "device", "ImageReadMode",
+    "upper", "list", "len", "ValueError", "all", "type", "ops", "image", "decode_jpeg_cuda", "decode_jpegs_cuda",
+    "value"))
+_NAMES = "decode_jpeg", "decode_image", "read_image"
+
+
+class _TorchVision(Library):
+    name = "torchvision"
+
+    def __init__(self):
+        super().__init__()
+        self.ways = {str(mode): way for mode, way in _MODES.items()}
+        if _takes("decode_jpeg", "apply_exif_orientation"):
+            self.ways.update((f"{mode}t", Way(way.colour, way.grey, True)) for mode, way in _MODES.items())
+
+    def about(self):
+        return sys.modules["torchvision"].__version__, sorted(torch.ops.loaded_libraries)
+
+    def own(self, jpeg, way):
+        more = [way.endswith("t")] if "0t" in self.ways else []
+        return torch.ops.image.decode_jpeg(torch.frombuffer(bytearray(jpeg), dtype=torch.uint8), int(way[0]), *more)
+
+    def empty(self, shape):
+        pixels = torch.empty(shape, dtype=torch.uint8, device="cpu")
+        return pixels.permute(2, 0, 1), pixels.numpy()
+
+    def turned(self, image, orientation):
+        if orientation in (6, 8):
+            return torch.rot90(image, 1 if orientation == 8 else -1, (1, 2))
+        if orientation in (5, 7):
+            image = image.transpose(1, 2)
+        flips = {2: (-1,), 3: (-1, -2), 4: (-2,), 7: (-1, -2)}.get(orientation)
+        return image if flips is None else image.flip(flips)
+
+    def seen(self, image):
+        return (image.shape, image.stride(), image.dtype, image.storage_offset(), image._is_view(),
+                image.is_contiguous(), image.contiguous().numpy().tobytes())
+
+
+def _takes(name, argument):
+    code = _plain[name].__code__
+    return argument in code.co_varnames[:code.co_argcount]
+
+
+# ---- the functions ----
+
+class _Call:
+    """The arguments of a call by their names."""
+
+    def __init__(self, name, arguments, named):
+        plain = _plain[name]
+        names = plain.__code__.co_varnames[:plain.__code__.co_argcount]
+        self.values = dict(zip(names[len(names) - len(plain.__defaults__):], plain.__defaults__))
+        self.values.update(zip(names, arguments))
+        self.values.update(named)
+        self.is_known = len(arguments) <= len(names) and self.values.keys() == set(names)
+
+    def way(self):
+        """Returns the name of the way, or None."""
+        mode = self.values["mode"]
+        kind = sys.modules["torchvision.io.image"].ImageReadMode
+        if type(mode) is str and "upper" in _plain["decode_jpeg"].__code__.co_names:
+            mode = kind.__members__.get(mode.upper())
+        turns = self.values.get("apply_exif_orientation", False)
+        if type(mode) is not kind or type(turns) is not bool or torch.jit.is_tracing():
+            return None
+        way = f"{mode.value}t" if turns else str(mode.value)
+        return way if _library.takes(way) else None
+
+
+def _decode_jpeg(*arguments, **named):
+    call = _Call("decode_jpeg", arguments, named)
+    return _of_tensor(call, "input") if call.is_known and call.values["device"] == "cpu" else None
+
+
+def _decode_image(*arguments, **named):
+    call = _Call("decode_image", arguments, named)
+    if not call.is_known:
+        return None
+    is_path = "read_file" in _plain["decode_image"].__code__.co_names and type(call.values["input"]) is not torch.Tensor
+    return _of_path(call, "input", 2) if is_path else _of_tensor(call, "input")
+
+
+def _read_image(*arguments, **named):
+    call = _Call("read_image", arguments, named)
+    return _of_path(call, "path", 3) if call.is_known else None
+
+
+def _of_tensor(call, name):
+    """Returns the pixels of a JPEG in a tensor, or None."""
+    data, way = call.values[name], call.way()
+    if (way is None or type(data) is not torch.Tensor or data.dtype != torch.uint8 or data.dim() != 1
+            or data.device.type != "cpu" or not data.is_contiguous()):
+        return None
+    return _of_source(sources.jpeg_of_memory(memoryview(data.numpy())), way, 1)
+
+
+def _of_path(call, name, warnings):
+    """Returns the pixels of a file, or None."""
+    path, way = call.values[name], call.way()
+    if type(path) is pathlib.PosixPath and "str" in _plain["read_image"].__globals__["read_file"].__code__.co_names:
+        path = str(path)
+    if way is None or type(path) is not str:
+        return None
+    return _of_source(sources.jpeg_of_path(path), way, warnings)
+
+
+def _of_source(source, way, warnings):
+    image = None if source is None else _library.decoded(source, way)
+    if image is not None:
+        warn = sys.modules["torchvision.io.image"].__dict__.get("_warn_deprecated")
+        for _ in range(warnings if warn is not None else 0):
+            warn()
+    return image
+
+
+def _replace(module, name, new):
+    plain = _plain[name]
+    new = functools.wraps(plain)(tried(new, plain))
+    # torch.jit.script compiles the original function instead.
+    new.__script_if_tracing_wrapper = True
+    new.__original_fn = plain
+    setattr(module, name, new)
+
+
+def install():
+    """Puts the functions in place, once torchvision.io.image has been imported."""
+    global _library
+    module = sys.modules["torchvision.io.image"]
+    functions = {name: module.__dict__.get(name) for name in (*_NAMES, "read_file")}
+    codes = [getattr(function, "__code__", None) for function in functions.values()]
+    if _plain or None in codes or not all(_KNOWN.issuperset(code.co_names) for code in codes):
+        return
+    _plain.update(functions)
+    if hasattr(torch.ops.image, "decode_jpeg"):
+        _library = _TorchVision()
+        for name, new in zip(_NAMES, (_decode_jpeg, _decode_image, _read_image)):
+            _replace(module, name, new)
