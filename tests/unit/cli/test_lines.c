@@ -176,7 +176,7 @@ static void make_much_to_say(void)
     made.counts.stale = made.counts.members = made.counts.listings_served = 4;
     made.counts.blocks[STK_BLOCK_READS] = 3;
     made.session.given_back_bytes = 1 << 20;
-    made.session.finished.files = made.session.finished.left = 2;
+    made.session.finished.files = made.session.finished.left[STK_BYPASS_LARGE] = 2;
     stk_tally_add(made.session.tally, STK_TALLY_IMAGES, 7);
     stk_tally_add(made.session.tally, STK_TALLY_UPLOADS, 7);
 }
