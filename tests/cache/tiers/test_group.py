@@ -338,7 +338,8 @@ def test_what_is_not_the_group_s_is_not_open_to_it(shared, ann, bob, deep, what)
     CLOSED[what](deep)
     settle()
     try:
-        assert ann.run(deep, script='cat "$1/dir/file"').stdout == CONTENT
+        filled = ann.run(deep, script='cat "$1/dir/file"')
+        assert filled.stdout == CONTENT and len(entries(ann)) == 1, filled.stderr
         entry, = entries(ann)
         path = f"{TIER}/{entry.relative_to(shared)}"
         assert ann.do("cat", path).stdout == CONTENT

@@ -7,6 +7,7 @@ import errno
 import os
 import re
 import sys
+from concurrent import futures
 
 import pytest
 
@@ -334,12 +335,14 @@ def test_a_path_whose_server_is_gone(server, user, data):
 def test_a_path_whose_server_hangs(server, user, data):
     """The command says after some seconds which path does not answer, and goes on without it."""
     with server.faults(hang_ns=slowfs.HOUR_NS):
-        done = user.run(data, f"--path={server.mountpoint}")
+        with futures.ThreadPoolExecutor() as pool:  # each waits as long
+            required = pool.submit(user.stoker, "run", f"--path={server.mountpoint}", "--require-cache",
+                                   "--", "sh", "-c", "exit 7")
+            done, required = user.run(data, f"--path={server.mountpoint}"), required.result()
         assert (done.returncode, done.stdout) == (0, 2 * CONTENT), done.stderr
         assert f"--path {server.mountpoint}: does not answer: going on without it" in said_by(done)[0]
         assert "50.0% from the cache" in done.stderr
-        done = user.stoker("run", f"--path={server.mountpoint}", "--require-cache", "--", "sh", "-c", "exit 7")
-        assert done.returncode == 2 and "does not answer" in done.stderr, done.stderr
+        assert required.returncode == 2 and "does not answer" in required.stderr, required.stderr
 
 
 def test_an_argument_whose_server_hangs(server, user, data):

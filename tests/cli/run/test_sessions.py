@@ -72,11 +72,11 @@ def test_keep(jobs, origin, data, home):
 
 def test_a_disk_tier_stays_and_serves_the_next_run(jobs, origin, data, disk, home):
     ran = jobs.run(reading(files(data), 1), path=data, tier=disk)
-    assert ran.fills == 5
+    assert ran.fills == 5, ran.stderr
     assert not os.path.exists(home)
     with origin.fs.counting() as counted:
         ran = jobs.run(reading(files(data), 2), path=data, tier=disk)
-    assert (ran.epoch(1)["hits"], ran.epoch(2)["hits"], ran.fills) == (5, 5, 0)
+    assert (ran.epoch(1)["hits"], ran.epoch(2)["hits"], ran.fills) == (5, 5, 0), ran.stderr
     assert (counted["read"], counted["read_bytes"]) == (0, 0)
 
 

@@ -204,6 +204,14 @@ def test_files_of_which_some_were_told_apart(jobs, origin):
                                  "  first, second, ... open of a file: 1, 1, 1"]
 
 
+def test_how_fast_opens_were_is_said_of_what_lasted(jobs, data):
+    script = 'for i in 1 2 3 4; do cat "$0"; sleep 0.4; done; for i in 1 2 3; do cat "$0"; done'
+    ran = jobs.run(["sh", "-c", f"({script}) >/dev/null", data / "file0000"], path=data, stdin=None)
+    seconds = ran.json["compared"]["later"]["seconds"]
+    assert seconds >= 1
+    assert f"  2nd and later opens of a file: 6 in {seconds:.1f} s, " in ran.stderr
+
+
 # ---- what was not served ----
 
 def test_what_was_bypassed_has_its_size_and_setting(jobs, origin):
