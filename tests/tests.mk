@@ -350,12 +350,13 @@ test-docs-root: wheel ## the documents' commands in a root directory with nothin
 
 # ---- before each commit ----
 
-# All unit tests; each interposed symbol in main, cold and when all is known; the command's verbs and flags.
+# All unit tests; each interposed symbol in main, cold and when all is known; the command's verbs and flags; the
+# functions and tests that docs/design names.
 .PHONY: check
 check: test-programs ## before each commit: unit tests, the interposed symbols, the command, in two minutes
 	@tests/unit/run.sh $(B)/tests/unit
 	@$(PYTEST) -n 3 tests/preload/symbols -k 'test_abi or (main and (cold or known))'
-	@$(PYTEST) -n 3 --dist loadfile $(addprefix tests/cli/verbs/test_,help.py verbs.py state.py)
+	@$(PYTEST) -n 3 --dist loadfile $(addprefix tests/cli/verbs/test_,help.py verbs.py state.py) tests/docs/test_design.py
 	@scripts/prose.sh
 
 # ---- all of it ----
