@@ -136,7 +136,8 @@ static PyObject *found_form(const struct stored_found *found)
     const struct stk_store_value *form = &found->form;
     const struct stk_form_source *source = &found->source;
     const struct stk_jpeg_info *info = &source->info;
-    bool sound = !info->progressive && !info->multiscan &&
+    /* The tables of later scans are not in the header, but a form of them was made. */
+    bool sound = info->progressive || info->multiscan ||
                  tables_are_sound(source->header, source->header_bytes);
     return Py_BuildValue(
         "NNNNKNN", link_bytes(found->identity.link),
@@ -304,6 +305,36 @@ PyObject *core_decode_stored(PyObject *module, PyObject *arguments)
     }
     PyBuffer_Release(&in);
     return request_end(&request, status);
+}
+
+/* make_form(bytes, link or None, entry or None): the form, which may be stored now; None: there is
+ * none. */
+PyObject *core_make_form(PyObject *module, PyObject *arguments)
+{
+    Py_buffer in;
+    PyObject *object, *entry;
+    struct stk_hash128 link;
+    struct stored_file file;
+    struct stk_form form = {NULL, 0};
+    if (!PyArg_ParseTuple(arguments, "y*OO", &in, &object, &entry)) {
+        return NULL;
+    }
+    struct stk_decoder *decoder = thread_decoder();
+    if (take_file(object, entry, &link, &file) != 0) {
+        PyBuffer_Release(&in);
+        return NULL;
+    }
+    int status = STK_DECODE_MEMORY;
+    if (decoder != NULL) {
+        Py_BEGIN_ALLOW_THREADS;
+        status = stored_make(decoder, in.buf, (size_t)in.len, &file, &form);
+        Py_END_ALLOW_THREADS;
+    }
+    PyBuffer_Release(&in);
+    if (status != STK_DECODE_OK || form.bytes == 0) {
+        Py_RETURN_NONE;
+    }
+    return PyBytes_FromStringAndSize(form.data, (Py_ssize_t)form.bytes);
 }
 
 /* check_stored(bytes): (key, whether the form that is kept of them is theirs); None: none is kept.

@@ -12,7 +12,7 @@
 
 static bool is_frame(uint8_t marker)
 {
-    return marker == 0xc0 || marker == 0xc1;
+    return marker >= 0xc0 && marker <= 0xc2;
 }
 
 /* Tables, restart intervals, scans, comments, segments of applications, and frames with a size. */

@@ -165,6 +165,26 @@ static int make_form(struct stk_decoder *decoder, const void *bytes, size_t size
     return stk_decode_keep(decoder, bytes, size, &plan, &target, form);
 }
 
+int stored_make(struct stk_decoder *decoder, const void *bytes, size_t size,
+                const struct stored_file *file, struct stk_form *out)
+{
+    struct stk_store_value value;
+    if (!stored_is_attached()) {
+        return make_form(decoder, bytes, size, out);
+    }
+    struct stk_hash128 key = api->key(bytes, size, STK_FORM_VERSION);
+    if (api->get(store, key, &value)) {
+        note_kept(file, key);
+        *out = (struct stk_form){value.data, value.bytes};
+        return STK_DECODE_OK;
+    }
+    int status = make_form(decoder, bytes, size, out);
+    if (status == STK_DECODE_OK && is_wanted(file, key, size)) {
+        keep(file, key, out);
+    }
+    return status;
+}
+
 int stored_check(struct stk_decoder *decoder, const void *bytes, size_t size,
                  struct stk_hash128 *key)
 {

@@ -37,6 +37,14 @@ int stored_decode_form(struct stk_decoder *decoder, const struct stk_store_value
                        uint64_t file_bytes, const struct stk_plan *plan,
                        const struct stk_target *target);
 
+/*
+ * Finds the form of these bytes in the store, or makes it and stores it as stored_decode() does. A
+ * form is a proof that all of the file can be decoded. It is valid until the decoder's next call;
+ * of no bytes, if none can be made.
+ */
+int stored_make(struct stk_decoder *decoder, const void *bytes, size_t size,
+                const struct stored_file *file, struct stk_form *out);
+
 /* A file that was looked up, but not read. */
 struct stored_found {
     struct identity identity;

@@ -63,6 +63,8 @@ static enum item_found take_form(struct item *item, const struct stored_found *f
     item->info = found->source.info;
     item->size = found->source.file_bytes;
     look_at(item, found->source.header, found->source.header_bytes);
+    /* A form was made of all scans. */
+    item->sound |= item->info.progressive || item->info.multiscan;
     return ITEM_FORM;
 }
 

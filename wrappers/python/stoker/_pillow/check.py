@@ -17,28 +17,29 @@ _proven = None
 
 class Proven:
     """The kinds that give the same bytes: samplings ((h, v) of each component), filters (Pillow's numbers), RGB files,
-    and the bands (1, 3, 4) of ordinary images that are resized."""
+    the bands (1, 3, 4) of ordinary images that are resized, and files of several scans."""
 
-    def __init__(self, samplings=(), filters=(), rgb=False, bands=()):
+    def __init__(self, samplings=(), filters=(), rgb=False, bands=(), scans=False):
         self.samplings = frozenset(samplings)
         self.filters = frozenset(filters)
         self.rgb = rgb
         self.bands = frozenset(bands)
+        self.scans = scans
 
     def text(self):
         samplings = ";".join(",".join(f"{h}x{v}" for h, v in each)
                              for each in sorted(self.samplings))
         filters = ",".join(str(each) for each in sorted(self.filters))
         bands = ",".join(str(each) for each in sorted(self.bands))
-        return f"{samplings}\n{filters}\n{int(self.rgb)}\n{bands}\n"
+        return f"{samplings}\n{filters}\n{int(self.rgb)}\n{bands}\n{int(self.scans)}\n"
 
     @classmethod
     def from_text(cls, text):
-        samplings, filters, rgb, bands = text.split("\n")[:4]
+        samplings, filters, rgb, bands, scans = text.split("\n")[:5]
         return cls([tuple(tuple(int(n) for n in pair.split("x")) for pair in each.split(","))
                     for each in samplings.split(";") if each],
                    [int(n) for n in filters.split(",") if n], rgb == "1",
-                   [int(n) for n in bands.split(",") if n])
+                   [int(n) for n in bands.split(",") if n], scans == "1")
 
 
 def proven():
@@ -133,6 +134,12 @@ def _proven_bands(filters):
     return found
 
 
+def _are_scans_same():
+    """Returns true if progressive JPEGs are decoded as Pillow decodes them."""
+    jpegs = [jpeg for _, kind, jpeg in images.samples() if kind == images.PROGRESSIVE]
+    return all(all(map(_is_same, _plans(jpeg, _core.probe(jpeg)[:2]))) for jpeg in jpegs)
+
+
 def _find_out():
     same = {}
     rgb = False
@@ -149,7 +156,7 @@ def _find_out():
             filters -= {filter for filter in filters
                         if not all(map(_is_same, _resizes(plans[0], filter)))}
     found = Proven([sampling for sampling, good in same.items() if good], filters, rgb,
-                   _proven_bands(filters))
+                   _proven_bands(filters), _are_scans_same())
     _remember(found)
     return found
 

@@ -127,7 +127,7 @@ def _varied(head):
         if segment[1] == 0xC4:
             varied += b"\xff\xc4\0\3\xff"
             segment[4:] = (255 - byte for byte in segment[4:])
-        elif segment[1] in (0xC0, 0xC1):
+        elif segment[1] in (0xC0, 0xC1, 0xC2):
             for place, more in ((5, 1001), (7, 2003)):
                 length = int.from_bytes(segment[place:place + 2], "big") % 60000 + more
                 segment[place:place + 2] = length.to_bytes(2, "big")

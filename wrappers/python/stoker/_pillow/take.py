@@ -53,6 +53,8 @@ def _take(image, parts):
     if read is None:
         return _left(STREAM)
     source, info = read
+    if _may_have_form(image.size, info):
+        info = source.proven(info)
     reason = _flaw(image.size, info)
     if reason is not None:
         return _left(reason)
@@ -95,7 +97,7 @@ def _other_obstacle(image):
     """Returns a further such reason, or None. For images that were opened by a form, open.py has checked these."""
     if _sampling(image) not in check.proven().samplings:
         return UNPROVEN
-    return SCANS if "progressive" in (image.info or ()) else None
+    return SCANS if "progressive" in (image.info or ()) and not check.proven().scans else None
 
 
 def _opened_form(image):
@@ -123,9 +125,16 @@ def _flaw(size, info):
     return flaw
 
 
+def _may_have_form(size, info):
+    """Returns true for a file of several scans that has nothing else against it. Errors may be anywhere in
+    such a file, so a form is the proof that it can be loaded."""
+    return (info is not None and (info[5] or info[7]) and not info[9]
+            and _flaw(size, info[:9] + (1,)) is None)
+
+
 def _flaw_of_kind(components, color, precision, progressive, arithmetic, multiscan):
     """Returns a reason that depends neither on the size nor on damage, or None."""
-    if progressive or multiscan:
+    if (progressive or multiscan) and not check.proven().scans:
         return SCANS
     if components != 3 or precision != 8 or arithmetic:
         return UNPROVEN

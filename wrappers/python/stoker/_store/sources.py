@@ -43,12 +43,13 @@ def _attach():
 class Bytes:
     """A JPEG in memory."""
 
-    __slots__ = ("data", "link", "entry")
+    __slots__ = ("data", "link", "entry", "form")
 
     def __init__(self, data, link=None):
         self.data = data
         self.link = link  # the file's link, if these are all of its bytes; None: the file has no link
         self.entry = None  # the path of the entry that they were read from
+        self.form = None  # the form, if it had to be made as a proof
 
     @property
     def head(self):
@@ -69,9 +70,17 @@ class Bytes:
     def probe(self):
         return _core.probe(self.data)
 
+    def proven(self, info):
+        """Returns what probe() says of a file of several scans, which is sound if there is a form of it."""
+        is_ready()
+        self.form = _core.make_form(self.data, self.link, self.entry)
+        return info[:9] + (int(self.form is not None),)
+
     def decode(self, order, out):
         """Returns the result of _core.decode()."""
         is_ready()
+        if self.form is not None:
+            return _core.decode_form(self.form, len(self.data), order, out)
         return _core.decode_stored(self.data, self.link, order, out, self.entry)
 
     def read(self):
