@@ -213,6 +213,7 @@ $(VENV)/ready: $(VENV_LISTS)
 TORCH_FOLDERS := cli/summary cli/run cache/files cache/tiers
 test-newest: all $(B)/slowfs $(B)/tests/libgpu.so $(B)/tests/gpu/libcuda.so.1 $(B)/tests/device $(SKEW) $(PRELOAD_BIN)/counters $(VENV)/ready ## the tests of Python libraries, with the newest from PyPI
 	@$(foreach one,$(TORCH_FOLDERS),$(NEWEST_PYTEST) -m torch tests/$(one) $(if $(T),-k '$(T)') || [ $$? = 5 ] || exit 1;)
+	@$(NEWEST_PYTEST) tests/cli/ahead $(if $(T),-k '$(T)')
 	@STOKER_ALL=1 $(NEWEST_PYTEST) -m newest tests/wild \
 		$(if $(T),-k '$(T)')
 	@$(NEWEST_PYTEST) $(addprefix tests/cache/readers/test_,readers.py swmr.py) \

@@ -9,7 +9,10 @@ from .. import _core
 from .._base import counters
 from .._base.processors import processors
 from .._store import sources
+from .._torch import ahead
+from .._torch.order import call
 from .._torch.passes import Pass
+from .._torch.sample_paths import names_of
 from .batch import Batch
 from .worker_rng import WorkerRng
 
@@ -24,6 +27,7 @@ class Epoch:
         self._turn = threading.Lock()
         self._rng = WorkerRng(feed.generator)
         self._indices = iter(feed.batch_sampler)
+        self._order = call(ahead.begin, self._indices, feed, lambda most: names_of(feed.paths, most))
         self._batches = deque()  # the begun batches, in order
         self._idle = []  # Files of batches that were handed out
         self._pool = _core.feed_thread_pool(feed.threads, processors())
@@ -95,6 +99,8 @@ class Epoch:
             if indices is None:
                 self._indices = None
                 return
+            if self._order is not None:
+                ahead.follow(self._order, indices, len(self._batches))
             files = self._idle.pop() if self._idle else self._pool.files()
             self._batches.append(Batch(self._feed, files, indices))
 
@@ -121,7 +127,7 @@ class Epoch:
             self._turn.release()
 
     def _end(self):
-        pool, self._pool, self._indices = self._pool, None, None
+        pool, self._pool, self._indices, self._order = self._pool, None, None, None
         if pool is not None:
             pool.close()
         self._batches.clear()

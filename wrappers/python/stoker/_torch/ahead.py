@@ -15,7 +15,7 @@ from . import foretell, sample_paths
 from .order import WINDOW, Files, Order, call
 from .rest import Rest
 from .samplers import begins_anew
-from .sender import close_all, connect
+from .sender import connect
 
 _SWITCH = "STOKER_AHEAD"
 _PLACE = "STOKER_ORDERS"
@@ -27,7 +27,6 @@ _doubted = {}  # {a data set's id: (a weak reference, the numbers of its lists t
 def install(iterator):
     if os.environ.get(_PLACE) and os.environ.get(_SWITCH) != "off":
         _replace_index(iterator)
-        os.register_at_fork(after_in_child=close_all)
 
 
 def _replace_index(kind):
@@ -73,10 +72,9 @@ def _end(iterator):
 
 def _begin(iterator):
     """Returns the Order of a pass that begins, or None if nothing can be said of it."""
-    is_map = iterator._dataset_kind == 0
-    if torch.utils.data.get_worker_info() is not None or not is_map:
+    dataset, is_map = iterator._dataset, iterator._dataset_kind == 0
+    if not is_map:
         return None
-    dataset = iterator._dataset
     return begin(iterator._sampler_iter, dataset, lambda most: sample_paths.paths_of(dataset, most))
 
 
@@ -85,7 +83,7 @@ def begin(indices, source, lists_of):
     not move. `lists_of`: called with an index that there is, returns a list of Names of the samples' files. Each is used
     until the command has not believed it once for `source`."""
     place = os.environ.get(_PLACE)
-    if not place or os.environ.get(_SWITCH) == "off":
+    if not place or os.environ.get(_SWITCH) == "off" or torch.utils.data.get_worker_info() is not None:
         return None
     weak = weakref.ref(source)
     foretold = foretell.order_of(indices)

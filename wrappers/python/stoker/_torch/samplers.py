@@ -11,7 +11,8 @@ import sys
 from types import FunctionType, GeneratorType
 
 import torch
-from torch.utils.data import Dataset, RandomSampler, Sampler
+from torch.utils.data.dataset import Dataset  # the package itself may be half imported when this module is
+from torch.utils.data.sampler import RandomSampler, Sampler
 
 _LIGHTNING = {"DistributedSamplerWrapper", "_DatasetSamplerWrapper"}
 _LIGHTNINGS = {"UnrepeatedDistributedSampler", "UnrepeatedDistributedSamplerWrapper", "_IndexBatchSamplerWrapper"}

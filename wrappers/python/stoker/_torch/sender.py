@@ -1,6 +1,7 @@
 """Sends paths to the command, which reads the files ahead of the job (cli/ahead/order_queue.h)."""
 
 import fcntl
+import functools
 import os
 import resource
 import socket
@@ -32,8 +33,20 @@ def _messages(names):
     return _messages(names[:half]) + _messages(names[half:])
 
 
+@functools.lru_cache(maxsize=None)
+def _heed_forks():
+    os.register_at_fork(after_in_child=_close_all)
+
+
+def _close_all():
+    """In a child: its parent alone sends."""
+    for sender in list(_senders):
+        sender.close()
+
+
 def connect(place):
     """Returns a Sender to the command at that socket, or None."""
+    _heed_forks()
     low = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_NONBLOCK)
     try:
         low.connect("\0" + place)
@@ -43,12 +56,6 @@ def connect(place):
         return None
     finally:
         low.close()
-
-
-def close_all():
-    """In a child: its parent alone sends."""
-    for sender in list(_senders):
-        sender.close()
 
 
 class Sender:
