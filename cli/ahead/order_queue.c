@@ -142,6 +142,19 @@ static int list_sockets(struct pollfd polled[1 + ORDERS])
     return timeout;
 }
 
+/* Returns the slot whose turn it is, or ORDERS if no order has a file that may be read now. */
+static unsigned next_slot(void)
+{
+    for (unsigned i = 1; i <= ORDERS; i++) {
+        unsigned slot = (orders.turn + i) % ORDERS;
+        if (order_has_next(&orders.order[slot])) {
+            return slot;
+        }
+    }
+    return ORDERS;
+}
+
+/* Wakes the threads only if there is a file: they are many, and a loader sends often. */
 static void look_at_all(const struct pollfd polled[1 + ORDERS])
 {
     for (unsigned i = 0; i < ORDERS; i++) {
@@ -154,7 +167,9 @@ static void look_at_all(const struct pollfd polled[1 + ORDERS])
     } else if (polled[0].revents != 0) {
         take_connection();
     }
-    pthread_cond_broadcast(&orders.changed);
+    if (orders.over || next_slot() != ORDERS) {
+        pthread_cond_broadcast(&orders.changed);
+    }
 }
 
 void order_queue_listen(struct stk_run *run)
@@ -173,18 +188,6 @@ void order_queue_listen(struct stk_run *run)
 }
 
 /* ---- taking files ---- */
-
-/* Returns the slot whose turn it is, or ORDERS if no order has a file that may be read now. */
-static unsigned next_slot(void)
-{
-    for (unsigned i = 1; i <= ORDERS; i++) {
-        unsigned slot = (orders.turn + i) % ORDERS;
-        if (order_has_next(&orders.order[slot])) {
-            return slot;
-        }
-    }
-    return ORDERS;
-}
 
 bool order_queue_take(struct ordered_file *out)
 {
