@@ -1,6 +1,7 @@
 #include "cli/ahead/ahead_process.h"
 
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 #include "cli/ahead/reading_ahead.h"
 #include "cli/ahead/scan_ahead.h"
 #include "cli/ahead/validator.h"
+#include "cli/fill/fill_ahead.h"
 #include "cli/fill/job_cache.h"
 #include "cli/os/detached.h"
 #include "cli/os/thread.h"
@@ -21,7 +23,8 @@
 static struct {
     int socket; /* by which the process hears orders, and that it is to end; -1: there is none */
     pid_t pid;
-    unsigned jobs; /* that the user wants, or 0 */
+    const struct request *request;
+    struct ahead_outcome *outcome; /* in memory of both processes, or NULL */
 } ahead = {.socket = -1};
 
 /* ---- the process ---- */
@@ -33,21 +36,39 @@ static void *start_threads(void *context)
     struct stk_cache *cache = job_cache();
     if (cache != NULL) {
         validator_begin();
+        finisher_begin(ahead.request);
     }
     if (cache != NULL && cache->options.reads_ahead) {
         scan_ahead_begin(cache);
-        reading_ahead_begin(cache, ahead.jobs);
+        reading_ahead_begin(cache, ahead.request->jobs);
+    }
+    if (cache != NULL && ahead.request->warm) {
+        fill_ahead_beside(cache, ahead.request, order_queue_has_next);
     }
     return context;
 }
 
-/* The exit ends the threads that are left. */
+static void note_outcome(void)
+{
+    if (ahead.outcome != NULL) {
+        fill_ahead_read(&ahead.outcome->filled);
+        finisher_read(&ahead.outcome->finished);
+    }
+}
+
+/* Notes the outcome before and after it waits for threads. The command leaves it behind if that
+ * takes too long. The exit ends the threads that are left. */
 static void work(struct stk_run *run)
 {
     if (thread_start_detached(start_threads, NULL)) {
         order_queue_listen(run);
         validator_end();
+        fill_ahead_stop();
+        note_outcome();
         reading_ahead_end();
+        fill_ahead_end();
+        finisher_end();
+        note_outcome();
     }
 }
 
@@ -61,18 +82,26 @@ const char *ahead_process_prepare(void)
     return ahead.socket >= 0 && options.reads_ahead ? order_queue_name() : NULL;
 }
 
+static struct ahead_outcome *share_outcome(void)
+{
+    void *shared = mmap(NULL, sizeof *ahead.outcome, PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    return shared != MAP_FAILED ? shared : NULL;
+}
+
 void ahead_process_begin(const struct request *request, struct stk_run *run)
 {
     pid_t command = getpid();
-    if (ahead.socket < 0) {
-        return;
-    }
-    ahead.jobs = request->jobs;
-    ahead.pid = fork();
+    ahead.request = request;
+    ahead.outcome = share_outcome();
+    ahead.pid = ahead.socket >= 0 ? fork() : -1;
     if (ahead.pid == 0) {
         detached_stand_alone(command, ahead.socket);
         work(run);
         _exit(0);
+    }
+    if (ahead.pid < 0) {
+        finisher_close();
     }
 }
 
@@ -89,7 +118,7 @@ static void wait_for_end(void)
     waitpid(ahead.pid, NULL, WNOHANG);
 }
 
-void ahead_process_end(void)
+void ahead_process_end(struct ahead_outcome *out)
 {
     if (ahead.socket >= 0) {
         order_queue_close();
@@ -97,4 +126,8 @@ void ahead_process_end(void)
     if (ahead.pid > 0) {
         wait_for_end();
     }
+    if (ahead.outcome != NULL) {
+        *out = *ahead.outcome;
+    }
+    finisher_close();
 }

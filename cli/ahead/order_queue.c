@@ -189,6 +189,14 @@ void order_queue_listen(struct stk_run *run)
 
 /* ---- taking files ---- */
 
+bool order_queue_has_next(void)
+{
+    pthread_mutex_lock(&orders.lock);
+    bool has_next = next_slot() != ORDERS;
+    pthread_mutex_unlock(&orders.lock);
+    return has_next;
+}
+
 bool order_queue_take(struct ordered_file *out)
 {
     unsigned slot;

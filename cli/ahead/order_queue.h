@@ -40,6 +40,8 @@ void order_queue_close(void);
  * wakes each thread that waits for a file. */
 void order_queue_listen(struct stk_run *run);
 
+/* Returns true if there is a file that may be read now. */
+bool order_queue_has_next(void);
 /* Waits for the next file. Returns false once the socket is closed. */
 bool order_queue_take(struct ordered_file *out);
 /* Reports a file that was read or was there. `record`: the file's, or 0; `room`: false if there was

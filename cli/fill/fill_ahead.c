@@ -11,7 +11,6 @@
 #include "cli/fill/big_files.h"
 #include "cli/fill/open_origin.h"
 #include "cli/fill/filler.h"
-#include "cli/fill/job_cache.h"
 #include "cli/fill/read_cancel.h"
 #include "cli/fill/tree_scan.h"
 #include "cli/os/descriptors.h"
@@ -22,9 +21,8 @@
 #define NEAR_JOBS 8
 #define DISK_JOBS 2 /* a disk with a head to move */
 
-#define GRACE_NS   STK_NS_PER_S
-#define STEP_NS    (STK_NS_PER_S / 100)
-#define PATIENCE_S 5 /* until the run ends without these threads */
+#define GRACE_NS STK_NS_PER_S
+#define STEP_NS  (STK_NS_PER_S / 100)
 
 static struct {
     struct tree_scan scan;
@@ -37,6 +35,7 @@ static struct {
     struct big_worker *workers;                    /* for big files, as many as `jobs` */
     atomic_uint taking;                            /* threads that may still find a big file */
     unsigned jobs;
+    bool (*gives_way)(void); /* NULL: never */
 } ahead;
 
 /* ---- how many at a time ---- */
@@ -122,14 +121,33 @@ static bool take_next(struct read_cancel *cancel)
     return any;
 }
 
+/* Waits while other files are wanted before. One thread looks, and the others wait for it. */
+static void give_way(void)
+{
+    static pthread_mutex_t looking = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&looking);
+    while (ahead.gives_way() && !is_over()) {
+        nanosleep(&(struct timespec){0, STEP_NS}, NULL);
+    }
+    pthread_mutex_unlock(&looking);
+}
+
+static bool goes_on(void)
+{
+    if (ahead.gives_way != NULL) {
+        give_way();
+    }
+    return !is_over();
+}
+
 /* Fills files. Big files that were found are filled by all threads together, before the next file
  * is taken. */
 static void *fill_files(void *cancel)
 {
     struct big_worker *worker = &ahead.workers[(struct read_cancel *)cancel - ahead.cancels];
     priority_lower();
-    while (!is_over() && (big_files_step(worker, is_nothing_awaited) || take_next(cancel) ||
-                          big_files_step(worker, may_more_come))) {
+    while (goes_on() && (big_files_step(worker, is_nothing_awaited) || take_next(cancel) ||
+                         big_files_step(worker, may_more_come))) {
     }
     big_worker_close(worker);
     return cancel;
@@ -248,39 +266,25 @@ void fill_ahead_stop(void)
     wake();
 }
 
-/* ---- beside the command ---- */
+/* ---- beside a job ---- */
 
-static pthread_t beside;
-static bool is_beside;
-
-static void *run_beside(void *request)
+void fill_ahead_beside(struct stk_cache *cache, const struct request *request,
+                       bool (*gives_way)(void))
 {
-    static struct stk_cache cache;
-    if (job_cache() != NULL) {
-        cache = *job_cache();
-        cache.run.file = NULL; /* the run counts only what its job does */
-        fill_ahead_run(&cache, request);
-    }
-    return NULL;
+    static struct stk_cache own;
+    own = *cache;
+    own.run.file = NULL; /* the run counts the opens and looks of its job */
+    ahead.gives_way = gives_way;
+    filler_count_in(&cache->run);
+    fill_ahead_run(&own, request);
 }
 
-void fill_ahead_begin(const struct request *request)
+void fill_ahead_end(void)
 {
-    static struct request own;
-    own = *request;
-    is_beside = thread_start(&beside, run_beside, &own);
-}
-
-void fill_ahead_end(struct fill_figures *out)
-{
-    struct timespec until;
     fill_ahead_stop();
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += PATIENCE_S;
-    if (is_beside) {
-        pthread_timedjoin_np(beside, NULL, &until);
+    while (atomic_load(&ahead.began_ns) != 0 && atomic_load(&ahead.ended_ns) == 0) {
+        nanosleep(&(struct timespec){0, STEP_NS}, NULL);
     }
-    fill_ahead_read(out);
 }
 
 /* ---- figures ---- */

@@ -22,10 +22,13 @@ unsigned fill_ahead_jobs(const struct stk_roots *roots);
  * fill_ahead_stop() was called. One call at a time in a process. A dry run needs only the cache's
  * options, its roots and the tier's home, and changes nothing. */
 void fill_ahead_run(struct stk_cache *cache, const struct request *request);
-/* Fills ahead beside the command, in a thread, with the run of the environment. */
-void fill_ahead_begin(const struct request *request);
-/* Ends that thread and gives the figures. Leaves behind a thread that waits for an origin. */
-void fill_ahead_end(struct fill_figures *out);
+/* Does the same beside a job, and counts in the run of `cache` what it reads. Its threads read no
+ * further file while `gives_way` returns true: other files are wanted before. */
+void fill_ahead_beside(struct stk_cache *cache, const struct request *request,
+                       bool (*gives_way)(void));
+/* Ends fill_ahead_beside(), which another thread has called, and waits for its threads. That takes
+ * long if they wait for an origin. */
+void fill_ahead_end(void);
 /* Makes fill_ahead_run() return soon. Safe in signal handlers. */
 void fill_ahead_stop(void);
 /* Reads the figures, during filling or afterwards. */

@@ -39,6 +39,7 @@ enum figure {
 static struct {
     struct stk_cache *cache;
     const struct request *request;
+    struct stk_run *job; /* NULL: there is none */
     atomic_bool full;
     atomic_uint in_vain;
     _Atomic uint64_t figures[FIGURES], refused[STK_BYPASS_KINDS];
@@ -48,6 +49,11 @@ void filler_begin(struct stk_cache *cache, const struct request *request)
 {
     filler.cache = cache;
     filler.request = request;
+}
+
+void filler_count_in(struct stk_run *run)
+{
+    filler.job = run;
 }
 
 bool filler_is_full(void)
@@ -99,6 +105,16 @@ static void add(enum figure figure, uint64_t number)
     atomic_fetch_add(&filler.figures[figure], number);
 }
 
+static void count_filled(uint64_t files, uint64_t bytes)
+{
+    add(FILLED, files);
+    add(FILLED_BYTES, bytes);
+    if (filler.job != NULL) {
+        stk_run_count(filler.job, STK_RUN_COUNTER(ahead) + STK_AHEAD_FILES, files);
+        stk_run_count(filler.job, STK_RUN_COUNTER(ahead) + STK_AHEAD_BYTES, bytes);
+    }
+}
+
 static void count_present(uint64_t bytes)
 {
     add(PRESENT, 1);
@@ -120,8 +136,7 @@ static void count(const struct stk_outcome *outcome)
 {
     if (outcome->kind == STK_COUNT_FILLS) {
         atomic_store(&filler.in_vain, 0);
-        add(FILLED, 1);
-        add(FILLED_BYTES, outcome->size);
+        count_filled(1, outcome->size);
     } else if (outcome->kind == STK_COUNT_HITS) {
         count_present(outcome->size);
     } else if (outcome->why != STK_BYPASS_NONE) {
@@ -139,7 +154,7 @@ static void count_whole(const struct big_end *end)
         count_refused(end->why);
     } else if (end->filled > 0) {
         atomic_store(&filler.in_vain, 0);
-        add(FILLED, 1);
+        count_filled(1, 0);
     } else {
         count_present(end->bytes);
         add(BIG_BYTES, end->bytes);
@@ -156,7 +171,7 @@ static void count_left(const struct big_end *end)
 
 static void count_came(uint64_t bytes)
 {
-    add(FILLED_BYTES, bytes);
+    count_filled(0, bytes);
     add(BIG_BYTES, bytes);
 }
 

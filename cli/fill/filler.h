@@ -13,6 +13,8 @@
 
 /* Call it before any thread. Both arguments must stay. */
 void filler_begin(struct stk_cache *cache, const struct request *request);
+/* Counts in this run what is filled from now on, as read ahead of its job. */
+void filler_count_in(struct stk_run *run);
 /* Returns true if this node is to fill the file. */
 bool filler_wants(const struct scanned_file *file);
 /* Fills the file if need be. Its origin is read under the thread's read cancel. */

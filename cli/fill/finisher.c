@@ -231,16 +231,21 @@ void finisher_begin(const struct request *request)
     static struct request own;
     own = *request;
     if (finisher.big_queue != NULL && is_wanted(request) && !thread_start_detached(look, &own)) {
+        finisher_close();
+    }
+}
+
+void finisher_close(void)
+{
+    if (finisher.big_queue != NULL) {
         stk_big_queue_close(finisher.big_queue);
     }
 }
 
-void finisher_end(struct finisher_figures *out)
+void finisher_end(void)
 {
     atomic_store(&finisher.over, true);
-    if (finisher.big_queue != NULL) {
-        stk_big_queue_close(finisher.big_queue);
-    }
+    finisher_close();
     big_files_wake();
     for (int i = 0; i < PATIENCE && atomic_load(&finisher.alive) > 0; i++) {
         for (unsigned each = 0; each < finisher.started; each++) {
@@ -248,6 +253,10 @@ void finisher_end(struct finisher_figures *out)
         }
         nanosleep(&(struct timespec){0, STEP_NS}, NULL);
     }
+}
+
+void finisher_read(struct finisher_figures *out)
+{
     out->files = atomic_load(&finisher.files);
     out->bytes = atomic_load(&finisher.bytes);
     for (unsigned why = 0; why < STK_BYPASS_KINDS; why++) {

@@ -33,7 +33,11 @@ void finisher_prepare(const struct request *request, const struct stk_run *run);
  * fill the files. */
 void finisher_begin(const struct request *request);
 /* Ends the threads. Leaves behind those that wait for an origin. */
-void finisher_end(struct finisher_figures *out);
+void finisher_end(void);
+/* Reads the figures. */
+void finisher_read(struct finisher_figures *out);
+/* Closes the job's queue: no process finishes its files. */
+void finisher_close(void);
 
 /* Returns the files that were mapped too early, and sets `more` to the number of further ones
  * without names. Free with finisher_free_mapped(). */

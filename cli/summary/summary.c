@@ -352,8 +352,8 @@ static void add_ahead(const struct request *request, const struct fill_figures *
                                        : "";
     if (request->warm) {
         lines_add(CACHES,
-                  "  %" PRIu64 " files (%s) filled ahead of the command, %" PRIu64
-                  " were there, of %" PRIu64 "%s",
+                  "  --warm: %" PRIu64 " files (%s) filled, %" PRIu64 " were there, of %" PRIu64
+                  " in all%s",
                   ahead->filled, size_text(size, ahead->filled_bytes), ahead->present, ahead->found,
                   how);
     }

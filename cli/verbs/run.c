@@ -13,7 +13,6 @@
 #include "cli/args/refusal.h"
 #include "cli/args/request_env.h"
 #include "cli/args/request_parse.h"
-#include "cli/fill/fill_ahead.h"
 #include "cli/fill/finisher.h"
 #include "cli/history/sizes.h"
 #include "cli/os/command.h"
@@ -154,19 +153,14 @@ static void begin_beside(const struct request *request, struct session *session)
     ahead_process_begin(request, &session->run);
     notices_begin();
     watch_begin(session);
-    finisher_begin(request);
-    if (request->warm) {
-        fill_ahead_begin(request);
-    }
 }
 
-static void end_beside(const struct request *request, struct session *session)
+static void end_beside(struct session *session)
 {
-    if (request->warm) {
-        fill_ahead_end(&session->ahead);
-    }
-    finisher_end(&session->finished);
-    ahead_process_end();
+    struct ahead_outcome outcome = {.filled = {.found = 0}};
+    ahead_process_end(&outcome);
+    session->ahead = outcome.filled;
+    session->finished = outcome.finished;
     session->given_back_bytes = watch_end();
     notices_end();
 }
@@ -249,7 +243,7 @@ static void run_cached(const struct request *request, struct session *session, i
     int status = command_wait();
     double seconds = seconds_since(began_ns);
     sampler_end(&times);
-    end_beside(request, session);
+    end_beside(session);
     shared_helper_end(WIFSIGNALED(status)); /* after a signal the user does not want to wait */
     guests_end(session, request->keep, &guests);
     stk_run_read(&session->run, &counts);

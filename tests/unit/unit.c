@@ -265,6 +265,7 @@ static SRunner *make_runner(void)
         suite_trusted,
         suite_notice,
         suite_order,
+        suite_order_queue,
         suite_pace,
         suite_scan_order,
         suite_invariant,

@@ -47,6 +47,7 @@ Suite *suite_proc(void);
 Suite *suite_checksum(void);
 Suite *suite_notice(void);
 Suite *suite_order(void);
+Suite *suite_order_queue(void);
 Suite *suite_pace(void);
 Suite *suite_scan_order(void);
 Suite *suite_record(void);

@@ -449,7 +449,7 @@ def test_a_run_fills_ahead(jobs, origin, data):
     assert (ran.hits, ran.fills, ran.opens) == (COUNT, 0, COUNT)
     assert counted["read_bytes"] == COUNT * SIZE and counted["open"] == COUNT
     assert (ran.ahead["filled"], ran.ahead["found"], ran.ahead["done"]) == (COUNT, COUNT, COUNT)
-    assert f"{COUNT} files (1.7 MiB) filled ahead of the command, 0 were there" in ran.stderr
+    assert f"--warm: {COUNT} files (1.7 MiB) filled, 0 were there, of {COUNT} in all" in ran.stderr
     assert ran.stats_asked == 0  # what is counted is what the job did
     assert jobs.stoker("ls").stdout == "nothing is cached\n"  # as after any run
 

@@ -99,6 +99,34 @@ def test_a_tier_that_is_too_small(jobs, origin, data):
     assert counted.counts()["read_bytes"] <= 1.02 * COUNT * SIZE
 
 
+def test_a_second_run_asks_ahead(jobs, origin, data):
+    """The cache is there: what changed is asked ahead of the workers, and they wait for few answers."""
+    jobs.run(line(data, "plain", 2, 1), path=data, flags=["--keep"], timeout=300)
+    origin.fs.latency_ms = 2
+    with origin.fs.counting() as counted:
+        ran = jobs.run(line(data, "plain", 2, 1), path=data, timeout=300)
+    assert ran.hits == ran.json["read_ahead"]["there"] == COUNT and counted["read"] == 0
+    waits = sum(bucket["count"] for bucket in ran.json["origin_waits"]["buckets"])
+    assert waits < COUNT // 2
+
+
+def test_warm_reads_what_no_loader_foretells(jobs, session_origin, origin):
+    """The job, its order and --warm read each file once in all."""
+    source, mount = session_origin.directory("rest")
+    for name in "unwanted", "wanted":
+        (source / name).mkdir()
+        for number in range(COUNT // 2):
+            (source / name / str(number)).write_bytes(bytes(SIZE))
+    settle()
+    origin.fs.latency_ms = 2
+    with origin.fs.counting() as counted:
+        ran = jobs.run(line(mount / "wanted", "plain", 2, 2), path=mount, flags=["--warm"], timeout=300)
+    files = read_ahead(ran) + ran.fills
+    assert ran.opens == COUNT and ran.json["ahead"]["filled"] <= read_ahead(ran)
+    assert files * SIZE == ran.json["bytes_origin"] and COUNT // 2 <= files <= COUNT
+    assert counted.counts()["read_bytes"] <= 1.02 * files * SIZE
+
+
 def test_an_origin_that_hangs(jobs, origin, data):
     """The run ends though threads of the command wait for the origin."""
     origin.fs.latency_ms = 20
