@@ -1,7 +1,6 @@
 /* Checks of the data set: the mount that it lies on. */
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,41 +9,26 @@
 
 #include "base/local.h"
 #include "base/volume.h"
+#include "cache/origin/mounts.h"
 #include "cli/doctor/doctor.h"
 #include "cli/os/detached.h"
 #include "cli/out/say.h"
 
 struct mount {
-    char type[64], source[256], options[1032]; /* of the file system, and of the mount */
+    uint64_t id;
+    bool found;
+    char type[64], source[256], options[1032]; /* of the file system */
 };
 
-/* Parses "36 35 98:0 /root /at options optional... - type source options". */
-static bool read_mount(char *line, uint64_t wanted, struct mount *out)
+static void take_mount(void *wanted, const struct stk_mount *mount)
 {
-    char own[512], rest[512];
-    uint64_t id;
-    const char *end = strstr(line, " - ");
-    if (sscanf(line, "%" SCNu64 " %*s %*s %*s %*s %511s", &id, own) != 2 || id != wanted ||
-        end == NULL || sscanf(end, " - %63s %255s %511s", out->type, out->source, rest) != 3) {
-        return false;
+    struct mount *out = wanted;
+    if (mount->id == out->id) {
+        out->found = true;
+        snprintf(out->type, sizeof out->type, "%s", mount->type);
+        snprintf(out->source, sizeof out->source, "%s", mount->source);
+        snprintf(out->options, sizeof out->options, ",%s,", mount->options);
     }
-    snprintf(out->options, sizeof out->options, ",%s,%s,", own, rest);
-    return true;
-}
-
-static bool find_mount(int fd, struct mount *out)
-{
-    char line[4096];
-    uint64_t id;
-    bool found = false;
-    FILE *mounts = stk_volume_mount_id(fd, &id) ? fopen("/proc/self/mountinfo", "re") : NULL;
-    while (mounts != NULL && !found && fgets(line, sizeof line, mounts) != NULL) {
-        found = read_mount(line, id, out);
-    }
-    if (mounts != NULL) {
-        fclose(mounts);
-    }
-    return found;
 }
 
 /* Returns the value of a numeric option, or -1. */
@@ -98,7 +82,7 @@ static void judge_fuse(struct doctor *doctor, const char *path, const struct mou
 /* The answer about a path, from a detached process. */
 struct path_findings {
     int error; /* of opening the path, or 0 */
-    bool memory, mounted;
+    bool memory;
     struct mount mount;
 };
 
@@ -111,7 +95,9 @@ static void look_at(void *path, int out)
         found.error = errno;
     } else {
         found.memory = fstatfs(fd, &fs) == 0 && stk_local_is_memory(&fs);
-        found.mounted = find_mount(fd, &found.mount);
+        if (stk_volume_mount_id(fd, &found.mount.id)) {
+            stk_mounts_visit(take_mount, &found.mount);
+        }
     }
     detached_answer(out, &found, sizeof found);
 }
@@ -122,7 +108,7 @@ static void judge(struct doctor *doctor, const char *path, const struct path_fin
     if (found->error != 0) {
         doctor_warn(doctor, "name a directory that is there", "%s: %s", path,
                     strerror(found->error));
-    } else if (!found->mounted) {
+    } else if (!mount->found) {
         doctor_warn(doctor, "mount -t proc proc /proc", "%s: its mount cannot be found", path);
     } else if (found->memory) {
         doctor_warn(doctor, "name the data set where it lies on a disk or a network",

@@ -10,11 +10,13 @@
 
 #include "base/memory.h"
 #include "base/proc.h"
+#include "cache/origin/mounts.h"
 #include "cli/doctor/doctor.h"
 #include "cli/out/say.h"
 
-#define SHM         "/dev/shm"
-#define SMALL_BYTES (INT64_C(256) << 20)
+#define SHM           "/dev/shm"
+#define SMALL_BYTES   (INT64_C(256) << 20)
+#define OPTIONS_BYTES 512 /* of a mount */
 
 static bool is_container(void)
 {
@@ -59,20 +61,19 @@ static bool read_setting(const char *path, char *out, size_t bytes)
     return true;
 }
 
+/* Copies the options of the last mount, which counts. */
+static void look_at_mount(void *options, const struct stk_mount *mount)
+{
+    if (strcmp(mount->point, SHM) == 0 && strcmp(mount->type, "tmpfs") == 0) {
+        snprintf(options, OPTIONS_BYTES, "%s", mount->options);
+    }
+}
+
 static bool shm_is_mounted_with(const char *option)
 {
-    char line[4096];
-    bool found = false;
-    FILE *mounts = fopen("/proc/self/mounts", "re");
-    while (mounts != NULL && fgets(line, sizeof line, mounts) != NULL) {
-        if (strstr(line, " " SHM " tmpfs ") != NULL) {
-            found = strstr(line, option) != NULL; /* the last mount counts */
-        }
-    }
-    if (mounts != NULL) {
-        fclose(mounts);
-    }
-    return found;
+    char options[OPTIONS_BYTES] = "";
+    stk_mounts_visit(look_at_mount, options);
+    return strstr(options, option) != NULL;
 }
 
 /* Reports huge pages that large files and batches could have, if nothing is wrong. A mount's own
