@@ -41,13 +41,9 @@ static bool validate_copy(struct stk_fill *fill)
                : validate(fill);
 }
 
-static void finish_queued(const struct stk_fill *fill, enum stk_bypass why)
+static void finish_queued(const struct stk_fill *fill, bool good)
 {
-    if (fill->queued != NULL && why == STK_BYPASS_NONE) {
-        stk_revalidation_queue_put(stk_run_revalidation_queue(&fill->cache->run), fill->queued);
-    } else if (fill->queued != NULL) {
-        stk_revalidation_queue_give_back(fill->queued);
-    }
+    stk_revalidation_queue_end(stk_run_revalidation_queue(&fill->cache->run), fill->queued, good);
 }
 
 /* The draft is complete: stores its checksum (disk tiers), then checks that the origin is still the
@@ -213,7 +209,7 @@ static void run_fill(struct stk_fill *fill, struct stk_outcome *outcome)
     }
     outcome->tier = fill->build.tier != NULL ? fill->build.tier->index : 0;
     finish(fill, outcome->why);
-    finish_queued(fill, outcome->why);
+    finish_queued(fill, outcome->why == STK_BYPASS_NONE);
     if (outcome->why == STK_BYPASS_NONE) {
         stk_fill_publish(fill, outcome->kind == STK_COUNT_FILLS);
     }
@@ -339,7 +335,7 @@ static bool find_at_members(struct stk_fill *fill, struct stk_outcome *outcome)
     }
     bool valid =
         stk_freshness_of(cache, fill->record) == STK_FRESHNESS_FRESH || validate_copy(fill);
-    finish_queued(fill, valid ? STK_BYPASS_NONE : STK_BYPASS_CHANGED);
+    finish_queued(fill, valid);
     fill->queued = NULL;
     outcome->members = valid;
     if (valid) {

@@ -76,16 +76,9 @@ static bool read_names(const struct filling *filling, struct stk_listing *out)
 static enum stk_bypass write_names(void *context, const struct stk_entry_draft *draft)
 {
     const struct stk_listing *listing = context;
-    for (size_t done = 0; done < listing->bytes;) {
-        ssize_t put = stk_entry_holds(draft) ? stk_sys_pwrite(draft->fd, listing->map + done,
-                                                              listing->bytes - done, (off_t)done)
-                                             : -EBADF;
-        if (put <= 0) {
-            return STK_BYPASS_TIER;
-        }
-        done += (size_t)put;
-    }
-    return STK_BYPASS_NONE;
+    bool written = stk_entry_holds(draft) &&
+                   stk_sys_pwrite_all(draft->fd, listing->map, listing->bytes, 0) == 0;
+    return written ? STK_BYPASS_NONE : STK_BYPASS_TIER;
 }
 
 /* Adopts the entry at this path if it has the same names, which makes it as good; else removes it.
@@ -184,23 +177,14 @@ static bool is_unchanged(struct filling *filling)
     return true;
 }
 
-static void finish_queued(const struct filling *filling, enum stk_bypass why)
-{
-    if (filling->queued != NULL && why == STK_BYPASS_NONE) {
-        stk_revalidation_queue_put(stk_run_revalidation_queue(&filling->cache->run),
-                                   filling->queued);
-    } else if (filling->queued != NULL) {
-        stk_revalidation_queue_give_back(filling->queued);
-    }
-}
-
 /* Fills under this process's claim, and ends it. The listing is not served before it is present. */
 static bool run_fill(struct filling *filling, struct stk_listing *out)
 {
     bool read = read_names(filling, out);
     enum stk_bypass why = read && is_unchanged(filling) ? keep(filling, out) : STK_BYPASS_CHANGED;
     stk_entry_build_finish(&filling->build, &filling->record->claim, why);
-    finish_queued(filling, why);
+    stk_revalidation_queue_end(stk_run_revalidation_queue(&filling->cache->run), filling->queued,
+                               why == STK_BYPASS_NONE);
     if (why == STK_BYPASS_NONE && !stk_root_is_local(filling->directory->root)) {
         stk_listing_leave_note(filling->cache, filling->directory, out->record);
     }

@@ -106,9 +106,14 @@ void stk_revalidation_queue_put(struct stk_revalidation_queue *queue,
     }
 }
 
-void stk_revalidation_queue_give_back(struct stk_revalidation_queue_slot *slot)
+void stk_revalidation_queue_end(struct stk_revalidation_queue *queue,
+                                struct stk_revalidation_queue_slot *slot, bool good)
 {
-    atomic_store(&slot->state, FREE);
+    if (slot != NULL && good) {
+        stk_revalidation_queue_put(queue, slot);
+    } else if (slot != NULL) {
+        atomic_store(&slot->state, FREE);
+    }
 }
 
 /* ---- taking ---- */

@@ -54,7 +54,10 @@ stk_revalidation_queue_reserve(struct stk_revalidation_queue *queue, const struc
 /* Queues a reserved slot: the entry is there, so its origin can be asked. */
 void stk_revalidation_queue_put(struct stk_revalidation_queue *queue,
                                 struct stk_revalidation_queue_slot *slot);
-void stk_revalidation_queue_give_back(struct stk_revalidation_queue_slot *slot);
+/* Ends a reservation: queues the slot if the fill was good, else gives it back. NULL: there is
+ * none. */
+void stk_revalidation_queue_end(struct stk_revalidation_queue *queue,
+                                struct stk_revalidation_queue_slot *slot, bool good);
 
 /* Waits for a path: the key of its root, and the path below that. Returns false if the queue is
  * closed. Blocks. */

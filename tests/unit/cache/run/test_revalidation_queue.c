@@ -72,7 +72,7 @@ START_TEST(reserved_is_not_there_yet)
     ck_assert(put("second"));
     ck_assert(stk_revalidation_queue_take(&queue, &key, below));
     ck_assert_str_eq(below, "second");
-    stk_revalidation_queue_give_back(first);
+    stk_revalidation_queue_end(&queue, first, false);
     ck_assert(put("third"));
     ck_assert(stk_revalidation_queue_take(&queue, &key, below));
     ck_assert_str_eq(below, "third");
