@@ -160,6 +160,22 @@ ssize_t stk_sys_pread(int fd, void *buffer, size_t bytes, off_t offset)
     return CALL4(pread64, fd, buffer, bytes, offset);
 }
 
+ssize_t stk_sys_pread_all(int fd, void *buffer, size_t bytes, off_t offset)
+{
+    size_t done = 0;
+    while (done < bytes) {
+        ssize_t got = stk_sys_pread(fd, (char *)buffer + done, bytes - done, offset + (off_t)done);
+        if (got < 0 && got != -EINTR) {
+            return got;
+        }
+        if (got == 0) {
+            break;
+        }
+        done += got > 0 ? (size_t)got : 0;
+    }
+    return (ssize_t)done;
+}
+
 /* Reads into several buffers. On a machine of 64 bits the offset is one word, of which the kernel
  * wants the low half first. */
 ssize_t stk_sys_preadv(int fd, const struct iovec *parts, int count, off_t offset)
@@ -188,6 +204,20 @@ ssize_t stk_sys_pwrite(int fd, const void *buffer, size_t bytes, off_t offset)
         return -EFBIG;
     }
     return CALL4(pwrite64, fd, buffer, bytes, offset);
+}
+
+int stk_sys_pwrite_all(int fd, const void *buffer, size_t bytes, off_t offset)
+{
+    size_t done = 0;
+    while (done < bytes) {
+        ssize_t put =
+            stk_sys_pwrite(fd, (const char *)buffer + done, bytes - done, offset + (off_t)done);
+        if (put <= 0 && put != -EINTR) {
+            return put == 0 ? -ENOSPC : (int)put;
+        }
+        done += put > 0 ? (size_t)put : 0;
+    }
+    return 0;
 }
 
 int stk_sys_fallocate(int fd, off_t offset, off_t bytes)

@@ -50,6 +50,8 @@ off_t stk_sys_lseek(int fd, off_t offset, int whence);
 
 ssize_t stk_sys_read(int fd, void *buffer, size_t bytes);
 ssize_t stk_sys_pread(int fd, void *buffer, size_t bytes, off_t offset);
+/* Reads until all bytes are there, or the file ends. Returns how many were read. */
+ssize_t stk_sys_pread_all(int fd, void *buffer, size_t bytes, off_t offset);
 /* Reads into several buffers. If one cannot be written to, the kernel reports -EFAULT. */
 ssize_t stk_sys_preadv(int fd, const struct iovec *parts, int count, off_t offset);
 /* Checks whether a list of buffers can be read, and the kernel would take it: 0, -EFAULT or
@@ -57,9 +59,11 @@ ssize_t stk_sys_preadv(int fd, const struct iovec *parts, int count, off_t offse
 int stk_sys_look_at_parts(const struct iovec *parts, int count);
 /* Write to a file, and reserve room in it, within the limit on the size of files, which a batch
  * system may set. Beyond that limit the kernel would send a signal that ends the program, even if
- * the file is long enough already. These two return -EFBIG instead. The second returns -EOPNOTSUPP
+ * the file is long enough already. These return -EFBIG instead. The last returns -EOPNOTSUPP
  * only where the limit allows the call. */
 ssize_t stk_sys_pwrite(int fd, const void *buffer, size_t bytes, off_t offset);
+/* Writes all bytes. Returns 0, or an error after which some may be written. */
+int stk_sys_pwrite_all(int fd, const void *buffer, size_t bytes, off_t offset);
 int stk_sys_fallocate(int fd, off_t offset, off_t bytes);
 int stk_sys_fadvise(int fd, off_t offset, off_t bytes, int advice);
 /* Counts the pages of a file that are in memory. Returns an error before Linux 6.5, and where the

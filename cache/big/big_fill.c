@@ -135,19 +135,13 @@ static bool read_piece(const struct group *group, char *buffer, uint64_t bytes, 
 static bool write_piece(const struct group *group, const char *buffer, uint64_t bytes,
                         uint64_t offset)
 {
-    while (bytes > 0) {
-        ssize_t put = stk_entry_holds(&group->file)
-                          ? stk_sys_pwrite(group->file.fd, buffer, bytes, (off_t)offset)
-                          : -EBADF;
-        if (put <= 0) {
-            stk_budget_note_error(&group->big->blocks.tier->shared->budget, (int)put);
-            return false;
-        }
-        buffer += put;
-        offset += (uint64_t)put;
-        bytes -= (uint64_t)put;
+    int error = stk_entry_holds(&group->file)
+                    ? stk_sys_pwrite_all(group->file.fd, buffer, bytes, (off_t)offset)
+                    : -EBADF;
+    if (error != 0) {
+        stk_budget_note_error(&group->big->blocks.tier->shared->budget, error);
     }
-    return true;
+    return error == 0;
 }
 
 /* Finds out if the kernel keeps what is read of the file. With direct I/O it does not, and reading

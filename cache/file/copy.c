@@ -40,20 +40,6 @@ static ssize_t read_chunk(const struct stk_fill *fill, char *buffer, off_t offse
     return (ssize_t)bytes;
 }
 
-static int write_whole(int fd, const char *buffer, size_t bytes, off_t offset)
-{
-    while (bytes > 0) {
-        ssize_t put = stk_sys_pwrite(fd, buffer, bytes, offset);
-        if (put <= 0) {
-            return put == 0 ? -ENOSPC : (int)put;
-        }
-        buffer += put;
-        offset += put;
-        bytes -= (size_t)put;
-    }
-    return 0;
-}
-
 static enum stk_bypass check_content(const char *buffer, ssize_t bytes, off_t offset)
 {
     return stk_database_is_shared(buffer, (uint64_t)bytes, (uint64_t)offset) ? STK_BYPASS_DATABASE
@@ -63,7 +49,7 @@ static enum stk_bypass check_content(const char *buffer, ssize_t bytes, off_t of
 static enum stk_bypass write_chunk(struct stk_fill *fill, const struct stk_entry_draft *draft,
                                    const char *buffer, size_t bytes, off_t offset)
 {
-    if (!stk_entry_holds(draft) || write_whole(draft->fd, buffer, bytes, offset) != 0) {
+    if (!stk_entry_holds(draft) || stk_sys_pwrite_all(draft->fd, buffer, bytes, offset) != 0) {
         return STK_BYPASS_TIER;
     }
     if (fill->build.tier->shared->memory == 0) {

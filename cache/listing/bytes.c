@@ -86,18 +86,6 @@ static bool is_whole(const struct stk_listing *listing, uint64_t key)
 
 /* ---- an entry of a listing ---- */
 
-static bool read_whole(int fd, char *buffer, size_t bytes)
-{
-    for (size_t done = 0; done < bytes;) {
-        ssize_t got = stk_sys_pread(fd, buffer + done, bytes - done, (off_t)done);
-        if (got <= 0) {
-            return false;
-        }
-        done += (size_t)got;
-    }
-    return true;
-}
-
 static int load_fd(int fd, uint64_t key, off_t most, struct stk_listing *out)
 {
     struct stat stat;
@@ -114,7 +102,8 @@ static int load_fd(int fd, uint64_t key, off_t most, struct stk_listing *out)
     if (out->map == NULL) {
         return -ENOMEM;
     }
-    int error = !read_whole(fd, out->map, out->bytes) ? -EIO : is_whole(out, key) ? 0 : -EINVAL;
+    bool read = stk_sys_pread_all(fd, out->map, out->bytes, 0) == (ssize_t)out->bytes;
+    int error = !read ? -EIO : is_whole(out, key) ? 0 : -EINVAL;
     if (error != 0) {
         stk_listing_close(out);
     }

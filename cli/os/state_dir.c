@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/sys.h"
 #include "base/trusted_path.h"
 #include "cli/out/say.h"
 
@@ -58,25 +59,12 @@ int state_open_file(int directory, const char *name)
     return -EPERM;
 }
 
-static int write_all(int fd, const char *text, size_t bytes)
-{
-    while (bytes > 0) {
-        ssize_t written = write(fd, text, bytes);
-        if (written < 0 && errno != EINTR) {
-            return -errno;
-        }
-        text += written > 0 ? written : 0;
-        bytes -= written > 0 ? (size_t)written : 0;
-    }
-    return 0;
-}
-
 /* Makes a new file, and removes one of that name that a killed process left. */
 static int write_new(int directory, const char *name, const char *text, size_t bytes)
 {
     unlinkat(directory, name, 0);
     int fd = openat(directory, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    int error = fd >= 0 ? write_all(fd, text, bytes) : -errno;
+    int error = fd >= 0 ? stk_sys_pwrite_all(fd, text, bytes, 0) : -errno;
     if (fd >= 0 && close(fd) != 0 && error == 0) {
         error = -errno;
     }

@@ -67,26 +67,8 @@ static void name_draft(char out[NAME_BYTES])
 
 static int read_all(int fd, void *to, size_t bytes, off_t at)
 {
-    for (size_t got = 0; got < bytes;) {
-        ssize_t more = stk_sys_pread(fd, (char *)to + got, bytes - got, at + (off_t)got);
-        if (more <= 0) {
-            return more == 0 ? -EBADMSG : (int)more;
-        }
-        got += (size_t)more;
-    }
-    return 0;
-}
-
-static int write_all(int fd, const void *from, size_t bytes, off_t at)
-{
-    for (size_t put = 0; put < bytes;) {
-        ssize_t more = stk_sys_pwrite(fd, (const char *)from + put, bytes - put, at + (off_t)put);
-        if (more <= 0) {
-            return more == 0 ? -ENOSPC : (int)more;
-        }
-        put += (size_t)more;
-    }
-    return 0;
+    ssize_t got = stk_sys_pread_all(fd, to, bytes, at);
+    return got < 0 ? (int)got : (size_t)got < bytes ? -EBADMSG : 0;
 }
 
 /* Copies, and computes the checksum of the copied bytes. */
@@ -100,7 +82,7 @@ static int copy(int from, int to, uint64_t bytes, uint64_t *check)
         error = read_all(from, buffer, piece, (off_t)at);
         if (error == 0) {
             *check += stk_checksum_of(buffer, piece, at);
-            error = write_all(to, buffer, piece, (off_t)at);
+            error = stk_sys_pwrite_all(to, buffer, piece, (off_t)at);
         }
         at += piece;
     }
@@ -180,7 +162,7 @@ static int write_draft(int home, const char *name, const char *path, uint64_t by
     }
     int error = copy(from, to, bytes, &check);
     make_seal(&seal, path, bytes, check);
-    error = error == 0 ? write_all(to, &seal, sizeof seal, (off_t)bytes) : error;
+    error = error == 0 ? stk_sys_pwrite_all(to, &seal, sizeof seal, (off_t)bytes) : error;
     error = error == 0 && fsync(to) != 0 ? -errno : error;
     error = error == 0 ? stk_sys_fstat(to, &stat_) : error;
     error = error == 0 && (uint64_t)stat_.st_size != bytes + sizeof seal ? -EIO : error;
@@ -259,7 +241,7 @@ static int try_out(int home)
     if (fd < 0) {
         return fd;
     }
-    int error = write_all(fd, text, sizeof text, 0);
+    int error = stk_sys_pwrite_all(fd, text, sizeof text, 0);
     error = error == 0 && fsync(fd) != 0 ? -errno : error;
     error = error == 0 ? read_all(fd, back, sizeof back, 0) : error;
     error = error == 0 && memcmp(text, back, sizeof text) != 0 ? -EIO : error;

@@ -86,23 +86,6 @@ static enum compare_end look_again(const struct pair *pair)
 
 /* ---- the bytes ---- */
 
-/* Returns the number of bytes read, at most `bytes`, or -errno. */
-static ssize_t read_all(int fd, char *buffer, size_t bytes, uint64_t at)
-{
-    size_t there = 0;
-    while (there < bytes) {
-        ssize_t got = stk_sys_pread(fd, buffer + there, bytes - there, (off_t)(at + there));
-        if (got < 0 && got != -EINTR) {
-            return got;
-        }
-        if (got == 0) {
-            break;
-        }
-        there += got > 0 ? (size_t)got : 0;
-    }
-    return (ssize_t)there;
-}
-
 static size_t first_difference(const char *a, const char *b, size_t bytes)
 {
     size_t same = 0;
@@ -124,8 +107,8 @@ static void compare_piece(const struct pair *pair, char *buffers, uint64_t at, s
                           struct compared *out)
 {
     char *theirs = buffers + PIECE_BYTES;
-    ssize_t ours = read_all(pair->copy, buffers, bytes, at);
-    ssize_t got = read_all(pair->origin, theirs, bytes, at);
+    ssize_t ours = stk_sys_pread_all(pair->copy, buffers, bytes, (off_t)at);
+    ssize_t got = stk_sys_pread_all(pair->origin, theirs, bytes, (off_t)at);
     if (got < 0) {
         out->end = COMPARE_UNREADABLE;
     } else if ((size_t)got < bytes) {
