@@ -10,6 +10,7 @@
 #include "base/sys.h"
 
 #define FIRST_BYTES (64u << 10)
+#define PIECE_BYTES (32u << 10) /* as libc asks for */
 
 void stk_listing_close(struct stk_listing *listing)
 {
@@ -24,7 +25,8 @@ static char *map_memory(size_t bytes)
     return stk_sys_mmap(bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 }
 
-bool stk_listing_grow(struct stk_listing *listing, size_t bytes)
+/* Makes room for so many bytes. Returns false if that is too much, or there is no memory. */
+static bool grow(struct stk_listing *listing, size_t bytes)
 {
     if (listing->map != NULL && bytes <= listing->map_bytes) {
         return true;
@@ -41,6 +43,23 @@ bool stk_listing_grow(struct stk_listing *listing, size_t bytes)
     listing->map = map;
     listing->map_bytes = wanted;
     return true;
+}
+
+bool stk_listing_read(struct stk_listing *out, int fd, struct stk_record *record)
+{
+    ssize_t got = 1;
+    out->bytes = sizeof(struct stk_listing_head);
+    while (got > 0) {
+        if (!grow(out, out->bytes + PIECE_BYTES)) {
+            return false;
+        }
+        got = stk_sys_getdents(fd, out->map + out->bytes, PIECE_BYTES);
+        out->bytes += got > 0 ? (size_t)got : 0;
+        if (record != NULL) {
+            stk_claim_advance(&record->claim);
+        }
+    }
+    return got == 0;
 }
 
 const struct stk_listing_name *stk_listing_at(const struct stk_listing *listing, size_t *offset)

@@ -8,8 +8,7 @@
 #include "cache/version/entry_build.h"
 #include "cache/version/freshness.h"
 
-#define ATTEMPTS    8
-#define PIECE_BYTES (32u << 10) /* as libc asks for */
+#define ATTEMPTS 8
 
 struct filling {
     struct stk_cache *cache;
@@ -49,27 +48,6 @@ static enum turn take_turn(struct filling *filling)
         }
     }
     return NOBODYS;
-}
-
-/* All records from the start to the end; advances the claim. */
-static bool read_names(const struct filling *filling, struct stk_listing *out)
-{
-    out->bytes = sizeof(struct stk_listing_head);
-    for (;;) {
-        if (!stk_listing_grow(out, out->bytes + PIECE_BYTES)) {
-            return false;
-        }
-        ssize_t got = stk_sys_getdents(filling->source->fd, out->map + out->bytes, PIECE_BYTES);
-        stk_claim_advance(&filling->record->claim);
-        if (got < 0) {
-            return false;
-        }
-        if (got == 0) {
-            /* Not even itself: it was removed, or its file system has lost its way in it. */
-            return out->bytes > sizeof(struct stk_listing_head);
-        }
-        out->bytes += (size_t)got;
-    }
 }
 
 /* Writes the draft for stk_entry_build_make. */
@@ -180,7 +158,10 @@ static bool is_unchanged(struct filling *filling)
 /* Fills under this process's claim, and ends it. The listing is not served before it is present. */
 static bool run_fill(struct filling *filling, struct stk_listing *out)
 {
-    bool read = read_names(filling, out);
+    /* Without a name, not even its own, it was removed, or its file system has lost its way in it.
+     */
+    bool read = stk_listing_read(out, filling->source->fd, filling->record) &&
+                out->bytes > sizeof(struct stk_listing_head);
     enum stk_bypass why = read && is_unchanged(filling) ? keep(filling, out) : STK_BYPASS_CHANGED;
     stk_entry_build_finish(&filling->build, &filling->record->claim, why);
     stk_revalidation_queue_end(stk_run_revalidation_queue(&filling->cache->run), filling->queued,

@@ -23,8 +23,9 @@ struct stk_listing_head {
 /* ---- bytes ---- */
 
 struct stk_listing_head *stk_listing_head_of(const struct stk_listing *listing);
-/* Makes room for so many bytes. Returns false if that is too much, or there is no memory. */
-bool stk_listing_grow(struct stk_listing *listing, size_t bytes);
+/* Reads all names of an open directory behind the head. Advances the claim of the record, unless it
+ * is NULL. Returns false if there are too many names, or an error. */
+bool stk_listing_read(struct stk_listing *out, int fd, struct stk_record *record);
 /* Writes the head. All records must be there. */
 void stk_listing_seal(struct stk_listing *listing, uint64_t key);
 /* Reads an entry. Returns 0; -ENOENT: there is none; -EINVAL: it is not of this directory; -EFBIG:

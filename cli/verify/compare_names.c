@@ -4,26 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/sys.h"
 #include "cache/listing/listing_parts.h"
 #include "cli/out/say.h"
-
-#define PIECE_BYTES (32u << 10)
-
-static bool read_names(int fd, struct stk_listing *out)
-{
-    *out = (struct stk_listing){.bytes = sizeof(struct stk_listing_head)};
-    for (;;) {
-        if (!stk_listing_grow(out, out->bytes + PIECE_BYTES)) {
-            return false;
-        }
-        ssize_t got = stk_sys_getdents(fd, out->map + out->bytes, PIECE_BYTES);
-        if (got <= 0) {
-            return got == 0;
-        }
-        out->bytes += (size_t)got;
-    }
-}
 
 static int by_name(const void *a, const void *b)
 {
@@ -76,9 +58,9 @@ static bool have_same(const struct stk_listing *a, const struct stk_listing *b)
 
 enum names names_compare(const struct stk_listing *listing, int fd)
 {
-    struct stk_listing now;
+    struct stk_listing now = {.map = NULL};
     enum names result = NAMES_UNREADABLE;
-    if (read_names(fd, &now)) {
+    if (stk_listing_read(&now, fd, NULL)) {
         result = have_same(listing, &now) ? NAMES_SAME : NAMES_DIFFER;
     }
     stk_listing_close(&now);
