@@ -167,12 +167,12 @@ static void remove_from(const char *tier_home, const char *root, const char *pat
     }
 }
 
-static void give_back(const struct stk_tier *tier, const struct removed *removed)
+void entries_give_back(const struct stk_tier *tier, int64_t blocks, int64_t inodes)
 {
-    if (removed->inodes > 0 && tier->shared != NULL) {
-        stk_tier_free(tier->shared, removed->blocks, removed->inodes);
-    } else if (removed->inodes > 0) {
-        stk_ledger_free(tier->home, removed->blocks, removed->inodes);
+    if (inodes > 0 && tier->shared != NULL) {
+        stk_tier_free(tier->shared, blocks, inodes);
+    } else if (inodes > 0) {
+        stk_ledger_free(tier->home, blocks, inodes);
     }
 }
 
@@ -190,13 +190,13 @@ void entries_remove_blocks(const struct stk_tier *tier)
     struct removed removed = {.files = 0};
     snprintf(path, sizeof path, "%s/fill", tier->home);
     stk_walk(path, remove_blocks, &removed);
-    give_back(tier, &removed);
+    entries_give_back(tier, removed.blocks, removed.inodes);
 }
 
 uint64_t entries_remove(const struct stk_tier *tier, const char *root, const char *path)
 {
     struct removed removed = {.files = 0};
     remove_from(tier->home, root, path, &removed);
-    give_back(tier, &removed);
+    entries_give_back(tier, removed.blocks, removed.inodes);
     return removed.files;
 }

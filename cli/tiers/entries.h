@@ -29,4 +29,7 @@ bool entries_path_of(char out[STK_PATH_BYTES], int dirfd, const char *name);
 uint64_t entries_remove(const struct stk_tier *tier, const char *root, const char *path);
 /* Removes the blocks of all big files that are not complete yet. */
 void entries_remove_blocks(const struct stk_tier *tier);
+/* Gives back to a tier, attached or not, what removed files took of its budget. */
+void entries_give_back(const struct stk_tier *tier, int64_t blocks, int64_t inodes);
+
 #endif

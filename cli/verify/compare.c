@@ -13,10 +13,10 @@
 #include "cache/listing/listing_parts.h"
 #include "cache/origin/entry_name.h"
 #include "cache/origin/reader.h"
-#include "cache/tier/ledger.h"
 #include "cache/version/drop.h"
 #include "cli/fill/open_origin.h"
 #include "cli/out/say.h"
+#include "cli/tiers/entries.h"
 #include "cli/verify/compare_names.h"
 
 #define PIECE_BYTES (256u << 10)
@@ -208,15 +208,6 @@ static void close_pair(struct pair *pair)
 
 /* ---- dropping ---- */
 
-static void give_back(const struct stk_tier *tier, int64_t blocks)
-{
-    if (tier->shared != NULL) {
-        stk_tier_free(tier->shared, blocks, 1);
-    } else {
-        stk_ledger_free(tier->home, blocks, 1);
-    }
-}
-
 /* Returns true if the same file is still there, and not a newer one. */
 static bool is_there(const char *path, const struct stat *seen)
 {
@@ -245,7 +236,7 @@ static bool drop_entry(struct stk_cache *cache, const char *entry, const struct 
         stk_drop_entry(cache, record, entry);
     }
     if (is_there(entry, seen) && stk_sys_unlinkat(AT_FDCWD, entry, 0) == 0) {
-        give_back(&cache->tier, seen->st_blocks);
+        entries_give_back(&cache->tier, seen->st_blocks, 1);
     }
     return !is_there(entry, seen);
 }
@@ -258,7 +249,7 @@ static bool drop_blocks(const struct pair *pair, struct stk_big_blocks *blocks)
     bool known = stk_sys_fstat(pair->copy, &seen) == 0;
     if (known && is_there(blocks->file, &seen) &&
         stk_sys_unlinkat(AT_FDCWD, blocks->file, 0) == 0) {
-        give_back(&pair->cache->tier, seen.st_blocks);
+        entries_give_back(&pair->cache->tier, seen.st_blocks, 1);
     }
     stk_big_blocks_lose(blocks, pair->cache);
     bool named = stk_entry_path(entry, pair->cache->tier.home, pair->place.root, pair->place.below,
