@@ -11,6 +11,7 @@
 struct usage {
     uint64_t used_bytes, aside_bytes;
     uint64_t samples_bytes; /* part of the used ones: this namespace's sample store */
+    int64_t budget_bytes, budget_inodes, used_inodes;
 };
 
 /* Returns zeros for a tier that is not attached. Walks the sample stores, which are a few files

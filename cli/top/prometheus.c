@@ -1,4 +1,5 @@
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -180,44 +181,33 @@ static void write_tier_hits(const struct top_look *look)
 
 /* ---- tiers ---- */
 
-static int64_t budget_bytes(const struct stk_tier *tier)
-{
-    return tier->shared->budget.blocks * STK_BLOCK_BYTES;
-}
+static const struct {
+    const char *name, *help;
+    size_t place; /* in struct usage, of 64 bits */
+} of_tiers[] = {
+    {"tier_budget_bytes", "What a tier may hold.", offsetof(struct usage, budget_bytes)},
+    {"tier_used_bytes", "What it holds, decoded copies included.",
+     offsetof(struct usage, used_bytes)},
+    {"tier_budget_inodes", "The same of inodes.", offsetof(struct usage, budget_inodes)},
+    {"tier_used_inodes", "The same of inodes.", offsetof(struct usage, used_inodes)},
+    {"tier_samples_bytes", "What decoded copies take of it.",
+     offsetof(struct usage, samples_bytes)},
+    {"tier_set_aside_bytes", "Of the budget, reserved for decoded copies to come.",
+     offsetof(struct usage, aside_bytes)},
+};
 
-static int64_t used_bytes(const struct stk_tier *tier)
+static void write_of_tiers(const struct top_look *look)
 {
-    return (int64_t)usage_of(tier).used_bytes;
-}
-
-static int64_t budget_inodes(const struct stk_tier *tier)
-{
-    return tier->shared->budget.inodes;
-}
-
-static int64_t used_inodes(const struct stk_tier *tier)
-{
-    return tier->shared->budget.used_inodes;
-}
-
-static int64_t samples_bytes(const struct stk_tier *tier)
-{
-    return (int64_t)usage_of(tier).samples_bytes;
-}
-
-static int64_t aside_bytes(const struct stk_tier *tier)
-{
-    return (int64_t)usage_of(tier).aside_bytes;
-}
-
-static void write_of_tiers(const struct top_look *look, const char *name, const char *help,
-                           int64_t (*read)(const struct stk_tier *tier))
-{
-    write_head(name, "gauge", help);
-    for (unsigned i = 0; i < look->session.tier_count; i++) {
-        printf("stoker_%s{", name);
-        write_label("tier", look->session.tiers[i].home);
-        printf("} %" PRId64 "\n", read(&look->session.tiers[i]));
+    for (size_t row = 0; row < sizeof of_tiers / sizeof *of_tiers; row++) {
+        write_head(of_tiers[row].name, "gauge", of_tiers[row].help);
+        for (unsigned i = 0; i < look->session.tier_count; i++) {
+            int64_t value;
+            const struct usage usage = usage_of(&look->session.tiers[i]);
+            memcpy(&value, (const char *)&usage + of_tiers[row].place, sizeof value);
+            printf("stoker_%s{", of_tiers[row].name);
+            write_label("tier", look->session.tiers[i].home);
+            printf("} %" PRId64 "\n", value);
+        }
     }
 }
 
@@ -228,11 +218,5 @@ void top_write_prometheus(const struct top_look *now)
     write_bypassed(now);
     write_waits(now);
     write_tier_hits(now);
-    write_of_tiers(now, "tier_budget_bytes", "What a tier may hold.", budget_bytes);
-    write_of_tiers(now, "tier_used_bytes", "What it holds, decoded copies included.", used_bytes);
-    write_of_tiers(now, "tier_budget_inodes", "The same of inodes.", budget_inodes);
-    write_of_tiers(now, "tier_used_inodes", "The same of inodes.", used_inodes);
-    write_of_tiers(now, "tier_samples_bytes", "What decoded copies take of it.", samples_bytes);
-    write_of_tiers(now, "tier_set_aside_bytes",
-                   "Of the budget, reserved for decoded copies to come.", aside_bytes);
+    write_of_tiers(now);
 }

@@ -345,12 +345,11 @@ static void add_tier(struct top_page *page, const struct top_look *look,
     char bar[BAR + 1], used[STK_SIZE_TEXT], allowed[STK_SIZE_TEXT], samples[STK_SIZE_TEXT],
         aside[STK_SIZE_TEXT];
     const struct usage usage = usage_of(tier);
-    uint64_t whole = (uint64_t)(tier->shared->budget.blocks * STK_BLOCK_BYTES);
     add(page, "tier %s served %" PRIu64 " opens", tier->home, hits_of(look, tier->index));
     add(page, "  [%s] %s of %s, decoded copies (-) %s%s%s",
         bar_text(bar, (double)(usage.used_bytes - usage.samples_bytes), (double)usage.samples_bytes,
-                 (double)whole),
-        size_text(used, usage.used_bytes), size_text(allowed, whole),
+                 (double)usage.budget_bytes),
+        size_text(used, usage.used_bytes), size_text(allowed, (uint64_t)usage.budget_bytes),
         size_text(samples, usage.samples_bytes), usage.aside_bytes > 0 ? "; set aside " : "",
         usage.aside_bytes > 0 ? size_text(aside, usage.aside_bytes) : "");
 }
