@@ -252,6 +252,21 @@ void stk_tally_read_pass(const struct stk_tally *tally, unsigned loader, unsigne
     };
 }
 
+void stk_tally_read_all_passes(const struct stk_tally *tally, struct stk_tally_pass *out)
+{
+    *out = (struct stk_tally_pass){.batches = 0};
+    for (unsigned loader = 0; tally != NULL && loader < STK_TALLY_LOADERS; loader++) {
+        for (unsigned number = 0; number < STK_TALLY_PASSES; number++) {
+            struct stk_tally_pass pass;
+            stk_tally_read_pass(tally, loader, number, &pass);
+            out->lasted_ns += pass.lasted_ns;
+            out->waited_ns += pass.waited_ns;
+            out->samples += pass.samples;
+            out->batches += pass.batches;
+        }
+    }
+}
+
 unsigned stk_tally_refused_python(const struct stk_tally *tally)
 {
     return (unsigned)atomic_load(&tally->refused_python);

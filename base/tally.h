@@ -139,6 +139,8 @@ void stk_tally_add_pass(struct stk_tally *tally, unsigned loader, unsigned numbe
                         const struct stk_tally_pass *step);
 void stk_tally_read_pass(const struct stk_tally *tally, unsigned loader, unsigned number,
                          struct stk_tally_pass *out);
+/* Adds up the times, samples and batches of all passes of all loaders. NULL: there is no tally. */
+void stk_tally_read_all_passes(const struct stk_tally *tally, struct stk_tally_pass *out);
 
 /* Returns the version of a Python that the package is not for, as 310 for 3.10; 0: none was seen.
  * The Python writes its version itself (wrappers/python/sitecustomize.py). */

@@ -41,14 +41,10 @@ static void add_opens(uint64_t sums[SERIES_SUMS], const struct stk_run_counts *c
 
 static void add_passes(uint64_t sums[SERIES_SUMS], const struct stk_tally *tally)
 {
-    for (unsigned loader = 0; loader < STK_TALLY_LOADERS; loader++) {
-        for (unsigned number = 0; number < STK_TALLY_PASSES; number++) {
-            struct stk_tally_pass pass = {0};
-            stk_tally_read_pass(tally, loader, number, &pass);
-            sums[SERIES_SAMPLES] += pass.samples;
-            sums[SERIES_WAITED] += pass.waited_ns;
-        }
-    }
+    struct stk_tally_pass all;
+    stk_tally_read_all_passes(tally, &all);
+    sums[SERIES_SAMPLES] = all.samples;
+    sums[SERIES_WAITED] = all.waited_ns;
 }
 
 static void add_times(uint64_t sums[SERIES_SUMS], const struct stk_tally *tally)

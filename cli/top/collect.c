@@ -195,22 +195,6 @@ unsigned top_epoch(const struct top_run *run, struct stk_tally_pass *out)
 
 /* ---- between two looks ---- */
 
-/* Sums the loaders of all processes: seconds, and of these the seconds of waiting. */
-static void add_loaders(const struct top_run *run, struct stk_tally_pass *sum)
-{
-    *sum = (struct stk_tally_pass){.batches = 0};
-    for (unsigned loader = 0; run->session.tally != NULL && loader < STK_TALLY_LOADERS; loader++) {
-        for (unsigned number = 0; number < STK_TALLY_PASSES; number++) {
-            struct stk_tally_pass pass;
-            stk_tally_read_pass(run->session.tally, loader, number, &pass);
-            sum->lasted_ns += pass.lasted_ns;
-            sum->waited_ns += pass.waited_ns;
-            sum->samples += pass.samples;
-            sum->batches += pass.batches;
-        }
-    }
-}
-
 static double total_since(const struct top_run *run, const struct top_run *before,
                           enum stk_count kind)
 {
@@ -227,8 +211,8 @@ static void pace_loaders(const struct top_run *run, const struct top_run *before
                          struct top_pace *out)
 {
     struct stk_tally_pass now, then;
-    add_loaders(run, &now);
-    add_loaders(before, &then);
+    stk_tally_read_all_passes(run->session.tally, &now);
+    stk_tally_read_all_passes(before->session.tally, &then);
     double lasted_ns = (double)since(now.lasted_ns, then.lasted_ns);
     double waited_ns = (double)since(now.waited_ns, then.waited_ns);
     out->starved = percent(waited_ns, lasted_ns) / 100;
