@@ -1,4 +1,4 @@
-#include "cli/summary/nothing_served.h"
+#include "cli/summary/summary.h"
 
 #include <errno.h>
 #include <inttypes.h>

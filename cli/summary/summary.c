@@ -11,8 +11,6 @@
 #include "cli/out/summary_lines.h"
 #include "cli/run/live_runs.h"
 #include "cli/summary/bypass_text.h"
-#include "cli/summary/nothing_served.h"
-#include "cli/summary/summary_images.h"
 #include "cli/tiers/usage.h"
 
 #define SHORTEST_S 0.05 /* shorter times were not worth saving */

@@ -25,4 +25,18 @@ void summary_write_json(int fd, const struct figures *figures, int status);
 /* Writes the members of that object, without its braces. */
 void summary_put_json(struct json *json, const struct figures *figures, int status);
 
+/* ---- parts of these ---- */
+
+/* Adds the decoded images: where they came from, and how many were left to Pillow. */
+void summary_add_decoded(const struct session *session);
+/* Adds the stored results of functions. */
+void summary_add_results(const struct session *session);
+/* Adds tensors that were left to torch. Adds nothing if there were none. */
+void summary_add_batches(const struct session *session);
+/* Adds what is missing on this machine for decoding images or keeping samples. */
+void summary_add_missing(const struct figures *figures);
+/* Explains a run in which no covered file was opened: says where files were opened instead, or what
+ * may have kept the library out. */
+void summary_explain_nothing(const struct figures *figures);
+
 #endif

@@ -1,4 +1,4 @@
-#include "cli/summary/summary_images.h"
+#include "cli/summary/summary.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
