@@ -5,10 +5,8 @@ import pytest
 MOST = 64  # more images than that never wait
 
 
-@pytest.fixture(scope="module")
-def told(ask, jpegs):
+def results(outcomes):
     """Returns each case's result, with lists in the place of tuples."""
-    outcomes, _ = ask(True, "waits.py", jpegs)
     assert all(outcome[0] == "returned" for outcome in outcomes.values()), outcomes
 
     def plain(value):
@@ -19,10 +17,27 @@ def told(ask, jpegs):
     return {name: plain(outcome[1]) for name, outcome in outcomes.items()}
 
 
+@pytest.fixture(scope="module")
+def told(ask, jpegs):
+    return results(ask(True, "waits.py", jpegs)[0])
+
+
 def test_in_the_main_thread_only_load_decodes(told):
     found = dict(told["in_the_main_thread"])
     assert found.pop("load") == [1, 0]
     assert set(map(tuple, found.values())) == {(0, 1)}, found
+
+
+def test_an_image_with_a_form_waits_behind_load(ask, jpegs, store, told):
+    """In the main thread, if the result of load() is dropped: pixels that were decoded before cannot fail."""
+    for _ in range(2):
+        again = results(ask(True, "waits.py", jpegs, env=store)[0])
+    assert set(map(tuple, told["behind_load"].values())) == {(1, 0)}
+    assert again["behind_load"] == {
+        "file": [0, 1], "bytes": [0, 1], "thread": [1, 0], "result kept": [1, 0]}
+    for found in told, again:
+        first, second, third, fourth = found["pixels_behind_load"]
+        assert (first, second) == ([1, 2, 3], [9, 8, 7]) and third == fourth
 
 
 def test_another_thread_hands_over_pixels(told):

@@ -61,6 +61,34 @@ def in_the_main_thread():
 
 
 @case
+def behind_load():
+    """In the main thread, in another one, and from bytes."""
+    def of_bytes():
+        with open(os.path.join(DIRECTORY, "color.jpg"), "rb") as file:
+            return Image.open(io.BytesIO(file.read()))
+
+    def in_thread(image):
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            return pool.submit(loaded, image).result()
+    def kept(image):
+        return image, image.load()
+
+    ways = {"file": (opened, loaded), "bytes": (of_bytes, loaded), "thread": (opened, in_thread),
+            "result kept": (opened, lambda image: kept(image)[0])}
+    return {name: here_and_behind(make(), load) for name, (make, load) in ways.items()}
+
+
+@case
+def pixels_behind_load():
+    """The pixel access of load() shows what is changed of the image, and changes it."""
+    image = opened()
+    access = image.load()
+    image.putpixel((3, 4), (1, 2, 3))
+    access[5, 6] = 9, 8, 7
+    return access[3, 4], image.getpixel((5, 6)), access[0, 0], image.getpixel((0, 0))
+
+
+@case
 def in_another_thread():
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
         return {name: here_and_behind(opened(), lambda image, maker=maker:

@@ -66,6 +66,12 @@ PyObject *core_identify(PyObject *module, PyObject *number)
     return link_bytes(link);
 }
 
+static PyObject *form_view(const struct stk_store_value *form)
+{
+    return PyMemoryView_FromMemory((char *)(uintptr_t)form->data, (Py_ssize_t)form->bytes,
+                                   PyBUF_READ);
+}
+
 /* file_bytes(fd): how long a regular file is, as this machine knows it; None: it is none. */
 PyObject *core_file_bytes(PyObject *module, PyObject *number)
 {
@@ -93,6 +99,25 @@ PyObject *core_wants_link(PyObject *module, PyObject *object)
     Py_END_ALLOW_THREADS;
     PyBuffer_Release(&in);
     return PyBool_FromLong(wanted);
+}
+
+/* form_of(bytes): the form of these bytes, or None. */
+PyObject *core_form_of(PyObject *module, PyObject *object)
+{
+    Py_buffer in;
+    struct stk_store_value form;
+    bool found;
+    if (PyObject_GetBuffer(object, &in, PyBUF_SIMPLE) != 0) {
+        return NULL;
+    }
+    Py_BEGIN_ALLOW_THREADS;
+    found = stored_find_form(in.buf, (size_t)in.len, &form);
+    Py_END_ALLOW_THREADS;
+    PyBuffer_Release(&in);
+    if (!found) {
+        Py_RETURN_NONE;
+    }
+    return form_view(&form);
 }
 
 /* `tell_decoded(fd, kept)` notes that an open file is decoded, from its form, or (`kept` is false)
@@ -133,16 +158,13 @@ static PyObject *outlined(const struct stk_form_source *source)
 static PyObject *found_form(const struct stored_found *found)
 {
     const struct identity_mark *mark = &found->identity.mark;
-    const struct stk_store_value *form = &found->form;
     const struct stk_form_source *source = &found->source;
     const struct stk_jpeg_info *info = &source->info;
     /* The tables of later scans are not in the header, but a form of them was made. */
     bool sound = info->progressive || info->multiscan ||
                  tables_are_sound(source->header, source->header_bytes);
     return Py_BuildValue(
-        "NNNNKNN", link_bytes(found->identity.link),
-        PyMemoryView_FromMemory((char *)(uintptr_t)form->data, (Py_ssize_t)form->bytes, PyBUF_READ),
-        probed(info, sound),
+        "NNNNKNN", link_bytes(found->identity.link), form_view(&found->form), probed(info, sound),
         PyBytes_FromStringAndSize(source->header, (Py_ssize_t)source->header_bytes),
         (unsigned long long)source->file_bytes,
         PyBytes_FromStringAndSize((const char *)mark, (Py_ssize_t)sizeof *mark), outlined(source));

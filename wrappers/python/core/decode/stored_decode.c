@@ -92,12 +92,15 @@ static bool is_wanted(const struct stored_file *file, struct stk_hash128 key, si
            (api->at_first_touch(store) || is_seen(file->link != NULL ? *file->link : key, key));
 }
 
+bool stored_find_form(const void *bytes, size_t size, struct stk_store_value *form)
+{
+    return stored_is_attached() && api->get(store, api->key(bytes, size, STK_FORM_VERSION), form);
+}
+
 bool stored_wants_link(const void *bytes, size_t size)
 {
     struct stk_store_value value;
-    return stored_is_attached() &&
-           (has_room(size, false) ||
-            api->get(store, api->key(bytes, size, STK_FORM_VERSION), &value));
+    return stored_is_attached() && (has_room(size, false) || stored_find_form(bytes, size, &value));
 }
 
 static void note_kept(const struct stored_file *file, struct stk_hash128 key)

@@ -61,6 +61,9 @@ enum stored_kind stored_find(int fd, struct stored_found *out);
  * if there is none. */
 bool stored_find_path(const char *path, struct stored_found *out);
 
+/* Finds the form of these bytes. Returns false if there is none. */
+bool stored_find_form(const void *bytes, size_t size, struct stk_store_value *form);
+
 /* Returns true if the identity of these bytes' file would be of use: a form of them is there, or
  * would be stored although the file has no entry. */
 bool stored_wants_link(const void *bytes, size_t size);

@@ -13,7 +13,7 @@ from PIL import Image, ImageFile, JpegImagePlugin
 from .._base import ending
 from .._base.own import attempt, is_own
 from .._store import setting
-from . import check, ordinary, pending, take, versions
+from . import callers, check, ordinary, pending, take, versions
 from .pending import new_image
 from .plan import FILTERS, Access, Plan, reference, materialise
 
@@ -29,8 +29,6 @@ _FLIP_TYPES = (int, getattr(Image, "Transpose", int))
 # FLIP_LEFT_RIGHT, FLIP_TOP_BOTTOM, ROTATE_180: as the decoder's two directions.
 _FLIPS = {0: 1, 1: 2, 3: 3}
 _FILTER_TYPES = (int, getattr(Image, "Resampling", int))
-_LOADS = "load", "_load_file"  # names of Pillow's load functions, and of ours in their place
-_PACKAGES = "PIL.", __package__.rpartition(".")[0] + "."
 
 
 def _plan_of(image):
@@ -109,24 +107,12 @@ def _delete_plain_im(self):
         raise AttributeError("im") from None
 
 
-def _is_for_pillow(frame):
-    """Returns true if the function of this frame is Pillow's or ours, and uses load()'s result itself.
-    Pillow's own load() functions hand the result on, so their callers are looked at. A thread that C starts
-    has no frame."""
-    while frame is not None:
-        name = frame.f_globals.get("__name__")
-        if type(name) is not str or not name.startswith(_PACKAGES):
-            return False
-        if frame.f_code.co_name not in _LOADS:
-            return True
-        frame = frame.f_back
-    return False
-
-
 def _loaded(image, plan, caller):
-    """Returns the result of load(). A program that calls load() wants pixels at once. Pillow's own functions call it
-    before each operation, and for many of these the image may wait."""
-    if image.palette is None and _is_for_pillow(caller):
+    """Returns the result of load(). A program that calls load() wants pixels or the errors, at once. Pillow's own
+    functions call it before each operation, and for many of these the image may wait. It may also wait if there can be
+    no error, and the program drops the result: most such programs close the file next."""
+    may_wait = callers.is_pillows(caller) or (pending.may_wait(plan) and callers.drops_result(caller))
+    if image.palette is None and may_wait:
         return Access(image, plan)
     _materialise(image, plan)
     return _PLAIN["load"](image)

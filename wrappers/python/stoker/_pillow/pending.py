@@ -36,6 +36,12 @@ def wait(image):
         _end(oldest)
 
 
+def may_wait(plan):
+    """Returns true if a program that calls load() may get a plan: it cannot fail, and no other thread is likely to use
+    the image."""
+    return get_ident() == _main_thread and plan.source.is_certain()
+
+
 def new_image(image, plan):
     """Returns a new image with this plan, as Pillow makes an image of another one."""
     new = image._new(plan)

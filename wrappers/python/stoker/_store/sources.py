@@ -49,7 +49,7 @@ class Bytes:
         self.data = data
         self.link = link  # the file's link, if these are all of its bytes; None: the file has no link
         self.entry = None  # the path of the entry that they were read from
-        self.form = None  # the form, if it had to be made as a proof
+        self.form = None  # the form, once it had to be found or made as a proof
 
     @property
     def head(self):
@@ -75,6 +75,15 @@ class Bytes:
         is_ready()
         self.form = _core.make_form(self.data, self.link, self.entry)
         return info[:9] + (int(self.form is not None),)
+
+    def is_certain(self):
+        """Returns true if the JPEG was decoded before, so that it has a form. Decoding it cannot fail."""
+        if self.form is not None or not is_ready():
+            return self.form is not None
+        form = _core.form_of(self.data)
+        if self.link is None:  # the store learns of a file's link when it is decoded by its bytes
+            self.form = form
+        return form is not None
 
     def decode(self, order, out):
         """Returns the result of _core.decode()."""
@@ -104,6 +113,10 @@ class Form:
 
     def frame(self):
         return self.info[:3]
+
+    def is_certain(self):
+        """Returns true: its file was decoded before."""
+        return True
 
     def probe(self):
         return self.info
