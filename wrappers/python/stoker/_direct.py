@@ -130,7 +130,7 @@ def _decode(row, source, box=None, size=None, filter="bilinear", flip=None, layo
 
 
 def _order_of(frame, box, size, filter, flip, layout, dtype, mean, std):
-    """Returns the order as the decoder takes it (_core.pyi: Plan)."""
+    """Returns the order as the decoder takes it (core/decode/plan_request.h)."""
     width, height, components = frame
     channels = 1 if components == 1 else 3
     left, top, right, bottom = crop = (0, 0, width, height) if box is None else tuple(box)

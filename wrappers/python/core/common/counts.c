@@ -61,7 +61,8 @@ PyObject *core_count(PyObject *module, PyObject *const *arguments, Py_ssize_t co
     Py_RETURN_NONE;
 }
 
-/* The loader and the pass, and then a step of it: see core.pyi. Done with it: None. */
+/* Takes the loader and the pass, and then a step of the pass (base/tally.h). Times are those of
+ * time.monotonic_ns(). */
 static PyObject *take_pass(PyObject *arguments, void (*done)(struct stk_tally *, const unsigned[2],
                                                              const unsigned long long[5]))
 {

@@ -58,7 +58,8 @@ PyObject *core_publish(PyObject *module, PyObject *arguments)
     return PyDict_SetItem(dictionary, key, value) == 0 ? PyBool_FromLong(1) : NULL;
 }
 
-/* memory_at(address, bytes): see core.pyi. */
+/* memory_at(address, bytes): the memory at an address, for writing. Valid while the caller holds
+ * its owner. */
 PyObject *core_memory_at(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
     if (count != 2) {

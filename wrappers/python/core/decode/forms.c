@@ -16,8 +16,8 @@
 
 #define LINK_BYTES ((Py_ssize_t)sizeof(struct stk_hash128))
 
-/* `attach(api, store)` takes two capsules of stoker._samples_core. It returns true if they are
- * used: those of another version are not. */
+/* attach(api, store): takes two capsules of stoker._samples_core. Returns true if they are used:
+ * those of another version are not. */
 PyObject *core_attach(PyObject *module, PyObject *arguments)
 {
     PyObject *api, *store;
@@ -86,7 +86,8 @@ PyObject *core_file_bytes(PyObject *module, PyObject *number)
     return PyLong_FromLongLong(bytes);
 }
 
-/* wants_link(bytes): whether it would be of any use to know which file they are of. */
+/* wants_link(bytes): whether a form of these bytes is stored, or would be. Otherwise the file's
+ * link is not needed. */
 PyObject *core_wants_link(PyObject *module, PyObject *object)
 {
     Py_buffer in;
@@ -101,7 +102,7 @@ PyObject *core_wants_link(PyObject *module, PyObject *object)
     return PyBool_FromLong(wanted);
 }
 
-/* form_of(bytes): the form of these bytes, or None. */
+/* form_of(bytes): the stored form of these bytes, or None. It stays valid. */
 PyObject *core_form_of(PyObject *module, PyObject *object)
 {
     Py_buffer in;
@@ -120,8 +121,8 @@ PyObject *core_form_of(PyObject *module, PyObject *object)
     return form_view(&form);
 }
 
-/* `tell_decoded(fd, kept)` notes that an open file is decoded, from its form, or (`kept` is false)
- * from its bytes. It returns the path of the entry that has the bytes, or None. */
+/* `tell_decoded(fd, kept)`: notes that an open file is decoded, from its form, or (`kept` is false)
+ * from its bytes. Returns the path of the entry that has the bytes, or None. */
 PyObject *core_tell_decoded(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
     char entry[4096] = "";
@@ -244,7 +245,7 @@ PyObject *core_identify_path(PyObject *module, PyObject *path)
     return link_bytes(identity.link);
 }
 
-/* `tell_served(path)` notes that the form of find_path() is used in the place of an open. */
+/* `tell_served(path)`: notes that the form of find_path() is used in the place of an open. */
 PyObject *core_tell_served(PyObject *module, PyObject *path)
 {
     PyObject *bytes = path_bytes(path);
@@ -256,7 +257,8 @@ PyObject *core_tell_served(PyObject *module, PyObject *path)
     Py_RETURN_NONE;
 }
 
-/* holds(fd, state): whether the file is as find() found it, by this descriptor. */
+/* holds(fd, state): whether nothing was written to the file since find() returned this state for
+ * the same descriptor. */
 PyObject *core_holds(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
     struct identity_mark mark;

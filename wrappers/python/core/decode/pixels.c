@@ -17,7 +17,7 @@ PyObject *probed(const struct stk_jpeg_info *info, int sound)
                          (int)info->arithmetic, (int)info->multiscan, (Py_ssize_t)info->end, sound);
 }
 
-/* probe(bytes): what the header says, see core.pyi; None for what is no JPEG. */
+/* probe(bytes): what the header says (pixels.h); None for what is no JPEG. */
 PyObject *core_probe(PyObject *module, PyObject *bytes)
 {
     Py_buffer in;
@@ -40,7 +40,7 @@ PyObject *core_probe(PyObject *module, PyObject *bytes)
     return probed(&info, sound);
 }
 
-/* frame(bytes): (width, height, components) as the frame header says, or None: see probe(). */
+/* frame(bytes): (width, height, components) as the frame header says; None: ask probe(). */
 PyObject *core_frame(PyObject *module, PyObject *bytes)
 {
     Py_buffer in;
@@ -56,8 +56,8 @@ PyObject *core_frame(PyObject *module, PyObject *bytes)
     return Py_BuildValue("III", frame.width, frame.height, frame.components);
 }
 
-/* decode(bytes, plan, out): the pixels in `out`, or as new bytes for None; an int where it failed.
- */
+/* decode(bytes, plan, out): the pixels in `out`, or as new bytes for None; a negative number
+ * (STK_DECODE_...) where it failed. plan_request.h describes the plan. */
 PyObject *core_decode(PyObject *module, PyObject *arguments)
 {
     Py_buffer in;

@@ -5,7 +5,9 @@
 #include "decode/decode.h"
 #include "wrappers/python/core/common/limited_api.h"
 
-/* Makes the tuple that probe() returns: see _core.pyi. */
+/* Makes the tuple that probe() returns: (width, height, components, color, precision, progressive,
+ * arithmetic, multiscan, end, sound), which are struct stk_jpeg_info's. Sound: the tables that the
+ * only scan needs are there. */
 PyObject *probed(const struct stk_jpeg_info *info, int sound);
 
 #endif

@@ -16,15 +16,16 @@ struct plan_request {
     struct stk_target target;
 };
 
-/* Reads a plan from a tuple (see PLAN in _core.pyi), except for its table: `*table` is the tuple's
- * object, borrowed. Returns 0, or -1 with an exception set. */
+/* Reads a plan from a tuple: (crop, size, box, filter, pass order, flip, channels, layout, type,
+ * table), in the order of struct stk_plan and with its numbers. A window may follow. The table is
+ * left out: `*table` is the tuple's object, borrowed. Returns 0, or -1 with an exception set. */
 int plan_of(struct stk_plan *plan, PyObject *tuple, PyObject **table);
 size_t plan_table_bytes(const struct stk_plan *plan); /* the size that its table must have */
 /* Lays the result out without gaps; only its address is left to be set. Returns -1 if it is too
  * large for an object. */
 int plan_lay_out(const struct stk_plan *plan, struct stk_target *target);
 
-/* Fills a request from a plan (a tuple, see PLAN in _core.pyi) and the buffer `out`, or None.
+/* Fills a request from a plan and the buffer `out`, or None.
  * Returns 0, or -1 with an exception set and nothing held. */
 int request_begin(struct plan_request *request, PyObject *plan, PyObject *out);
 /* Releases all buffers. Returns the call's value: the result for STK_DECODE_OK, else the status as

@@ -93,8 +93,13 @@ static Py_ssize_t draw_from(struct files *files, struct drawing *drawing, Py_ssi
     return at;
 }
 
-/* files.draw(at, steps, order, kinds, (most pixels, most for a byte, least side), state): see
- * core.pyi. */
+/*
+ * files.draw(at, steps, order, kinds, (most pixels, most for a byte, least side), state): draws
+ * random numbers from the state of torch's generator, and plans images from the at-th on. Returns
+ * the next image: the first that it does not take. It takes an image of a kind in `kinds` that is
+ * decoded here, is not too large (pixels; pixels for a byte of the file) and does not become too
+ * small. It must know the steps, too (steps.h: kind, filter, height, width, values).
+ */
 PyObject *files_draw(PyObject *self, PyObject *arguments)
 {
     Py_buffer state;
@@ -115,7 +120,7 @@ PyObject *files_draw(PyObject *self, PyObject *arguments)
     return drawn ? PyLong_FromSsize_t(at) : NULL;
 }
 
-/* feed_words(count, state): see core.pyi. */
+/* feed_words(count, state): so many draws of 32 bits from the state of torch's generator. */
 PyObject *core_feed_words(PyObject *module, PyObject *arguments)
 {
     Py_buffer state;

@@ -1,4 +1,7 @@
-/* The files of batches for Python. See files.h. */
+/*
+ * The files of batches for Python. read() and decode() begin work and return. Until are_done()
+ * returns true, only are_done() and wait() may be called. read() may follow again.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -133,7 +136,8 @@ static int take_space(struct files *files, PyObject *memory)
     return 0;
 }
 
-/* files.read(paths, memory = None): begins to read them, to there as far as they fit. */
+/* files.read(paths, memory = None): begins to read them. They lie in `memory`, which is held until
+ * let_go() or the next read(); files without room in it lie elsewhere. */
 static PyObject *files_read(PyObject *self, PyObject *arguments)
 {
     PyObject *paths, *memory = NULL;
@@ -157,7 +161,7 @@ static PyObject *files_read(PyObject *self, PyObject *arguments)
     Py_RETURN_NONE;
 }
 
-/* files.wanted(): how many bytes of memory they would have filled. */
+/* files.wanted(): how many bytes of memory all files would have filled. */
 static PyObject *files_wanted(PyObject *self, PyObject *unused)
 {
     struct files *files = (struct files *)self;
@@ -209,7 +213,8 @@ struct item *files_item(struct files *files, PyObject *number)
     return NULL;
 }
 
-/* files.head(i): what was found of it: (width, height, end, kind), or None. */
+/* files.head(i): what was found of it: (width, height, end of the image, kind: files.h), or None if
+ * it is no JPEG that can be read. */
 static PyObject *files_head(PyObject *self, PyObject *number)
 {
     const struct item *item = files_item((struct files *)self, number);
@@ -302,8 +307,9 @@ static int take_out(struct files *files, PyObject *out, size_t row_bytes)
     return 0;
 }
 
-/* files.decode(orders, end, out, row_bytes): begins to decode what was drawn, and those for which
- * there is an order, each to where its row lies in `out`. Once after each read(). */
+/* files.decode(orders, end, out, row_bytes): begins to decode what was drawn, with `end` (channels,
+ * layout, type, table), and those for which there is an order {i: plan}, each to where its row lies
+ * in `out`. Once after each read(). */
 static PyObject *files_decode(PyObject *self, PyObject *arguments)
 {
     struct files *files = (struct files *)self;

@@ -28,10 +28,11 @@ struct thread_pool *files_idle_pool(struct files *files);
 /* Returns the item of a number, if no work on the files is under way; or NULL with an exception
  * set. */
 struct item *files_item(struct files *files, PyObject *number);
-/* Returns a number that all files of one kind have in common: see _core.pyi. */
+/* Returns a number that all files of one kind have in common. They are equal in all that
+ * _pillow/take.py checks by is_taken(). */
 unsigned long long files_kind(const struct item *item);
 
-/* Methods of Files: see _core.pyi. */
+/* Methods of Files: see draw.c. */
 PyObject *files_draw(PyObject *self, PyObject *arguments);
 PyObject *files_drawn_size(PyObject *self, PyObject *unused);
 PyObject *files_drawn(PyObject *self, PyObject *number);

@@ -3,7 +3,9 @@
  * parts, and without running their code. The inspector holds references to the parts, so no address
  * is reused.
  *
- * The record of an inspection is a tuple of containers, each followed by a tuple of its items.
+ * The record of an inspection is a tuple of containers, each followed by a tuple of its items. The
+ * items of a list are its own, those of a dictionary its keys and values in turn, in its order. For
+ * a class or a module they are names and values of attributes in turn.
  */
 #include <stdbool.h>
 
@@ -86,7 +88,7 @@ static bool are_containers(PyObject *seen, Py_ssize_t from)
     return are;
 }
 
-/* are_as_seen(seen): see core.pyi. */
+/* are_as_seen(seen): whether each container of such a record still has the same items. */
 PyObject *core_are_as_seen(PyObject *module, PyObject *seen)
 {
     if (!PyTuple_Check(seen)) {
@@ -130,7 +132,9 @@ static PyObject *found_of(PyObject *object, PyObject *finds)
     return is ? PyTuple_GetItem(pair, 1) : NULL;
 }
 
-/* found(objects, finds): see core.pyi. */
+/* found(objects, finds): the finding for each of these objects, or None. `finds` is {an object's
+ * id: (its parts, the finding)}. The parts are the object's class, its dictionary, and then
+ * containers with their items. */
 PyObject *core_found(PyObject *module, PyObject *const *arguments, Py_ssize_t count)
 {
     if (count != 2 || !PyDict_Check(arguments[1])) {

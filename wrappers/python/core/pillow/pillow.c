@@ -115,7 +115,8 @@ static struct stk_image image_of(const struct image_memory *memory)
     };
 }
 
-/* memory(core, size): see core.pyi. */
+/* memory(core, size): the pixels of a core image of mode RGB, four bytes each, or None if they do
+ * not lie in one piece. Valid while the caller holds the image. */
 PyObject *core_memory(PyObject *module, PyObject *arguments)
 {
     PyObject *core;
@@ -160,8 +161,9 @@ static int take_job(struct job *job, PyObject *arguments)
     return 0;
 }
 
-/* resize(source, target, bands, size, to, box, filter, order): see core.pyi. Pillow changes the
- * rows of no core image, so they stay where they are while the caller holds it. */
+/* resize(source, target, bands, size, to, box, filter, order): resizes a core image of a size into
+ * another one. Returns 0, or a negative number if Pillow has to do it. Pillow changes the rows of
+ * no core image, so they stay where they are while the caller holds it. */
 PyObject *core_resize(PyObject *module, PyObject *arguments)
 {
     struct job job;

@@ -165,7 +165,7 @@ PyObject *core_ring_take_back(PyObject *module, PyObject *object)
     Py_RETURN_NONE;
 }
 
-/* ring_keep(), ring_go_on(), ring_leave(): before a fork, then in the parent, and in the child. */
+/* ring_keep(): before a fork. */
 PyObject *core_ring_keep(PyObject *module, PyObject *unused)
 {
     if (stk_ring_is_own(&ring)) {
@@ -174,6 +174,7 @@ PyObject *core_ring_keep(PyObject *module, PyObject *unused)
     Py_RETURN_NONE;
 }
 
+/* ring_go_on(): after a fork, in the parent. */
 PyObject *core_ring_go_on(PyObject *module, PyObject *unused)
 {
     if (stk_ring_is_own(&ring)) {
@@ -182,6 +183,7 @@ PyObject *core_ring_go_on(PyObject *module, PyObject *unused)
     Py_RETURN_NONE;
 }
 
+/* ring_leave(): after a fork, in the child. */
 PyObject *core_ring_leave(PyObject *module, PyObject *unused)
 {
     if (!stk_ring_is_own(&ring)) {
