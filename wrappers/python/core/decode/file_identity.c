@@ -15,7 +15,6 @@
 #include "base/sys.h"
 #include "base/text.h"
 #include "base/volume.h"
-#include "base/identity_api.h"
 
 #define VERSION    3 /* changes with what is hashed */
 #define PATH_BYTES 4096
@@ -237,7 +236,7 @@ static bool is_answered(int fd, enum stk_identity_ask how, struct identity *out)
 }
 
 /* Asks the preload first: it knows more of a covered file than the file's own attributes say. */
-static bool identify(int fd, enum stk_identity_ask how, struct identity *out)
+bool identity_of(int fd, enum stk_identity_ask how, struct identity *out)
 {
     if (!is_answered(fd, how, out)) {
         return is_by_itself(fd, out);
@@ -245,25 +244,7 @@ static bool identify(int fd, enum stk_identity_ask how, struct identity *out)
     return out->mark.own_dev != 0 || is_quiet(fd, &out->mark.state);
 }
 
-bool identity_of(int fd, struct identity *out)
-{
-    return identify(fd, STK_IDENTITY_RUN, out);
-}
-
-bool identity_guess(int fd, struct identity *out)
-{
-    return identify(fd, STK_IDENTITY_GUESS, out);
-}
-
-bool identity_after_reading(int fd, struct stk_hash128 *out)
-{
-    struct identity found;
-    bool known = identify(fd, STK_IDENTITY_NOW, &found);
-    *out = found.link;
-    return known;
-}
-
-static bool identify_path(const char *path, enum stk_identity_ask how, struct identity *out)
+bool identity_of_path(const char *path, enum stk_identity_ask how, struct identity *out)
 {
     struct stk_identity_answer answer;
     const struct stk_identity_api *api = preload();
@@ -273,16 +254,6 @@ static bool identify_path(const char *path, enum stk_identity_ask how, struct id
         take_answer(&answer, out);
     }
     return known;
-}
-
-bool identity_of_path(const char *path, struct identity *out)
-{
-    return identify_path(path, STK_IDENTITY_RUN, out);
-}
-
-bool identity_guess_path(const char *path, struct identity *out)
-{
-    return identify_path(path, STK_IDENTITY_GUESS, out);
 }
 
 void identity_tell_served(const char *path)

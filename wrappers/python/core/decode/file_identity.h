@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/hash.h"
+#include "base/identity_api.h"
 
 /* The attributes that show a change of the file; without gaps. */
 struct identity_state {
@@ -47,18 +48,15 @@ void identity_begin(int64_t min_age_ns);
  * lies in memory only, or no answer. On file systems that are not local the server is asked. For an
  * entry that the catalogue does not know the preload gives the origin's state; an entry itself
  * never changes, and its own inode is hashed in the place of the path.
+ *
+ * `how` chooses between certainty and cost. STK_IDENTITY_GUESS guesses the identity of a covered
+ * file from what is known without asking the server, for a look-up that mostly finds nothing; any
+ * other file's is sure. STK_IDENTITY_NOW is for the version that was read by this descriptor: the
+ * server is asked, whatever is known.
  */
-bool identity_of(int fd, struct identity *out);
-/* Guesses the identity of a covered file from what is known without asking the server. Any other
- * file's is sure. For a look-up that mostly finds nothing. */
-bool identity_guess(int fd, struct identity *out);
-/* Finds the identity of the version that was read by this descriptor. The server is asked, whatever
- * is known. */
-bool identity_after_reading(int fd, struct stk_hash128 *out);
+bool identity_of(int fd, enum stk_identity_ask how, struct identity *out);
 /* Finds the identity of a covered file without an entry by its path, without opening it. */
-bool identity_of_path(const char *path, struct identity *out);
-/* Guesses it, without asking the server. */
-bool identity_guess_path(const char *path, struct identity *out);
+bool identity_of_path(const char *path, enum stk_identity_ask how, struct identity *out);
 /* Returns the bytes of a regular file, as this machine knows them, without asking a server; -1 for
  * any other file. */
 int64_t identity_file_bytes(int fd);

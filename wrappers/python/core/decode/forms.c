@@ -49,7 +49,7 @@ static PyObject *link_bytes(struct stk_hash128 link)
 /* identify(fd): what stands for the file in this version, 16 bytes; None: nothing does. */
 PyObject *core_identify(PyObject *module, PyObject *number)
 {
-    struct stk_hash128 link;
+    struct identity identity;
     bool known = false;
     long fd = PyLong_AsLong(number);
     if (fd == -1 && PyErr_Occurred() != NULL) {
@@ -57,13 +57,13 @@ PyObject *core_identify(PyObject *module, PyObject *number)
     }
     if (stored_is_attached()) {
         Py_BEGIN_ALLOW_THREADS;
-        known = identity_after_reading((int)fd, &link);
+        known = identity_of((int)fd, STK_IDENTITY_NOW, &identity);
         Py_END_ALLOW_THREADS;
     }
     if (!known) {
         Py_RETURN_NONE;
     }
-    return link_bytes(link);
+    return link_bytes(identity.link);
 }
 
 static PyObject *form_view(const struct stk_store_value *form)
@@ -236,7 +236,7 @@ PyObject *core_identify_path(PyObject *module, PyObject *path)
     const char *name = PyBytes_AsString(bytes);
     bool known;
     Py_BEGIN_ALLOW_THREADS;
-    known = identity_of_path(name, &identity);
+    known = identity_of_path(name, STK_IDENTITY_RUN, &identity);
     Py_END_ALLOW_THREADS;
     Py_DECREF(bytes);
     if (!known) {

@@ -222,10 +222,10 @@ static bool has_form(struct stored_found *found)
 /* Only if a form is found must the file's identity be sure. */
 enum stored_kind stored_find(int fd, struct stored_found *out)
 {
-    bool known = stored_is_attached() && identity_guess(fd, &out->identity);
+    bool known = stored_is_attached() && identity_of(fd, STK_IDENTITY_GUESS, &out->identity);
     bool found = known && has_form(out);
     if (found && !out->identity.is_sure) {
-        known = identity_of(fd, &out->identity);
+        known = identity_of(fd, STK_IDENTITY_RUN, &out->identity);
         found = known && has_form(out);
     }
     return found ? STORED_FORM : known ? STORED_NO_FORM : STORED_UNKNOWN;
@@ -233,7 +233,8 @@ enum stored_kind stored_find(int fd, struct stored_found *out)
 
 bool stored_find_path(const char *path, struct stored_found *out)
 {
-    bool found = stored_is_attached() && identity_guess_path(path, &out->identity) && has_form(out);
-    return found &&
-           (out->identity.is_sure || (identity_of_path(path, &out->identity) && has_form(out)));
+    bool found = stored_is_attached() &&
+                 identity_of_path(path, STK_IDENTITY_GUESS, &out->identity) && has_form(out);
+    return found && (out->identity.is_sure ||
+                     (identity_of_path(path, STK_IDENTITY_RUN, &out->identity) && has_form(out)));
 }

@@ -132,11 +132,11 @@ static bool read_all(struct item *item, int fd, size_t likely)
 /* The bytes were read by this descriptor; what stood for the file before may still do. */
 static bool is_still(const struct item *item, int fd, const struct identity *before)
 {
-    struct stk_hash128 link;
+    struct identity now;
     bool is_entry = before->mark.own_dev != 0;
     return (is_entry || stored_wants_link(item->bytes, item->size)) &&
-           identity_after_reading(fd, &link) && link.low == before->link.low &&
-           link.high == before->link.high;
+           identity_of(fd, STK_IDENTITY_NOW, &now) && now.link.low == before->link.low &&
+           now.link.high == before->link.high;
 }
 
 static bool read_bytes(struct item *item, int fd, size_t likely)

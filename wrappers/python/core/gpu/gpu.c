@@ -2,12 +2,6 @@
  * stoker._gpu_core: plans and devices (gpu/) for Python. A module of its own, since the kernel for
  * devices is part of it. Addresses are ints: of the host, or of a device where one is opened.
  */
-#define PY_SSIZE_T_CLEAN
-#ifndef Py_LIMITED_API
-#define Py_LIMITED_API 0x030b0000
-#endif
-#include <Python.h>
-
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -15,6 +9,7 @@
 #include <unistd.h>
 
 #include "gpu/gpu.h"
+#include "wrappers/python/core/common/limited_api.h"
 
 /* The names of capsules. */
 #define PLAN   "stoker._gpu_core.plan"
@@ -178,6 +173,14 @@ static struct device *device_of(PyObject *capsule)
     return PyCapsule_GetPointer(capsule, DEVICE);
 }
 
+/* Converts a device for PyArg_ParseTuple. */
+static int take_device(PyObject *capsule, void *out)
+{
+    struct device *device = device_of(capsule);
+    memcpy(out, &device, sizeof device);
+    return device != NULL;
+}
+
 /* The object that keeps a batch's memory, and the device that lets go of it. */
 struct holder {
     struct device *device;
@@ -319,7 +322,7 @@ static PyObject *send_batch(struct device *device, PyObject *given, PyObject *ho
     struct stk_gpu_why why = {0};
     uint64_t number = 0;
     int error;
-    if (device == NULL || take_batch(&batch, given) != 0) {
+    if (take_batch(&batch, given) != 0) {
         return NULL;
     }
     Py_XINCREF(holder);
@@ -336,20 +339,23 @@ static PyObject *send_batch(struct device *device, PyObject *given, PyObject *ho
  * as it is as long as the holder is there, which is let go of when it is copied. */
 static PyObject *gpu_send(PyObject *module, PyObject *arguments)
 {
-    PyObject *device, *given, *holder;
+    struct device *device;
+    PyObject *given, *holder;
     void *stream;
-    return PyArg_ParseTuple(arguments, "OOOO&", &device, &given, &holder, take_stream, &stream)
-               ? send_batch(device_of(device), given, holder, stream)
+    return PyArg_ParseTuple(arguments, "O&OOO&", take_device, &device, &given, &holder, take_stream,
+                            &stream)
+               ? send_batch(device, given, holder, stream)
                : NULL;
 }
 
 /* resident(device, batch, stream): the same for images that lie on the device. */
 static PyObject *gpu_resident(PyObject *module, PyObject *arguments)
 {
-    PyObject *device, *given;
+    struct device *device;
+    PyObject *given;
     void *stream;
-    return PyArg_ParseTuple(arguments, "OOO&", &device, &given, take_stream, &stream)
-               ? send_batch(device_of(device), given, NULL, stream)
+    return PyArg_ParseTuple(arguments, "O&OO&", take_device, &device, &given, take_stream, &stream)
+               ? send_batch(device, given, NULL, stream)
                : NULL;
 }
 
@@ -369,16 +375,13 @@ static PyObject *gpu_collect(PyObject *module, PyObject *capsule)
 /* follow(device, number, stream): what is begun on the stream from now on waits for the batch. */
 static PyObject *gpu_follow(PyObject *module, PyObject *arguments)
 {
-    PyObject *capsule;
+    struct device *device;
     unsigned long long number;
     void *stream;
     struct stk_gpu_why why = {0};
-    if (!PyArg_ParseTuple(arguments, "OKO&", &capsule, &number, take_stream, &stream)) {
-        return NULL;
-    }
-    struct device *device = device_of(capsule);
     int error;
-    if (device == NULL) {
+    if (!PyArg_ParseTuple(arguments, "O&KO&", take_device, &device, &number, take_stream,
+                          &stream)) {
         return NULL;
     }
     CALL_DEVICE(device, error, stk_gpu_follow(device->gpu, number, stream, &why));
@@ -388,15 +391,11 @@ static PyObject *gpu_follow(PyObject *module, PyObject *arguments)
 /* wait(device, number): until the batch is out. */
 static PyObject *gpu_wait(PyObject *module, PyObject *arguments)
 {
-    PyObject *capsule;
+    struct device *device;
     unsigned long long number;
     struct stk_gpu_why why = {0};
-    if (!PyArg_ParseTuple(arguments, "OK", &capsule, &number)) {
-        return NULL;
-    }
-    struct device *device = device_of(capsule);
     int error;
-    if (device == NULL) {
+    if (!PyArg_ParseTuple(arguments, "O&K", take_device, &device, &number)) {
         return NULL;
     }
     CALL_DEVICE(device, error, stk_gpu_wait(device->gpu, number, &why));
@@ -408,15 +407,11 @@ static PyObject *gpu_wait(PyObject *module, PyObject *arguments)
 /* pin(device, address, bytes): locks memory of this process; MemoryError, with the limit. */
 static PyObject *gpu_pin(PyObject *module, PyObject *arguments)
 {
-    PyObject *capsule;
+    struct device *device;
     unsigned long long address, bytes;
     struct stk_gpu_why why = {0};
     int error;
-    if (!PyArg_ParseTuple(arguments, "OKK", &capsule, &address, &bytes)) {
-        return NULL;
-    }
-    struct device *device = device_of(capsule);
-    if (device == NULL) {
+    if (!PyArg_ParseTuple(arguments, "O&KK", take_device, &device, &address, &bytes)) {
         return NULL;
     }
     CALL_DEVICE(device, error,
@@ -427,15 +422,11 @@ static PyObject *gpu_pin(PyObject *module, PyObject *arguments)
 /* unpin(device, address): before it is unmapped. */
 static PyObject *gpu_unpin(PyObject *module, PyObject *arguments)
 {
-    PyObject *capsule;
+    struct device *device;
     unsigned long long address;
     struct stk_gpu_why why = {0};
     int error;
-    if (!PyArg_ParseTuple(arguments, "OK", &capsule, &address)) {
-        return NULL;
-    }
-    struct device *device = device_of(capsule);
-    if (device == NULL) {
+    if (!PyArg_ParseTuple(arguments, "O&K", take_device, &device, &address)) {
         return NULL;
     }
     CALL_DEVICE(device, error, stk_gpu_unpin(device->gpu, (void *)(uintptr_t)address, &why));

@@ -2,16 +2,11 @@
  * stoker._samples_core: the sample store for Python. A module of its own, since it needs liblmdb at
  * run time: without that, everything else goes on.
  */
-#define PY_SSIZE_T_CLEAN
-#ifndef Py_LIMITED_API
-#define Py_LIMITED_API 0x030b0000
-#endif
-#include <Python.h>
-
 #include <string.h>
 
 #include "base/tally.h"
 #include "store/content_hash.h"
+#include "wrappers/python/core/common/limited_api.h"
 #include "wrappers/python/core/samples/api.h"
 
 #define KEY_BYTES  16
