@@ -3,7 +3,6 @@
  * stoker/_pillow/hook.py's matter.
  */
 #include "wrappers/python/core/common/functions.h"
-#include "wrappers/python/core/feed/batch_buffer.h"
 #include "wrappers/python/core/feed/feed.h"
 #include "wrappers/python/core/shm/shm.h"
 
@@ -26,9 +25,9 @@ static PyMethodDef methods[] = {
 /* 0, or -1 with an exception set. */
 static int add_types(PyObject *module)
 {
-    PyType_Spec *const specs[] = {&lend_piece_spec,       &borrow_slot_spec, &borrow_loan_spec,
-                                  &feed_thread_pool_spec, &feed_files_spec,  &feed_buffer_pool_spec,
-                                  &feed_buffer_spec,      &feed_memory_spec, NULL};
+    PyType_Spec *const specs[] = {
+        &lend_piece_spec, &borrow_slot_spec,      &borrow_loan_spec, &feed_thread_pool_spec,
+        &feed_files_spec, &feed_buffer_pool_spec, &feed_memory_spec, NULL};
     for (PyType_Spec *const *spec = specs; *spec != NULL; spec++) {
         PyObject *type = PyType_FromModuleAndSpec(module, *spec, NULL);
         int status = type == NULL ? -1 : PyModule_AddType(module, (PyTypeObject *)type);

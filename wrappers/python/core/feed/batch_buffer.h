@@ -7,20 +7,22 @@
 #define STK_PYTHON_FEED_BATCH_BUFFER_H
 
 #include <stdbool.h>
-#include <stddef.h>
+#include <sys/types.h>
 
-#include "wrappers/python/core/common/limited_api.h"
+#include "wrappers/python/core/common/region.h"
 
-extern PyType_Spec feed_buffer_spec;
+struct batch_buffer {
+    struct region region;
+    pid_t owner; /* the process that made it */
+};
 
-/* Makes a buffer, which is mapped for as long as the object lives. If it is `shared`, children of a
- * fork see later writes. Returns NULL with an exception set. */
-PyObject *batch_buffer_make(PyObject *module, size_t bytes, bool shared);
-
-void *batch_buffer_address(PyObject *buffer);
-size_t batch_buffer_bytes(PyObject *buffer);
+/* Makes a buffer. If it is `shared`, children of a fork see later writes. Returns NULL with an
+ * exception set. */
+struct batch_buffer *batch_buffer_make(size_t bytes, bool shared);
+/* Unmaps it. */
+void batch_buffer_free(struct batch_buffer *buffer);
 
 /* Returns true if this process made the buffer; false in a child of it. */
-bool batch_buffer_is_own(PyObject *buffer);
+bool batch_buffer_is_own(const struct batch_buffer *buffer);
 
 #endif

@@ -18,49 +18,49 @@ struct buffer_pool {
     PyObject_HEAD;
     unsigned most, lent, kept;
     bool shared;
-    PyObject *buffers[MOST];
+    struct batch_buffer *buffers[MOST];
 };
 
 /* Memory of a batch: a part of a buffer, which goes back to the pool when the object ends. */
 struct batch_memory {
     PyObject_HEAD;
     struct buffer_pool *pool;
-    PyObject *buffer;
+    struct batch_buffer *buffer;
     Py_ssize_t bytes;
 };
 
 /* ---- buffers ---- */
 
-static bool is_good(PyObject *buffer, size_t bytes)
+static bool is_good(const struct batch_buffer *buffer, size_t bytes)
 {
-    return batch_buffer_is_own(buffer) && batch_buffer_bytes(buffer) >= bytes;
+    return batch_buffer_is_own(buffer) && buffer->region.bytes >= bytes;
 }
 
 /* Returns a kept buffer that is large enough, or a new one, for which a kept one that is too small
  * goes. */
-static PyObject *find(struct buffer_pool *pool, PyObject *module, size_t bytes)
+static struct batch_buffer *find(struct buffer_pool *pool, size_t bytes)
 {
     for (unsigned i = pool->kept; i-- > 0;) {
         if (is_good(pool->buffers[i], bytes)) {
-            PyObject *buffer = pool->buffers[i];
+            struct batch_buffer *buffer = pool->buffers[i];
             pool->buffers[i] = pool->buffers[--pool->kept];
             return buffer;
         }
     }
     if (pool->kept > 0) {
-        Py_DECREF(pool->buffers[--pool->kept]);
+        batch_buffer_free(pool->buffers[--pool->kept]);
     }
-    return batch_buffer_make(module, bytes, pool->shared);
+    return batch_buffer_make(bytes, pool->shared);
 }
 
-static void put_back(struct buffer_pool *pool, PyObject *buffer)
+static void put_back(struct buffer_pool *pool, struct batch_buffer *buffer)
 {
     STK_INVARIANT(pool->lent > 0 && pool->kept <= MOST);
     pool->lent--;
     if (pool->lent + pool->kept < pool->most) {
         pool->buffers[pool->kept++] = buffer;
     } else {
-        Py_DECREF(buffer);
+        batch_buffer_free(buffer);
     }
 }
 
@@ -79,8 +79,7 @@ static void free_memory(PyObject *self)
 static int get_buffer(PyObject *self, Py_buffer *view, int flags)
 {
     struct batch_memory *memory = (struct batch_memory *)self;
-    return PyBuffer_FillInfo(view, self, batch_buffer_address(memory->buffer), memory->bytes, 0,
-                             flags);
+    return PyBuffer_FillInfo(view, self, memory->buffer->region.address, memory->bytes, 0, flags);
 }
 
 OBJECT_SPEC(feed_memory_spec, "Memory", struct batch_memory, {Py_tp_dealloc, free_memory},
@@ -92,7 +91,7 @@ static void free_buffer_pool(PyObject *self)
 {
     struct buffer_pool *pool = (struct buffer_pool *)self;
     while (pool->kept > 0) {
-        Py_DECREF(pool->buffers[--pool->kept]);
+        batch_buffer_free(pool->buffers[--pool->kept]);
     }
     object_free(self);
 }
@@ -105,13 +104,13 @@ static PyObject *buffer_pool_take(PyObject *self, PyObject *size)
     if (bytes <= 0) {
         return PyErr_Occurred() != NULL ? NULL : PyErr_Format(PyExc_ValueError, "no bytes");
     }
-    PyObject *module = PyType_GetModule(Py_TYPE(self));
-    struct batch_memory *memory = (struct batch_memory *)object_new(module, "Memory");
+    struct batch_memory *memory =
+        (struct batch_memory *)object_new(PyType_GetModule(Py_TYPE(self)), "Memory");
     if (memory == NULL) {
         return NULL;
     }
     memory->pool = (struct buffer_pool *)Py_NewRef(self);
-    memory->buffer = find(pool, module, (size_t)bytes);
+    memory->buffer = find(pool, (size_t)bytes);
     memory->bytes = bytes;
     if (memory->buffer == NULL) {
         Py_DECREF((PyObject *)memory);

@@ -5,7 +5,7 @@
 #include "base/sys.h"
 #include "ring/slot.h"
 #include "wrappers/python/core/common/functions.h"
-#include "wrappers/python/core/common/ends.h"
+#include "wrappers/python/core/common/region.h"
 #include "wrappers/python/core/shm/shm.h"
 #include "wrappers/python/core/common/objects.h"
 
@@ -14,11 +14,8 @@ struct borrowed {
     PyObject_HEAD struct stk_slot slot;
     unsigned loans; /* of this process */
     unsigned holds; /* of these, holds of this process, which no message lent */
-    PyObject *ends; /* what is called before it is unmapped */
-    struct borrowed *next;
+    struct region region;
 };
-
-static struct borrowed *known; /* all that there are */
 
 /* No process: the borrower of a hold, which is not given back. */
 #define NOBODY 0
@@ -35,7 +32,7 @@ struct loan {
 
 static void unmap(struct borrowed *borrowed)
 {
-    ends_call(&borrowed->ends);
+    region_end(&borrowed->region);
     stk_slot_unmap(&borrowed->slot);
 }
 
@@ -78,21 +75,9 @@ OBJECT_SPEC(borrow_loan_spec, "Loan", struct loan, {Py_tp_dealloc, free_loan},
 
 /* ---- slots ---- */
 
-static void forget(const struct borrowed *borrowed)
-{
-    struct borrowed **at = &known;
-    while (*at != NULL && *at != borrowed) {
-        at = &(*at)->next;
-    }
-    if (*at != NULL) {
-        *at = borrowed->next;
-    }
-}
-
 static void free_borrowed(PyObject *self)
 {
     struct borrowed *borrowed = (struct borrowed *)self;
-    forget(borrowed);
     if (borrowed->slot.memory != NULL) {
         unmap(borrowed);
     }
@@ -131,27 +116,6 @@ static PyObject *borrowed_loan(PyObject *self, PyObject *arguments)
                      from->slot.memory + offset, bytes);
 }
 
-/* The slot in which an address lies; NULL: in none. */
-static struct borrowed *find(const void *address)
-{
-    struct borrowed *from = known;
-    while (from != NULL && !stk_slot_covers(&from->slot, address)) {
-        from = from->next;
-    }
-    return from;
-}
-
-/* borrowed_at(address): the slot in which it lies; None: in none. */
-PyObject *core_borrowed_at(PyObject *module, PyObject *object)
-{
-    const void *address = PyLong_AsVoidPtr(object);
-    if (PyErr_Occurred() != NULL) {
-        return NULL;
-    }
-    struct borrowed *from = find(address);
-    return Py_NewRef(from == NULL ? Py_None : (PyObject *)from);
-}
-
 /* borrowed_hold(address): has the slot in which it lies stay as it is, and mapped, as long as the
  * object is there, whatever is given back meanwhile. None: it lies in none. */
 PyObject *core_borrowed_hold(PyObject *module, PyObject *object)
@@ -160,7 +124,8 @@ PyObject *core_borrowed_hold(PyObject *module, PyObject *object)
     if (PyErr_Occurred() != NULL) {
         return NULL;
     }
-    struct borrowed *from = find(address);
+    const struct region *region = region_find(address);
+    struct borrowed *from = region != NULL ? region->slot : NULL;
     if (from == NULL) {
         Py_RETURN_NONE;
     }
@@ -179,26 +144,6 @@ static PyObject *borrowed_name(PyObject *self, PyObject *unused)
     }
     struct stk_slot_name name = stk_slot_name(&borrowed->slot);
     return Py_BuildValue("KK", (unsigned long long)name.ring, (unsigned long long)name.number);
-}
-
-/* slot.memory(): (where it begins, bytes). */
-static PyObject *borrowed_memory(PyObject *self, PyObject *unused)
-{
-    const struct borrowed *borrowed = (struct borrowed *)self;
-    return Py_BuildValue("KK", (unsigned long long)(uintptr_t)borrowed->slot.memory,
-                         (unsigned long long)borrowed->slot.bytes);
-}
-
-/* slot.before_unmap(function): has it called once, when the slot is about to be unmapped, by
- * whatever thread ends the last object over it. */
-static PyObject *borrowed_before_unmap(PyObject *self, PyObject *function)
-{
-    struct borrowed *borrowed = (struct borrowed *)self;
-    if (borrowed->slot.memory == NULL) {
-        PyErr_SetString(PyExc_ValueError, "this slot is not mapped any more");
-        return NULL;
-    }
-    return ends_add(&borrowed->ends, function) != 0 ? NULL : Py_NewRef(Py_None);
 }
 
 /* slot.owner(): the worker's pid, as it says itself; 0: it is not mapped any more. */
@@ -229,14 +174,9 @@ static PyObject *borrowed_keep(PyObject *self, PyObject *unused)
 }
 
 static PyMethodDef borrowed_methods[] = {
-    {"loan", borrowed_loan, METH_VARARGS, NULL},
-    {"name", borrowed_name, METH_NOARGS, NULL},
-    {"owner", borrowed_owner, METH_NOARGS, NULL},
-    {"is_over", borrowed_is_over, METH_NOARGS, NULL},
-    {"keep", borrowed_keep, METH_NOARGS, NULL},
-    {"memory", borrowed_memory, METH_NOARGS, NULL},
-    {"before_unmap", borrowed_before_unmap, METH_O, NULL},
-    {NULL, NULL, 0, NULL},
+    {"loan", borrowed_loan, METH_VARARGS, NULL},  {"name", borrowed_name, METH_NOARGS, NULL},
+    {"owner", borrowed_owner, METH_NOARGS, NULL}, {"is_over", borrowed_is_over, METH_NOARGS, NULL},
+    {"keep", borrowed_keep, METH_NOARGS, NULL},   {NULL, NULL, 0, NULL},
 };
 
 OBJECT_SPEC(borrow_slot_spec, "Slot", struct borrowed, {Py_tp_dealloc, free_borrowed},
@@ -257,8 +197,8 @@ PyObject *core_borrow(PyObject *module, PyObject *object)
         return NULL;
     }
     if (borrowed != NULL) {
-        borrowed->next = known;
-        known = borrowed;
+        borrowed->region.slot = borrowed;
+        region_begin(&borrowed->region, borrowed->slot.memory, borrowed->slot.bytes);
     }
     return (PyObject *)borrowed;
 }

@@ -68,10 +68,10 @@ class Device:
     def pin(self, address):
         """Locks the slot or the buffer that holds an address. Returns false if none does. Raises MemoryError, with the
         limit."""
-        memory = _core.borrowed_at(address) or _core.feed_buffer_at(address)
-        if memory is None:
+        region = _core.region_at(address)
+        if region is None:
             return False
-        begin, size = memory.memory()
+        begin, size = region
         if begin in self._known:
             return True
         try:
@@ -80,7 +80,7 @@ class Device:
         except ValueError:  # another device of this process has locked it, for all of them
             end = _forget
         self._known.add(begin)
-        memory.before_unmap(functools.partial(end, weakref.ref(self), begin))
+        _core.region_before_unmap(begin, functools.partial(end, weakref.ref(self), begin))
         return True
 
     def pinned(self):
