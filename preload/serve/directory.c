@@ -97,18 +97,26 @@ const struct stk_listing_name *stk_directory_next(struct stk_directory *director
     }
 }
 
+bool stk_directory_find_place(const struct stk_listing *listing, int64_t position, size_t *at)
+{
+    const struct stk_listing_name *name = NULL;
+    *at = 0;
+    if (position == 0) {
+        return true;
+    }
+    do {
+        name = stk_listing_at(listing, at);
+    } while (name != NULL && name->next != position);
+    return name != NULL;
+}
+
 bool stk_directory_go_on(struct stk_directory *directory, int64_t position)
 {
-    size_t at = 0;
-    const struct stk_listing_name *name = NULL;
-    if (position != 0) {
-        do {
-            name = stk_listing_at(&directory->listing, &at);
-        } while (name != NULL && name->next != position);
-    }
+    size_t at;
+    bool known = stk_directory_find_place(&directory->listing, position, &at);
     atomic_store(&directory->at, at);
     atomic_store(&directory->position, position);
-    return position == 0 || name != NULL;
+    return known;
 }
 
 /* Seeks to a place. A place that no name of the listing has counts as the end, as good as any. */

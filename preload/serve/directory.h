@@ -44,6 +44,8 @@ void stk_directory_free(struct stk_directory *directory);
 
 /* Returns the offset that libc's descriptor has once libc has read all names. */
 int64_t stk_directory_end(const struct stk_directory *directory);
+/* Finds the first name behind a place of the listing. Returns false if no name has that place. */
+bool stk_directory_find_place(const struct stk_listing *listing, int64_t position, size_t *at);
 /* Goes on behind a place that another reader of the descriptor has come to. Returns false if no
  * name of the listing has that place. */
 bool stk_directory_go_on(struct stk_directory *directory, int64_t position);

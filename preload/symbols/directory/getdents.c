@@ -29,21 +29,6 @@ static ssize_t next_getdents(int fd, void *buffer, size_t room)
     return got < 0 ? -1 : got;
 }
 
-/* Finds the first name behind this place. Returns false if no name of the listing has that
- * place. */
-static bool find_place(const struct stk_listing *listing, int64_t position, size_t *at)
-{
-    const struct stk_listing_name *name = NULL;
-    *at = 0;
-    if (position == 0) {
-        return true;
-    }
-    do {
-        name = stk_listing_at(listing, at);
-    } while (name != NULL && name->next != position);
-    return name != NULL;
-}
-
 /* Copies the names that fit, and writes the place behind them. Returns how many bytes it has
  * copied. */
 static size_t copy_names(const struct stk_listing *listing, size_t at, char *buffer, size_t room,
@@ -66,7 +51,7 @@ static ssize_t serve_names(const struct stk_listing *listing, int fd, char *buff
     size_t at;
     off_t before = stk_sys_lseek(fd, 0, SEEK_CUR);
     int64_t position = before;
-    if (before < 0 || !find_place(listing, position, &at)) {
+    if (before < 0 || !stk_directory_find_place(listing, position, &at)) {
         return -1;
     }
     size_t copied = copy_names(listing, at, buffer, room, &position);

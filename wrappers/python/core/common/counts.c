@@ -61,53 +61,43 @@ PyObject *core_count(PyObject *module, PyObject *const *arguments, Py_ssize_t co
     Py_RETURN_NONE;
 }
 
-/* Takes the loader and the pass, and then a step of the pass (base/tally.h). Times are those of
- * time.monotonic_ns(). */
-static PyObject *take_pass(PyObject *arguments, void (*done)(struct stk_tally *, const unsigned[2],
-                                                             const unsigned long long[5]))
+/* begin_pass(loader, number, begun_ns, expected, workers): for the run's summary (base/tally.h).
+ * Times are those of time.monotonic_ns(). */
+PyObject *core_begin_pass(PyObject *module, PyObject *arguments)
 {
-    unsigned place[2];
-    unsigned long long values[5] = {0};
+    unsigned loader, number;
+    unsigned long long begun_ns, expected, workers;
     struct stk_tally *tally = atomic_load(&shared);
-    if (!PyArg_ParseTuple(arguments, "IIKKK|KK", &place[0], &place[1], &values[0], &values[1],
-                          &values[2], &values[3], &values[4])) {
+    if (!PyArg_ParseTuple(arguments, "IIKKK", &loader, &number, &begun_ns, &expected, &workers)) {
         return NULL;
     }
     if (tally != NULL) {
-        done(tally, place, values);
+        const struct stk_tally_pass pass = {
+            .begun_ns = begun_ns, .expected = expected, .workers = workers};
+        stk_tally_begin_pass(tally, loader, number, &pass);
     }
     Py_RETURN_NONE;
 }
 
-static void begin_pass(struct stk_tally *tally, const unsigned place[2],
-                       const unsigned long long values[5])
-{
-    stk_tally_begin_pass(tally, place[0], place[1],
-                         &(struct stk_tally_pass){
-                             .begun_ns = values[0], .expected = values[1], .workers = values[2]});
-}
-
-/* begin_pass(loader, number, begun_ns, expected, workers) */
-PyObject *core_begin_pass(PyObject *module, PyObject *arguments)
-{
-    return take_pass(arguments, begin_pass);
-}
-
-static void add_pass(struct stk_tally *tally, const unsigned place[2],
-                     const unsigned long long values[5])
-{
-    stk_tally_add_pass(tally, place[0], place[1],
-                       &(struct stk_tally_pass){.ended_ns = values[0],
-                                                .lasted_ns = values[1],
-                                                .waited_ns = values[2],
-                                                .samples = values[3],
-                                                .batches = values[4]});
-}
-
-/* add_pass(loader, number, ended_ns, lasted_ns, waited_ns, samples, batches) */
+/* add_pass(loader, number, ended_ns, lasted_ns, waited_ns, samples, batches): a step of a pass. */
 PyObject *core_add_pass(PyObject *module, PyObject *arguments)
 {
-    return take_pass(arguments, add_pass);
+    unsigned loader, number;
+    unsigned long long ended_ns, lasted_ns, waited_ns, samples, batches;
+    struct stk_tally *tally = atomic_load(&shared);
+    if (!PyArg_ParseTuple(arguments, "IIKKKKK", &loader, &number, &ended_ns, &lasted_ns, &waited_ns,
+                          &samples, &batches)) {
+        return NULL;
+    }
+    if (tally != NULL) {
+        const struct stk_tally_pass pass = {.ended_ns = ended_ns,
+                                            .lasted_ns = lasted_ns,
+                                            .waited_ns = waited_ns,
+                                            .samples = samples,
+                                            .batches = batches};
+        stk_tally_add_pass(tally, loader, number, &pass);
+    }
+    Py_RETURN_NONE;
 }
 
 /* counts(): {name: this process's count}, in the order of the slots. */
